@@ -1,0 +1,96 @@
+# devtrace: make, make demo, make check, make bench, make install DESTDIR=, make clean
+# SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
+
+PREFIX   ?= /usr/local
+CC       ?= gcc
+CFLAGS   ?= -O2 -g
+B        := build$(if $(SAN),/san)
+SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
+comma    := ,
+WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
+ALL      := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
+LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lpthread -lm
+
+# What each folder holds: README, "Layout". A file is built because it is there.
+LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c)
+CMDSRC  := $(wildcard cmd/*.c)
+UNITSRC := $(wildcard test/unit/*.c)
+PROGSRC := $(wildcard test/tool/*.c)
+LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o
+CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
+UNIT    := $(UNITSRC:%.c=$(B)/%)
+TOOL    := $(PROGSRC:%.c=$(B)/%)
+
+all: $(B)/devtrace $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
+
+$(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
+
+$(B)/libdevtrace.a: $(LIBOBJ)
+	rm -f $@ && ar rcs $@ $(LIBOBJ)
+
+$(B)/%.o: %.c Makefile | deps
+	@mkdir -p $(@D)
+	$(CC) $(ALL) -c -o $@ $<
+
+# core/ must stay free of the C library: it is compiled into the kernel module too
+$(B)/core/%.o: CFLAGS += -ffreestanding
+
+$(B)/instrument/devtrace-as: $(B)/instrument/devtrace-as.o
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $<
+
+# `gcc -B build/lib` takes its assembler from here
+$(B)/lib/as: $(B)/instrument/devtrace-as
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
+	sed 's|@PREFIX@|$(PREFIX)|g' $< >$@
+
+include arch/x86_64/target/target.mk
+
+$(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS) -lcmocka
+
+$(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS)
+
+tests: all $(UNIT) $(TOOL)
+
+# installs what is missing (Debian), saying so
+deps:
+	@sh ./install-deps.sh build
+
+check:
+	@sh ./install-deps.sh build check
+	$(MAKE) tests
+	$(MAKE) SAN=1 tests
+	./test/run.sh $(T)
+
+demo:
+	@sh ./install-deps.sh build demo
+	$(MAKE) all
+	./examples/demo.sh
+
+bench: all
+	@sh ./install-deps.sh build bench
+	./bench/run.sh
+
+soak: tests
+	./test/soak.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(B)/lib/as $(DESTDIR)$(PREFIX)/lib/devtrace/
+	ln -sf ../lib/devtrace/as $(DESTDIR)$(PREFIX)/bin/devtrace-as
+	install -m 644 $(B)/devtrace.pc $(B)/devtrace-clang.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+clean:
+	rm -rf build
+
+.PHONY: all tests deps check demo bench soak install clean
+.SECONDARY:
+-include $(shell find build -name '*.d' 2>/dev/null)

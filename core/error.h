@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors are values: a function that can fail returns -1 (or NULL) and leaves one line in the
+ * caller's struct dt_error that says what was wrong and what would be right. Only cmd/ prints it.
+ */
+#ifndef DT_CORE_ERROR_H
+#define DT_CORE_ERROR_H
+
+#include <stdarg.h>
+#include "core/types.h"
+
+struct dt_error {
+	char text[512]; /* no newline at the end; cut with "..." when longer */
+};
+
+/* Sets the text; always returns -1, so that callers can `return dt_fail(e, ...)`. e may be NULL. */
+int dt_fail(struct dt_error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Formats into buf (always terminated when size > 0); returns the length it wanted, as snprintf.
+ * Knows %s %c %d %i %u %x %X %p %% with l, ll, z, width, precision for %s, 0 and - flags.
+ */
+size_t dt_format(char *buf, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+size_t dt_vformat(char *buf, size_t size, const char *format, va_list ap);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The record: what one event leaves in a ring. 64 bytes, one cache line, the same in every
+ * provider (a process, the kernel). Written only by the append (arch/), read by everything else.
+ */
+#ifndef DT_CORE_RECORD_H
+#define DT_CORE_RECORD_H
+
+#include "core/types.h"
+
+enum dt_kind {
+	DT_ENTRY = 'E',
+	DT_EXIT = 'X',
+	DT_POINT = 'P',
+	DT_EVENT = 'V',
+	DT_SWITCH = 'S',
+	DT_RUNDOWN = 'R',
+	DT_SEND = 'M',
+	DT_RECEIVE = 'N',
+	DT_MORE = 'c', /* continuation: more values of the record before it */
+};
+
+/* dt_record.flags: the low three bits say how many of the values are meant, 0 to 4 */
+#define DT_NARGS 0x07
+#define DT_FREEZE 0x08
+#define DT_UNFREEZE 0x10
+#define DT_BASE 0x20
+#define DT_INTERRUPT 0x40 /* recorded in interrupt context (kernel) */
+
+#define DT_NO_TID 0xffffffffu  /* no thread: interrupt or scheduler context */
+#define DT_SHARED_CORE 0xffffu /* core number of the shared ring (threads without rseq) */
+
+struct dt_record {
+	uint64_t ticks;	   /* cycle counter, read inside the append's critical section */
+	uint64_t pc;	   /* return address of the hook: inside the traced function */
+	uint32_t tid;	   /* thread id as the kernel numbers it, or DT_NO_TID */
+	uint8_t kind;	   /* enum dt_kind */
+	uint8_t flags;	   /* DT_NARGS and the flag bits */
+	uint16_t core;	   /* core it was appended on */
+	uint64_t sp;	   /* stack pointer at the event: address of the caller's return address */
+	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
+};
+
+_Static_assert(sizeof(struct dt_record) == 64, "a record is one cache line");
+
+#endif

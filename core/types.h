@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Fixed-width types without a system header: core/ is compiled for programs and for the kernel. */
+#ifndef DT_CORE_TYPES_H
+#define DT_CORE_TYPES_H
+
+#if defined(__KERNEL__)
+#include <linux/types.h>
+typedef unsigned long uintptr_t;
+#else
+#include <stdint.h> /* freestanding headers, given by the compiler itself */
+#include <stdbool.h>
+#include <stddef.h>
+#endif
+
+#endif

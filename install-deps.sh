@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs the Debian packages that the named groups need and that are missing, saying so.
+# usage: install-deps.sh build|check|demo|bench...
+set -eu
+want=
+for group; do
+	case $group in
+	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev" ;;
+	check) want="$want g++ clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl redis-tools" ;;
+	demo) want="$want dpkg-dev gnuplot-nox ca-certificates" ;;
+	bench) want="$want dpkg-dev uftrace clang-19 valgrind tcl redis-tools" ;;
+	*) echo "install-deps.sh: unknown group '$group'" >&2; exit 2 ;;
+	esac
+done
+missing=
+for p in $want; do
+	dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+echo "devtrace needs these Debian packages; installing them:$missing" >&2
+as_root=
+[ "$(id -u)" = 0 ] || as_root=sudo
+apt_get() { DEBIAN_FRONTEND=noninteractive $as_root apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >&2; }
+# lists may be absent or old: refresh them only when the first try fails
+apt_get install -y --no-install-recommends $missing 2>/dev/null ||
+	{ apt_get update && apt_get install -y --no-install-recommends $missing; }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Symbols of one ELF file: functions with sizes, sources and signatures, read by elfutils from the
+ * file and from its separate debug file when there is one. Addresses are the file's own virtual
+ * addresses; add the load bias for run-time ones.
+ */
+#ifndef DT_PROCESS_SYMTAB_H
+#define DT_PROCESS_SYMTAB_H
+
+#include "core/error.h"
+
+/*
+ * A signature: "name:type@place,...;type@place": parameters, ';', return value. "" when not known.
+ * type: i1 i2 i4 i8 (signed), u1 u2 u4 u8, b (bool), c (char), p (pointer), s (pointer to char),
+ *       f4 f8 f10, e4 (enum, by size), v (void, return value only), a (aggregate or anything else).
+ * place: 0-3 index into dt_record.value of the E (parameters) or X (return) record;
+ *        "0+1" a value in two registers (128 bits); - not captured.
+ *        Returns: integers and pointers 0, 16-byte ones 0+1, float and double 2.
+ * A variadic function ends its parameters with "...:a@-".
+ */
+struct dt_function {
+	uint64_t address; /* in the file */
+	uint64_t size;
+	const char *name;    /* demangled, with parameters cut off: "ns::f" ; owned by the symtab */
+	const char *linkage; /* as in the symbol table */
+};
+
+struct dt_symtab;
+
+/*
+ * Opens an ELF file by path. debug_dirs may be NULL (the default: /usr/lib/debug). An executable
+ * without any symbol is no error: it has no functions. Works on Debian's stripped binaries with
+ * -dbgsym packages (build-id and debuglink), and takes .dynsym when there is nothing better.
+ */
+struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e);
+void dt_symtab_close(struct dt_symtab *t);
+
+/* All functions, sorted by address; one per address (the best name: global before local). */
+const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n);
+
+/* The function that contains address, or NULL. O(log n). */
+const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t address);
+
+/* Source position of an address; false when not known. *file is owned by the symtab. */
+bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line);
+
+/* The signature as text in buf; "" when there is no DWARF for it. Read lazily: no whole-file scan
+ * before it is asked for the first time, and then indexed so that each further one is cheap. */
+void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);
+
+/* Build id in lower-case hex, "" when none. */
+const char *dt_symtab_build_id(const struct dt_symtab *t);
+
+/* Calls fn for every alternative name (alias) of every function: for pattern matching. */
+void dt_symtab_aliases(const struct dt_symtab *t,
+		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace file: a SQLite database whose bulk are compressed chunks of one core's records.
+ * Format: doc/format.md. One writer; any number of readers, also while it grows.
+ *
+ * Not safe to share one struct between threads without the caller's lock.
+ */
+#ifndef DT_STORE_STORE_H
+#define DT_STORE_STORE_H
+
+#include "core/error.h"
+#include "core/record.h"
+
+#define DT_STORE_SCHEMA 1
+
+enum dt_site_kind {
+	DT_SITE_ENTRY = 'E',
+	DT_SITE_RETURN = 'X',
+	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
+	DT_SITE_UNKNOWN = '?',
+};
+
+/* A code mapping of a process. Times are ticks; end_ticks 0: still there when recording ended. */
+struct dt_module_row {
+	uint32_t pid;
+	uint64_t base; /* address the file's virtual address 0 is loaded at (load bias) */
+	uint64_t low, high; /* the executable mapping, [low, high) */
+	const char *path, *build_id; /* build_id in hex, "" when there is none */
+	uint64_t begin_ticks, end_ticks;
+};
+
+struct dt_function_row {
+	int64_t module;	  /* row id that dt_store_module() gave; 0: none */
+	uint64_t address; /* run-time address */
+	uint64_t size;
+	const char *name;  /* demangled */
+	const char *file;  /* source file, "" if not known */
+	uint32_t line;	   /* 0: not known */
+	const char *signature; /* see process/symtab.h; "" if not known */
+};
+
+/* What the writer must know of a pc the first time it meets it. */
+struct dt_site_row {
+	int64_t function; /* row id that dt_store_function() gave; 0: not known */
+	uint8_t kind;	  /* enum dt_site_kind */
+	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */
+};
+
+struct dt_store; /* writer */
+
+/*
+ * Called by dt_store_put() for a (pc, kind) that has not been described yet. tid: the thread that
+ * recorded it. Fills *row (it may call dt_store_function() on the same store). It cannot fail: what
+ * is not known is said by DT_SITE_UNKNOWN and values 0xf.
+ */
+typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site_row *row);
+
+/* Creates path, refusing to overwrite anything that is not a devtrace trace (unless it is empty). */
+struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
+				 struct dt_error *e);
+
+/*
+ * Appends n records of one core, in time order; lost: how many records of this core are missing
+ * directly before r[0] (n may be 0 to note a loss at the end). Encodes at once; a chunk is written
+ * out when it is full or dt_store_flush() is called. -1 and an error when the disk is full; what
+ * was committed before stays readable.
+ */
+int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
+		 uint64_t lost, struct dt_error *e);
+
+/*
+ * Forgets what is known of the sites in [low, high) of a process (exec, dlclose), so that they are
+ * described again.
+ */
+void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high);
+
+/* Makes everything put so far durable against the death of this process. */
+int dt_store_flush(struct dt_store *s, struct dt_error *e);
+
+int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e);
+int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e);
+int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
+int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
+		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
+/* status: as wait(2) gives it, -1: not known */
+int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
+			 struct dt_error *e);
+int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
+		    struct dt_error *e);
+/* One reading of the clocks: call at the start, every few seconds, and at the end. */
+int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
+		   struct dt_error *e);
+
+/* Flushes and closes; always frees. */
+int dt_store_close(struct dt_store *s, struct dt_error *e);
+
+#endif
