@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads an ELF file by pread into own memory: a file that is truncated or rewritten meanwhile can
+ * give a wrong answer but no fault, as a mapping would. Every offset and size is checked against
+ * the file before it is used.
+ */
+#include "process/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct dt_elf_section {
+	uint64_t vaddr, offset, size, entsize;
+	uint32_t type, link, name;
+};
+
+/* Executable bytes of the file, for checking sites. */
+struct code {
+	uint8_t *bytes;
+	uint64_t vaddr, size;
+};
+
+static int read_at(const struct dt_elf *f, uint64_t offset, void *buf, uint64_t size)
+{
+	uint8_t *p = buf;
+
+	if (offset > f->file_size || size > f->file_size - offset)
+		return -1;
+	while (size) {
+		ssize_t n = pread(f->fd, p, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		p += n;
+		offset += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A piece of the file with a NUL behind it, so that any string in it ends. Caller frees. */
+static void *read_piece(const struct dt_elf *f, uint64_t offset, uint64_t size)
+{
+	char *p;
+
+	if (offset > f->file_size || size > f->file_size - offset)
+		return NULL;
+	p = malloc(size + 1);
+	if (!p)
+		return NULL;
+	if (read_at(f, offset, p, size)) {
+		free(p);
+		return NULL;
+	}
+	p[size] = '\0';
+	return p;
+}
+
+static const char *machine_name(uint16_t machine)
+{
+	static const struct {
+		uint16_t machine;
+		const char *name;
+	} known[] = {
+		{EM_386, "i386"},	 {EM_ARM, "ARM"},
+		{EM_AARCH64, "AArch64"}, {EM_RISCV, "RISC-V"},
+		{EM_PPC, "PowerPC"},	 {EM_PPC64, "PowerPC 64"},
+		{EM_S390, "s390"},	 {EM_MIPS, "MIPS"},
+		{EM_SPARC, "SPARC"},	 {EM_SPARCV9, "SPARC V9"},
+		{EM_IA_64, "Itanium"},	 {EM_68K, "m68k"},
+		{EM_ALPHA, "Alpha"},	 {EM_PARISC, "PA-RISC"},
+		{EM_SH, "SuperH"},	 {EM_LOONGARCH, "LoongArch"},
+		{EM_BPF, "BPF"},	 {EM_X86_64, "x86-64"},
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].machine == machine)
+			return known[i].name;
+	return NULL;
+}
+
+/* "#! /usr/bin/env python3" -> "/usr/bin/env python3", in place */
+static const char *interpreter(char *head)
+{
+	char *p = head + 2, *end;
+
+	p += strspn(p, " \t");
+	end = p + strcspn(p, "\r\n");
+	while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*end = '\0';
+	return p;
+}
+
+static int check_head(int fd, const char *path, struct dt_error *e)
+{
+	char head[256] = "";
+	ssize_t n = pread(fd, head, sizeof(head) - 1, 0);
+
+	if (n < 0)
+		return dt_fail(e, "%s cannot be read: %s", path, strerror(errno));
+	if (head[0] == '#' && head[1] == '!')
+		return dt_fail(e, "%s is a script: trace its interpreter, %s", path,
+			       interpreter(head));
+	if (memcmp(head, ELFMAG, n < SELFMAG ? (size_t)n : SELFMAG))
+		return dt_fail(e, "%s is not a program or library (no ELF file)", path);
+	if (n < SELFMAG)
+		return dt_fail(e, "%s is cut off: %ld bytes are no ELF file", path, (long)n);
+	return 0;
+}
+
+int dt_elf_file(const char *path, bool elf_only, struct dt_error *e)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0) {
+		if (errno == EACCES && !stat(path, &st) && S_ISDIR(st.st_mode))
+			return dt_fail(e, "%s is a directory, not a program", path);
+		return dt_fail(e, "%s cannot be opened: %s", path, strerror(errno));
+	}
+	if (fstat(fd, &st)) {
+		dt_fail(e, "%s cannot be examined: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		dt_fail(e, "%s is a directory, not a program", path);
+		goto fail;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		dt_fail(e, "%s is not a regular file", path);
+		goto fail;
+	}
+	if (!st.st_size) {
+		dt_fail(e, "%s is empty", path);
+		goto fail;
+	}
+	if (elf_only && check_head(fd, path, e))
+		goto fail;
+	return fd;
+fail:
+	close(fd);
+	return -1;
+}
+
+static int bad_machine(const struct dt_elf *f, const Elf64_Ehdr *h, struct dt_error *e)
+{
+	const char *name = machine_name(h->e_machine);
+
+	if (h->e_ident[EI_CLASS] == ELFCLASS32 && h->e_machine == EM_X86_64)
+		return dt_fail(e, "%s is an x32 program (32-bit pointers), not a 64-bit one",
+			       f->path);
+	if (h->e_ident[EI_CLASS] == ELFCLASS32)
+		return dt_fail(e, "%s is a 32-bit program (%s), not an x86-64 one", f->path,
+			       name ? name : "unknown machine");
+	if (name)
+		return dt_fail(e, "%s is a program for %s, not for x86-64", f->path, name);
+	return dt_fail(e, "%s is a program for machine number %u, not for x86-64", f->path,
+		       (unsigned)h->e_machine);
+}
+
+static int check_header(const struct dt_elf *f, const Elf64_Ehdr *h, struct dt_error *e)
+{
+	if (h->e_ident[EI_CLASS] != ELFCLASS64 && h->e_ident[EI_CLASS] != ELFCLASS32)
+		return dt_fail(e, "%s is damaged: ELF class %u does not exist", f->path,
+			       (unsigned)h->e_ident[EI_CLASS]);
+	if (h->e_ident[EI_DATA] == ELFDATA2MSB)
+		return dt_fail(e, "%s is a big-endian program, not an x86-64 one", f->path);
+	if (h->e_ident[EI_CLASS] == ELFCLASS32 || h->e_machine != EM_X86_64)
+		return bad_machine(f, h, e);
+	if (h->e_type == ET_REL)
+		return dt_fail(e, "%s is an object file: link it first", f->path);
+	if (h->e_type == ET_CORE)
+		return dt_fail(e, "%s is a core dump, not a program", f->path);
+	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
+		return dt_fail(e, "%s is damaged: ELF type %u does not exist", f->path,
+			       (unsigned)h->e_type);
+	return 0;
+}
+
+static int read_header(struct dt_elf *f, Elf64_Ehdr *h, struct dt_error *e)
+{
+	/* the fields that say what the file is lie at the same place in both classes */
+	memset(h, 0, sizeof(*h));
+	if (read_at(f, 0, h, f->file_size < sizeof(*h) ? f->file_size : sizeof(*h)) ||
+	    f->file_size < offsetof(Elf64_Ehdr, e_entry))
+		return dt_fail(e, "%s is cut off inside its ELF header", f->path);
+	if (check_header(f, h, e))
+		return -1;
+	if (f->file_size < sizeof(*h))
+		return dt_fail(e, "%s is cut off inside its ELF header", f->path);
+	f->type = h->e_type;
+	f->machine = h->e_machine;
+	f->entry = h->e_entry;
+	return 0;
+}
+
+/* Section headers are a convenience, a program runs without: whatever is wrong means there are
+ * none. */
+static void read_sections(struct dt_elf *f, const Elf64_Ehdr *h, uint32_t *names, uint32_t *phnum)
+{
+	Elf64_Shdr *s = NULL, first;
+	uint64_t n = h->e_shnum;
+
+	*phnum = h->e_phnum;
+	*names = h->e_shstrndx;
+	if (!h->e_shoff || h->e_shentsize != sizeof(Elf64_Shdr) ||
+	    read_at(f, h->e_shoff, &first, sizeof(first)))
+		return;
+	/* counts that do not fit the header are in the first section */
+	if (!n)
+		n = first.sh_size;
+	if (*names == SHN_XINDEX)
+		*names = first.sh_link;
+	if (*phnum == PN_XNUM)
+		*phnum = first.sh_info;
+	if (!n || n > f->file_size / sizeof(Elf64_Shdr))
+		return;
+	s = read_piece(f, h->e_shoff, n * sizeof(Elf64_Shdr));
+	f->section = s ? calloc(n, sizeof(*f->section)) : NULL;
+	if (!f->section)
+		goto out;
+	f->sections = n;
+	for (uint64_t i = 0; i < n; i++)
+		f->section[i] = (struct dt_elf_section){
+			.vaddr = s[i].sh_addr,
+			.offset = s[i].sh_offset,
+			.size = s[i].sh_size,
+			.entsize = s[i].sh_entsize,
+			.type = s[i].sh_type,
+			.link = s[i].sh_link,
+			.name = s[i].sh_name,
+		};
+out:
+	free(s);
+}
+
+static int add_load(struct dt_elf *f, const Elf64_Phdr *p, struct dt_error *e)
+{
+	if (p->p_filesz > p->p_memsz || p->p_vaddr + p->p_memsz < p->p_vaddr)
+		return dt_fail(e, "%s is damaged: a segment's size makes no sense", f->path);
+	if (p->p_offset > f->file_size || p->p_filesz > f->file_size - p->p_offset)
+		return dt_fail(e, "%s is cut off: a segment ends behind the file", f->path);
+	if (!p->p_memsz)
+		return 0;
+	if (!f->loads || p->p_vaddr < f->low)
+		f->low = p->p_vaddr;
+	if (p->p_vaddr + p->p_memsz > f->high)
+		f->high = p->p_vaddr + p->p_memsz;
+	f->load[f->loads++] = (struct dt_elf_load){
+		.vaddr = p->p_vaddr,
+		.offset = p->p_offset,
+		.filesz = p->p_filesz,
+		.memsz = p->p_memsz,
+		.flags = p->p_flags,
+	};
+	return 0;
+}
+
+/* Notes are aligned to 4, and to 8 in segments that say so. */
+static void read_notes(struct dt_elf *f, const Elf64_Phdr *p)
+{
+	uint64_t align = p->p_align == 8 ? 8 : 4, at = 0;
+	uint8_t *notes;
+
+	if (f->build_id[0] || p->p_filesz > 1 << 20)
+		return;
+	notes = read_piece(f, p->p_offset, p->p_filesz);
+	if (!notes)
+		return;
+	while (p->p_filesz - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		uint64_t name = at + sizeof(n), desc, end;
+
+		memcpy(&n, notes + at, sizeof(n));
+		desc = (name + n.n_namesz + align - 1) & -align;
+		end = (desc + n.n_descsz + align - 1) & -align;
+		if (desc > p->p_filesz || n.n_descsz > p->p_filesz - desc)
+			break;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && n.n_descsz <= sizeof(f->build_id) / 2) {
+			for (uint32_t i = 0; i < n.n_descsz; i++)
+				dt_format(f->build_id + 2 * i, 3, "%02x", notes[desc + i]);
+			break;
+		}
+		if (end > p->p_filesz)
+			break;
+		at = end;
+	}
+	free(notes);
+}
+
+static int read_segments(struct dt_elf *f, const Elf64_Ehdr *h, uint32_t phnum, struct dt_error *e)
+{
+	Elf64_Phdr *p = NULL;
+	int ret = -1;
+
+	if (!phnum || h->e_phentsize != sizeof(Elf64_Phdr))
+		return dt_fail(e, "%s is damaged: it has no program headers", f->path);
+	p = phnum <= f->file_size / sizeof(*p) ? read_piece(f, h->e_phoff, phnum * sizeof(*p))
+					       : NULL;
+	if (!p)
+		return dt_fail(e, "%s is cut off inside its program headers", f->path);
+	f->load = calloc(phnum, sizeof(*f->load));
+	if (!f->load) {
+		dt_fail(e, "out of memory reading %s", f->path);
+		goto out;
+	}
+	for (uint32_t i = 0; i < phnum; i++) {
+		if (p[i].p_type == PT_LOAD && add_load(f, &p[i], e))
+			goto out;
+		if (p[i].p_type == PT_INTERP && !f->interp && p[i].p_filesz <= PATH_MAX)
+			f->interp = read_piece(f, p[i].p_offset, p[i].p_filesz);
+		if (p[i].p_type == PT_NOTE)
+			read_notes(f, &p[i]);
+	}
+	if (!f->loads) {
+		dt_fail(e, "%s is damaged: it has no loadable segment", f->path);
+		goto out;
+	}
+	ret = 0;
+out:
+	free(p);
+	return ret;
+}
+
+static const struct dt_elf_section *find_section(const struct dt_elf *f, const char *strings,
+						 uint64_t size, const char *name)
+{
+	for (size_t i = 0; i < f->sections; i++)
+		if (f->section[i].name < size && !strcmp(strings + f->section[i].name, name))
+			return &f->section[i];
+	return NULL;
+}
+
+/* The bytes at [address, address + n), or NULL when they are not all executable and in the file. */
+static const uint8_t *code_at(const struct code *c, size_t n_code, uint64_t address, uint64_t n)
+{
+	for (size_t i = 0; i < n_code; i++) {
+		uint64_t at = address - c[i].vaddr;
+
+		if (address >= c[i].vaddr && at < c[i].size && n <= c[i].size - at)
+			return c[i].bytes + at;
+	}
+	return NULL;
+}
+
+static uint64_t rel32(const uint8_t *p, uint64_t next)
+{
+	int32_t d;
+
+	memcpy(&d, p, sizeof(d));
+	return next + (uint64_t)(int64_t)d;
+}
+
+/* Is there a thunk (an optional notrack, jmp *slot(%rip)) for that hook slot at address? */
+static bool is_thunk(const struct code *c, size_t n, uint64_t address, uint64_t slot)
+{
+	const uint8_t *p = code_at(c, n, address, 7);
+
+	if (p && p[0] == 0x3e && p[1] == 0xff && p[2] == 0x25)
+		return rel32(p + 3, address + 7) == slot;
+	p = code_at(c, n, address, 6);
+	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
+}
+
+/* Does the site have the bytes of its kind, and lead to a thunk of this module? */
+static bool check_site(struct dt_elf *f, const struct code *c, size_t n,
+		       const struct dt_elf_site *s)
+{
+	uint64_t a = s->address, *known = &f->thunk_exit, slot = f->hooks + 8, to;
+	const uint8_t *p;
+
+	switch (s->kind) {
+	case DT_ELF_ENTRY:
+		p = code_at(c, n, a, 5);
+		if (!p || p[0] != 0xa9)
+			return false;
+		to = rel32(p + 1, a + 5);
+		known = &f->thunk_entry;
+		slot = f->hooks;
+		break;
+	case DT_ELF_RETURN:
+		p = code_at(c, n, a, 7);
+		if (!p || p[0] != 0xc3 || p[1] != 0xe8 || p[6] != 0xc3)
+			return false;
+		to = rel32(p + 2, a + 6);
+		break;
+	case DT_ELF_TAIL:
+		p = code_at(c, n, a, 15);
+		if (!p || p[0] != 0xe9 || p[5] != 0xe8 || p[10] != 0xe9 ||
+		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
+			return false;
+		to = rel32(p + 6, a + 10);
+		break;
+	default:
+		return false;
+	}
+	if (to == *known && to)
+		return true;
+	if (!is_thunk(c, n, to, slot))
+		return false;
+	if (!*known)
+		*known = to;
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct dt_elf_site *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void sort_sites(struct dt_elf *f)
+{
+	size_t kept = 0;
+
+	qsort(f->site, f->sites, sizeof(*f->site), by_address);
+	for (size_t i = 0; i < f->sites; i++)
+		if (!kept || f->site[i].address != f->site[kept - 1].address)
+			f->site[kept++] = f->site[i];
+	f->bad_sites += f->sites - kept;
+	f->sites = kept;
+}
+
+static struct code *read_code(const struct dt_elf *f, size_t *n)
+{
+	struct code *c = calloc(f->loads, sizeof(*c));
+
+	*n = 0;
+	for (size_t i = 0; c && i < f->loads; i++) {
+		const struct dt_elf_load *l = &f->load[i];
+
+		if (!(l->flags & PF_X) || !l->filesz)
+			continue;
+		c[*n].bytes = read_piece(f, l->offset, l->filesz);
+		if (!c[*n].bytes)
+			continue;
+		c[*n].vaddr = l->vaddr;
+		c[(*n)++].size = l->filesz;
+	}
+	return c;
+}
+
+static int read_table(struct dt_elf *f, const struct dt_elf_section *table, struct dt_error *e)
+{
+	uint64_t count = table->size / 12;
+	size_t n_code = 0;
+	uint8_t *raw = read_piece(f, table->offset, table->size);
+	struct code *c = raw ? read_code(f, &n_code) : NULL;
+	int ret = -1;
+
+	if (!raw) {
+		ret = dt_fail(e, "%s is damaged: its table of sleds ends behind the file", f->path);
+		goto out;
+	}
+	f->site = calloc(count + 1, sizeof(*f->site));
+	if (!c || !f->site) {
+		dt_fail(e, "out of memory reading %s", f->path);
+		goto out;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = table->vaddr + 12 * i;
+		const uint8_t *p = raw + 12 * i;
+		struct dt_elf_site s = {
+			.address = rel32(p, at),
+			.function = rel32(p + 4, at + 4),
+			.kind = p[8],
+		};
+
+		if (!memcmp(p + 9, "\0\0", 3) && check_site(f, c, n_code, &s))
+			f->site[f->sites++] = s;
+		else
+			f->bad_sites++;
+	}
+	sort_sites(f);
+	ret = 0;
+out:
+	for (size_t i = 0; c && i < n_code; i++)
+		free(c[i].bytes);
+	free(c);
+	free(raw);
+	return ret;
+}
+
+static int read_sites(struct dt_elf *f, uint32_t names, struct dt_error *e)
+{
+	const struct dt_elf_section *table, *hooks;
+	char *strings;
+	int ret = 0;
+
+	if (names >= f->sections)
+		return 0;
+	strings = read_piece(f, f->section[names].offset, f->section[names].size);
+	if (!strings)
+		return 0;
+	table = find_section(f, strings, f->section[names].size, "devtrace_sites");
+	hooks = find_section(f, strings, f->section[names].size, "devtrace_hooks");
+	if (table && hooks && table->type == SHT_PROGBITS && hooks->vaddr && hooks->size >= 32) {
+		f->hooks = hooks->vaddr;
+		ret = read_table(f, table, e);
+	}
+	free(strings);
+	return ret;
+}
+
+struct dt_elf *dt_elf_open(const char *path, struct dt_error *e)
+{
+	struct dt_elf *f = calloc(1, sizeof(*f));
+	uint32_t names, phnum;
+	struct stat st;
+	Elf64_Ehdr h;
+
+	if (!f) {
+		dt_fail(e, "out of memory reading %s", path);
+		return NULL;
+	}
+	f->fd = dt_elf_file(path, true, e);
+	if (f->fd < 0)
+		goto fail;
+	f->path = strdup(path);
+	if (!f->path || fstat(f->fd, &st)) {
+		dt_fail(e, "out of memory reading %s", path);
+		goto fail;
+	}
+	f->file_size = (uint64_t)st.st_size;
+	if (read_header(f, &h, e))
+		goto fail;
+	read_sections(f, &h, &names, &phnum);
+	if (read_segments(f, &h, phnum, e) || read_sites(f, names, e))
+		goto fail;
+	return f;
+fail:
+	dt_elf_close(f);
+	return NULL;
+}
+
+void dt_elf_close(struct dt_elf *f)
+{
+	if (!f)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
+	free(f->interp);
+	free(f->load);
+	free(f->site);
+	free(f->section);
+	free(f);
+}
+
+static int search_symbols(struct dt_elf *f, const struct dt_elf_section *table, const char *name,
+			  Elf64_Sym *found)
+{
+	const struct dt_elf_section *strtab = &f->section[table->link];
+	char *strings = read_piece(f, strtab->offset, strtab->size);
+	Elf64_Sym *sym = read_piece(f, table->offset, table->size);
+	int ret = -1;
+
+	for (uint64_t i = 0; strings && sym && i < table->size / sizeof(*sym); i++) {
+		if (sym[i].st_shndx == SHN_UNDEF || sym[i].st_name >= strtab->size ||
+		    strcmp(strings + sym[i].st_name, name))
+			continue;
+		*found = sym[i];
+		ret = 0;
+		if (ELF64_ST_BIND(sym[i].st_info) != STB_LOCAL)
+			break; /* better than a local one of that name */
+	}
+	free(strings);
+	free(sym);
+	return ret;
+}
+
+int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size)
+{
+	Elf64_Sym sym;
+
+	for (size_t i = 0; i < f->sections; i++) {
+		const struct dt_elf_section *s = &f->section[i];
+
+		if (s->type != SHT_SYMTAB && s->type != SHT_DYNSYM)
+			continue;
+		if (s->link >= f->sections || search_symbols(f, s, name, &sym))
+			continue;
+		*vaddr = sym.st_value;
+		if (size)
+			*size = sym.st_size;
+		return 0;
+	}
+	return -1;
+}
+
+const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address)
+{
+	struct dt_elf_site key = {.address = address};
+
+	return f->sites ? bsearch(&key, f->site, f->sites, sizeof(key), by_address) : NULL;
+}
