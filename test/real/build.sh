@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Builds a real program from Debian's source and prints the path of the result.
+#
+# usage: test/real/build.sh PROGRAM VARIANT
+#   PROGRAM   lua | zstd | sqlite (its benchmark, speedtest1) | redis (the server)
+#   VARIANT   plain       gcc, Debian's flags (-O2 -g, stack protector, fortify)
+#             sled        the same through devtrace-as
+#             sled-clang  clang through devtrace-as
+#             uftrace     gcc -pg -mfentry, what uftrace wants
+#             xray        clang-19 -fxray-instrument, every function
+#
+# What is built stays in the cache (see fetch.sh) under a name that is made from all that went into
+# it: the source's version, this script, the compiler and, for sleds, devtrace-as itself. So a
+# second call costs nothing, a new devtrace-as builds anew, and two trees do not disturb each other.
+# Beside the result lie the program's own helpers: datagen and fuzzer for zstd, redis-benchmark ...
+# Every program is one file that holds its libraries, so that everything in it is traced.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+lib=${DEVTRACE_BUILD:-$root/build}/lib
+cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/devtrace}
+
+die() {
+	echo "build.sh: $*" >&2
+	exit 1
+}
+
+usage() {
+	sed -n 's/^# \{0,1\}//; 6,12p' "$0" >&2
+	exit 2
+}
+
+[ $# = 2 ] || usage
+program=$1 variant=$2
+case $program in
+lua) package=lua5.4 result=lua ;;
+zstd) package=libzstd result=programs/zstd ;;
+sqlite) package=sqlite3 result=speedtest1 ;;
+redis) package=redis result=src/redis-server ;;
+*) usage ;;
+esac
+
+# The instrumentation goes into CC, which every build system hands on, and the flags into CFLAGS.
+case $variant in
+plain) cc="gcc" ;;
+sled) cc="gcc -B$lib" ;;
+sled-clang) cc="clang -fno-integrated-as -B$lib" ;;
+uftrace) cc="gcc" extra="-pg -mfentry" ;; # not at link time: that would add gprof's own start code
+xray) cc="clang-19 -fxray-instrument -fxray-instruction-threshold=1" ;;
+*) usage ;;
+esac
+cflags="-g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2 ${extra-}"
+command -v ${cc%% *} >/dev/null || die "needs ${cc%% *}"
+stamp=
+case $variant in
+sled*)
+	[ -x "$lib/as" ] || die "$lib/as is missing: run make build/lib/as"
+	stamp=$(sha256sum <"$lib/as")
+	;;
+esac
+
+src=$("$here/fetch.sh" "$package")
+hash=$({
+	cat "$src.done" "$0"
+	${cc%% *} --version
+	echo "$cc $stamp"
+} | sha256sum | cut -c1-12)
+name=$program-$variant
+dir=$cache/build/$name-$hash
+
+[ -e "$dir/.done" ] && { touch "$dir"; echo "$dir/$result"; exit 0; }
+mkdir -p "$cache/build"
+exec 9>"$cache/build/$name.lock"
+flock 9
+[ -e "$dir/.done" ] && { echo "$dir/$result"; exit 0; }
+
+# builds of an earlier devtrace-as that nobody asked for since yesterday
+find "$cache/build" -maxdepth 1 -name "$name-????????????" -mmin +1440 -exec rm -rf {} +
+rm -rf "$dir" && mkdir "$dir" && cd "$dir"
+
+build_lua() {
+	cp -r "$src/src" .
+	printf '#define DEB_HOST_MULTIARCH "%s"\n' "$(gcc -print-multiarch)" >src/lua5.4-deb-multiarch.h
+	cflags="-Wall -Wextra -DLUA_COMPAT_5_3 -DLUA_USE_LINUX $cflags" # no readline: one library less
+	cat >Makefile <<-EOF
+		objects := \$(patsubst %.c,%.o,\$(filter-out src/luac.c,\$(wildcard src/*.c)))
+		lua: \$(objects); $cc -o \$@ \$^ -Wl,-E -lm -ldl
+		%.o: %.c; $cc $cflags \$(os) -c -o \$@ \$<
+		src/llex.o src/lparser.o src/lcode.o: os := -Os # as Debian has it
+	EOF
+	make -j2
+}
+
+build_zstd() {
+	cp -r "$src/lib" "$src/programs" "$src/tests" .
+	set -- CC="$cc" CFLAGS="$cflags" HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 BACKTRACE=0
+	make -j2 -C programs zstd "$@"
+	case $variant in
+	sled* | plain) make -j2 -C tests datagen fuzzer zstreamtest "$@" ;;
+	esac
+}
+
+build_sqlite() {
+	# one big sqlite3.c, the same for every variant
+	local one
+	one=$cache/build/sqlite3-$(sha256sum <"$src.done" | cut -c1-12).c
+	if [ ! -e "$one" ]; then
+		(
+			flock 9
+			[ -e "$one" ] && exit 0
+			cp -r "$src" amalgamation && cd amalgamation
+			./configure --disable-readline --disable-amalgamation CC=gcc
+			make sqlite3.c sqlite3.h
+			cp sqlite3.h "${one%.c}.h" && mv sqlite3.c "$one"
+		) 9>"$one.lock"
+		rm -rf amalgamation
+	fi
+	ln -s "$one" sqlite3.c && ln -s "${one%.c}.h" sqlite3.h
+	cp "$src/test/speedtest1.c" .
+	$cc $cflags -fno-strict-aliasing -I. -DSQLITE_SECURE_DELETE -DSQLITE_ENABLE_COLUMN_METADATA \
+		-DSQLITE_ENABLE_FTS3 -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 \
+		-DSQLITE_ENABLE_RTREE=1 -DSQLITE_SOUNDEX=1 -DSQLITE_ENABLE_UNLOCK_NOTIFY \
+		-DSQLITE_OMIT_LOOKASIDE=1 -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_THREADSAFE=1 \
+		-DSQLITE_USE_URI=1 -DSQLITE_ENABLE_PREUPDATE_HOOK -DSQLITE_ENABLE_SESSION \
+		-o speedtest1 sqlite3.c speedtest1.c -lm -ldl -lpthread
+}
+
+build_redis() {
+	cp -r "$src/src" "$src/deps" "$src/tests" "$src/runtest" "$src/redis.conf" .
+	cp -r "$src/utils" .
+	make -j2 -C src CC="$cc" OPTIMIZATION= DEBUG= REDIS_CFLAGS="$cflags" CFLAGS="$cflags" \
+		LUA_CFLAGS="$cflags" MALLOC=libc redis-server redis-benchmark redis-cli
+}
+
+set +e # for a moment: inside an if, set -e would be off in the function too
+(set -e && "build_$program") >"$dir/build.log" 2>&1
+rc=$?
+set -e
+if [ "$rc" != 0 ] || [ ! -x "$dir/$result" ]; then
+	tail -n 20 "$dir/build.log" >&2
+	die "$name does not build; the whole log is $dir/build.log"
+fi
+touch "$dir/.done"
+echo "$dir/$result"
