@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A chunk: up to 65536 records of one core, by columns, that decodes on its own. It is two blobs:
+ * "events" (time, site, thread, stack pointer: all that pairing needs) and "vals" (the values).
+ * doc/format.md describes the bytes.
+ */
+#ifndef DT_STORE_CHUNK_H
+#define DT_STORE_CHUNK_H
+
+#include "core/error.h"
+#include "core/record.h"
+
+#define DT_CHUNK_MAX 65536
+
+/* One entry of a chunk's dictionary. */
+struct dt_local {
+	uint64_t last[4]; /* values of the record before at this site, in this chunk */
+	uint32_t site;	  /* row id in table site */
+	uint8_t mask;	  /* which values are stored */
+	uint8_t flags;	  /* dt_record.flags */
+	uint8_t kind;	  /* dt_record.kind; known to the writer, filled in by the reader */
+};
+
+/* A growing byte buffer. */
+struct dt_bytes {
+	uint8_t *p;
+	size_t n, size;
+};
+
+/* A chunk being filled. Allocated by dt_encoder_new(); the columns are DT_CHUNK_MAX long. */
+struct dt_encoder {
+	uint32_t n, nlocal, nrun;
+	uint32_t tick_escapes, sp_escapes;
+	uint64_t first_ticks, last_ticks, min_ticks, max_ticks, last_sp;
+	uint32_t tid;	   /* of the current run */
+	uint32_t run_from; /* first record of the current run */
+	uint8_t *tick_low, *tick_high, *site_low, *site_high, *sp_low, *sp_high;
+	uint64_t *tick_escape, *sp_escape;
+	uint32_t *run_tid, *run_length;
+	uint16_t *core;	 /* filled only while odd_core */
+	bool odd_core;	 /* some record says another core than the one it was put for */
+	uint8_t *length; /* a byte per value: how many bytes of `data` it takes */
+	uint8_t *data;
+	uint32_t lengths;
+	size_t data_bytes;
+	struct dt_local *local;
+	uint32_t local_size;
+	void *memory;
+};
+
+struct dt_encoder *dt_encoder_new(void);
+void dt_encoder_free(struct dt_encoder *c);
+void dt_encoder_reset(struct dt_encoder *c);
+
+/* A new dictionary entry: its index, or -1 without memory. */
+int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags);
+
+/* Closes the open run and compresses into the two buffers (replacing their content). */
+int dt_encoder_finish(struct dt_encoder *c, unsigned core, void *cctx, struct dt_bytes *events,
+		      struct dt_bytes *vals, struct dt_error *e);
+
+/* Appends a record whose dictionary entry is known. The caller keeps n < DT_CHUNK_MAX. */
+static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *r, unsigned l,
+				  unsigned core);
+
+/* ---- inline, because this is the writer's hot loop ---- */
+
+static inline uint64_t dt_zigzag(uint64_t d)
+{
+	return d << 1 ^ (uint64_t)((int64_t)d >> 63);
+}
+
+static inline uint64_t dt_unzigzag(uint64_t z)
+{
+	return z >> 1 ^ -(z & 1);
+}
+
+void dt_encoder_run(struct dt_encoder *c, uint32_t tid); /* starts a run of another thread */
+void dt_encoder_odd_core(struct dt_encoder *c, unsigned core);
+
+static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *r, unsigned l,
+				  unsigned core)
+{
+	uint32_t n = c->n;
+	uint64_t d = r->ticks - c->last_ticks;
+
+	if (__builtin_expect(d >= 0xffff || n == 0, 0)) {
+		if (n == 0) {
+			c->first_ticks = c->min_ticks = c->max_ticks = r->ticks;
+			c->last_sp = 0;
+			d = 0;
+		} else {
+			c->tick_escape[c->tick_escapes++] = d;
+			d = 0xffff;
+		}
+		if (r->ticks < c->min_ticks)
+			c->min_ticks = r->ticks;
+		if (c->last_ticks > c->max_ticks && n)
+			c->max_ticks = c->last_ticks;
+	}
+	c->last_ticks = r->ticks;
+	c->tick_low[n] = (uint8_t)d;
+	c->tick_high[n] = (uint8_t)(d >> 8);
+
+	if (__builtin_expect(r->tid != c->tid || n == 0, 0))
+		dt_encoder_run(c, r->tid);
+	if (__builtin_expect(r->core != core || c->odd_core, 0)) {
+		if (!c->odd_core)
+			dt_encoder_odd_core(c, core);
+		c->core[n] = r->core;
+	}
+
+	c->site_low[n] = (uint8_t)l;
+	c->site_high[n] = (uint8_t)(l >> 8);
+
+	d = r->sp - c->last_sp;
+	c->last_sp = r->sp;
+	uint64_t z = dt_zigzag((uint64_t)((int64_t)d >> 3));
+	if (__builtin_expect(z >= 0xffff || d & 7, 0)) {
+		c->sp_escape[c->sp_escapes++] = d;
+		z = 0xffff;
+	}
+	c->sp_low[n] = (uint8_t)z;
+	c->sp_high[n] = (uint8_t)(z >> 8);
+
+	struct dt_local *k = &c->local[l];
+	uint8_t *data = c->data + c->data_bytes;
+	uint8_t *length = c->length + c->lengths;
+
+	for (unsigned m = k->mask, j = 0; m; m >>= 1, j++) {
+		if (!(m & 1))
+			continue;
+		z = dt_zigzag(r->value[j] - k->last[j]);
+		k->last[j] = r->value[j];
+		/* significant bytes of z, 0 to 8 */
+		unsigned bytes = z ? (71 - (unsigned)__builtin_clzll(z)) >> 3 : 0;
+		__builtin_memcpy(data, &z, 8);
+		data += bytes;
+		*length++ = (uint8_t)bytes;
+	}
+	c->data_bytes = (size_t)(data - c->data);
+	c->lengths = (uint32_t)(length - c->length);
+	c->n = n + 1;
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Filling and compressing a chunk. Every column is its own Zstandard frame: the columns have
+ * nothing in common, so sharing a frame would cost both size and speed.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include "store/chunk.h"
+#include "store/layout.h"
+
+#define LEVEL 1
+
+struct dt_encoder *dt_encoder_new(void)
+{
+	size_t n = DT_CHUNK_MAX;
+	struct dt_encoder *c = calloc(1, sizeof(*c));
+	/* columns of 8, 4, 2 and 1 bytes, then the values with room for one 8-byte overhang.
+	 * Pages that a chunk does not reach are never touched. */
+	size_t size = n * (2 * 8 + 2 * 4 + 2 + 6 + 4 + 32) + 8;
+	uint8_t *p = malloc(size);
+
+	if (!c || !p) {
+		free(c);
+		free(p);
+		return NULL;
+	}
+	c->memory = p;
+	c->tick_escape = (uint64_t *)p;
+	c->sp_escape = c->tick_escape + n;
+	c->run_tid = (uint32_t *)(c->sp_escape + n);
+	c->run_length = c->run_tid + n;
+	c->core = (uint16_t *)(c->run_length + n);
+	c->tick_low = (uint8_t *)(c->core + n);
+	c->tick_high = c->tick_low + n;
+	c->site_low = c->tick_high + n;
+	c->site_high = c->site_low + n;
+	c->sp_low = c->site_high + n;
+	c->sp_high = c->sp_low + n;
+	c->length = c->sp_high + n;
+	c->data = c->length + 4 * n;
+	return c;
+}
+
+void dt_encoder_free(struct dt_encoder *c)
+{
+	if (!c)
+		return;
+	free(c->memory);
+	free(c->local);
+	free(c);
+}
+
+void dt_encoder_reset(struct dt_encoder *c)
+{
+	c->n = c->nlocal = c->nrun = c->tick_escapes = c->sp_escapes = c->lengths = 0;
+	c->data_bytes = 0;
+	c->run_from = 0;
+	c->odd_core = false;
+}
+
+int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags)
+{
+	if (c->nlocal == c->local_size) {
+		uint32_t size = c->local_size ? 2 * c->local_size : 256;
+		struct dt_local *p = realloc(c->local, size * sizeof(*p));
+
+		if (!p)
+			return -1;
+		c->local = p;
+		c->local_size = size;
+	}
+	c->local[c->nlocal] = (struct dt_local){.site = site, .mask = mask & 0xf, .flags = flags};
+	return (int)c->nlocal++;
+}
+
+static void end_run(struct dt_encoder *c)
+{
+	if (c->n == c->run_from)
+		return;
+	c->run_tid[c->nrun] = c->tid;
+	c->run_length[c->nrun++] = c->n - c->run_from;
+}
+
+void dt_encoder_run(struct dt_encoder *c, uint32_t tid)
+{
+	end_run(c);
+	c->tid = tid;
+	c->run_from = c->n;
+}
+
+void dt_encoder_odd_core(struct dt_encoder *c, unsigned core)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		c->core[i] = (uint16_t)core;
+	c->odd_core = true;
+}
+
+static int reserve(struct dt_bytes *b, size_t more)
+{
+	size_t size = b->size ? b->size : 65536;
+	uint8_t *p;
+
+	if (b->n + more <= b->size)
+		return 0;
+	while (size < b->n + more)
+		size *= 2;
+	p = realloc(b->p, size);
+	if (!p)
+		return -1;
+	b->p = p;
+	b->size = size;
+	return 0;
+}
+
+static int compress(void *cctx, struct dt_bytes *out, const void *column, size_t size)
+{
+	size_t n;
+
+	if (reserve(out, ZSTD_compressBound(size)))
+		return -1;
+	n = ZSTD_compress2(cctx, out->p + out->n, out->size - out->n, column, size);
+	if (ZSTD_isError(n))
+		return -1;
+	out->n += n;
+	return 0;
+}
+
+static bool any(const uint8_t *p, size_t n)
+{
+	return n && (p[0] || memcmp(p, p + 1, n - 1));
+}
+
+/* The dictionary: site rows, then masks, then flags; in run_length's... its own buffer. */
+static int compress_dictionary(struct dt_encoder *c, void *cctx, struct dt_bytes *out)
+{
+	size_t size = 6 * (size_t)c->nlocal;
+	uint8_t *p = malloc(size);
+	int rc;
+
+	if (!p)
+		return -1;
+	for (uint32_t i = 0; i < c->nlocal; i++) {
+		memcpy(p + 4 * (size_t)i, &c->local[i].site, 4);
+		p[4 * (size_t)c->nlocal + i] = c->local[i].mask;
+		p[5 * (size_t)c->nlocal + i] = c->local[i].flags;
+	}
+	rc = compress(cctx, out, p, size);
+	free(p);
+	return rc;
+}
+
+int dt_encoder_finish(struct dt_encoder *c, unsigned core, void *cctx, struct dt_bytes *events,
+		      struct dt_bytes *vals, struct dt_error *e)
+{
+	struct dt_events_head h = {0};
+	struct dt_vals_head v = {c->lengths, (uint32_t)c->data_bytes};
+	size_t n = c->n;
+	int rc = 0;
+
+	end_run(c);
+	c->run_from = c->n;
+	if (c->last_ticks > c->max_ticks)
+		c->max_ticks = c->last_ticks;
+	h.n = c->n;
+	h.locals = c->nlocal;
+	h.runs = c->nrun;
+	h.tick_escapes = c->tick_escapes;
+	h.sp_escapes = c->sp_escapes;
+	h.first_ticks = c->first_ticks;
+	h.columns = (any(c->tick_high, n) ? DT_HAS_TICK_HIGH : 0) |
+		    (any(c->site_high, n) ? DT_HAS_SITE_HIGH : 0) |
+		    (any(c->sp_high, n) ? DT_HAS_SP_HIGH : 0) | (c->odd_core ? DT_HAS_CORE : 0);
+
+	events->n = vals->n = 0;
+	if (reserve(events, sizeof(h)) || reserve(vals, sizeof(v)))
+		return dt_fail(e, "out of memory");
+	memcpy(events->p, &h, sizeof(h));
+	events->n = sizeof(h);
+	memcpy(vals->p, &v, sizeof(v));
+	vals->n = sizeof(v);
+
+	rc |= compress_dictionary(c, cctx, events);
+	rc |= compress(cctx, events, c->run_tid, 4 * (size_t)c->nrun);
+	rc |= compress(cctx, events, c->run_length, 4 * (size_t)c->nrun);
+	rc |= compress(cctx, events, c->tick_low, n);
+	if (h.columns & DT_HAS_TICK_HIGH)
+		rc |= compress(cctx, events, c->tick_high, n);
+	if (c->tick_escapes)
+		rc |= compress(cctx, events, c->tick_escape, 8 * (size_t)c->tick_escapes);
+	rc |= compress(cctx, events, c->site_low, n);
+	if (h.columns & DT_HAS_SITE_HIGH)
+		rc |= compress(cctx, events, c->site_high, n);
+	rc |= compress(cctx, events, c->sp_low, n);
+	if (h.columns & DT_HAS_SP_HIGH)
+		rc |= compress(cctx, events, c->sp_high, n);
+	if (c->sp_escapes)
+		rc |= compress(cctx, events, c->sp_escape, 8 * (size_t)c->sp_escapes);
+	if (h.columns & DT_HAS_CORE)
+		rc |= compress(cctx, events, c->core, 2 * n);
+	if (c->lengths)
+		rc |= compress(cctx, vals, c->length, c->lengths);
+	if (c->data_bytes)
+		rc |= compress(cctx, vals, c->data, c->data_bytes);
+	return rc ? dt_fail(e, "out of memory") : 0;
+}

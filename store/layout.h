@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The file's constants: SQLite's header fields, the tables, the heads of the two blobs. */
+#ifndef DT_STORE_LAYOUT_H
+#define DT_STORE_LAYOUT_H
+
+#include "core/types.h"
+
+#define DT_APPLICATION_ID 0x64747263 /* "dtrc" */
+
+enum {
+	DT_HAS_TICK_HIGH = 1,
+	DT_HAS_SITE_HIGH = 2,
+	DT_HAS_SP_HIGH = 4,
+	DT_HAS_CORE = 8,
+};
+
+/* Little endian; followed by one Zstandard frame per column, in the order of encode.c. */
+struct dt_events_head {
+	uint32_t n, locals, runs, tick_escapes, sp_escapes, columns;
+	uint64_t first_ticks;
+};
+
+struct dt_vals_head {
+	uint32_t lengths, data_bytes;
+};
+
+#define DT_SCHEMA_SQL                                                                              \
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"                       \
+	"CREATE TABLE process(pid INTEGER, ppid INTEGER, exe TEXT, cmdline TEXT,"                  \
+	" begin_ticks INTEGER, end_ticks INTEGER, status INTEGER);"                                \
+	"CREATE TABLE thread(tid INTEGER, pid INTEGER, name TEXT, UNIQUE(tid, pid));"              \
+	"CREATE TABLE module(id INTEGER PRIMARY KEY, pid INTEGER, base INTEGER, low INTEGER,"      \
+	" high INTEGER, path TEXT, build_id TEXT, begin_ticks INTEGER, end_ticks INTEGER);"        \
+	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INTEGER, address INTEGER,"           \
+	" size INTEGER, name TEXT, file TEXT, line INTEGER, signature TEXT);"                      \
+	"CREATE TABLE site(id INTEGER PRIMARY KEY, pid INTEGER, pc INTEGER, kind TEXT,"            \
+	" function INTEGER, place TEXT, mask INTEGER);"                                            \
+	"CREATE TABLE clock(ticks INTEGER, monotonic_ns INTEGER, realtime_ns INTEGER);"            \
+	"CREATE TABLE loss(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER,"        \
+	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
+	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
+	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
+	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Hash tables of the writer: sites, and the process of a thread. */
+#include <stdlib.h>
+#include "core/record.h"
+#include "store/sites.h"
+
+static struct dt_site_entry *slot(struct dt_site_entry *entry, size_t size, uint32_t pid,
+				  uint64_t pc, uint8_t kind)
+{
+	size_t i = dt_hash(pc + pid) + kind;
+
+	for (;; i++) {
+		struct dt_site_entry *e = &entry[i & (size - 1)];
+
+		if (!e->used || (e->pc == pc && e->pid == pid && e->kind == kind))
+			return e;
+	}
+}
+
+static int grow_sites(struct dt_sites *s)
+{
+	size_t size = s->size ? 2 * s->size : 1024;
+	struct dt_site_entry *entry = calloc(size, sizeof(*entry));
+
+	if (!entry)
+		return -1;
+	for (size_t i = 0; i < s->size; i++) {
+		struct dt_site_entry *e = &s->entry[i];
+
+		if (e->used)
+			*slot(entry, size, e->pid, e->pc, e->kind) = *e;
+	}
+	free(s->entry);
+	s->entry = entry;
+	s->size = size;
+	return 0;
+}
+
+struct dt_site_entry *dt_sites_find(struct dt_sites *s, uint32_t pid, uint64_t pc, uint8_t kind)
+{
+	struct dt_site_entry *e;
+
+	if (2 * s->used >= s->size && grow_sites(s))
+		return NULL;
+	e = slot(s->entry, s->size, pid, pc, kind);
+	if (!e->used) {
+		*e = (struct dt_site_entry){.pc = pc, .pid = pid, .kind = kind, .used = true};
+		s->used++;
+	}
+	return e;
+}
+
+void dt_sites_forget(struct dt_sites *s, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < s->size; i++)
+		if (s->entry[i].pc >= low && s->entry[i].pc < high)
+			s->entry[i].row = 0;
+}
+
+void dt_sites_free(struct dt_sites *s)
+{
+	free(s->entry);
+}
+
+static struct dt_pid_entry *pid_slot(struct dt_pid_entry *entry, size_t size, uint32_t tid)
+{
+	size_t i = dt_hash(tid);
+
+	for (;; i++) {
+		struct dt_pid_entry *e = &entry[i & (size - 1)];
+
+		if (e->tid == DT_NO_TID || e->tid == tid)
+			return e;
+	}
+}
+
+uint32_t dt_pids_get(const struct dt_pids *p, uint32_t tid)
+{
+	struct dt_pid_entry *e;
+
+	if (!p->size || tid == DT_NO_TID)
+		return 0;
+	e = pid_slot(p->entry, p->size, tid);
+	return e->tid == tid ? e->pid : 0;
+}
+
+int dt_pids_set(struct dt_pids *p, uint32_t tid, uint32_t pid)
+{
+	struct dt_pid_entry *e;
+
+	if (tid == DT_NO_TID)
+		return 0;
+	if (2 * p->used >= p->size) {
+		size_t size = p->size ? 2 * p->size : 256;
+		struct dt_pid_entry *entry = malloc(size * sizeof(*entry));
+
+		if (!entry)
+			return -1;
+		for (size_t i = 0; i < size; i++)
+			entry[i].tid = DT_NO_TID;
+		for (size_t i = 0; i < p->size; i++)
+			if (p->entry[i].tid != DT_NO_TID)
+				*pid_slot(entry, size, p->entry[i].tid) = p->entry[i];
+		free(p->entry);
+		p->entry = entry;
+		p->size = size;
+	}
+	e = pid_slot(p->entry, p->size, tid);
+	if (e->tid != tid) {
+		e->tid = tid;
+		p->used++;
+	}
+	e->pid = pid;
+	return 0;
+}
+
+void dt_pids_free(struct dt_pids *p)
+{
+	free(p->entry);
+}

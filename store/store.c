@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a trace file. Records are encoded as they come, into one open chunk per core; a full
+ * chunk and everything it refers to are committed in one transaction, so a reader never meets a
+ * chunk whose sites are missing. After a write error the store accepts nothing more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+#include "store/chunk.h"
+#include "store/layout.h"
+#include "store/sites.h"
+#include "store/store.h"
+
+/* A core's quick look-up from what a record says to the open chunk's dictionary. */
+struct slot {
+	uint64_t pc;
+	uint32_t pid;
+	uint32_t tag; /* kind, flags; 0: free */
+	uint32_t generation;
+	uint32_t local;
+};
+
+struct core {
+	struct dt_encoder *chunk;
+	struct slot *slot;
+	uint32_t slots, used;  /* slots: a power of two */
+	uint32_t generation;   /* slots of another generation are free */
+	uint32_t tid, pid;     /* last thread seen, and its process */
+	uint32_t pids_version; /* when pid was looked up */
+	uint64_t written;      /* records in chunks already written out */
+	uint64_t lost;	       /* loss that is not in the file yet... */
+	uint64_t lost_after;   /* ...and the number of records before it */
+	uint64_t lost_begin;   /* ticks of the record before it */
+	bool loss_open;	       /* the end of the last loss in the file is not known yet */
+	uint64_t last_ticks;
+};
+
+enum statement {
+	META,
+	PROCESS,
+	PROCESS_END,
+	THREAD,
+	MODULE,
+	MODULE_END,
+	FUNCTION,
+	SITE,
+	CLOCK,
+	LOSS,
+	LOSS_END,
+	CHUNK,
+	BEGIN,
+	COMMIT,
+	STATEMENTS
+};
+
+static const char *const statement_sql[STATEMENTS] = {
+	[META] = "INSERT OR REPLACE INTO meta VALUES(?,?)",
+	[PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,NULL,NULL)",
+	[PROCESS_END] = "UPDATE process SET status=?, end_ticks=? WHERE rowid="
+			"(SELECT max(rowid) FROM process WHERE pid=?)",
+	[THREAD] = "INSERT OR REPLACE INTO thread VALUES(?,?,?)",
+	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
+	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
+	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
+	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?)",
+	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
+	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
+		 "lost=lost+excluded.lost, end_ticks=excluded.end_ticks",
+	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
+	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",
+	[BEGIN] = "BEGIN IMMEDIATE",
+	[COMMIT] = "COMMIT",
+};
+
+struct dt_store {
+	char *path;
+	sqlite3 *db;
+	sqlite3_stmt *statement[STATEMENTS];
+	ZSTD_CCtx *cctx;
+	dt_describe_fn *describe;
+	void *ctx;
+	struct core *core[65536];
+	unsigned cores; /* highest core number seen, plus one */
+	struct dt_sites sites;
+	struct dt_pids pids;
+	uint32_t pids_version;
+	struct dt_bytes events, vals;
+	bool in_transaction, failed;
+	struct dt_error failure;
+};
+
+/* Every failure to write ends here: it is remembered, and said again by every later call. */
+static int fail(struct dt_store *s, struct dt_error *e)
+{
+	const char *what = sqlite3_errmsg(s->db);
+
+	if (s->failed)
+		goto out;
+	s->failed = true;
+	if (sqlite3_errcode(s->db) == SQLITE_IOERR && sqlite3_system_errno(s->db))
+		what = strerror(sqlite3_system_errno(s->db));
+	if (sqlite3_errcode(s->db) == SQLITE_FULL ||
+	    (sqlite3_errcode(s->db) == SQLITE_IOERR && sqlite3_system_errno(s->db) == ENOSPC))
+		dt_fail(&s->failure,
+			"%s: no space left on device; what was recorded before is kept", s->path);
+	else
+		dt_fail(&s->failure, "%s: cannot write: %s; what was recorded before is kept",
+			s->path, what);
+out:
+	return dt_fail(e, "%s", s->failure.text);
+}
+
+static int no_memory(struct dt_store *s, struct dt_error *e)
+{
+	s->failed = true;
+	dt_fail(&s->failure, "%s: out of memory", s->path);
+	return dt_fail(e, "%s", s->failure.text);
+}
+
+/* Runs a statement whose parameters are bound, and forgets them. */
+static int run(struct dt_store *s, enum statement which, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[which];
+	int rc = sqlite3_step(t);
+
+	if (rc != SQLITE_DONE) {
+		fail(s, e);
+		sqlite3_reset(t);
+		return -1;
+	}
+	sqlite3_reset(t);
+	return 0;
+}
+
+static int begin(struct dt_store *s, struct dt_error *e)
+{
+	if (s->failed)
+		return fail(s, e);
+	if (s->in_transaction)
+		return 0;
+	if (run(s, BEGIN, e))
+		return -1;
+	s->in_transaction = true;
+	return 0;
+}
+
+static int commit(struct dt_store *s, struct dt_error *e)
+{
+	if (s->failed)
+		return fail(s, e);
+	if (!s->in_transaction)
+		return 0;
+	if (run(s, COMMIT, e))
+		return -1;
+	s->in_transaction = false;
+	return 0;
+}
+
+static void bind_text(sqlite3_stmt *t, int i, const char *text)
+{
+	sqlite3_bind_text(t, i, text ? text : "", -1, SQLITE_TRANSIENT);
+}
+
+static void bind_u64(sqlite3_stmt *t, int i, uint64_t v)
+{
+	sqlite3_bind_int64(t, i, (sqlite3_int64)v);
+}
+
+/* ---- creating and closing ---- */
+
+/* Removes what is at path if it is ours to remove; afterwards nothing is there. */
+static int make_room(const char *path, struct dt_error *e)
+{
+	char head[72] = "", side[4096];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &st)) {
+		if (errno == ENOENT)
+			return 0;
+		return dt_fail(e, "%s: %s", path, strerror(errno));
+	}
+	if (S_ISDIR(st.st_mode))
+		return dt_fail(e, "%s: is a directory; name a file", path);
+	if (!S_ISREG(st.st_mode))
+		return dt_fail(e, "%s: is not a regular file; name another", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return dt_fail(e, "%s: %s", path, strerror(errno));
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	if (n != 0 && (n != sizeof(head) || memcmp(head, "SQLite format 3", 16) ||
+		       memcmp(head + 68, "dtrc", 4)))
+		return dt_fail(e, "%s: exists and is not a devtrace trace; not overwritten", path);
+	if (unlink(path))
+		return dt_fail(e, "%s: cannot replace it: %s", path, strerror(errno));
+	if (dt_format(side, sizeof(side), "%s-wal", path) < sizeof(side))
+		unlink(side);
+	if (dt_format(side, sizeof(side), "%s-shm", path) < sizeof(side))
+		unlink(side);
+	return 0;
+}
+
+static int prepare(struct dt_store *s, struct dt_error *e)
+{
+	char sql[128];
+
+	dt_format(sql, sizeof(sql), "PRAGMA page_size=16384; PRAGMA application_id=%d;",
+		  DT_APPLICATION_ID);
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
+	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF", NULL, NULL,
+			 NULL) ||
+	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
+		return fail(s, e);
+	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", DT_STORE_SCHEMA);
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL))
+		return fail(s, e);
+	for (int i = 0; i < STATEMENTS; i++)
+		if (sqlite3_prepare_v3(s->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+				       &s->statement[i], NULL))
+			return fail(s, e);
+	return 0;
+}
+
+static void destroy(struct dt_store *s)
+{
+	for (int i = 0; i < STATEMENTS; i++)
+		sqlite3_finalize(s->statement[i]);
+	sqlite3_close(s->db);
+	for (unsigned i = 0; i < s->cores; i++) {
+		if (!s->core[i])
+			continue;
+		dt_encoder_free(s->core[i]->chunk);
+		free(s->core[i]->slot);
+		free(s->core[i]);
+	}
+	ZSTD_freeCCtx(s->cctx);
+	dt_sites_free(&s->sites);
+	dt_pids_free(&s->pids);
+	free(s->events.p);
+	free(s->vals.p);
+	free(s->path);
+	free(s);
+}
+
+struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
+				 struct dt_error *e)
+{
+	struct dt_store *s;
+	int fd;
+
+	if (make_room(path, e))
+		return NULL;
+	/* arguments of functions are private: nobody else may read them */
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
+		return NULL;
+	}
+	close(fd);
+	s = calloc(1, sizeof(*s));
+	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
+		dt_fail(e, "%s: out of memory", path);
+		goto bad;
+	}
+	s->describe = describe;
+	s->ctx = ctx;
+	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
+	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
+	    prepare(s, e)) {
+		fail(s, e);
+		goto bad;
+	}
+	return s;
+bad:
+	if (s)
+		destroy(s);
+	unlink(path);
+	return NULL;
+}
+
+int dt_store_close(struct dt_store *s, struct dt_error *e)
+{
+	int rc;
+
+	if (!s)
+		return 0;
+	rc = dt_store_flush(s, e);
+	for (int i = 0; i < STATEMENTS; i++) {
+		sqlite3_finalize(s->statement[i]);
+		s->statement[i] = NULL;
+	}
+	if (!rc) {
+		/* on the disk, and a single file again unless somebody is reading it just now */
+		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE", NULL,
+			     NULL, NULL);
+	}
+	destroy(s);
+	return rc;
+}
+
+/* ---- records ---- */
+
+static struct core *core_of(struct dt_store *s, unsigned core)
+{
+	struct core *c = s->core[core];
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->slots = 1024;
+	c->generation = 1;
+	c->tid = DT_NO_TID;
+	c->slot = calloc(c->slots, sizeof(*c->slot));
+	c->chunk = dt_encoder_new();
+	if (!c->slot || !c->chunk) {
+		dt_encoder_free(c->chunk);
+		free(c->slot);
+		free(c);
+		return NULL;
+	}
+	s->core[core] = c;
+	if (core >= s->cores)
+		s->cores = core + 1;
+	return c;
+}
+
+/* Forgets which dictionary entry belongs to which record. */
+static void clear_slots(struct core *c)
+{
+	c->used = 0;
+	if (++c->generation == 0) {
+		memset(c->slot, 0, c->slots * sizeof(*c->slot));
+		c->generation = 1;
+	}
+}
+
+static struct slot *find_slot(const struct core *c, uint64_t pc, uint32_t pid, uint32_t tag)
+{
+	size_t i = dt_hash(pc);
+
+	for (;; i++) {
+		struct slot *k = &c->slot[i & (c->slots - 1)];
+
+		if (k->generation != c->generation ||
+		    (k->pc == pc && k->tag == tag && k->pid == pid))
+			return k;
+	}
+}
+
+static int grow_slots(struct core *c)
+{
+	struct slot *old = c->slot;
+	uint32_t n = c->slots;
+
+	c->slot = calloc(2 * (size_t)n, sizeof(*old));
+	if (!c->slot) {
+		c->slot = old;
+		return -1;
+	}
+	c->slots = 2 * n;
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].generation == c->generation)
+			*find_slot(c, old[i].pc, old[i].pid, old[i].tag) = old[i];
+	free(old);
+	return 0;
+}
+
+/* The row of a site that may not have been met yet, describing it if so. */
+static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const struct dt_record *r,
+				     struct dt_error *e)
+{
+	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, r->kind);
+	struct dt_site_row row = {.kind = DT_SITE_UNKNOWN, .values = 0xf};
+	sqlite3_stmt *t = s->statement[SITE];
+	char text[2] = {0};
+
+	if (!k) {
+		no_memory(s, e);
+		return NULL;
+	}
+	if (k->row)
+		return k;
+	if (begin(s, e))
+		return NULL;
+	s->describe(s->ctx, r, &row);
+	/* the callback may have put the process of a thread, but no site: k is still valid */
+	k->mask = row.values & 0xf;
+	sqlite3_bind_int64(t, 1, pid);
+	bind_u64(t, 2, r->pc);
+	text[0] = (char)r->kind;
+	sqlite3_bind_text(t, 3, text, 1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(t, 4, row.function);
+	text[0] = (char)row.kind;
+	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);
+	sqlite3_bind_int(t, 6, k->mask);
+	if (s->failed || run(s, SITE, e)) {
+		fail(s, e);
+		return NULL;
+	}
+	k->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
+	return k;
+}
+
+/* The slow half of the look-up: the record's entry is not in the open chunk's dictionary. */
+static int new_local(struct dt_store *s, struct core *c, const struct dt_record *r, uint32_t tag,
+		     struct dt_error *e)
+{
+	struct dt_site_entry *site = site_of(s, c->pid, r, e);
+	struct slot *k;
+	int l;
+
+	if (!site)
+		return -1;
+	l = dt_encoder_local(c->chunk, site->row, site->mask, r->flags);
+	if (l < 0 || (2 * c->used >= c->slots && grow_slots(c)))
+		return no_memory(s, e);
+	k = find_slot(c, r->pc, c->pid, tag);
+	*k = (struct slot){r->pc, c->pid, tag, c->generation, (uint32_t)l};
+	c->used++;
+	return l;
+}
+
+static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_t end_ticks,
+		      struct dt_error *e)
+{
+	sqlite3_stmt *t;
+
+	if (c->lost) {
+		if (begin(s, e))
+			return -1;
+		t = s->statement[LOSS];
+		sqlite3_bind_int(t, 1, (int)core);
+		bind_u64(t, 2, c->lost_after);
+		bind_u64(t, 3, c->lost);
+		bind_u64(t, 4, c->lost_begin);
+		bind_u64(t, 5, end_ticks);
+		if (run(s, LOSS, e))
+			return -1;
+	} else if (c->loss_open && end_ticks) {
+		if (begin(s, e))
+			return -1;
+		t = s->statement[LOSS_END];
+		bind_u64(t, 1, end_ticks);
+		sqlite3_bind_int(t, 2, (int)core);
+		bind_u64(t, 3, c->lost_after);
+		if (run(s, LOSS_END, e))
+			return -1;
+	}
+	c->loss_open = !end_ticks && (c->lost || c->loss_open);
+	c->lost = 0;
+	return 0;
+}
+
+static int write_chunk(struct dt_store *s, unsigned core, struct core *c, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[CHUNK];
+	struct dt_encoder *k = c->chunk;
+	int rc;
+
+	if (!k->n)
+		return 0;
+	if (begin(s, e))
+		return -1;
+	if (dt_encoder_finish(k, core, s->cctx, &s->events, &s->vals, NULL))
+		return no_memory(s, e);
+	sqlite3_bind_int(t, 1, (int)core);
+	bind_u64(t, 2, c->written);
+	sqlite3_bind_int64(t, 3, k->n);
+	bind_u64(t, 4, k->min_ticks);
+	bind_u64(t, 5, k->max_ticks);
+	sqlite3_bind_blob64(t, 6, s->events.p, s->events.n, SQLITE_STATIC);
+	sqlite3_bind_blob64(t, 7, s->vals.p, s->vals.n, SQLITE_STATIC);
+	rc = run(s, CHUNK, e);
+	sqlite3_clear_bindings(t);
+	if (rc)
+		return -1;
+	c->written += k->n;
+	dt_encoder_reset(k);
+	clear_slots(c);
+	return 0;
+}
+
+/* Encodes as many records as the open chunk takes. */
+static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
+			const struct dt_record *r, size_t n, struct dt_error *e)
+{
+	struct dt_encoder *k = c->chunk;
+	size_t room = DT_CHUNK_MAX - k->n;
+
+	if (n > room)
+		n = room;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tag = r[i].kind | (uint32_t)r[i].flags << 8;
+		struct slot *slot;
+		unsigned l;
+
+		if (__builtin_expect(r[i].tid != c->tid || c->pids_version != s->pids_version, 0)) {
+			c->tid = r[i].tid;
+			c->pid = dt_pids_get(&s->pids, c->tid);
+			c->pids_version = s->pids_version;
+		}
+		slot = find_slot(c, r[i].pc, c->pid, tag);
+		if (__builtin_expect(slot->generation == c->generation, 1)) {
+			l = slot->local;
+		} else {
+			int new = new_local(s, c, &r[i], tag, e);
+
+			if (new < 0)
+				return -1;
+			l = (unsigned)new;
+		}
+		dt_encoder_put(k, &r[i], l, core);
+	}
+	return (ssize_t)n;
+}
+
+static int note_loss(struct core *c, uint64_t lost)
+{
+	c->lost += lost;
+	c->lost_after = c->written + c->chunk->n;
+	c->lost_begin = c->last_ticks;
+	return 0;
+}
+
+int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
+		 uint64_t lost, struct dt_error *e)
+{
+	struct core *c;
+
+	if (s->failed)
+		return fail(s, e);
+	if (core > DT_SHARED_CORE)
+		return dt_fail(e, "%s: core %u: there are at most 65536", s->path, core);
+	c = core_of(s, core);
+	if (!c)
+		return no_memory(s, e);
+	if (lost)
+		note_loss(c, lost);
+	if (!n)
+		return 0;
+	if ((c->lost || c->loss_open) && write_loss(s, core, c, r[0].ticks, e))
+		return -1;
+	while (n) {
+		ssize_t done = put_some(s, core, c, r, n, e);
+
+		if (done < 0)
+			return -1;
+		r += done;
+		n -= (size_t)done;
+		if (c->chunk->n == DT_CHUNK_MAX && (write_chunk(s, core, c, e) || commit(s, e)))
+			return -1;
+	}
+	c->last_ticks = r[-1].ticks;
+	return 0;
+}
+
+void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high)
+{
+	dt_sites_forget(&s->sites, low, high);
+	for (unsigned i = 0; i < s->cores; i++)
+		if (s->core[i])
+			clear_slots(s->core[i]);
+}
+
+int dt_store_flush(struct dt_store *s, struct dt_error *e)
+{
+	if (s->failed)
+		return fail(s, e);
+	for (unsigned i = 0; i < s->cores; i++) {
+		struct core *c = s->core[i];
+
+		if (c && (write_chunk(s, i, c, e) || write_loss(s, i, c, 0, e)))
+			return -1;
+	}
+	return commit(s, e);
+}
+
+/* ---- descriptions ---- */
+
+int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	bind_text(s->statement[META], 1, key);
+	bind_text(s->statement[META], 2, value);
+	return run(s, META, e);
+}
+
+int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[MODULE];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, m->pid);
+	bind_u64(t, 2, m->base);
+	bind_u64(t, 3, m->low);
+	bind_u64(t, 4, m->high);
+	bind_text(t, 5, m->path);
+	bind_text(t, 6, m->build_id);
+	bind_u64(t, 7, m->begin_ticks);
+	bind_u64(t, 8, m->end_ticks);
+	return run(s, MODULE, e) ? -1 : sqlite3_last_insert_rowid(s->db);
+}
+
+int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	bind_u64(s->statement[MODULE_END], 1, end_ticks);
+	sqlite3_bind_int64(s->statement[MODULE_END], 2, module);
+	return run(s, MODULE_END, e);
+}
+
+int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[FUNCTION];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, f->module);
+	bind_u64(t, 2, f->address);
+	bind_u64(t, 3, f->size);
+	bind_text(t, 4, f->name);
+	bind_text(t, 5, f->file);
+	sqlite3_bind_int64(t, 6, f->line);
+	bind_text(t, 7, f->signature);
+	return run(s, FUNCTION, e) ? -1 : sqlite3_last_insert_rowid(s->db);
+}
+
+int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
+		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PROCESS];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, pid);
+	sqlite3_bind_int64(t, 2, ppid);
+	bind_text(t, 3, exe);
+	bind_text(t, 4, cmdline);
+	bind_u64(t, 5, begin_ticks);
+	return run(s, PROCESS, e);
+}
+
+int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
+			 struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PROCESS_END];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int(t, 1, status);
+	bind_u64(t, 2, end_ticks);
+	sqlite3_bind_int64(t, 3, pid);
+	return run(s, PROCESS_END, e);
+}
+
+int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
+		    struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[THREAD];
+
+	if (begin(s, e))
+		return -1;
+	if (dt_pids_set(&s->pids, tid, pid))
+		return no_memory(s, e);
+	s->pids_version++;
+	sqlite3_bind_int64(t, 1, tid);
+	sqlite3_bind_int64(t, 2, pid);
+	bind_text(t, 3, name);
+	return run(s, THREAD, e);
+}
+
+int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
+		   struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[CLOCK];
+
+	if (begin(s, e))
+		return -1;
+	bind_u64(t, 1, ticks);
+	bind_u64(t, 2, monotonic_ns);
+	bind_u64(t, 3, realtime_ns);
+	return run(s, CLOCK, e);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a trace file of made-up calls shaped like those of an interpreter: a few hundred
+ * functions with fixed frames and favourite callees, nested loops, arguments that mostly repeat.
+ * Deterministic for a seed. Prints what it wrote as "key value" lines, for tests to compare with.
+ *
+ * usage: maketrace [-n RECORDS] [-c CORES] [-t THREADS] [-s SEED] [-l LOSS_EVERY] [-b] FILE
+ *   -l N   after every N records of a core, N/8 are lost    -b  print speed figures too
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "store/store.h"
+
+#define FUNCTIONS 300
+#define TEXT	  0x401000
+#define DEPTH	  64
+#define BATCH	  4096
+
+struct function {
+	uint64_t address, entry, exit;
+	uint32_t frame;
+	uint32_t ticks;
+	uint8_t nargs, loops, callees;
+	uint8_t style[4]; /* how each argument behaves */
+	uint16_t callee[4];
+};
+
+struct frame {
+	uint16_t function;
+	uint8_t callee, loop; /* progress */
+	uint64_t sp, object;
+};
+
+struct thread {
+	uint32_t tid;
+	int depth;
+	struct frame frame[DEPTH];
+	uint64_t counter, seed;
+};
+
+struct core {
+	uint64_t ticks, slice_end;
+	struct thread *running;
+	struct dt_record buf[BATCH];
+	size_t n;
+	uint64_t since_loss, lost;
+};
+
+static struct function function[FUNCTIONS];
+static struct dt_store *store;
+static int64_t function_row[FUNCTIONS];
+static uint64_t calls, records, total_lost;
+static double put_seconds;
+static struct dt_error error;
+
+static uint64_t random64(uint64_t *s)
+{
+	uint64_t x = *s;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *s = x;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(void)
+{
+	fprintf(stderr, "maketrace: %s\n", error.text);
+	exit(1);
+}
+
+/* Callees have higher numbers, so depth is bounded, but one in eight functions calls itself. */
+static void make_functions(uint64_t seed)
+{
+	for (int i = 0; i < FUNCTIONS; i++) {
+		struct function *f = &function[i];
+		uint64_t r = random64(&seed);
+
+		f->address = TEXT + 256 * (uint64_t)i;
+		f->entry = f->address + 5;
+		f->exit = f->address + 200 + (r & 15);
+		f->frame = 16 * (1 + (r >> 4 & 7)) + (i % 40 == 39 ? 4096 : 0);
+		f->ticks = 40 + (r >> 8 & 127);
+		f->nargs = (r >> 16) % 5;
+		f->loops = 1 + (r >> 20) % 3;
+		f->callees = i >= FUNCTIONS * 2 / 3 ? 0 : 1 + (r >> 24) % 4;
+		for (int j = 0; j < 4; j++) {
+			f->style[j] = (r >> (28 + 3 * j)) & 7;
+			f->callee[j] = (uint16_t)(i + 1 +
+						  (random64(&seed) %
+						   (FUNCTIONS - i - 1 + (i == FUNCTIONS - 1))));
+		}
+		if (f->callees && i % 8 == 7)
+			f->callee[0] = (uint16_t)i;
+	}
+}
+
+static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	unsigned i = (unsigned)((r->pc - TEXT) / 256);
+	bool entry = r->kind == DT_ENTRY;
+
+	row->function = function_row[i];
+	row->kind = entry ? DT_SITE_ENTRY : DT_SITE_RETURN;
+	row->values = entry ? (uint8_t)((1 << function[i].nargs) - 1) : 1;
+}
+
+static void put(struct core *c, unsigned core)
+{
+	double t = now();
+
+	if (dt_store_put(store, core, c->buf, c->n, c->lost, &error))
+		die();
+	put_seconds += now() - t;
+	c->lost = 0;
+	c->n = 0;
+}
+
+static struct dt_record *append(struct core *c, unsigned core, uint64_t loss_every)
+{
+	struct dt_record *r;
+
+	if (loss_every && ++c->since_loss > loss_every) {
+		if (c->n)
+			put(c, core);
+		c->since_loss = 0;
+		c->lost = loss_every / 8;
+		total_lost += c->lost;
+	}
+	if (c->n == BATCH)
+		put(c, core);
+	r = &c->buf[c->n++];
+	memset(r, 0, sizeof(*r));
+	r->ticks = c->ticks;
+	r->core = (uint16_t)core;
+	records++;
+	return r;
+}
+
+static uint64_t argument(struct thread *t, const struct function *f, int i, uint64_t object)
+{
+	switch (f->style[i]) {
+	case 0: /* the state pointer every function is given */
+	case 1:
+	case 2:
+		return 0x55555577a2a8;
+	case 3: /* an object of the caller's */
+	case 4:
+		return object;
+	case 5:
+		return t->counter & 7;
+	case 6: /* one of some objects */
+		return 0x5555557c0000 + 48 * (random64(&t->seed) % 512);
+	default:
+		return t->counter;
+	}
+}
+
+/* One step of a thread: its next entry or exit. */
+static void step(struct core *c, unsigned core, uint64_t loss_every)
+{
+	struct thread *t = c->running;
+	struct frame *top = &t->frame[t->depth - 1];
+	const struct function *f;
+	struct dt_record *r;
+	int callee = -1;
+	uint64_t sp = 0x7ffff0000000 - ((uint64_t)t->tid << 23), object = 0x5555557b0000;
+
+	if (t->depth == 0) {
+		callee = (int)(random64(&t->seed) % 8);
+	} else {
+		f = &function[top->function];
+		if (top->callee == f->callees && --top->loop)
+			top->callee = 0;
+		if (top->callee < f->callees && t->depth < DEPTH) {
+			callee = f->callee[top->callee++];
+			/* recursion ends somewhere */
+			if (callee == top->function && (random64(&t->seed) & 1))
+				callee = FUNCTIONS - 1;
+		}
+		sp = top->sp - f->frame - 8;
+		object = top->object;
+	}
+	c->ticks += 2 * (20 + (random64(&t->seed) & 15) + ((t->seed & 0xff0000) ? 0 : 300));
+	r = append(c, core, loss_every);
+	r->tid = t->tid;
+	if (callee < 0) {
+		f = &function[top->function];
+		r->kind = DT_EXIT;
+		r->flags = 1;
+		r->pc = f->exit;
+		r->sp = top->sp;
+		r->value[0] = f->nargs & 1 ? top->object : t->counter & 3;
+		t->depth--;
+		return;
+	}
+	f = &function[callee];
+	t->counter += 16;
+	if (t->counter % 1024 == 0)
+		object = 0x5555557c0000 + 48 * (random64(&t->seed) % 512);
+	t->frame[t->depth++] = (struct frame){(uint16_t)callee, 0, f->loops, sp, object};
+	r->kind = DT_ENTRY;
+	r->flags = f->nargs;
+	r->pc = f->entry;
+	r->sp = sp;
+	for (int i = 0; i < f->nargs; i++)
+		r->value[i] = argument(t, f, i, object);
+	calls++;
+	c->ticks += f->ticks & 62;
+}
+
+static void describe_all(unsigned threads)
+{
+	struct dt_module_row m = {1000, 0x400000, 0x401000, 0x500000, "/usr/bin/made-up", "", 0, 0};
+	int64_t module = dt_store_module(store, &m, &error);
+
+	dt_store_meta(store, "command", "maketrace", &error);
+	dt_store_process(store, 1000, 1, "/usr/bin/made-up", "made-up", 1000000, &error);
+	dt_store_clock(store, 1000000, 500000, 1700000000000000000u, &error);
+	for (unsigned i = 0; i < threads; i++)
+		dt_store_thread(store, 1000 + i, 1000, "worker", &error);
+	for (int i = 0; i < FUNCTIONS; i++) {
+		char name[16], signature[128] = "";
+		struct dt_function_row f = {module,	 function[i].address, 256,	name,
+					    "made-up.c", (uint32_t)i + 10,    signature};
+
+		snprintf(name, sizeof(name), "function%d", i);
+		for (int j = 0; j < function[i].nargs; j++)
+			snprintf(signature + strlen(signature), 32, "%s%c:%s@%d", j ? "," : "",
+				 'a' + j, function[i].style[j] < 5 ? "p" : "i8", j);
+		strcat(signature, ";u8@0");
+		function_row[i] = dt_store_function(store, &f, &error);
+		if (function_row[i] < 0)
+			die();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = 1000000, seed = 1, loss_every = 0;
+	unsigned cores = 2, threads = 3, next = 0;
+	bool speed = false;
+	struct core *core;
+	struct thread *thread;
+	int o;
+
+	while ((o = getopt(argc, argv, "n:c:t:s:l:b")) != -1) {
+		switch (o) {
+		case 'n':
+			n = strtoull(optarg, NULL, 0);
+			break;
+		case 'c':
+			cores = (unsigned)atoi(optarg);
+			break;
+		case 't':
+			threads = (unsigned)atoi(optarg);
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'l':
+			loss_every = strtoull(optarg, NULL, 0);
+			break;
+		case 'b':
+			speed = true;
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (optind != argc - 1 || !cores || threads < cores) {
+		fprintf(stderr,
+			"usage: maketrace [-n N] [-c CORES] [-t THREADS] [-s SEED] [-l N] FILE\n");
+		return 2;
+	}
+	make_functions(seed * 0x9e3779b97f4a7c15u + 1);
+	store = dt_store_create(argv[optind], describe, NULL, &error);
+	if (!store)
+		die();
+	describe_all(threads);
+	core = calloc(cores, sizeof(*core));
+	thread = calloc(threads, sizeof(*thread));
+	for (unsigned i = 0; i < threads; i++)
+		thread[i] = (struct thread){.tid = 1000 + i, .seed = seed + 77 * i + 1};
+	for (unsigned i = 0; i < cores; i++)
+		core[i].ticks = 1000000;
+	/* the core that is furthest behind goes on; a slice ends by taking the thread that has
+	 * waited longest */
+	while (records < n) {
+		struct core *c = core;
+		uint64_t until = UINT64_MAX;
+
+		for (unsigned i = 1; i < cores; i++)
+			if (core[i].ticks < c->ticks)
+				c = &core[i];
+		for (unsigned i = 0; i < cores; i++)
+			if (&core[i] != c && core[i].ticks < until)
+				until = core[i].ticks;
+		until += 100;
+		if (c->ticks >= c->slice_end) {
+			bool taken;
+
+			do {
+				taken = false;
+				for (unsigned i = 0; i < cores; i++)
+					taken |= &core[i] != c && core[i].running == &thread[next];
+				if (taken)
+					next = (next + 1) % threads;
+			} while (taken);
+			c->running = &thread[next];
+			next = (next + 1) % threads;
+			c->slice_end = c->ticks + 2000000;
+		}
+		while (records < n && c->ticks < until && c->ticks < c->slice_end)
+			step(c, (unsigned)(c - core), loss_every);
+	}
+	for (unsigned i = 0; i < cores; i++)
+		put(&core[i], i);
+	dt_store_clock(store, core[0].ticks, core[0].ticks / 2,
+		       1700000000000000000u + core[0].ticks / 2 - 500000, &error);
+	double t = now();
+	if (dt_store_close(store, &error))
+		die();
+	put_seconds += now() - t;
+	printf("records %llu\ncalls %llu\nlost %llu\n", (unsigned long long)records,
+	       (unsigned long long)calls, (unsigned long long)total_lost);
+	if (speed)
+		printf("put %.1f ns per record\n", put_seconds * 1e9 / (double)records);
+	free(core);
+	free(thread);
+	return 0;
+}
