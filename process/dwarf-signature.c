@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signatures: which register each parameter is in at the function's entry. The calling convention
+ * says it; where an optimizing compiler left the location of a parameter at the entry, it is
+ * checked against that, because compilers change the parameters of functions only they can see.
+ */
+#include "process/dwarf-signature.h"
+
+#include <dwarf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "process/dwarf-type.h"
+
+#define MAX_PARAMETERS	  64
+#define INTEGER_REGISTERS 6
+#define VECTOR_REGISTERS  8
+#define CAPTURED	  4 /* integer registers in a record */
+
+/* DWARF's numbers of rdi rsi rdx rcx r8 r9 */
+static const int dwarf_register[INTEGER_REGISTERS] = {5, 4, 1, 2, 8, 9};
+
+enum evidence {
+	NOTHING,  /* no location at the entry */
+	ON_STACK, /* it has a home in memory: it was passed as the convention says */
+	IN_REGISTER,
+	ELSEWHERE, /* a constant, an expression */
+};
+
+struct parameter {
+	Dwarf_Die die; /* says name and type */
+	Dwarf_Die
+		located; /* says where it is: the same, or the entry of this copy of the function */
+	bool has_location;
+	struct dt_type type;
+	int place[2]; /* integer registers, -1: none or not captured */
+	enum evidence evidence;
+	int found; /* IN_REGISTER: integer register index, -1 another one */
+};
+
+struct signature {
+	const struct dt_signature_context *c;
+	struct parameter p[MAX_PARAMETERS];
+	int n;
+	bool variadic;
+	bool special; /* hidden parameters of C++ constructors */
+	bool unknown; /* more parameters than there is room for, or damage */
+	struct dt_type result;
+};
+
+struct text {
+	char *buf;
+	size_t size, len;
+};
+
+static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(t->buf + t->len, t->len < t->size ? t->size - t->len : 0, format, ap);
+	va_end(ap);
+	t->len = n < 0 || t->len + (size_t)n >= t->size ? t->size : t->len + (size_t)n;
+}
+
+static bool same_die(Dwarf_Die *a, Dwarf_Die *b)
+{
+	return a->addr == b->addr;
+}
+
+/* Follows DW_AT_abstract_origin to the end; false when there is none. */
+static bool origin_of(Dwarf_Die *die, Dwarf_Die *origin)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die at = *die;
+	int steps = 0;
+
+	while (dwarf_attr(&at, DW_AT_abstract_origin, &attr) && steps++ < 16) {
+		if (!dwarf_formref_die(&attr, origin))
+			return steps > 1;
+		at = *origin;
+	}
+	return steps > 0;
+}
+
+static void add_parameter(struct signature *s, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+
+	if (name && (!strcmp(name, "__in_chrg") || !strcmp(name, "__vtt_parm")))
+		s->special = true;
+	if (name && !strcmp(name, "__in_chrg"))
+		return;
+	if (s->n == MAX_PARAMETERS) {
+		s->unknown = true;
+		return;
+	}
+	s->p[s->n++] = (struct parameter){.die = *die, .located = *die, .place = {-1, -1}};
+}
+
+static void list_parameters(struct signature *s, Dwarf_Die *of, int depth)
+{
+	Dwarf_Off last = 0;
+	Dwarf_Die d;
+
+	if (dwarf_child(of, &d))
+		return;
+	do {
+		if (dwarf_dieoffset(&d) <= last || depth > 4) {
+			s->unknown = true;
+			return;
+		}
+		last = dwarf_dieoffset(&d);
+		switch (dwarf_tag(&d)) {
+		case DW_TAG_formal_parameter:
+			add_parameter(s, &d);
+			break;
+		case DW_TAG_GNU_formal_parameter_pack:
+			list_parameters(s, &d, depth + 1);
+			break;
+		case DW_TAG_unspecified_parameters:
+			s->variadic = true;
+			break;
+		}
+	} while (!dwarf_siblingof(&d, &d));
+}
+
+/* Pairs the parameters of the abstract function with those of this copy of it. */
+static void locate_parameters(struct signature *s, Dwarf_Die *copy)
+{
+	struct signature own = {.c = s->c};
+	Dwarf_Die origin;
+
+	list_parameters(&own, copy, 0);
+	for (int i = 0; i < s->n; i++)
+		s->p[i].located.addr = NULL;
+	for (int i = 0; i < own.n; i++)
+		for (int k = 0; k < s->n; k++)
+			if (origin_of(&own.p[i].die, &origin) && same_die(&origin, &s->p[k].die))
+				s->p[k].located = own.p[i].die;
+}
+
+static void read_parameters(struct signature *s, Dwarf_Die *die)
+{
+	Dwarf_Die origin;
+
+	if (!origin_of(die, &origin)) {
+		list_parameters(s, die, 0);
+		return;
+	}
+	list_parameters(s, &origin, 0);
+	if (s->special) {
+		/* what is hidden depends on the copy: take its own list */
+		s->n = 0;
+		s->special = false;
+		list_parameters(s, die, 0);
+		return;
+	}
+	locate_parameters(s, die);
+}
+
+static int integer_index(int reg)
+{
+	for (int i = 0; i < INTEGER_REGISTERS; i++)
+		if (dwarf_register[i] == reg)
+			return i;
+	return -1;
+}
+
+/* Where DWARF says the parameter is at the entry. */
+static void find_evidence(struct parameter *p, uint64_t entry)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	size_t n;
+
+	p->evidence = NOTHING;
+	if (!p->located.addr || !dwarf_attr(&p->located, DW_AT_location, &attr))
+		return;
+	if (dwarf_getlocation_addr(&attr, entry, &op, &n, 1) != 1 || !n)
+		return;
+	p->evidence = ELSEWHERE;
+	if (op->atom == DW_OP_fbreg || op->atom == DW_OP_call_frame_cfa) {
+		p->evidence = ON_STACK;
+	} else if (n == 1 && op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
+		p->evidence = IN_REGISTER;
+		p->found = integer_index(op->atom - DW_OP_reg0);
+	}
+}
+
+static int count_class(const struct dt_type *t, enum dt_class c)
+{
+	return (t->class[0] == c) + (t->class[1] == c);
+}
+
+static bool by_memory(const struct dt_type *t)
+{
+	return t->class[0] == DT_CLASS_MEMORY || t->class[0] == DT_CLASS_X87;
+}
+
+/* Gives each parameter its registers as the calling convention does. */
+static void assign_places(struct signature *s)
+{
+	const struct dt_type *r = &s->result;
+	int integers = r->reference || r->class[0] == DT_CLASS_MEMORY, vectors = 0;
+
+	if (r->class[0] == DT_CLASS_UNKNOWN)
+		return; /* perhaps there is a hidden first one */
+	for (int i = 0; i < s->n; i++) {
+		struct parameter *p = &s->p[i];
+		int want_i = p->type.reference ? 1 : count_class(&p->type, DT_CLASS_INTEGER);
+		int want_v = p->type.reference ? 0 : count_class(&p->type, DT_CLASS_SSE);
+
+		if (!p->type.reference && p->type.class[0] == DT_CLASS_UNKNOWN)
+			return; /* nor can those behind it be told */
+		if (!p->type.reference && by_memory(&p->type))
+			continue;
+		if (integers + want_i > INTEGER_REGISTERS || vectors + want_v > VECTOR_REGISTERS)
+			continue; /* the whole goes by the stack, and takes no register */
+		if (!want_v)
+			for (int k = 0; k < want_i; k++)
+				p->place[k] = integers + k;
+		integers += want_i;
+		vectors += want_v;
+	}
+}
+
+/*
+ * Compares with what DWARF says of the entry. A parameter in another register than the convention
+ * gives means that the compiler changed the function: then only what is said counts.
+ */
+static void check_places(struct signature *s)
+{
+	bool changed = false, doubt = s->c->rewrites && s->c->local;
+
+	for (int i = 0; i < s->n; i++) {
+		struct parameter *p = &s->p[i];
+
+		find_evidence(p, s->c->address);
+		if (p->evidence == IN_REGISTER && p->place[0] >= 0 && p->place[1] < 0 &&
+		    p->found != p->place[0])
+			changed = true;
+	}
+	for (int i = 0; i < s->n; i++) {
+		struct parameter *p = &s->p[i];
+
+		/* where the convention cannot tell, DWARF does too */
+		if ((changed || p->place[0] < 0) && p->evidence == IN_REGISTER && p->found >= 0 &&
+		    (p->type.reference || p->type.class[0] == DT_CLASS_INTEGER) &&
+		    p->type.class[1] == DT_CLASS_NONE)
+			p->place[0] = p->found;
+		else if (changed ||
+			 (doubt && p->evidence != IN_REGISTER && p->evidence != ON_STACK))
+			p->place[0] = p->place[1] = -1;
+	}
+	if (changed)
+		s->result.class[0] = DT_CLASS_UNKNOWN;
+}
+
+static void put_name(struct text *t, Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+
+	for (; name && *name; name++)
+		put(t, "%c", strchr(",;:@ \t\n", *name) ? '_' : *name);
+}
+
+static void put_place(struct text *t, const struct parameter *p)
+{
+	if (p->place[0] < 0 || p->place[0] >= CAPTURED || p->place[1] >= CAPTURED)
+		put(t, "@-");
+	else if (p->place[1] < 0)
+		put(t, "@%d", p->place[0]);
+	else
+		put(t, "@%d+%d", p->place[0], p->place[1]);
+}
+
+/* A result is in rax, rdx, and xmm0: values 0, 1, and 2 with 3. */
+static void put_result(struct text *t, const struct dt_type *r)
+{
+	enum dt_class a = r->class[0], b = r->class[1];
+	bool aggregate = r->text[0] == 'a';
+
+	if (r->text[0] == 'v') {
+		put(t, ";v");
+		return;
+	}
+	/* a class returned by a pointer to it is not itself a pointer */
+	put(t, ";%s", r->reference ? "a" : r->text);
+	if (r->reference || r->wide || (a != DT_CLASS_INTEGER && a != DT_CLASS_SSE))
+		put(t, "@-");
+	else if (a == DT_CLASS_INTEGER)
+		put(t, b == DT_CLASS_INTEGER ? "@0+1" : b == DT_CLASS_SSE ? "@0+2" : "@0");
+	else if (b == DT_CLASS_INTEGER)
+		put(t, "@2+0");
+	else if (b == DT_CLASS_SSEUP)
+		put(t, "@2+3");
+	else /* the second of two vector registers is not captured, nor is a wide one whole */
+		put(t, aggregate && b == DT_CLASS_SSE ? "@-" : "@2");
+}
+
+static bool known_language(int language)
+{
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case 0x2b: /* C++17 */
+	case 0x2c: /* C17 */
+	case 0x2d: /* C++20 */
+	case 0x3a: /* C++23 */
+	case 0x3e: /* C23 */
+	case DW_LANG_ObjC:
+	case DW_LANG_ObjC_plus_plus:
+	case DW_LANG_Rust:
+		return true;
+	}
+	return false;
+}
+
+static bool usual_convention(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	return !dwarf_attr_integrate(die, DW_AT_calling_convention, &attr) ||
+	       (!dwarf_formudata(&attr, &v) && (v == DW_CC_normal || v == DW_CC_program));
+}
+
+void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *c, char *buf,
+			     size_t size)
+{
+	struct signature s = {.c = c};
+	struct text t = {buf, size, 0};
+
+	buf[0] = '\0';
+	if (!known_language(c->language) || !usual_convention(die))
+		return;
+	read_parameters(&s, die);
+	if (s.unknown)
+		return;
+	dt_type_of(die, c->language, &s.result);
+	for (int i = 0; i < s.n; i++)
+		dt_type_of(&s.p[i].die, c->language, &s.p[i].type);
+	assign_places(&s);
+	check_places(&s);
+	for (int i = 0; i < s.n; i++) {
+		put(&t, i ? "," : "");
+		put_name(&t, &s.p[i].die);
+		put(&t, ":%s", s.p[i].type.text);
+		put_place(&t, &s.p[i]);
+	}
+	if (s.variadic)
+		put(&t, "%s...:a@-", s.n ? "," : "");
+	put_result(&t, &s.result);
+	if (t.len >= size)
+		buf[0] = '\0';
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a value of a DWARF type is passed: the classes of the System V x86-64 calling convention,
+ * and the type letter of a signature (process/symtab.h).
+ */
+#ifndef DT_PROCESS_DWARF_TYPE_H
+#define DT_PROCESS_DWARF_TYPE_H
+
+#include <elfutils/libdw.h>
+#include "core/types.h"
+
+enum dt_class {
+	DT_CLASS_NONE, /* nothing is passed (empty class) */
+	DT_CLASS_INTEGER,
+	DT_CLASS_SSE,
+	DT_CLASS_SSEUP, /* upper half of the same vector register */
+	DT_CLASS_X87,
+	DT_CLASS_X87UP,
+	DT_CLASS_MEMORY,
+	DT_CLASS_UNKNOWN, /* not certain how it is passed */
+};
+
+struct dt_type {
+	char text[4];		/* letter and size: "i4"; "v" for void */
+	enum dt_class class[2]; /* of its eight-byte pieces; [0] MEMORY or UNKNOWN: of the whole */
+	bool wide;		/* more than 16 bytes in one vector register */
+	bool reference;		/* in memory, its address in an integer register (C++) */
+};
+
+/* die: the subprogram or parameter whose DW_AT_type is meant. language: of its unit. */
+void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the DWARF entry of an address: compilation units by their address ranges (indexed at the
+ * first question, without .debug_aranges, which clang does not write), and in a unit its functions
+ * (indexed when the first question falls into the unit).
+ */
+#include "process/dwarf.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/dwarf-signature.h"
+
+#define MAX_DEPTH 64
+
+struct function {
+	uint64_t address;
+	Dwarf_Off offset; /* of its entry in the unit's Dwarf */
+};
+
+struct unit {
+	Dwarf_Die die, lines; /* lines: of the skeleton, for split DWARF */
+	Dwarf *dwarf;	      /* that the die is in: not the main one for split DWARF */
+	int language;
+	bool rewrites; /* compiled by LLVM: see struct dt_signature_context */
+	enum { UNREAD, OUTER, DEEP } read;
+	struct function *function; /* sorted by address once read */
+	size_t functions, room;
+};
+
+struct range {
+	uint64_t low, high;
+	size_t unit;
+};
+
+struct dt_dwarf {
+	Dwarf *dwarf, *alt;
+	struct dt_symfile alt_file;
+	struct unit *unit;
+	size_t units, unit_room;
+	struct range *range; /* sorted by low */
+	size_t ranges, range_room;
+	bool indexed;
+};
+
+/* Makes room for one more element; false when out of memory. */
+static bool grow(void **array, size_t *room, size_t n, size_t each)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *p;
+
+	if (n < *room)
+		return true;
+	p = realloc(*array, more * each);
+	if (!p)
+		return false;
+	*array = p;
+	*room = more;
+	return true;
+}
+
+struct dt_dwarf *dt_dwarf_open(const struct dt_symfile *file, const char *dirs)
+{
+	struct dt_dwarf *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->alt_file.fd = -1;
+	d->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	if (!d->dwarf) {
+		free(d);
+		return NULL;
+	}
+	if (dt_symfile_alt(&d->alt_file, file, dirs)) {
+		d->alt = dwarf_begin_elf(d->alt_file.elf, DWARF_C_READ, NULL);
+		if (d->alt)
+			dwarf_setalt(d->dwarf, d->alt);
+	}
+	return d;
+}
+
+void dt_dwarf_close(struct dt_dwarf *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->units; i++)
+		free(d->unit[i].function);
+	dwarf_end(d->dwarf);
+	if (d->alt)
+		dwarf_end(d->alt);
+	dt_symfile_close(&d->alt_file);
+	free(d->unit);
+	free(d->range);
+	free(d);
+}
+
+static const char *text_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	const char *text = dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+
+	return text ? text : "";
+}
+
+static void add_unit(struct dt_dwarf *d, Dwarf_Die *skeleton, Dwarf_Die *die)
+{
+	const char *producer = text_of(die, DW_AT_producer);
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+	size_t before = d->ranges;
+
+	if (!grow((void **)&d->unit, &d->unit_room, d->units, sizeof(*d->unit)))
+		return;
+	/* a skeleton has the ranges, its split unit the entries */
+	while ((at = dwarf_ranges(skeleton, at, &base, &low, &high)) > 0) {
+		if (!low || low >= high ||
+		    !grow((void **)&d->range, &d->range_room, d->ranges, sizeof(*d->range)))
+			continue;
+		d->range[d->ranges++] = (struct range){low, high, d->units};
+	}
+	if (d->ranges == before)
+		return;
+	d->unit[d->units++] = (struct unit){
+		.die = *die,
+		.lines = *skeleton,
+		.dwarf = dwarf_cu_getdwarf(die->cu),
+		.language = dwarf_srclang(die),
+		.rewrites = strstr(producer, "clang") || strstr(producer, "LLVM"),
+	};
+}
+
+static int by_low(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static void index_units(struct dt_dwarf *d)
+{
+	Dwarf_Die die, split;
+	Dwarf_CU *cu = NULL;
+	uint8_t type;
+
+	d->indexed = true;
+	while (!dwarf_get_units(d->dwarf, cu, &cu, NULL, &type, &die, &split)) {
+		if (type == DW_UT_compile)
+			add_unit(d, &die, &die);
+		else if (type == DW_UT_skeleton)
+			add_unit(d, &die, split.addr ? &split : &die);
+	}
+	qsort(d->range, d->ranges, sizeof(*d->range), by_low);
+}
+
+static struct unit *find_unit(struct dt_dwarf *d, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!d->indexed)
+		index_units(d);
+	for (high = d->ranges; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		if (d->range[mid].low <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || address >= d->range[low - 1].high)
+		return NULL;
+	return &d->unit[d->range[low - 1].unit];
+}
+
+bool dt_dwarf_line(struct dt_dwarf *d, uint64_t address, const char **file, unsigned *line)
+{
+	struct unit *u = find_unit(d, address);
+	Dwarf_Line *at = u ? dwarf_getsrc_die(&u->lines, address) : NULL;
+	int n;
+
+	if (!at || dwarf_lineno(at, &n) || n <= 0)
+		return false;
+	*file = dwarf_linesrc(at, NULL, NULL);
+	*line = (unsigned)n;
+	return *file != NULL;
+}
+
+static bool entry_of(Dwarf_Die *die, uint64_t *address)
+{
+	Dwarf_Addr base, low, high;
+	Dwarf_Attribute attr;
+
+	if (dwarf_attr(die, DW_AT_entry_pc, &attr) && !dwarf_formaddr(&attr, &low)) {
+		*address = low;
+		return true;
+	}
+	/* of several ranges the first holds the entry */
+	if (dwarf_lowpc(die, &low) && dwarf_ranges(die, 0, &base, &low, &high) <= 0)
+		return false;
+	*address = low;
+	return true;
+}
+
+static void index_functions(struct unit *u, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Off last = 0;
+	Dwarf_Die d;
+
+	if (depth > MAX_DEPTH || dwarf_child(parent, &d))
+		return;
+	do {
+		uint64_t address;
+		int tag = dwarf_tag(&d);
+
+		/* entries only go forward: anything else is damage */
+		if (dwarf_dieoffset(&d) <= last)
+			return;
+		last = dwarf_dieoffset(&d);
+		if (tag == DW_TAG_subprogram && entry_of(&d, &address) && address &&
+		    grow((void **)&u->function, &u->room, u->functions, sizeof(*u->function)))
+			u->function[u->functions++] = (struct function){address, last};
+		switch (tag) {
+		case DW_TAG_subprogram:
+		case DW_TAG_lexical_block:
+			/* nested functions, methods of local classes: rare, and much to read */
+			if (u->read != DEEP)
+				break;
+			/* fall through */
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+			if (dwarf_haschildren(&d))
+				index_functions(u, &d, depth + 1);
+			break;
+		}
+	} while (!dwarf_siblingof(&d, &d));
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The first of the unit's functions that begins at address, NULL when there is none. */
+static struct function *first_at(struct unit *u, uint64_t address)
+{
+	size_t low = 0, high = u->functions;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (u->function[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < u->functions && u->function[low].address == address ? &u->function[low] : NULL;
+}
+
+static struct function *find_function(struct unit *u, uint64_t address)
+{
+	for (;;) {
+		struct function *f = first_at(u, address);
+
+		if (f || u->read == DEEP)
+			return f;
+		u->read = u->read == UNREAD ? OUTER : DEEP;
+		u->functions = 0;
+		index_functions(u, &u->die, 0);
+		qsort(u->function, u->functions, sizeof(*u->function), by_address);
+	}
+}
+
+static bool is_named(Dwarf_Die *die, const char *linkage)
+{
+	if (!strcmp(text_of(die, DW_AT_linkage_name), linkage) ||
+	    !strcmp(text_of(die, DW_AT_MIPS_linkage_name), linkage))
+		return true;
+	return !strcmp(text_of(die, DW_AT_name), linkage);
+}
+
+/* When the linker folded equal functions into one, several entries are at one address. */
+static bool choose_die(struct unit *u, struct function *f, const char *linkage, Dwarf_Die *die)
+{
+	struct function *end = u->function + u->functions, *first = f;
+	int n = 0;
+
+	for (; f < end && f->address == first->address; f++, n++)
+		if (dwarf_offdie(u->dwarf, f->offset, die) && is_named(die, linkage))
+			return true;
+	return n == 1 && dwarf_offdie(u->dwarf, first->offset, die);
+}
+
+void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool local, char *buf,
+			size_t size)
+{
+	struct unit *u = find_unit(d, fn->address);
+	struct function *f = u ? find_function(u, fn->address) : NULL;
+	Dwarf_Die die;
+
+	buf[0] = '\0';
+	if (!f || !choose_die(u, f, fn->linkage, &die))
+		return;
+	dt_dwarf_signature_text(&die,
+				&(struct dt_signature_context){
+					.language = u->language,
+					.rewrites = u->rewrites,
+					.local = local,
+					.address = fn->address,
+				},
+				buf, size);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * DWARF of one ELF file: source lines and signatures of functions by address. Nothing is read
+ * before the first question; a compilation unit is read when the first question falls into it.
+ */
+#ifndef DT_PROCESS_DWARF_H
+#define DT_PROCESS_DWARF_H
+
+#include "process/symtab.h"
+#include "process/symtab-file.h"
+
+struct dt_dwarf;
+
+/* NULL when the file has no DWARF. file must stay open; dirs: where dwz's shared files may be. */
+struct dt_dwarf *dt_dwarf_open(const struct dt_symfile *file, const char *dirs);
+void dt_dwarf_close(struct dt_dwarf *d);
+
+bool dt_dwarf_line(struct dt_dwarf *d, uint64_t address, const char **file, unsigned *line);
+
+/*
+ * local: the symbol is not visible outside the file, so that the compiler may have changed the
+ * way it is called. buf is "" when the signature is not known or does not fit.
+ */
+void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *f, bool local, char *buf,
+			size_t size);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of an ELF file, from .symtab (its own or that of its debug file) and .dynsym.
+ * Opening reads the symbols only; names are demangled and DWARF is read when first asked for, so
+ * one symtab must not be used by two threads at once.
+ */
+#include "process/symtab.h"
+
+#include <gelf.h>
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/dwarf.h"
+#include "process/symtab-file.h"
+
+struct symbol {
+	uint64_t address, size;
+	const char *name; /* in the string table of a file, or a kept copy */
+	uint32_t section;
+	uint8_t rank; /* lower is better */
+	bool local;
+};
+
+struct alias {
+	uint64_t address;
+	const char *linkage;
+	const char *name; /* demangled once asked for */
+};
+
+/* Text that lives as long as the symtab. */
+struct kept {
+	struct kept *next;
+	char text[];
+};
+
+struct dt_symtab {
+	struct dt_symfile main, debug; /* debug.fd -1: none */
+	char *dirs;
+	struct dt_function *function; /* name is NULL until asked for */
+	bool *local;		      /* per function */
+	uint64_t *reach;	      /* highest end of the functions up to this one */
+	size_t functions;
+	struct alias *alias; /* sorted by address */
+	size_t aliases;
+	struct kept *kept;
+	struct dt_dwarf *dwarf;
+	bool dwarf_tried;
+};
+
+/* All symbols while they are being read. */
+struct table {
+	struct dt_symtab *t;
+	struct symbol *symbol;
+	size_t n, room;
+	bool failed;
+};
+
+static const char *keep(struct dt_symtab *t, const char *text, size_t n)
+{
+	struct kept *k = malloc(sizeof(*k) + n + 1);
+
+	if (!k)
+		return NULL;
+	memcpy(k->text, text, n);
+	k->text[n] = '\0';
+	k->next = t->kept;
+	t->kept = k;
+	return k->text;
+}
+
+/* A demangled name without parameters; "f [clone .cold]" becomes "f.cold". NULL: not mangled. */
+static const char *demangle(struct dt_symtab *t, const char *linkage)
+{
+	const char *kept;
+	char *text, *clone;
+
+	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R'))
+		return NULL;
+	text = cplus_demangle(linkage, DMGL_ANSI | DMGL_AUTO);
+	if (!text)
+		return NULL;
+	while ((clone = strstr(text, " [clone "))) {
+		char *end = strchr(clone, ']');
+
+		if (!end)
+			break;
+		memmove(clone, clone + 8, (size_t)(end - clone) - 8);
+		memmove(end - 8, end + 1, strlen(end + 1) + 1);
+	}
+	kept = keep(t, text, strlen(text));
+	free(text);
+	return kept;
+}
+
+static void name_function(struct dt_symtab *t, struct dt_function *f)
+{
+	if (f->name)
+		return;
+	f->name = demangle(t, f->linkage);
+	if (!f->name)
+		f->name = f->linkage;
+}
+
+/* Lower is better: global functions, then weak and indirect ones, then local ones. */
+static uint8_t rank_of(const GElf_Sym *s)
+{
+	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
+
+	return (uint8_t)((bind == STB_LOCAL) * 4 + (type == STT_NOTYPE) * 2 +
+			 (type == STT_GNU_IFUNC));
+}
+
+static bool is_function(const GElf_Sym *s, const char *name)
+{
+	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
+
+	if (s->st_shndx == SHN_UNDEF || (s->st_shndx >= SHN_LORESERVE && s->st_shndx != SHN_XINDEX))
+		return false;
+	if (!name[0] || !strncmp(name, "__devtrace_", 11))
+		return false;
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	/* assembler code without types: its local names are mere labels */
+	return type == STT_NOTYPE && bind != STB_LOCAL;
+}
+
+static bool is_code(const struct dt_symfile *f, uint32_t section, GElf_Shdr *sh)
+{
+	Elf_Scn *s = elf_getscn(f->elf, section);
+
+	return s && gelf_getshdr(s, sh) && (sh->sh_flags & SHF_EXECINSTR);
+}
+
+static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
+{
+	const char *version = strchr(name + 1, '@');
+
+	if (all->n == all->room) {
+		size_t room = all->room ? all->room * 2 : 1024;
+		struct symbol *p = realloc(all->symbol, room * sizeof(*p));
+
+		if (!p) {
+			all->failed = true;
+			return;
+		}
+		all->symbol = p;
+		all->room = room;
+	}
+	if (version)
+		name = keep(all->t, name, (size_t)(version - name));
+	if (!name) {
+		all->failed = true;
+		return;
+	}
+	all->symbol[all->n++] = (struct symbol){
+		.address = s->st_value,
+		.size = s->st_size,
+		.name = name,
+		.section = s->st_shndx,
+		.rank = rank_of(s),
+		.local = GELF_ST_BIND(s->st_info) == STB_LOCAL,
+	};
+}
+
+/* A symbol without a size reaches, at most, to the end of its section. */
+static void limit_size(struct symbol *s, const GElf_Shdr *sh)
+{
+	if (s->address < sh->sh_addr || s->address - sh->sh_addr >= sh->sh_size)
+		return;
+	if (s->size > sh->sh_addr + sh->sh_size - s->address)
+		s->size = sh->sh_addr + sh->sh_size - s->address;
+}
+
+static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn *scn,
+			 const GElf_Shdr *table)
+{
+	Elf_Data *d = elf_getdata(scn, NULL);
+	size_t n = d && table->sh_entsize ? d->d_size / sizeof(Elf64_Sym) : 0;
+	uint32_t last = 0;
+	bool code = false;
+	GElf_Shdr sh = {0};
+	GElf_Sym s;
+
+	if (gelf_getclass(f->elf) == ELFCLASS32 && d)
+		n = d->d_size / sizeof(Elf32_Sym);
+	for (size_t i = 1; i < n && !all->failed; i++) {
+		const char *name;
+
+		if (!gelf_getsym(d, (int)i, &s))
+			continue;
+		name = elf_strptr(f->elf, table->sh_link, s.st_name);
+		if (!name || !is_function(&s, name))
+			continue;
+		if (s.st_shndx != last) {
+			last = s.st_shndx;
+			code = last == SHN_XINDEX || is_code(f, last, &sh);
+		}
+		if (!code)
+			continue;
+		add_symbol(all, &s, name);
+		if (!all->failed && last != SHN_XINDEX)
+			limit_size(&all->symbol[all->n - 1], &sh);
+	}
+}
+
+static bool read_symbols(struct table *all, const struct dt_symfile *f, uint32_t type)
+{
+	Elf_Scn *s = NULL;
+	size_t before = all->n;
+	GElf_Shdr sh;
+
+	while ((s = elf_nextscn(f->elf, s)))
+		if (gelf_getshdr(s, &sh) && sh.sh_type == type)
+			read_section(all, f, s, &sh);
+	return all->n > before;
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* By address; at one address the best name first: _IO_puts and puts is puts. */
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (underscores(x->name) != underscores(y->name))
+		return underscores(x->name) < underscores(y->name) ? -1 : 1;
+	if (strlen(x->name) != strlen(y->name))
+		return strlen(x->name) < strlen(y->name) ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static bool is_known(const struct dt_symtab *t, size_t first_alias, const char *name)
+{
+	if (!strcmp(t->function[t->functions - 1].linkage, name))
+		return true;
+	for (size_t i = first_alias; i < t->aliases; i++)
+		if (!strcmp(t->alias[i].linkage, name))
+			return true;
+	return false;
+}
+
+/* All the symbols of one address are one function and its aliases. */
+static void add_function(struct dt_symtab *t, const struct symbol *s, size_t n)
+{
+	struct dt_function *f = &t->function[t->functions];
+	size_t first = t->aliases;
+
+	*f = (struct dt_function){.address = s->address, .size = s->size, .linkage = s->name};
+	t->local[t->functions++] = s->local;
+	for (size_t i = 1; i < n; i++) {
+		if (!f->size)
+			f->size = s[i].size;
+		if (!s[i].local)
+			t->local[t->functions - 1] = false;
+		if (!is_known(t, first, s[i].name))
+			t->alias[t->aliases++] = (struct alias){s->address, s[i].name, NULL};
+	}
+}
+
+static void fill_sizes(struct dt_symtab *t)
+{
+	uint64_t reach = 0;
+
+	for (size_t i = 0; i < t->functions; i++) {
+		struct dt_function *f = &t->function[i];
+
+		if (i + 1 < t->functions && !f->size && f[1].address - f->address < 1 << 20)
+			f->size = f[1].address - f->address;
+		if (f->address + f->size > reach && f->address + f->size >= f->address)
+			reach = f->address + f->size;
+		t->reach[i] = reach;
+	}
+}
+
+static int build(struct dt_symtab *t, struct table *all)
+{
+	size_t n = all->n;
+
+	t->function = calloc(n + 1, sizeof(*t->function));
+	t->alias = calloc(n + 1, sizeof(*t->alias));
+	t->local = calloc(n + 1, sizeof(*t->local));
+	t->reach = calloc(n + 1, sizeof(*t->reach));
+	if (all->failed || !t->function || !t->alias || !t->local || !t->reach)
+		return -1;
+	if (n)
+		qsort(all->symbol, n, sizeof(*all->symbol), by_address);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && all->symbol[k].address == all->symbol[i].address;)
+			k++;
+		add_function(t, &all->symbol[i], k - i);
+	}
+	fill_sizes(t);
+	return 0;
+}
+
+struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e)
+{
+	struct dt_symtab *t = calloc(1, sizeof(*t));
+	struct table all = {.t = t};
+
+	if (!t)
+		goto memory;
+	t->main.fd = t->debug.fd = -1;
+	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
+	if (!t->dirs)
+		goto memory;
+	if (dt_symfile_open(&t->main, path, e))
+		goto fail;
+	if (!read_symbols(&all, &t->main, SHT_SYMTAB) &&
+	    dt_symfile_debug(&t->debug, &t->main, t->dirs))
+		read_symbols(&all, &t->debug, SHT_SYMTAB);
+	read_symbols(&all, &t->main, SHT_DYNSYM);
+	if (build(t, &all))
+		goto memory;
+	free(all.symbol);
+	return t;
+memory:
+	dt_fail(e, "out of memory reading the symbols of %s", path);
+fail:
+	free(all.symbol);
+	dt_symtab_close(t);
+	return NULL;
+}
+
+void dt_symtab_close(struct dt_symtab *t)
+{
+	if (!t)
+		return;
+	dt_dwarf_close(t->dwarf);
+	dt_symfile_close(&t->debug);
+	dt_symfile_close(&t->main);
+	while (t->kept) {
+		struct kept *next = t->kept->next;
+
+		free(t->kept);
+		t->kept = next;
+	}
+	free(t->function);
+	free(t->alias);
+	free(t->local);
+	free(t->reach);
+	free(t->dirs);
+	free(t);
+}
+
+/* The contract's const is that of the meaning: names are filled in when first asked for. */
+static struct dt_symtab *mutable(const struct dt_symtab *t)
+{
+	return (struct dt_symtab *)(uintptr_t)t;
+}
+
+const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n)
+{
+	for (size_t i = 0; i < t->functions; i++)
+		name_function(mutable(t), &t->function[i]);
+	*n = t->functions;
+	return t->function;
+}
+
+/* The index of the last function that begins at or below address, plus 1; 0: none. */
+static size_t below(const struct dt_symtab *t, uint64_t address)
+{
+	size_t low = 0, high = t->functions;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->function[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t address)
+{
+	size_t i = below(t, address);
+
+	/* mostly the first; further back only where functions lie inside others */
+	for (; i && (t->reach[i - 1] > address || t->function[i - 1].address == address); i--) {
+		struct dt_function *f = &t->function[i - 1];
+
+		if (address == f->address || address - f->address < f->size) {
+			name_function(mutable(t), f);
+			return f;
+		}
+	}
+	return NULL;
+}
+
+static bool has_dwarf(const struct dt_symfile *f)
+{
+	return dt_symfile_section(f, ".debug_info") || dt_symfile_section(f, ".zdebug_info");
+}
+
+static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
+{
+	const struct dt_symfile *f = &t->main;
+
+	if (t->dwarf_tried)
+		return t->dwarf;
+	t->dwarf_tried = true;
+	if (!has_dwarf(f)) {
+		if (t->debug.fd < 0 && !dt_symfile_debug(&t->debug, &t->main, t->dirs))
+			return NULL;
+		f = &t->debug;
+	}
+	t->dwarf = dt_dwarf_open(f, t->dirs);
+	return t->dwarf;
+}
+
+bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line)
+{
+	struct dt_dwarf *d = dwarf_of(t);
+
+	return d && dt_dwarf_line(d, address, file, line);
+}
+
+/*
+ * Copies of a function that the compiler made for some of its callers have other parameters, and
+ * C++ thunks have those of the function they lead to.
+ */
+static bool is_clone(const char *linkage)
+{
+	if (!strncmp(linkage, "_ZT", 3))
+		return true;
+	return strstr(linkage, ".constprop.") || strstr(linkage, ".isra.") ||
+	       strstr(linkage, ".part.") || strstr(linkage, ".cold");
+}
+
+void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
+{
+	struct dt_dwarf *d;
+
+	if (!size)
+		return;
+	buf[0] = '\0';
+	if (is_clone(f->linkage) || !(d = dwarf_of(t)))
+		return;
+	dt_dwarf_signature(d, f,
+			   f >= t->function && f < t->function + t->functions
+				   ? t->local[f - t->function]
+				   : false,
+			   buf, size);
+}
+
+const char *dt_symtab_build_id(const struct dt_symtab *t)
+{
+	return t->main.build_id;
+}
+
+void dt_symtab_aliases(const struct dt_symtab *t,
+		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx)
+{
+	for (size_t i = 0; i < t->aliases; i++) {
+		struct alias *a = &t->alias[i];
+
+		fn(ctx, a->address, a->linkage);
+		if (!a->name)
+			a->name = demangle(mutable(t), a->linkage);
+		if (a->name)
+			fn(ctx, a->address, a->name);
+	}
+}
