@@ -36,8 +36,8 @@ $(B)/%.o: %.c Makefile | deps
 # core/ must stay free of the C library: it is compiled into the kernel module too
 $(B)/core/%.o: CFLAGS += -ffreestanding
 
-$(B)/instrument/devtrace-as: $(B)/instrument/devtrace-as.o
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $<
+$(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $^
 
 # `gcc -B build/lib` takes its assembler from here
 $(B)/lib/as: $(B)/instrument/devtrace-as
