@@ -11,8 +11,9 @@
 
 /*
  * A signature: "name:type@place,...;type@place": parameters, ';', return value. "" when not known.
- * A name may be empty. type: i1 i2 i4 i8 i16 (signed), u1 u2 u4 u8 u16, b (bool), c (char), p (pointer), s (pointer to char),
- *       f4 f8 f10, e4 (enum, by size), v (void, return value only), a (aggregate or anything else).
+ * A name may be empty.
+ * type: i1 i2 i4 i8 i16 (signed), u1 u2 u4 u8 u16, b (bool), c (char), p (pointer),
+ *       s (pointer to char), f4 f8 f10, e4 (enum, by size), v (void, return value only), a (aggregate or anything else).
  * place: 0-3 index into dt_record.value of the E (parameters) or X (return) record;
  *        "0+1" a value in two registers (128 bits); - not captured.
  *        Returns: integers and pointers 0, 16-byte ones 0+1, float and double 2; aggregates also

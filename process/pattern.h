@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Choosing functions by shell-style patterns: "tcp_*", "ns::*", "libc.so.6:read", "*:alloc?".
+ * What stands before a single ':' is matched against the module's file name (also without ".so..."
+ * and against its whole path when it has a '/'). A pattern matches a function by any of its names:
+ * demangled, linkage, aliases, each also without template arguments and without a compiler's suffix
+ * (".constprop.0", ".cold"), so that "f" means every copy of f.
+ */
+#ifndef DT_PROCESS_PATTERN_H
+#define DT_PROCESS_PATTERN_H
+
+#include "core/error.h"
+#include "process/symtab.h"
+
+struct dt_pattern {
+	char *text;   /* as given */
+	char *module; /* NULL: any */
+	char *name;
+	bool remove;
+	uint64_t hits; /* functions it has matched so far */
+};
+
+/* Patterns in the order given; zero-initialised: none, which means every function. */
+struct dt_selection {
+	struct dt_pattern *pattern;
+	size_t n;
+};
+
+/* Appends a pattern that adds functions, or removes them. -1 and an error for an empty one. */
+int dt_selection_add(struct dt_selection *s, const char *text, bool remove, struct dt_error *e);
+void dt_selection_clear(struct dt_selection *s);
+
+/*
+ * Is a function with these names, in this module (path or name), chosen? The last pattern that
+ * matches decides; before the first, all functions are chosen if it removes, none if it adds.
+ */
+bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
+			size_t n);
+
+/*
+ * The same for every function of a symbol table with its aliases: chosen[i] belongs to the i-th of
+ * dt_symtab_functions(). Returns how many are chosen, -1 when out of memory.
+ */
+int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const struct dt_symtab *t,
+			    bool *chosen);
+
+/* May the pattern match anything in this module? For leaving modules unread. */
+bool dt_pattern_module(const struct dt_pattern *p, const char *module);
+
+/* Suggestions for a pattern that matched nothing: offer every name, then read the best ones. */
+#define DT_NEAR 3
+
+struct dt_near {
+	char want[128];
+	char name[DT_NEAR][256]; /* best first */
+	unsigned cost[DT_NEAR];
+	size_t n;
+};
+
+void dt_near_start(struct dt_near *near, const char *pattern);
+void dt_near_offer(struct dt_near *near, const char *name);
+void dt_near_symtab(struct dt_near *near, const struct dt_symtab *t);
+
+#endif
