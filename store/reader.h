@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading a trace file: its descriptions, and the records of all cores in the order of time. Memory
+ * is bounded by the number of cores, sites and functions, not by the length of the trace. A file
+ * that is still being written can be read; what was flushed is seen.
+ */
+#ifndef DT_STORE_READER_H
+#define DT_STORE_READER_H
+
+#include "core/error.h"
+#include "core/record.h"
+#include "store/store.h"
+
+struct dt_reader;
+
+/* A site: where a record comes from. Strings everywhere are owned by the reader, never NULL. */
+struct dt_site {
+	uint64_t pc;
+	uint32_t pid;	   /* 0: not known */
+	uint32_t function; /* for dt_reader_function(); 0: not known */
+	uint8_t kind;	   /* dt_record.kind */
+	uint8_t place;	   /* enum dt_site_kind */
+	uint8_t mask;	   /* the values that are meant */
+};
+
+struct dt_function_info {
+	uint64_t address, size;
+	uint32_t module; /* for dt_reader_module(); 0: not known */
+	uint32_t line;
+	const char *name, *file, *signature;
+};
+
+struct dt_module_info {
+	uint32_t pid;
+	uint64_t base, low, high, begin_ticks, end_ticks;
+	const char *path, *build_id;
+};
+
+struct dt_thread_info {
+	uint32_t tid, pid;
+	const char *name;
+};
+
+struct dt_process_info {
+	uint32_t pid, ppid;
+	const char *exe, *cmdline;
+	uint64_t begin_ticks, end_ticks; /* end_ticks 0: not known to have ended */
+	int status;			 /* as wait(2) gives it; -1: not known */
+};
+
+struct dt_summary {
+	uint64_t records, lost, chunks;
+	uint64_t min_ticks, max_ticks;
+	unsigned cores;
+};
+
+struct dt_reader *dt_reader_open(const char *path, struct dt_error *e);
+void dt_reader_close(struct dt_reader *r);
+
+int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
+
+/* Row ids are small and dense. NULL: there is none. Pointers hold until the reader is closed or
+ * dt_reader_next() is called. */
+const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);
+const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uint32_t id);
+const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id);
+uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
+uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
+uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
+const struct dt_thread_info *dt_reader_threads(const struct dt_reader *r, size_t *n);
+const struct dt_process_info *dt_reader_processes(const struct dt_reader *r, size_t *n);
+const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_t tid);
+
+/* NULL when there is no such key. Valid until the reader is closed. */
+const char *dt_reader_meta(const struct dt_reader *r, const char *key);
+
+/* Monotonic clock of a tick, from the clock readings in the file; without any, 1 tick is 1 ns. */
+uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks);
+/* Length of a time; a trace's clock is taken to have run evenly. */
+double dt_reader_ns_per_tick(const struct dt_reader *r);
+/* The readings themselves: the first and the last. False when there is none. */
+struct dt_clock {
+	uint64_t ticks, monotonic_ns, realtime_ns;
+};
+bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last);
+
+enum dt_order {
+	/* Records in the order of their ticks. */
+	DT_BY_TIME,
+	/* The records of each thread are in the order of time, but different threads may be ahead
+	 * of each other by up to a batch. Much faster when several cores were busy. */
+	DT_BY_THREAD,
+};
+
+struct dt_range {
+	enum dt_order order;
+	bool values;	   /* also read the values */
+	uint64_t from, to; /* ticks, both included; to 0: no limit */
+};
+
+/* Records of one core and one thread, one after another; by columns. */
+struct dt_span {
+	uint32_t n; /* may be 0: only a loss */
+	uint32_t tid;
+	uint16_t core; /* the ring's; record_core[] is what each record says */
+	const uint64_t *ticks, *sp;
+	const uint32_t *site; /* for dt_reader_site() */
+	const uint8_t *flags;
+	const uint16_t *record_core;
+	const uint64_t (*value)[4]; /* NULL unless asked for */
+	/* Records of this core that are missing directly before the first one of the span, or, with
+	 * n 0, at the end. Their ticks lie between; end 0: not known, nothing came after. */
+	uint64_t lost, lost_begin, lost_end;
+};
+
+/* Starts (again) at the beginning of the range. */
+int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt_error *e);
+
+/* 1 and a span; 0: no more (call again later for what a live file has gained); -1: error. The
+ * span's columns are valid until the next call. */
+int dt_reader_next(struct dt_reader *r, struct dt_span *span, struct dt_error *e);
+
+/* Assembles record i of a span that was read with its values. */
+void dt_span_record(const struct dt_reader *r, const struct dt_span *s, uint32_t i,
+		    struct dt_record *out);
+
+#endif

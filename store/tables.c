@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the descriptions of a trace file into arrays. */
+#include <stdlib.h>
+#include <string.h>
+#include "store/tables.h"
+
+#define BLOCK 65536
+
+struct dt_block {
+	struct dt_block *next;
+	size_t used, size;
+	char text[];
+};
+
+/* Room for one more element, zeroed; NULL: no memory. */
+static void *add(struct dt_array *a, size_t element)
+{
+	void *p;
+
+	if (a->n == a->size) {
+		size_t size = a->size ? 2 * a->size : 64;
+
+		p = realloc(a->p, size * element);
+		if (!p)
+			return NULL;
+		a->p = p;
+		a->size = size;
+	}
+	p = (char *)a->p + element * a->n++;
+	return memset(p, 0, element);
+}
+
+/* A text column, copied; "" for NULL or without memory. */
+static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
+{
+	const char *s = (const char *)sqlite3_column_text(q, column);
+	size_t n = s ? strlen(s) + 1 : 1;
+	struct dt_block *b = t->blocks;
+
+	if (n == 1)
+		return "";
+	if (!b || b->size - b->used < n) {
+		size_t size = n > BLOCK ? n : BLOCK;
+
+		b = malloc(sizeof(*b) + size);
+		if (!b)
+			return "";
+		b->next = t->blocks;
+		b->used = 0;
+		b->size = size;
+		t->blocks = b;
+	}
+	memcpy(b->text + b->used, s, n);
+	b->used += n;
+	return b->text + b->used - n;
+}
+
+static uint64_t u64(sqlite3_stmt *q, int column)
+{
+	return (uint64_t)sqlite3_column_int64(q, column);
+}
+
+static uint8_t letter(sqlite3_stmt *q, int column)
+{
+	const unsigned char *s = sqlite3_column_text(q, column);
+
+	return s && s[0] ? s[0] : '?';
+}
+
+/* ---- one function a table: takes a row ---- */
+
+typedef int take_fn(struct dt_tables *t, sqlite3_stmt *q);
+
+/* Row ids must be dense: they are used as indices. */
+static int dense(const struct dt_array *a, sqlite3_stmt *q)
+{
+	return u64(q, 0) == a->n + 1 ? 0 : -1;
+}
+
+static int take_site(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_site *s;
+
+	if (dense(&t->sites, q) || !(s = add(&t->sites, sizeof(*s))))
+		return -1;
+	s->pid = (uint32_t)u64(q, 1);
+	s->pc = u64(q, 2);
+	s->kind = letter(q, 3);
+	if (u64(q, 4) <= t->functions.n)
+		s->function = (uint32_t)u64(q, 4);
+	s->place = letter(q, 5);
+	s->mask = u64(q, 6) & 0xf;
+	return 0;
+}
+
+static int take_function(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_function_info *f;
+
+	if (dense(&t->functions, q) || !(f = add(&t->functions, sizeof(*f))))
+		return -1;
+	if (u64(q, 1) <= t->modules.n)
+		f->module = (uint32_t)u64(q, 1);
+	f->address = u64(q, 2);
+	f->size = u64(q, 3);
+	f->name = text(t, q, 4);
+	f->file = text(t, q, 5);
+	f->line = (uint32_t)u64(q, 6);
+	f->signature = text(t, q, 7);
+	return 0;
+}
+
+static int take_module(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_module_info *m;
+
+	if (dense(&t->modules, q) || !(m = add(&t->modules, sizeof(*m))))
+		return -1;
+	m->pid = (uint32_t)u64(q, 1);
+	m->base = u64(q, 2);
+	m->low = u64(q, 3);
+	m->high = u64(q, 4);
+	m->path = text(t, q, 5);
+	m->build_id = text(t, q, 6);
+	m->begin_ticks = u64(q, 7);
+	m->end_ticks = u64(q, 8);
+	return 0;
+}
+
+static int take_thread(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_thread_info *last = t->threads.p, *i;
+	uint32_t tid = (uint32_t)u64(q, 0);
+
+	if (t->threads.n && last[t->threads.n - 1].tid == tid)
+		i = &last[t->threads.n - 1];
+	else if (!(i = add(&t->threads, sizeof(*i))))
+		return -1;
+	i->tid = tid;
+	i->pid = (uint32_t)u64(q, 1);
+	i->name = text(t, q, 2);
+	return 0;
+}
+
+static int take_process(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_process_info *p = add(&t->processes, sizeof(*p));
+
+	if (!p)
+		return -1;
+	p->pid = (uint32_t)u64(q, 0);
+	p->ppid = (uint32_t)u64(q, 1);
+	p->exe = text(t, q, 2);
+	p->cmdline = text(t, q, 3);
+	p->begin_ticks = u64(q, 4);
+	p->end_ticks = u64(q, 5);
+	p->status = sqlite3_column_type(q, 6) == SQLITE_NULL ? -1 : sqlite3_column_int(q, 6);
+	return 0;
+}
+
+static int take_clock(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_clock *c = add(&t->clocks, sizeof(*c));
+
+	if (!c)
+		return -1;
+	*c = (struct dt_clock){u64(q, 0), u64(q, 1), u64(q, 2)};
+	return 0;
+}
+
+static int take_meta(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_meta *m = add(&t->meta, sizeof(*m));
+
+	if (!m)
+		return -1;
+	m->key = text(t, q, 0);
+	m->value = text(t, q, 1);
+	return 0;
+}
+
+static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t have, take_fn *take,
+		    struct dt_error *e)
+{
+	sqlite3_stmt *q;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(q, 1, (sqlite3_int64)have);
+		while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+			if (take(t, q)) {
+				sqlite3_finalize(q);
+				return dt_fail(e, "damaged: a table has an impossible row");
+			}
+		}
+	}
+	if (rc != SQLITE_DONE)
+		dt_fail(e, "%s", sqlite3_errmsg(db));
+	sqlite3_finalize(q);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
+{
+	/* small ones that may change are read again, the others from where they ended */
+	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = 0;
+	if (take_all(t, db, "SELECT key, value FROM meta WHERE ?1=0", 0, take_meta, e) ||
+	    take_all(t, db,
+		     "SELECT pid, ppid, exe, cmdline, begin_ticks, end_ticks, status FROM process "
+		     "WHERE ?1=0 ORDER BY rowid",
+		     0, take_process, e) ||
+	    take_all(t, db, "SELECT tid, pid, name FROM thread WHERE ?1=0 ORDER BY tid, rowid", 0,
+		     take_thread, e) ||
+	    take_all(t, db,
+		     "SELECT ticks, monotonic_ns, realtime_ns FROM clock WHERE ?1=0 ORDER BY ticks",
+		     0, take_clock, e) ||
+	    take_all(t, db,
+		     "SELECT id, pid, base, low, high, path, build_id, begin_ticks, end_ticks "
+		     "FROM module WHERE ?1=0 ORDER BY id",
+		     0, take_module, e) ||
+	    take_all(t, db,
+		     "SELECT id, module, address, size, name, file, line, signature FROM function "
+		     "WHERE id>?1 ORDER BY id",
+		     t->functions.n, take_function, e) ||
+	    take_all(t, db,
+		     "SELECT id, pid, pc, kind, function, place, mask FROM site "
+		     "WHERE id>?1 ORDER BY id",
+		     t->sites.n, take_site, e))
+		return -1;
+	return 0;
+}
+
+void dt_tables_free(struct dt_tables *t)
+{
+	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
+				  &t->processes, &t->clocks,	&t->meta};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		free(all[i]->p);
+	while (t->blocks) {
+		struct dt_block *next = t->blocks->next;
+
+		free(t->blocks);
+		t->blocks = next;
+	}
+}

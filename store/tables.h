@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The descriptions in a trace file (sites, functions, threads…), held in memory by a reader. */
+#ifndef DT_STORE_TABLES_H
+#define DT_STORE_TABLES_H
+
+#include <sqlite3.h>
+#include "store/reader.h"
+
+struct dt_array {
+	void *p;
+	size_t n, size; /* in elements */
+};
+
+struct dt_block; /* of strings */
+
+struct dt_tables {
+	/* element i is row i + 1 */
+	struct dt_array sites, functions, modules;
+	/* sorted by tid; of several with one tid, the last described one */
+	struct dt_array threads;
+	struct dt_array processes, clocks, meta;
+	struct dt_block *blocks;
+};
+
+struct dt_meta {
+	const char *key, *value;
+};
+
+/* Reads what has been added since the last call. -1: SQLite's error, or "damaged". */
+int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e);
+void dt_tables_free(struct dt_tables *t);
+
+#endif
