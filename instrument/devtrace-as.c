@@ -217,7 +217,7 @@ static void instrument(int argc, char **argv, struct job job)
 	/* a file that cannot be read is the assembler's to complain about */
 	if (!whole && file)
 		return;
-	if (whole && len && !memchr(in.data, 0, len) && sled_is_compiled(in.data, len)) {
+	if (whole && len && sled_is_compiled(in.data, len)) {
 		len += in.data[len - 1] != '\n';
 		changed = sled_insert(in.data, len, plain_name(file), &out) > 0;
 	}
