@@ -45,6 +45,9 @@ static int peel(Dwarf_Die *die, Dwarf_Die *type)
 			at = *type;
 			continue;
 		}
+		/* a stand-in for a type that has a unit of its own */
+		if (dwarf_attr(type, DW_AT_signature, &attr) && !dwarf_formref_die(&attr, type))
+			return -1;
 		return 0;
 	}
 	return -1;
@@ -381,7 +384,9 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 	uint64_t last = 0;
 	Dwarf_Die d, of, to;
 
-	if (strcmp(name_of(function), name_of(class)) || dwarf_child(function, &d))
+	/* the constructor of "v<int>" is called "v" */
+	if (strncmp(name_of(function), name_of(class), strcspn(name_of(class), "<")) ||
+	    name_of(function)[0] == '~' || dwarf_child(function, &d))
 		return false;
 	do {
 		int tag;
@@ -393,7 +398,8 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 			continue;
 		tag = peel(&d, &of) ? 0 : dwarf_tag(&of);
 		return (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type) &&
-		       !peel(&of, &to) && to.addr == class->addr;
+		       !peel(&of, &to) &&
+		       (to.addr == class->addr || !strcmp(name_of(&to), name_of(class)));
 	} while (!dwarf_siblingof(&d, &d));
 	return false;
 }

@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,31 @@ static bool grow(void **array, size_t *room, size_t n, size_t each)
 	return true;
 }
 
+/*
+ * libdw gives strings of a damaged file as pointers without looking for their end. A NUL at the end
+ * of each section ends them all; a section that is whole has one there, or nothing that matters.
+ */
+static void end_strings(Elf *elf)
+{
+	Elf_Scn *s = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((s = elf_nextscn(elf, s))) {
+		const char *name = gelf_getshdr(s, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		Elf_Data *d = NULL;
+
+		if (name &&
+		    (!strncmp(name, ".debug_info", 11) || !strncmp(name, ".debug_str", 10) ||
+		     !strncmp(name, ".debug_line", 11) || !strncmp(name, ".zdebug_", 8)))
+			d = elf_getdata(s, NULL);
+		if (d && d->d_buf && d->d_size)
+			((char *)d->d_buf)[d->d_size - 1] = '\0';
+	}
+}
+
 struct dt_dwarf *dt_dwarf_open(const struct dt_symfile *file, const char *dirs)
 {
 	struct dt_dwarf *d = calloc(1, sizeof(*d));
@@ -73,10 +99,13 @@ struct dt_dwarf *dt_dwarf_open(const struct dt_symfile *file, const char *dirs)
 		free(d);
 		return NULL;
 	}
+	end_strings(file->elf);
 	if (dt_symfile_alt(&d->alt_file, file, dirs)) {
 		d->alt = dwarf_begin_elf(d->alt_file.elf, DWARF_C_READ, NULL);
-		if (d->alt)
+		if (d->alt) {
+			end_strings(d->alt_file.elf);
 			dwarf_setalt(d->dwarf, d->alt);
+		}
 	}
 	return d;
 }
@@ -151,7 +180,8 @@ static void index_units(struct dt_dwarf *d)
 		else if (type == DW_UT_skeleton)
 			add_unit(d, &die, split.addr ? &split : &die);
 	}
-	qsort(d->range, d->ranges, sizeof(*d->range), by_low);
+	if (d->ranges)
+		qsort(d->range, d->ranges, sizeof(*d->range), by_low);
 }
 
 static struct unit *find_unit(struct dt_dwarf *d, uint64_t address)
@@ -173,16 +203,60 @@ static struct unit *find_unit(struct dt_dwarf *d, uint64_t address)
 	return &d->unit[d->range[low - 1].unit];
 }
 
+static bool row_address(Dwarf_Lines *rows, size_t i, uint64_t *address)
+{
+	Dwarf_Line *row = dwarf_onesrcline(rows, i);
+
+	return row && !dwarf_lineaddr(row, address);
+}
+
+/*
+ * The row of the line table that holds address. Of several at one address the first: it has the
+ * line where the function begins, those behind it may be of code inlined there.
+ */
+static Dwarf_Line *find_row(Dwarf_Lines *rows, size_t n, uint64_t address)
+{
+	size_t low = 0, high = n;
+	Dwarf_Line *found = NULL;
+	uint64_t a, at;
+	bool end;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (!row_address(rows, mid, &a))
+			return NULL;
+		if (a <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || !row_address(rows, low - 1, &at))
+		return NULL;
+	while (low && row_address(rows, low - 1, &a) && a == at) {
+		Dwarf_Line *row = dwarf_onesrcline(rows, --low);
+
+		if (!dwarf_lineendsequence(row, &end) && !end)
+			found = row;
+	}
+	return found;
+}
+
 bool dt_dwarf_line(struct dt_dwarf *d, uint64_t address, const char **file, unsigned *line)
 {
 	struct unit *u = find_unit(d, address);
-	Dwarf_Line *at = u ? dwarf_getsrc_die(&u->lines, address) : NULL;
-	int n;
+	Dwarf_Lines *rows;
+	Dwarf_Line *row;
+	size_t n;
+	int is;
 
-	if (!at || dwarf_lineno(at, &n) || n <= 0)
+	if (!u || dwarf_getsrclines(&u->lines, &rows, &n))
 		return false;
-	*file = dwarf_linesrc(at, NULL, NULL);
-	*line = (unsigned)n;
+	row = find_row(rows, n, address);
+	if (!row || dwarf_lineno(row, &is) || is <= 0)
+		return false;
+	*file = dwarf_linesrc(row, NULL, NULL);
+	*line = (unsigned)is;
 	return *file != NULL;
 }
 
@@ -274,7 +348,8 @@ static struct function *find_function(struct unit *u, uint64_t address)
 		u->read = u->read == UNREAD ? OUTER : DEEP;
 		u->functions = 0;
 		index_functions(u, &u->die, 0);
-		qsort(u->function, u->functions, sizeof(*u->function), by_address);
+		if (u->functions)
+			qsort(u->function, u->functions, sizeof(*u->function), by_address);
 	}
 }
 

@@ -275,7 +275,7 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsig
 static unsigned cost_of(const char *want, const char *name)
 {
 	size_t n = strlen(want), m = strlen(name);
-	unsigned limit = n < 4 ? 1 : n < 8 ? 2 : 3, d;
+	unsigned limit = n < 4 ? 1 : n < 12 ? 2 : 3, d;
 	char low[MAX_NAME];
 
 	if (!n || m >= sizeof(low))

@@ -1,0 +1,19 @@
+# The blob: code that runs inside the traced process. No libc, no vector registers, no red zone of
+# its own, nothing that needs relocation.
+TB       := $(B)/arch/x86_64/target
+TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -mno-red-zone -fPIC \
+	-fvisibility=hidden -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
+	-fno-tree-loop-distribute-patterns -fno-jump-tables $(WARN) -MMD -MP
+
+$(TB)/%.o: arch/x86_64/target/%.c | deps
+	@mkdir -p $(@D)
+	$(CC) $(TFLAGS) -c -o $@ $<
+$(TB)/%.o: arch/x86_64/target/%.S | deps
+	@mkdir -p $(@D)
+	$(CC) -I. -MMD -MP -c -o $@ $<
+$(TB)/blob.elf: $(TB)/hook.o $(TB)/slow.o arch/x86_64/target/blob.ld
+	ld -nostdlib -static -no-dynamic-linker -z noexecstack -T arch/x86_64/target/blob.ld -o $@ $(TB)/hook.o $(TB)/slow.o
+$(TB)/blob.bin: $(TB)/blob.elf
+	objcopy -O binary -j .text $< $@
+$(B)/arch/x86_64/blob.o: $(TB)/blob.bin
+	printf '.section .rodata\n.balign 64\n.globl dt_blob_image, dt_blob_image_end\ndt_blob_image:\n.incbin "%s"\ndt_blob_image_end:\n.section .note.GNU-stack,"",@progbits\n' $< | $(CC) -x assembler -c -o $@ -

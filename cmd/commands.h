@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The subcommands. Each gets its own argv, its name first, and returns the exit status. */
+#ifndef DT_CMD_COMMANDS_H
+#define DT_CMD_COMMANDS_H
+
+int dt_cmd_run(int argc, char **argv); /* devtrace PROG: argv[0] is devtrace's own */
+int dt_cmd_record(int argc, char **argv);
+int dt_cmd_attach(int argc, char **argv);
+int dt_cmd_list(int argc, char **argv);
+int dt_cmd_cat(int argc, char **argv);
+int dt_cmd_calls(int argc, char **argv);
+int dt_cmd_report(int argc, char **argv);
+int dt_cmd_plot(int argc, char **argv);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace list: what can be traced in a program or a process. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "process/launch.h"
+#include "process/maps.h"
+#include "process/module.h"
+
+static const char usage[] =
+	"usage: devtrace list [-v] PROG|PID...\n"
+	"The functions that can be traced, one a line: module:function, and with -v their\n"
+	"address, sites (entries, returns, tail jumps), source and parameters.\n";
+
+/* What one function has; sites are sorted by address, so a function's stand together. */
+struct tally {
+	uint64_t function;
+	unsigned count[4];
+};
+
+static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
+{
+	const struct dt_function *sym = t ? dt_symtab_find(t, f->function) : NULL;
+	char signature[2048] = "";
+	const char *file = NULL;
+	unsigned line = 0;
+
+	if (!sym) {
+		printf("%s:0x%lx", module, (unsigned long)f->function);
+	} else {
+		printf("%s:%s", module, sym->name);
+	}
+	if (verbose) {
+		printf("\t0x%lx\tsled %u+%u+%u", (unsigned long)f->function, f->count[DT_ELF_ENTRY],
+		       f->count[DT_ELF_RETURN], f->count[DT_ELF_TAIL]);
+		if (sym && dt_symtab_line(t, sym->address, &file, &line))
+			printf("\t%s:%u", file, line);
+		if (sym)
+			dt_symtab_signature(t, sym, signature, sizeof(signature));
+		if (signature[0])
+			printf("\t%s", signature);
+	}
+	putchar('\n');
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct dt_elf_site *x = a, *y = b;
+
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+static size_t list_file(const char *module, const struct dt_elf *elf, struct dt_symtab *t,
+			bool verbose)
+{
+	struct dt_elf_site *site;
+	size_t n = 0, i = 0;
+	const char *slash = strrchr(module, '/');
+
+	if (!elf->sites)
+		return 0;
+	site = malloc(elf->sites * sizeof(*site));
+	if (!site)
+		return 0;
+	memcpy(site, elf->site, elf->sites * sizeof(*site));
+	qsort(site, elf->sites, sizeof(*site), by_function);
+	while (i < elf->sites) {
+		struct tally f = {.function = site[i].function};
+
+		for (; i < elf->sites && site[i].function == f.function; i++)
+			f.count[site[i].kind]++;
+		print(slash ? slash + 1 : module, t, &f, verbose);
+		n++;
+	}
+	free(site);
+	return n;
+}
+
+static int list_process(pid_t pid, bool verbose)
+{
+	struct dt_files files = {NULL};
+	struct dt_maps maps;
+	struct dt_error e;
+	size_t n = 0;
+
+	if (dt_maps_read(pid, &maps, &e) < 0) {
+		fprintf(stderr, "devtrace list: %s\n", e.text);
+		return 1;
+	}
+	for (size_t i = 0; i < maps.n; i++) {
+		const struct dt_mapping *m = &maps.map[i];
+		struct dt_file *f;
+
+		if (!m->exec || !m->inode || m->path[0] != '/')
+			continue;
+		f = dt_file_of(&files, pid, m);
+		if (f && f->elf && !f->chosen) {
+			f->chosen = calloc(1, 1); /* each file once */
+			n += list_file(f->path, f->elf, dt_file_symtab(f), verbose);
+		}
+	}
+	dt_maps_free(&maps);
+	dt_files_free(&files);
+	if (n == 0) {
+		fprintf(stderr, "devtrace list: process %d has no sleds; build its program with "
+				"CFLAGS=\"$(pkg-config --cflags devtrace)\"\n",
+			pid);
+		return 1;
+	}
+	return 0;
+}
+
+static int list_program(const char *name, bool verbose)
+{
+	struct dt_error e;
+	bool sleds;
+	char *path = dt_launch_find(name, false, &sleds, &e);
+	struct dt_elf *elf = NULL;
+	struct dt_symtab *t;
+	int status = 1;
+
+	/* a library is not executable, but can be listed */
+	elf = dt_elf_open(path ? path : name, path ? &e : NULL);
+	if (!elf) {
+		fprintf(stderr, "devtrace list: %s\n", e.text);
+	} else if (!elf->sites) {
+		fprintf(stderr, "devtrace list: %s: has no sleds; build it with "
+				"CFLAGS=\"$(pkg-config --cflags devtrace)\"\n",
+			name);
+	} else {
+		t = dt_symtab_open(elf->path, NULL, NULL);
+		list_file(elf->path, elf, t, verbose);
+		if (t)
+			dt_symtab_close(t);
+		if (elf->bad_sites)
+			fprintf(stderr, "devtrace list: %zu table entries without a sled left out\n",
+				elf->bad_sites);
+		status = 0;
+	}
+	if (elf)
+		dt_elf_close(elf);
+	free(path);
+	return status;
+}
+
+int dt_cmd_list(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"verbose", no_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+	bool verbose = false;
+	int opt, status = 0;
+
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "vh", longs, NULL)) != -1) {
+		switch (opt) {
+		case 'v':
+			verbose = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind == argc) {
+		fprintf(stderr, "devtrace list: which program or process?\n%s", usage);
+		return 2;
+	}
+	for (; optind < argc; optind++) {
+		const char *a = argv[optind];
+
+		if (strspn(a, "0123456789") == strlen(a))
+			status |= list_process((pid_t)atoi(a), verbose);
+		else
+			status |= list_program(a, verbose);
+	}
+	return status;
+}

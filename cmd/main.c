@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The devtrace command: finds the subcommand. One file a subcommand: cmd/NAME.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+
+#ifndef DT_VERSION
+#define DT_VERSION "0.1"
+#endif
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} command[] = {
+	{"record", dt_cmd_record, "run a program and write a trace file"},
+	{"attach", dt_cmd_attach, "trace running processes; Ctrl-C detaches"},
+	{"list", dt_cmd_list, "what can be traced in a program or process"},
+	{"cat", dt_cmd_cat, "the records as lines of text"},
+	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},
+	{"report", dt_cmd_report, "a table of functions: calls, total, self, percentiles"},
+	{"plot", dt_cmd_plot, "a picture of the calls over time"},
+};
+
+#define COMMANDS (sizeof(command) / sizeof(*command))
+
+static void help(FILE *f)
+{
+	fprintf(f, "usage: devtrace [OPTION]... PROG [ARG]...   run PROG, print the tree of its calls\n"
+		   "       devtrace COMMAND [OPTION]...         (devtrace COMMAND --help tells more)\n\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(f, "  %-8s %s\n", command[i].name, command[i].help);
+	fprintf(f, "\nA program is traced when it was built with sleds:\n"
+		   "  make CFLAGS=\"$(pkg-config --cflags devtrace) -O2 -g\"\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		help(stderr);
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("devtrace " DT_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(argv[1], command[i].name) == 0)
+			return command[i].run(argc - 1, argv + 1);
+	return dt_cmd_run(argc, argv);
+}

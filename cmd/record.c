@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace record, devtrace attach, and devtrace PROG. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/trace.h"
+
+#define OPTIONS                                                                                    \
+	"  -F, --function=PATTERN     trace the functions that match (all, without -F)\n"              \
+	"  -N, --no-function=PATTERN  do not trace those that match\n"                                 \
+	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                  \
+	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"            \
+	"                             drop (keep the oldest), overwrite (keep the newest)\n"           \
+	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                 \
+	"  -v, --verbose              say more at the end\n"                                           \
+	"  -h, --help\n"                                                                               \
+	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
+
+static const char record_usage[] =
+	"usage: devtrace record [OPTION]... PROG [ARG]...\n"
+	"Runs PROG and writes a trace of every call to a file. Exits as PROG does.\n\n"
+	"  -f, --follow               PROG itself may be without sleds (a script, a test driver):\n"
+	"                             trace what it runs\n" OPTIONS;
+
+static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...\n"
+				   "Traces running processes until they end, or Ctrl-C.\n\n" OPTIONS;
+
+static const char run_usage[] =
+	"usage: devtrace [OPTION]... PROG [ARG]...\n"
+	"Runs PROG and prints the tree of its calls. Exits as PROG does.\n\n"
+	"  -f, --follow               PROG itself may be without sleds\n" OPTIONS;
+
+int dt_cmd_record(int argc, char **argv)
+{
+	struct dt_trace_command c = {.name = "devtrace record",
+				     .usage = record_usage,
+				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
+				     .summary = true};
+	int first = dt_trace_options(&c, argc, argv), status;
+
+	if (first < 0)
+		return first == -1 ? 0 : 2;
+	if (first == argc) {
+		fprintf(stderr, "devtrace record: which program?\n%s", record_usage);
+		return 2;
+	}
+	status = dt_trace_program(&c, argv + first);
+	dt_selection_clear(&c.options.select);
+	return status;
+}
+
+int dt_cmd_attach(int argc, char **argv)
+{
+	struct dt_trace_command c = {.name = "devtrace attach",
+				     .usage = attach_usage,
+				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
+				     .summary = true};
+	int first = dt_trace_options(&c, argc, argv), status;
+
+	if (first < 0)
+		return first == -1 ? 0 : 2;
+	if (first == argc) {
+		fprintf(stderr, "devtrace attach: which process?\n%s", attach_usage);
+		return 2;
+	}
+	status = dt_trace_processes(&c, argv + first);
+	dt_selection_clear(&c.options.select);
+	return status;
+}
+
+int dt_cmd_run(int argc, char **argv)
+{
+	char file[] = "/tmp/devtrace-XXXXXX";
+	char *calls[] = {"calls", file, NULL};
+	struct dt_trace_command c = {.name = "devtrace",
+				     .usage = run_usage,
+				     .options = {.policy = DT_WAIT, .output = NULL}};
+	int first = dt_trace_options(&c, argc, argv), status, fd = -1;
+	bool keep = c.options.output != NULL;
+
+	if (first < 0)
+		return first == -1 ? 0 : 2;
+	if (first == argc) {
+		fprintf(stderr, "devtrace: which program?\n%s", run_usage);
+		return 2;
+	}
+	if (!keep) {
+		fd = mkstemp(file);
+		if (fd < 0) {
+			perror("devtrace: /tmp");
+			return 1;
+		}
+		close(fd);
+		c.options.output = file;
+	} else {
+		calls[1] = (char *)(uintptr_t)c.options.output;
+	}
+	status = dt_trace_program(&c, argv + first);
+	if (access(calls[1], R_OK) == 0) {
+		fflush(stdout);
+		dt_cmd_calls(2, calls);
+	}
+	if (!keep) {
+		static const char *const more[] = {"", "-wal", "-shm"};
+		char name[64];
+
+		for (int i = 0; i < 3; i++) {
+			dt_format(name, sizeof(name), "%s%s", file, more[i]);
+			unlink(name);
+		}
+	}
+	dt_selection_clear(&c.options.select);
+	return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shared memory of a session: one control block, then one ring per core, then the shared ring.
+ * Mapped by the controller and by every traced process. All positions count bytes since the
+ * session began and only grow; a record's place is position & mask.
+ *
+ * Who writes what is said at each field. x86-64's store order is relied on by the append; the
+ * controller and the slow path use the compiler's __atomic builtins.
+ */
+#ifndef DT_CORE_RING_H
+#define DT_CORE_RING_H
+
+#include "core/record.h"
+
+#define DT_SESSION_MAGIC 0x7472616365763164ull
+#define DT_CONTROL_SIZE 0x10000u /* bytes kept for struct dt_control at the start */
+#define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
+#define DT_NO_LIMIT (1ull << 62)
+
+enum dt_policy {
+	DT_OVERWRITE, /* newest records win: a flight recorder */
+	DT_DROP,      /* oldest records win: what does not fit is counted, not kept */
+	DT_WAIT,      /* lossless: the writer waits for the reader */
+};
+
+enum dt_state {
+	DT_STOPPED,
+	DT_RECORDING,
+};
+
+struct dt_ring {
+	/* Line 0: read and written by every append of this core. */
+	uint64_t pos;	/* bytes committed. Writer: the append, one plain store in its rseq; in the
+			 * shared ring: bytes reserved, by locked compare-and-swap */
+	uint64_t limit; /* appends at pos >= limit take the slow path. Writer: the controller, and
+			 * the slow path from `soft' to `hard' by compare-and-swap */
+	uint64_t pad0[6];
+	/* Line 1: the slow path and the controller. */
+	uint64_t hard;	  /* pos can not go beyond: read + size. Writer: the controller */
+	uint64_t read;	  /* bytes the reader has taken. Writer: the controller */
+	uint64_t lost;	  /* records not kept because the ring was full. Writer: slow path, locked add */
+	uint32_t wake;	  /* futex: the controller adds 1 when it made room */
+	uint32_t waiters; /* slow paths waiting on `wake'; locked add */
+	uint64_t stalls;  /* how often a slow path had to wait; locked add */
+	uint64_t pad1[3];
+};
+
+/* A message from a traced process to the controller. */
+enum dt_request_kind {
+	DT_REQUEST_PROCESS = 1, /* a forked child recorded its first event; not waited for */
+	DT_REQUEST_MODULES,	/* the dynamic linker's list of modules changed */
+	DT_REQUEST_EXEC,	/* about to execve */
+	DT_REQUEST_EXEC_FAILED, /* that execve returned */
+};
+
+enum dt_request_state {
+	DT_REQUEST_FREE,
+	DT_REQUEST_FILLING,
+	DT_REQUEST_POSTED,
+	DT_REQUEST_DONE, /* the controller has dealt with it; the poster frees the slot */
+};
+
+#define DT_REQUESTS 256u
+
+struct dt_request {
+	uint32_t state; /* futex. FREE -> FILLING (poster, cas) -> POSTED (poster) -> DONE
+			 * (controller) -> FREE (poster, or the controller when nobody waits) */
+	uint32_t kind;
+	uint32_t pid, tid, ppid;
+	uint32_t waited; /* the poster waits for DONE */
+	uint64_t area;	 /* where the poster's area begins */
+	uint64_t fs;	 /* the poster's thread pointer, 0 when it has none yet */
+	uint64_t pad[3];
+};
+
+struct dt_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t cores;	    /* rings, without the shared one */
+	uint64_t ring_size; /* bytes of records in a ring, a power of two */
+	uint64_t stride;    /* from one ring's head to the next */
+	uint64_t bytes;	    /* of the whole shared memory */
+	uint32_t policy;    /* enum dt_policy */
+	uint32_t state;	    /* enum dt_state; written by the controller; and set to DT_STOPPED by a
+			     * slow path that finds the controller dead */
+	uint32_t bell; /* futex: traced threads add 1 and wake the controller */
+	uint32_t requests_full; /* requests that found no free slot; locked add */
+	uint32_t controller;	/* process id of the controller */
+	uint32_t pad[3];
+	/*
+	 * A robust, shared pthread_mutex_t locked by the controller as long as it lives. Its first
+	 * word is a futex: the owner's thread id. When that thread dies, however it dies, the
+	 * kernel sets FUTEX_OWNER_DIED in it, so no traced thread ever waits for a controller that
+	 * is gone.
+	 */
+	union {
+		uint32_t owner;
+		uint64_t mutex[8];
+	};
+	struct dt_request request[DT_REQUESTS];
+};
+
+_Static_assert(sizeof(struct dt_ring) == 128, "two cache lines");
+_Static_assert(sizeof(struct dt_control) <= DT_CONTROL_SIZE, "control block fits");
+
+/* Ring i of a session mapped at `control'; i == cores: the shared ring. */
+static inline struct dt_ring *dt_ring_at(struct dt_control *control, unsigned i)
+{
+	return (struct dt_ring *)((char *)control + DT_CONTROL_SIZE + i * control->stride);
+}
+
+static inline struct dt_record *dt_ring_records(struct dt_ring *r)
+{
+	return (struct dt_record *)((char *)r + DT_RING_HEAD);
+}
+
+/*
+ * The shared ring has a mark per slot behind its records. Bit 0 set: being written by the thread
+ * in bits 1-23, for position bits 24-63 (in records); bit 0 clear and bit 1 set: committed.
+ */
+static inline uint64_t *dt_ring_marks(struct dt_ring *r, uint64_t ring_size)
+{
+	return (uint64_t *)((char *)r + DT_RING_HEAD + ring_size);
+}
+
+#define DT_MARK_BUSY(index, tid) ((index) << 24 | (uint64_t)((tid) & 0x3fffff) << 1 | 1)
+#define DT_MARK_DONE(index) ((index) << 24 | 2)
+#define DT_MARK_INDEX(mark) ((mark) >> 24)
+
+#endif

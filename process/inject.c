@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Making a stopped thread perform system calls. */
+#include "process/inject.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "process/memory.h"
+
+#define STUB_MAX 1024
+
+/* what the kernel leaves in rax of a system call that was interrupted by the stop (include/linux/errno.h) */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+#define NR_RESTART_SYSCALL 219
+
+struct stub {
+	unsigned char text[STUB_MAX];
+	size_t n;
+};
+
+static void byte(struct stub *s, unsigned b)
+{
+	if (s->n < sizeof(s->text))
+		s->text[s->n++] = (unsigned char)b;
+}
+
+static void number(struct stub *s, uint64_t v, int bytes)
+{
+	while (bytes-- > 0) {
+		byte(s, v & 0xff);
+		v >>= 8;
+	}
+}
+
+/* mov $v, register; reg as x86 numbers them. Flags are not touched. */
+static void load(struct stub *s, unsigned reg, uint64_t v)
+{
+	if (v <= 0xffffffffull) {
+		if (reg >= 8)
+			byte(s, 0x41);
+		byte(s, 0xb8 + (reg & 7));
+		number(s, v, 4);
+	} else {
+		byte(s, reg >= 8 ? 0x49 : 0x48);
+		byte(s, 0xb8 + (reg & 7));
+		number(s, v, 8);
+	}
+}
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+static void assemble(struct stub *s, const struct dt_call *call, size_t n,
+		     const struct user_regs_struct *r)
+{
+	static const unsigned reg[6] = {RDI, RSI, RDX, R10, R8, R9};
+
+	for (size_t i = 0; i < n; i++) {
+		for (int a = 0; a < 6; a++) {
+			if (call[i].arg[a] != DT_CALL_FD) {
+				load(s, reg[a], call[i].arg[a]);
+				continue;
+			}
+			/* mov %r12, reg */
+			byte(s, reg[a] >= 8 ? 0x4d : 0x4c);
+			byte(s, 0x89);
+			byte(s, 0xe0 | (reg[a] & 7));
+		}
+		load(s, RAX, call[i].nr);
+		byte(s, 0x0f), byte(s, 0x05);
+		if (i == 0) { /* mov %rax, %r12 */
+			byte(s, 0x49), byte(s, 0x89), byte(s, 0xc4);
+		}
+	}
+	load(s, RAX, r->rax);
+	load(s, RCX, r->rcx);
+	load(s, RDX, r->rdx);
+	load(s, RSI, r->rsi);
+	load(s, RDI, r->rdi);
+	load(s, R8, r->r8);
+	load(s, R9, r->r9);
+	load(s, R10, r->r10);
+	load(s, R11, r->r11);
+	load(s, R12, r->r12);
+	/* jmp *0(%rip); the address */
+	byte(s, 0xff), byte(s, 0x25), number(s, 0, 4);
+	number(s, r->rip, 8);
+}
+
+/*
+ * Turns the registers of a thread stopped inside a system call into those it would have when the
+ * kernel restarts the call, since we resume it from elsewhere.
+ */
+static void settle_restart(struct user_regs_struct *r)
+{
+	if ((long)r->orig_rax < 0)
+		return;
+	switch (-(long)r->rax) {
+	case ERESTARTSYS:
+	case ERESTARTNOINTR:
+	case ERESTARTNOHAND:
+		r->rax = r->orig_rax;
+		r->rip -= 2;
+		break;
+	case ERESTART_RESTARTBLOCK:
+		r->rax = NR_RESTART_SYSCALL;
+		r->rip -= 2;
+		break;
+	}
+	r->orig_rax = (unsigned long)-1;
+}
+
+/* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's end. */
+static uint64_t find_cave(int mem, const struct dt_maps *maps, size_t need)
+{
+	uint64_t best = 0, room = 0;
+
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct dt_mapping *m = &maps->map[i];
+		Elf64_Ehdr h;
+		uint64_t base = m->low;
+		size_t first = i;
+
+		if (!m->exec || strcmp(m->path, "[vsyscall]") == 0)
+			continue;
+		if (strcmp(m->path, "[vdso]") != 0) {
+			/* the file's first mapping holds its header */
+			while (first > 0 && maps->map[first - 1].inode == m->inode &&
+			       m->inode != 0 && maps->map[first].offset != 0)
+				first--;
+			base = maps->map[first].low;
+			if (m->inode == 0 || maps->map[first].offset != 0)
+				continue;
+		}
+		if (dt_memory_read(mem, base, &h, sizeof(h)) < 0 ||
+		    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_phnum > 64)
+			continue;
+		/* load bias: the first PT_LOAD's page begins at base */
+		bool have_bias = false;
+		uint64_t bias = 0;
+		for (int p = 0; p < h.e_phnum; p++) {
+			Elf64_Phdr ph;
+			uint64_t end;
+
+			if (dt_memory_read(mem, base + h.e_phoff + (uint64_t)p * h.e_phentsize, &ph,
+					   sizeof(ph)) < 0)
+				break;
+			if (ph.p_type != PT_LOAD)
+				continue;
+			if (!have_bias)
+				bias = base - (ph.p_vaddr & ~0xfffull), have_bias = true;
+			if (!(ph.p_flags & PF_X))
+				continue;
+			end = (bias + ph.p_vaddr + ph.p_memsz + 15) & ~15ull;
+			if (end <= m->low || end >= m->high)
+				continue;
+			if (m->high - end > room)
+				best = end, room = m->high - end;
+		}
+	}
+	return room >= need ? best : 0;
+}
+
+/* Lets the stub run from system call to system call, taking the results. */
+static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size_t n,
+	       struct dt_error *e)
+{
+	struct user_regs_struct r;
+	size_t i = 0;
+	int signal = 0, status;
+	bool inside = false;
+
+	while (i < n) {
+		if (ptrace(PTRACE_SYSCALL, tid, 0, signal) < 0)
+			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
+		signal = 0;
+		do
+			status = 0;
+		while (waitpid(tid, &status, __WALL) < 0 && errno == EINTR);
+		if (!WIFSTOPPED(status))
+			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+			/* a signal is delivered as always: the stub is interruptible. A stop of the
+			 * whole group is passed over; it takes effect when we let go. */
+			if (status >> 16 == 0)
+				signal = WSTOPSIG(status);
+			continue;
+		}
+		if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
+		if (r.rip < code || r.rip >= code + size)
+			continue; /* a signal handler's own call */
+		if (!inside) {
+			inside = true;
+			continue;
+		}
+		inside = false;
+		call[i].result = (int64_t)r.rax;
+		if ((int64_t)r.rax < 0 && (int64_t)r.rax > -4096 && !call[i].may_fail)
+			return dt_fail(e, "%s failed in the traced process: %s", call[i].what,
+				       strerror((int)-(int64_t)r.rax));
+		i++;
+	}
+	return 0;
+}
+
+int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code, struct dt_call *call,
+	      size_t n, struct dt_error *e)
+{
+	struct user_regs_struct saved, r;
+	struct stub s = {.n = 0};
+	unsigned char old[STUB_MAX];
+	bool cave = code == 0;
+	int rc = -1;
+
+	if (ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD) < 0 ||
+	    ptrace(PTRACE_GETREGS, tid, 0, &saved) < 0)
+		return dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
+	settle_restart(&saved);
+	assemble(&s, call, n, &saved);
+	if (s.n >= sizeof(s.text))
+		return dt_fail(e, "too many calls to inject");
+	if (cave) {
+		code = find_cave(mem, maps, s.n);
+		if (!code)
+			return dt_fail(e, "no room for %zu bytes of code at the end of any text segment",
+				       s.n);
+		if (dt_memory_read(mem, code, old, s.n) < 0)
+			return dt_fail(e, "the process's text can not be read: %s", strerror(errno));
+	}
+	if (dt_memory_write(mem, code, s.text, s.n) < 0)
+		return dt_fail(e, "the process's text can not be written: %s", strerror(errno));
+	r = saved;
+	r.rip = code;
+	r.orig_rax = (unsigned long)-1;
+	if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
+		dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
+	else
+		rc = run(tid, code, s.n, call, n, e);
+	if (ptrace(PTRACE_SETREGS, tid, 0, &saved) < 0 && rc == 0)
+		rc = dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
+	if (cave)
+		dt_memory_write(mem, code, old, s.n);
+	return rc;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting programs. */
+#include "process/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/elf.h"
+#include "process/threads.h"
+
+static char *search_path(const char *name)
+{
+	const char *path = getenv("PATH"), *next;
+	char file[4096];
+
+	if (strchr(name, '/'))
+		return strdup(name);
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (; path; path = next) {
+		size_t n;
+		struct stat st;
+
+		next = strchr(path, ':');
+		n = next ? (size_t)(next - path) : strlen(path);
+		dt_format(file, sizeof(file), "%.*s%s%s", (int)n, path, n ? "/" : "", name);
+		if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+			return strdup(file);
+		if (next)
+			next++;
+	}
+	return NULL;
+}
+
+static bool is_script(const char *path)
+{
+	char head[2] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool script = fd >= 0 && read(fd, head, 2) == 2 && head[0] == '#' && head[1] == '!';
+
+	if (fd >= 0)
+		close(fd);
+	return script;
+}
+
+char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e)
+{
+	char *path = search_path(name);
+	struct dt_elf *elf;
+	struct stat st;
+
+	*has_sleds = false;
+	if (!path) {
+		dt_fail(e, "%s: not found in PATH", name);
+		return NULL;
+	}
+	if (stat(path, &st) < 0) {
+		dt_fail(e, "%s: %s", path, strerror(errno));
+		goto fail;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		dt_fail(e, "%s: is not a program but a %s", path,
+			S_ISDIR(st.st_mode) ? "directory" : "special file");
+		goto fail;
+	}
+	if (access(path, X_OK) < 0) {
+		dt_fail(e, "%s: is not executable; chmod +x makes it so", path);
+		goto fail;
+	}
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+	    (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())) {
+		dt_fail(e,
+			"%s: is setuid or setgid: traced, it would run without the rights it needs; "
+			"run devtrace as that user",
+			path);
+		goto fail;
+	}
+	if (scripts && is_script(path))
+		return path;
+	elf = dt_elf_open(path, e);
+	if (!elf)
+		goto fail;
+	*has_sleds = elf->sites != 0;
+	dt_elf_close(elf);
+	return path;
+fail:
+	free(path);
+	return NULL;
+}
+
+pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
+{
+	int fd[2], errnum = 0, status;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return dt_fail(e, "no pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGPIPE, SIG_DFL);
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0) == 0)
+			execv(path, argv);
+		errnum = errno;
+		if (write(fd[1], &errnum, sizeof(errnum)) < 0)
+			_exit(126);
+		_exit(127);
+	}
+	close(fd[1]);
+	if (pid < 0) {
+		close(fd[0]);
+		return dt_fail(e, "no process: %s", strerror(errno));
+	}
+	for (;;) {
+		if (waitpid(pid, &status, 0) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;
+		}
+		if (!WIFSTOPPED(status) || WSTOPSIG(status) == SIGTRAP)
+			break;
+		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
+	}
+	if (!WIFSTOPPED(status)) {
+		if (read(fd[0], &errnum, sizeof(errnum)) != sizeof(errnum))
+			errnum = ECHILD;
+		close(fd[0]);
+		if (errnum == EPERM)
+			return dt_fail(e, "%s: can not be traced: ptrace is not permitted here", path);
+		return dt_fail(e, "%s: %s", path, strerror(errnum));
+	}
+	close(fd[0]);
+	return pid;
+}
+
+/* What a C library does before it registers rseq, or when it never will (musl goes on to main). */
+static bool early_call(uint64_t nr)
+{
+	switch (nr) {
+	case SYS_brk:
+	case SYS_arch_prctl:
+	case SYS_set_tid_address:
+	case SYS_set_robust_list:
+	case SYS_mmap:
+	case SYS_mprotect:
+	case SYS_prlimit64:
+	case SYS_readlink:
+	case SYS_readlinkat:
+	case SYS_getrandom:
+	case SYS_rseq:
+	case SYS_execve:
+		return true;
+	}
+	return false;
+}
+
+int dt_launch_until_rseq(pid_t pid)
+{
+	int status, signal = 0;
+
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
+		return -1;
+	for (int stops = 0; stops < 64;) {
+		struct user_regs_struct r;
+		uint64_t address;
+		uint32_t size, signature;
+
+		if (ptrace(PTRACE_SYSCALL, pid, 0, signal) < 0)
+			return -1;
+		signal = 0;
+		while (waitpid(pid, &status, __WALL) < 0)
+			if (errno != EINTR)
+				return -1;
+		if (!WIFSTOPPED(status))
+			return -1;
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+			if (status >> 16 == 0)
+				signal = WSTOPSIG(status);
+			continue;
+		}
+		stops++;
+		if (dt_thread_rseq(pid, &address, &size, &signature))
+			return 1;
+		if (ptrace(PTRACE_GETREGS, pid, 0, &r) < 0)
+			return -1;
+		if (!early_call(r.orig_rax))
+			return 0;
+	}
+	return 0;
+}

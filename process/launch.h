@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting a program under trace: stopped by ptrace before its first instruction. */
+#ifndef DT_PROCESS_LAUNCH_H
+#define DT_PROCESS_LAUNCH_H
+
+#include <sys/types.h>
+#include "core/error.h"
+
+/*
+ * What execvp would run for this name, checked: exists, may be executed, is a 64-bit x86 program
+ * and not setuid. With scripts, a script is allowed too. *has_sleds: its own file has some.
+ * Returns a malloced path or NULL.
+ */
+char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e);
+
+/*
+ * Starts path with argv, with devtrace's environment. Returns the pid of the child, stopped after
+ * its execve, or -1.
+ */
+pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e);
+
+/*
+ * Lets a stopped, statically linked program run its first system calls, up to its rseq
+ * registration or the sign that it has none. Returns 1 when it is registered and the thread is
+ * stopped just behind it, 0 when not (stopped too), -1 when the process ended.
+ */
+int dt_launch_until_rseq(pid_t pid);
+
+#endif

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced process: modules, hooks, sites. */
+#include "process/target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "process/connect.h"
+#include "process/memory.h"
+
+#define PAGE 4096ull
+
+/* the byte that is toggled, by enum dt_elf_kind: doc/sleds.md */
+static const unsigned char off_byte[4] = {0, 0xa9, 0xc3, 0xe9};
+static const unsigned char on_byte[4] = {0, 0xe8, 0x90, 0xa9};
+
+struct dt_target *dt_target_open(pid_t pid, struct dt_error *e)
+{
+	struct dt_target *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	t->pid = pid;
+	t->mem = dt_memory_open(pid, e);
+	if (t->mem < 0) {
+		free(t);
+		return NULL;
+	}
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return t;
+}
+
+void dt_target_close(struct dt_target *t)
+{
+	if (!t)
+		return;
+	close(t->mem);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	free(t->module);
+	free(t);
+}
+
+struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (address >= t->module[i].low && address < t->module[i].high)
+			return &t->module[i];
+	return NULL;
+}
+
+size_t dt_target_sites(const struct dt_target *t, size_t *all)
+{
+	size_t chosen = 0;
+
+	*all = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_file *f = t->module[i].file;
+
+		if (f->elf)
+			*all += f->elf->sites;
+		chosen += f->chosen_sites;
+	}
+	return chosen;
+}
+
+/* Run-time address minus virtual address, from the segment that is mapped here. */
+static bool find_bias(const struct dt_elf *elf, const struct dt_mapping *m, uint64_t *bias)
+{
+	for (size_t i = 0; i < elf->loads; i++) {
+		const struct dt_elf_load *l = &elf->load[i];
+		uint64_t offset = l->offset & ~(PAGE - 1);
+
+		if (!(l->flags & PF_X) || m->offset < offset ||
+		    m->offset >= l->offset + l->filesz)
+			continue;
+		*bias = m->low - m->offset + l->offset - l->vaddr;
+		return true;
+	}
+	return false;
+}
+
+static int choose(struct dt_targets *all, struct dt_file *f, struct dt_error *e)
+{
+	if (!f->elf || !f->elf->sites || f->chosen)
+		return 0;
+	f->chosen = calloc(1, f->elf->sites);
+	if (!f->chosen)
+		return dt_fail(e, "out of memory");
+	if (all->choose)
+		return all->choose(all->choose_ctx, f, e);
+	memset(f->chosen, 1, f->elf->sites);
+	f->chosen_sites = f->elf->sites;
+	return 0;
+}
+
+static struct dt_module *add_module(struct dt_target *t, struct dt_file *f,
+				    const struct dt_mapping *m, uint64_t bias, struct dt_error *e)
+{
+	struct dt_module *module;
+
+	if (t->n == t->room) {
+		size_t room = t->room ? t->room * 2 : 32;
+		struct dt_module *more = realloc(t->module, room * sizeof(*more));
+
+		if (!more) {
+			dt_fail(e, "out of memory");
+			return NULL;
+		}
+		t->module = more;
+		t->room = room;
+	}
+	module = &t->module[t->n++];
+	memset(module, 0, sizeof(*module));
+	module->file = f;
+	module->bias = bias;
+	module->low = m->low;
+	module->high = m->high;
+	module->begin_ticks = __builtin_ia32_rdtsc();
+	return module;
+}
+
+/* The module that this executable mapping belongs to, if it is known already. */
+static struct dt_module *known(struct dt_target *t, const struct dt_file *f, uint64_t bias)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file == f && t->module[i].bias == bias)
+			return &t->module[i];
+	return NULL;
+}
+
+/* Makes t->module what is mapped now. New modules are not hooked yet. */
+static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error *e)
+{
+	struct dt_maps maps;
+	bool *still;
+	size_t kept = 0, before = t->n;
+	int rc = -1;
+
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	still = calloc(before + maps.n + 1, sizeof(*still));
+	if (!still) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
+	for (size_t i = 0; i < maps.n; i++) {
+		const struct dt_mapping *m = &maps.map[i];
+		struct dt_module *module;
+		struct dt_file *f;
+		uint64_t bias;
+
+		if (!m->exec || m->inode == 0 || m->shared || m->path[0] != '/')
+			continue;
+		f = dt_file_of(&all->files, t->pid, m);
+		if (!f) {
+			dt_fail(e, "out of memory");
+			goto out;
+		}
+		if (!f->elf || !find_bias(f->elf, m, &bias))
+			continue;
+		module = known(t, f, bias);
+		if (module) {
+			/* a text segment can be several mappings (mprotect splits it) */
+			if (m->low < module->low)
+				module->low = m->low;
+			if (m->high > module->high)
+				module->high = m->high;
+			still[module - t->module] = true;
+			continue;
+		}
+		if (choose(all, f, e) < 0)
+			goto out;
+		module = add_module(t, f, m, bias, e);
+		if (!module)
+			goto out;
+		still[module - t->module] = true;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		if (still[i])
+			t->module[kept++] = t->module[i];
+	t->n = kept;
+	rc = 0;
+out:
+	free(still);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* Writes the module's hook slots: nothing is switched on yet, or all slots were valid before. */
+static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	uint64_t slot[2] = {dt_area_entry(t->area, t->fast), dt_area_exit(t->area, t->fast)};
+
+	if (!m->file->elf->hooks || !m->file->elf->sites)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		if (dt_memory_write(t->mem, m->bias + m->file->elf->hooks + 8u * (unsigned)i,
+				    &slot[i], sizeof(slot[i])) < 0)
+			return dt_fail(e, "%s: its hook slots can not be written: %s",
+				       m->file->path, strerror(errno));
+	m->hooked = true;
+	return 0;
+}
+
+/* One byte a site: valid before and after, so nobody has to stop. */
+static int switch_module(struct dt_target *t, struct dt_module *m, bool on, struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+
+	if (m->on == on || !m->file->chosen)
+		return 0;
+	for (size_t i = 0; i < elf->sites; i++) {
+		const struct dt_elf_site *s = &elf->site[i];
+		unsigned char b = on ? on_byte[s->kind] : off_byte[s->kind];
+
+		if (!m->file->chosen[i])
+			continue;
+		if (dt_memory_write(t->mem, m->bias + s->address, &b, 1) < 0)
+			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
+				       (unsigned long)(m->bias + s->address), strerror(errno));
+		t->switched++;
+	}
+	m->on = on;
+	return 0;
+}
+
+int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
+{
+	uint64_t begin = dt_now_ns();
+	int rc = 0;
+
+	t->switched = 0;
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		if (!on || t->module[i].hooked)
+			rc = switch_module(t, &t->module[i], on, e);
+	t->switch_ns = dt_now_ns() - begin;
+	return rc;
+}
+
+static int hook_new(struct dt_target *t, struct dt_error *e)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file->chosen_sites && !t->module[i].hooked &&
+		    hook(t, &t->module[i], e) < 0)
+			return -1;
+	return dt_target_switch(t, true, e);
+}
+
+int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e)
+{
+	if (refresh(t, all, e) < 0)
+		return -1;
+	if (!t->area)
+		return 0;
+	if (dt_connect(t, quiet, e) < 0)
+		return -1;
+	return hook_new(t, e);
+}
+
+int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, struct dt_error *e)
+{
+	t->area = area;
+	if (refresh(t, all, e) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+		uint64_t slot = 0;
+
+		if (!m->file->chosen_sites || !m->file->elf->hooks)
+			continue;
+		dt_memory_read(t->mem, m->bias + m->file->elf->hooks, &slot, sizeof(slot));
+		m->hooked = m->on = slot != 0;
+		t->fast = t->fast || slot == dt_area_entry(area, true);
+	}
+	return 0;
+}
+
+/* --- where threads keep their id and their rseq block */
+
+static struct dt_module *module_with(struct dt_target *t, const char *symbol, uint64_t *address)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_file *f = t->module[i].file;
+
+		if (f->elf && dt_elf_symbol(f->elf, symbol, address, NULL) == 0) {
+			*address += t->module[i].bias;
+			return &t->module[i];
+		}
+	}
+	return NULL;
+}
+
+static bool holds_tid(struct dt_target *t, uint64_t fs, int64_t offset, pid_t tid)
+{
+	uint32_t value;
+
+	return dt_memory_read(t->mem, fs + (uint64_t)offset, &value, sizeof(value)) == 0 &&
+	       value == (uint32_t)tid;
+}
+
+/*
+ * glibc tells debuggers where a thread block holds the thread id: _thread_db_pthread_tid is {bits,
+ * elements, offset}. A static program may lack it: then the id is looked for, first where glibc 2.34
+ * and later have it.
+ */
+static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t *offset)
+{
+	uint64_t address;
+	uint32_t field[3];
+
+	if (module_with(t, "_thread_db_pthread_tid", &address)) {
+		if (dt_memory_read(t->mem, address, field, sizeof(field)) < 0 || field[0] != 32)
+			return false;
+		*offset = (int32_t)field[2];
+		return holds_tid(t, fs, *offset, tid);
+	}
+	*offset = 0x2d0;
+	if (holds_tid(t, fs, *offset, tid))
+		return true;
+	for (*offset = 0x100; *offset < 0x900; *offset += 4)
+		if (holds_tid(t, fs, *offset, tid))
+			return true;
+	return false;
+}
+
+static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped, int64_t *offset,
+		      uint32_t *size, uint32_t *signature)
+{
+	uint64_t address, at;
+	uint32_t registered = 0;
+
+	*signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
+	*size = 32;
+	if (stopped && dt_thread_rseq(tid, &address, size, signature)) {
+		*offset = (int64_t)(address - fs);
+		return true;
+	}
+	if (stopped)
+		return false;
+	/* glibc 2.35 and later export where it is, and set the size when it is registered */
+	if (!module_with(t, "__rseq_size", &at) ||
+	    dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 || !registered)
+		return false;
+	return module_with(t, "__rseq_offset", &at) &&
+	       dt_memory_read(t->mem, at, offset, sizeof(*offset)) == 0;
+}
+
+bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
+{
+	int64_t tid_offset, rseq_offset;
+	uint32_t size, signature;
+	int32_t cpu;
+
+	if (t->fast)
+		return true;
+	if (!fs || !find_rseq(t, tid, fs, stopped, &rseq_offset, &size, &signature) ||
+	    !find_tid_offset(t, tid, fs, &tid_offset))
+		return false;
+	if (rseq_offset != (int32_t)rseq_offset || rseq_offset == 0 ||
+	    dt_memory_read(t->mem, fs + (uint64_t)rseq_offset + 4, &cpu, sizeof(cpu)) < 0 || cpu < 0)
+		return false;
+	if (dt_area_set_thread_offsets(t->mem, t->area, rseq_offset, size, signature, tid_offset,
+				       NULL) < 0)
+		return false;
+	t->fast = true;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].hooked)
+			hook(t, &t->module[i], NULL);
+	return true;
+}
+
+/* --- beginning and end */
+
+/* The jumps from libc and the dynamic linker must reach the area. */
+static uint64_t area_near(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const char *slash = strrchr(t->module[i].file->path, '/');
+
+		if (slash && (strncmp(slash, "/ld-", 4) == 0 || strncmp(slash, "/libc.", 6) == 0))
+			return t->module[i].low;
+	}
+	return t->n ? t->module[0].low : 0;
+}
+
+int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, struct dt_error *e)
+{
+	uint64_t fs;
+
+	if (refresh(t, all, e) < 0 || dt_area_install(t->pid, tid, t->mem, &all->shared,
+						      area_near(t), &t->area, e) < 0)
+		return -1;
+	fs = dt_thread_fs(tid);
+	dt_target_find_threads(t, tid, fs, true);
+	return 0;
+}
+
+/* Every chosen site's byte is as it was in the file. */
+static int verify_module(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
+
+	if (!elf || !m->file->chosen)
+		return 0;
+	for (size_t i = 0; i < elf->sites; i++) {
+		uint64_t at = m->bias + elf->site[i].address;
+
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return 0; /* unmapped meanwhile */
+		}
+		if (page[at - have] != off_byte[elf->site[i].kind])
+			return dt_fail(e, "%s: the byte at 0x%lx could not be put back",
+				       m->file->path, (unsigned long)at);
+	}
+	return 0;
+}
+
+/*
+ * The kernel reads a thread's rseq_cs pointer when it next interrupts it: it must not lead into
+ * memory that is gone.
+ */
+static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
+{
+	for (size_t i = 0; i < threads->n; i++) {
+		uint64_t address, cs, zero = 0;
+		uint32_t size, signature;
+
+		if (dt_thread_rseq(threads->tid[i], &address, &size, &signature) &&
+		    dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 && cs >= t->area &&
+		    cs < t->area + DT_CODE_SIZE)
+			dt_memory_write(t->mem, address + 8, &zero, sizeof(zero));
+	}
+}
+
+/* True when a thread is, or will come back to be, in the area's code or in a module's thunk. */
+static bool occupied(struct dt_target *t, struct dt_threads *threads, struct dt_error *e)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_elf *elf = t->module[i].file->elf;
+		uint64_t thunk[2];
+
+		if (!elf || !t->module[i].hooked)
+			continue;
+		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
+		for (int k = 0; k < 2; k++) {
+			uint64_t low = t->module[i].bias + thunk[k];
+
+			/* out of the thunk is into the hook: both are left below */
+			if (thunk[k] && dt_threads_leave(threads, low, low + 7, e) < 0)
+				return true;
+		}
+	}
+	if (dt_threads_leave(threads, t->area, t->area + DT_CODE_SIZE, e) < 0)
+		return true;
+	return dt_threads_inside(threads, t->mem, t->area, t->area + DT_CODE_SIZE);
+}
+
+static void unhook(struct dt_target *t)
+{
+	uint64_t zero[2] = {0, 0};
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if (m->hooked)
+			dt_memory_write(t->mem, m->bias + m->file->elf->hooks, zero, sizeof(zero));
+		m->hooked = false;
+	}
+}
+
+int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
+{
+	struct dt_threads threads;
+	int rc = 0;
+
+	*left = 0;
+	if (!t->area)
+		return 0;
+	if (dt_target_switch(t, false, e) < 0)
+		return -1;
+	for (int tries = 0;; tries++) {
+		struct dt_error why = {""};
+
+		if (dt_threads_stop(t->pid, &threads, e) < 0)
+			return -1;
+		if (!occupied(t, &threads, &why))
+			break;
+		if (tries == 20) {
+			*left = DT_CODE_SIZE;
+			break;
+		}
+		dt_threads_release(&threads);
+		usleep(1000u << (tries < 6 ? tries : 6));
+	}
+	rc = dt_disconnect(t, e);
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		rc = verify_module(t, &t->module[i], e);
+	if (*left == 0 && rc == 0) {
+		clear_rseq_cs(t, &threads);
+		unhook(t);
+		rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, e);
+		t->area = 0;
+	}
+	dt_threads_release(&threads);
+	if (threads.stopped_for > t->stop_ns)
+		t->stop_ns = threads.stopped_for;
+	return rc;
+}

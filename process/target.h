@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device for one live process: its modules, their sites, the area, and the few functions of
+ * libc and the dynamic linker that are led through it. One thread of the controller works on a
+ * target at a time (the session's lock).
+ */
+#ifndef DT_PROCESS_TARGET_H
+#define DT_PROCESS_TARGET_H
+
+#include <sys/types.h>
+#include "process/area.h"
+#include "process/module.h"
+#include "process/threads.h"
+
+/* Which functions of a file are to be traced: sets file->chosen. */
+typedef int dt_choose_fn(void *ctx, struct dt_file *file, struct dt_error *e);
+
+struct dt_target {
+	struct dt_target *next; /* the session's list */
+	pid_t pid;
+	pid_t ppid;
+	int mem;   /* /proc/PID/mem */
+	int pidfd; /* readable when the process has ended; -1: the kernel has none */
+	uint64_t area; /* 0: none yet */
+	bool fast;     /* the rseq hooks are in use */
+	bool ours;     /* our child: we see its exit status */
+	bool ended;
+	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
+	bool untraced; /* opened, but without an area (no sleds, and not followed) */
+	struct dt_module *module;
+	size_t n, room;
+	size_t patches; /* of libc functions, counted in the blob's head */
+	uint64_t stop_ns;   /* longest time its threads were stopped by us */
+	uint64_t switch_ns; /* time it took to switch sites on, last time */
+	size_t switched;    /* sites switched on, last time */
+};
+
+/* How the session's targets are treated alike. */
+struct dt_targets {
+	struct dt_shared shared;
+	struct dt_files files;
+	dt_choose_fn *choose; /* NULL: all sites */
+	void *choose_ctx;
+};
+
+struct dt_target *dt_target_open(pid_t pid, struct dt_error *e);
+void dt_target_close(struct dt_target *t);
+
+/*
+ * Installs the area through the ptrace-stopped thread tid, connects libc, hooks and switches on
+ * every module there is.
+ */
+int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, struct dt_error *e);
+
+/*
+ * Looks for modules that came or went, and treats the new ones as the others. quiet: the process is
+ * not running user code but in our slow path (its only thread waits for us), so its text can be
+ * patched without stopping it.
+ */
+int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e);
+
+/* A forked child of `parent' that has inherited area, hooks and switched sites. */
+int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, struct dt_error *e);
+
+/*
+ * Learns where threads keep their id and rseq block, and goes over to the rseq hooks. fs: thread
+ * pointer of the thread tid. Returns false when the process has no rseq (yet).
+ */
+bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
+
+/* Switches chosen sites on or off in all modules. */
+int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
+
+/*
+ * Puts every byte back, verifies it, and unmaps the area. *left: code that had to stay mapped
+ * because a thread may still return into it (bytes; 0: none).
+ */
+int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e);
+
+/* The module that has code at address, or NULL. */
+struct dt_module *dt_target_module(struct dt_target *t, uint64_t address);
+
+/* How many chosen sites there are in all modules; *all: how many sites. */
+size_t dt_target_sites(const struct dt_target *t, size_t *all);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping threads. */
+#include "process/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "process/maps.h"
+#include "process/memory.h"
+
+#define STEPS 400 /* more than a slow path takes; an append by rseq can not be stepped through */
+
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+uint64_t dt_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool known(const struct dt_threads *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->tid[i] == tid)
+			return true;
+	return false;
+}
+
+static int add(struct dt_threads *t, pid_t tid, struct dt_error *e)
+{
+	if (t->n == t->room) {
+		size_t room = t->room ? t->room * 2 : 64;
+		pid_t *more = realloc(t->tid, room * sizeof(*more));
+
+		if (!more)
+			return dt_fail(e, "out of memory");
+		t->tid = more;
+		t->room = room;
+	}
+	t->tid[t->n++] = tid;
+	return 0;
+}
+
+/* Seizes and interrupts one thread, and waits for its stop. 1: it ended meanwhile. */
+static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
+		if (errno == ESRCH)
+			return 1;
+		return dt_memory_refused(t->pid, errno, e);
+	}
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return 1;
+	}
+	for (;;) {
+		if (waitpid(tid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return 1;
+		}
+		if (!WIFSTOPPED(status))
+			return 1;
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			break;
+		/* a signal got there first: let it be delivered; the interrupt follows */
+		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
+			return 1;
+	}
+	return add(t, tid, e);
+}
+
+int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e)
+{
+	int rc;
+
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->stopped_at = dt_now_ns();
+	rc = stop_one(t, tid, e);
+	if (rc == 1)
+		rc = dt_fail(e, "thread %d of process %d has ended", tid, pid);
+	return rc;
+}
+
+int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
+{
+	char path[64];
+	bool more = true;
+
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->whole_process = true;
+	t->stopped_at = dt_now_ns();
+	dt_format(path, sizeof(path), "/proc/%d/task", pid);
+	/* threads may be born while we go through the list: go on until nobody is new */
+	while (more) {
+		DIR *d = opendir(path);
+		struct dirent *entry;
+
+		if (!d) {
+			dt_threads_release(t);
+			return dt_memory_refused(pid, errno == ENOENT ? ESRCH : errno, e);
+		}
+		more = false;
+		while ((entry = readdir(d)) != NULL) {
+			pid_t tid = (pid_t)atoi(entry->d_name);
+			int rc;
+
+			if (tid <= 0 || known(t, tid))
+				continue;
+			rc = stop_one(t, tid, e);
+			if (rc < 0) {
+				closedir(d);
+				dt_threads_release(t);
+				return -1;
+			}
+			more = more || rc == 0;
+		}
+		closedir(d);
+	}
+	if (t->n == 0) {
+		dt_threads_release(t);
+		return dt_fail(e, "process %d has ended (it may be a zombie)", pid);
+	}
+	return 0;
+}
+
+void dt_threads_release(struct dt_threads *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		ptrace(PTRACE_DETACH, t->tid[i], 0, 0);
+	t->stopped_for = dt_now_ns() - t->stopped_at;
+	free(t->tid);
+	t->tid = NULL;
+	t->n = t->room = 0;
+}
+
+/* One instruction; a signal that comes first is delivered. */
+static int step(pid_t tid, int *signal)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, tid, 0, *signal) < 0)
+		return -1;
+	*signal = 0;
+	while (waitpid(tid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return -1;
+	if (!WIFSTOPPED(status))
+		return -1;
+	if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP)
+		*signal = WSTOPSIG(status);
+	return 0;
+}
+
+int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct dt_error *e)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct user_regs_struct r;
+		int signal = 0, steps = 0;
+
+		for (;;) {
+			if (ptrace(PTRACE_GETREGS, t->tid[i], 0, &r) < 0)
+				break; /* it has ended */
+			if (r.rip < low || r.rip >= high)
+				break;
+			if (steps++ == STEPS)
+				return dt_fail(e, "thread %d does not leave the code at 0x%lx",
+					       t->tid[i], (unsigned long)low);
+			if (step(t->tid[i], &signal) < 0)
+				break;
+		}
+		/* a signal met on the way is delivered now: its handler begins outside */
+		for (int tries = 0; signal && tries < 64; tries++)
+			if (step(t->tid[i], &signal) < 0)
+				break;
+	}
+	return 0;
+}
+
+static bool stack_holds(int mem, uint64_t sp, uint64_t end, uint64_t low, uint64_t high)
+{
+	uint64_t word[512];
+
+	sp &= ~7ull;
+	while (sp < end) {
+		size_t n = end - sp < sizeof(word) ? (end - sp) : sizeof(word);
+
+		if (dt_memory_read(mem, sp, word, n) < 0)
+			return false;
+		for (size_t i = 0; i < n / 8; i++)
+			if (word[i] >= low && word[i] < high)
+				return true;
+		sp += n;
+	}
+	return false;
+}
+
+bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high)
+{
+	struct dt_maps maps;
+	bool inside = false;
+
+	if (dt_maps_read(t->pid, &maps, NULL) < 0)
+		return true;
+	for (size_t i = 0; i < t->n && !inside; i++) {
+		const struct dt_mapping *stack;
+		struct user_regs_struct r;
+
+		if (ptrace(PTRACE_GETREGS, t->tid[i], 0, &r) < 0)
+			continue;
+		inside = r.rip >= low && r.rip < high;
+		stack = dt_maps_at(&maps, r.rsp);
+		if (stack && !inside)
+			inside = stack_holds(mem, r.rsp, stack->high, low, high);
+	}
+	dt_maps_free(&maps);
+	return inside;
+}
+
+uint64_t dt_thread_fs(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	return ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 ? 0 : r.fs_base;
+}
+
+bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature)
+{
+	struct {
+		uint64_t pointer;
+		uint32_t size, signature, flags, pad;
+	} c = {0};
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) < 0 || !c.pointer)
+		return false;
+	*address = c.pointer, *size = c.size, *signature = c.signature;
+	return true;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Stopping all threads of a process for a moment, by ptrace, and letting them go. */
+#ifndef DT_PROCESS_THREADS_H
+#define DT_PROCESS_THREADS_H
+
+#include <sys/types.h>
+#include "core/error.h"
+
+struct dt_threads {
+	pid_t pid;
+	pid_t *tid;
+	size_t n, room;
+	bool whole_process;   /* all threads, not one chosen thread */
+	uint64_t stopped_at;  /* monotonic ns */
+	uint64_t stopped_for; /* ns the first-stopped thread was stopped; set by the release */
+};
+
+/* Stops every thread of pid. On failure nothing is left stopped. */
+int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e);
+/* Stops the one thread tid. */
+int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e);
+/* Lets all go on where they are. */
+void dt_threads_release(struct dt_threads *t);
+
+/*
+ * Moves every stopped thread out of [low, high) by letting it step; -1 when one does not leave
+ * within a bounded number of steps.
+ */
+int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct dt_error *e);
+
+/*
+ * True when a thread's instruction pointer, or any word on the stack it is using, lies in
+ * [low, high): it is there, or will return there.
+ */
+bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high);
+
+/* %fs base of a stopped thread; 0 when it has none */
+uint64_t dt_thread_fs(pid_t tid);
+/* The thread's rseq registration: pointer, size, signature; false when it has none. */
+bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature);
+
+uint64_t dt_now_ns(void); /* CLOCK_MONOTONIC */
+
+#endif

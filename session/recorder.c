@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder: takes records out of the rings, into the trace file. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "session/session.h"
+
+#define BATCH 16384u		  /* records taken at a time */
+#define FLUSH_NS 300000000ull	  /* records are in the file at most this long after */
+#define CLOCK_NS 2000000000ull	  /* between readings of the clocks */
+#define IDLE_MS 50		  /* a writer that is half a ring ahead rings the bell before */
+
+static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+
+	syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
+}
+
+static void read_name(uint32_t tid, char *name, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	name[0] = '\0';
+	dt_format(path, sizeof(path), "/proc/%u/comm", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(name, (int)size, f))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(f);
+}
+
+/* The process of a thread, 0 when it can not be known (it has gone, and there were several). */
+static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
+{
+	char path[64], line[128];
+	uint32_t pid = 0;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%u/status", r->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %u", &pid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	if (pid)
+		return pid;
+	if (s->only_pid)
+		return s->only_pid;
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		if (!dt_target_module(t, r->pc))
+			continue;
+		if (pid)
+			return 0;
+		pid = (uint32_t)t->pid;
+	}
+	return pid;
+}
+
+static bool known_thread(const struct dt_session *s, uint32_t tid)
+{
+	for (size_t i = 0; i < s->threads; i++)
+		if (s->thread[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void new_thread(struct dt_session *s, const struct dt_record *r)
+{
+	char name[64];
+	uint32_t pid;
+
+	if (known_thread(s, r->tid) || r->tid == DT_NO_TID)
+		return;
+	if (s->threads == s->thread_room) {
+		size_t room = s->thread_room ? 2 * s->thread_room : 64;
+		struct dt_thread_entry *more = realloc(s->thread, room * sizeof(*more));
+
+		if (!more)
+			return;
+		s->thread = more;
+		s->thread_room = room;
+	}
+	pid = process_of(s, r);
+	s->thread[s->threads++] = (struct dt_thread_entry){r->tid, pid};
+	if (!s->store)
+		return;
+	read_name(r->tid, name, sizeof(name));
+	dt_store_thread(s->store, r->tid, pid, name, NULL);
+}
+
+/* A hint of which threads have been seen, to look at each record's only briefly. */
+struct seen {
+	uint32_t tid[256];
+};
+
+static void note_threads(struct dt_session *s, struct seen *seen, const struct dt_record *r,
+			 size_t n)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = r[i].tid;
+
+		if (tid == last)
+			continue;
+		last = tid;
+		if (seen->tid[tid % 256] == tid)
+			continue;
+		seen->tid[tid % 256] = tid;
+		new_thread(s, &r[i]);
+	}
+}
+
+/* One round over all rings; returns how many records it took, -1 when the file can not be written. */
+static long drain(struct dt_session *s, struct seen *seen, bool last)
+{
+	unsigned rings = s->targets.shared.control->cores + 1;
+	long all = 0;
+
+	for (unsigned i = 0; i < rings; i++) {
+		struct dt_ring_reader *r = &s->reader[i];
+		const struct dt_record *records;
+		unsigned core = i + 1 == rings ? DT_SHARED_CORE : i;
+		uint64_t lost;
+		size_t n;
+		int rc = 0;
+
+		for (int rounds = 0; rounds < 64; rounds++) {
+			n = dt_ring_take(r, BATCH, last, &records, &lost);
+			if (n == 0 && lost == 0)
+				break;
+			pthread_mutex_lock(&s->lock);
+			note_threads(s, seen, records, n);
+			if (s->store)
+				rc = dt_store_put(s->store, core, records, n, lost,
+						  &s->recorder_error);
+			pthread_mutex_unlock(&s->lock);
+			dt_ring_release(r);
+			if (rc < 0)
+				return -1;
+			all += (long)n + (lost != 0);
+		}
+		dt_ring_release(r);
+	}
+	return all;
+}
+
+static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
+{
+	uint64_t now = dt_now_ns();
+
+	if (!s->store)
+		return;
+	if (now - *flushed > FLUSH_NS) {
+		pthread_mutex_lock(&s->lock);
+		dt_store_flush(s->store, NULL);
+		pthread_mutex_unlock(&s->lock);
+		*flushed = now;
+	}
+	if (now - *clocked > CLOCK_NS) {
+		pthread_mutex_lock(&s->lock);
+		dt_session_clock(s);
+		pthread_mutex_unlock(&s->lock);
+		*clocked = now;
+	}
+}
+
+void *dt_recorder_main(void *session)
+{
+	struct dt_session *s = session;
+	struct dt_control *c = s->targets.shared.control;
+	struct seen *seen = calloc(1, sizeof(*seen));
+	uint64_t flushed = dt_now_ns(), clocked = flushed;
+	long n = seen ? 0 : -1;
+
+	while (n >= 0) {
+		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+		bool stopping = atomic_load(&s->stop_recorder);
+
+		n = s->options.quiet && !stopping ? 0 : drain(s, seen, stopping);
+		if (n < 0)
+			break;
+		flush(s, &flushed, &clocked);
+		if (n == 0 && stopping)
+			break;
+		if (n == 0)
+			sleep_until_bell(c, bell, IDLE_MS);
+	}
+	if (n < 0) {
+		/* the file can not be written: nobody is to wait for room */
+		atomic_store(&s->recorder_failed, true);
+		dt_rings_stop(c);
+	}
+	for (unsigned i = 0; i <= c->cores; i++) {
+		s->taken += s->reader[i].taken;
+		s->lost += s->reader[i].lost_total;
+	}
+	free(seen);
+	return NULL;
+}

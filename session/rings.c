@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* The session's shared memory and its readers. */
+#include "session/rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "process/threads.h"
+
+#define PAGE 4096ull
+#define COPY 8192u	       /* records copied at a time from rings that can be overwritten */
+#define STUCK_NS 50000000ull   /* after this an unfinished record of the shared ring counts as lost */
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Root's targets belong to others, who can not follow /proc/PID/fd of root: see dt_area_install(). */
+static int open_memory(struct dt_error *e)
+{
+	int fd = -1;
+
+	if (geteuid() == 0)
+		fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = memfd_create("devtrace", MFD_CLOEXEC);
+	if (fd < 0)
+		return dt_fail(e, "no memory for the rings: %s", strerror(errno));
+	return fd;
+}
+
+static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct dt_error *e)
+{
+	struct sysinfo info;
+	uint64_t room;
+
+	if (ring_size < DT_RING_MIN || ring_size > DT_RING_MAX || (ring_size & (ring_size - 1)))
+		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
+			       (unsigned long)(ring_size >> 10));
+	if (sysinfo(&info) < 0)
+		return 0;
+	room = (uint64_t)info.freeram * info.mem_unit + (uint64_t)info.bufferram * info.mem_unit;
+	if (bytes > room)
+		return dt_fail(e,
+			       "%u rings of %lu MiB need %lu MiB, but %lu MiB of memory are free: "
+			       "make them smaller (-b)",
+			       cores + 1, (unsigned long)(ring_size >> 20),
+			       (unsigned long)(bytes >> 20), (unsigned long)(room >> 20));
+	return 0;
+}
+
+static int own(struct dt_control *c)
+{
+	pthread_mutex_t *m = (pthread_mutex_t *)c->mutex;
+	pthread_mutexattr_t a;
+
+	_Static_assert(sizeof(*m) <= sizeof(c->mutex), "the mutex fits");
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(m, &a);
+	pthread_mutexattr_destroy(&a);
+	return pthread_mutex_lock(m);
+}
+
+int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		    struct dt_error *e)
+{
+	/* the shared ring has its marks behind the records; all rings are given that room */
+	uint64_t stride = DT_RING_HEAD + page_up(ring_size + ring_size / 8);
+	uint64_t bytes = DT_CONTROL_SIZE + (cores + 1) * stride;
+	struct dt_control *c;
+
+	if (check_size(bytes, cores, ring_size, e) < 0)
+		return -1;
+	s->fd = open_memory(e);
+	if (s->fd < 0)
+		return -1;
+	if (ftruncate(s->fd, (off_t)bytes) < 0 || fallocate(s->fd, 0, 0, (off_t)bytes) < 0) {
+		dt_fail(e, "%lu MiB for the rings: %s; make them smaller (-b)",
+			(unsigned long)(bytes >> 20), strerror(errno));
+		goto fail;
+	}
+	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);
+	if (c == MAP_FAILED) {
+		dt_fail(e, "%lu MiB for the rings can not be mapped: %s",
+			(unsigned long)(bytes >> 20), strerror(errno));
+		goto fail;
+	}
+	c->magic = DT_SESSION_MAGIC;
+	c->version = 1;
+	c->cores = cores;
+	c->ring_size = ring_size;
+	c->stride = stride;
+	c->bytes = bytes;
+	c->policy = policy;
+	c->controller = (uint32_t)getpid();
+	s->control = c;
+	if (own(c) != 0) {
+		dt_fail(e, "the session can not be owned: %s", strerror(errno));
+		munmap(c, bytes);
+		goto fail;
+	}
+	return 0;
+fail:
+	close(s->fd);
+	s->fd = -1;
+	s->control = NULL;
+	return -1;
+}
+
+void dt_rings_destroy(struct dt_shared *s)
+{
+	if (s->control) {
+		pthread_mutex_unlock((pthread_mutex_t *)s->control->mutex);
+		munmap(s->control, s->control->bytes);
+		close(s->fd);
+	}
+	s->control = NULL;
+	s->fd = -1;
+}
+
+/*
+ * Room for the writers: hard before limit (a slow path raises limit to what it has read as hard),
+ * both before wake. The soft limit, at half, has a writer ring the bell in time.
+ */
+static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
+{
+	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size;
+
+	__atomic_store_n(&r->read, read, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->limit, read + c->ring_size / 2, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&r->waiters, __ATOMIC_SEQ_CST)) {
+		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+	}
+}
+
+void dt_rings_start(struct dt_control *c)
+{
+	__atomic_store_n(&c->state, DT_RECORDING, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i <= c->cores; i++)
+		set_limits(c, dt_ring_at(c, i), dt_ring_at(c, i)->read);
+}
+
+void dt_rings_stop(struct dt_control *c)
+{
+	__atomic_store_n(&c->state, DT_STOPPED, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i <= c->cores; i++) {
+		struct dt_ring *r = dt_ring_at(c, i);
+
+		__atomic_store_n(&r->hard, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&r->limit, 0, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+	}
+}
+
+int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, unsigned index,
+			struct dt_error *e)
+{
+	memset(r, 0, sizeof(*r));
+	r->control = control;
+	r->ring = dt_ring_at(control, index);
+	r->index = index;
+	if (control->policy == DT_OVERWRITE || index == control->cores) {
+		r->copy_max = COPY;
+		r->copy = malloc(COPY * sizeof(*r->copy));
+		if (!r->copy)
+			return dt_fail(e, "out of memory");
+	}
+	return 0;
+}
+
+void dt_ring_reader_free(struct dt_ring_reader *r)
+{
+	free(r->copy);
+	r->copy = NULL;
+}
+
+static void lose(struct dt_ring_reader *r, uint64_t records)
+{
+	r->lost += records;
+	r->lost_total += records;
+}
+
+/* Records the writers counted because there was no room for them. */
+static void take_losses(struct dt_ring_reader *r)
+{
+	uint64_t lost = __atomic_load_n(&r->ring->lost, __ATOMIC_ACQUIRE);
+
+	lose(r, lost - r->lost_seen);
+	r->lost_seen = lost;
+}
+
+/*
+ * The writer may be a lap ahead, and is writing at pos: of what was copied, whatever lies at or
+ * below pos - size may have been overwritten meanwhile. Kitrace's rule.
+ */
+static size_t take_overwrite(struct dt_ring_reader *r, size_t max, const struct dt_record **records)
+{
+	uint64_t size = r->control->ring_size, mask = size - 1;
+	const char *data = (const char *)dt_ring_records(r->ring);
+	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE), after, good;
+	size_t n, head;
+
+	if (pos - r->pos >= size) {
+		/* keep clear of the writer: begin an eighth of the ring behind the oldest */
+		uint64_t begin = pos - size + size / 8;
+
+		lose(r, (begin - r->pos) / 64);
+		r->pos = begin;
+	}
+	n = (pos - r->pos) / 64;
+	if (n > max)
+		n = max;
+	if (n > r->copy_max)
+		n = r->copy_max;
+	head = (size - (r->pos & mask)) / 64;
+	if (head > n)
+		head = n;
+	memcpy(r->copy, data + (r->pos & mask), head * 64);
+	memcpy(r->copy + head, data, (n - head) * 64);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	after = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+	good = after >= size ? after - size + 64 : 0; /* positions from here on are whole */
+	*records = r->copy;
+	if (good > r->pos) {
+		size_t bad = (good - r->pos) / 64;
+
+		if (bad > n)
+			bad = n;
+		lose(r, bad);
+		r->pos += bad * 64;
+		*records += bad;
+		n -= bad;
+	}
+	r->pos += n * 64;
+	return n;
+}
+
+/* A writer that never finishes its record must not hold up the others for long. */
+static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
+{
+	uint64_t now, m;
+
+	if (!last && pos - r->pos < r->control->ring_size / 2) {
+		now = dt_now_ns();
+		if (!r->stuck_since)
+			r->stuck_since = now;
+		if (now - r->stuck_since < STUCK_NS)
+			return false;
+	}
+	r->stuck_since = 0;
+	/* a writer that is dead will not free its slot: do it for it */
+	m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
+	if ((m & 1) && kill((pid_t)(m >> 1 & 0x3fffff), 0) < 0 && errno == ESRCH)
+		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return true;
+}
+
+static size_t take_shared(struct dt_ring_reader *r, size_t max, bool last,
+			  const struct dt_record **records)
+{
+	uint64_t size = r->control->ring_size;
+	struct dt_record *data = dt_ring_records(r->ring);
+	uint64_t *marks = dt_ring_marks(r->ring, size);
+	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+	size_t n = 0;
+
+	if (max > r->copy_max)
+		max = r->copy_max;
+	*records = r->copy;
+	if (pos - r->pos > size) {
+		if (n == 0)
+			lose(r, (pos - size - r->pos) / 64);
+		r->pos = pos - size;
+	}
+	while (r->pos < pos && n < max) {
+		uint64_t index = r->pos / 64, slot = index & (size / 64 - 1);
+		uint64_t mark = __atomic_load_n(&marks[slot], __ATOMIC_ACQUIRE);
+
+		if (mark == DT_MARK_DONE(index)) {
+			r->copy[n] = data[slot];
+			__atomic_thread_fence(__ATOMIC_ACQUIRE);
+			if (__atomic_load_n(&marks[slot], __ATOMIC_ACQUIRE) == mark) {
+				n++;
+				r->pos += 64;
+				r->stuck_since = 0;
+				continue;
+			}
+		}
+		/* overwritten, or unfinished: a loss belongs in front of what follows */
+		if (n > 0)
+			break;
+		if (DT_MARK_INDEX(mark) <= index && !give_up(r, pos, &marks[slot], last))
+			break;
+		lose(r, 1);
+		r->pos += 64;
+	}
+	return n;
+}
+
+static size_t take_lossless(struct dt_ring_reader *r, size_t max, const struct dt_record **records)
+{
+	uint64_t mask = r->control->ring_size - 1;
+	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+	size_t n = (pos - r->pos) / 64, head = (mask + 1 - (r->pos & mask)) / 64;
+
+	if (n > head)
+		n = head;
+	if (n > max)
+		n = max;
+	*records = (const struct dt_record *)((char *)dt_ring_records(r->ring) + (r->pos & mask));
+	r->pos += n * 64;
+	return n;
+}
+
+size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
+		    const struct dt_record **records, uint64_t *lost)
+{
+	uint64_t limit = r->ring->read + r->control->ring_size;
+	size_t n;
+
+	/*
+	 * What was dropped was dropped when the ring was full, at read + size: it belongs behind
+	 * the records up to there, so its count is taken when they are.
+	 */
+	if (r->control->policy == DT_OVERWRITE)
+		take_losses(r);
+	else if (r->pos >= limit || r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE))
+		take_losses(r);
+	if (r->index == r->control->cores)
+		n = take_shared(r, max, last, records);
+	else if (r->control->policy == DT_OVERWRITE)
+		n = take_overwrite(r, max, records);
+	else
+		n = take_lossless(r, max, records);
+	*lost = r->lost;
+	r->lost = 0;
+	r->taken += n;
+	return n;
+}
+
+void dt_ring_release(struct dt_ring_reader *r)
+{
+	if (r->pos != r->ring->read && r->control->state == DT_RECORDING)
+		set_limits(r->control, r->ring, r->pos);
+	else
+		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* A session's shared memory: making it, starting and stopping it, and taking records out. */
+#ifndef DT_SESSION_RINGS_H
+#define DT_SESSION_RINGS_H
+
+#include "core/error.h"
+#include "core/ring.h"
+#include "process/area.h"
+
+/* bytes a ring can have: a power of two in these bounds */
+#define DT_RING_MIN (64u << 10)
+#define DT_RING_MAX (1u << 30)
+
+/*
+ * Makes the memory for `cores' rings of ring_size bytes and the shared ring. The calling thread is
+ * the owner: when it ends, traced processes see that the session has no controller any more.
+ */
+int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		    struct dt_error *e);
+void dt_rings_destroy(struct dt_shared *s);
+
+/* Appends are recorded from here on, or are not. */
+void dt_rings_start(struct dt_control *c);
+void dt_rings_stop(struct dt_control *c);
+
+/*
+ * Where a reader stands in one ring. The law that holds at any time the writers rest:
+ *	records written = taken + lost
+ */
+struct dt_ring_reader {
+	struct dt_control *control;
+	struct dt_ring *ring;
+	unsigned index;	    /* of the ring; control->cores: the shared one */
+	uint64_t pos;	    /* bytes taken or passed over */
+	uint64_t lost;	    /* records lost since the last take */
+	uint64_t lost_seen; /* of ring->lost */
+	uint64_t taken, lost_total;
+	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished */
+	struct dt_record *copy; /* room for `copy_max' records: what overwrite and the shared
+				 * ring are read into */
+	size_t copy_max;
+};
+
+int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, unsigned index,
+			struct dt_error *e);
+void dt_ring_reader_free(struct dt_ring_reader *r);
+
+/*
+ * The next records, at most max of them, in *records; *lost are missing directly before the first.
+ * They stay valid until dt_ring_release(), which makes room for the writers. 0 records with *lost
+ * set: nothing yet, but a loss. last: no writer runs any more.
+ */
+size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
+		    const struct dt_record **records, uint64_t *lost);
+void dt_ring_release(struct dt_ring_reader *r);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Serving the traced processes: their messages, their execs, their ends. Owner thread. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/connect.h"
+#include "process/memory.h"
+#include "session/session.h"
+
+#define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
+#define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+
+/* How many threads: the link count of the task directory is 2 more. */
+static unsigned tasks(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	dt_format(path, sizeof(path), "/proc/%d/task", pid);
+	return stat(path, &st) < 0 ? 0 : (unsigned)st.st_nlink - 2;
+}
+
+static void adopt(struct dt_session *s, const struct dt_request *q)
+{
+	struct dt_error e;
+	struct dt_target *t;
+
+	if (dt_session_find(s, (pid_t)q->pid))
+		return;
+	t = dt_target_open((pid_t)q->pid, &e);
+	if (!t)
+		return; /* it has ended already */
+	t->ppid = (pid_t)q->ppid;
+	if (dt_target_adopt(t, &s->targets, q->area, &e) < 0) {
+		dt_target_close(t);
+		return;
+	}
+	dt_session_add(s, t);
+}
+
+/*
+ * All libraries of a program just started are there, none of its own code has run: without a single
+ * site there would be nothing to record.
+ */
+static void end_if_sledless(struct dt_session *s, struct dt_target *t)
+{
+	size_t sites;
+
+	if (!t->first_image || s->options.follow || t->n < 3)
+		return;
+	t->first_image = false;
+	dt_target_sites(t, &sites);
+	if (sites)
+		return;
+	s->no_sleds = true;
+	kill(t->pid, SIGKILL);
+}
+
+static void modules_changed(struct dt_session *s, const struct dt_request *q)
+{
+	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+	bool quiet;
+
+	if (!t) {
+		adopt(s, q);
+		t = dt_session_find(s, (pid_t)q->pid);
+	}
+	if (!t || !t->area)
+		return;
+	quiet = tasks(t->pid) == 1;
+	if (dt_target_scan(t, &s->targets, quiet, NULL) < 0)
+		return;
+	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false))
+		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
+	dt_session_note_modules(s, t);
+	end_if_sledless(s, t);
+}
+
+/* --- exec */
+
+static void forget_exec(struct dt_session *s, size_t i)
+{
+	s->exec_tid[i] = s->exec_tid[--s->execs];
+	s->exec_pid[i] = s->exec_pid[s->execs];
+}
+
+/* Holds the thread by ptrace, running, so that it stops when its execve is through. */
+static void exec_begins(struct dt_session *s, const struct dt_request *q)
+{
+	if (s->execs == EXECS || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
+		return; /* it goes on untraced */
+	s->exec_tid[s->execs] = (pid_t)q->tid;
+	s->exec_pid[s->execs++] = (pid_t)q->pid;
+}
+
+static void exec_failed(struct dt_session *s, const struct dt_request *q)
+{
+	for (size_t i = 0; i < s->execs; i++) {
+		int status;
+
+		if (s->exec_tid[i] != (pid_t)q->tid)
+			continue;
+		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0 &&
+		    waitpid((pid_t)q->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, q->tid, 0,
+			       status >> 16 ? 0 : WSTOPSIG(status));
+		forget_exec(s, i);
+		return;
+	}
+}
+
+/* The new image is there, stopped before its first instruction, nothing of ours in it. */
+static void follow(struct dt_session *s, pid_t pid)
+{
+	struct dt_target *old = dt_session_find(s, pid), *t;
+	struct dt_error e;
+	bool ours = old && old->ours;
+	pid_t ppid = old ? old->ppid : 0;
+
+	if (old) {
+		for (size_t i = 0; i < old->n; i++)
+			if (s->store) {
+				dt_store_forget(s->store, old->module[i].low, old->module[i].high);
+				dt_store_module_end(s->store, old->module[i].row,
+						    __builtin_ia32_rdtsc(), NULL);
+			}
+		old->ended = true; /* its image has */
+	}
+	t = dt_target_open(pid, &e);
+	if (!t)
+		return;
+	t->ours = ours;
+	t->ppid = ppid;
+	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
+	    dt_target_scan(t, &s->targets, true, &e) < 0) {
+		dt_target_close(t);
+		return;
+	}
+	dt_session_add(s, t);
+}
+
+static void check_execs(struct dt_session *s)
+{
+	for (size_t i = 0; i < s->execs;) {
+		pid_t tid = s->exec_tid[i], got;
+		int status;
+
+		got = waitpid(tid, &status, __WALL | WNOHANG);
+		if (got == 0 || (got < 0 && errno == ECHILD && tid != s->exec_pid[i])) {
+			/* a thread that execs continues as the process's first thread */
+			if (got < 0 || tid != s->exec_pid[i])
+				got = waitpid(s->exec_pid[i], &status, __WALL | WNOHANG);
+		}
+		if (got == 0) {
+			i++;
+			continue;
+		}
+		if (got < 0 || !WIFSTOPPED(status)) {
+			forget_exec(s, i);
+			continue;
+		}
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+			pid_t pid = s->exec_pid[i];
+
+			pthread_mutex_lock(&s->lock);
+			follow(s, pid);
+			pthread_mutex_unlock(&s->lock);
+			ptrace(PTRACE_DETACH, pid, 0, 0);
+			forget_exec(s, i);
+			continue;
+		}
+		ptrace(PTRACE_CONT, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	}
+}
+
+/* --- requests */
+
+static void answer(struct dt_session *s, struct dt_request *q)
+{
+	switch (q->kind) {
+	case DT_REQUEST_PROCESS:
+		adopt(s, q);
+		break;
+	case DT_REQUEST_MODULES:
+		modules_changed(s, q);
+		break;
+	case DT_REQUEST_EXEC:
+		exec_begins(s, q);
+		break;
+	case DT_REQUEST_EXEC_FAILED:
+		exec_failed(s, q);
+		break;
+	}
+}
+
+static void requests(struct dt_session *s)
+{
+	struct dt_control *c = s->targets.shared.control;
+
+	for (unsigned i = 0; i < DT_REQUESTS; i++) {
+		struct dt_request *q = &c->request[i], copy;
+
+		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+			continue;
+		copy = *q; /* the traced process may write here: only the copy is looked at */
+		pthread_mutex_lock(&s->lock);
+		answer(s, &copy);
+		pthread_mutex_unlock(&s->lock);
+		__atomic_store_n(&q->state, copy.waited ? DT_REQUEST_DONE : DT_REQUEST_FREE,
+				 __ATOMIC_RELEASE);
+		syscall(SYS_futex, &q->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
+}
+
+/* --- ends */
+
+static void ends(struct dt_session *s)
+{
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		struct pollfd p = {t->pidfd, POLLIN, 0};
+		siginfo_t info = {0};
+		int status = -1;
+
+		if (t->ended)
+			continue;
+		if (t->pidfd < 0 ? kill(t->pid, 0) == 0 : poll(&p, 1, 0) == 0)
+			continue;
+		if (t->ours) {
+			/* left for the one who started it to reap */
+			if (waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 ||
+			    info.si_pid == 0)
+				continue;
+			status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+		}
+		t->ended = true;
+		if (s->store) {
+			pthread_mutex_lock(&s->lock);
+			dt_store_process_end(s->store, (uint32_t)t->pid, status,
+					     __builtin_ia32_rdtsc(), NULL);
+			pthread_mutex_unlock(&s->lock);
+		}
+	}
+}
+
+size_t dt_session_serve(struct dt_session *s, int timeout_ms)
+{
+	struct dt_control *c = s->targets.shared.control;
+	uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+	size_t live = 0;
+
+	requests(s);
+	check_execs(s);
+	ends(s);
+	for (struct dt_target *t = s->first; t; t = t->next)
+		live += !t->ended;
+	if (timeout_ms > 0 && live > 0) {
+		struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+
+		if (s->execs)
+			t.tv_nsec = 200000; /* their stops come by waitpid, not by the bell */
+		syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
+	}
+	return live;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: beginning, ending, and the processes in them. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/connect.h"
+#include "process/launch.h"
+#include "process/memory.h"
+
+#define DEFAULT_RING (4u << 20)
+
+void dt_session_clock(struct dt_session *s)
+{
+	struct timespec mono, real;
+	uint64_t before, after;
+
+	if (!s->store)
+		return;
+	before = __builtin_ia32_rdtsc();
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &real);
+	after = __builtin_ia32_rdtsc();
+	dt_store_clock(s->store, before + (after - before) / 2,
+		       (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec,
+		       (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec, NULL);
+}
+
+static int create_readers(struct dt_session *s, unsigned cores, struct dt_error *e)
+{
+	s->reader = calloc(cores + 1, sizeof(*s->reader));
+	if (!s->reader)
+		return dt_fail(e, "out of memory");
+	for (unsigned i = 0; i <= cores; i++)
+		if (dt_ring_reader_init(&s->reader[i], s->targets.shared.control, i, e) < 0)
+			return -1;
+	return 0;
+}
+
+static void free_readers(struct dt_session *s, unsigned cores)
+{
+	for (unsigned i = 0; s->reader && i <= cores; i++)
+		dt_ring_reader_free(&s->reader[i]);
+	free(s->reader);
+	s->reader = NULL;
+}
+
+int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+{
+	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+
+	memset(s, 0, sizeof(*s));
+	s->options = *o;
+	if (!s->options.ring_size)
+		s->options.ring_size = DEFAULT_RING;
+	pthread_mutex_init(&s->lock, NULL);
+	if (dt_rings_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
+		return -1;
+	s->targets.choose = dt_choose;
+	s->targets.choose_ctx = s;
+	if (create_readers(s, cores, e) < 0)
+		goto fail;
+	if (o->output) {
+		s->store = dt_store_create(o->output, dt_describe, s, e);
+		if (!s->store)
+			goto fail;
+		dt_session_clock(s);
+	}
+	return 0;
+fail:
+	free_readers(s, cores);
+	dt_rings_destroy(&s->targets.shared);
+	return -1;
+}
+
+int dt_session_close(struct dt_session *s, struct dt_error *e)
+{
+	unsigned cores = s->targets.shared.control->cores;
+	struct dt_target *t, *next;
+	int rc = 0;
+
+	if (s->recorder_runs) {
+		atomic_store(&s->stop_recorder, true);
+		pthread_join(s->recorder, NULL);
+		s->recorder_runs = false;
+	}
+	if (s->store) {
+		dt_session_clock(s);
+		rc = dt_store_close(s->store, e);
+		s->store = NULL;
+	}
+	for (t = s->first; t; t = next) {
+		next = t->next;
+		dt_target_close(t);
+	}
+	s->first = NULL;
+	free_readers(s, cores);
+	dt_rings_destroy(&s->targets.shared);
+	dt_files_free(&s->targets.files);
+	free(s->thread);
+	pthread_mutex_destroy(&s->lock);
+	return rc;
+}
+
+struct dt_target *dt_session_find(struct dt_session *s, pid_t pid)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (t->pid == pid && !t->ended)
+			return t;
+	return NULL;
+}
+
+static void read_cmdline(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	dt_format(path, sizeof(path), "/proc/%d/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+}
+
+void dt_session_note_process(struct dt_session *s, struct dt_target *t)
+{
+	char path[64], exe[4096], cmdline[4096];
+	ssize_t n;
+
+	if (!s->store)
+		return;
+	dt_format(path, sizeof(path), "/proc/%d/exe", t->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	read_cmdline(t->pid, cmdline, sizeof(cmdline));
+	dt_store_process(s->store, (uint32_t)t->pid, (uint32_t)t->ppid, exe, cmdline,
+			 __builtin_ia32_rdtsc(), NULL);
+}
+
+void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
+{
+	if (!s->store)
+		return;
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+		struct dt_module_row row = {
+			.pid = (uint32_t)t->pid,
+			.base = m->bias,
+			.low = m->low,
+			.high = m->high,
+			.path = m->file->path,
+			.build_id = m->file->elf ? m->file->elf->build_id : "",
+			.begin_ticks = m->begin_ticks,
+		};
+
+		if (m->row)
+			continue;
+		m->row = dt_store_module(s->store, &row, NULL);
+		if (m->row < 0)
+			m->row = 0;
+	}
+}
+
+void dt_session_add(struct dt_session *s, struct dt_target *t)
+{
+	t->next = s->first;
+	s->first = t;
+	s->known_targets++;
+	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
+	dt_session_note_process(s, t);
+	dt_session_note_modules(s, t);
+}
+
+int dt_session_record(struct dt_session *s, struct dt_error *e)
+{
+	dt_rings_start(s->targets.shared.control);
+	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
+		return dt_fail(e, "no recorder thread: %s", strerror(errno));
+	s->recorder_runs = true;
+	return 0;
+}
+
+/* A static program has no dynamic linker that tells when threads are set up. */
+static bool is_static(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file->elf->interp)
+			return false;
+	return true;
+}
+
+struct dt_target *dt_session_start(struct dt_session *s, const char *path, char *const argv[],
+				   struct dt_error *e)
+{
+	struct dt_target *t = NULL;
+	pid_t pid = dt_launch(path, argv, e);
+	int rc = 0;
+
+	if (pid < 0)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	t = dt_target_open(pid, e);
+	if (!t)
+		goto fail;
+	t->ours = true;
+	t->ppid = getpid();
+	if (dt_target_install(t, &s->targets, pid, e) < 0 ||
+	    dt_target_scan(t, &s->targets, true, e) < 0)
+		goto fail;
+	t->first_image = true;
+	if (is_static(t)) {
+		size_t sites;
+
+		dt_target_sites(t, &sites);
+		if (!sites && !s->options.follow) {
+			dt_fail(e, DT_NO_SLEDS, path);
+			goto fail;
+		}
+		rc = dt_launch_until_rseq(pid);
+		if (rc == 1) {
+			dt_target_find_threads(t, pid, dt_thread_fs(pid), true);
+			dt_connect(t, true, NULL);
+		}
+	}
+	dt_session_add(s, t);
+	pthread_mutex_unlock(&s->lock);
+	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
+		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
+		return NULL;
+	}
+	return t;
+fail:
+	pthread_mutex_unlock(&s->lock);
+	if (t)
+		dt_target_close(t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	return NULL;
+}
+
+/* An area of an earlier session whose controller has died is taken away; a live one is refused. */
+static int clear_old_area(struct dt_target *t, struct dt_error *e)
+{
+	struct dt_control old;
+	struct dt_maps maps;
+	uint64_t area;
+	size_t left;
+	int rc;
+
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	area = dt_area_find(t->mem, &maps);
+	dt_maps_free(&maps);
+	if (!area)
+		return 0;
+	if (dt_memory_read(t->mem, area + DT_AREA_SESSION, &old,
+			   offsetof(struct dt_control, request)) < 0)
+		old.owner = 0;
+	if (old.owner && !(old.owner & 0x40000000u) && old.magic == DT_SESSION_MAGIC)
+		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
+			       old.controller);
+	t->area = area;
+	for (size_t i = 0; i < t->n; i++)
+		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
+	rc = dt_target_detach(t, &left, e);
+	if (rc == 0 && left)
+		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
+	return rc;
+}
+
+struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
+{
+	struct dt_threads one;
+	struct dt_target *t;
+	int rc;
+
+	t = dt_target_open(pid, e);
+	if (!t)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	/* everything slow (files, symbols, patterns) before anything is stopped */
+	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
+		goto fail;
+	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
+		goto fail;
+	rc = dt_target_install(t, &s->targets, pid, e);
+	dt_threads_release(&one);
+	t->stop_ns = one.stopped_for;
+	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0)
+		goto fail;
+	dt_session_add(s, t);
+	pthread_mutex_unlock(&s->lock);
+	return t;
+fail:
+	if (t->area) {
+		size_t left;
+
+		dt_target_detach(t, &left, NULL);
+	}
+	pthread_mutex_unlock(&s->lock);
+	dt_target_close(t);
+	return NULL;
+}
+
+static void remember(struct dt_session *s, const struct dt_target *t)
+{
+	if (t->stop_ns > s->stop_ns)
+		s->stop_ns = t->stop_ns;
+	if (t->switched > s->switched) {
+		s->switched = t->switched;
+		s->switch_ns = t->switch_ns;
+	}
+}
+
+int dt_session_end(struct dt_session *s, struct dt_error *e)
+{
+	int rc = 0;
+
+	dt_session_serve(s, 0);
+	dt_rings_stop(s->targets.shared.control);
+	pthread_mutex_lock(&s->lock);
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		struct dt_error why;
+		size_t left = 0;
+
+		remember(s, t);
+		if (t->ended || !t->area)
+			continue;
+		if (dt_target_detach(t, &left, &why) < 0 && kill(t->pid, 0) == 0) {
+			if (rc == 0 && e)
+				*e = why;
+			rc = -1;
+		}
+		if (left)
+			dt_format(s->note, sizeof(s->note),
+				  "process %d keeps %zu bytes of devtrace's code mapped: a thread "
+				  "may still return into it",
+				  t->pid, left);
+		remember(s, t);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (s->recorder_runs) {
+		atomic_store(&s->stop_recorder, true);
+		pthread_join(s->recorder, NULL);
+		s->recorder_runs = false;
+	}
+	if (atomic_load(&s->recorder_failed)) {
+		if (e)
+			*e = s->recorder_error;
+		rc = -1;
+	}
+	return rc;
+}
