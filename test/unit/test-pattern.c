@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* process/pattern.c: which names a pattern means, the order of patterns, and suggestions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "process/pattern.h"
+#include "test/unit/test-elf-scratch.h"
+
+static bool matches(const char *pattern, const char *module, const char *name)
+{
+	struct dt_selection s = {0};
+	bool yes;
+
+	assert_int_equal(dt_selection_add(&s, pattern, false, NULL), 0);
+	yes = dt_selection_match(&s, module, &name, 1);
+	assert_int_equal(s.pattern[0].hits, yes);
+	dt_selection_clear(&s);
+	return yes;
+}
+
+static void test_names(void **state)
+{
+	assert_true(matches("tcp_*", "prog", "tcp_send"));
+	assert_false(matches("tcp_*", "prog", "tcp"));
+	assert_true(matches("alloc?", "prog", "alloc1"));
+	assert_true(matches("[fg]oo", "prog", "goo"));
+	assert_false(matches("foo", "prog", "fooo"));
+	assert_true(matches("ns::*", "prog", "ns::f"));
+	assert_false(matches("f", "prog", "ns::f"));
+	assert_true(matches("*::f", "prog", "ns::f"));
+	assert_true(matches("A::operator[]", "prog", "A::operator[]"));
+	assert_true(matches("ns::~V", "prog", "ns::~V"));
+	assert_true(matches("main::{lambda(int)#1}::operator()", "prog",
+			    "main::{lambda(int)#1}::operator()"));
+}
+
+static void test_copies(void **state)
+{
+	assert_true(matches("foo", "prog", "foo.constprop.0"));
+	assert_true(matches("foo", "prog", "foo.isra.0.cold"));
+	assert_true(matches("foo", "prog", "foo.part.3"));
+	assert_true(matches("foo.cold", "prog", "foo.cold"));
+	assert_false(matches("foo.cold", "prog", "foo"));
+	assert_false(matches("foo", "prog", "foo.bar"));
+	assert_true(matches("map::find", "prog", "map<int, set<long> >::find<A>"));
+	assert_true(matches("map<int>::find", "prog", "map<int>::find"));
+	assert_false(matches("map<long>::find", "prog", "map<int>::find"));
+	assert_true(matches("operator<<*", "prog", "operator<< <char>"));
+}
+
+static void test_modules(void **state)
+{
+	assert_true(matches("libc.so.6:read", "/usr/lib/libc.so.6", "read"));
+	assert_true(matches("libc:read", "/usr/lib/libc.so.6", "read"));
+	assert_false(matches("libc:read", "/usr/lib/libcx.so.6", "read"));
+	assert_false(matches("libc.so.6:read", "/usr/bin/prog", "read"));
+	assert_true(matches("*:alloc?", "/usr/bin/prog", "alloc1"));
+	assert_true(matches("lib*:*", "/usr/lib/libstdc++.so.6", "std::f"));
+	assert_true(matches("libstdc++.so.6:std::*", "/x/libstdc++.so.6", "std::f"));
+	assert_true(matches("/usr/bin/*:f", "/usr/bin/prog", "f"));
+	assert_false(matches("/usr/bin/*:f", "/usr/lib/prog", "f"));
+}
+
+static void test_bad(void **state)
+{
+	struct dt_selection s = {0};
+	struct dt_error e;
+
+	assert_int_equal(dt_selection_add(&s, "", false, &e), -1);
+	assert_non_null(strstr(e.text, "empty pattern"));
+	assert_int_equal(dt_selection_add(&s, "libc:", false, &e), -1);
+	assert_non_null(strstr(e.text, "libc:*"));
+	assert_int_equal(dt_selection_add(&s, ":f", false, &e), -1);
+	assert_non_null(strstr(e.text, "*:f"));
+	assert_int_equal(s.n, 0);
+	dt_selection_clear(&s);
+}
+
+static bool chosen(struct dt_selection *s, const char *name)
+{
+	return dt_selection_match(s, "prog", &name, 1);
+}
+
+static void test_order(void **state)
+{
+	struct dt_selection s = {0};
+
+	assert_true(chosen(&s, "anything"));
+	dt_selection_add(&s, "f*", false, NULL);
+	dt_selection_add(&s, "fo*", true, NULL);
+	dt_selection_add(&s, "foo", false, NULL);
+	assert_true(chosen(&s, "fa"));
+	assert_false(chosen(&s, "fob"));
+	assert_true(chosen(&s, "foo"));
+	assert_false(chosen(&s, "main"));
+	dt_selection_clear(&s);
+	dt_selection_add(&s, "f*", true, NULL);
+	assert_true(chosen(&s, "main"));
+	assert_false(chosen(&s, "foo"));
+	dt_selection_clear(&s);
+}
+
+static void test_symtab(void **state)
+{
+	static const char source[] = "int f(int x) { return x; }\n"
+				     "int g(int x) __attribute__((alias(\"f\")));\n"
+				     "int h(int x) { return x + 1; }\n"
+				     "int main(void) { return 0; }\n";
+	struct dt_selection s = {0};
+	struct dt_symtab *t;
+	struct dt_error e;
+	size_t n;
+	const struct dt_function *fn;
+	bool *is;
+
+	scratch_write("a.c", source, sizeof(source) - 1);
+	assert_int_equal(scratch_run("gcc -O0 -o a a.c"), 0);
+	t = dt_symtab_open(scratch_path("a"), NULL, &e);
+	assert_non_null(t);
+	fn = dt_symtab_functions(t, &n);
+	is = calloc(n, sizeof(*is));
+	dt_selection_add(&s, "g", false, NULL);
+	dt_selection_add(&s, "none", false, NULL);
+	assert_int_equal(dt_selection_symtab(&s, "a", t, is), 1);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(is[i], !strcmp(fn[i].name, "f"));
+	assert_int_equal(s.pattern[0].hits, 1);
+	assert_int_equal(s.pattern[1].hits, 0);
+	dt_selection_clear(&s);
+	assert_int_equal(dt_selection_symtab(&s, "a", t, is), n);
+	free(is);
+	dt_symtab_close(t);
+}
+
+static void near(const char *pattern, const char *const *offer, const char *const *want)
+{
+	struct dt_near x;
+	size_t n = 0;
+
+	dt_near_start(&x, pattern);
+	for (size_t i = 0; offer[i]; i++)
+		dt_near_offer(&x, offer[i]);
+	for (; want[n]; n++)
+		assert_string_equal(x.name[n], want[n]);
+	assert_int_equal(x.n, n);
+}
+
+static void test_near(void **state)
+{
+	static const char *const offer[] = {"tcp_send", "tcp_recv", "TCP_open",
+					    "main",	"ns::find", "tcp_sendmsg",
+					    "x",	"tcp_send", NULL};
+
+	near("tcp_sned", offer, (const char *[]){"tcp_send", NULL});
+	near("tcp_Send", offer, (const char *[]){"tcp_send", "tcp_sendmsg", NULL});
+	near("tcp_opne*", offer, (const char *[]){"TCP_open", NULL});
+	near("fnid", offer, (const char *[]){"ns::find", NULL});
+	near("prog:mian", offer, (const char *[]){"main", NULL});
+	near("sendm", offer, (const char *[]){"tcp_sendmsg", NULL});
+	near("completely_else", offer, (const char *[]){NULL});
+	near("*", offer, (const char *[]){NULL});
+	near("tcp", offer, (const char *[]){"tcp_send", "tcp_recv", "TCP_open", NULL});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_order),	cmocka_unit_test(test_symtab),
+		cmocka_unit_test(test_near),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}

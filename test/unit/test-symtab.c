@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* process/symtab.c and process/dwarf*.c: names, sizes, lines and signatures of small programs, by
+ * gcc and clang, optimized and not, with and without separate debug files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "process/symtab.h"
+#include "test/unit/test-elf-scratch.h"
+
+static const char c_source[] =
+	"typedef const volatile int *cvp; typedef unsigned char u8; enum e { A, B };\n" /* 1 */
+	"struct two { long a, b; }; struct mix { long a; double d; }; struct big { long a[3]; };\n"
+	"struct fl { float x, y; }; typedef double v2 __attribute__((vector_size(16)));\n"
+	"#define F __attribute__((noinline, noclone))\n"
+	"F int plain(int a, const char *s, u8 c, cvp p) { return a + *s + c + *p; }\n" /* 5 */
+	"F unsigned long many(char a, short b, long c, _Bool d, int e, int f, int g) {\n"
+	"	return a + b + c + d + e + f + g; }\n"
+	"F struct two two(struct two x, int y, struct two z) { x.a += y + z.b; return x; }\n"
+	"F struct mix mix(int k, struct mix x, int y) { x.a += y + k; return x; }\n"
+	"F struct big big(int k, struct big x, int y) { x.a[0] += y + k; return x; }\n" /* 10 */
+	"F double fl(float a, double b, int c, long double d) { return a + b + c + d; }\n"
+	"F long double ld(int x) { return x; }\n"
+	"F struct fl pair(struct fl x, int y) { x.x += y; return x; }\n"
+	"F __int128 wide(__int128 a, enum e b, unsigned __int128 c) { return a + b + c; }\n"
+	"F v2 vec(v2 a, int b) { return a; }\n" /* 15 */
+	"F int vararg(const char *f, ...) { return *f; }\n"
+	"F void nothing(void) { __asm__ volatile(\"\"); }\n"
+	"F void *pointers(int **a, void (*b)(int), unsigned short *c) { return a; }\n"
+	"int main(int argc, char **argv) { return argc; }\n"
+	"extern __typeof(plain) plain_too __attribute__((alias(\"plain\")));\n";
+
+static const struct {
+	const char *name, *signature;
+	unsigned line;
+} c_wanted[] = {
+	{"plain", "a:i4@0,s:s@1,c:u1@2,p:p@3;i4@0", 5},
+	{"many", "a:c@0,b:i2@1,c:i8@2,d:b@3,e:i4@-,f:i4@-,g:i4@-;u8@0", 6},
+	{"two", "x:a@0+1,y:i4@2,z:a@-;a@0+1", 8},
+	{"mix", "k:i4@0,x:a@-,y:i4@2;a@0+2", 9},
+	{"big", "k:i4@1,x:a@-,y:i4@2;a@-", 10},
+	{"fl", "a:f4@-,b:f8@-,c:i4@0,d:f10@-;f8@2", 11},
+	{"ld", "x:i4@0;f10@-", 12},
+	{"pair", "x:a@-,y:i4@0;a@2", 13},
+	{"wide", "a:i16@0+1,b:e4@2,c:u16@-;i16@0+1", 14},
+	{"vec", "a:a@-,b:i4@0;a@2+3", 15},
+	{"vararg", "f:s@0,...:a@-;i4@0", 16},
+	{"nothing", ";v", 17},
+	{"pointers", "a:p@0,b:p@1,c:p@2;p@0", 18},
+	{"main", "argc:i4@0,argv:p@1;i4@0", 19},
+};
+
+static const char cxx_source[] =
+	"namespace ns {\n"
+	"struct big { long a[5]; }; struct copied { int x; copied(const copied &o) : x(o.x) {} };\n"
+	"class C { int k; public: virtual ~C() {} int m(int x) const; static int s(int x);\n"
+	"	template <class T> T t(T x); big b(int x); };\n"
+	"int C::m(int x) const { return x + k; }\n" /* 5 */
+	"int C::s(int x) { return x; }\n"
+	"template <class T> T C::t(T x) { return x + k; }\n"
+	"template long C::t<long>(long);\n"
+	"big C::b(int x) { big r = {{x, k}}; return r; }\n"
+	"int ref(const int &a, copied b, int c, decltype(nullptr) d) { return a + b.x + c; }\n"
+	"struct empty {}; int none(empty e, int x) { return x; }\n" /* 11 */
+	"bool operator<(const big &a, const big &b) { return a.a[0] < b.a[0]; }\n"
+	"}\n"
+	"int main() { auto f = [](int x) { return x; }; return f(0); }\n";
+
+static const struct {
+	const char *name, *signature;
+	unsigned line;
+} cxx_wanted[] = {
+	{"ns::C::m", "this:p@0,x:i4@1;i4@0", 5},	  {"ns::C::s", "x:i4@0;i4@0", 6},
+	{"ns::C::t<long>", "this:p@0,x:i8@1;i8@0", 7},	  {"ns::C::b", "this:p@1,x:i4@2;a@-", 9},
+	{"ns::ref", "a:p@0,b:p@1,c:i4@2,d:p@3;i4@0", 10}, {"ns::none", "e:a@-,x:i4@0;i4@0", 11},
+	{"ns::operator<", "a:p@0,b:p@1;b@0", 12},
+};
+
+static const struct dt_function *by_name(struct dt_symtab *t, const char *name)
+{
+	size_t n;
+	const struct dt_function *f = dt_symtab_functions(t, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(f[i].name, name))
+			return &f[i];
+	return NULL;
+}
+
+static struct dt_symtab *open_it(const char *name, const char *dirs)
+{
+	struct dt_error e = {""};
+	struct dt_symtab *t = dt_symtab_open(scratch_path(name), dirs, &e);
+
+	assert_string_equal(e.text, "");
+	assert_non_null(t);
+	return t;
+}
+
+static void check_one(struct dt_symtab *t, const char *name, const char *signature, unsigned line,
+		      const char *file)
+{
+	const struct dt_function *f = by_name(t, name);
+	const char *is_file = "";
+	unsigned is_line = 0;
+	char text[256];
+
+	if (!f)
+		fail_msg("%s is missing", name);
+	assert_true(f->size > 0);
+	assert_ptr_equal(dt_symtab_find(t, f->address), f);
+	assert_ptr_equal(dt_symtab_find(t, f->address + f->size - 1), f);
+	dt_symtab_signature(t, f, text, sizeof(text));
+	if (strcmp(text, signature))
+		fail_msg("%s is %s, not %s", name, text, signature);
+	assert_true(dt_symtab_line(t, f->address, &is_file, &is_line));
+	assert_int_equal(is_line, line);
+	assert_non_null(strstr(is_file, file));
+}
+
+static void check_c(struct dt_symtab *t)
+{
+	for (size_t i = 0; i < sizeof(c_wanted) / sizeof(c_wanted[0]); i++)
+		check_one(t, c_wanted[i].name, c_wanted[i].signature, c_wanted[i].line, "c.c");
+}
+
+static const char *const compilers[] = {
+	"-O0",
+	"-O2",
+	"-O0 -gdwarf-4 -fno-pie -no-pie",
+	"-O2 -gdwarf-4",
+	"-O2 -gz",
+	"-O2 -gsplit-dwarf",
+	"-O1 -fdebug-types-section",
+};
+
+static void each(const char *compiler, const char *source, void check(struct dt_symtab *t))
+{
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++) {
+		struct dt_symtab *t;
+
+		assert_int_equal(scratch_run("%s -w -g %s -o p %s", compiler, compilers[i], source),
+				 0);
+		t = open_it("p", NULL);
+		check(t);
+		dt_symtab_close(t);
+	}
+}
+
+static void test_c(void **state)
+{
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	each("gcc", "c.c", check_c);
+	each("clang", "c.c", check_c);
+}
+
+static void check_cxx(struct dt_symtab *t)
+{
+	for (size_t i = 0; i < sizeof(cxx_wanted) / sizeof(cxx_wanted[0]); i++)
+		check_one(t, cxx_wanted[i].name, cxx_wanted[i].signature, cxx_wanted[i].line,
+			  "x.cc");
+}
+
+static void test_cxx(void **state)
+{
+	scratch_write("x.cc", cxx_source, sizeof(cxx_source) - 1);
+	each("g++", "x.cc", check_cxx);
+	/* else clang leaves out classes whose constructors it does not see */
+	each("clang++ -fstandalone-debug", "x.cc", check_cxx);
+}
+
+/* gcc's copies of functions: the line, but no signature; only the symbols say which these are. */
+static void test_clones(void **state)
+{
+	static const char source[] =
+		"volatile int v;\n"
+		"static __attribute__((noinline)) int f(int a, int b) { return v + a * b; }\n"
+		"int g(int x) { return f(x, 3) + f(x + 1, 3); }\n"
+		"int main(int argc, char **argv) { return g(argc); }\n";
+	struct dt_symtab *t;
+	const struct dt_function *f;
+	const char *file;
+	unsigned line;
+	char text[64];
+
+	scratch_write("k.c", source, sizeof(source) - 1);
+	assert_int_equal(scratch_run("gcc -g -O2 -o k k.c"), 0);
+	t = open_it("k", NULL);
+	f = by_name(t, "f.constprop.0");
+	if (!f)
+		f = by_name(t, "f.isra.0");
+	assert_non_null(f);
+	dt_symtab_signature(t, f, text, sizeof(text));
+	assert_string_equal(text, "");
+	assert_true(dt_symtab_line(t, f->address, &file, &line));
+	assert_int_equal(line, 2);
+	dt_symtab_close(t);
+	/* clang changes it in place: the second parameter is gone, the rest is where it was */
+	assert_int_equal(scratch_run("clang -g -O2 -o k k.c"), 0);
+	t = open_it("k", NULL);
+	f = by_name(t, "f");
+	assert_non_null(f);
+	dt_symtab_signature(t, f, text, sizeof(text));
+	assert_string_equal(text, "a:i4@0,b:i4@-;i4@0");
+	dt_symtab_close(t);
+}
+
+static void test_separate(void **state)
+{
+	struct dt_symtab *t;
+	char id[65], dirs[128];
+	size_t n;
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	assert_int_equal(
+		scratch_run("gcc -w -g -O2 -Wl,--build-id=sha1 -o whole c.c && mkdir -p d .debug &&"
+			    "objcopy --only-keep-debug --compress-debug-sections whole d/it &&"
+			    "strip -o bare whole"),
+		0);
+	t = open_it("whole", NULL);
+	strcpy(id, dt_symtab_build_id(t));
+	assert_int_equal(strlen(id), 40);
+	dt_symtab_close(t);
+	t = open_it("bare", NULL);
+	dt_symtab_functions(t, &n);
+	assert_null(by_name(t, "plain"));
+	assert_string_equal(dt_symtab_build_id(t), id);
+	dt_symtab_close(t);
+
+	assert_int_equal(
+		scratch_run("mkdir -p d/.build-id/%.2s && cp d/it d/.build-id/%.2s/%s.debug", id,
+			    id, id + 2),
+		0);
+	snprintf(dirs, sizeof(dirs), "/nowhere:%s/d", scratch);
+	t = open_it("bare", dirs);
+	check_c(t);
+	dt_symtab_close(t);
+
+	/* by link: beside it, in .debug, and one that is of another program */
+	assert_int_equal(
+		scratch_run("cp d/it bare.debug && objcopy --add-gnu-debuglink=bare.debug bare"),
+		0);
+	t = open_it("bare", "/nowhere");
+	check_c(t);
+	dt_symtab_close(t);
+	assert_int_equal(scratch_run("mv bare.debug .debug/"), 0);
+	t = open_it("bare", "/nowhere");
+	check_c(t);
+	dt_symtab_close(t);
+	assert_int_equal(scratch_run("gcc -w -g -O0 -Wl,--build-id=sha1 -o .debug/bare.debug c.c"),
+			 0);
+	t = open_it("bare", "/nowhere");
+	assert_null(by_name(t, "plain"));
+	dt_symtab_close(t);
+}
+
+static void test_without_build_id(void **state)
+{
+	struct dt_symtab *t;
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	assert_int_equal(scratch_run("gcc -w -g -O2 -Wl,--build-id=none -o w c.c &&"
+				     "objcopy --only-keep-debug w w.debug && strip w &&"
+				     "objcopy --add-gnu-debuglink=w.debug w"),
+			 0);
+	t = open_it("w", NULL);
+	assert_string_equal(dt_symtab_build_id(t), "");
+	check_c(t);
+	dt_symtab_close(t);
+	assert_int_equal(scratch_run("echo >>w.debug"), 0);
+	t = open_it("w", NULL);
+	assert_null(by_name(t, "plain"));
+	dt_symtab_close(t);
+}
+
+static void test_dynsym(void **state)
+{
+	struct dt_symtab *t;
+	char text[64];
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	assert_int_equal(scratch_run("gcc -w -shared -fPIC -s -o lib.so c.c"), 0);
+	t = open_it("lib.so", NULL);
+	assert_non_null(by_name(t, "many"));
+	dt_symtab_signature(t, by_name(t, "many"), text, sizeof(text));
+	assert_string_equal(text, "");
+	dt_symtab_close(t);
+	assert_int_equal(scratch_run("gcc -w -s -o none c.c"), 0);
+	t = open_it("none", NULL);
+	assert_null(by_name(t, "many"));
+	dt_symtab_close(t);
+}
+
+struct seen {
+	struct dt_symtab *t;
+	int plain;
+};
+
+static void see(void *ctx, uint64_t address, const char *name)
+{
+	struct seen *s = ctx;
+
+	if (!strcmp(name, "plain") || !strcmp(name, "plain_too"))
+		s->plain += dt_symtab_find(s->t, address)->address == address;
+}
+
+static void test_aliases(void **state)
+{
+	struct seen s = {0};
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	assert_int_equal(scratch_run("gcc -w -g -o p c.c"), 0);
+	s.t = open_it("p", NULL);
+	dt_symtab_aliases(s.t, see, &s);
+	assert_int_equal(s.plain, 1); /* one name is the function's, the other its alias */
+	dt_symtab_close(s.t);
+}
+
+static void test_errors(void **state)
+{
+	struct dt_error e;
+
+	assert_null(dt_symtab_open("/nowhere/x", NULL, &e));
+	assert_non_null(strstr(e.text, "/nowhere/x"));
+	scratch_write("t", "text", 4);
+	assert_null(dt_symtab_open(scratch_path("t"), NULL, &e));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_c),
+		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_clones),
+		cmocka_unit_test(test_separate),
+		cmocka_unit_test(test_without_build_id),
+		cmocka_unit_test(test_dynsym),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_errors),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
