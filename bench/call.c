@@ -200,10 +200,10 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* calls a second of so many threads, each on a core of its own */
-static double throughput(int threads, double seconds)
+/* calls a second of so many threads, each on a core of its own, the first on this one */
+static double throughput(int threads, int core, double seconds)
 {
-	struct worker w[2] = {{.core = 0}, {.core = 1}};
+	struct worker w[2] = {{.core = core}, {.core = !core}};
 	go = stop = 0;
 	for (int i = 0; i < threads; i++)
 		pthread_create(&w[i].thread, NULL, work, &w[i]);
@@ -232,9 +232,9 @@ int main(int argc, char **argv)
 			fprintf(stderr, "call: this machine has one core\n");
 			return 1;
 		}
-		/* one, two, one: what drifts meanwhile shows in neither direction */
-		double first = throughput(1, seconds / 3), two = throughput(2, seconds / 3);
-		double one = (first + throughput(1, seconds / 3)) / 2;
+		/* each core alone, both between: neither a slower core nor a drift shows */
+		double first = throughput(1, 0, seconds / 3), two = throughput(2, 0, seconds / 3);
+		double one = (first + throughput(1, 1, seconds / 3)) / 2;
 		printf("one=%.0f two=%.0f ratio=%.3f\n", one, two, two / one);
 		return 0;
 	}

@@ -1,0 +1,386 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Measures what devtrace costs, beside its peers where they are installed, and prints one table.
+#
+# usage: bench/run.sh [PART...]      (make bench runs all parts, in under ten minutes)
+#   call      one traced call over the floor; the same under uftrace and XRay
+#   threads   two threads on two cores over one
+#   sites     switching 10,000 sites on in a running process, and how long it stands still
+#   lossless  recording everything losslessly, beside uftrace: time and file size
+#   size      bytes of trace file a call, for each of the real programs
+#   off       what sleds cost while they are off, in the real programs
+#   reader    how fast traces are read (bench/reader.sh)
+#
+# Everything that is compared runs in turn, in the same minutes (A B, B A, ...), and what is printed
+# are medians of all runs, or of the ratios of each pair of runs. ROUNDS=n changes how many (9).
+# The single figures stay in build/bench/PART.raw, the table in build/bench/table.md.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+root=$PWD
+build=${DEVTRACE_BUILD:-$root/build}
+devtrace=$build/devtrace
+rounds=${ROUNDS:-9}
+out=$root/build/bench
+work=$(mktemp -d) || exit 1
+mkdir -p "$out"
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+say() { echo "bench: $*" >&2; }
+have() { command -v "$1" >/dev/null; }
+
+# ---- figures ----------------------------------------------------------------------------------
+
+# median of the numbers on standard input; "?" when there is none
+median() {
+	sort -g | awk '{ v[NR] = $1 } END {
+		print NR == 0 ? "?" : NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+# calc EXPRESSION [FORMAT]: "?" when a figure in it is missing
+calc() {
+	case $1 in
+	*\?*) echo "?" ;;
+	*) awk "BEGIN { printf \"${2-%.2f}\", $1 }" ;;
+	esac
+}
+# field NAME: the value behind NAME= in the lines on standard input
+field() { sed -nE "s/(^|.* )$1=([-0-9.e+]+).*/\\2/p"; }
+# raw PART KEY VALUE: keeps a single figure; figures PART KEY: gives them back
+raw() { [ -z "$3" ] || echo "$2 $3" >>"$out/$1.raw"; }
+figures() { awk -v k="$2" '$1 == k { print $2 }' "$out/$1.raw" 2>/dev/null; }
+middle() { figures "$1" "$2" | median; }
+
+rows=$work/rows
+: >"$rows"
+# row FIGURE REACH MEASURED: one line of the table
+row() {
+	printf '| %s | %s | %s |\n' "$1" "$2" "$3" >>"$rows"
+	printf '  %-66s %-20s %s\n' "$1" "$2" "$3" >&2
+}
+
+# ---- running ----------------------------------------------------------------------------------
+
+# timed COMMAND...: runs it silently; sets wall and cpu (user + system, with all children), seconds
+timed() {
+	local TIMEFORMAT='%3R %3U %3S'
+	{ time "$@" >"$work/stdout" 2>"$work/stderr" </dev/null; } 2>"$work/time"
+	local rc=$?
+	read -r wall user sys < <(tail -n 1 "$work/time")
+	cpu=$(awk "BEGIN { print $user + $sys }")
+	[ "$rc" = 0 ] || { say "failed with status $rc: $*"; tail -n 5 "$work/stderr" >&2; }
+	return "$rc"
+}
+
+# until_true COMMAND...: polls it, at most 20 seconds
+until_true() {
+	local deadline=$((SECONDS + 20))
+	until "$@"; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.01
+	done
+}
+
+real() { "$root/test/real/build.sh" "$@"; }
+
+# the size of a trace, whatever lies beside it
+bytes() { du -bc "$@" 2>/dev/null | awk 'END { print $1 }'; }
+
+# ---- one call ---------------------------------------------------------------------------------
+
+sled_cc="gcc -B$build/lib"
+
+build_call() {
+	local c="$root/bench/call.c" f="-O2 -g -D_GNU_SOURCE"
+	gcc $f -o "$work/call-plain" "$c" -lpthread
+	$sled_cc $f -o "$work/call-sled" "$c" -lpthread || say "no sleds: devtrace is not measured"
+	have uftrace && gcc $f -pg -mfentry -c -o "$work/call.o" "$c" &&
+		gcc -o "$work/call-uftrace" "$work/call.o" -lpthread
+	have clang-19 && clang-19 $f -fxray-instrument -fxray-instruction-threshold=1 \
+		-o "$work/call-xray" "$c" bench/xray.c -lpthread 2>"$work/xray.log" ||
+		say "XRay is not measured: $(tail -n 1 "$work/xray.log" 2>/dev/null)"
+}
+
+part_call() {
+	build_call
+	for ((i = 0; i < rounds; i++)); do
+		"$work/call-plain" floor 0.4 >"$work/floor"
+		raw call floor "$(field floor <"$work/floor")"
+		cat "$work/floor" >>"$out/call.forms"
+		raw call plain "$("$work/call-plain" call 0.1 | field call)"
+		if [ -x "$work/call-sled" ]; then
+			raw call off "$("$work/call-sled" call 0.1 | field call)"
+			rm -f "$work"/t.db*
+			raw call devtrace "$("$devtrace" record -p overwrite -o "$work/t.db" \
+				"$work/call-sled" call 0.3 2>"$work/stderr" | field call)"
+		fi
+		if [ -x "$work/call-uftrace" ]; then
+			raw call uftrace "$(uftrace record -d "$work/u.data" \
+				"$work/call-uftrace" call 0.3 2>/dev/null | field call)"
+			rm -rf "$work"/u.data*
+		fi
+		if [ -x "$work/call-xray" ]; then
+			raw call xray "$(XRAY_OPTIONS="xray_logfile_base=$work/x." \
+				"$work/call-xray" call 0.3 2>/dev/null | field call)"
+			ls "$work"/x.* >/dev/null 2>&1 || say "XRay wrote no log"
+			rm -f "$work"/x.*
+		fi
+	done
+	local floor plain d u x
+	floor=$(middle call floor) plain=$(middle call plain)
+	d=$(calc "$(middle call devtrace) - $plain")
+	u=$(calc "$(middle call uftrace) - $plain")
+	x=$(calc "$(middle call xray) - $plain")
+	row "plain call; with a sled that is off" "" "$plain ns; $(middle call off) ns"
+	row "floor: 2 x (rdtsc + 64-byte store)" "" "$floor ns"
+	row "traced call less the plain call" "" "$d ns"
+	row "... over the floor" "at most 1.15" "$(calc "$d / $floor")"
+	row "... uftrace's over devtrace's" "at least 4" "$(calc "$u / $d") ($u ns)"
+	row "... XRay flight recorder's over devtrace's" "at least 3" "$(calc "$x / $d") ($x ns)"
+}
+
+# ---- two threads ------------------------------------------------------------------------------
+
+part_threads() {
+	[ -x "$work/call-plain" ] || build_call
+	for ((i = 0; i < rounds; i++)); do
+		raw threads plain "$("$work/call-plain" two 0.3 | field ratio)"
+		rm -f "$work"/t.db*
+		[ ! -x "$work/call-sled" ] ||
+			raw threads devtrace "$("$devtrace" record -p overwrite -o "$work/t.db" \
+				"$work/call-sled" two 0.9 2>"$work/stderr" | field ratio)"
+	done
+	row "two threads on two cores, throughput over one" "at least 1.9" \
+		"$(middle threads devtrace) (untraced: $(middle threads plain))"
+}
+
+# ---- switching --------------------------------------------------------------------------------
+
+part_sites() {
+	$sled_cc -O2 -D_GNU_SOURCE -o "$work/sites" bench/sites.c || return
+	mkfifo "$work/hold"
+	"$work/sites" <"$work/hold" >"$work/sites.out" &
+	server=$!
+	exec 7>"$work/hold"
+	until_true grep -q ready "$work/sites.out"
+	local i tracer
+	for ((i = 1; i <= rounds; i++)); do
+		rm -f "$work"/t.db*
+		# a shell starts what it puts aside with SIGINT ignored
+		env --default-signal=INT "$devtrace" attach -o "$work/t.db" "$server" \
+			>"$work/stdout" 2>"$work/stderr" &
+		tracer=$!
+		until_true eval "[ \$(grep -c ^on '$work/sites.out') -ge $i ]" ||
+			{ say "attach switches nothing on"; tail -n 3 "$work/stderr" >&2; break; }
+		kill -INT "$tracer"
+		wait "$tracer"
+		until_true eval "[ \$(grep -c ^off '$work/sites.out') -ge $i ]" ||
+			{ say "detach leaves sites on"; break; }
+	done
+	exec 7>&-
+	wait "$server"
+	server=
+	local line
+	while read -r line; do
+		raw sites "${line%% *}" "$(field ms <<<"$line")"
+		raw sites "${line%% *}-stopped" "$(field stopped_ms <<<"$line")"
+	done < <(grep -E '^(on|off) ' "$work/sites.out")
+	row "switching $(field sites <"$work/sites.out" | head -n 1) sites on in a running process" \
+		"at most 15 ms" "$(middle sites on) ms"
+	row "... and off again" "" "$(middle sites off) ms"
+	row "... longest stop of its thread at attach" "at most 10 ms" \
+		"$(middle sites on-stopped) ms (worst of $rounds: $(figures sites on-stopped | sort -g | tail -n 1))"
+	row "... longest stop at detach" "" "$(middle sites off-stopped) ms"
+}
+
+# ---- lossless, beside uftrace -----------------------------------------------------------------
+
+# records in a trace
+records() { sqlite3 "file:$1?mode=ro" 'SELECT sum(records) FROM chunk'; }
+
+lossless() { # NAME SLED-PROGRAM UFTRACE-PROGRAM ARGUMENT...
+	local name=$1 sled=$2 peer=$3
+	shift 3
+	local n=$(((rounds + 2) / 3))
+	for ((i = 0; i < n; i++)); do
+		timed "$sled" "$@" && raw lossless "$name-base" "$wall"
+		rm -f "$work"/t.db*
+		timed "$devtrace" record -p wait -o "$work/t.db" "$sled" "$@" &&
+			raw lossless "$name-devtrace" "$wall" &&
+			raw lossless "$name-devtrace-bytes" "$(bytes "$work/t.db"*)"
+		if [ -n "$peer" ]; then
+			rm -rf "$work"/u.data*
+			timed uftrace record -d "$work/u.data" "$peer" "$@" &&
+				raw lossless "$name-uftrace" "$wall" &&
+				raw lossless "$name-uftrace-bytes" "$(bytes "$work/u.data")"
+			rm -rf "$work"/u.data*
+		fi
+	done
+	local b d u db ub
+	b=$(middle lossless "$name-base") d=$(middle lossless "$name-devtrace")
+	u=$(middle lossless "$name-uftrace")
+	db=$(middle lossless "$name-devtrace-bytes") ub=$(middle lossless "$name-uftrace-bytes")
+	row "lossless recording of $name, uftrace's time over devtrace's" "at least 2" \
+		"$(calc "$u / $d") ($u s, $d s; untraced $b s)"
+	row "... uftrace's file over devtrace's" "at least 5" \
+		"$(calc "$ub / $db") ($(calc "$ub / 1e6" %.0f) MB, $(calc "$db / 1e6" %.0f) MB)"
+}
+
+part_lossless() {
+	local s l us='' ul=''
+	s=$(real sqlite sled) && l=$(real lua sled) || return
+	have uftrace && us=$(real sqlite uftrace) && ul=$(real lua uftrace)
+	lossless speedtest1 "$s" "$us" --size 10 :memory:
+	lossless Lua "$l" "$ul" bench/work.lua 3
+}
+
+# ---- the four programs ------------------------------------------------------------------------
+
+# A redis-server on a socket of its own, without a file: sets server, port.
+start_redis() { # COMMAND... of the server
+	port=$((20000 + RANDOM % 10000))
+	"$@" --port "$port" --bind 127.0.0.1 --save '' --appendonly no --daemonize no \
+		--dir "$work" >"$work/redis.log" 2>&1 </dev/null &
+	server=$!
+	until_true "$redis_cli" -p "$port" ping >/dev/null 2>&1 ||
+		{ say "redis-server does not start"; tail -n 3 "$work/redis.log" >&2; return 1; }
+}
+
+# The load; bounded, mixed commands. Fails when one command fails.
+load_redis() {
+	"$redis_benchmark" -p "$port" -q -n "$1" -c 20 -P 8 -e \
+		-t set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100 >"$work/load" 2>&1
+}
+
+stop_redis() {
+	"$redis_cli" -p "$port" shutdown nosave >/dev/null 2>&1
+	wait "$server"
+	server=
+}
+
+# seconds of processor time that a process has used so far, to the nanosecond
+ran() { awk '{ s += $1 } END { printf "%.6f", s / 1e9 }' /proc/"$1"/task/*/schedstat; }
+
+find_redis_tools() {
+	local s
+	s=$(dirname "$(real redis plain)") || return
+	redis_cli=$s/redis-cli redis_benchmark=$s/redis-benchmark
+}
+
+# the same input for every zstd
+zstd_input() {
+	[ -e "$work/zstd.in" ] ||
+		"$(dirname "$(real zstd plain)")/../tests/datagen" -g60000000 -P45 >"$work/zstd.in"
+}
+
+# One run of a program's work: sets cpu. off_run PROGRAM BINARY
+off_run() {
+	case $1 in
+	lua) timed "$2" bench/work.lua 5 ;;
+	zstd) timed "$2" -5 -f -q --single-thread "$work/zstd.in" -o "$work/zstd.out" ;;
+	sqlite) timed "$2" --size 40 :memory: ;;
+	redis)
+		start_redis "$2" || return
+		load_redis 3000
+		local before
+		before=$(ran "$server")
+		load_redis 30000 || say "redis-benchmark: $(tail -n 1 "$work/load")"
+		cpu=$(calc "$(ran "$server") - $before" %.6f)
+		stop_redis
+		;;
+	esac
+}
+
+part_off() {
+	find_redis_tools && zstd_input || return
+	local p plain sled a b ratios='' low='' worst=0
+	for p in lua zstd sqlite redis; do
+		plain=$(real $p plain) && sled=$(real $p sled) || continue
+		off_run $p "$plain" # files into memory
+		for ((i = 0; i < rounds; i++)); do
+			if [ $((i % 2)) = 0 ]; then
+				off_run $p "$plain"; a=$cpu
+				off_run $p "$sled"; b=$cpu
+			else
+				off_run $p "$sled"; b=$cpu
+				off_run $p "$plain"; a=$cpu
+			fi
+			raw off $p-plain "$a"
+			raw off $p-sled "$b"
+			raw off $p-ratio "$(calc "$b / $a" %.5f)"
+		done
+		a=$(middle off $p-ratio)
+		b=$(calc "$(figures off $p-sled | sort -g | head -n 1) / \
+			$(figures off $p-plain | sort -g | head -n 1)" %.5f)
+		row "sleds off, $p: processor time over the plain build" "" \
+			"$(calc "($a - 1) * 100" %+.2f) % (of the best runs: $(calc "($b - 1) * 100" %+.2f) %)"
+		echo "$a $b" >>"$work/off.ratios"
+	done
+	[ -s "$work/off.ratios" ] || return
+	row "... geometric mean" "at most 0.5 %" "$(awk '{ s += log($1); t += log($2) } END {
+		printf "%+.2f %% (of the best runs: %+.2f %%)", (exp(s / NR) - 1) * 100, (exp(t / NR) - 1) * 100 }' \
+		"$work/off.ratios")"
+	row "... worst" "at most 1.5 %" "$(awk 'NR == 1 || $1 > w { w = $1 } NR == 1 || $2 > v { v = $2 } END {
+		printf "%+.2f %% (of the best runs: %+.2f %%)", (w - 1) * 100, (v - 1) * 100 }' "$work/off.ratios")"
+}
+
+size_row() { # NAME TRACE
+	local n b
+	n=$(records "$2") b=$(bytes "$2"*)
+	row "bytes of trace a call, $1, with arguments and results" "at most $3" \
+		"$(calc "$b / (${n:-?} / 2)") ($(calc "${n:-?} / 2e6" %.1f) million calls)"
+}
+
+part_size() {
+	find_redis_tools && zstd_input || return
+	local lua zstd sqlite redis
+	lua=$(real lua sled) && zstd=$(real zstd sled) && sqlite=$(real sqlite sled) &&
+		redis=$(real redis sled) || return
+	rm -f "$work"/t.db*
+	timed "$devtrace" record -o "$work/t.db" "$lua" bench/work.lua 2 && size_row Lua "$work/t.db" 4
+	rm -f "$work"/t.db*
+	timed "$devtrace" record -o "$work/t.db" "$zstd" -5 -f -q --single-thread "$work/zstd.in" \
+		-o "$work/zstd.out" && size_row zstd "$work/t.db" 8
+	rm -f "$work"/t.db*
+	timed "$devtrace" record -o "$work/t.db" "$sqlite" --size 10 :memory: &&
+		size_row speedtest1 "$work/t.db" 8
+	rm -f "$work"/t.db*
+	start_redis "$devtrace" record -o "$work/t.db" "$redis" || return
+	load_redis 5000
+	stop_redis
+	size_row Redis "$work/t.db" 8
+}
+
+part_reader() {
+	[ -x bench/reader.sh ] && ./bench/reader.sh
+}
+
+# ---- main -------------------------------------------------------------------------------------
+
+parts=(call threads sites lossless size off reader)
+[ $# = 0 ] || parts=("$@")
+for p in "${parts[@]}"; do
+	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+done
+machine() {
+	echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores," \
+		"Linux $(uname -r), $(gcc --version | head -n 1), $(date +%F)"
+	echo "load average at the start: $(cut -d' ' -f1-3 /proc/loadavg); devtrace $(git describe --always --dirty 2>/dev/null)"
+}
+head=$(machine)
+echo "$head" >&2
+for p in "${parts[@]}"; do
+	say "$p"
+	rm -f "$out/$p".*
+	start=$SECONDS
+	"part_$p"
+	say "$p took $((SECONDS - start)) s"
+done
+{
+	echo "$head"
+	echo
+	echo "| figure | reach | measured |"
+	echo "|---|---|---|"
+	cat "$rows"
+} | tee "$out/table.md"
