@@ -407,6 +407,26 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
 	       (uint64_t)(int64_t)((double)(int64_t)(ticks - c[low].ticks) * rate);
 }
 
+int dt_reader_losses(struct dt_reader *r,
+		     int (*fn)(void *ctx, unsigned core, uint64_t lost, uint64_t begin,
+			       uint64_t end),
+		     void *ctx)
+{
+	static const char sql[] = "SELECT core, lost, begin_ticks, end_ticks FROM loss "
+				  "WHERE core BETWEEN 0 AND 65535 ORDER BY core, after";
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
+		return -1;
+	while (!rc && sqlite3_step(q) == SQLITE_ROW)
+		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),
+			(uint64_t)sqlite3_column_int64(q, 1), (uint64_t)sqlite3_column_int64(q, 2),
+			(uint64_t)sqlite3_column_int64(q, 3));
+	sqlite3_finalize(q);
+	return rc;
+}
+
 /* ---- cursors ---- */
 
 static int read_losses(struct dt_reader *r, struct cursor *c, uint64_t from, uint64_t to,

@@ -84,6 +84,12 @@ struct dt_clock {
 };
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last);
 
+/* Every loss in the file, by core and time; end 0: not known. fn returns non-zero to stop. */
+int dt_reader_losses(struct dt_reader *r,
+		     int (*fn)(void *ctx, unsigned core, uint64_t lost, uint64_t begin,
+			       uint64_t end),
+		     void *ctx);
+
 enum dt_order {
 	/* Records in the order of their ticks. */
 	DT_BY_TIME,

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules of pairing. What a record at stack pointer s says of the frames on the same stack:
+ * those below s are gone; one at s is the record's own call (an exit), or has been replaced by it
+ * (an entry: the frame ended in a tail call). Whether another segment is meant instead is decided
+ * by what is certain first (an exit that matches a frame exactly) and by nearness last.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "analyse/pair.h"
+#include "analyse/stack.h"
+
+struct interval {
+	uint64_t begin, end;
+};
+
+/* What was lost on one core, in the order of time. */
+struct core_loss {
+	struct interval *i;
+	size_t n, size;
+};
+
+struct dt_pair {
+	struct dt_reader *reader;
+	struct dt_pair_events events;
+	bool values;
+	uint64_t last_id;
+	struct dt_thread_stack **thread; /* open addressing by tid */
+	size_t size, used;
+	struct dt_thread_stack *last; /* looked up */
+	uint32_t *canonical;	      /* function -> the function it is a part of */
+	uint32_t functions;
+	struct core_loss *loss[65536];
+	bool any_loss, no_memory;
+	/* of the record being handled */
+	const struct dt_span *span;
+	uint32_t at;
+	uint64_t now;
+};
+
+/* ---- closing and opening calls ---- */
+
+static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		    struct dt_frame *f, uint32_t flags, uint32_t exit)
+{
+	struct dt_call c = {.id = f->id,
+			    .tid = t->tid,
+			    .function = f->function,
+			    .entry = f->site,
+			    .exit = exit,
+			    .flags = f->flags | flags,
+			    .begin = f->begin,
+			    .end = p->now,
+			    .sp = f->sp,
+			    .children = f->children};
+	uint32_t i = (uint32_t)(f - s->frame);
+
+	c.depth = s->depth + i;
+	c.parent = i ? s->frame[i - 1].id : s->below_id;
+	if (f->losses != t->losses)
+		c.flags |= DT_CALL_LOSS;
+	if (s->argument)
+		c.argument = s->argument[i];
+	if (exit && p->values)
+		c.result = p->span->value[p->at];
+	p->events.end(p->events.ctx, &c);
+}
+
+/* Adds what a call took to its caller's time in callees. */
+static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
+{
+	const struct dt_segment *b = s->below;
+
+	if (i) {
+		s->frame[i - 1].children += ticks;
+		return;
+	}
+	/* nested: the caller is on another segment, if it is still there */
+	for (uint32_t j = b ? b->n : 0; j-- > 0;) {
+		if (b->frame[j].id == s->below_id) {
+			b->frame[j].children += ticks;
+			return;
+		}
+	}
+}
+
+/* Closes the innermost frame of a segment. */
+static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
+		uint32_t exit)
+{
+	struct dt_frame *f = &s->frame[s->n - 1];
+	uint32_t *open = dt_open_count(&t->open, f->function);
+
+	if (open && *open)
+		--*open;
+	say_end(p, t, s, f, flags, exit);
+	charge(s, s->n - 1, p->now - f->begin);
+	s->n--;
+}
+
+/* Closes every frame of s that is below sp. */
+static void unwind(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp)
+{
+	while (s->n && s->frame[s->n - 1].sp < sp)
+		pop(p, t, s, DT_CALL_UNWOUND, 0);
+}
+
+static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
+		 uint32_t function)
+{
+	struct dt_frame *f;
+	uint32_t *open;
+
+	if (s->n == s->size && dt_segment_grow(s)) {
+		p->no_memory = true;
+		return;
+	}
+	f = &s->frame[s->n++];
+	*f = (struct dt_frame){.sp = sp,
+			       .begin = p->now,
+			       .id = ++p->last_id,
+			       .function = function,
+			       .site = p->span->site[p->at],
+			       .losses = t->losses};
+	open = dt_open_count(&t->open, function);
+	if (!open) {
+		p->no_memory = true;
+		return;
+	}
+	if ((*open)++)
+		f->flags |= DT_CALL_RECURSIVE;
+	if (t->tail_sp == sp && sp)
+		f->flags |= DT_CALL_TAILED;
+	if (s->argument)
+		memcpy(s->argument[s->n - 1], p->span->value[p->at], 32);
+	if (p->events.begin) {
+		struct dt_call c = {.id = f->id,
+				    .parent = s->n > 1 ? s->frame[s->n - 2].id : s->below_id,
+				    .tid = t->tid,
+				    .function = function,
+				    .entry = f->site,
+				    .depth = s->depth + s->n - 1,
+				    .flags = f->flags,
+				    .begin = p->now,
+				    .end = p->now,
+				    .sp = sp,
+				    .argument = s->argument ? s->argument[s->n - 1] : NULL};
+
+		p->events.begin(p->events.ctx, &c);
+	}
+}
+
+/* A call whose entry was not recorded. */
+static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
+		   uint32_t flags)
+{
+	const struct dt_segment *s = t->current;
+	struct dt_call c = {.tid = t->tid,
+			    .function = function,
+			    .exit = p->span->site[p->at],
+			    .flags = flags | DT_CALL_NO_ENTRY,
+			    .begin = p->now,
+			    .end = p->now,
+			    .sp = sp,
+			    .result = p->values ? p->span->value[p->at] : NULL};
+
+	if (s && s->n && s->frame[s->n - 1].sp > sp) {
+		c.parent = s->frame[s->n - 1].id;
+		c.depth = s->depth + s->n;
+	}
+	p->events.end(p->events.ctx, &c);
+}
+
+/* A segment whose last frame is gone is forgotten; the thread is then where it was entered from. */
+static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
+{
+	struct dt_segment *below = s->below;
+
+	if (s->n)
+		return;
+	if (t->segments == 1) {
+		s->below_id = 0;
+		s->depth = 0;
+		return;
+	}
+	dt_segment_drop(t, s);
+	dt_stack_switch(t, below && below->n ? below : NULL);
+}
+
+/* ---- entries ---- */
+
+/* Frames of other segments that a new frame at sp lies over are gone. */
+static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint64_t caller_sp)
+{
+	for (uint32_t i = 0; i < t->segments;) {
+		struct dt_segment *s = t->segment[i];
+		uint32_t keep = s->n;
+
+		if (s != t->current) {
+			/* from the outermost one that is within [sp, caller_sp) inwards */
+			while (keep && s->frame[keep - 1].sp < sp)
+				keep--;
+			while (keep && s->frame[keep - 1].sp < caller_sp)
+				keep--;
+			if (keep < s->n && s->frame[keep].sp >= sp) {
+				while (s->n > keep)
+					pop(p, t, s, DT_CALL_UNWOUND, 0);
+				if (!s->n) {
+					dt_segment_drop(t, s);
+					continue;
+				}
+			}
+		}
+		i++;
+	}
+}
+
+static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
+				 struct dt_segment *below)
+{
+	struct dt_segment *s = dt_segment_new(t, p->values);
+
+	if (!s) {
+		p->no_memory = true;
+		return NULL;
+	}
+	if (below) {
+		s->below = below;
+		s->below_id = below->frame[below->n - 1].id;
+		s->depth = below->depth + below->n;
+	}
+	return s;
+}
+
+/* A segment all of whose frames are a little below sp: unwound on its own stack. */
+static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t sp)
+{
+	struct dt_segment *best = NULL;
+	uint64_t distance = DT_NEAR;
+
+	for (uint32_t i = 0; i < t->segments; i++) {
+		struct dt_segment *s = t->segment[i];
+
+		if (s->n && s->frame[0].sp < sp && sp - s->frame[0].sp < distance) {
+			best = s;
+			distance = sp - s->frame[0].sp;
+		}
+	}
+	return best;
+}
+
+/* The segment that a new frame at sp is on. May be a new one. NULL: no memory. */
+static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
+{
+	struct dt_segment *c = t->current, *other = dt_stack_nearest(t, c, sp), *s;
+	int64_t above = c ? dt_segment_above(c, sp) : -1;
+	uint64_t c_distance = above >= 0 ? c->frame[above].sp - sp : UINT64_MAX;
+	uint64_t o_distance = UINT64_MAX;
+
+	if (other)
+		o_distance = other->frame[dt_segment_above(other, sp)].sp - sp;
+	if (c_distance <= DT_NEAR && (!other || other->doubtful || c_distance <= o_distance))
+		return c;
+	if (o_distance <= DT_NEAR)
+		return other;
+	if (c && !c->n && t->segments == 1)
+		return c;
+	s = just_below(t, sp);
+	if (s)
+		return s;
+	if (c_distance <= DT_FAR && c_distance <= o_distance)
+		return nested(p, t, c);
+	if (o_distance <= DT_FAR)
+		return nested(p, t, other);
+	/* another stack; what the old one was left for is not known */
+	if (c)
+		c->doubtful = true;
+	return nested(p, t, NULL);
+}
+
+/* The call that a nested segment was entered from may be gone meanwhile. */
+static void detach(struct dt_segment *s)
+{
+	const struct dt_segment *b = s->below;
+
+	if (b)
+		for (uint32_t i = b->n; i-- > 0;)
+			if (b->frame[i].id == s->below_id)
+				return;
+	s->below = NULL;
+	s->below_id = 0;
+	s->depth = 0;
+}
+
+static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+{
+	struct dt_segment *s = t->current;
+	uint64_t caller_sp = UINT64_MAX;
+	struct dt_frame *top;
+
+	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].sp &&
+				     s->frame[s->n - 1].sp - sp <= DT_NEAR && sp > t->floor,
+			     1)) {
+		push(p, t, s, sp, function);
+		return;
+	}
+	s = place(p, t, sp);
+	if (!s)
+		return;
+	t->current = s;
+	s->doubtful = false;
+	unwind(p, t, s, sp);
+	top = s->n ? &s->frame[s->n - 1] : NULL;
+	if (top && top->sp == sp) {
+		/* its frame has been reused: a tail call, unless records are missing between */
+		pop(p, t, s,
+		    top->losses != t->losses ? DT_CALL_UNWOUND : DT_CALL_TAIL | DT_CALL_INFERRED,
+		    0);
+		if (s->n == 0 || s->frame[s->n - 1].sp != sp)
+			t->tail_sp = sp;
+		top = s->n ? &s->frame[s->n - 1] : NULL;
+	}
+	if (top)
+		caller_sp = top->sp;
+	else
+		detach(s);
+	t->floor = 0;
+	if (t->segments > 1) {
+		bury(p, t, sp, caller_sp == UINT64_MAX ? sp + 1 : caller_sp);
+		push(p, t, s, sp, function);
+		dt_stack_switch(t, s);
+	} else {
+		push(p, t, s, sp, function);
+	}
+}
+
+/* ---- exits ---- */
+
+/* The segment other than the current one that has exactly this frame. */
+static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+{
+	for (uint32_t i = 0; i < t->segments; i++) {
+		struct dt_segment *s = t->segment[i];
+		int64_t above = s == t->current ? -1 : dt_segment_above(s, sp);
+
+		if (above >= 0 && s->frame[above].sp == sp && s->frame[above].function == function)
+			return s;
+	}
+	return NULL;
+}
+
+static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		       uint32_t tail)
+{
+	uint32_t site = p->span->site[p->at];
+
+	pop(p, t, s, tail, site);
+	if (!s->n)
+		leave_empty(t, s);
+}
+
+static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			   uint32_t function, uint32_t tail)
+{
+	struct dt_segment *s = t->current;
+	int64_t above = s ? dt_segment_above(s, sp) : -1;
+	bool replaced = above >= 0 && s->frame[above].sp == sp;
+
+	if (replaced && s->frame[above].function == function) {
+		unwind(p, t, s, sp);
+		leave_call(p, t, s, tail);
+		return;
+	}
+	s = matching(t, sp, function);
+	if (s) {
+		/* a nested segment left this way may be a coroutine's stack or may be gone */
+		if (t->current && t->current->below == s)
+			t->current->doubtful = true;
+		unwind(p, t, s, sp);
+		s->doubtful = false;
+		dt_stack_switch(t, s);
+		leave_call(p, t, s, tail);
+		return;
+	}
+	s = t->current;
+	if (s && s->n &&
+	    (above >= 0 ? s->frame[above].sp - sp <= DT_NEAR : sp - s->frame[0].sp <= DT_NEAR)) {
+		unwind(p, t, s, sp);
+		/* the frame at sp became the one that exits now, by a jump that left no record */
+		if (replaced)
+			pop(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
+	}
+	orphan(p, t, sp, function, tail | (t->losses ? DT_CALL_LOSS : 0));
+	if (s && !s->n)
+		leave_empty(t, s);
+}
+
+static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
+		  bool tail)
+{
+	struct dt_segment *s = t->current;
+	uint32_t flags = tail ? DT_CALL_TAIL : 0;
+
+	if (__builtin_expect(s && s->n && s->frame[s->n - 1].sp == sp &&
+				     s->frame[s->n - 1].function == function,
+			     1))
+		leave_call(p, t, s, flags);
+	else
+		exit_elsewhere(p, t, sp, function, flags);
+	t->tail_sp = tail ? sp : 0;
+}
+
+/* A point inside a function: what is below it on this stack is gone. */
+static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
+{
+	struct dt_segment *s = t->current;
+	int64_t above = s ? dt_segment_above(s, sp) : -1;
+
+	if (above >= 0 && s->frame[above].sp - sp <= DT_NEAR)
+		unwind(p, t, s, sp);
+}
+
+/* ---- losses ---- */
+
+/* All are known from the start, because a thread may go on elsewhere before its core does. */
+static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end)
+{
+	struct core_loss *l = p->loss[core];
+
+	if (!l && !(l = p->loss[core] = calloc(1, sizeof(*l))))
+		return -1;
+	if (l->n && l->i[l->n - 1].begin >= begin)
+		return 0; /* known */
+	if (l->n == l->size) {
+		size_t size = l->size ? 2 * l->size : 16;
+		struct interval *i = realloc(l->i, size * sizeof(*i));
+
+		if (!i)
+			return -1;
+		l->i = i;
+		l->size = size;
+	}
+	l->i[l->n++] = (struct interval){begin, end ? end : UINT64_MAX};
+	p->any_loss = true;
+	return 0;
+}
+
+static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+{
+	return add_loss(ctx, core, begin, end);
+}
+
+/* Whether records of a core are missing somewhere in [begin, end]. */
+static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end)
+{
+	const struct core_loss *l = p->loss[core];
+	size_t low = 0, high = l ? l->n : 0;
+
+	/* the first loss that does not end before `begin` */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (l->i[middle].end <= begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return l && low < l->n && l->i[low].begin < end;
+}
+
+/* ---- threads and records ---- */
+
+static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size_t size,
+					    uint32_t tid)
+{
+	size_t i = (tid * 0x9e3779b97f4a7c15u) >> 32;
+
+	for (;; i++) {
+		struct dt_thread_stack **t = &table[i & (size - 1)];
+
+		if (!*t || (*t)->tid == tid)
+			return t;
+	}
+}
+
+static struct dt_thread_stack *thread(struct dt_pair *p, uint32_t tid)
+{
+	struct dt_thread_stack **slot;
+
+	if (p->last && p->last->tid == tid)
+		return p->last;
+	if (2 * p->used >= p->size) {
+		size_t size = p->size ? 2 * p->size : 256;
+		struct dt_thread_stack **table = calloc(size, sizeof(*table));
+
+		if (!table)
+			return NULL;
+		for (size_t i = 0; i < p->size; i++)
+			if (p->thread[i])
+				*thread_slot(table, size, p->thread[i]->tid) = p->thread[i];
+		free(p->thread);
+		p->thread = table;
+		p->size = size;
+	}
+	slot = thread_slot(p->thread, p->size, tid);
+	if (!*slot) {
+		struct dt_thread_stack *t = calloc(1, sizeof(*t));
+
+		if (!t)
+			return NULL;
+		t->tid = tid;
+		*slot = t;
+		p->used++;
+	}
+	return p->last = *slot;
+}
+
+/* "f.cold", "f.part.0": the returns in them are those of f */
+static uint32_t find_canonical(const struct dt_pair *p, uint32_t id)
+{
+	const struct dt_function_info *f = dt_reader_function(p->reader, id), *g;
+	const char *cold = f ? strstr(f->name, ".cold") : NULL;
+	size_t n = cold ? (size_t)(cold - f->name) : 0;
+
+	for (uint32_t i = 1; cold && i <= dt_reader_functions(p->reader); i++) {
+		g = dt_reader_function(p->reader, i);
+		if (g->module == f->module && !strncmp(g->name, f->name, n) && !g->name[n])
+			return i;
+	}
+	return id;
+}
+
+static int know_functions(struct dt_pair *p)
+{
+	uint32_t n = dt_reader_functions(p->reader), *c;
+
+	if (n + 1 <= p->functions)
+		return 0;
+	c = realloc(p->canonical, (n + 1) * sizeof(*c));
+	if (!c)
+		return -1;
+	p->canonical = c;
+	for (uint32_t i = p->functions; i <= n; i++)
+		c[i] = find_canonical(p, i);
+	p->functions = n + 1;
+	return 0;
+}
+
+struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values)
+{
+	struct dt_pair *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->reader = r;
+	p->events = *events;
+	p->values = values;
+	if (know_functions(p) || dt_reader_losses(r, take_loss, p)) {
+		dt_pair_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, uint64_t sp,
+		  uint32_t i)
+{
+	const struct dt_segment *s;
+
+	if (kind == DT_POINT)
+		point(p, t, sp);
+	s = t->current;
+	if (p->events.other)
+		p->events.other(p->events.ctx, p->span, i, s ? s->depth + s->n : 0);
+}
+
+int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
+{
+	struct dt_thread_stack *t;
+
+	if (s->lost && add_loss(p, s->core, s->lost_begin, s->lost_end))
+		return -1;
+	if (!s->n) {
+		if (s->lost && p->events.loss)
+			p->events.loss(p->events.ctx, DT_NO_TID, s->lost, s->lost_begin,
+				       s->lost_end);
+		return 0;
+	}
+	t = thread(p, s->tid);
+	if (!t || know_functions(p))
+		return -1;
+	p->span = s;
+	if (s->lost && p->events.loss)
+		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
+	if (p->any_loss && t->last_ticks &&
+	    (s->lost || lost_between(p, s->core, t->last_ticks, s->ticks[0]) ||
+	     (t->last_core != s->core &&
+	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0])))) {
+		t->losses++;
+		t->tail_sp = 0;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct dt_site *site = dt_reader_site(p->reader, s->site[i]);
+		uint32_t function = p->canonical[site->function];
+
+		p->at = i;
+		p->now = s->ticks[i];
+		if (site->kind == DT_ENTRY) {
+			entry(p, t, s->sp[i], function);
+			t->tail_sp = 0;
+		} else if (site->kind == DT_EXIT) {
+			leave(p, t, s->sp[i], function, site->place == DT_SITE_TAIL);
+		} else {
+			other(p, t, site->kind, s->sp[i], i);
+		}
+	}
+	t->last_ticks = p->now;
+	t->last_core = s->core;
+	return p->no_memory ? -1 : 0;
+}
+
+int dt_pair_finish(struct dt_pair *p)
+{
+	for (size_t i = 0; i < p->size; i++) {
+		struct dt_thread_stack *t = p->thread[i];
+
+		if (!t)
+			continue;
+		p->now = t->last_ticks;
+		while (t->segments) {
+			struct dt_segment *s = t->segment[t->segments - 1];
+
+			while (s->n)
+				pop(p, t, s, DT_CALL_OPEN, 0);
+			dt_segment_drop(t, s);
+		}
+	}
+	return 0;
+}
+
+void dt_pair_free(struct dt_pair *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->size; i++) {
+		if (!p->thread[i])
+			continue;
+		dt_stack_free(p->thread[i]);
+		free(p->thread[i]);
+	}
+	for (size_t i = 0; i < 65536; i++) {
+		if (!p->loss[i])
+			continue;
+		free(p->loss[i]->i);
+		free(p->loss[i]);
+	}
+	free(p->thread);
+	free(p->canonical);
+	free(p);
+}
+
+int dt_pair_run(struct dt_reader *r, const struct dt_range *range,
+		const struct dt_pair_events *events, struct dt_error *e)
+{
+	struct dt_pair *p = dt_pair_new(r, events, range->values);
+	struct dt_span s;
+	int rc;
+
+	if (!p)
+		return dt_fail(e, "out of memory");
+	rc = dt_reader_start(r, range, e);
+	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0)
+		rc = dt_pair_span(p, &s) ? dt_fail(e, "out of memory") : 0;
+	if (!rc)
+		dt_pair_finish(p);
+	dt_pair_free(p);
+	return rc;
+}

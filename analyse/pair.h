@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pairing entries with exits into calls. A call is an entry and the exit of the same thread,
+ * function and stack pointer. What ends without an exit is closed and marked, and so is whatever
+ * else is not known: a call tree is never guessed.
+ *
+ * Streaming: memory is bounded by the stacks of the threads.
+ */
+#ifndef DT_ANALYSE_PAIR_H
+#define DT_ANALYSE_PAIR_H
+
+#include "store/reader.h"
+
+enum {
+	/* how it ended */
+	DT_CALL_UNWOUND = 1, /* without an exit: longjmp, an exception, an exit; end: seen gone */
+	DT_CALL_TAIL = 2,    /* by a jump to another function, which returns in its place */
+	DT_CALL_INFERRED =
+		4,	  /* with TAIL: told from the next entry, not from a record of its own */
+	DT_CALL_OPEN = 8, /* not yet, when the trace ended */
+	/* how it began */
+	DT_CALL_NO_ENTRY =
+		16,	     /* before the trace, or where records were lost: begin is not known */
+	DT_CALL_TAILED = 32, /* by a tail jump from the call before it at this depth */
+	/* records were lost meanwhile: begin and end may belong to different calls */
+	DT_CALL_LOSS = 64,
+	DT_CALL_RECURSIVE = 128, /* within another call of the same function in the same thread */
+};
+
+/* Calls whose duration is not to be trusted. */
+#define DT_CALL_UNTIMED (DT_CALL_OPEN | DT_CALL_NO_ENTRY | DT_CALL_LOSS)
+
+struct dt_call {
+	uint64_t id;	 /* counts entries from 1, in the order they were met; 0: NO_ENTRY */
+	uint64_t parent; /* its id; 0: none known */
+	uint32_t tid;
+	uint32_t function;	  /* 0: not known */
+	uint32_t entry, exit;	  /* sites; 0: no such record */
+	uint32_t depth;		  /* 0: outermost known */
+	uint32_t flags;		  /* DT_CALL_* */
+	uint64_t begin, end, sp;  /* ticks */
+	uint64_t children;	  /* ticks in calls made from it; self time is the rest */
+	const uint64_t *argument; /* four values of the entry; NULL when they were not read */
+	const uint64_t *result;	  /* four values of the exit; NULL: none, or not read */
+	uint32_t result_core;
+};
+
+struct dt_pair_events {
+	/* A call began. Its end, children, exit and result are not known yet. May be NULL. */
+	void (*begin)(void *ctx, const struct dt_call *c);
+	/* A call ended; callees always before their caller. */
+	void (*end)(void *ctx, const struct dt_call *c);
+	/* Records of this thread are missing before what comes next. May be NULL. */
+	void (*loss)(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
+	/* A record that is neither an entry nor an exit. May be NULL. */
+	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
+	void *ctx;
+};
+
+struct dt_pair;
+
+/* values: spans come with values and calls are wanted with theirs. NULL: out of memory. */
+struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values);
+
+/* Takes the next span of the reader. -1: out of memory. */
+int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
+
+/* Closes every call that is still open, as DT_CALL_OPEN. */
+int dt_pair_finish(struct dt_pair *p);
+void dt_pair_free(struct dt_pair *p);
+
+/* Runs over a range of the trace: start, every span, finish. */
+int dt_pair_run(struct dt_reader *r, const struct dt_range *range,
+		const struct dt_pair_events *events, struct dt_error *e);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments of open calls. */
+#include <stdlib.h>
+#include "analyse/stack.h"
+
+struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values)
+{
+	struct dt_segment *s;
+
+	if (t->segments == t->size) {
+		uint32_t size = t->size ? 2 * t->size : 4;
+		struct dt_segment **p = realloc(t->segment, size * sizeof(*p));
+
+		if (!p)
+			return NULL;
+		t->segment = p;
+		t->size = size;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->size = 16;
+	s->frame = malloc(s->size * sizeof(*s->frame));
+	if (values)
+		s->argument = malloc(s->size * sizeof(*s->argument));
+	if (!s->frame || (values && !s->argument)) {
+		free(s->frame);
+		free(s->argument);
+		free(s);
+		return NULL;
+	}
+	t->segment[t->segments++] = s;
+	return s;
+}
+
+static void free_segment(struct dt_segment *s)
+{
+	free(s->frame);
+	free(s->argument);
+	free(s);
+}
+
+void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < t->segments; i++) {
+		if (t->segment[i]->below == s)
+			t->segment[i]->below = NULL;
+		if (t->segment[i] == s)
+			at = i;
+	}
+	t->segment[at] = t->segment[--t->segments];
+	if (t->current == s)
+		t->current = NULL;
+	free_segment(s);
+}
+
+int dt_segment_grow(struct dt_segment *s)
+{
+	uint32_t size = 2 * s->size;
+	struct dt_frame *f = realloc(s->frame, size * sizeof(*f));
+
+	if (!f)
+		return -1;
+	s->frame = f;
+	if (s->argument) {
+		uint64_t(*a)[4] = realloc(s->argument, size * sizeof(*a));
+
+		if (!a)
+			return -1;
+		s->argument = a;
+	}
+	s->size = size;
+	return 0;
+}
+
+int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (s->frame[middle].sp >= sp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (int64_t)low - 1;
+}
+
+struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struct dt_segment *but,
+				    uint64_t sp)
+{
+	struct dt_segment *best = NULL;
+	uint64_t distance = DT_FAR;
+
+	for (uint32_t i = 0; i < t->segments; i++) {
+		struct dt_segment *s = t->segment[i];
+		int64_t above = s == but ? -1 : dt_segment_above(s, sp);
+
+		if (above >= 0 && s->frame[above].sp - sp < distance) {
+			best = s;
+			distance = s->frame[above].sp - sp;
+		}
+	}
+	return best;
+}
+
+void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s)
+{
+	t->current = s;
+	t->floor = 0;
+	if (!s || !s->n)
+		return;
+	for (uint32_t i = 0; i < t->segments; i++) {
+		const struct dt_segment *o = t->segment[i];
+
+		if (o != s && o->n && o->frame[0].sp <= s->frame[0].sp && o->frame[0].sp > t->floor)
+			t->floor = o->frame[0].sp;
+		else if (o != s && o->n && o->frame[0].sp > s->frame[0].sp &&
+			 o->frame[o->n - 1].sp < s->frame[0].sp)
+			t->floor = UINT64_MAX; /* interleaved: look closely every time */
+	}
+}
+
+uint32_t *dt_open_count(struct dt_open_counts *c, uint32_t function)
+{
+	size_t page = function / DT_COUNT_PAGE;
+
+	if (page >= c->pages) {
+		size_t n = page + 8;
+		uint32_t **p = realloc(c->page, n * sizeof(*p));
+
+		if (!p)
+			return NULL;
+		for (size_t i = c->pages; i < n; i++)
+			p[i] = NULL;
+		c->page = p;
+		c->pages = n;
+	}
+	if (!c->page[page])
+		c->page[page] = calloc(DT_COUNT_PAGE, sizeof(uint32_t));
+	return c->page[page] ? &c->page[page][function % DT_COUNT_PAGE] : NULL;
+}
+
+void dt_stack_free(struct dt_thread_stack *t)
+{
+	for (uint32_t i = 0; i < t->segments; i++)
+		free_segment(t->segment[i]);
+	free(t->segment);
+	for (size_t i = 0; i < t->open.pages; i++)
+		free(t->open.page[i]);
+	free(t->open.page);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The open calls of one thread, as segments: one for each stack the thread was seen on. Within a
+ * segment frames are ordered by stack pointer, outermost (highest) first.
+ */
+#ifndef DT_ANALYSE_STACK_H
+#define DT_ANALYSE_STACK_H
+
+#include "core/types.h"
+
+/*
+ * A call's frame normally begins within this many bytes of its caller's. What is further away may
+ * be a caller with large arrays, or another stack.
+ */
+#define DT_NEAR 16384
+/* ...and further away than this it is another stack (mapped below one of the usual 8 MB). */
+#define DT_FAR (4 << 20)
+
+struct dt_frame {
+	uint64_t sp, begin, children, id;
+	uint32_t function, site;
+	uint32_t flags;	 /* DT_CALL_* */
+	uint32_t losses; /* of the thread, when it began */
+};
+
+struct dt_segment {
+	struct dt_frame *frame;
+	uint64_t (*argument)[4]; /* beside frame; NULL when values are not wanted */
+	uint32_t n, size;
+	uint32_t depth;		  /* of frame[0] */
+	struct dt_segment *below; /* the one it was entered from; NULL: not nested */
+	uint64_t below_id;	  /* the call it was entered from */
+	bool doubtful;		  /* left without a sign that it will be resumed */
+};
+
+/* How often each function is open in a thread: two levels, allocated where touched. */
+struct dt_open_counts {
+	uint32_t **page;
+	size_t pages;
+};
+
+#define DT_COUNT_PAGE 1024
+
+struct dt_thread_stack {
+	uint32_t tid;
+	struct dt_segment *current; /* NULL: not known where the thread is */
+	struct dt_segment **segment;
+	uint32_t segments, size;
+	uint64_t floor;	     /* no frame of another segment is between this and current's top */
+	uint64_t last_ticks; /* of its last record... */
+	uint16_t last_core;  /* ...and the core that one was on */
+	uint32_t losses;
+	uint64_t tail_sp; /* the record before was a tail exit at this sp; 0: it was not */
+	uint64_t tail_begin;
+	struct dt_open_counts open;
+};
+
+struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values);
+void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s); /* frees it */
+int dt_segment_grow(struct dt_segment *s);
+
+/* Index of the innermost frame whose sp is at or above sp; -1: all are below it. */
+int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp);
+
+/* The segment other than `but` with the frame nearest above or at sp, within DT_FAR; NULL. */
+struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struct dt_segment *but,
+				    uint64_t sp);
+
+/* Makes s (may be NULL) the current segment. */
+void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s);
+
+uint32_t *dt_open_count(struct dt_open_counts *c, uint32_t function); /* NULL: no memory */
+
+void dt_stack_free(struct dt_thread_stack *t);
+
+#endif
