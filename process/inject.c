@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
@@ -114,6 +115,10 @@ static void settle_restart(struct user_regs_struct *r)
 		r->rax = NR_RESTART_SYSCALL;
 		r->rip -= 2;
 		break;
+	case ENOSYS: /* stopped inside the execve that has just made this image: it succeeds */
+		if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
+			r->rax = 0;
+		break;
 	}
 	r->orig_rax = (unsigned long)-1;
 }
@@ -196,8 +201,10 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 		}
 		if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
-		if (r.rip < code || r.rip >= code + size)
-			continue; /* a signal handler's own call */
+		/* at `code' itself: the end of the execve that the thread was stopped in; outside:
+		 * a signal handler's own call */
+		if (r.rip <= code || r.rip >= code + size)
+			continue;
 		if (!inside) {
 			inside = true;
 			continue;

@@ -210,7 +210,8 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 }
 
 /* One byte a site: valid before and after, so nobody has to stop. */
-static int switch_module(struct dt_target *t, struct dt_module *m, bool on, struct dt_error *e)
+static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
+			 struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
 
@@ -225,7 +226,7 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, stru
 		if (dt_memory_write(t->mem, m->bias + s->address, &b, 1) < 0)
 			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
 				       (unsigned long)(m->bias + s->address), strerror(errno));
-		t->switched++;
+		++*switched;
 	}
 	m->on = on;
 	return 0;
@@ -234,13 +235,16 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, stru
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
 {
 	uint64_t begin = dt_now_ns();
+	size_t switched = 0;
 	int rc = 0;
 
-	t->switched = 0;
 	for (size_t i = 0; i < t->n && rc == 0; i++)
 		if (!on || t->module[i].hooked)
-			rc = switch_module(t, &t->module[i], on, e);
-	t->switch_ns = dt_now_ns() - begin;
+			rc = switch_module(t, &t->module[i], on, &switched, e);
+	if (switched > t->switched) {
+		t->switch_ns = dt_now_ns() - begin;
+		t->switched = switched;
+	}
 	return rc;
 }
 

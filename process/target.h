@@ -31,8 +31,8 @@ struct dt_target {
 	size_t n, room;
 	size_t patches; /* of libc functions, counted in the blob's head */
 	uint64_t stop_ns;   /* longest time its threads were stopped by us */
-	uint64_t switch_ns; /* time it took to switch sites on, last time */
-	size_t switched;    /* sites switched on, last time */
+	uint64_t switch_ns; /* how long the largest switching took */
+	size_t switched;    /* sites that one switched */
 };
 
 /* How the session's targets are treated alike. */

@@ -89,6 +89,7 @@ static void modules_changed(struct dt_session *s, const struct dt_request *q)
 static void forget_exec(struct dt_session *s, size_t i)
 {
 	s->exec_tid[i] = s->exec_tid[--s->execs];
+	s->exec_ppid[i] = s->exec_ppid[s->execs];
 	s->exec_pid[i] = s->exec_pid[s->execs];
 }
 
@@ -97,6 +98,7 @@ static void exec_begins(struct dt_session *s, const struct dt_request *q)
 {
 	if (s->execs == EXECS || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
 		return; /* it goes on untraced */
+	s->exec_ppid[s->execs] = (pid_t)q->ppid;
 	s->exec_tid[s->execs] = (pid_t)q->tid;
 	s->exec_pid[s->execs++] = (pid_t)q->pid;
 }
@@ -118,12 +120,11 @@ static void exec_failed(struct dt_session *s, const struct dt_request *q)
 }
 
 /* The new image is there, stopped before its first instruction, nothing of ours in it. */
-static void follow(struct dt_session *s, pid_t pid)
+static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	struct dt_target *old = dt_session_find(s, pid), *t;
 	struct dt_error e;
 	bool ours = old && old->ours;
-	pid_t ppid = old ? old->ppid : 0;
 
 	if (old) {
 		for (size_t i = 0; i < old->n; i++)
@@ -171,7 +172,7 @@ static void check_execs(struct dt_session *s)
 			pid_t pid = s->exec_pid[i];
 
 			pthread_mutex_lock(&s->lock);
-			follow(s, pid);
+			follow(s, pid, s->exec_ppid[i]);
 			pthread_mutex_unlock(&s->lock);
 			ptrace(PTRACE_DETACH, pid, 0, 0);
 			forget_exec(s, i);

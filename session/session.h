@@ -57,7 +57,7 @@ struct dt_session {
 	size_t threads, thread_room;
 
 	/* execs under way: processes we hold by ptrace until their execve is through */
-	pid_t exec_tid[64], exec_pid[64];
+	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
 	size_t execs;
 
 	uint64_t known_targets; /* ever */
