@@ -211,6 +211,20 @@ static const char *next_line(const char *p)
 
 /* --- what the compiler wrote --- */
 
+/* The note with which clang -fcf-protection begins. */
+static bool property_note(const char *p)
+{
+	static const char *const lines[] = {"\t.section\t.note.gnu.property",
+					    "\t.section\t\".note.gnu.property\"",
+					    "\t.p2align\t", "\t.long\t",
+					    "\t.asciz\t\"GNU\"", ".L"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (begins(p, lines[i]))
+			return true;
+	return false;
+}
+
 /*
  * gcc begins with .file, clang with .text and .file. A file that went through the preprocessor
  * begins with a line marker.
@@ -224,14 +238,13 @@ static bool compiled_head(const char *p, const char *end, bool *clang)
 			return false;
 		if (*p == '\n' || *p == '\r' || *skip(p) == '#' || begins(p, "\t.intel_syntax"))
 			continue;
-		if (begins(p, "\t.text") && !text) {
+		if (begins(p, "\t.text"))
 			text = true;
-			continue;
-		}
-		*clang = text;
-		return begins(p, "\t.file\t\"");
+		else if (!text || !property_note(p))
+			break;
 	}
-	return false;
+	*clang = text;
+	return p < end && begins(p, "\t.file\t\"");
 }
 
 /* Both end with their name and with the note that the stack need not be executable. */
@@ -677,6 +690,16 @@ static void size_directive(struct scan *s, const char *q)
 		function_end(s);
 }
 
+/*
+ * lld --lto-emit-asm writes .addrsig, a hint for folding identical functions, which the GNU
+ * assembler does not know.
+ */
+static void drop(struct scan *s, const char *q)
+{
+	copy_to(s, q);
+	add(s->out, "#");
+}
+
 static void directive(struct scan *s, const char *p, const char *q)
 {
 	switch (q[1]) {
@@ -740,6 +763,8 @@ static void directive(struct scan *s, const char *p, const char *q)
 			s->intel = false;
 		else if (begins(q, ".align") || begins(q, ".ascii"))
 			flush(s, p);
+		else if (begins(q, ".addrsig"))
+			drop(s, q);
 		return;
 	case 'm':
 	case 'r':
