@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/pair.h"
+#include "analyse/same.h"
 #include "analyse/stack.h"
 
 struct interval {
@@ -28,8 +29,7 @@ struct dt_pair {
 	struct dt_thread_stack **thread; /* open addressing by tid */
 	size_t size, used;
 	struct dt_thread_stack *last; /* looked up */
-	uint32_t *canonical;	      /* function -> the function it is a part of */
-	uint32_t functions;
+	struct dt_same same;	      /* of several rows for one function, the first */
 	struct core_loss *loss[65536];
 	bool any_loss, no_memory;
 	/* of the record being handled */
@@ -236,7 +236,7 @@ static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t sp)
 {
 	struct dt_segment *best = NULL;
-	uint64_t distance = DT_NEAR;
+	uint64_t distance = DT_STACK_NEAR;
 
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];
@@ -259,18 +259,18 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 
 	if (other)
 		o_distance = other->frame[dt_segment_above(other, sp)].sp - sp;
-	if (c_distance <= DT_NEAR && (!other || other->doubtful || c_distance <= o_distance))
+	if (c_distance <= DT_STACK_NEAR && (!other || other->doubtful || c_distance <= o_distance))
 		return c;
-	if (o_distance <= DT_NEAR)
+	if (o_distance <= DT_STACK_NEAR)
 		return other;
 	if (c && !c->n && t->segments == 1)
 		return c;
 	s = just_below(t, sp);
 	if (s)
 		return s;
-	if (c_distance <= DT_FAR && c_distance <= o_distance)
+	if (c_distance <= DT_STACK_FAR && c_distance <= o_distance)
 		return nested(p, t, c);
-	if (o_distance <= DT_FAR)
+	if (o_distance <= DT_STACK_FAR)
 		return nested(p, t, other);
 	/* another stack; what the old one was left for is not known */
 	if (c)
@@ -299,7 +299,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	struct dt_frame *top;
 
 	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].sp &&
-				     s->frame[s->n - 1].sp - sp <= DT_NEAR && sp > t->floor,
+				     s->frame[s->n - 1].sp - sp <= DT_STACK_NEAR && sp > t->floor,
 			     1)) {
 		push(p, t, s, sp, function);
 		return;
@@ -384,7 +384,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	}
 	s = t->current;
 	if (s && s->n &&
-	    (above >= 0 ? s->frame[above].sp - sp <= DT_NEAR : sp - s->frame[0].sp <= DT_NEAR)) {
+	    (above >= 0 ? s->frame[above].sp - sp <= DT_STACK_NEAR
+			: sp - s->frame[0].sp <= DT_STACK_NEAR)) {
 		unwind(p, t, s, sp);
 		/* the frame at sp became the one that exits now, by a jump that left no record */
 		if (replaced)
@@ -416,7 +417,7 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 	struct dt_segment *s = t->current;
 	int64_t above = s ? dt_segment_above(s, sp) : -1;
 
-	if (above >= 0 && s->frame[above].sp - sp <= DT_NEAR)
+	if (above >= 0 && s->frame[above].sp - sp <= DT_STACK_NEAR)
 		unwind(p, t, s, sp);
 }
 
@@ -515,37 +516,6 @@ static struct dt_thread_stack *thread(struct dt_pair *p, uint32_t tid)
 	return p->last = *slot;
 }
 
-/* "f.cold", "f.part.0": the returns in them are those of f */
-static uint32_t find_canonical(const struct dt_pair *p, uint32_t id)
-{
-	const struct dt_function_info *f = dt_reader_function(p->reader, id), *g;
-	const char *cold = f ? strstr(f->name, ".cold") : NULL;
-	size_t n = cold ? (size_t)(cold - f->name) : 0;
-
-	for (uint32_t i = 1; cold && i <= dt_reader_functions(p->reader); i++) {
-		g = dt_reader_function(p->reader, i);
-		if (g->module == f->module && !strncmp(g->name, f->name, n) && !g->name[n])
-			return i;
-	}
-	return id;
-}
-
-static int know_functions(struct dt_pair *p)
-{
-	uint32_t n = dt_reader_functions(p->reader), *c;
-
-	if (n + 1 <= p->functions)
-		return 0;
-	c = realloc(p->canonical, (n + 1) * sizeof(*c));
-	if (!c)
-		return -1;
-	p->canonical = c;
-	for (uint32_t i = p->functions; i <= n; i++)
-		c[i] = find_canonical(p, i);
-	p->functions = n + 1;
-	return 0;
-}
-
 struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values)
 {
 	struct dt_pair *p = calloc(1, sizeof(*p));
@@ -555,7 +525,7 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 	p->reader = r;
 	p->events = *events;
 	p->values = values;
-	if (know_functions(p) || dt_reader_losses(r, take_loss, p)) {
+	if (dt_same_update(&p->same, p->reader) || dt_reader_losses(r, take_loss, p)) {
 		dt_pair_free(p);
 		return NULL;
 	}
@@ -587,7 +557,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		return 0;
 	}
 	t = thread(p, s->tid);
-	if (!t || know_functions(p))
+	if (!t || dt_same_update(&p->same, p->reader))
 		return -1;
 	p->span = s;
 	if (s->lost && p->events.loss)
@@ -601,7 +571,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct dt_site *site = dt_reader_site(p->reader, s->site[i]);
-		uint32_t function = p->canonical[site->function];
+		uint32_t function = p->same.first[site->function];
 
 		p->at = i;
 		p->now = s->ticks[i];
@@ -655,7 +625,7 @@ void dt_pair_free(struct dt_pair *p)
 		free(p->loss[i]);
 	}
 	free(p->thread);
-	free(p->canonical);
+	dt_same_free(&p->same);
 	free(p);
 }
 

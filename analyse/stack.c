@@ -94,7 +94,7 @@ struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struc
 				    uint64_t sp)
 {
 	struct dt_segment *best = NULL;
-	uint64_t distance = DT_FAR;
+	uint64_t distance = DT_STACK_FAR;
 
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];

@@ -12,9 +12,9 @@
  * A call's frame normally begins within this many bytes of its caller's. What is further away may
  * be a caller with large arrays, or another stack.
  */
-#define DT_NEAR 16384
+#define DT_STACK_NEAR 16384
 /* ...and further away than this it is another stack (mapped below one of the usual 8 MB). */
-#define DT_FAR (4 << 20)
+#define DT_STACK_FAR (4 << 20)
 
 struct dt_frame {
 	uint64_t sp, begin, children, id;
@@ -62,7 +62,7 @@ int dt_segment_grow(struct dt_segment *s);
 /* Index of the innermost frame whose sp is at or above sp; -1: all are below it. */
 int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp);
 
-/* The segment other than `but` with the frame nearest above or at sp, within DT_FAR; NULL. */
+/* The segment other than `but` with the frame nearest above or at sp, within DT_STACK_FAR; NULL. */
 struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struct dt_segment *but,
 				    uint64_t sp);
 

@@ -88,6 +88,7 @@ struct dt_store {
 	struct core *core[65536];
 	unsigned cores; /* highest core number seen, plus one */
 	struct dt_sites sites;
+	struct dt_sites functions; /* by module, in place of the pid, and address */
 	struct dt_pids pids;
 	uint32_t pids_version;
 	struct dt_bytes events, vals;
@@ -243,6 +244,7 @@ static void destroy(struct dt_store *s)
 	}
 	ZSTD_freeCCtx(s->cctx);
 	dt_sites_free(&s->sites);
+	dt_sites_free(&s->functions);
 	dt_pids_free(&s->pids);
 	free(s->events.p);
 	free(s->vals.p);
@@ -568,6 +570,7 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high)
 {
 	dt_sites_forget(&s->sites, low, high);
+	dt_sites_forget(&s->functions, low, high);
 	for (unsigned i = 0; i < s->cores; i++)
 		if (s->core[i])
 			clear_slots(s->core[i]);
@@ -626,9 +629,15 @@ int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, 
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)
 {
 	sqlite3_stmt *t = s->statement[FUNCTION];
+	struct dt_site_entry *known;
 
 	if (begin(s, e))
 		return -1;
+	known = dt_sites_find(&s->functions, (uint32_t)f->module, f->address, 0);
+	if (!known)
+		return no_memory(s, e);
+	if (known->row)
+		return known->row;
 	sqlite3_bind_int64(t, 1, f->module);
 	bind_u64(t, 2, f->address);
 	bind_u64(t, 3, f->size);
@@ -636,7 +645,10 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 	bind_text(t, 5, f->file);
 	sqlite3_bind_int64(t, 6, f->line);
 	bind_text(t, 7, f->signature);
-	return run(s, FUNCTION, e) ? -1 : sqlite3_last_insert_rowid(s->db);
+	if (run(s, FUNCTION, e))
+		return -1;
+	known->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
+	return known->row;
 }
 
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,

@@ -94,15 +94,11 @@ static void make_functions(uint64_t seed)
 		f->ticks = 40 + (r >> 8 & 127);
 		f->nargs = (r >> 16) % 5;
 		f->loops = 1 + (r >> 20) % 3;
-		f->callees = i >= FUNCTIONS * 2 / 3 ? 0 : 1 + (r >> 24) % 4;
+		f->callees = i >= FUNCTIONS * 2 / 3 ? 0 : 1 + (r >> 24) % 3;
 		for (int j = 0; j < 4; j++) {
 			f->style[j] = (r >> (28 + 3 * j)) & 7;
-			f->callee[j] = (uint16_t)(i + 1 +
-						  (random64(&seed) %
-						   (FUNCTIONS - i - 1 + (i == FUNCTIONS - 1))));
+			f->callee[j] = (uint16_t)(i + 1 + random64(&seed) % 60);
 		}
-		if (f->callees && i % 8 == 7)
-			f->callee[0] = (uint16_t)i;
 	}
 }
 
@@ -127,27 +123,6 @@ static void put(struct core *c, unsigned core)
 	c->n = 0;
 }
 
-static struct dt_record *append(struct core *c, unsigned core, uint64_t loss_every)
-{
-	struct dt_record *r;
-
-	if (loss_every && ++c->since_loss > loss_every) {
-		if (c->n)
-			put(c, core);
-		c->since_loss = 0;
-		c->lost = loss_every / 8;
-		total_lost += c->lost;
-	}
-	if (c->n == BATCH)
-		put(c, core);
-	r = &c->buf[c->n++];
-	memset(r, 0, sizeof(*r));
-	r->ticks = c->ticks;
-	r->core = (uint16_t)core;
-	records++;
-	return r;
-}
-
 static uint64_t argument(struct thread *t, const struct function *f, int i, uint64_t object)
 {
 	switch (f->style[i]) {
@@ -167,33 +142,52 @@ static uint64_t argument(struct thread *t, const struct function *f, int i, uint
 	}
 }
 
+/* Appends a record, or loses it. */
+static void append(struct core *c, unsigned core, uint64_t loss_every, const struct dt_record *r)
+{
+	if (loss_every && ++c->since_loss > loss_every) {
+		if (c->since_loss == loss_every + loss_every / 8)
+			c->since_loss = 0;
+		if (c->n)
+			put(c, core);
+		c->lost++;
+		total_lost++;
+		return;
+	}
+	if (c->n == BATCH)
+		put(c, core);
+	c->buf[c->n] = *r;
+	c->buf[c->n++].core = (uint16_t)core;
+	records++;
+	calls += r->kind == DT_ENTRY;
+}
+
 /* One step of a thread: its next entry or exit. */
 static void step(struct core *c, unsigned core, uint64_t loss_every)
 {
 	struct thread *t = c->running;
 	struct frame *top = &t->frame[t->depth - 1];
 	const struct function *f;
-	struct dt_record *r;
+	struct dt_record record = {0}, *r = &record;
 	int callee = -1;
 	uint64_t sp = 0x7ffff0000000 - ((uint64_t)t->tid << 23), object = 0x5555557b0000;
 
 	if (t->depth == 0) {
-		callee = (int)(random64(&t->seed) % 8);
+		callee = (int)(random64(&t->seed) % 40);
 	} else {
 		f = &function[top->function];
 		if (top->callee == f->callees && --top->loop)
 			top->callee = 0;
 		if (top->callee < f->callees && t->depth < DEPTH) {
 			callee = f->callee[top->callee++];
-			/* recursion ends somewhere */
-			if (callee == top->function && (random64(&t->seed) & 1))
-				callee = FUNCTIONS - 1;
+			if (callee % 8 == 7 && random64(&t->seed) % 4 == 0)
+				callee = top->function; /* recursion */
 		}
 		sp = top->sp - f->frame - 8;
 		object = top->object;
 	}
 	c->ticks += 2 * (20 + (random64(&t->seed) & 15) + ((t->seed & 0xff0000) ? 0 : 300));
-	r = append(c, core, loss_every);
+	r->ticks = c->ticks;
 	r->tid = t->tid;
 	if (callee < 0) {
 		f = &function[top->function];
@@ -203,6 +197,7 @@ static void step(struct core *c, unsigned core, uint64_t loss_every)
 		r->sp = top->sp;
 		r->value[0] = f->nargs & 1 ? top->object : t->counter & 3;
 		t->depth--;
+		append(c, core, loss_every, r);
 		return;
 	}
 	f = &function[callee];
@@ -216,7 +211,7 @@ static void step(struct core *c, unsigned core, uint64_t loss_every)
 	r->sp = sp;
 	for (int i = 0; i < f->nargs; i++)
 		r->value[i] = argument(t, f, i, object);
-	calls++;
+	append(c, core, loss_every, r);
 	c->ticks += f->ticks & 62;
 }
 

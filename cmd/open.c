@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a trace, and reading times and patterns from the command line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cmd/open.h"
+
+int dt_cmd_fail(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fputs("devtrace: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return 1;
+}
+
+int dt_cmd_usage(const char *name)
+{
+	fprintf(stderr, "Try `devtrace %s --help`.\n", name);
+	return 2;
+}
+
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *status)
+{
+	struct dt_error e;
+	struct dt_reader *r;
+
+	if (argc - optind > 1) {
+		dt_cmd_fail("%s: one trace file at a time, not also '%s'", usage, argv[optind + 1]);
+		*status = dt_cmd_usage(usage);
+		return NULL;
+	}
+	r = dt_reader_open(optind < argc ? argv[optind] : DT_DEFAULT_FILE, &e);
+	*status = r ? 0 : dt_cmd_fail("%s", e.text);
+	return r;
+}
+
+static bool parse_duration(const struct dt_reader *r, const char *text, double *ticks, bool *unit)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"ticks", 0}, {"", 0}};
+	char *end;
+	double v = strtod(text, &end);
+
+	*unit = false;
+	for (size_t i = 0; end != text && v >= 0 && v < 1e18 && i < sizeof(units) / sizeof(*units);
+	     i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		*unit = units[i].ns > 0;
+		*ticks = *unit ? v * units[i].ns / dt_reader_ns_per_tick(r) : v;
+		return true;
+	}
+	dt_cmd_fail("'%s' is not a time; say for example 10us, 1.5ms, 2s, or a number of ticks",
+		    text);
+	return false;
+}
+
+bool dt_cmd_duration(const struct dt_reader *r, const char *text, uint64_t *ticks)
+{
+	double v;
+	bool unit;
+
+	if (!parse_duration(r, text, &v, &unit))
+		return false;
+	*ticks = unit ? (uint64_t)(v + 0.5) : strtoull(text, NULL, 10);
+	return true;
+}
+
+bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks)
+{
+	struct dt_summary sum;
+	struct dt_error e;
+	double v;
+	bool unit;
+
+	if (!parse_duration(r, text, &v, &unit))
+		return false;
+	if (!unit) {
+		*ticks = strtoull(text, NULL, 10);
+		return true;
+	}
+	if (dt_reader_summary(r, &sum, &e)) {
+		dt_cmd_fail("%s", e.text);
+		return false;
+	}
+	*ticks = sum.min_ticks + (uint64_t)(v + 0.5);
+	return true;
+}
+
+bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range)
+{
+	return (!o->from || dt_cmd_time(r, o->from, &range->from)) &&
+	       (!o->to || dt_cmd_time(r, o->to, &range->to));
+}
+
+bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s)
+{
+	uint32_t n = dt_reader_functions(r);
+	bool *shown = calloc(n + 1, sizeof(*shown));
+
+	if (!shown)
+		return NULL;
+	shown[0] = s->n == 0 || s->pattern[0].remove;
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct dt_function_info *f = dt_reader_function(r, i);
+		const struct dt_module_info *m = dt_reader_module(r, f->module);
+		const char *name = f->name;
+
+		shown[i] = s->n == 0 || dt_selection_match(s, m ? m->path : "", &name, 1);
+	}
+	return shown;
+}
+
+const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function)
+{
+	const struct dt_function_info *f = dt_reader_function(r, function);
+
+	return f && f->name[0] ? f->name : "?";
+}
+
+void dt_cmd_say_lost(struct dt_reader *r)
+{
+	struct dt_summary s;
+
+	if (!dt_reader_summary(r, &s, NULL) && s.lost)
+		dt_cmd_fail("note: %llu records were lost while this was recorded",
+			    (unsigned long long)s.lost);
+}

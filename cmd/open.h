@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands that read a trace file have in common. */
+#ifndef DT_CMD_OPEN_H
+#define DT_CMD_OPEN_H
+
+#include "process/pattern.h"
+#include "store/reader.h"
+
+#define DT_DEFAULT_FILE "devtrace.db"
+
+/* "devtrace: ..." and a newline on stderr; returns 1, the exit status of failure. */
+int dt_cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Opens argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage said.
+ */
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *status);
+
+/* "the usage is wrong": prints how to get help; returns 2. */
+int dt_cmd_usage(const char *name);
+
+/*
+ * A duration as ticks: "10us", "1.5ms", "2s", "300ns"; a bare number is ticks.
+ * False and an error said: it is none.
+ */
+bool dt_cmd_duration(const struct dt_reader *r, const char *text, uint64_t *ticks);
+
+/* A point in time: with a unit, from the trace's first record; a bare number is that tick. */
+bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks);
+
+/* For each function row, whether the selection shows it. calloc'ed; NULL: out of memory. */
+bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
+
+/* Name to show for a function row; "?" for 0. */
+const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function);
+
+/* Options that take text are kept until the trace is open. */
+struct dt_range_options {
+	const char *from, *to;
+};
+
+bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range);
+
+/* Says on stderr what the trace lacks, if anything: one line. */
+void dt_cmd_say_lost(struct dt_reader *r);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffered output. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "cmd/out.h"
+#include "core/text.h"
+
+void dt_out_flush(struct dt_out *o)
+{
+	size_t done = 0;
+
+	while (done < o->n && !o->failed) {
+		ssize_t n = write(o->fd, o->buffer + done, o->n - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fprintf(stderr, "devtrace: cannot write: %s\n", strerror(errno));
+			o->failed = true;
+			break;
+		}
+		done += (size_t)n;
+	}
+	o->n = 0;
+}
+
+void dt_out_bytes(struct dt_out *o, const char *s, size_t n)
+{
+	while (n) {
+		size_t part = n < DT_OUT_BUFFER / 2 ? n : DT_OUT_BUFFER / 2;
+
+		memcpy(dt_out_room(o, part), s, part);
+		o->n += part;
+		s += part;
+		n -= part;
+	}
+}
+
+void dt_out_decimal(struct dt_out *o, uint64_t v)
+{
+	o->n += dt_text_decimal(dt_out_room(o, 20), v);
+}
+
+void dt_out_signed(struct dt_out *o, int64_t v)
+{
+	if (v < 0)
+		dt_out_char(o, '-');
+	dt_out_decimal(o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+void dt_out_hex(struct dt_out *o, uint64_t v)
+{
+	char *p = dt_out_room(o, 18);
+
+	p[0] = '0';
+	p[1] = 'x';
+	o->n += 2 + dt_text_hex(p + 2, v);
+}
+
+void dt_out_spaces(struct dt_out *o, size_t n)
+{
+	while (n) {
+		size_t part = n < 256 ? n : 256;
+
+		memset(dt_out_room(o, part), ' ', part);
+		o->n += part;
+		n -= part;
+	}
+}
+
+int dt_out_end(struct dt_out *o)
+{
+	dt_out_flush(o);
+	return o->failed ? 1 : 0;
+}
