@@ -55,6 +55,7 @@ struct scan {
 	const char *name; /* for messages, until it has been told to the assembler */
 	uint32_t lines;
 	bool clang, raw, macro, off, intel, unwind;
+	bool joined; /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function */
 
 	struct secname sec, before, stack[STACK]; /* current, previous and pushed sections */
@@ -666,22 +667,38 @@ static void loc_directive(struct scan *s, const char *p)
 		flush(s, p);
 }
 
-static void source_directive(struct scan *s, const char *p)
+/* Tells the assembler, after the line that ends before `p`, which file and line come next. */
+static void write_marker(struct scan *s, const char *p)
 {
-	char number[16];
 	struct text *o = s->out;
 
-	/* any name given earlier is overridden by this directive */
-	if (!s->name)
-		return;
-	copy_to(s, next_line(p));
-	snprintf(number, sizeof(number), "%u", s->lines + 1);
-	add(o, "# ");
-	add(o, number);
+	copy_to(s, p);
+	add_label(o, "# ", s->lines + 1);
 	add(o, " \"");
 	add(o, s->name);
 	add(o, "\"\n");
 	s->name = NULL;
+	s->joined = false;
+}
+
+/*
+ * The line marker must follow the .file of the compiler, which would override it. The two lines
+ * before it are joined, so that the marker does not move the lines behind it.
+ */
+static void source_directive(struct scan *s, const char *p)
+{
+	const char *next = next_line(p);
+
+	if (!s->name || s->joined)
+		return;
+	if (next < s->end && begins(next, "\t.")) {
+		copy_to(s, next - 1);
+		add(s->out, ";");
+		s->copied = next;
+		s->joined = true;
+	} else {
+		write_marker(s, next);
+	}
 }
 
 static void size_directive(struct scan *s, const char *q)
@@ -810,7 +827,8 @@ static bool special_return(const struct scan *s, const char *last)
 		return false;
 	if (s->since == 0 && begins(s->label, ".Lxray_sled"))
 		return true; /* is patched together with the bytes behind it */
-	return s->since == 1 && begins(s->label, ".LIND"); /* an inline retpoline */
+	/* an inline retpoline: it has just replaced its return address */
+	return s->since == 1 && begins(s->label, ".LIND") && !begins(last, "call");
 }
 
 static const char *const conditions[][2] = {
@@ -1001,8 +1019,12 @@ size_t sled_insert(const char *in, size_t len, const char *name, struct text *ou
 	s.sec.name = s.before.name = (struct str){".text", 5};
 	reserve(out, len + len / 4);
 	for (const char *p = in; p < s.end; p = next_line(p)) {
+		bool last = s.joined;
+
 		s.lines++;
 		line(&s, p);
+		if (last)
+			write_marker(&s, next_line(p));
 	}
 	copy_to(&s, s.end);
 	if (s.sites.n) {

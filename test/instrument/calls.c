@@ -170,7 +170,10 @@ NOINLINE static long assembly(long x)
 {
 	long r;
 
-	__asm__("mov %1, %0\n\tjmp 1f\n\tret\n1:\tadd $3, %0\n\tjz 2f\n2:" : "=r"(r) : "r"(x));
+	__asm__("{mov %1, %0|mov %0, %1}\n\tjmp 1f\n\tret\n"
+		"1:\tadd {$3, %0|%0, 3}\n\tjz 2f\n2:"
+		: "=r"(r)
+		: "r"(x));
 	return r;
 }
 

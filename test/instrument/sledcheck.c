@@ -225,7 +225,8 @@ static void check_entry(const struct site *s, const uint8_t *b)
 		wrong("%lx: not an entry sled", s->at);
 	if (p && !memcmp(p, "\xf3\x0f\x1e\xfa", 4))
 		at += 4;
-	while ((p = bytes(at, 1)) && *p == 0x90)
+	/* -fpatchable-function-entry; a prefix used as padding (-mbranches-within-32B-boundaries) */
+	while ((p = bytes(at, 1)) && (*p == 0x90 || *p == 0x2e))
 		at++;
 	if (at != s->at)
 		wrong("%lx: the entry sled is not at the beginning of %lx", s->at, s->func);

@@ -1,0 +1,5 @@
+	.file	"hand.s"
+	.text
+	.type	f,@function
+f:
+	ret
