@@ -57,8 +57,12 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 
 	c.depth = s->depth + i;
 	c.parent = i ? s->frame[i - 1].id : s->below_id;
-	if (f->losses != t->losses)
+	if (f->losses != t->losses) {
+		/* how it ended is then not known, unless it was by this record */
 		c.flags |= DT_CALL_LOSS;
+		if (!exit)
+			c.flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
+	}
 	if (s->argument)
 		c.argument = s->argument[i];
 	if (exit && p->values)
