@@ -36,6 +36,9 @@ struct dt_pair {
 	const struct dt_span *span;
 	uint32_t at;
 	uint64_t now;
+	/* of the event being said: its call is in the first `enclosing` frames of this segment */
+	struct dt_segment *said;
+	uint32_t enclosing;
 };
 
 /* ---- closing and opening calls ---- */
@@ -67,25 +70,36 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 		c.argument = s->argument[i];
 	if (exit && p->values)
 		c.result = p->span->value[p->at];
+	c.note = &f->note;
+	p->said = s;
+	p->enclosing = i;
 	p->events.end(p->events.ctx, &c);
+}
+
+/* The frame that a nested segment was entered from; -1: it has gone. */
+static int64_t below_frame(const struct dt_segment *s)
+{
+	const struct dt_segment *b = s->below;
+
+	for (uint32_t i = b ? b->n : 0; i-- > 0;)
+		if (b->frame[i].id == s->below_id)
+			return i;
+	return -1;
 }
 
 /* Adds what a call took to its caller's time in callees. */
 static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 {
-	const struct dt_segment *b = s->below;
+	int64_t below;
 
 	if (i) {
 		s->frame[i - 1].children += ticks;
 		return;
 	}
 	/* nested: the caller is on another segment, if it is still there */
-	for (uint32_t j = b ? b->n : 0; j-- > 0;) {
-		if (b->frame[j].id == s->below_id) {
-			b->frame[j].children += ticks;
-			return;
-		}
-	}
+	below = below_frame(s);
+	if (below >= 0)
+		s->below->frame[below].children += ticks;
 }
 
 /* Closes the innermost frame of a segment. */
@@ -148,17 +162,56 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 				    .begin = p->now,
 				    .end = p->now,
 				    .sp = sp,
+				    .note = &f->note,
 				    .argument = s->argument ? s->argument[s->n - 1] : NULL};
 
+		p->said = s;
+		p->enclosing = s->n - 1;
 		p->events.begin(p->events.ctx, &c);
 	}
+}
+
+void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_call *c), void *ctx)
+{
+	struct dt_segment *s = p->said;
+	uint32_t n = p->enclosing;
+
+	while (s) {
+		while (n-- > 0) {
+			struct dt_frame *f = &s->frame[n];
+			struct dt_call c = {.id = f->id,
+					    .function = f->function,
+					    .entry = f->site,
+					    .depth = s->depth + n,
+					    .flags = f->flags,
+					    .begin = f->begin,
+					    .sp = f->sp,
+					    .note = &f->note,
+					    .argument = s->argument ? s->argument[n] : NULL};
+
+			if (!fn(ctx, &c))
+				return;
+		}
+		n = (uint32_t)(below_frame(s) + 1);
+		s = n ? s->below : NULL;
+	}
+}
+
+const uint32_t *dt_pair_caller_note(const struct dt_pair *p)
+{
+	int64_t below;
+
+	if (p->enclosing)
+		return &p->said->frame[p->enclosing - 1].note;
+	below = p->said ? below_frame(p->said) : -1;
+	return below < 0 ? NULL : &p->said->below->frame[below].note;
 }
 
 /* A call whose entry was not recorded. */
 static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
 		   uint32_t flags)
 {
-	const struct dt_segment *s = t->current;
+	struct dt_segment *s = t->current;
 	struct dt_call c = {.tid = t->tid,
 			    .function = function,
 			    .exit = p->span->site[p->at],
@@ -168,9 +221,13 @@ static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, ui
 			    .sp = sp,
 			    .result = p->values ? p->span->value[p->at] : NULL};
 
+	p->said = NULL;
+	p->enclosing = 0;
 	if (s && s->n && s->frame[s->n - 1].sp > sp) {
 		c.parent = s->frame[s->n - 1].id;
 		c.depth = s->depth + s->n;
+		p->said = s;
+		p->enclosing = s->n;
 	}
 	p->events.end(p->events.ctx, &c);
 }
@@ -285,12 +342,8 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 /* The call that a nested segment was entered from may be gone meanwhile. */
 static void detach(struct dt_segment *s)
 {
-	const struct dt_segment *b = s->below;
-
-	if (b)
-		for (uint32_t i = b->n; i-- > 0;)
-			if (b->frame[i].id == s->below_id)
-				return;
+	if (below_frame(s) >= 0)
+		return;
 	s->below = NULL;
 	s->below_id = 0;
 	s->depth = 0;
@@ -301,6 +354,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	struct dt_segment *s = t->current;
 	uint64_t caller_sp = UINT64_MAX;
 	struct dt_frame *top;
+	uint32_t before;
 
 	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].sp &&
 				     s->frame[s->n - 1].sp - sp <= DT_STACK_NEAR && sp > t->floor,
@@ -313,15 +367,17 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		return;
 	t->current = s;
 	s->doubtful = false;
+	before = s->n;
 	unwind(p, t, s, sp);
 	top = s->n ? &s->frame[s->n - 1] : NULL;
 	if (top && top->sp == sp) {
-		/* its frame has been reused: a tail call, unless records are missing between */
-		pop(p, t, s,
-		    top->losses != t->losses ? DT_CALL_UNWOUND : DT_CALL_TAIL | DT_CALL_INFERRED,
-		    0);
-		if (s->n == 0 || s->frame[s->n - 1].sp != sp)
+		/* its frame has been reused: a tail call, or it went with the frames below it */
+		if (before == s->n && top->losses == t->losses) {
+			pop(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
 			t->tail_sp = sp;
+		} else {
+			pop(p, t, s, DT_CALL_UNWOUND, 0);
+		}
 		top = s->n ? &s->frame[s->n - 1] : NULL;
 	}
 	if (top)
@@ -539,11 +595,13 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, uint64_t sp,
 		  uint32_t i)
 {
-	const struct dt_segment *s;
+	struct dt_segment *s;
 
 	if (kind == DT_POINT)
 		point(p, t, sp);
 	s = t->current;
+	p->said = s;
+	p->enclosing = s ? s->n : 0;
 	if (p->events.other)
 		p->events.other(p->events.ctx, p->span, i, s ? s->depth + s->n : 0);
 }

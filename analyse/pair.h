@@ -42,7 +42,7 @@ struct dt_call {
 	uint64_t children;	  /* ticks in calls made from it; self time is the rest */
 	const uint64_t *argument; /* four values of the entry; NULL when they were not read */
 	const uint64_t *result;	  /* four values of the exit; NULL: none, or not read */
-	uint32_t result_core;
+	uint32_t *note; /* a word of the user's, kept with the call; 0 at first. NULL: NO_ENTRY */
 };
 
 struct dt_pair_events {
@@ -64,6 +64,13 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 
 /* Takes the next span of the reader. -1: out of memory. */
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
+
+/* In an event about a call: the open calls it is in, from the innermost outwards, until fn says
+ * false. end, exit, children and result are not set. */
+void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
+
+/* In an event about a call: the innermost open call it is in; NULL: none. */
+const uint32_t *dt_pair_caller_note(const struct dt_pair *p);
 
 /* Closes every call that is still open, as DT_CALL_OPEN. */
 int dt_pair_finish(struct dt_pair *p);

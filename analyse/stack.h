@@ -21,6 +21,7 @@ struct dt_frame {
 	uint32_t function, site;
 	uint32_t flags;	 /* DT_CALL_* */
 	uint32_t losses; /* of the thread, when it began */
+	uint32_t note;	 /* of the user's */
 };
 
 struct dt_segment {
@@ -51,7 +52,6 @@ struct dt_thread_stack {
 	uint16_t last_core;  /* ...and the core that one was on */
 	uint32_t losses;
 	uint64_t tail_sp; /* the record before was a tail exit at this sp; 0: it was not */
-	uint64_t tail_begin;
 	struct dt_open_counts open;
 };
 

@@ -23,7 +23,7 @@ enum dt_site_kind {
 /* A code mapping of a process. Times are ticks; end_ticks 0: still there when recording ended. */
 struct dt_module_row {
 	uint32_t pid;
-	uint64_t base; /* address the file's virtual address 0 is loaded at (load bias) */
+	uint64_t base;	    /* address the file's virtual address 0 is loaded at (load bias) */
 	uint64_t low, high; /* the executable mapping, [low, high) */
 	const char *path, *build_id; /* build_id in hex, "" when there is none */
 	uint64_t begin_ticks, end_ticks;
@@ -33,9 +33,9 @@ struct dt_function_row {
 	int64_t module;	  /* row id that dt_store_module() gave; 0: none */
 	uint64_t address; /* run-time address */
 	uint64_t size;
-	const char *name;  /* demangled */
-	const char *file;  /* source file, "" if not known */
-	uint32_t line;	   /* 0: not known */
+	const char *name;      /* demangled */
+	const char *file;      /* source file, "" if not known */
+	uint32_t line;	       /* 0: not known */
 	const char *signature; /* see process/symtab.h; "" if not known */
 };
 
@@ -55,15 +55,16 @@ struct dt_store; /* writer */
  */
 typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site_row *row);
 
-/* Creates path, refusing to overwrite anything that is not a devtrace trace (unless it is empty). */
+/* Creates path, refusing to overwrite anything that is not a devtrace trace (unless it is empty).
+ */
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e);
 
 /*
- * Appends n records of one core, in time order; lost: how many records of this core are missing
- * directly before r[0] (n may be 0 to note a loss at the end). Encodes at once; a chunk is written
- * out when it is full or dt_store_flush() is called. -1 and an error when the disk is full; what
- * was committed before stays readable.
+ * Appends n records of one core, in time order (one that says core 0 is of that core too); lost:
+ * how many records of this core are missing directly before r[0] (n may be 0 to note a loss at the
+ * end). Encodes at once; a chunk is written out when it is full or dt_store_flush() is called. -1
+ * and an error when the disk is full; what was committed before stays readable.
  */
 int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
 		 uint64_t lost, struct dt_error *e);
@@ -80,8 +81,7 @@ int dt_store_flush(struct dt_store *s, struct dt_error *e);
 int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e);
 int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e);
 /* The mapping is gone (dlclose, exec). */
-int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks,
-			struct dt_error *e);
+int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
 /* The row of a function; one that was put before (same module and address) is not put again. */
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
