@@ -25,6 +25,7 @@ enum evidence {
 	NOTHING,  /* no location at the entry */
 	ON_STACK, /* it has a home in memory: it was passed as the convention says */
 	IN_REGISTER,
+	BY_CALLER, /* in memory that the caller set up */
 	ELSEWHERE, /* a constant, an expression */
 };
 
@@ -171,8 +172,19 @@ static int integer_index(int reg)
 	return -1;
 }
 
+/* Is the frame base the address above the return address, as gcc has it? */
+static bool base_is_cfa(Dwarf_Die *function)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	size_t n;
+
+	return dwarf_attr_integrate(function, DW_AT_frame_base, &attr) &&
+	       !dwarf_getlocation(&attr, &op, &n) && n == 1 && op->atom == DW_OP_call_frame_cfa;
+}
+
 /* Where DWARF says the parameter is at the entry. */
-static void find_evidence(struct parameter *p, uint64_t entry)
+static void find_evidence(struct parameter *p, uint64_t entry, bool cfa)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *op;
@@ -185,7 +197,8 @@ static void find_evidence(struct parameter *p, uint64_t entry)
 		return;
 	p->evidence = ELSEWHERE;
 	if (op->atom == DW_OP_fbreg || op->atom == DW_OP_call_frame_cfa) {
-		p->evidence = ON_STACK;
+		p->evidence = cfa && op->atom == DW_OP_fbreg && (int64_t)op->number >= 0 ? BY_CALLER
+											 : ON_STACK;
 	} else if (n == 1 && op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
 		p->evidence = IN_REGISTER;
 		p->found = integer_index(op->atom - DW_OP_reg0);
@@ -233,14 +246,18 @@ static void assign_places(struct signature *s)
  * Compares with what DWARF says of the entry. A parameter in another register than the convention
  * gives means that the compiler changed the function: then only what is said counts.
  */
-static void check_places(struct signature *s)
+static void check_places(struct signature *s, Dwarf_Die *die)
 {
-	bool changed = false, doubt = s->c->rewrites && s->c->local;
+	bool changed = false, doubt = s->c->rewrites && s->c->local, cfa = base_is_cfa(die);
 
 	for (int i = 0; i < s->n; i++) {
 		struct parameter *p = &s->p[i];
 
-		find_evidence(p, s->c->address);
+		find_evidence(p, s->c->address, cfa);
+		/* a register's parameter has its home in the function's own frame, except where
+		 * another convention rules (ms_abi) */
+		if (p->evidence == BY_CALLER && p->place[0] >= 0)
+			changed = true;
 		if (p->evidence == IN_REGISTER && p->place[0] >= 0 && p->place[1] < 0 &&
 		    p->found != p->place[0])
 			changed = true;
@@ -352,7 +369,7 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 	for (int i = 0; i < s.n; i++)
 		dt_type_of(&s.p[i].die, c->language, &s.p[i].type);
 	assign_places(&s);
-	check_places(&s);
+	check_places(&s, die);
 	for (int i = 0; i < s.n; i++) {
 		put(&t, i ? "," : "");
 		put_name(&t, &s.p[i].die);

@@ -195,8 +195,12 @@ static void classify_base(struct walk *w, Dwarf_Die *type, uint64_t offset, uint
 		set_scalar(w, offset, size, DT_CLASS_SSE, DT_CLASS_SSEUP);
 		break;
 	case DW_ATE_complex_float:
-		if (size > 16) /* of long double: by memory, returned in two x87 registers */
-			set(w, offset, DT_CLASS_X87);
+		/* of long double: by memory, but returned in two x87 registers */
+		if (size > 16) {
+			set(w, offset,
+			    strstr(name_of(type), "128") ? DT_CLASS_MEMORY : DT_CLASS_X87);
+			break;
+		}
 		set_float(w, offset, size / 2, "");
 		set_float(w, offset + size / 2, size / 2, "");
 		break;

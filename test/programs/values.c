@@ -192,7 +192,7 @@ FN double variadic(int n, const char *kinds, ...)
 FN __attribute__((ms_abi)) long foreign(long a, double b, long c, long d, long e)
 {
 	ENTER(UNTOLD);
-	RETURN(a + (long)b * c - d * e);
+	RETURN_UNTOLD(a + (long)b * c - d * e);
 }
 
 FN void numbers(void)

@@ -30,6 +30,8 @@ static const char c_source[] =
 	"F void nothing(void) { __asm__ volatile(\"\"); }\n"
 	"F void *pointers(int **a, void (*b)(int), unsigned short *c) { return a; }\n"
 	"int main(int argc, char **argv) { return argc; }\n"
+	"F _Complex long double cld(_Complex long double z, int k) { return z + k; }\n" /* 20 */
+	"F __attribute__((ms_abi)) long foreign(long a, long b) { return a - b; }\n"
 	"extern __typeof(plain) plain_too __attribute__((alias(\"plain\")));\n";
 
 static const struct {
@@ -50,6 +52,7 @@ static const struct {
 	{"nothing", ";v", 17},
 	{"pointers", "a:p@0,b:p@1,c:p@2;p@0", 18},
 	{"main", "argc:i4@0,argv:p@1;i4@0", 19},
+	{"cld", "z:a@-,k:i4@0;a@-", 20},
 };
 
 static const char cxx_source[] =
