@@ -147,8 +147,11 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	}
 	if ((*open)++)
 		f->flags |= DT_CALL_RECURSIVE;
-	if (t->tail_sp == sp && sp)
+	if (t->tail_target && t->tail_sp == sp && function &&
+	    dt_reader_function(p->reader, function)->address == t->tail_target)
 		f->flags |= DT_CALL_TAILED;
+	if (s->n == 1 && !s->below && t->segments > 1)
+		f->flags |= DT_CALL_OTHER_STACK;
 	if (s->argument)
 		memcpy(s->argument[s->n - 1], p->span->value[p->at], 32);
 	if (p->events.begin) {
@@ -372,12 +375,9 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	top = s->n ? &s->frame[s->n - 1] : NULL;
 	if (top && top->sp == sp) {
 		/* its frame has been reused: a tail call, or it went with the frames below it */
-		if (before == s->n && top->losses == t->losses) {
-			pop(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
-			t->tail_sp = sp;
-		} else {
-			pop(p, t, s, DT_CALL_UNWOUND, 0);
-		}
+		bool tail = before == s->n && top->losses == t->losses;
+
+		pop(p, t, s, tail ? DT_CALL_TAIL | DT_CALL_INFERRED : DT_CALL_UNWOUND, 0);
 		top = s->n ? &s->frame[s->n - 1] : NULL;
 	}
 	if (top)
@@ -457,10 +457,10 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 }
 
 static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
-		  bool tail)
+		  const struct dt_site *site)
 {
 	struct dt_segment *s = t->current;
-	uint32_t flags = tail ? DT_CALL_TAIL : 0;
+	uint32_t flags = site->place == DT_SITE_TAIL ? DT_CALL_TAIL : 0;
 
 	if (__builtin_expect(s && s->n && s->frame[s->n - 1].sp == sp &&
 				     s->frame[s->n - 1].function == function,
@@ -468,7 +468,8 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		leave_call(p, t, s, flags);
 	else
 		exit_elsewhere(p, t, sp, function, flags);
-	t->tail_sp = tail ? sp : 0;
+	t->tail_target = site->target;
+	t->tail_sp = sp;
 }
 
 /* A point inside a function: what is below it on this stack is gone. */
@@ -606,6 +607,14 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 		p->events.other(p->events.ctx, p->span, i, s ? s->depth + s->n : 0);
 }
 
+void dt_pair_look(struct dt_pair *p, uint32_t tid)
+{
+	struct dt_thread_stack *t = thread(p, tid);
+
+	p->said = t ? t->current : NULL;
+	p->enclosing = p->said ? p->said->n : 0;
+}
+
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 {
 	struct dt_thread_stack *t;
@@ -629,7 +638,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	     (t->last_core != s->core &&
 	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0])))) {
 		t->losses++;
-		t->tail_sp = 0;
+		t->tail_target = 0;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct dt_site *site = dt_reader_site(p->reader, s->site[i]);
@@ -639,9 +648,9 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		p->now = s->ticks[i];
 		if (site->kind == DT_ENTRY) {
 			entry(p, t, s->sp[i], function);
-			t->tail_sp = 0;
+			t->tail_target = 0;
 		} else if (site->kind == DT_EXIT) {
-			leave(p, t, s->sp[i], function, site->place == DT_SITE_TAIL);
+			leave(p, t, s->sp[i], function, site);
 		} else {
 			other(p, t, site->kind, s->sp[i], i);
 		}

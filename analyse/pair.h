@@ -25,6 +25,9 @@ enum {
 	/* records were lost meanwhile: begin and end may belong to different calls */
 	DT_CALL_LOSS = 64,
 	DT_CALL_RECURSIVE = 128, /* within another call of the same function in the same thread */
+	/* the first one known on its stack, while calls on another stack of the thread are open
+	 * (a coroutine, a signal handler with its own stack) */
+	DT_CALL_OTHER_STACK = 256,
 };
 
 /* Calls whose duration is not to be trusted. */
@@ -68,6 +71,9 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
 /* In an event about a call: the open calls it is in, from the innermost outwards, until fn says
  * false. end, exit, children and result are not set. */
 void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
+
+/* As if in an event about a call that this thread might begin now. */
+void dt_pair_look(struct dt_pair *p, uint32_t tid);
 
 /* In an event about a call: the innermost open call it is in; NULL: none. */
 const uint32_t *dt_pair_caller_note(const struct dt_pair *p);

@@ -51,7 +51,10 @@ struct dt_thread_stack {
 	uint64_t last_ticks; /* of its last record... */
 	uint16_t last_core;  /* ...and the core that one was on */
 	uint32_t losses;
-	uint64_t tail_sp; /* the record before was a tail exit at this sp; 0: it was not */
+	/* the record before was a tail exit at this sp to this function; 0: it was not, or it is
+	 * not known to which: what comes next need not be the function jumped to, which may be
+	 * untraced */
+	uint64_t tail_sp, tail_target;
 	struct dt_open_counts open;
 };
 

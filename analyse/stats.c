@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include "analyse/stats.h"
 
+#define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_NO_ENTRY | DT_CALL_LOSS)
+
 /* 0 to 15 have a bucket each; then 16 for every power of two. */
 static unsigned bucket_of(uint64_t v)
 {
@@ -51,7 +53,7 @@ void dt_stats_call(void *ctx, const struct dt_call *c)
 	if (!f)
 		return;
 	f->calls++;
-	if (__builtin_expect(c->flags & ~(unsigned)(DT_CALL_RECURSIVE | DT_CALL_TAILED), 0)) {
+	if (__builtin_expect(c->flags & STATED, 0)) {
 		f->unwound += !!(c->flags & DT_CALL_UNWOUND);
 		f->tail += !!(c->flags & DT_CALL_TAIL);
 		f->open += !!(c->flags & DT_CALL_OPEN);

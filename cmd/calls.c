@@ -1,9 +1,650 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace calls: being written. */
+/*
+ * devtrace calls: the tree of calls. A call's line is written when something is to be written
+ * inside it (then it ends with "{"), or when it ends (then it is one line): so nothing but the open
+ * calls is held in memory, and the minimum duration costs no look-ahead.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "analyse/pair.h"
 #include "cmd/commands.h"
+#include "cmd/format.h"
 #include "cmd/open.h"
+#include "cmd/out.h"
+#include "core/text.h"
+
+static const char help[] =
+	"usage: devtrace calls [OPTION]... [FILE]\n"
+	"Prints the tree of calls in a trace, with durations, arguments and results; one thread\n"
+	"after the other.\n"
+	"\n"
+	"  -F, --function PAT     show only functions that match the shell pattern\n"
+	"  -N, --no-function PAT  do not show those\n"
+	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
+	"  -D, --depth N          at most N levels of shown calls\n"
+	"      --thread TID       only this thread; may be given several times\n"
+	"      --merge            all threads in the order of time, with a column for the thread\n"
+	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
+	"      --to TIME          end there\n"
+	"  -h, --help             show this\n"
+	"\n"
+	"A duration is on the line that ends a call. Marked are calls that ended unwound (by\n"
+	"longjmp, an exception, an exit), in a tail call, or not at all, calls that were entered\n"
+	"before the trace began, and those with records lost meanwhile.\n"
+	"FILE is devtrace.db when not given.\n";
+
+#define SHOWN	    1u /* note: the call is to be printed */
+#define OPENED	    2u /* its line is, with "{"; of a hidden one: those it is in are */
+#define LEVEL_SHIFT 8
+#define DEEPEST	    80 /* levels that are indented */
+
+struct output {
+	uint32_t tid;
+	bool own; /* out is a temporary file's, to be copied at the end */
+	struct dt_out *out;
+};
+
+struct calls {
+	struct dt_reader *reader;
+	struct dt_pair *pair;
+	struct dt_formats formats;
+	struct dt_selection select;
+	struct dt_range_options when;
+	const char *min_text;
+	uint64_t min; /* ticks */
+	uint32_t depth;
+	bool merge, colour, failed;
+	uint32_t *thread; /* chosen ones */
+	size_t threads;
+	bool *shown;
+	uint32_t functions;	 /* known to shown[] */
+	uint64_t ns_per_tick_32; /* times 2^32 */
+	struct output *output;	 /* a thread's; of all threads when merged */
+	size_t outputs;
+	uint32_t last_tid;
+	struct dt_out *out;	 /* of last_tid */
+	struct dt_call *waiting; /* callers to be printed, the innermost first */
+	size_t waiting_n, waiting_size;
+};
+
+/* ---- where it goes ---- */
+
+static const char *thread_name(const struct calls *k, uint32_t tid)
+{
+	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
+
+	return t ? t->name : "";
+}
+
+static void print_thread(struct calls *k, struct dt_out *o, uint32_t tid)
+{
+	const char *name = thread_name(k, tid);
+
+	dt_out_text(o, "# thread ");
+	if (tid == DT_NO_TID)
+		dt_out_text(o, "none");
+	else
+		dt_out_decimal(o, tid);
+	if (name[0]) {
+		dt_out_text(o, " (");
+		dt_out_text(o, name);
+		dt_out_char(o, ')');
+	}
+	dt_out_char(o, '\n');
+}
+
+/* The first thread is written at once, the others to files that are copied behind it. */
+static struct output *new_output(struct calls *k, uint32_t tid)
+{
+	struct output *p = realloc(k->output, (k->outputs + 1) * sizeof(*p));
+	char name[4096];
+
+	if (!p)
+		return NULL;
+	k->output = p;
+	p += k->outputs;
+	*p = (struct output){.tid = tid, .out = malloc(sizeof(*p->out))};
+	if (!p->out)
+		return NULL;
+	p->out->n = 0;
+	p->out->failed = false;
+	p->out->fd = STDOUT_FILENO;
+	if (k->outputs) {
+		const char *tmp = getenv("TMPDIR");
+
+		dt_format(name, sizeof(name), "%s/devtrace-XXXXXX", tmp ? tmp : "/tmp");
+		p->out->fd = mkstemp(name);
+		if (p->out->fd < 0) {
+			dt_cmd_fail("%s: cannot create a temporary file", name);
+			free(p->out);
+			return NULL;
+		}
+		unlink(name);
+		p->own = true;
+	}
+	k->outputs++;
+	return p;
+}
+
+static bool wanted(const struct calls *k, uint32_t tid)
+{
+	for (size_t i = 0; i < k->threads; i++)
+		if (k->thread[i] == tid)
+			return true;
+	return !k->threads;
+}
+
+static struct dt_out *output_of(struct calls *k, uint32_t tid)
+{
+	struct output *p = NULL;
+
+	if (k->out && (k->merge || k->last_tid == tid))
+		return k->out;
+	for (size_t i = 0; i < k->outputs && !p; i++)
+		if (k->output[i].tid == tid)
+			p = &k->output[i];
+	if (!p) {
+		p = new_output(k, tid);
+		if (!p) {
+			k->failed = true;
+			return NULL;
+		}
+		if (!k->merge)
+			print_thread(k, p->out, tid);
+	}
+	k->last_tid = tid;
+	return k->out = p->out;
+}
+
+static int copy_outputs(struct calls *k)
+{
+	int status = k->failed;
+
+	for (size_t i = 0; i < k->outputs; i++) {
+		struct output *p = &k->output[i];
+		struct dt_out *first = k->output[0].out;
+		ssize_t n;
+
+		dt_out_flush(p->out);
+		if (p->own) {
+			lseek(p->out->fd, 0, SEEK_SET);
+			dt_out_char(first, '\n');
+			dt_out_flush(first);
+			while ((n = read(p->out->fd, first->buffer, DT_OUT_BUFFER)) > 0) {
+				first->n = (size_t)n;
+				dt_out_flush(first);
+			}
+			close(p->out->fd);
+		}
+		status |= p->out->failed;
+		if (i)
+			free(p->out);
+	}
+	if (k->outputs)
+		free(k->output[0].out);
+	free(k->output);
+	return status;
+}
+
+/* ---- lines ---- */
+
+/* Room for a whole line: what a call can take, indentation, marks. */
+#define LINE (DT_CALL_TEXT + 8192)
+
+/* Sixteen columns: "     12.345 us  ". Longer when the time is. */
+static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
+{
+	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
+	uint64_t us = ns / 1000;
+	unsigned rest = (unsigned)(ns % 1000);
+	char digits[20];
+	size_t n = dt_text_decimal(digits, us);
+
+	memset(p, ' ', 16);
+	p += n < 7 ? 7 - n : 0;
+	for (size_t i = 0; i < n; i++)
+		*p++ = digits[i];
+	*p++ = '.';
+	*p++ = (char)('0' + rest / 100);
+	*p++ = (char)('0' + rest / 10 % 10);
+	*p++ = (char)('0' + rest % 10);
+	memcpy(p, " us  ", 5);
+	return p + 5;
+}
+
+static char *put_blank(char *p)
+{
+	memset(p, ' ', 16);
+	return p + 16;
+}
+
+static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t level)
+{
+	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
+
+	if (k->merge) {
+		char digits[20];
+		size_t n = dt_text_decimal(digits, tid);
+
+		memset(p, ' ', 10);
+		memcpy(p + (n < 7 ? 7 - n : 0), digits, n);
+		p += (n < 7 ? 7 : n) + 2;
+	}
+	memset(p, ' ', 32);
+	if (spaces > 32)
+		memset(p + 32, ' ', spaces - 32);
+	p += spaces;
+	if (level > DEEPEST) {
+		*p++ = '[';
+		p += dt_text_decimal(p, level);
+		p = stpcpy(p, "] ");
+	}
+	return p;
+}
+
+static char *put_name(const struct calls *k, char *p, uint32_t function)
+{
+	const char *name = dt_cmd_function_name(k->reader, function);
+	size_t n = strnlen(name, 4096);
+
+	memcpy(p, name, n);
+	return p + n;
+}
+
+struct mark {
+	uint32_t flag;
+	const char *text;
+};
+
+/* A comment: the function's name unless NULL, and what is to be said of the call. */
+static char *put_marks(const struct calls *k, char *p, uint32_t flags, const uint32_t *function)
+{
+	static const struct mark marks[] = {
+		{DT_CALL_NO_ENTRY, "entry not recorded"},
+		{DT_CALL_OTHER_STACK, "on another stack"},
+		{DT_CALL_TAILED, "tail-called"},
+		{DT_CALL_UNWOUND, "unwound"},
+		{DT_CALL_TAIL, "tail call"},
+		{DT_CALL_OPEN, "not finished"},
+		{DT_CALL_LOSS, "records lost meanwhile"},
+	};
+	const char *separator = " ";
+
+	if (!flags && !k->colour) {
+		memcpy(p, "  /* ", 5);
+		p = put_name(k, p + 5, *function);
+		memcpy(p, " */", 3);
+		return p + 3;
+	}
+	p = stpcpy(p, k->colour ? "  \033[2m/*" : "  /*");
+	if (function) {
+		*p++ = ' ';
+		p = put_name(k, p, *function);
+		separator = ": ";
+	}
+	for (size_t i = 0; flags && i < sizeof(marks) / sizeof(*marks); i++) {
+		if (!(flags & marks[i].flag))
+			continue;
+		p = stpcpy(p, separator);
+		if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_INFERRED)
+			p = stpcpy(p, "no exit: tail call or unwound");
+		else
+			p = stpcpy(p, marks[i].text);
+		separator = ", ";
+	}
+	return stpcpy(p, k->colour ? " */\033[0m" : " */");
+}
+
+#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK)
+#define MARKED_END                                                                                 \
+	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_OPEN | DT_CALL_LOSS |         \
+	 DT_CALL_NO_ENTRY)
+
+static void end_line(struct dt_out *o, const char *line, char *p)
+{
+	*p++ = '\n';
+	dt_out_used(o, (size_t)(p - line));
+}
+
+/* The line of a call that has something in it. */
+static void print_open(struct calls *k, struct dt_out *o, uint32_t tid, const struct dt_call *c)
+{
+	char *line = dt_out_room(o, LINE), *p = put_blank(line);
+
+	p = put_start(k, p, tid, *c->note >> LEVEL_SHIFT);
+	p = dt_format_call(&k->formats, p, c->function, c->argument);
+	*p++ = ' ';
+	*p++ = '{';
+	if (c->flags & MARKED_BEGIN)
+		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL);
+	end_line(o, line, p);
+	*c->note |= OPENED;
+}
+
+static char *put_result(struct calls *k, char *p, const struct dt_call *c)
+{
+	const struct dt_site *s = c->result ? dt_reader_site(k->reader, c->exit) : NULL;
+
+	if (!s || s->place == DT_SITE_TAIL)
+		return p;
+	return dt_format_result(&k->formats, p, c->function, c->result);
+}
+
+static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
+{
+	return c->flags & DT_CALL_UNTIMED ? put_blank(p) : put_duration(k, p, c->end - c->begin);
+}
+
+static void print_close(struct calls *k, struct dt_out *o, const struct dt_call *c)
+{
+	char *line = dt_out_room(o, LINE), *p = put_times(k, line, c);
+
+	p = put_start(k, p, c->tid, *c->note >> LEVEL_SHIFT);
+	*p++ = '}';
+	p = put_result(k, p, c);
+	p = put_marks(k, p, c->flags & MARKED_END, &c->function);
+	end_line(o, line, p);
+}
+
+static void print_whole(struct calls *k, struct dt_out *o, const struct dt_call *c, uint32_t level)
+{
+	char *line = dt_out_room(o, LINE), *p = put_times(k, line, c);
+
+	p = put_start(k, p, c->tid, level);
+	p = dt_format_call(&k->formats, p, c->function, c->argument);
+	p = put_result(k, p, c);
+	if (c->flags & (MARKED_BEGIN | MARKED_END))
+		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL);
+	end_line(o, line, p);
+}
+
+/* ---- events ---- */
+
+static bool is_shown(struct calls *k, uint32_t function)
+{
+	if (function >= k->functions) {
+		free(k->shown);
+		k->functions = dt_reader_functions(k->reader) + 1;
+		k->shown = dt_cmd_shown(k->reader, &k->select);
+		if (!k->shown)
+			k->functions = 0;
+	}
+	return function < k->functions && k->shown[function];
+}
+
+/* What a call that begins now is noted as. */
+static uint32_t new_note(struct calls *k, uint32_t function)
+{
+	const uint32_t *caller = dt_pair_caller_note(k->pair);
+	uint32_t level = caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+
+	return level << LEVEL_SHIFT | (is_shown(k, function) && level < k->depth ? SHOWN : 0);
+}
+
+static bool collect(void *ctx, const struct dt_call *c)
+{
+	struct calls *k = ctx;
+
+	if (*c->note & OPENED)
+		return false;
+	if (!(*c->note & SHOWN)) {
+		*c->note |= OPENED;
+		return true;
+	}
+	if (k->waiting_n == k->waiting_size) {
+		size_t size = k->waiting_size ? 2 * k->waiting_size : 64;
+		struct dt_call *p = realloc(k->waiting, size * sizeof(*p));
+
+		if (!p) {
+			k->failed = true;
+			return false;
+		}
+		k->waiting = p;
+		k->waiting_size = size;
+	}
+	k->waiting[k->waiting_n++] = *c;
+	return true;
+}
+
+/* Prints the lines of the calls that the current one is in, as far as they are not. */
+static void open_callers(struct calls *k, struct dt_out *o, uint32_t tid)
+{
+	const uint32_t *caller = dt_pair_caller_note(k->pair);
+
+	if (!caller || *caller & OPENED)
+		return;
+	k->waiting_n = 0;
+	dt_pair_callers(k->pair, collect, k);
+	while (k->waiting_n)
+		print_open(k, o, tid, &k->waiting[--k->waiting_n]);
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	struct calls *k = ctx;
+
+	*c->note = new_note(k, c->function);
+	if (*c->note & SHOWN && !k->min) {
+		struct dt_out *o = output_of(k, c->tid);
+
+		if (o)
+			open_callers(k, o, c->tid);
+	}
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct calls *k = ctx;
+	uint32_t note = c->note ? *c->note : new_note(k, c->function);
+	struct dt_out *o;
+
+	if (!(note & SHOWN))
+		return;
+	if (!(note & OPENED) && k->min &&
+	    (c->flags & DT_CALL_NO_ENTRY || c->end - c->begin < k->min))
+		return;
+	o = output_of(k, c->tid);
+	if (!o)
+		return;
+	if (note & OPENED) {
+		print_close(k, o, c);
+		return;
+	}
+	open_callers(k, o, c->tid);
+	print_whole(k, o, c, note >> LEVEL_SHIFT);
+}
+
+static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end)
+{
+	struct calls *k = ctx;
+	struct dt_out *o;
+	char *line, *p;
+
+	if (tid == DT_NO_TID)
+		tid = k->last_tid;
+	if (!wanted(k, tid))
+		return;
+	o = output_of(k, tid);
+	if (!o)
+		return;
+	dt_pair_look(k->pair, tid);
+	open_callers(k, o, tid);
+	line = dt_out_room(o, LINE);
+	p = stpcpy(put_blank(line), "/* ");
+	p += dt_text_decimal(p, lost);
+	p = stpcpy(p, " records lost here");
+	if (end > begin) {
+		p = stpcpy(p, ", within");
+		p = stpcpy(put_duration(k, p, end - begin) - 2, " */");
+	} else {
+		p = stpcpy(p, " */");
+	}
+	end_line(o, line, p);
+}
+
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	struct calls *k = ctx;
+	const uint32_t *caller = dt_pair_caller_note(k->pair);
+	uint32_t level = caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+	struct dt_out *o = k->min ? NULL : output_of(k, s->tid);
+	struct dt_record r;
+	char *line, *p;
+
+	if (!o)
+		return;
+	open_callers(k, o, s->tid);
+	dt_span_record(k->reader, s, i, &r);
+	line = dt_out_room(o, LINE);
+	p = put_start(k, put_blank(line), s->tid, level);
+	p += dt_text_long(p, &r, NULL, dt_reader_site(k->reader, s->site[i])->mask);
+	dt_out_used(o, (size_t)(p - line));
+}
+
+/* ---- the command ---- */
+
+static int run(struct calls *k)
+{
+	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k};
+	struct dt_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD, .values = true};
+	struct dt_error e = {""};
+	struct dt_span s;
+	uint32_t tid = DT_NO_TID;
+	int rc;
+
+	if (!dt_cmd_range(k->reader, &k->when, &range) ||
+	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
+		return 2;
+	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
+	k->formats.reader = k->reader;
+	k->pair = dt_pair_new(k->reader, &events, true);
+	if (!k->pair)
+		return dt_cmd_fail("out of memory");
+	rc = dt_reader_start(k->reader, &range, &e);
+	while (!rc && !k->failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
+		rc = 0;
+		if (k->out && k->out->failed)
+			break;
+		if (!wanted(k, s.tid) && s.n)
+			continue;
+		/* in the order of time, a line is not to wait while another thread goes on */
+		if (k->merge && !k->min && s.n && s.tid != tid) {
+			if (tid != DT_NO_TID && k->out) {
+				dt_pair_look(k->pair, tid);
+				open_callers(k, k->out, tid);
+			}
+			tid = s.tid;
+		}
+		if (dt_pair_span(k->pair, &s))
+			rc = dt_fail(&e, "out of memory");
+	}
+	if (!rc)
+		dt_pair_finish(k->pair);
+	dt_pair_free(k->pair);
+	if (copy_outputs(k))
+		return 1;
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+static bool parse_number(const char *text, const char *what, uint32_t *v)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	*v = (uint32_t)n;
+	if (text[0] >= '0' && text[0] <= '9' && !*end && n < UINT32_MAX)
+		return true;
+	dt_cmd_fail("'%s' is not a %s", text, what);
+	return false;
+}
+
+static bool add_thread(struct calls *k, const char *text)
+{
+	uint32_t *p = realloc(k->thread, (k->threads + 1) * sizeof(*p));
+
+	if (!p)
+		return false;
+	k->thread = p;
+	return parse_number(text, "thread id", &p[k->threads++]);
+}
+
+/* -1: go on; otherwise the exit status. */
+static int parse(int argc, char **argv, struct calls *k)
+{
+	static const struct option options[] = {{"function", required_argument, NULL, 'F'},
+						{"no-function", required_argument, NULL, 'N'},
+						{"time", required_argument, NULL, 't'},
+						{"depth", required_argument, NULL, 'D'},
+						{"from", required_argument, NULL, 1},
+						{"to", required_argument, NULL, 2},
+						{"thread", required_argument, NULL, 3},
+						{"merge", no_argument, NULL, 4},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct dt_error e;
+	int c;
+
+	/* `devtrace PROG` calls this after it has parsed options of its own */
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "F:N:t:D:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'F':
+		case 'N':
+			if (dt_selection_add(&k->select, optarg, c == 'N', &e)) {
+				dt_cmd_fail("%s", e.text);
+				return 2;
+			}
+			break;
+		case 't':
+			k->min_text = optarg;
+			break;
+		case 'D':
+			if (!parse_number(optarg, "depth", &k->depth))
+				return 2;
+			break;
+		case 1:
+			k->when.from = optarg;
+			break;
+		case 2:
+			k->when.to = optarg;
+			break;
+		case 3:
+			if (!add_thread(k, optarg))
+				return 2;
+			break;
+		case 4:
+			k->merge = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return dt_cmd_usage("calls");
+		}
+	}
+	return -1;
+}
 
 int dt_cmd_calls(int argc, char **argv)
 {
-	return dt_cmd_fail("calls: not yet");
+	struct calls k = {.depth = UINT32_MAX, .colour = isatty(STDOUT_FILENO)};
+	int status = parse(argc, argv, &k);
+
+	if (status < 0) {
+		k.reader = dt_cmd_open(argc, argv, "calls", &status);
+		if (k.reader) {
+			status = run(&k);
+			dt_cmd_say_lost(k.reader);
+			dt_reader_close(k.reader);
+		}
+	}
+	dt_selection_clear(&k.select);
+	dt_formats_free(&k.formats);
+	free(k.thread);
+	free(k.shown);
+	free(k.waiting);
+	return status;
 }

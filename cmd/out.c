@@ -51,7 +51,7 @@ void dt_out_signed(struct dt_out *o, int64_t v)
 
 void dt_out_hex(struct dt_out *o, uint64_t v)
 {
-	char *p = dt_out_room(o, 18);
+	char *p = dt_out_room(o, 18); /* 0x and 16 digits */
 
 	p[0] = '0';
 	p[1] = 'x';

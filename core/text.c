@@ -104,9 +104,14 @@ size_t dt_text_decimal(char *out, uint64_t v)
 size_t dt_text_hex(char *out, uint64_t v)
 {
 	unsigned n = v ? (67 - (unsigned)__builtin_clzll(v)) / 4 : 1;
+	uint64_t high, low;
 
-	for (unsigned i = n; i-- > 0; v >>= 4)
-		out[i] = "0123456789abcdef"[v & 15];
+	/* the digits that are wanted go to the front */
+	v <<= 64 - 4 * n;
+	high = digits((uint32_t)(v >> 32));
+	low = digits((uint32_t)v);
+	__builtin_memcpy(out, &high, 8);
+	__builtin_memcpy(out + 8, &low, 8);
 	return n;
 }
 

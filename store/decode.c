@@ -96,6 +96,7 @@ static int check_runs(const struct dt_decoder *d)
 
 static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t size)
 {
+	static const uint8_t bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 	struct frames f = {.dctx = dctx};
 	struct dt_vals_head h;
 	uint64_t values = 0, bytes = 0;
@@ -127,7 +128,7 @@ static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t 
 
 		if (l >= d->locals)
 			return -1;
-		values += (uint64_t)__builtin_popcount(d->local[l].mask);
+		values += bits[d->local[l].mask];
 	}
 	return values == h.lengths ? 0 : -1;
 }

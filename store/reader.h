@@ -21,6 +21,7 @@ struct dt_site {
 	uint8_t kind;	   /* dt_record.kind */
 	uint8_t place;	   /* enum dt_site_kind */
 	uint8_t mask;	   /* the values that are meant */
+	uint64_t target;   /* of a tail jump; 0: not known */
 };
 
 struct dt_function_info {

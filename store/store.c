@@ -68,7 +68,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
 	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
-	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?)",
+	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",
 	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
 	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
 		 "lost=lost+excluded.lost, end_ticks=excluded.end_ticks",
@@ -406,6 +406,7 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 	text[0] = (char)row.kind;
 	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);
 	sqlite3_bind_int(t, 6, k->mask);
+	bind_u64(t, 7, row.target);
 	if (s->failed || run(s, SITE, e)) {
 		fail(s, e);
 		return NULL;

@@ -44,6 +44,7 @@ struct dt_site_row {
 	int64_t function; /* row id that dt_store_function() gave; 0: not known */
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */
+	uint64_t target;  /* DT_SITE_TAIL: run-time address it jumps to; 0: not known */
 };
 
 struct dt_store; /* writer */

@@ -90,6 +90,7 @@ static int take_site(struct dt_tables *t, sqlite3_stmt *q)
 		s->function = (uint32_t)u64(q, 4);
 	s->place = letter(q, 5);
 	s->mask = u64(q, 6) & 0xf;
+	s->target = u64(q, 7);
 	return 0;
 }
 
@@ -223,7 +224,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "WHERE id>?1 ORDER BY id",
 		     t->functions.n, take_function, e) ||
 	    take_all(t, db,
-		     "SELECT id, pid, pc, kind, function, place, mask FROM site "
+		     "SELECT id, pid, pc, kind, function, place, mask, target FROM site "
 		     "WHERE id>?1 ORDER BY id",
 		     t->sites.n, take_site, e))
 		return -1;

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* Printing calls. A signature is parsed once; printing a call is then copying and digits. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/format.h"
+#include "cmd/open.h"
+#include "core/text.h"
+
+#define MAX_ITEMS     64
+#define MAX_NAME      16384 /* longer names are cut */
+#define MAX_SIGNATURE 8192  /* longer ones are ignored */
+
+enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
+
+struct dt_format_item {
+	uint32_t from, length; /* the piece of text before the value */
+	uint8_t type, size, place;
+};
+
+/* Where "type@place" says a value is and how it is to be shown. */
+static void parse_type(const char *s, size_t n, struct dt_format_item *item)
+{
+	const char *at = memchr(s, '@', n);
+	const char *place = at ? at + 1 : s + n;
+
+	item->type = UNKNOWN;
+	item->size = 8;
+	if (!at || place == s + n || *place < '0' || *place > '3')
+		return;
+	item->place = (uint8_t)(*place - '0');
+	if (s + n - place >= 3 && place[1] == '+' && item->place < 3) {
+		item->type = WIDE;
+		return;
+	}
+	if (at - s >= 2 && s[1] >= '1' && s[1] <= '8')
+		item->size = (uint8_t)(s[1] - '0');
+	switch (s[0]) {
+	case 'i':
+	case 'e':
+		item->type = SIGNED;
+		break;
+	case 'u':
+		item->type = UNSIGNED;
+		break;
+	case 'b':
+		item->type = BOOL;
+		break;
+	case 'c':
+		item->type = CHAR;
+		break;
+	case 'f':
+		item->type = item->size == 4 ? FLOAT : item->size == 8 ? DOUBLE : UNKNOWN;
+		break;
+	default:
+		item->type = POINTER;
+	}
+}
+
+struct builder {
+	struct dt_call_format *c;
+	struct dt_format_item item[MAX_ITEMS];
+	uint32_t n, length, from;
+};
+
+static void add_text(struct builder *b, const char *s, size_t n)
+{
+	memcpy(b->c->text + b->length, s, n);
+	b->length += (uint32_t)n;
+}
+
+/* Ends the piece of text with a value. */
+static void add_item(struct builder *b, struct dt_format_item item)
+{
+	item.from = b->from;
+	item.length = b->length - b->from;
+	b->from = b->length;
+	if (b->n < MAX_ITEMS)
+		b->item[b->n++] = item;
+}
+
+static void parse_parameters(struct builder *b, const char *p, const char *end)
+{
+	for (bool first = true; p < end; first = false) {
+		const char *comma = memchr(p, ',', (size_t)(end - p));
+		const char *next = comma ? comma : end;
+		const char *colon = memchr(p, ':', (size_t)(next - p));
+		struct dt_format_item item = {.type = UNKNOWN};
+
+		if (!first)
+			add_text(b, ", ", 2);
+		if (colon)
+			parse_type(colon + 1, (size_t)(next - colon - 1), &item);
+		if (colon && colon - p == 3 && !memcmp(p, "...", 3)) {
+			item.type = REST;
+		} else if (colon && colon > p) {
+			add_text(b, p, (size_t)(colon - p));
+			add_text(b, "=", 1);
+		}
+		add_item(b, item);
+		p = next + 1;
+	}
+}
+
+static void parse(struct builder *b, const char *name, const char *signature)
+{
+	const char *end = strchr(signature, ';');
+	struct dt_format_item result = {.type = POINTER, .size = 8};
+
+	add_text(b, name, strnlen(name, MAX_NAME));
+	add_text(b, "(", 1);
+	b->c->known = end != NULL;
+	b->c->has_result = true;
+	if (end) {
+		parse_parameters(b, signature, end);
+		b->c->has_result = end[1] != 'v';
+		parse_type(end + 1, strlen(end + 1), &result);
+	} else {
+		for (int i = 0; i < 4; i++) {
+			struct dt_format_item item = {
+				.type = POINTER, .size = 8, .place = (uint8_t)i};
+
+			if (i)
+				add_text(b, ", ", 2);
+			add_item(b, item);
+		}
+	}
+	/* the last piece of text is the closing one, and the item with it the result */
+	add_text(b, ")", 1);
+	if (b->n == MAX_ITEMS)
+		b->n--;
+	add_item(b, result);
+}
+
+static struct dt_call_format *make_format(struct dt_formats *f, uint32_t function)
+{
+	const struct dt_function_info *info = dt_reader_function(f->reader, function);
+	const char *name = dt_cmd_function_name(f->reader, function);
+	const char *signature = info ? info->signature : "";
+	struct dt_call_format *c;
+	struct builder b = {0};
+
+	if (function >= f->functions) {
+		uint32_t n = function + 1024;
+
+		c = realloc(f->function, n * sizeof(*c));
+		if (!c)
+			return NULL;
+		memset(c + f->functions, 0, (n - f->functions) * sizeof(*c));
+		f->function = c;
+		f->functions = n;
+	}
+	c = &f->function[function];
+	if (strlen(signature) > MAX_SIGNATURE)
+		signature = "";
+	/* names, and ", " and "=" for each of them */
+	c->text = malloc(strnlen(name, MAX_NAME) + 4 * strlen(signature) + 64);
+	if (!c->text)
+		return NULL;
+	b.c = c;
+	parse(&b, name, signature);
+	c->item = malloc(b.n * sizeof(*c->item));
+	if (!c->item) {
+		free(c->text);
+		c->text = NULL;
+		return NULL;
+	}
+	memcpy(c->item, b.item, b.n * sizeof(*c->item));
+	c->items = (uint16_t)b.n;
+	c->ready = true;
+	return c;
+}
+
+static inline struct dt_call_format *format_of(struct dt_formats *f, uint32_t function)
+{
+	if (function < f->functions && f->function[function].ready)
+		return &f->function[function];
+	return make_format(f, function);
+}
+
+static uint64_t unsigned_of(uint64_t v, unsigned size)
+{
+	return size >= 8 ? v : v & (((uint64_t)1 << 8 * size) - 1);
+}
+
+static int64_t signed_of(uint64_t v, unsigned size)
+{
+	unsigned shift = size >= 8 ? 0 : 64 - 8 * size;
+
+	return (int64_t)(v << shift) >> shift;
+}
+
+static char *put_signed(char *p, int64_t v)
+{
+	if (v < 0)
+		*p++ = '-';
+	return p + dt_text_decimal(p, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+static char *put_hex(char *p, uint64_t v)
+{
+	*p++ = '0';
+	*p++ = 'x';
+	return p + dt_text_hex(p, v);
+}
+
+static char *put_char(char *p, uint8_t c)
+{
+	if (c < ' ' || c >= 127)
+		return put_signed(p, (int8_t)c);
+	*p++ = '\'';
+	*p++ = (char)c;
+	*p++ = '\'';
+	return p;
+}
+
+/* At most 48 bytes. */
+static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *value)
+{
+	uint64_t v = value[i->place];
+	double d;
+	float f;
+
+	switch (i->type) {
+	case SIGNED:
+		return put_signed(p, signed_of(v, i->size));
+	case UNSIGNED:
+		return p + dt_text_decimal(p, unsigned_of(v, i->size));
+	case BOOL:
+		return stpcpy(p, v & 0xff ? "true" : "false");
+	case CHAR:
+		return put_char(p, (uint8_t)v);
+	case POINTER:
+		return put_hex(p, v);
+	case FLOAT:
+		memcpy(&f, &v, sizeof(f));
+		return p + sprintf(p, "%.9g", (double)f);
+	case DOUBLE:
+		memcpy(&d, &v, sizeof(d));
+		return p + sprintf(p, "%.17g", d);
+	case WIDE:
+		p = put_hex(p, value[i->place + 1]);
+		*p++ = ':';
+		return put_hex(p, v);
+	case REST:
+		return stpcpy(p, "...");
+	default:
+		*p++ = '?';
+		return p;
+	}
+}
+
+static inline char *put_piece(char *p, const struct dt_call_format *c, unsigned i)
+{
+	memcpy(p, c->text + c->item[i].from, c->item[i].length);
+	return p + c->item[i].length;
+}
+
+char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument)
+{
+	const struct dt_call_format *c = format_of(f, function);
+	unsigned i = 0;
+
+	if (!c || !argument) {
+		const char *name = dt_cmd_function_name(f->reader, function);
+		size_t n = strnlen(name, MAX_NAME);
+
+		memcpy(p, name, n);
+		return stpcpy(p + n, "(...)");
+	}
+	for (; i + 1 < c->items; i++)
+		p = put_value(put_piece(p, c, i), &c->item[i], argument);
+	return put_piece(p, c, i);
+}
+
+char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	if (!c || !c->has_result || !result)
+		return p;
+	memcpy(p, " = ", 3);
+	return put_value(p + 3, &c->item[c->items - 1], result);
+}
+
+void dt_formats_free(struct dt_formats *f)
+{
+	for (uint32_t i = 0; i < f->functions; i++) {
+		free(f->function[i].text);
+		free(f->function[i].item);
+	}
+	free(f->function);
+}

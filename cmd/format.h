@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls as text: name(argument=value, ...) and results, by their signatures (process/symtab.h). */
+#ifndef DT_CMD_FORMAT_H
+#define DT_CMD_FORMAT_H
+
+#include "store/reader.h"
+
+struct dt_format_item;
+
+/* A function's signature, made ready for printing. */
+struct dt_call_format {
+	char *text;		     /* name and parameter names, cut into pieces by the items */
+	struct dt_format_item *item; /* parameters; then the result */
+	uint16_t items;
+	bool ready, has_result, known; /* known: there is a signature */
+};
+
+struct dt_formats {
+	const struct dt_reader *reader;
+	struct dt_call_format *function; /* by function row */
+	uint32_t functions;
+};
+
+/* More than any call or result takes. */
+#define DT_CALL_TEXT 65536
+
+/* "name(a=1, b=0x2)"; argument NULL: "name(...)". Returns the end of what it wrote. */
+char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument);
+
+/* " = 5"; nothing for a function without a result. */
+char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
+
+void dt_formats_free(struct dt_formats *f);
+
+#endif
