@@ -93,4 +93,4 @@ clean:
 
 .PHONY: all tests deps check demo bench soak install clean
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -36,8 +36,8 @@ struct dt_record {
 	uint32_t tid;	   /* thread id as the kernel numbers it, or DT_NO_TID */
 	uint8_t kind;	   /* enum dt_kind */
 	uint8_t flags;	   /* DT_NARGS and the flag bits */
-	uint16_t core;	   /* core it was appended on */
-	uint64_t sp;	   /* stack pointer at the event: address of the caller's return address */
+	uint16_t core;	   /* core it was appended on. In a ring: 0, the ring tells */
+	uint64_t sp;	   /* stack pointer in the hook: the same for a call's E and X */
 	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
 };
 

@@ -28,49 +28,209 @@ const struct dt_blob *dt_blob_head(void)
 	return (const struct dt_blob *)dt_blob_image;
 }
 
-uint64_t dt_area_entry(uint64_t area, bool fast)
+/* Adds `area' to every address in the image: each differs by DT_BLOB_OTHER in the two builds. */
+static void relocate(unsigned char *image, size_t size, uint64_t area)
 {
-	return area + (fast ? dt_blob_head()->entry : dt_blob_head()->entry_slow);
-}
+	for (size_t i = 3; i < size; i++) {
+		uint32_t word;
 
-uint64_t dt_area_exit(uint64_t area, bool fast)
-{
-	return area + (fast ? dt_blob_head()->exit : dt_blob_head()->exit_slow);
-}
-
-bool dt_area_has_code(uint64_t area, uint64_t ip)
-{
-	return ip >= area + dt_blob_head()->code_begin && ip < area + dt_blob_head()->code_end;
+		if (dt_blob_image[i] == dt_blob_other[i])
+			continue;
+		memcpy(&word, image + i - 3, sizeof(word));
+		word += (uint32_t)area;
+		memcpy(image + i - 3, &word, sizeof(word));
+	}
 }
 
 /* The blob as it is to stand at `area': addresses relocated, constants filled in. */
-static int write_blob(int mem, uint64_t area, const struct dt_control *control)
+static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_control *control)
 {
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
 	unsigned char image[DT_CODE_SIZE] = {0};
 	struct dt_blob *head = (struct dt_blob *)image;
-	struct dt_process_block block = {.stride = control->stride,
-					 .mask = control->ring_size - 1};
+	struct dt_process_block block = {.cores = control->cores};
 
-	if (size > sizeof(image))
-		return -1;
 	memcpy(image, dt_blob_image, size);
-	for (int i = 0; i < 2; i++) {
-		uint64_t cs[4];
-
-		/* struct rseq_cs: version and flags, start, length, abort */
-		memcpy(cs, image + head->cs[i], sizeof(cs));
-		cs[1] += area;
-		cs[3] += area;
-		memcpy(image + head->cs[i], cs, sizeof(cs));
-	}
+	relocate(image, size, area);
 	head->cores = control->cores;
 	head->stride = control->stride;
 	head->mask = control->ring_size - 1;
+	head->jumps = jumps;
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
 		return -1;
-	block.cores = control->cores;
 	return dt_memory_write(mem, area + DT_AREA_PROCESS, &block, sizeof(block));
+}
+
+/* --- the hooks, made of templates */
+
+/* Room for a hook: its head, the copies, a struct rseq_cs for each. */
+static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
+{
+	return (cores * 32 + (t->copy - t->head) + cores * (t->end - t->copy) + 127) & ~63ull;
+}
+
+static uint64_t hooks_size(uint64_t cores)
+{
+	const struct dt_blob *b = dt_blob_head();
+	uint64_t n = hook_size(&b->entry, cores) + hook_size(&b->exit, cores);
+
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
+struct part {
+	uint64_t area, to, ring, next, cs;
+	uint32_t from, end, core, mask;
+	const struct dt_thread_offsets *o;
+};
+
+static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32_t at)
+{
+	switch (type) {
+	case DT_FIX_REL:
+		return word - (uint32_t)(p->to - (p->area + p->from));
+	case DT_FIX_CPU:
+		return (uint32_t)(p->o->rseq + 4);
+	case DT_FIX_ARM:
+		return (uint32_t)(p->o->rseq + 8);
+	case DT_FIX_TID:
+		return (uint32_t)p->o->tid;
+	case DT_FIX_CS:
+		return (uint32_t)p->cs;
+	case DT_FIX_CORE:
+		return p->core;
+	case DT_FIX_NEXT:
+		return (uint32_t)(p->next - (p->to + (at - p->from) + 4));
+	case DT_FIX_RING:
+		return word + (uint32_t)p->ring;
+	case DT_FIX_MASK:
+		return p->mask;
+	case DT_FIX_SIGNATURE:
+		return p->o->signature;
+	}
+	return word;
+}
+
+/* Applies to text, which holds the relocated bytes of the part. */
+static void apply(unsigned char *text, const struct part *p)
+{
+	const struct dt_blob *b = dt_blob_head();
+	const struct dt_fixup *f = (const struct dt_fixup *)(dt_blob_image + b->fixups);
+	const struct dt_fixup *end = (const struct dt_fixup *)(dt_blob_image + b->fixups_end);
+
+	for (; f < end; f++) {
+		uint32_t word;
+
+		if (f->at < p->from || f->at >= p->end)
+			continue;
+		memcpy(&word, text + (f->at - p->from), sizeof(word));
+		word = fixed(p, f->type, word, f->at);
+		memcpy(text + (f->at - p->from), &word, sizeof(word));
+	}
+}
+
+/* Makes one hook at `at'; image is the relocated blob. Returns its address by *hook and *again. */
+static void make_hook(unsigned char *out, uint64_t at, const unsigned char *image,
+		      const struct dt_template *t, const struct dt_control *control, uint64_t area,
+		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)
+{
+	uint32_t copy = t->end - t->copy;
+	uint64_t head_at = (at + control->cores * 32 + 63) & ~63ull;
+	uint64_t copies_at = head_at + (t->copy - t->head);
+	struct part p = {.area = area,
+			 .to = head_at,
+			 .from = t->head,
+			 .end = t->copy,
+			 .mask = (uint32_t)control->ring_size - 1,
+			 .o = o};
+
+	memcpy(out + (head_at - at), image + t->head, t->copy - t->head);
+	apply(out + (head_at - at), &p);
+	*hook = head_at + (t->hook - t->head);
+	*again = head_at + (t->again - t->head);
+	p.from = t->copy;
+	p.end = t->end;
+	for (uint32_t core = 0; core < control->cores; core++) {
+		uint64_t cs[4];
+
+		p.to = copies_at + core * copy;
+		p.core = core;
+		p.cs = at + core * 32;
+		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * control->stride;
+		p.next = core + 1 < control->cores ? p.to + copy : *again;
+		memcpy(out + (p.to - at), image + t->copy, copy);
+		apply(out + (p.to - at), &p);
+		/* struct rseq_cs: version and flags, start, length, abort */
+		cs[0] = 0;
+		cs[1] = p.to + (t->start - t->copy);
+		cs[2] = t->commit - t->start;
+		cs[3] = head_at + (t->abort - t->head);
+		memcpy(out + core * 32, cs, sizeof(cs));
+	}
+}
+
+int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
+		       const struct dt_thread_offsets *o, struct dt_error *e)
+{
+	const struct dt_blob *b = dt_blob_head();
+	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
+	uint64_t at = area + DT_AREA_SESSION + control->bytes, length = hooks_size(control->cores);
+	unsigned char image[DT_CODE_SIZE];
+	unsigned char *out = calloc(1, length);
+	struct dt_blob *head = (struct dt_blob *)image;
+	uint64_t second = hook_size(&b->entry, control->cores);
+	int rc = -1;
+
+	if (!out)
+		return dt_fail(e, "out of memory");
+	/* vfork's stub stands in the blob itself */
+	if (dt_memory_read(mem, area, image, sizeof(image)) < 0)
+		goto out;
+	apply(image + b->code_begin, &(struct part){.area = area,
+						    .to = area + b->code_begin,
+						    .from = b->code_begin,
+						    .end = b->code_end,
+						    .o = o});
+	{
+		unsigned char fresh[DT_CODE_SIZE] = {0};
+
+		memcpy(fresh, dt_blob_image, size);
+		relocate(fresh, size, area);
+		make_hook(out, at, fresh, &b->entry, control, area, o, &head->entry_hook,
+			  &head->entry_again);
+		make_hook(out + second, at + second, fresh, &b->exit, control, area, o,
+			  &head->exit_hook, &head->exit_again);
+	}
+	head->rseq_offset = o->rseq;
+	head->rseq_signature = o->signature;
+	head->rseq_size = o->rseq_size;
+	if (dt_memory_write(mem, at, out, length) == 0 &&
+	    dt_memory_write(mem, area, image, sizeof(image)) == 0)
+		rc = 0;
+out:
+	free(out);
+	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
+}
+
+int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2])
+{
+	struct dt_blob head;
+
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0)
+		return -1;
+	hook[0] = fast ? head.entry_hook : area + dt_blob_head()->entry_slow;
+	hook[1] = fast ? head.exit_hook : area + dt_blob_head()->exit_slow;
+	return hook[0] ? 0 : -1;
+}
+
+bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
+		  uint64_t *high)
+{
+	if (i > 1)
+		return false;
+	*low = i == 0 ? area : area + DT_AREA_SESSION + control->bytes;
+	*high = i == 0 ? area + DT_CODE_SIZE : *low + hooks_size(control->cores);
+	return true;
 }
 
 /*
@@ -115,13 +275,13 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		{"closing the session's memory", SYS_close, {DT_CALL_FD}, 0, true},
 		{"mapping the process block",
 		 SYS_mmap,
-		 {area + DT_AREA_PROCESS, PAGE, PROT_READ | PROT_WRITE,
+		 {area + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0},
 		 0,
 		 false},
 		{"marking the process block",
 		 SYS_madvise,
-		 {area + DT_AREA_PROCESS, PAGE, MADV_WIPE_ON_FORK},
+		 {area + DT_AREA_PROCESS, 2 * PAGE, MADV_WIPE_ON_FORK},
 		 0,
 		 false},
 		{"marking the rings",
@@ -136,35 +296,64 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 	return dt_inject(tid, mem, maps, area + STUB_AT, call, sizeof(call) / sizeof(*call), e);
 }
 
+/* Reserves addresses; `at' is where. */
+static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint64_t at,
+		   uint64_t bytes, struct dt_error *e)
+{
+	struct dt_call call = {"reserving addresses",
+			       SYS_mmap,
+			       {at, bytes, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				(uint64_t)-1, 0},
+			       0,
+			       false};
+
+	if (dt_inject(tid, mem, maps, 0, &call, 1, e) < 0)
+		return -1;
+	if ((uint64_t)call.result != at)
+		return dt_fail(e, "process %d: the kernel gave other addresses than asked for",
+			       pid);
+	return 0;
+}
+
+/* An address below 2 GiB that is not the same in every process. */
+static uint64_t pick_low(const struct dt_maps *maps, uint64_t bytes)
+{
+	uint64_t top = DT_AREA_TOP, room = 256ull << 20, shift = 0;
+
+	if (bytes >= top)
+		return 0;
+	if (getentropy(&shift, sizeof(shift)) < 0 || top - bytes < 2 * room)
+		shift = 0;
+	return dt_maps_gap(maps, top - bytes - (shift % room & ~(PAGE - 1)), bytes, top,
+			   DT_AREA_TOP);
+}
+
 int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared, uint64_t near,
 		    uint64_t *area, struct dt_error *e)
 {
-	uint64_t bytes = DT_AREA_SESSION + shared->control->bytes, at;
+	const struct dt_control *control = shared->control;
+	uint64_t bytes = DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
+	uint64_t at, jumps = 0;
 	struct dt_maps maps;
 	char path[64];
-	struct dt_call reserve = {"reserving addresses",
-				  SYS_mmap,
-				  {0, bytes, PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-					   MAP_FIXED_NOREPLACE,
-				   (uint64_t)-1, 0},
-				  0,
-				  false};
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
-	at = dt_maps_gap(&maps, near, bytes, near ? REACH : ~0ull);
+	at = pick_low(&maps, bytes);
 	if (!at) {
-		dt_fail(e, "process %d has no %lu MiB of free addresses; make the rings smaller (-b)",
+		dt_fail(e,
+			"process %d has no %lu MiB of free addresses below 2 GiB; make the rings "
+			"smaller (-b)",
 			pid, (unsigned long)(bytes >> 20));
 		goto fail;
 	}
-	reserve.arg[0] = at;
-	if (dt_inject(tid, mem, &maps, 0, &reserve, 1, e) < 0)
+	if (reserve(pid, tid, mem, &maps, at, bytes, e) < 0)
 		goto fail;
-	if ((uint64_t)reserve.result != at) {
-		dt_fail(e, "process %d: the kernel gave other addresses than asked for", pid);
-		goto fail;
+	if (near > DT_AREA_TOP) {
+		jumps = dt_maps_gap(&maps, near, PAGE, REACH, ~0ull);
+		if (jumps && reserve(pid, tid, mem, &maps, jumps, PAGE, e) < 0)
+			goto unmap;
 	}
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
 	if (map_session(tid, mem, &maps, shared, at, path, e) < 0) {
@@ -176,7 +365,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 		if (rc < 0)
 			goto unmap;
 	}
-	if (write_blob(mem, at, shared->control) < 0) {
+	if (write_blob(mem, at, jumps, shared->control) < 0) {
 		dt_fail(e, "the area can not be written: %s", strerror(errno));
 		goto unmap;
 	}
@@ -193,20 +382,29 @@ fail:
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error *e)
 {
 	struct dt_control control;
+	struct dt_blob head;
 	struct dt_maps maps;
 	struct dt_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
-	int rc;
+	int rc = 0;
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
+	if (dt_memory_read(mem, area, &head, sizeof(head)) == 0 && head.magic == DT_BLOB_MAGIC &&
+	    head.jumps) {
+		struct dt_call page = {
+			"unmapping the jumps", SYS_munmap, {head.jumps, PAGE}, 0, false};
+
+		rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
+	}
 	/* the area is one stretch: up to the end of the mapping that holds the session */
 	if (dt_memory_read(mem, area + DT_AREA_SESSION, &control,
 			   offsetof(struct dt_control, request)) == 0 &&
 	    control.magic == DT_SESSION_MAGIC)
-		call.arg[1] = DT_AREA_SESSION + control.bytes;
+		call.arg[1] = DT_AREA_SESSION + control.bytes + hooks_size(control.cores);
 	else
 		call.arg[1] = DT_AREA_SESSION;
-	rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
+	if (rc == 0)
+		rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
 	dt_maps_free(&maps);
 	return rc;
 }
@@ -223,36 +421,4 @@ uint64_t dt_area_find(int mem, const struct dt_maps *maps)
 			return maps->map[i].low;
 	}
 	return 0;
-}
-
-static int patch32(int mem, uint64_t area, const uint32_t *fixup, int64_t value)
-{
-	int32_t v = (int32_t)value;
-
-	for (int i = 0; i < DT_FIXUPS && fixup[i]; i++)
-		if (dt_memory_write(mem, area + fixup[i], &v, sizeof(v)) < 0)
-			return -1;
-	return 0;
-}
-
-int dt_area_set_thread_offsets(int mem, uint64_t area, int64_t rseq, uint32_t rseq_size,
-			       uint32_t signature, int64_t tid, struct dt_error *e)
-{
-	const struct dt_blob *head = dt_blob_head();
-	int rc = 0;
-
-	/* struct rseq: cpu_id at 4, rseq_cs at 8 */
-	rc |= patch32(mem, area, head->cpu_fixup, rseq + 4);
-	rc |= patch32(mem, area, head->rseq_cs_fixup, rseq + 8);
-	rc |= patch32(mem, area, head->tid_fixup, tid);
-	for (int i = 0; i < 2; i++) {
-		uint64_t cs[4];
-
-		memcpy(cs, dt_blob_image + head->cs[i], sizeof(cs));
-		rc |= dt_memory_write(mem, area + cs[3] - 4, &signature, sizeof(signature));
-	}
-	rc |= dt_memory_write(mem, area + offsetof(struct dt_blob, rseq_signature), &signature, 4);
-	rc |= dt_memory_write(mem, area + offsetof(struct dt_blob, rseq_size), &rseq_size, 4);
-	rc |= dt_memory_write(mem, area + offsetof(struct dt_blob, rseq_offset), &rseq, 8);
-	return rc ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
 }

@@ -19,8 +19,8 @@ struct dt_shared {
 };
 
 /*
- * Maps the area into the process, within 2 GiB of `near' when near is not 0. No hook is reachable
- * yet. Sets *area to its address.
+ * Maps the area into the process, and a page of jumps within reach of `near' (libc; 0: none). No
+ * hook is reachable yet. Sets *area to its address.
  */
 int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared, uint64_t near,
 		    uint64_t *area, struct dt_error *e);
@@ -31,17 +31,22 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error
 /* Finds the area of a process that is or was traced, by its head; 0: there is none. */
 uint64_t dt_area_find(int mem, const struct dt_maps *maps);
 
-/*
- * Tells the hooks where a thread's rseq block and its thread id are, relative to %fs. After this
- * the rseq hooks (not the slow ones) may be used.
- */
-int dt_area_set_thread_offsets(int mem, uint64_t area, int64_t rseq, uint32_t rseq_size,
-			       uint32_t signature, int64_t tid, struct dt_error *e);
+/* Where a process's threads have what the hooks need, relative to %fs. */
+struct dt_thread_offsets {
+	int64_t tid, rseq;
+	uint32_t rseq_size, signature;
+};
 
-/* Address of a blob entry point in this process. */
-uint64_t dt_area_entry(uint64_t area, bool fast);
-uint64_t dt_area_exit(uint64_t area, bool fast);
-bool dt_area_has_code(uint64_t area, uint64_t ip);
+/* Makes the rseq hooks for this process. The slow ones need nothing. */
+int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
+		       const struct dt_thread_offsets *o, struct dt_error *e);
+
+/* Addresses of the hooks in this process: [0] entry, [1] exit. -1: there are no fast ones yet. */
+int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2]);
+
+/* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
+bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
+		  uint64_t *high);
 
 /* The head of the blob as it was built. */
 const struct dt_blob *dt_blob_head(void);

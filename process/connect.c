@@ -122,18 +122,38 @@ static bool planted(struct dt_target *t, uint64_t address)
 	return false;
 }
 
+/* A jump to `to' on the page near libc: jmp *0(%rip), and the address. 0: there is no such page. */
+static uint64_t far_jump(struct dt_target *t, uint64_t to)
+{
+	unsigned char code[16] = {0xff, 0x25, 0, 0, 0, 0};
+	struct dt_blob head;
+	uint64_t at;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0 || !head.jumps)
+		return 0;
+	at = head.jumps + t->patches * sizeof(code);
+	memcpy(code + 6, &to, sizeof(to));
+	return dt_memory_write(t->mem, at, code, sizeof(code)) < 0 ? 0 : at;
+}
+
 /* Writes down what will be replaced before replacing it: whoever comes after us can put it back. */
 static int plant(struct dt_target *t, uint64_t address, const struct connection *c,
 		 struct dt_error *e)
 {
 	unsigned char jump[JUMP] = {0xe9};
-	uint64_t back = address + c->back, entry[3] = {address, 0, JUMP};
-	int64_t distance = (int64_t)(t->area + c->stub) - (int64_t)(address + JUMP);
-	int32_t rel = (int32_t)distance;
+	uint64_t back = address + c->back, entry[3] = {address, 0, JUMP}, to = t->area + c->stub;
 	size_t slot = offsetof(struct dt_blob, patch) + t->patches * sizeof(entry);
+	int64_t distance;
+	int32_t rel;
 
-	if (rel != distance || t->patches == PATCHES)
+	if (t->patches == PATCHES)
+		return 0;
+	if (to + 0x7fff0000ull < address && (to = far_jump(t, to)) == 0)
 		return 0; /* out of reach: this process is not followed there */
+	distance = (int64_t)to - (int64_t)(address + JUMP);
+	rel = (int32_t)distance;
+	if (rel != distance)
+		return 0;
 	memcpy(jump + 1, &rel, sizeof(rel));
 	if (dt_memory_read(t->mem, address, &entry[1], sizeof(uint64_t)) < 0)
 		return dt_fail(e, "%s of process %d can not be read", c->name, t->pid);

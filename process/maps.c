@@ -14,6 +14,7 @@
 #define LOWEST 0x10000ull	  /* Linux's usual vm.mmap_min_addr */
 #define HIGHEST 0x7ffffffff000ull /* end of a 47-bit address space */
 #define CLEAR 0x200000ull	  /* bytes kept free next to other mappings */
+#define HEAP_CLEAR (512ull << 20) /* above the heap */
 #define STACK_CLEAR 0x10000000ull /* below the stack */
 
 static char *slurp(pid_t pid, struct dt_error *e)
@@ -129,7 +130,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-uint64_t dt_maps_gap(const struct dt_maps *m, uint64_t near, uint64_t size, uint64_t reach)
+uint64_t dt_maps_gap(const struct dt_maps *m, uint64_t near, uint64_t size, uint64_t reach,
+		     uint64_t top)
 {
 	uint64_t best = 0, low = LOWEST;
 
@@ -140,10 +142,12 @@ uint64_t dt_maps_gap(const struct dt_maps *m, uint64_t near, uint64_t size, uint
 		uint64_t pick;
 
 		low = i < m->n ? m->map[i].high : HIGHEST;
-		from += heap ? (1ull << 30) : CLEAR;
+		from += heap ? HEAP_CLEAR : CLEAR;
 		if (to < (stack ? STACK_CLEAR : CLEAR))
 			continue;
 		to -= stack ? STACK_CLEAR : CLEAR;
+		if (to > top)
+			to = top;
 		if (to <= from || to - from < size)
 			continue;
 		if (near < from)

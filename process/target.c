@@ -196,10 +196,12 @@ out:
 /* Writes the module's hook slots: nothing is switched on yet, or all slots were valid before. */
 static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
-	uint64_t slot[2] = {dt_area_entry(t->area, t->fast), dt_area_exit(t->area, t->fast)};
+	uint64_t slot[2];
 
 	if (!m->file->elf->hooks || !m->file->elf->sites)
 		return 0;
+	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
+		return dt_fail(e, "the area of process %d can not be read", t->pid);
 	for (int i = 0; i < 2; i++)
 		if (dt_memory_write(t->mem, m->bias + m->file->elf->hooks + 8u * (unsigned)i,
 				    &slot[i], sizeof(slot[i])) < 0)
@@ -270,9 +272,13 @@ int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, stru
 
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, struct dt_error *e)
 {
+	uint64_t fast[2] = {0, 0};
+
 	t->area = area;
+	t->control = all->shared.control;
 	if (refresh(t, all, e) < 0)
 		return -1;
+	dt_area_hooks(t->mem, area, true, fast);
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
 		uint64_t slot = 0;
@@ -281,7 +287,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, 
 			continue;
 		dt_memory_read(t->mem, m->bias + m->file->elf->hooks, &slot, sizeof(slot));
 		m->hooked = m->on = slot != 0;
-		t->fast = t->fast || slot == dt_area_entry(area, true);
+		t->fast = t->fast || (slot && slot == fast[0]);
 	}
 	return 0;
 }
@@ -334,16 +340,16 @@ static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t
 	return false;
 }
 
-static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped, int64_t *offset,
-		      uint32_t *size, uint32_t *signature)
+static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
+		      struct dt_thread_offsets *o)
 {
 	uint64_t address, at;
 	uint32_t registered = 0;
 
-	*signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
-	*size = 32;
-	if (stopped && dt_thread_rseq(tid, &address, size, signature)) {
-		*offset = (int64_t)(address - fs);
+	o->signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
+	o->rseq_size = 32;
+	if (stopped && dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature)) {
+		o->rseq = (int64_t)(address - fs);
 		return true;
 	}
 	if (stopped)
@@ -353,25 +359,22 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 	    dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 || !registered)
 		return false;
 	return module_with(t, "__rseq_offset", &at) &&
-	       dt_memory_read(t->mem, at, offset, sizeof(*offset)) == 0;
+	       dt_memory_read(t->mem, at, &o->rseq, sizeof(o->rseq)) == 0;
 }
 
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
 {
-	int64_t tid_offset, rseq_offset;
-	uint32_t size, signature;
+	struct dt_thread_offsets o;
 	int32_t cpu;
 
 	if (t->fast)
 		return true;
-	if (!fs || !find_rseq(t, tid, fs, stopped, &rseq_offset, &size, &signature) ||
-	    !find_tid_offset(t, tid, fs, &tid_offset))
+	if (!fs || !find_rseq(t, tid, fs, stopped, &o) || !find_tid_offset(t, tid, fs, &o.tid))
 		return false;
-	if (rseq_offset != (int32_t)rseq_offset || rseq_offset == 0 ||
-	    dt_memory_read(t->mem, fs + (uint64_t)rseq_offset + 4, &cpu, sizeof(cpu)) < 0 || cpu < 0)
+	if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
+	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0 || cpu < 0)
 		return false;
-	if (dt_area_set_thread_offsets(t->mem, t->area, rseq_offset, size, signature, tid_offset,
-				       NULL) < 0)
+	if (dt_area_make_hooks(t->mem, t->area, t->control, &o, NULL) < 0)
 		return false;
 	t->fast = true;
 	for (size_t i = 0; i < t->n; i++)
@@ -398,6 +401,7 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 {
 	uint64_t fs;
 
+	t->control = all->shared.control;
 	if (refresh(t, all, e) < 0 || dt_area_install(t->pid, tid, t->mem, &all->shared,
 						      area_near(t), &t->area, e) < 0)
 		return -1;
@@ -430,6 +434,16 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	return 0;
 }
 
+static bool in_code(const struct dt_target *t, uint64_t address)
+{
+	uint64_t low, high;
+
+	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
+		if (address >= low && address < high)
+			return true;
+	return false;
+}
+
 /*
  * The kernel reads a thread's rseq_cs pointer when it next interrupts it: it must not lead into
  * memory that is gone.
@@ -441,8 +455,7 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 		uint32_t size, signature;
 
 		if (dt_thread_rseq(threads->tid[i], &address, &size, &signature) &&
-		    dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 && cs >= t->area &&
-		    cs < t->area + DT_CODE_SIZE)
+		    dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 && in_code(t, cs))
 			dt_memory_write(t->mem, address + 8, &zero, sizeof(zero));
 	}
 }
@@ -450,6 +463,8 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 /* True when a thread is, or will come back to be, in the area's code or in a module's thunk. */
 static bool occupied(struct dt_target *t, struct dt_threads *threads, struct dt_error *e)
 {
+	uint64_t low, high;
+
 	for (size_t i = 0; i < t->n; i++) {
 		const struct dt_elf *elf = t->module[i].file->elf;
 		uint64_t thunk[2];
@@ -458,16 +473,17 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads, struct dt_
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
-			uint64_t low = t->module[i].bias + thunk[k];
-
+			low = t->module[i].bias + thunk[k];
 			/* out of the thunk is into the hook: both are left below */
 			if (thunk[k] && dt_threads_leave(threads, low, low + 7, e) < 0)
 				return true;
 		}
 	}
-	if (dt_threads_leave(threads, t->area, t->area + DT_CODE_SIZE, e) < 0)
-		return true;
-	return dt_threads_inside(threads, t->mem, t->area, t->area + DT_CODE_SIZE);
+	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
+		if (dt_threads_leave(threads, low, high, e) < 0 ||
+		    dt_threads_inside(threads, t->mem, low, high))
+			return true;
+	return false;
 }
 
 static void unhook(struct dt_target *t)

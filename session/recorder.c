@@ -186,7 +186,8 @@ void *dt_recorder_main(void *session)
 		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
 		bool stopping = atomic_load(&s->stop_recorder);
 
-		n = s->options.quiet && !stopping ? 0 : drain(s, seen, stopping);
+		/* a flight recorder is read once it has landed */
+		n = c->policy == DT_OVERWRITE && !stopping ? 0 : drain(s, seen, stopping);
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);

@@ -141,7 +141,8 @@ static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
 
 	__atomic_store_n(&r->read, read, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&r->limit, read + c->ring_size / 2, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->limit, hard == DT_NO_LIMIT ? hard : read + c->ring_size / 2,
+			 __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&r->waiters, __ATOMIC_SEQ_CST)) {
 		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);

@@ -275,9 +275,11 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
 			       old.controller);
 	t->area = area;
+	t->control = &old;
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
+	t->control = NULL;
 	if (rc == 0 && left)
 		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
 	return rc;

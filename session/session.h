@@ -29,7 +29,6 @@ struct dt_options {
 	const char *output; /* NULL: nothing is stored, records are only taken and counted */
 	struct dt_selection select;
 	bool follow; /* the program itself need not have sleds */
-	bool quiet;  /* nothing is read at all until the end: a flight recorder */
 };
 
 struct dt_thread_entry {

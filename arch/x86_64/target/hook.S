@@ -18,164 +18,171 @@
 #include "arch/x86_64/area.h"
 
 #define SIGNATURE 0x53053053	/* glibc's RSEQ_SIG; replaced by the controller when another is used */
-#define POS	  0
-#define LIMIT	  8
 #define HEAD	  4096		/* DT_RING_HEAD */
-#define UNKNOWN	  0x01000000	/* displacements from %fs that the controller replaces */
+#define UNKNOWN	  0x12345678	/* what a fixup replaces */
 
-	.section .head, "a"
+	/* first in the link; offsets of what other sections hold come from blob.ld */
+	.text
 	.globl	blob
 blob:
 	.quad	DT_BLOB_MAGIC
-	.long	blob_end
-	.long	entry, exit, entry_slow, exit_slow
-	.long	modules, execve, execveat, vfork
-	.long	entry_cs, exit_cs
-	.long	code_begin, code_end
-	.long	entry_tid - 4, exit_tid - 4, 0, 0, 0, 0, 0, 0
-	.long	entry_cpu - 4, exit_cpu - 4, vfork_cpu1 - 8, vfork_cpu2 - 5, 0, 0, 0, 0
-	.long	entry_set - 4, exit_set - 4, 0, 0, 0, 0, 0, 0
+	.long	blob_size
+	.long	entry_slow - blob, exit_slow - blob
+	.long	modules - blob, execve - blob, execveat - blob, vfork - blob
+	.long	code_begin - blob, code_size
+	.long	fixups_begin, fixups_end
+	.long	entry_head - blob, entry - blob, entry_again - blob, entry_abort - blob
+	.long	entry_copy - blob, entry_start - blob, entry_commit - blob, entry_end - blob
+	.long	exit_head - blob, exit - blob, exit_again - blob, exit_abort - blob
+	.long	exit_copy - blob, exit_start - blob, exit_commit - blob, exit_end - blob
 	.long	0
-	.globl	constants
-constants:				/* "filled by the controller" in struct dt_blob */
-	.quad	0, 0, 0
+	.quad	0, 0, 0, 0				/* from here: filled by the controller */
+entry_retry:
+	.quad	0
+exit_retry:
+	.quad	0
 execve_back:
 	.quad	0
 execveat_back:
 	.quad	0
 vfork_back:
 	.quad	0
-	.quad	0
-	.quad	0
+	.quad	0, 0, 0, 0
 	.fill	8 * 24, 1, 0
 
-	.balign	32
-entry_cs:
-	.long	0, 0
-	.quad	entry_start, entry_commit - entry_start, entry_abort
-	.balign	32
-exit_cs:
-	.long	0, 0
-	.quad	exit_start, exit_commit - exit_start, exit_abort
-
-	.text
 	.globl	code_begin
 code_begin:
 
-/* meta: kind and flags as they stand in the record's second word, the core above them */
+/* One instruction whose last bytes, but for `behind' of them, are 32 bits for the controller to fill. */
+.macro fix type, behind, insn:vararg
+	\insn
+777:
+	.pushsection .fixups, "a"
+	.long	777b - blob - 4 - \behind, \type
+	.popsection
+.endm
+
+/*
+ * meta: kind and flags as they stand in the record's word at 20; the reader, who knows whose ring it
+ * is, adds the core. Three registers are saved in the red zone, which signal handlers keep clear of.
+ * The record's sp is the hook's own: 8 below the traced function's at its entry and its return.
+ *
+ * The controller makes the hook from this template: its head, then a copy of the append for every
+ * core, with that core's ring in its addresses. So a processor that has guessed the copy right need
+ * not wait for the core's number to find the ring, which cost 1.5 ns a record. (Measured, as was
+ * that the clock is read last: what follows the microcode of rdtsc waits for it.) A copy whose core
+ * is not the one goes on to the next, the last one to the head; the core is looked at once more
+ * inside the sequence, since the thread may have been moved meanwhile.
+ */
 .macro hook name, meta
 	.balign	64
-	.globl	\name
+\name\()_head:
+	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
+	fix DT_FIX_SIGNATURE, 0, .long SIGNATURE	/* what the kernel wants in front of an abort address */
+\name\()_abort:
+	jmp	\name\()_again
+	.balign	32
 \name:
-	push	%rax
-	push	%rdx
-	push	%r10
-	push	%r11
-.L\name\()_again:
-	lea	\name\()_cs(%rip), %rax
-	mov	%rax, %fs:UNKNOWN			/* rseq->rseq_cs: the sequence is armed */
-\name\()_set:
+	mov	%rax, -8(%rsp)
+	mov	%r11, -16(%rsp)
+	mov	%rdx, -24(%rsp)
+\name\()_again:
+	fix DT_FIX_CPU, 0, mov %fs:UNKNOWN, %r11d	/* rseq->cpu_id; negative: none */
+	cmp	process_block, %r11d			/* 0 in a forked child */
+	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae, its displacement behind it */
+	.long \name\()_out - . - 4
+\name\()_copy:
+	fix DT_FIX_CORE, 0, cmp $UNKNOWN, %r11d
+	fix DT_FIX_NEXT, -4, .byte 0x0f, 0x85		/* jne */
+	.long 0
+	fix DT_FIX_ARM, 4, movq $UNKNOWN, %fs:UNKNOWN	/* rseq->rseq_cs: the sequence is armed */
+	fix DT_FIX_CS, 0
 \name\()_start:
-	mov	%fs:UNKNOWN, %r11d			/* rseq->cpu_id; negative: none */
-\name\()_cpu:
-	cmp	process_block(%rip), %r11d
-	jae	.L\name\()_slow
+	fix DT_FIX_CPU, 4, cmpl $UNKNOWN, %fs:UNKNOWN
+	fix DT_FIX_CORE, 0
+	fix DT_FIX_NEXT, -4, .byte 0x0f, 0x85		/* jne */
+	.long 0
+	fix DT_FIX_RING, 0, mov 0, %r11			/* pos */
+	fix DT_FIX_RING, 0, cmp 8, %r11			/* limit */
+	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae, its displacement behind it */
+	.long \name\()_out - . - 4
+	fix DT_FIX_MASK, 0, and $UNKNOWN, %r11d		/* ring size - 1 */
+	fix DT_FIX_RING, 4, movl $\meta, HEAD+20(%r11)	/* kind, flags */
+	fix DT_FIX_RING, 0, mov %rsp, HEAD+24(%r11)	/* sp */
+	\name\()_values
+	mov	(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+8(%r11)	/* pc */
+	fix DT_FIX_TID, 0, mov %fs:UNKNOWN, %eax
+	fix DT_FIX_RING, 0, mov %eax, HEAD+16(%r11)
 	rdtsc
 	shl	$32, %rdx
 	or	%rdx, %rax
-	mov	%r11d, %edx
-	shl	$16, %edx
-	add	$\meta, %edx
-	imul	process_block+8(%rip), %r11		/* stride */
-	lea	rings(%rip), %r10
-	add	%r10, %r11
-	mov	POS(%r11), %r10
-	cmp	LIMIT(%r11), %r10
-	jae	.L\name\()_slow
-	and	process_block+16(%rip), %r10		/* mask */
-	add	%r11, %r10
-	mov	%rax, HEAD+0(%r10)			/* ticks */
-	mov	32(%rsp), %rax
-	mov	%rax, HEAD+8(%r10)			/* pc */
-	mov	%fs:UNKNOWN, %eax
-\name\()_tid:
-	mov	%eax, HEAD+16(%r10)
-	mov	%edx, HEAD+20(%r10)			/* kind, flags, core */
-	lea	40(%rsp), %rax
-	mov	%rax, HEAD+24(%r10)			/* sp */
-	\name\()_values
-	addq	$64, POS(%r11)				/* the commit */
+	fix DT_FIX_RING, 0, mov %rax, HEAD(%r11)	/* ticks */
+	fix DT_FIX_RING, 1, addq $64, 0			/* the commit */
 \name\()_commit:
-	pop	%r11
-	pop	%r10
-	pop	%rdx
-	pop	%rax
+	mov	-24(%rsp), %rdx
+	mov	-16(%rsp), %r11
+	mov	-8(%rsp), %rax
 	ret
+\name\()_end:
 
-	/* the kernel checks these four bytes before it continues at an abort address */
-	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
-\name\()_signature:
-	.long	SIGNATURE
-\name\()_abort:
-	jmp	.L\name\()_again
-
-.L\name\()_slow:
-	sub	$64, %rsp
+\name\()_out:
+	lea	-24-64(%rsp), %rsp
 	movl	$\meta, 20(%rsp)
 	\name\()_values_slow
 	call	slow_path
-	jne	.L\name\()_again
-	pop	%r11
-	pop	%r10
-	pop	%rdx
-	pop	%rax
-	ret
+	mov	(%rsp), %rdx
+	mov	8(%rsp), %r11
+	mov	16(%rsp), %rax
+	lea	24(%rsp), %rsp				/* flags are kept */
+	je	1f
+	jmp	*\name\()_retry(%rip)
+1:	ret
 
 	.globl	\name\()_slow
 \name\()_slow:						/* the hook of a process without rseq */
-	push	%rax
-	push	%rdx
-	push	%r10
-	push	%r11
-1:	sub	$64, %rsp
+	mov	%rax, -8(%rsp)
+	mov	%r11, -16(%rsp)
+	mov	%rdx, -24(%rsp)
+	lea	-24-64(%rsp), %rsp
 	movl	$\meta | 0xffff0000, 20(%rsp)		/* core DT_SHARED_CORE: see dt_slow() */
 	\name\()_values_slow
 	call	slow_path
-	jne	1b
-	pop	%r11
-	pop	%r10
-	pop	%rdx
-	pop	%rax
+	mov	(%rsp), %rdx
+	mov	8(%rsp), %r11
+	mov	16(%rsp), %rax
+	lea	24(%rsp), %rsp
+	jne	\name\()_slow
 	ret
 .endm
 
-/* E: rdi rsi rdx rcx. rdx is at 16(%rsp) of the four pushed registers. */
+/* E: rdi rsi rdx rcx; rax may be used */
 .macro entry_values
-	mov	%rdi, HEAD+32(%r10)
-	mov	%rsi, HEAD+40(%r10)
-	mov	16(%rsp), %rdx
-	mov	%rdx, HEAD+48(%r10)
-	mov	%rcx, HEAD+56(%r10)
+	fix DT_FIX_RING, 0, mov %rdi, HEAD+32(%r11)
+	fix DT_FIX_RING, 0, mov %rsi, HEAD+40(%r11)
+	mov	-24(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+48(%r11)
+	fix DT_FIX_RING, 0, mov %rcx, HEAD+56(%r11)
 .endm
 .macro entry_values_slow
 	mov	%rdi, 32(%rsp)
 	mov	%rsi, 40(%rsp)
-	mov	64+16(%rsp), %rdx
+	mov	64(%rsp), %rdx
 	mov	%rdx, 48(%rsp)
 	mov	%rcx, 56(%rsp)
 .endm
 /* X: rax rdx xmm0 */
 .macro exit_values
-	mov	24(%rsp), %rax
-	mov	%rax, HEAD+32(%r10)
-	mov	16(%rsp), %rdx
-	mov	%rdx, HEAD+40(%r10)
-	movups	%xmm0, HEAD+48(%r10)
+	mov	-8(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+32(%r11)
+	mov	-24(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+40(%r11)
+	fix DT_FIX_RING, 0, movups %xmm0, HEAD+48(%r11)
 .endm
 .macro exit_values_slow
-	mov	64+24(%rsp), %rax
+	mov	64+16(%rsp), %rax
 	mov	%rax, 32(%rsp)
-	mov	64+16(%rsp), %rdx
+	mov	64(%rsp), %rdx
 	mov	%rdx, 40(%rsp)
 	movups	%xmm0, 48(%rsp)
 .endm
@@ -184,20 +191,22 @@ code_begin:
 	hook	exit, 0x0158				/* 'X', 1 value */
 
 /*
- * Called by a hook with a half-filled record (kind, flags, values) and the four pushed registers
+ * Called by a hook with a half-filled record (kind, flags, values) and the three saved registers
  * above it. Completes it and hands it to dt_slow(). Takes the record off the stack; returns with ZF
- * clear when the hook is to try again. Every register but rax, rdx, r10, r11 is kept.
+ * clear when the hook is to try again. Every register but rax, rdx, r11 is kept.
  */
 slow_path:
 	pop	%rax					/* return address; the record is at (%rsp) */
-	mov	64+32(%rsp), %rdx
+	mov	64+24(%rsp), %rdx
 	mov	%rdx, 8(%rsp)				/* pc */
-	lea	64+40(%rsp), %rdx
+	lea	64+24(%rsp), %rdx
 	mov	%rdx, 24(%rsp)				/* sp */
 	mov	%rsp, %rdx
 	push	%rax
+	push	%r10
 	call	call_c
 	.long	dt_slow - .
+	pop	%r10
 	pop	%rdx					/* return address */
 	lea	64(%rsp), %rsp
 	test	%eax, %eax
@@ -307,11 +316,9 @@ vfork:
 	push	%rdi
 	test	%eax, %eax
 	jne	1f
-	movl	$-1, %fs:UNKNOWN
-vfork_cpu1:
+	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
 	jmp	*vfork_back(%rip)
-1:	cmpl	$-1, %fs:UNKNOWN
-vfork_cpu2:
+1:	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
 	jne	2f
 	push	%rax
 	call	call_c
@@ -319,6 +326,4 @@ vfork_cpu2:
 	pop	%rax
 2:	jmp	*vfork_back(%rip)
 
-	.globl	code_end_asm
-code_end_asm:
 	.section .note.GNU-stack, "", @progbits

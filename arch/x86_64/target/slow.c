@@ -41,7 +41,6 @@ void dt_modules_changed(void);
 void dt_before_exec(void);
 void dt_after_exec(void);
 void dt_after_vfork(void);
-extern const char code_end[];
 #pragma GCC visibility pop
 
 static long call4(long nr, long a, long b, long c, long d)
@@ -177,8 +176,6 @@ void dt_after_vfork(void)
 /* A forked child finds its process block wiped: it fills it, and makes itself known. */
 static void begin_process(void)
 {
-	process_block.stride = blob.stride;
-	process_block.mask = blob.mask;
 	process_block.pid = (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_RELEASE);
 	tell(DT_REQUEST_PROCESS, false);
@@ -295,5 +292,3 @@ int dt_slow(struct dt_record *rec)
 	}
 	return append_shared(rec);
 }
-
-const char code_end[] __attribute__((section(".text.zz_end"))) = "";

@@ -11,9 +11,12 @@ $(TB)/%.o: arch/x86_64/target/%.c | deps
 $(TB)/%.o: arch/x86_64/target/%.S | deps
 	@mkdir -p $(@D)
 	$(CC) -I. -MMD -MP -c -o $@ $<
-$(TB)/blob.elf: $(TB)/hook.o $(TB)/slow.o arch/x86_64/target/blob.ld
-	ld -nostdlib -static -no-dynamic-linker -z noexecstack -T arch/x86_64/target/blob.ld -o $@ $(TB)/hook.o $(TB)/slow.o
-$(TB)/blob.bin: $(TB)/blob.elf
+$(TB)/blob.elf $(TB)/other.elf: $(TB)/hook.o $(TB)/slow.o arch/x86_64/target/blob.ld
+	ld -nostdlib -static -no-dynamic-linker -z noexecstack --defsym=base=$(BASE) \
+		-T arch/x86_64/target/blob.ld -o $@ $(TB)/hook.o $(TB)/slow.o
+$(TB)/blob.elf: BASE = 0
+$(TB)/other.elf: BASE = 0x01000000
+$(TB)/%.bin: $(TB)/%.elf
 	objcopy -O binary -j .text $< $@
-$(B)/arch/x86_64/blob.o: $(TB)/blob.bin
-	printf '.section .rodata\n.balign 64\n.globl dt_blob_image, dt_blob_image_end\ndt_blob_image:\n.incbin "%s"\ndt_blob_image_end:\n.section .note.GNU-stack,"",@progbits\n' $< | $(CC) -x assembler -c -o $@ -
+$(B)/arch/x86_64/blob.o: arch/x86_64/blob.S $(TB)/blob.bin $(TB)/other.bin
+	$(CC) -Wa,-I$(TB) -c -o $@ $<
