@@ -8,6 +8,9 @@
 #ifndef DT_TEST_TRUTH_H
 #define DT_TEST_TRUTH_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
