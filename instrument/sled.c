@@ -65,7 +65,6 @@ struct scan {
 	struct str func_name, func_sec; /* its name and that of its section */
 	uint32_t func, parent, section;
 	bool pending, patchable;
-	unsigned locs;
 
 	const char *label, *insn; /* the last label and instruction */
 	unsigned since;		  /* instructions since the last label */
@@ -421,7 +420,8 @@ static uint32_t site_add(struct scan *s, uint32_t kind)
 /*
  * The labels stand behind the instruction: with -mbranches-within-32B-boundaries the assembler
  * may put padding or prefixes between a label and what follows it. `test` is written as an
- * instruction, and not as bytes, because it then takes the line number of the function.
+ * instruction, and not as bytes, because it then takes the line numbers that are the function's
+ * first: a debugger stops where it would stop without sleds.
  */
 static void write_entry(struct scan *s, const char *p)
 {
@@ -544,7 +544,6 @@ static void function_begin(struct scan *s, const char *p)
 		sec->link = s->func;
 	s->pending = !is_cold(s, s->func_name);
 	s->patchable = false;
-	s->locs = 0;
 	copy_to(s, p);
 	add_label(s->out, ".Ldtf_", s->func);
 	add(s->out, ":");
@@ -660,13 +659,6 @@ static void type_directive(struct scan *s, const char *q)
 		s->type = name;
 }
 
-static void loc_directive(struct scan *s, const char *p)
-{
-	/* the first is the function's own line; what follows belongs to its body */
-	if (s->pending && s->locs++)
-		flush(s, p);
-}
-
 /* Tells the assembler, after the line that ends before `p`, which file and line come next. */
 static void write_marker(struct scan *s, const char *p)
 {
@@ -720,10 +712,6 @@ static void drop(struct scan *s, const char *q)
 static void directive(struct scan *s, const char *p, const char *q)
 {
 	switch (q[1]) {
-	case 'l':
-		if (begins(q, ".loc\t") || begins(q, ".loc "))
-			loc_directive(s, p);
-		return;
 	case 'c':
 		if (begins(q, ".cfi_startproc"))
 			s->unwind = true;

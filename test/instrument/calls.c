@@ -235,6 +235,15 @@ NOINLINE static void tail_void(int n)
 		tail_void_2(n - 1);
 }
 
+NOINLINE static long churn(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 20000; i++)
+		sum += leaf(i & 7) + spin(i & 3) + table(i & 7) + even(i & 15) + self(i & 3, i);
+	return sum;
+}
+
 static void last(void)
 {
 	puts("atexit");
@@ -276,8 +285,9 @@ int main(int argc, char **argv)
 			jumper(5);
 		printf("back %d\n", depth);
 	}
-	for (int i = 0; i < 200000; i++)
-		total += leaf(i & 7) + spin(i & 3);
-	printf("%ld\n", total);
+	printf("%ld\n", churn());
+	for (int i = getenv("REPEAT") ? atoi(getenv("REPEAT")) : 0; i > 0; i--)
+		if (churn() != churn())
+			puts("churn differs");
 	return 0;
 }

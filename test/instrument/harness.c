@@ -106,11 +106,8 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *on)
 	void **hooks;
 
 	(void)size;
-	for (int i = 0; i < module_count; i++)
-		if (modules[i].base == base)
-			sites = NULL;
-	if (sites) {
-		hooks = (void **)(base + section(e, "devtrace_hooks")->sh_addr);
+	hooks = sites ? (void **)(base + section(e, "devtrace_hooks")->sh_addr) : NULL;
+	if (hooks && hooks[0] != (void *)harness_entry) {
 		if (hooks[0] || hooks[1] || hooks[2] || hooks[3])
 			abort();
 		hooks[0] = (void *)harness_entry;

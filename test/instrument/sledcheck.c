@@ -3,11 +3,12 @@
  * Checks the sleds of a linked program or shared object against doc/sleds.md, and prints one line
  * for each thing that is wrong.
  *
- * usage: sledcheck [-f NAMES] [-n FUNCTION]... [-a PREFIX] ELF
+ * usage: sledcheck [-RJ] [-f NAMES] [-n FUNCTION]... [-a PREFIX] ELF
  *   -f NAMES     only the functions named in this file, one a line, must have sleds; without it
  *                all must, but for those of the C runtime
  *   -n FUNCTION  a function that must not have any
  *   -a PREFIX    functions named so have returns and jumps in inline assembly
+ *   -R, -J       returns or jumps without a sled are no error
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ static struct function *functions;
 static size_t function_count, needed_count;
 static const char *assembly = "";
 static uint64_t entry_thunk, exit_thunk, hooks;
-static int errors;
+static int errors, any_return, any_jump;
 
 __attribute__((format(printf, 1, 2))) static void wrong(const char *format, ...)
 {
@@ -271,12 +272,12 @@ static void check_site(const struct site *s)
 static void check_instruction(uint64_t at, const char *text)
 {
 	struct function *f = function_at(at), *to;
-	bool jump = *text == 'j';
+	bool jump = *text == 'j' && !any_jump;
 	const char *target;
 
 	if (!f || !f->needed || (*assembly && !strncmp(f->name, assembly, strlen(assembly))))
 		return;
-	if (!strncmp(text, "ret", 3) && !site_at(at) && !site_at(at - 6))
+	if (!any_return && !strncmp(text, "ret", 3) && !site_at(at) && !site_at(at - 6))
 		wrong("%lx: return without a sled in %s", at, f->name);
 	if (!jump || !(target = strpbrk(text, " \t")))
 		return;
@@ -386,9 +387,13 @@ int main(int argc, char **argv)
 	char *list = NULL, *absent[16];
 	int absent_count = 0, c, fd;
 
-	while ((c = getopt(argc, argv, "f:n:a:")) != -1)
+	while ((c = getopt(argc, argv, "f:n:a:RJ")) != -1)
 		if (c == 'f')
 			list = slurp(optarg);
+		else if (c == 'R')
+			any_return = 1;
+		else if (c == 'J')
+			any_jump = 1;
 		else if (c == 'a')
 			assembly = optarg;
 		else if (c == 'n' && absent_count < 16)
@@ -399,7 +404,7 @@ int main(int argc, char **argv)
 	fd = optind < argc ? open(argv[optind], O_RDONLY) : -1;
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		die("usage: sledcheck [-f NAMES] [-n FUNCTION]... [-a PREFIX] ELF");
+		die("usage: sledcheck [-RJ] [-f NAMES] [-n FUNCTION]... [-a PREFIX] ELF");
 	read_sections();
 	read_symbols(list);
 	if (!sites_section.sh_size)
