@@ -19,7 +19,9 @@
 
 #define PAGE 4096ull
 #define COPY 8192u	       /* records copied at a time from rings that can be overwritten */
-#define STUCK_NS 50000000ull   /* after this an unfinished record of the shared ring counts as lost */
+/* after this an unfinished record of the shared ring counts as lost */
+#define STUCK_NS 50000000ull
+#define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
 
 static uint64_t page_up(uint64_t n)
 {
@@ -210,7 +212,8 @@ static void take_losses(struct dt_ring_reader *r)
  * The writer may be a lap ahead, and is writing at pos: of what was copied, whatever lies at or
  * below pos - size may have been overwritten meanwhile. Kitrace's rule.
  */
-static size_t take_overwrite(struct dt_ring_reader *r, size_t max, const struct dt_record **records)
+static size_t take_overwrite(struct dt_ring_reader *r, size_t max, bool last,
+			     const struct dt_record **records)
 {
 	uint64_t size = r->control->ring_size, mask = size - 1;
 	const char *data = (const char *)dt_ring_records(r->ring);
@@ -219,7 +222,7 @@ static size_t take_overwrite(struct dt_ring_reader *r, size_t max, const struct 
 
 	if (pos - r->pos >= size) {
 		/* keep clear of the writer: begin an eighth of the ring behind the oldest */
-		uint64_t begin = pos - size + size / 8;
+		uint64_t begin = pos - size + (last ? 64 : size / 8);
 
 		lose(r, (begin - r->pos) / 64);
 		r->pos = begin;
@@ -255,20 +258,23 @@ static size_t take_overwrite(struct dt_ring_reader *r, size_t max, const struct 
 /* A writer that never finishes its record must not hold up the others for long. */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {
-	uint64_t now, m;
+	bool lossless = r->control->policy == DT_WAIT;
+	uint64_t now, m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
 
-	if (!last && pos - r->pos < r->control->ring_size / 2) {
+	/* a writer that is dead will not free its slot: do it for it */
+	if ((m & 1) && kill((pid_t)(m >> 1 & 0x3fffff), 0) < 0 && errno == ESRCH) {
+		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		r->stuck_since = 0;
+		return true;
+	}
+	if (!last && (lossless || pos - r->pos < r->control->ring_size / 2)) {
 		now = dt_now_ns();
 		if (!r->stuck_since)
 			r->stuck_since = now;
-		if (now - r->stuck_since < STUCK_NS)
+		if (now - r->stuck_since < (lossless ? STUCK_WAIT_NS : STUCK_NS))
 			return false;
 	}
 	r->stuck_since = 0;
-	/* a writer that is dead will not free its slot: do it for it */
-	m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
-	if ((m & 1) && kill((pid_t)(m >> 1 & 0x3fffff), 0) < 0 && errno == ESRCH)
-		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -346,7 +352,7 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 	if (r->index == r->control->cores)
 		n = take_shared(r, max, last, records);
 	else if (r->control->policy == DT_OVERWRITE)
-		n = take_overwrite(r, max, records);
+		n = take_overwrite(r, max, last, records);
 	else
 		n = take_lossless(r, max, records);
 	*lost = r->lost;

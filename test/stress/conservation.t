@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The conservation law under every policy: what is written = what is read + what is reported lost,
+# no record torn, doubled or out of its core's order.
+set -u
+root=${DEVTRACE_ROOT:-$PWD}
+b=$root/build
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
+	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
+n=0 bad=0
+
+# name, devtrace options, program arguments
+try() {
+	local name=$1 calls out rc
+	n=$((n + 1))
+	calls=$("$b/devtrace" record $2 -o "$dir/t.db" "$dir/stress" $3 2>"$dir/err")
+	rc=$?
+	out=$("$b/test/tool/check-stress" "$dir/t.db" "${calls:-1}" 2>&1) || rc=1
+	case $4 in
+	lossless) case $out in *"lost 0"*) ;; *) rc=1 ;; esac ;;
+	esac
+	if [ "$rc" = 0 ]; then
+		echo "ok $n - $name: $out"
+	else
+		bad=1
+		echo "not ok $n - $name: $out"
+		sed 's/^/# /' "$dir/err"
+	fi
+	rm -f "$dir"/t.db*
+}
+
+#   processes threads calls hz forks
+for policy in wait drop overwrite; do
+	kind=any
+	[ "$policy" = wait ] && kind=lossless
+	try "$policy, one thread" "-p $policy -b 64K" "1 1 500000 0 0" $kind
+	try "$policy, four threads, signals" "-p $policy -b 64K" "1 4 200000 2000 0" $kind
+	try "$policy, forks" "-p $policy -b 64K" "1 2 100000 1000 40" $kind
+	try "$policy, processes, threads, signals, forks" "-p $policy -b 128K" "4 2 100000 2000 10" $kind
+	try "$policy, large rings" "-p $policy -b 16M" "2 2 100000 5000 5" $kind
+done
+# without rseq every thread appends to the shared ring
+export GLIBC_TUNABLES=glibc.pthread.rseq=0
+for policy in wait drop overwrite; do
+	kind=any
+	[ "$policy" = wait ] && kind=lossless
+	try "$policy, no rseq" "-p $policy -b 64K" "2 2 30000 1000 5" $kind
+done
+echo "1..$n"
+exit $bad

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Holds a trace of test/stress/stress.c against what it must be.
+ *
+ * usage: check-stress FILE CALLS      CALLS: as the program printed; 0: it was killed
+ * Prints "records N lost N" and what is wrong, a line each; exits 1 if anything is.
+ *
+ * The law: records + lost = 2 x calls. Each core's ticks never go back. No record is torn (its
+ * checksum fits its number) or doubled (numbers of a lane only grow, by one where nothing is lost).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/reader.h"
+#include "test/stress/emit.h"
+
+struct lane {
+	uint32_t tid;
+	uint64_t last;
+};
+
+#define LANES 65536
+#define CORES 4097
+static struct lane lanes[2][LANES];
+static uint64_t last_ticks[CORES];
+static uint64_t records, lost, wrong, missing;
+
+static void complain(const char *what, uint64_t a, uint64_t b)
+{
+	if (wrong++ < 10)
+		printf("%s: %lu %lu\n", what, (unsigned long)a, (unsigned long)b);
+}
+
+static struct lane *lane_of(uint32_t tid, unsigned l)
+{
+	unsigned i = tid % LANES;
+
+	while (lanes[l][i].tid && lanes[l][i].tid != tid)
+		i = (i + 1) % LANES;
+	lanes[l][i].tid = tid;
+	return &lanes[l][i];
+}
+
+static void check_entry(uint32_t tid, const uint64_t v[4])
+{
+	struct lane *lane;
+
+	if (v[1] != EMIT_CHECK(v[0]) || v[2] > 1 || v[3] != tid) {
+		complain("torn entry of thread", tid, v[0]);
+		return;
+	}
+	lane = lane_of(tid, (unsigned)v[2]);
+	if (v[0] <= lane->last)
+		complain("number again or out of order", lane->last, v[0]);
+	missing += v[0] - lane->last - 1;
+	lane->last = v[0];
+}
+
+static void check_exit(uint64_t result)
+{
+	if (result % 3 > 1)
+		complain("torn exit", result, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	uint64_t calls = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+	struct dt_reader *r;
+	struct dt_span s;
+	struct dt_error e;
+	int rc;
+
+	if (argc < 3)
+		return 2;
+	r = dt_reader_open(argv[1], &e);
+	if (!r || dt_reader_start(r, &range, &e) < 0) {
+		printf("%s\n", e.text);
+		return 1;
+	}
+	while ((rc = dt_reader_next(r, &s, &e)) > 0) {
+		unsigned core = s.core == DT_SHARED_CORE ? CORES - 1 : s.core;
+
+		lost += s.lost;
+		records += s.n;
+		for (uint32_t i = 0; i < s.n; i++) {
+			const struct dt_site *site = dt_reader_site(r, s.site[i]);
+
+			if (s.ticks[i] < last_ticks[core] && s.core != DT_SHARED_CORE)
+				complain("time goes back on core", core, last_ticks[core] - s.ticks[i]);
+			last_ticks[core] = s.ticks[i];
+			if (site->kind == DT_ENTRY)
+				check_entry(s.tid, s.value[i]);
+			else
+				check_exit(s.value[i][0]);
+		}
+	}
+	if (rc < 0)
+		complain(e.text, 0, 0);
+	printf("records %lu lost %lu\n", (unsigned long)records, (unsigned long)lost);
+	if (calls && records + lost != 2 * calls)
+		complain("records + lost, and 2 x calls", records + lost, 2 * calls);
+	if (!lost && calls && missing)
+		complain("missing without a loss", missing, 0);
+	dt_reader_close(r);
+	return wrong != 0;
+}
