@@ -1,9 +1,363 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace plot: being written. */
+/*
+ * devtrace plot: the picture of Plan 9's devtrace: time to the right, a row for each call in the
+ * order in which they end, a bar from its entry to its exit.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "analyse/stackify.h"
+#include "analyse/stats.h"
 #include "cmd/commands.h"
+#include "cmd/lines.h"
 #include "cmd/open.h"
+#include "cmd/out.h"
+
+#define ROWS 100 /* that fit when no duration is asked for */
+
+static const char help[] =
+	"usage: devtrace plot [-o FILE.svg|FILE.png] [-t TIME] [OPTION]... [FILE]\n"
+	"Draws the calls of a trace over time with gnuplot: a row for each call, a bar from its\n"
+	"entry to its exit. A bar that spans another in time is its caller.\n"
+	"\n"
+	"  -o, --output PICTURE   an .svg or .png file (devtrace.svg)\n"
+	"  -t, --time TIME        only calls that took at least TIME: ticks, or 10us, 1.5ms;\n"
+	"                         without it, about the 100 longest\n"
+	"  -F, --function PAT     only functions that match the shell pattern\n"
+	"  -N, --no-function PAT  not those\n"
+	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
+	"      --to TIME          end there\n"
+	"      --text             print what would be drawn instead, as lines of text: the\n"
+	"                         middle, row, half and half of the duration (ticks), and name\n"
+	"      --text-input       FILE is text: lines of 121 bytes (as a rule this is noticed)\n"
+	"      --symbols FILE     for text input: addresses and names, as nm prints them\n"
+	"  -h, --help             show this\n"
+	"\n"
+	"FILE is devtrace.db when not given.\n";
+
+struct plot {
+	const char *output, *time, *symbols, *input;
+	struct dt_selection select;
+	struct dt_range_options when;
+	bool text, text_input;
+	bool *shown;
+	struct dt_reader *reader;
+	struct dt_stackify lines;
+	struct dt_function_stats all; /* durations, to choose how many are drawn */
+	struct dt_out *out;	      /* NULL: only counting */
+	bool no_memory;
+};
+
+static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *name)
+{
+	char *p;
+
+	if (strlen(name) > 4096)
+		name = "?";
+	p = dt_out_room(k->out, DT_STACKIFY_LINE + 4096);
+	dt_out_used(k->out, dt_stackify_call(&k->lines, p, begin, end, name));
+}
+
+/* Counts a call, or writes its line. */
+static void take(struct plot *k, uint64_t begin, uint64_t end, const char *name)
+{
+	struct dt_stats one = {.function = &k->all, .functions = 1};
+	struct dt_call c = {.begin = begin, .end = end};
+
+	if (k->out) {
+		add_line(k, begin, end, name);
+		return;
+	}
+	dt_stats_call(&one, &c);
+	k->no_memory |= one.no_memory;
+}
+
+static void on_line(void *ctx, uint64_t first, uint64_t begin, uint64_t end, const char *name)
+{
+	struct plot *k = ctx;
+
+	k->lines.first = first;
+	take(k, begin, end, name);
+}
+
+static void on_call(void *ctx, const struct dt_call *c)
+{
+	struct plot *k = ctx;
+
+	if (!(c->flags & DT_CALL_UNTIMED) && k->shown[c->function])
+		take(k, c->begin, c->end, dt_cmd_function_name(k->reader, c->function));
+}
+
+/* One pass over the input. */
+static int pass(struct plot *k)
+{
+	struct dt_pair_events events = {.end = on_call, .ctx = k};
+	struct dt_range range = {.order = DT_BY_TIME};
+	struct dt_error e;
+	FILE *f;
+	int rc;
+
+	if (k->reader) {
+		if (!dt_cmd_range(k->reader, &k->when, &range))
+			return 2;
+		rc = dt_pair_run(k->reader, &range, &events, &e);
+		return rc ? dt_cmd_fail("%s", e.text) : 0;
+	}
+	f = fopen(k->input, "re");
+	if (!f)
+		return dt_cmd_fail("%s: %s", k->input, strerror(errno));
+	rc = dt_lines_calls(f, k->input, k->symbols, on_line, k, &e);
+	fclose(f);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+/* The duration that leaves about ROWS rows. */
+static int choose_time(struct plot *k)
+{
+	int rc = pass(k);
+
+	if (rc)
+		return rc;
+	if (k->no_memory)
+		return dt_cmd_fail("out of memory");
+	if (!k->all.timed)
+		return dt_cmd_fail("no finished calls to draw");
+	if (k->all.timed > ROWS) {
+		k->lines.min =
+			dt_stats_quantile(&k->all, 1.0 - (double)ROWS / (double)k->all.timed);
+		dt_cmd_fail("drawing the calls that took at least %llu ticks, of %llu; "
+			    "choose with -t",
+			    (unsigned long long)k->lines.min, (unsigned long long)k->all.timed);
+	}
+	return 0;
+}
+
+static const char *quoted(char *to, const char *s)
+{
+	char *p = to;
+
+	for (; *s; s++) {
+		if (*s == '\'')
+			*p++ = '\'';
+		*p++ = *s;
+	}
+	*p = '\0';
+	return to;
+}
+
+static int write_script(FILE *f, const struct plot *k, const char *data, const char *output)
+{
+	const char *dot = strrchr(output, '.');
+	unsigned long rows = k->lines.row;
+	unsigned long height = 120 + 14 * (rows > 2000 ? 2000 : rows);
+	char *name = malloc(2 * strlen(output) + 1);
+
+	if (!name)
+		return -1;
+	if (height < 300)
+		height = 300;
+	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n",
+		!strcmp(dot, ".png") ? "png" : "svg", height);
+	fprintf(f, "set output '%s'\n", quoted(name, output));
+	fprintf(f,
+		"set datafile separator \"\\t\"\nunset key\nset xlabel 'ticks'\n"
+		"set yrange [-1:%lu]\nset xrange [0:*]\nset format x '%%.0f'\n"
+		"set ytics font ',9'\nset bars small\n"
+		"plot '%s' using 1:2:3%s with xerrorbars pointtype 0 linecolor rgb 'red'\n",
+		rows, data, rows <= 2000 ? ":ytic(5)" : "");
+	free(name);
+	return 0;
+}
+
+/* Runs gnuplot over the data in a temporary file. */
+static int draw(const struct plot *k, const char *data)
+{
+	char script[] = "/tmp/devtrace-plot-XXXXXX";
+	char *const argv[] = {"gnuplot", script, NULL};
+	int fd = mkstemp(script), status = 0, rc;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	pid_t pid;
+
+	if (!f || write_script(f, k, data, k->output)) {
+		rc = dt_cmd_fail("%s: %s", script, strerror(errno));
+		goto out;
+	}
+	fflush(f);
+	rc = posix_spawnp(&pid, "gnuplot", NULL, NULL, argv, environ);
+	if (rc) {
+		rc = dt_cmd_fail("cannot run gnuplot: %s; install it (Debian: gnuplot-nox), or use "
+				 "--text",
+				 strerror(rc));
+		goto out;
+	}
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 127)
+		rc = dt_cmd_fail("cannot run gnuplot; install it (Debian: gnuplot-nox), or use "
+				 "--text");
+	else if (WEXITSTATUS(status))
+		rc = dt_cmd_fail("gnuplot could not draw %s", k->output);
+out:
+	if (f)
+		fclose(f);
+	unlink(script);
+	return rc;
+}
+
+static int plot_picture(struct plot *k)
+{
+	static struct dt_out out;
+	char data[] = "/tmp/devtrace-data-XXXXXX";
+	int rc;
+
+	if (!k->time) {
+		rc = choose_time(k);
+		if (rc)
+			return rc;
+	}
+	out.fd = mkstemp(data);
+	if (out.fd < 0)
+		return dt_cmd_fail("%s: %s", data, strerror(errno));
+	k->out = &out;
+	k->lines.separator = '\t';
+	rc = pass(k);
+	if (!rc)
+		rc = dt_out_end(&out);
+	if (!rc && !k->lines.row)
+		rc = dt_cmd_fail("no call took at least %llu ticks",
+				 (unsigned long long)k->lines.min);
+	if (!rc)
+		rc = draw(k, data);
+	if (!rc && isatty(STDERR_FILENO))
+		fprintf(stderr, "devtrace: drew %llu calls into %s\n",
+			(unsigned long long)k->lines.row, k->output);
+	close(out.fd);
+	unlink(data);
+	return rc;
+}
+
+static int plot_text(struct plot *k)
+{
+	static struct dt_out out = {.fd = STDOUT_FILENO};
+	int rc;
+
+	k->out = &out;
+	k->lines.separator = ' ';
+	rc = pass(k);
+	return dt_out_end(&out) || rc ? (rc ? rc : 1) : 0;
+}
+
+/* Opens a trace; a text one stays closed, k->input names it. */
+static int open_input(struct plot *k, int argc, char **argv)
+{
+	struct dt_summary s;
+	struct dt_error e;
+	int status;
+
+	if (argc - optind == 1 && (k->text_input || dt_lines_is(argv[optind]))) {
+		char *end;
+
+		k->input = argv[optind];
+		k->lines.min = k->time ? strtoull(k->time, &end, 10) : 0;
+		if (k->time && (*end || k->time[0] == '-')) {
+			dt_cmd_fail("'%s': a text trace knows only ticks, so -t takes a number",
+				    k->time);
+			return 2;
+		}
+		return 0;
+	}
+	k->reader = dt_cmd_open(argc, argv, "plot", &status);
+	if (!k->reader)
+		return status;
+	if (k->time && !dt_cmd_duration(k->reader, k->time, &k->lines.min))
+		return 2;
+	if (dt_reader_summary(k->reader, &s, &e))
+		return dt_cmd_fail("%s", e.text);
+	k->lines.first = s.min_ticks;
+	k->shown = dt_cmd_shown(k->reader, &k->select);
+	return k->shown ? 0 : dt_cmd_fail("out of memory");
+}
+
+/* -1: go on; otherwise the exit status. */
+static int parse(int argc, char **argv, struct plot *k)
+{
+	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+						{"time", required_argument, NULL, 't'},
+						{"function", required_argument, NULL, 'F'},
+						{"no-function", required_argument, NULL, 'N'},
+						{"from", required_argument, NULL, 1},
+						{"to", required_argument, NULL, 2},
+						{"text", no_argument, NULL, 3},
+						{"text-input", no_argument, NULL, 4},
+						{"symbols", required_argument, NULL, 5},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct dt_error e;
+	const char *dot;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:t:F:N:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'o':
+			k->output = optarg;
+			dot = strrchr(optarg, '.');
+			if (dot && (!strcmp(dot, ".svg") || !strcmp(dot, ".png")))
+				break;
+			dt_cmd_fail("'%s': the picture's name must end in .svg or .png", optarg);
+			return 2;
+		case 't':
+			k->time = optarg;
+			break;
+		case 'F':
+		case 'N':
+			if (dt_selection_add(&k->select, optarg, c == 'N', &e)) {
+				dt_cmd_fail("%s", e.text);
+				return 2;
+			}
+			break;
+		case 1:
+			k->when.from = optarg;
+			break;
+		case 2:
+			k->when.to = optarg;
+			break;
+		case 3:
+			k->text = true;
+			break;
+		case 4:
+			k->text_input = true;
+			break;
+		case 5:
+			k->symbols = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return dt_cmd_usage("plot");
+		}
+	}
+	return -1;
+}
 
 int dt_cmd_plot(int argc, char **argv)
 {
-	return dt_cmd_fail("plot: not yet");
+	struct plot k = {.output = "devtrace.svg", .all.min = UINT64_MAX};
+	int status = parse(argc, argv, &k);
+
+	if (status < 0)
+		status = open_input(&k, argc, argv);
+	else
+		goto out;
+	if (!status)
+		status = k.text ? plot_text(&k) : plot_picture(&k);
+out:
+	dt_reader_close(k.reader);
+	dt_selection_clear(&k.select);
+	free(k.shown);
+	free(k.all.bucket);
+	return status;
 }
