@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -255,6 +254,15 @@ static size_t take_overwrite(struct dt_ring_reader *r, size_t max, bool last,
 	return n;
 }
 
+/* kill(2) knows processes only; /proc has an entry for every thread. */
+static bool thread_lives(uint32_t tid)
+{
+	char path[32];
+
+	dt_format(path, sizeof(path), "/proc/%u", tid);
+	return access(path, F_OK) == 0;
+}
+
 /* A writer that never finishes its record must not hold up the others for long. */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {
@@ -262,7 +270,7 @@ static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool
 	uint64_t now, m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
 
 	/* a writer that is dead will not free its slot: do it for it */
-	if ((m & 1) && kill((pid_t)(m >> 1 & 0x3fffff), 0) < 0 && errno == ESRCH) {
+	if ((m & 1) && !thread_lives((uint32_t)(m >> 1 & 0x3fffff))) {
 		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 		r->stuck_since = 0;
 		return true;

@@ -65,7 +65,7 @@ src=$("$here/fetch.sh" "$package")
 hash=$({
 	cat "$src.done" "$0"
 	${cc%% *} --version
-	echo "$cc $stamp"
+	echo "${cc//$lib/lib} $cflags $stamp" # wherever this tree is
 } | sha256sum | cut -c1-12)
 name=$program-$variant
 dir=$cache/build/$name-$hash
@@ -130,8 +130,8 @@ build_sqlite() {
 build_redis() {
 	cp -r "$src/src" "$src/deps" "$src/tests" "$src/runtest" "$src/redis.conf" .
 	cp -r "$src/utils" .
-	make -j2 -C src CC="$cc" OPTIMIZATION= DEBUG= REDIS_CFLAGS="$cflags" CFLAGS="$cflags" \
-		LUA_CFLAGS="$cflags" MALLOC=libc redis-server redis-benchmark redis-cli
+	# flags by the environment, as Debian does: each of its libraries adds its own to them
+	CFLAGS=$cflags make -j2 -C src V=1 CC="$cc" MALLOC=libc redis-server redis-benchmark redis-cli
 }
 
 set +e # for a moment: inside an if, set -e would be off in the function too
