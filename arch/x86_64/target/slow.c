@@ -8,7 +8,7 @@
 #include "arch/x86_64/area.h"
 #include "core/ring.h"
 
-#define SYS_SCHED_YIELD 24
+#define SYS_RT_SIGPROCMASK 14
 #define SYS_GETPID	39
 #define SYS_GETPPID	110
 #define SYS_ARCH_PRCTL	158
@@ -227,39 +227,68 @@ static void copy_record(struct dt_record *to, const struct dt_record *from)
 		((volatile uint64_t *)t)[i] = f[i];
 }
 
+/* Blocks all signals; *old: what was blocked before. */
+static void block_signals(uint64_t *old)
+{
+	uint64_t all = ~0ull;
+
+	call4(SYS_RT_SIGPROCMASK, 2, (long)&all, (long)old, sizeof(all));
+}
+
+static void restore_signals(const uint64_t *old)
+{
+	call4(SYS_RT_SIGPROCMASK, 2, (long)old, 0, sizeof(*old));
+}
+
+/* Takes the place at pos in the shared ring's slot for it, and fills it. */
+static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
+{
+	uint64_t index = pos / 64, mark;
+	uint64_t *m = dt_ring_marks(r, blob.mask + 1) + (index & blob.mask / 64);
+
+	mark = __atomic_load_n(m, __ATOMIC_ACQUIRE);
+	if (mark & 1) /* its writer of a lap ago has not come back: this place stays empty */
+		return;
+	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	copy_record((struct dt_record *)((char *)r + DT_RING_HEAD + (pos & blob.mask)), rec);
+	__atomic_store_n(m, DT_MARK_DONE(index), __ATOMIC_RELEASE);
+}
+
 /*
  * Appends to the shared ring: a place is taken by compare-and-swap on pos, its slot by another on
  * the slot's mark, so that a writer stopped or killed half way costs its own record and no other
- * one waits for it. The reader counts a place that never gets committed as lost.
+ * one waits for it. The reader counts a place that never gets committed as lost. Where writers wait
+ * for room, a signal handler must not come in between: it would wait for the place below it.
  */
 static bool append_shared(struct dt_record *rec)
 {
 	struct dt_ring *r = (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE +
 					       blob.cores * blob.stride);
-	uint64_t *marks = dt_ring_marks(r, blob.mask + 1);
-	uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
-	uint64_t index, mark;
+	bool waits = session.policy == DT_WAIT;
+	uint64_t pos, signals;
 	uint32_t core;
+	bool again = false;
 
 	rec->tid = (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	if (waits)
+		block_signals(&signals);
+	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 	do {
-		if (pos >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE))
-			return make_room(r, pos);
+		again = pos >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+		if (again)
+			break;
 		rec->ticks = clock_and_core(&core);
 	} while (!__atomic_compare_exchange_n(&r->pos, &pos, pos + 64, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
-	rec->core = (uint16_t)core;
-	index = pos / 64;
-	marks += index & blob.mask / 64;
-	mark = __atomic_load_n(marks, __ATOMIC_ACQUIRE);
-	if (mark & 1) /* its writer of a lap ago has not come back: this place stays empty */
-		return false;
-	if (!__atomic_compare_exchange_n(marks, &mark, DT_MARK_BUSY(index, rec->tid), false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return false;
-	copy_record((struct dt_record *)((char *)r + DT_RING_HEAD + (pos & blob.mask)), rec);
-	__atomic_store_n(marks, DT_MARK_DONE(index), __ATOMIC_RELEASE);
-	return false;
+	if (!again) {
+		rec->core = (uint16_t)core;
+		fill_shared(r, pos, rec);
+	}
+	if (waits)
+		restore_signals(&signals);
+	return again && make_room(r, pos);
 }
 
 /*
