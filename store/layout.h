@@ -33,7 +33,7 @@ struct dt_vals_head {
 	" high INTEGER, path TEXT, build_id TEXT, begin_ticks INTEGER, end_ticks INTEGER);"        \
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INTEGER, address INTEGER,"           \
 	" size INTEGER, name TEXT, file TEXT, line INTEGER, signature TEXT);"                      \
-	"CREATE TABLE site(id INTEGER PRIMARY KEY, pid INTEGER, pc INTEGER, kind TEXT,"            \
+	"CREATE TABLE site(id INTEGER PRIMARY KEY, pid INTEGER, pc INTEGER, kind,"                 \
 	" function INTEGER, place TEXT, mask INTEGER, target INTEGER);"                            \
 	"CREATE TABLE clock(ticks INTEGER, monotonic_ns INTEGER, realtime_ns INTEGER);"            \
 	"CREATE TABLE loss(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER,"        \

@@ -79,13 +79,28 @@ static int sql_error(const struct dt_reader *r, struct dt_error *e)
 	return dt_fail(e, "%s: cannot read: %s", r->path, sqlite3_errmsg(r->db));
 }
 
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static bool has_log(const char *path)
+{
+	char *log = sqlite3_mprintf("%s-wal", path);
+	bool has = log && access(log, F_OK) == 0;
+
+	sqlite3_free(log);
+	return has;
+}
+
 /* Says in plain words why a file cannot be a trace, before SQLite is asked. */
 static int check_file(const char *path, struct dt_error *e)
 {
-	char head[72];
+	uint8_t head[100];
 	struct stat st;
+	uint64_t size;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return dt_fail(e, "%s: %s", path,
@@ -106,6 +121,11 @@ static int check_file(const char *path, struct dt_error *e)
 	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16) ||
 	    memcmp(head + 68, "dtrc", 4))
 		return dt_fail(e, "%s: is not a devtrace trace", path);
+	/* what SQLite's header says of the size; while it is written, the rest is in the log */
+	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
+	if ((uint64_t)st.st_size < size && !has_log(path))
+		return dt_fail(e, "%s: the trace is cut off: %lu of %lu bytes", path,
+			       (unsigned long)st.st_size, (unsigned long)size);
 	return 0;
 }
 
@@ -137,28 +157,21 @@ static char *immutable_uri(const char *path)
 /* In a folder that may not be written, a database that has no log can still be read as it is. */
 static int open_database(struct dt_reader *r)
 {
+	static const char touch[] = "SELECT 1 FROM sqlite_schema";
+	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, rc;
 	char *uri;
-	int rc = sqlite3_open_v2(r->path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 
+	rc = sqlite3_open_v2(r->path, &r->db, flags, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(r->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
-	if (rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY)
+		rc = sqlite3_exec(r->db, touch, NULL, NULL, NULL);
+	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
 		return rc;
-	sqlite3_close(r->db);
-	r->db = NULL;
-	uri = sqlite3_mprintf("%s-wal", r->path);
-	if (!uri || access(uri, F_OK) == 0) {
-		sqlite3_free(uri);
-		rc = sqlite3_open_v2(r->path, &r->db, SQLITE_OPEN_READONLY, NULL);
-		return rc ? rc
-			  : sqlite3_exec(r->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
-	}
-	sqlite3_free(uri);
 	uri = immutable_uri(r->path);
 	if (!uri)
 		return SQLITE_NOMEM;
-	rc = sqlite3_open_v2(uri, &r->db,
-			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+	sqlite3_close(r->db);
+	r->db = NULL;
+	rc = sqlite3_open_v2(uri, &r->db, flags | SQLITE_OPEN_URI, NULL);
 	free(uri);
 	return rc;
 }

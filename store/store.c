@@ -401,7 +401,10 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 	sqlite3_bind_int64(t, 1, pid);
 	bind_u64(t, 2, r->pc);
 	text[0] = (char)r->kind;
-	sqlite3_bind_text(t, 3, text, 1, SQLITE_TRANSIENT);
+	if (r->kind > ' ' && r->kind <= '~')
+		sqlite3_bind_text(t, 3, text, 1, SQLITE_TRANSIENT);
+	else
+		sqlite3_bind_int(t, 3, r->kind);
 	sqlite3_bind_int64(t, 4, row.function);
 	text[0] = (char)row.kind;
 	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);

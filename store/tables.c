@@ -62,8 +62,11 @@ static uint64_t u64(sqlite3_stmt *q, int column)
 
 static uint8_t letter(sqlite3_stmt *q, int column)
 {
-	const unsigned char *s = sqlite3_column_text(q, column);
+	const unsigned char *s;
 
+	if (sqlite3_column_type(q, column) == SQLITE_INTEGER)
+		return (uint8_t)sqlite3_column_int(q, column);
+	s = sqlite3_column_text(q, column);
 	return s && s[0] ? s[0] : '?';
 }
 

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/* store/: what is put is read back, whatever it is, whenever the writer dies, and nothing else is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sqlite3.h>
+#include <cmocka.h>
+
+#include "store/reader.h"
+#include "test/unit/test-trace-scratch.h"
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t random64(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+/* A number of any magnitude. */
+static uint64_t any_number(void)
+{
+	return random64() >> random64() % 64;
+}
+
+static uint8_t mask_of(uint64_t pc, uint8_t kind)
+{
+	return (uint8_t)((pc ^ kind) & 0xf);
+}
+
+static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	size_t *described = ctx;
+
+	row->kind = DT_SITE_ENTRY;
+	row->values = mask_of(r->pc, r->kind);
+	if (described)
+		++*described;
+}
+
+/* ---- round trips ---- */
+
+static struct dt_store *create(void *ctx)
+{
+	struct dt_error e;
+	struct dt_store *s = dt_store_create(trace_path, describe, ctx, &e);
+
+	if (!s)
+		fail_msg("%s", e.text);
+	return s;
+}
+
+static struct dt_reader *reopen(void)
+{
+	struct dt_error e;
+	struct dt_reader *r = dt_reader_open(trace_path, &e);
+
+	if (!r)
+		fail_msg("%s", e.text);
+	return r;
+}
+
+/* Values that are not meant read back as 0. */
+static struct dt_record expected(const struct dt_record *r)
+{
+	struct dt_record x = *r;
+	uint8_t mask = mask_of(r->pc, r->kind);
+
+	for (int i = 0; i < 4; i++)
+		if (!(mask >> i & 1))
+			x.value[i] = 0;
+	return x;
+}
+
+/* Reads everything; all[core] has n[core] records, cores of them. Compares each core in order. */
+static void check(struct dt_record **all, const size_t *n, unsigned cores, enum dt_order order,
+		  uint64_t lost)
+{
+	struct dt_range range = {.order = order, .values = true};
+	struct dt_reader *r = reopen();
+	size_t *got = calloc(cores, sizeof(*got));
+	struct dt_error e;
+	struct dt_span s;
+	uint64_t last = 0;
+	int rc;
+
+	assert_int_equal(dt_reader_start(r, &range, &e), 0);
+	while ((rc = dt_reader_next(r, &s, &e)) > 0) {
+		lost -= s.lost;
+		for (uint32_t i = 0; i < s.n; i++) {
+			struct dt_record have, want;
+
+			assert_true(s.core < cores && got[s.core] < n[s.core]);
+			dt_span_record(r, &s, i, &have);
+			want = expected(&all[s.core][got[s.core]++]);
+			assert_memory_equal(&have, &want, sizeof(have));
+			if (order == DT_BY_TIME && cores > 1) {
+				assert_true(have.ticks >= last);
+				last = have.ticks;
+			}
+		}
+	}
+	if (rc < 0)
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < cores; i++)
+		assert_int_equal(got[i], n[i]);
+	assert_int_equal(lost, 0);
+	free(got);
+	dt_reader_close(r);
+}
+
+static void put_all(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n)
+{
+	struct dt_error e;
+
+	while (n) {
+		size_t part = 1 + random64() % 10000;
+
+		if (part > n)
+			part = n;
+		assert_int_equal(dt_store_put(s, core, r, part, 0, &e), 0);
+		r += part;
+		n -= part;
+	}
+}
+
+/* Anything at all in every field; one core, because nothing is in order. */
+static void test_anything(void **state)
+{
+	size_t n = 200000;
+	struct dt_record *r = malloc(n * sizeof(*r));
+	struct dt_store *s = create(NULL);
+
+	for (size_t i = 0; i < n; i++) {
+		r[i].ticks = any_number();
+		r[i].pc = any_number() & ~(random64() & 0xffff00);
+		r[i].tid = random64() % 3 ? (uint32_t)(random64() % 5) : (uint32_t)random64();
+		r[i].kind = random64() % 2 ? "EXPVSRMNc"[random64() % 9] : (uint8_t)random64();
+		r[i].flags = (uint8_t)random64();
+		r[i].core = random64() % 50 ? 0 : (uint16_t)random64();
+		r[i].sp = any_number();
+		for (int j = 0; j < 4; j++)
+			r[i].value[j] = any_number();
+	}
+	put_all(s, 0, r, n);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	check(&r, &n, 1, DT_BY_TIME, 0);
+	free(r);
+}
+
+/* The extremes of each field next to each other. */
+static void test_extremes(void **state)
+{
+	static const uint64_t ends[] = {0,
+					1,
+					7,
+					8,
+					0xfffe,
+					0xffff,
+					0x10000,
+					0x7fff8,
+					0x80000,
+					INT64_MAX,
+					(uint64_t)INT64_MIN,
+					UINT64_MAX - 7,
+					UINT64_MAX};
+	enum { N = sizeof(ends) / sizeof(*ends) };
+	size_t n = 0;
+	struct dt_record *r = calloc(N * N * N, sizeof(*r));
+	struct dt_store *s = create(NULL);
+
+	for (int a = 0; a < N; a++)
+		for (int b = 0; b < N; b++)
+			for (int c = 0; c < N; c++)
+				r[n++] = (struct dt_record){
+					.ticks = ends[a],
+					.sp = ends[b],
+					.pc = ends[c],
+					.tid = (uint32_t)ends[b],
+					.kind = 'E',
+					.flags = (uint8_t)ends[c],
+					.value = {ends[c], ends[b], ends[a], ends[c]}};
+	put_all(s, 0, r, n);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	check(&r, &n, 1, DT_BY_THREAD, 0);
+	free(r);
+}
+
+/* Several cores, more sites than a chunk's dictionary has bytes for, threads that move. */
+static void test_cores(void **state)
+{
+	unsigned cores = 5;
+	struct dt_record *r[5];
+	size_t n[5], described = 0;
+	struct dt_store *s = create(&described);
+
+	for (unsigned c = 0; c < cores; c++) {
+		uint64_t ticks = 1000;
+
+		n[c] = 70000 * c + 1;
+		r[c] = calloc(n[c], sizeof(**r));
+		for (size_t i = 0; i < n[c]; i++) {
+			ticks += random64() % 1000 ? random64() % 300 : any_number() >> 20;
+			r[c][i].ticks = ticks;
+			r[c][i].pc = 0x401000 + random64() % 3000;
+			r[c][i].kind = r[c][i].pc & 1 ? 'E' : 'X';
+			r[c][i].core = (uint16_t)c;
+			r[c][i].tid = 100 + (uint32_t)(ticks / 100000 % 7);
+			r[c][i].sp = 0x7fff0000 - 8 * (random64() % 1000);
+			r[c][i].value[0] = random64() % 4;
+			r[c][i].value[1] = i;
+		}
+		put_all(s, c, r[c], n[c]);
+	}
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	assert_int_equal(described, 3000);
+	check(r, n, cores, DT_BY_TIME, 0);
+	check(r, n, cores, DT_BY_THREAD, 0);
+	for (unsigned c = 0; c < cores; c++)
+		free(r[c]);
+}
+
+static void test_empty(void **state)
+{
+	size_t n = 0;
+	struct dt_record *r = NULL;
+
+	assert_int_equal(dt_store_close(create(NULL), NULL), 0);
+	check(&r, &n, 1, DT_BY_TIME, 0);
+}
+
+/* ---- loss ---- */
+
+/* lost + read = put + said to be lost, and each loss is where it was. */
+static void test_loss(void **state)
+{
+	size_t n = 150000, at = 0;
+	struct dt_record *r = calloc(n, sizeof(*r));
+	struct dt_store *s = create(NULL);
+	struct dt_range range = {.order = DT_BY_TIME};
+	uint64_t *before = calloc(n + 1, sizeof(*before)), total = 0, sum;
+	struct dt_reader *reader;
+	struct dt_summary summary;
+	struct dt_span span;
+	struct dt_error e;
+
+	for (size_t i = 0; i < n; i++)
+		r[i] = (struct dt_record){.ticks = 10 * i + 5, .pc = i % 10, .kind = 'E', .tid = 1};
+	while (at < n) {
+		size_t part = 1 + random64() % 3000,
+		       lost = random64() % 3 ? 0 : 1 + random64() % 99;
+
+		if (part > n - at)
+			part = n - at;
+		if (random64() % 4 == 0) { /* a loss said with no record, then again */
+			assert_int_equal(dt_store_put(s, 0, NULL, 0, 3, &e), 0);
+			before[at] += 3;
+			if (random64() % 2)
+				assert_int_equal(dt_store_flush(s, &e), 0);
+		}
+		assert_int_equal(dt_store_put(s, 0, r + at, part, lost, &e), 0);
+		before[at] += lost;
+		at += part;
+	}
+	assert_int_equal(dt_store_put(s, 0, NULL, 0, 7, &e), 0);
+	before[n] = 7;
+	assert_int_equal(dt_store_close(s, &e), 0);
+	for (size_t i = 0; i <= n; i++)
+		total += before[i];
+
+	reader = reopen();
+	assert_int_equal(dt_reader_summary(reader, &summary, &e), 0);
+	assert_int_equal(summary.lost, total);
+	assert_int_equal(summary.records, n);
+	assert_int_equal(dt_reader_start(reader, &range, &e), 0);
+	at = 0;
+	sum = 0;
+	while (dt_reader_next(reader, &span, &e) > 0) {
+		assert_int_equal(span.lost, before[at]);
+		if (span.lost) {
+			assert_int_equal(span.lost_begin, at ? r[at - 1].ticks : 0);
+			assert_int_equal(span.lost_end, at < n ? r[at].ticks : 0);
+		}
+		for (size_t i = 1; i < span.n; i++)
+			assert_int_equal(before[at + i], 0);
+		sum += span.lost;
+		at += span.n;
+	}
+	assert_int_equal(sum, total);
+	assert_int_equal(at, n);
+	dt_reader_close(reader);
+	free(before);
+	free(r);
+}
+
+/* ---- ranges, live files, sites of several processes ---- */
+
+static void put_counted(struct dt_store *s, unsigned core, uint64_t from, uint64_t to)
+{
+	struct dt_record r = {.kind = 'E', .tid = core, .core = (uint16_t)core};
+	struct dt_error e;
+
+	for (uint64_t i = from; i < to; i++) {
+		r.ticks = 100 + i * 10 + core;
+		r.pc = i % 100;
+		r.value[0] = r.value[1] = r.value[2] = r.value[3] = i;
+		assert_int_equal(dt_store_put(s, core, &r, 1, 0, &e), 0);
+	}
+}
+
+static uint64_t count(struct dt_reader *r, uint64_t from, uint64_t to)
+{
+	struct dt_error e;
+	struct dt_span s;
+	uint64_t n = 0;
+
+	while (dt_reader_next(r, &s, &e) > 0) {
+		for (uint32_t i = 0; i < s.n; i++)
+			assert_true(s.ticks[i] >= from && s.ticks[i] <= to);
+		n += s.n;
+	}
+	return n;
+}
+
+static void test_range(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct dt_range range = {.values = true};
+	struct dt_reader *r;
+	struct dt_error e;
+
+	put_counted(s, 0, 0, 200000);
+	put_counted(s, 1, 0, 200000);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	r = reopen();
+	for (int i = 0; i < 200; i++) {
+		uint64_t a = random64() % 200000, b = a + random64() % 70000;
+
+		range.from = 100 + a * 10;
+		range.to = 100 + b * 10 - 1;
+		if (b > 200000)
+			b = 200000;
+		range.order = i % 2 ? DT_BY_TIME : DT_BY_THREAD;
+		assert_int_equal(dt_reader_start(r, &range, &e), 0);
+		assert_int_equal(count(r, range.from, range.to), 2 * (b - a));
+	}
+	dt_reader_close(r);
+}
+
+/* A reader of a file that is being written sees all that was flushed, and later what follows. */
+static void test_live(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct dt_range range = {0};
+	struct dt_reader *r;
+	struct dt_error e;
+	uint64_t n = 0, seen = 0;
+
+	r = reopen();
+	assert_int_equal(dt_reader_start(r, &range, &e), 0);
+	for (int i = 0; i < 50; i++) {
+		uint64_t more = random64() % 5000;
+
+		put_counted(s, (unsigned)(i / 10), n, n + more);
+		n += more;
+		assert_int_equal(dt_store_put(s, 0, NULL, 0, 1, &e), 0);
+		assert_int_equal(dt_store_flush(s, &e), 0);
+		seen += count(r, 0, UINT64_MAX);
+		assert_int_equal(seen, n);
+	}
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	assert_int_equal(count(r, 0, UINT64_MAX), 0);
+	dt_reader_close(r);
+}
+
+/* The same pc in two processes is two sites; forgetting describes again. */
+static void test_processes(void **state)
+{
+	struct dt_record r = {.pc = 5, .kind = 'E', .tid = 1};
+	size_t described = 0;
+	struct dt_store *s = create(&described);
+	const struct dt_thread_info *t;
+	struct dt_reader *reader;
+	struct dt_error e;
+
+	assert_int_equal(dt_store_thread(s, 1, 10, "one", &e), 0);
+	assert_int_equal(dt_store_thread(s, 2, 20, "two", &e), 0);
+	for (int i = 0; i < 10; i++) {
+		r.tid = 1 + i % 2;
+		assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
+	}
+	assert_int_equal(described, 2);
+	dt_store_forget(s, 5, 6);
+	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
+	assert_int_equal(described, 3);
+	dt_store_forget(s, 6, 7);
+	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, &e), 0);
+	assert_int_equal(described, 3);
+	assert_int_equal(dt_store_close(s, &e), 0);
+	reader = reopen();
+	assert_int_equal(dt_reader_sites(reader), 3);
+	assert_int_equal(dt_reader_site(reader, 1)->pid, 10);
+	assert_int_equal(dt_reader_site(reader, 2)->pid, 20);
+	t = dt_reader_thread(reader, 2);
+	assert_non_null(t);
+	assert_string_equal(t->name, "two");
+	assert_null(dt_reader_thread(reader, 3));
+	dt_reader_close(reader);
+}
+
+static void test_descriptions(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct dt_module_row m = {10, 0x1000, 0x2000, 0x3000, "/bin/x", "abcd", 5, 0};
+	struct dt_function_row f = {0, 0x2010, 16, "f", "x.c", 7, "a:i4@0;v"};
+	const struct dt_function_info *fi;
+	const struct dt_process_info *p;
+	struct dt_reader *r;
+	struct dt_error e;
+	size_t n;
+
+	assert_int_equal(dt_store_meta(s, "host", "here", &e), 0);
+	assert_int_equal(dt_store_meta(s, "host", "there", &e), 0);
+	f.module = dt_store_module(s, &m, &e);
+	assert_int_equal(f.module, 1);
+	assert_int_equal(dt_store_function(s, &f, &e), 1);
+	assert_int_equal(dt_store_function(s, &f, &e), 1); /* the same one */
+	f.address++;
+	assert_int_equal(dt_store_function(s, &f, &e), 2);
+	assert_int_equal(dt_store_module_end(s, 1, 77, &e), 0);
+	assert_int_equal(dt_store_process(s, 10, 1, "/bin/x", "x -y", 3, &e), 0);
+	assert_int_equal(dt_store_process_end(s, 10, 256, 99, &e), 0);
+	assert_int_equal(dt_store_clock(s, 1000, 500, 10500, &e), 0);
+	assert_int_equal(dt_store_clock(s, 3000, 1500, 11500, &e), 0);
+	assert_int_equal(dt_store_close(s, &e), 0);
+
+	r = reopen();
+	assert_string_equal(dt_reader_meta(r, "host"), "there");
+	assert_null(dt_reader_meta(r, "nothing"));
+	assert_int_equal(dt_reader_functions(r), 2);
+	fi = dt_reader_function(r, 1);
+	assert_string_equal(fi->name, "f");
+	assert_string_equal(fi->signature, "a:i4@0;v");
+	assert_string_equal(fi->file, "x.c");
+	assert_int_equal(fi->line, 7);
+	assert_int_equal(dt_reader_module(r, fi->module)->end_ticks, 77);
+	assert_null(dt_reader_function(r, 0));
+	assert_null(dt_reader_function(r, 3));
+	p = dt_reader_processes(r, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(p->status, 256);
+	assert_string_equal(p->cmdline, "x -y");
+	assert_int_equal(dt_reader_ns(r, 2000), 1000);
+	assert_int_equal(dt_reader_ns(r, 500), 250);
+	assert_int_equal(dt_reader_ns(r, 4000), 2000);
+	assert_true(dt_reader_ns_per_tick(r) == 0.5);
+	dt_reader_close(r);
+}
+
+/* ---- dying writers ---- */
+
+static void child_writes(int fd)
+{
+	struct dt_store *s = dt_store_create(trace_path, describe, NULL, NULL);
+	struct dt_record r[100] = {{0}};
+
+	for (uint64_t n = 0;;) {
+		size_t part = 1 + (n * 7919) % 100;
+
+		for (size_t i = 0; i < part; i++)
+			r[i] = (struct dt_record){.ticks = n + i,
+						  .pc = 16 * ((n + i) % 1000) + 1,
+						  .kind = 'E',
+						  .value = {n + i}};
+		if (!s || dt_store_put(s, 0, r, part, 0, NULL))
+			_exit(1);
+		n += part;
+		if (n % 3 == 0 && (dt_store_flush(s, NULL) || write(fd, &n, 8) != 8))
+			_exit(1);
+	}
+}
+
+/* Whatever the moment, what was flushed is there, and what is there is right. */
+static void test_kill(void **state)
+{
+	for (int round = 0; round < 40; round++) {
+		uint64_t flushed = 0, got = 0, said = 1 + random64() % 60;
+		struct dt_range range = {.values = true};
+		struct dt_reader *r;
+		struct dt_error e;
+		struct dt_span s;
+		int fd[2], rc;
+		pid_t pid;
+
+		assert_int_equal(pipe(fd), 0);
+		pid = fork();
+		if (pid == 0) {
+			close(fd[0]);
+			child_writes(fd[1]);
+		}
+		close(fd[1]);
+		while (said-- > 0)
+			assert_int_equal(read(fd[0], &flushed, 8), 8);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		while (read(fd[0], &flushed, 8) == 8)
+			; /* what it had still said */
+		close(fd[0]);
+		r = reopen();
+		assert_int_equal(dt_reader_start(r, &range, &e), 0);
+		while ((rc = dt_reader_next(r, &s, &e)) > 0)
+			for (uint32_t i = 0; i < s.n; i++, got++) {
+				assert_int_equal(s.ticks[i], got);
+				assert_int_equal(dt_reader_site(r, s.site[i])->pc,
+						 16 * (got % 1000) + 1);
+				/* values: bit 0 of the mask is of pc ^ kind */
+				assert_int_equal(s.value[i][0], mask_of(1, 'E') & 1 ? got : 0);
+			}
+		assert_int_equal(rc, 0);
+		assert_true(got >= flushed);
+		dt_reader_close(r);
+		unlink(trace_path);
+	}
+}
+
+/* A full disk, as far as an ordinary process can have one: a limit on the size of files. */
+static void test_disk_full(void **state)
+{
+	struct rlimit old, small;
+	struct dt_store *s = create(NULL);
+	uint64_t flushed = 0, n = 0;
+	struct dt_range range = {0};
+	struct dt_reader *r;
+	struct dt_error e;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 2 << 20;
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (;;) {
+		struct dt_record x = {.ticks = n,
+				      .kind = 'E',
+				      .value = {random64(), random64(), random64(), random64()}};
+
+		x.pc = 10; /* all four values, as 10 ^ 'E' is 0xf */
+		if (dt_store_put(s, 0, &x, 1, 0, &e))
+			break;
+		n++;
+		if (n % 1000 == 0) {
+			if (dt_store_flush(s, &e))
+				break;
+			flushed = n;
+		}
+		assert_true(n < 10000000);
+	}
+	assert_non_null(strstr(e.text, trace_path));
+	assert_non_null(strstr(e.text, "what was recorded before is kept"));
+	assert_null(strchr(e.text, '\n'));
+	/* and it stays so */
+	assert_int_equal(dt_store_flush(s, &e), -1);
+	assert_non_null(strstr(e.text, "what was recorded before is kept"));
+	assert_int_equal(dt_store_close(s, &e), -1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_true(flushed > 0);
+	r = reopen();
+	assert_int_equal(dt_reader_start(r, &range, &e), 0);
+	assert_true(count(r, 0, UINT64_MAX) >= flushed);
+	dt_reader_close(r);
+}
+
+/* ---- files that are not traces, or not whole ---- */
+
+static void write_file(const char *path, const void *data, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, n, f), n);
+	fclose(f);
+}
+
+static void refused(const char *path, const char *why)
+{
+	struct dt_error e = {""};
+	struct dt_reader *r = dt_reader_open(path, &e);
+
+	assert_null(r);
+	assert_non_null(strstr(e.text, path));
+	if (!strstr(e.text, why))
+		fail_msg("'%s' does not say '%s'", e.text, why);
+	assert_null(strchr(e.text, '\n'));
+}
+
+static void test_not_traces(void **state)
+{
+	sqlite3 *db;
+
+	refused("/nonexistent/devtrace.db", "no such file");
+	refused(scratch, "is a directory");
+	refused("/dev/null", "not a regular file");
+	write_file(trace_path, "", 0);
+	refused(trace_path, "is empty");
+	write_file(trace_path, "hello, this is text\n", 20);
+	refused(trace_path, "not a devtrace trace");
+	unlink(trace_path);
+	assert_int_equal(sqlite3_open(trace_path, &db), 0);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE x(y)", NULL, NULL, NULL), 0);
+	sqlite3_close(db);
+	refused(trace_path, "not a devtrace trace");
+	unlink(trace_path);
+	assert_int_equal(dt_store_close(create(NULL), NULL), 0);
+	assert_int_equal(sqlite3_open(trace_path, &db), 0);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), 0);
+	sqlite3_close(db);
+	refused(trace_path, "newer devtrace");
+	if (geteuid()) {
+		chmod(trace_path, 0);
+		refused(trace_path, "ermission denied");
+	}
+}
+
+static void not_overwritten(const char *path, const char *why)
+{
+	struct dt_error e = {""};
+
+	assert_null(dt_store_create(path, describe, NULL, &e));
+	if (!strstr(e.text, why))
+		fail_msg("'%s' does not say '%s'", e.text, why);
+}
+
+static void test_overwrite(void **state)
+{
+	static const char text[] =
+		"somebody's thesis, long enough to be mistaken for a header ......"
+		"...................................................";
+	struct stat st;
+
+	write_file(trace_path, text, sizeof(text));
+	not_overwritten(trace_path, "not overwritten");
+	assert_int_equal(stat(trace_path, &st), 0);
+	assert_int_equal(st.st_size, sizeof(text));
+	not_overwritten(scratch, "directory");
+	not_overwritten("/dev/null", "not a regular file");
+	not_overwritten("/nonexistent/x.db", "cannot create");
+	write_file(trace_path, "", 0);
+	assert_int_equal(dt_store_close(create(NULL), NULL), 0);
+	assert_int_equal(stat(trace_path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(dt_store_close(create(NULL), NULL), 0); /* a trace is replaced */
+}
+
+/* Reads all of a file that may be damaged; returns whether it said so. */
+static bool read_damaged(void)
+{
+	struct dt_error e = {""};
+	struct dt_range range = {.values = true};
+	struct dt_reader *r = dt_reader_open(trace_path, &e);
+	struct dt_span s;
+	int rc = -1;
+
+	if (r) {
+		rc = dt_reader_start(r, &range, &e);
+		while (!rc && (rc = dt_reader_next(r, &s, &e)) > 0)
+			rc = 0;
+	}
+	if (rc) {
+		assert_non_null(strstr(e.text, trace_path));
+		assert_null(strchr(e.text, '\n'));
+	}
+	dt_reader_close(r);
+	return rc != 0;
+}
+
+static void test_damage(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct stat st;
+	uint8_t *data, *copy;
+	int said = 0, fd;
+
+	for (uint64_t i = 0; i < 70000; i++) {
+		struct dt_record r = {.ticks = 100 * i + random64() % 100,
+				      .pc = random64() % 100,
+				      .sp = random64() % 1000 * 8,
+				      .kind = 'E',
+				      .value = {random64() % 1000, random64() % 100}};
+
+		assert_int_equal(dt_store_put(s, i % 20 == 0, &r, 1, 0, NULL), 0);
+	}
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	assert_false(read_damaged());
+	assert_int_equal(stat(trace_path, &st), 0);
+	data = malloc((size_t)st.st_size);
+	copy = malloc((size_t)st.st_size);
+	fd = open(trace_path, O_RDONLY);
+	assert_int_equal(read(fd, data, (size_t)st.st_size), st.st_size);
+	close(fd);
+	for (int i = 0; i < 300; i++) {
+		memcpy(copy, data, (size_t)st.st_size);
+		for (uint64_t j = 1 + random64() % 8; j > 0; j--)
+			copy[random64() % (size_t)st.st_size] ^= (uint8_t)(1 + random64() % 255);
+		write_file(trace_path, copy, (size_t)st.st_size);
+		said += read_damaged();
+	}
+	assert_true(said > 50); /* many a byte means nothing */
+	for (off_t size = 1; size < st.st_size; size += st.st_size / 40) {
+		write_file(trace_path, data, (size_t)size);
+		assert_true(read_damaged());
+	}
+	free(data);
+	free(copy);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_anything),  TEST(test_extremes),  TEST(test_cores),
+		TEST(test_empty),     TEST(test_loss),	    TEST(test_range),
+		TEST(test_live),      TEST(test_processes), TEST(test_descriptions),
+		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
+		TEST(test_overwrite), TEST(test_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
