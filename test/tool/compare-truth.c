@@ -125,8 +125,8 @@ static bool starts(const char *text, const char *with)
 static bool untold(const char *name)
 {
 	return starts(name, "quiet_") || starts(name, "optional_") || starts(name, "_GLOBAL_") ||
-	       starts(name, "__cxx_global") || starts(name, "__clang_call") ||
-	       starts(name, "__tls_");
+	       starts(name, "_sub_") || starts(name, "__cxx_global") ||
+	       starts(name, "__clang_call") || starts(name, "__tls_");
 }
 
 static void load_truth(const char *path)

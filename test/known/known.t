@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Known answers: every program in test/programs is built with sleds by gcc and clang at several
+# levels, linked in several ways, and run alone and traced. Output and exit status must be the same,
+# and the trace must be what the program says of itself (test/tool/compare-truth.c).
+# usage: known.t [WORD...]   only the cases whose name contains every WORD
+# B: the build directory (build); KEEP=1: leave the directory of a failed case behind.
+set -u
+cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
+export root=$PWD B=${B:-$PWD/build} KEEP=${KEEP:-}
+case $B in /*) ;; *) B=$PWD/$B ;; esac
+dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
+export dir
+
+# Builds source.* into $to with sleds. $4...: more flags
+build() {
+	local source=$1 compiler=$2 level=$3 cc=$2 flags=(-w -g "-B$B/lib")
+	shift 3
+	case $source in *.cc) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
+	[ "$compiler" = clang ] && flags+=(-fno-integrated-as)
+	[ "$compiler" = musl-gcc ] && cc=musl-gcc
+	$cc "$level" "${flags[@]}" -o "$to" "$root/test/programs/$source" "$@" -pthread -lm
+}
+
+# Runs it alone and traced: same output, same status, and the trace is the truth.
+judge() {
+	local alone traced
+	./prog "$@" >alone.out 2>alone.err
+	alone=$?
+	DT_TRUTH=$PWD/truth timeout -k 5 120 "$B/devtrace" record -o trace.db ./prog "$@" >traced.out 2>traced.err
+	traced=$?
+	if [ "$alone" != "$traced" ]; then
+		echo "# exit status $alone alone, $traced traced"
+		tail -n 3 traced.err | sed 's/^/# /'
+		return 1
+	fi
+	if ! cmp -s alone.out traced.out; then
+		echo "# the output differs:"
+		diff alone.out traced.out | head -n 6 | sed 's/^/# /'
+		return 1
+	fi
+	timeout -k 5 120 "$B/test/tool/compare-truth" trace.db truth >compare.out || {
+		cat compare.out
+		return 1
+	}
+}
+
+# One case: NAME|SOURCE|COMPILER|LEVEL|FLAGS|ARGUMENTS|what to do after building
+run_case() {
+	local name source compiler level flags arguments after ok
+	IFS='|' read -r name source compiler level flags arguments after <<<"$1"
+	local here=$dir/${name//[ \/]/_}
+	mkdir -p "$here" && cd "$here" || return
+	{
+		to=prog build "$source" "$compiler" "$level" $flags &&
+			if [ -n "$after" ]; then eval "$after"; fi && judge $arguments
+	} >log 2>&1
+	ok=$?
+	# clang's code for thread-local data makes the assembler grumble
+	if [ "$ok" = 0 ]; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+		grep -v 'stand-alone .data16\|Assembler messages' log | sed 's/^[^#]/# &/' | head -n 20
+	fi
+	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || rm -rf "$here"; }
+}
+export -f build judge run_case
+
+plugin() { # makes plugin.so as the case is made
+	echo "to=plugin.so build plugin.c $1 $2 -fPIC -shared"
+}
+
+cases() {
+	local compiler level source n how
+	for compiler in gcc clang; do
+		for level in -O0 -O2 -O3; do
+			for source in recursion.c deep.c tail.c jump.c exception.cc threads.c coroutine.c \
+				signals.c values.c vector.c leaf.c processes.c raw.c init.c; do
+				echo "${source%.*} $compiler $level|$source|$compiler|$level|||"
+			done
+			[ $compiler = gcc ] && echo "nested gcc $level|nested.c|gcc|$level|||"
+			echo "loader $compiler $level|loader.c|$compiler|$level|-rdynamic -ldl||$(plugin $compiler $level)"
+		done
+		for how in none exit _exit quick abort segv ill kill term thread trap; do
+			echo "endings $how $compiler|endings.c|$compiler|-O2||$how|"
+		done
+		echo "linked $compiler|linked.c|$compiler|-O2|-rdynamic -Wl,--unresolved-symbols=ignore-all||$(plugin $compiler -O2) && to=prog build linked.c $compiler -O2 -rdynamic ./plugin.so -Wl,-rpath,."
+		for source in recursion.c tail.c jump.c exception.cc threads.c signals.c processes.c init.c; do
+			n="${source%.*} $compiler"
+			echo "$n static|$source|$compiler|-O2|-static||"
+			echo "$n static-pie|$source|$compiler|-O2|-static-pie -fPIE||"
+			echo "$n fixed|$source|$compiler|-O2|-no-pie -fno-pie||"
+		done
+		for source in recursion.c tail.c exception.cc threads.c leaf.c; do
+			n="${source%.*} $compiler"
+			echo "$n cet|$source|$compiler|-O2|-fcf-protection=full||"
+			echo "$n sections|$source|$compiler|-O2|-ffunction-sections -Wl,--gc-sections||"
+			echo "$n protector|$source|$compiler|-O2|-fstack-protector-all -D_FORTIFY_SOURCE=2||"
+			echo "$n size|$source|$compiler|-Os|-fomit-frame-pointer||"
+			echo "$n stripped|$source|$compiler|-O2|||objcopy --only-keep-debug prog prog.debug && strip prog && objcopy --add-gnu-debuglink=prog.debug prog"
+			echo "$n compressed|$source|$compiler|-O2|-gz -gdwarf-4||"
+		done
+		echo "recursion $compiler gold|recursion.c|$compiler|-O2|-fuse-ld=gold||"
+		echo "exception $compiler lld|exception.cc|$compiler|-O2|-fuse-ld=lld||"
+	done
+	for source in recursion.c tail.c jump.c threads.c values.c processes.c; do
+		echo "${source%.*} musl|$source|musl-gcc|-O2|-static||"
+		echo "${source%.*} musl dynamic|$source|musl-gcc|-O2|||"
+	done
+	for source in recursion.c tail.c threads.c; do
+		echo "${source%.*} lto|$source|gcc|-O2|-flto||"
+		echo "${source%.*} asan|$source|gcc|-O1|-fsanitize=address,undefined||"
+	done
+}
+
+selected() {
+	local line word
+	while IFS= read -r line; do
+		for word; do
+			case ${line%%|*} in *"$word"*) ;; *) continue 2 ;; esac
+		done
+		printf '%s\0' "$line"
+	done
+}
+
+cases | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
