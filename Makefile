@@ -53,7 +53,7 @@ $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
 	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS) -lcmocka
 
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS)
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS) -lZydis
 
 tests: all $(UNIT) $(TOOL)
 

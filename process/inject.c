@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <linux/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -179,9 +180,10 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 	       struct dt_error *e)
 {
 	struct user_regs_struct r;
+	struct ptrace_syscall_info info;
+	uint64_t entered = 0; /* rip behind our call that is under way */
 	size_t i = 0;
 	int signal = 0, status;
-	bool inside = false;
 
 	while (i < n) {
 		if (ptrace(PTRACE_SYSCALL, tid, 0, signal) < 0)
@@ -199,17 +201,21 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 				signal = WSTOPSIG(status);
 			continue;
 		}
-		if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 ||
+		    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
-		/* at `code' itself: the end of the execve that the thread was stopped in; outside:
-		 * a signal handler's own call */
+		/* Not ours: at `code' itself the end of the execve that the thread was stopped in;
+		 * elsewhere a signal handler's calls; in the stub, but not entered from it, the end of a
+		 * handler's rt_sigreturn, which has put back the stub's registers already. */
 		if (r.rip <= code || r.rip >= code + size)
 			continue;
-		if (!inside) {
-			inside = true;
+		if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+			entered = r.rip;
 			continue;
 		}
-		inside = false;
+		if (info.op != PTRACE_SYSCALL_INFO_EXIT || r.rip != entered)
+			continue;
+		entered = 0;
 		call[i].result = (int64_t)r.rax;
 		if ((int64_t)r.rax < 0 && (int64_t)r.rax > -4096 && !call[i].may_fail)
 			return dt_fail(e, "%s failed in the traced process: %s", call[i].what,

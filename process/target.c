@@ -4,6 +4,8 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -45,6 +47,13 @@ void dt_target_close(struct dt_target *t)
 		close(t->pidfd);
 	free(t->module);
 	free(t);
+}
+
+bool dt_target_gone(const struct dt_target *t)
+{
+	struct pollfd p = {t->pidfd, POLLIN, 0};
+
+	return t->pidfd < 0 ? kill(t->pid, 0) < 0 : poll(&p, 1, 0) > 0;
 }
 
 struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)

@@ -46,6 +46,8 @@ struct dt_targets {
 
 struct dt_target *dt_target_open(pid_t pid, struct dt_error *e);
 void dt_target_close(struct dt_target *t);
+/* The process has ended (it may be a zombie). */
+bool dt_target_gone(const struct dt_target *t);
 
 /*
  * Installs the area through the ptrace-stopped thread tid, connects libc, hooks and switches on

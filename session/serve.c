@@ -2,7 +2,6 @@
 /* Serving the traced processes: their messages, their execs, their ends. Owner thread. */
 #include <errno.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -226,13 +225,10 @@ static void requests(struct dt_session *s)
 static void ends(struct dt_session *s)
 {
 	for (struct dt_target *t = s->first; t; t = t->next) {
-		struct pollfd p = {t->pidfd, POLLIN, 0};
 		siginfo_t info = {0};
 		int status = -1;
 
-		if (t->ended)
-			continue;
-		if (t->pidfd < 0 ? kill(t->pid, 0) == 0 : poll(&p, 1, 0) == 0)
+		if (t->ended || !dt_target_gone(t))
 			continue;
 		if (t->ours) {
 			/* left for the one who started it to reap */

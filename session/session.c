@@ -343,7 +343,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		remember(s, t);
 		if (t->ended || !t->area)
 			continue;
-		if (dt_target_detach(t, &left, &why) < 0 && kill(t->pid, 0) == 0) {
+		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t)) {
 			if (rc == 0 && e)
 				*e = why;
 			rc = -1;

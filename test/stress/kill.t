@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Kill anywhere: the traced program is killed at every instruction of an append, or held there while
+# other processes go on; and killed at random; and the controller is killed at random.
+# usage: kill.t    RANDOM_KILLS=n: how many random kills of each kind (40; make soak: 200)
+set -u
+root=${DEVTRACE_ROOT:-$PWD}
+b=$root/build
+kills=${RANDOM_KILLS:-40}
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
+	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
+n=0 bad=0
+
+result() { # 0|1 name [detail]
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+		bad=1
+		echo "not ok $n - $2"
+		[ $# -lt 3 ] || echo "# $3"
+	fi
+}
+
+# calls that thread 0 says it has finished
+progress() { od -A n -t u8 -j 8 -N 8 "$dir/progress" 2>/dev/null | tr -d ' '; }
+
+wait_progress() { # COUNT
+	local i
+	for ((i = 0; i < 5000; i++)); do
+		[ "$(progress || true)" -ge "$1" ] 2>/dev/null && return 0
+		kill -0 "$controller" 2>/dev/null || return 1
+		read -r -t 0.002 <>"$dir/fifo"
+	done
+	return 1
+}
+
+# starts stress under record; sets controller and target. $1: devtrace options, $2: arguments
+begin() {
+	rm -f "$dir/progress" "$dir"/t.db*
+	taskset -c 0 "$b/devtrace" record $1 -o "$dir/t.db" "$dir/stress" $2 "$dir/progress" \
+		>"$dir/out" 2>"$dir/err" &
+	controller=$!
+	wait_progress 500 || return 1
+	target=$(pgrep -P "$controller" -o stress)
+	[ -n "$target" ]
+}
+
+# the trace holds every call that had been finished, none torn
+complete() {
+	local done_calls=$1 out records
+	out=$("$b/test/tool/check-stress" "$dir/t.db" 0) || { echo "$out"; return 1; }
+	records=${out#records }
+	records=${records%% *}
+	[ "$records" -ge $((2 * done_calls)) ] || { echo "$out, finished calls $done_calls"; return 1; }
+}
+
+mkfifo "$dir/fifo"
+at_every_instruction() { # hook
+	local i failed="" hit
+	for ((i = 0; ; i++)); do
+		begin "-p wait -b 64K" "1 1 100000000 0 0" || { failed="$failed start@$i"; break; }
+		hit=$("$b/test/tool/stopat" "$target" "$1" $i kill 2>"$dir/stopat")
+		rc=$?
+		[ $rc = 0 ] || kill -9 "$target" 2>/dev/null
+		wait "$controller"
+		[ $rc = 3 ] && break
+		[ $rc = 0 ] || { failed="$failed stopat@$i($(cat "$dir/stopat"))"; break; }
+		detail=$(complete "$(progress)") || failed="$failed $hit: $detail"
+	done
+	[ $i -gt 20 ] || failed="$failed only $i instructions"
+	result $([ -z "$failed" ]; echo $?) "SIGKILL at each of $i instructions of the $1 hook" "$failed"
+}
+at_every_instruction entry
+at_every_instruction exit
+
+slow_steps() {
+	local i failed="" hit
+	for i in $(seq 3 11 200); do
+		GLIBC_TUNABLES=glibc.pthread.rseq=0 begin "-p drop -b 64K" "1 1 100000000 0 0" ||
+			{ failed="$failed start@$i"; break; }
+		hit=$("$b/test/tool/stopat" "$target" slow "$i" kill 2>"$dir/stopat") ||
+			{ failed="$failed stopat@$i($(cat "$dir/stopat"))"; kill -9 "$target"; }
+		wait "$controller"
+		out=$("$b/test/tool/check-stress" "$dir/t.db" 0) || failed="$failed $hit: $out"
+	done
+	result $([ -z "$failed" ]; echo $?) "SIGKILL within the slow path" "$failed"
+}
+slow_steps
+
+held() { # policy calls
+	local i failed="" other hit
+	for i in 0 6 9 12 15 18 21 24 27 30 33; do
+		begin "-p $1 -b 256K" "2 1 $2 0 0" || { failed="$failed start@$i"; break; }
+		other=$(pgrep -P "$target" stress)
+		hit=$("$b/test/tool/stopat" "$other" entry $i hold "$dir/progress" 2000 2>"$dir/stopat") ||
+			{ failed="$failed $i $hit ($(cat "$dir/stopat"))"; kill -9 "$other"; }
+		wait "$controller"
+		out=$("$b/test/tool/check-stress" "$dir/t.db" "$(cat "$dir/out")") ||
+			failed="$failed $hit: $out"
+	done
+	result $([ -z "$failed" ]; echo $?) "held inside an append while another process goes on ($1)" \
+		"$failed"
+}
+held wait 2000000
+held drop 5000000
+held overwrite 30000000
+
+random_target_kills() {
+	local i failed=""
+	for ((i = 0; i < kills; i++)); do
+		begin "-p wait -b 64K" "1 1 100000000 0 0" || { failed="$failed start"; break; }
+		wait_progress $((1000 + RANDOM * 8)) || failed="$failed progress"
+		kill -9 "$target"
+		wait "$controller"
+		detail=$(complete "$(progress)") || failed="$failed kill $i: $detail"
+	done
+	result $([ -z "$failed" ]; echo $?) "$kills random SIGKILLs of the program: all finished calls are there" \
+		"$failed"
+}
+random_target_kills
+
+random_controller_kills() {
+	local i failed="" calls=1000000
+	for ((i = 0; i < kills; i++)); do
+		begin "-p wait -b 64K" "1 2 $calls 1000 3" || { failed="$failed start"; break; }
+		[ $((i % 4)) = 0 ] || wait_progress $((500 + RANDOM)) || true
+		kill -9 "$controller"
+		wait "$controller" 2>/dev/null
+		# the program goes on to its end, unharmed; what was flushed can be read
+		for ((k = 0; k < 10000; k++)); do
+			[ -s "$dir/out" ] && break
+			kill -0 "$target" 2>/dev/null || break
+			read -r -t 0.002 <>"$dir/fifo"
+		done
+		[ -s "$dir/out" ] || failed="$failed run $i: no output"
+		"$b/test/tool/check-stress" "$dir/t.db" 0 >"$dir/check" ||
+			failed="$failed run $i: $(cat "$dir/check")"
+	done
+	result $([ -z "$failed" ]; echo $?) "$kills random SIGKILLs of the controller: the program is unharmed" \
+		"$failed"
+}
+random_controller_kills
+
+attach_again() {
+	local failed="" i
+	begin "-p wait -b 64K" "1 2 400000000 1000 3" || failed=start
+	for ((i = 0; i < 10; i++)); do
+		kill -9 "$controller"
+		wait "$controller" 2>/dev/null
+		"$b/devtrace" attach -p drop -o "$dir/a.db" "$target" >"$dir/attach" 2>&1 &
+		controller=$!
+		for ((k = 0; k < 2000; k++)); do
+			[ "$(sqlite3 "$dir/a.db" 'select count(*) from chunk' 2>/dev/null)" -gt 0 ] 2>/dev/null && break
+			kill -0 "$controller" 2>/dev/null || break
+			read -r -t 0.005 <>"$dir/fifo"
+		done
+		kill -0 "$controller" 2>/dev/null || { failed="$failed attach $i: $(cat "$dir/attach")"; break; }
+	done
+	kill -INT "$controller"
+	wait "$controller" || failed="$failed end: $(cat "$dir/attach")"
+	kill -9 "$target"
+	result $([ -z "$failed" ]; echo $?) "a process whose controller was killed can be attached again" "$failed"
+}
+attach_again
+echo "1..$n"
+exit $bad
