@@ -26,6 +26,7 @@ struct unit {
 	Dwarf *dwarf;	      /* that the die is in: not the main one for split DWARF */
 	int language;
 	bool rewrites; /* compiled by LLVM: see struct dt_signature_context */
+	bool types;    /* it describes types, and not lines alone as with -g1 */
 	enum { UNREAD, OUTER, DEEP } read;
 	struct function *function; /* sorted by address once read */
 	size_t functions, room;
@@ -295,6 +296,12 @@ static void index_functions(struct unit *u, Dwarf_Die *parent, int depth)
 		    grow((void **)&u->function, &u->room, u->functions, sizeof(*u->function)))
 			u->function[u->functions++] = (struct function){address, last};
 		switch (tag) {
+		case DW_TAG_base_type:
+		case DW_TAG_pointer_type:
+		case DW_TAG_imported_unit: /* shared by dwz, or written before link-time
+					      optimization */
+			u->types = true;
+			break;
 		case DW_TAG_subprogram:
 		case DW_TAG_lexical_block:
 			/* nested functions, methods of local classes: rare, and much to read */
@@ -391,4 +398,6 @@ void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool l
 					.address = fn->address,
 				},
 				buf, size);
+	if (!u->types && !strcmp(buf, ";v"))
+		buf[0] = '\0'; /* nothing is told of parameters and results */
 }

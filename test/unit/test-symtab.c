@@ -210,6 +210,28 @@ static void test_clones(void **state)
 	dt_symtab_close(t);
 }
 
+/* Line tables alone say nothing of parameters. */
+static void test_lines_only(void **state)
+{
+	static const char *const command[] = {"gcc -w -g1 -O2 -o g c.c",
+					      "clang -w -gline-tables-only -O2 -o g c.c"};
+	struct dt_symtab *t;
+	const char *file;
+	unsigned line;
+	char text[64];
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(scratch_run("%s", command[i]), 0);
+		t = open_it("g", NULL);
+		dt_symtab_signature(t, by_name(t, "plain"), text, sizeof(text));
+		assert_string_equal(text, "");
+		assert_true(dt_symtab_line(t, by_name(t, "plain")->address, &file, &line));
+		assert_int_equal(line, 5);
+		dt_symtab_close(t);
+	}
+}
+
 static void test_separate(void **state)
 {
 	struct dt_symtab *t;
@@ -334,13 +356,10 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_c),
-		cmocka_unit_test(test_cxx),
-		cmocka_unit_test(test_clones),
-		cmocka_unit_test(test_separate),
-		cmocka_unit_test(test_without_build_id),
-		cmocka_unit_test(test_dynsym),
-		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_c),	 cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_clones),	 cmocka_unit_test(test_lines_only),
+		cmocka_unit_test(test_separate), cmocka_unit_test(test_without_build_id),
+		cmocka_unit_test(test_dynsym),	 cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_errors),
 	};
 
