@@ -332,10 +332,9 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 	s = just_below(t, sp);
 	if (s)
 		return s;
-	if (c_distance <= DT_STACK_FAR && c_distance <= o_distance)
+	/* a caller with large arrays: only the call that the thread was in can be it */
+	if (c_distance <= DT_STACK_FAR)
 		return nested(p, t, c);
-	if (o_distance <= DT_STACK_FAR)
-		return nested(p, t, other);
 	/* another stack; what the old one was left for is not known */
 	if (c)
 		c->doubtful = true;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of a reader, for reader.c (the file, its descriptions) and merge.c (its records). */
+#ifndef DT_STORE_STATE_H
+#define DT_STORE_STATE_H
+
+#include <zstd.h>
+#include "store/decode.h"
+#include "store/tables.h"
+
+struct dt_loss {
+	uint64_t after, lost, begin, end;
+};
+
+struct dt_cursor {
+	unsigned core;
+	uint64_t next;	/* first record of the chunk to load next */
+	uint64_t base;	/* number of the batch's first record */
+	uint32_t at;	/* in the batch */
+	uint32_t used;	/* by the span that was handed out last */
+	uint64_t key;	/* ticks of the record at `at`: the merge's order */
+	uint64_t bound; /* before this, only the thread at `at` is met on this core */
+	bool ended;	/* nothing more just now */
+	struct dt_decoder decoder;
+	struct dt_batch *batch;
+	struct dt_loss *loss; /* of the loaded chunk, ascending; at the end: what follows it */
+	uint32_t losses, loss_at, loss_size;
+	/* a loss at the end of a live file has been said, but may grow, or come again when a chunk
+	 * follows: how much of which one has been said */
+	uint64_t said_after, said_lost;
+};
+
+enum dt_reader_statement { CHUNK, VALS, LOSSES, CORES, LIMIT, STATEMENTS };
+
+struct dt_reader {
+	char *path;
+	sqlite3 *db;
+	sqlite3_stmt *statement[STATEMENTS];
+	ZSTD_DCtx *dctx;
+	struct dt_tables tables;
+	struct dt_range range;
+	uint64_t limit; /* last chunk that this pass reads */
+	struct dt_cursor **cursor;
+	size_t cursors;
+	struct dt_cursor **heap; /* those not ended; the earliest first */
+	size_t heaped;
+	struct dt_cursor *current; /* whose span was handed out last */
+	bool failed;		   /* dt_reader_next() has failed and says so again */
+	struct dt_error failure;
+};
+
+/* What a failed statement means, as the line of an error; -1. */
+int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e);
+
+/* Reads what is new in the tables, and which chunks there are. */
+int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
+
+void dt_reader_free_cursors(struct dt_reader *r);
+
+#endif

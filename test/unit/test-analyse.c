@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analyse/: pairing. Traces are written as text, a word or three a record:
+ *
+ *	E f 900      entry of f at sp 900 (hexadecimal); X: exit; T: exit in front of a tail jump
+ *	T f 900 g    the same, known to jump to g;    P f 900: a point in f
+ *	@ 2 7        what follows is on core 2 by thread 7;    + 50: the clock goes on by 50
+ *	L 9          9 records of the core are lost here
+ *
+ * Functions are a to z. Each record is 10 ticks after the one before, the first at 10. What comes
+ * out is a line for each call, in the order in which they end: function, its caller or -, depth,
+ * begin-end, and marks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyse/stats.h"
+#include "test/unit/test-trace-scratch.h"
+
+#define BASE 0x400000
+
+static struct dt_store *store;
+static char result[1 << 16];
+static size_t used;
+static struct dt_reader *reader;
+static char name_of_id[1 << 16];
+
+static uint64_t address(char f)
+{
+	return BASE + 0x1000 * (uint64_t)(f - 'a');
+}
+
+/* pc: the function's page, and in it 5 for E, 6 for X, 7 for P, 0x100 + target letter for T. */
+static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	char f = (char)('a' + (r->pc - BASE) / 0x1000), text[2] = {f};
+	uint64_t offset = r->pc % 0x1000;
+	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, ""};
+
+	row->function = dt_store_function(store, &fr, NULL);
+	row->kind = r->kind == 'E' ? DT_SITE_ENTRY : offset >= 0x100 ? DT_SITE_TAIL : DT_SITE_RETURN;
+	row->values = 1;
+	if (offset > 0x100)
+		row->target = address((char)(offset - 0x100));
+}
+
+static void begin_trace(void)
+{
+	struct dt_error e;
+
+	store = dt_store_create(trace_path, describe, NULL, &e);
+	if (!store)
+		fail_msg("%s", e.text);
+}
+
+static void put(unsigned core, uint64_t lost, const struct dt_record *r)
+{
+	struct dt_error e;
+
+	if (dt_store_put(store, core, r, r ? 1 : 0, lost, &e))
+		fail_msg("%s", e.text);
+}
+
+/* Writes a trace from text. */
+static void write_trace(const char *text)
+{
+	struct dt_record r = {.tid = 1};
+	char word, f, target;
+	uint64_t clock = 0, lost = 0, sp, n;
+	int used_chars, fields;
+
+	begin_trace();
+	for (; *text; text += used_chars) {
+		target = 0;
+		if (sscanf(text, " @ %hu %u%n", &r.core, &r.tid, &used_chars) == 2)
+			continue;
+		if (sscanf(text, " + %lu%n", &n, &used_chars) == 1) {
+			clock += n;
+			continue;
+		}
+		if (sscanf(text, " L %lu%n", &lost, &used_chars) == 1)
+			continue;
+		fields = sscanf(text, " %c %c %lx%n", &word, &f, &sp, &used_chars);
+		if (fields < 3)
+			break;
+		if (word == 'T' && text[used_chars] == ' ' && text[used_chars + 1] >= 'a' &&
+		    text[used_chars + 1] <= 'z' &&
+		    (text[used_chars + 2] == ' ' || !text[used_chars + 2])) {
+			target = text[used_chars + 1];
+			used_chars += 2;
+		}
+		r.ticks = clock += 10;
+		r.sp = sp;
+		r.kind = word == 'T' ? 'X' : (uint8_t)word;
+		r.pc = address(f) + (word == 'E'   ? 5
+				     : word == 'X' ? 6
+				     : word == 'P' ? 7
+						   : 0x100 + (uint64_t)(uint8_t)target);
+		r.value[0] = (uint64_t)f;
+		put(r.core, lost, &r);
+		lost = 0;
+	}
+	if (lost)
+		put(r.core, lost, NULL);
+	assert_int_equal(dt_store_close(store, NULL), 0);
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	assert_true(c->id < sizeof(name_of_id));
+	name_of_id[c->id] = dt_reader_function(reader, c->function)->name[0];
+	assert_int_equal(*c->note, 0);
+	*c->note = (uint32_t)c->id;
+	assert_non_null(c->argument);
+	assert_int_equal(c->argument[0], (uint8_t)name_of_id[c->id]);
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} marks[] = {{DT_CALL_UNWOUND, "unwound"},   {DT_CALL_TAIL, "tail"},
+		     {DT_CALL_INFERRED, "inferred"}, {DT_CALL_OPEN, "open"},
+		     {DT_CALL_NO_ENTRY, "no-entry"}, {DT_CALL_TAILED, "tailed"},
+		     {DT_CALL_LOSS, "loss"},	     {DT_CALL_RECURSIVE, "recursive"},
+		     {DT_CALL_OTHER_STACK, "other"}};
+	char caller = c->parent ? name_of_id[c->parent] : '-';
+
+	used += (size_t)sprintf(result + used, "%s %c %u %lu-%lu",
+				dt_reader_function(reader, c->function)->name, caller, c->depth,
+				c->begin, c->end);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		if (c->flags & marks[i].flag)
+			used += (size_t)sprintf(result + used, " %s", marks[i].text);
+	used += (size_t)sprintf(result + used, "\n");
+	if (c->note)
+		assert_int_equal(*c->note, c->id);
+	assert_true(used < sizeof(result) - 256);
+}
+
+static const char *pair(enum dt_order order)
+{
+	struct dt_pair_events events = {.begin = on_begin, .end = on_end};
+	struct dt_range range = {.order = order, .values = true};
+	struct dt_error e;
+
+	used = 0;
+	result[0] = '\0';
+	reader = dt_reader_open(trace_path, &e);
+	if (!reader || dt_pair_run(reader, &range, &events, &e))
+		fail_msg("%s", e.text);
+	dt_reader_close(reader);
+	return result;
+}
+
+static void gives(const char *text, const char *want)
+{
+	write_trace(text);
+	assert_string_equal(pair(DT_BY_TIME), want);
+	assert_string_equal(pair(DT_BY_THREAD), want);
+	unlink(trace_path);
+}
+
+/* ---- plain calls ---- */
+
+static void test_nesting(void **state)
+{
+	gives("E a 900 E b 800 E c 700 X c 700 E d 700 X d 700 X b 800 X a 900",
+	      "c b 2 30-40\nd b 2 50-60\nb a 1 20-70\na - 0 10-80\n");
+}
+
+static void test_recursion(void **state)
+{
+	gives("E a 900 E a 800 E a 700 X a 700 X a 800 X a 900",
+	      "a a 2 30-40 recursive\na a 1 20-50 recursive\na - 0 10-60\n");
+	gives("E a 900 E b 800 E a 700 E b 600 X b 600 X a 700 X b 800 X a 900",
+	      "b a 3 40-50 recursive\na b 2 30-60 recursive\nb a 1 20-70\na - 0 10-80\n");
+}
+
+static void test_threads(void **state)
+{
+	gives("@ 0 1 E a 900 @ 0 2 E a 900 E b 800 @ 0 1 E b 800 X b 800 @ 0 2 X b 800 X a 900 "
+	      "@ 0 1 X a 900",
+	      "b a 1 40-50\nb a 1 30-60\na - 0 20-70\na - 0 10-80\n");
+}
+
+/* Threads move between cores. */
+static void test_migration(void **state)
+{
+	gives("@ 0 1 E a 900 @ 1 1 E b 800 @ 0 1 E c 700 @ 2 1 X c 700 @ 1 1 X b 800 @ 0 1 X a 900",
+	      "c b 2 30-40\nb a 1 20-50\na - 0 10-60\n");
+}
+
+static void test_open(void **state)
+{
+	gives("E a 900 E b 800 E c 700 X c 700", "c b 2 30-40\nb a 1 20-40 open\na - 0 10-40 open\n");
+}
+
+/* Tracing began in the middle of a, b and c. */
+static void test_attached(void **state)
+{
+	gives("X c 700 E d 700 X d 700 X b 800 E e 800 X e 800 X a 900 E f 900 X f 900",
+	      "c - 0 10-10 no-entry\nd - 0 20-30\nb - 0 40-40 no-entry\ne - 0 50-60\n"
+	      "a - 0 70-70 no-entry\nf - 0 80-90\n");
+}
+
+/* A large array in a frame. */
+static void test_large_frame(void **state)
+{
+	gives("E a 200000 E b 1f0000 E c 100000 X c 100000 E d 100000 E e ff000 X e ff000 "
+	      "X d 100000 X b 1f0000 E f 1ffff0 X f 1ffff0 X a 200000",
+	      "c b 2 30-40\ne d 3 60-70\nd b 2 50-80\nb a 1 20-90\nf a 1 100-110\na - 0 10-120\n");
+}
+
+/* ---- tail calls ---- */
+
+static void test_tail(void **state)
+{
+	gives("E m 900 E a 800 T a 800 b E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail\nb m 1 40-50 tailed\nm - 0 10-60\n");
+	/* it is not known what is jumped to, or that is not traced: no claim of what follows */
+	gives("E m 900 E a 800 T a 800 E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail\nb m 1 40-50\nm - 0 10-60\n");
+	gives("E m 900 E a 800 T a 800 c E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail\nb m 1 40-50\nm - 0 10-60\n");
+	/* a chain */
+	gives("E a 800 T a 800 b E b 800 T b 800 c E c 800 X c 800",
+	      "a - 0 10-20 tail\nb - 0 30-40 tail tailed\nc - 0 50-60 tailed\n");
+	/* of itself */
+	gives("E a 800 T a 800 a E a 800 X a 800", "a - 0 10-20 tail\na - 0 30-40 tailed\n");
+}
+
+/* By a jump that has no site of its own. */
+static void test_indirect_tail(void **state)
+{
+	gives("E m 900 E a 800 E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail inferred\nb m 1 30-40\nm - 0 10-50\n");
+	/* to a function whose entry is not traced */
+	gives("E m 900 E a 800 X b 800 X m 900",
+	      "a m 1 20-30 tail inferred\nb m 1 30-30 no-entry\nm - 0 10-40\n");
+}
+
+/* ---- frames left without an exit ---- */
+
+static void test_longjmp(void **state)
+{
+	char text[512] = "E m a00 ", want[2048] = "";
+
+	for (int i = 0; i < 10; i++)
+		sprintf(text + strlen(text), "E d %x ", 0x9f0 - 16 * i);
+	strcat(text, "X m a00");
+	for (int i = 9; i >= 0; i--)
+		sprintf(want + strlen(want), "d %c %d %d-120 unwound%s\n", i ? 'd' : 'm', i + 1,
+			20 + 10 * i, i ? " recursive" : "");
+	strcat(want, "m - 0 10-120\n");
+	gives(text, want);
+	/* then another call at the place of the outermost of them */
+	gives("E m a00 E d 900 E d 800 E d 700 E e 900 X e 900 X m a00",
+	      "d d 3 40-50 unwound recursive\nd d 2 30-50 unwound recursive\nd m 1 20-50 unwound\n"
+	      "e m 1 50-60\nm - 0 10-70\n");
+	/* an exception that is caught half way */
+	gives("E m a00 E b 900 E c 800 E d 700 E e 800 X e 800 X b 900 X m a00",
+	      "d c 3 40-50 unwound\nc b 2 30-50 unwound\ne b 2 50-60\nb m 1 20-70\nm - 0 10-80\n");
+}
+
+/* All that is known of the stack is unwound. */
+static void test_longjmp_all(void **state)
+{
+	gives("E a 900 E b 800 E c 980 E d 900 X d 900 X c 980",
+	      "b a 1 20-30 unwound\na - 0 10-30 unwound\nd c 1 40-50\nc - 0 30-60\n");
+	gives("E a 900 E b 800 X m 980", "b a 1 20-30 unwound\na - 0 10-30 unwound\n"
+					 "m - 0 30-30 no-entry\n");
+}
+
+/* A child made by vfork writes as its parent, on its stack, and ends without an exit. */
+static void test_vfork(void **state)
+{
+	gives("E m 900 E r 800 E c 700 E d 600 X d 600 E e 600 X r 800 X m 900",
+	      "d c 3 40-50\ne c 3 60-70 unwound\nc r 2 30-70 unwound\nr m 1 20-70\nm - 0 10-80\n");
+}
+
+static void test_point(void **state)
+{
+	gives("E m 900 E a 800 E b 700 P m 8c0 E c 800 X c 800 X m 900",
+	      "b a 2 30-40 unwound\na m 1 20-40 unwound\nc m 1 50-60\nm - 0 10-70\n");
+	gives("E m 900 E a 800 P a 7f0 X a 800 X m 900", "a m 1 20-40\nm - 0 10-50\n");
+}
+
+/* ---- several stacks ---- */
+
+/* main resumes a coroutine that yields twice */
+static void test_coroutine(void **state)
+{
+	gives("E m 7fff9000 E r 7fff8000 E c 5000ff0 E y 5000f00 X r 7fff8000 E w 7fff8000 "
+	      "X w 7fff8000 E r 7fff8000 X y 5000f00 E d 5000f00 E y 5000e00 X r 7fff8000 "
+	      "E r 7fff8000 X y 5000e00 X d 5000f00 X c 5000ff0 X r 7fff8000 X m 7fff9000",
+	      "r m 1 20-50\nw m 1 60-70\ny c 1 40-90\nr m 1 80-120\ny d 2 110-140\nd c 1 100-150\n"
+	      "c - 0 30-160 other\nr m 1 130-170\nm - 0 10-180\n");
+}
+
+/* Their stacks lie next to each other, 32 KB each, in the same pool; each calls the next. */
+static void test_coroutine_pool(void **state)
+{
+	gives("E m 7fff9000 E r 7fff8000 E c 5010ff0 E y 5010f00 X r 7fff8000 E r 7fff8000 "
+	      "E d 5008ff0 E y 5008f00 X y 5010f00 E e 5010f00 E y 5010e00 X y 5008f00 X d 5008ff0 "
+	      "X y 5010e00 X e 5010f00 X c 5010ff0 X r 7fff8000 X m 7fff9000",
+	      "r m 1 20-50\ny c 1 40-90\ny d 1 80-120 recursive\nd - 0 70-130 other\n"
+	      "y e 2 110-140 recursive\ne c 1 100-150\nc - 0 30-160 other\nr m 1 60-170\n"
+	      "m - 0 10-180\n");
+}
+
+static void test_signal_stack(void **state)
+{
+	gives("E m 7fff9000 E a 7fff8000 E h 6000ff0 E i 6000f00 X i 6000f00 X h 6000ff0 "
+	      "X a 7fff8000 E b 7fff8000 X b 7fff8000 X m 7fff9000",
+	      "i h 1 40-50\nh - 0 30-60 other\na m 1 20-70\nb m 1 80-90\nm - 0 10-100\n");
+	/* left by siglongjmp */
+	gives("E m 7fff9000 E a 7fff8000 E h 6000ff0 E b 7fff8000 X b 7fff8000 X m 7fff9000",
+	      "a m 1 20-40 tail inferred\nb m 1 40-50\nm - 0 10-60\nh - 0 30-60 open other\n");
+}
+
+/* ---- losses ---- */
+
+static void test_loss(void **state)
+{
+	/* what was open may have ended and begun again meanwhile */
+	gives("E m 900 E a 800 L 5 X a 800 X m 900", "a m 1 20-30 loss\nm - 0 10-40 loss\n");
+	gives("E m 900 E a 800 L 5 E b 800 X b 800 X m 900",
+	      "a m 1 20-30 loss\nb m 1 30-40\nm - 0 10-50 loss\n");
+	gives("E m 900 L 5 X a 800 E b 800 X b 800 X m 900",
+	      "a m 1 20-20 no-entry loss\nb m 1 30-40\nm - 0 10-50 loss\n");
+	gives("E m 900 E a 800 L 2", "a m 1 20-20 open\nm - 0 10-20 open\n");
+	/* of another core, where the thread was not */
+	gives("@ 1 2 E a 900 X a 900 @ 0 1 E m 900 @ 1 2 L 5 E a 900 @ 0 1 X m 900 @ 1 2 X a 900",
+	      "a - 0 10-20\nm - 0 30-50\na - 0 40-60\n");
+	/* of the core it came from, though that core speaks again only later */
+	gives("@ 1 1 E m 900 @ 0 1 X m 900 @ 1 2 L 5 E a 900 X a 900",
+	      "m - 0 10-20 loss\na - 0 30-40\n");
+}
+
+/* ---- equal functions ---- */
+
+static void describe_named(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	static const struct {
+		uint64_t address;
+		const char *name;
+	} f[] = {{0x1000, "f"}, {0x2000, "f.cold"}, {0x3000, "g"}, {0x101000, "f"}, {0x103000, "g"}};
+	uint64_t at = r->pc & ~(uint64_t)0xfff;
+
+	for (size_t i = 0; i < sizeof(f) / sizeof(*f); i++) {
+		struct dt_function_row fr = {at < 0x100000 ? 1 : 2, at, 64, f[i].name, "", 0, ""};
+
+		if (f[i].address == at)
+			row->function = dt_store_function(store, &fr, NULL);
+	}
+	row->kind = r->kind == 'E' ? DT_SITE_ENTRY : DT_SITE_RETURN;
+}
+
+/* A return in f.cold is one of f's; f in two processes is one row. */
+static void test_same(void **state)
+{
+	struct dt_module_row m = {1, 0, 0, 0x10000, "/bin/x", "", 0, 0};
+	struct dt_stats stats = {0};
+	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
+	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_record r[] = {{.ticks = 10, .kind = 'E', .tid = 1, .pc = 0x1005, .sp = 900},
+				{.ticks = 20, .kind = 'X', .tid = 1, .pc = 0x2006, .sp = 900},
+				{.ticks = 30, .kind = 'E', .tid = 2, .pc = 0x101005, .sp = 900},
+				{.ticks = 35, .kind = 'X', .tid = 2, .pc = 0x101006, .sp = 900},
+				{.ticks = 40, .kind = 'E', .tid = 2, .pc = 0x103005, .sp = 900},
+				{.ticks = 45, .kind = 'X', .tid = 2, .pc = 0x103006, .sp = 900}};
+	struct dt_reader *in;
+	struct dt_error e;
+
+	store = dt_store_create(trace_path, describe_named, NULL, &e);
+	dt_store_module(store, &m, &e);
+	m.pid = 2;
+	m.base = 0x100000;
+	dt_store_module(store, &m, &e);
+	assert_int_equal(dt_store_put(store, 0, r, 6, 0, &e), 0);
+	assert_int_equal(dt_store_close(store, &e), 0);
+	in = dt_reader_open(trace_path, &e);
+	assert_int_equal(dt_pair_run(in, &range, &events, &e), 0);
+	assert_string_equal(dt_reader_function(in, 1)->name, "f");
+	assert_int_equal(stats.function[1].calls, 2);
+	assert_int_equal(stats.function[1].timed, 2);
+	assert_int_equal(stats.function[1].total, 15);
+	for (uint32_t i = 2; i < stats.functions; i++)
+		if (stats.function[i].calls)
+			assert_string_equal(dt_reader_function(in, i)->name, "g");
+	dt_stats_free(&stats);
+	dt_reader_close(in);
+}
+
+/* ---- statistics ---- */
+
+static void test_stats(void **state)
+{
+	struct dt_stats s = {0};
+	struct dt_function_stats *f;
+
+	/* a calls itself: 100 ticks in all, 60 of them in the inner call, which waits 20 for b */
+	dt_stats_call(&s, &(struct dt_call){.function = 2, .begin = 30, .end = 50});
+	dt_stats_call(&s, &(struct dt_call){.function = 1,
+					    .begin = 20,
+					    .end = 80,
+					    .children = 20,
+					    .flags = DT_CALL_RECURSIVE});
+	dt_stats_call(&s, &(struct dt_call){.function = 1, .end = 100, .children = 60});
+	dt_stats_call(&s, &(struct dt_call){.function = 1, .end = 999, .flags = DT_CALL_OPEN});
+	dt_stats_call(&s, &(struct dt_call){.function = 2, .end = 10, .flags = DT_CALL_UNWOUND});
+	f = &s.function[1];
+	assert_int_equal(f->calls, 3);
+	assert_int_equal(f->timed, 2);
+	assert_int_equal(f->open, 1);
+	assert_int_equal(f->total, 100);
+	assert_int_equal(f->self, 80);
+	assert_int_equal(f->min, 60);
+	assert_int_equal(f->max, 100);
+	assert_int_equal(s.function[2].unwound, 1);
+	assert_int_equal(s.function[2].total, 30);
+	dt_stats_free(&s);
+}
+
+/* A quantile is off by at most 1/32, for durations of any size. */
+static void test_quantiles(void **state)
+{
+	for (uint64_t scale = 1; scale < (uint64_t)1 << 50; scale = scale * 7 + 3) {
+		struct dt_stats s = {0};
+
+		for (uint64_t i = 1; i <= 1000; i++)
+			dt_stats_call(&s, &(struct dt_call){.function = 0, .end = i * scale});
+		for (double q = 0.01; q < 1; q += 0.01) {
+			double got = (double)dt_stats_quantile(&s.function[0], q);
+			double want = 1000 * q * (double)scale;
+
+			assert_true(got <= (want + (double)scale) * (1 + 1.0 / 32) + 1);
+			assert_true(got >= (want - (double)scale) * (1 - 1.0 / 32) - 1);
+		}
+		dt_stats_free(&s);
+	}
+}
+
+/* ---- random call trees ---- */
+
+#define MAX_STACK 40
+#define STACKS	  4
+
+struct truth {
+	uint64_t begin, sp;
+	char function;
+};
+
+struct stack {
+	struct truth frame[MAX_STACK];
+	int n;
+	uint64_t top;
+};
+
+static uint64_t seed = 99;
+
+static uint64_t random64(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static char want[1 << 16];
+static size_t want_used;
+static uint64_t now;
+static struct stack stacks[STACKS];
+
+static void record(char kind, char f, uint64_t sp, int offset)
+{
+	struct dt_record r = {.ticks = now += 10,
+			      .tid = 1,
+			      .kind = (uint8_t)kind,
+			      .sp = sp,
+			      .pc = address(f) + (uint64_t)offset,
+			      .value = {(uint64_t)f}};
+
+	put(0, 0, &r);
+}
+
+static void ends(struct stack *s, const char *how)
+{
+	struct truth *t = &s->frame[--s->n];
+
+	want_used += (size_t)sprintf(want + want_used, "%c %c %d %lu-%lu%s\n", t->function,
+				     s->n ? t[-1].function : '-', s->n, t->begin, now, how);
+}
+
+/* n frames are left without exits; they are seen gone at the next record: so another follows. */
+static void abandon(struct stack *s, int n, uint64_t when)
+{
+	now = when;
+	while (n--)
+		ends(s, " unwound");
+}
+
+static void calls(struct stack *s, char f)
+{
+	uint64_t sp = s->n ? s->frame[s->n - 1].sp - 16 - 16 * (random64() % 60) : s->top;
+
+	record('E', f, sp, 5);
+	s->frame[s->n++] = (struct truth){now, sp, f};
+}
+
+/* Calls, returns, tail calls, longjmps, and switches between coroutines by a traced function. */
+static void random_trace(void)
+{
+	int current = 0, steps = 150;
+
+	now = 0;
+	want_used = 0;
+	begin_trace();
+	for (int i = 0; i < STACKS; i++)
+		stacks[i] = (struct stack){.top = 0x7fff00000000 - 0x10000000 * (uint64_t)i};
+	while (steps-- > 0) {
+		struct stack *s = &stacks[current];
+		char f = (char)('a' + random64() % 20);
+		uint64_t what = random64() % 12;
+		int other = (int)(random64() % STACKS);
+
+		if (s->n == 0 || (what < 5 && s->n < MAX_STACK - 1)) {
+			calls(s, f);
+		} else if (what == 5 && s->n > 3) {
+			/* longjmp over two or more frames, and the one it arrives in returns */
+			int left = 2 + (int)(random64() % (uint64_t)(s->n - 2));
+
+			left = left >= s->n ? s->n - 1 : left;
+			abandon(s, left, now + 10);
+			now -= 10;
+			record('X', s->frame[s->n - 1].function, s->frame[s->n - 1].sp, 6);
+			ends(s, "");
+		} else if (what == 6) {
+			struct truth *t = &s->frame[s->n - 1];
+
+			record('X', t->function, t->sp, 0x100);
+			ends(s, " tail");
+			s->n++;
+			record('E', f, t->sp, 5);
+			*t = (struct truth){now, t->sp, f};
+		} else if (what == 7 && other != current && s->n < MAX_STACK - 1) {
+			/* "z" switches: entered here, left on the other stack if it was left so */
+			struct stack *o = &stacks[other];
+
+			calls(s, 'z');
+			current = other;
+			if (o->n == 0) {
+				calls(o, f);
+			} else {
+				record('X', 'z', o->frame[o->n - 1].sp, 6);
+				ends(o, "");
+			}
+		} else {
+			struct truth *t = &s->frame[s->n - 1];
+
+			/* the outermost call of a coroutine ends only on the main stack */
+			if (s->n == 1 && current)
+				continue;
+			record('X', t->function, t->sp, 6);
+			ends(s, "");
+		}
+	}
+	assert_int_equal(dt_store_close(store, NULL), 0);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lines in order, without what is said only of calls of whole coroutines or unfinished ones. */
+static void sort_lines(char *text, char **line, size_t *n)
+{
+	*n = 0;
+	for (char *p = strtok(text, "\n"); p; p = strtok(NULL, "\n")) {
+		char *cut;
+
+		if (strstr(p, " open"))
+			continue;
+		while ((cut = strstr(p, " recursive")) || (cut = strstr(p, " other")))
+			memmove(cut, cut + (cut[1] == 'r' ? 10 : 6),
+				strlen(cut + (cut[1] == 'r' ? 10 : 6)) + 1);
+		line[(*n)++] = p;
+	}
+	qsort(line, *n, sizeof(*line), by_text);
+}
+
+static void test_random(void **state)
+{
+	static char *have_line[4096], *want_line[4096];
+	size_t have, wanted;
+
+	for (int i = 0; i < 300; i++) {
+		random_trace();
+		pair(i % 2 ? DT_BY_TIME : DT_BY_THREAD);
+		unlink(trace_path);
+		sort_lines(result, have_line, &have);
+		sort_lines(want, want_line, &wanted);
+		for (size_t j = 0; j < have && j < wanted; j++)
+			assert_string_equal(have_line[j], want_line[j]);
+		assert_int_equal(have, wanted);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nesting),	  TEST(test_recursion),	 TEST(test_threads),
+		TEST(test_migration),	  TEST(test_open),	 TEST(test_attached),
+		TEST(test_large_frame),	  TEST(test_tail),	 TEST(test_indirect_tail),
+		TEST(test_longjmp),	  TEST(test_longjmp_all), TEST(test_vfork),
+		TEST(test_point),	  TEST(test_coroutine),	 TEST(test_coroutine_pool),
+		TEST(test_signal_stack),  TEST(test_loss),	 TEST(test_same),
+		TEST(test_stats),	  TEST(test_quantiles),	 TEST(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
