@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leading four functions of libc and the dynamic linker through the area. */
+/* Leading five functions of libc and the dynamic linker through the area. */
 #include "process/connect.h"
 
 #include <stddef.h>
@@ -23,10 +23,12 @@ struct connection {
 	bool needs_rseq; /* of use only where threads have rseq */
 };
 
-static size_t connections(struct connection c[4])
+#define CONNECTIONS 5
+
+static void connections(struct connection c[CONNECTIONS])
 {
 	const struct dt_blob *b = dt_blob_head();
-	const struct connection all[4] = {
+	const struct connection all[CONNECTIONS] = {
 		/* ret; the rest up to the next 16 bytes is padding */
 		{"_dl_debug_state", {0xc3}, 1, b->modules, 0, 0, true, false},
 		/* mov $59, %eax; syscall */
@@ -56,10 +58,18 @@ static size_t connections(struct connection c[4])
 		 9,
 		 false,
 		 true},
+		/* mov $-22, %rax */
+		{"clone",
+		 {0x48, 0xc7, 0xc0, 0xea, 0xff, 0xff, 0xff},
+		 7,
+		 b->clone,
+		 offsetof(struct dt_blob, clone_back),
+		 7,
+		 false,
+		 true},
 	};
 
 	memcpy(c, all, sizeof(all));
-	return 4;
 }
 
 static const char *base_name(const char *path)
@@ -172,13 +182,14 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
 		uint64_t address;
 		struct connection c;
 	} todo[PATCHES];
-	struct connection c[4];
-	size_t n = 0, kinds = connections(c);
+	struct connection c[CONNECTIONS];
+	size_t n = 0;
 	struct dt_threads threads;
 	int rc = 0;
 
+	connections(c);
 	for (size_t i = 0; i < t->n; i++) {
-		for (size_t k = 0; k < kinds; k++) {
+		for (size_t k = 0; k < CONNECTIONS; k++) {
 			uint64_t address;
 
 			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !t->fast))

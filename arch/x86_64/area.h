@@ -45,6 +45,7 @@
 struct dt_process_block {
 	uint32_t cores; /* rings there are; 0: not filled in, take the slow path */
 	uint32_t pid;
+	uint32_t shared_only; /* two of its threads share a thread block: nobody appends by rseq */
 };
 
 /* A hook: offsets in the blob. From head to copy it stands once, from copy to end for each core. */
@@ -64,17 +65,17 @@ struct dt_blob {
 	uint32_t size;
 	uint32_t entry_slow, exit_slow; /* hooks for a process without rseq */
 	uint32_t modules;		/* jumped to from the dynamic linker's _dl_debug_state */
-	uint32_t execve, execveat, vfork; /* jumped to from libc's functions of these names */
+	uint32_t execve, execveat, vfork, clone; /* jumped to from libc's functions of these names */
 	uint32_t code_begin, code_end;	/* instructions: where a thread's ip can be */
 	uint32_t fixups, fixups_end;	/* struct dt_fixup[] */
 	struct dt_template entry, exit;
-	uint32_t pad;
 	/* --- filled by the controller */
 	uint64_t cores, stride, mask;
 	uint64_t jumps;			/* the page of jumps near libc, 0: none */
 	uint64_t entry_again, exit_again; /* where a slow path tries again; 0: no hooks made yet */
 	uint64_t execve_back, execveat_back; /* the instruction after libc's syscall */
 	uint64_t vfork_back;		/* the instruction after vfork's `push %rdi' */
+	uint64_t clone_back;		/* the instruction after clone's first */
 	int64_t rseq_offset;		/* struct rseq from %fs, 0: none */
 	uint32_t rseq_signature, rseq_size;
 	uint64_t entry_hook, exit_hook;	/* addresses of the hooks made; 0: none */

@@ -28,14 +28,13 @@ blob:
 	.quad	DT_BLOB_MAGIC
 	.long	blob_size
 	.long	entry_slow - blob, exit_slow - blob
-	.long	modules - blob, execve - blob, execveat - blob, vfork - blob
+	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
 	.long	code_begin - blob, code_size
 	.long	fixups_begin, fixups_end
 	.long	entry_head - blob, entry - blob, entry_again - blob, entry_abort - blob
 	.long	entry_copy - blob, entry_start - blob, entry_commit - blob, entry_end - blob
 	.long	exit_head - blob, exit - blob, exit_again - blob, exit_abort - blob
 	.long	exit_copy - blob, exit_start - blob, exit_commit - blob, exit_end - blob
-	.long	0
 	.quad	0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
 	.quad	0
@@ -46,6 +45,8 @@ execve_back:
 execveat_back:
 	.quad	0
 vfork_back:
+	.quad	0
+clone_back:
 	.quad	0
 	.quad	0, 0, 0, 0
 	.fill	8 * 24, 1, 0
@@ -325,5 +326,20 @@ vfork:
 	.long	dt_after_vfork - .
 	pop	%rax
 2:	jmp	*vfork_back(%rip)
+
+/*
+ * libc's clone jumps here from its start, `mov $-22, %rax', with the flags in rdx. A thread without a
+ * thread block of its own shares its maker's rseq block: see dt_before_clone().
+ */
+	.globl	clone
+clone:
+	push	%rdx
+	push	%r10
+	call	call_c
+	.long	dt_before_clone - .
+	pop	%r10
+	pop	%rdx
+	mov	$-22, %rax
+	jmp	*clone_back(%rip)
 
 	.section .note.GNU-stack, "", @progbits

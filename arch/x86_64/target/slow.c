@@ -23,6 +23,9 @@
 #define INT_MAX		 0x7fffffff
 
 #define ARCH_GET_FS	 0x1003
+#define CLONE_VM	 0x00000100u
+#define CLONE_VFORK	 0x00004000u
+#define CLONE_SETTLS	 0x00080000u
 
 #define MS 1000000L /* ns */
 
@@ -41,6 +44,7 @@ void dt_modules_changed(void);
 void dt_before_exec(void);
 void dt_after_exec(void);
 void dt_after_vfork(void);
+void dt_before_clone(uint64_t flags);
 #pragma GCC visibility pop
 
 static long call4(long nr, long a, long b, long c, long d)
@@ -169,6 +173,27 @@ void dt_after_vfork(void)
 	fs += (uint64_t)blob.rseq_offset;
 	call4(SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
 	call4(SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
+}
+
+/*
+ * A clone without a thread block of its own appends with its maker's rseq block, which does not
+ * protect it. A maker that sleeps meanwhile (as in vfork) gets its block back from the kernel when it
+ * goes on; where both run, nobody in the process can append by rseq any more.
+ */
+void dt_before_clone(uint64_t flags)
+{
+	uint64_t fs;
+
+	if (!(flags & CLONE_VM) || (flags & CLONE_SETTLS))
+		return;
+	if (!(flags & CLONE_VFORK)) {
+		__atomic_store_n(&process_block.shared_only, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
+	} else if (blob.rseq_offset) {
+		__asm__("mov %%fs:0, %0" : "=r"(fs));
+		__atomic_store_n((uint32_t *)(fs + (uint64_t)blob.rseq_offset + 4), ~0u,
+				 __ATOMIC_SEQ_CST);
+	}
 }
 
 /* --- appending */
@@ -301,13 +326,14 @@ int dt_slow(struct dt_record *rec)
 	uint32_t core;
 	uint64_t pos;
 
-	if (!process_block.cores) {
+	if (!process_block.cores && !process_block.shared_only) {
 		begin_process();
 		return 1;
 	}
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return 0;
-	if (rec->core != DT_SHARED_CORE) { /* not from a hook that knows no rseq */
+	/* not from a hook that knows no rseq */
+	if (rec->core != DT_SHARED_CORE && !process_block.shared_only) {
 		uint64_t fs;
 
 		__asm__("mov %%fs:0, %0" : "=r"(fs));
