@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Decodes all and looks at everything. */
 static void decode(const void *events, size_t n, const void *vals, size_t vals_n, uint32_t records)
 {
-	static struct dt_decoder d;
+	struct dt_decoder d = {0}; /* a new one, so that its memory has no room to spare */
 	static struct dt_batch b;
 	static ZSTD_DCtx *dctx;
 	uint64_t sum = 0;
@@ -34,7 +34,7 @@ static void decode(const void *events, size_t n, const void *vals, size_t vals_n
 		ZSTD_DCtx_setParameter(dctx, ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum);
 	}
 	if (dt_decoder_load(&d, dctx, events, n, vals, vals_n, records, SITES, NULL))
-		return;
+		goto out;
 	while (!dt_decoder_batch(&d, 3, &b, NULL) && b.n)
 		for (uint32_t i = 0; i < b.n; i++) {
 			sum += b.ticks[i] + b.sp[i] + b.flags[i] + b.core[i];
@@ -46,6 +46,8 @@ static void decode(const void *events, size_t n, const void *vals, size_t vals_n
 	for (uint32_t i = 0; i < d.runs; i++)
 		sum += d.run_tid[i] + d.run_length[i];
 	__asm__ volatile("" : : "r"(sum));
+out:
+	dt_decoder_free(&d);
 }
 
 static void compressed(const uint8_t *data, size_t size)
@@ -73,25 +75,33 @@ static void compressed(const uint8_t *data, size_t size)
 struct input {
 	const uint8_t *p;
 	size_t left;
+	uint8_t pad;
 };
 
-/* Bytes of the input, zeros behind its end. */
+/* Bytes of the input; behind its end, its last one again and again. */
 static void take(struct input *in, void *to, size_t n)
 {
 	size_t have = n < in->left ? n : in->left;
 
-	memset(to, 0, n);
+	memset(to, in->pad, n);
 	memcpy(to, in->p, have);
 	in->p += have;
 	in->left -= have;
 }
 
-static void add_column(struct input *in, struct dt_bytes *out, size_t n)
+static uint8_t *take_column(struct input *in, size_t n)
 {
-	uint8_t *column = malloc(n + 1);
-	size_t bound = ZSTD_compressBound(n), done;
+	uint8_t *column = malloc(n + 8);
 
 	take(in, column, n);
+	return column;
+}
+
+/* Compresses a column behind the others, and frees it. */
+static void add_column(struct dt_bytes *out, uint8_t *column, size_t n)
+{
+	size_t bound = ZSTD_compressBound(n), done;
+
 	out->p = realloc(out->p, out->n + bound);
 	done = ZSTD_compress(out->p + out->n, bound, column, n, -5);
 	if (!ZSTD_isError(done))
@@ -99,48 +109,96 @@ static void add_column(struct input *in, struct dt_bytes *out, size_t n)
 	free(column);
 }
 
+/* Makes the columns agree as far as the decoder checks at its start, to get behind that. */
+static void agree(struct dt_events_head *h, struct dt_vals_head *v, uint8_t *dictionary,
+		  uint32_t *run_length, uint8_t *site, uint8_t *length)
+{
+	uint32_t left = h->n, values = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < h->locals; i++) {
+		uint32_t row = 1 + dictionary[4 * i] % SITES;
+
+		memcpy(dictionary + 4 * i, &row, 4);
+	}
+	for (uint32_t i = 0; i < h->runs; i++) {
+		run_length[i] = i + 1 == h->runs ? left : 1 + run_length[i] % 8;
+		left -= run_length[i];
+	}
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (site[i] % 16) /* some stay wrong */
+			site[i] %= h->locals;
+		if (site[i] < h->locals)
+			values += (uint32_t)__builtin_popcount(dictionary[4 * h->locals + site[i]] &
+							       15);
+	}
+	v->lengths = values < v->lengths ? values : v->lengths;
+	for (uint32_t i = 0; i < v->lengths; i++)
+		bytes += length[i] %= 9;
+	v->data_bytes = bytes;
+}
+
 static void uncompressed(const uint8_t *data, size_t size)
 {
-	struct input in = {data, size};
+	struct input in = {data, size, size ? data[size - 1] : 0};
 	struct dt_events_head h;
 	struct dt_vals_head v;
 	struct dt_bytes events = {0}, vals = {0};
+	uint8_t *dictionary, *run_length, *site, *length, *low[2];
+	bool alike;
 
 	take(&in, &h, sizeof(h));
 	take(&in, &v, sizeof(v));
-	h.n &= 0xfff;
-	h.locals &= 0xfff;
-	h.runs &= 0xfff;
-	h.tick_escapes &= 0xfff;
-	h.sp_escapes &= 0xfff;
+	alike = !(h.columns & 0x100);
+	h.columns &= alike ? 13 : 31;
+	h.n = 1 + (h.n & 0xfff);
+	h.locals = 1 + (h.locals & 0xff);
+	h.runs = 1 + (h.runs & 0x1ff);
+	h.tick_escapes &= 0xff;
+	h.sp_escapes &= 0xff;
 	v.lengths &= 0x3fff;
 	v.data_bytes &= 0x1ffff;
+	if (alike && 8 * h.runs > h.n)
+		h.runs = 1 + h.n / 9;
+	if (alike && h.locals > h.n)
+		h.locals = h.n;
+	dictionary = take_column(&in, 6 * (size_t)h.locals);
+	run_length = take_column(&in, 4 * (size_t)h.runs);
+	site = take_column(&in, h.n);
+	length = take_column(&in, v.lengths);
+	low[0] = take_column(&in, h.n);
+	low[1] = take_column(&in, h.n);
+	if (alike)
+		agree(&h, &v, dictionary, (uint32_t *)(void *)run_length, site, length);
 	events.p = malloc(sizeof(h));
 	memcpy(events.p, &h, events.n = sizeof(h));
 	vals.p = malloc(sizeof(v));
 	memcpy(vals.p, &v, vals.n = sizeof(v));
-	add_column(&in, &events, 6 * (size_t)h.locals);
-	add_column(&in, &events, 4 * (size_t)h.runs);
-	add_column(&in, &events, 4 * (size_t)h.runs);
-	add_column(&in, &events, h.n);
+	add_column(&events, dictionary, 6 * (size_t)h.locals);
+	add_column(&events, take_column(&in, 4 * (size_t)h.runs), 4 * (size_t)h.runs);
+	add_column(&events, run_length, 4 * (size_t)h.runs);
+	add_column(&events, low[0], h.n);
 	if (h.columns & DT_HAS_TICK_HIGH)
-		add_column(&in, &events, h.n);
+		add_column(&events, take_column(&in, h.n), h.n);
 	if (h.tick_escapes)
-		add_column(&in, &events, 8 * (size_t)h.tick_escapes);
-	add_column(&in, &events, h.n);
+		add_column(&events, take_column(&in, 8 * (size_t)h.tick_escapes),
+			   8 * (size_t)h.tick_escapes);
+	add_column(&events, site, h.n);
 	if (h.columns & DT_HAS_SITE_HIGH)
-		add_column(&in, &events, h.n);
-	add_column(&in, &events, h.n);
+		add_column(&events, take_column(&in, h.n), h.n);
+	add_column(&events, low[1], h.n);
 	if (h.columns & DT_HAS_SP_HIGH)
-		add_column(&in, &events, h.n);
+		add_column(&events, take_column(&in, h.n), h.n);
 	if (h.sp_escapes)
-		add_column(&in, &events, 8 * (size_t)h.sp_escapes);
+		add_column(&events, take_column(&in, 8 * (size_t)h.sp_escapes),
+			   8 * (size_t)h.sp_escapes);
 	if (h.columns & DT_HAS_CORE)
-		add_column(&in, &events, 2 * (size_t)h.n);
+		add_column(&events, take_column(&in, 2 * (size_t)h.n), 2 * (size_t)h.n);
 	if (v.lengths)
-		add_column(&in, &vals, v.lengths);
+		add_column(&vals, length, v.lengths);
+	else
+		free(length);
 	if (v.data_bytes)
-		add_column(&in, &vals, v.data_bytes);
+		add_column(&vals, take_column(&in, v.data_bytes), v.data_bytes);
 	decode(events.p, events.n, vals.p, vals.n, h.n);
 	free(events.p);
 	free(vals.p);
