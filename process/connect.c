@@ -18,19 +18,20 @@ struct connection {
 	size_t head_size;
 	uint32_t stub;	 /* offset of the stub in the area */
 	size_t back_at;	 /* offset in struct dt_blob of the field that leads back; 0: none */
-	size_t back;	 /* bytes from the head to where the stub returns to */
+	size_t back;	 /* bytes from what is replaced to where the stub returns to */
 	bool linker;	 /* in the dynamic linker, otherwise in libc */
 	bool needs_rseq; /* of use only where threads have rseq */
+	size_t at;	 /* bytes from the head to what is replaced */
 };
 
-#define CONNECTIONS 5
+#define CONNECTIONS 6
 
 static void connections(struct connection c[CONNECTIONS])
 {
 	const struct dt_blob *b = dt_blob_head();
 	const struct connection all[CONNECTIONS] = {
 		/* ret; the rest up to the next 16 bytes is padding */
-		{"_dl_debug_state", {0xc3}, 1, b->modules, 0, 0, true, false},
+		{"_dl_debug_state", {0xc3}, 1, b->modules, 0, 0, true, false, 0},
 		/* mov $59, %eax; syscall */
 		{"execve",
 		 {0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
@@ -39,7 +40,18 @@ static void connections(struct connection c[CONNECTIONS])
 		 offsetof(struct dt_blob, execve_back),
 		 7,
 		 false,
-		 false},
+		 false,
+		 0},
+		/* musl: sub $8, %rsp in front */
+		{"execve",
+		 {0x48, 0x83, 0xec, 0x08, 0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
+		 11,
+		 b->execve,
+		 offsetof(struct dt_blob, execve_back),
+		 7,
+		 false,
+		 false,
+		 4},
 		/* mov %rcx, %r10; mov $322, %eax; syscall */
 		{"execveat",
 		 {0x49, 0x89, 0xca, 0xb8, 0x42, 0x01, 0, 0, 0x0f, 0x05},
@@ -48,7 +60,8 @@ static void connections(struct connection c[CONNECTIONS])
 		 offsetof(struct dt_blob, execveat_back),
 		 10,
 		 false,
-		 false},
+		 false,
+		 0},
 		/* pop %rdi; mov $58, %eax; syscall; push %rdi */
 		{"vfork",
 		 {0x5f, 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57},
@@ -57,7 +70,8 @@ static void connections(struct connection c[CONNECTIONS])
 		 offsetof(struct dt_blob, vfork_back),
 		 9,
 		 false,
-		 true},
+		 true,
+		 0},
 		/* mov $-22, %rax */
 		{"clone",
 		 {0x48, 0xc7, 0xc0, 0xea, 0xff, 0xff, 0xff},
@@ -66,7 +80,8 @@ static void connections(struct connection c[CONNECTIONS])
 		 offsetof(struct dt_blob, clone_back),
 		 7,
 		 false,
-		 true},
+		 true,
+		 0},
 	};
 
 	memcpy(c, all, sizeof(all));
@@ -117,7 +132,7 @@ static uint64_t find(struct dt_target *t, const struct dt_module *m, const struc
 		if (size > skip + 1 || (address & 15) != 0 || skip + JUMP > 16)
 			return 0;
 	}
-	return address + skip;
+	return address + skip + c->at;
 }
 
 static bool planted(struct dt_target *t, uint64_t address)
