@@ -19,7 +19,7 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 /* The programs that have run so far and are not the real assembler, as "device:inode ". */
-#define SKIP_ENV     "DEVTRACE_AS_SKIP"
+#define SKIP_ENV "DEVTRACE_AS_SKIP"
 
 /* What the arguments say. */
 struct job {
@@ -27,8 +27,8 @@ struct job {
 	bool untouched; /* not 64-bit code, several files, or arguments not understood */
 };
 
-static const char *const with_value[] = {"-o",	  "-I",	      "--defsym", "--MD",
-					 "-MD",	  "-t",	      "-K",	  "--debug-prefix-map",
+static const char *const with_value[] = {"-o",	    "-I",	  "--defsym", "--MD",
+					 "-MD",	    "-t",	  "-Q",	      "--debug-prefix-map",
 					 "-defsym", "--hash-size"};
 
 static bool takes_value(const char *arg)
@@ -42,7 +42,7 @@ static bool takes_value(const char *arg)
 /* Options that print and end, or choose other code than 64-bit. */
 static bool unsuitable(const char *arg)
 {
-	static const char *const options[] = {"--32", "--x32", "--version", "-version",
+	static const char *const options[] = {"--32",	"--x32",	 "--version",	 "-version",
 					      "--help", "--target-help", "--dump-config"};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
@@ -163,7 +163,8 @@ static bool is_assembler(const char *path)
 	const char *skipped = getenv(SKIP_ENV);
 	char id[64];
 
-	return !access(path, X_OK) && file_id(path, id, sizeof(id)) && !(skipped && strstr(skipped, id));
+	return !access(path, X_OK) && file_id(path, id, sizeof(id)) &&
+	       !(skipped && strstr(skipped, id));
 }
 
 /* The first `as` on the PATH that is not this program. */
@@ -189,8 +190,9 @@ static int become_assembler(char **argv)
 	if (chosen && *chosen)
 		snprintf(found, sizeof(found), "%s", chosen);
 	else if (!find_assembler(found, sizeof(found))) {
-		fprintf(stderr, "devtrace-as: no assembler 'as' on the PATH; install binutils or set "
-				"DEVTRACE_AS to its path\n");
+		fprintf(stderr,
+			"devtrace-as: no assembler 'as' on the PATH; install binutils or set "
+			"DEVTRACE_AS to its path\n");
 		return 1;
 	}
 	unsetenv("DEVTRACE_AS");
@@ -217,7 +219,11 @@ static void instrument(int argc, char **argv, struct job job)
 	/* a file that cannot be read is the assembler's to complain about */
 	if (!whole && file)
 		return;
-	if (whole && len && sled_is_compiled(in.data, len)) {
+	if (!whole) {
+		fprintf(stderr, "devtrace-as: cannot read standard input: %s\n", strerror(errno));
+		exit(1);
+	}
+	if (len && sled_is_compiled(in.data, len)) {
 		len += in.data[len - 1] != '\n';
 		changed = sled_insert(in.data, len, plain_name(file), &out) > 0;
 	}
@@ -226,12 +232,12 @@ static void instrument(int argc, char **argv, struct job job)
 	if (!feed(changed ? out.data : in.data, changed ? out.len : in.len)) {
 		if (file) /* then it is assembled without sleds */
 			return;
-		fprintf(stderr, "devtrace-as: cannot write a temporary file: %s\n", strerror(errno));
+		fprintf(stderr, "devtrace-as: cannot write a temporary file: %s\n",
+			strerror(errno));
 		exit(1);
 	}
-	if (file) {
+	if (file)
 		memmove(&argv[job.file], &argv[job.file + 1], (argc - job.file) * sizeof(*argv));
-	}
 }
 
 int main(int argc, char **argv)

@@ -27,6 +27,7 @@ enum { SITE_ENTRY = 1, SITE_RETURN, SITE_TAIL };
 /* A site: its label is .Ldtr_<index>, that of its function .Ldtf_<func>. */
 struct site {
 	uint32_t section, func, kind;
+	bool jumps; /* an entry: its function has a jump whose target is not known here */
 };
 
 /* A section as a directive names it. gcc leaves out the arguments when it comes back to one. */
@@ -55,7 +56,7 @@ struct scan {
 	const char *name; /* for messages, until it has been told to the assembler */
 	uint32_t lines;
 	bool clang, raw, macro, off, intel, unwind;
-	bool joined; /* the line being read was appended to the one before */
+	bool joined;	 /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function */
 
 	struct secname sec, before, stack[STACK]; /* current, previous and pushed sections */
@@ -176,7 +177,8 @@ static inline bool letter(char c)
 
 static inline bool symbol_char(char c)
 {
-	return letter(c) || digit(c) || c == '_' || c == '.' || c == '$' || (unsigned char)c >= 0x80;
+	return letter(c) || digit(c) || c == '_' || c == '.' || c == '$' ||
+	       (unsigned char)c >= 0x80;
 }
 
 /* Nothing but a comment follows on the line. */
@@ -216,8 +218,10 @@ static bool property_note(const char *p)
 {
 	static const char *const lines[] = {"\t.section\t.note.gnu.property",
 					    "\t.section\t\".note.gnu.property\"",
-					    "\t.p2align\t", "\t.long\t",
-					    "\t.asciz\t\"GNU\"", ".L"};
+					    "\t.p2align\t",
+					    "\t.long\t",
+					    "\t.asciz\t\"GNU\"",
+					    ".L"};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (begins(p, lines[i]))
@@ -257,7 +261,8 @@ static bool compiled_tail(const char *in, size_t len)
 	    memmem(p, n, "\t.ident\t\"clang version ", 22))
 		return true;
 	if (memmem(in, len, "\t.ident\t", 8))
-		return memmem(in, len, "\t.ident\t\"GCC: ", 14) || memmem(in, len, "clang version ", 14);
+		return memmem(in, len, "\t.ident\t\"GCC: ", 14) ||
+		       memmem(in, len, "clang version ", 14);
 	return memmem(p, n, "\t.section\t.note.GNU-stack,\"\",@progbits\n", 39) ||
 	       memmem(p, n, "\t.section\t\".note.GNU-stack\",\"\",@progbits\n", 41);
 }
@@ -303,7 +308,8 @@ static bool section_usable(struct section *s)
 {
 	struct secname k = s->key;
 
-	if (memmem(k.name.p, k.name.len, ".notrace", 8) || memmem(k.name.p, k.name.len, "noinstr", 7))
+	if (memmem(k.name.p, k.name.len, ".notrace", 8) ||
+	    memmem(k.name.p, k.name.len, "noinstr", 7))
 		return false;
 	return k.args.len ? section_args(k.args, &s->group) : str_begins(k.name, ".text");
 }
@@ -325,7 +331,8 @@ static uint32_t *section_slot(struct scan *s, const struct secname *key)
 	for (;; i++) {
 		uint32_t *slot = &s->hash[i & (s->hash_size - 1)];
 		const struct secname *k = *slot ? &all[*slot - 1].key : NULL;
-		if (!k || (same(k->name, key->name) && (!key->args.len || same(k->args, key->args))))
+		if (!k ||
+		    (same(k->name, key->name) && (!key->args.len || same(k->args, key->args))))
 			return slot;
 	}
 }
@@ -413,7 +420,7 @@ static uint32_t site_add(struct scan *s, uint32_t kind)
 {
 	struct site *site = push(&s->sites, sizeof(*site));
 
-	*site = (struct site){s->section, s->parent, kind};
+	*site = (struct site){s->section, s->parent, kind, false};
 	return s->sites.n - 1;
 }
 
@@ -605,8 +612,8 @@ static void raw_line(struct scan *s, const char *q)
 
 static bool debug_label(const char *p)
 {
-	static const char *const names[] = {"FB", "VL", "BI", "BE", "FSB", "HOTB", "COLDB",
-					    "M", "PFE", "EHB", "func_begin", "patch"};
+	static const char *const names[] = {"FB",    "VL", "BI",  "BE",	 "FSB",	       "HOTB",
+					    "COLDB", "M",  "PFE", "EHB", "func_begin", "patch"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (begins(p, names[i]))
@@ -780,7 +787,8 @@ static void directive(struct scan *s, const char *p, const char *q)
 	case 'o':
 	case 'v':
 	case 'z':
-		if (begins(q, ".nop") || begins(q, ".org") || begins(q, ".value") || begins(q, ".zero"))
+		if (begins(q, ".nop") || begins(q, ".org") || begins(q, ".value") ||
+		    begins(q, ".zero"))
 			flush(s, p);
 		return;
 	}
@@ -820,15 +828,16 @@ static bool special_return(const struct scan *s, const char *last)
 }
 
 static const char *const conditions[][2] = {
-	{"o", "no"},  {"no", "o"},  {"b", "ae"},  {"c", "nc"},   {"nae", "ae"}, {"ae", "b"},
-	{"nb", "b"},  {"nc", "c"},  {"e", "ne"},  {"z", "nz"},   {"ne", "e"},   {"nz", "z"},
-	{"be", "a"},  {"na", "a"},  {"a", "be"},  {"nbe", "be"}, {"s", "ns"},   {"ns", "s"},
-	{"p", "np"},  {"pe", "po"}, {"np", "p"},  {"po", "pe"},  {"l", "ge"},   {"nge", "ge"},
-	{"ge", "l"},  {"nl", "l"},  {"le", "g"},  {"ng", "g"},   {"g", "le"},   {"nle", "le"},
-	{"mp", ""},   {"mpq", ""},
+	{"o", "no"}, {"no", "o"},  {"b", "ae"}, {"c", "nc"},   {"nae", "ae"}, {"ae", "b"},
+	{"nb", "b"}, {"nc", "c"},  {"e", "ne"}, {"z", "nz"},   {"ne", "e"},   {"nz", "z"},
+	{"be", "a"}, {"na", "a"},  {"a", "be"}, {"nbe", "be"}, {"s", "ns"},   {"ns", "s"},
+	{"p", "np"}, {"pe", "po"}, {"np", "p"}, {"po", "pe"},  {"l", "ge"},   {"nge", "ge"},
+	{"ge", "l"}, {"nl", "l"},  {"le", "g"}, {"ng", "g"},   {"g", "le"},   {"nle", "le"},
+	{"mp", ""},  {"mpq", ""},
 };
 
-/* The condition under which a jump is not taken, empty for jmp; NULL if it is another instruction. */
+/* The condition under which a jump is not taken, empty for jmp; NULL if it is another instruction.
+ */
 static const char *invert(struct str mnemonic)
 {
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
@@ -882,13 +891,40 @@ static void jump(struct scan *s, const char *q)
 		write_tail(s, q, inverse, target);
 }
 
+/* Such a jump may be a tail call that leaves no record; a function without one surely makes none. */
+static bool is_indirect_jump(const struct scan *s, const char *q)
+{
+	if (begins(q, "notrack "))
+		q = skip(q + 8);
+	else if (begins(q, "bnd "))
+		q = skip(q + 4);
+	if (!begins(q, "jmp"))
+		return false;
+	while (letter(*q))
+		q++;
+	q = skip(q);
+	return *q == '*' || (s->intel && (*q == '[' || begins(q, "QWORD") || begins(q, "qword") ||
+					  is_register(symbol(q))));
+}
+
+/* Tells so at the entry of the function being read. */
+static void mark_indirect_jump(struct scan *s)
+{
+	struct site *sites = s->sites.data;
+
+	for (uint32_t i = s->sites.n; i-- > 0 && sites[i].func == s->parent;)
+		if (sites[i].kind == SITE_ENTRY)
+			sites[i].jumps = true;
+}
+
 static void instruction(struct scan *s, const char *p, const char *q)
 {
 	const char *last = s->insn;
 	size_t n;
 
 	if (s->pending) {
-		if (begins(q, "endbr64") || (s->patchable && (begins(q, "nop") || begins(q, "xchg"))))
+		if (begins(q, "endbr64") ||
+		    (s->patchable && (begins(q, "nop") || begins(q, "xchg"))))
 			return;
 		flush(s, p);
 	}
@@ -899,6 +935,8 @@ static void instruction(struct scan *s, const char *p, const char *q)
 	} else if (*q == 'j' && s->func) {
 		jump(s, q);
 	}
+	if ((*q == 'j' || *q == 'n' || *q == 'b') && s->func && is_indirect_jump(s, q))
+		mark_indirect_jump(s);
 	s->insn = q;
 	s->since++;
 }
@@ -907,9 +945,11 @@ static void line(struct scan *s, const char *p)
 {
 	const char *q = skip(p);
 
-	if (s->raw)
+	if (s->raw) {
 		raw_line(s, q);
-	else if (*q == '#')
+		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p, "jmp", 3))
+			mark_indirect_jump(s);
+	} else if (*q == '#')
 		comment(s, p, q);
 	else if (*q == '.' && (q > p || p[1] != 'L'))
 		directive(s, p, q);
@@ -926,10 +966,11 @@ static void write_site(struct text *o, const struct site *site, uint32_t n)
 	/* from the label behind the first instruction back to its first byte */
 	static const char *const back[] = {NULL, "-5-.,.Ldtf_", "-1-.,.Ldtf_", "-5-.,.Ldtf_"};
 	static const char *const kind[] = {NULL, "-.,1\n", "-.,2\n", "-.,3\n"};
+	static const char *const jumping = "-.,257\n";
 
 	add_label(o, ".long .Ldtr_", n);
 	add_label(o, back[site->kind], site->func);
-	add(o, kind[site->kind]);
+	add(o, site->jumps ? jumping : kind[site->kind]);
 }
 
 static void write_section(struct scan *s, const struct section *sec)

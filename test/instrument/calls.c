@@ -95,14 +95,22 @@ NOINLINE static double mixed(int n, ...)
 NOINLINE static int table(int x)
 {
 	switch (x) {
-	case 0: return fib(3);
-	case 1: return -7;
-	case 2: return even(4);
-	case 3: return depth + 5;
-	case 4: return 99;
-	case 5: return (int)self(3, 0);
-	case 6: return odd(9);
-	case 7: return 1234;
+	case 0:
+		return fib(3);
+	case 1:
+		return -7;
+	case 2:
+		return even(4);
+	case 3:
+		return depth + 5;
+	case 4:
+		return 99;
+	case 5:
+		return (int)self(3, 0);
+	case 6:
+		return odd(9);
+	case 7:
+		return 1234;
 	}
 	return x;
 }

@@ -165,7 +165,8 @@ __attribute__((destructor(101))) static void end(void)
 	for (int i = 0; i < module_count; i++)
 		n += modules[i].count;
 	if (f) {
-		fprintf(f, "sites %zu entry %lu exit %lu\n", n, harness_counts[0], harness_counts[1]);
+		fprintf(f, "sites %zu entry %lu exit %lu\n", n, harness_counts[0],
+			harness_counts[1]);
 		fclose(f);
 	}
 }

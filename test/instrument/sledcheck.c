@@ -87,10 +87,20 @@ static uint64_t rel32(const uint8_t *b, uint64_t at)
 
 static bool startup(const char *name)
 {
-	static const char *const names[] = {
-		"_start", "_init", "_fini", "deregister_tm_clones", "register_tm_clones",
-		"__do_global_dtors_aux", "frame_dummy", "_dl_relocate_static_pie", "__devtrace_entry",
-		"__devtrace_exit", "__muldc3", "__mulsc3", "atexit", NULL};
+	static const char *const names[] = {"_start",
+					    "_init",
+					    "_fini",
+					    "deregister_tm_clones",
+					    "register_tm_clones",
+					    "__do_global_dtors_aux",
+					    "frame_dummy",
+					    "_dl_relocate_static_pie",
+					    "__devtrace_entry",
+					    "__devtrace_exit",
+					    "__muldc3",
+					    "__mulsc3",
+					    "atexit",
+					    NULL};
 
 	for (size_t i = 0; names[i]; i++)
 		if (!strcmp(names[i], name))
@@ -130,9 +140,9 @@ static void read_symbol(const GElf_Sym *sym, const char *name, char *list)
 	if (GELF_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF)
 		return;
 	functions = realloc(functions, (function_count + 1) * sizeof(*functions));
-	functions[function_count] = (struct function){
-		sym->st_value, sym->st_value + sym->st_size, name,
-		sym->st_size && !startup(name) && listed(list, name), false};
+	functions[function_count] =
+		(struct function){sym->st_value, sym->st_value + sym->st_size, name,
+				  sym->st_size && !startup(name) && listed(list, name), false};
 	needed_count += functions[function_count++].needed;
 }
 
@@ -169,7 +179,8 @@ static void read_sites(void)
 		int32_t field[3];
 
 		memcpy(field, b + i * 12, 12);
-		sites[i] = (struct site){at + (int64_t)field[0], at + 4 + (int64_t)field[1], field[2]};
+		sites[i] =
+			(struct site){at + (int64_t)field[0], at + 4 + (int64_t)field[1], field[2]};
 	}
 }
 
@@ -226,7 +237,8 @@ static void check_entry(const struct site *s, const uint8_t *b)
 		wrong("%lx: not an entry sled", s->at);
 	if (p && !memcmp(p, "\xf3\x0f\x1e\xfa", 4))
 		at += 4;
-	/* -fpatchable-function-entry; a prefix used as padding (-mbranches-within-32B-boundaries) */
+	/* -fpatchable-function-entry; a prefix used as padding (-mbranches-within-32B-boundaries)
+	 */
 	while ((p = bytes(at, 1)) && (*p == 0x90 || *p == 0x2e))
 		at++;
 	if (at != s->at)
@@ -259,9 +271,9 @@ static void check_site(const struct site *s)
 	if (s->kind == RETURN &&
 	    (b[0] != 0xc3 || b[1] != 0xe8 || b[6] != 0xc3 || rel32(b + 2, s->at + 2) != exit_thunk))
 		wrong("%lx: not a return sled", s->at);
-	if (s->kind == TAIL &&
-	    (b[0] != 0xe9 || b[5] != 0xe8 || b[10] != 0xe9 || rel32(b + 6, s->at + 6) != exit_thunk ||
-	     rel32(b + 1, s->at + 1) != rel32(b + 11, s->at + 11)))
+	if (s->kind == TAIL && (b[0] != 0xe9 || b[5] != 0xe8 || b[10] != 0xe9 ||
+				rel32(b + 6, s->at + 6) != exit_thunk ||
+				rel32(b + 1, s->at + 1) != rel32(b + 11, s->at + 11)))
 		wrong("%lx: not a tail sled", s->at);
 	f = function_at(s->at);
 	if (f && f->start != s->func && !strstr(f->name, ".cold"))
@@ -351,9 +363,11 @@ static void check_relocations(void)
 			GElf_Dyn dyn;
 
 			if (h.sh_type == SHT_RELA && gelf_getrela(d, i, &r) &&
-			    (inside(r.r_offset, &sites_section) || inside(r.r_offset, &hooks_section)))
+			    (inside(r.r_offset, &sites_section) ||
+			     inside(r.r_offset, &hooks_section)))
 				wrong("relocation at %lx", r.r_offset);
-			if (h.sh_type == SHT_DYNAMIC && gelf_getdyn(d, i, &dyn) && dyn.d_tag == DT_TEXTREL)
+			if (h.sh_type == SHT_DYNAMIC && gelf_getdyn(d, i, &dyn) &&
+			    dyn.d_tag == DT_TEXTREL)
 				wrong("relocations in the code");
 		}
 	}
