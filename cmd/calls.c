@@ -198,9 +198,9 @@ static int copy_outputs(struct calls *k)
 static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 {
 	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
-	uint64_t us = ns / 1000;
-	unsigned rest = (unsigned)(ns % 1000);
-	char digits[20];
+	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
+	unsigned rest = (unsigned)(ns - 1000 * us);
+	char digits[DT_DIGITS];
 	size_t n = dt_text_decimal(digits, us);
 
 	memset(p, ' ', 16);
@@ -226,7 +226,7 @@ static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t le
 	unsigned spaces = 2 * (level < DEEPEST ? level : DEEPEST);
 
 	if (k->merge) {
-		char digits[20];
+		char digits[DT_DIGITS];
 		size_t n = dt_text_decimal(digits, tid);
 
 		memset(p, ' ', 10);

@@ -39,7 +39,7 @@ void dt_out_bytes(struct dt_out *o, const char *s, size_t n)
 
 void dt_out_decimal(struct dt_out *o, uint64_t v)
 {
-	o->n += dt_text_decimal(dt_out_room(o, 20), v);
+	o->n += dt_text_decimal(dt_out_room(o, DT_DIGITS), v);
 }
 
 void dt_out_signed(struct dt_out *o, int64_t v)
@@ -51,7 +51,7 @@ void dt_out_signed(struct dt_out *o, int64_t v)
 
 void dt_out_hex(struct dt_out *o, uint64_t v)
 {
-	char *p = dt_out_room(o, 18); /* 0x and 16 digits */
+	char *p = dt_out_room(o, 2 + DT_DIGITS);
 
 	p[0] = '0';
 	p[1] = 'x';

@@ -76,29 +76,51 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r)
 	return true;
 }
 
+/* Eight decimal digits of v < 10^8 as bytes 0 to 9, the most significant one first in memory. */
+static uint64_t decimals(uint32_t v)
+{
+	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32, q;
+
+	q = (x * 10486 >> 20) & 0x0000007f0000007f; /* hundreds of each half */
+	x = q | (x - 100 * q) << 16;
+	q = (x * 103 >> 10) & 0x000f000f000f000f; /* tens of each quarter */
+	return q | (x - 10 * q) << 8;
+}
+
+static void eight(char *out, uint32_t v)
+{
+	uint64_t x = decimals(v) | 0x3030303030303030;
+
+	__builtin_memcpy(out, &x, 8);
+}
+
+static size_t up_to_eight(char *out, uint32_t v)
+{
+	uint64_t x = decimals(v);
+	unsigned zeros = v ? (unsigned)__builtin_ctzll(x) / 8 : 7;
+
+	x = (x | 0x3030303030303030) >> 8 * zeros;
+	__builtin_memcpy(out, &x, 8);
+	return 8 - zeros;
+}
+
+#define E8 100000000u
+
 size_t dt_text_decimal(char *out, uint64_t v)
 {
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
-	char text[20];
-	size_t n = sizeof(text);
+	size_t n;
 
-	while (v >= 100) {
-		n -= 2;
-		__builtin_memcpy(text + n, pairs + 2 * (v % 100), 2);
-		v /= 100;
+	if (v < E8)
+		return up_to_eight(out, (uint32_t)v);
+	if (v < (uint64_t)E8 * E8) {
+		n = up_to_eight(out, (uint32_t)(v / E8));
+		eight(out + n, (uint32_t)(v % E8));
+		return n + 8;
 	}
-	if (v >= 10) {
-		n -= 2;
-		__builtin_memcpy(text + n, pairs + 2 * v, 2);
-	} else {
-		text[--n] = (char)('0' + v);
-	}
-	for (size_t i = n; i < sizeof(text); i++)
-		out[i - n] = text[i];
-	return sizeof(text) - n;
+	n = up_to_eight(out, (uint32_t)(v / E8 / E8));
+	eight(out + n, (uint32_t)(v / E8 % E8));
+	eight(out + n + 8, (uint32_t)(v % E8));
+	return n + 16;
 }
 
 size_t dt_text_hex(char *out, uint64_t v)

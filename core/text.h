@@ -31,7 +31,8 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r);
  */
 size_t dt_text_long(char *out, const struct dt_record *r, const char *function, unsigned mask);
 
-/* Digits only, no terminator; return the length. The hexadecimal one may write 16 bytes always. */
+/* Digits only, no terminator; return the length. They may write up to DT_DIGITS bytes always. */
+#define DT_DIGITS 24
 size_t dt_text_decimal(char *out, uint64_t v);
 size_t dt_text_hex(char *out, uint64_t v);
 

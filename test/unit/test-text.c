@@ -105,6 +105,11 @@ static void test_long_line(void **state)
 	assert_true(dt_text_long(line, &r, NULL, 15) < DT_LONG_LINE);
 }
 
+static uint64_t power_of_ten(int n)
+{
+	return n ? 10 * power_of_ten(n - 1) : 1;
+}
+
 static void test_digits(void **state)
 {
 	uint64_t v = 88172645463325252u;
@@ -116,8 +121,11 @@ static void test_digits(void **state)
 		v ^= v << 13;
 		v ^= v >> 7;
 		v ^= v << 17;
-		x = i < 70 ? (i < 65 ? (uint64_t)1 << i % 64 : UINT64_MAX - (unsigned)i)
-			   : v >> v % 64;
+		x = v >> v % 64;
+		if (i < 64)
+			x = (uint64_t)1 << i;
+		else if (i < 200)
+			x = power_of_ten((i - 64) / 3 % 20) - 1 + (uint64_t)(i % 3);
 		snprintf(want, sizeof(want), "%" PRIx64, x);
 		got[dt_text_hex(got, x)] = '\0';
 		assert_string_equal(got, want);
@@ -125,8 +133,8 @@ static void test_digits(void **state)
 		got[dt_text_decimal(got, x)] = '\0';
 		assert_string_equal(got, want);
 	}
-	assert_int_equal(dt_text_hex((char[16]){0}, 0), 1);
-	assert_int_equal(dt_text_decimal((char[20]){0}, UINT64_MAX), 20);
+	assert_int_equal(dt_text_hex((char[DT_DIGITS]){0}, 0), 1);
+	assert_int_equal(dt_text_decimal((char[DT_DIGITS]){0}, UINT64_MAX), 20);
 }
 
 int main(void)
