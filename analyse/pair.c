@@ -351,6 +351,14 @@ static void detach(struct dt_segment *s)
 	s->depth = 0;
 }
 
+/* Could the call have ended in a tail call that left no record? Only by an indirect jump. */
+static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
+{
+	const struct dt_site *site = dt_reader_site(p->reader, f->site);
+
+	return !site || site->place != DT_SITE_ENTRY;
+}
+
 static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
 	struct dt_segment *s = t->current;
@@ -374,7 +382,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	top = s->n ? &s->frame[s->n - 1] : NULL;
 	if (top && top->sp == sp) {
 		/* its frame has been reused: a tail call, or it went with the frames below it */
-		bool tail = before == s->n && top->losses == t->losses;
+		bool tail = before == s->n && top->losses == t->losses && may_jump(p, top);
 
 		pop(p, t, s, tail ? DT_CALL_TAIL | DT_CALL_INFERRED : DT_CALL_UNWOUND, 0);
 		top = s->n ? &s->frame[s->n - 1] : NULL;

@@ -525,7 +525,7 @@ static bool is_part(const struct scan *s)
 {
 	struct str outer = s->func_name;
 
-	return is_cold(s, s->type) && s->type.len > outer.len &&
+	return outer.len && is_cold(s, s->type) && s->type.len > outer.len &&
 	       memcmp(s->type.p, outer.p, outer.len) == 0;
 }
 
@@ -638,7 +638,7 @@ static void label(struct scan *s, const char *p)
 
 	s->label = p;
 	s->since = 0;
-	if (n && memcmp(p, s->type.p, n) == 0 && p[n] == ':') {
+	if (n && (size_t)(s->end - p) > n && memcmp(p, s->type.p, n) == 0 && p[n] == ':') {
 		function_begin(s, p + n + 1);
 		return;
 	}
@@ -817,7 +817,7 @@ static size_t return_length(const char *q)
 /* A `ret` that does not leave the function, or that must be followed by just what follows it. */
 static bool special_return(const struct scan *s, const char *last)
 {
-	if (last && begins(last, "call") && memmem(last, 24, "__morestack", 11))
+	if (last && begins(last, "call\t__morestack"))
 		return true; /* resumes one byte behind the ret */
 	if (!s->label)
 		return false;
@@ -891,7 +891,8 @@ static void jump(struct scan *s, const char *q)
 		write_tail(s, q, inverse, target);
 }
 
-/* Such a jump may be a tail call that leaves no record; a function without one surely makes none. */
+/* Such a jump may be a tail call that leaves no record; a function without one surely makes none.
+ */
 static bool is_indirect_jump(const struct scan *s, const char *q)
 {
 	if (begins(q, "notrack "))

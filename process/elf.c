@@ -475,9 +475,10 @@ static int read_table(struct dt_elf *f, const struct dt_elf_section *table, stru
 			.address = rel32(p, at),
 			.function = rel32(p + 4, at + 4),
 			.kind = p[8],
+			.jumps = p[9] & 1,
 		};
 
-		if (!memcmp(p + 9, "\0\0", 3) && check_site(f, c, n_code, &s))
+		if (!(p[9] & ~1) && !memcmp(p + 10, "\0", 2) && check_site(f, c, n_code, &s))
 			f->site[f->sites++] = s;
 		else
 			f->bad_sites++;

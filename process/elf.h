@@ -19,6 +19,7 @@ struct dt_elf_site {
 	uint64_t address;  /* of the site's first byte */
 	uint64_t function; /* that the site is in */
 	uint8_t kind;	   /* enum dt_elf_kind */
+	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail call */
 };
 
 struct dt_elf_load {

@@ -15,6 +15,8 @@
 
 enum dt_site_kind {
 	DT_SITE_ENTRY = 'E',
+	DT_SITE_ENTRY_JUMPS = 'J', /* entry of a function that may end in a tail call without a record:
+				    * it has an indirect jump */
 	DT_SITE_RETURN = 'X',
 	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
 	DT_SITE_UNKNOWN = '?',
