@@ -245,22 +245,13 @@ static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t le
 	return p;
 }
 
-static char *put_name(const struct calls *k, char *p, uint32_t function)
-{
-	const char *name = dt_cmd_function_name(k->reader, function);
-	size_t n = strnlen(name, 4096);
-
-	memcpy(p, name, n);
-	return p + n;
-}
-
 struct mark {
 	uint32_t flag;
 	const char *text;
 };
 
 /* A comment: the function's name unless NULL, and what is to be said of the call. */
-static char *put_marks(const struct calls *k, char *p, uint32_t flags, const uint32_t *function)
+static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function)
 {
 	static const struct mark marks[] = {
 		{DT_CALL_NO_ENTRY, "entry not recorded"},
@@ -275,14 +266,14 @@ static char *put_marks(const struct calls *k, char *p, uint32_t flags, const uin
 
 	if (!flags && !k->colour) {
 		memcpy(p, "  /* ", 5);
-		p = put_name(k, p + 5, *function);
+		p = dt_format_name(&k->formats, p + 5, *function);
 		memcpy(p, " */", 3);
 		return p + 3;
 	}
 	p = stpcpy(p, k->colour ? "  \033[2m/*" : "  /*");
 	if (function) {
 		*p++ = ' ';
-		p = put_name(k, p, *function);
+		p = dt_format_name(&k->formats, p, *function);
 		separator = ": ";
 	}
 	for (size_t i = 0; flags && i < sizeof(marks) / sizeof(*marks); i++) {
@@ -363,9 +354,9 @@ static void print_whole(struct calls *k, struct dt_out *o, const struct dt_call 
 
 /* ---- events ---- */
 
-static bool is_shown(struct calls *k, uint32_t function)
+static inline bool is_shown(struct calls *k, uint32_t function)
 {
-	if (function >= k->functions) {
+	if (__builtin_expect(function >= k->functions, 0)) {
 		free(k->shown);
 		k->functions = dt_reader_functions(k->reader) + 1;
 		k->shown = dt_cmd_shown(k->reader, &k->select);
@@ -376,9 +367,8 @@ static bool is_shown(struct calls *k, uint32_t function)
 }
 
 /* What a call that begins now is noted as. */
-static uint32_t new_note(struct calls *k, uint32_t function)
+static uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
 {
-	const uint32_t *caller = dt_pair_caller_note(k->pair);
 	uint32_t level = caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
 
 	return level << LEVEL_SHIFT | (is_shown(k, function) && level < k->depth ? SHOWN : 0);
@@ -425,9 +415,10 @@ static void open_callers(struct calls *k, struct dt_out *o, uint32_t tid)
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct calls *k = ctx;
+	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
-	*c->note = new_note(k, c->function);
-	if (*c->note & SHOWN && !k->min) {
+	*c->note = new_note(k, caller, c->function);
+	if (*c->note & SHOWN && !k->min && caller && !(*caller & OPENED)) {
 		struct dt_out *o = output_of(k, c->tid);
 
 		if (o)
@@ -438,7 +429,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct calls *k = ctx;
-	uint32_t note = c->note ? *c->note : new_note(k, c->function);
+	uint32_t note = c->note ? *c->note : new_note(k, dt_pair_caller_note(k->pair), c->function);
 	struct dt_out *o;
 
 	if (!(note & SHOWN))
@@ -453,7 +444,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 		print_close(k, o, c);
 		return;
 	}
-	open_callers(k, o, c->tid);
+	if (k->min || !c->note) /* else they were opened when it began */
+		open_callers(k, o, c->tid);
 	print_whole(k, o, c, note >> LEVEL_SHIFT);
 }
 

@@ -8,6 +8,7 @@
 #include "core/text.h"
 
 #define MAX_ITEMS     64
+#define COPIED	      16    /* bytes at once: text has that much room behind it */
 #define MAX_NAME      16384 /* longer names are cut */
 #define MAX_SIGNATURE 8192  /* longer ones are ignored */
 
@@ -108,6 +109,7 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	struct dt_format_item result = {.type = POINTER, .size = 8};
 
 	add_text(b, name, strnlen(name, MAX_NAME));
+	b->c->name_length = b->length;
 	add_text(b, "(", 1);
 	b->c->known = end != NULL;
 	b->c->has_result = true;
@@ -154,7 +156,7 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	if (strlen(signature) > MAX_SIGNATURE)
 		signature = "";
 	/* names, and ", " and "=" for each of them */
-	c->text = malloc(strnlen(name, MAX_NAME) + 4 * strlen(signature) + 64);
+	c->text = malloc(strnlen(name, MAX_NAME) + 4 * strlen(signature) + 64 + COPIED);
 	if (!c->text)
 		return NULL;
 	b.c = c;
@@ -250,10 +252,24 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 	}
 }
 
+/* Pieces are short: this beats a call of memcpy(). */
+static inline char *put_text(char *p, const char *from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i += COPIED)
+		memcpy(p + i, from + i, COPIED);
+	return p + n;
+}
+
 static inline char *put_piece(char *p, const struct dt_call_format *c, unsigned i)
 {
-	memcpy(p, c->text + c->item[i].from, c->item[i].length);
-	return p + c->item[i].length;
+	return put_text(p, c->text + c->item[i].from, c->item[i].length);
+}
+
+char *dt_format_name(struct dt_formats *f, char *p, uint32_t function)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	return c ? put_text(p, c->text, c->name_length) : p;
 }
 
 char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument)

@@ -11,6 +11,7 @@ struct dt_format_item;
 struct dt_call_format {
 	char *text;		     /* name and parameter names, cut into pieces by the items */
 	struct dt_format_item *item; /* parameters; then the result */
+	uint32_t name_length;
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
 };
@@ -26,6 +27,8 @@ struct dt_formats {
 
 /* "name(a=1, b=0x2)"; argument NULL: "name(...)". Returns the end of what it wrote. */
 char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument);
+
+char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 
 /* " = 5"; nothing for a function without a result. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);

@@ -3,7 +3,7 @@
 #include "core/text.h"
 
 /* Eight hexadecimal digits at once: a digit a byte in one 64-bit word. */
-static uint64_t digits(uint32_t v)
+static inline uint64_t digits(uint32_t v)
 {
 	uint64_t x = v, above9;
 
@@ -77,7 +77,7 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r)
 }
 
 /* Eight decimal digits of v < 10^8 as bytes 0 to 9, the most significant one first in memory. */
-static uint64_t decimals(uint32_t v)
+static inline uint64_t decimals(uint32_t v)
 {
 	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32, q;
 
@@ -87,14 +87,14 @@ static uint64_t decimals(uint32_t v)
 	return q | (x - 10 * q) << 8;
 }
 
-static void eight(char *out, uint32_t v)
+static inline void eight(char *out, uint32_t v)
 {
 	uint64_t x = decimals(v) | 0x3030303030303030;
 
 	__builtin_memcpy(out, &x, 8);
 }
 
-static size_t up_to_eight(char *out, uint32_t v)
+static inline size_t up_to_eight(char *out, uint32_t v)
 {
 	uint64_t x = decimals(v);
 	unsigned zeros = v ? (unsigned)__builtin_ctzll(x) / 8 : 7;
