@@ -865,6 +865,26 @@ static bool is_function(const struct scan *s, struct str name, const char *after
 	return !s->intel || !is_register(name);
 }
 
+/*
+ * Notes at the entry of the function being read that a call of it may end without a record. Where
+ * this is not noted, a call that has no exit was left by longjmp or an exception.
+ */
+static void mark_unseen_end(struct scan *s)
+{
+	struct site *sites = s->sites.data;
+
+	for (uint32_t i = s->sites.n; i-- > 0 && sites[i].func == s->parent;)
+		if (sites[i].kind == SITE_ENTRY)
+			sites[i].jumps = true;
+}
+
+/* A jump that gets no sled although it may leave the function. */
+static bool leaves(const struct scan *s, struct str name)
+{
+	return name.len && !digit(*name.p) && !str_begins(name, ".L") && !is_cold(s, name) &&
+	       !(s->intel && is_register(name));
+}
+
 static void jump(struct scan *s, const char *q)
 {
 	const char *m = q + 1, *e = m, *after;
@@ -884,15 +904,14 @@ static void jump(struct scan *s, const char *q)
 		target.len += 4;
 		after += 4;
 	}
-	if (!line_ends(after) || !is_function(s, name, after))
-		return;
 	inverse = invert((struct str){m, e - m});
-	if (inverse)
+	if (inverse && line_ends(after) && is_function(s, name, after))
 		write_tail(s, q, inverse, target);
+	else if (leaves(s, name))
+		mark_unseen_end(s);
 }
 
-/* Such a jump may be a tail call that leaves no record; a function without one surely makes none.
- */
+/* It may be a tail call. */
 static bool is_indirect_jump(const struct scan *s, const char *q)
 {
 	if (begins(q, "notrack "))
@@ -906,16 +925,6 @@ static bool is_indirect_jump(const struct scan *s, const char *q)
 	q = skip(q);
 	return *q == '*' || (s->intel && (*q == '[' || begins(q, "QWORD") || begins(q, "qword") ||
 					  is_register(symbol(q))));
-}
-
-/* Tells so at the entry of the function being read. */
-static void mark_indirect_jump(struct scan *s)
-{
-	struct site *sites = s->sites.data;
-
-	for (uint32_t i = s->sites.n; i-- > 0 && sites[i].func == s->parent;)
-		if (sites[i].kind == SITE_ENTRY)
-			sites[i].jumps = true;
 }
 
 static void instruction(struct scan *s, const char *p, const char *q)
@@ -933,11 +942,13 @@ static void instruction(struct scan *s, const char *p, const char *q)
 		n = return_length(q);
 		if (n && !special_return(s, last))
 			write_return(s, q, q + n);
+		else if (n || begins(q, "ret"))
+			mark_unseen_end(s);
 	} else if (*q == 'j' && s->func) {
 		jump(s, q);
 	}
 	if ((*q == 'j' || *q == 'n' || *q == 'b') && s->func && is_indirect_jump(s, q))
-		mark_indirect_jump(s);
+		mark_unseen_end(s);
 	s->insn = q;
 	s->since++;
 }
@@ -949,7 +960,7 @@ static void line(struct scan *s, const char *p)
 	if (s->raw) {
 		raw_line(s, q);
 		if (s->func && memmem(p, (const char *)rawmemchr(p, '\n') - p, "jmp", 3))
-			mark_indirect_jump(s);
+			mark_unseen_end(s);
 	} else if (*q == '#')
 		comment(s, p, q);
 	else if (*q == '.' && (q > p || p[1] != 'L'))

@@ -89,9 +89,10 @@ static void switch_module(const struct module *m, int on)
 	for (size_t i = 0; i < m->count; i++) {
 		int32_t *s = m->sites + 3 * i;
 		uint8_t *at = (uint8_t *)s + s[0];
+		int kind = s[2] & 0xff;
 
-		if (__atomic_load_n(at, __ATOMIC_RELAXED) == code[!on][s[2]])
-			__atomic_store_n(at, code[on][s[2]], __ATOMIC_RELAXED);
+		if (__atomic_load_n(at, __ATOMIC_RELAXED) == code[!on][kind])
+			__atomic_store_n(at, code[on][kind], __ATOMIC_RELAXED);
 	}
 }
 

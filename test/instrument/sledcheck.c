@@ -22,11 +22,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY = 1, RETURN, TAIL };
+enum { ENTRY = 1, RETURN, TAIL, UNSEEN = 0x100 };
 
 struct site {
 	uint64_t at, func;
 	uint32_t kind;
+	bool unseen; /* at an entry: a call may end without a record */
 };
 
 struct function {
@@ -179,8 +180,8 @@ static void read_sites(void)
 		int32_t field[3];
 
 		memcpy(field, b + i * 12, 12);
-		sites[i] =
-			(struct site){at + (int64_t)field[0], at + 4 + (int64_t)field[1], field[2]};
+		sites[i] = (struct site){at + (int64_t)field[0], at + 4 + (int64_t)field[1],
+					 field[2] & ~UNSEEN, (field[2] & UNSEEN) != 0};
 	}
 }
 
@@ -259,6 +260,8 @@ static void check_site(const struct site *s)
 		wrong("%lx: unknown kind %u", s->at, s->kind);
 		return;
 	}
+	if (s->unseen && s->kind != ENTRY)
+		wrong("%lx: 0x100 at a site that is not an entry", s->at);
 	b = bytes(s->at, size[s->kind]);
 	if (!b) {
 		wrong("%lx: site outside the code", s->at);
