@@ -41,7 +41,10 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, ""};
 
 	row->function = dt_store_function(store, &fr, NULL);
-	row->kind = r->kind == 'E' ? DT_SITE_ENTRY : offset >= 0x100 ? DT_SITE_TAIL : DT_SITE_RETURN;
+	/* a has an indirect jump */
+	row->kind = r->kind == 'E'   ? f == 'a' ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY
+		    : offset >= 0x100 ? DT_SITE_TAIL
+				      : DT_SITE_RETURN;
 	row->values = 1;
 	if (offset > 0x100)
 		row->target = address((char)(offset - 0x100));
@@ -239,6 +242,9 @@ static void test_indirect_tail(void **state)
 {
 	gives("E m 900 E a 800 E b 800 X b 800 X m 900",
 	      "a m 1 20-30 tail inferred\nb m 1 30-40\nm - 0 10-50\n");
+	/* b has none: its call was unwound, and c is another */
+	gives("E m 900 E b 800 E c 800 X c 800 X m 900",
+	      "b m 1 20-30 unwound\nc m 1 30-40\nm - 0 10-50\n");
 	/* to a function whose entry is not traced */
 	gives("E m 900 E a 800 X b 800 X m 900",
 	      "a m 1 20-30 tail inferred\nb m 1 30-30 no-entry\nm - 0 10-40\n");
