@@ -18,8 +18,10 @@ enum dt_elf_kind {
 struct dt_elf_site {
 	uint64_t address;  /* of the site's first byte */
 	uint64_t function; /* that the site is in */
-	uint8_t kind;	   /* enum dt_elf_kind */
-	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail call */
+	uint64_t target; /* of a tail jump: where it leads (a function, or its PLT entry); else 0 */
+	uint8_t kind;	 /* enum dt_elf_kind */
+	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail
+		       call */
 };
 
 struct dt_elf_load {

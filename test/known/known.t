@@ -39,6 +39,10 @@ judge() {
 		diff alone.out traced.out | head -n 6 | sed 's/^/# /'
 		return 1
 	fi
+	if [ ! -e truth ] && [ "$source" != hostile.c ]; then
+		echo "# the program told nothing"
+		return 1
+	fi
 	timeout -k 5 120 "$B/test/tool/compare-truth" trace.db truth >compare.out || {
 		cat compare.out
 		return 1
@@ -76,9 +80,12 @@ cases() {
 	for compiler in gcc clang; do
 		for level in -O0 -O2 -O3; do
 			for source in recursion.c deep.c tail.c jump.c exception.cc threads.c coroutine.c \
-				signals.c values.c vector.c leaf.c processes.c raw.c init.c; do
+				signals.c values.c vector.c leaf.c processes.c raw.c init.c migrate.c \
+				frames.c stacks.c; do
 				echo "${source%.*} $compiler $level|$source|$compiler|$level|||"
 			done
+			echo "hostile $compiler $level|hostile.c|$compiler|$level|||"
+			echo "hostile seccomp $compiler $level|hostile.c|$compiler|$level||seccomp|"
 			[ $compiler = gcc ] && echo "nested gcc $level|nested.c|gcc|$level|||"
 			echo "loader $compiler $level|loader.c|$compiler|$level|-rdynamic -ldl||$(plugin $compiler $level)"
 		done
@@ -91,6 +98,10 @@ cases() {
 			echo "$n static|$source|$compiler|-O2|-static||"
 			echo "$n static-pie|$source|$compiler|-O2|-static-pie -fPIE||"
 			echo "$n fixed|$source|$compiler|-O2|-no-pie -fno-pie||"
+		done
+		for source in threads.c signals.c coroutine.c migrate.c processes.c; do
+			# no thread is registered for restartable sequences then
+			echo "${source%.*} $compiler norseq|$source|$compiler|-O2|||export GLIBC_TUNABLES=glibc.pthread.rseq=0"
 		done
 		for source in recursion.c tail.c exception.cc threads.c leaf.c; do
 			n="${source%.*} $compiler"

@@ -129,13 +129,13 @@ static bool untold(const char *name)
 	       starts(name, "__clang_call") || starts(name, "__tls_");
 }
 
-static void load_truth(const char *path)
+static bool load_truth(const char *path)
 {
 	int fd = open(path, O_RDONLY);
 	const struct truth_log *log;
 
 	if (fd < 0)
-		return; /* it told nothing */
+		return false;
 	log = mmap(NULL, sizeof(*log), PROT_READ, MAP_SHARED, fd, 0);
 	if (log == MAP_FAILED) {
 		perror(path);
@@ -151,6 +151,7 @@ static void load_truth(const char *path)
 		t->truth = more(t->truth, t->truths, &t->truth_room, sizeof(*t->truth));
 		t->truth[t->truths++] = e;
 	}
+	return true;
 }
 
 static void add_record(const struct dt_span *s, uint32_t i)
@@ -631,7 +632,10 @@ int main(int argc, char **argv)
 		printf("# %s\n", e.text);
 		return 2;
 	}
-	load_truth(argv[2]);
+	if (!load_truth(argv[2])) {
+		printf("the program told nothing\n");
+		return 0;
+	}
 	load_records();
 	load_calls();
 	for (size_t i = 0; i < n_threads; i++) {
