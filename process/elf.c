@@ -372,8 +372,9 @@ static bool is_thunk(const struct code *c, size_t n, uint64_t address, uint64_t 
 	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
 }
 
-/* Does the site have the bytes of its kind, and lead to a thunk of this module? Sets target. */
-static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct dt_elf_site *s)
+/* Does the site have the bytes of its kind, and lead to a thunk of this module? */
+static bool check_site(struct dt_elf *f, const struct code *c, size_t n,
+		       const struct dt_elf_site *s)
 {
 	uint64_t a = s->address, *known = &f->thunk_exit, slot = f->hooks + 8, to;
 	const uint8_t *p;
@@ -399,7 +400,6 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
 			return false;
 		to = rel32(p + 6, a + 10);
-		s->target = rel32(p + 1, a + 5);
 		break;
 	default:
 		return false;
