@@ -372,9 +372,8 @@ static bool is_thunk(const struct code *c, size_t n, uint64_t address, uint64_t 
 	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
 }
 
-/* Does the site have the bytes of its kind, and lead to a thunk of this module? */
-static bool check_site(struct dt_elf *f, const struct code *c, size_t n,
-		       const struct dt_elf_site *s)
+/* Does the site have the bytes of its kind, and lead to a thunk of this module? Sets target. */
+static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct dt_elf_site *s)
 {
 	uint64_t a = s->address, *known = &f->thunk_exit, slot = f->hooks + 8, to;
 	const uint8_t *p;
@@ -400,6 +399,7 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n,
 		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
 			return false;
 		to = rel32(p + 6, a + 10);
+		s->target = rel32(p + 1, a + 5);
 		break;
 	default:
 		return false;
@@ -430,6 +430,67 @@ static void sort_sites(struct dt_elf *f)
 			f->site[kept++] = f->site[i];
 	f->bad_sites += f->sites - kept;
 	f->sites = kept;
+}
+
+/* The slot that a PLT entry at address jumps through; 0: there is no PLT entry. */
+static uint64_t plt_slot(const struct code *c, size_t n, uint64_t address)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const uint8_t *p = code_at(c, n, address, 16);
+	size_t at = 0;
+
+	if (!p)
+		return 0;
+	if (!memcmp(p, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	at += p[at] == 0xf2; /* bnd */
+	if (p[at] != 0xff || p[at + 1] != 0x25)
+		return 0;
+	return rel32(p + at + 2, address + at + 6);
+}
+
+/* The file's own function that the dynamic linker puts into slot; 0: none, or one elsewhere. */
+static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_section *relocations,
+			      const Elf64_Rela *rela, uint64_t slot)
+{
+	const struct dt_elf_section *symbols = &f->section[relocations->link];
+
+	for (uint64_t i = 0; i < relocations->size / sizeof(*rela); i++) {
+		uint64_t at = ELF64_R_SYM(rela[i].r_info) * sizeof(Elf64_Sym);
+		Elf64_Sym sym;
+
+		if (rela[i].r_offset != slot)
+			continue;
+		if (at >= symbols->size || symbols->size - at < sizeof(sym) ||
+		    symbols->offset + at < at ||
+		    read_at(f, symbols->offset + at, &sym, sizeof(sym)))
+			return 0;
+		return sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;
+	}
+	return 0;
+}
+
+/* Follows tail jumps into the PLT as far as the file alone can tell. */
+static void resolve_targets(struct dt_elf *f, const struct code *c, size_t n)
+{
+	for (size_t i = 0; i < f->sections; i++) {
+		const struct dt_elf_section *s = &f->section[i];
+		Elf64_Rela *rela;
+
+		if (s->type != SHT_RELA || s->link >= f->sections ||
+		    f->section[s->link].type != SHT_DYNSYM)
+			continue;
+		rela = read_piece(f, s->offset, s->size);
+		for (size_t k = 0; rela && k < f->sites; k++) {
+			struct dt_elf_site *site = &f->site[k];
+			uint64_t slot = site->target ? plt_slot(c, n, site->target) : 0;
+			uint64_t to = slot ? slot_function(f, s, rela, slot) : 0;
+
+			if (to)
+				site->target = to;
+		}
+		free(rela);
+	}
 }
 
 static struct code *read_code(const struct dt_elf *f, size_t *n)
@@ -484,6 +545,7 @@ static int read_table(struct dt_elf *f, const struct dt_elf_section *table, stru
 			f->bad_sites++;
 	}
 	sort_sites(f);
+	resolve_targets(f, c, n_code);
 	ret = 0;
 out:
 	for (size_t i = 0; c && i < n_code; i++)

@@ -18,8 +18,9 @@ enum dt_elf_kind {
 struct dt_elf_site {
 	uint64_t address;  /* of the site's first byte */
 	uint64_t function; /* that the site is in */
-	uint64_t target; /* of a tail jump: where it leads (a function, or its PLT entry); else 0 */
-	uint8_t kind;	 /* enum dt_elf_kind */
+	uint64_t target;   /* of a tail jump: the function it leads to, or the PLT entry of one of
+			    * another file; otherwise 0 */
+	uint8_t kind;	   /* enum dt_elf_kind */
 	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail
 		       call */
 };

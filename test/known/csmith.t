@@ -10,6 +10,9 @@ cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
 export B=${B:-$PWD/build} limit=${SECONDS_MAX:-60} first=${SEEDS:-1}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 [ "$first" = fresh ] && first=$((RANDOM * 32768 + RANDOM))
+for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
+	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
+done
 dir=$(mktemp -d /tmp/devtrace-csmith.XXXXXX) && trap 'rm -rf "$dir"' EXIT
 export dir deadline=$((EPOCHSECONDS + limit))
 

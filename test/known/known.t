@@ -9,6 +9,9 @@ set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
 export root=$PWD B=${B:-$PWD/build} KEEP=${KEEP:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
+for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
+	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
+done
 dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
 export dir
 

@@ -46,7 +46,8 @@ static void check_program(const char *name, bool dynamic, uint16_t type)
 	assert_non_null(f);
 	assert_int_equal(f->type, type);
 	assert_int_equal(f->machine, EM_X86_64);
-	assert_true(f->loads > 0 && f->entry >= f->low && f->entry < f->high);
+	assert_true(f->loads > 0 && f->high > f->low);
+	assert_true(!f->entry || (f->entry >= f->low && f->entry < f->high));
 	if (dynamic)
 		assert_string_equal(f->interp, "/lib64/ld-linux-x86-64.so.2");
 	else
@@ -58,6 +59,10 @@ static void check_program(const char *name, bool dynamic, uint16_t type)
 	for (size_t i = 0; i < f->sites; i++) {
 		if (f->site[i].function == leaf || f->site[i].function == tail)
 			kinds[f->site[i].kind]++;
+		if (f->site[i].kind != DT_ELF_TAIL)
+			assert_int_equal(f->site[i].target, 0);
+		else if (f->site[i].function == tail)
+			assert_int_equal(f->site[i].target, leaf);
 		if (i)
 			assert_true(f->site[i].address > f->site[i - 1].address);
 	}
@@ -78,6 +83,8 @@ static void test_programs(void **state)
 	check_program("pie", true, ET_DYN);
 	build("fixed", "-no-pie -Wl,--build-id=sha1");
 	check_program("fixed", true, ET_EXEC);
+	build("library.so", "-shared -fPIC -Wl,--build-id=sha1");
+	check_program("library.so", false, ET_DYN);
 	build("static", "-static -Wl,--build-id=sha1");
 	check_program("static", false, ET_EXEC);
 }
