@@ -75,7 +75,7 @@ run_case() {
 export -f build judge run_case
 
 plugin() { # makes plugin.so as the case is made
-	echo "to=plugin.so build plugin.c $1 $2 -fPIC -shared"
+	echo "to=$3.so build plugin.c $1 $2 -fPIC -shared $4"
 }
 
 cases() {
@@ -90,12 +90,13 @@ cases() {
 			echo "hostile $compiler $level|hostile.c|$compiler|$level|||"
 			echo "hostile seccomp $compiler $level|hostile.c|$compiler|$level||seccomp|"
 			[ $compiler = gcc ] && echo "nested gcc $level|nested.c|gcc|$level|||"
-			echo "loader $compiler $level|loader.c|$compiler|$level|-rdynamic -ldl||$(plugin $compiler $level)"
+			echo "loader $compiler $level|loader.c|$compiler|$level|-rdynamic -ldl||$(plugin $compiler $level plugin '')"
+			echo "loader two $compiler $level|loader.c|$compiler|$level|-rdynamic -ldl|./plugin.so ./other.so|$(plugin $compiler $level plugin '') && $(plugin $compiler $level other -DOTHER)"
 		done
 		for how in none exit _exit quick abort segv ill kill term thread trap; do
 			echo "endings $how $compiler|endings.c|$compiler|-O2||$how|"
 		done
-		echo "linked $compiler|linked.c|$compiler|-O2|-rdynamic -Wl,--unresolved-symbols=ignore-all||$(plugin $compiler -O2) && to=prog build linked.c $compiler -O2 -rdynamic ./plugin.so -Wl,-rpath,."
+		echo "linked $compiler|linked.c|$compiler|-O2|-rdynamic -Wl,--unresolved-symbols=ignore-all||$(plugin $compiler -O2 plugin '') && to=prog build linked.c $compiler -O2 -rdynamic ./plugin.so -Wl,-rpath,."
 		for source in recursion.c tail.c jump.c exception.cc threads.c signals.c processes.c init.c; do
 			n="${source%.*} $compiler"
 			echo "$n static|$source|$compiler|-O2|-static||"

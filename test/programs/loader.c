@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads a library (argv[1], default ./plugin.so), calls it and is called back, unloads it, again
- * and again; another thread loads and unloads it too. */
+ * and again; another thread loads and unloads it too. With argv[2] in turn with that library, which
+ * the loader may well put to the same place. */
 #define TRUTH_MAIN
 #include "truth.h"
 #include "library.h"
@@ -8,7 +9,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-static const char *path;
+static const char *path[2];
 
 FN long back(long x)
 {
@@ -24,7 +25,7 @@ FN long use(long n)
 	long sum;
 
 	ENTER(ARG(n));
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	library = dlopen(path[n & 1], RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		fprintf(stderr, "%s\n", dlerror());
 		exit(98);
@@ -54,7 +55,8 @@ int main(int argc, char **argv)
 
 	truth_start();
 	ENTER(ARG(argc), ARG(argv));
-	path = argc > 1 ? argv[1] : "./plugin.so";
+	path[0] = argc > 1 ? argv[1] : "./plugin.so";
+	path[1] = argc > 2 ? argv[2] : path[0];
 	for (long i = 0; i < 5; i++)
 		sum = sum * 3 + use(i);
 	pthread_create(&t, NULL, thread, (void *)1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library for loader.c. Its own state shows whether it was loaded anew. */
+/*
+ * A library for loader.c. Its own state shows whether it was loaded anew. With OTHER a function has
+ * another name, of the same length: all is where it is in the first one.
+ */
 #include "truth.h"
 #include "library.h"
 
@@ -20,7 +23,11 @@ __attribute__((destructor)) FN void plugin_end(void)
 	LEAVE();
 }
 
-FN static long plugin_inner(long x)
+#ifdef OTHER
+#define plugin_inner other__inner
+#endif
+
+FN long plugin_inner(long x)
 {
 	ENTER(ARG(x));
 	RETURN(x * 3 + state++);
