@@ -249,7 +249,7 @@ start_redis() { # COMMAND... of the server
 
 # The load; bounded, mixed commands. Fails when one command fails.
 load_redis() {
-	"$redis_benchmark" -p "$port" -q -n "$1" -c 20 -P 8 -e \
+	"$redis_benchmark" -p "$port" -q -n "$1" -c 20 -P 8 \
 		-t set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100 >"$work/load" 2>&1
 }
 

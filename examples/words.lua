@@ -3,7 +3,7 @@
 -- at the end collects its garbage. Each phase is other work for the interpreter beneath.
 local words = { "trace", "call", "return", "ring", "core", "clock", "sled", "thread" }
 local text = {}
-for i = 1, 4000 do
+for i = 1, 500 do
 	text[i] = words[i * i % #words + 1] .. (i % 7 == 0 and tostring(i % 50) or "")
 end
 text = table.concat(text, " ")
