@@ -4,9 +4,9 @@
 PREFIX   ?= /usr/local
 CC       ?= gcc
 CFLAGS   ?= -O2 -g
+comma    := ,
 B        := build$(if $(SAN),/san)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
-comma    := ,
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 ALL      := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
 LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lpthread -lm

@@ -85,8 +85,13 @@ char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_
 			path);
 		goto fail;
 	}
-	if (scripts && is_script(path))
-		return path;
+	if (is_script(path)) {
+		if (scripts)
+			return path;
+		dt_fail(e, "%s: is a script; name the program it runs, or use --follow to trace what it runs",
+			path);
+		goto fail;
+	}
 	elf = dt_elf_open(path, e);
 	if (!elf)
 		goto fail;

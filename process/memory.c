@@ -23,6 +23,24 @@ static int yama_scope(void)
 	return scope;
 }
 
+static bool is_zombie(pid_t pid)
+{
+	char path[64], line[256];
+	const char *state;
+	FILE *f;
+	bool zombie = false;
+
+	dt_format(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* the name, in parentheses, may hold anything */
+	if (fgets(line, sizeof(line), f) && (state = strrchr(line, ')')) != NULL)
+		zombie = state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+	fclose(f);
+	return zombie;
+}
+
 int dt_memory_refused(pid_t pid, int errnum, struct dt_error *e)
 {
 	char path[64];
@@ -30,6 +48,9 @@ int dt_memory_refused(pid_t pid, int errnum, struct dt_error *e)
 	int scope = yama_scope();
 
 	dt_format(path, sizeof(path), "/proc/%d", pid);
+	if (is_zombie(pid))
+		return dt_fail(e, "process %d has ended; its parent has not taken notice yet (a zombie)",
+			       pid);
 	if (errnum == ESRCH || stat(path, &st) < 0)
 		return dt_fail(e, "there is no process %d", pid);
 	if (errnum != EPERM && errnum != EACCES)

@@ -381,7 +381,10 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 	if (!fs || !find_rseq(t, tid, fs, stopped, &o) || !find_tid_offset(t, tid, fs, &o.tid))
 		return false;
 	if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
-	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0 || cpu < 0)
+	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0)
+		return false;
+	/* the kernel fills it in when a stopped thread goes on */
+	if (cpu < 0 && !stopped)
 		return false;
 	if (dt_area_make_hooks(t->mem, t->area, t->control, &o, NULL) < 0)
 		return false;

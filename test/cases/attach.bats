@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+# devtrace attach: what it does to a running process, and how it answers bad input.
+load common
+
+# attaches to $pid in the background and waits until records arrive; sets tracer
+attach() {
+	rm -f "$dir"/a.db*
+	"$dt" attach -o "$dir/a.db" "$@" "$pid" 2>"$dir/err" 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		[ "$(sqlite3 "$dir/a.db" 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && return
+		kill -0 "$tracer" || return 1
+		sleep 0.02
+	done
+	return 1
+}
+
+detach() {
+	kill -INT "$tracer"
+	wait "$tracer"
+}
+
+@test "attach: traces, detaches, leaves every byte as it was" {
+	start_spin
+	exe() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=4096 skip=$((0x$1)) \
+		count=$((0x$2 - 0x$1)) 2>/dev/null | sha256sum; }
+	range=$(awk '/r-xp.*spin$/ { split($1, a, "-"); print a[1], a[2]; exit }' "/proc/$pid/maps")
+	before=$(exe $range)
+	maps=$(sed 's/ [^ ]*$//' "/proc/$pid/maps" | grep -c r-xp)
+	attach
+	[ "$(exe $range)" != "$before" ]
+	detach
+	[ "$(exe $range)" = "$before" ]
+	[ "$(sed 's/ [^ ]*$//' "/proc/$pid/maps" | grep -c r-xp)" = "$maps" ]
+	! grep -q devtrace "/proc/$pid/maps"
+	[ -z "$(ls -l "/proc/$pid/fd" | grep devtrace)" ]
+	[ "$(ls "/proc/$pid/task" | wc -l)" = 1 ]
+	run "$dt" report "$dir/a.db"
+	[[ $output == *turn* ]]
+	stop_spin
+}
+
+@test "attach: again and again" {
+	start_spin
+	for i in 1 2 3; do
+		attach
+		detach
+	done
+	kill -0 "$pid"
+	stop_spin
+}
+
+@test "attach: as an ordinary user, and root to a user's process" {
+	[ "$(id -u)" = 0 ] || skip "needs root to be someone else"
+	id dtuser 2>/dev/null || useradd -m dtuser
+	cat >"$dir/user.sh" <<-'S'
+		dt=$1 dir=$2
+		"$dir/spin" >/dev/null &
+		pid=$!
+		"$dt" attach -o /tmp/user.$$.db "$pid" &
+		tracer=$!
+		for i in $(seq 500); do
+			[ "$(sqlite3 /tmp/user.$$.db 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
+			sleep 0.02
+		done
+		kill -INT $tracer
+		wait $tracer
+		echo "status $?"
+		sqlite3 /tmp/user.$$.db 'select name from function'
+		kill $pid
+		rm -f /tmp/user.$$.db*
+	S
+	run su dtuser -c "sh '$dir/user.sh' '$dt' '$dir'"
+	[[ $output == *"status 0"*turn* ]]
+	start_spin setpriv --reuid dtuser --clear-groups "$dir/spin"
+	attach
+	detach
+	stop_spin
+}
+
+@test "attach: a process that is not there, a zombie, another user's" {
+	run "$dt" attach -o "$dir/none.db" 4194000
+	[ "$status" = 1 ] && one_line "no process 4194000"
+	exec {out}< <(exec python3 -c 'import os, time
+p = os.fork() or os._exit(0)
+print(p, flush=True)
+time.sleep(30)' 3>&-)
+	parent=$!
+	read -r zombie <&"$out"
+	for i in $(seq 1000); do
+		grep -qs '^State:.Z' "/proc/$zombie/status" && break
+	done
+	run "$dt" attach -o "$dir/none.db" "$zombie"
+	kill "$parent"
+	[ "$status" = 1 ] && one_line zombie
+	run "$dt" attach -o "$dir/none.db" 12ab
+	[ "$status" = 2 ] && one_line 12ab
+	if [ "$(id -u)" = 0 ]; then
+		id dtuser 2>/dev/null || useradd -m dtuser
+		start_spin
+		run su dtuser -c "'$dt' attach -o /tmp/none.$$.db $pid"
+		stop_spin
+		[ "$status" = 1 ] && one_line "another user" root
+	fi
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "attach: a process that is already traced" {
+	start_spin
+	attach
+	run "$dt" attach -o "$dir/none.db" "$pid"
+	detach
+	stop_spin
+	[ "$status" = 1 ] && one_line "already traced" "$tracer"
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "attach: a process that is being debugged" {
+	start_spin
+	exec {gdb}> >(exec gdb -q -p "$pid" >"$dir/gdb" 2>&1 3>&-)
+	for i in $(seq 1000); do
+		grep -q '^TracerPid:.[1-9]' "/proc/$pid/status" && break
+		sleep 0.01
+	done
+	run "$dt" attach -o "$dir/none.db" "$pid"
+	echo quit >&"$gdb"
+	exec {gdb}>&-
+	stop_spin
+	[ "$status" = 1 ] && one_line "another tracer"
+}
+
+@test "attach: a process without sleds" {
+	cat >"$dir/sleep.c" <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void) { puts("ready"); fflush(stdout); sleep(60); return 0; }
+	C
+	gcc -o "$dir/sleeper" "$dir/sleep.c"
+	start_spin "$dir/sleeper"
+	run "$dt" attach -o "$dir/none.db" "$pid"
+	stop_spin
+	[ "$status" = 1 ] && one_line "no sleds" pkg-config
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "attach: ends by itself when the process ends" {
+	start_spin
+	attach
+	stop_spin
+	wait "$tracer"
+}
+
+@test "list: the functions of a process" {
+	start_spin
+	run "$dt" list "$pid"
+	stop_spin
+	[ "$status" = 0 ]
+	[[ $output == *spin:turn* ]]
+}

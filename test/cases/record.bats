@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+# devtrace record, devtrace PROG, devtrace list: what they do, and how they answer bad input.
+load common
+
+@test "record: runs the program, exits as it does, writes a trace" {
+	run "$dt" record -o "$dir/t.db" "$dir/fib" 10
+	[ "$status" = 3 ]
+	[ "${lines[0]}" = 55 ]
+	run "$dt" report "$dir/t.db"
+	[[ $output == *fib* ]]
+	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
+}
+
+@test "record: a killed program gives 128 + its signal" {
+	cat >"$dir/die.c" <<-'C'
+		#include <stdlib.h>
+		int main(void) { abort(); }
+	C
+	gcc -B"$root/build/lib" -o "$dir/die" "$dir/die.c"
+	run "$dt" record -o "$dir/t.db" "$dir/die"
+	[ "$status" = 134 ]
+}
+
+@test "record: -F and -N choose functions" {
+	run "$dt" record -F 'fi*' -o "$dir/t.db" "$dir/fib" 5
+	[ "$(sqlite3 "$dir/t.db" 'select group_concat(name) from function')" = fib ]
+	run "$dt" record -N fib -o "$dir/t.db" "$dir/fib" 5
+	[ "$(sqlite3 "$dir/t.db" 'select group_concat(name) from function')" = main ]
+}
+
+@test "devtrace PROG: prints the calls" {
+	run "$dt" "$dir/fib" 2
+	[ "$status" = 3 ]
+	[[ $output == *"fib(n=1) = 1"* ]]
+	[[ $output == *"= 3"*main* ]]
+}
+
+@test "record: works in a static program, without symbols, and as an ordinary user" {
+	gcc -O1 -g -static -B"$root/build/lib" -o "$dir/static" "$dir/fib.c"
+	cp "$dir/static" "$dir/stripped"
+	strip "$dir/stripped"
+	for p in static stripped; do
+		run "$dt" record -o "$dir/t.db" "$dir/$p" 10
+		[ "$status" = 3 ]
+		[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
+		# by rseq, not through the shared ring, apart from what runs before it is registered
+		[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk where core < 65535')" -gt 350 ]
+	done
+	if [ "$(id -u)" = 0 ]; then
+		id dtuser 2>/dev/null || useradd -m dtuser
+		run su dtuser -c "cd /tmp && '$dt' record -o /tmp/dtuser.$$.db '$dir/fib' 10"
+		rm -f "/tmp/dtuser.$$.db"*
+		[ "$status" = 3 ]
+	fi
+}
+
+@test "record: program without sleds: how to build it so" {
+	for p in plain plain-static; do
+		run "$dt" record -o "$dir/none.db" "$dir/$p"
+		[ "$status" = 1 ]
+		one_line "has no sleds" "pkg-config --cflags devtrace"
+		[ ! -e "$dir/none.db" ]
+	done
+}
+
+@test "record: program that is missing, a directory, not executable, not for this machine" {
+	run "$dt" record -o "$dir/none.db" "$dir/missing"
+	[ "$status" = 1 ] && one_line "No such file"
+	run "$dt" record -o "$dir/none.db" no-such-program-at-all
+	[ "$status" = 1 ] && one_line "not found in PATH"
+	run "$dt" record -o "$dir/none.db" "$dir"
+	[ "$status" = 1 ] && one_line "directory"
+	run "$dt" record -o "$dir/none.db" "$dir/fib.c"
+	[ "$status" = 1 ] && one_line "not executable" "chmod"
+	cp "$dir/fib" "$dir/other"
+	printf '\xb7' | dd of="$dir/other" bs=1 seek=18 conv=notrunc 2>/dev/null
+	run "$dt" record -o "$dir/none.db" "$dir/other"
+	[ "$status" = 1 ] && one_line "AArch64"
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "record: a script: --follow traces what it runs" {
+	printf '#!/bin/sh\n"%s/fib" 10\n' "$dir" >"$dir/script"
+	chmod +x "$dir/script"
+	run "$dt" record -o "$dir/none.db" "$dir/script"
+	[ "$status" = 1 ] && one_line script --follow
+	run "$dt" record --follow -o "$dir/t.db" "$dir/script"
+	[ "$status" = 3 ]
+	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
+}
+
+@test "record: a setuid program" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make one"
+	id dtuser 2>/dev/null || useradd -m dtuser
+	cp "$dir/fib" "$dir/suid"
+	chmod 4755 "$dir/suid"
+	run su dtuser -c "cd /tmp && '$dt' record -o /tmp/none.$$.db '$dir/suid'"
+	[ "$status" = 1 ] && one_line setuid
+	[ ! -e "/tmp/none.$$.db" ]
+}
+
+@test "record: a pattern that matches nothing: near names" {
+	run "$dt" record -F fibb -o "$dir/t.db" "$dir/fib"
+	[[ $output == *"matches 'fibb'"*"fib"* ]]
+	[ "$status" != 0 ]
+}
+
+@test "record: ring sizes that are not possible" {
+	run "$dt" record -b 3000 -o "$dir/none.db" "$dir/fib"
+	[ "$status" = 1 ] && one_line "power of two"
+	run "$dt" record -b 1G -o "$dir/none.db" "$dir/fib"
+	[ "$status" = 1 ] && one_line smaller
+	run "$dt" record -b 12X -o "$dir/none.db" "$dir/fib"
+	[ "$status" = 2 ] && one_line 12X
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "record: wrong usage" {
+	run "$dt" record
+	[ "$status" = 2 ]
+	run "$dt" record -p sometimes "$dir/fib"
+	[ "$status" = 2 ] && one_line sometimes overwrite
+	run "$dt" record --no-such-option
+	[ "$status" = 2 ]
+	run "$dt"
+	[ "$status" = 2 ]
+	for c in record attach list; do
+		run "$dt" $c --help
+		[ "$status" = 0 ]
+		[[ $output == usage:* ]]
+	done
+}
+
+@test "record: a full disk" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount a small one"
+	mkdir -p "$dir/small"
+	mount -t tmpfs -o size=1m none "$dir/small"
+	run "$dt" record -o "$dir/small/t.db" "$dir/fib" 27
+	cat <<<"$output"
+	after=$("$dt" report "$dir/small/t.db" 2>&1) || true
+	umount "$dir/small"
+	[ "$status" = 1 ]
+	[[ $output == *"space"* ]]
+	[[ $output == *196418* ]] # the program itself came to its end
+	[[ $after == *fib* ]]
+}
+
+@test "record: a file that is not ours is not overwritten" {
+	echo precious >"$dir/precious"
+	run "$dt" record -o "$dir/precious" "$dir/fib"
+	[ "$status" = 1 ]
+	[ "$(cat "$dir/precious")" = precious ]
+}
+
+@test "list: functions with their sites, sources and parameters" {
+	run "$dt" list "$dir/fib"
+	[ "$status" = 0 ]
+	[[ $output == *fib:fib* ]]
+	run "$dt" list -v "$dir/fib"
+	[[ $output == *"fib.c:3"* ]]
+	[[ $output == *"n:i4@0"* ]]
+	run "$dt" list "$dir/plain"
+	[ "$status" = 1 ] && one_line "no sleds"
+}
