@@ -366,10 +366,16 @@ static inline bool is_shown(struct calls *k, uint32_t function)
 	return function < k->functions && k->shown[function];
 }
 
+/* Of what is in a call with this note; NULL: in none. */
+static uint32_t next_level(const uint32_t *caller)
+{
+	return caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+}
+
 /* What a call that begins now is noted as. */
 static uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
 {
-	uint32_t level = caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+	uint32_t level = next_level(caller);
 
 	return level << LEVEL_SHIFT | (is_shown(k, function) && level < k->depth ? SHOWN : 0);
 }
@@ -452,6 +458,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end)
 {
 	struct calls *k = ctx;
+	const uint32_t *caller;
 	struct dt_out *o;
 	char *line, *p;
 
@@ -464,8 +471,10 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 		return;
 	dt_pair_look(k->pair, tid);
 	open_callers(k, o, tid);
+	caller = dt_pair_caller_note(k->pair);
 	line = dt_out_room(o, LINE);
-	p = stpcpy(put_blank(line), "/* ");
+	p = put_start(k, put_blank(line), tid, next_level(caller));
+	p = stpcpy(p, "/* ");
 	p += dt_text_decimal(p, lost);
 	p = stpcpy(p, " records lost here");
 	if (end > begin) {
@@ -481,7 +490,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 {
 	struct calls *k = ctx;
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
-	uint32_t level = caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+	uint32_t level = next_level(caller);
 	struct dt_out *o = k->min ? NULL : output_of(k, s->tid);
 	struct dt_record r;
 	char *line, *p;

@@ -302,7 +302,8 @@ int main(int argc, char **argv)
 		for (unsigned i = 0; i < cores; i++)
 			if (&core[i] != c && core[i].ticks < until)
 				until = core[i].ticks;
-		until += 100;
+		if (cores > 1)
+			until += 100;
 		if (c->ticks >= c->slice_end) {
 			bool taken;
 

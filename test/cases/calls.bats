@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# devtrace calls
+load read-helper
+
+@test "calls prints the tree of each thread, with all marks" {
+	sample t.db
+	devtrace calls t.db >out 2>err
+	cat >want <<'TEXT'
+# thread 1 (main)
+                main(argc=1, argv=0x7ffe00) {
+      0.100 us    add(a=-2, b=3) = 1
+      0.050 us    half(v=5) = 2.5
+      0.050 us    log(what=0x4000, ...)  /* tail call */
+                  jump(0x1, 0x2, 0x3, 0x4) {
+      0.650 us      add(a=7, b=7)  /* unwound */
+      0.700 us    }  /* jump: unwound */
+      0.050 us    half(v=1) = 0
+                  /* 5 records lost here, within      0.950 us */
+      0.050 us    half(v=1) = 0
+                } = 0  /* main: records lost meanwhile */
+
+# thread 2 (worker)
+                log(...)  /* entry not recorded */
+                add(a=1, b=2) {
+                  add(a=2, b=3)  /* not finished */
+                }  /* add: not finished */
+TEXT
+	diff -u want out
+}
+
+@test "calls --merge keeps the order of time" {
+	sample t.db
+	devtrace calls --merge t.db 2>/dev/null >out
+	head -9 out >first
+	cat >want <<'TEXT'
+                      1  main(argc=1, argv=0x7ffe00) {
+      0.100 us        1    add(a=-2, b=3) = 1
+      0.050 us        1    half(v=5) = 2.5
+                      2  log(...)  /* entry not recorded */
+                      2  add(a=1, b=2) {
+                      2    add(a=2, b=3) {
+      0.050 us        1    log(what=0x4000, ...)  /* tail call */
+                      1    jump(0x1, 0x2, 0x3, 0x4) {
+      0.650 us        1      add(a=7, b=7)  /* unwound */
+TEXT
+	diff -u want first
+}
+
+@test "calls --thread shows one thread" {
+	sample t.db
+	run devtrace calls --thread 2 t.db
+	[[ "$output" == *"thread 2 (worker)"* ]]
+	[[ "$output" != *main* ]]
+}
+
+@test "calls -t shows what took long enough, and its callers" {
+	sample t.db
+	devtrace calls -t 0.6us --thread 1 t.db 2>/dev/null | cut -c17- >out
+	cat >want <<'TEXT'
+ead 1 (main)
+main(argc=1, argv=0x7ffe00) {
+  jump(0x1, 0x2, 0x3, 0x4) {
+    add(a=7, b=7)  /* unwound */
+  }  /* jump: unwound */
+  /* 5 records lost here, within      0.950 us */
+} = 0  /* main: records lost meanwhile */
+TEXT
+	sed -i 's/^ *thread/thread/' out
+	diff -u <(tail -n +2 want) <(tail -n +2 out)
+	[ "$(devtrace calls -t 200 t.db 2>/dev/null | grep -c 'add(a=-2')" = 1 ]
+	[ "$(devtrace calls -t 201 t.db 2>/dev/null | grep -c 'add(a=-2')" = 0 ]
+}
+
+@test "calls -F, -N and -D choose functions and depth" {
+	sample t.db
+	[ "$(devtrace calls -F 'ha*' t.db 2>/dev/null | grep -c 'half(v=')" = 3 ]
+	[ "$(devtrace calls -F 'ha*' t.db 2>/dev/null | grep -c 'add')" = 0 ]
+	[ "$(devtrace calls -N main -N 'j*' t.db 2>/dev/null | grep -c '^ *0.650 us  add(a=7')" = 1 ]
+	[ "$(devtrace calls -D 1 --thread 1 t.db 2>/dev/null | grep -c '(')" = 2 ]
+}
+
+@test "every call of a long trace is printed once" {
+	maketrace -n 200000 -t 4 t.db >made
+	calls=$(sed -n 's/^calls //p' made)
+	[ "$(devtrace calls t.db | grep -c 'function[0-9]*(')" = "$calls" ]
+	[ "$(devtrace calls --merge t.db | grep -c 'function[0-9]*(')" = "$calls" ]
+	# braces match
+	[ "$(devtrace calls t.db | grep -c '{$')" = "$(devtrace calls t.db | grep -c '^.\{16\} *}')" ]
+}
+
+@test "calls with losses still prints every entry, and no wrong durations" {
+	maketrace -n 100000 -l 3000 t.db >made
+	calls=$(sed -n 's/^calls //p' made)
+	devtrace calls t.db 2>/dev/null >out
+	[ "$(grep -v 'entry not recorded' out | grep -c 'function[0-9]*(')" = "$calls" ]
+	[ "$(grep -c 'records lost here' out)" -gt 5 ]
+	! grep -E 'us .*records lost meanwhile' out
+}
+
+@test "deep recursion does not fill the lines with blanks" {
+	{
+		for i in $(seq 500); do echo "E f $((1000000 - 64 * i)) $((10 * i)) $i"; done
+		for i in $(seq 500 -1 1); do echo "X f $((1000000 - 64 * i)) $((10000 - 5 * i)) $i"; done
+	} | writetrace t.db
+	devtrace calls t.db >out
+	[ "$(awk '{ if (length > m) m = length } END { print m }' out)" -lt 260 ]
+	grep -q '\[499\] f' out
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# devtrace plot
+load read-helper
+
+@test "plot --text gives the paper's example to the byte" {
+	writetrace t.db <<-'TEXT'
+	E rtcwalk 0x1000 183486620292904
+	X rtcwalk 0x1000 183486620300659
+	E rtcopen 0x1000 183486620309268
+	X rtcopen 0x1000 183486620313238
+	TEXT
+	devtrace plot --text t.db >out
+	printf '3877.5 0 3877.5 3877.5 rtcwalk\n18349 1 1985 1985 rtcopen\n' | cmp - out
+	devtrace plot --text -t 4000 t.db >out
+	printf '3877.5 0 3877.5 3877.5 rtcwalk\n' | cmp - out
+	[ "$(devtrace plot --text -t 3970 t.db | wc -l)" = 2 ]
+}
+
+@test "plot takes a text trace with a symbol table" {
+	cat >trace <<-'TEXT'
+	E ffffffff8011a3c9 0000a6e1b0b5be28 000000000000023c 0000000000000000 0000000000000000 0000000000000000 0000000000000000
+	E ffffffff8011a4c9 0000a6e1b0b5be38 000000000000023c 0000000000000000 0000000000000000 0000000000000000 0000000000000000
+	X ffffffff8011a4d0 0000a6e1b0b5be48 000000000000023c 0000000000000000 0000000000000000 0000000000000000 0000000000000000
+	X ffffffff8011a3ff 0000a6e1b0b5dc73 000000000000023c 0000000000000000 0000000000000000 0000000000000000 0000000000000000
+	TEXT
+	printf 'ffffffff8011a3c0 T rtcwalk\nffffffff8011a4c0 T rtcopen\nffffffff8011a5c0 T etext\n' >symbols
+	devtrace plot --text --symbols symbols trace >out
+	printf '24 0 8 8 rtcopen\n3877.5 1 3877.5 3877.5 rtcwalk\n' | cmp - out
+	devtrace plot --text -t 4000 trace >out
+	printf '3877.5 0 3877.5 3877.5 ffffffff8011a3c9\n' | cmp - out
+	echo nonsense >>trace
+	run devtrace plot --text trace
+	[ "$status" = 1 ]
+	[[ "$output" == *"line 5 is not a record of 121 bytes"* ]]
+}
+
+@test "what cat prints, plot reads" {
+	maketrace -n 20000 -c 1 -t 1 t.db
+	devtrace cat t.db >trace
+	nm -n "$build/devtrace" >/dev/null # any table of symbols will do in form
+	sqlite3 t.db "SELECT printf('%x T %s', address, name) FROM function ORDER BY address" >symbols
+	devtrace plot --text --symbols symbols trace >a
+	devtrace plot --text t.db >b
+	cmp a b
+	[ -s a ]
+}
+
+@test "plot draws pictures" {
+	maketrace -n 20000 t.db
+	devtrace plot -o t.svg t.db
+	grep -q '<svg' t.svg
+	grep -q function t.svg
+	devtrace plot -o t.png -t 5us t.db
+	[ "$(head -c 8 t.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+}
+
+@test "plot says what is wrong" {
+	sample t.db
+	run devtrace plot -o t.gif t.db
+	[ "$status" = 2 ]
+	[[ "${lines[0]}" == *"must end in .svg or .png"* ]]
+	run devtrace plot -t 1s t.db
+	[ "$status" = 1 ]
+	[[ "$output" == *"no call took at least"* ]]
+	mkdir bin
+	PATH=$PWD/bin run "$build/devtrace" plot -t 0 t.db
+	[ "$status" = 1 ]
+	[[ "$output" == *"gnuplot"*"--text"* ]]
+}
