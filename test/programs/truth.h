@@ -175,15 +175,21 @@ TRUTH_INLINE void truth_tail(const char *name, size_t n, enum truth_kind kind)
 }
 
 /* An argument in an integer register; UNTOLD for one that is there but not compared. */
-#define ARG(x) {(uint64_t)(x), (uint8_t)sizeof(x)}
-#define UNTOLD {0, 0}
+#define ARG(x)                                                                                     \
+	{                                                                                          \
+		(uint64_t)(x), (uint8_t)sizeof(x)                                                  \
+	}
+#define UNTOLD                                                                                     \
+	{                                                                                          \
+		0, 0                                                                               \
+	}
 
 #define TRUTH_NAME __func__, sizeof(__func__)
 #define ENTER(...)                                                                                 \
 	do {                                                                                       \
 		const struct truth_value truth_args[] = {__VA_ARGS__};                             \
-		truth_enter(TRUTH_NAME, truth_args, (int)(sizeof(truth_args) /                     \
-							  sizeof(truth_args[0])));                 \
+		truth_enter(TRUTH_NAME, truth_args,                                                \
+			    (int)(sizeof(truth_args) / sizeof(truth_args[0])));                    \
 	} while (0)
 #define ENTER0() truth_enter(TRUTH_NAME, NULL, 0)
 

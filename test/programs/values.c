@@ -256,7 +256,7 @@ int main(void)
 	numbers();
 	structures();
 	floating();
-	printf("%g %ld\n",
-	       variadic(9, "idLsldids", 1, 2.5, 3.5L, d, 4L, 5.5, 6, 7.5, d), foreign(1, 2, 3, 4, 5));
+	printf("%g %ld\n", variadic(9, "idLsldids", 1, 2.5, 3.5L, d, 4L, 5.5, 6, 7.5, d),
+	       foreign(1, 2, 3, 4, 5));
 	RETURN(0);
 }

@@ -567,8 +567,9 @@ static bool end_fits(const struct expected *x, const struct call *c)
 	case TRUTH_TAIL:
 	case TRUTH_OUTSIDE:
 		return left;
-	default: /* by a jump over it, an exception, or the end of the process */
-		return c->flags & (DT_CALL_UNWOUND | DT_CALL_OPEN);
+	default: /* by a jump over it, an exception, or the end of the process; where the function
+		  * has indirect jumps it cannot be told from a tail call, and is marked so */
+		return c->flags & (DT_CALL_UNWOUND | DT_CALL_OPEN | DT_CALL_INFERRED);
 	}
 }
 
