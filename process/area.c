@@ -379,6 +379,33 @@ fail:
 	return -1;
 }
 
+int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
+		     struct dt_error *e)
+{
+	const struct dt_control *control = shared->control;
+	struct dt_maps maps;
+	char *at;
+
+	*bytes = DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
+	if (dt_maps_read(getpid(), &maps, e) < 0)
+		return -1;
+	*area = pick_low(&maps, *bytes);
+	dt_maps_free(&maps);
+	at = mmap((void *)*area, *bytes, PROT_READ | PROT_EXEC,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (!*area || at != (char *)*area)
+		return dt_fail(e, "no free addresses below 2 GiB");
+	if (mmap(at + DT_AREA_SESSION, control->bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, shared->fd, 0) == MAP_FAILED ||
+	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    write_blob(mem, *area, 0, control) < 0) {
+		munmap(at, *bytes);
+		return dt_fail(e, "the area can not be mapped: %s", strerror(errno));
+	}
+	return 0;
+}
+
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error *e)
 {
 	struct dt_control control;

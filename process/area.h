@@ -25,6 +25,10 @@ struct dt_shared {
 int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared, uint64_t near,
 		    uint64_t *area, struct dt_error *e);
 
+/* The same in this process itself: *bytes to unmap from *area on. */
+int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
+		     struct dt_error *e);
+
 /* Unmaps it. No thread may be inside: see dt_threads_inside(). */
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error *e);
 

@@ -170,6 +170,12 @@ void dt_rings_stop(struct dt_control *c)
 	}
 }
 
+void dt_rings_bell(struct dt_control *c)
+{
+	__atomic_add_fetch(&c->bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
 int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, unsigned index,
 			struct dt_error *e)
 {

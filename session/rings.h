@@ -23,6 +23,9 @@ void dt_rings_destroy(struct dt_shared *s);
 void dt_rings_start(struct dt_control *c);
 void dt_rings_stop(struct dt_control *c);
 
+/* Wakes whoever of the controller waits for the bell. */
+void dt_rings_bell(struct dt_control *c);
+
 /*
  * Where a reader stands in one ring. The law that holds at any time the writers rest:
  *	records written = taken + lost

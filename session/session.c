@@ -2,6 +2,7 @@
 /* Sessions: beginning, ending, and the processes in them. */
 #include "session/session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,10 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "process/calibrate.h"
 #include "process/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
@@ -54,15 +58,54 @@ static void free_readers(struct dt_session *s, unsigned cores)
 	s->reader = NULL;
 }
 
+/* Who recorded, where, how: for whoever reads the file. */
+static void store_meta(struct dt_session *s, double record_ticks)
+{
+	static const char *const policy[] = {"overwrite", "drop", "wait"};
+	struct utsname u;
+	char text[64];
+
+	if (uname(&u) == 0) {
+		dt_store_meta(s->store, "host", u.nodename, NULL);
+		dt_store_meta(s->store, "kernel", u.release, NULL);
+	}
+	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
+	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
+	dt_store_meta(s->store, "ring_size", text, NULL);
+	dt_format(text, sizeof(text), "%u", s->targets.shared.control->cores);
+	dt_store_meta(s->store, "cores", text, NULL);
+	/* tenths of a tick are enough: it varies more from call to call */
+	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)record_ticks,
+		  (unsigned long)(record_ticks * 10) % 10);
+	dt_store_meta(s->store, "record_ticks", text, NULL);
+}
+
+/* The hooks prove themselves here before they go into somebody else's process. */
+static int self_test(unsigned cores, double *record_ticks, struct dt_error *e)
+{
+	struct dt_shared scratch;
+	int rc;
+
+	if (dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, e) < 0)
+		return -1;
+	dt_rings_start(scratch.control);
+	rc = dt_calibrate(&scratch, record_ticks, e);
+	dt_rings_destroy(&scratch);
+	return rc;
+}
+
 int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	double record_ticks;
 
 	memset(s, 0, sizeof(*s));
 	s->options = *o;
 	if (!s->options.ring_size)
 		s->options.ring_size = DEFAULT_RING;
 	pthread_mutex_init(&s->lock, NULL);
+	if (self_test(cores, &record_ticks, e) < 0)
+		return -1;
 	if (dt_rings_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
 		return -1;
 	s->targets.choose = dt_choose;
@@ -73,6 +116,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		s->store = dt_store_create(o->output, dt_describe, s, e);
 		if (!s->store)
 			goto fail;
+		store_meta(s, record_ticks);
 		dt_session_clock(s);
 	}
 	return 0;
@@ -90,6 +134,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
+		dt_rings_bell(s->targets.shared.control);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}
@@ -329,6 +374,42 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
+/* Forked children that never recorded anything have not made themselves known; they have the area. */
+static void adopt_strays(struct dt_session *s)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+	struct stat own;
+
+	if (!d || fstat(s->targets.shared.fd, &own) < 0)
+		goto out;
+	while ((entry = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		struct dt_target *t;
+		struct dt_maps maps;
+		bool ours = false;
+
+		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
+		    dt_maps_read(pid, &maps, NULL) < 0)
+			continue;
+		for (size_t i = 0; i < maps.n && !ours; i++)
+			ours = maps.map[i].shared && maps.map[i].inode == own.st_ino;
+		t = ours ? dt_target_open(pid, NULL) : NULL;
+		if (t) {
+			uint64_t area = dt_area_find(t->mem, &maps);
+
+			if (area && dt_target_adopt(t, &s->targets, area, NULL) == 0)
+				dt_session_add(s, t);
+			else
+				dt_target_close(t);
+		}
+		dt_maps_free(&maps);
+	}
+out:
+	if (d)
+		closedir(d);
+}
+
 int dt_session_end(struct dt_session *s, struct dt_error *e)
 {
 	int rc = 0;
@@ -336,6 +417,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	dt_session_serve(s, 0);
 	dt_rings_stop(s->targets.shared.control);
 	pthread_mutex_lock(&s->lock);
+	adopt_strays(s);
 	for (struct dt_target *t = s->first; t; t = t->next) {
 		struct dt_error why;
 		size_t left = 0;
@@ -358,6 +440,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	pthread_mutex_unlock(&s->lock);
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
+		dt_rings_bell(s->targets.shared.control);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}

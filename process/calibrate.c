@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Trying out the hooks, and measuring what a record costs. */
+#include "process/calibrate.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <unistd.h>
+
+#include "process/memory.h"
+
+#define BATCH 200   /* records: fewer than a scratch ring holds */
+#define BATCHES 50
+
+struct registers {
+	uint64_t r[15]; /* rax rbx rcx rdx rsi rdi rbp r8-r15, in this order */
+};
+
+/* Calls hook with every register set from *in and stores all of them to *out afterwards. */
+static void call_hook(uint64_t hook, const struct registers *in, struct registers *out)
+{
+	__asm__ volatile("push %%rbp\n\t"
+			 "push %%rbx\n\t"
+			 "sub $128, %%rsp\n\t" /* our own red zone */
+			 "push %%rdi\n\t"	       /* out */
+			 "push %%rax\n\t"	       /* hook */
+			 "mov %%rsi, %%rax\n\t"
+			 "mov 8(%%rax), %%rbx\n\t"
+			 "mov 16(%%rax), %%rcx\n\t"
+			 "mov 24(%%rax), %%rdx\n\t"
+			 "mov 32(%%rax), %%rsi\n\t"
+			 "mov 40(%%rax), %%rdi\n\t"
+			 "mov 48(%%rax), %%rbp\n\t"
+			 "mov 56(%%rax), %%r8\n\t"
+			 "mov 64(%%rax), %%r9\n\t"
+			 "mov 72(%%rax), %%r10\n\t"
+			 "mov 80(%%rax), %%r11\n\t"
+			 "mov 88(%%rax), %%r12\n\t"
+			 "mov 96(%%rax), %%r13\n\t"
+			 "mov 104(%%rax), %%r14\n\t"
+			 "mov 112(%%rax), %%r15\n\t"
+			 "mov (%%rax), %%rax\n\t"
+			 "call *(%%rsp)\n\t"
+			 "mov %%rax, (%%rsp)\n\t"
+			 "mov 8(%%rsp), %%rax\n\t"
+			 "pop (%%rax)\n\t"
+			 "mov %%rbx, 8(%%rax)\n\t"
+			 "mov %%rcx, 16(%%rax)\n\t"
+			 "mov %%rdx, 24(%%rax)\n\t"
+			 "mov %%rsi, 32(%%rax)\n\t"
+			 "mov %%rdi, 40(%%rax)\n\t"
+			 "mov %%rbp, 48(%%rax)\n\t"
+			 "mov %%r8, 56(%%rax)\n\t"
+			 "mov %%r9, 64(%%rax)\n\t"
+			 "mov %%r10, 72(%%rax)\n\t"
+			 "mov %%r11, 80(%%rax)\n\t"
+			 "mov %%r12, 88(%%rax)\n\t"
+			 "mov %%r13, 96(%%rax)\n\t"
+			 "mov %%r14, 104(%%rax)\n\t"
+			 "mov %%r15, 112(%%rax)\n\t"
+			 "add $136, %%rsp\n\t"
+			 "pop %%rbx\n\t"
+			 "pop %%rbp\n\t"
+			 : "+a"(hook), "+S"(in), "+D"(out)
+			 :
+			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+			   "r15", "memory", "cc");
+}
+
+/* The core whose ring the last record went to: the one that has grown. */
+static struct dt_record *last_record(struct dt_control *c, const uint64_t *before)
+{
+	for (unsigned i = 0; i < c->cores; i++) {
+		struct dt_ring *r = dt_ring_at(c, i);
+
+		if (r->pos != before[i])
+			return dt_ring_records(r) + ((r->pos - 64) & (c->ring_size - 1)) / 64;
+	}
+	return NULL;
+}
+
+static int try_hook(struct dt_control *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
+{
+	struct registers in, out = {{0}};
+	uint64_t before[c->cores], t0, t1;
+	const struct dt_record *rec;
+
+	for (int i = 0; i < 15; i++)
+		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
+	for (unsigned i = 0; i < c->cores; i++)
+		before[i] = dt_ring_at(c, i)->pos;
+	t0 = __builtin_ia32_rdtsc();
+	call_hook(hook, &in, &out);
+	t1 = __builtin_ia32_rdtsc();
+	if (memcmp(&in, &out, sizeof(in)) != 0)
+		return dt_fail(e, "self test: a hook changes registers on this machine");
+	rec = last_record(c, before);
+	if (!rec || rec->kind != kind || rec->tid != (uint32_t)gettid() || rec->ticks < t0 ||
+	    rec->ticks > t1 || rec->value[0] != in.r[kind == DT_ENTRY ? 5 : 0] ||
+	    rec->value[1] != in.r[kind == DT_ENTRY ? 4 : 3])
+		return dt_fail(e, "self test: a hook does not record what it should on this machine");
+	return 0;
+}
+
+/* Fastest batch: what else the machine does only adds. */
+static double measure(struct dt_control *c, uint64_t hook)
+{
+	uint64_t best = ~0ull;
+
+	for (int b = 0; b < BATCHES; b++) {
+		uint64_t begin = __builtin_ia32_rdtsc(), n;
+
+		for (int i = 0; i < BATCH; i++)
+			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
+					 :
+					 : "b"(hook)
+					 : "memory", "cc");
+		n = __builtin_ia32_rdtsc() - begin;
+		if (n < best)
+			best = n;
+	}
+	return (double)best / BATCH;
+}
+
+/* Where glibc keeps the id of a thread: see find_tid_offset() in target.c. */
+static int64_t own_tid_offset(void)
+{
+	const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+
+	return field && field[0] == 32 ? (int64_t)(int32_t)field[2] : 0;
+}
+
+int dt_calibrate(const struct dt_shared *scratch, double *ticks, struct dt_error *e)
+{
+	struct dt_thread_offsets o = {
+		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053};
+	struct dt_control *c = scratch->control;
+	uint64_t area, hook[2];
+	size_t bytes;
+	int mem, rc = -1;
+
+	*ticks = 0;
+	if (!__rseq_size || !o.tid)
+		return 0;
+	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return 0;
+	if (dt_area_map_self(mem, scratch, &area, &bytes, e) < 0)
+		goto close;
+	if (dt_area_make_hooks(mem, area, c, &o, e) < 0 || dt_area_hooks(mem, area, true, hook) < 0)
+		goto unmap;
+	if (try_hook(c, hook[0], DT_ENTRY, e) < 0 || try_hook(c, hook[1], DT_EXIT, e) < 0)
+		goto unmap;
+	*ticks = (measure(c, hook[0]) + measure(c, hook[1])) / 2;
+	rc = 0;
+unmap:
+	/* the kernel must not find our sequence in memory that is gone */
+	*(volatile uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset + 8) = 0;
+	munmap((void *)area, bytes);
+close:
+	close(mem);
+	return rc;
+}
