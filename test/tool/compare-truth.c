@@ -494,14 +494,23 @@ static void load_calls(void)
 struct expected {
 	const struct truth_event *e;
 	int64_t parent;
-	uint8_t end; /* enum truth_kind; NONE: it never returned */
+	uint8_t end; /* enum truth_kind; NONE: it never returned; or EITHER */
 };
+
+/* It made a tail call that never returned: it ended with that, or never, as it was compiled. */
+#define EITHER 255
 
 struct open_call {
 	size_t call;
 	int depth;
 	bool jumped;
 };
+
+static void never_returned(struct expected *x, const struct open_call *o)
+{
+	if (o->jumped)
+		x[o->call].end = EITHER;
+}
 
 static size_t expect_calls(const struct thread *t, bool async, struct expected *x)
 {
@@ -521,7 +530,7 @@ static size_t expect_calls(const struct thread *t, bool async, struct expected *
 		while (*k && (o[*k - 1].depth > e->depth ||
 			      (e->kind == TRUTH_ENTER && o[*k - 1].depth == e->depth &&
 			       !(jumped && o[*k - 1].jumped))))
-			--*k;
+			never_returned(x, &o[--*k]);
 		jumped = e->kind == TRUTH_TAIL;
 		if (e->kind == TRUTH_ENTER) {
 			x[calls] = (struct expected){e, *k ? (int64_t)o[*k - 1].call : -1, 0};
@@ -540,6 +549,9 @@ static size_t expect_calls(const struct thread *t, bool async, struct expected *
 		for (--*k; *k && o[*k - 1].jumped && o[*k - 1].depth >= e->depth;)
 			--*k;
 	}
+	for (int i = 0; i < 256; i++)
+		while (n[i])
+			never_returned(x, &open[i][--n[i]]);
 	return calls;
 }
 
@@ -562,6 +574,8 @@ static bool end_fits(const struct expected *x, const struct call *c)
 	bool left = !(c->flags & (DT_CALL_UNWOUND | DT_CALL_OPEN)) && c->ended;
 
 	switch (x->end) {
+	case EITHER:
+		return true;
 	case TRUTH_LEAVE:
 		return left && !(c->flags & DT_CALL_TAIL);
 	case TRUTH_TAIL:
