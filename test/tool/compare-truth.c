@@ -305,9 +305,10 @@ static void leave_jumped(struct match *m, struct stack *s, uint64_t sp, int dept
 	while ((f = top(s)) && f->jumped && f->e->depth >= depth) {
 		struct record *r = peek(m);
 
-		if (is_exit(r, f->e->name) && r->sp == f->sp && r->place == DT_SITE_RETURN)
+		if (is_exit(r, f->e->name) && r->sp == f->sp && r->place == DT_SITE_RETURN) {
 			m->at++;
-		else if (f->sp != sp)
+			sp = f->sp;
+		} else if (f->sp != sp)
 			differ(m->t, "%s: no record of its exit", f->e->name);
 		s->n--;
 	}
