@@ -15,6 +15,8 @@
 #include "process/memory.h"
 
 #define PAGE 4096ull
+#define THUNK 7	       /* bytes: notrack jmp *slot(%rip) */
+#define LEAVE_TRIES 60 /* half a second: a signal handler that interrupted a hook may take its time */
 
 /* the byte that is toggled, by enum dt_elf_kind: doc/sleds.md */
 static const unsigned char off_byte[4] = {0, 0xa9, 0xc3, 0xe9};
@@ -472,8 +474,11 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 	}
 }
 
-/* True when a thread is, or will come back to be, in the area's code or in a module's thunk. */
-static bool occupied(struct dt_target *t, struct dt_threads *threads, struct dt_error *e)
+/*
+ * True when a thread is, or will come back to be, in the area's code or in a module's thunk. Sites
+ * are off: whoever is in there leaves, and nobody comes after.
+ */
+static bool occupied(struct dt_target *t, struct dt_threads *threads)
 {
 	uint64_t low, high;
 
@@ -486,16 +491,21 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads, struct dt_
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
 			low = t->module[i].bias + thunk[k];
-			/* out of the thunk is into the hook: both are left below */
-			if (thunk[k] && dt_threads_leave(threads, low, low + 7, e) < 0)
+			if (thunk[k] && dt_threads_inside(threads, t->mem, low, low + THUNK))
 				return true;
 		}
 	}
 	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
-		if (dt_threads_leave(threads, low, high, e) < 0 ||
-		    dt_threads_inside(threads, t->mem, low, high))
+		if (dt_threads_inside(threads, t->mem, low, high))
 			return true;
 	return false;
+}
+
+static void release(struct dt_target *t, struct dt_threads *threads)
+{
+	dt_threads_release(threads);
+	if (threads->stopped_for > t->stop_ns)
+		t->stop_ns = threads->stopped_for;
 }
 
 static void unhook(struct dt_target *t)
@@ -521,31 +531,28 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		return 0;
 	if (dt_target_switch(t, false, e) < 0)
 		return -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (verify_module(t, &t->module[i], e) < 0)
+			return -1;
 	for (int tries = 0;; tries++) {
-		struct dt_error why = {""};
-
 		if (dt_threads_stop(t->pid, &threads, e) < 0)
 			return -1;
-		if (!occupied(t, &threads, &why))
+		if (!occupied(t, &threads))
 			break;
-		if (tries == 20) {
+		if (tries == LEAVE_TRIES) {
 			*left = DT_CODE_SIZE;
 			break;
 		}
-		dt_threads_release(&threads);
-		usleep(1000u << (tries < 6 ? tries : 6));
+		release(t, &threads);
+		usleep(tries < 10 ? 50 : 10000);
 	}
 	rc = dt_disconnect(t, e);
-	for (size_t i = 0; i < t->n && rc == 0; i++)
-		rc = verify_module(t, &t->module[i], e);
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);
 		rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, e);
 		t->area = 0;
 	}
-	dt_threads_release(&threads);
-	if (threads.stopped_for > t->stop_ns)
-		t->stop_ns = threads.stopped_for;
+	release(t, &threads);
 	return rc;
 }

@@ -193,20 +193,41 @@ int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct d
 	return 0;
 }
 
-static bool stack_holds(int mem, uint64_t sp, uint64_t end, uint64_t low, uint64_t high)
+/*
+ * A signal frame on the stack, as the kernel lays it out (struct rt_sigframe): the address of the
+ * restorer, struct ucontext; in that, rip 168 bytes in, the flags behind it, then cs.
+ */
+#define FRAME_RIP 176
+#define USER_CS 0x33
+
+/* `mov $15, %rax; syscall' (rt_sigreturn), with either form of the mov. */
+static bool is_restorer(int mem, uint64_t address)
 {
-	uint64_t word[512];
+	static const unsigned char form[2][9] = {{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05},
+						 {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}};
+	unsigned char text[9];
 
-	sp &= ~7ull;
-	while (sp < end) {
-		size_t n = end - sp < sizeof(word) ? (end - sp) : sizeof(word);
+	if (dt_memory_read(mem, address, text, sizeof(text)) < 0)
+		return false;
+	return memcmp(text, form[0], 9) == 0 || memcmp(text, form[1], 7) == 0;
+}
 
-		if (dt_memory_read(mem, sp, word, n) < 0)
+/* Does a signal frame between sp and end lead back into [low, high)? */
+static bool returns_from_signal(int mem, uint64_t sp, uint64_t end, uint64_t low, uint64_t high)
+{
+	enum { KEEP = FRAME_RIP / 8, MORE = 2, WORDS = 4096 };
+	uint64_t word[KEEP + WORDS + MORE];
+
+	for (sp &= ~7ull; sp < end; sp += 8 * WORDS) {
+		/* the last words again, since a frame may lie across */
+		size_t n = end - sp < sizeof(word) ? (end - sp) / 8 : sizeof(word) / 8;
+
+		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
 			return false;
-		for (size_t i = 0; i < n / 8; i++)
-			if (word[i] >= low && word[i] < high)
+		for (size_t i = KEEP; i + MORE < n; i++)
+			if (word[i] >= low && word[i] < high && (word[i + 2] & 0xffff) == USER_CS &&
+			    is_restorer(mem, word[i - KEEP]))
 				return true;
-		sp += n;
 	}
 	return false;
 }
@@ -227,7 +248,7 @@ bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t hig
 		inside = r.rip >= low && r.rip < high;
 		stack = dt_maps_at(&maps, r.rsp);
 		if (stack && !inside)
-			inside = stack_holds(mem, r.rsp, stack->high, low, high);
+			inside = returns_from_signal(mem, r.rsp, stack->high, low, high);
 	}
 	dt_maps_free(&maps);
 	return inside;

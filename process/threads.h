@@ -29,8 +29,8 @@ void dt_threads_release(struct dt_threads *t);
 int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct dt_error *e);
 
 /*
- * True when a thread's instruction pointer, or any word on the stack it is using, lies in
- * [low, high): it is there, or will return there.
+ * True when a thread's instruction pointer lies in [low, high), or will when a signal handler that
+ * it runs returns: the code there must call nothing outside of it.
  */
 bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high);
 
