@@ -21,16 +21,16 @@ bytes=$(stat -c %s "$trace")
 printf '%-28s %8.2f bytes a call  (%d million records, %d MB)\n' "file, entry and exit" \
 	"$(awk "BEGIN { print $bytes / $calls }")" $((records / 1000000)) $((bytes / 1000000))
 
-# one reading: NAME COMMAND...; fastest of three
+# one reading: NAME COMMAND...; processor time (all of it on one core), the least of three
 reading() {
 	local name=$1 best
 	shift
 	for _ in 1 2 3; do
 		python3 -c '
-import resource, subprocess, sys, time
-t = time.monotonic()
+import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-print(time.monotonic() - t, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+r = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(r.ru_utime + r.ru_stime, r.ru_maxrss)' "$@"
 	done | sort -n | head -1 >"$work/best"
 	read -r seconds kb <"$work/best"
 	awk "BEGIN { printf \"%-28s %8.1f million records/s  (%.2f s, %d MB of memory)\n\", \"$name\",

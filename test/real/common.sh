@@ -4,7 +4,7 @@
 root=${DEVTRACE_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 devtrace=${DEVTRACE_BUILD:-$root/build}/devtrace
 work=$(mktemp -d) || exit 1
-tests=0 server= load= tracer=
+tests=0 server='' load='' tracer=''
 
 cleanup() {
 	local p
@@ -75,10 +75,10 @@ same() {
 
 # A server on a free loopback port, without files. Sets server, port, redis (its tools' folder).
 start_redis() {
-	local try binary
+	local binary
 	binary=$(program redis sled) || return
 	redis=$(dirname "$binary")
-	for try in 1 2 3; do
+	for _ in 1 2 3; do
 		port=$((20000 + RANDOM % 12000))
 		"$binary" --port "$port" --bind 127.0.0.1 --save '' --appendonly no \
 			--dir "$work" >"$work/redis.log" 2>&1 </dev/null &
@@ -101,7 +101,7 @@ start_load() {
 			timeout 60 "$redis/redis-benchmark" -h 127.0.0.1 -p "$port" -c 10 -n 20000 -P 4 \
 				-t set,get,incr,lpush,rpop,sadd,hset,zadd -q >"$work/load.out" 2>&1 ||
 				{ echo "status $?"; tail -n 3 "$work/load.out"; } >>"$work/load.bad"
-			echo done >>"$work/load.rounds"
+			echo round >>"$work/load.rounds"
 		done
 	) &
 	load=$!
@@ -122,13 +122,13 @@ attach_once() {
 		cat "$work/attach.log" >>"$work/why"
 		kill "$tracer"
 		wait "$tracer"
-		tracer=
+		tracer=''
 		return 1
 	fi
 	kill -INT "$tracer"
 	wait "$tracer"
 	local rc=$?
-	tracer=
+	tracer=''
 	[ $rc = 0 ] || { why "attach ended with status $rc"; cat "$work/attach.log" >>"$work/why"; }
 	return $rc
 }
@@ -151,13 +151,13 @@ attach_under_load() {
 	done
 	: >"$work/enough"
 	wait "$load"
-	load=
+	load=''
 	errors=$(redis_info stats total_error_replies)
 	after=$(code_of "$server")
 	rounds=$(wc -l <"$work/load.rounds")
 	kill "$server" 2>/dev/null
 	wait "$server"
-	server=
+	server=''
 	[ -s "$work/load.bad" ] && { cat "$work/load.bad" >>"$work/why"; bad=1; }
 	[ "$errors" = 0 ] || { why "error replies: '$errors'"; bad=1; }
 	[ "$before" = "$after" ] || { why "the server's code is not as it was"; bad=1; }
