@@ -354,7 +354,20 @@ part_size() {
 }
 
 part_reader() {
-	[ -x bench/reader.sh ] && ./bench/reader.sh
+	[ -x bench/reader.sh ] || return
+	make -s "$build/test/tool/maketrace" B="$build" >&2 || return
+	local what rate rest reach
+	# lines of: what, two blanks or more, figure, unit
+	DEVTRACE_BUILD=$build timeout 240 ./bench/reader.sh "${RECORDS:-100000000}" |
+		sed -E 's/^(.*[^ ])  +([0-9.]+) (.*)$/\1\t\2\t\3/' >"$work/reader"
+	while IFS=$'\t' read -r what rate rest; do
+		case $what in
+		report | calls) reach='at least 20, in 512 MB' ;;
+		encode) reach='at least 30' ;;
+		*) reach='' ;;
+		esac
+		row "reading and writing ${RECORDS:-100000000} records: $what" "$reach" "$rate $rest"
+	done <"$work/reader"
 }
 
 # ---- main -------------------------------------------------------------------------------------
