@@ -48,7 +48,15 @@ void dt_target_close(struct dt_target *t)
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	free(t->module);
+	free(t->gone);
 	free(t);
+}
+
+void dt_target_forget(struct dt_target *t)
+{
+	free(t->gone);
+	t->gone = NULL;
+	t->n_gone = 0;
 }
 
 bool dt_target_gone(const struct dt_target *t)
@@ -63,6 +71,9 @@ struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)
 	for (size_t i = 0; i < t->n; i++)
 		if (address >= t->module[i].low && address < t->module[i].high)
 			return &t->module[i];
+	for (size_t i = 0; i < t->n_gone; i++)
+		if (address >= t->gone[i].low && address < t->gone[i].high)
+			return &t->gone[i];
 	return NULL;
 }
 
@@ -146,6 +157,17 @@ static struct dt_module *known(struct dt_target *t, const struct dt_file *f, uin
 	return NULL;
 }
 
+static int remember_gone(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
+{
+	struct dt_module *more = realloc(t->gone, (t->n_gone + 1) * sizeof(*more));
+
+	if (!more)
+		return dt_fail(e, "out of memory");
+	t->gone = more;
+	t->gone[t->n_gone++] = *m;
+	return 0;
+}
+
 /* Makes t->module what is mapped now. New modules are not hooked yet. */
 static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error *e)
 {
@@ -193,9 +215,12 @@ static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error 
 			goto out;
 		still[module - t->module] = true;
 	}
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; i < t->n; i++) {
 		if (still[i])
 			t->module[kept++] = t->module[i];
+		else if (remember_gone(t, &t->module[i], e) < 0)
+			goto out;
+	}
 	t->n = kept;
 	rc = 0;
 out:

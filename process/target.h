@@ -30,6 +30,9 @@ struct dt_target {
 	bool untraced; /* opened, but without an area (no sleds, and not followed) */
 	struct dt_module *module;
 	size_t n, room;
+	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
+				 * until dt_target_forget() */
+	size_t n_gone;
 	size_t patches; /* of libc functions, counted in the blob's head */
 	uint64_t stop_ns;   /* longest time its threads were stopped by us */
 	uint64_t switch_ns; /* how long the largest switching took */
@@ -80,7 +83,10 @@ int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
  */
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e);
 
-/* The module that has code at address, or NULL. */
+/* Frees what is remembered of modules that have gone. */
+void dt_target_forget(struct dt_target *t);
+
+/* The module that has code at address, or had it before it went, or NULL. */
 struct dt_module *dt_target_module(struct dt_target *t, uint64_t address);
 
 /* How many chosen sites there are in all modules; *all: how many sites. */

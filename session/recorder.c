@@ -187,7 +187,9 @@ void *dt_recorder_main(void *session)
 		bool stopping = atomic_load(&s->stop_recorder);
 
 		/* a flight recorder is read once it has landed */
-		n = c->policy == DT_OVERWRITE && !stopping ? 0 : drain(s, seen, stopping);
+		n = c->policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)
+			    ? 0
+			    : drain(s, seen, stopping);
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);

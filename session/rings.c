@@ -140,7 +140,7 @@ static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
 {
 	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size;
 
-	__atomic_store_n(&r->read, read, __ATOMIC_RELAXED);
+	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&r->limit, hard == DT_NO_LIMIT ? hard : read + c->ring_size / 2,
 			 __ATOMIC_SEQ_CST);
@@ -380,5 +380,5 @@ void dt_ring_release(struct dt_ring_reader *r)
 	if (r->pos != r->ring->read && r->control->state == DT_RECORDING)
 		set_limits(r->control, r->ring, r->pos);
 	else
-		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELAXED);
+		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELEASE);
 }

@@ -46,6 +46,40 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 }
 
 /*
+ * Lets the recorder take every record there is now, at most for a second: addresses are about to
+ * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
+ */
+static void drained(struct dt_session *s)
+{
+	unsigned rings = s->targets.shared.control->cores + 1;
+	uint64_t pos[rings];
+
+	for (unsigned i = 0; i < rings; i++)
+		pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
+	atomic_store(&s->drain_now, true);
+	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
+		struct timespec t = {0, 1000000};
+		bool all = true;
+
+		for (unsigned i = 0; i < rings; i++)
+			all = all && __atomic_load_n(&s->reader[i].ring->read, __ATOMIC_ACQUIRE) >= pos[i];
+		if (all)
+			break;
+		dt_rings_bell(s->targets.shared.control);
+		nanosleep(&t, NULL);
+	}
+	atomic_store(&s->drain_now, false);
+}
+
+static void forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
+{
+	for (size_t i = 0; s->store && i < n; i++) {
+		dt_store_forget(s->store, m[i].low, m[i].high);
+		dt_store_module_end(s->store, m[i].row, __builtin_ia32_rdtsc(), NULL);
+	}
+}
+
+/*
  * All libraries of a program just started are there, none of its own code has run: without a single
  * site there would be nothing to record.
  */
@@ -81,6 +115,13 @@ static void modules_changed(struct dt_session *s, const struct dt_request *q)
 		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
 	dt_session_note_modules(s, t);
 	end_if_sledless(s, t);
+	if (t->n_gone) {
+		pthread_mutex_unlock(&s->lock);
+		drained(s);
+		pthread_mutex_lock(&s->lock);
+		forget_modules(s, t->gone, t->n_gone);
+		dt_target_forget(t);
+	}
 }
 
 /* --- exec */
@@ -126,12 +167,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	bool ours = old && old->ours;
 
 	if (old) {
-		for (size_t i = 0; i < old->n; i++)
-			if (s->store) {
-				dt_store_forget(s->store, old->module[i].low, old->module[i].high);
-				dt_store_module_end(s->store, old->module[i].row,
-						    __builtin_ia32_rdtsc(), NULL);
-			}
+		forget_modules(s, old->module, old->n);
 		old->ended = true; /* its image has */
 	}
 	t = dt_target_open(pid, &e);
@@ -170,6 +206,7 @@ static void check_execs(struct dt_session *s)
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
 			pid_t pid = s->exec_pid[i];
 
+			drained(s);
 			pthread_mutex_lock(&s->lock);
 			follow(s, pid, s->exec_ppid[i]);
 			pthread_mutex_unlock(&s->lock);

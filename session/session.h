@@ -49,6 +49,7 @@ struct dt_session {
 	atomic_bool stop_recorder; /* no writer runs any more: drain and end */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
+	atomic_bool drain_now; /* also what a flight recorder holds: see drained() */
 	uint64_t taken, lost; /* totals; valid when the recorder has ended */
 
 	/* which process a thread belongs to; recorder only */
