@@ -224,12 +224,8 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	}
 	pid = t->pid;
 	/* until our program ends; what it leaves running is detached */
-	for (;;) {
-		siginfo_t info = {0};
-
+	while (!dt_has_ended(pid, NULL)) {
 		dt_session_serve(&s, 20);
-		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 || info.si_pid)
-			break;
 		if (interrupted == SIGTERM || interrupted == SIGHUP) {
 			kill(pid, interrupted); /* the terminal's own signals reach it anyway */
 			interrupted = 0;

@@ -153,6 +153,20 @@ pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
 	return pid;
 }
 
+bool dt_has_ended(pid_t pid, int *status)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0)
+		return true;
+	if (info.si_pid == 0 || (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED &&
+				 info.si_code != CLD_DUMPED))
+		return false;
+	if (status)
+		*status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
+	return true;
+}
+
 /* What a C library does before it registers rseq, or when it never will (musl goes on to main). */
 static bool early_call(uint64_t nr)
 {

@@ -20,6 +20,12 @@ char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_
 pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e);
 
 /*
+ * Has our child ended? It is left to be reaped. *status (may be NULL): as wait(2) gives it. To wait
+ * for exits alone is not enough to ask: a child we hold by ptrace is reported when it stops, too.
+ */
+bool dt_has_ended(pid_t pid, int *status);
+
+/*
  * Lets a stopped, statically linked program run its first system calls, up to its rseq
  * registration or the sign that it has none. Returns 1 when it is registered and the thread is
  * stopped just behind it, 0 when not (stopped too), -1 when the process ended.

@@ -143,6 +143,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;
 		row->target = jump_target(t, m->bias + site->address);
+		if (!row->target && site->target) /* the process has ended: what the file tells */
+			row->target = m->bias + site->target;
 	}
 	else if (signature[0])
 		row->values = meant(signature, r->kind == DT_EXIT);

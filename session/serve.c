@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/connect.h"
+#include "process/launch.h"
 #include "process/memory.h"
 #include "session/session.h"
 
@@ -146,12 +147,15 @@ static void exec_begins(struct dt_session *s, const struct dt_request *q)
 static void exec_failed(struct dt_session *s, const struct dt_request *q)
 {
 	for (size_t i = 0; i < s->execs; i++) {
+		pid_t got = -1;
 		int status;
 
 		if (s->exec_tid[i] != (pid_t)q->tid)
 			continue;
-		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0 &&
-		    waitpid((pid_t)q->tid, &status, __WALL) > 0 && WIFSTOPPED(status))
+		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
+			while ((got = waitpid((pid_t)q->tid, &status, __WALL)) < 0 && errno == EINTR)
+				;
+		if (got > 0 && WIFSTOPPED(status))
 			ptrace(PTRACE_DETACH, q->tid, 0,
 			       status >> 16 ? 0 : WSTOPSIG(status));
 		forget_exec(s, i);
@@ -262,18 +266,12 @@ static void requests(struct dt_session *s)
 static void ends(struct dt_session *s)
 {
 	for (struct dt_target *t = s->first; t; t = t->next) {
-		siginfo_t info = {0};
 		int status = -1;
 
 		if (t->ended || !dt_target_gone(t))
 			continue;
-		if (t->ours) {
-			/* left for the one who started it to reap */
-			if (waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT | WNOHANG) < 0 ||
-			    info.si_pid == 0)
-				continue;
-			status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
-		}
+		if (t->ours && !dt_has_ended(t->pid, &status))
+			continue;
 		t->ended = true;
 		if (s->store) {
 			pthread_mutex_lock(&s->lock);
