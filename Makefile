@@ -45,6 +45,7 @@ $(B)/lib/as: $(B)/instrument/devtrace-as
 	cp $< $@
 
 $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
+	@mkdir -p $(@D)
 	sed 's|@PREFIX@|$(PREFIX)|g' $< >$@
 
 include arch/x86_64/target/target.mk
@@ -63,8 +64,8 @@ deps:
 
 check:
 	@sh ./install-deps.sh build check
-	$(MAKE) tests
-	$(MAKE) SAN=1 tests
+	$(MAKE) -j2 tests
+	$(MAKE) -j2 SAN=1 tests
 	./test/run.sh $(T)
 
 demo:
