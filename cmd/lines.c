@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "cmd/lines.h"
 #include "core/text.h"
 
@@ -197,10 +198,15 @@ int dt_lines_calls(FILE *f, const char *path, const char *symbols, dt_line_call_
 bool dt_lines_is(const char *path)
 {
 	char line[DT_LINE + 2] = "";
-	FILE *f = fopen(path, "re");
 	struct dt_record r;
+	struct stat st;
+	FILE *f;
 	bool is;
 
+	/* to open a pipe would wait for its writer */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "re");
 	if (!f)
 		return false;
 	is = fgets(line, sizeof(line), f) && dt_text_parse(line, strlen(line), &r);
