@@ -167,7 +167,7 @@ static int write_script(FILE *f, const struct plot *k, const char *data, const c
 	fprintf(f,
 		"set datafile separator \"\\t\"\nunset key\nset xlabel 'ticks'\n"
 		"set yrange [-1:%lu]\nset xrange [0:*]\nset format x '%%.0f'\n"
-		"set ytics font ',9'\nset bars small\n"
+		"set rmargin 10\nset ytics font ',9'\nset bars small\n"
 		"plot '%s' using 1:2:3%s with xerrorbars pointtype 0 linecolor rgb 'red'\n",
 		rows, data, rows <= 2000 ? ":ytic(5)" : "");
 	free(name);

@@ -138,8 +138,10 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			s->options.output);
 	if (c->verbose)
 		fprintf(stderr,
-			"%s: %lu records, %lu lost; %lu sites switched in %lu us; longest stop %lu us\n",
+			"%s: %lu records, %lu lost, waited %lu times for room; %lu sites switched in %lu us; "
+			"longest stop %lu us\n",
 			c->name, (unsigned long)s->taken, (unsigned long)s->lost,
+			(unsigned long)s->stalls,
 			(unsigned long)s->switched, (unsigned long)s->switch_ns / 1000,
 			(unsigned long)s->stop_ns / 1000);
 }

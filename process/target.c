@@ -252,18 +252,30 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 			 struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
 
 	if (m->on == on || !m->file->chosen)
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
-		unsigned char b = on ? on_byte[s->kind] : off_byte[s->kind];
+		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];
+		unsigned char to = on ? on_byte[s->kind] : off_byte[s->kind];
+		uint64_t at = m->bias + s->address;
 
 		if (!m->file->chosen[i])
 			continue;
-		if (dt_memory_write(t->mem, m->bias + s->address, &b, 1) < 0)
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
+					       m->file->path, (unsigned long)at, strerror(errno));
+		}
+		if (page[at - have] != from) /* a debugger's breakpoint, say: not ours to change */
+			continue;
+		if (dt_memory_write(t->mem, at, &to, 1) < 0)
 			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
-				       (unsigned long)(m->bias + s->address), strerror(errno));
+				       (unsigned long)at, strerror(errno));
 		++*switched;
 	}
 	m->on = on;
@@ -449,7 +461,7 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 	return 0;
 }
 
-/* Every chosen site's byte is as it was in the file. */
+/* No site is left switched on. */
 static int verify_module(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
@@ -466,7 +478,7 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
 				return 0; /* unmapped meanwhile */
 		}
-		if (page[at - have] != off_byte[elf->site[i].kind])
+		if (page[at - have] == on_byte[elf->site[i].kind])
 			return dt_fail(e, "%s: the byte at 0x%lx could not be put back",
 				       m->file->path, (unsigned long)at);
 	}

@@ -206,6 +206,7 @@ void *dt_recorder_main(void *session)
 	for (unsigned i = 0; i <= c->cores; i++) {
 		s->taken += s->reader[i].taken;
 		s->lost += s->reader[i].lost_total;
+		s->stalls += s->reader[i].ring->stalls;
 	}
 	free(seen);
 	return NULL;

@@ -50,7 +50,7 @@ struct dt_session {
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
 	atomic_bool drain_now; /* also what a flight recorder holds: see drained() */
-	uint64_t taken, lost; /* totals; valid when the recorder has ended */
+	uint64_t taken, lost, stalls; /* totals; valid when the recorder has ended */
 
 	/* which process a thread belongs to; recorder only */
 	struct dt_thread_entry *thread;
