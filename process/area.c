@@ -63,10 +63,18 @@ static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_co
 
 /* --- the hooks, made of templates */
 
-/* Room for a hook: its head, the copies, a struct rseq_cs for each. */
+/*
+ * Up to so many cores a hook goes from copy to copy until it is right; with more, its head jumps to
+ * the copy through a table, which costs a little more than a chain of few.
+ */
+#define CHAIN 4
+#define TABLE_JUMP 8 /* bytes of jmp *table(, %r11, 8) */
+
+/* Room for a hook: for each core a struct rseq_cs and a word of the table; its head, the copies. */
 static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
 {
-	return (cores * 32 + (t->copy - t->head) + cores * (t->end - t->copy) + 127) & ~63ull;
+	return (cores * 40 + (t->copy - t->head) + TABLE_JUMP + cores * (t->end - t->copy) + 127) &
+	       ~63ull;
 }
 
 static uint64_t hooks_size(uint64_t cores)
@@ -135,8 +143,10 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)
 {
 	uint32_t copy = t->end - t->copy;
-	uint64_t head_at = (at + control->cores * 32 + 63) & ~63ull;
-	uint64_t copies_at = head_at + (t->copy - t->head);
+	bool chain = control->cores <= CHAIN;
+	uint64_t table_at = at + control->cores * 32;
+	uint64_t head_at = (table_at + control->cores * 8 + 63) & ~63ull;
+	uint64_t copies_at = head_at + (t->copy - t->head) + (chain ? 0 : TABLE_JUMP);
 	struct part p = {.area = area,
 			 .to = head_at,
 			 .from = t->head,
@@ -148,6 +158,12 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 	apply(out + (head_at - at), &p);
 	*hook = head_at + (t->hook - t->head);
 	*again = head_at + (t->again - t->head);
+	if (!chain) {
+		unsigned char jump[TABLE_JUMP] = {0x42, 0xff, 0x24, 0xdd};
+
+		memcpy(jump + 4, &table_at, 4);
+		memcpy(out + (copies_at - TABLE_JUMP - at), jump, sizeof(jump));
+	}
 	p.from = t->copy;
 	p.end = t->end;
 	for (uint32_t core = 0; core < control->cores; core++) {
@@ -157,7 +173,8 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 		p.core = core;
 		p.cs = at + core * 32;
 		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * control->stride;
-		p.next = core + 1 < control->cores ? p.to + copy : *again;
+		p.next = chain && core + 1 < control->cores ? p.to + copy : *again;
+		memcpy(out + (table_at - at) + 8 * core, &p.to, sizeof(p.to));
 		memcpy(out + (p.to - at), image + t->copy, copy);
 		apply(out + (p.to - at), &p);
 		/* struct rseq_cs: version and flags, start, length, abort */
