@@ -21,14 +21,16 @@ static void on_signal(int sig)
 		interrupted = sig;
 }
 
-static void catch_signals(void)
+/* own_program: we start it, and what is ignored (nohup, a shell's background) is to stay so for it. */
+static void catch_signals(bool own_program)
 {
-	struct sigaction a = {.sa_handler = on_signal};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD /* only to be woken */};
+	struct sigaction a = {.sa_handler = on_signal}, old;
 
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
-	sigaction(SIGHUP, &a, NULL);
-	sigaction(SIGCHLD, &a, NULL); /* only to be woken */
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 &&
+		    (old.sa_handler != SIG_IGN || signals[i] == SIGCHLD || !own_program))
+			sigaction(signals[i], &a, NULL);
 }
 
 static int complain(const struct dt_trace_command *c, const char *text)
@@ -190,10 +192,16 @@ static int reap(pid_t pid)
 {
 	int status;
 
-	while (waitpid(pid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return 1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	for (;;) {
+		if (waitpid(pid, &status, __WALL) < 0) {
+			if (errno != EINTR)
+				return 1;
+		} else if (WIFEXITED(status)) {
+			return WEXITSTATUS(status);
+		} else if (WIFSIGNALED(status)) {
+			return 128 + WTERMSIG(status);
+		}
+	}
 }
 
 int dt_trace_program(struct dt_trace_command *c, char **argv)
@@ -212,7 +220,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return complain(c, e.text);
 	}
-	catch_signals();
+	catch_signals(true);
 	status = dt_session_record(&s, &e);
 	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
 	if (!t) {
@@ -258,7 +266,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 
 	if (dt_session_create(&s, &c->options, &e) < 0)
 		return complain(c, e.text);
-	catch_signals();
+	catch_signals(false);
 	if (dt_session_record(&s, &e) < 0)
 		status = complain(c, e.text);
 	for (; status == 0 && *pids; pids++) {

@@ -70,7 +70,10 @@ struct dt_request {
 	uint32_t waited; /* the poster waits for DONE */
 	uint64_t area;	 /* where the poster's area begins */
 	uint64_t fs;	 /* the poster's thread pointer, 0 when it has none yet */
-	uint64_t pad[3];
+	uint64_t path;	 /* EXEC: address of the new image's name... */
+	int32_t dirfd;	 /* ...and what it is relative to, -1: the working directory */
+	uint32_t pad;
+	uint64_t pad2;
 };
 
 struct dt_control {

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "process/memory.h"
 
@@ -135,6 +136,27 @@ static uint64_t find(struct dt_target *t, const struct dt_module *m, const struc
 	return address + skip + c->at;
 }
 
+size_t dt_connected(const struct dt_target *t)
+{
+	struct dt_blob head;
+	size_t n = 0;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return PATCHES;
+	while (n < PATCHES && head.patch[n].length)
+		n++;
+	return n;
+}
+
+/* A second libc (dlmopen) is left alone: each stub knows one place to go back to. */
+static bool stub_taken(struct dt_target *t, const struct connection *c)
+{
+	uint64_t back = 0;
+
+	return c->back_at &&
+	       (dt_memory_read(t->mem, t->area + c->back_at, &back, sizeof(back)) < 0 || back);
+}
+
 static bool planted(struct dt_target *t, uint64_t address)
 {
 	struct dt_blob head;
@@ -210,7 +232,7 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
 			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !t->fast))
 				continue;
 			address = find(t, &t->module[i], &c[k]);
-			if (!address || planted(t, address) || n == PATCHES)
+			if (!address || planted(t, address) || stub_taken(t, &c[k]) || n == PATCHES)
 				continue;
 			todo[n].address = address;
 			todo[n++].c = c[k];
@@ -218,16 +240,25 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
 	}
 	if (n == 0)
 		return 0;
-	if (!still && dt_threads_stop(t->pid, &threads, e) < 0)
-		return -1;
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		/* nobody may stand between the bytes that are replaced */
-		if (!still)
-			rc = dt_threads_leave(&threads, todo[i].address + 1, todo[i].address + JUMP,
-					      e);
-		if (rc == 0)
-			rc = plant(t, todo[i].address, &todo[i].c, e);
+	/* nobody may stand between the bytes that are replaced */
+	for (int tries = 0; !still; tries++) {
+		bool between = false;
+
+		if (dt_threads_stop(t->pid, &threads, e) < 0)
+			return -1;
+		for (size_t i = 0; i < n; i++)
+			between = between || dt_threads_inside(&threads, t->mem, todo[i].address + 1,
+							       todo[i].address + JUMP);
+		if (!between)
+			break;
+		dt_threads_release(&threads);
+		if (tries == 1000)
+			return dt_fail(e, "a thread of process %d does not leave libc's %s", t->pid,
+				       todo[0].c.name);
+		usleep(50);
 	}
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = plant(t, todo[i].address, &todo[i].c, e);
 	if (!still) {
 		dt_threads_release(&threads);
 		if (threads.stopped_for > t->stop_ns)

@@ -15,6 +15,9 @@
  */
 int dt_connect(struct dt_target *t, bool still, struct dt_error *e);
 
+/* How many functions are led through the area of a process. */
+size_t dt_connected(const struct dt_target *t);
+
 /* Puts the replaced bytes back and verifies them. Threads are stopped. */
 int dt_disconnect(struct dt_target *t, struct dt_error *e);
 

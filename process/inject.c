@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "process/memory.h"
+#include "process/threads.h"
 
 #define STUB_MAX 1024
 
@@ -60,11 +61,23 @@ static void load(struct stub *s, unsigned reg, uint64_t v)
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-static void assemble(struct stub *s, const struct dt_call *call, size_t n,
-		     const struct user_regs_struct *r)
+/* rt_sigprocmask(SIG_SETMASK, mask, NULL, 8); the mask stands at the start of the stub. */
+static void restore_mask(struct stub *s, uint64_t code)
+{
+	load(s, RDI, 2);
+	load(s, RSI, code);
+	load(s, RDX, 0);
+	load(s, R10, 8);
+	load(s, RAX, SYS_rt_sigprocmask);
+	byte(s, 0x0f), byte(s, 0x05);
+}
+
+static void assemble(struct stub *s, uint64_t code, uint64_t mask, const struct dt_call *call,
+		     size_t n, const struct user_regs_struct *r)
 {
 	static const unsigned reg[6] = {RDI, RSI, RDX, R10, R8, R9};
 
+	number(s, mask, 8);
 	for (size_t i = 0; i < n; i++) {
 		for (int a = 0; a < 6; a++) {
 			if (call[i].arg[a] != DT_CALL_FD) {
@@ -82,6 +95,7 @@ static void assemble(struct stub *s, const struct dt_call *call, size_t n,
 			byte(s, 0x49), byte(s, 0x89), byte(s, 0xc4);
 		}
 	}
+	restore_mask(s, code);
 	load(s, RAX, r->rax);
 	load(s, RCX, r->rcx);
 	load(s, RDX, r->rdx);
@@ -122,6 +136,23 @@ static void settle_restart(struct user_regs_struct *r)
 		break;
 	}
 	r->orig_rax = (unsigned long)-1;
+}
+
+/*
+ * A thread in a restartable sequence of its own (tcmalloc has some) is to begin it anew: the kernel
+ * sees only that the thread is in the stub, and takes the sequence for left.
+ */
+static void abort_sequence(pid_t tid, int mem, struct user_regs_struct *r)
+{
+	uint64_t address, at, cs[4], zero = 0;
+	uint32_t size, signature;
+
+	if (!dt_thread_rseq(tid, &address, &size, &signature) ||
+	    dt_memory_read(mem, address + 8, &at, sizeof(at)) < 0 || !at ||
+	    dt_memory_read(mem, at, cs, sizeof(cs)) < 0 || r->rip - cs[1] >= cs[2])
+		return;
+	if (dt_memory_write(mem, address + 8, &zero, sizeof(zero)) == 0)
+		r->rip = cs[3];
 }
 
 /* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's end. */
@@ -231,14 +262,19 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code, str
 	struct user_regs_struct saved, r;
 	struct stub s = {.n = 0};
 	unsigned char old[STUB_MAX];
+	uint64_t mask, all = ~0ull;
 	bool cave = code == 0;
+	size_t size;
 	int rc = -1;
 
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD) < 0 ||
-	    ptrace(PTRACE_GETREGS, tid, 0, &saved) < 0)
+	    ptrace(PTRACE_GETREGS, tid, 0, &saved) < 0 ||
+	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0)
 		return dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
 	settle_restart(&saved);
-	assemble(&s, call, n, &saved);
+	abort_sequence(tid, mem, &saved);
+	/* once for its length; addresses below 4 GiB are the shorter ones */
+	assemble(&s, ~0ull, mask, call, n, &saved);
 	if (s.n >= sizeof(s.text))
 		return dt_fail(e, "too many calls to inject");
 	if (cave) {
@@ -249,18 +285,28 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code, str
 		if (dt_memory_read(mem, code, old, s.n) < 0)
 			return dt_fail(e, "the process's text can not be read: %s", strerror(errno));
 	}
+	size = s.n;
+	s.n = 0;
+	assemble(&s, code, mask, call, n, &saved);
 	if (dt_memory_write(mem, code, s.text, s.n) < 0)
 		return dt_fail(e, "the process's text can not be written: %s", strerror(errno));
 	r = saved;
-	r.rip = code;
+	r.rip = code + 8; /* behind the mask */
 	r.orig_rax = (unsigned long)-1;
-	if (ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
+	/*
+	 * No signal comes in between: its handler might not return, and an interrupted system call
+	 * that is restarted afterwards would not know of it. The stub puts the mask back itself.
+	 */
+	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) < 0 ||
+	    ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
 		dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
 	else
-		rc = run(tid, code, s.n, call, n, e);
-	if (ptrace(PTRACE_SETREGS, tid, 0, &saved) < 0 && rc == 0)
+		rc = run(tid, code + 8, s.n - 8, call, n, e);
+	if ((ptrace(PTRACE_SETREGS, tid, 0, &saved) < 0 ||
+	     ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0) &&
+	    rc == 0)
 		rc = dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
 	if (cave)
-		dt_memory_write(mem, code, old, s.n);
+		dt_memory_write(mem, code, old, size);
 	return rc;
 }

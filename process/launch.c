@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -103,53 +102,78 @@ fail:
 	return NULL;
 }
 
-pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
+/* The child: waits to be held, then becomes the program. What fails is told by the pipe. */
+static void become(const char *path, char *const argv[], int go, int failed)
 {
-	int fd[2], errnum = 0, status;
-	pid_t pid;
+	char byte;
+	int errnum;
 
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return dt_fail(e, "no pipe: %s", strerror(errno));
-	pid = fork();
-	if (pid == 0) {
-		sigset_t none;
+	if (read(go, &byte, 1) != 1)
+		_exit(126); /* devtrace is gone */
+	execv(path, argv);
+	errnum = errno;
+	if (write(failed, &errnum, sizeof(errnum)) < 0)
+		_exit(126);
+	_exit(127);
+}
 
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGPIPE, SIG_DFL);
-		if (ptrace(PTRACE_TRACEME, 0, 0, 0) == 0)
-			execv(path, argv);
-		errnum = errno;
-		if (write(fd[1], &errnum, sizeof(errnum)) < 0)
-			_exit(126);
-		_exit(127);
-	}
-	close(fd[1]);
-	if (pid < 0) {
-		close(fd[0]);
-		return dt_fail(e, "no process: %s", strerror(errno));
-	}
+/* Lets the held child go to its execve. 0: it is stopped behind it, an event stop, without a signal. */
+static int run_to_exec(pid_t pid, int go)
+{
+	int status, signal = 0;
+
+	if (write(go, "", 1) != 1)
+		return -1;
 	for (;;) {
-		if (waitpid(pid, &status, 0) < 0) {
+		if (waitpid(pid, &status, __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
-			break;
+			return -1;
 		}
-		if (!WIFSTOPPED(status) || WSTOPSIG(status) == SIGTRAP)
-			break;
-		ptrace(PTRACE_CONT, pid, 0, WSTOPSIG(status));
+		if (!WIFSTOPPED(status))
+			return -1;
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return 0;
+		signal = status >> 16 ? 0 : WSTOPSIG(status);
+		if (ptrace(PTRACE_CONT, pid, 0, signal) < 0)
+			return -1;
 	}
-	if (!WIFSTOPPED(status)) {
-		if (read(fd[0], &errnum, sizeof(errnum)) != sizeof(errnum))
+}
+
+pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
+{
+	int go[2], failed[2], errnum = 0;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return dt_fail(e, "no pipe: %s", strerror(errno));
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		close(go[0]), close(go[1]);
+		return dt_fail(e, "no pipe: %s", strerror(errno));
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		become(path, argv, go[0], failed[1]);
+	}
+	close(go[0]);
+	close(failed[1]);
+	if (pid < 0) {
+		dt_fail(e, "no process: %s", strerror(errno));
+	} else if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) < 0) {
+		dt_fail(e, "%s: can not be traced: ptrace is not permitted here (%s)", path,
+			strerror(errno));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, __WALL);
+		pid = -1;
+	} else if (run_to_exec(pid, go[1]) < 0) {
+		if (read(failed[0], &errnum, sizeof(errnum)) != sizeof(errnum))
 			errnum = ECHILD;
-		close(fd[0]);
-		if (errnum == EPERM)
-			return dt_fail(e, "%s: can not be traced: ptrace is not permitted here", path);
-		return dt_fail(e, "%s: %s", path, strerror(errnum));
+		dt_fail(e, "%s: %s", path, strerror(errnum));
+		pid = -1;
 	}
-	close(fd[0]);
+	close(go[1]);
+	close(failed[0]);
 	return pid;
 }
 

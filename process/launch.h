@@ -14,8 +14,8 @@
 char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e);
 
 /*
- * Starts path with argv, with devtrace's environment. Returns the pid of the child, stopped after
- * its execve, or -1.
+ * Starts path with argv, with devtrace's environment. Returns the pid of the child, stopped at the
+ * end of its execve, or -1. Killed meanwhile, devtrace leaves it running, or not begun.
  */
 pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e);
 

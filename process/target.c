@@ -2,10 +2,14 @@
 /* A traced process: modules, hooks, sites. */
 #include "process/target.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -327,6 +331,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, 
 	if (refresh(t, all, e) < 0)
 		return -1;
 	dt_area_hooks(t->mem, area, true, fast);
+	t->patches = dt_connected(t);
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
 		uint64_t slot = 0;
@@ -396,18 +401,22 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 
 	o->signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
 	o->rseq_size = 32;
-	if (stopped && dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature)) {
-		o->rseq = (int64_t)(address - fs);
-		return true;
+	/* glibc 2.35 and later export where it is, and set the size when it is registered. A program
+	 * can register a block of its own for one thread: that says nothing of the others. */
+	if (module_with(t, "__rseq_size", &at)) {
+		if (dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 ||
+		    (!registered && !stopped) || !module_with(t, "__rseq_offset", &at) ||
+		    dt_memory_read(t->mem, at, &o->rseq, sizeof(o->rseq)) < 0)
+			return false;
+		if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
+			return registered != 0;
+		return (int64_t)(address - fs) == o->rseq;
 	}
-	if (stopped)
+	/* a static program without symbols: near the thread pointer, where a thread block is */
+	if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
 		return false;
-	/* glibc 2.35 and later export where it is, and set the size when it is registered */
-	if (!module_with(t, "__rseq_size", &at) ||
-	    dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 || !registered)
-		return false;
-	return module_with(t, "__rseq_offset", &at) &&
-	       dt_memory_read(t->mem, at, &o->rseq, sizeof(o->rseq)) == 0;
+	o->rseq = (int64_t)(address - fs);
+	return o->rseq >= -8192 && o->rseq < 8192;
 }
 
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
@@ -501,12 +510,19 @@ static bool in_code(const struct dt_target *t, uint64_t address)
  */
 static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 {
+	struct dt_blob head = {0};
+
+	dt_memory_read(t->mem, t->area, &head, sizeof(head));
 	for (size_t i = 0; i < threads->n; i++) {
 		uint64_t address, cs, zero = 0;
 		uint32_t size, signature;
 
-		if (dt_thread_rseq(threads->tid[i], &address, &size, &signature) &&
-		    dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 && in_code(t, cs))
+		/* kernels before 5.13 do not tell; where the hooks looked is where it is */
+		if (!dt_thread_rseq(threads->tid[i], &address, &size, &signature))
+			address = head.rseq_offset
+					  ? dt_thread_fs(threads->tid[i]) + (uint64_t)head.rseq_offset
+					  : 0;
+		if (address && dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 && in_code(t, cs))
 			dt_memory_write(t->mem, address + 8, &zero, sizeof(zero));
 	}
 }
@@ -538,6 +554,53 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 	return false;
 }
 
+bool dt_target_confined(const struct dt_target *t)
+{
+	char path[64], line[128];
+	int mode = 0;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/status", t->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return mode != 0;
+}
+
+void dt_target_confine(struct dt_target *t)
+{
+	uint64_t one = 1;
+
+	if (t->area && dt_memory_write(t->mem, t->area + offsetof(struct dt_blob, confined), &one,
+				       sizeof(one)) == 0)
+		t->confined = true;
+}
+
+bool dt_same_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+/* Does another process run in this one's memory (a vfork child, a clone)? It may be in the area. */
+static bool shares_memory(const struct dt_target *t)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+	bool shares = false;
+
+	while (d && !shares && (entry = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		shares = pid > 0 && pid != t->pid && dt_same_memory(pid, t->pid);
+	}
+	if (d)
+		closedir(d);
+	return shares;
+}
+
 static void release(struct dt_target *t, struct dt_threads *threads)
 {
 	dt_threads_release(threads);
@@ -547,12 +610,15 @@ static void release(struct dt_target *t, struct dt_threads *threads)
 
 static void unhook(struct dt_target *t)
 {
-	uint64_t zero[2] = {0, 0};
+	uint64_t zero[2] = {0, 0}, now[2];
 
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
 
-		if (m->hooked)
+		/* another may have been mapped there */
+		if (m->hooked &&
+		    dt_memory_read(t->mem, m->bias + m->file->elf->hooks, now, sizeof(now)) == 0 &&
+		    in_code(t, now[0]) && in_code(t, now[1]))
 			dt_memory_write(t->mem, m->bias + m->file->elf->hooks, zero, sizeof(zero));
 		m->hooked = false;
 	}
@@ -574,7 +640,7 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	for (int tries = 0;; tries++) {
 		if (dt_threads_stop(t->pid, &threads, e) < 0)
 			return -1;
-		if (!occupied(t, &threads))
+		if (!occupied(t, &threads) && !shares_memory(t))
 			break;
 		if (tries == LEAVE_TRIES) {
 			*left = DT_CODE_SIZE;

@@ -26,7 +26,9 @@ struct dt_target {
 	bool fast;     /* the rseq hooks are in use */
 	bool ours;     /* our child: we see its exit status */
 	bool ended;
+	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
+	bool confined; /* the hooks have been told */
 	bool untraced; /* opened, but without an area (no sleds, and not followed) */
 	struct dt_module *module;
 	size_t n, room;
@@ -73,6 +75,14 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, 
  * pointer of the thread tid. Returns false when the process has no rseq (yet).
  */
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
+
+/* Has it restricted its system calls by seccomp? */
+bool dt_target_confined(const struct dt_target *t);
+/* No system calls from the hooks' slow path any more: see struct dt_blob. */
+void dt_target_confine(struct dt_target *t);
+
+/* Do two processes run in one memory? False where the kernel can not tell. */
+bool dt_same_memory(pid_t a, pid_t b);
 
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);

@@ -5,18 +5,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "process/maps.h"
 #include "process/memory.h"
 
-#define STEPS 400 /* more than a slow path takes; an append by rseq can not be stepped through */
+#define STOP_NS 300000000ull /* a thread that has not stopped by then can not be stopped */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -53,13 +56,74 @@ static int add(struct dt_threads *t, pid_t tid, struct dt_error *e)
 	return 0;
 }
 
+/* A thread that has called exit stays in the list until the others have, when it is the first. */
+static bool has_exited(pid_t pid, pid_t tid)
+{
+	char path[64], line[256];
+	const char *state;
+	bool exited = false;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (fgets(line, sizeof(line), f) && (state = strrchr(line, ')')) != NULL)
+		exited = state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+	fclose(f);
+	return exited;
+}
+
+/*
+ * These end with EINTR on any stop, and are not restarted by the kernel, though no signal came
+ * (signal(7), "Interruption of system calls by stop signals"): a stop of ours must not be noticed.
+ * A signal that did come interrupts the call again.
+ */
+static void restart_call(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (long)r.rax != -EINTR)
+		return;
+	switch (r.orig_rax) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		r.rax = r.orig_rax;
+		r.rip -= 2;
+		r.orig_rax = (unsigned long)-1;
+		ptrace(PTRACE_SETREGS, tid, 0, &r);
+	}
+}
+
+/* waitpid() for a thread that should stop at once; 0: it does not. */
+static pid_t wait_stop(pid_t tid, int *status)
+{
+	uint64_t deadline = dt_now_ns() + STOP_NS;
+
+	for (;;) {
+		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+		if (got != 0 && !(got < 0 && errno == EINTR))
+			return got;
+		if (dt_now_ns() > deadline)
+			return 0;
+		usleep(20);
+	}
+}
+
 /* Seizes and interrupts one thread, and waits for its stop. 1: it ended meanwhile. */
 static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 {
 	int status;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
-		if (errno == ESRCH)
+		if (errno == ESRCH || (errno == EPERM && has_exited(t->pid, tid)))
 			return 1;
 		return dt_memory_refused(t->pid, errno, e);
 	}
@@ -68,15 +132,22 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		return 1;
 	}
 	for (;;) {
-		if (waitpid(tid, &status, __WALL) < 0) {
-			if (errno == EINTR)
-				continue;
-			return 1;
+		pid_t got = wait_stop(tid, &status);
+
+		if (got == 0) {
+			/* it is ours until it stops; released with the others if it does by then */
+			add(t, tid, NULL);
+			return dt_fail(e,
+				       "thread %d of process %d can not be stopped (it may wait for a "
+				       "vfork child or a device); try again",
+				       tid, t->pid);
 		}
-		if (!WIFSTOPPED(status))
+		if (got < 0 || !WIFSTOPPED(status))
 			return 1;
-		if (status >> 16 == PTRACE_EVENT_STOP)
+		if (status >> 16 == PTRACE_EVENT_STOP) {
+			restart_call(tid);
 			break;
+		}
 		/* a signal got there first: let it be delivered; the interrupt follows */
 		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
 			return 1;
@@ -140,57 +211,39 @@ int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
 	return 0;
 }
 
+/* Threads that did not stop in time and are still ours. Owner thread only, as all of ptrace. */
+#define LATE 64
+static pid_t late[LATE];
+static size_t lates;
+
+void dt_threads_late(void)
+{
+	for (size_t i = 0; i < lates;) {
+		int status;
+		pid_t got = waitpid(late[i], &status, __WALL | WNOHANG);
+
+		if (got == 0) {
+			i++;
+			continue;
+		}
+		if (got > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, late[i], 0,
+			       status >> 16 ? 0 : WSTOPSIG(status));
+		late[i] = late[--lates];
+	}
+}
+
 void dt_threads_release(struct dt_threads *t)
 {
-	for (size_t i = 0; i < t->n; i++)
-		ptrace(PTRACE_DETACH, t->tid[i], 0, 0);
+	for (size_t i = 0; i < t->n; i++) {
+		/* what has not stopped can only be let go when it has */
+		if (ptrace(PTRACE_DETACH, t->tid[i], 0, 0) < 0 && errno == ESRCH && lates < LATE)
+			late[lates++] = t->tid[i];
+	}
 	t->stopped_for = dt_now_ns() - t->stopped_at;
 	free(t->tid);
 	t->tid = NULL;
 	t->n = t->room = 0;
-}
-
-/* One instruction; a signal that comes first is delivered. */
-static int step(pid_t tid, int *signal)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, tid, 0, *signal) < 0)
-		return -1;
-	*signal = 0;
-	while (waitpid(tid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return -1;
-	if (!WIFSTOPPED(status))
-		return -1;
-	if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP)
-		*signal = WSTOPSIG(status);
-	return 0;
-}
-
-int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct dt_error *e)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		struct user_regs_struct r;
-		int signal = 0, steps = 0;
-
-		for (;;) {
-			if (ptrace(PTRACE_GETREGS, t->tid[i], 0, &r) < 0)
-				break; /* it has ended */
-			if (r.rip < low || r.rip >= high)
-				break;
-			if (steps++ == STEPS)
-				return dt_fail(e, "thread %d does not leave the code at 0x%lx",
-					       t->tid[i], (unsigned long)low);
-			if (step(t->tid[i], &signal) < 0)
-				break;
-		}
-		/* a signal met on the way is delivered now: its handler begins outside */
-		for (int tries = 0; signal && tries < 64; tries++)
-			if (step(t->tid[i], &signal) < 0)
-				break;
-	}
-	return 0;
 }
 
 /*

@@ -19,14 +19,10 @@ struct dt_threads {
 int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e);
 /* Stops the one thread tid. */
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e);
+/* Lets go those that stopped too late to be waited for. To be called now and then. */
+void dt_threads_late(void);
 /* Lets all go on where they are. */
 void dt_threads_release(struct dt_threads *t);
-
-/*
- * Moves every stopped thread out of [low, high) by letting it step; -1 when one does not leave
- * within a bounded number of steps.
- */
-int dt_threads_leave(struct dt_threads *t, uint64_t low, uint64_t high, struct dt_error *e);
 
 /*
  * True when a thread's instruction pointer lies in [low, high), or will when a signal handler that

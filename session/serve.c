@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "process/connect.h"
@@ -33,7 +34,7 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 	struct dt_error e;
 	struct dt_target *t;
 
-	if (dt_session_find(s, (pid_t)q->pid))
+	if (dt_session_find(s, (pid_t)q->pid) || dt_session_shares(s, (pid_t)q->pid))
 		return;
 	t = dt_target_open((pid_t)q->pid, &e);
 	if (!t)
@@ -134,10 +135,43 @@ static void forget_exec(struct dt_session *s, size_t i)
 	s->exec_pid[i] = s->exec_pid[s->execs];
 }
 
+/*
+ * A setuid program, or one with capabilities of its own, does not get them when its process is held
+ * by an ordinary user's ptrace: then the new image is not followed.
+ */
+static bool loses_rights(const struct dt_request *q)
+{
+	char name[4096] = "", path[4200];
+	struct stat st;
+	size_t n = 0;
+	int mem;
+
+	if (geteuid() == 0)
+		return false;
+	mem = dt_memory_open((pid_t)q->pid, NULL);
+	if (mem < 0)
+		return true;
+	while (n + 1 < sizeof(name) && dt_memory_read(mem, q->path + n, &name[n], 1) == 0 && name[n])
+		n++;
+	name[n] = '\0';
+	close(mem);
+	if (!name[0]) /* fexecve */
+		dt_format(path, sizeof(path), "/proc/%u/fd/%d", q->pid, q->dirfd);
+	else if (name[0] == '/')
+		dt_format(path, sizeof(path), "/proc/%u/root%s", q->pid, name);
+	else if (q->dirfd >= 0)
+		dt_format(path, sizeof(path), "/proc/%u/fd/%d/%s", q->pid, q->dirfd, name);
+	else
+		dt_format(path, sizeof(path), "/proc/%u/cwd/%s", q->pid, name);
+	return stat(path, &st) == 0 &&
+	       ((st.st_mode & (S_ISUID | S_ISGID)) ||
+		getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
 /* Holds the thread by ptrace, running, so that it stops when its execve is through. */
 static void exec_begins(struct dt_session *s, const struct dt_request *q)
 {
-	if (s->execs == EXECS || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
+	if (s->execs == EXECS || loses_rights(q) || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
 		return; /* it goes on untraced */
 	s->exec_ppid[s->execs] = (pid_t)q->ppid;
 	s->exec_tid[s->execs] = (pid_t)q->tid;
@@ -187,6 +221,22 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	dt_session_add(s, t);
 }
 
+static void requests(struct dt_session *s);
+static void check_execs(struct dt_session *s);
+
+void dt_session_let_execs_go(struct dt_session *s)
+{
+	for (int rounds = 0; rounds < 100; rounds++) {
+		requests(s);
+		check_execs(s);
+		for (size_t i = 0; i < s->execs; i++)
+			ptrace(PTRACE_INTERRUPT, s->exec_tid[i], 0, 0);
+		if (!s->execs)
+			return;
+		usleep(1000);
+	}
+}
+
 static void check_execs(struct dt_session *s)
 {
 	for (size_t i = 0; i < s->execs;) {
@@ -194,11 +244,9 @@ static void check_execs(struct dt_session *s)
 		int status;
 
 		got = waitpid(tid, &status, __WALL | WNOHANG);
-		if (got == 0 || (got < 0 && errno == ECHILD && tid != s->exec_pid[i])) {
-			/* a thread that execs continues as the process's first thread */
-			if (got < 0 || tid != s->exec_pid[i])
-				got = waitpid(s->exec_pid[i], &status, __WALL | WNOHANG);
-		}
+		/* a thread that execs continues as the process's first thread */
+		if (got < 0 && errno == ECHILD && tid != s->exec_pid[i])
+			got = waitpid(s->exec_pid[i], &status, __WALL | WNOHANG);
 		if (got == 0) {
 			i++;
 			continue;
@@ -218,14 +266,63 @@ static void check_execs(struct dt_session *s)
 			forget_exec(s, i);
 			continue;
 		}
+		if (s->targets.shared.control->state != DT_RECORDING) {
+			/* the session ends: what is held is let go */
+			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
+			forget_exec(s, i);
+			continue;
+		}
 		ptrace(PTRACE_CONT, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
 	}
 }
 
 /* --- requests */
 
+/*
+ * Whoever has the session mapped can write there, and a program in another PID namespace knows other
+ * numbers: the process that is named must have the session mapped, and the thread be one of it.
+ */
+static bool is_from_target(struct dt_session *s, const struct dt_request *q)
+{
+	char path[64];
+	struct dt_maps maps;
+	bool is;
+
+	dt_format(path, sizeof(path), "/proc/%u/task/%u", q->pid, q->tid);
+	if (access(path, F_OK) < 0 || dt_maps_read((pid_t)q->pid, &maps, NULL) < 0)
+		return false;
+	is = dt_session_maps(s, &maps);
+	dt_maps_free(&maps);
+	return is;
+}
+
+/* Two threads of a process that exec at once are held one after the other: the second one would be
+ * killed by the first one's execve, which waits until we have seen that, while we wait for it. */
+static bool must_wait(const struct dt_session *s, const struct dt_request *q)
+{
+	if (q->kind != DT_REQUEST_EXEC)
+		return false;
+	for (size_t i = 0; i < s->execs; i++)
+		if (s->exec_pid[i] == (pid_t)q->pid)
+			return true;
+	return false;
+}
+
+/* A poster that was killed while it waited does not free its slot. */
+static void free_slot_of_dead(struct dt_request *q, uint32_t state)
+{
+	char path[64];
+
+	dt_format(path, sizeof(path), "/proc/%u/task/%u", q->pid, q->tid);
+	if (access(path, F_OK) < 0)
+		__atomic_compare_exchange_n(&q->state, &state, DT_REQUEST_FREE, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 static void answer(struct dt_session *s, struct dt_request *q)
 {
+	if (!is_from_target(s, q))
+		return;
 	switch (q->kind) {
 	case DT_REQUEST_PROCESS:
 		adopt(s, q);
@@ -249,14 +346,24 @@ static void requests(struct dt_session *s)
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
 		struct dt_request *q = &c->request[i], copy;
 
-		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
+
+		if (state == DT_REQUEST_DONE)
+			free_slot_of_dead(q, state);
+		if (state != DT_REQUEST_POSTED)
 			continue;
 		copy = *q; /* the traced process may write here: only the copy is looked at */
+		if (must_wait(s, &copy)) {
+			free_slot_of_dead(q, state);
+			continue;
+		}
 		pthread_mutex_lock(&s->lock);
 		answer(s, &copy);
 		pthread_mutex_unlock(&s->lock);
-		__atomic_store_n(&q->state, copy.waited ? DT_REQUEST_DONE : DT_REQUEST_FREE,
-				 __ATOMIC_RELEASE);
+		/* the poster may have given up, and another have taken the slot */
+		__atomic_compare_exchange_n(&q->state, &state,
+					    copy.waited ? DT_REQUEST_DONE : DT_REQUEST_FREE, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 		syscall(SYS_futex, &q->state, FUTEX_WAKE, 1, NULL, NULL, 0);
 	}
 }
@@ -282,6 +389,14 @@ static void ends(struct dt_session *s)
 	}
 }
 
+/* A program may restrict its own system calls at any time: the hooks then make none. */
+static void confine(struct dt_session *s)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended && !t->confined && t->area && dt_target_confined(t))
+			dt_target_confine(t);
+}
+
 size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 {
 	struct dt_control *c = s->targets.shared.control;
@@ -291,6 +406,8 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	requests(s);
 	check_execs(s);
 	ends(s);
+	dt_threads_late();
+	confine(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		live += !t->ended;
 	if (timeout_ms > 0 && live > 0) {

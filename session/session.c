@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -325,6 +326,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
 	t->control = NULL;
+	t->area = 0;
 	if (rc == 0 && left)
 		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
 	return rc;
@@ -334,6 +336,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 {
 	struct dt_threads one;
 	struct dt_target *t;
+	size_t sites;
 	int rc;
 
 	t = dt_target_open(pid, e);
@@ -343,6 +346,21 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	/* everything slow (files, symbols, patterns) before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
+	dt_target_sites(t, &sites);
+	if (!sites) {
+		dt_fail(e,
+			"process %d has no sleds; build its program with "
+			"CFLAGS=\"$(pkg-config --cflags devtrace)\"",
+			pid);
+		goto fail;
+	}
+	if (dt_target_confined(t)) {
+		dt_fail(e,
+			"process %d has confined itself by seccomp: a system call made for devtrace "
+			"might be its end; start it under devtrace instead",
+			pid);
+		goto fail;
+	}
 	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
 		goto fail;
 	rc = dt_target_install(t, &s->targets, pid, e);
@@ -375,11 +393,12 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 }
 
 /* Forked children that never recorded anything have not made themselves known; they have the area. */
-static void adopt_strays(struct dt_session *s)
+static bool adopt_strays(struct dt_session *s)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
 	struct stat own;
+	bool any = false;
 
 	if (!d || fstat(s->targets.shared.fd, &own) < 0)
 		goto out;
@@ -392,14 +411,13 @@ static void adopt_strays(struct dt_session *s)
 		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
 		    dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
-		for (size_t i = 0; i < maps.n && !ours; i++)
-			ours = maps.map[i].shared && maps.map[i].inode == own.st_ino;
+		ours = dt_session_maps(s, &maps) && !dt_session_shares(s, pid);
 		t = ours ? dt_target_open(pid, NULL) : NULL;
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
 			if (area && dt_target_adopt(t, &s->targets, area, NULL) == 0)
-				dt_session_add(s, t);
+				dt_session_add(s, t), any = true;
 			else
 				dt_target_close(t);
 		}
@@ -408,23 +426,44 @@ static void adopt_strays(struct dt_session *s)
 out:
 	if (d)
 		closedir(d);
+	return any;
 }
 
-int dt_session_end(struct dt_session *s, struct dt_error *e)
+bool dt_session_maps(struct dt_session *s, const struct dt_maps *maps)
+{
+	struct stat own;
+
+	if (fstat(s->targets.shared.fd, &own) < 0)
+		return false;
+	for (size_t i = 0; i < maps->n; i++)
+		if (maps->map[i].shared && maps->map[i].inode == own.st_ino &&
+		    maps->map[i].dev_major == major(own.st_dev) &&
+		    maps->map[i].dev_minor == minor(own.st_dev))
+			return true;
+	return false;
+}
+
+bool dt_session_shares(struct dt_session *s, pid_t pid)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended && t->pid != pid && dt_same_memory(pid, t->pid))
+			return true;
+	return false;
+}
+
+/* Switches off, puts back, unmaps: every target that is left. */
+static int detach_all(struct dt_session *s, struct dt_error *e)
 {
 	int rc = 0;
 
-	dt_session_serve(s, 0);
-	dt_rings_stop(s->targets.shared.control);
-	pthread_mutex_lock(&s->lock);
-	adopt_strays(s);
 	for (struct dt_target *t = s->first; t; t = t->next) {
 		struct dt_error why;
 		size_t left = 0;
 
 		remember(s, t);
-		if (t->ended || !t->area)
+		if (t->ended || !t->area || t->tried)
 			continue;
+		t->tried = true;
 		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t)) {
 			if (rc == 0 && e)
 				*e = why;
@@ -437,6 +476,21 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 				  t->pid, left);
 		remember(s, t);
 	}
+	return rc;
+}
+
+int dt_session_end(struct dt_session *s, struct dt_error *e)
+{
+	int rc = 0;
+
+	dt_session_serve(s, 0);
+	dt_rings_stop(s->targets.shared.control);
+	dt_session_let_execs_go(s);
+	pthread_mutex_lock(&s->lock);
+	/* children may be born of a process while others are detached: until there is nobody new */
+	for (int round = 0; round < 20 && (adopt_strays(s) || round == 0); round++)
+		if (detach_all(s, e) < 0)
+			rc = -1;
 	pthread_mutex_unlock(&s->lock);
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);

@@ -97,6 +97,12 @@ int dt_choose(void *session, struct dt_file *f, struct dt_error *e);
 void dt_session_note_modules(struct dt_session *s, struct dt_target *t);
 void dt_session_note_process(struct dt_session *s, struct dt_target *t);
 void dt_session_clock(struct dt_session *s);
+/* Does a process with these mappings have this session's memory? */
+bool dt_session_maps(struct dt_session *s, const struct dt_maps *maps);
+/* Does a process run in the memory of another one of the session (a vfork child)? */
+bool dt_session_shares(struct dt_session *s, pid_t pid);
+/* Answers what is asked, and lets go every thread that is held until its execve is through. */
+void dt_session_let_execs_go(struct dt_session *s);
 struct dt_target *dt_session_find(struct dt_session *s, pid_t pid);
 void dt_session_add(struct dt_session *s, struct dt_target *t);
 

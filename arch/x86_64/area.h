@@ -78,6 +78,7 @@ struct dt_blob {
 	uint64_t clone_back;		/* the instruction after clone's first */
 	int64_t rseq_offset;		/* struct rseq from %fs, 0: none */
 	uint32_t rseq_signature, rseq_size;
+	uint64_t confined; /* 1: the process allows itself few system calls, so the slow path makes none */
 	uint64_t entry_hook, exit_hook;	/* addresses of the hooks made; 0: none */
 	/* what was replaced, so that a later controller can put it back: address, 8 old bytes */
 	struct {

@@ -48,7 +48,7 @@ vfork_back:
 	.quad	0
 clone_back:
 	.quad	0
-	.quad	0, 0, 0, 0
+	.quad	0, 0, 0, 0, 0
 	.fill	8 * 24, 1, 0
 
 	.globl	code_begin
@@ -267,6 +267,7 @@ modules:
 execve:
 	push	%rdx
 	push	%r10
+	mov	%rdi, %rdx
 	call	call_c
 	.long	dt_before_exec - .
 	pop	%r10
@@ -286,8 +287,13 @@ execve:
 	.globl	execveat
 execveat:
 	push	%rdx
+	push	%rsi
+	push	%rdi
+	mov	%rsp, %rdx
 	call	call_c
-	.long	dt_before_exec - .
+	.long	dt_before_execat - .
+	pop	%rdi
+	pop	%rsi
 	pop	%rdx
 	mov	%rcx, %r10
 	mov	$322, %eax

@@ -41,7 +41,8 @@ struct timespec64 {
 
 int dt_slow(struct dt_record *r);
 void dt_modules_changed(void);
-void dt_before_exec(void);
+void dt_before_exec(uint64_t path);
+void dt_before_execat(const uint64_t *argument);
 void dt_after_exec(void);
 void dt_after_vfork(void);
 void dt_before_clone(uint64_t flags);
@@ -84,7 +85,8 @@ static void futex_wake(uint32_t *word, long n)
 static void ring_bell(void)
 {
 	__atomic_add_fetch(&session.bell, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&session.bell, INT_MAX);
+	if (!blob.confined) /* the reader looks from time to time anyway */
+		futex_wake(&session.bell, INT_MAX);
 }
 
 /* The kernel sets FUTEX_OWNER_DIED in a robust futex when its owner ends, however it ends. */
@@ -93,6 +95,11 @@ static bool controller_gone(void)
 	uint32_t owner = __atomic_load_n(&session.owner, __ATOMIC_ACQUIRE);
 
 	return (owner & FUTEX_OWNER_DIED) || !(owner & FUTEX_TID_MASK);
+}
+
+static bool recording(void)
+{
+	return __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == DT_RECORDING;
 }
 
 /* --- messages */
@@ -112,11 +119,11 @@ static struct dt_request *claim_request(void)
 }
 
 /* Tells the controller something; with wait, returns when it has dealt with it, is gone, or 3 s on. */
-static void tell(uint32_t kind, bool wait)
+static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
 {
 	struct dt_request *q;
 
-	if (controller_gone())
+	if (controller_gone() || blob.confined || !recording())
 		return;
 	q = claim_request();
 	if (!q) {
@@ -129,6 +136,8 @@ static void tell(uint32_t kind, bool wait)
 	q->ppid = (uint32_t)call4(SYS_GETPPID, 0, 0, 0, 0);
 	q->waited = wait;
 	q->area = (uint64_t)&blob;
+	q->path = path;
+	q->dirfd = dirfd;
 	q->fs = 0;
 	call4(SYS_ARCH_PRCTL, ARCH_GET_FS, (long)&q->fs, 0, 0);
 	__atomic_store_n(&q->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
@@ -138,13 +147,16 @@ static void tell(uint32_t kind, bool wait)
 	for (int i = 0; i < 60; i++) {
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
-		if (state == DT_REQUEST_DONE)
-			break;
-		if (controller_gone())
+		if (state == DT_REQUEST_DONE || controller_gone() || !recording())
 			break;
 		futex_wait(&q->state, state, 50 * MS);
 	}
 	__atomic_store_n(&q->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+}
+
+static void tell(uint32_t kind, bool wait)
+{
+	tell_of(kind, wait, 0, -1);
 }
 
 void dt_modules_changed(void)
@@ -152,9 +164,15 @@ void dt_modules_changed(void)
 	tell(DT_REQUEST_MODULES, true);
 }
 
-void dt_before_exec(void)
+void dt_before_exec(uint64_t path)
 {
-	tell(DT_REQUEST_EXEC, true);
+	tell_of(DT_REQUEST_EXEC, true, path, -1);
+}
+
+/* argument: dirfd and path, as they were pushed */
+void dt_before_execat(const uint64_t *argument)
+{
+	tell_of(DT_REQUEST_EXEC, true, argument[1], (int)argument[0]);
 }
 
 void dt_after_exec(void)
@@ -201,7 +219,7 @@ void dt_before_clone(uint64_t flags)
 /* A forked child finds its process block wiped: it fills it, and makes itself known. */
 static void begin_process(void)
 {
-	process_block.pid = (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
+	process_block.pid = blob.confined ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_RELEASE);
 	tell(DT_REQUEST_PROCESS, false);
 }
@@ -232,6 +250,12 @@ static bool make_room(struct dt_ring *r, uint64_t pos)
 		return false;
 	}
 	__atomic_add_fetch(&r->stalls, 1, __ATOMIC_RELAXED);
+	if (blob.confined) {
+		ring_bell();
+		for (int i = 0; i < 1000; i++)
+			__builtin_ia32_pause();
+		return true;
+	}
 	wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
 	__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
 	/* pairs with the controller's order: hard, limit, wake + 1, then waiters */
@@ -291,12 +315,12 @@ static bool append_shared(struct dt_record *rec)
 {
 	struct dt_ring *r = (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE +
 					       blob.cores * blob.stride);
-	bool waits = session.policy == DT_WAIT;
+	bool waits = session.policy == DT_WAIT && !blob.confined;
 	uint64_t pos, signals;
 	uint32_t core;
 	bool again = false;
 
-	rec->tid = (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	rec->tid = blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 	if (waits)
 		block_signals(&signals);
 	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
