@@ -627,6 +627,7 @@ static void unhook(struct dt_target *t)
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 {
 	struct dt_threads threads;
+	bool disconnected = false;
 	int rc = 0;
 
 	*left = 0;
@@ -638,8 +639,16 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		if (verify_module(t, &t->module[i], e) < 0)
 			return -1;
 	for (int tries = 0;; tries++) {
-		if (dt_threads_stop(t->pid, &threads, e) < 0)
-			return -1;
+		if (dt_threads_stop(t->pid, &threads, e) < 0) {
+			if (tries >= LEAVE_TRIES || dt_target_gone(t))
+				return -1;
+			usleep(1000);
+			continue;
+		}
+		/* the jumps from libc first, or there may always be somebody inside */
+		if (!disconnected)
+			rc = dt_disconnect(t, e);
+		disconnected = true;
 		if (!occupied(t, &threads) && !shares_memory(t))
 			break;
 		if (tries == LEAVE_TRIES) {
@@ -649,7 +658,6 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		release(t, &threads);
 		usleep(tries < 10 ? 50 : 10000);
 	}
-	rc = dt_disconnect(t, e);
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);

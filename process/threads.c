@@ -19,7 +19,7 @@
 #include "process/maps.h"
 #include "process/memory.h"
 
-#define STOP_NS 300000000ull /* a thread that has not stopped by then can not be stopped */
+#define STOP_NS 100000000ull /* a thread that has not stopped by then can not be stopped */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -117,17 +117,51 @@ static pid_t wait_stop(pid_t tid, int *status)
 	}
 }
 
+/* Threads that did not stop in time and are still ours. Owner thread only, as all of ptrace. */
+#define LATE 64
+static pid_t late[LATE];
+static size_t lates;
+
+/* Takes tid off the list: it is ours, and has been asked to stop. */
+static bool was_late(pid_t tid)
+{
+	for (size_t i = 0; i < lates; i++)
+		if (late[i] == tid) {
+			late[i] = late[--lates];
+			return true;
+		}
+	return false;
+}
+
+void dt_threads_late(void)
+{
+	for (size_t i = 0; i < lates;) {
+		int status;
+		pid_t got = waitpid(late[i], &status, __WALL | WNOHANG);
+
+		if (got == 0) {
+			i++;
+			continue;
+		}
+		if (got > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, late[i], 0,
+			       status >> 16 ? 0 : WSTOPSIG(status));
+		late[i] = late[--lates];
+	}
+}
+
 /* Seizes and interrupts one thread, and waits for its stop. 1: it ended meanwhile. */
 static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 {
+	bool ours = was_late(tid);
 	int status;
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
+	if (!ours && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
 		if (errno == ESRCH || (errno == EPERM && has_exited(t->pid, tid)))
 			return 1;
 		return dt_memory_refused(t->pid, errno, e);
 	}
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+	if (!ours && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return 1;
 	}
@@ -209,28 +243,6 @@ int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
 		return dt_fail(e, "process %d has ended (it may be a zombie)", pid);
 	}
 	return 0;
-}
-
-/* Threads that did not stop in time and are still ours. Owner thread only, as all of ptrace. */
-#define LATE 64
-static pid_t late[LATE];
-static size_t lates;
-
-void dt_threads_late(void)
-{
-	for (size_t i = 0; i < lates;) {
-		int status;
-		pid_t got = waitpid(late[i], &status, __WALL | WNOHANG);
-
-		if (got == 0) {
-			i++;
-			continue;
-		}
-		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, late[i], 0,
-			       status >> 16 ? 0 : WSTOPSIG(status));
-		late[i] = late[--lates];
-	}
 }
 
 void dt_threads_release(struct dt_threads *t)
