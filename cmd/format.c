@@ -14,9 +14,15 @@
 
 enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
 
+#define KEPT 24 /* bytes of a value's text that are kept */
+
+/* A value is often what it was the last time: its text is kept. */
 struct dt_format_item {
 	uint32_t from, length; /* the piece of text before the value */
 	uint8_t type, size, place;
+	uint8_t kept; /* length of last_text; 0: there is none */
+	uint64_t last;
+	char last_text[KEPT];
 };
 
 /* Where "type@place" says a value is and how it is to be shown. */
@@ -252,6 +258,25 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 	}
 }
 
+/* As put_value(), and keeps the text. out has room for KEPT bytes more than a value takes. */
+static inline char *put_kept(char *p, struct dt_format_item *i, const uint64_t *value)
+{
+	uint64_t v = value[i->place];
+	char *end;
+
+	if (__builtin_expect(i->kept && i->last == v, 1)) {
+		memcpy(p, i->last_text, KEPT);
+		return p + i->kept;
+	}
+	end = put_value(p, i, value);
+	if (i->type != WIDE && end - p <= KEPT) {
+		memcpy(i->last_text, p, KEPT);
+		i->last = v;
+		i->kept = (uint8_t)(end - p);
+	}
+	return end;
+}
+
 /* Pieces are short: this beats a call of memcpy(). */
 static inline char *put_text(char *p, const char *from, uint32_t n)
 {
@@ -285,7 +310,7 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 		return stpcpy(p + n, "(...)");
 	}
 	for (; i + 1 < c->items; i++)
-		p = put_value(put_piece(p, c, i), &c->item[i], argument);
+		p = put_kept(put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
 }
 
@@ -296,7 +321,7 @@ char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const u
 	if (!c || !c->has_result || !result)
 		return p;
 	memcpy(p, " = ", 3);
-	return put_value(p + 3, &c->item[c->items - 1], result);
+	return put_kept(p + 3, &c->item[c->items - 1], result);
 }
 
 void dt_formats_free(struct dt_formats *f)
