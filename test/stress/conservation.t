@@ -40,6 +40,32 @@ for policy in wait drop overwrite; do
 	try "$policy, processes, threads, signals, forks" "-p $policy -b 128K" "4 2 100000 2000 10" $kind
 	try "$policy, large rings" "-p $policy -b 16M" "2 2 100000 5000 5" $kind
 done
+# readers of the file while it is written: they see a growing, whole trace, and change nothing
+readers() {
+	local i last=0 now
+	while [ -e "$dir/reading" ]; do
+		[ -s "$dir/t.db" ] || continue
+		now=$("$b/devtrace" cat "$dir/t.db" 2>"$dir/read.err" | wc -l)
+		if grep -qv 'is empty\|not a devtrace trace' "$dir/read.err" || [ "$now" -lt "$last" ]; then
+			cp "$dir/read.err" "$dir/read.bad"
+			echo "$last $now" >>"$dir/read.bad"
+		fi
+		last=$now
+	done
+}
+touch "$dir/reading"
+readers & first=$!
+readers & second=$!
+try "wait, processes, threads, signals, forks, two readers" "-p wait -b 128K" "2 2 400000 1000 10" lossless
+rm "$dir/reading"
+wait $first $second
+n=$((n + 1))
+if [ -e "$dir/read.bad" ]; then
+	bad=1
+	echo "not ok $n - readers of a growing trace: $(head -2 "$dir/read.bad" | tr '\n' ' ')"
+else
+	echo "ok $n - readers of a growing trace"
+fi
 # without rseq every thread appends to the shared ring
 export GLIBC_TUNABLES=glibc.pthread.rseq=0
 for policy in wait drop overwrite; do
