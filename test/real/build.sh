@@ -20,7 +20,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 lib=${DEVTRACE_BUILD:-$root/build}/lib
-cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/devtrace}
+cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/devtrace}
 
 die() {
 	echo "build.sh: $*" >&2

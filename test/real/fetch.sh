@@ -19,7 +19,7 @@ die() {
 
 [ $# = 1 ] || { echo "usage: test/real/fetch.sh PACKAGE" >&2; exit 2; }
 package=$1
-cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/devtrace}
+cache=${DEVTRACE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/devtrace}
 tree=$cache/src/$package
 
 [ -e "$tree.done" ] && { echo "$tree"; exit 0; }
