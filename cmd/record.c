@@ -33,23 +33,30 @@ static const char run_usage[] =
 	"Runs PROG and prints the tree of its calls. Exits as PROG does.\n\n"
 	"  -f, --follow               PROG itself may be without sleds\n" OPTIONS;
 
+static int trace(struct dt_trace_command *c, int argc, char **argv, const char *what,
+		 int (*run)(struct dt_trace_command *c, char **argv))
+{
+	int first = dt_trace_options(c, argc, argv), status;
+
+	if (first < 0)
+		return first == -1 ? 0 : 2;
+	if (first == argc) {
+		fprintf(stderr, "%s: which %s?\n%s", c->name, what, c->usage);
+		return 2;
+	}
+	status = run(c, argv + first);
+	dt_selection_clear(&c->options.select);
+	return status;
+}
+
 int dt_cmd_record(int argc, char **argv)
 {
 	struct dt_trace_command c = {.name = "devtrace record",
 				     .usage = record_usage,
 				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
 				     .summary = true};
-	int first = dt_trace_options(&c, argc, argv), status;
 
-	if (first < 0)
-		return first == -1 ? 0 : 2;
-	if (first == argc) {
-		fprintf(stderr, "devtrace record: which program?\n%s", record_usage);
-		return 2;
-	}
-	status = dt_trace_program(&c, argv + first);
-	dt_selection_clear(&c.options.select);
-	return status;
+	return trace(&c, argc, argv, "program", dt_trace_program);
 }
 
 int dt_cmd_attach(int argc, char **argv)
@@ -58,17 +65,8 @@ int dt_cmd_attach(int argc, char **argv)
 				     .usage = attach_usage,
 				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
 				     .summary = true};
-	int first = dt_trace_options(&c, argc, argv), status;
 
-	if (first < 0)
-		return first == -1 ? 0 : 2;
-	if (first == argc) {
-		fprintf(stderr, "devtrace attach: which process?\n%s", attach_usage);
-		return 2;
-	}
-	status = dt_trace_processes(&c, argv + first);
-	dt_selection_clear(&c.options.select);
-	return status;
+	return trace(&c, argc, argv, "process", dt_trace_processes);
 }
 
 int dt_cmd_run(int argc, char **argv)

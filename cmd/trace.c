@@ -187,6 +187,15 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	return status;
 }
 
+/* Nothing was traced: no file is left. */
+static void give_up(const struct dt_trace_command *c, struct dt_session *s)
+{
+	dt_session_end(s, NULL);
+	dt_session_close(s, NULL);
+	if (c->options.output)
+		unlink(c->options.output);
+}
+
 /* Status of our child: 0 to 255, 128 + signal when it was killed, as a shell says it. */
 static int reap(pid_t pid)
 {
@@ -225,10 +234,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
 	if (!t) {
 		complain(c, e.text);
-		dt_session_end(&s, NULL);
-		dt_session_close(&s, NULL);
-		if (c->options.output)
-			unlink(c->options.output);
+		give_up(c, &s);
 		free(path);
 		return 1;
 	}
@@ -245,10 +251,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		dt_fail(&e, DT_NO_SLEDS, path);
 		complain(c, e.text);
 		reap(pid);
-		dt_session_end(&s, NULL);
-		dt_session_close(&s, NULL);
-		if (c->options.output)
-			unlink(c->options.output);
+		give_up(c, &s);
 		free(path);
 		return 1;
 	}
@@ -300,10 +303,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 			if (atomic_load(&s.recorder_failed))
 				break;
 	} else {
-		dt_session_end(&s, NULL);
-		dt_session_close(&s, NULL);
-		if (c->options.output)
-			unlink(c->options.output);
+		give_up(c, &s);
 		return status;
 	}
 	return finish(c, &s, status);
