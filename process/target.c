@@ -408,11 +408,13 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 		    (!registered && !stopped) || !module_with(t, "__rseq_offset", &at) ||
 		    dt_memory_read(t->mem, at, &o->rseq, sizeof(o->rseq)) < 0)
 			return false;
-		if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
-			return registered != 0;
-		return (int64_t)(address - fs) == o->rseq;
+		if (registered)
+			return !stopped ||
+			       !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature) ||
+			       (int64_t)(address - fs) == o->rseq;
 	}
-	/* a static program without symbols: near the thread pointer, where a thread block is */
+	/* a static program without symbols, or just begun, whose libc has not said it yet: near the
+	 * thread pointer, where a thread block is */
 	if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
 		return false;
 	o->rseq = (int64_t)(address - fs);
