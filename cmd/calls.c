@@ -201,8 +201,17 @@ static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
 	unsigned rest = (unsigned)(ns - 1000 * us);
 	char digits[DT_DIGITS];
-	size_t n = dt_text_decimal(digits, us);
+	size_t n;
 
+	if (__builtin_expect(us < 10, 1)) {
+		memcpy(p, "      0.000 us  ", 16);
+		p[6] += (char)us;
+		p[8] += (char)(rest / 100);
+		p[9] += (char)(rest / 10 % 10);
+		p[10] += (char)(rest % 10);
+		return p + 16;
+	}
+	n = dt_text_decimal(digits, us);
 	memset(p, ' ', 16);
 	p += n < 7 ? 7 - n : 0;
 	for (size_t i = 0; i < n; i++)
