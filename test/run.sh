@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs every test and ends with "N passed, N failed". Each test speaks TAP:
 #   build/test/unit/*       C unit tests (cmocka), plain and with sanitizers
-#   test/cases/*.bats       the commands, end to end
+#   test/cases/*.bats       the commands, end to end, plain and with sanitizers
 #   test/*/*.t              larger campaigns, any language
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 set -u
@@ -38,7 +38,9 @@ for t in build/test/unit/* build/san/test/unit/*; do
 	[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
 done
 for t in test/cases/*.bats; do
-	[ -e "$t" ] && wanted "$t" && run "$t" bats --tap "$t"
+	[ -e "$t" ] && wanted "$t" || continue
+	run "$t" bats --tap "$t"
+	[ ! -x build/san/devtrace ] || run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" bats --tap "$t"
 done
 for t in test/*/*.t; do
 	[ -x "$t" ] && wanted "$t" && run "$t" "$t"

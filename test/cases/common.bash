@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the command tests share: a directory of their own, small programs with sleds.
 root=${DEVTRACE_ROOT:-$PWD}
-dt=$root/build/devtrace
+dt=${DEVTRACE_BUILD:-$root/build}/devtrace
 
 setup_file() {
 	export dir
