@@ -48,12 +48,20 @@ void dt_target_close(struct dt_target *t)
 {
 	if (!t)
 		return;
-	close(t->mem);
-	if (t->pidfd >= 0)
-		close(t->pidfd);
+	if (!t->ended)
+		dt_target_end(t);
 	free(t->module);
 	free(t->gone);
 	free(t);
+}
+
+void dt_target_end(struct dt_target *t)
+{
+	t->ended = true;
+	close(t->mem);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	t->mem = t->pidfd = -1;
 }
 
 void dt_target_forget(struct dt_target *t)

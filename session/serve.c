@@ -206,7 +206,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 
 	if (old) {
 		forget_modules(s, old->module, old->n);
-		old->ended = true; /* its image has */
+		dt_target_end(old); /* its image has ended */
 	}
 	t = dt_target_open(pid, &e);
 	if (!t)
@@ -379,7 +379,7 @@ static void ends(struct dt_session *s)
 			continue;
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
-		t->ended = true;
+		dt_target_end(t);
 		if (s->store) {
 			pthread_mutex_lock(&s->lock);
 			dt_store_process_end(s->store, (uint32_t)t->pid, status,

@@ -89,6 +89,17 @@ load common
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
 }
 
+@test "record: more programs one after the other than there are descriptors" {
+	run bash -c "ulimit -n 100; '$dt' record -f -o '$dir/t.db' sh -c 'for i in \$(seq 150); do \"$dir/fib\" 2 >/dev/null; done'"
+	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((150 * 8)) ]
+}
+
+@test "record: every exec of one process is followed" {
+	run "$dt" record -f -o "$dir/t.db" env env nice env "$dir/fib" 10
+	[ "$status" = 3 ]
+	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
+}
+
 @test "record: a setuid program" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make one"
 	id dtuser 2>/dev/null || useradd -m dtuser
