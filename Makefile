@@ -86,7 +86,10 @@ install: all
 	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/lib/as $(DESTDIR)$(PREFIX)/lib/devtrace/
 	ln -sf ../lib/devtrace/as $(DESTDIR)$(PREFIX)/bin/devtrace-as
-	install -m 644 $(B)/devtrace.pc $(B)/devtrace-clang.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	for p in devtrace devtrace-clang; do \
+		sed 's|@PREFIX@|$(PREFIX)|g' instrument/$$p.pc.in \
+			>$(DESTDIR)$(PREFIX)/lib/pkgconfig/$$p.pc || exit 1; \
+	done
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 clean:

@@ -490,7 +490,9 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 	p = stpcpy(p, "/* ");
 	p += dt_text_decimal(p, lost);
 	p = stpcpy(p, " records lost here");
-	if (end > begin) {
+	if (begin == 0) {
+		p = stpcpy(p, ", or before */");
+	} else if (end > begin) {
 		p = stpcpy(p, ", within");
 		p = stpcpy(put_duration(k, p, end - begin) - 2, " */");
 	} else {

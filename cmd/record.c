@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace record, devtrace attach, and devtrace PROG. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -69,8 +71,34 @@ int dt_cmd_attach(int argc, char **argv)
 	return trace(&c, argc, argv, "process", dt_trace_processes);
 }
 
+/* The trace that `devtrace PROG' prints and nobody asked to keep. */
+static char temporary[3][64];
+
+static void remove_temporary(void)
+{
+	for (int i = 0; i < 3; i++)
+		unlink(temporary[i]);
+}
+
+/* Whoever reads the tree may have seen enough of it (head, less). */
+static void on_pipe(int sig)
+{
+	remove_temporary();
+	_exit(128 + sig);
+}
+
+static void remove_at_signals(const char *file)
+{
+	static const char *const more[] = {"", "-wal", "-shm"};
+
+	for (int i = 0; i < 3; i++)
+		dt_format(temporary[i], sizeof(temporary[i]), "%s%s", file, more[i]);
+	signal(SIGPIPE, on_pipe);
+}
+
 int dt_cmd_run(int argc, char **argv)
 {
+	struct stat st;
 	char file[] = "/tmp/devtrace-XXXXXX";
 	char *calls[] = {"calls", file, NULL};
 	struct dt_trace_command c = {.name = "devtrace",
@@ -96,20 +124,15 @@ int dt_cmd_run(int argc, char **argv)
 	} else {
 		calls[1] = (char *)(uintptr_t)c.options.output;
 	}
+	if (!keep)
+		remove_at_signals(file);
 	status = dt_trace_program(&c, argv + first);
-	if (access(calls[1], R_OK) == 0) {
+	if (stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
 		dt_cmd_calls(2, calls);
 	}
-	if (!keep) {
-		static const char *const more[] = {"", "-wal", "-shm"};
-		char name[64];
-
-		for (int i = 0; i < 3; i++) {
-			dt_format(name, sizeof(name), "%s%s", file, more[i]);
-			unlink(name);
-		}
-	}
+	if (!keep)
+		remove_temporary();
 	dt_selection_clear(&c.options.select);
 	return status;
 }

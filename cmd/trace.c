@@ -187,13 +187,11 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	return status;
 }
 
-/* Nothing was traced: no file is left. */
-static void give_up(const struct dt_trace_command *c, struct dt_session *s)
+/* Nothing was traced: a file that was there before is left as it was. */
+static void give_up(struct dt_session *s)
 {
 	dt_session_end(s, NULL);
-	dt_session_close(s, NULL);
-	if (c->options.output)
-		unlink(c->options.output);
+	dt_session_discard(s);
 }
 
 /* Status of our child: 0 to 255, 128 + signal when it was killed, as a shell says it. */
@@ -234,7 +232,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
 	if (!t) {
 		complain(c, e.text);
-		give_up(c, &s);
+		give_up(&s);
 		free(path);
 		return 1;
 	}
@@ -251,7 +249,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		dt_fail(&e, DT_NO_SLEDS, path);
 		complain(c, e.text);
 		reap(pid);
-		give_up(c, &s);
+		give_up(&s);
 		free(path);
 		return 1;
 	}
@@ -303,7 +301,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 			if (atomic_load(&s.recorder_failed))
 				break;
 	} else {
-		give_up(c, &s);
+		give_up(&s);
 		return status;
 	}
 	return finish(c, &s, status);

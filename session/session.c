@@ -23,21 +23,31 @@
 #include "process/memory.h"
 
 #define DEFAULT_RING (4u << 20)
+#define CLOCK_APART 5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
 
-void dt_session_clock(struct dt_session *s)
+struct clocks {
+	uint64_t ticks, mono, real;
+};
+
+static struct clocks read_clocks(void)
 {
 	struct timespec mono, real;
-	uint64_t before, after;
+	uint64_t before = __builtin_ia32_rdtsc(), after;
 
-	if (!s->store)
-		return;
-	before = __builtin_ia32_rdtsc();
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
 	after = __builtin_ia32_rdtsc();
-	dt_store_clock(s->store, before + (after - before) / 2,
-		       (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec,
-		       (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec, NULL);
+	return (struct clocks){before + (after - before) / 2,
+			       (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec,
+			       (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec};
+}
+
+void dt_session_clock(struct dt_session *s)
+{
+	struct clocks c = read_clocks();
+
+	if (s->store)
+		dt_store_clock(s->store, c.ticks, c.mono, c.real, NULL);
 }
 
 static int create_readers(struct dt_session *s, unsigned cores, struct dt_error *e)
@@ -98,6 +108,7 @@ static int self_test(unsigned cores, double *record_ticks, struct dt_error *e)
 int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	struct clocks began = read_clocks();
 	double record_ticks;
 
 	memset(s, 0, sizeof(*s));
@@ -118,6 +129,10 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		if (!s->store)
 			goto fail;
 		store_meta(s, record_ticks);
+		/* two readings from the start, or a trace cut short would not know how long a tick is */
+		while (dt_now_ns() - began.mono < CLOCK_APART)
+			;
+		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_session_clock(s);
 	}
 	return 0;
@@ -155,6 +170,13 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	free(s->thread);
 	pthread_mutex_destroy(&s->lock);
 	return rc;
+}
+
+void dt_session_discard(struct dt_session *s)
+{
+	dt_store_discard(s->store);
+	s->store = NULL;
+	dt_session_close(s, NULL);
 }
 
 struct dt_target *dt_session_find(struct dt_session *s, pid_t pid)

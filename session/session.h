@@ -71,6 +71,9 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 /* Ends the recorder when it runs, closes the file, frees. */
 int dt_session_close(struct dt_session *s, struct dt_error *e);
 
+/* The same, but nothing was traced: the file that was there before is there again. */
+void dt_session_discard(struct dt_session *s);
+
 /* Starts a program under trace; returns its target, running. */
 struct dt_target *dt_session_start(struct dt_session *s, const char *path, char *const argv[],
 				   struct dt_error *e);

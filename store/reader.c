@@ -10,6 +10,8 @@
 #include "store/layout.h"
 #include "store/state.h"
 
+#define BUSY_MS 5000 /* the writer has the file to itself when it begins and when it closes it */
+
 static const char *const statement_sql[STATEMENTS] = {
 	[CHUNK] = "SELECT c.id, c.first, c.records, c.events FROM chunk c WHERE c.id="
 		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
@@ -116,6 +118,7 @@ static int open_database(struct dt_reader *r)
 	char *uri;
 
 	rc = sqlite3_open_v2(r->path, &r->db, flags, NULL);
+	sqlite3_busy_timeout(r->db, BUSY_MS);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(r->db, touch, NULL, NULL, NULL);
 	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
@@ -126,6 +129,7 @@ static int open_database(struct dt_reader *r)
 	sqlite3_close(r->db);
 	r->db = NULL;
 	rc = sqlite3_open_v2(uri, &r->db, flags | SQLITE_OPEN_URI, NULL);
+	sqlite3_busy_timeout(r->db, BUSY_MS);
 	free(uri);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -175,10 +176,37 @@ static void bind_u64(sqlite3_stmt *t, int i, uint64_t v)
 
 /* ---- creating and closing ---- */
 
-/* Removes what is at path if it is ours to remove; afterwards nothing is there. */
+static const char *const side_files[] = {"", "-wal", "-shm"};
+
+/* Renames a database with what belongs to it. */
+static int move_all(const char *from, const char *from_end, const char *to, const char *to_end)
+{
+	char a[4096], b[4096];
+	int rc = 0;
+
+	for (int i = 0; i < 3; i++) {
+		if (dt_format(a, sizeof(a), "%s%s%s", from, from_end, side_files[i]) >= sizeof(a) ||
+		    dt_format(b, sizeof(b), "%s%s%s", to, to_end, side_files[i]) >= sizeof(b))
+			return errno = ENAMETOOLONG, -1;
+		if (rename(a, b) && i == 0)
+			rc = -1;
+	}
+	return rc;
+}
+
+static void remove_all(const char *path, const char *end)
+{
+	char name[4096];
+
+	for (int i = 0; i < 3; i++)
+		if (dt_format(name, sizeof(name), "%s%s%s", path, end, side_files[i]) < sizeof(name))
+			unlink(name);
+}
+
+/* Puts aside what is at path if it is ours to replace; afterwards nothing is there. */
 static int make_room(const char *path, struct dt_error *e)
 {
-	char head[72] = "", side[4096];
+	char head[72] = "";
 	struct stat st;
 	ssize_t n;
 	int fd;
@@ -200,12 +228,9 @@ static int make_room(const char *path, struct dt_error *e)
 	if (n != 0 && (n != sizeof(head) || memcmp(head, "SQLite format 3", 16) ||
 		       memcmp(head + 68, "dtrc", 4)))
 		return dt_fail(e, "%s: exists and is not a devtrace trace; not overwritten", path);
-	if (unlink(path))
+	/* kept under another name until the new one is done: see dt_store_discard() */
+	if (move_all(path, "", path, "-old"))
 		return dt_fail(e, "%s: cannot replace it: %s", path, strerror(errno));
-	if (dt_format(side, sizeof(side), "%s-wal", path) < sizeof(side))
-		unlink(side);
-	if (dt_format(side, sizeof(side), "%s-shm", path) < sizeof(side))
-		unlink(side);
 	return 0;
 }
 
@@ -281,12 +306,28 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 		fail(s, e);
 		goto bad;
 	}
+	sqlite3_busy_timeout(s->db, 1000);
 	return s;
 bad:
 	if (s)
 		destroy(s);
-	unlink(path);
+	remove_all(path, "");
+	move_all(path, "-old", path, "");
 	return NULL;
+}
+
+void dt_store_discard(struct dt_store *s)
+{
+	char *path = s ? strdup(s->path) : NULL;
+
+	if (!s)
+		return;
+	destroy(s);
+	if (path) {
+		remove_all(path, "");
+		move_all(path, "-old", path, "");
+	}
+	free(path);
 }
 
 int dt_store_close(struct dt_store *s, struct dt_error *e)
@@ -305,6 +346,7 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE", NULL,
 			     NULL, NULL);
 	}
+	remove_all(s->path, "-old");
 	destroy(s);
 	return rc;
 }

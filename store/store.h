@@ -98,7 +98,10 @@ int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e);
 
-/* Flushes and closes; always frees. */
+/* Closes without a trace: what was at its path before is there again. */
+void dt_store_discard(struct dt_store *s);
+
+/* Flushes and closes; always frees. What was at its path before is gone now. */
 int dt_store_close(struct dt_store *s, struct dt_error *e);
 
 #endif

@@ -156,6 +156,42 @@ load common
 	[[ $after == *fib* ]]
 }
 
+@test "record: a trace that was there stays when nothing is traced" {
+	run "$dt" record -o "$dir/kept.db" "$dir/fib" 10
+	before=$(sha256sum <"$dir/kept.db")
+	run "$dt" record -o "$dir/kept.db" "$dir/plain"
+	[ "$status" = 1 ]
+	run "$dt" attach -o "$dir/kept.db" 4194000
+	[ "$status" = 1 ]
+	[ "$(sha256sum <"$dir/kept.db")" = "$before" ]
+	[ "$(ls "$dir"/kept.db*)" = "$dir/kept.db" ]
+}
+
+@test "devtrace PROG: leaves nothing behind when its reader has seen enough" {
+	export TMPDIR=$dir
+	before=$(ls /tmp | grep -c '^devtrace-......$' || true)
+	"$dt" "$dir/fib" 15 2>/dev/null | head -1
+	[ "$(ls /tmp | grep -c '^devtrace-......$' || true)" -le "$before" ]
+}
+
+@test "record: the times of a trace cut short are right" {
+	"$dt" record -o "$dir/cut.db" "$dir/spin" >/dev/null 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		[ "$(sqlite3 "$dir/cut.db" 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
+		sleep 0.02
+	done
+	pid=$(pgrep -P "$tracer" spin)
+	kill -9 "$tracer"
+	kill "$pid"
+	# two turns are 20 ms apart and a bit
+	"$dt" calls -F turn "$dir/cut.db" >/dev/null
+	[ "$(sqlite3 "$dir/cut.db" 'select count(*) from clock')" -ge 2 ]
+	hz=$(sqlite3 "$dir/cut.db" 'select (max(ticks) - min(ticks)) * 1000.0 / (max(monotonic_ns) - min(monotonic_ns)) from clock')
+	mhz=$(awk '/cpu MHz/ { print $4; exit }' /proc/cpuinfo)
+	awk "BEGIN { exit !($hz > 0.5 * $mhz && $hz < 2 * $mhz) }"
+}
+
 @test "record: a file that is not ours is not overwritten" {
 	echo precious >"$dir/precious"
 	run "$dt" record -o "$dir/precious" "$dir/fib"
