@@ -349,26 +349,54 @@ static size_t take_lossless(struct dt_ring_reader *r, size_t max, const struct d
 	return n;
 }
 
+/*
+ * What was dropped was dropped because the ring was full: at the hard limit that stood until now. So
+ * it belongs in front of the record there, which the reader may not have come to yet.
+ */
+static void note_gap(struct dt_ring_reader *r, uint64_t hard)
+{
+	uint64_t lost = __atomic_load_n(&r->ring->lost, __ATOMIC_ACQUIRE);
+	unsigned room = sizeof(r->gap) / sizeof(*r->gap);
+
+	if (lost == r->lost_seen)
+		return;
+	if (r->gaps == room || (r->gaps && r->gap[r->gaps - 1].pos == hard))
+		r->gap[r->gaps - 1].lost += lost - r->lost_seen;
+	else
+		r->gap[r->gaps].pos = hard, r->gap[r->gaps++].lost = lost - r->lost_seen;
+	r->lost_seen = lost;
+}
+
+/* Counts the gaps the reader stands at; returns how many records it may take up to the next. */
+static size_t pass_gaps(struct dt_ring_reader *r, size_t max)
+{
+	while (r->gaps && r->gap[0].pos <= r->pos) {
+		lose(r, r->gap[0].lost);
+		memmove(r->gap, r->gap + 1, --r->gaps * sizeof(*r->gap));
+	}
+	if (r->gaps && (r->gap[0].pos - r->pos) / 64 < max)
+		max = (r->gap[0].pos - r->pos) / 64;
+	return max;
+}
+
 size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		    const struct dt_record **records, uint64_t *lost)
 {
-	uint64_t limit = r->ring->read + r->control->ring_size;
 	size_t n;
 
-	/*
-	 * What was dropped was dropped when the ring was full, at read + size: it belongs behind
-	 * the records up to there, so its count is taken when they are.
-	 */
 	if (r->control->policy == DT_OVERWRITE)
 		take_losses(r);
-	else if (r->pos >= limit || r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE))
-		take_losses(r);
+	else
+		max = pass_gaps(r, max);
 	if (r->index == r->control->cores)
 		n = take_shared(r, max, last, records);
 	else if (r->control->policy == DT_OVERWRITE)
 		n = take_overwrite(r, max, last, records);
 	else
 		n = take_lossless(r, max, records);
+	/* at the end of what there is: whatever has not been placed belongs here */
+	if (n == 0 && r->gaps == 0 && r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE))
+		take_losses(r);
 	*lost = r->lost;
 	r->lost = 0;
 	r->taken += n;
@@ -377,8 +405,13 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 
 void dt_ring_release(struct dt_ring_reader *r)
 {
-	if (r->pos != r->ring->read && r->control->state == DT_RECORDING)
+	uint64_t hard = r->ring->hard;
+
+	if (r->pos != r->ring->read && r->control->state == DT_RECORDING) {
 		set_limits(r->control, r->ring, r->pos);
-	else
+		if (r->control->policy != DT_OVERWRITE)
+			note_gap(r, hard);
+	} else {
 		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELEASE);
+	}
 }

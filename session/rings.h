@@ -38,6 +38,11 @@ struct dt_ring_reader {
 	uint64_t lost;	    /* records lost since the last take */
 	uint64_t lost_seen; /* of ring->lost */
 	uint64_t taken, lost_total;
+	/* losses noticed before the reader has come to where they are, oldest first */
+	struct {
+		uint64_t pos, lost;
+	} gap[64];
+	unsigned gaps;
 	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished */
 	struct dt_record *copy; /* room for `copy_max' records: what overwrite and the shared
 				 * ring are read into */

@@ -16,7 +16,7 @@ try() {
 	n=$((n + 1))
 	calls=$("$b/devtrace" record $2 -o "$dir/t.db" "$dir/stress" $3 2>"$dir/err")
 	rc=$?
-	out=$("$b/test/tool/check-stress" "$dir/t.db" "${calls:-1}" 2>&1) || rc=1
+	out=$("$b/test/tool/check-stress" "$dir/t.db" "${calls:-1}" ${5:-} 2>&1) || rc=1
 	case $4 in
 	lossless) case $out in *"lost 0"*) ;; *) rc=1 ;; esac ;;
 	esac
@@ -34,7 +34,7 @@ try() {
 for policy in wait drop overwrite; do
 	kind=any
 	[ "$policy" = wait ] && kind=lossless
-	try "$policy, one thread" "-p $policy -b 64K" "1 1 500000 0 0" $kind
+	try "$policy, one thread" "-p $policy -b 64K" "1 1 500000 0 0" $kind exact
 	try "$policy, four threads, signals" "-p $policy -b 64K" "1 4 200000 2000 0" $kind
 	try "$policy, forks" "-p $policy -b 64K" "1 2 100000 1000 40" $kind
 	try "$policy, processes, threads, signals, forks" "-p $policy -b 128K" "4 2 100000 2000 10" $kind
