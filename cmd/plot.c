@@ -53,12 +53,19 @@ struct plot {
 	bool no_memory;
 };
 
+#define LABEL 40 /* characters of a name that the picture shows */
+
 static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *name)
 {
-	char *p;
+	char *p, label[LABEL + 4];
 
 	if (strlen(name) > 4096)
 		name = "?";
+	/* in the picture, long names (C++) would leave no room for the bars: their ends tell most */
+	if (!k->text && strlen(name) > LABEL) {
+		dt_format(label, sizeof(label), "...%s", name + strlen(name) - LABEL);
+		name = label;
+	}
 	p = dt_out_room(k->out, DT_STACKIFY_LINE + 4096);
 	dt_out_used(k->out, dt_stackify_call(&k->lines, p, begin, end, name));
 }
