@@ -146,7 +146,7 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 	if (version < 0)
 		return dt_reader_sql_error(r, e);
 	if (version == 0)
-		return dt_fail(e, "%s: the trace was never begun: recording died at its start",
+		return dt_fail(e, "%s: is empty: recording begins just now, or died at its start",
 			       r->path);
 	if (version > DT_STORE_SCHEMA)
 		return dt_fail(e,
