@@ -394,9 +394,16 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		n = take_overwrite(r, max, last, records);
 	else
 		n = take_lossless(r, max, records);
-	/* at the end of what there is: whatever has not been placed belongs here */
-	if (n == 0 && r->gaps == 0 && r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE))
-		take_losses(r);
+	/*
+	 * At the end of what there is, what has not been placed belongs here; at the very end also what
+	 * was placed too late, by a writer that counted its loss when the limit had been moved already.
+	 */
+	if (n == 0 && r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE)) {
+		while (last && r->gaps)
+			lose(r, r->gap[--r->gaps].lost);
+		if (r->gaps == 0)
+			take_losses(r);
+	}
 	*lost = r->lost;
 	r->lost = 0;
 	r->taken += n;
