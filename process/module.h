@@ -23,7 +23,6 @@ struct dt_file {
 	bool no_symtab;
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
-	size_t chosen_functions;
 };
 
 struct dt_files {
