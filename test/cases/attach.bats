@@ -60,7 +60,7 @@ detach() {
 		"$dt" attach -o /tmp/user.$$.db "$pid" &
 		tracer=$!
 		for i in $(seq 500); do
-			[ "$(sqlite3 /tmp/user.$$.db 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
+			[ "$(sqlite3 -readonly /tmp/user.$$.db 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
 			sleep 0.02
 		done
 		kill -INT $tracer

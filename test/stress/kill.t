@@ -150,7 +150,7 @@ attach_again() {
 		"$b/devtrace" attach -p drop -o "$dir/a.db" "$target" >"$dir/attach" 2>&1 &
 		controller=$!
 		for ((k = 0; k < 2000; k++)); do
-			[ "$(sqlite3 "$dir/a.db" 'select count(*) from chunk' 2>/dev/null)" -gt 0 ] 2>/dev/null && break
+			[ "$(sqlite3 -readonly "$dir/a.db" 'select count(*) from chunk' 2>/dev/null)" -gt 0 ] 2>/dev/null && break
 			kill -0 "$controller" 2>/dev/null || break
 			read -r -t 0.005 <>"$dir/fifo"
 		done
