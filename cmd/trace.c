@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "process/launch.h"
+#include "session/device.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -151,9 +152,10 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 /* A pattern that chose nothing gets the nearest names. Returns whether there was one. */
 static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_session *s)
 {
-	const struct dt_selection *sel = &s->options.select;
+	struct dt_selection *sel = &s->options.select;
 	bool any = false;
 
+	dt_session_device_hits(s, sel);
 	for (size_t i = 0; i < sel->n; i++) {
 		struct dt_near near;
 

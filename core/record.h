@@ -20,12 +20,17 @@ enum dt_kind {
 	DT_MORE = 'c', /* continuation: more values of the record before it */
 };
 
-/* dt_record.flags: the low three bits say how many of the values are meant, 0 to 4 */
+/*
+ * dt_record.flags: the low three bits say how many of the values are meant, 0 to 4; or are
+ * DT_ADJACENT: all that the kind has, and later time differences are between neighbours again.
+ */
 #define DT_NARGS 0x07
+#define DT_ADJACENT 0x07
 #define DT_FREEZE 0x08
 #define DT_UNFREEZE 0x10
 #define DT_BASE 0x20
 #define DT_INTERRUPT 0x40 /* recorded in interrupt context (kernel) */
+#define DT_LATEFREEZE 0x80
 
 #define DT_NO_TID 0xffffffffu  /* no thread: interrupt or scheduler context */
 #define DT_SHARED_CORE 0xffffu /* core number of the shared ring (threads without rseq) */
@@ -40,6 +45,16 @@ struct dt_record {
 	uint64_t sp;	   /* stack pointer in the hook: the same for a call's E and X */
 	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
 };
+
+/* How many of the values are meant. */
+static inline unsigned dt_record_values(const struct dt_record *r)
+{
+	unsigned n = r->flags & DT_NARGS;
+
+	if (n == DT_ADJACENT)
+		return r->kind == DT_ENTRY ? 4 : r->kind == DT_EXIT ? 1 : 0;
+	return n;
+}
 
 _Static_assert(sizeof(struct dt_record) == 64, "a record is one cache line");
 

@@ -16,6 +16,7 @@
 #define DT_CONTROL_SIZE 0x10000u /* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
 #define DT_NO_LIMIT (1ull << 62)
+#define DT_FROZEN 1ull /* in a limit: it is where recording freezes, and nobody moves it for room */
 
 enum dt_policy {
 	DT_OVERWRITE, /* newest records win: a flight recorder */
@@ -24,8 +25,9 @@ enum dt_policy {
 };
 
 enum dt_state {
-	DT_STOPPED,
+	DT_STOPPED, /* for good: the session is ending, or its controller has died */
 	DT_RECORDING,
+	DT_PAUSED, /* nothing is recorded, but processes and modules are followed */
 };
 
 struct dt_ring {
@@ -33,7 +35,9 @@ struct dt_ring {
 	uint64_t pos;	/* bytes committed. Writer: the append, one plain store in its rseq; in the
 			 * shared ring: bytes reserved, by locked compare-and-swap */
 	uint64_t limit; /* appends at pos >= limit take the slow path. Writer: the controller, and
-			 * the slow path from `soft' to `hard' by compare-and-swap */
+			 * the slow path from `soft' to `hard' by compare-and-swap. In the shared
+			 * ring DT_FROZEN may be set: recording freezes when pos is there; pos and
+			 * limit are then changed together, by a 16-byte compare-and-swap */
 	uint64_t pad0[6];
 	/* Line 1: the slow path and the controller. */
 	uint64_t hard;	  /* pos can not go beyond: read + size. Writer: the controller */
@@ -42,7 +46,8 @@ struct dt_ring {
 	uint32_t wake;	  /* futex: the controller adds 1 when it made room */
 	uint32_t waiters; /* slow paths waiting on `wake'; locked add */
 	uint64_t stalls;  /* how often a slow path had to wait; locked add */
-	uint64_t pad1[3];
+	uint64_t lost_in, lost_out; /* entries and exits among `lost'; locked add */
+	uint64_t pad1;
 };
 
 /* A message from a traced process to the controller. */
@@ -61,6 +66,37 @@ enum dt_request_state {
 };
 
 #define DT_REQUESTS 256u
+#define DT_WATCH_MAX 4096u
+
+/* Barrelfish's triggers. NONE -> ARMED (controller) -> RUNNING (start event) -> DONE. */
+enum dt_arm_state {
+	DT_ARM_NONE,
+	DT_ARM_ARMED,	/* frozen until the start event */
+	DT_ARM_RUNNING, /* until the stop event, or the end */
+	DT_ARM_DONE,	/* frozen again */
+};
+
+/*
+ * What is to happen at the sites in [start, end], for sessions that look at each event. A table of
+ * these is in every traced process, sorted, for its own addresses: struct dt_table.
+ */
+struct dt_table_entry {
+	uint64_t start, end;
+	uint32_t what; /* DT_DO_... (core/device.h) */
+	uint32_t pid;  /* of DT_DO_ONLYPID */
+	uint64_t late; /* of DT_DO_LATEFREEZE */
+	uint64_t constant;
+};
+
+#define DT_TABLE_SIZE (1u << 20) /* bytes kept for a table */
+#define DT_TABLE_MAX ((DT_TABLE_SIZE - 16) / sizeof(struct dt_table_entry))
+
+/* Writer: the controller, with seq odd while it writes; readers begin again when seq has changed. */
+struct dt_table {
+	uint32_t seq, n;
+	uint64_t pad;
+	struct dt_table_entry entry[];
+};
 
 struct dt_request {
 	uint32_t state; /* futex. FREE -> FILLING (poster, cas) -> POSTED (poster) -> DONE
@@ -101,6 +137,23 @@ struct dt_control {
 		uint64_t mutex[8];
 	};
 	struct dt_request request[DT_REQUESTS];
+	/*
+	 * Sessions that look at each event: every append takes the slow path, which looks its pc up
+	 * and appends to the shared ring. Writer: the controller, but where said.
+	 */
+	uint32_t careful;
+	uint32_t uniform; /* sites that are not in the table are on, but not recorded */
+	uint32_t all;	  /* whatever is watched */
+	uint32_t watches; /* how many of watch[] count; 0: all are watched */
+	/* events that hit an enabled range and were not recorded (not watched, only counted):
+	 * entries, exits. Slow path, locked add */
+	uint64_t filtered_in, filtered_out;
+	uint32_t arm_state; /* enum dt_arm_state; the slow path by compare-and-swap */
+	uint32_t arm_has;   /* 1: a start event, 2: a stop event */
+	uint64_t arm_start, arm_stop;
+	uint64_t arm_duration;	    /* ticks, 0: no end */
+	uint64_t arm_begin;	    /* ticks of the start event; written by the slow path */
+	uint32_t watch[DT_WATCH_MAX]; /* processes and threads, sorted */
 };
 
 _Static_assert(sizeof(struct dt_ring) == 128, "two cache lines");

@@ -43,6 +43,8 @@ static void relocate(unsigned char *image, size_t size, uint64_t area)
 }
 
 /* The blob as it is to stand at `area': addresses relocated, constants filled in. */
+static uint64_t hooks_size(uint64_t cores);
+
 static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_control *control)
 {
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
@@ -56,6 +58,7 @@ static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_co
 	head->stride = control->stride;
 	head->mask = control->ring_size - 1;
 	head->jumps = jumps;
+	head->table = area + DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
 		return -1;
 	return dt_memory_write(mem, area + DT_AREA_PROCESS, &block, sizeof(block));
@@ -83,6 +86,11 @@ static uint64_t hooks_size(uint64_t cores)
 	uint64_t n = hook_size(&b->entry, cores) + hook_size(&b->exit, cores);
 
 	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+static uint64_t area_size(const struct dt_control *control)
+{
+	return DT_AREA_SESSION + control->bytes + hooks_size(control->cores) + DT_TABLE_SIZE;
 }
 
 /* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
@@ -219,6 +227,7 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 			  &head->exit_hook, &head->exit_again);
 	}
 	head->rseq_offset = o->rseq;
+	head->tid_offset = o->tid;
 	head->rseq_signature = o->signature;
 	head->rseq_size = o->rseq_size;
 	if (dt_memory_write(mem, at, out, length) == 0 &&
@@ -238,6 +247,33 @@ int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2])
 	hook[0] = fast ? head.entry_hook : area + dt_blob_head()->entry_slow;
 	hook[1] = fast ? head.exit_hook : area + dt_blob_head()->exit_slow;
 	return hook[0] ? 0 : -1;
+}
+
+int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, size_t n,
+		  struct dt_error *e)
+{
+	struct dt_blob head;
+	struct dt_table t;
+
+	if (n > DT_TABLE_MAX)
+		return dt_fail(e, "%zu ranges with options or in uniform mode; at most %zu", n,
+			       DT_TABLE_MAX);
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 ||
+	    dt_memory_read(mem, head.table, &t, sizeof(t)) < 0)
+		goto fail;
+	/* odd while it changes: whoever looks something up meanwhile does so again */
+	t.seq |= 1;
+	if (dt_memory_write(mem, head.table, &t.seq, 4) < 0 ||
+	    dt_memory_write(mem, head.table + sizeof(t), entry, n * sizeof(*entry)) < 0)
+		goto fail;
+	t.n = (uint32_t)n;
+	t.seq++;
+	if (dt_memory_write(mem, head.table + offsetof(struct dt_table, n), &t.n, 4) < 0 ||
+	    dt_memory_write(mem, head.table, &t.seq, 4) < 0)
+		goto fail;
+	return 0;
+fail:
+	return dt_fail(e, "the area can not be written: %s", strerror(errno));
 }
 
 bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
@@ -350,7 +386,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 		    uint64_t *area, struct dt_error *e)
 {
 	const struct dt_control *control = shared->control;
-	uint64_t bytes = DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
+	uint64_t bytes = area_size(control);
 	uint64_t at, jumps = 0;
 	struct dt_maps maps;
 	char path[64];
@@ -403,7 +439,7 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 	struct dt_maps maps;
 	char *at;
 
-	*bytes = DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
+	*bytes = area_size(control);
 	if (dt_maps_read(getpid(), &maps, e) < 0)
 		return -1;
 	*area = pick_low(&maps, *bytes);
@@ -444,7 +480,7 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error
 	if (dt_memory_read(mem, area + DT_AREA_SESSION, &control,
 			   offsetof(struct dt_control, request)) == 0 &&
 	    control.magic == DT_SESSION_MAGIC)
-		call.arg[1] = DT_AREA_SESSION + control.bytes + hooks_size(control.cores);
+		call.arg[1] = area_size(&control);
 	else
 		call.arg[1] = DT_AREA_SESSION;
 	if (rc == 0)

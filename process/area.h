@@ -48,6 +48,10 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 /* Addresses of the hooks in this process: [0] entry, [1] exit. -1: there are no fast ones yet. */
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2]);
 
+/* Writes what the slow path is to do at which addresses: entries sorted, none overlapping. */
+int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, size_t n,
+		  struct dt_error *e);
+
 /* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
 bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
 		  uint64_t *high);

@@ -76,6 +76,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->path);
 		free(f->readable);
 		free(f->chosen);
+		free(f->wanted);
 		free(f);
 	}
 	files->first = NULL;

@@ -23,6 +23,7 @@ struct dt_file {
 	bool no_symtab;
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
+	uint16_t *wanted;    /* the chooser's: by how many each is */
 };
 
 struct dt_files {

@@ -259,6 +259,22 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 	return 0;
 }
 
+/* The first site at or above a virtual address. */
+static size_t first_site(const struct dt_elf *elf, uint64_t address)
+{
+	size_t low = 0, high = elf->sites;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (elf->site[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* One byte a site: valid before and after, so nobody has to stop. */
 static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
 			 struct dt_error *e)
@@ -301,13 +317,66 @@ int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->n && rc == 0; i++)
-		if (!on || t->module[i].hooked)
+		if (!on || (t->module[i].hooked && !t->unwatched))
 			rc = switch_module(t, &t->module[i], on, &switched, e);
 	if (switched > t->switched) {
 		t->switch_ns = dt_now_ns() - begin;
 		t->switched = switched;
 	}
 	return rc;
+}
+
+static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+		       struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
+
+	if (m->file->chosen_sites && !t->unwatched && !m->hooked && hook(t, m, e) < 0)
+		return -1;
+	for (size_t i = first_site(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
+		const struct dt_elf_site *s = &elf->site[i];
+		bool on = m->file->chosen[i] && !t->unwatched && m->hooked;
+		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];
+		unsigned char to = on ? on_byte[s->kind] : off_byte[s->kind];
+		uint64_t at = m->bias + s->address;
+
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
+					       m->file->path, (unsigned long)at, strerror(errno));
+		}
+		if (page[at - have] != from)
+			continue;
+		if (dt_memory_write(t->mem, at, &to, 1) < 0)
+			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
+				       (unsigned long)at, strerror(errno));
+	}
+	m->on = m->hooked && m->file->chosen_sites && !t->unwatched;
+	return 0;
+}
+
+int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
+		   bool watched, struct dt_error *e)
+{
+	bool all = t->unwatched == watched; /* it was the other way round: every site is concerned */
+	int rc = 0;
+
+	t->unwatched = !watched;
+	for (size_t i = 0; i < t->n && rc == 0; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if (!m->file->chosen || (f && m->file != f && !all))
+			continue;
+		if (all)
+			rc = sync_module(t, m, 0, ~0ull, e);
+		else
+			rc = sync_module(t, m, low, high, e);
+	}
+	/* one that has ended has nothing to be switched */
+	return rc < 0 && dt_target_gone(t) ? 0 : rc;
 }
 
 static int hook_new(struct dt_target *t, struct dt_error *e)

@@ -29,6 +29,7 @@ struct dt_target {
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */
+	bool unwatched; /* none of its sites is to be on: see dt_target_sync() */
 	struct dt_module *module;
 	size_t n, room;
 	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
@@ -84,6 +85,13 @@ void dt_target_confine(struct dt_target *t);
 
 /* Do two processes run in one memory? False where the kernel can not tell. */
 bool dt_same_memory(pid_t a, pid_t b);
+
+/*
+ * Has the sites of one file (NULL: of all) at the file's addresses from low to high follow what is
+ * chosen now; or be off, in a process that is not watched.
+ */
+int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
+		   bool watched, struct dt_error *e);
 
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);

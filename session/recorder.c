@@ -120,22 +120,78 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 	}
 }
 
+/* Records of one round, of all rings, for the log. */
+struct round {
+	struct dt_record *record, *sorted;
+	size_t n, room;
+	uint64_t lost;
+};
+
+static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned core)
+{
+	if (k->n + n > k->room) {
+		size_t room = 2 * k->room > k->n + n ? 2 * k->room : k->n + n;
+		struct dt_record *more = realloc(k->record, room * sizeof(*more));
+		struct dt_record *too = more ? realloc(k->sorted, room * sizeof(*too)) : NULL;
+
+		if (more)
+			k->record = more;
+		if (!too)
+			return -1;
+		k->sorted = too;
+		k->room = room;
+	}
+	memcpy(k->record + k->n, r, n * sizeof(*r));
+	if (core != DT_SHARED_CORE)
+		for (size_t i = 0; i < n; i++)
+			k->record[k->n + i].core = (uint16_t)core;
+	k->n += n;
+	return 0;
+}
+
+/* Merges the runs [from, middle) and [middle, n), each in the order of time. */
+static void merge(struct round *k, size_t middle)
+{
+	struct dt_record *a = k->record, *b = k->record + middle, *end = k->record + k->n;
+	struct dt_record *out = k->sorted;
+
+	if (!middle || middle == k->n || b[-1].ticks <= b->ticks)
+		return;
+	while (a < k->record + middle && b < end)
+		*out++ = b->ticks < a->ticks ? *b++ : *a++;
+	while (a < k->record + middle)
+		*out++ = *a++;
+	while (b < end)
+		*out++ = *b++;
+	out = k->record;
+	k->record = k->sorted;
+	k->sorted = out;
+}
+
 /* One round over all rings; returns how many records it took, -1 when the file can not be written. */
-static long drain(struct dt_session *s, struct seen *seen, bool last)
+static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last)
 {
 	unsigned rings = s->targets.shared.control->cores + 1;
+	uint64_t room = s->has_log ? dt_log_room(&s->log) : ~0ull;
 	long all = 0;
 
+	s->log_stalled = !room && !last;
+	k->n = 0;
+	k->lost = 0;
 	for (unsigned i = 0; i < rings; i++) {
 		struct dt_ring_reader *r = &s->reader[i];
 		const struct dt_record *records;
 		unsigned core = i + 1 == rings ? DT_SHARED_CORE : i;
+		size_t n, middle = k->n;
 		uint64_t lost;
-		size_t n;
 		int rc = 0;
 
-		for (int rounds = 0; rounds < 64; rounds++) {
-			n = dt_ring_take(r, BATCH, last, &records, &lost);
+		for (int rounds = 0; rounds < (s->has_log ? 4 : 64); rounds++) {
+			size_t max = room - k->n < BATCH && !last ? (size_t)(room - k->n) : BATCH;
+
+			if (!max)
+				break;
+			n = dt_ring_take(r, max, last, &records, &lost);
 			if (n == 0 && lost == 0)
 				break;
 			pthread_mutex_lock(&s->lock);
@@ -143,14 +199,25 @@ static long drain(struct dt_session *s, struct seen *seen, bool last)
 			if (s->store)
 				rc = dt_store_put(s->store, core, records, n, lost,
 						  &s->recorder_error);
+			if (s->has_log && rc == 0 && keep(k, records, n, core) < 0)
+				rc = dt_fail(&s->recorder_error, "out of memory");
+			k->lost += lost;
 			pthread_mutex_unlock(&s->lock);
-			dt_ring_release(r);
+			if (!s->has_log)
+				dt_ring_release(r);
 			if (rc < 0)
 				return -1;
 			all += (long)n + (lost != 0);
+			if (s->has_log && r->pos - r->ring->read >= r->control->ring_size / 2)
+				break;
 		}
-		dt_ring_release(r);
+		merge(k, middle);
 	}
+	if (s->has_log && (k->n || k->lost))
+		dt_log_put(&s->log, k->record, k->n, k->lost);
+	/* only now: see dt_session_drained() */
+	for (unsigned i = 0; i < rings; i++)
+		dt_ring_release(&s->reader[i]);
 	return all;
 }
 
@@ -179,6 +246,7 @@ void *dt_recorder_main(void *session)
 	struct dt_session *s = session;
 	struct dt_control *c = s->targets.shared.control;
 	struct seen *seen = calloc(1, sizeof(*seen));
+	struct round round = {0};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
 	long n = seen ? 0 : -1;
 
@@ -189,7 +257,7 @@ void *dt_recorder_main(void *session)
 		/* a flight recorder is read once it has landed */
 		n = c->policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)
 			    ? 0
-			    : drain(s, seen, stopping);
+			    : drain(s, seen, &round, stopping);
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);
@@ -208,6 +276,10 @@ void *dt_recorder_main(void *session)
 		s->lost += s->reader[i].lost_total;
 		s->stalls += s->reader[i].ring->stalls;
 	}
+	if (s->has_log)
+		dt_log_close(&s->log);
+	free(round.record);
+	free(round.sorted);
 	free(seen);
 	return NULL;
 }

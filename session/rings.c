@@ -139,11 +139,20 @@ void dt_rings_destroy(struct dt_shared *s)
 static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
 {
 	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size;
+	uint64_t limit = hard == DT_NO_LIMIT ? hard : read + c->ring_size / 2, old;
 
 	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&r->limit, hard == DT_NO_LIMIT ? hard : read + c->ring_size / 2,
-			 __ATOMIC_SEQ_CST);
+	if (r == dt_ring_at(c, c->cores)) {
+		/* where recording freezes is not moved for room */
+		old = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+		while (!(old & DT_FROZEN) &&
+		       !__atomic_compare_exchange_n(&r->limit, &old, limit, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_ACQUIRE))
+			;
+	} else {
+		__atomic_store_n(&r->limit, c->careful ? 0 : limit, __ATOMIC_SEQ_CST);
+	}
 	if (__atomic_load_n(&r->waiters, __ATOMIC_SEQ_CST)) {
 		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
@@ -157,17 +166,97 @@ void dt_rings_start(struct dt_control *c)
 		set_limits(c, dt_ring_at(c, i), dt_ring_at(c, i)->read);
 }
 
-void dt_rings_stop(struct dt_control *c)
+static void set_state(struct dt_control *c, enum dt_state state)
 {
-	__atomic_store_n(&c->state, DT_STOPPED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&c->state, state, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i <= c->cores; i++) {
 		struct dt_ring *r = dt_ring_at(c, i);
 
 		__atomic_store_n(&r->hard, 0, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&r->limit, 0, __ATOMIC_SEQ_CST);
+		if (!(r->limit & DT_FROZEN))
+			__atomic_store_n(&r->limit, 0, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 	}
+}
+
+void dt_rings_stop(struct dt_control *c)
+{
+	set_state(c, DT_STOPPED);
+}
+
+void dt_rings_pause(struct dt_control *c)
+{
+	set_state(c, DT_PAUSED);
+}
+
+void dt_rings_careful(struct dt_control *c, bool careful)
+{
+	struct dt_ring *shared = dt_ring_at(c, c->cores);
+
+	if (c->careful == careful)
+		return;
+	/* before the limits: see make_room() in the slow path */
+	__atomic_store_n(&c->careful, careful, __ATOMIC_SEQ_CST);
+	if (!careful && (shared->limit & DT_FROZEN))
+		dt_rings_freeze(c, false);
+	if (c->state != DT_RECORDING)
+		return;
+	for (unsigned i = 0; i < c->cores; i++)
+		set_limits(c, dt_ring_at(c, i), dt_ring_at(c, i)->read);
+}
+
+/* position and limit, together; false when pos or limit was not as expected, which now they are */
+static bool change_both(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_limit)
+{
+	bool done;
+
+	__asm__ volatile("lock cmpxchg16b %0"
+			 : "+m"(r->pos), "+m"(r->limit), "=@ccz"(done), "+a"(*pos), "+d"(*limit)
+			 : "b"(*pos), "c"(new_limit)
+			 : "memory");
+	return done;
+}
+
+static void freeze_at(struct dt_control *c, uint64_t records)
+{
+	struct dt_ring *r = dt_ring_at(c, c->cores);
+	uint64_t pos = r->pos, limit = r->limit;
+
+	while (!change_both(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
+		;
+}
+
+static void thaw(struct dt_control *c)
+{
+	struct dt_ring *r = dt_ring_at(c, c->cores);
+
+	__atomic_store_n(&r->limit, c->state == DT_RECORDING ? r->hard : 0, __ATOMIC_SEQ_CST);
+}
+
+void dt_rings_freeze(struct dt_control *c, bool freeze)
+{
+	if (freeze)
+		freeze_at(c, 0);
+	else
+		thaw(c);
+}
+
+void dt_rings_freeze_after(struct dt_control *c, uint64_t records)
+{
+	if (records)
+		freeze_at(c, records);
+	else
+		thaw(c);
+}
+
+bool dt_rings_frozen(struct dt_control *c)
+{
+	struct dt_ring *r = dt_ring_at(c, c->cores);
+	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+
+	return (limit & DT_FROZEN) &&
+	       __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
 }
 
 void dt_rings_bell(struct dt_control *c)

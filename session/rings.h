@@ -23,6 +23,20 @@ void dt_rings_destroy(struct dt_shared *s);
 void dt_rings_start(struct dt_control *c);
 void dt_rings_stop(struct dt_control *c);
 
+/* As dt_rings_stop(), but messages of the traced processes are still answered. */
+void dt_rings_pause(struct dt_control *c);
+
+/* From here on every append is looked at by the slow path, or is not any more. */
+void dt_rings_careful(struct dt_control *c, bool careful);
+
+/*
+ * Recording freezes here and now, or n records on (0: does not), or goes on. Only while appends are
+ * looked at.
+ */
+void dt_rings_freeze(struct dt_control *c, bool freeze);
+void dt_rings_freeze_after(struct dt_control *c, uint64_t records);
+bool dt_rings_frozen(struct dt_control *c);
+
 /* Wakes whoever of the controller waits for the bell. */
 void dt_rings_bell(struct dt_control *c);
 

@@ -14,7 +14,7 @@
 #include "process/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
-#include "session/session.h"
+#include "session/device.h"
 
 #define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
@@ -51,11 +51,13 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
  * Lets the recorder take every record there is now, at most for a second: addresses are about to
  * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
  */
-static void drained(struct dt_session *s)
+void dt_session_drained(struct dt_session *s)
 {
 	unsigned rings = s->targets.shared.control->cores + 1;
 	uint64_t pos[rings];
 
+	if (s->log_stalled)
+		return;
 	for (unsigned i = 0; i < rings; i++)
 		pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
 	atomic_store(&s->drain_now, true);
@@ -115,11 +117,12 @@ static void modules_changed(struct dt_session *s, const struct dt_request *q)
 		return;
 	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false))
 		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
+	dt_session_device_follow(s, t);
 	dt_session_note_modules(s, t);
 	end_if_sledless(s, t);
 	if (t->n_gone) {
 		pthread_mutex_unlock(&s->lock);
-		drained(s);
+		dt_session_drained(s);
 		pthread_mutex_lock(&s->lock);
 		forget_modules(s, t->gone, t->n_gone);
 		dt_target_forget(t);
@@ -258,7 +261,7 @@ static void check_execs(struct dt_session *s)
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
 			pid_t pid = s->exec_pid[i];
 
-			drained(s);
+			dt_session_drained(s);
 			pthread_mutex_lock(&s->lock);
 			follow(s, pid, s->exec_ppid[i]);
 			pthread_mutex_unlock(&s->lock);
@@ -266,7 +269,7 @@ static void check_execs(struct dt_session *s)
 			forget_exec(s, i);
 			continue;
 		}
-		if (s->targets.shared.control->state != DT_RECORDING) {
+		if (s->targets.shared.control->state == DT_STOPPED) {
 			/* the session ends: what is held is let go */
 			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
 			forget_exec(s, i);
@@ -397,6 +400,43 @@ static void confine(struct dt_session *s)
 			dt_target_confine(t);
 }
 
+/* ---- what other threads ask for */
+
+static void detach(struct dt_session *s, pid_t pid, struct dt_error *e)
+{
+	struct dt_target *t = dt_session_find(s, pid);
+	size_t left;
+
+	if (!t) {
+		s->ask_result = dt_fail(e, "process %d is not traced here", pid);
+		return;
+	}
+	s->ask_result = dt_target_detach(t, &left, e);
+	if (s->ask_result == 0)
+		dt_target_end(t);
+}
+
+static void asked(struct dt_session *s)
+{
+	enum dt_ask what;
+	pid_t pid;
+
+	pthread_mutex_lock(&s->lock);
+	what = s->ask;
+	pid = s->ask_pid;
+	if (what == DT_ASK_DETACH)
+		detach(s, pid, &s->ask_error);
+	pthread_mutex_unlock(&s->lock);
+	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
+		return;
+	if (what == DT_ASK_ATTACH)
+		s->ask_result = dt_session_attach(s, pid, &s->ask_error) ? 0 : -1;
+	pthread_mutex_lock(&s->lock);
+	s->ask = DT_ASK_DONE;
+	pthread_cond_broadcast(&s->asked);
+	pthread_mutex_unlock(&s->lock);
+}
+
 size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 {
 	struct dt_control *c = s->targets.shared.control;
@@ -408,9 +448,11 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	ends(s);
 	dt_threads_late();
 	confine(s);
+	asked(s);
+	dt_session_device_tick(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		live += !t->ended;
-	if (timeout_ms > 0 && live > 0) {
+	if (timeout_ms > 0 && (live > 0 || s->options.idle)) {
 		struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
 		if (s->execs)

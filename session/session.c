@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning, ending, and the processes in them. */
-#include "session/session.h"
+#include "session/device.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -108,7 +108,7 @@ static int self_test(unsigned cores, double *record_ticks, struct dt_error *e)
 int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	struct clocks began = read_clocks();
+	struct clocks began = read_clocks(), now;
 	double record_ticks;
 
 	memset(s, 0, sizeof(*s));
@@ -120,23 +120,31 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		return -1;
 	if (dt_rings_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
 		return -1;
-	s->targets.choose = dt_choose;
-	s->targets.choose_ctx = s;
+	if (dt_session_device_init(s, e) < 0)
+		goto fail;
+	s->has_log = !o->output;
 	if (create_readers(s, cores, e) < 0)
+		goto fail;
+	if (!o->idle && dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
 	if (o->output) {
 		s->store = dt_store_create(o->output, dt_describe, s, e);
 		if (!s->store)
 			goto fail;
 		store_meta(s, record_ticks);
-		/* two readings from the start, or a trace cut short would not know how long a tick is */
-		while (dt_now_ns() - began.mono < CLOCK_APART)
-			;
+	}
+	/* two readings from the start, or a trace cut short would not know how long a tick is */
+	while (dt_now_ns() - began.mono < CLOCK_APART)
+		;
+	now = read_clocks();
+	s->ticks_per_ns = (double)(now.ticks - began.ticks) / (double)(now.mono - began.mono);
+	if (s->store) {
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
-		dt_session_clock(s);
+		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
 	return 0;
 fail:
+	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
 	return -1;
@@ -164,6 +172,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_target_close(t);
 	}
 	s->first = NULL;
+	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);
@@ -250,13 +259,18 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	s->first = t;
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
+	dt_session_device_follow(s, t);
 	dt_session_note_process(s, t);
 	dt_session_note_modules(s, t);
 }
 
 int dt_session_record(struct dt_session *s, struct dt_error *e)
 {
-	dt_rings_start(s->targets.shared.control);
+	if (s->options.idle)
+		dt_rings_pause(s->targets.shared.control);
+	else
+		dt_rings_start(s->targets.shared.control);
+	s->device.active = !s->options.idle;
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;
@@ -506,6 +520,10 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	int rc = 0;
 
 	dt_session_serve(s, 0);
+	pthread_mutex_lock(&s->lock);
+	s->ending = true; /* nobody is to wait for us any more */
+	pthread_cond_broadcast(&s->asked);
+	pthread_mutex_unlock(&s->lock);
 	dt_rings_stop(s->targets.shared.control);
 	dt_session_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);

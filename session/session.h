@@ -13,9 +13,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
+#include "core/device.h"
 #include "core/error.h"
 #include "process/pattern.h"
 #include "process/target.h"
+#include "session/log.h"
 #include "session/rings.h"
 #include "store/store.h"
 
@@ -29,7 +31,11 @@ struct dt_options {
 	const char *output; /* NULL: nothing is stored, records are only taken and counted */
 	struct dt_selection select;
 	bool follow; /* the program itself need not have sleds */
+	bool idle;   /* nothing is traced until the device is told so */
 };
+
+/* What other threads ask the owner thread to do. */
+enum dt_ask { DT_ASK_NONE, DT_ASK_ATTACH, DT_ASK_DETACH, DT_ASK_DONE };
 
 struct dt_thread_entry {
 	uint32_t tid, pid;
@@ -49,7 +55,7 @@ struct dt_session {
 	atomic_bool stop_recorder; /* no writer runs any more: drain and end */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
-	atomic_bool drain_now; /* also what a flight recorder holds: see drained() */
+	atomic_bool drain_now; /* also what a flight recorder holds: see dt_session_drained() */
 	uint64_t taken, lost, stalls; /* totals; valid when the recorder has ended */
 
 	/* which process a thread belongs to; recorder only */
@@ -59,6 +65,26 @@ struct dt_session {
 	/* execs under way: processes we hold by ptrace until their execve is through */
 	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
 	size_t execs;
+
+	/* the device: see session/device.h. With the lock */
+	struct dt_device device;
+	struct dt_log log;
+	bool has_log;	     /* records go there */
+	bool log_stalled;    /* the recorder waits for room in it */
+	bool uniform, frozen, watch_threads; /* as applied */
+	struct dt_arm armed;
+	uint64_t events;
+	double ticks_per_ns;
+	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
+	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
+	enum dt_ask ask;
+	pid_t ask_pid;
+	int ask_result;
+	struct dt_error ask_error;
+	pthread_cond_t asked;
+	bool ending;
+	atomic_bool quit; /* the device has been told so */
+	struct dt_server *server;
 
 	uint64_t known_targets; /* ever */
 	uint32_t only_pid;	/* the one target while there has been one only */
@@ -95,7 +121,8 @@ int dt_session_end(struct dt_session *s, struct dt_error *e);
 /* --- between the files of session/ */
 void *dt_recorder_main(void *session);
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);
-int dt_choose(void *session, struct dt_file *f, struct dt_error *e);
+/* Every record there is now has been taken out of the rings, or a second has passed. Without the lock. */
+void dt_session_drained(struct dt_session *s);
 /* Writes rows for modules of t that have none yet. With the lock held. */
 void dt_session_note_modules(struct dt_session *s, struct dt_target *t);
 void dt_session_note_process(struct dt_session *s, struct dt_target *t);

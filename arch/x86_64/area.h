@@ -7,6 +7,7 @@
  *	+0x2000  process rw- private  struct dt_process_block; zero in a forked child
  *	+0x4000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	behind   hooks   r-x private  made of the blob's templates, for each core
+ *	behind   table   r-x private  struct dt_table, written by the controller only
  *
  * and one page of jumps near libc, where the area is out of a direct jump's reach.
  *
@@ -78,6 +79,8 @@ struct dt_blob {
 	uint64_t clone_back;		/* the instruction after clone's first */
 	int64_t rseq_offset;		/* struct rseq from %fs, 0: none */
 	uint32_t rseq_signature, rseq_size;
+	int64_t tid_offset;		/* the thread id from %fs, 0: not known */
+	uint64_t table;			/* address of the struct dt_table */
 	uint64_t confined; /* 1: the process allows itself few system calls, so the slow path makes none */
 	uint64_t entry_hook, exit_hook;	/* addresses of the hooks made; 0: none */
 	/* what was replaced, so that a later controller can put it back: address, 8 old bytes */

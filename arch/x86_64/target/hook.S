@@ -48,7 +48,7 @@ vfork_back:
 	.quad	0
 clone_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0
+	.quad	0, 0, 0, 0, 0, 0, 0
 	.fill	8 * 24, 1, 0
 
 	.globl	code_begin

@@ -6,6 +6,7 @@
  * said, and never a wait for a controller that is not there.
  */
 #include "arch/x86_64/area.h"
+#include "core/device.h"
 #include "core/ring.h"
 
 #define SYS_RT_SIGPROCMASK 14
@@ -97,9 +98,10 @@ static bool controller_gone(void)
 	return (owner & FUTEX_OWNER_DIED) || !(owner & FUTEX_TID_MASK);
 }
 
-static bool recording(void)
+/* Is there still somebody who follows processes and modules? */
+static bool followed(void)
 {
-	return __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) == DT_RECORDING;
+	return __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_STOPPED;
 }
 
 /* --- messages */
@@ -123,7 +125,7 @@ static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
 {
 	struct dt_request *q;
 
-	if (controller_gone() || blob.confined || !recording())
+	if (controller_gone() || blob.confined || !followed())
 		return;
 	q = claim_request();
 	if (!q) {
@@ -147,7 +149,7 @@ static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
 	for (int i = 0; i < 60; i++) {
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
-		if (state == DT_REQUEST_DONE || controller_gone() || !recording())
+		if (state == DT_REQUEST_DONE || controller_gone() || !followed())
 			break;
 		futex_wait(&q->state, state, 50 * MS);
 	}
@@ -216,19 +218,40 @@ void dt_before_clone(uint64_t flags)
 
 /* --- appending */
 
+static bool watched(uint32_t id)
+{
+	uint32_t low = 0, high = session.watches;
+
+	if (high > DT_WATCH_MAX)
+		high = DT_WATCH_MAX;
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (session.watch[mid] == id)
+			return true;
+		if (session.watch[mid] < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return false;
+}
+
 /* A forked child finds its process block wiped: it fills it, and makes itself known. */
 static void begin_process(void)
 {
 	process_block.pid = blob.confined ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_RELEASE);
-	tell(DT_REQUEST_PROCESS, false);
+	/* the child of a process that is watched is not: its sites are switched off first */
+	tell(DT_REQUEST_PROCESS,
+	     session.watches && !session.all && !watched(process_block.pid));
 }
 
 /*
  * The ring has no room at pos. Returns true when it may have some now, false when this record is
  * not to be kept (it has been counted where it counts as lost).
  */
-static bool make_room(struct dt_ring *r, uint64_t pos)
+static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
 {
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	uint64_t hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
@@ -238,6 +261,9 @@ static bool make_room(struct dt_ring *r, uint64_t pos)
 		return true;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return false;
+	/* careful is set before the limits of the cores' rings are: leave those as they are */
+	if (!limit && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
+		return true;
 	if (pos < hard) {
 		/* only the soft limit: ask for the reader, and go on to the hard one */
 		if (__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_ACQ_REL,
@@ -246,6 +272,10 @@ static bool make_room(struct dt_ring *r, uint64_t pos)
 		return true;
 	}
 	if (session.policy != DT_WAIT || controller_gone()) {
+		if (kind == DT_ENTRY)
+			__atomic_add_fetch(&r->lost_in, 1, __ATOMIC_RELAXED);
+		else if (kind == DT_EXIT)
+			__atomic_add_fetch(&r->lost_out, 1, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&r->lost, 1, __ATOMIC_RELAXED);
 		return false;
 	}
@@ -289,6 +319,11 @@ static void restore_signals(const uint64_t *old)
 	call4(SYS_RT_SIGPROCMASK, 2, (long)old, 0, sizeof(*old));
 }
 
+static struct dt_ring *shared_ring(void)
+{
+	return (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE + blob.cores * blob.stride);
+}
+
 /* Takes the place at pos in the shared ring's slot for it, and fills it. */
 static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
 {
@@ -313,14 +348,12 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
  */
 static bool append_shared(struct dt_record *rec)
 {
-	struct dt_ring *r = (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE +
-					       blob.cores * blob.stride);
+	struct dt_ring *r = shared_ring();
 	bool waits = session.policy == DT_WAIT && !blob.confined;
 	uint64_t pos, signals;
 	uint32_t core;
 	bool again = false;
 
-	rec->tid = blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 	if (waits)
 		block_signals(&signals);
 	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
@@ -337,7 +370,199 @@ static bool append_shared(struct dt_record *rec)
 	}
 	if (waits)
 		restore_signals(&signals);
-	return again && make_room(r, pos);
+	return again && make_room(r, pos, rec->kind);
+}
+
+/* ---- sessions that look at each event */
+
+/* What is to happen at pc; a copy. False: nothing special, or, in uniform mode, nothing. */
+static bool look_up(uint64_t pc, struct dt_table_entry *found)
+{
+	struct dt_table *t = (struct dt_table *)blob.table;
+	uint32_t seq;
+	bool is;
+
+	do {
+		size_t low = 0, high;
+
+		while ((seq = __atomic_load_n(&t->seq, __ATOMIC_ACQUIRE)) & 1)
+			__builtin_ia32_pause();
+		high = t->n;
+		if (high > DT_TABLE_MAX)
+			high = 0;
+		while (low < high) {
+			size_t mid = (low + high) / 2;
+
+			if (t->entry[mid].start <= pc)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		is = low && t->entry[low - 1].end >= pc;
+		if (is)
+			*found = t->entry[low - 1];
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&t->seq, __ATOMIC_RELAXED) != seq);
+	return is;
+}
+
+static bool is_watched(const struct dt_record *rec)
+{
+	return !session.watches || session.all || watched(process_block.pid) || watched(rec->tid);
+}
+
+/* *pos and limit behind it, if they are as expected; otherwise what they are. */
+static bool change_both(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_pos,
+			uint64_t new_limit)
+{
+	bool done;
+
+	__asm__ volatile("lock cmpxchg16b %0"
+			 : "+m"(r->pos), "+m"(r->limit), "=@ccz"(done), "+a"(*pos), "+d"(*limit)
+			 : "b"(new_pos), "c"(new_limit)
+			 : "memory");
+	return done;
+}
+
+static bool is_event(const struct dt_record *rec)
+{
+	return rec->kind == DT_EVENT || rec->kind == DT_SEND || rec->kind == DT_RECEIVE;
+}
+
+/* The triggers: may add FREEZE or UNFREEZE to what is to be done. */
+static void trigger(const struct dt_record *rec, uint32_t *what)
+{
+	uint32_t core;
+	uint32_t state = __atomic_load_n(&session.arm_state, __ATOMIC_ACQUIRE);
+
+	if (state == DT_ARM_ARMED && is_event(rec) && (session.arm_has & 1) &&
+	    rec->value[0] == session.arm_start &&
+	    __atomic_compare_exchange_n(&session.arm_state, &state, DT_ARM_RUNNING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&session.arm_begin, clock_and_core(&core), __ATOMIC_RELEASE);
+		ring_bell();
+		*what |= DT_DO_UNFREEZE;
+		return;
+	}
+	if (state == DT_ARM_RUNNING && is_event(rec) && (session.arm_has & 2) &&
+	    rec->value[0] == session.arm_stop)
+		*what |= DT_DO_FREEZE;
+}
+
+/*
+ * Appends rec, and behind it the constant that goes with it, to the shared ring, with what is to
+ * happen there: where recording freezes is changed in the same moment as the place is taken, so the
+ * freezing record is the last one, whoever else appends.
+ */
+static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t, uint32_t what)
+{
+	struct dt_ring *r = shared_ring();
+	uint64_t bytes = what & DT_DO_CONST ? 128 : 64, pos, limit, end, now, half;
+	uint32_t core;
+
+	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+	do {
+		uint64_t at = limit & ~DT_FROZEN, hard;
+
+		end = limit;
+		if (pos >= at && (limit & DT_FROZEN)) {
+			if (!(what & DT_DO_UNFREEZE))
+				return false; /* frozen: nothing is recorded, nothing is lost */
+			end = DT_NO_LIMIT;
+			at = DT_NO_LIMIT;
+		}
+		hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
+		if (pos >= at || pos + bytes > hard)
+			return make_room(r, pos >= at ? pos : hard, rec->kind);
+		now = clock_and_core(&core);
+		if (what & DT_DO_FREEZE)
+			end = (pos + bytes) | DT_FROZEN;
+		else if ((what & DT_DO_LATEFREEZE) && !(end & DT_FROZEN))
+			end = (pos + bytes + 64 * t->late) | DT_FROZEN;
+	} while (!change_both(r, &pos, &limit, pos + bytes, end));
+	rec->ticks = now;
+	rec->core = (uint16_t)core;
+	fill_shared(r, pos, rec);
+	if (what & DT_DO_CONST) {
+		struct dt_record more = {.ticks = now,
+					 .pc = rec->pc,
+					 .tid = rec->tid,
+					 .kind = DT_MORE,
+					 .flags = 1,
+					 .core = rec->core,
+					 .sp = rec->sp,
+					 .value = {t->constant}};
+
+		fill_shared(r, pos + 64, &more);
+	}
+	half = r->read + (blob.mask + 1) / 2;
+	if (((end & DT_FROZEN) && pos + bytes >= (end & ~DT_FROZEN)) || (pos < half && pos + bytes >= half))
+		ring_bell();
+	return false;
+}
+
+static void count_filtered(const struct dt_record *rec)
+{
+	if (rec->kind == DT_ENTRY)
+		__atomic_add_fetch(&session.filtered_in, 1, __ATOMIC_RELAXED);
+	else if (rec->kind == DT_EXIT)
+		__atomic_add_fetch(&session.filtered_out, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_frozen(void)
+{
+	struct dt_ring *r = shared_ring();
+	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+
+	return (limit & DT_FROZEN) && __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
+}
+
+static bool careful(struct dt_record *rec)
+{
+	struct dt_table_entry t = {.what = DT_DO_ENTRY | DT_DO_EXIT};
+	uint64_t signals;
+	uint32_t what;
+	bool again;
+
+	if (!look_up(rec->pc, &t) && session.uniform && !is_event(rec))
+		return false;
+	what = t.what;
+	if ((rec->kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
+	    (rec->kind == DT_EXIT && !(what & DT_DO_EXIT)))
+		return false;
+	if (rec->kind == DT_EXIT) /* a point is the entry, a range's options are for its entries */
+		what &= what & DT_DO_ENTRY ? (DT_DO_COUNT | DT_DO_ONLYPID) : ~0u;
+	if (!is_watched(rec) || ((what & DT_DO_ONLYPID) && t.pid != process_block.pid) ||
+	    (what & DT_DO_COUNT)) {
+		if (!is_frozen())
+			count_filtered(rec);
+		return false;
+	}
+	if (__atomic_load_n(&session.arm_state, __ATOMIC_RELAXED) != DT_ARM_NONE)
+		trigger(rec, &what);
+	rec->flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
+		      (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
+		      (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
+	if (session.policy != DT_WAIT || blob.confined)
+		return append_careful(rec, &t, what);
+	/* a signal handler must not wait for the place below it */
+	block_signals(&signals);
+	again = append_careful(rec, &t, what);
+	restore_signals(&signals);
+	return again;
+}
+
+/* The calling thread's id, from its thread block where that is known. */
+static uint32_t thread_id(void)
+{
+	uint64_t fs;
+
+	if (blob.tid_offset) {
+		__asm__("mov %%fs:0, %0" : "=r"(fs));
+		return *(uint32_t *)(fs + (uint64_t)blob.tid_offset);
+	}
+	return blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 }
 
 /*
@@ -352,10 +577,17 @@ int dt_slow(struct dt_record *rec)
 
 	if (!process_block.cores && !process_block.shared_only) {
 		begin_process();
-		return 1;
+		if (!session.watches || session.all || watched(process_block.pid))
+			return 1;
+		count_filtered(rec);
+		return 0;
 	}
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return 0;
+	if (__atomic_load_n(&session.careful, __ATOMIC_ACQUIRE)) {
+		rec->tid = thread_id();
+		return careful(rec);
+	}
 	/* not from a hook that knows no rseq */
 	if (rec->core != DT_SHARED_CORE && !process_block.shared_only) {
 		uint64_t fs;
@@ -366,8 +598,10 @@ int dt_slow(struct dt_record *rec)
 		if (core < process_block.cores) {
 			r = dt_ring_at(&session, core);
 			pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
-			return make_room(r, pos);
+			return make_room(r, pos, rec->kind);
 		}
 	}
+	/* here the thread block may be another thread's: see dt_before_clone() */
+	rec->tid = blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 	return append_shared(rec);
 }

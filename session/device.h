@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device of a session: what the language means for live processes. Ranges become sites that are
+ * switched, options a table that the slow path looks things up in, the log is what `trace' reads.
+ *
+ * Everything here is called with the session's lock held, but where said.
+ */
+#ifndef DT_SESSION_DEVICE_H
+#define DT_SESSION_DEVICE_H
+
+#include "core/device.h"
+#include "session/session.h"
+
+int dt_session_device_init(struct dt_session *s, struct dt_error *e);
+void dt_session_device_free(struct dt_session *s);
+
+/* What the command line has chosen becomes a range that is on. */
+int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
+			     struct dt_error *e);
+
+/* How many functions each of those patterns has matched. */
+void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
+
+/* A process has come, or its modules have changed: its sites and its table follow. */
+void dt_session_device_follow(struct dt_session *s, struct dt_target *t);
+
+/* Timers of the triggers. Owner thread, from time to time, without the lock. */
+void dt_session_device_tick(struct dt_session *s);
+
+/* Writes and reads ctl, everything that has been recorded being counted. Without the lock. */
+int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
+		     struct dt_error *e);
+void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
+		     void *ctx);
+
+/* "luaH_getint", "luaH_getint+1c", or hexadecimal: what contains pc in the thread's process. */
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size);
+
+#endif
