@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/commands.h"
+#include "cmd/follow.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
 #include "core/text.h"
@@ -19,6 +20,9 @@ static const char help[] =
 	"  -l, --long        key=value lines, with function names; also what was lost\n"
 	"      --from TIME   begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME     end there\n"
+	"  -s, --session SESSION  the records of a running session: they are taken out of its log\n"
+	"  -f, --follow           go on until the session ends (of the only session, without -s)\n"
+	"  -p, --peek             leave them in the log\n"
 	"  -h, --help        show this\n"
 	"\n"
 	"FILE is devtrace.db when not given.\n";
@@ -92,18 +96,33 @@ int dt_cmd_cat(int argc, char **argv)
 	static const struct option options[] = {{"long", no_argument, NULL, 'l'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
+						{"session", required_argument, NULL, 's'},
+						{"follow", no_argument, NULL, 'f'},
+						{"peek", no_argument, NULL, 'p'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_range range = {.order = DT_BY_TIME, .values = true};
 	struct dt_range_options when = {0};
 	struct dt_reader *r;
-	bool as_long = false;
+	bool as_long = false, live = false, follow = false, consume = true;
+	const char *session = NULL;
 	int o, status;
 
-	while ((o = getopt_long(argc, argv, "lh", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "ls:fph", options, NULL)) != -1) {
 		switch (o) {
 		case 'l':
 			as_long = true;
+			break;
+		case 's':
+			session = optarg;
+			live = true;
+			break;
+		case 'f':
+			follow = live = true;
+			break;
+		case 'p':
+			consume = false;
+			live = true;
 			break;
 		case 1:
 			when.from = optarg;
@@ -118,6 +137,10 @@ int dt_cmd_cat(int argc, char **argv)
 			return dt_cmd_usage("cat");
 		}
 	}
+	if (live && optind < argc)
+		return dt_cmd_usage("cat");
+	if (live)
+		return dt_cmd_follow(session, follow, consume, as_long);
 	r = dt_cmd_open(argc, argv, "cat", &status);
 	if (!r)
 		return status;

@@ -6,6 +6,7 @@
 int dt_cmd_run(int argc, char **argv); /* devtrace PROG: argv[0] is devtrace's own */
 int dt_cmd_record(int argc, char **argv);
 int dt_cmd_attach(int argc, char **argv);
+int dt_cmd_ctl(int argc, char **argv);
 int dt_cmd_list(int argc, char **argv);
 int dt_cmd_cat(int argc, char **argv);
 int dt_cmd_calls(int argc, char **argv);

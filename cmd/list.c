@@ -7,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "process/launch.h"
+#include "session/client.h"
 #include "process/maps.h"
 #include "process/module.h"
 
@@ -146,6 +147,40 @@ static int list_program(const char *name, bool verbose)
 	return status;
 }
 
+static void print_session(void *ctx, const char *name)
+{
+	size_t *n = ctx;
+	struct dt_client c;
+
+	if (dt_client_open(&c, name, NULL) < 0)
+		return;
+	if (dt_client_ask(&c, "status", NULL) == 0) {
+		char *line, *save = NULL;
+
+		printf("%s", name);
+		for (line = strtok_r(c.text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			printf("\t%s", line);
+		putchar('\n');
+		++*n;
+	}
+	dt_client_close(&c);
+}
+
+static int list_sessions(void)
+{
+	struct dt_error e;
+	size_t n = 0;
+
+	if (dt_sessions_each(print_session, &n, &e) < 0) {
+		fprintf(stderr, "devtrace list: %s\n", e.text);
+		return 1;
+	}
+	if (!n)
+		fprintf(stderr, "devtrace list: no session runs; name a program or process to see what "
+				"can be traced there\n");
+	return 0;
+}
+
 int dt_cmd_list(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -167,10 +202,8 @@ int dt_cmd_list(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind == argc) {
-		fprintf(stderr, "devtrace list: which program or process?\n%s", usage);
-		return 2;
-	}
+	if (optind == argc)
+		return list_sessions();
 	for (; optind < argc; optind++) {
 		const char *a = argv[optind];
 

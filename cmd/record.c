@@ -17,6 +17,7 @@
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"            \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"           \
 	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                 \
+	"  -s, --session=NAME         what the session is called (its process id)\n"                  \
 	"  -v, --verbose              say more at the end\n"                                           \
 	"  -h, --help\n"                                                                               \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
@@ -28,7 +29,13 @@ static const char record_usage[] =
 	"                             trace what it runs\n" OPTIONS;
 
 static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...\n"
-				   "Traces running processes until they end, or Ctrl-C.\n\n" OPTIONS;
+				   "Traces running processes until they end, or Ctrl-C.\n\n"
+				   "  -d, --detach               go on in the background: prints the session's name; "
+				   "'devtrace ctl'\n"
+				   "                             tells it what to trace (nothing, without -F) and "
+				   "when to quit; without\n"
+				   "                             -o its records stay in its log, for 'devtrace cat "
+				   "-s'\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
@@ -61,14 +68,27 @@ int dt_cmd_record(int argc, char **argv)
 	return trace(&c, argc, argv, "program", dt_trace_program);
 }
 
+/* In the background without a file: a device, which begins as it is told. */
+static int attach(struct dt_trace_command *c, char **pids)
+{
+	struct dt_options *o = &c->options;
+
+	if (!c->detach && !o->output)
+		o->output = "devtrace.db";
+	o->idle = c->detach && !o->select.n && !o->output;
+	if (c->detach && !o->output)
+		o->policy = DT_DROP; /* of the rings; the log has its own */
+	return dt_trace_processes(c, pids);
+}
+
 int dt_cmd_attach(int argc, char **argv)
 {
 	struct dt_trace_command c = {.name = "devtrace attach",
 				     .usage = attach_usage,
-				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
+				     .options = {.policy = DT_WAIT},
 				     .summary = true};
 
-	return trace(&c, argc, argv, "process", dt_trace_processes);
+	return trace(&c, argc, argv, "process", attach);
 }
 
 /* The trace that `devtrace PROG' prints and nobody asked to keep. */

@@ -3,7 +3,9 @@
 #include "cmd/trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 
 #include "process/launch.h"
 #include "session/device.h"
+#include "session/server.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -80,6 +83,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"function", required_argument, NULL, 'F'}, {"no-function", required_argument, NULL, 'N'},
 		{"output", required_argument, NULL, 'o'},   {"policy", required_argument, NULL, 'p'},
 		{"buffer", required_argument, NULL, 'b'},   {"follow", no_argument, NULL, 'f'},
+		{"session", required_argument, NULL, 's'},  {"detach", no_argument, NULL, 'd'},
 		{"verbose", no_argument, NULL, 'v'},	    {"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
@@ -88,7 +92,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:o:p:b:fvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:o:p:b:s:dfvh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'F':
 		case 'N':
@@ -111,6 +115,12 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		case 'b':
 			if (!parse_size(optarg, &o->ring_size))
 				return bad_usage(c, "-b is a size such as 512K or 4M, not", optarg);
+			break;
+		case 's':
+			c->session = optarg;
+			break;
+		case 'd':
+			c->detach = true;
 			break;
 		case 'f':
 			o->follow = true;
@@ -181,6 +191,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
+	dt_server_stop(s);
 	if (unmatched_pattern(c, s) && s->taken == 0 && status == 0)
 		status = 1;
 	if (dt_session_close(s, &e) < 0)
@@ -189,10 +200,25 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	return status;
 }
 
+/* Without a socket a session can not be told anything, but records: only a name asked for must be. */
+static int serve(struct dt_trace_command *c, struct dt_session *s)
+{
+	struct dt_error e;
+
+	if (dt_server_start(s, c->session, &e) == 0)
+		return 0;
+	if (c->session || c->detach)
+		return complain(c, e.text);
+	if (c->verbose)
+		complain(c, e.text);
+	return 0;
+}
+
 /* Nothing was traced: a file that was there before is left as it was. */
 static void give_up(struct dt_session *s)
 {
 	dt_session_end(s, NULL);
+	dt_server_stop(s);
 	dt_session_discard(s);
 }
 
@@ -230,6 +256,12 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return complain(c, e.text);
 	}
 	catch_signals(true);
+	status = serve(c, &s);
+	if (status) {
+		give_up(&s);
+		free(path);
+		return status;
+	}
 	status = dt_session_record(&s, &e);
 	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
 	if (!t) {
@@ -261,50 +293,87 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	return finish(c, &s, status);
 }
 
-int dt_trace_processes(struct dt_trace_command *c, char **pids)
+/* Parses and attaches; an exit status. */
+static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **pids)
+{
+	for (; *pids; pids++) {
+		char *end;
+		long pid = strtol(*pids, &end, 10);
+		struct dt_error e;
+
+		if (*end || end == *pids || pid <= 0 || pid > INT_MAX) {
+			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
+			return 2;
+		}
+		if (!dt_session_attach(s, (pid_t)pid, &e))
+			return complain(c, e.text);
+	}
+	return 0;
+}
+
+/* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
+static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
 	struct dt_session s;
 	struct dt_error e;
-	int status = 0;
+	int status;
 
 	if (dt_session_create(&s, &c->options, &e) < 0)
 		return complain(c, e.text);
 	catch_signals(false);
-	if (dt_session_record(&s, &e) < 0)
+	status = serve(c, &s);
+	if (status == 0 && dt_session_record(&s, &e) < 0)
 		status = complain(c, e.text);
-	for (; status == 0 && *pids; pids++) {
-		char *end;
-		long pid = strtol(*pids, &end, 10);
-		struct dt_target *t;
-		size_t sites;
-
-		if (*end || end == *pids || pid <= 0) {
-			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
-			status = 2;
-			break;
-		}
-		t = dt_session_attach(&s, (pid_t)pid, &e);
-		if (!t) {
-			status = complain(c, e.text);
-			break;
-		}
-		dt_target_sites(t, &sites);
-		if (!sites) {
-			dt_fail(&e, "process %ld has no sleds; build its program with "
-				    "CFLAGS=\"$(pkg-config --cflags devtrace)\"",
-				pid);
-			status = complain(c, e.text);
-		}
-	}
-	if (status == 0) {
-		if (c->verbose || isatty(2))
-			fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
-		while (!interrupted && dt_session_serve(&s, 50) > 0)
-			if (atomic_load(&s.recorder_failed))
-				break;
-	} else {
+	if (status == 0)
+		status = attach_all(c, &s, pids);
+	if (status != 0) {
 		give_up(&s);
 		return status;
 	}
+	if (ready >= 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		/* nobody is there any more to be told anything */
+		dup2(null, 2);
+		close(null);
+		dprintf(ready, "%s\n", dt_server_name(&s));
+		close(ready);
+	} else if (c->verbose || isatty(2)) {
+		fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
+	}
+	while (!interrupted && !atomic_load(&s.quit) &&
+	       (dt_session_serve(&s, 50) > 0 || c->options.idle))
+		if (atomic_load(&s.recorder_failed))
+			break;
 	return finish(c, &s, status);
+}
+
+int dt_trace_processes(struct dt_trace_command *c, char **pids)
+{
+	int ready[2], null, status;
+	char name[80];
+	ssize_t n;
+	pid_t pid;
+
+	if (!c->detach)
+		return trace_processes(c, pids, -1);
+	/* the session lives in a process of its own; what it complains of at first is still seen */
+	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return complain(c, strerror(errno));
+	if (pid == 0) {
+		setsid();
+		close(ready[0]);
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		dup2(null, 0);
+		dup2(null, 1);
+		exit(trace_processes(c, pids, ready[1]));
+	}
+	close(ready[1]);
+	n = read(ready[0], name, sizeof(name) - 1);
+	close(ready[0]);
+	if (n > 0)
+		return fwrite(name, 1, (size_t)n, stdout) == (size_t)n ? 0 : 1;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1;
 }

@@ -18,8 +18,10 @@ static int term(struct dt_device *d, const char *text, struct dt_place *place, c
 		place->end = place->start;
 		return 0;
 	}
-	return dt_fail(e, "devtrace: %s address not in recognized format: '%s' is neither a symbol "
-			  "nor a hexadecimal number", role, text);
+	return dt_fail(e,
+		       "devtrace: %s address not in recognized format: '%s' is neither a symbol "
+		       "nor a hexadecimal number",
+		       role, text);
 }
 
 int dt_address(struct dt_device *d, const char *word, struct dt_place *place, const char *role,

@@ -38,7 +38,8 @@ static int take(struct dt_action *a, unsigned i, uint64_t v, struct dt_error *e)
 		break;
 	case DT_DO_LATEFREEZE:
 		if (v > 1ull << 40)
-			return dt_fail(e, "devtrace: LATEFREEZE %lu: at most 2^40", (unsigned long)v);
+			return dt_fail(e, "devtrace: LATEFREEZE %lu: at most 2^40",
+				       (unsigned long)v);
 		a->late = v;
 		break;
 	case DT_DO_ONLYPID:
@@ -63,9 +64,11 @@ int dt_parse_action(char *const *word, unsigned n, struct dt_action *a, unsigned
 
 		for (unsigned k = 0; k < sizeof(at_instructions) / sizeof(*at_instructions); k++)
 			if (dt_word_is(w, at_instructions[k]))
-				return dt_fail(e, "devtrace: %s: registers and memory are captured "
-						  "at instructions, which this device can not trace; "
-						  "at an entry the first four arguments are recorded", w);
+				return dt_fail(e,
+					       "devtrace: %s: registers and memory are captured "
+					       "at instructions, which this device can not trace; "
+					       "at an entry the first four arguments are recorded",
+					       w);
 		while (i < OPTIONS && !dt_word_is(w, option[i].name))
 			i++;
 		if (i == OPTIONS)
@@ -92,7 +95,7 @@ void dt_format_action(char *out, size_t size, const struct dt_action *a, uint32_
 
 	out[0] = '\0';
 	for (unsigned i = 0; i < OPTIONS && n < size; i++) {
-		uint64_t v = option[i].bit == DT_DO_CONST	? a->constant
+		uint64_t v = option[i].bit == DT_DO_CONST     ? a->constant
 			     : option[i].bit == DT_DO_ONLYPID ? a->pid
 							      : a->late;
 
@@ -104,7 +107,8 @@ void dt_format_action(char *out, size_t size, const struct dt_action *a, uint32_
 		n += dt_format(out + n, size - n, " %s", option[i].name);
 		if (n < size && option[i].value)
 			n += dt_format(out + n, size - n,
-				       option[i].value == 'd' ? " %lu" : " 0x%lx", (unsigned long)v);
+				       option[i].value == 'd' ? " %lu" : " 0x%lx",
+				       (unsigned long)v);
 	}
 }
 
@@ -164,8 +168,10 @@ int dt_parse_event(struct dt_device *d, const char *word, bool *has, uint64_t *b
 		*body = subsystem << 48 | event << 32 | argument;
 		return 0;
 	}
-	return dt_fail(e, "devtrace: '%s' is no event: a hexadecimal body, or "
-			  "subsystem:event:argument (16, 16 and 32 bits)", word);
+	return dt_fail(e,
+		       "devtrace: '%s' is no event: a hexadecimal body, or "
+		       "subsystem:event:argument (16, 16 and 32 bits)",
+		       word);
 }
 
 int dt_parse_duration(const char *word, uint64_t *ns, struct dt_error *e)
@@ -185,5 +191,6 @@ int dt_parse_duration(const char *word, uint64_t *ns, struct dt_error *e)
 		*ns = v * unit[i].ns;
 		return 0;
 	}
-	return dt_fail(e, "devtrace: '%s' is no duration: 300ns, 10us, 1500ms, 2s; 0: no end", word);
+	return dt_fail(e, "devtrace: '%s' is no duration: 300ns, 10us, 1500ms, 2s; 0: no end",
+		       word);
 }

@@ -205,7 +205,8 @@ static int switch_range(struct dt_device *d, struct dt_range *r, bool on, struct
 
 static int not_found(const char *name, struct dt_error *e)
 {
-	return dt_fail(e, "devtrace: trace not found: '%s'; reading ctl shows those there are", name);
+	return dt_fail(e, "devtrace: trace not found: '%s'; reading ctl shows those there are",
+		       name);
 }
 
 static int check_name(struct dt_device *d, const char *name, struct dt_error *e)
@@ -267,9 +268,9 @@ static int two_addresses(struct dt_device *d, char *const *word, struct dt_range
 			       (unsigned long)base, (unsigned long)end);
 	other = overlapping(d, r->start, r->end);
 	if (other)
-		return dt_fail(e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
-			       other->name, (unsigned long)other->start,
-			       (unsigned long)other->end);
+		return dt_fail(
+			e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
+			other->name, (unsigned long)other->start, (unsigned long)other->end);
 	return 0;
 }
 
@@ -300,9 +301,9 @@ static int one_word(struct dt_device *d, const char *word, struct dt_range *r, s
 	r->end = place.end;
 	other = overlapping(d, r->start, r->end);
 	if (other)
-		return dt_fail(e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
-			       other->name, (unsigned long)other->start,
-			       (unsigned long)other->end);
+		return dt_fail(
+			e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
+			other->name, (unsigned long)other->start, (unsigned long)other->end);
 	return 0;
 }
 
@@ -319,9 +320,11 @@ static int new_range(struct dt_device *d, char *const *word, unsigned n, unsigne
 	if (dt_parse_action(&word[what + 2], n - what - 2, &r.action, &used, e) < 0)
 		return -1;
 	if (what + 2 + used != n)
-		return dt_fail(e, "devtrace: '%s' is no option of a trace; ENTRY, EXIT, COUNT, "
-				  "FREEZE, UNFREEZE, LATEFREEZE n, ONLYPID pid, BASE, ADJACENT, "
-				  "CONST value and PID are", word[what + 2 + used]);
+		return dt_fail(e,
+			       "devtrace: '%s' is no option of a trace; ENTRY, EXIT, COUNT, "
+			       "FREEZE, UNFREEZE, LATEFREEZE n, ONLYPID pid, BASE, ADJACENT, "
+			       "CONST value and PID are",
+			       word[what + 2 + used]);
 	if (!(r.action.what & (DT_DO_ENTRY | DT_DO_EXIT)))
 		r.action.what |= DT_DO_ENTRY | DT_DO_EXIT;
 	if (dt_device_find(d, word[0]) && what == 2)
@@ -549,10 +552,13 @@ static int cmd_size(struct command *c)
 	if (c->n != 1)
 		return dt_fail(c->e, "devtrace: usage: size <exponent>");
 	if (!dt_word_number(c->word[0], &n))
-		return dt_fail(c->e, "devtrace: size not in recognized format: '%s'; 13 means 2^13 "
-				     "records", c->word[0]);
+		return dt_fail(c->e,
+			       "devtrace: size not in recognized format: '%s'; 13 means 2^13 "
+			       "records",
+			       c->word[0]);
 	if (n > DT_LOG_MAX_EXPONENT)
-		return dt_fail(c->e, "devtrace:  can't allocate that much: 2^%lu records; at most 2^%u",
+		return dt_fail(c->e,
+			       "devtrace:  can't allocate that much: 2^%lu records; at most 2^%u",
 			       (unsigned long)n, DT_LOG_MAX_EXPONENT);
 	return set_size(c->d, 1ull << n, c->e);
 }
@@ -601,7 +607,8 @@ static int cmd_testtracein(struct command *c)
 	uint64_t v[5];
 
 	if (c->n != 5)
-		return dt_fail(c->e, "devtrace: usage: testtracein <pc> <arg1> <arg2> <arg3> <arg4>");
+		return dt_fail(c->e,
+			       "devtrace: usage: testtracein <pc> <arg1> <arg2> <arg3> <arg4>");
 	for (unsigned i = 0; i < 5; i++) {
 		struct dt_place place;
 
@@ -663,9 +670,11 @@ static int cmd_watch(struct command *c)
 		if (c->word[i][0] == '-')
 			return dt_fail(c->e, "PID must be greater than zero.");
 		if (!dt_word_decimal(c->word[i], &id) || id > 0x7fffffff)
-			return dt_fail(c->e, "devtrace: '%s' is no process or thread id", c->word[i]);
+			return dt_fail(c->e, "devtrace: '%s' is no process or thread id",
+				       c->word[i]);
 		if (id == 0 && c->n > 1)
-			return dt_fail(c->e, "devtrace: watch 0 stands alone: it watches all again");
+			return dt_fail(c->e,
+				       "devtrace: watch 0 stands alone: it watches all again");
 	}
 	if (dt_word_decimal(c->word[0], &id) && id == 0) {
 		d->watches = 0;
@@ -762,8 +771,9 @@ static int cmd_policy(struct command *c)
 	while (c->n == 1 && i < 3 && !dt_word_is(c->word[0], dt_policy_name[i]))
 		i++;
 	if (c->n != 1 || i == 3)
-		return dt_fail(c->e, "usage: policy overwrite|drop|wait: what happens when the log is "
-				     "full");
+		return dt_fail(c->e,
+			       "usage: policy overwrite|drop|wait: what happens when the log is "
+			       "full");
 	c->d->policy = i;
 	if (i == before || c->d->ops->apply(c->d->ctx, NULL, c->e) == 0)
 		return 0;
@@ -789,8 +799,9 @@ static int cmd_arm(struct command *c)
 	struct dt_arm a = {.set = true}, before = c->d->arm;
 
 	if (c->n < 2 || c->n > 3)
-		return dt_fail(c->e, "usage: arm <start event>|- <stop event>|- [<duration>]; an event "
-				     "is a 64-bit hexadecimal body or subsystem:event:argument");
+		return dt_fail(c->e,
+			       "usage: arm <start event>|- <stop event>|- [<duration>]; an event "
+			       "is a 64-bit hexadecimal body or subsystem:event:argument");
 	if (dt_parse_event(c->d, c->word[0], &a.has_start, &a.start, c->e) < 0 ||
 	    dt_parse_event(c->d, c->word[1], &a.has_stop, &a.stop, c->e) < 0 ||
 	    (c->n == 3 && dt_parse_duration(c->word[2], &a.duration, c->e) < 0))
@@ -867,8 +878,10 @@ static int cmd_subsystem(struct command *c)
 			   c->d->ops->subsystem(c->d->ctx, c->word[0], &found) == 1) {
 			number = found;
 		} else {
-			return dt_fail(c->e, "subsystem '%s': there is none of that name; 'devtrace "
-					     "list' shows them", c->word[0]);
+			return dt_fail(c->e,
+				       "subsystem '%s': there is none of that name; 'devtrace "
+				       "list' shows them",
+				       c->word[0]);
 		}
 		if (set_mask(c->d, (uint16_t)number, on, c->e) < 0)
 			return -1;
@@ -904,7 +917,10 @@ static int cmd_status(struct command *c)
 	c->d->ops->counters(c->d->ctx, &n);
 	for (size_t i = 0; i < c->d->n; i++)
 		on += c->d->range[i].on;
-	answer(c->who, "%s%s%s", !c->d->active ? "stopped" : n.frozen ? "frozen" : "recording",
+	answer(c->who, "%s%s%s",
+	       !c->d->active ? "stopped"
+	       : n.frozen    ? "frozen"
+			     : "recording",
 	       n.armed ? ", armed" : "", c->d->all ? ", all contexts" : "");
 	answer(c->who, "%zu ranges and points, %zu of them on", c->d->n, on);
 	return answer(c->who, "%lu records, %lu not read, %lu lost; the log holds %lu",
@@ -919,8 +935,9 @@ static const struct {
 	int (*run)(struct command *c);
 	const char *help;
 } command[] = {
-	{"trace", cmd_trace, "trace <start> <end> new <name> [OPTION]...; <function>, <pattern>, "
-			     "<file>:<line> instead of addresses"},
+	{"trace", cmd_trace,
+	 "trace <start> <end> new <name> [OPTION]...; <function>, <pattern>, "
+	 "<file>:<line> instead of addresses"},
 	{"trace", cmd_trace, "trace <name> on|off|remove; trace <name> rename <new>"},
 	{"trace", cmd_trace, "trace <address> [OPTION]... [<address> [OPTION]...]...: tracepoints"},
 	{"delete", cmd_delete, "delete <name or address>..."},
@@ -942,8 +959,9 @@ static const struct {
 	{"events", cmd_events, "events <n>: stop behind n records"},
 	{"subsystem", cmd_subsystem, "subsystem <name>|<number>|all on|off"},
 	{"uniform", cmd_uniform, "uniform on|off: every site is on, traced or not"},
-	{"testtracein", cmd_testtracein, "testtracein <pc> <arg1> <arg2> <arg3> <arg4>: an entry by "
-					 "hand"},
+	{"testtracein", cmd_testtracein,
+	 "testtracein <pc> <arg1> <arg2> <arg3> <arg4>: an entry by "
+	 "hand"},
 	{"help", cmd_help, "this"},
 };
 

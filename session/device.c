@@ -191,7 +191,8 @@ static int host_line(struct dt_session *s, const char *text, const char *colon,
 	}
 	if (best)
 		return 1;
-	return dt_fail(e, "devtrace: no function is known to be at %s; are there line numbers (-g)?",
+	return dt_fail(e,
+		       "devtrace: no function is known to be at %s; are there line numbers (-g)?",
 		       text);
 }
 
@@ -207,7 +208,8 @@ static void host_text(void *ctx, uint64_t *base, uint64_t *end)
 
 static int no_process(struct dt_error *e)
 {
-	return dt_fail(e, "devtrace: no process is traced, so no address means anything; attach one");
+	return dt_fail(e,
+		       "devtrace: no process is traced, so no address means anything; attach one");
 }
 
 /* The entry site that an address means: of the function that begins there, or the site itself. */
@@ -226,16 +228,18 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range *r,
 		       struct dt_error *e)
 {
-	const struct dt_elf_site *site = m->file->elf ? entry_site(m->file->elf, r->start - m->bias)
-						      : NULL;
+	const struct dt_elf_site *site =
+		m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
 	struct dt_symtab *tab = dt_file_symtab(m->file);
 	const struct dt_function *f;
 
 	if (!site) {
 		f = tab ? dt_symtab_find(tab, r->start - m->bias) : NULL;
-		return dt_fail(e, "devtrace: there is no site at %lx; a process built with sleds has "
-				  "them at entries and exits%s%s", (unsigned long)r->start,
-			       f ? ", the nearest is " : "", f ? f->name : "");
+		return dt_fail(e,
+			       "devtrace: there is no site at %lx; a process built with sleds has "
+			       "them at entries and exits%s%s",
+			       (unsigned long)r->start, f ? ", the nearest is " : "",
+			       f ? f->name : "");
 	}
 	r->start = r->end = m->bias + site_pc(site);
 	(void)t;
@@ -278,8 +282,9 @@ static int host_check(void *ctx, struct dt_range *r, struct dt_error *e)
 	if (!t)
 		rc = no_process(e);
 	else if (!m || r->end >= m->high)
-		rc = dt_fail(e, "devtrace: invalid address range: %lx to %lx is not code of one module",
-			     (unsigned long)r->start, (unsigned long)r->end);
+		rc = dt_fail(
+			e, "devtrace: invalid address range: %lx to %lx is not code of one module",
+			(unsigned long)r->start, (unsigned long)r->end);
 	else if (r->kind == DT_RANGE_POINT)
 		rc = check_point(t, m, r, e);
 	if (rc == 0) {
@@ -491,8 +496,8 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 			t->entry[t->n - 1].end = pc;
 			continue;
 		}
-		x = (struct dt_table_entry){pc, pc, r->action.what, r->action.pid, r->action.late,
-					    r->action.constant};
+		x = (struct dt_table_entry){
+			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
 		rc = add_entry(t, &x, e);
 		joined = true;
 	}
@@ -560,7 +565,8 @@ static bool watches_threads(struct dt_session *s)
 
 		for (struct dt_target *t = s->first; t; t = t->next) {
 			process = process || s->device.watch[i] == (uint32_t)t->pid;
-			dt_format(path, sizeof(path), "/proc/%d/task/%u", t->pid, s->device.watch[i]);
+			dt_format(path, sizeof(path), "/proc/%d/task/%u", t->pid,
+				  s->device.watch[i]);
 			if (!process && !t->ended && access(path, F_OK) == 0)
 				return true;
 		}
@@ -881,7 +887,8 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 
 	for (size_t i = 0; i < select->n; i++) {
 		if (strpbrk(select->pattern[i].text, "' \n"))
-			return dt_fail(e, "the pattern '%s' has a quote or a blank in it: put ? there",
+			return dt_fail(e,
+				       "the pattern '%s' has a quote or a blank in it: put ? there",
 				       select->pattern[i].text);
 		size += strlen(select->pattern[i].text) + 2;
 	}
@@ -944,7 +951,8 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
-	s->frozen = s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
+	s->frozen =
+		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
@@ -955,7 +963,8 @@ void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *t
 {
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
-	s->frozen = s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
+	s->frozen =
+		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
 	dt_device_read(&s->device, line, ctx);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -13,6 +13,7 @@
 #define BATCH 16384u		  /* records taken at a time */
 #define FLUSH_NS 300000000ull	  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull	  /* between readings of the clocks */
+#define LIVE_MS 20		  /* the same, when somebody may be watching */
 #define IDLE_MS 50		  /* a writer that is half a ring ahead rings the bell before */
 
 static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
@@ -264,7 +265,7 @@ void *dt_recorder_main(void *session)
 		if (n == 0 && stopping)
 			break;
 		if (n == 0)
-			sleep_until_bell(c, bell, IDLE_MS);
+			sleep_until_bell(c, bell, s->has_log ? LIVE_MS : IDLE_MS);
 	}
 	if (n < 0) {
 		/* the file can not be written: nobody is to wait for room */

@@ -476,6 +476,8 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 		if (pos >= at || pos + bytes > hard)
 			return make_room(r, pos >= at ? pos : hard, rec->kind);
 		now = clock_and_core(&core);
+		if ((end & DT_FROZEN) && bytes > 64)
+			end += bytes - 64; /* a constant is no record of its own */
 		if (what & DT_DO_FREEZE)
 			end = (pos + bytes) | DT_FROZEN;
 		else if ((what & DT_DO_LATEFREEZE) && !(end & DT_FROZEN))

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Talking to a session. */
+#include "session/client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "session/server.h"
+
+static int connect_to(const char *name, struct dt_error *e)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	char directory[sizeof(a.sun_path)];
+	int fd;
+
+	if (strchr(name, '/')) { /* a socket by its path: another user's, or forwarded */
+		if (dt_format(a.sun_path, sizeof(a.sun_path), "%s", name) >= sizeof(a.sun_path))
+			return dt_fail(e, "%s: too long for a socket", name);
+	} else {
+		if (dt_sessions_directory(directory, sizeof(directory), false, e) < 0 ||
+		    dt_format(a.sun_path, sizeof(a.sun_path), "%s/%s.sock", directory, name) >=
+			    sizeof(a.sun_path))
+			return dt_fail(
+				e, "there is no session '%s'; devtrace list shows those there are",
+				name);
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return dt_fail(e, "no socket: %s", strerror(errno));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+		return fd;
+	if (errno == EACCES || errno == EPERM)
+		dt_fail(e, "session '%s' belongs to another user", name);
+	else if (errno == ENOENT || errno == ECONNREFUSED)
+		dt_fail(e, "there is no session '%s'; devtrace list shows those there are", name);
+	else
+		dt_fail(e, "session '%s': %s", name, strerror(errno));
+	close(fd);
+	return -1;
+}
+
+struct only {
+	char name[64];
+	size_t n;
+};
+
+static void note_name(void *ctx, const char *name)
+{
+	struct only *o = ctx;
+
+	if (o->n++ == 0)
+		dt_format(o->name, sizeof(o->name), "%s", name);
+}
+
+int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e)
+{
+	struct only only = {.n = 0};
+
+	*c = (struct dt_client){.fd = -1};
+	if (!name) {
+		if (dt_sessions_each(note_name, &only, e) < 0)
+			return -1;
+		if (only.n == 0)
+			return dt_fail(e, "no session runs; devtrace attach -d PID begins one");
+		if (only.n > 1)
+			return dt_fail(
+				e, "%zu sessions run: say which by -s (devtrace list shows them)",
+				only.n);
+		name = only.name;
+	}
+	c->fd = connect_to(name, e);
+	return c->fd < 0 ? -1 : 0;
+}
+
+void dt_client_close(struct dt_client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->text);
+	*c = (struct dt_client){.fd = -1};
+}
+
+static int send_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -1;
+		p += sent;
+		n -= (size_t)sent;
+	}
+	return 0;
+}
+
+static int receive(struct dt_client *c, char *p, size_t n)
+{
+	while (n) {
+		ssize_t got = read(c->fd, p, n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		p += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+/* The head of an answer, one line, then its bytes. */
+static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b, struct dt_error *e)
+{
+	unsigned long n, x, y;
+	char head[96];
+	size_t at = 0;
+
+	for (;;) {
+		if (at == sizeof(head) || receive(c, &head[at], 1) < 0)
+			return dt_fail(e, "the session has ended");
+		if (head[at] == '\n')
+			break;
+		at++;
+	}
+	head[at] = '\0';
+	if (sscanf(head, "%7s %lu %lu %lu", word, &n, &x, &y) != 4)
+		return dt_fail(e, "this is no session of devtrace's");
+	if (n + 1 > c->room) {
+		char *more = realloc(c->text, n + 1);
+
+		if (!more)
+			return dt_fail(e, "out of memory");
+		c->text = more;
+		c->room = n + 1;
+	}
+	if (receive(c, c->text, n) < 0)
+		return dt_fail(e, "the session has ended");
+	c->n = n;
+	c->text[n] = '\0';
+	*a = x;
+	*b = y;
+	if (strcmp(word, "error") == 0)
+		return dt_fail(e, "%s", c->text);
+	return 0;
+}
+
+int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e)
+{
+	char word[8];
+	uint64_t a, b;
+
+	if (send_all(c->fd, request, strlen(request)) < 0 || send_all(c->fd, "\n", 1) < 0)
+		return dt_fail(e, "the session has ended");
+	return get_answer(c, word, &a, &b, e);
+}
+
+int dt_client_write(struct dt_client *c, const char *text, size_t n, struct dt_error *e)
+{
+	char head[32], word[8];
+	uint64_t a, b;
+
+	dt_format(head, sizeof(head), "write %zu\n", n);
+	if (send_all(c->fd, head, strlen(head)) < 0 || send_all(c->fd, text, n) < 0)
+		return dt_fail(e, "the session has ended");
+	return get_answer(c, word, &a, &b, e);
+}
+
+long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
+		    uint64_t *lost, struct dt_error *e)
+{
+	char request[96], word[8];
+
+	dt_format(request, sizeof(request), "take %zu %lu %d %s\n", max, (unsigned long)*position,
+		  wait_ms, consume ? "consume" : "keep");
+	if (send_all(c->fd, request, strlen(request)) < 0)
+		return dt_fail(e, "the session has ended");
+	if (get_answer(c, word, position, lost, e) < 0)
+		return -1;
+	return strcmp(word, "end") == 0 ? -2 : (long)(c->n / sizeof(struct dt_record));
+}
+
+const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
+{
+	char request[64];
+
+	dt_format(request, sizeof(request), "name %lx %u", (unsigned long)pc, tid);
+	return dt_client_ask(c, request, NULL) < 0 ? "?" : c->text;
+}
+
+int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e)
+{
+	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct dt_error why = {""};
+	struct dirent *entry;
+	DIR *d;
+
+	if (dt_sessions_directory(directory, sizeof(directory), false, &why) < 0)
+		return why.text[0] ? dt_fail(e, "%s", why.text) : 0;
+	d = opendir(directory);
+	if (!d)
+		return dt_fail(e, "%s: %s", directory, strerror(errno));
+	while ((entry = readdir(d)) != NULL) {
+		size_t n = strlen(entry->d_name);
+		char name[64];
+		int fd;
+
+		if (n < 6 || n - 5 >= sizeof(name) || strcmp(entry->d_name + n - 5, ".sock") != 0)
+			continue;
+		memcpy(name, entry->d_name, n - 5);
+		name[n - 5] = '\0';
+		fd = connect_to(name, NULL);
+		if (fd < 0)
+			continue;
+		close(fd);
+		fn(ctx, name);
+	}
+	closedir(d);
+	return 0;
+}

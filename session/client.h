@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The other end of a session's socket: what ctl, cat -s, shell and mount talk through. */
+#ifndef DT_SESSION_CLIENT_H
+#define DT_SESSION_CLIENT_H
+
+#include "core/error.h"
+#include "core/record.h"
+
+struct dt_client {
+	int fd;
+	char *text; /* the answer to the last request; also what an error says */
+	size_t n, room;
+};
+
+/* name NULL: the only session there is. */
+int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e);
+void dt_client_close(struct dt_client *c);
+
+/* Writes commands to ctl; the answers are in c->text. */
+int dt_client_write(struct dt_client *c, const char *text, size_t n, struct dt_error *e);
+/* Any other request; the answer is in c->text. */
+int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);
+
+/*
+ * Records from *position on, 0: the oldest; in c->text. Returns how many; -1: error; -2: the session
+ * has ended and nothing is left. *position: of the first. *lost: missing in front of them.
+ */
+long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
+		    uint64_t *lost, struct dt_error *e);
+
+/* The name of what contains pc; valid until the next request. */
+const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
+
+/* Calls fn for the name of every session of this user that lives. */
+int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e);
+
+#endif

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* The session's socket. */
+#include "session/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/text.h"
+#include "session/device.h"
+
+#define CONNECTIONS 64
+#define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
+#define RECORDS_MAX 16384u	/* in one answer */
+
+struct connection {
+	struct dt_server *server;
+	int fd; /* -1: free */
+	pthread_t thread;
+	bool ended; /* the thread is to be joined */
+	uint32_t pid;
+	char *text; /* an answer under way */
+	size_t n, room;
+};
+
+struct dt_server {
+	struct dt_session *session;
+	int fd, stop[2];
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards connection[] */
+	struct connection connection[CONNECTIONS];
+	char name[64], path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (run && run[0] == '/' && stat(run, &st) == 0 && st.st_uid == geteuid())
+		dt_format(path, size, "%s/devtrace", run);
+	else
+		dt_format(path, size, "/tmp/devtrace-%u", geteuid());
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return dt_fail(e, "%s: can not be made: %s", path, strerror(errno));
+	if (lstat(path, &st) < 0)
+		return make ? dt_fail(e, "%s: %s", path, strerror(errno)) : -1;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return dt_fail(e, "%s: is not a directory of yours alone; remove it", path);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+static int send_all(int fd, const void *data, size_t n)
+{
+	const char *p = data;
+
+	while (n) {
+		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -1;
+		p += sent;
+		n -= (size_t)sent;
+	}
+	return 0;
+}
+
+static void add_text(void *ctx, const char *text, size_t n)
+{
+	struct connection *c = ctx;
+
+	if (c->n + n > c->room) {
+		size_t room = c->n + n + 65536;
+		char *more = realloc(c->text, room);
+
+		if (!more)
+			return;
+		c->text = more;
+		c->room = room;
+	}
+	memcpy(c->text + c->n, text, n);
+	c->n += n;
+}
+
+/* "ok N [more]", then the N bytes that were added. */
+static int answer(struct connection *c, const char *word, uint64_t more, uint64_t and_more)
+{
+	char head[96];
+	size_t n = dt_format(head, sizeof(head), "%s %zu %lu %lu\n", word, c->n,
+			     (unsigned long)more, (unsigned long)and_more);
+	int rc = send_all(c->fd, head, n) < 0 || send_all(c->fd, c->text, c->n) < 0 ? -1 : 0;
+
+	c->n = 0;
+	return rc;
+}
+
+static int refuse(struct connection *c, const char *why)
+{
+	c->n = 0;
+	add_text(c, why, strlen(why));
+	return answer(c, "error", 0, 0);
+}
+
+/* ---- requests ---- */
+
+struct input {
+	int fd;
+	char data[4096];
+	size_t n, at;
+};
+
+static int next_byte(struct input *in)
+{
+	if (in->at == in->n) {
+		ssize_t n;
+
+		do
+			n = read(in->fd, in->data, sizeof(in->data));
+		while (n < 0 && errno == EINTR);
+		if (n <= 0)
+			return -1;
+		in->n = (size_t)n;
+		in->at = 0;
+	}
+	return (unsigned char)in->data[in->at++];
+}
+
+static bool read_line(struct input *in, char *line, size_t size)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = next_byte(in)) >= 0 && c != '\n') {
+		if (n + 1 == size)
+			return false;
+		line[n++] = (char)c;
+	}
+	line[n] = '\0';
+	return c == '\n';
+}
+
+static int do_write(struct connection *c, struct input *in, const char *line)
+{
+	struct dt_session *s = c->server->session;
+	struct dt_asker who = {.pid = c->pid, .answer = add_text, .ctx = c};
+	size_t n = strtoul(line, NULL, 10);
+	struct dt_error e;
+	char *text;
+	int rc;
+
+	if (n > COMMAND_MAX)
+		return refuse(c, "more than 64 MiB of commands at once"), -1;
+	text = malloc(n + 1);
+	if (!text)
+		return refuse(c, "out of memory"), -1;
+	for (size_t i = 0; i < n; i++) {
+		int byte = next_byte(in);
+
+		if (byte < 0) {
+			free(text);
+			return -1;
+		}
+		text[i] = (char)byte;
+	}
+	rc = dt_session_write(s, &who, text, n, &e);
+	free(text);
+	return rc < 0 ? refuse(c, e.text) : answer(c, "ok", 0, 0);
+}
+
+/*
+ * take MAX FROM WAIT_MS consume|keep: records, after "ok BYTES POSITION LOST". FROM 0: the oldest.
+ * A wait ends when the other side has gone.
+ */
+static int do_take(struct connection *c, const char *line)
+{
+	struct dt_session *s = c->server->session;
+	unsigned long max, position;
+	struct dt_record *record;
+	uint64_t from, lost = 0;
+	char how[16] = "";
+	size_t n;
+	int ms;
+
+	if (sscanf(line, "%lu %lu %d %15s", &max, &position, &ms, how) != 4 || !max)
+		return refuse(c, "take MAX FROM WAIT_MS consume|keep");
+	if (!s->has_log)
+		return refuse(c, "this session's records go to a file: read that");
+	if (max > RECORDS_MAX)
+		max = RECORDS_MAX;
+	record = malloc(max * sizeof(*record));
+	if (!record)
+		return refuse(c, "out of memory");
+	dt_session_drained(s);
+	do {
+		struct pollfd gone = {c->fd, POLLIN, 0};
+		int now = ms < 0 || ms > 200 ? 200 : ms;
+
+		from = position;
+		n = dt_log_read(&s->log, record, max, &from, &lost, now, how[0] == 'c');
+		ms -= ms > 0 ? now : 0;
+		if (!n && ms && poll(&gone, 1, 0) > 0)
+			break; /* a request behind this one, or the end */
+	} while (!n && !lost && ms && !s->log.closed && !s->ending);
+	add_text(c, (const char *)record, n * sizeof(*record));
+	free(record);
+	return answer(c, s->log.closed && !n ? "end" : "ok", from, lost);
+}
+
+static int do_name(struct connection *c, const char *line)
+{
+	unsigned long pc, tid;
+	char name[1024];
+
+	if (sscanf(line, "%lx %lu", &pc, &tid) != 2)
+		return refuse(c, "name PC THREAD");
+	dt_session_name(c->server->session, (uint32_t)tid, pc, name, sizeof(name));
+	add_text(c, name, strlen(name));
+	return answer(c, "ok", 0, 0);
+}
+
+/* A tick, when it was, and how many there are in a second. */
+static int do_clock(struct connection *c)
+{
+	struct timespec now;
+	char text[128];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	add_text(c, text,
+		 dt_format(text, sizeof(text), "%lu %lu %lu", (unsigned long)__builtin_ia32_rdtsc(),
+			   (unsigned long)now.tv_sec * 1000000000ul + (unsigned long)now.tv_nsec,
+			   (unsigned long)(c->server->session->ticks_per_ns * 1e9)));
+	return answer(c, "ok", 0, 0);
+}
+
+/* Until the triggers have fired, or the session ends. */
+static int do_wait(struct connection *c)
+{
+	struct dt_session *s = c->server->session;
+	struct dt_control *control = s->targets.shared.control;
+
+	for (;;) {
+		uint32_t state = __atomic_load_n(&control->arm_state, __ATOMIC_ACQUIRE);
+		struct pollfd gone = {c->fd, POLLIN, 0};
+
+		if (s->ending || state == DT_ARM_DONE ||
+		    (state == DT_ARM_NONE && dt_rings_frozen(control)))
+			break;
+		if (state == DT_ARM_NONE && !s->events)
+			return refuse(c, "nothing is armed: arm, or events n, goes before wait");
+		if (poll(&gone, 1, 100) > 0)
+			return -1;
+	}
+	return answer(c, "ok", 0, 0);
+}
+
+static int do_status(struct connection *c)
+{
+	struct dt_session *s = c->server->session;
+	char line[256];
+
+	pthread_mutex_lock(&s->lock);
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended)
+			add_text(c, line, dt_format(line, sizeof(line), "process %d\n", t->pid));
+	if (s->options.output)
+		add_text(c, line, dt_format(line, sizeof(line), "file %s\n", s->options.output));
+	pthread_mutex_unlock(&s->lock);
+	return answer(c, "ok", 0, 0);
+}
+
+static int request(struct connection *c, struct input *in, char *line)
+{
+	char *space = strchr(line, ' ');
+	const char *rest = space ? space + 1 : "";
+
+	if (space)
+		*space = '\0';
+	if (strcmp(line, "write") == 0)
+		return do_write(c, in, rest);
+	if (strcmp(line, "take") == 0)
+		return do_take(c, rest);
+	if (strcmp(line, "name") == 0)
+		return do_name(c, rest);
+	if (strcmp(line, "read") == 0) {
+		dt_session_read(c->server->session, add_text, c);
+		return answer(c, "ok", 0, 0);
+	}
+	if (strcmp(line, "clear") == 0) {
+		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
+		return answer(c, "ok", 0, 0);
+	}
+	if (strcmp(line, "clock") == 0)
+		return do_clock(c);
+	if (strcmp(line, "wait") == 0)
+		return do_wait(c);
+	if (strcmp(line, "status") == 0)
+		return do_status(c);
+	return refuse(c, "requests are write, read, take, clear, name, clock, wait, status");
+}
+
+static void *serve(void *connection)
+{
+	struct connection *c = connection;
+	struct input in = {.fd = c->fd};
+	char line[256];
+
+	while (read_line(&in, line, sizeof(line)))
+		if (request(c, &in, line) < 0)
+			break;
+	shutdown(c->fd, SHUT_RDWR);
+	free(c->text);
+	c->text = NULL;
+	c->n = c->room = 0;
+	pthread_mutex_lock(&c->server->lock);
+	c->ended = true;
+	pthread_mutex_unlock(&c->server->lock);
+	return NULL;
+}
+
+/* ---- accepting ---- */
+
+/* Only this user, and root. */
+static bool is_allowed(int fd, uint32_t *pid)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
+		return false;
+	*pid = (uint32_t)who.pid;
+	return who.uid == geteuid() || who.uid == 0;
+}
+
+static void join_ended(struct dt_server *v, bool all)
+{
+	for (int i = 0; i < CONNECTIONS; i++) {
+		struct connection *c = &v->connection[i];
+		bool ended;
+
+		pthread_mutex_lock(&v->lock);
+		ended = c->fd >= 0 && (c->ended || all);
+		pthread_mutex_unlock(&v->lock);
+		if (!ended)
+			continue;
+		if (all)
+			shutdown(c->fd, SHUT_RDWR);
+		pthread_join(c->thread, NULL);
+		close(c->fd);
+		c->fd = -1;
+		c->ended = false;
+	}
+}
+
+static void accept_one(struct dt_server *v)
+{
+	int fd = accept4(v->fd, NULL, NULL, SOCK_CLOEXEC), i = 0;
+	struct connection *c;
+	uint32_t pid;
+
+	if (fd < 0)
+		return;
+	join_ended(v, false);
+	while (i < CONNECTIONS && v->connection[i].fd >= 0)
+		i++;
+	if (!is_allowed(fd, &pid) || i == CONNECTIONS) {
+		close(fd);
+		return;
+	}
+	c = &v->connection[i];
+	*c = (struct connection){.server = v, .fd = fd, .pid = pid};
+	if (pthread_create(&c->thread, NULL, serve, c) != 0) {
+		close(fd);
+		c->fd = -1;
+	}
+}
+
+static void *accept_all(void *server)
+{
+	struct dt_server *v = server;
+	struct pollfd p[2] = {{v->fd, POLLIN, 0}, {v->stop[0], POLLIN, 0}};
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (p[1].revents)
+			break;
+		if (p[0].revents)
+			accept_one(v);
+	}
+	return NULL;
+}
+
+/* A socket whose session is gone answers no connection. */
+static bool is_dead(const struct sockaddr_un *a)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool dead = fd >= 0 && connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 &&
+		    errno == ECONNREFUSED;
+
+	if (fd >= 0)
+		close(fd);
+	return dead;
+}
+
+static int listen_at(struct dt_server *v, struct dt_error *e)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	mode_t mask;
+	int rc;
+
+	memcpy(a.sun_path, v->path, sizeof(a.sun_path));
+	v->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (v->fd < 0)
+		return dt_fail(e, "no socket: %s", strerror(errno));
+	if (is_dead(&a))
+		unlink(v->path);
+	mask = umask(0177);
+	rc = bind(v->fd, (struct sockaddr *)&a, sizeof(a));
+	umask(mask);
+	if (rc == 0 && listen(v->fd, 16) == 0)
+		return 0;
+	if (errno == EADDRINUSE)
+		dt_fail(e, "a session with the name '%s' runs already", v->name);
+	else
+		dt_fail(e, "%s: %s", v->path, strerror(errno));
+	close(v->fd);
+	return -1;
+}
+
+int dt_server_start(struct dt_session *s, const char *name, struct dt_error *e)
+{
+	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)], pid[16];
+	struct dt_server *v;
+	sigset_t all, old;
+	int rc;
+
+	if (dt_sessions_directory(directory, sizeof(directory), true, e) < 0)
+		return -1;
+	dt_format(pid, sizeof(pid), "%d", getpid());
+	if (!name)
+		name = pid;
+	if (!name[0] || name[0] == '.' || strchr(name, '/') || strlen(name) > 40)
+		return dt_fail(e, "'%s' is no name for a session: up to 40 characters, no '/'",
+			       name);
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return dt_fail(e, "out of memory");
+	v->session = s;
+	for (int i = 0; i < CONNECTIONS; i++)
+		v->connection[i].fd = -1;
+	dt_format(v->name, sizeof(v->name), "%s", name);
+	if (dt_format(v->path, sizeof(v->path), "%s/%s.sock", directory, name) >= sizeof(v->path)) {
+		dt_fail(e, "%s/%s: too long for a socket", directory, name);
+		goto fail;
+	}
+	if (listen_at(v, e) < 0)
+		goto fail;
+	if (pipe2(v->stop, O_CLOEXEC) < 0) {
+		dt_fail(e, "no pipe: %s", strerror(errno));
+		goto fail_socket;
+	}
+	pthread_mutex_init(&v->lock, NULL);
+	/* signals are for the owner thread */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(&v->thread, NULL, accept_all, v);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc != 0) {
+		dt_fail(e, "no thread: %s", strerror(rc));
+		goto fail_pipe;
+	}
+	s->server = v;
+	return 0;
+fail_pipe:
+	pthread_mutex_destroy(&v->lock);
+	close(v->stop[0]);
+	close(v->stop[1]);
+fail_socket:
+	close(v->fd);
+	unlink(v->path);
+fail:
+	free(v);
+	return -1;
+}
+
+void dt_server_stop(struct dt_session *s)
+{
+	struct dt_server *v = s->server;
+
+	if (!v)
+		return;
+	unlink(v->path);
+	close(v->stop[1]);
+	pthread_join(v->thread, NULL);
+	join_ended(v, true);
+	close(v->stop[0]);
+	close(v->fd);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+	s->server = NULL;
+}
+
+const char *dt_server_name(const struct dt_session *s)
+{
+	return s->server ? s->server->name : "";
+}
