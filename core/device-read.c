@@ -66,30 +66,28 @@ static void new_line(const struct reading *to, struct dt_device *d, const struct
 
 	dt_format_action(options, sizeof(options), &r->action,
 			 r->kind == DT_RANGE_POINT ? DT_DO_ENTRY : DT_DO_ENTRY | DT_DO_EXIT);
-	if (r->kind == DT_RANGE_POINT)
+	if (r->kind == DT_RANGE_POINT && dt_word_is(r->name, r->what)) {
 		say(to, "trace %s%s", word(what, sizeof(what), r->what), options);
-	else if (r->kind == DT_RANGE_SET)
+	} else if (r->kind == DT_RANGE_POINT) {
+		/* by its address: what it was set by may be another's name by now */
+		say(to, "trace %016lx%s", (unsigned long)r->start, options);
+		say(to, "trace %016lx rename %s", (unsigned long)r->start,
+		    word(name, sizeof(name), r->name));
+	} else if (r->kind == DT_RANGE_SET) {
 		set_line(to, d, r, word(name, sizeof(name), r->name), options);
-	else
+	} else {
 		say(to, "trace %016lx %016lx new %s%s", (unsigned long)r->start,
 		    (unsigned long)r->end, word(name, sizeof(name), r->name), options);
+	}
 }
 
-/* A point is on when it is set: what differs is said. Its name is what it was set by, at first. */
-static void state_lines(const struct reading *to, const struct dt_range *r)
+/* A point is on when it is set: what differs is said. */
+static void state_line(const struct reading *to, const struct dt_range *r)
 {
-	char name[2 * DT_NAME_MAX + 4], what[1100];
+	char name[2 * DT_NAME_MAX + 4];
 
-	if (r->kind != DT_RANGE_POINT) {
-		if (r->on)
-			say(to, "trace %s on", word(name, sizeof(name), r->name));
-		return;
-	}
-	if (!dt_word_is(r->name, r->what))
-		say(to, "trace %s rename %s", word(what, sizeof(what), r->what),
-		    word(name, sizeof(name), r->name));
-	if (!r->on)
-		say(to, "trace %s off", word(name, sizeof(name), r->name));
+	if (r->on != (r->kind == DT_RANGE_POINT))
+		say(to, "trace %s %s", word(name, sizeof(name), r->name), r->on ? "on" : "off");
 }
 
 static void event(char *out, size_t size, bool has, uint64_t body)
@@ -149,7 +147,7 @@ void dt_device_read(struct dt_device *d, void (*line)(void *ctx, const char *tex
 			say(&to, "#trace %016lx traced? %016x", (unsigned long)r->start, r->on);
 	}
 	for (size_t i = 0; i < d->n; i++)
-		state_lines(&to, &d->range[i]);
+		state_line(&to, &d->range[i]);
 	say(&to, "#tracehits %lu, in queue %lu", (unsigned long)n.hits, (unsigned long)n.queued);
 	say(&to, "#tracelog %016lx", (unsigned long)n.log);
 	say(&to, "#newplfail %lu", (unsigned long)n.lost);

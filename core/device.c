@@ -246,23 +246,13 @@ static int add(struct dt_device *d, struct dt_range *r, struct dt_range **added,
 
 /* ---- trace ... new ---- */
 
-static int two_addresses(struct dt_device *d, char *const *word, struct dt_range *r,
-			 struct dt_error *e)
+/* It lies in the text, and in no other range's way. */
+static int check_range(struct dt_device *d, const struct dt_range *r, struct dt_error *e)
 {
 	struct dt_range *other;
-	struct dt_place place;
 	uint64_t base, end;
 
-	if (dt_address(d, word[0], &place, "start", e) < 0)
-		return -1;
-	r->start = place.start;
-	if (dt_address(d, word[1], &place, "end", e) < 0)
-		return -1;
-	r->end = place.start;
 	d->ops->text(d->ctx, &base, &end);
-	if (r->start > r->end)
-		return dt_fail(e, "devtrace: invalid address range: %lx is above %lx",
-			       (unsigned long)r->start, (unsigned long)r->end);
 	if (r->start < base || r->end > end)
 		return dt_fail(e, "devtrace: invalid address range: the text is from %lx to %lx",
 			       (unsigned long)base, (unsigned long)end);
@@ -272,6 +262,23 @@ static int two_addresses(struct dt_device *d, char *const *word, struct dt_range
 			e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
 			other->name, (unsigned long)other->start, (unsigned long)other->end);
 	return 0;
+}
+
+static int two_addresses(struct dt_device *d, char *const *word, struct dt_range *r,
+			 struct dt_error *e)
+{
+	struct dt_place place;
+
+	if (dt_address(d, word[0], &place, "start", e) < 0)
+		return -1;
+	r->start = place.start;
+	if (dt_address(d, word[1], &place, "end", e) < 0)
+		return -1;
+	r->end = place.start;
+	if (r->start > r->end)
+		return dt_fail(e, "devtrace: invalid address range: %lx is above %lx",
+			       (unsigned long)r->start, (unsigned long)r->end);
+	return check_range(d, r, e);
 }
 
 /* Patterns; "+name" is one that has no wildcard, "!name" one that takes away. */
@@ -288,7 +295,6 @@ static bool is_set(const char *word)
 /* A function by name, a place in a file, or what a pattern means. */
 static int one_word(struct dt_device *d, const char *word, struct dt_range *r, struct dt_error *e)
 {
-	struct dt_range *other;
 	struct dt_place place;
 
 	if (is_set(word)) {
@@ -299,12 +305,7 @@ static int one_word(struct dt_device *d, const char *word, struct dt_range *r, s
 		return -1;
 	r->start = place.start;
 	r->end = place.end;
-	other = overlapping(d, r->start, r->end);
-	if (other)
-		return dt_fail(
-			e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
-			other->name, (unsigned long)other->start, (unsigned long)other->end);
-	return 0;
+	return check_range(d, r, e);
 }
 
 /* word: what is traced (one or two words), "new", the name, options. */
@@ -387,7 +388,13 @@ static int parse_point(struct dt_device *d, char *const *word, unsigned n, struc
 			       word[0], DT_NAME_MAX);
 	++*used;
 	r->start = r->end = place.start;
-	return make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0) ? -1 : 0;
+	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0))
+		return -1;
+	if (point_at(d, r->start) || !dt_device_find(d, word[0]))
+		return 0;
+	if (d->ops->forget)
+		d->ops->forget(d->ctx, r);
+	return dt_fail(e, "devtrace: trace with that name already exists: '%s'", word[0]);
 }
 
 static int set_point(struct dt_device *d, const struct dt_asker *who, const char *text,
@@ -408,10 +415,8 @@ static int set_point(struct dt_device *d, const struct dt_asker *who, const char
 		answer(who, "kitrace: Tracepoint at %s already exists, updating", old->name);
 		return switch_range(d, old, true, e);
 	}
-	if (dt_device_find(d, text))
-		return dt_fail(e, "devtrace: trace with that name already exists: '%s'", text);
 	r->what = copy_text(d, text);
-	if (!r->what || make_room(d, e) < 0)
+	if (!r->what)
 		return dt_fail(e, "out of memory");
 	set_name(r, text);
 	added = insert(d, r);
