@@ -371,6 +371,15 @@ static int answer(const struct dt_asker *who, const char *format, ...)
 	return 0;
 }
 
+/* A point is called as its address was written; with +0 behind when a range has that name. */
+static bool point_name(struct dt_device *d, const char *text, struct dt_range *r)
+{
+	set_name(r, text);
+	if (dt_device_find(d, r->name) && dt_word_length(text) + 2 <= DT_NAME_MAX)
+		dt_format(r->name, sizeof(r->name), "%s+0", text);
+	return !dt_device_find(d, r->name);
+}
+
 /* One group: an address and its options. Makes the point in *r, not added yet. */
 static int parse_point(struct dt_device *d, char *const *word, unsigned n, struct dt_range *r,
 		       unsigned *used, struct dt_error *e)
@@ -390,15 +399,15 @@ static int parse_point(struct dt_device *d, char *const *word, unsigned n, struc
 	r->start = r->end = place.start;
 	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0))
 		return -1;
-	if (point_at(d, r->start) || !dt_device_find(d, word[0]))
+	if (point_at(d, r->start) || point_name(d, word[0], r))
 		return 0;
 	if (d->ops->forget)
 		d->ops->forget(d->ctx, r);
 	return dt_fail(e, "devtrace: trace with that name already exists: '%s'", word[0]);
 }
 
-static int set_point(struct dt_device *d, const struct dt_asker *who, const char *text,
-		     struct dt_range *r, struct dt_error *e)
+static int set_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *r,
+		     struct dt_error *e)
 {
 	struct dt_range *old = point_at(d, r->start), *added;
 
@@ -415,10 +424,9 @@ static int set_point(struct dt_device *d, const struct dt_asker *who, const char
 		answer(who, "kitrace: Tracepoint at %s already exists, updating", old->name);
 		return switch_range(d, old, true, e);
 	}
-	r->what = copy_text(d, text);
+	r->what = copy_text(d, r->name);
 	if (!r->what)
 		return dt_fail(e, "out of memory");
-	set_name(r, text);
 	added = insert(d, r);
 	if (switch_range(d, added, true, e) < 0) {
 		remove_range(d, added);
@@ -442,7 +450,7 @@ static int points(struct dt_device *d, const struct dt_asker *who, char *const *
 	}
 	for (unsigned i = 0; i < n; i += used)
 		if (parse_point(d, word + i, n - i, &r, &used, e) < 0 ||
-		    set_point(d, who, word[i], &r, e) < 0)
+		    set_point(d, who, &r, e) < 0)
 			return -1;
 	return 0;
 }

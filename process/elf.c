@@ -662,6 +662,21 @@ int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t 
 	return -1;
 }
 
+size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address)
+{
+	size_t low = 0, high = f->sites;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (f->site[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address)
 {
 	struct dt_elf_site key = {.address = address};

@@ -73,6 +73,9 @@ void dt_elf_close(struct dt_elf *f);
 /* Finds a defined symbol in .symtab or .dynsym. 0, or -1 when there is none. size may be NULL. */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
 
+/* Index of the first site at or above address; f->sites: there is none. */
+size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
+
 /* The site whose first byte is at address, or NULL. */
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address);
 

@@ -71,6 +71,7 @@ void dt_files_free(struct dt_files *files)
 		next = f->next;
 		if (f->elf)
 			dt_elf_close(f->elf);
+		dt_names_free(f->names);
 		if (f->symtab)
 			dt_symtab_close(f->symtab);
 		free(f->path);
@@ -89,4 +90,13 @@ struct dt_symtab *dt_file_symtab(struct dt_file *f)
 		f->no_symtab = f->symtab == NULL;
 	}
 	return f->symtab;
+}
+
+const struct dt_names *dt_file_names(struct dt_file *f)
+{
+	struct dt_symtab *t = dt_file_symtab(f);
+
+	if (!f->names && t)
+		f->names = dt_names_make(t);
+	return f->names;
 }

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "process/elf.h"
 #include "process/maps.h"
+#include "process/names.h"
 #include "process/symtab.h"
 
 struct dt_file {
@@ -21,6 +22,7 @@ struct dt_file {
 	struct dt_elf *elf;  /* NULL: not a file devtrace can use */
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
 	bool no_symtab;
+	struct dt_names *names;	  /* NULL until asked for */
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
 	uint16_t *wanted;    /* the chooser's: by how many each is */
@@ -43,6 +45,8 @@ struct dt_module {
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
 void dt_files_free(struct dt_files *files);
+/* Its functions by name; NULL when there are none. */
+const struct dt_names *dt_file_names(struct dt_file *f);
 /* Its symbols; NULL when they can not be read. */
 struct dt_symtab *dt_file_symtab(struct dt_file *f);
 

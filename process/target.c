@@ -259,22 +259,6 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 	return 0;
 }
 
-/* The first site at or above a virtual address. */
-static size_t first_site(const struct dt_elf *elf, uint64_t address)
-{
-	size_t low = 0, high = elf->sites;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (elf->site[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* One byte a site: valid before and after, so nobody has to stop. */
 static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
 			 struct dt_error *e)
@@ -335,7 +319,7 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 
 	if (m->file->chosen_sites && !t->unwatched && !m->hooked && hook(t, m, e) < 0)
 		return -1;
-	for (size_t i = first_site(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
+	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
 		bool on = m->file->chosen[i] && !t->unwatched && m->hooked;
 		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];

@@ -33,7 +33,4 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
 		     void *ctx);
 
-/* "luaH_getint", "luaH_getint+1c", or hexadecimal: what contains pc in the thread's process. */
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size);
-
 #endif

@@ -17,6 +17,7 @@
 
 #include "core/text.h"
 #include "session/device.h"
+#include "session/places.h"
 
 #define CONNECTIONS 64
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */

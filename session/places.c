@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses and names in a session's processes. */
+#include "session/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/words.h"
+
+/* The process that addresses are read in: the one that has been there longest. */
+struct dt_target *dt_places_reference(struct dt_session *s)
+{
+	struct dt_target *first = NULL;
+
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended && t->n)
+			first = t;
+	return first;
+}
+
+struct names {
+	const char *want;
+	struct dt_target *t;
+	struct dt_module *module;
+	const struct dt_function *found[8];
+	struct dt_module *found_in[8];
+	size_t n;
+};
+
+static void note_name(struct names *n, const struct dt_function *f)
+{
+	for (size_t i = 0; i < n->n && i < 8; i++)
+		if (n->found[i] == f)
+			return;
+	if (n->n < 8) {
+		n->found[n->n] = f;
+		n->found_in[n->n] = n->module;
+	}
+	n->n++;
+}
+
+static void on_function(void *ctx, const struct dt_function *f)
+{
+	note_name(ctx, f);
+}
+
+static void names_in(struct names *n)
+{
+	const struct dt_names *names = dt_file_names(n->module->file);
+
+	if (names)
+		dt_names_find(names, n->want, on_function, n);
+}
+
+/* MODULE:NAME: the module's file name, with or without what follows its first ".so". */
+static bool is_module(const struct dt_module *m, const char *name, size_t n)
+{
+	const char *slash = strrchr(m->file->path, '/');
+	const char *base = slash ? slash + 1 : m->file->path;
+	const char *so = strstr(base, ".so");
+
+	return (strlen(base) == n && strncmp(base, name, n) == 0) ||
+	       (so && (size_t)(so - base) == n && strncmp(base, name, n) == 0);
+}
+
+static int several(const struct names *n, struct dt_error *e)
+{
+	size_t at;
+
+	dt_fail(e, "devtrace: '%s' names %zu functions:", n->want, n->n);
+	for (size_t i = 0; e && i < n->n && i < 8; i++) {
+		const struct dt_module *m = n->found_in[i];
+		const char *slash = strrchr(m->file->path, '/');
+
+		at = strlen(e->text);
+		dt_format(e->text + at, sizeof(e->text) - at, "%s %s:%lx", i ? "," : "",
+			  slash ? slash + 1 : m->file->path,
+			  (unsigned long)(m->bias + n->found[i]->address));
+	}
+	at = e ? strlen(e->text) : 0;
+	if (e)
+		dt_format(e->text + at, sizeof(e->text) - at, "; write MODULE:NAME or the address");
+	return -1;
+}
+
+static int line_place(struct dt_session *s, const char *text, const char *colon,
+		      struct dt_place *place, struct dt_error *e);
+
+int dt_places_find(struct dt_session *s, const char *text, struct dt_place *place,
+		   struct dt_error *e)
+{
+	const char *colon = strchr(text, ':');
+	bool qualified = colon && colon[1] && colon[1] != ':' && !strchr(colon + 1, ':');
+	struct names n = {.want = qualified ? colon + 1 : text, .t = dt_places_reference(s)};
+	uint64_t number;
+
+	if (!n.t)
+		return 0;
+	if (qualified && dt_word_decimal(colon + 1, &number))
+		return line_place(s, text, colon, place, e);
+	/* a name in the program goes before one in its libraries */
+	for (size_t i = 0; i < n.t->n && (n.n == 0 || qualified); i++) {
+		n.module = &n.t->module[i];
+		if (!qualified || is_module(n.module, text, (size_t)(colon - text)))
+			names_in(&n);
+	}
+	if (n.n > 1)
+		return several(&n, e);
+	if (n.n == 0)
+		return 0;
+	place->start = n.found_in[0]->bias + n.found[0]->address;
+	place->end = place->start + (n.found[0]->size ? n.found[0]->size - 1 : 0);
+	return 1;
+}
+
+/* The function in which a line of a source file is. */
+static int line_place(struct dt_session *s, const char *text, const char *colon,
+		      struct dt_place *place, struct dt_error *e)
+{
+	struct dt_target *t = dt_places_reference(s);
+	uint64_t want = strtoull(colon + 1, NULL, 10);
+	size_t length = (size_t)(colon - text);
+	unsigned best = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
+		const struct dt_function *f;
+		size_t n;
+
+		if (!tab)
+			continue;
+		f = dt_symtab_functions(tab, &n);
+		for (size_t k = 0; k < n; k++) {
+			const char *file, *base;
+			unsigned line;
+
+			if (!dt_symtab_line(tab, f[k].address, &file, &line) || line > want)
+				continue;
+			base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+			if ((strlen(base) != length || strncmp(base, text, length) != 0) &&
+			    (strlen(file) != length || strncmp(file, text, length) != 0))
+				continue;
+			if (line <= best)
+				continue;
+			best = line;
+			place->start = t->module[i].bias + f[k].address;
+			place->end = place->start + (f[k].size ? f[k].size - 1 : 0);
+		}
+	}
+	if (best)
+		return 1;
+	return dt_fail(e,
+		       "devtrace: no function is known to be at %s; are there line numbers (-g)?",
+		       text);
+}
+
+void dt_places_text(struct dt_session *s, uint64_t *base, uint64_t *end)
+{
+	struct dt_target *t = dt_places_reference(s);
+
+	*base = t ? t->module[0].bias : 0;
+	if (t && t->module[0].file->elf && t->module[0].file->elf->type == 2 /* ET_EXEC */)
+		*base = t->module[0].file->elf->low;
+	*end = ~0ull;
+}
+
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size)
+{
+	const struct dt_function *f = NULL;
+	struct dt_module *m = NULL;
+
+	(void)tid;
+	dt_format(out, size, "%lx", (unsigned long)pc);
+	pthread_mutex_lock(&s->lock);
+	for (struct dt_target *t = s->first; t && !m; t = t->next)
+		m = dt_target_module(t, pc);
+	if (m && dt_file_symtab(m->file))
+		f = dt_symtab_find(m->file->symtab, pc - m->bias);
+	if (f)
+		dt_format(out, size, "%s", f->name);
+	pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges become sites that are wanted, and entries of the slow path's table. */
+#include "session/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/places.h"
+
+/* What the provider knows of a range: range->host. */
+struct place_of_range {
+	struct dt_selection select; /* of a set */
+	struct dt_file *file;	    /* of the others: the range in the file's own addresses */
+	uint64_t low, high;
+};
+
+/* Bytes from a site's address to what the hook records as pc, by enum dt_elf_kind: doc/sleds.md */
+static const uint64_t pc_offset[] = {0, 5, 6, 10};
+
+static uint64_t site_pc(const struct dt_elf_site *s)
+{
+	return s->address + (s->kind < 4 ? pc_offset[s->kind] : 0);
+}
+
+static int no_process(struct dt_error *e)
+{
+	return dt_fail(e,
+		       "devtrace: no process is traced, so no address means anything; attach one");
+}
+
+/* The entry site that an address means: of the function that begins there, or the site itself. */
+static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t address)
+{
+	for (size_t i = 0; i < elf->sites; i++) {
+		const struct dt_elf_site *x = &elf->site[i];
+
+		if (x->address == address || site_pc(x) == address ||
+		    (x->kind == DT_ELF_ENTRY && x->function == address))
+			return x;
+	}
+	return NULL;
+}
+
+static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range *r,
+		       struct dt_error *e)
+{
+	const struct dt_elf_site *site =
+		m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
+	struct dt_symtab *tab = dt_file_symtab(m->file);
+	const struct dt_function *f;
+
+	if (!site) {
+		f = tab ? dt_symtab_find(tab, r->start - m->bias) : NULL;
+		return dt_fail(e,
+			       "devtrace: there is no site at %lx; a process built with sleds has "
+			       "them at entries and exits%s%s",
+			       (unsigned long)r->start, f ? ", the nearest is " : "",
+			       f ? f->name : "");
+	}
+	r->start = r->end = m->bias + site_pc(site);
+	(void)t;
+	return 0;
+}
+
+/* Patterns, separated by blanks; one with '!' in front removes. */
+static int parse_set(const char *what, struct dt_selection *select, struct dt_error *e)
+{
+	char *text = strdup(what), *save, *word;
+	bool any = false;
+	int rc = text ? 0 : dt_fail(e, "out of memory");
+
+	for (word = text ? strtok_r(text, " ", &save) : NULL; word && rc == 0;
+	     word = strtok_r(NULL, " ", &save)) {
+		bool sign = word[0] == '!' || word[0] == '+';
+
+		rc = dt_selection_add(select, word + sign, word[0] == '!', e);
+		any = true;
+	}
+	free(text);
+	return rc == 0 && !any ? dt_fail(e, "devtrace: an empty pattern") : rc;
+}
+
+int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e)
+{
+	struct dt_target *t = dt_places_reference(s);
+	struct place_of_range *p = calloc(1, sizeof(*p));
+	struct dt_module *m;
+	int rc = 0;
+
+	if (!p)
+		return dt_fail(e, "out of memory");
+	if (r->kind == DT_RANGE_SET) {
+		rc = parse_set(r->what, &p->select, e);
+		goto out;
+	}
+	m = t ? dt_target_module(t, r->start) : NULL;
+	if (!t)
+		rc = no_process(e);
+	else if (!m || r->end >= m->high)
+		rc = dt_fail(
+			e, "devtrace: invalid address range: %lx to %lx is not code of one module",
+			(unsigned long)r->start, (unsigned long)r->end);
+	else if (r->kind == DT_RANGE_POINT)
+		rc = check_point(t, m, r, e);
+	if (rc == 0) {
+		p->file = m->file;
+		p->low = r->start - m->bias;
+		p->high = r->end - m->bias;
+	}
+out:
+	if (rc < 0) {
+		dt_selection_clear(&p->select);
+		free(p);
+		return -1;
+	}
+	r->host = p;
+	return 0;
+}
+
+void dt_ranges_forget(struct dt_range *r)
+{
+	struct place_of_range *p = r->host;
+
+	if (p)
+		dt_selection_clear(&p->select);
+	free(p);
+	r->host = NULL;
+}
+
+/* ---- sites ---- */
+
+static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
+{
+	return site->kind == DT_ELF_ENTRY ? a->what & DT_DO_ENTRY : a->what & DT_DO_EXIT;
+}
+
+static size_t function_index(const struct dt_function *f, size_t n, uint64_t address)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (f[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : n;
+}
+
+/* Calls fn for every site of f that r means. */
+static int each_site(struct dt_file *f, struct dt_range *r,
+		     void (*fn)(struct dt_file *f, size_t site, const struct dt_range *r, int add),
+		     int add, struct dt_error *e)
+{
+	struct place_of_range *p = r->host;
+	const struct dt_elf *elf = f->elf;
+	const struct dt_function *functions = NULL;
+	struct dt_symtab *tab = NULL;
+	bool *chosen = NULL;
+	size_t n = 0;
+
+	if (!elf || !elf->sites)
+		return 0;
+	if (r->kind != DT_RANGE_SET) {
+		/* a site begins up to so many bytes in front of its pc */
+		for (size_t i = p->file == f ? dt_elf_site_from(elf, p->low > 16 ? p->low - 16 : 0)
+					     : elf->sites;
+		     i < elf->sites && elf->site[i].address <= p->high; i++)
+			if (site_pc(&elf->site[i]) >= p->low && site_pc(&elf->site[i]) <= p->high &&
+			    kind_wanted(&elf->site[i], &r->action))
+				fn(f, i, r, add);
+		return 0;
+	}
+	/* everything, also where no name is known */
+	if (!(p->select.n == 1 && !p->select.pattern[0].remove &&
+	      strcmp(p->select.pattern[0].text, "*") == 0)) {
+		tab = dt_file_symtab(f);
+		if (!tab)
+			return 0;
+		functions = dt_symtab_functions(tab, &n);
+		chosen = calloc(n + 1, sizeof(*chosen));
+		if (!chosen || dt_selection_symtab(&p->select, f->path, tab, chosen) < 0) {
+			free(chosen);
+			return dt_fail(e, "out of memory");
+		}
+	} else {
+		p->select.pattern[0].hits += elf->sites;
+	}
+	for (size_t i = 0; i < elf->sites; i++) {
+		size_t k = chosen ? function_index(functions, n, elf->site[i].function) : 0;
+
+		if ((!chosen || (k < n && chosen[k])) && kind_wanted(&elf->site[i], &r->action))
+			fn(f, i, r, add);
+	}
+	free(chosen);
+	return 0;
+}
+
+static void count_site(struct dt_file *f, size_t site, const struct dt_range *r, int add)
+{
+	(void)r;
+	f->wanted[site] = (uint16_t)(f->wanted[site] + add);
+	if (f->chosen[site] != (f->wanted[site] != 0)) {
+		f->chosen[site] = f->wanted[site] != 0;
+		f->chosen_sites += f->chosen[site] ? 1 : (size_t)-1;
+	}
+}
+
+/* The DWARF index is built now, while nobody waits for a record to be taken. */
+static void warm(struct dt_symtab *t)
+{
+	const struct dt_function *f;
+	char text[16];
+	size_t n;
+
+	f = dt_symtab_functions(t, &n);
+	if (n)
+		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
+}
+
+/* What is on of a file that is new: dt_choose_fn. */
+int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
+{
+	struct dt_session *s = ctx;
+	struct dt_symtab *tab = dt_file_symtab(f);
+
+	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
+	if (!f->wanted)
+		return dt_fail(e, "out of memory");
+	if (tab)
+		warm(tab);
+	for (size_t i = 0; i < s->device.n; i++)
+		if (s->device.range[i].on &&
+		    each_site(f, &s->device.range[i], count_site, 1, e) < 0)
+			return -1;
+	if (s->uniform)
+		for (size_t i = 0; i < f->elf->sites; i++)
+			count_site(f, i, NULL, 1);
+	return 0;
+}
+
+/* ---- the table of the slow path ---- */
+
+struct actions {
+	const struct dt_range **of; /* by site: the range that decides */
+};
+
+static struct actions *building;
+
+static void note_action(struct dt_file *f, size_t site, const struct dt_range *r, int add)
+{
+	const struct dt_range *old = building->of[site];
+
+	/* points before ranges, those with options before those without */
+	(void)f, (void)add;
+	if (!old || (r->kind == DT_RANGE_POINT && old->kind != DT_RANGE_POINT) ||
+	    (old->kind != DT_RANGE_POINT && (r->action.what & DT_DO_CAREFUL) &&
+	     !(old->action.what & DT_DO_CAREFUL)))
+		building->of[site] = r;
+}
+
+struct table {
+	struct dt_table_entry *entry;
+	size_t n, room;
+};
+
+static int add_entry(struct table *t, const struct dt_table_entry *x, struct dt_error *e)
+{
+	struct dt_table_entry *more;
+
+	if (t->n == t->room) {
+		t->room = t->room ? 2 * t->room : 256;
+		more = realloc(t->entry, t->room * sizeof(*more));
+		if (!more)
+			return dt_fail(e, "out of memory");
+		t->entry = more;
+	}
+	t->entry[t->n++] = *x;
+	return 0;
+}
+
+static bool same_action(const struct dt_table_entry *x, const struct dt_action *a)
+{
+	return x->what == a->what && x->pid == a->pid && x->late == a->late &&
+	       x->constant == a->constant;
+}
+
+/* Neighbouring sites with the same action share an entry. */
+static int module_table(struct dt_session *s, struct dt_module *m, struct table *t,
+			struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	struct actions a = {.of = calloc(elf->sites, sizeof(*a.of))};
+	bool joined = false;
+	int rc = a.of ? 0 : dt_fail(e, "out of memory");
+
+	building = &a;
+	for (size_t i = 0; rc == 0 && i < s->device.n; i++)
+		if (s->device.range[i].on)
+			rc = each_site(m->file, &s->device.range[i], note_action, 0, e);
+	building = NULL;
+	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
+		const struct dt_range *r = a.of[i];
+		uint64_t pc = m->bias + site_pc(&elf->site[i]);
+		struct dt_table_entry x;
+
+		if (!r || (!s->uniform && !(r->action.what & DT_DO_CAREFUL))) {
+			joined = false;
+			continue;
+		}
+		if (joined && same_action(&t->entry[t->n - 1], &r->action)) {
+			t->entry[t->n - 1].end = pc;
+			continue;
+		}
+		x = (struct dt_table_entry){
+			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
+		rc = add_entry(t, &x, e);
+		joined = true;
+	}
+	free(a.of);
+	return rc;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct dt_table_entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int dt_ranges_table(struct dt_session *s, struct dt_target *target, struct dt_error *e)
+{
+	struct table t = {0};
+	int rc = 0;
+
+	if (!target->area || target->ended)
+		return 0;
+	for (size_t i = 0; rc == 0 && i < target->n; i++)
+		if (target->module[i].file->elf && target->module[i].file->chosen_sites)
+			rc = module_table(s, &target->module[i], &t, e);
+	if (t.n)
+		qsort(t.entry, t.n, sizeof(*t.entry), by_start);
+	if (rc == 0)
+		rc = dt_area_table(target->mem, target->area, t.entry, t.n, e);
+	free(t.entry);
+	return rc < 0 && dt_target_gone(target) ? 0 : rc;
+}
+
+int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *e)
+{
+	const struct place_of_range *p = r->host;
+	int rc = 0;
+
+	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
+		if (f->wanted && (!p->file || p->file == f))
+			rc = each_site(f, r, count_site, r->on ? 1 : -1, e);
+	return rc;
+}
+
+void dt_ranges_uniform(struct dt_session *s, bool uniform)
+{
+	if (uniform == s->uniform)
+		return;
+	s->uniform = uniform;
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		for (size_t i = 0; f->wanted && i < f->elf->sites; i++)
+			count_site(f, i, NULL, uniform ? 1 : -1);
+}
+
+const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, uint64_t *high)
+{
+	const struct place_of_range *p = r->host;
+
+	/* a site begins up to so many bytes in front of its pc */
+	*low = p->file && p->low > 16 ? p->low - 16 : 0;
+	*high = p->file ? p->high : ~0ull;
+	return p->file;
+}
+
+void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select)
+{
+	const struct place_of_range *p = r->host;
+
+	for (size_t i = 0; i < select->n && i < p->select.n; i++)
+		select->pattern[i].hits = p->select.pattern[i].hits;
+}

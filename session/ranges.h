@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranges of the device become sites: every site of a file counts by how many ranges it is wanted.
+ * And, for the slow path of sessions that look at each event, entries of each process's table.
+ * With the session's lock.
+ */
+#ifndef DT_SESSION_RANGES_H
+#define DT_SESSION_RANGES_H
+
+#include "session/session.h"
+
+/* As dt_device_ops.check and .forget: what the range means, kept in range->host. */
+int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e);
+void dt_ranges_forget(struct dt_range *r);
+
+/* Counts the sites of a range that has been switched on or off. */
+int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *e);
+
+/* Every site is wanted once more, or no longer. */
+void dt_ranges_uniform(struct dt_session *s, bool uniform);
+
+/* What is on of a file that is new: dt_choose_fn, with the session. */
+int dt_ranges_choose(void *session, struct dt_file *f, struct dt_error *e);
+
+/* Writes the table of one process. */
+int dt_ranges_table(struct dt_session *s, struct dt_target *t, struct dt_error *e);
+
+/* The only file a range has sites in, and where; NULL: it may have some in any. */
+const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, uint64_t *high);
+
+/* How many functions each pattern of a set has matched. */
+void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
+
+#endif
