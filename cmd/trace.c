@@ -25,7 +25,8 @@ static void on_signal(int sig)
 		interrupted = sig;
 }
 
-/* own_program: we start it, and what is ignored (nohup, a shell's background) is to stay so for it. */
+/* own_program: we start it, and what is ignored (nohup, a shell's background) is to stay so for it.
+ */
 static void catch_signals(bool own_program)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD /* only to be woken */};
@@ -80,11 +81,17 @@ static bool parse_size(const char *text, uint64_t *size)
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"function", required_argument, NULL, 'F'}, {"no-function", required_argument, NULL, 'N'},
-		{"output", required_argument, NULL, 'o'},   {"policy", required_argument, NULL, 'p'},
-		{"buffer", required_argument, NULL, 'b'},   {"follow", no_argument, NULL, 'f'},
-		{"session", required_argument, NULL, 's'},  {"detach", no_argument, NULL, 'd'},
-		{"verbose", no_argument, NULL, 'v'},	    {"help", no_argument, NULL, 'h'},
+		{"function", required_argument, NULL, 'F'},
+		{"no-function", required_argument, NULL, 'N'},
+		{"output", required_argument, NULL, 'o'},
+		{"policy", required_argument, NULL, 'p'},
+		{"buffer", required_argument, NULL, 'b'},
+		{"follow", no_argument, NULL, 'f'},
+		{"session", required_argument, NULL, 's'},
+		{"detach", no_argument, NULL, 'd'},
+		{"switches", no_argument, NULL, 'S'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct dt_options *o = &c->options;
@@ -92,7 +99,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:o:p:b:s:dfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'F':
 		case 'N':
@@ -119,6 +126,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		case 's':
 			c->session = optarg;
 			break;
+		case 'S':
+			o->switches = true;
+			break;
 		case 'd':
 			c->detach = true;
 			break;
@@ -144,19 +154,20 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 	if (s->note[0])
 		fprintf(stderr, "%s: %s\n", c->name, s->note);
 	if (s->lost)
-		fprintf(stderr, "%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none\n",
+		fprintf(stderr,
+			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none\n",
 			c->name, (unsigned long)s->taken, (unsigned long)s->lost);
 	else if (c->summary && isatty(2))
 		fprintf(stderr, "%s: %lu records in %s\n", c->name, (unsigned long)s->taken,
 			s->options.output);
 	if (c->verbose)
 		fprintf(stderr,
-			"%s: %lu records, %lu lost, waited %lu times for room; %lu sites switched in %lu us; "
+			"%s: %lu records, %lu lost, waited %lu times for room; %lu sites switched "
+			"in %lu us; "
 			"longest stop %lu us\n",
 			c->name, (unsigned long)s->taken, (unsigned long)s->lost,
-			(unsigned long)s->stalls,
-			(unsigned long)s->switched, (unsigned long)s->switch_ns / 1000,
-			(unsigned long)s->stop_ns / 1000);
+			(unsigned long)s->stalls, (unsigned long)s->switched,
+			(unsigned long)s->switch_ns / 1000, (unsigned long)s->stop_ns / 1000);
 }
 
 /* A pattern that chose nothing gets the nearest names. Returns whether there was one. */
@@ -200,7 +211,8 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	return status;
 }
 
-/* Without a socket a session can not be told anything, but records: only a name asked for must be. */
+/* Without a socket a session can not be told anything, but records: only a name asked for must be.
+ */
 static int serve(struct dt_trace_command *c, struct dt_session *s)
 {
 	struct dt_error e;

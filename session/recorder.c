@@ -10,11 +10,12 @@
 
 #include "session/session.h"
 
-#define BATCH 16384u		  /* records taken at a time */
-#define FLUSH_NS 300000000ull	  /* records are in the file at most this long after */
-#define CLOCK_NS 2000000000ull	  /* between readings of the clocks */
-#define LIVE_MS 20		  /* the same, when somebody may be watching */
-#define IDLE_MS 50		  /* a writer that is half a ring ahead rings the bell before */
+#define BATCH	 16384u	       /* records taken at a time */
+#define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
+#define CLOCK_NS 2000000000ull /* between readings of the clocks */
+#define SWITCHES 8192u	       /* taken at a time */
+#define LIVE_MS	 20	       /* the same, when somebody may be watching */
+#define IDLE_MS	 50	       /* a writer that is half a ring ahead rings the bell before */
 
 static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
 {
@@ -126,6 +127,7 @@ struct round {
 	struct dt_record *record, *sorted;
 	size_t n, room;
 	uint64_t lost;
+	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
 };
 
 static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned core)
@@ -169,7 +171,42 @@ static void merge(struct round *k, size_t middle)
 	k->sorted = out;
 }
 
-/* One round over all rings; returns how many records it took, -1 when the file can not be written. */
+/*
+ * Puts what the kernel told of this core's switches between its records, each in its place. A
+ * switch in front of the last record taken has been told by now: it happened on the same core. What
+ * comes later waits, since a record in front of it may be under way; now: ticks before the ring was
+ * read.
+ */
+static const struct dt_record *with_switches(struct dt_session *s, struct round *k, unsigned core,
+					     const struct dt_record *r, size_t *n, uint64_t now,
+					     uint64_t *lost)
+{
+	uint64_t until = *n && r[*n - 1].ticks > now ? r[*n - 1].ticks : now, missing;
+	size_t switches, a = 0, b = 0, out = 0;
+
+	if (!s->switches || core >= s->targets.shared.control->cores)
+		return r;
+	if (!k->switched) {
+		k->switched = malloc(SWITCHES * sizeof(*k->switched));
+		k->mixed = malloc((SWITCHES + BATCH) * sizeof(*k->mixed));
+		if (!k->switched || !k->mixed)
+			return r;
+	}
+	switches = dt_switches_take(s->switches, core, until, k->switched, SWITCHES, &missing);
+	*lost += missing;
+	if (!switches)
+		return r;
+	while (a < *n || b < switches)
+		if (b == switches || (a < *n && r[a].ticks <= k->switched[b].ticks))
+			k->mixed[out++] = r[a++];
+		else
+			k->mixed[out++] = k->switched[b++];
+	*n = out;
+	return k->mixed;
+}
+
+/* One round over all rings; returns how many records it took, -1 when the file can not be written.
+ */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last)
 {
 	unsigned rings = s->targets.shared.control->cores + 1;
@@ -184,7 +221,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		const struct dt_record *records;
 		unsigned core = i + 1 == rings ? DT_SHARED_CORE : i;
 		size_t n, middle = k->n;
-		uint64_t lost;
+		uint64_t lost, now;
 		int rc = 0;
 
 		for (int rounds = 0; rounds < (s->has_log ? 4 : 64); rounds++) {
@@ -192,7 +229,9 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 
 			if (!max)
 				break;
+			now = __builtin_ia32_rdtsc() - s->settled;
 			n = dt_ring_take(r, max, last, &records, &lost);
+			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
 			if (n == 0 && lost == 0)
 				break;
 			pthread_mutex_lock(&s->lock);
@@ -279,6 +318,8 @@ void *dt_recorder_main(void *session)
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);
+	free(round.switched);
+	free(round.mixed);
 	free(round.record);
 	free(round.sorted);
 	free(seen);

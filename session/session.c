@@ -127,6 +127,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		goto fail;
 	if (!o->idle && dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
+	if (o->switches && !(s->switches = dt_switches_open(cores, e)))
+		goto fail;
 	if (o->output) {
 		s->store = dt_store_create(o->output, dt_describe, s, e);
 		if (!s->store)
@@ -138,12 +140,14 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		;
 	now = read_clocks();
 	s->ticks_per_ns = (double)(now.ticks - began.ticks) / (double)(now.mono - began.mono);
+	s->settled = (uint64_t)(10000 * s->ticks_per_ns);
 	if (s->store) {
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
 	return 0;
 fail:
+	dt_switches_close(s->switches);
 	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
@@ -172,6 +176,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_target_close(t);
 	}
 	s->first = NULL;
+	dt_switches_close(s->switches);
 	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
@@ -255,11 +260,15 @@ void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
 
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
+	struct dt_error e;
+
 	t->next = s->first;
 	s->first = t;
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
 	dt_session_device_follow(s, t);
+	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
+		dt_format(s->note, sizeof(s->note), "%s", e.text);
 	dt_session_note_process(s, t);
 	dt_session_note_modules(s, t);
 }

@@ -19,6 +19,7 @@
 #include "process/target.h"
 #include "session/log.h"
 #include "session/rings.h"
+#include "session/switches.h"
 #include "store/store.h"
 
 #define DT_NO_SLEDS                                                                                \
@@ -31,6 +32,7 @@ struct dt_options {
 	const char *output; /* NULL: nothing is stored, records are only taken and counted */
 	struct dt_selection select;
 	bool follow; /* the program itself need not have sleds */
+	bool switches; /* which thread runs where is recorded too */
 	bool idle;   /* nothing is traced until the device is told so */
 };
 
@@ -75,6 +77,8 @@ struct dt_session {
 	struct dt_arm armed;
 	uint64_t events;
 	double ticks_per_ns;
+	struct dt_switches *switches; /* NULL: not recorded */
+	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
 	enum dt_ask ask;

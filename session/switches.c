@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* Context switches, by perf_event_open(2). */
+#include "session/switches.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define PAGES                                                                                      \
+	32u /* of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
+
+struct core {
+	int fd; /* the event that owns the buffer; -1: none yet */
+	struct perf_event_mmap_page *page;
+	struct dt_record *pending; /* rundown, and what lies behind `until' */
+	size_t n, room;
+	uint64_t lost;
+	uint32_t running; /* the thread that is on the core, as far as is known */
+};
+
+struct dt_switches {
+	pthread_mutex_t lock;
+	unsigned cores;
+	struct core *core;
+	int *fd; /* of the other events */
+	size_t fds, room;
+	/* two readings of the clocks, as far apart as there are */
+	uint64_t ticks, raw, first_ticks, first_raw;
+};
+
+static uint64_t raw_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A tick and when it was; the best of some readings, since one can be interrupted. */
+static void read_clocks(uint64_t *ticks, uint64_t *raw)
+{
+	uint64_t best = ~0ull;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = __builtin_ia32_rdtsc(), now = raw_ns();
+		uint64_t after = __builtin_ia32_rdtsc();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*ticks = before + best / 2;
+		*raw = now;
+	}
+}
+
+/* Raw nanoseconds to ticks, from the readings nearest: the later the better they are. */
+static uint64_t to_ticks(const struct dt_switches *w, uint64_t ns)
+{
+	double rate = (double)(w->ticks - w->first_ticks) / (double)(w->raw - w->first_raw);
+
+	return w->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - w->raw) * rate);
+}
+
+struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
+{
+	struct dt_switches *w = calloc(1, sizeof(*w));
+	struct rlimit limit;
+
+	if (!w || !(w->core = calloc(cores, sizeof(*w->core)))) {
+		free(w);
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	w->cores = cores;
+	for (unsigned i = 0; i < cores; i++) {
+		w->core[i].fd = -1;
+		w->core[i].running = DT_NO_TID;
+	}
+	pthread_mutex_init(&w->lock, NULL);
+	/* an event for each thread on each core */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	read_clocks(&w->first_ticks, &w->first_raw);
+	do
+		read_clocks(&w->ticks, &w->raw);
+	while (w->raw - w->first_raw < 2000000);
+	return w;
+}
+
+void dt_switches_close(struct dt_switches *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->fds; i++)
+		close(w->fd[i]);
+	for (unsigned i = 0; i < w->cores; i++) {
+		if (w->core[i].page)
+			munmap(w->core[i].page, (PAGES + 1) * PAGE);
+		if (w->core[i].fd >= 0)
+			close(w->core[i].fd);
+		free(w->core[i].pending);
+	}
+	pthread_mutex_destroy(&w->lock);
+	free(w->fd);
+	free(w->core);
+	free(w);
+}
+
+static int keep(struct core *c, const struct dt_record *r)
+{
+	if (c->n == c->room) {
+		size_t room = c->room ? 2 * c->room : 256;
+		struct dt_record *more = realloc(c->pending, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		c->pending = more;
+		c->room = room;
+	}
+	c->pending[c->n++] = *r;
+	return 0;
+}
+
+/* ---- following */
+
+static int forbidden(struct dt_error *e)
+{
+	char text[16] = "?";
+	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n - 1 : 1] = '\0';
+	return dt_fail(e,
+		       "the kernel does not tell users of context switches "
+		       "(kernel.perf_event_paranoid is %s): root can, or allow it by "
+		       "sysctl kernel.perf_event_paranoid=2",
+		       text);
+}
+
+static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt_error *e)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.size = sizeof(a),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.context_switch = 1,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC_RAW,
+		.watermark = 1,
+		.wakeup_watermark = PAGES * PAGE, /* we look by ourselves */
+	};
+	struct core *c = &w->core[core];
+	int fd = (int)syscall(SYS_perf_event_open, &a, tid, (int)core, -1, PERF_FLAG_FD_CLOEXEC);
+	void *page;
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return forbidden(e);
+	if (fd < 0 && (errno == ESRCH || errno == ENODEV)) /* it has ended; the core is off line */
+		return 0;
+	if (fd < 0)
+		return dt_fail(e, "context switches of thread %d: %s", tid, strerror(errno));
+	if (c->fd < 0) {
+		page = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (page == MAP_FAILED) {
+			dt_fail(e,
+				"no buffer for context switches: %s; kernel.perf_event_mlock_kb "
+				"limits it",
+				strerror(errno));
+			close(fd);
+			return -1;
+		}
+		c->fd = fd;
+		c->page = page;
+		return 0;
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, c->fd) < 0) {
+		dt_fail(e, "context switches of thread %d: %s", tid, strerror(errno));
+		close(fd);
+		return -1;
+	}
+	if (w->fds == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		int *more = realloc(w->fd, room * sizeof(*more));
+
+		if (!more) {
+			close(fd);
+			return dt_fail(e, "out of memory");
+		}
+		w->fd = more;
+		w->room = room;
+	}
+	w->fd[w->fds++] = fd;
+	return 0;
+}
+
+/* What /proc says of a thread: name, and the core it is or was on; running: it is on it. */
+static bool look(pid_t pid, pid_t tid, struct dt_record *r, unsigned *core)
+{
+	char path[64], line[1024], *open, *p;
+	FILE *f;
+	size_t n;
+
+	dt_format(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	fclose(f);
+	line[n] = '\0';
+	open = strchr(line, '(');
+	p = strrchr(line, ')'); /* a name may have parentheses in it */
+	if (!open || !p || p < open || p[1] != ' ')
+		return false;
+	*r = (struct dt_record){.ticks = __builtin_ia32_rdtsc(),
+				.tid = (uint32_t)tid,
+				.kind = DT_RUNDOWN,
+				.flags = 4,
+				.value = {(uint64_t)pid, p[2] == 'R'}};
+	n = (size_t)(p - open - 1);
+	memcpy(&r->value[2], open + 1, n < 16 ? n : 16);
+	p += 2;
+	for (int field = 3; field < 39 && p; field++) /* proc(5): 39 is the processor */
+		p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL;
+	*core = p ? (unsigned)strtoul(p, NULL, 10) : 0;
+	return true;
+}
+
+int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *d;
+	int rc = 0;
+
+	dt_format(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	while (rc == 0 && (entry = readdir(d)) != NULL) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		struct dt_record r;
+		unsigned core;
+
+		if (tid <= 0)
+			continue;
+		for (unsigned i = 0; i < w->cores && rc == 0; i++)
+			rc = open_event(w, tid, i, e);
+		if (rc == 0 && look(pid, tid, &r, &core) && keep(&w->core[core % w->cores], &r) < 0)
+			rc = dt_fail(e, "out of memory");
+	}
+	pthread_mutex_unlock(&w->lock);
+	closedir(d);
+	return rc;
+}
+
+/* ---- taking */
+
+/* A perf record that may wrap around the buffer's end. */
+static void copy_out(const struct core *c, uint64_t at, void *out, size_t n)
+{
+	const char *data = (const char *)c->page + PAGE;
+	size_t size = PAGES * PAGE, from = at % size, head = size - from < n ? size - from : n;
+
+	memcpy(out, data + from, head);
+	memcpy((char *)out + head, data, n - head);
+}
+
+struct perf_switch {
+	struct perf_event_header head;
+	uint32_t pid, tid; /* the thread that comes or goes: sample_id_all */
+	uint64_t time;
+	uint32_t cpu, pad;
+};
+
+struct perf_lost {
+	struct perf_event_header head;
+	uint64_t id, lost;
+};
+
+static void note_switch(struct dt_switches *w, struct core *c, const struct perf_switch *s)
+{
+	bool out = s->head.misc & PERF_RECORD_MISC_SWITCH_OUT;
+	struct dt_record r = {
+		.ticks = to_ticks(w, s->time),
+		.tid = out ? DT_NO_TID : s->tid,
+		.kind = DT_SWITCH,
+		.flags = 3,
+		.value = {out ? 0 : s->pid, out ? s->tid : c->running,
+			  out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)}};
+
+	c->running = r.tid;
+	keep(c, &r);
+}
+
+static void read_kernel(struct dt_switches *w, struct core *c)
+{
+	uint64_t head, tail;
+
+	if (!c->page)
+		return;
+	head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+	tail = c->page->data_tail;
+	while (tail < head) {
+		struct perf_event_header h;
+		union {
+			struct perf_switch s;
+			struct perf_lost l;
+		} u;
+
+		copy_out(c, tail, &h, sizeof(h));
+		if (!h.size)
+			break;
+		memset(&u, 0, sizeof(u));
+		copy_out(c, tail, &u, h.size < sizeof(u) ? h.size : sizeof(u));
+		if (h.type == PERF_RECORD_SWITCH)
+			note_switch(w, c, &u.s);
+		else if (h.type == PERF_RECORD_LOST)
+			c->lost += u.l.lost;
+		tail += h.size;
+	}
+	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct dt_record *x = a, *y = b;
+
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+size_t dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until, struct dt_record *out,
+			size_t max, uint64_t *lost)
+{
+	struct core *c = &w->core[core];
+	uint64_t ticks, raw;
+	size_t n = 0;
+
+	pthread_mutex_lock(&w->lock);
+	read_clocks(&ticks, &raw);
+	if (raw - w->raw > 100000000) { /* the further apart, the better the rate is known */
+		w->ticks = ticks;
+		w->raw = raw;
+	}
+	read_kernel(w, c);
+	if (c->n > 1)
+		qsort(c->pending, c->n, sizeof(*c->pending), by_ticks); /* nearly sorted, and few */
+	while (n < c->n && n < max && c->pending[n].ticks <= until)
+		n++;
+	memcpy(out, c->pending, n * sizeof(*out));
+	c->n -= n;
+	memmove(c->pending, c->pending + n, c->n * sizeof(*out));
+	*lost = c->lost;
+	c->lost = 0;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}

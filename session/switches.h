@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which thread ran on which core when: S records from the kernel's perf events, without root for
+ * one's own processes, and R records of the threads there are when a process is first traced.
+ *
+ *	S  tid: the thread that runs on this core from here on; DT_NO_TID: none that is traced.
+ *	   value[0]: its process; value[1]: the thread that left, with value[2] 1 when it still
+ *	   wanted to run
+ *	R  tid: a thread that exists. value[0]: its process; value[1]: 1 when it was running on this
+ *	   core; value[2], value[3]: its name, 16 bytes
+ *
+ * Times are the kernel's CLOCK_MONOTONIC_RAW made ticks: to within some 100 ns.
+ *
+ * Owner thread: open, add, close. Recorder thread: take. `lock' is inside.
+ */
+#ifndef DT_SESSION_SWITCHES_H
+#define DT_SESSION_SWITCHES_H
+
+#include <sys/types.h>
+#include "core/error.h"
+#include "core/record.h"
+
+struct dt_switches;
+
+struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e);
+void dt_switches_close(struct dt_switches *w);
+
+/* Follows a process, its threads, and what they make from here on. An ended one is no error. */
+int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e);
+
+/*
+ * Records of one core up to a tick, in the order of time, at most max of them. *lost: how many the
+ * kernel had no room for.
+ */
+size_t dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until, struct dt_record *out,
+			size_t max, uint64_t *lost);
+
+#endif
