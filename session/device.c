@@ -3,10 +3,13 @@
 #include "session/device.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/text.h"
 #include "core/words.h"
 #include "session/places.h"
 #include "session/ranges.h"
@@ -327,6 +330,16 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_owner(s, DT_ASK_ATTACH, pid, e);
 	if (dt_word_is(word[0], "detach"))
 		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_owner(s, DT_ASK_DETACH, pid, e);
+	if (dt_word_is(word[0], "dump")) {
+		if (n != 2)
+			return dt_fail(
+				e,
+				"usage: dump <file>|-: where the log is written when a trigger, or "
+				"events n, has stopped recording; -: nowhere");
+		free(s->dump);
+		s->dump = dt_word_is(word[1], "-") ? NULL : strdup(word[1]);
+		return 0;
+	}
 	if (dt_word_is(word[0], "quit")) {
 		if (n != 1)
 			return dt_fail(e, "usage: quit");
@@ -353,6 +366,8 @@ static const struct dt_device_ops ops = {
 	.other = host_other,
 	.other_help = "attach      attach <PID>: trace this process too\n"
 		      "detach      detach <PID>: no longer\n"
+		      "dump        dump <file>|-: where the log is written when triggers have "
+		      "stopped it\n"
 		      "quit        end the session\n",
 };
 
@@ -371,6 +386,7 @@ void dt_session_device_free(struct dt_session *s)
 {
 	dt_device_free(&s->device);
 	dt_log_free(&s->log);
+	free(s->dump);
 	pthread_cond_destroy(&s->asked);
 }
 
@@ -418,9 +434,47 @@ void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
 	dt_target_sync(t, NULL, 0, ~0ull, is_watched(s, t), NULL);
 }
 
+/* The log's records as lines, where dump says. With the lock. */
+static int write_dump(struct dt_session *s, struct dt_error *e)
+{
+	char line[DT_LINE];
+	struct dt_record r;
+	uint64_t at = 0, lost;
+	FILE *f;
+	int fd = open(s->dump, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || !(f = fdopen(fd, "w"))) {
+		dt_fail(e, "%s: %s", s->dump, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	while (dt_log_read(&s->log, &r, 1, &at, &lost, 0, false)) {
+		dt_text_line(line, &r);
+		fwrite(line, 1, sizeof(line), f);
+		at++;
+	}
+	if (ferror(f) | fclose(f))
+		return dt_fail(e, "%s: can not be written", s->dump);
+	return 0;
+}
+
+/* What triggers have stopped: whoever waits is told, and the log is dumped if that was asked for.
+ */
+static void fired(struct dt_session *s)
+{
+	struct dt_error e;
+
+	if (s->dump && write_dump(s, &e) < 0)
+		dt_format(s->device.error, sizeof(s->device.error), "%s", e.text);
+	pthread_cond_broadcast(&s->asked);
+}
+
 void dt_session_device_tick(struct dt_session *s)
 {
 	struct dt_control *c = s->targets.shared.control;
+	uint32_t running = DT_ARM_RUNNING;
+	bool frozen, news;
 	uint64_t begin;
 
 	if (c->arm_duration && __atomic_load_n(&c->arm_state, __ATOMIC_ACQUIRE) == DT_ARM_RUNNING) {
@@ -428,14 +482,18 @@ void dt_session_device_tick(struct dt_session *s)
 		if (begin && __builtin_ia32_rdtsc() - begin >= c->arm_duration)
 			dt_rings_freeze(c, true);
 	}
-	if (dt_rings_frozen(c)) {
-		uint32_t running = DT_ARM_RUNNING;
-
+	frozen = c->careful && dt_rings_frozen(c);
+	if (frozen)
 		__atomic_compare_exchange_n(&c->arm_state, &running, DT_ARM_DONE, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	}
+	news = frozen && !s->was_frozen && c->arm_state != DT_ARM_ARMED;
+	s->was_frozen = frozen && c->arm_state != DT_ARM_ARMED;
+	if (news) /* also what froze it */
+		dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
-	s->frozen = c->careful && dt_rings_frozen(c);
+	s->frozen = frozen;
+	if (news)
+		fired(s);
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -27,7 +27,8 @@ struct connection {
 	struct dt_server *server;
 	int fd; /* -1: free */
 	pthread_t thread;
-	bool ended; /* the thread is to be joined */
+	bool ended;   /* the thread is to be joined */
+	bool follows; /* it waits for records, without an end */
 	uint32_t pid;
 	char *text; /* an answer under way */
 	size_t n, room;
@@ -36,6 +37,7 @@ struct connection {
 struct dt_server {
 	struct dt_session *session;
 	int fd, stop[2];
+	bool stopping; /* with the session's lock */
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards connection[] */
 	struct connection connection[CONNECTIONS];
@@ -201,6 +203,7 @@ static int do_take(struct connection *c, const char *line)
 		return refuse(c, "this session's records go to a file: read that");
 	if (max > RECORDS_MAX)
 		max = RECORDS_MAX;
+	c->follows = ms < 0;
 	record = malloc(max * sizeof(*record));
 	if (!record)
 		return refuse(c, "out of memory");
@@ -246,24 +249,26 @@ static int do_clock(struct connection *c)
 	return answer(c, "ok", 0, 0);
 }
 
-/* Until the triggers have fired, or the session ends. */
+/* Until the triggers have fired, or the session ends. Nothing is looked at meanwhile. */
 static int do_wait(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
 	struct dt_control *control = s->targets.shared.control;
+	bool armed = true;
 
+	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		uint32_t state = __atomic_load_n(&control->arm_state, __ATOMIC_ACQUIRE);
-		struct pollfd gone = {c->fd, POLLIN, 0};
 
-		if (s->ending || state == DT_ARM_DONE ||
+		armed = s->events || state != DT_ARM_NONE;
+		if (s->ending || c->server->stopping || !armed || state == DT_ARM_DONE ||
 		    (state == DT_ARM_NONE && dt_rings_frozen(control)))
 			break;
-		if (state == DT_ARM_NONE && !s->events)
-			return refuse(c, "nothing is armed: arm, or events n, goes before wait");
-		if (poll(&gone, 1, 100) > 0)
-			return -1;
+		pthread_cond_wait(&s->asked, &s->lock);
 	}
+	pthread_mutex_unlock(&s->lock);
+	if (!armed)
+		return refuse(c, "nothing is armed: arm, or events n, goes before wait");
 	return answer(c, "ok", 0, 0);
 }
 
@@ -497,6 +502,24 @@ fail:
 	return -1;
 }
 
+/* Whoever follows the log gets its end, if it takes it within a second. */
+static void leave_time(struct dt_server *v)
+{
+	for (int ms = 0; ms < 1000 && v->session->has_log; ms++) {
+		struct timespec t = {0, 1000000};
+		bool any = false;
+
+		pthread_mutex_lock(&v->lock);
+		for (int i = 0; i < CONNECTIONS; i++)
+			any = any || (v->connection[i].fd >= 0 && !v->connection[i].ended &&
+				      v->connection[i].follows);
+		pthread_mutex_unlock(&v->lock);
+		if (!any)
+			return;
+		nanosleep(&t, NULL);
+	}
+}
+
 void dt_server_stop(struct dt_session *s)
 {
 	struct dt_server *v = s->server;
@@ -506,6 +529,11 @@ void dt_server_stop(struct dt_session *s)
 	unlink(v->path);
 	close(v->stop[1]);
 	pthread_join(v->thread, NULL);
+	pthread_mutex_lock(&s->lock);
+	v->stopping = true;
+	pthread_cond_broadcast(&s->asked);
+	pthread_mutex_unlock(&s->lock);
+	leave_time(v);
 	join_ended(v, true);
 	close(v->stop[0]);
 	close(v->fd);

@@ -87,6 +87,8 @@ struct dt_session {
 	struct dt_error ask_error;
 	pthread_cond_t asked;
 	bool ending;
+	bool was_frozen; /* owner thread */
+	char *dump;	 /* where the log goes when a trigger has fired; NULL: nowhere */
 	atomic_bool quit; /* the device has been told so */
 	struct dt_server *server;
 
