@@ -12,6 +12,11 @@ static char *hex(char *out, uint64_t v)
 	return out + dt_text_hex(out, v);
 }
 
+static uint64_t *slot(struct dt_compact *c, uint64_t pc)
+{
+	return c->last[(pc ^ pc >> 10 ^ pc >> 20) % DT_COMPACT_SLOTS];
+}
+
 /* ---- writing ---- */
 
 /* The base that pc is behind; says a new one when there is none. */
@@ -76,7 +81,7 @@ static bool is_letter(uint8_t kind)
 
 size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r, unsigned mask)
 {
-	uint64_t *last = c->last[r->kind != DT_ENTRY];
+	uint64_t *last = slot(c, r->pc);
 	char *p = out;
 	unsigned base;
 	uint64_t d;
@@ -240,8 +245,8 @@ static uint8_t get_kind(struct input *in)
 static int get_record(struct dt_compact *c, struct input *in, struct dt_record *r, unsigned *mask)
 {
 	unsigned base = c->current;
+	uint64_t *last, d;
 	bool back;
-	uint64_t d;
 
 	*r = (struct dt_record){.tid = c->tid, .core = c->core, .kind = get_kind(in)};
 	*mask = 0;
@@ -250,6 +255,7 @@ static int get_record(struct dt_compact *c, struct input *in, struct dt_record *
 	if (in->bad || base >= c->bases || !c->placed)
 		return -1;
 	r->pc = c->base[base] + get_hex(in);
+	last = slot(c, r->pc);
 	want(in, ' ');
 	back = get_char(in, '-');
 	d = get_hex(in);
@@ -265,7 +271,7 @@ static int get_record(struct dt_compact *c, struct input *in, struct dt_record *
 			return -1;
 		if (get_char(in, '.'))
 			continue;
-		r->value[i] = get_value(in, c->last[r->kind != DT_ENTRY][i]);
+		r->value[i] = get_value(in, last[i]);
 		*mask |= 1u << i;
 	}
 	if (in->bad)
@@ -273,7 +279,7 @@ static int get_record(struct dt_compact *c, struct input *in, struct dt_record *
 	/* nothing is taken over from a line that is not understood */
 	for (unsigned i = 0; i < 4; i++)
 		if (*mask >> i & 1)
-			c->last[r->kind != DT_ENTRY][i] = r->value[i];
+			last[i] = r->value[i];
 	c->current = (uint8_t)base;
 	c->ticks = r->ticks;
 	return 1;

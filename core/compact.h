@@ -12,9 +12,10 @@
  *					second value of an entry; third not meant
  *	X11aa -2 1 !20			ticks may go back; flags
  *
- * A value is compared with the value of the same place in the last entry, for entries, and in the
- * last record that is no entry, for others: "=" the same, "+d" and "-d" so much more and less, else
- * as it is. Values that are not meant are "."; those at the end are left out.
+ * A value is compared with the same one of the last record whose pc has the same slot, as arguments
+ * mostly repeat where they are passed: "=" the same, "+d" and "-d" so much more and less, else as
+ *it is. Slot: the low 10 bits of pc xor pc/2^10 xor pc/2^20; before any record its values are 0.
+ * Values that are not meant are "."; those at the end are left out.
  * A kind that is no letter is "?" and its two digits.
  */
 #ifndef DT_CORE_COMPACT_H
@@ -23,6 +24,7 @@
 #include "core/record.h"
 
 #define DT_COMPACT_BASES 16
+#define DT_COMPACT_SLOTS 1024
 #define DT_COMPACT_TEXT	 256 /* room that one record needs, with the lines before it */
 
 /* What a writer and a reader know of the lines so far. Zero it at the beginning. */
@@ -35,7 +37,7 @@ struct dt_compact {
 	uint32_t tid;
 	uint64_t ticks;
 	uint64_t base[DT_COMPACT_BASES];
-	uint64_t last[2][4]; /* values of entries; of others */
+	uint64_t last[DT_COMPACT_SLOTS][4]; /* values, by slot of the pc */
 };
 
 /* Writes a record, and what must be said before it; mask: which values are meant. The length. */

@@ -335,15 +335,12 @@ double dt_reader_ns_per_tick(const struct dt_reader *r)
 	return 1;
 }
 
-uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
+/* The last reading of the clocks that is not after ticks, else the first. There is one. */
+static size_t clock_before(const struct dt_reader *r, uint64_t ticks)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
-	size_t n = r->tables.clocks.n, low = 0, high = n;
-	double rate;
+	size_t low = 0, high = r->tables.clocks.n;
 
-	if (!n)
-		return (uint64_t)((double)ticks * dt_reader_ns_per_tick(r));
-	/* the last reading that is not after it, else the first */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -352,8 +349,29 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
 		else
 			high = middle;
 	}
-	if (low)
-		low--;
+	return low ? low - 1 : 0;
+}
+
+bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns)
+{
+	const struct dt_clock *c = r->tables.clocks.p;
+
+	if (!r->tables.clocks.n)
+		return false;
+	c += clock_before(r, ticks);
+	*ns = dt_reader_ns(r, ticks) - c->monotonic_ns + c->realtime_ns;
+	return c->realtime_ns != 0;
+}
+
+uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
+{
+	const struct dt_clock *c = r->tables.clocks.p;
+	size_t n = r->tables.clocks.n, low;
+	double rate;
+
+	if (!n)
+		return (uint64_t)((double)ticks * dt_reader_ns_per_tick(r));
+	low = clock_before(r, ticks);
 	rate = dt_reader_ns_per_tick(r);
 	if (low + 1 < n && c[low + 1].ticks > c[low].ticks &&
 	    c[low + 1].monotonic_ns > c[low].monotonic_ns)

@@ -84,6 +84,8 @@ struct dt_clock {
 	uint64_t ticks, monotonic_ns, realtime_ns;
 };
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last);
+/* Wall clock of a tick, in ns since 1970; false: the file has no reading of that clock. */
+bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns);
 
 /* Every loss in the file, by core and time; end 0: not known. fn returns non-zero to stop. */
 int dt_reader_losses(struct dt_reader *r,

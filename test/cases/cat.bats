@@ -59,3 +59,113 @@ load read-helper
 	maketrace -n 200000 t.db
 	devtrace cat t.db | head -1
 }
+
+golden() {
+	writetrace "$1" <<-'TEXT'
+	clock 0x88297eecd2e7 1000000 784463496565348000
+	clock 0x88297eecd445 1000350 784463496565348350
+	function rtctime
+	at 3 572
+	E rtctime 0x1000 0x88297eecd2e7 0x7be 0xffffffff81accb78 0xffffffff81a4d2a8 0xffffffff0000000a
+	X rtctime 0x1000 0x88297eecd445 0xffffffff801abc78 9 9 9
+	TEXT
+}
+
+@test "D2: cat --cpu keeps the columns and the 121 bytes" {
+	golden t.db
+	devtrace cat --cpu t.db >out
+	cat >want <<-'TEXT'
+	E 0000000000400005 000088297eecd2e7 0000023c    0003 00000000000007be ffffffff81accb78 ffffffff81a4d2a8 ffffffff0000000a
+	X 0000000000400006 000088297eecd445 0000023c    0003 ffffffff801abc78 0000000000000000 0000000000000000 0000000000000000
+	TEXT
+	cmp out want
+	[ "$(wc -c <out)" = 242 ]
+}
+
+@test "D2: cat -3 prints 64 bytes, with --cpu 69, and says what it cut" {
+	golden t.db
+	devtrace cat -3 t.db >out 2>err
+	cat >want <<-'TEXT'
+	E 00400005 000088297eecd2e7 0000023c 000007be 81accb78 81a4d2a8
+	X 00400006 000088297eecd445 0000023c 801abc78 00000000 00000000
+	TEXT
+	cmp out want
+	[ "$(wc -c <out)" = 128 ]
+	[[ "$(cat err)" == "devtrace: note: 2 of 2 lines do not hold all that was recorded"* ]]
+	devtrace cat --32 --cpu t.db >out 2>/dev/null
+	[ "$(wc -c <out)" = 138 ]
+	[ "$(head -1 out)" = "E 00400005 000088297eecd2e7 0000023c 0003 000007be 81accb78 81a4d2a8" ]
+	printf 'E f 0x1000 1000 1 2 3\n' | writetrace small.db
+	devtrace cat -3 small.db >out 2>err
+	[ ! -s err ]
+}
+
+@test "cat -c is short, and says what was lost" {
+	maketrace -n 100000 -c 3 -t 5 t.db
+	devtrace cat -c t.db >out
+	[ "$(head -1 out)" = "#devtrace-compact 1" ]
+	[ "$(grep -c '^[EX]' out)" = 100000 ]
+	# typical: nine of ten
+	awk '/^E/ { e++; le += length($0) + 1 <= 35 } /^X/ { x++; lx += length($0) + 1 < 20 }
+		END { print e, le, x, lx; exit !(le > 0.9 * e && lx > 0.9 * x) }' out
+	sample s.db
+	run devtrace cat -c s.db
+	[[ "$output" == *"
+#kind=LOSS core=0 lost=5 begin=4100 end=6000
+"* ]]
+}
+
+@test "cat -k prints Kitrace's line" {
+	golden t.db
+	TZ=UTC devtrace cat -k t.db >out
+	cat >want <<-'TEXT'
+	rtctime+5 Nov 10 10:31:36.565348 () pid 572 rdi=7be rsi=ffffffff81accb78 rdx=ffffffff81a4d2a8 rcx=ffffffff0000000a
+	rtctime+6 Nov 10 10:31:36.565348 (0.000000) pid 572 rax=ffffffff801abc78
+	TEXT
+	diff out want
+	TZ=UTC-2 devtrace cat -k t.db | head -1 | grep -q 'Nov 10 12:31:36'
+	sample s.db
+	run devtrace cat -k s.db
+	[ "$status" = 1 ]
+	[[ "${lines[0]}" == "devtrace: the trace has no reading of the wall clock"* ]]
+}
+
+@test "cat -k measures from the record before, or from the last BASE" {
+	# the paper's figures 1 and 7, a tick a microsecond
+	writetrace t.db <<-'TEXT'
+	clock 0 0 784425600000000000
+	clock 100000000000 100000000000000 784525600000000000
+	P sync 0 37896565348
+	P sync 0 37909423993
+	P sync 0 37930157718
+	flags 48
+	P sync 0 38095254005
+	flags 0
+	P sdstrategy 0 38095301865 0x400102
+	P sync 0 38097511464
+	flags 32
+	P sync 0 38103663681
+	TEXT
+	TZ=UTC devtrace cat -k t.db | awk '{ print $4, $5, $6, $7 }' >out
+	cat >want <<-'TEXT'
+	10:31:36.565348 () pid 1
+	10:31:49.423993 (12.858645) pid 1
+	10:32:10.157718 (20.733725) pid 1
+	10:34:55.254005 (165.096287) UNFREEZE BASE
+	10:34:55.301865 (0.047860) pid 1
+	10:34:57.511464 (2.257459) pid 1
+	10:35:03.663681 (8.409676) BASE pid
+	TEXT
+	diff out want
+	TZ=UTC devtrace cat -k t.db | grep -q '^sdstrategy+7 .* v0=400102 (sdstrategy+2) v1=0'
+}
+
+@test "cat prints one kind of line" {
+	sample t.db
+	for o in "-l -c" "-3 -k" "--cpu -l" "--cpu -k"; do
+		run devtrace cat $o t.db
+		[ "$status" = 2 ]
+		[ "${#lines[@]}" = 2 ]
+	done
+	devtrace cat -l -l t.db >/dev/null
+}

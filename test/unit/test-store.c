@@ -427,6 +427,7 @@ static void test_descriptions(void **state)
 	const struct dt_process_info *p;
 	struct dt_reader *r;
 	struct dt_error e;
+	uint64_t ns;
 	size_t n;
 
 	assert_int_equal(dt_store_meta(s, "host", "here", &e), 0);
@@ -464,6 +465,12 @@ static void test_descriptions(void **state)
 	assert_int_equal(dt_reader_ns(r, 500), 250);
 	assert_int_equal(dt_reader_ns(r, 4000), 2000);
 	assert_true(dt_reader_ns_per_tick(r) == 0.5);
+	assert_true(dt_reader_realtime(r, 2000, &ns));
+	assert_int_equal(ns, 11000);
+	assert_true(dt_reader_realtime(r, 5000, &ns));
+	assert_int_equal(ns, 12500);
+	assert_true(dt_reader_realtime(r, 0, &ns));
+	assert_int_equal(ns, 10000);
 	dt_reader_close(r);
 }
 

@@ -386,7 +386,7 @@ static void test_compact_back(void **state)
 					 : (uint8_t)random64();
 		r.flags = (uint8_t)(random64() % 20 ? 0 : random64() & 0xf8);
 		for (int j = 0; j < 4; j++) {
-			uint64_t last = w.last[r.kind != 'E'][j];
+			uint64_t last = w.last[random64() % DT_COMPACT_SLOTS][j];
 
 			if (mask >> j & 1)
 				r.value[j] = random64() % 3 ? any_number()
