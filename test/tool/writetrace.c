@@ -9,7 +9,7 @@
  *	at CORE TID                   where what follows is; at first core 0, thread 1
  *	lost N                        records of the core, before the next one
  *	flags N                       of the records that follow
- *	event SUBSYSTEM EVENT NAME DESCRIPTION
+ *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
  *
  * usage: writetrace FILE <TEXT
  */
@@ -56,6 +56,19 @@ static void add_function(const char *name, const char *signature)
 	snprintf(function[functions].name, sizeof(function[0].name), "%s", name);
 	snprintf(function[functions].signature, sizeof(function[0].signature), "%s", signature);
 	function[functions++].row = dt_store_function(store, &f, &error);
+}
+
+static void add_event(char *line)
+{
+	char subsystem[64], name[64];
+	struct dt_event_row row = {.subsystem_name = subsystem, .name = name};
+	int n = 0;
+
+	if (sscanf(line, "%u %u %63s %63s %n", &row.subsystem, &row.event, subsystem, name, &n) < 4)
+		die(line);
+	row.description = line + n;
+	line[n + (int)strcspn(line + n, "\n")] = '\0';
+	dt_store_event(store, &row, &error);
 }
 
 static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
@@ -128,6 +141,8 @@ int main(int argc, char **argv)
 			dt_store_meta(store, a, b, &error);
 		else if (!strcmp(word, "function"))
 			add_function(a, b);
+		else if (!strcmp(word, "event"))
+			add_event(line + n);
 		else if (!strcmp(word, "at"))
 			core = (unsigned)atoi(a), tid = (unsigned)atoi(b);
 		else if (!strcmp(word, "lost"))
