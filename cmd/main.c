@@ -21,6 +21,7 @@ static const struct {
 	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},
 	{"report", dt_cmd_report, "a table of functions: calls, total, self, percentiles"},
 	{"plot", dt_cmd_plot, "a picture of the calls over time"},
+	{"events", dt_cmd_events, "header and table from a definition of events"},
 };
 
 #define COMMANDS (sizeof(command) / sizeof(*command))
