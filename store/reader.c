@@ -236,6 +236,34 @@ int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error
 	return 0;
 }
 
+int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e)
+{
+	sqlite3_stmt *q;
+	int rc =
+		sqlite3_prepare_v2(r->db,
+				   "SELECT DISTINCT core FROM chunk WHERE core BETWEEN 0 AND 65535 "
+				   "ORDER BY core",
+				   -1, &q, NULL);
+
+	*core = NULL;
+	*n = 0;
+	while (rc == SQLITE_OK && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+		unsigned *p = realloc(*core, (*n + 1) * sizeof(*p));
+
+		if (!p)
+			break;
+		*core = p;
+		p[(*n)++] = (unsigned)sqlite3_column_int(q, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(q);
+	if (rc == SQLITE_DONE)
+		return 0;
+	free(*core);
+	*core = NULL;
+	return rc == SQLITE_OK ? dt_fail(e, "out of memory") : dt_reader_sql_error(r, e);
+}
+
 /* Element id - 1. */
 static const void *element(const struct dt_array *a, uint32_t id, size_t size)
 {

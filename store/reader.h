@@ -60,6 +60,9 @@ void dt_reader_close(struct dt_reader *r);
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
 
+/* The numbers of the rings that have records, ascending; malloc'ed. */
+int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e);
+
 /* Row ids are small and dense. NULL: there is none. Pointers hold until the reader is closed or
  * dt_reader_next() is called. */
 const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyse/offset.h"
 #include "analyse/stats.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -620,6 +621,30 @@ static void test_random(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
+/* The vector of Barrelfish's source: asked at 100, got at 250, answered at 260, back at 130. */
+static void test_offset(void **state)
+{
+	assert_int_equal(dt_offset(100, 250, 260, 130), 140);
+	assert_int_equal(dt_offset_error(100, 250, 260, 130), 10);
+	/* the other way round, and across the whole range */
+	assert_int_equal(dt_offset(250, 110, 130, 280), -145);
+	assert_int_equal(dt_offset(0, UINT64_MAX / 2, UINT64_MAX / 2, 0), INT64_MAX);
+	assert_int_equal(dt_offset(UINT64_MAX, 0x10, 0x10, UINT64_MAX), 0x11);
+	/* a known difference is found again within the error that is said */
+	for (uint64_t i = 0; i < 10000; i++) {
+		uint64_t t0 = i * 7919, there = i % 97, back = i * 31 % 89, stay = i % 13;
+		int64_t ahead = (int64_t)(i * 104729 % 2000001) - 1000000;
+		uint64_t t1 = t0 + there + (uint64_t)ahead, t2 = t1 + stay;
+		uint64_t t3 = t0 + there + stay + back;
+		int64_t wrong = dt_offset(t0 + (1 << 30), t1 + (1 << 30), t2 + (1 << 30),
+					  t3 + (1 << 30)) -
+				ahead;
+
+		assert_true(wrong <= (int64_t)dt_offset_error(t0, t1, t2, t3) &&
+			    -wrong <= (int64_t)dt_offset_error(t0, t1, t2, t3));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -630,6 +655,7 @@ int main(void)
 		TEST(test_point),	  TEST(test_coroutine),	 TEST(test_coroutine_pool),
 		TEST(test_signal_stack),  TEST(test_loss),	 TEST(test_same),
 		TEST(test_stats),	  TEST(test_quantiles),	 TEST(test_random),
+		TEST(test_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
