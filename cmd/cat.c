@@ -2,6 +2,7 @@
 /* devtrace cat: the records of a trace as lines of text, in the order of time. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,7 +40,8 @@ struct cat {
 	struct dt_reader *reader;
 	char format; /* of the option; 0: lines of fixed columns */
 	enum dt_layout layout;
-	uint64_t lines, cut; /* of them, those that do not hold all that was recorded */
+	uint64_t lines, cut;	      /* of them, those that do not hold all that was recorded */
+	uint32_t *by_address, sorted; /* rows of functions, and how many */
 	struct dt_compact compact;
 	struct dt_kitrace kitrace;
 	struct dt_out out;
@@ -105,18 +107,56 @@ static void print_compact(struct cat *k, const struct dt_span *s)
 	}
 }
 
-/* What an address points into, among the functions that are in the trace. */
-static const char *symbol_at(struct cat *k, uint64_t address, uint64_t *offset)
+static int by_address(const void *a, const void *b, void *reader)
+{
+	const struct dt_function_info *x = dt_reader_function(reader, *(const uint32_t *)a);
+	const struct dt_function_info *y = dt_reader_function(reader, *(const uint32_t *)b);
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The rows of the functions by address; made again when a live file has more. */
+static void sort_functions(struct cat *k)
 {
 	uint32_t n = dt_reader_functions(k->reader);
+	uint32_t *p = realloc(k->by_address, (n + 1) * sizeof(*p));
 
-	for (uint32_t i = 1; i <= n; i++) {
-		const struct dt_function_info *f = dt_reader_function(k->reader, i);
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = i + 1;
+	qsort_r(p, n, sizeof(*p), by_address, k->reader);
+	k->by_address = p;
+	k->sorted = n;
+}
 
-		if (address - f->address < (f->size ? f->size : 1)) {
-			*offset = address - f->address;
-			return short_name(k->reader, i);
-		}
+/* The function of a process that an address points into, as far as it is in the trace; or NULL. */
+static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
+{
+	size_t low = 0, high;
+
+	if (k->sorted != dt_reader_functions(k->reader))
+		sort_functions(k);
+	for (high = k->sorted; low < high;) {
+		size_t middle = (low + high) / 2;
+
+		if (dt_reader_function(k->reader, k->by_address[middle])->address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* of several processes, there may be several with one address */
+	for (uint64_t at = 0; low-- > 0;) {
+		uint32_t row = k->by_address[low];
+		const struct dt_function_info *f = dt_reader_function(k->reader, row);
+		const struct dt_module_info *m = dt_reader_module(k->reader, f->module);
+
+		if (at && f->address != at)
+			break;
+		at = f->address;
+		*offset = address - at;
+		if (*offset < (f->size ? f->size : 1) && (!m || !pid || m->pid == pid))
+			return short_name(k->reader, row);
 	}
 	return NULL;
 }
@@ -150,7 +190,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 					       NULL, 0};
 		if (site->kind == DT_EXIT)
 			it->name = "rax";
-		it->symbol = symbol_at(k, it->value, &it->offset);
+		it->symbol = symbol_at(k, site->pid, it->value, &it->offset);
 		line.items++;
 	}
 	dt_out_used(&k->out,
@@ -325,5 +365,6 @@ int dt_cmd_cat(int argc, char **argv)
 	if (k.format != 'l')
 		dt_cmd_say_lost(k.reader);
 	dt_reader_close(k.reader);
+	free(k.by_address);
 	return status;
 }
