@@ -39,7 +39,7 @@ dump2013() {
 	TEXT
 }
 
-@test "import and export give the same bytes, in both forms (D29)" {
+@test "check-084: import and export give the same bytes, in both forms (D29)" {
 	for form in dump2011 dump2013; do
 		$form >dump
 		devtrace import --barrelfish dump -o t.db
@@ -79,7 +79,7 @@ dump2013() {
 	grep -q "2 records are no part" err
 }
 
-@test "a trace that was recorded is exported: V, M, N, S, R; calls are not" {
+@test "check-030: a trace that was recorded is exported: V, M, N, S, R; calls are not" {
 	writetrace t.db <<-'TEXT'
 	thread 5 worker-thread
 	meta clock_offset.1 -12
@@ -267,4 +267,29 @@ PY
 	run devtrace import --barrelfish --events bad.pleco - </dev/null
 	[ "$status" = 1 ]
 	[[ "$output" == "devtrace: bad.pleco:"* ]]
+}
+
+@test "check-026: subsystem, event and argument at their greatest" {
+	writetrace t.db <<-'TEXT'
+	event 65535 65535 last LAST the last one
+	V x 0 1 0xffffffffffffffff
+	TEXT
+	devtrace calls t.db | grep -qx ' *\/\* last LAST(0xffffffff): the last one \*\/'
+	devtrace export --barrelfish t.db | tail -1 | grep -qx '0 1 ffffffffffffffff'
+}
+
+@test "check-058: every switch names its application, more than 128 of them" {
+	{
+		echo "# Start 1 Duration 0 Stop 2"
+		echo "# Core 0 LOG DUMP $equal"
+		for i in {1..300}; do printf '# DCB 0 ffffff80%08x app%d\n' $((i * 512)) $i; done
+		for i in {1..300}; do printf '0 %d ffffcccc%08x\n' $i $((i * 512)); done
+	} >dump
+	devtrace import --barrelfish dump -o t.db
+	devtrace export --barrelfish t.db | cmp - dump
+	devtrace calls t.db >out
+	for i in {1..300}; do
+		echo "# thread $((i * 512)) (app$i)"
+		printf '%16s/* exists: app%d */\n%16s/* runs on core 0 */\n\n' '' $i ''
+	done | head -n -1 | diff out -
 }

@@ -3,7 +3,7 @@
 # devtrace cat
 load read-helper
 
-@test "cat prints lines of 121 bytes, in the order of time" {
+@test "check-081: D1: cat prints lines of 121 bytes, in the order of time" {
 	maketrace -n 20000 -c 3 -t 5 t.db
 	devtrace cat t.db >out
 	[ "$(wc -l <out)" = 20000 ]
@@ -71,7 +71,7 @@ golden() {
 	TEXT
 }
 
-@test "D2: cat --cpu keeps the columns and the 121 bytes" {
+@test "check-081: D2: cat --cpu keeps the columns and the 121 bytes" {
 	golden t.db
 	devtrace cat --cpu t.db >out
 	cat >want <<-'TEXT'
@@ -82,7 +82,7 @@ golden() {
 	[ "$(wc -c <out)" = 242 ]
 }
 
-@test "D2: cat -3 prints 64 bytes, with --cpu 69, and says what it cut" {
+@test "check-081: D2: cat -3 prints 64 bytes, with --cpu 69, and says what it cut" {
 	golden t.db
 	devtrace cat -3 t.db >out 2>err
 	cat >want <<-'TEXT'
@@ -100,7 +100,7 @@ golden() {
 	[ ! -s err ]
 }
 
-@test "cat -c is short, and says what was lost" {
+@test "check-082: cat -c is short, and says what was lost" {
 	maketrace -n 100000 -c 3 -t 5 t.db
 	devtrace cat -c t.db >out
 	[ "$(head -1 out)" = "#devtrace-compact 1" ]
@@ -115,7 +115,7 @@ golden() {
 "* ]]
 }
 
-@test "cat -k prints Kitrace's line" {
+@test "check-056: cat -k prints Kitrace's line" {
 	golden t.db
 	TZ=UTC devtrace cat -k t.db >out
 	cat >want <<-'TEXT'
@@ -130,7 +130,7 @@ golden() {
 	[[ "${lines[0]}" == "devtrace: the trace has no reading of the wall clock"* ]]
 }
 
-@test "cat -k measures from the record before, or from the last BASE" {
+@test "check-085: cat -k measures from the record before, or from the last BASE" {
 	# the paper's figures 1 and 7, a tick a microsecond
 	writetrace t.db <<-'TEXT'
 	clock 0 0 784425600000000000

@@ -15,7 +15,7 @@ definition() {
 	TEXT
 }
 
-@test "D28: the header has the generated names, numbered from 0" {
+@test "check-029: D28: the header has the generated names, numbered from 0" {
 	definition
 	devtrace events d.pleco --header trace_events.h
 	grep '^#define' trace_events.h | tail -n +2 >got
@@ -43,7 +43,7 @@ definition() {
 	g++ -std=c++17 -pedantic -Wall -Wextra -Werror -x c++ -c u.c
 }
 
-@test "D27: the JSON has quoted numbers, name and description, and the two messages" {
+@test "check-029: D27: the JSON has quoted numbers, name and description, and the two messages" {
 	definition
 	devtrace events d.pleco --json d.json
 	python3 - <<'PY'
@@ -70,7 +70,7 @@ refused() {
 	[ ! -e bad.h ] && [ ! -e bad.json ]
 }
 
-@test "errors say line and column, and nothing is written" {
+@test "check-029: errors say line and column, and nothing is written" {
 	refused '' 1:1 "'subsystem'"
 	refused $'\n  subsystem 5 {' 2:13 "subsystem's name"
 	refused 'subsystem event {' 1:11 "subsystem's name"

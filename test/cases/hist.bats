@@ -16,7 +16,7 @@ results() {
 	TEXT
 }
 
-@test "hist: the vector of the papers: bad 1; 0, 8, and three at 16384" {
+@test "check-109: hist: the vector of the papers: bad 1; 0, 8, and three at 16384" {
 	results
 	devtrace hist t.db >out
 	cat >want <<-'TEXT'
@@ -92,7 +92,7 @@ print("".join("%d %d\n" % (v, t[v]) for v in sorted(t) if v < 16384), end="")' >
 	[ -s got ]
 }
 
-@test "count: by process and page, sorted" {
+@test "check-110: count: by process and page, sorted" {
 	writetrace t.db <<-'TEXT'
 	thread 1 tar
 	function okaddr addr:p@0,len:i8@1,write:i4@2;u8@0

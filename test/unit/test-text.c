@@ -53,7 +53,7 @@ static void test_golden_lines(void **state)
 	assert_int_equal(leave.ticks - entry.ticks, 350);
 }
 
-static void test_no_thread(void **state)
+static void check_024_no_thread(void **state)
 {
 	struct dt_record r = entry;
 	char line[DT_LINE + 1] = "";
@@ -178,7 +178,7 @@ static const char *layout_line(enum dt_layout layout, const struct dt_record *r,
 }
 
 /* D1: 121 bytes, not 128. D2: 64 bytes with three arguments, and V2's columns with right counts. */
-static void test_layouts(void **state)
+static void check_081_layouts(void **state)
 {
 	struct dt_record small = {.ticks = 1, .pc = 0xf0004944, .tid = 7, .kind = 'E', .core = 3};
 	bool whole;
@@ -308,7 +308,7 @@ static int long_line(const char *line, struct dt_long *l)
 }
 
 /* What comes later is skipped: kinds, keys, flags; what is known must be right. */
-static void test_long_skips(void **state)
+static void check_f8_long_skips(void **state)
 {
 	struct dt_long l;
 
@@ -364,7 +364,7 @@ static void test_compact(void **state)
 }
 
 /* What it holds comes back, whatever it is. */
-static void test_compact_back(void **state)
+static void check_082_compact_back(void **state)
 {
 	static const uint64_t module[] = {0x400000, 0x555555554000, 0x7ffff7c00000};
 	struct dt_compact w = {0}, reader = {0};
@@ -507,7 +507,7 @@ static void test_kitrace(void **state)
 }
 
 /* Figure 7: a record that is a base is measured from the base before it. */
-static void test_kitrace_base(void **state)
+static void check_085_kitrace_base(void **state)
 {
 	struct dt_kitrace k = {0};
 
@@ -552,20 +552,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden_lines),
-		cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(check_024_no_thread),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_digits),
-		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(check_081_layouts),
 		cmocka_unit_test(test_layouts_back),
 		cmocka_unit_test(test_kind_that_is_no_character),
 		cmocka_unit_test(test_long_back),
-		cmocka_unit_test(test_long_skips),
+		cmocka_unit_test(check_f8_long_skips),
 		cmocka_unit_test(test_compact),
-		cmocka_unit_test(test_compact_back),
+		cmocka_unit_test(check_082_compact_back),
 		cmocka_unit_test(test_compact_refuses),
 		cmocka_unit_test(test_kitrace),
-		cmocka_unit_test(test_kitrace_base),
+		cmocka_unit_test(check_085_kitrace_base),
 		cmocka_unit_test(test_kitrace_date),
 	};
 
