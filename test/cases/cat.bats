@@ -160,6 +160,19 @@ golden() {
 	TZ=UTC devtrace cat -k t.db | grep -q '^sdstrategy+7 .* v0=400102 (sdstrategy+2) v1=0'
 }
 
+@test "check-056: cat -k names what an address points into, in its own process" {
+	writetrace t.db <<-'TEXT'
+	clock 0 0 784425600000000000
+	thread 1 main
+	function callee
+	function f
+	E f 0x1000 1 0x400010 0x4000ff 0x400100 0x400200
+	TEXT
+	sqlite3 t.db "INSERT INTO module SELECT 2, 999, base, low, high, path, '', 0, 0 FROM module;
+		INSERT INTO function VALUES(3, 2, 0x400000, 256, 'wrong', '', 0, '')"
+	devtrace cat -k t.db | grep -q ' rdi=400010 (callee+10) rsi=4000ff (callee+ff) rdx=400100 (f) rcx=400200$'
+}
+
 @test "cat prints one kind of line" {
 	sample t.db
 	for o in "-l -c" "-3 -k" "--cpu -l" "--cpu -k"; do

@@ -71,6 +71,16 @@ results() {
 	[ "$(devtrace hist --value x t.db | grep values)" = "# values 0" ]
 }
 
+@test "hist: what a site does not mean is not counted" {
+	writetrace t.db <<-'TEXT'
+	E f 0x1000 1 5
+	E g 0x1000 1 5
+	TEXT
+	[ "$(devtrace hist --value 1 t.db | grep values)" = "# values 2" ]
+	sqlite3 t.db 'UPDATE site SET mask = 14 WHERE id = 1'
+	[ "$(devtrace hist --value 1 t.db | grep values)" = "# values 1" ]
+}
+
 @test "hist draws: gnuplot takes its lines" {
 	results
 	devtrace hist t.db >out

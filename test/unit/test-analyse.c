@@ -298,6 +298,26 @@ static void test_point(void **state)
 	gives("E m 900 E a 800 P a 7f0 X a 800 X m 900", "a m 1 20-40\nm - 0 10-50\n");
 }
 
+/* Events and messages are recorded by the thread itself: they tell what is gone, as points do.
+ * Switches and rundowns are about it, and may have any sp. */
+static void test_event(void **state)
+{
+	for (const char *kind = "VMN"; *kind; kind++) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "E m 900 E a 800 E b 700 %c m 8c0 E c 800 X c 800 X m 900", *kind);
+		gives(text, "b a 2 30-40 unwound\na m 1 20-40 unwound\nc m 1 50-60\nm - 0 10-70\n");
+	}
+	for (const char *kind = "SR"; *kind; kind++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "E m 900 E a 800 %c m 8c0 X a 800 X m 900", *kind);
+		gives(text, "a m 1 20-40\nm - 0 10-50\n");
+	}
+	gives("E m 900 V a 0 X m 900", "m - 0 10-30\n");
+}
+
 /* ---- several stacks ---- */
 
 /* main resumes a coroutine that yields twice */
@@ -650,14 +670,14 @@ static void check_127_offset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nesting),	 TEST(test_recursion),	 TEST(test_threads),
-		TEST(test_migration),	 TEST(test_open),	 TEST(test_attached),
-		TEST(test_large_frame),	 TEST(test_tail),	 TEST(test_indirect_tail),
-		TEST(test_longjmp),	 TEST(test_longjmp_all), TEST(test_vfork),
-		TEST(test_point),	 TEST(test_coroutine),	 TEST(test_coroutine_pool),
-		TEST(test_signal_stack), TEST(test_loss),	 TEST(test_same),
-		TEST(test_stats),	 TEST(test_quantiles),	 TEST(test_random),
-		TEST(check_127_offset),
+		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
+		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
+		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
+		TEST(test_longjmp),	   TEST(test_longjmp_all),  TEST(test_vfork),
+		TEST(test_event),	   TEST(test_point),	    TEST(test_coroutine),
+		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),
+		TEST(test_same),	   TEST(test_stats),	    TEST(test_quantiles),
+		TEST(test_random),	   TEST(check_127_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
