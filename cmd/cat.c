@@ -88,22 +88,17 @@ static void print_long(struct cat *k, const struct dt_span *s)
 
 static void print_compact(struct cat *k, const struct dt_span *s)
 {
+	if (s->lost) {
+		dt_out_char(&k->out, '#');
+		print_loss(&k->out, s);
+	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		char *p = dt_out_room(&k->out, DT_COMPACT_TEXT);
 		struct dt_record record;
 
 		dt_span_record(k->reader, s, i, &record);
-		if (i == 0 && s->lost && k->compact.begun) {
-			dt_out_char(&k->out, '#');
-			print_loss(&k->out, s);
-			p = dt_out_room(&k->out, DT_COMPACT_TEXT);
-		}
 		dt_out_used(&k->out, dt_compact_put(&k->compact, p, &record,
 						    dt_reader_site(k->reader, s->site[i])->mask));
-	}
-	if (!s->n && s->lost && k->compact.begun) {
-		dt_out_char(&k->out, '#');
-		print_loss(&k->out, s);
 	}
 }
 
@@ -269,6 +264,9 @@ static int print(struct cat *k, const struct dt_range *range)
 
 	if (k->format == 'k' && !dt_reader_realtime(k->reader, 0, &ns))
 		return dt_cmd_fail("the trace has no reading of the wall clock, which -k prints");
+	if (k->format == 'c')
+		dt_out_used(&k->out,
+			    dt_compact_begin(&k->compact, dt_out_room(&k->out, DT_COMPACT_TEXT)));
 	rc = dt_reader_start(k->reader, range, &e);
 	while (!rc && !k->out.failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
 		print_span(k, &s);

@@ -79,6 +79,15 @@ static bool is_letter(uint8_t kind)
 	return (kind >= 'A' && kind <= 'Z') || (kind >= 'a' && kind <= 'z');
 }
 
+size_t dt_compact_begin(struct dt_compact *c, char *out)
+{
+	if (c->begun)
+		return 0;
+	c->begun = true;
+	__builtin_memcpy(out, FIRST_LINE, sizeof(FIRST_LINE) - 1);
+	return sizeof(FIRST_LINE) - 1;
+}
+
 size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r, unsigned mask)
 {
 	uint64_t *last = slot(c, r->pc);
@@ -86,11 +95,7 @@ size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r
 	unsigned base;
 	uint64_t d;
 
-	if (!c->begun) {
-		__builtin_memcpy(p, FIRST_LINE, sizeof(FIRST_LINE) - 1);
-		p += sizeof(FIRST_LINE) - 1;
-		c->begun = true;
-	}
+	p += dt_compact_begin(c, p);
 	if (!c->placed || c->tid != r->tid || c->core != r->core) {
 		*p++ = '@';
 		if (r->tid == DT_NO_TID)

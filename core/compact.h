@@ -40,6 +40,9 @@ struct dt_compact {
 	uint64_t last[DT_COMPACT_SLOTS][4]; /* values, by slot of the pc */
 };
 
+/* Writes the first line, unless it has been. dt_compact_put() does so itself. The length. */
+size_t dt_compact_begin(struct dt_compact *c, char *out);
+
 /* Writes a record, and what must be said before it; mask: which values are meant. The length. */
 size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r, unsigned mask);
 

@@ -13,7 +13,6 @@
 #include "core/record.h"
 
 #define DT_LINE	     121 /* bytes of a record line, with its newline */
-#define DT_LINE_32   64
 #define DT_LONG_LINE 512 /* enough for any long line without its names */
 
 /* Writes exactly DT_LINE bytes. */

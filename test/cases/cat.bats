@@ -113,6 +113,12 @@ golden() {
 	[[ "$output" == *"
 #kind=LOSS core=0 lost=5 begin=4100 end=6000
 "* ]]
+	printf 'lost 3\nE f 0x1000 10\nlost 2\n' | writetrace l.db
+	devtrace cat -c l.db 2>/dev/null >out
+	printf '%s\n' "#devtrace-compact 1" "#kind=LOSS core=0 lost=3 begin=0 end=10" "@1 0" "%g 400000" "E5 a = = = =" \
+		"#kind=LOSS core=0 lost=2 begin=10" | diff - out
+	writetrace none.db </dev/null
+	[ "$(devtrace cat -c none.db)" = "#devtrace-compact 1" ]
 }
 
 @test "check-056: cat -k prints Kitrace's line" {
@@ -171,6 +177,16 @@ golden() {
 	sqlite3 t.db "INSERT INTO module SELECT 2, 999, base, low, high, path, '', 0, 0 FROM module;
 		INSERT INTO function VALUES(3, 2, 0x400000, 256, 'wrong', '', 0, '')"
 	devtrace cat -k t.db | grep -q ' rdi=400010 (callee+10) rsi=4000ff (callee+ff) rdx=400100 (f) rcx=400200$'
+}
+
+@test "D10: a value that is not meant is 0 in a line of columns, and not in others" {
+	maketrace -n 3000 t.db
+	devtrace cat t.db | awk '{ n = 0; for (i = 5; i <= 8; i++) if ($i != "0000000000000000") n = i - 4; print n }' >most
+	devtrace cat -l t.db | awk '{ print gsub(/ v[0-3]=/, "") }' >meant
+	devtrace cat -c t.db | awk '/^[EX]/ { print NF - 2 }' >compact
+	cmp meant compact
+	paste most meant | awk '$1 > $2 { exit 1 }'
+	sort -u meant | tr -d '\n' | grep -qx 01234
 }
 
 @test "cat prints one kind of line" {
