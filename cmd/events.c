@@ -10,13 +10,14 @@
 #include "cmd/open.h"
 
 static const char help[] =
-	"usage: devtrace events DEFINITION [--header FILE] [--json FILE]\n"
+	"usage: devtrace events DEFINITION [--header FILE] [--json FILE] [--trace FILE]\n"
 	"Reads a definition of subsystems and their events, and writes a C header with their\n"
 	"numbers and a table of their names for decoders.\n"
 	"\n"
 	"      --header FILE   macros: TRACE_SUBSYS_<NAME>, TRACE_EVENT_<SUBSYS>_<EVENT> and\n"
 	"                      TRACE_NUM_SUBSYSTEMS, for C and C++\n"
 	"      --json FILE     the table in JSON, for `devtrace import --events` and others\n"
+	"      --trace FILE    adds the names to a trace file, for `devtrace calls`\n"
 	"  -h, --help          show this\n"
 	"\n"
 	"A definition: subsystem NAME { event NAME \"description\", ... };\n"
@@ -57,9 +58,10 @@ int dt_cmd_events(int argc, char **argv)
 {
 	static const struct option options[] = {{"header", required_argument, NULL, 1},
 						{"json", required_argument, NULL, 2},
+						{"trace", required_argument, NULL, 3},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	const char *header = NULL, *json = NULL;
+	const char *header = NULL, *json = NULL, *trace = NULL;
 	struct dt_definition d = {0};
 	struct dt_error e;
 	int o, status = 0;
@@ -71,6 +73,9 @@ int dt_cmd_events(int argc, char **argv)
 			break;
 		case 2:
 			json = optarg;
+			break;
+		case 3:
+			trace = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -88,7 +93,7 @@ int dt_cmd_events(int argc, char **argv)
 		status = dt_cmd_fail("%s", e.text);
 		goto out;
 	}
-	if (!header && !json) {
+	if (!header && !json && !trace) {
 		print_table(&d);
 		status = fflush(stdout) ? dt_cmd_fail("cannot write: %s", strerror(errno)) : 0;
 	}
@@ -96,6 +101,8 @@ int dt_cmd_events(int argc, char **argv)
 		status = write_file(&d, header, false);
 	if (!status && json)
 		status = write_file(&d, json, true);
+	if (!status && trace && dt_store_name_events(trace, d.row, d.rows, &e))
+		status = dt_cmd_fail("%s", e.text);
 out:
 	dt_definition_free(&d);
 	return status;

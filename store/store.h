@@ -103,6 +103,13 @@ struct dt_event_row {
 };
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);
 
+/*
+ * Adds names to a trace file that has been written, or is being written by somebody else; all or
+ * none. Files from before there were events get the table.
+ */
+int dt_store_name_events(const char *path, const struct dt_event_row *row, size_t n,
+			 struct dt_error *e);
+
 /* One reading of the clocks: call at the start, every few seconds, and at the end. */
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e);

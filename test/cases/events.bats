@@ -106,3 +106,39 @@ refused() {
 one_error() {
 	[ "${#lines[@]}" = 1 ] && [[ "$output" == "devtrace: $1"* ]]
 }
+
+@test "names are added to a trace, the last ones count" {
+	definition
+	printf 'V x 0 1 0x0000000100000011\nV x 0 2 0x0000000900000000\n' | writetrace t.db
+	devtrace calls t.db | grep -q '/\* event 0x100000011 \*/'
+	devtrace events d.pleco --trace t.db
+	devtrace calls t.db | grep -q '/\* kernel TIMER(0x11) \*/'
+	devtrace calls t.db | grep -q '/\* event 0x900000000 \*/'
+	sed -i 's/TIMER/CLOCK/' d.pleco
+	devtrace events d.pleco --trace t.db
+	devtrace calls t.db | grep -q '/\* kernel CLOCK(0x11) \*/'
+	# a file from before there were events
+	sqlite3 t.db 'DROP TABLE event'
+	devtrace calls t.db | grep -q '/\* event 0x100000011 \*/'
+	devtrace events d.pleco --trace t.db
+	devtrace calls t.db | grep -q '/\* kernel CLOCK(0x11) \*/'
+	[ "$(ls t.db*)" = t.db ]
+	echo text >text
+	run devtrace events d.pleco --trace text
+	[ "$status" = 1 ]
+	[ "$output" = "devtrace: text: is not a devtrace trace" ]
+	[ "$(cat text)" = text ]
+	run devtrace events d.pleco --trace none.db
+	[ "$status" = 1 ]
+	[ ! -e none.db ]
+}
+
+@test "a trace that somebody else writes all the time gets no names, and it is said" {
+	definition
+	maketrace -n 100 t.db
+	# a writer that holds the file longer than is waited for
+	sqlite3 t.db "BEGIN IMMEDIATE" ".shell timeout 60 $build/devtrace events d.pleco --trace t.db 2>err; echo \$? >rc" "ROLLBACK"
+	[ "$(cat rc)" = 1 ]
+	[ "$(cat err)" = "devtrace: t.db: cannot add names: database is locked" ]
+	[ "$(sqlite3 t.db 'SELECT count(*) FROM event')" = 0 ]
+}
