@@ -198,3 +198,43 @@ golden() {
 	done
 	devtrace cat -l -l t.db >/dev/null
 }
+
+@test "check-082: a reader written from doc/format.md reads compact lines back" {
+	cat >read.py <<'PY'
+import sys
+M = 2**64 - 1
+base, last, cur, ticks, tid, core = {}, {}, "g", 0, None, None
+assert sys.stdin.readline() == "#devtrace-compact 1\n"
+for line in sys.stdin:
+    line = line.rstrip("\n")
+    if line[0] == "#":
+        continue
+    if line[0] == "@":
+        tid, core = line[1:].split()
+        tid = "none" if tid == "-" else int(tid, 16)
+        core = "shared" if core == "ffff" else int(core, 16)
+        continue
+    if line[0] == "%":
+        base[line[1]] = int(line[3:], 16)
+        continue
+    word = line.split()
+    kind, at = word[0][0], word[0][1:]
+    if at[0] in "ghijklmnopqrstuv":
+        cur, at = at[0], at[1:]
+    pc = base[cur] + int(at, 16)
+    ticks = (ticks + int(word[1], 16)) & M
+    slot = last.setdefault((pc ^ pc >> 10 ^ pc >> 20) & 1023, [0] * 4)
+    text = "kind=%s ticks=%d core=%s tid=%s pc=0x%x" % (kind, ticks, core, tid, pc)
+    for i, w in enumerate(word[2:]):
+        if w == "." or w[0] == "!":
+            continue
+        slot[i] = slot[i] if w == "=" else (slot[i] + int(w, 16)) & M if w[0] in "+-" else int(w, 16)
+        text += " v%d=0x%x" % (i, slot[i])
+    print(text)
+PY
+	maketrace -n 30000 -c 3 -t 5 t.db
+	devtrace cat -c t.db | python3 read.py >got
+	devtrace cat -l t.db | sed 's/ sp=0x[0-9a-f]*//; s/ function=[^ ]*//' >want
+	cmp got want
+	[ "$(wc -l <got)" = 30000 ]
+}
