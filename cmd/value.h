@@ -46,12 +46,14 @@ struct dt_values {
 
 /* Options that such commands share: true when o was one, *status >= 0: stop with that. */
 #define DT_VALUES_OPTIONS "F:N:"
-#define DT_VALUES_LONG                                                                             \
-	{"function", required_argument, NULL, 'F'}, {"no-function", required_argument, NULL, 'N'}, \
-		{"from", required_argument, NULL, 101}, {"to", required_argument, NULL, 102},      \
-	{                                                                                          \
-		"symbols", required_argument, NULL, 103                                            \
-	}
+/* clang-format off */
+#define DT_VALUES_LONG                                \
+	{"function", required_argument, NULL, 'F'},   \
+	{"no-function", required_argument, NULL, 'N'}, \
+	{"from", required_argument, NULL, 101},       \
+	{"to", required_argument, NULL, 102},         \
+	{"symbols", required_argument, NULL, 103}
+/* clang-format on */
 bool dt_values_option(struct dt_values *v, int o, int *status);
 
 /* Reads argv[optind], as dt_cmd_open(); text from standard input for "-". The exit status. */

@@ -4,17 +4,18 @@
  * holds is read back: kind, pc, ticks, thread, core, the values that are meant, and flags (not sp).
  * Every number is hexadecimal. A line means something only after the lines before it:
  *
- *	#devtrace-compact 1		the first line; other lines that begin with # are skipped
- *	@23c 1				what follows is of thread 23c (-: of none), core 1
- *	%g 555555400000			base g, one of g to v
- *	Eg1136 88297eecd2e7 7be =	kind; pc, from base g; ticks, since the record before;
- *values E1150 1c 7be +10 . 5		pc from the same base; second value 10 more than the last
- *					second value of an entry; third not meant
- *	X11aa -2 1 !20			ticks may go back; flags
+ *	#devtrace-compact 1        the first line; others that begin with # are skipped
+ *	@23c 1                     what follows is of thread 23c (-: of none), core 1
+ *	%g 555555400000            base g, one of g to v
+ *	E1136 88297eecd2e7 7be 5   kind; pc, from base g; ticks, since the record before; values
+ *	Eh1150 1c 7be +10 . =      from base h; without a letter, from that of the record before,
+ *	                           at first from g; the third value is not meant
+ *	X11aa -2 1 !20             ticks may go back; flags
  *
- * A value is compared with the same one of the last record whose pc has the same slot, as arguments
- * mostly repeat where they are passed: "=" the same, "+d" and "-d" so much more and less, else as
- *it is. Slot: the low 10 bits of pc xor pc/2^10 xor pc/2^20; before any record its values are 0.
+ * A value is compared with the same one of the last record whose pc has the same slot, because
+ * arguments mostly repeat where they are passed: "=" the same, "+d" and "-d" so much more and less,
+ * else as it is. Slot: the low 10 bits of pc xor pc/2^10 xor pc/2^20; before any record its values
+ * are 0.
  * Values that are not meant are "."; those at the end are left out.
  * A kind that is no letter is "?" and its two digits.
  */

@@ -29,9 +29,8 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r);
  *	DT_LAYOUT_32      E pc8 ticks16 thread8 a8 a8 a8                        64 bytes
  *	DT_LAYOUT_32_CPU  E pc8 ticks16 thread8 core4 a8 a8 a8                  69 bytes
  *
- * The core takes the place of the thread's upper half, four spaces before it, so that all other
- * columns of the 64-bit line stay where they are; in the 32-bit line it is a field more. The shared
- * ring is core ffff.
+ * In a 64-bit line the thread's column holds its 8 digits, four spaces and the core, so that all
+ * others stay where they are; in a 32-bit line the core is a field more. The shared ring is ffff.
  */
 enum dt_layout { DT_LAYOUT_64, DT_LAYOUT_64_CPU, DT_LAYOUT_32, DT_LAYOUT_32_CPU };
 
