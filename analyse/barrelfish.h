@@ -12,8 +12,8 @@
  * The form of 2013 and later is this one, with absolute times. That of 2011 has neither
  * Min_timestamp nor Offset, and times count from Start; earlier events are left out.
  *
- * Records and lines: doc/format.md, "Kinds and their values". What no record holds is kept in meta as barrelfish.*
- * and clock_offset.*, so that a dump that was imported is exported byte for byte.
+ * Records: doc/format.md, "Kinds and their values". What no record holds is kept in meta as
+ * barrelfish.* and clock_offset.*, so that a dump that was imported is exported byte for byte.
  */
 #ifndef DT_ANALYSE_BARRELFISH_H
 #define DT_ANALYSE_BARRELFISH_H

@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "store/store.h"
 
-#define DT_SUBSYSTEMS 0xea00 /* from there on, bodies are messages: 0xea.. sent, 0xeb.. received */
+#define DT_SUBSYSTEMS 0xea00 /* from there on, bodies are those of messages */
 
 struct dt_definition {
 	struct dt_event_row *row; /* in the order of their numbers; strings are the definition's */
