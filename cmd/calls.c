@@ -501,21 +501,109 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 	end_line(o, line, p);
 }
 
+/* A name or a description within a comment: it cannot end it. At most 512 bytes. */
+static char *put_quotable(char *p, const char *s)
+{
+	for (int i = 0; i < 512 && s[i]; i++) {
+		bool ends = s[i] == '/' && i && s[i - 1] == '*';
+
+		*p++ = (unsigned char)s[i] < ' ' || s[i] == 127 || ends ? '?' : s[i];
+	}
+	return p;
+}
+
+static char *put_0x(char *p, uint64_t v)
+{
+	p = stpcpy(p, "0x");
+	return p + dt_text_hex(p, v);
+}
+
+/* "kernel TIMER(0x11): Timer interrupt"; without a name, the numbers. */
+static char *put_event(const struct calls *k, char *p, uint64_t body)
+{
+	const struct dt_event_row *row = dt_reader_event(k->reader, body);
+
+	if (!row) {
+		p = stpcpy(p, "event ");
+		return put_0x(p, body);
+	}
+	p = put_quotable(p, row->subsystem_name);
+	if (row->event == DT_NO_EVENT) {
+		p = stpcpy(p, " event ");
+		p += dt_text_decimal(p, body >> 32 & 0xffff);
+	} else {
+		*p++ = ' ';
+		p = put_quotable(p, row->name);
+	}
+	*p++ = '(';
+	p = put_0x(p, (uint32_t)body);
+	*p++ = ')';
+	if (row->description[0] && strcmp(row->description, row->name)) {
+		p = stpcpy(p, ": ");
+		p = put_quotable(p, row->description);
+	}
+	return p;
+}
+
+/* The channel of a message: its body without the top byte, or what stands for it. */
+static char *put_channel(char *p, const char *what, uint64_t v)
+{
+	p = stpcpy(p, what);
+	return put_0x(p, v >> 56 ? v << 8 >> 8 >> 12 : v);
+}
+
+/* What a record says that is no entry, exit or point. NULL: nothing is known of its kind. */
+static char *put_other(const struct calls *k, char *p, const struct dt_record *r)
+{
+	char name[9] = "";
+
+	switch (r->kind) {
+	case DT_EVENT:
+		return put_event(k, p, r->value[0]);
+	case DT_SEND:
+		return put_channel(p, "message sent, channel ", r->value[0]);
+	case DT_RECEIVE:
+		return put_channel(p, "message received, channel ", r->value[0]);
+	case DT_SWITCH:
+		p = stpcpy(p, "runs on core ");
+		return p + dt_text_decimal(p, r->core);
+	case DT_RUNDOWN:
+		memcpy(name, &r->value[1], 8);
+		p = stpcpy(p, "exists");
+		if (name[0]) {
+			p = stpcpy(p, ": ");
+			p = put_quotable(p, name);
+		}
+		return p;
+	default:
+		return NULL;
+	}
+}
+
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct calls *k = ctx;
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 	uint32_t level = next_level(caller);
-	struct dt_out *o = k->min ? NULL : output_of(k, s->tid);
 	struct dt_record r;
-	char *line, *p;
+	struct dt_out *o;
+	char *line, *p, *end;
 
+	dt_span_record(k->reader, s, i, &r);
+	/* that a core has none of the threads is of no thread */
+	if (k->min || (r.kind == DT_SWITCH && s->tid == DT_NO_TID))
+		return;
+	o = output_of(k, s->tid);
 	if (!o)
 		return;
 	open_callers(k, o, s->tid);
-	dt_span_record(k->reader, s, i, &r);
 	line = dt_out_room(o, LINE);
 	p = put_start(k, put_blank(line), s->tid, level);
+	end = put_other(k, stpcpy(p, "/* "), &r);
+	if (end) {
+		end_line(o, line, stpcpy(end, " */"));
+		return;
+	}
 	p += dt_text_long(p, &r, NULL, dt_reader_site(k->reader, s->site[i])->mask);
 	dt_out_used(o, (size_t)(p - line));
 }

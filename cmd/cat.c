@@ -2,22 +2,33 @@
 /* devtrace cat: the records of a trace as lines of text, in the order of time. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "cmd/commands.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
+#include "core/compact.h"
+#include "core/kitrace.h"
 #include "core/text.h"
 
 static const char help[] =
-	"usage: devtrace cat [-l] [--from TIME] [--to TIME] [FILE]\n"
+	"usage: devtrace cat [-l|-c|-3|-k] [--cpu] [--from TIME] [--to TIME] [FILE]\n"
 	"Prints the records of a trace, one line each, in the order of time.\n"
 	"\n"
 	"A line has 121 bytes: kind (E entry, X exit), pc, ticks, thread, and the four\n"
 	"arguments or the result, in hexadecimal.\n"
 	"\n"
 	"  -l, --long        key=value lines, with function names; also what was lost\n"
+	"  -c, --compact     short lines, each to be read after those before it; also what was\n"
+	"                    lost\n"
+	"  -3, --32          the line of 32-bit machines: 64 bytes, three values, low 32 bits\n"
+	"      --cpu         with the core's number, in the line of 121 bytes and in that of\n"
+	"                    32-bit machines, which then has 69\n"
+	"  -k, --kitrace     Kitrace's line: function+offset, date and time, seconds since the\n"
+	"                    record before or the last BASE, flags, thread and values\n"
 	"      --from TIME   begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME     end there\n"
 	"  -s, --session SESSION  the records of a running session: they are taken out of its log\n"
@@ -26,6 +37,22 @@ static const char help[] =
 	"  -h, --help        show this\n"
 	"\n"
 	"FILE is devtrace.db when not given.\n";
+
+#define LONGEST_NAME 4096 /* longer names are not shown: a line must fit into the buffer */
+
+struct cat {
+	struct dt_reader *reader;
+	char format; /* of the option; 0: lines of fixed columns */
+	enum dt_layout layout;
+	uint64_t lines, cut;	      /* of them, those that do not hold all that was recorded */
+	uint32_t *by_address, sorted; /* rows of functions, and how many */
+	struct dt_compact compact;
+	struct dt_kitrace kitrace;
+	struct dt_out out;
+	/* of a running session, instead of a file */
+	const char *session;
+	bool live, follow, peek;
+};
 
 static void print_loss(struct dt_out *o, const struct dt_span *s)
 {
@@ -42,21 +69,152 @@ static void print_loss(struct dt_out *o, const struct dt_span *s)
 	dt_out_char(o, '\n');
 }
 
-static void print_long(struct dt_out *o, const struct dt_reader *r, const struct dt_span *s)
+static const char *short_name(const struct dt_reader *r, uint32_t function)
 {
+	const char *name = function ? dt_cmd_function_name(r, function) : NULL;
+
+	return name && strlen(name) > LONGEST_NAME ? "?" : name;
+}
+
+static void print_long(struct cat *k, const struct dt_span *s)
+{
+	struct dt_out *o = &k->out;
+
 	if (s->lost)
 		print_loss(o, s);
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct dt_site *site = dt_reader_site(r, s->site[i]);
-		const char *name = site->function ? dt_cmd_function_name(r, site->function) : NULL;
+		const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
+		char *p = dt_out_room(o, DT_LONG_LINE + 2 * LONGEST_NAME);
 		struct dt_record record;
 
-		dt_span_record(r, s, i, &record);
-		if (name && strlen(name) > 4096)
-			name = "?";
-		dt_out_used(o, dt_text_long(dt_out_room(o, DT_LONG_LINE + 8192), &record, name,
+		dt_span_record(k->reader, s, i, &record);
+		dt_out_used(o, dt_text_long(p, &record, short_name(k->reader, site->function),
 					    site->mask));
 	}
+}
+
+static void print_compact(struct cat *k, const struct dt_span *s)
+{
+	if (s->lost) {
+		dt_out_char(&k->out, '#');
+		print_loss(&k->out, s);
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		char *p = dt_out_room(&k->out, DT_COMPACT_TEXT);
+		struct dt_record record;
+
+		dt_span_record(k->reader, s, i, &record);
+		dt_out_used(&k->out, dt_compact_put(&k->compact, p, &record,
+						    dt_reader_site(k->reader, s->site[i])->mask));
+	}
+}
+
+static int by_address(const void *a, const void *b, void *reader)
+{
+	const struct dt_function_info *x = dt_reader_function(reader, *(const uint32_t *)a);
+	const struct dt_function_info *y = dt_reader_function(reader, *(const uint32_t *)b);
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The rows of the functions by address; made again when a live file has more. */
+static void sort_functions(struct cat *k)
+{
+	uint32_t n = dt_reader_functions(k->reader);
+	uint32_t *p = realloc(k->by_address, (n + 1) * sizeof(*p));
+
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = i + 1;
+	qsort_r(p, n, sizeof(*p), by_address, k->reader);
+	k->by_address = p;
+	k->sorted = n;
+}
+
+/* The function of a process that an address points into, as far as it is in the trace; or NULL. */
+static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
+{
+	size_t low = 0, high;
+
+	if (k->sorted != dt_reader_functions(k->reader))
+		sort_functions(k);
+	for (high = k->sorted; low < high;) {
+		size_t middle = (low + high) / 2;
+
+		if (dt_reader_function(k->reader, k->by_address[middle])->address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* of several processes, there may be several with one address */
+	for (uint64_t at = 0; low-- > 0;) {
+		uint32_t row = k->by_address[low];
+		const struct dt_function_info *f = dt_reader_function(k->reader, row);
+		const struct dt_module_info *m = dt_reader_module(k->reader, f->module);
+
+		if (at && f->address != at)
+			break;
+		at = f->address;
+		*offset = address - at;
+		if (*offset < (f->size ? f->size : 1) && (!m || !pid || m->pid == pid))
+			return short_name(k->reader, row);
+	}
+	return NULL;
+}
+
+static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_t i, int64_t zone)
+{
+	static const char *const names[2][4] = {{"v0", "v1", "v2", "v3"},
+						{"rdi", "rsi", "rdx", "rcx"}};
+	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
+	const struct dt_function_info *f = dt_reader_function(k->reader, site->function);
+	struct dt_kitrace_item item[4];
+	struct dt_kitrace_record line = {.offset = site->pc,
+					 .date = true,
+					 .flags = s->flags[i],
+					 .tid = s->tid,
+					 .item = item};
+	uint64_t ns = 0;
+
+	dt_reader_realtime(k->reader, s->ticks[i], &ns);
+	line.us = ns / 1000 + (uint64_t)(zone * 1000000);
+	if (f) {
+		line.symbol = short_name(k->reader, site->function);
+		line.offset = site->pc - f->address;
+	}
+	for (unsigned j = 0; j < 4; j++) {
+		struct dt_kitrace_item *it = &item[line.items];
+
+		if (!(site->mask >> j & 1) || (site->kind == DT_EXIT && j > 0))
+			continue;
+		*it = (struct dt_kitrace_item){names[site->kind == DT_ENTRY][j], s->value[i][j],
+					       NULL, 0};
+		if (site->kind == DT_EXIT)
+			it->name = "rax";
+		it->symbol = symbol_at(k, site->pid, it->value, &it->offset);
+		line.items++;
+	}
+	dt_out_used(&k->out,
+		    dt_kitrace_line(&k->kitrace,
+				    dt_out_room(&k->out, DT_KITRACE_TEXT + 6 * LONGEST_NAME),
+				    &line));
+}
+
+static void print_kitrace(struct cat *k, const struct dt_span *s)
+{
+	struct tm tm;
+	uint64_t ns;
+	time_t t;
+
+	if (!s->n)
+		return;
+	/* the zone may change (summer time), but hardly within a span */
+	dt_reader_realtime(k->reader, s->ticks[0], &ns);
+	t = (time_t)(ns / 1000000000);
+	localtime_r(&t, &tm);
+	for (uint32_t i = 0; i < s->n; i++)
+		print_kitrace_record(k, s, i, tm.tm_gmtoff);
 }
 
 static void print_lines(struct dt_out *o, const struct dt_reader *r, const struct dt_span *s)
@@ -70,65 +228,120 @@ static void print_lines(struct dt_out *o, const struct dt_reader *r, const struc
 	}
 }
 
-static int print(struct dt_reader *r, const struct dt_range *range, bool as_long)
+static void print_layout(struct cat *k, const struct dt_span *s)
 {
-	static struct dt_out out = {.fd = STDOUT_FILENO};
+	size_t n = dt_layout_size(k->layout);
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct dt_record record;
+
+		dt_span_record(k->reader, s, i, &record);
+		k->cut += !dt_layout_line(dt_out_room(&k->out, n), k->layout, &record);
+		dt_out_used(&k->out, n);
+	}
+	k->lines += s->n;
+}
+
+static void print_span(struct cat *k, const struct dt_span *s)
+{
+	switch (k->format) {
+	case 'l':
+		print_long(k, s);
+		break;
+	case 'c':
+		print_compact(k, s);
+		break;
+	case 'k':
+		print_kitrace(k, s);
+		break;
+	default:
+		if (k->layout == DT_LAYOUT_64)
+			print_lines(&k->out, k->reader, s);
+		else
+			print_layout(k, s);
+	}
+}
+
+static int print(struct cat *k, const struct dt_range *range)
+{
 	struct dt_error e;
 	struct dt_span s;
-	int rc = dt_reader_start(r, range, &e);
+	uint64_t ns;
+	int rc;
 
-	while (!rc && !out.failed && (rc = dt_reader_next(r, &s, &e)) > 0) {
-		if (as_long)
-			print_long(&out, r, &s);
-		else
-			print_lines(&out, r, &s);
+	if (k->format == 'k' && !dt_reader_realtime(k->reader, 0, &ns))
+		return dt_cmd_fail("the trace has no reading of the wall clock, which -k prints");
+	if (k->format == 'c')
+		dt_out_used(&k->out,
+			    dt_compact_begin(&k->compact, dt_out_room(&k->out, DT_COMPACT_TEXT)));
+	rc = dt_reader_start(k->reader, range, &e);
+	while (!rc && !k->out.failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
+		print_span(k, &s);
 		rc = 0;
 	}
 	if (rc < 0) {
-		dt_out_flush(&out);
+		dt_out_flush(&k->out);
 		return dt_cmd_fail("%s", e.text);
 	}
-	return dt_out_end(&out);
+	rc = dt_out_end(&k->out);
+	if (k->cut)
+		dt_cmd_fail("note: %llu of %llu lines do not hold all that was recorded: a "
+			    "32-bit line has the low 32 bits of the pc and of three values",
+			    (unsigned long long)k->cut, (unsigned long long)k->lines);
+	return rc;
 }
 
-int dt_cmd_cat(int argc, char **argv)
+/* One format at a time. */
+static bool choose(struct cat *k, int option)
 {
-	static const struct option options[] = {{"long", no_argument, NULL, 'l'},
-						{"from", required_argument, NULL, 1},
-						{"to", required_argument, NULL, 2},
-						{"session", required_argument, NULL, 's'},
-						{"follow", no_argument, NULL, 'f'},
-						{"peek", no_argument, NULL, 'p'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
-	struct dt_range range = {.order = DT_BY_TIME, .values = true};
-	struct dt_range_options when = {0};
-	struct dt_reader *r;
-	bool as_long = false, live = false, follow = false, consume = true;
-	const char *session = NULL;
-	int o, status;
+	if (k->format && k->format != option) {
+		dt_cmd_fail("-%c and -%c are different lines; choose one", k->format, option);
+		return false;
+	}
+	k->format = (char)option;
+	return true;
+}
 
-	while ((o = getopt_long(argc, argv, "ls:fph", options, NULL)) != -1) {
+/* -1: go on; otherwise the exit status. */
+static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *when)
+{
+	static const struct option options[] = {
+		{"long", no_argument, NULL, 'l'},     {"compact", no_argument, NULL, 'c'},
+		{"32", no_argument, NULL, '3'},	      {"kitrace", no_argument, NULL, 'k'},
+		{"from", required_argument, NULL, 1}, {"to", required_argument, NULL, 2},
+		{"cpu", no_argument, NULL, 3},	      {"session", required_argument, NULL, 's'},
+		{"follow", no_argument, NULL, 'f'},   {"peek", no_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},     {0}};
+	bool cpu = false;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "lc3ks:fph", options, NULL)) != -1) {
 		switch (o) {
 		case 'l':
-			as_long = true;
+		case 'c':
+		case '3':
+		case 'k':
+			if (!choose(k, o))
+				return dt_cmd_usage("cat");
 			break;
 		case 's':
-			session = optarg;
-			live = true;
+			k->session = optarg;
+			k->live = true;
 			break;
 		case 'f':
-			follow = live = true;
+			k->follow = k->live = true;
 			break;
 		case 'p':
-			consume = false;
-			live = true;
+			k->peek = k->live = true;
 			break;
 		case 1:
-			when.from = optarg;
+			when->from = optarg;
 			break;
 		case 2:
-			when.to = optarg;
+			when->to = optarg;
+			break;
+		case 3:
+			cpu = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -137,16 +350,41 @@ int dt_cmd_cat(int argc, char **argv)
 			return dt_cmd_usage("cat");
 		}
 	}
-	if (live && optind < argc)
+	if (cpu && k->format && k->format != '3') {
+		dt_cmd_fail("--cpu adds the core to lines of fixed columns, not to those of -%c",
+			    k->format);
 		return dt_cmd_usage("cat");
-	if (live)
-		return dt_cmd_follow(session, follow, consume, as_long);
-	r = dt_cmd_open(argc, argv, "cat", &status);
-	if (!r)
+	}
+	if (k->format == '3')
+		k->layout = cpu ? DT_LAYOUT_32_CPU : DT_LAYOUT_32;
+	else if (cpu)
+		k->layout = DT_LAYOUT_64_CPU;
+	return -1;
+}
+
+int dt_cmd_cat(int argc, char **argv)
+{
+	static struct cat k = {.out.fd = STDOUT_FILENO};
+	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_range_options when = {0};
+	int status = parse(argc, argv, &k, &when);
+
+	if (status >= 0)
 		return status;
-	status = dt_cmd_range(r, &when, &range) ? print(r, &range, as_long) : 2;
-	if (!as_long)
-		dt_cmd_say_lost(r);
-	dt_reader_close(r);
+	if (k.live &&
+	    (optind < argc || when.from || when.to || (k.format && k.format != 'l') || k.layout)) {
+		dt_cmd_fail("of a running session: -l or the line of 121 bytes, all there are");
+		return dt_cmd_usage("cat");
+	}
+	if (k.live)
+		return dt_cmd_follow(k.session, k.follow, !k.peek, k.format == 'l');
+	k.reader = dt_cmd_open(argc, argv, "cat", &status);
+	if (!k.reader)
+		return status;
+	status = dt_cmd_range(k.reader, &when, &range) ? print(&k, &range) : 2;
+	if (k.format != 'l')
+		dt_cmd_say_lost(k.reader);
+	dt_reader_close(k.reader);
+	free(k.by_address);
 	return status;
 }

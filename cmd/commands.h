@@ -12,5 +12,10 @@ int dt_cmd_cat(int argc, char **argv);
 int dt_cmd_calls(int argc, char **argv);
 int dt_cmd_report(int argc, char **argv);
 int dt_cmd_plot(int argc, char **argv);
+int dt_cmd_hist(int argc, char **argv);
+int dt_cmd_count(int argc, char **argv);
+int dt_cmd_events(int argc, char **argv);
+int dt_cmd_export(int argc, char **argv);
+int dt_cmd_import(int argc, char **argv);
 
 #endif

@@ -6,17 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd/lines.h"
+#include "core/compact.h"
 #include "core/text.h"
-
-struct symbol {
-	uint64_t address;
-	char *name;
-};
-
-struct symbols {
-	struct symbol *p;
-	size_t n;
-};
 
 struct open_call {
 	uint64_t begin, function, pc;
@@ -29,7 +20,7 @@ struct thread_calls {
 };
 
 struct lines {
-	struct symbols symbols;
+	struct dt_symbols symbols;
 	struct thread_calls *thread;
 	size_t threads;
 	dt_line_call_fn *fn;
@@ -40,13 +31,13 @@ struct lines {
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct dt_symbol *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* "ffffffff80119f61 T rtctime" or "ffffffff80119f61 rtctime"; others are skipped. */
-static bool parse_symbol(char *line, struct symbol *s)
+static bool parse_symbol(char *line, struct dt_symbol *s)
 {
 	char *p, *name;
 
@@ -61,7 +52,7 @@ static bool parse_symbol(char *line, struct symbol *s)
 	return s->name != NULL;
 }
 
-static int read_symbols(struct symbols *s, const char *path, struct dt_error *e)
+int dt_symbols_read(struct dt_symbols *s, const char *path, struct dt_error *e)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -71,7 +62,7 @@ static int read_symbols(struct symbols *s, const char *path, struct dt_error *e)
 		return dt_fail(e, "%s: %s", path, strerror(errno));
 	while (getline(&line, &size, f) > 0) {
 		if (s->n == room) {
-			struct symbol *p;
+			struct dt_symbol *p;
 
 			room = room ? 2 * room : 1024;
 			p = realloc(s->p, room * sizeof(*p));
@@ -90,8 +81,7 @@ static int read_symbols(struct symbols *s, const char *path, struct dt_error *e)
 	return 0;
 }
 
-/* The symbol that contains pc: one plus its index; 0: none. */
-static size_t containing(const struct symbols *s, uint64_t pc)
+size_t dt_symbols_find(const struct dt_symbols *s, uint64_t pc)
 {
 	size_t low = 0, high = s->n;
 
@@ -153,10 +143,12 @@ static void leave(struct lines *l, struct thread_calls *t, const struct dt_recor
 	      function ? l->symbols.p[function - 1].name : name);
 }
 
-static int take(struct lines *l, const struct dt_record *r)
+static int take(void *ctx, const struct dt_line *line)
 {
+	struct lines *l = ctx;
+	const struct dt_record *r = &line->record;
 	struct thread_calls *t = thread_of(l, r->tid);
-	size_t function = containing(&l->symbols, r->pc);
+	size_t function = dt_symbols_find(&l->symbols, r->pc);
 
 	if (!t)
 		return -1;
@@ -170,38 +162,134 @@ static int take(struct lines *l, const struct dt_record *r)
 	return 0;
 }
 
+void dt_symbols_free(struct dt_symbols *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->p[i].name);
+	free(s->p);
+}
+
 int dt_lines_calls(FILE *f, const char *path, const char *symbols, dt_line_call_fn *fn, void *ctx,
 		   struct dt_error *e)
 {
 	struct lines l = {.fn = fn, .ctx = ctx};
-	char line[DT_LINE + 2];
-	struct dt_record r;
-	size_t number = 0;
-	int rc = symbols ? read_symbols(&l.symbols, symbols, e) : 0;
+	int rc = symbols ? dt_symbols_read(&l.symbols, symbols, e) : 0;
 
-	while (!rc && fgets(line, sizeof(line), f)) {
-		number++;
-		if (!dt_text_parse(line, strlen(line), &r))
-			rc = dt_fail(e, "%s: line %zu is not a record of 121 bytes", path, number);
-		else if (take(&l, &r))
-			rc = dt_fail(e, "out of memory");
-	}
-	for (size_t i = 0; i < l.symbols.n; i++)
-		free(l.symbols.p[i].name);
-	free(l.symbols.p);
+	if (!rc)
+		rc = dt_lines_read(f, path, take, &l, e);
+	dt_symbols_free(&l.symbols);
 	for (size_t i = 0; i < l.threads; i++)
 		free(l.thread[i].call);
 	free(l.thread);
 	return rc;
 }
 
+/* ---- the lines ---- */
+
+enum format { NONE, FIXED, LONG, COMPACT };
+
+struct text_reader {
+	enum format format;
+	enum dt_layout layout;
+	struct dt_compact compact;
+};
+
+/* What the first line is. */
+static void recognise(struct text_reader *t, const char *line, size_t n)
+{
+	struct dt_record r;
+	struct dt_long l;
+	unsigned mask;
+
+	for (int i = DT_LAYOUT_64; i <= DT_LAYOUT_32_CPU; i++) {
+		if (!dt_layout_parse(line, n, (enum dt_layout)i, &r))
+			continue;
+		t->format = FIXED;
+		t->layout = (enum dt_layout)i;
+		return;
+	}
+	if (dt_compact_get(&t->compact, line, n, &r, &mask) == 0)
+		t->format = COMPACT;
+	else if (line[0] != '#' && dt_text_parse_long(line, n, &l) >= 0)
+		t->format = LONG;
+	memset(&t->compact, 0, sizeof(t->compact));
+}
+
+/* 1: a record; 0: a line without one; -1: not a line of this format. */
+static int parse_line(struct text_reader *t, const char *line, size_t n, struct dt_line *out)
+{
+	struct dt_long l;
+	int rc;
+
+	*out = (struct dt_line){.mask = 0xf, .bits = 64};
+	switch (t->format) {
+	case FIXED:
+		if (!dt_layout_parse(line, n, t->layout, &out->record))
+			return -1;
+		if (t->layout >= DT_LAYOUT_32) {
+			out->mask = 7;
+			out->bits = 32;
+		}
+		if (out->record.kind == DT_EXIT)
+			out->mask = 1;
+		return 1;
+	case LONG:
+		rc = dt_text_parse_long(line, n, &l);
+		*out = (struct dt_line){l.record, l.mask, 64, l.function, l.function_length};
+		return rc;
+	case COMPACT:
+		return dt_compact_get(&t->compact, line, n, &out->record, &out->mask);
+	default:
+		return -1;
+	}
+}
+
+static int no_line(const struct text_reader *t, const char *path, size_t number, struct dt_error *e)
+{
+	if (t->format == FIXED)
+		return dt_fail(e, "%s: line %zu is not a record of %zu bytes", path, number,
+			       dt_layout_size(t->layout));
+	return dt_fail(e, "%s: line %zu is not %s", path, number,
+		       t->format == LONG      ? "a key=value line of a record"
+		       : t->format == COMPACT ? "a compact record"
+					      : "a record as `devtrace cat` prints it");
+}
+
+int dt_lines_read(FILE *f, const char *path, dt_line_fn *fn, void *ctx, struct dt_error *e)
+{
+	struct text_reader *t = calloc(1, sizeof(*t));
+	char *line = NULL;
+	size_t size = 0, number = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (!t)
+		return dt_fail(e, "out of memory");
+	while (!rc && (n = getline(&line, &size, f)) > 0) {
+		struct dt_line out;
+		int is;
+
+		if (!number++)
+			recognise(t, line, (size_t)n);
+		is = parse_line(t, line, (size_t)n, &out);
+		if (is < 0)
+			rc = no_line(t, path, number, e);
+		else if (is && fn(ctx, &out))
+			rc = dt_fail(e, "out of memory");
+	}
+	if (!rc && ferror(f))
+		rc = dt_fail(e, "%s: cannot read", path);
+	free(line);
+	free(t);
+	return rc;
+}
+
 bool dt_lines_is(const char *path)
 {
-	char line[DT_LINE + 2] = "";
-	struct dt_record r;
+	struct text_reader t = {0};
+	char line[8192] = "";
 	struct stat st;
 	FILE *f;
-	bool is;
 
 	/* to open a pipe would wait for its writer */
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -209,7 +297,8 @@ bool dt_lines_is(const char *path)
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	is = fgets(line, sizeof(line), f) && dt_text_parse(line, strlen(line), &r);
+	if (fgets(line, sizeof(line), f))
+		recognise(&t, line, strlen(line));
 	fclose(f);
-	return is;
+	return t.format != NONE;
 }

@@ -22,6 +22,11 @@ static const struct {
 	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},
 	{"report", dt_cmd_report, "a table of functions: calls, total, self, percentiles"},
 	{"plot", dt_cmd_plot, "a picture of the calls over time"},
+	{"hist", dt_cmd_hist, "a histogram of an argument or a result"},
+	{"count", dt_cmd_count, "how often each process passed or got which value"},
+	{"export", dt_cmd_export, "a trace in the format of another tracer"},
+	{"import", dt_cmd_import, "a trace file from the format of another tracer"},
+	{"events", dt_cmd_events, "header and table from a definition of events"},
 };
 
 #define COMMANDS (sizeof(command) / sizeof(*command))

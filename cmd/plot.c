@@ -34,7 +34,7 @@ static const char help[] =
 	"      --to TIME          end there\n"
 	"      --text             print what would be drawn instead, as lines of text: the\n"
 	"                         middle, row, half and half of the duration (ticks), and name\n"
-	"      --text-input       FILE is text: lines of 121 bytes (as a rule this is noticed)\n"
+	"      --text-input       FILE is text, as cat prints it (as a rule this is noticed)\n"
 	"      --symbols FILE     for text input: addresses and names, as nm prints them\n"
 	"  -h, --help             show this\n"
 	"\n"

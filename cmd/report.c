@@ -46,6 +46,9 @@ struct report {
 	bool json;
 	struct dt_selection select;
 	struct dt_range_options when;
+	struct dt_reader *reader;
+	struct dt_stats stats;
+	uint64_t others[256]; /* records that are no entries or exits, by kind */
 };
 
 static uint64_t average(const struct dt_function_stats *f)
@@ -130,6 +133,32 @@ static void print_time(const struct dt_reader *r, uint64_t ticks)
 		printf(" %8.3f s ", ns / 1e9);
 }
 
+/* Records that are no calls are not in the table: that they are there is said. */
+static void print_others(const struct report *o)
+{
+	static const struct {
+		char kind;
+		const char *what;
+	} names[] = {{DT_EVENT, "events"},
+		     {DT_SEND, "messages sent"},
+		     {DT_RECEIVE, "messages received"},
+		     {DT_SWITCH, "switches"},
+		     {DT_RUNDOWN, "rundowns"},
+		     {DT_POINT, "points"}};
+	const char *separator = "beside calls: ";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		uint64_t n = o->others[(uint8_t)names[i].kind];
+
+		if (!n)
+			continue;
+		printf("%s%llu %s", separator, (unsigned long long)n, names[i].what);
+		separator = ", ";
+	}
+	if (separator[0] == ',')
+		putchar('\n');
+}
+
 static void print_table(const struct dt_reader *r, const struct report *o, const struct row *row,
 			size_t n)
 {
@@ -172,6 +201,7 @@ static void print_table(const struct dt_reader *r, const struct report *o, const
 	}
 	if (!n)
 		puts("no calls");
+	print_others(o);
 }
 
 static void print_string(const char *s)
@@ -224,10 +254,24 @@ static void print_json(const struct dt_reader *r, const struct report *o, const 
 	puts("\n]");
 }
 
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct report *o = ctx;
+
+	dt_stats_call(&o->stats, c);
+}
+
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	struct report *o = ctx;
+
+	(void)depth;
+	o->others[dt_reader_site(o->reader, s->site[i])->kind]++;
+}
+
 static int report(struct dt_reader *r, struct report *o)
 {
-	struct dt_stats stats = {0};
-	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
+	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
 	struct dt_range range = {.order = DT_BY_THREAD};
 	struct row *row = NULL;
 	struct dt_error e;
@@ -235,6 +279,7 @@ static int report(struct dt_reader *r, struct report *o)
 	int status = 1;
 	size_t n;
 
+	o->reader = r;
 	if (!dt_cmd_range(r, &o->when, &range)) {
 		status = 2;
 		goto out;
@@ -244,7 +289,7 @@ static int report(struct dt_reader *r, struct report *o)
 		goto out;
 	}
 	shown = dt_cmd_shown(r, &o->select);
-	row = shown && !stats.no_memory ? make_rows(r, o, &stats, shown, &n) : NULL;
+	row = shown && !o->stats.no_memory ? make_rows(r, o, &o->stats, shown, &n) : NULL;
 	if (!row) {
 		dt_cmd_fail("out of memory");
 		goto out;
@@ -257,7 +302,7 @@ static int report(struct dt_reader *r, struct report *o)
 out:
 	free(row);
 	free(shown);
-	dt_stats_free(&stats);
+	dt_stats_free(&o->stats);
 	return status;
 }
 

@@ -5,7 +5,7 @@
  *	E ffffffff8011aa68 000088297eecd2e7 000000000000023c A1 A2 A3 A4\n
  *
  * kind, pc, ticks, thread and four values, each as 16 hexadecimal digits. An X line holds the
- * return value and three zeros. No thread is all ones.
+ * return value and three zeros. No thread is all ones. A kind that cannot be printed is '?'.
  */
 #ifndef DT_CORE_TEXT_H
 #define DT_CORE_TEXT_H
@@ -22,6 +22,32 @@ void dt_text_line(char *out, const struct dt_record *r);
 bool dt_text_parse(const char *line, size_t n, struct dt_record *r);
 
 /*
+ * The other fixed layouts of Plan 9's devtrace. What each field has:
+ *
+ *	DT_LAYOUT_64      E pc16 ticks16 thread16 a16 a16 a16 a16              121 bytes
+ *	DT_LAYOUT_64_CPU  E pc16 ticks16 thread8    core4 a16 a16 a16 a16      121 bytes
+ *	DT_LAYOUT_32      E pc8 ticks16 thread8 a8 a8 a8                        64 bytes
+ *	DT_LAYOUT_32_CPU  E pc8 ticks16 thread8 core4 a8 a8 a8                  69 bytes
+ *
+ * In a 64-bit line the thread's column holds its 8 digits, four spaces and the core, so that all
+ * others stay where they are; in a 32-bit line the core is a field more. The shared ring is ffff.
+ */
+enum dt_layout { DT_LAYOUT_64, DT_LAYOUT_64_CPU, DT_LAYOUT_32, DT_LAYOUT_32_CPU };
+
+/* Bytes of a line, with its newline. None has more than DT_LINE. */
+size_t dt_layout_size(enum dt_layout layout);
+
+/*
+ * Writes exactly that many bytes. In the 32-bit layouts the pc and the values are cut to their low
+ * 32 bits and the fourth value is left out; false: that cost something, a reader will not get back
+ * what was recorded.
+ */
+bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r);
+
+/* Reads one back, as far as the layout holds it. False: it is none. */
+bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct dt_record *r);
+
+/*
  * The self-describing line:
  *
  *	kind=E ticks=149 core=3 tid=572 pc=0x401136 sp=0x7ffd10 function=rtctime v0=0x7be v1=0x0\n
@@ -30,6 +56,24 @@ bool dt_text_parse(const char *line, size_t n, struct dt_record *r);
  * flags=FREEZE,BASE. Returns the length; out has room for DT_LONG_LINE and twice the name.
  */
 size_t dt_text_long(char *out, const struct dt_record *r, const char *function, unsigned mask);
+
+/* A long line that was read back. What it does not say is 0, NULL. */
+struct dt_long {
+	struct dt_record record;
+	unsigned mask;	      /* bit i set: it has a v<i> */
+	const char *function; /* in the line, without its quotes, but still with its backslashes */
+	size_t function_length;
+};
+
+/*
+ * 1: a record. 0: a line of another kind than a record (LOSS, or whatever comes later), or a
+ * comment (#): to be skipped. Keys that are not known are skipped, whatever their value, in quotes
+ * too. -1: not such a line.
+ */
+int dt_text_parse_long(const char *line, size_t n, struct dt_long *l);
+
+/* Reads up to 16 hexadecimal digits, lower case; returns how many there are at s, 0 for more. */
+size_t dt_text_hex_parse(const char *s, size_t n, uint64_t *v);
 
 /* Digits only, no terminator; return the length. They may write up to DT_DIGITS bytes always. */
 #define DT_DIGITS 24

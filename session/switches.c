@@ -236,9 +236,9 @@ static bool look(pid_t pid, pid_t tid, struct dt_record *r, unsigned *core)
 				.tid = (uint32_t)tid,
 				.kind = DT_RUNDOWN,
 				.flags = 4,
-				.value = {(uint64_t)pid, p[2] == 'R'}};
+				.value = {(uint64_t)tid, 0, (uint64_t)pid, p[2] == 'R'}};
 	n = (size_t)(p - open - 1);
-	memcpy(&r->value[2], open + 1, n < 16 ? n : 16);
+	memcpy(&r->value[1], open + 1, n < 8 ? n : 8);
 	p += 2;
 	for (int field = 3; field < 39 && p; field++) /* proc(5): 39 is the processor */
 		p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL;
@@ -302,15 +302,16 @@ struct perf_lost {
 static void note_switch(struct dt_switches *w, struct core *c, const struct perf_switch *s)
 {
 	bool out = s->head.misc & PERF_RECORD_MISC_SWITCH_OUT;
-	struct dt_record r = {
-		.ticks = to_ticks(w, s->time),
-		.tid = out ? DT_NO_TID : s->tid,
-		.kind = DT_SWITCH,
-		.flags = 3,
-		.value = {out ? 0 : s->pid, out ? s->tid : c->running,
-			  out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)}};
+	uint32_t tid = out ? DT_NO_TID : s->tid;
+	struct dt_record r = {.ticks = to_ticks(w, s->time),
+			      .tid = tid,
+			      .kind = DT_SWITCH,
+			      .flags = 4,
+			      .value = {tid, 0, out ? 0 : s->pid, out ? s->tid : c->running}};
 
-	c->running = r.tid;
+	if (out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
+		r.value[3] |= 1ull << 32;
+	c->running = tid;
 	keep(c, &r);
 }
 

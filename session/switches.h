@@ -3,11 +3,11 @@
  * Which thread ran on which core when: S records from the kernel's perf events, without root for
  * one's own processes, and R records of the threads there are when a process is first traced.
  *
- *	S  tid: the thread that runs on this core from here on; DT_NO_TID: none that is traced.
- *	   value[0]: its process; value[1]: the thread that left, with value[2] 1 when it still
- *	   wanted to run
- *	R  tid: a thread that exists. value[0]: its process; value[1]: 1 when it was running on this
- *	   core; value[2], value[3]: its name, 16 bytes
+ *	S  tid, value[0]: the thread that runs on this core from here on; DT_NO_TID: none that is
+ *	   traced. value[2]: its process; value[3]: the thread that left, and bit 32 set when it
+ *	   still wanted to run
+ *	R  tid, value[0]: a thread that exists. value[1]: the first eight bytes of its name;
+ *	   value[2]: its process; value[3]: 1 when it was running on this core
  *
  * Times are the kernel's CLOCK_MONOTONIC_RAW made ticks: to within some 100 ns.
  *

@@ -24,6 +24,9 @@ struct dt_vals_head {
 	uint32_t lengths, data_bytes;
 };
 
+#define DT_EVENT_COLUMNS                                                                           \
+	"subsystem INTEGER, event INTEGER, subsystem_name TEXT, name TEXT, description TEXT"
+
 #define DT_SCHEMA_SQL                                                                              \
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"                       \
 	"CREATE TABLE process(pid INTEGER, ppid INTEGER, exe TEXT, cmdline TEXT,"                  \
@@ -40,6 +43,7 @@ struct dt_vals_head {
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
+	"CREATE TABLE event(" DT_EVENT_COLUMNS ");"                                                \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
 
 #endif

@@ -212,6 +212,8 @@ static int add_cursor(struct dt_reader *r, unsigned core)
 {
 	struct dt_cursor *c, **p;
 
+	if (r->range.one_core && core != r->range.core)
+		return 0;
 	for (size_t i = 0; i < r->cursors; i++)
 		if (r->cursor[i]->core == core)
 			return 0;

@@ -236,6 +236,34 @@ int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error
 	return 0;
 }
 
+int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e)
+{
+	sqlite3_stmt *q;
+	int rc =
+		sqlite3_prepare_v2(r->db,
+				   "SELECT DISTINCT core FROM chunk WHERE core BETWEEN 0 AND 65535 "
+				   "ORDER BY core",
+				   -1, &q, NULL);
+
+	*core = NULL;
+	*n = 0;
+	while (rc == SQLITE_OK && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+		unsigned *p = realloc(*core, (*n + 1) * sizeof(*p));
+
+		if (!p)
+			break;
+		*core = p;
+		p[(*n)++] = (unsigned)sqlite3_column_int(q, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(q);
+	if (rc == SQLITE_DONE)
+		return 0;
+	free(*core);
+	*core = NULL;
+	return rc == SQLITE_OK ? dt_fail(e, "out of memory") : dt_reader_sql_error(r, e);
+}
+
 /* Element id - 1. */
 static const void *element(const struct dt_array *a, uint32_t id, size_t size)
 {
@@ -312,6 +340,45 @@ const char *dt_reader_meta(const struct dt_reader *r, const char *key)
 	return NULL;
 }
 
+const struct dt_event_row *dt_reader_events(const struct dt_reader *r, size_t *n)
+{
+	*n = r->tables.events.n;
+	return r->tables.events.p;
+}
+
+const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t body)
+{
+	uint32_t subsystem = (uint32_t)(body >> 48), event = body >> 32 & 0xffff;
+	const struct dt_event_row *row = r->tables.events.p;
+	size_t low = 0, n = r->tables.events.n, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (row[middle].subsystem < subsystem ||
+		    (row[middle].subsystem == subsystem && row[middle].event < event))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < n && row[low].subsystem == subsystem && row[low].event == event)
+		return &row[low];
+	/* the row of the subsystem itself is behind those of its events */
+	while (low < n && row[low].subsystem == subsystem && row[low].event != DT_NO_EVENT)
+		low++;
+	return low < n && row[low].subsystem == subsystem ? &row[low] : NULL;
+}
+
+int64_t dt_reader_clock_offset(const struct dt_reader *r, unsigned core)
+{
+	const char *text;
+	char key[32];
+
+	dt_format(key, sizeof(key), "clock_offset.%u", core);
+	text = dt_reader_meta(r, key);
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
@@ -335,15 +402,12 @@ double dt_reader_ns_per_tick(const struct dt_reader *r)
 	return 1;
 }
 
-uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
+/* The last reading of the clocks that is not after ticks, else the first. There is one. */
+static size_t clock_before(const struct dt_reader *r, uint64_t ticks)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
-	size_t n = r->tables.clocks.n, low = 0, high = n;
-	double rate;
+	size_t low = 0, high = r->tables.clocks.n;
 
-	if (!n)
-		return (uint64_t)((double)ticks * dt_reader_ns_per_tick(r));
-	/* the last reading that is not after it, else the first */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -352,8 +416,29 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
 		else
 			high = middle;
 	}
-	if (low)
-		low--;
+	return low ? low - 1 : 0;
+}
+
+bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns)
+{
+	const struct dt_clock *c = r->tables.clocks.p;
+
+	if (!r->tables.clocks.n)
+		return false;
+	c += clock_before(r, ticks);
+	*ns = dt_reader_ns(r, ticks) - c->monotonic_ns + c->realtime_ns;
+	return c->realtime_ns != 0;
+}
+
+uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks)
+{
+	const struct dt_clock *c = r->tables.clocks.p;
+	size_t n = r->tables.clocks.n, low;
+	double rate;
+
+	if (!n)
+		return (uint64_t)((double)ticks * dt_reader_ns_per_tick(r));
+	low = clock_before(r, ticks);
 	rate = dt_reader_ns_per_tick(r);
 	if (low + 1 < n && c[low + 1].ticks > c[low].ticks &&
 	    c[low + 1].monotonic_ns > c[low].monotonic_ns)

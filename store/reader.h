@@ -60,6 +60,9 @@ void dt_reader_close(struct dt_reader *r);
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
 
+/* The numbers of the rings that have records, ascending; malloc'ed. */
+int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e);
+
 /* Row ids are small and dense. NULL: there is none. Pointers hold until the reader is closed or
  * dt_reader_next() is called. */
 const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);
@@ -75,6 +78,16 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 /* NULL when there is no such key. Valid until the reader is closed. */
 const char *dt_reader_meta(const struct dt_reader *r, const char *key);
 
+/* What is known of an event with this body, of which the subsystem is the upper 16 bits and the
+ * event the next 16; NULL: nothing. Of an event that is not known, its subsystem, if that is: then
+ * name is "". */
+const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t body);
+/* All of them, sorted by subsystem and event. */
+const struct dt_event_row *dt_reader_events(const struct dt_reader *r, size_t *n);
+
+/* How much a core's clock is ahead of core 0's, in ticks, as measured when it was recorded. */
+int64_t dt_reader_clock_offset(const struct dt_reader *r, unsigned core);
+
 /* Monotonic clock of a tick, from the clock readings in the file; without any, 1 tick is 1 ns. */
 uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks);
 /* Length of a time; a trace's clock is taken to have run evenly. */
@@ -84,6 +97,8 @@ struct dt_clock {
 	uint64_t ticks, monotonic_ns, realtime_ns;
 };
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last);
+/* Wall clock of a tick, in ns since 1970; false: the file has no reading of that clock. */
+bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns);
 
 /* Every loss in the file, by core and time; end 0: not known. fn returns non-zero to stop. */
 int dt_reader_losses(struct dt_reader *r,
@@ -103,6 +118,8 @@ struct dt_range {
 	enum dt_order order;
 	bool values;	   /* also read the values */
 	uint64_t from, to; /* ticks, both included; to 0: no limit */
+	bool one_core;	   /* only this ring's records */
+	uint16_t core;
 };
 
 /* Records of one core and one thread, one after another; by columns. */

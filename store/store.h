@@ -94,6 +94,22 @@ int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t 
 			 struct dt_error *e);
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
+/* What an event of a program's own is called; of several with the same numbers the last one counts.
+ * The name of a subsystem without events: event DT_NO_EVENT. */
+#define DT_NO_EVENT 0xffffffffu
+struct dt_event_row {
+	uint32_t subsystem, event; /* 16 bits each */
+	const char *subsystem_name, *name, *description;
+};
+int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);
+
+/*
+ * Adds names to a trace file that has been written, or is being written by somebody else; all or
+ * none. Files from before there were events get the table.
+ */
+int dt_store_name_events(const char *path, const struct dt_event_row *row, size_t n,
+			 struct dt_error *e);
+
 /* One reading of the clocks: call at the start, every few seconds, and at the end. */
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e);

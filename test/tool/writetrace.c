@@ -2,12 +2,14 @@
 /*
  * Writes a trace file from text on standard input, for tests of the commands:
  *
- *	clock TICKS NS              thread TID NAME            meta KEY VALUE
+ *	clock TICKS NS [NS_SINCE_1970]   thread TID NAME       meta KEY VALUE
  *	function NAME SIGNATURE     (SIGNATURE may be missing)
- *	E NAME SP TICKS V0 V1 V2 V3   entry; X: exit; T: exit before a tail jump; P: point (values
- *may be missing; numbers as in C) at CORE TID                 where what follows is; at first core
- *0, thread 1 lost N                      records of the core, before the next one flags N of the
- *records that follow
+ *	E NAME SP TICKS V0 V1 V2 V3   entry; X: exit; T: exit before a tail jump; P, V, M, N, S, R:
+ *	                              those kinds (values may be missing; numbers as in C)
+ *	at CORE TID                   where what follows is; at first core 0, thread 1
+ *	lost N                        records of the core, before the next one
+ *	flags N                       of the records that follow
+ *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
  *
  * usage: writetrace FILE <TEXT
  */
@@ -56,6 +58,19 @@ static void add_function(const char *name, const char *signature)
 	function[functions++].row = dt_store_function(store, &f, &error);
 }
 
+static void add_event(char *line)
+{
+	char subsystem[64], name[64];
+	struct dt_event_row row = {.subsystem_name = subsystem, .name = name};
+	int n = 0;
+
+	if (sscanf(line, "%u %u %63s %63s %n", &row.subsystem, &row.event, subsystem, name, &n) < 4)
+		die(line);
+	row.description = line + n;
+	line[n + (int)strcspn(line + n, "\n")] = '\0';
+	dt_store_event(store, &row, &error);
+}
+
 static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
 {
 	(void)ctx;
@@ -101,7 +116,7 @@ static void put(char kind, char *line, uint32_t tid, unsigned core, uint8_t flag
 int main(int argc, char **argv)
 {
 	struct dt_module_row m = {100, 0x400000, 0x400000, 0x500000, "/bin/test", "", 0, 0};
-	char line[2048], word[64], a[1024], b[1024];
+	char line[2048], word[64], a[1024], b[1024], *end;
 	unsigned core = 0, tid = 1, flags = 0;
 	uint64_t lost = 0;
 
@@ -115,15 +130,19 @@ int main(int argc, char **argv)
 		a[0] = b[0] = '\0';
 		if (sscanf(line, "%63s%n %1023s %1023[^\n]", word, &n, a, b) < 1 || word[0] == '#')
 			continue;
-		if (!strcmp(word, "clock"))
-			dt_store_clock(store, strtoull(a, NULL, 0), strtoull(b, NULL, 0), 0,
+		if (!strcmp(word, "clock")) {
+			uint64_t ns = strtoull(b, &end, 0);
+
+			dt_store_clock(store, strtoull(a, NULL, 0), ns, strtoull(end, NULL, 0),
 				       &error);
-		else if (!strcmp(word, "thread"))
+		} else if (!strcmp(word, "thread"))
 			dt_store_thread(store, (uint32_t)atoi(a), 100, b, &error);
 		else if (!strcmp(word, "meta"))
 			dt_store_meta(store, a, b, &error);
 		else if (!strcmp(word, "function"))
 			add_function(a, b);
+		else if (!strcmp(word, "event"))
+			add_event(line + n);
 		else if (!strcmp(word, "at"))
 			core = (unsigned)atoi(a), tid = (unsigned)atoi(b);
 		else if (!strcmp(word, "lost"))

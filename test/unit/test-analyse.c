@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyse/offset.h"
 #include "analyse/stats.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -42,7 +43,7 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 
 	row->function = dt_store_function(store, &fr, NULL);
 	/* a has an indirect jump */
-	row->kind = r->kind == 'E'   ? f == 'a' ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY
+	row->kind = r->kind == 'E'    ? f == 'a' ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY
 		    : offset >= 0x100 ? DT_SITE_TAIL
 				      : DT_SITE_RETURN;
 	row->values = 1;
@@ -200,7 +201,8 @@ static void test_migration(void **state)
 
 static void test_open(void **state)
 {
-	gives("E a 900 E b 800 E c 700 X c 700", "c b 2 30-40\nb a 1 20-40 open\na - 0 10-40 open\n");
+	gives("E a 900 E b 800 E c 700 X c 700",
+	      "c b 2 30-40\nb a 1 20-40 open\na - 0 10-40 open\n");
 }
 
 /* Tracing began in the middle of a, b and c. */
@@ -296,6 +298,26 @@ static void test_point(void **state)
 	gives("E m 900 E a 800 P a 7f0 X a 800 X m 900", "a m 1 20-40\nm - 0 10-50\n");
 }
 
+/* Events and messages are recorded by the thread itself: they tell what is gone, as points do.
+ * Switches and rundowns are about it, and may have any sp. */
+static void test_event(void **state)
+{
+	for (const char *kind = "VMN"; *kind; kind++) {
+		char text[128];
+
+		snprintf(text, sizeof(text),
+			 "E m 900 E a 800 E b 700 %c m 8c0 E c 800 X c 800 X m 900", *kind);
+		gives(text, "b a 2 30-40 unwound\na m 1 20-40 unwound\nc m 1 50-60\nm - 0 10-70\n");
+	}
+	for (const char *kind = "SR"; *kind; kind++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "E m 900 E a 800 %c m 8c0 X a 800 X m 900", *kind);
+		gives(text, "a m 1 20-40\nm - 0 10-50\n");
+	}
+	gives("E m 900 V a 0 X m 900", "m - 0 10-30\n");
+}
+
 /* ---- several stacks ---- */
 
 /* main resumes a coroutine that yields twice */
@@ -355,7 +377,8 @@ static void describe_named(void *ctx, const struct dt_record *r, struct dt_site_
 	static const struct {
 		uint64_t address;
 		const char *name;
-	} f[] = {{0x1000, "f"}, {0x2000, "f.cold"}, {0x3000, "g"}, {0x101000, "f"}, {0x103000, "g"}};
+	} f[] = {
+		{0x1000, "f"}, {0x2000, "f.cold"}, {0x3000, "g"}, {0x101000, "f"}, {0x103000, "g"}};
 	uint64_t at = r->pc & ~(uint64_t)0xfff;
 
 	for (size_t i = 0; i < sizeof(f) / sizeof(*f); i++) {
@@ -620,16 +643,41 @@ static void test_random(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
+/* The vector of Barrelfish's source: asked at 100, got at 250, answered at 260, back at 130. */
+static void check_127_offset(void **state)
+{
+	assert_int_equal(dt_offset(100, 250, 260, 130), 140);
+	assert_int_equal(dt_offset_error(100, 250, 260, 130), 10);
+	/* the other way round, and across the whole range */
+	assert_int_equal(dt_offset(250, 110, 130, 280), -145);
+	assert_int_equal(dt_offset(0, UINT64_MAX / 2, UINT64_MAX / 2, 0), INT64_MAX);
+	assert_int_equal(dt_offset(UINT64_MAX, 0x10, 0x10, UINT64_MAX), 0x11);
+	/* a known difference is found again within the error that is said */
+	for (uint64_t i = 0; i < 10000; i++) {
+		uint64_t t0 = i * 7919, there = i % 97, back = i * 31 % 89, stay = i % 13;
+		int64_t ahead = (int64_t)(i * 104729 % 2000001) - 1000000;
+		uint64_t t1 = t0 + there + (uint64_t)ahead, t2 = t1 + stay;
+		uint64_t t3 = t0 + there + stay + back;
+		int64_t wrong =
+			dt_offset(t0 + (1 << 30), t1 + (1 << 30), t2 + (1 << 30), t3 + (1 << 30)) -
+			ahead;
+
+		assert_true(wrong <= (int64_t)dt_offset_error(t0, t1, t2, t3) &&
+			    -wrong <= (int64_t)dt_offset_error(t0, t1, t2, t3));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nesting),	  TEST(test_recursion),	 TEST(test_threads),
-		TEST(test_migration),	  TEST(test_open),	 TEST(test_attached),
-		TEST(test_large_frame),	  TEST(test_tail),	 TEST(test_indirect_tail),
-		TEST(test_longjmp),	  TEST(test_longjmp_all), TEST(test_vfork),
-		TEST(test_point),	  TEST(test_coroutine),	 TEST(test_coroutine_pool),
-		TEST(test_signal_stack),  TEST(test_loss),	 TEST(test_same),
-		TEST(test_stats),	  TEST(test_quantiles),	 TEST(test_random),
+		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
+		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
+		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
+		TEST(test_longjmp),	   TEST(test_longjmp_all),  TEST(test_vfork),
+		TEST(test_event),	   TEST(test_point),	    TEST(test_coroutine),
+		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),
+		TEST(test_same),	   TEST(test_stats),	    TEST(test_quantiles),
+		TEST(test_random),	   TEST(check_127_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

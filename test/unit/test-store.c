@@ -82,6 +82,8 @@ static struct dt_record expected(const struct dt_record *r)
 	return x;
 }
 
+static void put_counted(struct dt_store *s, unsigned core, uint64_t from, uint64_t to);
+
 /* Reads everything; all[core] has n[core] records, cores of them. Compares each core in order. */
 static void check(struct dt_record **all, const size_t *n, unsigned cores, enum dt_order order,
 		  uint64_t lost)
@@ -156,6 +158,79 @@ static void test_anything(void **state)
 	assert_int_equal(dt_store_close(s, NULL), 0);
 	check(&r, &n, 1, DT_BY_TIME, 0);
 	free(r);
+}
+
+/* Records of every kind, several cores, values that are all meant: each comes back exactly. */
+static void test_every_kind(void **state)
+{
+	static const char kinds[] = "EXPVSRMNc";
+	unsigned cores = 4;
+	struct dt_record *r[4];
+	size_t n[4];
+	struct dt_store *s = create(NULL);
+	uint64_t seen[256] = {0};
+
+	for (unsigned c = 0; c < cores; c++) {
+		uint64_t ticks = 1000;
+
+		n[c] = 30000;
+		r[c] = calloc(n[c], sizeof(**r));
+		for (size_t i = 0; i < n[c]; i++) {
+			struct dt_record *x = &r[c][i];
+
+			ticks += random64() % 300;
+			x->kind = (uint8_t)kinds[random64() % 9];
+			x->ticks = ticks;
+			/* imported events have no pc; all four values are meant */
+			x->pc = random64() % 2 ? (uint64_t)(x->kind ^ 0xf)
+					       : 0x401000 + random64() % 50;
+			x->core = (uint16_t)c;
+			x->tid = random64() % 9 ? (uint32_t)(random64() % 3) : DT_NO_TID;
+			x->sp = random64() % 3 ? 0x7fff0000 - 8 * (random64() % 100) : 0;
+			x->flags = (uint8_t)random64();
+			x->value[0] = x->kind == 'M'   ? 0xeaull << 56 | (random64() % 99) << 12
+				      : x->kind == 'N' ? 0xebull << 56 | (random64() % 99) << 12
+				      : x->kind == 'V' ? random64()
+						       : any_number();
+			for (int j = 1; j < 4; j++)
+				x->value[j] = any_number();
+			seen[x->kind]++;
+		}
+		put_all(s, c, r[c], n[c]);
+	}
+	for (const char *k = kinds; *k; k++)
+		assert_true(seen[(uint8_t)*k] > 10000);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	check(r, n, cores, DT_BY_TIME, 0);
+	check(r, n, cores, DT_BY_THREAD, 0);
+	for (unsigned c = 0; c < cores; c++)
+		free(r[c]);
+}
+
+/* One core alone. */
+static void test_one_core(void **state)
+{
+	struct dt_store *s = create(NULL);
+	struct dt_reader *r;
+	struct dt_error e;
+
+	for (unsigned c = 0; c < 5; c++)
+		put_counted(s, c, 0, 1000 * c);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	r = reopen();
+	for (uint16_t c = 0; c < 6; c++) {
+		struct dt_range range = {.values = true, .one_core = true, .core = c};
+		uint64_t n = 0;
+		struct dt_span span;
+
+		assert_int_equal(dt_reader_start(r, &range, &e), 0);
+		while (dt_reader_next(r, &span, &e) > 0) {
+			assert_int_equal(span.core, c);
+			n += span.n;
+		}
+		assert_int_equal(n, c < 5 ? 1000 * c : 0);
+	}
+	dt_reader_close(r);
 }
 
 /* The extremes of each field next to each other. */
@@ -427,6 +502,7 @@ static void test_descriptions(void **state)
 	const struct dt_process_info *p;
 	struct dt_reader *r;
 	struct dt_error e;
+	uint64_t ns;
 	size_t n;
 
 	assert_int_equal(dt_store_meta(s, "host", "here", &e), 0);
@@ -464,6 +540,56 @@ static void test_descriptions(void **state)
 	assert_int_equal(dt_reader_ns(r, 500), 250);
 	assert_int_equal(dt_reader_ns(r, 4000), 2000);
 	assert_true(dt_reader_ns_per_tick(r) == 0.5);
+	assert_true(dt_reader_realtime(r, 2000, &ns));
+	assert_int_equal(ns, 11000);
+	assert_true(dt_reader_realtime(r, 5000, &ns));
+	assert_int_equal(ns, 12500);
+	assert_true(dt_reader_realtime(r, 0, &ns));
+	assert_int_equal(ns, 10000);
+	dt_reader_close(r);
+}
+
+/* The names of events; a file from before there were any has none. */
+static void test_events(void **state)
+{
+	static const struct dt_event_row rows[] = {{0, 0, "kernel", "CSWITCH", "Context Switch"},
+						   {0xa000, 1, "chips", "GET", "get"},
+						   {0, 5, "kernel", "TIMER", "old"},
+						   {0, 5, "kernel", "TIMER", "new"},
+						   {0xffff, 0xffff, "last", "LAST", ""},
+						   {0, DT_NO_EVENT, "kernel", "", ""}};
+	struct dt_store *s = create(NULL);
+	const struct dt_event_row *row;
+	struct dt_reader *r;
+	struct dt_error e;
+	sqlite3 *db;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(dt_store_event(s, &rows[i], &e), 0);
+	dt_store_meta(s, "clock_offset.3", "-140", &e);
+	assert_int_equal(dt_store_close(s, &e), 0);
+	r = reopen();
+	dt_reader_events(r, &n);
+	assert_int_equal(n, 5);
+	row = dt_reader_event(r, 0xa000000100000011);
+	assert_string_equal(row->name, "GET");
+	assert_string_equal(row->subsystem_name, "chips");
+	assert_string_equal(dt_reader_event(r, 0x0000000500000000)->description, "new");
+	assert_string_equal(dt_reader_event(r, UINT64_MAX)->name, "LAST");
+	assert_string_equal(dt_reader_event(r, 0x00000000ffffffff)->name, "CSWITCH");
+	/* an event that is not known, of a subsystem that is; and neither */
+	assert_string_equal(dt_reader_event(r, 0x0000000700000000)->name, "");
+	assert_null(dt_reader_event(r, 0xa000000200000000));
+	assert_null(dt_reader_event(r, 0x0001000000000000));
+	assert_int_equal(dt_reader_clock_offset(r, 3), -140);
+	assert_int_equal(dt_reader_clock_offset(r, 2), 0);
+	dt_reader_close(r);
+	assert_int_equal(sqlite3_open(trace_path, &db), 0);
+	assert_int_equal(sqlite3_exec(db, "DROP TABLE event", NULL, NULL, NULL), 0);
+	sqlite3_close(db);
+	r = reopen();
+	assert_null(dt_reader_event(r, 0));
 	dt_reader_close(r);
 }
 
@@ -731,7 +857,8 @@ int main(void)
 		TEST(test_empty),     TEST(test_loss),	    TEST(test_range),
 		TEST(test_live),      TEST(test_processes), TEST(test_descriptions),
 		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
-		TEST(test_overwrite), TEST(test_damage),
+		TEST(test_overwrite), TEST(test_damage),    TEST(test_every_kind),
+		TEST(test_one_core),  TEST(test_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core/text.c: the 121-byte line to the byte, the long line, digits. */
+/* core/text.c, compact.c, kitrace.c: each line to the byte, and back. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
+#include "core/compact.h"
+#include "core/kitrace.h"
 #include "core/text.h"
 
 /* The records of the paper's figure 3. */
@@ -50,7 +53,7 @@ static void test_golden_lines(void **state)
 	assert_int_equal(leave.ticks - entry.ticks, 350);
 }
 
-static void test_no_thread(void **state)
+static void check_024_no_thread(void **state)
 {
 	struct dt_record r = entry;
 	char line[DT_LINE + 1] = "";
@@ -137,12 +140,433 @@ static void test_digits(void **state)
 	assert_int_equal(dt_text_decimal((char[DT_DIGITS]){0}, UINT64_MAX), 20);
 }
 
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t random64(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+/* A number of any magnitude. */
+static uint64_t any_number(void)
+{
+	return random64() >> random64() % 64;
+}
+
+/* ---- the other fixed layouts ---- */
+
+static const char entry_cpu[] = "E ffffffff8011aa68 000088297eecd2e7 0000023c    0001 "
+				"00000000000007be ffffffff81accb78 ffffffff81a4d2a8 "
+				"ffffffff0000000a\n";
+static const char entry_32[] = "E 8011aa68 000088297eecd2e7 0000023c 000007be 81accb78 81a4d2a8\n";
+static const char exit_32[] = "X 8011aac7 000088297eecd445 0000023c 801abc78 00000000 00000000\n";
+static const char entry_32_cpu[] =
+	"E 8011aa68 000088297eecd2e7 0000023c 0001 000007be 81accb78 81a4d2a8\n";
+
+static const char *layout_line(enum dt_layout layout, const struct dt_record *r, bool *whole)
+{
+	static char line[DT_LINE + 1];
+
+	memset(line, '~', sizeof(line));
+	*whole = dt_layout_line(line, layout, r);
+	assert_int_equal(line[dt_layout_size(layout)], '~');
+	line[dt_layout_size(layout)] = '\0';
+	return line;
+}
+
+/* D1: 121 bytes, not 128. D2: 64 bytes with three arguments, and V2's columns with right counts. */
+static void check_081_layouts(void **state)
+{
+	struct dt_record small = {.ticks = 1, .pc = 0xf0004944, .tid = 7, .kind = 'E', .core = 3};
+	bool whole;
+
+	assert_int_equal(dt_layout_size(DT_LAYOUT_64), 121);
+	assert_int_equal(dt_layout_size(DT_LAYOUT_64_CPU), 121);
+	assert_int_equal(dt_layout_size(DT_LAYOUT_32), 64);
+	assert_int_equal(dt_layout_size(DT_LAYOUT_32_CPU), 69);
+	assert_string_equal(layout_line(DT_LAYOUT_64, &entry, &whole), entry_line);
+	assert_true(whole);
+	assert_string_equal(layout_line(DT_LAYOUT_64_CPU, &entry, &whole), entry_cpu);
+	assert_true(whole);
+	/* the arguments are in the columns of the line without */
+	assert_string_equal(entry_cpu + 52, entry_line + 52);
+	assert_string_equal(layout_line(DT_LAYOUT_32, &entry, &whole), entry_32);
+	assert_false(whole); /* a 64-bit pc, and four arguments */
+	assert_string_equal(layout_line(DT_LAYOUT_32, &leave, &whole), exit_32);
+	assert_false(whole);
+	assert_string_equal(layout_line(DT_LAYOUT_32_CPU, &entry, &whole), entry_32_cpu);
+	layout_line(DT_LAYOUT_32, &small, &whole);
+	assert_true(whole);
+	small.value[2] = 1ull << 32;
+	layout_line(DT_LAYOUT_32, &small, &whole);
+	assert_false(whole);
+	small.value[2] = 0;
+	small.value[3] = 1;
+	layout_line(DT_LAYOUT_32, &small, &whole);
+	assert_false(whole);
+	small.kind = 'X'; /* of an exit the first value is meant alone */
+	layout_line(DT_LAYOUT_32, &small, &whole);
+	assert_true(whole);
+	small.tid = DT_NO_TID;
+	small.core = DT_SHARED_CORE;
+	assert_string_equal(layout_line(DT_LAYOUT_32_CPU, &small, &whole),
+			    "X f0004944 0000000000000001 ffffffff ffff 00000000 00000000 "
+			    "00000000\n");
+}
+
+/* Each layout gives back what it holds; and no line of one is taken for another's. */
+static void test_layouts_back(void **state)
+{
+	for (int i = 0; i < 20000; i++) {
+		enum dt_layout layout = (enum dt_layout)(i % 4);
+		bool wide = layout < DT_LAYOUT_32, cpu = i & 1, whole;
+		struct dt_record r = {.ticks = any_number(),
+				      .pc = any_number(),
+				      .tid = (uint32_t)any_number(),
+				      .kind = (uint8_t) "EXPVSRMNc"[random64() % 9],
+				      .core = (uint16_t)any_number()};
+		struct dt_record back, want;
+		char line[DT_LINE + 1];
+
+		for (int j = 0; j < 4; j++)
+			r.value[j] = any_number();
+		strcpy(line, layout_line(layout, &r, &whole));
+		for (int l = 0; l < 4; l++)
+			assert_int_equal(
+				dt_layout_parse(line, strlen(line), (enum dt_layout)l, &back),
+				l == (int)layout);
+		assert_true(dt_layout_parse(line, strlen(line), layout, &back));
+		want = r;
+		for (int j = 1; r.kind == 'X' && j < 4; j++)
+			want.value[j] = 0;
+		if (!cpu)
+			want.core = 0;
+		if (!wide) {
+			want.pc = (uint32_t)want.pc;
+			for (int j = 0; j < 4; j++)
+				want.value[j] = j < 3 ? (uint32_t)want.value[j] : 0;
+			assert_int_equal(
+				whole, want.pc == r.pc && want.value[0] == r.value[0] &&
+					       (r.kind == 'X' || !memcmp(want.value, r.value, 32)));
+		}
+		assert_memory_equal(&back, &want, sizeof(back));
+		line[random64() % strlen(line)] = 'G';
+		if (line[0] != 'G')
+			assert_false(dt_layout_parse(line, strlen(line), layout, &back));
+	}
+}
+
+static void test_kind_that_is_no_character(void **state)
+{
+	struct dt_record r = {.kind = '\n'};
+	char line[DT_LINE + 1] = "";
+
+	dt_text_line(line, &r);
+	assert_int_equal(line[0], '?');
+	assert_null(memchr(line, '\n', DT_LINE - 1));
+}
+
+/* ---- the long line, read back ---- */
+
+static void test_long_back(void **state)
+{
+	for (int i = 0; i < 20000; i++) {
+		struct dt_record r = {.ticks = any_number(),
+				      .pc = any_number(),
+				      .sp = any_number(),
+				      .tid = random64() % 9 ? (uint32_t)any_number() : DT_NO_TID,
+				      .kind = (uint8_t) "EXPVSRMNcQ"[random64() % 10],
+				      .flags = (uint8_t)(random64() & 0x78),
+				      .core = random64() % 9 ? (uint16_t)any_number()
+							     : DT_SHARED_CORE};
+		unsigned mask = random64() & 15;
+		char line[2 * DT_LONG_LINE];
+		struct dt_long l;
+		size_t n;
+
+		for (int j = 0; j < 4; j++)
+			r.value[j] = mask >> j & 1 ? any_number() : 0;
+		n = dt_text_long(line, &r, i % 2 ? "std::map<a, b = 1> \"x\"" : NULL, mask);
+		assert_int_equal(dt_text_parse_long(line, n, &l), 1);
+		assert_memory_equal(&l.record, &r, sizeof(r));
+		assert_int_equal(l.mask, mask);
+		assert_int_equal(!!l.function, i % 2);
+		if (l.function)
+			assert_memory_equal(l.function, "std::map<a, b = 1> \\\"x\\\"",
+					    l.function_length);
+		/* cut anywhere, it is none */
+		assert_int_equal(dt_text_parse_long(line, random64() % n, &l), -1);
+	}
+}
+
+static int long_line(const char *line, struct dt_long *l)
+{
+	return dt_text_parse_long(line, strlen(line), l);
+}
+
+/* What comes later is skipped: kinds, keys, flags; what is known must be right. */
+static void check_f8_long_skips(void **state)
+{
+	struct dt_long l;
+
+	assert_int_equal(long_line("kind=LOSS core=0 lost=5 begin=4100 end=6000\n", &l), 0);
+	assert_int_equal(long_line("kind=STRING text=\"a = \\\"b\\\" c\" x=\n", &l), 0);
+	assert_int_equal(long_line("# a comment\n", &l), 0);
+	assert_int_equal(long_line("kind=E colour=\"deep blue\" ticks=5 v1=0x7 wait= "
+				   "flags=LATER,BASE,\n",
+				   &l),
+			 1);
+	assert_int_equal(l.record.ticks, 5);
+	assert_int_equal(l.record.flags, DT_BASE);
+	assert_int_equal(l.record.tid, DT_NO_TID);
+	assert_int_equal(l.mask, 2);
+	assert_int_equal(long_line("ticks=5 kind=E\n", &l), -1);
+	assert_int_equal(long_line("kind=E ticks=18446744073709551616\n", &l), -1);
+	assert_int_equal(long_line("kind=E pc=0x12345678123456789\n", &l), -1);
+	assert_int_equal(long_line("kind=E core=65536\n", &l), -1);
+	assert_int_equal(long_line("kind=E function=\"open\n", &l), -1);
+	assert_int_equal(long_line("kind=E ticks\n", &l), -1);
+	assert_int_equal(long_line("\n", &l), -1);
+	assert_int_equal(long_line("kind=E", &l), -1);
+}
+
+/* ---- the compact line ---- */
+
+static void test_compact(void **state)
+{
+	struct dt_compact c = {0};
+	struct dt_record r = entry;
+	char text[DT_COMPACT_TEXT + 1];
+
+	text[dt_compact_put(&c, text, &r, 15)] = '\0';
+	assert_string_equal(text, "#devtrace-compact 1\n@23c 1\n%g ffffffff80100000\n"
+				  "E1aa68 88297eecd2e7 7be -7e533488 -7e5b2d58 -fffffff6\n");
+	r = leave;
+	r.core = 1;
+	text[dt_compact_put(&c, text, &r, 1)] = '\0';
+	assert_string_equal(text, "X1aac7 15e -7fe54388\n");
+	r = entry;
+	r.ticks = leave.ticks - 2;
+	r.value[0]--;
+	r.value[1] += 16;
+	r.flags = 3 | DT_BASE;
+	text[dt_compact_put(&c, text, &r, 0xb)] = '\0';
+	assert_string_equal(text, "E1aa68 -2 -1 +10 . = !20\n");
+	r.pc = 0x401136;
+	r.tid = DT_NO_TID;
+	r.kind = 3;
+	r.flags = 0;
+	text[dt_compact_put(&c, text, &r, 0)] = '\0';
+	assert_string_equal(text, "@- 1\n%h 400000\n?03h1136 0\n");
+}
+
+/* What it holds comes back, whatever it is. */
+static void check_082_compact_back(void **state)
+{
+	static const uint64_t module[] = {0x400000, 0x555555554000, 0x7ffff7c00000};
+	struct dt_compact w = {0}, reader = {0};
+	bool tame = false;
+
+	for (int i = 0; i < 200000; i++) {
+		struct dt_record r = {0}, back;
+		unsigned mask = random64() & 15, got;
+		char text[DT_COMPACT_TEXT], *line = text;
+		size_t n;
+
+		if (i % 1000 == 0)
+			tame = !tame;
+		r.ticks = tame ? w.ticks + random64() % 5000 : any_number();
+		r.pc = tame ? module[random64() % 3] + random64() % 0x300000 : any_number();
+		r.tid = random64() % 20 ? w.tid : (uint32_t)any_number();
+		r.core = random64() % 20 ? w.core : (uint16_t)any_number();
+		r.kind = random64() % 20 ? (uint8_t) "EXPVSRMNc"[random64() % 9]
+					 : (uint8_t)random64();
+		r.flags = (uint8_t)(random64() % 20 ? 0 : random64() & 0xf8);
+		for (int j = 0; j < 4; j++) {
+			uint64_t last = w.last[random64() % DT_COMPACT_SLOTS][j];
+
+			if (mask >> j & 1)
+				r.value[j] = random64() % 3 ? any_number()
+							    : last + random64() % 512 - 256;
+		}
+		n = dt_compact_put(&w, text, &r, mask);
+		assert_true(n <= DT_COMPACT_TEXT);
+		for (int rc = 0; line < text + n; line = strchr(line, '\n') + 1) {
+			assert_int_equal(rc, 0);
+			text[n - 1] = '\n';
+			rc = dt_compact_get(&reader, line,
+					    (size_t)((char *)memchr(line, '\n', n) + 1 - line),
+					    &back, &got);
+			assert_int_equal(rc, line + strcspn(line, "\n") == text + n - 1);
+		}
+		assert_memory_equal(&back, &r, sizeof(r));
+		assert_int_equal(got, mask);
+	}
+}
+
+static int compact_line(struct dt_compact *c, const char *line)
+{
+	struct dt_record r;
+	unsigned mask;
+
+	return dt_compact_get(c, line, strlen(line), &r, &mask);
+}
+
+static void test_compact_refuses(void **state)
+{
+	static const char *const bad[] = {"E1136 5",
+					  "\n",
+					  "E\n",
+					  "E1136\n",
+					  "E1136 \n",
+					  "E1136 5 \n",
+					  "E1136 g\n",
+					  "Eh1136 5\n",
+					  "@1\n",
+					  "@1 10000\n",
+					  "@x 1\n",
+					  "%w 5\n",
+					  "%i 5\n",
+					  "E1 5 1 2 3 4 5\n",
+					  "?0\n",
+					  "E1 12345678123456789\n",
+					  "E1 5 !\n",
+					  "E1 5 !20 1\n",
+					  "@1ffffffff 0\n",
+					  "% \n"};
+	struct dt_compact c = {0}, before;
+
+	assert_int_equal(compact_line(&c, "E1136 5\n"), -1); /* no first line */
+	memset(&c, 0, sizeof(c));
+	assert_int_equal(compact_line(&c, "#devtrace-compact 1\n"), 0);
+	assert_int_equal(compact_line(&c, "E1136 5\n"), -1); /* no thread, no base yet */
+	assert_int_equal(compact_line(&c, "@1 0\n"), 0);
+	assert_int_equal(compact_line(&c, "%g 400000\n"), 0);
+	assert_int_equal(compact_line(&c, "# 5 lost\n"), 0);
+	assert_int_equal(compact_line(&c, "E1136 5 1\n"), 1);
+	before = c;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		if (compact_line(&c, bad[i]) != -1)
+			fail_msg("taken: %s", bad[i]);
+		assert_memory_equal(&c, &before, sizeof(c));
+	}
+}
+
+/* ---- Kitrace's line ---- */
+
+static uint64_t clock_us(unsigned h, unsigned m, unsigned s, unsigned us)
+{
+	/* November 10, 1994 */
+	return ((784425600ull + h * 3600 + m * 60 + s) * 1000000) + us;
+}
+
+static const char *kitrace(struct dt_kitrace *k, uint64_t us, unsigned flags)
+{
+	struct dt_kitrace_record r = {
+		.symbol = "_sync", .us = us, .flags = flags, .tid = DT_NO_TID};
+	static char line[DT_KITRACE_TEXT];
+
+	line[dt_kitrace_line(k, line, &r)] = '\0';
+	return line;
+}
+
+/* The paper's figure 1. */
+static void test_kitrace(void **state)
+{
+	struct dt_kitrace_item item = {"g1", 0xf80a2424, "_spec_sync", 0};
+	struct dt_kitrace_record r = {.symbol = "_sync",
+				      .offset = 0x50,
+				      .us = clock_us(10, 33, 36, 342803),
+				      .flags = 1,
+				      .tid = 7759,
+				      .item = &item,
+				      .items = 1};
+	struct dt_kitrace k = {0};
+	char line[DT_KITRACE_TEXT];
+
+	assert_string_equal(kitrace(&k, clock_us(10, 31, 36, 565348), 0),
+			    "_sync 10:31:36.565348 ()\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 31, 49, 423993), 0),
+			    "_sync 10:31:49.423993 (12.858645)\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 32, 10, 157718), DT_FREEZE),
+			    "_sync 10:32:10.157718 (20.733725) FREEZE\n");
+	line[dt_kitrace_line(&k, line, &r)] = '\0';
+	assert_string_equal(line, "_sync+50 10:33:36.342803 (86.185085) pid 7759 "
+				  "g1=f80a2424 (_spec_sync)\n");
+	r.date = true;
+	r.symbol = NULL;
+	r.offset = 0xf80a2424;
+	r.us -= 1;
+	item.offset = 0x1c;
+	line[dt_kitrace_line(&k, line, &r)] = '\0';
+	assert_string_equal(line, "f80a2424 Nov 10 10:33:36.342802 (-0.000001) pid 7759 "
+				  "g1=f80a2424 (_spec_sync+1c)\n");
+}
+
+/* Figure 7: a record that is a base is measured from the base before it. */
+static void check_085_kitrace_base(void **state)
+{
+	struct dt_kitrace k = {0};
+
+	assert_string_equal(kitrace(&k, clock_us(10, 34, 55, 254005), DT_UNFREEZE | DT_BASE),
+			    "_sync 10:34:55.254005 () UNFREEZE BASE\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 34, 55, 301865), 0),
+			    "_sync 10:34:55.301865 (0.047860)\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 34, 57, 511464), DT_KITRACE_LATEFREEZE),
+			    "_sync 10:34:57.511464 (2.257459) LATEFREEZE\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 35, 3, 663681), DT_BASE),
+			    "_sync 10:35:03.663681 (8.409676) BASE\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 35, 4, 663681), 0),
+			    "_sync 10:35:04.663681 (1.000000)\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 35, 5, 0), DT_KITRACE_ADJACENT),
+			    "_sync 10:35:05.000000 (0.336319)\n");
+	assert_string_equal(kitrace(&k, clock_us(10, 35, 6, 5), 0),
+			    "_sync 10:35:06.000005 (1.000005)\n");
+}
+
+/* Against the C library's calendar. */
+static void test_kitrace_date(void **state)
+{
+	for (int i = 0; i < 20000; i++) {
+		time_t t = i < 2000 ? 86400L * 365 * 30 + 86400L * i
+				    : (time_t)(random64() % (86400ull * 365 * 400));
+		struct dt_kitrace_record r = {.offset = 1,
+					      .us = 1000000ull * (uint64_t)t,
+					      .date = true,
+					      .tid = DT_NO_TID};
+		struct dt_kitrace k = {0};
+		char line[DT_KITRACE_TEXT], want[64];
+		struct tm tm;
+
+		gmtime_r(&t, &tm);
+		strftime(want, sizeof(want), "1 %b %d %H:%M:%S.000000 ()\n", &tm);
+		line[dt_kitrace_line(&k, line, &r)] = '\0';
+		assert_string_equal(line, want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden_lines), cmocka_unit_test(test_no_thread),
-		cmocka_unit_test(test_parse),	     cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_golden_lines),
+		cmocka_unit_test(check_024_no_thread),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_digits),
+		cmocka_unit_test(check_081_layouts),
+		cmocka_unit_test(test_layouts_back),
+		cmocka_unit_test(test_kind_that_is_no_character),
+		cmocka_unit_test(test_long_back),
+		cmocka_unit_test(check_f8_long_skips),
+		cmocka_unit_test(test_compact),
+		cmocka_unit_test(check_082_compact_back),
+		cmocka_unit_test(test_compact_refuses),
+		cmocka_unit_test(test_kitrace),
+		cmocka_unit_test(check_085_kitrace_base),
+		cmocka_unit_test(test_kitrace_date),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

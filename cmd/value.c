@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding the values that are to be counted. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/lines.h"
+#include "cmd/value.h"
+#include "core/text.h"
+
+bool dt_value_parse(struct dt_value *v, const char *text, size_t n)
+{
+	*v = (struct dt_value){.name = text, .name_length = n};
+	v->result = n == 6 && !memcmp(text, "result", n);
+	if (n == 3 && !memcmp(text, "arg", n))
+		v->argument = 1;
+	if (n == 1 && text[0] >= '1' && text[0] <= '4')
+		v->argument = (unsigned)(text[0] - '0');
+	if (v->result || v->argument || (n && (text[0] < '0' || text[0] > '9') && text[0] != '-'))
+		return true;
+	dt_cmd_fail("'%.*s' is no value; say result, 1 to 4 for an argument, or a parameter's name",
+		    (int)n, text);
+	return false;
+}
+
+/* Of "type@place". False: it is not recorded. */
+static bool parse_place(const char *s, size_t n, struct dt_value_place *place)
+{
+	const char *at = memchr(s, '@', n);
+
+	if (!at || at + 2 != s + n || at[1] < '0' || at[1] > '3')
+		return false;
+	place->index = (uint8_t)(at[1] - '0');
+	place->size = 8;
+	if (at - s == 2 && s[1] >= '1' && s[1] <= '8')
+		place->size = (uint8_t)(s[1] - '0');
+	switch (s[0]) {
+	case 'c':
+	case 'b':
+		place->size = 1;
+		place->type = s[0] == 'c' ? 'i' : 'u';
+		return true;
+	case 'i':
+	case 'e':
+		place->type = 'i';
+		return true;
+	case 'f':
+		place->type = 'f';
+		return place->size == 4 || place->size == 8;
+	default:
+		place->type = 'u';
+		return true;
+	}
+}
+
+bool dt_value_find(const struct dt_value *v, const char *signature, struct dt_value_place *place)
+{
+	const char *end = strchr(signature, ';'), *p = signature;
+
+	*place = (struct dt_value_place){.size = 8, .type = 'i'};
+	if (!end) {
+		place->index = v->argument ? (uint8_t)(v->argument - 1) : 0;
+		return v->result || v->argument;
+	}
+	if (v->result)
+		return parse_place(end + 1, strlen(end + 1), place);
+	for (unsigned i = 1; p < end; i++) {
+		const char *comma = memchr(p, ',', (size_t)(end - p));
+		const char *next = comma ? comma : end;
+		const char *colon = memchr(p, ':', (size_t)(next - p));
+
+		if (colon && (v->argument ? i == v->argument
+					  : (size_t)(colon - p) == v->name_length &&
+						    !memcmp(p, v->name, v->name_length)))
+			return parse_place(colon + 1, (size_t)(next - colon - 1), place);
+		p = next + 1;
+	}
+	return false;
+}
+
+struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t *value)
+{
+	uint64_t v = value[place->index];
+	unsigned shift = 64 - 8 * (unsigned)place->size;
+	double d = 0;
+	float f;
+
+	if (place->type == 'f') {
+		if (place->size == 4) {
+			memcpy(&f, &v, sizeof(f));
+			d = (double)f;
+		} else {
+			memcpy(&d, &v, sizeof(d));
+		}
+		/* no number counts as the lowest there is: it is bad, as negative ones are */
+		if (isnan(d) || d < -0x1p63)
+			return (struct dt_number){true, 1ull << 63};
+		d = floor(d);
+		if (d >= 0x1p64)
+			return (struct dt_number){false, UINT64_MAX};
+		return d < 0 ? (struct dt_number){true, (uint64_t)-d}
+			     : (struct dt_number){false, (uint64_t)d};
+	}
+	if (place->type == 'u')
+		return (struct dt_number){false, v << shift >> shift};
+	v = (uint64_t)((int64_t)(v << shift) >> shift);
+	return (int64_t)v < 0 ? (struct dt_number){true, -v} : (struct dt_number){false, v};
+}
+
+/* ---- trace files ---- */
+
+struct plan {
+	bool looked, wanted;
+	struct dt_value_place place;
+};
+
+struct file_pass {
+	struct dt_values *v;
+	struct dt_reader *reader;
+	bool *shown;
+	uint32_t functions; /* known to shown[] */
+	struct plan *plan;  /* by site */
+	uint32_t plans;
+};
+
+static void make_plan(struct file_pass *k, const struct dt_site *site, struct plan *plan)
+{
+	const struct dt_function_info *f = dt_reader_function(k->reader, site->function);
+
+	plan->looked = true;
+	plan->wanted = site->kind == (k->v->value.result ? DT_EXIT : DT_ENTRY) &&
+		       site->place != DT_SITE_TAIL && site->function < k->functions &&
+		       k->shown[site->function] &&
+		       dt_value_find(&k->v->value, f ? f->signature : "", &plan->place) &&
+		       site->mask >> plan->place.index & 1;
+}
+
+/* Room for the plans of all sites that are known now. */
+static int grow(struct file_pass *k)
+{
+	uint32_t n = dt_reader_sites(k->reader) + 1;
+	struct plan *p = realloc(k->plan, n * sizeof(*p));
+
+	if (!p)
+		return -1;
+	memset(p + k->plans, 0, (n - k->plans) * sizeof(*p));
+	k->plan = p;
+	k->plans = n;
+	free(k->shown);
+	k->shown = dt_cmd_shown(k->reader, &k->v->select);
+	k->functions = k->shown ? dt_reader_functions(k->reader) + 1 : 0;
+	return k->shown ? 0 : -1;
+}
+
+static uint32_t process_of(const struct file_pass *k, uint32_t tid, const struct dt_site *site)
+{
+	const struct dt_thread_info *t;
+
+	if (site->pid)
+		return site->pid;
+	t = dt_reader_thread(k->reader, tid);
+	return t && t->pid ? t->pid : tid;
+}
+
+static int take_span(struct file_pass *k, const struct dt_span *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct plan *plan;
+
+		if (s->site[i] >= k->plans && grow(k))
+			return -1;
+		plan = &k->plan[s->site[i]];
+		if (!plan->looked)
+			make_plan(k, dt_reader_site(k->reader, s->site[i]), plan);
+		if (plan->wanted &&
+		    k->v->take(k->v->ctx,
+			       process_of(k, s->tid, dt_reader_site(k->reader, s->site[i])),
+			       dt_value_get(&plan->place, s->value[i])))
+			return -1;
+	}
+	return 0;
+}
+
+static int run_file(struct dt_values *v, struct dt_reader *r)
+{
+	struct file_pass k = {.v = v, .reader = r};
+	struct dt_range range = {.order = DT_BY_THREAD, .values = true};
+	struct dt_error e;
+	struct dt_span s;
+	int rc;
+
+	if (!dt_cmd_range(r, &v->when, &range))
+		return 2;
+	rc = dt_reader_start(r, &range, &e);
+	while (!rc && (rc = dt_reader_next(r, &s, &e)) > 0)
+		rc = take_span(&k, &s) ? dt_fail(&e, "out of memory") : 0;
+	free(k.plan);
+	free(k.shown);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+/* ---- text traces ---- */
+
+struct text_pass {
+	struct dt_values *v;
+	struct dt_symbols symbols;
+};
+
+static bool selected(struct text_pass *k, const struct dt_line *line)
+{
+	char text[4096];
+	const char *name = text;
+	size_t i = 0, n = 0;
+
+	if (!k->v->select.n)
+		return true;
+	if (line->function) {
+		for (; i < line->function_length && n < sizeof(text) - 1; i++) {
+			i += line->function[i] == '\\';
+			text[n++] = line->function[i];
+		}
+		text[n] = '\0';
+	} else {
+		size_t symbol = dt_symbols_find(&k->symbols, line->record.pc);
+
+		name = symbol ? k->symbols.p[symbol - 1].name : "";
+	}
+	return dt_selection_match(&k->v->select, "", &name, 1);
+}
+
+static int take_text(void *ctx, const struct dt_line *line)
+{
+	struct text_pass *k = ctx;
+	struct dt_value_place place;
+
+	if (line->record.kind != (k->v->value.result ? DT_EXIT : DT_ENTRY) ||
+	    !dt_value_find(&k->v->value, "", &place) || !(line->mask >> place.index & 1) ||
+	    !selected(k, line))
+		return 0;
+	place.size = (uint8_t)(line->bits / 8);
+	return k->v->take(k->v->ctx, line->record.tid, dt_value_get(&place, line->record.value));
+}
+
+static int run_text(struct dt_values *v, const char *path)
+{
+	struct text_pass k = {.v = v};
+	bool standard = !strcmp(path, "-");
+	struct dt_error e;
+	FILE *f;
+	int rc;
+
+	if (!v->value.result && !v->value.argument) {
+		dt_cmd_fail("'%.*s': a text trace has no names of parameters; say 1 to 4",
+			    (int)v->value.name_length, v->value.name);
+		return 2;
+	}
+	if (v->when.from || v->when.to) {
+		dt_cmd_fail("--from and --to are for trace files, not for text");
+		return 2;
+	}
+	f = standard ? stdin : fopen(path, "re");
+	if (!f)
+		return dt_cmd_fail("%s: %s", path, strerror(errno));
+	rc = v->symbols ? dt_symbols_read(&k.symbols, v->symbols, &e) : 0;
+	if (!rc)
+		rc = dt_lines_read(f, path, take_text, &k, &e);
+	dt_symbols_free(&k.symbols);
+	if (!standard)
+		fclose(f);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+/* ---- the commands' common part ---- */
+
+bool dt_values_option(struct dt_values *v, int o, int *status)
+{
+	struct dt_error e;
+
+	switch (o) {
+	case 'F':
+	case 'N':
+		if (dt_selection_add(&v->select, optarg, o == 'N', &e)) {
+			dt_cmd_fail("%s", e.text);
+			*status = 2;
+		}
+		return true;
+	case 101:
+		v->when.from = optarg;
+		return true;
+	case 102:
+		v->when.to = optarg;
+		return true;
+	case 103:
+		v->symbols = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int dt_values_run(struct dt_values *v, int argc, char **argv, const char *command)
+{
+	struct dt_reader *r;
+	int status;
+
+	if (argc - optind == 1 && (!strcmp(argv[optind], "-") || dt_lines_is(argv[optind])))
+		return run_text(v, argv[optind]);
+	r = dt_cmd_open(argc, argv, command, &status);
+	if (!r)
+		return status;
+	status = run_file(v, r);
+	dt_cmd_say_lost(r);
+	dt_reader_close(r);
+	return status;
+}

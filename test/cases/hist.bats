@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# devtrace hist and devtrace count
+load read-helper
+
+# the vector of the papers' analysis: what okay() got in results
+results() {
+	writetrace t.db <<-'TEXT'
+	E pread 0x1000 1
+	X pread 0x1000 2 -1
+	X pread 0x1000 3 0
+	X pread 0x1000 4 8
+	X pwrite 0x1000 5 16384
+	X pwrite 0x1000 6 16385
+	X pwrite 0x1000 7 99999
+	TEXT
+}
+
+@test "check-109: hist: the vector of the papers: bad 1; 0, 8, and three at 16384" {
+	results
+	devtrace hist t.db >out
+	cat >want <<-'TEXT'
+	# histogram of result
+	# values 6
+	# bad 1
+	# above 2
+	0 1
+	8 1
+	16384 3
+	TEXT
+	diff out want
+	# the same from the text, of each format, and from a pipe
+	for o in "" --cpu -l -c; do
+		devtrace cat $o t.db >text
+		devtrace hist text | diff - want
+	done
+	devtrace cat t.db | devtrace hist - | diff - want
+	devtrace cat -3 t.db 2>/dev/null >text
+	devtrace hist text | diff - want
+	devtrace hist -F pwrite --max 20000 t.db | diff - <(printf '%s\n' "# histogram of result" "# values 3" "# bad 0" "# above 1" "16384 1" "16385 1" "20000 1")
+	devtrace cat -l t.db >text
+	[ "$(devtrace hist -F pread text | tail -2 | head -1)" = "0 1" ]
+	printf '400000 T pread\n400100 T pwrite\n' >symbols
+	devtrace cat t.db >text
+	[ "$(devtrace hist -F 'pw*' --symbols symbols text | tail -1)" = "16384 3" ]
+}
+
+@test "hist: buckets are exact, powers of two, or linear" {
+	writetrace t.db <<-'TEXT'
+	function f n:u4@0,p:p@1,on:b@2,x:f8@-;f8@2
+	E f 0x1000 1 0xffffffff00000000 9 0x100
+	E f 0x1000 2 0xffffffff00000001 9 0x101
+	E f 0x1000 3 2 9 0
+	E f 0x1000 4 3 9 0
+	E f 0x1000 5 4 9 0
+	E f 0x1000 6 1000 9 0
+	E f 0x1000 7 0xffffffff 9 0
+	X f 0x1000 8 0 0 0x4004000000000000
+	X f 0x1000 9 0 0 0xbff0000000000000
+	X f 0x1000 9 0 0 0x7ff8000000000000
+	TEXT
+	h() { devtrace hist "$@" t.db | grep -v '^#' | tr '\n' ','; }
+	[ "$(h --value 1)" = "0 1,1 1,2 1,3 1,4 1,1000 1,16384 1," ]
+	[ "$(h --value n -b log2)" = "0 1,1 1,2 2,4 1,512 1,2147483648 1," ]
+	[ "$(h --value arg -b linear:3 --max 100)" = "0 3,3 2,99 2," ]
+	[ "$(h --value p)" = "9 7," ]
+	[ "$(h --value on)" = "0 6,1 1," ]
+	[ "$(h)" = "2 1," ]
+	[ "$(devtrace hist t.db | grep bad)" = "# bad 2" ]
+	# x is not recorded
+	[ "$(devtrace hist --value x t.db | grep values)" = "# values 0" ]
+}
+
+@test "hist: what a site does not mean is not counted" {
+	writetrace t.db <<-'TEXT'
+	E f 0x1000 1 5
+	E g 0x1000 1 5
+	TEXT
+	[ "$(devtrace hist --value 1 t.db | grep values)" = "# values 2" ]
+	sqlite3 t.db 'UPDATE site SET mask = 14 WHERE id = 1'
+	[ "$(devtrace hist --value 1 t.db | grep values)" = "# values 1" ]
+}
+
+@test "hist draws: gnuplot takes its lines" {
+	results
+	devtrace hist t.db >out
+	gnuplot -e 'set terminal svg; set output "o.svg"; plot "out" using 1:2 with boxes'
+	grep -q '<svg' o.svg
+}
+
+@test "hist agrees with the lines of cat" {
+	maketrace -n 50000 t.db
+	devtrace cat t.db | awk '$1 == "X" { n[$5]++ } END { for (v in n) print v, n[v] }' |
+		python3 -c '
+import sys
+t = {}
+for l in sys.stdin:
+    v, n = l.split(); t[int(v, 16)] = int(n)
+print("".join("%d %d\n" % (v, t[v]) for v in sorted(t) if v < 16384), end="")' >want
+	devtrace hist t.db | grep -v '^#' | awk '$1 < 16384' >got
+	diff got want
+	[ -s got ]
+}
+
+@test "check-110: count: by process and page, sorted" {
+	writetrace t.db <<-'TEXT'
+	thread 1 tar
+	function okaddr addr:p@0,len:i8@1,write:i4@2;u8@0
+	at 0 176
+	E okaddr 0x1000 1 0xf010
+	E okaddr 0x1000 2 0xffff -5
+	E okaddr 0x1000 3 0x10000 -4096
+	at 1 51
+	E okaddr 0x1000 4 0x1abc -4097
+	E okaddr 0x1000 5 0xfffffffe000
+	at 0 4294967295
+	E okaddr 0x1000 6 0x1abc 1
+	TEXT
+	devtrace count -F okaddr --key arg/4096 t.db >out
+	cat >want <<-'TEXT'
+	# pid arg/4096 count
+	51 1 1
+	51 4294967294 1
+	176 15 2
+	176 16 1
+	- 1 1
+	TEXT
+	diff out want
+	devtrace count -F okaddr --key 1/0x1000 -s count -n 1 t.db | tail -1 | grep -qx '176 15 2'
+	# negative ones are rounded down
+	devtrace count --key len/4096 t.db | diff - <(printf '%s\n' "# pid len/4096 count" "51 -2 1" "51 0 1" "176 -1 2" "176 0 1" "- 0 1")
+	devtrace cat t.db >text
+	devtrace count --key arg/4096 text | diff - want
+	devtrace cat -c t.db | devtrace count -k arg/4096 - | diff - want
+}
+
+@test "count: threads of a process are one" {
+	writetrace t.db <<-'TEXT'
+	thread 7 a
+	thread 8 b
+	at 0 7
+	E f 0x1000 1 5
+	at 0 8
+	E f 0x1000 2 5
+	TEXT
+	[ "$(devtrace count t.db | tail -1)" = "100 5 2" ]
+}
+
+@test "count: more keys than are kept are counted together, the others stay exact" {
+	for ((i = 0; i < 3000; i++)); do echo "E f 0x1000 $i $((i % 1500))"; done | writetrace t.db
+	devtrace count --keys 1000 t.db >out 2>err
+	[ "$(grep -c '^1 [0-9]* 2$' out)" = 1000 ]
+	[ "$(tail -1 out)" = "# other 1000" ]
+	grep -q "1000 of 3000 values are counted as other" err
+	devtrace count t.db >out 2>err
+	[ "$(wc -l <out)" = 1501 ]
+	[ ! -s err ]
+}
+
+@test "hist and count say what is wrong" {
+	results
+	devtrace cat t.db >text
+	bad() {
+		run devtrace "${@:2}"
+		[ "$status" = 2 ]
+		[[ "${lines[0]}" == "devtrace: "*"$1"* ]] || { echo "$output"; return 1; }
+	}
+	bad "'5' is no value" hist --value 5 t.db
+	bad "'' is no value" hist --value '' t.db
+	bad "'many' is not a number" hist --max many t.db
+	bad "more than 16777216 buckets" hist --max 99999999999 t.db
+	bad "buckets are exact" hist -b square t.db
+	bad "at least 1" hist -b linear:0 t.db
+	bad "'0' is not a number to divide by" count --key arg/0 t.db
+	bad "cannot sort by 'pid'" count -s pid t.db
+	bad "no names of parameters" hist --value n text
+	bad "not for text" hist --from 1 text
+	echo nonsense >>text
+	run devtrace hist text
+	[ "$status" = 1 ]
+	[ "$output" = "devtrace: text: line 8 is not a record of 121 bytes" ]
+	run devtrace count none.db
+	[ "$status" = 1 ]
+	[[ "$output" == *"no such file"* ]]
+	printf 'E f 1 1\n' | devtrace hist - || [ $? = 1 ]
+}
