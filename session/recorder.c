@@ -127,6 +127,7 @@ struct round {
 	struct dt_record *record, *sorted;
 	size_t n, room;
 	uint64_t lost;
+	struct dt_record *timed;	    /* with the core's clock set right */
 	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
 };
 
@@ -169,6 +170,24 @@ static void merge(struct round *k, size_t middle)
 	out = k->record;
 	k->record = k->sorted;
 	k->sorted = out;
+}
+
+/* A core whose clock is ahead: its records as the first core would have timed them. */
+static const struct dt_record *corrected(struct dt_session *s, struct round *k, unsigned core,
+					 const struct dt_record *r, size_t n)
+{
+	int64_t ahead = 0;
+
+	if (s->offset && core < s->targets.shared.control->cores)
+		ahead = dt_offset_correction(&s->offset[core]);
+	if (!ahead || !n)
+		return r;
+	if (!k->timed && !(k->timed = malloc(BATCH * sizeof(*k->timed))))
+		return r;
+	memcpy(k->timed, r, n * sizeof(*r));
+	for (size_t i = 0; i < n; i++)
+		k->timed[i].ticks -= (uint64_t)ahead;
+	return k->timed;
 }
 
 /*
@@ -231,6 +250,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
 			n = dt_ring_take(r, max, last, &records, &lost);
+			records = corrected(s, k, i, records, n);
 			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
 			if (n == 0 && lost == 0)
 				break;
@@ -318,6 +338,7 @@ void *dt_recorder_main(void *session)
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);
+	free(round.timed);
 	free(round.switched);
 	free(round.mixed);
 	free(round.record);

@@ -89,6 +89,15 @@ static void store_meta(struct dt_session *s, double record_ticks)
 	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)record_ticks,
 		  (unsigned long)(record_ticks * 10) % 10);
 	dt_store_meta(s->store, "record_ticks", text, NULL);
+	for (unsigned i = 0; s->offset && i < s->targets.shared.control->cores; i++) {
+		char name[32];
+
+		/* what has been taken from this core's ticks, and what it is certain to */
+		dt_format(name, sizeof(name), "clock_applied.%u", i);
+		dt_format(text, sizeof(text), "%ld %ld", (long)dt_offset_correction(&s->offset[i]),
+			  (long)s->offset[i].error);
+		dt_store_meta(s->store, name, text, NULL);
+	}
 }
 
 /* The hooks prove themselves here before they go into somebody else's process. */
@@ -127,6 +136,11 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		goto fail;
 	if (!o->idle && dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
+	s->offset = calloc(cores, sizeof(*s->offset));
+	if (s->offset && !dt_offsets_measure(s->offset, cores)) {
+		free(s->offset);
+		s->offset = NULL;
+	}
 	if (o->switches && !(s->switches = dt_switches_open(cores, e)))
 		goto fail;
 	if (o->output) {
@@ -148,6 +162,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	return 0;
 fail:
 	dt_switches_close(s->switches);
+	free(s->offset);
 	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
@@ -177,6 +192,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	}
 	s->first = NULL;
 	dt_switches_close(s->switches);
+	free(s->offset);
 	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);

@@ -18,6 +18,7 @@
 #include "process/pattern.h"
 #include "process/target.h"
 #include "session/log.h"
+#include "session/offsets.h"
 #include "session/rings.h"
 #include "session/switches.h"
 #include "store/store.h"
@@ -77,6 +78,7 @@ struct dt_session {
 	struct dt_arm armed;
 	uint64_t events;
 	double ticks_per_ns;
+	struct dt_offset *offset; /* of each core; NULL: not measured */
 	struct dt_switches *switches; /* NULL: not recorded */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */

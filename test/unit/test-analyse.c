@@ -17,7 +17,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyse/offset.h"
+#include "core/offset.h"
+#include "session/offsets.h"
 #include "analyse/stats.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -667,9 +668,26 @@ static void check_127_offset(void **state)
 	}
 }
 
+/* This machine's cores: what is measured is certain to within microseconds, and what is not is left. */
+static void test_offsets_of_cores(void **state)
+{
+	struct dt_offset o[4];
+	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF) < 4 ? 2 : 4;
+
+	assert_true(dt_offsets_measure(o, cores));
+	for (unsigned i = 0; i < cores; i++)
+		if (o[i].error != ~0ull)
+			assert_true(o[i].error < 1000000);
+	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, 100}), 140);
+	assert_int_equal(dt_offset_correction(&(struct dt_offset){-140, 100}), -140);
+	assert_int_equal(dt_offset_correction(&(struct dt_offset){100, 100}), 0);
+	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, ~0ull}), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_offsets_of_cores),
 		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
 		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
 		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyse/offset.h"
+#include "core/offset.h"
 
 int64_t dt_offset(uint64_t t0, uint64_t t1, uint64_t t2, uint64_t t3)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The difference between two clocks, from an exchange of messages as in NTP (RFC 5905, section 8).
  */
-#ifndef DT_ANALYSE_OFFSET_H
-#define DT_ANALYSE_OFFSET_H
+#ifndef DT_CORE_OFFSET_H
+#define DT_CORE_OFFSET_H
 
 #include "core/types.h"
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cores' cycle counters, compared by two threads that answer each other through memory, one of
+ * them on the first core: the exchange of NTP, of which the quickest of some is believed.
+ */
+#include "session/offsets.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/offset.h"
+
+#define ROUNDS	 200
+#define GOOD	 200u	     /* ticks: better is not to be had */
+#define PATIENCE 50000000ull /* ticks for one core, should the machine be busy */
+
+struct exchange {
+	unsigned core;
+	uint32_t turn; /* odd: the other core's; even: ours. ~0: no more */
+	bool ready;    /* it runs on its core, or has failed to */
+	bool failed;
+	uint64_t t1, t2;
+};
+
+/* Neither before what stands in front of it, nor after what stands behind. */
+static uint64_t now(void)
+{
+	uint64_t t;
+
+	__builtin_ia32_lfence();
+	t = __builtin_ia32_rdtsc();
+	__builtin_ia32_lfence();
+	return t;
+}
+
+static bool run_on(unsigned core)
+{
+	cpu_set_t *set = CPU_ALLOC(core + 1);
+	size_t size = CPU_ALLOC_SIZE(core + 1);
+	bool ok;
+
+	if (!set)
+		return false;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(core, size, set);
+	ok = sched_setaffinity(0, size, set) == 0;
+	CPU_FREE(set);
+	return ok;
+}
+
+static void *answer(void *exchange)
+{
+	struct exchange *x = exchange;
+	uint32_t next = 1;
+
+	if (!run_on(x->core))
+		__atomic_store_n(&x->failed, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&x->ready, true, __ATOMIC_RELEASE);
+	for (;;) {
+		uint32_t turn = __atomic_load_n(&x->turn, __ATOMIC_ACQUIRE);
+
+		if (turn == ~0u)
+			return NULL;
+		if (turn != next) {
+			__builtin_ia32_pause();
+			continue;
+		}
+		x->t1 = now();
+		x->t2 = now();
+		__atomic_store_n(&x->turn, next + 1, __ATOMIC_RELEASE);
+		next += 2;
+	}
+}
+
+/* From the first core. */
+static void ask(struct exchange *x, struct dt_offset *best)
+{
+	uint64_t begin = now();
+
+	for (uint32_t i = 0; i < ROUNDS && best->error > GOOD; i++) {
+		uint64_t t0 = now(), t3, error;
+
+		__atomic_store_n(&x->turn, 2 * i + 1, __ATOMIC_RELEASE);
+		do {
+			__builtin_ia32_pause();
+			t3 = now();
+			if (t3 - begin > PATIENCE)
+				return;
+		} while (__atomic_load_n(&x->turn, __ATOMIC_ACQUIRE) != 2 * i + 2);
+		t3 = now();
+		error = dt_offset_error(t0, x->t1, x->t2, t3);
+		if (error < best->error) {
+			best->error = error;
+			best->ahead = dt_offset(t0, x->t1, x->t2, t3);
+		}
+	}
+}
+
+static void measure(struct dt_offset *offset, unsigned core)
+{
+	struct exchange x = {.core = core};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, answer, &x) != 0)
+		return;
+	while (!__atomic_load_n(&x.ready, __ATOMIC_ACQUIRE))
+		sched_yield();
+	if (!x.failed)
+		ask(&x, offset);
+	__atomic_store_n(&x.turn, ~0u, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+}
+
+bool dt_offsets_measure(struct dt_offset *offset, unsigned cores)
+{
+	cpu_set_t before;
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < cores; i++)
+		offset[i] = (struct dt_offset){0, ~0ull};
+	if (sched_getaffinity(0, sizeof(before), &before) < 0)
+		return false;
+	while (first < cores && !run_on(first))
+		first++;
+	if (first == cores)
+		return false;
+	offset[first].error = 0;
+	for (unsigned i = first + 1; i < cores; i++)
+		measure(&offset[i], i);
+	sched_setaffinity(0, sizeof(before), &before);
+	return true;
+}
+
+int64_t dt_offset_correction(const struct dt_offset *o)
+{
+	uint64_t size = o->ahead < 0 ? -(uint64_t)o->ahead : (uint64_t)o->ahead;
+
+	return o->error != ~0ull && size > o->error ? o->ahead : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far the cores' cycle counters are apart. Where they run as one, as on nearly all of today's
+ * machines, every offset is smaller than what can be measured, and nothing is changed.
+ */
+#ifndef DT_SESSION_OFFSETS_H
+#define DT_SESSION_OFFSETS_H
+
+#include "core/record.h"
+
+struct dt_offset {
+	int64_t ahead;	/* ticks: this core's counter before the first core's */
+	uint64_t error; /* it may be off by so much; ~0: not measured (the core is not ours to use) */
+};
+
+/* Takes up to some 0.2 ms a core. offset has room for cores; false: nothing could be measured. */
+bool dt_offsets_measure(struct dt_offset *offset, unsigned cores);
+
+/* What has to be taken from a core's ticks: its offset where that is more than its error, or 0. */
+int64_t dt_offset_correction(const struct dt_offset *offset);
+
+#endif
