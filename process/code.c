@@ -34,9 +34,9 @@ struct reader {
 	struct lea *lea;
 	size_t leas, lea_room;
 	Elf *elf;
-	bool fixed; /* ET_EXEC: addresses can be plain numbers */
+	bool fixed;			      /* ET_EXEC: addresses can be plain numbers */
 	uint64_t sequence_low, sequence_high; /* section of the rseq descriptors */
-	bool failed; /* no memory */
+	bool failed;			      /* no memory */
 };
 
 const char *dt_trouble_text(uint8_t trouble)
@@ -280,10 +280,8 @@ static void cut_functions(struct reader *r)
 			set_trouble(f, DT_TROUBLE_SIGNAL, f->start);
 		mark(c, f->start, DT_CODE_HARD);
 	}
-	for (size_t i = 0; i < c->frames.n; i++) {
+	for (size_t i = 0; i < c->frames.n; i++)
 		mark(c, c->frames.frame[i].start, DT_CODE_HARD);
-		mark(c, c->frames.frame[i].end, DT_CODE_HARD);
-	}
 }
 
 /* --- instructions */
@@ -305,7 +303,7 @@ static uint8_t looks_of(const struct dt_insn *in, const struct dt_insn *before)
 	}
 	if (!in->sib_at || (in->sib >> 3 & 7) == 4)
 		return in->sib_at && (in->sib & 7) == 5 && in->modrm < 0x40 ? LOOKS_SLOT
-									     : LOOKS_MEMORY;
+									    : LOOKS_MEMORY;
 	if ((in->sib & 7) == 5 && in->modrm < 0x40)
 		return LOOKS_TABLE;
 	return LOOKS_INDEXED;
@@ -357,8 +355,8 @@ static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8
 static void link_of(struct reader *r, struct dt_code_function *f, const struct dt_insn *in,
 		    const struct dt_insn *before)
 {
-	uint64_t distance = in->target > in->address ? in->target - in->address
-						     : in->address - in->target;
+	uint64_t distance =
+		in->target > in->address ? in->target - in->address : in->address - in->target;
 
 	switch (in->kind) {
 	case DT_INSN_CALL:
@@ -388,7 +386,8 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 		add_link(r, in, 0);
 		break;
 	case DT_INSN_FAR:
-		/* a far call comes back, and nobody makes one: the return address of none is safe */
+		/* a far call comes back, and nobody makes one: the return address of none is safe
+		 */
 		set_trouble(f, DT_TROUBLE_FAR, in->address);
 		break;
 	}
@@ -554,8 +553,7 @@ static void read_rela(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh)
 		case R_X86_64_64:
 		case R_X86_64_GLOB_DAT:
 		case R_X86_64_JUMP_SLOT:
-			if (!symbols ||
-			    !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym) ||
+			if (!symbols || !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym) ||
 			    sym.st_shndx == SHN_UNDEF)
 				continue;
 			value += sym.st_value;
@@ -925,8 +923,7 @@ static void find_filler(struct dt_code *c)
 		if (f->trouble || f->anywhere || c->function[f->whole].anywhere)
 			continue;
 		for (size_t k = f->first_link; k < f->first_link + f->links; k++)
-			if (c->link[k].kind == DT_INSN_JUMP ||
-			    c->link[k].kind == DT_INSN_RETURN ||
+			if (c->link[k].kind == DT_INSN_JUMP || c->link[k].kind == DT_INSN_RETURN ||
 			    c->link[k].kind == DT_INSN_JUMP_INDIRECT)
 				fill_from(r, c->link[k].from + c->link[k].length, f->end, true);
 		/* behind a call that never comes back, but not what would be its return address */

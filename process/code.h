@@ -53,23 +53,23 @@ enum dt_trouble {
 };
 
 struct dt_code_function {
-	uint64_t start, end;	/* cut where the next function begins */
-	const char *name;	/* as in the symbol table; NULL: only .eh_frame knows of it */
+	uint64_t start, end;	      /* cut where the next function begins */
+	const char *name;	      /* as in the symbol table; NULL: only .eh_frame knows of it */
 	const struct dt_frame *frame; /* that begins where it begins, or NULL */
-	uint32_t whole;		/* the function that this is a part of; its own index when it is one */
-	uint32_t next_part;	/* of the same whole; 0: none */
+	uint32_t whole;	    /* the function that this is a part of; its own index when it is one */
+	uint32_t next_part; /* of the same whole; 0: none */
 	uint32_t first_exit, exits;
 	uint32_t first_link, links; /* of the reader itself */
 	uint8_t trouble;	    /* enum dt_trouble */
 	uint64_t trouble_at;
-	bool part;	/* the cold part of a function: jumped to, not called */
-	bool falls;	/* its end runs into the next function */
-	bool anywhere;	/* it has an indirect jump whose targets are not known */
-	bool taken;	/* addresses inside are taken by data or instructions */
-	bool table;	/* it has a table of distances into itself */
-	bool ends;	/* of the reader: its last instruction does not go on */
-	bool calls;	/* of the reader: its last instruction is a call */
-	bool open;	/* of the reader: nothing says where it ends */
+	bool part;     /* the cold part of a function: jumped to, not called */
+	bool falls;    /* its end runs into the next function */
+	bool anywhere; /* it has an indirect jump whose targets are not known */
+	bool taken;    /* addresses inside are taken by data or instructions */
+	bool table;    /* it has a table of distances into itself */
+	bool ends;     /* of the reader: its last instruction does not go on */
+	bool calls;    /* of the reader: its last instruction is a call */
+	bool open;     /* of the reader: nothing says where it ends */
 };
 
 struct dt_code_region {

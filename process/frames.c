@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .eh_frame as the Linux Standard Base Core Specification (5.0, 10.6) and DWARF 5 (6.4) describe it,
- * and the call-site tables of .gcc_except_table as the Itanium C++ ABI's exception handling
+ * .eh_frame as the Linux Standard Base Core Specification (5.0, 10.6) and DWARF 5 (6.4) describe
+ * it, and the call-site tables of .gcc_except_table as the Itanium C++ ABI's exception handling
  * tables (HP, "Exception Handling Tables", 7) do. libdw walks the entries and their CIEs.
  */
 #include "process/frames.h"
@@ -393,12 +393,12 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 			return false;
 		}
 		continue;
-skip:
+	skip:
 		if (step > (size_t)(c.end - c.p))
 			return false;
 		c.p += step;
 		continue;
-advance:
+	advance:
 		at += step;
 		if (at > wanted)
 			return true;

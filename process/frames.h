@@ -14,8 +14,8 @@ struct dt_frame {
 	uint64_t start, end;
 	uint64_t lsda; /* address of its exception table; 0: none */
 	/* owned by dt_frames */
-	const uint8_t *code, *code_end;		/* its instructions (DW_CFA_*) */
-	const uint8_t *initial, *initial_end;	/* those of its CIE */
+	const uint8_t *code, *code_end;	      /* its instructions (DW_CFA_*) */
+	const uint8_t *initial, *initial_end; /* those of its CIE */
 	uint32_t code_align;
 	int32_t data_align;
 	uint8_t encoding; /* of addresses: the CIE's R */

@@ -118,7 +118,7 @@ static void take(struct work *w, uint64_t from, uint64_t to, bool yes)
 		if (yes)
 			w->taken[i / 8] |= (uint8_t)(1u << i % 8);
 		else
-			w->taken[i / 8] &= (uint8_t)~(1u << i % 8);
+			w->taken[i / 8] &= (uint8_t) ~(1u << i % 8);
 	}
 }
 
@@ -332,8 +332,7 @@ static struct dt_window *short_jump(struct work *w, uint64_t start, uint64_t end
 static bool stay(const struct work *w, uint64_t from, uint64_t to)
 {
 	for (uint64_t at = from; at < to; at++)
-		if (is_taken(w, at) ||
-		    (at >= w->f->end && !(mark_of(w, at) & DT_CODE_FILLER)))
+		if (is_taken(w, at) || (at >= w->f->end && !(mark_of(w, at) & DT_CODE_FILLER)))
 			return false;
 	return true;
 }
@@ -409,8 +408,7 @@ static struct dt_window *squeeze_forward(struct work *w, uint64_t start)
 		unsigned padding;
 		uint64_t end = cover(w, start, size, &padding);
 
-		if (!end || any_taken(w, start, end) ||
-		    !fits(w, start, end, start + size, false))
+		if (!end || any_taken(w, start, end) || !fits(w, start, end, start + size, false))
 			continue;
 		x = short_jump(w, start, end);
 		if (!x)
@@ -586,7 +584,8 @@ static long exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops)
 	if (w->anywhere)
 		return -1;
 	for (uint64_t at = site; at && end - at <= LONGEST; at = before(w, at)) {
-		unsigned size = (unsigned)(end - at), padding = size < JUMP_SIZE ? JUMP_SIZE - size : 0;
+		unsigned size = (unsigned)(end - at),
+			 padding = size < JUMP_SIZE ? JUMP_SIZE - size : 0;
 		struct dt_window *x;
 		int n;
 
@@ -632,7 +631,7 @@ static long exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 			if (!fits(w, start[i], end, end, start[i] == site))
 				continue;
 			own = own_bytes(w, start[i], end);
-			x = pass     ? punned_jump(w, start[i], end, own)
+			x = pass      ? punned_jump(w, start[i], end, own)
 			    : own > 1 ? short_jump(w, start[i], end)
 				      : NULL;
 			if (x)
@@ -645,7 +644,8 @@ static long exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 
 /*
  * Functions that somebody knows by their address: libc's cancellation looks whether a thread was
- * interrupted between the two labels of the one; debuggers, where libraries are loaded, by the other.
+ * interrupted between the two labels of the one; debuggers, where libraries are loaded, by the
+ * other.
  */
 static bool is_special(const char *name)
 {
@@ -797,6 +797,46 @@ static int by_window(const void *a, const void *b)
 	return x->kind < y->kind ? -1 : x->kind > y->kind; /* the entry first */
 }
 
+/*
+ * A loop whose head is the function's first instruction is no call: what branches back there is
+ * sent to its copy, behind the hook. What is moved itself, or cannot be changed, is not; the
+ * function's calls are counted too often then, and f->loops says so.
+ */
+static void plan_loops(struct work *w, struct dt_plan_function *f)
+{
+	struct dt_plan *p = w->p;
+	struct dt_window *x = &p->window[w->first_window];
+
+	x->first_retarget = (uint32_t)p->retargets;
+	for (const struct dt_code_function *part = w->whole; part; part = next_part(w, part)) {
+		const struct dt_code_link *l = &w->c->link[part->first_link];
+
+		enter(w, part);
+		for (size_t i = 0; i < part->links; i++) {
+			struct dt_retarget t;
+
+			if ((l[i].to != w->whole->start && l[i].to != x->start) ||
+			    l[i].kind == DT_INSN_RETURN ||
+			    (l[i].to == x->start && window_of(w, l[i].from) == index_of(w, x)))
+				continue;
+			if (x->retargets == RETARGETS || !can_retarget(w, &l[i], &t)) {
+				f->loops = true;
+				continue;
+			}
+			t.to = x->start;
+			take(w, t.from, t.from + t.length, true);
+			if (t.board)
+				take(w, t.board, t.board + JUMP_SIZE, true);
+			p->retarget = grow(p, p->retarget, p->retargets, &p->retarget_room,
+					   sizeof(*p->retarget));
+			if (p->failed)
+				return;
+			p->retarget[p->retargets++] = t;
+			x->retargets++;
+		}
+	}
+}
+
 /* Sorts the function's sites so that each window's stand together. */
 static void finish(struct work *w, struct dt_plan_function *f)
 {
@@ -862,10 +902,14 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 		return;
 	}
 	done = plan_entry(&w, f);
-	for (const struct dt_code_function *part = w.whole; done && part; part = next_part(&w, part))
+	for (const struct dt_code_function *part = w.whole; done && part;
+	     part = next_part(&w, part))
 		done = plan_exits(&w, part, true, f);
-	for (const struct dt_code_function *part = w.whole; done && part; part = next_part(&w, part))
+	for (const struct dt_code_function *part = w.whole; done && part;
+	     part = next_part(&w, part))
 		done = plan_exits(&w, part, false, f);
+	if (done)
+		plan_loops(&w, f);
 	if (p->failed) {
 		refuse(f, DT_REFUSED_TAKEN, 0, "out of memory");
 		done = false;
@@ -896,8 +940,7 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_function 
 		return;
 	}
 	if (!(mark_of(&w, address) & DT_CODE_INSN)) {
-		refuse(f, DT_REFUSED_BOUNDARY, before(&w, address),
-		       "no instruction begins there");
+		refuse(f, DT_REFUSED_BOUNDARY, before(&w, address), "no instruction begins there");
 		return;
 	}
 	if (!decode(&w, address, &in) || !movable(&w, &in)) {
@@ -972,46 +1015,56 @@ static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_reta
 	return jump_patch(&p[(*n)++], t->board, to);
 }
 
-static int patches(const struct dt_plan *p, const struct dt_window *x, struct dt_trampoline *t,
-		   struct dt_error *e)
+static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t bias,
+		   struct dt_trampoline *t, struct dt_error *e)
 {
+	struct dt_window here = *x;
 	struct dt_patch *out = t->patch;
 	unsigned n = 0;
 	bool reaches = true;
 
+	here.start += bias;
+	here.board += bias;
 	switch (x->tactic) {
 	case DT_TACTIC_SHORT:
-		out[n] = (struct dt_patch){.address = x->start, .length = 2, .bytes = {0xeb}};
-		out[n++].bytes[1] = (uint8_t)(x->board - x->start - 2);
-		reaches = jump_patch(&out[n++], x->board, t->address);
+		out[n] = (struct dt_patch){.address = here.start, .length = 2, .bytes = {0xeb}};
+		out[n++].bytes[1] = (uint8_t)(here.board - here.start - 2);
+		reaches = jump_patch(&out[n++], here.board, t->address);
 		break;
 	case DT_TACTIC_PUNNED:
-		reaches = punned_patch(&out[n++], x, t->address);
+		reaches = punned_patch(&out[n++], &here, t->address);
 		break;
 	case DT_TACTIC_TRAP:
-		out[n++] = (struct dt_patch){.address = x->start, .length = 1, .bytes = {0xcc}};
+		out[n++] = (struct dt_patch){.address = here.start, .length = 1, .bytes = {0xcc}};
 		break;
 	default:
-		reaches = jump_patch(&out[n++], x->start, t->address);
+		reaches = jump_patch(&out[n++], here.start, t->address);
 	}
 	for (size_t i = x->first_retarget; i < x->first_retarget + x->retargets; i++) {
-		const struct dt_retarget *b = &p->retarget[i];
-		uint64_t to = dt_moved_forward(&t->moved, x->start, t->copy, b->to);
+		struct dt_retarget b = p->retarget[i];
+		uint64_t to;
 
-		if (to == b->to)
+		b.from += bias;
+		b.to += bias;
+		b.board += b.board ? bias : 0;
+		to = dt_moved_forward(&t->moved, here.start, t->copy, b.to);
+		if (to == here.start)
+			to = t->copy; /* a loop's head: behind the hook of the entry */
+		if (to == b.to)
 			return dt_fail(e, "no instruction of the window begins at 0x%lx",
-				       (unsigned long)b->to);
-		reaches = retarget_patch(out, &n, b, to) && reaches;
+				       (unsigned long)p->retarget[i].to);
+		reaches = retarget_patch(out, &n, &b, to) && reaches;
 	}
 	t->patches = n;
 	if (!reaches)
 		return dt_fail(e, "the trampoline at 0x%lx is out of the reach of a jump at 0x%lx",
-			       (unsigned long)t->address, (unsigned long)x->start);
+			       (unsigned long)t->address, (unsigned long)here.start);
 	return 0;
 }
 
-int dt_plan_emit(const struct dt_plan *p, size_t window, const struct dt_plan_hook *hook,
-		 struct dt_emit *o, struct dt_trampoline *t, struct dt_error *e)
+int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
+		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,
+		 struct dt_error *e)
 {
 	const struct dt_window *x = &p->window[window];
 	const struct dt_code_region *r = dt_code_region_of(p->code, x->start);
@@ -1021,9 +1074,9 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, const struct dt_plan_ho
 	size_t n = 0;
 
 	t->address = dt_emit_here(o);
-	if (x->tactic == DT_TACTIC_PUNNED && t->address != x->at)
+	if (x->tactic == DT_TACTIC_PUNNED && t->address != x->at + bias)
 		return dt_fail(e, "the trampoline for 0x%lx must be at 0x%lx",
-			       (unsigned long)x->start, (unsigned long)x->at);
+			       (unsigned long)(x->start + bias), (unsigned long)(x->at + bias));
 	for (size_t i = 0; i < x->sites; i++) {
 		if (site[i].kind == DT_SITE_ENTRY) {
 			/* a branch of the window back to its start means the copy, behind this */
@@ -1032,7 +1085,7 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, const struct dt_plan_ho
 		}
 		what[n] = (struct emission){hook, &site[i]};
 		hooks[n] = (struct dt_hook){
-			.address = site[i].address,
+			.address = site[i].address + bias,
 			.place = site[i].kind == DT_SITE_BRANCH ? DT_HOOK_TAKEN : DT_HOOK_BEFORE,
 			.emit = emit_hook,
 			.ctx = &what[n],
@@ -1040,10 +1093,10 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, const struct dt_plan_ho
 		n++;
 	}
 	t->copy = dt_emit_here(o);
-	if (dt_relocate(o, r->bytes + (x->start - r->low), x->size, x->start, hooks, n, &t->moved,
-			e))
+	if (dt_relocate(o, r->bytes + (x->start - r->low), x->size, x->start + bias, hooks, n,
+			&t->moved, e))
 		return -1;
 	if (t->moved.falls)
-		dt_emit_jump(o, x->start + x->size);
-	return patches(p, x, t, e);
+		dt_emit_jump(o, x->start + x->size + bias);
+	return patches(p, x, bias, t, e);
 }

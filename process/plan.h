@@ -23,8 +23,8 @@ enum dt_tactic {
 	DT_TACTIC_PADDED, /* the same, with the help of filler behind them */
 	DT_TACTIC_SHARED, /* the same, and branches to an instruction in it lead to its copy now */
 	DT_TACTIC_SHORT,  /* a two-byte jump to a springboard, a jump in filler near it */
-	DT_TACTIC_PUNNED, /* a jump whose last bytes are the next instruction's: its trampoline must be
-			   * where they say */
+	DT_TACTIC_PUNNED, /* a jump whose last bytes are the next instruction's: its trampoline must
+			   * be where they say */
 	DT_TACTIC_TRAP,	  /* int3; who catches it goes on in the trampoline */
 	DT_TACTICS,
 };
@@ -40,13 +40,13 @@ enum dt_site_kind {
 
 enum dt_refusal {
 	DT_REFUSED_NOT,
-	DT_REFUSED_TROUBLE,  /* see dt_code_function.trouble */
-	DT_REFUSED_PART,     /* the cold part of a function that was not found: nobody calls it */
-	DT_REFUSED_SPECIAL,  /* known by name to be looked at by its address */
-	DT_REFUSED_IMMOVABLE,/* an instruction at a site cannot be moved */
-	DT_REFUSED_TAKEN,    /* another window is in the way */
-	DT_REFUSED_BOUNDARY, /* (a point) it is not where an instruction begins */
-	DT_REFUSED_OUTSIDE,  /* (a point) it is not in a function's code */
+	DT_REFUSED_TROUBLE,   /* see dt_code_function.trouble */
+	DT_REFUSED_PART,      /* the cold part of a function that was not found: nobody calls it */
+	DT_REFUSED_SPECIAL,   /* known by name to be looked at by its address */
+	DT_REFUSED_IMMOVABLE, /* an instruction at a site cannot be moved */
+	DT_REFUSED_TAKEN,     /* another window is in the way */
+	DT_REFUSED_BOUNDARY,  /* (a point) it is not where an instruction begins */
+	DT_REFUSED_OUTSIDE,   /* (a point) it is not in a function's code */
 };
 
 struct dt_site {
@@ -66,13 +66,13 @@ struct dt_retarget {
 
 struct dt_window {
 	uint64_t start;
-	uint16_t size;	  /* bytes of instructions that are moved */
-	uint8_t patch;	  /* bytes changed at start */
-	uint8_t tactic;	  /* enum dt_tactic */
-	uint8_t prefixes; /* of a punned jump: bytes without meaning in front of it */
-	uint64_t board;	  /* DT_TACTIC_SHORT: five bytes of filler */
-	uint64_t at;	  /* DT_TACTIC_PUNNED: where its trampoline must be */
-	uint32_t first_site, sites;	    /* in dt_plan.order */
+	uint16_t size;		    /* bytes of instructions that are moved */
+	uint8_t patch;		    /* bytes changed at start */
+	uint8_t tactic;		    /* enum dt_tactic */
+	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
+	uint64_t board;		    /* DT_TACTIC_SHORT: five bytes of filler */
+	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be */
+	uint32_t first_site, sites; /* in dt_plan.order */
 	uint32_t first_retarget, retargets; /* in dt_plan.retarget */
 };
 
@@ -80,6 +80,7 @@ struct dt_window {
 struct dt_plan_function {
 	uint8_t refusal; /* enum dt_refusal; nothing of it is hooked then */
 	uint8_t tactic;	 /* of its most expensive site */
+	bool loops;	 /* it jumps to its own beginning, which is taken for a call */
 	uint64_t at;	 /* what it is refused for, or 0 */
 	const char *why; /* one line, never NULL */
 	uint32_t first_site, sites;
@@ -95,9 +96,9 @@ typedef bool (*dt_plan_claim)(void *ctx, uint64_t low, uint64_t high, size_t siz
 struct dt_plan_options {
 	dt_plan_claim claim; /* NULL: no punned jumps */
 	void *ctx;
-	size_t hook;	  /* bytes that a hook takes in a trampoline, at most */
-	bool no_calls;	  /* the process has a shadow stack: calls cannot be moved */
-	bool no_traps;	  /* nobody would catch an int3 */
+	size_t hook;   /* bytes that a hook takes in a trampoline, at most */
+	bool no_calls; /* the process has a shadow stack: calls cannot be moved */
+	bool no_traps; /* nobody would catch an int3 */
 };
 
 struct dt_plan {
@@ -138,7 +139,7 @@ struct dt_plan_hook {
 	void *ctx;
 };
 
-/* Bytes to be written; all patches of a window are needed, at once. */
+/* Bytes to be written to the process; all patches of a window are needed, at once. */
 struct dt_patch {
 	uint64_t address;
 	uint8_t length;
@@ -149,24 +150,26 @@ struct dt_patch {
 
 /* What there is to know of a window's trampoline once it is written. */
 struct dt_trampoline {
-	uint64_t address; /* where the window's jump leads */
-	uint64_t copy;	  /* of the window's first instruction, behind the hook of an entry */
+	uint64_t address;      /* where the window's jump leads */
+	uint64_t copy;	       /* of the window's first instruction, behind the hook of an entry */
 	struct dt_moved moved; /* for threads that are stopped in the window: dt_moved_forward(
-				* &moved, window->start, copy, ip); at its start they may stay */
+				* &moved, window->start + bias, copy, ip); at its start they stay */
 	struct dt_patch patch[DT_PLAN_PATCHES];
 	unsigned patches;
 };
 
 /*
- * Writes a window's trampoline: dt_emit_here(o) is where it will be, a file address within reach of
- * all that the file maps (for a punned jump, window->at). 0, or -1 and an error. The caller checks
- * that it did fit (core of dt_emit).
+ * Writes a window's trampoline for a process that has the file mapped bias above its own
+ * addresses. From here on all addresses are those of the process: dt_emit_here(o) is where the
+ * trampoline will be, within 2 GiB of all that the file maps (for a punned jump, at window->at +
+ * bias). 0, or -1 and an error. The caller checks that it did fit (o->size, o->room).
  *
  * What a hook may do. Entries and exits: nothing below the stack pointer is in use, so it may call;
  * every register must be kept. Assembler code may even pass flags there, though no compiler does.
  * Points: flags and the 128 bytes below the stack pointer must be kept too.
  */
-int dt_plan_emit(const struct dt_plan *p, size_t window, const struct dt_plan_hook *hook,
-		 struct dt_emit *o, struct dt_trampoline *t, struct dt_error *e);
+int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
+		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,
+		 struct dt_error *e);
 
 #endif

@@ -54,8 +54,8 @@ static int emit_all(const struct dt_plan *p, size_t from, struct counts *n, stru
 		struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes)};
 
 		o.address = p->window[i].tactic == DT_TACTIC_PUNNED ? p->window[i].at
-								   : p->code->high + 0x10000;
-		if (dt_plan_emit(p, i, &hook, &o, &t, e))
+								    : p->code->high + 0x10000;
+		if (dt_plan_emit(p, i, 0, &hook, &o, &t, e))
 			return -1;
 		if (o.size > sizeof(bytes))
 			return dt_fail(e, "the trampoline of 0x%lx has %zu bytes",
@@ -82,6 +82,7 @@ static void count(struct dt_plan *p, const struct dt_code_function *f,
 	n->trapped += trapped;
 	n->anywhere += f->anywhere;
 	n->falls += f->falls;
+	n->loops += x->loops;
 	for (size_t i = x->first_site; i < x->first_site + x->sites; i++) {
 		unsigned tactic = p->window[p->site[i].window].tactic;
 
@@ -139,11 +140,11 @@ static int plan(const char *path, struct dt_error *e)
 	if (c->low > LOWEST + NEIGHBOURS)
 		dt_space_add(&space, c->low > 0x80000000 ? c->low - 0x7fff0000 : LOWEST,
 			     c->low - NEIGHBOURS, e);
-	else if (c->low < LOWEST) /* a library: mapped anywhere, so free below its 0 too */
-		options.ctx = &space;
 	dt_space_add(&space, c->high + NEIGHBOURS, c->low + 0x7fff0000, e);
+	if (c->low < LOWEST) /* mapped anywhere: there is room below, where numbers wrap */
+		dt_space_add(&space, c->low - 0x7fff0000, c->low - NEIGHBOURS, e);
 	for (size_t i = 0; i < c->functions; i++)
-		if (c->function[i].part && c->function[i].whole != i)
+		if (c->function[i].part)
 			n.parts++;
 		else
 			dt_plan_function(&p, i, &result[i]);
@@ -152,13 +153,14 @@ static int plan(const char *path, struct dt_error *e)
 	t[4] = now();
 	printf("%s\n", path);
 	for (size_t i = 0; i < c->functions; i++)
-		if (!c->function[i].part || c->function[i].whole == i)
+		if (!c->function[i].part)
 			count(&p, &c->function[i], &result[i], &n);
 	printf("functions %zu (and %zu cold parts): hooked %zu (%.2f %%), with an int3 %zu (%.2f "
-	       "%%); refused %zu; jump targets unknown in %zu, running into the next %zu\n",
+	       "%%); refused %zu; jump targets unknown in %zu, running into the next %zu, "
+	       "loops taken for calls %zu\n",
 	       n.functions, n.parts, n.hooked, 100.0 * (double)n.hooked / (double)n.functions,
 	       n.trapped, 100.0 * (double)n.trapped / (double)n.functions, n.functions - n.hooked,
-	       n.anywhere, n.falls);
+	       n.anywhere, n.falls, n.loops);
 	print_tactics("entries", n.entry);
 	print_tactics("exits", n.exit);
 	printf("windows %zu, patches %zu, trampolines %zu bytes\n", p.windows, n.patches, n.bytes);
