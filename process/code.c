@@ -33,6 +33,8 @@ struct reader {
 	size_t function_room, link_room, exit_room;
 	struct lea *lea;
 	size_t leas, lea_room;
+	struct lea *join; /* code that tables and landings of another function lead to */
+	size_t joins, join_room;
 	Elf *elf;
 	bool fixed;			      /* ET_EXEC: addresses can be plain numbers */
 	uint64_t sequence_low, sequence_high; /* section of the rseq descriptors */
@@ -124,7 +126,7 @@ static bool take_address(struct reader *r, uint64_t address)
 
 	if (!text_at(r->c, address))
 		return false;
-	mark(r->c, address, DT_CODE_HARD);
+	mark(r->c, address, DT_CODE_HARD | DT_CODE_CALLED);
 	i = dt_code_function_at(r->c, address);
 	if (i < r->c->functions && address != r->c->function[i].start)
 		r->c->function[i].taken = true;
@@ -360,7 +362,7 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 
 	switch (in->kind) {
 	case DT_INSN_CALL:
-		mark(r->c, in->target, DT_CODE_HARD);
+		mark(r->c, in->target, DT_CODE_HARD | DT_CODE_CALLED);
 		mark(r->c, in->address + in->length, DT_CODE_HARD);
 		break;
 	case DT_INSN_CALL_INDIRECT:
@@ -373,7 +375,7 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 	case DT_INSN_BRANCH:
 	case DT_INSN_LOOP:
 		if (in->target < f->start || in->target >= f->end)
-			mark(r->c, in->target, DT_CODE_HARD);
+			mark(r->c, in->target, DT_CODE_CROSS);
 		else
 			mark(r->c, in->target,
 			     distance < DT_CODE_CLOSE ? DT_CODE_NEAR : DT_CODE_DIRECT);
@@ -447,7 +449,7 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		if (is_filler_byte(*code) || !dt_insn_decode(&in, code, high - at, at))
 			continue;
 		if (dt_insn_direct(&in))
-			mark(r->c, in.target, DT_CODE_HARD);
+			mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
 		if (in.rip && !in.map && in.opcode == 0x8d)
 			take_address(r, in.memory);
 	}
@@ -635,9 +637,36 @@ static void read_data(struct reader *r)
 	}
 }
 
+struct landing {
+	struct reader *r;
+	size_t function;
+};
+
+/* Something of the function leads to address in a way that is no jump. */
+static void add_join(struct reader *r, size_t function, uint64_t address)
+{
+	if (function < r->c->functions &&
+	    grow(r, (void **)&r->join, r->joins, &r->join_room, sizeof(*r->join)))
+		r->join[r->joins++] = (struct lea){address, (uint32_t)function};
+}
+
 static void landing(void *ctx, uint64_t address)
 {
-	mark(ctx, address, DT_CODE_HARD);
+	struct landing *l = ctx;
+
+	mark(l->r->c, address, DT_CODE_HARD);
+	add_join(l->r, l->function, address);
+}
+
+static void read_landings(struct reader *r)
+{
+	for (size_t i = 0; i < r->c->frames.n; i++) {
+		const struct dt_frame *f = &r->c->frames.frame[i];
+		struct landing l = {r, dt_code_function_at(r->c, f->start)};
+
+		if (f->lsda)
+			dt_frame_landings(&r->c->frames, f, landing, &l);
+	}
 }
 
 /* May a table of function f lead to address? To f itself, or to a part that has no name. */
@@ -697,6 +726,7 @@ static void read_tables(struct reader *r)
 			if (!may_lead(c, l->function, to))
 				break;
 			mark(c, to, DT_CODE_HARD);
+			add_join(r, l->function, to);
 			c->function[l->function].table = true;
 		}
 	}
@@ -709,42 +739,124 @@ static bool named_cold(const char *name)
 	return name && strstr(name, ".cold");
 }
 
-/* Parts of functions that stand apart: the compiler's cold paths. */
-static void join_parts(struct dt_code *c)
-{
-	for (size_t i = 0; i < c->functions; i++) {
-		struct dt_code_function *f = &c->function[i];
+#define NOBODY	UINT32_MAX
+#define SEVERAL (UINT32_MAX - 1)
 
-		/* what has something on the stack when it begins was not called */
-		f->part = named_cold(f->name) ||
-			  (!f->name && f->frame && dt_frame_depth(f->frame, f->start) != 8);
+/* What is known of the owner of something that may be a part. */
+struct owner {
+	uint32_t index;
+	bool may;  /* nobody calls it, and it has no name */
+	bool must; /* it has something on the stack when it begins, or is named so */
+	bool sure; /* it goes back into the middle of its owner */
+};
+
+static void lead_to(struct dt_code *c, struct owner *o, size_t from, uint64_t to)
+{
+	size_t t = dt_code_function_at(c, to);
+
+	if (t == c->functions || t == from)
+		return;
+	if (o[t].may && !o[t].sure) {
+		if (o[t].index == NOBODY || o[t].index == from)
+			o[t].index = (uint32_t)from;
+		else if (!o[t].must) /* a part has one owner: then it is a function */
+			o[t].index = SEVERAL;
+	}
+	if (o[from].may && !o[t].may && to != c->function[t].start && !o[from].sure) {
+		o[from].index = (uint32_t)t;
+		o[from].sure = true;
+	}
+}
+
+/* Parts of functions that stand apart: the compiler's cold paths. */
+static void join_parts(struct reader *r)
+{
+	struct dt_code *c = r->c;
+	struct owner *o = calloc(c->functions + 1, sizeof(*o));
+
+	if (!o) {
+		r->failed = true;
+		return;
 	}
 	for (size_t i = 0; i < c->functions; i++) {
-		struct dt_code_function *f = &c->function[i];
+		const struct dt_code_function *f = &c->function[i];
 
-		for (size_t k = f->first_link; k < f->first_link + f->links; k++) {
-			size_t t = c->link[k].to ? dt_code_function_at(c, c->link[k].to)
-						 : c->functions;
-			struct dt_code_function *to = &c->function[t];
+		o[i].index = NOBODY;
+		o[i].must = named_cold(f->name) ||
+			    (!f->name && f->frame && dt_frame_depth(f->frame, f->start) != 8);
+		o[i].may = o[i].must || (!f->name && !(dt_code_mark(c, f->start) & DT_CODE_CALLED));
+	}
+	for (size_t i = 0; i < c->functions; i++) {
+		const struct dt_code_function *f = &c->function[i];
 
-			if (t == c->functions || t == i)
-				continue;
-			if (c->link[k].to != to->start && !f->name && !to->part)
-				f->part = true; /* it goes back into the middle of one */
-			if (f->part && f->whole == i && !to->part)
-				f->whole = (uint32_t)t;
-			if (to->part && to->whole == t && !f->part)
-				to->whole = (uint32_t)i;
-		}
+		for (size_t k = f->first_link; k < f->first_link + f->links; k++)
+			if (c->link[k].to)
+				lead_to(c, o, i, c->link[k].to);
+	}
+	for (size_t i = 0; i < r->joins; i++)
+		lead_to(c, o, r->join[i].function, r->join[i].table);
+	for (size_t i = 0; i < c->functions; i++) {
+		uint32_t whole = (uint32_t)i;
+
+		/* parts of parts, but not in a circle */
+		for (unsigned depth = 0; depth < 8 && o[whole].may && o[whole].index < SEVERAL;
+		     depth++)
+			whole = o[whole].index;
+		c->function[i].part = o[i].must || (o[i].may && o[i].index < SEVERAL);
+		if (c->function[i].part)
+			c->function[i].whole = whole;
 	}
 	for (size_t i = c->functions; i-- > 0;) {
 		struct dt_code_function *f = &c->function[i], *whole = &c->function[f->whole];
 
 		if (f->whole == i)
 			continue;
+		if (whole->part) { /* a circle: nobody knows */
+			f->whole = (uint32_t)i;
+			continue;
+		}
 		f->next_part = whole->next_part;
 		whole->next_part = (uint32_t)i;
 	}
+	free(o);
+}
+
+static int by_to(const void *a, const void *b)
+{
+	const struct dt_code_link *x = a, *y = b;
+
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool is_cross(const struct dt_code_function *f, const struct dt_code_link *l)
+{
+	return l->to && (l->to < f->start || l->to >= f->end);
+}
+
+/* Jumps between functions, so that it can be asked who jumps to an address. */
+static void sort_crosses(struct reader *r)
+{
+	struct dt_code *c = r->c;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->functions; i++)
+		for (size_t k = 0; k < c->function[i].links; k++)
+			n += is_cross(&c->function[i], &c->link[c->function[i].first_link + k]);
+	c->cross = malloc((n + 1) * sizeof(*c->cross));
+	if (!c->cross) {
+		r->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < c->functions; i++)
+		for (size_t k = 0; k < c->function[i].links; k++) {
+			const struct dt_code_link *l = &c->link[c->function[i].first_link + k];
+
+			if (is_cross(&c->function[i], l))
+				c->cross[c->crosses++] = *l;
+		}
+	qsort(c->cross, c->crosses, sizeof(*c->cross), by_to);
 }
 
 static uint32_t whole_of(const struct dt_code *c, uint64_t address)
@@ -817,6 +929,8 @@ static bool leaves(const struct dt_code *c, struct dt_code_function *f,
 	struct dt_code_function *whole = (struct dt_code_function *)&c->function[f->whole];
 	const struct dt_frame *frame = dt_frames_find(&c->frames, l->from);
 	bool bare = !frame || dt_frame_depth(frame, l->from) == 8;
+	/* what was on the stack is gone again: nothing but a call is left to do */
+	bool undone = bare && frame && dt_frame_pushes(frame);
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
 
 	switch (l->how) {
@@ -835,11 +949,11 @@ static bool leaves(const struct dt_code *c, struct dt_code_function *f,
 			return true;
 		break;
 	case LOOKS_INDEXED:
-		if (bare && !taken)
+		if (bare && (!taken || undone))
 			return true;
 		break;
 	default:
-		if (bare && !taken && (!table || has_switch))
+		if (bare && (!taken || undone) && (!table || has_switch))
 			return true;
 	}
 	if (l->how == LOOKS_REGISTER ? taken || !table : !taken)
@@ -945,10 +1059,10 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 		decode_function(r, i);
 	decode_gaps(r);
 	read_data(r);
-	for (size_t i = 0; i < c->frames.n; i++)
-		dt_frame_landings(&c->frames, &c->frames.frame[i], landing, c);
+	read_landings(r);
 	read_tables(r);
-	join_parts(c);
+	join_parts(r);
+	sort_crosses(r);
 	check_links(c);
 	find_exits(r);
 	find_filler(c);
@@ -974,6 +1088,7 @@ struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, s
 		c = NULL;
 	}
 	free(r.lea);
+	free(r.join);
 	return c;
 }
 
@@ -987,6 +1102,7 @@ void dt_code_close(struct dt_code *c)
 	free(c->function);
 	free(c->exit);
 	free(c->link);
+	free(c->cross);
 	dt_frames_close(&c->frames);
 	free(c);
 }

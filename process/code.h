@@ -23,7 +23,10 @@
 #define DT_CODE_HARD   0x08 /* in any other way, or nobody knows how */
 #define DT_CODE_FILLER 0x10 /* nothing ever gets here: between functions, or behind a jump */
 
-#define DT_CODE_TARGET (DT_CODE_NEAR | DT_CODE_DIRECT | DT_CODE_HARD)
+#define DT_CODE_CROSS  0x20 /* jumped to directly by what may be a part of the same function */
+#define DT_CODE_CALLED 0x40 /* called directly, or its address is taken */
+
+#define DT_CODE_TARGET (DT_CODE_NEAR | DT_CODE_DIRECT | DT_CODE_CROSS | DT_CODE_HARD)
 #define DT_CODE_CLOSE  32
 
 enum dt_exit_kind {
@@ -94,8 +97,10 @@ struct dt_code {
 	size_t functions;
 	struct dt_exit *exit; /* sorted by address */
 	size_t exits;
-	struct dt_code_link *link; /* all direct jumps, sorted by from */
+	struct dt_code_link *link; /* all jumps and returns, sorted by from */
 	size_t links;
+	struct dt_code_link *cross; /* those that lead to other functions and parts, by to */
+	size_t crosses;
 	uint64_t low, high; /* of everything that the file maps */
 	struct dt_frames frames;
 };

@@ -301,8 +301,15 @@ struct cfa {
 
 #define STATES 8 /* that are remembered at once; compilers use one */
 
+/* Is the frame's base given as something else than a distance from the bare stack pointer? */
+static void look(const struct cfa *now, bool *pushes)
+{
+	*pushes |= now->reg != 7 || now->offset != 8;
+}
+
 /* Runs DW_CFA instructions until they are about addresses above wanted. false: not understood. */
-static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now)
+static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now,
+		    bool *pushes)
 {
 	struct cfa kept[STATES];
 	uint64_t at = f->start;
@@ -399,6 +406,7 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 		c.p += step;
 		continue;
 	advance:
+		look(now, pushes);
 		at += step;
 		if (at > wanted)
 			return true;
@@ -406,13 +414,26 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 	return !c.bad;
 }
 
+bool dt_frame_pushes(const struct dt_frame *f)
+{
+	struct cfa now = {7, 8};
+	struct cursor code = {f->code, f->code_end, 0, false};
+	bool pushes = false;
+
+	run_cfa(code, f, UINT64_MAX, &now, &pushes);
+	look(&now, &pushes);
+	return pushes;
+}
+
 int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
 {
+	bool ignored = false;
 	struct cfa now = {0, -1};
 	struct cursor initial = {f->initial, f->initial_end, 0, false};
 	struct cursor code = {f->code, f->code_end, 0, false};
 
-	if (!run_cfa(initial, f, UINT64_MAX, &now) || !run_cfa(code, f, address, &now))
+	if (!run_cfa(initial, f, UINT64_MAX, &now, &ignored) ||
+	    !run_cfa(code, f, address, &now, &ignored))
 		return -1;
 	return now.reg == 7 ? now.offset : -1; /* 7: rsp in the psABI's numbers */
 }

@@ -43,6 +43,9 @@ const struct dt_frame *dt_frames_find(const struct dt_frames *f, uint64_t addres
  */
 int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address);
 
+/* Does the function ever have more on the stack than its return address, as far as is said? */
+bool dt_frame_pushes(const struct dt_frame *f);
+
 /* Calls fn with every address in the frame where an exception can land. */
 void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
 		       void (*fn)(void *ctx, uint64_t address), void *ctx);

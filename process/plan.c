@@ -204,7 +204,7 @@ static bool fits(const struct work *w, uint64_t start, uint64_t end, uint64_t ch
 				return false;
 		if (at == start || at >= checked)
 			continue;
-		if (w->anywhere || m & (DT_CODE_HARD | DT_CODE_DIRECT))
+		if (w->anywhere || m & (DT_CODE_TARGET & ~DT_CODE_NEAR))
 			return false;
 		if (m & DT_CODE_NEAR && !sources_inside(w, at, start, end))
 			return false;
@@ -441,7 +441,7 @@ static unsigned starts_of(const struct work *w, uint64_t site, uint64_t end, uin
 			break;
 		out[n++] = at;
 		m = mark_of(w, at);
-		if (w->anywhere || m & (DT_CODE_HARD | DT_CODE_DIRECT))
+		if (w->anywhere || m & (DT_CODE_TARGET & ~DT_CODE_NEAR))
 			break;
 	}
 	return n;
@@ -525,39 +525,76 @@ static bool can_retarget(struct work *w, const struct dt_code_link *l, struct dt
 
 #define RETARGETS (DT_PLAN_PATCHES / 2 - 2)
 
+/* Branches that are to lead elsewhere, taken while they are looked for. */
+struct retargets {
+	struct dt_retarget r[RETARGETS];
+	unsigned n;
+};
+
+static void take_retarget(struct work *w, const struct dt_retarget *t, bool yes)
+{
+	take(w, t->from, t->from + t->length, yes);
+	if (t->board)
+		take(w, t->board, t->board + JUMP_SIZE, yes);
+}
+
+static bool add_retarget(struct work *w, struct retargets *all, const struct dt_code_link *l)
+{
+	if (all->n == RETARGETS || !can_retarget(w, l, &all->r[all->n]))
+		return false;
+	take_retarget(w, &all->r[all->n++], true);
+	return true;
+}
+
+/* The jumps from other parts of the function; false: others jump there as well. */
+static bool retarget_crosses(struct work *w, uint64_t at, struct retargets *all)
+{
+	const struct dt_code_link *l = w->c->cross;
+	size_t begin = 0, end = w->c->crosses;
+
+	while (begin < end) {
+		size_t mid = begin + (end - begin) / 2;
+
+		if (l[mid].to < at)
+			begin = mid + 1;
+		else
+			end = mid;
+	}
+	for (; begin < w->c->crosses && l[begin].to == at; begin++) {
+		size_t i = dt_code_function_at(w->c, l[begin].from);
+
+		if (i == w->c->functions ||
+		    w->c->function[i].whole != (uint32_t)(w->whole - w->c->function) ||
+		    !add_retarget(w, all, &l[begin]))
+			return false;
+	}
+	return true;
+}
+
 /*
- * The branches to be changed so that [start, end) can be moved with its site: all those from
- * outside to places inside. They are taken while looked at; on failure all are given back. The
- * number of them, or -1.
+ * The branches to be changed so that [start, end) can be moved with its sites: all those from
+ * outside to places inside, and with first also those to start. On failure nothing is taken.
  */
-static int retarget_all(struct work *w, uint64_t start, uint64_t end,
-			struct dt_retarget out[RETARGETS])
+static bool retarget_all(struct work *w, uint64_t start, uint64_t end, bool first,
+			 struct retargets *all)
 {
 	const struct dt_code_link *l = &w->c->link[w->f->first_link];
-	int n = 0;
+	uint64_t low = first ? start : start + 1;
+	bool good = true;
 
+	all->n = 0;
 	take(w, start, end, true);
-	for (size_t i = 0; i < w->f->links && n >= 0; i++) {
-		if (l[i].to <= start || l[i].to >= end || l[i].kind == DT_INSN_RETURN ||
-		    (l[i].from >= start && l[i].from < end))
-			continue;
-		if (n == RETARGETS || !can_retarget(w, &l[i], &out[n])) {
-			while (n > 0) {
-				n--;
-				take(w, out[n].from, out[n].from + out[n].length, false);
-				if (out[n].board)
-					take(w, out[n].board, out[n].board + JUMP_SIZE, false);
-			}
-			n = -1;
-			break;
-		}
-		take(w, out[n].from, out[n].from + out[n].length, true);
-		if (out[n].board)
-			take(w, out[n].board, out[n].board + JUMP_SIZE, true);
-		n++;
-	}
+	for (size_t i = 0; i < w->f->links && good; i++)
+		if (l[i].to >= low && l[i].to < end && l[i].kind != DT_INSN_RETURN &&
+		    (l[i].from < start || l[i].from >= end))
+			good = add_retarget(w, all, &l[i]);
+	for (uint64_t at = low; at < end && good; at++)
+		if (mark_of(w, at) & DT_CODE_CROSS)
+			good = retarget_crosses(w, at, all);
 	take(w, start, end, false);
-	return n;
+	for (unsigned i = 0; i < all->n && !good; i++)
+		take_retarget(w, &all->r[i], false);
+	return good;
 }
 
 /* As fits(), where direct jumps of the function to inside are no obstacle. */
@@ -567,7 +604,7 @@ static bool fits_shared(const struct work *w, uint64_t start, uint64_t end)
 
 	for (uint64_t at = start; at < end; at += in.length) {
 		if (!decode(w, at, &in) || !movable(w, &in) || at + in.length > end ||
-		    (in.kind == DT_INSN_SYSCALL) || (dt_insn_calls(&in) && at + in.length < end))
+		    in.kind == DT_INSN_SYSCALL || (dt_insn_calls(&in) && at + in.length < end))
 			return false;
 		for (unsigned k = at == start; k < in.length; k++)
 			if (mark_of(w, at + k) & (k ? DT_CODE_TARGET : DT_CODE_HARD))
@@ -576,40 +613,61 @@ static bool fits_shared(const struct work *w, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* A jump in front of a shared exit; those who branch to the exit are sent to its copy. */
+/* Is start reached by direct jumps of the function only, never from the instruction in front? */
+static bool only_jumped_to(const struct work *w, uint64_t start)
+{
+	uint8_t m = mark_of(w, start);
+	struct dt_insn in;
+	uint64_t at;
+
+	if (!(m & DT_CODE_TARGET) || m & DT_CODE_HARD)
+		return false;
+	for (at = start; (at = before(w, at));)
+		if (!(mark_of(w, at) & DT_CODE_FILLER))
+			break;
+	return at && decode(w, at, &in) && dt_insn_ends(&in);
+}
+
+/*
+ * A jump in front of a shared exit; those who branch to the exit are sent to its copy. Where nobody
+ * comes but by branches, it takes no jump at all.
+ */
 static long exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops)
 {
-	struct dt_retarget out[RETARGETS];
+	struct retargets all;
 
 	if (w->anywhere)
 		return -1;
 	for (uint64_t at = site; at && end - at <= LONGEST; at = before(w, at)) {
 		unsigned size = (unsigned)(end - at),
 			 padding = size < JUMP_SIZE ? JUMP_SIZE - size : 0;
+		bool jumped = only_jumped_to(w, at);
 		struct dt_window *x;
-		int n;
 
 		if (any_taken(w, at, end) || !fits_shared(w, at, end))
 			return -1;
+		if (jumped)
+			padding = 0;
 		if (padding && (!stops || filler(w, end, padding) < padding))
 			continue;
 		take(w, end, end + padding, true);
-		n = retarget_all(w, at, end, out);
-		take(w, end, end + padding, false);
-		if (n < 0)
+		if (!retarget_all(w, at, end, jumped, &all)) {
+			take(w, end, end + padding, false);
 			return -1;
-		x = add_window(w, at, end, JUMP_SIZE, DT_TACTIC_SHARED);
+		}
+		take(w, end, end + padding, false);
+		x = add_window(w, at, end, jumped ? 0 : JUMP_SIZE, DT_TACTIC_SHARED);
 		if (!x)
 			return -1;
-		for (int i = 0; i < n; i++) {
+		for (unsigned i = 0; i < all.n; i++) {
 			struct dt_plan *p = w->p;
 
 			p->retarget = grow(p, p->retarget, p->retargets, &p->retarget_room,
 					   sizeof(*p->retarget));
 			if (!p->failed)
-				p->retarget[p->retargets++] = out[i];
+				p->retarget[p->retargets++] = all.r[i];
 		}
-		x->retargets = (uint32_t)n;
+		x->retargets = all.n;
 		return index_of(w, x);
 	}
 	return -1;
@@ -681,13 +739,8 @@ static void undo(struct work *w, size_t sites, size_t retargets)
 		if (x->board)
 			take(w, x->board, x->board + JUMP_SIZE, false);
 	}
-	for (size_t i = retargets; i < p->retargets; i++) {
-		const struct dt_retarget *t = &p->retarget[i];
-
-		take(w, t->from, t->from + t->length, false);
-		if (t->board)
-			take(w, t->board, t->board + JUMP_SIZE, false);
-	}
+	for (size_t i = retargets; i < p->retargets; i++)
+		take_retarget(w, &p->retarget[i], false);
 	p->windows = w->first_window;
 	p->sites = sites;
 	p->retargets = retargets;
@@ -824,9 +877,7 @@ static void plan_loops(struct work *w, struct dt_plan_function *f)
 				continue;
 			}
 			t.to = x->start;
-			take(w, t.from, t.from + t.length, true);
-			if (t.board)
-				take(w, t.board, t.board + JUMP_SIZE, true);
+			take_retarget(w, &t, true);
 			p->retarget = grow(p, p->retarget, p->retargets, &p->retarget_room,
 					   sizeof(*p->retarget));
 			if (p->failed)
@@ -1038,7 +1089,8 @@ static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t 
 		out[n++] = (struct dt_patch){.address = here.start, .length = 1, .bytes = {0xcc}};
 		break;
 	default:
-		reaches = jump_patch(&out[n++], here.start, t->address);
+		if (x->patch)
+			reaches = jump_patch(&out[n++], here.start, t->address);
 	}
 	for (size_t i = x->first_retarget; i < x->first_retarget + x->retargets; i++) {
 		struct dt_retarget b = p->retarget[i];
