@@ -303,7 +303,8 @@ static uint8_t looks_of(const struct dt_insn *in, const struct dt_insn *before)
 
 		return adds ? LOOKS_SWITCH : LOOKS_REGISTER;
 	}
-	if (!in->sib_at || (in->sib >> 3 & 7) == 4)
+	/* number 4 is no index, but with its extension it is r12 */
+	if (!in->sib_at || ((in->sib >> 3 & 7) == 4 && !in->index_ext))
 		return in->sib_at && (in->sib & 7) == 5 && in->modrm < 0x40 ? LOOKS_SLOT
 									    : LOOKS_MEMORY;
 	if ((in->sib & 7) == 5 && in->modrm < 0x40)
