@@ -935,16 +935,17 @@ static bool leaves(const struct dt_code *c, struct dt_code_function *f,
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
 
 	switch (l->how) {
-	case LOOKS_SLOT:
-		return true;
 	case LOOKS_SWITCH:
 		/* arithmetic on a taken address can lead anywhere */
 		if (!table || taken)
 			whole->anywhere = true;
 		return false;
 	case LOOKS_TABLE:
-		whole->anywhere |= !taken;
-		return false;
+		/* of addresses: of this function's, then it is a switch, or of functions */
+		if (bare && !taken)
+			return true;
+		break;
+	case LOOKS_SLOT: /* also what is left of a switch over a constant */
 	case LOOKS_MEMORY:
 		if (bare)
 			return true;
