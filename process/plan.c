@@ -81,6 +81,7 @@ struct work {
 	uint8_t *taken;				  /* of r */
 	size_t first_window;
 	bool anywhere;
+	bool simple; /* nothing that touches bytes outside of its window */
 };
 
 static void enter(struct work *w, const struct dt_code_function *f)
@@ -343,7 +344,8 @@ static bool stay(const struct work *w, uint64_t from, uint64_t to)
  */
 static struct dt_window *punned_jump(struct work *w, uint64_t start, uint64_t end, unsigned own)
 {
-	for (unsigned prefixes = 0; w->p->options.claim && prefixes < own; prefixes++) {
+	for (unsigned prefixes = 0; w->p->options.claim && !w->simple && prefixes < own;
+	     prefixes++) {
 		unsigned free = own - prefixes - 1;
 		uint64_t next = start + prefixes + JUMP_SIZE, low, high, at;
 		uint32_t fixed;
@@ -636,7 +638,7 @@ static long exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops)
 {
 	struct retargets all;
 
-	if (w->anywhere)
+	if (w->anywhere || w->simple)
 		return -1;
 	for (uint64_t at = site; at && end - at <= LONGEST; at = before(w, at)) {
 		unsigned size = (unsigned)(end - at),
@@ -934,9 +936,30 @@ static void begin(struct work *w, struct dt_plan *p, size_t function, struct dt_
 	};
 }
 
+/* All sites of the function; on failure everything is given back. */
+static bool plan_whole(struct work *w, struct dt_plan_function *f)
+{
+	struct dt_plan *p = w->p;
+	size_t sites = p->sites, retargets = p->retargets;
+	bool done = plan_entry(w, f);
+
+	for (int cheap = 1; cheap >= 0; cheap--)
+		for (const struct dt_code_function *part = w->whole; done && part;
+		     part = next_part(w, part))
+			done = plan_exits(w, part, cheap, f);
+	if (done)
+		plan_loops(w, f);
+	if (p->failed) {
+		refuse(f, DT_REFUSED_TAKEN, 0, "out of memory");
+		done = false;
+	}
+	if (!done)
+		undo(w, sites, retargets);
+	return done;
+}
+
 void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_function *f)
 {
-	size_t sites = p->sites, retargets = p->retargets;
 	struct work w;
 	bool done;
 
@@ -952,23 +975,15 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 		refuse(f, DT_REFUSED_SPECIAL, w.whole->start, "it is known by its address");
 		return;
 	}
-	done = plan_entry(&w, f);
-	for (const struct dt_code_function *part = w.whole; done && part;
-	     part = next_part(&w, part))
-		done = plan_exits(&w, part, true, f);
-	for (const struct dt_code_function *part = w.whole; done && part;
-	     part = next_part(&w, part))
-		done = plan_exits(&w, part, false, f);
-	if (done)
-		plan_loops(&w, f);
-	if (p->failed) {
-		refuse(f, DT_REFUSED_TAKEN, 0, "out of memory");
-		done = false;
+	done = plan_whole(&w, f);
+	if (!done && f->refusal == DT_REFUSED_TAKEN && !p->failed) {
+		/* one site has what another needs; without the tactics that do, there is enough */
+		begin(&w, p, function, f);
+		w.simple = true;
+		done = plan_whole(&w, f);
 	}
 	if (done)
 		finish(&w, f);
-	else
-		undo(&w, sites, retargets);
 }
 
 void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_function *f)
