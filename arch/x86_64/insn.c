@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Decoding by Zydis; what kind of instruction it is comes from its opcode. */
+#include "arch/x86_64/insn.h"
+
+#include <Zydis/Zydis.h>
+
+static const ZydisDecoder *decoder(void)
+{
+	static ZydisDecoder d;
+	static bool ready;
+
+	if (!ready) {
+		/* the same whoever comes first, so two threads may do it at once */
+		ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		ZydisDecoderEnableMode(&d, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	}
+	return &d;
+}
+
+static uint8_t kind_one_byte(const ZydisDecodedInstruction *z)
+{
+	switch (z->opcode) {
+	case 0x70 ... 0x7f:
+		return DT_INSN_BRANCH;
+	case 0x90:
+		return z->mnemonic == ZYDIS_MNEMONIC_NOP ? DT_INSN_NOP : DT_INSN_PLAIN;
+	case 0xc2:
+	case 0xc3:
+		return DT_INSN_RETURN;
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
+		return DT_INSN_FAR;
+	case 0xcc:
+	case 0xf1:
+	case 0xf4:
+		return DT_INSN_TRAP;
+	case 0xcd:
+		return DT_INSN_SYSCALL;
+	case 0xe0 ... 0xe3:
+		return DT_INSN_LOOP;
+	case 0xe8:
+		return DT_INSN_CALL;
+	case 0xe9:
+	case 0xeb:
+		return DT_INSN_JUMP;
+	case 0xc7:
+		return z->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? DT_INSN_XBEGIN : DT_INSN_PLAIN;
+	case 0xff:
+		switch (z->raw.modrm.reg) {
+		case 2:
+			return DT_INSN_CALL_INDIRECT;
+		case 4:
+			return DT_INSN_JUMP_INDIRECT;
+		case 3:
+		case 5:
+			return DT_INSN_FAR;
+		}
+	}
+	return DT_INSN_PLAIN;
+}
+
+static uint8_t kind_of(const ZydisDecodedInstruction *z)
+{
+	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return DT_INSN_PLAIN;
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
+		return kind_one_byte(z);
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_0F)
+		return DT_INSN_PLAIN;
+	switch (z->opcode) {
+	case 0x05:
+	case 0x34:
+		return DT_INSN_SYSCALL;
+	case 0x07:
+	case 0x35:
+		return DT_INSN_FAR;
+	case 0x0b:
+	case 0xb9:
+	case 0xff:
+		return DT_INSN_TRAP;
+	case 0x1e:
+	case 0x1f:
+		if (z->mnemonic == ZYDIS_MNEMONIC_ENDBR64)
+			return DT_INSN_ENDBR;
+		return z->mnemonic == ZYDIS_MNEMONIC_NOP ? DT_INSN_NOP : DT_INSN_PLAIN;
+	case 0x80 ... 0x8f:
+		return DT_INSN_BRANCH;
+	}
+	return DT_INSN_PLAIN;
+}
+
+static void prefixes(struct dt_insn *in, const ZydisDecodedInstruction *z)
+{
+	in->prefixes = z->raw.prefix_count;
+	for (unsigned i = 0; i < z->raw.prefix_count; i++) {
+		uint8_t p = z->raw.prefixes[i].value;
+
+		in->data16 |= p == 0x66;
+		in->addr32 |= p == 0x67;
+		if (p == 0x64 || p == 0x65)
+			in->segment = p;
+	}
+}
+
+/* The extension bits, which VEX, XOP and EVEX hold inverted. */
+static void extensions(struct dt_insn *in, const ZydisDecodedInstruction *z, const uint8_t *code)
+{
+	uint8_t bits = 0;
+
+	in->head = 0xff;
+	switch (z->encoding) {
+	case ZYDIS_INSTRUCTION_ENCODING_LEGACY:
+	case ZYDIS_INSTRUCTION_ENCODING_3DNOW:
+		if (!z->raw.rex.offset && !(z->attributes & ZYDIS_ATTRIB_HAS_REX))
+			return;
+		in->head = z->raw.rex.offset;
+		bits = code[in->head];
+		in->wide = bits & 8;
+		in->reg_ext = bits & 4;
+		in->index_ext = bits & 2;
+		in->base_ext = bits & 1;
+		return;
+	case ZYDIS_INSTRUCTION_ENCODING_XOP:
+		in->head = z->raw.xop.offset;
+		break;
+	case ZYDIS_INSTRUCTION_ENCODING_VEX:
+		in->head = z->raw.vex.offset;
+		break;
+	case ZYDIS_INSTRUCTION_ENCODING_EVEX:
+		in->head = z->raw.evex.offset;
+		break;
+	default:
+		return;
+	}
+	bits = (uint8_t)~code[in->head + 1];
+	in->reg_ext = bits & 0x80;
+	if (code[in->head] == 0xc5) /* the two-byte form has no X and no B */
+		return;
+	in->index_ext = bits & 0x40;
+	in->base_ext = bits & 0x20;
+}
+
+unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, uint64_t address)
+{
+	ZydisDecodedInstruction z;
+
+	if (size > DT_INSN_MAX)
+		size = DT_INSN_MAX;
+	*in = (struct dt_insn){.address = address};
+	if (!size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), NULL, code, size, &z)))
+		return 0;
+	in->length = z.length;
+	in->opcode = z.opcode;
+	in->map = (uint8_t)z.opcode_map;
+	in->encoding = (uint8_t)z.encoding;
+	in->kind = kind_of(&z);
+	prefixes(in, &z);
+	extensions(in, &z, code);
+	if (z.raw.modrm.offset) {
+		in->modrm_at = z.raw.modrm.offset;
+		in->modrm = code[in->modrm_at];
+	}
+	if (z.raw.sib.offset) {
+		in->sib_at = z.raw.sib.offset;
+		in->sib = code[in->sib_at];
+	}
+	if (z.raw.disp.size) {
+		in->disp_at = z.raw.disp.offset;
+		in->disp_size = z.raw.disp.size / 8;
+		in->disp = (int32_t)z.raw.disp.value;
+	}
+	if (z.raw.imm[0].size) {
+		in->imm_at = z.raw.imm[0].offset;
+		in->imm_size = z.raw.imm[0].size / 8;
+	}
+	if (z.raw.imm[0].is_relative)
+		in->target = address + in->length + (uint64_t)z.raw.imm[0].value.s;
+	/* mov to and from control registers has this ModRM too, but no displacement */
+	if (in->modrm_at && (in->modrm & 0xc7) == 5 && in->disp_size == 4) {
+		in->rip = true;
+		in->memory = address + in->length + (uint64_t)(int64_t)in->disp;
+		if (in->addr32)
+			in->memory = (uint32_t)in->memory;
+	}
+	return in->length;
+}
+
+const char *dt_insn_immovable(const struct dt_insn *in)
+{
+	switch (in->kind) {
+	case DT_INSN_TRAP:
+		return "an instruction that is there to trap";
+	case DT_INSN_FAR:
+		return "a far transfer of control";
+	case DT_INSN_JUMP:
+	case DT_INSN_BRANCH:
+	case DT_INSN_LOOP:
+	case DT_INSN_CALL:
+	case DT_INSN_XBEGIN:
+	case DT_INSN_JUMP_INDIRECT:
+	case DT_INSN_CALL_INDIRECT:
+	case DT_INSN_RETURN:
+		if (in->data16 && !in->wide)
+			return "a branch with an operand-size prefix";
+	}
+	return NULL;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One x86-64 instruction as moving it and finding a function's ways out need it. Decoded by Zydis;
+ * operands are left alone, since most instructions need no more than their length.
+ */
+#ifndef DT_ARCH_INSN_H
+#define DT_ARCH_INSN_H
+
+#include "core/types.h"
+
+#define DT_INSN_MAX 15 /* bytes of an instruction, at most */
+
+enum dt_insn_kind {
+	DT_INSN_PLAIN,	 /* goes on to the next */
+	DT_INSN_NOP,	 /* plain, and has no effect at all; endbr64 is not one of them */
+	DT_INSN_ENDBR,	 /* endbr64: where an indirect call may arrive */
+	DT_INSN_SYSCALL, /* syscall, sysenter, int n: plain, but the kernel sees the address */
+	DT_INSN_JUMP,	 /* jmp to target */
+	DT_INSN_BRANCH,	 /* jcc to target */
+	DT_INSN_LOOP,	 /* loop, loope, loopne, jrcxz, jecxz to target */
+	DT_INSN_CALL,	 /* call target */
+	DT_INSN_JUMP_INDIRECT, /* jmp through a register or memory */
+	DT_INSN_CALL_INDIRECT, /* call through a register or memory */
+	DT_INSN_RETURN,	       /* ret, ret imm16, with any prefix */
+	DT_INSN_FAR,	       /* lret, iret, far jmp and call, sysret, sysexit */
+	DT_INSN_XBEGIN,	       /* goes on, or to target when the transaction is aborted */
+	DT_INSN_TRAP,	       /* int3, int1, ud0, ud1, ud2, hlt: it is there to trap */
+};
+
+struct dt_insn {
+	uint64_t address;
+	uint64_t target;  /* of a direct transfer */
+	uint64_t memory;  /* that a rip-relative operand means */
+	int32_t disp;	  /* of any memory operand */
+	uint8_t length;	  /* bytes; 0: not decoded */
+	uint8_t kind;	  /* enum dt_insn_kind */
+	uint8_t opcode;	  /* without escape bytes */
+	uint8_t map;	  /* ZydisOpcodeMap: 0 one-byte, 1 0f, ... */
+	uint8_t encoding; /* ZydisInstructionEncoding */
+	uint8_t prefixes; /* legacy prefixes and REX, bytes */
+	uint8_t head;	  /* offset of REX or of the VEX, XOP or EVEX escape; 0xff: none of them */
+	uint8_t modrm_at; /* offset of ModRM; 0: none */
+	uint8_t modrm;
+	uint8_t sib_at; /* offset of SIB; 0: none */
+	uint8_t sib;
+	uint8_t disp_at;   /* offset; 0: none */
+	uint8_t disp_size; /* bytes */
+	uint8_t imm_at;	   /* of the first immediate or branch distance; 0: none */
+	uint8_t imm_size;  /* bytes */
+	bool rip;	   /* has a rip-relative operand, at memory */
+	bool wide;	   /* REX.W */
+	bool base_ext;	   /* REX.B as the instruction means it: base register r8 to r15 */
+	bool index_ext;	   /* REX.X */
+	bool reg_ext;	   /* REX.R */
+	bool data16;	   /* prefix 66 */
+	bool addr32;	   /* prefix 67 */
+	uint8_t segment;   /* prefix fs or gs (0x64, 0x65); 0: none */
+};
+
+/* Decodes the instruction at code, of which size bytes may be read; its length, 0: none. */
+unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, uint64_t address);
+
+/* Does control never go on to the next instruction? A call comes back: false. */
+static inline bool dt_insn_ends(const struct dt_insn *in)
+{
+	return in->kind == DT_INSN_JUMP || in->kind == DT_INSN_JUMP_INDIRECT ||
+	       in->kind == DT_INSN_RETURN || in->kind == DT_INSN_FAR || in->kind == DT_INSN_TRAP;
+}
+
+static inline bool dt_insn_calls(const struct dt_insn *in)
+{
+	return in->kind == DT_INSN_CALL || in->kind == DT_INSN_CALL_INDIRECT;
+}
+
+/* Does it name its target itself? */
+static inline bool dt_insn_direct(const struct dt_insn *in)
+{
+	return in->kind == DT_INSN_JUMP || in->kind == DT_INSN_BRANCH || in->kind == DT_INSN_LOOP ||
+	       in->kind == DT_INSN_CALL || in->kind == DT_INSN_XBEGIN;
+}
+
+/*
+ * Why the instruction cannot be moved, wherever to; NULL: it can. The reasons: one that traps is
+ * there for a handler that looks at its address; a far transfer may change the processor's mode; a
+ * branch with an operand-size prefix means different things to Intel and AMD.
+ */
+const char *dt_insn_immovable(const struct dt_insn *in);
+
+#endif
