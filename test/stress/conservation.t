@@ -36,6 +36,7 @@ for policy in wait drop overwrite; do
 	[ "$policy" = wait ] && kind=lossless
 	try "$policy, one thread" "-p $policy -b 64K" "1 1 500000 0 0" $kind
 	try "$policy, four threads, signals" "-p $policy -b 64K" "1 4 200000 2000 0" $kind
+	try "$policy, short threads, many signals" "-p $policy -b 1M" "4 250 300 20000 0" $kind
 	try "$policy, forks" "-p $policy -b 64K" "1 2 100000 1000 40" $kind
 	try "$policy, processes, threads, signals, forks" "-p $policy -b 128K" "4 2 100000 2000 10" $kind
 	try "$policy, large rings" "-p $policy -b 16M" "2 2 100000 5000 5" $kind
