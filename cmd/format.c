@@ -140,6 +140,20 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	add_item(b, result);
 }
 
+/* Which of four values items show. */
+static unsigned values_in(const struct dt_format_item *item, unsigned n)
+{
+	unsigned values = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (item[i].type != REST && item[i].type != UNKNOWN)
+			values |= 1u << item[i].place;
+		if (item[i].type == WIDE)
+			values |= 2u << item[i].place;
+	}
+	return values;
+}
+
 static struct dt_call_format *make_format(struct dt_formats *f, uint32_t function)
 {
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
@@ -175,6 +189,9 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	}
 	memcpy(c->item, b.item, b.n * sizeof(*c->item));
 	c->items = (uint16_t)b.n;
+	c->values = (uint8_t)values_in(b.item, b.n - 1);
+	if (c->has_result)
+		c->values |= (uint8_t)(values_in(&b.item[b.n - 1], 1) << 4);
 	c->ready = true;
 	return c;
 }
@@ -288,6 +305,13 @@ static inline char *put_text(char *p, const char *from, uint32_t n)
 static inline char *put_piece(char *p, const struct dt_call_format *c, unsigned i)
 {
 	return put_text(p, c->text + c->item[i].from, c->item[i].length);
+}
+
+unsigned dt_format_values(struct dt_formats *f, uint32_t function)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	return c ? c->values : 0xf;
 }
 
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function)

@@ -14,6 +14,7 @@ struct dt_call_format {
 	uint32_t name_length;
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
+	uint8_t values; /* that are printed: bits 0-3 arguments, 4-7 results */
 };
 
 struct dt_formats {
@@ -32,6 +33,9 @@ char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 
 /* " = 5"; nothing for a function without a result. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
+
+/* The values that are printed of such a call: bits 0-3 arguments, 4-7 results (two at most). */
+unsigned dt_format_values(struct dt_formats *f, uint32_t function);
 
 void dt_formats_free(struct dt_formats *f);
 
