@@ -72,7 +72,7 @@ struct calls {
 	struct output *to; /* of last_tid */
 	struct dt_keep keep;
 	struct dt_out *out;
-	struct dt_call *waiting; /* callers to be printed, the innermost first */
+	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
 };
 
@@ -421,7 +421,7 @@ static bool collect(void *ctx, const struct dt_call *c)
 	}
 	if (k->waiting_n == k->waiting_size) {
 		size_t size = k->waiting_size ? 2 * k->waiting_size : 64;
-		struct dt_call *p = realloc(k->waiting, size * sizeof(*p));
+		const struct dt_call **p = realloc(k->waiting, size * sizeof(*p));
 
 		if (!p) {
 			k->failed = true;
@@ -430,7 +430,7 @@ static bool collect(void *ctx, const struct dt_call *c)
 		k->waiting = p;
 		k->waiting_size = size;
 	}
-	k->waiting[k->waiting_n++] = *c;
+	k->waiting[k->waiting_n++] = c;
 	return true;
 }
 
@@ -444,7 +444,7 @@ static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 	k->waiting_n = 0;
 	dt_pair_callers(k->pair, collect, k);
 	while (k->waiting_n) {
-		const struct dt_call *c = &k->waiting[--k->waiting_n];
+		const struct dt_call *c = k->waiting[--k->waiting_n];
 
 		line(k, to, DT_KEPT_OPEN, c, tid, *c->note >> LEVEL_SHIFT);
 		*c->note |= OPENED;
