@@ -42,6 +42,8 @@ static const char help[] =
 #define LEVEL_SHIFT 8
 #define DEEPEST	    80 /* levels that are indented */
 
+#define SHORT 4096u /* ticks */
+
 #define KEPT_IN_MEMORY (192u << 20) /* bytes of lines that wait for their thread's turn */
 
 /* A thread's; of all threads when merged. The first is written at once, the others in their turn. */
@@ -72,6 +74,8 @@ struct calls {
 	struct output *to; /* of last_tid */
 	struct dt_keep keep;
 	struct dt_out *out;
+	char (*duration)[16]; /* text of those below so many ticks: */
+	unsigned shorts;
 	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
 };
@@ -157,7 +161,7 @@ static inline struct output *output_of(struct calls *k, uint32_t tid)
 #define LINE (DT_CALL_TEXT + 8192)
 
 /* Sixteen columns: "     12.345 us  ". Longer when the time is. */
-static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
+static char *put_any_duration(const struct calls *k, char *p, uint64_t ticks)
 {
 	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
 	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
@@ -165,14 +169,6 @@ static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 	char digits[DT_DIGITS];
 	size_t n;
 
-	if (__builtin_expect(us < 10, 1)) {
-		memcpy(p, "      0.000 us  ", 16);
-		p[6] += (char)us;
-		p[8] += (char)(rest / 100);
-		p[9] += (char)(rest / 10 % 10);
-		p[10] += (char)(rest % 10);
-		return p + 16;
-	}
 	n = dt_text_decimal(digits, us);
 	memset(p, ' ', 16);
 	p += n < 7 ? 7 - n : 0;
@@ -184,6 +180,28 @@ static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 	*p++ = (char)('0' + rest % 10);
 	memcpy(p, " us  ", 5);
 	return p + 5;
+}
+
+/* Most calls are short: their durations' text is made once. */
+static void make_short_durations(struct calls *k)
+{
+	char text[DT_DIGITS + 16];
+
+	k->duration = malloc(SHORT * sizeof(*k->duration));
+	for (k->shorts = 0; k->duration && k->shorts < SHORT; k->shorts++) {
+		if (put_any_duration(k, text, k->shorts) != text + 16)
+			break;
+		memcpy(k->duration[k->shorts], text, 16);
+	}
+}
+
+static inline char *put_duration(const struct calls *k, char *p, uint64_t ticks)
+{
+	if (__builtin_expect(ticks < k->shorts, 1)) {
+		memcpy(p, k->duration[ticks], 16);
+		return p + 16;
+	}
+	return put_any_duration(k, p, ticks);
 }
 
 static char *put_blank(char *p)
@@ -205,8 +223,8 @@ static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t le
 		p += (n < 7 ? 7 : n) + 2;
 	}
 	memset(p, ' ', 32);
-	if (spaces > 32)
-		memset(p + 32, ' ', spaces - 32);
+	for (unsigned i = 32; __builtin_expect(i < spaces, 0); i += 16)
+		memset(p + i, ' ', 16);
 	p += spaces;
 	if (level > DEEPEST) {
 		*p++ = '[';
@@ -383,26 +401,30 @@ static int print_kept(struct calls *k)
 
 /* ---- events ---- */
 
-static inline bool is_shown(struct calls *k, uint32_t function)
+static __attribute__((noinline)) bool is_new_shown(struct calls *k, uint32_t function)
 {
-	if (__builtin_expect(function >= k->functions, 0)) {
-		free(k->shown);
-		k->functions = dt_reader_functions(k->reader) + 1;
-		k->shown = dt_cmd_shown(k->reader, &k->select);
-		if (!k->shown)
-			k->functions = 0;
-	}
+	free(k->shown);
+	k->functions = dt_reader_functions(k->reader) + 1;
+	k->shown = dt_cmd_shown(k->reader, &k->select);
+	if (!k->shown)
+		k->functions = 0;
 	return function < k->functions && k->shown[function];
 }
 
+static inline bool is_shown(struct calls *k, uint32_t function)
+{
+	return __builtin_expect(function < k->functions, 1) ? k->shown[function]
+							     : is_new_shown(k, function);
+}
+
 /* Of what is in a call with this note; NULL: in none. */
-static uint32_t next_level(const uint32_t *caller)
+static inline uint32_t next_level(const uint32_t *caller)
 {
 	return caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
 }
 
 /* What a call that begins now is noted as. */
-static uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
+static inline uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
 {
 	uint32_t level = next_level(caller);
 
@@ -556,6 +578,7 @@ static int run(struct calls *k)
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
+	make_short_durations(k);
 	k->formats.reader = k->reader;
 	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
 	k->out = malloc(sizeof(*k->out));
@@ -691,5 +714,6 @@ int dt_cmd_calls(int argc, char **argv)
 	free(k.shown);
 	free(k.waiting);
 	free(k.out);
+	free(k.duration);
 	return status;
 }

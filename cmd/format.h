@@ -34,8 +34,16 @@ char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 /* " = 5"; nothing for a function without a result. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
 
+/* As dt_format_values(), of a function whose signature has not been looked at. */
+unsigned dt_format_new_values(struct dt_formats *f, uint32_t function);
+
 /* The values that are printed of such a call: bits 0-3 arguments, 4-7 results (two at most). */
-unsigned dt_format_values(struct dt_formats *f, uint32_t function);
+static inline unsigned dt_format_values(struct dt_formats *f, uint32_t function)
+{
+	if (__builtin_expect(function < f->functions && f->function[function].ready, 1))
+		return f->function[function].values;
+	return dt_format_new_values(f, function);
+}
 
 void dt_formats_free(struct dt_formats *f);
 

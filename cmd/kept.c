@@ -22,33 +22,27 @@
 #define HAS_LEVEL      (1u << 3)
 #define HAS_ARGUMENT   (1u << 4)
 #define HAS_RESULT     (1u << 5)
-#define FUNCTION_SHIFT 6  /* bytes of the function's row, less 1 */
-#define TICKS_SHIFT    8  /* code of the duration */
-#define VALUES_SHIFT   11 /* codes of up to six values, three bits each */
+#define TICKS_SHIFT    6  /* bytes of the duration, less 1 */
+#define VALUES_SHIFT   9  /* bytes of up to six values, less 1; of text: its length */
+#define FUNCTION_SHIFT 32 /* the function's row */
 
-/* A number takes the bytes its code says: */
-static const uint8_t bytes_of[8] = {0, 1, 2, 3, 4, 5, 6, 8};
-static const uint64_t mask_of[8] = {0,		0xff,	      0xffff,	      0xffffff,
-				    0xffffffff, 0xffffffffff, 0xffffffffffff, UINT64_MAX};
-
+/* Bytes that v needs, less 1. */
 static inline unsigned code_of(uint64_t v)
 {
-	unsigned n = v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
-
-	return n < 7 ? n : 7;
+	return (63 - (unsigned)__builtin_clzll(v | 1)) / 8;
 }
 
 static inline char *put(char *p, uint64_t v, unsigned code)
 {
 	memcpy(p, &v, sizeof(v));
-	return p + bytes_of[code];
+	return p + code + 1;
 }
 
 static inline const char *get(const char *p, uint64_t *v, unsigned code)
 {
 	memcpy(v, p, sizeof(*v));
-	*v &= mask_of[code];
-	return p + bytes_of[code];
+	*v &= UINT64_MAX >> (56 - 8 * code);
+	return p + code + 1;
 }
 
 /* ---- keeping ---- */
@@ -140,26 +134,23 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 		  const struct dt_call *c, uint32_t level, unsigned values)
 {
 	char *begin = room(k, t, LONGEST), *p;
-	uint64_t ticks = c->end - c->begin;
-	uint32_t head = kind, expected = t->level - (kind == DT_KEPT_CLOSE);
-	unsigned code = code_of(c->function | 1), shift = VALUES_SHIFT;
+	uint64_t head = (uint64_t)c->function << FUNCTION_SHIFT | kind, ticks;
+	uint32_t expected = t->level - (kind == DT_KEPT_CLOSE);
+	unsigned code, shift = VALUES_SHIFT;
 
 	if (!begin)
 		return;
-	head |= (code - 1) << FUNCTION_SHIFT;
-	p = put(begin + sizeof(head), c->function, code);
-	if (kind != DT_KEPT_OPEN) {
-		code = code_of(ticks);
-		head |= code << TICKS_SHIFT;
-		p = put(p, ticks, code);
-	}
+	ticks = kind == DT_KEPT_OPEN ? 0 : c->end - c->begin;
+	code = code_of(ticks);
+	head |= code << TICKS_SHIFT;
+	p = put(begin + sizeof(head), ticks, code);
 	if (c->flags) {
 		head |= HAS_FLAGS;
-		p = put(p, c->flags, 4);
+		p = put(p, c->flags, 3);
 	}
-	if (level != expected) {
+	if (__builtin_expect(level != expected, 0)) {
 		head |= HAS_LEVEL;
-		p = put(p, level, 4);
+		p = put(p, level, 3);
 	}
 	t->level = level + (kind == DT_KEPT_OPEN);
 	if (c->argument && kind != DT_KEPT_CLOSE) {
@@ -168,7 +159,7 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 			uint64_t v = c->argument[__builtin_ctz(m)];
 
 			code = code_of(v);
-			head |= code << shift;
+			head |= (uint64_t)code << shift;
 			p = put(p, v, code);
 		}
 	}
@@ -178,7 +169,7 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 			uint64_t v = c->result[__builtin_ctz(m)];
 
 			code = code_of(v);
-			head |= code << shift;
+			head |= (uint64_t)code << shift;
 			p = put(p, v, code);
 		}
 	}
@@ -188,7 +179,7 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 
 void dt_kept_text(struct dt_keep *k, struct dt_kept *t, const char *text, size_t n)
 {
-	uint32_t head = DT_KEPT_TEXT | (uint32_t)n << VALUES_SHIFT;
+	uint64_t head = DT_KEPT_TEXT | n << VALUES_SHIFT;
 	char *p = room(k, t, n + sizeof(head));
 
 	if (!p)
@@ -260,10 +251,9 @@ bool dt_kept_next(struct dt_kept_cursor *c, unsigned (*values_of)(void *ctx, uin
 		  void *ctx)
 {
 	struct dt_call *call = &c->call;
-	uint32_t head, codes;
+	uint64_t head, codes, v;
 	unsigned values;
 	const char *p;
-	uint64_t v;
 
 	if (c->at == c->n && !next_piece(c))
 		return false;
@@ -277,17 +267,16 @@ bool dt_kept_next(struct dt_kept_cursor *c, unsigned (*values_of)(void *ctx, uin
 		c->at += (uint32_t)(c->text_n + sizeof(head));
 		return true;
 	}
-	p = get(p, &v, (head >> FUNCTION_SHIFT & 3) + 1);
-	call->function = (uint32_t)v;
+	call->function = (uint32_t)(head >> FUNCTION_SHIFT);
 	p = get(p, &call->end, head >> TICKS_SHIFT & 7);
 	call->flags = 0;
 	if (head & HAS_FLAGS) {
-		p = get(p, &v, 4);
+		p = get(p, &v, 3);
 		call->flags = (uint32_t)v;
 	}
 	c->line_level = c->level - (c->kind == DT_KEPT_CLOSE);
 	if (head & HAS_LEVEL) {
-		p = get(p, &v, 4);
+		p = get(p, &v, 3);
 		c->line_level = (uint32_t)v;
 	}
 	c->level = c->line_level + (c->kind == DT_KEPT_OPEN);
