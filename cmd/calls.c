@@ -46,7 +46,8 @@ static const char help[] =
 
 #define KEPT_IN_MEMORY (192u << 20) /* bytes of lines that wait for their thread's turn */
 
-/* A thread's; of all threads when merged. The first is written at once, the others in their turn. */
+/* A thread's; of all threads when merged. The first is written at once, the others in their turn.
+ */
 struct output {
 	uint32_t tid;
 	bool direct;
@@ -414,7 +415,7 @@ static __attribute__((noinline)) bool is_new_shown(struct calls *k, uint32_t fun
 static inline bool is_shown(struct calls *k, uint32_t function)
 {
 	return __builtin_expect(function < k->functions, 1) ? k->shown[function]
-							     : is_new_shown(k, function);
+							    : is_new_shown(k, function);
 }
 
 /* Of what is in a call with this note; NULL: in none. */

@@ -6,6 +6,7 @@
 #include "store/reader.h"
 
 struct dt_format_item;
+struct dt_format_text;
 
 /* A function's signature, made ready for printing. */
 struct dt_call_format {
@@ -14,13 +15,14 @@ struct dt_call_format {
 	uint32_t name_length;
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
-	uint8_t values; /* that are printed: bits 0-3 arguments, 4-7 results */
+	uint8_t values;		       /* that are printed: bits 0-3 arguments, 4-7 results */
 };
 
 struct dt_formats {
 	const struct dt_reader *reader;
 	struct dt_call_format *function; /* by function row */
 	uint32_t functions;
+	struct dt_format_text *text; /* of values */
 };
 
 /* More than any call or result takes. */
