@@ -21,6 +21,14 @@ struct core_loss {
 	size_t n, size;
 };
 
+/* What matters of a site, side by side. */
+struct fact {
+	uint64_t target;
+	uint32_t function; /* of several rows for one, the first */
+	uint8_t kind;	   /* of the record */
+	bool tail;
+};
+
 struct dt_pair {
 	struct dt_reader *reader;
 	struct dt_pair_events events;
@@ -30,6 +38,8 @@ struct dt_pair {
 	size_t size, used;
 	struct dt_thread_stack *last; /* looked up */
 	struct dt_same same;	      /* of several rows for one function, the first */
+	struct fact *fact;	      /* by site */
+	uint32_t facts, fact_functions;
 	struct core_loss *loss[65536];
 	bool any_loss, no_memory;
 	/* of the record being handled */
@@ -46,34 +56,21 @@ struct dt_pair {
 static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 		    struct dt_frame *f, uint32_t flags, uint32_t exit)
 {
-	struct dt_call c = {.id = f->id,
-			    .tid = t->tid,
-			    .function = f->function,
-			    .entry = f->site,
-			    .exit = exit,
-			    .flags = f->flags | flags,
-			    .begin = f->begin,
-			    .end = p->now,
-			    .sp = f->sp,
-			    .children = f->children};
-	uint32_t i = (uint32_t)(f - s->frame);
+	struct dt_call *c = &f->call;
 
-	c.depth = s->depth + i;
-	c.parent = i ? s->frame[i - 1].id : s->below_id;
-	if (f->losses != t->losses) {
+	c->exit = exit;
+	c->end = p->now;
+	c->flags |= flags;
+	c->result = exit && p->values ? p->span->value[p->at] : NULL;
+	if (__builtin_expect(f->losses != t->losses, 0)) {
 		/* how it ended is then not known, unless it was by this record */
-		c.flags |= DT_CALL_LOSS;
+		c->flags |= DT_CALL_LOSS;
 		if (!exit)
-			c.flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
+			c->flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
 	}
-	if (s->argument)
-		c.argument = s->argument[i];
-	if (exit && p->values)
-		c.result = p->span->value[p->at];
-	c.note = &f->note;
 	p->said = s;
-	p->enclosing = i;
-	p->events.end(p->events.ctx, &c);
+	p->enclosing = (uint32_t)(f - s->frame);
+	p->events.end(p->events.ctx, c);
 }
 
 /* The frame that a nested segment was entered from; -1: it has gone. */
@@ -82,7 +79,7 @@ static int64_t below_frame(const struct dt_segment *s)
 	const struct dt_segment *b = s->below;
 
 	for (uint32_t i = b ? b->n : 0; i-- > 0;)
-		if (b->frame[i].id == s->below_id)
+		if (b->frame[i].call.id == s->below_id)
 			return i;
 	return -1;
 }
@@ -93,13 +90,13 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 	int64_t below;
 
 	if (i) {
-		s->frame[i - 1].children += ticks;
+		s->frame[i - 1].call.children += ticks;
 		return;
 	}
 	/* nested: the caller is on another segment, if it is still there */
 	below = below_frame(s);
 	if (below >= 0)
-		s->below->frame[below].children += ticks;
+		s->below->frame[below].call.children += ticks;
 }
 
 /* Closes the innermost frame of a segment. */
@@ -107,70 +104,75 @@ static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment 
 		uint32_t exit)
 {
 	struct dt_frame *f = &s->frame[s->n - 1];
-	uint32_t *open = dt_open_count(&t->open, f->function);
 
-	if (open && *open)
-		--*open;
+	--*f->open;
 	say_end(p, t, s, f, flags, exit);
-	charge(s, s->n - 1, p->now - f->begin);
+	charge(s, s->n - 1, p->now - f->call.begin);
 	s->n--;
 }
 
 /* Closes every frame of s that is below sp. */
 static void unwind(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp)
 {
-	while (s->n && s->frame[s->n - 1].sp < sp)
+	while (s->n && s->frame[s->n - 1].call.sp < sp)
 		pop(p, t, s, DT_CALL_UNWOUND, 0);
+}
+
+static inline uint32_t *open_count(struct dt_thread_stack *t, uint32_t function)
+{
+	struct dt_open_counts *c = &t->open;
+	size_t page = function / DT_COUNT_PAGE;
+
+	if (__builtin_expect(page < c->pages && c->page[page], 1))
+		return &c->page[page][function % DT_COUNT_PAGE];
+	return dt_open_count(c, function);
 }
 
 static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
 		 uint32_t function)
 {
 	struct dt_frame *f;
-	uint32_t *open;
+	struct dt_call *c;
+	uint32_t *open = open_count(t, function);
 
-	if (s->n == s->size && dt_segment_grow(s)) {
+	if (__builtin_expect(!open || (s->n == s->size && dt_segment_grow(s)), 0)) {
 		p->no_memory = true;
 		return;
 	}
-	f = &s->frame[s->n++];
-	*f = (struct dt_frame){.sp = sp,
-			       .begin = p->now,
-			       .id = ++p->last_id,
-			       .function = function,
-			       .site = p->span->site[p->at],
-			       .losses = t->losses};
-	open = dt_open_count(&t->open, function);
-	if (!open) {
-		p->no_memory = true;
-		return;
+	f = &s->frame[s->n];
+	f->open = open;
+	f->losses = t->losses;
+	f->note = 0;
+	c = &f->call;
+	c->id = ++p->last_id;
+	c->parent = s->n ? f[-1].call.id : s->below_id;
+	c->tid = t->tid;
+	c->function = function;
+	c->entry = p->span->site[p->at];
+	c->exit = 0;
+	c->depth = s->depth + s->n;
+	c->flags = 0;
+	c->begin = c->end = p->now;
+	c->sp = sp;
+	c->children = 0;
+	c->argument = c->result = NULL;
+	c->note = &f->note;
+	if (s->values) {
+		memcpy(f->argument, p->span->value[p->at], sizeof(f->argument));
+		c->argument = f->argument;
 	}
 	if ((*open)++)
-		f->flags |= DT_CALL_RECURSIVE;
+		c->flags |= DT_CALL_RECURSIVE;
 	if (t->tail_target && t->tail_sp == sp && function &&
 	    dt_reader_function(p->reader, function)->address == t->tail_target)
-		f->flags |= DT_CALL_TAILED;
+		c->flags |= DT_CALL_TAILED;
+	s->n++;
 	if (s->n == 1 && !s->below && t->segments > 1)
-		f->flags |= DT_CALL_OTHER_STACK;
-	if (s->argument)
-		memcpy(s->argument[s->n - 1], p->span->value[p->at], 32);
+		c->flags |= DT_CALL_OTHER_STACK;
 	if (p->events.begin) {
-		struct dt_call c = {.id = f->id,
-				    .parent = s->n > 1 ? s->frame[s->n - 2].id : s->below_id,
-				    .tid = t->tid,
-				    .function = function,
-				    .entry = f->site,
-				    .depth = s->depth + s->n - 1,
-				    .flags = f->flags,
-				    .begin = p->now,
-				    .end = p->now,
-				    .sp = sp,
-				    .note = &f->note,
-				    .argument = s->argument ? s->argument[s->n - 1] : NULL};
-
 		p->said = s;
 		p->enclosing = s->n - 1;
-		p->events.begin(p->events.ctx, &c);
+		p->events.begin(p->events.ctx, c);
 	}
 }
 
@@ -180,21 +182,9 @@ void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_ca
 	uint32_t n = p->enclosing;
 
 	while (s) {
-		while (n-- > 0) {
-			struct dt_frame *f = &s->frame[n];
-			struct dt_call c = {.id = f->id,
-					    .function = f->function,
-					    .entry = f->site,
-					    .depth = s->depth + n,
-					    .flags = f->flags,
-					    .begin = f->begin,
-					    .sp = f->sp,
-					    .note = &f->note,
-					    .argument = s->argument ? s->argument[n] : NULL};
-
-			if (!fn(ctx, &c))
+		while (n-- > 0)
+			if (!fn(ctx, &s->frame[n].call))
 				return;
-		}
 		n = (uint32_t)(below_frame(s) + 1);
 		s = n ? s->below : NULL;
 	}
@@ -226,8 +216,8 @@ static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, ui
 
 	p->said = NULL;
 	p->enclosing = 0;
-	if (s && s->n && s->frame[s->n - 1].sp > sp) {
-		c.parent = s->frame[s->n - 1].id;
+	if (s && s->n && s->frame[s->n - 1].call.sp > sp) {
+		c.parent = s->frame[s->n - 1].call.id;
 		c.depth = s->depth + s->n;
 		p->said = s;
 		p->enclosing = s->n;
@@ -262,11 +252,11 @@ static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint
 
 		if (s != t->current) {
 			/* from the outermost one that is within [sp, caller_sp) inwards */
-			while (keep && s->frame[keep - 1].sp < sp)
+			while (keep && s->frame[keep - 1].call.sp < sp)
 				keep--;
-			while (keep && s->frame[keep - 1].sp < caller_sp)
+			while (keep && s->frame[keep - 1].call.sp < caller_sp)
 				keep--;
-			if (keep < s->n && s->frame[keep].sp >= sp) {
+			if (keep < s->n && s->frame[keep].call.sp >= sp) {
 				while (s->n > keep)
 					pop(p, t, s, DT_CALL_UNWOUND, 0);
 				if (!s->n) {
@@ -290,7 +280,7 @@ static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 	}
 	if (below) {
 		s->below = below;
-		s->below_id = below->frame[below->n - 1].id;
+		s->below_id = below->frame[below->n - 1].call.id;
 		s->depth = below->depth + below->n;
 	}
 	return s;
@@ -305,9 +295,9 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];
 
-		if (s->n && s->frame[0].sp < sp && sp - s->frame[0].sp < distance) {
+		if (s->n && s->frame[0].call.sp < sp && sp - s->frame[0].call.sp < distance) {
 			best = s;
-			distance = sp - s->frame[0].sp;
+			distance = sp - s->frame[0].call.sp;
 		}
 	}
 	return best;
@@ -318,11 +308,11 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 {
 	struct dt_segment *c = t->current, *other = dt_stack_nearest(t, c, sp), *s;
 	int64_t above = c ? dt_segment_above(c, sp) : -1;
-	uint64_t c_distance = above >= 0 ? c->frame[above].sp - sp : UINT64_MAX;
+	uint64_t c_distance = above >= 0 ? c->frame[above].call.sp - sp : UINT64_MAX;
 	uint64_t o_distance = UINT64_MAX;
 
 	if (other)
-		o_distance = other->frame[dt_segment_above(other, sp)].sp - sp;
+		o_distance = other->frame[dt_segment_above(other, sp)].call.sp - sp;
 	if (c_distance <= DT_STACK_NEAR && (!other || other->doubtful || c_distance <= o_distance))
 		return c;
 	if (o_distance <= DT_STACK_NEAR)
@@ -354,7 +344,7 @@ static void detach(struct dt_segment *s)
 /* Could the call have ended in a tail call that left no record? Only by an indirect jump. */
 static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
 {
-	const struct dt_site *site = dt_reader_site(p->reader, f->site);
+	const struct dt_site *site = dt_reader_site(p->reader, f->call.entry);
 
 	return !site || site->place != DT_SITE_ENTRY;
 }
@@ -366,8 +356,8 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	struct dt_frame *top;
 	uint32_t before;
 
-	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].sp &&
-				     s->frame[s->n - 1].sp - sp <= DT_STACK_NEAR && sp > t->floor,
+	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].call.sp &&
+				     s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor,
 			     1)) {
 		push(p, t, s, sp, function);
 		return;
@@ -380,7 +370,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	before = s->n;
 	unwind(p, t, s, sp);
 	top = s->n ? &s->frame[s->n - 1] : NULL;
-	if (top && top->sp == sp) {
+	if (top && top->call.sp == sp) {
 		/* its frame has been reused: a tail call, or it went with the frames below it */
 		bool tail = before == s->n && top->losses == t->losses && may_jump(p, top);
 
@@ -388,7 +378,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		top = s->n ? &s->frame[s->n - 1] : NULL;
 	}
 	if (top)
-		caller_sp = top->sp;
+		caller_sp = top->call.sp;
 	else
 		detach(s);
 	t->floor = 0;
@@ -410,7 +400,7 @@ static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp,
 		struct dt_segment *s = t->segment[i];
 		int64_t above = s == t->current ? -1 : dt_segment_above(s, sp);
 
-		if (above >= 0 && s->frame[above].sp == sp && s->frame[above].function == function)
+		if (above >= 0 && s->frame[above].call.sp == sp && s->frame[above].call.function == function)
 			return s;
 	}
 	return NULL;
@@ -431,9 +421,9 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 {
 	struct dt_segment *s = t->current;
 	int64_t above = s ? dt_segment_above(s, sp) : -1;
-	bool replaced = above >= 0 && s->frame[above].sp == sp;
+	bool replaced = above >= 0 && s->frame[above].call.sp == sp;
 
-	if (replaced && s->frame[above].function == function) {
+	if (replaced && s->frame[above].call.function == function) {
 		unwind(p, t, s, sp);
 		leave_call(p, t, s, tail);
 		return;
@@ -451,8 +441,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	}
 	s = t->current;
 	if (s && s->n &&
-	    (above >= 0 ? s->frame[above].sp - sp <= DT_STACK_NEAR
-			: sp - s->frame[0].sp <= DT_STACK_NEAR)) {
+	    (above >= 0 ? s->frame[above].call.sp - sp <= DT_STACK_NEAR
+			: sp - s->frame[0].call.sp <= DT_STACK_NEAR)) {
 		unwind(p, t, s, sp);
 		/* the frame at sp became the one that exits now, by a jump that left no record */
 		if (replaced)
@@ -464,18 +454,18 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 }
 
 static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
-		  const struct dt_site *site)
+		  const struct fact *fact)
 {
 	struct dt_segment *s = t->current;
-	uint32_t flags = site->place == DT_SITE_TAIL ? DT_CALL_TAIL : 0;
+	uint32_t flags = fact->tail ? DT_CALL_TAIL : 0;
 
-	if (__builtin_expect(s && s->n && s->frame[s->n - 1].sp == sp &&
-				     s->frame[s->n - 1].function == function,
+	if (__builtin_expect(s && s->n && s->frame[s->n - 1].call.sp == sp &&
+				     s->frame[s->n - 1].call.function == function,
 			     1))
 		leave_call(p, t, s, flags);
 	else
 		exit_elsewhere(p, t, sp, function, flags);
-	t->tail_target = site->target;
+	t->tail_target = fact->target;
 	t->tail_sp = sp;
 }
 
@@ -485,7 +475,7 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 	struct dt_segment *s = t->current;
 	int64_t above = s ? dt_segment_above(s, sp) : -1;
 
-	if (above >= 0 && s->frame[above].sp - sp <= DT_STACK_NEAR)
+	if (above >= 0 && s->frame[above].call.sp - sp <= DT_STACK_NEAR)
 		unwind(p, t, s, sp);
 }
 
@@ -593,7 +583,7 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 	p->reader = r;
 	p->events = *events;
 	p->values = values;
-	if (dt_same_update(&p->same, p->reader) || dt_reader_losses(r, take_loss, p)) {
+	if (dt_reader_losses(r, take_loss, p)) {
 		dt_pair_free(p);
 		return NULL;
 	}
@@ -623,6 +613,32 @@ void dt_pair_look(struct dt_pair *p, uint32_t tid)
 	p->enclosing = p->said ? p->said->n : 0;
 }
 
+/* A file that is still being written may have new sites and functions. */
+static int update_facts(struct dt_pair *p)
+{
+	uint32_t sites = dt_reader_sites(p->reader) + 1;
+	uint32_t functions = dt_reader_functions(p->reader);
+	struct fact *f;
+
+	if (__builtin_expect(sites <= p->facts && functions <= p->fact_functions, 1))
+		return 0;
+	f = realloc(p->fact, sites * sizeof(*f));
+	if (!f || dt_same_update(&p->same, p->reader))
+		return -1;
+	p->fact = f;
+	p->facts = sites;
+	p->fact_functions = functions;
+	for (uint32_t i = 1; i < sites; i++) {
+		const struct dt_site *site = dt_reader_site(p->reader, i);
+
+		f[i] = (struct fact){.target = site->target,
+				     .function = p->same.first[site->function],
+				     .kind = site->kind,
+				     .tail = site->place == DT_SITE_TAIL};
+	}
+	return 0;
+}
+
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 {
 	struct dt_thread_stack *t;
@@ -636,7 +652,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		return 0;
 	}
 	t = thread(p, s->tid);
-	if (!t || dt_same_update(&p->same, p->reader))
+	if (!t || update_facts(p))
 		return -1;
 	p->span = s;
 	if (s->lost && p->events.loss)
@@ -649,18 +665,17 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		t->tail_target = 0;
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct dt_site *site = dt_reader_site(p->reader, s->site[i]);
-		uint32_t function = p->same.first[site->function];
+		const struct fact *fact = &p->fact[s->site[i]];
 
 		p->at = i;
 		p->now = s->ticks[i];
-		if (site->kind == DT_ENTRY) {
-			entry(p, t, s->sp[i], function);
+		if (fact->kind == DT_ENTRY) {
+			entry(p, t, s->sp[i], fact->function);
 			t->tail_target = 0;
-		} else if (site->kind == DT_EXIT) {
-			leave(p, t, s->sp[i], function, site);
+		} else if (fact->kind == DT_EXIT) {
+			leave(p, t, s->sp[i], fact->function, fact);
 		} else {
-			other(p, t, site->kind, s->sp[i], i);
+			other(p, t, fact->kind, s->sp[i], i);
 		}
 	}
 	t->last_ticks = p->now;
@@ -704,6 +719,7 @@ void dt_pair_free(struct dt_pair *p)
 		free(p->loss[i]);
 	}
 	free(p->thread);
+	free(p->fact);
 	dt_same_free(&p->same);
 	free(p);
 }

@@ -69,7 +69,8 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
 
 /* In an event about a call: the open calls it is in, from the innermost outwards, until fn says
- * false. end, exit, children and result are not set. */
+ * false. end, exit, children and result are not set. They stay where they are until the event is
+ * over. */
 void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
 
 /* As if in an event about a call that this thread might begin now. */

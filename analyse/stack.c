@@ -21,11 +21,8 @@ struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values)
 		return NULL;
 	s->size = 16;
 	s->frame = malloc(s->size * sizeof(*s->frame));
-	if (values)
-		s->argument = malloc(s->size * sizeof(*s->argument));
-	if (!s->frame || (values && !s->argument)) {
-		free(s->frame);
-		free(s->argument);
+	s->values = values;
+	if (!s->frame) {
 		free(s);
 		return NULL;
 	}
@@ -36,7 +33,6 @@ struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values)
 static void free_segment(struct dt_segment *s)
 {
 	free(s->frame);
-	free(s->argument);
 	free(s);
 }
 
@@ -64,14 +60,11 @@ int dt_segment_grow(struct dt_segment *s)
 	if (!f)
 		return -1;
 	s->frame = f;
-	if (s->argument) {
-		uint64_t(*a)[4] = realloc(s->argument, size * sizeof(*a));
-
-		if (!a)
-			return -1;
-		s->argument = a;
-	}
 	s->size = size;
+	for (uint32_t i = 0; i < s->n; i++) {
+		f[i].call.note = &f[i].note;
+		f[i].call.argument = s->values ? f[i].argument : NULL;
+	}
 	return 0;
 }
 
@@ -82,7 +75,7 @@ int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp)
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (s->frame[middle].sp >= sp)
+		if (s->frame[middle].call.sp >= sp)
 			low = middle + 1;
 		else
 			high = middle;
@@ -100,9 +93,9 @@ struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struc
 		struct dt_segment *s = t->segment[i];
 		int64_t above = s == but ? -1 : dt_segment_above(s, sp);
 
-		if (above >= 0 && s->frame[above].sp - sp < distance) {
+		if (above >= 0 && s->frame[above].call.sp - sp < distance) {
 			best = s;
-			distance = s->frame[above].sp - sp;
+			distance = s->frame[above].call.sp - sp;
 		}
 	}
 	return best;
@@ -117,10 +110,10 @@ void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s)
 	for (uint32_t i = 0; i < t->segments; i++) {
 		const struct dt_segment *o = t->segment[i];
 
-		if (o != s && o->n && o->frame[0].sp <= s->frame[0].sp && o->frame[0].sp > t->floor)
-			t->floor = o->frame[0].sp;
-		else if (o != s && o->n && o->frame[0].sp > s->frame[0].sp &&
-			 o->frame[o->n - 1].sp < s->frame[0].sp)
+		if (o != s && o->n && o->frame[0].call.sp <= s->frame[0].call.sp && o->frame[0].call.sp > t->floor)
+			t->floor = o->frame[0].call.sp;
+		else if (o != s && o->n && o->frame[0].call.sp > s->frame[0].call.sp &&
+			 o->frame[o->n - 1].call.sp < s->frame[0].call.sp)
 			t->floor = UINT64_MAX; /* interleaved: look closely every time */
 	}
 }

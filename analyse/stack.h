@@ -6,7 +6,7 @@
 #ifndef DT_ANALYSE_STACK_H
 #define DT_ANALYSE_STACK_H
 
-#include "core/types.h"
+#include "analyse/pair.h"
 
 /*
  * A call's frame normally begins within this many bytes of its caller's. What is further away may
@@ -17,16 +17,16 @@
 #define DT_STACK_FAR (4 << 20)
 
 struct dt_frame {
-	uint64_t sp, begin, children, id;
-	uint32_t function, site;
-	uint32_t flags;	 /* DT_CALL_* */
+	struct dt_call call; /* as events show it, as far as it is known yet */
+	uint64_t argument[4];
+	uint32_t *open;	 /* how often its function is open */
 	uint32_t losses; /* of the thread, when it began */
 	uint32_t note;	 /* of the user's */
 };
 
 struct dt_segment {
 	struct dt_frame *frame;
-	uint64_t (*argument)[4]; /* beside frame; NULL when values are not wanted */
+	bool values; /* wanted */
 	uint32_t n, size;
 	uint32_t depth;		  /* of frame[0] */
 	struct dt_segment *below; /* the one it was entered from; NULL: not nested */
@@ -60,7 +60,7 @@ struct dt_thread_stack {
 
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values);
 void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s); /* frees it */
-int dt_segment_grow(struct dt_segment *s);
+int dt_segment_grow(struct dt_segment *s); /* frames move */
 
 /* Index of the innermost frame whose sp is at or above sp; -1: all are below it. */
 int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp);

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 #include "analyse/pair.h"
 #include "cmd/commands.h"
 #include "cmd/format.h"
+#include "cmd/kept.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
 #include "core/text.h"
@@ -42,10 +42,16 @@ static const char help[] =
 #define LEVEL_SHIFT 8
 #define DEEPEST	    80 /* levels that are indented */
 
+#define SHORT 4096u /* ticks */
+
+#define KEPT_IN_MEMORY (192u << 20) /* bytes of lines that wait for their thread's turn */
+
+/* A thread's; of all threads when merged. The first is written at once, the others in their turn.
+ */
 struct output {
 	uint32_t tid;
-	bool own; /* out is a temporary file's, to be copied at the end */
-	struct dt_out *out;
+	bool direct;
+	struct dt_kept kept;
 };
 
 struct calls {
@@ -63,11 +69,15 @@ struct calls {
 	bool *shown;
 	uint32_t functions;	 /* known to shown[] */
 	uint64_t ns_per_tick_32; /* times 2^32 */
-	struct output *output;	 /* a thread's; of all threads when merged */
+	struct output *output;
 	size_t outputs;
 	uint32_t last_tid;
-	struct dt_out *out;	 /* of last_tid */
-	struct dt_call *waiting; /* callers to be printed, the innermost first */
+	struct output *to; /* of last_tid */
+	struct dt_keep keep;
+	struct dt_out *out;
+	char (*duration)[16]; /* text of those below so many ticks: */
+	unsigned shorts;
+	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
 };
 
@@ -80,9 +90,10 @@ static const char *thread_name(const struct calls *k, uint32_t tid)
 	return t ? t->name : "";
 }
 
-static void print_thread(struct calls *k, struct dt_out *o, uint32_t tid)
+static void print_thread(struct calls *k, uint32_t tid)
 {
 	const char *name = thread_name(k, tid);
+	struct dt_out *o = k->out;
 
 	dt_out_text(o, "# thread ");
 	if (tid == DT_NO_TID)
@@ -97,35 +108,15 @@ static void print_thread(struct calls *k, struct dt_out *o, uint32_t tid)
 	dt_out_char(o, '\n');
 }
 
-/* The first thread is written at once, the others to files that are copied behind it. */
 static struct output *new_output(struct calls *k, uint32_t tid)
 {
 	struct output *p = realloc(k->output, (k->outputs + 1) * sizeof(*p));
-	char name[4096];
 
 	if (!p)
 		return NULL;
 	k->output = p;
 	p += k->outputs;
-	*p = (struct output){.tid = tid, .out = malloc(sizeof(*p->out))};
-	if (!p->out)
-		return NULL;
-	p->out->n = 0;
-	p->out->failed = false;
-	p->out->fd = STDOUT_FILENO;
-	if (k->outputs) {
-		const char *tmp = getenv("TMPDIR");
-
-		dt_format(name, sizeof(name), "%s/devtrace-XXXXXX", tmp ? tmp : "/tmp");
-		p->out->fd = mkstemp(name);
-		if (p->out->fd < 0) {
-			dt_cmd_fail("%s: cannot create a temporary file", name);
-			free(p->out);
-			return NULL;
-		}
-		unlink(name);
-		p->own = true;
-	}
+	*p = (struct output){.tid = tid, .direct = !k->outputs};
 	k->outputs++;
 	return p;
 }
@@ -138,12 +129,10 @@ static bool wanted(const struct calls *k, uint32_t tid)
 	return !k->threads;
 }
 
-static struct dt_out *output_of(struct calls *k, uint32_t tid)
+static struct output *find_output(struct calls *k, uint32_t tid)
 {
 	struct output *p = NULL;
 
-	if (k->out && (k->merge || k->last_tid == tid))
-		return k->out;
 	for (size_t i = 0; i < k->outputs && !p; i++)
 		if (k->output[i].tid == tid)
 			p = &k->output[i];
@@ -153,44 +142,18 @@ static struct dt_out *output_of(struct calls *k, uint32_t tid)
 			k->failed = true;
 			return NULL;
 		}
-		if (!k->merge)
-			print_thread(k, p->out, tid);
+		if (!k->merge && p->direct)
+			print_thread(k, tid);
 	}
 	k->last_tid = tid;
-	return k->out = p->out;
+	return k->to = p;
 }
 
-static int copy_outputs(struct calls *k)
+static inline struct output *output_of(struct calls *k, uint32_t tid)
 {
-	int status = k->failed;
-
-	for (size_t i = 0; i < k->outputs; i++) {
-		struct output *p = &k->output[i];
-		struct dt_out *first = k->output[0].out;
-		ssize_t n;
-
-		dt_out_flush(p->out);
-		if (p->own) {
-			lseek(p->out->fd, 0, SEEK_SET);
-			dt_out_char(first, '\n');
-			dt_out_flush(first);
-			while (sendfile(first->fd, p->out->fd, NULL, 1u << 30) > 0)
-				;
-			/* what sendfile() does not do for this kind of output */
-			while ((n = read(p->out->fd, first->buffer, DT_OUT_BUFFER)) > 0) {
-				first->n = (size_t)n;
-				dt_out_flush(first);
-			}
-			close(p->out->fd);
-		}
-		status |= p->out->failed;
-		if (i)
-			free(p->out);
-	}
-	if (k->outputs)
-		free(k->output[0].out);
-	free(k->output);
-	return status;
+	if (__builtin_expect(k->to && (k->merge || k->last_tid == tid), 1))
+		return k->to;
+	return find_output(k, tid);
 }
 
 /* ---- lines ---- */
@@ -199,7 +162,7 @@ static int copy_outputs(struct calls *k)
 #define LINE (DT_CALL_TEXT + 8192)
 
 /* Sixteen columns: "     12.345 us  ". Longer when the time is. */
-static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
+static char *put_any_duration(const struct calls *k, char *p, uint64_t ticks)
 {
 	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
 	uint64_t us = ns < UINT32_MAX ? (uint32_t)ns / 1000 : ns / 1000;
@@ -207,14 +170,6 @@ static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 	char digits[DT_DIGITS];
 	size_t n;
 
-	if (__builtin_expect(us < 10, 1)) {
-		memcpy(p, "      0.000 us  ", 16);
-		p[6] += (char)us;
-		p[8] += (char)(rest / 100);
-		p[9] += (char)(rest / 10 % 10);
-		p[10] += (char)(rest % 10);
-		return p + 16;
-	}
 	n = dt_text_decimal(digits, us);
 	memset(p, ' ', 16);
 	p += n < 7 ? 7 - n : 0;
@@ -226,6 +181,28 @@ static char *put_duration(const struct calls *k, char *p, uint64_t ticks)
 	*p++ = (char)('0' + rest % 10);
 	memcpy(p, " us  ", 5);
 	return p + 5;
+}
+
+/* Most calls are short: their durations' text is made once. */
+static void make_short_durations(struct calls *k)
+{
+	char text[DT_DIGITS + 16];
+
+	k->duration = malloc(SHORT * sizeof(*k->duration));
+	for (k->shorts = 0; k->duration && k->shorts < SHORT; k->shorts++) {
+		if (put_any_duration(k, text, k->shorts) != text + 16)
+			break;
+		memcpy(k->duration[k->shorts], text, 16);
+	}
+}
+
+static inline char *put_duration(const struct calls *k, char *p, uint64_t ticks)
+{
+	if (__builtin_expect(ticks < k->shorts, 1)) {
+		memcpy(p, k->duration[ticks], 16);
+		return p + 16;
+	}
+	return put_any_duration(k, p, ticks);
 }
 
 static char *put_blank(char *p)
@@ -247,8 +224,8 @@ static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t le
 		p += (n < 7 ? 7 : n) + 2;
 	}
 	memset(p, ' ', 32);
-	if (spaces > 32)
-		memset(p + 32, ' ', spaces - 32);
+	for (unsigned i = 32; __builtin_expect(i < spaces, 0); i += 16)
+		memset(p + i, ' ', 16);
 	p += spaces;
 	if (level > DEEPEST) {
 		*p++ = '[';
@@ -307,32 +284,29 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_OPEN | DT_CALL_LOSS |         \
 	 DT_CALL_NO_ENTRY)
 
-static void end_line(struct dt_out *o, const char *line, char *p)
+static void end_line(struct calls *k, const char *line, char *p)
 {
 	*p++ = '\n';
-	dt_out_used(o, (size_t)(p - line));
+	dt_out_used(k->out, (size_t)(p - line));
 }
 
 /* The line of a call that has something in it. */
-static void print_open(struct calls *k, struct dt_out *o, uint32_t tid, const struct dt_call *c)
+static void print_open(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
 {
-	char *line = dt_out_room(o, LINE), *p = put_blank(line);
+	char *line = dt_out_room(k->out, LINE), *p = put_blank(line);
 
-	p = put_start(k, p, tid, *c->note >> LEVEL_SHIFT);
+	p = put_start(k, p, tid, level);
 	p = dt_format_call(&k->formats, p, c->function, c->argument);
 	*p++ = ' ';
 	*p++ = '{';
 	if (c->flags & MARKED_BEGIN)
 		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL);
-	end_line(o, line, p);
-	*c->note |= OPENED;
+	end_line(k, line, p);
 }
 
 static char *put_result(struct calls *k, char *p, const struct dt_call *c)
 {
-	const struct dt_site *s = c->result ? dt_reader_site(k->reader, c->exit) : NULL;
-
-	if (!s || s->place == DT_SITE_TAIL)
+	if (!c->result || c->flags & DT_CALL_TAIL)
 		return p;
 	return dt_format_result(&k->formats, p, c->function, c->result);
 }
@@ -342,51 +316,116 @@ static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 	return c->flags & DT_CALL_UNTIMED ? put_blank(p) : put_duration(k, p, c->end - c->begin);
 }
 
-static void print_close(struct calls *k, struct dt_out *o, const struct dt_call *c)
+static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
 {
-	char *line = dt_out_room(o, LINE), *p = put_times(k, line, c);
+	char *line = dt_out_room(k->out, LINE), *p = put_times(k, line, c);
 
-	p = put_start(k, p, c->tid, *c->note >> LEVEL_SHIFT);
+	p = put_start(k, p, tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
 	p = put_marks(k, p, c->flags & MARKED_END, &c->function);
-	end_line(o, line, p);
+	end_line(k, line, p);
 }
 
-static void print_whole(struct calls *k, struct dt_out *o, const struct dt_call *c, uint32_t level)
+static void print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
 {
-	char *line = dt_out_room(o, LINE), *p = put_times(k, line, c);
+	char *line = dt_out_room(k->out, LINE), *p = put_times(k, line, c);
 
-	p = put_start(k, p, c->tid, level);
+	p = put_start(k, p, tid, level);
 	p = dt_format_call(&k->formats, p, c->function, c->argument);
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END))
 		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL);
-	end_line(o, line, p);
+	end_line(k, line, p);
+}
+
+/* Writes a line about a call now, or keeps it. */
+static void line(struct calls *k, struct output *to, enum dt_kept_kind kind,
+		 const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	if (!to->direct)
+		dt_kept_call(&k->keep, &to->kept, kind, c, level,
+			     dt_format_values(&k->formats, c->function));
+	else if (kind == DT_KEPT_OPEN)
+		print_open(k, c, tid, level);
+	else if (kind == DT_KEPT_CLOSE)
+		print_close(k, c, tid, level);
+	else
+		print_whole(k, c, tid, level);
+}
+
+/* A line of text, which has been written into room(). */
+static void text_line(struct calls *k, struct output *to, const char *text, size_t n)
+{
+	if (to->direct)
+		dt_out_used(k->out, n);
+	else
+		dt_kept_text(&k->keep, &to->kept, text, n);
+}
+
+static unsigned values_of(void *ctx, uint32_t function)
+{
+	struct calls *k = ctx;
+
+	return dt_format_values(&k->formats, function);
+}
+
+/* The threads behind the first, one after the other. */
+static int print_kept(struct calls *k)
+{
+	struct dt_kept_cursor *c = malloc(sizeof(*c));
+
+	k->failed |= !c;
+	for (size_t i = 1; i < k->outputs && c; i++) {
+		struct output *o = &k->output[i];
+
+		dt_out_char(k->out, '\n');
+		print_thread(k, o->tid);
+		dt_kept_rewind(c, &k->keep, &o->kept);
+		while (!k->out->failed && dt_kept_next(c, values_of, k)) {
+			if (c->kind == DT_KEPT_TEXT)
+				dt_out_bytes(k->out, c->text, c->text_n);
+			else if (c->kind == DT_KEPT_OPEN)
+				print_open(k, &c->call, o->tid, c->line_level);
+			else if (c->kind == DT_KEPT_CLOSE)
+				print_close(k, &c->call, o->tid, c->line_level);
+			else
+				print_whole(k, &c->call, o->tid, c->line_level);
+		}
+		dt_kept_end(c);
+	}
+	free(c);
+	dt_keep_close(&k->keep);
+	free(k->output);
+	return dt_out_end(k->out) | k->failed | k->keep.failed;
 }
 
 /* ---- events ---- */
 
-static inline bool is_shown(struct calls *k, uint32_t function)
+static __attribute__((noinline)) bool is_new_shown(struct calls *k, uint32_t function)
 {
-	if (__builtin_expect(function >= k->functions, 0)) {
-		free(k->shown);
-		k->functions = dt_reader_functions(k->reader) + 1;
-		k->shown = dt_cmd_shown(k->reader, &k->select);
-		if (!k->shown)
-			k->functions = 0;
-	}
+	free(k->shown);
+	k->functions = dt_reader_functions(k->reader) + 1;
+	k->shown = dt_cmd_shown(k->reader, &k->select);
+	if (!k->shown)
+		k->functions = 0;
 	return function < k->functions && k->shown[function];
 }
 
+static inline bool is_shown(struct calls *k, uint32_t function)
+{
+	return __builtin_expect(function < k->functions, 1) ? k->shown[function]
+							    : is_new_shown(k, function);
+}
+
 /* Of what is in a call with this note; NULL: in none. */
-static uint32_t next_level(const uint32_t *caller)
+static inline uint32_t next_level(const uint32_t *caller)
 {
 	return caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
 }
 
 /* What a call that begins now is noted as. */
-static uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
+static inline uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
 {
 	uint32_t level = next_level(caller);
 
@@ -405,7 +444,7 @@ static bool collect(void *ctx, const struct dt_call *c)
 	}
 	if (k->waiting_n == k->waiting_size) {
 		size_t size = k->waiting_size ? 2 * k->waiting_size : 64;
-		struct dt_call *p = realloc(k->waiting, size * sizeof(*p));
+		const struct dt_call **p = realloc(k->waiting, size * sizeof(*p));
 
 		if (!p) {
 			k->failed = true;
@@ -414,12 +453,12 @@ static bool collect(void *ctx, const struct dt_call *c)
 		k->waiting = p;
 		k->waiting_size = size;
 	}
-	k->waiting[k->waiting_n++] = *c;
+	k->waiting[k->waiting_n++] = c;
 	return true;
 }
 
 /* Prints the lines of the calls that the current one is in, as far as they are not. */
-static void open_callers(struct calls *k, struct dt_out *o, uint32_t tid)
+static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 {
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
@@ -427,8 +466,12 @@ static void open_callers(struct calls *k, struct dt_out *o, uint32_t tid)
 		return;
 	k->waiting_n = 0;
 	dt_pair_callers(k->pair, collect, k);
-	while (k->waiting_n)
-		print_open(k, o, tid, &k->waiting[--k->waiting_n]);
+	while (k->waiting_n) {
+		const struct dt_call *c = k->waiting[--k->waiting_n];
+
+		line(k, to, DT_KEPT_OPEN, c, tid, *c->note >> LEVEL_SHIFT);
+		*c->note |= OPENED;
+	}
 }
 
 static void on_begin(void *ctx, const struct dt_call *c)
@@ -438,10 +481,10 @@ static void on_begin(void *ctx, const struct dt_call *c)
 
 	*c->note = new_note(k, caller, c->function);
 	if (*c->note & SHOWN && !k->min && caller && !(*caller & OPENED)) {
-		struct dt_out *o = output_of(k, c->tid);
+		struct output *to = output_of(k, c->tid);
 
-		if (o)
-			open_callers(k, o, c->tid);
+		if (to)
+			open_callers(k, to, c->tid);
 	}
 }
 
@@ -449,44 +492,44 @@ static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct calls *k = ctx;
 	uint32_t note = c->note ? *c->note : new_note(k, dt_pair_caller_note(k->pair), c->function);
-	struct dt_out *o;
+	struct output *to;
 
 	if (!(note & SHOWN))
 		return;
 	if (!(note & OPENED) && k->min &&
 	    (c->flags & DT_CALL_NO_ENTRY || c->end - c->begin < k->min))
 		return;
-	o = output_of(k, c->tid);
-	if (!o)
+	to = output_of(k, c->tid);
+	if (!to)
 		return;
 	if (note & OPENED) {
-		print_close(k, o, c);
+		line(k, to, DT_KEPT_CLOSE, c, c->tid, note >> LEVEL_SHIFT);
 		return;
 	}
 	if (k->min || !c->note) /* else they were opened when it began */
-		open_callers(k, o, c->tid);
-	print_whole(k, o, c, note >> LEVEL_SHIFT);
+		open_callers(k, to, c->tid);
+	line(k, to, DT_KEPT_WHOLE, c, c->tid, note >> LEVEL_SHIFT);
 }
 
 static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end)
 {
 	struct calls *k = ctx;
 	const uint32_t *caller;
-	struct dt_out *o;
-	char *line, *p;
+	struct output *to;
+	char *text, *p;
 
 	if (tid == DT_NO_TID)
 		tid = k->last_tid;
 	if (!wanted(k, tid))
 		return;
-	o = output_of(k, tid);
-	if (!o)
+	to = output_of(k, tid);
+	if (!to)
 		return;
 	dt_pair_look(k->pair, tid);
-	open_callers(k, o, tid);
+	open_callers(k, to, tid);
 	caller = dt_pair_caller_note(k->pair);
-	line = dt_out_room(o, LINE);
-	p = put_start(k, put_blank(line), tid, next_level(caller));
+	text = dt_out_room(k->out, LINE);
+	p = put_start(k, put_blank(text), tid, next_level(caller));
 	p = stpcpy(p, "/* ");
 	p += dt_text_decimal(p, lost);
 	p = stpcpy(p, " records lost here");
@@ -498,7 +541,8 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 	} else {
 		p = stpcpy(p, " */");
 	}
-	end_line(o, line, p);
+	*p++ = '\n';
+	text_line(k, to, text, (size_t)(p - text));
 }
 
 /* A name or a description within a comment: it cannot end it. At most 512 bytes. */
@@ -585,27 +629,28 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	struct calls *k = ctx;
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 	uint32_t level = next_level(caller);
+	struct output *to;
 	struct dt_record r;
-	struct dt_out *o;
-	char *line, *p, *end;
+	char *text, *p, *end;
 
 	dt_span_record(k->reader, s, i, &r);
 	/* that a core has none of the threads is of no thread */
 	if (k->min || (r.kind == DT_SWITCH && s->tid == DT_NO_TID))
 		return;
-	o = output_of(k, s->tid);
-	if (!o)
+	to = output_of(k, s->tid);
+	if (!to)
 		return;
-	open_callers(k, o, s->tid);
-	line = dt_out_room(o, LINE);
-	p = put_start(k, put_blank(line), s->tid, level);
+	open_callers(k, to, s->tid);
+	text = dt_out_room(k->out, LINE);
+	p = put_start(k, put_blank(text), s->tid, level);
 	end = put_other(k, stpcpy(p, "/* "), &r);
 	if (end) {
-		end_line(o, line, stpcpy(end, " */"));
+		end = stpcpy(end, " */\n");
+		text_line(k, to, text, (size_t)(end - text));
 		return;
 	}
 	p += dt_text_long(p, &r, NULL, dt_reader_site(k->reader, s->site[i])->mask);
-	dt_out_used(o, (size_t)(p - line));
+	text_line(k, to, text, (size_t)(p - text));
 }
 
 /* ---- the command ---- */
@@ -623,22 +668,30 @@ static int run(struct calls *k)
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
+	make_short_durations(k);
 	k->formats.reader = k->reader;
+	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
+	k->out = malloc(sizeof(*k->out));
 	k->pair = dt_pair_new(k->reader, &events, true);
-	if (!k->pair)
+	if (!k->pair || !k->out) {
+		dt_pair_free(k->pair);
 		return dt_cmd_fail("out of memory");
+	}
+	k->out->fd = STDOUT_FILENO;
+	k->out->n = 0;
+	k->out->failed = false;
 	rc = dt_reader_start(k->reader, &range, &e);
 	while (!rc && !k->failed && (rc = dt_reader_next(k->reader, &s, &e)) > 0) {
 		rc = 0;
-		if (k->out && k->out->failed)
+		if (k->out->failed || k->keep.failed)
 			break;
 		if (!wanted(k, s.tid) && s.n)
 			continue;
 		/* in the order of time, a line is not to wait while another thread goes on */
 		if (k->merge && !k->min && s.n && s.tid != tid) {
-			if (tid != DT_NO_TID && k->out) {
+			if (tid != DT_NO_TID && k->to) {
 				dt_pair_look(k->pair, tid);
-				open_callers(k, k->out, tid);
+				open_callers(k, k->to, tid);
 			}
 			tid = s.tid;
 		}
@@ -648,7 +701,7 @@ static int run(struct calls *k)
 	if (!rc)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);
-	if (copy_outputs(k))
+	if (print_kept(k))
 		return 1;
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
 }
@@ -750,5 +803,7 @@ int dt_cmd_calls(int argc, char **argv)
 	free(k.thread);
 	free(k.shown);
 	free(k.waiting);
+	free(k.out);
+	free(k.duration);
 	return status;
 }

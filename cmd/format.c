@@ -14,16 +14,25 @@
 
 enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
 
-#define KEPT 24 /* bytes of a value's text that are kept */
-
-/* A value is often what it was the last time: its text is kept. */
 struct dt_format_item {
-	uint32_t from, length; /* the piece of text before the value */
+	char piece[COPIED];    /* the text before the value, or its beginning */
+	uint32_t from, length; /* all of that */
 	uint8_t type, size, place;
-	uint8_t kept; /* length of last_text; 0: there is none */
-	uint64_t last;
-	char last_text[KEPT];
+	uint8_t look; /* type and size in one; 0: the text is not only the value's */
 };
+
+/* Values come again and again, in one function as in another: their text is kept. */
+#define TEXTS 4096 /* a power of two */
+#define KEPT  22   /* bytes of text */
+
+struct dt_format_text {
+	uint64_t value;
+	char text[KEPT];
+	uint8_t look; /* of the item */
+	uint8_t n;    /* bytes of text; 0: not kept, the value has come once */
+};
+
+_Static_assert(sizeof(struct dt_format_text) == 32, "two in a cache line");
 
 /* Where "type@place" says a value is and how it is to be shown. */
 static void parse_type(const char *s, size_t n, struct dt_format_item *item)
@@ -81,6 +90,9 @@ static void add_item(struct builder *b, struct dt_format_item item)
 {
 	item.from = b->from;
 	item.length = b->length - b->from;
+	if (item.type != WIDE && item.type != REST && item.type != UNKNOWN)
+		item.look = (uint8_t)(item.type << 4 | item.size | 0x80);
+	memcpy(item.piece, b->c->text + item.from, item.length < COPIED ? item.length : COPIED);
 	b->from = b->length;
 	if (b->n < MAX_ITEMS)
 		b->item[b->n++] = item;
@@ -140,6 +152,20 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	add_item(b, result);
 }
 
+/* Which of four values items show. */
+static unsigned values_in(const struct dt_format_item *item, unsigned n)
+{
+	unsigned values = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (item[i].type != REST && item[i].type != UNKNOWN)
+			values |= 1u << item[i].place;
+		if (item[i].type == WIDE)
+			values |= 2u << item[i].place;
+	}
+	return values;
+}
+
 static struct dt_call_format *make_format(struct dt_formats *f, uint32_t function)
 {
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
@@ -148,6 +174,8 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	struct dt_call_format *c;
 	struct builder b = {0};
 
+	if (!f->text && !(f->text = calloc(TEXTS, sizeof(*f->text))))
+		return NULL;
 	if (function >= f->functions) {
 		uint32_t n = function + 1024;
 
@@ -175,6 +203,9 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	}
 	memcpy(c->item, b.item, b.n * sizeof(*c->item));
 	c->items = (uint16_t)b.n;
+	c->values = (uint8_t)values_in(b.item, b.n - 1);
+	if (c->has_result)
+		c->values |= (uint8_t)(values_in(&b.item[b.n - 1], 1) << 4);
 	c->ready = true;
 	return c;
 }
@@ -258,23 +289,42 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 	}
 }
 
-/* As put_value(), and keeps the text. out has room for KEPT bytes more than a value takes. */
-static inline char *put_kept(char *p, struct dt_format_item *i, const uint64_t *value)
+static __attribute__((noinline)) char *
+put_new(struct dt_format_text *t, char *p, const struct dt_format_item *i, const uint64_t *value)
 {
 	uint64_t v = value[i->place];
-	char *end;
+	char *end = put_value(p, i, value);
 
-	if (__builtin_expect(i->kept && i->last == v, 1)) {
-		memcpy(p, i->last_text, KEPT);
-		return p + i->kept;
-	}
-	end = put_value(p, i, value);
-	if (i->type != WIDE && end - p <= KEPT) {
-		memcpy(i->last_text, p, KEPT);
-		i->last = v;
-		i->kept = (uint8_t)(end - p);
+	if (!i->look)
+		return end;
+	if (t->value == v && t->look == i->look && end - p <= KEPT) {
+		memcpy(t->text, p, KEPT);
+		t->n = (uint8_t)(end - p);
+	} else {
+		t->value = v;
+		t->look = i->look;
+		t->n = 0;
 	}
 	return end;
+}
+
+/*
+ * As put_value(), and keeps the text of a value that comes the second time: to read text that has
+ * just been written, in other pieces, takes the processor longer than to make it. p has room for a
+ * few bytes more than the text.
+ */
+static inline char *put_kept(struct dt_formats *f, char *p, const struct dt_format_item *i,
+			     const uint64_t *value)
+{
+	uint64_t v = value[i->place];
+	uint64_t hash = (v + ((uint64_t)i->look << 32)) * 0x9e3779b97f4a7c15u;
+	struct dt_format_text *t = &f->text[hash / (UINT64_MAX / TEXTS + 1)];
+
+	if (__builtin_expect(t->value == v && t->look == i->look && t->n, 1)) {
+		memcpy(p, t->text, KEPT);
+		return p + t->n;
+	}
+	return put_new(t, p, i, value);
 }
 
 /* Pieces are short: this beats a call of memcpy(). */
@@ -287,7 +337,19 @@ static inline char *put_text(char *p, const char *from, uint32_t n)
 
 static inline char *put_piece(char *p, const struct dt_call_format *c, unsigned i)
 {
-	return put_text(p, c->text + c->item[i].from, c->item[i].length);
+	const struct dt_format_item *item = &c->item[i];
+
+	if (__builtin_expect(item->length > COPIED, 0))
+		return put_text(p, c->text + item->from, item->length);
+	memcpy(p, item->piece, COPIED);
+	return p + item->length;
+}
+
+unsigned dt_format_new_values(struct dt_formats *f, uint32_t function)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	return c ? c->values : 0xf;
 }
 
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function)
@@ -310,7 +372,7 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 		return stpcpy(p + n, "(...)");
 	}
 	for (; i + 1 < c->items; i++)
-		p = put_kept(put_piece(p, c, i), &c->item[i], argument);
+		p = put_kept(f, put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
 }
 
@@ -321,7 +383,7 @@ char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const u
 	if (!c || !c->has_result || !result)
 		return p;
 	memcpy(p, " = ", 3);
-	return put_kept(p + 3, &c->item[c->items - 1], result);
+	return put_kept(f, p + 3, &c->item[c->items - 1], result);
 }
 
 void dt_formats_free(struct dt_formats *f)
@@ -331,4 +393,5 @@ void dt_formats_free(struct dt_formats *f)
 		free(f->function[i].item);
 	}
 	free(f->function);
+	free(f->text);
 }

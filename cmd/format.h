@@ -6,6 +6,7 @@
 #include "store/reader.h"
 
 struct dt_format_item;
+struct dt_format_text;
 
 /* A function's signature, made ready for printing. */
 struct dt_call_format {
@@ -14,12 +15,14 @@ struct dt_call_format {
 	uint32_t name_length;
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
+	uint8_t values;		       /* that are printed: bits 0-3 arguments, 4-7 results */
 };
 
 struct dt_formats {
 	const struct dt_reader *reader;
 	struct dt_call_format *function; /* by function row */
 	uint32_t functions;
+	struct dt_format_text *text; /* of values */
 };
 
 /* More than any call or result takes. */
@@ -32,6 +35,17 @@ char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 
 /* " = 5"; nothing for a function without a result. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
+
+/* As dt_format_values(), of a function whose signature has not been looked at. */
+unsigned dt_format_new_values(struct dt_formats *f, uint32_t function);
+
+/* The values that are printed of such a call: bits 0-3 arguments, 4-7 results (two at most). */
+static inline unsigned dt_format_values(struct dt_formats *f, uint32_t function)
+{
+	if (__builtin_expect(function < f->functions && f->function[function].ready, 1))
+		return f->function[function].values;
+	return dt_format_new_values(f, function);
+}
 
 void dt_formats_free(struct dt_formats *f);
 

@@ -40,15 +40,31 @@ struct dt_ring {
 			 * limit are then changed together, by a 16-byte compare-and-swap */
 	uint64_t pad0[6];
 	/* Line 1: the slow path and the controller. */
-	uint64_t hard;	  /* pos can not go beyond: read + size. Writer: the controller */
+	uint64_t hard;	  /* pos can not go beyond: read + size. Writer: the controller; and a slow
+			   * path that has seen in `lost' where it is about to move to, by
+			   * compare-and-swap */
 	uint64_t read;	  /* bytes the reader has taken. Writer: the controller */
-	uint64_t lost;	  /* records not kept because the ring was full. Writer: slow path, locked add */
+	uint64_t lost;	  /* records not kept because the ring was full, and where: see below.
+			   * Writers: slow path by compare-and-swap, controller by exchange */
 	uint32_t wake;	  /* futex: the controller adds 1 when it made room */
 	uint32_t waiters; /* slow paths waiting on `wake'; locked add */
 	uint64_t stalls;  /* how often a slow path had to wait; locked add */
 	uint64_t lost_in, lost_out; /* entries and exits among `lost'; locked add */
-	uint64_t pad1;
+	uint64_t lost_before; /* lost before a pause; controller only */
 };
+
+/*
+ * dt_ring.lost: the low bits count what was lost while `hard' stood where it does, in front of the
+ * record there; the high ones are the low bits of hard / 64. So a loss is counted only if the ring is
+ * still full in that very moment. To move hard, the controller first exchanges this word for the new
+ * place and no losses. Between the two, whoever finds the ring full moves hard on himself.
+ */
+#define DT_LOST_BITS	  39
+#define DT_LOST_MAX	  ((1ull << DT_LOST_BITS) - 1) /* it counts no further */
+#define DT_LOST_COUNT(lost) ((lost) & DT_LOST_MAX)
+#define DT_LOST_AT(hard)  ((hard) / 64 << DT_LOST_BITS)
+/* bytes that hard is to be moved on; a ring has fewer than the 2^31 this can tell */
+#define DT_LOST_AHEAD(lost, hard) (((lost)-DT_LOST_AT(hard)) >> DT_LOST_BITS << 6)
 
 /* A message from a traced process to the controller. */
 enum dt_request_kind {

@@ -262,9 +262,9 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (s->has_log && rc == 0 && keep(k, records, n, core) < 0)
 				rc = dt_fail(&s->recorder_error, "out of memory");
 			k->lost += lost;
-			pthread_mutex_unlock(&s->lock);
 			if (!s->has_log)
-				dt_ring_release(r);
+				dt_ring_release(r); /* with the lock: not while recording begins */
+			pthread_mutex_unlock(&s->lock);
 			if (rc < 0)
 				return -1;
 			all += (long)n + (lost != 0);
@@ -276,8 +276,10 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	if (s->has_log && (k->n || k->lost))
 		dt_log_put(&s->log, k->record, k->n, k->lost);
 	/* only now: see dt_session_drained() */
+	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
 		dt_ring_release(&s->reader[i]);
+	pthread_mutex_unlock(&s->lock);
 	return all;
 }
 

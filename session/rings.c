@@ -132,17 +132,27 @@ void dt_rings_destroy(struct dt_shared *s)
 	s->fd = -1;
 }
 
+/* Moves the hard limit. Returns how many records were lost at the old one, all of them. */
+static uint64_t set_hard(struct dt_control *c, struct dt_ring *r, uint64_t read)
+{
+	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size, lost = 0;
+
+	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
+	if (hard != DT_NO_LIMIT)
+		lost = __atomic_exchange_n(&r->lost, DT_LOST_AT(hard), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
+	return DT_LOST_COUNT(lost);
+}
+
 /*
  * Room for the writers: hard before limit (a slow path raises limit to what it has read as hard),
  * both before wake. The soft limit, at half, has a writer ring the bell in time.
  */
-static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
+static void set_limit(struct dt_control *c, struct dt_ring *r)
 {
-	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size;
-	uint64_t limit = hard == DT_NO_LIMIT ? hard : read + c->ring_size / 2, old;
+	bool none = c->policy == DT_OVERWRITE;
+	uint64_t limit = none ? DT_NO_LIMIT : r->read + c->ring_size / 2, old;
 
-	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->hard, hard, __ATOMIC_SEQ_CST);
 	if (r == dt_ring_at(c, c->cores)) {
 		/* where recording freezes is not moved for room */
 		old = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
@@ -159,11 +169,20 @@ static void set_limits(struct dt_control *c, struct dt_ring *r, uint64_t read)
 	}
 }
 
+/* Room before the word to begin, so that nothing is lost at the start; no append before that word. */
 void dt_rings_start(struct dt_control *c)
 {
+	if (c->state == DT_RECORDING)
+		return;
+	for (unsigned i = 0; i <= c->cores; i++) {
+		struct dt_ring *r = dt_ring_at(c, i);
+		uint64_t lost = set_hard(c, r, r->read);
+
+		__atomic_add_fetch(&r->lost_before, lost, __ATOMIC_RELAXED);
+	}
 	__atomic_store_n(&c->state, DT_RECORDING, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i <= c->cores; i++)
-		set_limits(c, dt_ring_at(c, i), dt_ring_at(c, i)->read);
+		set_limit(c, dt_ring_at(c, i));
 }
 
 static void set_state(struct dt_control *c, enum dt_state state)
@@ -203,11 +222,11 @@ void dt_rings_careful(struct dt_control *c, bool careful)
 	if (c->state != DT_RECORDING)
 		return;
 	for (unsigned i = 0; i < c->cores; i++)
-		set_limits(c, dt_ring_at(c, i), dt_ring_at(c, i)->read);
+		set_limit(c, dt_ring_at(c, i));
 }
 
 /* position and limit, together; false when pos or limit was not as expected, which now they are */
-static bool change_both(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_limit)
+static bool move_limit(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_limit)
 {
 	bool done;
 
@@ -223,7 +242,7 @@ static void freeze_at(struct dt_control *c, uint64_t records)
 	struct dt_ring *r = dt_ring_at(c, c->cores);
 	uint64_t pos = r->pos, limit = r->limit;
 
-	while (!change_both(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
+	while (!move_limit(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
 		;
 }
 
@@ -284,22 +303,15 @@ int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, un
 void dt_ring_reader_free(struct dt_ring_reader *r)
 {
 	free(r->copy);
+	free(r->gap);
 	r->copy = NULL;
+	r->gap = NULL;
 }
 
 static void lose(struct dt_ring_reader *r, uint64_t records)
 {
 	r->lost += records;
 	r->lost_total += records;
-}
-
-/* Records the writers counted because there was no room for them. */
-static void take_losses(struct dt_ring_reader *r)
-{
-	uint64_t lost = __atomic_load_n(&r->ring->lost, __ATOMIC_ACQUIRE);
-
-	lose(r, lost - r->lost_seen);
-	r->lost_seen = lost;
 }
 
 /*
@@ -358,25 +370,29 @@ static bool thread_lives(uint32_t tid)
 	return access(path, F_OK) == 0;
 }
 
-/* A writer that never finishes its record must not hold up the others for long. */
+/*
+ * A writer that never finishes its record must not hold up the others for long. Of one that may make
+ * no system call, and so has no thread id, nobody knows whether it lives.
+ */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {
 	bool lossless = r->control->policy == DT_WAIT;
 	uint64_t now, m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
-
+	uint32_t tid = (uint32_t)(m >> 1 & 0x3fffff);
+	bool unknown = tid == (DT_NO_TID & 0x3fffff);
 	/* a writer that is dead will not free its slot: do it for it */
-	if ((m & 1) && !thread_lives((uint32_t)(m >> 1 & 0x3fffff))) {
-		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-		r->stuck_since = 0;
-		return true;
-	}
-	if (!last && (lossless || pos - r->pos < r->control->ring_size / 2)) {
+	bool dead = (m & 1) && !unknown && !thread_lives(tid);
+
+	if (!dead && !last && (lossless || pos - r->pos < r->control->ring_size / 2)) {
 		now = dt_now_ns();
 		if (!r->stuck_since)
 			r->stuck_since = now;
 		if (now - r->stuck_since < (lossless ? STUCK_WAIT_NS : STUCK_NS))
 			return false;
+		dead = (m & 1) && unknown;
 	}
+	if (dead)
+		__atomic_compare_exchange_n(mark, &m, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	r->stuck_since = 0;
 	return true;
 }
@@ -388,17 +404,18 @@ static size_t take_shared(struct dt_ring_reader *r, size_t max, bool last,
 	struct dt_record *data = dt_ring_records(r->ring);
 	uint64_t *marks = dt_ring_marks(r->ring, size);
 	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+	uint64_t end;
 	size_t n = 0;
 
 	if (max > r->copy_max)
 		max = r->copy_max;
 	*records = r->copy;
 	if (pos - r->pos > size) {
-		if (n == 0)
-			lose(r, (pos - size - r->pos) / 64);
+		lose(r, (pos - size - r->pos) / 64);
 		r->pos = pos - size;
 	}
-	while (r->pos < pos && n < max) {
+	end = (pos - r->pos) / 64 < max ? pos : r->pos + max * 64;
+	while (r->pos < end) {
 		uint64_t index = r->pos / 64, slot = index & (size / 64 - 1);
 		uint64_t mark = __atomic_load_n(&marks[slot], __ATOMIC_ACQUIRE);
 
@@ -438,60 +455,59 @@ static size_t take_lossless(struct dt_ring_reader *r, size_t max, const struct d
 	return n;
 }
 
-/*
- * What was dropped was dropped because the ring was full: at the hard limit that stood until now. So
- * it belongs in front of the record there, which the reader may not have come to yet.
- */
-static void note_gap(struct dt_ring_reader *r, uint64_t hard)
+/* Remembers a loss in front of the record at pos, which the reader may not have come to yet. */
+static void note_gap(struct dt_ring_reader *r, uint64_t pos, uint64_t lost)
 {
-	uint64_t lost = __atomic_load_n(&r->ring->lost, __ATOMIC_ACQUIRE);
-	unsigned room = sizeof(r->gap) / sizeof(*r->gap);
+	if (r->gaps == r->gap_room && r->gap_first > r->gap_room / 2) {
+		r->gaps -= r->gap_first;
+		memmove(r->gap, r->gap + r->gap_first, r->gaps * sizeof(*r->gap));
+		r->gap_first = 0;
+	}
+	if (r->gaps == r->gap_room) {
+		size_t room = r->gap_room ? 2 * r->gap_room : 64;
+		struct dt_gap *more = realloc(r->gap, room * sizeof(*more));
 
-	if (lost == r->lost_seen)
-		return;
-	if (r->gaps == room || (r->gaps && r->gap[r->gaps - 1].pos == hard))
-		r->gap[r->gaps - 1].lost += lost - r->lost_seen;
-	else
-		r->gap[r->gaps].pos = hard, r->gap[r->gaps++].lost = lost - r->lost_seen;
-	r->lost_seen = lost;
+		if (!more) { /* counted, if not in its place */
+			lose(r, lost);
+			return;
+		}
+		r->gap = more;
+		r->gap_room = room;
+	}
+	r->gap[r->gaps++] = (struct dt_gap){pos, lost};
 }
 
 /* Counts the gaps the reader stands at; returns how many records it may take up to the next. */
 static size_t pass_gaps(struct dt_ring_reader *r, size_t max)
 {
-	while (r->gaps && r->gap[0].pos <= r->pos) {
-		lose(r, r->gap[0].lost);
-		memmove(r->gap, r->gap + 1, --r->gaps * sizeof(*r->gap));
-	}
-	if (r->gaps && (r->gap[0].pos - r->pos) / 64 < max)
-		max = (r->gap[0].pos - r->pos) / 64;
+	while (r->gap_first < r->gaps && r->gap[r->gap_first].pos <= r->pos)
+		lose(r, r->gap[r->gap_first++].lost);
+	if (r->gap_first == r->gaps)
+		r->gap_first = r->gaps = 0;
+	else if ((r->gap[r->gap_first].pos - r->pos) / 64 < max)
+		max = (r->gap[r->gap_first].pos - r->pos) / 64;
 	return max;
 }
 
 size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		    const struct dt_record **records, uint64_t *lost)
 {
+	struct dt_ring *ring = r->ring;
 	size_t n;
 
-	if (r->control->policy == DT_OVERWRITE)
-		take_losses(r);
-	else
-		max = pass_gaps(r, max);
+	lose(r, __atomic_exchange_n(&ring->lost_before, 0, __ATOMIC_RELAXED));
+	max = pass_gaps(r, max);
 	if (r->index == r->control->cores)
 		n = take_shared(r, max, last, records);
 	else if (r->control->policy == DT_OVERWRITE)
 		n = take_overwrite(r, max, last, records);
 	else
 		n = take_lossless(r, max, records);
-	/*
-	 * At the end of what there is, what has not been placed belongs here; at the very end also what
-	 * was placed too late, by a writer that counted its loss when the limit had been moved already.
-	 */
-	if (n == 0 && r->pos == __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE)) {
-		while (last && r->gaps)
-			lose(r, r->gap[--r->gaps].lost);
-		if (r->gaps == 0)
-			take_losses(r);
+	/* the limit is not moved any more: what was lost at the last one belongs at the end */
+	if (n == 0 && last && r->pos == __atomic_load_n(&ring->pos, __ATOMIC_ACQUIRE)) {
+		uint64_t left = __atomic_fetch_and(&ring->lost, ~DT_LOST_MAX, __ATOMIC_SEQ_CST);
+
+		lose(r, DT_LOST_COUNT(left));
 	}
 	*lost = r->lost;
 	r->lost = 0;
@@ -501,12 +517,13 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 
 void dt_ring_release(struct dt_ring_reader *r)
 {
-	uint64_t hard = r->ring->hard;
+	uint64_t hard = r->ring->hard, lost;
 
 	if (r->pos != r->ring->read && r->control->state == DT_RECORDING) {
-		set_limits(r->control, r->ring, r->pos);
-		if (r->control->policy != DT_OVERWRITE)
-			note_gap(r, hard);
+		lost = set_hard(r->control, r->ring, r->pos);
+		if (lost)
+			note_gap(r, hard, lost);
+		set_limit(r->control, r->ring);
 	} else {
 		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELEASE);
 	}

@@ -50,13 +50,13 @@ struct dt_ring_reader {
 	unsigned index;	    /* of the ring; control->cores: the shared one */
 	uint64_t pos;	    /* bytes taken or passed over */
 	uint64_t lost;	    /* records lost since the last take */
-	uint64_t lost_seen; /* of ring->lost */
 	uint64_t taken, lost_total;
-	/* losses noticed before the reader has come to where they are, oldest first */
-	struct {
+	/* losses noticed before the reader has come to where they are, oldest first: gap[gap_first]
+	 * up to gap[gaps - 1]. No more than the ring has records */
+	struct dt_gap {
 		uint64_t pos, lost;
-	} gap[64];
-	unsigned gaps;
+	} *gap;
+	size_t gap_first, gaps, gap_room;
 	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished */
 	struct dt_record *copy; /* room for `copy_max' records: what overwrite and the shared
 				 * ring are read into */

@@ -203,11 +203,10 @@ static void decode_values(struct dt_decoder *d, struct dt_batch *b, uint32_t n)
 		struct dt_local *l = &d->local[index];
 
 		memset(b->value[i], 0, sizeof(b->value[i]));
-		for (unsigned m = l->mask, j = 0; m; m >>= 1, j++) {
+		for (unsigned m = l->mask; m; m &= m - 1) {
+			unsigned j = (unsigned)__builtin_ctz(m);
 			uint64_t z;
 
-			if (!(m & 1))
-				continue;
 			memcpy(&z, data, 8);
 			z &= mask[*length];
 			data += *length++;

@@ -304,11 +304,11 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	    prepare(s, e)) {
+	    /* whoever reads the file while it is born may hold a lock for a moment */
+	    sqlite3_busy_timeout(s->db, 10000) || prepare(s, e)) {
 		fail(s, e);
 		goto bad;
 	}
-	sqlite3_busy_timeout(s->db, 1000);
 	return s;
 bad:
 	if (s)

@@ -107,3 +107,17 @@ TEXT
 	[ "$(awk '{ if (length > m) m = length } END { print m }' out)" -lt 260 ]
 	grep -q '\[499\] f' out
 }
+
+@test "calls prints more threads than it may open files" {
+	for i in {1..1200}; do
+		echo "at 0 $i"
+		echo "E f 0x7000 ${i}00 $i"
+		echo "X f 0x7000 ${i}50 -$i"
+	done | { echo "function f a:i4@0;i4@0" && cat; } | writetrace t.db
+	(ulimit -n 32 && devtrace calls t.db >out)
+	for i in {1..1200}; do
+		[ "$i" = 1 ] || echo
+		echo "# thread $i"
+		echo "      0.050 us  f(a=$i) = -$i"
+	done | diff - out
+}

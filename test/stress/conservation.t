@@ -10,13 +10,14 @@ gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
 	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
 n=0 bad=0
 
-# name, devtrace options, program arguments
+# name, devtrace options, program arguments, lossless|any|exact (on one core)
 try() {
-	local name=$1 calls out rc
+	local name=$1 calls out rc on=""
 	n=$((n + 1))
-	calls=$("$b/devtrace" record $2 -o "$dir/t.db" "$dir/stress" $3 2>"$dir/err")
+	[ "$4" = exact ] && on="taskset -c 0"
+	calls=$($on "$b/devtrace" record $2 -o "$dir/t.db" "$dir/stress" $3 2>"$dir/err")
 	rc=$?
-	out=$("$b/test/tool/check-stress" "$dir/t.db" "${calls:-1}" 2>&1) || rc=1
+	out=$("$b/test/tool/check-stress" "$dir/t.db" "${calls:-1}" ${on:+exact} 2>&1) || rc=1
 	case $4 in
 	lossless) case $out in *"lost 0"*) ;; *) rc=1 ;; esac ;;
 	esac
@@ -36,10 +37,14 @@ for policy in wait drop overwrite; do
 	[ "$policy" = wait ] && kind=lossless
 	try "$policy, one thread" "-p $policy -b 64K" "1 1 500000 0 0" $kind
 	try "$policy, four threads, signals" "-p $policy -b 64K" "1 4 200000 2000 0" $kind
+	try "$policy, short threads, many signals" "-p $policy -b 1M" "4 250 300 20000 0" $kind
 	try "$policy, forks" "-p $policy -b 64K" "1 2 100000 1000 40" $kind
 	try "$policy, processes, threads, signals, forks" "-p $policy -b 128K" "4 2 100000 2000 10" $kind
 	try "$policy, large rings" "-p $policy -b 16M" "2 2 100000 5000 5" $kind
 done
+# every loss in its place, to the record
+try "drop, one core" "-p drop -b 64K" "1 1 3000000 0 0" exact
+try "drop, one core, larger rings" "-p drop -b 1M" "1 1 5000000 0 0" exact
 # readers of the file while it is written: they see a growing, whole trace, and change nothing
 readers() {
 	local last=0 now err=$dir/read.$1
@@ -76,5 +81,6 @@ for policy in wait drop overwrite; do
 	[ "$policy" = wait ] && kind=lossless
 	try "$policy, no rseq" "-p $policy -b 64K" "2 2 30000 1000 5" $kind
 done
+try "drop, one core, no rseq" "-p drop -b 64K" "1 1 300000 0 0" exact
 echo "1..$n"
 exit $bad

@@ -26,9 +26,14 @@ static struct shared {
 	uint64_t progress; /* of thread 0 of process 0, after each call */
 } *shared;
 
-static __thread uint64_t lane[2];
-static __thread uint64_t self;
-static __thread int ready;
+/*
+ * Volatile: the timer's handler comes between any two of these accesses, and they must be made in the
+ * order they stand in. The compiler would read the sum before the signals are blocked, as it is told
+ * that the C library's functions (leaf) call nothing of this file.
+ */
+static __thread volatile uint64_t lane[2];
+static __thread volatile uint64_t self;
+static __thread volatile int ready;
 static unsigned calls, threads, forks, hz;
 static int first_process;
 

@@ -2,7 +2,9 @@
 /*
  * Holds a trace of test/stress/stress.c against what it must be.
  *
- * usage: check-stress FILE CALLS      CALLS: as the program printed; 0: it was killed
+ * usage: check-stress FILE CALLS [exact]    CALLS: as the program printed; 0: it was killed;
+ *                                           exact: one thread without signals on one core, so
+ *                                           that it is known which records a loss stands for
  * Prints "records N lost N" and what is wrong, a line each; exits 1 if anything is.
  *
  * The law: records + lost = 2 x calls. Each core's ticks never go back. No record is torn (its
@@ -25,6 +27,7 @@ struct lane {
 static struct lane lanes[2][LANES];
 static uint64_t last_ticks[CORES];
 static uint64_t records, lost, wrong, missing;
+static uint64_t next_record; /* exact: number of the record that comes next */
 
 static void complain(const char *what, uint64_t a, uint64_t b)
 {
@@ -63,6 +66,17 @@ static void check_exit(uint64_t result)
 		complain("torn exit", result, 0);
 }
 
+/* Call n makes records 2n - 2 and 2n - 1. */
+static void check_place(const struct dt_site *site, const uint64_t v[4], uint64_t lost_before)
+{
+	uint64_t number = site->kind == DT_ENTRY ? 2 * v[0] - 2 : 2 * (v[0] / 3) - 1;
+
+	if (number != next_record + lost_before)
+		complain("a loss in the wrong place: record expected, record there",
+			 next_record + lost_before, number);
+	next_record = number + 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct dt_range range = {.order = DT_BY_TIME, .values = true};
@@ -70,6 +84,7 @@ int main(int argc, char **argv)
 	struct dt_reader *r;
 	struct dt_span s;
 	struct dt_error e;
+	uint64_t lost_in_front = 0;
 	int rc;
 
 	if (argc < 3)
@@ -83,6 +98,7 @@ int main(int argc, char **argv)
 		unsigned core = s.core == DT_SHARED_CORE ? CORES - 1 : s.core;
 
 		lost += s.lost;
+		lost_in_front += s.lost;
 		records += s.n;
 		for (uint32_t i = 0; i < s.n; i++) {
 			const struct dt_site *site = dt_reader_site(r, s.site[i]);
@@ -90,12 +106,17 @@ int main(int argc, char **argv)
 			if (s.ticks[i] < last_ticks[core] && s.core != DT_SHARED_CORE)
 				complain("time goes back on core", core, last_ticks[core] - s.ticks[i]);
 			last_ticks[core] = s.ticks[i];
+			if (argc > 3)
+				check_place(site, s.value[i], lost_in_front);
 			if (site->kind == DT_ENTRY)
 				check_entry(s.tid, s.value[i]);
 			else
 				check_exit(s.value[i][0]);
+			lost_in_front = 0;
 		}
 	}
+	if (argc > 3 && next_record + lost_in_front != 2 * calls)
+		complain("the end, and 2 x calls", next_record + lost_in_front, 2 * calls);
 	if (rc < 0)
 		complain(e.text, 0, 0);
 	printf("records %lu lost %lu\n", (unsigned long)records, (unsigned long)lost);

@@ -248,6 +248,29 @@ static void begin_process(void)
 }
 
 /*
+ * Counts a record as lost because the ring is full up to `hard'. Returns false when it is not so any
+ * more: the record is to be tried again.
+ */
+static bool count_lost(struct dt_ring *r, uint64_t hard)
+{
+	uint64_t lost = __atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* after hard: never behind it */
+
+	do {
+		uint64_t ahead = DT_LOST_AHEAD(lost, hard);
+
+		if (ahead) {
+			__atomic_compare_exchange_n(&r->hard, &hard, hard + ahead, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+			return false;
+		}
+		if (DT_LOST_COUNT(lost) == DT_LOST_MAX)
+			return true;
+	} while (!__atomic_compare_exchange_n(&r->lost, &lost, lost + 1, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_ACQUIRE));
+	return true;
+}
+
+/*
  * The ring has no room at pos. Returns true when it may have some now, false when this record is
  * not to be kept (it has been counted where it counts as lost).
  */
@@ -272,11 +295,12 @@ static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
 		return true;
 	}
 	if (session.policy != DT_WAIT || controller_gone()) {
+		if (!count_lost(r, hard))
+			return true;
 		if (kind == DT_ENTRY)
 			__atomic_add_fetch(&r->lost_in, 1, __ATOMIC_RELAXED);
 		else if (kind == DT_EXIT)
 			__atomic_add_fetch(&r->lost_out, 1, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&r->lost, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	__atomic_add_fetch(&r->stalls, 1, __ATOMIC_RELAXED);
@@ -331,7 +355,8 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
 	uint64_t *m = dt_ring_marks(r, blob.mask + 1) + (index & blob.mask / 64);
 
 	mark = __atomic_load_n(m, __ATOMIC_ACQUIRE);
-	if (mark & 1) /* its writer of a lap ago has not come back: this place stays empty */
+	/* its writer of a lap ago has not come back, or others have come round to it: it stays empty */
+	if ((mark & 1) || DT_MARK_INDEX(mark) > index)
 		return;
 	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The law of the rings, tried in every order of events: records written = taken + lost, each of
+ * them once, and every loss in front of the first record that came after it.
+ *
+ * The writers' slow path and the reader are compiled in here with each atomic operation as a place
+ * where another one may go on. Writers and reader run as coroutines; a schedule says after how many
+ * operations which of them goes on. All schedules with two such switches are run, and many with up
+ * to five. The ring has four records, so that writers come round to each other's places.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "arch/x86_64/area.h"
+#include "process/threads.h"
+
+static void step(void);
+static uint64_t clock_ns;
+
+/* a third of what the reader allows an unfinished record, each time it looks */
+#define dt_now_ns() (clock_ns += 17000000)
+
+#define __atomic_load_n(p, order)	 (step(), __atomic_load_n(p, order))
+#define __atomic_store_n(p, v, order)	 (step(), __atomic_store_n(p, v, order))
+#define __atomic_add_fetch(p, v, order)	 (step(), __atomic_add_fetch(p, v, order))
+#define __atomic_fetch_add(p, v, order)	 (step(), __atomic_fetch_add(p, v, order))
+#define __atomic_fetch_and(p, v, order)	 (step(), __atomic_fetch_and(p, v, order))
+#define __atomic_exchange_n(p, v, order) (step(), __atomic_exchange_n(p, v, order))
+#define __atomic_sub_fetch(p, v, order)	 (step(), __atomic_sub_fetch(p, v, order))
+#define __atomic_compare_exchange_n(p, e, v, weak, a, b)                                           \
+	(step(), __atomic_compare_exchange_n(p, e, v, weak, a, b))
+
+#include "session/rings.c"
+
+#undef FUTEX_OWNER_DIED
+#undef FUTEX_TID_MASK
+#undef INT_MAX
+#undef CLONE_VM
+#undef CLONE_VFORK
+#undef CLONE_SETTLS
+static struct dt_control *session_at; /* where the writers have the session */
+#define session (*session_at)
+#define extern static
+#include "arch/x86_64/target/slow.c"
+#undef extern
+#undef session
+
+/* --- coroutines */
+
+#define ACTORS	 3 /* the reader and two writers */
+#define SWITCHES 5
+
+struct schedule {
+	unsigned first; /* who begins */
+	unsigned n;
+	struct {
+		unsigned at, to; /* after this many operations the actor `to' goes on */
+	} at[SWITCHES];
+};
+
+static ucontext_t scheduler, context[ACTORS];
+static bool exploring, ended[ACTORS];
+static unsigned current, steps, next_switch;
+static const struct schedule *plan;
+
+static void step(void)
+{
+	unsigned me = current, to;
+
+	if (!exploring)
+		return;
+	steps++;
+	if (next_switch == plan->n || steps < plan->at[next_switch].at)
+		return;
+	to = plan->at[next_switch++].to;
+	if (to == me || ended[to])
+		return;
+	current = to;
+	swapcontext(&context[me], &context[to]);
+}
+
+static void prepare(unsigned actor, void (*body)(void))
+{
+	static char stack[ACTORS][64 << 10];
+	ucontext_t *c = &context[actor];
+
+	ended[actor] = false;
+	getcontext(c);
+	c->uc_stack.ss_sp = stack[actor];
+	c->uc_stack.ss_size = sizeof(stack[actor]);
+	c->uc_link = &scheduler;
+	makecontext(c, body, 0);
+}
+
+static void run_actors(const struct schedule *p, void (*const body[ACTORS])(void))
+{
+	plan = p;
+	steps = next_switch = 0;
+	exploring = true;
+	for (unsigned i = 0; i < ACTORS; i++)
+		prepare(i, body[i]);
+	current = p->first;
+	for (;;) {
+		/* comes back when an actor has ended: the others in turn */
+		swapcontext(&scheduler, &context[current]);
+		ended[current] = true;
+		for (current = 0; current < ACTORS && ended[current]; current++)
+			;
+		if (current == ACTORS)
+			break;
+	}
+	exploring = false;
+}
+
+/* --- the session: one core, rings of four records */
+
+#define RING   256u
+#define STRIDE (2 * DT_RING_HEAD)
+#define CALLS  64u
+
+static struct setup {
+	enum dt_policy policy;
+	bool shared;
+	unsigned before; /* records in the ring already */
+	unsigned calls;	 /* of each writer */
+	unsigned reads;
+	size_t batch; /* records the reader takes at once */
+} setup;
+
+static char memory[DT_CONTROL_SIZE + 2 * STRIDE] __attribute__((aligned(4096)));
+static __thread uint32_t fake_rseq[8];
+static struct dt_ring_reader reader;
+
+static struct call {
+	unsigned begin, end; /* in the order of all calls' beginnings and ends */
+	bool kept;
+	bool in_time; /* its record was in the shared ring before the reader came near */
+} call[CALLS];
+static unsigned order;
+static unsigned calls;
+static struct taken {
+	unsigned id;
+	uint64_t lost; /* in front of it and of all before it */
+} taken[CALLS];
+static unsigned takens;
+static uint64_t lost_so_far;
+static const char *wrong;
+
+static void complain(const char *what)
+{
+	if (!wrong)
+		wrong = what;
+}
+
+/* As the hooks' fast path: room is looked for and the record committed in one go. */
+static bool append_by_rseq(struct dt_ring *r, const struct dt_record *rec)
+{
+	step();
+	if (r->pos >= r->limit)
+		return false;
+	dt_ring_records(r)[(r->pos & (RING - 1)) / 64] = *rec;
+	r->pos += 64;
+	return true;
+}
+
+/* Whether call id has its record in the shared ring, in front of the reader's next. */
+static bool is_committed(unsigned id)
+{
+	struct dt_ring *r = dt_ring_at(session_at, 1);
+
+	for (unsigned i = 0; i < RING / 64; i++) {
+		uint64_t mark = dt_ring_marks(r, RING)[i];
+
+		if (dt_ring_records(r)[i].value[0] == id &&
+		    mark == DT_MARK_DONE(DT_MARK_INDEX(mark)))
+			return DT_MARK_INDEX(mark) > reader.pos / 64;
+	}
+	return false;
+}
+
+static void make_call(void)
+{
+	unsigned id = calls++;
+	struct dt_record rec = {.value = {id, ~(uint64_t)id, 3 * id, 5 * id}};
+
+	call[id].begin = ++order;
+	if (setup.shared) {
+		rec.core = DT_SHARED_CORE;
+		while (dt_slow(&rec))
+			rec.core = DT_SHARED_CORE;
+	} else {
+		while (!append_by_rseq(dt_ring_at(session_at, 0), &rec) && dt_slow(&rec))
+			;
+	}
+	call[id].end = ++order;
+	if (setup.shared)
+		call[id].in_time = is_committed(id);
+}
+
+static void writer(void)
+{
+	for (unsigned i = 0; i < setup.calls; i++)
+		make_call();
+}
+
+/* Returns false when there was nothing. */
+static bool read_once(bool last)
+{
+	const struct dt_record *r;
+	uint64_t lost;
+	size_t n = dt_ring_take(&reader, setup.batch, last, &r, &lost);
+
+	lost_so_far += lost;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t id = r[i].value[0];
+
+		if (id >= calls || r[i].value[1] != ~id || r[i].value[2] != 3 * id ||
+		    r[i].value[3] != 5 * id) {
+			complain("a torn record");
+			continue;
+		}
+		if (call[id].kept)
+			complain("a record taken twice");
+		call[id].kept = true;
+		taken[takens++] = (struct taken){(unsigned)id, lost_so_far};
+	}
+	dt_ring_release(&reader);
+	return n || lost;
+}
+
+static void reads(void)
+{
+	for (unsigned i = 0; i < setup.reads; i++)
+		read_once(false);
+}
+
+/* Of the calls that were lost: how many ended before `from', how many had begun before `to'. */
+static void lost_calls(unsigned from, unsigned to, uint64_t *least, uint64_t *most)
+{
+	*least = *most = 0;
+	for (unsigned i = 0; i < calls; i++) {
+		*least += !call[i].kept && call[i].end < from;
+		*most += !call[i].kept && call[i].begin < to;
+	}
+}
+
+static void check(void)
+{
+	if (takens + lost_so_far != calls)
+		complain("records written are not records taken + lost");
+	if (reader.taken != takens || reader.lost_total != lost_so_far)
+		complain("the reader's own sums differ");
+	/* in overwrite what is lost is what came before */
+	if (setup.policy == DT_OVERWRITE)
+		return;
+	for (unsigned i = 0; i < calls; i++)
+		if (call[i].in_time && !call[i].kept)
+			complain("a whole record is gone");
+	for (unsigned i = 0; i < takens; i++) {
+		const struct call *c = &call[taken[i].id];
+		uint64_t least, most;
+
+		lost_calls(c->begin, c->end, &least, &most);
+		if (taken[i].lost < least)
+			complain("a loss is placed too late");
+		if (taken[i].lost > most)
+			complain("a loss is placed too early");
+	}
+}
+
+static void begin_session(void)
+{
+	uint64_t fs;
+
+	memset(memory, 0, sizeof(memory));
+	memset(call, 0, sizeof(call));
+	calls = takens = order = 0;
+	lost_so_far = 0;
+	wrong = NULL;
+	session_at = (struct dt_control *)memory;
+	session_at->cores = 1;
+	session_at->ring_size = RING;
+	session_at->stride = STRIDE;
+	session_at->policy = setup.policy;
+	session_at->owner = 1;
+	blob.cores = process_block.cores = 1;
+	blob.stride = STRIDE;
+	blob.mask = RING - 1;
+	__asm__("mov %%fs:0, %0" : "=r"(fs));
+	blob.rseq_offset = (int64_t)((uint64_t)(uintptr_t)fake_rseq - fs);
+	dt_ring_reader_free(&reader);
+	dt_ring_reader_init(&reader, session_at, setup.shared, NULL);
+	dt_rings_start(session_at);
+	for (unsigned i = 0; i < setup.before; i++)
+		make_call();
+}
+
+/* Returns how many operations there were. */
+static unsigned one_run(const struct schedule *p)
+{
+	static void (*const body[ACTORS])(void) = {reads, writer, writer};
+
+	begin_session();
+	run_actors(p, body);
+	dt_rings_stop(session_at);
+	while (read_once(true))
+		;
+	check();
+	if (wrong) {
+		print_message("policy %d, %s ring, %u before: begin %u", setup.policy,
+			      setup.shared ? "shared" : "core's", setup.before, p->first);
+		for (unsigned i = 0; i < p->n; i++)
+			print_message(", after %u go on with %u", p->at[i].at, p->at[i].to);
+		fail_msg("%s: written %u, taken %u, lost %lu", wrong, calls, takens,
+			 (unsigned long)lost_so_far);
+	}
+	return steps;
+}
+
+static void all_with_two_switches(void)
+{
+	struct schedule p;
+	unsigned most;
+
+	for (p.first = 0; p.first < ACTORS; p.first++) {
+		p.n = 0;
+		most = one_run(&p) + 20;
+		p.n = 2;
+		for (p.at[0].at = 1; p.at[0].at < most; p.at[0].at++)
+			for (p.at[1].at = p.at[0].at + 1; p.at[1].at < most; p.at[1].at++)
+				for (unsigned to = 0; to < ACTORS * ACTORS; to++) {
+					p.at[0].to = to / ACTORS;
+					p.at[1].to = to % ACTORS;
+					if (p.at[0].to != p.first && p.at[1].to != p.at[0].to)
+						one_run(&p);
+				}
+	}
+}
+
+static void many_with_more(unsigned runs, unsigned apart)
+{
+	struct schedule p;
+	unsigned seed = 1;
+
+	while (runs--) {
+		unsigned at = 0;
+
+		p.first = (unsigned)rand_r(&seed) % ACTORS;
+		p.n = 3 + (unsigned)rand_r(&seed) % (SWITCHES - 2);
+		for (unsigned i = 0; i < p.n; i++) {
+			at += 1 + (unsigned)rand_r(&seed) % apart;
+			p.at[i].at = at;
+			p.at[i].to = (unsigned)rand_r(&seed) % ACTORS;
+		}
+		one_run(&p);
+	}
+}
+
+static void explore(enum dt_policy policy, bool shared)
+{
+	static const unsigned before[] = {0, 3, 4, 6};
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		setup = (struct setup){policy, shared, before[i], 3, 4, 2};
+		all_with_two_switches();
+		many_with_more(20000, 30);
+		setup.calls = 10; /* enough for a lap while another one sleeps */
+		setup.reads = 10;
+		many_with_more(20000, 150);
+	}
+}
+
+static void test_drop_core(void **state)
+{
+	explore(DT_DROP, false);
+}
+
+static void test_drop_shared(void **state)
+{
+	explore(DT_DROP, true);
+}
+
+static void test_overwrite_shared(void **state)
+{
+	explore(DT_OVERWRITE, true);
+}
+
+/* A place whose writer, thread tid, has gone to sleep or died half way: how often it is looked at.
+ */
+static unsigned looks_at_unfinished(uint32_t tid)
+{
+	struct dt_ring *r;
+	unsigned looks = 0;
+
+	setup = (struct setup){DT_WAIT, true, 0, 0, 0, 2};
+	begin_session();
+	r = dt_ring_at(session_at, 1);
+	r->pos += 64;
+	dt_ring_marks(r, RING)[0] = DT_MARK_BUSY(0ull, tid);
+	while (!read_once(false))
+		looks++;
+	assert_int_equal(lost_so_far, 1);
+	/* a live writer will free its slot itself */
+	assert_int_equal(dt_ring_marks(r, RING)[0] & 1, tid == (uint32_t)gettid());
+	return looks;
+}
+
+static void test_unfinished(void **state)
+{
+	/* next to the kernel's greatest number: nobody has it here */
+	assert_int_equal(looks_at_unfinished(4194302), 0);
+	assert_in_range(looks_at_unfinished((uint32_t)gettid()), 50, 70);
+	assert_in_range(looks_at_unfinished(DT_NO_TID), 50, 70);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_drop_core),
+		cmocka_unit_test(test_drop_shared),
+		cmocka_unit_test(test_overwrite_shared),
+		cmocka_unit_test(test_unfinished),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
