@@ -13,6 +13,10 @@ enum dt_elf_kind {
 	DT_ELF_ENTRY = 1,
 	DT_ELF_RETURN = 2,
 	DT_ELF_TAIL = 3,
+	/* of a file without sleds: where probes can be, process/probes.h */
+	DT_ELF_PROBE_ENTRY = 5,
+	DT_ELF_PROBE_RETURN = 6,
+	DT_ELF_PROBE_TAIL = 7,
 };
 
 struct dt_elf_site {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 #include "core/error.h"
+#include "process/code.h"
 #include "process/elf.h"
 #include "process/maps.h"
 #include "process/names.h"
@@ -23,8 +24,10 @@ struct dt_file {
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
 	bool no_symtab;
 	struct dt_names *names;	  /* NULL until asked for */
+	bool asked;	     /* dt_choose_fn has been */
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
+	struct dt_code *code; /* of a file without sleds: see process/probes.h; NULL until asked for */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
 };
 
@@ -40,6 +43,7 @@ struct dt_module {
 	bool on;	    /* its chosen sites are switched on */
 	int64_t row;	    /* of the trace file; 0: not written yet */
 	uint64_t begin_ticks;
+	struct dt_probes *probes; /* of a file without sleds; NULL: none planted */
 };
 
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */

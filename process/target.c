@@ -17,6 +17,7 @@
 
 #include "process/connect.h"
 #include "process/memory.h"
+#include "process/probes.h"
 
 #define PAGE 4096ull
 #define THUNK 7	       /* bytes: notrack jmp *slot(%rip) */
@@ -50,8 +51,13 @@ void dt_target_close(struct dt_target *t)
 		return;
 	if (!t->ended)
 		dt_target_end(t);
+	for (size_t i = 0; i < t->n; i++)
+		dt_probes_free(t->module[i].probes);
+	for (size_t i = 0; i < t->n_old; i++)
+		dt_probes_free(t->old[i]);
+	free(t->old);
 	free(t->module);
-	free(t->gone);
+	dt_target_forget(t);
 	free(t);
 }
 
@@ -66,6 +72,8 @@ void dt_target_end(struct dt_target *t)
 
 void dt_target_forget(struct dt_target *t)
 {
+	for (size_t i = 0; i < t->n_gone; i++)
+		dt_probes_free(t->gone[i].probes);
 	free(t->gone);
 	t->gone = NULL;
 	t->n_gone = 0;
@@ -78,13 +86,26 @@ bool dt_target_gone(const struct dt_target *t)
 	return t->pidfd < 0 ? kill(t->pid, 0) < 0 : poll(&p, 1, 0) > 0;
 }
 
+/* Its text, or its trampolines. */
+static bool has_address(const struct dt_module *m, uint64_t address)
+{
+	uint64_t low, high;
+
+	if (address >= m->low && address < m->high)
+		return true;
+	for (unsigned i = 0; dt_probes_code(m->probes, i, &low, &high); i++)
+		if (address >= low && address < high)
+			return true;
+	return false;
+}
+
 struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (address >= t->module[i].low && address < t->module[i].high)
+		if (has_address(&t->module[i], address))
 			return &t->module[i];
 	for (size_t i = 0; i < t->n_gone; i++)
-		if (address >= t->gone[i].low && address < t->gone[i].high)
+		if (has_address(&t->gone[i], address))
 			return &t->gone[i];
 	return NULL;
 }
@@ -122,13 +143,16 @@ static bool find_bias(const struct dt_elf *elf, const struct dt_mapping *m, uint
 
 static int choose(struct dt_targets *all, struct dt_file *f, struct dt_error *e)
 {
-	if (!f->elf || !f->elf->sites || f->chosen)
+	if (!f->elf || f->chosen || f->asked)
 		return 0;
-	f->chosen = calloc(1, f->elf->sites);
-	if (!f->chosen)
-		return dt_fail(e, "out of memory");
+	f->asked = true;
 	if (all->choose)
 		return all->choose(all->choose_ctx, f, e);
+	if (!f->elf->sites)
+		return 0;
+	f->chosen = malloc(f->elf->sites);
+	if (!f->chosen)
+		return dt_fail(e, "out of memory");
 	memset(f->chosen, 1, f->elf->sites);
 	f->chosen_sites = f->elf->sites;
 	return 0;
@@ -246,6 +270,8 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
 	uint64_t slot[2];
 
+	if (m->probes)
+		return dt_probes_hook(t, m->probes, e);
 	if (!m->file->elf->hooks || !m->file->elf->sites)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
@@ -267,7 +293,9 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (m->on == on || !m->file->chosen)
+	if (m->file->code && !on)
+		return m->probes ? dt_probes_off(t, m->probes, e) : 0;
+	if (m->file->code || m->on == on || !m->file->chosen)
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
@@ -317,6 +345,8 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
+	if (m->file->code)
+		return dt_probes_sync(t, m, low, high, e);
 	if (m->file->chosen_sites && !t->unwatched && !m->hooked && hook(t, m, e) < 0)
 		return -1;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
@@ -366,9 +396,14 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 static int hook_new(struct dt_target *t, struct dt_error *e)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (t->module[i].file->chosen_sites && !t->module[i].hooked &&
-		    hook(t, &t->module[i], e) < 0)
+		if (t->module[i].file->code) {
+			if (t->module[i].file->chosen_sites && !t->module[i].probes &&
+			    dt_probes_sync(t, &t->module[i], 0, ~0ull, e) < 0)
+				return -1;
+		} else if (t->module[i].file->chosen_sites && !t->module[i].hooked &&
+			   hook(t, &t->module[i], e) < 0) {
 			return -1;
+		}
 	return dt_target_switch(t, true, e);
 }
 
@@ -383,7 +418,16 @@ int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, stru
 	return hook_new(t, e);
 }
 
-int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, struct dt_error *e)
+static const struct dt_module *same_module(const struct dt_target *t, const struct dt_module *m)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file == m->file && t->module[i].bias == m->bias)
+			return &t->module[i];
+	return NULL;
+}
+
+int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
+		    const struct dt_target *parent, struct dt_error *e)
 {
 	uint64_t fast[2] = {0, 0};
 
@@ -397,6 +441,15 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, 
 		struct dt_module *m = &t->module[i];
 		uint64_t slot = 0;
 
+		if (m->file->code) {
+			const struct dt_module *theirs =
+				parent ? same_module(parent, m) : NULL;
+
+			if (theirs)
+				dt_probes_inherit(t, m, theirs);
+			t->fast = t->fast || (theirs && parent->fast);
+			continue;
+		}
 		if (!m->file->chosen_sites || !m->file->elf->hooks)
 			continue;
 		dt_memory_read(t->mem, m->bias + m->file->elf->hooks, &slot, sizeof(slot));
@@ -540,7 +593,7 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (!elf || !m->file->chosen)
+	if (!elf || !m->file->chosen || m->file->code)
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		uint64_t at = m->bias + elf->site[i].address;
@@ -602,7 +655,10 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 		const struct dt_elf *elf = t->module[i].file->elf;
 		uint64_t thunk[2];
 
-		if (!elf || !t->module[i].hooked)
+		for (unsigned k = 0; dt_probes_code(t->module[i].probes, k, &low, &high); k++)
+			if (dt_threads_inside(threads, t->mem, low, high))
+				return true;
+		if (!elf || !t->module[i].hooked || t->module[i].file->code)
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
@@ -611,6 +667,10 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 				return true;
 		}
 	}
+	for (size_t i = 0; i < t->n_old; i++)
+		for (unsigned k = 0; dt_probes_code(t->old[i], k, &low, &high); k++)
+			if (dt_threads_inside(threads, t->mem, low, high))
+				return true;
 	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
 		if (dt_threads_inside(threads, t->mem, low, high))
 			return true;
@@ -679,12 +739,31 @@ static void unhook(struct dt_target *t)
 		struct dt_module *m = &t->module[i];
 
 		/* another may have been mapped there */
-		if (m->hooked &&
+		if (m->hooked && !m->file->code &&
 		    dt_memory_read(t->mem, m->bias + m->file->elf->hooks, now, sizeof(now)) == 0 &&
 		    in_code(t, now[0]) && in_code(t, now[1]))
 			dt_memory_write(t->mem, m->bias + m->file->elf->hooks, zero, sizeof(zero));
 		m->hooked = false;
 	}
+}
+
+/* Bytes back where they were; those of libraries that have gone are of no use any more. */
+static int remove_probes(struct dt_target *t, pid_t tid, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if (!m->probes)
+			continue;
+		rc = dt_probes_remove(t, m->probes, tid, e);
+		if (rc == 0)
+			m->hooked = m->on = false;
+	}
+	for (size_t i = 0; i < t->n_old && rc == 0; i++)
+		rc = dt_probes_remove(t, t->old[i], tid, e);
+	return rc;
 }
 
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
@@ -701,6 +780,9 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	for (size_t i = 0; i < t->n; i++)
 		if (verify_module(t, &t->module[i], e) < 0)
 			return -1;
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_off(t, t->old[i], e) < 0)
+			return -1;
 	for (int tries = 0;; tries++) {
 		if (dt_threads_stop(t->pid, &threads, e) < 0) {
 			if (tries >= LEAVE_TRIES || dt_target_gone(t))
@@ -712,6 +794,9 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		if (!disconnected)
 			rc = dt_disconnect(t, e);
 		disconnected = true;
+		for (size_t i = 0; i < t->n; i++)
+			if (t->module[i].probes)
+				dt_probes_leave(t->module[i].probes, &threads);
 		if (!occupied(t, &threads) && !shares_memory(t))
 			break;
 		if (tries == LEAVE_TRIES) {
@@ -721,6 +806,8 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		release(t, &threads);
 		usleep(tries < 10 ? 50 : 10000);
 	}
+	if (*left == 0 && rc == 0)
+		rc = remove_probes(t, threads.tid[0], e);
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);

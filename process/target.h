@@ -29,12 +29,15 @@ struct dt_target {
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */
+	pid_t held; /* its only thread, stopped by us by other means; 0: it runs */
 	bool unwatched; /* none of its sites is to be on: see dt_target_sync() */
 	struct dt_module *module;
 	size_t n, room;
 	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
 				 * until dt_target_forget() */
 	size_t n_gone;
+	struct dt_probes **old; /* what a controller that was killed has left; to be taken away */
+	size_t n_old;
 	size_t patches; /* of libc functions, counted in the blob's head */
 	uint64_t stop_ns;   /* longest time its threads were stopped by us */
 	uint64_t switch_ns; /* how long the largest switching took */
@@ -69,8 +72,9 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
  */
 int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e);
 
-/* A forked child of `parent' that has inherited area, hooks and switched sites. */
-int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area, struct dt_error *e);
+/* A forked child of parent (NULL: not known) that has inherited area, hooks, probes and switched sites. */
+int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
+		    const struct dt_target *parent, struct dt_error *e);
 
 /*
  * Learns where threads keep their id and rseq block, and goes over to the rseq hooks. fs: thread

@@ -277,8 +277,9 @@ static bool is_restorer(int mem, uint64_t address)
 	return memcmp(text, form[0], 9) == 0 || memcmp(text, form[1], 7) == 0;
 }
 
-/* Does a signal frame between sp and end lead back into [low, high)? */
-static bool returns_from_signal(int mem, uint64_t sp, uint64_t end, uint64_t low, uint64_t high)
+/* Where the signal frames between sp and end return to. */
+static void frames(int mem, uint64_t sp, uint64_t end, void (*fn)(void *ctx, uint64_t ip, bool frame),
+		   void *ctx)
 {
 	enum { KEEP = FRAME_RIP / 8, MORE = 2, WORDS = 4096 };
 	uint64_t word[KEEP + WORDS + MORE];
@@ -288,35 +289,52 @@ static bool returns_from_signal(int mem, uint64_t sp, uint64_t end, uint64_t low
 		size_t n = end - sp < sizeof(word) ? (end - sp) / 8 : sizeof(word) / 8;
 
 		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
-			return false;
+			return;
 		for (size_t i = KEEP; i + MORE < n; i++)
-			if (word[i] >= low && word[i] < high && (word[i + 2] & 0xffff) == USER_CS &&
-			    is_restorer(mem, word[i - KEEP]))
-				return true;
+			if ((word[i + 2] & 0xffff) == USER_CS && is_restorer(mem, word[i - KEEP]))
+				fn(ctx, word[i], true);
 	}
-	return false;
 }
 
-bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high)
+void dt_threads_saved(const struct dt_threads *t, int mem,
+		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx)
 {
 	struct dt_maps maps;
-	bool inside = false;
 
 	if (dt_maps_read(t->pid, &maps, NULL) < 0)
-		return true;
-	for (size_t i = 0; i < t->n && !inside; i++) {
+		return;
+	for (size_t i = 0; i < t->n; i++) {
 		const struct dt_mapping *stack;
 		struct user_regs_struct r;
 
 		if (ptrace(PTRACE_GETREGS, t->tid[i], 0, &r) < 0)
 			continue;
-		inside = r.rip >= low && r.rip < high;
+		fn(ctx, r.rip, false);
 		stack = dt_maps_at(&maps, r.rsp);
-		if (stack && !inside)
-			inside = returns_from_signal(mem, r.rsp, stack->high, low, high);
+		if (stack)
+			frames(mem, r.rsp, stack->high, fn, ctx);
 	}
 	dt_maps_free(&maps);
-	return inside;
+}
+
+struct range {
+	uint64_t low, high;
+	bool inside;
+};
+
+static void note_inside(void *ctx, uint64_t ip, bool frame)
+{
+	struct range *r = ctx;
+
+	r->inside = r->inside || (ip >= r->low && ip < r->high);
+}
+
+bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high)
+{
+	struct range r = {low, high, false};
+
+	dt_threads_saved(t, mem, note_inside, &r);
+	return r.inside;
 }
 
 uint64_t dt_thread_fs(pid_t tid)

@@ -30,6 +30,13 @@ void dt_threads_release(struct dt_threads *t);
  */
 bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high);
 
+/*
+ * Calls fn for every place that a stopped thread will go on at: its instruction pointer, and where
+ * signal handlers that it runs will return to (frame).
+ */
+void dt_threads_saved(const struct dt_threads *t, int mem,
+		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx);
+
 /* %fs base of a stopped thread; 0 when it has none */
 uint64_t dt_thread_fs(pid_t tid);
 /* The thread's rseq registration: pointer, size, signature; false when it has none. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "process/memory.h"
+#include "process/probes.h"
 #include "session/session.h"
 
 #define ALL_VALUES 0x0f
@@ -59,7 +60,8 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 }
 
 /* Where the jump at a tail site leads: its displacement, through the PLT when it is into that. */
-static uint64_t jump_target(struct dt_target *t, uint64_t site)
+static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
+			    const struct dt_elf_site *site)
 {
 	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	unsigned char plt[16];
@@ -67,9 +69,15 @@ static uint64_t jump_target(struct dt_target *t, uint64_t site)
 	uint64_t to, real;
 	size_t skip = 0;
 
-	if (dt_memory_read(t->mem, site + 1, &rel, sizeof(rel)) < 0)
-		return 0;
-	to = site + 5 + (uint64_t)(int64_t)rel;
+	if (m->file->code) { /* the jump has been changed; the file knows where it led */
+		if (!site->target)
+			return 0;
+		to = m->bias + site->target;
+	} else {
+		if (dt_memory_read(t->mem, m->bias + site->address + 1, &rel, sizeof(rel)) < 0)
+			return 0;
+		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
+	}
 	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) < 0)
 		return to;
 	if (memcmp(plt, endbr64, sizeof(endbr64)) == 0)
@@ -116,12 +124,25 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	m = locate(s, r, &t);
 	if (!m)
 		return;
-	site = site_of(m->file->elf, r->pc - m->bias);
+	site = m->file->code ? dt_probes_site(m, r->pc) : site_of(m->file->elf, r->pc - m->bias);
 	if (!site)
 		return;
-	row->kind = site->kind == DT_ELF_ENTRY	  ? site->jumps ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY
-		    : site->kind == DT_ELF_RETURN ? DT_SITE_RETURN
-						  : DT_SITE_TAIL;
+	if (m->file->code)
+		row->pc = m->bias + site->address;
+	switch (site->kind) {
+	case DT_ELF_ENTRY:
+		row->kind = site->jumps ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY;
+		break;
+	case DT_ELF_PROBE_ENTRY:
+		row->kind = DT_SITE_ENTRY;
+		break;
+	case DT_ELF_RETURN:
+	case DT_ELF_PROBE_RETURN:
+		row->kind = DT_SITE_RETURN;
+		break;
+	default:
+		row->kind = DT_SITE_TAIL;
+	}
 	symtab = dt_file_symtab(m->file);
 	if (symtab)
 		f = dt_symtab_find(symtab, site->function);
@@ -142,7 +163,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		row->function = 0;
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;
-		row->target = jump_target(t, m->bias + site->address);
+		row->target = jump_target(t, m, site);
 		if (!row->target && site->target) /* the process has ended: what the file tells */
 			row->target = m->bias + site->target;
 	}

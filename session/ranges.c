@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/probes.h"
 #include "session/places.h"
 
 /* What the provider knows of a range: range->host. */
@@ -15,11 +16,11 @@ struct place_of_range {
 };
 
 /* Bytes from a site's address to what the hook records as pc, by enum dt_elf_kind: doc/sleds.md */
-static const uint64_t pc_offset[] = {0, 5, 6, 10};
+static const uint64_t pc_offset[] = {0, 5, 6, 10, 0, 0, 0, 0};
 
 static uint64_t site_pc(const struct dt_elf_site *s)
 {
-	return s->address + (s->kind < 4 ? pc_offset[s->kind] : 0);
+	return s->address + (s->kind < 8 ? pc_offset[s->kind] : 0);
 }
 
 static int no_process(struct dt_error *e)
@@ -35,7 +36,8 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 		const struct dt_elf_site *x = &elf->site[i];
 
 		if (x->address == address || site_pc(x) == address ||
-		    (x->kind == DT_ELF_ENTRY && x->function == address))
+		    ((x->kind == DT_ELF_ENTRY || x->kind == DT_ELF_PROBE_ENTRY) &&
+		     x->function == address))
 			return x;
 	}
 	return NULL;
@@ -44,11 +46,13 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range *r,
 		       struct dt_error *e)
 {
-	const struct dt_elf_site *site =
-		m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
 	struct dt_symtab *tab = dt_file_symtab(m->file);
+	const struct dt_elf_site *site;
 	const struct dt_function *f;
 
+	if (m->file->elf && !m->file->elf->sites && dt_file_probes(m->file, e) < 0)
+		return -1;
+	site = m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
 	if (!site) {
 		f = tab ? dt_symtab_find(tab, r->start - m->bias) : NULL;
 		return dt_fail(e,
@@ -131,7 +135,9 @@ void dt_ranges_forget(struct dt_range *r)
 
 static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
 {
-	return site->kind == DT_ELF_ENTRY ? a->what & DT_DO_ENTRY : a->what & DT_DO_EXIT;
+	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY
+		       ? a->what & DT_DO_ENTRY
+		       : a->what & DT_DO_EXIT;
 }
 
 static size_t function_index(const struct dt_function *f, size_t n, uint64_t address)
@@ -220,24 +226,69 @@ static void warm(struct dt_symtab *t)
 		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
 }
 
+/* Does a file that has no sites of its own have functions in this range? Then it gets probes. */
+static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_file *f)
+{
+	struct place_of_range *p = r->host;
+	bool adds = false, any;
+	struct dt_symtab *tab;
+	bool *chosen;
+	size_t n;
+
+	if (r->kind != DT_RANGE_SET)
+		return p->file == f;
+	for (size_t i = 0; i < p->select.n; i++)
+		adds = adds || (!p->select.pattern[i].remove &&
+				dt_pattern_module(&p->select.pattern[i], f->path));
+	/* "everything", and "everything but", are of the program, not of its libraries */
+	if (!adds || strcmp(r->what, "*") == 0)
+		return dt_session_is_program(s, f);
+	tab = dt_file_symtab(f);
+	if (!tab)
+		return false;
+	dt_symtab_functions(tab, &n);
+	chosen = calloc(n + 1, sizeof(*chosen));
+	any = chosen && dt_selection_symtab(&p->select, f->path, tab, chosen) > 0;
+	free(chosen);
+	return any;
+}
+
+static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e)
+{
+	if (f->wanted || !f->elf || !f->elf->sites)
+		return 0;
+	free(f->chosen);
+	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));
+	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
+	if (!f->chosen || !f->wanted)
+		return dt_fail(e, "out of memory");
+	f->chosen_sites = 0;
+	if (s->uniform)
+		for (size_t i = 0; i < f->elf->sites; i++)
+			count_site(f, i, NULL, 1);
+	return 0;
+}
+
 /* What is on of a file that is new: dt_choose_fn. */
 int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
-	struct dt_symtab *tab = dt_file_symtab(f);
+	struct dt_symtab *tab;
 
-	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
-	if (!f->wanted)
-		return dt_fail(e, "out of memory");
+	for (size_t i = 0; !f->elf->sites && !f->code && i < s->device.n; i++)
+		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f))
+			dt_file_probes(f, NULL);
+	if (!f->elf->sites)
+		return 0;
+	tab = dt_file_symtab(f);
 	if (tab)
 		warm(tab);
+	if (note_file(s, f, e) < 0)
+		return -1;
 	for (size_t i = 0; i < s->device.n; i++)
 		if (s->device.range[i].on &&
 		    each_site(f, &s->device.range[i], count_site, 1, e) < 0)
 			return -1;
-	if (s->uniform)
-		for (size_t i = 0; i < f->elf->sites; i++)
-			count_site(f, i, NULL, 1);
 	return 0;
 }
 
@@ -303,10 +354,10 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 	building = NULL;
 	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
 		const struct dt_range *r = a.of[i];
-		uint64_t pc = m->bias + site_pc(&elf->site[i]);
+		uint64_t pc = m->file->code ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
 		struct dt_table_entry x;
 
-		if (!r || (!s->uniform && !(r->action.what & DT_DO_CAREFUL))) {
+		if (!r || !pc || (!s->uniform && !(r->action.what & DT_DO_CAREFUL))) {
 			joined = false;
 			continue;
 		}
@@ -317,7 +368,7 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 		x = (struct dt_table_entry){
 			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
 		rc = add_entry(t, &x, e);
-		joined = true;
+		joined = !m->file->code; /* trampolines stand in an order of their own */
 	}
 	free(a.of);
 	return rc;
@@ -353,6 +404,10 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	const struct place_of_range *p = r->host;
 	int rc = 0;
 
+	/* files that had no sites may have some from here on */
+	for (struct dt_file *f = s->targets.files.first; f && rc == 0 && r->on; f = f->next)
+		if (f->elf && !f->elf->sites && may_probe(s, r, f) && dt_file_probes(f, e) == 0)
+			rc = note_file(s, f, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
 		if (f->wanted && (!p->file || p->file == f))
 			rc = each_site(f, r, count_site, r->on ? 1 : -1, e);

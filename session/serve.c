@@ -40,7 +40,7 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 	if (!t)
 		return; /* it has ended already */
 	t->ppid = (pid_t)q->ppid;
-	if (dt_target_adopt(t, &s->targets, q->area, &e) < 0) {
+	if (dt_target_adopt(t, &s->targets, q->area, dt_session_parent(s, q->area), &e) < 0) {
 		dt_target_close(t);
 		return;
 	}
@@ -216,12 +216,14 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		return;
 	t->ours = ours;
 	t->ppid = ppid;
+	t->held = pid;
 	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		dt_target_close(t);
 		return;
 	}
 	dt_session_add(s, t);
+	t->held = 0;
 }
 
 static void requests(struct dt_session *s);

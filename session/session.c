@@ -21,6 +21,7 @@
 #include "process/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
+#include "process/probes.h"
 
 #define DEFAULT_RING (4u << 20)
 #define CLOCK_APART 5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
@@ -302,6 +303,29 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
+static void note_program(struct dt_session *s, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	dt_format(path, sizeof(path), "/proc/%d/exe", pid);
+	if (s->options.follow || stat(path, &st) < 0 ||
+	    s->programs == sizeof(s->program) / sizeof(*s->program))
+		return;
+	s->program[s->programs].inode = st.st_ino;
+	s->program[s->programs].dev_major = major(st.st_dev);
+	s->program[s->programs++].dev_minor = minor(st.st_dev);
+}
+
+bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f)
+{
+	for (size_t i = 0; i < s->programs; i++)
+		if (s->program[i].inode == f->inode && s->program[i].dev_major == f->dev_major &&
+		    s->program[i].dev_minor == f->dev_minor)
+			return true;
+	return false;
+}
+
 /* A static program has no dynamic linker that tells when threads are set up. */
 static bool is_static(const struct dt_target *t)
 {
@@ -325,7 +349,9 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 	if (!t)
 		goto fail;
 	t->ours = true;
+	t->held = pid;
 	t->ppid = getpid();
+	note_program(s, pid);
 	if (dt_target_install(t, &s->targets, pid, e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, e) < 0)
 		goto fail;
@@ -345,6 +371,7 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 		}
 	}
 	dt_session_add(s, t);
+	t->held = 0;
 	pthread_mutex_unlock(&s->lock);
 	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
 		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
@@ -383,11 +410,16 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 			       old.controller);
 	t->area = area;
 	t->control = &old;
+	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
 	t->control = NULL;
 	t->area = 0;
+	for (size_t i = 0; i < t->n_old; i++)
+		dt_probes_free(t->old[i]);
+	t->n_old = 0;
 	if (rc == 0 && left)
 		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
 	return rc;
@@ -404,6 +436,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	if (!t)
 		return NULL;
 	pthread_mutex_lock(&s->lock);
+	note_program(s, pid);
 	/* everything slow (files, symbols, patterns) before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
@@ -477,7 +510,7 @@ static bool adopt_strays(struct dt_session *s)
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
-			if (area && dt_target_adopt(t, &s->targets, area, NULL) == 0)
+			if (area && dt_target_adopt(t, &s->targets, area, dt_session_parent(s, area), NULL) == 0)
 				dt_session_add(s, t), any = true;
 			else
 				dt_target_close(t);
@@ -510,6 +543,15 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 		if (!t->ended && t->pid != pid && dt_same_memory(pid, t->pid))
 			return true;
 	return false;
+}
+
+/* Whoever has its area there is an ancestor, or a brother: it has what the process had at its birth. */
+const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (t->area == area)
+			return t;
+	return NULL;
 }
 
 /* Switches off, puts back, unmaps: every target that is left. */

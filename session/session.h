@@ -88,6 +88,11 @@ struct dt_session {
 	int ask_result;
 	struct dt_error ask_error;
 	pthread_cond_t asked;
+	struct {
+		uint64_t inode;
+		unsigned dev_major, dev_minor;
+	} program[64]; /* of the processes that were named */
+	size_t programs;
 	bool ending;
 	bool was_frozen; /* owner thread */
 	char *dump;	 /* where the log goes when a trigger has fired; NULL: nowhere */
@@ -142,6 +147,9 @@ bool dt_session_shares(struct dt_session *s, pid_t pid);
 /* Answers what is asked, and lets go every thread that is held until its execve is through. */
 void dt_session_let_execs_go(struct dt_session *s);
 struct dt_target *dt_session_find(struct dt_session *s, pid_t pid);
+/* Is it the program of a process that was named, rather than a library, or what that process runs? */
+bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
+const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area);
 void dt_session_add(struct dt_session *s, struct dt_target *t);
 
 #endif

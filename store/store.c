@@ -427,7 +427,7 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 				     struct dt_error *e)
 {
 	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, r->kind);
-	struct dt_site_row row = {.kind = DT_SITE_UNKNOWN, .values = 0xf};
+	struct dt_site_row row = {.pc = r->pc, .kind = DT_SITE_UNKNOWN, .values = 0xf};
 	sqlite3_stmt *t = s->statement[SITE];
 	char text[2] = {0};
 
@@ -443,7 +443,7 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 	/* the callback may have put the process of a thread, but no site: k is still valid */
 	k->mask = row.values & 0xf;
 	sqlite3_bind_int64(t, 1, pid);
-	bind_u64(t, 2, r->pc);
+	bind_u64(t, 2, row.pc);
 	text[0] = (char)r->kind;
 	if (r->kind > ' ' && r->kind <= '~')
 		sqlite3_bind_text(t, 3, text, 1, SQLITE_TRANSIENT);

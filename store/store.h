@@ -43,6 +43,7 @@ struct dt_function_row {
 
 /* What the writer must know of a pc the first time it meets it. */
 struct dt_site_row {
+	uint64_t pc;	  /* what the file is to have; it is the record's before it is described */
 	int64_t function; /* row id that dt_store_function() gave; 0: not known */
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes: sites in a module that was not built with any. The functions that are wanted are planned
+ * (process/plan.h), their trampolines written near the module, and jumps to them planted while all
+ * threads are stopped. In a trampoline the hook's call is a sled of its own, one byte to be switched,
+ * so from then on sites go on and off without anybody stopping.
+ *
+ * The sites themselves are the file's (dt_file_probes()), with the addresses of the instructions
+ * that they are at; what a hook records as pc lies in the trampoline and is translated.
+ */
+#ifndef DT_PROCESS_PROBES_H
+#define DT_PROCESS_PROBES_H
+
+#include "process/target.h"
+
+struct dt_probes; /* of one module in one process */
+
+/* Gives a file without sleds sites of this kind, once. -1 and the reason: it can have none. */
+int dt_file_probes(struct dt_file *f, struct dt_error *e);
+
+/*
+ * Has the module's sites from low to high (the file's addresses) follow what is chosen; none when
+ * the process is not watched. Plants what has not been planted yet, stopping the process, unless
+ * t->held is a thread of it that is stopped already, the only one there is.
+ */
+int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+		   struct dt_error *e);
+
+/* Has them lead to the process's hooks as they are now. */
+int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
+
+/* Switches every site off. */
+int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
+
+/* Where code of ours is that a thread can be in; false: no more. */
+bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high);
+
+/*
+ * Sites are off and all threads stopped: those that are about to run a copied instruction are put
+ * back to the original. Whoever still is in the code then will leave by itself.
+ */
+void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads);
+
+/* Puts every byte back, while all threads are stopped and none is inside, and checks it. */
+int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e);
+
+/*
+ * What a controller that was killed has left in the process: everything needed to take it away
+ * stands in the trampolines' memory. *list is the caller's, to be freed with each of its elements.
+ */
+int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e);
+
+/* The module of a forked child has what its parent's has, as far as the parent had it then. */
+int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent);
+
+void dt_probes_free(struct dt_probes *p);
+
+/* The site whose hook records this pc, and its index in the file's; NULL: none of this module. */
+const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc);
+
+/* The pc that a hook records for a site of the file; 0: it is not planted. */
+uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
+
+/* How a function of the file is hooked, or would be, or why not: one line. */
+const char *dt_file_probe_of(struct dt_file *f, uint64_t function, bool *hooked);
+
+#endif
