@@ -7,7 +7,7 @@
 # B: the build directory (build); KEEP=1: leave the directory of a failed case behind.
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export root=$PWD B=${B:-$PWD/build} KEEP=${KEEP:-}
+export root=$PWD B=${B:-$PWD/build} KEEP=${KEEP:-} PROBES=${PROBES:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
@@ -17,20 +17,28 @@ export dir
 
 # Builds source.* into $to with sleds. $4...: more flags
 build() {
-	local source=$1 compiler=$2 level=$3 cc=$2 flags=(-w -g "-B$B/lib")
+	local source=$1 compiler=$2 level=$3 cc=$2 flags=(-w -g)
+	[ -n "$PROBES" ] || flags+=("-B$B/lib")
 	shift 3
 	case $source in *.cc) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
-	[ "$compiler" = clang ] && flags+=(-fno-integrated-as)
+	[ "$compiler" = clang ] && [ -z "$PROBES" ] && flags+=(-fno-integrated-as)
 	[ "$compiler" = musl-gcc ] && cc=musl-gcc
 	$cc "$level" "${flags[@]}" -o "$to" "$root/test/programs/$source" "$@" -pthread -lm
 }
 
 # Runs it alone and traced: same output, same status, and the trace is the truth.
 judge() {
-	local alone traced
+	local alone traced choice=() f
+	if [ -n "$PROBES" ]; then
+		choice=(-F 'prog:*' -F 'plugin.so:*' -F 'other.so:*')
+		for f in _start _init _fini frame_dummy register_tm_clones deregister_tm_clones \
+			__do_global_dtors_aux __cpu_indicator_init atexit; do
+			choice+=(-N "$f")
+		done
+	fi
 	./prog "$@" >alone.out 2>alone.err
 	alone=$?
-	DT_TRUTH=$PWD/truth timeout -k 5 120 "$B/devtrace" record -o trace.db ./prog "$@" >traced.out 2>traced.err
+	DT_TRUTH=$PWD/truth timeout -k 5 120 "$B/devtrace" record "${choice[@]}" -o trace.db ./prog "$@" >traced.out 2>traced.err
 	traced=$?
 	if [ "$alone" != "$traced" ]; then
 		echo "# exit status $alone alone, $traced traced"
