@@ -479,7 +479,7 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	t->tail_sp = sp;
 }
 
-/* A point inside a function: what is below it on this stack is gone. */
+/* A point or an event inside a function: what is below it on this stack is gone. */
 static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
 	struct dt_segment *s = t->current;
@@ -605,7 +605,8 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 {
 	struct dt_segment *s;
 
-	if (kind == DT_POINT)
+	/* those are recorded by the thread itself; a switch or a rundown is about it */
+	if (kind == DT_POINT || kind == DT_EVENT || kind == DT_SEND || kind == DT_RECEIVE)
 		point(p, t, sp);
 	s = t->current;
 	p->said = s;

@@ -29,6 +29,7 @@ struct dt_target {
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */
+	bool opted_out; /* by DT_DISABLE_PROCESS(): its sites stay off */
 	struct dt_module *module;
 	size_t n, room;
 	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
@@ -87,6 +88,9 @@ bool dt_same_memory(pid_t a, pid_t b);
 
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
+
+/* The process wants nothing recorded any more: its sites go off, and stay so. */
+int dt_target_opt_out(struct dt_target *t, struct dt_error *e);
 
 /*
  * Puts every byte back, verifies it, and unmaps the area. *left: code that had to stay mapped

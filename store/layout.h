@@ -40,6 +40,8 @@ struct dt_vals_head {
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
+	"CREATE TABLE event(subsystem INTEGER, event INTEGER, subsystem_name TEXT, name TEXT,"     \
+	" description TEXT);"                                                                      \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
 
 #endif

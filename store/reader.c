@@ -312,6 +312,35 @@ const char *dt_reader_meta(const struct dt_reader *r, const char *key)
 	return NULL;
 }
 
+const struct dt_event_row *dt_reader_events(const struct dt_reader *r, size_t *n)
+{
+	*n = r->tables.events.n;
+	return r->tables.events.p;
+}
+
+const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t body)
+{
+	uint32_t subsystem = (uint32_t)(body >> 48), event = body >> 32 & 0xffff;
+	const struct dt_event_row *row = r->tables.events.p;
+	size_t low = 0, n = r->tables.events.n, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (row[middle].subsystem < subsystem ||
+		    (row[middle].subsystem == subsystem && row[middle].event < event))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < n && row[low].subsystem == subsystem && row[low].event == event)
+		return &row[low];
+	/* the row of the subsystem itself is behind those of its events */
+	while (low < n && row[low].subsystem == subsystem && row[low].event != DT_NO_EVENT)
+		low++;
+	return low < n && row[low].subsystem == subsystem ? &row[low] : NULL;
+}
+
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last)
 {
 	const struct dt_clock *c = r->tables.clocks.p;

@@ -75,6 +75,13 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 /* NULL when there is no such key. Valid until the reader is closed. */
 const char *dt_reader_meta(const struct dt_reader *r, const char *key);
 
+/* What is known of an event with this body, of which the subsystem is the upper 16 bits and the
+ * event the next 16; NULL: nothing. Of an event that is not known, its subsystem, if that is: then
+ * name is "". */
+const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t body);
+/* All of them, sorted by subsystem and event. */
+const struct dt_event_row *dt_reader_events(const struct dt_reader *r, size_t *n);
+
 /* Monotonic clock of a tick, from the clock readings in the file; without any, 1 tick is 1 ns. */
 uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks);
 /* Length of a time; a trace's clock is taken to have run evenly. */

@@ -52,6 +52,7 @@ enum statement {
 	FUNCTION,
 	SITE,
 	CLOCK,
+	EVENT,
 	LOSS,
 	LOSS_END,
 	CHUNK,
@@ -71,6 +72,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
 	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",
 	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
+	[EVENT] = "INSERT INTO event VALUES(?,?,?,?,?)",
 	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
 		 "lost=lost+excluded.lost, end_ticks=excluded.end_ticks",
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
@@ -752,4 +754,21 @@ int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, ui
 	bind_u64(t, 2, monotonic_ns);
 	bind_u64(t, 3, realtime_ns);
 	return run(s, CLOCK, e);
+}
+
+int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[EVENT];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->subsystem);
+	if (row->event == DT_NO_EVENT)
+		sqlite3_bind_null(t, 2);
+	else
+		sqlite3_bind_int64(t, 2, row->event);
+	bind_text(t, 3, row->subsystem_name);
+	bind_text(t, 4, row->name);
+	bind_text(t, 5, row->description);
+	return run(s, EVENT, e);
 }

@@ -19,6 +19,9 @@ enum dt_site_kind {
 				    * it has an indirect jump */
 	DT_SITE_RETURN = 'X',
 	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
+	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
+	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows */
+	DT_SITE_MORE = 'c',  /* more of that text, of the same thread at the same sp */
 	DT_SITE_UNKNOWN = '?',
 };
 
@@ -94,6 +97,15 @@ int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t 
 			 struct dt_error *e);
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
+/* What an event of a program's own is called; of several with the same numbers the last one counts.
+ * The name of a subsystem without events: event DT_NO_EVENT. */
+#define DT_NO_EVENT 0xffffffffu
+struct dt_event_row {
+	uint32_t subsystem, event; /* 16 bits each */
+	const char *subsystem_name, *name, *description;
+};
+int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);
+
 /* One reading of the clocks: call at the start, every few seconds, and at the end. */
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e);

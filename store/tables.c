@@ -172,6 +172,38 @@ static int take_clock(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int take_event(struct dt_tables *t, sqlite3_stmt *q)
+{
+	bool none = sqlite3_column_type(q, 1) == SQLITE_NULL;
+	struct dt_event_row *last = t->events.p, *i;
+	uint32_t subsystem = (uint32_t)u64(q, 0), event = none ? DT_NO_EVENT : (uint32_t)u64(q, 1);
+
+	if (subsystem > 0xffff || (!none && event > 0xffff))
+		return -1;
+	last += t->events.n;
+	/* those that were described again are together, the last description last */
+	if (t->events.n && last[-1].subsystem == subsystem && last[-1].event == event)
+		i = last - 1;
+	else if (!(i = add(&t->events, sizeof(*i))))
+		return -1;
+	*i = (struct dt_event_row){subsystem, event, text(t, q, 2), text(t, q, 3), text(t, q, 4)};
+	return 0;
+}
+
+/* Files from before there were events have no such table. */
+static bool has_events(sqlite3 *db)
+{
+	sqlite3_stmt *q;
+	bool has = sqlite3_prepare_v2(db,
+				      "SELECT 1 FROM sqlite_schema WHERE type='table' AND "
+				      "name='event'",
+				      -1, &q, NULL) == SQLITE_OK &&
+		   sqlite3_step(q) == SQLITE_ROW;
+
+	sqlite3_finalize(q);
+	return has;
+}
+
 static int take_meta(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_meta *m = add(&t->meta, sizeof(*m));
@@ -207,7 +239,13 @@ static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t ha
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small ones that may change are read again, the others from where they ended */
-	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = 0;
+	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n = 0;
+	if (has_events(db) &&
+	    take_all(t, db,
+		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
+		     "WHERE ?1=0 ORDER BY subsystem, ifnull(event, 65536), rowid",
+		     0, take_event, e))
+		return -1;
 	if (take_all(t, db, "SELECT key, value FROM meta WHERE ?1=0", 0, take_meta, e) ||
 	    take_all(t, db,
 		     "SELECT pid, ppid, exe, cmdline, begin_ticks, end_ticks, status FROM process "
@@ -237,7 +275,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 void dt_tables_free(struct dt_tables *t)
 {
 	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
-				  &t->processes, &t->clocks,	&t->meta};
+				  &t->processes, &t->clocks,	&t->meta,    &t->events};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

@@ -18,6 +18,7 @@ struct dt_tables {
 	struct dt_array sites, functions, modules;
 	/* sorted by tid; of several with one tid, the last described one */
 	struct dt_array threads;
+	struct dt_array events; /* sorted by subsystem and event */
 	struct dt_array processes, clocks, meta;
 	struct dt_block *blocks;
 };
