@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "analyse/pair.h"
 #include "cmd/commands.h"
+#include "cmd/event.h"
 #include "cmd/format.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
@@ -52,6 +53,7 @@ struct calls {
 	struct dt_reader *reader;
 	struct dt_pair *pair;
 	struct dt_formats formats;
+	struct dt_texts texts;
 	struct dt_selection select;
 	struct dt_range_options when;
 	const char *min_text;
@@ -501,23 +503,56 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 	end_line(o, line, p);
 }
 
-static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+/* The beginning of the line of what is not a call, in the calls that it happened in. */
+static struct dt_out *start_line(struct calls *k, uint32_t tid)
 {
-	struct calls *k = ctx;
-	const uint32_t *caller = dt_pair_caller_note(k->pair);
-	uint32_t level = next_level(caller);
-	struct dt_out *o = k->min ? NULL : output_of(k, s->tid);
-	struct dt_record r;
-	char *line, *p;
+	struct dt_out *o = k->min ? NULL : output_of(k, tid);
+	char *line;
+
+	if (!o)
+		return NULL;
+	open_callers(k, o, tid);
+	line = dt_out_room(o, LINE);
+	dt_out_used(o, (size_t)(put_start(k, put_blank(line), tid,
+					  next_level(dt_pair_caller_note(k->pair))) -
+				line));
+	return o;
+}
+
+static void print_event(struct calls *k, const struct dt_record *r, unsigned mask,
+			const struct dt_text *text)
+{
+	struct dt_out *o = start_line(k, r->tid);
 
 	if (!o)
 		return;
-	open_callers(k, o, s->tid);
+	dt_out_text(o, "* ");
+	dt_event_print(o, k->reader, r, mask, text);
+	dt_out_char(o, '\n');
+}
+
+static void on_text(void *ctx, const struct dt_text *t)
+{
+	print_event(ctx, &t->head, 1, t);
+}
+
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	struct calls *k = ctx;
+	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
+	struct dt_record r;
+	struct dt_out *o;
+
 	dt_span_record(k->reader, s, i, &r);
-	line = dt_out_room(o, LINE);
-	p = put_start(k, put_blank(line), s->tid, level);
-	p += dt_text_long(p, &r, NULL, dt_reader_site(k->reader, s->site[i])->mask);
-	dt_out_used(o, (size_t)(p - line));
+	if (dt_texts_take(&k->texts, site, &r))
+		return;
+	if (dt_event_is(&r)) {
+		print_event(k, &r, site->mask, NULL);
+		return;
+	}
+	o = start_line(k, s->tid);
+	if (o)
+		dt_out_used(o, dt_text_long(dt_out_room(o, LINE), &r, NULL, site->mask));
 }
 
 /* ---- the command ---- */
@@ -536,6 +571,8 @@ static int run(struct calls *k)
 		return 2;
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
 	k->formats.reader = k->reader;
+	k->texts.fn = on_text;
+	k->texts.ctx = k;
 	k->pair = dt_pair_new(k->reader, &events, true);
 	if (!k->pair)
 		return dt_cmd_fail("out of memory");
@@ -557,6 +594,7 @@ static int run(struct calls *k)
 		if (dt_pair_span(k->pair, &s))
 			rc = dt_fail(&e, "out of memory");
 	}
+	dt_texts_end(&k->texts);
 	if (!rc)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/commands.h"
+#include "cmd/event.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
 #include "core/text.h"
@@ -52,6 +53,12 @@ static void print_long(struct dt_out *o, const struct dt_reader *r, const struct
 			name = "?";
 		dt_out_used(o, dt_text_long(dt_out_room(o, DT_LONG_LINE + 8192), &record, name,
 					    site->mask));
+		if (record.kind == DT_EVENT && dt_reader_event(r, record.value[0])) {
+			o->n--; /* the newline comes behind the name */
+			dt_out_text(o, " event=");
+			dt_event_name(o, r, record.value[0]);
+			dt_out_char(o, '\n');
+		}
 	}
 }
 

@@ -89,3 +89,42 @@ struct dt_symtab *dt_file_symtab(struct dt_file *f)
 	}
 	return f->symtab;
 }
+
+/* Is an event of that subsystem chosen? */
+static bool any_chosen(const struct dt_file *f, uint16_t subsystem)
+{
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_elf_event *v = &f->elf->event[s->event];
+
+		if (f->chosen[i] && s->kind == DT_ELF_EVENT && v->kind &&
+		    !(v->flags & DT_EVENT_FREE) && v->subsystem == subsystem)
+			return true;
+	}
+	return false;
+}
+
+void dt_file_choose_askers(struct dt_file *f)
+{
+	for (size_t i = 0; f->chosen && i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_elf_event *v = &f->elf->event[s->event];
+
+		if (s->kind != DT_ELF_EVENT || v->kind)
+			continue;
+		f->chosen_sites -= f->chosen[i];
+		f->chosen[i] = v->flags & DT_EVENT_CONTROL || any_chosen(f, v->subsystem);
+		f->chosen_sites += f->chosen[i];
+	}
+}
+
+void dt_file_choose(struct dt_file *f, dt_which_fn *which, void *ctx, bool on)
+{
+	for (size_t i = 0; f->chosen && i < f->elf->sites; i++) {
+		if (!which(ctx, f, &f->elf->site[i]))
+			continue;
+		f->chosen_sites += (size_t)on - f->chosen[i];
+		f->chosen[i] = on;
+	}
+	dt_file_choose_askers(f);
+}

@@ -39,6 +39,17 @@ struct dt_module {
 	uint64_t begin_ticks;
 };
 
+/* Picks sites of a file. */
+typedef bool dt_which_fn(void *ctx, const struct dt_file *f, const struct dt_elf_site *site);
+
+/* Chooses the sites that `which' picks, or leaves them out. */
+void dt_file_choose(struct dt_file *f, dt_which_fn *which, void *ctx, bool on);
+/*
+ * Sites that record nothing follow the others: one that asks for a subsystem is chosen when an event
+ * of that is, the one that opts out when anything of the file is.
+ */
+void dt_file_choose_askers(struct dt_file *f);
+
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
 void dt_files_free(struct dt_files *files);

@@ -298,23 +298,25 @@ fail:
 		       strerror(errno));
 }
 
-/* One byte a site: valid before and after, so nobody has to stop. */
-static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
-			 struct dt_error *e)
+/*
+ * One byte a site: valid before and after, so nobody has to stop. The chosen ones are to be on or
+ * off; others: what is not chosen is to be off.
+ */
+static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on, bool others,
+			size_t *switched, struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (m->on == on || !m->file->chosen)
-		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
-		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];
-		unsigned char to = on ? on_byte[s->kind] : off_byte[s->kind];
+		bool to_on = on && m->file->chosen[i];
+		unsigned char from = to_on ? off_byte[s->kind] : on_byte[s->kind];
+		unsigned char to = to_on ? on_byte[s->kind] : off_byte[s->kind];
 		uint64_t at = m->bias + s->address;
 
-		if (!m->file->chosen[i])
+		if (!m->file->chosen[i] && !others)
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
@@ -329,7 +331,37 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 				       (unsigned long)at, strerror(errno));
 		++*switched;
 	}
+	return 0;
+}
+
+static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
+			 struct dt_error *e)
+{
+	if (m->on == on || !m->file->chosen)
+		return 0;
+	if (switch_sites(t, m, on, false, switched, e) < 0)
+		return -1;
 	m->on = on;
+	return 0;
+}
+
+int dt_target_apply(struct dt_target *t, struct dt_error *e)
+{
+	size_t switched = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if (!m->file->chosen || t->opted_out)
+			continue;
+		if (!m->hooked && m->file->chosen_sites && hook(t, m, e) < 0)
+			return -1;
+		if (!m->hooked)
+			continue;
+		m->on = true;
+		if (switch_sites(t, m, true, true, &switched, e) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -89,6 +89,9 @@ bool dt_same_memory(pid_t a, pid_t b);
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
 
+/* Other sites have been chosen: switches those that are not as they should be. */
+int dt_target_apply(struct dt_target *t, struct dt_error *e);
+
 /* The process wants nothing recorded any more: its sites go off, and stay so. */
 int dt_target_opt_out(struct dt_target *t, struct dt_error *e);
 

@@ -32,6 +32,37 @@ static void warm(struct dt_symtab *t)
 		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
 }
 
+/* An event by its own name; what has none by whether its subsystem, or anything, is chosen. */
+static void choose_events(struct dt_session *s, struct dt_file *file)
+{
+	const struct dt_elf *elf = file->elf;
+
+	for (size_t i = 0; i < elf->sites; i++) {
+		const struct dt_elf_event *v;
+		char subsystem[8], event[8];
+
+		if (elf->site[i].kind != DT_ELF_EVENT)
+			continue;
+		v = &elf->event[elf->site[i].event];
+		if (!v->kind)
+			continue;
+		dt_format(subsystem, sizeof(subsystem), "%u", v->subsystem);
+		dt_format(event, sizeof(event), "%u", v->event);
+		if (v->flags & DT_EVENT_FREE) /* no numbers, but words: message:send, raw: */
+			file->chosen[i] = dt_selection_event(
+				&s->options.select,
+				(const char *const[]){v->subsystem_name, v->subsystem_name},
+				(const char *const[]){v->event_name, v->event_name});
+		else
+			file->chosen[i] = dt_selection_event(
+				&s->options.select,
+				(const char *const[]){v->subsystem_name, subsystem},
+				(const char *const[]){v->event_name, event});
+		file->chosen_sites += file->chosen[i];
+	}
+	dt_file_choose_askers(file);
+}
+
 int dt_choose(void *session, struct dt_file *file, struct dt_error *e)
 {
 	struct dt_session *s = session;
@@ -48,6 +79,7 @@ int dt_choose(void *session, struct dt_file *file, struct dt_error *e)
 		file->chosen_sites = elf->sites;
 		return 0;
 	}
+	choose_events(s, file);
 	if (!t)
 		return 0; /* without names, no pattern matches */
 	f = dt_symtab_functions(t, &n);
@@ -59,9 +91,35 @@ int dt_choose(void *session, struct dt_file *file, struct dt_error *e)
 	for (size_t i = 0; i < elf->sites; i++) {
 		size_t k = index_of(f, n, elf->site[i].function);
 
+		if (elf->site[i].kind == DT_ELF_EVENT)
+			continue;
 		file->chosen[i] = k < n && wanted[k];
 		file->chosen_sites += file->chosen[i];
 	}
 	free(wanted);
 	return 0;
+}
+
+int dt_session_switch(struct dt_session *s, dt_which_fn *which, void *ctx, bool on,
+		      struct dt_error *e)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	s->rechosen = true;
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		dt_file_choose(f, which, ctx, on);
+	for (struct dt_target *t = s->first; t && rc == 0; t = t->next)
+		if (!t->ended && t->area)
+			rc = dt_target_apply(t, e);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+bool dt_which_subsystem(void *ctx, const struct dt_file *f, const struct dt_elf_site *site)
+{
+	const struct dt_elf_event *v = site->kind == DT_ELF_EVENT ? &f->elf->event[site->event] : NULL;
+	const int *number = ctx;
+
+	return v && !(v->flags & DT_EVENT_FREE) && (*number < 0 || v->subsystem == *number);
 }

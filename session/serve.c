@@ -44,6 +44,8 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 		dt_target_close(t);
 		return;
 	}
+	if (s->rechosen)
+		dt_target_apply(t, NULL);
 	dt_session_add(s, t);
 }
 

@@ -60,6 +60,7 @@ struct dt_session {
 	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
 	size_t execs;
 
+	bool rechosen; /* dt_session_switch() was called: a child may not know */
 	uint64_t known_targets; /* ever */
 	uint32_t only_pid;	/* the one target while there has been one only */
 	uint64_t stop_ns, switch_ns, switched; /* largest of any target */
@@ -88,6 +89,15 @@ int dt_session_record(struct dt_session *s, struct dt_error *e);
  * number of processes that are still traced.
  */
 size_t dt_session_serve(struct dt_session *s, int timeout_ms);
+
+/*
+ * Chooses the sites that `which' picks, in every file there is, or leaves them out, and switches
+ * them in every process while it runs. Files that come later are chosen by the session's patterns.
+ */
+int dt_session_switch(struct dt_session *s, dt_which_fn *which, void *ctx, bool on,
+		      struct dt_error *e);
+/* Picks the events of a subsystem; ctx: int *, its number; -1: of all. Raw events belong to none. */
+bool dt_which_subsystem(void *number, const struct dt_file *f, const struct dt_elf_site *site);
 
 /* Stops recording, detaches every process, takes the last records. */
 int dt_session_end(struct dt_session *s, struct dt_error *e);
