@@ -731,6 +731,7 @@ struct dt_elf *dt_elf_open(const char *path, struct dt_error *e)
 	if (read_header(f, &h, e))
 		goto fail;
 	read_sections(f, &h, &names, &phnum);
+	f->names = names;
 	if (read_segments(f, &h, phnum, e) || read_sites(f, names, e))
 		goto fail;
 	return f;
@@ -813,4 +814,31 @@ const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
 			return s;
 	}
 	return NULL;
+}
+
+char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr)
+{
+	const struct dt_elf_section *s = NULL;
+	char *strings = NULL;
+
+	if (f->names < f->sections)
+		strings = read_piece(f, f->section[f->names].offset, f->section[f->names].size);
+	if (strings)
+		s = find_section(f, strings, f->section[f->names].size, name);
+	free(strings);
+	if (!s || s->type == SHT_NOBITS)
+		return NULL;
+	*size = s->size;
+	if (vaddr)
+		*vaddr = s->vaddr;
+	return read_piece(f, s->offset, s->size);
+}
+
+bool dt_elf_is_code(const struct dt_elf *f, uint64_t address)
+{
+	for (size_t i = 0; i < f->loads; i++)
+		if (f->load[i].flags & PF_X && address >= f->load[i].vaddr &&
+		    address - f->load[i].vaddr < f->load[i].filesz)
+			return true;
+	return false;
 }

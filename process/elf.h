@@ -78,6 +78,7 @@ struct dt_elf {
 	uint64_t file_size;
 	struct dt_elf_section *section;
 	size_t sections;
+	uint32_t names; /* which section holds the sections' names */
 };
 
 /*
@@ -96,6 +97,15 @@ void dt_elf_close(struct dt_elf *f);
 
 /* Finds a defined symbol in .symtab or .dynsym. 0, or -1 when there is none. size may be NULL. */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
+
+/*
+ * The bytes of a section, with a NUL behind them; the caller frees them. vaddr may be NULL. NULL:
+ * there is none of that name, or it does not fit into the file, or there is no memory.
+ */
+char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr);
+
+/* Is there executable code at address? */
+bool dt_elf_is_code(const struct dt_elf *f, uint64_t address);
 
 /* The site whose first byte is at address, or NULL. */
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address);
