@@ -191,7 +191,7 @@
 	".size _.stapsdt.base,1\n"                                                                 \
 	".popsection\n"                                                                            \
 	".endif\n"                                                                                 \
-	".pushsection .note.stapsdt,\"?\",@note\n"                                                 \
+	".pushsection .note.stapsdt,\"o?\",@note,.Ldevtrace%=\n"                                  \
 	".balign 4\n"                                                                              \
 	".long 772f-771f,775f-774f,3\n"                                                            \
 	"771: .asciz \"stapsdt\"\n"                                                                \

@@ -77,6 +77,7 @@ int dt_choose(void *session, struct dt_file *file, struct dt_error *e)
 	if (s->options.select.n == 0) {
 		memset(file->chosen, 1, elf->sites);
 		file->chosen_sites = elf->sites;
+		dt_file_choose_askers(file);
 		return 0;
 	}
 	choose_events(s, file);
