@@ -162,7 +162,7 @@ cases() {
 	done
 	for compiler in gcc g++; do
 		echo "$compiler lto|$compiler|-O2 -flto|texts threads forks ./plugin.so|"
-		echo "$compiler gold|$compiler|-O2 -fuse-ld=gold -ffunction-sections -Wl,--gc-sections|texts threads|collected"
+		echo "$compiler gold|$compiler|-O2 -fuse-ld=gold|texts threads|"
 		echo "$compiler medium|$compiler|-O2 -mcmodel=medium|texts threads|"
 		echo "$compiler sanitizers|$compiler|-O1 -fsanitize=address,undefined -fno-sanitize=float-cast-overflow|threads|export ASAN_OPTIONS=detect_leaks=0"
 	done
