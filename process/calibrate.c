@@ -81,10 +81,7 @@ static struct dt_record *last_record(struct dt_control *c, const uint64_t *befor
 	return NULL;
 }
 
-/*
- * The same for a hook of events, which reads its meta behind the call, with the stack of a stub.
- * Only the record can be looked at: the hook is called by code, where the meta is.
- */
+/* Calls a hook of events as the stub of a site does, with what is meant behind the call. */
 static void call_event(uint64_t hook, uint64_t body, uint64_t more)
 {
 	uint64_t rsi = more, rcx = ~more, rdx = more + 1;
@@ -102,8 +99,15 @@ static void call_event(uint64_t hook, uint64_t body, uint64_t more)
 static int try_event(struct dt_control *c, uint64_t hook, bool four, struct dt_error *e)
 {
 	uint64_t before[c->cores], body = 0xa000000100000011, more = 0x123456789abcdef;
+	struct registers in, out = {{0}};
 	const struct dt_record *rec;
 
+	for (int i = 0; i < 15; i++)
+		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
+	/* this leaves a record of no meaning: behind that call is something else */
+	call_hook(hook, &in, &out);
+	if (memcmp(&in, &out, sizeof(in)) != 0)
+		return dt_fail(e, "self test: a hook changes registers on this machine");
 	for (unsigned i = 0; i < c->cores; i++)
 		before[i] = dt_ring_at(c, i)->pos;
 	call_event(hook, body, more);
