@@ -124,6 +124,10 @@ child 0 0" ]
 		*) [ "$(kinds "$dir/t.db")" = "2E 2V 1X" ] ;;
 		esac
 	done
+	# also when the controller does nothing about it, so that the sites stay on
+	run timeout -k 1 30 "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds" alone
+	[ "$status" = 4 ]
+	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]
 	# without rseq too
 	GLIBC_TUNABLES=glibc.pthread.rseq=0 run "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds"
 	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that wants nothing recorded any more; its children do not either. */
+/*
+ * A process that wants nothing recorded any more; its children do not either. With "alone", whoever
+ * started it is stopped meanwhile and can do nothing about it.
+ */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +24,26 @@ __attribute__((noinline)) static int called(int n)
 
 int main(int argc, char **argv)
 {
-	int status;
+	int alone = argc > 1 && !strcmp(argv[1], "alone"), status;
 
+	alarm(60); /* whatever goes wrong */
 	called(0);
 	printf("before %d %d\n", DT_ENABLED(), DT_SUBSYSTEM_ENABLED(NET));
+	fflush(stdout);
+	if (alone)
+		kill(getppid(), SIGSTOP);
 	DT_DISABLE_PROCESS();
 	called(1);
+	if (alone) {
+		if (!fork()) {
+			called(2);
+			_exit(0);
+		}
+		wait(&status);
+		called(3);
+		kill(getppid(), SIGCONT);
+		return 4;
+	}
 	printf("after %d %d\n", DT_ENABLED(), DT_SUBSYSTEM_ENABLED(NET));
 	fflush(stdout);
 	if (!fork()) {

@@ -77,6 +77,50 @@ FN uint64_t pressure(uint64_t x)
 	return a + b * 3 + c * 5 + d * 7 + e * 11 + f * 13 + g * 17 + h + i + j + k + l + m;
 }
 
+/*
+ * The registers that a stub and a hook use, with something in each of them in front of an event and
+ * behind it.
+ */
+#define PINNED(n, event)                                                                           \
+	do {                                                                                       \
+		register uint64_t rax __asm__("rax") = (n) + 1, rcx __asm__("rcx") = (n) * 2,      \
+				      rdx __asm__("rdx") = (n) * 3, rsi __asm__("rsi") = (n) * 5,  \
+				      rdi __asm__("rdi") = (n) * 7, r8 __asm__("r8") = (n) * 11,   \
+				      r9 __asm__("r9") = (n) * 13, r10 __asm__("r10") = (n) * 17,  \
+				      r11 __asm__("r11") = (n) * 19;                               \
+                                                                                                   \
+		__asm__ volatile(""                                                                \
+				 : "+r"(rax), "+r"(rcx), "+r"(rdx), "+r"(rsi), "+r"(rdi),          \
+				   "+r"(r8), "+r"(r9), "+r"(r10), "+r"(r11));                      \
+		event;                                                                             \
+		__asm__ volatile(""                                                                \
+				 : "+r"(rax), "+r"(rcx), "+r"(rdx), "+r"(rsi), "+r"(rdi),          \
+				   "+r"(r8), "+r"(r9), "+r"(r10), "+r"(r11));                      \
+		sum = sum * 31 + (rax ^ rcx * 3 ^ rdx * 5 ^ rsi * 7 ^ rdi * 11 ^ r8 * 13 ^         \
+				  r9 * 17 ^ r10 * 19 ^ r11 * 23);                                  \
+	} while (0)
+
+FN uint64_t pinned(uint64_t x)
+{
+	static const char text[] = "text of more than one of the records that a ring has";
+	uint64_t sum = 0, n = x * 0x123456789, m = x + 3;
+
+	PINNED(n, DT_EVENT(DISK, SEND, m));
+	PINNED(n, DT_EVENT(DISK, SEND, m, n, x, m));
+	PINNED(n, DT_TEXT(DISK, LOG, text, sizeof(text) - 1));
+	PINNED(n, DT_RAW(m));
+	PINNED(n, DT_SEND(m));
+	PINNED(n, DT_RECEIVE(m));
+	PINNED(n, x += DT_SUBSYSTEM_ENABLED(DISK) * 0);
+	TELL_EVENT(1, DISK, SEND, m, 0, 0, 0);
+	TELL_EVENT(4, DISK, SEND, m, n, n / 0x123456789, m);
+	tell_text(DISK, LOG, text, sizeof(text) - 1);
+	TELL('V', 1, m, 0, 0, 0);
+	TELL('M', 1, DT_SEND_BODY(m), 0, 0, 0);
+	TELL('N', 1, DT_RECEIVE_BODY(m), 0, 0, 0);
+	return sum;
+}
+
 /* flags that are wanted behind an event */
 FN int compare(int a, int b)
 {
@@ -330,7 +374,7 @@ int main(int argc, char **argv)
 	truth_start();
 	for (int i = 0; i < 40; i++)
 		sum += (uint64_t)red_zone(i, i * 17) + pressure((uint64_t)i * 12345) +
-		       (uint64_t)compare(i - 20, 20 - 2 * i);
+		       (uint64_t)compare(i - 20, 20 - 2 * i) + pinned((uint64_t)i);
 	printf("%lx %g\n", (unsigned long)sum, floating(2.5, 3.0f));
 	printf("limits %u\n", limits());
 	for (int i = 1; i < argc; i++) {
