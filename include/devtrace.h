@@ -9,7 +9,7 @@
  *	DT_RAW(body)                                    64 bits that belong to no subsystem
  *	DT_SEND(channel), DT_RECEIVE(channel)           the two ends of a message
  *	DT_SUBSYSTEM_ENABLED(subsystem)                 are its events recorded just now?
- *	DT_ENABLED()                                    is anything?
+ *	DT_ENABLED()                                    is a session at work on this?
  *	DT_DISABLE_PROCESS()                            nothing of this process from now on
  *
  * Subsystem and event are integer constant expressions. What stands for them in the source, an

@@ -248,3 +248,22 @@ event message:send" ]
 	run "$dt" list -v /usr/lib/x86_64-linux-gnu/libstdc++.so.6
 	[[ $output == *"usdt libstdcxx:throw"*"__cxa_throw	u8 %rdi, u8 %rsi"* ]]
 }
+
+@test "events: the example" {
+	run "$root/examples/events.sh"
+	[ "$status" = 0 ]
+	[[ $output == *"event SHOP:ARRIVE"* ]]
+	[[ $output == *"6 served, and recorded"* ]]
+	[[ $output == *'* SHOP:NOTE("has not got enough")'* ]]
+	[[ $output == *"event=TILL:PAID"* ]]
+	[ "$(grep -c 'kind=M' <<<"$output")" = 6 ]
+	[ "$(grep -c 'kind=N' <<<"$output")" = 6 ]
+}
+
+@test "events: the header is installed, and found by pkg-config" {
+	make -C "$root" -s install DESTDIR="$dir/root" PREFIX=/opt/dt
+	flags=$(PKG_CONFIG_PATH=$dir/root/opt/dt/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/root pkg-config --cflags devtrace)
+	[[ $flags == *"-I"*"/opt/dt/include"* ]]
+	cmp "$dir/root/opt/dt/include/devtrace.h" "$root/include/devtrace.h"
+	gcc -I"$dir/root/opt/dt/include" -o "$dir/shop-installed" "$dir/shop.c"
+}
