@@ -422,21 +422,20 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 static bool check_call(struct dt_elf *f, const struct code *c, size_t n, uint64_t pc, uint8_t kind,
 		       uint8_t values)
 {
-	const uint8_t *p = code_at(c, n, pc - 5, 10), *ret;
+	const uint8_t *p = code_at(c, n, pc - 5, 10), *thunk;
 	uint64_t to;
 
 	if (!p || p[0] != 0xe8 || p[5] != 0xa9 || p[6] != kind || p[7] != values || p[8] || p[9])
 		return false;
 	to = rel32(p + 1, pc);
+	thunk = code_at(c, n, to, 8);
+	if (!thunk || thunk[0] != 0x3e || thunk[7] != 0xc3)
+		return false;
 	for (int i = 0; i < 3; i++) {
-		if (to == f->thunk_event[i] && to)
-			return true;
-		ret = code_at(c, n, to + 7, 1);
-		if (!f->thunk_event[i] && ret && *ret == 0xc3 && code_at(c, n, to, 1)[0] == 0x3e &&
-		    is_thunk(c, n, to, f->event_hooks + 8u * (unsigned)i)) {
-			f->thunk_event[i] = to;
-			return true;
-		}
+		if (!is_thunk(c, n, to, f->event_hooks + 8u * (unsigned)i))
+			continue;
+		f->thunk_event[i] = to;
+		return true;
 	}
 	return false;
 }

@@ -209,8 +209,10 @@ child 0 0" ]
 	[[ $output == *"Provider: TILL"*"Name: PAY"* ]]
 	[[ $output == *"Provider: devtrace"*"Name: send"* ]]
 	! [[ $output == *orrupt* ]]
-	command -v perf >/dev/null || skip "no perf"
-	run perf buildid-cache --usdt-cache-dir 2>/dev/null
+	command -v perf >/dev/null || return 0
+	perf --buildid-dir "$dir/perf" buildid-cache --add "$dir/shop-plain"
+	run perf --buildid-dir "$dir/perf" list sdt
+	[[ $output == *"sdt_SHOP:ENTER"* ]]
 }
 
 @test "list: events with their places, numbers and kinds" {
