@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small shop with two counters and events of its own: examples/events.sh builds it, records it and
- * shows them. Nothing of devtrace is linked, and it runs where there is none.
+ * A small shop with two counters and events of its own: examples/events.sh builds it, records it
+ * and shows them. Nothing of devtrace is linked, and it runs where there is none.
  */
 #include <devtrace.h>
 #include <pthread.h>
 #include <stdio.h>
 
-enum { SHOP = 1, TILL = 2 };			/* subsystems */
-enum { OPEN = 1, CLOSE, ARRIVE, NOTE, PAID };	/* events of theirs */
+enum { SHOP = 1, TILL = 2 };		      /* subsystems */
+enum { OPEN = 1, CLOSE, ARRIVE, NOTE, PAID }; /* events of theirs */
 
 struct customer {
 	unsigned long id;

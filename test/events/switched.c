@@ -26,8 +26,8 @@ static void step(int n)
 	DT_TEXT(NET, 2, "text", 4);
 	DT_RAW(DT_BODY(NET, 99, n));
 	DT_SEND(n);
-	printf("%d: %d %d %d %d\n", n, DT_ENABLED(), DT_SUBSYSTEM_ENABLED(NET), DT_SUBSYSTEM_ENABLED(DISK),
-	       DT_SUBSYSTEM_ENABLED(12345));
+	printf("%d: %d %d %d %d\n", n, DT_ENABLED(), DT_SUBSYSTEM_ENABLED(NET),
+	       DT_SUBSYSTEM_ENABLED(DISK), DT_SUBSYSTEM_ENABLED(12345));
 	fflush(stdout);
 }
 
