@@ -84,7 +84,7 @@ soak: tests
 	./test/soak.sh
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace \
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/lib/as $(DESTDIR)$(PREFIX)/lib/devtrace/
@@ -93,6 +93,7 @@ install: all
 		sed 's|@PREFIX@|$(PREFIX)|g' instrument/$$p.pc.in \
 			>$(DESTDIR)$(PREFIX)/lib/pkgconfig/$$p.pc || exit 1; \
 	done
+	install -m 644 include/devtrace.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 clean:

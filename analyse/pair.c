@@ -469,14 +469,25 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	t->tail_sp = sp;
 }
 
-/* A point or an event inside a function: what is below it on this stack is gone. */
+/*
+ * A point or an event inside a function: what is below it on this stack is gone. It may be on another
+ * stack than the record before, which was left without a record.
+ */
 static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
-	struct dt_segment *s = t->current;
+	struct dt_segment *s = t->current, *other = dt_stack_nearest(t, s, sp);
 	int64_t above = s ? dt_segment_above(s, sp) : -1;
+	uint64_t distance = above >= 0 ? s->frame[above].call.sp - sp : UINT64_MAX;
+	uint64_t o_distance =
+		other ? other->frame[dt_segment_above(other, sp)].call.sp - sp : UINT64_MAX;
 
-	if (above >= 0 && s->frame[above].call.sp - sp <= DT_STACK_NEAR)
+	if (o_distance < distance && o_distance <= DT_STACK_NEAR) {
+		dt_stack_switch(t, other);
+		other->doubtful = false;
+		unwind(p, t, other, sp);
+	} else if (distance <= DT_STACK_NEAR) {
 		unwind(p, t, s, sp);
+	}
 }
 
 /* ---- losses ---- */

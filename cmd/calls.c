@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "analyse/pair.h"
 #include "cmd/commands.h"
+#include "cmd/event.h"
 #include "cmd/format.h"
 #include "cmd/kept.h"
 #include "cmd/open.h"
@@ -58,6 +59,7 @@ struct calls {
 	struct dt_reader *reader;
 	struct dt_pair *pair;
 	struct dt_formats formats;
+	struct dt_texts texts;
 	struct dt_selection select;
 	struct dt_range_options when;
 	const char *min_text;
@@ -624,33 +626,80 @@ static char *put_other(const struct calls *k, char *p, const struct dt_record *r
 	}
 }
 
+/* The beginning of the line of what is not a call, in the calls that it happened in. NULL: none. */
+static struct output *start_line(struct calls *k, uint32_t tid, char **text, char **p)
+{
+	struct output *to;
+
+	if (k->min)
+		return NULL;
+	to = output_of(k, tid);
+	if (!to)
+		return NULL;
+	open_callers(k, to, tid);
+	*text = dt_out_room(k->out, LINE);
+	*p = put_start(k, put_blank(*text), tid, next_level(dt_pair_caller_note(k->pair)));
+	return to;
+}
+
+/* Events are printed by what all commands share, into a buffer of its own. */
+static void print_event(struct calls *k, const struct dt_record *r, unsigned mask,
+			const struct dt_text *t)
+{
+	static struct dt_out line = {.fd = -1};
+	struct output *to;
+	char *text, *p;
+	size_t n;
+
+	line.n = 0;
+	dt_event_print(&line, k->reader, r, mask, t);
+	to = start_line(k, r->tid, &text, &p);
+	if (!to)
+		return;
+	p = stpcpy(p, "* ");
+	/* a text may be longer than a line's room: it is cut there, and that is shown */
+	n = line.n < LINE - 1024 ? line.n : LINE - 1024;
+	memcpy(p, line.buffer, n);
+	p += n;
+	if (n < line.n)
+		p = stpcpy(p, "...");
+	*p++ = '\n';
+	text_line(k, to, text, (size_t)(p - text));
+}
+
+static void on_text(void *ctx, const struct dt_text *t)
+{
+	print_event(ctx, &t->head, 1, t);
+}
+
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct calls *k = ctx;
-	const uint32_t *caller = dt_pair_caller_note(k->pair);
-	uint32_t level = next_level(caller);
-	struct output *to;
+	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
 	struct dt_record r;
+	struct output *to;
 	char *text, *p, *end;
 
 	dt_span_record(k->reader, s, i, &r);
-	/* that a core has none of the threads is of no thread */
-	if (k->min || (r.kind == DT_SWITCH && s->tid == DT_NO_TID))
+	if (dt_texts_take(&k->texts, site, &r))
 		return;
-	to = output_of(k, s->tid);
-	if (!to)
-		return;
-	open_callers(k, to, s->tid);
-	text = dt_out_room(k->out, LINE);
-	p = put_start(k, put_blank(text), s->tid, level);
-	end = put_other(k, stpcpy(p, "/* "), &r);
-	if (end) {
-		end = stpcpy(end, " */\n");
-		text_line(k, to, text, (size_t)(end - text));
+	/* a program's own; others, of imported traces, are comments */
+	if (dt_event_is(&r) && site->place == DT_SITE_EVENT) {
+		print_event(k, &r, site->mask, NULL);
 		return;
 	}
-	p += dt_text_long(p, &r, NULL, dt_reader_site(k->reader, s->site[i])->mask);
-	text_line(k, to, text, (size_t)(p - text));
+	/* that a core has none of the threads is of no thread */
+	if (r.kind == DT_SWITCH && s->tid == DT_NO_TID)
+		return;
+	to = start_line(k, s->tid, &text, &p);
+	if (!to)
+		return;
+	end = put_other(k, stpcpy(p, "/* "), &r);
+	if (end)
+		end = stpcpy(end, " */\n");
+	else
+		end = p + dt_text_long(p, &r, NULL, site->mask);
+	text_line(k, to, text, (size_t)(end - text));
 }
 
 /* ---- the command ---- */
@@ -672,6 +721,8 @@ static int run(struct calls *k)
 	k->formats.reader = k->reader;
 	k->keep = (struct dt_keep){.fd = -1, .memory_max = KEPT_IN_MEMORY};
 	k->out = malloc(sizeof(*k->out));
+	k->texts.fn = on_text;
+	k->texts.ctx = k;
 	k->pair = dt_pair_new(k->reader, &events, true);
 	if (!k->pair || !k->out) {
 		dt_pair_free(k->pair);
@@ -698,6 +749,7 @@ static int run(struct calls *k)
 		if (dt_pair_span(k->pair, &s))
 			rc = dt_fail(&e, "out of memory");
 	}
+	dt_texts_end(&k->texts);
 	if (!rc)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);

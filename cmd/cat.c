@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cmd/commands.h"
+#include "cmd/event.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
@@ -90,6 +91,12 @@ static void print_long(struct cat *k, const struct dt_span *s)
 		dt_span_record(k->reader, s, i, &record);
 		dt_out_used(o, dt_text_long(p, &record, short_name(k->reader, site->function),
 					    site->mask));
+		if (record.kind == DT_EVENT && dt_reader_event(k->reader, record.value[0])) {
+			o->n--; /* the newline comes behind the name */
+			dt_out_text(o, " event=");
+			dt_event_name(o, k->reader, record.value[0]);
+			dt_out_char(o, '\n');
+		}
 	}
 }
 

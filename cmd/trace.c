@@ -170,6 +170,13 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			(unsigned long)s->switch_ns / 1000, (unsigned long)s->stop_ns / 1000);
 }
 
+static void near_events(struct dt_near *near, const struct dt_elf *elf)
+{
+	for (size_t i = 0; i < elf->events; i++)
+		if (elf->event[i].kind)
+			dt_near_offer(near, elf->event[i].event_name);
+}
+
 /* A pattern that chose nothing gets the nearest names. Returns whether there was one. */
 static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_session *s)
 {
@@ -183,10 +190,13 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 		if (sel->pattern[i].hits || sel->pattern[i].remove)
 			continue;
 		dt_near_start(&near, sel->pattern[i].text);
-		for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
 			if (f->elf && f->elf->sites && dt_file_symtab(f))
 				dt_near_symtab(&near, dt_file_symtab(f));
-		fprintf(stderr, "%s: no function with sleds matches '%s'", c->name,
+			if (f->elf)
+				near_events(&near, f->elf);
+		}
+		fprintf(stderr, "%s: no function with sleds matches '%s', and no event", c->name,
 			sel->pattern[i].text);
 		for (size_t k = 0; k < near.n; k++)
 			fprintf(stderr, "%s%s", k ? ", " : "; near names: ", near.name[k]);

@@ -72,6 +72,7 @@ enum dt_request_kind {
 	DT_REQUEST_MODULES,	/* the dynamic linker's list of modules changed */
 	DT_REQUEST_EXEC,	/* about to execve */
 	DT_REQUEST_EXEC_FAILED, /* that execve returned */
+	DT_REQUEST_OPT_OUT,	/* the process wants nothing recorded any more */
 };
 
 enum dt_request_state {

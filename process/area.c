@@ -83,8 +83,10 @@ static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
 static uint64_t hooks_size(uint64_t cores)
 {
 	const struct dt_blob *b = dt_blob_head();
-	uint64_t n = hook_size(&b->entry, cores) + hook_size(&b->exit, cores);
+	uint64_t n = 0;
 
+	for (int i = 0; i < DT_HOOKS; i++)
+		n += hook_size(&b->hook_template[i], cores);
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
@@ -203,7 +205,7 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 	unsigned char image[DT_CODE_SIZE];
 	unsigned char *out = calloc(1, length);
 	struct dt_blob *head = (struct dt_blob *)image;
-	uint64_t second = hook_size(&b->entry, control->cores);
+	uint64_t done = 0;
 	int rc = -1;
 
 	if (!out)
@@ -221,10 +223,13 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 
 		memcpy(fresh, dt_blob_image, size);
 		relocate(fresh, size, area);
-		make_hook(out, at, fresh, &b->entry, control, area, o, &head->entry_hook,
-			  &head->entry_again);
-		make_hook(out + second, at + second, fresh, &b->exit, control, area, o,
-			  &head->exit_hook, &head->exit_again);
+		for (int i = 0; i < DT_HOOKS; i++) {
+			const struct dt_template *t = &b->hook_template[i];
+
+			make_hook(out + done, at + done, fresh, t, control, area, o,
+				  &head->hook[i], &head->again[i]);
+			done += hook_size(t, control->cores);
+		}
 	}
 	head->rseq_offset = o->rseq;
 	head->tid_offset = o->tid;
@@ -238,14 +243,14 @@ out:
 	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
 }
 
-int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2])
+int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS])
 {
 	struct dt_blob head;
 
 	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0)
 		return -1;
-	hook[0] = fast ? head.entry_hook : area + dt_blob_head()->entry_slow;
-	hook[1] = fast ? head.exit_hook : area + dt_blob_head()->exit_slow;
+	for (int i = 0; i < DT_HOOKS; i++)
+		hook[i] = fast ? head.hook[i] : area + dt_blob_head()->slow[i];
 	return hook[0] ? 0 : -1;
 }
 
@@ -334,7 +339,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		 false},
 		{"marking the process block",
 		 SYS_madvise,
-		 {area + DT_AREA_PROCESS, 2 * PAGE, MADV_WIPE_ON_FORK},
+		 {area + DT_AREA_PROCESS, PAGE, MADV_WIPE_ON_FORK},
 		 0,
 		 false},
 		{"marking the rings",

@@ -45,8 +45,8 @@ struct dt_thread_offsets {
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
 
-/* Addresses of the hooks in this process: [0] entry, [1] exit. -1: there are no fast ones yet. */
-int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[2]);
+/* Addresses of the hooks in this process, by enum dt_hook. -1: there are no fast ones yet. */
+int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS]);
 
 /* Writes what the slow path is to do at which addresses: entries sorted, none overlapping. */
 int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, size_t n,

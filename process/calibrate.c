@@ -81,6 +81,44 @@ static struct dt_record *last_record(struct dt_control *c, const uint64_t *befor
 	return NULL;
 }
 
+/* Calls a hook of events as the stub of a site does, with what is meant behind the call. */
+static void call_event(uint64_t hook, uint64_t body, uint64_t more)
+{
+	uint64_t rsi = more, rcx = ~more, rdx = more + 1;
+
+	__asm__ volatile("lea -256(%%rsp), %%rsp\n\t"
+			 "call *%%rax\n\t"
+			 ".byte 0xa9\n\t"
+			 ".long 0x0456\n\t"
+			 "lea 256(%%rsp), %%rsp\n\t"
+			 : "+a"(hook), "+D"(body), "+S"(rsi), "+c"(rcx), "+d"(rdx)
+			 :
+			 : "memory", "cc");
+}
+
+static int try_event(struct dt_control *c, uint64_t hook, bool four, struct dt_error *e)
+{
+	uint64_t before[c->cores], body = 0xa000000100000011, more = 0x123456789abcdef;
+	struct registers in, out = {{0}};
+	const struct dt_record *rec;
+
+	for (int i = 0; i < 15; i++)
+		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
+	/* this leaves a record of no meaning: behind that call is something else */
+	call_hook(hook, &in, &out);
+	if (memcmp(&in, &out, sizeof(in)) != 0)
+		return dt_fail(e, "self test: a hook changes registers on this machine");
+	for (unsigned i = 0; i < c->cores; i++)
+		before[i] = dt_ring_at(c, i)->pos;
+	call_event(hook, body, more);
+	rec = last_record(c, before);
+	if (!rec || rec->kind != DT_EVENT || rec->flags != 4 || rec->tid != (uint32_t)gettid() ||
+	    rec->value[0] != body ||
+	    (four && (rec->value[1] != more || rec->value[2] != more + 1 || rec->value[3] != ~more)))
+		return dt_fail(e, "self test: a hook does not record what it should on this machine");
+	return 0;
+}
+
 static int try_hook(struct dt_control *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
 {
 	struct registers in, out = {{0}};
@@ -137,7 +175,7 @@ int dt_calibrate(const struct dt_shared *scratch, double *ticks, struct dt_error
 	struct dt_thread_offsets o = {
 		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053};
 	struct dt_control *c = scratch->control;
-	uint64_t area, hook[2];
+	uint64_t area, hook[DT_HOOKS];
 	size_t bytes;
 	int mem, rc = -1;
 
@@ -151,9 +189,12 @@ int dt_calibrate(const struct dt_shared *scratch, double *ticks, struct dt_error
 		goto close;
 	if (dt_area_make_hooks(mem, area, c, &o, e) < 0 || dt_area_hooks(mem, area, true, hook) < 0)
 		goto unmap;
-	if (try_hook(c, hook[0], DT_ENTRY, e) < 0 || try_hook(c, hook[1], DT_EXIT, e) < 0)
+	if (try_hook(c, hook[DT_HOOK_ENTRY], DT_ENTRY, e) < 0 ||
+	    try_hook(c, hook[DT_HOOK_EXIT], DT_EXIT, e) < 0 ||
+	    try_event(c, hook[DT_HOOK_EVENT], false, e) < 0 ||
+	    try_event(c, hook[DT_HOOK_EVENT4], true, e) < 0)
 		goto unmap;
-	*ticks = (measure(c, hook[0]) + measure(c, hook[1])) / 2;
+	*ticks = (measure(c, hook[DT_HOOK_ENTRY]) + measure(c, hook[DT_HOOK_EXIT])) / 2;
 	rc = 0;
 unmap:
 	/* the kernel must not find our sequence in memory that is gone */

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/record.h"
+
 struct dt_elf_section {
 	uint64_t vaddr, offset, size, entsize;
 	uint32_t type, link, name;
@@ -413,6 +415,49 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 	return true;
 }
 
+/*
+ * Does a stub call this module's thunk where the table says that its hook returns to pc, with this
+ * meta behind the call?
+ */
+static bool check_call(struct dt_elf *f, const struct code *c, size_t n, uint64_t pc, uint8_t kind,
+		       uint8_t values)
+{
+	const uint8_t *p = code_at(c, n, pc - 5, 10), *thunk;
+	uint64_t to;
+
+	if (!p || p[0] != 0xe8 || p[5] != 0xa9 || p[6] != kind || p[7] != values || p[8] || p[9])
+		return false;
+	to = rel32(p + 1, pc);
+	thunk = code_at(c, n, to, 8);
+	if (!thunk || thunk[0] != 0x3e || thunk[7] != 0xc3)
+		return false;
+	for (int i = 0; i < 3; i++) {
+		if (!is_thunk(c, n, to, f->event_hooks + 8u * (unsigned)i))
+			continue;
+		f->thunk_event[i] = to;
+		return true;
+	}
+	return false;
+}
+
+static bool check_event(struct dt_elf *f, const struct code *c, size_t n,
+			const struct dt_elf_site *s, const struct dt_elf_event *v)
+{
+	const uint8_t *p = code_at(c, n, s->address, 5);
+
+	if (!p || p[0] != 0xa9 || !code_at(c, n, rel32(p + 1, s->address + 5), 5))
+		return false;
+	if (v->flags & DT_EVENT_CONTROL)
+		return !v->kind && !v->more && check_call(f, c, n, v->pc, 0, 0);
+	if (!v->kind)
+		return !v->pc && !v->more;
+	if (v->kind != DT_EVENT && v->kind != DT_SEND && v->kind != DT_RECEIVE)
+		return false;
+	if (v->values < 1 || v->values > 4 || !check_call(f, c, n, v->pc, v->kind, v->values))
+		return false;
+	return (v->flags & DT_EVENT_TEXT) ? check_call(f, c, n, v->more, DT_MORE, 4) : !v->more;
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct dt_elf_site *x = a, *y = b;
@@ -555,6 +600,85 @@ out:
 	return ret;
 }
 
+/* An entry's address fields are relative to themselves; 0: there is none. */
+static uint64_t field(const uint8_t *p, uint64_t at)
+{
+	static const uint8_t none[4];
+
+	return memcmp(p, none, 4) ? rel32(p, at) : 0;
+}
+
+/* One entry of the table of events, whose size is known to fit. False: it makes no sense. */
+static bool parse_event(const char *p, size_t size, uint64_t at, struct dt_elf_site *s,
+			struct dt_elf_event *v)
+{
+	const uint8_t *b = (const uint8_t *)p;
+	size_t first;
+
+	first = strnlen(p + 24, size - 24);
+	if (first == size - 24 || strnlen(p + 25 + first, size - 25 - first) == size - 25 - first)
+		return false;
+	s->address = s->function = rel32(b, at);
+	v->pc = field(b + 4, at + 4);
+	v->more = field(b + 8, at + 8);
+	v->kind = b[12];
+	v->values = b[13];
+	memcpy(&v->subsystem, b + 16, 2);
+	memcpy(&v->event, b + 18, 2);
+	memcpy(&v->flags, b + 22, 2);
+	v->subsystem_name = p + 24;
+	v->event_name = p + 25 + first;
+	return !b[14] && !b[15];
+}
+
+/* Adds the file's events to its sites. */
+static int read_events(struct dt_elf *f, const struct dt_elf_section *table, struct dt_error *e)
+{
+	size_t n_code = 0, room = table->size / 28 + 1;
+	char *raw = f->event_table = read_piece(f, table->offset, table->size);
+	struct code *c = raw ? read_code(f, &n_code) : NULL;
+	struct dt_elf_site *site = realloc(f->site, (f->sites + room) * sizeof(*site));
+	int ret = -1;
+
+	if (site)
+		f->site = site;
+	f->event = calloc(room, sizeof(*f->event));
+	if (!raw) {
+		dt_fail(e, "%s is damaged: its table of events ends behind the file", f->path);
+		goto out;
+	}
+	if (!c || !site || !f->event) {
+		dt_fail(e, "out of memory reading %s", f->path);
+		goto out;
+	}
+	for (uint64_t at = 0; table->size - at >= 28;) {
+		struct dt_elf_site s = {.kind = DT_ELF_EVENT, .event = (uint32_t)f->events};
+		struct dt_elf_event *v = &f->event[f->events];
+		uint16_t size;
+
+		memcpy(&size, raw + at + 20, 2);
+		if (size < 28 || size % 4 || size > table->size - at) {
+			f->bad_sites++; /* what follows can not be found */
+			break;
+		}
+		if (parse_event(raw + at, size, table->vaddr + at, &s, v) &&
+		    check_event(f, c, n_code, &s, v)) {
+			f->site[f->sites++] = s;
+			f->events++;
+		} else {
+			f->bad_sites++;
+		}
+		at += size;
+	}
+	sort_sites(f);
+	ret = 0;
+out:
+	for (size_t i = 0; c && i < n_code; i++)
+		free(c[i].bytes);
+	free(c);
+	return ret;
+}
+
 static int read_sites(struct dt_elf *f, uint32_t names, struct dt_error *e)
 {
 	const struct dt_elf_section *table, *hooks;
@@ -571,6 +695,13 @@ static int read_sites(struct dt_elf *f, uint32_t names, struct dt_error *e)
 	if (table && hooks && table->type == SHT_PROGBITS && hooks->vaddr && hooks->size >= 32) {
 		f->hooks = hooks->vaddr;
 		ret = read_table(f, table, e);
+	}
+	table = find_section(f, strings, f->section[names].size, "devtrace_events");
+	hooks = find_section(f, strings, f->section[names].size, "devtrace_event_hooks");
+	if (!ret && table && hooks && table->type == SHT_PROGBITS && hooks->vaddr &&
+	    hooks->size >= 32) {
+		f->event_hooks = hooks->vaddr;
+		ret = read_events(f, table, e);
 	}
 	free(strings);
 	return ret;
@@ -599,6 +730,7 @@ struct dt_elf *dt_elf_open(const char *path, struct dt_error *e)
 	if (read_header(f, &h, e))
 		goto fail;
 	read_sections(f, &h, &names, &phnum);
+	f->names = names;
 	if (read_segments(f, &h, phnum, e) || read_sites(f, names, e))
 		goto fail;
 	return f;
@@ -617,6 +749,8 @@ void dt_elf_close(struct dt_elf *f)
 	free(f->interp);
 	free(f->load);
 	free(f->site);
+	free(f->event);
+	free(f->event_table);
 	free(f->section);
 	free(f);
 }
@@ -682,4 +816,43 @@ const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t addres
 	struct dt_elf_site key = {.address = address};
 
 	return f->sites ? bsearch(&key, f->site, f->sites, sizeof(key), by_address) : NULL;
+}
+
+const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
+{
+	for (size_t i = 0; pc && i < f->sites; i++) {
+		const struct dt_elf_site *s = &f->site[i];
+
+		if (s->kind == DT_ELF_EVENT &&
+		    (f->event[s->event].pc == pc || f->event[s->event].more == pc))
+			return s;
+	}
+	return NULL;
+}
+
+char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr)
+{
+	const struct dt_elf_section *s = NULL;
+	char *strings = NULL;
+
+	if (f->names < f->sections)
+		strings = read_piece(f, f->section[f->names].offset, f->section[f->names].size);
+	if (strings)
+		s = find_section(f, strings, f->section[f->names].size, name);
+	free(strings);
+	if (!s || s->type == SHT_NOBITS)
+		return NULL;
+	*size = s->size;
+	if (vaddr)
+		*vaddr = s->vaddr;
+	return read_piece(f, s->offset, s->size);
+}
+
+bool dt_elf_is_code(const struct dt_elf *f, uint64_t address)
+{
+	for (size_t i = 0; i < f->loads; i++)
+		if (f->load[i].flags & PF_X && address >= f->load[i].vaddr &&
+		    address - f->load[i].vaddr < f->load[i].filesz)
+			return true;
+	return false;
 }

@@ -13,18 +13,36 @@ enum dt_elf_kind {
 	DT_ELF_ENTRY = 1,
 	DT_ELF_RETURN = 2,
 	DT_ELF_TAIL = 3,
+	DT_ELF_EVENT = 4, /* include/devtrace.h */
 	/* of a file without sleds: where probes can be, process/probes.h */
 	DT_ELF_PROBE_ENTRY = 5,
 	DT_ELF_PROBE_RETURN = 6,
 	DT_ELF_PROBE_TAIL = 7,
+	DT_ELF_KINDS
+};
+
+#define DT_EVENT_FREE 1 /* flags of an event: belongs to no subsystem (raw, messages) */
+#define DT_EVENT_TEXT 2 /* its argument is the length of a text, continued in records 'c' */
+#define DT_EVENT_CONTROL 4 /* no event, but DT_DISABLE_PROCESS(): on with anything of its file */
+
+/* What the table of events says of one. The names are what stands for the numbers in the source. */
+struct dt_elf_event {
+	uint64_t pc;   /* where its hook returns to; 0: it only asks whether the subsystem is on */
+	uint64_t more; /* where that of a text's continuation does; 0: it is no text */
+	uint8_t kind;  /* of its record: enum dt_kind; 0: none */
+	uint8_t values;
+	uint16_t flags;
+	uint16_t subsystem, event;
+	const char *subsystem_name, *event_name; /* "7" where it is a number; owned by the file */
 };
 
 struct dt_elf_site {
 	uint64_t address;  /* of the site's first byte */
-	uint64_t function; /* that the site is in */
+	uint64_t function; /* that the site is in; of an event: an address in it */
 	uint64_t target;   /* of a tail jump: the function it leads to, or the PLT entry of one of
 			    * another file; otherwise 0 */
 	uint8_t kind;	   /* enum dt_elf_kind */
+	uint32_t event;	   /* of DT_ELF_EVENT: which in dt_elf.event */
 	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail
 		       call */
 };
@@ -53,11 +71,18 @@ struct dt_elf {
 	uint64_t thunk_entry; /* the module's thunks, 0 when no site leads there */
 	uint64_t thunk_exit;
 
+	struct dt_elf_event *event; /* in the order of the table */
+	size_t events;
+	uint64_t event_hooks;	   /* of the four words for events, 0: the file has no events */
+	uint64_t thunk_event[3];   /* by the first three of those words; behind each is a `ret' */
+	char *event_table;	   /* that the names are in */
+
 	/* of the reader itself */
 	int fd;
 	uint64_t file_size;
 	struct dt_elf_section *section;
 	size_t sections;
+	uint32_t names; /* which section holds the sections' names */
 };
 
 /*
@@ -80,7 +105,19 @@ int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t 
 /* Index of the first site at or above address; f->sites: there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
 
+/*
+ * The bytes of a section, with a NUL behind them; the caller frees them. vaddr may be NULL. NULL:
+ * there is none of that name, or it does not fit into the file, or there is no memory.
+ */
+char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr);
+
+/* Is there executable code at address? */
+bool dt_elf_is_code(const struct dt_elf *f, uint64_t address);
+
 /* The site whose first byte is at address, or NULL. */
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address);
+
+/* The event's site whose record has this pc, or NULL. */
+const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc);
 
 #endif

@@ -80,6 +80,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->readable);
 		free(f->chosen);
 		free(f->wanted);
+		free(f->masked);
 		free(f);
 	}
 	files->first = NULL;
@@ -101,4 +102,32 @@ const struct dt_names *dt_file_names(struct dt_file *f)
 	if (!f->names && t)
 		f->names = dt_names_make(t);
 	return f->names;
+}
+
+/* Is an event of that subsystem chosen? */
+static bool any_chosen(const struct dt_file *f, uint16_t subsystem)
+{
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_elf_event *v = &f->elf->event[s->event];
+
+		if (f->chosen[i] && s->kind == DT_ELF_EVENT && v->kind &&
+		    !(v->flags & DT_EVENT_FREE) && v->subsystem == subsystem)
+			return true;
+	}
+	return false;
+}
+
+void dt_file_choose_askers(struct dt_file *f)
+{
+	for (size_t i = 0; f->chosen && i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_elf_event *v = &f->elf->event[s->event];
+
+		if (s->kind != DT_ELF_EVENT || v->kind)
+			continue;
+		f->chosen_sites -= f->chosen[i];
+		f->chosen[i] = v->flags & DT_EVENT_CONTROL || any_chosen(f, v->subsystem);
+		f->chosen_sites += f->chosen[i];
+	}
 }

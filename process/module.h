@@ -27,7 +27,9 @@ struct dt_file {
 	bool asked;	     /* dt_choose_fn has been */
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
+	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* of a file without sleds: see process/probes.h; NULL until asked for */
+	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
 };
 
@@ -45,6 +47,12 @@ struct dt_module {
 	uint64_t begin_ticks;
 	struct dt_probes *probes; /* of a file without sleds; NULL: none planted */
 };
+
+/*
+ * Sites that record nothing follow the others: one that asks for a subsystem is chosen when an event
+ * of that is, the one that opts out when anything of the file is.
+ */
+void dt_file_choose_askers(struct dt_file *f);
 
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);

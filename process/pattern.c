@@ -168,6 +168,24 @@ bool dt_selection_match(struct dt_selection *s, const char *module, const char *
 	return chosen;
 }
 
+bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
+			const char *const event[2])
+{
+	bool chosen = !s->n || s->pattern[0].remove;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct dt_pattern *p = &s->pattern[i];
+
+		if (p->module && !glob(p->module, subsystem[0]) && !glob(p->module, subsystem[1]))
+			continue;
+		if (!glob(p->name, event[0]) && !glob(p->name, event[1]))
+			continue;
+		p->hits++;
+		chosen = !p->remove;
+	}
+	return chosen;
+}
+
 /* The aliases of a symbol table, sorted by address as they are given. */
 struct aliases {
 	struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Choosing functions by shell-style patterns: "tcp_*", "ns::*", "libc.so.6:read", "*:alloc?".
+ * Choosing functions by shell-style patterns: "tcp_*", "ns::*", "libc.so.6:read", "*:alloc?", and
+ * events: "net:send", "net:*", "7:3".
  * What stands before a single ':' is matched against the module's file name (also without ".so..."
  * and against its whole path when it has a '/'). A pattern matches a function by any of its names:
  * demangled, linkage, aliases, each also without template arguments and without a compiler's suffix
@@ -36,6 +37,13 @@ void dt_selection_clear(struct dt_selection *s);
  */
 bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
 			size_t n);
+
+/*
+ * The same for an event: its subsystem stands for the module. Each is known by its name, and by its
+ * number.
+ */
+bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
+			const char *const event[2]);
 
 /*
  * The same for every function of a symbol table with its aliases: chosen[i] belongs to the i-th of

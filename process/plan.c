@@ -1031,7 +1031,7 @@ struct emission {
 	const struct dt_site *site;
 };
 
-static void emit_hook(struct dt_emit *o, const struct dt_hook *h)
+static void emit_hook(struct dt_emit *o, const struct dt_relocate_hook *h)
 {
 	const struct emission *m = h->ctx;
 
@@ -1137,7 +1137,7 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 	const struct dt_code_region *r = dt_code_region_of(p->code, x->start);
 	const struct dt_site *site = p->site + x->first_site;
 	struct emission what[LONGEST + 1];
-	struct dt_hook hooks[LONGEST + 1];
+	struct dt_relocate_hook hooks[LONGEST + 1];
 	size_t n = 0;
 
 	t->address = dt_emit_here(o);
@@ -1151,7 +1151,7 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 			continue;
 		}
 		what[n] = (struct emission){hook, &site[i]};
-		hooks[n] = (struct dt_hook){
+		hooks[n] = (struct dt_relocate_hook){
 			.address = site[i].address + bias,
 			.place = site[i].kind == DT_SITE_BRANCH ? DT_HOOK_TAKEN : DT_HOOK_BEFORE,
 			.emit = emit_hook,

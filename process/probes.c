@@ -80,7 +80,7 @@ struct dt_probes {
  */
 struct head {
 	uint64_t magic;
-	uint64_t hook[2];	  /* the thunks jump through these: entry, exit */
+	uint64_t hook[DT_HOOKS];	  /* the thunks jump through these: entry, exit */
 	uint64_t bytes;		  /* of the region */
 	uint64_t patch, patches;  /* address and number of struct patch, */
 	uint64_t pc, pcs;	  /* of struct pc_entry, */
@@ -827,7 +827,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
 {
 	struct head h;
-	uint64_t hook[2];
+	uint64_t hook[DT_HOOKS];
 
 	if (dt_area_hooks(t->mem, t->area, t->fast, hook) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);

@@ -20,12 +20,13 @@
 #include "process/probes.h"
 
 #define PAGE 4096ull
+#define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
 #define THUNK 7	       /* bytes: notrack jmp *slot(%rip) */
 #define LEAVE_TRIES 60 /* half a second: a signal handler that interrupted a hook may take its time */
 
 /* the byte that is toggled, by enum dt_elf_kind: doc/sleds.md */
-static const unsigned char off_byte[4] = {0, 0xa9, 0xc3, 0xe9};
-static const unsigned char on_byte[4] = {0, 0xe8, 0x90, 0xa9};
+static const unsigned char off_byte[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9};
+static const unsigned char on_byte[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9};
 
 struct dt_target *dt_target_open(pid_t pid, struct dt_error *e)
 {
@@ -265,45 +266,85 @@ out:
 	return rc;
 }
 
+/*
+ * The words that an event's hooks are found through (include/devtrace.h). Threads may be in a stub
+ * on their way to the thunk at any time: with area 0 they are led to the `ret' behind the thunk.
+ */
+static void event_words(const struct dt_module *m, uint64_t area, const uint64_t *hook,
+			uint64_t word[4])
+{
+	const struct dt_elf *elf = m->file->elf;
+	uint64_t ret = 0;
+
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = elf->thunk_event[i] ? m->bias + elf->thunk_event[i] + THUNK : 0;
+	word[0] = area ? hook[DT_HOOK_EVENT] : ret;
+	word[1] = area ? hook[DT_HOOK_EVENT4] : ret;
+	word[2] = area ? area + dt_blob_head()->opt_out : ret;
+	word[3] = area != 0;
+}
+
+/* Has the module called DT_DISABLE_PROCESS(), in this session or before? */
+static void opted_out(struct dt_target *t, const struct dt_module *m)
+{
+	uint32_t word = 0;
+
+	if (m->file->elf->event_hooks &&
+	    dt_memory_read(t->mem, m->bias + m->file->elf->event_hooks + 24, &word, sizeof(word)) == 0 &&
+	    word == OPTED_OUT)
+		t->opted_out = true;
+}
+
 /* Writes the module's hook slots: nothing is switched on yet, or all slots were valid before. */
 static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
-	uint64_t slot[2];
+	const struct dt_elf *elf = m->file->elf;
+	uint64_t slot[DT_HOOKS], word[4];
 
 	if (m->probes)
 		return dt_probes_hook(t, m->probes, e);
-	if (!m->file->elf->hooks || !m->file->elf->sites)
+	if (!elf->sites)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
-	for (int i = 0; i < 2; i++)
-		if (dt_memory_write(t->mem, m->bias + m->file->elf->hooks + 8u * (unsigned)i,
-				    &slot[i], sizeof(slot[i])) < 0)
-			return dt_fail(e, "%s: its hook slots can not be written: %s",
-				       m->file->path, strerror(errno));
+	for (unsigned i = 0; elf->hooks && i < 2; i++)
+		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[i],
+				    sizeof(slot[i])) < 0)
+			goto fail;
+	event_words(m, t->area, slot, word);
+	opted_out(t, m);
+	if (t->opted_out)
+		word[3] = OPTED_OUT;
+	for (unsigned i = 0; elf->event_hooks && i < 4; i++)
+		if (dt_memory_write(t->mem, m->bias + elf->event_hooks + 8u * i, &word[i],
+				    sizeof(word[i])) < 0)
+			goto fail;
 	m->hooked = true;
 	return 0;
+fail:
+	return dt_fail(e, "%s: its hook slots can not be written: %s", m->file->path,
+		       strerror(errno));
 }
 
-/* One byte a site: valid before and after, so nobody has to stop. */
-static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
-			 struct dt_error *e)
+/*
+ * One byte a site: valid before and after, so nobody has to stop. The chosen ones are to be on or
+ * off; others: what is not chosen is to be off.
+ */
+static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on, bool others,
+			size_t *switched, struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (m->file->code && !on)
-		return m->probes ? dt_probes_off(t, m->probes, e) : 0;
-	if (m->file->code || m->on == on || !m->file->chosen)
-		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
-		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];
-		unsigned char to = on ? on_byte[s->kind] : off_byte[s->kind];
+		bool to_on = on && m->file->chosen[i];
+		unsigned char from = to_on ? off_byte[s->kind] : on_byte[s->kind];
+		unsigned char to = to_on ? on_byte[s->kind] : off_byte[s->kind];
 		uint64_t at = m->bias + s->address;
 
-		if (!m->file->chosen[i])
+		if (!m->file->chosen[i] && !others)
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
@@ -318,6 +359,16 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 				       (unsigned long)at, strerror(errno));
 		++*switched;
 	}
+	return 0;
+}
+
+static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
+			 struct dt_error *e)
+{
+	if (m->on == on || !m->file->chosen)
+		return 0;
+	if (switch_sites(t, m, on, false, switched, e) < 0)
+		return -1;
 	m->on = on;
 	return 0;
 }
@@ -329,7 +380,7 @@ int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->n && rc == 0; i++)
-		if (!on || (t->module[i].hooked && !t->unwatched))
+		if (!on || (t->module[i].hooked && !t->unwatched && !t->opted_out))
 			rc = switch_module(t, &t->module[i], on, &switched, e);
 	if (switched > t->switched) {
 		t->switch_ns = dt_now_ns() - begin;
@@ -351,7 +402,7 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 		return -1;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
-		bool on = m->file->chosen[i] && !t->unwatched && m->hooked;
+		bool on = m->file->chosen[i] && !t->unwatched && !t->opted_out && m->hooked;
 		unsigned char from = on ? off_byte[s->kind] : on_byte[s->kind];
 		unsigned char to = on ? on_byte[s->kind] : off_byte[s->kind];
 		uint64_t at = m->bias + s->address;
@@ -375,10 +426,10 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
 		   bool watched, struct dt_error *e)
 {
-	bool all = t->unwatched == watched; /* it was the other way round: every site is concerned */
+	bool all = t->unwatched == (watched && !t->opted_out); /* it was the other way round: every site is concerned */
 	int rc = 0;
 
-	t->unwatched = !watched;
+	t->unwatched = !watched || t->opted_out;
 	for (size_t i = 0; i < t->n && rc == 0; i++) {
 		struct dt_module *m = &t->module[i];
 
@@ -391,6 +442,16 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 	}
 	/* one that has ended has nothing to be switched */
 	return rc < 0 && dt_target_gone(t) ? 0 : rc;
+}
+
+int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
+{
+	t->opted_out = true;
+	/* every module is told; their sites go off */
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].hooked && hook(t, &t->module[i], e) < 0)
+			return -1;
+	return dt_target_switch(t, false, e);
 }
 
 static int hook_new(struct dt_target *t, struct dt_error *e)
@@ -426,10 +487,20 @@ static const struct dt_module *same_module(const struct dt_target *t, const stru
 	return NULL;
 }
 
+static bool in_code(const struct dt_target *t, uint64_t address)
+{
+	uint64_t low, high;
+
+	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
+		if (address >= low && address < high)
+			return true;
+	return false;
+}
+
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		    const struct dt_target *parent, struct dt_error *e)
 {
-	uint64_t fast[2] = {0, 0};
+	uint64_t fast[DT_HOOKS] = {0};
 
 	t->area = area;
 	t->control = all->shared.control;
@@ -439,6 +510,8 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 	t->patches = dt_connected(t);
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
+		const struct dt_elf *elf = m->file->elf;
+		int which = elf && elf->hooks ? DT_HOOK_ENTRY : DT_HOOK_EVENT;
 		uint64_t slot = 0;
 
 		if (m->file->code) {
@@ -450,11 +523,13 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 			t->fast = t->fast || (theirs && parent->fast);
 			continue;
 		}
-		if (!m->file->chosen_sites || !m->file->elf->hooks)
+		if (!m->file->chosen_sites)
 			continue;
-		dt_memory_read(t->mem, m->bias + m->file->elf->hooks, &slot, sizeof(slot));
-		m->hooked = m->on = slot != 0;
-		t->fast = t->fast || (slot && slot == fast[0]);
+		dt_memory_read(t->mem, m->bias + (elf->hooks ? elf->hooks : elf->event_hooks), &slot,
+			       sizeof(slot));
+		m->hooked = m->on = in_code(t, slot);
+		opted_out(t, m);
+		t->fast = t->fast || (slot && slot == fast[which]);
 	}
 	return 0;
 }
@@ -610,16 +685,6 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	return 0;
 }
 
-static bool in_code(const struct dt_target *t, uint64_t address)
-{
-	uint64_t low, high;
-
-	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
-		if (address >= low && address < high)
-			return true;
-	return false;
-}
-
 /*
  * The kernel reads a thread's rseq_cs pointer when it next interrupts it: it must not lead into
  * memory that is gone.
@@ -733,16 +798,27 @@ static void release(struct dt_target *t, struct dt_threads *threads)
 
 static void unhook(struct dt_target *t)
 {
-	uint64_t zero[2] = {0, 0}, now[2];
+	uint64_t zero[2] = {0, 0}, now[2], word[4];
 
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
+		const struct dt_elf *elf = m->file->elf;
 
 		/* another may have been mapped there */
-		if (m->hooked && !m->file->code &&
-		    dt_memory_read(t->mem, m->bias + m->file->elf->hooks, now, sizeof(now)) == 0 &&
+		if (m->file->code) {
+			m->hooked = false;
+			continue;
+		}
+		if (m->hooked && elf->hooks &&
+		    dt_memory_read(t->mem, m->bias + elf->hooks, now, sizeof(now)) == 0 &&
 		    in_code(t, now[0]) && in_code(t, now[1]))
-			dt_memory_write(t->mem, m->bias + m->file->elf->hooks, zero, sizeof(zero));
+			dt_memory_write(t->mem, m->bias + elf->hooks, zero, sizeof(zero));
+		event_words(m, 0, NULL, word);
+		if (m->hooked && elf->event_hooks &&
+		    dt_memory_read(t->mem, m->bias + elf->event_hooks, now, sizeof(now)) == 0 &&
+		    in_code(t, now[0]) && in_code(t, now[1]))
+			dt_memory_write(t->mem, m->bias + elf->event_hooks, word,
+					t->opted_out ? 24 : sizeof(word));
 		m->hooked = false;
 	}
 }

@@ -31,6 +31,7 @@ struct dt_target {
 	bool confined; /* the hooks have been told */
 	pid_t held; /* its only thread, stopped by us by other means; 0: it runs */
 	bool unwatched; /* none of its sites is to be on: see dt_target_sync() */
+	bool opted_out; /* by DT_DISABLE_PROCESS(): its sites stay off */
 	struct dt_module *module;
 	size_t n, room;
 	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
@@ -99,6 +100,9 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
+
+/* The process wants nothing recorded any more: its sites go off, and stay so. */
+int dt_target_opt_out(struct dt_target *t, struct dt_error *e);
 
 /*
  * Puts every byte back, verifies it, and unmaps the area. *left: code that had to stay mapped

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the trace file is told of a pc when it first appears: function, kind of site, values meant. */
+#include <ctype.h>
 #include <string.h>
 
 #include "process/memory.h"
@@ -106,15 +107,86 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 	return NULL;
 }
 
+/* The row of a function, by its address in the file; 0: it can not be written. */
+static int64_t function_row(struct dt_session *s, const struct dt_module *m, uint64_t address,
+			    const struct dt_function *f, const char *signature)
+{
+	struct dt_symtab *symtab = dt_file_symtab(m->file);
+	struct dt_function_row out = {.module = m->row,
+				      .address = address + m->bias,
+				      .name = "",
+				      .file = "",
+				      .signature = signature};
+	int64_t row;
+
+	if (f) {
+		out.name = f->name;
+		out.size = f->size;
+		dt_symtab_line(symtab, f->address, &out.file, &out.line);
+	}
+	if (!out.file)
+		out.file = "";
+	row = dt_store_function(s->store, &out, NULL);
+	return row < 0 ? 0 : row;
+}
+
+static const struct dt_function *function_at(const struct dt_module *m, uint64_t address,
+					     char *signature, size_t size)
+{
+	struct dt_symtab *symtab = dt_file_symtab(m->file);
+	const struct dt_function *f = symtab ? dt_symtab_find(symtab, address) : NULL;
+
+	signature[0] = '\0';
+	if (f)
+		dt_symtab_signature(symtab, f, signature, size);
+	return f;
+}
+
+/* A name of the source; "" for what is none there, but a number or an expression. */
+static const char *event_name(const char *text)
+{
+	return *text == '_' || isalpha((unsigned char)*text) ? text : "";
+}
+
+/* The names that a program has for an event's numbers. */
+static void name_event(struct dt_session *s, const struct dt_elf_event *v)
+{
+	struct dt_event_row row = {.subsystem = v->subsystem,
+				   .event = v->event,
+				   .subsystem_name = event_name(v->subsystem_name),
+				   .name = event_name(v->event_name),
+				   .description = ""};
+
+	if (row.subsystem_name[0] || row.name[0])
+		dt_store_event(s->store, &row, NULL);
+}
+
+/* An event: the function is the one that its site is in, its names go to their own table. */
+static void describe_event(struct dt_session *s, const struct dt_module *m,
+			   const struct dt_elf_site *site, const struct dt_record *r,
+			   struct dt_site_row *row)
+{
+	const struct dt_elf_event *v = &m->file->elf->event[site->event];
+	char signature[2048];
+	const struct dt_function *f = function_at(m, site->address, signature, sizeof(signature));
+
+	row->kind = r->kind == DT_MORE		? DT_SITE_MORE
+		    : v->flags & DT_EVENT_TEXT	? DT_SITE_TEXT
+						: DT_SITE_EVENT;
+	if (r->kind != DT_MORE)
+		row->values = (uint8_t)((1u << v->values) - 1);
+	row->function = function_row(s, m, f ? f->address : site->address, f, signature);
+	if (!(v->flags & DT_EVENT_FREE) && r->kind == DT_EVENT)
+		name_event(s, v);
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
-	struct dt_module *m;
-	const struct dt_function *f = NULL;
 	const struct dt_elf_site *site;
-	struct dt_function_row out = {0};
-	char signature[2048] = "";
-	struct dt_symtab *symtab;
+	const struct dt_function *f;
+	struct dt_module *m;
+	char signature[2048];
 	struct dt_target *t;
 
 	row->function = 0;
@@ -124,6 +196,11 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	m = locate(s, r, &t);
 	if (!m)
 		return;
+	site = dt_elf_event_at(m->file->elf, r->pc - m->bias);
+	if (site) {
+		describe_event(s, m, site, r, row);
+		return;
+	}
 	site = m->file->code ? dt_probes_site(m, r->pc) : site_of(m->file->elf, r->pc - m->bias);
 	if (!site)
 		return;
@@ -143,24 +220,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	default:
 		row->kind = DT_SITE_TAIL;
 	}
-	symtab = dt_file_symtab(m->file);
-	if (symtab)
-		f = dt_symtab_find(symtab, site->function);
-	out.module = m->row;
-	out.address = site->function + m->bias;
-	out.name = out.file = out.signature = "";
-	if (f) {
-		out.name = f->name;
-		out.size = f->size;
-		dt_symtab_line(symtab, f->address, &out.file, &out.line);
-		dt_symtab_signature(symtab, f, signature, sizeof(signature));
-		out.signature = signature;
-	}
-	if (!out.file)
-		out.file = "";
-	row->function = dt_store_function(s->store, &out, NULL);
-	if (row->function < 0)
-		row->function = 0;
+	f = function_at(m, site->function, signature, sizeof(signature));
+	row->function = function_row(s, m, site->function, f, signature);
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;
 		row->target = jump_target(t, m, site);

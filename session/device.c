@@ -163,6 +163,7 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 		dt_rings_freeze_after(c, d->events);
 	}
 	dt_ranges_uniform(s, d->uniform);
+	dt_ranges_masks(s);
 	return sync_sites(s, NULL, 0, ~0ull, e);
 }
 
@@ -350,6 +351,20 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 	return 1;
 }
 
+static int host_subsystem(void *ctx, const char *name, uint16_t *number)
+{
+	struct dt_session *s = ctx;
+
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		for (size_t i = 0; f->elf && i < f->elf->events; i++)
+			if (!(f->elf->event[i].flags & DT_EVENT_FREE) &&
+			    strcmp(f->elf->event[i].subsystem_name, name) == 0) {
+				*number = f->elf->event[i].subsystem;
+				return 1;
+			}
+	return 0;
+}
+
 static const struct dt_device_ops ops = {
 	.resize = host_resize,
 	.place = host_place,
@@ -363,6 +378,7 @@ static const struct dt_device_ops ops = {
 	.reset = host_reset,
 	.inject = host_inject,
 	.counters = host_counters,
+	.subsystem = host_subsystem,
 	.other = host_other,
 	.other_help = "attach      attach <PID>: trace this process too\n"
 		      "detach      detach <PID>: no longer\n"

@@ -11,7 +11,9 @@
 /* What the provider knows of a range: range->host. */
 struct place_of_range {
 	struct dt_selection select; /* of a set */
-	struct dt_file *file;	    /* of the others: the range in the file's own addresses */
+	/* the same for libraries without sleds: "everything" is of the program only */
+	struct dt_selection libraries;
+	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
 };
 
@@ -66,8 +68,13 @@ static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range
 	return 0;
 }
 
+static bool is_everything(const char *pattern)
+{
+	return strspn(pattern, "*:") == strlen(pattern);
+}
+
 /* Patterns, separated by blanks; one with '!' in front removes. */
-static int parse_set(const char *what, struct dt_selection *select, struct dt_error *e)
+static int parse_set(const char *what, struct place_of_range *p, struct dt_error *e)
 {
 	char *text = strdup(what), *save, *word;
 	bool any = false;
@@ -77,7 +84,10 @@ static int parse_set(const char *what, struct dt_selection *select, struct dt_er
 	     word = strtok_r(NULL, " ", &save)) {
 		bool sign = word[0] == '!' || word[0] == '+';
 
-		rc = dt_selection_add(select, word + sign, word[0] == '!', e);
+		rc = dt_selection_add(&p->select, word + sign, word[0] == '!', e);
+		/* one that removes would stand for everything if it came first */
+		if (rc == 0 && (word[0] == '!' ? p->libraries.n != 0 : !is_everything(word + sign)))
+			rc = dt_selection_add(&p->libraries, word + sign, word[0] == '!', e);
 		any = true;
 	}
 	free(text);
@@ -94,7 +104,7 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 	if (!p)
 		return dt_fail(e, "out of memory");
 	if (r->kind == DT_RANGE_SET) {
-		rc = parse_set(r->what, &p->select, e);
+		rc = parse_set(r->what, p, e);
 		goto out;
 	}
 	m = t ? dt_target_module(t, r->start) : NULL;
@@ -114,6 +124,7 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 out:
 	if (rc < 0) {
 		dt_selection_clear(&p->select);
+		dt_selection_clear(&p->libraries);
 		free(p);
 		return -1;
 	}
@@ -125,8 +136,10 @@ void dt_ranges_forget(struct dt_range *r)
 {
 	struct place_of_range *p = r->host;
 
-	if (p)
+	if (p) {
 		dt_selection_clear(&p->select);
+		dt_selection_clear(&p->libraries);
+	}
 	free(p);
 	r->host = NULL;
 }
@@ -135,6 +148,8 @@ void dt_ranges_forget(struct dt_range *r)
 
 static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
 {
+	if (site->kind == DT_ELF_EVENT) /* neither the one nor the other */
+		return (a->what & DT_DO_ENTRY) && (a->what & DT_DO_EXIT);
 	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY
 		       ? a->what & DT_DO_ENTRY
 		       : a->what & DT_DO_EXIT;
@@ -155,6 +170,25 @@ static size_t function_index(const struct dt_function *f, size_t n, uint64_t add
 	return low ? low - 1 : n;
 }
 
+/* An event by its own names and numbers; what asks or opts out follows: dt_file_choose_askers(). */
+static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
+			  const struct dt_elf_site *site)
+{
+	const struct dt_elf_event *v = &elf->event[site->event];
+	char subsystem[8], event[8];
+
+	if (!v->kind)
+		return false;
+	dt_format(subsystem, sizeof(subsystem), "%u", v->subsystem);
+	dt_format(event, sizeof(event), "%u", v->event);
+	if (v->flags & DT_EVENT_FREE) /* no numbers, but words: message:send, raw: */
+		return dt_selection_event(
+			&p->select, (const char *const[]){v->subsystem_name, v->subsystem_name},
+			(const char *const[]){v->event_name, v->event_name});
+	return dt_selection_event(&p->select, (const char *const[]){v->subsystem_name, subsystem},
+				  (const char *const[]){v->event_name, event});
+}
+
 /* Calls fn for every site of f that r means. */
 static int each_site(struct dt_file *f, struct dt_range *r,
 		     void (*fn)(struct dt_file *f, size_t site, const struct dt_range *r, int add),
@@ -162,9 +196,10 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 {
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
+	struct dt_selection *select = f->code && !f->program ? &p->libraries : &p->select;
 	const struct dt_function *functions = NULL;
 	struct dt_symtab *tab = NULL;
-	bool *chosen = NULL;
+	bool *chosen = NULL, everything;
 	size_t n = 0;
 
 	if (!elf || !elf->sites)
@@ -180,23 +215,30 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 		return 0;
 	}
 	/* everything, also where no name is known */
-	if (!(p->select.n == 1 && !p->select.pattern[0].remove &&
-	      strcmp(p->select.pattern[0].text, "*") == 0)) {
+	everything = select->n == 1 && !select->pattern[0].remove &&
+		     strcmp(select->pattern[0].text, "*") == 0;
+	for (size_t i = 0; i < elf->sites; i++)
+		if (elf->site[i].kind == DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
+		    (everything || event_matches(p, elf, &elf->site[i])))
+			fn(f, i, r, add);
+	if (!everything) {
 		tab = dt_file_symtab(f);
 		if (!tab)
 			return 0;
 		functions = dt_symtab_functions(tab, &n);
 		chosen = calloc(n + 1, sizeof(*chosen));
-		if (!chosen || dt_selection_symtab(&p->select, f->path, tab, chosen) < 0) {
+		if (!chosen || dt_selection_symtab(select, f->path, tab, chosen) < 0) {
 			free(chosen);
 			return dt_fail(e, "out of memory");
 		}
 	} else {
-		p->select.pattern[0].hits += elf->sites;
+		select->pattern[0].hits += elf->sites;
 	}
 	for (size_t i = 0; i < elf->sites; i++) {
 		size_t k = chosen ? function_index(functions, n, elf->site[i].function) : 0;
 
+		if (elf->site[i].kind == DT_ELF_EVENT)
+			continue;
 		if ((!chosen || (k < n && chosen[k])) && kind_wanted(&elf->site[i], &r->action))
 			fn(f, i, r, add);
 	}
@@ -204,14 +246,44 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	return 0;
 }
 
+/* Chosen is what is wanted, unless it is an event of a subsystem that is off. */
+static void choose_site(struct dt_file *f, size_t site)
+{
+	bool on = f->wanted[site] && !f->masked[site];
+
+	if (f->chosen[site] == on)
+		return;
+	f->chosen[site] = on;
+	f->chosen_sites += on ? 1 : (size_t)-1;
+}
+
 static void count_site(struct dt_file *f, size_t site, const struct dt_range *r, int add)
 {
 	(void)r;
 	f->wanted[site] = (uint16_t)(f->wanted[site] + add);
-	if (f->chosen[site] != (f->wanted[site] != 0)) {
-		f->chosen[site] = f->wanted[site] != 0;
-		f->chosen_sites += f->chosen[site] ? 1 : (size_t)-1;
+	choose_site(f, site);
+}
+
+static void mask_file(struct dt_session *s, struct dt_file *f)
+{
+	for (size_t i = 0; f->wanted && i < f->elf->sites; i++) {
+		const struct dt_elf_event *v;
+
+		if (f->elf->site[i].kind != DT_ELF_EVENT)
+			continue;
+		v = &f->elf->event[f->elf->site[i].event];
+		f->masked[i] = v->kind && !(v->flags & DT_EVENT_FREE) &&
+			       !dt_device_subsystem(&s->device, v->subsystem);
+		choose_site(f, i);
 	}
+	if (f->wanted)
+		dt_file_choose_askers(f);
+}
+
+void dt_ranges_masks(struct dt_session *s)
+{
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		mask_file(s, f);
 }
 
 /* The DWARF index is built now, while nobody waits for a record to be taken. */
@@ -230,25 +302,27 @@ static void warm(struct dt_symtab *t)
 static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_file *f)
 {
 	struct place_of_range *p = r->host;
-	bool adds = false, any;
 	struct dt_symtab *tab;
-	bool *chosen;
+	bool *chosen, any;
 	size_t n;
 
 	if (r->kind != DT_RANGE_SET)
 		return p->file == f;
-	for (size_t i = 0; i < p->select.n; i++)
-		adds = adds || (!p->select.pattern[i].remove &&
-				dt_pattern_module(&p->select.pattern[i], f->path));
-	/* "everything", and "everything but", are of the program, not of its libraries */
-	if (!adds || strcmp(r->what, "*") == 0)
-		return dt_session_is_program(s, f);
+	f->program = dt_session_is_program(s, f);
+	if (f->program)
+		return true;
+	any = false;
+	for (size_t i = 0; i < p->libraries.n; i++)
+		any = any || (!p->libraries.pattern[i].remove &&
+			      dt_pattern_module(&p->libraries.pattern[i], f->path));
+	if (!any)
+		return false;
 	tab = dt_file_symtab(f);
 	if (!tab)
 		return false;
 	dt_symtab_functions(tab, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	any = chosen && dt_selection_symtab(&p->select, f->path, tab, chosen) > 0;
+	any = chosen && dt_selection_symtab(&p->libraries, f->path, tab, chosen) > 0;
 	free(chosen);
 	return any;
 }
@@ -260,7 +334,8 @@ static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e
 	free(f->chosen);
 	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));
 	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
-	if (!f->chosen || !f->wanted)
+	f->masked = calloc(f->elf->sites, sizeof(*f->masked));
+	if (!f->chosen || !f->wanted || !f->masked)
 		return dt_fail(e, "out of memory");
 	f->chosen_sites = 0;
 	if (s->uniform)
@@ -289,6 +364,7 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 		if (s->device.range[i].on &&
 		    each_site(f, &s->device.range[i], count_site, 1, e) < 0)
 			return -1;
+	mask_file(s, f);
 	return 0;
 }
 
@@ -410,7 +486,8 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 			rc = note_file(s, f, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
 		if (f->wanted && (!p->file || p->file == f))
-			rc = each_site(f, r, count_site, r->on ? 1 : -1, e);
+			if ((rc = each_site(f, r, count_site, r->on ? 1 : -1, e)) == 0)
+				dt_file_choose_askers(f);
 	return rc;
 }
 

@@ -16,6 +16,9 @@ void dt_ranges_forget(struct dt_range *r);
 /* Counts the sites of a range that has been switched on or off. */
 int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *e);
 
+/* Events follow the device's masks of subsystems. */
+void dt_ranges_masks(struct dt_session *s);
+
 /* Every site is wanted once more, or no longer. */
 void dt_ranges_uniform(struct dt_session *s, bool uniform);
 

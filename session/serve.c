@@ -324,6 +324,18 @@ static void free_slot_of_dead(struct dt_request *q, uint32_t state)
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+static void opt_out(struct dt_session *s, const struct dt_request *q)
+{
+	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+
+	if (!t) {
+		adopt(s, q);
+		t = dt_session_find(s, (pid_t)q->pid);
+	}
+	if (t && t->area)
+		dt_target_opt_out(t, NULL);
+}
+
 static void answer(struct dt_session *s, struct dt_request *q)
 {
 	if (!is_from_target(s, q))
@@ -340,6 +352,9 @@ static void answer(struct dt_session *s, struct dt_request *q)
 		break;
 	case DT_REQUEST_EXEC_FAILED:
 		exec_failed(s, q);
+		break;
+	case DT_REQUEST_OPT_OUT:
+		opt_out(s, q);
 		break;
 	}
 }

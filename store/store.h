@@ -19,6 +19,9 @@ enum dt_site_kind {
 				    * it has an indirect jump */
 	DT_SITE_RETURN = 'X',
 	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
+	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
+	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows */
+	DT_SITE_MORE = 'c',  /* more of that text, of the same thread at the same sp */
 	DT_SITE_UNKNOWN = '?',
 };
 

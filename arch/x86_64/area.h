@@ -5,6 +5,7 @@
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
  *	+0x2000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x3000  kept    rw- private  struct dt_kept_block; not so
  *	+0x4000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	behind   hooks   r-x private  made of the blob's templates, for each core
  *	behind   table   r-x private  struct dt_table, written by the controller only
@@ -20,6 +21,7 @@
 
 #define DT_AREA_CODE 0x0000
 #define DT_AREA_PROCESS 0x2000
+#define DT_AREA_KEPT 0x3000
 #define DT_AREA_SESSION 0x4000
 #define DT_CODE_SIZE 0x2000
 #define DT_BLOB_OTHER 0x01000000
@@ -49,6 +51,20 @@ struct dt_process_block {
 	uint32_t shared_only; /* two of its threads share a thread block: nobody appends by rseq */
 };
 
+/* Beside it, in a page of its own (DT_AREA_KEPT): a forked child inherits it. */
+struct dt_kept_block {
+	uint32_t opted_out; /* DT_DISABLE_PROCESS() has been called: nothing is recorded any more */
+};
+
+/* The hooks, as they are numbered everywhere */
+enum dt_hook {
+	DT_HOOK_ENTRY,
+	DT_HOOK_EXIT,
+	DT_HOOK_EVENT,	/* one value */
+	DT_HOOK_EVENT4, /* four */
+	DT_HOOKS
+};
+
 /* A hook: offsets in the blob. From head to copy it stands once, from copy to end for each core. */
 struct dt_template {
 	uint32_t head, hook, again, abort, copy, start, commit, end;
@@ -64,16 +80,17 @@ struct dt_blob {
 	uint64_t magic;
 	/* --- given by the blob */
 	uint32_t size;
-	uint32_t entry_slow, exit_slow; /* hooks for a process without rseq */
+	uint32_t slow[DT_HOOKS];	/* hooks for a process without rseq */
+	uint32_t opt_out;		/* called by DT_DISABLE_PROCESS() */
 	uint32_t modules;		/* jumped to from the dynamic linker's _dl_debug_state */
 	uint32_t execve, execveat, vfork, clone; /* jumped to from libc's functions of these names */
 	uint32_t code_begin, code_end;	/* instructions: where a thread's ip can be */
 	uint32_t fixups, fixups_end;	/* struct dt_fixup[] */
-	struct dt_template entry, exit;
+	struct dt_template hook_template[DT_HOOKS];
 	/* --- filled by the controller */
 	uint64_t cores, stride, mask;
 	uint64_t jumps;			/* the page of jumps near libc, 0: none */
-	uint64_t entry_again, exit_again; /* where a slow path tries again; 0: no hooks made yet */
+	uint64_t again[DT_HOOKS];	/* where a slow path tries again; 0: no hooks made yet */
 	uint64_t execve_back, execveat_back; /* the instruction after libc's syscall */
 	uint64_t vfork_back;		/* the instruction after vfork's `push %rdi' */
 	uint64_t clone_back;		/* the instruction after clone's first */
@@ -82,7 +99,7 @@ struct dt_blob {
 	int64_t tid_offset;		/* the thread id from %fs, 0: not known */
 	uint64_t table;			/* address of the struct dt_table */
 	uint64_t confined; /* 1: the process allows itself few system calls, so the slow path makes none */
-	uint64_t entry_hook, exit_hook;	/* addresses of the hooks made; 0: none */
+	uint64_t hook[DT_HOOKS];	/* addresses of the hooks made; 0: none */
 	/* what was replaced, so that a later controller can put it back: address, 8 old bytes */
 	struct {
 		uint64_t address, old, length;

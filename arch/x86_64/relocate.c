@@ -16,7 +16,7 @@ struct move {
 	const uint8_t *code;
 	uint64_t from, end; /* of the original */
 	size_t start;	    /* of the copy in o */
-	const struct dt_hook *hook, *hook_end;
+	const struct dt_relocate_hook *hook, *hook_end;
 	struct dt_moved *m;
 	bool mapped; /* the second pass: m is complete */
 	struct dt_error *e;
@@ -57,14 +57,14 @@ static int map_target(const struct move *v, const struct dt_insn *in, uint64_t *
 
 static void hooks_at(const struct move *v, uint64_t address, enum dt_hook_place place)
 {
-	for (const struct dt_hook *h = v->hook; h < v->hook_end; h++)
+	for (const struct dt_relocate_hook *h = v->hook; h < v->hook_end; h++)
 		if (h->address == address && h->place == place)
 			h->emit(v->o, h);
 }
 
 static bool hooked(const struct move *v, uint64_t address, enum dt_hook_place place)
 {
-	for (const struct dt_hook *h = v->hook; h < v->hook_end; h++)
+	for (const struct dt_relocate_hook *h = v->hook; h < v->hook_end; h++)
 		if (h->address == address && h->place == place)
 			return true;
 	return false;
@@ -494,7 +494,7 @@ static int pass(struct move *v, size_t size)
 }
 
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
-		const struct dt_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e)
+		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e)
 {
 	struct move v = {.o = o,
 			 .code = code,

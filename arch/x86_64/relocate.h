@@ -37,10 +37,10 @@ enum dt_hook_place {
  * Something to be done at an instruction of the stretch. emit writes the code; called more than
  * once for the same place, it must write the same number of bytes.
  */
-struct dt_hook {
+struct dt_relocate_hook {
 	uint64_t address; /* of the instruction; hooks are sorted by it */
 	enum dt_hook_place place;
-	void (*emit)(struct dt_emit *o, const struct dt_hook *h);
+	void (*emit)(struct dt_emit *o, const struct dt_relocate_hook *h);
 	void *ctx;
 };
 
@@ -61,7 +61,7 @@ struct dt_moved {
  * that there is room.
  */
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
-		const struct dt_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e);
+		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e);
 
 /*
  * For a thread stopped at ip: where it must go on. In the original's bytes (but its first) it goes

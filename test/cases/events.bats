@@ -1,144 +1,271 @@
-#!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# devtrace events: definitions of events
-load read-helper
+# Events by <devtrace.h>: what the commands do with them; and USDT probes in the list.
+load common
 
-definition() {
-	cat >d.pleco <<-'TEXT'
-	/* as the network card's */
-	subsystem kernel {
-		event CSWITCH "Context Switch", // when it changes
-		event TIMER "",
-	};
-
-	subsystem Chips { event get "say \"get\"", };
-	TEXT
-}
-
-@test "check-029: D28: the header has the generated names, numbered from 0" {
-	definition
-	devtrace events d.pleco --header trace_events.h
-	grep '^#define' trace_events.h | tail -n +2 >got
-	cat >want <<-'TEXT'
-	#define TRACE_SUBSYS_KERNEL 0
-	#define TRACE_EVENT_KERNEL_CSWITCH 0
-	#define TRACE_EVENT_KERNEL_TIMER 1
-	#define TRACE_SUBSYS_CHIPS 1
-	#define TRACE_EVENT_CHIPS_GET 0
-	#define TRACE_NUM_SUBSYSTEMS 2
-	TEXT
-	diff got want
-}
-
-@test "the header compiles as C11 and C++17, twice included" {
-	definition
-	devtrace events d.pleco --header events-1.h
-	cat >u.c <<-'C'
-	#include "events-1.h"
-	#include "events-1.h"
-	int numbers[TRACE_NUM_SUBSYSTEMS] = {TRACE_EVENT_KERNEL_TIMER, TRACE_SUBSYS_CHIPS};
-	static_assert(TRACE_EVENT_CHIPS_GET == 0 && TRACE_SUBSYS_CHIPS == 1, "numbers");
+setup() {
+	[ -e "$dir/shop.c" ] && return
+	cat >"$dir/shop.c" <<-'C'
+		#include <devtrace.h>
+		#include <stdio.h>
+		enum { SHOP = 7, TILL = 300 };
+		enum { ENTER = 1, PAY = 2, NOTE = 3 };
+		__attribute__((noinline)) int pay(int sum)
+		{
+			DT_EVENT(TILL, PAY, sum, sum + 1, -1);
+			DT_TEXT(SHOP, NOTE, "a \"note\"\n", 9);
+			return sum * 2;
+		}
+		int main(void)
+		{
+			static char much[DT_TEXT_MAX + 10];
+			DT_EVENT(SHOP, ENTER, 17);
+			DT_EVENT(0xa000, 1, 17);
+			DT_EVENT(65535, 65535, 0xffffffff);
+			DT_TEXT(SHOP, NOTE, much, sizeof(much));
+			DT_SEND(0x12345);
+			DT_RECEIVE(0x12345);
+			printf("%d\n", pay(3));
+			return 0;
+		}
 	C
-	gcc -std=c11 -include assert.h -pedantic -Wall -Wextra -Werror -c u.c
-	g++ -std=c++17 -pedantic -Wall -Wextra -Werror -x c++ -c u.c
+	gcc -O2 -g -B"$root/build/lib" -I"$root/include" -o "$dir/shop" "$dir/shop.c"
+	gcc -O2 -g -I"$root/include" -o "$dir/shop-plain" "$dir/shop.c"
+	for p in switched disable; do
+		gcc -O2 -g -I"$root/include" -o "$dir/$p" "$root/test/events/$p.c"
+	done
+	gcc -O2 -g -B"$root/build/lib" -I"$root/include" -o "$dir/disable-sleds" "$root/test/events/disable.c"
 }
 
-@test "check-029: D27: the JSON has quoted numbers, name and description, and the two messages" {
-	definition
-	devtrace events d.pleco --json d.json
-	python3 - <<'PY'
-import json
-assert json.load(open("d.json")) == {
-    "0": {"name": "kernel", "events": {"0": ["CSWITCH", "Context Switch"], "1": ["TIMER", "TIMER"]}},
-    "1": {"name": "Chips", "events": {"0": ["get", 'say "get"']}},
-    "-5632": {"name": "ump send"}, "-5376": {"name": "ump receive"}}
-PY
-	devtrace events d.pleco >a
-	devtrace events d.json >b
-	cmp a b
-	[ "$(sed -n 2p a)" = "0 1 kernel TIMER TIMER" ]
-	devtrace events - <d.pleco --json - | cmp - d.json
+# kinds of the records in $1, counted: "2E 2X 3V"
+kinds() {
+	"$dt" cat "$1" | cut -c1 | sort | uniq -c | awk '{ printf "%s%d%s", s, $1, $2; s = " " }'
 }
 
-# the definition is refused with status 1 and one line that begins with the place and holds the text
-refused() {
-	printf '%s' "$1" >bad
-	run devtrace events bad --header bad.h --json bad.json
-	[ "$status" = 1 ]
-	[ "${#lines[@]}" = 1 ]
-	[[ "$output" == "devtrace: bad:$2: "*"$3"* ]] || { echo "$output"; return 1; }
-	[ ! -e bad.h ] && [ ! -e bad.json ]
+bodies() {
+	"$dt" cat "$1" | grep '^[VMN]' | cut -d' ' -f5 | tr '\n' ' '
 }
 
-@test "check-029: errors say line and column, and nothing is written" {
-	refused '' 1:1 "'subsystem'"
-	refused $'\n  subsystem 5 {' 2:13 "subsystem's name"
-	refused 'subsystem event {' 1:11 "subsystem's name"
-	refused 'subsystem a { };' 1:15 "at least one"
-	refused $'subsystem a {\n\tevent B "b"\n};' 3:1 "','"
-	refused 'subsystem a { event B b, };' 1:23 "in quotes"
-	refused $'subsystem a { event B "b\n", };' 1:23 "does not end in its line"
-	refused 'subsystem a { event B "\x", };' 1:24 "known here"
-	refused 'subsystem a { event B "b", }' 1:29 "';'"
-	refused 'subsystem a { event B "b", event B "", };' 1:34 "TRACE_EVENT_A_B would be defined twice"
-	refused $'subsystem a { event B_C "", };\nsubsystem a_b { event c "", };' 2:23 "TRACE_EVENT_A_B_C"
-	refused 'subsystem a { event B "", }; subsystem A { event C "", };' 1:50 "TRACE_SUBSYS_A would"
-	refused '/* no end' 1:1 "*/"
-	refused 'subsystem a { event B "b", }; x' 1:31 "'subsystem'"
-	run devtrace events none
-	[ "$status" = 1 ] && one_error "none: No such file"
-	run devtrace events
-	[ "$status" = 2 ]
-	echo '{"0": {"name": "a b", "events": {"0": ["X", ""]}}}' >bad.json
-	run devtrace events bad.json
-	[ "$status" = 1 ]
-	[[ "$output" == *"a name is letters"* ]]
-	for text in '{' '{"0": 5}' '{"x": {"name": "a", "events": {"0": ["X", ""]}}}' \
-		'{"0": {"name": "a", "events": {"0": ["X", ""], "0": ["Y", ""]}}}' \
-		'{"59904": {"name": "a", "events": {"0": ["X", ""]}}}'; do
-		echo "$text" >bad.json
-		run devtrace events bad.json
-		[ "$status" = 1 ]
-		[ "${#lines[@]}" = 1 ]
+@test "events: a program without sleds is recorded; bodies to the bit (rows 26, 28, 30)" {
+	run "$dt" record -p wait -o "$dir/t.db" "$dir/shop-plain"
+	[ "$status" = 0 ]
+	[ "$output" = 6 ]
+	run bodies "$dir/t.db"
+	[ "$output" = "0007000100000011 a000000100000011 ffffffffffffffff 000700030001000a ea00000012345000 eb00000012345000 012c000200000003 0007000300000009 " ]
+}
+
+@test "events: calls shows them in their call, with texts, what is cut of them, and names" {
+	"$dt" record -o "$dir/t.db" "$dir/shop"
+	run "$dt" calls "$dir/t.db"
+	[[ $output == *"main() {"* ]]
+	[[ $output == *"* SHOP:ENTER(17)"* ]]
+	[[ $output == *"* 40960:1(17)"* ]]
+	[[ $output == *"* 65535:65535(4294967295)"* ]]
+	[[ $output == *"... 65536 of 65546 bytes)"* ]]
+	[[ $output == *"* send(0x12345)"*"* receive(0x12345)"* ]]
+	in_pay=$(sed -n '/pay(sum=3) {/,/} = 6/p' <<<"$output")
+	[[ $in_pay == *"    * TILL:PAY(3, 0x4, 0xffffffffffffffff)"* ]]
+	[[ $in_pay == *'    * SHOP:NOTE("a \"note\"\n")'* ]]
+	[[ $output == *"} = 0  /* main */"* ]]
+}
+
+@test "events: cat: the line of 121 bytes, and names in the long one" {
+	"$dt" record -F 'TILL:*' -o "$dir/t.db" "$dir/shop"
+	line=$("$dt" cat "$dir/t.db")
+	[ "${#line}" = 120 ]
+	[[ $line == "V "*" 012c000200000003 0000000000000004 ffffffffffffffff 0000000000000000" ]]
+	run "$dt" cat -l "$dir/t.db"
+	[[ $output == *"kind=V"*"function=pay v0=0x12c000200000003 v1=0x4 v2=0xffffffffffffffff event=TILL:PAY" ]]
+}
+
+@test "events: -F and -N choose by subsystem:event, names or numbers (row 27)" {
+	want() {
+		"$dt" record "${@:2}" -o "$dir/t.db" "$dir/shop" >/dev/null
+		[ "$(kinds "$dir/t.db")" = "$1" ] || { echo "${*:2}: $(kinds "$dir/t.db")"; return 1; }
+	}
+	want "1V" -F SHOP:ENTER
+	want "1V" -F 7:1
+	want "3V 2048c" -F 'SHOP:*'
+	want "1E 1M 1N 3V 1X" -F pay -F 'message:*' -F '*:*' -N 'SHOP:*' -N shop:main
+	want "2E 1M 1N 3V 2X" -N '7:*'
+	want "1M" -F message:send
+	want "1V" -F 65535:65535
+	run "$dt" record -F SHOP:ENTRE -o "$dir/t.db" "$dir/shop"
+	[ "$status" != 0 ]
+	[[ $output == *"no event"*ENTER* ]]
+}
+
+@test "events: a subsystem is switched while the program runs (row 27), raw events are not (row 28)" {
+	run "$root/build/test/tool/switch" "$dir/t.db" "$dir/switched"
+	[ "$status" = 6 ]
+	[ "$output" = "0: 1 1 1 0
+1: 1 0 1 0
+2: 1 1 1 0
+3: 1 0 0 0
+4: 1 0 0 0
+5: 1 0 1 0
+6: 1 0 1 0
+7: 1 1 1 0
+8: 1 1 1 0" ]
+	got=$("$dt" cat "$dir/t.db" | grep '^V' | cut -d' ' -f5 | sort | cut -c1-8,13-16 | tr '\n' ' ')
+	# by body: subsystem and event, then the step
+	[ "$got" = "000700010000 000700010002 000700010007 000700010008 000700020004 000700020004 000700020004 000700020004 000700630000 000700630001 000700630002 000700630003 000700630004 000700630005 000700630006 000700630007 000700630008 000800010000 000800010001 000800010002 000800010005 000800010006 000800010007 000800010008 " ]
+	[ "$("$dt" cat "$dir/t.db" | grep -c '^M')" = 9 ]
+}
+
+@test "events: a process that opts out adds nothing, nor do its children (row 45)" {
+	for p in disable disable-sleds; do
+		run "$dt" record -p wait -o "$dir/t.db" "$dir/$p"
+		[ "$status" = 4 ]
+		[ "$output" = "before 1 1
+after 0 0
+child 0 0" ]
+		case $p in
+		disable) [ "$(kinds "$dir/t.db")" = "2V" ] ;;
+		*) [ "$(kinds "$dir/t.db")" = "2E 2V 1X" ] ;;
+		esac
+	done
+	# also when the controller does nothing about it, so that the sites stay on
+	run timeout -k 1 30 "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds" alone
+	[ "$status" = 4 ]
+	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]
+	# without rseq too
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 run "$dt" record -p wait -o "$dir/t.db" "$dir/disable-sleds"
+	[ "$(kinds "$dir/t.db")" = "2E 2V 1X" ]
+}
+
+@test "events: who opted out is not recorded by a later session either" {
+	start_spin "$dir/disable" 500
+	"$dt" attach -o "$dir/t.db" "$pid" 2>"$dir/err" 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		grep -q -s 'r-xp 00000000 00:00' "/proc/$pid/maps" && break
+		sleep 0.02
+	done
+	kill -INT "$tracer"
+	wait "$tracer" || true
+	stop_spin
+	[ -z "$(kinds "$dir/t.db")" ]
+}
+
+@test "events: attached to and detached from, again and again" {
+	cat >"$dir/busy.c" <<-'C'
+		#include <devtrace.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			alarm(100); /* ends by itself should its test not end it */
+			for (unsigned i = 0;; i++) {
+				DT_EVENT(1, 2, i);
+				DT_EVENT(1, 3, i, i, i, i);
+				DT_TEXT(1, 4, "some text in more than one of the records", 41);
+			}
+		}
+	C
+	gcc -O2 -I"$root/include" -o "$dir/busy" "$dir/busy.c"
+	start_spin "$dir/busy"
+	for i in 1 2 3 4 5 6; do
+		"$dt" attach -p drop -o "$dir/t.db" "$pid" 2>/dev/null 3>&- &
+		tracer=$!
+		for k in $(seq 500); do
+			[ "$(sqlite3 "file:$dir/t.db?mode=ro" 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
+			sleep 0.02
+		done
+		kill -INT "$tracer"
+		wait "$tracer"
+		[ "$("$dt" cat "$dir/t.db" 2>/dev/null | head -3 | grep -c '^[Vc]')" = 3 ]
+		kill -0 "$pid"
+		rm -f "$dir/t.db"
+	done
+	stop_spin
+}
+
+@test "events: numbers that are none are refused by the compiler, in one line" {
+	for bad in 'DT_EVENT(70000, 1, 1)' 'DT_EVENT(1, -1, 1)' 'DT_EVENT(n, 1, 1)'; do
+		printf '#include <devtrace.h>\nvoid f(int n) { %s; (void)n; }\n' "$bad" >"$dir/bad.c"
+		for cc in gcc clang; do
+			run $cc -c -I"$root/include" -o "$dir/bad.o" "$dir/bad.c"
+			[ "$status" != 0 ]
+			[[ $output == *constant* ]]
+		done
 	done
 }
 
-one_error() {
-	[ "${#lines[@]}" = 1 ] && [[ "$output" == "devtrace: $1"* ]]
+@test "events: left out by DEVTRACE_NO_EVENTS, they evaluate their values and no more" {
+	gcc -O2 -DDEVTRACE_NO_EVENTS -I"$root/include" -o "$dir/none" "$dir/shop.c"
+	run "$dir/none"
+	[ "$output" = 6 ]
+	run readelf -SW "$dir/none"
+	[[ $output != *devtrace* ]]
+	g++ -x c++ -std=c++17 -Wall -Wextra -Werror -DDEVTRACE_NO_EVENTS -I"$root/include" -o "$dir/none" "$root/test/events/switched.c"
 }
 
-@test "names are added to a trace, the last ones count" {
-	definition
-	printf 'V x 0 1 0x0000000100000011\nV x 0 2 0x0000000900000000\n' | writetrace t.db
-	devtrace calls t.db | grep -q '/\* event 0x100000011 \*/'
-	devtrace events d.pleco --trace t.db
-	devtrace calls t.db | grep -q '/\* kernel TIMER(0x11) \*/'
-	devtrace calls t.db | grep -q '/\* event 0x900000000 \*/'
-	sed -i 's/TIMER/CLOCK/' d.pleco
-	devtrace events d.pleco --trace t.db
-	devtrace calls t.db | grep -q '/\* kernel CLOCK(0x11) \*/'
-	# a file from before there were events
-	sqlite3 t.db 'DROP TABLE event'
-	devtrace calls t.db | grep -q '/\* event 0x100000011 \*/'
-	devtrace events d.pleco --trace t.db
-	devtrace calls t.db | grep -q '/\* kernel CLOCK(0x11) \*/'
-	[ "$(ls t.db*)" = t.db ]
-	echo text >text
-	run devtrace events d.pleco --trace text
-	[ "$status" = 1 ]
-	[ "$output" = "devtrace: text: is not a devtrace trace" ]
-	[ "$(cat text)" = text ]
-	run devtrace events d.pleco --trace none.db
-	[ "$status" = 1 ]
-	[ ! -e none.db ]
+@test "events: notes that other tools read" {
+	run readelf -n "$dir/shop-plain"
+	[[ $output == *"Provider: SHOP"*"Name: ENTER"*"Arguments: 2@\$7 2@\$1 4@\$17"* ]]
+	[[ $output == *"Provider: devtrace"*"Name: event_65535_65535"* ]]
+	[[ $output == *"Provider: TILL"*"Name: PAY"* ]]
+	[[ $output == *"Provider: devtrace"*"Name: send"* ]]
+	! [[ $output == *orrupt* ]]
+	command -v perf >/dev/null || return 0
+	perf --buildid-dir "$dir/perf" buildid-cache --add "$dir/shop-plain"
+	run perf --buildid-dir "$dir/perf" list sdt
+	[[ $output == *"sdt_SHOP:ENTER"* ]]
 }
 
-@test "a trace that somebody else writes all the time gets no names, and it is said" {
-	definition
-	maketrace -n 100 t.db
-	# a writer that holds the file longer than is waited for
-	sqlite3 t.db "BEGIN IMMEDIATE" ".shell timeout 60 $build/devtrace events d.pleco --trace t.db 2>err; echo \$? >rc" "ROLLBACK"
-	[ "$(cat rc)" = 1 ]
-	[ "$(cat err)" = "devtrace: t.db: cannot add names: database is locked" ]
-	[ "$(sqlite3 t.db 'SELECT count(*) FROM event')" = 0 ]
+@test "list: events with their places, numbers and kinds" {
+	run "$dt" list "$dir/shop-plain"
+	[ "$status" = 0 ]
+	[ "$output" = "event 0xa000:1
+event 65535:65535
+event SHOP:ENTER
+event SHOP:NOTE
+event TILL:PAY
+event message:receive
+event message:send" ]
+	run "$dt" list -v "$dir/shop"
+	[[ $output == *"event SHOP:NOTE	0x"*"	shop:main	7:3	text"* ]]
+	[[ $output == *"event SHOP:NOTE	0x"*"	shop:pay	7:3	text"* ]]
+	[[ $output == *"event TILL:PAY	0x"*"	shop:pay	300:2	3 values"* ]]
+	[[ $output != *usdt* ]]
+}
+
+@test "list: USDT probes of Debian's own programs, every argument understood" {
+	n=0
+	for f in /usr/lib/postgresql/15/bin/postgres /usr/bin/python3.11 /usr/lib/x86_64-linux-gnu/libstdc++.so.6; do
+		[ -e "$f" ] || continue
+		run "$dt" list -v "$f"
+		[ "$status" = 0 ]
+		[[ $output != *'?'* ]]
+		# as many as readelf counts
+		[ "${#lines[@]}" = "$(readelf -n "$f" 2>/dev/null | grep -c NT_STAPSDT)" ]
+		# and as many arguments
+		have=$(grep -o '[suf][1248] [%[0-9a-zA-Z_-]' <<<"$output" | wc -l)
+		[ "$have" = "$(readelf -n "$f" 2>/dev/null | grep Arguments: | grep -o @ | wc -l)" ]
+		n=$((n + 1))
+	done
+	[ "$n" -gt 0 ]
+	run "$dt" list -v /usr/lib/x86_64-linux-gnu/libstdc++.so.6
+	[[ $output == *"usdt libstdcxx:throw"*"__cxa_throw	u8 %rdi, u8 %rsi"* ]]
+}
+
+@test "events: the example" {
+	run "$root/examples/events.sh"
+	[ "$status" = 0 ]
+	[[ $output == *"event SHOP:ARRIVE"* ]]
+	[[ $output == *"6 served, and recorded"* ]]
+	[[ $output == *'* SHOP:NOTE("has not got enough")'* ]]
+	[[ $output == *"event=TILL:PAID"* ]]
+	[ "$(grep -c 'kind=M' <<<"$output")" = 6 ]
+	[ "$(grep -c 'kind=N' <<<"$output")" = 6 ]
+}
+
+@test "events: the header is installed, and found by pkg-config" {
+	make -C "$root" -s install DESTDIR="$dir/root" PREFIX=/opt/dt
+	flags=$(PKG_CONFIG_PATH=$dir/root/opt/dt/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/root pkg-config --cflags devtrace)
+	[[ $flags == *"-I"*"/opt/dt/include"* ]]
+	cmp "$dir/root/opt/dt/include/devtrace.h" "$root/include/devtrace.h"
+	gcc -I"$dir/root/opt/dt/include" -o "$dir/shop-installed" "$dir/shop.c"
 }

@@ -534,7 +534,7 @@ struct test {
 	uint8_t bytes[INSNS * DT_INSN_MAX];
 	size_t size;
 	uint64_t to; /* of the copy */
-	struct dt_hook hook[2 * INSNS];
+	struct dt_relocate_hook hook[2 * INSNS];
 	size_t hooks;
 	struct dt_moved moved;
 	uint8_t copy[1024];
@@ -571,7 +571,7 @@ static void print_test(const struct test *t, const struct state *a, const struct
 	}
 }
 
-static void hook_bytes(struct dt_emit *o, const struct dt_hook *h)
+static void hook_bytes(struct dt_emit *o, const struct dt_relocate_hook *h)
 {
 	dt_emit_bytes(o, "\x0f\x1f\x80\0\0\0\0", 7);
 	for (int i = 0; i < 20; i++) /* too long for a short jump over it */
@@ -793,7 +793,7 @@ static bool prepare(struct test *t, const struct user_regs_struct *base, uint64_
 	for (size_t at = 0; at < t->size; at += in.length) {
 		dt_insn_decode(&in, t->bytes + at, t->size - at, WINDOW + at);
 		if (!below(8) && t->hooks < 3) /* an internal taken branch may need any reach */
-			t->hook[t->hooks++] = (struct dt_hook){
+			t->hook[t->hooks++] = (struct dt_relocate_hook){
 				.address = WINDOW + at,
 				.place = below(2) ? DT_HOOK_TAKEN : DT_HOOK_BEFORE,
 				.emit = hook_bytes,

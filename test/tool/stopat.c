@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	unsigned char old, trap = 0xcc;
 	struct dt_maps maps;
 	struct dt_error e;
-	uint64_t area, hook[2], at, pos;
+	uint64_t area, hook[DT_HOOKS], at, pos;
 	bool slow;
 	pid_t pid;
 	unsigned n;

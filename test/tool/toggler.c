@@ -86,7 +86,8 @@ static bool find_bias(pid_t pid, const struct dt_elf *f, const struct stat *prog
 /* The other of a site's two bytes; 0: neither is there. */
 static uint8_t other(uint8_t kind, uint8_t is)
 {
-	static const uint8_t off[] = {0, 0xa9, 0xc3, 0xe9}, on[] = {0, 0xe8, 0x90, 0xa9};
+	static const uint8_t off[] = {0, 0xa9, 0xc3, 0xe9, 0xa9},
+			     on[] = {0, 0xe8, 0x90, 0xa9, 0xe9};
 
 	return is == off[kind] ? on[kind] : is == on[kind] ? off[kind] : 0;
 }
@@ -119,7 +120,8 @@ static bool wait_hooks(int mem, const struct dt_elf *f, uint64_t bias)
 	uint64_t slot[2];
 
 	for (;;) {
-		if (pread(mem, slot, sizeof(slot), (off_t)(bias + f->hooks)) != sizeof(slot))
+		if (pread(mem, slot, sizeof(slot),
+			  (off_t)(bias + (f->hooks ? f->hooks : f->event_hooks))) != sizeof(slot))
 			return false;
 		if (slot[0] && slot[1])
 			return true;

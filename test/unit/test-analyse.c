@@ -3,13 +3,13 @@
  * analyse/: pairing. Traces are written as text, a word or three a record:
  *
  *	E f 900      entry of f at sp 900 (hexadecimal); X: exit; T: exit in front of a tail jump
- *	T f 900 g    the same, known to jump to g;    P f 900: a point in f
+ *	T f 900 g    the same, known to jump to g;    P f 900: a point in f; V f 900: an event
  *	@ 2 7        what follows is on core 2 by thread 7;    + 50: the clock goes on by 50
  *	L 9          9 records of the core are lost here
  *
  * Functions are a to z. Each record is 10 ticks after the one before, the first at 10. What comes
  * out is a line for each call, in the order in which they end: function, its caller or -, depth,
- * begin-end, and marks.
+ * begin-end, and marks; and for each event "*", how many calls it is in, and when it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,9 +147,15 @@ static void on_end(void *ctx, const struct dt_call *c)
 	assert_true(used < sizeof(result) - 256);
 }
 
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	if (dt_reader_site(reader, s->site[i])->kind == DT_EVENT)
+		used += (size_t)sprintf(result + used, "* %u %lu\n", depth, s->ticks[i]);
+}
+
 static const char *pair(enum dt_order order)
 {
-	struct dt_pair_events events = {.begin = on_begin, .end = on_end};
+	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .other = on_other};
 	struct dt_range range = {.order = order, .values = true};
 	struct dt_error e;
 
@@ -303,7 +309,7 @@ static void test_point(void **state)
  * Switches and rundowns are about it, and may have any sp. */
 static void test_event(void **state)
 {
-	for (const char *kind = "VMN"; *kind; kind++) {
+	for (const char *kind = "MN"; *kind; kind++) {
 		char text[128];
 
 		snprintf(text, sizeof(text),
@@ -316,7 +322,7 @@ static void test_event(void **state)
 		snprintf(text, sizeof(text), "E m 900 E a 800 %c m 8c0 X a 800 X m 900", *kind);
 		gives(text, "a m 1 20-40\nm - 0 10-50\n");
 	}
-	gives("E m 900 V a 0 X m 900", "m - 0 10-30\n");
+	gives("E m 900 V a 0 X m 900", "* 1 20\nm - 0 10-30\n");
 }
 
 /* ---- several stacks ---- */
@@ -350,6 +356,24 @@ static void test_signal_stack(void **state)
 	/* left by siglongjmp */
 	gives("E m 7fff9000 E a 7fff8000 E h 6000ff0 E b 7fff8000 X b 7fff8000 X m 7fff9000",
 	      "a m 1 20-40 tail inferred\nb m 1 40-50\nm - 0 10-60\nh - 0 30-60 open other\n");
+}
+
+/* Events are in the call whose frame is above them, on whatever stack that is. */
+static void test_event_stack(void **state)
+{
+	gives("E m 900 V m 900 E a 800 V a 800 V a 7f8 X a 800 V m 880 X m 900 V m 900",
+	      "* 1 20\n* 2 40\n* 2 50\na m 1 30-60\n* 1 70\nm - 0 10-80\n* 0 90\n");
+	/* an event in a caller: the calls below it have been left by a jump */
+	gives("E m 900 E a 800 E b 700 E c 600 V a 7f0 X a 800 X m 900",
+	      "c b 3 40-50 unwound\nb a 2 30-50 unwound\n* 2 50\na m 1 20-60\nm - 0 10-70\n");
+	/* a coroutine yields without a record; so it is resumed, and events tell where the thread is */
+	gives("E m 7fff9000 E r 7fff8000 E c 5000ff0 E d 5000f00 V r 7fff7ff0 V d 5000ef0 "
+	      "V m 7fff8f00 X d 5000f00 X c 5000ff0 X m 7fff9000",
+	      "* 2 50\n* 2 60\nr m 1 20-70 unwound\n* 1 70\nd c 1 40-80\nc - 0 30-90 other\n"
+	      "m - 0 10-100\n");
+	/* in a handler on a signal stack, no call of which is traced */
+	gives("E m 7fff9000 E a 7fff8000 V a 6000f00 X a 7fff8000 X m 7fff9000",
+	      "* 2 30\na m 1 20-40\nm - 0 10-50\n");
 }
 
 /* ---- losses ---- */
@@ -692,7 +716,7 @@ int main(void)
 		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
 		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
 		TEST(test_longjmp),	   TEST(test_longjmp_all),  TEST(test_vfork),
-		TEST(test_event),	   TEST(test_point),	    TEST(test_coroutine),
+		TEST(test_event), TEST(test_event_stack),	   TEST(test_point),	    TEST(test_coroutine),
 		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),
 		TEST(test_same),	   TEST(test_stats),	    TEST(test_quantiles),
 		TEST(test_random),	   TEST(check_127_offset),

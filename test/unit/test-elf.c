@@ -263,12 +263,169 @@ static void test_damage(void **state)
 	free(bad);
 }
 
+static const char events[] = "#include <devtrace.h>\n"
+			     "enum { NET = 7, SEND = 3 };\n"
+			     "__attribute__((noinline)) int work(int n)\n"
+			     "{\n"
+			     "	DT_EVENT(NET, SEND, n);\n"
+			     "	DT_EVENT(65535, 65535, n, 1, 2);\n"
+			     "	DT_TEXT(NET, 4, \"words\", 5);\n"
+			     "	DT_RAW(n);\n"
+			     "	DT_SEND(n);\n"
+			     "	DT_RECEIVE(n);\n"
+			     "	DT_DISABLE_PROCESS();\n"
+			     "	return DT_SUBSYSTEM_ENABLED(NET);\n"
+			     "}\n"
+			     "int main(void) { return work(1); }\n";
+
+static void build_events(const char *name, const char *flags)
+{
+	const char *root = getenv("DEVTRACE_ROOT");
+	char here[PATH_MAX];
+
+	scratch_write("v.c", events, sizeof(events) - 1);
+	assert_int_equal(scratch_run("gcc -w -g -O2 %s -B\"$L\" -I'%s/include' -o %s v.c", flags,
+				     root ? root : getcwd(here, sizeof(here)), name),
+			 0);
+}
+
+static void check_events(const char *name, bool sleds)
+{
+	/* as they stand in the source */
+	static const struct dt_elf_event want[] = {
+		{.kind = 'V',
+		 .values = 1,
+		 .subsystem = 7,
+		 .event = 3,
+		 .subsystem_name = "NET",
+		 .event_name = "SEND"},
+		{.kind = 'V',
+		 .values = 3,
+		 .subsystem = 65535,
+		 .event = 65535,
+		 .subsystem_name = "65535",
+		 .event_name = "65535"},
+		{.kind = 'V',
+		 .values = 4,
+		 .flags = DT_EVENT_TEXT,
+		 .subsystem = 7,
+		 .event = 4,
+		 .subsystem_name = "NET",
+		 .event_name = "4"},
+		{.kind = 'V',
+		 .values = 1,
+		 .flags = DT_EVENT_FREE,
+		 .subsystem_name = "raw",
+		 .event_name = ""},
+		{.kind = 'M',
+		 .values = 1,
+		 .flags = DT_EVENT_FREE,
+		 .subsystem_name = "message",
+		 .event_name = "send"},
+		{.kind = 'N',
+		 .values = 1,
+		 .flags = DT_EVENT_FREE,
+		 .subsystem_name = "message",
+		 .event_name = "receive"},
+		{.flags = DT_EVENT_FREE | DT_EVENT_CONTROL,
+		 .subsystem_name = "devtrace",
+		 .event_name = "disable"},
+		{.subsystem = 7, .subsystem_name = "NET", .event_name = ""},
+	};
+	struct dt_error e = {""};
+	struct dt_elf *f = dt_elf_open(scratch_path(name), &e);
+	size_t n = 0;
+
+	assert_string_equal(e.text, "");
+	assert_non_null(f);
+	assert_int_equal(f->bad_sites, 0);
+	assert_int_equal(f->events, sizeof(want) / sizeof(want[0]));
+	assert_true(f->event_hooks && f->thunk_event[0] && f->thunk_event[1] && f->thunk_event[2]);
+	assert_int_equal(!!f->hooks, sleds);
+	for (size_t i = 0; i < f->sites; i++) {
+		const struct dt_elf_site *s = &f->site[i];
+		const struct dt_elf_event *v = &f->event[s->event], *w = &want[n];
+
+		if (s->kind != DT_ELF_EVENT)
+			continue;
+		assert_int_equal(v->kind, w->kind);
+		assert_int_equal(v->values, w->values);
+		assert_int_equal(v->flags, w->flags);
+		assert_int_equal(v->subsystem, w->subsystem);
+		assert_int_equal(v->event, w->event);
+		assert_string_equal(v->subsystem_name, w->subsystem_name);
+		assert_string_equal(v->event_name, w->event_name);
+		assert_ptr_equal(dt_elf_site_at(f, s->address), s);
+		assert_ptr_equal(dt_elf_event_at(f, v->pc), v->pc ? s : NULL);
+		if (v->flags & DT_EVENT_TEXT)
+			assert_ptr_equal(dt_elf_event_at(f, v->more), s);
+		n++;
+	}
+	assert_int_equal(n, f->events);
+	dt_elf_close(f);
+}
+
+static void test_events(void **state)
+{
+	build_events("v-sleds", "");
+	check_events("v-sleds", true);
+	build_events("v-static", "-static");
+	check_events("v-static", true);
+	build_events("v-library", "-shared -fPIC");
+	check_events("v-library", true);
+	build_events("v-plain", "-B/usr/bin");
+	check_events("v-plain", false);
+}
+
+/* Whatever a byte of the table is, no site is made where none is, and none without its thunk. */
+static void test_bad_events(void **state)
+{
+	uint64_t address[16], size, vaddr, offset = 0;
+	size_t n, sites = 0;
+	struct dt_elf *f = dt_elf_open(scratch_path("v-plain"), NULL);
+	unsigned char *file = scratch_read("v-plain", &n);
+	char *table = dt_elf_section(f, "devtrace_events", &size, &vaddr);
+
+	assert_non_null(table);
+	for (size_t i = 0; i < f->sites; i++)
+		address[sites++] = f->site[i].address;
+	dt_elf_close(f);
+	for (size_t i = 0; i + size <= n; i++)
+		if (!memcmp(file + i, table, size))
+			offset = i;
+	assert_true(offset);
+	for (size_t at = 0; at < size; at++)
+		for (unsigned x = 1; x < 256; x = 2 * x + (at & 1)) {
+			file[offset + at] ^= (unsigned char)x;
+			scratch_write("v-bad", file, n);
+			f = dt_elf_open(scratch_path("v-bad"), NULL);
+			assert_non_null(f);
+			assert_true(f->events <= sites && f->sites <= sites);
+			for (size_t i = 0; i < f->sites; i++) {
+				const struct dt_elf_event *v = &f->event[f->site[i].event];
+				bool known = false;
+
+				for (size_t k = 0; k < sites; k++)
+					known = known || address[k] == f->site[i].address;
+				assert_true(known);
+				assert_true(strlen(v->subsystem_name) < size &&
+					    strlen(v->event_name) < size);
+				assert_true(!v->kind || v->pc);
+			}
+			dt_elf_close(f);
+			file[offset + at] ^= (unsigned char)x;
+		}
+	free(file);
+	free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_programs),  cmocka_unit_test(test_without_sleds),
-		cmocka_unit_test(test_bad_sites), cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_programs),   cmocka_unit_test(test_without_sleds),
+		cmocka_unit_test(test_bad_sites),  cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_events),
+		cmocka_unit_test(test_bad_events),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

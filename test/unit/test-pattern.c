@@ -165,13 +165,46 @@ static void test_near(void **state)
 	near("tcp", offer, (const char *[]){"tcp_send", "tcp_recv", "TCP_open", NULL});
 }
 
+static bool event(const char *patterns, const char *subsystem, const char *number, const char *name,
+		  const char *event_number)
+{
+	struct dt_selection s = {0};
+	char text[128];
+	bool chosen;
+
+	strcpy(text, patterns);
+	for (char *p = strtok(text, " "); p; p = strtok(NULL, " "))
+		assert_int_equal(dt_selection_add(&s, p + (*p == '!'), *p == '!', NULL), 0);
+	chosen = dt_selection_event(&s, (const char *const[]){subsystem, number},
+				    (const char *const[]){name, event_number});
+	dt_selection_clear(&s);
+	return chosen;
+}
+
+static void test_event(void **state)
+{
+	assert_true(event("", "net", "7", "send", "3"));
+	assert_true(event("net:send", "net", "7", "send", "3"));
+	assert_true(event("7:3", "net", "7", "send", "3"));
+	assert_true(event("net:3", "net", "7", "send", "3"));
+	assert_true(event("n*:s*d", "net", "7", "send", "3"));
+	assert_true(event("send", "net", "7", "send", "3"));
+	assert_false(event("net:read", "net", "7", "send", "3"));
+	assert_false(event("disk:send", "net", "7", "send", "3"));
+	assert_false(event("net", "net", "7", "send", "3"));
+	assert_false(event("!net:*", "net", "7", "send", "3"));
+	assert_true(event("!net:*", "disk", "8", "send", "3"));
+	assert_true(event("!7:* net:send", "net", "7", "send", "3"));
+	assert_false(event("*:* !7:3", "net", "7", "send", "3"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_order),	cmocka_unit_test(test_symtab),
-		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_near),	cmocka_unit_test(test_event),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

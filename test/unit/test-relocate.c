@@ -218,7 +218,7 @@ static void test_golden(void **state)
 	}
 }
 
-static void emit_mark(struct dt_emit *o, const struct dt_hook *h)
+static void emit_mark(struct dt_emit *o, const struct dt_relocate_hook *h)
 {
 	dt_emit_bytes(o, h->ctx, strlen(h->ctx));
 }
@@ -228,7 +228,7 @@ static void test_hooks(void **state)
 {
 	/* test %edi, %edi; je 0x401100; inc %eax; ret */
 	static const uint8_t in[] = {0x85, 0xff, 0x0f, 0x84, 0xf8, 0, 0, 0, 0xff, 0xc0, 0xc3};
-	const struct dt_hook hook[] = {
+	const struct dt_relocate_hook hook[] = {
 		{FROM + 2, DT_HOOK_TAKEN, emit_mark, "ab"},
 		{FROM + 10, DT_HOOK_BEFORE, emit_mark, "cde"},
 	};

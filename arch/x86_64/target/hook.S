@@ -8,7 +8,9 @@
  * A hook is called by a sled through the module's thunk:
  *	0(%rsp)  pc: return address into the traced function
  *	8(%rsp)  the traced function's own return address; its address is the record's sp
- * Flags are dead at a sled and are not kept.
+ * Flags are dead at a sled and are not kept. The hooks of events are called by the stub of a site
+ * (include/devtrace.h) in the same way: there the bytes behind the call tell what is to stand in the
+ * record as kind and count of values, as the operand of an instruction that has no effect.
  *
  * The append is one restartable sequence (rseq(2)): from `start' to `commit' the thread stays on its
  * core undisturbed, or continues at `abort' and begins again. Nothing before the last instruction
@@ -20,6 +22,7 @@
 #define SIGNATURE 0x53053053	/* glibc's RSEQ_SIG; replaced by the controller when another is used */
 #define HEAD	  4096		/* DT_RING_HEAD */
 #define UNKNOWN	  0x12345678	/* what a fixup replaces */
+#define STUB	  192		/* bytes of stack that the stub of an event takes: DT_FRAME_ */
 
 	/* first in the link; offsets of what other sections hold come from blob.ld */
 	.text
@@ -27,7 +30,8 @@
 blob:
 	.quad	DT_BLOB_MAGIC
 	.long	blob_size
-	.long	entry_slow - blob, exit_slow - blob
+	.long	entry_slow - blob, exit_slow - blob, event_slow - blob, event4_slow - blob
+	.long	opt_out - blob
 	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
 	.long	code_begin - blob, code_size
 	.long	fixups_begin, fixups_end
@@ -35,10 +39,19 @@ blob:
 	.long	entry_copy - blob, entry_start - blob, entry_commit - blob, entry_end - blob
 	.long	exit_head - blob, exit - blob, exit_again - blob, exit_abort - blob
 	.long	exit_copy - blob, exit_start - blob, exit_commit - blob, exit_end - blob
+	.long	event_head - blob, event - blob, event_again - blob, event_abort - blob
+	.long	event_copy - blob, event_start - blob, event_commit - blob, event_end - blob
+	.long	event4_head - blob, event4 - blob, event4_again - blob, event4_abort - blob
+	.long	event4_copy - blob, event4_start - blob, event4_commit - blob, event4_end - blob
+	.balign	8
 	.quad	0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
 	.quad	0
 exit_retry:
+	.quad	0
+event_retry:
+	.quad	0
+event4_retry:
 	.quad	0
 execve_back:
 	.quad	0
@@ -64,9 +77,11 @@ code_begin:
 .endm
 
 /*
- * meta: kind and flags as they stand in the record's word at 20; the reader, who knows whose ring it
- * is, adds the core. Three registers are saved in the red zone, which signal handlers keep clear of.
- * The record's sp is the hook's own: 8 below the traced function's at its entry and its return.
+ * meta: kind and flags as they stand in the record's word at 20; 0: they are behind the call. The
+ * reader, who knows whose ring it is, adds the core. Three registers are saved in the red zone, which
+ * signal handlers keep clear of.
+ * The record's sp is the hook's own: 8 below the traced function's at its entry and its return; an
+ * event's is 8 below its function's too, whatever the stub has put between.
  *
  * The controller makes the hook from this template: its head, then a copy of the append for every
  * core, with that core's ring in its addresses. So a processor that has guessed the copy right need
@@ -108,8 +123,16 @@ code_begin:
 	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae, its displacement behind it */
 	.long \name\()_out - . - 4
 	fix DT_FIX_MASK, 0, and $UNKNOWN, %r11d		/* ring size - 1 */
+	.if \meta
 	fix DT_FIX_RING, 4, movl $\meta, HEAD+20(%r11)	/* kind, flags */
 	fix DT_FIX_RING, 0, mov %rsp, HEAD+24(%r11)	/* sp */
+	.else
+	mov	(%rsp), %rax
+	movzwl	1(%rax), %eax
+	fix DT_FIX_RING, 0, mov %eax, HEAD+20(%r11)
+	lea	STUB(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+24(%r11)
+	.endif
 	\name\()_values
 	mov	(%rsp), %rax
 	fix DT_FIX_RING, 0, mov %rax, HEAD+8(%r11)	/* pc */
@@ -129,7 +152,7 @@ code_begin:
 
 \name\()_out:
 	lea	-24-64(%rsp), %rsp
-	movl	$\meta, 20(%rsp)
+	slow_meta \meta, 0
 	\name\()_values_slow
 	call	slow_path
 	mov	(%rsp), %rdx
@@ -146,7 +169,7 @@ code_begin:
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
 	lea	-24-64(%rsp), %rsp
-	movl	$\meta | 0xffff0000, 20(%rsp)		/* core DT_SHARED_CORE: see dt_slow() */
+	slow_meta \meta, 0xffff0000			/* core DT_SHARED_CORE: see dt_slow() */
 	\name\()_values_slow
 	call	slow_path
 	mov	(%rsp), %rdx
@@ -155,6 +178,21 @@ code_begin:
 	lea	24(%rsp), %rsp
 	jne	\name\()_slow
 	ret
+.endm
+
+/* Of a record that the slow path builds on the stack; rax may be used. */
+.macro slow_meta meta, core
+	.if \meta
+	movl	$\meta | \core, 20(%rsp)
+	lea	64+24(%rsp), %rax			/* sp */
+	.else
+	mov	64+24(%rsp), %rax
+	movzwl	1(%rax), %eax
+	or	$\core, %eax
+	mov	%eax, 20(%rsp)
+	lea	64+24+STUB(%rsp), %rax
+	.endif
+	mov	%rax, 24(%rsp)
 .endm
 
 /* E: rdi rsi rdx rcx; rax may be used */
@@ -188,8 +226,28 @@ code_begin:
 	movups	%xmm0, 48(%rsp)
 .endm
 
+/* An event's body: rdi. What the other values of the record's place were before is not meant. */
+.macro event_values
+	fix DT_FIX_RING, 0, mov %rdi, HEAD+32(%r11)
+.endm
+.macro event_values_slow
+	mov	%rdi, 32(%rsp)
+	movq	$0, 40(%rsp)
+	movq	$0, 48(%rsp)
+	movq	$0, 56(%rsp)
+.endm
+/* Events with more values: rdi rsi rdx rcx, as at an entry */
+.macro event4_values
+	entry_values
+.endm
+.macro event4_values_slow
+	entry_values_slow
+.endm
+
 	hook	entry, 0x0445				/* 'E', 4 values */
 	hook	exit, 0x0158				/* 'X', 1 value */
+	hook	event, 0
+	hook	event4, 0
 
 /*
  * Called by a hook with a half-filled record (kind, flags, values) and the three saved registers
@@ -200,8 +258,6 @@ slow_path:
 	pop	%rax					/* return address; the record is at (%rsp) */
 	mov	64+24(%rsp), %rdx
 	mov	%rdx, 8(%rsp)				/* pc */
-	lea	64+24(%rsp), %rdx
-	mov	%rdx, 24(%rsp)				/* sp */
 	mov	%rsp, %rdx
 	push	%rax
 	push	%r10
@@ -242,6 +298,21 @@ call_c:
 	pop	%rsi
 	pop	%rcx
 	pop	%rbp
+	ret
+
+/* Called by DT_DISABLE_PROCESS(), which expects its flags to change and nothing else. */
+	.globl	opt_out
+opt_out:
+	push	%rax
+	push	%rdx
+	push	%r10
+	push	%r11
+	call	call_c
+	.long	dt_opt_out - .
+	pop	%r11
+	pop	%r10
+	pop	%rdx
+	pop	%rax
 	ret
 
 /* The dynamic linker's _dl_debug_state, an empty function, jumps here. */

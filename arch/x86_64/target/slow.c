@@ -34,6 +34,7 @@
 #pragma GCC visibility push(hidden)
 extern struct dt_blob blob;
 extern struct dt_process_block process_block;
+extern struct dt_kept_block kept_block;
 extern struct dt_control session;
 
 struct timespec64 {
@@ -42,6 +43,7 @@ struct timespec64 {
 
 int dt_slow(struct dt_record *r);
 void dt_modules_changed(void);
+void dt_opt_out(void);
 void dt_before_exec(uint64_t path);
 void dt_before_execat(const uint64_t *argument);
 void dt_after_exec(void);
@@ -171,6 +173,17 @@ void dt_before_exec(uint64_t path)
 	tell_of(DT_REQUEST_EXEC, true, path, -1);
 }
 
+/*
+ * The process wants nothing recorded any more. From here on its hooks end in the slow path and leave
+ * nothing; the controller, which is waited for, switches its sites off. Children inherit both.
+ */
+void dt_opt_out(void)
+{
+	__atomic_store_n(&kept_block.opted_out, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
+	tell(DT_REQUEST_OPT_OUT, true);
+}
+
 /* argument: dirfd and path, as they were pushed */
 void dt_before_execat(const uint64_t *argument)
 {
@@ -241,7 +254,9 @@ static bool watched(uint32_t id)
 static void begin_process(void)
 {
 	process_block.pid = blob.confined ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
-	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_RELEASE);
+	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_SEQ_CST)) /* by another thread, just now */
+		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 	/* the child of a process that is watched is not: its sites are switched off first */
 	tell(DT_REQUEST_PROCESS,
 	     session.watches && !session.all && !watched(process_block.pid));
@@ -602,6 +617,8 @@ int dt_slow(struct dt_record *rec)
 	uint32_t core;
 	uint64_t pos;
 
+	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
+		return 0;
 	if (!process_block.cores && !process_block.shared_only) {
 		begin_process();
 		if (!session.watches || session.all || watched(process_block.pid))
