@@ -919,21 +919,53 @@ static void add_exit(struct reader *r, const struct dt_code_link *l, uint8_t kin
 }
 
 /*
+ * Where the first entry of the table leads that a jump of a file at a fixed address goes through:
+ * 1 into the function itself, -1 to the beginning of another, 0 nobody knows.
+ */
+static int table_leads(struct reader *r, const struct dt_code_function *f,
+		       const struct dt_code_link *l)
+{
+	const struct dt_code_region *region = text_at(r->c, l->from);
+	struct dt_insn in;
+	uint64_t to;
+	size_t left, t;
+	const uint8_t *p;
+
+	if (!r->fixed ||
+	    !dt_insn_decode(&in, region->bytes + (l->from - region->low), l->length, l->from))
+		return 0;
+	p = data_at(r->elf, in.rip ? in.memory : (uint64_t)in.disp, &left);
+	if (!p || left < 8)
+		return 0;
+	memcpy(&to, p, sizeof(to));
+	t = dt_code_function_at(r->c, to);
+	if (t == r->c->functions)
+		return 0;
+	if (r->c->function[t].whole == f->whole)
+		return to != r->c->function[f->whole].start;
+	return to == r->c->function[t].start ? -1 : 0;
+}
+
+/*
  * An indirect jump: to another function, or a switch or computed goto inside? By its looks, by what
  * is on the stack (nothing but the return address at a tail call), and by whether there is anything
  * inside that it could lead to. Where it leads inside and nothing is known of where to, everything
  * counts as a target.
  */
-static bool leaves(const struct dt_code *c, struct dt_code_function *f,
-		   const struct dt_code_link *l, bool has_switch)
+static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt_code_link *l,
+		   bool has_switch)
 {
-	struct dt_code_function *whole = (struct dt_code_function *)&c->function[f->whole];
+	const struct dt_code *c = r->c;
+	struct dt_code_function *whole = &c->function[f->whole];
 	const struct dt_frame *frame = dt_frames_find(&c->frames, l->from);
 	bool bare = !frame || dt_frame_depth(frame, l->from) == 8;
 	/* what was on the stack is gone again: nothing but a call is left to do */
 	bool undone = bare && frame && dt_frame_pushes(frame);
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
+	int leads = l->how == LOOKS_TABLE || l->how == LOOKS_SLOT ? table_leads(r, f, l) : 0;
 
+	if (leads < 0 && bare)
+		return true;
 	switch (l->how) {
 	case LOOKS_SWITCH:
 		/* arithmetic on a taken address can lead anywhere */
@@ -947,7 +979,7 @@ static bool leaves(const struct dt_code *c, struct dt_code_function *f,
 		break;
 	case LOOKS_SLOT: /* also what is left of a switch over a constant */
 	case LOOKS_MEMORY:
-		if (bare)
+		if (bare && leads <= 0)
 			return true;
 		break;
 	case LOOKS_INDEXED:
@@ -983,7 +1015,7 @@ static void find_exits(struct reader *r)
 				continue;
 			}
 			if (l->kind == DT_INSN_JUMP_INDIRECT) {
-				if (leaves(c, f, l, has_switch))
+				if (leaves(r, f, l, has_switch))
 					add_exit(r, l, DT_EXIT_INDIRECT, false);
 				continue;
 			}
