@@ -29,6 +29,8 @@ enum dt_tactic {
 	DT_TACTICS,
 };
 
+#define DT_WINDOW_MAX 48 /* bytes of instructions that a window moves, at most */
+
 enum dt_site_kind {
 	DT_SITE_ENTRY,
 	DT_SITE_RETURN,

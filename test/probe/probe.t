@@ -98,7 +98,8 @@ cases() {
 		for level in -O0 -O1 -O2 -O3 -Os; do
 			echo "switch.c $cc $level|$root/test/probe/switch.c|$cc|$level|compare|"
 		done
-		for level in "-O2 -fno-pie -no-pie" "-O2 -static" "-O2 -fcf-protection=full" "-O3 -march=native"; do
+		for level in "-O2 -fno-pie -no-pie" "-O2 -static" "-O2 -fcf-protection=full" "-O3 -march=native" \
+			"-O2 -fPIC -pie -Wl,-z,pack-relative-relocs"; do
 			echo "switch.c $cc $level|$root/test/probe/switch.c|$cc|$level|compare|"
 		done
 		echo "switch.c $cc -O2, int3 for all|$root/test/probe/switch.c|$cc|-O2|compare|-t"
@@ -116,7 +117,7 @@ cases() {
 csmith_cases() {
 	local seed n=${SEEDS:-30} first=${FIRST:-1}
 	for ((seed = first; seed < first + n; seed++)); do
-		csmith --seed "$seed" --max-funcs 10 -o "$dir/$seed.c" || continue
+		(cd "$dir" && csmith --seed "$seed" --max-funcs 10 -o "$seed.c") || continue
 		case $((seed % 2)) in 0) cc=gcc ;; *) cc=clang ;; esac
 		# those that run long say no more than the others
 		"$cc" -O1 -w -I/usr/include/csmith -o "$dir/plain" "$dir/$seed.c" 2>/dev/null &&
