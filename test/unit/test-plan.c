@@ -194,12 +194,14 @@ static void test_punned(void **state)
 	struct file f;
 
 	/* mov is bb 78 56 34 12: four bytes of that are the distance of a jump in front */
-	assert_int_equal(scratch_run("printf '.globl main, point\\nmain: ret\\n"
-				     ".type point, @function\\npoint: push %%%%rax\\n"
-				     "1: mov $0x12345678, %%%%ebx\\n jmp 1b\\n"
-				     ".size point, . - point\\n"
-				     ".section .note.GNU-stack,\"\",@progbits\\n' >p.s && gcc -o p p.s -no-pie"),
-			 0);
+	assert_int_equal(
+		scratch_run(
+			"printf '.globl main, point\\nmain: ret\\n"
+			".type point, @function\\npoint: push %%%%rax\\n"
+			"1: mov $0x12345678, %%%%ebx\\n jmp 1b\\n"
+			".size point, . - point\\n"
+			".section .note.GNU-stack,\"\",@progbits\\n' >p.s && gcc -o p p.s -no-pie"),
+		0);
 	open_file(&f, "p");
 	dt_plan_point(&f.plan, f.code->function[named(&f, "point")].start, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
@@ -309,6 +311,40 @@ static void test_compiled(void **state)
 	close_file(&f);
 }
 
+/* Code that the kernel or a debugger looks at by its address. */
+static void test_looked_at(void **state)
+{
+	static const char source[] =
+		".globl main, sequence, back, other\n"
+		".type sequence, @function\n.type back, @function\n.type other, @function\n"
+		"main: ret\n"
+		"sequence: mov $1, %eax\n1: mov $2, %ecx\n mov %ecx, -8(%rsp)\n2: ret\n"
+		".byte 0x0f, 0xb9, 0x3d\n.long 0x53053053\n" /* as an instruction, ud1 */
+		"3: jmp 1b\n.size sequence, . - sequence\n"
+		"other: mov $1, %eax\n ret\n.size other, . - other\n"
+		".cfi_startproc\n.cfi_signal_frame\nnop\nback: mov $15, %rax\n syscall\n"
+		".size back, . - back\n.cfi_endproc\n"
+		".section __rseq_cs, \"aw\"\n.balign 32\n"
+		".long 0, 0\n.quad 1b, 2b - 1b, 3b\n"
+		".section .note.GNU-stack, \"\", @progbits\n";
+	static const char *const flags[] = {"-no-pie", "-pie", "-pie -Wl,-z,pack-relative-relocs"};
+	struct dt_plan_function x;
+	struct file f;
+
+	scratch_write("r.s", source, sizeof(source) - 1);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		assert_int_equal(scratch_run("gcc -o r r.s %s", flags[i]), 0);
+		open_file(&f, "r");
+		dt_plan_function(&f.plan, named(&f, "sequence"), &x);
+		assert_string_equal(x.why, "it is a restartable sequence");
+		dt_plan_function(&f.plan, named(&f, "back"), &x);
+		assert_string_equal(x.why, "signal handlers return to it");
+		dt_plan_function(&f.plan, named(&f, "other"), &x);
+		assert_string_equal(x.why, "");
+		close_file(&f);
+	}
+}
+
 static void test_space(void **state)
 {
 	struct dt_space s = {0};
@@ -391,10 +427,11 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tactics), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_options), cmocka_unit_test(test_punned),
-		cmocka_unit_test(test_points),	cmocka_unit_test(test_compiled),
-		cmocka_unit_test(test_space),	cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_tactics),	  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_options),	  cmocka_unit_test(test_punned),
+		cmocka_unit_test(test_points),	  cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_looked_at), cmocka_unit_test(test_space),
+		cmocka_unit_test(test_damage),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
