@@ -268,42 +268,112 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 	return false;
 }
 
+/*
+ * Behind a jump or return, up to the next place that can be jumped to, there is nothing that ever
+ * runs: filler, or data that happens to look like instructions. The first address that is not.
+ */
+static uint64_t unreached_until(const struct dt_code *c, const struct dt_code_function *f,
+				const struct dt_code_link *l)
+{
+	const struct dt_code_region *region = dt_code_text_at(c, f->start);
+	uint64_t at = l->from + l->length;
+
+	if (c->function[f->whole].anywhere || f->anywhere ||
+	    (l->kind != DT_INSN_JUMP && l->kind != DT_INSN_RETURN &&
+	     l->kind != DT_INSN_JUMP_INDIRECT))
+		return at;
+	while (at < f->end && !(region->mark[at - region->low] & DT_CODE_TARGET))
+		at++;
+	return at;
+}
+
+/* Finds the indirect jumps that leave the function; true when there are any that do not. */
+static bool sort_indirect(struct reader *r, struct dt_code_function *f)
+{
+	struct dt_code_link *l = &r->c->link[f->first_link], *end = l + f->links;
+	bool has_switch = false, stays = false;
+
+	for (const struct dt_code_link *k = l; k < end; k++)
+		has_switch |= k->how == LOOKS_SWITCH;
+	for (; l < end; l++) {
+		if (l->kind != DT_INSN_JUMP_INDIRECT)
+			continue;
+		if (leaves(r, f, l, has_switch))
+			l->how = LOOKS_LEAVING;
+		else
+			stays = true;
+	}
+	return stays;
+}
+
+/*
+ * Where nothing but a taken address leads to, and no jump in the function could use that, it is a
+ * table of numbers between instructions rather than code.
+ */
+static void find_data(struct dt_code *c, struct dt_code_function *f)
+{
+	const struct dt_code_link *l = &c->link[f->first_link];
+
+	for (uint32_t i = 0; i < f->links; i++) {
+		uint64_t at = unreached_until(c, f, &l[i]);
+		uint8_t m = dt_code_mark(c, at);
+
+		if (at < f->end && at > l[i].from + l[i].length - 1 && m & DT_CODE_CALLED &&
+		    (l[i].kind == DT_INSN_JUMP || l[i].kind == DT_INSN_RETURN ||
+		     l[i].kind == DT_INSN_JUMP_INDIRECT) &&
+		    !(m & (DT_CODE_TARGET & ~DT_CODE_HARD)))
+			dt_code_set_trouble(f, DT_TROUBLE_DATA, at);
+	}
+}
+
+static void find_exits_of(struct reader *r, struct dt_code_function *f)
+{
+	struct dt_code *c = r->c;
+	const struct dt_code_link *l = &c->link[f->first_link], *end = l + f->links;
+	uint64_t reached = f->start;
+
+	for (; l < end; l++) {
+		size_t t;
+
+		if (l->from < reached)
+			continue;
+		reached = unreached_until(c, f, l);
+		if (l->kind == DT_INSN_RETURN) {
+			add_exit(r, l, DT_EXIT_RETURN, false);
+			continue;
+		}
+		if (l->kind == DT_INSN_JUMP_INDIRECT) {
+			if (l->how == LOOKS_LEAVING)
+				add_exit(r, l, DT_EXIT_INDIRECT, false);
+			continue;
+		}
+		if (whole_of(c, l->to) == f->whole)
+			continue;
+		t = dt_code_function_at(c, l->to);
+		add_exit(r, l, l->kind == DT_INSN_JUMP ? DT_EXIT_TAIL : DT_EXIT_BRANCH,
+			 t < c->functions && c->function[t].start != l->to);
+	}
+}
+
 void dt_code_find_exits(struct reader *r)
 {
 	struct dt_code *c = r->c;
 
+	for (size_t i = 0; i < c->functions; i++)
+		if (sort_indirect(r, &c->function[i]))
+			c->function[c->function[i].whole].stays = true;
+	for (size_t i = 0; i < c->functions; i++)
+		if (!c->function[c->function[i].whole].stays)
+			find_data(c, &c->function[i]);
 	for (size_t i = 0; i < c->functions; i++) {
 		struct dt_code_function *f = &c->function[i];
-		const struct dt_code_link *l = &c->link[f->first_link], *end = l + f->links;
-		bool has_switch = false;
 
-		for (const struct dt_code_link *k = l; k < end; k++)
-			has_switch |= k->how == LOOKS_SWITCH;
 		f->first_exit = (uint32_t)c->exits;
-		for (; l < end; l++) {
-			size_t t;
-
-			if (l->kind == DT_INSN_RETURN) {
-				add_exit(r, l, DT_EXIT_RETURN, false);
-				continue;
-			}
-			if (l->kind == DT_INSN_JUMP_INDIRECT) {
-				if (leaves(r, f, l, has_switch))
-					add_exit(r, l, DT_EXIT_INDIRECT, false);
-				continue;
-			}
-			if (whole_of(c, l->to) == f->whole)
-				continue;
-			t = dt_code_function_at(c, l->to);
-			add_exit(r, l, l->kind == DT_INSN_JUMP ? DT_EXIT_TAIL : DT_EXIT_BRANCH,
-				 t < c->functions && c->function[t].start != l->to);
-		}
+		find_exits_of(r, f);
 		f->exits = (uint32_t)c->exits - f->first_exit;
 		f->falls = !f->ends && !f->calls && !f->trouble && i + 1 < c->functions;
 	}
 }
-
-/* --- filler */
 
 /* From at on, what is filler: nop, int3 or zeros that nothing jumps to. */
 static uint64_t fill_from(const struct dt_code_region *r, uint64_t at, uint64_t high, bool inside)

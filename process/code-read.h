@@ -15,6 +15,7 @@ enum {
 	LOOKS_TABLE,	    /* jmp *table(, %rax, 8) */
 	LOOKS_INDEXED,	    /* jmp *(%rdx, %rax, 8) */
 	LOOKS_MEMORY,	    /* jmp *24(%rax) */
+	LOOKS_LEAVING,	    /* none of these any more: it was found to leave the function */
 	LOOKS_SLOT,	    /* jmp *slot(%rip), or of another absolute address */
 };
 
@@ -42,11 +43,14 @@ bool dt_code_grow(struct reader *r, void **array, size_t n, size_t *room, size_t
 /* The region that contains address, but no PLT. */
 const struct dt_code_region *dt_code_text_at(const struct dt_code *c, uint64_t address);
 void dt_code_set_mark(const struct dt_code *c, uint64_t address, uint8_t bits);
-/* Somebody holds the address as a value. true: it is code. */
-bool dt_code_take_address(struct reader *r, uint64_t address);
+/*
+ * Somebody holds the address as a value; not sure: or a number that happens to be the same. true:
+ * it is code.
+ */
+bool dt_code_take_address(struct reader *r, uint64_t address, bool sure);
 /* Notes the function's first trouble. */
 void dt_code_set_trouble(struct dt_code_function *f, uint8_t trouble, uint64_t at);
-/* A byte that can stand between functions: nop, int3, zero. */
+/* A byte that can stand between functions: nop, int3. Not zero, which may be data. */
 bool dt_code_filler_byte(uint8_t b);
 
 /* code-data.c: addresses in data, landing pads, tables of distances */

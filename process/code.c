@@ -86,15 +86,16 @@ void dt_code_set_mark(const struct dt_code *c, uint64_t address, uint8_t bits)
 		r->mark[address - r->low] |= bits;
 }
 
-/* Somebody holds the address as a value. true: it is code. */
-bool dt_code_take_address(struct reader *r, uint64_t address)
+bool dt_code_take_address(struct reader *r, uint64_t address, bool sure)
 {
 	size_t i;
 
 	if (!dt_code_text_at(r->c, address))
 		return false;
-	dt_code_set_mark(r->c, address, DT_CODE_HARD | DT_CODE_CALLED);
+	dt_code_set_mark(r->c, address, DT_CODE_HARD);
 	i = dt_code_function_at(r->c, address);
+	if (sure || i == r->c->functions || address == r->c->function[i].start)
+		dt_code_set_mark(r->c, address, DT_CODE_CALLED);
 	if (i < r->c->functions && address != r->c->function[i].start)
 		r->c->function[i].taken = true;
 	return true;
@@ -304,11 +305,28 @@ static void add_lea(struct reader *r, uint64_t table, size_t function)
 		r->lea[r->leas++] = (struct lea){table, (uint32_t)function};
 }
 
+/* An instruction reads or writes there: if that is code, then it is no code. */
+static void read_as_data(struct reader *r, uint64_t address)
+{
+	size_t i;
+
+	if (!dt_code_text_at(r->c, address))
+		return;
+	dt_code_set_mark(r->c, address, DT_CODE_HARD);
+	i = dt_code_function_at(r->c, address);
+	if (i < r->c->functions)
+		dt_code_set_trouble(&r->c->function[i], DT_TROUBLE_DATA, address);
+}
+
 /* What the instruction says about addresses in the code. */
 static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8_t *code,
 			 size_t function)
 {
-	if (in->rip && !in->map && in->opcode == 0x8d && !dt_code_take_address(r, in->memory))
+	bool lea = !in->map && in->opcode == 0x8d;
+
+	if (in->rip && !lea && in->kind != DT_INSN_NOP)
+		read_as_data(r, in->memory);
+	if (in->rip && lea && !dt_code_take_address(r, in->memory, true))
 		add_lea(r, in->memory, function);
 	if (!r->fixed)
 		return;
@@ -317,11 +335,11 @@ static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8
 
 		memcpy(&v, code + in->imm_at, sizeof(v));
 		if (dt_code_text_at(r->c, v))
-			dt_code_take_address(r, v);
+			dt_code_take_address(r, v, false);
 	}
 	if (in->disp_size == 4 && !in->rip && in->disp > 0 &&
 	    dt_code_text_at(r->c, (uint64_t)in->disp))
-		dt_code_take_address(r, (uint64_t)in->disp);
+		dt_code_take_address(r, (uint64_t)in->disp, false);
 }
 
 static void link_of(struct reader *r, struct dt_code_function *f, const struct dt_insn *in,
@@ -403,7 +421,7 @@ static void decode_function(struct reader *r, size_t index)
 
 bool dt_code_filler_byte(uint8_t b)
 {
-	return b == 0xcc || b == 0x90 || !b;
+	return b == 0xcc || b == 0x90;
 }
 
 /* Code that no function covers may still jump into one. */
@@ -421,7 +439,7 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		if (dt_insn_direct(&in))
 			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
 		if (in.rip && !in.map && in.opcode == 0x8d)
-			dt_code_take_address(r, in.memory);
+			dt_code_take_address(r, in.memory, true);
 	}
 }
 

@@ -70,6 +70,7 @@ struct dt_code_function {
 	bool anywhere; /* it has an indirect jump whose targets are not known */
 	bool taken;    /* addresses inside are taken by data or instructions */
 	bool table;    /* it has a table of distances into itself */
+	bool stays;    /* it has an indirect jump that leads inside */
 	bool ends;     /* of the reader: its last instruction does not go on */
 	bool calls;    /* of the reader: its last instruction is a call */
 	bool open;     /* of the reader: nothing says where it ends */
