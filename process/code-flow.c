@@ -7,6 +7,8 @@
 #include "arch/x86_64/insn.h"
 #include "process/code-read.h"
 
+#define TABLE_LOOK 16 /* entries of a table that are looked at to see what it is */
+
 static bool named_cold(const char *name)
 {
 	return name && strstr(name, ".cold");
@@ -192,31 +194,38 @@ static void add_exit(struct reader *r, const struct dt_code_link *l, uint8_t kin
 }
 
 /*
- * Where the first entry of the table leads that a jump of a file at a fixed address goes through:
- * 1 into the function itself, -1 to the beginning of another, 0 nobody knows.
+ * Where the table leads that a jump of a file at a fixed address goes through: 1, into the function
+ * itself (by one of its first entries; others may be its cold part), -1 to the beginnings of
+ * others, 0 nobody knows.
  */
 static int table_leads(struct reader *r, const struct dt_code_function *f,
 		       const struct dt_code_link *l)
 {
 	const struct dt_code_region *region = dt_code_text_at(r->c, l->from);
 	struct dt_insn in;
-	uint64_t to;
-	size_t left, t;
+	size_t left;
 	const uint8_t *p;
+	int leads = 0;
 
 	if (!r->fixed ||
 	    !dt_insn_decode(&in, region->bytes + (l->from - region->low), l->length, l->from))
 		return 0;
 	p = dt_code_data_at(r->elf, in.rip ? in.memory : (uint64_t)in.disp, &left);
-	if (!p || left < 8)
-		return 0;
-	memcpy(&to, p, sizeof(to));
-	t = dt_code_function_at(r->c, to);
-	if (t == r->c->functions)
-		return 0;
-	if (r->c->function[t].whole == f->whole)
-		return to != r->c->function[f->whole].start;
-	return to == r->c->function[t].start ? -1 : 0;
+	for (size_t n = 0; p && n + 8 <= left && n < TABLE_LOOK * 8; n += 8) {
+		uint64_t to;
+		size_t t;
+
+		memcpy(&to, p + n, sizeof(to));
+		t = dt_code_function_at(r->c, to);
+		if (t == r->c->functions)
+			break;
+		if (r->c->function[t].whole == f->whole && to != r->c->function[f->whole].start)
+			return 1;
+		if (to != r->c->function[t].start)
+			break;
+		leads = -1;
+	}
+	return leads;
 }
 
 /*

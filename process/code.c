@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <Zydis/Zydis.h>
 
 #include "arch/x86_64/insn.h"
 #include "process/code-read.h"
@@ -305,17 +306,24 @@ static void add_lea(struct reader *r, uint64_t table, size_t function)
 		r->lea[r->leas++] = (struct lea){table, (uint32_t)function};
 }
 
-/* An instruction reads or writes there: if that is code, then it is no code. */
-static void read_as_data(struct reader *r, uint64_t address)
+/*
+ * Code that is read: V8 takes constants from its instructions' immediates. As many bytes as such
+ * an instruction can read.
+ */
+static void read_as_data(struct reader *r, const struct dt_insn *in)
 {
-	size_t i;
+	static const uint8_t size[] = {
+		[ZYDIS_INSTRUCTION_ENCODING_LEGACY] = 8, [ZYDIS_INSTRUCTION_ENCODING_3DNOW] = 8,
+		[ZYDIS_INSTRUCTION_ENCODING_XOP] = 32,	 [ZYDIS_INSTRUCTION_ENCODING_VEX] = 32,
+		[ZYDIS_INSTRUCTION_ENCODING_EVEX] = 64,	 [ZYDIS_INSTRUCTION_ENCODING_MVEX] = 64,
+	};
+	unsigned n = size[in->encoding];
 
-	if (!dt_code_text_at(r->c, address))
-		return;
-	dt_code_set_mark(r->c, address, DT_CODE_HARD);
-	i = dt_code_function_at(r->c, address);
-	if (i < r->c->functions)
-		dt_code_set_trouble(&r->c->function[i], DT_TROUBLE_DATA, address);
+	if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+	    (in->map || (in->opcode >= 0xd8 && in->opcode <= 0xdf)))
+		n = 16;
+	for (unsigned i = 0; i < n; i++)
+		dt_code_set_mark(r->c, in->memory + i, DT_CODE_READ);
 }
 
 /* What the instruction says about addresses in the code. */
@@ -325,7 +333,7 @@ static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8
 	bool lea = !in->map && in->opcode == 0x8d;
 
 	if (in->rip && !lea && in->kind != DT_INSN_NOP)
-		read_as_data(r, in->memory);
+		read_as_data(r, in);
 	if (in->rip && lea && !dt_code_take_address(r, in->memory, true))
 		add_lea(r, in->memory, function);
 	if (!r->fixed)
@@ -440,6 +448,8 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
 		if (in.rip && !in.map && in.opcode == 0x8d)
 			dt_code_take_address(r, in.memory, true);
+		else if (in.rip && in.kind != DT_INSN_NOP)
+			read_as_data(r, &in);
 	}
 }
 

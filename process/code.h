@@ -25,6 +25,7 @@
 
 #define DT_CODE_CROSS  0x20 /* jumped to directly by what may be a part of the same function */
 #define DT_CODE_CALLED 0x40 /* called directly, or its address is taken */
+#define DT_CODE_READ   0x80 /* read as data by an instruction: must stay as it is */
 
 #define DT_CODE_TARGET (DT_CODE_NEAR | DT_CODE_DIRECT | DT_CODE_CROSS | DT_CODE_HARD)
 #define DT_CODE_CLOSE  32

@@ -45,7 +45,8 @@ static bool is_taken(const struct work *w, uint64_t at)
 {
 	uint64_t i = at - w->r->low;
 
-	return at < w->r->low || at >= w->r->high || w->taken[i / 8] >> i % 8 & 1;
+	return at < w->r->low || at >= w->r->high || w->r->mark[i] & DT_CODE_READ ||
+	       w->taken[i / 8] >> i % 8 & 1;
 }
 
 bool dt_work_any_taken(const struct work *w, uint64_t from, uint64_t to)

@@ -248,7 +248,24 @@
 	end	pops
 	.p2align 4
 
+/* a constant behind the return, which could be taken for returns */
+	function reads_itself
+	mov	1f(%rip), %eax
+	ret
+1:	.byte	0xc3, 0x90, 0x90, 0xc3
+	end	reads_itself
+	.p2align 4
+
 /* --- refused */
+
+/* the same, but nobody knows how much of it is read */
+	function takes_itself
+	lea	1f(%rip), %rax
+	mov	(%rax,%rdi), %eax
+	ret
+1:	.byte	0xc3, 0x90, 0x90, 0xc3, 0xc3, 0x90, 0x90, 0xc3
+	end	takes_itself
+	.p2align 4
 
 	function traps
 	ud2

@@ -8,6 +8,7 @@ long plain(long), one_byte_padded(void), loop_to_entry(int, long), far_loop_to_e
 	red_zone(long, long), behind_shared_exit(void), shared_exit_short(long, long),
 	behind_shared_exit_short(void), cold_exits(long), behind_cold_exits(void),
 	loop_moved(int, long), behind_loop_moved(void);
+int reads_itself(void), takes_itself(long);
 void one_byte(void), two_bytes(void);
 void *asks_address(void);
 
@@ -39,5 +40,6 @@ int main(void)
 		       asks_address() == (void *)asks_address, has_endbr(i), uses_flags(i, 4) & 1,
 		       red_zone(i, 9), pops(i, 11 * i), behind_shared_exit());
 	}
+	printf("%x %x\n", reads_itself(), takes_itself(1));
 	return 3;
 }

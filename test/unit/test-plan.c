@@ -96,6 +96,7 @@ static const struct {
 	{"calls_first", JUMP, {PAD}, 1, 2, false},
 	{"has_endbr", JUMP, {PAD}, 1, 2, false},
 	{"pops", JUMP, {PAD}, 1, 2, false},
+	{"reads_itself", JUMP, {JUMP}, 1, 1, false},
 };
 
 static void test_tactics(void **state)
@@ -138,6 +139,7 @@ static void test_refusals(void **state)
 	} refused[] = {
 		{"traps", "an instruction there cannot be moved"},
 		{"has_data", "something in it is not an instruction"},
+		{"takes_itself", "something in it is not an instruction"},
 		{"overlaps", "something jumps into the middle of one of its instructions"},
 		{"far_return", "it leaves by a far return"},
 	};
@@ -169,6 +171,10 @@ static void test_options(void **state)
 
 	build_odd();
 	open_file(&f, "odd");
+	/* endbr64 stays where it is */
+	dt_plan_function(&f.plan, named(&f, "has_endbr"), &x);
+	assert_int_equal(f.plan.window[x.first_window].start,
+			 f.code->function[named(&f, "has_endbr")].start + 4);
 	f.plan.options.no_traps = true;
 	dt_plan_function(&f.plan, named(&f, "one_byte"), &x);
 	assert_int_equal(x.refusal, DT_REFUSED_TAKEN);
