@@ -47,9 +47,8 @@ void dt_plan_end(struct dt_plan *p)
 }
 
 /*
- * Functions that somebody knows by their address: libc's cancellation looks whether a thread was
- * interrupted between the two labels of the one; debuggers, where libraries are loaded, by the
- * other.
+ * Functions that somebody knows by their addresses or bytes: libc's cancellation looks whether a
+ * thread was interrupted inside the one, debuggers and unwinders know the other by its bytes.
  */
 static bool is_special(const char *name)
 {

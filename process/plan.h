@@ -74,7 +74,7 @@ struct dt_window {
 	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
 	uint64_t board;		    /* DT_TACTIC_SHORT: five bytes of filler */
 	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be */
-	uint32_t first_site, sites; /* in dt_plan.order */
+	uint32_t first_site, sites; /* in dt_plan.site */
 	uint32_t first_retarget, retargets; /* in dt_plan.retarget */
 };
 
