@@ -25,6 +25,7 @@
 
 #define DT_CODE_CROSS  0x20 /* jumped to directly by what may be a part of the same function */
 #define DT_CODE_CALLED 0x40 /* called directly, or its address is taken */
+#define DT_CODE_READ   0x80 /* read as data by an instruction: must stay as it is */
 
 #define DT_CODE_TARGET (DT_CODE_NEAR | DT_CODE_DIRECT | DT_CODE_CROSS | DT_CODE_HARD)
 #define DT_CODE_CLOSE  32
@@ -70,6 +71,7 @@ struct dt_code_function {
 	bool anywhere; /* it has an indirect jump whose targets are not known */
 	bool taken;    /* addresses inside are taken by data or instructions */
 	bool table;    /* it has a table of distances into itself */
+	bool stays;    /* it has an indirect jump that leads inside */
 	bool ends;     /* of the reader: its last instruction does not go on */
 	bool calls;    /* of the reader: its last instruction is a call */
 	bool open;     /* of the reader: nothing says where it ends */

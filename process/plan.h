@@ -29,6 +29,8 @@ enum dt_tactic {
 	DT_TACTICS,
 };
 
+#define DT_WINDOW_MAX 48 /* bytes of instructions that a window moves, at most */
+
 enum dt_site_kind {
 	DT_SITE_ENTRY,
 	DT_SITE_RETURN,
@@ -72,7 +74,7 @@ struct dt_window {
 	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
 	uint64_t board;		    /* DT_TACTIC_SHORT: five bytes of filler */
 	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be */
-	uint32_t first_site, sites; /* in dt_plan.order */
+	uint32_t first_site, sites; /* in dt_plan.site */
 	uint32_t first_retarget, retargets; /* in dt_plan.retarget */
 };
 
