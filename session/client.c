@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 static int connect_to(const char *name, struct dt_error *e)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	static const struct timeval patience = {2, 0}, for_ever = {0, 0};
 	char directory[sizeof(a.sun_path)];
 	int fd;
 
@@ -33,12 +36,18 @@ static int connect_to(const char *name, struct dt_error *e)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return dt_fail(e, "no socket: %s", strerror(errno));
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+	/* of a session that is stopped, the queue of connections may be full */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0) {
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever));
 		return fd;
+	}
 	if (errno == EACCES || errno == EPERM)
 		dt_fail(e, "session '%s' belongs to another user", name);
 	else if (errno == ENOENT || errno == ECONNREFUSED)
 		dt_fail(e, "there is no session '%s'; devtrace list shows those there are", name);
+	else if (errno == EAGAIN)
+		dt_fail(e, "session '%s' does not answer; is it stopped?", name);
 	else
 		dt_fail(e, "session '%s': %s", name, strerror(errno));
 	close(fd);
@@ -101,10 +110,21 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
+/* Something can be read, or whoever waits wants to no longer: -1. */
+static int wait_for_answer(struct dt_client *c)
+{
+	struct pollfd p = {c->fd, POLLIN, 0};
+
+	while (c->waiting && poll(&p, 1, DT_CLIENT_TURN) <= 0)
+		if (!c->waiting(c->ctx))
+			return -1;
+	return 0;
+}
+
 static int receive(struct dt_client *c, char *p, size_t n)
 {
 	while (n) {
-		ssize_t got = read(c->fd, p, n);
+		ssize_t got = wait_for_answer(c) < 0 ? 0 : read(c->fd, p, n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -152,22 +172,35 @@ static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b,
 	return 0;
 }
 
-int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e)
+static int ask(struct dt_client *c, const char *request, uint64_t *a, uint64_t *b,
+	       struct dt_error *e)
 {
 	char word[8];
-	uint64_t a, b;
 
 	if (send_all(c->fd, request, strlen(request)) < 0 || send_all(c->fd, "\n", 1) < 0)
 		return dt_fail(e, "the session has ended");
-	return get_answer(c, word, &a, &b, e);
+	return get_answer(c, word, a, b, e);
 }
 
-int dt_client_write(struct dt_client *c, const char *text, size_t n, struct dt_error *e)
+int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e)
 {
-	char head[32], word[8];
 	uint64_t a, b;
 
-	dt_format(head, sizeof(head), "write %zu\n", n);
+	return ask(c, request, &a, &b, e);
+}
+
+int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e)
+{
+	return ask(c, "position", oldest, next, e);
+}
+
+int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pid,
+		    struct dt_error *e)
+{
+	char head[48], word[8];
+	uint64_t a, b;
+
+	dt_format(head, sizeof(head), "write %zu %u\n", n, pid);
 	if (send_all(c->fd, head, strlen(head)) < 0 || send_all(c->fd, text, n) < 0)
 		return dt_fail(e, "the session has ended");
 	return get_answer(c, word, &a, &b, e);

@@ -156,11 +156,15 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 {
 	struct dt_session *s = c->server->session;
 	struct dt_asker who = {.pid = c->pid, .answer = add_text, .ctx = c};
-	size_t n = strtoul(line, NULL, 10);
+	char *end, *text;
+	size_t n = strtoul(line, &end, 10);
+	uint32_t pid = (uint32_t)strtoul(end, NULL, 10);
 	struct dt_error e;
-	char *text;
 	int rc;
 
+	/* a mount writes for others; whoever it is, it is this user */
+	if (pid)
+		who.pid = pid;
 	if (n > COMMAND_MAX)
 		return refuse(c, "more than 64 MiB of commands at once"), -1;
 	text = malloc(n + 1);
@@ -217,6 +221,18 @@ static int do_take(struct connection *c, const char *line)
 	add_text(c, (const char *)record, n * sizeof(*record));
 	free(record);
 	return answer(c, s->log.closed && !n ? "end" : "ok", from, lost);
+}
+
+static int do_position(struct connection *c)
+{
+	struct dt_session *s = c->server->session;
+	uint64_t oldest, next;
+
+	if (!s->has_log)
+		return refuse(c, "this session's records go to a file: read that");
+	dt_session_drained(s);
+	dt_log_positions(&s->log, &oldest, &next);
+	return answer(c, "ok", oldest, next);
 }
 
 static int do_name(struct connection *c, const char *line)
@@ -302,13 +318,15 @@ static int request(struct connection *c, struct input *in, char *line)
 		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
 		return answer(c, "ok", 0, 0);
 	}
+	if (strcmp(line, "position") == 0)
+		return do_position(c);
 	if (strcmp(line, "clock") == 0)
 		return do_clock(c);
 	if (strcmp(line, "wait") == 0)
 		return do_wait(c);
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
-	return refuse(c, "requests are write, read, take, clear, name, clock, wait, status");
+	return refuse(c, "requests are write, read, take, clear, position, name, clock, wait, status");
 }
 
 static void *serve(void *connection)
