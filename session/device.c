@@ -969,7 +969,8 @@ void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *t
 	pthread_mutex_unlock(&s->lock);
 }
 
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size)
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		     size_t size)
 {
 	const struct dt_function *f = NULL;
 	struct dt_module *m = NULL;
@@ -981,7 +982,37 @@ void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out,
 		m = dt_target_module(t, pc);
 	if (m && dt_file_symtab(m->file))
 		f = dt_symtab_find(m->file->symtab, pc - m->bias);
-	if (f)
+	if (f && offset && pc - m->bias > f->address)
+		dt_format(out, size, "%s+%lx", f->name,
+			  (unsigned long)(pc - m->bias - f->address));
+	else if (f)
 		dt_format(out, size, "%s", f->name);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
+			void (*fn)(void *ctx, const char *name), void *ctx)
+{
+	size_t length = strlen(prefix), n = 0;
+	struct dt_target *t;
+
+	pthread_mutex_lock(&s->lock);
+	t = reference(s);
+	for (size_t i = 0; t && i < t->n; i++) {
+		const struct dt_elf *elf = t->module[i].file->elf;
+		struct dt_symtab *tab = elf && elf->sites ? dt_file_symtab(t->module[i].file) : NULL;
+		uint64_t last = 0;
+
+		for (size_t k = 0; tab && k < elf->sites && n < max; k++) {
+			const struct dt_function *f = dt_symtab_find(tab, elf->site[k].function);
+
+			if (elf->site[k].kind != DT_ELF_ENTRY || !f || f->address == last ||
+			    strncmp(f->name, prefix, length) != 0)
+				continue;
+			last = f->address;
+			fn(ctx, f->name);
+			n++;
+		}
+	}
 	pthread_mutex_unlock(&s->lock);
 }

@@ -33,7 +33,13 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
 		     void *ctx);
 
-/* "luaH_getint", "luaH_getint+1c", or hexadecimal: what contains pc in the thread's process. */
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size);
+/* "luaH_getint", or hexadecimal: what contains pc in the thread's process. With offset
+ * "luaH_getint+1c". */
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		     size_t size);
+
+/* Calls fn for functions that can be traced and begin with prefix, up to max of them. */
+void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
+			void (*fn)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -20,6 +20,7 @@
 
 #define CONNECTIONS 64
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
+#define SYMBOLS_MAX 256u	/* in one answer */
 #define RECORDS_MAX 16384u	/* in one answer */
 
 struct connection {
@@ -223,6 +224,12 @@ static int do_take(struct connection *c, const char *line)
 	return answer(c, s->log.closed && !n ? "end" : "ok", from, lost);
 }
 
+static void add_line(void *ctx, const char *text)
+{
+	add_text(ctx, text, strlen(text));
+	add_text(ctx, "\n", 1);
+}
+
 static int do_position(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
@@ -235,14 +242,14 @@ static int do_position(struct connection *c)
 	return answer(c, "ok", oldest, next);
 }
 
-static int do_name(struct connection *c, const char *line)
+static int do_name(struct connection *c, const char *line, bool offset)
 {
 	unsigned long pc, tid;
 	char name[1024];
 
 	if (sscanf(line, "%lx %lu", &pc, &tid) != 2)
-		return refuse(c, "name PC THREAD");
-	dt_session_name(c->server->session, (uint32_t)tid, pc, name, sizeof(name));
+		return refuse(c, "name|place PC THREAD");
+	dt_session_name(c->server->session, (uint32_t)tid, pc, offset, name, sizeof(name));
 	add_text(c, name, strlen(name));
 	return answer(c, "ok", 0, 0);
 }
@@ -309,7 +316,13 @@ static int request(struct connection *c, struct input *in, char *line)
 	if (strcmp(line, "take") == 0)
 		return do_take(c, rest);
 	if (strcmp(line, "name") == 0)
-		return do_name(c, rest);
+		return do_name(c, rest, false);
+	if (strcmp(line, "place") == 0)
+		return do_name(c, rest, true);
+	if (strcmp(line, "symbols") == 0) {
+		dt_session_symbols(c->server->session, rest, SYMBOLS_MAX, add_line, c);
+		return answer(c, "ok", 0, 0);
+	}
 	if (strcmp(line, "read") == 0) {
 		dt_session_read(c->server->session, add_text, c);
 		return answer(c, "ok", 0, 0);
@@ -326,7 +339,7 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_wait(c);
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
-	return refuse(c, "requests are write, read, take, clear, position, name, clock, wait, status");
+	return refuse(c, "requests are write, read, take, clear, position, name, place, symbols, clock, wait, status");
 }
 
 static void *serve(void *connection)
