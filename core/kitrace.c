@@ -3,7 +3,7 @@
 #include "core/kitrace.h"
 #include "core/text.h"
 
-#define DAY 86400ll
+#define DAY    86400ll
 #define SECOND 1000000ll
 
 static char *text(char *out, const char *s)

@@ -4,8 +4,9 @@
  *
  *	sync+10 10:31:49.423993 (12.858645) FREEZE BASE pid 7705
  *
- * Where, when, how long after the record before it or after the BASE in force (nothing for the first
- * one), flags, items. Source: Kitrace, Software: Practice and Experience 25(1), 1995, figures 2 to 8.
+ * Where, when, how long after the record before it or after the BASE in force (nothing for the
+ *first one), flags, items. Source: Kitrace, Software: Practice and Experience 25(1), 1995, figures
+ *2 to 8.
  */
 #ifndef DT_CORE_KITRACE_H
 #define DT_CORE_KITRACE_H
