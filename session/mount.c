@@ -52,6 +52,7 @@ struct dt_mount {
 struct handle {
 	pthread_mutex_t lock;
 	char session[64];
+	struct dt_client follower; /* of trace.wait, from its first read on */
 	bool reads, writes;
 	bool begun;   /* text is what there is to be read */
 	char *text;   /* a snapshot, or answers to what was written */
@@ -352,7 +353,8 @@ static bool keep_waiting(void *ctx)
 	return true;
 }
 
-/* A request whose caller was let go may still have the handle. False: the caller of this one, too. */
+/* A request whose caller was let go may still have the handle. False: the caller of this one, too.
+ */
 static bool lock_for(struct waiter *w, struct handle *h)
 {
 	for (;;) {
@@ -509,52 +511,76 @@ static void say_lost(struct dt_mount *m, const char *session, pid_t pid, uint64_
 			      (unsigned long)lost));
 }
 
-/* A turn at a time, so that a caller that is interrupted has taken nothing. */
-static int take(struct waiter *w, struct handle *h, size_t max, bool wait, bool may_block)
+static int take_some(struct waiter *w, struct handle *h, struct dt_client *c, size_t max, int ms,
+		     long *n)
 {
 	pid_t pid = fuse_req_ctx(w->req)->pid;
+	uint64_t position = 0, lost = 0;
+	struct dt_error e;
+
+	*n = dt_client_take(c, max, &position, ms, true, &lost, &e);
+	if (*n == -1) {
+		say(w->m, h->session, pid, e.text, strlen(e.text));
+		return EIO;
+	}
+	say_lost(w->m, h->session, pid, lost);
+	return *n > 0 ? lines_of(h, (const struct dt_record *)c->text, (size_t)*n) : 0;
+}
+
+static int take(struct waiter *w, struct handle *h, size_t max)
+{
 	struct dt_client c;
+	struct dt_error e;
+	int err = EIO;
+	long n;
+
+	if (connect_for(w, &c, h->session, &e) == 0)
+		err = take_some(w, h, &c, max, 0, &n);
+	dt_client_close(&c);
+	return err;
+}
+
+/*
+ * A turn at a time, so that a caller that is interrupted has taken nothing. The connection is kept:
+ * a session that ends lets those who follow take what there is.
+ */
+static int take_waiting(struct waiter *w, struct handle *h, size_t max, bool may_block)
+{
+	struct dt_client *c = &h->follower;
 	struct dt_error e;
 	int err = 0;
 	long n = 0;
 
-	if (connect_for(w, &c, h->session, &e) < 0) {
-		dt_client_close(&c);
-		return wait && h->begun ? 0 : EIO; /* what waited for more has seen the end */
-	}
+	if (h->begun && c->fd < 0)
+		return 0; /* it has ended */
+	h->begun = true;
+	if (c->fd < 0 && dt_client_open(c, h->session, &e) < 0)
+		return EIO;
+	c->waiting = keep_waiting;
+	c->ctx = w;
 	while (err == 0 && n == 0) {
-		uint64_t position = 0, lost = 0;
-
-		n = dt_client_take(&c, max, &position, wait && may_block ? DT_CLIENT_TURN : 0, true,
-				   &lost, &e);
-		if (n == -1 && c.n == 0 && wait)
-			break; /* killed: the end */
-		if (n == -1) {
-			say(w->m, h->session, pid, e.text, strlen(e.text));
-			err = EIO;
-			break;
-		}
-		say_lost(w->m, h->session, pid, lost);
-		if (n > 0)
-			err = lines_of(h, (const struct dt_record *)c.text, (size_t)n);
-		else if (n == 0 && wait && !may_block)
+		err = take_some(w, h, c, max, may_block ? DT_CLIENT_TURN : 0, &n);
+		if (n == -1)
+			err = c->n ? err : 0; /* killed: the end */
+		if (n < 0)
+			dt_client_close(c);
+		else if (n == 0 && !may_block)
 			err = EAGAIN;
-		if (!wait || n == -2)
-			break;
-		if (n == 0 && (fuse_req_interrupted(w->req) || fuse_session_exited(w->m->fuse)))
+		else if (n == 0 &&
+			 (fuse_req_interrupted(w->req) || fuse_session_exited(w->m->fuse)))
 			err = EINTR;
 	}
-	h->begun = true;
-	dt_client_close(&c);
 	return err;
 }
 
 static void read_trace(struct waiter *w, struct handle *h, size_t size, bool wait, bool may_block)
 {
-	int err;
+	int err = 0;
 
 	h->n = 0;
-	err = records_in(size) ? take(w, h, records_in(size), wait, may_block) : 0;
+	if (records_in(size))
+		err = wait ? take_waiting(w, h, records_in(size), may_block)
+			   : take(w, h, records_in(size));
 	if (w->answered)
 		return;
 	if (err)
@@ -576,6 +602,7 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	pthread_mutex_init(&h->lock, NULL);
+	h->follower.fd = -1;
 	h->reads = access != O_WRONLY;
 	h->writes = access != O_RDONLY;
 	fi->direct_io = 1;
@@ -678,6 +705,7 @@ static void on_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	pthread_mutex_lock(&h->lock); /* a request whose caller was let go may be under way */
 	pthread_mutex_unlock(&h->lock);
 	pthread_mutex_destroy(&h->lock);
+	dt_client_close(&h->follower);
 	free(h->line);
 	free(h->text);
 	free(h);

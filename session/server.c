@@ -20,6 +20,7 @@
 
 #define CONNECTIONS 64
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
+#define LINGER_MS   2000u
 #define SYMBOLS_MAX 256u	/* in one answer */
 #define RECORDS_MAX 16384u	/* in one answer */
 
@@ -28,6 +29,7 @@ struct connection {
 	int fd; /* -1: free */
 	pthread_t thread;
 	bool ended; /* the thread is to be joined */
+	atomic_bool follows; /* reads records as they come, and has not come to the end */
 	uint32_t pid;
 	char *text; /* an answer under way */
 	size_t n, room;
@@ -208,6 +210,7 @@ static int do_take(struct connection *c, const char *line)
 	record = malloc(max * sizeof(*record));
 	if (!record)
 		return refuse(c, "out of memory");
+	atomic_store(&c->follows, ms != 0);
 	dt_session_drained(s);
 	do {
 		struct pollfd gone = {c->fd, POLLIN, 0};
@@ -221,6 +224,8 @@ static int do_take(struct connection *c, const char *line)
 	} while (!n && !lost && ms && !s->log.closed && !s->ending);
 	add_text(c, (const char *)record, n * sizeof(*record));
 	free(record);
+	if (s->log.closed && !n)
+		atomic_store(&c->follows, false);
 	return answer(c, s->log.closed && !n ? "end" : "ok", from, lost);
 }
 
@@ -373,6 +378,23 @@ static bool is_allowed(int fd, uint32_t *pid)
 		return false;
 	*pid = (uint32_t)who.pid;
 	return who.uid == geteuid() || who.uid == 0;
+}
+
+/* Whoever follows gets the last records, if it takes them soon. */
+static void let_followers_end(struct dt_server *v)
+{
+	bool any = true;
+
+	for (unsigned ms = 0; any && ms < LINGER_MS; ms += 2) {
+		any = false;
+		pthread_mutex_lock(&v->lock);
+		for (int i = 0; i < CONNECTIONS; i++)
+			any = any || (v->connection[i].fd >= 0 && !v->connection[i].ended &&
+				      atomic_load(&v->connection[i].follows));
+		pthread_mutex_unlock(&v->lock);
+		if (any)
+			usleep(2000);
+	}
 }
 
 static void join_ended(struct dt_server *v, bool all)
@@ -536,6 +558,7 @@ void dt_server_stop(struct dt_session *s)
 	unlink(v->path);
 	close(v->stop[1]);
 	pthread_join(v->thread, NULL);
+	let_followers_end(v);
 	join_ended(v, true);
 	close(v->stop[0]);
 	close(v->fd);
