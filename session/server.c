@@ -18,10 +18,10 @@
 #include "core/text.h"
 #include "session/device.h"
 
-#define CONNECTIONS 64
+#define CONNECTIONS 1000
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
 #define LINGER_MS   2000u
-#define SYMBOLS_MAX 256u	/* in one answer */
+#define SYMBOLS_MAX 256u /* in one answer */
 #define RECORDS_MAX 16384u	/* in one answer */
 
 struct connection {
@@ -419,6 +419,7 @@ static void join_ended(struct dt_server *v, bool all)
 
 static void accept_one(struct dt_server *v)
 {
+	static const char full[] = "error 36 0 0\nthe session has too many connections";
 	int fd = accept4(v->fd, NULL, NULL, SOCK_CLOEXEC), i = 0;
 	struct connection *c;
 	uint32_t pid;
@@ -429,6 +430,8 @@ static void accept_one(struct dt_server *v)
 	while (i < CONNECTIONS && v->connection[i].fd >= 0)
 		i++;
 	if (!is_allowed(fd, &pid) || i == CONNECTIONS) {
+		if (i == CONNECTIONS)
+			send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 		close(fd);
 		return;
 	}

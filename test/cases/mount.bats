@@ -128,6 +128,23 @@ not() {
 	[ "$(wc -l <all)" = 11 ]
 }
 
+@test "mount: a hundred readers that wait keep nobody from the session" {
+	start_obey
+	begin t "$pid"
+	mount_here
+	mkdir out
+	readers=()
+	for i in $(seq 100); do
+		dd if="$dir/m/t/trace.wait" bs=121 count=1 of="out/$i" 2>/dev/null 3>&- &
+		readers+=($!)
+	done
+	grep -q logsize "$dir/m/t/ctl"
+	printf 'trace add new a ENTRY\ntrace a on\nstart\n' >"$dir/m/t/ctl"
+	act add 100
+	wait "${readers[@]}"
+	[ "$(cat out/* | cut -c54-69 | sort -u | wc -l)" = 100 ]
+}
+
 @test "mount: tail -f" {
 	start_obey
 	begin t "$pid"

@@ -128,6 +128,12 @@ end_session() {
 	for p in "${sessions[@]}"; do
 		"$dt" ctl -s "$p" quit 2>/dev/null || true
 	done
+	for p in "${sessions[@]}"; do
+		for _ in $(seq 250); do
+			[ -S "$XDG_RUNTIME_DIR/devtrace/$p.sock" ] && "$dt" ctl -s "$p" >/dev/null 2>&1 || break
+			sleep 0.02
+		done
+	done
 	for p in "${obeyers[@]}"; do
 		kill -9 "$p" 2>/dev/null || true
 	done
