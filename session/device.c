@@ -85,7 +85,7 @@ static void names_in(struct names *n)
 	const struct dt_function *f;
 	size_t count;
 
-	if (!tab)
+	if (!tab || !dt_symtab_may_have(tab, n->want))
 		return;
 	f = dt_symtab_functions(tab, &count);
 	for (size_t i = 0; i < count; i++)

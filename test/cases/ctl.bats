@@ -645,3 +645,32 @@ bad() {
 	run "$dt" ctl -s none
 	[ "$status" = 1 ] && one_line "no session 'none'"
 }
+
+@test "ten thousand ranges: made, read and replayed within the limits" {
+	cat >big.py <<-'P'
+		print("#include <stdio.h>")
+		for i in range(2000): print("__attribute__((noipa)) int fn%d(int a) { return a + %d; }" % (i, i))
+		print('int main(void) { puts("ready"); fflush(stdout); return getchar(); }')
+	P
+	python3 big.py >big.c
+	gcc -O1 -B"$root/build/lib" -o big big.c
+	start_obey ./big
+	begin u "$pid"
+	python3 -c 'for i in range(10000): print("trace fn%d+%d fn%d+%d new r%d" % (i // 5, i % 5, i // 5, i % 5, i))' >many
+	ms() { date +%s%3N; }
+	"$dt" ctl -s u - <many
+	"$dt" ctl -s u >saved
+	[ "$(grep -c ' new ' saved)" = 10000 ]
+	"$dt" ctl -s u quit
+	gone() { ! "$dt" ctl -s u >/dev/null 2>&1; }
+	until_true gone
+	begin u "$pid"
+	before=$(ms)
+	"$dt" ctl -s u - <saved
+	took=$(($(ms) - before))
+	echo "replayed in $took ms"
+	# generous, for machines that are busy and sanitizers: it was 250 ms, and 2800 when every number
+	# was looked for among all symbols
+	[ "$took" -lt 2000 ]
+	cmp <(grep trace saved | grep -v '^#') <("$dt" ctl -s u | grep trace | grep -v '^#')
+}
