@@ -772,6 +772,21 @@ static void unmount_dead(const char *directory)
 		;
 }
 
+/* Two on one place would hide each other. */
+static bool is_mounted(const char *directory)
+{
+	FILE *f = fopen("/proc/self/mounts", "re");
+	char line[8192], place[4097], type[64];
+	bool is = false;
+
+	while (f && !is && fgets(line, sizeof(line), f))
+		is = sscanf(line, "%*s %4096s %63s", place, type) == 2 &&
+		     strcmp(type, "fuse.devtrace") == 0 && strcmp(place, directory) == 0;
+	if (f)
+		fclose(f);
+	return is;
+}
+
 static int make_directory(struct dt_mount *m, struct dt_error *e)
 {
 	struct stat st;
@@ -877,6 +892,10 @@ struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 	}
 	pthread_mutex_init(&m->lock, NULL);
 	unmount_dead(m->directory);
+	if (is_mounted(m->directory)) {
+		dt_fail(e, "%s: shows the sessions already", m->directory);
+		goto fail_lock;
+	}
 	if (make_directory(m, e) < 0)
 		goto fail_lock;
 	m->fuse = fuse_session_new(&args, &ops, sizeof(ops), m);

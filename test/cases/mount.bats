@@ -325,6 +325,9 @@ not() {
 	[ "$status" = 1 ] && one_line "not a directory"
 	run "$dt" mount no/such/place
 	[ "$status" = 1 ] && one_line no/such/place
+	mount_here
+	run "$dt" mount "$dir/m"
+	[ "$status" = 1 ] && one_line "already"
 	run "$dt" mount --help
 	[ "$status" = 0 ]
 }
