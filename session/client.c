@@ -4,13 +4,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "session/server.h"
@@ -228,6 +231,16 @@ const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
 	return dt_client_ask(c, request, NULL) < 0 ? "?" : c->text;
 }
 
+/* Left by a session that was killed. One that begins refuses connections for a moment, too. */
+static void remove_dead(int directory, const char *file)
+{
+	struct stat st;
+
+	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode) &&
+	    time(NULL) - st.st_mtime > 10)
+		unlinkat(directory, file, 0);
+}
+
 int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e)
 {
 	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -250,8 +263,11 @@ int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct 
 		memcpy(name, entry->d_name, n - 5);
 		name[n - 5] = '\0';
 		fd = connect_to(name, NULL);
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno == ECONNREFUSED)
+				remove_dead(dirfd(d), entry->d_name);
 			continue;
+		}
 		close(fd);
 		fn(ctx, name);
 	}

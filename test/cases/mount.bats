@@ -201,7 +201,8 @@ not() {
 	server=$(pgrep -f "devtrace mount $dir/m")
 	[ "$(readlink "$XDG_RUNTIME_DIR/devtrace/mount")" = "$dir/m" ]
 	fusermount3 -u "$dir/m"
-	until_true not kill -0 "$server"
+	ended() { ! grep -qs "^State:.[^Z]" "/proc/$server/status"; }
+	until_true ended
 	[ ! -e "$dir/m" ]
 	[ ! -L "$XDG_RUNTIME_DIR/devtrace/mount" ]
 	for signal in INT TERM; do

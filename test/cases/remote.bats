@@ -38,7 +38,7 @@ listens() { ss -Hltn "sport = :$1" | grep -q . || there ss -Hltn "sport = :$1" |
 	socat TCP-LISTEN:7777,bind=10.213.77.1,reuseaddr,fork "UNIX-CONNECT:$socket" 3>&- &
 	servers+=($!)
 	until_true listens 7777
-	there socat "UNIX-LISTEN:$PWD/t.sock,fork,mode=600" TCP:10.213.77.1:7777 3>&- &
+	ip netns exec "$net" socat "UNIX-LISTEN:$PWD/t.sock,fork,mode=600" TCP:10.213.77.1:7777 3>&- &
 	servers+=($!)
 	until_true test -S t.sock
 	there "$dt" ctl -s "$PWD/t.sock" trace add new a
@@ -56,7 +56,7 @@ listens() { ss -Hltn "sport = :$1" | grep -q . || there ss -Hltn "sport = :$1" |
 }
 
 @test "check-086-remote: cat -f through nc" {
-	there timeout 60 socat -u TCP-LISTEN:7778,bind=10.213.77.2 "CREATE:$PWD/there" 3>&- &
+	ip netns exec "$net" timeout 60 socat -u TCP-LISTEN:7778,bind=10.213.77.2 "CREATE:$PWD/there" 3>&- &
 	receiver=$!
 	listening() { there ss -Hltn "sport = :7778" | grep -q .; }
 	until_true listening
@@ -87,16 +87,17 @@ listens() { ss -Hltn "sport = :$1" | grep -q . || there ss -Hltn "sport = :$1" |
 	servers+=($!)
 	until_true listens 7722
 	chmod 600 user
-	remote() {
-		there ssh -F none -q -i user -p 7722 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-			-o BatchMode=yes -o ExitOnForwardFailure=yes "$@"
-	}
-	[ "$(remote 10.213.77.1 "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR $dt ctl -s t" | head -1)" = "logsize 8192" ]
-	remote 10.213.77.1 "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR $dt ctl -s t trace 'ad*' new a"
-	remote -N -L "$PWD/x.sock:$socket" 10.213.77.1 3>&- &
+	remote=(ip netns exec "$net" ssh -F none -q -i user -p 7722 -o StrictHostKeyChecking=no
+		-o UserKnownHostsFile=/dev/null -o BatchMode=yes -o ExitOnForwardFailure=yes)
+	[ "$("${remote[@]}" 10.213.77.1 "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR $dt ctl -s t" | head -1)" = "logsize 8192" ]
+	"${remote[@]}" 10.213.77.1 "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR $dt ctl -s t trace 'ad*' new a"
+	"${remote[@]}" -N -L "$PWD/x.sock:$socket" 10.213.77.1 3>&- &
 	servers+=($!)
 	until_true test -S x.sock
 	there "$dt" ctl -s "$PWD/x.sock" - <<<$'trace a on\nstart'
 	act add 20
 	[ "$(there "$dt" cat -s "$PWD/x.sock" | wc -l)" = 40 ]
+	kill "${servers[1]}"
+	no_child() { ! pgrep -P "${servers[0]}" >/dev/null; }
+	until_true no_child
 }

@@ -11,7 +11,19 @@ load session
 		server=$(pgrep -f "attach -d -s s$i $pid")
 		"$dt" ctl -s "s$i" quit
 		kill -9 "$pid"
-		ended() { ! kill -0 "$server" 2>/dev/null; }
+		ended() { ! grep -qs '^State:.[^Z]' "/proc/$server/status"; }
 		until_true ended
 	done
+}
+
+@test "session: what a killed one has left goes away, a fresh one stays" {
+	start_obey
+	begin t "$pid"
+	kill -9 "$(pgrep -f "attach -d -s t $pid")"
+	socket=$XDG_RUNTIME_DIR/devtrace/t.sock
+	"$dt" list || true
+	[ -S "$socket" ] # it could be about to begin
+	touch -d '1 minute ago' "$socket"
+	run "$dt" list
+	[ ! -e "$socket" ]
 }
