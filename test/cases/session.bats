@@ -2,16 +2,24 @@
 # What happens to sessions when those that they trace are killed.
 load session
 
-@test "session: ends although a process with threads is killed while it is detached" {
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		start_obey
-		act hold 0
-		begin "s$i" "$pid"
+# A race: seen once in a hundred runs of the tests before, so this does not always fail without the fix.
+@test "session: ends although processes with threads are killed while they are detached" {
+	ended() { ! grep -qs '^State:.[^Z]' "/proc/$server/status"; }
+	for i in 1 2 3 4 5 6; do
+		pids=()
+		for _ in 1 2 3 4; do
+			start_obey
+			act hold 0
+			pids+=("$pid")
+		done
+		begin "s$i" "${pids[@]}"
 		"$dt" ctl -s "s$i" - <<<$'trace * new all\ntrace all on\nstart'
-		server=$(pgrep -f "attach -d -s s$i $pid")
+		server=$(pgrep -f "attach -d -s s$i ${pids[0]}")
+		# they are detached one after the other: somewhere in it
 		"$dt" ctl -s "s$i" quit
-		kill -9 "$pid"
-		ended() { ! grep -qs '^State:.[^Z]' "/proc/$server/status"; }
+		for pid in "${pids[@]}"; do
+			kill -9 "$pid"
+		done
 		until_true ended
 	done
 }
