@@ -184,6 +184,10 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 					 .item = item};
 	uint64_t ns = 0;
 
+	if (s->flags[i] & DT_LATEFREEZE)
+		line.flags |= DT_KITRACE_LATEFREEZE;
+	if ((s->flags[i] & DT_NARGS) == DT_ADJACENT)
+		line.flags |= DT_KITRACE_ADJACENT;
 	dt_reader_realtime(k->reader, s->ticks[i], &ns);
 	line.us = ns / 1000 + (uint64_t)(zone * 1000000);
 	if (f) {

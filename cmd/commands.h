@@ -7,6 +7,8 @@ int dt_cmd_run(int argc, char **argv); /* devtrace PROG: argv[0] is devtrace's o
 int dt_cmd_record(int argc, char **argv);
 int dt_cmd_attach(int argc, char **argv);
 int dt_cmd_ctl(int argc, char **argv);
+int dt_cmd_mount(int argc, char **argv);
+int dt_cmd_shell(int argc, char **argv);
 int dt_cmd_list(int argc, char **argv);
 int dt_cmd_cat(int argc, char **argv);
 int dt_cmd_calls(int argc, char **argv);

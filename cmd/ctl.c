@@ -94,7 +94,7 @@ static int talk(struct dt_client *c, int argc, char **argv)
 			rc = dt_fail(&e,
 				     input ? "standard input can not be read" : "out of memory");
 		else
-			rc = dt_client_write(c, t.p ? t.p : "", t.n, &e);
+			rc = dt_client_write(c, t.p ? t.p : "", t.n, 0, &e);
 	}
 	free(t.p);
 	if (rc < 0)

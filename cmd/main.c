@@ -17,6 +17,8 @@ static const struct {
 	{"record", dt_cmd_record, "run a program and write a trace file"},
 	{"attach", dt_cmd_attach, "trace running processes; Ctrl-C detaches"},
 	{"ctl", dt_cmd_ctl, "tell a running session what to trace, or see what it does"},
+	{"mount", dt_cmd_mount, "the running sessions as files"},
+	{"shell", dt_cmd_shell, "set tracepoints and see their records, interactively"},
 	{"list", dt_cmd_list, "what can be traced in a program or process"},
 	{"cat", dt_cmd_cat, "the records as lines of text"},
 	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},

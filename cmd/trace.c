@@ -15,6 +15,7 @@
 
 #include "process/launch.h"
 #include "session/device.h"
+#include "session/mount.h"
 #include "session/server.h"
 
 static volatile sig_atomic_t interrupted;
@@ -236,6 +237,17 @@ static int serve(struct dt_trace_command *c, struct dt_session *s)
 	return 0;
 }
 
+/* A program can tell its own session what to do, as the papers' test programs do. */
+static void offer_ctl(const struct dt_session *s)
+{
+	char path[4096];
+
+	if (dt_mount_ctl(dt_server_name(s), path, sizeof(path)))
+		setenv("DEVTRACE_CTL", path, 1);
+	else
+		unsetenv("DEVTRACE_CTL"); /* that of a session around this one */
+}
+
 /* Nothing was traced: a file that was there before is left as it was. */
 static void give_up(struct dt_session *s)
 {
@@ -284,6 +296,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return status;
 	}
+	offer_ctl(&s);
 	status = dt_session_record(&s, &e);
 	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
 	if (!t) {

@@ -70,8 +70,6 @@ static char *put_delta(struct dt_kitrace *k, char *out, const struct dt_kitrace_
 {
 	uint64_t d;
 
-	if (r->flags & DT_KITRACE_ADJACENT)
-		k->based = false;
 	d = r->us - (k->based ? k->base : k->last);
 	*out++ = '(';
 	if (k->begun) {
@@ -89,6 +87,8 @@ static char *put_delta(struct dt_kitrace *k, char *out, const struct dt_kitrace_
 	if (r->flags & DT_BASE) {
 		k->based = true;
 		k->base = r->us;
+	} else if (r->flags & DT_KITRACE_ADJACENT) {
+		k->based = false;
 	}
 	return out;
 }

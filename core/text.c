@@ -299,7 +299,7 @@ static char *flag_names(char *out, unsigned flags)
 {
 	char separator = '=';
 
-	if (!(flags & (DT_FREEZE | DT_UNFREEZE | DT_BASE | DT_INTERRUPT)))
+	if (!(flags & (DT_FREEZE | DT_UNFREEZE | DT_BASE | DT_LATEFREEZE | DT_INTERRUPT)))
 		return out;
 	out = text(out, " flags");
 	for (unsigned i = 0; i < FLAGS; i++) {

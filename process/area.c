@@ -45,12 +45,13 @@ static void relocate(unsigned char *image, size_t size, uint64_t area)
 /* The blob as it is to stand at `area': addresses relocated, constants filled in. */
 static uint64_t hooks_size(uint64_t cores);
 
-static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_control *control)
+static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_control *control,
+		      pid_t pid)
 {
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
 	unsigned char image[DT_CODE_SIZE] = {0};
 	struct dt_blob *head = (struct dt_blob *)image;
-	struct dt_process_block block = {.cores = control->cores};
+	struct dt_process_block block = {.cores = control->cores, .pid = (uint32_t)pid};
 
 	memcpy(image, dt_blob_image, size);
 	relocate(image, size, area);
@@ -423,7 +424,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 		if (rc < 0)
 			goto unmap;
 	}
-	if (write_blob(mem, at, jumps, shared->control) < 0) {
+	if (write_blob(mem, at, jumps, shared->control, pid) < 0) {
 		dt_fail(e, "the area can not be written: %s", strerror(errno));
 		goto unmap;
 	}
@@ -457,7 +458,7 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 		 MAP_SHARED | MAP_FIXED, shared->fd, 0) == MAP_FAILED ||
 	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    write_blob(mem, *area, 0, control) < 0) {
+	    write_blob(mem, *area, 0, control, getpid()) < 0) {
 		munmap(at, *bytes);
 		return dt_fail(e, "the area can not be mapped: %s", strerror(errno));
 	}

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -206,6 +207,41 @@ static uint64_t find_cave(int mem, const struct dt_maps *maps, size_t need)
 	return room >= need ? best : 0;
 }
 
+static bool is_zombie(pid_t tid)
+{
+	char path[64], text[512] = "";
+	const char *p;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	p = strrchr(text, ')');
+	return !p || p[2] == 'Z' || p[2] == 'X';
+}
+
+/*
+ * The next stop of tid. A first thread that is killed reports nothing before its process's other
+ * threads have been waited for, and these may be ours, too: it is then looked at.
+ */
+static int next_stop(pid_t tid, int *status)
+{
+	for (unsigned i = 1;; i++) {
+		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+		if (got > 0)
+			return 0;
+		if ((got < 0 && errno != EINTR) || (i % 64 == 0 && is_zombie(tid)))
+			return -1;
+		if (i > 8)
+			usleep(20);
+	}
+}
+
 /* Lets the stub run from system call to system call, taking the results. */
 static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size_t n,
 	       struct dt_error *e)
@@ -220,10 +256,8 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 		if (ptrace(PTRACE_SYSCALL, tid, 0, signal) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		signal = 0;
-		do
-			status = 0;
-		while (waitpid(tid, &status, __WALL) < 0 && errno == EINTR);
-		if (!WIFSTOPPED(status))
+		status = 0;
+		if (next_stop(tid, &status) < 0 || !WIFSTOPPED(status))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			/* a signal is delivered as always: the stub is interruptible. A stop of the

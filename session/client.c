@@ -4,11 +4,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "session/server.h"
@@ -16,6 +21,7 @@
 static int connect_to(const char *name, struct dt_error *e)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	static const struct timeval patience = {2, 0}, for_ever = {0, 0};
 	char directory[sizeof(a.sun_path)];
 	int fd;
 
@@ -33,12 +39,18 @@ static int connect_to(const char *name, struct dt_error *e)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return dt_fail(e, "no socket: %s", strerror(errno));
-	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+	/* of a session that is stopped, the queue of connections may be full */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0) {
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever));
 		return fd;
+	}
 	if (errno == EACCES || errno == EPERM)
 		dt_fail(e, "session '%s' belongs to another user", name);
 	else if (errno == ENOENT || errno == ECONNREFUSED)
 		dt_fail(e, "there is no session '%s'; devtrace list shows those there are", name);
+	else if (errno == EAGAIN)
+		dt_fail(e, "session '%s' does not answer; is it stopped?", name);
 	else
 		dt_fail(e, "session '%s': %s", name, strerror(errno));
 	close(fd);
@@ -101,10 +113,21 @@ static int send_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
+/* Something can be read, or whoever waits wants to no longer: -1. */
+static int wait_for_answer(struct dt_client *c)
+{
+	struct pollfd p = {c->fd, POLLIN, 0};
+
+	while (c->waiting && poll(&p, 1, DT_CLIENT_TURN) <= 0)
+		if (!c->waiting(c->ctx))
+			return -1;
+	return 0;
+}
+
 static int receive(struct dt_client *c, char *p, size_t n)
 {
 	while (n) {
-		ssize_t got = read(c->fd, p, n);
+		ssize_t got = wait_for_answer(c) < 0 ? 0 : read(c->fd, p, n);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -152,22 +175,35 @@ static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b,
 	return 0;
 }
 
-int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e)
+static int ask(struct dt_client *c, const char *request, uint64_t *a, uint64_t *b,
+	       struct dt_error *e)
 {
 	char word[8];
-	uint64_t a, b;
 
 	if (send_all(c->fd, request, strlen(request)) < 0 || send_all(c->fd, "\n", 1) < 0)
 		return dt_fail(e, "the session has ended");
-	return get_answer(c, word, &a, &b, e);
+	return get_answer(c, word, a, b, e);
 }
 
-int dt_client_write(struct dt_client *c, const char *text, size_t n, struct dt_error *e)
+int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e)
 {
-	char head[32], word[8];
 	uint64_t a, b;
 
-	dt_format(head, sizeof(head), "write %zu\n", n);
+	return ask(c, request, &a, &b, e);
+}
+
+int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e)
+{
+	return ask(c, "position", oldest, next, e);
+}
+
+int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pid,
+		    struct dt_error *e)
+{
+	char head[48], word[8];
+	uint64_t a, b;
+
+	dt_format(head, sizeof(head), "write %zu %u\n", n, pid);
 	if (send_all(c->fd, head, strlen(head)) < 0 || send_all(c->fd, text, n) < 0)
 		return dt_fail(e, "the session has ended");
 	return get_answer(c, word, &a, &b, e);
@@ -195,6 +231,16 @@ const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
 	return dt_client_ask(c, request, NULL) < 0 ? "?" : c->text;
 }
 
+/* Left by a session that was killed. One that begins refuses connections for a moment, too. */
+static void remove_dead(int directory, const char *file)
+{
+	struct stat st;
+
+	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode) &&
+	    time(NULL) - st.st_mtime > 10)
+		unlinkat(directory, file, 0);
+}
+
 int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e)
 {
 	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -217,8 +263,11 @@ int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct 
 		memcpy(name, entry->d_name, n - 5);
 		name[n - 5] = '\0';
 		fd = connect_to(name, NULL);
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno == ECONNREFUSED)
+				remove_dead(dirfd(d), entry->d_name);
 			continue;
+		}
 		close(fd);
 		fn(ctx, name);
 	}

@@ -10,14 +10,21 @@ struct dt_client {
 	int fd;
 	char *text; /* the answer to the last request; also what an error says */
 	size_t n, room;
+
+	/* Called every DT_CLIENT_TURN ms while an answer is waited for; false: give up. Or NULL. */
+	bool (*waiting)(void *ctx);
+	void *ctx;
 };
+
+#define DT_CLIENT_TURN 50
 
 /* name NULL: the only session there is. */
 int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e);
 void dt_client_close(struct dt_client *c);
 
-/* Writes commands to ctl; the answers are in c->text. */
-int dt_client_write(struct dt_client *c, const char *text, size_t n, struct dt_error *e);
+/* Writes commands to ctl, for process pid (0: this one); the answers are in c->text. */
+int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pid,
+		    struct dt_error *e);
 /* Any other request; the answer is in c->text. */
 int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);
 
@@ -27,6 +34,9 @@ int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);
  */
 long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
 		    uint64_t *lost, struct dt_error *e);
+
+/* The positions of the oldest record that has not been taken, and of the next to come. */
+int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e);
 
 /* The name of what contains pc; valid until the next request. */
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);

@@ -153,3 +153,11 @@ void dt_log_clear(struct dt_log *l, uint64_t position)
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
 }
+
+void dt_log_positions(struct dt_log *l, uint64_t *oldest, uint64_t *next)
+{
+	pthread_mutex_lock(&l->lock);
+	*oldest = l->tail;
+	*next = l->head;
+	pthread_mutex_unlock(&l->lock);
+}

@@ -54,4 +54,7 @@ size_t dt_log_read(struct dt_log *l, struct dt_record *out, size_t max, uint64_t
 /* Everything in front of position is taken. */
 void dt_log_clear(struct dt_log *l, uint64_t position);
 
+/* The position of the oldest that has not been taken, and of the next that will come. */
+void dt_log_positions(struct dt_log *l, uint64_t *oldest, uint64_t *next);
+
 #endif

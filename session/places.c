@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/words.h"
+#include "process/probes.h"
 
 /* The process that addresses are read in: the one that has been there longest. */
 struct dt_target *dt_places_reference(struct dt_session *s)
@@ -164,7 +165,8 @@ void dt_places_text(struct dt_session *s, uint64_t *base, uint64_t *end)
 	*end = ~0ull;
 }
 
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size)
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		     size_t size)
 {
 	const struct dt_function *f = NULL;
 	struct dt_module *m = NULL;
@@ -176,7 +178,63 @@ void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out,
 		m = dt_target_module(t, pc);
 	if (m && dt_file_symtab(m->file))
 		f = dt_symtab_find(m->file->symtab, pc - m->bias);
-	if (f)
+	if (f && offset && pc - m->bias > f->address)
+		dt_format(out, size, "%s+%lx", f->name,
+			  (unsigned long)(pc - m->bias - f->address));
+	else if (f)
 		dt_format(out, size, "%s", f->name);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* A record's pc in a trampoline, made the address of the instruction that it is of. */
+void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n)
+{
+	uint64_t pc = 0, original = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r[i].pc != pc) {
+			pc = original = r[i].pc;
+			for (struct dt_target *t = s->first; t; t = t->next) {
+				struct dt_module *m = dt_target_module(t, pc);
+				const struct dt_elf_site *site =
+					m && m->probes ? dt_probes_site(m, pc) : NULL;
+
+				if (site)
+					original = m->bias + site->address;
+				if (m)
+					break;
+			}
+		}
+		r[i].pc = original;
+	}
+}
+
+void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
+			void (*fn)(void *ctx, const char *name), void *ctx)
+{
+	size_t length = strlen(prefix), n = 0;
+	struct dt_target *t;
+
+	pthread_mutex_lock(&s->lock);
+	t = dt_places_reference(s);
+	/* what has sites; of the other libraries only when there is nothing else */
+	for (int any = 0; any < 2 && n == 0; any++)
+		for (size_t i = 0; t && i < t->n; i++) {
+			const struct dt_elf *elf = t->module[i].file->elf;
+			struct dt_symtab *tab = elf && (any || elf->sites)
+							? dt_file_symtab(t->module[i].file)
+							: NULL;
+			const struct dt_function *f = NULL;
+			size_t functions = 0;
+
+			if (tab)
+				f = dt_symtab_functions(tab, &functions);
+			for (size_t k = 0; k < functions && n < max; k++) {
+				if (strncmp(f[k].name, prefix, length) != 0)
+					continue;
+				fn(ctx, f[k].name);
+				n++;
+			}
+		}
 	pthread_mutex_unlock(&s->lock);
 }

@@ -16,7 +16,18 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 /* What short addresses are added to, and the highest there is. */
 void dt_places_text(struct dt_session *s, uint64_t *base, uint64_t *end);
 
-/* The function that contains pc, or pc in hexadecimal. Without the lock. */
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, char *out, size_t size);
+/*
+ * "luaH_getint", or hexadecimal: what contains pc in the thread's process; with offset
+ * "luaH_getint+1c". Without the lock.
+ */
+void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		     size_t size);
+
+/* Makes the pcs of records that lie in trampolines those of the instructions they are of. */
+void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n);
+
+/* Calls fn for functions whose names begin with prefix, up to max of them. Without the lock. */
+void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
+			void (*fn)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -433,7 +433,7 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 		uint64_t pc = m->file->code ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
 		struct dt_table_entry x;
 
-		if (!r || !pc || (!s->uniform && !(r->action.what & DT_DO_CAREFUL))) {
+		if (!r || !pc || (!s->device.uniform && !(r->action.what & DT_DO_CAREFUL))) {
 			joined = false;
 			continue;
 		}

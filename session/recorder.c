@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "session/session.h"
+#include "session/places.h"
 
 #define BATCH	 16384u	       /* records taken at a time */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
@@ -261,6 +261,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 						  &s->recorder_error);
 			if (s->has_log && rc == 0 && keep(k, records, n, core) < 0)
 				rc = dt_fail(&s->recorder_error, "out of memory");
+			if (s->has_log && n)
+				dt_session_translate(s, k->record + k->n - n, n);
 			k->lost += lost;
 			if (!s->has_log)
 				dt_ring_release(r); /* with the lock: not while recording begins */

@@ -19,16 +19,18 @@
 #include "session/device.h"
 #include "session/places.h"
 
-#define CONNECTIONS 64
+#define CONNECTIONS 1000
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
+#define LINGER_MS   2000u
+#define SYMBOLS_MAX 256u /* in one answer */
 #define RECORDS_MAX 16384u	/* in one answer */
 
 struct connection {
 	struct dt_server *server;
 	int fd; /* -1: free */
 	pthread_t thread;
-	bool ended;   /* the thread is to be joined */
-	bool follows; /* it waits for records, without an end */
+	bool ended; /* the thread is to be joined */
+	atomic_bool follows; /* reads records as they come, and has not come to the end */
 	uint32_t pid;
 	char *text; /* an answer under way */
 	size_t n, room;
@@ -159,11 +161,15 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 {
 	struct dt_session *s = c->server->session;
 	struct dt_asker who = {.pid = c->pid, .answer = add_text, .ctx = c};
-	size_t n = strtoul(line, NULL, 10);
+	char *end, *text;
+	size_t n = strtoul(line, &end, 10);
+	uint32_t pid = (uint32_t)strtoul(end, NULL, 10);
 	struct dt_error e;
-	char *text;
 	int rc;
 
+	/* a mount writes for others; whoever it is, it is this user */
+	if (pid)
+		who.pid = pid;
 	if (n > COMMAND_MAX)
 		return refuse(c, "more than 64 MiB of commands at once"), -1;
 	text = malloc(n + 1);
@@ -203,10 +209,10 @@ static int do_take(struct connection *c, const char *line)
 		return refuse(c, "this session's records go to a file: read that");
 	if (max > RECORDS_MAX)
 		max = RECORDS_MAX;
-	c->follows = ms < 0;
 	record = malloc(max * sizeof(*record));
 	if (!record)
 		return refuse(c, "out of memory");
+	atomic_store(&c->follows, ms != 0);
 	dt_session_drained(s);
 	do {
 		struct pollfd gone = {c->fd, POLLIN, 0};
@@ -220,17 +226,37 @@ static int do_take(struct connection *c, const char *line)
 	} while (!n && !lost && ms && !s->log.closed && !s->ending);
 	add_text(c, (const char *)record, n * sizeof(*record));
 	free(record);
+	if (s->log.closed && !n)
+		atomic_store(&c->follows, false);
 	return answer(c, s->log.closed && !n ? "end" : "ok", from, lost);
 }
 
-static int do_name(struct connection *c, const char *line)
+static void add_line(void *ctx, const char *text)
+{
+	add_text(ctx, text, strlen(text));
+	add_text(ctx, "\n", 1);
+}
+
+static int do_position(struct connection *c)
+{
+	struct dt_session *s = c->server->session;
+	uint64_t oldest, next;
+
+	if (!s->has_log)
+		return refuse(c, "this session's records go to a file: read that");
+	dt_session_drained(s);
+	dt_log_positions(&s->log, &oldest, &next);
+	return answer(c, "ok", oldest, next);
+}
+
+static int do_name(struct connection *c, const char *line, bool offset)
 {
 	unsigned long pc, tid;
 	char name[1024];
 
 	if (sscanf(line, "%lx %lu", &pc, &tid) != 2)
-		return refuse(c, "name PC THREAD");
-	dt_session_name(c->server->session, (uint32_t)tid, pc, name, sizeof(name));
+		return refuse(c, "name|place PC THREAD");
+	dt_session_name(c->server->session, (uint32_t)tid, pc, offset, name, sizeof(name));
 	add_text(c, name, strlen(name));
 	return answer(c, "ok", 0, 0);
 }
@@ -299,7 +325,13 @@ static int request(struct connection *c, struct input *in, char *line)
 	if (strcmp(line, "take") == 0)
 		return do_take(c, rest);
 	if (strcmp(line, "name") == 0)
-		return do_name(c, rest);
+		return do_name(c, rest, false);
+	if (strcmp(line, "place") == 0)
+		return do_name(c, rest, true);
+	if (strcmp(line, "symbols") == 0) {
+		dt_session_symbols(c->server->session, rest, SYMBOLS_MAX, add_line, c);
+		return answer(c, "ok", 0, 0);
+	}
 	if (strcmp(line, "read") == 0) {
 		dt_session_read(c->server->session, add_text, c);
 		return answer(c, "ok", 0, 0);
@@ -308,13 +340,15 @@ static int request(struct connection *c, struct input *in, char *line)
 		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
 		return answer(c, "ok", 0, 0);
 	}
+	if (strcmp(line, "position") == 0)
+		return do_position(c);
 	if (strcmp(line, "clock") == 0)
 		return do_clock(c);
 	if (strcmp(line, "wait") == 0)
 		return do_wait(c);
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
-	return refuse(c, "requests are write, read, take, clear, name, clock, wait, status");
+	return refuse(c, "requests are write, read, take, clear, position, name, place, symbols, clock, wait, status");
 }
 
 static void *serve(void *connection)
@@ -350,6 +384,23 @@ static bool is_allowed(int fd, uint32_t *pid)
 	return who.uid == geteuid() || who.uid == 0;
 }
 
+/* Whoever follows gets the last records, if it takes them soon. */
+static void let_followers_end(struct dt_server *v)
+{
+	bool any = true;
+
+	for (unsigned ms = 0; any && ms < LINGER_MS; ms += 2) {
+		any = false;
+		pthread_mutex_lock(&v->lock);
+		for (int i = 0; i < CONNECTIONS; i++)
+			any = any || (v->connection[i].fd >= 0 && !v->connection[i].ended &&
+				      atomic_load(&v->connection[i].follows));
+		pthread_mutex_unlock(&v->lock);
+		if (any)
+			usleep(2000);
+	}
+}
+
 static void join_ended(struct dt_server *v, bool all)
 {
 	for (int i = 0; i < CONNECTIONS; i++) {
@@ -372,6 +423,7 @@ static void join_ended(struct dt_server *v, bool all)
 
 static void accept_one(struct dt_server *v)
 {
+	static const char full[] = "error 36 0 0\nthe session has too many connections";
 	int fd = accept4(v->fd, NULL, NULL, SOCK_CLOEXEC), i = 0;
 	struct connection *c;
 	uint32_t pid;
@@ -382,6 +434,8 @@ static void accept_one(struct dt_server *v)
 	while (i < CONNECTIONS && v->connection[i].fd >= 0)
 		i++;
 	if (!is_allowed(fd, &pid) || i == CONNECTIONS) {
+		if (i == CONNECTIONS)
+			send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 		close(fd);
 		return;
 	}
@@ -502,24 +556,6 @@ fail:
 	return -1;
 }
 
-/* Whoever follows the log gets its end, if it takes it within a second. */
-static void leave_time(struct dt_server *v)
-{
-	for (int ms = 0; ms < 1000 && v->session->has_log; ms++) {
-		struct timespec t = {0, 1000000};
-		bool any = false;
-
-		pthread_mutex_lock(&v->lock);
-		for (int i = 0; i < CONNECTIONS; i++)
-			any = any || (v->connection[i].fd >= 0 && !v->connection[i].ended &&
-				      v->connection[i].follows);
-		pthread_mutex_unlock(&v->lock);
-		if (!any)
-			return;
-		nanosleep(&t, NULL);
-	}
-}
-
 void dt_server_stop(struct dt_session *s)
 {
 	struct dt_server *v = s->server;
@@ -533,7 +569,7 @@ void dt_server_stop(struct dt_session *s)
 	v->stopping = true;
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
-	leave_time(v);
+	let_followers_end(v);
 	join_ended(v, true);
 	close(v->stop[0]);
 	close(v->fd);

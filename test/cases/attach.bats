@@ -129,18 +129,38 @@ time.sleep(30)' 3>&-)
 	[ "$status" = 1 ] && one_line "another tracer"
 }
 
-@test "attach: a process without sleds" {
-	cat >"$dir/sleep.c" <<-'C'
+@test "attach: a process without sleds, and back to what it was" {
+	cat >"$dir/work.c" <<-'C'
 		#include <stdio.h>
 		#include <unistd.h>
-		int main(void) { puts("ready"); fflush(stdout); sleep(60); return 0; }
+		__attribute__((noinline)) int turn(volatile int *n) { return ++*n; }
+		int main(void)
+		{
+			volatile int n = 0;
+			puts("ready");
+			fflush(stdout);
+			for (int i = 0; i < 3000; i++) {
+				usleep(10000);
+				turn(&n);
+			}
+			return 0;
+		}
 	C
-	gcc -o "$dir/sleeper" "$dir/sleep.c"
-	start_spin "$dir/sleeper"
-	run "$dt" attach -o "$dir/none.db" "$pid"
+	gcc -O1 -g -o "$dir/work" "$dir/work.c"
+	start_spin "$dir/work"
+	code=$(dd if="/proc/$pid/mem" bs=4096 iflag=skip_bytes,count_bytes status=none count=4096 \
+		skip=$((0x$(awk '/r-xp.*work$/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps"))) | sha256sum)
+	maps=$(grep -c . "/proc/$pid/maps")
+	for i in 1 2 3; do
+		attach
+		detach
+		[ "$(sqlite3 -readonly "$dir/a.db" 'select group_concat(name) from function')" = turn ]
+	done
+	[ "$code" = "$(dd if="/proc/$pid/mem" bs=4096 iflag=skip_bytes,count_bytes status=none count=4096 \
+		skip=$((0x$(awk '/r-xp.*work$/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps"))) | sha256sum)" ]
+	[ "$maps" = "$(grep -c . "/proc/$pid/maps")" ]
+	kill -0 "$pid"
 	stop_spin
-	[ "$status" = 1 ] && one_line "no sleds" pkg-config
-	[ ! -e "$dir/none.db" ]
 }
 
 @test "attach: ends by itself when the process ends" {

@@ -54,12 +54,13 @@ load common
 	fi
 }
 
-@test "record: program without sleds: how to build it so" {
+@test "record: a program without sleds: every call, by probes" {
 	for p in plain plain-static; do
-		run "$dt" record -o "$dir/none.db" "$dir/$p"
-		[ "$status" = 1 ]
-		one_line "has no sleds" "pkg-config --cflags devtrace"
-		[ ! -e "$dir/none.db" ]
+		run "$dt" record -F "$p:fib" -F "$p:main" -o "$dir/p.db" "$dir/$p" 10
+		[ "$status" = 3 ]
+		[ "$output" = 55 ]
+		[ "$(sqlite3 "$dir/p.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
+		"$dt" calls "$dir/p.db" | grep -q 'fib(n=10)'
 	done
 }
 
@@ -159,7 +160,7 @@ load common
 @test "record: a trace that was there stays when nothing is traced" {
 	run "$dt" record -o "$dir/kept.db" "$dir/fib" 10
 	before=$(sha256sum <"$dir/kept.db")
-	run "$dt" record -o "$dir/kept.db" "$dir/plain"
+	run "$dt" record -o "$dir/kept.db" "$dir/missing"
 	[ "$status" = 1 ]
 	run "$dt" attach -o "$dir/kept.db" 4194000
 	[ "$status" = 1 ]

@@ -522,7 +522,7 @@ static void check_085_kitrace_base(void **state)
 	assert_string_equal(kitrace(&k, clock_us(10, 35, 4, 663681), 0),
 			    "_sync 10:35:04.663681 (1.000000)\n");
 	assert_string_equal(kitrace(&k, clock_us(10, 35, 5, 0), DT_KITRACE_ADJACENT),
-			    "_sync 10:35:05.000000 (0.336319)\n");
+			    "_sync 10:35:05.000000 (1.336319)\n");
 	assert_string_equal(kitrace(&k, clock_us(10, 35, 6, 5), 0),
 			    "_sync 10:35:06.000005 (1.000005)\n");
 }
