@@ -115,6 +115,21 @@ static size_t exits_of(const struct dt_code *c)
 	return n;
 }
 
+/* Does it, or a part of it, leave by a jump through a register or memory? */
+static bool jumps(const struct dt_code *c, size_t function)
+{
+	const struct dt_code_function *x = &c->function[function];
+
+	for (;;) {
+		for (uint32_t k = 0; k < x->exits; k++)
+			if (c->exit[x->first_exit + k].kind == DT_EXIT_INDIRECT)
+				return true;
+		if (!x->next_part)
+			return false;
+		x = &c->function[x->next_part];
+	}
+}
+
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_symtab *symtab = dt_file_symtab(f);
@@ -140,15 +155,19 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 		if (!x->part)
 			site[n++] = (struct dt_elf_site){.address = x->start,
 							 .function = x->start,
-							 .kind = DT_ELF_PROBE_ENTRY};
+							 .kind = DT_ELF_PROBE_ENTRY,
+							 .jumps = x->anywhere || jumps(f->code, i)};
 		for (uint32_t k = 0; k < x->exits; k++) {
 			const struct dt_exit *exit = &f->code->exit[x->first_exit + k];
 			bool returns = exit->kind == DT_EXIT_RETURN;
 
+			/* whom it leads to is only seen by the entry there, while the call is open */
+			if (exit->kind == DT_EXIT_INDIRECT)
+				continue;
 			site[n++] = (struct dt_elf_site){
 				.address = exit->address,
 				.function = whole,
-				.target = exit->kind == DT_EXIT_INDIRECT ? 0 : exit->target,
+				.target = exit->target,
 				.kind = returns ? DT_ELF_PROBE_RETURN : DT_ELF_PROBE_TAIL};
 		}
 	}

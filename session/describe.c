@@ -117,12 +117,16 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 				      .name = "",
 				      .file = "",
 				      .signature = signature};
+	char unnamed[24];
 	int64_t row;
 
 	if (f) {
 		out.name = f->name;
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
+	} else { /* its address in the file, which objdump and gdb know it by */
+		dt_format(unnamed, sizeof(unnamed), "0x%lx", (unsigned long)address);
+		out.name = unnamed;
 	}
 	if (!out.file)
 		out.file = "";
@@ -208,10 +212,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		row->pc = m->bias + site->address;
 	switch (site->kind) {
 	case DT_ELF_ENTRY:
-		row->kind = site->jumps ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY;
-		break;
 	case DT_ELF_PROBE_ENTRY:
-		row->kind = DT_SITE_ENTRY;
+		row->kind = site->jumps ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY;
 		break;
 	case DT_ELF_RETURN:
 	case DT_ELF_PROBE_RETURN:

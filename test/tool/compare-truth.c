@@ -129,6 +129,31 @@ static bool untold(const char *name)
 	       starts(name, "__clang_call") || starts(name, "__tls_");
 }
 
+/* -p: functions that are in one of the two only are left out. */
+struct names {
+	char (*name)[64];
+	size_t n, room;
+};
+
+static bool probes;
+static struct names told, recorded;
+
+static bool has(const struct names *n, const char *name)
+{
+	for (size_t i = 0; i < n->n; i++)
+		if (!strcmp(n->name[i], name))
+			return true;
+	return false;
+}
+
+static void add_name(struct names *n, const char *name)
+{
+	if (!probes || has(n, name))
+		return;
+	n->name = more(n->name, n->n, &n->room, sizeof(*n->name));
+	snprintf(n->name[n->n++], sizeof(*n->name), "%s", name);
+}
+
 static bool load_truth(const char *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -147,6 +172,7 @@ static bool load_truth(const char *path)
 
 		if (!e->kind)
 			continue;
+		add_name(&told, e->name);
 		t = thread_of(e->tid);
 		t->truth = more(t->truth, t->truths, &t->truth_room, sizeof(*t->truth));
 		t->truth[t->truths++] = e;
@@ -164,12 +190,29 @@ static void add_record(const struct dt_span *s, uint32_t i)
 	if (site->kind != DT_ENTRY && site->kind != DT_EXIT)
 		return;
 	plain_name(r.name, f ? f->name : "?");
-	if (untold(r.name))
+	if (untold(r.name) || (probes && !has(&told, r.name)))
 		return;
+	add_name(&recorded, r.name);
 	r.mask = site->mask;
 	memcpy(r.value, s->value[i], sizeof(r.value));
 	t->record = more(t->record, t->records, &t->record_room, sizeof(*t->record));
 	t->record[t->records++] = r;
+}
+
+/* Functions that could not be hooked have no record at all: they are as if they were not there. */
+static void leave_out(void)
+{
+	for (size_t i = 0; i < told.n; i++)
+		if (!has(&recorded, told.name[i]))
+			printf("# not hooked: %s\n", told.name[i]);
+	for (size_t i = 0; i < n_threads; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < threads[i].truths; k++)
+			if (has(&recorded, threads[i].truth[k]->name))
+				threads[i].truth[n++] = threads[i].truth[k];
+		threads[i].truths = n;
+	}
 }
 
 static void load_records(void)
@@ -452,8 +495,10 @@ static void call_begins(void *ctx, const struct dt_call *c)
 	if (!c->id)
 		return;
 	plain_name(new.name, f ? f->name : "?");
-	if (untold(new.name))
+	if (untold(new.name) || (probes && !has(&told, new.name))) {
+		set_index(c->id, call_index(c->parent)); /* what it calls, its caller has called */
 		return;
+	}
 	new.parent = call_index(c->parent);
 	if (c->flags & DT_CALL_TAILED)
 		new.parent = t->last_tail;
@@ -467,11 +512,14 @@ static void call_begins(void *ctx, const struct dt_call *c)
 
 static void call_ends(void *ctx, const struct dt_call *c)
 {
+	const struct dt_function_info *f = dt_reader_function(reader, c->function);
 	struct thread *t = thread_of(c->tid);
 	int64_t i = call_index(c->id);
+	char name[64];
 
 	(void)ctx;
-	if (i < 0)
+	plain_name(name, f ? f->name : "?");
+	if (i < 0 || untold(name) || (probes && !has(&told, name)))
 		return;
 	t->call[i].flags = c->flags;
 	t->call[i].ended = true;
@@ -650,8 +698,11 @@ int main(int argc, char **argv)
 	struct dt_error e;
 	uint64_t calls = 0;
 
+	probes = argc == 4 && !strcmp(argv[1], "-p");
+	if (probes)
+		argv++, argc--;
 	if (argc != 3) {
-		fprintf(stderr, "usage: compare-truth TRACE TRUTH\n");
+		fprintf(stderr, "usage: compare-truth [-p] TRACE TRUTH\n");
 		return 2;
 	}
 	reader = dt_reader_open(argv[1], &e);
@@ -664,6 +715,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	load_records();
+	if (probes)
+		leave_out();
 	load_calls();
 	for (size_t i = 0; i < n_threads; i++) {
 		struct thread *t = &threads[i];
