@@ -80,7 +80,7 @@ struct dt_probes {
  */
 struct head {
 	uint64_t magic;
-	uint64_t hook[DT_HOOKS];	  /* the thunks jump through these: entry, exit */
+	uint64_t hook[DT_HOOKS];  /* the thunks jump through these: entry, exit */
 	uint64_t bytes;		  /* of the region */
 	uint64_t patch, patches;  /* address and number of struct patch, */
 	uint64_t pc, pcs;	  /* of struct pc_entry, */
@@ -161,14 +161,15 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 			const struct dt_exit *exit = &f->code->exit[x->first_exit + k];
 			bool returns = exit->kind == DT_EXIT_RETURN;
 
-			/* whom it leads to is only seen by the entry there, while the call is open */
+			/* whom it leads to is only seen by the entry there, while the call is open
+			 */
 			if (exit->kind == DT_EXIT_INDIRECT)
 				continue;
-			site[n++] = (struct dt_elf_site){
-				.address = exit->address,
-				.function = whole,
-				.target = exit->target,
-				.kind = returns ? DT_ELF_PROBE_RETURN : DT_ELF_PROBE_TAIL};
+			site[n++] = (struct dt_elf_site){.address = exit->address,
+							 .function = whole,
+							 .target = exit->target,
+							 .kind = returns ? DT_ELF_PROBE_RETURN
+									 : DT_ELF_PROBE_TAIL};
 		}
 	}
 	qsort(site, n, sizeof(*site), by_address);
@@ -483,26 +484,17 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	return 0;
 }
 
-static int map_region(struct job *j, pid_t tid, const struct dt_maps *maps, uint64_t low,
-		      uint64_t high, struct dt_error *e)
+/* Calls made together run from the area, where one stopped thread makes them all. */
+static int make_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
+		      struct dt_call *call, size_t n, struct dt_error *e)
 {
-	struct dt_call call = {"mapping trampolines",
-			       SYS_mmap,
-			       {low, high - low, PROT_READ | PROT_EXEC,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0},
-			       0,
-			       false};
-	struct region *more = realloc(j->p->region, (j->p->regions + 1) * sizeof(*more));
+	/* what an earlier session has left has no place of that kind: one at a time there */
+	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
+	size_t most = code ? DT_CALL_MAX : 1;
 
-	if (!more)
-		return dt_fail(e, "out of memory");
-	j->p->region = more;
-	if (dt_inject(tid, j->t->mem, maps, 0, &call, 1, e) < 0)
-		return -1;
-	if ((uint64_t)call.result != low)
-		return dt_fail(e, "process %d: the kernel gave other addresses than asked for",
-			       j->t->pid);
-	j->p->region[j->p->regions++] = (struct region){low, high};
+	for (size_t i = 0; i < n; i += most)
+		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) < 0)
+			return -1;
 	return 0;
 }
 
@@ -514,6 +506,54 @@ static bool has_region(const struct dt_probes *p, uint64_t low, uint64_t high)
 	return false;
 }
 
+/* The region for the trampolines, and pages for those that must be where they are. */
+static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, struct dt_error *e)
+{
+	struct dt_probes *p = j->p;
+	struct region *more = realloc(p->region, (p->regions + 1 + 2 * j->fars) * sizeof(*more));
+	struct dt_call *call = calloc(1 + 2 * j->fars, sizeof(*call));
+	size_t first = p->regions, n = 0;
+	int rc = -1;
+
+	if (more)
+		p->region = more;
+	if (!more || !call) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
+	more[first + n++] = (struct region){j->near.address, j->near.address + j->size};
+	for (size_t i = 0; i < j->fars; i++) {
+		uint64_t low = j->far[i].low & ~(PAGE - 1);
+
+		for (; low < j->far[i].high; low += PAGE) {
+			p->regions = first + n;
+			if (!has_region(p, low, low + PAGE))
+				more[first + n++] = (struct region){low, low + PAGE};
+		}
+	}
+	p->regions = first;
+	for (size_t i = 0; i < n; i++)
+		call[i] = (struct dt_call){
+			"mapping trampolines",
+			SYS_mmap,
+			{more[first + i].low, more[first + i].high - more[first + i].low,
+			 PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			 (uint64_t)-1, 0},
+			0,
+			false};
+	rc = make_calls(j->t, tid, maps, call, n, e);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if ((uint64_t)call[i].result != more[first + i].low)
+			rc = dt_fail(e,
+				     "process %d: the kernel gave other addresses than asked for",
+				     j->t->pid);
+	if (rc == 0)
+		p->regions = first + n;
+out:
+	free(call);
+	return rc;
+}
+
 /* Maps and writes the trampolines: nothing leads there yet. */
 static int write_trampolines(struct job *j, pid_t tid, struct dt_error *e)
 {
@@ -523,17 +563,8 @@ static int write_trampolines(struct job *j, pid_t tid, struct dt_error *e)
 
 	if (dt_maps_read(j->t->pid, &maps, e) < 0)
 		return -1;
-	if (map_region(j, tid, &maps, j->near.address, j->near.address + j->size, e) < 0)
+	if (map_regions(j, tid, &maps, e) < 0)
 		goto out;
-	for (size_t i = 0; i < j->fars; i++) {
-		uint64_t low = j->far[i].low & ~(PAGE - 1);
-		uint64_t high = (j->far[i].high + PAGE - 1) & ~(PAGE - 1);
-
-		for (; low < high; low += PAGE)
-			if (!has_region(j->p, low, low + PAGE) &&
-			    map_region(j, tid, &maps, low, low + PAGE, e) < 0)
-				goto out;
-	}
 	if (dt_area_hooks(j->t->mem, j->t->area, j->t->fast, h->hook) < 0)
 		goto fail;
 	if (dt_memory_write(j->t->mem, j->near.address, j->near.bytes, j->near.size) < 0)
@@ -934,8 +965,9 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e)
 {
+	struct dt_call *call;
 	struct dt_maps maps;
-	int rc = 0;
+	int rc;
 
 	qsort(p->patch, p->patches, sizeof(*p->patch), patch_by_address);
 	if (is_planted(t, p)) {
@@ -947,15 +979,15 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct
 	}
 	if (dt_maps_read(t->pid, &maps, e) < 0)
 		return -1;
-	for (size_t i = 0; i < p->regions && rc == 0; i++) {
-		struct dt_call call = {"unmapping trampolines",
-				       SYS_munmap,
-				       {p->region[i].low, p->region[i].high - p->region[i].low},
-				       0,
-				       false};
-
-		rc = dt_inject(tid, t->mem, &maps, 0, &call, 1, e);
-	}
+	call = calloc(p->regions + 1, sizeof(*call));
+	for (size_t i = 0; call && i < p->regions; i++)
+		call[i] = (struct dt_call){"unmapping trampolines",
+					   SYS_munmap,
+					   {p->region[i].low, p->region[i].high - p->region[i].low},
+					   0,
+					   false};
+	rc = call ? make_calls(t, tid, &maps, call, p->regions, e) : dt_fail(e, "out of memory");
+	free(call);
 	dt_maps_free(&maps);
 	return rc;
 }

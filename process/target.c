@@ -712,7 +712,7 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
  * True when a thread is, or will come back to be, in the area's code or in a module's thunk. Sites
  * are off: whoever is in there leaves, and nobody comes after.
  */
-static bool occupied(struct dt_target *t, struct dt_threads *threads)
+static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 {
 	uint64_t low, high;
 
@@ -721,25 +721,36 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 		uint64_t thunk[2];
 
 		for (unsigned k = 0; dt_probes_code(t->module[i].probes, k, &low, &high); k++)
-			if (dt_threads_inside(threads, t->mem, low, high))
+			if (dt_ips_inside(ips, low, high))
 				return true;
 		if (!elf || !t->module[i].hooked || t->module[i].file->code)
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
 			low = t->module[i].bias + thunk[k];
-			if (thunk[k] && dt_threads_inside(threads, t->mem, low, low + THUNK))
+			if (thunk[k] && dt_ips_inside(ips, low, low + THUNK))
 				return true;
 		}
 	}
 	for (size_t i = 0; i < t->n_old; i++)
 		for (unsigned k = 0; dt_probes_code(t->old[i], k, &low, &high); k++)
-			if (dt_threads_inside(threads, t->mem, low, high))
+			if (dt_ips_inside(ips, low, high))
 				return true;
 	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
-		if (dt_threads_inside(threads, t->mem, low, high))
+		if (dt_ips_inside(ips, low, high))
 			return true;
 	return false;
+}
+
+static bool occupied(struct dt_target *t, struct dt_threads *threads)
+{
+	struct dt_ips ips;
+	bool any;
+
+	dt_threads_ips(threads, t->mem, &ips);
+	any = any_inside(t, &ips);
+	dt_ips_free(&ips);
+	return any;
 }
 
 bool dt_target_confined(const struct dt_target *t)

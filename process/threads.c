@@ -317,24 +317,54 @@ void dt_threads_saved(const struct dt_threads *t, int mem,
 	dt_maps_free(&maps);
 }
 
-struct range {
-	uint64_t low, high;
-	bool inside;
-};
-
-static void note_inside(void *ctx, uint64_t ip, bool frame)
+static void note_ip(void *ctx, uint64_t ip, bool frame)
 {
-	struct range *r = ctx;
+	struct dt_ips *ips = ctx;
 
-	r->inside = r->inside || (ip >= r->low && ip < r->high);
+	(void)frame;
+	if (ips->n == ips->room) {
+		size_t room = ips->room ? 2 * ips->room : 64;
+		uint64_t *more = realloc(ips->ip, room * sizeof(*more));
+
+		if (!more) {
+			ips->failed = true;
+			return;
+		}
+		ips->ip = more;
+		ips->room = room;
+	}
+	ips->ip[ips->n++] = ip;
+}
+
+void dt_threads_ips(const struct dt_threads *t, int mem, struct dt_ips *ips)
+{
+	*ips = (struct dt_ips){0};
+	dt_threads_saved(t, mem, note_ip, ips);
+}
+
+void dt_ips_free(struct dt_ips *ips)
+{
+	free(ips->ip);
+	*ips = (struct dt_ips){0};
+}
+
+bool dt_ips_inside(const struct dt_ips *ips, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < ips->n; i++)
+		if (ips->ip[i] >= low && ips->ip[i] < high)
+			return true;
+	return ips->failed;
 }
 
 bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high)
 {
-	struct range r = {low, high, false};
+	struct dt_ips ips;
+	bool inside;
 
-	dt_threads_saved(t, mem, note_inside, &r);
-	return r.inside;
+	dt_threads_ips(t, mem, &ips);
+	inside = dt_ips_inside(&ips, low, high);
+	dt_ips_free(&ips);
+	return inside;
 }
 
 uint64_t dt_thread_fs(pid_t tid)

@@ -37,6 +37,18 @@ bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t hig
 void dt_threads_saved(const struct dt_threads *t, int mem,
 		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx);
 
+/* All those places, looked up once. dt_ips_free() frees them. */
+struct dt_ips {
+	uint64_t *ip;
+	size_t n, room;
+	bool failed; /* no memory: any place may be among them */
+};
+
+void dt_threads_ips(const struct dt_threads *t, int mem, struct dt_ips *ips);
+void dt_ips_free(struct dt_ips *ips);
+/* Is one of them in [low, high)? */
+bool dt_ips_inside(const struct dt_ips *ips, uint64_t low, uint64_t high);
+
 /* %fs base of a stopped thread; 0 when it has none */
 uint64_t dt_thread_fs(pid_t tid);
 /* The thread's rseq registration: pointer, size, signature; false when it has none. */

@@ -295,6 +295,25 @@ static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_open(req, fi);
 }
 
+/*
+ * Replies with a copy: as soon as the kernel has the answer, whoever asked may have the handle closed
+ * in another thread, and what belongs to it is gone before the write itself has returned.
+ */
+static void reply_copy(fuse_req_t req, const char *data, size_t n)
+{
+	char *copy = malloc(n + 1);
+
+	if (!copy) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	if (n)
+		memcpy(copy, data, n);
+	fuse_reply_buf(req, copy, n);
+	free(copy);
+}
+
+
 static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		       struct fuse_file_info *fi)
 {
@@ -314,7 +333,7 @@ static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			break;
 		end = (size_t)next;
 	}
-	fuse_reply_buf(req, at < l->n ? l->text + at : NULL, end - at);
+	reply_copy(req, at < l->n ? l->text + at : NULL, end - at);
 }
 
 static void on_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -586,7 +605,7 @@ static void read_trace(struct waiter *w, struct handle *h, size_t size, bool wai
 	if (err)
 		fuse_reply_err(w->req, err);
 	else
-		fuse_reply_buf(w->req, h->text, h->n);
+		reply_copy(w->req, h->text, h->n);
 }
 
 /* ---- files ---- */
@@ -662,7 +681,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	h->at = at + size;
 	if (!size)
 		h->begun = false;
-	fuse_reply_buf(req, h->text + at, size);
+	reply_copy(req, h->text + at, size);
 out:
 	pthread_mutex_unlock(&h->lock);
 }

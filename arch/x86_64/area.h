@@ -24,6 +24,7 @@
 #define DT_AREA_KEPT 0x3000
 #define DT_AREA_SESSION 0x4000
 #define DT_CODE_SIZE 0x2000
+#define DT_AREA_STUB 0x1c00 /* in the code, behind the blob: where system calls made for us run from */
 #define DT_BLOB_OTHER 0x01000000
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below */
 #define DT_BLOB_MAGIC 0x31626f6c62747664
