@@ -5,6 +5,7 @@
 #
 # usage: bench/run.sh [PART...]      (make bench runs all parts, in under ten minutes)
 #   call      one traced call over the floor; the same under uftrace and XRay
+#   device    commands and reading with 10,000 ranges; following
 #   threads   two threads on two cores over one
 #   sites     switching 10,000 sites on in a running process, and how long it stands still
 #   lossless  recording everything losslessly, beside uftrace: time and file size
@@ -115,6 +116,9 @@ part_call() {
 			raw call devtrace "$("$devtrace" record -p overwrite -o "$work/t.db" \
 				"$work/call-sled" call 0.3 2>"$work/stderr" | field call)"
 		fi
+		rm -f "$work"/t.db*
+		raw call probe "$("$devtrace" record -p overwrite -F call-plain:leaf -o "$work/t.db" \
+			"$work/call-plain" call 0.3 2>"$work/stderr" | field call)"
 		if [ -x "$work/call-uftrace" ]; then
 			raw call uftrace "$(uftrace record -d "$work/u.data" \
 				"$work/call-uftrace" call 0.3 2>/dev/null | field call)"
@@ -127,7 +131,7 @@ part_call() {
 			rm -f "$work"/x.*
 		fi
 	done
-	local floor plain d u x
+	local floor plain d u x p
 	floor=$(middle call floor) plain=$(middle call plain)
 	d=$(calc "$(middle call devtrace) - $plain")
 	u=$(calc "$(middle call uftrace) - $plain")
@@ -136,8 +140,77 @@ part_call() {
 	row "floor: 2 x (rdtsc + 64-byte store)" "" "$floor ns"
 	row "traced call less the plain call" "" "$d ns"
 	row "... over the floor" "at most 1.15" "$(calc "$d / $floor")"
+	p=$(calc "$(middle call probe) - $plain")
+	row "the same without a rebuild, by probes" "" "$p ns"
+	row "... over the floor" "at most 1.35" "$(calc "$p / $floor")"
 	row "... uftrace's over devtrace's" "at least 4" "$(calc "$u / $d") ($u ns)"
 	row "... XRay flight recorder's over devtrace's" "at least 3" "$(calc "$x / $d") ($x ns)"
+}
+
+# ---- the device -------------------------------------------------------------------------------
+
+# milliseconds that a command takes
+took() {
+	local begin=$EPOCHREALTIME
+	"$@" >"$work/took.out" 2>&1 || say "failed: $*"
+	awk "BEGIN { printf \"%.2f\", ($EPOCHREALTIME - $begin) * 1000 }"
+}
+
+# A program of 10,000 functions and a session with a range for each of them.
+part_device() {
+	local n=10000 pid start
+	awk -v n=$n 'BEGIN {
+		print "#include <unistd.h>"
+		for (i = 0; i < n; i++) printf "__attribute__((noipa)) int f%d(int a) { return a + %d; }\n", i, i
+		print "int main(void) { volatile int s = 0;"
+		for (i = 0; i < n; i++) printf "s += f%d(s);\n", i
+		print "for (int i = 0; i < 3000; i++) usleep(100000); return s; }"
+	}' >"$work/many.c"
+	$sled_cc -O1 -o "$work/many" "$work/many.c" || return
+	"$work/many" &
+	server=$!
+	pid=$server
+	for ((i = 0; i < n; i++)); do echo "trace f$i new f$i"; done >"$work/new"
+	for ((i = 0; i < n; i++)); do echo "trace f$i on"; done >"$work/on"
+	for ((i = 0; i < n; i++)); do echo "trace f$i remove"; done >"$work/remove"
+	"$devtrace" attach -d -s bench.$$ "$pid" >/dev/null || return
+	ctl() { "$devtrace" ctl -s bench.$$ "$@"; }
+	for ((i = 0; i < 5; i++)); do
+		raw device new "$(calc "$(took ctl - <"$work/new") * 1000 / $n")"
+		raw device on "$(calc "$(took ctl - <"$work/on") * 1000 / $n")"
+		raw device read "$(took ctl)"
+		cp "$work/took.out" "$work/ctl"
+		raw device remove "$(calc "$(took ctl - <"$work/remove") * 1000 / $n")"
+		raw device replay "$(took ctl - <"$work/ctl")"
+		ctl - <"$work/remove"
+	done
+	# a full log
+	ctl trace f0 new a && ctl trace a on && ctl stop
+	for ((i = 0; i < 5; i++)); do
+		for ((k = 0; k < 8192; k++)); do echo "testtracein f0 1 2 3 4"; done | ctl -
+		raw device cat "$(took "$devtrace" cat -s bench.$$)"
+		[ "$(wc -l <"$work/took.out")" = 8192 ] || say "cat gave $(wc -l <"$work/took.out") lines"
+	done
+	# a follower while nothing happens: processor time of it and of the session
+	ctl start
+	"$devtrace" cat -f -s bench.$$ >/dev/null &
+	local follower=$! session
+	session=$(pgrep -f "attach -d -s bench.$$" | head -1)
+	cpu() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+	start=$(($(cpu "$follower") + $(cpu "$session")))
+	sleep 5
+	raw device idle "$(calc "($(cpu "$follower") + $(cpu "$session") - $start) * 10 / 5")"
+	ctl quit
+	wait "$follower"
+	kill "$server"
+	server=
+	row "device: a command with 10,000 ranges: new, on, remove" "under 1 ms" \
+		"$(middle device new), $(middle device on), $(middle device remove) us"
+	row "device: reading ctl with 10,000 ranges; replaying it" "50 ms; 2 s" \
+		"$(middle device read); $(middle device replay) ms"
+	row "device: cat of a full log of 8,192 records" "under 10 ms" "$(middle device cat) ms"
+	row "device: processor time of following nothing, session included" "none measurable" \
+		"$(middle device idle) ms a second"
 }
 
 # ---- two threads ------------------------------------------------------------------------------
@@ -372,7 +445,7 @@ part_reader() {
 
 # ---- main -------------------------------------------------------------------------------------
 
-parts=(call threads sites lossless size off reader)
+parts=(call device threads sites lossless size off reader)
 [ $# = 0 ] || parts=("$@")
 for p in "${parts[@]}"; do
 	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+# Barrelfish's triggers: arm, events, wait, dump.
+load session
+
+setup() {
+	export XDG_RUNTIME_DIR=$dir/run
+	[ -e "$dir/armed" ] && return
+	cat >"$dir/armed.c" <<-'C'
+		/* "1 ARG", "2 ARG": events of subsystem 7; "w N": N calls. Answers each line. */
+		#include <devtrace.h>
+		#include <stdio.h>
+		__attribute__((noipa)) int work(int n) { return n + 1; }
+		int main(void)
+		{
+			char what;
+			unsigned n;
+			setbuf(stdout, NULL);
+			puts("ready");
+			while (scanf(" %c %u", &what, &n) == 2) {
+				if (what == '1')
+					DT_EVENT(7, 1, n);
+				else if (what == '2')
+					DT_EVENT(7, 2, n);
+				else
+					for (unsigned i = 0; i < n; i++)
+						work(i);
+				puts("done");
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -I"$root/include" -o "$dir/armed" "$dir/armed.c"
+}
+
+teardown() {
+	[ -z "${session-}" ] || "$dt" ctl -s "$session" quit 2>/dev/null || true
+	[ -z "${pid-}" ] || kill "$pid" 2>/dev/null || true
+}
+
+begin_armed() {
+	mkdir -p "$dir/run" && chmod 700 "$dir/run"
+	rm -f "$dir/in" "$dir/out" && mkfifo "$dir/in" "$dir/out"
+	"$dir/armed" <"$dir/in" >"$dir/out" 3>&- &
+	pid=$!
+	exec 8>"$dir/in" 9<"$dir/out"
+	read -r -t 10 line <&9
+	[ "$line" = ready ]
+	session=$("$dt" attach -d -s "arm.$BATS_TEST_NUMBER" "$pid" 8>&- 9<&- 3>&-)
+	say trace work new w
+	say trace w on
+	say trace '7:*' new e
+	say trace e on
+	say start
+}
+
+say() { "$dt" ctl -s "$session" "$@"; }
+do_it() {
+	echo "$1 $2" >&8
+	read -r -t 10 line <&9
+	[ "$line" = done ]
+}
+# kinds of the records, events with their bodies
+records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" substr($5, 4, 1) $5 + 0 substr($5, 15) : $1 }'; }
+
+@test "check-039-arm: the start event with the right argument begins, the stop event ends; check-041: once" {
+	begin_armed
+	do_it w 2
+	[ "$(records)" = "E X E X " ]
+	say arm 7:1:17 0007000200000005
+	do_it w 3
+	do_it 1 18 # another argument
+	do_it w 3
+	[ -z "$(records)" ]
+	do_it 1 17
+	do_it w 2
+	do_it 2 4 # not yet
+	do_it 2 5
+	do_it w 3
+	timeout 10 "$dt" ctl -s "$session" wait
+	do_it 1 17 # it was one shot
+	do_it w 3
+	"$dt" cat -s "$session" >"$dir/records"
+	[ "$(cut -c1 "$dir/records" | tr -d '\n')" = VEXEXVV ]
+	[ "$(awk '$1 == "V" { print $5 }' "$dir/records" | xargs)" = "0007000100000011 0007000200000004 0007000200000005" ]
+	say disarm
+	say unfreeze
+	do_it w 1
+	[ "$(records)" = "E X " ]
+}
+
+@test "check-040-duration: the time ends a trace although nothing happens; check-042-wait: no polling" {
+	begin_armed
+	say arm 7:1:1 - 300ms
+	do_it 1 1
+	do_it w 1
+	begin=$EPOCHREALTIME
+	timeout 10 "$dt" ctl -s "$session" wait
+	awk "BEGIN { exit !($EPOCHREALTIME - $begin < 2) }"
+	do_it w 5
+	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
+	# 0 is no end
+	say arm 7:1:2 - 0
+	do_it 1 2
+	do_it w 1
+	run timeout 0.5 "$dt" ctl -s "$session" wait
+	[ "$status" = 124 ]
+	do_it w 1
+	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEXEX ]
+	# without a start event it begins at once
+	say arm - 7:2:9
+	do_it w 1
+	do_it 2 9
+	do_it w 1
+	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = EXV ]
+}
+
+@test "check-044-events: so many records, then a dump by itself" {
+	begin_armed
+	say dump "$dir/dump"
+	say events 10
+	do_it w 4
+	[ ! -e "$dir/dump" ]
+	do_it w 4
+	timeout 10 "$dt" ctl -s "$session" wait
+	until_true test -s "$dir/dump"
+	[ "$(cut -c1 "$dir/dump" | tr -d '\n')" = EXEXEXEXEX ]
+	[ "$("$dt" cat -s "$session" | wc -l)" = 10 ]
+}
+
+@test "check-027-subsystem: events of one that is off do not fire triggers" {
+	begin_armed
+	say subsystem 7 off
+	say arm 7:1:1 -
+	do_it 1 1
+	do_it w 1
+	[ -z "$(records)" ]
+	say subsystem 7 on
+	do_it 1 1
+	do_it w 1
+	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
+}
