@@ -207,6 +207,37 @@ load common
 	run "$dt" list -v "$dir/fib"
 	[[ $output == *"fib.c:3"* ]]
 	[[ $output == *"n:i4@0"* ]]
-	run "$dt" list "$dir/plain"
-	[ "$status" = 1 ] && one_line "no sleds"
+}
+
+@test "list: a program without sleds: how each function is hooked, or why not" {
+	"$dt" list "$dir/plain" >"$dir/out" 2>"$dir/err"
+	grep -qx plain:fib "$dir/out" && grep -qx plain:main "$dir/out"
+	[ "$(wc -l <"$dir/err")" = 1 ]
+	grep -qx "devtrace list: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not" "$dir/err"
+	"$dt" list -v "$dir/plain" >"$dir/out" 2>"$dir/err"
+	awk -F'\t' '$1 == "plain:fib" && $3 ~ /^(jump|padded|shared|short|punned) 1\+1\+0$/ &&
+		$4 ~ /fib.c:3$/ && $5 ~ /^n:i4@0/ { found = 1 } END { exit !found }' "$dir/out"
+	# what list says can be traced is traced
+	"$dt" record -v -F plain:fib -F plain:main -o "$dir/p.db" "$dir/plain" 5 || [ $? = 3 ]
+	[ "$(sqlite3 "$dir/p.db" "select group_concat(name) from (select name from function order by name)")" = fib,main ]
+}
+
+@test "list: a function that can not be hooked is counted, and -v has the reason" {
+	local libc
+	libc=$(ldd "$dir/plain" | awk '$1 == "libc.so.6" { print $3 }')
+	"$dt" list "$libc" >"$dir/out" 2>"$dir/err"
+	grep -qx libc.so.6:malloc "$dir/out"
+	! grep -qx libc.so.6:vfork "$dir/out" || false
+	"$dt" list -v "$libc" >"$dir/all" 2>>"$dir/err"
+	grep -q $'^libc.so.6:.*\tnot: devtrace itself is led through it' "$dir/all"
+	not=$(grep -vc '^usdt' <(grep $'\tnot: ' "$dir/all"))
+	[ "$not" -gt 0 ]
+	can=$(grep -v '^usdt' "$dir/out" | wc -l)
+	[ $((can + not)) = "$(grep -vc '^usdt' "$dir/all")" ]
+	[ "$(grep -c "$can functions without sleds can be traced, $not can not (-v says why)" "$dir/err")" = 2 ]
+}
+
+@test "list: a file that is no program" {
+	run "$dt" list "$dir/fib.c"
+	[ "$status" = 1 ] && one_line fib.c
 }
