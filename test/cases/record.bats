@@ -117,6 +117,14 @@ load common
 	[ "$status" != 0 ]
 }
 
+@test "record: a pattern for a library without sleds is not said to match nothing" {
+	"$dt" record -F 'libc.so.6:printf' -F 'libc.so.6:prntf' -o "$dir/p.db" "$dir/plain" 5 >"$dir/out" 2>"$dir/err" || [ $? = 3 ]
+	[ "$(cat "$dir/out")" = 5 ]
+	[ "$(sqlite3 "$dir/p.db" 'select sum(records) from chunk')" -ge 2 ]
+	[ "$(wc -l <"$dir/err")" = 1 ]
+	grep -q "no function matches 'libc.so.6:prntf'.*near names:.*printf" "$dir/err"
+}
+
 @test "record: ring sizes that are not possible" {
 	run "$dt" record -b 3000 -o "$dir/none.db" "$dir/fib"
 	[ "$status" = 1 ] && one_line "power of two"
