@@ -145,6 +145,7 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 
 static void say_hooks(const char *of, const struct hooks *h)
 {
+	fflush(stdout); /* it is the last line, also where both go to one file */
 	if (h->can + h->can_not)
 		fprintf(stderr,
 			"devtrace list: %s: %zu function%s without sleds can be traced, %zu can "

@@ -245,6 +245,31 @@ load common
 	[ "$(grep -c "$can functions without sleds can be traced, $not can not (-v says why)" "$dir/err")" = 2 ]
 }
 
+@test "list, record: a program in which nothing can be traced" {
+	cat >"$dir/data.s" <<-'S'
+		.globl _start
+		.type _start, @function
+		_start: mov $60, %eax
+			xor %edi, %edi
+			syscall
+			.byte 6, 6, 6
+		.size _start, . - _start
+	S
+	gcc -nostdlib -static -o "$dir/data" "$dir/data.s"
+	run "$dt" list "$dir/data"
+	[ "$status" = 1 ] && one_line "0 functions without sleds can be traced, 1 can not (-v says why)"
+	run "$dt" list -v "$dir/data"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == data:_start*"not: something in it is not an instruction 1+0+0" ]]
+	# not even a name
+	strip -o "$dir/nameless" "$dir/data"
+	run "$dt" list "$dir/nameless"
+	[ "$status" = 1 ] && one_line "no function in it can be traced"
+	run "$dt" record -o "$dir/none.db" "$dir/nameless"
+	[ "$status" = 1 ] && one_line "no function that could be traced" "--follow"
+	[ ! -e "$dir/none.db" ]
+}
+
 @test "list: a file that is no program" {
 	run "$dt" list "$dir/fib.c"
 	[ "$status" = 1 ] && one_line fib.c
