@@ -4,25 +4,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "process/launch.h"
 #include "session/client.h"
 #include "process/maps.h"
 #include "process/module.h"
+#include "process/probes.h"
 #include "process/usdt.h"
 
 static const char usage[] =
-	"usage: devtrace list [-v] PROG|PID...\n"
-	"What can be traced, one a line: module:function, and with -v its address, sites\n"
-	"(entries, returns, tail jumps), source and parameters. Then the events that the\n"
+	"usage: devtrace list [-v] [-a] PROG|PID...\n"
+	"What can be traced, one a line: module:function, and with -v its address, how (a sled, "
+	"or\n"
+	"by which kind of jump), sites (entries+returns+tail jumps), source and parameters, and "
+	"then\n"
+	"also the functions that can not be traced, with the reason. Then the events that the\n"
 	"program has in itself, \"event SUBSYSTEM:EVENT\", and its USDT probes, which can not be\n"
-	"traced yet, \"usdt PROVIDER:NAME\"; with -v every place of each, and its arguments.\n";
+	"traced yet, \"usdt PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
+	"  -a, --all      of a process, its libraries without sleds too\n"
+	"  -v, --verbose\n"
+	"  -h, --help\n";
 
 /* What one function has; sites are sorted by address, so a function's stand together. */
 struct tally {
 	uint64_t function;
 	unsigned count[DT_ELF_KINDS];
+	const struct dt_probe_way *way; /* NULL: it has sleds */
+};
+
+/* How many functions without sleds could be hooked, and how many not. */
+struct hooks {
+	size_t can, can_not;
 };
 
 static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
@@ -32,14 +48,22 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 	const char *file = NULL;
 	unsigned line = 0;
 
+	if (sym && f->way && sym->address != f->function)
+		sym = NULL; /* a function without a name that another's size covers */
 	if (!sym) {
 		printf("%s:0x%lx", module, (unsigned long)f->function);
 	} else {
 		printf("%s:%s", module, sym->name);
 	}
 	if (verbose) {
-		printf("\t0x%lx\tsled %u+%u+%u", (unsigned long)f->function, f->count[DT_ELF_ENTRY],
-		       f->count[DT_ELF_RETURN], f->count[DT_ELF_TAIL]);
+		printf("\t0x%lx\t", (unsigned long)f->function);
+		if (f->way)
+			printf("%s%s %u+%u+%u", f->way->hooked ? "" : "not: ", f->way->how,
+			       f->count[DT_ELF_PROBE_ENTRY], f->count[DT_ELF_PROBE_RETURN],
+			       f->count[DT_ELF_PROBE_TAIL]);
+		else
+			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
+			       f->count[DT_ELF_TAIL]);
 		if (sym && dt_symtab_line(t, sym->address, &file, &line))
 			printf("\t%s:%u", file, line);
 		if (sym)
@@ -57,16 +81,15 @@ static int by_function(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-static size_t list_file(const char *module, const struct dt_elf *elf, struct dt_symtab *t,
-			bool verbose)
+/* way: by index of the file's code, or NULL */
+static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, struct hooks *hooks,
+			 bool verbose)
 {
-	struct dt_elf_site *site;
+	const char *slash = strrchr(file->path, '/'), *module = slash ? slash + 1 : file->path;
+	const struct dt_elf *elf = file->elf;
+	struct dt_elf_site *site = malloc((elf->sites + 1) * sizeof(*site));
 	size_t n = 0, i = 0;
-	const char *slash = strrchr(module, '/');
 
-	if (!elf->sites)
-		return 0;
-	site = malloc(elf->sites * sizeof(*site));
 	if (!site)
 		return 0;
 	memcpy(site, elf->site, elf->sites * sizeof(*site));
@@ -82,11 +105,53 @@ static size_t list_file(const char *module, const struct dt_elf *elf, struct dt_
 		       site[i].kind != DT_ELF_EVENT;
 		     i++)
 			f.count[site[i].kind]++;
-		print(slash ? slash + 1 : module, t, &f, verbose);
+		if (way) {
+			size_t of = dt_code_function_at(file->code, f.function);
+
+			if (of == file->code->functions)
+				continue;
+			f.way = &way[of];
+			*(f.way->hooked ? &hooks->can : &hooks->can_not) += 1;
+			if (!f.way->hooked && !verbose)
+				continue;
+		}
+		print(module, dt_file_symtab(file), &f, verbose);
 		n++;
 	}
 	free(site);
 	return n;
+}
+
+/* Functions that have sleds, or of a file without, with probes, those that can be hooked. */
+static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, bool verbose)
+{
+	struct dt_probe_way *way;
+	struct dt_error e;
+	size_t n;
+
+	if (file->elf->sites)
+		return list_sites(file, NULL, hooks, verbose);
+	if (!probes)
+		return 0;
+	way = dt_file_probes(file, &e) == 0 ? dt_file_probe_ways(file, &e) : NULL;
+	if (!way) {
+		fprintf(stderr, "devtrace list: %s\n", e.text);
+		return 0;
+	}
+	n = list_sites(file, way, hooks, verbose);
+	free(way);
+	return n;
+}
+
+static void say_hooks(const char *of, const struct hooks *h)
+{
+	fflush(stdout); /* it is the last line, also where both go to one file */
+	if (h->can + h->can_not)
+		fprintf(stderr,
+			"devtrace list: %s: %zu function%s without sleds can be traced, %zu can "
+			"not%s\n",
+			of, h->can, h->can == 1 ? "" : "s", h->can_not,
+			h->can_not ? " (-v says why)" : "");
 }
 
 /* --- events and probes */
@@ -206,11 +271,28 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 	return l.n;
 }
 
-static int list_process(pid_t pid, bool verbose)
+/* Is this the file that the process runs? It is so by name where devices have two numbers. */
+static bool is_program(pid_t pid, const struct dt_file *f)
+{
+	char link[64], path[4200];
+	struct stat st;
+	ssize_t n;
+
+	dt_format(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	return strcmp(path, f->path) == 0 ||
+	       (stat(link, &st) == 0 && st.st_ino == f->inode && major(st.st_dev) == f->dev_major &&
+		minor(st.st_dev) == f->dev_minor);
+}
+
+static int list_process(pid_t pid, bool all, bool verbose)
 {
 	struct dt_files files = {NULL};
+	struct hooks hooks = {0};
 	struct dt_maps maps;
 	struct dt_error e;
+	char name[32];
 	size_t n = 0;
 
 	if (dt_maps_read(pid, &maps, &e) < 0) {
@@ -226,19 +308,19 @@ static int list_process(pid_t pid, bool verbose)
 		f = dt_file_of(&files, pid, m);
 		if (f && f->elf && !f->chosen) {
 			f->chosen = calloc(1, 1); /* each file once */
-			n += list_file(f->path, f->elf, dt_file_symtab(f), verbose);
+			n += list_file(f, all || is_program(pid, f), &hooks, verbose);
 			n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
 		}
 	}
 	dt_maps_free(&maps);
 	dt_files_free(&files);
-	if (n == 0) {
-		fprintf(stderr, "devtrace list: process %d has no sleds; build its program with "
-				"CFLAGS=\"$(pkg-config --cflags devtrace)\"\n",
-			pid);
-		return 1;
-	}
-	return 0;
+	dt_format(name, sizeof(name), "process %d", pid);
+	say_hooks(name, &hooks);
+	if (n == 0 && !hooks.can_not)
+		fprintf(stderr,
+			"devtrace list: process %d has no functions that could be traced%s\n", pid,
+			all ? "" : "; its libraries: -a");
+	return n == 0;
 }
 
 static int list_program(const char *name, bool verbose)
@@ -246,35 +328,40 @@ static int list_program(const char *name, bool verbose)
 	struct dt_error e;
 	bool sleds;
 	char *path = dt_launch_find(name, false, &sleds, &e);
-	struct dt_elf *elf = NULL;
-	struct dt_symtab *t;
-	int status = 1;
+	struct dt_files files = {NULL};
+	struct dt_file *f = calloc(1, sizeof(*f));
+	struct hooks hooks = {0};
+	size_t n = 0;
 
-	/* a library is not executable, but can be listed */
-	elf = dt_elf_open(path ? path : name, path ? &e : NULL);
-	if (!elf) {
-		fprintf(stderr, "devtrace list: %s\n", e.text);
-	} else {
-		size_t n;
-
-		t = dt_symtab_open(elf->path, NULL, NULL);
-		n = list_file(elf->path, elf, t, verbose);
-		n += list_places(elf->path, elf, t, verbose);
-		if (t)
-			dt_symtab_close(t);
-		if (elf->bad_sites)
-			fprintf(stderr, "devtrace list: %zu table entries without a sled left out\n",
-				elf->bad_sites);
-		if (!n)
-			fprintf(stderr, "devtrace list: %s: has no sleds; build it with "
-					"CFLAGS=\"$(pkg-config --cflags devtrace)\"\n",
-				name);
-		status = n == 0;
+	if (!f) {
+		fprintf(stderr, "devtrace list: out of memory\n");
+		free(path);
+		return 1;
 	}
-	if (elf)
-		dt_elf_close(elf);
+	files.first = f;
+	/* a library is not executable, but can be listed */
+	f->elf = dt_elf_open(path ? path : name, path ? &e : NULL);
+	if (f->elf) {
+		f->path = strdup(f->elf->path);
+		f->readable = strdup(f->elf->path);
+	}
+	if (!f->elf) {
+		fprintf(stderr, "devtrace list: %s\n", e.text);
+	} else if (f->path && f->readable) {
+		n = list_file(f, true, &hooks, verbose);
+		n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
+		if (f->elf->bad_sites)
+			fprintf(stderr,
+				"devtrace list: %zu table entries without a sled left out\n",
+				f->elf->bad_sites);
+		say_hooks(name, &hooks);
+		if (!n && !hooks.can_not)
+			fprintf(stderr, "devtrace list: %s: no function in it can be traced\n",
+				name);
+	}
+	dt_files_free(&files);
 	free(path);
-	return status;
+	return n == 0;
 }
 
 static void print_session(void *ctx, const char *name)
@@ -313,14 +400,19 @@ static int list_sessions(void)
 
 int dt_cmd_list(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"verbose", no_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-	bool verbose = false;
+	static const struct option longs[] = {{"all", no_argument, NULL, 'a'},
+					      {"verbose", no_argument, NULL, 'v'},
+					      {"help", no_argument, NULL, 'h'},
+					      {NULL, 0, NULL, 0}};
+	bool all = false, verbose = false;
 	int opt, status = 0;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "vh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "avh", longs, NULL)) != -1) {
 		switch (opt) {
+		case 'a':
+			all = true;
+			break;
 		case 'v':
 			verbose = true;
 			break;
@@ -338,7 +430,7 @@ int dt_cmd_list(int argc, char **argv)
 		const char *a = argv[optind];
 
 		if (strspn(a, "0123456789") == strlen(a))
-			status |= list_process((pid_t)atoi(a), verbose);
+			status |= list_process((pid_t)atoi(a), all, verbose);
 		else
 			status |= list_program(a, verbose);
 	}

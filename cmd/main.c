@@ -39,7 +39,8 @@ static void help(FILE *f)
 		   "       devtrace COMMAND [OPTION]...         (devtrace COMMAND --help tells more)\n\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", command[i].name, command[i].help);
-	fprintf(f, "\nA program is traced when it was built with sleds:\n"
+	fprintf(f, "\nAny program is traced, as it is. One that is built with sleds costs less "
+		   "meanwhile:\n"
 		   "  make CFLAGS=\"$(pkg-config --cflags devtrace) -O2 -g\"\n");
 }
 

@@ -11,23 +11,25 @@
 #include "cmd/trace.h"
 
 #define OPTIONS                                                                                    \
-	"  -F, --function=PATTERN     trace the functions that match (all, without -F)\n"              \
-	"  -N, --no-function=PATTERN  do not trace those that match\n"                                 \
-	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                  \
-	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"            \
-	"                             drop (keep the oldest), overwrite (keep the newest)\n"           \
-	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                 \
-	"  -s, --session=NAME         what the session is called (its process id)\n"                  \
-	"  -S, --switches             record too which thread runs on which core when\n"             \
-	"  -v, --verbose              say more at the end\n"                                           \
-	"  -h, --help\n"                                                                               \
+	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
+	"                             sleds, and of files without sleds those of the program\n"    \
+	"  -N, --no-function=PATTERN  do not trace those that match\n"                             \
+	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
+	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"        \
+	"                             drop (keep the oldest), overwrite (keep the newest)\n"       \
+	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"             \
+	"  -s, --session=NAME         what the session is called (its process id)\n"               \
+	"  -S, --switches             record too which thread runs on which core when\n"           \
+	"  -v, --verbose              say more at the end\n"                                       \
+	"  -h, --help\n"                                                                           \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
 
 static const char record_usage[] =
 	"usage: devtrace record [OPTION]... PROG [ARG]...\n"
 	"Runs PROG and writes a trace of every call to a file. Exits as PROG does.\n\n"
-	"  -f, --follow               PROG itself may be without sleds (a script, a test driver):\n"
-	"                             trace what it runs\n" OPTIONS;
+	"  -f, --follow               PROG may be a script or a test driver: trace what it runs, "
+	"as far\n"
+	"                             as that has sleds or -F names it\n" OPTIONS;
 
 static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...\n"
 				   "Traces running processes until they end, or Ctrl-C.\n\n"
@@ -41,7 +43,8 @@ static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...\n"
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
 	"Runs PROG and prints the tree of its calls. Exits as PROG does.\n\n"
-	"  -f, --follow               PROG itself may be without sleds\n" OPTIONS;
+	"  -f, --follow               PROG may be a script or a test driver: trace what it "
+	"runs\n" OPTIONS;
 
 static int trace(struct dt_trace_command *c, int argc, char **argv, const char *what,
 		 int (*run)(struct dt_trace_command *c, char **argv))

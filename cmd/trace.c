@@ -197,7 +197,7 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 			if (f->elf)
 				near_events(&near, f->elf);
 		}
-		fprintf(stderr, "%s: no function with sleds matches '%s', and no event", c->name,
+		fprintf(stderr, "%s: no function matches '%s', and no event", c->name,
 			sel->pattern[i].text);
 		for (size_t k = 0; k < near.n; k++)
 			fprintf(stderr, "%s%s", k ? ", " : "; near names: ", near.name[k]);

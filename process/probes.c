@@ -2,6 +2,7 @@
 /* Probes in a live process. */
 #include "process/probes.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -1150,4 +1151,64 @@ const char *dt_file_probe_of(struct dt_file *f, uint64_t function, bool *hooked)
 	*hooked = out.refusal == 0;
 	dt_plan_end(&plan);
 	return *hooked ? dt_tactic_name(out.tactic) : out.why;
+}
+
+/* As in claim(), for a file that is mapped nowhere. */
+struct pretended {
+	const struct dt_code *code;
+	struct dt_space space;
+	uint64_t bias;
+};
+
+static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t *at)
+{
+	struct pretended *x = ctx;
+
+	low += x->bias;
+	high += x->bias;
+	if (low + REACH < x->code->high + x->bias || high > x->code->low + x->bias + REACH)
+		return false;
+	if (!dt_space_claim(&x->space, low, high, size, at))
+		return false;
+	*at -= x->bias;
+	return true;
+}
+
+struct dt_probe_way *dt_file_probe_ways(const struct dt_file *f, struct dt_error *e)
+{
+	struct pretended x = {.code = f->code, .bias = f->elf->type == ET_EXEC ? 0 : 1ull << 44};
+	const struct dt_plan_options options = {
+		.hook = CALL, .no_traps = true, .claim = claim_pretended, .ctx = &x};
+	struct dt_probe_way *way = calloc(f->code->functions + 1, sizeof(*way));
+	uint64_t low = f->code->low + x.bias, high = f->code->high + x.bias;
+	struct dt_plan plan;
+
+	if (!way) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	if (low > 0x10000 + 2 * MARGIN &&
+	    dt_space_add(&x.space, 0x10000 + MARGIN, low - MARGIN, e) < 0)
+		goto fail;
+	if (dt_space_add(&x.space, high + MARGIN, high + MARGIN + 2 * REACH, e) < 0 ||
+	    dt_plan_begin(&plan, f->code, &options, e) < 0)
+		goto fail;
+	for (size_t i = 0; i < f->code->functions; i++) {
+		struct dt_plan_function out = {.why = "not known"};
+
+		if (is_ours(f->code->function[i].name)) {
+			way[i].how = "devtrace itself is led through it";
+			continue;
+		}
+		dt_plan_function(&plan, i, &out);
+		way[i].hooked = out.refusal == DT_REFUSED_NOT;
+		way[i].how = way[i].hooked ? dt_tactic_name(out.tactic) : out.why;
+	}
+	dt_plan_end(&plan);
+	dt_space_free(&x.space);
+	return way;
+fail:
+	dt_space_free(&x.space);
+	free(way);
+	return NULL;
 }

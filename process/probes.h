@@ -64,4 +64,15 @@ uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
 /* How a function of the file is hooked, or would be, or why not: one line. */
 const char *dt_file_probe_of(struct dt_file *f, uint64_t function, bool *hooked);
 
+struct dt_probe_way {
+	const char *how; /* the tactic of its most expensive site, or why it is not hooked; one line */
+	bool hooked;
+};
+
+/*
+ * What becomes of each function when all of a file are hooked in a process that has room on both
+ * sides of it: by index in f->code, which dt_file_probes() has made. To be freed; NULL: no memory.
+ */
+struct dt_probe_way *dt_file_probe_ways(const struct dt_file *f, struct dt_error *e);
+
 #endif

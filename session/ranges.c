@@ -57,11 +57,11 @@ static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range
 	site = m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
 	if (!site) {
 		f = tab ? dt_symtab_find(tab, r->start - m->bias) : NULL;
-		return dt_fail(e,
-			       "devtrace: there is no site at %lx; a process built with sleds has "
-			       "them at entries and exits%s%s",
-			       (unsigned long)r->start, f ? ", the nearest is " : "",
-			       f ? f->name : "");
+		return dt_fail(
+			e,
+			"devtrace: there is no site at %lx; they are at entries and exits of "
+			"functions%s%s",
+			(unsigned long)r->start, f ? ", the nearest is " : "", f ? f->name : "");
 	}
 	r->start = r->end = m->bias + site_pc(site);
 	(void)t;
@@ -517,4 +517,8 @@ void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select)
 
 	for (size_t i = 0; i < select->n && i < p->select.n; i++)
 		select->pattern[i].hits = p->select.pattern[i].hits;
+	/* those for libraries are some of them, in the same order */
+	for (size_t i = 0, k = 0; i < select->n && k < p->libraries.n; i++)
+		if (strcmp(select->pattern[i].text, p->libraries.pattern[k].text) == 0)
+			select->pattern[i].hits += p->libraries.pattern[k++].hits;
 }

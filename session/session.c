@@ -443,8 +443,8 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	dt_target_sites(t, &sites);
 	if (!sites) {
 		dt_fail(e,
-			"process %d has no sleds; build its program with "
-			"CFLAGS=\"$(pkg-config --cflags devtrace)\"",
+			"process %d has no function that could be traced ('devtrace list -v' says "
+			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",
 			pid);
 		goto fail;
 	}

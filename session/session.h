@@ -24,15 +24,16 @@
 #include "store/store.h"
 
 #define DT_NO_SLEDS                                                                                \
-	"%s: has no sleds; build it with CFLAGS=\"$(pkg-config --cflags devtrace)\", or use "         \
-	"--follow to trace the programs that it runs"
+	"%s: has no function that could be traced ('devtrace list -v' says why); build it with "   \
+	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
+	"it runs"
 
 struct dt_options {
 	enum dt_policy policy;
 	uint64_t ring_size; /* bytes per core; 0: the default */
 	const char *output; /* NULL: nothing is stored, records are only taken and counted */
 	struct dt_selection select;
-	bool follow; /* the program itself need not have sleds */
+	bool follow;   /* the program itself need not have anything to be traced */
 	bool switches; /* which thread runs where is recorded too */
 	bool idle;   /* nothing is traced until the device is told so */
 };

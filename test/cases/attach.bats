@@ -177,3 +177,15 @@ time.sleep(30)' 3>&-)
 	[ "$status" = 0 ]
 	[[ $output == *spin:turn* ]]
 }
+
+@test "list: a process without sleds: its program, and its libraries with -a" {
+	start_spin tail -f "$dir/spin.c"
+	"$dt" list "$pid" >"$dir/own" 2>"$dir/err"
+	"$dt" list --all "$pid" >"$dir/all" 2>>"$dir/err"
+	stop_spin
+	grep -q ^tail: "$dir/own"
+	! grep -v ^tail: "$dir/own" || false
+	grep -qx libc.so.6:malloc "$dir/all"
+	grep -qxF -f "$dir/own" "$dir/all"
+	[ "$(grep -c "process $pid: [0-9]* functions without sleds can be traced, [0-9]* can not" "$dir/err")" = 2 ]
+}

@@ -117,6 +117,14 @@ load common
 	[ "$status" != 0 ]
 }
 
+@test "record: a pattern for a library without sleds is not said to match nothing" {
+	"$dt" record -F 'libc.so.6:printf' -F 'libc.so.6:prntf' -o "$dir/p.db" "$dir/plain" 5 >"$dir/out" 2>"$dir/err" || [ $? = 3 ]
+	[ "$(cat "$dir/out")" = 5 ]
+	[ "$(sqlite3 "$dir/p.db" 'select sum(records) from chunk')" -ge 2 ]
+	[ "$(wc -l <"$dir/err")" = 1 ]
+	grep -q "no function matches 'libc.so.6:prntf'.*near names:.*printf" "$dir/err"
+}
+
 @test "record: ring sizes that are not possible" {
 	run "$dt" record -b 3000 -o "$dir/none.db" "$dir/fib"
 	[ "$status" = 1 ] && one_line "power of two"
@@ -207,6 +215,62 @@ load common
 	run "$dt" list -v "$dir/fib"
 	[[ $output == *"fib.c:3"* ]]
 	[[ $output == *"n:i4@0"* ]]
-	run "$dt" list "$dir/plain"
-	[ "$status" = 1 ] && one_line "no sleds"
+}
+
+@test "list: a program without sleds: how each function is hooked, or why not" {
+	"$dt" list "$dir/plain" >"$dir/out" 2>"$dir/err"
+	grep -qx plain:fib "$dir/out" && grep -qx plain:main "$dir/out"
+	[ "$(wc -l <"$dir/err")" = 1 ]
+	grep -qx "devtrace list: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not" "$dir/err"
+	"$dt" list -v "$dir/plain" >"$dir/out" 2>"$dir/err"
+	awk -F'\t' '$1 == "plain:fib" && $3 ~ /^(jump|padded|shared|short|punned) 1\+1\+0$/ &&
+		$4 ~ /fib.c:3$/ && $5 ~ /^n:i4@0/ { found = 1 } END { exit !found }' "$dir/out"
+	# what list says can be traced is traced
+	"$dt" record -v -F plain:fib -F plain:main -o "$dir/p.db" "$dir/plain" 5 || [ $? = 3 ]
+	[ "$(sqlite3 "$dir/p.db" "select group_concat(name) from (select name from function order by name)")" = fib,main ]
+}
+
+@test "list: a function that can not be hooked is counted, and -v has the reason" {
+	local libc
+	libc=$(ldd "$dir/plain" | awk '$1 == "libc.so.6" { print $3 }')
+	"$dt" list "$libc" >"$dir/out" 2>"$dir/err"
+	grep -qx libc.so.6:malloc "$dir/out"
+	! grep -qx libc.so.6:vfork "$dir/out" || false
+	"$dt" list -v "$libc" >"$dir/all" 2>>"$dir/err"
+	grep -q $'^libc.so.6:.*\tnot: devtrace itself is led through it' "$dir/all"
+	not=$(grep -vc '^usdt' <(grep $'\tnot: ' "$dir/all"))
+	[ "$not" -gt 0 ]
+	can=$(grep -v '^usdt' "$dir/out" | wc -l)
+	[ $((can + not)) = "$(grep -vc '^usdt' "$dir/all")" ]
+	[ "$(grep -c "$can functions without sleds can be traced, $not can not (-v says why)" "$dir/err")" = 2 ]
+}
+
+@test "list, record: a program in which nothing can be traced" {
+	cat >"$dir/data.s" <<-'S'
+		.globl _start
+		.type _start, @function
+		_start: mov $60, %eax
+			xor %edi, %edi
+			syscall
+			.byte 6, 6, 6
+		.size _start, . - _start
+	S
+	gcc -nostdlib -static -o "$dir/data" "$dir/data.s"
+	run "$dt" list "$dir/data"
+	[ "$status" = 1 ] && one_line "0 functions without sleds can be traced, 1 can not (-v says why)"
+	run "$dt" list -v "$dir/data"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == data:_start*"not: something in it is not an instruction 1+0+0" ]]
+	# not even a name
+	strip -o "$dir/nameless" "$dir/data"
+	run "$dt" list "$dir/nameless"
+	[ "$status" = 1 ] && one_line "no function in it can be traced"
+	run "$dt" record -o "$dir/none.db" "$dir/nameless"
+	[ "$status" = 1 ] && one_line "no function that could be traced" "--follow"
+	[ ! -e "$dir/none.db" ]
+}
+
+@test "list: a file that is no program" {
+	run "$dt" list "$dir/fib.c"
+	[ "$status" = 1 ] && one_line fib.c
 }
