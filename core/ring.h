@@ -85,10 +85,11 @@ enum dt_request_state {
 #define DT_REQUESTS 256u
 #define DT_WATCH_MAX 4096u
 
-/* Barrelfish's triggers. NONE -> ARMED (controller) -> RUNNING (start event) -> DONE. */
+/* Barrelfish's triggers. NONE -> ARMED (controller) -> STARTING -> RUNNING (start event) -> DONE. */
 enum dt_arm_state {
 	DT_ARM_NONE,
 	DT_ARM_ARMED,	/* frozen until the start event */
+	DT_ARM_STARTING, /* it is there, but may not have been recorded yet */
 	DT_ARM_RUNNING, /* until the stop event, or the end */
 	DT_ARM_DONE,	/* frozen again */
 };

@@ -489,8 +489,8 @@ static void fired(struct dt_session *s)
 void dt_session_device_tick(struct dt_session *s)
 {
 	struct dt_control *c = s->targets.shared.control;
-	uint32_t running = DT_ARM_RUNNING;
-	bool frozen, news;
+	uint32_t starting = DT_ARM_STARTING, running = DT_ARM_RUNNING;
+	bool frozen, news, waits;
 	uint64_t begin;
 
 	if (c->arm_duration && __atomic_load_n(&c->arm_state, __ATOMIC_ACQUIRE) == DT_ARM_RUNNING) {
@@ -499,11 +499,16 @@ void dt_session_device_tick(struct dt_session *s)
 			dt_rings_freeze(c, true);
 	}
 	frozen = c->careful && dt_rings_frozen(c);
-	if (frozen)
+	/* whoever brought the start event may have ended before it could say so */
+	if (!frozen)
+		__atomic_compare_exchange_n(&c->arm_state, &starting, DT_ARM_RUNNING, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	else
 		__atomic_compare_exchange_n(&c->arm_state, &running, DT_ARM_DONE, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	news = frozen && !s->was_frozen && c->arm_state != DT_ARM_ARMED;
-	s->was_frozen = frozen && c->arm_state != DT_ARM_ARMED;
+	waits = c->arm_state == DT_ARM_ARMED || c->arm_state == DT_ARM_STARTING;
+	news = frozen && !s->was_frozen && !waits;
+	s->was_frozen = frozen && !waits;
 	if (news) /* also what froze it */
 		dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);

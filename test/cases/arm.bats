@@ -80,7 +80,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it 1 17 # it was one shot
 	do_it w 3
 	"$dt" cat -s "$session" >"$dir/records"
-	[ "$(cut -c1 "$dir/records" | tr -d '\n')" = VEXEXVV ]
+	 [ "$(cut -c1 "$dir/records" | tr -d '\n')" = VEXEXVV ]
 	[ "$(awk '$1 == "V" { print $5 }' "$dir/records" | xargs)" = "0007000100000011 0007000200000004 0007000200000005" ]
 	say disarm
 	say unfreeze

@@ -477,15 +477,17 @@ static void trigger(const struct dt_record *rec, uint32_t *what)
 
 	if (state == DT_ARM_ARMED && is_event(rec) && (session.arm_has & 1) &&
 	    rec->value[0] == session.arm_start &&
-	    __atomic_compare_exchange_n(&session.arm_state, &state, DT_ARM_RUNNING, false,
+	    __atomic_compare_exchange_n(&session.arm_state, &state, DT_ARM_STARTING, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&session.arm_begin, clock_and_core(&core), __ATOMIC_RELEASE);
-		ring_bell();
 		*what |= DT_DO_UNFREEZE;
 		return;
 	}
-	if (state == DT_ARM_RUNNING && is_event(rec) && (session.arm_has & 2) &&
-	    rec->value[0] == session.arm_stop)
+	/* tried again, since there was no room */
+	if (state == DT_ARM_STARTING && is_event(rec) && rec->value[0] == session.arm_start)
+		*what |= DT_DO_UNFREEZE;
+	if ((state == DT_ARM_STARTING || state == DT_ARM_RUNNING) && is_event(rec) &&
+	    (session.arm_has & 2) && rec->value[0] == session.arm_stop)
 		*what |= DT_DO_FREEZE;
 }
 
@@ -560,6 +562,17 @@ static bool is_frozen(void)
 	return (limit & DT_FROZEN) && __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
 }
 
+/* The start event is recorded, and nothing is frozen any more: the controller may look at the time. */
+static void started(uint32_t what)
+{
+	uint32_t starting = DT_ARM_STARTING;
+
+	if ((what & DT_DO_UNFREEZE) &&
+	    __atomic_compare_exchange_n(&session.arm_state, &starting, DT_ARM_RUNNING, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		ring_bell();
+}
+
 static bool careful(struct dt_record *rec)
 {
 	struct dt_table_entry t = {.what = DT_DO_ENTRY | DT_DO_EXIT};
@@ -586,12 +599,16 @@ static bool careful(struct dt_record *rec)
 	rec->flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
 		      (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
 		      (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
-	if (session.policy != DT_WAIT || blob.confined)
-		return append_careful(rec, &t, what);
+	if (session.policy != DT_WAIT || blob.confined) {
+		again = append_careful(rec, &t, what);
+		started(what);
+		return again;
+	}
 	/* a signal handler must not wait for the place below it */
 	block_signals(&signals);
 	again = append_careful(rec, &t, what);
 	restore_signals(&signals);
+	started(what);
 	return again;
 }
 
