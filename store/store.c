@@ -236,7 +236,8 @@ static int make_room(const char *path, struct dt_error *e)
 	return 0;
 }
 
-static int prepare(struct dt_store *s, struct dt_error *e)
+/* The tables, in a database that keeps a write-ahead log. */
+static int make_tables(struct dt_store *s, struct dt_error *e)
 {
 	char sql[128];
 
@@ -248,7 +249,12 @@ static int prepare(struct dt_store *s, struct dt_error *e)
 	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
 		return fail(s, e);
 	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", DT_STORE_SCHEMA);
-	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL))
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) ? fail(s, e) : 0;
+}
+
+static int prepare(struct dt_store *s, struct dt_error *e)
+{
+	if (sqlite3_exec(s->db, "PRAGMA synchronous=OFF", NULL, NULL, NULL))
 		return fail(s, e);
 	for (int i = 0; i < STATEMENTS; i++)
 		if (sqlite3_prepare_v3(s->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -279,21 +285,47 @@ static void destroy(struct dt_store *s)
 	free(s);
 }
 
+/*
+ * A new trace at path. It is made under another name first: whoever looks for it sees none, or a whole
+ * one, and holds no lock that would be in our way.
+ */
+static int make_file(struct dt_store *s, const char *path, struct dt_error *e)
+{
+	char new[4096], side[4096];
+	int fd, rc;
+
+	if (dt_format(new, sizeof(new), "%s-new.%d", path, getpid()) >= sizeof(new))
+		return dt_fail(e, "%s: cannot create: %s", path, strerror(ENAMETOOLONG));
+	remove_all(new, "");
+	/* arguments of functions are private: nobody else may read them */
+	fd = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
+	close(fd);
+	if (sqlite3_open_v2(new, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
+		rc = fail(s, e);
+	else
+		rc = make_tables(s, e);
+	sqlite3_close(s->db);
+	s->db = NULL;
+	/* the log of a database that was removed without it must not be taken for this one's */
+	for (int i = 1; rc == 0 && i < 3; i++)
+		if (dt_format(side, sizeof(side), "%s%s", path, side_files[i]) < sizeof(side))
+			unlink(side);
+	if (rc == 0 && rename(new, path) < 0)
+		rc = dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
+	if (rc < 0)
+		remove_all(new, "");
+	return rc;
+}
+
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e)
 {
 	struct dt_store *s;
-	int fd;
 
 	if (make_room(path, e))
 		return NULL;
-	/* arguments of functions are private: nobody else may read them */
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
-		return NULL;
-	}
-	close(fd);
 	s = calloc(1, sizeof(*s));
 	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
 		dt_fail(e, "%s: out of memory", path);
@@ -303,8 +335,9 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 	s->ctx = ctx;
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
+	if (make_file(s, path, e))
+		goto bad;
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	    /* whoever reads the file while it is born may hold a lock for a moment */
 	    sqlite3_busy_timeout(s->db, 10000) || prepare(s, e)) {
 		fail(s, e);
 		goto bad;

@@ -163,6 +163,26 @@ time.sleep(30)' 3>&-)
 	stop_spin
 }
 
+@test "attach: probes that a killed controller has left are taken away by the next one" {
+	start_spin "$dir/work"
+	text() { dd if="/proc/$pid/mem" bs=4096 iflag=skip_bytes,count_bytes status=none count=4096 \
+		skip=$((0x$(awk '/r-xp.*work$/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps"))) | sha256sum; }
+	code=$(text)
+	maps=$(grep -c . "/proc/$pid/maps")
+	for i in 1 2 3; do
+		attach
+		[ "$code" != "$(text)" ]
+		kill -9 "$tracer"
+		wait "$tracer" || true
+		kill -0 "$pid"
+	done
+	attach
+	detach
+	[ "$code" = "$(text)" ]
+	[ "$maps" = "$(grep -c . "/proc/$pid/maps")" ]
+	stop_spin
+}
+
 @test "attach: ends by itself when the process ends" {
 	start_spin
 	attach
