@@ -112,6 +112,8 @@ void dt_format_action(char *out, size_t size, const struct dt_action *a, uint32_
 	}
 }
 
+#define DURATION_MAX (1ull << 62) /* ns: 146 years */
+
 /* ---- events ---- */
 
 /* One part of subsystem:event:argument, up to ':' or the end. */
@@ -183,10 +185,11 @@ int dt_parse_duration(const char *word, uint64_t *ns, struct dt_error *e)
 	uint64_t v = 0;
 	const char *p = word;
 
-	for (; *p >= '0' && *p <= '9' && v < 1ull << 40; p++)
+	for (; *p >= '0' && *p <= '9' && v < DURATION_MAX / 10; p++)
 		v = v * 10 + (uint64_t)(*p - '0');
 	for (unsigned i = 0; p > word && i < 5; i++) {
-		if (!dt_word_is(p, unit[i].name) || (!unit[i].ns && v))
+		if (!dt_word_is(p, unit[i].name) || (!unit[i].ns && v) ||
+		    (v && v > DURATION_MAX / unit[i].ns))
 			continue;
 		*ns = v * unit[i].ns;
 		return 0;

@@ -584,6 +584,12 @@ static void check_039_arm(void **state)
 		strstr(read_text(h), "arm a000000100000011 a000000100000012 600000000ns\n"));
 	OK("arm bench:1:0 - 0");
 	assert_true(h->d.arm.start == 0x0007000100000000 && !h->d.arm.has_stop);
+	/* what is read back is read again, however long */
+	OK("arm 1:2:3 - 92092s");
+	OK("arm 1:2:3 - 92092000000000ns");
+	assert_true(h->d.arm.duration == 92092000000000);
+	refused(h, "arm 1:2:3 - 99999999999s", "no duration");
+	refused(h, "arm 1:2:3 - 99999999999999999999ns", "no duration");
 	OK("disarm");
 	assert_null(strstr(read_text(h), "arm"));
 }
