@@ -5,6 +5,7 @@
  * usage: call [SECONDS]           nanoseconds for one call of leaf(), and best of all batches
  *        call floor [SECONDS]     the same for the floor: twice the clock and a 64-byte store
  *        call two [SECONDS]       calls a second of one thread, then of two threads on two cores
+ *        call event [SECONDS]     nanoseconds for one event of <devtrace.h>, less the loop (with -DEVENTS)
  *        call one [SECONDS]       calls without end for that time, printing nothing
  *
  * The same source is compiled plain, with sleds, for uftrace and for XRay. The loop is cut into
@@ -123,6 +124,16 @@ FLOOR(floor32, "avx2", __m256i v = _mm256_set1_epi64x(n), {
 })
 FLOOR(floor64, "avx512f", __m512i v = _mm512_set1_epi64(n),
       { _mm512_store_si512(r, _mm512_mask_set1_epi64(v, 1, t)); })
+
+#ifdef EVENTS
+#include "include/devtrace.h"
+static long events(long n)
+{
+	for (long i = 0; i < n; i++)
+		DT_EVENT(9, 1, i);
+	return 0;
+}
+#endif
 
 static int order(const void *a, const void *b)
 {
@@ -250,6 +261,15 @@ int main(int argc, char **argv)
 		measure_floor(seconds);
 		return 0;
 	}
+#ifdef EVENTS
+	if (!strcmp(what, "event")) {
+		double base;
+		measure(nothing, seconds / 4, &base, &b);
+		measure(events, seconds, &m, &b);
+		printf("event=%.2f base=%.2f cost=%.2f\n", m, base, m - base);
+		return 0;
+	}
+#endif
 	if (strcmp(what, "call")) {
 		fprintf(stderr, "usage: call [floor|two|one] [SECONDS]\n");
 		return 2;

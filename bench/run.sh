@@ -96,6 +96,7 @@ build_call() {
 	local c="$root/bench/call.c" f="-O2 -g -D_GNU_SOURCE"
 	gcc $f -o "$work/call-plain" "$c" -lpthread
 	$sled_cc $f -o "$work/call-sled" "$c" -lpthread || say "no sleds: devtrace is not measured"
+	gcc $f -DEVENTS -I"$root" -o "$work/call-event" "$c" -lpthread
 	have uftrace && gcc $f -pg -mfentry -c -o "$work/call.o" "$c" &&
 		gcc -o "$work/call-uftrace" "$work/call.o" -lpthread
 	have clang-19 && clang-19 $f -fxray-instrument -fxray-instruction-threshold=1 \
@@ -119,6 +120,10 @@ part_call() {
 		rm -f "$work"/t.db*
 		raw call probe "$("$devtrace" record -p overwrite -F call-plain:leaf -o "$work/t.db" \
 			"$work/call-plain" call 0.3 2>"$work/stderr" | field call)"
+		raw call event_off "$("$work/call-event" event 0.1 | field cost)"
+		rm -f "$work"/t.db*
+		raw call event "$("$devtrace" record -p overwrite -F '9:*' -o "$work/t.db" \
+			"$work/call-event" event 0.3 2>"$work/stderr" | field cost)"
 		if [ -x "$work/call-uftrace" ]; then
 			raw call uftrace "$(uftrace record -d "$work/u.data" \
 				"$work/call-uftrace" call 0.3 2>/dev/null | field call)"
@@ -143,6 +148,9 @@ part_call() {
 	p=$(calc "$(middle call probe) - $plain")
 	row "the same without a rebuild, by probes" "" "$p ns"
 	row "... over the floor" "at most 1.35" "$(calc "$p / $floor")"
+	row "an event that is off; on" "0.3 ns; " "$(middle call event_off) ns; $(middle call event) ns"
+	row "... on, over half the floor (one record)" "at most 1.15" \
+		"$(calc "$(middle call event) / ($floor / 2)")"
 	row "... uftrace's over devtrace's" "at least 4" "$(calc "$u / $d") ($u ns)"
 	row "... XRay flight recorder's over devtrace's" "at least 3" "$(calc "$x / $d") ($x ns)"
 }
