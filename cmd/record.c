@@ -80,8 +80,10 @@ static int attach(struct dt_trace_command *c, char **pids)
 	if (!c->detach && !o->output)
 		o->output = "devtrace.db";
 	o->idle = c->detach && !o->select.n && !o->output;
-	if (c->detach && !o->output)
-		o->policy = DT_DROP; /* of the rings; the log has its own */
+	if (c->detach && !o->output) { /* -p is the log's; the rings follow it */
+		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
+		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;
+	}
 	return dt_trace_processes(c, pids);
 }
 

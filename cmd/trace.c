@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/device-words.h"
 #include "process/launch.h"
 #include "session/device.h"
 #include "session/mount.h"
@@ -111,6 +112,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 			o->output = optarg;
 			break;
 		case 'p':
+			c->policy = true;
 			if (strcmp(optarg, "overwrite") == 0)
 				o->policy = DT_OVERWRITE;
 			else if (strcmp(optarg, "drop") == 0)
@@ -279,10 +281,16 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	struct dt_target *t;
 	struct dt_error e;
 	bool has_sleds;
-	char *path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
+	char *path;
 	pid_t pid;
 	int status;
 
+	if (c->detach) {
+		fprintf(stderr, "%s: -d is for attach: a program is put behind by & of the shell\n",
+			c->name);
+		return 2;
+	}
+	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
 	if (!path)
 		return complain(c, e.text);
 	if (dt_session_create(&s, &c->options, &e) < 0) {
@@ -346,6 +354,18 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 	return 0;
 }
 
+/* Of a session without a file: as ctl would be told. */
+static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s,
+			  struct dt_error *e)
+{
+	char command[32];
+
+	if (!c->detach || c->options.output)
+		return 0;
+	dt_format(command, sizeof(command), "policy %s", dt_policy_name[c->log_policy]);
+	return dt_session_write(s, NULL, command, strlen(command), e);
+}
+
 /* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
 static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
@@ -358,6 +378,8 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	catch_signals(false);
 	status = serve(c, &s);
 	if (status == 0 && dt_session_record(&s, &e) < 0)
+		status = complain(c, e.text);
+	if (status == 0 && set_log_policy(c, &s, &e) < 0)
 		status = complain(c, e.text);
 	if (status == 0)
 		status = attach_all(c, &s, pids);

@@ -11,6 +11,8 @@ struct dt_trace_command {
 	struct dt_options options;
 	const char *session; /* the name it is to have, NULL: its process id */
 	bool detach;	     /* go on behind the command */
+	bool policy;	     /* one was given, */
+	enum dt_policy log_policy; /* this: of the log, in a session without a file */
 	bool verbose;
 	bool summary; /* say at the end what was recorded */
 };

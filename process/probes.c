@@ -1132,27 +1132,6 @@ uint64_t dt_probes_pc(const struct dt_module *m, size_t site)
 	return m->probes && m->probes->toggle[site] ? m->probes->toggle[site] + CALL : 0;
 }
 
-const char *dt_file_probe_of(struct dt_file *f, uint64_t function, bool *hooked)
-{
-	const struct dt_plan_options options = {.hook = CALL, .no_traps = true};
-	size_t i = f->code ? dt_code_function_at(f->code, function) : 0;
-	struct dt_plan_function out = {.why = "not known"};
-	struct dt_plan plan;
-
-	*hooked = false;
-	if (!f->code || i >= f->code->functions ||
-	    dt_plan_begin(&plan, f->code, &options, NULL) < 0)
-		return "not known";
-	if (is_ours(f->code->function[i].name)) {
-		dt_plan_end(&plan);
-		return "devtrace itself is led through it";
-	}
-	dt_plan_function(&plan, i, &out);
-	*hooked = out.refusal == 0;
-	dt_plan_end(&plan);
-	return *hooked ? dt_tactic_name(out.tactic) : out.why;
-}
-
 /* As in claim(), for a file that is mapped nowhere. */
 struct pretended {
 	const struct dt_code *code;

@@ -61,9 +61,6 @@ const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc)
 /* The pc that a hook records for a site of the file; 0: it is not planted. */
 uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
 
-/* How a function of the file is hooked, or would be, or why not: one line. */
-const char *dt_file_probe_of(struct dt_file *f, uint64_t function, bool *hooked);
-
 struct dt_probe_way {
 	const char *how; /* the tactic of its most expensive site, or why it is not hooked; one line */
 	bool hooked;

@@ -46,10 +46,7 @@ struct dt_symtab {
 	struct kept *kept;
 	struct dt_dwarf *dwarf;
 	bool dwarf_tried;
-	uint64_t *names; /* a bit for each name's hash; made when asked for */
 };
-
-#define NAME_BITS (1u << 18)
 
 /* All symbols while they are being read. */
 struct table {
@@ -346,7 +343,6 @@ void dt_symtab_close(struct dt_symtab *t)
 		free(t->kept);
 		t->kept = next;
 	}
-	free(t->names);
 	free(t->function);
 	free(t->alias);
 	free(t->local);
@@ -474,44 +470,4 @@ void dt_symtab_aliases(const struct dt_symtab *t,
 		if (a->name)
 			fn(ctx, a->address, a->name);
 	}
-}
-
-static uint32_t name_bit(const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325ull; /* FNV-1a */
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3ull;
-	return (uint32_t)(h ^ h >> 32) % NAME_BITS;
-}
-
-static void add_name(void *ctx, uint64_t address, const char *name)
-{
-	uint64_t *names = ctx;
-	uint32_t bit = name_bit(name);
-
-	(void)address;
-	names[bit / 64] |= 1ull << bit % 64;
-}
-
-bool dt_symtab_may_have(const struct dt_symtab *t, const char *name)
-{
-	uint32_t bit = name_bit(name);
-
-	if (!t->names) {
-		uint64_t *names = calloc(NAME_BITS / 64, sizeof(*names));
-		const struct dt_function *f;
-		size_t n;
-
-		if (!names)
-			return true;
-		f = dt_symtab_functions(mutable(t), &n);
-		for (size_t i = 0; i < n; i++) {
-			add_name(names, 0, f[i].name);
-			add_name(names, 0, f[i].linkage);
-		}
-		dt_symtab_aliases(t, add_name, names);
-		mutable(t)->names = names;
-	}
-	return t->names[bit / 64] >> bit % 64 & 1;
 }

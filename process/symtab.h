@@ -53,9 +53,6 @@ void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char 
 /* Build id in lower-case hex, "" when none. */
 const char *dt_symtab_build_id(const struct dt_symtab *t);
 
-/* Is it possible that a function has this name? Mostly false when none has: to be asked often. */
-bool dt_symtab_may_have(const struct dt_symtab *t, const char *name);
-
 /* Calls fn for every alternative name (alias) of every function: for pattern matching. */
 void dt_symtab_aliases(const struct dt_symtab *t,
 		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "session/send.h"
 #include "session/server.h"
 
 static int connect_to(const char *name, struct dt_error *e)
@@ -98,21 +99,6 @@ void dt_client_close(struct dt_client *c)
 	*c = (struct dt_client){.fd = -1};
 }
 
-static int send_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -1;
-		p += sent;
-		n -= (size_t)sent;
-	}
-	return 0;
-}
-
 /* Something can be read, or whoever waits wants to no longer: -1. */
 static int wait_for_answer(struct dt_client *c)
 {
@@ -180,7 +166,7 @@ static int ask(struct dt_client *c, const char *request, uint64_t *a, uint64_t *
 {
 	char word[8];
 
-	if (send_all(c->fd, request, strlen(request)) < 0 || send_all(c->fd, "\n", 1) < 0)
+	if (dt_send_all(c->fd, request, strlen(request)) < 0 || dt_send_all(c->fd, "\n", 1) < 0)
 		return dt_fail(e, "the session has ended");
 	return get_answer(c, word, a, b, e);
 }
@@ -204,7 +190,7 @@ int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pi
 	uint64_t a, b;
 
 	dt_format(head, sizeof(head), "write %zu %u\n", n, pid);
-	if (send_all(c->fd, head, strlen(head)) < 0 || send_all(c->fd, text, n) < 0)
+	if (dt_send_all(c->fd, head, strlen(head)) < 0 || dt_send_all(c->fd, text, n) < 0)
 		return dt_fail(e, "the session has ended");
 	return get_answer(c, word, &a, &b, e);
 }
@@ -216,7 +202,7 @@ long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wai
 
 	dt_format(request, sizeof(request), "take %zu %lu %d %s\n", max, (unsigned long)*position,
 		  wait_ms, consume ? "consume" : "keep");
-	if (send_all(c->fd, request, strlen(request)) < 0)
+	if (dt_send_all(c->fd, request, strlen(request)) < 0)
 		return dt_fail(e, "the session has ended");
 	if (get_answer(c, word, position, lost, e) < 0)
 		return -1;

@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "session/device.h"
 #include "session/places.h"
+#include "session/send.h"
 
 #define CONNECTIONS 1000
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
@@ -66,23 +67,6 @@ int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e
 
 /* ---- answers ---- */
 
-static int send_all(int fd, const void *data, size_t n)
-{
-	const char *p = data;
-
-	while (n) {
-		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -1;
-		p += sent;
-		n -= (size_t)sent;
-	}
-	return 0;
-}
-
 static void add_text(void *ctx, const char *text, size_t n)
 {
 	struct connection *c = ctx;
@@ -106,7 +90,7 @@ static int answer(struct connection *c, const char *word, uint64_t more, uint64_
 	char head[96];
 	size_t n = dt_format(head, sizeof(head), "%s %zu %lu %lu\n", word, c->n,
 			     (unsigned long)more, (unsigned long)and_more);
-	int rc = send_all(c->fd, head, n) < 0 || send_all(c->fd, c->text, c->n) < 0 ? -1 : 0;
+	int rc = dt_send_all(c->fd, head, n) < 0 || dt_send_all(c->fd, c->text, c->n) < 0 ? -1 : 0;
 
 	c->n = 0;
 	return rc;

@@ -674,3 +674,22 @@ bad() {
 	[ "$took" -lt 2000 ]
 	cmp <(grep trace saved | grep -v '^#') <("$dt" ctl -s u | grep trace | grep -v '^#')
 }
+
+# nothing of devtrace's is mapped in the process any more
+maps_clean() { ! grep -q 'rw-s.*\(memfd:devtrace\|/dev/shm\)' "/proc/$pid/maps"; }
+
+@test "attach -d -p: the policy is the log's" {
+	start_obey
+	for p in overwrite drop wait; do
+		begin "policy-$p" -p "$p" "$pid"
+		run "$dt" ctl -s "policy-$p"
+		if [ "$p" = overwrite ]; then # as it is in the beginning: there is no line
+			[[ $output != *policy* ]]
+		else
+			[[ $output == *"policy $p"* ]]
+		fi
+		"$dt" ctl -s "policy-$p" quit
+		until_true test ! -e "$XDG_RUNTIME_DIR/devtrace/policy-$p.sock"
+		until_true maps_clean
+	done
+}

@@ -142,6 +142,8 @@ load common
 	[ "$status" = 2 ] && one_line sometimes overwrite
 	run "$dt" record --no-such-option
 	[ "$status" = 2 ]
+	run "$dt" record -d "$dir/fib"
+	[ "$status" = 2 ] && one_line "for attach"
 	run "$dt"
 	[ "$status" = 2 ]
 	for c in record attach list; do
