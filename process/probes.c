@@ -229,8 +229,7 @@ void dt_probes_free(struct dt_probes *p)
 }
 
 /* What is free near the module now. The claims made before are mapped by now. */
-static int find_space(struct dt_probes *p, const struct dt_module *m, const struct dt_maps *maps,
-		      struct dt_error *e)
+static int find_space(struct dt_probes *p, const struct dt_maps *maps, struct dt_error *e)
 {
 	uint64_t last = 0x10000;
 
@@ -244,7 +243,6 @@ static int find_space(struct dt_probes *p, const struct dt_module *m, const stru
 			return -1;
 		last = maps->map[i].high;
 	}
-	(void)m;
 	return 0;
 }
 
@@ -494,7 +492,8 @@ static int make_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps
 	size_t most = code ? DT_CALL_MAX : 1;
 
 	for (size_t i = 0; i < n; i += most)
-		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) < 0)
+		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) <
+		    0)
 			return -1;
 	return 0;
 }
@@ -782,7 +781,7 @@ static int plant_wanted(struct dt_target *t, struct dt_module *m, const bool *wa
 	rc = dt_maps_read(t->pid, &maps, e);
 	if (rc < 0)
 		goto out;
-	rc = find_space(p, m, &maps, e);
+	rc = find_space(p, &maps, e);
 	dt_maps_free(&maps);
 	if (rc == 0)
 		rc = place_region(&j, n, e);

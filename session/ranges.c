@@ -45,8 +45,7 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 	return NULL;
 }
 
-static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range *r,
-		       struct dt_error *e)
+static int check_point(struct dt_module *m, struct dt_range *r, struct dt_error *e)
 {
 	struct dt_symtab *tab = dt_file_symtab(m->file);
 	const struct dt_elf_site *site;
@@ -64,7 +63,6 @@ static int check_point(struct dt_target *t, struct dt_module *m, struct dt_range
 			(unsigned long)r->start, f ? ", the nearest is " : "", f ? f->name : "");
 	}
 	r->start = r->end = m->bias + site_pc(site);
-	(void)t;
 	return 0;
 }
 
@@ -115,7 +113,7 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 			e, "devtrace: invalid address range: %lx to %lx is not code of one module",
 			(unsigned long)r->start, (unsigned long)r->end);
 	else if (r->kind == DT_RANGE_POINT)
-		rc = check_point(t, m, r, e);
+		rc = check_point(m, r, e);
 	if (rc == 0) {
 		p->file = m->file;
 		p->low = r->start - m->bias;
@@ -191,8 +189,9 @@ static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
 
 /* Calls fn for every site of f that r means. */
 static int each_site(struct dt_file *f, struct dt_range *r,
-		     void (*fn)(struct dt_file *f, size_t site, const struct dt_range *r, int add),
-		     int add, struct dt_error *e)
+		     void (*fn)(void *ctx, struct dt_file *f, size_t site,
+				const struct dt_range *r),
+		     void *ctx, struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
@@ -211,7 +210,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 		     i < elf->sites && elf->site[i].address <= p->high; i++)
 			if (site_pc(&elf->site[i]) >= p->low && site_pc(&elf->site[i]) <= p->high &&
 			    kind_wanted(&elf->site[i], &r->action))
-				fn(f, i, r, add);
+				fn(ctx, f, i, r);
 		return 0;
 	}
 	/* everything, also where no name is known */
@@ -220,7 +219,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	for (size_t i = 0; i < elf->sites; i++)
 		if (elf->site[i].kind == DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
 		    (everything || event_matches(p, elf, &elf->site[i])))
-			fn(f, i, r, add);
+			fn(ctx, f, i, r);
 	if (!everything) {
 		tab = dt_file_symtab(f);
 		if (!tab)
@@ -240,7 +239,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 		if (elf->site[i].kind == DT_ELF_EVENT)
 			continue;
 		if ((!chosen || (k < n && chosen[k])) && kind_wanted(&elf->site[i], &r->action))
-			fn(f, i, r, add);
+			fn(ctx, f, i, r);
 	}
 	free(chosen);
 	return 0;
@@ -257,11 +256,22 @@ static void choose_site(struct dt_file *f, size_t site)
 	f->chosen_sites += on ? 1 : (size_t)-1;
 }
 
-static void count_site(struct dt_file *f, size_t site, const struct dt_range *r, int add)
+static void count_site(struct dt_file *f, size_t site, int add)
 {
-	(void)r;
 	f->wanted[site] = (uint16_t)(f->wanted[site] + add);
 	choose_site(f, site);
+}
+
+static void want(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
+{
+	(void)ctx, (void)r;
+	count_site(f, site, 1);
+}
+
+static void want_no_more(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
+{
+	(void)ctx, (void)r;
+	count_site(f, site, -1);
 }
 
 static void mask_file(struct dt_session *s, struct dt_file *f)
@@ -340,7 +350,7 @@ static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e
 	f->chosen_sites = 0;
 	if (s->uniform)
 		for (size_t i = 0; i < f->elf->sites; i++)
-			count_site(f, i, NULL, 1);
+			count_site(f, i, 1);
 	return 0;
 }
 
@@ -361,8 +371,7 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	if (note_file(s, f, e) < 0)
 		return -1;
 	for (size_t i = 0; i < s->device.n; i++)
-		if (s->device.range[i].on &&
-		    each_site(f, &s->device.range[i], count_site, 1, e) < 0)
+		if (s->device.range[i].on && each_site(f, &s->device.range[i], want, NULL, e) < 0)
 			return -1;
 	mask_file(s, f);
 	return 0;
@@ -374,18 +383,17 @@ struct actions {
 	const struct dt_range **of; /* by site: the range that decides */
 };
 
-static struct actions *building;
-
-static void note_action(struct dt_file *f, size_t site, const struct dt_range *r, int add)
+static void note_action(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
 {
-	const struct dt_range *old = building->of[site];
+	struct actions *a = ctx;
+	const struct dt_range *old = a->of[site];
 
 	/* points before ranges, those with options before those without */
-	(void)f, (void)add;
+	(void)f;
 	if (!old || (r->kind == DT_RANGE_POINT && old->kind != DT_RANGE_POINT) ||
 	    (old->kind != DT_RANGE_POINT && (r->action.what & DT_DO_CAREFUL) &&
 	     !(old->action.what & DT_DO_CAREFUL)))
-		building->of[site] = r;
+		a->of[site] = r;
 }
 
 struct table {
@@ -423,11 +431,9 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 	bool joined = false;
 	int rc = a.of ? 0 : dt_fail(e, "out of memory");
 
-	building = &a;
 	for (size_t i = 0; rc == 0 && i < s->device.n; i++)
 		if (s->device.range[i].on)
-			rc = each_site(m->file, &s->device.range[i], note_action, 0, e);
-	building = NULL;
+			rc = each_site(m->file, &s->device.range[i], note_action, &a, e);
 	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
 		const struct dt_range *r = a.of[i];
 		uint64_t pc = m->file->code ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
@@ -486,7 +492,7 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 			rc = note_file(s, f, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
 		if (f->wanted && (!p->file || p->file == f))
-			if ((rc = each_site(f, r, count_site, r->on ? 1 : -1, e)) == 0)
+			if ((rc = each_site(f, r, r->on ? want : want_no_more, NULL, e)) == 0)
 				dt_file_choose_askers(f);
 	return rc;
 }
@@ -498,7 +504,7 @@ void dt_ranges_uniform(struct dt_session *s, bool uniform)
 	s->uniform = uniform;
 	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
 		for (size_t i = 0; f->wanted && i < f->elf->sites; i++)
-			count_site(f, i, NULL, uniform ? 1 : -1);
+			count_site(f, i, uniform ? 1 : -1);
 }
 
 const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, uint64_t *high)
