@@ -245,6 +245,60 @@ struct dt_window *dt_work_jump_forward(struct work *w, uint64_t start)
 	return add_window(w, start, end, JUMP_SIZE, padding ? DT_TACTIC_PADDED : DT_TACTIC_JUMP);
 }
 
+/* The window, none of a retarget or a tactic that needs more than its own bytes, that at is in. */
+static long plain_window(const struct work *w, uint64_t at)
+{
+	long i = dt_work_window_of(w, at);
+
+	return i >= 0 && w->p->window[i].tactic <= DT_TACTIC_PADDED && !w->p->window[i].retargets &&
+			       w->p->window[i].patch == JUMP_SIZE
+		       ? i
+		       : -1;
+}
+
+struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint32_t *gone, unsigned *n)
+{
+	unsigned padding;
+	uint64_t end = cover(w, start, JUMP_SIZE, &padding);
+	struct dt_window *x = NULL;
+	bool good = end && !padding;
+
+	*n = 0;
+	for (uint64_t at = start; good && at < end;) {
+		long i;
+
+		if (!is_taken(w, at)) {
+			at++;
+			continue;
+		}
+		i = plain_window(w, at);
+		good = i >= 0 && *n < DT_POINT_GONE;
+		if (!good)
+			break;
+		at = w->p->window[i].start + w->p->window[i].size;
+		if (at > end)
+			end = at;
+		gone[(*n)++] = (uint32_t)i;
+	}
+	if (!good || !*n || end - start > DT_WINDOW_MAX)
+		return NULL;
+	for (unsigned i = 0; i < *n; i++) {
+		const struct dt_window *old = &w->p->window[gone[i]];
+
+		dt_work_take(w, old->start,
+			     old->start + (old->size > old->patch ? old->size : old->patch), false);
+	}
+	if (!dt_work_any_taken(w, start, end) && fits(w, start, end, end, false))
+		x = add_window(w, start, end, JUMP_SIZE, DT_TACTIC_JUMP);
+	for (unsigned i = 0; i < *n && !x; i++) {
+		const struct dt_window *old = &w->p->window[gone[i]];
+
+		dt_work_take(w, old->start,
+			     old->start + (old->size > old->patch ? old->size : old->patch), true);
+	}
+	return x;
+}
+
 /* Five bytes of filler that a short jump whose end is at next reaches; 0: there are none. */
 static uint64_t find_board(const struct work *w, uint64_t next)
 {
@@ -286,37 +340,58 @@ static bool stay(const struct work *w, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* Room for the trampoline of a punned jump: where the bytes say that are not its own. */
+static bool claim(struct work *w, uint64_t start, unsigned own, unsigned prefixes, size_t size,
+		  uint64_t *at)
+{
+	unsigned free = own - prefixes - 1;
+	uint64_t next = start + prefixes + JUMP_SIZE, low, high;
+	uint32_t fixed;
+
+	memcpy(&fixed, w->r->bytes + (next - 4 - w->r->low), sizeof(fixed));
+	fixed &= free < 4 ? ~0u << (8 * free) : 0;
+	low = next + (uint64_t)(int64_t)(int32_t)fixed;
+	high = low + (free < 4 ? (1ull << (8 * free)) - 1 : UINT32_MAX);
+	return w->p->options.claim(w->p->options.ctx, low, high, size, at);
+}
+
 /*
  * A jump of which only the first own bytes may be written. What the rest of its distance is to be,
  * the bytes there say already: they must never change.
  */
 static struct dt_window *punned_jump(struct work *w, uint64_t start, uint64_t end, unsigned own)
 {
+	size_t size = (end - start) * 8 + 3 * w->p->options.hook + 64;
+
 	for (unsigned prefixes = 0; w->p->options.claim && !w->simple && prefixes < own;
 	     prefixes++) {
-		unsigned free = own - prefixes - 1;
-		uint64_t next = start + prefixes + JUMP_SIZE, low, high, at;
-		uint32_t fixed;
+		uint64_t next = start + prefixes + JUMP_SIZE, at;
 		struct dt_window *x;
 
 		if (!stay(w, start + own, next))
 			return NULL;
-		memcpy(&fixed, w->r->bytes + (next - 4 - w->r->low), sizeof(fixed));
-		fixed &= free < 4 ? ~0u << (8 * free) : 0;
-		low = next + (uint64_t)(int64_t)(int32_t)fixed;
-		high = low + (free < 4 ? (1ull << (8 * free)) - 1 : UINT32_MAX);
-		if (!w->p->options.claim(w->p->options.ctx, low, high,
-					 (end - start) * 8 + 3 * w->p->options.hook + 64, &at))
+		if (!claim(w, start, own, prefixes, size, &at))
 			continue;
 		x = add_window(w, start, end, (uint8_t)own, DT_TACTIC_PUNNED);
 		if (!x)
 			return NULL;
 		x->prefixes = (uint8_t)prefixes;
 		x->at = at;
+		x->room = (uint32_t)size;
 		dt_work_take(w, start + own, next, true);
 		return x;
 	}
 	return NULL;
+}
+
+bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at)
+{
+	uint32_t room = (uint32_t)(x->room + 3 * w->p->options.hook);
+
+	if (!w->p->options.claim || !claim(w, x->start, x->patch, x->prefixes, room, at))
+		return false;
+	x->room = room;
+	return true;
 }
 
 static struct dt_window *trap(struct work *w, uint64_t start)

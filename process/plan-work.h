@@ -39,6 +39,10 @@ long dt_work_index_of(const struct work *w, const struct dt_window *x);
 /* The tactics: the window made, NULL or -1 when there can be none. */
 struct dt_window *dt_work_jump_forward(struct work *w, uint64_t start);
 struct dt_window *dt_work_squeeze_forward(struct work *w, uint64_t start);
+/* One window from start on with all that the windows in its way move: gone (DT_POINT_GONE). */
+struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint32_t *gone, unsigned *n);
+/* Another place for the trampoline of a punned jump. */
+bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at);
 long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stops);
 long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops);
 long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end);

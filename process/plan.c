@@ -67,23 +67,27 @@ static void refuse(struct dt_plan_function *f, uint8_t refusal, uint64_t at, con
 	f->why = why;
 }
 
+/* Gives back a window's bytes, but not those of its retargets. */
+static void release(struct work *w, const struct dt_window *x)
+{
+	uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
+
+	dt_work_enter(w, &w->c->function[dt_code_function_at(w->c, x->start)]);
+	/* the bytes that a punned jump leaves as they are */
+	if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
+		end = x->start + x->prefixes + JUMP_SIZE;
+	dt_work_take(w, x->start, end, false);
+	if (x->board)
+		dt_work_take(w, x->board, x->board + JUMP_SIZE, false);
+}
+
 /* Gives back what the function has so far. */
 static void undo(struct work *w, size_t sites, size_t retargets)
 {
 	struct dt_plan *p = w->p;
 
-	for (size_t i = w->first_window; i < p->windows; i++) {
-		const struct dt_window *x = &p->window[i];
-		uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
-
-		dt_work_enter(w, &w->c->function[dt_code_function_at(w->c, x->start)]);
-		/* the bytes that a punned jump leaves as they are */
-		if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
-			end = x->start + x->prefixes + JUMP_SIZE;
-		dt_work_take(w, x->start, end, false);
-		if (x->board)
-			dt_work_take(w, x->board, x->board + JUMP_SIZE, false);
-	}
+	for (size_t i = w->first_window; i < p->windows; i++)
+		release(w, &p->window[i]);
 	for (size_t i = retargets; i < p->retargets; i++)
 		dt_work_take_retarget(w, &p->retarget[i], false);
 	p->windows = w->first_window;
@@ -185,6 +189,12 @@ static const struct dt_code_function *next_part(const struct work *w,
 	return part->next_part ? &w->c->function[part->next_part] : NULL;
 }
 
+/* At one address: the entry, then a point, and last what leaves the function. */
+static unsigned order(const struct dt_site *s)
+{
+	return s->kind == DT_SITE_ENTRY ? 0 : s->kind == DT_SITE_POINT ? 1 : 2;
+}
+
 static int by_window(const void *a, const void *b)
 {
 	const struct dt_site *x = a, *y = b;
@@ -193,7 +203,7 @@ static int by_window(const void *a, const void *b)
 		return x->window < y->window ? -1 : 1;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return x->kind < y->kind ? -1 : x->kind > y->kind; /* the entry first */
+	return (int)order(x) - (int)order(y);
 }
 
 /*
@@ -331,41 +341,154 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 		finish(&w, f);
 }
 
-void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_function *f)
+/* ---- points */
+
+/* Window i ends: its sites are the new one's from here on. */
+static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 {
-	size_t function = dt_code_function_at(p->code, address);
-	struct dt_window *x;
+	uint32_t n = p->window[i].sites;
+
+	for (uint32_t k = 0; k < n && !p->failed; k++) {
+		p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
+		if (p->failed)
+			return;
+		p->site[p->sites] = p->site[p->window[i].first_site + k];
+		p->site[p->sites++].window = x->window;
+	}
+	p->window[i] = (struct dt_window){.start = p->window[i].start};
+	x->gone[x->n_gone++] = i;
+}
+
+/* A second window in place of i, the same but for its trampoline. */
+static bool renew(struct work *w, uint32_t i, struct dt_plan_point *x)
+{
+	struct dt_plan *p = w->p;
+	uint64_t at = 0;
+
+	if (p->window[i].tactic == DT_TACTIC_PUNNED && !dt_work_claim_again(w, &p->window[i], &at))
+		return false;
+	p->window = dt_work_grow(p, p->window, p->windows, &p->window_room, sizeof(*p->window));
+	if (p->failed)
+		return false;
+	x->window = (uint32_t)p->windows;
+	p->window[p->windows] = p->window[i];
+	p->window[p->windows++].at = at;
+	hand_over(p, i, x);
+	return true;
+}
+
+static void refuse_point(struct dt_plan_point *x, uint8_t refusal, uint64_t at, const char *why)
+{
+	x->refusal = refusal;
+	x->at = at;
+	x->why = why;
+}
+
+/* The window for the instruction at x->address, with the sites of those it replaces. */
+static bool place_point(struct work *w, struct dt_plan_point *x)
+{
+	struct dt_plan *p = w->p;
+	struct dt_window *made;
+	uint32_t gone[DT_POINT_GONE];
+	unsigned n = 0;
+	long i = dt_work_window_of(w, x->address);
+
+	if (i >= 0)
+		return renew(w, (uint32_t)i, x);
+	made = dt_work_jump_forward(w, x->address);
+	if (!made)
+		made = dt_work_merge(w, x->address, gone, &n);
+	if (!made)
+		made = dt_work_squeeze_forward(w, x->address);
+	if (!made)
+		return false;
+	x->window = (uint32_t)dt_work_index_of(w, made);
+	for (unsigned k = 0; k < n; k++)
+		hand_over(p, gone[k], x);
+	return true;
+}
+
+/* Sorts the new window's sites, which are the last ones; the point is one of them, once. */
+static void finish_point(struct work *w, size_t first, struct dt_plan_point *x)
+{
+	struct dt_plan *p = w->p;
+	bool has = false;
+
+	for (size_t i = first; i < p->sites; i++)
+		has = has || (p->site[i].address == x->address && p->site[i].kind == DT_SITE_POINT);
+	if (!has)
+		dt_work_add_site(w, x->address, DT_SITE_POINT, x->window);
+	if (p->failed)
+		return;
+	qsort(p->site + first, p->sites - first, sizeof(*p->site), by_window);
+	p->window[x->window].first_site = (uint32_t)first;
+	p->window[x->window].sites = (uint32_t)(p->sites - first);
+}
+
+void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
+{
+	size_t function = dt_code_function_at(p->code, address), first = p->sites;
+	struct dt_plan_function unused;
 	struct dt_insn in;
 	struct work w;
 
+	*x = (struct dt_plan_point){.address = address, .why = ""};
 	if (function == p->code->functions) {
-		*f = (struct dt_plan_function){0};
-		refuse(f, DT_REFUSED_OUTSIDE, address, "it is not in the code of any function");
+		refuse_point(x, DT_REFUSED_OUTSIDE, address,
+			     "it is not in the code of any function");
 		return;
 	}
-	begin(&w, p, function, f);
+	begin(&w, p, function, &unused);
+	w.first_window = 0; /* others' windows take it in */
 	dt_work_enter(&w, w.whole);
 	if (w.whole->trouble) {
-		refuse(f, DT_REFUSED_TROUBLE, w.whole->trouble_at,
-		       dt_trouble_text(w.whole->trouble));
+		refuse_point(x, DT_REFUSED_TROUBLE, w.whole->trouble_at,
+			     dt_trouble_text(w.whole->trouble));
 		return;
 	}
 	if (!(dt_work_mark_of(&w, address) & DT_CODE_INSN)) {
-		refuse(f, DT_REFUSED_BOUNDARY, dt_work_before(&w, address),
-		       "no instruction begins there");
+		refuse_point(x, DT_REFUSED_BOUNDARY, dt_work_before(&w, address),
+			     "no instruction begins there");
 		return;
 	}
-	if (!dt_work_decode(&w, address, &in) || !dt_work_movable(&w, &in)) {
-		refuse(f, DT_REFUSED_IMMOVABLE, address, cannot_move);
+	/* whoever comes by an endbr64 comes by the next one, too */
+	if (dt_work_decode(&w, address, &in) && in.kind == DT_INSN_ENDBR &&
+	    address + in.length < w.whole->end)
+		x->address += in.length;
+	if (!dt_work_decode(&w, x->address, &in) || !dt_work_movable(&w, &in)) {
+		refuse_point(x, DT_REFUSED_IMMOVABLE, address, cannot_move);
 		return;
 	}
-	x = dt_work_jump_forward(&w, address);
-	if (!x)
-		x = dt_work_squeeze_forward(&w, address);
-	if (!x) {
-		refuse(f, DT_REFUSED_TAKEN, address, no_room);
+	if (is_special(w.whole->name)) {
+		refuse_point(x, DT_REFUSED_SPECIAL, w.whole->start, "it is known by its address");
 		return;
 	}
-	dt_work_add_site(&w, address, DT_SITE_POINT, (size_t)dt_work_index_of(&w, x));
-	finish(&w, f);
+	if (place_point(&w, x))
+		finish_point(&w, first, x);
+	else
+		refuse_point(x, DT_REFUSED_TAKEN, address, no_room);
+}
+
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, uint32_t *gone, size_t most)
+{
+	struct dt_plan_function unused;
+	struct work w;
+	size_t n = 0;
+
+	begin(&w, p, function, &unused);
+	for (size_t i = 0; i < p->windows; i++) {
+		struct dt_window *x = &p->window[i];
+		size_t owner = x->sites ? dt_code_function_at(p->code, x->start) : function;
+		bool points = x->sites && p->code->function[owner].whole ==
+						  p->code->function[function].whole;
+
+		for (uint32_t k = 0; points && k < x->sites; k++)
+			points = p->site[x->first_site + k].kind == DT_SITE_POINT;
+		if (!points || n == most)
+			continue;
+		release(&w, x);
+		*x = (struct dt_window){.start = x->start};
+		gone[n++] = (uint32_t)i;
+	}
+	return n;
 }

@@ -73,7 +73,8 @@ struct dt_window {
 	uint8_t tactic;		    /* enum dt_tactic */
 	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
 	uint64_t board;		    /* DT_TACTIC_SHORT: five bytes of filler */
-	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be */
+	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be, */
+	uint32_t room;		    /* and how many bytes there are for it */
 	uint32_t first_site, sites; /* in dt_plan.site */
 	uint32_t first_retarget, retargets; /* in dt_plan.retarget */
 };
@@ -127,11 +128,32 @@ void dt_plan_end(struct dt_plan *p);
  */
 void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_function *f);
 
+#define DT_POINT_GONE 8 /* windows that one point can take the place of */
+
+/* What became of a point. */
+struct dt_plan_point {
+	uint8_t refusal; /* enum dt_refusal; nothing has changed then */
+	uint64_t at;	 /* what it is refused for, or 0 */
+	const char *why; /* one line, never NULL */
+	uint64_t address; /* of its site: behind an endbr64, the next instruction */
+	uint32_t window;  /* that it is in: a new one, to be emitted with all of its sites, */
+	uint32_t gone[DT_POINT_GONE]; /* in place of these, which have no bytes any more */
+	unsigned n_gone;
+};
+
 /*
- * Plans one instruction. When address is not the beginning of an instruction, f->at is the nearest
- * one before that is.
+ * Plans one instruction; one that is planned already gets a window anew. A window that is in the
+ * way takes it in. When address is not the beginning of an instruction, x->at is the nearest one
+ * before that is.
  */
-void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_function *f);
+void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x);
+
+/*
+ * Gives back the windows of a function, all parts of it, that hold nothing but points, so that the
+ * function can be planned: those points must be planned again, then. Their windows' indices to
+ * gone, at most `most'; returns how many there are.
+ */
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, uint32_t *gone, size_t most);
 
 const char *dt_tactic_name(unsigned tactic);
 

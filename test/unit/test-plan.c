@@ -190,7 +190,7 @@ static void test_options(void **state)
 static void test_punned(void **state)
 {
 	static const struct dt_plan_hook none = {.emit = NULL};
-	struct dt_plan_function x;
+	struct dt_plan_point x;
 	const struct dt_window *w;
 	struct dt_trampoline t;
 	uint8_t bytes[200], jump[8] = {0};
@@ -211,15 +211,15 @@ static void test_punned(void **state)
 	open_file(&f, "p");
 	dt_plan_point(&f.plan, f.code->function[named(&f, "point")].start, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
-	assert_int_equal(x.tactic, DT_TACTIC_PUNNED);
-	w = &f.plan.window[x.first_window];
+	w = &f.plan.window[x.window];
+	assert_int_equal(w->tactic, DT_TACTIC_PUNNED);
 	assert_int_equal(w->patch, 1);
 	assert_int_equal(w->size, 1);
 	o.address = w->at + 0x1000;
-	assert_int_equal(dt_plan_emit(&f.plan, x.first_window, 0, &none, &o, &t, &e), -1);
+	assert_int_equal(dt_plan_emit(&f.plan, x.window, 0, &none, &o, &t, &e), -1);
 	o.address = w->at;
-	f.plan.window[x.first_window].sites = 0; /* no hook is needed here */
-	assert_int_equal(dt_plan_emit(&f.plan, x.first_window, 0, &none, &o, &t, &e), 0);
+	f.plan.window[x.window].sites = 0; /* no hook is needed here */
+	assert_int_equal(dt_plan_emit(&f.plan, x.window, 0, &none, &o, &t, &e), 0);
 	assert_int_equal(t.patches, 1);
 	assert_int_equal(t.patch[0].length, 1);
 	/* what is executed then */
@@ -234,10 +234,23 @@ static void test_punned(void **state)
 	close_file(&f);
 }
 
+/* The addresses of a window's points, in order; how many there are. */
+static unsigned points_of(const struct file *f, uint32_t window, uint64_t *at)
+{
+	const struct dt_window *w = &f->plan.window[window];
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < w->sites; i++)
+		if (f->plan.site[w->first_site + i].kind == DT_SITE_POINT)
+			at[n++] = f->plan.site[w->first_site + i].address;
+	return n;
+}
+
 static void test_points(void **state)
 {
-	struct dt_plan_function x;
-	uint64_t plain, lock;
+	struct dt_plan_point x;
+	uint64_t plain, lock, at[8];
+	uint32_t first;
 	struct file f;
 
 	build_odd();
@@ -246,16 +259,28 @@ static void test_points(void **state)
 	lock = f.code->function[named(&f, "skips_lock")].start;
 	dt_plan_point(&f.plan, plain + 3, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
-	assert_int_equal(f.plan.site[x.first_site].kind, DT_SITE_POINT);
-	/* the one in front has not enough bytes before that, but may trap */
+	assert_int_equal(points_of(&f, x.window, at), 1);
+	assert_int_equal(at[0], plain + 3);
+	first = x.window;
+	/* again: another window in its place */
 	dt_plan_point(&f.plan, plain + 3, &x);
-	assert_int_equal(x.refusal, DT_REFUSED_TAKEN);
+	assert_int_equal(x.refusal, DT_REFUSED_NOT);
+	assert_int_not_equal(x.window, first);
+	assert_int_equal(x.n_gone, 1);
+	assert_int_equal(x.gone[0], first);
+	assert_int_equal(f.plan.window[first].sites, 0);
+	assert_int_equal(points_of(&f, x.window, at), 1);
 	dt_plan_point(&f.plan, plain + 4, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_BOUNDARY);
 	assert_int_equal(x.at, plain + 3);
+	/* the one in front has not enough bytes before that: the two share a window */
 	dt_plan_point(&f.plan, plain, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
-	assert_int_equal(x.tactic, DT_TACTIC_SHORT);
+	assert_int_equal(x.n_gone, 1);
+	assert_int_equal(f.plan.window[x.window].start, plain);
+	assert_int_equal(points_of(&f, x.window, at), 2);
+	assert_int_equal(at[0], plain);
+	assert_int_equal(at[1], plain + 3);
 	dt_plan_point(&f.plan, f.code->function[named(&f, "traps")].start, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_IMMOVABLE);
 	dt_plan_point(&f.plan, f.code->function[named(&f, "has_data")].start, &x);
@@ -265,7 +290,41 @@ static void test_points(void **state)
 	/* lea, mov, cmp, je, lock: the byte after it is jumped to, so no jump may cover it */
 	dt_plan_point(&f.plan, lock + 13, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
-	assert_int_equal(f.plan.window[x.first_window].patch, 1);
+	assert_int_equal(f.plan.window[x.window].patch, 1);
+	close_file(&f);
+}
+
+/* A point in a function that is hooked joins its windows; one that was there first gives way. */
+static void test_points_in_functions(void **state)
+{
+	struct dt_plan_function whole;
+	struct dt_plan_point x;
+	uint64_t plain, at[8];
+	uint32_t gone[4];
+	struct file f;
+	size_t index;
+
+	build_odd();
+	open_file(&f, "odd");
+	index = named(&f, "plain");
+	plain = f.code->function[index].start;
+	dt_plan_point(&f.plan, plain + 3, &x);
+	assert_int_equal(x.refusal, DT_REFUSED_NOT);
+	assert_int_equal(dt_plan_drop_points(&f.plan, index, gone, 4), 1);
+	assert_int_equal(gone[0], x.window);
+	dt_plan_function(&f.plan, index, &whole);
+	assert_int_equal(whole.refusal, DT_REFUSED_NOT);
+	dt_plan_point(&f.plan, plain + 3, &x);
+	assert_int_equal(x.refusal, DT_REFUSED_NOT);
+	assert_int_equal(x.n_gone, 1);
+	assert_int_equal(x.gone[0], whole.first_window);
+	/* the entry is still there, in front of the point */
+	assert_int_equal(f.plan.window[x.window].sites, 2);
+	assert_int_equal(f.plan.site[f.plan.window[x.window].first_site].kind, DT_SITE_ENTRY);
+	assert_int_equal(points_of(&f, x.window, at), 1);
+	assert_int_equal(at[0], plain + 3);
+	/* nothing but points is given back */
+	assert_int_equal(dt_plan_drop_points(&f.plan, index, gone, 4), 0);
 	close_file(&f);
 }
 
@@ -435,7 +494,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tactics),	  cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_options),	  cmocka_unit_test(test_punned),
-		cmocka_unit_test(test_points),	  cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_points),
+		cmocka_unit_test(test_points_in_functions),	  cmocka_unit_test(test_compiled),
 		cmocka_unit_test(test_looked_at), cmocka_unit_test(test_space),
 		cmocka_unit_test(test_damage),
 	};
