@@ -30,6 +30,7 @@ enum dt_kind {
 #define DT_UNFREEZE 0x10
 #define DT_BASE 0x20
 #define DT_INTERRUPT 0x40 /* recorded in interrupt context (kernel) */
+#define DT_FAULT 0x40	  /* P and its continuations: what is DT_CAPTURE_BAD could not be read */
 #define DT_LATEFREEZE 0x80
 
 #define DT_NO_TID 0xffffffffu  /* no thread: interrupt or scheduler context */

@@ -8,36 +8,8 @@
 #ifndef DT_PROCESS_USDT_H
 #define DT_PROCESS_USDT_H
 
+#include "arch/x86_64/capture.h"
 #include "process/elf.h"
-
-enum dt_operand_kind {
-	DT_OPERAND_UNKNOWN, /* not understood: the text is all there is */
-	DT_OPERAND_REGISTER,
-	DT_OPERAND_MEMORY,
-	DT_OPERAND_CONSTANT,
-};
-
-/* Registers as the processor numbers them: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi,
- * 8 to 15; vector registers from 16 on. */
-#define DT_REGISTER_XMM0 16
-#define DT_REGISTER_RIP	 62
-#define DT_REGISTER_NONE 63
-
-struct dt_operand {
-	uint8_t kind; /* enum dt_operand_kind */
-	/* of the value: */
-	uint8_t size; /* bytes: 1, 2, 4, 8, 16, 32, 64 */
-	bool is_signed, is_float;
-	/* DT_OPERAND_REGISTER: the value is `size' bytes from byte `byte' of the register on */
-	uint8_t reg, byte;
-	/* DT_OPERAND_MEMORY: at base + index * scale + value, beyond a segment's base */
-	uint8_t base, index, scale;
-	char segment; /* 'f', 'g', 0 */
-	/* the address of a symbol is to be added to value; not terminated */
-	const char *symbol;
-	uint8_t symbol_length;
-	int64_t value; /* the displacement, or the constant */
-};
 
 #define DT_USDT_ARGUMENTS 16 /* at most so many are described; <sys/sdt.h> has 12 */
 

@@ -4,9 +4,9 @@
  * 2 GiB, so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x2000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x3000  kept    rw- private  struct dt_kept_block; not so
- *	+0x4000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x3000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x4000  kept    rw- private  struct dt_kept_block; not so
+ *	+0x5000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	behind   hooks   r-x private  made of the blob's templates, for each core
  *	behind   table   r-x private  struct dt_table, written by the controller only
  *
@@ -20,11 +20,11 @@
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE 0x0000
-#define DT_AREA_PROCESS 0x2000
-#define DT_AREA_KEPT 0x3000
-#define DT_AREA_SESSION 0x4000
-#define DT_CODE_SIZE 0x2000
-#define DT_AREA_STUB 0x1c00 /* in the code, behind the blob: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x3000
+#define DT_AREA_KEPT 0x4000
+#define DT_AREA_SESSION 0x5000
+#define DT_CODE_SIZE 0x3000
+#define DT_AREA_STUB 0x2c00 /* in the code, behind the blob: where system calls made for us run from */
 #define DT_BLOB_OTHER 0x01000000
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below */
 #define DT_BLOB_MAGIC 0x31626f6c62747664
@@ -83,6 +83,7 @@ struct dt_blob {
 	uint32_t size;
 	uint32_t slow[DT_HOOKS];	/* hooks for a process without rseq */
 	uint32_t opt_out;		/* called by DT_DISABLE_PROCESS() */
+	uint32_t peek, text;		/* called by points: arch/x86_64/capture.h */
 	uint32_t modules;		/* jumped to from the dynamic linker's _dl_debug_state */
 	uint32_t execve, execveat, vfork, clone; /* jumped to from libc's functions of these names */
 	uint32_t code_begin, code_end;	/* instructions: where a thread's ip can be */

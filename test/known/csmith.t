@@ -31,8 +31,8 @@ try() {
 		status=$?
 		[ "$status" -ge 124 ] && { cd "$dir" && rm -rf "$here" && return; }
 		compare "sleds" timeout 20 ./prog
-		compare "traced" timeout 60 "$B/devtrace" record -o trace.db ./prog
-		compare "toggled" timeout 60 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o trace.db ./prog
+		compare "traced" "$B/test/tool/limit" 120 "$B/devtrace" record -o trace.db ./prog
+		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o trace.db ./prog
 	else
 		# what a compiler does not take with sleds, it must not take without
 		timeout 20 "$cc" "$level" -w -I/usr/include/csmith -o plain p.c 2>/dev/null || return 0

@@ -9,7 +9,7 @@ set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
 export root=$PWD B=${B:-$PWD/build} KEEP=${KEEP:-} PROBES=${PROBES:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
-for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
+for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
 dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
@@ -34,11 +34,11 @@ judge() {
 	fi
 	./prog "$@" >alone.out 2>alone.err
 	alone=$?
-	DT_TRUTH=$PWD/truth timeout -k 5 120 "$B/devtrace" record "${choice[@]}" -o trace.db ./prog "$@" >traced.out 2>traced.err
+	DT_TRUTH=$PWD/truth "$B/test/tool/limit" 120 "$B/devtrace" record "${choice[@]}" -o trace.db ./prog "$@" >traced.out 2>traced.err
 	traced=$?
 	if [ "$alone" != "$traced" ]; then
 		echo "# exit status $alone alone, $traced traced"
-		tail -n 3 traced.err | sed 's/^/# /'
+		tail -n 80 traced.err | sed 's/^/# /'
 		return 1
 	fi
 	if ! cmp -s alone.out traced.out; then
@@ -50,7 +50,7 @@ judge() {
 		echo "# the program told nothing"
 		return 1
 	fi
-	timeout -k 5 120 "$B/test/tool/compare-truth" ${PROBES:+-p} trace.db truth >compare.out || {
+	"$B/test/tool/limit" 120 "$B/test/tool/compare-truth" ${PROBES:+-p} trace.db truth >compare.out || {
 		cat compare.out
 		return 1
 	}
@@ -72,7 +72,7 @@ run_case() {
 		echo "ok - $name"
 	else
 		echo "not ok - $name"
-		grep -v 'stand-alone .data16\|Assembler messages' log | sed 's/^[^#]/# &/' | head -n 20
+		grep -v 'stand-alone .data16\|Assembler messages' log | sed 's/^[^#]/# &/' | head -n 100
 	fi
 	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || rm -rf "$here"; }
 }

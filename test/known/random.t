@@ -39,9 +39,9 @@ try() {
 	fi
 	timeout 20 ./prog >alone 2>&1
 	status=$?
-	compare traced timeout 60 env DT_TRUTH="$PWD/truth" "$B/devtrace" record -o trace.db ./prog
-	compare toggled timeout 60 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
-	if timeout 60 "$B/test/tool/compare-truth" trace.db truth >log 2>&1; then
+	compare traced "$B/test/tool/limit" 120 env DT_TRUTH="$PWD/truth" "$B/devtrace" record -o trace.db ./prog
+	compare toggled "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
+	if "$B/test/tool/limit" 120 "$B/test/tool/compare-truth" trace.db truth >log 2>&1; then
 		echo "ok - random seed $seed ${command%% -w*} the trace is true"
 	else
 		echo "not ok - random seed $seed ${command%% -w*} the trace is true"

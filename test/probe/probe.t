@@ -24,9 +24,9 @@ export usual
 # Runs "$@" alone and probed: same output, same status; with $compare set also entries and exits.
 judge() {
 	local alone probed
-	timeout 60 "$@" >alone.out 2>alone.err </dev/null
+	"$B/test/tool/limit" 60 "$@" >alone.out 2>alone.err </dev/null
 	alone=$?
-	timeout -k 5 120 "$B/test/tool/probe-run" $flags -o probe.out "$@" >probed.out 2>probed.err </dev/null
+	"$B/test/tool/limit" 120 "$B/test/tool/probe-run" $flags -o probe.out "$@" >probed.out 2>probed.err </dev/null
 	probed=$?
 	if [ "$alone" != "$probed" ]; then
 		echo "# exit status $alone alone, $probed probed"

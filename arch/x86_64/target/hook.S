@@ -31,7 +31,7 @@ blob:
 	.quad	DT_BLOB_MAGIC
 	.long	blob_size
 	.long	entry_slow - blob, exit_slow - blob, event_slow - blob, event4_slow - blob
-	.long	opt_out - blob
+	.long	opt_out - blob, peek - blob, text - blob
 	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
 	.long	code_begin - blob, code_size
 	.long	fixups_begin, fixups_end
@@ -313,6 +313,54 @@ opt_out:
 	pop	%r10
 	pop	%rdx
 	pop	%rax
+	ret
+
+/*
+ * Called by points (arch/x86_64/capture.c) to read memory that may not be there. rax: the address,
+ * r9d: the size, 1 to 8. rax: the value, or what stands for a bad one, and then 1 in r8d. Flags change,
+ * all other registers are kept.
+ */
+	.globl	peek
+peek:
+	push	%rdx
+	push	%r10
+	push	%r11
+	push	%r9
+	push	%rax
+	mov	%rsp, %rdx
+	call	call_c
+	.long	dt_peek - .
+	test	%eax, %eax
+	mov	$1, %eax
+	cmovz	%eax, %r8d
+	pop	%rax
+	pop	%r9
+	pop	%r11
+	pop	%r10
+	pop	%rdx
+	ret
+
+/*
+ * The next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. rax: where it goes on, 0: it has
+ * ended. Carry: not a byte of it can be read. All other registers are kept.
+ */
+	.globl	text
+text:
+	push	%r10
+	push	%r11
+	push	%rax
+	lea	-32(%rsp), %rsp
+	mov	%rsp, %rdx
+	call	call_c
+	.long	dt_text - .
+	bt	$31, %eax				/* carry: negative */
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	pop	%rcx
+	pop	%rax
+	pop	%r11
+	pop	%r10
 	ret
 
 /* The dynamic linker's _dl_debug_state, an empty function, jumps here. */

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See capture.h. The code: two jumps, of which the first is the switch (its distance is 0 or 5: it
+ * leads to the second one, that leads past everything, or over it); a step over the red zone; flags
+ * and seven registers pushed. From there on, relative to the stack pointer:
+ *
+ *	0 r9, 8 r8, 16 rdi, 24 rsi, 32 rdx, 40 rcx, 48 rax, 56 flags, 64 red zone, 192 what rsp was
+ *
+ * so that the hook, which counts on 192 bytes (STUB in target/hook.S), finds the record's sp. Four
+ * values go to rdi, rsi, rdx and rcx, then the hook is called; the word behind the call says what
+ * stands in the record as kind and flags.
+ */
+#include "arch/x86_64/capture.h"
+
+#include "core/record.h"
+
+#define FRAME 192
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 };
+
+static const uint8_t value_register[4] = {RDI, RSI, RDX, RCX};
+
+/* Where a register is in the frame; -1: it is itself. */
+static int saved_at(unsigned reg)
+{
+	switch (reg) {
+	case R9:
+		return 0;
+	case R8:
+		return 8;
+	case RDI:
+		return 16;
+	case RSI:
+		return 24;
+	case RDX:
+		return 32;
+	case RCX:
+		return 40;
+	case RAX:
+		return 48;
+	case DT_REGISTER_FLAGS:
+		return 56;
+	default:
+		return -1;
+	}
+}
+
+static uint8_t rex(bool wide, unsigned reg, unsigned rm)
+{
+	return (uint8_t)(0x40 | wide << 3 | (reg >> 3 & 1) << 2 | (rm >> 3 & 1));
+}
+
+/* op %reg, %rm between registers, 64 bits: mov is 0x89, add 0x01, xor 0x31 */
+static void op_registers(struct dt_emit *o, uint8_t op, unsigned reg, unsigned rm)
+{
+	dt_emit_byte(o, rex(true, reg, rm));
+	dt_emit_byte(o, op);
+	dt_emit_byte(o, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+}
+
+/* mov (0x8b) or lea (0x8d) of disp(%rsp) */
+static void op_frame(struct dt_emit *o, uint8_t op, unsigned reg, uint32_t disp)
+{
+	dt_emit_byte(o, rex(true, reg, RSP));
+	dt_emit_byte(o, op);
+	dt_emit_byte(o, (uint8_t)(0x84 | (reg & 7) << 3));
+	dt_emit_byte(o, 0x24);
+	dt_emit_u32(o, disp);
+}
+
+static void move_constant(struct dt_emit *o, unsigned reg, uint64_t v)
+{
+	if (v == (uint32_t)v) {
+		if (reg >= 8)
+			dt_emit_byte(o, 0x41);
+		dt_emit_byte(o, (uint8_t)(0xb8 | (reg & 7)));
+		dt_emit_u32(o, (uint32_t)v);
+		return;
+	}
+	dt_emit_byte(o, rex(true, 0, reg));
+	dt_emit_byte(o, (uint8_t)(0xb8 | (reg & 7)));
+	dt_emit_u64(o, v);
+}
+
+/* The whole of a register as it was at the instruction. */
+static void get_register(struct dt_emit *o, unsigned to, unsigned reg, const struct dt_capture *c)
+{
+	if (saved_at(reg) >= 0)
+		op_frame(o, 0x8b, to, (uint32_t)saved_at(reg));
+	else if (reg == RSP)
+		op_frame(o, 0x8d, to, FRAME);
+	else if (reg == DT_REGISTER_RIP)
+		move_constant(o, to, c->address);
+	else if (reg < DT_REGISTER_XMM0)
+		op_registers(o, 0x89, reg, to);
+	else
+		move_constant(o, to, 0);
+}
+
+/* movq %xmm, %to: the low eight bytes are what there is room for */
+static void get_vector(struct dt_emit *o, unsigned to, unsigned vector)
+{
+	dt_emit_byte(o, 0x66);
+	dt_emit_byte(o, (uint8_t)(0x48 | (vector >> 3 & 1) << 2 | (to >> 3 & 1)));
+	dt_emit_byte(o, 0x0f);
+	dt_emit_byte(o, 0x7e);
+	dt_emit_byte(o, (uint8_t)(0xc0 | (vector & 7) << 3 | (to & 7)));
+}
+
+/* %rax: its low `size' bytes, extended. */
+static void extend(struct dt_emit *o, unsigned size, bool is_signed)
+{
+	switch (size) {
+	case 1: /* movsx %al, %rax; movzx %al, %eax */
+		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbe\xc0" : "\x0f\xb6\xc0", is_signed ? 4 : 3);
+		break;
+	case 2:
+		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbf\xc0" : "\x0f\xb7\xc0", is_signed ? 4 : 3);
+		break;
+	case 4: /* cltq; mov %eax, %eax */
+		dt_emit_bytes(o, is_signed ? "\x48\x98" : "\x89\xc0", 2);
+		break;
+	}
+}
+
+static void add_constant(struct dt_emit *o, int64_t v)
+{
+	if (!v)
+		return;
+	if (v == (int32_t)v) { /* add $imm32, %rax */
+		dt_emit_bytes(o, "\x48\x05", 2);
+		dt_emit_u32(o, (uint32_t)v);
+		return;
+	}
+	move_constant(o, R9, (uint64_t)v);
+	op_registers(o, 0x01, R9, RAX);
+}
+
+/* Where a memory operand is, in %rax. False: nobody can tell. */
+static bool address_of(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
+{
+	const struct dt_operand *from = &item->from;
+	int64_t value = from->value + (item->relative ? (int64_t)c->bias : 0);
+
+	if (from->segment == 'g' || (from->segment == 'f' && !c->fsbase))
+		return false;
+	if (from->base == DT_REGISTER_NONE)
+		move_constant(o, RAX, 0);
+	else
+		get_register(o, RAX, from->base, c);
+	if (from->index != DT_REGISTER_NONE) {
+		get_register(o, R9, from->index, c);
+		/* shl $n, %r9 */
+		dt_emit_bytes(o, "\x49\xc1\xe1", 3);
+		dt_emit_byte(o, from->scale == 8 ? 3 : from->scale == 4 ? 2 : from->scale == 2);
+		op_registers(o, 0x01, R9, RAX);
+	}
+	if (from->segment == 'f') {
+		dt_emit_bytes(o, "\xf3\x49\x0f\xae\xc1", 5); /* rdfsbase %r9 */
+		op_registers(o, 0x01, R9, RAX);
+	}
+	add_constant(o, value);
+	return true;
+}
+
+static void call(struct dt_emit *o, uint64_t to)
+{
+	dt_emit_byte(o, 0xe8);
+	dt_emit_u32(o, (uint32_t)(to - dt_emit_here(o) - 4));
+}
+
+/* jcc or jmp with a distance to be filled in by land_short() */
+static size_t jump_short(struct dt_emit *o, uint8_t op)
+{
+	dt_emit_byte(o, op);
+	dt_emit_byte(o, 0);
+	return o->size - 1;
+}
+
+static void land_short(struct dt_emit *o, size_t at)
+{
+	if (at < o->room && o->size <= o->room)
+		o->bytes[at] = (uint8_t)(o->size - at - 1);
+}
+
+/* (%rax), extended with zeros */
+static void load(struct dt_emit *o, unsigned size)
+{
+	static const struct {
+		uint8_t n, bytes[3];
+	} insn[] = {{3, {0x0f, 0xb6, 0x00}}, {3, {0x0f, 0xb7, 0x00}}, {2, {0x8b, 0x00}}, {3, {0x48, 0x8b, 0x00}}};
+	unsigned i = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+
+	dt_emit_bytes(o, insn[i].bytes, insn[i].n);
+}
+
+/*
+ * What is at %rax. The page that the stack pointer points into is there: it holds the function's
+ * return address at least. Everything else is read by the kernel for us (peek: address in rax, size
+ * in r9d; the value or DT_CAPTURE_BAD in rax, and then 1 in r8d).
+ */
+static void load_anywhere(struct dt_emit *o, unsigned size, const struct dt_capture *c)
+{
+	size_t other_page, crosses, done;
+
+	op_frame(o, 0x8d, R9, FRAME);
+	op_registers(o, 0x31, RAX, R9);
+	dt_emit_bytes(o, "\x49\xf7\xc1", 3); /* test $-4096, %r9 */
+	dt_emit_u32(o, 0xfffff000u);
+	other_page = jump_short(o, 0x75);
+	dt_emit_bytes(o, "\x41\x89\xc1\x41\x81\xe1", 6); /* mov %eax, %r9d; and $4095, %r9d */
+	dt_emit_u32(o, 4095);
+	dt_emit_bytes(o, "\x41\x81\xf9", 3); /* cmp $4096 - size, %r9d */
+	dt_emit_u32(o, 4096 - size);
+	crosses = jump_short(o, 0x77);
+	load(o, size);
+	done = jump_short(o, 0xeb);
+	land_short(o, other_page);
+	land_short(o, crosses);
+	move_constant(o, R9, size);
+	call(o, c->peek);
+	land_short(o, done);
+}
+
+/* Is a memory operand one of the file's own, whose place is known now? */
+static bool is_own(const struct dt_item *item, const struct dt_capture *c)
+{
+	uint64_t at = (uint64_t)item->from.value + (item->relative ? c->bias : 0);
+
+	return item->from.base == DT_REGISTER_NONE && item->from.index == DT_REGISTER_NONE &&
+	       !item->from.segment && at >= c->low && at + item->from.size <= c->high && at >= c->low;
+}
+
+/* Does it read memory that may not be there? */
+static bool may_fail(const struct dt_item *item, const struct dt_capture *c)
+{
+	if (item->from.kind == DT_OPERAND_UNKNOWN)
+		return true;
+	if (item->from.kind == DT_OPERAND_MEMORY && !item->place && !is_own(item, c))
+		return true;
+	for (unsigned i = 0; i < item->steps; i++)
+		if (!item->step[i].place)
+			return true;
+	return item->from.kind == DT_OPERAND_MEMORY && item->from.segment;
+}
+
+static void bad(struct dt_emit *o)
+{
+	move_constant(o, RAX, DT_CAPTURE_BAD);
+	move_constant(o, R8, 1);
+}
+
+/* The item's value to %rax. */
+static void get_item(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
+{
+	const struct dt_operand *from = &item->from;
+	unsigned size = from->size > 8 ? 8 : from->size;
+
+	switch (from->kind) {
+	case DT_OPERAND_REGISTER:
+		if (from->reg >= DT_REGISTER_XMM0 && from->reg < DT_REGISTER_XMM0 + 16) {
+			get_vector(o, RAX, from->reg - DT_REGISTER_XMM0);
+		} else if (from->reg < DT_REGISTER_XMM0 || from->reg == DT_REGISTER_FLAGS ||
+			   from->reg == DT_REGISTER_RIP) {
+			get_register(o, RAX, from->reg, c);
+			if (from->byte) { /* shr $8 * byte, %rax */
+				dt_emit_bytes(o, "\x48\xc1\xe8", 3);
+				dt_emit_byte(o, (uint8_t)(8 * from->byte));
+			}
+		} else {
+			bad(o);
+			return;
+		}
+		extend(o, size, from->is_signed);
+		break;
+	case DT_OPERAND_CONSTANT:
+		move_constant(o, RAX, (uint64_t)from->value + (item->relative ? c->bias : 0));
+		break;
+	case DT_OPERAND_MEMORY:
+		if (!address_of(o, item, c)) {
+			bad(o);
+			return;
+		}
+		if (item->place)
+			break;
+		if (is_own(item, c))
+			load(o, size);
+		else
+			load_anywhere(o, size, c);
+		extend(o, size, from->is_signed);
+		break;
+	default:
+		bad(o);
+		return;
+	}
+	/* a pointer that could not be read leads nowhere that can: it stays marked */
+	for (unsigned i = 0; i < item->steps; i++) {
+		add_constant(o, item->step[i].add);
+		if (item->step[i].place)
+			continue;
+		load_anywhere(o, item->step[i].size, c);
+		extend(o, item->step[i].size, item->step[i].is_signed);
+	}
+}
+
+/* The hook, and behind its call what it puts into the record. */
+static void record(struct dt_emit *o, const struct dt_capture *c, uint8_t kind, uint8_t flags,
+		   struct dt_capture_pc pc, struct dt_captured *out)
+{
+	call(o, c->hook);
+	pc.pc = dt_emit_here(o);
+	if (out->pcs < DT_CAPTURE_PCS)
+		out->pc[out->pcs++] = pc;
+	dt_emit_byte(o, 0xa9); /* test $..., %eax */
+	dt_emit_u32(o, (uint32_t)kind | (uint32_t)flags << 8);
+}
+
+/* Up to four items, one record. */
+static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned first, unsigned n,
+			 const struct dt_capture *c, struct dt_captured *out)
+{
+	const struct dt_capture_pc pc = {.first = (uint8_t)first};
+	uint8_t kind = first ? DT_MORE : DT_POINT;
+	bool fails = false;
+	size_t good, done;
+
+	for (unsigned i = 0; i < n; i++)
+		fails = fails || may_fail(&item[first + i], c);
+	if (fails)
+		dt_emit_bytes(o, "\x45\x31\xc0", 3); /* xor %r8d, %r8d */
+	for (unsigned i = 0; i < n; i++) {
+		get_item(o, &item[first + i], c);
+		op_registers(o, 0x89, RAX, value_register[i]);
+	}
+	if (!fails) {
+		record(o, c, kind, (uint8_t)n, pc, out);
+		return;
+	}
+	dt_emit_bytes(o, "\x45\x85\xc0", 3); /* test %r8d, %r8d */
+	good = jump_short(o, 0x74);
+	record(o, c, kind, (uint8_t)(n | DT_FAULT), pc, out);
+	done = jump_short(o, 0xeb);
+	land_short(o, good);
+	record(o, c, kind, (uint8_t)n, pc, out);
+	land_short(o, done);
+}
+
+/*
+ * The text that an item points to, a record for each 32 bytes: the routine finds the address in rax,
+ * fills rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has ended or
+ * can not be read on. When not a byte can be read, it returns with the carry flag set.
+ */
+static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
+			const struct dt_capture *c, struct dt_captured *out)
+{
+	const struct dt_capture_pc pc = {.first = (uint8_t)index, .text = true};
+	size_t loop, unreadable, ended;
+
+	get_item(o, item, c);
+	move_constant(o, R9, (item->text + 31u) / 32);
+	loop = o->size;
+	call(o, c->text);
+	unreadable = jump_short(o, 0x72);
+	record(o, c, DT_MORE, 4, pc, out);
+	dt_emit_bytes(o, "\x48\x85\xc0", 3); /* test %rax, %rax */
+	ended = jump_short(o, 0x74);
+	dt_emit_bytes(o, "\x41\xff\xc9", 3); /* dec %r9d */
+	dt_emit_byte(o, 0x75);
+	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
+	land_short(o, unreadable);
+	land_short(o, ended);
+}
+
+void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
+		     const struct dt_capture *c, struct dt_captured *out)
+{
+	/* lea -128(%rsp), %rsp; pushfq; cld; push rax, rcx, rdx, rsi, rdi, r8, r9 */
+	static const uint8_t begin[] = {0x48, 0x8d, 0x64, 0x24, 0x80, 0x9c, 0xfc, 0x50,
+					0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51};
+	/* all back; lea 128(%rsp), %rsp */
+	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0x9d,
+				      0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	  0,	0};
+	size_t past;
+
+	out->pcs = 0;
+	dt_emit_byte(o, 0xeb);
+	out->toggle = dt_emit_here(o);
+	dt_emit_byte(o, DT_CAPTURE_OFF);
+	dt_emit_byte(o, 0xe9);
+	past = o->size;
+	dt_emit_u32(o, 0);
+	dt_emit_bytes(o, begin, sizeof(begin));
+	for (unsigned i = 0; !c->headless && (i < n || i == 0); i += 4)
+		record_items(o, item, i, n - i < 4 ? n - i : 4, c, out);
+	for (unsigned i = 0; i < n; i++)
+		if (item[i].text)
+			record_text(o, &item[i], i, c, out);
+	dt_emit_bytes(o, end, sizeof(end));
+	dt_emit_land(o, past);
+}
