@@ -18,6 +18,7 @@ enum dt_elf_kind {
 	DT_ELF_PROBE_ENTRY = 5,
 	DT_ELF_PROBE_RETURN = 6,
 	DT_ELF_PROBE_TAIL = 7,
+	DT_ELF_POINT = 8, /* a single instruction: process/point.h */
 	DT_ELF_KINDS
 };
 

@@ -71,6 +71,7 @@ void dt_files_free(struct dt_files *files)
 		next = f->next;
 		if (f->elf)
 			dt_elf_close(f->elf);
+		dt_points_free(&f->points);
 		if (f->code)
 			dt_code_close(f->code);
 		dt_names_free(f->names);

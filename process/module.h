@@ -12,6 +12,7 @@
 #include "process/elf.h"
 #include "process/maps.h"
 #include "process/names.h"
+#include "process/point.h"
 #include "process/symtab.h"
 
 struct dt_file {
@@ -29,6 +30,7 @@ struct dt_file {
 	size_t chosen_sites;
 	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* of a file without sleds: see process/probes.h; NULL until asked for */
+	struct dt_points points;  /* of a file that has code */
 	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
 };

@@ -46,6 +46,40 @@ void dt_plan_end(struct dt_plan *p)
 	*p = (struct dt_plan){0};
 }
 
+static void *copy_array(const void *from, size_t n, size_t size, bool *failed)
+{
+	void *to = malloc(n * size + 1);
+
+	if (to && n)
+		memcpy(to, from, n * size);
+	*failed = *failed || !to;
+	return to;
+}
+
+int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
+{
+	bool failed = false;
+
+	*to = *from;
+	to->taken = calloc(from->code->regions, sizeof(*to->taken));
+	for (size_t i = 0; to->taken && i < from->code->regions; i++)
+		to->taken[i] = copy_array(from->taken[i],
+					  (from->code->region[i].high - from->code->region[i].low) /
+							  8 +
+						  1,
+					  1, &failed);
+	to->site = copy_array(from->site, from->sites, sizeof(*to->site), &failed);
+	to->window = copy_array(from->window, from->windows, sizeof(*to->window), &failed);
+	to->retarget = copy_array(from->retarget, from->retargets, sizeof(*to->retarget), &failed);
+	to->site_room = from->sites;
+	to->window_room = from->windows;
+	to->retarget_room = from->retargets;
+	if (!failed && to->taken)
+		return 0;
+	dt_plan_end(to);
+	return -1;
+}
+
 /*
  * Functions that somebody knows by their addresses or bytes: libc's cancellation looks whether a
  * thread was interrupted inside the one, debuggers and unwinders know the other by its bytes.

@@ -121,6 +121,8 @@ struct dt_plan {
 int dt_plan_begin(struct dt_plan *p, const struct dt_code *code,
 		  const struct dt_plan_options *options, struct dt_error *e);
 void dt_plan_end(struct dt_plan *p);
+/* The same plan once more, of a process that has forked. -1: no memory, and there is none. */
+int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from);
 
 /*
  * Plans the entry and every exit of a function with all of its parts. It is hooked as a whole or

@@ -32,6 +32,9 @@ int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_err
 /* Switches every site off. */
 int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 
+/* The process is left: points go off, and the semaphores that were raised for them are lowered. */
+int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e);
+
 /* Where code of ours is that a thread can be in; false: no more. */
 bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high);
 
@@ -60,6 +63,20 @@ const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc)
 
 /* The pc that a hook records for a site of the file; 0: it is not planted. */
 uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
+
+/*
+ * The point that records this pc; NULL: none. *first: of its items, the record's first one; or, with
+ * *text, that whose text it has.
+ */
+const struct dt_point *dt_probes_point(const struct dt_module *m, uint64_t pc, unsigned *first,
+				       bool *text);
+
+/* The pcs of a point as it is planted now; how many, at most `most'. */
+size_t dt_probes_point_pcs(const struct dt_module *m, uint32_t id, uint64_t *pc, size_t most);
+
+/* Why a point could not be planted, in a line; NULL: it was, or has not been tried. *near: the
+ * beginning of the instruction that it is inside of (the file's address), or 0. */
+const char *dt_probes_refused(const struct dt_module *m, uint32_t id, uint64_t *near);
 
 struct dt_probe_way {
 	const char *how; /* the tactic of its most expensive site, or why it is not hooked; one line */

@@ -367,7 +367,8 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 {
 	if (m->on == on || !m->file->chosen)
 		return 0;
-	if (switch_sites(t, m, on, false, switched, e) < 0)
+	/* those of probes are in trampolines, and are left to dt_probes_sync() */
+	if (!m->file->code && switch_sites(t, m, on, false, switched, e) < 0)
 		return -1;
 	m->on = on;
 	return 0;
@@ -458,7 +459,8 @@ static int hook_new(struct dt_target *t, struct dt_error *e)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->module[i].file->code) {
-			if (t->module[i].file->chosen_sites && !t->module[i].probes &&
+			if ((t->module[i].file->chosen_sites || t->module[i].file->points.n) &&
+			    !t->module[i].probes &&
 			    dt_probes_sync(t, &t->module[i], 0, ~0ull, e) < 0)
 				return -1;
 		} else if (t->module[i].file->chosen_sites && !t->module[i].hooked &&
@@ -866,6 +868,9 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		if (verify_module(t, &t->module[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_probes_rest(t, &t->module[i], e) < 0)
 			return -1;
 	for (size_t i = 0; i < t->n_old; i++)
 		if (dt_probes_off(t, t->old[i], e) < 0)

@@ -197,9 +197,10 @@ static void load(struct dt_emit *o, unsigned size)
 /*
  * What is at %rax. The page that the stack pointer points into is there: it holds the function's
  * return address at least. Everything else is read by the kernel for us (peek: address in rax, size
- * in r9d; the value or DT_CAPTURE_BAD in rax, and then 1 in r8d).
+ * in r9d, and 256 there if it is signed; the value or DT_CAPTURE_BAD in rax, and then 1 in r8d).
  */
-static void load_anywhere(struct dt_emit *o, unsigned size, const struct dt_capture *c)
+static void load_anywhere(struct dt_emit *o, unsigned size, bool is_signed,
+			  const struct dt_capture *c)
 {
 	size_t other_page, crosses, done;
 
@@ -214,10 +215,11 @@ static void load_anywhere(struct dt_emit *o, unsigned size, const struct dt_capt
 	dt_emit_u32(o, 4096 - size);
 	crosses = jump_short(o, 0x77);
 	load(o, size);
+	extend(o, size, is_signed);
 	done = jump_short(o, 0xeb);
 	land_short(o, other_page);
 	land_short(o, crosses);
-	move_constant(o, R9, size);
+	move_constant(o, R9, size | is_signed << 8);
 	call(o, c->peek);
 	land_short(o, done);
 }
@@ -283,10 +285,11 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 		}
 		if (item->place)
 			break;
-		if (is_own(item, c))
-			load(o, size);
-		else
-			load_anywhere(o, size, c);
+		if (!is_own(item, c)) {
+			load_anywhere(o, size, from->is_signed, c);
+			break;
+		}
+		load(o, size);
 		extend(o, size, from->is_signed);
 		break;
 	default:
@@ -298,8 +301,7 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 		add_constant(o, item->step[i].add);
 		if (item->step[i].place)
 			continue;
-		load_anywhere(o, item->step[i].size, c);
-		extend(o, item->step[i].size, item->step[i].is_signed);
+		load_anywhere(o, item->step[i].size, item->step[i].is_signed, c);
 	}
 }
 
@@ -385,7 +387,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	out->pcs = 0;
 	dt_emit_byte(o, 0xeb);
 	out->toggle = dt_emit_here(o);
-	dt_emit_byte(o, DT_CAPTURE_OFF);
+	dt_emit_byte(o, c->on ? DT_CAPTURE_ON : DT_CAPTURE_OFF);
 	dt_emit_byte(o, 0xe9);
 	past = o->size;
 	dt_emit_u32(o, 0);

@@ -45,7 +45,13 @@ struct dt_operand {
 #define DT_CAPTURE_TEXT	 256 /* bytes of a text, at most */
 #define DT_CAPTURE_SIZE	 4000 /* bytes of code, at most */
 
-#define DT_CAPTURE_BAD 0xbadbadbadbadbad0ull /* in place of a value that can not be read */
+#define DT_CAPTURE_BAD 0xbadbadba00000000ull /* in place of a value that can not be read */
+
+/* Is it one, in a record with DT_FAULT? What has been added to it leaves the high half. */
+static inline bool dt_capture_is_bad(uint64_t value)
+{
+	return value >> 32 == DT_CAPTURE_BAD >> 32;
+}
 
 /* One value: an operand, and from there along a chain of pointers. */
 struct dt_item {
@@ -71,6 +77,7 @@ struct dt_capture {
 	uint64_t low, high; /* the file's own memory, run-time: it is there as long as the code is */
 	uint64_t address; /* of the instruction, run-time: what rip is */
 	bool fsbase;	 /* the processor reads the base of fs for programs */
+	bool on;	 /* it is on from the beginning */
 	bool headless;	 /* no record of its own: only texts, behind the one that was just made */
 };
 
@@ -84,7 +91,7 @@ struct dt_capture_pc {
 #define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + DT_CAPTURE_ITEMS + 2)
 
 struct dt_captured {
-	uint64_t toggle; /* address of the one byte that switches it; off as it is emitted */
+	uint64_t toggle; /* address of the one byte that switches it */
 	struct dt_capture_pc pc[DT_CAPTURE_PCS];
 	unsigned pcs;
 };

@@ -317,7 +317,7 @@ opt_out:
 
 /*
  * Called by points (arch/x86_64/capture.c) to read memory that may not be there. rax: the address,
- * r9d: the size, 1 to 8. rax: the value, or what stands for a bad one, and then 1 in r8d. Flags change,
+ * r9d: the size, 1 to 8, and 256 when it is signed. rax: the value, or what stands for a bad one, and then 1 in r8d. Flags change,
  * all other registers are kept.
  */
 	.globl	peek

@@ -144,12 +144,15 @@ static long read_own(uint64_t address, void *to, uint64_t n)
 		     (long)&remote, 1, 0);
 }
 
-/* x[0]: the address, then the value; x[1]: the size. 1: it was there. */
+/* x[0]: the address, then the value; x[1]: the size, and 256 when it is signed. 1: it was there. */
 int dt_peek(uint64_t *x)
 {
-	uint64_t value = 0, size = (uint32_t)x[1];
+	uint64_t value = 0, size = x[1] & 255;
+	unsigned shift = (unsigned)(64 - 8 * size);
 	bool there = read_own(x[0], &value, size) == (long)size;
 
+	if (x[1] & 256)
+		value = (uint64_t)((int64_t)(value << shift) >> shift);
 	x[0] = there ? value : DT_CAPTURE_BAD;
 	return there;
 }

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking probes away: also those of a controller that was killed; and giving them to a forked child. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#include "process/probes-work.h"
+
+/* ---- what planting and leaving share */
+
+bool dt_probe_has_region(const struct dt_probes *p, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < p->regions; i++)
+		if (low >= p->region[i].low && high <= p->region[i].high)
+			return true;
+	return false;
+}
+
+int dt_probe_by_patch(const void *a, const void *b)
+{
+	const struct patch *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int dt_probe_by_pc(const void *a, const void *b)
+{
+	const struct pc_entry *x = a, *y = b;
+
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+/* Calls made together run from the area, where one stopped thread makes them all. */
+int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,
+		   size_t n, struct dt_error *e)
+{
+	/* what an earlier session has left has no place of that kind: one at a time there */
+	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
+	size_t most = code ? DT_CALL_MAX : 1;
+
+	for (size_t i = 0; i < n; i += most)
+		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) <
+		    0)
+			return -1;
+	return 0;
+}
+
+int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
+{
+	unsigned char pages[2 * PAGE];
+	uint64_t have = 0;
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t page = patch[i].address & ~(PAGE - 1);
+
+		if (!size || page != have) {
+			if (size && dt_memory_write(mem, have, pages, size) < 0)
+				return -1;
+			have = page;
+			size = PAGE;
+			if (dt_memory_read(mem, have, pages, PAGE) < 0)
+				return -1;
+		}
+		if (patch[i].address + patch[i].length > have + size) {
+			if (dt_memory_read(mem, have + PAGE, pages + PAGE, PAGE) < 0)
+				return -1;
+			size = 2 * PAGE;
+		}
+		memcpy(pages + (patch[i].address - have), old ? patch[i].old : patch[i].new,
+		       patch[i].length);
+		if (size == 2 * PAGE) { /* the next page's others come with that page */
+			if (dt_memory_write(mem, have, pages, size) < 0)
+				return -1;
+			size = 0;
+		}
+	}
+	return size && dt_memory_write(mem, have, pages, size) < 0 ? -1 : 0;
+}
+
+/* ---- leaving */
+
+bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high)
+{
+	if (!p || i >= p->regions)
+		return false;
+	*low = p->region[i].low;
+	*high = p->region[i].high;
+	return true;
+}
+
+/* Where in the original a thread goes on that is at ip in a trampoline; 0: in the middle of a hook.
+ */
+static uint64_t original(const struct dt_probes *p, uint64_t ip)
+{
+	for (size_t i = 0; i < p->windows; i++) {
+		const struct window *w = &p->window[i];
+
+		if (ip >= w->at && ip < w->copy) /* an entry's hook: the window has not begun */
+			return w->start;
+		if (ip >= w->copy && ip < w->end)
+			return dt_moved_back(&w->moved, w->start, w->copy, ip);
+	}
+	return 0;
+}
+
+void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads)
+{
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+		uint64_t back;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
+		    !dt_probe_has_region(p, r.rip, r.rip + 1) || !(back = original(p, r.rip)))
+			continue;
+		r.rip = back;
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+}
+
+static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+{
+	for (size_t i = 0; i < p->patches; i++) {
+		uint8_t now[8];
+
+		if (dt_memory_read(t->mem, p->patch[i].address, now, p->patch[i].length) < 0 ||
+		    memcmp(now, p->patch[i].old, p->patch[i].length) != 0)
+			return dt_fail(e, "process %d: the bytes at 0x%lx could not be put back",
+				       t->pid, (unsigned long)p->patch[i].address);
+	}
+	return 0;
+}
+
+/* Is the code still ours there? A library may have been unmapped, or another be in its place. */
+static bool is_planted(struct dt_target *t, const struct dt_probes *p)
+{
+	uint8_t now[8];
+
+	return p->patches &&
+	       dt_memory_read(t->mem, p->patch[0].address, now, p->patch[0].length) == 0 &&
+	       memcmp(now, p->patch[0].new, p->patch[0].length) == 0;
+}
+
+int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e)
+{
+	struct dt_call *call;
+	struct dt_maps maps;
+	int rc;
+
+	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
+	if (is_planted(t, p)) {
+		if (dt_probe_write(t->mem, p->patch, p->patches, true) < 0)
+			return dt_fail(e, "process %d: its code can not be put back: %s", t->pid,
+				       strerror(errno));
+		if (check_old(t, p, e) < 0)
+			return -1;
+	}
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	call = calloc(p->regions + 1, sizeof(*call));
+	for (size_t i = 0; call && i < p->regions; i++)
+		call[i] = (struct dt_call){"unmapping trampolines",
+					   SYS_munmap,
+					   {p->region[i].low, p->region[i].high - p->region[i].low},
+					   0,
+					   false};
+	rc = call ? dt_probe_calls(t, tid, &maps, call, p->regions, e) : dt_fail(e, "out of memory");
+	free(call);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* ---- after a controller that was killed */
+
+static struct dt_probes *recover_one(struct dt_target *t, uint64_t at, const struct head *h)
+{
+	struct dt_probes *p = calloc(1, sizeof(*p));
+
+	if (!p || h->patches > h->bytes || h->pcs > h->bytes || h->regions > h->bytes)
+		goto fail;
+	p->patch = calloc(h->patches + 1, sizeof(*p->patch));
+	p->pc = calloc(h->pcs + 1, sizeof(*p->pc));
+	p->region = calloc(h->regions + 1, sizeof(*p->region));
+	if (!p->patch || !p->pc || !p->region ||
+	    dt_memory_read(t->mem, h->patch, p->patch, h->patches * sizeof(*p->patch)) < 0 ||
+	    dt_memory_read(t->mem, h->pc, p->pc, h->pcs * sizeof(*p->pc)) < 0 ||
+	    dt_memory_read(t->mem, h->region, p->region + 1, h->regions * sizeof(*p->region)) < 0)
+		goto fail;
+	p->region[0] = (struct region){at, at + h->bytes};
+	p->regions = h->regions + 1;
+	p->patches = p->patch_room = h->patches;
+	p->pcs = h->pcs;
+	for (size_t i = 0; i < p->patches; i++)
+		if (p->patch[i].length > sizeof(p->patch[i].old))
+			goto fail;
+	/* what a later planting has put something else in place of is that one's to put back */
+	p->patches = 0;
+	for (size_t i = 0; i < h->patches; i++) {
+		uint8_t now[8];
+
+		if (p->patch[i].length &&
+		    dt_memory_read(t->mem, p->patch[i].address, now, p->patch[i].length) == 0 &&
+		    memcmp(now, p->patch[i].new, p->patch[i].length) == 0)
+			p->patch[p->patches++] = p->patch[i];
+	}
+	return p;
+fail:
+	dt_probes_free(p);
+	return NULL;
+}
+
+/* Probes of the program's own that it reaches only because their semaphores are raised. */
+static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
+{
+	for (size_t i = 0; i < p->pcs; i++) {
+		uint16_t count;
+		uint8_t on;
+
+		if (p->pc[i].semaphore && dt_memory_read(t->mem, p->pc[i].toggle, &on, 1) == 0 &&
+		    on == DT_CAPTURE_ON &&
+		    dt_memory_read(t->mem, p->pc[i].semaphore, &count, sizeof(count)) == 0 &&
+		    count--)
+			dt_memory_write(t->mem, p->pc[i].semaphore, &count, sizeof(count));
+	}
+}
+
+int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e)
+{
+	struct dt_maps maps;
+
+	*list = NULL;
+	*n = 0;
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	for (size_t i = 0; i < maps.n; i++) {
+		struct dt_probes **more, *p;
+		struct head h;
+
+		if (!maps.map[i].exec || maps.map[i].inode || maps.map[i].path[0] ||
+		    dt_memory_read(t->mem, maps.map[i].low, &h, sizeof(h)) < 0 || h.magic != MAGIC)
+			continue;
+		p = recover_one(t, maps.map[i].low, &h);
+		more = p ? realloc(*list, (*n + 1) * sizeof(*more)) : NULL;
+		if (!more) {
+			dt_probes_free(p);
+			continue;
+		}
+		*list = more;
+		more[(*n)++] = p;
+		lower_semaphores(t, p);
+	}
+	dt_maps_free(&maps);
+	return 0;
+}
+
+/* ---- forks */
+
+static void *copy_of(const void *p, size_t n, size_t size, bool *failed)
+{
+	void *copy = n ? malloc(n * size) : NULL;
+
+	if (copy)
+		memcpy(copy, p, n * size);
+	*failed = *failed || (n && !copy);
+	return copy;
+}
+
+int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent)
+{
+	const struct dt_probes *from = parent->probes;
+	bool failed = false;
+	struct dt_probes *p;
+	struct patch last;
+	uint8_t now[8];
+
+	if (!from || !from->patches)
+		return 0;
+	/* a child that was born before the last planting has not got it: it is left alone then */
+	last = from->patch[from->patches - 1];
+	for (size_t i = 0; i<from->patches; i += from->patches> 64 ? from->patches / 64 : 1)
+		if (dt_memory_read(t->mem, from->patch[i].address, now, from->patch[i].length) <
+			    0 ||
+		    memcmp(now, from->patch[i].new, from->patch[i].length) != 0)
+			return -1;
+	if (dt_memory_read(t->mem, last.address, now, last.length) < 0 ||
+	    memcmp(now, last.new, last.length) != 0)
+		return -1;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -1;
+	p->state = copy_of(from->state, m->file->code->functions + 1, 1, &failed);
+	p->toggle = copy_of(from->toggle, m->file->elf->sites + 1, sizeof(*p->toggle), &failed);
+	p->region = copy_of(from->region, from->regions, sizeof(*p->region), &failed);
+	p->patch = copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
+	p->window = copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	p->pc = copy_of(from->pc, from->pcs, sizeof(*p->pc), &failed);
+	p->point = copy_of(from->point, from->points, sizeof(*p->point), &failed);
+	p->points = from->points;
+	failed = failed || (from->plan.code && dt_plan_copy(&p->plan, &from->plan) < 0);
+	p->regions = from->regions;
+	p->patches = p->patch_room = from->patches;
+	p->windows = p->window_room = from->windows;
+	p->pcs = from->pcs;
+	if (failed) {
+		dt_probes_free(p);
+		return -1;
+	}
+	m->probes = p;
+	m->hooked = m->on = p->pcs > 0;
+	return 0;
+}
+
