@@ -652,7 +652,12 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	size_t n;
 
 	line.n = 0;
-	dt_event_print(&line, k->reader, r, mask, t);
+	if (t && dt_text_of_point(t)) {
+		dt_out_text(&line, "  ");
+		dt_text_print(&line, k->reader, t);
+	} else {
+		dt_event_print(&line, k->reader, r, mask, t);
+	}
 	to = start_line(k, r->tid, &text, &p);
 	if (!to)
 		return;
@@ -672,6 +677,25 @@ static void on_text(void *ctx, const struct dt_text *t)
 	print_event(ctx, &t->head, 1, t);
 }
 
+/* A point: "* sync+4(rax=0x1)"; more of its values on lines of their own. */
+static void print_point(struct calls *k, const struct dt_site *site, const struct dt_record *r)
+{
+	struct output *to;
+	char *text, *p;
+
+	to = start_line(k, r->tid, &text, &p);
+	if (!to)
+		return;
+	p = stpcpy(p, "* ");
+	if (site->place == DT_SITE_POINT)
+		p = dt_format_point(&k->formats, p, site->function, r->value, r->flags & DT_FAULT);
+	else
+		p = dt_format_more(&k->formats, stpcpy(p, "  "), site->function, r->value,
+				   r->flags & DT_FAULT);
+	*p++ = '\n';
+	text_line(k, to, text, (size_t)(p - text));
+}
+
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
 {
 	struct calls *k = ctx;
@@ -683,6 +707,10 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	dt_span_record(k->reader, s, i, &r);
 	if (dt_texts_take(&k->texts, site, &r))
 		return;
+	if (site->place == DT_SITE_POINT || site->place == DT_SITE_POINT_MORE) {
+		print_point(k, site, &r);
+		return;
+	}
 	/* a program's own; others, of imported traces, are comments */
 	if (dt_event_is(&r) && site->place == DT_SITE_EVENT) {
 		print_event(k, &r, site->mask, NULL);

@@ -199,8 +199,8 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 
 		if (!(site->mask >> j & 1) || (site->kind == DT_EXIT && j > 0))
 			continue;
-		*it = (struct dt_kitrace_item){names[site->kind == DT_ENTRY][j], s->value[i][j],
-					       NULL, 0};
+		*it = (struct dt_kitrace_item){.name = names[site->kind == DT_ENTRY][j],
+					       .value = s->value[i][j]};
 		if (site->kind == DT_EXIT)
 			it->name = "rax";
 		it->symbol = symbol_at(k, site->pid, it->value, &it->offset);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Events as text. */
 #include <stdlib.h>
+#include <string.h>
+#include "arch/x86_64/capture.h"
 #include "cmd/event.h"
 #include "include/devtrace.h"
 
@@ -61,13 +63,51 @@ static void begin(struct dt_texts *t, struct dt_text **p, const struct dt_record
 		end(t, p);
 }
 
+/* A text that a point's value leads to: it ends with a NUL, or is as long as they may be. */
+static void take_pointed(struct dt_texts *t, struct dt_text **p, const struct dt_site *site,
+			 const struct dt_record *r)
+{
+	const char *bytes = (const char *)r->value;
+	size_t n = strnlen(bytes, MORE);
+	struct dt_text *x = *p;
+
+	if (!x) {
+		x = malloc(sizeof(*x) + DT_CAPTURE_TEXT);
+		if (!x) {
+			t->failed = true;
+			return;
+		}
+		*x = (struct dt_text){
+			.head = *r, .function = site->function, .wanted = DT_CAPTURE_TEXT};
+		*p = x;
+	}
+	memcpy(x->bytes + x->n, bytes, n);
+	x->n += (uint32_t)n;
+	if (r->flags & DT_FAULT)
+		x->head.flags |= DT_FAULT;
+	if (n < MORE)
+		x->wanted = x->n;
+	if (x->n == x->wanted)
+		end(t, p);
+}
+
+bool dt_text_of_point(const struct dt_text *t)
+{
+	return t->head.kind == DT_MORE;
+}
+
 bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct dt_record *r)
 {
 	struct dt_text **p;
 
-	if (site->place != DT_SITE_TEXT && site->place != DT_SITE_MORE)
+	if (site->place != DT_SITE_TEXT && site->place != DT_SITE_MORE &&
+	    site->place != DT_SITE_POINT_TEXT)
 		return false;
 	p = find(t, r);
+	if (site->place == DT_SITE_POINT_TEXT) {
+		take_pointed(t, p, site, r);
+		return true;
+	}
 	if (site->place == DT_SITE_TEXT) {
 		/* the rest of one before, at the same place, has been lost */
 		if (*p)
@@ -141,6 +181,21 @@ static void print_text(struct dt_out *o, const struct dt_text *t)
 	dt_out_text(o, " of ");
 	dt_out_decimal(o, length);
 	dt_out_text(o, " bytes");
+}
+
+void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t)
+{
+	const struct dt_function_info *f = dt_reader_function(r, t->function);
+	const char *signature = f && f->signature ? f->signature : "";
+
+	dt_out_bytes(o, signature, strcspn(signature, ":"));
+	dt_out_char(o, '=');
+	if (!t->n && t->head.flags & DT_FAULT)
+		dt_out_char(o, '?');
+	else
+		quoted(o, t->bytes, t->n);
+	if (t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT))
+		dt_out_text(o, "...");
 }
 
 void dt_event_print(struct dt_out *o, const struct dt_reader *r, const struct dt_record *record,

@@ -10,6 +10,7 @@
 struct dt_text {
 	struct dt_text *next;
 	struct dt_record head;
+	uint32_t function; /* row; of the text of a point's value: its signature tells which */
 	uint32_t n, wanted; /* bytes: that are there, that were recorded */
 	char bytes[];
 };
@@ -28,6 +29,10 @@ bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct 
 void dt_texts_end(struct dt_texts *t);
 
 bool dt_event_is(const struct dt_record *r); /* an event or a message */
+
+/* Is it the text of a point's value? Those are printed so: path="/etc/passwd". */
+bool dt_text_of_point(const struct dt_text *t);
+void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t);
 
 /* "net:send", "7:3" where there are no names. */
 void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body);

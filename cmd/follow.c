@@ -28,12 +28,13 @@ struct lines {
 
 static const char *name_of(struct lines *l, const struct dt_record *r)
 {
-	struct name *n = &l->name[(r->pc ^ r->pc >> 12) % NAMES];
+	uint64_t pc = dt_record_pc(r);
+	struct name *n = &l->name[(pc ^ pc >> 12) % NAMES];
 
-	if (!n->text || n->pc != r->pc) {
+	if (!n->text || n->pc != pc) {
 		free(n->text);
-		n->pc = r->pc;
-		n->text = strdup(dt_client_name(&l->names, r->pc, r->tid));
+		n->pc = pc;
+		n->text = strdup(dt_client_name(&l->names, pc, r->tid));
 	}
 	return n->text ? n->text : "?";
 }

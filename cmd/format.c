@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "arch/x86_64/capture.h"
 #include "cmd/format.h"
 #include "cmd/open.h"
 #include "core/text.h"
@@ -374,6 +375,39 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 	for (; i + 1 < c->items; i++)
 		p = put_kept(f, put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
+}
+
+static char *put_values(struct dt_formats *f, char *p, const struct dt_call_format *c,
+			const uint64_t *value, bool faults)
+{
+	for (unsigned i = 0; i + 1 < c->items; i++) {
+		p = put_piece(p, c, i);
+		if (faults && dt_capture_is_bad(value[c->item[i].place]))
+			*p++ = '?';
+		else
+			p = put_kept(f, p, &c->item[i], value);
+	}
+	return p;
+}
+
+char *dt_format_point(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
+		      bool faults)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	return c ? put_piece(put_values(f, p, c, value, faults), c, c->items - 1u) : p;
+}
+
+char *dt_format_more(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
+		     bool faults)
+{
+	const struct dt_call_format *c = format_of(f, function);
+	char *end = c ? put_values(f, p, c, value, faults) : p;
+	size_t name = c ? c->name_length + 1u : 0; /* and the parenthesis */
+
+	if (end > p)
+		memmove(p, p + name, (size_t)(end - p) - name);
+	return end > p ? end - name : p;
 }
 
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result)

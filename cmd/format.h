@@ -33,6 +33,14 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 
+/* The same of a point: of a record with faults, what could not be read is "?". */
+char *dt_format_point(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
+		      bool faults);
+
+/* Only the values, "a=1, b=0x2". */
+char *dt_format_more(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
+		     bool faults);
+
 /* " = 5"; nothing for a function without a result. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
 

@@ -14,6 +14,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "arch/x86_64/capture.h"
 #include "cmd/out.h"
 #include "core/kitrace.h"
 #include "core/words.h"
@@ -156,6 +157,119 @@ static void forget_places(struct shell *s)
 		s->points = strdup(s->client.text);
 }
 
+/* What a point captures: its labels, cut out of the session's answer. */
+struct labels {
+	char text[4096]; /* the point's name, and the labels, each ended by a NUL */
+	const char *name[DT_CAPTURE_ITEMS];
+	bool is_text[DT_CAPTURE_ITEMS];
+	unsigned n;
+};
+
+/* "sync+4\nrax:p,path:s*" */
+static void get_labels(struct shell *s, uint64_t pc, struct labels *l)
+{
+	char request[64], *p;
+
+	l->n = 0;
+	dt_format(request, sizeof(request), "point %lx", (unsigned long)pc);
+	if (dt_client_ask(&s->names, request, NULL) < 0)
+		s->names.text[0] = '\0';
+	dt_format(l->text, sizeof(l->text), "%s", s->names.text);
+	p = strchr(l->text, '\n');
+	while (p && *p && l->n < DT_CAPTURE_ITEMS) {
+		char *end = p + 1 + strcspn(p + 1, ","), *colon = strchr(p + 1, ':');
+
+		*p = '\0';
+		l->is_text[l->n] = end[-1] == '*';
+		l->name[l->n++] = p + 1;
+		if (colon && colon < end)
+			*colon = '\0';
+		p = end;
+	}
+	if (p)
+		*p = '\0';
+}
+
+/* Adds 32 bytes of a text; true: it has ended. What can not be printed is a dot. */
+static bool add_text(char *out, size_t *n, const struct dt_record *r)
+{
+	const char *bytes = (const char *)r->value;
+
+	for (unsigned i = 0; i < sizeof(r->value) && *n < DT_CAPTURE_TEXT; i++) {
+		if (!bytes[i])
+			return true;
+		out[(*n)++] = bytes[i] >= ' ' && bytes[i] != 0x7f && bytes[i] != '"' ? bytes[i] : '.';
+	}
+	return *n == DT_CAPTURE_TEXT || (r->flags & DT_FAULT);
+}
+
+/* What a value points to, "f+1c"; false: nothing that is known. */
+static bool symbol_of(struct shell *s, uint64_t value, char out[128])
+{
+	char request[64];
+
+	if (value < 4096)
+		return false;
+	dt_format(request, sizeof(request), "place %lx 0", (unsigned long)value);
+	if (dt_client_ask(&s->names, request, NULL) < 0)
+		return false;
+	dt_format(out, 128, "%s", s->names.text);
+	/* an address comes back as it is when nothing is known of it */
+	dt_format(request, sizeof(request), "%lx", (unsigned long)value);
+	return strcmp(out, request) != 0;
+}
+
+/*
+ * A point's record and those that continue it: n of them. Values by their labels, in hexadecimal and
+ * as the symbol they point to; texts in quotes behind the value that leads to them.
+ */
+static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n)
+{
+	struct dt_kitrace_item item[DT_CAPTURE_ITEMS];
+	char symbol[DT_CAPTURE_ITEMS][128], text[DT_CAPTURE_ITEMS][DT_CAPTURE_TEXT + 8];
+	const struct place *p = place_of(s, r);
+	struct labels *l = &(struct labels){.n = 0};
+	struct dt_kitrace_record v = {
+		.us = (uint64_t)local_us(s, r->ticks),
+		.date = s->date,
+		.tid = p->pid ? r->tid : DT_NO_TID,
+		.item = item,
+	};
+	size_t at = 0;
+
+	get_labels(s, r->pc, l);
+	v.symbol = l->text[0] ? l->text : "?";
+	for (; at < n && (v.items < l->n || !at); at++) {
+		bool faults = r[at].flags & DT_FAULT;
+		unsigned values = dt_record_values(&r[at]), first = v.items;
+
+		v.flags |= r[at].flags & (DT_FREEZE | DT_UNFREEZE | DT_BASE);
+		if (r[at].flags & DT_LATEFREEZE)
+			v.flags |= DT_KITRACE_LATEFREEZE;
+		for (; v.items < l->n && v.items < first + values && v.items < first + 4; v.items++)
+			item[v.items] = (struct dt_kitrace_item){
+				.name = l->name[v.items],
+				.value = r[at].value[v.items - first],
+				.bad = faults && dt_capture_is_bad(r[at].value[v.items - first])};
+	}
+	for (unsigned i = 0; i < v.items; i++) {
+		size_t length = 0;
+		bool ended = !l->is_text[i];
+
+		while (!ended && at < n)
+			ended = add_text(text[i], &length, &r[at++]);
+		if (l->is_text[i] && length) {
+			text[i][length] = '\0';
+			item[i].text = text[i];
+		}
+		if (!item[i].bad && !item[i].text && symbol_of(s, item[i].value, symbol[i]))
+			item[i].symbol = symbol[i];
+	}
+	dt_out_used(&s->out,
+		    dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + DT_CAPTURE_ITEMS * 512),
+				    &v));
+}
+
 static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_record *r,
 		      const struct dt_record *more)
 {
@@ -177,18 +291,22 @@ static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_rec
 	if ((r->flags & DT_NARGS) == DT_ADJACENT)
 		v.flags |= DT_KITRACE_ADJACENT;
 	if (more)
-		item[v.items++] = (struct dt_kitrace_item){"const", more->value[0], NULL, 0};
+		item[v.items++] = (struct dt_kitrace_item){.name = "const",
+							   .value = more->value[0]};
 	for (unsigned i = 0; !more && !p->pid && i < dt_record_values(r) && i < 4; i++)
-		item[v.items++] = (struct dt_kitrace_item){names[r->kind == DT_EXIT][i],
-							   r->value[i], NULL, 0};
+		item[v.items++] = (struct dt_kitrace_item){
+			.name = names[r->kind == DT_EXIT][i], .value = r->value[i]};
 	dt_out_used(&s->out, dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + 2048), &v));
 }
 
+/* Does it continue r: a constant, of the same moment, or a point's further values and texts? */
 static bool belongs(const struct dt_record *more, const struct dt_record *r)
 {
-	return more->kind == DT_MORE && more->tid == r->tid && more->ticks == r->ticks &&
-	       more->sp == r->sp;
+	return more->kind == DT_MORE && more->tid == r->tid && more->sp == r->sp &&
+	       (r->kind == DT_POINT ? more->pc == r->pc : more->ticks == r->ticks);
 }
+
+#define MOST_MORE (DT_CAPTURE_ITEMS / 4 + DT_CAPTURE_ITEMS * DT_CAPTURE_TEXT / 32)
 
 /* How many of them were printed: the last one may have its constant still to come. */
 static size_t print_some(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n,
@@ -197,13 +315,18 @@ static size_t print_some(struct shell *s, struct dt_kitrace *k, const struct dt_
 	size_t i = 0;
 
 	while (i < n) {
-		bool more = i + 1 < n && belongs(&r[i + 1], &r[i]);
+		size_t more = 1;
 
-		if (i + 1 == n && !all && i)
+		while (i + more < n && belongs(&r[i + more], &r[i]))
+			more++;
+		/* the rest of it may still be to come */
+		if (i + more == n && !all && i && more < MOST_MORE)
 			break;
-		if (r[i].kind != DT_MORE)
-			print_one(s, k, &r[i], more ? &r[i + 1] : NULL);
-		i += 1 + more;
+		if (r[i].kind == DT_POINT)
+			print_point(s, k, &r[i], more);
+		else if (r[i].kind != DT_MORE)
+			print_one(s, k, &r[i], more > 1 ? &r[i + 1] : NULL);
+		i += more;
 	}
 	return i;
 }

@@ -440,7 +440,9 @@ static int cmd_list(struct command *c)
 		if (r->kind != DT_RANGE_POINT)
 			continue;
 		dt_format_action(options, sizeof(options), &r->action, DT_DO_ENTRY);
-		dt_device_answer(c->who, options[0] ? "%-24s%s" : "%s%s", r->name, options);
+		dt_device_answer(c->who, options[0] || r->capture ? "%-24s%s%s%s" : "%s%s%s%s",
+				 r->name, options, r->capture ? " " : "",
+				 r->capture ? r->capture : "");
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@ static void say(const struct reading *r, const char *format, ...)
 
 static void say(const struct reading *r, const char *format, ...)
 {
-	char line[2048];
+	char line[4096];
 	va_list ap;
 	size_t n;
 
@@ -27,24 +27,6 @@ static void say(const struct reading *r, const char *format, ...)
 	r->line(r->ctx, line, n);
 }
 
-/* In quotes when it needs them. Returns out. */
-static const char *word(char *out, size_t size, const char *text)
-{
-	size_t n = 0;
-
-	if (!dt_word_quoted(text))
-		return text;
-	out[n++] = '\'';
-	for (; *text && n + 3 < size; text++) {
-		if (*text == '\'')
-			out[n++] = '\'';
-		out[n++] = *text;
-	}
-	out[n++] = '\'';
-	out[n] = '\0';
-	return out;
-}
-
 /* What a set was made of can be of any length. */
 static void set_line(const struct reading *to, struct dt_device *d, const struct dt_range *r,
 		     const char *name, const char *options)
@@ -54,7 +36,7 @@ static void set_line(const struct reading *to, struct dt_device *d, const struct
 
 	if (!line)
 		return;
-	n = dt_format(line, size, "trace %s new %s%s\n", word(line + size, size, r->what), name,
+	n = dt_format(line, size, "trace %s new %s%s\n", dt_word_written(line + size, size, r->what), name,
 		      options);
 	to->line(to->ctx, line, n);
 	d->ops->resize(d->ctx, line, 0);
@@ -63,21 +45,25 @@ static void set_line(const struct reading *to, struct dt_device *d, const struct
 static void new_line(const struct reading *to, struct dt_device *d, const struct dt_range *r)
 {
 	char name[2 * DT_NAME_MAX + 4], what[1100], options[256];
+	const char *capture, *space;
 
 	dt_format_action(options, sizeof(options), &r->action,
 			 r->kind == DT_RANGE_POINT ? DT_DO_ENTRY : DT_DO_ENTRY | DT_DO_EXIT);
+	capture = r->capture ? r->capture : "";
+	space = r->capture ? " " : "";
 	if (r->kind == DT_RANGE_POINT && dt_word_is(r->name, r->what)) {
-		say(to, "trace %s%s", word(what, sizeof(what), r->what), options);
+		say(to, "trace %s%s%s%s", dt_word_written(what, sizeof(what), r->what), options, space,
+		    capture);
 	} else if (r->kind == DT_RANGE_POINT) {
 		/* by its address: what it was set by may be another's name by now */
-		say(to, "trace %016lx%s", (unsigned long)r->start, options);
+		say(to, "trace %016lx%s%s%s", (unsigned long)r->start, options, space, capture);
 		say(to, "trace %016lx rename %s", (unsigned long)r->start,
-		    word(name, sizeof(name), r->name));
+		    dt_word_written(name, sizeof(name), r->name));
 	} else if (r->kind == DT_RANGE_SET) {
-		set_line(to, d, r, word(name, sizeof(name), r->name), options);
+		set_line(to, d, r, dt_word_written(name, sizeof(name), r->name), options);
 	} else {
 		say(to, "trace %016lx %016lx new %s%s", (unsigned long)r->start,
-		    (unsigned long)r->end, word(name, sizeof(name), r->name), options);
+		    (unsigned long)r->end, dt_word_written(name, sizeof(name), r->name), options);
 	}
 }
 
@@ -87,7 +73,7 @@ static void state_line(const struct reading *to, const struct dt_range *r)
 	char name[2 * DT_NAME_MAX + 4];
 
 	if (r->on != (r->kind == DT_RANGE_POINT))
-		say(to, "trace %s %s", word(name, sizeof(name), r->name), r->on ? "on" : "off");
+		say(to, "trace %s %s", dt_word_written(name, sizeof(name), r->name), r->on ? "on" : "off");
 }
 
 static void event(char *out, size_t size, bool has, uint64_t body)

@@ -18,8 +18,19 @@ static const struct {
 
 #define OPTIONS (sizeof(option) / sizeof(*option))
 
-/* Kitrace's, for which the processor's state at an instruction is needed. */
-static const char *const at_instructions[] = {"PSR", "ALLREGS", "REG", "STACK", "FRAME", "LOC"};
+/*
+ * What is captured at an instruction; the provider knows what the words behind them mean. All but
+ * the last two are Kitrace's.
+ */
+static const struct {
+	const char *name, *needs; /* NULL: no word behind it */
+} at_instructions[] = {
+	{"PSR", NULL},		  {"ALLREGS", NULL},	  {"REG", "a register's name"},
+	{"STACK", "an offset"},	  {"FRAME", "an offset"}, {"LOC", "an address"},
+	{"VALUE", "a variable"}, {"TEXT", "a variable"},
+};
+
+#define CAPTURES (sizeof(at_instructions) / sizeof(*at_instructions))
 
 static int value_of(const char *name, const char *word, char how, uint64_t *v, struct dt_error *e)
 {
@@ -53,22 +64,86 @@ static int take(struct dt_action *a, unsigned i, uint64_t v, struct dt_error *e)
 	return 0;
 }
 
-int dt_parse_action(char *const *word, unsigned n, struct dt_action *a, unsigned *used,
-		    struct dt_error *e)
+const char *dt_word_written(char *out, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	if (!dt_word_quoted(text))
+		return text;
+	out[n++] = '\'';
+	for (; *text && n + 3 < size; text++) {
+		if (*text == '\'')
+			out[n++] = '\'';
+		out[n++] = *text;
+	}
+	out[n++] = '\'';
+	out[n] = '\0';
+	return out;
+}
+
+/* One word, and the one that belongs to it, at the end of capture. */
+static int add_capture(char *capture, const char *name, const char *behind, struct dt_error *e)
+{
+	char quoted[DT_CAPTURE_MAX + 1];
+	size_t n = dt_word_length(capture), more;
+
+	if (!behind) {
+		more = dt_format(capture + n, DT_CAPTURE_MAX + 1 - n, "%s%s", n ? " " : "", name);
+	} else if (dt_word_length(behind) > DT_CAPTURE_MAX / 2) {
+		more = DT_CAPTURE_MAX + 1;
+	} else {
+		more = dt_format(capture + n, DT_CAPTURE_MAX + 1 - n, "%s%s %s", n ? " " : "", name,
+				 dt_word_written(quoted, sizeof(quoted), behind));
+	}
+	if (n + more <= DT_CAPTURE_MAX)
+		return 0;
+	capture[n] = '\0';
+	return dt_fail(e, "devtrace: what is captured at one place may take %d bytes at most",
+		       DT_CAPTURE_MAX);
+}
+
+/* An option that captures: 1. 0: it is none. */
+static int take_capture(char *const *word, unsigned n, char *capture, unsigned *used,
+			struct dt_error *e)
+{
+	const char *w = word[*used];
+	const char *needs, *behind;
+	unsigned i = 0;
+
+	while (i < CAPTURES && !dt_word_is(w, at_instructions[i].name))
+		i++;
+	if (i == CAPTURES)
+		return 0;
+	if (!capture)
+		return dt_fail(e,
+			       "devtrace: %s is for tracepoints (trace ADDRESS %s ...), not for a "
+			       "range: it has many instructions",
+			       w, w);
+	needs = at_instructions[i].needs;
+	++*used;
+	behind = needs && *used < n ? word[*used] : NULL;
+	if (needs && !behind)
+		return dt_fail(e, "devtrace: %s needs %s behind it", w, needs);
+	*used += needs != NULL;
+	return add_capture(capture, w, behind, e) < 0 ? -1 : 1;
+}
+
+int dt_parse_action(char *const *word, unsigned n, struct dt_action *a, char *capture,
+		    unsigned *used, struct dt_error *e)
 {
 	*used = 0;
+	if (capture)
+		capture[0] = '\0';
 	while (*used < n) {
 		const char *w = word[*used];
 		uint64_t v = 0;
 		unsigned i = 0;
+		int rc = take_capture(word, n, capture, used, e);
 
-		for (unsigned k = 0; k < sizeof(at_instructions) / sizeof(*at_instructions); k++)
-			if (dt_word_is(w, at_instructions[k]))
-				return dt_fail(e,
-					       "devtrace: %s: registers and memory are captured "
-					       "at instructions, which this device can not trace; "
-					       "at an entry the first four arguments are recorded",
-					       w);
+		if (rc < 0)
+			return -1;
+		if (rc > 0)
+			continue;
 		while (i < OPTIONS && !dt_word_is(w, option[i].name))
 			i++;
 		if (i == OPTIONS)

@@ -22,6 +22,7 @@ static void free_range(struct dt_device *d, struct dt_range *r)
 	if (d->ops->forget)
 		d->ops->forget(d->ctx, r);
 	dt_device_resize(d, r->what, 0);
+	dt_device_resize(d, r->capture, 0);
 }
 
 void dt_device_free(struct dt_device *d)
@@ -319,7 +320,7 @@ int dt_range_new(struct dt_device *d, char *const *word, unsigned n, unsigned wh
 
 	if (n < what + 2)
 		return dt_fail(e, "devtrace: usage: trace <ktextstart> <ktextend> new <name>");
-	if (dt_parse_action(&word[what + 2], n - what - 2, &r.action, &used, e) < 0)
+	if (dt_parse_action(&word[what + 2], n - what - 2, &r.action, NULL, &used, e) < 0)
 		return -1;
 	if (what + 2 + used != n)
 		return dt_fail(e,
@@ -353,7 +354,7 @@ int dt_range_new(struct dt_device *d, char *const *word, unsigned n, unsigned wh
 
 int dt_device_answer(const struct dt_asker *who, const char *format, ...)
 {
-	char line[512];
+	char line[2048];
 	va_list ap;
 	size_t n;
 
@@ -378,14 +379,23 @@ static bool point_name(struct dt_device *d, const char *text, struct dt_range *r
 	return !dt_device_find(d, r->name);
 }
 
+static void forget_point(struct dt_device *d, struct dt_range *r)
+{
+	if (d->ops->forget)
+		d->ops->forget(d->ctx, r);
+	dt_device_resize(d, r->capture, 0);
+	r->capture = NULL;
+}
+
 /* One group: an address and its options. Makes the point in *r, not added yet. */
 static int parse_point(struct dt_device *d, char *const *word, unsigned n, struct dt_range *r,
 		       unsigned *used, struct dt_error *e)
 {
+	char capture[DT_CAPTURE_MAX + 1];
 	struct dt_place place;
 
 	*r = (struct dt_range){.kind = DT_RANGE_POINT};
-	if (dt_parse_action(word + 1, n - 1, &r->action, used, e) < 0 ||
+	if (dt_parse_action(word + 1, n - 1, &r->action, capture, used, e) < 0 ||
 	    dt_address(d, word[0], &place, "start", e) < 0)
 		return -1;
 	if (!(r->action.what & DT_DO_EXIT))
@@ -395,13 +405,38 @@ static int parse_point(struct dt_device *d, char *const *word, unsigned n, struc
 			       word[0], DT_NAME_MAX);
 	++*used;
 	r->start = r->end = place.start;
-	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0))
+	if (capture[0] && !(r->capture = copy_text(d, capture)))
+		return dt_fail(e, "out of memory");
+	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0)) {
+		dt_device_resize(d, r->capture, 0);
 		return -1;
+	}
 	if (point_at(d, r->start) || point_name(d, word[0], r))
 		return 0;
-	if (d->ops->forget)
-		d->ops->forget(d->ctx, r);
+	forget_point(d, r);
 	return dt_fail(e, "devtrace: trace with that name already exists: '%s'", word[0]);
+}
+
+/* Another point in place of old, at the same address: on, whatever it was. */
+static int update_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *old,
+			struct dt_range *r, struct dt_error *e)
+{
+	struct dt_range before = *old;
+	int rc;
+
+	old->action = r->action;
+	old->capture = r->capture;
+	old->host = r->host;
+	rc = d->ops->update ? d->ops->update(d->ctx, &before, old, e)
+			    : d->ops->apply(d->ctx, NULL, e);
+	if (rc < 0) {
+		*old = before;
+		forget_point(d, r);
+		return -1;
+	}
+	forget_point(d, &before);
+	dt_device_answer(who, "kitrace: Tracepoint at %s already exists, updating", old->name);
+	return dt_range_switch(d, old, true, e);
 }
 
 static int set_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *r,
@@ -409,23 +444,13 @@ static int set_point(struct dt_device *d, const struct dt_asker *who, struct dt_
 {
 	struct dt_range *old = point_at(d, r->start), *added;
 
-	if (old) {
-		struct dt_action before = old->action;
-
-		old->action = r->action;
-		if (d->ops->forget)
-			d->ops->forget(d->ctx, r);
-		if (d->ops->apply(d->ctx, NULL, e) < 0) {
-			old->action = before;
-			return -1;
-		}
-		dt_device_answer(who, "kitrace: Tracepoint at %s already exists, updating",
-				 old->name);
-		return dt_range_switch(d, old, true, e);
-	}
+	if (old)
+		return update_point(d, who, old, r, e);
 	r->what = copy_text(d, r->name);
-	if (!r->what)
+	if (!r->what) {
+		forget_point(d, r);
 		return dt_fail(e, "out of memory");
+	}
 	added = insert(d, r);
 	if (dt_range_switch(d, added, true, e) < 0) {
 		dt_range_remove(d, added);
@@ -444,8 +469,7 @@ int dt_range_points(struct dt_device *d, const struct dt_asker *who, char *const
 	for (unsigned i = 0; i < n; i += used) {
 		if (parse_point(d, word + i, n - i, &r, &used, e) < 0)
 			return -1;
-		if (d->ops->forget)
-			d->ops->forget(d->ctx, &r);
+		forget_point(d, &r);
 	}
 	for (unsigned i = 0; i < n; i += used)
 		if (parse_point(d, word + i, n - i, &r, &used, e) < 0 ||

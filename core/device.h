@@ -18,6 +18,7 @@
 #define DT_LOG_DEFAULT 8192u	 /* records */
 #define DT_LOG_MAX_EXPONENT 26u	 /* 64 Mi records: 4 GiB */
 #define DT_WORDS_MAX 256u	 /* in one command */
+#define DT_CAPTURE_MAX 1023	 /* bytes of what one point captures, as words */
 
 /* What happens at the sites of a range; a set of these. */
 enum {
@@ -54,6 +55,7 @@ enum dt_range_kind {
 struct dt_range {
 	char name[DT_NAME_MAX + 1];
 	char *what; /* of a set or point: as it was given. Owned. */
+	char *capture; /* of a point: what is captured, as words; NULL: nothing. Owned. */
 	uint64_t start, end;
 	enum dt_range_kind kind;
 	bool on;
@@ -103,6 +105,8 @@ struct dt_device_ops {
 	/* may this range be made? fills in range->host; start and end of a point */
 	int (*check)(void *ctx, struct dt_range *r, struct dt_error *e);
 	void (*forget)(void *ctx, struct dt_range *r);
+	/* A point that was `before' is r from here on, in one moment; before's host is still there. */
+	int (*update)(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e);
 	/* Ranges have changed: r has been switched, or (NULL) actions, watch, arm, masks or modes. */
 	int (*apply)(void *ctx, struct dt_range *r, struct dt_error *e);
 	int (*start)(void *ctx, bool active, bool all, struct dt_error *e);

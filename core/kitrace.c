@@ -123,7 +123,15 @@ size_t dt_kitrace_line(struct dt_kitrace *k, char *out, const struct dt_kitrace_
 		*p++ = ' ';
 		p = text(p, r->item[i].name);
 		*p++ = '=';
-		p += dt_text_hex(p, r->item[i].value);
+		if (r->item[i].bad)
+			*p++ = '?';
+		else
+			p += dt_text_hex(p, r->item[i].value);
+		if (r->item[i].text) {
+			p = text(p, " \"");
+			p = text(p, r->item[i].text);
+			*p++ = '"';
+		}
 		if (r->item[i].symbol) {
 			p = text(p, " (");
 			p = place(p, r->item[i].symbol, r->item[i].offset);

@@ -27,6 +27,8 @@ struct dt_kitrace_item {
 	uint64_t value;
 	const char *symbol; /* what it points into; NULL: nothing known */
 	uint64_t offset;
+	const char *text; /* that it points to, printable; NULL: none */
+	bool bad;	  /* it could not be read */
 };
 
 struct dt_kitrace_record {

@@ -47,6 +47,19 @@ struct dt_record {
 	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
 };
 
+/*
+ * The pc of a point's records, P and their continuations, as a session's log has them: the number of
+ * the point in its file plus one is in the high 16 bits, for those who want to know what the values
+ * are. Texts show the address.
+ */
+static inline uint64_t dt_record_pc(const struct dt_record *r)
+{
+	return r->kind == DT_POINT || r->kind == DT_MORE ? (uint64_t)((int64_t)(r->pc << 16) >> 16)
+							  : r->pc;
+}
+
+#define DT_RECORD_POINT(pc) ((uint32_t)((pc) >> 48)) /* 0: none */
+
 /* How many of the values are meant. */
 static inline unsigned dt_record_values(const struct dt_record *r)
 {

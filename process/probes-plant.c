@@ -488,20 +488,36 @@ static int collect_undo(struct job *j, struct dt_error *e)
 
 /* ---- where it goes */
 
-/* What is free near the module now. The claims made before are mapped by now. */
-static int find_space(struct dt_probes *p, const struct dt_maps *maps, struct dt_error *e)
+/* Trampolines that have been mapped before do not grow: others can stand close to them. */
+static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
 {
-	uint64_t last = 0x10000;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_probes *p = t->module[i].probes;
+
+		for (size_t k = 0; p && k < p->regions; k++)
+			if (m->low >= p->region[k].low && m->low < p->region[k].high)
+				return true;
+	}
+	return false;
+}
+
+/* What is free near the module now. The claims made before are mapped by now. */
+static int find_space(const struct dt_target *t, struct dt_probes *p, const struct dt_maps *maps,
+		      struct dt_error *e)
+{
+	uint64_t last = 0x10000, beside = MARGIN;
 
 	dt_space_free(&p->space);
 	memset(&p->space, 0, sizeof(p->space));
 	for (size_t i = 0; i < maps->n; i++) {
 		uint64_t low = maps->map[i].low;
+		uint64_t margin = is_region(t, &maps->map[i]) ? PAGE : MARGIN;
 
-		if (low > last + 2 * MARGIN && low < 0x7fffffffffff &&
-		    dt_space_add(&p->space, last + MARGIN, low - MARGIN, e) < 0)
+		if (low > last + beside + margin && low < 0x7fffffffffff &&
+		    dt_space_add(&p->space, last + beside, low - margin, e) < 0)
 			return -1;
 		last = maps->map[i].high;
+		beside = margin;
 	}
 	return 0;
 }
@@ -927,7 +943,8 @@ static int begin(struct job *j, size_t functions, struct dt_error *e)
 		return dt_fail(e, "out of memory");
 	if (dt_maps_read(j->t->pid, &maps, e) < 0)
 		return -1;
-	rc = find_space(j->p, &maps, e);
+	rc = maps.n ? find_space(j->t, j->p, &maps, e)
+		    : dt_fail(e, "process %d has ended", j->t->pid);
 	dt_maps_free(&maps);
 	return rc == 0 ? place_region(j, functions, e) : -1;
 }

@@ -434,7 +434,7 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 	for (size_t i = 0; i < t->n && rc == 0; i++) {
 		struct dt_module *m = &t->module[i];
 
-		if (!m->file->chosen || (f && m->file != f && !all))
+		if ((!m->file->chosen && !m->file->points.n) || (f && m->file != f && !all))
 			continue;
 		if (all)
 			rc = sync_module(t, m, 0, ~0ull, e);

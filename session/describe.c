@@ -184,14 +184,78 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 		name_event(s, v);
 }
 
+/* "rax:p@0,count:i4@1;v": the values from `first' on. */
+static void point_signature(const struct dt_point *point, unsigned first, bool text, char *out,
+			    size_t size)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < 4 && first + i < point->items && n < size; i++) {
+		n += dt_format(out + n, size - n, "%s%s:%s@%u", i ? "," : "",
+			       point->label[first + i].name, point->label[first + i].type, i);
+		if (text)
+			break;
+	}
+	if (n < size)
+		dt_format(out + n, size - n, ";v");
+}
+
+/* What a point is called: its event, or its function and how far in. */
+void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,
+		      size_t size)
+{
+	struct dt_symtab *symtab = dt_file_symtab(m->file);
+	const struct dt_function *f = symtab ? dt_symtab_find(symtab, point->site.address) : NULL;
+
+	if (point->name)
+		dt_format(out, size, "%s", point->name);
+	else if (!f)
+		dt_format(out, size, "0x%lx", (unsigned long)point->site.address);
+	else if (f->address == point->site.address)
+		dt_format(out, size, "%s", f->name);
+	else
+		dt_format(out, size, "%s+%lx", f->name,
+			  (unsigned long)(point->site.address - f->address));
+}
+
+static void describe_point(struct dt_session *s, const struct dt_module *m,
+			   const struct dt_point *point, unsigned first, bool text,
+			   struct dt_site_row *row)
+{
+	char name[4096], signature[4 * sizeof(struct dt_label) + 64];
+	unsigned values = point->items > first ? point->items - first : 0;
+	struct dt_function_row f = {.module = m->row,
+				    .address = m->bias + point->site.address,
+				    .name = name,
+				    .file = "",
+				    .signature = signature,
+				    .variant = (point->id + 1) * 64ull + first * 2 + text};
+	int64_t out;
+
+	dt_describe_name(m, point, name, sizeof(name));
+	point_signature(point, first, text, signature, sizeof(signature));
+	if (dt_file_symtab(m->file))
+		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
+	if (!f.file)
+		f.file = "";
+	row->kind = text ? DT_SITE_POINT_TEXT : first ? DT_SITE_POINT_MORE : DT_SITE_POINT;
+	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
+	out = dt_store_function(s->store, &f, NULL);
+	row->function = out < 0 ? 0 : out;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
 	const struct dt_elf_site *site;
 	const struct dt_function *f;
+	const struct dt_point *point;
 	struct dt_module *m;
 	char signature[2048];
 	struct dt_target *t;
+	unsigned first;
+	bool text;
 
 	row->function = 0;
 	row->kind = DT_SITE_UNKNOWN;
@@ -210,6 +274,11 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		return;
 	if (m->file->code)
 		row->pc = m->bias + site->address;
+	point = dt_probes_point(m, r->pc, &first, &text);
+	if (point) {
+		describe_point(s, m, point, first, text, row);
+		return;
+	}
 	switch (site->kind) {
 	case DT_ELF_ENTRY:
 	case DT_ELF_PROBE_ENTRY:

@@ -177,10 +177,46 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 		return apply_all(s, e);
 	if (dt_ranges_switch(s, r, e) < 0)
 		return -1;
-	if (dt_device_careful(&s->device) || s->targets.shared.control->careful)
-		return apply_all(s, e);
-	f = dt_ranges_file(r, &low, &high);
-	return sync_sites(s, f, low, high, e);
+	if (dt_device_careful(&s->device) || s->targets.shared.control->careful) {
+		if (apply_all(s, e) < 0)
+			goto fail;
+		/* what has been planted just now is in the table, too */
+		if (r->kind == DT_RANGE_POINT && r->capture && apply_all(s, e) < 0)
+			goto fail;
+	} else {
+		f = dt_ranges_file(r, &low, &high);
+		if (sync_sites(s, f, low, high, e) < 0)
+			goto fail;
+	}
+	if (dt_ranges_planted(s, r, e) == 0)
+		return 0;
+fail:
+	r->on = !r->on;
+	dt_ranges_switch(s, r, NULL);
+	r->on = !r->on;
+	return -1;
+}
+
+/* In one moment: the old one's trampoline is led past when the new one's is led to. */
+static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e)
+{
+	struct dt_session *s = ctx;
+	bool was = before->on;
+
+	before->on = false;
+	r->on = true;
+	if ((!was || dt_ranges_switch(s, before, e) == 0) && dt_ranges_switch(s, r, e) == 0 &&
+	    apply_all(s, e) == 0 &&
+	    (!s->targets.shared.control->careful || apply_all(s, e) == 0) &&
+	    dt_ranges_planted(s, r, e) == 0)
+		return 0;
+	r->on = false;
+	dt_ranges_switch(s, r, NULL);
+	before->on = was;
+	if (was)
+		dt_ranges_switch(s, before, NULL);
+	apply_all(s, NULL);
+	return -1;
 }
 
 static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
@@ -371,6 +407,7 @@ static const struct dt_device_ops ops = {
 	.text = host_text,
 	.check = host_check,
 	.forget = host_forget,
+	.update = host_update,
 	.apply = host_apply,
 	.start = host_start,
 	.freeze = host_freeze,

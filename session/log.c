@@ -87,7 +87,7 @@ void dt_log_put(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t 
 	pthread_mutex_lock(&l->lock);
 	l->dropped += lost;
 	for (size_t i = 0; i < n; i++) {
-		l->in += r[i].kind == DT_ENTRY;
+		l->in += r[i].kind == DT_ENTRY || r[i].kind == DT_POINT;
 		l->out += r[i].kind == DT_EXIT;
 		if (l->head - l->tail == l->size) {
 			if (l->policy != DT_OVERWRITE) {

@@ -198,15 +198,46 @@ void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n)
 				struct dt_module *m = dt_target_module(t, pc);
 				const struct dt_elf_site *site =
 					m && m->probes ? dt_probes_site(m, pc) : NULL;
+				const struct dt_point *point;
+				unsigned first;
+				bool text;
 
 				if (site)
 					original = m->bias + site->address;
+				point = site ? dt_probes_point(m, pc, &first, &text) : NULL;
+				if (point && point->id < 0xffff)
+					original |= (uint64_t)(point->id + 1) << 48;
 				if (m)
 					break;
 			}
 		}
 		r[i].pc = original;
 	}
+}
+
+bool dt_session_point(struct dt_session *s, uint64_t pc, char *out, size_t size)
+{
+	const struct dt_record r = {.kind = DT_POINT, .pc = pc};
+	uint64_t address = dt_record_pc(&r);
+	const struct dt_point *point = NULL;
+	struct dt_module *m = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct dt_target *t = s->first; t && !m; t = t->next)
+		m = dt_target_module(t, address);
+	if (m && DT_RECORD_POINT(pc) && DT_RECORD_POINT(pc) <= m->file->points.n)
+		point = m->file->points.point[DT_RECORD_POINT(pc) - 1];
+	if (point) {
+		dt_describe_name(m, point, out, size);
+		n = strlen(out);
+		for (unsigned i = 0; i < point->items && n < size; i++)
+			n += dt_format(out + n, size - n, "%c%s:%s%s", i ? ',' : '\n',
+				       point->label[i].name, point->label[i].type,
+				       point->item[i].text ? "*" : "");
+	}
+	pthread_mutex_unlock(&s->lock);
+	return point != NULL;
 }
 
 void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,

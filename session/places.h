@@ -30,4 +30,10 @@ void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n);
 void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
 			void (*fn)(void *ctx, const char *name), void *ctx);
 
+/*
+ * What a point's record is of, from its pc in the log: a line with its name, then "label:type" for
+ * each value it captures, with commas. false: it is of no point.
+ */
+bool dt_session_point(struct dt_session *s, uint64_t pc, char *out, size_t size);
+
 #endif

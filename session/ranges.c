@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "process/probes.h"
+#include "session/capture.h"
 #include "session/places.h"
 
 /* What the provider knows of a range: range->host. */
@@ -15,6 +16,7 @@ struct place_of_range {
 	struct dt_selection libraries;
 	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
+	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
 };
 
 /* Bytes from a site's address to what the hook records as pc, by enum dt_elf_kind: doc/sleds.md */
@@ -45,23 +47,73 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 	return NULL;
 }
 
-static int check_point(struct dt_module *m, struct dt_range *r, struct dt_error *e)
+/* The file can have points: its code has been looked at. */
+static int read_code(struct dt_file *f, struct dt_error *e)
 {
-	struct dt_symtab *tab = dt_file_symtab(m->file);
+	if (!f->elf)
+		return dt_fail(e, "devtrace: %s can not be read", f->path);
+	if (!f->elf->sites && dt_file_probes(f, e) < 0)
+		return -1;
+	if (f->code)
+		return 0;
+	return dt_fail(e,
+		       "devtrace: %s is built with sites of its own; tracepoints are at entries and "
+		       "exits of its functions",
+		       f->path);
+}
+
+/* Nothing can be planted at an address that is no instruction: said before anything is changed. */
+static int check_instruction(struct dt_module *m, uint64_t address, struct dt_error *e)
+{
+	const struct dt_code *code = m->file->code;
+	size_t f = dt_code_function_at(code, address);
+	const struct dt_code_region *r = dt_code_region_of(code, address);
+	uint64_t before = address;
+
+	if (f == code->functions || !r)
+		return dt_fail(e,
+			       "devtrace: invalid address %lx: it is not in the code of any "
+			       "function",
+			       (unsigned long)(address + m->bias));
+	if (code->function[f].trouble || r->mark[address - r->low] & DT_CODE_INSN)
+		return 0;
+	while (before > code->function[f].start && !(r->mark[before - r->low] & DT_CODE_INSN))
+		before--;
+	return dt_fail(e,
+		       "devtrace: no instruction begins at %lx; the one that it is in begins at %lx",
+		       (unsigned long)(address + m->bias), (unsigned long)(before + m->bias));
+}
+
+/* A tracepoint at an instruction, with what it captures. */
+static int new_point(struct dt_session *s, struct dt_module *m, struct dt_range *r,
+		     struct place_of_range *p, struct dt_error *e)
+{
+	struct dt_point point = {.site = {.address = r->start - m->bias}};
+	size_t f;
+
+	if (read_code(m->file, e) < 0 || check_instruction(m, point.site.address, e) < 0)
+		return -1;
+	f = dt_code_function_at(m->file->code, point.site.address);
+	point.site.function = m->file->code->function[f].start;
+	if (r->capture && dt_capture_parse(s, m, r->capture, &point, e) < 0) {
+		dt_point_release(&point);
+		return -1;
+	}
+	p->point = dt_points_add(&m->file->points, &point);
+	return p->point ? 0 : dt_fail(e, "out of memory");
+}
+
+/* At a function's site, or at any instruction. */
+static int check_point(struct dt_session *s, struct dt_module *m, struct dt_range *r,
+		       struct place_of_range *p, struct dt_error *e)
+{
 	const struct dt_elf_site *site;
-	const struct dt_function *f;
 
 	if (m->file->elf && !m->file->elf->sites && dt_file_probes(m->file, e) < 0)
 		return -1;
 	site = m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
-	if (!site) {
-		f = tab ? dt_symtab_find(tab, r->start - m->bias) : NULL;
-		return dt_fail(
-			e,
-			"devtrace: there is no site at %lx; they are at entries and exits of "
-			"functions%s%s",
-			(unsigned long)r->start, f ? ", the nearest is " : "", f ? f->name : "");
-	}
+	if (r->capture || !site)
+		return new_point(s, m, r, p, e);
 	r->start = r->end = m->bias + site_pc(site);
 	return 0;
 }
@@ -113,7 +165,7 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 			e, "devtrace: invalid address range: %lx to %lx is not code of one module",
 			(unsigned long)r->start, (unsigned long)r->end);
 	else if (r->kind == DT_RANGE_POINT)
-		rc = check_point(m, r, e);
+		rc = check_point(s, m, r, p, e);
 	if (rc == 0) {
 		p->file = m->file;
 		p->low = r->start - m->bias;
@@ -201,7 +253,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	bool *chosen = NULL, everything;
 	size_t n = 0;
 
-	if (!elf || !elf->sites)
+	if (!elf || !elf->sites || p->point)
 		return 0;
 	if (r->kind != DT_RANGE_SET) {
 		/* a site begins up to so many bytes in front of its pc */
@@ -456,6 +508,52 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 	return rc;
 }
 
+/*
+ * A point's records: what begins something is done by the first, what ends something by the last, so
+ * that what belongs together is recorded together.
+ */
+static int point_entries(const struct dt_module *m, const struct dt_range *r, struct table *t,
+			 struct dt_error *e)
+{
+	const struct place_of_range *p = r->host;
+	uint64_t pc[DT_CAPTURE_PCS];
+	size_t n = dt_probes_point_pcs(m, p->point->id, pc, DT_CAPTURE_PCS);
+	unsigned last = p->point->items ? (p->point->items - 1) / 4 * 4 : 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct dt_table_entry x = {pc[i], pc[i], r->action.what, r->action.pid,
+					   r->action.late, r->action.constant};
+		unsigned first;
+		bool text;
+
+		dt_probes_point(m, pc[i], &first, &text);
+		if (text || first)
+			x.what &= ~(uint32_t)(DT_DO_UNFREEZE | DT_DO_BASE | DT_DO_ADJACENT |
+					      DT_DO_CONST);
+		if (text || first != last)
+			x.what &= ~(uint32_t)(DT_DO_FREEZE | DT_DO_LATEFREEZE);
+		rc = add_entry(t, &x, e);
+	}
+	return rc;
+}
+
+static int points_table(struct dt_session *s, const struct dt_module *m, struct table *t,
+			struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->device.n && rc == 0; i++) {
+		const struct dt_range *r = &s->device.range[i];
+		const struct place_of_range *p = r->host;
+
+		if (r->on && p->point && p->file == m->file &&
+		    (s->device.uniform || (r->action.what & DT_DO_CAREFUL)))
+			rc = point_entries(m, r, t, e);
+	}
+	return rc;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct dt_table_entry *x = a, *y = b;
@@ -470,9 +568,12 @@ int dt_ranges_table(struct dt_session *s, struct dt_target *target, struct dt_er
 
 	if (!target->area || target->ended)
 		return 0;
-	for (size_t i = 0; rc == 0 && i < target->n; i++)
+	for (size_t i = 0; rc == 0 && i < target->n; i++) {
 		if (target->module[i].file->elf && target->module[i].file->chosen_sites)
 			rc = module_table(s, &target->module[i], &t, e);
+		if (rc == 0 && target->module[i].file->points.n)
+			rc = points_table(s, &target->module[i], &t, e);
+	}
 	if (t.n)
 		qsort(t.entry, t.n, sizeof(*t.entry), by_start);
 	if (rc == 0)
@@ -486,9 +587,14 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	const struct place_of_range *p = r->host;
 	int rc = 0;
 
+	if (p->point) {
+		p->point->wanted += r->on ? 1 : -1u;
+		return 0;
+	}
 	/* files that had no sites may have some from here on */
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0 && r->on; f = f->next)
-		if (f->elf && !f->elf->sites && may_probe(s, r, f) && dt_file_probes(f, e) == 0)
+		if (f->elf && !f->wanted && may_probe(s, r, f) &&
+		    (f->elf->sites || dt_file_probes(f, e) == 0))
 			rc = note_file(s, f, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
 		if (f->wanted && (!p->file || p->file == f))
@@ -515,6 +621,28 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 	*low = p->file && p->low > 16 ? p->low - 16 : 0;
 	*high = p->file ? p->high : ~0ull;
 	return p->file;
+}
+
+int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_error *e)
+{
+	const struct place_of_range *p = r->host;
+
+	if (!r->on || !p->point)
+		return 0;
+	for (struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++) {
+			const struct dt_module *m = &t->module[i];
+			uint64_t near;
+			const char *why = m->file == p->file
+						  ? dt_probes_refused(m, p->point->id, &near)
+						  : NULL;
+
+			if (why)
+				return dt_fail(e, "devtrace: no tracepoint can be at %lx: %s",
+					       (unsigned long)(m->bias + p->point->site.address),
+					       why);
+		}
+	return 0;
 }
 
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select)

@@ -34,4 +34,7 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 /* How many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
 
+/* Could a tracepoint be planted that is on? -1 and the reason: not in every process. */
+int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_error *e);
+
 #endif

@@ -245,6 +245,18 @@ static int do_name(struct connection *c, const char *line, bool offset)
 	return answer(c, "ok", 0, 0);
 }
 
+static int do_point(struct connection *c, const char *line)
+{
+	unsigned long pc;
+	char text[DT_CAPTURE_ITEMS * sizeof(struct dt_label) + 4096] = "";
+
+	if (sscanf(line, "%lx", &pc) != 1)
+		return refuse(c, "point PC");
+	dt_session_point(c->server->session, pc, text, sizeof(text));
+	add_text(c, text, strlen(text));
+	return answer(c, "ok", 0, 0);
+}
+
 /* A tick, when it was, and how many there are in a second. */
 static int do_clock(struct connection *c)
 {
@@ -312,6 +324,8 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_name(c, rest, false);
 	if (strcmp(line, "place") == 0)
 		return do_name(c, rest, true);
+	if (strcmp(line, "point") == 0)
+		return do_point(c, rest);
 	if (strcmp(line, "symbols") == 0) {
 		dt_session_symbols(c->server->session, rest, SYMBOLS_MAX, add_line, c);
 		return answer(c, "ok", 0, 0);

@@ -372,11 +372,12 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 	}
 	dt_session_add(s, t);
 	t->held = 0;
-	pthread_mutex_unlock(&s->lock);
+	/* with the lock: a command that comes now may want to stop it itself */
 	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
 		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
-		return NULL;
+		t = NULL;
 	}
+	pthread_mutex_unlock(&s->lock);
 	return t;
 fail:
 	pthread_mutex_unlock(&s->lock);
@@ -441,7 +442,8 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
 	dt_target_sites(t, &sites);
-	if (!sites) {
+	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till then */
+	if (!sites && !s->options.idle) {
 		dt_fail(e,
 			"process %d has no function that could be traced ('devtrace list -v' says "
 			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",

@@ -135,6 +135,9 @@ int dt_session_end(struct dt_session *s, struct dt_error *e);
 /* --- between the files of session/ */
 void *dt_recorder_main(void *session);
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);
+/* What a point is called: its event, or its function and how far in. */
+void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,
+		      size_t size);
 /* Every record there is now has been taken out of the rings, or a second has passed. Without the lock. */
 void dt_session_drained(struct dt_session *s);
 /* Writes rows for modules of t that have none yet. With the lock held. */

@@ -714,7 +714,8 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 
 	if (begin(s, e))
 		return -1;
-	known = dt_sites_find(&s->functions, (uint32_t)f->module, f->address, 0);
+	known = dt_sites_find(&s->functions, (uint32_t)f->module,
+			      f->address ^ f->variant * 0x9e3779b97f4a7c15u, 0);
 	if (!known)
 		return no_memory(s, e);
 	if (known->row)

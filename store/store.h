@@ -22,6 +22,10 @@ enum dt_site_kind {
 	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
 	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows */
 	DT_SITE_MORE = 'c',  /* more of that text, of the same thread at the same sp */
+	DT_SITE_POINT = 'P', /* an instruction; its "function" says what the values are called */
+	DT_SITE_POINT_MORE = 'p', /* the next values of the point before, of the same thread and sp */
+	DT_SITE_POINT_TEXT = 's', /* 32 bytes of the text that one of them points to; the signature's
+				   * one parameter is that value; a NUL ends the text */
 	DT_SITE_UNKNOWN = '?',
 };
 
@@ -42,6 +46,7 @@ struct dt_function_row {
 	const char *file;      /* source file, "" if not known */
 	uint32_t line;	       /* 0: not known */
 	const char *signature; /* see process/symtab.h; "" if not known */
+	uint64_t variant;      /* of what is no function, but captured there: tells several apart */
 };
 
 /* What the writer must know of a pc the first time it meets it. */

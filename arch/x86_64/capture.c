@@ -350,13 +350,14 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 /*
  * The text that an item points to, a record for each 32 bytes: the routine finds the address in rax,
  * fills rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has ended or
- * can not be read on. When not a byte can be read, it returns with the carry flag set.
+ * can not be read on. When not a byte can be read, it returns with the carry flag set, and the record
+ * says that. So each text has a record that ends it: with a NUL, or marked, or the last of many.
  */
 static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
 			const struct dt_capture *c, struct dt_captured *out)
 {
 	const struct dt_capture_pc pc = {.first = (uint8_t)index, .text = true};
-	size_t loop, unreadable, ended;
+	size_t loop, unreadable, ended, enough;
 
 	get_item(o, item, c);
 	move_constant(o, R9, (item->text + 31u) / 32);
@@ -369,8 +370,11 @@ static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned 
 	dt_emit_bytes(o, "\x41\xff\xc9", 3); /* dec %r9d */
 	dt_emit_byte(o, 0x75);
 	dt_emit_byte(o, (uint8_t)(loop - o->size - 1));
+	enough = jump_short(o, 0xeb);
 	land_short(o, unreadable);
+	record(o, c, DT_MORE, 4 | DT_FAULT, pc, out);
 	land_short(o, ended);
+	land_short(o, enough);
 }
 
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,

@@ -88,7 +88,7 @@ struct dt_capture_pc {
 	bool text;
 };
 
-#define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + DT_CAPTURE_ITEMS + 2)
+#define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + 2 * DT_CAPTURE_ITEMS + 2)
 
 struct dt_captured {
 	uint64_t toggle; /* address of the one byte that switches it */

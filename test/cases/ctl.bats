@@ -243,7 +243,9 @@ bad() {
 	bad "ONLYPID" trace add ONLYPID 0
 	bad "contradict" trace add BASE ADJACENT
 	bad "contradict" trace add FREEZE LATEFREEZE 3
-	bad "REG: registers and memory" trace add REG rax
+	bad "REG needs a register" trace add REG
+	bad "STACK needs an offset" trace add STACK
+	bad "for tracepoints" trace add new b REG rax
 	bad "usage: subsystem" subsystem
 	bad "there is none of that name" subsystem nosuch on
 	bad "there are 65536" subsystem 65536 on

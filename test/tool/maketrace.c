@@ -228,7 +228,7 @@ static void describe_all(unsigned threads)
 	for (int i = 0; i < FUNCTIONS; i++) {
 		char name[16], signature[128] = "";
 		struct dt_function_row f = {module,	 function[i].address, 256,	name,
-					    "made-up.c", (uint32_t)i + 10,    signature};
+					    "made-up.c", (uint32_t)i + 10,    signature, 0};
 
 		snprintf(name, sizeof(name), "function%d", i);
 		for (int j = 0; j < function[i].nargs; j++)

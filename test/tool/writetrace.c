@@ -49,7 +49,7 @@ static void add_function(const char *name, const char *signature)
 	struct dt_function_row f = {1,	      TEXT + 0x100 * (uint64_t)functions,
 				    0x100,    name,
 				    "t.c",    (uint32_t)functions + 1,
-				    signature};
+				    signature, 0};
 
 	if (functions == FUNCTIONS)
 		die("too many functions");

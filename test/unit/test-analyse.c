@@ -40,7 +40,7 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 {
 	char f = (char)('a' + (r->pc - BASE) / 0x1000), text[2] = {f};
 	uint64_t offset = r->pc % 0x1000;
-	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, ""};
+	struct dt_function_row fr = {0, address(f), 0x1000, text, "", 0, "", 0};
 
 	row->function = dt_store_function(store, &fr, NULL);
 	/* a has an indirect jump */
@@ -407,7 +407,8 @@ static void describe_named(void *ctx, const struct dt_record *r, struct dt_site_
 	uint64_t at = r->pc & ~(uint64_t)0xfff;
 
 	for (size_t i = 0; i < sizeof(f) / sizeof(*f); i++) {
-		struct dt_function_row fr = {at < 0x100000 ? 1 : 2, at, 64, f[i].name, "", 0, ""};
+		struct dt_function_row fr = {
+			at < 0x100000 ? 1 : 2, at, 64, f[i].name, "", 0, "", 0};
 
 		if (f[i].address == at)
 			row->function = dt_store_function(store, &fr, NULL);

@@ -497,7 +497,7 @@ static void test_descriptions(void **state)
 {
 	struct dt_store *s = create(NULL);
 	struct dt_module_row m = {10, 0x1000, 0x2000, 0x3000, "/bin/x", "abcd", 5, 0};
-	struct dt_function_row f = {0, 0x2010, 16, "f", "x.c", 7, "a:i4@0;v"};
+	struct dt_function_row f = {0, 0x2010, 16, "f", "x.c", 7, "a:i4@0;v", 0};
 	const struct dt_function_info *fi;
 	const struct dt_process_info *p;
 	struct dt_reader *r;

@@ -476,7 +476,7 @@ static const char *kitrace(struct dt_kitrace *k, uint64_t us, unsigned flags)
 /* The paper's figure 1. */
 static void test_kitrace(void **state)
 {
-	struct dt_kitrace_item item = {"g1", 0xf80a2424, "_spec_sync", 0};
+	struct dt_kitrace_item item = {.name = "g1", .value = 0xf80a2424, .symbol = "_spec_sync"};
 	struct dt_kitrace_record r = {.symbol = "_sync",
 				      .offset = 0x50,
 				      .us = clock_us(10, 33, 36, 342803),

@@ -389,7 +389,7 @@ static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
 	if (session.policy != DT_WAIT || controller_gone()) {
 		if (!count_lost(r, hard))
 			return true;
-		if (kind == DT_ENTRY)
+		if (kind == DT_ENTRY || kind == DT_POINT)
 			__atomic_add_fetch(&r->lost_in, 1, __ATOMIC_RELAXED);
 		else if (kind == DT_EXIT)
 			__atomic_add_fetch(&r->lost_out, 1, __ATOMIC_RELAXED);
@@ -625,7 +625,7 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 
 static void count_filtered(const struct dt_record *rec)
 {
-	if (rec->kind == DT_ENTRY)
+	if (rec->kind == DT_ENTRY || rec->kind == DT_POINT)
 		__atomic_add_fetch(&session.filtered_in, 1, __ATOMIC_RELAXED);
 	else if (rec->kind == DT_EXIT)
 		__atomic_add_fetch(&session.filtered_out, 1, __ATOMIC_RELAXED);
