@@ -231,7 +231,7 @@ static bool is_zombie(pid_t tid)
 static int next_stop(pid_t tid, int *status)
 {
 	for (unsigned i = 1;; i++) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t got = dt_threads_wait(tid, status);
 
 		if (got > 0)
 			return 0;

@@ -16,6 +16,7 @@
 
 #include "process/elf.h"
 #include "process/threads.h"
+#include "process/threads.h"
 
 static char *search_path(const char *name)
 {
@@ -174,6 +175,7 @@ pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
 	}
 	close(go[1]);
 	close(failed[0]);
+	dt_threads_child(pid);
 	return pid;
 }
 

@@ -41,8 +41,7 @@ static bool is_zombie(pid_t pid)
 	return zombie;
 }
 
-/* Has it given its memory back already, on its way to its end? Kernel threads have none either. */
-static bool is_leaving(pid_t pid)
+bool dt_memory_gone(pid_t pid)
 {
 	char path[64];
 	unsigned long pages = 1;
@@ -70,7 +69,7 @@ int dt_memory_refused(pid_t pid, int errnum, struct dt_error *e)
 			       pid);
 	if (errnum == ESRCH || stat(path, &st) < 0)
 		return dt_fail(e, "there is no process %d", pid);
-	if (is_leaving(pid))
+	if (dt_memory_gone(pid))
 		return dt_fail(e, "process %d has ended, or is a thread of the kernel", pid);
 	if (errnum != EPERM && errnum != EACCES)
 		return dt_fail(e, "process %d can not be traced: %s", pid, strerror(errnum));

@@ -382,6 +382,7 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 {
 	uint32_t n = p->window[i].sites;
 
+	x->gone[x->n_gone++] = (struct dt_window_gone){i, p->window[i]};
 	for (uint32_t k = 0; k < n && !p->failed; k++) {
 		p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
 		if (p->failed)
@@ -390,7 +391,6 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 		p->site[p->sites++].window = x->window;
 	}
 	p->window[i] = (struct dt_window){.start = p->window[i].start};
-	x->gone[x->n_gone++] = i;
 }
 
 /* A second window in place of i, the same but for its trampoline. */
@@ -503,7 +503,8 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 		refuse_point(x, DT_REFUSED_TAKEN, address, no_room);
 }
 
-size_t dt_plan_drop_points(struct dt_plan *p, size_t function, uint32_t *gone, size_t most)
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_gone *gone,
+			   size_t most)
 {
 	struct dt_plan_function unused;
 	struct work w;
@@ -521,8 +522,8 @@ size_t dt_plan_drop_points(struct dt_plan *p, size_t function, uint32_t *gone, s
 		if (!points || n == most)
 			continue;
 		release(&w, x);
+		gone[n++] = (struct dt_window_gone){(uint32_t)i, *x};
 		*x = (struct dt_window){.start = x->start};
-		gone[n++] = (uint32_t)i;
 	}
 	return n;
 }

@@ -132,6 +132,12 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 
 #define DT_POINT_GONE 8 /* windows that one point can take the place of */
 
+/* A window that has no bytes any more, and what it was. */
+struct dt_window_gone {
+	uint32_t index;
+	struct dt_window was;
+};
+
 /* What became of a point. */
 struct dt_plan_point {
 	uint8_t refusal; /* enum dt_refusal; nothing has changed then */
@@ -139,7 +145,7 @@ struct dt_plan_point {
 	const char *why; /* one line, never NULL */
 	uint64_t address; /* of its site: behind an endbr64, the next instruction */
 	uint32_t window;  /* that it is in: a new one, to be emitted with all of its sites, */
-	uint32_t gone[DT_POINT_GONE]; /* in place of these, which have no bytes any more */
+	struct dt_window_gone gone[DT_POINT_GONE]; /* in place of these */
 	unsigned n_gone;
 };
 
@@ -152,10 +158,11 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 
 /*
  * Gives back the windows of a function, all parts of it, that hold nothing but points, so that the
- * function can be planned: those points must be planned again, then. Their windows' indices to
- * gone, at most `most'; returns how many there are.
+ * function can be planned: those points must be planned again, then. At most `most' of them;
+ * returns how many.
  */
-size_t dt_plan_drop_points(struct dt_plan *p, size_t function, uint32_t *gone, size_t most);
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_gone *gone,
+			   size_t most);
 
 const char *dt_tactic_name(unsigned tactic);
 

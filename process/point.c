@@ -46,28 +46,72 @@ int dt_point_item(struct dt_point *p, const struct dt_item *item, const char *na
 	return 0;
 }
 
-struct dt_point *dt_points_add(struct dt_points *all, const struct dt_point *p)
+static bool same_text(const char *a, const char *b)
 {
-	struct dt_point *made = malloc(sizeof(*made)), gone = *p;
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
 
-	if (made && all->n == all->room) {
+static bool same(const struct dt_point *a, const struct dt_point *b)
+{
+	return a->site.address == b->site.address && a->headless == b->headless &&
+	       same_text(a->name, b->name) && same_text(a->what, b->what);
+}
+
+/* One that is idle, and the same or without a past. */
+static struct dt_point *idle_point(struct dt_points *all, const struct dt_point *p)
+{
+	struct dt_point *fresh = NULL;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct dt_point *x = all->point[i];
+
+		if (x->idle && x->used && same(x, p))
+			return x;
+		if (x->idle && !x->used)
+			fresh = x;
+	}
+	return fresh;
+}
+
+static struct dt_point *new_point(struct dt_points *all)
+{
+	struct dt_point *made;
+
+	if (all->n == all->room) {
 		uint32_t room = all->room ? 2 * all->room : 16;
 		struct dt_point **more = realloc(all->point, room * sizeof(struct dt_point *));
 
-		if (more) {
-			all->point = more;
-			all->room = room;
-		}
+		if (!more)
+			return NULL;
+		all->point = more;
+		all->room = room;
 	}
-	if (!made || all->n == all->room) {
-		free(made);
-		dt_point_release(&gone);
-		return NULL;
+	made = calloc(1, sizeof(*made));
+	if (made) {
+		made->id = all->n;
+		all->point[all->n++] = made;
 	}
-	*made = *p;
-	made->id = all->n;
+	return made;
+}
+
+struct dt_point *dt_points_add(struct dt_points *all, const struct dt_point *p)
+{
+	struct dt_point *made = idle_point(all, p), given = *p;
+	uint32_t id;
+
+	if (!made)
+		made = new_point(all);
+	if (!made || made->used) {
+		dt_point_release(&given);
+		if (made)
+			made->idle = false;
+		return made;
+	}
+	id = made->id;
+	dt_point_release(made);
+	*made = given;
+	made->id = id;
 	made->site.kind = DT_ELF_POINT;
-	all->point[all->n++] = made;
 	return made;
 }
 

@@ -28,6 +28,8 @@ struct dt_point {
 	bool headless;	    /* only texts, for the record that a function's entry makes */
 	uint64_t semaphore; /* of a USDT probe: a 16-bit counter to be raised meanwhile; 0: none */
 	unsigned wanted;    /* by how many ranges */
+	bool used;	    /* it was wanted once: records of it may come */
+	bool idle;	    /* no range knows it: it may become another */
 };
 
 struct dt_points {
@@ -35,7 +37,10 @@ struct dt_points {
 	uint32_t n, room;
 };
 
-/* Adds one, which owns what p points to from here on. NULL: no memory, and *p is freed. */
+/*
+ * Adds one, which owns what p points to from here on: one that was there before, when it is the same
+ * and idle, or was never used. NULL: no memory, and *p is freed.
+ */
 struct dt_point *dt_points_add(struct dt_points *all, const struct dt_point *p);
 void dt_points_free(struct dt_points *all);
 

@@ -42,8 +42,9 @@ struct job {
 	size_t fars;
 	size_t first_window, first_patch, first_plan; /* those before are planted */
 	uint64_t *toggle;		   /* as p->toggle, of the sites that are new */
-	struct dt_captured *captured;	   /* by id, of the points in new windows */
+	struct dt_captured **captured;	   /* by id, of the points in new windows; or NULL */
 	bool *failed;  /* by function: its new windows are left alone */
+	bool no_memory;
 	bool *skipped; /* by id: nobody wants the point any more, its window is made without it */
 	struct gone *gone;
 	size_t n_gone;
@@ -86,10 +87,16 @@ static void emit_points(struct dt_emit *o, const struct dt_site *site, struct jo
 
 		if (j->p->point[id].state != PLANTED || j->p->point[id].at != site->address)
 			continue;
-		if (point->wanted)
-			dt_capture_emit(o, point->item, point->items, &c, &j->captured[id]);
-		else
+		if (!point->wanted) {
 			j->skipped[id] = true;
+			continue;
+		}
+		if (!j->captured[id])
+			j->captured[id] = calloc(1, sizeof(*j->captured[id]));
+		if (j->captured[id])
+			dt_capture_emit(o, point->item, point->items, &c, j->captured[id]);
+		else
+			j->no_memory = true;
 	}
 }
 
@@ -241,7 +248,7 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 
 /* ---- planning */
 
-static int note_gone(struct job *j, uint32_t index, uint32_t by, const struct dt_window *was,
+static int note_gone(struct job *j, const struct dt_window_gone *gone, uint32_t by,
 		     struct dt_error *e)
 {
 	struct gone *more = realloc(j->gone, (j->n_gone + 1) * sizeof(*more));
@@ -249,7 +256,7 @@ static int note_gone(struct job *j, uint32_t index, uint32_t by, const struct dt
 	if (!more)
 		return dt_fail(e, "out of memory");
 	j->gone = more;
-	more[j->n_gone++] = (struct gone){index, by, *was, true};
+	more[j->n_gone++] = (struct gone){gone->index, by, gone->was, true};
 	return 0;
 }
 
@@ -266,15 +273,9 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 	const struct dt_point *point = j->m->file->points.point[id];
 	struct planted_point *x = &j->p->point[id];
 	struct dt_plan *plan = &j->p->plan;
-	struct dt_window *before = NULL;
 	struct dt_plan_point out;
 	int rc = 0;
 
-	/* what a window was, before the plan forgets it */
-	before = malloc((plan->windows + 1) * sizeof(*before));
-	if (!before)
-		return dt_fail(e, "out of memory");
-	memcpy(before, plan->window, plan->windows * sizeof(*before));
 	plan->options.hook = dt_point_size(point);
 	dt_plan_point(plan, point->site.address, &out);
 	plan->options.hook = CALL;
@@ -286,22 +287,17 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 		x->state = PLANTED;
 		x->at = out.address;
 		for (unsigned i = 0; i < out.n_gone && rc == 0; i++)
-			rc = note_gone(j, out.gone[i], out.window, &before[out.gone[i]], e);
+			rc = note_gone(j, &out.gone[i], out.window, e);
 	}
-	free(before);
 	return rc;
 }
 
 /* The points of a window that is gone get another one. */
-static int plan_again(struct job *j, uint32_t gone, struct dt_error *e)
+static int plan_again(struct job *j, const struct dt_window *was, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
-	struct dt_window was = {0};
 
-	for (size_t k = 0; k < j->n_gone; k++)
-		if (j->gone[k].index == gone)
-			was = j->gone[k].was;
-	for (uint32_t i = was.first_site; i < was.first_site + was.sites; i++)
+	for (uint32_t i = was->first_site; i < was->first_site + was->sites; i++)
 		for (uint32_t id = 0; id < p->points; id++)
 			if (p->point[id].state == PLANTED &&
 			    p->point[id].at == p->plan.site[i].address && plan_point(j, id, e) < 0)
@@ -315,7 +311,7 @@ static int plan_function(struct job *j, size_t function, struct dt_error *e)
 	struct dt_probes *p = j->p;
 	const struct dt_code *code = j->m->file->code;
 	struct dt_plan_function f;
-	uint32_t gone[64];
+	struct dt_window_gone gone[64];
 	size_t n = 0;
 	bool any = false;
 
@@ -324,27 +320,18 @@ static int plan_function(struct job *j, size_t function, struct dt_error *e)
 		return 0;
 	for (uint32_t id = 0; id < p->points && !any; id++)
 		any = p->point[id].state == PLANTED;
-	if (any) {
-		struct dt_window *before = malloc(p->plan.windows * sizeof(*before));
-
-		if (!before)
-			return dt_fail(e, "out of memory");
-		memcpy(before, p->plan.window, p->plan.windows * sizeof(*before));
-		n = dt_plan_drop_points(&p->plan, function, gone, 64);
-		for (size_t i = 0; i < n; i++)
-			if (note_gone(j, gone[i], NONE, &before[gone[i]], e) < 0) {
-				free(before);
-				return -1;
-			}
-		free(before);
-	}
+	if (any)
+		n = dt_plan_drop_points(&p->plan, function, gone, sizeof(gone) / sizeof(*gone));
+	for (size_t i = 0; i < n; i++)
+		if (note_gone(j, &gone[i], NONE, e) < 0)
+			return -1;
 	dt_plan_function(&p->plan, function, &f);
 	if (p->plan.failed)
 		return dt_fail(e, "out of memory");
 	if (!f.refusal)
 		p->state[function] = PLANTED;
 	for (size_t i = 0; i < n; i++)
-		if (plan_again(j, gone[i], e) < 0)
+		if (plan_again(j, &gone[i].was, e) < 0)
 			return -1;
 	return 0;
 }
@@ -396,7 +383,7 @@ static int make_all(struct job *j, struct dt_error *e)
 		if (rc > 0)
 			j->failed[code->function[plan->site[w->first_site].function].whole] = true;
 	}
-	return 0;
+	return j->no_memory ? dt_fail(e, "out of memory") : 0;
 }
 
 /* The function that a window of the plan is of, by its sites. */
@@ -424,8 +411,8 @@ static void fail_site(struct job *j, const struct dt_site *s)
 		for (uint32_t id = 0; id < j->p->points; id++)
 			if (j->p->point[id].at == s->address && j->p->point[id].state == PLANTED) {
 				/* one that was planted before stays as it was */
-				if (j->p->point[id].toggle)
-					j->captured[id].pcs = 0;
+				if (j->p->point[id].toggle && j->captured[id])
+					j->captured[id]->pcs = 0;
 				else
 					j->p->point[id].state = REFUSED;
 				j->p->point[id].why = "the code in memory is not what the file has";
@@ -602,6 +589,24 @@ static uint64_t semaphore(const struct job *j, uint32_t id)
 	return at ? at + j->m->bias : 0;
 }
 
+static int collect_point(struct job *j, uint32_t id, struct dt_error *e)
+{
+	const struct dt_captured *c = j->captured[id];
+	int rc = 0;
+
+	for (unsigned k = 0; c && k < c->pcs && rc == 0; k++)
+		rc = note_pc(j,
+			     &(struct pc_entry){.pc = c->pc[k].pc,
+						.toggle = c->toggle,
+						.site = NONE,
+						.point = id,
+						.first = c->pc[k].first,
+						.text = c->pc[k].text,
+						.semaphore = k ? 0 : semaphore(j, id)},
+			     e);
+	return rc;
+}
+
 static int collect_pcs(struct job *j, struct dt_error *e)
 {
 	int rc = 0;
@@ -614,16 +619,7 @@ static int collect_pcs(struct job *j, struct dt_error *e)
 							.site = (uint32_t)i},
 				     e);
 	for (uint32_t id = 0; id < j->p->points && rc == 0; id++)
-		for (unsigned k = 0; k < j->captured[id].pcs && rc == 0; k++)
-			rc = note_pc(j,
-				     &(struct pc_entry){.pc = j->captured[id].pc[k].pc,
-							.toggle = j->captured[id].toggle,
-							.site = NONE,
-							.point = id,
-							.first = j->captured[id].pc[k].first,
-							.text = j->captured[id].pc[k].text,
-							.semaphore = k ? 0 : semaphore(j, id)},
-				     e);
+		rc = collect_point(j, id, e);
 	return rc;
 }
 
@@ -889,11 +885,14 @@ static int take_over(struct job *j, struct dt_error *e)
 		if (j->toggle[i])
 			p->toggle[i] = j->toggle[i];
 	for (uint32_t id = 0; id < p->points; id++) {
+		const struct dt_captured *c = j->captured[id];
+		bool made = c && c->pcs;
+
 		/* threads that are in the old trampoline still may record there; others can not */
-		if ((j->captured[id].pcs || j->skipped[id]) && p->point[id].toggle)
+		if ((made || j->skipped[id]) && p->point[id].toggle)
 			dt_memory_write(j->t->mem, p->point[id].toggle, &off, 1);
-		if (j->captured[id].pcs)
-			p->point[id].toggle = j->captured[id].toggle;
+		if (made)
+			p->point[id].toggle = c->toggle;
 		if (j->skipped[id])
 			p->point[id].state = UNTRIED;
 		if (p->point[id].state != PLANTED)
@@ -917,6 +916,8 @@ static void forget_job(struct job *j)
 	free(j->far_bytes);
 	free(j->far);
 	free(j->toggle);
+	for (uint32_t id = 0; j->captured && id < j->p->points; id++)
+		free(j->captured[id]);
 	free(j->captured);
 	free(j->failed);
 	free(j->skipped);

@@ -152,7 +152,10 @@ static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_er
 	return 0;
 }
 
-/* A function of which a site is chosen, and that has not been tried, is wanted. */
+/*
+ * A function of which a site is chosen, and that has not been tried, is wanted. wanted NULL: only
+ * whether there is one. How many.
+ */
 static size_t wanted_functions(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 			       uint64_t high, bool *wanted)
 {
@@ -167,8 +170,13 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 		size_t f = m->file->chosen[i] ? dt_code_function_at(code, elf->site[i].function)
 					      : code->functions;
 
-		if (f < code->functions && !wanted[f] && m->probes->state[f] == UNTRIED)
-			wanted[f] = true, n++;
+		if (f == code->functions || (m->probes && m->probes->state[f] != UNTRIED) ||
+		    (wanted && wanted[f]))
+			continue;
+		n++;
+		if (!wanted)
+			break;
+		wanted[f] = true;
 	}
 	return n;
 }
@@ -176,12 +184,20 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 static bool untried_points(const struct dt_target *t, const struct dt_module *m)
 {
 	const struct dt_points *all = &m->file->points;
+	const struct dt_probes *p = m->probes;
 
 	for (uint32_t id = 0; id < all->n && !t->unwatched; id++)
 		if (all->point[id]->wanted &&
-		    (id >= m->probes->points || m->probes->point[id].state == UNTRIED))
+		    (!p || id >= p->points || p->point[id].state == UNTRIED))
 			return true;
 	return false;
+}
+
+bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
+		     uint64_t high)
+{
+	return m->file->code && !t->execing &&
+	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m));
 }
 
 /* The counter that a program looks at before it reaches the probe. */
@@ -236,7 +252,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	if (!wanted)
 		return dt_fail(e, "out of memory");
 	n = wanted_functions(t, m, low, high, wanted);
-	if (n || untried_points(t, m))
+	if ((n || untried_points(t, m)) && !t->execing)
 		rc = dt_probe_plant(t, m, wanted, n, e);
 	free(wanted);
 	for (size_t i = m->file->chosen ? dt_elf_site_from(elf, low) : elf->sites;

@@ -26,6 +26,10 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e);
 int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
 		   struct dt_error *e);
 
+/* Would that plant something, so stop the process? */
+bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
+		     uint64_t high);
+
 /* Has them lead to the process's hooks as they are now. */
 int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 

@@ -442,7 +442,17 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 			rc = sync_module(t, m, low, high, e);
 	}
 	/* one that has ended has nothing to be switched */
-	return rc < 0 && dt_target_gone(t) ? 0 : rc;
+	return rc < 0 && (dt_target_gone(t) || dt_memory_gone(t->pid)) ? 0 : rc;
+}
+
+bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_t low,
+		     uint64_t high)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if ((!f || t->module[i].file == f) &&
+		    dt_probes_wants(t, &t->module[i], low, high))
+			return true;
+	return false;
 }
 
 int dt_target_opt_out(struct dt_target *t, struct dt_error *e)

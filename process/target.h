@@ -30,6 +30,7 @@ struct dt_target {
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */
 	pid_t held; /* its only thread, stopped by us by other means; 0: it runs */
+	bool execing; /* a thread of it is held until its execve is through: nothing is planted */
 	bool unwatched; /* none of its sites is to be on: see dt_target_sync() */
 	bool opted_out; /* by DT_DISABLE_PROCESS(): its sites stay off */
 	struct dt_module *module;
@@ -97,6 +98,10 @@ bool dt_same_memory(pid_t a, pid_t b);
  */
 int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
 		   bool watched, struct dt_error *e);
+
+/* Would that stop the process? Then only its owner thread may do it. */
+bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_t low,
+		     uint64_t high);
 
 /* Switches chosen sites on or off in all modules. */
 int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);

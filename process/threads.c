@@ -101,13 +101,38 @@ static void restart_call(pid_t tid)
 	}
 }
 
-/* waitpid() for a thread that should stop at once; 0: it does not. */
+static pid_t child;
+
+void dt_threads_child(pid_t pid)
+{
+	child = pid;
+}
+
+pid_t dt_threads_wait(pid_t tid, int *status)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) == 0 && info.si_pid) {
+		*status = info.si_status << 8 | 0x7f;
+		return tid;
+	}
+	if (tid != child)
+		return waitpid(tid, status, __WALL | WNOHANG);
+	info.si_pid = 0;
+	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) < 0)
+		return -1;
+	/* a stop is reported whatever is asked for, when it has come just now */
+	errno = ECHILD;
+	return info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED ? -1 : 0;
+}
+
+/* Waits for a thread that should stop at once; 0: it does not. */
 static pid_t wait_stop(pid_t tid, int *status)
 {
 	uint64_t deadline = dt_now_ns() + STOP_NS;
 
 	for (;;) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t got = dt_threads_wait(tid, status);
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
@@ -137,7 +162,7 @@ void dt_threads_late(void)
 {
 	for (size_t i = 0; i < lates;) {
 		int status;
-		pid_t got = waitpid(late[i], &status, __WALL | WNOHANG);
+		pid_t got = dt_threads_wait(late[i], &status);
 
 		if (got == 0) {
 			i++;

@@ -19,6 +19,12 @@ struct dt_threads {
 int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e);
 /* Stops the one thread tid. */
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e);
+/*
+ * As waitpid() with __WALL and WNOHANG, for a thread that is held: but the end of our own child is
+ * left to who asks for its status; it is -1 here.
+ */
+pid_t dt_threads_wait(pid_t tid, int *status);
+void dt_threads_child(pid_t pid); /* the one there is */
 /* Lets go those that stopped too late to be waited for. To be called now and then. */
 void dt_threads_late(void);
 /* Lets all go on where they are. */

@@ -57,16 +57,63 @@ static bool is_watched(const struct dt_session *s, const struct dt_target *t)
 	return false;
 }
 
-/* Sites of one file (NULL: all) follow what is chosen, in every process. */
-static int sync_sites(struct dt_session *s, const struct dt_file *f, uint64_t low, uint64_t high,
-		      struct dt_error *e)
+/* The owner thread does it; the lock is given to it meanwhile. */
+static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
+{
+	int rc;
+
+	while (s->ask != DT_ASK_NONE && !s->ending)
+		pthread_cond_wait(&s->asked, &s->lock);
+	s->ask = what;
+	dt_rings_bell(s->targets.shared.control);
+	while (s->ask == what && !s->ending)
+		pthread_cond_wait(&s->asked, &s->lock);
+	if (s->ending)
+		return dt_fail(e, "the session is ending");
+	rc = s->ask_result;
+	if (rc < 0 && e)
+		*e = s->ask_error;
+	s->ask = DT_ASK_NONE;
+	pthread_cond_broadcast(&s->asked);
+	return rc;
+}
+
+/* As sync_sites(), by the owner. */
+int dt_session_device_sync(struct dt_session *s, struct dt_error *e)
 {
 	int rc = 0;
 
 	for (struct dt_target *t = s->first; t && rc == 0; t = t->next)
 		if (!t->ended && t->area)
-			rc = dt_target_sync(t, f, low, high, is_watched(s, t), e);
+			rc = dt_target_sync(t, s->ask_file, s->ask_low, s->ask_high,
+					    is_watched(s, t), e);
 	return rc;
+}
+
+/* Would that stop a process? That is for the owner thread: ptrace knows threads. */
+static bool stops(struct dt_session *s, const struct dt_file *f, uint64_t low, uint64_t high)
+{
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		bool watched = is_watched(s, t) && !t->opted_out;
+
+		/* one that is watched from now on may have it all to do */
+		if (!t->ended && t->area && (t->unwatched ? watched : dt_target_wants(t, f, low, high)))
+			return true;
+	}
+	return false;
+}
+
+/* Sites of one file (NULL: all) follow what is chosen, in every process. */
+static int sync_sites(struct dt_session *s, const struct dt_file *f, uint64_t low, uint64_t high,
+		      struct dt_error *e)
+{
+	bool ask = !pthread_equal(pthread_self(), s->owner) && stops(s, f, low, high);
+
+	/* one at a time: dt_session_write() */
+	s->ask_file = f;
+	s->ask_low = low;
+	s->ask_high = high;
+	return ask ? ask_owner(s, DT_ASK_SYNC, e) : dt_session_device_sync(s, e);
 }
 
 /* Is one of the watched ids a thread that is not its process's first? */
@@ -334,26 +381,10 @@ static int pid_of(char *const *word, unsigned n, pid_t *pid, struct dt_error *e)
 	return 0;
 }
 
-/* The owner thread does it; the lock is given to it meanwhile. */
-static int ask_owner(struct dt_session *s, enum dt_ask what, pid_t pid, struct dt_error *e)
+static int ask_for(struct dt_session *s, enum dt_ask what, pid_t pid, struct dt_error *e)
 {
-	int rc;
-
-	while (s->ask != DT_ASK_NONE)
-		pthread_cond_wait(&s->asked, &s->lock);
-	s->ask = what;
 	s->ask_pid = pid;
-	dt_rings_bell(s->targets.shared.control);
-	while (s->ask == what && !s->ending)
-		pthread_cond_wait(&s->asked, &s->lock);
-	if (s->ending)
-		return dt_fail(e, "the session is ending");
-	rc = s->ask_result;
-	if (rc < 0 && e)
-		*e = s->ask_error;
-	s->ask = DT_ASK_NONE;
-	pthread_cond_broadcast(&s->asked);
-	return rc;
+	return ask_owner(s, what, e);
 }
 
 static int host_other(void *ctx, const struct dt_asker *who, char *const *word, unsigned n,
@@ -364,9 +395,9 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 
 	(void)who;
 	if (dt_word_is(word[0], "attach"))
-		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_owner(s, DT_ASK_ATTACH, pid, e);
+		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_for(s, DT_ASK_ATTACH, pid, e);
 	if (dt_word_is(word[0], "detach"))
-		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_owner(s, DT_ASK_DETACH, pid, e);
+		return pid_of(word, n, &pid, e) < 0 ? -1 : ask_for(s, DT_ASK_DETACH, pid, e);
 	if (dt_word_is(word[0], "dump")) {
 		if (n != 2)
 			return dt_fail(
@@ -430,6 +461,8 @@ int dt_session_device_init(struct dt_session *s, struct dt_error *e)
 {
 	dt_device_init(&s->device, &ops, s);
 	pthread_cond_init(&s->asked, NULL);
+	pthread_mutex_init(&s->writing, NULL);
+	s->owner = pthread_self();
 	s->targets.choose = dt_ranges_choose;
 	s->targets.choose_ctx = s;
 	return dt_log_init(&s->log, DT_LOG_DEFAULT, e);
@@ -441,6 +474,7 @@ void dt_session_device_free(struct dt_session *s)
 	dt_log_free(&s->log);
 	free(s->dump);
 	pthread_cond_destroy(&s->asked);
+	pthread_mutex_destroy(&s->writing);
 }
 
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
@@ -560,12 +594,15 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 {
 	int rc;
 
+	/* the lock is given away where the owner is asked; nobody else may write then */
+	pthread_mutex_lock(&s->writing);
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen =
 		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->writing);
 	return rc;
 }
 

@@ -24,6 +24,9 @@ void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 /* A process has come, or its modules have changed: its sites and its table follow. */
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t);
 
+/* The sites that s->ask_... say follow what is chosen, in every process. Owner thread, with the lock. */
+int dt_session_device_sync(struct dt_session *s, struct dt_error *e);
+
 /* Timers of the triggers. Owner thread, from time to time, without the lock. */
 void dt_session_device_tick(struct dt_session *s);
 

@@ -99,6 +99,7 @@ static int new_point(struct dt_session *s, struct dt_module *m, struct dt_range 
 		dt_point_release(&point);
 		return -1;
 	}
+	point.what = strdup(r->capture ? r->capture : "");
 	p->point = dt_points_add(&m->file->points, &point);
 	return p->point ? 0 : dt_fail(e, "out of memory");
 }
@@ -189,6 +190,8 @@ void dt_ranges_forget(struct dt_range *r)
 	if (p) {
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
+		if (p->point)
+			p->point->idle = true;
 	}
 	free(p);
 	r->host = NULL;
@@ -589,6 +592,7 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 
 	if (p->point) {
 		p->point->wanted += r->on ? 1 : -1u;
+		p->point->used = true;
 		return 0;
 	}
 	/* files that had no sites may have some from here on */

@@ -174,8 +174,12 @@ static bool loses_rights(const struct dt_request *q)
 /* Holds the thread by ptrace, running, so that it stops when its execve is through. */
 static void exec_begins(struct dt_session *s, const struct dt_request *q)
 {
+	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+
 	if (s->execs == EXECS || loses_rights(q) || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
 		return; /* it goes on untraced */
+	if (t)
+		t->execing = true;
 	s->exec_ppid[s->execs] = (pid_t)q->ppid;
 	s->exec_tid[s->execs] = (pid_t)q->tid;
 	s->exec_pid[s->execs++] = (pid_t)q->pid;
@@ -183,6 +187,8 @@ static void exec_begins(struct dt_session *s, const struct dt_request *q)
 
 static void exec_failed(struct dt_session *s, const struct dt_request *q)
 {
+	struct dt_target *t;
+
 	for (size_t i = 0; i < s->execs; i++) {
 		pid_t got = -1;
 		int status;
@@ -190,12 +196,17 @@ static void exec_failed(struct dt_session *s, const struct dt_request *q)
 		if (s->exec_tid[i] != (pid_t)q->tid)
 			continue;
 		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
-			while ((got = waitpid((pid_t)q->tid, &status, __WALL)) < 0 && errno == EINTR)
-				;
+			while ((got = dt_threads_wait((pid_t)q->tid, &status)) == 0)
+				usleep(20);
 		if (got > 0 && WIFSTOPPED(status))
 			ptrace(PTRACE_DETACH, q->tid, 0,
 			       status >> 16 ? 0 : WSTOPSIG(status));
 		forget_exec(s, i);
+		t = dt_session_find(s, (pid_t)q->pid);
+		if (t) { /* what was chosen meanwhile */
+			t->execing = false;
+			dt_session_device_follow(s, t);
+		}
 		return;
 	}
 }
@@ -248,10 +259,10 @@ static void check_execs(struct dt_session *s)
 		pid_t tid = s->exec_tid[i], got;
 		int status;
 
-		got = waitpid(tid, &status, __WALL | WNOHANG);
+		got = dt_threads_wait(tid, &status);
 		/* a thread that execs continues as the process's first thread */
 		if (got < 0 && errno == ECHILD && tid != s->exec_pid[i])
-			got = waitpid(s->exec_pid[i], &status, __WALL | WNOHANG);
+			got = dt_threads_wait(s->exec_pid[i], &status);
 		if (got == 0) {
 			i++;
 			continue;
@@ -266,8 +277,8 @@ static void check_execs(struct dt_session *s)
 			dt_session_drained(s);
 			pthread_mutex_lock(&s->lock);
 			follow(s, pid, s->exec_ppid[i]);
-			pthread_mutex_unlock(&s->lock);
 			ptrace(PTRACE_DETACH, pid, 0, 0);
+			pthread_mutex_unlock(&s->lock);
 			forget_exec(s, i);
 			continue;
 		}
@@ -443,6 +454,8 @@ static void asked(struct dt_session *s)
 	pid = s->ask_pid;
 	if (what == DT_ASK_DETACH)
 		detach(s, pid, &s->ask_error);
+	else if (what == DT_ASK_SYNC)
+		s->ask_result = dt_session_device_sync(s, &s->ask_error);
 	pthread_mutex_unlock(&s->lock);
 	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
 		return;

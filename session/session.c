@@ -569,7 +569,8 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		if (t->ended || !t->area || t->tried)
 			continue;
 		t->tried = true;
-		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t)) {
+		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t) &&
+		    !dt_memory_gone(t->pid)) {
 			if (rc == 0 && e)
 				*e = why;
 			rc = -1;

@@ -39,7 +39,7 @@ struct dt_options {
 };
 
 /* What other threads ask the owner thread to do. */
-enum dt_ask { DT_ASK_NONE, DT_ASK_ATTACH, DT_ASK_DETACH, DT_ASK_DONE };
+enum dt_ask { DT_ASK_NONE, DT_ASK_ATTACH, DT_ASK_DETACH, DT_ASK_SYNC, DT_ASK_DONE };
 
 struct dt_thread_entry {
 	uint32_t tid, pid;
@@ -50,6 +50,8 @@ struct dt_session {
 	struct dt_targets targets;
 	struct dt_target *first;
 	pthread_mutex_t lock;
+	pthread_mutex_t writing; /* ctl is being written; taken before the lock */
+	pthread_t owner;
 	struct dt_store *store;
 	struct dt_ring_reader *reader; /* cores + 1 of them */
 
@@ -86,6 +88,8 @@ struct dt_session {
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
 	enum dt_ask ask;
 	pid_t ask_pid;
+	const struct dt_file *ask_file; /* DT_ASK_SYNC: which sites */
+	uint64_t ask_low, ask_high;
 	int ask_result;
 	struct dt_error ask_error;
 	pthread_cond_t asked;

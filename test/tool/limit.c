@@ -25,6 +25,8 @@ static void show(pid_t group)
 		 "echo \"limit: process $p: $(tr '\\0' ' ' </proc/$p/cmdline)\"; "
 		 "ps -L -o tid=,stat=,wchan:24=,time= -p $p; "
 		 "grep -E 'State|TracerPid|Sig|Shd' /proc/$p/status; "
+		 "for i in 1 2 3 4 5; do cut -d' ' -f3,14,15 /proc/$p/stat; "
+		 "grep -h ctxt /proc/$p/task/*/status | tr '\\n' ' '; sleep 0.2; done; "
 		 "timeout 30 gdb -nx -p $p -batch -ex 'thread apply all bt 12' "
 		 "-ex 'thread apply all info registers rip rsp rax rdi rsi rdx r11' "
 		 "-ex 'thread apply all x/6i $pc' 2>&1 | tail -n 120; done",

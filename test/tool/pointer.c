@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/words.h"
@@ -133,8 +134,10 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	while (!waitpid(pid, &status, WNOHANG)) {
+		struct timespec begin, end, pause = {0, 0};
 		char text[512];
 		size_t n;
+		int rc;
 
 		if (client.fd < 0 && dt_client_open(&client, name, NULL) < 0) {
 			client.fd = -1;
@@ -142,7 +145,13 @@ int main(int argc, char **argv)
 			continue;
 		}
 		n = command(text, sizeof(text), &places, recent);
-		if (dt_client_write(&client, text, n, 0, &e) == 0) {
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		rc = dt_client_write(&client, text, n, 0, &e);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		/* as long again for the program, which may have stood still meanwhile */
+		pause.tv_nsec = end.tv_sec == begin.tv_sec ? end.tv_nsec - begin.tv_nsec : 500000000;
+		nanosleep(&pause, NULL);
+		if (rc == 0) {
 			set++;
 			continue;
 		}

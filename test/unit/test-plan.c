@@ -267,7 +267,7 @@ static void test_points(void **state)
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
 	assert_int_not_equal(x.window, first);
 	assert_int_equal(x.n_gone, 1);
-	assert_int_equal(x.gone[0], first);
+	assert_int_equal(x.gone[0].index, first);
 	assert_int_equal(f.plan.window[first].sites, 0);
 	assert_int_equal(points_of(&f, x.window, at), 1);
 	dt_plan_point(&f.plan, plain + 4, &x);
@@ -300,7 +300,7 @@ static void test_points_in_functions(void **state)
 	struct dt_plan_function whole;
 	struct dt_plan_point x;
 	uint64_t plain, at[8];
-	uint32_t gone[4];
+	struct dt_window_gone gone[4];
 	struct file f;
 	size_t index;
 
@@ -311,13 +311,13 @@ static void test_points_in_functions(void **state)
 	dt_plan_point(&f.plan, plain + 3, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
 	assert_int_equal(dt_plan_drop_points(&f.plan, index, gone, 4), 1);
-	assert_int_equal(gone[0], x.window);
+	assert_int_equal(gone[0].index, x.window);
 	dt_plan_function(&f.plan, index, &whole);
 	assert_int_equal(whole.refusal, DT_REFUSED_NOT);
 	dt_plan_point(&f.plan, plain + 3, &x);
 	assert_int_equal(x.refusal, DT_REFUSED_NOT);
 	assert_int_equal(x.n_gone, 1);
-	assert_int_equal(x.gone[0], whole.first_window);
+	assert_int_equal(x.gone[0].index, whole.first_window);
 	/* the entry is still there, in front of the point */
 	assert_int_equal(f.plan.window[x.window].sites, 2);
 	assert_int_equal(f.plan.site[f.plan.window[x.window].first_site].kind, DT_SITE_ENTRY);

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs with random tracepoints set, changed and deleted in them as fast as it goes, while all of
+# their functions are probed: the output, the exit status and the call tree must be what they are
+# without. SEEDS=N: where the random numbers begin; SECONDS_MAX: when the last round begins.
+set -u
+cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
+export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-40} KEEP=${KEEP:-}
+case $B in /*) ;; *) B=$PWD/$B ;; esac
+for tool in devtrace test/tool/pointer test/tool/compare-truth test/tool/limit; do
+	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
+done
+dir=$(mktemp -d /tmp/devtrace-points.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
+export dir deadline=$((EPOCHSECONDS + limit))
+
+# SOURCE COMPILER LEVEL SEED
+run_case() {
+	local name=${1%.*} compiler=$2 level=$3 seed=$4 alone traced here=$dir/$1-$2$3-$4 cc=$2
+	[ "$EPOCHSECONDS" -lt "$deadline" ] || return 0
+	mkdir -p "$here" && cd "$here" || return 1
+	case $1 in *.cc) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
+	$cc "$level" -w -g -o prog "$root/test/programs/$1" -pthread -lm >log 2>&1 ||
+		{ echo "not ok - $name $compiler $level: it does not compile"; return; }
+	./prog >alone.out 2>/dev/null
+	alone=$?
+	DEVTRACE_POINTER=points-$$-$seed DT_TRUTH=$here/truth "$B/test/tool/limit" ${LIMIT:-120} \
+		"$B/test/tool/pointer" "$seed" ./prog \
+		"$B/devtrace" record -s "points-$$-$seed" -F 'prog:*' -o t.db ./prog >traced.out 2>traced.err
+	traced=$?
+	if [ "$alone" != "$traced" ]; then
+		echo "not ok - $name $compiler $level $seed: status $alone alone, $traced traced"
+		tail -n 80 traced.err | sed 's/^/# /'
+	elif ! cmp -s alone.out traced.out; then
+		echo "not ok - $name $compiler $level $seed: other output"
+	# who left functions that are not hooked by an exception is seen by points, not by the comparison
+	elif [ "$name" != exception ] && ! "$B/test/tool/limit" 120 "$B/test/tool/compare-truth" -p t.db truth >log; then
+		echo "not ok - $name $compiler $level $seed: other calls"
+		head -n 20 log | sed 's/^/# /'
+	else
+		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
+		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
+		echo "ok - $name $compiler $level $seed"
+		cd "$dir" && rm -rf "$here"
+	fi
+}
+export -f run_case
+
+cases() {
+	local source compiler level round seed=${SEEDS:-1}
+	for round in {1..50}; do
+		for source in deep.c signals.c threads.c recursion.c tail.c jump.c values.c frames.c \
+			stacks.c exception.cc processes.c coroutine.c; do
+			for compiler in gcc clang; do
+				for level in -O0 -O2; do
+					printf '%s\0' "$source $compiler $level $((seed++))"
+				done
+			done
+		done
+	done
+}
+
+cases | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+points=$(awk '{n += $1} END {print n + 0}' "$dir/points" 2>/dev/null)
+[ "${points:-0}" -gt 100 ] && echo "ok - points recorded at $points places" ||
+	echo "not ok - points recorded at ${points:-0} places only"
