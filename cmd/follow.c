@@ -28,19 +28,19 @@ struct lines {
 
 static const char *name_of(struct lines *l, const struct dt_record *r)
 {
-	uint64_t pc = dt_record_pc(r);
-	struct name *n = &l->name[(pc ^ pc >> 12) % NAMES];
+	struct name *n = &l->name[(r->pc ^ r->pc >> 12) % NAMES];
 
-	if (!n->text || n->pc != pc) {
+	if (!n->text || n->pc != r->pc) {
 		free(n->text);
-		n->pc = pc;
-		n->text = strdup(dt_client_name(&l->names, pc, r->tid));
+		n->pc = r->pc;
+		n->text = strdup(dt_client_name(&l->names, r->pc, r->tid));
 	}
 	return n->text ? n->text : "?";
 }
 
-static void put(struct lines *l, const struct dt_record *r, bool long_lines)
+static void put(struct lines *l, const struct dt_record *record, bool long_lines)
 {
+	const struct dt_record shown = dt_record_shown(record), *r = &shown;
 	char line[DT_LONG_LINE + 2048];
 
 	if (!long_lines) {

@@ -90,7 +90,7 @@ size_t dt_compact_begin(struct dt_compact *c, char *out)
 
 size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r, unsigned mask)
 {
-	uint64_t pc = dt_record_pc(r), *last = slot(c, pc);
+	uint64_t *last = slot(c, r->pc);
 	char *p = out;
 	unsigned base;
 	uint64_t d;
@@ -109,7 +109,7 @@ size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r
 		c->core = r->core;
 		c->placed = true;
 	}
-	p = put_base(c, p, pc, &base);
+	p = put_base(c, p, r->pc, &base);
 	if (is_letter(r->kind)) {
 		*p++ = (char)r->kind;
 	} else {
@@ -120,7 +120,7 @@ size_t dt_compact_put(struct dt_compact *c, char *out, const struct dt_record *r
 	if (base != c->current)
 		*p++ = (char)('g' + base);
 	c->current = (uint8_t)base;
-	p = hex(p, pc - c->base[base]);
+	p = hex(p, r->pc - c->base[base]);
 	*p++ = ' ';
 	d = r->ticks - c->ticks;
 	c->ticks = r->ticks;

@@ -50,12 +50,20 @@ struct dt_record {
 /*
  * The pc of a point's records, P and their continuations, as a session's log has them: the number of
  * the point in its file plus one is in the high 16 bits, for those who want to know what the values
- * are. Texts show the address.
+ * are. Who shows such records makes it the address again.
  */
 static inline uint64_t dt_record_pc(const struct dt_record *r)
 {
 	return r->kind == DT_POINT || r->kind == DT_MORE ? (uint64_t)((int64_t)(r->pc << 16) >> 16)
 							  : r->pc;
+}
+
+static inline struct dt_record dt_record_shown(const struct dt_record *r)
+{
+	struct dt_record shown = *r;
+
+	shown.pc = dt_record_pc(r);
+	return shown;
 }
 
 #define DT_RECORD_POINT(pc) ((uint32_t)((pc) >> 48)) /* 0: none */

@@ -36,7 +36,7 @@ void dt_text_line(char *out, const struct dt_record *r)
 	bool exit = r->kind == DT_EXIT;
 
 	*out++ = letter(r->kind);
-	out = field(out, dt_record_pc(r));
+	out = field(out, r->pc);
 	out = field(out, r->ticks);
 	out = field(out, r->tid == DT_NO_TID ? UINT64_MAX : r->tid);
 	out = field(out, r->value[0]);
@@ -127,7 +127,7 @@ bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r)
 	}
 	*out++ = letter(r->kind);
 	if (layout == DT_LAYOUT_64_CPU) {
-		out = field(field(out, dt_record_pc(r)), r->ticks);
+		out = field(field(out, r->pc), r->ticks);
 		out = field8(out, r->tid);
 		__builtin_memcpy(out, "   ", 3);
 		out = field4(out + 3, r->core);
@@ -137,12 +137,12 @@ bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r)
 		*out = '\n';
 		return true;
 	}
-	out = field8(out, (uint32_t)dt_record_pc(r));
+	out = field8(out, (uint32_t)r->pc);
 	out = field8(field(out, r->ticks), r->tid);
 	if (layout == DT_LAYOUT_32_CPU)
 		out = field4(out, r->core);
 	out = field8(out, (uint32_t)r->value[0]);
-	cut = (dt_record_pc(r) | r->value[0]) >> 32;
+	cut = (r->pc | r->value[0]) >> 32;
 	for (int i = 1; i < 3; i++)
 		out = field8(out, exit ? 0 : (uint32_t)r->value[i]);
 	if (!exit)
@@ -326,7 +326,7 @@ size_t dt_text_long(char *out, const struct dt_record *r, const char *function, 
 		p = text(p, " tid=none");
 	else
 		p = decimal(p, " tid=", r->tid);
-	p = hex(p, " pc=0x", dt_record_pc(r));
+	p = hex(p, " pc=0x", r->pc);
 	p = hex(p, " sp=0x", r->sp);
 	if (function) {
 		p = text(p, " function=");

@@ -72,6 +72,10 @@ void dt_files_free(struct dt_files *files)
 		if (f->elf)
 			dt_elf_close(f->elf);
 		dt_points_free(&f->points);
+		free(f->usdt_point);
+		if (f->usdt)
+			dt_usdt_free(f->usdt);
+		free(f->usdt);
 		if (f->code)
 			dt_code_close(f->code);
 		dt_names_free(f->names);
@@ -85,6 +89,23 @@ void dt_files_free(struct dt_files *files)
 		free(f);
 	}
 	files->first = NULL;
+}
+
+const struct dt_usdt *dt_file_usdt(struct dt_file *f)
+{
+	/* what devtrace's own header makes is recorded as events */
+	if (!f->elf || f->elf->events)
+		return NULL;
+	if (f->usdt)
+		return f->usdt->n ? f->usdt : NULL;
+	f->usdt = calloc(1, sizeof(*f->usdt));
+	if (!f->usdt)
+		return NULL;
+	if (dt_usdt_read(f->elf, f->usdt, NULL) == 0)
+		f->usdt_point = calloc(f->usdt->n + 1, sizeof(*f->usdt_point));
+	if (!f->usdt_point)
+		f->usdt->n = 0;
+	return f->usdt->n ? f->usdt : NULL;
 }
 
 struct dt_symtab *dt_file_symtab(struct dt_file *f)

@@ -14,6 +14,7 @@
 #include "process/names.h"
 #include "process/point.h"
 #include "process/symtab.h"
+#include "process/usdt.h"
 
 struct dt_file {
 	struct dt_file *next;
@@ -31,6 +32,8 @@ struct dt_file {
 	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* of a file without sleds: see process/probes.h; NULL until asked for */
 	struct dt_points points;  /* of a file that has code */
+	struct dt_usdt *usdt;	  /* the probes it has in itself; NULL until asked for */
+	struct dt_point **usdt_point; /* by probe, those that have been wanted */
 	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
 };
@@ -61,6 +64,8 @@ struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_ma
 void dt_files_free(struct dt_files *files);
 /* Its functions by name; NULL when there are none. */
 const struct dt_names *dt_file_names(struct dt_file *f);
+/* Its USDT probes; NULL: none, or they are only its own events (include/devtrace.h). */
+const struct dt_usdt *dt_file_usdt(struct dt_file *f);
 /* Its symbols; NULL when they can not be read. */
 struct dt_symtab *dt_file_symtab(struct dt_file *f);
 

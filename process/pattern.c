@@ -186,6 +186,21 @@ bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
 	return chosen;
 }
 
+bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name)
+{
+	bool chosen = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct dt_pattern *p = &s->pattern[i];
+
+		if (!p->module || !glob(p->module, provider) || !glob(p->name, name))
+			continue;
+		p->hits++;
+		chosen = !p->remove;
+	}
+	return chosen;
+}
+
 /* The aliases of a symbol table, sorted by address as they are given. */
 struct aliases {
 	struct {

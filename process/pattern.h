@@ -38,6 +38,9 @@ void dt_selection_clear(struct dt_selection *s);
 bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
 			size_t n);
 
+/* The same for a USDT probe, which only a pattern with its provider for a module means. */
+bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name);
+
 /*
  * The same for an event: its subsystem stands for the module. Each is known by its name, and by its
  * number.

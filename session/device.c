@@ -537,6 +537,7 @@ static int write_dump(struct dt_session *s, struct dt_error *e)
 		return -1;
 	}
 	while (dt_log_read(&s->log, &r, 1, &at, &lost, 0, false)) {
+		r = dt_record_shown(&r);
 		dt_text_line(line, &r);
 		fwrite(line, 1, sizeof(line), f);
 		at++;

@@ -514,8 +514,11 @@ static int lines_of(struct handle *h, const struct dt_record *r, size_t n)
 	if (!text)
 		return ENOMEM;
 	h->text = text;
-	for (size_t i = 0; i < n; i++)
-		dt_text_line(text + i * DT_LINE, &r[i]);
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_record shown = dt_record_shown(&r[i]);
+
+		dt_text_line(text + i * DT_LINE, &shown);
+	}
 	h->n = n * DT_LINE;
 	return 0;
 }

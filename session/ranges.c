@@ -409,6 +409,73 @@ static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e
 	return 0;
 }
 
+/* ---- points: a tracepoint's own, or the USDT probes that a pattern means ---- */
+
+/* The point for a probe, made when it is first wanted. NULL: it can have none. */
+static struct dt_point *usdt_point(struct dt_file *f, size_t i)
+{
+	const struct dt_usdt_probe *u = &f->usdt->probe[i];
+	struct dt_point point = {.site = {.address = u->address}, .semaphore = u->semaphore};
+	size_t n = strlen(u->provider) + strlen(u->name) + 2, function;
+
+	if (f->usdt_point[i] || read_code(f, NULL) < 0)
+		return f->usdt_point[i];
+	function = dt_code_function_at(f->code, u->address);
+	if (function == f->code->functions)
+		return NULL;
+	point.site.function = f->code->function[function].start;
+	point.name = malloc(n);
+	point.what = strdup(u->arguments);
+	if (!point.name || !point.what || dt_capture_usdt(f, u->arguments, &point, NULL) < 0) {
+		dt_point_release(&point);
+		return NULL;
+	}
+	dt_format(point.name, n, "%s:%s", u->provider, u->name);
+	return f->usdt_point[i] = dt_points_add(&f->points, &point);
+}
+
+/* Calls fn for every point of f that r means. */
+static int each_point(struct dt_file *f, const struct dt_range *r,
+		      int (*fn)(void *ctx, struct dt_point *point, const struct dt_range *r,
+				struct dt_error *e),
+		      void *ctx, struct dt_error *e)
+{
+	struct place_of_range *p = r->host;
+	const struct dt_usdt *u;
+	struct dt_selection *select;
+	bool everything;
+	int rc = 0;
+
+	if (p->point)
+		return p->file == f ? fn(ctx, p->point, r, e) : 0;
+	if (r->kind != DT_RANGE_SET || !(r->action.what & DT_DO_ENTRY) ||
+	    !(r->action.what & DT_DO_EXIT))
+		return 0;
+	u = dt_file_usdt(f);
+	select = f->program ? &p->select : &p->libraries;
+	everything = f->program && select->n == 1 && is_everything(select->pattern[0].text);
+	for (size_t i = 0; u && i < u->n && rc == 0; i++) {
+		struct dt_point *point;
+
+		if (!dt_selection_usdt(select, u->probe[i].provider, u->probe[i].name) &&
+		    !everything)
+			continue;
+		point = usdt_point(f, i);
+		if (point)
+			rc = fn(ctx, point, r, e);
+	}
+	return rc;
+}
+
+static int want_point(void *ctx, struct dt_point *point, const struct dt_range *r,
+		      struct dt_error *e)
+{
+	(void)ctx, (void)e;
+	point->wanted += r->on ? 1 : -1u;
+	point->used = true;
+	return 0;
+}
+
 /* What is on of a file that is new: dt_choose_fn. */
 int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 {
@@ -418,6 +485,9 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	for (size_t i = 0; !f->elf->sites && !f->code && i < s->device.n; i++)
 		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f))
 			dt_file_probes(f, NULL);
+	for (size_t i = 0; i < s->device.n; i++)
+		if (s->device.range[i].on && s->device.range[i].kind == DT_RANGE_SET)
+			each_point(f, &s->device.range[i], want_point, NULL, NULL);
 	if (!f->elf->sites)
 		return 0;
 	tab = dt_file_symtab(f);
@@ -511,17 +581,23 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 	return rc;
 }
 
+struct point_table {
+	const struct dt_module *m;
+	struct table *t;
+};
+
 /*
  * A point's records: what begins something is done by the first, what ends something by the last, so
  * that what belongs together is recorded together.
  */
-static int point_entries(const struct dt_module *m, const struct dt_range *r, struct table *t,
+static int point_entries(void *ctx, struct dt_point *point, const struct dt_range *r,
 			 struct dt_error *e)
 {
-	const struct place_of_range *p = r->host;
+	const struct point_table *k = ctx;
+	const struct dt_module *m = k->m;
 	uint64_t pc[DT_CAPTURE_PCS];
-	size_t n = dt_probes_point_pcs(m, p->point->id, pc, DT_CAPTURE_PCS);
-	unsigned last = p->point->items ? (p->point->items - 1) / 4 * 4 : 0;
+	size_t n = dt_probes_point_pcs(m, point->id, pc, DT_CAPTURE_PCS);
+	unsigned last = point->items ? (point->items - 1) / 4 * 4 : 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -536,7 +612,7 @@ static int point_entries(const struct dt_module *m, const struct dt_range *r, st
 					      DT_DO_CONST);
 		if (text || first != last)
 			x.what &= ~(uint32_t)(DT_DO_FREEZE | DT_DO_LATEFREEZE);
-		rc = add_entry(t, &x, e);
+		rc = add_entry(k->t, &x, e);
 	}
 	return rc;
 }
@@ -548,11 +624,10 @@ static int points_table(struct dt_session *s, const struct dt_module *m, struct 
 
 	for (size_t i = 0; i < s->device.n && rc == 0; i++) {
 		const struct dt_range *r = &s->device.range[i];
-		const struct place_of_range *p = r->host;
+		struct point_table k = {m, t};
 
-		if (r->on && p->point && p->file == m->file &&
-		    (s->device.uniform || (r->action.what & DT_DO_CAREFUL)))
-			rc = point_entries(m, r, t, e);
+		if (r->on && (s->device.uniform || (r->action.what & DT_DO_CAREFUL)))
+			rc = each_point(m->file, r, point_entries, &k, e);
 	}
 	return rc;
 }
@@ -590,11 +665,13 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	const struct place_of_range *p = r->host;
 	int rc = 0;
 
-	if (p->point) {
-		p->point->wanted += r->on ? 1 : -1u;
-		p->point->used = true;
-		return 0;
+	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next) {
+		if (r->kind == DT_RANGE_SET)
+			f->program = dt_session_is_program(s, f);
+		rc = each_point(f, r, want_point, NULL, e);
 	}
+	if (rc < 0 || p->point)
+		return rc;
 	/* files that had no sites may have some from here on */
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0 && r->on; f = f->next)
 		if (f->elf && !f->wanted && may_probe(s, r, f) &&
