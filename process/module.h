@@ -30,7 +30,8 @@ struct dt_file {
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
 	bool program;	      /* of a process that was named, not a library */
-	struct dt_code *code; /* of a file without sleds: see process/probes.h; NULL until asked for */
+	struct dt_code *code; /* NULL until asked for: see process/probes.h */
+	bool probed;	      /* it has no sleds: its sites are where probes can be */
 	struct dt_points points;  /* of a file that has code */
 	struct dt_usdt *usdt;	  /* the probes it has in itself; NULL until asked for */
 	struct dt_point **usdt_point; /* by probe, those that have been wanted */

@@ -310,7 +310,8 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 		return -1;
 	}
 	m->probes = p;
-	m->hooked = m->on = p->pcs > 0;
+	if (m->file->probed)
+		m->hooked = m->on = p->pcs > 0;
 	return 0;
 }
 

@@ -267,6 +267,23 @@ static void refuse_point(struct planted_point *x, const struct dt_plan_point *wh
 	x->near = why->refusal == DT_REFUSED_BOUNDARY ? why->at : 0;
 }
 
+/* Whoever comes by a function's entry sled comes by what is behind it; the sled itself stays. */
+static uint64_t behind_sled(const struct dt_file *f, uint64_t address)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const struct dt_code_region *r = dt_code_region_of(f->code, address);
+	const struct dt_elf_site *s;
+	unsigned skip = 0;
+
+	if (f->probed)
+		return address;
+	if (r && r->high - address > sizeof(endbr64) &&
+	    memcmp(r->bytes + (address - r->low), endbr64, sizeof(endbr64)) == 0)
+		skip = sizeof(endbr64);
+	s = dt_elf_site_at(f->elf, address + skip);
+	return s && s->kind == DT_ELF_ENTRY ? address + skip + 5 : address;
+}
+
 /* Plans a point. */
 static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 {
@@ -277,7 +294,7 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 	int rc = 0;
 
 	plan->options.hook = dt_point_size(point);
-	dt_plan_point(plan, point->site.address, &out);
+	dt_plan_point(plan, behind_sled(j->m->file, point->site.address), &out);
 	plan->options.hook = CALL;
 	if (plan->failed) {
 		rc = dt_fail(e, "out of memory");

@@ -55,20 +55,46 @@ static bool jumps(const struct dt_code *c, size_t function)
 	}
 }
 
-int dt_file_probes(struct dt_file *f, struct dt_error *e)
+/* What is toggled in place is not moved: sleds, and the instructions of events. */
+static void keep_sleds(struct dt_file *f)
 {
-	struct dt_symtab *symtab = dt_file_symtab(f);
-	struct dt_elf_site *site;
-	size_t n = 0;
+	/* bytes, by enum dt_elf_kind: doc/sleds.md */
+	static const uint8_t size[] = {0, 5, 7, 15, 5};
 
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_code_region *r = dt_code_region_of(f->code, s->address);
+
+		for (uint64_t at = s->address;
+		     r && s->kind < sizeof(size) && at < s->address + size[s->kind] && at < r->high;
+		     at++)
+			r->mark[at - r->low] |= DT_CODE_READ;
+	}
+}
+
+int dt_file_code(struct dt_file *f, struct dt_error *e)
+{
 	if (f->code)
 		return 0;
 	if (!f->elf || !f->readable)
 		return dt_fail(e, "%s: can not be read", f->path);
-	if (f->elf->sites)
-		return dt_fail(e, "%s: has sleds", f->path);
-	f->code = dt_code_open(f->readable, symtab, e);
+	f->code = dt_code_open(f->readable, dt_file_symtab(f), e);
 	if (!f->code)
+		return -1;
+	keep_sleds(f);
+	return 0;
+}
+
+int dt_file_probes(struct dt_file *f, struct dt_error *e)
+{
+	struct dt_elf_site *site;
+	size_t n = 0;
+
+	if (f->probed)
+		return 0;
+	if (f->elf && f->elf->sites)
+		return dt_fail(e, "%s: has sleds", f->path);
+	if (dt_file_code(f, e) < 0)
 		return -1;
 	site = calloc(exits_of(f->code) + 1, sizeof(*site));
 	if (!site)
@@ -100,6 +126,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 	qsort(site, n, sizeof(*site), by_address);
 	f->elf->site = site;
 	f->elf->sites = n;
+	f->probed = true;
 	return 0;
 }
 
@@ -163,7 +190,7 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 	const struct dt_code *code = m->file->code;
 	size_t n = 0;
 
-	if (t->unwatched || !m->file->chosen)
+	if (t->unwatched || !m->file->chosen || !m->file->probed)
 		return 0;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
 	     i++) {
@@ -255,14 +282,16 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	if ((n || untried_points(t, m)) && !t->execing)
 		rc = dt_probe_plant(t, m, wanted, n, e);
 	free(wanted);
-	for (size_t i = m->file->chosen ? dt_elf_site_from(elf, low) : elf->sites;
+	for (size_t i = m->file->chosen && m->file->probed ? dt_elf_site_from(elf, low)
+								 : elf->sites;
 	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
 		if (m->probes->toggle[i])
 			rc = write_byte(t, m->probes->toggle[i],
 					m->file->chosen[i] && !t->unwatched ? ON : OFF, e);
 	if (rc == 0)
 		rc = switch_points(t, m, e);
-	m->hooked = m->on = m->probes->pcs > 0;
+	if (m->file->probed)
+		m->hooked = m->on = m->probes->pcs > 0;
 	return rc;
 }
 

@@ -19,6 +19,12 @@ struct dt_probes; /* of one module in one process */
 int dt_file_probes(struct dt_file *f, struct dt_error *e);
 
 /*
+ * Reads the code of a file, so that points can be planted in it; one with sleds keeps those. -1 and
+ * the reason: it has none that is understood.
+ */
+int dt_file_code(struct dt_file *f, struct dt_error *e);
+
+/*
  * Has the module's sites from low to high (the file's addresses) follow what is chosen; none when
  * the process is not watched. Plants what has not been planted yet, stopping the process, unless
  * t->held is a thread of it that is stopped already, the only one there is.

@@ -301,9 +301,9 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 	const struct dt_elf *elf = m->file->elf;
 	uint64_t slot[DT_HOOKS], word[4];
 
-	if (m->probes)
-		return dt_probes_hook(t, m->probes, e);
-	if (!elf->sites)
+	if (m->probes && dt_probes_hook(t, m->probes, e) < 0)
+		return -1;
+	if (m->file->probed || !elf->sites)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
@@ -368,7 +368,7 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 	if (m->on == on || !m->file->chosen)
 		return 0;
 	/* those of probes are in trampolines, and are left to dt_probes_sync() */
-	if (!m->file->code && switch_sites(t, m, on, false, switched, e) < 0)
+	if (!m->file->probed && switch_sites(t, m, on, false, switched, e) < 0)
 		return -1;
 	m->on = on;
 	return 0;
@@ -397,8 +397,12 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (m->file->code)
+	if (m->file->probed)
 		return dt_probes_sync(t, m, low, high, e);
+	if (m->file->points.n && dt_probes_sync(t, m, low, high, e) < 0)
+		return -1;
+	if (!m->file->chosen)
+		return 0;
 	if (m->file->chosen_sites && !t->unwatched && !m->hooked && hook(t, m, e) < 0)
 		return -1;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
@@ -467,16 +471,16 @@ int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
 
 static int hook_new(struct dt_target *t, struct dt_error *e)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->module[i].file->code) {
-			if ((t->module[i].file->chosen_sites || t->module[i].file->points.n) &&
-			    !t->module[i].probes &&
-			    dt_probes_sync(t, &t->module[i], 0, ~0ull, e) < 0)
-				return -1;
-		} else if (t->module[i].file->chosen_sites && !t->module[i].hooked &&
-			   hook(t, &t->module[i], e) < 0) {
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+		const struct dt_file *f = m->file;
+
+		if (((f->probed && f->chosen_sites) || f->points.n) && !m->probes &&
+		    dt_probes_sync(t, m, 0, ~0ull, e) < 0)
 			return -1;
-		}
+		if (!f->probed && f->chosen_sites && !m->hooked && hook(t, m, e) < 0)
+			return -1;
+	}
 	return dt_target_switch(t, true, e);
 }
 
@@ -526,12 +530,11 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		int which = elf && elf->hooks ? DT_HOOK_ENTRY : DT_HOOK_EVENT;
 		uint64_t slot = 0;
 
-		if (m->file->code) {
-			const struct dt_module *theirs =
-				parent ? same_module(parent, m) : NULL;
+		const struct dt_module *theirs = parent ? same_module(parent, m) : NULL;
 
-			if (theirs)
-				dt_probes_inherit(t, m, theirs);
+		if (theirs && theirs->probes)
+			dt_probes_inherit(t, m, theirs);
+		if (m->file->probed) {
 			t->fast = t->fast || (theirs && parent->fast);
 			continue;
 		}
@@ -680,7 +683,7 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (!elf || !m->file->chosen || m->file->code)
+	if (!elf || !m->file->chosen || m->file->probed)
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		uint64_t at = m->bias + elf->site[i].address;
@@ -735,7 +738,7 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 		for (unsigned k = 0; dt_probes_code(t->module[i].probes, k, &low, &high); k++)
 			if (dt_ips_inside(ips, low, high))
 				return true;
-		if (!elf || !t->module[i].hooked || t->module[i].file->code)
+		if (!elf || !t->module[i].hooked || t->module[i].file->probed)
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
@@ -828,7 +831,7 @@ static void unhook(struct dt_target *t)
 		const struct dt_elf *elf = m->file->elf;
 
 		/* another may have been mapped there */
-		if (m->file->code) {
+		if (m->file->probed) {
 			m->hooked = false;
 			continue;
 		}

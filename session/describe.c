@@ -70,7 +70,7 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 	uint64_t to, real;
 	size_t skip = 0;
 
-	if (m->file->code) { /* the jump has been changed; the file knows where it led */
+	if (m->file->probed) { /* the jump has been changed; the file knows where it led */
 		if (!site->target)
 			return 0;
 		to = m->bias + site->target;
@@ -269,16 +269,17 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		describe_event(s, m, site, r, row);
 		return;
 	}
-	site = m->file->code ? dt_probes_site(m, r->pc) : site_of(m->file->elf, r->pc - m->bias);
-	if (!site)
-		return;
-	if (m->file->code)
-		row->pc = m->bias + site->address;
 	point = dt_probes_point(m, r->pc, &first, &text);
 	if (point) {
+		row->pc = m->bias + point->site.address;
 		describe_point(s, m, point, first, text, row);
 		return;
 	}
+	site = m->file->probed ? dt_probes_site(m, r->pc) : site_of(m->file->elf, r->pc - m->bias);
+	if (!site)
+		return;
+	if (m->file->probed)
+		row->pc = m->bias + site->address;
 	switch (site->kind) {
 	case DT_ELF_ENTRY:
 	case DT_ELF_PROBE_ENTRY:

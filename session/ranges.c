@@ -47,19 +47,12 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 	return NULL;
 }
 
-/* The file can have points: its code has been looked at. */
+/* The file can have points: its code has been looked at. One without sleds has sites from then on. */
 static int read_code(struct dt_file *f, struct dt_error *e)
 {
 	if (!f->elf)
 		return dt_fail(e, "devtrace: %s can not be read", f->path);
-	if (!f->elf->sites && dt_file_probes(f, e) < 0)
-		return -1;
-	if (f->code)
-		return 0;
-	return dt_fail(e,
-		       "devtrace: %s is built with sites of its own; tracepoints are at entries and "
-		       "exits of its functions",
-		       f->path);
+	return f->elf->sites ? dt_file_code(f, e) : dt_file_probes(f, e);
 }
 
 /* Nothing can be planted at an address that is no instruction: said before anything is changed. */
@@ -250,7 +243,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 {
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
-	struct dt_selection *select = f->code && !f->program ? &p->libraries : &p->select;
+	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
 	const struct dt_function *functions = NULL;
 	struct dt_symtab *tab = NULL;
 	bool *chosen = NULL, everything;
@@ -482,7 +475,7 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	struct dt_session *s = ctx;
 	struct dt_symtab *tab;
 
-	for (size_t i = 0; !f->elf->sites && !f->code && i < s->device.n; i++)
+	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
 		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f))
 			dt_file_probes(f, NULL);
 	for (size_t i = 0; i < s->device.n; i++)
@@ -561,7 +554,7 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 			rc = each_site(m->file, &s->device.range[i], note_action, &a, e);
 	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
 		const struct dt_range *r = a.of[i];
-		uint64_t pc = m->file->code ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
+		uint64_t pc = m->file->probed ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
 		struct dt_table_entry x;
 
 		if (!r || !pc || (!s->device.uniform && !(r->action.what & DT_DO_CAREFUL))) {
@@ -575,7 +568,7 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 		x = (struct dt_table_entry){
 			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
 		rc = add_entry(t, &x, e);
-		joined = !m->file->code; /* trampolines stand in an order of their own */
+		joined = !m->file->probed; /* trampolines stand in an order of their own */
 	}
 	free(a.of);
 	return rc;
