@@ -10,8 +10,10 @@ static int term(struct dt_device *d, const char *text, struct dt_place *place, c
 		struct dt_error *e)
 {
 	bool forced = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	int found = forced || !d->ops->place ? 0 : d->ops->place(d->ctx, text, place, e);
+	int found;
 
+	place->at = 0;
+	found = forced || !d->ops->place ? 0 : d->ops->place(d->ctx, text, place, e);
 	if (found)
 		return found;
 	if (dt_word_hex(text, &place->start)) {
@@ -49,7 +51,7 @@ int dt_address(struct dt_device *d, const char *word, struct dt_place *place, co
 		if (rc < 0)
 			return -1;
 		symbol = symbol || rc == 1;
-		sum += one.start;
+		sum += one.at ? one.at : one.start;
 		if (!p[n])
 			break;
 		p += n + 1;
@@ -57,6 +59,6 @@ int dt_address(struct dt_device *d, const char *word, struct dt_place *place, co
 	d->ops->text(d->ctx, &base, &end);
 	if (!symbol && sum < base)
 		sum += base;
-	place->start = place->end = sum;
+	*place = (struct dt_place){.start = sum, .end = sum};
 	return 0;
 }

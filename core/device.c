@@ -404,7 +404,7 @@ static int parse_point(struct dt_device *d, char *const *word, unsigned n, struc
 		return dt_fail(e, "devtrace: '%.20s...' is too long for a name; at most %d bytes",
 			       word[0], DT_NAME_MAX);
 	++*used;
-	r->start = r->end = place.start;
+	r->start = r->end = place.at ? place.at : place.start;
 	if (capture[0] && !(r->capture = copy_text(d, capture)))
 		return dt_fail(e, "out of memory");
 	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0)) {
@@ -487,7 +487,7 @@ struct dt_range *dt_range_named(struct dt_device *d, const char *word)
 
 	if (r || dt_address(d, word, &place, "", NULL) < 0)
 		return r;
-	p.start = p.end = place.start;
+	p.start = p.end = place.at ? place.at : place.start;
 	if (d->ops->check && d->ops->check(d->ctx, &p, NULL) < 0)
 		return NULL;
 	if (d->ops->forget)

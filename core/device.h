@@ -83,6 +83,7 @@ struct dt_counters {
 /* Where an address expression leads. */
 struct dt_place {
 	uint64_t start, end; /* end: the last byte of the function that begins at start; or start */
+	uint64_t at;	     /* of a line: its first instruction, in that function; otherwise 0 */
 };
 
 struct dt_arm {

@@ -22,8 +22,7 @@ struct walk {
 
 static void classify(struct walk *w, Dwarf_Die *type, uint64_t offset);
 
-/* The type behind typedefs and qualifiers. 0: found; 1: void; -1: damaged. */
-static int peel(Dwarf_Die *die, Dwarf_Die *type)
+int dt_type_peel(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die at = *die;
@@ -118,15 +117,15 @@ static int64_t size_of(Dwarf_Die *type, int depth)
 	case DW_TAG_unspecified_type:
 		return 8;
 	case DW_TAG_ptr_to_member_type:
-		return !peel(type, &of) && dwarf_tag(&of) == DW_TAG_subroutine_type ? 16 : 8;
+		return !dt_type_peel(type, &of) && dwarf_tag(&of) == DW_TAG_subroutine_type ? 16 : 8;
 	case DW_TAG_array_type:
 		n = elements(type);
-		if (depth > MAX_DEPTH || n < 0 || peel(type, &of))
+		if (depth > MAX_DEPTH || n < 0 || dt_type_peel(type, &of))
 			return -1;
 		each = size_of(&of, depth + 1);
 		return each < 0 || each > 1 << 20 ? -1 : n * each;
 	case DW_TAG_enumeration_type:
-		if (depth > MAX_DEPTH || peel(type, &of))
+		if (depth > MAX_DEPTH || dt_type_peel(type, &of))
 			return -1;
 		return size_of(&of, depth + 1);
 	}
@@ -224,7 +223,7 @@ static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uin
 	Dwarf_Die of;
 
 	if (flag(type, DW_AT_GNU_vector)) {
-		if (size < 8 || peel(type, &of) || offset % size)
+		if (size < 8 || dt_type_peel(type, &of) || offset % size)
 			set(w, offset, DT_CLASS_UNKNOWN);
 		else if (size == 8)
 			set(w, offset, DT_CLASS_SSE);
@@ -236,7 +235,7 @@ static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uin
 		}
 		return;
 	}
-	if (n < 0 || peel(type, &of) || (each = size_of(&of, 0)) < 0) {
+	if (n < 0 || dt_type_peel(type, &of) || (each = size_of(&of, 0)) < 0) {
 		set(w, offset, DT_CLASS_UNKNOWN);
 		return;
 	}
@@ -272,7 +271,7 @@ static void classify_member(struct walk *w, Dwarf_Die *member, uint64_t offset)
 	uint64_t in = 0;
 	Dwarf_Die type;
 
-	if (++w->members > MAX_MEMBERS || peel(member, &type) ||
+	if (++w->members > MAX_MEMBERS || dt_type_peel(member, &type) ||
 	    (flag(member, DW_AT_data_member_location) &&
 	     !number(member, DW_AT_data_member_location, &in)) ||
 	    in > 1 << 20) {
@@ -400,9 +399,9 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 		last = dwarf_dieoffset(&d);
 		if (dwarf_tag(&d) != DW_TAG_formal_parameter || flag(&d, DW_AT_artificial))
 			continue;
-		tag = peel(&d, &of) ? 0 : dwarf_tag(&of);
+		tag = dt_type_peel(&d, &of) ? 0 : dwarf_tag(&of);
 		return (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type) &&
-		       !peel(&of, &to) &&
+		       !dt_type_peel(&of, &to) &&
 		       (to.addr == class->addr || !strcmp(name_of(&to), name_of(class)));
 	} while (!dwarf_siblingof(&d, &d));
 	return false;
@@ -437,9 +436,9 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 	default:
 		return TRIVIAL;
 	}
-	for (int i = 0; !peel(d, &of) && i < MAX_DEPTH && dwarf_tag(&of) == DW_TAG_array_type; i++)
+	for (int i = 0; !dt_type_peel(d, &of) && i < MAX_DEPTH && dwarf_tag(&of) == DW_TAG_array_type; i++)
 		d = &of;
-	switch (peel(d, &of) ? 0 : dwarf_tag(&of)) {
+	switch (dt_type_peel(d, &of) ? 0 : dwarf_tag(&of)) {
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
@@ -522,7 +521,7 @@ static void letter(Dwarf_Die *type, struct dt_type *t)
 	switch (dwarf_tag(type)) {
 	case DW_TAG_pointer_type:
 		c = 'p';
-		if (!peel(type, &to) && dwarf_tag(&to) == DW_TAG_base_type &&
+		if (!dt_type_peel(type, &to) && dwarf_tag(&to) == DW_TAG_base_type &&
 		    !strcmp(name_of(&to), "char"))
 			c = 's';
 		break;
@@ -566,7 +565,7 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 {
 	struct walk w = {.class = t->class};
 	Dwarf_Die type;
-	int found = peel(die, &type);
+	int found = dt_type_peel(die, &type);
 
 	*t = (struct dt_type){.text = "a"};
 	if (found == 1) {

@@ -27,6 +27,9 @@ struct dt_type {
 	bool reference;		/* in memory, its address in an integer register (C++) */
 };
 
+/* The type that DW_AT_type of die means, behind typedefs and qualifiers. 0; 1: void; -1: damaged. */
+int dt_type_peel(Dwarf_Die *die, Dwarf_Die *type);
+
 /* die: the subprogram or parameter whose DW_AT_type is meant. language: of its unit. */
 void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t);
 

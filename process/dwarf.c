@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "process/dwarf-signature.h"
+#include "process/dwarf-variable.h"
 
 #define MAX_DEPTH 64
 
@@ -261,6 +262,51 @@ bool dt_dwarf_line(struct dt_dwarf *d, uint64_t address, const char **file, unsi
 	return *file != NULL;
 }
 
+static bool is_file(const char *path, const char *name, size_t n)
+{
+	size_t length = path ? strlen(path) : 0;
+
+	return length >= n && strncmp(path + length - n, name, n) == 0 &&
+	       (length == n || path[length - n - 1] == '/');
+}
+
+/*
+ * The line itself, or, when it has no code, the next one that has. Of its addresses the lowest where
+ * a statement begins: an optimizer may have spread it.
+ */
+bool dt_dwarf_address(struct dt_dwarf *d, const char *file, size_t length, unsigned line,
+		      uint64_t *address)
+{
+	int best = 0;
+
+	if (!d->indexed)
+		index_units(d);
+	for (size_t i = 0; i < d->units; i++) {
+		Dwarf_Lines *rows;
+		size_t n;
+
+		if (dwarf_getsrclines(&d->unit[i].lines, &rows, &n))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			Dwarf_Line *row = dwarf_onesrcline(rows, k);
+			bool begins = false, end = true;
+			Dwarf_Addr at;
+			int is;
+
+			if (!row || dwarf_lineno(row, &is) || is < (int)line ||
+			    (best && is > best) || dwarf_linebeginstatement(row, &begins) ||
+			    !begins || dwarf_lineendsequence(row, &end) || end ||
+			    dwarf_lineaddr(row, &at) || !at ||
+			    !is_file(dwarf_linesrc(row, NULL, NULL), file, length))
+				continue;
+			if (is < best || !best || at < *address)
+				*address = at;
+			best = is;
+		}
+	}
+	return best != 0;
+}
+
 static bool entry_of(Dwarf_Die *die, uint64_t *address)
 {
 	Dwarf_Addr base, low, high;
@@ -275,6 +321,47 @@ static bool entry_of(Dwarf_Die *die, uint64_t *address)
 		return false;
 	*address = low;
 	return true;
+}
+
+/*
+ * Where the body of the function around address begins: at its second row of the line table, as
+ * debuggers have it. 0: not known.
+ */
+static uint64_t body_of(struct unit *u, uint64_t address)
+{
+	Dwarf_Die *scopes = NULL, unit = u->die;
+	int n = dwarf_getscopes(&unit, address, &scopes);
+	uint64_t low = 0, at, body = 0;
+	Dwarf_Lines *rows;
+	size_t rows_n;
+
+	for (int i = 0; i < n && !low; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			entry_of(&scopes[i], &low);
+	free(scopes);
+	if (!low || dwarf_getsrclines(&u->lines, &rows, &rows_n))
+		return 0;
+	for (size_t i = 0; i < rows_n; i++)
+		if (row_address(rows, i, &at) && at > low && (!body || at < body))
+			body = at;
+	return body;
+}
+
+int dt_dwarf_variable_at(struct dt_dwarf *d, Elf *elf, uint64_t address, const char *expression,
+			 struct dt_variable *v, struct dt_error *e)
+{
+	struct unit *u = find_unit(d, address);
+
+	if (!u)
+		return dt_fail(e, "devtrace: %s: nothing is known of the variables there", expression);
+	return dt_dwarf_variable(
+		&(struct dt_variable_context){.unit = u->die,
+					      .dwarf = u->dwarf,
+					      .elf = elf,
+					      .language = u->language,
+					      .address = address,
+					      .body = body_of(u, address)},
+		expression, v, e);
 }
 
 static void index_functions(struct unit *u, Dwarf_Die *parent, int depth)

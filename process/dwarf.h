@@ -8,6 +8,7 @@
 
 #include "process/symtab.h"
 #include "process/symtab-file.h"
+#include "process/variable.h"
 
 struct dt_dwarf;
 
@@ -16,6 +17,14 @@ struct dt_dwarf *dt_dwarf_open(const struct dt_symfile *file, const char *dirs);
 void dt_dwarf_close(struct dt_dwarf *d);
 
 bool dt_dwarf_line(struct dt_dwarf *d, uint64_t address, const char **file, unsigned *line);
+
+/* The first instruction of a line of a file (its name, or the end of its path); false: it has none. */
+bool dt_dwarf_address(struct dt_dwarf *d, const char *file, size_t length, unsigned line,
+		      uint64_t *address);
+
+/* As dt_variable_find(). elf: the file that is mapped, with its unwind tables. */
+int dt_dwarf_variable_at(struct dt_dwarf *d, Elf *elf, uint64_t address, const char *expression,
+			 struct dt_variable *v, struct dt_error *e);
 
 /*
  * local: the symbol is not visible outside the file, so that the compiler may have changed the

@@ -5,6 +5,7 @@
  * one symtab must not be used by two threads at once.
  */
 #include "process/symtab.h"
+#include "process/variable.h"
 
 #include <gelf.h>
 #include <libiberty/demangle.h>
@@ -423,6 +424,27 @@ bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, un
 	struct dt_dwarf *d = dwarf_of(t);
 
 	return d && dt_dwarf_line(d, address, file, line);
+}
+
+bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
+		       uint64_t *address)
+{
+	struct dt_dwarf *d = dwarf_of(t);
+
+	return d && dt_dwarf_address(d, file, length, line, address);
+}
+
+int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expression,
+		     struct dt_variable *v, struct dt_error *e)
+{
+	struct dt_dwarf *d = t ? dwarf_of(t) : NULL;
+
+	if (!d)
+		return dt_fail(e,
+			       "devtrace: %s: there is no debug information (-g, or a package with "
+			       "-dbgsym) that tells of variables",
+			       expression);
+	return dt_dwarf_variable_at(d, t->main.elf, address, expression, v, e);
 }
 
 /*

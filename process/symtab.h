@@ -46,6 +46,11 @@ const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t add
 /* Source position of an address; false when not known. *file is owned by the symtab. */
 bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line);
 
+/* The first instruction of a line of a source file: by its name, or the end of its path, `length'
+ * bytes; when the line has no code, that of the next one that has. */
+bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
+		       uint64_t *address);
+
 /* The signature as text in buf; "" when there is no DWARF for it. Read lazily: no whole-file scan
  * before it is asked for the first time, and then indexed so that each further one is cheap. */
 void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);

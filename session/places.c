@@ -111,6 +111,7 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 		return 0;
 	place->start = n.found_in[0]->bias + n.found[0]->address;
 	place->end = place->start + (n.found[0]->size ? n.found[0]->size - 1 : 0);
+	place->at = 0;
 	return 1;
 }
 
@@ -123,6 +124,20 @@ static int line_place(struct dt_session *s, const char *text, const char *colon,
 	size_t length = (size_t)(colon - text);
 	unsigned best = 0;
 
+	for (size_t i = 0; i < t->n && want < 1u << 30; i++) {
+		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
+		const struct dt_function *f;
+		uint64_t at;
+
+		if (!tab || !dt_symtab_address(tab, text, length, (unsigned)want, &at) ||
+		    !(f = dt_symtab_find(tab, at)))
+			continue;
+		*place = (struct dt_place){
+			.start = t->module[i].bias + f->address,
+			.end = t->module[i].bias + f->address + (f->size ? f->size - 1 : 0),
+			.at = t->module[i].bias + at};
+		return 1;
+	}
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_symtab *tab = dt_file_symtab(t->module[i].file);
 		const struct dt_function *f;
