@@ -14,6 +14,8 @@
 	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
 	"                             sleds, and of files without sleds those of the program\n"    \
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                             \
+	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
+	"                             devtrace-ctl(1). Without -F, only tracepoints are traced\n" \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"        \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"       \

@@ -85,6 +85,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	static const struct option longs[] = {
 		{"function", required_argument, NULL, 'F'},
 		{"no-function", required_argument, NULL, 'N'},
+		{"trace", required_argument, NULL, 'T'},
 		{"output", required_argument, NULL, 'o'},
 		{"policy", required_argument, NULL, 'p'},
 		{"buffer", required_argument, NULL, 'b'},
@@ -101,12 +102,19 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:T:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'F':
 		case 'N':
 			if (dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0)
 				return bad_usage(c, e.text, optarg);
+			break;
+		case 'T':
+			if (o->points == sizeof(c->point) / sizeof(*c->point))
+				return bad_usage(c, "-T can be given 64 times at most, not for",
+						 optarg);
+			o->point = c->point;
+			c->point[o->points++] = optarg;
 			break;
 		case 'o':
 			o->output = optarg;
@@ -322,8 +330,11 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 			interrupted = 0;
 		}
 	}
-	if (s.no_sleds) {
-		dt_fail(&e, DT_NO_SLEDS, path);
+	if (s.no_sleds || s.no_point) {
+		if (s.no_point)
+			e = s.point_error;
+		else
+			dt_fail(&e, DT_NO_SLEDS, path);
 		complain(c, e.text);
 		reap(pid);
 		give_up(&s);
@@ -339,10 +350,11 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 /* Parses and attaches; an exit status. */
 static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **pids)
 {
+	struct dt_error e;
+
 	for (; *pids; pids++) {
 		char *end;
 		long pid = strtol(*pids, &end, 10);
-		struct dt_error e;
 
 		if (*end || end == *pids || pid <= 0 || pid > INT_MAX) {
 			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
@@ -351,6 +363,8 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 		if (!dt_session_attach(s, (pid_t)pid, &e))
 			return complain(c, e.text);
 	}
+	if (dt_session_points(s, &e) < 0)
+		return complain(c, e.text);
 	return 0;
 }
 

@@ -504,6 +504,26 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 	return rc;
 }
 
+int dt_session_device_points(struct dt_session *s, struct dt_error *e)
+{
+	for (; s->points_set < s->options.points; s->points_set++) {
+		const char *point = s->options.point[s->points_set];
+		size_t size = strlen(point) + sizeof("trace ");
+		char *command = malloc(size);
+		int rc;
+
+		if (!command)
+			return dt_fail(e, "out of memory");
+		dt_format(command, size, "trace %s", point);
+		rc = strchr(point, '\n') ? dt_fail(e, "devtrace: a tracepoint is one line")
+					 : dt_device_write(&s->device, NULL, command, size - 1, e);
+		free(command);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select)
 {
 	const struct dt_range *r = dt_device_find(&s->device, "selection");
@@ -602,6 +622,18 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	s->frozen =
 		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
 	rc = dt_device_write(&s->device, who, text, n, e);
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->writing);
+	return rc;
+}
+
+int dt_session_points(struct dt_session *s, struct dt_error *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->writing);
+	pthread_mutex_lock(&s->lock);
+	rc = dt_session_device_points(s, e);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
 	return rc;

@@ -18,6 +18,10 @@ void dt_session_device_free(struct dt_session *s);
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
 			     struct dt_error *e);
 
+/* Sets the tracepoints of the session's options that are not set yet. With the lock, or before there
+ * are other threads. */
+int dt_session_device_points(struct dt_session *s, struct dt_error *e);
+
 /* How many functions each of those patterns has matched. */
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 

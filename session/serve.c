@@ -91,9 +91,15 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 {
 	size_t sites;
 
-	if (!t->first_image || s->options.follow || t->n < 3)
+	if (!t->first_image || t->n < 3)
 		return;
 	t->first_image = false;
+	if (dt_session_device_points(s, &s->point_error) < 0) {
+		s->no_point = true;
+		kill(t->pid, SIGKILL);
+	}
+	if (s->options.follow || s->options.points)
+		return;
 	dt_target_sites(t, &sites);
 	if (sites)
 		return;

@@ -135,7 +135,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	s->has_log = !o->output;
 	if (create_readers(s, cores, e) < 0)
 		goto fail;
-	if (!o->idle && dt_session_device_select(s, &o->select, e) < 0)
+	if (!o->idle && (o->select.n || !o->points) &&
+	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
 	if (s->offset && !dt_offsets_measure(s->offset, cores)) {
@@ -360,7 +361,7 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 		size_t sites;
 
 		dt_target_sites(t, &sites);
-		if (!sites && !s->options.follow) {
+		if (!sites && !s->options.follow && !s->options.points) {
 			dt_fail(e, DT_NO_SLEDS, path);
 			goto fail;
 		}
@@ -371,6 +372,11 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 		}
 	}
 	dt_session_add(s, t);
+	/* what is in a library waits until that is there */
+	if (dt_session_device_points(s, e) < 0 && is_static(t)) {
+		t = NULL; /* the session's by now */
+		goto fail;
+	}
 	t->held = 0;
 	/* with the lock: a command that comes now may want to stop it itself */
 	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
@@ -443,7 +449,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 		goto fail;
 	dt_target_sites(t, &sites);
 	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till then */
-	if (!sites && !s->options.idle) {
+	if (!sites && !s->options.idle && !s->options.points) {
 		dt_fail(e,
 			"process %d has no function that could be traced ('devtrace list -v' says "
 			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",

@@ -36,6 +36,8 @@ struct dt_options {
 	bool follow;   /* the program itself need not have anything to be traced */
 	bool switches; /* which thread runs where is recorded too */
 	bool idle;   /* nothing is traced until the device is told so */
+	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
+	size_t points;		  /* with some and an empty selection, only they are recorded */
 };
 
 /* What other threads ask the owner thread to do. */
@@ -108,6 +110,9 @@ struct dt_session {
 	uint32_t only_pid;	/* the one target while there has been one only */
 	uint64_t stop_ns, switch_ns, switched; /* largest of any target */
 	char note[256];		/* something the user should know at the end */
+	size_t points_set;	/* of the options' tracepoints */
+	struct dt_error point_error; /* why the next one can not be: the program was ended at once */
+	bool no_point;
 	bool no_sleds;		/* the program turned out to have none: it was ended at once */
 };
 
@@ -123,6 +128,9 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 				   struct dt_error *e);
 /* Attaches to a running process. */
 struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e);
+
+/* Sets the tracepoints of the options, after the attaching. Owner thread. */
+int dt_session_points(struct dt_session *s, struct dt_error *e);
 
 /* Begins recording: the rings are open, the recorder thread runs. */
 int dt_session_record(struct dt_session *s, struct dt_error *e);
