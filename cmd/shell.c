@@ -225,7 +225,7 @@ static bool symbol_of(struct shell *s, uint64_t value, char out[128])
  */
 static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n)
 {
-	struct dt_kitrace_item item[DT_CAPTURE_ITEMS];
+	struct dt_kitrace_item item[DT_CAPTURE_ITEMS + 1];
 	char symbol[DT_CAPTURE_ITEMS][128], text[DT_CAPTURE_ITEMS][DT_CAPTURE_TEXT + 8];
 	const struct place *p = place_of(s, r);
 	struct labels *l = &(struct labels){.n = 0};
@@ -235,14 +235,19 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 		.tid = p->pid ? r->tid : DT_NO_TID,
 		.item = item,
 	};
-	size_t at = 0;
+	size_t at = 0, constant = 0; /* which record is that; 0: there is none */
 
 	get_labels(s, r->pc, l);
 	v.symbol = l->text[0] ? l->text : "?";
+	/* the constant is of the same moment as the record that it goes with */
+	if (n > 1 && r[1].ticks == r->ticks)
+		constant = 1;
 	for (; at < n && (v.items < l->n || !at); at++) {
 		bool faults = r[at].flags & DT_FAULT;
 		unsigned values = dt_record_values(&r[at]), first = v.items;
 
+		if (constant && at == constant)
+			continue;
 		v.flags |= r[at].flags & (DT_FREEZE | DT_UNFREEZE | DT_BASE);
 		if (r[at].flags & DT_LATEFREEZE)
 			v.flags |= DT_KITRACE_LATEFREEZE;
@@ -252,6 +257,8 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 				.value = r[at].value[v.items - first],
 				.bad = faults && dt_capture_is_bad(r[at].value[v.items - first])};
 	}
+	if (constant && at <= constant)
+		at = constant + 1;
 	for (unsigned i = 0; i < v.items; i++) {
 		size_t length = 0;
 		bool ended = !l->is_text[i];
@@ -265,6 +272,9 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 		if (!item[i].bad && !item[i].text && symbol_of(s, item[i].value, symbol[i]))
 			item[i].symbol = symbol[i];
 	}
+	if (constant)
+		item[v.items++] = (struct dt_kitrace_item){.name = "const",
+							   .value = r[constant].value[0]};
 	dt_out_used(&s->out,
 		    dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + DT_CAPTURE_ITEMS * 512),
 				    &v));

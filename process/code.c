@@ -209,6 +209,10 @@ static void read_functions(struct reader *r, const struct dt_symtab *symtab)
 		i += symbol;
 		if (!dt_code_text_at(r->c, start))
 			continue;
+		if (symbol && s[i - 1].label) {
+			dt_code_set_mark(r->c, start, DT_CODE_HARD);
+			continue;
+		}
 		if (!symbol && (start < covered || frame->signal)) {
 			dt_code_set_mark(r->c, start, DT_CODE_HARD);
 			continue;

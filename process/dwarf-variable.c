@@ -179,7 +179,8 @@ static int load(struct chain *k, uint8_t size, bool is_signed)
 }
 
 /* A location's operations: the first one says where, the others what is done from there. */
-static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, const Dwarf_Op *op, size_t n)
+static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attribute *location,
+		  const Dwarf_Op *op, size_t n)
 {
 	int64_t offset = 0, v;
 	uint8_t reg;
@@ -216,7 +217,15 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, const Dwarf_
 						   .index = DT_REGISTER_NONE};
 		return 0;
 	}
-	if (op->atom == DW_OP_addr) {
+	if (op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index) {
+		Dwarf_Attribute there;
+		Dwarf_Addr at;
+
+		if (dwarf_getlocation_attr(location, op, &there) != 0 ||
+		    dwarf_formaddr(&there, &at) != 0)
+			return fail(k, "its address can not be read");
+		set_memory(k, DT_REGISTER_NONE, (int64_t)at, true);
+	} else if (op->atom == DW_OP_addr) {
 		set_memory(k, DT_REGISTER_NONE, (int64_t)op->number, true);
 	} else if (op->atom == DW_OP_fbreg) {
 		if (!frame_base(k->c, scopes, n_scopes, &reg, &offset))
@@ -298,7 +307,7 @@ static int locate_die(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Di
 			       "devtrace: %s: it is not in its place yet in front of the function's "
 			       "first line, which begins %lx bytes behind",
 			       k->text, (unsigned long)(k->c->body - k->c->address));
-	return locate(k, scopes, n_scopes, op, n);
+	return locate(k, scopes, n_scopes, &attr, op, n);
 }
 
 /* A variable outside of functions, in any unit. */

@@ -256,10 +256,11 @@ static long plain_window(const struct work *w, uint64_t at)
 		       : -1;
 }
 
-struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint32_t *gone, unsigned *n)
+struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
+				unsigned *n)
 {
-	unsigned padding;
-	uint64_t end = cover(w, start, JUMP_SIZE, &padding);
+	unsigned padding = 0;
+	uint64_t end = until >= start + JUMP_SIZE ? until : cover(w, start, JUMP_SIZE, &padding);
 	struct dt_window *x = NULL;
 	bool good = end && !padding;
 
@@ -503,6 +504,30 @@ static long join(struct work *w, uint64_t site, uint64_t end)
 		return i;
 	}
 	return -1;
+}
+
+struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end, uint32_t *gone,
+				    unsigned *n)
+{
+	uint64_t start[STARTS];
+	unsigned starts = starts_of(w, site, end, start);
+
+	*n = 0;
+	for (unsigned i = 1; i < starts; i++) {
+		struct dt_window *x = NULL;
+		long at = dt_work_window_of(w, start[i]);
+
+		if (at >= 0)
+			return w->p->window[at].start + DT_WINDOW_MAX >= end
+				       ? dt_work_merge(w, w->p->window[at].start, end, gone, n)
+				       : NULL;
+		if (end - start[i] >= JUMP_SIZE && !dt_work_any_taken(w, start[i], end) &&
+		    fits(w, start[i], end, end, false))
+			x = add_window(w, start[i], end, JUMP_SIZE, DT_TACTIC_JUMP);
+		if (x)
+			return x;
+	}
+	return NULL;
 }
 
 long dt_work_index_of(const struct work *w, const struct dt_window *x)

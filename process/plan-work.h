@@ -39,8 +39,15 @@ long dt_work_index_of(const struct work *w, const struct dt_window *x);
 /* The tactics: the window made, NULL or -1 when there can be none. */
 struct dt_window *dt_work_jump_forward(struct work *w, uint64_t start);
 struct dt_window *dt_work_squeeze_forward(struct work *w, uint64_t start);
-/* One window from start on with all that the windows in its way move: gone (DT_POINT_GONE). */
-struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint32_t *gone, unsigned *n);
+/*
+ * One window from start on, to `until' at least, with all that the windows in its way move: gone
+ * (DT_POINT_GONE).
+ */
+struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
+				unsigned *n);
+/* One that takes what is in front of site along, also when that is another window. */
+struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end, uint32_t *gone,
+				    unsigned *n);
 /* Another place for the trampoline of a punned jump. */
 bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at);
 long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stops);

@@ -419,7 +419,7 @@ static void refuse_point(struct dt_plan_point *x, uint8_t refusal, uint64_t at, 
 }
 
 /* The window for the instruction at x->address, with the sites of those it replaces. */
-static bool place_point(struct work *w, struct dt_plan_point *x)
+static bool place_point(struct work *w, unsigned length, struct dt_plan_point *x)
 {
 	struct dt_plan *p = w->p;
 	struct dt_window *made;
@@ -431,7 +431,9 @@ static bool place_point(struct work *w, struct dt_plan_point *x)
 		return renew(w, (uint32_t)i, x);
 	made = dt_work_jump_forward(w, x->address);
 	if (!made)
-		made = dt_work_merge(w, x->address, gone, &n);
+		made = dt_work_merge(w, x->address, 0, gone, &n);
+	if (!made)
+		made = dt_work_jump_back(w, x->address, x->address + length, gone, &n);
 	if (!made)
 		made = dt_work_squeeze_forward(w, x->address);
 	if (!made)
@@ -497,7 +499,7 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 		refuse_point(x, DT_REFUSED_SPECIAL, w.whole->start, "it is known by its address");
 		return;
 	}
-	if (place_point(&w, x))
+	if (place_point(&w, in.length, x))
 		finish_point(&w, first, x);
 	else
 		refuse_point(x, DT_REFUSED_TAKEN, address, no_room);

@@ -21,6 +21,7 @@ struct symbol {
 	uint32_t section;
 	uint8_t rank; /* lower is better */
 	bool local;
+	bool typed; /* it says what it is */
 };
 
 struct alias {
@@ -161,6 +162,7 @@ static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 		.section = s->st_shndx,
 		.rank = rank_of(s),
 		.local = GELF_ST_BIND(s->st_info) == STB_LOCAL,
+		.typed = GELF_ST_TYPE(s->st_info) != STT_NOTYPE,
 	};
 }
 
@@ -266,6 +268,14 @@ static void add_function(struct dt_symtab *t, const struct symbol *s, size_t n)
 	}
 }
 
+static bool is_typed(const struct symbol *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].typed)
+			return true;
+	return false;
+}
+
 static void fill_sizes(struct dt_symtab *t)
 {
 	uint64_t reach = 0;
@@ -284,6 +294,7 @@ static void fill_sizes(struct dt_symtab *t)
 static int build(struct dt_symtab *t, struct table *all)
 {
 	size_t n = all->n;
+	uint64_t covered = 0; /* by the functions so far that say so themselves */
 
 	t->function = calloc(n + 1, sizeof(*t->function));
 	t->alias = calloc(n + 1, sizeof(*t->alias));
@@ -294,9 +305,16 @@ static int build(struct dt_symtab *t, struct table *all)
 	if (n)
 		qsort(all->symbol, n, sizeof(*all->symbol), by_address);
 	for (size_t i = 0, k; i < n; i = k) {
+		struct dt_function *f;
+
 		for (k = i + 1; k < n && all->symbol[k].address == all->symbol[i].address;)
 			k++;
 		add_function(t, &all->symbol[i], k - i);
+		f = &t->function[t->functions - 1];
+		if (!is_typed(&all->symbol[i], k - i))
+			f->label = f->address < covered;
+		else if (f->size && f->address + f->size > covered)
+			covered = f->address + f->size;
 	}
 	fill_sizes(t);
 	return 0;
@@ -390,7 +408,7 @@ const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t add
 	for (; i && (t->reach[i - 1] > address || t->function[i - 1].address == address); i--) {
 		struct dt_function *f = &t->function[i - 1];
 
-		if (address == f->address || address - f->address < f->size) {
+		if (address == f->address || (address - f->address < f->size && !f->label)) {
 			name_function(mutable(t), f);
 			return f;
 		}

@@ -25,6 +25,7 @@ struct dt_function {
 	uint64_t size;
 	const char *name;    /* demangled, with parameters cut off: "ns::f" ; owned by the symtab */
 	const char *linkage; /* as in the symbol table */
+	bool label; /* a name inside a function, of assembler code: jumped to perhaps, never called */
 };
 
 struct dt_symtab;

@@ -173,24 +173,29 @@ static void set_arm(struct dt_session *s)
 	}
 }
 
+static int write_tables(struct dt_session *s, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (struct dt_target *t = s->first; t && rc == 0; t = t->next)
+		rc = dt_ranges_table(s, t, e);
+	return rc;
+}
+
 /* Everything but the switching of one range. */
 static int apply_all(struct dt_session *s, struct dt_error *e)
 {
 	struct dt_control *c = s->targets.shared.control;
 	struct dt_device *d = &s->device;
-	bool careful;
-	int rc = 0;
+	bool careful, plants;
 
 	if (d->watches > DT_WATCH_MAX)
 		return dt_fail(e, "devtrace: pidwatch array full: at most %u ids", DT_WATCH_MAX);
 	s->watch_threads = watches_threads(s);
 	careful = dt_device_careful(d) || s->frozen || s->watch_threads;
 	/* what events are looked up in, before they are; sites that were off, when they can be */
-	if (careful)
-		for (struct dt_target *t = s->first; t && rc == 0; t = t->next)
-			rc = dt_ranges_table(s, t, e);
-	if (rc < 0)
-		return rc;
+	if (careful && write_tables(s, e) < 0)
+		return -1;
 	set_watch(s);
 	c->all = d->all;
 	c->uniform = d->uniform;
@@ -211,7 +216,11 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	}
 	dt_ranges_uniform(s, d->uniform);
 	dt_ranges_masks(s);
-	return sync_sites(s, NULL, 0, ~0ull, e);
+	plants = careful && stops(s, NULL, 0, ~0ull);
+	if (sync_sites(s, NULL, 0, ~0ull, e) < 0)
+		return -1;
+	/* what has been planted just now has had no address until now */
+	return plants ? write_tables(s, e) : 0;
 }
 
 static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
@@ -226,9 +235,6 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 		return -1;
 	if (dt_device_careful(&s->device) || s->targets.shared.control->careful) {
 		if (apply_all(s, e) < 0)
-			goto fail;
-		/* what has been planted just now is in the table, too */
-		if (r->kind == DT_RANGE_POINT && r->capture && apply_all(s, e) < 0)
 			goto fail;
 	} else {
 		f = dt_ranges_file(r, &low, &high);
@@ -253,9 +259,7 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 	before->on = false;
 	r->on = true;
 	if ((!was || dt_ranges_switch(s, before, e) == 0) && dt_ranges_switch(s, r, e) == 0 &&
-	    apply_all(s, e) == 0 &&
-	    (!s->targets.shared.control->careful || apply_all(s, e) == 0) &&
-	    dt_ranges_planted(s, r, e) == 0)
+	    apply_all(s, e) == 0 && dt_ranges_planted(s, r, e) == 0)
 		return 0;
 	r->on = false;
 	dt_ranges_switch(s, r, NULL);

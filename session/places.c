@@ -87,6 +87,23 @@ static int several(const struct names *n, struct dt_error *e)
 static int line_place(struct dt_session *s, const char *text, const char *colon,
 		      struct dt_place *place, struct dt_error *e);
 
+/* What is no function: said to be no code later, instead of not to be known. */
+static int data_place(const struct names *n, const char *module, size_t length,
+		      struct dt_place *place)
+{
+	for (size_t i = 0; i < n->t->n; i++) {
+		const struct dt_module *m = &n->t->module[i];
+		uint64_t at;
+
+		if (!m->file->elf || (module && !is_module(m, module, length)) ||
+		    dt_elf_symbol(m->file->elf, n->want, &at, NULL) < 0)
+			continue;
+		*place = (struct dt_place){.start = at + m->bias, .end = at + m->bias};
+		return 1;
+	}
+	return 0;
+}
+
 int dt_places_find(struct dt_session *s, const char *text, struct dt_place *place,
 		   struct dt_error *e)
 {
@@ -108,7 +125,7 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 	if (n.n > 1)
 		return several(&n, e);
 	if (n.n == 0)
-		return 0;
+		return data_place(&n, qualified ? text : NULL, (size_t)(colon - text), place);
 	place->start = n.found_in[0]->bias + n.found[0]->address;
 	place->end = place->start + (n.found[0]->size ? n.found[0]->size - 1 : 0);
 	place->at = 0;

@@ -154,6 +154,9 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 	m = t ? dt_target_module(t, r->start) : NULL;
 	if (!t)
 		rc = no_process(e);
+	else if (!m && r->kind == DT_RANGE_POINT)
+		rc = dt_fail(e, "devtrace: invalid address %lx: it is not in the code of any function",
+			     (unsigned long)r->start);
 	else if (!m || r->end >= m->high)
 		rc = dt_fail(
 			e, "devtrace: invalid address range: %lx to %lx is not code of one module",

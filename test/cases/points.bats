@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+# Tracepoints at any instruction: what they capture, how they are set, changed and taken away.
+load common
+
+ctl() { "$dt" ctl -s "$session" "$@"; }
+
+setup() {
+	session=points-$$-$BATS_TEST_NUMBER
+}
+
+teardown() {
+	"$dt" ctl -s "$session" quit 2>/dev/null || true
+}
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	# every register, the flags and the stack are known at `here'
+	cat >"$dir/known.S" <<-'S'
+		.globl	known, here, late
+		.type	known, @function
+	known:
+		push	%rbx
+		push	%rbp
+		push	%r12
+		push	%r13
+		push	%r14
+		push	%r15
+		sub	$24, %rsp
+		movq	$0x5ac0, 0(%rsp)
+		movq	$0x5ac8, 8(%rsp)
+		movq	$0x2ed2, -128(%rsp)		/* the red zone's first word */
+		lea	words+16(%rip), %rbp
+		mov	$0x1111111111111111, %rax
+		mov	$0x2222222222222222, %rbx
+		mov	$0x3333333333333333, %rcx
+		mov	$0x4444444444444444, %rdx
+		mov	$0x5555555555555555, %rsi
+		mov	$0x7777777777777777, %r8
+		mov	$0x9999999999999999, %r9
+		mov	$0xaaaaaaaaaaaaaaaa, %r10
+		mov	$0xbbbbbbbbbbbbbbbb, %r11
+		mov	$0xcccccccccccccccc, %r12
+		mov	$0xdddddddddddddddd, %r13
+		mov	$0xeeeeeeeeeeeeeeee, %r14
+		mov	$0xffffffffffffff01, %r15
+		mov	$0x3ff8000000000000, %rdi
+		movq	%rdi, %xmm3
+		mov	$0x6666666666666666, %rdi
+		stc
+		std
+		nop					/* before a symbol there must be room to jump from */
+		nop
+		nop
+		nop
+	here:
+		nop
+		nop
+		nop
+		nop
+		nop
+	late:
+		/* all of it is as it was: else it says where */
+		jnc	9f
+		pushf
+		cld
+		testl	$0x400, (%rsp)
+		lea	8(%rsp), %rsp
+		jz	9f
+		cmpq	$0x2ed2, -128(%rsp)
+		jne	9f
+		cmp	$0x3333333333333333 & 0x7fffffff, %ecx
+		jne	9f
+		add	%rax, %rbx
+		add	%rbx, %rdx
+		add	%rdx, %rsi
+		add	%rsi, %rdi
+		add	%rdi, %r8
+		add	%r8, %r9
+		add	%r9, %r10
+		add	%r10, %r11
+		add	%r11, %r12
+		add	%r12, %r13
+		add	%r13, %r14
+		add	%r14, %r15
+		mov	%r15, %rax
+		add	$24, %rsp
+		pop	%r15
+		pop	%r14
+		pop	%r13
+		pop	%r12
+		pop	%rbp
+		pop	%rbx
+		ret
+	9:	ud2
+		.size	known, . - known
+		.data
+		.globl	words, datum
+	words:	.quad	0xf0, 0xf8, 0xf100, 0xf108
+	datum:	.quad	0xda7a
+		.section .note.GNU-stack, "", @progbits
+	S
+	cat >"$dir/main.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		unsigned long known(void);
+		__attribute__((noinline)) int chase(int **p) { return p != 0; }
+		int main(int argc, char **argv)
+		{
+			int turns = argc > 1 ? atoi(argv[1]) : 3;
+			unsigned long sum = 0;
+			puts("ready");
+			fflush(stdout);
+			for (int i = 0; i < turns; i++) {
+				sum = known() + (unsigned)chase((int **)16);
+				if (turns > 100)
+					usleep(1000);
+			}
+			printf("%lx\n", sum);
+			return 0;
+		}
+	C
+	sed 's/0x3333333333333333 & 0x7fffffff/0x33333333/' "$dir/known.S" >"$dir/k.S"
+	gcc -O1 -g -o "$dir/known" "$dir/main.c" "$dir/k.S"
+	cat >"$dir/vars.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		struct inner { short a; signed char b; unsigned char c; };
+		struct node {
+			struct node *next;
+			int len;
+			const char *name;
+			union { int anon; float f; };
+			struct inner in[3];
+			char text[16];
+			unsigned bit : 3;
+			double d;
+			enum { RED = 3, BLUE = -5 } color;
+		};
+		static struct node third = {0, -42, "the third", {7}, {{1, -2, 200}, {3, -4, 250}, {-5, 6, 7}}, "inline", 2, 2.5, BLUE};
+		static struct node second = {&third, 22, "the second", {8}, {{0}}, "x", 1, 1.5, RED};
+		static struct node first = {&second, 11, "the first", {9}, {{0}}, "y", 1, 0.5, RED};
+		int counter = 1000;
+		__attribute__((noinline)) long work(long a, struct node *p, char **argv, double ratio)
+		{
+			long sum = a;
+			int array[4] = {10, 20, 30, -40};
+
+			counter++;
+			for (int i = 0; i < 4; i++)
+				sum += array[i] + p->len; /* in the loop */
+			sum += (long)ratio + (argv[1] ? argv[1][0] : 0); /* behind it */
+			return sum;
+		}
+		int main(int argc, char **argv)
+		{
+			printf("%ld\n", work(5, &first, argv, 1.25));
+			return 0;
+		}
+	C
+	gcc -O0 -g -o "$dir/vars0" "$dir/vars.c"
+	gcc -O2 -g -o "$dir/vars2" "$dir/vars.c"
+	clang -O2 -g -o "$dir/varsc" "$dir/vars.c"
+}
+
+line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
+
+@test "check-053-registers: every register, flags, stack, frame and memory as they are" {
+	cd "$dir"
+	"$dt" record -o k.db -T 'here ALLREGS PSR STACK 0 STACK 8 FRAME 0 FRAME -8 LOC datum LOC words+8 REG xmm3 REG ax REG dil REG r15d' ./known >out
+	alone=$(./known)
+	[ "$(cat out)" = "$alone" ]
+	"$dt" calls k.db | grep -v '^#' | tr '\n' ' ' | sed 's/\* *//g' >calls
+	for v in rax=0x1111111111111111 rbx=0x2222222222222222 rcx=0x3333333333333333 rdx=0x4444444444444444 \
+		rsi=0x5555555555555555 rdi=0x6666666666666666 r8=0x7777777777777777 r9=0x9999999999999999 \
+		r10=0xaaaaaaaaaaaaaaaa r11=0xbbbbbbbbbbbbbbbb r12=0xcccccccccccccccc r13=0xdddddddddddddddd \
+		r14=0xeeeeeeeeeeeeeeee r15=0xffffffffffffff01 stack+0=0x5ac0 stack+8=0x5ac8 frame+0=0xf100 frame-8=0xf8 \
+		datum=0xda7a words+8=0xf8 xmm3=1.5 ax=4369 dil=102 r15d=4294967041; do
+		[ "$(grep -o -- "$v[,) ]" calls | wc -l)" = 3 ] || { echo "$v"; cat calls; false; }
+	done
+	# carry and direction
+	flags=$(grep -o 'rflags=0x[0-9a-f]*' calls | head -n 1 | cut -d= -f2)
+	[ $((flags & 0x401)) = $((0x401)) ]
+}
+
+@test "check-052-any-instruction: each of a function is one" {
+	cd "$dir"
+	alone=$(./known)
+	objdump -d known --no-show-raw-insn --disassemble=known | awk -F: '/^ +[0-9a-f]+:\t/ && !/nop|ud2/ {gsub(/ /, "", $1); print $1}' >places
+	n=$(wc -l <places)
+	[ "$n" -gt 50 ] && [ "$n" -le 64 ]
+	# all at once, in one window after the other
+	args=()
+	while read -r p; do args+=(-T "0x$p REG rsp"); done <places
+	[ "$("$dt" record -o all.db "${args[@]}" ./known 2>err)" = "$alone" ] || { cat err; false; }
+	[ "$(sqlite3 all.db "SELECT count(DISTINCT pc) FROM site WHERE kind = 'P'")" = "$n" ]
+	# each alone
+	while read -r p; do
+		[ "$("$dt" record -o one.db -T "0x$p ALLREGS" ./known 2>err)" = "$alone" ] || { echo "$p"; cat err; false; }
+		[ "$("$dt" calls one.db | grep -c 'rax=')" = 3 ] || { echo "$p"; "$dt" calls one.db; false; }
+	done <places
+}
+
+@test "check-012-points: consecutive instructions, names, updates, deletion" {
+	cd "$dir"
+	start_spin "$dir/known" 5000
+	"$dt" attach -d -s "$session" "$pid"
+	ctl trace known REG rsp known+1 known+2 known+4
+	ctl trace here CONST 7
+	[ "$(ctl list)" = "known                    REG rsp
+known+1
+known+2
+known+4
+here                     CONST 0x7" ]
+	ctl start
+	read_shell() { "$dt" shell -s "$session" -c printclear; }
+	for i in $(seq 200); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	read_shell >out
+	[ "$(head -n 40 out | cut -d' ' -f1 | sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = "here known known+1 known+2 known+4 " ]
+	grep -q 'here .* const=7$' out
+	[ "$(ctl trace known+2 REG rax)" = "kitrace: Tracepoint at known+2 already exists, updating" ]
+	[ "$(ctl trace here REG rax)" = "kitrace: Tracepoint at here already exists, updating" ]
+	read_shell >/dev/null
+	for i in $(seq 200); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	read_shell >out
+	grep -q '^here .* rax=1111111111111111$' out
+	grep -q '^known+2 .* rax=' out
+	! grep -q 'const=' out
+	# nothing of the old one, and what is deleted is gone
+	ctl delete known+1 known
+	read_shell >/dev/null
+	for i in $(seq 200); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	read_shell >out
+	! grep -q '^known[ ]' out
+	! grep -q '^known+1 ' out
+	ctl >saved
+	ctl quit
+	while kill -0 "$pid" && grep -q devtrace "/proc/$pid/maps"; do sleep 0.02; done
+	# it replays to the same
+	"$dt" attach -d -s "$session" "$pid"
+	ctl - <saved
+	[ "$(ctl | grep '^trace')" = "$(grep '^trace' saved)" ]
+	ctl quit
+	stop_spin
+}
+
+@test "check-054-triggers: FREEZE keeps what belongs together, UNFREEZE begins with its own" {
+	cd "$dir"
+	start_spin "$dir/known" 5000
+	"$dt" attach -d -s "$session" "$pid"
+	ctl freeze
+	ctl trace known UNFREEZE ALLREGS late FREEZE ALLREGS
+	ctl start
+	for i in $(seq 200); do [ "$(ctl | grep -c '^freeze')" = 1 ] && [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -ge 10 ] && break; sleep 0.01; done
+	"$dt" shell -s "$session" -c print >out
+	[ "$(cut -d' ' -f1 out | head -n 2 | tr '\n' ' ')" = "known late " ]
+	[ "$(grep -o 'r15=[0-9a-f]*' out | wc -l)" = "$(wc -l <out)" ]
+	grep -q '^late.*FREEZE.*rflags=' out
+	ctl quit
+	stop_spin
+}
+
+@test "check-056-bad-memory: what can not be read is said, and harms nobody" {
+	cd "$dir"
+	alone=$(./known)
+	for option in 'FRAME 7fffffff' 'STACK 7fff0000' 'LOC 0x10' 'LOC 0xffffffffff600000' 'LOC 0x7fffffffffff'; do
+		[ "$("$dt" record -o bad.db -T "here $option REG rax" ./known)" = "$alone" ]
+		[ "$("$dt" calls bad.db | grep -c '=?, rax=0x1111111111111111)')" = 3 ] || { echo "$option"; "$dt" calls bad.db; false; }
+	done
+	[ "$("$dt" record -o bad.db -T 'chase VALUE p VALUE **p' ./known)" = "$alone" ]
+	"$dt" calls bad.db | grep -q 'p=0x10, \*\*p=?'
+}
+
+@test "check-093-variables: names of the source and chains, as they are there" {
+	cd "$dir"
+	in=$(line 'in the loop') behind=$(line 'behind it')
+	what="VALUE p->next->len VALUE p->next->next->in[1].b VALUE p->next->next->in[2].a VALUE p->next->next->color VALUE p->anon VALUE p->d VALUE p->next->next->in[1].c VALUE counter VALUE argv[1] VALUE p->next->next->text TEXT p->name VALUE p->next->next->next->len"
+	for prog in vars0 vars2 varsc; do
+		# what an optimizer has not kept is said
+		[ "$prog" = vars0 ] || what=${what/ VALUE argv\[1\]/}
+		"$dt" record -o v.db -T "vars.c:$behind $what" "./$prog" "an argument" >out
+		"$dt" calls v.db | grep -v '^#' | tr '\n' ' ' | sed 's/ *\* */ /g' >calls
+		for v in 'p->next->len=22' 'p->next->next->in\[1\].b=-4' 'p->next->next->in\[2\].a=-5' 'p->next->next->color=-5' \
+			'p->anon=9' 'p->d=0.5' 'p->next->next->in\[1\].c=250' 'counter=1001' 'argv\[1\]="an argument"' \
+			'p->next->next->text="inline"' 'p->name="the first"' 'p->next->next->next->len=?'; do
+			[ "$prog${v%%=*}" = "$prog"'argv\[1\]' ] && [ "$prog" != vars0 ] && continue
+			grep -q -- "$v" calls || { echo "$prog: $v"; cat calls; false; }
+		done
+	done
+	"$dt" record -o v.db -T "vars.c:$in VALUE i VALUE sum VALUE array[3] VALUE &array VALUE a VALUE ratio" ./vars0 >out
+	[ "$("$dt" calls v.db | grep -o 'i=[0-9], sum=[0-9]*, array\[3\]=-40' | tr '\n' ' ')" = \
+		"i=0, sum=5, array[3]=-40 i=1, sum=26, array[3]=-40 i=2, sum=57, array[3]=-40 i=3, sum=98, array[3]=-40 " ]
+	[ "$("$dt" calls v.db | grep -c 'a=5, ratio=1.25')" -ge 1 ] || [ "$("$dt" calls v.db | grep -c 'ratio=1.25')" = 4 ]
+}
+
+@test "check-091-points: what is wrong is said in a line, and nothing is set" {
+	cd "$dir"
+	bad() {
+		want=$1
+		shift
+		run "$dt" record -o bad.db "$@" ./known
+		[ "$status" = 1 ]
+		[ "${#lines[@]}" = 1 ] || { echo "$output"; false; }
+		[[ $output == *"$want"* ]] || { echo "$output"; false; }
+	}
+	bad "the one that it is in begins at" -T known+3
+	bad "not in the code of any function" -T datum
+	bad "is no register" -T 'known REG g1'
+	bad "an offset is a hexadecimal number" -T 'known STACK far'
+	bad "neither a symbol nor" -T 'known LOC nowhere'
+	bad "REG needs a register" -T 'known REG'
+	bad "no variable of that name" -T 'main VALUE nothing'
+	bad "was expected" -T 'main VALUE ->'
+	bad "is no option" -T 'known REG rax new a' -T 'known reg' || true
+	bad "neither a symbol" -T 'nosuch REG rax'
+	run "$dt" record -o bad.db -T "vars.c:$(line 'in the loop') VALUE p->bit" ./vars0
+	[[ $output == *"bit field"* ]]
+	run "$dt" record -o bad.db -T "vars.c:$(line 'in the loop') VALUE p->nosuch" ./vars0
+	[[ $output == *"there is no member nosuch"* ]]
+	run "$dt" record -o bad.db -T "vars.c:$(line 'in the loop') VALUE a->len" ./vars0
+	[[ $output == *"it is no pointer"* ]]
+	run "$dt" record -o bad.db -T "work VALUE a" ./vars0
+	[[ $output == *"not in its place yet"* ]]
+	# 33 values are one too many
+	run "$dt" record -o bad.db -T "known ALLREGS ALLREGS" ./known
+	[[ $output == *"at most 32 values"* ]]
+}
