@@ -512,15 +512,17 @@ int dt_session_device_points(struct dt_session *s, struct dt_error *e)
 {
 	for (; s->points_set < s->options.points; s->points_set++) {
 		const char *point = s->options.point[s->points_set];
-		size_t size = strlen(point) + sizeof("trace ");
-		char *command = malloc(size);
+		size_t size = point ? strlen(point) + sizeof("trace ") : 0;
+		char *command;
 		int rc;
 
+		if (!point || strchr(point, '\n'))
+			return dt_fail(e, "devtrace: a tracepoint is one line");
+		command = malloc(size);
 		if (!command)
 			return dt_fail(e, "out of memory");
 		dt_format(command, size, "trace %s", point);
-		rc = strchr(point, '\n') ? dt_fail(e, "devtrace: a tracepoint is one line")
-					 : dt_device_write(&s->device, NULL, command, size - 1, e);
+		rc = dt_device_write(&s->device, NULL, command, size - 1, e);
 		free(command);
 		if (rc < 0)
 			return -1;

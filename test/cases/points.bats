@@ -327,3 +327,34 @@ here                     CONST 0x7" ]
 	run "$dt" record -o bad.db -T "known ALLREGS ALLREGS" ./known
 	[[ $output == *"at most 32 values"* ]]
 }
+
+@test "check-F16-update: a point that is changed again and again misses nothing and repeats nothing" {
+	cd "$dir"
+	"$dt" record -s "$session" -o u.db -T 'known REG rsp' ./known 4000 >out 3>&- &
+	tracer=$!
+	updates=0
+	while kill -0 "$tracer" 2>/dev/null; do
+		ctl trace known REG rax REG rbx >/dev/null 2>&1 && updates=$((updates + 1))
+		ctl trace known+1 ALLREGS >/dev/null 2>&1 || true
+		ctl trace known STACK 0 >/dev/null 2>&1 && updates=$((updates + 1))
+		ctl delete known+1 >/dev/null 2>&1 || true
+	done
+	wait "$tracer"
+	[ "$updates" -gt 20 ]
+	# one record a call, whichever of the points made it
+	"$dt" cat -l u.db | grep -c 'kind=P .*function=known ' >hits
+	[ "$(cat hits)" = 4000 ] || { cat hits; echo "$updates updates"; false; }
+}
+
+@test "F9: a line of the source, F18: an address of data" {
+	cd "$dir"
+	in=$(line 'in the loop')
+	"$dt" record -o v.db -T "vars.c:$in" ./vars0 >out
+	[ "$("$dt" calls v.db | grep -c 'work+')" = 4 ]
+	# a line without code is the next one that has some
+	"$dt" record -o v.db -T "vars.c:$((in - 2)) VALUE a" ./vars0 >out
+	[ "$("$dt" calls v.db | grep -c 'a=5')" = 1 ]
+	run "$dt" record -o v.db -T counter ./vars0
+	[ "$status" = 1 ]
+	[[ $output == *"not in the code of any function"* ]]
+}
