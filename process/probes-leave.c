@@ -122,15 +122,31 @@ void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads
 	}
 }
 
+/* A page at a time: threads stand still meanwhile. */
 static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
 {
-	for (size_t i = 0; i < p->patches; i++) {
-		uint8_t now[8];
+	unsigned char page[PAGE + 8]; /* a patch may reach into the next one */
+	uint64_t have = ~0ull;
 
-		if (dt_memory_read(t->mem, p->patch[i].address, now, p->patch[i].length) < 0 ||
-		    memcmp(now, p->patch[i].old, p->patch[i].length) != 0)
-			return dt_fail(e, "process %d: the bytes at 0x%lx could not be put back",
-				       t->pid, (unsigned long)p->patch[i].address);
+	for (size_t i = 0; i < p->patches; i++) {
+		const struct patch *x = &p->patch[i];
+		uint64_t at = x->address & ~(PAGE - 1);
+		size_t offset = x->address - at;
+
+		if (at != have) {
+			have = at;
+			if (dt_memory_read(t->mem, at, page, PAGE) < 0)
+				goto fail;
+		}
+		if (offset + x->length > PAGE &&
+		    dt_memory_read(t->mem, at + PAGE, page + PAGE, 8) < 0)
+			goto fail;
+		if (memcmp(page + offset, x->old, x->length) != 0)
+			goto fail;
+		continue;
+	fail:
+		return dt_fail(e, "process %d: the bytes at 0x%lx could not be put back", t->pid,
+			       (unsigned long)x->address);
 	}
 	return 0;
 }

@@ -721,31 +721,36 @@ out:
 	return rc;
 }
 
-/* Maps and writes the trampolines: nothing leads there yet. */
-static int write_trampolines(struct job *j, pid_t tid, struct dt_error *e)
+/* Has a thread that stands still map the memory for the trampolines. */
+static int map_trampolines(struct job *j, pid_t tid, struct dt_error *e)
 {
 	struct dt_maps maps;
-	struct head *h = (struct head *)j->near.bytes;
-	int rc = -1;
+	int rc;
 
 	if (dt_maps_read(j->t->pid, &maps, e) < 0)
 		return -1;
-	if (map_regions(j, tid, &maps, e) < 0 || dt_probe_ways(j->t, h->way, e) < 0)
-		goto out;
+	rc = map_regions(j, tid, &maps, e);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* Nothing leads there yet: the process may run meanwhile. */
+static int write_trampolines(struct job *j, struct dt_error *e)
+{
+	struct head *h = (struct head *)j->near.bytes;
+
+	if (dt_probe_ways(j->t, h->way, e) < 0)
+		return -1;
 	if (dt_memory_write(j->t->mem, j->near.address, j->near.bytes, j->near.size) < 0)
 		goto fail;
 	for (size_t i = 0; i < j->fars; i++)
 		if (dt_memory_write(j->t->mem, j->far[i].low, j->far_bytes[i],
 				    j->far[i].high - j->far[i].low) < 0)
 			goto fail;
-	rc = 0;
-	goto out;
+	return 0;
 fail:
-	dt_fail(e, "the trampolines of process %d can not be written: %s", j->t->pid,
-		strerror(errno));
-out:
-	dt_maps_free(&maps);
-	return rc;
+	return dt_fail(e, "the trampolines of process %d can not be written: %s", j->t->pid,
+		       strerror(errno));
 }
 
 static int window_by_start(const void *a, const void *b)
@@ -830,36 +835,59 @@ static int write_all(struct job *j, struct dt_error *e)
 	return -1;
 }
 
-/* Everything is made: stops the process, writes, lets it go. */
+static void note_stop(struct dt_target *t, const struct dt_threads *threads)
+{
+	if (threads->stopped_for > t->stop_ns)
+		t->stop_ns = threads->stopped_for;
+}
+
+/* The trampolines, while one thread stands still for a moment. */
+static int prepare(struct job *j, struct dt_error *e)
+{
+	struct dt_target *t = j->t;
+	struct dt_threads one;
+	int rc;
+
+	if (t->held) {
+		rc = map_trampolines(j, t->held, e);
+	} else {
+		if (dt_threads_stop_one(t->pid, t->pid, &one, e) < 0) {
+			dt_threads_release(&one);
+			return -1;
+		}
+		rc = map_trampolines(j, t->pid, e);
+		dt_threads_release(&one);
+		note_stop(t, &one);
+	}
+	return rc == 0 ? write_trampolines(j, e) : -1;
+}
+
+/* Everything is made: stops the process, writes the jumps, lets it go. */
 static int write_stopped(struct job *j, struct dt_error *e)
 {
 	struct dt_target *t = j->t;
 	struct dt_threads threads = {.pid = t->pid, .tid = &t->held, .n = 1};
-	bool written = false;
+	bool moved = false;
 	int rc = -1;
 
-	for (int tries = 0; tries < TRIES; tries++) {
+	if (prepare(j, e) < 0)
+		return -1;
+	for (int tries = 0; tries < TRIES && !moved; tries++) {
 		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0)
 			return -1;
-		if (!written && write_trampolines(j, threads.tid[0], e) < 0)
-			break;
-		written = true;
-		if (move_threads(j, &threads)) {
+		moved = move_threads(j, &threads);
+		if (moved)
 			rc = write_all(j, e);
-			break;
-		}
-		if (!t->held)
+		if (!t->held) {
 			dt_threads_release(&threads);
-		threads.n = 0;
+			note_stop(t, &threads);
+		}
+		if (moved)
+			break;
 		dt_fail(e,
 			"process %d: a signal handler keeps returning into what is to be changed",
 			t->pid);
 		usleep(1000);
-	}
-	if (!t->held && threads.n) {
-		dt_threads_release(&threads);
-		if (threads.stopped_for > t->stop_ns)
-			t->stop_ns = threads.stopped_for;
 	}
 	return rc;
 }
