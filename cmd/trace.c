@@ -412,8 +412,9 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	} else if (c->verbose || isatty(2)) {
 		fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
 	}
+	/* what is asked for rings the bell; that a process has ended is noticed a little later */
 	while (!interrupted && !atomic_load(&s.quit) &&
-	       (dt_session_serve(&s, 50) > 0 || c->options.idle))
+	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle))
 		if (atomic_load(&s.recorder_failed))
 			break;
 	return finish(c, &s, status);

@@ -630,6 +630,7 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
+	dt_rings_bell(s->targets.shared.control); /* the recorder may rely on limits that have changed */
 	return rc;
 }
 

@@ -16,6 +16,8 @@
 #define SWITCHES 8192u	       /* taken at a time */
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
 #define IDLE_MS	 50	       /* a writer that is half a ring ahead rings the bell before */
+#define QUIET	 12	       /* rounds without a record, longer than FLUSH_NS: then the next one */
+#define QUIET_MS 1000	       /* rings the bell, and nobody looks before, but for the clocks */
 
 static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
 {
@@ -313,6 +315,8 @@ void *dt_recorder_main(void *session)
 	struct round round = {0};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
 	long n = seen ? 0 : -1;
+	unsigned quiet = 0;
+	bool alert = false;
 
 	while (n >= 0) {
 		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
@@ -327,8 +331,16 @@ void *dt_recorder_main(void *session)
 		flush(s, &flushed, &clocked);
 		if (n == 0 && stopping)
 			break;
-		if (n == 0)
-			sleep_until_bell(c, bell, s->has_log ? LIVE_MS : IDLE_MS);
+		quiet = n || s->switches || s->log_stalled ? 0 : quiet + 1;
+		if (n)
+			continue;
+		if (quiet >= QUIET && !alert) {
+			dt_rings_alert(c);
+			alert = true; /* and once more around, for what came just before */
+			continue;
+		}
+		sleep_until_bell(c, bell, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
+		alert = false;
 	}
 	if (n < 0) {
 		/* the file can not be written: nobody is to wait for room */

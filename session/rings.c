@@ -185,6 +185,21 @@ void dt_rings_start(struct dt_control *c)
 		set_limit(c, dt_ring_at(c, i));
 }
 
+void dt_rings_alert(struct dt_control *c)
+{
+	for (unsigned i = 0; i <= c->cores && c->policy != DT_OVERWRITE; i++) {
+		struct dt_ring *r = dt_ring_at(c, i);
+		uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+		uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+
+		/* a soft limit: whoever comes to it moves it on to the hard one, and rings */
+		if (limit && !(limit & DT_FROZEN) && limit > pos &&
+		    pos < __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE))
+			__atomic_compare_exchange_n(&r->limit, &limit, pos, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_RELAXED);
+	}
+}
+
 static void set_state(struct dt_control *c, enum dt_state state)
 {
 	__atomic_store_n(&c->state, state, __ATOMIC_SEQ_CST);

@@ -23,6 +23,12 @@ void dt_rings_destroy(struct dt_shared *s);
 void dt_rings_start(struct dt_control *c);
 void dt_rings_stop(struct dt_control *c);
 
+/*
+ * Has the next record of each ring ring the bell, so that a reader who has found nothing need not look
+ * again until then. Look once more behind it: one may have come just before.
+ */
+void dt_rings_alert(struct dt_control *c);
+
 /* As dt_rings_stop(), but messages of the traced processes are still answered. */
 void dt_rings_pause(struct dt_control *c);
 

@@ -35,3 +35,32 @@ load session
 	run "$dt" list
 	[ ! -e "$socket" ]
 }
+
+@test "check-068-idle: a session that waits takes next to no time, and shows the next record at once" {
+	start_obey
+	begin t "$pid"
+	ctl - <<<$'trace sync new s\ntrace s on\nstart'
+	server=$(pgrep -f "attach -d -s t $pid")
+	used() { cat /proc/"$server"/task/*/schedstat | awk '{n += $1} END {print int(n / 1000)}'; }
+	"$dt" cat -f -s t >out 3>&- &
+	follower=$!
+	late=0
+	for i in 1 2 3 4 5; do
+		# until it has found nothing for a while; from then on it is told
+		sleep 0.7
+		had=$(stat -c %s out)
+		begun=${EPOCHREALTIME/./}
+		act sync 1
+		while [ "$(stat -c %s out)" = "$had" ]; do :; done
+		[ $((${EPOCHREALTIME/./} - begun)) -lt 50000 ] || late=$((late + 1))
+	done
+	# the machine may be busy with something else, once
+	[ "$late" -le 1 ] || { echo "$late of 5 came late"; false; }
+	sleep 0.7
+	before=$(used)
+	sleep 3
+	us=$(($(used) - before))
+	echo "$us us in 3 s"
+	[ "$us" -lt 9000 ]
+	kill "$follower"
+}
