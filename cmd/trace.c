@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Seeing a tracing session through, from the command line. */
 #include "cmd/trace.h"
+#include "process/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -217,6 +218,28 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 	return any;
 }
 
+/* Functions were chosen, but of none of them there could be a probe: not to be left unsaid. */
+static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_session *s)
+{
+	const char *path = NULL;
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++) {
+			const struct dt_module *m = &t->module[i];
+
+			if (!m->file->probed || !m->file->chosen_sites)
+				continue;
+			if (dt_probes_any(m->probes))
+				return false;
+			path = m->file->path;
+		}
+	if (!path)
+		return false;
+	fprintf(stderr, "%s: %s: no function that was chosen can be hooked; 'devtrace list -v' says why\n",
+		c->name, path);
+	return true;
+}
+
 static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 {
 	struct dt_error e;
@@ -225,6 +248,8 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 		status = complain(c, e.text);
 	dt_server_stop(s);
 	if (unmatched_pattern(c, s) && s->taken == 0 && status == 0)
+		status = 1;
+	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;
 	if (dt_session_close(s, &e) < 0)
 		status = complain(c, e.text);

@@ -326,6 +326,11 @@ int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_err
 	return 0;
 }
 
+bool dt_probes_any(const struct dt_probes *p)
+{
+	return p && p->pcs;
+}
+
 int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
 {
 	int rc = 0;

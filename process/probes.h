@@ -39,6 +39,9 @@ bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint6
 /* Has them lead to the process's hooks as they are now. */
 int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 
+/* Has anything been planted? */
+bool dt_probes_any(const struct dt_probes *p);
+
 /* Switches every site off. */
 int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 

@@ -5,6 +5,7 @@
 
 #include "process/memory.h"
 #include "process/probes.h"
+#include "process/prototype.h"
 #include "session/session.h"
 
 #define ALL_VALUES 0x0f
@@ -143,6 +144,8 @@ static const struct dt_function *function_at(const struct dt_module *m, uint64_t
 	signature[0] = '\0';
 	if (f)
 		dt_symtab_signature(symtab, f, signature, size);
+	if (f && !signature[0] && dt_prototype_file(m->file->path))
+		dt_prototype(f->name, signature, size);
 	return f;
 }
 

@@ -276,3 +276,28 @@ load common
 	run "$dt" list "$dir/fib.c"
 	[ "$status" = 1 ] && one_line fib.c
 }
+
+@test "record: what is chosen but can not be hooked is said" {
+	cat >"$dir/tiny.S" <<-'S'
+		.globl	tiny, other, main
+		.type	tiny, @function
+		.type	other, @function
+		.type	main, @function
+	tiny:	ret
+		.size	tiny, 1
+	other:	ret
+		.size	other, 1
+	main:	call	tiny
+		call	other
+		xor	%eax, %eax
+		ret
+		.size	main, . - main
+		.section .note.GNU-stack, "", @progbits
+	S
+	gcc -o "$dir/tiny" "$dir/tiny.S"
+	run "$dt" record -F tiny -o "$dir/tiny.db" "$dir/tiny"
+	[ "$status" = 1 ]
+	[[ $output == *"no function that was chosen can be hooked"* ]]
+	run "$dt" record -F tiny -F main -o "$dir/tiny.db" "$dir/tiny"
+	[ "$status" = 0 ]
+}
