@@ -101,8 +101,8 @@ static void refuse(struct dt_plan_function *f, uint8_t refusal, uint64_t at, con
 	f->why = why;
 }
 
-/* Gives back a window's bytes, but not those of its retargets. */
-static void release(struct work *w, const struct dt_window *x)
+/* Takes a window's bytes, or gives them back, but not those of its retargets. */
+static void take_window(struct work *w, const struct dt_window *x, bool yes)
 {
 	uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
 
@@ -110,9 +110,9 @@ static void release(struct work *w, const struct dt_window *x)
 	/* the bytes that a punned jump leaves as they are */
 	if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
 		end = x->start + x->prefixes + JUMP_SIZE;
-	dt_work_take(w, x->start, end, false);
+	dt_work_take(w, x->start, end, yes);
 	if (x->board)
-		dt_work_take(w, x->board, x->board + JUMP_SIZE, false);
+		dt_work_take(w, x->board, x->board + JUMP_SIZE, yes);
 }
 
 /* Gives back what the function has so far. */
@@ -121,7 +121,7 @@ static void undo(struct work *w, size_t sites, size_t retargets)
 	struct dt_plan *p = w->p;
 
 	for (size_t i = w->first_window; i < p->windows; i++)
-		release(w, &p->window[i]);
+		take_window(w, &p->window[i], false);
 	for (size_t i = retargets; i < p->retargets; i++)
 		dt_work_take_retarget(w, &p->retarget[i], false);
 	p->windows = w->first_window;
@@ -505,6 +505,36 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 		refuse_point(x, DT_REFUSED_TAKEN, address, no_room);
 }
 
+struct dt_plan_mark dt_plan_mark(const struct dt_plan *p)
+{
+	return (struct dt_plan_mark){p->windows, p->sites, p->retargets};
+}
+
+void dt_plan_back(struct dt_plan *p, const struct dt_plan_mark *m)
+{
+	struct work w = {.p = p, .c = p->code, .first_window = m->windows};
+
+	/* a retarget is taken in the region of its function */
+	for (size_t i = m->retargets; i < p->retargets; i++) {
+		dt_work_enter(&w, &w.c->function[dt_code_function_at(w.c, p->retarget[i].from)]);
+		dt_work_take_retarget(&w, &p->retarget[i], false);
+	}
+	for (size_t i = m->windows; i < p->windows; i++)
+		if (p->window[i].size)
+			take_window(&w, &p->window[i], false);
+	p->windows = m->windows;
+	p->sites = m->sites;
+	p->retargets = m->retargets;
+}
+
+void dt_plan_restore(struct dt_plan *p, const struct dt_window_gone *gone)
+{
+	struct work w = {.p = p, .c = p->code};
+
+	p->window[gone->index] = gone->was;
+	take_window(&w, &gone->was, true);
+}
+
 size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_gone *gone,
 			   size_t most)
 {
@@ -523,7 +553,7 @@ size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_
 			points = p->site[x->first_site + k].kind == DT_SITE_POINT;
 		if (!points || n == most)
 			continue;
-		release(&w, x);
+		take_window(&w, x, false);
 		gone[n++] = (struct dt_window_gone){(uint32_t)i, *x};
 		*x = (struct dt_window){.start = x->start};
 	}

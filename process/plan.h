@@ -156,6 +156,16 @@ struct dt_plan_point {
  */
 void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x);
 
+/* How much has been planned; what comes behind it can be given back, the last first. */
+struct dt_plan_mark {
+	size_t windows, sites, retargets;
+};
+
+struct dt_plan_mark dt_plan_mark(const struct dt_plan *p);
+void dt_plan_back(struct dt_plan *p, const struct dt_plan_mark *m);
+/* A window that was gone is there again; those that took its place have been given back. */
+void dt_plan_restore(struct dt_plan *p, const struct dt_window_gone *gone);
+
 /*
  * Gives back the windows of a function, all parts of it, that hold nothing but points, so that the
  * function can be planned: those points must be planned again, then. At most `most' of them;

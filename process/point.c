@@ -53,8 +53,11 @@ static bool same_text(const char *a, const char *b)
 
 static bool same(const struct dt_point *a, const struct dt_point *b)
 {
+	/* the same words can mean another address, in another process */
 	return a->site.address == b->site.address && a->headless == b->headless &&
-	       same_text(a->name, b->name) && same_text(a->what, b->what);
+	       same_text(a->name, b->name) && same_text(a->what, b->what) &&
+	       a->items == b->items &&
+	       (!a->items || memcmp(a->item, b->item, a->items * sizeof(*a->item)) == 0);
 }
 
 /* One that is idle, and the same or without a past. */

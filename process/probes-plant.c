@@ -40,7 +40,8 @@ struct job {
 	struct dt_extent *far; /* punned trampolines: where */
 	uint8_t (*far_bytes)[LONGEST];
 	size_t fars;
-	size_t first_window, first_patch, first_plan; /* those before are planted */
+	size_t first_window, first_patch; /* those before are planted */
+	struct dt_plan_mark mark;	  /* the same of the plan */
 	uint64_t *toggle;		   /* as p->toggle, of the sites that are new */
 	struct dt_captured **captured;	   /* by id, of the points in new windows; or NULL */
 	bool *failed;  /* by function: its new windows are left alone */
@@ -365,7 +366,6 @@ static int begin_plan(struct job *j, dt_plan_claim claim, void *claimer, struct 
 	}
 	plan->options.claim = claim;
 	plan->options.ctx = claimer;
-	j->first_plan = plan->windows;
 	return 0;
 }
 
@@ -391,7 +391,7 @@ static int make_all(struct job *j, struct dt_error *e)
 	const struct dt_plan *plan = &j->p->plan;
 	const struct dt_code *code = j->m->file->code;
 
-	for (uint32_t i = (uint32_t)j->first_plan; i < plan->windows; i++) {
+	for (uint32_t i = (uint32_t)j->mark.windows; i < plan->windows; i++) {
 		const struct dt_window *w = &plan->window[i];
 		int rc = w->sites ? make_window(j, i, e) : 0;
 
@@ -458,7 +458,7 @@ static void drop_failed(struct job *j)
 	p->windows = n;
 	for (size_t i = 0; i < j->n_gone; i++)
 		j->gone[i].undone = j->gone[i].by == NONE || !is_failed(j, j->gone[i].by);
-	for (uint32_t i = (uint32_t)j->first_plan; i < p->plan.windows; i++) {
+	for (uint32_t i = (uint32_t)j->mark.windows; i < p->plan.windows; i++) {
 		struct dt_window *w = &p->plan.window[i];
 
 		if (!is_failed(j, i))
@@ -977,10 +977,11 @@ static int begin(struct job *j, size_t functions, struct dt_error *e)
 	struct dt_maps maps;
 	int rc;
 
-	if (point_room(j->p, m->file->points.n, e) < 0)
-		return -1;
 	j->first_window = j->p->windows;
 	j->first_patch = j->p->patches;
+	j->mark = dt_plan_mark(&j->p->plan);
+	if (point_room(j->p, m->file->points.n, e) < 0)
+		return -1;
 	j->toggle = calloc(m->file->elf->sites + 1, sizeof(*j->toggle));
 	j->captured = calloc(j->p->points + 1, sizeof(*j->captured));
 	j->failed = calloc(m->file->code->functions + 1, sizeof(*j->failed));
@@ -1007,6 +1008,28 @@ static int plan_all(struct job *j, const bool *wanted, struct dt_error *e)
 		    plan_point(j, id, e) < 0)
 			return -1;
 	return 0;
+}
+
+/* Nothing has been planted: what was there before is all there is. It may be tried again. */
+static void give_back(struct job *j, const bool *wanted)
+{
+	struct dt_probes *p = j->p;
+
+	p->windows = j->first_window;
+	p->patches = j->first_patch;
+	if (p->plan.code && !p->plan.failed) {
+		dt_plan_back(&p->plan, &j->mark);
+		for (size_t i = j->n_gone; i-- > 0;)
+			if (j->gone[i].index < j->mark.windows)
+				dt_plan_restore(&p->plan, &(struct dt_window_gone){j->gone[i].index,
+										   j->gone[i].was});
+	}
+	for (uint32_t id = 0; id < p->points; id++)
+		if (p->point[id].state == PLANTED && !p->point[id].toggle)
+			p->point[id].state = UNTRIED;
+	for (size_t i = 0; wanted && i < j->m->file->code->functions; i++)
+		if (wanted[i])
+			p->state[i] = UNTRIED;
 }
 
 int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted, size_t n,
@@ -1038,13 +1061,8 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 	if (rc == 0)
 		rc = take_over(&j, e);
 out:
-	if (rc < 0) {
-		p->windows = j.first_window;
-		p->patches = j.first_patch;
-		for (size_t i = 0; wanted && i < m->file->code->functions; i++)
-			if (wanted[i])
-				p->state[i] = REFUSED;
-	}
+	if (rc < 0)
+		give_back(&j, wanted);
 	forget_job(&j);
 	return rc;
 }

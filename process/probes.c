@@ -252,6 +252,9 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 		struct planted_point *x = &m->probes->point[id];
 		bool on = point->wanted && !t->unwatched && !t->opted_out;
 
+		/* what was in its way may be gone when it is wanted again */
+		if (x->state == REFUSED && !point->wanted)
+			x->state = UNTRIED;
 		if (x->toggle)
 			rc = write_byte(t, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF, e);
 		on = on && x->toggle;

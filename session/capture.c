@@ -135,12 +135,11 @@ static bool find_data(const struct parsing *k, const char *name, uint64_t *addre
 /* A sum of symbols and hexadecimal numbers. */
 static int add_location(const struct parsing *k, const char *word)
 {
-	struct dt_item item = {.relative = true,
-			       .from = {.kind = DT_OPERAND_MEMORY,
+	struct dt_item item = {.from = {.kind = DT_OPERAND_MEMORY,
 					.size = 8,
 					.base = DT_REGISTER_NONE,
 					.index = DT_REGISTER_NONE}};
-	uint64_t sum = 0, v;
+	uint64_t sum = 0, v, low = k->m->file->elf->low + k->m->bias;
 	char term[256];
 
 	for (const char *p = word; *p;) {
@@ -167,7 +166,9 @@ static int add_location(const struct parsing *k, const char *word)
 				       word, term);
 		p += n + (p[n] == '+' && p[n + 1]);
 	}
-	item.from.value = (int64_t)(sum - k->m->bias);
+	/* of the file itself, in every process; of another, in this one */
+	item.relative = sum >= low && sum < k->m->file->elf->high + k->m->bias;
+	item.from.value = (int64_t)(sum - (item.relative ? k->m->bias : 0));
 	return add(k, &item, word, "p");
 }
 

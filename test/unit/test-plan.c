@@ -328,6 +328,48 @@ static void test_points_in_functions(void **state)
 	close_file(&f);
 }
 
+/* What was planned can be given back, and then be planned in the same way. */
+static void test_back(void **state)
+{
+	struct dt_plan_function whole;
+	struct dt_plan_point first, again;
+	struct dt_plan_mark mark;
+	uint64_t plain;
+	struct file f;
+	size_t index;
+
+	build_odd();
+	open_file(&f, "odd");
+	index = named(&f, "plain");
+	plain = f.code->function[index].start;
+	dt_plan_point(&f.plan, plain + 3, &first);
+	assert_int_equal(first.refusal, DT_REFUSED_NOT);
+	for (int i = 0; i < 3; i++) {
+		mark = dt_plan_mark(&f.plan);
+		/* one in its place, which takes another byte range */
+		dt_plan_point(&f.plan, plain, &again);
+		assert_int_equal(again.refusal, DT_REFUSED_NOT);
+		assert_int_equal(again.n_gone, 1);
+		assert_int_equal(again.gone[0].index, first.window);
+		assert_int_equal(f.plan.window[again.window].sites, 2);
+		/* and other functions, with boards and branches that lead elsewhere */
+		for (size_t k = 0; k < f.code->functions; k++)
+			if (k != index)
+				dt_plan_function(&f.plan, k, &whole);
+		dt_plan_back(&f.plan, &mark);
+		dt_plan_restore(&f.plan, &again.gone[0]);
+		assert_int_equal(f.plan.windows, mark.windows);
+		assert_int_equal(f.plan.window[first.window].sites, 1);
+		assert_int_equal(f.plan.window[first.window].start, plain + 3);
+	}
+	/* nothing is left taken: all of it can be planned as in a new plan */
+	assert_int_equal(dt_plan_drop_points(&f.plan, index, &again.gone[0], 1), 1);
+	for (size_t i = 0; i < f.code->regions; i++)
+		for (uint64_t at = 0; at < (f.code->region[i].high - f.code->region[i].low) / 8; at++)
+			assert_int_equal(f.plan.taken[i][at], 0);
+	close_file(&f);
+}
+
 /* Jump tables and landing pads are targets; a switch is no exit; a cold part is a part. */
 static void test_compiled(void **state)
 {
@@ -495,7 +537,8 @@ int main(void)
 		cmocka_unit_test(test_tactics),	  cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_options),	  cmocka_unit_test(test_punned),
 		cmocka_unit_test(test_points),
-		cmocka_unit_test(test_points_in_functions),	  cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_points_in_functions),
+		cmocka_unit_test(test_back),	  cmocka_unit_test(test_compiled),
 		cmocka_unit_test(test_looked_at), cmocka_unit_test(test_space),
 		cmocka_unit_test(test_damage),
 	};
