@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What planting probes (probes-plant.c), switching them (probes.c) and taking them away
+/* What planting probes (probes-plan.c, probes-plant.c), switching them (probes.c) and taking them away
  * (probes-leave.c) share; for nobody else. */
 #ifndef DT_PROCESS_PROBES_WORK_H
 #define DT_PROCESS_PROBES_WORK_H
