@@ -3,6 +3,7 @@
  * What a planting writes: functions and points are planned, and the trampolines of all their windows
  * made, before anybody is stopped. A point can take the place of windows that were planted before.
  */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -22,25 +23,35 @@ static size_t file_site(const struct dt_elf *elf, const struct dt_site *s)
 	return elf->sites;
 }
 
+/* The segments that can be read; between them there may be nothing. */
+static void note_own(struct dt_capture *c, const struct dt_elf *elf)
+{
+	for (size_t i = 0; i < elf->loads && c->owns < DT_CAPTURE_OWN; i++) {
+		const struct dt_elf_load *l = &elf->load[i];
+
+		if (!(l->flags & PF_R))
+			continue;
+		c->own[c->owns].low = l->vaddr + c->bias;
+		c->own[c->owns++].high = l->vaddr + l->memsz + c->bias;
+	}
+}
+
 /* All points that are at this instruction, in the order they were made. */
 static void emit_points(struct dt_emit *o, const struct dt_site *site, struct job *j)
 {
 	const struct dt_module *m = j->m;
+	struct dt_capture c = {
+		.hook = j->thunk[WAY_VALUES],
+		.peek = j->thunk[WAY_PEEK],
+		.text = j->thunk[WAY_TEXT],
+		.bias = m->bias,
+		.fsbase = getauxval(AT_HWCAP2) & FSGSBASE,
+		.on = !j->t->unwatched && !j->t->opted_out,
+	};
 
+	note_own(&c, m->file->elf);
 	for (uint32_t id = 0; id < j->p->points; id++) {
 		const struct dt_point *point = m->file->points.point[id];
-		const struct dt_capture c = {
-			.hook = j->thunk[WAY_VALUES],
-			.peek = j->thunk[WAY_PEEK],
-			.text = j->thunk[WAY_TEXT],
-			.bias = m->bias,
-			.low = m->file->elf->low + m->bias,
-			.high = m->file->elf->high + m->bias,
-			.address = point->site.address + m->bias,
-			.fsbase = getauxval(AT_HWCAP2) & FSGSBASE,
-			.headless = point->headless,
-			.on = !j->t->unwatched && !j->t->opted_out,
-		};
 
 		if (j->p->point[id].state != PLANTED || j->p->point[id].at != site->address)
 			continue;
@@ -48,6 +59,8 @@ static void emit_points(struct dt_emit *o, const struct dt_site *site, struct jo
 			j->skipped[id] = true;
 			continue;
 		}
+		c.address = point->site.address + m->bias;
+		c.headless = point->headless;
 		if (!j->captured[id])
 			j->captured[id] = calloc(1, sizeof(*j->captured[id]));
 		if (j->captured[id])

@@ -229,8 +229,14 @@ static bool is_own(const struct dt_item *item, const struct dt_capture *c)
 {
 	uint64_t at = (uint64_t)item->from.value + (item->relative ? c->bias : 0);
 
-	return item->from.base == DT_REGISTER_NONE && item->from.index == DT_REGISTER_NONE &&
-	       !item->from.segment && at >= c->low && at + item->from.size <= c->high && at >= c->low;
+	if (item->from.base != DT_REGISTER_NONE || item->from.index != DT_REGISTER_NONE ||
+	    item->from.segment)
+		return false;
+	for (unsigned i = 0; i < c->owns; i++)
+		if (at >= c->own[i].low && at < c->own[i].high &&
+		    c->own[i].high - at >= item->from.size)
+			return true;
+	return false;
 }
 
 /* Does it read memory that may not be there? */

@@ -42,6 +42,7 @@ struct dt_operand {
 
 #define DT_ITEM_STEPS	 8
 #define DT_CAPTURE_ITEMS 32  /* of one point, at most */
+#define DT_CAPTURE_OWN	 8   /* segments of a file that are read directly, at most */
 #define DT_CAPTURE_TEXT	 256 /* bytes of a text, at most */
 #define DT_CAPTURE_SIZE	 4000 /* bytes of code, at most */
 
@@ -74,7 +75,10 @@ struct dt_capture {
 	uint64_t peek;	 /* reads memory: see target/hook.S */
 	uint64_t text;	 /* reads a text, 32 bytes at a time */
 	uint64_t bias;	 /* run-time addresses minus the file's */
-	uint64_t low, high; /* the file's own memory, run-time: it is there as long as the code is */
+	struct {
+		uint64_t low, high; /* [low, high) */
+	} own[DT_CAPTURE_OWN];	    /* the file's own memory, run-time: there as long as the code is */
+	unsigned owns;
 	uint64_t address; /* of the instruction, run-time: what rip is */
 	bool fsbase;	 /* the processor reads the base of fs for programs */
 	bool on;	 /* it is on from the beginning */
