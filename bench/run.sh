@@ -120,6 +120,11 @@ part_call() {
 		rm -f "$work"/t.db*
 		raw call probe "$("$devtrace" record -p overwrite -F call-plain:leaf -o "$work/t.db" \
 			"$work/call-plain" call 0.3 2>"$work/stderr" | field call)"
+		for point in 'none ' 'registers REG rdi REG rsi REG rdx REG rcx' 'stack STACK 0' 'far LOC environ'; do
+			rm -f "$work"/t.db*
+			raw call "point_${point%% *}" "$("$devtrace" record -p overwrite -T "leaf+4 ${point#* }" \
+				-o "$work/t.db" "$work/call-plain" call 0.3 2>"$work/stderr" | field call)"
+		done
 		raw call event_off "$("$work/call-event" event 0.1 | field cost)"
 		rm -f "$work"/t.db*
 		raw call event "$("$devtrace" record -p overwrite -F '9:*' -o "$work/t.db" \
@@ -148,6 +153,10 @@ part_call() {
 	p=$(calc "$(middle call probe) - $plain")
 	row "the same without a rebuild, by probes" "" "$p ns"
 	row "... over the floor" "at most 1.35" "$(calc "$p / $floor")"
+	row "a tracepoint, less the plain call; with four registers; with a word of the stack" "" \
+		"$(for p in none registers stack; do calc "$(middle call "point_$p") - $plain"; done | paste -sd';' | sed 's/;/ ns; /g') ns"
+	row "... with a word of another file's memory, by a system call" "" \
+		"$(calc "$(middle call point_far) - $plain") ns"
 	row "an event that is off; on" "0.3 ns; " "$(middle call event_off) ns; $(middle call event) ns"
 	row "... on, over half the floor (one record)" "at most 1.15" \
 		"$(calc "$(middle call event) / ($floor / 2)")"

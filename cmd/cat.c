@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "arch/x86_64/capture.h"
 #include "cmd/commands.h"
 #include "cmd/event.h"
 #include "cmd/follow.h"
@@ -170,12 +171,42 @@ static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint
 	return NULL;
 }
 
+/* 32 bytes of a text; what can not be printed is a dot. */
+static void put_text(char out[40], const uint64_t *value)
+{
+	const char *bytes = (const char *)value;
+	size_t n = strnlen(bytes, 32);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = bytes[i] >= ' ' && bytes[i] != 0x7f && bytes[i] != '"' ? bytes[i] : '.';
+	out[n] = '\0';
+}
+
+/* What a point's values are called: of "rax:p@0,count:i4@1;v" the names, each ended by a NUL. */
+static void point_names(const char *signature, char *text, size_t size, const char *name[4])
+{
+	char *p = text;
+
+	dt_format(text, size, "%s", signature ? signature : "");
+	for (unsigned i = 0; i < 4; i++) {
+		char *end = p + strcspn(p, ",;"), *colon = memchr(p, ':', (size_t)(end - p));
+		bool more = *end == ',';
+
+		name[i] = colon ? p : "?";
+		if (colon)
+			*colon = '\0';
+		p = more ? end + 1 : end;
+	}
+}
+
 static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_t i, int64_t zone)
 {
 	static const char *const names[2][4] = {{"v0", "v1", "v2", "v3"},
 						{"rdi", "rsi", "rdx", "rcx"}};
 	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
 	const struct dt_function_info *f = dt_reader_function(k->reader, site->function);
+	const char *name[4];
+	char labels[512], text[40];
 	struct dt_kitrace_item item[4];
 	struct dt_kitrace_record line = {.offset = site->pc,
 					 .date = true,
@@ -184,6 +215,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 					 .item = item};
 	uint64_t ns = 0;
 
+	memcpy(name, names[site->kind == DT_ENTRY], sizeof(name));
 	if (s->flags[i] & DT_LATEFREEZE)
 		line.flags |= DT_KITRACE_LATEFREEZE;
 	if ((s->flags[i] & DT_NARGS) == DT_ADJACENT)
@@ -194,16 +226,29 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 		line.symbol = short_name(k->reader, site->function);
 		line.offset = site->pc - f->address;
 	}
+	if (site->place == DT_SITE_POINT || site->place == DT_SITE_POINT_MORE ||
+	    site->place == DT_SITE_POINT_TEXT)
+		point_names(f ? f->signature : NULL, labels, sizeof(labels), name);
 	for (unsigned j = 0; j < 4; j++) {
 		struct dt_kitrace_item *it = &item[line.items];
 
 		if (!(site->mask >> j & 1) || (site->kind == DT_EXIT && j > 0))
 			continue;
-		*it = (struct dt_kitrace_item){.name = names[site->kind == DT_ENTRY][j],
-					       .value = s->value[i][j]};
+		*it = (struct dt_kitrace_item){.name = name[j], .value = s->value[i][j]};
+		if (site->place == DT_SITE_POINT_TEXT) { /* its words are text */
+			put_text(text, s->value[i]);
+			it->text = text;
+			it->value = 0;
+			line.items++;
+			break;
+		}
+		it->bad = (s->flags[i] & DT_FAULT) &&
+			  (site->kind == DT_POINT || site->kind == DT_MORE) &&
+			  dt_capture_is_bad(it->value);
 		if (site->kind == DT_EXIT)
 			it->name = "rax";
-		it->symbol = symbol_at(k, site->pid, it->value, &it->offset);
+		if (!it->bad)
+			it->symbol = symbol_at(k, site->pid, it->value, &it->offset);
 		line.items++;
 	}
 	dt_out_used(&k->out,

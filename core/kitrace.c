@@ -125,10 +125,10 @@ size_t dt_kitrace_line(struct dt_kitrace *k, char *out, const struct dt_kitrace_
 		*p++ = '=';
 		if (r->item[i].bad)
 			*p++ = '?';
-		else
+		else if (r->item[i].value || !r->item[i].text)
 			p += dt_text_hex(p, r->item[i].value);
 		if (r->item[i].text) {
-			p = text(p, " \"");
+			p = text(p, r->item[i].value ? " \"" : "\"");
 			p = text(p, r->item[i].text);
 			*p++ = '"';
 		}

@@ -27,7 +27,7 @@ struct dt_kitrace_item {
 	uint64_t value;
 	const char *symbol; /* what it points into; NULL: nothing known */
 	uint64_t offset;
-	const char *text; /* that it points to, printable; NULL: none */
+	const char *text; /* that it points to, printable; NULL: none. With value 0, nothing else */
 	bool bad;	  /* it could not be read */
 };
 

@@ -180,6 +180,9 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 		datum=0xda7a words+8=0xf8 xmm3=1.5 ax=4369 dil=102 r15d=4294967041; do
 		[ "$(grep -o -- "$v[,) ]" calls | wc -l)" = 3 ] || { echo "$v"; cat calls; false; }
 	done
+	"$dt" cat -k k.db | grep '^here' >lines
+	grep -q 'rax=1111111111111111 rbx=2222222222222222 rcx=3333333333333333 rdx=4444444444444444$' lines
+	grep -q 'rip=[0-9a-f]* (here) rflags=[0-9a-f]* rflags=[0-9a-f]* stack+0=5ac0$' lines
 	# carry and direction
 	flags=$(grep -o 'rflags=0x[0-9a-f]*' calls | head -n 1 | cut -d= -f2)
 	[ $((flags & 0x401)) = $((0x401)) ]
