@@ -91,6 +91,11 @@ static int line_place(struct dt_session *s, const char *text, const char *colon,
 static int data_place(const struct names *n, const char *module, size_t length,
 		      struct dt_place *place)
 {
+	uint64_t number;
+
+	/* numbers are not looked for among all symbols: that takes long */
+	if (dt_word_hex(n->want, &number))
+		return 0;
 	for (size_t i = 0; i < n->t->n; i++) {
 		const struct dt_module *m = &n->t->module[i];
 		uint64_t at;
