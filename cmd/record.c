@@ -14,6 +14,7 @@
 	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
 	"                             sleds, and of files without sleds those of the program\n"    \
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                             \
+	"  -A, --arguments=PATTERN    as -F, and show the texts that their arguments point to\n"   \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
 	"                             devtrace-ctl(1). Without -F, only tracepoints are traced\n" \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
@@ -74,14 +75,14 @@ int dt_cmd_record(int argc, char **argv)
 	return trace(&c, argc, argv, "program", dt_trace_program);
 }
 
-/* In the background without a file: a device, which begins as it is told. */
+/* In the background without a file: a device; told nothing to record, it begins when it is told. */
 static int attach(struct dt_trace_command *c, char **pids)
 {
 	struct dt_options *o = &c->options;
 
 	if (!c->detach && !o->output)
 		o->output = "devtrace.db";
-	o->idle = c->detach && !o->select.n && !o->output;
+	o->idle = c->detach && !o->select.n && !o->points && !o->texts && !o->output;
 	if (c->detach && !o->output) { /* -p is the log's; the rings follow it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;

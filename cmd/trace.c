@@ -87,6 +87,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"function", required_argument, NULL, 'F'},
 		{"no-function", required_argument, NULL, 'N'},
 		{"trace", required_argument, NULL, 'T'},
+		{"arguments", required_argument, NULL, 'A'},
 		{"output", required_argument, NULL, 'o'},
 		{"policy", required_argument, NULL, 'p'},
 		{"buffer", required_argument, NULL, 'b'},
@@ -103,12 +104,19 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:T:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'F':
 		case 'N':
 			if (dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0)
 				return bad_usage(c, e.text, optarg);
+			break;
+		case 'A':
+			if (o->texts == sizeof(c->text) / sizeof(*c->text))
+				return bad_usage(c, "-A can be given 64 times at most, not for",
+						 optarg);
+			o->text = c->text;
+			c->text[o->texts++] = optarg;
 			break;
 		case 'T':
 			if (o->points == sizeof(c->point) / sizeof(*c->point))

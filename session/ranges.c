@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "process/probes.h"
+#include "process/prototype.h"
 #include "session/capture.h"
 #include "session/places.h"
 
@@ -430,11 +431,101 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 	return f->usdt_point[i] = dt_points_add(&f->points, &point);
 }
 
+typedef int point_fn(void *ctx, struct dt_point *point, const struct dt_range *r,
+		     struct dt_error *e);
+
+#define TEXTS "TEXTS" /* dt_point.what of these: no words are like it */
+
+/* The parameters of type char * that are in registers of the record. */
+static int add_texts(struct dt_point *p, const char *signature, struct dt_error *e)
+{
+	static const uint8_t reg[] = {7, 6, 2, 1}; /* rdi rsi rdx rcx */
+
+	for (const char *s = signature; *s && *s != ';';) {
+		size_t n = strcspn(s, ",;"), name = strcspn(s, ":");
+		struct dt_item item = {.text = DT_CAPTURE_TEXT};
+		char label[sizeof(p->label->name)];
+
+		if (name + 4 == n && s[name + 1] == 's' && s[n - 1] >= '0' && s[n - 1] <= '3') {
+			item.from = (struct dt_operand){.kind = DT_OPERAND_REGISTER,
+							.size = 8,
+							.reg = reg[s[n - 1] - '0'],
+							.base = DT_REGISTER_NONE,
+							.index = DT_REGISTER_NONE};
+			dt_format(label, sizeof(label), "%.*s", (int)name, s);
+			if (dt_point_item(p, &item, label, "s", e) < 0)
+				return -1;
+		}
+		s += n + (s[n] == ',');
+	}
+	return 0;
+}
+
+/* The point for the texts of a function's arguments. NULL: it has none, or can have no point. */
+static struct dt_point *text_point(struct dt_file *f, const struct dt_function *function)
+{
+	struct dt_point point = {.site = {.address = function->address,
+					  .function = function->address},
+				 .headless = true};
+	char signature[2048];
+	size_t i;
+
+	for (uint32_t k = 0; k < f->points.n; k++) {
+		struct dt_point *old = f->points.point[k];
+
+		if (old->headless && old->site.address == function->address)
+			return old;
+	}
+	dt_symtab_signature(f->symtab, function, signature, sizeof(signature));
+	if (!signature[0] && dt_prototype_file(f->path))
+		dt_prototype(function->name, signature, sizeof(signature));
+	if (!strstr(signature, ":s@") || function->label || read_code(f, NULL) < 0)
+		return NULL;
+	i = dt_code_function_at(f->code, function->address);
+	if (i == f->code->functions || f->code->function[i].start != function->address)
+		return NULL;
+	point.what = strdup(TEXTS);
+	if (!point.what || add_texts(&point, signature, NULL) < 0 || !point.items) {
+		dt_point_release(&point);
+		return NULL;
+	}
+	return dt_points_add(&f->points, &point);
+}
+
+static int each_text(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+		     struct dt_error *e)
+{
+	struct place_of_range *p = r->host;
+	struct dt_selection *select = f->program ? &p->select : &p->libraries;
+	struct dt_symtab *tab = p->file && p->file != f ? NULL : dt_file_symtab(f);
+	const struct dt_function *functions = NULL;
+	struct dt_point *point;
+	bool *chosen = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!tab || !f->elf)
+		return 0;
+	if (!p->file && !select->n)
+		return 0;
+	functions = dt_symtab_functions(tab, &n);
+	chosen = calloc(n + 1, sizeof(*chosen));
+	if (!chosen || (!p->file && dt_selection_symtab(select, f->path, tab, chosen) < 0))
+		rc = dt_fail(e, "out of memory");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (p->file)
+			chosen[i] = functions[i].address >= p->low && functions[i].address <= p->high;
+		point = chosen[i] ? text_point(f, &functions[i]) : NULL;
+		if (point)
+			rc = fn(ctx, point, r, e);
+	}
+	free(chosen);
+	return rc;
+}
+
 /* Calls fn for every point of f that r means. */
-static int each_point(struct dt_file *f, const struct dt_range *r,
-		      int (*fn)(void *ctx, struct dt_point *point, const struct dt_range *r,
-				struct dt_error *e),
-		      void *ctx, struct dt_error *e)
+static int each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+		      struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
 	const struct dt_usdt *u;
@@ -444,6 +535,9 @@ static int each_point(struct dt_file *f, const struct dt_range *r,
 
 	if (p->point)
 		return p->file == f ? fn(ctx, p->point, r, e) : 0;
+	if ((r->action.what & DT_DO_TEXTS) && (r->action.what & DT_DO_ENTRY) &&
+	    each_text(f, r, fn, ctx, e) < 0)
+		return -1;
 	if (r->kind != DT_RANGE_SET || !(r->action.what & DT_DO_ENTRY) ||
 	    !(r->action.what & DT_DO_EXIT))
 		return 0;
@@ -481,6 +575,7 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
 		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f))
 			dt_file_probes(f, NULL);
+	f->program = dt_session_is_program(s, f);
 	for (size_t i = 0; i < s->device.n; i++)
 		if (s->device.range[i].on && s->device.range[i].kind == DT_RANGE_SET)
 			each_point(f, &s->device.range[i], want_point, NULL, NULL);

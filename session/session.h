@@ -37,7 +37,9 @@ struct dt_options {
 	bool switches; /* which thread runs where is recorded too */
 	bool idle;   /* nothing is traced until the device is told so */
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
-	size_t points;		  /* with some and an empty selection, only they are recorded */
+	size_t points;
+	const char *const *text; /* patterns: functions whose char * arguments are shown as texts */
+	size_t texts; /* with points or texts and an empty selection, only they are recorded */
 };
 
 /* What other threads ask the owner thread to do. */
