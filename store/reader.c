@@ -10,6 +10,7 @@
 #include "store/layout.h"
 #include "store/state.h"
 
+#define OPENINGS 100 /* of a file that is replaced again and again */
 #define BUSY_MS 5000 /* the writer has the file to itself when it begins and when it closes it */
 
 static const char *const statement_sql[STATEMENTS] = {
@@ -182,7 +183,7 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 	return 0;
 }
 
-struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
+static struct dt_reader *open_reader(const char *path, struct dt_error *e)
 {
 	struct dt_reader *r;
 
@@ -203,6 +204,40 @@ struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 	return r;
 bad:
 	dt_reader_close(r);
+	return NULL;
+}
+
+/* Is the file that fd was opened for still the one at path? -1: none is there. */
+static int is_same(int fd, const char *path)
+{
+	struct stat a, b;
+
+	if (stat(path, &b))
+		return -1;
+	return fd >= 0 && !fstat(fd, &a) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/*
+ * A new recording replaces the file, which may be while it is opened: the database of one and the log
+ * of the other do not go together. Then there is another file at path than before, and that is opened;
+ * or there is none, and that is said. The file is held meanwhile, so that no other can have its number;
+ * by O_PATH, because closing any other descriptor would drop SQLite's locks.
+ */
+struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
+{
+	for (int i = 0; i < OPENINGS; i++) {
+		int fd = open(path, O_PATH | O_CLOEXEC);
+		struct dt_reader *r = open_reader(path, e);
+		int same = is_same(fd, path);
+
+		if (fd >= 0)
+			close(fd);
+		/* one that is gone by now was whole when it was opened */
+		if (same == 1 || (same < 0 && (r || fd < 0)))
+			return r;
+		dt_reader_close(r);
+	}
+	dt_fail(e, "%s: is replaced by another trace all the time", path);
 	return NULL;
 }
 

@@ -184,16 +184,15 @@ static const char *const side_files[] = {"", "-wal", "-shm"};
 static int move_all(const char *from, const char *from_end, const char *to, const char *to_end)
 {
 	char a[4096], b[4096];
-	int rc = 0;
 
 	for (int i = 0; i < 3; i++) {
 		if (dt_format(a, sizeof(a), "%s%s%s", from, from_end, side_files[i]) >= sizeof(a) ||
 		    dt_format(b, sizeof(b), "%s%s%s", to, to_end, side_files[i]) >= sizeof(b))
 			return errno = ENAMETOOLONG, -1;
 		if (rename(a, b) && i == 0)
-			rc = -1;
+			return -1;
 	}
-	return rc;
+	return 0;
 }
 
 static void remove_all(const char *path, const char *end)
@@ -205,8 +204,8 @@ static void remove_all(const char *path, const char *end)
 			unlink(name);
 }
 
-/* Puts aside what is at path if it is ours to replace; afterwards nothing is there. */
-static int make_room(const char *path, struct dt_error *e)
+/* Is what is at path ours to replace, if anything is? */
+static int check_room(const char *path, struct dt_error *e)
 {
 	char head[72] = "";
 	struct stat st;
@@ -230,8 +229,16 @@ static int make_room(const char *path, struct dt_error *e)
 	if (n != 0 && (n != sizeof(head) || memcmp(head, "SQLite format 3", 16) ||
 		       memcmp(head + 68, "dtrc", 4)))
 		return dt_fail(e, "%s: exists and is not a devtrace trace; not overwritten", path);
+	return 0;
+}
+
+/* Puts it aside; afterwards nothing is there. */
+static int make_room(const char *path, struct dt_error *e)
+{
+	if (check_room(path, e))
+		return -1;
 	/* kept under another name until the new one is done: see dt_store_discard() */
-	if (move_all(path, "", path, "-old"))
+	if (move_all(path, "", path, "-old") && errno != ENOENT)
 		return dt_fail(e, "%s: cannot replace it: %s", path, strerror(errno));
 	return 0;
 }
@@ -308,15 +315,24 @@ static int make_file(struct dt_store *s, const char *path, struct dt_error *e)
 		rc = make_tables(s, e);
 	sqlite3_close(s->db);
 	s->db = NULL;
+	/* as late as can be: until then, who looks finds the old one */
+	if (rc == 0)
+		rc = make_room(path, e);
+	if (rc < 0) {
+		remove_all(new, "");
+		return -1;
+	}
 	/* the log of a database that was removed without it must not be taken for this one's */
-	for (int i = 1; rc == 0 && i < 3; i++)
+	for (int i = 1; i < 3; i++)
 		if (dt_format(side, sizeof(side), "%s%s", path, side_files[i]) < sizeof(side))
 			unlink(side);
-	if (rc == 0 && rename(new, path) < 0)
-		rc = dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
-	if (rc < 0)
+	if (rename(new, path) < 0) {
+		dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
 		remove_all(new, "");
-	return rc;
+		move_all(path, "-old", path, "");
+		return -1;
+	}
+	return 0;
 }
 
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
@@ -324,30 +340,31 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 {
 	struct dt_store *s;
 
-	if (make_room(path, e))
+	if (check_room(path, e))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
 		dt_fail(e, "%s: out of memory", path);
-		goto bad;
+		goto unmade;
 	}
 	s->describe = describe;
 	s->ctx = ctx;
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
 	if (make_file(s, path, e))
-		goto bad;
+		goto unmade;
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
 	    sqlite3_busy_timeout(s->db, 10000) || prepare(s, e)) {
 		fail(s, e);
-		goto bad;
+		destroy(s);
+		remove_all(path, "");
+		move_all(path, "-old", path, "");
+		return NULL;
 	}
 	return s;
-bad:
+unmade:
 	if (s)
 		destroy(s);
-	remove_all(path, "");
-	move_all(path, "-old", path, "");
 	return NULL;
 }
 

@@ -301,3 +301,27 @@ load common
 	run "$dt" record -F tiny -F main -o "$dir/tiny.db" "$dir/tiny"
 	[ "$status" = 0 ]
 }
+
+@test "a trace that is replaced while it is read: no error but that there is none" {
+	cd "$dir"
+	touch reading
+	again() {
+		while [ -e reading ]; do
+			"$dt" calls replaced.db >/dev/null 2>"bad.$1" || cat "bad.$1" >>bad
+		done
+	}
+	"$dt" record -o replaced.db ./fib >out || true
+	again 1 3>&- &
+	first=$!
+	again 2 3>&- &
+	second=$!
+	for _ in $(seq 60); do
+		"$dt" record -o replaced.db ./fib >out || true
+	done
+	rm reading
+	wait "$first" "$second"
+	# for a moment there is none
+	if [ -e bad ]; then
+		! grep -v 'no such file' bad
+	fi
+}
