@@ -14,7 +14,6 @@
 
 #define ROUNDS	 200
 #define GOOD	 200u	     /* ticks: better is not to be had */
-#define PATIENCE 50000000ull /* ticks for one core, should the machine be busy */
 
 struct exchange {
 	unsigned core;
@@ -69,13 +68,15 @@ static void *answer(void *exchange)
 		}
 		x->t1 = now();
 		x->t2 = now();
-		__atomic_store_n(&x->turn, next + 1, __ATOMIC_RELEASE);
+		/* an answer that comes too late must not replace the word to end */
+		__atomic_compare_exchange_n(&x->turn, &turn, next + 1, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
 		next += 2;
 	}
 }
 
 /* From the first core. */
-static void ask(struct exchange *x, struct dt_offset *best)
+static void ask(struct exchange *x, struct dt_offset *best, uint64_t patience)
 {
 	uint64_t begin = now();
 
@@ -86,7 +87,7 @@ static void ask(struct exchange *x, struct dt_offset *best)
 		do {
 			__builtin_ia32_pause();
 			t3 = now();
-			if (t3 - begin > PATIENCE)
+			if (t3 - begin > patience)
 				return;
 		} while (__atomic_load_n(&x->turn, __ATOMIC_ACQUIRE) != 2 * i + 2);
 		t3 = now();
@@ -98,7 +99,7 @@ static void ask(struct exchange *x, struct dt_offset *best)
 	}
 }
 
-static void measure(struct dt_offset *offset, unsigned core)
+static void measure(struct dt_offset *offset, unsigned core, uint64_t patience)
 {
 	struct exchange x = {.core = core};
 	pthread_t thread;
@@ -108,12 +109,12 @@ static void measure(struct dt_offset *offset, unsigned core)
 	while (!__atomic_load_n(&x.ready, __ATOMIC_ACQUIRE))
 		sched_yield();
 	if (!x.failed)
-		ask(&x, offset);
+		ask(&x, offset, patience);
 	__atomic_store_n(&x.turn, ~0u, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
 }
 
-bool dt_offsets_measure(struct dt_offset *offset, unsigned cores)
+bool dt_offsets_measure(struct dt_offset *offset, unsigned cores, uint64_t patience)
 {
 	cpu_set_t before;
 	unsigned first = 0;
@@ -128,7 +129,7 @@ bool dt_offsets_measure(struct dt_offset *offset, unsigned cores)
 		return false;
 	offset[first].error = 0;
 	for (unsigned i = first + 1; i < cores; i++)
-		measure(&offset[i], i);
+		measure(&offset[i], i, patience);
 	sched_setaffinity(0, sizeof(before), &before);
 	return true;
 }

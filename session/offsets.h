@@ -13,8 +13,13 @@ struct dt_offset {
 	uint64_t error; /* it may be off by so much; ~0: not measured (the core is not ours to use) */
 };
 
-/* Takes up to some 0.2 ms a core. offset has room for cores; false: nothing could be measured. */
-bool dt_offsets_measure(struct dt_offset *offset, unsigned cores);
+#define DT_OFFSETS_PATIENCE 50000000ull
+
+/*
+ * Takes some 0.2 ms a core, on a busy machine up to patience (ticks) for each. offset has room for
+ * cores; false: nothing could be measured.
+ */
+bool dt_offsets_measure(struct dt_offset *offset, unsigned cores, uint64_t patience);
 
 /* What has to be taken from a core's ticks: its offset where that is more than its error, or 0. */
 int64_t dt_offset_correction(const struct dt_offset *offset);

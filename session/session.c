@@ -141,7 +141,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	if (dt_session_device_texts(s, e) < 0)
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
-	if (s->offset && !dt_offsets_measure(s->offset, cores)) {
+	if (s->offset && !dt_offsets_measure(s->offset, cores, DT_OFFSETS_PATIENCE)) {
 		free(s->offset);
 		s->offset = NULL;
 	}

@@ -37,7 +37,7 @@ try() {
 		# what a compiler does not take with sleds, it must not take without
 		timeout 20 "$cc" "$level" -w -I/usr/include/csmith -o plain p.c 2>/dev/null || return 0
 		echo "not ok - csmith seed $seed $cc $level: does not compile with sleds"
-		head -n 5 err | sed 's/^/# /'
+		tail -n 120 err | sed 's/^/# /'
 	fi
 	cd "$dir" && rm -rf "$here"
 }
@@ -54,7 +54,7 @@ compare() {
 	else
 		echo "not ok - csmith seed $seed $cc $level $how: status $status became $is, $(head -c 60 plain.out) became $(head -c 60 out)"
 		echo "# csmith --seed $seed --max-funcs 12 -o p.c; $cc $level ${flags[*]} -o prog p.c; $*"
-		head -n 5 err | sed 's/^/# /'
+		tail -n 120 err | sed 's/^/# /'
 	fi
 }
 export -f try compare

@@ -62,7 +62,7 @@ compare() {
 	else
 		echo "not ok - random seed $seed ${command%% -w*} $how: status $status became $is, $(head -c 60 alone) became $(head -c 60 out)"
 		echo "# test/known/generate.py $seed $language >$file; $command -o prog $file -pthread"
-		head -n 5 err | sed 's/^/# /'
+		tail -n 120 err | sed 's/^/# /'
 	fi
 }
 export -f try compare

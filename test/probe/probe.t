@@ -31,7 +31,7 @@ judge() {
 	if [ "$alone" != "$probed" ]; then
 		echo "# exit status $alone alone, $probed probed"
 		grep -h ^signal probe.out | head -n 3 | sed 's/^/# /'
-		tail -n 3 probed.err | sed 's/^/# /'
+		tail -n 120 probed.err | sed 's/^/# /'
 		return 1
 	fi
 	if ! cmp -s alone.out probed.out; then

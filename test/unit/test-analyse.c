@@ -699,7 +699,7 @@ static void test_offsets_of_cores(void **state)
 	struct dt_offset o[4];
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF) < 4 ? 2 : 4;
 
-	assert_true(dt_offsets_measure(o, cores));
+	assert_true(dt_offsets_measure(o, cores, DT_OFFSETS_PATIENCE));
 	for (unsigned i = 0; i < cores; i++)
 		if (o[i].error != ~0ull)
 			assert_true(o[i].error < 1000000);
@@ -709,10 +709,22 @@ static void test_offsets_of_cores(void **state)
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, ~0ull}), 0);
 }
 
+/* A measurement given up while the other core answers ends nevertheless. */
+static void test_offsets_given_up(void **state)
+{
+	struct dt_offset o[2];
+
+	alarm(60);
+	for (unsigned i = 0; i < 20000; i++)
+		assert_true(dt_offsets_measure(o, 2, i % 4000));
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets_of_cores),
+		cmocka_unit_test(test_offsets_given_up),
 		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
 		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
 		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
