@@ -6,20 +6,26 @@
 #include "arch/x86_64/capture.h"
 #include "cmd/format.h"
 #include "cmd/open.h"
+#include "cmd/pointer.h"
 #include "core/text.h"
 
 #define MAX_ITEMS     64
+#define MAX_SHAPES    8
 #define COPIED	      16    /* bytes at once: text has that much room behind it */
 #define MAX_NAME      16384 /* longer names are cut */
 #define MAX_SIGNATURE 8192  /* longer ones are ignored */
 
 enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
 
+#define NOWHERE 0xff /* in place of a second register */
+
 struct dt_format_item {
 	char piece[COPIED];    /* the text before the value, or its beginning */
 	uint32_t from, length; /* all of that */
 	uint8_t type, size, place;
 	uint8_t look; /* type and size in one; 0: the text is not only the value's */
+	uint8_t second; /* of a value in two registers: where its upper half is; or NOWHERE */
+	uint32_t shape; /* the row of its type; 0: the letter says all */
 };
 
 /* Values come again and again, in one function as in another: their text is kept. */
@@ -43,11 +49,15 @@ static void parse_type(const char *s, size_t n, struct dt_format_item *item)
 
 	item->type = UNKNOWN;
 	item->size = 8;
+	item->second = NOWHERE;
 	if (!at || place == s + n || *place < '0' || *place > '3')
 		return;
 	item->place = (uint8_t)(*place - '0');
-	if (s + n - place >= 3 && place[1] == '+' && item->place < 3) {
+	if (memchr(s, '#', (size_t)(at - s)))
+		item->shape = (uint32_t)strtoul((char *)memchr(s, '#', (size_t)(at - s)) + 1, NULL, 10);
+	if (s + n - place >= 3 && place[1] == '+' && place[2] >= '0' && place[2] <= '3') {
 		item->type = WIDE;
+		item->second = (uint8_t)(place[2] - '0');
 		return;
 	}
 	if (at - s >= 2 && s[1] >= '1' && s[1] <= '8')
@@ -77,7 +87,7 @@ static void parse_type(const char *s, size_t n, struct dt_format_item *item)
 struct builder {
 	struct dt_call_format *c;
 	struct dt_format_item item[MAX_ITEMS];
-	uint32_t n, length, from;
+	uint32_t n, length, from, shapes;
 };
 
 static void add_text(struct builder *b, const char *s, size_t n)
@@ -89,9 +99,13 @@ static void add_text(struct builder *b, const char *s, size_t n)
 /* Ends the piece of text with a value. */
 static void add_item(struct builder *b, struct dt_format_item item)
 {
+	/* a line has room for so many; a record has but four values */
+	if (item.shape && b->shapes++ >= MAX_SHAPES)
+		item.shape = 0;
+
 	item.from = b->from;
 	item.length = b->length - b->from;
-	if (item.type != WIDE && item.type != REST && item.type != UNKNOWN)
+	if (item.type != WIDE && item.type != REST && item.type != UNKNOWN && !item.shape)
 		item.look = (uint8_t)(item.type << 4 | item.size | 0x80);
 	memcpy(item.piece, b->c->text + item.from, item.length < COPIED ? item.length : COPIED);
 	b->from = b->length;
@@ -105,7 +119,7 @@ static void parse_parameters(struct builder *b, const char *p, const char *end)
 		const char *comma = memchr(p, ',', (size_t)(end - p));
 		const char *next = comma ? comma : end;
 		const char *colon = memchr(p, ':', (size_t)(next - p));
-		struct dt_format_item item = {.type = UNKNOWN};
+		struct dt_format_item item = {.type = UNKNOWN, .second = NOWHERE};
 
 		if (!first)
 			add_text(b, ", ", 2);
@@ -125,7 +139,7 @@ static void parse_parameters(struct builder *b, const char *p, const char *end)
 static void parse(struct builder *b, const char *name, const char *signature)
 {
 	const char *end = strchr(signature, ';');
-	struct dt_format_item result = {.type = POINTER, .size = 8};
+	struct dt_format_item result = {.type = POINTER, .size = 8, .second = NOWHERE};
 
 	add_text(b, name, strnlen(name, MAX_NAME));
 	b->c->name_length = b->length;
@@ -139,7 +153,7 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	} else {
 		for (int i = 0; i < 4; i++) {
 			struct dt_format_item item = {
-				.type = POINTER, .size = 8, .place = (uint8_t)i};
+				.type = POINTER, .size = 8, .place = (uint8_t)i, .second = NOWHERE};
 
 			if (i)
 				add_text(b, ", ", 2);
@@ -161,8 +175,8 @@ static unsigned values_in(const struct dt_format_item *item, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		if (item[i].type != REST && item[i].type != UNKNOWN)
 			values |= 1u << item[i].place;
-		if (item[i].type == WIDE)
-			values |= 2u << item[i].place;
+		if (item[i].second != NOWHERE)
+			values |= 1u << item[i].second;
 	}
 	return values;
 }
@@ -172,6 +186,7 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
 	const char *name = dt_cmd_function_name(f->reader, function);
 	const char *signature = info ? info->signature : "";
+	const struct dt_module_info *module;
 	struct dt_call_format *c;
 	struct builder b = {0};
 
@@ -194,6 +209,8 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	c->text = malloc(strnlen(name, MAX_NAME) + 4 * strlen(signature) + 64 + COPIED);
 	if (!c->text)
 		return NULL;
+	module = info ? dt_reader_module(f->reader, info->module) : NULL;
+	c->pid = module ? module->pid : 0;
 	b.c = c;
 	parse(&b, name, signature);
 	c->item = malloc(b.n * sizeof(*c->item));
@@ -279,7 +296,7 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 		memcpy(&d, &v, sizeof(d));
 		return p + sprintf(p, "%.17g", d);
 	case WIDE:
-		p = put_hex(p, value[i->place + 1]);
+		p = put_hex(p, value[i->second]);
 		*p++ = ':';
 		return put_hex(p, v);
 	case REST:
@@ -290,14 +307,44 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 	}
 }
 
+/* A part of a structure, by its letter. */
+static char *put_plain(char *p, char letter, unsigned size, uint64_t v)
+{
+	char text[8];
+	struct dt_format_item item = {.size = 8};
+
+	dt_format(text, sizeof(text), "%c%u@0", letter, size);
+	parse_type(text, strlen(text), &item);
+	return put_value(p, &item, &v);
+}
+
+/* NULL: the trace does not tell more of the type, or has no name for the value. */
+static char *put_shaped(struct dt_formats *f, char *p, const struct dt_format_item *i,
+			const uint64_t *value)
+{
+	f->shapes.reader = f->reader;
+	return dt_shape_put(&f->shapes, p, i->shape, i->size, value[i->place],
+			    i->second == NOWHERE ? 0 : value[i->second], put_plain);
+}
+
 static __attribute__((noinline)) char *
-put_new(struct dt_format_text *t, char *p, const struct dt_format_item *i, const uint64_t *value)
+put_new(struct dt_formats *f, uint32_t pid, struct dt_format_text *t, char *p,
+	const struct dt_format_item *i, const uint64_t *value)
 {
 	uint64_t v = value[i->place];
-	char *end = put_value(p, i, value);
+	char *end = i->shape ? put_shaped(f, p, i, value) : NULL;
 
+	if (!end)
+		end = put_value(p, i, value);
 	if (!i->look)
 		return end;
+	/* what it leads to depends on the process: such a text is not kept */
+	if (i->type == POINTER && v && !f->plain) {
+		if (!f->pointers)
+			f->pointers = dt_pointers_new(f->reader);
+		if (f->pointers && dt_pointers_any(f->pointers, v))
+			return dt_pointers_put(f->pointers, end, pid, v);
+	}
 	if (t->value == v && t->look == i->look && end - p <= KEPT) {
 		memcpy(t->text, p, KEPT);
 		t->n = (uint8_t)(end - p);
@@ -314,8 +361,8 @@ put_new(struct dt_format_text *t, char *p, const struct dt_format_item *i, const
  * just been written, in other pieces, takes the processor longer than to make it. p has room for a
  * few bytes more than the text.
  */
-static inline char *put_kept(struct dt_formats *f, char *p, const struct dt_format_item *i,
-			     const uint64_t *value)
+static inline char *put_kept(struct dt_formats *f, uint32_t pid, char *p,
+			     const struct dt_format_item *i, const uint64_t *value)
 {
 	uint64_t v = value[i->place];
 	uint64_t hash = (v + ((uint64_t)i->look << 32)) * 0x9e3779b97f4a7c15u;
@@ -325,7 +372,7 @@ static inline char *put_kept(struct dt_formats *f, char *p, const struct dt_form
 		memcpy(p, t->text, KEPT);
 		return p + t->n;
 	}
-	return put_new(t, p, i, value);
+	return put_new(f, pid, t, p, i, value);
 }
 
 /* Pieces are short: this beats a call of memcpy(). */
@@ -373,7 +420,7 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 		return stpcpy(p + n, "(...)");
 	}
 	for (; i + 1 < c->items; i++)
-		p = put_kept(f, put_piece(p, c, i), &c->item[i], argument);
+		p = put_kept(f, c->pid, put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
 }
 
@@ -385,7 +432,7 @@ static char *put_values(struct dt_formats *f, char *p, const struct dt_call_form
 		if (faults && dt_capture_is_bad(value[c->item[i].place]))
 			*p++ = '?';
 		else
-			p = put_kept(f, p, &c->item[i], value);
+			p = put_kept(f, c->pid, p, &c->item[i], value);
 	}
 	return p;
 }
@@ -417,7 +464,7 @@ char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const u
 	if (!c || !c->has_result || !result)
 		return p;
 	memcpy(p, " = ", 3);
-	return put_kept(f, p + 3, &c->item[c->items - 1], result);
+	return put_kept(f, c->pid, p + 3, &c->item[c->items - 1], result);
 }
 
 void dt_formats_free(struct dt_formats *f)
@@ -428,4 +475,6 @@ void dt_formats_free(struct dt_formats *f)
 	}
 	free(f->function);
 	free(f->text);
+	dt_pointers_free(f->pointers);
+	dt_shapes_free(&f->shapes);
 }

@@ -3,9 +3,11 @@
 #ifndef DT_CMD_FORMAT_H
 #define DT_CMD_FORMAT_H
 
+#include "cmd/shape.h"
 #include "store/reader.h"
 
 struct dt_format_item;
+struct dt_pointers;
 struct dt_format_text;
 
 /* A function's signature, made ready for printing. */
@@ -13,6 +15,7 @@ struct dt_call_format {
 	char *text;		     /* name and parameter names, cut into pieces by the items */
 	struct dt_format_item *item; /* parameters; then the result */
 	uint32_t name_length;
+	uint32_t pid; /* whose pointers these are; 0: not known */
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
 	uint8_t values;		       /* that are printed: bits 0-3 arguments, 4-7 results */
@@ -23,6 +26,9 @@ struct dt_formats {
 	struct dt_call_format *function; /* by function row */
 	uint32_t functions;
 	struct dt_format_text *text; /* of values */
+	struct dt_pointers *pointers; /* made when the first one is printed */
+	struct dt_shapes shapes;
+	bool plain;		      /* pointers without what they lead to */
 };
 
 /* More than any call or result takes. */

@@ -14,7 +14,8 @@
 	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
 	"                             sleds, and of files without sleds those of the program\n"    \
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                             \
-	"  -A, --arguments=PATTERN    as -F, and show the texts that their arguments point to\n"   \
+	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n" \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"         \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
 	"                             devtrace-ctl(1). Without -F, only tracepoints are traced\n" \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
@@ -82,7 +83,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 
 	if (!c->detach && !o->output)
 		o->output = "devtrace.db";
-	o->idle = c->detach && !o->select.n && !o->points && !o->texts && !o->output;
+	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->output;
 	if (c->detach && !o->output) { /* -p is the log's; the rings follow it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;

@@ -112,11 +112,11 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 				return bad_usage(c, e.text, optarg);
 			break;
 		case 'A':
-			if (o->texts == sizeof(c->text) / sizeof(*c->text))
+			if (o->arguments == sizeof(c->argument) / sizeof(*c->argument))
 				return bad_usage(c, "-A can be given 64 times at most, not for",
 						 optarg);
-			o->text = c->text;
-			c->text[o->texts++] = optarg;
+			o->argument = c->argument;
+			c->argument[o->arguments++] = optarg;
 			break;
 		case 'T':
 			if (o->points == sizeof(c->point) / sizeof(*c->point))

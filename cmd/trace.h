@@ -10,7 +10,7 @@ struct dt_trace_command {
 	const char *usage;
 	struct dt_options options;
 	const char *point[64]; /* of options.point */
-	const char *text[64];  /* of options.text */
+	const char *argument[64]; /* of options.argument */
 	const char *session; /* the name it is to have, NULL: its process id */
 	bool detach;	     /* go on behind the command */
 	bool policy;	     /* one was given, */

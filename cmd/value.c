@@ -33,7 +33,7 @@ static bool parse_place(const char *s, size_t n, struct dt_value_place *place)
 		return false;
 	place->index = (uint8_t)(at[1] - '0');
 	place->size = 8;
-	if (at - s == 2 && s[1] >= '1' && s[1] <= '8')
+	if (at - s >= 2 && s[1] >= '1' && s[1] <= '8' && (at - s == 2 || s[2] == '#'))
 		place->size = (uint8_t)(s[1] - '0');
 	switch (s[0]) {
 	case 'c':

@@ -13,7 +13,7 @@ static const struct {
 	{"CONST", DT_DO_CONST, 'n'},	 {"FREEZE", DT_DO_FREEZE, 0},
 	{"UNFREEZE", DT_DO_UNFREEZE, 0}, {"LATEFREEZE", DT_DO_LATEFREEZE, 'd'},
 	{"ONLYPID", DT_DO_ONLYPID, 'd'}, {"BASE", DT_DO_BASE, 0},
-	{"ADJACENT", DT_DO_ADJACENT, 0}, {"TEXTS", DT_DO_TEXTS, 0},
+	{"ADJACENT", DT_DO_ADJACENT, 0}, {"ARGS", DT_DO_ARGS, 0},
 };
 
 #define OPTIONS (sizeof(option) / sizeof(*option))

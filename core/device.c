@@ -326,7 +326,7 @@ int dt_range_new(struct dt_device *d, char *const *word, unsigned n, unsigned wh
 		return dt_fail(e,
 			       "devtrace: '%s' is no option of a trace; ENTRY, EXIT, COUNT, "
 			       "FREEZE, UNFREEZE, LATEFREEZE n, ONLYPID pid, BASE, ADJACENT, "
-			       "CONST value, PID and TEXTS are",
+			       "CONST value, PID and ARGS are",
 			       word[what + 2 + used]);
 	if (!(r.action.what & (DT_DO_ENTRY | DT_DO_EXIT)))
 		r.action.what |= DT_DO_ENTRY | DT_DO_EXIT;

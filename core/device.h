@@ -33,7 +33,7 @@ enum {
 	DT_DO_ADJACENT = 1 << 8, /* ...from the one before, again */
 	DT_DO_CONST = 1 << 9,	 /* the value `constant' goes with it */
 	DT_DO_PID = 1 << 10,	 /* Kitrace's PID: every record has its thread */
-	DT_DO_TEXTS = 1 << 11,	 /* what an entry's arguments of type char * point to goes with it */
+	DT_DO_ARGS = 1 << 11,	 /* with an entry go those arguments that its record lacks */
 };
 
 /* Those that need each event looked at. The others are done by switching sites. */

@@ -38,7 +38,17 @@ struct parameter {
 	int place[2]; /* integer registers, -1: none or not captured */
 	enum evidence evidence;
 	int found; /* IN_REGISTER: integer register index, -1 another one */
+	int found_vector; /* the same of vector registers */
+	int piece[2]; /* wherever they are: integer registers, or as below; NONE */
 };
+
+/* of parameter.piece */
+#define NONE	-1
+#define VECTOR	16  /* and the register's number */
+#define STACKED 64 /* and the distance from the stack pointer */
+
+/* DWARF's number of xmm0 */
+#define DWARF_VECTOR 17
 
 struct signature {
 	const struct dt_signature_context *c;
@@ -100,7 +110,7 @@ static void add_parameter(struct signature *s, Dwarf_Die *die)
 		s->unknown = true;
 		return;
 	}
-	s->p[s->n++] = (struct parameter){.die = *die, .located = *die, .place = {-1, -1}};
+	s->p[s->n++] = (struct parameter){.die = *die, .located = *die, .place = {-1, -1}, .piece = {NONE, NONE}};
 }
 
 static void list_parameters(struct signature *s, Dwarf_Die *of, int depth)
@@ -191,6 +201,7 @@ static void find_evidence(struct parameter *p, uint64_t entry, bool cfa)
 	size_t n;
 
 	p->evidence = NOTHING;
+	p->found_vector = -1;
 	if (!p->located.addr || !dwarf_attr(&p->located, DW_AT_location, &attr))
 		return;
 	if (dwarf_getlocation_addr(&attr, entry, &op, &n, 1) != 1 || !n)
@@ -202,6 +213,7 @@ static void find_evidence(struct parameter *p, uint64_t entry, bool cfa)
 	} else if (n == 1 && op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
 		p->evidence = IN_REGISTER;
 		p->found = integer_index(op->atom - DW_OP_reg0);
+		p->found_vector = op->atom - DW_OP_reg0 - DWARF_VECTOR;
 	}
 }
 
@@ -215,10 +227,46 @@ static bool by_memory(const struct dt_type *t)
 	return t->class[0] == DT_CLASS_MEMORY || t->class[0] == DT_CLASS_X87;
 }
 
+/* The pieces of one that goes by registers, from the next ones that are free. */
+static void assign_pieces(struct parameter *p, int integers, int vectors)
+{
+	for (int k = 0; k < 2; k++) {
+		enum dt_class c = p->type.reference ? k ? DT_CLASS_NONE : DT_CLASS_INTEGER
+						    : p->type.class[k];
+
+		if (c == DT_CLASS_INTEGER)
+			p->piece[k] = integers++;
+		else if (c == DT_CLASS_SSE)
+			p->piece[k] = VECTOR + vectors++;
+		else if (c != DT_CLASS_NONE || p->type.wide) /* not in pieces of 8 bytes */
+			p->piece[0] = p->piece[1] = NONE;
+		if (p->piece[0] == NONE)
+			return;
+	}
+}
+
+/*
+ * The next one on the stack: *at is the distance from the stack pointer at the entry, 0 when it is
+ * not known any more. What may need to be aligned by 16 bytes ends that.
+ */
+static void assign_stack(struct parameter *p, int *at)
+{
+	int64_t size = p->type.reference ? 8 : dt_type_size(&p->type);
+
+	if (*at == 0 || size <= 0 || size > 1 << 16 || size % 16 == 0 || (p->type.text[1] && p->type.text[2])) {
+		*at = 0;
+		return;
+	}
+	if (size <= 8)
+		p->piece[0] = STACKED + *at;
+	*at += (int)(size + 7) / 8 * 8;
+}
+
 /* Gives each parameter its registers as the calling convention does. */
 static void assign_places(struct signature *s)
 {
 	const struct dt_type *r = &s->result;
+	int stack = 8; /* above the return address */
 	int integers = r->reference || r->class[0] == DT_CLASS_MEMORY, vectors = 0;
 
 	if (r->class[0] == DT_CLASS_UNKNOWN)
@@ -230,10 +278,12 @@ static void assign_places(struct signature *s)
 
 		if (!p->type.reference && p->type.class[0] == DT_CLASS_UNKNOWN)
 			return; /* nor can those behind it be told */
-		if (!p->type.reference && by_memory(&p->type))
+		if ((!p->type.reference && by_memory(&p->type)) ||
+		    integers + want_i > INTEGER_REGISTERS || vectors + want_v > VECTOR_REGISTERS) {
+			assign_stack(p, &stack); /* the whole, and it takes no register */
 			continue;
-		if (integers + want_i > INTEGER_REGISTERS || vectors + want_v > VECTOR_REGISTERS)
-			continue; /* the whole goes by the stack, and takes no register */
+		}
+		assign_pieces(p, integers, vectors);
 		if (!want_v)
 			for (int k = 0; k < want_i; k++)
 				p->place[k] = integers + k;
@@ -268,11 +318,17 @@ static void check_places(struct signature *s, Dwarf_Die *die)
 		/* where the convention cannot tell, DWARF does too */
 		if ((changed || p->place[0] < 0) && p->evidence == IN_REGISTER && p->found >= 0 &&
 		    (p->type.reference || p->type.class[0] == DT_CLASS_INTEGER) &&
-		    p->type.class[1] == DT_CLASS_NONE)
-			p->place[0] = p->found;
-		else if (changed ||
-			 (doubt && p->evidence != IN_REGISTER && p->evidence != ON_STACK))
+		    p->type.class[1] == DT_CLASS_NONE) {
+			p->place[0] = p->piece[0] = p->found;
+			p->piece[1] = NONE;
+		} else if (changed && p->evidence == IN_REGISTER && p->found_vector >= 0 &&
+			   p->type.class[0] == DT_CLASS_SSE && p->type.class[1] == DT_CLASS_NONE) {
+			p->piece[0] = VECTOR + p->found_vector;
+		} else if (changed ||
+			   (doubt && p->evidence != IN_REGISTER && p->evidence != ON_STACK)) {
 			p->place[0] = p->place[1] = -1;
+			p->piece[0] = p->piece[1] = NONE;
+		}
 	}
 	if (changed)
 		s->result.class[0] = DT_CLASS_UNKNOWN;
@@ -286,6 +342,30 @@ static void put_name(struct text *t, Dwarf_Die *die)
 		put(t, "%c", strchr(",;:@ \t\n", *name) ? '_' : *name);
 }
 
+static void put_piece(struct text *t, int piece)
+{
+	if (piece >= STACKED)
+		put(t, "m%d", piece - STACKED);
+	else if (piece >= VECTOR)
+		put(t, "x%d", piece - VECTOR);
+	else
+		put(t, "%d", piece);
+}
+
+static void put_pieces(struct text *t, const struct parameter *p)
+{
+	put(t, "@");
+	if (p->piece[0] == NONE) {
+		put(t, "-");
+		return;
+	}
+	put_piece(t, p->piece[0]);
+	if (p->piece[1] != NONE) {
+		put(t, "+");
+		put_piece(t, p->piece[1]);
+	}
+}
+
 static void put_place(struct text *t, const struct parameter *p)
 {
 	if (p->place[0] < 0 || p->place[0] >= CAPTURED || p->place[1] >= CAPTURED)
@@ -296,8 +376,17 @@ static void put_place(struct text *t, const struct parameter *p)
 		put(t, "@%d+%d", p->place[0], p->place[1]);
 }
 
+static void put_key(struct text *t, const struct dt_signature_context *c, const struct dt_type *type)
+{
+	uint64_t key = c->keys ? dt_type_key(c->keys, type) : 0;
+
+	if (key)
+		put(t, DT_KEY_FORMAT, (unsigned long long)key);
+}
+
 /* A result is in rax, rdx, and xmm0: values 0, 1, and 2 with 3. */
-static void put_result(struct text *t, const struct dt_type *r)
+static void put_result(struct text *t, const struct dt_signature_context *c,
+		       const struct dt_type *r)
 {
 	enum dt_class a = r->class[0], b = r->class[1];
 	bool aggregate = r->text[0] == 'a';
@@ -308,6 +397,7 @@ static void put_result(struct text *t, const struct dt_type *r)
 	}
 	/* a class returned by a pointer to it is not itself a pointer */
 	put(t, ";%s", r->reference ? "a" : r->text);
+	put_key(t, c, r);
 	if (r->reference || r->wide || (a != DT_CLASS_INTEGER && a != DT_CLASS_SSE))
 		put(t, "@-");
 	else if (a == DT_CLASS_INTEGER)
@@ -374,11 +464,15 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 		put(&t, i ? "," : "");
 		put_name(&t, &s.p[i].die);
 		put(&t, ":%s", s.p[i].type.text);
-		put_place(&t, &s.p[i]);
+		put_key(&t, c, &s.p[i].type);
+		if (c->places)
+			put_pieces(&t, &s.p[i]);
+		else
+			put_place(&t, &s.p[i]);
 	}
 	if (s.variadic)
 		put(&t, "%s...:a@-", s.n ? "," : "");
-	put_result(&t, &s.result);
+	put_result(&t, c, &s.result);
 	if (t.len >= size)
 		buf[0] = '\0';
 }

@@ -11,6 +11,8 @@ struct dt_signature_context {
 	bool rewrites;	  /* its compiler changes the parameters of local functions in place */
 	bool local;	  /* the function is not visible outside the file */
 	uint64_t address; /* its entry */
+	bool places;	  /* all of them: dt_symtab_places() */
+	Dwarf *keys;	  /* types have their keys: dt_type_key(). NULL: not */
 };
 
 /* buf: as dt_symtab_signature(); "" when not certain. */

@@ -6,6 +6,7 @@
 #include "process/dwarf-type.h"
 
 #include <dwarf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -576,6 +577,7 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 		t->class[0] = DT_CLASS_UNKNOWN;
 		return;
 	}
+	t->die = type;
 	if (dwarf_tag(&type) == DW_TAG_base_type && size_of(&type, 0) == 0) {
 		strcpy(t->text, "v"); /* Rust's () and ! */
 		return;
@@ -593,4 +595,177 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 	letter(&type, t);
 	if (t->reference)
 		strcpy(t->text, "p");
+}
+
+/* ---- descriptions ---- */
+
+#define MAX_PARTS 4096 /* enumerators, members, elements: of more nothing is told */
+
+struct text {
+	char *buf;
+	size_t size, len;
+	int parts;
+};
+
+static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(t->buf + t->len, t->len < t->size ? t->size - t->len : 0, format, ap);
+	va_end(ap);
+	t->len = n < 0 || t->len + (size_t)n >= t->size ? t->size : t->len + (size_t)n;
+}
+
+static void put_name(struct text *t, const char *name)
+{
+	for (; *name; name++)
+		put(t, "%c", strchr(",;:@#= \t\n", *name) ? '_' : *name);
+}
+
+int64_t dt_type_size(const struct dt_type *t)
+{
+	Dwarf_Die die = t->die;
+
+	return die.addr ? size_of(&die, 0) : -1;
+}
+
+/* Its offset, and whether that is in the file that dwz shares. */
+uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t)
+{
+	Dwarf_Die die = t->die, same;
+	bool alt;
+	Dwarf *of;
+
+	if (!die.addr || t->reference || (t->text[0] != 'e' && t->text[0] != 'a') ||
+	    (t->text[0] == 'a' && (size_of(&die, 0) <= 0 || size_of(&die, 0) > 16)))
+		return 0;
+	of = dwarf_cu_getdwarf(die.cu);
+	alt = of != dwarf;
+	if (alt && of != dwarf_getalt(dwarf))
+		return 0;
+	/* a type in a section of its own is not found by that offset */
+	if (!dwarf_offdie(of, dwarf_dieoffset(&die), &same) || same.addr != die.addr)
+		return 0;
+	return (uint64_t)dwarf_dieoffset(&die) << 1 | alt;
+}
+
+static void put_part(struct text *t, Dwarf *dwarf, const char *name, Dwarf_Die *typed, int language,
+		     uint64_t bit, uint64_t bits)
+{
+	struct dt_type type;
+	uint64_t key;
+
+	dt_type_of(typed, language, &type);
+	key = dt_type_key(dwarf, &type);
+	put(t, t->parts++ ? "," : "");
+	put_name(t, name);
+	put(t, ":%s", type.text);
+	if (key)
+		put(t, DT_KEY_FORMAT, (unsigned long long)key);
+	put(t, "@%llu", (unsigned long long)bit);
+	if (bits)
+		put(t, "/%llu", (unsigned long long)bits);
+}
+
+static void put_enumerators(struct text *t, Dwarf_Die *type)
+{
+	uint64_t last = 0;
+	Dwarf_Die d;
+
+	if (dwarf_child(type, &d))
+		return;
+	do {
+		Dwarf_Attribute attr;
+		Dwarf_Sword v;
+
+		if (dwarf_dieoffset(&d) <= last)
+			return;
+		last = dwarf_dieoffset(&d);
+		if (dwarf_tag(&d) != DW_TAG_enumerator || !dwarf_attr(&d, DW_AT_const_value, &attr) ||
+		    dwarf_formsdata(&attr, &v))
+			continue;
+		put(t, t->parts++ ? "," : "");
+		put_name(t, name_of(&d));
+		put(t, "=%lld", (long long)v);
+	} while (!dwarf_siblingof(&d, &d) && t->parts <= MAX_PARTS);
+}
+
+static void put_elements(struct text *t, Dwarf *dwarf, Dwarf_Die *type, int language)
+{
+	int64_t n = elements(type), each;
+	Dwarf_Die of;
+
+	if (n <= 0 || dt_type_peel(type, &of) || (each = size_of(&of, 0)) <= 0)
+		return;
+	for (int64_t i = 0; i < n && i * each < 16; i++)
+		put_part(t, dwarf, "", type, language, (uint64_t)(i * each * 8), 0);
+}
+
+static void put_members(struct text *t, Dwarf *dwarf, Dwarf_Die *type, int language)
+{
+	uint64_t last = 0, in, bits, at, old;
+	Dwarf_Die d, of;
+
+	if (dwarf_child(type, &d))
+		return;
+	do {
+		int tag = dwarf_tag(&d);
+
+		if (dwarf_dieoffset(&d) <= last)
+			return;
+		last = dwarf_dieoffset(&d);
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || flag(&d, DW_AT_external) ||
+		    flag(&d, DW_AT_declaration))
+			continue;
+		in = bits = 0;
+		if (flag(&d, DW_AT_data_member_location) &&
+		    !number(&d, DW_AT_data_member_location, &in))
+			continue;
+		if (dt_type_peel(&d, &of) || size_of(&of, 0) <= 0)
+			continue;
+		at = in * 8;
+		if (number(&d, DW_AT_bit_size, &bits) && bits) {
+			if (number(&d, DW_AT_data_bit_offset, &old))
+				at = old;
+			else if (number(&d, DW_AT_bit_offset, &old))
+				at = (in + (uint64_t)size_of(&of, 0)) * 8 - old - bits;
+		}
+		if (at < 128)
+			put_part(t, dwarf, tag == DW_TAG_member ? name_of(&d) : "", &d, language, at,
+				 bits);
+	} while (!dwarf_siblingof(&d, &d) && t->parts <= MAX_PARTS);
+}
+
+bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size)
+{
+	Dwarf *of = key & 1 ? dwarf_getalt(dwarf) : dwarf;
+	struct text t = {buf, size, 0, 0};
+	Dwarf_Die die, unit;
+	int language;
+
+	if (!key || !of || !dwarf_offdie(of, key >> 1, &die) ||
+	    !dwarf_diecu(&die, &unit, NULL, NULL))
+		return false;
+	language = dwarf_srclang(&unit);
+	put(&t, dwarf_tag(&die) == DW_TAG_enumeration_type ? "e:" : "a:");
+	put_name(&t, name_of(&die));
+	put(&t, ";");
+	switch (dwarf_tag(&die)) {
+	case DW_TAG_enumeration_type:
+		put_enumerators(&t, &die);
+		break;
+	case DW_TAG_array_type:
+		put_elements(&t, dwarf, &die, language);
+		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		put_members(&t, dwarf, &die, language);
+		break;
+	}
+	return t.parts && t.parts <= MAX_PARTS && t.len < size;
 }

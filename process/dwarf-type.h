@@ -25,6 +25,7 @@ struct dt_type {
 	enum dt_class class[2]; /* of its eight-byte pieces; [0] MEMORY or UNKNOWN: of the whole */
 	bool wide;		/* more than 16 bytes in one vector register */
 	bool reference;		/* in memory, its address in an integer register (C++) */
+	Dwarf_Die die;		/* behind typedefs; addr NULL: void, or not known */
 };
 
 /* The type that DW_AT_type of die means, behind typedefs and qualifiers. 0; 1: void; -1: damaged. */
@@ -32,5 +33,18 @@ int dt_type_peel(Dwarf_Die *die, Dwarf_Die *type);
 
 /* die: the subprogram or parameter whose DW_AT_type is meant. language: of its unit. */
 void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t);
+
+/* In bytes; -1: not known. */
+int64_t dt_type_size(const struct dt_type *t);
+
+/*
+ * What a number in a signature leads to: an enumeration, or an aggregate that fits in registers. 0:
+ * it is neither. The same as long as the file is open.
+ */
+#define DT_KEY_FORMAT "#%08llx" /* wide enough that a row's number can stand there instead */
+uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t);
+
+/* The description that process/symtab.h has of such a type; false: there is none that fits. */
+bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size);
 
 #endif

@@ -603,6 +603,26 @@ static bool is_char_array(Dwarf_Die *type, int language)
 	return each.text[0] == 'c';
 }
 
+static void set_type(struct dt_variable *v, const char *letters, uint64_t key)
+{
+	size_t n = strlen(letters);
+
+	memcpy(v->type, letters, n + 1);
+	if (key)
+		dt_format(v->type + n, sizeof(v->type) - n, DT_KEY_FORMAT, (unsigned long long)key);
+}
+
+static int read_value(struct chain *k, uint8_t size, bool is_signed)
+{
+	if (k->memory)
+		return load(k, size, is_signed);
+	if (!k->item.steps && k->item.from.kind == DT_OPERAND_REGISTER) {
+		k->item.from.size = size;
+		k->item.from.is_signed = is_signed;
+	}
+	return 0;
+}
+
 /* The value as it is to be shown: scalars as they are, char arrays as texts, else an address. */
 static int finish(struct chain *k, struct dt_variable *v)
 {
@@ -615,27 +635,28 @@ static int finish(struct chain *k, struct dt_variable *v)
 	dt_type_of(&k->holder, k->c->language, &t);
 	if (t.text[0] == 'a' || t.text[0] == 'v') {
 		bool text = is_char_array(&type, k->c->language);
+		uint64_t key = text ? 0 : dt_type_key(k->c->dwarf, &t);
 		Dwarf_Word bytes;
 
 		strcpy(v->type, text ? "s" : "p");
+		if (key && dwarf_tag(&type) != DW_TAG_array_type &&
+		    dwarf_aggregate_size(&type, &bytes) == 0 &&
+		    (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)) {
+			set_type(v, "a", key);
+			return read_value(k, (uint8_t)bytes, false);
+		}
 		/* a small structure in a register is shown as the number it is */
 		if (!k->memory && dwarf_aggregate_size(&type, &bytes) == 0 && bytes <= 8)
 			return 0;
 		return take_place(k);
 	}
-	memcpy(v->type, t.text, sizeof(v->type));
+	set_type(v, t.text, dt_type_key(k->c->dwarf, &t));
 	size = t.text[1] >= '1' && t.text[1] <= '8' && !t.text[2] ? (uint8_t)(t.text[1] - '0')
 	       : t.text[0] == 'c' || t.text[0] == 'b'	      ? 1
 							      : 8;
 	if (t.text[1] && t.text[2])
 		return fail(k, "it has more than 8 bytes");
-	if (k->memory)
-		return load(k, size, t.text[0] == 'i' || t.text[0] == 'e');
-	if (!k->item.steps && k->item.from.kind == DT_OPERAND_REGISTER) {
-		k->item.from.size = size;
-		k->item.from.is_signed = t.text[0] == 'i' || t.text[0] == 'e';
-	}
-	return 0;
+	return read_value(k, size, t.text[0] == 'i' || t.text[0] == 'e');
 }
 
 int dt_dwarf_variable(const struct dt_variable_context *c, const char *text, struct dt_variable *v,

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "process/dwarf-signature.h"
+#include "process/dwarf-type.h"
 #include "process/dwarf-variable.h"
 
 #define MAX_DEPTH 64
@@ -467,8 +468,8 @@ static bool choose_die(struct unit *u, struct function *f, const char *linkage, 
 	return n == 1 && dwarf_offdie(u->dwarf, first->offset, die);
 }
 
-void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool local, char *buf,
-			size_t size)
+void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool local,
+			enum dt_dwarf_signature how, char *buf, size_t size)
 {
 	struct unit *u = find_unit(d, fn->address);
 	struct function *f = u ? find_function(u, fn->address) : NULL;
@@ -483,8 +484,15 @@ void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool l
 					.rewrites = u->rewrites,
 					.local = local,
 					.address = fn->address,
+					.keys = how != DT_SIGNATURE_PLAIN ? d->dwarf : NULL,
+					.places = how == DT_SIGNATURE_PLACES,
 				},
 				buf, size);
 	if (!u->types && !strcmp(buf, ";v"))
 		buf[0] = '\0'; /* nothing is told of parameters and results */
+}
+
+bool dt_dwarf_type(struct dt_dwarf *d, uint64_t key, char *buf, size_t size)
+{
+	return dt_type_describe(d->dwarf, key, buf, size);
 }

@@ -30,7 +30,15 @@ int dt_dwarf_variable_at(struct dt_dwarf *d, Elf *elf, uint64_t address, const c
  * local: the symbol is not visible outside the file, so that the compiler may have changed the
  * way it is called. buf is "" when the signature is not known or does not fit.
  */
-void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *f, bool local, char *buf,
-			size_t size);
+enum dt_dwarf_signature {
+	DT_SIGNATURE_PLAIN,
+	DT_SIGNATURE_KEYS,   /* as dt_symtab_described() */
+	DT_SIGNATURE_PLACES, /* as dt_symtab_places() */
+};
+void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *f, bool local,
+			enum dt_dwarf_signature how, char *buf, size_t size);
+
+/* As dt_symtab_type(). */
+bool dt_dwarf_type(struct dt_dwarf *d, uint64_t key, char *buf, size_t size);
 
 #endif

@@ -37,6 +37,11 @@ struct dt_file {
 	struct dt_point **usdt_point; /* by probe, those that have been wanted */
 	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
+	struct dt_file_type {
+		uint64_t key; /* dt_symtab_type() */
+		int64_t row;  /* in the trace file; 0: none */
+	} *type;	      /* those that have been described */
+	size_t types;
 };
 
 struct dt_files {

@@ -17,6 +17,7 @@ void dt_point_release(struct dt_point *p)
 /* A signature's punctuation is not for names. */
 static void set_label(struct dt_label *l, const char *name, const char *type)
 {
+	l->pair = false;
 	dt_format(l->name, sizeof(l->name), "%s", name);
 	dt_format(l->type, sizeof(l->type), "%s", type);
 	for (char *c = l->name; *c; c++)

@@ -14,7 +14,8 @@
 /* What one value is called, and its type as signatures have it (process/symtab.h): "i4". */
 struct dt_label {
 	char name[60];
-	char type[4];
+	char type[24];
+	bool pair; /* the next item is its second half, in the same record */
 };
 
 struct dt_point {
@@ -25,7 +26,7 @@ struct dt_point {
 	struct dt_item *item;
 	struct dt_label *label; /* of each item */
 	unsigned items;
-	bool headless;	    /* only texts, for the record that a function's entry makes */
+	bool headless;	    /* no record of its own: what it has belongs to a function's entry */
 	uint64_t semaphore; /* of a USDT probe: a 16-bit counter to be raised meanwhile; 0: none */
 	unsigned wanted;    /* by how many ranges */
 	bool used;	    /* it was wanted once: records of it may come */

@@ -373,7 +373,7 @@ static const char *find_any(const char *name)
 }
 
 /* The first four parameters are in the record; none of the table's are in vector registers. */
-static size_t parameters(const char *p, char *buf, size_t size)
+static size_t parameters(const char *p, bool places, char *buf, size_t size)
 {
 	size_t at = 0;
 
@@ -386,7 +386,7 @@ static size_t parameters(const char *p, char *buf, size_t size)
 		at += dt_format(buf + at, size - at, "%s%.*s:%.*s@", i ? "," : "", (int)name,
 				p + type + 1, (int)type, p);
 		if (at < size)
-			at += i < 4 ? dt_format(buf + at, size - at, "%u", i)
+			at += i < (places ? 6 : 4) ? dt_format(buf + at, size - at, "%u", i)
 				    : dt_format(buf + at, size - at, "-");
 		p += type + 1 + name;
 		if (*p == ',')
@@ -395,7 +395,7 @@ static size_t parameters(const char *p, char *buf, size_t size)
 	return at;
 }
 
-void dt_prototype(const char *name, char *buf, size_t size)
+void dt_prototype(const char *name, bool places, char *buf, size_t size)
 {
 	const char *p = find_any(name);
 	size_t result = p ? strcspn(p, " ") : 0, at;
@@ -403,7 +403,7 @@ void dt_prototype(const char *name, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!p)
 		return;
-	at = parameters(strchr(p, '(') + 1, buf, size);
+	at = parameters(strchr(p, '(') + 1, places, buf, size);
 	if (at < size)
 		at += dt_format(buf + at, size - at, ";%.*s%s", (int)result, p,
 				p[0] == 'v'   ? ""

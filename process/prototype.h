@@ -11,7 +11,8 @@
 /* Is it the file of a C library, or of one of its parts? */
 bool dt_prototype_file(const char *path);
 
-/* As dt_symtab_signature(); buf is "" for a name that is not known. */
-void dt_prototype(const char *name, char *buf, size_t size);
+/* As dt_symtab_signature(), or with places as dt_symtab_places(); buf is "" for a name that is not
+ * known. */
+void dt_prototype(const char *name, bool places, char *buf, size_t size);
 
 #endif

@@ -56,6 +56,34 @@ bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, uns
  * before it is asked for the first time, and then indexed so that each further one is cheap. */
 void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);
 
+/*
+ * The same, where the types that are more than a letter and a size have a number of at least eight
+ * hexadecimal digits: "e4#000002fa", "a#00000031@0+1".
+ * dt_symtab_type() tells what it means:
+ *	e:NAME;RED=3,BLUE=-5		an enumeration
+ *	a:NAME;x:i4@0,flag:u4@32/1,in:a#000002e0@64
+ *					an aggregate of up to 16 bytes: each member's name (empty for
+ *					what has none, and for elements of arrays), type, and place in
+ *					bits; "/1": it has so many bits
+ */
+void dt_symtab_described(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);
+bool dt_symtab_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size);
+
+/*
+ * The described signature with the places that parameters have at the entry, whether a record holds
+ * them or not: 0 to 5 the integer registers in their order, "x0" to "x7" the vector registers, "m8" in
+ * memory, 8 bytes above the stack pointer; "1+x0" in two pieces of 8 bytes; "-" not known.
+ */
+void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);
+
+/* The variable that contains an address, and its name, owned by the symtab; NULL: none that says how
+ * large it is. O(log n); the first call reads them all. */
+struct dt_object {
+	uint64_t address, size;
+	const char *name; /* demangled */
+};
+const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address);
+
 /* Build id in lower-case hex, "" when none. */
 const char *dt_symtab_build_id(const struct dt_symtab *t);
 

@@ -12,7 +12,7 @@
 
 struct dt_variable {
 	struct dt_item item;
-	char type[4]; /* as signatures have it: "i4" */
+	char type[24]; /* as described signatures have it: "i4", "e4#000002fa" */
 };
 
 /* -1 and the reason: no such name there, no field of that name, not in memory or a register there. */

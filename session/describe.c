@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the trace file is told of a pc when it first appears: function, kind of site, values meant. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "process/memory.h"
@@ -9,6 +10,7 @@
 #include "session/session.h"
 
 #define ALL_VALUES 0x0f
+#define SIGNATURE  4096 /* bytes; longer ones count as not known */
 
 static uint8_t place_bits(const char *place)
 {
@@ -39,6 +41,63 @@ static uint8_t meant(const char *signature, bool result)
 		p = at + 1;
 	}
 	return bits;
+}
+
+/* ---- types ---- */
+
+#define TYPE_TEXT  (256 << 10) /* longer descriptions are left out */
+#define TYPE_DEPTH 8
+
+static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth);
+
+/* The row of a type of a file; 0: nothing is told of it. */
+static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
+{
+	struct dt_file_type *more;
+	int64_t row = 0;
+	char *text;
+
+	for (size_t i = f->types; i-- > 0;)
+		if (f->type[i].key == key)
+			return f->type[i].row;
+	text = depth < TYPE_DEPTH ? malloc(TYPE_TEXT) : NULL;
+	if (text && dt_symtab_type(dt_file_symtab(f), key, text, TYPE_TEXT)) {
+		number_types(s, f, text, depth + 1);
+		row = dt_store_type(s->store, text, NULL);
+	}
+	free(text);
+	row = row < 0 ? 0 : row;
+	more = realloc(f->type, (f->types + 1) * sizeof(*more));
+	if (more) {
+		f->type = more;
+		f->type[f->types++] = (struct dt_file_type){key, row};
+	}
+	return row;
+}
+
+/* The keys of types in a signature or a description become rows of the trace: never longer. */
+static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth)
+{
+	char *out = text, row[24];
+
+	for (char *p = text; *p;) {
+		char *end = p + 1;
+		uint64_t key;
+		int64_t id;
+
+		if (*p != '#') {
+			*out++ = *p++;
+			continue;
+		}
+		key = strtoull(p + 1, &end, 16);
+		id = type_row(s, f, key, depth);
+		if (id && dt_format(row, sizeof(row), "#%ld", (long)id) <= (size_t)(end - p)) {
+			memcpy(out, row, strlen(row));
+			out += strlen(row);
+		}
+		p = end;
+	}
+	*out = '\0';
 }
 
 /* The target that recorded r, and its module at pc. */
@@ -135,17 +194,18 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 	return row < 0 ? 0 : row;
 }
 
-static const struct dt_function *function_at(const struct dt_module *m, uint64_t address,
-					     char *signature, size_t size)
+static const struct dt_function *function_at(struct dt_session *s, const struct dt_module *m,
+					     uint64_t address, char *signature, size_t size)
 {
 	struct dt_symtab *symtab = dt_file_symtab(m->file);
 	const struct dt_function *f = symtab ? dt_symtab_find(symtab, address) : NULL;
 
 	signature[0] = '\0';
 	if (f)
-		dt_symtab_signature(symtab, f, signature, size);
+		dt_symtab_described(symtab, f, signature, size);
+	number_types(s, m->file, signature, 0);
 	if (f && !signature[0] && dt_prototype_file(m->file->path))
-		dt_prototype(f->name, signature, size);
+		dt_prototype(f->name, false, signature, size);
 	return f;
 }
 
@@ -174,8 +234,8 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 			   struct dt_site_row *row)
 {
 	const struct dt_elf_event *v = &m->file->elf->event[site->event];
-	char signature[2048];
-	const struct dt_function *f = function_at(m, site->address, signature, sizeof(signature));
+	char signature[SIGNATURE];
+	const struct dt_function *f = function_at(s, m, site->address, signature, sizeof(signature));
 
 	row->kind = r->kind == DT_MORE		? DT_SITE_MORE
 		    : v->flags & DT_EVENT_TEXT	? DT_SITE_TEXT
@@ -195,10 +255,15 @@ static void point_signature(const struct dt_point *point, unsigned first, bool t
 
 	out[0] = '\0';
 	for (unsigned i = 0; i < 4 && first + i < point->items && n < size; i++) {
-		n += dt_format(out + n, size - n, "%s%s:%s@%u", i ? "," : "",
-			       point->label[first + i].name, point->label[first + i].type, i);
+		const struct dt_label *l = &point->label[first + i];
+
+		if (!text && point->item[first + i].only_text)
+			break;
+		n += dt_format(out + n, size - n, "%s%s:%s@%u", i ? "," : "", l->name, l->type, i);
 		if (text)
 			break;
+		if (l->pair && n < size)
+			n += dt_format(out + n, size - n, "+%u", ++i);
 	}
 	if (n < size)
 		dt_format(out + n, size - n, ";v");
@@ -227,7 +292,7 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 			   struct dt_site_row *row)
 {
 	char name[4096], signature[4 * sizeof(struct dt_label) + 64];
-	unsigned values = point->items > first ? point->items - first : 0;
+	unsigned values = 0;
 	struct dt_function_row f = {.module = m->row,
 				    .address = m->bias + point->site.address,
 				    .name = name,
@@ -236,13 +301,18 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 				    .variant = (point->id + 1) * 64ull + first * 2 + text};
 	int64_t out;
 
+	while (first + values < point->items && !point->item[first + values].only_text)
+		values++;
 	dt_describe_name(m, point, name, sizeof(name));
 	point_signature(point, first, text, signature, sizeof(signature));
+	number_types(s, m->file, signature, 0);
 	if (dt_file_symtab(m->file))
 		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
 	if (!f.file)
 		f.file = "";
-	row->kind = text ? DT_SITE_POINT_TEXT : first ? DT_SITE_POINT_MORE : DT_SITE_POINT;
+	row->kind = text			      ? DT_SITE_POINT_TEXT
+		    : first || point->headless ? DT_SITE_POINT_MORE
+					       : DT_SITE_POINT;
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
 	out = dt_store_function(s->store, &f, NULL);
 	row->function = out < 0 ? 0 : out;
@@ -255,7 +325,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	const struct dt_function *f;
 	const struct dt_point *point;
 	struct dt_module *m;
-	char signature[2048];
+	char signature[SIGNATURE];
 	struct dt_target *t;
 	unsigned first;
 	bool text;
@@ -295,7 +365,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	default:
 		row->kind = DT_SITE_TAIL;
 	}
-	f = function_at(m, site->function, signature, sizeof(signature));
+	f = function_at(s, m, site->function, signature, sizeof(signature));
 	row->function = function_row(s, m, site->function, f, signature);
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;

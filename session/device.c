@@ -508,22 +508,24 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 	return rc;
 }
 
-int dt_session_device_texts(struct dt_session *s, struct dt_error *e)
+int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 {
-	for (size_t i = 0; i < s->options.texts; i++) {
-		const char *pattern = s->options.text[i];
+	for (size_t i = 0; i < s->options.arguments; i++) {
+		const char *pattern = s->options.argument[i];
 		char command[1024];
 		size_t n;
 
-		if (strpbrk(pattern, "' \n@"))
+		if (strpbrk(pattern, "' \n"))
 			return dt_fail(e,
-				       "'%s' is no pattern of functions; all of their char * "
-				       "arguments are shown",
+				       "'%s' is no pattern of functions and their arguments, such as "
+				       "open or open@path:str,flags",
 				       pattern);
-		n = dt_format(command, sizeof(command),
-			      "trace '+%s' new texts%zu TEXTS\ntrace texts%zu on", pattern, i, i);
+		n = dt_format(command, sizeof(command), "trace '+%s' new args%zu ARGS", pattern, i);
 		if (n >= sizeof(command))
 			return dt_fail(e, "the pattern '%.40s...' is too long", pattern);
+		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
+			return -1;
+		n = dt_format(command, sizeof(command), "trace args%zu on", i);
 		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
 			return -1;
 	}

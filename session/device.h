@@ -18,8 +18,8 @@ void dt_session_device_free(struct dt_session *s);
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
 			     struct dt_error *e);
 
-/* A range with TEXTS for each of the options' patterns for those. */
-int dt_session_device_texts(struct dt_session *s, struct dt_error *e);
+/* A range with ARGS for each of the options' patterns for those. */
+int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);
 
 /* Sets the tracepoints of the session's options that are not set yet. With the lock, or before there
  * are other threads. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "process/probes.h"
-#include "process/prototype.h"
+#include "session/arguments.h"
 #include "session/capture.h"
 #include "session/places.h"
 
@@ -15,6 +15,7 @@ struct place_of_range {
 	struct dt_selection select; /* of a set */
 	/* the same for libraries without sleds: "everything" is of the program only */
 	struct dt_selection libraries;
+	char *arguments; /* of a set: "path:str,mode", behind '@'; NULL: all of them */
 	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
 	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
@@ -118,6 +119,21 @@ static bool is_everything(const char *pattern)
 	return strspn(pattern, "*:") == strlen(pattern);
 }
 
+/* Which arguments are meant, behind the '@' of a pattern; cut off there. */
+static int take_arguments(char *at, const char *word, struct place_of_range *p, struct dt_error *e)
+{
+	*at++ = '\0';
+	if (word[0] == '!')
+		return dt_fail(e, "devtrace: '%s@%s': what is taken away has no arguments", word, at);
+	if (p->arguments)
+		return dt_fail(e, "devtrace: '%s@%s': one list of arguments for a range; make another",
+			       word, at);
+	if (dt_arguments_check(at, e) < 0)
+		return -1;
+	p->arguments = strdup(at);
+	return p->arguments ? 0 : dt_fail(e, "out of memory");
+}
+
 /* Patterns, separated by blanks; one with '!' in front removes. */
 static int parse_set(const char *what, struct place_of_range *p, struct dt_error *e)
 {
@@ -128,7 +144,12 @@ static int parse_set(const char *what, struct place_of_range *p, struct dt_error
 	for (word = text ? strtok_r(text, " ", &save) : NULL; word && rc == 0;
 	     word = strtok_r(NULL, " ", &save)) {
 		bool sign = word[0] == '!' || word[0] == '+';
+		char *at = strchr(word, '@');
 
+		if (at && take_arguments(at, word, p, e) < 0) {
+			rc = -1;
+			break;
+		}
 		rc = dt_selection_add(&p->select, word + sign, word[0] == '!', e);
 		/* one that removes would stand for everything if it came first */
 		if (rc == 0 && (word[0] == '!' ? p->libraries.n != 0 : !is_everything(word + sign)))
@@ -173,6 +194,7 @@ out:
 	if (rc < 0) {
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
+		free(p->arguments);
 		free(p);
 		return -1;
 	}
@@ -187,6 +209,7 @@ void dt_ranges_forget(struct dt_range *r)
 	if (p) {
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
+		free(p->arguments);
 		if (p->point)
 			p->point->idle = true;
 	}
@@ -434,65 +457,36 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 typedef int point_fn(void *ctx, struct dt_point *point, const struct dt_range *r,
 		     struct dt_error *e);
 
-#define TEXTS "TEXTS" /* dt_point.what of these: no words are like it */
-
-/* The parameters of type char * that are in registers of the record. */
-static int add_texts(struct dt_point *p, const char *signature, struct dt_error *e)
+/* The point at a function's entry for those of its arguments that the record there lacks. NULL: there
+ * are none, or it can have no point. */
+static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
+					const char *which)
 {
-	static const uint8_t reg[] = {7, 6, 2, 1}; /* rdi rsi rdx rcx */
-
-	for (const char *s = signature; *s && *s != ';';) {
-		size_t n = strcspn(s, ",;"), name = strcspn(s, ":");
-		struct dt_item item = {.text = DT_CAPTURE_TEXT};
-		char label[sizeof(p->label->name)];
-
-		if (name + 4 == n && s[name + 1] == 's' && s[n - 1] >= '0' && s[n - 1] <= '3') {
-			item.from = (struct dt_operand){.kind = DT_OPERAND_REGISTER,
-							.size = 8,
-							.reg = reg[s[n - 1] - '0'],
-							.base = DT_REGISTER_NONE,
-							.index = DT_REGISTER_NONE};
-			dt_format(label, sizeof(label), "%.*s", (int)name, s);
-			if (dt_point_item(p, &item, label, "s", e) < 0)
-				return -1;
-		}
-		s += n + (s[n] == ',');
-	}
-	return 0;
-}
-
-/* The point for the texts of a function's arguments. NULL: it has none, or can have no point. */
-static struct dt_point *text_point(struct dt_file *f, const struct dt_function *function)
-{
-	struct dt_point point = {.site = {.address = function->address,
-					  .function = function->address},
-				 .headless = true};
-	char signature[2048];
+	struct dt_point point;
 	size_t i;
 
+	if (function->label || dt_arguments_point(f, function, which, &point) <= 0)
+		return NULL;
 	for (uint32_t k = 0; k < f->points.n; k++) {
 		struct dt_point *old = f->points.point[k];
 
-		if (old->headless && old->site.address == function->address)
+		if (old->headless && old->site.address == function->address &&
+		    strcmp(old->what, point.what) == 0) {
+			dt_point_release(&point);
 			return old;
+		}
 	}
-	dt_symtab_signature(f->symtab, function, signature, sizeof(signature));
-	if (!signature[0] && dt_prototype_file(f->path))
-		dt_prototype(function->name, signature, sizeof(signature));
-	if (!strstr(signature, ":s@") || function->label || read_code(f, NULL) < 0)
-		return NULL;
-	i = dt_code_function_at(f->code, function->address);
-	if (i == f->code->functions || f->code->function[i].start != function->address)
-		return NULL;
-	point.what = strdup(TEXTS);
-	if (!point.what || add_texts(&point, signature, NULL) < 0 || !point.items) {
+	i = read_code(f, NULL) < 0 ? 0 : dt_code_function_at(f->code, function->address);
+	if (!f->code || i == f->code->functions ||
+	    f->code->function[i].start != function->address) {
 		dt_point_release(&point);
 		return NULL;
 	}
 	return dt_points_add(&f->points, &point);
 }
 
-static int each_text(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
+/* The points for the arguments of functions. */
+static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
 		     struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
@@ -515,7 +509,7 @@ static int each_text(struct dt_file *f, const struct dt_range *r, point_fn *fn, 
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)
 			chosen[i] = functions[i].address >= p->low && functions[i].address <= p->high;
-		point = chosen[i] ? text_point(f, &functions[i]) : NULL;
+		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments) : NULL;
 		if (point)
 			rc = fn(ctx, point, r, e);
 	}
@@ -535,8 +529,8 @@ static int each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn,
 
 	if (p->point)
 		return p->file == f ? fn(ctx, p->point, r, e) : 0;
-	if ((r->action.what & DT_DO_TEXTS) && (r->action.what & DT_DO_ENTRY) &&
-	    each_text(f, r, fn, ctx, e) < 0)
+	if (((r->action.what & DT_DO_ARGS) || p->arguments) && (r->action.what & DT_DO_ENTRY) &&
+	    each_function(f, r, fn, ctx, e) < 0)
 		return -1;
 	if (r->kind != DT_RANGE_SET || !(r->action.what & DT_DO_ENTRY) ||
 	    !(r->action.what & DT_DO_EXIT))

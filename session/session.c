@@ -135,10 +135,10 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	s->has_log = !o->output;
 	if (create_readers(s, cores, e) < 0)
 		goto fail;
-	if (!o->idle && (o->select.n || (!o->points && !o->texts)) &&
+	if (!o->idle && (o->select.n || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
-	if (dt_session_device_texts(s, e) < 0)
+	if (dt_session_device_arguments(s, e) < 0)
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
 	if (s->offset && !dt_offsets_measure(s->offset, cores, DT_OFFSETS_PATIENCE)) {
@@ -451,7 +451,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 		goto fail;
 	dt_target_sites(t, &sites);
 	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till then */
-	if (!sites && !s->options.idle && !s->options.points && !s->options.texts) {
+	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments) {
 		dt_fail(e,
 			"process %d has no function that could be traced ('devtrace list -v' says "
 			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",

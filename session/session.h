@@ -38,8 +38,8 @@ struct dt_options {
 	bool idle;   /* nothing is traced until the device is told so */
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
 	size_t points;
-	const char *const *text; /* patterns: functions whose char * arguments are shown as texts */
-	size_t texts; /* with points or texts and an empty selection, only they are recorded */
+	const char *const *argument; /* patterns: functions whose arguments are recorded in full */
+	size_t arguments; /* with these or points, and an empty selection, only they are recorded */
 };
 
 /* What other threads ask the owner thread to do. */

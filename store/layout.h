@@ -44,6 +44,7 @@ struct dt_vals_head {
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
 	"CREATE TABLE event(" DT_EVENT_COLUMNS ");"                                                \
+	"CREATE TABLE type(id INTEGER PRIMARY KEY, text TEXT);"                                    \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
 
 #endif

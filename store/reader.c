@@ -320,6 +320,13 @@ const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_
 	return element(&r->tables.modules, id, sizeof(struct dt_module_info));
 }
 
+const char *dt_reader_type(const struct dt_reader *r, uint32_t id)
+{
+	const struct dt_type_info *i = element(&r->tables.types, id, sizeof(*i));
+
+	return i ? i->text : NULL;
+}
+
 uint32_t dt_reader_sites(const struct dt_reader *r)
 {
 	return (uint32_t)r->tables.sites.n;

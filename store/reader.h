@@ -68,6 +68,8 @@ int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_e
 const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);
 const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uint32_t id);
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id);
+/* What the number behind a '#' in a signature means: process/symtab.h. NULL: there is none. */
+const char *dt_reader_type(const struct dt_reader *r, uint32_t id);
 uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
 uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */

@@ -50,6 +50,7 @@ enum statement {
 	MODULE,
 	MODULE_END,
 	FUNCTION,
+	TYPE,
 	SITE,
 	CLOCK,
 	EVENT,
@@ -69,6 +70,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[THREAD] = "INSERT OR REPLACE INTO thread VALUES(?,?,?)",
 	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
 	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
+	[TYPE] = "INSERT INTO type VALUES(NULL,?)",
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
 	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",
 	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
@@ -92,6 +94,11 @@ struct dt_store {
 	unsigned cores; /* highest core number seen, plus one */
 	struct dt_sites sites;
 	struct dt_sites functions; /* by module, in place of the pid, and address */
+	struct dt_type_entry {
+		uint64_t hash; /* of its text */
+		int64_t row;
+	} *type;
+	size_t types;
 	struct dt_pids pids;
 	uint32_t pids_version;
 	struct dt_bytes events, vals;
@@ -285,6 +292,7 @@ static void destroy(struct dt_store *s)
 	ZSTD_freeCCtx(s->cctx);
 	dt_sites_free(&s->sites);
 	dt_sites_free(&s->functions);
+	free(s->type);
 	dt_pids_free(&s->pids);
 	free(s->events.p);
 	free(s->vals.p);
@@ -748,6 +756,29 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 		return -1;
 	known->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
 	return known->row;
+}
+
+int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
+{
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	struct dt_type_entry *more;
+
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (uint8_t)*p) * 0x100000001b3u;
+	for (size_t i = 0; i < s->types; i++)
+		if (s->type[i].hash == hash)
+			return s->type[i].row;
+	if (begin(s, e))
+		return -1;
+	more = realloc(s->type, (s->types + 1) * sizeof(*more));
+	if (!more)
+		return no_memory(s, e);
+	s->type = more;
+	bind_text(s->statement[TYPE], 1, text);
+	if (run(s, TYPE, e))
+		return -1;
+	s->type[s->types] = (struct dt_type_entry){hash, sqlite3_last_insert_rowid(s->db)};
+	return s->type[s->types++].row;
 }
 
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,

@@ -96,6 +96,8 @@ int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struc
 int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
 /* The row of a function; one that was put before (same module and address) is not put again. */
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
+/* The row of a type's description (process/symtab.h); one with the same words is not put again. */
+int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e);
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
 		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
 /* status: as wait(2) gives it, -1: not known */

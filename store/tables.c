@@ -114,6 +114,16 @@ static int take_function(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int take_type(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_type_info *i;
+
+	if (dense(&t->types, q) || !(i = add(&t->types, sizeof(*i))))
+		return -1;
+	i->text = text(t, q, 1);
+	return 0;
+}
+
 static int take_module(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_module_info *m;
@@ -190,14 +200,14 @@ static int take_event(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
-/* Files from before there were events have no such table. */
-static bool has_events(sqlite3 *db)
+/* Files from before there were events, or types, have no such table. */
+static bool has_table(sqlite3 *db, const char *name)
 {
 	sqlite3_stmt *q;
 	bool has = sqlite3_prepare_v2(db,
-				      "SELECT 1 FROM sqlite_schema WHERE type='table' AND "
-				      "name='event'",
+				      "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?",
 				      -1, &q, NULL) == SQLITE_OK &&
+		   sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
 		   sqlite3_step(q) == SQLITE_ROW;
 
 	sqlite3_finalize(q);
@@ -240,7 +250,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small ones that may change are read again, the others from where they ended */
 	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n = 0;
-	if (has_events(db) &&
+	if (has_table(db, "event") &&
 	    take_all(t, db,
 		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
 		     "WHERE ?1=0 ORDER BY subsystem, ifnull(event, 65536), rowid",
@@ -269,13 +279,19 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "WHERE id>?1 ORDER BY id",
 		     t->sites.n, take_site, e))
 		return -1;
+	/* behind those whose signatures name them */
+	if (has_table(db, "type") &&
+	    take_all(t, db, "SELECT id, text FROM type WHERE id>?1 ORDER BY id", t->types.n,
+		     take_type, e))
+		return -1;
 	return 0;
 }
 
 void dt_tables_free(struct dt_tables *t)
 {
 	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
-				  &t->processes, &t->clocks,	&t->meta,    &t->events};
+				  &t->processes, &t->clocks,	&t->meta,    &t->events,
+				  &t->types};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

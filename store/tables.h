@@ -15,12 +15,16 @@ struct dt_block; /* of strings */
 
 struct dt_tables {
 	/* element i is row i + 1 */
-	struct dt_array sites, functions, modules;
+	struct dt_array sites, functions, modules, types;
 	/* sorted by tid; of several with one tid, the last described one */
 	struct dt_array threads;
 	struct dt_array events; /* sorted by subsystem and event */
 	struct dt_array processes, clocks, meta;
 	struct dt_block *blocks;
+};
+
+struct dt_type_info {
+	const char *text;
 };
 
 struct dt_meta {

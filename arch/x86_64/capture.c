@@ -328,7 +328,7 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 			 const struct dt_capture *c, struct dt_captured *out)
 {
 	const struct dt_capture_pc pc = {.first = (uint8_t)first};
-	uint8_t kind = first ? DT_MORE : DT_POINT;
+	uint8_t kind = first || c->headless ? DT_MORE : DT_POINT;
 	bool fails = false;
 	size_t good, done;
 
@@ -392,8 +392,11 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	/* all back; lea 128(%rsp), %rsp */
 	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0x9d,
 				      0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	  0,	0};
+	unsigned values = 0;
 	size_t past;
 
+	while (values < n && !item[values].only_text)
+		values++;
 	out->pcs = 0;
 	dt_emit_byte(o, 0xeb);
 	out->toggle = dt_emit_here(o);
@@ -402,8 +405,8 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	past = o->size;
 	dt_emit_u32(o, 0);
 	dt_emit_bytes(o, begin, sizeof(begin));
-	for (unsigned i = 0; !c->headless && (i < n || i == 0); i += 4)
-		record_items(o, item, i, n - i < 4 ? n - i : 4, c, out);
+	for (unsigned i = 0; i < values || (i == 0 && !c->headless); i += 4)
+		record_items(o, item, i, values - i < 4 ? values - i : 4, c, out);
 	for (unsigned i = 0; i < n; i++)
 		if (item[i].text)
 			record_text(o, &item[i], i, c, out);

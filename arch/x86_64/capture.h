@@ -67,6 +67,7 @@ struct dt_item {
 		bool place; /* no: the address itself is the value */
 	} step[DT_ITEM_STEPS];
 	uint16_t text; /* the value is a pointer to a text: so many bytes of that too; 0: no */
+	bool only_text; /* and the value itself is not recorded: such items come behind the others */
 };
 
 /* Where the code finds what it needs; all within reach of a 32-bit distance from it. */
@@ -82,7 +83,7 @@ struct dt_capture {
 	uint64_t address; /* of the instruction, run-time: what rip is */
 	bool fsbase;	 /* the processor reads the base of fs for programs */
 	bool on;	 /* it is on from the beginning */
-	bool headless;	 /* no record of its own: only texts, behind the one that was just made */
+	bool headless;	 /* its records are more of the one that was just made */
 };
 
 /* A place in the code that records: what its hook sees as pc. */

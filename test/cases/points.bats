@@ -301,7 +301,7 @@ here                     CONST 0x7" ]
 		[ "$prog" = vars0 ] || what=${what/ VALUE argv\[1\]/}
 		"$dt" record -o v.db -T "vars.c:$behind $what" "./$prog" "an argument" >out
 		"$dt" calls v.db | grep -v '^#' | tr '\n' ' ' | sed 's/ *\* */ /g' >calls
-		for v in 'p->next->len=22' 'p->next->next->in\[1\].b=-4' 'p->next->next->in\[2\].a=-5' 'p->next->next->color=-5' \
+		for v in 'p->next->len=22' 'p->next->next->in\[1\].b=-4' 'p->next->next->in\[2\].a=-5' 'p->next->next->color=BLUE' \
 			'p->anon=9' 'p->d=0.5' 'p->next->next->in\[1\].c=250' 'counter=1001' 'argv\[1\]="an argument"' \
 			'p->next->next->text="inline"' 'p->name="the first"' 'p->next->next->next->len=?'; do
 			[ "$prog${v%%=*}" = "$prog"'argv\[1\]' ] && [ "$prog" != vars0 ] && continue

@@ -13,7 +13,7 @@ static void check(const char *name, const char *want)
 {
 	char got[512];
 
-	dt_prototype(name, got, sizeof(got));
+	dt_prototype(name, false, got, sizeof(got));
 	if (strcmp(got, want) != 0)
 		fail_msg("%s: %s, not %s", name, got, want);
 }
@@ -60,7 +60,7 @@ static void test_files(void **state)
 	assert_false(dt_prototype_file("/lib/libcrypt.so.1"));
 	assert_false(dt_prototype_file("/usr/bin/libc"));
 	/* what does not fit is not known */
-	dt_prototype("open", small, sizeof(small));
+	dt_prototype("open", false, small, sizeof(small));
 	assert_string_equal(small, "");
 }
 

@@ -232,6 +232,121 @@ static void test_lines_only(void **state)
 	}
 }
 
+/* The signature with its keys as '#', and the key behind the n-th '#'. */
+static uint64_t without_keys(char *text, int nth)
+{
+	uint64_t key = 0;
+	char *out = text, *end;
+
+	for (char *p = text; *p;) {
+		*out++ = *p;
+		if (*p++ != '#')
+			continue;
+		if (nth-- == 0)
+			key = strtoull(p, NULL, 16);
+		strtoull(p, &end, 16);
+		assert_true(end - p >= 8);
+		p = end;
+	}
+	*out = '\0';
+	return key;
+}
+
+static const struct {
+	const char *name, *places;
+	int nth; /* key, or -1 */
+	const char *type;
+} places_wanted[] = {
+	{"plain", "a:i4@0,s:s@1,c:u1@2,p:p@3;i4@0", -1, NULL},
+	{"many", "a:c@0,b:i2@1,c:i8@2,d:b@3,e:i4@4,f:i4@5,g:i4@m8;u8@0", -1, NULL},
+	{"two", "x:a#@0+1,y:i4@2,z:a#@3+4;a#@0+1", 0, "a:two;a:i8@0,b:i8@64"},
+	{"mix", "k:i4@0,x:a#@1+x0,y:i4@2;a#@0+2", 1, "a:mix;a:i8@0,d:f8@64"},
+	{"big", "k:i4@1,x:a@-,y:i4@2;a@-", -1, NULL},
+	{"fl", "a:f4@x0,b:f8@x1,c:i4@0,d:f10@-;f8@2", -1, NULL},
+	{"pair", "x:a#@x0,y:i4@0;a#@2", 0, "a:fl;x:f4@0,y:f4@32"},
+	{"wide", "a:i16@0+1,b:e4#@2,c:u16@3+4;i16@0+1", 0, "e:e;A=0,B=1"},
+	{"vec", "a:a#@-,b:i4@0;a#@2+3", -1, NULL},
+	{"vararg", "f:s@0,...:a@-;i4@0", -1, NULL},
+};
+
+static void test_places(void **state)
+{
+	static const char *const command[] = {"gcc -w -g -O0 -o p c.c", "gcc -w -g -O2 -o p c.c",
+					      "gcc -w -gdwarf-4 -fdebug-types-section -g -O1 -o p c.c"};
+	char text[512];
+	uint64_t key;
+
+	scratch_write("c.c", c_source, sizeof(c_source) - 1);
+	for (int c = 0; c < 3; c++) {
+		struct dt_symtab *t;
+
+		assert_int_equal(scratch_run("%s", command[c]), 0);
+		t = open_it("p", NULL);
+		for (size_t i = 0; i < sizeof(places_wanted) / sizeof(*places_wanted); i++) {
+			const struct dt_function *f = by_name(t, places_wanted[i].name);
+
+			dt_symtab_places(t, f, text, sizeof(text));
+			key = without_keys(text, places_wanted[i].nth);
+			/* types in a section of their own have no keys */
+			if (c < 2 || !strchr(places_wanted[i].places, '#'))
+				assert_string_equal(text, places_wanted[i].places);
+			if (c == 2 || places_wanted[i].nth < 0)
+				continue;
+			assert_true(dt_symtab_type(t, key, text, sizeof(text)));
+			assert_string_equal(text, places_wanted[i].type);
+			assert_false(dt_symtab_type(t, key, text, strlen(places_wanted[i].type)));
+			/* described, it has the places of the record */
+			dt_symtab_described(t, f, text, sizeof(text));
+			assert_true(without_keys(text, places_wanted[i].nth) == key);
+		}
+		/* a key that is none: no crash, whatever it says */
+		for (key = 0; key < 20000; key++)
+			dt_symtab_type(t, key, text, sizeof(text));
+		assert_false(dt_symtab_type(t, UINT64_MAX, text, sizeof(text)));
+		assert_false(dt_symtab_type(t, 0, text, sizeof(text)));
+		dt_symtab_close(t);
+	}
+}
+
+static void test_objects(void **state)
+{
+	static const char source[] =
+		"int numbers[4] = {1}; static long hidden = 2; const char text[] = \"x\"; char bss[100];\n"
+		"__thread int own;\n"
+		"int main() { return numbers[0] + hidden + text[0] + bss[5] + own; }\n";
+	static const char *const command[] = {"gcc -w -g -O0 -o o o.c", "gcc -w -O0 -rdynamic -s -o o o.c"};
+
+	scratch_write("o.c", source, sizeof(source) - 1);
+	for (int i = 0; i < 2; i++) {
+		const struct dt_object *o;
+		struct dt_symtab *t;
+		uint64_t at;
+		FILE *nm;
+
+		assert_int_equal(scratch_run("%s", command[i]), 0);
+		t = open_it("o", NULL);
+		assert_int_equal(scratch_run("nm -D o | grep numbers >at; nm o 2>/dev/null | grep "
+					     "numbers >>at; true"),
+				 0);
+		nm = fopen(scratch_path("at"), "r");
+		assert_non_null(nm);
+		assert_int_equal(fscanf(nm, "%lx", &at), 1);
+		fclose(nm);
+		o = dt_symtab_object(t, at);
+		assert_non_null(o);
+		assert_string_equal(o->name, "numbers");
+		assert_int_equal(o->size, 16);
+		assert_ptr_equal(dt_symtab_object(t, at + 15), o);
+		assert_true(dt_symtab_object(t, at + 16) != o);
+		assert_null(dt_symtab_object(t, 0)); /* where `own' says it is */
+		assert_null(dt_symtab_object(t, UINT64_MAX));
+		/* a function is none */
+		if (i == 0)
+			assert_null(dt_symtab_object(t, by_name(t, "main")->address));
+		dt_symtab_close(t);
+	}
+}
+
 static void test_separate(void **state)
 {
 	struct dt_symtab *t;
@@ -360,7 +475,8 @@ int main(void)
 		cmocka_unit_test(test_clones),	 cmocka_unit_test(test_lines_only),
 		cmocka_unit_test(test_separate), cmocka_unit_test(test_without_build_id),
 		cmocka_unit_test(test_dynsym),	 cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_places),
+		cmocka_unit_test(test_objects),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

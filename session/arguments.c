@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameters become items of a point. */
+#include "session/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/prototype.h"
+
+#define PARAMETERS 64
+#define SIGNATURE  4096
+#define REGISTERS  6
+
+/* rdi rsi rdx rcx r8 r9, as the processor numbers them */
+static const uint8_t integer_register[REGISTERS] = {7, 6, 2, 1, 8, 9};
+
+/* One of a signature, in which these point. */
+struct parameter {
+	const char *name, *type, *place;
+	int name_n, type_n, place_n;
+};
+
+/* ---- which ---- */
+
+static bool is_type(const char *s, size_t n)
+{
+	static const char *const known[] = {"str", "i1", "i2", "i4", "i8", "u1", "u2", "u4",
+					    "u8",  "f4", "f8", "b",  "c",  "p",	 "s"};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i]) == n && memcmp(known[i], s, n) == 0)
+			return true;
+	return false;
+}
+
+int dt_arguments_check(const char *which, struct dt_error *e)
+{
+	for (const char *p = which;; p++) {
+		size_t n = strcspn(p, ","), name = strcspn(p, ":,");
+
+		if (name == 0)
+			return dt_fail(e, "devtrace: '%s': behind @ are arguments, such as path:str,mode or 1:str",
+				       which);
+		if (p[name] == ':' && !is_type(p + name + 1, n - name - 1))
+			return dt_fail(e,
+				       "devtrace: '%.*s' is no way to show an argument; str, i1 to i8, "
+				       "u1 to u8, f4, f8, b, c and p are",
+				       (int)(n - name - 1), p + name + 1);
+		p += n;
+		if (!*p)
+			return 0;
+	}
+}
+
+/* The entry of the list for parameter i (from 0); NULL: it is not in the list. */
+static const char *entry_of(const char *which, const struct parameter *p, unsigned i)
+{
+	for (const char *w = which; *w;) {
+		size_t n = strcspn(w, ","), name = strcspn(w, ":,");
+		char *end;
+
+		if ((int)name == p->name_n && memcmp(w, p->name, name) == 0)
+			return w;
+		if (strtoul(w, &end, 10) == i + 1 && end == w + name)
+			return w;
+		w += n + (w[n] == ',');
+	}
+	return NULL;
+}
+
+/* ---- items ---- */
+
+static struct dt_item item_at(const char *place)
+{
+	unsigned long n = strtoul(place + (place[0] == 'x' || place[0] == 'm'), NULL, 10);
+	struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
+					.size = 8,
+					.base = DT_REGISTER_NONE,
+					.index = DT_REGISTER_NONE}};
+
+	if (place[0] == 'm') {
+		item.from.kind = DT_OPERAND_MEMORY;
+		item.from.base = 4; /* rsp */
+		item.from.value = (int64_t)n;
+	} else if (place[0] == 'x') {
+		item.from.reg = (uint8_t)(DT_REGISTER_XMM0 + n);
+	} else {
+		item.from.reg = integer_register[n < REGISTERS ? n : 0];
+	}
+	return item;
+}
+
+static void set_type(struct dt_item *item, const char *type)
+{
+	if (strchr("iufe", type[0]) && type[1] >= '1' && type[1] <= '8')
+		item->from.size = (uint8_t)(type[1] - '0');
+	else if (type[0] == 'c' || type[0] == 'b')
+		item->from.size = 1;
+	item->from.is_signed = type[0] == 'i' || type[0] == 'e';
+	item->from.is_float = type[0] == 'f';
+}
+
+/* Does the entry's record hold it? */
+static bool is_recorded(const struct parameter *p)
+{
+	for (int i = 0; i < p->place_n; i++)
+		if (p->place[i] == 'x' || p->place[i] == 'm' || p->place[i] == '4' ||
+		    p->place[i] == '5')
+			return false;
+	return true;
+}
+
+static void words_of(const struct parameter *p, const char *entry, char *name, size_t name_size,
+		     char *type, size_t type_size)
+{
+	size_t skip = entry ? strcspn(entry, ":,") : 0;
+
+	dt_format(name, name_size, "%.*s", p->name_n, p->name);
+	dt_format(type, type_size, "%.*s", p->type_n, p->type);
+	if (entry && entry[skip] == ':')
+		dt_format(type, type_size, "%.*s", (int)strcspn(entry + skip + 1, ","),
+			  entry + skip + 1);
+	if (strcmp(type, "str") == 0)
+		strcpy(type, "s");
+}
+
+/* Passes: first what takes two values, which are to be in one record, then single values, then texts. */
+enum pass { PAIRS, VALUES, TEXTS };
+
+static int add_parameter(struct dt_point *point, const struct parameter *p, const char *entry,
+			 enum pass pass)
+{
+	const char *second = memchr(p->place, '+', (size_t)p->place_n);
+	char name[64], type[24];
+	struct dt_item item;
+
+	if (p->place[0] == '-')
+		return 0;
+	words_of(p, entry, name, sizeof(name), type, sizeof(type));
+	item = item_at(p->place);
+	if (type[0] == 's') {
+		item.text = DT_CAPTURE_TEXT;
+		item.only_text = true;
+		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
+	}
+	/* shown as it is declared, it is in the record already */
+	if (pass == TEXTS || (pass == PAIRS) != (second != NULL) ||
+	    (is_recorded(p) && (second || strncmp(type, p->type, (size_t)p->type_n) == 0)))
+		return 0;
+	if (second) {
+		if (dt_point_item(point, &item, name, type, NULL) < 0)
+			return -1;
+		point->label[point->items - 1].pair = true;
+		item = item_at(second + 1);
+		return dt_point_item(point, &item, "", "", NULL);
+	}
+	set_type(&item, type);
+	return dt_point_item(point, &item, name, type, NULL);
+}
+
+/* ---- signatures ---- */
+
+static unsigned split(const char *s, struct parameter *out)
+{
+	unsigned n = 0;
+
+	for (; *s && *s != ';' && n < PARAMETERS; n++) {
+		struct parameter *p = &out[n];
+		size_t length = strcspn(s, ",;");
+
+		p->name = s;
+		p->name_n = (int)strcspn(s, ":,;");
+		p->type = s + p->name_n + (s[p->name_n] == ':');
+		p->type_n = (int)strcspn(p->type, "@,;");
+		p->place = p->type + p->type_n + (p->type[p->type_n] == '@');
+		p->place_n = (int)(s + length - p->place);
+		s += length + (s[length] == ',');
+	}
+	return n;
+}
+
+/* Integer registers, of a function of which nothing is known. */
+static unsigned unknown(struct parameter *out)
+{
+	static const char *const place[] = {"0", "1", "2", "3", "4", "5"};
+	static const char *const name[] = {"arg1", "arg2", "arg3", "arg4", "arg5", "arg6"};
+
+	for (unsigned i = 0; i < REGISTERS; i++)
+		out[i] = (struct parameter){name[i], "p", place[i], 4, 1, 1};
+	return REGISTERS;
+}
+
+int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,
+		       struct dt_point *point)
+{
+	struct parameter parameter[PARAMETERS];
+	char signature[SIGNATURE];
+	unsigned n;
+	int rc = 0;
+
+	*point = (struct dt_point){.site = {.address = function->address,
+					    .function = function->address},
+				   .headless = true};
+	dt_symtab_places(f->symtab, function, signature, sizeof(signature));
+	if (!signature[0] && dt_prototype_file(f->path))
+		dt_prototype(function->name, true, signature, sizeof(signature));
+	if (!signature[0] && !which)
+		return 0;
+	n = signature[0] ? split(signature, parameter) : unknown(parameter);
+	for (enum pass pass = PAIRS; pass <= TEXTS && rc == 0; pass++)
+		for (unsigned i = 0; i < n && rc == 0; i++) {
+			const char *entry = which ? entry_of(which, &parameter[i], i) : NULL;
+
+			if (!which || entry)
+				rc = add_parameter(point, &parameter[i], entry, pass);
+		}
+	point->what = malloc(which ? strlen(which) + 8 : 8);
+	if (rc == 0 && point->what && point->items) {
+		dt_format(point->what, which ? strlen(which) + 8 : 8, "ARGS@%s", which ? which : "");
+		return 1;
+	}
+	rc = rc < 0 || !point->what ? -1 : 0;
+	dt_point_release(point);
+	return rc;
+}
