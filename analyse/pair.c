@@ -650,6 +650,24 @@ static int update_facts(struct dt_pair *p)
 	return 0;
 }
 
+/*
+ * The time of a record on a clock that stands still while a record is made. From one record to the
+ * next it is the rest of the first one's making and the beginning of the second one's: one cost.
+ */
+static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks, uint8_t kind)
+{
+	double passed;
+
+	if (!t->last_ticks) {
+		t->last_time = (double)ticks;
+		return ticks;
+	}
+	passed = (double)(int64_t)(ticks - t->last_ticks) - p->events.cost[kind];
+	if (passed > 0)
+		t->last_time += passed;
+	return (uint64_t)(t->last_time + 0.5);
+}
+
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 {
 	struct dt_thread_stack *t;
@@ -680,6 +698,10 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 
 		p->at = i;
 		p->now = s->ticks[i];
+		if (__builtin_expect(p->events.cost != NULL, 0)) {
+			p->now = without_cost(p, t, s->ticks[i], fact->kind);
+			t->last_ticks = s->ticks[i];
+		}
 		if (fact->kind == DT_ENTRY) {
 			entry(p, t, s->sp[i], fact->function);
 			t->tail_target = 0;
@@ -689,7 +711,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 			other(p, t, fact->kind, s->sp[i], i);
 		}
 	}
-	t->last_ticks = p->now;
+	t->last_ticks = s->ticks[s->n - 1];
 	t->last_core = s->core;
 	return p->no_memory ? -1 : 0;
 }
@@ -701,7 +723,7 @@ int dt_pair_finish(struct dt_pair *p)
 
 		if (!t)
 			continue;
-		p->now = t->last_ticks;
+		p->now = p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks;
 		while (t->segments) {
 			struct dt_segment *s = t->segment[t->segments - 1];
 

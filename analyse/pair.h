@@ -58,6 +58,9 @@ struct dt_pair_events {
 	/* A record that is neither an entry nor an exit. May be NULL. */
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 	void *ctx;
+	/* Ticks that a record of each kind takes by itself, 256 of them: all times are without them, as if
+	 * the thread's clock stood still meanwhile. NULL: times are as recorded. */
+	const double *cost;
 };
 
 struct dt_pair;

@@ -49,6 +49,7 @@ struct dt_thread_stack {
 	uint32_t segments, size;
 	uint64_t floor;	     /* no frame of another segment is between this and current's top */
 	uint64_t last_ticks; /* of its last record... */
+	double last_time;    /* ...without the cost of those before: see struct dt_pair_events */
 	uint16_t last_core;  /* ...and the core that one was on */
 	uint32_t losses;
 	/* the record before was a tail exit at this sp to this function; 0: it was not, or it is

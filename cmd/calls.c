@@ -29,6 +29,7 @@ static const char help[] =
 	"  -D, --depth N          at most N levels of shown calls\n"
 	"      --thread TID       only this thread; may be given several times\n"
 	"      --merge            all threads in the order of time, with a column for the thread\n"
+	"      --subtract         durations without what recording cost\n"
 	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME          end there\n"
 	"  -h, --help             show this\n"
@@ -65,7 +66,8 @@ struct calls {
 	const char *min_text;
 	uint64_t min; /* ticks */
 	uint32_t depth;
-	bool merge, colour, failed;
+	bool merge, colour, failed, subtract;
+	double cost[256]; /* of a record, by kind, in ticks; to subtract */
 	uint32_t *thread; /* chosen ones */
 	size_t threads;
 	bool *shown;
@@ -734,7 +736,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 
 static int run(struct calls *k)
 {
-	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k};
+	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k,
+					k->subtract ? k->cost : NULL};
 	struct dt_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD, .values = true};
 	struct dt_error e = {""};
 	struct dt_span s;
@@ -742,6 +745,7 @@ static int run(struct calls *k)
 	int rc;
 
 	if (!dt_cmd_range(k->reader, &k->when, &range) ||
+	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
@@ -819,6 +823,7 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"to", required_argument, NULL, 2},
 						{"thread", required_argument, NULL, 3},
 						{"merge", no_argument, NULL, 4},
+						{"subtract", no_argument, NULL, 5},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -854,6 +859,9 @@ static int parse(int argc, char **argv, struct calls *k)
 			break;
 		case 4:
 			k->merge = true;
+			break;
+		case 5:
+			k->subtract = true;
 			break;
 		case 'h':
 			fputs(help, stdout);

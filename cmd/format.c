@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct dt_format_text) == 32, "two in a cache line");
 static void parse_type(const char *s, size_t n, struct dt_format_item *item)
 {
 	const char *at = memchr(s, '@', n);
-	const char *place = at ? at + 1 : s + n;
+	const char *place = at ? at + 1 : s + n, *row;
 
 	item->type = UNKNOWN;
 	item->size = 8;
@@ -53,8 +53,9 @@ static void parse_type(const char *s, size_t n, struct dt_format_item *item)
 	if (!at || place == s + n || *place < '0' || *place > '3')
 		return;
 	item->place = (uint8_t)(*place - '0');
-	if (memchr(s, '#', (size_t)(at - s)))
-		item->shape = (uint32_t)strtoul((char *)memchr(s, '#', (size_t)(at - s)) + 1, NULL, 10);
+	row = memchr(s, '#', (size_t)(at - s));
+	if (row)
+		item->shape = (uint32_t)strtoul(row + 1, NULL, 10);
 	if (s + n - place >= 3 && place[1] == '+' && place[2] >= '0' && place[2] <= '3') {
 		item->type = WIDE;
 		item->second = (uint8_t)(place[2] - '0');

@@ -126,6 +126,38 @@ const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function)
 	return f && f->name[0] ? f->name : "?";
 }
 
+bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost *c)
+{
+	const char *text;
+	char key[32];
+
+	dt_format(key, sizeof(key), "cost.%s", kind);
+	text = dt_reader_meta(r, key);
+	return text && sscanf(text, "%lf %lf %lf %lf %u", &c->median, &c->mean, &c->deviation,
+			      &c->interval, &c->n) == 5 &&
+	       c->median >= 0 && c->median < 1e9;
+}
+
+bool dt_cmd_costs(const struct dt_reader *r, double *cost)
+{
+	struct dt_cmd_cost entry, leave, point;
+
+	if (!dt_cmd_cost(r, "entry", &entry) || !dt_cmd_cost(r, "exit", &leave)) {
+		dt_cmd_fail("the trace does not say what a record cost: it was imported, or made by an "
+			    "older devtrace");
+		return false;
+	}
+	if (!dt_cmd_cost(r, "point", &point))
+		point = entry;
+	for (unsigned kind = 0; kind < 256; kind++)
+		cost[kind] = 0; /* made by others: the kernel, the recorder */
+	cost[DT_ENTRY] = entry.median;
+	cost[DT_EXIT] = leave.median;
+	cost[DT_POINT] = cost[DT_MORE] = cost[DT_EVENT] = cost[DT_SEND] = cost[DT_RECEIVE] =
+		point.median;
+	return true;
+}
+
 void dt_cmd_say_lost(struct dt_reader *r)
 {
 	struct dt_summary s;

@@ -40,6 +40,18 @@ struct dt_range_options {
 
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range);
 
+/* What a record of a kind ("entry", "exit", "point") cost by itself, in ticks: process/calibrate.h.
+ * False: the trace does not say. */
+struct dt_cmd_cost {
+	double median, mean, deviation, interval;
+	unsigned n;
+};
+bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost *c);
+
+/* The medians by the kinds of records, 256 of them, for struct dt_pair_events; false and an error said:
+ * the trace does not tell them. */
+bool dt_cmd_costs(const struct dt_reader *r, double *cost);
+
 /* Says on stderr what the trace lacks, if anything: one line. */
 void dt_cmd_say_lost(struct dt_reader *r);
 

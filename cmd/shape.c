@@ -65,7 +65,7 @@ static bool read_member(const char *p, struct part *part)
 	if (*p++ != ':' || !*p)
 		return false;
 	part->letter = *p++;
-	part->size = strchr("iufe", part->letter) ? 0 : part->letter == 'c' || part->letter == 'b' ? 1 : 8;
+	part->size = strchr("iufe", part->letter) ? 0 : strchr("cb", part->letter) ? 1 : 8;
 	if (!part->size) {
 		if (!take_number(&p, 16, &v) || !v)
 			return false;
@@ -211,7 +211,8 @@ static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bit
 	return s->flags && put_flags(o, s, v);
 }
 
-static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v, unsigned depth);
+static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v,
+			unsigned depth);
 
 static void put_member(struct put *o, const struct part *m, unsigned __int128 v, unsigned depth)
 {
@@ -260,7 +261,8 @@ static bool put_text(struct put *o, const struct dt_shape *s, unsigned __int128 
 	return true;
 }
 
-static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v, unsigned depth)
+static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v,
+			unsigned depth)
 {
 	if (put_text(o, s, v))
 		return;

@@ -4,11 +4,14 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
 #include <unistd.h>
 
+#include "arch/x86_64/capture.h"
 #include "process/memory.h"
 
 #define BATCH 200   /* records: fewer than a scratch ring holds */
@@ -162,6 +165,122 @@ static double measure(struct dt_control *c, uint64_t hook)
 	return (double)best / BATCH;
 }
 
+/* ---- what a record costs, by consecutive records ---- */
+
+#define GROUP	4    /* points one behind the other */
+#define SAMPLES 5000 /* at most */
+
+struct samples {
+	double ticks[SAMPLES];
+	uint32_t n;
+};
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct dt_cost cost_of(struct samples *s)
+{
+	struct dt_cost c = {.n = s->n};
+	double sum = 0, squares = 0;
+
+	if (s->n < 2)
+		return (struct dt_cost){0};
+	qsort(s->ticks, s->n, sizeof(*s->ticks), ascending);
+	c.median = s->ticks[s->n / 2];
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += s->ticks[i];
+	c.mean = sum / s->n;
+	for (uint32_t i = 0; i < s->n; i++)
+		squares += (s->ticks[i] - c.mean) * (s->ticks[i] - c.mean);
+	c.deviation = sqrt(squares / (s->n - 1));
+	c.interval = 2.576 * c.deviation / sqrt(s->n);
+	return c;
+}
+
+/*
+ * The records since `before', if all went to one core. Each group's first has something else before
+ * it and is left out.
+ */
+static void take_samples(struct dt_control *c, const uint64_t *before, unsigned group,
+			 struct samples *s)
+{
+	struct dt_ring *grown = NULL;
+	struct dt_record *r;
+	uint64_t last = 0;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i <= c->cores; i++) {
+		struct dt_ring *ring = dt_ring_at(c, i);
+
+		if (ring->pos == before[i])
+			continue;
+		if (grown)
+			return; /* it has moved meanwhile */
+		grown = ring;
+		at = i;
+	}
+	if (!grown)
+		return;
+	r = dt_ring_records(grown);
+	for (uint64_t pos = before[at], k = 0; pos != grown->pos; pos += 64, k++) {
+		uint64_t ticks = r[(pos & (c->ring_size - 1)) / 64].ticks;
+
+		if (k % group && s->n < SAMPLES)
+			s->ticks[s->n++] = (double)(ticks - last);
+		last = ticks;
+	}
+}
+
+/* code makes `group' records each time it is called; one alone counts from call to call. */
+static void sample(struct dt_control *c, uint64_t code, unsigned group, struct samples *s)
+{
+	uint64_t before[c->cores + 1];
+
+	s->n = 0;
+	for (int b = 0; b < BATCHES; b++) {
+		for (unsigned i = 0; i <= c->cores; i++)
+			before[i] = dt_ring_at(c, i)->pos;
+		for (unsigned i = 0; i < BATCH / group; i++)
+			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
+					 :
+					 : "b"(code)
+					 : "memory", "cc");
+		take_samples(c, before, group > 1 ? group : BATCH, s);
+	}
+}
+
+/* Points that capture a register, one behind the other, in a page within reach of the area. */
+static bool sample_points(struct dt_control *c, uint64_t area, size_t bytes, uint64_t hook,
+			  struct samples *s)
+{
+	static const struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
+						     .size = 8,
+						     .reg = 3,
+						     .base = DT_REGISTER_NONE,
+						     .index = DT_REGISTER_NONE}};
+	uint64_t address = area + ((bytes + 4095) & ~4095ull);
+	struct dt_capture capture = {.hook = hook, .on = true};
+	struct dt_captured made;
+	struct dt_emit o;
+	uint8_t *page = mmap((void *)address, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	o = (struct dt_emit){.bytes = page, .room = 4096, .address = (uint64_t)page};
+	for (int i = 0; i < GROUP; i++)
+		dt_capture_emit(&o, &item, 1, &capture, &made);
+	dt_emit_byte(&o, 0xc3);
+	if (o.size <= o.room && !mprotect(page, 4096, PROT_READ | PROT_EXEC))
+		sample(c, (uint64_t)page, GROUP, s);
+	munmap(page, 4096);
+	return s->n > 0;
+}
+
 /* Where glibc keeps the id of a thread: see find_tid_offset() in target.c. */
 static int64_t own_tid_offset(void)
 {
@@ -170,16 +289,17 @@ static int64_t own_tid_offset(void)
 	return field && field[0] == 32 ? (int64_t)(int32_t)field[2] : 0;
 }
 
-int dt_calibrate(const struct dt_shared *scratch, double *ticks, struct dt_error *e)
+int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
 {
 	struct dt_thread_offsets o = {
 		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053};
 	struct dt_control *c = scratch->control;
 	uint64_t area, hook[DT_HOOKS];
+	struct samples *s;
 	size_t bytes;
 	int mem, rc = -1;
 
-	*ticks = 0;
+	*costs = (struct dt_costs){0};
 	if (!__rseq_size || !o.tid)
 		return 0;
 	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -194,7 +314,17 @@ int dt_calibrate(const struct dt_shared *scratch, double *ticks, struct dt_error
 	    try_event(c, hook[DT_HOOK_EVENT], false, e) < 0 ||
 	    try_event(c, hook[DT_HOOK_EVENT4], true, e) < 0)
 		goto unmap;
-	*ticks = (measure(c, hook[DT_HOOK_ENTRY]) + measure(c, hook[DT_HOOK_EXIT])) / 2;
+	costs->ticks = (measure(c, hook[DT_HOOK_ENTRY]) + measure(c, hook[DT_HOOK_EXIT])) / 2;
+	s = malloc(sizeof(*s));
+	if (s) {
+		sample(c, hook[DT_HOOK_ENTRY], 1, s);
+		costs->entry = cost_of(s);
+		sample(c, hook[DT_HOOK_EXIT], 1, s);
+		costs->exit = cost_of(s);
+		if (sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
+			costs->point = cost_of(s);
+	}
+	free(s);
 	rc = 0;
 unmap:
 	/* the kernel must not find our sequence in memory that is gone */

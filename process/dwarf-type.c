@@ -685,8 +685,8 @@ static void put_enumerators(struct text *t, Dwarf_Die *type)
 		if (dwarf_dieoffset(&d) <= last)
 			return;
 		last = dwarf_dieoffset(&d);
-		if (dwarf_tag(&d) != DW_TAG_enumerator || !dwarf_attr(&d, DW_AT_const_value, &attr) ||
-		    dwarf_formsdata(&attr, &v))
+		if (dwarf_tag(&d) != DW_TAG_enumerator ||
+		    !dwarf_attr(&d, DW_AT_const_value, &attr) || dwarf_formsdata(&attr, &v))
 			continue;
 		put(t, t->parts++ ? "," : "");
 		put_name(t, name_of(&d));
@@ -718,8 +718,8 @@ static void put_members(struct text *t, Dwarf *dwarf, Dwarf_Die *type, int langu
 		if (dwarf_dieoffset(&d) <= last)
 			return;
 		last = dwarf_dieoffset(&d);
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || flag(&d, DW_AT_external) ||
-		    flag(&d, DW_AT_declaration))
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    flag(&d, DW_AT_external) || flag(&d, DW_AT_declaration))
 			continue;
 		in = bits = 0;
 		if (flag(&d, DW_AT_data_member_location) &&

@@ -70,8 +70,20 @@ static void free_readers(struct dt_session *s, unsigned cores)
 	s->reader = NULL;
 }
 
+static void store_cost(struct dt_session *s, const char *kind, const struct dt_cost *c)
+{
+	char name[32], text[128];
+
+	if (!c->n)
+		return;
+	dt_format(name, sizeof(name), "cost.%s", kind);
+	snprintf(text, sizeof(text), "%.1f %.2f %.2f %.3f %u", c->median, c->mean, c->deviation,
+		 c->interval, c->n);
+	dt_store_meta(s->store, name, text, NULL);
+}
+
 /* Who recorded, where, how: for whoever reads the file. */
-static void store_meta(struct dt_session *s, double record_ticks)
+static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 {
 	static const char *const policy[] = {"overwrite", "drop", "wait"};
 	struct utsname u;
@@ -87,9 +99,12 @@ static void store_meta(struct dt_session *s, double record_ticks)
 	dt_format(text, sizeof(text), "%u", s->targets.shared.control->cores);
 	dt_store_meta(s->store, "cores", text, NULL);
 	/* tenths of a tick are enough: it varies more from call to call */
-	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)record_ticks,
-		  (unsigned long)(record_ticks * 10) % 10);
+	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)costs->ticks,
+		  (unsigned long)(costs->ticks * 10) % 10);
 	dt_store_meta(s->store, "record_ticks", text, NULL);
+	store_cost(s, "entry", &costs->entry);
+	store_cost(s, "exit", &costs->exit);
+	store_cost(s, "point", &costs->point);
 	for (unsigned i = 0; s->offset && i < s->targets.shared.control->cores; i++) {
 		char name[32];
 
@@ -102,7 +117,7 @@ static void store_meta(struct dt_session *s, double record_ticks)
 }
 
 /* The hooks prove themselves here before they go into somebody else's process. */
-static int self_test(unsigned cores, double *record_ticks, struct dt_error *e)
+static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 {
 	struct dt_shared scratch;
 	int rc;
@@ -110,7 +125,7 @@ static int self_test(unsigned cores, double *record_ticks, struct dt_error *e)
 	if (dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, e) < 0)
 		return -1;
 	dt_rings_start(scratch.control);
-	rc = dt_calibrate(&scratch, record_ticks, e);
+	rc = dt_calibrate(&scratch, costs, e);
 	dt_rings_destroy(&scratch);
 	return rc;
 }
@@ -119,14 +134,14 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	struct clocks began = read_clocks(), now;
-	double record_ticks;
+	struct dt_costs costs;
 
 	memset(s, 0, sizeof(*s));
 	s->options = *o;
 	if (!s->options.ring_size)
 		s->options.ring_size = DEFAULT_RING;
 	pthread_mutex_init(&s->lock, NULL);
-	if (self_test(cores, &record_ticks, e) < 0)
+	if (self_test(cores, &costs, e) < 0)
 		return -1;
 	if (dt_rings_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
 		return -1;
@@ -151,7 +166,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		s->store = dt_store_create(o->output, dt_describe, s, e);
 		if (!s->store)
 			goto fail;
-		store_meta(s, record_ticks);
+		store_meta(s, &costs);
 	}
 	/* two readings from the start, or a trace cut short would not know how long a tick is */
 	while (dt_now_ns() - began.mono < CLOCK_APART)

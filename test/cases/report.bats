@@ -65,3 +65,69 @@ PY
 	[ "$status" = 0 ]
 	[[ "$output" == *"no calls"* ]]
 }
+
+# a clock of 2 GHz; main 1000..2000, in it add 1100..1160 and 1200..1210
+costs() {
+	writetrace t.db <<'TEXT'
+clock 0 0
+clock 2000000 1000000
+meta cost.entry 20.0 21.50 4.00 0.100 5000
+meta cost.exit 10.0 11.00 2.00 0.050 5000
+thread 1 main
+function main
+function add
+E main 0x7fff1000 1000
+E add 0x7fff0f00 1100
+X add 0x7fff0f00 1160
+E add 0x7fff0f00 1200
+X add 0x7fff0f00 1210
+X main 0x7fff1000 2000
+TEXT
+}
+
+@test "check-128-cost: what recording cost is taken off and told" {
+	costs
+	run devtrace report --json t.db
+	[[ "$output" == *'"total": 500.'*'"total": 35.'* ]]
+	# 1000 - 20 - 10 - 20 - 10 - 10 ticks; 50 and 0
+	run devtrace report --subtract --json t.db
+	[[ "$output" == *'"total": 465.'*'"total": 25.'* ]]
+	run devtrace report --subtract t.db
+	[[ "$output" == *"taken off: a record of entry took 10.0 ns: median of 5000 (mean 10.75, standard deviation 2.00; 99 % interval of the mean +- 0.050)"* ]]
+	[[ "$output" == *"    and of exit took 5.0 ns: median of 5000 (mean 5.50,"* ]]
+	run devtrace calls --subtract t.db
+	[[ "$output" == *"0.025 us    add("*"0.000 us    add("*"0.465 us  } "* ]]
+	# a trace that does not say it
+	sample other.db
+	run devtrace report --subtract other.db
+	[ "$status" = 2 ]
+	[[ "$output" == "devtrace: the trace does not say what a record cost: "* ]]
+	run devtrace calls --subtract other.db
+	[ "$status" = 2 ]
+}
+
+@test "check-128-cost: a recording says what its records cost" {
+	cat >p.c <<'C'
+__attribute__((noipa)) void nothing(void) {}
+__attribute__((noipa)) void outer(void) { for (int i = 0; i < 1000; i++) nothing(); }
+int main(void) { for (int i = 0; i < 100; i++) outer(); }
+C
+	gcc -O1 -B"$build/lib" -o p p.c
+	devtrace record -F outer -F nothing -- ./p
+	python3 - <<'PY'
+import json, sqlite3, subprocess
+meta = dict(sqlite3.connect("devtrace.db").execute("select key, value from meta"))
+for kind in "entry", "exit", "point":
+    median, mean, deviation, interval, n = map(float, meta["cost." + kind].split())
+    # the counter's reading alone takes some 20 cycles; a record is made in less than a microsecond
+    assert 5 < median < 3000 and mean > 0 and deviation > 0 and n >= 1000, (kind, meta["cost." + kind])
+    assert abs(interval - 2.576 * deviation / n ** 0.5) < 0.01 * interval + 0.001
+def p50(*more):
+    out = subprocess.run(["devtrace", "report", "--json", *more], capture_output=True, check=True).stdout
+    return {r["function"]: r["p50"] for r in json.loads(out)}
+with_cost, without = p50(), p50("--subtract")
+# outer's 2,000 records and more are gone from its time, and nothing() took next to none
+assert without["outer"] < 0.9 * with_cost["outer"], (with_cost, without)
+assert without["nothing"] < with_cost["nothing"], (with_cost, without)
+PY
+}

@@ -153,9 +153,12 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		used += (size_t)sprintf(result + used, "* %u %lu\n", depth, s->ticks[i]);
 }
 
+static const double *cost; /* see struct dt_pair_events */
+
 static const char *pair(enum dt_order order)
 {
-	struct dt_pair_events events = {.begin = on_begin, .end = on_end, .other = on_other};
+	struct dt_pair_events events = {
+		.begin = on_begin, .end = on_end, .other = on_other, .cost = cost};
 	struct dt_range range = {.order = order, .values = true};
 	struct dt_error e;
 
@@ -693,6 +696,24 @@ static void check_127_offset(void **state)
 	}
 }
 
+/* What records cost is taken off: their threads' clocks stand still meanwhile, and never go back. */
+static void check_128_cost(void **state)
+{
+	double ticks[256] = {[DT_ENTRY] = 3, [DT_EXIT] = 2, [DT_POINT] = 4};
+
+	cost = ticks;
+	gives("E a 900 E b 800 P b 800 X b 800 X a 900", "b a 1 17-31\na - 0 10-39\n");
+	gives("@ 0 1 E a 900 @ 1 2 E a 900 @ 0 1 E b 800 X b 800 @ 1 2 X a 900 @ 0 1 X a 900",
+	      "b a 1 27-35\na - 0 20-48\na - 0 10-53\n");
+	/* open and without an entry */
+	gives("E a 900 X b 800 E c 800", "b a 1 18-18 no-entry\nc a 1 25-25 open\na - 0 10-25 open\n");
+	/* more than there was */
+	ticks[DT_ENTRY] = ticks[DT_EXIT] = 25;
+	gives("E a 900 E b 800 X b 800 X a 900 + 100 E a 900 X a 900",
+	      "b a 1 10-10\na - 0 10-10\na - 0 95-95\n");
+	cost = NULL;
+}
+
 /* This machine's cores: what is measured is certain to within microseconds, and what is not is left. */
 static void test_offsets_of_cores(void **state)
 {
@@ -733,6 +754,7 @@ int main(void)
 		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),
 		TEST(test_same),	   TEST(test_stats),	    TEST(test_quantiles),
 		TEST(test_random),	   TEST(check_127_offset),
+		TEST(check_128_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static void with_cores(unsigned cores)
 	struct dt_shared scratch;
 	struct dt_error e = {""};
 	cpu_set_t all, one;
-	double ticks = 0;
+	struct dt_costs costs;
 
 	assert_int_equal(dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, &e), 0);
 	dt_rings_start(scratch.control);
@@ -26,9 +26,14 @@ static void with_cores(unsigned cores)
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);
 		sched_setaffinity(0, sizeof(one), &one);
-		if (dt_calibrate(&scratch, &ticks, &e) < 0)
+		if (dt_calibrate(&scratch, &costs, &e) < 0)
 			fail_msg("%u cores, on core %d: %s", cores, cpu, e.text);
-		assert_true(ticks > 0);
+		assert_true(costs.ticks > 0);
+		/* one record after another takes no less than the fastest batch did, and has been seen */
+		assert_true(costs.entry.n > 1000 && costs.exit.n > 1000 && costs.point.n > 1000);
+		assert_true(costs.entry.median > costs.ticks / 2);
+		assert_true(costs.point.median > costs.ticks / 2);
+		assert_true(costs.point.mean > 0 && costs.point.interval >= 0);
 		/* and the records are in this core's ring */
 		assert_true(dt_ring_at(scratch.control, (unsigned)cpu)->pos > 0);
 	}
