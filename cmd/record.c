@@ -24,6 +24,7 @@
 	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"             \
 	"  -s, --session=NAME         what the session is called (its process id)\n"               \
 	"  -S, --switches             record too which thread runs on which core when\n"           \
+	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n" \
 	"  -v, --verbose              say more at the end\n"                                       \
 	"  -h, --help\n"                                                                           \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"

@@ -95,6 +95,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"session", required_argument, NULL, 's'},
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
+		{"stopped", no_argument, NULL, 1},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -148,6 +149,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 			break;
 		case 'S':
 			o->switches = true;
+			break;
+		case 1:
+			o->stopped = true;
 			break;
 		case 'd':
 			c->detach = true;

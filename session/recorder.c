@@ -15,6 +15,8 @@
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
 #define SWITCHES 8192u	       /* taken at a time */
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
+#define HELD	 65536u	       /* records held with a log that is waited for, and some more */
+#define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
 #define IDLE_MS	 50	       /* a writer that is half a ring ahead rings the bell before */
 #define QUIET	 12	       /* rounds without a record, longer than FLUSH_NS: then the next one */
 #define QUIET_MS 1000	       /* rings the bell, and nobody looks before, but for the clocks */
@@ -124,11 +126,15 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 	}
 }
 
-/* Records of one round, of all rings, for the log. */
+/*
+ * Records of one round, of all rings, for the log. Those behind the time up to which every ring has
+ * been read are held for the next round: a record that another ring has in front of them may come.
+ */
 struct round {
-	struct dt_record *record, *sorted;
+	struct dt_record *record, *sorted; /* the held ones first */
 	size_t n, room;
 	uint64_t lost;
+	uint64_t *until; /* of each ring: ticks up to which it has been read */
 	struct dt_record *timed;	    /* with the core's clock set right */
 	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
 };
@@ -226,6 +232,40 @@ static const struct dt_record *with_switches(struct dt_session *s, struct round 
 	return k->mixed;
 }
 
+/* Up to when all rings have been read. */
+static uint64_t earliest(const struct round *k, unsigned rings)
+{
+	uint64_t until = ~0ull;
+
+	for (unsigned i = 0; i < rings; i++)
+		if (k->until[i] < until)
+			until = k->until[i];
+	return until;
+}
+
+/* Puts the round's records into the log, as far as others can not come in front of them any more. */
+static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint64_t room)
+{
+	uint64_t until = earliest(k, rings);
+	size_t n = k->n;
+
+	while (n && k->record[n - 1].ticks > until)
+		n--;
+	if (n > room) {
+		n = (size_t)room;
+		until = k->record[n].ticks - 1;
+	}
+	if (n || k->lost)
+		dt_log_put(&s->log, k->record, n, k->lost);
+	k->n -= n;
+	if (n && k->n)
+		memmove(k->record, k->record + n, k->n * sizeof(*k->record));
+	k->lost = 0;
+	/* before the rings are released: dt_session_drained() looks at these in the other order */
+	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->log_held, k->n, __ATOMIC_RELEASE);
+}
+
 /* One round over all rings; returns how many records it took, -1 when the file can not be written.
  */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last)
@@ -235,8 +275,6 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	long all = 0;
 
 	s->log_stalled = !room && !last;
-	k->n = 0;
-	k->lost = 0;
 	for (unsigned i = 0; i < rings; i++) {
 		struct dt_ring_reader *r = &s->reader[i];
 		const struct dt_record *records;
@@ -246,16 +284,19 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		int rc = 0;
 
 		for (int rounds = 0; rounds < (s->has_log ? 4 : 64); rounds++) {
-			size_t max = room - k->n < BATCH && !last ? (size_t)(room - k->n) : BATCH;
-
-			if (!max)
+			/* where the program is to wait, not all its records are to pile up here;
+			 * those that the others wait for are needed */
+			if (!last && room != ~0ull &&
+			    (!room || (k->n >= HELD && k->until[i] > earliest(k, rings))))
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
-			n = dt_ring_take(r, max, last, &records, &lost);
+			n = dt_ring_take(r, BATCH, last, &records, &lost);
 			records = corrected(s, k, i, records, n);
 			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
-			if (n == 0 && lost == 0)
+			if (n == 0 && lost == 0) {
+				k->until[i] = last ? ~0ull : now;
 				break;
+			}
 			pthread_mutex_lock(&s->lock);
 			note_threads(s, seen, records, n);
 			if (s->store)
@@ -263,8 +304,10 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 						  &s->recorder_error);
 			if (s->has_log && rc == 0 && keep(k, records, n, core) < 0)
 				rc = dt_fail(&s->recorder_error, "out of memory");
-			if (s->has_log && n)
+			if (s->has_log && rc == 0 && n) {
+				k->until[i] = k->record[k->n - 1].ticks;
 				dt_session_translate(s, k->record + k->n - n, n);
+			}
 			k->lost += lost;
 			if (!s->has_log)
 				dt_ring_release(r); /* with the lock: not while recording begins */
@@ -277,8 +320,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		}
 		merge(k, middle);
 	}
-	if (s->has_log && (k->n || k->lost))
-		dt_log_put(&s->log, k->record, k->n, k->lost);
+	if (s->has_log)
+		put_log(s, k, rings, last ? ~0ull : room);
 	/* only now: see dt_session_drained() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
@@ -312,9 +355,9 @@ void *dt_recorder_main(void *session)
 	struct dt_session *s = session;
 	struct dt_control *c = s->targets.shared.control;
 	struct seen *seen = calloc(1, sizeof(*seen));
-	struct round round = {0};
+	struct round round = {.until = calloc(c->cores + 1, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = seen ? 0 : -1;
+	long n = seen && round.until ? 0 : -1;
 	unsigned quiet = 0;
 	bool alert = false;
 
@@ -334,6 +377,10 @@ void *dt_recorder_main(void *session)
 		quiet = n || s->switches || s->log_stalled ? 0 : quiet + 1;
 		if (n)
 			continue;
+		if (round.n && !s->log_stalled && c->policy != DT_OVERWRITE) {
+			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
+			continue;
+		}
 		if (quiet >= QUIET && !alert) {
 			dt_rings_alert(c);
 			alert = true; /* and once more around, for what came just before */
@@ -354,6 +401,7 @@ void *dt_recorder_main(void *session)
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);
+	free(round.until);
 	free(round.timed);
 	free(round.switched);
 	free(round.mixed);

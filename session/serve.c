@@ -54,12 +54,11 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 void dt_session_drained(struct dt_session *s)
 {
 	unsigned rings = s->targets.shared.control->cores + 1;
-	uint64_t pos[rings];
+	uint64_t pos[rings], now;
 
-	if (s->log_stalled)
-		return;
 	for (unsigned i = 0; i < rings; i++)
 		pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
+	now = __builtin_ia32_rdtsc();
 	atomic_store(&s->drain_now, true);
 	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
 		struct timespec t = {0, 1000000};
@@ -67,7 +66,9 @@ void dt_session_drained(struct dt_session *s)
 
 		for (unsigned i = 0; i < rings; i++)
 			all = all && __atomic_load_n(&s->reader[i].ring->read, __ATOMIC_ACQUIRE) >= pos[i];
-		if (all)
+		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
+			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
+		if (all || s->log_stalled)
 			break;
 		dt_rings_bell(s->targets.shared.control);
 		nanosleep(&t, NULL);

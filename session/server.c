@@ -204,6 +204,8 @@ static int do_take(struct connection *c, const char *line)
 
 		from = position;
 		n = dt_log_read(&s->log, record, max, &from, &lost, now, how[0] == 'c');
+		if (n && s->log_stalled) /* there is room again */
+			dt_rings_bell(s->targets.shared.control);
 		ms -= ms > 0 ? now : 0;
 		if (!n && ms && poll(&gone, 1, 0) > 0)
 			break; /* a request behind this one, or the end */
@@ -336,6 +338,7 @@ static int request(struct connection *c, struct input *in, char *line)
 	}
 	if (strcmp(line, "clear") == 0) {
 		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
+		dt_rings_bell(c->server->session->targets.shared.control);
 		return answer(c, "ok", 0, 0);
 	}
 	if (strcmp(line, "position") == 0)

@@ -310,11 +310,11 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 
 int dt_session_record(struct dt_session *s, struct dt_error *e)
 {
-	if (s->options.idle)
-		dt_rings_pause(s->targets.shared.control);
-	else
+	s->device.active = !s->options.idle && !s->options.stopped;
+	if (s->device.active)
 		dt_rings_start(s->targets.shared.control);
-	s->device.active = !s->options.idle;
+	else
+		dt_rings_pause(s->targets.shared.control);
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;

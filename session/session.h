@@ -36,6 +36,7 @@ struct dt_options {
 	bool follow;   /* the program itself need not have anything to be traced */
 	bool switches; /* which thread runs where is recorded too */
 	bool idle;   /* nothing is traced until the device is told so */
+	bool stopped; /* all is chosen, and recorded from the device's `start' or a trigger on */
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
 	size_t points;
 	const char *const *argument; /* patterns: functions whose arguments are recorded in full */
@@ -80,7 +81,9 @@ struct dt_session {
 	struct dt_device device;
 	struct dt_log log;
 	bool has_log;	     /* records go there */
-	bool log_stalled;    /* the recorder waits for room in it */
+	atomic_bool log_stalled; /* the recorder waits for room in it */
+	size_t log_held;     /* records that it has and that are not in the log yet... */
+	uint64_t log_until;  /* ...because they are later than this (ticks); stored with release */
 	bool uniform, frozen, watch_threads; /* as applied */
 	struct dt_arm armed;
 	uint64_t events;

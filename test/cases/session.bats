@@ -64,3 +64,61 @@ load session
 	[ "$us" -lt 9000 ]
 	kill "$follower"
 }
+
+@test "session: what is followed comes in the order of time, across the cores" {
+	start_obey
+	begin t "$pid"
+	ctl - <<<$'policy wait\ntrace sync new s\ntrace s on\nstart'
+	"$dt" cat -f -s t >out 3>&- &
+	follower=$!
+	arrived() { [ "$(wc -l <out)" = "$1" ]; }
+	for i in $(seq 10); do
+		act sync 40000 2
+		until_true arrived $((i * 160000))
+	done
+	kill "$follower"
+	python3 - <<-'PY'
+		last, late = 0, []
+		for i, line in enumerate(open("out")):
+		    ticks = int(line.split()[2], 16)
+		    if ticks < last:
+		        late.append((i, last - ticks))
+		    last = max(last, ticks)
+		assert not late, (len(late), late[:5])
+	PY
+}
+
+@test "check-089: several requests at once, answered in order, each with its length" {
+	start_obey
+	begin t "$pid"
+	ctl - <<<$'trace sync new s\ntrace s on\nstart'
+	act sync 3
+	python3 - "$XDG_RUNTIME_DIR/devtrace/t.sock" <<-'PY'
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		f = s.makefile("rb")
+		# all of them before the first answer
+		s.sendall(b"read\nposition\nwrite 11\nquery ffff\nnonsense\ntake 2 0 0 keep\ntake 16384 0 0 consume\nposition\n")
+		def answer():
+		    word, n, a, b = f.readline().split()
+		    return word, f.read(int(n)), int(a), int(b)
+		word, text, _, _ = answer()
+		assert word == b"ok" and b"trace s on" in text and text.endswith(b"start\n"), text
+		assert answer() == (b"ok", b"", 0, 6)
+		word, text, _, _ = answer()
+		assert word == b"ok" and b"Probing is" in text, (word, text)
+		assert answer()[0] == b"error"
+		word, two, first, lost = answer()
+		assert (word, len(two), first, lost) == (b"ok", 128, 0, 0)
+		word, all6, first, lost = answer()
+		assert (word, len(all6), first, lost) == (b"ok", 6 * 64, 0, 0) and all6.startswith(two)
+		assert answer() == (b"ok", b"", 6, 6)
+		# half a request now and the rest later
+		s.sendall(b"posi")
+		s.sendall(b"tion\nposition")
+		assert answer() == (b"ok", b"", 6, 6)
+		s.sendall(b"\n")
+		assert answer() == (b"ok", b"", 6, 6)
+	PY
+}
