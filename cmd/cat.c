@@ -12,6 +12,7 @@
 #include "cmd/follow.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
+#include "cmd/pointer.h"
 #include "core/compact.h"
 #include "core/kitrace.h"
 #include "core/text.h"
@@ -48,6 +49,7 @@ struct cat {
 	enum dt_layout layout;
 	uint64_t lines, cut;	      /* of them, those that do not hold all that was recorded */
 	uint32_t *by_address, sorted; /* rows of functions, and how many */
+	struct dt_pointers *pointers;
 	struct dt_compact compact;
 	struct dt_kitrace kitrace;
 	struct dt_out out;
@@ -141,7 +143,7 @@ static void sort_functions(struct cat *k)
 }
 
 /* The function of a process that an address points into, as far as it is in the trace; or NULL. */
-static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
+static const char *function_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
 {
 	size_t low = 0, high;
 
@@ -169,6 +171,21 @@ static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint
 			return short_name(k->reader, row);
 	}
 	return NULL;
+}
+
+/* The same, and what its files tell of functions that were not recorded, and of variables. */
+static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
+{
+	const char *name = function_at(k, pid, address, offset);
+
+	if (name || !address)
+		return name;
+	if (!k->pointers)
+		k->pointers = dt_pointers_new(k->reader);
+	if (!k->pointers || !dt_pointers_any(k->pointers, address))
+		return NULL;
+	name = dt_pointers_name(k->pointers, pid, address, offset);
+	return name && strlen(name) > LONGEST_NAME ? NULL : name;
 }
 
 /* 32 bytes of a text; what can not be printed is a dot. */
@@ -442,5 +459,6 @@ int dt_cmd_cat(int argc, char **argv)
 		dt_cmd_say_lost(k.reader);
 	dt_reader_close(k.reader);
 	free(k.by_address);
+	dt_pointers_free(k.pointers);
 	return status;
 }

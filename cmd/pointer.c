@@ -216,28 +216,38 @@ static void find(struct dt_pointers *p, struct found *out)
 	out->name = object ? object->name : function->name;
 }
 
-char *dt_pointers_put(struct dt_pointers *p, char *out, uint32_t pid, uint64_t address)
+const char *dt_pointers_name(struct dt_pointers *p, uint32_t pid, uint64_t address,
+			     uint64_t *offset)
 {
 	struct found *f = &p->found[dt_hash(address + pid) & (FOUND - 1)];
-	size_t n;
 
 	look(p);
 	if (!f->used || f->address != address || f->pid != pid) {
 		*f = (struct found){.used = true, .address = address, .pid = pid};
 		find(p, f);
 	}
-	if (!f->name)
+	*offset = f->offset;
+	return f->name;
+}
+
+char *dt_pointers_put(struct dt_pointers *p, char *out, uint32_t pid, uint64_t address)
+{
+	uint64_t offset;
+	const char *name = dt_pointers_name(p, pid, address, &offset);
+	size_t n;
+
+	if (!name)
 		return out;
-	n = strnlen(f->name, NAME_BYTES);
+	n = strnlen(name, NAME_BYTES);
 	*out++ = ' ';
 	*out++ = '<';
-	memcpy(out, f->name, n);
+	memcpy(out, name, n);
 	out += n;
-	if (f->name[n])
+	if (name[n])
 		out = stpcpy(out, "...");
-	if (f->offset) {
+	if (offset) {
 		*out++ = '+';
-		out += dt_text_hex(out, f->offset);
+		out += dt_text_hex(out, offset);
 	}
 	*out++ = '>';
 	return out;

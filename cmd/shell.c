@@ -227,18 +227,17 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 {
 	struct dt_kitrace_item item[DT_CAPTURE_ITEMS + 1];
 	char symbol[DT_CAPTURE_ITEMS][128], text[DT_CAPTURE_ITEMS][DT_CAPTURE_TEXT + 8];
-	const struct place *p = place_of(s, r);
 	struct labels *l = &(struct labels){.n = 0};
 	struct dt_kitrace_record v = {
 		.us = (uint64_t)local_us(s, r->ticks),
 		.date = s->date,
-		.tid = p->pid ? r->tid : DT_NO_TID,
 		.item = item,
 	};
 	size_t at = 0, constant = 0; /* which record is that; 0: there is none */
 
 	get_labels(s, r->pc, l);
 	v.symbol = l->text[0] ? l->text : "?";
+	v.tid = has_pid(s, v.symbol) ? r->tid : DT_NO_TID;
 	/* the constant is of the same moment as the record that it goes with */
 	if (n > 1 && r[1].ticks == r->ticks)
 		constant = 1;

@@ -318,6 +318,28 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 	row->function = out < 0 ? 0 : out;
 }
 
+/* What the option CONST adds to a record: a value of its own, of the place that has the option. */
+static void describe_constant(struct dt_session *s, const struct dt_module *m,
+			      const struct dt_point *point, uint64_t address,
+			      struct dt_site_row *row)
+{
+	char name[4096];
+	struct dt_function_row f = {.module = m->row,
+				    .address = address,
+				    .name = name,
+				    .file = "",
+				    .signature = "const:p@0;v",
+				    .variant = (point ? point->id + 1 : 0) * 64ull + 63};
+	struct dt_point at = {.site.address = address - m->bias};
+	int64_t out;
+
+	dt_describe_name(m, point ? point : &at, name, sizeof(name));
+	row->kind = DT_SITE_POINT_MORE;
+	row->values = 1;
+	out = dt_store_function(s->store, &f, NULL);
+	row->function = out < 0 ? 0 : out;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -345,6 +367,10 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	point = dt_probes_point(m, r->pc, &first, &text);
 	if (point) {
 		row->pc = m->bias + point->site.address;
+		if (r->kind == DT_MORE && !first && !text && !point->headless) {
+			describe_constant(s, m, point, row->pc, row);
+			return;
+		}
 		describe_point(s, m, point, first, text, row);
 		return;
 	}
@@ -353,6 +379,10 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		return;
 	if (m->file->probed)
 		row->pc = m->bias + site->address;
+	if (r->kind == DT_MORE) {
+		describe_constant(s, m, NULL, m->bias + site->function, row);
+		return;
+	}
 	switch (site->kind) {
 	case DT_ELF_ENTRY:
 	case DT_ELF_PROBE_ENTRY:

@@ -377,3 +377,71 @@ here                     CONST 0x7" ]
 	[ "$status" = 1 ]
 	[[ $output == *"not in the code of any function"* ]]
 }
+
+@test "check-053-constants: two points with different constants, each its own" {
+	cd "$dir"
+	"$dt" record -o const.db -T 'known CONST 0x11' -T 'here CONST 0x22' ./known >/dev/null
+	"$dt" cat -k const.db >out
+	cat out
+	[ "$(grep -c '^known .* const=11$' out) $(grep -c '^here .* const=22$' out) $(wc -l <out)" = "3 3 12" ]
+	[ "$("$dt" calls const.db | grep -c "const=0x[12]*$")" = 6 ]
+}
+
+@test "check-056-symbols: captured values are named after what they point to" {
+	cd "$dir"
+	cat >holder.c <<-'C'
+		#include <stdio.h>
+		int first(void) { return 1; }
+		int second(void) { return 2; }
+		struct entry { const char *name; int (*call)(void); } table[] = {{"one", first}, {"two", second}};
+		__attribute__((noipa)) int use(const struct entry *e) { return e->call(); }
+		int main(void) { return use(&table[0]) + use(&table[1]) - 3; }
+	C
+	gcc -O1 -g -o holder holder.c
+	"$dt" record -o holder.db -T 'use REG rdi VALUE e->call LOC table+8' ./holder
+	"$dt" cat -k holder.db >out
+	cat out
+	[[ "$(sed -n 1p out)" =~ ^use\ .*\ rdi=[0-9a-f]+\ \(table\)\ e-\>call=[0-9a-f]+\ \(first\)\ .*=[0-9a-f]+\ \(first\)$ ]]
+	[[ "$(sed -n 2p out)" =~ ^use\ .*\ rdi=[0-9a-f]+\ \(table\+10\)\ e-\>call=[0-9a-f]+\ \(second\)\ .*=[0-9a-f]+\ \(first\)$ ]]
+	"$dt" calls holder.db >out
+	cat out
+	grep -q 'e->call=0x[0-9a-f]* <second>' out
+}
+
+@test "check-022-onlypid: each instruction's point for its own process" {
+	cd "$dir"
+	start_spin "$dir/known" 5000
+	one=$pid first=$out
+	"$dt" attach -d -s "$session" "$pid"
+	start_spin "$dir/known" 5000
+	ctl attach "$pid"
+	ctl trace known PID ONLYPID "$one" here PID ONLYPID "$pid" late
+	ctl start
+	for _ in $(seq 500); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 200 ] && break; sleep 0.01; done
+	ctl stop
+	"$dt" shell -s "$session" -c print >out
+	[ "$(awk -v one="$one" -v two="$pid" '{for (i = 1; i <= NF; i++) if ($i == "pid") t = $(i + 1);
+		if (($1 == "known" && t != one) || ($1 == "here" && t != two)) n++; seen[$1]++}
+		END {print n + 0, (seen["known"] > 20), (seen["here"] > 20), (seen["late"] > 40)}' out)" = "0 1 1 1" ]
+	ctl quit
+	stop_spin
+	kill "$one"
+	exec {first}<&-
+}
+
+@test "check-038-latefreeze: exactly so many records behind an instruction's" {
+	cd "$dir"
+	for n in 0 1 10 100; do
+		start_spin "$dir/known" 5000
+		"$dt" attach -d -s "$session$n" "$pid"
+		"$dt" ctl -s "$session$n" trace known late here LATEFREEZE "$n"
+		"$dt" ctl -s "$session$n" start
+		frozen() { "$dt" ctl -s "$session$n" | grep -q '^freeze'; }
+		for _ in $(seq 500); do frozen && break; sleep 0.01; done
+		frozen
+		"$dt" shell -s "$session$n" -c print >out
+		"$dt" ctl -s "$session$n" quit
+		stop_spin
+		[ "$(grep -n '^here' out | head -n 1 | cut -d: -f1)" = "$(($(wc -l <out) - n))" ] || { echo "$n"; head -n 20 out; false; }
+	done
+}
