@@ -200,5 +200,7 @@ static inline uint64_t *dt_ring_marks(struct dt_ring *r, uint64_t ring_size)
 #define DT_MARK_BUSY(index, tid) ((index) << 24 | (uint64_t)((tid) & 0x3fffff) << 1 | 1)
 #define DT_MARK_DONE(index) ((index) << 24 | 2)
 #define DT_MARK_INDEX(mark) ((mark) >> 24)
+/* Is it of a later record than index? They are less than 2^39 apart. */
+#define DT_MARK_AHEAD(mark, index) ((int64_t)(((mark) >> 24 << 24) - ((index) << 24)) > 0)
 
 #endif

@@ -447,7 +447,7 @@ static size_t take_shared(struct dt_ring_reader *r, size_t max, bool last,
 		/* overwritten, or unfinished: a loss belongs in front of what follows */
 		if (n > 0)
 			break;
-		if (DT_MARK_INDEX(mark) <= index && !give_up(r, pos, &marks[slot], last))
+		if (!DT_MARK_AHEAD(mark, index) && !give_up(r, pos, &marks[slot], last))
 			break;
 		lose(r, 1);
 		r->pos += 64;

@@ -293,3 +293,54 @@ PY
 		printf '%16s/* exists: app%d */\n%16s/* runs on core 0 */\n\n' '' $i ''
 	done | head -n -1 | diff out -
 }
+
+@test "D24, D30: bfscope's 'trace' arms, and answers with eight digits and the dump" {
+	cat >beat.c <<-'C'
+		#include <devtrace.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			for (unsigned i = 0; i < 20000; i++) {
+				DT_EVENT(7, 1, 0);
+				for (unsigned k = 0; k < 5; k++)
+					DT_EVENT(7, 3, k);
+				DT_EVENT(7, 2, 0);
+				usleep(2000);
+			}
+			return 0;
+		}
+	C
+	root=${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}
+	gcc -O1 -I"$root/include" -o beat beat.c
+	exec {out}< <(exec ./beat 3>&-)
+	beat=$!
+	read -r ready <&"$out"
+	export DEVTRACE_BUILD=$build XDG_RUNTIME_DIR=$PWD
+	scope() { timeout 60 "$root/examples/bfscope.sh" "$beat" "$@" 3>&-; }
+	echo trace | scope 7:1:0 7:2:0 >answer
+	cat answer
+	# from the start event to the first stop event, nothing else
+	[ "$(head -c 8 answer | tr -d 0-9)" = "" ]
+	[ "$((10#$(head -c 8 answer)))" = "$(($(stat -c %s answer) - 8))" ]
+	[ "$(tail -c +9 answer | grep -v '^#' | cut -d' ' -f3 | tr '\n' ' ')" = \
+		"7000100000000 7000300000000 7000300000001 7000300000002 7000300000003 7000300000004 7000200000000 " ]
+	tail -c +9 answer | devtrace import --barrelfish - -o again.db
+	# two one after the other over one connection, by time; a word that is none is nothing
+	printf 'stat\ntrace\ntrace\r\n' | scope 7:1:0 - 20ms >answer
+	[ "$(grep -ac '# Start' answer)" = 2 ]
+	# while one is under way
+	mkfifo from
+	scope 7:1:0 7:9:9 <from >first &
+	first=$!
+	exec {to}>from
+	echo trace >&"$to"
+	until devtrace list | grep -q bfscope; do sleep 0.02; done
+	[ "$(echo trace | scope 7:1:0 7:2:0)" = 000000 ]
+	until devtrace ctl quit 2>/dev/null; do sleep 0.02; done
+	exec {to}>&-
+	wait "$first"
+	kill "$beat"
+}

@@ -325,3 +325,202 @@ load common
 		! grep -v 'no such file' bad
 	fi
 }
+
+@test "check-002-module: one pattern is a whole module, and nothing outside of it" {
+	cd "$BATS_TEST_TMPDIR"
+	for m in one two; do
+		cat >$m.c <<-C
+			static int ${m}_hidden(int a) { return a * 31 / 7 + 1; }
+			int (*volatile ${m}_way)(int) = ${m}_hidden;
+			__attribute__((noipa)) int ${m}_first(int a) { return ${m}_way(a) + 1; }
+			__attribute__((noipa)) int ${m}_second(int a) { return ${m}_first(a) + 1; }
+		C
+		gcc -O1 -g -shared -fPIC -o lib$m.so $m.c
+		gcc -O1 -g -shared -fPIC -B"$root/build/lib" -o libs$m.so $m.c
+	done
+	cat >main.c <<-'C'
+		int one_second(int), two_second(int);
+		__attribute__((noipa)) int both(int a) { return one_second(a) + two_second(a); }
+		int main(void) { return both(1) == 0; }
+	C
+	for s in '' s; do
+		gcc -O1 -g ${s:+-B"$root/build/lib"} -o main$s main.c -L. -l${s}one -l${s}two -Wl,-rpath,"$PWD"
+		"$dt" record -F "lib${s}one.so:*" -o m.db ./main$s
+		names=$("$dt" report --json m.db | grep -o '"function": "[a-z_]*"' | sort | tr '\n' ' ')
+		[[ "$names" == *'"one_first" "function": "one_hidden" "function": "one_second" '* ]]
+		[ "$(sqlite3 m.db "select count(*) from function join module on module.id = module where path not like '%/lib${s}one.so'")" = 0 ]
+		# the two others, in the same run
+		"$dt" record -F "lib${s}two.so:*" -F "main$s:*" -o m.db ./main$s
+		names=$("$dt" report --json m.db | grep -o '"function": "[a-z_]*"' | sort | tr '\n' ' ')
+		[[ "$names" == *'"both"'*'"main"'*'"two_first" "function": "two_hidden" "function": "two_second" '* && "$names" != *one_* ]]
+	done
+}
+
+@test "check-050-core: what runs on one core says so" {
+	cd "$BATS_TEST_TMPDIR"
+	for core in $(taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i}'); do
+		taskset -c "$core" "$dt" record -o c.db "$dir/fib" 12 || [ $? = 3 ]
+		[ "$("$dt" cat -l c.db | grep '^kind=[EX]' | grep -o 'core=[0-9]*' | sort -u)" = "core=$core" ]
+	done
+}
+
+@test "check-051-wall-clock: times are those of another clock, to 10 microseconds" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >clock.c <<-'C'
+		#include <time.h>
+		#include <unistd.h>
+		__attribute__((noipa)) void at(long before) { __asm__ volatile("" : : "r"(before)); }
+		__attribute__((noipa)) void by(long after) { __asm__ volatile("" : : "r"(after)); }
+		static long now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_REALTIME, &t);
+			return t.tv_sec * 1000000000 + t.tv_nsec;
+		}
+		int main(void)
+		{
+			for (int i = 0; i < 200; i++) {
+				at(now());
+				by(now());
+				usleep(10000);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o clock clock.c
+	"$dt" record -o t.db ./clock
+	TZ=UTC "$dt" cat -k t.db >out
+	# whatever came between: at()'s record is behind the reading before it, and in front of the one after it
+	python3 - <<-'PY'
+		import datetime
+		record, n = None, 0
+		for line in open("out"):
+		    w = line.split()
+		    w[0] = w[0].split("+")[0]
+		    if w[0] not in ("at", "by") or "rdi=" not in line:
+		        continue
+		    t = datetime.datetime.strptime("2000 " + " ".join(w[1:4]), "%Y %b %d %H:%M:%S.%f")
+		    us = ((t.hour * 60 + t.minute) * 60 + t.second) * 1000000 + t.microsecond
+		    clock = int(line.split("rdi=")[1].split()[0], 16) / 1000 % 86400e6
+		    if w[0] == "at":
+		        record = us
+		        assert -10 <= (us - clock + 43200e6) % 86400e6 - 43200e6, (us, clock)
+		    else:
+		        assert -10 <= (clock - record + 43200e6) % 86400e6 - 43200e6, (record, clock)
+		        n += 1
+		assert n == 200, n
+	PY
+}
+
+@test "record --stopped: nothing is recorded before the start" {
+	cd "$BATS_TEST_TMPDIR"
+	export XDG_RUNTIME_DIR=$PWD
+	"$dt" record --stopped -o none.db "$dir/fib" 10 || [ $? = 3 ]
+	[ "$("$dt" cat none.db | wc -l)" = 0 ]
+	# the program says when: between its two calls of fib
+	cat >begin.c <<-'C'
+		#include <fcntl.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int before(int a) { return a + 1; }
+		__attribute__((noipa)) int after(int a) { return a + 2; }
+		int main(void)
+		{
+			int sum = before(1);
+			if (system("exec $DT ctl start"))
+				return 1;
+			return sum + after(2) == 6 ? 0 : 2;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o begin begin.c
+	DT=$dt "$dt" record --stopped -o some.db ./begin
+	[ "$("$dt" report --json some.db | grep -c '"before"')" = 0 ]
+	"$dt" calls some.db | grep -q 'after(a=2) = 4'
+}
+
+@test "check-062-own-core: one core's recording does not slow another's" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >cores.c <<-'C'
+		#include <pthread.h>
+		#include <sched.h>
+		#include <stdio.h>
+		#include <x86intrin.h>
+		__attribute__((noipa)) void nothing(void) { __asm__ volatile(""); }
+		static int cpu[2];
+		static volatile int stop;
+		static void on(int c)
+		{
+			cpu_set_t s;
+			CPU_ZERO(&s);
+			CPU_SET(c, &s);
+			sched_setaffinity(0, sizeof(s), &s);
+		}
+		static void *other(void *a)
+		{
+			on(cpu[1]);
+			while (!stop)
+				nothing();
+			return a;
+		}
+		/* the quickest of many batches: what others take of the machine is not in it */
+		static unsigned long quickest(void)
+		{
+			unsigned long best = ~0ul, t;
+			for (int b = 0; b < 20000; b++) {
+				t = __rdtsc();
+				for (int i = 0; i < 50; i++)
+					nothing();
+				t = __rdtsc() - t;
+				best = t < best ? t : best;
+			}
+			return best;
+		}
+		int main(void)
+		{
+			unsigned long alone, both;
+			pthread_t t;
+			cpu_set_t s;
+			int n = 0;
+			sched_getaffinity(0, sizeof(s), &s);
+			for (int c = 0; c < CPU_SETSIZE && n < 2; c++)
+				if (CPU_ISSET(c, &s))
+					cpu[n++] = c;
+			on(cpu[0]);
+			alone = quickest();
+			pthread_create(&t, NULL, other, NULL);
+			both = quickest();
+			stop = 1;
+			pthread_join(t, NULL);
+			printf("%lu %lu %d\n", alone, both, n);
+			return 0;
+		}
+	C
+	gcc -O1 -D_GNU_SOURCE -pthread -B"$root/build/lib" -o cores cores.c
+	read -r alone both n < <("$dt" record -p overwrite -o c.db ./cores)
+	echo "$alone alone, $both with another core ($n cores)"
+	[ "$n" = 2 ] # on a machine with one core this says nothing
+	# a line shared by the cores costs some hundred cycles for each record
+	[ $((both * 2)) -lt $((alone * 3)) ]
+}
+
+@test "check-083: a million events take less than 16 MB" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >events.c <<-'C'
+		#include <devtrace.h>
+		int main(void)
+		{
+			unsigned x = 1;
+			for (int i = 0; i < 1000000; i++) {
+				x = x * 1103515245 + 12345;
+				DT_EVENT(3, 5, x, i);
+			}
+			return 0;
+		}
+	C
+	gcc -O2 -I"$root/include" -o events events.c
+	"$dt" record -o e.db ./events
+	[ "$("$dt" cat -c e.db | wc -l)" -ge 1000000 ]
+	stat -c %s e.db
+	[ "$(stat -c %s e.db)" -lt 16000000 ]
+}

@@ -124,6 +124,8 @@ static void run_actors(const struct schedule *p, void (*const body[ACTORS])(void
 #define STRIDE (2 * DT_RING_HEAD)
 #define CALLS  64u
 
+static uint64_t start; /* how many records the rings have had before */
+
 static struct setup {
 	enum dt_policy policy;
 	bool shared;
@@ -296,6 +298,14 @@ static void begin_session(void)
 	blob.rseq_offset = (int64_t)((uint64_t)(uintptr_t)fake_rseq - fs);
 	dt_ring_reader_free(&reader);
 	dt_ring_reader_init(&reader, session_at, setup.shared, NULL);
+	reader.pos = 64 * start;
+	for (unsigned i = 0; start && i < 2; i++) {
+		struct dt_ring *r = dt_ring_at(session_at, i);
+
+		r->pos = r->read = 64 * start;
+		for (uint64_t index = start - RING / 64; i && index < start; index++)
+			dt_ring_marks(r, RING)[index % (RING / 64)] = DT_MARK_DONE(index);
+	}
 	dt_rings_start(session_at);
 	for (unsigned i = 0; i < setup.before; i++)
 		make_call();
@@ -391,6 +401,21 @@ static void test_overwrite_shared(void **state)
 	explore(DT_OVERWRITE, true);
 }
 
+/* Counts of records do not end at 32 bits, nor at the 40 that marks have. */
+static void check_072_counters(void **state)
+{
+	static const uint64_t bits[] = {26, 32, 33, 40, 48};
+
+	for (unsigned i = 0; i < sizeof(bits) / sizeof(*bits); i++)
+		for (int policy = DT_OVERWRITE; policy <= DT_DROP; policy++)
+			for (int shared = policy == DT_OVERWRITE; shared < 2; shared++) {
+				start = (1ull << bits[i]) - 5;
+				setup = (struct setup){(enum dt_policy)policy, shared, 3, 10, 10, 2};
+				many_with_more(20000, 150);
+			}
+	start = 0;
+}
+
 /* A place whose writer, thread tid, has gone to sleep or died half way: how often it is looked at.
  */
 static unsigned looks_at_unfinished(uint32_t tid)
@@ -426,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_drop_shared),
 		cmocka_unit_test(test_overwrite_shared),
 		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(check_072_counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -448,7 +448,7 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
 
 	mark = __atomic_load_n(m, __ATOMIC_ACQUIRE);
 	/* its writer of a lap ago has not come back, or others have come round to it: it stays empty */
-	if ((mark & 1) || DT_MARK_INDEX(mark) > index)
+	if ((mark & 1) || DT_MARK_AHEAD(mark, index))
 		return;
 	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
