@@ -499,7 +499,7 @@ load common
 	gcc -O1 -D_GNU_SOURCE -pthread -B"$root/build/lib" -o cores cores.c
 	read -r alone both n < <("$dt" record -p overwrite -o c.db ./cores)
 	echo "$alone alone, $both with another core ($n cores)"
-	[ "$n" = 2 ] # on a machine with one core this says nothing
+	[ "$n" = 2 ] || skip "one core has nobody to slow"
 	# a line shared by the cores costs some hundred cycles for each record
 	[ $((both * 2)) -lt $((alone * 3)) ]
 }

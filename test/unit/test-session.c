@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session without processes: what the recorder makes of records in the rings, which the test puts
+ * there itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "session/device.h"
+#include "session/session.h"
+#include "test/unit/test-trace-scratch.h"
+
+#define AHEAD 5000000 /* ticks */
+
+static const char *self;
+
+/* As a hook does on that core. */
+static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t value)
+{
+	struct dt_control *c = s->targets.shared.control;
+	struct dt_ring *r = dt_ring_at(c, core);
+
+	dt_ring_records(r)[(r->pos & (c->ring_size - 1)) / 64] =
+		(struct dt_record){.ticks = ticks,
+				   .pc = 0x1000,
+				   .tid = 7,
+				   .kind = DT_EVENT,
+				   .flags = 1,
+				   .core = (uint16_t)core,
+				   .value = {value}};
+	__atomic_store_n(&r->pos, r->pos + 64, __ATOMIC_RELEASE);
+}
+
+/* The session's cores: 0 is right, 1 is ahead. */
+static void begin(struct dt_session *s, const char *output, int64_t ahead)
+{
+	const struct dt_options o = {.policy = DT_WAIT, .ring_size = 1 << 16, .output = output};
+	struct dt_error e = {""};
+
+	if (dt_session_create(s, &o, &e) < 0)
+		fail_msg("%s", e.text);
+	if (s->targets.shared.control->cores < 2) {
+		print_message("a machine with one core: nothing to be set right\n");
+		dt_session_close(s, NULL);
+		skip();
+	}
+	assert_non_null(s->offset);
+	for (unsigned i = 0; i < s->targets.shared.control->cores; i++)
+		s->offset[i] = (struct dt_offset){i == 1 ? ahead : 0, 100};
+	if (dt_session_record(s, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* Values 0 to 9, alternately by the two cores, 1,000 ticks from one to the next. */
+static void append_alternately(struct dt_session *s, int64_t ahead)
+{
+	uint64_t now = __builtin_ia32_rdtsc() - 100 * AHEAD;
+
+	for (unsigned i = 0; i < 10; i++)
+		append(s, i % 2, now + 1000 * i + (i % 2 ? (uint64_t)ahead : 0), i);
+}
+
+static void end(struct dt_session *s)
+{
+	struct dt_error e = {""};
+
+	if (dt_session_end(s, &e) < 0 || dt_session_close(s, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+/* The clock of a core that is ahead is set right in a trace file... */
+static void check_127_offset_in_a_file(void **state)
+{
+	static struct dt_session s;
+	char command[512], line[1024];
+	unsigned n = 0, core;
+	uint64_t ticks, last = 0, value;
+	FILE *f;
+
+	begin(&s, trace_path, AHEAD);
+	append_alternately(&s, AHEAD);
+	end(&s);
+	snprintf(command, sizeof(command), "%.*s/../../devtrace cat -l %s",
+		 (int)(strrchr(self, '/') - self), self, trace_path);
+	f = popen(command, "r");
+	assert_non_null(f);
+	for (; fgets(line, sizeof(line), f); n++) {
+		assert_int_equal(sscanf(line, "kind=V ticks=%lu core=%u", &ticks, &core), 2);
+		assert_int_equal(sscanf(strstr(line, "v0="), "v0=%lx", &value), 1);
+		assert_int_equal(value, n);
+		assert_int_equal(core, n % 2);
+		if (n)
+			assert_int_equal(ticks - last, 1000);
+		last = ticks;
+	}
+	assert_int_equal(pclose(f), 0);
+	assert_int_equal(n, 10);
+	unlink(trace_path);
+}
+
+/* ...and in a log; what is less than the error of its measurement is left alone. */
+static void check_127_offset_in_a_log(void **state)
+{
+	static const int64_t ahead[] = {AHEAD, -AHEAD, 100};
+	struct dt_record record[16];
+	static struct dt_session s;
+	uint64_t from, lost;
+
+	for (unsigned k = 0; k < 3; k++) {
+		begin(&s, NULL, ahead[k]);
+		append_alternately(&s, ahead[k]);
+		dt_session_drained(&s);
+		from = 0;
+		assert_int_equal(dt_log_read(&s.log, record, 16, &from, &lost, 0, true), 10);
+		for (unsigned i = 0; i < 10; i++) {
+			assert_int_equal(record[i].value[0], i);
+			assert_int_equal(record[i].core, i % 2);
+			if (i)
+				assert_int_equal(record[i].ticks - record[i - 1].ticks,
+						 k < 2	 ? 1000
+						 : i % 2 ? 1100
+							 : 900);
+		}
+		assert_int_equal(lost, 0);
+		end(&s);
+	}
+}
+
+/* A record of a core waits until the other one has been read up to its time. */
+static void test_log_in_order(void **state)
+{
+	static struct dt_session s;
+	struct dt_record record[16];
+	uint64_t from = 0, lost, soon;
+
+	begin(&s, NULL, 0);
+	soon = __builtin_ia32_rdtsc() + (uint64_t)(50e6 * s.ticks_per_ns);
+	append(&s, 0, soon, 2);
+	dt_rings_bell(s.targets.shared.control);
+	while (!__atomic_load_n(&s.log_held, __ATOMIC_ACQUIRE))
+		;
+	append(&s, 1, soon - 1000, 1);
+	while (dt_log_read(&s.log, record, 16, &from, &lost, -1, false) < 2)
+		;
+	assert_true(__builtin_ia32_rdtsc() > soon);
+	assert_int_equal(record[0].value[0], 1);
+	assert_int_equal(record[1].value[0], 2);
+	end(&s);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(check_127_offset_in_a_file),
+		cmocka_unit_test(check_127_offset_in_a_log),
+		cmocka_unit_test(test_log_in_order),
+	};
+
+	self = argv[0];
+	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
