@@ -4,13 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/inject.h"
@@ -292,22 +296,83 @@ bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, u
 	return true;
 }
 
+/* As whom a process opens files. Its /proc entry is root's if it has changed its user. */
+static bool file_user(pid_t pid, uid_t *uid, gid_t *gid)
+{
+	char path[64], line[128];
+	int found = 0;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && found < 2 && fgets(line, sizeof(line), f))
+		found += sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
+			 sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1;
+	if (f)
+		fclose(f);
+	return found == 2;
+}
+
 /*
- * How the process can open the session's memory: through our /proc entry, or, for a process of
- * another user or one that sees another /proc, by a name in /dev/shm that exists for this moment.
+ * How the process can open the session's memory: through our /proc entry; or, for one of another
+ * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
+ * child of ours that is as it is and lives for this moment only; or, for one that sees another /proc,
+ * by a name in /dev/shm, once.
  */
+static pid_t start_double(pid_t pid, char *path, size_t size, int fd)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct none[2] = {{0}};
+	int ready[2];
+	uid_t uid;
+	gid_t gid;
+	pid_t child;
+	char byte;
+
+	if (!file_user(pid, &uid, &gid) || pipe2(ready, O_CLOEXEC) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) { /* there may have been other threads: system calls only */
+		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		syscall(SYS_setgroups, 0, NULL);
+		if (syscall(SYS_setresgid, gid, gid, gid) == 0 &&
+		    syscall(SYS_setresuid, uid, uid, uid) == 0 &&
+		    syscall(SYS_capset, &head, none) == 0 &&
+		    syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 &&
+		    syscall(SYS_write, ready[1], "", 1) == 1)
+			for (;;)
+				syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+		syscall(SYS_exit_group, 1);
+	}
+	close(ready[1]);
+	if (child > 0 && read(ready[0], &byte, 1) != 1) {
+		waitpid(child, NULL, 0);
+		child = -1;
+	}
+	close(ready[0]);
+	dt_format(path, size, "/proc/%d/fd/%d", child, fd);
+	return child;
+}
+
+static void end_double(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 static int give_name(const struct dt_shared *shared, pid_t pid, char *path, size_t size)
 {
-	char self[64], proc[64];
-	struct stat st;
+	char self[64];
+	uid_t uid;
+	gid_t gid;
 
-	dt_format(proc, sizeof(proc), "/proc/%d", pid);
 	dt_format(self, sizeof(self), "/proc/self/fd/%d", shared->fd);
 	dt_format(path, size, "/dev/shm/devtrace-%d-%d", getpid(), pid);
 	unlink(path);
+	fchmod(shared->fd, 0600);
 	if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0)
 		return -1;
-	if (stat(proc, &st) == 0 && fchown(shared->fd, st.st_uid, st.st_gid) < 0) {
+	if (!file_user(pid, &uid, &gid) || fchown(shared->fd, uid, gid) < 0) {
 		unlink(path);
 		return -1;
 	}
@@ -355,6 +420,32 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 	return dt_inject(tid, mem, maps, area + STUB_AT, call, sizeof(call) / sizeof(*call), e);
 }
 
+static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
+		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
+{
+	char path[64];
+	pid_t child;
+	int rc;
+
+	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
+	rc = map_session(tid, mem, maps, shared, area, path, e);
+	if (rc == 0)
+		return 0;
+	child = start_double(pid, path, sizeof(path), shared->fd);
+	if (child > 0) {
+		rc = map_session(tid, mem, maps, shared, area, path, e);
+		end_double(child);
+	}
+	if (rc == 0)
+		return 0;
+	if (give_name(shared, pid, path, sizeof(path)) == 0) {
+		rc = map_session(tid, mem, maps, shared, area, path, e);
+		unlink(path);
+	}
+	fchmod(shared->fd, 0666);
+	return rc;
+}
+
 /* Reserves addresses; `at' is where. */
 static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint64_t at,
 		   uint64_t bytes, struct dt_error *e)
@@ -395,7 +486,6 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	uint64_t bytes = area_size(control);
 	uint64_t at, jumps = 0;
 	struct dt_maps maps;
-	char path[64];
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
@@ -414,16 +504,8 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 		if (jumps && reserve(pid, tid, mem, &maps, jumps, PAGE, e) < 0)
 			goto unmap;
 	}
-	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
-	if (map_session(tid, mem, &maps, shared, at, path, e) < 0) {
-		bool named = give_name(shared, pid, path, sizeof(path)) == 0;
-		int rc = named ? map_session(tid, mem, &maps, shared, at, path, e) : -1;
-
-		if (named)
-			unlink(path);
-		if (rc < 0)
-			goto unmap;
-	}
+	if (share(pid, tid, mem, &maps, shared, at, e) < 0)
+		goto unmap;
 	if (write_blob(mem, at, jumps, shared->control, pid) < 0) {
 		dt_fail(e, "the area can not be written: %s", strerror(errno));
 		goto unmap;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -27,13 +28,18 @@ static uint64_t page_up(uint64_t n)
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* Root's targets belong to others, who can not follow /proc/PID/fd of root: see dt_area_install(). */
+/*
+ * Root's targets belong to others: see share() in process/area.c. Nobody but us, and processes that
+ * we let, can reach a file without a name, whatever its mode.
+ */
 static int open_memory(struct dt_error *e)
 {
 	int fd = -1;
 
 	if (geteuid() == 0)
 		fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		fchmod(fd, 0666);
 	if (fd < 0)
 		fd = memfd_create("devtrace", MFD_CLOEXEC);
 	if (fd < 0)

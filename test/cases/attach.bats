@@ -40,6 +40,38 @@ detach() {
 	stop_spin
 }
 
+@test "attach: root to several processes of several users, and one with no capabilities; one has ended" {
+	[ "$(id -u)" = 0 ] || skip "needs root: other users' processes"
+	id dtuser 2>/dev/null || useradd -m dtuser
+	pids=() outs=()
+	for as in "" "setpriv --reuid dtuser --regid dtuser --clear-groups" "setpriv --reuid dtuser --clear-groups" \
+		"setpriv --reuid nobody --regid nogroup --clear-groups" "setpriv --bounding-set -all --inh-caps -all"; do
+		start_spin $as "$dir/spin"
+		pids+=("$pid") outs+=("$out")
+	done
+	"$dt" attach -o "$dir/m.db" "${pids[@]}" 4194000 2>"$dir/err" 3>&- &
+	tracer=$!
+	# each of the five records
+	for i in $(seq 500); do
+		[ "$(sqlite3 "$dir/m.db" "select count(distinct tid) from thread" 2>/dev/null || echo 0)" = 5 ] && break
+		kill -0 "$tracer" || { cat "$dir/err"; false; }
+		sleep 0.02
+	done
+	kill -INT "$tracer"
+	wait "$tracer"
+	cat "$dir/err"
+	[ "$(sqlite3 "$dir/m.db" "select count(distinct tid) from thread")" = 5 ]
+	grep -q "no process 4194000" "$dir/err"
+	for i in 0 1 2 3 4; do
+		! grep -q devtrace "/proc/${pids[i]}/maps"
+		kill "${pids[i]}"
+		exec {outs[i]}<&-
+	done
+	# nothing is left behind under a name, nor a process
+	! ls /dev/shm | grep -q "^devtrace-$tracer"
+	! pgrep -P "$tracer"
+}
+
 @test "attach: again and again" {
 	start_spin
 	for i in 1 2 3; do
