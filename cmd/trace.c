@@ -252,6 +252,55 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 	return true;
 }
 
+static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint64_t address)
+{
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++) {
+			const struct dt_module *m = &t->module[i];
+
+			for (size_t k = 0; m->file == f && k < f->elf->sites; k++)
+				if (f->elf->site[k].function == address && dt_probes_pc(m, k))
+					return true;
+		}
+	return false;
+}
+
+/* One that was asked for by its name, and is there, but can not be hooked. */
+static void say_unhooked(const struct dt_trace_command *c, const struct dt_session *s,
+			 const struct dt_file *f, const struct dt_pattern *p)
+{
+	struct dt_probe_way *way = NULL;
+
+	for (size_t i = 0; i < f->code->functions; i++) {
+		const struct dt_code_function *g = &f->code->function[i];
+
+		if (!g->name || g->part || strcmp(g->name, p->name) != 0 || is_hooked(s, f, g->start))
+			continue;
+		if (!way)
+			way = dt_file_probe_ways(f, NULL);
+		if (way && !way[i].hooked)
+			fprintf(stderr, "%s: %s: %s is not recorded: %s\n", c->name, f->path, g->name,
+				way[i].how);
+	}
+	free(way);
+}
+
+static void unhooked(const struct dt_trace_command *c, const struct dt_session *s)
+{
+	const struct dt_selection *sel = &s->options.select;
+
+	for (size_t i = 0; i < sel->n; i++) {
+		const struct dt_pattern *p = &sel->pattern[i];
+
+		if (p->remove || !p->hits || strpbrk(p->name, "*?["))
+			continue;
+		for (const struct dt_file *f = s->targets.files.first; f; f = f->next)
+			if (f->probed && f->code && f->chosen_sites &&
+			    (!p->module || dt_pattern_module(p, f->path)))
+				say_unhooked(c, s, f, p);
+	}
+}
+
 static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 {
 	struct dt_error e;
@@ -263,6 +312,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 		status = 1;
 	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;
+	unhooked(c, s);
 	if (dt_session_close(s, &e) < 0)
 		status = complain(c, e.text);
 	say_summary(c, s);
@@ -384,9 +434,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	return finish(c, &s, status);
 }
 
-/* Parses and attaches; an exit status. */
+/* Parses and attaches; an exit status. Of several processes, some may have ended meanwhile. */
 static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **pids)
 {
+	size_t n = 0, gone = 0;
 	struct dt_error e;
 
 	for (; *pids; pids++) {
@@ -397,9 +448,17 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
 			return 2;
 		}
-		if (!dt_session_attach(s, (pid_t)pid, &e))
-			return complain(c, e.text);
+		if (dt_session_attach(s, (pid_t)pid, &e)) {
+			n++;
+			continue;
+		}
+		complain(c, e.text);
+		if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			return 1;
+		gone++;
 	}
+	if (!n && gone)
+		return 1;
 	if (dt_session_points(s, &e) < 0)
 		return complain(c, e.text);
 	return 0;

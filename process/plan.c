@@ -130,7 +130,7 @@ static void undo(struct work *w, size_t sites, size_t retargets)
 }
 
 static const char cannot_move[] = "an instruction there cannot be moved";
-static const char no_room[] = "other probes are in the way";
+static const char no_room[] = "there is no room for a jump: too few bytes, or other probes in the way";
 
 static bool plan_entry(struct work *w, struct dt_plan_function *f)
 {

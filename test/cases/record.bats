@@ -524,3 +524,22 @@ load common
 	stat -c %s e.db
 	[ "$(stat -c %s e.db)" -lt 16000000 ]
 }
+
+@test "record: a function asked for by its name that can not be hooked is told, with the reason" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >short.c <<-'C'
+		__attribute__((noipa)) void nothing(void) {}
+		__attribute__((noipa)) void outer(void) { nothing(); nothing(); }
+		int main(void) { outer(); return 0; }
+	C
+	gcc -O1 -o short short.c
+	run "$dt" record -F outer -F nothing -o s.db ./short
+	[ "$status" = 0 ] && one_line "nothing is not recorded" "no room"
+	run "$dt" record -F outer -F 'short:nothing' -o s.db ./short
+	[ "$status" = 0 ] && one_line "nothing is not recorded"
+	# not what a pattern happens to match, or another's of that name
+	run "$dt" record -F outer -F 'n*' -o s.db ./short
+	[ "$status" = 0 ] && [ -z "$output" ]
+	run "$dt" record -F outer -F malloc -o s.db ./short
+	[ "$status" = 0 ] && [ -z "$output" ]
+}
