@@ -81,6 +81,7 @@ bench: all
 	./bench/run.sh
 
 soak: tests
+	@sh ./install-deps.sh build check soak
 	./test/soak.sh
 
 install: all

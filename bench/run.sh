@@ -5,6 +5,8 @@
 #
 # usage: bench/run.sh [PART...]      (make bench runs all parts, in under ten minutes)
 #   call      one traced call over the floor; the same under uftrace and XRay
+#   probes    programs that were not rebuilt: a call beside uftrace's patches and the kernel's
+#             uprobes, and Redis with every function traced
 #   device    commands and reading with 10,000 ranges; following
 #   threads   two threads on two cores over one
 #   sites     switching 10,000 sites on in a running process, and how long it stands still
@@ -228,6 +230,78 @@ part_device() {
 	row "device: cat of a full log of 8,192 records" "under 10 ms" "$(middle device cat) ms"
 	row "device: processor time of following nothing, session included" "none measurable" \
 		"$(middle device idle) ms a second"
+}
+
+# ---- without a rebuild ------------------------------------------------------------------------
+
+# commands a second that the Redis which runs answers
+redis_rate() {
+	local begin=$EPOCHREALTIME n=60000
+	"$redis_benchmark" -p "$port" -q -n $n -c 20 -P 8 -t get,set,incr,lpush,rpop,sadd,hset >"$work/load" 2>&1 ||
+		{ say "redis-benchmark: $(tail -n 1 "$work/load")"; return; }
+	awk "BEGIN { printf \"%.0f\", 7 * $n / ($EPOCHREALTIME - $begin) }"
+}
+
+part_probes() {
+	local offset redis i c u p plain t pid
+	build_call
+	gcc -O2 -D_GNU_SOURCE -o "$work/uprobe" bench/uprobe.c || return
+	offset=0x$(nm "$work/call-plain" | awk '$3 == "leaf" { print $1 }')
+	for ((i = 0; i < rounds; i++)); do
+		raw probes plain "$("$work/call-plain" call 0.1 | field call)"
+		rm -f "$work"/t.db*
+		raw probes devtrace "$("$devtrace" record -p overwrite -F call-plain:leaf -o "$work/t.db" \
+			"$work/call-plain" call 0.3 2>"$work/stderr" | field call)"
+		have uftrace && raw probes uftrace "$(uftrace record --force -P leaf -d "$work/u.data" \
+			"$work/call-plain" call 0.3 2>/dev/null | field call)"
+		rm -rf "$work"/u.data*
+		# 100,000 calls are a batch, and take seconds
+		[ "$i" -ge 3 ] || raw probes uprobe "$("$work/uprobe" "$work/call-plain" "$offset" \
+			"$work/call-plain" call 0.1 2>"$work/stderr" | field call)"
+		! grep -q '=0' "$work/stderr" || say "the uprobes were not hit: $(cat "$work/stderr")"
+	done
+	p=$(middle probes plain)
+	c=$(calc "$(middle probes devtrace) - $p") u=$(calc "$(middle probes uftrace) - $p")
+	row "a call of a program that was not rebuilt: uftrace -P over devtrace" "at least 4" "$(calc "$u / $c") ($u ns, $c ns)"
+	u=$(calc "$(middle probes uprobe) - $p")
+	row "... a uprobe and a uretprobe that only count, over devtrace" "at least 30" "$(calc "$u / $c" %.0f) ($u ns)"
+
+	find_redis_tools && redis=$(real redis plain) || return
+	for ((i = 0; i < (rounds + 2) / 3; i++)); do
+		start_redis "$redis" && raw probes redis-plain "$(redis_rate)"
+		# attached to meanwhile, some times
+		while [ -n "$server" ] && [ "$(figures probes redis-stop | wc -l)" -lt $((4 * i + 4)) ]; do
+			"$redis_benchmark" -p "$port" -q -n 1000000 -c 20 -P 8 -t get >/dev/null 2>&1 &
+			pid=$!
+			rm -f "$work"/t.db*
+			t=$EPOCHREALTIME
+			"$devtrace" attach -d -s bench.$$ -p overwrite -F "${redis##*/}:*" -o "$work/t.db" "$server" >/dev/null 2>"$work/stderr"
+			raw probes redis-attach "$(calc "($EPOCHREALTIME - $t) * 1000" %.1f)"
+			"$devtrace" ctl -s bench.$$ quit 2>/dev/null
+			until_true eval '! "$devtrace" ctl -s bench.$$ >/dev/null 2>&1'
+			raw probes redis-stop "$(sqlite3 "$work/t.db" "SELECT value FROM meta WHERE key = 'longest_stop'" | awk '{ print $1 / 1e6 }')"
+			kill "$pid" 2>/dev/null
+			wait "$pid" 2>/dev/null
+		done
+		stop_redis
+		rm -f "$work"/t.db*
+		start_redis "$devtrace" record -p overwrite -F "${redis##*/}:*" -o "$work/t.db" "$redis" &&
+			raw probes redis-devtrace "$(redis_rate)"
+		stop_redis
+		if have uftrace; then
+			start_redis uftrace record --force -P . -d "$work/u.data" "$redis" &&
+				raw probes redis-uftrace "$(redis_rate)"
+			stop_redis
+			rm -rf "$work"/u.data*
+		fi
+	done
+	rm -f "$work"/t.db*
+	p=$(middle probes redis-plain) c=$(middle probes redis-devtrace) u=$(middle probes redis-uftrace)
+	row "Redis, every function traced, flight recorder: commands a second over untraced" "" \
+		"$(calc "100 * $c / $p" %.0f) % ($c; untraced $p)"
+	row "... over what uftrace -P . leaves it" "at least 2.5" "$(calc "$c / $u") ($u)"
+	row "attaching to Redis under load, every function: in all; longest stop" "1 s; 10 ms" \
+		"$(middle probes redis-attach) ms; $(middle probes redis-stop) ms (worst of $(figures probes redis-stop | wc -l): $(figures probes redis-stop | sort -g | tail -n 1))"
 }
 
 # ---- two threads ------------------------------------------------------------------------------
@@ -462,7 +536,7 @@ part_reader() {
 
 # ---- main -------------------------------------------------------------------------------------
 
-parts=(call device threads sites lossless size off reader)
+parts=(call probes device threads sites lossless size off reader)
 [ $# = 0 ] || parts=("$@")
 for p in "${parts[@]}"; do
 	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -201,7 +201,11 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		s->recorder_runs = false;
 	}
 	if (s->store) {
+		char text[32];
+
 		dt_session_clock(s);
+		dt_format(text, sizeof(text), "%lu", (unsigned long)s->stop_ns);
+		dt_store_meta(s->store, "longest_stop", text, NULL);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}

@@ -5,6 +5,8 @@
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - attach to and detach from Python, bash, git and a C++ program with exceptions, with all of their own
 #     functions and libc's probed, until they have ended (SOAK_SECONDS each)
+#   - the same 1,000 times each for PostgreSQL under pgbench with a new connection for each transaction,
+#     and nginx under ab, all their processes attached to, those too that they fork meanwhile
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 set -uo pipefail
@@ -58,6 +60,81 @@ git init -q "$work/repo" && (cd "$work/repo" && for i in $(seq 300); do echo "$i
 	git -c user.name=x -c user.email=x@y commit -qm "$i"; done)
 storm git bash -c 'for ((i = 0; i < '"$seconds"' * 4; i++)); do git -C "'"$work"'/repo" log -p --stat; done | sha256sum'
 result $? "git, run by a shell: the same"
+
+# server_storm N COMMAND MASTER PROGRAM: N times attached to MASTER and its children under the load
+# COMMAND, everything of PROGRAM and libc hooked, and detached from. Every process that is still there
+# has its code as it was.
+server_storm() {
+	local n=$1 command=$2 master=$3 program=$4 session="server-$$" done=0 none=0 load before after p
+	before=$(code_of "$master")
+	while [ ! -e "$work/enough" ]; do bash -c "$command" >>"$work/load.out" 2>&1 || echo "status $?" >>"$work/load.bad"; done &
+	load=$!
+	while [ "$done" -lt "$n" ] && [ "$none" -lt 100 ] && kill -0 "$master"; do
+		# one of the children may have ended in between
+		# shellcheck disable=SC2046
+		"$devtrace" attach -d -s "$session" -p drop -F "$program:*" -F 'libc.so.6:*' "$master" $(pgrep -P "$master") \
+			>/dev/null 2>"$work/attach.log" && done=$((done + 1)) ||
+			{ none=$((none + 1)); grep -qiE 'no such process|has ended|ended' "$work/attach.log" || cat "$work/attach.log" >>"$work/why"; }
+		"$devtrace" ctl -s "$session" start 2>/dev/null
+		"$devtrace" ctl -s "$session" quit 2>/dev/null
+		while "$devtrace" ctl -s "$session" >/dev/null 2>&1; do sleep 0.005; done
+	done
+	: >"$work/enough"
+	wait "$load"
+	rm "$work/enough"
+	after=$(code_of "$master")
+	echo "# $program: $done times, $none times a process was gone" >&2
+	[ "$done" -ge "$n" ] && [ ! -s "$work/load.bad" ] && [ "$before" = "$after" ] && return
+	cat "$work/load.bad" >>"$work/why" 2>/dev/null
+	tail -n 5 "$work/load.out" >>"$work/why"
+	return 1
+}
+
+# a PostgreSQL of an ordinary user
+postgresql() {
+	local bin data=$work/pg sums rc
+	bin=$(dirname "$(readlink -f /usr/lib/postgresql/*/bin/postgres | head -n 1)")
+	install -d -o postgres -m 700 "$data" "$work/pgrun" && chmod 755 "$work" || return
+	pg() { setpriv --reuid postgres --regid postgres --init-groups env PGHOST="$work/pgrun" PGUSER=postgres PGDATABASE=postgres "$@"; }
+	pg "$bin/initdb" -D "$data" -A trust >"$work/pg.log" 2>&1 || return
+	pg "$bin/pg_ctl" -D "$data" -l "$data/log" -w -o "-c listen_addresses='' -c unix_socket_directories=$work/pgrun -c fsync=off" start >>"$work/pg.log" 2>&1 || return
+	pg "$bin/pgbench" -i -q >>"$work/pg.log" 2>&1 &&
+		server_storm "$1" "setpriv --reuid postgres --regid postgres --init-groups $bin/pgbench -h $work/pgrun -C -c 4 -T 5 postgres | tee $work/pgbench.out | grep -q 'failed transactions: 0 '" \
+			"$(head -n 1 "$data/postmaster.pid")" postgres
+	rc=$?
+	# what each transaction has added to one account, teller and branch
+	sums=$(pg psql -At -c 'SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches), (SELECT count(*) > 0 FROM pgbench_history)')
+	pg "$bin/pg_ctl" -D "$data" -m fast stop >>"$work/pg.log" 2>&1 || rc=1
+	[ "$sums" = 't|t|t' ] || { why "PostgreSQL's sums: $sums"; rc=1; }
+	! grep -E 'PANIC|FATAL|terminated by signal|crash' "$data/log" >>"$work/why" || rc=1
+	return $rc
+}
+rm -f "$work"/load.* "$work/enough"
+postgresql "$attaches"
+result $? "PostgreSQL: $attaches times under pgbench; no failed transaction, its sums are right"
+
+nginx() {
+	local port=$((20000 + RANDOM % 10000)) rc
+	mkdir "$work/nginx" && head -c 5000 /dev/urandom >"$work/nginx/file" && chmod -R 755 "$work/nginx" || return
+	cat >"$work/nginx/conf" <<-C
+		worker_processes 2;
+		pid $work/nginx/pid;
+		error_log $work/nginx/error.log;
+		events { worker_connections 256; }
+		http { access_log off; server { listen 127.0.0.1:$port; root $work/nginx; } }
+	C
+	/usr/sbin/nginx -c "$work/nginx/conf" || return
+	server_storm "$1" "ab -q -k -c 8 -n 20000 http://127.0.0.1:$port/file | tee $work/ab.out | grep -q 'Failed requests: *0$'" \
+		"$(cat "$work/nginx/pid")" nginx
+	rc=$?
+	cmp "$work/nginx/file" <(curl -s "http://127.0.0.1:$port/file") || rc=1
+	/usr/sbin/nginx -c "$work/nginx/conf" -s stop
+	! grep -E 'exited on signal|alert|emerg' "$work/nginx/error.log" >>"$work/why" || rc=1
+	return $rc
+}
+rm -f "$work"/load.* "$work/enough"
+nginx "$attaches"
+result $? "nginx: $attaches times under ab; no failed request"
 
 zstd=$(program zstd sled) && redis=$(program redis sled)
 result $? "zstd and Redis build with sleds"
