@@ -244,6 +244,19 @@ static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
 	}
 }
 
+/* Trampolines at that address are a module's that we know. */
+static bool is_known(const struct dt_target *t, uint64_t at)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_probes *p = t->module[i].probes;
+
+		for (size_t k = 0; p && k < p->regions; k++)
+			if (at >= p->region[k].low && at < p->region[k].high)
+				return true;
+	}
+	return false;
+}
+
 int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e)
 {
 	struct dt_maps maps;
@@ -257,7 +270,8 @@ int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, 
 		struct head h;
 
 		if (!maps.map[i].exec || maps.map[i].inode || maps.map[i].path[0] ||
-		    dt_memory_read(t->mem, maps.map[i].low, &h, sizeof(h)) < 0 || h.magic != MAGIC)
+		    dt_memory_read(t->mem, maps.map[i].low, &h, sizeof(h)) < 0 ||
+		    h.magic != MAGIC || is_known(t, maps.map[i].low))
 			continue;
 		p = recover_one(t, maps.map[i].low, &h);
 		more = p ? realloc(*list, (*n + 1) * sizeof(*more)) : NULL;

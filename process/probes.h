@@ -61,8 +61,9 @@ void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e);
 
 /*
- * What a controller that was killed has left in the process: everything needed to take it away
- * stands in the trampolines' memory. *list is the caller's, to be freed with each of its elements.
+ * What is planted in the process and not known as one of its modules': by a controller that was
+ * killed, or, in a forked child, what its parent has not got any more or had not got alone.
+ * Everything needed to take it away stands in the trampolines' memory. *list is the caller's, to be freed with each of its elements.
  */
 int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e);
 

@@ -513,6 +513,21 @@ static bool in_code(const struct dt_target *t, uint64_t address)
 	return false;
 }
 
+/*
+ * A forked child can have probes that it did not inherit from the one we take for its parent: those
+ * are brothers' in between two plantings, or the parent has been left already. They record nothing
+ * (nobody knows their pcs) and are taken away with the others; no more are planted beside them.
+ */
+static int recover_others(struct dt_target *t, struct dt_error *e)
+{
+	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_off(t, t->old[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		    const struct dt_target *parent, struct dt_error *e)
 {
@@ -546,7 +561,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		opted_out(t, m);
 		t->fast = t->fast || (slot && slot == fast[which]);
 	}
-	return 0;
+	return recover_others(t, e);
 }
 
 /* --- where threads keep their id and their rseq block */

@@ -574,13 +574,19 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 	return false;
 }
 
-/* Whoever has its area there is an ancestor, or a brother: it has what the process had at its birth. */
+/*
+ * Whoever has its area there is an ancestor, or a brother. The oldest one that lives has most
+ * probably what the process had at its birth: brothers that were born while probes were being
+ * planted have not got all of them.
+ */
 const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
 {
-	for (struct dt_target *t = s->first; t; t = t->next)
-		if (t->area == area)
-			return t;
-	return NULL;
+	const struct dt_target *found = NULL;
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		if (t->area == area && (!found || !t->ended || found->ended))
+			found = t;
+	return found;
 }
 
 /* Switches off, puts back, unmaps: every target that is left. */

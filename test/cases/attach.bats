@@ -241,3 +241,93 @@ time.sleep(30)' 3>&-)
 	grep -qxF -f "$dir/own" "$dir/all"
 	[ "$(grep -c "process $pid: [0-9]* functions without sleds can be traced, [0-9]* can not" "$dir/err")" = 2 ]
 }
+
+# Reads words: fork makes a child that waits, go lets it work and says how it ended.
+build_forks() {
+	cat >"$dir/forks.c" <<-'C'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile int sink;
+		__attribute__((noipa)) int one(int x) { return x * 31 / 7 + 1; }
+		__attribute__((noipa)) int two(int x) { return x * 37 / 5 + 1; }
+		__attribute__((noipa)) void work(void) { for (int i = 0; i < 1000; i++) sink += one(i) + two(i); }
+		static void go(int sig) { }
+		int main(void)
+		{
+			char word[64];
+			pid_t child = 0;
+			int status;
+			sigset_t s, none;
+			sigemptyset(&s);
+			sigemptyset(&none);
+			sigaddset(&s, SIGUSR1);
+			sigprocmask(SIG_BLOCK, &s, NULL);
+			signal(SIGUSR1, go);
+			setvbuf(stdout, NULL, _IOLBF, 0);
+			puts("ready");
+			while (fgets(word, sizeof(word), stdin))
+				if (!strcmp(word, "fork\n")) {
+					child = fork();
+					if (!child) {
+						sigsuspend(&none);
+						work();
+						_exit(7);
+					}
+					printf("%d\n", child);
+				} else if (!strcmp(word, "work\n")) {
+					work();
+					puts("done");
+				} else {
+					kill(child, SIGUSR1);
+					waitpid(child, &status, 0);
+					printf("%x\n", status);
+				}
+			return 0;
+		}
+	C
+	gcc -O1 -g "$@" -o "$dir/forks" "$dir/forks.c"
+}
+
+@test "attach: a child that was forked between two plantings is left as whole as the others" {
+	build_forks
+	for when in quit kill; do
+		mkfifo "$dir/words.$when"
+		exec {out}< <(exec "$dir/forks" <"$dir/words.$when" 3>&-)
+		pid=$!
+		exec {to}>"$dir/words.$when"
+		read -r ready <&"$out"
+		session=forks-$$-$when
+		"$dt" attach -d -s "$session" -p drop -F forks:one "$pid"
+		"$dt" ctl -s "$session" start
+		echo fork >&"$to"
+		read -r child <&"$out"
+		# there is no record of it yet, so nobody knows of it; this is planted in its parent
+		"$dt" ctl -s "$session" trace forks:two new two
+		"$dt" ctl -s "$session" trace two on
+		echo work >&"$to"
+		read -r answer <&"$out"
+		[ "$("$dt" cat -s "$session" -l | grep -o 'function=[a-z]*' | sort | uniq -c | awk '{print $2 ":" $1}' | tr '\n' ' ')" = \
+			"function=one:2000 function=two:2000 " ]
+		if [ $when = quit ]; then
+			"$dt" ctl -s "$session" quit
+			while "$dt" ctl -s "$session" >/dev/null 2>&1; do sleep 0.02; done
+			! grep -q devtrace "/proc/$pid/maps"
+			! grep -q devtrace "/proc/$child/maps"
+			# its code is the file's, as its parent's is
+			code() { gdb -nx -p "$1" -batch -ex 'x/40xb one' -ex 'x/40xb two' 2>/dev/null | grep '^0x.*>:'; }
+			[ "$(code "$child")" = "$(code "$pid")" ]
+			[ "$(code "$child" | wc -l)" = 10 ]
+		else
+			kill -9 "$(pgrep -f "attach -d -s $session")"
+		fi
+		echo go >&"$to"
+		read -r answer <&"$out"
+		echo "$when: $answer"
+		[ "$answer" = 700 ]
+		exec {to}>&-
+		exec {out}<&-
+	done
+}
