@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/event.h"
 #include "cmd/format.h"
+#include "cmd/full.h"
 #include "cmd/kept.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
@@ -67,6 +68,8 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
+	bool ending;		 /* no record comes any more */
+	struct dt_fulls fulls;	 /* of calls whose lines are still to be written */
 	double cost[256]; /* of a record, by kind, in ticks; to subtract */
 	uint32_t *thread; /* chosen ones */
 	size_t threads;
@@ -294,18 +297,32 @@ static void end_line(struct calls *k, const char *line, char *p)
 	dt_out_used(k->out, (size_t)(p - line));
 }
 
-/* The line of a call that has something in it. */
-static void print_open(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+/* Full: what came of its arguments behind its entry, or NULL. */
+static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
+			     const struct dt_full *full)
 {
-	char *line = dt_out_room(k->out, LINE), *p = put_blank(line);
+	return full ? dt_format_full(&k->formats, p, c->function, c->argument, full)
+		    : dt_format_call(&k->formats, p, c->function, c->argument);
+}
 
-	p = put_start(k, p, tid, level);
-	p = dt_format_call(&k->formats, p, c->function, c->argument);
+/* The line of a call that has something in it. */
+static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			     uint32_t level, const struct dt_full *full)
+{
+	p = put_start(k, put_blank(p), tid, level);
+	p = put_call(k, p, c, full);
 	*p++ = ' ';
 	*p++ = '{';
 	if (c->flags & MARKED_BEGIN)
 		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL);
-	end_line(k, line, p);
+	return p;
+}
+
+static void print_open(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_open(k, line, c, tid, level, NULL));
 }
 
 static char *put_result(struct calls *k, char *p, const struct dt_call *c)
@@ -331,31 +348,22 @@ static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, 
 	end_line(k, line, p);
 }
 
-static void print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+			      uint32_t level, const struct dt_full *full)
 {
-	char *line = dt_out_room(k->out, LINE), *p = put_times(k, line, c);
-
-	p = put_start(k, p, tid, level);
-	p = dt_format_call(&k->formats, p, c->function, c->argument);
+	p = put_start(k, put_times(k, p, c), tid, level);
+	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END))
 		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL);
-	end_line(k, line, p);
+	return p;
 }
 
-/* Writes a line about a call now, or keeps it. */
-static void line(struct calls *k, struct output *to, enum dt_kept_kind kind,
-		 const struct dt_call *c, uint32_t tid, uint32_t level)
+static void print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
 {
-	if (!to->direct)
-		dt_kept_call(&k->keep, &to->kept, kind, c, level,
-			     dt_format_values(&k->formats, c->function));
-	else if (kind == DT_KEPT_OPEN)
-		print_open(k, c, tid, level);
-	else if (kind == DT_KEPT_CLOSE)
-		print_close(k, c, tid, level);
-	else
-		print_whole(k, c, tid, level);
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_whole(k, line, c, tid, level, NULL));
 }
 
 /* A line of text, which has been written into room(). */
@@ -365,6 +373,40 @@ static void text_line(struct calls *k, struct output *to, const char *text, size
 		dt_out_used(k->out, n);
 	else
 		dt_kept_text(&k->keep, &to->kept, text, n);
+}
+
+/* The same of one whose arguments came in full: what is kept of a line has no room for them. */
+static bool full_line(struct calls *k, struct output *to, enum dt_kept_kind kind,
+		      const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	const struct dt_full *full = dt_full_of(&k->fulls, c->id);
+	char *text, *p;
+
+	if (!full || kind == DT_KEPT_CLOSE)
+		return false;
+	text = dt_out_room(k->out, LINE);
+	p = kind == DT_KEPT_OPEN ? put_open(k, text, c, tid, level, full)
+				 : put_whole(k, text, c, tid, level, full);
+	*p++ = '\n';
+	text_line(k, to, text, (size_t)(p - text));
+	return true;
+}
+
+/* Writes a line about a call now, or keeps it. */
+static void line(struct calls *k, struct output *to, enum dt_kept_kind kind,
+		 const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	if (__builtin_expect(k->fulls.n != 0, 0) && full_line(k, to, kind, c, tid, level))
+		return;
+	if (!to->direct)
+		dt_kept_call(&k->keep, &to->kept, kind, c, level,
+			     dt_format_values(&k->formats, c->function));
+	else if (kind == DT_KEPT_OPEN)
+		print_open(k, c, tid, level);
+	else if (kind == DT_KEPT_CLOSE)
+		print_close(k, c, tid, level);
+	else
+		print_whole(k, c, tid, level);
 }
 
 static unsigned values_of(void *ctx, uint32_t function)
@@ -492,9 +534,8 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	}
 }
 
-static void on_end(void *ctx, const struct dt_call *c)
+static void end_call(struct calls *k, const struct dt_call *c)
 {
-	struct calls *k = ctx;
 	uint32_t note = c->note ? *c->note : new_note(k, dt_pair_caller_note(k->pair), c->function);
 	struct output *to;
 
@@ -513,6 +554,15 @@ static void on_end(void *ctx, const struct dt_call *c)
 	if (k->min || !c->note) /* else they were opened when it began */
 		open_callers(k, to, c->tid);
 	line(k, to, DT_KEPT_WHOLE, c, c->tid, note >> LEVEL_SHIFT);
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct calls *k = ctx;
+
+	end_call(k, c);
+	if (__builtin_expect(k->fulls.n != 0, 0))
+		dt_full_forget(&k->fulls, c->id);
 }
 
 static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end)
@@ -674,9 +724,75 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	text_line(k, to, text, (size_t)(p - text));
 }
 
+/* ---- arguments that came behind the entry ---- */
+
+static bool take_first(void *ctx, const struct dt_call *c)
+{
+	*(const struct dt_call **)ctx = c;
+	return false;
+}
+
+/* The call that values of this row belong to, when its line is still to be written; or NULL. */
+static const struct dt_call *call_of(struct calls *k, uint32_t function)
+{
+	const struct dt_function_info *of = dt_reader_function(k->reader, function), *f;
+	const struct dt_call *c = NULL;
+
+	dt_pair_callers(k->pair, take_first, &c);
+	if (!of || !c || !c->note || *c->note & OPENED)
+		return NULL;
+	f = dt_reader_function(k->reader, c->function);
+	return f && f->address == of->address && f->module == of->module ? c : NULL;
+}
+
+struct adding {
+	struct calls *k;
+	uint64_t call;
+};
+
+static void add_value(void *ctx, const char *name, size_t n, const char *text, size_t length)
+{
+	struct adding *a = ctx;
+
+	dt_full_add(&a->k->fulls, a->call, name, n, text, length);
+}
+
+static bool take_values(struct calls *k, const struct dt_site *site, const struct dt_record *r)
+{
+	const struct dt_call *c = call_of(k, site->function);
+	struct adding a = {k, c ? c->id : 0};
+
+	if (!c)
+		return false;
+	dt_format_each(&k->formats, site->function, r->value, r->flags & DT_FAULT, add_value, &a);
+	k->failed |= k->fulls.failed;
+	return true;
+}
+
+/* path="/etc/passwd" */
+static bool take_text(struct calls *k, const struct dt_text *t)
+{
+	const struct dt_call *c = k->ending ? NULL : call_of(k, t->function);
+	static struct dt_out text = {.fd = -1};
+	const char *value;
+
+	if (!c)
+		return false;
+	text.n = 0;
+	dt_text_print(&text, k->reader, t);
+	value = memchr(text.buffer, '=', text.n);
+	if (!value)
+		return false;
+	dt_full_add(&k->fulls, c->id, text.buffer, (size_t)(value - text.buffer), value + 1,
+		    (size_t)(text.buffer + text.n - value - 1));
+	k->failed |= k->fulls.failed;
+	return true;
+}
+
 static void on_text(void *ctx, const struct dt_text *t)
 {
-	print_event(ctx, &t->head, 1, t);
+	if (!dt_text_of_point(t) || !take_text(ctx, t))
+		print_event(ctx, &t->head, 1, t);
 }
 
 /* A point: "* sync+4(rax=0x1)"; more of its values on lines of their own. */
@@ -708,6 +824,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 
 	dt_span_record(k->reader, s, i, &r);
 	if (dt_texts_take(&k->texts, site, &r))
+		return;
+	if (site->place == DT_SITE_POINT_MORE && take_values(k, site, &r))
 		return;
 	if (site->place == DT_SITE_POINT || site->place == DT_SITE_POINT_MORE) {
 		print_point(k, site, &r);
@@ -781,10 +899,12 @@ static int run(struct calls *k)
 		if (dt_pair_span(k->pair, &s))
 			rc = dt_fail(&e, "out of memory");
 	}
+	k->ending = true;
 	dt_texts_end(&k->texts);
 	if (!rc)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);
+	dt_fulls_free(&k->fulls);
 	if (print_kept(k))
 		return 1;
 	return rc ? dt_cmd_fail("%s", e.text) : 0;

@@ -425,6 +425,94 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 	return put_piece(p, c, i);
 }
 
+/* The name of an item: its piece of text is "f(name=" or ", name=". */
+static const char *name_of(const struct dt_call_format *c, unsigned i, size_t *n)
+{
+	const struct dt_format_item *item = &c->item[i];
+	const char *end = c->text + item->from + item->length, *p = end;
+
+	*n = 0;
+	if (!item->length || end[-1] != '=')
+		return end;
+	while (p > c->text + item->from && p[-1] != ' ' && p[-1] != '(')
+		p--;
+	*n = (size_t)(end - 1 - p);
+	return p;
+}
+
+/* What could not be read is told by its address, where that is known. */
+static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t *argument)
+{
+	if (i->type == UNKNOWN || i->type == REST)
+		return stpcpy(p, "?");
+	if (!argument[i->place])
+		return stpcpy(p, "NULL");
+	p = put_value(p, i, argument);
+	return stpcpy(p, "?");
+}
+
+char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument,
+		     const struct dt_full *full)
+{
+	const struct dt_call_format *c = format_of(f, function);
+	bool any = false;
+
+	if (!c || !argument)
+		return dt_format_call(f, p, function, argument);
+	for (unsigned i = 0; i + 1 < c->items; i++) {
+		size_t n;
+		const char *name = name_of(c, i, &n);
+		const char *value = n ? dt_full_value(full, name, n) : NULL;
+
+		p = put_piece(p, c, i);
+		any = true;
+		if (!value)
+			p = put_kept(f, c->pid, p, &c->item[i], argument);
+		else if (!strcmp(value, "?"))
+			p = put_unread(p, &c->item[i], argument);
+		else
+			p = stpcpy(p, value);
+	}
+	p = put_piece(p, c, c->items - 1u);
+	/* what belongs to no parameter: in front of the parenthesis that ends them */
+	for (const char *name = full->text, *value; name && name < full->text + full->n;
+	     name = value + strlen(value) + 1) {
+		bool shown = false;
+
+		value = name + strlen(name) + 1;
+		for (unsigned i = 0; i + 1 < c->items && !shown; i++) {
+			size_t n;
+			const char *of = name_of(c, i, &n);
+
+			shown = n && n == strlen(name) && memcmp(of, name, n) == 0;
+		}
+		if (shown)
+			continue;
+		p = stpcpy(p - 1, any ? ", " : "");
+		p = stpcpy(stpcpy(stpcpy(stpcpy(p, name), "="), value), ")");
+		any = true;
+	}
+	return p;
+}
+
+void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
+		    void (*fn)(void *ctx, const char *name, size_t n, const char *text, size_t length),
+		    void *ctx)
+{
+	const struct dt_call_format *c = format_of(f, function);
+	char *text = malloc(DT_CALL_TEXT);
+
+	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
+		bool bad = faults && dt_capture_is_bad(value[c->item[i].place]);
+		char *end = bad ? stpcpy(text, "?") : put_kept(f, c->pid, text, &c->item[i], value);
+		size_t n;
+		const char *name = name_of(c, i, &n);
+
+		fn(ctx, name, n, text, (size_t)(end - text));
+	}
+	free(text);
+}
+
 static char *put_values(struct dt_formats *f, char *p, const struct dt_call_format *c,
 			const uint64_t *value, bool faults)
 {

@@ -3,6 +3,7 @@
 #ifndef DT_CMD_FORMAT_H
 #define DT_CMD_FORMAT_H
 
+#include "cmd/full.h"
 #include "cmd/shape.h"
 #include "store/reader.h"
 
@@ -36,6 +37,15 @@ struct dt_formats {
 
 /* "name(a=1, b=0x2)"; argument NULL: "name(...)". Returns the end of what it wrote. */
 char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument);
+
+/* The same with what came behind the entry, in the places of those arguments, or behind them all. */
+char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument,
+		     const struct dt_full *full);
+
+/* Tells of each of a point's values by itself. */
+void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
+		    void (*fn)(void *ctx, const char *name, size_t n, const char *text, size_t length),
+		    void *ctx);
 
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 

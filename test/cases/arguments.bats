@@ -59,7 +59,7 @@ texts_of() {
 	[ "$(grep -c 'greet(' calls)" = 2 ] || { cat calls; return 1; }
 	[ "$(grep -c 'name="first"' calls)" = 1 ] || { cat calls; return 1; }
 	grep -q 'other="second, which is longer than one record holds of it"' calls || { cat calls; return 1; }
-	grep -q 'name=?' calls || { cat calls; return 1; }
+	grep -q 'greet(name=0x10?, n=1, other=NULL) = 2$' calls || { cat calls; return 1; }
 	# nobody else's
 	! grep -q 'sum(\|main(' calls || { cat calls; return 1; }
 }
@@ -241,21 +241,10 @@ each_build() {
 		}
 	C
 	cat >want <<-'T'
-		many(a=1, b=2, c=3, d=4, e=?, f=?, g=?, h=?, i=?, j=?) {
-		*   e=-5, g=200, h=-8, j=true
-		*   f="six"
-		*   i="nine"
-		} = -4
-		floats(a=?, b=?, n=3, c=?) {
-		*   a=1.5, b=2.25, c=-4.125
-		} = 2.625
-		mixed(m=?, t=?, p={x=1, y=-2}, c=BLUE) {
-		*   m={d=1.5, n=7}, t={a=2.5, b=3.5}
-		} = 5
-		late(a=1, b=2, c=3, d=4, p=?, q=?, r=?, f=?, big=?, after=?) {
-		*   p={x=5, y=6}, q=GREEN, r={x=7, y=-8}, f=9.5
-		*   after=-11
-		} = 2
+		many(a=1, b=2, c=3, d=4, e=-5, f="six", g=200, h=-8, i="nine", j=true) = -4
+		floats(a=1.5, b=2.25, n=3, c=-4.125) = 2.625
+		mixed(m={d=1.5, n=7}, t={a=2.5, b=3.5}, p={x=1, y=-2}, c=BLUE) = 5
+		late(a=1, b=2, c=3, d=4, p={x=5, y=6}, q=GREEN, r={x=7, y=-8}, f=9.5, big=?, after=-11) = 2
 		wide(x=?, n=3) = 3
 	T
 	check() {
@@ -272,8 +261,7 @@ each_build() {
 	gcc -O1 -g -o named places.c
 	"$dt" record -A 'many@e,f:p,9:str,a:u1' -o n.db ./named
 	tree n.db >got
-	grep -q '^\*   a=1, e=-5, f=0x[0-9a-f]*$' got || { cat got; false; }
-	grep -q '^\*   i="nine"$' got
+	grep -q '^many(a=1, b=2, c=3, d=4, e=-5, f=0x[0-9a-f]*, g=?, h=?, i="nine", j=?) = -4$' got || { cat got; false; }
 	! grep -q 'six\|200' got
 	# without anything known of the function, a number is that of an integer register
 	cat >blind.S <<-'S'
@@ -412,4 +400,76 @@ each_build() {
 	# neither does one that is gone
 	rm leads
 	! "$dt" calls l.db | grep 'twice\|table\|pair'
+}
+
+@test "-A: each text in its own call: nested, recursive, of several threads, in time, long calls only" {
+	cd "$dir"
+	cat >nested.c <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int leaf(int a, int b, int c, int d, double e, const char *text) { return a + (int)e; }
+		__attribute__((noipa)) int walk(const char *path, int depth)
+		{
+			char below[64];
+			int sum = 0;
+			snprintf(below, sizeof(below), "%s/%d", path, depth);
+			if (depth)
+				sum = walk(below, depth - 1);
+			else
+				usleep(2000);
+			return sum + leaf(1, 2, 3, 4, depth + 0.5, below);
+		}
+		static void *run(void *name) { for (int i = 0; i < 5; i++) walk(name, 3); return NULL; }
+		int main(void)
+		{
+			static char name[3][8] = {"a", "b", "c"};
+			pthread_t t[3];
+			for (int i = 0; i < 3; i++)
+				pthread_create(&t[i], NULL, run, name[i]);
+			for (int i = 0; i < 3; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	C
+	gcc -O1 -g -pthread -o nested nested.c
+	"$dt" record -A walk -A leaf -o nest.db ./nested
+	for t in a b c; do
+		for _ in 1 2 3 4 5; do
+			cat <<-T
+			walk(path="$t", depth=3) {
+			walk(path="$t/3", depth=2) {
+			walk(path="$t/3/2", depth=1) {
+			walk(path="$t/3/2/1", depth=0) {
+			leaf(a=1, b=2, c=3, d=4, e=0.5, text="$t/3/2/1/0") = 1
+			} = 1
+			leaf(a=1, b=2, c=3, d=4, e=1.5, text="$t/3/2/1") = 2
+			} = 3
+			leaf(a=1, b=2, c=3, d=4, e=2.5, text="$t/3/2") = 3
+			} = 6
+			leaf(a=1, b=2, c=3, d=4, e=3.5, text="$t/3") = 4
+			} = 10
+			T
+		done
+	done >want
+	lines() { sed 's/^.\{16\}//; s/ *\/\* walk \*\/$//; s/^ *//' | grep -v '^$\|^#\|thread'; }
+	# threads in any order
+	"$dt" calls nest.db | sed 's/^# thread.*//' | lines >got
+	[ "$(grep -c . got)" = 180 ]
+	for t in a b c; do
+		diff <(grep "\"$t" want) <(grep "\"$t" got)
+	done
+	diff <(sed 's/"[abc]/"x/' want) <(sed 's/"[abc]/"x/' got)
+	# long ones only: those around the sleep, with their texts
+	"$dt" calls -t 1ms nest.db | lines >got
+	[ "$(grep -c '^walk(path="[abc][/0-9]*", depth=[0-3])' got)" = 60 ]
+	! grep -q leaf got
+	# in the order of time: in its place or just behind, none is lost
+	"$dt" calls --merge nest.db >got
+	[ "$(grep -c 'path="' got)" = 60 ]
+	[ "$(grep -c 'text="' got)" = 60 ]
+	# those that are not shown show nothing
+	"$dt" calls -F leaf nest.db >got
+	! grep -q 'path' got
+	[ "$(grep -c 'e=[0-3].5, text="' got)" = 60 ]
 }
