@@ -201,7 +201,26 @@ static void near_events(struct dt_near *near, const struct dt_elf *elf)
 			dt_near_offer(near, elf->event[i].event_name);
 }
 
-/* A pattern that chose nothing gets the nearest names. Returns whether there was one. */
+/* A pattern that chose nothing gets the nearest names. */
+static void say_unmatched(const struct dt_trace_command *c, struct dt_session *s, const char *pattern,
+			  const char *what)
+{
+	struct dt_near near;
+
+	dt_near_start(&near, pattern);
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		if (f->elf && f->elf->sites && dt_file_symtab(f))
+			dt_near_symtab(&near, dt_file_symtab(f));
+		if (f->elf)
+			near_events(&near, f->elf);
+	}
+	fprintf(stderr, "%s: no function matches '%s'%s", c->name, pattern, what);
+	for (size_t k = 0; k < near.n; k++)
+		fprintf(stderr, "%s%s", k ? ", " : "; near names: ", near.name[k]);
+	fputc('\n', stderr);
+}
+
+/* Returns whether there was one. */
 static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_session *s)
 {
 	struct dt_selection *sel = &s->options.select;
@@ -209,23 +228,32 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 
 	dt_session_device_hits(s, sel);
 	for (size_t i = 0; i < sel->n; i++) {
-		struct dt_near near;
-
 		if (sel->pattern[i].hits || sel->pattern[i].remove)
 			continue;
-		dt_near_start(&near, sel->pattern[i].text);
-		for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
-			if (f->elf && f->elf->sites && dt_file_symtab(f))
-				dt_near_symtab(&near, dt_file_symtab(f));
-			if (f->elf)
-				near_events(&near, f->elf);
-		}
-		fprintf(stderr, "%s: no function matches '%s', and no event", c->name,
-			sel->pattern[i].text);
-		for (size_t k = 0; k < near.n; k++)
-			fprintf(stderr, "%s%s", k ? ", " : "; near names: ", near.name[k]);
-		fputc('\n', stderr);
+		say_unmatched(c, s, sel->pattern[i].text, ", and no event");
 		any = true;
+	}
+	return any;
+}
+
+/* The same of those of which the arguments are wanted, and arguments that they have not got. */
+static bool unmatched_arguments(const struct dt_trace_command *c, struct dt_session *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->options.arguments; i++) {
+		const char *of = s->options.argument[i];
+		char missing[512], pattern[256];
+
+		dt_format(pattern, sizeof(pattern), "%.*s", (int)strcspn(of, "@"), of);
+		if (!dt_session_device_matched(s, i, missing, sizeof(missing))) {
+			say_unmatched(c, s, pattern, "");
+			any = true;
+		} else if (missing[0]) {
+			fprintf(stderr, "%s: no function that matches '%s' has an argument %s\n", c->name,
+				pattern, missing);
+			any = true;
+		}
 	}
 	return any;
 }
@@ -308,7 +336,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
 	dt_server_stop(s);
-	if (unmatched_pattern(c, s) && s->taken == 0 && status == 0)
+	if ((unmatched_pattern(c, s) | unmatched_arguments(c, s)) && s->taken == 0 && status == 0)
 		status = 1;
 	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;

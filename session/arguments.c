@@ -68,6 +68,30 @@ static const char *entry_of(const char *which, const struct parameter *p, unsign
 	return NULL;
 }
 
+static unsigned index_of(const char *which, const char *entry)
+{
+	unsigned n = 0;
+
+	for (; which < entry; which++)
+		n += *which == ',';
+	return n;
+}
+
+void dt_arguments_missing(const char *which, uint64_t had, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < 64 && *which && used < size; i++) {
+		size_t n = strcspn(which, ","), name = strcspn(which, ":,");
+
+		if (!(had >> i & 1))
+			used += dt_format(out + used, size - used, "%s%.*s", used ? ", " : "",
+					  (int)name, which);
+		which += n + (which[n] == ',');
+	}
+}
+
 /* ---- items ---- */
 
 static struct dt_item item_at(const char *place)
@@ -191,7 +215,7 @@ static unsigned unknown(struct parameter *out)
 }
 
 int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,
-		       struct dt_point *point)
+		       uint64_t *had, struct dt_point *point)
 {
 	struct parameter parameter[PARAMETERS];
 	char signature[SIGNATURE];
@@ -211,6 +235,8 @@ int dt_arguments_point(struct dt_file *f, const struct dt_function *function, co
 		for (unsigned i = 0; i < n && rc == 0; i++) {
 			const char *entry = which ? entry_of(which, &parameter[i], i) : NULL;
 
+			if (entry && had && index_of(which, entry) < 64)
+				*had |= 1ull << index_of(which, entry);
 			if (!which || entry)
 				rc = add_parameter(point, &parameter[i], entry, pass);
 		}

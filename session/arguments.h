@@ -17,10 +17,14 @@
 int dt_arguments_check(const char *which, struct dt_error *e);
 
 /*
- * Makes such a point, not added yet; which NULL: all of them. 1; 0: there is nothing that the record
+ * Makes such a point, not added yet; which NULL: all of them. Sets bit i of *had (NULL: not wanted) for
+ * each of the list's entries that the function has. 1; 0: there is nothing that the record
  * lacks, or nothing is known; -1: no memory.
  */
 int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,
-		       struct dt_point *point);
+		       uint64_t *had, struct dt_point *point);
+
+/* The list's entries, of the first 64, that are not in `had', with commas between; "" for none. */
+void dt_arguments_missing(const char *which, uint64_t had, char *out, size_t size);
 
 #endif

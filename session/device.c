@@ -562,6 +562,17 @@ void dt_session_device_hits(struct dt_session *s, struct dt_selection *select)
 		dt_ranges_hits(r, select);
 }
 
+uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size)
+{
+	const struct dt_range *r;
+	char name[32];
+
+	dt_format(name, sizeof(name), "args%zu", i);
+	r = dt_device_find(&s->device, name);
+	missing[0] = '\0';
+	return r ? dt_ranges_matched(r, missing, size) : 0;
+}
+
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
 {
 	if (!t->area || t->ended)

@@ -28,6 +28,9 @@ int dt_session_device_points(struct dt_session *s, struct dt_error *e);
 /* How many functions each of those patterns has matched. */
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 
+/* The same of the options' i-th pattern for arguments, and which of those it names none of them has. */
+uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size);
+
 /* A process has come, or its modules have changed: its sites and its table follow. */
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t);
 

@@ -16,6 +16,7 @@ struct place_of_range {
 	/* the same for libraries without sleds: "everything" is of the program only */
 	struct dt_selection libraries;
 	char *arguments; /* of a set: "path:str,mode", behind '@'; NULL: all of them */
+	uint64_t had;	 /* bit i: some function has the i-th of them */
 	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
 	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
@@ -460,12 +461,12 @@ typedef int point_fn(void *ctx, struct dt_point *point, const struct dt_range *r
 /* The point at a function's entry for those of its arguments that the record there lacks. NULL: there
  * are none, or it can have no point. */
 static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
-					const char *which)
+					const char *which, uint64_t *had)
 {
 	struct dt_point point;
 	size_t i;
 
-	if (function->label || dt_arguments_point(f, function, which, &point) <= 0)
+	if (function->label || dt_arguments_point(f, function, which, had, &point) <= 0)
 		return NULL;
 	for (uint32_t k = 0; k < f->points.n; k++) {
 		struct dt_point *old = f->points.point[k];
@@ -509,7 +510,8 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)
 			chosen[i] = functions[i].address >= p->low && functions[i].address <= p->high;
-		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments) : NULL;
+		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments, &p->had)
+				  : NULL;
 		if (point)
 			rc = fn(ctx, point, r, e);
 	}
@@ -809,6 +811,19 @@ int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_
 					       why);
 		}
 	return 0;
+}
+
+uint64_t dt_ranges_matched(const struct dt_range *r, char *missing, size_t size)
+{
+	const struct place_of_range *p = r->host;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->select.n; i++)
+		n += p->select.pattern[i].hits;
+	for (size_t i = 0; i < p->libraries.n; i++)
+		n += p->libraries.pattern[i].hits;
+	dt_arguments_missing(p->arguments ? p->arguments : "", p->had, missing, size);
+	return n;
 }
 
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select)

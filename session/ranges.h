@@ -34,6 +34,10 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 /* How many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
 
+/* How many functions the patterns of a set have matched; missing: the arguments that were asked for and
+ * that none of these has, with commas between. */
+uint64_t dt_ranges_matched(const struct dt_range *r, char *missing, size_t size);
+
 /* Could a tracepoint be planted that is on? -1 and the reason: not in every process. */
 int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_error *e);
 

@@ -7,6 +7,7 @@
 #     functions and libc's probed, until they have ended (SOAK_SECONDS each)
 #   - the same 1,000 times each for PostgreSQL under pgbench with a new connection for each transaction,
 #     and nginx under ab, all their processes attached to, those too that they fork meanwhile
+#   - tests of CPython's own, of zstd and of Redis, with every function of theirs and of libc probed
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 set -uo pipefail
@@ -147,6 +148,32 @@ for t in "fuzzer -i200 -s7" "zstreamtest -i50 -s7"; do
 done
 rm -f "$work"/z.db*
 
+# The same of programs without sleds: every function of theirs and of libc by probes.
+for t in test_json test_re test_dict test_exceptions test_generators test_threading; do
+	rm -f "$work"/p.db*
+	timeout 1800 "$devtrace" record -f -p overwrite -F 'python3*:*' -F 'libc.so.6:*' -o "$work/p.db" \
+		/usr/bin/python3 -m test "$t" >"$work/log" 2>&1 && grep -q 'Tests result: SUCCESS' "$work/log" ||
+		{ tail -n 15 "$work/log" >>"$work/why"; false; }
+	result $? "CPython: $t passes with everything probed"
+done
+zstd=$(program zstd plain) && redis=$(program redis plain)
+result $? "zstd and Redis build without sleds"
+for t in "fuzzer -i100 -s7" "zstreamtest -i20 -s7"; do
+	rm -f "$work"/p.db*
+	# shellcheck disable=SC2086
+	timeout 1200 "$devtrace" record -p overwrite -F "${t%% *}:*" -F 'libc.so.6:*' -o "$work/p.db" \
+		"$(dirname "$zstd")/../tests/"$t >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; false; }
+	result $? "zstd: $t passes with everything probed"
+done
+for u in unit/type/string unit/type/hash unit/expire unit/scripting unit/introspection; do
+	rm -f "$work"/p.db*
+	(cd "$(dirname "$redis")/.." && timeout 900 "$devtrace" record -f -p overwrite -F 'redis-server:*' -F 'libc.so.6:*' \
+		-o "$work/p.db" ./runtest --clients 2 --config bind 127.0.0.1 --single "$u" >"$work/log" 2>&1) &&
+		grep -q 'All tests passed' "$work/log" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
+	result $? "Redis: $u passes with everything probed"
+done
+
+zstd=$(program zstd sled) && redis=$(program redis sled)
 for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/stream unit/scan \
 	unit/sort unit/expire unit/introspection unit/dump unit/geo unit/other; do
 	rm -f "$work"/u.db*

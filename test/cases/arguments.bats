@@ -473,3 +473,16 @@ each_build() {
 	! grep -q 'path' got
 	[ "$(grep -c 'e=[0-3].5, text="' got)" = 60 ]
 }
+
+@test "-A: a function or an argument that is not there is told" {
+	cd "$dir"
+	run "$dt" record -A nosuch -o none.db ./greet
+	[ "$status" = 1 ]
+	[[ "$output" == *"no function matches 'nosuch'"* ]]
+	run "$dt" record -A greet@name:str,nmae,9 -o some.db ./greet
+	[ "$status" = 0 ]
+	[[ "$output" == *"devtrace record: no function that matches 'greet' has an argument nmae, 9"* ]]
+	"$dt" calls some.db | grep -q 'greet(name="first"'
+	run "$dt" record -A greet@name:str,2:u1 -A sum -o some.db ./greet
+	[[ "$output" != *"devtrace record:"* ]]
+}
