@@ -223,7 +223,7 @@ static bool untried_points(const struct dt_target *t, const struct dt_module *m)
 bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 		     uint64_t high)
 {
-	return m->file->code && !t->execing && !t->n_old &&
+	return m->file->code && !t->execing &&
 	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m));
 }
 
@@ -282,7 +282,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	if (!wanted)
 		return dt_fail(e, "out of memory");
 	n = wanted_functions(t, m, low, high, wanted);
-	if ((n || untried_points(t, m)) && !t->execing && !t->n_old)
+	if ((n || untried_points(t, m)) && !t->execing)
 		rc = dt_probe_plant(t, m, wanted, n, e);
 	free(wanted);
 	for (size_t i = m->file->chosen && m->file->probed ? dt_elf_site_from(elf, low)

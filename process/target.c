@@ -513,21 +513,6 @@ static bool in_code(const struct dt_target *t, uint64_t address)
 	return false;
 }
 
-/*
- * A forked child can have probes that it did not inherit from the one we take for its parent: those
- * are brothers' in between two plantings, or the parent has been left already. They record nothing
- * (nobody knows their pcs) and are taken away with the others; no more are planted beside them.
- */
-static int recover_others(struct dt_target *t, struct dt_error *e)
-{
-	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
-		return -1;
-	for (size_t i = 0; i < t->n_old; i++)
-		if (dt_probes_off(t, t->old[i], e) < 0)
-			return -1;
-	return 0;
-}
-
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		    const struct dt_target *parent, struct dt_error *e)
 {
@@ -561,7 +546,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		opted_out(t, m);
 		t->fast = t->fast || (slot && slot == fast[which]);
 	}
-	return recover_others(t, e);
+	return 0;
 }
 
 /* --- where threads keep their id and their rseq block */
@@ -864,8 +849,20 @@ static void unhook(struct dt_target *t)
 	}
 }
 
-/* Bytes back where they were; those of libraries that have gone are of no use any more. */
-static int remove_probes(struct dt_target *t, pid_t tid, struct dt_error *e)
+static void free_old(struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n_old; i++)
+		dt_probes_free(t->old[i]);
+	free(t->old);
+	t->old = NULL;
+	t->n_old = 0;
+}
+
+/*
+ * Bytes back where they were; those of libraries that have gone are of no use any more. strays: what
+ * is under the probes that we know of comes to light when these are gone.
+ */
+static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_error *e)
 {
 	int rc = 0;
 
@@ -878,6 +875,10 @@ static int remove_probes(struct dt_target *t, pid_t tid, struct dt_error *e)
 		if (rc == 0)
 			m->hooked = m->on = false;
 	}
+	if (strays && rc == 0) {
+		free_old(t);
+		rc = dt_probes_recover(t, &t->old, &t->n_old, e);
+	}
 	for (size_t i = 0; i < t->n_old && rc == 0; i++)
 		rc = dt_probes_remove(t, t->old[i], tid, e);
 	return rc;
@@ -886,7 +887,7 @@ static int remove_probes(struct dt_target *t, pid_t tid, struct dt_error *e)
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 {
 	struct dt_threads threads;
-	bool disconnected = false;
+	bool disconnected = false, strays, known_old = t->n_old > 0; /* of an earlier session */
 	int rc = 0;
 
 	*left = 0;
@@ -894,6 +895,14 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		return 0;
 	if (dt_target_switch(t, false, e) < 0)
 		return -1;
+	/*
+	 * A forked child can have probes that it did not inherit from the one that was taken for its
+	 * parent: that was a brother in between two plantings, or more has been planted since, or
+	 * the parent has been left already.
+	 */
+	if (!t->n_old && dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+		return -1;
+	strays = t->n_old > 0 && !known_old;
 	for (size_t i = 0; i < t->n; i++)
 		if (verify_module(t, &t->module[i], e) < 0)
 			return -1;
@@ -927,7 +936,7 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		usleep(tries < 10 ? 50 : 10000);
 	}
 	if (*left == 0 && rc == 0)
-		rc = remove_probes(t, threads.tid[0], e);
+		rc = remove_probes(t, threads.tid[0], strays, e);
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);

@@ -447,6 +447,8 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	t->area = 0;
 	for (size_t i = 0; i < t->n_old; i++)
 		dt_probes_free(t->old[i]);
+	free(t->old);
+	t->old = NULL;
 	t->n_old = 0;
 	if (rc == 0 && left)
 		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
@@ -574,19 +576,13 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 	return false;
 }
 
-/*
- * Whoever has its area there is an ancestor, or a brother. The oldest one that lives has most
- * probably what the process had at its birth: brothers that were born while probes were being
- * planted have not got all of them.
- */
+/* Whoever has its area there is an ancestor, or a brother: it has what the process had at its birth. */
 const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
 {
-	const struct dt_target *found = NULL;
-
-	for (const struct dt_target *t = s->first; t; t = t->next)
-		if (t->area == area && (!found || !t->ended || found->ended))
-			found = t;
-	return found;
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (t->area == area)
+			return t;
+	return NULL;
 }
 
 /* Switches off, puts back, unmaps: every target that is left. */
