@@ -3,7 +3,7 @@
 #
 # Measures what devtrace costs, beside its peers where they are installed, and prints one table.
 #
-# usage: bench/run.sh [PART...]      (make bench runs all parts, in under ten minutes)
+# usage: bench/run.sh [PART...]      (make bench runs all parts)
 #   call      one traced call over the floor; the same under uftrace and XRay
 #   probes    programs that were not rebuilt: a call beside uftrace's patches and the kernel's
 #             uprobes, and Redis with every function traced

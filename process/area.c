@@ -2,9 +2,11 @@
 /* Mapping the area into a process and taking it away. */
 #include "process/area.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -313,53 +315,100 @@ static bool file_user(pid_t pid, uid_t *uid, gid_t *gid)
 	return found == 2;
 }
 
-/*
- * How the process can open the session's memory: through our /proc entry; or, for one of another
- * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
- * child of ours that is as it is and lives for this moment only; or, for one that sees another /proc,
- * by a name in /dev/shm, once.
- */
-static pid_t start_double(pid_t pid, char *path, size_t size, int fd)
-{
-	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct none[2] = {{0}};
-	int ready[2];
-	uid_t uid;
-	gid_t gid;
-	pid_t child;
-	char byte;
-
-	if (!file_user(pid, &uid, &gid) || pipe2(ready, O_CLOEXEC) < 0)
-		return -1;
-	child = fork();
-	if (child == 0) { /* there may have been other threads: system calls only */
-		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		syscall(SYS_setgroups, 0, NULL);
-		if (syscall(SYS_setresgid, gid, gid, gid) == 0 &&
-		    syscall(SYS_setresuid, uid, uid, uid) == 0 &&
-		    syscall(SYS_capset, &head, none) == 0 &&
-		    syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 &&
-		    syscall(SYS_write, ready[1], "", 1) == 1)
-			for (;;)
-				syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
-		syscall(SYS_exit_group, 1);
-	}
-	close(ready[1]);
-	if (child > 0 && read(ready[0], &byte, 1) != 1) {
-		waitpid(child, NULL, 0);
-		child = -1;
-	}
-	close(ready[0]);
-	dt_format(path, size, "/proc/%d/fd/%d", child, fd);
-	return child;
-}
-
 static void end_double(pid_t child)
 {
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
 
+/* A program that waits: the file's beginning is its code, mapped at 4 MiB. */
+static const struct waiting_program {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+	uint8_t code[9]; /* 1: mov $SYS_pause, %eax; syscall; jmp 1b */
+} waiting_program = {
+	{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	 .e_type = ET_EXEC,
+	 .e_machine = EM_X86_64,
+	 .e_version = EV_CURRENT,
+	 .e_entry = 0x400000 + offsetof(struct waiting_program, code),
+	 .e_phoff = offsetof(struct waiting_program, segment),
+	 .e_ehsize = sizeof(Elf64_Ehdr),
+	 .e_phentsize = sizeof(Elf64_Phdr),
+	 .e_phnum = 1},
+	{.p_type = PT_LOAD,
+	 .p_flags = PF_R | PF_X,
+	 .p_vaddr = 0x400000,
+	 .p_filesz = sizeof(struct waiting_program),
+	 .p_memsz = sizeof(struct waiting_program),
+	 .p_align = PAGE},
+	{0xb8, SYS_pause, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7},
+};
+
+/*
+ * The child: nothing of ours but the session's memory, as file 0, goes with it. As it becomes the
+ * other user nobody may look into it, and what they may look into then is the new program's. System
+ * calls only: there may have been other threads.
+ */
+static void become(uid_t uid, gid_t gid, int shared, int program, int failed)
+{
+	static const char *const argv[] = {"devtrace", NULL};
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	/* out of the way of each other */
+	shared = (int)syscall(SYS_fcntl, shared, F_DUPFD, 10);
+	program = (int)syscall(SYS_fcntl, program, F_DUPFD, 10);
+	failed = (int)syscall(SYS_fcntl, failed, F_DUPFD, 10);
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	syscall(SYS_setgroups, 0, NULL);
+	/* root's would come back with the new program */
+	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
+	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup2, shared, 0) == 0 &&
+	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 &&
+	    syscall(SYS_close_range, 3, ~0u, 0) == 0 &&
+	    syscall(SYS_setresgid, gid, gid, gid) == 0 &&
+	    syscall(SYS_setresuid, uid, uid, uid) == 0 && syscall(SYS_capset, &head, none) == 0)
+		syscall(SYS_execveat, 2, "", argv, argv + 1, AT_EMPTY_PATH);
+	syscall(SYS_write, 1, "", 1);
+	syscall(SYS_exit_group, 1);
+}
+
+/*
+ * A process with the user, the group and no capabilities of pid, which has the session's memory and
+ * waits; path is where that is. -1: it can not be.
+ */
+static pid_t start_double(pid_t pid, const struct dt_shared *shared, char *path, size_t size)
+{
+	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1};
+	pid_t child = -1;
+	uid_t uid;
+	gid_t gid;
+	char byte;
+
+	if (program < 0 || !file_user(pid, &uid, &gid) || pipe2(ready, O_CLOEXEC) < 0 ||
+	    write(program, &waiting_program, sizeof(waiting_program)) !=
+		    (ssize_t)sizeof(waiting_program))
+		goto out;
+	child = fork();
+	if (child == 0)
+		become(uid, gid, shared->fd, program, ready[1]);
+	close(ready[1]);
+	ready[1] = -1;
+	/* the end: closed by the execve */
+	if (child > 0 && read(ready[0], &byte, 1) != 0) {
+		end_double(child);
+		child = -1;
+	}
+	dt_format(path, size, "/proc/%d/fd/0", child);
+out:
+	close(ready[0]);
+	close(ready[1]);
+	close(program);
+	return child;
+}
+
+/* For this moment: 0600, and the process's user's. */
 static int give_name(const struct dt_shared *shared, pid_t pid, char *path, size_t size)
 {
 	char self[64];
@@ -420,6 +469,12 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 	return dt_inject(tid, mem, maps, area + STUB_AT, call, sizeof(call) / sizeof(*call), e);
 }
 
+/*
+ * How the process can open the session's memory: through our /proc entry; or, for one of another
+ * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
+ * double that lives for this moment only; or, for one that sees another /proc, by a name in /dev/shm,
+ * which a file that has none can have once.
+ */
 static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
 {
@@ -431,7 +486,7 @@ static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 	rc = map_session(tid, mem, maps, shared, area, path, e);
 	if (rc == 0)
 		return 0;
-	child = start_double(pid, path, sizeof(path), shared->fd);
+	child = start_double(pid, shared, path, sizeof(path));
 	if (child > 0) {
 		rc = map_session(tid, mem, maps, shared, area, path, e);
 		end_double(child);

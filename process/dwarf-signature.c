@@ -7,10 +7,10 @@
 #include "process/dwarf-signature.h"
 
 #include <dwarf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "process/dwarf-text.h"
 #include "process/dwarf-type.h"
 
 #define MAX_PARAMETERS	  64
@@ -59,24 +59,6 @@ struct signature {
 	bool unknown; /* more parameters than there is room for, or damage */
 	struct dt_type result;
 };
-
-struct text {
-	char *buf;
-	size_t size, len;
-};
-
-static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *t, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(t->buf + t->len, t->len < t->size ? t->size - t->len : 0, format, ap);
-	va_end(ap);
-	t->len = n < 0 || t->len + (size_t)n >= t->size ? t->size : t->len + (size_t)n;
-}
 
 static bool same_die(Dwarf_Die *a, Dwarf_Die *b)
 {
@@ -339,29 +321,29 @@ static void put_name(struct text *t, Dwarf_Die *die)
 	const char *name = dwarf_diename(die);
 
 	for (; name && *name; name++)
-		put(t, "%c", strchr(",;:@ \t\n", *name) ? '_' : *name);
+		dt_dwarf_put(t, "%c", strchr(",;:@ \t\n", *name) ? '_' : *name);
 }
 
 static void put_piece(struct text *t, int piece)
 {
 	if (piece >= STACKED)
-		put(t, "m%d", piece - STACKED);
+		dt_dwarf_put(t, "m%d", piece - STACKED);
 	else if (piece >= VECTOR)
-		put(t, "x%d", piece - VECTOR);
+		dt_dwarf_put(t, "x%d", piece - VECTOR);
 	else
-		put(t, "%d", piece);
+		dt_dwarf_put(t, "%d", piece);
 }
 
 static void put_pieces(struct text *t, const struct parameter *p)
 {
-	put(t, "@");
+	dt_dwarf_put(t, "@");
 	if (p->piece[0] == NONE) {
-		put(t, "-");
+		dt_dwarf_put(t, "-");
 		return;
 	}
 	put_piece(t, p->piece[0]);
 	if (p->piece[1] != NONE) {
-		put(t, "+");
+		dt_dwarf_put(t, "+");
 		put_piece(t, p->piece[1]);
 	}
 }
@@ -369,11 +351,11 @@ static void put_pieces(struct text *t, const struct parameter *p)
 static void put_place(struct text *t, const struct parameter *p)
 {
 	if (p->place[0] < 0 || p->place[0] >= CAPTURED || p->place[1] >= CAPTURED)
-		put(t, "@-");
+		dt_dwarf_put(t, "@-");
 	else if (p->place[1] < 0)
-		put(t, "@%d", p->place[0]);
+		dt_dwarf_put(t, "@%d", p->place[0]);
 	else
-		put(t, "@%d+%d", p->place[0], p->place[1]);
+		dt_dwarf_put(t, "@%d+%d", p->place[0], p->place[1]);
 }
 
 static void put_key(struct text *t, const struct dt_signature_context *c, const struct dt_type *type)
@@ -381,7 +363,7 @@ static void put_key(struct text *t, const struct dt_signature_context *c, const 
 	uint64_t key = c->keys ? dt_type_key(c->keys, type) : 0;
 
 	if (key)
-		put(t, DT_KEY_FORMAT, (unsigned long long)key);
+		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
 }
 
 /* A result is in rax, rdx, and xmm0: values 0, 1, and 2 with 3. */
@@ -392,22 +374,22 @@ static void put_result(struct text *t, const struct dt_signature_context *c,
 	bool aggregate = r->text[0] == 'a';
 
 	if (r->text[0] == 'v') {
-		put(t, ";v");
+		dt_dwarf_put(t, ";v");
 		return;
 	}
 	/* a class returned by a pointer to it is not itself a pointer */
-	put(t, ";%s", r->reference ? "a" : r->text);
+	dt_dwarf_put(t, ";%s", r->reference ? "a" : r->text);
 	put_key(t, c, r);
 	if (r->reference || r->wide || (a != DT_CLASS_INTEGER && a != DT_CLASS_SSE))
-		put(t, "@-");
+		dt_dwarf_put(t, "@-");
 	else if (a == DT_CLASS_INTEGER)
-		put(t, b == DT_CLASS_INTEGER ? "@0+1" : b == DT_CLASS_SSE ? "@0+2" : "@0");
+		dt_dwarf_put(t, b == DT_CLASS_INTEGER ? "@0+1" : b == DT_CLASS_SSE ? "@0+2" : "@0");
 	else if (b == DT_CLASS_INTEGER)
-		put(t, "@2+0");
+		dt_dwarf_put(t, "@2+0");
 	else if (b == DT_CLASS_SSEUP)
-		put(t, "@2+3");
+		dt_dwarf_put(t, "@2+3");
 	else /* the second of two vector registers is not captured, nor is a wide one whole */
-		put(t, aggregate && b == DT_CLASS_SSE ? "@-" : "@2");
+		dt_dwarf_put(t, aggregate && b == DT_CLASS_SSE ? "@-" : "@2");
 }
 
 static bool known_language(int language)
@@ -447,7 +429,7 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 			     size_t size)
 {
 	struct signature s = {.c = c};
-	struct text t = {buf, size, 0};
+	struct text t = {.buf = buf, .size = size};
 
 	buf[0] = '\0';
 	if (!known_language(c->language) || !usual_convention(die))
@@ -461,9 +443,9 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 	assign_places(&s);
 	check_places(&s, die);
 	for (int i = 0; i < s.n; i++) {
-		put(&t, i ? "," : "");
+		dt_dwarf_put(&t, i ? "," : "");
 		put_name(&t, &s.p[i].die);
-		put(&t, ":%s", s.p[i].type.text);
+		dt_dwarf_put(&t, ":%s", s.p[i].type.text);
 		put_key(&t, c, &s.p[i].type);
 		if (c->places)
 			put_pieces(&t, &s.p[i]);
@@ -471,7 +453,7 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 			put_place(&t, &s.p[i]);
 	}
 	if (s.variadic)
-		put(&t, "%s...:a@-", s.n ? "," : "");
+		dt_dwarf_put(&t, "%s...:a@-", s.n ? "," : "");
 	put_result(&t, c, &s.result);
 	if (t.len >= size)
 		buf[0] = '\0';

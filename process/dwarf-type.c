@@ -6,9 +6,10 @@
 #include "process/dwarf-type.h"
 
 #include <dwarf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "process/dwarf-text.h"
 
 #define MAX_CHAIN   64	/* typedefs and qualifiers in a row */
 #define MAX_DEPTH   16	/* structures in structures */
@@ -601,29 +602,10 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 
 #define MAX_PARTS 4096 /* enumerators, members, elements: of more nothing is told */
 
-struct text {
-	char *buf;
-	size_t size, len;
-	int parts;
-};
-
-static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *t, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(t->buf + t->len, t->len < t->size ? t->size - t->len : 0, format, ap);
-	va_end(ap);
-	t->len = n < 0 || t->len + (size_t)n >= t->size ? t->size : t->len + (size_t)n;
-}
-
 static void put_name(struct text *t, const char *name)
 {
 	for (; *name; name++)
-		put(t, "%c", strchr(",;:@#= \t\n", *name) ? '_' : *name);
+		dt_dwarf_put(t, "%c", strchr(",;:@#= \t\n", *name) ? '_' : *name);
 }
 
 int64_t dt_type_size(const struct dt_type *t)
@@ -661,14 +643,14 @@ static void put_part(struct text *t, Dwarf *dwarf, const char *name, Dwarf_Die *
 
 	dt_type_of(typed, language, &type);
 	key = dt_type_key(dwarf, &type);
-	put(t, t->parts++ ? "," : "");
+	dt_dwarf_put(t, t->parts++ ? "," : "");
 	put_name(t, name);
-	put(t, ":%s", type.text);
+	dt_dwarf_put(t, ":%s", type.text);
 	if (key)
-		put(t, DT_KEY_FORMAT, (unsigned long long)key);
-	put(t, "@%llu", (unsigned long long)bit);
+		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
+	dt_dwarf_put(t, "@%llu", (unsigned long long)bit);
 	if (bits)
-		put(t, "/%llu", (unsigned long long)bits);
+		dt_dwarf_put(t, "/%llu", (unsigned long long)bits);
 }
 
 static void put_enumerators(struct text *t, Dwarf_Die *type)
@@ -688,9 +670,9 @@ static void put_enumerators(struct text *t, Dwarf_Die *type)
 		if (dwarf_tag(&d) != DW_TAG_enumerator ||
 		    !dwarf_attr(&d, DW_AT_const_value, &attr) || dwarf_formsdata(&attr, &v))
 			continue;
-		put(t, t->parts++ ? "," : "");
+		dt_dwarf_put(t, t->parts++ ? "," : "");
 		put_name(t, name_of(&d));
-		put(t, "=%lld", (long long)v);
+		dt_dwarf_put(t, "=%lld", (long long)v);
 	} while (!dwarf_siblingof(&d, &d) && t->parts <= MAX_PARTS);
 }
 
@@ -751,9 +733,9 @@ bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size)
 	    !dwarf_diecu(&die, &unit, NULL, NULL))
 		return false;
 	language = dwarf_srclang(&unit);
-	put(&t, dwarf_tag(&die) == DW_TAG_enumeration_type ? "e:" : "a:");
+	dt_dwarf_put(&t, dwarf_tag(&die) == DW_TAG_enumeration_type ? "e:" : "a:");
 	put_name(&t, name_of(&die));
-	put(&t, ";");
+	dt_dwarf_put(&t, ";");
 	switch (dwarf_tag(&die)) {
 	case DW_TAG_enumeration_type:
 		put_enumerators(&t, &die);

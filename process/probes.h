@@ -63,7 +63,8 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct
 /*
  * What is planted in the process and not known as one of its modules': by a controller that was
  * killed, or, in a forked child, what its parent has not got any more or had not got alone.
- * Everything needed to take it away stands in the trampolines' memory. *list is the caller's, to be freed with each of its elements.
+ * Everything needed to take it away stands in the trampolines' memory. *list is the caller's, to be
+ * freed with each of its elements.
  */
 int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e);
 

@@ -46,6 +46,15 @@ struct dt_target *dt_target_open(pid_t pid, struct dt_error *e)
 	return t;
 }
 
+void dt_target_free_old(struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n_old; i++)
+		dt_probes_free(t->old[i]);
+	free(t->old);
+	t->old = NULL;
+	t->n_old = 0;
+}
+
 void dt_target_close(struct dt_target *t)
 {
 	if (!t)
@@ -54,9 +63,7 @@ void dt_target_close(struct dt_target *t)
 		dt_target_end(t);
 	for (size_t i = 0; i < t->n; i++)
 		dt_probes_free(t->module[i].probes);
-	for (size_t i = 0; i < t->n_old; i++)
-		dt_probes_free(t->old[i]);
-	free(t->old);
+	dt_target_free_old(t);
 	free(t->module);
 	dt_target_forget(t);
 	free(t);
@@ -849,15 +856,6 @@ static void unhook(struct dt_target *t)
 	}
 }
 
-static void free_old(struct dt_target *t)
-{
-	for (size_t i = 0; i < t->n_old; i++)
-		dt_probes_free(t->old[i]);
-	free(t->old);
-	t->old = NULL;
-	t->n_old = 0;
-}
-
 /*
  * Bytes back where they were; those of libraries that have gone are of no use any more. strays: what
  * is under the probes that we know of comes to light when these are gone.
@@ -876,7 +874,7 @@ static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_
 			m->hooked = m->on = false;
 	}
 	if (strays && rc == 0) {
-		free_old(t);
+		dt_target_free_old(t);
 		rc = dt_probes_recover(t, &t->old, &t->n_old, e);
 	}
 	for (size_t i = 0; i < t->n_old && rc == 0; i++)
@@ -887,7 +885,7 @@ static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 {
 	struct dt_threads threads;
-	bool disconnected = false, strays, known_old = t->n_old > 0; /* of an earlier session */
+	bool disconnected = false, strays = false;
 	int rc = 0;
 
 	*left = 0;
@@ -900,9 +898,11 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	 * parent: that was a brother in between two plantings, or more has been planted since, or
 	 * the parent has been left already.
 	 */
-	if (!t->n_old && dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
-		return -1;
-	strays = t->n_old > 0 && !known_old;
+	if (!t->n_old) {
+		if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+			return -1;
+		strays = t->n_old > 0;
+	}
 	for (size_t i = 0; i < t->n; i++)
 		if (verify_module(t, &t->module[i], e) < 0)
 			return -1;

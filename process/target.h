@@ -56,6 +56,8 @@ struct dt_targets {
 
 struct dt_target *dt_target_open(pid_t pid, struct dt_error *e);
 void dt_target_close(struct dt_target *t);
+/* The probes in t->old are forgotten. */
+void dt_target_free_old(struct dt_target *t);
 /* Marks it as ended, and gives its descriptors back: its modules stay, for records not yet described. */
 void dt_target_end(struct dt_target *t);
 /* The process has ended (it may be a zombie). */

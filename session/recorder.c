@@ -14,10 +14,10 @@
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
 #define SWITCHES 8192u	       /* taken at a time */
+#define IDLE_MS	 50	       /* between rounds; a writer that is half a ring ahead rings before */
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
-#define HELD	 65536u	       /* records held with a log that is waited for, and some more */
 #define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
-#define IDLE_MS	 50	       /* a writer that is half a ring ahead rings the bell before */
+#define HELD	 65536u	       /* records held, or some more, where the program waits for the log */
 #define QUIET	 12	       /* rounds without a record, longer than FLUSH_NS: then the next one */
 #define QUIET_MS 1000	       /* rings the bell, and nobody looks before, but for the clocks */
 

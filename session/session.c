@@ -445,11 +445,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	rc = dt_target_detach(t, &left, e);
 	t->control = NULL;
 	t->area = 0;
-	for (size_t i = 0; i < t->n_old; i++)
-		dt_probes_free(t->old[i]);
-	free(t->old);
-	t->old = NULL;
-	t->n_old = 0;
+	dt_target_free_old(t);
 	if (rc == 0 && left)
 		rc = dt_fail(e, "process %d still runs code of an earlier session; try again", t->pid);
 	return rc;

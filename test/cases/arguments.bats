@@ -1,16 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Arguments as people write them: -A and the option ARGS, enumerations, structures, pointers.
-load common
-
-ctl() { "$dt" ctl -s "$session" "$@"; }
-
-setup() {
-	session=arguments-$$-$BATS_TEST_NUMBER
-}
-
-teardown() {
-	"$dt" ctl -s "$session" quit 2>/dev/null || true
-}
+load one-session
 
 setup_file() {
 	export dir

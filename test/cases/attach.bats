@@ -72,6 +72,27 @@ detach() {
 	! pgrep -P "$tracer"
 }
 
+@test "attach: nothing of root's but the session's memory comes within another user's reach" {
+	[ "$(id -u)" = 0 ] || skip "needs root: another user's process"
+	id dtuser 2>/dev/null || useradd -m dtuser
+	start_spin setpriv --reuid dtuser --regid dtuser --clear-groups "$dir/spin"
+	timeout 60 strace -f -o "$dir/calls" -e trace=close_range,dup2,dup3,setresuid,capset,execveat \
+		"$dt" attach -o "$dir/d.db" "$pid" 2>/dev/null 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		grep -q 'execveat(2' "$dir/calls" 2>/dev/null && break
+		sleep 0.02
+	done
+	kill "$pid" # it ends with the process
+	wait "$tracer" || true # it may end while it is being attached to
+	# the child that becomes the user: files 0 to 2 are known, there is no other, and its memory is a new program's
+	child=$(sed -n 's/^\([0-9]*\) .*execveat(2.*= 0$/\1/p' "$dir/calls")
+	[ "$(grep "^$child " "$dir/calls" | grep -o ' [a-z_0-9]*(.*= [0-9]*$' | sed 's/(.*= / /' | xargs)" = \
+		"dup3 1 dup2 0 dup3 2 close_range 0 setresuid 0 capset 0 execveat 0" ]
+	grep -q "^$child *close_range(3, 4294967295, 0) *= 0" "$dir/calls"
+	stop_spin
+}
+
 @test "attach: again and again" {
 	start_spin
 	for i in 1 2 3; do

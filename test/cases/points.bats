@@ -1,16 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Tracepoints at any instruction: what they capture, how they are set, changed and taken away.
-load common
-
-ctl() { "$dt" ctl -s "$session" "$@"; }
-
-setup() {
-	session=points-$$-$BATS_TEST_NUMBER
-}
-
-teardown() {
-	"$dt" ctl -s "$session" quit 2>/dev/null || true
-}
+load one-session
 
 setup_file() {
 	export dir
