@@ -198,7 +198,7 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 
 @test "check-012-points: consecutive instructions, names, updates, deletion" {
 	cd "$dir"
-	start_spin "$dir/known" 5000
+	start_spin "$dir/known" 100000
 	"$dt" attach -d -s "$session" "$pid"
 	ctl trace known REG rsp known+1 known+2 known+4
 	ctl trace here CONST 7
@@ -241,7 +241,7 @@ here                     CONST 0x7" ]
 
 @test "check-054-triggers: FREEZE keeps what belongs together, UNFREEZE begins with its own" {
 	cd "$dir"
-	start_spin "$dir/known" 5000
+	start_spin "$dir/known" 100000
 	"$dt" attach -d -s "$session" "$pid"
 	ctl freeze
 	ctl trace known UNFREEZE ALLREGS late FREEZE ALLREGS
@@ -400,10 +400,10 @@ here                     CONST 0x7" ]
 
 @test "check-022-onlypid: each instruction's point for its own process" {
 	cd "$dir"
-	start_spin "$dir/known" 5000
+	start_spin "$dir/known" 100000
 	one=$pid first=$out
 	"$dt" attach -d -s "$session" "$pid"
-	start_spin "$dir/known" 5000
+	start_spin "$dir/known" 100000
 	ctl attach "$pid"
 	ctl trace known PID ONLYPID "$one" here PID ONLYPID "$pid" late
 	ctl start
@@ -422,7 +422,7 @@ here                     CONST 0x7" ]
 @test "check-038-latefreeze: exactly so many records behind an instruction's" {
 	cd "$dir"
 	for n in 0 1 10 100; do
-		start_spin "$dir/known" 5000
+		start_spin "$dir/known" 100000
 		"$dt" attach -d -s "$session$n" "$pid"
 		"$dt" ctl -s "$session$n" trace known late here LATEFREEZE "$n"
 		"$dt" ctl -s "$session$n" start
