@@ -77,6 +77,16 @@ static int join(struct text *t, int argc, char **argv)
 	return 0;
 }
 
+/* Is the last of these commands to end the session? */
+static bool ends_session(const struct text *t)
+{
+	size_t n = t->n;
+
+	while (n && strchr(" \t\n", t->p[n - 1]))
+		n--;
+	return n >= 4 && memcmp(t->p + n - 4, "quit", 4) == 0 && (n == 4 || t->p[n - 5] == '\n');
+}
+
 static int talk(struct dt_client *c, int argc, char **argv)
 {
 	struct text t = {0};
@@ -95,6 +105,9 @@ static int talk(struct dt_client *c, int argc, char **argv)
 				     input ? "standard input can not be read" : "out of memory");
 		else
 			rc = dt_client_write(c, t.p ? t.p : "", t.n, 0, &e);
+		/* what comes next may begin one of the same name */
+		if (rc == 0 && ends_session(&t))
+			dt_client_wait_end(c);
 	}
 	free(t.p);
 	if (rc < 0)

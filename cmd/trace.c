@@ -398,6 +398,28 @@ static int reap(pid_t pid)
 	}
 }
 
+/* The terminal's own signals reach our program anyway. */
+static void pass_signal(pid_t pid)
+{
+	if (interrupted == SIGTERM || interrupted == SIGHUP) {
+		kill(pid, interrupted);
+		interrupted = 0;
+	}
+}
+
+/* The session was told to quit: our program goes on without, and its exit status is still ours. */
+static int finish_before(struct dt_trace_command *c, struct dt_session *s, pid_t pid)
+{
+	int status = finish(c, s, 0), own;
+
+	while (!dt_has_ended(pid, NULL)) {
+		usleep(20000);
+		pass_signal(pid);
+	}
+	own = reap(pid);
+	return own ? own : status;
+}
+
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
 	struct dt_session s;
@@ -438,12 +460,9 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	}
 	pid = t->pid;
 	/* until our program ends; what it leaves running is detached */
-	while (!dt_has_ended(pid, NULL)) {
+	while (!dt_has_ended(pid, NULL) && !atomic_load(&s.quit)) {
 		dt_session_serve(&s, 20);
-		if (interrupted == SIGTERM || interrupted == SIGHUP) {
-			kill(pid, interrupted); /* the terminal's own signals reach it anyway */
-			interrupted = 0;
-		}
+		pass_signal(pid);
 	}
 	if (s.no_sleds || s.no_point) {
 		if (s.no_point)
@@ -457,9 +476,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 1;
 	}
 	dt_session_serve(&s, 0);
-	status = reap(pid);
 	free(path);
-	return finish(c, &s, status);
+	if (!dt_has_ended(pid, NULL))
+		return finish_before(c, &s, pid);
+	return finish(c, &s, reap(pid));
 }
 
 /* Parses and attaches; an exit status. Of several processes, some may have ended meanwhile. */

@@ -99,6 +99,14 @@ void dt_client_close(struct dt_client *c)
 	*c = (struct dt_client){.fd = -1};
 }
 
+void dt_client_wait_end(struct dt_client *c)
+{
+	char byte;
+
+	while (read(c->fd, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
 /* Something can be read, or whoever waits wants to no longer: -1. */
 static int wait_for_answer(struct dt_client *c)
 {

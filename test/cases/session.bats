@@ -65,6 +65,49 @@ load session
 	kill "$follower"
 }
 
+@test "session: the first event that is looked at comes after a long wait" {
+	start_obey
+	begin t "$pid"
+	ctl - <<<$'trace sync CONST 7\nstart'
+	# until the recorder has found nothing for a while, and asked to be told
+	sleep 0.7
+	act sync 1
+	arrived() { [ "$("$dt" shell -s t -c print | grep -c 'const=7')" = 1 ]; }
+	until_true arrived
+}
+
+@test "session: a freeze that is far off, and nobody who reads: the program goes on" {
+	start_obey
+	begin t "$pid"
+	ctl - <<<$'trace sync LATEFREEZE 10000000\nstart'
+	server=$(pgrep -f "attach -d -s t $pid")
+	kill -STOP "$server"
+	act sync 1000000
+	kill -CONT "$server"
+	lost() { ctl | grep -q '^#newplfail [1-9]'; }
+	until_true lost
+}
+
+@test "session: one that is told to quit is gone, and its program goes on" {
+	start_obey
+	for i in $(seq 10); do
+		begin t "$pid"
+		ctl quit
+	done
+	# the program's own status, whatever became of the session
+	mkfifo go
+	"$dt" record -s r -F main -o r.db "$dir/obey" <go >out 3>&- &
+	local record=$!
+	exec {go}>go
+	until_true grep -q ready out
+	"$dt" ctl -s r quit
+	[ "$("$dt" ctl -s r 2>&1)" = "devtrace: there is no session 'r'; devtrace list shows those there are" ]
+	kill -0 "$record"
+	exec {go}>&-
+	wait "$record"
+	"$dt" calls r.db | grep -q main
+}
+
 @test "session: what is followed comes in the order of time, across the cores" {
 	start_obey
 	begin t "$pid"

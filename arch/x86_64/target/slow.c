@@ -362,6 +362,11 @@ static bool count_lost(struct dt_ring *r, uint64_t hard)
 	return true;
 }
 
+static struct dt_ring *shared_ring(void)
+{
+	return (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE + blob.cores * blob.stride);
+}
+
 /*
  * The ring has no room at pos. Returns true when it may have some now, false when this record is
  * not to be kept (it has been counted where it counts as lost).
@@ -372,12 +377,16 @@ static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
 	uint64_t hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
 	uint32_t wake;
 
-	if (pos < limit)
+	if (pos < limit && pos < hard) /* where recording freezes may be behind the hard limit */
 		return true;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return false;
-	/* careful is set before the limits of the cores' rings are: leave those as they are */
-	if (!limit && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
+	/*
+	 * Careful is set before the limits of the cores' rings are: leave those as they are. The shared
+	 * ring's limit may be 0 in a careful session, too: dt_rings_alert() makes it so before the first
+	 * record.
+	 */
+	if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
 		return true;
 	if (pos < hard) {
 		/* only the soft limit: ask for the reader, and go on to the hard one */
@@ -433,11 +442,6 @@ static void block_signals(uint64_t *old)
 static void restore_signals(const uint64_t *old)
 {
 	call4(SYS_RT_SIGPROCMASK, 2, (long)old, 0, sizeof(*old));
-}
-
-static struct dt_ring *shared_ring(void)
-{
-	return (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE + blob.cores * blob.stride);
 }
 
 /* Takes the place at pos in the shared ring's slot for it, and fills it. */
