@@ -66,7 +66,7 @@ deps:
 	@sh ./install-deps.sh build
 
 check:
-	@sh ./install-deps.sh build check
+	@sh ./install-deps.sh build check kernel
 	$(MAKE) -j2 tests
 	$(MAKE) -j2 SAN=1 tests
 	./test/run.sh $(T)

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs the Debian packages that the named groups need and that are missing, saying so.
-# usage: install-deps.sh build|check|demo|bench...
+# usage: install-deps.sh build|check|kernel|demo|bench...
 set -eu
 want=
 for group; do
 	case $group in
 	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev" ;;
 	check) want="$want g++ clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server" ;;
+	kernel) want="$want qemu-system-x86 busybox-static cpio binutils" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
 	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite" ;;
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;

@@ -107,6 +107,8 @@ static void more_lines(const struct reading *to, struct dt_device *d, const stru
 		event(stop, sizeof(stop), d->arm.has_stop, d->arm.stop);
 		say(to, "arm %s %s %luns", start, stop, (unsigned long)d->arm.duration);
 	}
+	if (d->ops->state)
+		d->ops->state(d->ctx, to->line, to->ctx);
 	if (d->active)
 		say(to, d->all ? "all" : "start");
 	if (n->frozen)

@@ -6,7 +6,11 @@
 #ifndef DT_CORE_ERROR_H
 #define DT_CORE_ERROR_H
 
+#ifdef __KERNEL__
+#include <linux/stdarg.h>
+#else
 #include <stdarg.h>
+#endif
 #include "core/types.h"
 
 struct dt_error {

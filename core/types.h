@@ -5,7 +5,10 @@
 
 #if defined(__KERNEL__)
 #include <linux/types.h>
-typedef unsigned long uintptr_t;
+#include <linux/limits.h>
+#ifndef UINT64_MAX
+#define UINT64_MAX (~(uint64_t)0)
+#endif
 #else
 #include <stdint.h> /* freestanding headers, given by the compiler itself */
 #include <stdbool.h>

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Switches, system calls, interrupts, events, tasks. */
+#include "kernel/event.h"
+
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/sched/signal.h>
+#include <linux/tracepoint.h>
+#include <asm/syscall.h>
+
+#include "core/ring.h"
+#include "kernel/compat.h"
+#include "kernel/hook.h"
+#include "include/devtrace-kernel.h"
+
+const char *const dt_source_name[DT_SOURCES] = {"switches", "syscalls", "interrupts"};
+bool dt_source_on[DT_SOURCES];
+
+static DECLARE_BITMAP(masked, 65536); /* subsystems that are not recorded */
+
+/* ---- triggers ---- */
+
+static u32 arm_state = DT_ARM_NONE;
+static struct dt_arm arm;
+static struct hrtimer arm_timer;
+
+static enum hrtimer_restart on_arm_end(struct hrtimer *t)
+{
+	if (cmpxchg(&arm_state, DT_ARM_RUNNING, DT_ARM_DONE) == DT_ARM_RUNNING)
+		dt_hooks_mode(DT_HALTED, 0);
+	return HRTIMER_NORESTART;
+}
+
+/* The event that begins is the first that is recorded, the one that ends the last. */
+static void begin_armed(u64 body)
+{
+	if (READ_ONCE(arm_state) != DT_ARM_ARMED || !arm.has_start || body != arm.start ||
+	    cmpxchg(&arm_state, DT_ARM_ARMED, DT_ARM_RUNNING) != DT_ARM_ARMED)
+		return;
+	dt_hooks_mode(0, DT_HALTED);
+	if (arm.duration)
+		hrtimer_start(&arm_timer, ns_to_ktime(arm.duration), HRTIMER_MODE_REL);
+}
+
+static void end_armed(u64 body)
+{
+	if (arm.has_stop && body == arm.stop &&
+	    cmpxchg(&arm_state, DT_ARM_RUNNING, DT_ARM_DONE) == DT_ARM_RUNNING)
+		dt_hooks_mode(DT_HALTED, 0);
+}
+
+bool dt_events_armed(void)
+{
+	u32 state = READ_ONCE(arm_state);
+
+	return state == DT_ARM_ARMED || state == DT_ARM_RUNNING;
+}
+
+void dt_events_follow(const struct dt_device *d)
+{
+	bool same = d->arm.set == arm.set && !memcmp(&d->arm, &arm, sizeof(arm));
+
+	for (unsigned int i = 0; i < 65536; i++)
+		if (dt_device_subsystem(d, (u16)i))
+			clear_bit(i, masked);
+		else
+			set_bit(i, masked);
+	if (same)
+		return;
+	WRITE_ONCE(arm_state, DT_ARM_NONE);
+	hrtimer_cancel(&arm_timer);
+	arm = d->arm;
+	if (!arm.set) {
+		dt_hooks_mode(0, DT_HALTED);
+	} else if (arm.has_start) {
+		dt_hooks_mode(DT_HALTED, 0);
+		smp_store_release(&arm_state, DT_ARM_ARMED);
+	} else {
+		smp_store_release(&arm_state, DT_ARM_RUNNING);
+		if (arm.duration)
+			hrtimer_start(&arm_timer, ns_to_ktime(arm.duration), HRTIMER_MODE_REL);
+	}
+}
+
+/* ---- appending ---- */
+
+static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 d, bool anyhow)
+{
+	u32 mode = READ_ONCE(dt_mode);
+	struct dt_core *core;
+
+	if (!(mode & DT_ON) || (mode & DT_HALTED))
+		return;
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		/* whose switch or interrupt it is can not be told by where it happens */
+		bool interrupt = dt_in_interrupt();
+
+		if (anyhow || dt_wanted(mode, interrupt)) {
+			dt_append(core, interrupt, pc, 0, kind, flags, a, b, c, d);
+			if (mode & DT_LOOKING)
+				dt_counted();
+		}
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+}
+
+void devtrace_event(u64 body, unsigned int n, u64 a, u64 b, u64 c)
+{
+	if (test_bit(body >> 48, masked))
+		return;
+	if (unlikely(READ_ONCE(arm_state) == DT_ARM_ARMED))
+		begin_armed(body);
+	append(DT_EVENT, 1 + min(n, 3u), _RET_IP_, 0, body, a, b, c, false);
+	if (unlikely(READ_ONCE(arm_state) == DT_ARM_RUNNING))
+		end_armed(body);
+}
+EXPORT_SYMBOL_GPL(devtrace_event);
+
+static u64 body_of(u64 subsystem, u64 event, u64 argument)
+{
+	return subsystem << 48 | event << 32 | (argument & 0xffffffff);
+}
+
+static u64 name_of(const struct task_struct *t)
+{
+	u64 name = 0;
+
+	memcpy(&name, t->comm, sizeof(name));
+	return name;
+}
+
+/* ---- what the kernel's tracepoints call ---- */
+
+static void on_switch(void *ctx, bool preempted, struct task_struct *from, struct task_struct *to,
+		      unsigned int state)
+{
+	u32 mode = READ_ONCE(dt_mode);
+	struct dt_core *core;
+	struct dt_record *r;
+
+	if (!(mode & DT_ON) || (mode & DT_HALTED))
+		return;
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		r = dt_reserve(core);
+		if (r)
+			*r = (struct dt_record){
+				.tid = to->pid ? (u32)to->pid : DT_NO_TID,
+				.kind = DT_SWITCH,
+				.flags = 4,
+				.value = {to->pid ? (u32)to->pid : DT_NO_TID, name_of(to), (u32)to->tgid,
+					  (u64)(u32)from->pid | (u64)preempted << 32},
+				.ticks = rdtsc()};
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+}
+
+static void on_sys_enter(void *ctx, struct pt_regs *regs, long id)
+{
+	u64 body = body_of(DT_SYSCALL, 0, (u64)id);
+
+	if (!test_bit(DT_SYSCALL, masked))
+		append(DT_EVENT, 4, 0, 0, body, regs->di, regs->si, regs->dx, false);
+}
+
+static void on_sys_exit(void *ctx, struct pt_regs *regs, long result)
+{
+	u64 body = body_of(DT_SYSCALL, 1, regs->orig_ax);
+
+	if (!test_bit(DT_SYSCALL, masked))
+		append(DT_EVENT, 2, 0, 0, body, (u64)result, 0, 0, false);
+}
+
+static void interrupt(u64 subsystem, u64 event, u64 number)
+{
+	if (!test_bit(subsystem, masked))
+		append(DT_EVENT, 1, 0, 0, body_of(subsystem, event, number), 0, 0, 0, true);
+}
+
+static void on_irq_enter(void *ctx, int irq, struct irqaction *action)
+{
+	interrupt(DT_INTERRUPT_OF, 0, (u64)irq);
+}
+
+static void on_irq_exit(void *ctx, int irq, struct irqaction *action, int result)
+{
+	interrupt(DT_INTERRUPT_OF, 1, (u64)irq);
+}
+
+static void on_vector_enter(void *ctx, int vector)
+{
+	interrupt(DT_INTERRUPT_OF, 0, (u64)vector);
+}
+
+static void on_vector_exit(void *ctx, int vector)
+{
+	interrupt(DT_INTERRUPT_OF, 1, (u64)vector);
+}
+
+static void on_softirq_enter(void *ctx, unsigned int vector)
+{
+	interrupt(DT_SOFTIRQ, 0, vector);
+}
+
+static void on_softirq_exit(void *ctx, unsigned int vector)
+{
+	interrupt(DT_SOFTIRQ, 1, vector);
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	enum dt_source source;
+	struct tracepoint *at; /* NULL: this kernel has none */
+} hook[] = {
+	{"sched_switch", on_switch, DT_SWITCHES},
+	{"sys_enter", on_sys_enter, DT_SYSCALLS},
+	{"sys_exit", on_sys_exit, DT_SYSCALLS},
+	{"irq_handler_entry", on_irq_enter, DT_INTERRUPTS},
+	{"irq_handler_exit", on_irq_exit, DT_INTERRUPTS},
+	{"softirq_entry", on_softirq_enter, DT_INTERRUPTS},
+	{"softirq_exit", on_softirq_exit, DT_INTERRUPTS},
+	{"local_timer_entry", on_vector_enter, DT_INTERRUPTS},
+	{"local_timer_exit", on_vector_exit, DT_INTERRUPTS},
+	{"reschedule_entry", on_vector_enter, DT_INTERRUPTS},
+	{"reschedule_exit", on_vector_exit, DT_INTERRUPTS},
+	{"call_function_single_entry", on_vector_enter, DT_INTERRUPTS},
+	{"call_function_single_exit", on_vector_exit, DT_INTERRUPTS},
+};
+
+static void note(struct tracepoint *t, void *ctx)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(hook); i++)
+		if (!strcmp(t->name, hook[i].name))
+			hook[i].at = t;
+}
+
+static void unhook(enum dt_source s, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (hook[i].source == s && hook[i].at)
+			tracepoint_probe_unregister(hook[i].at, hook[i].probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
+{
+	if (on == dt_source_on[s])
+		return 0;
+	if (!on)
+		unhook(s, ARRAY_SIZE(hook));
+	for (unsigned int i = 0; on && i < ARRAY_SIZE(hook); i++) {
+		int rc;
+
+		if (hook[i].source != s || !hook[i].at)
+			continue;
+		rc = tracepoint_probe_register(hook[i].at, hook[i].probe, NULL);
+		if (rc < 0) {
+			unhook(s, i);
+			return dt_fail(e, "devtrace: the kernel refuses its tracepoint %s: error %d",
+				       hook[i].name, -rc);
+		}
+	}
+	dt_source_on[s] = on;
+	return 0;
+}
+
+/* ---- tasks ---- */
+
+void dt_events_rundown(void)
+{
+	struct task_struct *p, *t;
+
+	rcu_read_lock();
+	for_each_process_thread(p, t) {
+		u32 running = READ_ONCE(t->__state) == TASK_RUNNING;
+		struct dt_core *core;
+		struct dt_record *r;
+
+		preempt_disable_notrace();
+		core = this_cpu_ptr(&dt_core);
+		if (dt_begin(core)) {
+			r = dt_reserve(core);
+			if (r)
+				*r = (struct dt_record){.tid = (u32)t->pid,
+							.kind = DT_RUNDOWN,
+							.flags = 4,
+							.value = {(u32)t->pid, name_of(t),
+								  (u32)t->tgid, running},
+							.ticks = rdtsc()};
+			dt_end(core);
+		}
+		preempt_enable_notrace();
+	}
+	rcu_read_unlock();
+}
+
+int dt_events_init(void)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+	hrtimer_init(&arm_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	arm_timer.function = on_arm_end;
+#else
+	hrtimer_setup(&arm_timer, on_arm_end, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#endif
+	for_each_kernel_tracepoint(note, NULL);
+	return 0;
+}
+
+void dt_events_exit(void)
+{
+	for (unsigned int s = 0; s < DT_SOURCES; s++)
+		dt_source_switch(s, false, NULL);
+	hrtimer_cancel(&arm_timer);
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The two files, as the original has them: commands and state; records. */
+#include "kernel/file.h"
+
+#include <linux/device.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "core/text.h"
+#include "kernel/hook.h"
+#include "kernel/provider.h"
+#include "kernel/ring.h"
+#include "include/devtrace-ioctl.h"
+
+#define WRITE_MAX (16u << 20)
+
+/* ---- tracectl ---- */
+
+struct ctl {
+	struct mutex lock;
+	char *text; /* a snapshot of the state, or answers to what was written */
+	size_t n, room;
+	bool begun; /* text is what is being read */
+	bool failed;
+	char *tail; /* of a large write that was cut in the middle of a line */
+	size_t tail_n;
+};
+
+static void add(void *ctx, const char *text, size_t n)
+{
+	struct ctl *c = ctx;
+
+	if (c->n + n > c->room) {
+		size_t room = max_t(size_t, 2 * c->room, c->n + n + 4096);
+		char *more = kvmalloc(room, GFP_KERNEL);
+
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		if (c->n)
+			memcpy(more, c->text, c->n);
+		kvfree(c->text);
+		c->text = more;
+		c->room = room;
+	}
+	memcpy(c->text + c->n, text, n);
+	c->n += n;
+}
+
+static int ctl_open(struct inode *inode, struct file *f)
+{
+	struct ctl *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return -ENOMEM;
+	mutex_init(&c->lock);
+	f->private_data = c;
+	return 0;
+}
+
+static int ctl_release(struct inode *inode, struct file *f)
+{
+	struct ctl *c = f->private_data;
+
+	kvfree(c->text);
+	kvfree(c->tail);
+	kfree(c);
+	return 0;
+}
+
+static ssize_t ctl_read(struct file *f, char __user *to, size_t n, loff_t *at)
+{
+	struct ctl *c = f->private_data;
+	ssize_t rc;
+
+	mutex_lock(&c->lock);
+	if (!c->begun || (*at == 0 && !c->n)) {
+		c->n = 0;
+		c->failed = false;
+		dt_provider_read(add, c);
+		c->begun = true;
+	}
+	rc = c->failed ? -ENOMEM : simple_read_from_buffer(to, n, at, c->text, c->n);
+	/* read to the end, the next read from the beginning is of the state then */
+	if (rc == 0)
+		c->begun = false;
+	mutex_unlock(&c->lock);
+	return rc;
+}
+
+/* A cut line waits for the rest of it: only a write of whole pages is one of several. */
+static ssize_t obey(struct ctl *c, char *text, size_t n, bool cut, bool reads)
+{
+	struct dt_error e;
+	size_t whole = n;
+	int rc = 0;
+
+	while (cut && whole && text[whole - 1] != '\n')
+		whole--;
+	if (whole < n) {
+		c->tail = kvmalloc(n - whole, GFP_KERNEL);
+		if (!c->tail)
+			return -ENOMEM;
+		memcpy(c->tail, text + whole, n - whole);
+		c->tail_n = n - whole;
+	}
+	c->n = 0;
+	c->failed = false;
+	if (whole)
+		rc = dt_provider_write(text, whole, add, c, &e);
+	/* the original answers on the console; who has the file open for both reads it there */
+	if (c->n && !reads)
+		pr_info("devtrace: %.*s", (int)min_t(size_t, c->n, 800), c->text);
+	c->begun = reads && c->n;
+	if (!c->begun)
+		c->n = 0;
+	if (rc < 0)
+		pr_info("%s%s\n", strstarts(e.text, "devtrace:") ? "" : "devtrace: ", e.text);
+	return rc < 0 ? -EINVAL : 0;
+}
+
+static ssize_t ctl_write(struct file *f, const char __user *from, size_t n, loff_t *at)
+{
+	struct ctl *c = f->private_data;
+	char *text;
+	ssize_t rc;
+
+	if (n > WRITE_MAX)
+		return -EFBIG;
+	mutex_lock(&c->lock);
+	text = kvmalloc(c->tail_n + n + 1, GFP_KERNEL);
+	rc = text ? 0 : -ENOMEM;
+	if (text && c->tail_n)
+		memcpy(text, c->tail, c->tail_n);
+	if (text && copy_from_user(text + c->tail_n, from, n))
+		rc = -EFAULT;
+	if (rc == 0) {
+		size_t all = c->tail_n + n;
+
+		kvfree(c->tail);
+		c->tail = NULL;
+		c->tail_n = 0;
+		rc = obey(c, text, all, n >= PAGE_SIZE && !(n & (PAGE_SIZE - 1)), f->f_mode & FMODE_READ);
+	}
+	if (rc == 0 && (f->f_mode & FMODE_READ))
+		*at = 0; /* the answers are read from their beginning */
+	kvfree(text);
+	mutex_unlock(&c->lock);
+	return rc < 0 ? rc : (ssize_t)n;
+}
+
+static const struct file_operations ctl_operations = {
+	.owner = THIS_MODULE,
+	.open = ctl_open,
+	.release = ctl_release,
+	.read = ctl_read,
+	.write = ctl_write,
+	.llseek = default_llseek,
+};
+
+/* ---- trace ---- */
+
+struct log {
+	struct mutex lock;
+	pid_t tgid; /* who opened it, and is not recorded */
+	bool binary;
+	struct dt_record *record;
+	char *text;
+};
+
+#define BATCH 1024u /* records at a time */
+
+static int log_open(struct inode *inode, struct file *f)
+{
+	struct log *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct dt_error e;
+
+	if (!l)
+		return -ENOMEM;
+	mutex_init(&l->lock);
+	l->record = kvmalloc_array(BATCH, sizeof(*l->record), GFP_KERNEL);
+	l->text = kvmalloc(BATCH * DT_LINE, GFP_KERNEL);
+	l->tgid = current->tgid;
+	if (!l->record || !l->text || dt_reader_add(&e) < 0) {
+		kvfree(l->record);
+		kvfree(l->text);
+		kfree(l);
+		return -ENOMEM;
+	}
+	f->private_data = l;
+	return nonseekable_open(inode, f);
+}
+
+static int log_release(struct inode *inode, struct file *f)
+{
+	struct log *l = f->private_data;
+
+	dt_reader_remove(l->tgid);
+	kvfree(l->record);
+	kvfree(l->text);
+	kfree(l);
+	return 0;
+}
+
+/* As many whole records as fit; none, when there are none. What is handed to a bad address is gone. */
+static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
+{
+	struct log *l = f->private_data;
+	size_t done = 0, size;
+	long got = 0;
+	ssize_t rc = 0;
+
+	if (mutex_lock_interruptible(&l->lock) < 0)
+		return -EINTR;
+	size = l->binary ? sizeof(*l->record) : DT_LINE;
+	while (rc == 0 && n - done >= size) {
+		const char *from = (const char *)l->record;
+
+		got = dt_rings_take(l->record, min_t(size_t, (n - done) / size, BATCH));
+		if (got <= 0)
+			break;
+		for (long i = 0; i < got && !l->binary; i++)
+			dt_text_line(l->text + i * DT_LINE, &l->record[i]);
+		if (!l->binary)
+			from = l->text;
+		if (copy_to_user(to + done, from, (size_t)got * size))
+			rc = -EFAULT;
+		else
+			done += (size_t)got * size;
+		if (signal_pending(current))
+			break;
+	}
+	mutex_unlock(&l->lock);
+	if (done)
+		return (ssize_t)done;
+	return rc < 0 ? rc : got < 0 ? got : 0;
+}
+
+static long log_ioctl(struct file *f, unsigned int request, unsigned long argument)
+{
+	struct log *l = f->private_data;
+
+	switch (request) {
+	case DEVTRACE_BINARY:
+		mutex_lock(&l->lock);
+		l->binary = argument;
+		mutex_unlock(&l->lock);
+		return 0;
+	case DEVTRACE_COUNTS: {
+		struct dt_ring_counts c;
+		struct devtrace_counts out;
+
+		dt_rings_count(&c);
+		out = (struct devtrace_counts){c.written, c.read, c.overrun, c.lost, c.lost_exits};
+		return copy_to_user((void __user *)argument, &out, sizeof(out)) ? -EFAULT : 0;
+	}
+	default:
+		return -ENOTTY;
+	}
+}
+
+static const struct file_operations log_operations = {
+	.owner = THIS_MODULE,
+	.open = log_open,
+	.release = log_release,
+	.read = log_read,
+	.unlocked_ioctl = log_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+static struct miscdevice ctl_device = {
+	.minor = MISC_DYNAMIC_MINOR, .name = "tracectl", .fops = &ctl_operations, .mode = 0600};
+static struct miscdevice log_device = {
+	.minor = MISC_DYNAMIC_MINOR, .name = "trace", .fops = &log_operations, .mode = 0400};
+
+int dt_files_make(unsigned int group)
+{
+	int rc = misc_register(&ctl_device);
+
+	if (rc < 0)
+		return rc;
+	rc = misc_register(&log_device);
+	if (rc < 0)
+		misc_deregister(&ctl_device);
+	return rc;
+}
+
+void dt_files_remove(void)
+{
+	misc_deregister(&log_device);
+	misc_deregister(&ctl_device);
+}

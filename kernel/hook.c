@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Entries and exits of functions. */
+#include "kernel/hook.h"
+
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "kernel/compat.h"
+
+u32 dt_mode __read_mostly;
+
+#define READERS 64u
+
+/* freed behind dt_settle() only: hooks also run where RCU does not look */
+static struct dt_actions *actions;
+static struct dt_watch *watch;
+static pid_t reader[READERS];	 /* tgids; 0: free. Under reader_lock; looked at by hooks */
+static unsigned int reader_uses[READERS];
+static DEFINE_MUTEX(reader_lock);
+static atomic64_t remaining; /* records until it freezes; 0 and below: never */
+
+static struct rethook *rethook;
+
+/* What an entry leaves for its exit. The kernel frees it, by the address of its first member. */
+struct node {
+	struct rethook_node node;
+	u64 pc, sp;
+};
+
+void dt_hooks_mode(u32 set, u32 clear)
+{
+	u32 old = READ_ONCE(dt_mode);
+
+	while (!try_cmpxchg(&dt_mode, &old, (old & ~clear) | set))
+		;
+}
+
+/* ---- who is recorded ---- */
+
+static bool is_reader(void)
+{
+	pid_t tgid = current->tgid;
+
+	for (unsigned int i = 0; i < READERS; i++)
+		if (READ_ONCE(reader[i]) == tgid)
+			return true;
+	return false;
+}
+
+static bool is_watched(void)
+{
+	const struct dt_watch *w = READ_ONCE(watch);
+	u32 tgid = (u32)current->tgid, pid = (u32)current->pid;
+
+	for (size_t low = 0, high = w ? w->n : 0; low < high;) {
+		size_t mid = (low + high) / 2;
+
+		if (w->id[mid] == tgid || w->id[mid] == pid)
+			return true;
+		if (w->id[mid] < tgid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* the thread's id may be on the other side of the process's */
+	for (size_t low = 0, high = w ? w->n : 0; low < high && pid != tgid;) {
+		size_t mid = (low + high) / 2;
+
+		if (w->id[mid] == pid)
+			return true;
+		if (w->id[mid] < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return !w;
+}
+
+bool dt_wanted(u32 mode, bool interrupt)
+{
+	if ((mode & DT_READING) && !interrupt && is_reader())
+		return false;
+	if (mode & DT_ALL)
+		return true;
+	if (interrupt)
+		return false;
+	return !(mode & DT_WATCHING) || is_watched();
+}
+
+int dt_reader_add(struct dt_error *e)
+{
+	unsigned int i, free = READERS;
+	int rc = 0;
+
+	mutex_lock(&reader_lock);
+	for (i = 0; i < READERS && reader[i] != current->tgid; i++)
+		if (!reader[i] && free == READERS)
+			free = i;
+	if (i == READERS)
+		i = free;
+	if (i == READERS) {
+		rc = dt_fail(e, "devtrace: the log is open in %u processes already", READERS);
+	} else {
+		reader_uses[i]++;
+		WRITE_ONCE(reader[i], current->tgid);
+		dt_hooks_mode(DT_READING, 0);
+	}
+	mutex_unlock(&reader_lock);
+	return rc;
+}
+
+void dt_reader_remove(pid_t tgid)
+{
+	bool any = false;
+
+	mutex_lock(&reader_lock);
+	for (unsigned int i = 0; i < READERS; i++) {
+		if (reader[i] == tgid && --reader_uses[i] == 0)
+			WRITE_ONCE(reader[i], 0);
+		any = any || reader[i];
+	}
+	if (!any)
+		dt_hooks_mode(0, DT_READING);
+	mutex_unlock(&reader_lock);
+}
+
+void dt_hooks_watch(struct dt_watch *w)
+{
+	struct dt_watch *old = watch;
+
+	if (!w)
+		dt_hooks_mode(0, DT_WATCHING);
+	smp_store_release(&watch, w);
+	if (w)
+		dt_hooks_mode(DT_WATCHING, 0);
+	dt_settle();
+	kvfree(old);
+}
+
+/* ---- what is to happen ---- */
+
+static const struct dt_act *act_at(u64 address)
+{
+	const struct dt_actions *a = READ_ONCE(actions);
+
+	for (size_t low = 0, high = a ? a->n : 0; low < high;) {
+		size_t mid = (low + high) / 2;
+
+		if (a->act[mid].address == address)
+			return &a->act[mid];
+		if (a->act[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+void dt_freeze_behind(u64 records)
+{
+	atomic64_set(&remaining, records);
+	if (!records)
+		dt_hooks_mode(0, DT_HALTED);
+	else
+		dt_hooks_mode(DT_LOOKING, 0);
+}
+
+void dt_counted(void)
+{
+	if (atomic64_read(&remaining) > 0 && atomic64_dec_return(&remaining) == 0)
+		dt_hooks_mode(DT_HALTED, 0);
+}
+
+bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
+{
+	u32 what = a->what;
+
+	if ((kind == DT_ENTRY && !(what & DT_DO_ENTRY)) || (kind == DT_EXIT && !(what & DT_DO_EXIT)))
+		return false;
+	if ((what & DT_DO_ONLYPID) && a->pid != (u32)current->tgid)
+		return false;
+	if (what & DT_DO_COUNT)
+		return false;
+	/* what a function's options do, they do at its entry, if that is recorded */
+	if (kind == DT_EXIT && (what & DT_DO_ENTRY))
+		what = 0;
+	if (READ_ONCE(dt_mode) & DT_HALTED) {
+		if (!(what & DT_DO_UNFREEZE))
+			return false;
+		atomic64_set(&remaining, 0);
+		dt_hooks_mode(0, DT_HALTED);
+	}
+	if (what & DT_DO_FREEZE)
+		atomic64_set(&remaining, 1); /* this one */
+	else if ((what & DT_DO_LATEFREEZE) && atomic64_read(&remaining) <= 0)
+		atomic64_set(&remaining, (s64)a->late + 1);
+	*flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
+		  (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
+		  (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
+	return true;
+}
+
+static noinline void append_looking(struct dt_core *core, bool interrupt, const struct pt_regs *regs,
+				    u64 pc, u64 sp, u8 kind)
+{
+	const struct dt_act *act = act_at(pc);
+	u8 flags = 0;
+
+	/* one that is hooked and not asked for is there for uniform's sake */
+	if (!act || !dt_obey(&act->action, kind, &flags))
+		return;
+	if ((flags & DT_NARGS) != DT_ADJACENT)
+		flags |= kind == DT_ENTRY ? 4 : 2;
+	if (kind == DT_ENTRY)
+		dt_append(core, interrupt, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
+	else
+		dt_append(core, interrupt, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
+	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
+		dt_append(core, interrupt, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
+	dt_counted();
+}
+
+/* ---- the hooks; preemption is off in all of them ---- */
+
+static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *regs, u32 mode)
+{
+	bool interrupt = dt_in_interrupt();
+
+	dt_count(&core->in);
+	if (unlikely(mode & ~DT_ON) || unlikely(interrupt)) {
+		if (!dt_wanted(mode, interrupt))
+			return false;
+		if (mode & (DT_LOOKING | DT_HALTED)) {
+			append_looking(core, interrupt, regs, ip, regs->sp, DT_ENTRY);
+			return true;
+		}
+	}
+	dt_append(core, interrupt, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
+	return true;
+}
+
+static __always_inline void leave(struct dt_core *core, const struct node *n, struct pt_regs *regs,
+				  u32 mode)
+{
+	bool interrupt = dt_in_interrupt();
+
+	dt_count(&core->out);
+	if (unlikely(mode & ~DT_ON)) {
+		if (!dt_wanted(mode, interrupt))
+			return;
+		if (mode & (DT_LOOKING | DT_HALTED)) {
+			append_looking(core, interrupt, regs, n->pc, n->sp, DT_EXIT);
+			return;
+		}
+	}
+	dt_append(core, interrupt, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
+}
+
+static void notrace on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+			     struct ftrace_regs *fregs)
+{
+	u32 mode = READ_ONCE(dt_mode);
+	struct dt_core *core;
+
+	if (!(mode & DT_ON))
+		return;
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		enter(core, ip, dt_regs(fregs), mode);
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+}
+
+static void notrace on_call(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = dt_regs(fregs);
+	u32 mode = READ_ONCE(dt_mode);
+	struct dt_core *core;
+	struct node *n;
+
+	if (!(mode & DT_ON))
+		return;
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		if (enter(core, ip, regs, mode)) {
+			n = (struct node *)dt_found.rethook_try_get(rethook);
+			if (likely(n)) {
+				n->pc = ip;
+				n->sp = regs->sp;
+				dt_found.rethook_hook(&n->node, regs, true);
+			} else {
+				dt_count(&core->lost_exits);
+			}
+		}
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+static void notrace on_exit(struct rethook_node *node, void *data, struct pt_regs *regs)
+#else
+static void notrace on_exit(struct rethook_node *node, void *data, unsigned long to,
+			    struct pt_regs *regs)
+#endif
+{
+	const struct node *n = (const struct node *)node;
+	u32 mode = READ_ONCE(dt_mode);
+	struct dt_core *core;
+
+	if (!(mode & DT_ON))
+		return;
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		leave(core, n, regs, mode);
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+}
+NOKPROBE_SYMBOL(on_exit);
+
+static struct ftrace_ops call_ops = {.func = on_call}, entry_ops = {.func = on_entry};
+static bool call_registered, entry_registered;
+
+/* ---- setting ---- */
+
+/* ftrace's own hash of an ops is what was set last: empty means all, so that is never left. */
+static int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, size_t n,
+		   struct dt_error *e)
+{
+	int rc;
+
+	if (!n) {
+		if (*registered)
+			unregister_ftrace_function(ops);
+		*registered = false;
+		return 0;
+	}
+	rc = ftrace_set_filter_ips(ops, ip, (unsigned int)n, 0, 1);
+	if (rc < 0)
+		return dt_fail(e, "devtrace: the kernel refuses to trace these %lu functions: error %d",
+			       (unsigned long)n, -rc);
+	if (*registered)
+		return 0;
+	rc = register_ftrace_function(ops);
+	if (rc < 0)
+		return dt_fail(e, "devtrace: the kernel refuses the hook: error %d%s", -rc,
+			       rc == -ENODEV ? "; see /proc/sys/kernel/ftrace_enabled" : "");
+	*registered = true;
+	return 0;
+}
+
+int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
+		 struct dt_actions *fresh, struct dt_error *e)
+{
+	struct dt_actions *old = actions;
+	int rc;
+
+	/* first what is to happen, then that it can; what is taken away the other way round */
+	if (fresh) {
+		smp_store_release(&actions, fresh);
+		dt_hooks_mode(DT_LOOKING, 0);
+	}
+	rc = set_ops(&call_ops, &call_registered, both, n, e);
+	if (rc == 0)
+		rc = set_ops(&entry_ops, &entry_registered, entry, m, e);
+	if (!fresh) {
+		if (atomic64_read(&remaining) <= 0)
+			dt_hooks_mode(0, DT_LOOKING);
+		WRITE_ONCE(actions, NULL);
+	}
+	if (old) {
+		dt_settle();
+		kvfree(old);
+	}
+	return rc;
+}
+
+/* As many calls as there are nodes can be under way at once, and have their exits seen. */
+int dt_hooks_init(unsigned int nodes, struct dt_error *e)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	rethook = dt_found.rethook_alloc(NULL, on_exit);
+	if (!rethook)
+		return dt_fail(e, "out of memory");
+	for (unsigned int i = 0; i < nodes; i++) {
+		struct node *n = kzalloc(sizeof(*n), GFP_KERNEL);
+
+		if (!n) {
+			dt_hooks_exit();
+			return dt_fail(e, "out of memory for %u nodes", nodes);
+		}
+		dt_found.rethook_add_node(rethook, &n->node);
+	}
+#else
+	rethook = dt_found.rethook_alloc(NULL, on_exit, sizeof(struct node), (int)nodes);
+	if (IS_ERR_OR_NULL(rethook)) {
+		rethook = NULL;
+		return dt_fail(e, "out of memory for %u nodes", nodes);
+	}
+#endif
+	return 0;
+}
+
+/* Tasks may sleep in functions that are hooked: rethook keeps what they need until they return. */
+void dt_hooks_exit(void)
+{
+	struct dt_error e;
+
+	dt_hooks_mode(0, ~0u);
+	dt_hooks_set(NULL, 0, NULL, 0, NULL, &e);
+	if (rethook)
+		dt_found.rethook_free(rethook);
+	dt_hooks_watch(NULL);
+	dt_settle(); /* no exit hook runs any more */
+}

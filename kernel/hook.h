@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Entries and exits of functions, by the kernel's own means: ftrace calls us at entries, and at
+ * exits rethook does, which keeps the unwinder right. What is to be recorded there is looked up only
+ * when something asks for it.
+ */
+#ifndef DT_KERNEL_HOOK_H
+#define DT_KERNEL_HOOK_H
+
+#include <linux/sched.h>
+#include <asm/msr.h>
+
+#include "core/device.h"
+#include "kernel/ring.h"
+
+/* What every hook looks at first. A word of its own: nothing else changes in its cache line. */
+enum {
+	DT_ON = 1 << 0,	     /* recording */
+	DT_ALL = 1 << 1,     /* in every context, whatever is watched */
+	DT_WATCHING = 1 << 2,	/* only who is in dt_watch */
+	DT_READING = 1 << 3, /* somebody has the log open: he is not recorded */
+	DT_LOOKING = 1 << 4, /* dt_actions says what to do */
+	DT_HALTED = 1 << 5,  /* frozen: only UNFREEZE is obeyed */
+};
+extern u32 dt_mode;
+
+/* One function that is hooked, or the point at one address; sorted by address. */
+struct dt_act {
+	u64 address;
+	struct dt_action action;
+};
+
+struct dt_actions {
+	size_t n;
+	struct dt_act act[];
+};
+
+struct dt_watch {
+	size_t n;
+	u32 id[]; /* processes and threads, sorted */
+};
+
+int dt_hooks_init(unsigned int nodes, struct dt_error *e);
+void dt_hooks_exit(void);
+
+/*
+ * These functions, by the addresses at which ftrace can call, and no others: n with entry and exit,
+ * and m with entry only. actions: what is to happen at each, or NULL: all of them are recorded; owned
+ * from here on.
+ */
+int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
+		 struct dt_actions *actions, struct dt_error *e);
+
+/* Owned from here on; NULL: everybody. */
+void dt_hooks_watch(struct dt_watch *w);
+/* Bits of dt_mode set and cleared, in one moment. */
+void dt_hooks_mode(u32 set, u32 clear);
+
+/* This process has the log open, and is not recorded; or no longer. */
+int dt_reader_add(struct dt_error *e);
+void dt_reader_remove(pid_t tgid);
+
+/* Freezing: now, or behind n more records; 0: thaws. */
+void dt_freeze_behind(u64 records);
+
+/* Is this event, in this context, to be recorded? */
+bool dt_wanted(u32 mode, bool interrupt);
+
+/* Obeys what act says to record r: adds flags to it, freezes, thaws. False: it is not recorded. */
+bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags);
+/* Counts towards `events' and LATEFREEZE; behind each record while DT_LOOKING. */
+void dt_counted(void);
+
+static __always_inline bool dt_in_interrupt(void)
+{
+	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
+}
+
+/* One record, between dt_begin() and dt_end(). */
+static __always_inline void dt_append(struct dt_core *core, bool interrupt, u64 pc, u64 sp, u8 kind,
+				      u8 flags, u64 a, u64 b, u64 c, u64 d)
+{
+	struct dt_record *r = dt_reserve(core);
+
+	if (unlikely(!r))
+		return;
+	r->pc = pc;
+	r->tid = likely(!interrupt) ? (u32)current->pid : DT_NO_TID;
+	r->kind = kind;
+	r->flags = likely(!interrupt) ? flags : flags | DT_INTERRUPT;
+	r->core = 0;
+	r->sp = sp;
+	r->value[0] = a;
+	r->value[1] = b;
+	r->value[2] = c;
+	r->value[3] = d;
+	r->ticks = rdtsc();
+}
+
+#endif

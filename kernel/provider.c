@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What the commands of the device language mean for the kernel. */
+#include "kernel/provider.h"
+
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "core/device-ranges.h"
+#include "core/ring.h"
+#include "core/words.h"
+#include "kernel/compat.h"
+#include "kernel/event.h"
+#include "kernel/hook.h"
+#include "kernel/point.h"
+#include "kernel/ring.h"
+#include "kernel/symbol.h"
+
+static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
+static struct dt_device device;
+static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
+
+/* realloc(): the size stands in front */
+static void *on_resize(void *ctx, void *p, size_t bytes)
+{
+	size_t *old = p ? (size_t *)p - 2 : NULL, *new;
+
+	if (!bytes) {
+		kvfree(old);
+		return NULL;
+	}
+	new = kvmalloc(bytes + 2 * sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return NULL;
+	*new = bytes;
+	if (old)
+		memcpy(new + 2, old + 2, min(*old, bytes));
+	kvfree(old);
+	return new + 2;
+}
+
+static int on_place(void *ctx, const char *text, struct dt_place *place, struct dt_error *e)
+{
+	return dt_symbol_place(text, place);
+}
+
+static void on_text(void *ctx, uint64_t *base, uint64_t *end)
+{
+	u64 b, f;
+
+	dt_symbol_text(&b, &f);
+	*base = b;
+	*end = f;
+}
+
+static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
+{
+	long n;
+
+	if (r->action.what & DT_DO_ARGS)
+		return dt_fail(e, "devtrace: ARGS is for programs: an entry in the kernel has four arguments");
+	if (r->kind == DT_RANGE_POINT)
+		return dt_point_make(r, e);
+	if (r->kind == DT_RANGE_ADDRESS) {
+		if (dt_found.ftrace_location_range(r->start, r->end))
+			return 0;
+		return dt_fail(e,
+			       "devtrace: there is no function that can be traced from %lx to %lx: assembly, inlined, or one that the kernel excludes (notrace, noinstr)",
+			       (unsigned long)r->start, (unsigned long)r->end);
+	}
+	n = dt_symbol_count(r, e);
+	if (n == 0)
+		return dt_fail(e,
+			       "devtrace: no function that can be traced matches '%s'; /sys/kernel/debug/tracing/available_filter_functions lists them",
+			       r->what);
+	return n < 0 ? -1 : 0;
+}
+
+static void on_forget(void *ctx, struct dt_range *r)
+{
+	if (r->kind == DT_RANGE_POINT)
+		dt_point_forget(r);
+}
+
+static int on_update(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e)
+{
+	stale = true;
+	return dt_point_update(before, r, e);
+}
+
+static int set_hooks(struct dt_error *e)
+{
+	struct dt_plan p;
+	int rc;
+
+	if (dt_plan_make(&p, &device, e) < 0)
+		return -1;
+	rc = dt_hooks_set(p.both, p.boths, p.entry, p.entries, p.actions, e);
+	p.actions = NULL; /* the hooks' now */
+	dt_plan_free(&p);
+	stale = rc < 0;
+	return rc;
+}
+
+static int set_watch(struct dt_error *e)
+{
+	struct dt_watch *w = NULL;
+
+	if (device.watches) {
+		w = kvmalloc(struct_size(w, id, device.watches), GFP_KERNEL);
+		if (!w)
+			return dt_fail(e, "out of memory");
+		w->n = device.watches;
+		memcpy(w->id, device.watch, device.watches * sizeof(*w->id));
+	}
+	dt_hooks_watch(w);
+	return 0;
+}
+
+static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
+{
+	static u64 events;
+
+	stale = true;
+	if (r)
+		return r->kind == DT_RANGE_POINT ? dt_point_switch(r, r->on, e) : 0;
+	if (device.policy == DT_WAIT)
+		return dt_fail(e, "devtrace: the kernel can not wait for a reader: policy drop or overwrite");
+	dt_rings_policy(device.policy == DT_OVERWRITE);
+	if (set_watch(e) < 0)
+		return -1;
+	dt_events_follow(&device);
+	if (device.events != events) {
+		dt_freeze_behind(device.events);
+		events = device.events;
+	}
+	return 0;
+}
+
+static int on_start(void *ctx, bool active, bool all, struct dt_error *e)
+{
+	bool begins = active && !device.active;
+
+	/* all that was asked for is there when recording begins, on every core in one moment */
+	if (stale && set_hooks(e) < 0)
+		return -1;
+	dt_hooks_mode((active ? DT_ON : 0) | (all ? DT_ALL : 0),
+		      (active ? 0 : DT_ON) | (all ? 0 : DT_ALL));
+	if (begins && dt_source_on[DT_SWITCHES])
+		dt_events_rundown();
+	return 0;
+}
+
+static int on_freeze(void *ctx, bool frozen, struct dt_error *e)
+{
+	if (frozen)
+		dt_hooks_mode(DT_HALTED, 0);
+	else
+		dt_freeze_behind(0);
+	return 0;
+}
+
+static int on_size(void *ctx, uint64_t records, struct dt_error *e)
+{
+	return dt_rings_make(records, e);
+}
+
+static int on_reset(void *ctx, struct dt_error *e)
+{
+	dt_rings_reset();
+	return 0;
+}
+
+static int on_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const uint64_t value[4],
+		     struct dt_error *e)
+{
+	struct dt_core *core;
+
+	preempt_disable_notrace();
+	core = this_cpu_ptr(&dt_core);
+	if (dt_begin(core)) {
+		dt_count(&core->in);
+		dt_append(core, false, pc, 0, DT_ENTRY, 4, value[0], value[1], value[2], value[3]);
+		dt_end(core);
+	}
+	preempt_enable_notrace();
+	return 0;
+}
+
+static void on_counters(void *ctx, struct dt_counters *c)
+{
+	struct dt_ring_counts n;
+
+	dt_rings_count(&n);
+	*c = (struct dt_counters){.hits = n.written + n.lost,
+				  .queued = n.written - n.read,
+				  .lost = n.lost + n.lost_exits,
+				  .in = n.in,
+				  .out = n.out,
+				  .log = (unsigned long)per_cpu(dt_core, 0).records,
+				  .frozen = READ_ONCE(dt_mode) & DT_HALTED,
+				  .armed = dt_events_armed()};
+}
+
+static int on_subsystem(void *ctx, const char *name, uint16_t *number)
+{
+	static const struct {
+		const char *name;
+		u16 number;
+	} known[] = {{"syscall", DT_SYSCALL}, {"interrupt", DT_INTERRUPT_OF}, {"softirq", DT_SOFTIRQ}};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(known); i++)
+		if (dt_word_is(name, known[i].name)) {
+			*number = known[i].number;
+			return 1;
+		}
+	return 0;
+}
+
+static int on_other(void *ctx, const struct dt_asker *who, char *const *word, unsigned n,
+		    struct dt_error *e)
+{
+	for (unsigned int s = 0; s < DT_SOURCES; s++) {
+		if (!dt_word_is(word[0], dt_source_name[s]))
+			continue;
+		if (n != 2 || !(dt_word_is(word[1], "on") || dt_word_is(word[1], "off")))
+			return dt_fail(e, "usage: %s on|off", word[0]);
+		return dt_source_switch(s, dt_word_is(word[1], "on"), e);
+	}
+	if (dt_word_is(word[0], "counts") && n == 1) {
+		struct dt_ring_counts c;
+
+		dt_rings_count(&c);
+		return dt_device_answer(who,
+					"written %lu read %lu overrun %lu lost %lu exits without a node %lu too deep %lu",
+					(unsigned long)c.written, (unsigned long)c.read,
+					(unsigned long)c.overrun, (unsigned long)c.lost,
+					(unsigned long)c.lost_exits, (unsigned long)c.lost_nest);
+	}
+	return 1;
+}
+
+static void on_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
+{
+	char text[32];
+
+	for (unsigned int s = 0; s < DT_SOURCES; s++)
+		if (dt_source_on[s])
+			line(to, text, dt_format(text, sizeof(text), "%s on\n", dt_source_name[s]));
+}
+
+static const struct dt_device_ops ops = {
+	.resize = on_resize,
+	.place = on_place,
+	.text = on_text,
+	.check = on_check,
+	.forget = on_forget,
+	.update = on_update,
+	.apply = on_apply,
+	.start = on_start,
+	.freeze = on_freeze,
+	.size = on_size,
+	.reset = on_reset,
+	.inject = on_inject,
+	.counters = on_counters,
+	.subsystem = on_subsystem,
+	.other = on_other,
+	.other_help = "switches    switches on|off: which thread runs on each core, and who there is at the start\n"
+		      "syscalls    syscalls on|off: system calls, as events\n"
+		      "interrupts  interrupts on|off: interrupts and softirqs, as events\n"
+		      "counts      records written, read and lost, on all cores\n",
+	.state = on_state,
+};
+
+int dt_provider_write(const char *text, size_t n, void (*answer)(void *ctx, const char *line, size_t n),
+		      void *ctx, struct dt_error *e)
+{
+	const struct dt_asker who = {(uint32_t)current->tgid, answer, ctx};
+	struct dt_error own;
+	int rc;
+
+	mutex_lock(&lock);
+	rc = dt_device_write(&device, &who, text, n, e);
+	/* once for all of its lines: each time, the kernel's text is changed */
+	if (stale && set_hooks(rc < 0 ? &own : e) < 0)
+		rc = -1;
+	mutex_unlock(&lock);
+	return rc;
+}
+
+void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void *ctx)
+{
+	mutex_lock(&lock);
+	dt_device_read(&device, line, ctx);
+	mutex_unlock(&lock);
+}
+
+int dt_provider_init(struct dt_error *e)
+{
+	dt_device_init(&device, &ops, NULL);
+	return dt_rings_make(device.logsize, e);
+}
+
+void dt_provider_exit(void)
+{
+	dt_device_free(&device);
+	dt_rings_free();
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The cores' rings, and reading them. */
+#include "kernel/ring.h"
+
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
+#include <linux/smp.h>
+#include <linux/stop_machine.h>
+#include <linux/timex.h>
+#include <linux/vmalloc.h>
+#include <asm/tsc.h>
+
+#include "core/ring.h"
+
+DEFINE_PER_CPU(struct dt_core, dt_core);
+
+static DEFINE_MUTEX(dt_rings_lock); /* size, policy, and all that readers do */
+static u64 ring_bytes;
+static bool overwrites = true;
+
+static void set_limit(struct dt_core *c)
+{
+	WRITE_ONCE(c->limit, overwrites ? DT_NO_LIMIT : c->read + ring_bytes);
+}
+
+static int nothing(void *unused)
+{
+	return 0;
+}
+
+/* Hooks run with preemption off: where another thread has run since, none is left. */
+void dt_settle(void)
+{
+	stop_machine(nothing, NULL, cpu_online_mask);
+}
+
+/* No append is under way any more that has seen what was there before. */
+static void close_rings(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(dt_core, cpu).limit, 0);
+	dt_settle();
+}
+
+/*
+ * On the core itself, in an interrupt: its counters are not in the middle of a change there. An
+ * append that it interrupts has been refused a place, and still has to leave: nest stays.
+ */
+static void begin(void *core)
+{
+	struct dt_core *c = core;
+
+	c->mask = ring_bytes - 1;
+	c->pos = c->commit = c->read = c->overrun = 0;
+	c->in = c->out = c->lost = c->lost_exits = c->lost_nest = 0;
+	set_limit(c);
+}
+
+static void begin_on(int cpu)
+{
+	struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
+
+	if (smp_call_function_single(cpu, begin, c, 1) < 0)
+		begin(c); /* it is offline */
+}
+
+int dt_rings_make(u64 records, struct dt_error *e)
+{
+	u64 bytes = records * 64;
+	char **fresh = kcalloc(nr_cpu_ids, sizeof(*fresh), GFP_KERNEL);
+	int cpu, rc = 0;
+
+	if (!fresh)
+		return dt_fail(e, "devtrace:  can't allocate that much: out of memory");
+	for_each_possible_cpu(cpu) {
+		fresh[cpu] = vmalloc_user(max_t(u64, bytes, PAGE_SIZE));
+		if (!fresh[cpu])
+			rc = -1;
+	}
+	mutex_lock(&dt_rings_lock);
+	if (rc == 0) {
+		close_rings();
+		ring_bytes = bytes;
+		for_each_possible_cpu(cpu) {
+			struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
+			char *old = c->records;
+
+			c->number = cpu;
+			c->records = fresh[cpu];
+			fresh[cpu] = old;
+			begin_on(cpu);
+		}
+	}
+	mutex_unlock(&dt_rings_lock);
+	for_each_possible_cpu(cpu)
+		vfree(fresh[cpu]);
+	kfree(fresh);
+	return rc < 0 ? dt_fail(e, "devtrace:  can't allocate that much: %lu records on each of %u cores",
+				(unsigned long)records, num_possible_cpus())
+		      : 0;
+}
+
+void dt_rings_free(void)
+{
+	int cpu;
+
+	close_rings();
+	for_each_possible_cpu(cpu) {
+		vfree(per_cpu(dt_core, cpu).records);
+		per_cpu(dt_core, cpu).records = NULL;
+	}
+}
+
+void dt_rings_reset(void)
+{
+	int cpu;
+
+	mutex_lock(&dt_rings_lock);
+	close_rings();
+	for_each_possible_cpu(cpu)
+		begin_on(cpu);
+	mutex_unlock(&dt_rings_lock);
+}
+
+void dt_rings_policy(bool overwrite)
+{
+	int cpu;
+
+	mutex_lock(&dt_rings_lock);
+	overwrites = overwrite;
+	for_each_possible_cpu(cpu) {
+		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
+
+		/* what has been overwritten already is no longer there to be kept */
+		if (!overwrite && READ_ONCE(c->pos) - c->read > ring_bytes) {
+			u64 gone = READ_ONCE(c->pos) - c->read - ring_bytes;
+
+			c->overrun += gone / 64;
+			c->read += gone;
+		}
+		set_limit(c);
+	}
+	mutex_unlock(&dt_rings_lock);
+}
+
+/* How far each ring can be read: an append that has taken its time before now has ended there. */
+static void settle(struct dt_core *c)
+{
+	u64 pos = READ_ONCE(c->pos);
+
+	/* the other core is in a hook, with nothing that waits in it; but it may be a guest's */
+	for (unsigned int i = 0; READ_ONCE(c->commit) < pos && i < 100000; i++)
+		cpu_relax();
+}
+
+/*
+ * The record at c->read, as of `until'. False: none. A ring that goes round while it is being read
+ * loses its oldest, and that is counted.
+ */
+static bool peek(struct dt_core *c, u64 until, struct dt_record *r)
+{
+	for (;;) {
+		u64 commit = READ_ONCE(c->commit), pos;
+
+		smp_rmb(); /* pairs with the order of stores in dt_end() */
+		if (commit <= c->read)
+			return false;
+		memcpy(r, c->records + (c->read & (ring_bytes - 1)), 64);
+		smp_rmb(); /* the copy, then what has been taken since; dt_reserve() has pos first */
+		pos = READ_ONCE(c->pos);
+		if (pos - c->read <= ring_bytes)
+			return r->ticks < until;
+		/* not to the oldest: that is about to go, too */
+		pos -= ring_bytes - min_t(u64, ring_bytes / 4, 64 * 64);
+		c->overrun += (pos - c->read) / 64;
+		c->read = pos;
+	}
+}
+
+long dt_rings_take(struct dt_record *to, size_t n)
+{
+	struct dt_record *head;
+	bool *has;
+	u64 until;
+	size_t got = 0;
+	int cpu;
+
+	head = kmalloc_array(nr_cpu_ids, sizeof(*head) + sizeof(*has), GFP_KERNEL);
+	if (!head)
+		return -ENOMEM;
+	has = (bool *)(head + nr_cpu_ids);
+	if (mutex_lock_interruptible(&dt_rings_lock) < 0) {
+		kfree(head);
+		return -EINTR;
+	}
+	until = rdtsc_ordered();
+	for_each_possible_cpu(cpu) {
+		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
+
+		settle(c);
+		has[cpu] = peek(c, until, &head[cpu]);
+	}
+	while (got < n) {
+		int first = -1;
+
+		for_each_possible_cpu(cpu)
+			if (has[cpu] && (first < 0 || head[cpu].ticks < head[first].ticks))
+				first = cpu;
+		if (first < 0)
+			break;
+		to[got] = head[first];
+		to[got++].core = (u16)first;
+		per_cpu(dt_core, first).read += 64;
+		set_limit(per_cpu_ptr(&dt_core, first));
+		has[first] = peek(per_cpu_ptr(&dt_core, first), until, &head[first]);
+		if (!(got & 1023))
+			cond_resched();
+	}
+	mutex_unlock(&dt_rings_lock);
+	kfree(head);
+	return (long)got;
+}
+
+void dt_rings_count(struct dt_ring_counts *n)
+{
+	int cpu;
+
+	*n = (struct dt_ring_counts){0};
+	mutex_lock(&dt_rings_lock);
+	for_each_possible_cpu(cpu) {
+		const struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
+		u64 commit = READ_ONCE(c->commit);
+		u64 over = commit - c->read > ring_bytes ? commit - c->read - ring_bytes : 0;
+
+		n->written += commit / 64;
+		n->read += c->read / 64;
+		n->lost += c->lost + c->lost_nest;
+		n->overrun += c->overrun + over / 64;
+		n->in += c->in;
+		n->out += c->out;
+		n->lost_exits += c->lost_exits;
+		n->lost_nest += c->lost_nest;
+	}
+	mutex_unlock(&dt_rings_lock);
+}

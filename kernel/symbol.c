@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Functions by name and by address. */
+#include "kernel/symbol.h"
+
+#include <linux/glob.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "core/device-ranges.h"
+#include "core/words.h"
+#include "kernel/compat.h"
+
+int dt_symbol_place(const char *text, struct dt_place *place)
+{
+	unsigned long size = 0, offset = 0, at = dt_found.lookup_name(text);
+
+	if (!at)
+		return 0;
+	if (!dt_found.lookup_size(at, &size, &offset) || size <= offset)
+		size = offset + 1;
+	*place = (struct dt_place){.start = at, .end = at + size - offset - 1};
+	return 1;
+}
+
+void dt_symbol_text(u64 *base, u64 *end)
+{
+	static unsigned long text;
+
+	if (!text)
+		text = dt_found.lookup_name("_stext");
+	*base = text;
+	*end = MODULES_END - 1;
+}
+
+/* ---- patterns: words of a set, the last that matches decides ---- */
+
+#define PATTERNS 64
+
+struct pattern {
+	const char *module, *name; /* module NULL: any, with the kernel itself, which is "vmlinux" */
+	bool remove;
+};
+
+struct set {
+	struct dt_words words;
+	char *word[PATTERNS];
+	struct pattern pattern[PATTERNS];
+	char *text;
+	u32 what;
+	const struct dt_action *action;
+};
+
+static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e)
+{
+	size_t n = dt_word_length(r->what);
+
+	s->text = kmalloc(n + 1, GFP_KERNEL);
+	if (!s->text)
+		return dt_fail(e, "out of memory");
+	memcpy(s->text, r->what, n + 1);
+	s->words = (struct dt_words){.word = s->word, .room = PATTERNS};
+	s->action = &r->action;
+	if (dt_words_split(&s->words, s->text, n, e) < 0)
+		return -1;
+	for (unsigned int i = 0; i < s->words.n; i++) {
+		char *w = s->word[i], *colon;
+
+		s->pattern[i] = (struct pattern){.remove = *w == '!'};
+		w += *w == '!' || *w == '+';
+		colon = strchr(w, ':');
+		if (colon) {
+			*colon = '\0';
+			s->pattern[i].module = w;
+			w = colon + 1;
+		}
+		if (!*w)
+			return dt_fail(e, "devtrace: a pattern names no function: for all of them write *");
+		s->pattern[i].name = w;
+	}
+	return 0;
+}
+
+static bool matches(const struct set *s, const char *module, const char *name)
+{
+	for (unsigned int i = s->words.n; i--;) {
+		const struct pattern *p = &s->pattern[i];
+
+		if ((!p->module || glob_match(p->module, module ? module : "vmlinux")) &&
+		    glob_match(p->name, name))
+			return !p->remove;
+	}
+	return s->words.n && s->pattern[0].remove;
+}
+
+/* ---- collecting ---- */
+
+struct hit {
+	unsigned long ip;
+	const struct dt_action *action;
+};
+
+struct collecting {
+	struct set *set;
+	size_t sets;
+	const struct dt_range **range; /* of addresses, sorted by start */
+	size_t ranges;
+	struct hit *hit;
+	size_t n, room;
+	bool every; /* uniform: with all other functions, too */
+	bool failed;
+	const char *module; /* the symbols now come from it */
+};
+
+static void add_hit(struct collecting *c, unsigned long ip, const struct dt_action *action)
+{
+	if (c->n == c->room) {
+		size_t room = c->room ? 2 * c->room : 1024;
+		struct hit *more = kvmalloc_array(room, sizeof(*more), GFP_KERNEL);
+
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		if (c->n)
+			memcpy(more, c->hit, c->n * sizeof(*more));
+		kvfree(c->hit);
+		c->hit = more;
+		c->room = room;
+	}
+	c->hit[c->n++] = (struct hit){ip, action};
+}
+
+static const struct dt_range *range_at(const struct collecting *c, unsigned long address)
+{
+	size_t low = 0, high = c->ranges;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (c->range[mid]->start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && c->range[low - 1]->end >= address ? c->range[low - 1] : NULL;
+}
+
+static int collect(struct collecting *c, const char *module, const char *name, unsigned long address)
+{
+	const struct dt_range *r = NULL;
+	unsigned long ip = 0;
+	bool tried = false;
+
+	if (within_module(address, THIS_MODULE) || c->failed)
+		return 0;
+	for (size_t i = 0; i < c->sets; i++) {
+		if (!matches(&c->set[i], module, name))
+			continue;
+		if (!tried)
+			ip = dt_found.ftrace_location(address);
+		tried = true;
+		if (ip)
+			add_hit(c, ip, c->set[i].action);
+	}
+	/* a hook is at most some bytes behind the symbol: endbr64 */
+	r = c->ranges ? range_at(c, address + 8) : NULL;
+	if (!r && c->ranges)
+		r = range_at(c, address);
+	if ((r || c->every) && !tried)
+		ip = dt_found.ftrace_location(address);
+	if (r && ip && ip >= r->start && ip <= r->end)
+		add_hit(c, ip, &r->action);
+	if (c->every && ip)
+		add_hit(c, ip, NULL);
+	return c->failed ? -ENOMEM : 0;
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+static int on_symbol(void *ctx, const char *name, struct module *m, unsigned long address)
+{
+	return collect(ctx, m ? m->name : NULL, name, address);
+}
+
+static void each_symbol(struct collecting *c)
+{
+	dt_found.each_symbol(on_symbol, c);
+	dt_found.each_module_symbol(on_symbol, c);
+}
+#else
+static int on_symbol(void *ctx, const char *name, unsigned long address)
+{
+	return collect(ctx, NULL, name, address);
+}
+
+static int on_module_symbol(void *ctx, const char *name, unsigned long address)
+{
+	struct module *m;
+	char module[MODULE_NAME_LEN] = "";
+
+	preempt_disable();
+	m = dt_found.module_address(address);
+	if (m)
+		strscpy(module, m->name, sizeof(module));
+	preempt_enable();
+	return collect(ctx, module, name, address);
+}
+
+static void each_symbol(struct collecting *c)
+{
+	dt_found.each_symbol(on_symbol, c);
+	dt_found.each_module_symbol(NULL, on_module_symbol, c);
+}
+#endif
+
+static int by_start(const void *a, const void *b)
+{
+	const struct dt_range *x = *(const struct dt_range *const *)a;
+	const struct dt_range *y = *(const struct dt_range *const *)b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_ip(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+
+	return x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+static void stop_collecting(struct collecting *c)
+{
+	for (size_t i = 0; i < c->sets; i++)
+		kfree(c->set[i].text);
+	kvfree(c->set);
+	kvfree(c->range);
+	kvfree(c->hit);
+}
+
+/* Fills c->hit, sorted. d NULL: of the one range only, whether it is on or not. */
+static int collect_all(struct collecting *c, const struct dt_device *d, const struct dt_range *one,
+		       struct dt_error *e)
+{
+	size_t n = d ? d->n : 1;
+
+	*c = (struct collecting){.every = d && d->uniform};
+	c->set = kvcalloc(n, sizeof(*c->set), GFP_KERNEL);
+	c->range = kvcalloc(n, sizeof(*c->range), GFP_KERNEL);
+	if (!c->set || !c->range)
+		goto no_memory;
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_range *r = d ? &d->range[i] : one;
+
+		if ((d && !r->on) || r->kind == DT_RANGE_POINT)
+			continue;
+		if (r->kind == DT_RANGE_ADDRESS) {
+			c->range[c->ranges++] = r;
+			continue;
+		}
+		c->sets++;
+		if (parse_set(&c->set[c->sets - 1], r, e) < 0)
+			goto fail;
+	}
+	sort(c->range, c->ranges, sizeof(*c->range), by_start, NULL);
+	if (c->sets || c->ranges || c->every)
+		each_symbol(c);
+	if (c->failed)
+		goto no_memory;
+	sort(c->hit, c->n, sizeof(*c->hit), by_ip, NULL);
+	return 0;
+no_memory:
+	dt_fail(e, "out of memory");
+fail:
+	stop_collecting(c);
+	return -1;
+}
+
+long dt_symbol_count(const struct dt_range *r, struct dt_error *e)
+{
+	struct collecting c;
+	long n = 0;
+
+	if (collect_all(&c, NULL, r, e) < 0)
+		return -1;
+	for (size_t i = 0; i < c.n; i++)
+		n += !i || c.hit[i].ip != c.hit[i - 1].ip;
+	stop_collecting(&c);
+	return n;
+}
+
+/* What several ranges that mean the same function want there. */
+static void merge(struct dt_action *to, const struct dt_action *from)
+{
+	to->what |= from->what;
+	if (from->what & DT_DO_ONLYPID)
+		to->pid = from->pid;
+	if (from->what & DT_DO_LATEFREEZE)
+		to->late = from->late;
+	if (from->what & DT_DO_CONST)
+		to->constant = from->constant;
+}
+
+int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *e)
+{
+	struct collecting c;
+	bool looks = d->uniform || d->events || d->arm.set;
+	size_t n = 0;
+
+	*p = (struct dt_plan){0};
+	for (size_t i = 0; i < d->n; i++)
+		looks = looks || (d->range[i].on && d->range[i].kind == DT_RANGE_POINT &&
+				  (d->range[i].action.what & DT_DO_CAREFUL));
+	if (collect_all(&c, d, NULL, e) < 0)
+		return -1;
+	p->both = kvmalloc_array(c.n + 1, sizeof(*p->both), GFP_KERNEL);
+	p->entry = kvmalloc_array(c.n + 1, sizeof(*p->entry), GFP_KERNEL);
+	p->actions = kvzalloc(struct_size(p->actions, act, c.n + 1), GFP_KERNEL);
+	if (!p->both || !p->entry || !p->actions) {
+		stop_collecting(&c);
+		dt_plan_free(p);
+		return dt_fail(e, "out of memory");
+	}
+	for (size_t i = 0; i < c.n; n++) {
+		struct dt_action a = {0};
+		unsigned long ip = c.hit[i].ip;
+
+		for (; i < c.n && c.hit[i].ip == ip; i++)
+			if (c.hit[i].action)
+				merge(&a, c.hit[i].action);
+		if (a.what || d->uniform)
+			p->actions->act[p->actions->n++] = (struct dt_act){ip, a};
+		looks = looks || (a.what & DT_DO_CAREFUL) || !(a.what & DT_DO_ENTRY);
+		if (a.what && !(a.what & DT_DO_EXIT))
+			p->entry[p->entries++] = ip;
+		else
+			p->both[p->boths++] = ip;
+	}
+	stop_collecting(&c);
+	if (!looks) {
+		kvfree(p->actions);
+		p->actions = NULL;
+	}
+	return 0;
+}
+
+void dt_plan_free(struct dt_plan *p)
+{
+	kvfree(p->both);
+	kvfree(p->entry);
+	kvfree(p->actions);
+}

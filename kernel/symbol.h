@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the kernel calls its functions, and which of them a device's ranges mean. */
+#ifndef DT_KERNEL_SYMBOL_H
+#define DT_KERNEL_SYMBOL_H
+
+#include "core/device.h"
+#include "kernel/hook.h"
+
+/* A symbol, or module:symbol. 1: found, 0: it is none. */
+int dt_symbol_place(const char *text, struct dt_place *place);
+
+/* From the kernel's text to the end of its modules'. */
+void dt_symbol_text(u64 *base, u64 *end);
+
+/* How many functions of those that a set means can not be traced, and how many can. */
+struct dt_plan {
+	unsigned long *both, *entry; /* addresses at which ftrace calls */
+	size_t boths, entries;
+	struct dt_actions *actions; /* NULL: none looks at anything */
+};
+
+/* What the ranges that are on mean now. The caller frees it by dt_plan_free(). */
+int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *e);
+void dt_plan_free(struct dt_plan *p);
+
+/* How many functions this range means that can be traced. -1: error. */
+long dt_symbol_count(const struct dt_range *r, struct dt_error *e);
+
+#endif

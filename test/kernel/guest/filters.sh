@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+# Who is recorded, and in which context.
+
+traced_as() {
+	tell trace traced_call new c
+	tell trace c on
+}
+
+case_check_020_watch_several() {
+	traced_as
+	(sleep 1000) & a=$!
+	# processes that say who they are, and call when told to
+	for i in 1 2 3; do
+		sh -c 'echo $$ >/tmp/pid'$i'; read x </tmp/go'$i'; echo calls '$i' >/proc/traced; : >/tmp/done'$i &
+		mkfifo /tmp/go$i
+	done 2>/dev/null
+	for i in 1 2 3; do
+		while [ ! -s /tmp/pid$i ] || [ ! -p /tmp/go$i ]; do sleep 0.02; done
+	done
+	tell watch "$(cat /tmp/pid1)" "$(cat /tmp/pid3)"
+	tell start
+	for i in 1 2 3; do
+		echo >/tmp/go$i || true
+		while [ ! -e /tmp/done$i ]; do sleep 0.02; done
+	done
+	is "$(counter tracehits) $(counter traceinhits)" '8 6'
+	is "$(grep -c '^watch' $C)" 2
+	# check-021: all again
+	tell watch 0
+	do_traced calls 5
+	is "$(counter tracehits)" 18
+	kill $a
+	rm -f /tmp/go? /tmp/pid? /tmp/done?
+}
+
+case_check_022_only_pid() {
+	tell trace traced_call new c ONLYPID "$(me)"
+	tell trace c on
+	tell trace traced_nest ONLYPID 1
+	tell start
+	sh -c 'echo calls 3 >/proc/traced'
+	do_traced calls 2
+	do_traced nest 2
+	is "$(counter tracehits)" 4
+}
+
+case_check_023_interrupts_on_request_only() {
+	traced_as
+	tell start
+	do_traced hard 5
+	do_traced soft 6
+	do_traced calls 1
+	is "$(counter tracehits) $(counter traceinhits)" '2 12'
+	tell reset
+	tell all
+	do_traced hard 5
+	do_traced soft 6
+	do_traced calls 1
+	tell stop
+	is "$(counter tracehits)" 24
+	records >/tmp/log
+	# check-024: no process, all ones
+	is "$(cut -d' ' -f4 /tmp/log | grep -c ffffffffffffffff)" 22
+}
+
+case_check_023_nmi() {
+	tell "trace '*printk_cpu_sync_* nmi_cpu_backtrace_handler' new n"
+	tell trace n on
+	tell all
+	dmesg -n 1
+	echo l >/proc/sysrq-trigger
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$(counter traceouthits)" -ge 2 ] && break
+		sleep 0.1
+	done
+	tell stop
+	records >/tmp/log
+	[ "$(wc -l </tmp/log)" -ge 2 ]
+	# that of another core came as an NMI
+	grep -q 'ffffffffffffffff' /tmp/log
+}
+
+case_check_025_a_program_that_traces_itself() {
+	tell trace vfs_read new r
+	tell trace r on
+	sh -c 'exec 3<>/dev/tracectl; echo watch $$ >&3; echo start >&3; read x </proc/version; echo stop >&3; echo $$ >/tmp/self'
+	records >/tmp/log
+	[ "$(wc -l </tmp/log)" -ge 2 ]
+	is "$(cut -d' ' -f4 /tmp/log | sort -u)" "$(printf %016x "$(cat /tmp/self)")"
+}
+
+case_check_047_who_reads_is_not_traced_and_others_are() {
+	tell trace vfs_read new r
+	tell trace r on
+	tell start
+	# the others read a file again and again, two hundred times each
+	for i in 1 2; do
+		sh -c 'for i in $(seq 200); do read x </proc/version; done; : >/tmp/end'$i &
+	done
+	: >/tmp/all
+	sh -c 'echo $$ >/tmp/reader; exec dd if=/dev/trace bs=12100 count=1' >/dev/null 2>&1
+	sh -c 'exec 3</dev/trace; echo $$ >/tmp/reader; while [ ! -e /tmp/end1 ] || [ ! -e /tmp/end2 ]; do read -r x </proc/version; dd bs=121000 count=1 2>/dev/null <&3 >>/tmp/all; done'
+	wait
+	tell stop
+	records >>/tmp/all
+	[ "$(grep -c '^E' /tmp/all)" -ge 400 ]
+	! cut -d' ' -f4 /tmp/all | grep -q "$(printf %016x "$(cat /tmp/reader)")"
+	rm -f /tmp/end?
+}
+
+case_check_078_permissions() {
+	is "$(stat -c %a $C) $(stat -c %a /dev/trace)" '600 400'
+	! su -s /bin/sh nobody -c 'echo start >/dev/tracectl' 2>/dev/null
+	! su -s /bin/sh nobody -c 'cat /dev/trace' 2>/dev/null
+	is "$(counter traceactive)" 0
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+# Runs inside the kernel that is tested, as its first program, in busybox's shell: TAP on the console.
+C=/dev/tracectl
+n=0
+
+load() {
+	insmod /devtrace.ko && insmod /traced.ko
+}
+
+unload() {
+	rmmod traced && rmmod devtrace
+}
+
+# All the log has now.
+records() {
+	dd if=/dev/trace bs=1210000 count=1 2>/dev/null
+}
+
+tell() {
+	echo "$*" >$C
+}
+
+# The last thing the device said.
+said() {
+	dmesg | grep 'devtrace: ' | tail -n 1 | sed 's/.*devtrace: //'
+}
+
+do_traced() {
+	echo "$*" >/proc/traced
+}
+
+# counter NAME: of those that ctl shows
+counter() {
+	v=$(sed -n "s/^#$1 \([0-9]*\).*/\1/p" $C)
+	echo "${v:-0}"
+}
+
+# This process: a case is not the shell that $$ means.
+me() {
+	exec sh -c 'echo $PPID'
+}
+
+# As after loading.
+clean() {
+	echo 'stop
+watch 0
+disarm
+events 0
+uniform off
+unfreeze
+policy overwrite
+subsystem all on
+switches off
+syscalls off
+interrupts off
+size 13' >$C || return
+	sed -n "s/^trace.* new \('.*'\|[^ ]*\).*/delete \1/p; s/^trace \([^ ]*\) rename .*/delete \1/p" $C >/tmp/delete
+	sed -n '/ new /d; / on$/d; / off$/d; / rename /d; s/^trace \([^ ]*\).*/delete \1/p' $C >>/tmp/delete
+	[ ! -s /tmp/delete ] || cat /tmp/delete >$C
+}
+
+# count NAME: of what 'counts' says
+count() {
+	tell counts
+	dmesg | grep 'written' | tail -n 1 | sed -n "s/.* $1 \([0-9]*\).*/\1/p"
+}
+
+address() {
+	sed -n "s/^\([0-9a-f]*\) [tT] $1\(\t.*\)*\$/\1/p" /proc/kallsyms | head -n 1
+}
+
+is() {
+	[ "$1" = "$2" ] || {
+		echo "# got '$1', not '$2'"
+		return 1
+	}
+}
+
+# refused WORDS COMMAND: an error that says so, and nothing has changed
+refused() {
+	cat $C | grep -v '^#' >/tmp/before
+	words=$1
+	shift
+	if tell "$@" 2>/dev/null; then
+		echo "# not refused: $*"
+		return 1
+	fi
+	case $(said) in
+	*"$words"*) ;;
+	*) echo "# '$*' is refused with '$(said)'" && return 1 ;;
+	esac
+	cat $C | grep -v '^#' | cmp - /tmp/before
+}
+
+for f in /cases/*.sh; do
+	. "$f"
+done
+load || echo "# can not be loaded"
+fresh=$(cat $C | grep -v '^#')
+for name in $(sed -n 's/^\(case_[a-zA-Z0-9_]*\)().*/\1/p' /cases/*.sh); do
+	n=$((n + 1))
+	begun=$(cut -d' ' -f1 /proc/uptime)
+	(set -e; [ -z "$DEBUG" ] || set -x; $name) >/tmp/out 2>&1
+	status=$?
+	clean >>/tmp/out 2>&1 && [ "$(cat $C | grep -v '^#')" = "$fresh" ] || {
+		cat $C >>/tmp/out
+		status="$status, not clean"
+		unload
+		load
+	}
+	if [ "$status" = 0 ]; then
+		echo "ok $n - ${name#case_} ($begun)"
+	else
+		echo "not ok $n - ${name#case_} ($status)"
+		sed 's/^/# /' /tmp/out | tail -n 40
+	fi
+done
+unload
+echo "1..$n"

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+# The whole machine: who runs, system calls, interrupts; everything at once; nothing is lost unseen.
+
+case_check_043_who_runs_and_who_is_there() {
+	tell switches on
+	tell size 14
+	self=$(me)
+	(sleep 1000) & s=$!
+	tell start
+	taskset 1 sleep 0.05
+	taskset 2 sleep 0.05
+	tell stop
+	records >/tmp/log
+	kill $s
+	# everybody at the start
+	grep '^R' /tmp/log | cut -d' ' -f5 | sort >/tmp/rundown
+	grep -q "^$(printf %016x "$self")" /tmp/rundown
+	grep -q "^$(printf %016x $s)" /tmp/rundown
+	grep -q '^0000000000000002$' /tmp/rundown
+	[ "$(wc -l </tmp/rundown)" -ge 40 ]
+	# and who comes, which is who goes the next time on the same core, but that text has no core
+	[ "$(grep -c '^S' /tmp/log)" -ge 10 ]
+	# names: slee, and p
+	grep -q '^S.* 0000007065656c73 ' /tmp/log
+}
+
+case_check_system_calls_and_interrupts() {
+	tell syscalls on
+	tell interrupts on
+	tell watch "$(me)"
+	tell start
+	read x </proc/version
+	taskset 1 sleep 0.05
+	tell stop
+	records >/tmp/log
+	# of this process only: open, read; what was asked for and what came
+	grep -q '^V .* fff1000000000000 0*[0-9a-f]* ' /tmp/log
+	enters=$(grep -c '^V .* fff10000' /tmp/log) returns=$(grep -c '^V .* fff10001' /tmp/log)
+	[ "$enters" -ge 3 ] && [ $((enters - returns)) -le 1 ] && [ $((returns - enters)) -le 1 ]
+	# interrupts are nobody's: in all contexts
+	begins=$(grep -c '^V .* fff20000' /tmp/log) ends=$(grep -c '^V .* fff20001' /tmp/log)
+	[ "$begins" -ge 1 ] && [ "$begins" = "$ends" ]
+	tell subsystem syscall off
+	tell subsystem interrupt off
+	tell subsystem softirq off
+	tell start
+	read x </proc/version
+	sleep 0.05
+	tell stop
+	is "$(records | wc -l)" 0
+}
+
+case_check_conservation_when_readers_do_not_keep_up() {
+	tell trace traced_call new c
+	tell trace c on
+	tell size 10
+	tell policy drop
+	tell start
+	(do_traced calls 200000; : >/tmp/end1) &
+	(do_traced calls 200000; : >/tmp/end2) &
+	read=0
+	while [ ! -e /tmp/end1 ] || [ ! -e /tmp/end2 ]; do
+		read=$((read + $(dd if=/dev/trace bs=12100 count=1 2>/dev/null | wc -l)))
+	done
+	tell stop
+	read=$((read + $(records | wc -l)))
+	is "$((read + $(counter newplfail)))" 800000
+	is "$(counter tracehits) $(counter traceinhits) $(counter traceouthits)" '800000 400000 400000'
+	rm -f /tmp/end?
+}
+
+case_check_conservation_with_readers_that_keep_up() {
+	tell trace traced_call new c
+	tell trace c on
+	tell size 16
+	tell policy drop
+	tell start
+	(for i in 1 2 3 4 5 6 7 8; do do_traced calls 2500; sleep 0.05; done; : >/tmp/end1) &
+	# two at once, one of which is killed: what it had taken is gone, and no more
+	: >/tmp/a
+	(while [ ! -e /tmp/end1 ]; do dd if=/dev/trace bs=121000 count=1 2>/dev/null >>/tmp/a; done) &
+	a=$!
+	: >/tmp/b
+	while [ ! -e /tmp/end1 ]; do dd if=/dev/trace bs=121000 count=1 2>/dev/null >>/tmp/b; done
+	wait $a
+	tell stop
+	records >>/tmp/b
+	is "$(counter newplfail)" 0
+	is "$(cat /tmp/a /tmp/b | wc -l)" 40000
+	# each is whole, and each reader's in the order of time
+	! grep -qvE '^[EX] [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16}$' /tmp/a
+	cut -d' ' -f3 /tmp/b | sort -c
+	rm -f /tmp/end1
+}
+
+case_check_readers_that_are_killed() {
+	tell trace vfs_read new r
+	tell trace r on
+	tell start
+	for i in 1 2 3 4 5 6 7 8; do
+		sh -c 'exec 3</dev/trace; while :; do dd bs=12100 count=1 <&3; done' >/dev/null 2>&1 &
+		p=$!
+		read x </proc/version
+		kill -9 $p
+		wait $p 2>/dev/null || true
+	done
+	tell reset
+	read x </proc/version
+	tell stop
+	[ "$(records | wc -l)" -ge 2 ]
+}
+
+case_check_048_everything_at_once() {
+	# twice as much in the log of a core as comes
+	tell size 18
+	tell "trace '*' new everything"
+	tell trace everything on
+	tell all
+	ls -lR /sys/kernel/slab >/dev/null 2>&1
+	dd if=/dev/zero of=/tmp/x bs=4k count=100 2>/dev/null
+	tell stop
+	tell trace everything off
+	in=$(counter traceinhits) out=$(counter traceouthits) hits=$(counter tracehits)
+	echo "$in entries, $out exits, $hits records"
+	[ "$in" -gt 100000 ]
+	tell counts
+	said
+	# every hit is a record or is counted: written or lost
+	is "$hits" "$((in + out))"
+	is "$(count 'too deep')" 0
+	exits=$(count 'exits without a node')
+	# calls that have not returned yet are on stacks: not more than the tasks can hold
+	[ $((in - out - exits)) -ge 0 ] && [ $((in - out - exits)) -lt 20000 ]
+	dd if=/dev/trace bs=1210000 2>/dev/null | tail -n 3
+	is "$(count written)" "$(count read)"
+}
+
+case_check_072_a_thousand_functions() {
+	names=$(sed -n 's/^[0-9a-f]* [tT] \(ext4_[a-z_0-9]*\|tcp_[a-z_0-9]*\|vfs_[a-z0-9_]*\)$/\1/p' /proc/kallsyms | sort -u | head -n 1000)
+	for f in $names; do
+		echo "trace +$f new $f"
+	done >/tmp/cmds
+	a=$(cut -d' ' -f1 /proc/uptime)
+	made=0
+	# some can not be traced: those are refused one by one
+	tell "trace 'ext4_* tcp_* vfs_*' new many"
+	b=$(cut -d' ' -f1 /proc/uptime)
+	tell trace many on
+	c=$(cut -d' ' -f1 /proc/uptime)
+	tell start
+	read x </proc/version
+	tell stop
+	tell trace many off
+	d=$(cut -d' ' -f1 /proc/uptime)
+	echo "new $a to $b, on to $c, off to $d"
+	[ "$(counter traceinhits)" -ge 1 ]
+	# but for the write that says stop
+	[ $(($(counter traceinhits) - $(counter traceouthits))) -le 2 ]
+}
+
+case_check_unload_while_tasks_sleep_in_what_is_traced() {
+	tell trace traced_sleep new s
+	tell "trace 'do_wait hrtimer_nanosleep do_nanosleep *_nanosleep schedule_*' new t"
+	tell trace s on
+	tell trace t on
+	tell start
+	(sleep 1; : >/tmp/slept) &
+	p=$!
+	do_traced sleep 20
+	rmmod traced
+	rmmod devtrace
+	# it returns to where it came from, long after
+	wait $p
+	[ -e /tmp/slept ]
+	rm /tmp/slept
+	load
+	tell trace do_nanosleep new s
+	tell trace s on
+	tell start
+	sleep 0.01
+	[ "$(counter traceouthits)" -ge 1 ]
+}
+
+case_check_uniform() {
+	tell trace traced_call new c
+	tell trace c on
+	tell uniform on
+	tell start
+	do_traced calls 3
+	do_traced nest 3
+	tell stop
+	is "$(counter tracehits)" 6
+	[ "$(counter traceinhits)" -gt 100 ]
+	tell uniform off
+}
+
+case_check_fuzz_of_the_language() {
+	end=$(($(date +%s) + ${FUZZ:-5}))
+	words='trace new on off remove rename delete list size logsize watch start stop all freeze unfreeze arm disarm events subsystem uniform policy query testtracein reset ENTRY EXIT COUNT CONST FREEZE LATEFREEZE ALLREGS REG STACK rax 0 1 7 -1 ffffffff81000000 traced_call traced_nest traced_* vfs_* !vfs_read vfs_read+5 a b c 13 4 99999999999 switches syscalls interrupts'
+	set -- $words
+	tried=0
+	while [ "$(date +%s)" -lt $end ]; do
+		# bytes of any kind, and words of the language in any order
+		head -c 60 /dev/urandom >$C 2>/dev/null || true
+		line=
+		for r in $(head -c 12 /dev/urandom | od -An -tu1); do
+			eval "w=\${$((r % $# + 1))}"
+			line="$line $w"
+			[ $((r % 5)) = 0 ] && break
+		done
+		case $line in *uniform*|*' all'*|*size*99*) continue ;; esac
+		echo "$line" >$C 2>/dev/null || true
+		cat $C >/dev/null
+		tried=$((tried + 1))
+	done
+	echo "$tried"
+	[ $tried -ge 20 ]
+	do_traced calls 3
+}
