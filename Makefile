@@ -9,7 +9,7 @@ B        := build$(if $(SAN),/san)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
-LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lpthread -lm
+LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
 LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c)

@@ -5,7 +5,7 @@ set -eu
 want=
 for group; do
 	case $group in
-	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev" ;;
+	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libbpf-dev" ;;
 	check) want="$want g++ clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;

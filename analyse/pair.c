@@ -41,6 +41,7 @@ struct dt_pair {
 	struct fact *fact;	      /* by site */
 	uint32_t facts, fact_functions;
 	struct core_loss *loss[65536];
+	struct dt_thread_stack *nobody[65536]; /* by core */
 	bool any_loss, no_memory;
 	/* of the record being handled */
 	const struct dt_span *span;
@@ -306,11 +307,14 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 /* The segment that a new frame at sp is on. May be a new one. NULL: no memory. */
 static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
-	struct dt_segment *c = t->current, *other = dt_stack_nearest(t, c, sp), *s;
+	struct dt_segment *c = t->current, *other, *s;
 	int64_t above = c ? dt_segment_above(c, sp) : -1;
 	uint64_t c_distance = above >= 0 ? c->frame[above].call.sp - sp : UINT64_MAX;
 	uint64_t o_distance = UINT64_MAX;
 
+	if (c && !c->n && c->below) /* just entered from the program: see cross() */
+		return c;
+	other = dt_stack_nearest(t, c, sp);
 	if (other)
 		o_distance = other->frame[dt_segment_above(other, sp)].call.sp - sp;
 	if (c_distance <= DT_STACK_NEAR && (!other || other->doubtful || c_distance <= o_distance))
@@ -349,6 +353,30 @@ static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
 	return !site || site->place != DT_SITE_ENTRY;
 }
 
+static bool is_kernel(uint64_t sp)
+{
+	return sp >> 63;
+}
+
+/*
+ * From a program's stack to the kernel's: what is called there is called by what the program was in.
+ * And back: all calls of the kernel are over then.
+ */
+static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
+{
+	struct dt_segment *s = t->current;
+
+	if (!s || !s->n || is_kernel(s->frame[0].call.sp) == is_kernel(sp))
+		return;
+	if (is_kernel(sp)) {
+		t->current = nested(p, t, s);
+		return;
+	}
+	while (s->n)
+		pop(p, t, s, DT_CALL_UNWOUND, 0);
+	leave_empty(t, s);
+}
+
 static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
 	struct dt_segment *s = t->current;
@@ -362,6 +390,7 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		push(p, t, s, sp, function);
 		return;
 	}
+	cross(p, t, sp);
 	s = place(p, t, sp);
 	if (!s)
 		return;
@@ -370,7 +399,9 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	before = s->n;
 	unwind(p, t, s, sp);
 	top = s->n ? &s->frame[s->n - 1] : NULL;
-	if (top && top->call.sp == sp) {
+	/* in the kernel a function that ends in a jump still has its exit, behind that of the other */
+	if (top && top->call.sp == sp &&
+	    !(is_kernel(sp) && top->losses == t->losses && !may_jump(p, top))) {
 		/* its frame has been reused: a tail call, or it went with the frames below it */
 		bool tail = before == s->n && top->losses == t->losses && may_jump(p, top);
 
@@ -420,9 +451,18 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 			   uint32_t function, uint32_t tail)
 {
 	struct dt_segment *s = t->current;
-	int64_t above = s ? dt_segment_above(s, sp) : -1;
-	bool replaced = above >= 0 && s->frame[above].call.sp == sp;
+	int64_t above;
+	bool replaced;
 
+	/* an exit in the kernel whose entry is not known: the program stays where it was */
+	if (s && s->n && is_kernel(sp) && !is_kernel(s->frame[0].call.sp)) {
+		orphan(p, t, sp, function, tail | (t->losses ? DT_CALL_LOSS : 0));
+		return;
+	}
+	cross(p, t, sp);
+	s = t->current;
+	above = s ? dt_segment_above(s, sp) : -1;
+	replaced = above >= 0 && s->frame[above].call.sp == sp;
 	if (replaced && s->frame[above].call.function == function) {
 		unwind(p, t, s, sp);
 		leave_call(p, t, s, tail);
@@ -475,11 +515,17 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
  */
 static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
-	struct dt_segment *s = t->current, *other = dt_stack_nearest(t, s, sp);
-	int64_t above = s ? dt_segment_above(s, sp) : -1;
-	uint64_t distance = above >= 0 ? s->frame[above].call.sp - sp : UINT64_MAX;
-	uint64_t o_distance =
-		other ? other->frame[dt_segment_above(other, sp)].call.sp - sp : UINT64_MAX;
+	struct dt_segment *s, *other;
+	uint64_t distance, o_distance;
+	int64_t above;
+
+	if (sp && !is_kernel(sp))
+		cross(p, t, sp);
+	s = t->current;
+	other = dt_stack_nearest(t, s, sp);
+	above = s ? dt_segment_above(s, sp) : -1;
+	distance = above >= 0 ? s->frame[above].call.sp - sp : UINT64_MAX;
+	o_distance = other ? other->frame[dt_segment_above(other, sp)].call.sp - sp : UINT64_MAX;
 
 	if (o_distance < distance && o_distance <= DT_STACK_NEAR) {
 		dt_stack_switch(t, other);
@@ -551,6 +597,14 @@ static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size
 		if (!*t || (*t)->tid == tid)
 			return t;
 	}
+}
+
+/* What runs without a thread, interrupts, is a stack of calls on each core. */
+static struct dt_thread_stack *nobody(struct dt_pair *p, uint16_t core)
+{
+	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody))))
+		p->nobody[core]->tid = DT_NO_TID;
+	return p->nobody[core];
 }
 
 static struct dt_thread_stack *thread(struct dt_pair *p, uint32_t tid)
@@ -680,7 +734,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 				       s->lost_end);
 		return 0;
 	}
-	t = thread(p, s->tid);
+	t = s->tid == DT_NO_TID ? nobody(p, s->core) : thread(p, s->tid);
 	if (!t || update_facts(p))
 		return -1;
 	p->span = s;
@@ -716,22 +770,26 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	return p->no_memory ? -1 : 0;
 }
 
+static void finish(struct dt_pair *p, struct dt_thread_stack *t)
+{
+	p->now = p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks;
+	while (t->segments) {
+		struct dt_segment *s = t->segment[t->segments - 1];
+
+		while (s->n)
+			pop(p, t, s, DT_CALL_OPEN, 0);
+		dt_segment_drop(t, s);
+	}
+}
+
 int dt_pair_finish(struct dt_pair *p)
 {
-	for (size_t i = 0; i < p->size; i++) {
-		struct dt_thread_stack *t = p->thread[i];
-
-		if (!t)
-			continue;
-		p->now = p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks;
-		while (t->segments) {
-			struct dt_segment *s = t->segment[t->segments - 1];
-
-			while (s->n)
-				pop(p, t, s, DT_CALL_OPEN, 0);
-			dt_segment_drop(t, s);
-		}
-	}
+	for (size_t i = 0; i < p->size; i++)
+		if (p->thread[i])
+			finish(p, p->thread[i]);
+	for (size_t i = 0; i < 65536; i++)
+		if (p->nobody[i])
+			finish(p, p->nobody[i]);
 	return 0;
 }
 
@@ -746,6 +804,9 @@ void dt_pair_free(struct dt_pair *p)
 		free(p->thread[i]);
 	}
 	for (size_t i = 0; i < 65536; i++) {
+		if (p->nobody[i])
+			dt_stack_free(p->nobody[i]);
+		free(p->nobody[i]);
 		if (!p->loss[i])
 			continue;
 		free(p->loss[i]->i);

@@ -23,6 +23,8 @@
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"       \
 	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"             \
 	"  -s, --session=NAME         what the session is called (its process id)\n"               \
+	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"   \
+	"                             (system calls, vfs_*); needs root and devtrace.ko\n"            \
 	"  -S, --switches             record too which thread runs on which core when\n"           \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n" \
 	"  -v, --verbose              say more at the end\n"                                       \
@@ -36,8 +38,8 @@ static const char record_usage[] =
 	"as far\n"
 	"                             as that has sleds or -F names it\n" OPTIONS;
 
-static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...\n"
-				   "Traces running processes until they end, or Ctrl-C.\n\n"
+static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
+				   "Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
 				   "  -d, --detach               go on in the background: prints the session's name; "
 				   "'devtrace ctl'\n"
 				   "                             tells it what to trace (nothing, without -F) and "
@@ -51,6 +53,8 @@ static const char run_usage[] =
 	"  -f, --follow               PROG may be a script or a test driver: trace what it "
 	"runs\n" OPTIONS;
 
+static int attach(struct dt_trace_command *c, char **pids);
+
 static int trace(struct dt_trace_command *c, int argc, char **argv, const char *what,
 		 int (*run)(struct dt_trace_command *c, char **argv))
 {
@@ -58,7 +62,9 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
-	if (first == argc) {
+	/* the kernel alone: whoever it works for */
+	c->options.everybody = c->options.kernel && first == argc && run == attach;
+	if (first == argc && !c->options.everybody) {
 		fprintf(stderr, "%s: which %s?\n%s", c->name, what, c->usage);
 		return 2;
 	}

@@ -96,6 +96,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
 		{"stopped", no_argument, NULL, 1},
+		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -105,7 +106,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:Sdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::Sdfvh", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'F':
 		case 'N':
@@ -125,6 +126,16 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 						 optarg);
 			o->point = c->point;
 			c->point[o->points++] = optarg;
+			break;
+		case 'k':
+			o->kernel = true;
+			if (!optarg)
+				break;
+			if (o->kernel_patterns == sizeof(c->kernel) / sizeof(*c->kernel))
+				return bad_usage(c, "-k can be given 64 times at most, not for",
+						 optarg);
+			o->kernel_pattern = c->kernel;
+			c->kernel[o->kernel_patterns++] = optarg;
 			break;
 		case 'o':
 			o->output = optarg;
@@ -558,7 +569,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	}
 	/* what is asked for rings the bell; that a process has ended is noticed a little later */
 	while (!interrupted && !atomic_load(&s.quit) &&
-	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle))
+	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle || c->options.everybody))
 		if (atomic_load(&s.recorder_failed))
 			break;
 	return finish(c, &s, status);

@@ -11,6 +11,7 @@ struct dt_trace_command {
 	struct dt_options options;
 	const char *point[64]; /* of options.point */
 	const char *argument[64]; /* of options.argument */
+	const char *kernel[64];	  /* of options.kernel_pattern */
 	const char *session; /* the name it is to have, NULL: its process id */
 	bool detach;	     /* go on behind the command */
 	bool policy;	     /* one was given, */

@@ -6,7 +6,10 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#define DEVTRACE_ALL_CORES 0xffffffffu
+
 struct devtrace_counts {
+	__u64 core;    /* asked for: of which core, or DEVTRACE_ALL_CORES */
 	__u64 written; /* records that had a place in a ring */
 	__u64 read;    /* of those, how many have been read, or passed over */
 	__u64 overrun; /* passed over: overwritten before they were read */
@@ -16,6 +19,6 @@ struct devtrace_counts {
 
 /* 1: read(2) gives records of 64 bytes (doc/format.md), 0: lines of 121, as at first */
 #define DEVTRACE_BINARY _IO('T', 0xd0)
-#define DEVTRACE_COUNTS _IOR('T', 0xd1, struct devtrace_counts)
+#define DEVTRACE_COUNTS _IOWR('T', 0xd1, struct devtrace_counts)
 
 #endif

@@ -5,7 +5,10 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/threads.h>
 #include <linux/tracepoint.h>
 #include <asm/syscall.h>
 
@@ -14,7 +17,7 @@
 #include "kernel/hook.h"
 #include "include/devtrace-kernel.h"
 
-const char *const dt_source_name[DT_SOURCES] = {"switches", "syscalls", "interrupts"};
+const char *const dt_source_name[DT_SOURCES] = {"switches", "syscalls", "interrupts", "follow"};
 bool dt_source_on[DT_SOURCES];
 
 static DECLARE_BITMAP(masked, 65536); /* subsystems that are not recorded */
@@ -96,10 +99,10 @@ static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
 		/* whose switch or interrupt it is can not be told by where it happens */
-		bool interrupt = dt_in_interrupt();
+		bool nobody = dt_nobody();
 
-		if (anyhow || dt_wanted(mode, interrupt)) {
-			dt_append(core, interrupt, pc, 0, kind, flags, a, b, c, d);
+		if (anyhow || dt_wanted(mode, nobody)) {
+			dt_append(core, nobody, pc, 0, kind, flags, a, b, c, d);
 			if (mode & DT_LOOKING)
 				dt_counted();
 		}
@@ -213,6 +216,24 @@ static void on_softirq_exit(void *ctx, unsigned int vector)
 	interrupt(DT_SOFTIRQ, 1, vector);
 }
 
+/* ---- the children of who is watched ---- */
+
+static unsigned long *followed; /* ids that are watched because of this only; NULL: never switched on */
+
+static void on_fork(void *ctx, struct task_struct *parent, struct task_struct *child)
+{
+	if ((READ_ONCE(dt_mode) & DT_WATCHING) &&
+	    (test_bit(parent->tgid, dt_watched) || test_bit(parent->pid, dt_watched)) &&
+	    !test_and_set_bit(child->pid, dt_watched))
+		set_bit(child->pid, followed);
+}
+
+static void on_free(void *ctx, struct task_struct *t)
+{
+	if (test_and_clear_bit(t->pid, followed))
+		clear_bit(t->pid, dt_watched);
+}
+
 static struct {
 	const char *name;
 	void *probe;
@@ -232,6 +253,8 @@ static struct {
 	{"reschedule_exit", on_vector_exit, DT_INTERRUPTS},
 	{"call_function_single_entry", on_vector_enter, DT_INTERRUPTS},
 	{"call_function_single_exit", on_vector_exit, DT_INTERRUPTS},
+	{"sched_process_fork", on_fork, DT_FORKS},
+	{"sched_process_free", on_free, DT_FORKS},
 };
 
 static void note(struct tracepoint *t, void *ctx)
@@ -253,6 +276,11 @@ int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
 {
 	if (on == dt_source_on[s])
 		return 0;
+	if (on && s == DT_FORKS && !followed) {
+		followed = kvzalloc(PID_MAX_LIMIT / 8, GFP_KERNEL);
+		if (!followed)
+			return dt_fail(e, "out of memory");
+	}
 	if (!on)
 		unhook(s, ARRAY_SIZE(hook));
 	for (unsigned int i = 0; on && i < ARRAY_SIZE(hook); i++) {
@@ -318,4 +346,5 @@ void dt_events_exit(void)
 	for (unsigned int s = 0; s < DT_SOURCES; s++)
 		dt_source_switch(s, false, NULL);
 	hrtimer_cancel(&arm_timer);
+	kvfree(followed);
 }

@@ -17,7 +17,7 @@ enum {
 	DT_SOFTIRQ = 0xfff3,   /* the same */
 };
 
-enum dt_source { DT_SWITCHES, DT_SYSCALLS, DT_INTERRUPTS, DT_SOURCES };
+enum dt_source { DT_SWITCHES, DT_SYSCALLS, DT_INTERRUPTS, DT_FORKS, DT_SOURCES };
 extern const char *const dt_source_name[DT_SOURCES];
 extern bool dt_source_on[DT_SOURCES];
 

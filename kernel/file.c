@@ -257,8 +257,11 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 		struct dt_ring_counts c;
 		struct devtrace_counts out;
 
-		dt_rings_count(&c);
-		out = (struct devtrace_counts){c.written, c.read, c.overrun, c.lost, c.lost_exits};
+		if (copy_from_user(&out, (void __user *)argument, sizeof(out)))
+			return -EFAULT;
+		dt_rings_count(out.core == DEVTRACE_ALL_CORES ? -1 : (int)(out.core & 0xffff), &c);
+		out = (struct devtrace_counts){out.core,  c.written, c.read,
+					       c.overrun, c.lost,    c.lost_exits};
 		return copy_to_user((void __user *)argument, &out, sizeof(out)) ? -EFAULT : 0;
 	}
 	default:

@@ -5,6 +5,7 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/threads.h>
 
 #include "kernel/compat.h"
 
@@ -14,7 +15,7 @@ u32 dt_mode __read_mostly;
 
 /* freed behind dt_settle() only: hooks also run where RCU does not look */
 static struct dt_actions *actions;
-static struct dt_watch *watch;
+unsigned long *dt_watched;
 static pid_t reader[READERS];	 /* tgids; 0: free. Under reader_lock; looked at by hooks */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
@@ -50,40 +51,16 @@ static bool is_reader(void)
 
 static bool is_watched(void)
 {
-	const struct dt_watch *w = READ_ONCE(watch);
-	u32 tgid = (u32)current->tgid, pid = (u32)current->pid;
-
-	for (size_t low = 0, high = w ? w->n : 0; low < high;) {
-		size_t mid = (low + high) / 2;
-
-		if (w->id[mid] == tgid || w->id[mid] == pid)
-			return true;
-		if (w->id[mid] < tgid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* the thread's id may be on the other side of the process's */
-	for (size_t low = 0, high = w ? w->n : 0; low < high && pid != tgid;) {
-		size_t mid = (low + high) / 2;
-
-		if (w->id[mid] == pid)
-			return true;
-		if (w->id[mid] < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return !w;
+	return test_bit(current->tgid, dt_watched) || test_bit(current->pid, dt_watched);
 }
 
-bool dt_wanted(u32 mode, bool interrupt)
+bool dt_wanted(u32 mode, bool nobody)
 {
-	if ((mode & DT_READING) && !interrupt && is_reader())
+	if ((mode & DT_READING) && !nobody && is_reader())
 		return false;
 	if (mode & DT_ALL)
 		return true;
-	if (interrupt)
+	if (nobody)
 		return false;
 	return !(mode & DT_WATCHING) || is_watched();
 }
@@ -125,17 +102,25 @@ void dt_reader_remove(pid_t tgid)
 	mutex_unlock(&reader_lock);
 }
 
-void dt_hooks_watch(struct dt_watch *w)
+void dt_hooks_watch(const u32 *id, size_t n)
 {
-	struct dt_watch *old = watch;
-
-	if (!w)
+	if (!n) {
 		dt_hooks_mode(0, DT_WATCHING);
-	smp_store_release(&watch, w);
-	if (w)
+		dt_settle();
+	}
+	/* who stays is never out meanwhile */
+	for (size_t i = 0; i < n; i++)
+		set_bit(id[i] % PID_MAX_LIMIT, dt_watched);
+	for (size_t b = 0; (b = find_next_bit(dt_watched, PID_MAX_LIMIT, b)) < PID_MAX_LIMIT; b++) {
+		size_t i = 0;
+
+		while (i < n && id[i] != b)
+			i++;
+		if (i == n)
+			clear_bit(b, dt_watched);
+	}
+	if (n)
 		dt_hooks_mode(DT_WATCHING, 0);
-	dt_settle();
-	kvfree(old);
 }
 
 /* ---- what is to happen ---- */
@@ -201,7 +186,7 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 	return true;
 }
 
-static noinline void append_looking(struct dt_core *core, bool interrupt, const struct pt_regs *regs,
+static noinline void append_looking(struct dt_core *core, bool nobody, const struct pt_regs *regs,
 				    u64 pc, u64 sp, u8 kind)
 {
 	const struct dt_act *act = act_at(pc);
@@ -213,11 +198,11 @@ static noinline void append_looking(struct dt_core *core, bool interrupt, const 
 	if ((flags & DT_NARGS) != DT_ADJACENT)
 		flags |= kind == DT_ENTRY ? 4 : 2;
 	if (kind == DT_ENTRY)
-		dt_append(core, interrupt, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
+		dt_append(core, nobody, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
 	else
-		dt_append(core, interrupt, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
+		dt_append(core, nobody, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
-		dt_append(core, interrupt, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
+		dt_append(core, nobody, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
 	dt_counted();
 }
 
@@ -225,36 +210,36 @@ static noinline void append_looking(struct dt_core *core, bool interrupt, const 
 
 static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *regs, u32 mode)
 {
-	bool interrupt = dt_in_interrupt();
+	bool nobody = dt_nobody();
 
 	dt_count(&core->in);
-	if (unlikely(mode & ~DT_ON) || unlikely(interrupt)) {
-		if (!dt_wanted(mode, interrupt))
+	if (unlikely(mode & ~DT_ON) || unlikely(nobody)) {
+		if (!dt_wanted(mode, nobody))
 			return false;
 		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, interrupt, regs, ip, regs->sp, DT_ENTRY);
+			append_looking(core, nobody, regs, ip, regs->sp, DT_ENTRY);
 			return true;
 		}
 	}
-	dt_append(core, interrupt, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
+	dt_append(core, nobody, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
 	return true;
 }
 
 static __always_inline void leave(struct dt_core *core, const struct node *n, struct pt_regs *regs,
 				  u32 mode)
 {
-	bool interrupt = dt_in_interrupt();
+	bool nobody = dt_nobody();
 
 	dt_count(&core->out);
 	if (unlikely(mode & ~DT_ON)) {
-		if (!dt_wanted(mode, interrupt))
+		if (!dt_wanted(mode, nobody))
 			return;
 		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, interrupt, regs, n->pc, n->sp, DT_EXIT);
+			append_looking(core, nobody, regs, n->pc, n->sp, DT_EXIT);
 			return;
 		}
 	}
-	dt_append(core, interrupt, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
+	dt_append(core, nobody, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
 }
 
 static void notrace on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
@@ -385,10 +370,15 @@ int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 /* As many calls as there are nodes can be under way at once, and have their exits seen. */
 int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
+	dt_watched = kvzalloc(PID_MAX_LIMIT / 8, GFP_KERNEL);
+	if (!dt_watched)
+		return dt_fail(e, "out of memory");
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 	rethook = dt_found.rethook_alloc(NULL, on_exit);
-	if (!rethook)
+	if (!rethook) {
+		kvfree(dt_watched);
 		return dt_fail(e, "out of memory");
+	}
 	for (unsigned int i = 0; i < nodes; i++) {
 		struct node *n = kzalloc(sizeof(*n), GFP_KERNEL);
 
@@ -402,6 +392,7 @@ int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	rethook = dt_found.rethook_alloc(NULL, on_exit, sizeof(struct node), (int)nodes);
 	if (IS_ERR_OR_NULL(rethook)) {
 		rethook = NULL;
+		kvfree(dt_watched);
 		return dt_fail(e, "out of memory for %u nodes", nodes);
 	}
 #endif
@@ -417,6 +408,6 @@ void dt_hooks_exit(void)
 	dt_hooks_set(NULL, 0, NULL, 0, NULL, &e);
 	if (rethook)
 		dt_found.rethook_free(rethook);
-	dt_hooks_watch(NULL);
 	dt_settle(); /* no exit hook runs any more */
+	kvfree(dt_watched);
 }

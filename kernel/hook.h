@@ -17,7 +17,7 @@
 enum {
 	DT_ON = 1 << 0,	     /* recording */
 	DT_ALL = 1 << 1,     /* in every context, whatever is watched */
-	DT_WATCHING = 1 << 2,	/* only who is in dt_watch */
+	DT_WATCHING = 1 << 2,	/* only who is in dt_watched */
 	DT_READING = 1 << 3, /* somebody has the log open: he is not recorded */
 	DT_LOOKING = 1 << 4, /* dt_actions says what to do */
 	DT_HALTED = 1 << 5,  /* frozen: only UNFREEZE is obeyed */
@@ -35,10 +35,8 @@ struct dt_actions {
 	struct dt_act act[];
 };
 
-struct dt_watch {
-	size_t n;
-	u32 id[]; /* processes and threads, sorted */
-};
+/* Who is watched, processes and threads alike: a bit for each id that there can be. */
+extern unsigned long *dt_watched;
 
 int dt_hooks_init(unsigned int nodes, struct dt_error *e);
 void dt_hooks_exit(void);
@@ -51,8 +49,8 @@ void dt_hooks_exit(void);
 int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 		 struct dt_actions *actions, struct dt_error *e);
 
-/* Owned from here on; NULL: everybody. */
-void dt_hooks_watch(struct dt_watch *w);
+/* Only these n, sorted or not; 0: everybody. */
+void dt_hooks_watch(const u32 *id, size_t n);
 /* Bits of dt_mode set and cleared, in one moment. */
 void dt_hooks_mode(u32 set, u32 clear);
 
@@ -64,7 +62,7 @@ void dt_reader_remove(pid_t tgid);
 void dt_freeze_behind(u64 records);
 
 /* Is this event, in this context, to be recorded? */
-bool dt_wanted(u32 mode, bool interrupt);
+bool dt_wanted(u32 mode, bool nobody);
 
 /* Obeys what act says to record r: adds flags to it, freezes, thaws. False: it is not recorded. */
 bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags);
@@ -76,8 +74,14 @@ static __always_inline bool dt_in_interrupt(void)
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
 }
 
+/* Without a process: in an interrupt, or a core's idle task. */
+static __always_inline bool dt_nobody(void)
+{
+	return dt_in_interrupt() || !current->pid;
+}
+
 /* One record, between dt_begin() and dt_end(). */
-static __always_inline void dt_append(struct dt_core *core, bool interrupt, u64 pc, u64 sp, u8 kind,
+static __always_inline void dt_append(struct dt_core *core, bool nobody, u64 pc, u64 sp, u8 kind,
 				      u8 flags, u64 a, u64 b, u64 c, u64 d)
 {
 	struct dt_record *r = dt_reserve(core);
@@ -85,9 +89,9 @@ static __always_inline void dt_append(struct dt_core *core, bool interrupt, u64 
 	if (unlikely(!r))
 		return;
 	r->pc = pc;
-	r->tid = likely(!interrupt) ? (u32)current->pid : DT_NO_TID;
+	r->tid = likely(!nobody) ? (u32)current->pid : DT_NO_TID;
 	r->kind = kind;
-	r->flags = likely(!interrupt) ? flags : flags | DT_INTERRUPT;
+	r->flags = likely(!nobody) ? flags : flags | DT_INTERRUPT;
 	r->core = 0;
 	r->sp = sp;
 	r->value[0] = a;

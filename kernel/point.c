@@ -208,7 +208,7 @@ out:
  * The kernel comes to a probe by an exception, which counts as an NMI and as an interrupt: what was
  * there below it is meant. (A probe that has become a jump in a real NMI is taken for less.)
  */
-static bool was_interrupt(void)
+static bool was_nobody(void)
 {
 	u32 n = preempt_count(), nmi = n & NMI_MASK, hard = n & HARDIRQ_MASK;
 
@@ -216,7 +216,7 @@ static bool was_interrupt(void)
 		nmi -= NMI_OFFSET;
 		hard -= hard ? HARDIRQ_OFFSET : 0;
 	}
-	return nmi || hard || (n & SOFTIRQ_OFFSET);
+	return nmi || hard || (n & SOFTIRQ_OFFSET) || !current->pid;
 }
 
 static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bool *bad)
@@ -235,7 +235,7 @@ static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bo
 	return BAD;
 }
 
-static void append_items(struct dt_core *core, bool interrupt, const struct program *p, u64 pc,
+static void append_items(struct dt_core *core, bool nobody, const struct program *p, u64 pc,
 			 const struct pt_regs *regs, u8 flags)
 {
 	u64 v[4];
@@ -253,11 +253,11 @@ static void append_items(struct dt_core *core, bool interrupt, const struct prog
 		for (unsigned int k = n; k < 4; k++)
 			v[k] = 0;
 		/* the two flags are one bit: what could not be read is told by its value, too */
-		dt_append(core, interrupt, pc, regs->sp, kind, f | (bad ? DT_FAULT : 0), v[0], v[1], v[2],
+		dt_append(core, nobody, pc, regs->sp, kind, f | (bad ? DT_FAULT : 0), v[0], v[1], v[2],
 			  v[3]);
 	} while (i < p->n);
 	if (p->action.what & DT_DO_CONST)
-		dt_append(core, interrupt, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
+		dt_append(core, nobody, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
 }
 
 static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
@@ -274,11 +274,11 @@ static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	core = this_cpu_ptr(&dt_core);
 	p = READ_ONCE(probe->program);
 	if (p && dt_begin(core)) {
-		bool interrupt = was_interrupt();
+		bool nobody = was_nobody();
 
 		dt_count(&core->in);
-		if (dt_wanted(mode, interrupt) && dt_obey(&p->action, DT_POINT, &flags)) {
-			append_items(core, interrupt, p, probe->address, regs, flags);
+		if (dt_wanted(mode, nobody) && dt_obey(&p->action, DT_POINT, &flags)) {
+			append_items(core, nobody, p, probe->address, regs, flags);
 			if (READ_ONCE(dt_mode) & DT_LOOKING)
 				dt_counted();
 		}

@@ -103,21 +103,6 @@ static int set_hooks(struct dt_error *e)
 	return rc;
 }
 
-static int set_watch(struct dt_error *e)
-{
-	struct dt_watch *w = NULL;
-
-	if (device.watches) {
-		w = kvmalloc(struct_size(w, id, device.watches), GFP_KERNEL);
-		if (!w)
-			return dt_fail(e, "out of memory");
-		w->n = device.watches;
-		memcpy(w->id, device.watch, device.watches * sizeof(*w->id));
-	}
-	dt_hooks_watch(w);
-	return 0;
-}
-
 static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 {
 	static u64 events;
@@ -128,8 +113,7 @@ static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 	if (device.policy == DT_WAIT)
 		return dt_fail(e, "devtrace: the kernel can not wait for a reader: policy drop or overwrite");
 	dt_rings_policy(device.policy == DT_OVERWRITE);
-	if (set_watch(e) < 0)
-		return -1;
+	dt_hooks_watch(device.watch, device.watches);
 	dt_events_follow(&device);
 	if (device.events != events) {
 		dt_freeze_behind(device.events);
@@ -192,7 +176,7 @@ static void on_counters(void *ctx, struct dt_counters *c)
 {
 	struct dt_ring_counts n;
 
-	dt_rings_count(&n);
+	dt_rings_count(-1, &n);
 	*c = (struct dt_counters){.hits = n.written + n.lost,
 				  .queued = n.written - n.read,
 				  .lost = n.lost + n.lost_exits,
@@ -231,7 +215,7 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 	if (dt_word_is(word[0], "counts") && n == 1) {
 		struct dt_ring_counts c;
 
-		dt_rings_count(&c);
+		dt_rings_count(-1, &c);
 		return dt_device_answer(who,
 					"written %lu read %lu overrun %lu lost %lu exits without a node %lu too deep %lu",
 					(unsigned long)c.written, (unsigned long)c.read,
@@ -269,6 +253,7 @@ static const struct dt_device_ops ops = {
 	.other_help = "switches    switches on|off: which thread runs on each core, and who there is at the start\n"
 		      "syscalls    syscalls on|off: system calls, as events\n"
 		      "interrupts  interrupts on|off: interrupts and softirqs, as events\n"
+		      "follow      follow on|off: the children of what is watched are watched, too\n"
 		      "counts      records written, read and lost, on all cores\n",
 	.state = on_state,
 };

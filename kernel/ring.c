@@ -224,7 +224,7 @@ long dt_rings_take(struct dt_record *to, size_t n)
 	return (long)got;
 }
 
-void dt_rings_count(struct dt_ring_counts *n)
+void dt_rings_count(int core, struct dt_ring_counts *n)
 {
 	int cpu;
 
@@ -235,6 +235,8 @@ void dt_rings_count(struct dt_ring_counts *n)
 		u64 commit = READ_ONCE(c->commit);
 		u64 over = commit - c->read > ring_bytes ? commit - c->read - ring_bytes : 0;
 
+		if (core >= 0 && core != cpu)
+			continue;
 		n->written += commit / 64;
 		n->read += c->read / 64;
 		n->lost += c->lost + c->lost_nest;

@@ -114,6 +114,7 @@ long dt_rings_take(struct dt_record *to, size_t n);
 struct dt_ring_counts {
 	u64 written, read, lost, overrun, in, out, lost_exits, lost_nest;
 };
-void dt_rings_count(struct dt_ring_counts *n);
+/* Of one core; core < 0: of all. */
+void dt_rings_count(int core, struct dt_ring_counts *n);
 
 #endif

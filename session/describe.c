@@ -340,6 +340,54 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 	row->function = out < 0 ? 0 : out;
 }
 
+/* The row of the kernel, or of a module of its, made when it is first met. */
+static int64_t kernel_module(struct dt_session *s, const char *name)
+{
+	struct dt_module_row m = {.low = 1ull << 63, .high = ~0ull, .build_id = ""};
+	char path[160];
+
+	for (size_t i = 0; i < s->kernel_modules; i++)
+		if (strcmp(s->kernel_module[i].name, name) == 0)
+			return s->kernel_module[i].row;
+	dt_format(path, sizeof(path), "[%s]", name);
+	m.path = path;
+	if (s->kernel_modules < sizeof(s->kernel_module) / sizeof(*s->kernel_module)) {
+		struct dt_kernel_module *k = &s->kernel_module[s->kernel_modules++];
+
+		dt_format(k->name, sizeof(k->name), "%s", name);
+		k->row = dt_store_module(s->store, &m, NULL);
+		return k->row < 0 ? 0 : k->row;
+	}
+	return 0;
+}
+
+/* A function of the kernel, or of one of its modules. */
+static void describe_kernel(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row)
+{
+	char signature[SIGNATURE];
+	struct dt_kernel_symbol symbol;
+	struct dt_function_row f;
+	int64_t out;
+
+	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))
+		return;
+	dt_kernel_signature(s->kernel, symbol.name, signature, sizeof(signature));
+	f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
+				     .address = symbol.address,
+				     .size = symbol.end - symbol.address,
+				     .name = symbol.name,
+				     .file = "",
+				     .signature = signature};
+	row->kind = r->kind == DT_ENTRY	 ? DT_SITE_ENTRY
+		    : r->kind == DT_EXIT ? DT_SITE_RETURN
+		    : r->kind == DT_POINT ? DT_SITE_POINT
+					  : DT_SITE_MORE;
+	if (signature[0] && (r->kind == DT_ENTRY || r->kind == DT_EXIT))
+		row->values = meant(signature, r->kind == DT_EXIT);
+	out = dt_store_function(s->store, &f, NULL);
+	row->function = out < 0 ? 0 : out;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -356,6 +404,10 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	row->kind = DT_SITE_UNKNOWN;
 	row->values = r->kind == DT_EXIT ? 1 : ALL_VALUES;
 	row->target = 0;
+	if (s->kernel && dt_kernel_address(r->pc)) {
+		describe_kernel(s, r, row);
+		return;
+	}
 	m = locate(s, r, &t);
 	if (!m)
 		return;

@@ -276,6 +276,10 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 	struct dt_control *c = s->targets.shared.control;
 
 	c->all = all;
+	if (s->kernel && active && dt_kernel_start(s->kernel, e) < 0)
+		return -1;
+	if (s->kernel && !active)
+		dt_kernel_stop(s->kernel);
 	if (active)
 		dt_rings_start(c);
 	else

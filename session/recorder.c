@@ -136,6 +136,8 @@ struct round {
 	uint64_t lost;
 	uint64_t *until; /* of each ring: ticks up to which it has been read */
 	struct dt_record *timed;	    /* with the core's clock set right */
+	struct dt_record *with_kernel; /* and with what the kernel's device recorded */
+	size_t with_kernel_room;
 	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
 };
 
@@ -232,6 +234,43 @@ static const struct dt_record *with_switches(struct dt_session *s, struct round 
 	return k->mixed;
 }
 
+/* The same with what the kernel's device has recorded on this core. */
+static const struct dt_record *with_kernel(struct dt_session *s, struct round *k, unsigned core,
+					   const struct dt_record *r, size_t *n, uint64_t now,
+					   uint64_t *lost)
+{
+	uint64_t until = *n && r[*n - 1].ticks > now ? r[*n - 1].ticks : now, missing;
+	int64_t ahead = s->offset && core < s->targets.shared.control->cores
+				? dt_offset_correction(&s->offset[core])
+				: 0;
+	size_t more, a = 0, b = 0, out = 0;
+	struct dt_record *x;
+
+	if (!s->kernel || core >= s->targets.shared.control->cores)
+		return r;
+	x = dt_kernel_take(s->kernel, core, until == ~0ull ? until : until + (uint64_t)ahead, &more,
+			   &missing);
+	*lost += missing;
+	if (!more)
+		return r;
+	if (*n + more > k->with_kernel_room) {
+		struct dt_record *bigger = realloc(k->with_kernel, 2 * (*n + more) * sizeof(*bigger));
+
+		if (!bigger) {
+			*lost += more;
+			return r;
+		}
+		k->with_kernel = bigger;
+		k->with_kernel_room = 2 * (*n + more);
+	}
+	for (size_t i = 0; i < more; i++)
+		x[i].ticks -= (uint64_t)ahead;
+	while (a < *n || b < more)
+		k->with_kernel[out++] = b == more || (a < *n && r[a].ticks <= x[b].ticks) ? r[a++] : x[b++];
+	*n = out;
+	return k->with_kernel;
+}
+
 /* Up to when all rings have been read. */
 static uint64_t earliest(const struct round *k, unsigned rings)
 {
@@ -293,6 +332,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			n = dt_ring_take(r, BATCH, last, &records, &lost);
 			records = corrected(s, k, i, records, n);
 			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
+			records = with_kernel(s, k, i, records, &n, last ? ~0ull : now, &lost);
 			if (n == 0 && lost == 0) {
 				k->until[i] = last ? ~0ull : now;
 				break;
@@ -374,7 +414,7 @@ void *dt_recorder_main(void *session)
 		flush(s, &flushed, &clocked);
 		if (n == 0 && stopping)
 			break;
-		quiet = n || s->switches || s->log_stalled ? 0 : quiet + 1;
+		quiet = n || s->switches || s->kernel || s->log_stalled ? 0 : quiet + 1;
 		if (n)
 			continue;
 		if (round.n && !s->log_stalled && c->policy != DT_OVERWRITE) {
@@ -405,6 +445,7 @@ void *dt_recorder_main(void *session)
 	free(round.timed);
 	free(round.switched);
 	free(round.mixed);
+	free(round.with_kernel);
 	free(round.record);
 	free(round.sorted);
 	free(seen);

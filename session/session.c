@@ -162,6 +162,9 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	}
 	if (o->switches && !(s->switches = dt_switches_open(cores, e)))
 		goto fail;
+	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
+						       o->everybody, e)))
+		goto fail;
 	if (o->output) {
 		s->store = dt_store_create(o->output, dt_describe, s, e);
 		if (!s->store)
@@ -180,6 +183,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	}
 	return 0;
 fail:
+	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
 	dt_session_device_free(s);
@@ -214,6 +218,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_target_close(t);
 	}
 	s->first = NULL;
+	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
 	dt_session_device_free(s);
@@ -308,6 +313,8 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
 		dt_format(s->note, sizeof(s->note), "%s", e.text);
+	if (s->kernel && dt_kernel_watch(s->kernel, t->pid, &e) < 0)
+		dt_format(s->note, sizeof(s->note), "%s", e.text);
 	dt_session_note_process(s, t);
 	dt_session_note_modules(s, t);
 }
@@ -319,6 +326,8 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 		dt_rings_start(s->targets.shared.control);
 	else
 		dt_rings_pause(s->targets.shared.control);
+	if (s->kernel && s->device.active && dt_kernel_start(s->kernel, e) < 0)
+		return -1;
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;
@@ -620,6 +629,8 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
 	dt_rings_stop(s->targets.shared.control);
+	if (s->kernel)
+		dt_kernel_stop(s->kernel);
 	dt_session_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);
 	/* children may be born of a process while others are detached: until there is nobody new */

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "process/pattern.h"
 #include "process/target.h"
+#include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
 #include "session/rings.h"
@@ -35,6 +36,10 @@ struct dt_options {
 	struct dt_selection select;
 	bool follow;   /* the program itself need not have anything to be traced */
 	bool switches; /* which thread runs where is recorded too */
+	bool kernel; /* what they do in the kernel is recorded too, */
+	const char *const *kernel_pattern; /* these functions of it */
+	size_t kernel_patterns;
+	bool everybody; /* of the kernel: whoever it is, not only the processes of the session */
 	bool idle;   /* nothing is traced until the device is told so */
 	bool stopped; /* all is chosen, and recorded from the device's `start' or a trigger on */
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
@@ -45,6 +50,12 @@ struct dt_options {
 
 /* What other threads ask the owner thread to do. */
 enum dt_ask { DT_ASK_NONE, DT_ASK_ATTACH, DT_ASK_DETACH, DT_ASK_SYNC, DT_ASK_DONE };
+
+/* A module of the kernel that has a row in the file. */
+struct dt_kernel_module {
+	char name[64];
+	int64_t row;
+};
 
 struct dt_thread_entry {
 	uint32_t tid, pid;
@@ -90,6 +101,9 @@ struct dt_session {
 	double ticks_per_ns;
 	struct dt_offset *offset; /* of each core; NULL: not measured */
 	struct dt_switches *switches; /* NULL: not recorded */
+	struct dt_kernel *kernel; /* NULL: not recorded */
+	struct dt_kernel_module kernel_module[256];
+	size_t kernel_modules;
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */

@@ -9,6 +9,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 n=0
+devtrace=${DEVTRACE_BUILD:-$here/../../build}/devtrace
 
 for p in qemu-system-x86_64 busybox cpio; do
 	command -v $p >/dev/null || { echo "not ok 1 - $p is missing: ./install-deps.sh kernel"; exit 1; }
@@ -26,6 +27,12 @@ image() {
 	cp "$(command -v busybox)" "$d/bin/busybox"
 	for m in devtrace test/traced; do strip --strip-debug -o "$d/$(basename $m).ko" "$2/$m.ko" || return; done
 	cp "$here"/guest/run.sh "$d/"
+	# devtrace itself, and what it is to trace
+	strip --strip-debug -o "$d/bin/devtrace" "$devtrace" &&
+		gcc -O1 -g -o "$d/bin/io" "$here/io.c" || return
+	ldd "$devtrace" | grep -o '/[^ ]*' | while read -r lib; do
+		mkdir -p "$d${lib%/*}" && cp -L "$lib" "$d$lib"
+	done
 	for f in "$here"/guest/*.sh; do [ "${f##*/}" = run.sh ] || cp "$f" "$d/cases/"; done
 	if [ -n "${CASES-}" ]; then
 		sed -i -E "/^case_/{/$CASES/!s/^case_/left_out_/}" "$d"/cases/*.sh
@@ -37,8 +44,10 @@ image() {
 		mount -t proc proc /proc
 		mount -t sysfs sysfs /sys
 		mount -t devtmpfs dev /dev
+		mkdir -p /dev/shm /tmp
+		mount -t tmpfs shm /dev/shm
 		mount -t debugfs debug /sys/kernel/debug
-		DEBUG=@DEBUG@ sh /run.sh
+		DEBUG=@DEBUG@ TAIL=200 sh /run.sh
 		echo "RUN-RC $?"
 		poweroff -f
 	I

@@ -249,6 +249,32 @@ static void test_tail(void **state)
 	gives("E a 800 T a 800 a E a 800 X a 800", "a - 0 10-20 tail\na - 0 30-40 tailed\n");
 }
 
+/* ---- the kernel, on its own stack under the program's calls ---- */
+
+#define K "ff00000000000"
+
+static void test_kernel(void **state)
+{
+	/* b calls the kernel twice, and has another call in between */
+	gives("E m 900 E b 800 E k " K "900 E l " K "800 X l " K "800 X k " K "900 E c 700 X c 700 "
+	      "E k " K "900 X k " K "900 X b 800 X m 900",
+	      "l k 3 40-50\nk b 2 30-60\nc b 2 70-80\nk b 2 90-100\nb m 1 20-110\nm - 0 10-120\n");
+	/* one ends in a jump to the next, and each has its exit */
+	gives("E m 900 E k " K "900 E l " K "900 X l " K "900 X k " K "900 X m 900",
+	      "l k 2 30-40\nk m 1 20-50\nm - 0 10-60\n");
+	/* a call that does not return there: the program is what runs next */
+	gives("E m 900 E k " K "900 E l " K "800 E b 800 X b 800 X m 900",
+	      "l k 2 30-40 unwound\nk m 1 20-40 unwound\nb m 1 40-50\nm - 0 10-60\n");
+	gives("E m 900 E k " K "900 X m 900", "k m 1 20-30 unwound\nm - 0 10-30\n");
+	/* an exit whose entry was before: the program stays where it is */
+	gives("E m 900 X k " K "900 E b 800 X b 800 X m 900",
+	      "k - 0 20-20 no-entry\nb m 1 30-40\nm - 0 10-50\n");
+	/* without a thread: each core by itself */
+	gives("@ 0 4294967295 E k " K "900 @ 1 4294967295 E l " K "800 @ 0 4294967295 X k " K "900 "
+	      "@ 1 4294967295 X l " K "800",
+	      "k - 0 10-30\nl - 0 20-40\n");
+}
+
 /* By a jump that has no site of its own. */
 static void test_indirect_tail(void **state)
 {
@@ -748,7 +774,7 @@ int main(void)
 		cmocka_unit_test(test_offsets_given_up),
 		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
 		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
-		TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
+		TEST(test_kernel),	   TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
 		TEST(test_longjmp),	   TEST(test_longjmp_all),  TEST(test_vfork),
 		TEST(test_event), TEST(test_event_stack),	   TEST(test_point),	    TEST(test_coroutine),
 		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),

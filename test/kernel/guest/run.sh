@@ -112,7 +112,7 @@ for name in $(sed -n 's/^\(case_[a-zA-Z0-9_]*\)().*/\1/p' /cases/*.sh); do
 		echo "ok $n - ${name#case_} ($begun)"
 	else
 		echo "not ok $n - ${name#case_} ($status)"
-		sed 's/^/# /' /tmp/out | tail -n 40
+		sed 's/^/# /' /tmp/out | tail -n ${TAIL:-40}
 	fi
 done
 unload

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel calls its functions (/proc/kallsyms), and their types (its BTF). */
+#ifndef DT_SESSION_KERNEL_NAMES_H
+#define DT_SESSION_KERNEL_NAMES_H
+
+#include "session/kernel.h"
+
+struct dt_kernel_names;
+
+/* NULL and an error when the kernel tells no addresses (kptr_restrict). Types may be missing. */
+struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);
+void dt_kernel_names_close(struct dt_kernel_names *n);
+
+bool dt_kernel_names_find(struct dt_kernel_names *n, uint64_t pc, struct dt_kernel_symbol *s);
+void dt_kernel_names_signature(struct dt_kernel_names *n, const char *name, char *out, size_t size);
+
+#endif

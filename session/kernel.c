@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking records from the kernel's device. */
+#include "session/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "include/devtrace-ioctl.h"
+#include "session/kernel-names.h"
+
+#define CTL   "/dev/tracectl"
+#define LOG   "/dev/trace"
+#define NAME  "devtrace"
+#define BATCH 4096u
+
+/* Records of one core that have been read and not been taken. */
+struct pending {
+	struct dt_record *record;
+	size_t n, room, first;
+	uint64_t lost, told; /* all that were lost so far; those that have been told of */
+};
+
+struct dt_kernel {
+	int ctl, log;
+	unsigned cores;
+	struct pending *core;
+	uint64_t until; /* ticks: all before has been read */
+	struct dt_record *batch;
+	struct dt_kernel_names *names;
+};
+
+/* The device says why in what it shows. */
+static int refused(const struct dt_kernel *k, const char *command, int err, struct dt_error *e)
+{
+	static char state[65536];
+	ssize_t n;
+	char *why;
+
+	if (err != EINVAL)
+		return dt_fail(e, "%s: '%s': %s", CTL, command, strerror(err));
+	lseek(k->ctl, 0, SEEK_SET);
+	n = read(k->ctl, state, sizeof(state) - 1);
+	state[n > 0 ? n : 0] = '\0';
+	why = strstr(state, "\n#error ");
+	if (!why)
+		return dt_fail(e, "the kernel's device refuses '%s'", command);
+	why += 8;
+	why[strcspn(why, "\n")] = '\0';
+	return dt_fail(e, "the kernel's device: %s", why);
+}
+
+static int tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
+{
+	char command[4096];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, format);
+	n = dt_vformat(command, sizeof(command), format, ap);
+	va_end(ap);
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns for the kernel are too long: %zu bytes, at most %zu", n,
+			       sizeof(command));
+	return write(k->ctl, command, n) == (ssize_t)n ? 0 : refused(k, command, errno, e);
+}
+
+static int open_device(const char *path, int flags, struct dt_error *e)
+{
+	int fd = open(path, flags | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT || errno == ENXIO)
+		return dt_fail(e,
+			       "there is no %s: the kernel's part is not loaded; 'modprobe devtrace' loads it "
+			       "once it is installed (doc/kernel.md)",
+			       path);
+	if (errno == EACCES || errno == EPERM)
+		return dt_fail(e, "%s may only be opened by root: tracing the kernel shows what all do",
+			       path);
+	return dt_fail(e, "%s: %s", path, strerror(errno));
+}
+
+/* Nobody has anything traced by it, or recorded. */
+static int check_free(const struct dt_kernel *k, struct dt_error *e)
+{
+	char state[4096];
+	ssize_t n = read(k->ctl, state, sizeof(state) - 1);
+
+	if (n < 0)
+		return dt_fail(e, "%s: %s", CTL, strerror(errno));
+	state[n] = '\0';
+	if (!strstr(state, "\ntrace ") && strstr(state, "#traceactive 0"))
+		return 0;
+	return dt_fail(e,
+		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' and 'delete "
+		       "NAME' free it",
+		       CTL, CTL);
+}
+
+struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores, bool everybody,
+				 struct dt_error *e)
+{
+	static const char *const usual[] = {DT_KERNEL_PATTERN};
+	struct dt_kernel *k = calloc(1, sizeof(*k));
+	char set[2048] = "";
+	size_t at = 0;
+
+	if (!n) {
+		pattern = usual;
+		n = 1;
+	}
+	for (size_t i = 0; i < n && at < sizeof(set); i++)
+		at += dt_format(set + at, sizeof(set) - at, "%s%s", i ? " " : "", pattern[i]);
+	if (!k || !(k->core = calloc(cores, sizeof(*k->core))) ||
+	    !(k->batch = malloc(BATCH * sizeof(*k->batch)))) {
+		dt_fail(e, "out of memory");
+		goto fail;
+	}
+	k->cores = cores;
+	k->ctl = k->log = -1;
+	k->names = dt_kernel_names_open(e);
+	if (!k->names)
+		goto fail;
+	k->ctl = open_device(CTL, O_RDWR, e);
+	if (k->ctl < 0 || check_free(k, e) < 0)
+		goto fail_names;
+	k->log = open_device(LOG, O_RDONLY, e);
+	if (k->log < 0)
+		goto fail_ctl;
+	if (at >= sizeof(set)) {
+		dt_fail(e, "the patterns for the kernel are too long");
+		goto fail_ctl;
+	}
+	if (ioctl(k->log, DEVTRACE_BINARY, 1) < 0) {
+		dt_fail(e, "%s: %s; is it another version's?", LOG, strerror(errno));
+		goto fail_log;
+	}
+	if (tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
+	    tell(k, e, "trace '%s' new " NAME "\n", set) < 0)
+		goto fail_log;
+	/* somebody is to be watched before everybody is not: who has no thread is nobody */
+	if (!everybody && tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
+		goto fail_range;
+	if (tell(k, e, "trace " NAME " on\n") < 0)
+		goto fail_range;
+	return k;
+fail_range:
+	tell(k, NULL, "watch 0\nfollow off\ndelete " NAME "\n");
+fail_log:
+	close(k->log);
+fail_ctl:
+	close(k->ctl);
+fail_names:
+	dt_kernel_names_close(k->names);
+fail:
+	if (k)
+		free(k->batch);
+	free(k ? k->core : NULL);
+	free(k);
+	return NULL;
+}
+
+void dt_kernel_close(struct dt_kernel *k)
+{
+	if (!k)
+		return;
+	tell(k, NULL, "stop\n");
+	tell(k, NULL, "delete " NAME "\n");
+	tell(k, NULL, "watch 0\nfollow off\npolicy overwrite\nsize 13\n");
+	close(k->log);
+	close(k->ctl);
+	for (unsigned i = 0; i < k->cores; i++)
+		free(k->core[i].record);
+	dt_kernel_names_close(k->names);
+	free(k->core);
+	free(k->batch);
+	free(k);
+}
+
+int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
+{
+	return tell(k, e, "watch %d\n", pid);
+}
+
+int dt_kernel_start(struct dt_kernel *k, struct dt_error *e)
+{
+	return tell(k, e, "start\n");
+}
+
+void dt_kernel_stop(struct dt_kernel *k)
+{
+	tell(k, NULL, "stop\n");
+}
+
+/* ---- taking ---- */
+
+static int keep(struct pending *p, const struct dt_record *r)
+{
+	if (p->first && p->first == p->n)
+		p->first = p->n = 0;
+	if (p->n == p->room) {
+		size_t room = p->room ? 2 * p->room : 1024;
+		struct dt_record *more = realloc(p->record, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		p->record = more;
+		p->room = room;
+	}
+	p->record[p->n++] = *r;
+	return 0;
+}
+
+/* Everything that the kernel has now. */
+static void read_all(struct dt_kernel *k)
+{
+	uint64_t now = __builtin_ia32_rdtsc();
+	ssize_t n;
+
+	do {
+		n = read(k->log, k->batch, BATCH * sizeof(*k->batch));
+		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*k->batch); i++) {
+			struct dt_record *r = &k->batch[i];
+			struct pending *p = &k->core[r->core < k->cores ? r->core : 0];
+
+			r->core = 0; /* in a ring: the ring tells */
+			if (keep(p, r) < 0)
+				p->lost++;
+		}
+	} while (n == (ssize_t)(BATCH * sizeof(*k->batch)));
+	for (unsigned i = 0; i < k->cores; i++) {
+		struct devtrace_counts c = {.core = i};
+
+		if (ioctl(k->log, DEVTRACE_COUNTS, &c) == 0)
+			k->core[i].lost = c.lost + c.overrun + c.exits;
+	}
+	k->until = now;
+}
+
+struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
+				 uint64_t *lost)
+{
+	struct pending *p = &k->core[core];
+	size_t first;
+
+	if (until > k->until)
+		read_all(k);
+	first = p->first;
+	while (p->first < p->n && p->record[p->first].ticks <= until)
+		p->first++;
+	*n = p->first - first;
+	*lost = p->lost - p->told;
+	p->told = p->lost;
+	return p->record + first;
+}
+
+bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)
+{
+	return dt_kernel_names_find(k->names, pc, s);
+}
+
+void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size)
+{
+	dt_kernel_names_signature(k->names, name, out, size);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's device as a source of records for a session: what the traced processes do in the
+ * kernel goes into the same file, on the same clock. Needs devtrace.ko, and whoever may open
+ * /dev/tracectl: root. doc/kernel.md.
+ */
+#ifndef DT_SESSION_KERNEL_H
+#define DT_SESSION_KERNEL_H
+
+#include <sys/types.h>
+
+#include "core/error.h"
+#include "core/record.h"
+
+struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another */
+
+/* What is traced when nothing is said: system calls, and what they do to files. */
+#define DT_KERNEL_PATTERN "__x64_sys_* ksys_* vfs_*"
+
+/*
+ * Prepares the device: functions that match one of the n patterns (n 0: DT_KERNEL_PATTERN), stopped.
+ * everybody: not only who dt_kernel_watch() is told of. NULL and an error when there is no device, when
+ * somebody else uses it, or when it can not be used.
+ */
+struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores, bool everybody,
+				 struct dt_error *e);
+/* The device is as it was at first. */
+void dt_kernel_close(struct dt_kernel *k);
+
+/* Records what this process does, and the children that it makes from now on. */
+int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e);
+int dt_kernel_start(struct dt_kernel *k, struct dt_error *e);
+void dt_kernel_stop(struct dt_kernel *k);
+
+/*
+ * Records of a core up to `until' (ticks; ~0: all there are), in the order of time; *n: how many.
+ * *lost: missing in front of them. The caller may change them; they stay until the next call.
+ */
+struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
+				 uint64_t *lost);
+
+/* Is it an address of the kernel? */
+static inline bool dt_kernel_address(uint64_t pc)
+{
+	return pc >> 63;
+}
+
+struct dt_kernel_symbol {
+	uint64_t address, end;
+	const char *name;
+	const char *module; /* "vmlinux" for the kernel itself */
+};
+
+/* What the kernel calls the function at pc. False: nothing is known. */
+bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);
+
+/* Its parameters and result as process/symtab.h describes them, by the kernel's BTF; "": not known. */
+void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size);
+
+#endif

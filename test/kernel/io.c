@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests record together with the kernel: a client asks a server, over a pipe, for a sum. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int to_server[2], to_client[2];
+
+__attribute__((noinline)) long serve_one(void)
+{
+	char text[64];
+	ssize_t n = read(to_server[0], text, sizeof(text));
+
+	if (n <= 0)
+		return 0;
+	n = snprintf(text, sizeof(text), "%ld", strtol(text, NULL, 10) + 1);
+	return write(to_client[1], text, sizeof(text));
+}
+
+__attribute__((noinline)) long ask(long v)
+{
+	char text[64];
+
+	memset(text, 0, sizeof(text));
+	snprintf(text, sizeof(text), "%ld", v);
+	if (write(to_server[1], text, sizeof(text)) != sizeof(text) ||
+	    read(to_client[0], text, sizeof(text)) != sizeof(text))
+		return -1;
+	return strtol(text, NULL, 10);
+}
+
+int main(void)
+{
+	pid_t server;
+
+	if (pipe(to_server) < 0 || pipe(to_client) < 0)
+		return 1;
+	server = fork();
+	if (server == 0) {
+		close(to_server[1]);
+		while (serve_one() > 0)
+			;
+		exit(0);
+	}
+	for (long i = 0; i < 3; i++)
+		printf("%ld\n", ask(i * 100));
+	close(to_server[1]);
+	waitpid(server, NULL, 0);
+	return 0;
+}
