@@ -84,6 +84,16 @@ soak: tests
 	@sh ./install-deps.sh build check soak
 	./test/soak.sh
 
+# the module's sources, for DKMS to build with each kernel
+install-dkms:
+	install -d $(DESTDIR)/usr/src/devtrace-0.1/kernel $(DESTDIR)/usr/src/devtrace-0.1/core \
+		$(DESTDIR)/usr/src/devtrace-0.1/include
+	install -m 644 kernel/*.[ch] kernel/Kbuild kernel/Makefile $(DESTDIR)/usr/src/devtrace-0.1/kernel/
+	install -m 644 core/*.[ch] $(DESTDIR)/usr/src/devtrace-0.1/core/
+	install -m 644 include/*.h $(DESTDIR)/usr/src/devtrace-0.1/include/
+	install -m 644 kernel/dkms.conf $(DESTDIR)/usr/src/devtrace-0.1/
+	[ -n "$(DESTDIR)" ] || { dkms add devtrace/0.1 && dkms install devtrace/0.1; }
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
@@ -100,6 +110,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests deps check demo bench soak install clean
+.PHONY: all tests deps check demo bench soak install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

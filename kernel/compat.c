@@ -37,10 +37,12 @@ int dt_find_all(void)
 #endif
 		{"rethook_alloc", &dt_found.rethook_alloc},
 		{"rethook_free", &dt_found.rethook_free},
-		{"rethook_try_get", &dt_found.rethook_try_get},
-		{"rethook_hook", &dt_found.rethook_hook},
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 		{"rethook_add_node", &dt_found.rethook_add_node},
+		{"arch_rethook_trampoline", &dt_found.rethook_trampoline},
+#else
+		{"rethook_try_get", &dt_found.rethook_try_get},
+		{"rethook_hook", &dt_found.rethook_hook},
 #endif
 	};
 

@@ -17,13 +17,14 @@ struct dt_found {
 	unsigned long (*ftrace_location_range)(unsigned long start, unsigned long end);
 	int (*lookup_size)(unsigned long address, unsigned long *size, unsigned long *offset);
 	void (*rethook_free)(struct rethook *rh);
-	struct rethook_node *(*rethook_try_get)(struct rethook *rh);
-	void (*rethook_hook)(struct rethook_node *node, struct pt_regs *regs, bool mcount);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	unsigned long rethook_trampoline; /* where functions that are hooked return to */
 	struct rethook *(*rethook_alloc)(void *data, rethook_handler_t handler);
 	void (*rethook_add_node)(struct rethook *rh, struct rethook_node *node);
 #else
 	struct rethook *(*rethook_alloc)(void *data, rethook_handler_t handler, int size, int n);
+	struct rethook_node *(*rethook_try_get)(struct rethook *rh);
+	void (*rethook_hook)(struct rethook_node *node, struct pt_regs *regs, bool mcount);
 #endif
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
 	int (*each_symbol)(int (*fn)(void *, const char *, struct module *, unsigned long), void *data);

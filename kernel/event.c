@@ -99,10 +99,10 @@ static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
 		/* whose switch or interrupt it is can not be told by where it happens */
-		bool nobody = dt_nobody();
+		u32 tid = dt_who();
 
-		if (anyhow || dt_wanted(mode, nobody)) {
-			dt_append(core, nobody, pc, 0, kind, flags, a, b, c, d);
+		if (anyhow || dt_wanted(mode, tid)) {
+			dt_append(core, tid, pc, 0, kind, flags, a, b, c, d);
 			if (mode & DT_LOOKING)
 				dt_counted();
 		}

@@ -54,8 +54,10 @@ static bool is_watched(void)
 	return test_bit(current->tgid, dt_watched) || test_bit(current->pid, dt_watched);
 }
 
-bool dt_wanted(u32 mode, bool nobody)
+bool dt_wanted(u32 mode, u32 tid)
 {
+	bool nobody = tid == DT_NO_TID;
+
 	if ((mode & DT_READING) && !nobody && is_reader())
 		return false;
 	if (mode & DT_ALL)
@@ -186,7 +188,7 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 	return true;
 }
 
-static noinline void append_looking(struct dt_core *core, bool nobody, const struct pt_regs *regs,
+static noinline void append_looking(struct dt_core *core, u32 tid, const struct pt_regs *regs,
 				    u64 pc, u64 sp, u8 kind)
 {
 	const struct dt_act *act = act_at(pc);
@@ -198,48 +200,76 @@ static noinline void append_looking(struct dt_core *core, bool nobody, const str
 	if ((flags & DT_NARGS) != DT_ADJACENT)
 		flags |= kind == DT_ENTRY ? 4 : 2;
 	if (kind == DT_ENTRY)
-		dt_append(core, nobody, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
+		dt_append(core, tid, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
 	else
-		dt_append(core, nobody, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
+		dt_append(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
-		dt_append(core, nobody, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
+		dt_append(core, tid, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
 	dt_counted();
 }
 
 /* ---- the hooks; preemption is off in all of them ---- */
 
+/*
+ * Has the function return through rethook. On kernels that keep the nodes in a list, what
+ * rethook_try_get() and rethook_hook() do is done here: a call through a pointer for each would cost as
+ * much again. RCU need not watch: nodes are freed when no hook is left, see dt_hooks_exit().
+ */
+static __always_inline struct node *hook_exit(struct pt_regs *regs)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	struct freelist_node *f = freelist_try_get(&rethook->pool);
+	unsigned long *stack = (unsigned long *)regs->sp;
+	struct node *n;
+
+	if (unlikely(!f))
+		return NULL;
+	n = container_of(f, struct node, node.freelist);
+	n->node.ret_addr = stack[0];
+	n->node.frame = regs->sp;
+	stack[0] = dt_found.rethook_trampoline;
+	__llist_add(&n->node.llist, &current->rethooks);
+#else
+	struct node *n = (struct node *)dt_found.rethook_try_get(rethook);
+
+	if (likely(n))
+		dt_found.rethook_hook(&n->node, regs, true);
+#endif
+	return n;
+}
+
 static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *regs, u32 mode)
 {
-	bool nobody = dt_nobody();
+	u32 tid = dt_who();
 
 	dt_count(&core->in);
-	if (unlikely(mode & ~DT_ON) || unlikely(nobody)) {
-		if (!dt_wanted(mode, nobody))
+	if (unlikely(mode & ~DT_ON) || unlikely(tid == DT_NO_TID)) {
+		if (!dt_wanted(mode, tid))
 			return false;
 		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, nobody, regs, ip, regs->sp, DT_ENTRY);
+			append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
 			return true;
 		}
 	}
-	dt_append(core, nobody, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
+	dt_append(core, tid, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
 	return true;
 }
 
 static __always_inline void leave(struct dt_core *core, const struct node *n, struct pt_regs *regs,
 				  u32 mode)
 {
-	bool nobody = dt_nobody();
+	u32 tid = dt_who();
 
 	dt_count(&core->out);
 	if (unlikely(mode & ~DT_ON)) {
-		if (!dt_wanted(mode, nobody))
+		if (!dt_wanted(mode, tid))
 			return;
 		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, nobody, regs, n->pc, n->sp, DT_EXIT);
+			append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
 			return;
 		}
 	}
-	dt_append(core, nobody, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
+	dt_append(core, tid, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
 }
 
 static void notrace on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
@@ -273,11 +303,10 @@ static void notrace on_call(unsigned long ip, unsigned long parent, struct ftrac
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
 		if (enter(core, ip, regs, mode)) {
-			n = (struct node *)dt_found.rethook_try_get(rethook);
+			n = hook_exit(regs);
 			if (likely(n)) {
 				n->pc = ip;
 				n->sp = regs->sp;
-				dt_found.rethook_hook(&n->node, regs, true);
 			} else {
 				dt_count(&core->lost_exits);
 			}
@@ -300,13 +329,11 @@ static void notrace on_exit(struct rethook_node *node, void *data, unsigned long
 
 	if (!(mode & DT_ON))
 		return;
-	preempt_disable_notrace();
-	core = this_cpu_ptr(&dt_core);
+	core = this_cpu_ptr(&dt_core); /* rethook has preemption off */
 	if (dt_begin(core)) {
 		leave(core, n, regs, mode);
 		dt_end(core);
 	}
-	preempt_enable_notrace();
 }
 NOKPROBE_SYMBOL(on_exit);
 

@@ -62,7 +62,7 @@ void dt_reader_remove(pid_t tgid);
 void dt_freeze_behind(u64 records);
 
 /* Is this event, in this context, to be recorded? */
-bool dt_wanted(u32 mode, bool nobody);
+bool dt_wanted(u32 mode, u32 tid);
 
 /* Obeys what act says to record r: adds flags to it, freezes, thaws. False: it is not recorded. */
 bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags);
@@ -74,25 +74,27 @@ static __always_inline bool dt_in_interrupt(void)
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
 }
 
-/* Without a process: in an interrupt, or a core's idle task. */
-static __always_inline bool dt_nobody(void)
+/* Whose record it is; DT_NO_TID: nobody's, in an interrupt or a core's idle task. */
+static __always_inline u32 dt_who(void)
 {
-	return dt_in_interrupt() || !current->pid;
+	u32 pid = (u32)current->pid;
+
+	return unlikely(dt_in_interrupt()) || unlikely(!pid) ? DT_NO_TID : pid;
 }
 
 /* One record, between dt_begin() and dt_end(). */
-static __always_inline void dt_append(struct dt_core *core, bool nobody, u64 pc, u64 sp, u8 kind,
+static __always_inline void dt_append(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8 kind,
 				      u8 flags, u64 a, u64 b, u64 c, u64 d)
 {
 	struct dt_record *r = dt_reserve(core);
 
 	if (unlikely(!r))
 		return;
+	if (unlikely(tid == DT_NO_TID))
+		flags |= DT_INTERRUPT;
 	r->pc = pc;
-	r->tid = likely(!nobody) ? (u32)current->pid : DT_NO_TID;
-	r->kind = kind;
-	r->flags = likely(!nobody) ? flags : flags | DT_INTERRUPT;
-	r->core = 0;
+	r->tid = tid;
+	*(u32 *)&r->kind = kind | (u32)flags << 8; /* and core, which is 0 in a ring */
 	r->sp = sp;
 	r->value[0] = a;
 	r->value[1] = b;

@@ -29,6 +29,7 @@ struct item {
 /* What happens at a hit; replaced as a whole. */
 struct program {
 	struct dt_action action;
+	bool plain; /* the record and nothing else */
 	unsigned int n;
 	struct item item[];
 };
@@ -192,6 +193,7 @@ static struct program *compile(const struct dt_range *r, struct dt_error *e)
 		goto no_memory;
 	p->action = r->action;
 	p->n = k->n;
+	p->plain = !k->n && !(r->action.what & DT_DO_CAREFUL);
 	memcpy(p->item, k->item, k->n * sizeof(*k->item));
 	goto out;
 no_memory:
@@ -208,15 +210,15 @@ out:
  * The kernel comes to a probe by an exception, which counts as an NMI and as an interrupt: what was
  * there below it is meant. (A probe that has become a jump in a real NMI is taken for less.)
  */
-static bool was_nobody(void)
+static __always_inline u32 was_who(void)
 {
-	u32 n = preempt_count(), nmi = n & NMI_MASK, hard = n & HARDIRQ_MASK;
+	u32 n = preempt_count(), pid = (u32)current->pid;
 
-	if (nmi) {
-		nmi -= NMI_OFFSET;
-		hard -= hard ? HARDIRQ_OFFSET : 0;
-	}
-	return nmi || hard || (n & SOFTIRQ_OFFSET) || !current->pid;
+	/* in one exception, and it came from outside of interrupts */
+	if ((n & (NMI_MASK | HARDIRQ_MASK)) == (NMI_OFFSET | HARDIRQ_OFFSET))
+		n &= ~(NMI_MASK | HARDIRQ_MASK);
+	return unlikely(n & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) || unlikely(!pid) ? DT_NO_TID
+											 : pid;
 }
 
 static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bool *bad)
@@ -235,7 +237,7 @@ static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bo
 	return BAD;
 }
 
-static void append_items(struct dt_core *core, bool nobody, const struct program *p, u64 pc,
+static void append_items(struct dt_core *core, u32 tid, const struct program *p, u64 pc,
 			 const struct pt_regs *regs, u8 flags)
 {
 	u64 v[4];
@@ -253,11 +255,11 @@ static void append_items(struct dt_core *core, bool nobody, const struct program
 		for (unsigned int k = n; k < 4; k++)
 			v[k] = 0;
 		/* the two flags are one bit: what could not be read is told by its value, too */
-		dt_append(core, nobody, pc, regs->sp, kind, f | (bad ? DT_FAULT : 0), v[0], v[1], v[2],
+		dt_append(core, tid, pc, regs->sp, kind, f | (bad ? DT_FAULT : 0), v[0], v[1], v[2],
 			  v[3]);
 	} while (i < p->n);
 	if (p->action.what & DT_DO_CONST)
-		dt_append(core, nobody, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
+		dt_append(core, tid, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
 }
 
 static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
@@ -270,21 +272,21 @@ static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 
 	if (!(mode & DT_ON))
 		return 0;
-	preempt_disable_notrace();
-	core = this_cpu_ptr(&dt_core);
+	core = this_cpu_ptr(&dt_core); /* kprobes have preemption off */
 	p = READ_ONCE(probe->program);
 	if (p && dt_begin(core)) {
-		bool nobody = was_nobody();
+		u32 tid = was_who();
 
 		dt_count(&core->in);
-		if (dt_wanted(mode, nobody) && dt_obey(&p->action, DT_POINT, &flags)) {
-			append_items(core, nobody, p, probe->address, regs, flags);
+		if (likely(p->plain && mode == DT_ON && tid != DT_NO_TID)) {
+			dt_append(core, tid, probe->address, regs->sp, DT_POINT, 0, 0, 0, 0, 0);
+		} else if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags)) {
+			append_items(core, tid, p, probe->address, regs, flags);
 			if (READ_ONCE(dt_mode) & DT_LOOKING)
 				dt_counted();
 		}
 		dt_end(core);
 	}
-	preempt_enable_notrace();
 	return 0;
 }
 NOKPROBE_SYMBOL(on_hit);

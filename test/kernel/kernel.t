@@ -34,6 +34,7 @@ image() {
 		mkdir -p "$d${lib%/*}" && cp -L "$lib" "$d$lib"
 	done
 	for f in "$here"/guest/*.sh; do [ "${f##*/}" = run.sh ] || cp "$f" "$d/cases/"; done
+	mkdir "$d/examples" && cp "$here"/../../examples/kernel/*.sh "$d/examples/" || return
 	if [ -n "${CASES-}" ]; then
 		sed -i -E "/^case_/{/$CASES/!s/^case_/left_out_/}" "$d"/cases/*.sh
 	fi

@@ -9,6 +9,7 @@
  *	hard N, soft N traced_call() in a hardirq, a softirq
  *	event S E X A  an event of subsystem S
  *	sleep MS       traced_sleep(), which sleeps
+ *	timecalls N    the same as calls: prints the cycles
  *	time N         N calls of traced_empty(): prints the cycles
  */
 #include <linux/delay.h>
@@ -141,6 +142,12 @@ static ssize_t on_write(struct file *f, const char __user *from, size_t n, loff_
 		DEVTRACE_EVENT(s, e, x, a);
 	} else if (sscanf(text, "sleep %ld", &v) == 1) {
 		traced_sleep((unsigned int)v);
+	} else if (sscanf(text, "timecalls %ld", &v) == 1) {
+		u64 begin = rdtsc_ordered();
+
+		for (long i = 0; i < v; i++)
+			traced_call(i, 2, 3, 4);
+		pr_info("traced: %llu for %ld calls\n", rdtsc_ordered() - begin, v);
 	} else if (sscanf(text, "time %ld", &v) == 1) {
 		u64 begin = rdtsc_ordered();
 

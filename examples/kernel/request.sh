@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# One request through a client, the kernel and a server: the functions of both programs and what the
+# kernel does for them, in one trace on one clock. As root, with devtrace.ko loaded.
+# usage: request.sh COMMAND [ARG]...    a program that starts its server, or forks
+set -e
+file=$(mktemp -u)
+trap 'rm -f "$file" "$file"-*' EXIT
+devtrace record -k'__x64_sys_* ksys_* vfs_* pipe_* sock_*' -o "$file" "$@" >/dev/null
+devtrace calls "$file"
