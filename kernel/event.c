@@ -20,7 +20,7 @@
 const char *const dt_source_name[DT_SOURCES] = {"switches", "syscalls", "interrupts", "follow"};
 bool dt_source_on[DT_SOURCES];
 
-static DECLARE_BITMAP(masked, 65536); /* subsystems that are not recorded */
+static unsigned long *masked; /* a bit for each subsystem that is not recorded */
 
 /* ---- triggers ---- */
 
@@ -337,6 +337,9 @@ int dt_events_init(void)
 #else
 	hrtimer_setup(&arm_timer, on_arm_end, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #endif
+	masked = kvzalloc(65536 / 8, GFP_KERNEL);
+	if (!masked)
+		return -ENOMEM;
 	for_each_kernel_tracepoint(note, NULL);
 	return 0;
 }
@@ -347,4 +350,5 @@ void dt_events_exit(void)
 		dt_source_switch(s, false, NULL);
 	hrtimer_cancel(&arm_timer);
 	kvfree(followed);
+	kvfree(masked);
 }

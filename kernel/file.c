@@ -2,6 +2,8 @@
 /* The two files, as the original has them: commands and state; records. */
 #include "kernel/file.h"
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -19,6 +21,18 @@
 #include "include/devtrace-ioctl.h"
 
 #define WRITE_MAX (16u << 20)
+
+/*
+ * A misc device has no group: with one, the modes let everybody come here, and who is neither in the
+ * group nor an administrator is turned away.
+ */
+static int allowed_group = -1;
+
+static bool may_open(void)
+{
+	return allowed_group < 0 || capable(CAP_SYS_ADMIN) ||
+	       in_group_p(make_kgid(&init_user_ns, (gid_t)allowed_group));
+}
 
 /* ---- tracectl ---- */
 
@@ -56,8 +70,10 @@ static void add(void *ctx, const char *text, size_t n)
 
 static int ctl_open(struct inode *inode, struct file *f)
 {
-	struct ctl *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct ctl *c = may_open() ? kzalloc(sizeof(*c), GFP_KERNEL) : ERR_PTR(-EACCES);
 
+	if (IS_ERR(c))
+		return PTR_ERR(c);
 	if (!c)
 		return -ENOMEM;
 	mutex_init(&c->lock);
@@ -179,9 +195,11 @@ struct log {
 
 static int log_open(struct inode *inode, struct file *f)
 {
-	struct log *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct log *l = may_open() ? kzalloc(sizeof(*l), GFP_KERNEL) : ERR_PTR(-EACCES);
 	struct dt_error e;
 
+	if (IS_ERR(l))
+		return PTR_ERR(l);
 	if (!l)
 		return -ENOMEM;
 	mutex_init(&l->lock);
@@ -253,6 +271,8 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 		l->binary = argument;
 		mutex_unlock(&l->lock);
 		return 0;
+	case DEVTRACE_VERSION:
+		return DEVTRACE_VERSION_NOW;
 	case DEVTRACE_COUNTS: {
 		struct dt_ring_counts c;
 		struct devtrace_counts out;
@@ -283,9 +303,16 @@ static struct miscdevice ctl_device = {
 static struct miscdevice log_device = {
 	.minor = MISC_DYNAMIC_MINOR, .name = "trace", .fops = &log_operations, .mode = 0400};
 
-int dt_files_make(unsigned int group)
+int dt_files_make(int group)
 {
-	int rc = misc_register(&ctl_device);
+	int rc;
+
+	allowed_group = group;
+	if (group >= 0) {
+		ctl_device.mode = 0666;
+		log_device.mode = 0444;
+	}
+	rc = misc_register(&ctl_device);
 
 	if (rc < 0)
 		return rc;

@@ -3,8 +3,8 @@
 #ifndef DT_KERNEL_FILE_H
 #define DT_KERNEL_FILE_H
 
-/* Who may open them: the group, and whether it may write ctl (0660) or only read. */
-int dt_files_make(unsigned int group);
+/* group: who may open them beside root; -1: nobody. */
+int dt_files_make(int group);
 void dt_files_remove(void);
 
 #endif

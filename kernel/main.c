@@ -12,6 +12,9 @@
 
 static unsigned int nodes = 16384;
 module_param(nodes, uint, 0400);
+static int group = -1;
+module_param(group, int, 0400);
+MODULE_PARM_DESC(group, "id of a group that may use the device, too; without it only root");
 MODULE_PARM_DESC(nodes, "calls that can be under way at once and still have their exits recorded");
 
 static int __init dt_load(void)
@@ -26,7 +29,10 @@ static int __init dt_load(void)
 		goto fail;
 	if (dt_hooks_init(nodes, &e) < 0)
 		goto fail_provider;
-	dt_events_init();
+	if (dt_events_init() < 0) {
+		dt_fail(&e, "out of memory");
+		goto fail_events;
+	}
 	rc = -ENODEV;
 	if (dt_selftest(&e) < 0) {
 		struct dt_error why = e;
@@ -34,7 +40,7 @@ static int __init dt_load(void)
 		dt_fail(&e, "the test at loading failed: %s", why.text);
 		goto fail_hooks;
 	}
-	rc = dt_files_make(0);
+	rc = dt_files_make(group);
 	if (rc < 0) {
 		dt_fail(&e, "no devices: error %d", -rc);
 		goto fail_hooks;
@@ -42,8 +48,10 @@ static int __init dt_load(void)
 	return 0;
 fail_hooks:
 	dt_events_exit();
+fail_events:
 	dt_hooks_exit();
 fail_provider:
+	dt_provider_stop();
 	dt_provider_exit();
 fail:
 	pr_err("devtrace: not loaded: %s\n", e.text);
@@ -53,6 +61,7 @@ fail:
 static void __exit dt_unload(void)
 {
 	dt_files_remove();
+	dt_provider_stop();
 	dt_hooks_mode(0, ~0u);
 	dt_events_exit();
 	dt_hooks_exit();

@@ -3,7 +3,9 @@
 #include "kernel/provider.h"
 
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -70,7 +72,8 @@ static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 			       (unsigned long)r->start, (unsigned long)r->end);
 	}
 	n = dt_symbol_count(r, e);
-	if (n == 0)
+	/* those of a module may come with it */
+	if (n == 0 && !strchr(r->what, ':'))
 		return dt_fail(e,
 			       "devtrace: no function that can be traced matches '%s'; /sys/kernel/debug/tracing/available_filter_functions lists them",
 			       r->what);
@@ -281,10 +284,44 @@ void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void 
 	mutex_unlock(&lock);
 }
 
+/* ---- modules that come: a pattern means their functions, too ---- */
+
+static void on_work(struct work_struct *w)
+{
+	struct dt_error e;
+
+	mutex_lock(&lock);
+	if (device.n && set_hooks(&e) < 0)
+		pr_info("devtrace: a module that was loaded is not traced: %s\n", e.text);
+	mutex_unlock(&lock);
+}
+
+static DECLARE_WORK(work, on_work);
+
+/* In the middle of its loading ftrace may not be asked: a little later it may. */
+static int on_module(struct notifier_block *b, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_LIVE)
+		schedule_work(&work);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_notifier = {.notifier_call = on_module};
+
 int dt_provider_init(struct dt_error *e)
 {
 	dt_device_init(&device, &ops, NULL);
-	return dt_rings_make(device.logsize, e);
+	if (dt_rings_make(device.logsize, e) < 0)
+		return -1;
+	register_module_notifier(&module_notifier);
+	return 0;
+}
+
+/* Nothing changes hooks any more. */
+void dt_provider_stop(void)
+{
+	unregister_module_notifier(&module_notifier);
+	cancel_work_sync(&work);
 }
 
 void dt_provider_exit(void)

@@ -6,6 +6,7 @@
 #include "core/device.h"
 
 int dt_provider_init(struct dt_error *e);
+void dt_provider_stop(void);
 void dt_provider_exit(void);
 
 /* Obeys commands for the process that calls; answers go to answer(). */

@@ -113,6 +113,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	struct dt_kernel *k = calloc(1, sizeof(*k));
 	char set[2048] = "";
 	size_t at = 0;
+	int version;
 
 	if (!n) {
 		pattern = usual;
@@ -140,8 +141,11 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		dt_fail(e, "the patterns for the kernel are too long");
 		goto fail_ctl;
 	}
-	if (ioctl(k->log, DEVTRACE_BINARY, 1) < 0) {
-		dt_fail(e, "%s: %s; is it another version's?", LOG, strerror(errno));
+	version = ioctl(k->log, DEVTRACE_VERSION);
+	if (version != DEVTRACE_VERSION_NOW || ioctl(k->log, DEVTRACE_BINARY, 1) < 0) {
+		dt_fail(e, "%s is of another devtrace: its version is %d, this one's is %d; load the module that "
+			   "belongs to this one",
+			LOG, version, DEVTRACE_VERSION_NOW);
 		goto fail_log;
 	}
 	if (tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||

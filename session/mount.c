@@ -26,8 +26,11 @@
 #define WRITE_BYTES    (1u << 20)
 #define GRACE	       (400 / DT_CLIENT_TURN) /* turns until an interrupted writer is let go */
 
-/* Inode numbers: the root, the log, then eight for each session's name that has been seen. */
-enum { ROOT = 1, LOG = 2, FIRST = 8 };
+/*
+ * Inode numbers: the root, the log, the kernel's device with its two files, then eight for each session's
+ * name that has been seen.
+ */
+enum { ROOT = 1, LOG = 2, KERNEL = 3, KERNEL_CTL = 4, KERNEL_TRACE = 5, FIRST = 8 };
 enum file { DIRECTORY, CTL, TRACE, TRACE_WAIT, FILES };
 
 static const char *const file_name[] = {"", "ctl", "trace", "trace.wait"};
@@ -169,6 +172,17 @@ static bool session_of(struct dt_mount *m, fuse_ino_t ino, char *session)
 	return is;
 }
 
+/* The kernel's files are links to its device, which has them whoever is mounted. */
+static const char *kernel_file(fuse_ino_t ino)
+{
+	return ino == KERNEL_CTL ? "/dev/tracectl" : ino == KERNEL_TRACE ? "/dev/trace" : NULL;
+}
+
+static bool kernel_lives(void)
+{
+	return access("/dev/tracectl", F_OK) == 0;
+}
+
 static bool attributes(struct dt_mount *m, fuse_ino_t ino, struct stat *st)
 {
 	char session[64];
@@ -184,6 +198,10 @@ static bool attributes(struct dt_mount *m, fuse_ino_t ino, struct stat *st)
 	if (ino == LOG) {
 		st->st_mode = S_IFREG | 0400;
 		return true;
+	}
+	if (ino == KERNEL || kernel_file(ino)) {
+		st->st_mode = ino == KERNEL ? S_IFDIR | 0500 : S_IFLNK | 0777;
+		return kernel_lives();
 	}
 	if (!session_of(m, ino, session) || !lives(session))
 		return false;
@@ -201,6 +219,10 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 	if (parent == ROOT && strcmp(name, "log") == 0)
 		e.ino = LOG;
+	else if (parent == ROOT && strcmp(name, "kernel") == 0 && kernel_lives())
+		e.ino = KERNEL;
+	else if (parent == KERNEL)
+		e.ino = strcmp(name, "ctl") == 0 ? KERNEL_CTL : strcmp(name, "trace") == 0 ? KERNEL_TRACE : 0;
 	else if (parent == ROOT && strlen(name) < sizeof(session) && lives(name))
 		e.ino = number_of(m, name);
 	else if (session_of(m, parent, session) && file_of(parent) == DIRECTORY)
@@ -211,6 +233,16 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_entry(req, &e);
 	else
 		fuse_reply_err(req, ENOENT);
+}
+
+static void on_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	const char *to = kernel_file(ino);
+
+	if (to)
+		fuse_reply_readlink(req, to);
+	else
+		fuse_reply_err(req, EINVAL);
 }
 
 static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -286,7 +318,12 @@ static void on_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	add_entry(l, "..", ROOT, S_IFDIR);
 	if (ino == ROOT) {
 		add_entry(l, "log", LOG, S_IFREG);
+		if (kernel_lives())
+			add_entry(l, "kernel", KERNEL, S_IFDIR);
 		dt_sessions_each(add_session, l, NULL);
+	} else if (ino == KERNEL) {
+		add_entry(l, "ctl", KERNEL_CTL, S_IFLNK);
+		add_entry(l, "trace", KERNEL_TRACE, S_IFLNK);
 	} else {
 		for (int i = CTL; i < FILES; i++)
 			add_entry(l, file_name[i], ino + (fuse_ino_t)i, S_IFREG);
@@ -746,6 +783,7 @@ static void on_init(void *ctx, struct fuse_conn_info *conn)
 static const struct fuse_lowlevel_ops ops = {
 	.init = on_init,
 	.lookup = on_lookup,
+	.readlink = on_readlink,
 	.getattr = on_getattr,
 	.setattr = on_setattr,
 	.opendir = on_opendir,

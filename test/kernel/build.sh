@@ -48,11 +48,14 @@ fetch() {
 		die "the packages of Linux $version can not be fetched"
 	for d in "$tree.part"/deb/*.deb; do
 		case $d in
-		*/linux-image*) dpkg --fsys-tarfile "$d" | tar x -C "$tree.part" --wildcards ./boot/vmlinuz* ;;
+		*/linux-image*) dpkg --fsys-tarfile "$d" | tar x -C "$tree.part" --wildcards './boot/vmlinuz*' '*/fs/fuse' ;;
 		*) dpkg -x "$d" "$tree.part" ;;
 		esac
 	done
 	rm -rf "$tree.part/deb"
+	# for the mount; newer kernels have it in themselves
+	find "$tree.part" -mindepth 2 -name 'fuse.ko*' -exec cp {} "$tree.part/" \;
+	: >"$tree.part/complete"
 	# the one absolute path in them
 	sed -i "s,/usr/src,$tree/usr/src," "$tree.part/usr/src/$headers/Makefile"
 	mv "$tree.part" "$tree"
@@ -61,7 +64,7 @@ fetch() {
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
-[ -e "$tree/boot/vmlinuz-$version" ] || { rm -rf "$tree" && fetch; }
+[ -e "$tree/complete" ] || { rm -rf "$tree" && fetch; }
 flock -u 9
 
 out=$root/build/kernel/$version
@@ -72,5 +75,7 @@ echo "obj-m := traced.o
 ccflags-y := -I$root
 KBUILD_EXTRA_SYMBOLS := $out/Module.symvers" >"$out/test/Kbuild"
 make -s -C "$tree/usr/src/$headers" M="$out/test" CONFIG_DEBUG_INFO_BTF_MODULES= modules >&2
+rm -f "$out/fuse.ko"
+[ ! -e "$tree/fuse.ko" ] || ln -sf "$tree/fuse.ko" "$out/fuse.ko"
 ln -sf "$tree/boot/vmlinuz-$version" "$out/vmlinuz"
 echo "$out"

@@ -10,17 +10,17 @@ case_check_020_watch_several() {
 	traced_as
 	(sleep 1000) & a=$!
 	# processes that say who they are, and call when told to
+	mkfifo /tmp/go1 /tmp/go2 /tmp/go3
 	for i in 1 2 3; do
 		sh -c 'echo $$ >/tmp/pid'$i'; read x </tmp/go'$i'; echo calls '$i' >/proc/traced; : >/tmp/done'$i &
-		mkfifo /tmp/go$i
-	done 2>/dev/null
+	done
 	for i in 1 2 3; do
-		while [ ! -s /tmp/pid$i ] || [ ! -p /tmp/go$i ]; do sleep 0.02; done
+		while [ ! -s /tmp/pid$i ]; do sleep 0.02; done
 	done
 	tell watch "$(cat /tmp/pid1)" "$(cat /tmp/pid3)"
 	tell start
 	for i in 1 2 3; do
-		echo >/tmp/go$i || true
+		echo >/tmp/go$i
 		while [ ! -e /tmp/done$i ]; do sleep 0.02; done
 	done
 	is "$(counter tracehits) $(counter traceinhits)" '8 6'
@@ -113,4 +113,18 @@ case_check_078_permissions() {
 	! su -s /bin/sh nobody -c 'echo start >/dev/tracectl' 2>/dev/null
 	! su -s /bin/sh nobody -c 'cat /dev/trace' 2>/dev/null
 	is "$(counter traceactive)" 0
+}
+
+case_check_078_a_group() {
+	unload
+	insmod /devtrace.ko group=1234
+	insmod /traced.ko
+	echo 'member:x:2000:1234::/:/bin/sh' >>/etc/passwd
+	echo 'other:x:2001:2001::/:/bin/sh' >>/etc/passwd
+	su -s /bin/sh member -c 'echo start >/dev/tracectl; cat /dev/trace; cat /dev/tracectl' >/tmp/group
+	grep -q '^#traceactive 1' /tmp/group
+	! su -s /bin/sh other -c 'cat /dev/tracectl' 2>/dev/null
+	! su -s /bin/sh other -c 'cat /dev/trace' 2>/dev/null
+	unload
+	load
 }

@@ -163,3 +163,47 @@ case_check_query_and_testtracein() {
 	records >/tmp/log
 	is "$(cut -d' ' -f1,5- /tmp/log)" 'E 000000000000000a 000000000000000b 000000000000000c 000000000000000d'
 }
+
+case_check_modules_that_come_later() {
+	rmmod traced 2>/dev/null || true
+	tell trace +traced:traced_call new later
+	tell trace later on
+	tell "trace '* !vmlinux:* !devtrace:* !*:*_load' new all"
+	tell trace all on
+	tell start
+	insmod /traced.ko
+	# it is hooked a little after it has been loaded
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		do_traced calls 1
+		[ "$(counter traceinhits)" -ge 1 ] && break
+		sleep 0.05
+	done
+	tell reset
+	do_traced calls 5
+	[ "$(counter traceouthits)" -ge 5 ]
+	tell stop
+	# and it goes
+	rmmod traced
+	grep -q 'trace later on' $C
+	insmod /traced.ko
+}
+
+case_check_load_and_unload_under_load() {
+	unload
+	(while [ ! -e /tmp/enough ]; do ls -lR /sys/kernel/slab >/dev/null; dd if=/dev/zero of=/tmp/x bs=4k count=50; done) >/dev/null 2>&1 &
+	busy=$!
+	for i in $(seq ${LOADS:-2}); do
+		insmod /devtrace.ko
+		tell "trace '*' new everything
+trace everything on
+switches on
+start"
+		read x </proc/version
+		[ "$(counter traceinhits)" -gt 100 ]
+		rmmod devtrace
+	done
+	: >/tmp/enough
+	wait $busy
+	rm /tmp/enough
+	load
+}

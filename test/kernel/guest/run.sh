@@ -8,7 +8,7 @@ load() {
 }
 
 unload() {
-	rmmod traced && rmmod devtrace
+	{ rmmod traced; rmmod devtrace; }
 }
 
 # All the log has now.
