@@ -81,7 +81,7 @@ bench: all
 	./bench/run.sh
 
 soak: tests
-	@sh ./install-deps.sh build check soak
+	@sh ./install-deps.sh build check kernel soak
 	./test/soak.sh
 
 # the module's sources, for DKMS to build with each kernel

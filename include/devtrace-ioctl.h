@@ -20,8 +20,8 @@ struct devtrace_counts {
 /* 1: read(2) gives records of 64 bytes (doc/format.md), 0: lines of 121, as at first */
 #define DEVTRACE_BINARY _IO('T', 0xd0)
 /* what is the version of all this, and of a record? */
-#define DEVTRACE_VERSION _IO('T', 0xd2)
+#define DEVTRACE_VERSION     _IO('T', 0xd2)
 #define DEVTRACE_VERSION_NOW 1
-#define DEVTRACE_COUNTS _IOWR('T', 0xd1, struct devtrace_counts)
+#define DEVTRACE_COUNTS	     _IOWR('T', 0xd1, struct devtrace_counts)
 
 #endif

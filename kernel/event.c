@@ -156,7 +156,8 @@ static void on_switch(void *ctx, bool preempted, struct task_struct *from, struc
 				.tid = to->pid ? (u32)to->pid : DT_NO_TID,
 				.kind = DT_SWITCH,
 				.flags = 4,
-				.value = {to->pid ? (u32)to->pid : DT_NO_TID, name_of(to), (u32)to->tgid,
+				.value = {to->pid ? (u32)to->pid : DT_NO_TID, name_of(to),
+					  (u32)to->tgid,
 					  (u64)(u32)from->pid | (u64)preempted << 32},
 				.ticks = rdtsc()};
 		dt_end(core);
@@ -218,7 +219,8 @@ static void on_softirq_exit(void *ctx, unsigned int vector)
 
 /* ---- the children of who is watched ---- */
 
-static unsigned long *followed; /* ids that are watched because of this only; NULL: never switched on */
+static unsigned long
+	*followed; /* ids that are watched because of this only; NULL: never switched on */
 
 static void on_fork(void *ctx, struct task_struct *parent, struct task_struct *child)
 {
@@ -291,7 +293,8 @@ int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
 		rc = tracepoint_probe_register(hook[i].at, hook[i].probe, NULL);
 		if (rc < 0) {
 			unhook(s, i);
-			return dt_fail(e, "devtrace: the kernel refuses its tracepoint %s: error %d",
+			return dt_fail(e,
+				       "devtrace: the kernel refuses its tracepoint %s: error %d",
 				       hook[i].name, -rc);
 		}
 	}
@@ -306,7 +309,8 @@ void dt_events_rundown(void)
 	struct task_struct *p, *t;
 
 	rcu_read_lock();
-	for_each_process_thread(p, t) {
+	for_each_process_thread(p, t)
+	{
 		u32 running = READ_ONCE(t->__state) == TASK_RUNNING;
 		struct dt_core *core;
 		struct dt_record *r;
@@ -316,12 +320,12 @@ void dt_events_rundown(void)
 		if (dt_begin(core)) {
 			r = dt_reserve(core);
 			if (r)
-				*r = (struct dt_record){.tid = (u32)t->pid,
-							.kind = DT_RUNDOWN,
-							.flags = 4,
-							.value = {(u32)t->pid, name_of(t),
-								  (u32)t->tgid, running},
-							.ticks = rdtsc()};
+				*r = (struct dt_record){
+					.tid = (u32)t->pid,
+					.kind = DT_RUNDOWN,
+					.flags = 4,
+					.value = {(u32)t->pid, name_of(t), (u32)t->tgid, running},
+					.ticks = rdtsc()};
 			dt_end(core);
 		}
 		preempt_enable_notrace();

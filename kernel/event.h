@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * What happens beside functions: switches of threads, system calls, interrupts, by the kernel's own
- * tracepoints; events that other modules have in their code (include/devtrace-kernel.h); which tasks
- * there are at the start.
+ * tracepoints; events that other modules have in their code (include/devtrace-kernel.h); which
+ * tasks there are at the start.
  */
 #ifndef DT_KERNEL_EVENT_H
 #define DT_KERNEL_EVENT_H
@@ -11,10 +11,10 @@
 
 /* Subsystems of the events made here. Body: subsystem << 48 | event << 32 | argument. */
 enum {
-	DT_SYSCALL = 0xfff1,   /* event 0: enters, 1: returns. Argument: its number. Values: three arguments;
-				* the result */
+	DT_SYSCALL = 0xfff1, /* event 0: enters, 1: returns. Argument: its number. Values: three
+			      * arguments; the result */
 	DT_INTERRUPT_OF = 0xfff2, /* event 0: begins, 1: ends. Argument: its number, or vector */
-	DT_SOFTIRQ = 0xfff3,   /* the same */
+	DT_SOFTIRQ = 0xfff3,	  /* the same */
 };
 
 enum dt_source { DT_SWITCHES, DT_SYSCALLS, DT_INTERRUPTS, DT_FORKS, DT_SOURCES };

@@ -23,8 +23,8 @@
 #define WRITE_MAX (16u << 20)
 
 /*
- * A misc device has no group: with one, the modes let everybody come here, and who is neither in the
- * group nor an administrator is turned away.
+ * A misc device has no group: with one, the modes let everybody come here, and who is neither in
+ * the group nor an administrator is turned away.
  */
 static int allowed_group = -1;
 
@@ -163,7 +163,8 @@ static ssize_t ctl_write(struct file *f, const char __user *from, size_t n, loff
 		kvfree(c->tail);
 		c->tail = NULL;
 		c->tail_n = 0;
-		rc = obey(c, text, all, n >= PAGE_SIZE && !(n & (PAGE_SIZE - 1)), f->f_mode & FMODE_READ);
+		rc = obey(c, text, all, n >= PAGE_SIZE && !(n & (PAGE_SIZE - 1)),
+			  f->f_mode & FMODE_READ);
 	}
 	if (rc == 0 && (f->f_mode & FMODE_READ))
 		*at = 0; /* the answers are read from their beginning */
@@ -227,7 +228,8 @@ static int log_release(struct inode *inode, struct file *f)
 	return 0;
 }
 
-/* As many whole records as fit; none, when there are none. What is handed to a bad address is gone. */
+/* As many whole records as fit; none, when there are none. What is handed to a bad address is gone.
+ */
 static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
 {
 	struct log *l = f->private_data;
@@ -237,6 +239,11 @@ static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
 
 	if (mutex_lock_interruptible(&l->lock) < 0)
 		return -EINTR;
+	/* a file that was handed on: it is who reads that is not to be recorded */
+	if (l->tgid != current->tgid && dt_reader_add(NULL) == 0) {
+		dt_reader_remove(l->tgid);
+		l->tgid = current->tgid;
+	}
 	size = l->binary ? sizeof(*l->record) : DT_LINE;
 	while (rc == 0 && n - done >= size) {
 		const char *from = (const char *)l->record;

@@ -16,7 +16,7 @@ u32 dt_mode __read_mostly;
 /* freed behind dt_settle() only: hooks also run where RCU does not look */
 static struct dt_actions *actions;
 unsigned long *dt_watched;
-static pid_t reader[READERS];	 /* tgids; 0: free. Under reader_lock; looked at by hooks */
+static pid_t reader[READERS]; /* tgids; 0: free. Under reader_lock; looked at by hooks */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
 static atomic64_t remaining; /* records until it freezes; 0 and below: never */
@@ -24,7 +24,7 @@ static atomic64_t remaining; /* records until it freezes; 0 and below: never */
 static struct rethook *rethook;
 
 /* What an entry leaves for its exit. The kernel frees it, by the address of its first member. */
-struct node {
+struct call {
 	struct rethook_node node;
 	u64 pc, sp;
 };
@@ -163,7 +163,8 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 {
 	u32 what = a->what;
 
-	if ((kind == DT_ENTRY && !(what & DT_DO_ENTRY)) || (kind == DT_EXIT && !(what & DT_DO_EXIT)))
+	if ((kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
+	    (kind == DT_EXIT && !(what & DT_DO_EXIT)))
 		return false;
 	if ((what & DT_DO_ONLYPID) && a->pid != (u32)current->tgid)
 		return false;
@@ -182,9 +183,10 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 		atomic64_set(&remaining, 1); /* this one */
 	else if ((what & DT_DO_LATEFREEZE) && atomic64_read(&remaining) <= 0)
 		atomic64_set(&remaining, (s64)a->late + 1);
-	*flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
-		  (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
-		  (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
+	*flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) |
+		  (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
+		  (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) |
+		  (what & DT_DO_BASE ? DT_BASE : 0) | (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
 	return true;
 }
 
@@ -212,28 +214,29 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 
 /*
  * Has the function return through rethook. On kernels that keep the nodes in a list, what
- * rethook_try_get() and rethook_hook() do is done here: a call through a pointer for each would cost as
- * much again. RCU need not watch: nodes are freed when no hook is left, see dt_hooks_exit().
+ * rethook_try_get() and rethook_hook() do is done here: a call through a pointer for each would
+ * cost as much again. RCU need not watch: nodes are freed when no hook is left, see
+ * dt_hooks_exit().
  */
-static __always_inline struct node *hook_exit(struct pt_regs *regs)
+static __always_inline struct call *hook_exit(struct pt_regs *regs)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 	struct freelist_node *f = freelist_try_get(&rethook->pool);
 	unsigned long *stack = (unsigned long *)regs->sp;
-	struct node *n;
+	struct call *n;
 
 	if (unlikely(!f))
 		return NULL;
-	n = container_of(f, struct node, node.freelist);
+	n = container_of(f, struct call, node.freelist);
 	n->node.ret_addr = stack[0];
 	n->node.frame = regs->sp;
-	stack[0] = dt_found.rethook_trampoline;
+	stack[0] = dt_rethook_trampoline;
 	__llist_add(&n->node.llist, &current->rethooks);
 #else
-	struct node *n = (struct node *)dt_found.rethook_try_get(rethook);
+	struct call *n = (struct call *)static_call(dt_rethook_try_get)(rethook);
 
 	if (likely(n))
-		dt_found.rethook_hook(&n->node, regs, true);
+		static_call(dt_rethook_hook)(&n->node, regs, true);
 #endif
 	return n;
 }
@@ -255,7 +258,7 @@ static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *
 	return true;
 }
 
-static __always_inline void leave(struct dt_core *core, const struct node *n, struct pt_regs *regs,
+static __always_inline void leave(struct dt_core *core, const struct call *n, struct pt_regs *regs,
 				  u32 mode)
 {
 	u32 tid = dt_who();
@@ -295,7 +298,7 @@ static void notrace on_call(unsigned long ip, unsigned long parent, struct ftrac
 	struct pt_regs *regs = dt_regs(fregs);
 	u32 mode = READ_ONCE(dt_mode);
 	struct dt_core *core;
-	struct node *n;
+	struct call *n;
 
 	if (!(mode & DT_ON))
 		return;
@@ -323,7 +326,7 @@ static void notrace on_exit(struct rethook_node *node, void *data, unsigned long
 			    struct pt_regs *regs)
 #endif
 {
-	const struct node *n = (const struct node *)node;
+	const struct call *n = (const struct call *)node;
 	u32 mode = READ_ONCE(dt_mode);
 	struct dt_core *core;
 
@@ -356,8 +359,9 @@ static int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, 
 	}
 	rc = ftrace_set_filter_ips(ops, ip, (unsigned int)n, 0, 1);
 	if (rc < 0)
-		return dt_fail(e, "devtrace: the kernel refuses to trace these %lu functions: error %d",
-			       (unsigned long)n, -rc);
+		return dt_fail(
+			e, "devtrace: the kernel refuses to trace these %lu functions: error %d",
+			(unsigned long)n, -rc);
 	if (*registered)
 		return 0;
 	rc = register_ftrace_function(ops);
@@ -382,9 +386,9 @@ int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 	rc = set_ops(&call_ops, &call_registered, both, n, e);
 	if (rc == 0)
 		rc = set_ops(&entry_ops, &entry_registered, entry, m, e);
-	if (!fresh) {
-		if (atomic64_read(&remaining) <= 0)
-			dt_hooks_mode(0, DT_LOOKING);
+	if (!fresh) { /* nobody can freeze, nor wait for it */
+		atomic64_set(&remaining, 0);
+		dt_hooks_mode(0, DT_LOOKING);
 		WRITE_ONCE(actions, NULL);
 	}
 	if (old) {
@@ -401,22 +405,22 @@ int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	if (!dt_watched)
 		return dt_fail(e, "out of memory");
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-	rethook = dt_found.rethook_alloc(NULL, on_exit);
+	rethook = static_call(dt_rethook_alloc)(NULL, on_exit);
 	if (!rethook) {
 		kvfree(dt_watched);
 		return dt_fail(e, "out of memory");
 	}
 	for (unsigned int i = 0; i < nodes; i++) {
-		struct node *n = kzalloc(sizeof(*n), GFP_KERNEL);
+		struct call *n = kzalloc(sizeof(*n), GFP_KERNEL);
 
 		if (!n) {
 			dt_hooks_exit();
 			return dt_fail(e, "out of memory for %u nodes", nodes);
 		}
-		dt_found.rethook_add_node(rethook, &n->node);
+		static_call(dt_rethook_add_node)(rethook, &n->node);
 	}
 #else
-	rethook = dt_found.rethook_alloc(NULL, on_exit, sizeof(struct node), (int)nodes);
+	rethook = static_call(dt_rethook_alloc)(NULL, on_exit, sizeof(struct call), (int)nodes);
 	if (IS_ERR_OR_NULL(rethook)) {
 		rethook = NULL;
 		kvfree(dt_watched);
@@ -434,7 +438,7 @@ void dt_hooks_exit(void)
 	dt_hooks_mode(0, ~0u);
 	dt_hooks_set(NULL, 0, NULL, 0, NULL, &e);
 	if (rethook)
-		dt_found.rethook_free(rethook);
+		static_call(dt_rethook_free)(rethook);
 	dt_settle(); /* no exit hook runs any more */
 	kvfree(dt_watched);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Entries and exits of functions, by the kernel's own means: ftrace calls us at entries, and at
- * exits rethook does, which keeps the unwinder right. What is to be recorded there is looked up only
- * when something asks for it.
+ * exits rethook does, which keeps the unwinder right. What is to be recorded there is looked up
+ * only when something asks for it.
  */
 #ifndef DT_KERNEL_HOOK_H
 #define DT_KERNEL_HOOK_H
@@ -15,12 +15,12 @@
 
 /* What every hook looks at first. A word of its own: nothing else changes in its cache line. */
 enum {
-	DT_ON = 1 << 0,	     /* recording */
-	DT_ALL = 1 << 1,     /* in every context, whatever is watched */
-	DT_WATCHING = 1 << 2,	/* only who is in dt_watched */
-	DT_READING = 1 << 3, /* somebody has the log open: he is not recorded */
-	DT_LOOKING = 1 << 4, /* dt_actions says what to do */
-	DT_HALTED = 1 << 5,  /* frozen: only UNFREEZE is obeyed */
+	DT_ON = 1 << 0,	      /* recording */
+	DT_ALL = 1 << 1,      /* in every context, whatever is watched */
+	DT_WATCHING = 1 << 2, /* only who is in dt_watched */
+	DT_READING = 1 << 3,  /* somebody has the log open: he is not recorded */
+	DT_LOOKING = 1 << 4,  /* dt_actions says what to do */
+	DT_HALTED = 1 << 5,   /* frozen: only UNFREEZE is obeyed */
 };
 extern u32 dt_mode;
 
@@ -43,8 +43,8 @@ void dt_hooks_exit(void);
 
 /*
  * These functions, by the addresses at which ftrace can call, and no others: n with entry and exit,
- * and m with entry only. actions: what is to happen at each, or NULL: all of them are recorded; owned
- * from here on.
+ * and m with entry only. actions: what is to happen at each, or NULL: all of them are recorded;
+ * owned from here on.
  */
 int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 		 struct dt_actions *actions, struct dt_error *e);

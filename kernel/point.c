@@ -20,7 +20,7 @@
 struct item {
 	bool memory;
 	u8 size, shift; /* of a register: bytes, and how far up they begin */
-	u16 reg; /* offset in struct pt_regs; NONE: no register */
+	u16 reg;	/* offset in struct pt_regs; NONE: no register */
 	s64 offset;
 };
 
@@ -54,16 +54,19 @@ static const struct {
 	const char *name[4]; /* 64, 32, 16, 8 bits */
 	u16 at;
 } reg[] = {
-#define R(a, b, c, d, field) {{a, b, c, d}, offsetof(struct pt_regs, field)}
-	R("rax", "eax", "ax", "al", ax),     R("rbx", "ebx", "bx", "bl", bx),
-	R("rcx", "ecx", "cx", "cl", cx),     R("rdx", "edx", "dx", "dl", dx),
-	R("rsi", "esi", "si", "sil", si),    R("rdi", "edi", "di", "dil", di),
-	R("rbp", "ebp", "bp", "bpl", bp),    R("rsp", "esp", "sp", "spl", sp),
-	R("r8", "r8d", "r8w", "r8b", r8),    R("r9", "r9d", "r9w", "r9b", r9),
+#define R(a, b, c, d, field)                                                                       \
+	{                                                                                          \
+		{a, b, c, d}, offsetof(struct pt_regs, field)                                      \
+	}
+	R("rax", "eax", "ax", "al", ax),       R("rbx", "ebx", "bx", "bl", bx),
+	R("rcx", "ecx", "cx", "cl", cx),       R("rdx", "edx", "dx", "dl", dx),
+	R("rsi", "esi", "si", "sil", si),      R("rdi", "edi", "di", "dil", di),
+	R("rbp", "ebp", "bp", "bpl", bp),      R("rsp", "esp", "sp", "spl", sp),
+	R("r8", "r8d", "r8w", "r8b", r8),      R("r9", "r9d", "r9w", "r9b", r9),
 	R("r10", "r10d", "r10w", "r10b", r10), R("r11", "r11d", "r11w", "r11b", r11),
 	R("r12", "r12d", "r12w", "r12b", r12), R("r13", "r13d", "r13w", "r13b", r13),
 	R("r14", "r14d", "r14w", "r14b", r14), R("r15", "r15d", "r15w", "r15b", r15),
-	R("rip", "rip", "rip", "rip", ip),   R("rflags", "eflags", "eflags", "eflags", flags),
+	R("rip", "rip", "rip", "rip", ip),     R("rflags", "eflags", "eflags", "eflags", flags),
 #undef R
 };
 
@@ -78,7 +81,8 @@ struct parsing {
 static int add(struct parsing *k, struct item i)
 {
 	if (k->n == ITEMS)
-		return dt_fail(k->e, "devtrace: at most %u values are captured at one place", ITEMS);
+		return dt_fail(k->e, "devtrace: at most %u values are captured at one place",
+			       ITEMS);
 	k->item[k->n++] = i;
 	return 0;
 }
@@ -90,7 +94,8 @@ static int add_register(struct parsing *k, const char *name)
 			if (dt_word_is(name, reg[i].name[w]))
 				return add(k, (struct item){.reg = reg[i].at, .size = 8 >> w});
 	return dt_fail(k->e,
-		       "devtrace: '%s' is no register; rax, eax, ax, al and their like, r8 to r15, rip and rflags are",
+		       "devtrace: '%s' is no register; rax, eax, ax, al and their like, r8 to r15, "
+		       "rip and rflags are",
 		       name);
 }
 
@@ -101,9 +106,12 @@ static int add_offset(struct parsing *k, const char *what, u16 base, const char 
 
 	if (!dt_word_hex(word + negative, &offset) || offset > 0x7fffffff)
 		return dt_fail(k->e,
-			       "devtrace: %s %s: an offset is a hexadecimal number of bytes, such as 8 or -10",
+			       "devtrace: %s %s: an offset is a hexadecimal number of bytes, such "
+			       "as 8 or -10",
 			       what, word);
-	return add(k, (struct item){.memory = true, .size = 8, .reg = base,
+	return add(k, (struct item){.memory = true,
+				    .size = 8,
+				    .reg = base,
 				    .offset = negative ? -(s64)offset : (s64)offset});
 }
 
@@ -118,7 +126,8 @@ static int add_location(struct parsing *k, const char *word)
 		struct dt_place place;
 
 		if (!n || n >= sizeof(term))
-			return dt_fail(k->e, "devtrace: LOC %s: a symbol, or an address in hex", word);
+			return dt_fail(k->e, "devtrace: LOC %s: a symbol, or an address in hex",
+				       word);
 		memcpy(term, p, n);
 		term[n] = '\0';
 		if (dt_symbol_place(term, &place))
@@ -127,7 +136,8 @@ static int add_location(struct parsing *k, const char *word)
 			sum += v;
 		else
 			return dt_fail(k->e,
-				       "devtrace: LOC %s: '%s' is neither a symbol nor a hexadecimal number",
+				       "devtrace: LOC %s: '%s' is neither a symbol nor a "
+				       "hexadecimal number",
 				       word, term);
 		p += n + (p[n] == '+' && p[n + 1]);
 	}
@@ -160,9 +170,11 @@ static int parse(struct parsing *k, const struct dt_words *w)
 		else if (dt_word_is(what, "LOC"))
 			rc = add_location(k, behind);
 		else
-			rc = dt_fail(k->e,
-				     "devtrace: %s needs the kernel's debugging information, which the module has not; REG, STACK, FRAME and LOC can be asked for",
-				     what);
+			rc = dt_fail(
+				k->e,
+				"devtrace: %s needs the kernel's debugging information, which the "
+				"module has not; REG, STACK, FRAME and LOC can be asked for",
+				what);
 	}
 	return rc;
 }
@@ -217,8 +229,9 @@ static __always_inline u32 was_who(void)
 	/* in one exception, and it came from outside of interrupts */
 	if ((n & (NMI_MASK | HARDIRQ_MASK)) == (NMI_OFFSET | HARDIRQ_OFFSET))
 		n &= ~(NMI_MASK | HARDIRQ_MASK);
-	return unlikely(n & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) || unlikely(!pid) ? DT_NO_TID
-											 : pid;
+	return unlikely(n & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) || unlikely(!pid)
+		       ? DT_NO_TID
+		       : pid;
 }
 
 static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bool *bad)
@@ -297,9 +310,7 @@ static struct probe *probe_at(u64 address)
 {
 	struct probe *p;
 
-	list_for_each_entry(p, &probes, list)
-		if (p->address == address)
-			return p;
+	list_for_each_entry(p, &probes, list) if (p->address == address) return p;
 	return NULL;
 }
 
@@ -311,15 +322,19 @@ static int refused(u64 address, int rc, struct dt_error *e)
 	switch (rc) {
 	case -EILSEQ:
 		return dt_fail(e,
-			       "devtrace: %s is in the middle of an instruction, or one that can not be moved",
+			       "devtrace: %s is in the middle of an instruction, or one that can "
+			       "not be moved",
 			       symbol);
 	case -EINVAL:
 	case -ENOENT:
-		return dt_fail(e,
-			       "devtrace: no tracepoint can be at %s: it is no code, or code that the kernel allows no probe in (/sys/kernel/debug/kprobes/blacklist)",
-			       symbol);
+		return dt_fail(
+			e,
+			"devtrace: no tracepoint can be at %s: it is no code, or code that the "
+			"kernel allows no probe in (/sys/kernel/debug/kprobes/blacklist)",
+			symbol);
 	default:
-		return dt_fail(e, "devtrace: the kernel refuses a tracepoint at %s: error %d", symbol, -rc);
+		return dt_fail(e, "devtrace: the kernel refuses a tracepoint at %s: error %d",
+			       symbol, -rc);
 	}
 }
 

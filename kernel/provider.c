@@ -61,21 +61,25 @@ static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 	long n;
 
 	if (r->action.what & DT_DO_ARGS)
-		return dt_fail(e, "devtrace: ARGS is for programs: an entry in the kernel has four arguments");
+		return dt_fail(e, "devtrace: ARGS is for programs: an entry in the kernel has four "
+				  "arguments");
 	if (r->kind == DT_RANGE_POINT)
 		return dt_point_make(r, e);
 	if (r->kind == DT_RANGE_ADDRESS) {
-		if (dt_found.ftrace_location_range(r->start, r->end))
+		if (static_call(dt_ftrace_location_range)(r->start, r->end))
 			return 0;
-		return dt_fail(e,
-			       "devtrace: there is no function that can be traced from %lx to %lx: assembly, inlined, or one that the kernel excludes (notrace, noinstr)",
-			       (unsigned long)r->start, (unsigned long)r->end);
+		return dt_fail(
+			e,
+			"devtrace: there is no function that can be traced from %lx to %lx: "
+			"assembly, inlined, or one that the kernel excludes (notrace, noinstr)",
+			(unsigned long)r->start, (unsigned long)r->end);
 	}
 	n = dt_symbol_count(r, e);
 	/* those of a module may come with it */
 	if (n == 0 && !strchr(r->what, ':'))
 		return dt_fail(e,
-			       "devtrace: no function that can be traced matches '%s'; /sys/kernel/debug/tracing/available_filter_functions lists them",
+			       "devtrace: no function that can be traced matches '%s'; "
+			       "/sys/kernel/debug/tracing/available_filter_functions lists them",
 			       r->what);
 	return n < 0 ? -1 : 0;
 }
@@ -114,7 +118,9 @@ static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 	if (r)
 		return r->kind == DT_RANGE_POINT ? dt_point_switch(r, r->on, e) : 0;
 	if (device.policy == DT_WAIT)
-		return dt_fail(e, "devtrace: the kernel can not wait for a reader: policy drop or overwrite");
+		return dt_fail(
+			e,
+			"devtrace: the kernel can not wait for a reader: policy drop or overwrite");
 	dt_rings_policy(device.policy == DT_OVERWRITE);
 	dt_hooks_watch(device.watch, device.watches);
 	dt_events_follow(&device);
@@ -168,7 +174,8 @@ static int on_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const u
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
 		dt_count(&core->in);
-		dt_append(core, (u32)current->pid, pc, 0, DT_ENTRY, 4, value[0], value[1], value[2], value[3]);
+		dt_append(core, (u32)current->pid, pc, 0, DT_ENTRY, 4, value[0], value[1], value[2],
+			  value[3]);
 		dt_end(core);
 	}
 	preempt_enable_notrace();
@@ -195,7 +202,8 @@ static int on_subsystem(void *ctx, const char *name, uint16_t *number)
 	static const struct {
 		const char *name;
 		u16 number;
-	} known[] = {{"syscall", DT_SYSCALL}, {"interrupt", DT_INTERRUPT_OF}, {"softirq", DT_SOFTIRQ}};
+	} known[] = {
+		{"syscall", DT_SYSCALL}, {"interrupt", DT_INTERRUPT_OF}, {"softirq", DT_SOFTIRQ}};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(known); i++)
 		if (dt_word_is(name, known[i].name)) {
@@ -220,7 +228,8 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 
 		dt_rings_count(-1, &c);
 		return dt_device_answer(who,
-					"written %lu read %lu overrun %lu lost %lu exits without a node %lu too deep %lu",
+					"written %lu read %lu overrun %lu lost %lu exits without a "
+					"node %lu too deep %lu",
 					(unsigned long)c.written, (unsigned long)c.read,
 					(unsigned long)c.overrun, (unsigned long)c.lost,
 					(unsigned long)c.lost_exits, (unsigned long)c.lost_nest);
@@ -253,16 +262,19 @@ static const struct dt_device_ops ops = {
 	.counters = on_counters,
 	.subsystem = on_subsystem,
 	.other = on_other,
-	.other_help = "switches    switches on|off: which thread runs on each core, and who there is at the start\n"
-		      "syscalls    syscalls on|off: system calls, as events\n"
-		      "interrupts  interrupts on|off: interrupts and softirqs, as events\n"
-		      "follow      follow on|off: the children of what is watched are watched, too\n"
-		      "counts      records written, read and lost, on all cores\n",
+	.other_help =
+		"switches    switches on|off: which thread runs on each core, and who there is at "
+		"the start\n"
+		"syscalls    syscalls on|off: system calls, as events\n"
+		"interrupts  interrupts on|off: interrupts and softirqs, as events\n"
+		"follow      follow on|off: the children of what is watched are watched, too\n"
+		"counts      records written, read and lost, on all cores\n",
 	.state = on_state,
 };
 
-int dt_provider_write(const char *text, size_t n, void (*answer)(void *ctx, const char *line, size_t n),
-		      void *ctx, struct dt_error *e)
+int dt_provider_write(const char *text, size_t n,
+		      void (*answer)(void *ctx, const char *line, size_t n), void *ctx,
+		      struct dt_error *e)
 {
 	const struct dt_asker who = {(uint32_t)current->tgid, answer, ctx};
 	struct dt_error own;

@@ -10,8 +10,9 @@ void dt_provider_stop(void);
 void dt_provider_exit(void);
 
 /* Obeys commands for the process that calls; answers go to answer(). */
-int dt_provider_write(const char *text, size_t n, void (*answer)(void *ctx, const char *line, size_t n),
-		      void *ctx, struct dt_error *e);
+int dt_provider_write(const char *text, size_t n,
+		      void (*answer)(void *ctx, const char *line, size_t n), void *ctx,
+		      struct dt_error *e);
 void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void *ctx);
 
 #endif

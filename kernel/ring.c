@@ -40,8 +40,7 @@ static void close_rings(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(dt_core, cpu).limit, 0);
+	for_each_possible_cpu(cpu) WRITE_ONCE(per_cpu(dt_core, cpu).limit, 0);
 	dt_settle();
 }
 
@@ -75,7 +74,8 @@ int dt_rings_make(u64 records, struct dt_error *e)
 
 	if (!fresh)
 		return dt_fail(e, "devtrace:  can't allocate that much: out of memory");
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		fresh[cpu] = vmalloc_user(max_t(u64, bytes, PAGE_SIZE));
 		if (!fresh[cpu])
 			rc = -1;
@@ -84,21 +84,22 @@ int dt_rings_make(u64 records, struct dt_error *e)
 	if (rc == 0) {
 		close_rings();
 		ring_bytes = bytes;
-		for_each_possible_cpu(cpu) {
+		for_each_possible_cpu(cpu)
+		{
 			struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 			char *old = c->records;
 
-			c->number = cpu;
 			c->records = fresh[cpu];
 			fresh[cpu] = old;
 			begin_on(cpu);
 		}
 	}
 	mutex_unlock(&dt_rings_lock);
-	for_each_possible_cpu(cpu)
-		vfree(fresh[cpu]);
+	for_each_possible_cpu(cpu) vfree(fresh[cpu]);
 	kfree(fresh);
-	return rc < 0 ? dt_fail(e, "devtrace:  can't allocate that much: %lu records on each of %u cores",
+	return rc < 0 ? dt_fail(e,
+				"devtrace:  can't allocate that much: %lu records on each of %u "
+				"cores",
 				(unsigned long)records, num_possible_cpus())
 		      : 0;
 }
@@ -108,7 +109,8 @@ void dt_rings_free(void)
 	int cpu;
 
 	close_rings();
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		vfree(per_cpu(dt_core, cpu).records);
 		per_cpu(dt_core, cpu).records = NULL;
 	}
@@ -120,8 +122,7 @@ void dt_rings_reset(void)
 
 	mutex_lock(&dt_rings_lock);
 	close_rings();
-	for_each_possible_cpu(cpu)
-		begin_on(cpu);
+	for_each_possible_cpu(cpu) begin_on(cpu);
 	mutex_unlock(&dt_rings_lock);
 }
 
@@ -131,7 +132,8 @@ void dt_rings_policy(bool overwrite)
 
 	mutex_lock(&dt_rings_lock);
 	overwrites = overwrite;
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 
 		/* what has been overwritten already is no longer there to be kept */
@@ -169,7 +171,8 @@ static bool peek(struct dt_core *c, u64 until, struct dt_record *r)
 		if (commit <= c->read)
 			return false;
 		memcpy(r, c->records + (c->read & (ring_bytes - 1)), 64);
-		smp_rmb(); /* the copy, then what has been taken since; dt_reserve() has pos first */
+		smp_rmb(); /* the copy, then what has been taken since; dt_reserve() has pos first
+			    */
 		pos = READ_ONCE(c->pos);
 		if (pos - c->read <= ring_bytes)
 			return r->ticks < until;
@@ -197,7 +200,8 @@ long dt_rings_take(struct dt_record *to, size_t n)
 		return -EINTR;
 	}
 	until = rdtsc_ordered();
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 
 		settle(c);
@@ -206,9 +210,9 @@ long dt_rings_take(struct dt_record *to, size_t n)
 	while (got < n) {
 		int first = -1;
 
-		for_each_possible_cpu(cpu)
-			if (has[cpu] && (first < 0 || head[cpu].ticks < head[first].ticks))
-				first = cpu;
+		for_each_possible_cpu(cpu) if (has[cpu] &&
+					       (first < 0 || head[cpu].ticks < head[first].ticks))
+			first = cpu;
 		if (first < 0)
 			break;
 		to[got] = head[first];
@@ -230,7 +234,8 @@ void dt_rings_count(int core, struct dt_ring_counts *n)
 
 	*n = (struct dt_ring_counts){0};
 	mutex_lock(&dt_rings_lock);
-	for_each_possible_cpu(cpu) {
+	for_each_possible_cpu(cpu)
+	{
 		const struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 		u64 commit = READ_ONCE(c->commit);
 		u64 over = commit - c->read > ring_bytes ? commit - c->read - ring_bytes : 0;

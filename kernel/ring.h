@@ -2,8 +2,8 @@
 /*
  * A ring of records for each core. Records are appended from any context of the core, process,
  * softirq, hardirq and NMI, with no lock: a place is taken by one compare-and-swap without a lock
- * prefix, which nothing of the same core can come between. An append that interrupts another one has
- * always ended when that goes on; the outermost makes all that was appended visible to readers.
+ * prefix, which nothing of the same core can come between. An append that interrupts another one
+ * has always ended when that goes on; the outermost makes all that was appended visible to readers.
  */
 #ifndef DT_KERNEL_RING_H
 #define DT_KERNEL_RING_H
@@ -23,13 +23,12 @@ struct dt_core {
 	u64 limit; /* no place is taken from here on. Writer: the reader's side */
 	u64 mask;
 	char *records;
-	u64 commit; /* below here all is written: what readers look at */
-	u32 nest;   /* appends under way */
-	u32 number;
-	u64 in, out; /* hits of hooks that are on, recorded or not */
-	u64 lost;    /* records for which there was no place */
+	u64 commit;	/* below here all is written: what readers look at */
+	u32 nest;	/* appends under way */
+	u64 in, out;	/* hits of hooks that are on, recorded or not */
+	u64 lost;	/* records for which there was no place */
 	u64 lost_exits; /* exits that could not be hooked: no node was free */
-	u64 lost_nest;  /* records more than DT_NEST_MAX deep in interrupts */
+	u64 lost_nest;	/* records more than DT_NEST_MAX deep in interrupts */
 	/* the reader's side, under dt_rings_lock */
 	u64 read, overrun; /* overrun: records overwritten before they were read */
 } ____cacheline_aligned;
@@ -37,8 +36,9 @@ struct dt_core {
 DECLARE_PER_CPU(struct dt_core, dt_core);
 
 /*
- * Around all that a hook does. False: too many are under way on this core already, which only a hook
- * that calls itself can bring about; it is counted, and nothing is to be done. Preemption is off.
+ * Around all that a hook does. False: too many are under way on this core already, which only a
+ * hook that calls itself can bring about; it is counted, and nothing is to be done. Preemption is
+ * off.
  */
 static __always_inline bool dt_begin(struct dt_core *c)
 {

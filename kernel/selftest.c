@@ -33,8 +33,8 @@ static int check(const struct dt_record *r, long n, unsigned long ip, struct dt_
 		    r->tid != (u32)current->pid || r->sp != (r - (i & 1))->sp)
 			return dt_fail(e, "record %u is wrong: kind %c, pc %lx", i, r->kind,
 				       (unsigned long)r->pc);
-		if (entry && (r->value[0] != v || r->value[1] != 2 || r->value[2] != 3 ||
-			      r->value[3] != 4))
+		if (entry &&
+		    (r->value[0] != v || r->value[1] != 2 || r->value[2] != 3 || r->value[3] != 4))
 			return dt_fail(e, "the arguments of call %lu are wrong", (unsigned long)v);
 		if (!entry && r->value[0] != v * 1000 + 234)
 			return dt_fail(e, "the result of call %lu is wrong", (unsigned long)v);
@@ -46,7 +46,7 @@ static int check(const struct dt_record *r, long n, unsigned long ip, struct dt_
 int dt_selftest(struct dt_error *e)
 {
 	struct dt_record *r = kcalloc(2 * CALLS + 1, sizeof(*r), GFP_KERNEL);
-	unsigned long ip = dt_found.ftrace_location((unsigned long)dt_selftest_function);
+	unsigned long ip = static_call(dt_ftrace_location)((unsigned long)dt_selftest_function);
 	struct dt_error end;
 	int rc = -1;
 

@@ -14,11 +14,11 @@
 
 int dt_symbol_place(const char *text, struct dt_place *place)
 {
-	unsigned long size = 0, offset = 0, at = dt_found.lookup_name(text);
+	unsigned long size = 0, offset = 0, at = static_call(dt_kallsyms_lookup_name)(text);
 
 	if (!at)
 		return 0;
-	if (!dt_found.lookup_size(at, &size, &offset) || size <= offset)
+	if (!static_call(dt_kallsyms_lookup_size_offset)(at, &size, &offset) || size <= offset)
 		size = offset + 1;
 	*place = (struct dt_place){.start = at, .end = at + size - offset - 1};
 	return 1;
@@ -29,7 +29,7 @@ void dt_symbol_text(u64 *base, u64 *end)
 	static unsigned long text;
 
 	if (!text)
-		text = dt_found.lookup_name("_stext");
+		text = static_call(dt_kallsyms_lookup_name)("_stext");
 	*base = text;
 	*end = MODULES_END - 1;
 }
@@ -39,7 +39,8 @@ void dt_symbol_text(u64 *base, u64 *end)
 #define PATTERNS 64
 
 struct pattern {
-	const char *module, *name; /* module NULL: any, with the kernel itself, which is "vmlinux" */
+	const char *module,
+		*name; /* module NULL: any, with the kernel itself, which is "vmlinux" */
 	bool remove;
 };
 
@@ -76,7 +77,9 @@ static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e
 			w = colon + 1;
 		}
 		if (!*w)
-			return dt_fail(e, "devtrace: a pattern names no function: for all of them write *");
+			return dt_fail(
+				e,
+				"devtrace: a pattern names no function: for all of them write *");
 		s->pattern[i].name = w;
 	}
 	return 0;
@@ -147,7 +150,8 @@ static const struct dt_range *range_at(const struct collecting *c, unsigned long
 	return low && c->range[low - 1]->end >= address ? c->range[low - 1] : NULL;
 }
 
-static int collect(struct collecting *c, const char *module, const char *name, unsigned long address)
+static int collect(struct collecting *c, const char *module, const char *name,
+		   unsigned long address)
 {
 	const struct dt_range *r = NULL;
 	unsigned long ip = 0;
@@ -159,7 +163,7 @@ static int collect(struct collecting *c, const char *module, const char *name, u
 		if (!matches(&c->set[i], module, name))
 			continue;
 		if (!tried)
-			ip = dt_found.ftrace_location(address);
+			ip = static_call(dt_ftrace_location)(address);
 		tried = true;
 		if (ip)
 			add_hit(c, ip, c->set[i].action);
@@ -169,7 +173,7 @@ static int collect(struct collecting *c, const char *module, const char *name, u
 	if (!r && c->ranges)
 		r = range_at(c, address);
 	if ((r || c->every) && !tried)
-		ip = dt_found.ftrace_location(address);
+		ip = static_call(dt_ftrace_location)(address);
 	if (r && ip && ip >= r->start && ip <= r->end)
 		add_hit(c, ip, &r->action);
 	if (c->every && ip)
@@ -185,8 +189,8 @@ static int on_symbol(void *ctx, const char *name, struct module *m, unsigned lon
 
 static void each_symbol(struct collecting *c)
 {
-	dt_found.each_symbol(on_symbol, c);
-	dt_found.each_module_symbol(on_symbol, c);
+	static_call(dt_kallsyms_on_each_symbol)(on_symbol, c);
+	static_call(dt_module_kallsyms_on_each_symbol)(on_symbol, c);
 }
 #else
 static int on_symbol(void *ctx, const char *name, unsigned long address)
@@ -200,7 +204,7 @@ static int on_module_symbol(void *ctx, const char *name, unsigned long address)
 	char module[MODULE_NAME_LEN] = "";
 
 	preempt_disable();
-	m = dt_found.module_address(address);
+	m = static_call(dt___module_address)(address);
 	if (m)
 		strscpy(module, m->name, sizeof(module));
 	preempt_enable();
@@ -209,8 +213,8 @@ static int on_module_symbol(void *ctx, const char *name, unsigned long address)
 
 static void each_symbol(struct collecting *c)
 {
-	dt_found.each_symbol(on_symbol, c);
-	dt_found.each_module_symbol(NULL, on_module_symbol, c);
+	static_call(dt_kallsyms_on_each_symbol)(on_symbol, c);
+	static_call(dt_module_kallsyms_on_each_symbol)(NULL, on_module_symbol, c);
 }
 #endif
 

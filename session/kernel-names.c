@@ -21,7 +21,7 @@ struct typed {
 struct dt_kernel_names {
 	struct symbol *symbol; /* sorted */
 	size_t n, room;
-	struct btf *btf; /* NULL: this kernel has none */
+	struct btf *btf;     /* NULL: this kernel has none */
 	struct typed *typed; /* its functions, sorted by name */
 	size_t typeds;
 };
@@ -70,8 +70,10 @@ static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 	}
 	fclose(f);
 	if (!known)
-		return dt_fail(e, "the kernel does not tell where its functions are (kernel.kptr_restrict): "
-				  "root can have it");
+		return dt_fail(
+			e,
+			"the kernel does not tell where its functions are (kernel.kptr_restrict): "
+			"root can have it");
 	qsort(k->symbol, k->n, sizeof(*k->symbol), by_address);
 	return 0;
 }
@@ -227,9 +229,10 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 	}
 	describe(k->btf, proto->type, type, &registers);
 	if (n < size)
-		n += dt_format(out + n, size - n, registers == 1 && type[0] != 'a' && type[0] != 'v'
-							   ? ";%s@0"
-							   : type[0] == 'v' ? ";%s" : ";%s@-",
+		n += dt_format(out + n, size - n,
+			       registers == 1 && type[0] != 'a' && type[0] != 'v' ? ";%s@0"
+			       : type[0] == 'v'					  ? ";%s"
+										  : ";%s@-",
 			       type);
 	if (n >= size)
 		out[0] = '\0';

@@ -67,8 +67,9 @@ static int tell(const struct dt_kernel *k, struct dt_error *e, const char *forma
 	n = dt_vformat(command, sizeof(command), format, ap);
 	va_end(ap);
 	if (n >= sizeof(command))
-		return dt_fail(e, "the patterns for the kernel are too long: %zu bytes, at most %zu", n,
-			       sizeof(command));
+		return dt_fail(e,
+			       "the patterns for the kernel are too long: %zu bytes, at most %zu",
+			       n, sizeof(command));
 	return write(k->ctl, command, n) == (ssize_t)n ? 0 : refused(k, command, errno, e);
 }
 
@@ -80,12 +81,14 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 		return fd;
 	if (errno == ENOENT || errno == ENXIO)
 		return dt_fail(e,
-			       "there is no %s: the kernel's part is not loaded; 'modprobe devtrace' loads it "
+			       "there is no %s: the kernel's part is not loaded; 'modprobe "
+			       "devtrace' loads it "
 			       "once it is installed (doc/kernel.md)",
 			       path);
 	if (errno == EACCES || errno == EPERM)
-		return dt_fail(e, "%s may only be opened by root: tracing the kernel shows what all do",
-			       path);
+		return dt_fail(
+			e, "%s may only be opened by root: tracing the kernel shows what all do",
+			path);
 	return dt_fail(e, "%s: %s", path, strerror(errno));
 }
 
@@ -101,13 +104,14 @@ static int check_free(const struct dt_kernel *k, struct dt_error *e)
 	if (!strstr(state, "\ntrace ") && strstr(state, "#traceactive 0"))
 		return 0;
 	return dt_fail(e,
-		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' and 'delete "
+		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' "
+		       "and 'delete "
 		       "NAME' free it",
 		       CTL, CTL);
 }
 
-struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores, bool everybody,
-				 struct dt_error *e)
+struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
+				 bool everybody, struct dt_error *e)
 {
 	static const char *const usual[] = {DT_KERNEL_PATTERN};
 	struct dt_kernel *k = calloc(1, sizeof(*k));
@@ -143,8 +147,10 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	}
 	version = ioctl(k->log, DEVTRACE_VERSION);
 	if (version != DEVTRACE_VERSION_NOW || ioctl(k->log, DEVTRACE_BINARY, 1) < 0) {
-		dt_fail(e, "%s is of another devtrace: its version is %d, this one's is %d; load the module that "
-			   "belongs to this one",
+		dt_fail(e,
+			"%s is of another devtrace: its version is %d, this one's is %d; load the "
+			"module that "
+			"belongs to this one",
 			LOG, version, DEVTRACE_VERSION_NOW);
 		goto fail_log;
 	}

@@ -18,12 +18,12 @@ struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another 
 #define DT_KERNEL_PATTERN "__x64_sys_* ksys_* vfs_*"
 
 /*
- * Prepares the device: functions that match one of the n patterns (n 0: DT_KERNEL_PATTERN), stopped.
- * everybody: not only who dt_kernel_watch() is told of. NULL and an error when there is no device, when
- * somebody else uses it, or when it can not be used.
+ * Prepares the device: functions that match one of the n patterns (n 0: DT_KERNEL_PATTERN),
+ * stopped. everybody: not only who dt_kernel_watch() is told of. NULL and an error when there is no
+ * device, when somebody else uses it, or when it can not be used.
  */
-struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores, bool everybody,
-				 struct dt_error *e);
+struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
+				 bool everybody, struct dt_error *e);
 /* The device is as it was at first. */
 void dt_kernel_close(struct dt_kernel *k);
 
@@ -54,7 +54,8 @@ struct dt_kernel_symbol {
 /* What the kernel calls the function at pc. False: nothing is known. */
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);
 
-/* Its parameters and result as process/symtab.h describes them, by the kernel's BTF; "": not known. */
+/* Its parameters and result as process/symtab.h describes them, by the kernel's BTF; "": not known.
+ */
 void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size);
 
 #endif

@@ -3,13 +3,14 @@
 #
 # What takes too long for every change: make soak. TAP, as real.t.
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
-#   - attach to and detach from Python, bash, git and a C++ program with exceptions, with all of their own
-#     functions and libc's probed, until they have ended (SOAK_SECONDS each)
+#   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
+#     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
 #   - the same 1,000 times each for PostgreSQL under pgbench with a new connection for each transaction,
 #     and nginx under ab, all their processes attached to, those too that they fork meanwhile
 #   - tests of CPython's own, of zstd and of Redis, with every function of theirs and of libc probed
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
+#   - the kernel's module, loaded, with everything traced, and unloaded 100 times under load (SOAK_LOADS)
 set -uo pipefail
 . "$(dirname "$0")/real/common.sh"
 
@@ -17,24 +18,28 @@ attaches=${SOAK_ATTACHES:-1000}
 attach_under_load "$attaches"
 result $? "Redis: attached and detached $attaches times under load; no error, no lost connection"
 
-# storm NAME COMMAND...: attached to and detached from again and again until it ends; its output is
-# what it is without. Prints how often.
+# storm NAME COMMAND...: attached to and detached from again and again, $attaches times, while it runs, and is
+# run again when it ends; each time its output is what it is without. Prints how often.
 storm() {
-	local name=$1 pid n=0 session="storm-$$-$1"
+	local name=$1 pid n=0 runs=0 session="storm-$$-$1"
 	shift
 	"$@" >"$work/alone" 2>&1 </dev/null
-	"$@" >"$work/storm" 2>&1 </dev/null &
-	pid=$!
-	while kill -0 "$pid" 2>/dev/null; do
-		"$devtrace" attach -d -s "$session" -p drop -F '*' -F 'libc.so.6:*' "$pid" >/dev/null 2>>"$work/why" || continue
-		n=$((n + 1))
-		"$devtrace" ctl -s "$session" start 2>/dev/null
-		"$devtrace" ctl -s "$session" quit 2>/dev/null
-		while "$devtrace" ctl -s "$session" >/dev/null 2>&1; do sleep 0.01; done
+	while [ "$n" -lt "$attaches" ]; do
+		"$@" >"$work/storm" 2>&1 </dev/null &
+		pid=$!
+		while kill -0 "$pid" 2>/dev/null && [ "$n" -lt "$attaches" ]; do
+			"$devtrace" attach -d -s "$session" -p drop -F '*' -F 'libc.so.6:*' "$pid" >/dev/null 2>>"$work/why" || continue
+			n=$((n + 1))
+			"$devtrace" ctl -s "$session" start 2>/dev/null
+			"$devtrace" ctl -s "$session" quit 2>/dev/null
+		done
+		wait "$pid" || return 1
+		runs=$((runs + 1))
+		cmp "$work/alone" "$work/storm" || return
+		# a program that can not be attached to at all would go on for ever
+		[ $runs -lt $((n + 20)) ] || return
 	done
-	wait "$pid" || return 1
-	echo "# $name: $n times" >&2
-	[ "$n" -ge 5 ] && cmp "$work/alone" "$work/storm"
+	echo "# $name: $n times, in $runs runs" >&2
 }
 
 seconds=${SOAK_SECONDS:-60}
@@ -78,7 +83,7 @@ server_storm() {
 			{ none=$((none + 1)); grep -qiE 'no such process|has ended|ended' "$work/attach.log" || cat "$work/attach.log" >>"$work/why"; }
 		"$devtrace" ctl -s "$session" start 2>/dev/null
 		"$devtrace" ctl -s "$session" quit 2>/dev/null
-		while "$devtrace" ctl -s "$session" >/dev/null 2>&1; do sleep 0.005; done
+		[ $((done % 100)) != 0 ] || echo "# $program: $done times" >&2
 	done
 	: >"$work/enough"
 	wait "$load"
@@ -183,4 +188,7 @@ for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/
 		{ grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
 	result $? "Redis: $u passes traced"
 done
+LOADS=${SOAK_LOADS:-100} CASES=under_load LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; false; }
+! grep '^not ok' "$work/log" >>"$work/why"
+result $? "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced"
 echo "1..$tests"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests record together with the kernel: a client asks a server, over a pipe, for a sum. */
+/* What the tests record together with the kernel: a client asks a server, over a pipe, for a sum.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

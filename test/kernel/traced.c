@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the tests in a kernel trace: functions with known arguments and results in every context, and
- * events. /proc/traced takes one command a write:
+ * What the tests in a kernel trace: functions with known arguments and results in every context,
+ *and events. /proc/traced takes one command a write:
  *
  *	calls N        traced_call(0..N-1, 2, 3, 4) in this process
  *	nest N         traced_nest(N), which calls itself

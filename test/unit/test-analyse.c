@@ -743,13 +743,19 @@ static void check_128_cost(void **state)
 /* This machine's cores: what is measured is certain to within microseconds, and what is not is left. */
 static void test_offsets_of_cores(void **state)
 {
-	struct dt_offset o[4];
+	struct dt_offset o[4], again[4];
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF) < 4 ? 2 : 4;
 
 	assert_true(dt_offsets_measure(o, cores, DT_OFFSETS_PATIENCE));
-	for (unsigned i = 0; i < cores; i++)
-		if (o[i].error != ~0ull)
-			assert_true(o[i].error < 1000000);
+	assert_true(dt_offsets_measure(again, cores, DT_OFFSETS_PATIENCE));
+	/* on a busy machine neither is exact, but each is as exact as it says */
+	for (unsigned i = 0; i < cores; i++) {
+		int64_t between = o[i].ahead - again[i].ahead;
+
+		if (o[i].error != ~0ull && again[i].error != ~0ull)
+			assert_true((uint64_t)(between < 0 ? -between : between) <=
+				    o[i].error + again[i].error);
+	}
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, 100}), 140);
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){-140, 100}), -140);
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){100, 100}), 0);
