@@ -80,9 +80,10 @@ bench: all
 	@sh ./install-deps.sh build bench
 	./bench/run.sh
 
+# make soak S="nginx kernel": only these campaigns
 soak: tests
 	@sh ./install-deps.sh build check kernel soak
-	./test/soak.sh
+	./test/soak.sh $(S)
 
 # the module's sources, for DKMS to build with each kernel
 install-dkms:

@@ -599,7 +599,7 @@ static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size
 	}
 }
 
-/* What runs without a thread, interrupts, is a stack of calls on each core. */
+/* What runs in the kernel without a thread, interrupts, is a stack of calls on each core. */
 static struct dt_thread_stack *nobody(struct dt_pair *p, uint16_t core)
 {
 	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody))))
@@ -734,7 +734,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 				       s->lost_end);
 		return 0;
 	}
-	t = s->tid == DT_NO_TID ? nobody(p, s->core) : thread(p, s->tid);
+	t = s->tid == DT_NO_TID && is_kernel(s->sp[0]) ? nobody(p, s->core) : thread(p, s->tid);
 	if (!t || update_facts(p))
 		return -1;
 	p->span = s;

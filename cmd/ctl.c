@@ -108,6 +108,9 @@ static int talk(struct dt_client *c, int argc, char **argv)
 		/* what comes next may begin one of the same name */
 		if (rc == 0 && ends_session(&t))
 			dt_client_wait_end(c);
+		/* it can be gone before its answer is here */
+		if (rc < 0 && c->ended && ends_session(&t))
+			rc = 0, c->n = 0;
 	}
 	free(t.p);
 	if (rc < 0)

@@ -42,7 +42,7 @@ static void begin_armed(u64 body)
 	    cmpxchg(&arm_state, DT_ARM_ARMED, DT_ARM_RUNNING) != DT_ARM_ARMED)
 		return;
 	dt_hooks_mode(0, DT_HALTED);
-	if (arm.duration)
+	if (arm.duration && !in_nmi())
 		hrtimer_start(&arm_timer, ns_to_ktime(arm.duration), HRTIMER_MODE_REL);
 }
 
@@ -64,11 +64,12 @@ void dt_events_follow(const struct dt_device *d)
 {
 	bool same = d->arm.set == arm.set && !memcmp(&d->arm, &arm, sizeof(arm));
 
-	for (unsigned int i = 0; i < 65536; i++)
-		if (dt_device_subsystem(d, (u16)i))
-			clear_bit(i, masked);
-		else
-			set_bit(i, masked);
+	if (d->mask_off)
+		bitmap_fill(masked, 65536);
+	else
+		bitmap_zero(masked, 65536);
+	for (size_t i = 0; i < d->masks; i++)
+		__assign_bit(d->mask[i].number, masked, !d->mask[i].on);
 	if (same)
 		return;
 	WRITE_ONCE(arm_state, DT_ARM_NONE);
@@ -111,15 +112,20 @@ static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 
 	preempt_enable_notrace();
 }
 
-void devtrace_event(u64 body, unsigned int n, u64 a, u64 b, u64 c)
+static void event(u64 pc, u64 body, u8 values, u64 a, u64 b, u64 c)
 {
 	if (test_bit(body >> 48, masked))
 		return;
 	if (unlikely(READ_ONCE(arm_state) == DT_ARM_ARMED))
 		begin_armed(body);
-	append(DT_EVENT, 1 + min(n, 3u), _RET_IP_, 0, body, a, b, c, false);
+	append(DT_EVENT, values, pc, 0, body, a, b, c, false);
 	if (unlikely(READ_ONCE(arm_state) == DT_ARM_RUNNING))
 		end_armed(body);
+}
+
+void devtrace_event(u64 body, unsigned int n, u64 a, u64 b, u64 c)
+{
+	event(_RET_IP_, body, 1 + min(n, 3u), a, b, c);
 }
 EXPORT_SYMBOL_GPL(devtrace_event);
 
@@ -167,18 +173,12 @@ static void on_switch(void *ctx, bool preempted, struct task_struct *from, struc
 
 static void on_sys_enter(void *ctx, struct pt_regs *regs, long id)
 {
-	u64 body = body_of(DT_SYSCALL, 0, (u64)id);
-
-	if (!test_bit(DT_SYSCALL, masked))
-		append(DT_EVENT, 4, 0, 0, body, regs->di, regs->si, regs->dx, false);
+	event(0, body_of(DT_SYSCALL, 0, (u64)id), 4, regs->di, regs->si, regs->dx);
 }
 
 static void on_sys_exit(void *ctx, struct pt_regs *regs, long result)
 {
-	u64 body = body_of(DT_SYSCALL, 1, regs->orig_ax);
-
-	if (!test_bit(DT_SYSCALL, masked))
-		append(DT_EVENT, 2, 0, 0, body, (u64)result, 0, 0, false);
+	event(0, body_of(DT_SYSCALL, 1, regs->orig_ax), 2, (u64)result, 0, 0);
 }
 
 static void interrupt(u64 subsystem, u64 event, u64 number)
@@ -219,21 +219,28 @@ static void on_softirq_exit(void *ctx, unsigned int vector)
 
 /* ---- the children of who is watched ---- */
 
-static unsigned long
-	*followed; /* ids that are watched because of this only; NULL: never switched on */
-
 static void on_fork(void *ctx, struct task_struct *parent, struct task_struct *child)
 {
-	if ((READ_ONCE(dt_mode) & DT_WATCHING) &&
-	    (test_bit(parent->tgid, dt_watched) || test_bit(parent->pid, dt_watched)) &&
-	    !test_and_set_bit(child->pid, dt_watched))
-		set_bit(child->pid, followed);
+	if (!(READ_ONCE(dt_mode) & DT_WATCHING) ||
+	    !(test_bit(parent->tgid, dt_watched) || test_bit(parent->pid, dt_watched)) ||
+	    test_bit(child->pid, dt_watched))
+		return;
+	set_bit(child->pid, dt_followed);
+	set_bit(child->pid, dt_watched);
 }
 
 static void on_free(void *ctx, struct task_struct *t)
 {
-	if (test_and_clear_bit(t->pid, followed))
+	if (test_and_clear_bit(t->pid, dt_followed))
 		clear_bit(t->pid, dt_watched);
+}
+
+/* Nobody is followed any more. */
+static void unfollow(void)
+{
+	for (size_t b = 0; (b = find_next_bit(dt_followed, PID_MAX_LIMIT, b)) < PID_MAX_LIMIT; b++)
+		if (test_and_clear_bit(b, dt_followed))
+			clear_bit(b, dt_watched);
 }
 
 static struct {
@@ -278,11 +285,6 @@ int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
 {
 	if (on == dt_source_on[s])
 		return 0;
-	if (on && s == DT_FORKS && !followed) {
-		followed = kvzalloc(PID_MAX_LIMIT / 8, GFP_KERNEL);
-		if (!followed)
-			return dt_fail(e, "out of memory");
-	}
 	if (!on)
 		unhook(s, ARRAY_SIZE(hook));
 	for (unsigned int i = 0; on && i < ARRAY_SIZE(hook); i++) {
@@ -299,6 +301,8 @@ int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
 		}
 	}
 	dt_source_on[s] = on;
+	if (!on && s == DT_FORKS)
+		unfollow();
 	return 0;
 }
 
@@ -353,6 +357,5 @@ void dt_events_exit(void)
 	for (unsigned int s = 0; s < DT_SOURCES; s++)
 		dt_source_switch(s, false, NULL);
 	hrtimer_cancel(&arm_timer);
-	kvfree(followed);
 	kvfree(masked);
 }

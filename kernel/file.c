@@ -50,6 +50,10 @@ static void add(void *ctx, const char *text, size_t n)
 {
 	struct ctl *c = ctx;
 
+	if (c->n + n > WRITE_MAX) {
+		c->failed = true;
+		return;
+	}
 	if (c->n + n > c->room) {
 		size_t room = max_t(size_t, 2 * c->room, c->n + n + 4096);
 		char *more = kvmalloc(room, GFP_KERNEL);
@@ -139,6 +143,11 @@ static ssize_t obey(struct ctl *c, char *text, size_t n, bool cut, bool reads)
 		c->n = 0;
 	if (rc < 0)
 		pr_info("%s%s\n", strstarts(e.text, "devtrace:") ? "" : "devtrace: ", e.text);
+	if (rc < 0) { /* what was to come behind it is not to be obeyed */
+		kvfree(c->tail);
+		c->tail = NULL;
+		c->tail_n = 0;
+	}
 	return rc < 0 ? -EINVAL : 0;
 }
 
@@ -151,8 +160,8 @@ static ssize_t ctl_write(struct file *f, const char __user *from, size_t n, loff
 	if (n > WRITE_MAX)
 		return -EFBIG;
 	mutex_lock(&c->lock);
-	text = kvmalloc(c->tail_n + n + 1, GFP_KERNEL);
-	rc = text ? 0 : -ENOMEM;
+	text = c->tail_n + n > WRITE_MAX ? NULL : kvmalloc(c->tail_n + n + 1, GFP_KERNEL);
+	rc = text ? 0 : c->tail_n + n > WRITE_MAX ? -EFBIG : -ENOMEM;
 	if (text && c->tail_n)
 		memcpy(text, c->tail, c->tail_n);
 	if (text && copy_from_user(text + c->tail_n, from, n))
@@ -286,6 +295,8 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 
 		if (copy_from_user(&out, (void __user *)argument, sizeof(out)))
 			return -EFAULT;
+		if (out.core != DEVTRACE_ALL_CORES && out.core >= nr_cpu_ids)
+			return -EINVAL;
 		dt_rings_count(out.core == DEVTRACE_ALL_CORES ? -1 : (int)(out.core & 0xffff), &c);
 		out = (struct devtrace_counts){out.core,  c.written, c.read,
 					       c.overrun, c.lost,    c.lost_exits};

@@ -15,7 +15,7 @@ u32 dt_mode __read_mostly;
 
 /* freed behind dt_settle() only: hooks also run where RCU does not look */
 static struct dt_actions *actions;
-unsigned long *dt_watched;
+unsigned long *dt_watched, *dt_followed;
 static pid_t reader[READERS]; /* tgids; 0: free. Under reader_lock; looked at by hooks */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
@@ -106,19 +106,23 @@ void dt_reader_remove(pid_t tgid)
 
 void dt_hooks_watch(const u32 *id, size_t n)
 {
+	size_t i = 0;
+
 	if (!n) {
 		dt_hooks_mode(0, DT_WATCHING);
 		dt_settle();
+		bitmap_zero(dt_followed, PID_MAX_LIMIT);
 	}
 	/* who stays is never out meanwhile */
-	for (size_t i = 0; i < n; i++)
-		set_bit(id[i] % PID_MAX_LIMIT, dt_watched);
+	for (i = 0; i < n && id[i] < PID_MAX_LIMIT; i++) {
+		set_bit(id[i], dt_watched);
+		clear_bit(id[i], dt_followed);
+	}
+	i = 0;
 	for (size_t b = 0; (b = find_next_bit(dt_watched, PID_MAX_LIMIT, b)) < PID_MAX_LIMIT; b++) {
-		size_t i = 0;
-
-		while (i < n && id[i] != b)
+		while (i < n && id[i] < b)
 			i++;
-		if (i == n)
+		if ((i == n || id[i] != b) && !test_bit(b, dt_followed))
 			clear_bit(b, dt_watched);
 	}
 	if (n)
@@ -147,10 +151,9 @@ static const struct dt_act *act_at(u64 address)
 void dt_freeze_behind(u64 records)
 {
 	atomic64_set(&remaining, records);
+	/* that each record is looked at comes with the actions: dt_hooks_set() */
 	if (!records)
 		dt_hooks_mode(0, DT_HALTED);
-	else
-		dt_hooks_mode(DT_LOOKING, 0);
 }
 
 void dt_counted(void)
@@ -233,8 +236,12 @@ static __always_inline struct call *hook_exit(struct pt_regs *regs)
 	stack[0] = dt_rethook_trampoline;
 	__llist_add(&n->node.llist, &current->rethooks);
 #else
-	struct call *n = (struct call *)static_call(dt_rethook_try_get)(rethook);
+	struct call *n;
 
+	/* a push to an object pool that an NMI comes in between may not be followed by another */
+	if (unlikely(in_nmi()))
+		return NULL;
+	n = (struct call *)static_call(dt_rethook_try_get)(rethook);
 	if (likely(n))
 		static_call(dt_rethook_hook)(&n->node, regs, true);
 #endif
@@ -401,9 +408,11 @@ int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 /* As many calls as there are nodes can be under way at once, and have their exits seen. */
 int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
-	dt_watched = kvzalloc(PID_MAX_LIMIT / 8, GFP_KERNEL);
+	/* the followed ones behind them */
+	dt_watched = kvzalloc(PID_MAX_LIMIT / 4, GFP_KERNEL);
 	if (!dt_watched)
 		return dt_fail(e, "out of memory");
+	dt_followed = dt_watched + PID_MAX_LIMIT / BITS_PER_LONG;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 	rethook = static_call(dt_rethook_alloc)(NULL, on_exit);
 	if (!rethook) {
@@ -437,6 +446,8 @@ void dt_hooks_exit(void)
 
 	dt_hooks_mode(0, ~0u);
 	dt_hooks_set(NULL, 0, NULL, 0, NULL, &e);
+	ftrace_free_filter(&call_ops);
+	ftrace_free_filter(&entry_ops);
 	if (rethook)
 		static_call(dt_rethook_free)(rethook);
 	dt_settle(); /* no exit hook runs any more */

@@ -35,8 +35,11 @@ struct dt_actions {
 	struct dt_act act[];
 };
 
-/* Who is watched, processes and threads alike: a bit for each id that there can be. */
-extern unsigned long *dt_watched;
+/*
+ * Who is watched, processes and threads alike: a bit for each id that there can be; and who of them
+ * only because its parent was.
+ */
+extern unsigned long *dt_watched, *dt_followed;
 
 int dt_hooks_init(unsigned int nodes, struct dt_error *e);
 void dt_hooks_exit(void);
@@ -49,7 +52,7 @@ void dt_hooks_exit(void);
 int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 		 struct dt_actions *actions, struct dt_error *e);
 
-/* Only these n, sorted or not; 0: everybody. */
+/* Only these n, sorted, and who is followed because of them; 0: everybody. */
 void dt_hooks_watch(const u32 *id, size_t n);
 /* Bits of dt_mode set and cleared, in one moment. */
 void dt_hooks_mode(u32 set, u32 clear);

@@ -136,7 +136,7 @@ static int on_start(void *ctx, bool active, bool all, struct dt_error *e)
 	bool begins = active && !device.active;
 
 	/* all that was asked for is there when recording begins, on every core in one moment */
-	if (stale && set_hooks(e) < 0)
+	if (active && stale && set_hooks(e) < 0)
 		return -1;
 	dt_hooks_mode((active ? DT_ON : 0) | (all ? DT_ALL : 0),
 		      (active ? 0 : DT_ON) | (all ? 0 : DT_ALL));
@@ -187,7 +187,7 @@ static void on_counters(void *ctx, struct dt_counters *c)
 	struct dt_ring_counts n;
 
 	dt_rings_count(-1, &n);
-	*c = (struct dt_counters){.hits = n.written + n.lost,
+	*c = (struct dt_counters){.hits = n.written + n.lost + n.lost_exits,
 				  .queued = n.written - n.read,
 				  .lost = n.lost + n.lost_exits,
 				  .in = n.in,

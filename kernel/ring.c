@@ -74,8 +74,13 @@ int dt_rings_make(u64 records, struct dt_error *e)
 
 	if (!fresh)
 		return dt_fail(e, "devtrace:  can't allocate that much: out of memory");
+	/* asked for bit by bit, it would be taken from others */
+	if (bytes * num_possible_cpus() > ((u64)si_mem_available() << PAGE_SHIFT) / 2)
+		rc = -1;
 	for_each_possible_cpu(cpu)
 	{
+		if (rc < 0)
+			break;
 		fresh[cpu] = vmalloc_user(max_t(u64, bytes, PAGE_SIZE));
 		if (!fresh[cpu])
 			rc = -1;
@@ -177,7 +182,7 @@ static bool peek(struct dt_core *c, u64 until, struct dt_record *r)
 		if (pos - c->read <= ring_bytes)
 			return r->ticks < until;
 		/* not to the oldest: that is about to go, too */
-		pos -= ring_bytes - min_t(u64, ring_bytes / 4, 64 * 64);
+		pos -= ring_bytes - round_down(min_t(u64, ring_bytes / 4, 64 * 64), 64);
 		c->overrun += (pos - c->read) / 64;
 		c->read = pos;
 	}
@@ -238,12 +243,14 @@ void dt_rings_count(int core, struct dt_ring_counts *n)
 	{
 		const struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 		u64 commit = READ_ONCE(c->commit);
-		u64 over = commit - c->read > ring_bytes ? commit - c->read - ring_bytes : 0;
+		/* an append may show an older commit for a moment */
+		s64 there = (s64)(commit - c->read);
+		u64 over = there > (s64)ring_bytes ? (u64)there - ring_bytes : 0;
 
 		if (core >= 0 && core != cpu)
 			continue;
-		n->written += commit / 64;
-		n->read += c->read / 64;
+		n->written += there < 0 ? c->read / 64 : commit / 64;
+		n->read += c->read / 64 + over / 64;
 		n->lost += c->lost + c->lost_nest;
 		n->overrun += c->overrun + over / 64;
 		n->in += c->in;

@@ -57,7 +57,7 @@ static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e
 {
 	size_t n = dt_word_length(r->what);
 
-	s->text = kmalloc(n + 1, GFP_KERNEL);
+	s->text = kvmalloc(n + 1, GFP_KERNEL);
 	if (!s->text)
 		return dt_fail(e, "out of memory");
 	memcpy(s->text, r->what, n + 1);
@@ -236,7 +236,7 @@ static int by_ip(const void *a, const void *b)
 static void stop_collecting(struct collecting *c)
 {
 	for (size_t i = 0; i < c->sets; i++)
-		kfree(c->set[i].text);
+		kvfree(c->set[i].text);
 	kvfree(c->set);
 	kvfree(c->range);
 	kvfree(c->hit);

@@ -133,6 +133,12 @@ static int receive(struct dt_client *c, char *p, size_t n)
 	return 0;
 }
 
+static int gone(struct dt_client *c, struct dt_error *e)
+{
+	c->ended = true;
+	return dt_fail(e, "the session has ended");
+}
+
 /* The head of an answer, one line, then its bytes. */
 static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b, struct dt_error *e)
 {
@@ -142,7 +148,7 @@ static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b,
 
 	for (;;) {
 		if (at == sizeof(head) || receive(c, &head[at], 1) < 0)
-			return dt_fail(e, "the session has ended");
+			return gone(c, e);
 		if (head[at] == '\n')
 			break;
 		at++;
@@ -159,7 +165,7 @@ static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b,
 		c->room = n + 1;
 	}
 	if (receive(c, c->text, n) < 0)
-		return dt_fail(e, "the session has ended");
+		return gone(c, e);
 	c->n = n;
 	c->text[n] = '\0';
 	*a = x;
@@ -175,7 +181,7 @@ static int ask(struct dt_client *c, const char *request, uint64_t *a, uint64_t *
 	char word[8];
 
 	if (dt_send_all(c->fd, request, strlen(request)) < 0 || dt_send_all(c->fd, "\n", 1) < 0)
-		return dt_fail(e, "the session has ended");
+		return gone(c, e);
 	return get_answer(c, word, a, b, e);
 }
 
@@ -199,7 +205,7 @@ int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pi
 
 	dt_format(head, sizeof(head), "write %zu %u\n", n, pid);
 	if (dt_send_all(c->fd, head, strlen(head)) < 0 || dt_send_all(c->fd, text, n) < 0)
-		return dt_fail(e, "the session has ended");
+		return gone(c, e);
 	return get_answer(c, word, &a, &b, e);
 }
 
@@ -211,7 +217,7 @@ long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wai
 	dt_format(request, sizeof(request), "take %zu %lu %d %s\n", max, (unsigned long)*position,
 		  wait_ms, consume ? "consume" : "keep");
 	if (dt_send_all(c->fd, request, strlen(request)) < 0)
-		return dt_fail(e, "the session has ended");
+		return gone(c, e);
 	if (get_answer(c, word, position, lost, e) < 0)
 		return -1;
 	return strcmp(word, "end") == 0 ? -2 : (long)(c->n / sizeof(struct dt_record));

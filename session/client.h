@@ -10,6 +10,7 @@ struct dt_client {
 	int fd;
 	char *text; /* the answer to the last request; also what an error says */
 	size_t n, room;
+	bool ended; /* the session did so before it had answered */
 
 	/* Called every DT_CLIENT_TURN ms while an answer is waited for; false: give up. Or NULL. */
 	bool (*waiting)(void *ctx);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What takes too long for every change: make soak. TAP, as real.t.
+# usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
+#                            zstd, cpython, zstd-probed, redis-probed, redis-units, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -15,8 +17,20 @@ set -uo pipefail
 . "$(dirname "$0")/real/common.sh"
 
 attaches=${SOAK_ATTACHES:-1000}
-attach_under_load "$attaches"
-result $? "Redis: attached and detached $attaches times under load; no error, no lost connection"
+names=("$@")
+
+# campaign NAME DESCRIPTION COMMAND...
+campaign() {
+	local name=$1 what=$2 n wanted=${#names[@]}
+	shift 2
+	for n in "${names[@]}"; do [ "$n" != "$name" ] || wanted=0; done
+	[ "$wanted" = 0 ] || return 0
+	"$@"
+	result $? "$what"
+}
+
+campaign redis "Redis: attached and detached $attaches times under load; no error, no lost connection" \
+	attach_under_load "$attaches"
 
 # storm NAME COMMAND...: attached to and detached from again and again, $attaches times, while it runs, and is
 # run again when it ends; each time its output is what it is without. Prints how often.
@@ -55,17 +69,14 @@ cat >"$work/load.py" <<-'P'
 	        h.update(re.sub(r'(\d)(\d)', r'\2\1', str(e)).encode())
 	print(h.hexdigest())
 P
-storm python /usr/bin/python3 "$work/load.py" "$seconds"
-result $? "Python: the same output, attached to and detached from all the time"
-storm bash bash -c 'n=0; for ((i = 0; i < '"$seconds"' * 60000; i++)); do ((n = (n * 31 + i) % 1000003)); [[ $n =~ 77 ]] && n=${n/7/1}; done; echo $n'
-result $? "bash: the same"
+campaign python "Python: the same output, attached to and detached from $attaches times" \
+	storm python /usr/bin/python3 "$work/load.py" "$seconds"
+campaign bash "bash: the same" storm bash bash -c 'n=0; for ((i = 0; i < '"$seconds"' * 60000; i++)); do ((n = (n * 31 + i) % 1000003)); [[ $n =~ 77 ]] && n=${n/7/1}; done; echo $n'
 g++ -O2 -o "$work/throws" "$(dirname "$0")/programs/throws.cc"
-storm exceptions "$work/throws" "$seconds"
-result $? "C++ with exceptions: the same"
+campaign exceptions "C++ with exceptions: the same" storm exceptions "$work/throws" "$seconds"
 git init -q "$work/repo" && (cd "$work/repo" && for i in $(seq 300); do echo "$i" >>f && git add f &&
 	git -c user.name=x -c user.email=x@y commit -qm "$i"; done)
-storm git bash -c 'for ((i = 0; i < '"$seconds"' * 4; i++)); do git -C "'"$work"'/repo" log -p --stat; done | sha256sum'
-result $? "git, run by a shell: the same"
+campaign git "git, run by a shell: the same" storm git bash -c 'for ((i = 0; i < '"$seconds"' * 4; i++)); do git -C "'"$work"'/repo" log -p --stat; done | sha256sum'
 
 # server_storm N COMMAND MASTER PROGRAM: N times attached to MASTER and its children under the load
 # COMMAND, everything of PROGRAM and libc hooked, and detached from. Every process that is still there
@@ -116,8 +127,8 @@ postgresql() {
 	return $rc
 }
 rm -f "$work"/load.* "$work/enough"
-postgresql "$attaches"
-result $? "PostgreSQL: $attaches times under pgbench; no failed transaction, its sums are right"
+campaign postgresql "PostgreSQL: $attaches times under pgbench; no failed transaction, its sums are right" \
+	postgresql "$attaches"
 
 nginx() {
 	local port=$((20000 + RANDOM % 10000)) rc
@@ -139,56 +150,75 @@ nginx() {
 	return $rc
 }
 rm -f "$work"/load.* "$work/enough"
-nginx "$attaches"
-result $? "nginx: $attaches times under ab; no failed request"
+campaign nginx "nginx: $attaches times under ab; no failed request" nginx "$attaches"
 
-zstd=$(program zstd sled) && redis=$(program redis sled)
-result $? "zstd and Redis build with sleds"
-for t in "fuzzer -i200 -s7" "zstreamtest -i50 -s7"; do
+# build VARIANT: sets zstd and redis
+build() {
+	[ "$variant" = "$1" ] || { zstd=$(program zstd "$1") && redis=$(program redis "$1") && variant=$1; }
+}
+variant='' zstd='' redis=''
+zstd_traced() {
+	build sled || return
 	rm -f "$work"/z.db*
 	# shellcheck disable=SC2086
-	timeout 1200 "$devtrace" record -o "$work/z.db" "$(dirname "$zstd")/../tests/"$t >"$work/log" 2>&1 &&
-		complete "$work/z.db" || { tail -n 5 "$work/log" >>"$work/why"; false; }
-	result $? "zstd: $t passes traced"
+	timeout 1200 "$devtrace" record -o "$work/z.db" "$(dirname "$zstd")/../tests/"$1 >"$work/log" 2>&1 &&
+		complete "$work/z.db" || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+}
+for t in "fuzzer -i200 -s7" "zstreamtest -i50 -s7"; do
+	campaign zstd "zstd: $t passes traced" zstd_traced "$t"
 done
 rm -f "$work"/z.db*
 
 # The same of programs without sleds: every function of theirs and of libc by probes.
-for t in test_json test_re test_dict test_exceptions test_generators test_threading; do
+cpython_probed() {
 	rm -f "$work"/p.db*
 	timeout 1800 "$devtrace" record -f -p overwrite -F 'python3*:*' -F 'libc.so.6:*' -o "$work/p.db" \
-		/usr/bin/python3 -m test "$t" >"$work/log" 2>&1 && grep -q 'Tests result: SUCCESS' "$work/log" ||
-		{ tail -n 15 "$work/log" >>"$work/why"; false; }
-	result $? "CPython: $t passes with everything probed"
-done
-zstd=$(program zstd plain) && redis=$(program redis plain)
-result $? "zstd and Redis build without sleds"
-for t in "fuzzer -i100 -s7" "zstreamtest -i20 -s7"; do
-	rm -f "$work"/p.db*
-	# shellcheck disable=SC2086
-	timeout 1200 "$devtrace" record -p overwrite -F "${t%% *}:*" -F 'libc.so.6:*' -o "$work/p.db" \
-		"$(dirname "$zstd")/../tests/"$t >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; false; }
-	result $? "zstd: $t passes with everything probed"
-done
-for u in unit/type/string unit/type/hash unit/expire unit/scripting unit/introspection; do
-	rm -f "$work"/p.db*
-	(cd "$(dirname "$redis")/.." && timeout 900 "$devtrace" record -f -p overwrite -F 'redis-server:*' -F 'libc.so.6:*' \
-		-o "$work/p.db" ./runtest --clients 2 --config bind 127.0.0.1 --single "$u" >"$work/log" 2>&1) &&
-		grep -q 'All tests passed' "$work/log" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
-	result $? "Redis: $u passes with everything probed"
+		/usr/bin/python3 -m test "$1" >"$work/log" 2>&1 && grep -q 'Tests result: SUCCESS' "$work/log" ||
+		{ tail -n 15 "$work/log" >>"$work/why"; return 1; }
+}
+for t in test_json test_re test_dict test_exceptions test_generators test_threading; do
+	campaign cpython "CPython: $t passes with everything probed" cpython_probed "$t"
 done
 
-zstd=$(program zstd sled) && redis=$(program redis sled)
-for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/stream unit/scan \
-	unit/sort unit/expire unit/introspection unit/dump unit/geo unit/other; do
+zstd_probed() {
+	build plain || return
+	rm -f "$work"/p.db*
+	# shellcheck disable=SC2086
+	timeout 1200 "$devtrace" record -p overwrite -F "${1%% *}:*" -F 'libc.so.6:*' -o "$work/p.db" \
+		"$(dirname "$zstd")/../tests/"$1 >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+}
+for t in "fuzzer -i100 -s7" "zstreamtest -i20 -s7"; do
+	campaign zstd-probed "zstd: $t passes with everything probed" zstd_probed "$t"
+done
+
+redis_probed() {
+	build plain || return
+	rm -f "$work"/p.db*
+	(cd "$(dirname "$redis")/.." && timeout 900 "$devtrace" record -f -p overwrite -F 'redis-server:*' -F 'libc.so.6:*' \
+		-o "$work/p.db" ./runtest --clients 2 --config bind 127.0.0.1 --single "$1" >"$work/log" 2>&1) &&
+		grep -q 'All tests passed' "$work/log" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; return 1; }
+}
+for u in unit/type/string unit/type/hash unit/expire unit/scripting unit/introspection; do
+	campaign redis-probed "Redis: $u passes with everything probed" redis_probed "$u"
+done
+
+redis_traced() {
+	build sled || return
 	rm -f "$work"/u.db*
 	(cd "$(dirname "$redis")/.." && timeout 900 "$devtrace" record -f -o "$work/u.db" \
-		./runtest --clients 2 --config bind 127.0.0.1 --single "$u" >"$work/log" 2>&1) &&
+		./runtest --clients 2 --config bind 127.0.0.1 --single "$1" >"$work/log" 2>&1) &&
 		grep -q 'All tests passed' "$work/log" && complete "$work/u.db" ||
-		{ grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
-	result $? "Redis: $u passes traced"
+		{ grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; return 1; }
+}
+for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/stream unit/scan \
+	unit/sort unit/expire unit/introspection unit/dump unit/geo unit/other; do
+	campaign redis-units "Redis: $u passes traced" redis_traced "$u"
 done
-LOADS=${SOAK_LOADS:-100} CASES=under_load LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; false; }
-! grep '^not ok' "$work/log" >>"$work/why"
-result $? "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced"
+
+kernel_loads() {
+	LOADS=$1 CASES=under_load LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
+		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \
+	kernel_loads "${SOAK_LOADS:-100}"
 echo "1..$tests"

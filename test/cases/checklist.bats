@@ -17,6 +17,7 @@ has() {
 	local file=$root/test/$1 name=$2
 	[ -f "$file" ] || return
 	case $file in
+	*/kernel/kernel.t) grep -qE "^case_$name\(\)" "$root"/test/kernel/guest/*.sh ;;
 	*.bats) grep '^@test "' "$file" | grep -qF -e "$name" ;;
 	*.c) grep -qE "^static void $name\(void \*\*" "$file" &&
 		grep -qE "(T|TEST|test|teardown)\($name[,)]" "$file" ;;
@@ -50,4 +51,5 @@ has() {
 	! has cases/ctl.bats 'check-999' || return 1
 	! has unit/test-text.c check_999 || return 1
 	! has cases/none.bats check-001 || return 1
+	! has kernel/kernel.t check_999 || return 1
 }

@@ -33,6 +33,27 @@ case_check_020_watch_several() {
 	rm -f /tmp/go? /tmp/pid? /tmp/done?
 }
 
+case_check_020_children_that_are_followed() {
+	traced_as
+	mkfifo /tmp/go
+	sh -c 'echo $$ >/tmp/pid; read x </tmp/go; sh -c "read y </tmp/go; echo calls 3 >/proc/traced; : >/tmp/done"; :' &
+	while [ ! -s /tmp/pid ]; do sleep 0.02; done
+	tell follow on
+	tell watch "$(cat /tmp/pid)"
+	tell start
+	echo >/tmp/go
+	sleep 0.2
+	# another command does not forget who is followed
+	tell subsystem 9 off
+	tell watch 1
+	echo >/tmp/go
+	while [ ! -e /tmp/done ]; do sleep 0.02; done
+	is "$(counter tracehits)" 6
+	tell follow off
+	wait
+	rm /tmp/go /tmp/pid /tmp/done
+}
+
 case_check_022_only_pid() {
 	tell trace traced_call new c ONLYPID "$(me)"
 	tell trace c on

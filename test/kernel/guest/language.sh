@@ -125,6 +125,14 @@ case_check_018_sizes_and_what_stays() {
 	# the newest; while a full ring is read it gives up its oldest quarter first
 	is "$(tail -n 1 /tmp/log | cut -d' ' -f5)" 00000000000003e7
 	[ "$(wc -l </tmp/log)" -ge 12 ]
+	# one record is a log, too
+	tell size 0
+	tell start
+	taskset 1 sh -c 'echo calls 10 >/proc/traced'
+	tell stop
+	records >/tmp/log
+	! grep -qvE '^E [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} 0000000000000009 0000000000000002 0000000000000003 0000000000000004$' /tmp/log
+	tell size 4
 	# the oldest
 	tell reset
 	tell policy drop

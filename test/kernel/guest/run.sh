@@ -53,6 +53,7 @@ subsystem all on
 switches off
 syscalls off
 interrupts off
+follow off
 size 13' >$C || return
 	sed -n "s/^trace.* new \('.*'\|[^ ]*\).*/delete \1/p; s/^trace \([^ ]*\) rename .*/delete \1/p" $C >/tmp/delete
 	sed -n '/ new /d; / on$/d; / off$/d; / rename /d; s/^trace \([^ ]*\).*/delete \1/p' $C >>/tmp/delete
