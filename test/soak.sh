@@ -132,7 +132,7 @@ campaign postgresql "PostgreSQL: $attaches times under pgbench; no failed transa
 
 nginx() {
 	local port=$((20000 + RANDOM % 10000)) rc
-	mkdir "$work/nginx" && head -c 5000 /dev/urandom >"$work/nginx/file" && chmod -R 755 "$work/nginx" || return
+	mkdir "$work/nginx" && head -c 5000 /dev/urandom >"$work/nginx/file" && chmod -R 755 "$work" "$work/nginx" || return
 	cat >"$work/nginx/conf" <<-C
 		worker_processes 2;
 		pid $work/nginx/pid;
@@ -141,10 +141,10 @@ nginx() {
 		http { access_log off; server { listen 127.0.0.1:$port; root $work/nginx; } }
 	C
 	/usr/sbin/nginx -c "$work/nginx/conf" || return
-	server_storm "$1" "ab -q -k -c 8 -n 20000 http://127.0.0.1:$port/file | tee $work/ab.out | grep -q 'Failed requests: *0$'" \
+	server_storm "$1" "ab -q -k -c 8 -n 20000 http://127.0.0.1:$port/file >$work/ab.out; grep -q 'Failed requests: *0$' $work/ab.out && ! grep -q 'Non-2xx' $work/ab.out" \
 		"$(cat "$work/nginx/pid")" nginx
 	rc=$?
-	cmp "$work/nginx/file" <(curl -s "http://127.0.0.1:$port/file") || rc=1
+	cmp "$work/nginx/file" <(curl -s --noproxy '*' "http://127.0.0.1:$port/file") || rc=1
 	/usr/sbin/nginx -c "$work/nginx/conf" -s stop
 	! grep -E 'exited on signal|alert|emerg' "$work/nginx/error.log" >>"$work/why" || rc=1
 	return $rc
