@@ -12,7 +12,7 @@ int dt_symbol_place(const char *text, struct dt_place *place);
 /* From the kernel's text to the end of its modules'. */
 void dt_symbol_text(u64 *base, u64 *end);
 
-/* How many functions of those that a set means can not be traced, and how many can. */
+/* Which functions are hooked, and what is to happen in them. */
 struct dt_plan {
 	unsigned long *both, *entry; /* addresses at which ftrace calls */
 	size_t boths, entries;
