@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ struct module {
 static struct module modules[64];
 static int module_count;
 static pthread_t thread;
-static int stop;
+static int stop, began;
 
 static const void *map(const char *path, size_t *size)
 {
@@ -135,11 +136,18 @@ void harness_rescan(void)
 		dl_iterate_phdr(take_module, (void *)1);
 }
 
+/* The sites stay on for the first time until one was reached: a short program may otherwise end
+ * before this thread has run, or while it was off. */
 static void *toggle(void *arg)
 {
-	for (int on = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED); on = !on)
+	for (int on = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED); on = !on) {
 		for (int i = 0; i < module_count; i++)
 			switch_module(&modules[i], on);
+		__atomic_store_n(&began, 1, __ATOMIC_RELAXED);
+		while (!__atomic_load_n(&harness_counts[0], __ATOMIC_RELAXED) &&
+		       !__atomic_load_n(&stop, __ATOMIC_RELAXED))
+			sched_yield();
+	}
 	return arg;
 }
 
@@ -152,6 +160,8 @@ __attribute__((constructor(101))) static void begin(void)
 	dl_iterate_phdr(take_module, strcmp(mode, "on") ? NULL : &stop);
 	if (!strcmp(mode, "toggle") && pthread_create(&thread, NULL, toggle, NULL))
 		abort();
+	while (thread && !__atomic_load_n(&began, __ATOMIC_RELAXED))
+		sched_yield();
 }
 
 __attribute__((destructor(101))) static void end(void)
