@@ -21,7 +21,39 @@ struct devtrace_counts {
 #define DEVTRACE_BINARY _IO('T', 0xd0)
 /* what is the version of all this, and of a record? */
 #define DEVTRACE_VERSION     _IO('T', 0xd2)
-#define DEVTRACE_VERSION_NOW 1
+#define DEVTRACE_VERSION_NOW 2
 #define DEVTRACE_COUNTS	     _IOWR('T', 0xd1, struct devtrace_counts)
+
+/*
+ * Reading without a copy: a reader that asks for DEVTRACE_RINGS has the rings to itself until the
+ * file is closed, by all who have it; it may map each one, read only,
+ *
+ *	mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, core * bytes)
+ *
+ * and asks for DEVTRACE_SPAN what is in it. Meanwhile read(2) of the log gives EBUSY, and the rings
+ * keep their size.
+ */
+struct devtrace_rings {
+	__u64 cores; /* numbers below it are those of cores; not all need to be there */
+	__u64 bytes; /* of each ring: a power of two, at least a page */
+};
+
+/*
+ * Positions count bytes and only grow, until `reset' changes the generation; a record's place is its
+ * position modulo bytes. What was read below `release' is given back, then first to end is what
+ * there is: whole records of 64 bytes, in which nothing is written any more. `policy drop' keeps
+ * them until they are given back. `policy overwrite' does not: copy them, give them back, and throw
+ * away what lies below `kept' then; it is counted as overrun.
+ */
+struct devtrace_span {
+	__u64 core;	  /* asked for */
+	__u64 release;	  /* given back: all below; 0: nothing */
+	__u64 generation; /* of release; then, of what follows */
+	__u64 kept; /* what had been shown, and lies below, was overwritten before it was given back */
+	__u64 first, end;
+	__u64 lost; /* records of this core that were lost in any way since the last reset */
+};
+#define DEVTRACE_RINGS _IOR('T', 0xd3, struct devtrace_rings)
+#define DEVTRACE_SPAN  _IOWR('T', 0xd4, struct devtrace_span)
 
 #endif

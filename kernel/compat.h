@@ -8,6 +8,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
+#include <linux/mm.h>
 #include <linux/rethook.h>
 #include <linux/static_call.h>
 #include <linux/version.h>
@@ -48,6 +49,16 @@ DT_FUNCTION(int, module_kallsyms_on_each_symbol, const char *module,
 	    int (*fn)(void *, const char *, unsigned long), void *data);
 DT_FUNCTION(struct module *, __module_address, unsigned long address);
 #endif
+
+/* Nobody can have it made writable later. */
+static inline void dt_map_read_only(struct vm_area_struct *area)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	area->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
+#else
+	vm_flags_clear(area, VM_MAYWRITE | VM_MAYEXEC);
+#endif
+}
 
 /* 0, or -ENOENT with a line in the log that names what this kernel has not. */
 int dt_find_all(void);

@@ -230,6 +230,7 @@ static int log_release(struct inode *inode, struct file *f)
 {
 	struct log *l = f->private_data;
 
+	dt_rings_let_go(l);
 	dt_reader_remove(l->tgid);
 	kvfree(l->record);
 	kvfree(l->text);
@@ -277,6 +278,24 @@ static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
 	return rc < 0 ? rc : got < 0 ? got : 0;
 }
 
+static long log_span(struct log *l, struct devtrace_span __user *to)
+{
+	struct devtrace_span x;
+	struct dt_ring_span s;
+	int rc;
+
+	if (copy_from_user(&x, to, sizeof(x)))
+		return -EFAULT;
+	if (x.core >= nr_cpu_ids)
+		return -EINVAL;
+	s = (struct dt_ring_span){.release = x.release, .generation = x.generation};
+	rc = dt_rings_span(l, (unsigned int)x.core, &s);
+	if (rc < 0)
+		return rc;
+	x = (struct devtrace_span){x.core, 0, s.generation, s.kept, s.first, s.end, s.lost};
+	return copy_to_user(to, &x, sizeof(x)) ? -EFAULT : 0;
+}
+
 static long log_ioctl(struct file *f, unsigned int request, unsigned long argument)
 {
 	struct log *l = f->private_data;
@@ -302,9 +321,24 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 					       c.overrun, c.lost,    c.lost_exits};
 		return copy_to_user((void __user *)argument, &out, sizeof(out)) ? -EFAULT : 0;
 	}
+	case DEVTRACE_RINGS: {
+		struct devtrace_rings out = {.cores = nr_cpu_ids};
+		int rc = dt_rings_hold(l, &out.bytes);
+
+		if (rc < 0)
+			return rc;
+		return copy_to_user((void __user *)argument, &out, sizeof(out)) ? -EFAULT : 0;
+	}
+	case DEVTRACE_SPAN:
+		return log_span(l, (struct devtrace_span __user *)argument);
 	default:
 		return -ENOTTY;
 	}
+}
+
+static int log_map(struct file *f, struct vm_area_struct *area)
+{
+	return dt_rings_map(f->private_data, area);
 }
 
 static const struct file_operations log_operations = {
@@ -312,6 +346,7 @@ static const struct file_operations log_operations = {
 	.open = log_open,
 	.release = log_release,
 	.read = log_read,
+	.mmap = log_map,
 	.unlocked_ioctl = log_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

@@ -5,7 +5,9 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/threads.h>
+#include <linux/uaccess.h>
 
 #include "kernel/compat.h"
 
@@ -193,6 +195,65 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 	return true;
 }
 
+/* ---- system calls ---- */
+
+/* Where the functions of system calls are hooked, sorted. */
+static unsigned long *call_ip;
+static size_t call_ips;
+
+static int by_address(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A kernel without the table, or without memory, has their one argument recorded as it is. */
+static void find_calls(void)
+{
+	unsigned long table = static_call(dt_kallsyms_lookup_name)("sys_call_table"), size, offset;
+	size_t n;
+
+	if (!table || !static_call(dt_kallsyms_lookup_size_offset)(table, &size, &offset))
+		return;
+	n = size / sizeof(unsigned long);
+	call_ip = kvmalloc_array(n, sizeof(*call_ip), GFP_KERNEL);
+	for (size_t i = 0; call_ip && i < n; i++) {
+		unsigned long at;
+
+		if (copy_from_kernel_nofault(&at, (unsigned long *)table + i, sizeof(at)) < 0)
+			break;
+		at = static_call(dt_ftrace_location)(at);
+		if (at)
+			call_ip[call_ips++] = at;
+	}
+	sort(call_ip, call_ips, sizeof(*call_ip), by_address, NULL);
+}
+
+/*
+ * What the arguments of a function are read from. A system call's only one is what its thread has
+ * come into the kernel with: its arguments are there.
+ */
+static noinline const struct pt_regs *callers(u64 ip, const struct pt_regs *regs)
+{
+	for (size_t low = 0, high = call_ips; low < high;) {
+		size_t mid = (low + high) / 2;
+
+		if (call_ip[mid] == ip)
+			return (const struct pt_regs *)regs->di;
+		if (call_ip[mid] < ip)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return regs;
+}
+
+static __always_inline bool is_call(const struct pt_regs *regs)
+{
+	return unlikely(regs->di == (unsigned long)task_pt_regs(current));
+}
+
 static noinline void append_looking(struct dt_core *core, u32 tid, const struct pt_regs *regs,
 				    u64 pc, u64 sp, u8 kind)
 {
@@ -204,9 +265,12 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 		return;
 	if ((flags & DT_NARGS) != DT_ADJACENT)
 		flags |= kind == DT_ENTRY ? 4 : 2;
-	if (kind == DT_ENTRY)
-		dt_append(core, tid, pc, sp, kind, flags, regs->di, regs->si, regs->dx, regs->cx);
-	else
+	if (kind == DT_ENTRY) {
+		const struct pt_regs *r = is_call(regs) ? callers(pc, regs) : regs;
+
+		dt_append(core, tid, pc, sp, kind, flags, r->di, r->si, r->dx,
+			  r == regs ? r->cx : r->r10);
+	} else
 		dt_append(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
 		dt_append(core, tid, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
@@ -260,6 +324,13 @@ static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *
 			append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
 			return true;
 		}
+	}
+	if (is_call(regs)) {
+		const struct pt_regs *r = callers(ip, regs);
+
+		dt_append(core, tid, ip, regs->sp, DT_ENTRY, 4, r->di, r->si, r->dx,
+			  r == regs ? r->cx : r->r10);
+		return true;
 	}
 	dt_append(core, tid, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
 	return true;
@@ -413,10 +484,12 @@ int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	if (!dt_watched)
 		return dt_fail(e, "out of memory");
 	dt_followed = dt_watched + PID_MAX_LIMIT / BITS_PER_LONG;
+	find_calls();
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 	rethook = static_call(dt_rethook_alloc)(NULL, on_exit);
 	if (!rethook) {
 		kvfree(dt_watched);
+		kvfree(call_ip);
 		return dt_fail(e, "out of memory");
 	}
 	for (unsigned int i = 0; i < nodes; i++) {
@@ -433,6 +506,7 @@ int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	if (IS_ERR_OR_NULL(rethook)) {
 		rethook = NULL;
 		kvfree(dt_watched);
+		kvfree(call_ip);
 		return dt_fail(e, "out of memory for %u nodes", nodes);
 	}
 #endif
@@ -452,4 +526,5 @@ void dt_hooks_exit(void)
 		static_call(dt_rethook_free)(rethook);
 	dt_settle(); /* no exit hook runs any more */
 	kvfree(dt_watched);
+	kvfree(call_ip);
 }

@@ -40,6 +40,7 @@ struct probe {
 	u64 address; /* as it was asked for: the kernel may put the probe behind an endbr64 there */
 	struct list_head list;
 	unsigned int uses;
+	bool plain;		 /* the point that is on asks for its record and nothing else */
 	struct program *program; /* of the point that is on; freed behind dt_settle() */
 };
 
@@ -275,31 +276,45 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 		dt_append(core, tid, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
 }
 
+/* All but the usual. */
+static noinline int on_careful_hit(const struct probe *probe, const struct pt_regs *regs, u32 mode)
+{
+	struct dt_core *core = this_cpu_ptr(&dt_core);
+	const struct program *p = READ_ONCE(probe->program);
+	u8 flags = 0;
+	u32 tid;
+
+	if (!(mode & DT_ON) || !p || !dt_begin(core))
+		return 0;
+	tid = was_who();
+	dt_count(&core->in);
+	if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags)) {
+		append_items(core, tid, p, probe->address, regs, flags);
+		if (READ_ONCE(dt_mode) & DT_LOOKING)
+			dt_counted();
+	}
+	dt_end(core);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_careful_hit);
+
+/* Nothing is asked for but the record, in a thread: without a register that needs to be kept. */
 static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct probe *probe = container_of(kprobe, struct probe, kprobe);
-	const struct program *p;
+	u32 mode = READ_ONCE(dt_mode), pid = (u32)current->pid;
 	struct dt_core *core;
-	u32 mode = READ_ONCE(dt_mode);
-	u8 flags = 0;
 
-	if (!(mode & DT_ON))
-		return 0;
-	core = this_cpu_ptr(&dt_core); /* kprobes have preemption off */
-	p = READ_ONCE(probe->program);
-	if (p && dt_begin(core)) {
-		u32 tid = was_who();
-
-		dt_count(&core->in);
-		if (likely(p->plain && mode == DT_ON && tid != DT_NO_TID)) {
-			dt_append(core, tid, probe->address, regs->sp, DT_POINT, 0, 0, 0, 0, 0);
-		} else if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags)) {
-			append_items(core, tid, p, probe->address, regs, flags);
-			if (READ_ONCE(dt_mode) & DT_LOOKING)
-				dt_counted();
-		}
-		dt_end(core);
-	}
+	if (unlikely(mode != DT_ON) || unlikely(!READ_ONCE(probe->plain)) || unlikely(!pid) ||
+	    unlikely(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)))
+		return on_careful_hit(probe, regs, mode);
+	/* kprobes have preemption off, and do not hit themselves: no deeper than DT_NEST_MAX */
+	core = this_cpu_ptr(&dt_core);
+	core->nest++;
+	barrier();
+	dt_count(&core->in);
+	dt_append(core, pid, probe->address, regs->sp, DT_POINT, 0, 0, 0, 0, 0);
+	dt_end(core);
 	return 0;
 }
 NOKPROBE_SYMBOL(on_hit);
@@ -382,8 +397,10 @@ static void probe_put(struct probe *p)
 
 static void set_program(struct probe *probe, struct program *p)
 {
+	WRITE_ONCE(probe->plain, false);
 	smp_store_release(&probe->program, p);
 	dt_settle();
+	WRITE_ONCE(probe->plain, p && p->plain);
 }
 
 int dt_point_make(struct dt_range *r, struct dt_error *e)

@@ -12,12 +12,15 @@
 #include <asm/tsc.h>
 
 #include "core/ring.h"
+#include "kernel/compat.h"
 
 DEFINE_PER_CPU(struct dt_core, dt_core);
 
 static DEFINE_MUTEX(dt_rings_lock); /* size, policy, and all that readers do */
 static u64 ring_bytes;
 static bool overwrites = true;
+static const void *holder; /* who has them mapped; NULL: nobody */
+static u64 generation = 1; /* of positions: they begin anew */
 
 static void set_limit(struct dt_core *c)
 {
@@ -71,6 +74,7 @@ int dt_rings_make(u64 records, struct dt_error *e)
 	u64 bytes = records * 64;
 	char **fresh = kcalloc(nr_cpu_ids, sizeof(*fresh), GFP_KERNEL);
 	int cpu, rc = 0;
+	bool held;
 
 	if (!fresh)
 		return dt_fail(e, "devtrace:  can't allocate that much: out of memory");
@@ -86,8 +90,10 @@ int dt_rings_make(u64 records, struct dt_error *e)
 			rc = -1;
 	}
 	mutex_lock(&dt_rings_lock);
-	if (rc == 0) {
+	held = holder;
+	if (rc == 0 && !held) {
 		close_rings();
+		generation++;
 		ring_bytes = bytes;
 		for_each_possible_cpu(cpu)
 		{
@@ -102,6 +108,9 @@ int dt_rings_make(u64 records, struct dt_error *e)
 	mutex_unlock(&dt_rings_lock);
 	for_each_possible_cpu(cpu) vfree(fresh[cpu]);
 	kfree(fresh);
+	if (held)
+		return dt_fail(e, "devtrace: a reader has the rings mapped: they keep their size "
+				  "until it has closed /dev/trace");
 	return rc < 0 ? dt_fail(e,
 				"devtrace:  can't allocate that much: %lu records on each of %u "
 				"cores",
@@ -127,6 +136,7 @@ void dt_rings_reset(void)
 
 	mutex_lock(&dt_rings_lock);
 	close_rings();
+	generation++;
 	for_each_possible_cpu(cpu) begin_on(cpu);
 	mutex_unlock(&dt_rings_lock);
 }
@@ -204,6 +214,11 @@ long dt_rings_take(struct dt_record *to, size_t n)
 		kfree(head);
 		return -EINTR;
 	}
+	if (holder) {
+		mutex_unlock(&dt_rings_lock);
+		kfree(head);
+		return -EBUSY;
+	}
 	until = rdtsc_ordered();
 	for_each_possible_cpu(cpu)
 	{
@@ -231,6 +246,92 @@ long dt_rings_take(struct dt_record *to, size_t n)
 	mutex_unlock(&dt_rings_lock);
 	kfree(head);
 	return (long)got;
+}
+
+/* ---- a reader that has them mapped ---- */
+
+int dt_rings_hold(const void *who, u64 *bytes)
+{
+	int rc = 0;
+
+	mutex_lock(&dt_rings_lock);
+	if (holder && holder != who)
+		rc = -EBUSY;
+	else if (ring_bytes < PAGE_SIZE)
+		rc = -ENOSPC; /* positions would go round before a page is full */
+	else
+		holder = who;
+	*bytes = ring_bytes;
+	mutex_unlock(&dt_rings_lock);
+	return rc;
+}
+
+void dt_rings_let_go(const void *who)
+{
+	mutex_lock(&dt_rings_lock);
+	if (holder == who)
+		holder = NULL;
+	mutex_unlock(&dt_rings_lock);
+}
+
+/* The memory stays while it is mapped: the mapping has the file, and the file has the rings. */
+int dt_rings_map(const void *who, struct vm_area_struct *area)
+{
+	u64 core = (u64)area->vm_pgoff << PAGE_SHIFT;
+	int rc;
+
+	if (!(area->vm_flags & VM_MAYSHARE) || (area->vm_flags & (VM_WRITE | VM_EXEC)))
+		return -EPERM;
+	dt_map_read_only(area);
+	mutex_lock(&dt_rings_lock);
+	core = div64_u64(core, ring_bytes);
+	if (holder != who)
+		rc = -EBUSY;
+	else if (area->vm_end - area->vm_start != ring_bytes ||
+		 area->vm_pgoff != core * ring_bytes >> PAGE_SHIFT || core >= nr_cpu_ids ||
+		 !cpu_possible((int)core))
+		rc = -EINVAL;
+	else
+		rc = remap_vmalloc_range(area, per_cpu(dt_core, core).records, 0);
+	mutex_unlock(&dt_rings_lock);
+	return rc;
+}
+
+int dt_rings_span(const void *who, unsigned int core, struct dt_ring_span *s)
+{
+	struct dt_core *c;
+	u64 pos, commit;
+
+	if (core >= nr_cpu_ids || !cpu_possible((int)core))
+		return -EINVAL;
+	if (mutex_lock_interruptible(&dt_rings_lock) < 0)
+		return -EINTR;
+	if (holder != who) {
+		mutex_unlock(&dt_rings_lock);
+		return -EBUSY;
+	}
+	c = per_cpu_ptr(&dt_core, core);
+	settle(c);
+	commit = READ_ONCE(c->commit);
+	smp_rmb(); /* pairs with the order of stores in dt_end() */
+	pos = READ_ONCE(c->pos);
+	/* what has been written over by now was perhaps no longer there when it was read */
+	if (pos - c->read > ring_bytes) {
+		c->overrun += (pos - c->read - ring_bytes) / 64;
+		c->read = pos - ring_bytes;
+	}
+	s->kept = c->read;
+	if (s->generation == generation && s->release > c->read && s->release <= pos &&
+	    !(s->release & 63)) {
+		c->read = s->release;
+		set_limit(c);
+	}
+	s->first = c->read;
+	s->end = max(commit, c->read);
+	s->generation = generation;
+	s->lost = c->lost + c->lost_nest + c->lost_exits + c->overrun;
+	mutex_unlock(&dt_rings_lock);
+	return 0;
 }
 
 void dt_rings_count(int core, struct dt_ring_counts *n)

@@ -11,6 +11,8 @@
 #include <linux/percpu.h>
 #include <linux/types.h>
 
+struct vm_area_struct;
+
 #include "core/error.h"
 #include "core/record.h"
 
@@ -107,9 +109,24 @@ void dt_rings_policy(bool overwrite);
 
 /*
  * The next records of all rings in the order of time, at most n, all of which were appended before
- * the call. They are read, for all readers. -EINTR: a signal came.
+ * the call. They are read, for all readers. -EINTR: a signal came; -EBUSY: they are held.
  */
 long dt_rings_take(struct dt_record *to, size_t n);
+
+/*
+ * For a reader that has the rings mapped, and to himself: `who' is any address of his own. Holding
+ * them, dt_rings_take() and dt_rings_make() are refused.
+ */
+int dt_rings_hold(const void *who, u64 *bytes);
+void dt_rings_let_go(const void *who);
+/* Maps the ring of the core that the mapping's offset says. */
+int dt_rings_map(const void *who, struct vm_area_struct *area);
+/* The ring of a core, given back up to `release' if that is of this generation. */
+struct dt_ring_span {
+	u64 release, generation;    /* asked for */
+	u64 kept, first, end, lost; /* as in include/devtrace-ioctl.h */
+};
+int dt_rings_span(const void *who, unsigned int core, struct dt_ring_span *s);
 
 struct dt_ring_counts {
 	u64 written, read, lost, overrun, in, out, lost_exits, lost_nest;

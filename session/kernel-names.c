@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/prototype.h"
+
 struct symbol {
 	uint64_t address;
 	char *name, *module; /* module NULL: the kernel itself */
@@ -158,6 +160,8 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 
 /* ---- signatures ---- */
 
+#define CALL "__x64_sys_" /* what the functions of system calls are called by */
+
 /* The type behind names and qualifiers. */
 static const struct btf_type *plain(const struct btf *b, uint32_t id)
 {
@@ -204,6 +208,11 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 	size_t n = 0;
 
 	out[0] = '\0';
+	/* its only argument is where the caller's registers are, and the module has read them */
+	if (strncmp(name, CALL, strlen(CALL)) == 0) {
+		dt_prototype_call(name + strlen(CALL), out, size);
+		return;
+	}
 	found = k->typeds ? bsearch(&key, k->typed, k->typeds, sizeof(key), by_name) : NULL;
 	proto = found ? btf__type_by_id(k->btf, btf__type_by_id(k->btf, found->id)->type) : NULL;
 	if (!proto || !btf_is_func_proto(proto))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "include/devtrace-ioctl.h"
@@ -16,21 +17,19 @@
 #define CTL   "/dev/tracectl"
 #define LOG   "/dev/trace"
 #define NAME  "devtrace"
-#define BATCH 4096u
 
-/* Records of one core that have been read and not been taken. */
-struct pending {
-	struct dt_record *record;
-	size_t n, room, first;
-	uint64_t lost, told; /* all that were lost so far; those that have been told of */
+/* The ring of a core, mapped twice in a row: what goes round its end is in one piece, too. */
+struct mapped {
+	char *records; /* NULL: there is no such core */
+	uint64_t generation, release; /* what has been taken is given back with the next question */
+	uint64_t told;		      /* of the lost */
 };
 
 struct dt_kernel {
 	int ctl, log;
 	unsigned cores;
-	struct pending *core;
-	uint64_t until; /* ticks: all before has been read */
-	struct dt_record *batch;
+	uint64_t bytes; /* of a ring */
+	struct mapped *core;
 	struct dt_kernel_names *names;
 };
 
@@ -110,6 +109,53 @@ static int check_free(const struct dt_kernel *k, struct dt_error *e)
 		       CTL, CTL);
 }
 
+static void unmap_rings(struct dt_kernel *k)
+{
+	for (unsigned i = 0; i < k->cores; i++)
+		if (k->core[i].records)
+			munmap(k->core[i].records, 2 * k->bytes);
+}
+
+static int map_ring(struct dt_kernel *k, unsigned core)
+{
+	struct devtrace_span span = {.core = core};
+	off_t at = (off_t)(core * k->bytes);
+	char *room;
+
+	if (ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
+		return errno == EINVAL ? 0 : -1; /* a number without a core */
+	room = mmap(NULL, 2 * k->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return -1;
+	k->core[core].records = room;
+	for (unsigned i = 0; i < 2; i++)
+		if (mmap(room + i * k->bytes, k->bytes, PROT_READ, MAP_SHARED | MAP_FIXED, k->log,
+			 at) == MAP_FAILED)
+			return -1;
+	k->core[core].generation = span.generation;
+	k->core[core].release = span.first;
+	k->core[core].told = span.lost;
+	return 0;
+}
+
+static int map_rings(struct dt_kernel *k, struct dt_error *e)
+{
+	struct devtrace_rings rings;
+
+	if (ioctl(k->log, DEVTRACE_RINGS, &rings) < 0)
+		return dt_fail(e, "%s: %s", LOG,
+			       errno == EBUSY ? "another program has the rings" : strerror(errno));
+	k->bytes = rings.bytes;
+	for (unsigned i = 0; i < k->cores; i++)
+		if (map_ring(k, i) < 0) {
+			dt_fail(e, "%s: the ring of core %u can not be mapped: %s", LOG, i,
+				strerror(errno));
+			unmap_rings(k);
+			return -1;
+		}
+	return 0;
+}
+
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e)
 {
@@ -125,8 +171,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	}
 	for (size_t i = 0; i < n && at < sizeof(set); i++)
 		at += dt_format(set + at, sizeof(set) - at, "%s%s", i ? " " : "", pattern[i]);
-	if (!k || !(k->core = calloc(cores, sizeof(*k->core))) ||
-	    !(k->batch = malloc(BATCH * sizeof(*k->batch)))) {
+	if (!k || !(k->core = calloc(cores, sizeof(*k->core)))) {
 		dt_fail(e, "out of memory");
 		goto fail;
 	}
@@ -146,17 +191,18 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		goto fail_ctl;
 	}
 	version = ioctl(k->log, DEVTRACE_VERSION);
-	if (version != DEVTRACE_VERSION_NOW || ioctl(k->log, DEVTRACE_BINARY, 1) < 0) {
+	if (version != DEVTRACE_VERSION_NOW) {
 		dt_fail(e,
 			"%s is of another devtrace: its version is %d, this one's is %d; load the "
-			"module that "
-			"belongs to this one",
+			"module that belongs to this one",
 			LOG, version, DEVTRACE_VERSION_NOW);
 		goto fail_log;
 	}
 	if (tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
-	    tell(k, e, "trace '%s' new " NAME "\n", set) < 0)
+	    map_rings(k, e) < 0)
 		goto fail_log;
+	if (tell(k, e, "trace '%s' new " NAME "\n", set) < 0)
+		goto fail_map;
 	/* somebody is to be watched before everybody is not: who has no thread is nobody */
 	if (!everybody && tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
 		goto fail_range;
@@ -165,6 +211,8 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	return k;
 fail_range:
 	tell(k, NULL, "watch 0\nfollow off\ndelete " NAME "\n");
+fail_map:
+	unmap_rings(k);
 fail_log:
 	close(k->log);
 fail_ctl:
@@ -172,8 +220,6 @@ fail_ctl:
 fail_names:
 	dt_kernel_names_close(k->names);
 fail:
-	if (k)
-		free(k->batch);
 	free(k ? k->core : NULL);
 	free(k);
 	return NULL;
@@ -185,14 +231,12 @@ void dt_kernel_close(struct dt_kernel *k)
 		return;
 	tell(k, NULL, "stop\n");
 	tell(k, NULL, "delete " NAME "\n");
+	unmap_rings(k);
+	close(k->log); /* and its size can change again */
 	tell(k, NULL, "watch 0\nfollow off\npolicy overwrite\nsize 13\n");
-	close(k->log);
 	close(k->ctl);
-	for (unsigned i = 0; i < k->cores; i++)
-		free(k->core[i].record);
 	dt_kernel_names_close(k->names);
 	free(k->core);
-	free(k->batch);
 	free(k);
 }
 
@@ -213,64 +257,26 @@ void dt_kernel_stop(struct dt_kernel *k)
 
 /* ---- taking ---- */
 
-static int keep(struct pending *p, const struct dt_record *r)
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
+				       uint64_t *lost)
 {
-	if (p->first && p->first == p->n)
-		p->first = p->n = 0;
-	if (p->n == p->room) {
-		size_t room = p->room ? 2 * p->room : 1024;
-		struct dt_record *more = realloc(p->record, room * sizeof(*more));
+	struct mapped *m = &k->core[core];
+	struct devtrace_span span = {
+		.core = core, .release = m->release, .generation = m->generation};
+	const struct dt_record *r;
 
-		if (!more)
-			return -1;
-		p->record = more;
-		p->room = room;
-	}
-	p->record[p->n++] = *r;
-	return 0;
-}
-
-/* Everything that the kernel has now. */
-static void read_all(struct dt_kernel *k)
-{
-	uint64_t now = __builtin_ia32_rdtsc();
-	ssize_t n;
-
-	do {
-		n = read(k->log, k->batch, BATCH * sizeof(*k->batch));
-		for (ssize_t i = 0; i < n / (ssize_t)sizeof(*k->batch); i++) {
-			struct dt_record *r = &k->batch[i];
-			struct pending *p = &k->core[r->core < k->cores ? r->core : 0];
-
-			r->core = 0; /* in a ring: the ring tells */
-			if (keep(p, r) < 0)
-				p->lost++;
-		}
-	} while (n == (ssize_t)(BATCH * sizeof(*k->batch)));
-	for (unsigned i = 0; i < k->cores; i++) {
-		struct devtrace_counts c = {.core = i};
-
-		if (ioctl(k->log, DEVTRACE_COUNTS, &c) == 0)
-			k->core[i].lost = c.lost + c.overrun + c.exits;
-	}
-	k->until = now;
-}
-
-struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
-				 uint64_t *lost)
-{
-	struct pending *p = &k->core[core];
-	size_t first;
-
-	if (until > k->until)
-		read_all(k);
-	first = p->first;
-	while (p->first < p->n && p->record[p->first].ticks <= until)
-		p->first++;
-	*n = p->first - first;
-	*lost = p->lost - p->told;
-	p->told = p->lost;
-	return p->record + first;
+	*n = 0;
+	*lost = 0;
+	if (!m->records || ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
+		return NULL;
+	r = (const struct dt_record *)(m->records + (span.first & (k->bytes - 1)));
+	while (*n < (span.end - span.first) / sizeof(*r) && r[*n].ticks <= until)
+		++*n;
+	m->generation = span.generation;
+	m->release = span.first + *n * sizeof(*r);
+	*lost = span.lost - m->told;
+	m->told = span.lost;
+	return r;
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)

@@ -34,9 +34,10 @@ void dt_kernel_stop(struct dt_kernel *k);
 
 /*
  * Records of a core up to `until' (ticks; ~0: all there are), in the order of time; *n: how many.
- * *lost: missing in front of them. The caller may change them; they stay until the next call.
+ * *lost: missing in front of them. They are the kernel's own, in its ring, and stay there until the
+ * next call for this core.
  */
-struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
 				 uint64_t *lost);
 
 /* Is it an address of the kernel? */

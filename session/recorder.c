@@ -244,7 +244,7 @@ static const struct dt_record *with_kernel(struct dt_session *s, struct round *k
 				? dt_offset_correction(&s->offset[core])
 				: 0;
 	size_t more, a = 0, b = 0, out = 0;
-	struct dt_record *x;
+	const struct dt_record *x;
 
 	if (!s->kernel || core >= s->targets.shared.control->cores)
 		return r;
@@ -263,10 +263,12 @@ static const struct dt_record *with_kernel(struct dt_session *s, struct round *k
 		k->with_kernel = bigger;
 		k->with_kernel_room = 2 * (*n + more);
 	}
-	for (size_t i = 0; i < more; i++)
-		x[i].ticks -= (uint64_t)ahead;
-	while (a < *n || b < more)
-		k->with_kernel[out++] = b == more || (a < *n && r[a].ticks <= x[b].ticks) ? r[a++] : x[b++];
+	while (a < *n || b < more) {
+		bool own = b == more || (a < *n && r[a].ticks <= x[b].ticks - (uint64_t)ahead);
+
+		k->with_kernel[out++] = own ? r[a++] : x[b++];
+		k->with_kernel[out - 1].ticks -= own ? 0 : (uint64_t)ahead;
+	}
 	*n = out;
 	return k->with_kernel;
 }

@@ -3,6 +3,7 @@
 #include "session/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,14 +24,14 @@
 #define CONNECTIONS 1000
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
 #define LINGER_MS   2000u
-#define SYMBOLS_MAX 256u /* in one answer */
-#define RECORDS_MAX 16384u	/* in one answer */
+#define SYMBOLS_MAX 256u   /* in one answer */
+#define RECORDS_MAX 16384u /* in one answer */
 
 struct connection {
 	struct dt_server *server;
 	int fd; /* -1: free */
 	pthread_t thread;
-	bool ended; /* the thread is to be joined */
+	bool ended;	     /* the thread is to be joined */
 	atomic_bool follows; /* reads records as they come, and has not come to the end */
 	uint32_t pid;
 	char *text; /* an answer under way */
@@ -299,15 +300,40 @@ static int do_wait(struct connection *c)
 static int do_status(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
-	char line[256];
+	char line[PATH_MAX + 16], path[PATH_MAX];
 
 	pthread_mutex_lock(&s->lock);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (!t->ended)
 			add_text(c, line, dt_format(line, sizeof(line), "process %d\n", t->pid));
 	if (s->options.output)
-		add_text(c, line, dt_format(line, sizeof(line), "file %s\n", s->options.output));
+		add_text(c, line,
+			 dt_format(line, sizeof(line), "file %s\n",
+				   realpath(s->options.output, path) ? path : s->options.output));
 	pthread_mutex_unlock(&s->lock);
+	return answer(c, "ok", 0, 0);
+}
+
+/* Everything recorded so far can be read where the session keeps it: the path of its file, or its log. */
+static int do_flush(struct connection *c)
+{
+	struct dt_session *s = c->server->session;
+	struct dt_error e = {""};
+	char *path;
+
+	dt_session_drained(s);
+	pthread_mutex_lock(&s->lock);
+	if (s->store && dt_store_flush(s->store, &e) < 0)
+		dt_format(s->device.error, sizeof(s->device.error), "%s", e.text);
+	pthread_mutex_unlock(&s->lock);
+	if (e.text[0])
+		return refuse(c, e.text);
+	path = s->options.output ? realpath(s->options.output, NULL) : NULL;
+	if (s->options.output && !path)
+		return refuse(c, "the session's file is not where it was");
+	if (path)
+		add_text(c, path, strlen(path));
+	free(path);
 	return answer(c, "ok", 0, 0);
 }
 
@@ -347,9 +373,12 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_clock(c);
 	if (strcmp(line, "wait") == 0)
 		return do_wait(c);
+	if (strcmp(line, "flush") == 0)
+		return do_flush(c);
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
-	return refuse(c, "requests are write, read, take, clear, position, name, place, symbols, clock, wait, status");
+	return refuse(c, "requests are write, read, take, clear, position, name, place, symbols, "
+			 "clock, wait, flush, status");
 }
 
 static void *serve(void *connection)

@@ -32,7 +32,8 @@ image() {
 	cp "$here"/guest/run.sh "$d/"
 	# devtrace itself, and what it is to trace
 	strip --strip-debug -o "$d/bin/devtrace" "$devtrace" &&
-		gcc -O1 -g -o "$d/bin/io" "$here/io.c" || return
+		gcc -O1 -g -o "$d/bin/io" "$here/io.c" &&
+		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" || return
 	cp "$(command -v fusermount3)" "$d/bin/" || return
 	# libgcc_s: what a thread that ends needs, and is not linked to
 	{ ldd "$devtrace" | grep -o '/[^ ]*'; ldconfig -p | grep -o '/[^ ]*x86_64[^ ]*/libgcc_s.so.1' | head -n 1; } | while read -r lib; do

@@ -13,23 +13,23 @@ case_check_record_program_and_kernel() {
 	sed 's/^ *[0-9.]* us//; s/^ *//; s/0x[0-9a-f]*/P/g' /tmp/calls >/tmp/tree
 	sed -n '/^ask(v=100)/,/^} = 101/p' /tmp/tree >/tmp/ask
 	is "$(cat /tmp/ask)" 'ask(v=100) {
-__x64_sys_write(regs=P) {
+__x64_sys_write(fd=4, buf=P, count=64) {
 ksys_write(fd=4, buf=P, count=64) {
 vfs_write(file=P, buf=P, count=64, pos=P) = 64
 } = 64  /* ksys_write */
 } = 64  /* __x64_sys_write */
-__x64_sys_read(regs=P) {
+__x64_sys_read(fd=5, buf=P, count=64) {
 ksys_read(fd=5, buf=P, count=64) {
 vfs_read(file=P, buf=P, count=64, pos=P) = 64
 } = 64  /* ksys_read */
 } = 64  /* __x64_sys_read */
 } = 101  /* ask */'
-	is "$(sed -n '/^serve_one/,/^} = 64  .. serve_one/p' /tmp/tree | head -n 9 | tail -n 8)" '__x64_sys_read(regs=P) {
+	is "$(sed -n '/^serve_one/,/^} = 64  .. serve_one/p' /tmp/tree | head -n 9 | tail -n 8)" '__x64_sys_read(fd=3, buf=P, count=64) {
 ksys_read(fd=3, buf=P, count=64) {
 vfs_read(file=P, buf=P, count=64, pos=P) = 64
 } = 64  /* ksys_read */
 } = 64  /* __x64_sys_read */
-__x64_sys_write(regs=P) {
+__x64_sys_write(fd=6, buf=P, count=64) {
 ksys_write(fd=6, buf=P, count=64) {
 vfs_write(file=P, buf=P, count=64, pos=P) = 64'
 	! grep -q 'unwound\|entry not recorded' /tmp/ask
