@@ -49,6 +49,21 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, s
 	return 0;
 }
 
+uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct patch *x = &patch[i];
+		uint64_t next = x->address + x->length;
+
+		if (x->length == 2 && x->new[0] == 0xeb && next + (uint64_t)(int8_t)x->new[1] == ip)
+			return x->address; /* a window's: nothing of it has been executed */
+		/* a branch whose distance was changed, and that has been taken */
+		if (x->length == 1 && next + (uint64_t)(int8_t)x->new[0] == ip)
+			return next + (uint64_t)(int8_t)x->old[0];
+	}
+	return 0;
+}
+
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
 {
 	unsigned char pages[2 * PAGE];
@@ -108,18 +123,43 @@ static uint64_t original(const struct dt_probes *p, uint64_t ip)
 	return 0;
 }
 
-void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads)
+uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip)
+{
+	if (!p)
+		return 0;
+	return dt_probe_has_region(p, ip, ip + 1) ? original(p, ip)
+						  : dt_probe_off_board(p->patch, p->patches, ip);
+}
+
+/*
+ * Not before the bytes are back: the place in the original may be in the middle of a jump. This was
+ * done when somebody else was in the way still, and that thread then ran what was there.
+ */
+static void go_back(const struct dt_probes *p, const struct dt_threads *threads)
 {
 	for (size_t i = 0; i < threads->n; i++) {
 		struct user_regs_struct r;
 		uint64_t back;
 
 		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
-		    !dt_probe_has_region(p, r.rip, r.rip + 1) || !(back = original(p, r.rip)))
+		    !(back = dt_probes_back(p, r.rip)))
 			continue;
 		r.rip = back;
 		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
 	}
+}
+
+bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips)
+{
+	uint64_t low, high;
+
+	for (unsigned i = 0; dt_probes_code(p, i, &low, &high); i++)
+		if (dt_ips_inside(ips, low, high))
+			return true;
+	for (size_t i = 0; p && i < ips->n; i++)
+		if (dt_probe_off_board(p->patch, p->patches, ips->ip[i]))
+			return true;
+	return ips->failed;
 }
 
 /* A page at a time: threads stand still meanwhile. */
@@ -161,7 +201,8 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 	       memcmp(now, p->patch[0].new, p->patch[0].length) == 0;
 }
 
-int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e)
+int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
+		     struct dt_error *e)
 {
 	struct dt_call *call;
 	struct dt_maps maps;
@@ -174,6 +215,7 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct
 				       strerror(errno));
 		if (check_old(t, p, e) < 0)
 			return -1;
+		go_back(p, threads);
 	}
 	if (dt_maps_read(t->pid, &maps, e) < 0)
 		return -1;
@@ -184,7 +226,7 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct
 					   {p->region[i].low, p->region[i].high - p->region[i].low},
 					   0,
 					   false};
-	rc = call ? dt_probe_calls(t, tid, &maps, call, p->regions, e) : dt_fail(e, "out of memory");
+	rc = call ? dt_probe_calls(t, threads->tid[0], &maps, call, p->regions, e) : dt_fail(e, "out of memory");
 	free(call);
 	dt_maps_free(&maps);
 	return rc;

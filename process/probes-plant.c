@@ -327,6 +327,7 @@ static const struct window *inside(const struct window *w, size_t n, uint64_t ip
 }
 
 struct saved {
+	const struct job *job;
 	const struct window *window;
 	size_t n;
 	bool found;
@@ -336,15 +337,17 @@ static void on_saved(void *ctx, uint64_t ip, bool frame)
 {
 	struct saved *s = ctx;
 
-	s->found = s->found || (frame && inside(s->window, s->n, ip, true));
+	s->found = s->found ||
+		   (frame && (inside(s->window, s->n, ip, true) ||
+			      dt_probe_off_board(s->job->undo, s->job->undos, ip)));
 }
 
-/* Threads in a window go on in its copy. False: a signal handler will return into one. */
+/* Threads in a window go on in its copy, those at springboards that go where these came from. False: a signal handler will return into one. */
 static bool move_threads(struct job *j, const struct dt_threads *threads)
 {
 	struct window *w = j->p->window + j->first_window;
 	size_t n = j->p->windows - j->first_window;
-	struct saved saved = {w, n, false};
+	struct saved saved = {j, w, n, false};
 
 	qsort(w, n, sizeof(*w), window_by_start);
 	dt_threads_saved(threads, j->t->mem, on_saved, &saved);
@@ -353,13 +356,18 @@ static bool move_threads(struct job *j, const struct dt_threads *threads)
 	for (size_t i = 0; i < threads->n; i++) {
 		struct user_regs_struct r;
 		const struct window *x;
+		uint64_t back;
 
 		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0)
 			continue;
+		back = dt_probe_off_board(j->undo, j->undos, r.rip);
+		if (back)
+			r.rip = back;
 		x = inside(w, n, r.rip, false);
-		if (!x)
+		if (!x && !back)
 			continue;
-		r.rip = dt_moved_forward(&x->moved, x->start, x->copy, r.rip);
+		if (x)
+			r.rip = dt_moved_forward(&x->moved, x->start, x->copy, r.rip);
 		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
 	}
 	return true;

@@ -119,6 +119,13 @@ bool dt_probe_has_region(const struct dt_probes *p, uint64_t low, uint64_t high)
 int dt_probe_by_patch(const void *a, const void *b); /* struct patch by address */
 int dt_probe_by_pc(const void *a, const void *b);    /* struct pc_entry */
 
+/*
+ * Where a thread goes on that is at ip, if that is a springboard of these patches: a jump in filler,
+ * which it has come to by a short one and not left. There it executes what is no instruction once the
+ * bytes are back. 0: ip is at none.
+ */
+uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip);
+
 /* Writes patches, or what was there before; a page at a time, for threads stand still meanwhile. */
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old);
 

@@ -12,6 +12,7 @@
 #define DT_PROCESS_PROBES_H
 
 #include "process/target.h"
+#include "process/threads.h"
 
 struct dt_probes; /* of one module in one process */
 
@@ -51,14 +52,23 @@ int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 /* Where code of ours is that a thread can be in; false: no more. */
 bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high);
 
-/*
- * Sites are off and all threads stopped: those that are about to run a copied instruction are put
- * back to the original. Whoever still is in the code then will leave by itself.
- */
-void dt_probes_leave(const struct dt_probes *p, const struct dt_threads *threads);
+/* Is a thread there, or will one return there from a signal handler; or at a springboard? p may be
+ * NULL. */
+bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips);
 
-/* Puts every byte back, while all threads are stopped and none is inside, and checks it. */
-int dt_probes_remove(struct dt_target *t, struct dt_probes *p, pid_t tid, struct dt_error *e);
+/*
+ * Where in the original a thread goes on that is about to run a copied instruction, or to jump to
+ * one; only once the bytes are back: until then, a jump may be there. 0: it is not there, or in the
+ * middle of a hook, which it will leave by itself. p may be NULL.
+ */
+uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip);
+
+/*
+ * Puts every byte back and checks it, while all threads are stopped, and none is inside but where
+ * dt_probes_back() knows the way: they go on there.
+ */
+int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
+		     struct dt_error *e);
 
 /*
  * What is planted in the process and not known as one of its modules': by a controller that was

@@ -395,9 +395,8 @@ static size_t parameters(const char *p, bool places, char *buf, size_t size)
 	return at;
 }
 
-void dt_prototype(const char *name, bool places, char *buf, size_t size)
+static void write_out(const char *p, bool places, char *buf, size_t size)
 {
-	const char *p = find_any(name);
 	size_t result = p ? strcspn(p, " ") : 0, at;
 
 	buf[0] = '\0';
@@ -411,4 +410,86 @@ void dt_prototype(const char *name, bool places, char *buf, size_t size)
 					      : "@0");
 	if (at >= size)
 		buf[0] = '\0';
+}
+
+void dt_prototype(const char *name, bool places, char *buf, size_t size)
+{
+	write_out(find_any(name), places, buf, size);
+}
+
+/* ---- system calls that the library has no function for, or another one ---- */
+
+static const char *const call[] = {
+	"i4 arch_prctl(i4 option, u8 arg2)",
+	"i4 bpf(i4 cmd, p attr, u4 size)",
+	"u8 brk(u8 brk)",
+	"i4 capget(p header, p data)",
+	"i4 capset(p header, p data)",
+	"i4 clock_adjtime(i4 which_clock, p tx)",
+	"i4 clone(u8 flags, u8 newsp, p parent_tidptr, p child_tidptr, u8 tls)",
+	"i4 clone3(p uargs, u8 size)",
+	"i4 close_range(u4 fd, u4 max_fd, u4 flags)",
+	"i8 copy_file_range(i4 fd_in, p off_in, i4 fd_out, p off_out, u8 len, u4 flags)",
+	"i4 epoll_pwait2(i4 epfd, p events, i4 maxevents, p timeout, p sigmask, u8 sigsetsize)",
+	"v exit_group(i4 error_code)",
+	"i4 fcntl(u4 fd, u4 cmd, u8 arg)",
+	"i4 faccessat2(i4 dfd, s filename, i4 mode, i4 flags)",
+	"i4 futex(p uaddr, i4 op, u4 val, p utime, p uaddr2, u4 val3)",
+	"i8 getcwd(p buf, u8 size)",
+	"i8 getdents(u4 fd, p dirent, u4 count)",
+	"i8 getdents64(u4 fd, p dirent, u4 count)",
+	"i8 getrandom(p buf, u8 count, u4 flags)",
+	"i4 gettid()",
+	"i8 io_uring_enter(u4 fd, u4 to_submit, u4 min_complete, u4 flags, p argp, u8 argsz)",
+	"i8 io_uring_register(u4 fd, u4 opcode, p arg, u4 nr_args)",
+	"i8 io_uring_setup(u4 entries, p params)",
+	"i4 ioctl(u4 fd, u4 cmd, u8 arg)",
+	"i4 membarrier(i4 cmd, u4 flags, i4 cpu_id)",
+	"i4 memfd_create(s uname, u4 flags)",
+	"u8 mremap(p addr, u8 old_len, u8 new_len, u8 flags, p new_addr)",
+	"i4 newfstat(u4 fd, p statbuf)",
+	"i4 newfstatat(i4 dfd, s filename, p statbuf, i4 flag)",
+	"i4 newlstat(s filename, p statbuf)",
+	"i4 newstat(s filename, p statbuf)",
+	"i4 newuname(p name)",
+	"i4 open(s filename, i4 flags, u4 mode)",
+	"i4 openat(i4 dfd, s filename, i4 flags, u4 mode)",
+	"i4 openat2(i4 dfd, s filename, p how, u8 usize)",
+	"i4 perf_event_open(p attr, i4 pid, i4 cpu, i4 group_fd, u8 flags)",
+	"i4 pidfd_getfd(i4 pidfd, i4 fd, u4 flags)",
+	"i4 pidfd_open(i4 pid, u4 flags)",
+	"i4 pidfd_send_signal(i4 pidfd, i4 sig, p info, u4 flags)",
+	"i4 ppoll(p ufds, u4 nfds, p tsp, p sigmask, u8 sigsetsize)",
+	"i4 prctl(i4 option, u8 arg2, u8 arg3, u8 arg4, u8 arg5)",
+	"i8 preadv2(u8 fd, p vec, u8 vlen, u8 pos_l, u8 pos_h, i4 flags)",
+	"i8 process_vm_readv(i4 pid, p lvec, u8 liovcnt, p rvec, u8 riovcnt, u8 flags)",
+	"i8 process_vm_writev(i4 pid, p lvec, u8 liovcnt, p rvec, u8 riovcnt, u8 flags)",
+	"i4 prlimit64(i4 pid, u4 resource, p new_rlim, p old_rlim)",
+	"i4 pselect6(i4 n, p inp, p outp, p exp, p tsp, p sig)",
+	"i8 pwritev2(u8 fd, p vec, u8 vlen, u8 pos_l, u8 pos_h, i4 flags)",
+	"i4 renameat2(i4 olddfd, s oldname, i4 newdfd, s newname, u4 flags)",
+	"i4 rseq(p rseq, u4 rseq_len, i4 flags, u4 sig)",
+	"i4 rt_sigaction(i4 sig, p act, p oact, u8 sigsetsize)",
+	"i4 rt_sigprocmask(i4 how, p nset, p oset, u8 sigsetsize)",
+	"i4 rt_sigreturn()",
+	"i4 rt_sigsuspend(p unewset, u8 sigsetsize)",
+	"i4 rt_sigtimedwait(p uthese, p uinfo, p uts, u8 sigsetsize)",
+	"i4 sched_getattr(i4 pid, p attr, u4 size, u4 flags)",
+	"i4 sched_setattr(i4 pid, p attr, u4 flags)",
+	"i4 seccomp(u4 op, u4 flags, p uargs)",
+	"i4 set_robust_list(p head, u8 len)",
+	"i4 set_tid_address(p tidptr)",
+	"i4 statx(i4 dfd, s filename, u4 flags, u4 mask, p buffer)",
+	"i4 tgkill(i4 tgid, i4 pid, i4 sig)",
+	"i4 tkill(i4 pid, i4 sig)",
+};
+
+void dt_prototype_call(const char *name, char *buf, size_t size)
+{
+	for (size_t i = 0; i < sizeof(call) / sizeof(*call); i++)
+		if (compare(name, strlen(name), call[i]) == 0) {
+			write_out(call[i], false, buf, size);
+			return;
+		}
+	dt_prototype(name, false, buf, size);
 }

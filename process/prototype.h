@@ -15,4 +15,7 @@ bool dt_prototype_file(const char *path);
  * known. */
 void dt_prototype(const char *name, bool places, char *buf, size_t size);
 
+/* The same for a system call of the kernel's by its name, as in "read". */
+void dt_prototype_call(const char *name, char *buf, size_t size);
+
 #endif

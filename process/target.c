@@ -742,9 +742,8 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 		const struct dt_elf *elf = t->module[i].file->elf;
 		uint64_t thunk[2];
 
-		for (unsigned k = 0; dt_probes_code(t->module[i].probes, k, &low, &high); k++)
-			if (dt_ips_inside(ips, low, high))
-				return true;
+		if (dt_probes_inside(t->module[i].probes, ips))
+			return true;
 		if (!elf || !t->module[i].hooked || t->module[i].file->probed)
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
@@ -755,11 +754,24 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 		}
 	}
 	for (size_t i = 0; i < t->n_old; i++)
-		for (unsigned k = 0; dt_probes_code(t->old[i], k, &low, &high); k++)
-			if (dt_ips_inside(ips, low, high))
-				return true;
+		if (dt_probes_inside(t->old[i], ips))
+			return true;
 	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
 		if (dt_ips_inside(ips, low, high))
+			return true;
+	return false;
+}
+
+/* Is there a place in the original where a thread that is at ip goes on? */
+static bool can_go_back(void *ctx, uint64_t ip)
+{
+	const struct dt_target *t = ctx;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_probes_back(t->module[i].probes, ip))
+			return true;
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_back(t->old[i], ip))
 			return true;
 	return false;
 }
@@ -769,7 +781,7 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 	struct dt_ips ips;
 	bool any;
 
-	dt_threads_ips(threads, t->mem, &ips);
+	dt_threads_ips(threads, t->mem, can_go_back, t, &ips);
 	any = any_inside(t, &ips);
 	dt_ips_free(&ips);
 	return any;
@@ -860,7 +872,8 @@ static void unhook(struct dt_target *t)
  * Bytes back where they were; those of libraries that have gone are of no use any more. strays: what
  * is under the probes that we know of comes to light when these are gone.
  */
-static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_error *e)
+static int remove_probes(struct dt_target *t, const struct dt_threads *threads, bool strays,
+			 struct dt_error *e)
 {
 	int rc = 0;
 
@@ -869,7 +882,7 @@ static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_
 
 		if (!m->probes)
 			continue;
-		rc = dt_probes_remove(t, m->probes, tid, e);
+		rc = dt_probes_remove(t, m->probes, threads, e);
 		if (rc == 0)
 			m->hooked = m->on = false;
 	}
@@ -878,7 +891,18 @@ static int remove_probes(struct dt_target *t, pid_t tid, bool strays, struct dt_
 		rc = dt_probes_recover(t, &t->old, &t->n_old, e);
 	}
 	for (size_t i = 0; i < t->n_old && rc == 0; i++)
-		rc = dt_probes_remove(t, t->old[i], tid, e);
+		rc = dt_probes_remove(t, t->old[i], threads, e);
+	return rc;
+}
+
+/* Those in trampolines. */
+static int probes_off(struct dt_target *t, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		if (t->module[i].probes)
+			rc = dt_probes_off(t, t->module[i].probes, e);
 	return rc;
 }
 
@@ -923,9 +947,6 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		if (!disconnected)
 			rc = dt_disconnect(t, e);
 		disconnected = true;
-		for (size_t i = 0; i < t->n; i++)
-			if (t->module[i].probes)
-				dt_probes_leave(t->module[i].probes, &threads);
 		if (!occupied(t, &threads) && !shares_memory(t))
 			break;
 		if (tries == LEAVE_TRIES) {
@@ -933,10 +954,13 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 			break;
 		}
 		release(t, &threads);
+		/* mostly nobody is in a hook: only then is it worth it that nobody comes any more */
+		if (tries == 0 && probes_off(t, e) < 0)
+			return -1;
 		usleep(tries < 10 ? 50 : 10000);
 	}
 	if (*left == 0 && rc == 0)
-		rc = remove_probes(t, threads.tid[0], strays, e);
+		rc = remove_probes(t, &threads, strays, e);
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);

@@ -19,7 +19,8 @@
 #include "process/maps.h"
 #include "process/memory.h"
 
-#define STOP_NS 100000000ull /* a thread that has not stopped by then can not be stopped */
+#define STOP_NS 100000000ull  /* a thread that has not stopped by then can not be stopped, */
+#define BUSY_NS 3000000000ull /* or then, if it could run */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -56,22 +57,29 @@ static int add(struct dt_threads *t, pid_t tid, struct dt_error *e)
 	return 0;
 }
 
-/* A thread that has called exit stays in the list until the others have, when it is the first. */
-static bool has_exited(pid_t pid, pid_t tid)
+/* The letter of /proc/PID/task/TID/stat; 0: it is not known, 'X': there is no such thread. */
+static char state_of(pid_t pid, pid_t tid)
 {
-	char path[64], line[256];
+	char path[64], line[256], letter = 0;
 	const char *state;
-	bool exited = false;
 	FILE *f;
 
 	dt_format(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	f = fopen(path, "re");
 	if (!f)
-		return true;
-	if (fgets(line, sizeof(line), f) && (state = strrchr(line, ')')) != NULL)
-		exited = state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+		return 'X';
+	if (fgets(line, sizeof(line), f) && (state = strrchr(line, ')')) != NULL && state[1] == ' ')
+		letter = state[2];
 	fclose(f);
-	return exited;
+	return letter;
+}
+
+/* A thread that has called exit stays in the list until the others have, when it is the first. */
+static bool has_exited(pid_t pid, pid_t tid)
+{
+	char state = state_of(pid, tid);
+
+	return state == 'Z' || state == 'X';
 }
 
 /*
@@ -127,17 +135,21 @@ pid_t dt_threads_wait(pid_t tid, int *status)
 }
 
 /* Waits for a thread that should stop at once; 0: it does not. */
-static pid_t wait_stop(pid_t tid, int *status)
+static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 {
-	uint64_t deadline = dt_now_ns() + STOP_NS;
+	uint64_t begin = dt_now_ns(), until = STOP_NS;
 
 	for (;;) {
 		pid_t got = dt_threads_wait(tid, status);
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
-		if (dt_now_ns() > deadline)
-			return 0;
+		/* one that only waits for a core will have it, on a busy machine a little later */
+		while (dt_now_ns() - begin > until) {
+			if (until >= BUSY_NS || state_of(pid, tid) != 'R')
+				return 0;
+			until += STOP_NS;
+		}
 		usleep(20);
 	}
 }
@@ -191,7 +203,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		return 1;
 	}
 	for (;;) {
-		pid_t got = wait_stop(tid, &status);
+		pid_t got = wait_stop(t->pid, tid, &status);
 
 		if (got == 0) {
 			/* it is ours until it stops; released with the others if it does by then */
@@ -342,11 +354,19 @@ void dt_threads_saved(const struct dt_threads *t, int mem,
 	dt_maps_free(&maps);
 }
 
+struct noting {
+	struct dt_ips *ips;
+	bool (*left_out)(void *ctx, uint64_t ip);
+	void *ctx;
+};
+
 static void note_ip(void *ctx, uint64_t ip, bool frame)
 {
-	struct dt_ips *ips = ctx;
+	const struct noting *n = ctx;
+	struct dt_ips *ips = n->ips;
 
-	(void)frame;
+	if (!frame && n->left_out && n->left_out(n->ctx, ip))
+		return;
 	if (ips->n == ips->room) {
 		size_t room = ips->room ? 2 * ips->room : 64;
 		uint64_t *more = realloc(ips->ip, room * sizeof(*more));
@@ -361,10 +381,13 @@ static void note_ip(void *ctx, uint64_t ip, bool frame)
 	ips->ip[ips->n++] = ip;
 }
 
-void dt_threads_ips(const struct dt_threads *t, int mem, struct dt_ips *ips)
+void dt_threads_ips(const struct dt_threads *t, int mem, bool (*left_out)(void *ctx, uint64_t ip),
+		    void *ctx, struct dt_ips *ips)
 {
+	struct noting n = {ips, left_out, ctx};
+
 	*ips = (struct dt_ips){0};
-	dt_threads_saved(t, mem, note_ip, ips);
+	dt_threads_saved(t, mem, note_ip, &n);
 }
 
 void dt_ips_free(struct dt_ips *ips)
@@ -386,7 +409,7 @@ bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t hig
 	struct dt_ips ips;
 	bool inside;
 
-	dt_threads_ips(t, mem, &ips);
+	dt_threads_ips(t, mem, NULL, NULL, &ips);
 	inside = dt_ips_inside(&ips, low, high);
 	dt_ips_free(&ips);
 	return inside;

@@ -50,7 +50,9 @@ struct dt_ips {
 	bool failed; /* no memory: any place may be among them */
 };
 
-void dt_threads_ips(const struct dt_threads *t, int mem, struct dt_ips *ips);
+/* left_out, if not NULL: a thread's own instruction pointer is not among them when it says so. */
+void dt_threads_ips(const struct dt_threads *t, int mem, bool (*left_out)(void *ctx, uint64_t ip),
+		    void *ctx, struct dt_ips *ips);
 void dt_ips_free(struct dt_ips *ips);
 /* Is one of them in [low, high)? */
 bool dt_ips_inside(const struct dt_ips *ips, uint64_t low, uint64_t high);

@@ -16,6 +16,8 @@
 set -uo pipefail
 . "$(dirname "$0")/real/common.sh"
 
+# what is built meanwhile is not what is tried
+cp "$devtrace" "$work/devtrace-soak" && devtrace=$work/devtrace-soak
 attaches=${SOAK_ATTACHES:-1000}
 names=("$@")
 
@@ -44,10 +46,11 @@ storm() {
 		while kill -0 "$pid" 2>/dev/null && [ "$n" -lt "$attaches" ]; do
 			"$devtrace" attach -d -s "$session" -p drop -F '*' -F 'libc.so.6:*' "$pid" >/dev/null 2>>"$work/why" || continue
 			n=$((n + 1))
+			[ $((n % 100)) != 0 ] || echo "# $name: $n times" >&2
 			"$devtrace" ctl -s "$session" start 2>/dev/null
 			"$devtrace" ctl -s "$session" quit 2>/dev/null
 		done
-		wait "$pid" || return 1
+		wait "$pid" || { why "$name ended with status $?"; return 1; }
 		runs=$((runs + 1))
 		cmp "$work/alone" "$work/storm" || return
 		# a program that can not be attached to at all would go on for ever

@@ -352,3 +352,37 @@ build_forks() {
 		exec {out}<&-
 	done
 }
+
+@test "attach: threads that are always where the code is changed" {
+	gcc -O1 -pthread -o "$dir/boards" "$root/test/probe/boards.c" "$root/test/probe/boards.S"
+	# or the case shows nothing
+	"$dt" list -v "$dir/boards" | grep -q 'looped.*short'
+	mkfifo "$dir/line"
+	exec {out}< <(exec "$dir/boards" <"$dir/line" 3>&-)
+	pid=$!
+	exec {to}>"$dir/line"
+	read -r ready <&"$out"
+	code() { gdb -nx -p "$pid" -batch -ex 'x/40xb looped' -ex 'x/40xb twice' 2>/dev/null | grep '^0x.*:'; }
+	before=$(code)
+	[ "$(wc -l <<<"$before")" = 10 ]
+	for i in $(seq 40); do
+		"$dt" attach -d -s "boards-$$" -p drop -F 'boards:*' "$pid" 3>&-
+		"$dt" ctl -s "boards-$$" start
+		# the next one takes away what a controller that is killed has left
+		if [ $((i % 4)) = 0 ]; then
+			kill -9 "$(pgrep -f "attach -d -s boards-$$")"
+		else
+			"$dt" ctl -s "boards-$$" quit
+		fi
+		kill -0 "$pid"
+	done
+	# the last one was killed
+	"$dt" attach -d -s "boards-$$" -p drop -F 'boards:*' "$pid" 3>&-
+	"$dt" ctl -s "boards-$$" quit
+	[ "$(code)" = "$before" ]
+	echo >&"$to"
+	read -r said <&"$out"
+	[ "$said" = '0 wrong' ]
+	wait "$pid"
+	exec {to}>&-
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Four threads that call nothing but functions of boards.S, until a line comes; says how often they were
+ * wrong. */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int looped(int n);
+int twice(int n);
+
+static volatile int stop;
+
+static int left(int n)
+{
+	do
+		n -= 3;
+	while (n > 0);
+	return n;
+}
+
+static void *work(void *p)
+{
+	unsigned long wrong = 0;
+
+	for (int i = 0; !stop; i++) {
+		int n = i & 63;
+
+		wrong += twice(n) != 2 * n + !!(n & 8);
+		wrong += looped(n) != n + left(n);
+	}
+	return (void *)wrong;
+}
+
+int main(void)
+{
+	unsigned long wrong = 0;
+	pthread_t t[4];
+	void *one;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, NULL);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	stop = 1;
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &one);
+		wrong += (unsigned long)one;
+	}
+	printf("%lu wrong\n", wrong);
+	return wrong != 0;
+}
