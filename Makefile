@@ -9,19 +9,25 @@ B        := build$(if $(SAN),/san)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
-LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lpthread -lm
+LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lmicrohttpd -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
-LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c)
-CMDSRC  := $(wildcard cmd/*.c)
+LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c view/*.c remote/*.c)
+CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
+# of the extension for SQLite: the tables, and what they are made with
+EXTSRC  := $(wildcard core/*.c store/*.c analyse/*.c) arch/x86_64/capture.c \
+	$(patsubst %,cmd/%.c,event format full open out pointer say shape) \
+	$(patsubst %,process/%.c,dwarf dwarf-signature dwarf-text dwarf-type dwarf-variable elf pattern prototype symtab symtab-file) \
+	$(filter-out sql/writing.c,$(wildcard sql/*.c))
+EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
 LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o
 CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
 UNIT    := $(UNITSRC:%.c=$(B)/%)
 TOOL    := $(PROGSRC:%.c=$(B)/%)
 
-all: $(B)/devtrace $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
+all: $(B)/devtrace $(B)/libdevtrace-sqlite.so $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
 	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
@@ -37,10 +43,22 @@ $(B)/%.o: %.c Makefile | deps
 $(B)/core/%.o: CFLAGS += -ffreestanding
 
 # loops that every record of a trace goes through: measured, these gain and no others
-$(B)/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
+$(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
+
+# SQLite itself is that of the program which loads it: sql/host.h
+$(B)/libdevtrace-sqlite.so: $(EXTOBJ)
+	$(CC) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
+		-ldw -lelf -lzstd -liberty -lm
+
+$(B)/sqlite/%.o: %.c Makefile | deps
+	@mkdir -p $(@D)
+	$(CC) $(ALL) -fPIC -fvisibility=hidden -ffunction-sections -include sql/host.h -c -o $@ $<
 
 $(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
 	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $^
+
+# the page is compiled in
+$(B)/view/page.o: $(wildcard view/page/*)
 
 # `gcc -B build/lib` takes its assembler from here
 $(B)/lib/as: $(B)/instrument/devtrace-as
@@ -93,13 +111,14 @@ install-dkms:
 	install -m 644 core/*.[ch] $(DESTDIR)/usr/src/devtrace-0.1/core/
 	install -m 644 include/*.h $(DESTDIR)/usr/src/devtrace-0.1/include/
 	install -m 644 kernel/dkms.conf $(DESTDIR)/usr/src/devtrace-0.1/
-	[ -n "$(DESTDIR)" ] || { dkms add devtrace/0.1 && dkms install devtrace/0.1; }
+	[ -n "$(DESTDIR)" ] || { dkms remove devtrace/0.1 --all >/dev/null 2>&1; dkms install devtrace/0.1; }
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/devtrace $(DESTDIR)$(PREFIX)/include \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(B)/devtrace $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/lib/as $(DESTDIR)$(PREFIX)/lib/devtrace/
+	install -m 644 $(B)/libdevtrace-sqlite.so $(DESTDIR)$(PREFIX)/lib/
 	ln -sf ../lib/devtrace/as $(DESTDIR)$(PREFIX)/bin/devtrace-as
 	for p in devtrace devtrace-clang; do \
 		sed 's|@PREFIX@|$(PREFIX)|g' instrument/$$p.pc.in \

@@ -173,6 +173,7 @@ int dt_barrelfish_export(struct dt_reader *r, FILE *f, enum dt_dump_form form, u
 struct import {
 	struct dt_store *store;
 	const struct dt_definition *events;
+	const struct dt_applications *applications;
 	const char *path, *p; /* p: in the line */
 	unsigned long line;
 	bool relative, kernel_switch; /* the latter: event 0 of subsystem 0 is a context switch */
@@ -343,6 +344,12 @@ bad:
 	return wrong(k, "here must be '# Offset CORE N' of the core above");
 }
 
+/* Each application is taken for a process of one thread. */
+static int name_application(struct import *k, uint32_t tid, const char *name)
+{
+	return tid == DT_NO_TID ? 0 : dt_store_thread(k->store, tid, tid, name, k->e);
+}
+
 static int take_application(struct import *k)
 {
 	struct dt_record r = {.kind = DT_RUNDOWN, .flags = 2};
@@ -357,7 +364,7 @@ static int take_application(struct import *k)
 	memcpy(name, k->p, n);
 	memcpy(&r.value[1], name, 8);
 	r.tid = (uint32_t)r.value[0];
-	if (r.tid != DT_NO_TID && dt_store_thread(k->store, r.tid, r.tid, name, k->e))
+	if (!dt_applications_name(k->applications, r.tid) && name_application(k, r.tid, name))
 		return -1;
 	return put(k, &r);
 }
@@ -403,11 +410,47 @@ static int take_line(struct import *k)
 	return take_event(k);
 }
 
-/* What stands in front of a dump that was sent or written by bfscope. */
-static void skip_front(struct import *k)
+int dt_barrelfish_length(const char *p, size_t n, uint64_t *length, size_t *used)
 {
-	if (strspn(k->p, "0123456789") == 8 && k->p[8] == '#')
-		k->p += 8;
+	size_t skip = 0, spaces, digits, at;
+
+	while (skip < n && skip < 8 && !p[skip])
+		skip++;
+	for (spaces = 0; skip + spaces < n && p[skip + spaces] == ' ' && spaces < 8;)
+		spaces++;
+	*length = 0;
+	for (digits = 0; skip + spaces + digits < n && spaces + digits < 8; digits++) {
+		unsigned d = (unsigned)(p[skip + spaces + digits] - '0');
+
+		if (d > 9)
+			break;
+		*length = *length * 10 + d;
+	}
+	at = spaces + digits;
+	if (at == 8 && digits) {
+		*used = skip + 8;
+		return 1;
+	}
+	if (skip + at == n)
+		return skip < 8 && spaces < 8 ? 0 : -1;
+	if (at == 6 && digits && p[skip + at] == '#') {
+		*used = skip + 6;
+		return 1;
+	}
+	if (!digits || spaces || p[skip + at])
+		return -1;
+	*used = skip + 8;
+	return n < skip + 8 ? 0 : 1;
+}
+
+/* What stands in front of a dump that was kept as a server sent it. n: what has been read. */
+static void skip_front(struct import *k, size_t n)
+{
+	uint64_t length;
+	size_t used;
+
+	if (dt_barrelfish_length(k->p, n, &length, &used) == 1 && k->p[used] == '#')
+		k->p += used;
 }
 
 static int names(struct import *k)
@@ -419,32 +462,37 @@ static int names(struct import *k)
 }
 
 int dt_barrelfish_import(struct dt_store *s, FILE *f, const char *path,
-			 const struct dt_definition *events, struct dt_error *e)
+			 const struct dt_definition *events,
+			 const struct dt_applications *applications, struct dt_error *e)
 {
 	static const char front[] = "# bfscope trace dump\n";
 	enum { START, FORM, REST } state = START;
 	struct import *k = calloc(1, sizeof(*k));
-	char line[256];
+	char line[256] = "";
 	int rc;
 
 	if (!k)
 		return dt_fail(e, "out of memory");
-	*k = (struct import){.store = s, .events = events, .path = path, .e = e};
+	*k = (struct import){.store = s, .events = events, .applications = applications, .path = path, .e = e};
 	rc = names(k);
+	/* in front of the dump's own: see take_application() */
+	for (size_t i = 0; !rc && i < applications->rows; i++)
+		rc = name_application(k, (uint32_t)applications->row[i].dcb,
+				      applications->row[i].name);
 	while (!rc && fgets(line, sizeof(line), f)) {
 		bool taken = false;
 
 		k->line++;
 		k->p = line;
-		if (!strchr(line, '\n')) {
+		if (k->line == 1)
+			skip_front(k, DT_DUMP_LENGTH_MAX);
+		if (!strchr(k->p, '\n')) {
 			rc = wrong(k,
 				   strlen(line) == sizeof(line) - 1
 					   ? "the line is too long for one of a dump"
 					   : "the line does not end: the dump is cut off, or has "
 					     "a byte 0 in it");
 		} else if (state == START) {
-			if (k->line == 1)
-				skip_front(k);
 			if (k->line == 1 && !strcmp(k->p, front))
 				continue;
 			rc = take_start(k);

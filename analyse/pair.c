@@ -7,50 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "analyse/pair.h"
-#include "analyse/same.h"
-#include "analyse/stack.h"
-
-struct interval {
-	uint64_t begin, end;
-};
-
-/* What was lost on one core, in the order of time. */
-struct core_loss {
-	struct interval *i;
-	size_t n, size;
-};
-
-/* What matters of a site, side by side. */
-struct fact {
-	uint64_t target;
-	uint32_t function; /* of several rows for one, the first */
-	uint8_t kind;	   /* of the record */
-	bool tail;
-};
-
-struct dt_pair {
-	struct dt_reader *reader;
-	struct dt_pair_events events;
-	bool values;
-	uint64_t last_id;
-	struct dt_thread_stack **thread; /* open addressing by tid */
-	size_t size, used;
-	struct dt_thread_stack *last; /* looked up */
-	struct dt_same same;	      /* of several rows for one function, the first */
-	struct fact *fact;	      /* by site */
-	uint32_t facts, fact_functions;
-	struct core_loss *loss[65536];
-	struct dt_thread_stack *nobody[65536]; /* by core */
-	bool any_loss, no_memory;
-	/* of the record being handled */
-	const struct dt_span *span;
-	uint32_t at;
-	uint64_t now;
-	/* of the event being said: its call is in the first `enclosing` frames of this segment */
-	struct dt_segment *said;
-	uint32_t enclosing;
-};
+#include "analyse/pair-work.h"
 
 /* ---- closing and opening calls ---- */
 
@@ -158,7 +115,7 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	c->children = 0;
 	c->argument = c->result = NULL;
 	c->note = &f->note;
-	if (s->values) {
+	if (p->values) {
 		memcpy(f->argument, p->span->value[p->at], sizeof(f->argument));
 		c->argument = f->argument;
 	}
@@ -199,6 +156,11 @@ const uint32_t *dt_pair_caller_note(const struct dt_pair *p)
 		return &p->said->frame[p->enclosing - 1].note;
 	below = p->said ? below_frame(p->said) : -1;
 	return below < 0 ? NULL : &p->said->below->frame[below].note;
+}
+
+bool dt_pair_is_first(const struct dt_pair *p)
+{
+	return !p->enclosing;
 }
 
 /* A call whose entry was not recorded. */
@@ -273,7 +235,7 @@ static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint
 static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 				 struct dt_segment *below)
 {
-	struct dt_segment *s = dt_segment_new(t, p->values);
+	struct dt_segment *s = dt_segment_new(t);
 
 	if (!s) {
 		p->no_memory = true;
@@ -600,14 +562,14 @@ static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size
 }
 
 /* What runs in the kernel without a thread, interrupts, is a stack of calls on each core. */
-static struct dt_thread_stack *nobody(struct dt_pair *p, uint16_t core)
+struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core)
 {
 	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody))))
 		p->nobody[core]->tid = DT_NO_TID;
 	return p->nobody[core];
 }
 
-static struct dt_thread_stack *thread(struct dt_pair *p, uint32_t tid)
+struct dt_thread_stack *dt_pair_thread(struct dt_pair *p, uint32_t tid)
 {
 	struct dt_thread_stack **slot;
 
@@ -647,7 +609,7 @@ struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *ev
 		return NULL;
 	p->reader = r;
 	p->events = *events;
-	p->values = values;
+	p->values = p->wanted = values;
 	if (dt_reader_losses(r, take_loss, p)) {
 		dt_pair_free(p);
 		return NULL;
@@ -672,7 +634,7 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 
 void dt_pair_look(struct dt_pair *p, uint32_t tid)
 {
-	struct dt_thread_stack *t = thread(p, tid);
+	struct dt_thread_stack *t = dt_pair_thread(p, tid);
 
 	p->said = t ? t->current : NULL;
 	p->enclosing = p->said ? p->said->n : 0;
@@ -734,10 +696,11 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 				       s->lost_end);
 		return 0;
 	}
-	t = s->tid == DT_NO_TID && is_kernel(s->sp[0]) ? nobody(p, s->core) : thread(p, s->tid);
+	t = s->tid == DT_NO_TID && is_kernel(s->sp[0]) ? dt_pair_nobody(p, s->core) : dt_pair_thread(p, s->tid);
 	if (!t || update_facts(p))
 		return -1;
 	p->span = s;
+	p->values = p->wanted && s->value;
 	if (s->lost && p->events.loss)
 		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
 	if (p->any_loss && t->last_ticks &&

@@ -65,7 +65,7 @@ struct dt_pair_events {
 
 struct dt_pair;
 
-/* values: spans come with values and calls are wanted with theirs. NULL: out of memory. */
+/* values: calls are wanted with theirs, if spans come with them. NULL: out of memory. */
 struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values);
 
 /* Takes the next span of the reader. -1: out of memory. */
@@ -81,6 +81,9 @@ void dt_pair_look(struct dt_pair *p, uint32_t tid);
 
 /* In an event about a call: the innermost open call it is in; NULL: none. */
 const uint32_t *dt_pair_caller_note(const struct dt_pair *p);
+
+/* In an event about a call: is it the outermost known on its stack? A thread may have several. */
+bool dt_pair_is_first(const struct dt_pair *p);
 
 /* Closes every call that is still open, as DT_CALL_OPEN. */
 int dt_pair_finish(struct dt_pair *p);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "analyse/stack.h"
 
-struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values)
+struct dt_segment *dt_segment_new(struct dt_thread_stack *t)
 {
 	struct dt_segment *s;
 
@@ -21,7 +21,6 @@ struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values)
 		return NULL;
 	s->size = 16;
 	s->frame = malloc(s->size * sizeof(*s->frame));
-	s->values = values;
 	if (!s->frame) {
 		free(s);
 		return NULL;
@@ -63,7 +62,8 @@ int dt_segment_grow(struct dt_segment *s)
 	s->size = size;
 	for (uint32_t i = 0; i < s->n; i++) {
 		f[i].call.note = &f[i].note;
-		f[i].call.argument = s->values ? f[i].argument : NULL;
+		if (f[i].call.argument)
+			f[i].call.argument = f[i].argument;
 	}
 	return 0;
 }

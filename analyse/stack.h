@@ -26,7 +26,6 @@ struct dt_frame {
 
 struct dt_segment {
 	struct dt_frame *frame;
-	bool values; /* wanted */
 	uint32_t n, size;
 	uint32_t depth;		  /* of frame[0] */
 	struct dt_segment *below; /* the one it was entered from; NULL: not nested */
@@ -59,7 +58,7 @@ struct dt_thread_stack {
 	struct dt_open_counts open;
 };
 
-struct dt_segment *dt_segment_new(struct dt_thread_stack *t, bool values);
+struct dt_segment *dt_segment_new(struct dt_thread_stack *t);
 void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s); /* frees it */
 int dt_segment_grow(struct dt_segment *s); /* frames move */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Times per function. */
 #include <stdlib.h>
+#include <string.h>
 #include "analyse/stats.h"
+#include "store/varint.h"
 
 #define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_NO_ENTRY | DT_CALL_LOSS)
 
@@ -94,6 +96,96 @@ uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share)
 		}
 	}
 	return f->max;
+}
+
+/* ---- as bytes ---- */
+
+static int save_buckets(const struct dt_function_stats *f, struct dt_bytes *b)
+{
+	unsigned before = 0;
+
+	for (unsigned i = 0; i < DT_BUCKETS; i++) {
+		if (!f->bucket[i])
+			continue;
+		if (DT_PUT(b, i + 1 - before, f->bucket[i]))
+			return -1;
+		before = i + 1;
+	}
+	return DT_PUT(b, 0);
+}
+
+int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b)
+{
+	for (uint32_t i = 0; i < s->functions; i++) {
+		const struct dt_function_stats *f = &s->function[i];
+
+		if (!f->calls)
+			continue;
+		if (DT_PUT(b, f->function + 1ull, f->calls, f->timed, f->unwound, f->tail, f->open,
+			   f->no_entry, f->loss, f->total, f->self, f->sum, f->min, f->max) ||
+		    (f->timed && save_buckets(f, b)))
+			return -1;
+	}
+	return DT_PUT(b, 0);
+}
+
+void dt_stats_reset(struct dt_stats *s)
+{
+	for (uint32_t i = 0; i < s->functions; i++) {
+		struct dt_function_stats *f = &s->function[i];
+		uint32_t *bucket = f->bucket;
+
+		if (!f->calls)
+			continue;
+		if (bucket && f->timed)
+			memset(bucket, 0, DT_BUCKETS * sizeof(*bucket));
+		*f = (struct dt_function_stats){.function = i, .min = UINT64_MAX, .bucket = bucket};
+	}
+}
+
+static int add_buckets(struct dt_function_stats *f, struct dt_cursor_bytes *c)
+{
+	uint64_t step, at = 0;
+
+	if (!f->bucket && !(f->bucket = calloc(DT_BUCKETS, sizeof(*f->bucket))))
+		return -1;
+	while ((step = dt_get_varint(c)) != 0) {
+		if (step > DT_BUCKETS - at)
+			return -1;
+		at += step;
+		f->bucket[at - 1] += (uint32_t)dt_get_varint(c);
+	}
+	return c->bad ? -1 : 0;
+}
+
+int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t functions)
+{
+	struct dt_cursor_bytes c = {bytes, bytes + n, false};
+	uint64_t function, v[12];
+
+	while ((function = dt_get_varint(&c)) != 0) {
+		struct dt_function_stats *f = function > functions + 1ull ? NULL : stats_of(s, (uint32_t)function - 1);
+
+		for (unsigned i = 0; i < 12; i++)
+			v[i] = dt_get_varint(&c);
+		if (c.bad || !f)
+			return -1;
+		f->calls += v[0];
+		f->timed += v[1];
+		f->unwound += v[2];
+		f->tail += v[3];
+		f->open += v[4];
+		f->no_entry += v[5];
+		f->loss += v[6];
+		f->total += v[7];
+		f->self += v[8];
+		f->sum += v[9];
+		f->min = v[10] < f->min ? v[10] : f->min;
+		f->max = v[11] > f->max ? v[11] : f->max;
+		if (v[1] && add_buckets(f, &c) < 0)
+			return -1;
+	}
+	return c.bad ? -1 : 0;
 }
 
 void dt_stats_free(struct dt_stats *s)

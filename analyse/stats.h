@@ -7,6 +7,7 @@
 #define DT_ANALYSE_STATS_H
 
 #include "analyse/pair.h"
+#include "store/chunk.h"
 
 #define DT_BUCKETS (16 + 60 * 16)
 
@@ -36,6 +37,14 @@ void dt_stats_call(void *ctx, const struct dt_call *c);
 
 /* The duration that a share of the timed calls (0.5: the median) does not exceed. */
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share);
+
+/* As bytes, appended to b, of those functions that have calls; and all of them forgotten. -1: out of
+ * memory. */
+int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b);
+void dt_stats_reset(struct dt_stats *s);
+/* Adds what dt_stats_save() made, of a trace with so many functions. -1: it is damaged, or out of
+ * memory. */
+int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t functions);
 
 void dt_stats_free(struct dt_stats *s);
 

@@ -80,6 +80,19 @@ static const char *short_name(const struct dt_reader *r, uint32_t function)
 	return name && strlen(name) > LONGEST_NAME ? "?" : name;
 }
 
+/* Of a record about a thread, the thread's name, if it is known. */
+static void print_thread(struct dt_out *o, const struct dt_reader *r, uint32_t tid)
+{
+	const struct dt_thread_info *t = dt_reader_thread(r, tid);
+
+	if (!t || !*t->name || strlen(t->name) > LONGEST_NAME)
+		return;
+	o->n--; /* the newline comes behind it */
+	dt_out_text(o, " thread=");
+	o->n = (size_t)(dt_text_name(dt_out_room(o, 2 * LONGEST_NAME + 2), t->name) - o->buffer);
+	dt_out_char(o, '\n');
+}
+
 static void print_long(struct cat *k, const struct dt_span *s)
 {
 	struct dt_out *o = &k->out;
@@ -100,6 +113,8 @@ static void print_long(struct cat *k, const struct dt_span *s)
 			dt_event_name(o, k->reader, record.value[0]);
 			dt_out_char(o, '\n');
 		}
+		if (record.kind == DT_SWITCH || record.kind == DT_RUNDOWN)
+			print_thread(o, k->reader, record.tid);
 	}
 }
 

@@ -13,11 +13,18 @@ int dt_cmd_list(int argc, char **argv);
 int dt_cmd_cat(int argc, char **argv);
 int dt_cmd_calls(int argc, char **argv);
 int dt_cmd_report(int argc, char **argv);
+int dt_cmd_graph(int argc, char **argv);
+int dt_cmd_diff(int argc, char **argv);
+int dt_cmd_flame(int argc, char **argv);
+int dt_cmd_view(int argc, char **argv);
+int dt_cmd_sql(int argc, char **argv);
 int dt_cmd_plot(int argc, char **argv);
 int dt_cmd_hist(int argc, char **argv);
 int dt_cmd_count(int argc, char **argv);
 int dt_cmd_events(int argc, char **argv);
 int dt_cmd_export(int argc, char **argv);
 int dt_cmd_import(int argc, char **argv);
+int dt_cmd_serve(int argc, char **argv);
+int dt_cmd_fetch(int argc, char **argv);
 
 #endif

@@ -1,42 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace export: a trace in the format of another tracer. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
+#include "analyse/export.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/part.h"
+#include "cmd/progress.h"
+#include "cmd/say.h"
 
 static const char help[] =
-	"usage: devtrace export --barrelfish [--relative|--absolute] [-o OUTPUT] [FILE]\n"
-	"Writes a trace in the format of another tracer.\n"
+	"usage: devtrace export --FORMAT [OPTION]... [-o OUTPUT] [FILE]\n"
+	"Writes a trace in the format of another tool.\n"
 	"\n"
+	"      --chrome         Chrome's JSON, which Perfetto, chrome://tracing and speedscope open\n"
+	"      --perfetto       Perfetto's own: calls, events, counters, messages, who ran on each\n"
+	"                       core; for ui.perfetto.dev and trace_processor\n"
+	"      --ctf DIR        Common Trace Format 1.8, a folder: every record; for babeltrace2 and\n"
+	"                       Trace Compass\n"
+	"      --speedscope     speedscope's own: calls over time, by thread\n"
+	"      --folded         folded stacks and their own time in ns, for flame graphs\n"
+	"      --callgrind      for callgrind_annotate and KCachegrind; times in ns\n"
+	"      --csv            a line for each call\n"
+	"      --no-values      calls without arguments and results: Chrome's, Perfetto's, CTF, CSV\n"
 	"      --barrelfish     Barrelfish's text dump: events, messages, context switches and\n"
 	"                       applications of each core; calls are no part of it\n"
 	"      --relative       as in 2011: times count from the start, earlier events left out\n"
 	"      --absolute       as from 2013 on: times as they are, and the cores' clock offsets;\n"
 	"                       this, or the form it was imported from, when neither is said\n"
-	"  -o, --output OUTPUT  there instead of standard output\n"
+	"  -o, --output OUTPUT  there instead of standard output; a file is there when it is complete\n"
 	"  -h, --help           show this\n"
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
 static int write_dump(struct dt_reader *r, const char *output, enum dt_dump_form form)
 {
-	FILE *f = output ? fopen(output, "we") : stdout;
+	struct dt_progress progress;
 	uint64_t left_out = 0;
+	struct dt_part part;
 	struct dt_error e;
 	int rc;
 
-	if (!f)
-		return dt_cmd_fail("%s: %s", output, strerror(errno));
-	rc = dt_barrelfish_export(r, f, form, &left_out, &e) ? dt_cmd_fail("%s", e.text) : 0;
-	if (!rc && (fflush(f) || ferror(f)))
-		rc = dt_cmd_fail("%s: cannot write: %s", output ? output : "standard output",
-				 strerror(errno));
-	if (output)
-		fclose(f);
+	if (!dt_part_open(&part, output))
+		return 1;
+	dt_progress_begin(&progress, r);
+	rc = dt_barrelfish_export(r, part.file, form, &left_out, &e);
+	dt_progress_end(&progress, r);
+	if (rc)
+		dt_cmd_fail("%s", e.text);
+	rc = dt_part_end(&part, !rc);
 	if (!rc && left_out)
 		dt_cmd_fail("note: %llu records are no part of such a dump: calls and points, and "
 			    "what came before the start of a relative one",
@@ -44,22 +58,103 @@ static int write_dump(struct dt_reader *r, const char *output, enum dt_dump_form
 	return rc;
 }
 
+/* One of dt_exports. */
+static int write_format(struct dt_reader *r, const char *output, const struct dt_export *x, bool values)
+{
+	struct dt_formats formats = {.reader = r};
+	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
+	struct dt_progress progress;
+	struct dt_part part;
+	struct dt_error e;
+	int rc;
+
+	if (!dt_part_open(&part, output))
+		return 1;
+	dt_progress_begin(&progress, r);
+	rc = x->write(r, part.file, values ? &words : NULL, &e);
+	dt_progress_end(&progress, r);
+	if (rc)
+		dt_cmd_fail("%s", e.text);
+	rc = dt_part_end(&part, !rc);
+	dt_formats_free(&formats);
+	return rc;
+}
+
+static int write_ctf(struct dt_reader *r, const char *folder, bool values)
+{
+	struct dt_formats formats = {.reader = r};
+	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
+	struct dt_progress progress;
+	uint64_t moved = 0;
+	struct dt_part part;
+	struct dt_error e;
+	int rc;
+
+	if (!dt_part_open_folder(&part, folder))
+		return 1;
+	dt_progress_begin(&progress, r);
+	rc = dt_export_ctf(r, part.name, values ? &words : NULL, &moved, &e);
+	dt_progress_end(&progress, r);
+	if (rc)
+		dt_cmd_fail("%s: %s", folder, e.text);
+	rc = dt_part_end(&part, !rc);
+	if (!rc && moved)
+		dt_cmd_fail("note: %llu records are of an earlier time than the one in front of them "
+			    "on their core; here they have its time",
+			    (unsigned long long)moved);
+	dt_formats_free(&formats);
+	return rc;
+}
+
+static const struct dt_export *find_format(const char *name)
+{
+	const struct dt_export *x = dt_exports;
+
+	while (x->name && strcmp(x->name, name) != 0)
+		x++;
+	return x->name ? x : NULL;
+}
+
 int dt_cmd_export(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"barrelfish", no_argument, NULL, 1}, {"relative", no_argument, NULL, 2},
-		{"absolute", no_argument, NULL, 3},   {"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},     {0}};
+	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
+						{"relative", no_argument, NULL, 2},
+						{"absolute", no_argument, NULL, 3},
+						{"chrome", no_argument, NULL, 4},
+						{"perfetto", no_argument, NULL, 4},
+						{"speedscope", no_argument, NULL, 4},
+						{"folded", no_argument, NULL, 4},
+						{"callgrind", no_argument, NULL, 4},
+						{"csv", no_argument, NULL, 4},
+						{"no-values", no_argument, NULL, 5},
+						{"ctf", required_argument, NULL, 6},
+						{"output", required_argument, NULL, 'o'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	const struct dt_export *format = NULL;
+	const char *output = NULL, *folder = NULL;
 	enum dt_dump_form form = DT_DUMP_AS_IMPORTED;
-	const char *output = NULL;
-	bool barrelfish = false;
+	bool values = true, barrelfish = false;
+	unsigned formats = 0;
 	struct dt_reader *r;
-	int o, status;
+	int o, status, which = 0;
 
-	while ((o = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "o:h", options, &which)) != -1) {
 		switch (o) {
 		case 1:
+			formats += !barrelfish;
 			barrelfish = true;
+			break;
+		case 4:
+			formats += format != find_format(options[which].name);
+			format = find_format(options[which].name);
+			break;
+		case 5:
+			values = false;
+			break;
+		case 6:
+			formats += !folder;
+			folder = optarg;
 			break;
 		case 2:
 		case 3:
@@ -79,14 +174,23 @@ int dt_cmd_export(int argc, char **argv)
 			return dt_cmd_usage("export");
 		}
 	}
-	if (!barrelfish) {
-		dt_cmd_fail("export: say the format: --barrelfish");
+	if (folder && output && formats == 1) {
+		dt_cmd_fail("export: --ctf names its folder itself: no -o");
+		return dt_cmd_usage("export");
+	}
+	if (formats != 1 || (form != DT_DUMP_AS_IMPORTED && !barrelfish)) {
+		dt_cmd_fail(formats == 1 ? "export: --relative and --absolute are of --barrelfish"
+			    : formats	 ? "export: one format at a time"
+					 : "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
+					   "--folded, --callgrind, --csv or --barrelfish");
 		return dt_cmd_usage("export");
 	}
 	r = dt_cmd_open(argc, argv, "export", &status);
 	if (!r)
 		return status;
-	status = write_dump(r, output, form);
+	status = barrelfish ? write_dump(r, output, form)
+		 : folder   ? write_ctf(r, folder, values)
+			    : write_format(r, output, format, values);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

@@ -5,24 +5,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "analyse/histogram.h"
 #include "cmd/commands.h"
-#include "cmd/out.h"
 #include "cmd/value.h"
 
 #define BUCKETS_LIMIT (1u << 24) /* 128 MiB of counters, touched as they are used */
 
 static const char help[] =
 	"usage: devtrace hist [-F PAT]... [--value VALUE] [--max N] [OPTION]... [FILE]\n"
-	"Prints a histogram of a result or an argument: lines \"value count\", for gnuplot.\n"
+	"Prints a histogram of a result or an argument, or of how long calls took: lines\n"
+	"\"value count\", for gnuplot; or draws it.\n"
 	"\n"
 	"      --value VALUE      result (default), 1 to 4 for an argument, or a parameter's name\n"
+	"      --durations        how long calls took, in ns; powers of two when not said otherwise\n"
 	"      --max N            greater values are counted as N (16384; log2: no limit)\n"
 	"  -b, --buckets KIND     exact (default): each value its own; log2: powers of two;\n"
 	"                         linear:WIDTH. A bucket is named by its lowest value\n"
 	"  -F, --function PAT     only of functions that match the shell pattern\n"
 	"  -N, --no-function PAT  not of those\n"
 	"      --from TIME, --to TIME   begin, end there, as with cat\n"
+	"  -o, --output OUTPUT    there instead of standard output; NAME.svg: draws it\n"
+	"      --svg              draws it, as one SVG file for a browser\n"
+	"      --log              draws the counts on a logarithmic scale\n"
 	"      --symbols FILE     for a text trace: addresses and names, as nm prints them\n"
 	"  -h, --help             show this\n"
 	"\n"
@@ -32,25 +36,13 @@ static const char help[] =
 
 struct hist {
 	uint64_t max, width; /* width 0: powers of two */
-	bool has_max;
+	bool has_max, has_buckets;
+	bool svg, log;
+	const char *output; /* NULL: standard output */
 	uint64_t *bucket;
 	size_t buckets;
 	uint64_t values, bad, above;
 };
-
-static size_t bucket_of(const struct hist *h, uint64_t v)
-{
-	if (h->width)
-		return (size_t)(v / h->width);
-	return v ? 64 - (size_t)__builtin_clzll(v) : 0;
-}
-
-static uint64_t lowest_of(const struct hist *h, size_t bucket)
-{
-	if (h->width)
-		return h->width * bucket;
-	return bucket ? 1ull << (bucket - 1) : 0;
-}
 
 static int take(void *ctx, uint32_t pid, struct dt_number v)
 {
@@ -66,7 +58,7 @@ static int take(void *ctx, uint32_t pid, struct dt_number v)
 		h->above++;
 		v.v = h->max;
 	}
-	h->bucket[bucket_of(h, v.v)]++;
+	h->bucket[dt_histogram_bucket(h->width, v.v)]++;
 	return 0;
 }
 
@@ -96,31 +88,68 @@ static bool parse_buckets(struct hist *h, const char *text)
 	return true;
 }
 
-static int print(const struct hist *h, const char *value)
+static void print_text(const struct hist *h, const char *what, FILE *f)
 {
-	static struct dt_out out = {.fd = STDOUT_FILENO};
-	const struct {
-		const char *name;
-		uint64_t n;
-	} head[] = {{"# values ", h->values}, {"# bad ", h->bad}, {"# above ", h->above}};
+	fprintf(f, "# histogram of %s\n# values %llu\n# bad %llu\n# above %llu\n", what,
+		(unsigned long long)h->values, (unsigned long long)h->bad, (unsigned long long)h->above);
+	for (size_t i = 0; i < h->buckets; i++)
+		if (h->bucket[i])
+			fprintf(f, "%llu %llu\n", (unsigned long long)dt_histogram_lowest(h->width, i),
+				(unsigned long long)h->bucket[i]);
+}
 
-	dt_out_text(&out, "# histogram of ");
-	dt_out_text(&out, value);
-	dt_out_char(&out, '\n');
-	for (size_t i = 0; i < sizeof(head) / sizeof(*head); i++) {
-		dt_out_text(&out, head[i].name);
-		dt_out_decimal(&out, head[i].n);
-		dt_out_char(&out, '\n');
-	}
-	for (size_t i = 0; i < h->buckets; i++) {
-		if (!h->bucket[i])
-			continue;
-		dt_out_decimal(&out, lowest_of(h, i));
-		dt_out_char(&out, ' ');
-		dt_out_decimal(&out, h->bucket[i]);
-		dt_out_char(&out, '\n');
-	}
-	return dt_out_end(&out);
+static void draw(const struct hist *h, const struct dt_values *v, const char *what, FILE *f)
+{
+	struct dt_histogram picture = {
+		.bucket = h->bucket,
+		.buckets = h->buckets,
+		.width = h->width,
+		.above = h->above,
+		.ns = v->durations,
+		.log = h->log,
+		.values = h->values,
+		.bad = h->bad,
+	};
+	char title[512], about[128];
+	size_t n;
+
+	if (v->durations || v->value.result)
+		dt_format(about, sizeof(about), "%s", v->durations ? "duration" : "result");
+	else if (v->value.argument)
+		dt_format(about, sizeof(about), "argument %u", v->value.argument);
+	else
+		dt_format(about, sizeof(about), "%s", what);
+	n = dt_format(title, sizeof(title), "%s", about);
+
+	for (size_t i = 0; i < v->select.n && n < sizeof(title); i++)
+		n += dt_format(title + n, sizeof(title) - n, "%s%s%s", i ? ", " : " of ",
+			       v->select.pattern[i].remove ? "not " : "", v->select.pattern[i].text);
+	picture.title = title;
+	picture.about = about;
+	dt_histogram_draw(&picture, f);
+}
+
+static int print(const struct hist *h, const struct dt_values *v, const char *what)
+{
+	const char *name = h->output ? h->output : "standard output";
+	FILE *f;
+	int status = 0;
+
+	if (h->svg && h->values == h->bad)
+		return dt_cmd_fail("there are no values to be drawn%s",
+				   h->bad ? ": all are negative" : "");
+	f = h->output ? fopen(h->output, "we") : stdout;
+	if (!f)
+		return dt_cmd_fail("%s: %s", h->output, strerror(errno));
+	if (h->svg)
+		draw(h, v, what, f);
+	else
+		print_text(h, what, f);
+	if (fflush(f) || ferror(f))
+		status = dt_cmd_fail("%s: cannot write: %s", name, strerror(errno));
+	if (h->output)
+		fclose(f);
+	return status;
 }
 
 /* -1: go on; otherwise the exit status. */
@@ -130,11 +159,15 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 						{"value", required_argument, NULL, 1},
 						{"max", required_argument, NULL, 2},
 						{"buckets", required_argument, NULL, 'b'},
+						{"output", required_argument, NULL, 'o'},
+						{"svg", no_argument, NULL, 3},
+						{"durations", no_argument, NULL, 4},
+						{"log", no_argument, NULL, 5},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	int o, status = -1;
 
-	while ((o = getopt_long(argc, argv, DT_VALUES_OPTIONS "b:h", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, DT_VALUES_OPTIONS "b:o:h", options, NULL)) != -1) {
 		if (dt_values_option(v, o, &status)) {
 			if (status >= 0)
 				return status;
@@ -150,8 +183,21 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 				return 2;
 			break;
 		case 'b':
+			h->has_buckets = true;
 			if (!parse_buckets(h, optarg))
 				return 2;
+			break;
+		case 'o':
+			h->output = strcmp(optarg, "-") != 0 ? optarg : NULL;
+			break;
+		case 3:
+			h->svg = true;
+			break;
+		case 4:
+			v->durations = true;
+			break;
+		case 5:
+			h->log = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -160,8 +206,19 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 			return dt_cmd_usage("hist");
 		}
 	}
-	if (!dt_value_parse(&v->value, *value, strlen(*value)))
+	if (v->durations && *value) {
+		dt_cmd_fail("--durations are no value of a call: not with --value %s", *value);
+		return dt_cmd_usage("hist");
+	}
+	*value = v->durations ? "duration, ns" : *value ? *value : "result";
+	if (!v->durations && !dt_value_parse(&v->value, *value, strlen(*value)))
 		return 2;
+	h->width = v->durations && !h->has_buckets ? 0 : h->width;
+	h->svg |= h->output && strlen(h->output) > 4 && !strcmp(h->output + strlen(h->output) - 4, ".svg");
+	if (h->log && !h->svg) {
+		dt_cmd_fail("--log is of a picture: say --svg, or -o NAME.svg");
+		return dt_cmd_usage("hist");
+	}
 	if (!h->has_max)
 		h->max = h->width ? 16384 : UINT64_MAX;
 	if (h->width && h->max / h->width >= BUCKETS_LIMIT) {
@@ -176,16 +233,16 @@ int dt_cmd_hist(int argc, char **argv)
 {
 	struct hist h = {.width = 1};
 	struct dt_values v = {.take = take, .ctx = &h};
-	const char *value = "result";
+	const char *value = NULL;
 	int status = parse(argc, argv, &v, &h, &value);
 
 	if (status >= 0)
 		goto out;
-	h.buckets = bucket_of(&h, h.max) + 1;
+	h.buckets = dt_histogram_bucket(h.width, h.max) + 1;
 	h.bucket = calloc(h.buckets, sizeof(*h.bucket));
 	status = h.bucket ? dt_values_run(&v, argc, argv, "hist") : dt_cmd_fail("out of memory");
 	if (!status)
-		status = print(&h, value);
+		status = print(&h, &v, value);
 out:
 	free(h.bucket);
 	dt_selection_clear(&v.select);

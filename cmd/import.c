@@ -9,7 +9,7 @@
 #include "cmd/open.h"
 
 static const char help[] =
-	"usage: devtrace import --barrelfish [--events DEFINITION] [-o FILE] DUMP\n"
+	"usage: devtrace import --barrelfish [--events DEFINITION] [--names TABLE] [-o FILE] DUMP\n"
 	"Makes a trace file from a trace in the format of another tracer.\n"
 	"\n"
 	"      --barrelfish           Barrelfish's text dump, of 2011 or later; exporting it "
@@ -17,19 +17,21 @@ static const char help[] =
 	"                             gives the same bytes\n"
 	"      --events DEFINITION    names of events: a definition, or its JSON (devtrace "
 	"events)\n"
+	"      --names TABLE          names of applications: lines 'DCB: 0xHEX NAME'\n"
 	"  -o, --output FILE          the trace file (devtrace.db)\n"
 	"  -h, --help                 show this\n"
 	"\n"
 	"DUMP \"-\" is standard input. A tick is taken for a nanosecond: a dump does not say.\n";
 
-static int import(FILE *f, const char *path, const char *output, const struct dt_definition *events)
+static int import(FILE *f, const char *path, const char *output, const struct dt_definition *events,
+		  const struct dt_applications *applications)
 {
 	struct dt_error e;
 	struct dt_store *s = dt_store_create(output, dt_barrelfish_describe, NULL, &e);
 
 	if (!s)
 		return dt_cmd_fail("%s", e.text);
-	if (dt_barrelfish_import(s, f, path, events, &e)) {
+	if (dt_barrelfish_import(s, f, path, events, applications, &e)) {
 		dt_store_discard(s);
 		return dt_cmd_fail("%s", e.text);
 	}
@@ -40,10 +42,12 @@ int dt_cmd_import(int argc, char **argv)
 {
 	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
 						{"events", required_argument, NULL, 2},
+						{"names", required_argument, NULL, 3},
 						{"output", required_argument, NULL, 'o'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	const char *output = DT_DEFAULT_FILE, *names = NULL, *path;
+	const char *output = DT_DEFAULT_FILE, *definition = NULL, *table = NULL, *path;
+	struct dt_applications applications = {0};
 	struct dt_definition events = {0};
 	bool barrelfish = false;
 	struct dt_error e;
@@ -56,7 +60,10 @@ int dt_cmd_import(int argc, char **argv)
 			barrelfish = true;
 			break;
 		case 2:
-			names = optarg;
+			definition = optarg;
+			break;
+		case 3:
+			table = optarg;
 			break;
 		case 'o':
 			output = optarg;
@@ -74,15 +81,18 @@ int dt_cmd_import(int argc, char **argv)
 		return dt_cmd_usage("import");
 	}
 	path = argv[optind];
-	if (names && dt_definition_read(&events, names, &e)) {
-		dt_definition_free(&events);
-		return dt_cmd_fail("%s", e.text);
+	if ((definition && dt_definition_read(&events, definition, &e)) ||
+	    (table && dt_applications_read(&applications, table, &e))) {
+		status = dt_cmd_fail("%s", e.text);
+		goto out;
 	}
 	f = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	status =
-		f ? import(f, path, output, &events) : dt_cmd_fail("%s: %s", path, strerror(errno));
+	status = f ? import(f, path, output, &events, &applications)
+		   : dt_cmd_fail("%s: %s", path, strerror(errno));
 	if (f && f != stdin)
 		fclose(f);
+out:
+	dt_applications_free(&applications);
 	dt_definition_free(&events);
 	return status;
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,17 @@
 #include "cmd/lines.h"
 #include "cmd/open.h"
 #include "cmd/out.h"
+#include "cmd/part.h"
 
 #define ROWS 100 /* that fit when no duration is asked for */
 
 static const char help[] =
-	"usage: devtrace plot [-o FILE.svg|FILE.png] [-t TIME] [OPTION]... [FILE]\n"
+	"usage: devtrace plot [-o FILE.svg|FILE.png|FILE.gp] [-t TIME] [OPTION]... [FILE]\n"
 	"Draws the calls of a trace over time with gnuplot: a row for each call, a bar from its\n"
 	"entry to its exit. A bar that spans another in time is its caller.\n"
 	"\n"
-	"  -o, --output PICTURE   an .svg or .png file (devtrace.svg)\n"
+	"  -o, --output PICTURE   an .svg or .png file (devtrace.svg); .gp: what gnuplot draws it\n"
+	"                         from, calls and commands in one file\n"
 	"  -t, --time TIME        only calls that took at least TIME: ticks, or 10us, 1.5ms;\n"
 	"                         without it, about the 100 longest\n"
 	"  -F, --function PAT     only functions that match the shell pattern\n"
@@ -44,7 +47,7 @@ struct plot {
 	const char *output, *time, *symbols, *input;
 	struct dt_selection select;
 	struct dt_range_options when;
-	bool text, text_input;
+	bool text, text_input, script;
 	bool *shown;
 	struct dt_reader *reader;
 	struct dt_stackify lines;
@@ -157,26 +160,36 @@ static const char *quoted(char *to, const char *s)
 	return to;
 }
 
-static int write_script(FILE *f, const struct plot *k, const char *data, const char *output)
+/* How the calls in data, a name as gnuplot has it, are drawn. */
+static void write_commands(FILE *f, unsigned long rows, const char *data)
 {
-	const char *dot = strrchr(output, '.');
-	unsigned long rows = k->lines.row;
-	unsigned long height = 120 + 14 * (rows > 2000 ? 2000 : rows);
-	char *name = malloc(2 * strlen(output) + 1);
-
-	if (!name)
-		return -1;
-	if (height < 300)
-		height = 300;
-	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n",
-		!strcmp(dot, ".png") ? "png" : "svg", height);
-	fprintf(f, "set output '%s'\n", quoted(name, output));
 	fprintf(f,
 		"set datafile separator \"\\t\"\nunset key\nset xlabel 'ticks'\n"
 		"set yrange [-1:%lu]\nset xrange [0:*]\nset format x '%%.0f'\n"
 		"set rmargin 10\nset ytics font ',9'\nset bars small\n"
-		"plot '%s' using 1:2:3%s with xerrorbars pointtype 0 linecolor rgb 'red'\n",
+		"plot %s using 1:2:3%s with xerrorbars pointtype 0 linecolor rgb 'red'\n",
 		rows, data, rows <= 2000 ? ":ytic(5)" : "");
+}
+
+static unsigned long height(unsigned long rows)
+{
+	unsigned long h = 120 + 14 * (rows > 2000 ? 2000 : rows);
+
+	return h < 300 ? 300 : h;
+}
+
+static int write_script(FILE *f, const struct plot *k, const char *data, const char *output)
+{
+	const char *dot = strrchr(output, '.');
+	char *name = malloc(2 * strlen(output) + 1), from[PATH_MAX];
+
+	if (!name)
+		return -1;
+	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n", !strcmp(dot, ".png") ? "png" : "svg",
+		height(k->lines.row));
+	fprintf(f, "set output '%s'\n", quoted(name, output));
+	dt_format(from, sizeof(from), "'%s'", data);
+	write_commands(f, k->lines.row, from);
 	free(name);
 	return 0;
 }
@@ -212,6 +225,37 @@ out:
 		fclose(f);
 	unlink(script);
 	return rc;
+}
+
+/* The calls and the commands in one file. */
+static int plot_script(struct plot *k)
+{
+	static struct dt_out out;
+	struct dt_part part;
+	int rc;
+
+	if (!k->time && (rc = choose_time(k)))
+		return rc;
+	if (!dt_part_open(&part, k->output))
+		return 1;
+	out.fd = fileno(part.file);
+	k->out = &out;
+	k->lines.separator = '\t';
+	dt_out_text(&out, "# calls of a trace, by devtrace: middle, row, half and half of the duration "
+			  "(ticks), function\n"
+			  "# gnuplot -p FILE, or gnuplot -e \"set terminal svg noenhanced; set output "
+			  "'calls.svg'\" FILE\n"
+			  "$calls << END_OF_CALLS\n");
+	rc = pass(k);
+	dt_out_text(&out, "END_OF_CALLS\n");
+	if (dt_out_end(&out))
+		rc = 1;
+	if (!rc && !k->lines.row)
+		rc = dt_cmd_fail("no call took at least %llu ticks",
+				 (unsigned long long)k->lines.min);
+	if (!rc)
+		write_commands(part.file, k->lines.row, "$calls");
+	return dt_part_end(&part, !rc) ? (rc ? rc : 1) : 0;
 }
 
 static int plot_picture(struct plot *k)
@@ -311,9 +355,12 @@ static int parse(int argc, char **argv, struct plot *k)
 		case 'o':
 			k->output = optarg;
 			dot = strrchr(optarg, '.');
-			if (dot && (!strcmp(dot, ".svg") || !strcmp(dot, ".png")))
+			k->script = dot && !strcmp(dot, ".gp");
+			if (dot && (!strcmp(dot, ".svg") || !strcmp(dot, ".png") || k->script))
 				break;
-			dt_cmd_fail("'%s': the picture's name must end in .svg or .png", optarg);
+			dt_cmd_fail("'%s': the picture's name must end in .svg or .png, or in .gp for "
+				    "gnuplot's commands",
+				    optarg);
 			return 2;
 		case 't':
 			k->time = optarg;
@@ -360,7 +407,7 @@ int dt_cmd_plot(int argc, char **argv)
 	else
 		goto out;
 	if (!status)
-		status = k.text ? plot_text(&k) : plot_picture(&k);
+		status = k.text ? plot_text(&k) : k.script ? plot_script(&k) : plot_picture(&k);
 out:
 	dt_reader_close(k.reader);
 	dt_selection_clear(&k.select);

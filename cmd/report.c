@@ -7,6 +7,7 @@
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/table.h"
 
 static const char help[] =
 	"usage: devtrace report [OPTION]... [FILE]\n"
@@ -122,19 +123,6 @@ static struct row *make_rows(const struct dt_reader *r, const struct report *o,
 	return row;
 }
 
-/* Three significant places and a unit, 10 columns wide. */
-static void print_time(const struct dt_reader *r, uint64_t ticks)
-{
-	double ns = (double)ticks * dt_reader_ns_per_tick(r);
-
-	if (ns < 1e6)
-		printf(" %8.3f us", ns / 1e3);
-	else if (ns < 1e9)
-		printf(" %8.3f ms", ns / 1e6);
-	else
-		printf(" %8.3f s ", ns / 1e9);
-}
-
 /* Records that are no calls are not in the table: that they are there is said. */
 static void print_others(const struct report *o)
 {
@@ -161,22 +149,6 @@ static void print_others(const struct report *o)
 		putchar('\n');
 }
 
-static void print_costs(const struct dt_reader *r)
-{
-	static const char *const kind[] = {"entry", "exit", "point"};
-	double ns = dt_reader_ns_per_tick(r);
-
-	for (size_t i = 0; i < sizeof(kind) / sizeof(*kind); i++) {
-		struct dt_cmd_cost c;
-
-		if (dt_cmd_cost(r, kind[i], &c))
-			printf("%s of %s took %.1f ns: median of %u (mean %.2f, standard deviation %.2f; "
-			       "99 %% interval of the mean +- %.3f)\n",
-			       i ? "    and" : "taken off: a record", kind[i], c.median * ns, c.n,
-			       c.mean * ns, c.deviation * ns, c.interval * ns);
-	}
-}
-
 static void print_table(const struct dt_reader *r, const struct report *o, const struct row *row,
 			size_t n)
 {
@@ -188,14 +160,14 @@ static void print_table(const struct dt_reader *r, const struct report *o, const
 		const char *separator = "  (";
 
 		if (f->timed) {
-			print_time(r, f->total);
-			print_time(r, f->self);
+			dt_table_time(r, f->total);
+			dt_table_time(r, f->self);
 			printf(" %10llu", (unsigned long long)f->calls);
-			print_time(r, average(f));
-			print_time(r, f->min);
-			print_time(r, row[i].p50);
-			print_time(r, row[i].p99);
-			print_time(r, f->max);
+			dt_table_time(r, average(f));
+			dt_table_time(r, f->min);
+			dt_table_time(r, row[i].p50);
+			dt_table_time(r, row[i].p99);
+			dt_table_time(r, f->max);
 		} else {
 			printf("%11s %11s %10llu %11s %11s %11s %11s %11s", "-", "-",
 			       (unsigned long long)f->calls, "-", "-", "-", "-", "-");
@@ -221,21 +193,7 @@ static void print_table(const struct dt_reader *r, const struct report *o, const
 		puts("no calls");
 	print_others(o);
 	if (o->subtract)
-		print_costs(r);
-}
-
-static void print_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if ((unsigned char)*s < ' ')
-			printf("\\u%04x", (unsigned char)*s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
+		dt_table_costs(r);
 }
 
 static void print_json(const struct dt_reader *r, const struct report *o, const struct row *row,
@@ -250,11 +208,11 @@ static void print_json(const struct dt_reader *r, const struct report *o, const 
 		const struct dt_module_info *m = info ? dt_reader_module(r, info->module) : NULL;
 
 		printf("%s {\"function\": ", i ? ",\n" : "");
-		print_string(row[i].name);
+		dt_table_json(row[i].name);
 		printf(", \"module\": ");
-		print_string(m ? m->path : "");
+		dt_table_json(m ? m->path : "");
 		printf(", \"file\": ");
-		print_string(info ? info->file : "");
+		dt_table_json(info ? info->file : "");
 		printf(", \"line\": %u, \"calls\": %llu, \"timed\": %llu, \"unwound\": %llu, "
 		       "\"tail\": %llu, \"unfinished\": %llu, \"begun_before\": %llu, "
 		       "\"with_losses\": %llu",

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyse/pair.h"
 #include "cmd/lines.h"
 #include "cmd/value.h"
 #include "core/text.h"
@@ -200,6 +201,49 @@ static int run_file(struct dt_values *v, struct dt_reader *r)
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
 }
 
+/* ---- durations ---- */
+
+struct duration_pass {
+	struct file_pass file;
+	double ns;
+	bool failed; /* no memory */
+};
+
+static void take_duration(void *ctx, const struct dt_call *c)
+{
+	struct duration_pass *k = ctx;
+	const struct dt_site *site = dt_reader_site(k->file.reader, c->entry);
+	double ns = (double)(c->end - c->begin) * k->ns;
+
+	if (c->flags & DT_CALL_UNTIMED || k->failed)
+		return;
+	if (c->function >= k->file.functions && grow(&k->file)) {
+		k->failed = true;
+		return;
+	}
+	if (k->file.shown[c->function])
+		k->failed = k->file.v->take(k->file.v->ctx, process_of(&k->file, c->tid, site),
+					    (struct dt_number){false, (uint64_t)(ns + 0.5)}) != 0;
+}
+
+static int run_durations(struct dt_values *v, struct dt_reader *r)
+{
+	struct duration_pass k = {.file = {.v = v, .reader = r}, .ns = dt_reader_ns_per_tick(r)};
+	const struct dt_pair_events events = {.end = take_duration, .ctx = &k};
+	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_error e;
+	int rc;
+
+	if (!dt_cmd_range(r, &v->when, &range))
+		return 2;
+	rc = dt_pair_run(r, &range, &events, &e);
+	if (!rc && k.failed)
+		rc = dt_fail(&e, "out of memory");
+	free(k.file.plan);
+	free(k.file.shown);
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
 /* ---- text traces ---- */
 
 struct text_pass {
@@ -250,6 +294,10 @@ static int run_text(struct dt_values *v, const char *path)
 	FILE *f;
 	int rc;
 
+	if (v->durations) {
+		dt_cmd_fail("--durations are of calls: a text trace has only records");
+		return 2;
+	}
 	if (!v->value.result && !v->value.argument) {
 		dt_cmd_fail("'%.*s': a text trace has no names of parameters; say 1 to 4",
 			    (int)v->value.name_length, v->value.name);
@@ -309,7 +357,7 @@ int dt_values_run(struct dt_values *v, int argc, char **argv, const char *comman
 	r = dt_cmd_open(argc, argv, command, &status);
 	if (!r)
 		return status;
-	status = run_file(v, r);
+	status = v->durations ? run_durations(v, r) : run_file(v, r);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

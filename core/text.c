@@ -255,7 +255,7 @@ static char *text(char *out, const char *s)
 }
 
 /* A name, in quotes when a program that splits at spaces would not get it whole. */
-static char *name(char *out, const char *s)
+char *dt_text_name(char *out, const char *s)
 {
 	bool quote = !*s;
 
@@ -330,7 +330,7 @@ size_t dt_text_long(char *out, const struct dt_record *r, const char *function, 
 	p = hex(p, " sp=0x", r->sp);
 	if (function) {
 		p = text(p, " function=");
-		p = name(p, function);
+		p = dt_text_name(p, function);
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		if (!(mask >> i & 1))

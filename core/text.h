@@ -57,6 +57,10 @@ bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct d
  */
 size_t dt_text_long(char *out, const struct dt_record *r, const char *function, unsigned mask);
 
+/* A name as such a line has it, in quotes when it needs them: at most twice the name and 2. Returns the
+ * end; no NUL. */
+char *dt_text_name(char *out, const char *s);
+
 /* A long line that was read back. What it does not say is 0, NULL. */
 struct dt_long {
 	struct dt_record record;

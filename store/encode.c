@@ -8,6 +8,7 @@
 #include <zstd.h>
 #include "store/chunk.h"
 #include "store/layout.h"
+#include "store/varint.h"
 
 #define LEVEL 1
 
@@ -96,28 +97,11 @@ void dt_encoder_odd_core(struct dt_encoder *c, unsigned core)
 	c->odd_core = true;
 }
 
-static int reserve(struct dt_bytes *b, size_t more)
-{
-	size_t size = b->size ? b->size : 65536;
-	uint8_t *p;
-
-	if (b->n + more <= b->size)
-		return 0;
-	while (size < b->n + more)
-		size *= 2;
-	p = realloc(b->p, size);
-	if (!p)
-		return -1;
-	b->p = p;
-	b->size = size;
-	return 0;
-}
-
 static int compress(void *cctx, struct dt_bytes *out, const void *column, size_t size)
 {
 	size_t n;
 
-	if (reserve(out, ZSTD_compressBound(size)))
+	if (dt_bytes_room(out, ZSTD_compressBound(size)))
 		return -1;
 	n = ZSTD_compress2(cctx, out->p + out->n, out->size - out->n, column, size);
 	if (ZSTD_isError(n))
@@ -173,7 +157,7 @@ int dt_encoder_finish(struct dt_encoder *c, unsigned core, void *cctx, struct dt
 		    (any(c->sp_high, n) ? DT_HAS_SP_HIGH : 0) | (c->odd_core ? DT_HAS_CORE : 0);
 
 	events->n = vals->n = 0;
-	if (reserve(events, sizeof(h)) || reserve(vals, sizeof(v)))
+	if (dt_bytes_room(events, sizeof(h)) || dt_bytes_room(vals, sizeof(v)))
 		return dt_fail(e, "out of memory");
 	memcpy(events->p, &h, sizeof(h));
 	events->n = sizeof(h);

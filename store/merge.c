@@ -8,6 +8,8 @@
 #include <string.h>
 #include "store/state.h"
 
+#define DISORDER (1u << 18) /* ticks: a record of a core is not further behind one after it */
+
 /* ---- cursors ---- */
 
 void dt_reader_free_cursors(struct dt_reader *r)
@@ -23,6 +25,12 @@ void dt_reader_free_cursors(struct dt_reader *r)
 	r->cursor = r->heap = NULL;
 	r->cursors = r->heaped = 0;
 	r->current = NULL;
+}
+
+void dt_reader_watch(struct dt_reader *r, bool (*fn)(void *ctx, uint64_t records), void *ctx)
+{
+	r->watch = fn;
+	r->watching = ctx;
 }
 
 static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, uint64_t to,
@@ -103,34 +111,11 @@ sql:
 out:
 	sqlite3_reset(v);
 	sqlite3_reset(q);
+	if (loaded == 1 && r->watch && !r->watch(r->watching, records))
+		return dt_fail(e, "interrupted");
 	if (loaded == 1 && read_losses(r, c, c->base, c->next, e))
 		return -1;
 	return loaded;
-}
-
-/* Makes the record at c->at exist. 1: it does; 0: the core is at its end. */
-static int fill(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
-{
-	struct dt_error why = {""};
-	int rc;
-
-	while (c->at >= c->batch->n) {
-		c->base += c->batch->n;
-		c->at = 0;
-		if (c->decoder.position >= c->decoder.n) {
-			c->batch->n = 0;
-			rc = load_chunk(r, c, e);
-			if (rc <= 0)
-				return rc;
-		}
-		if (dt_decoder_batch(&c->decoder, c->core, c->batch, &why))
-			return dt_fail(e, "%s: a chunk of the trace: %s", r->path, why.text);
-	}
-	c->key = c->batch->ticks[c->at];
-	c->bound = c->decoder.run_left < c->batch->n - c->at
-			   ? c->batch->ticks[c->at + c->decoder.run_left]
-			   : c->batch->ticks[c->batch->n - 1];
-	return 1;
 }
 
 /* Moves over n records, and over the threads' runs with them. n stays within the run. */
@@ -142,6 +127,54 @@ static void advance(struct dt_cursor *c, uint32_t n)
 	d->run_left -= n;
 	if (!d->run_left && d->run + 1 < d->runs)
 		d->run_left = d->run_length[++d->run];
+}
+
+/*
+ * Over records before the range, to the first that is in it or behind. A core's records are in the
+ * order of time but for what came in between in an interrupt: others are looked at one by one.
+ */
+static void skip(const struct dt_reader *r, struct dt_cursor *c)
+{
+	while (c->at < c->batch->n && c->batch->ticks[c->at] < r->range.from) {
+		uint32_t left = c->batch->n - c->at, n = 1;
+
+		if (left > c->decoder.run_left)
+			left = c->decoder.run_left;
+		while (n < left && c->batch->ticks[c->at + n] < r->range.from)
+			n++;
+		/* what was lost in front of a record outside the range is outside, too */
+		while (c->loss_at < c->losses && c->loss[c->loss_at].after < c->base + c->at + n)
+			c->loss_at++;
+		advance(c, n);
+	}
+}
+
+/* Makes the record at c->at exist. 1: it does; 0: the core is at its end. */
+static int fill(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
+{
+	struct dt_error why = {""};
+	int rc;
+
+	skip(r, c);
+	while (c->at >= c->batch->n) {
+		c->base += c->batch->n;
+		c->at = 0;
+		if (c->decoder.position >= c->decoder.n) {
+			c->batch->n = 0;
+			rc = load_chunk(r, c, e);
+			if (rc <= 0)
+				return rc;
+		}
+		if (dt_decoder_batch(&c->decoder, c->core, c->batch, &why))
+			return dt_fail(e, "%s: a chunk of the trace: %s", r->path, why.text);
+		skip(r, c);
+	}
+	c->key = c->batch->ticks[c->at];
+	c->bound = c->decoder.run_left < c->batch->n - c->at
+			   ? c->batch->ticks[c->at + c->decoder.run_left]
+			   : c->batch->ticks[c->batch->n - 1];
+	/* nothing of the range comes any more */
+	return c->key > r->range.to && c->key - r->range.to > DISORDER ? 0 : 1;
 }
 
 /* ---- the heap of cursors ---- */

@@ -10,8 +10,8 @@
 #include "store/layout.h"
 #include "store/state.h"
 
-#define OPENINGS 100 /* of a file that is replaced again and again */
-#define BUSY_MS 5000 /* the writer has the file to itself when it begins and when it closes it */
+#define OPENINGS 100  /* of a file that is replaced again and again */
+#define BUSY_MS	 5000 /* the writer has the file to itself when it begins and when it closes it */
 
 static const char *const statement_sql[STATEMENTS] = {
 	[CHUNK] = "SELECT c.id, c.first, c.records, c.events FROM chunk c WHERE c.id="
@@ -53,36 +53,43 @@ static bool has_log(const char *path)
 /* Says in plain words why a file cannot be a trace, before SQLite is asked. */
 static int check_file(const char *path, struct dt_error *e)
 {
-	uint8_t head[100];
 	struct stat st;
-	uint64_t size;
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0)
+	if (stat(path, &st) || access(path, R_OK))
 		return dt_fail(e, "%s: %s", path,
 			       errno == ENOENT ? "no such file; `devtrace record` writes one"
 					       : strerror(errno));
-	if (fstat(fd, &st) || S_ISDIR(st.st_mode)) {
-		close(fd);
+	if (S_ISDIR(st.st_mode))
 		return dt_fail(e, "%s: is a directory, not a trace file", path);
-	}
-	if (!S_ISREG(st.st_mode)) {
-		close(fd);
+	if (!S_ISREG(st.st_mode))
 		return dt_fail(e, "%s: is not a regular file", path);
-	}
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	if (n == 0)
+	if (st.st_size == 0)
 		return dt_fail(e, "%s: is empty, not a devtrace trace", path);
-	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16) ||
-	    memcmp(head + 68, "dtrc", 4))
-		return dt_fail(e, "%s: is not a devtrace trace", path);
+	return 0;
+}
+
+/*
+ * The same of what is in it. Read by SQLite's own descriptor: to close another one of the file
+ * would drop the locks of every database of this process that has it open.
+ */
+static int check_head(struct dt_reader *r, struct dt_error *e)
+{
+	sqlite3_file *f = NULL;
+	sqlite3_int64 length = 0;
+	uint8_t head[100] = {0};
+	uint64_t size;
+
+	if (sqlite3_file_control(r->db, "main", SQLITE_FCNTL_FILE_POINTER, &f) || !f ||
+	    !f->pMethods)
+		return dt_reader_sql_error(r, e);
+	if (f->pMethods->xRead(f, head, sizeof(head), 0) || f->pMethods->xFileSize(f, &length) ||
+	    memcmp(head, "SQLite format 3", 16) || memcmp(head + 68, "dtrc", 4))
+		return dt_fail(e, "%s: is not a devtrace trace", r->path);
 	/* what SQLite's header says of the size; while it is written, the rest is in the log */
 	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
-	if ((uint64_t)st.st_size < size && !has_log(path))
-		return dt_fail(e, "%s: the trace is cut off: %lu of %lu bytes", path,
-			       (unsigned long)st.st_size, (unsigned long)size);
+	if ((uint64_t)length < size && !has_log(r->path))
+		return dt_fail(e, "%s: the trace is cut off: %lu of %lu bytes", r->path,
+			       (unsigned long)length, (unsigned long)size);
 	return 0;
 }
 
@@ -112,7 +119,7 @@ static char *immutable_uri(const char *path)
 }
 
 /* In a folder that may not be written, a database that has no log can still be read as it is. */
-static int open_database(struct dt_reader *r)
+static int open_database(struct dt_reader *r, struct dt_error *e)
 {
 	static const char touch[] = "SELECT 1 FROM sqlite_schema";
 	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, rc;
@@ -120,19 +127,22 @@ static int open_database(struct dt_reader *r)
 
 	rc = sqlite3_open_v2(r->path, &r->db, flags, NULL);
 	sqlite3_busy_timeout(r->db, BUSY_MS);
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK) {
+		if (check_head(r, e) < 0)
+			return -1;
 		rc = sqlite3_exec(r->db, touch, NULL, NULL, NULL);
+	}
 	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
-		return rc;
+		return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 	uri = immutable_uri(r->path);
 	if (!uri)
-		return SQLITE_NOMEM;
+		return dt_fail(e, "%s: out of memory", r->path);
 	sqlite3_close(r->db);
 	r->db = NULL;
 	rc = sqlite3_open_v2(uri, &r->db, flags | SQLITE_OPEN_URI, NULL);
 	sqlite3_busy_timeout(r->db, BUSY_MS);
 	free(uri);
-	return rc;
+	return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 }
 
 static int check_schema(struct dt_reader *r, struct dt_error *e)
@@ -183,21 +193,16 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 	return 0;
 }
 
-static struct dt_reader *open_reader(const char *path, struct dt_error *e)
+static struct dt_reader *open_checked(const char *path, struct dt_error *e)
 {
-	struct dt_reader *r;
+	struct dt_reader *r = calloc(1, sizeof(*r));
 
-	if (check_file(path, e))
-		return NULL;
-	r = calloc(1, sizeof(*r));
 	if (!r || !(r->path = strdup(path)) || !(r->dctx = ZSTD_createDCtx())) {
 		dt_fail(e, "%s: out of memory", path);
 		goto bad;
 	}
-	if (open_database(r)) {
-		dt_reader_sql_error(r, e);
+	if (open_database(r, e) < 0)
 		goto bad;
-	}
 	sqlite3_busy_timeout(r->db, 10000);
 	if (check_schema(r, e) || dt_reader_refresh(r, e))
 		goto bad;
@@ -205,6 +210,16 @@ static struct dt_reader *open_reader(const char *path, struct dt_error *e)
 bad:
 	dt_reader_close(r);
 	return NULL;
+}
+
+static struct dt_reader *open_reader(const char *path, struct dt_error *e)
+{
+	return check_file(path, e) ? NULL : open_checked(path, e);
+}
+
+struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e)
+{
+	return open_checked(r->path, e);
 }
 
 /* Is the file that fd was opened for still the one at path? -1: none is there. */
@@ -218,10 +233,10 @@ static int is_same(int fd, const char *path)
 }
 
 /*
- * A new recording replaces the file, which may be while it is opened: the database of one and the log
- * of the other do not go together. Then there is another file at path than before, and that is opened;
- * or there is none, and that is said. The file is held meanwhile, so that no other can have its number;
- * by O_PATH, because closing any other descriptor would drop SQLite's locks.
+ * A new recording replaces the file, which may be while it is opened: the database of one and the
+ * log of the other do not go together. Then there is another file at path than before, and that is
+ * opened; or there is none, and that is said. The file is held meanwhile, so that no other can have
+ * its number; by O_PATH, because closing any other descriptor would drop SQLite's locks.
  */
 struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 {
@@ -501,6 +516,28 @@ int dt_reader_losses(struct dt_reader *r,
 	int rc = 0;
 
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
+		return -1;
+	while (!rc && sqlite3_step(q) == SQLITE_ROW)
+		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),
+			(uint64_t)sqlite3_column_int64(q, 1), (uint64_t)sqlite3_column_int64(q, 2),
+			(uint64_t)sqlite3_column_int64(q, 3));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int dt_reader_chunks(struct dt_reader *r,
+		     int (*fn)(void *ctx, unsigned core, uint64_t records, uint64_t min_ticks,
+			       uint64_t max_ticks),
+		     void *ctx)
+{
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	/* all of it is in the index: the chunks themselves are not touched */
+	if (sqlite3_prepare_v2(r->db,
+			       "SELECT core, records, min_ticks, max_ticks FROM chunk "
+			       "INDEXED BY chunk_order WHERE core BETWEEN 0 AND 65535",
+			       -1, &q, NULL))
 		return -1;
 	while (!rc && sqlite3_step(q) == SQLITE_ROW)
 		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),

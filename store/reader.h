@@ -56,7 +56,14 @@ struct dt_summary {
 };
 
 struct dt_reader *dt_reader_open(const char *path, struct dt_error *e);
+/* Another reader of the same file. Nothing but SQLite touches the file: closing a descriptor of it
+ * would drop the locks that other connections of this process have on it. */
+struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e);
 void dt_reader_close(struct dt_reader *r);
+
+/* Looks for what a file that is being written has gained: descriptions, chunks. Starting a range, and
+ * going on behind its end, do so by themselves. */
+int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
 
@@ -108,6 +115,12 @@ int dt_reader_losses(struct dt_reader *r,
 			       uint64_t end),
 		     void *ctx);
 
+/* Every chunk of records in the file, in no order. fn returns non-zero to stop. */
+int dt_reader_chunks(struct dt_reader *r,
+		     int (*fn)(void *ctx, unsigned core, uint64_t records, uint64_t min_ticks,
+			       uint64_t max_ticks),
+		     void *ctx);
+
 enum dt_order {
 	/* Records in the order of their ticks. */
 	DT_BY_TIME,
@@ -138,6 +151,10 @@ struct dt_span {
 	 * n 0, at the end. Their ticks lie between; end 0: not known, nothing came after. */
 	uint64_t lost, lost_begin, lost_end;
 };
+
+/* fn is told of each chunk of records before they are handed out, on whatever pass; when it says false,
+ * the pass fails with "interrupted". NULL: no more. */
+void dt_reader_watch(struct dt_reader *r, bool (*fn)(void *ctx, uint64_t records), void *ctx);
 
 /* Starts (again) at the beginning of the range. */
 int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt_error *e);

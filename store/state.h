@@ -44,15 +44,14 @@ struct dt_reader {
 	struct dt_cursor **heap; /* those not ended; the earliest first */
 	size_t heaped;
 	struct dt_cursor *current; /* whose span was handed out last */
+	bool (*watch)(void *ctx, uint64_t records); /* NULL: nobody */
+	void *watching;
 	bool failed;		   /* dt_reader_next() has failed and says so again */
 	struct dt_error failure;
 };
 
 /* What a failed statement means, as the line of an error; -1. */
 int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e);
-
-/* Reads what is new in the tables, and which chunks there are. */
-int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
 
 void dt_reader_free_cursors(struct dt_reader *r);
 

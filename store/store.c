@@ -211,8 +211,7 @@ static void remove_all(const char *path, const char *end)
 			unlink(name);
 }
 
-/* Is what is at path ours to replace, if anything is? */
-static int check_room(const char *path, struct dt_error *e)
+int dt_store_check_room(const char *path, struct dt_error *e)
 {
 	char head[72] = "";
 	struct stat st;
@@ -242,7 +241,7 @@ static int check_room(const char *path, struct dt_error *e)
 /* Puts it aside; afterwards nothing is there. */
 static int make_room(const char *path, struct dt_error *e)
 {
-	if (check_room(path, e))
+	if (dt_store_check_room(path, e))
 		return -1;
 	/* kept under another name until the new one is done: see dt_store_discard() */
 	if (move_all(path, "", path, "-old") && errno != ENOENT)
@@ -348,7 +347,7 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 {
 	struct dt_store *s;
 
-	if (check_room(path, e))
+	if (dt_store_check_room(path, e))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
@@ -409,6 +408,15 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	remove_all(s->path, "-old");
 	destroy(s);
 	return rc;
+}
+
+void dt_store_settle(const char *path)
+{
+	sqlite3 *db;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+		sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+	sqlite3_close(db);
 }
 
 /* ---- records ---- */

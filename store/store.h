@@ -72,6 +72,9 @@ typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e);
 
+/* Is what is at path, if anything is, a trace or empty, and so to be replaced? -1: no. */
+int dt_store_check_room(const char *path, struct dt_error *e);
+
 /*
  * Appends n records of one core, in time order (one that says core 0 is of that core too); lost:
  * how many records of this core are missing directly before r[0] (n may be 0 to note a loss at the
@@ -127,6 +130,10 @@ int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, ui
 
 /* Closes without a trace: what was at its path before is there again. */
 void dt_store_discard(struct dt_store *s);
+
+/* A trace that was read while it was completed has a log beside it: puts it into the file, unless
+ * somebody still reads or writes it. */
+void dt_store_settle(const char *path);
 
 /* Flushes and closes; always frees. What was at its path before is gone now. */
 int dt_store_close(struct dt_store *s, struct dt_error *e);

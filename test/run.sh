@@ -40,7 +40,7 @@ done
 for t in test/cases/*.bats; do
 	[ -e "$t" ] && wanted "$t" || continue
 	run "$t" bats --tap "$t"
-	[ ! -x build/san/devtrace ] || run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" bats --tap "$t"
+	[ ! -x build/san/devtrace ] || run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 bats --tap "$t"
 done
 for t in test/*/*.t; do
 	[ -x "$t" ] && wanted "$t" && run "$t" "$t"

@@ -344,3 +344,104 @@ PY
 	wait "$first"
 	kill "$beat"
 }
+
+# how many it is, and the JSON that the page of devtrace view is told of a trace
+page_of() {
+	local server address
+	mkfifo address
+	devtrace view --no-open "$1" >address 3>&- &
+	server=$!
+	read -r address <address
+	rm address
+	curl -s "${address}get/trace"
+	kill -INT "$server"
+	wait "$server"
+}
+
+@test "check-122: a trace without names and a table of names beside it: cat, calls, the time line show them" {
+	dump2011 | sed '/# DCB/d' >dump
+	cat >table <<-'TEXT'
+		# as the kernel prints them
+		DCB: 0xffffff8002656c00 xmpl-trace and more
+
+		DCB: 0xFFFFFF8002656E00 other
+	TEXT
+	devtrace import --barrelfish dump -o plain.db
+	devtrace calls plain.db | grep -q '^# thread 40201216$'
+	devtrace import --barrelfish --names table dump -o t.db
+	devtrace calls t.db >out
+	grep -qx '# thread 40201216 (xmpl-trace and more)' out
+	grep -A9 '(xmpl-trace and more)' out | grep -q 'runs on core 0'
+	devtrace cat -l t.db | grep -q '^kind=S .* tid=40201216 .* thread="xmpl-trace and more"$'
+	devtrace export --perfetto t.db | grep -qa 'xmpl-trace and more'
+	# who ran on the core: the page has the name of the number in the core's bar
+	page_of t.db | python3 -c '
+import json, sys
+t = json.load(sys.stdin)
+names = {x["tid"]: x["name"] for x in t["threads"]}
+names.update({x["id"]: x["name"] for x in t["tracks"] if x["kind"] == "thread"})
+assert names[40201216] == "xmpl-trace and more 40201216", names
+assert names[40201728] == "other 40201728", names
+assert any(x["kind"] == "core" for x in t["tracks"])'
+	# names beside it change nothing of the dump
+	devtrace export --barrelfish t.db | cmp - dump
+	# they count more than the dump's own of 8 bytes
+	dump2011 >dump
+	devtrace import --barrelfish --names table dump -o t.db
+	devtrace calls t.db | grep -qx '# thread 40201216 (xmpl-trace and more)'
+	devtrace export --barrelfish t.db | cmp - dump
+}
+
+@test "a table of names: which of two is meant; what is wrong with it" {
+	dump2011 | sed '/# DCB/d' >dump
+	name() {
+		printf '%s\n' "$@" >table
+		devtrace import --barrelfish --names table dump -o t.db
+		devtrace calls t.db | sed -n 's/^# thread 40201216 (\(.*\))/\1/p'
+	}
+	[ "$(name 'DCB: 0xffffff0002656c00 a' 'DCB: 0xffffff8002656c00 b' 'DCB: 0x2656c00 c')" = a ]
+	[ "$(name 'DCB: 0x2656c00 c' 'DCB: 0xffffff8002656c00 b')" = b ]
+	[ "$(name 'DCB: 0xffffff8002656c00 b' 'DCB: 0xffffff8002656c00 d')" = d ]
+	[ "$(printf 'DCB:\t0x2656c00   e f \r\n' >table; devtrace import --barrelfish --names table dump -o t.db; devtrace calls t.db | sed -n 's/^# thread 40201216 (\(.*\))/\1/p')" = "e f" ]
+	refused() {
+		printf '# a\n%s\n' "$1" >table
+		run devtrace import --barrelfish --names table dump -o bad.db
+		[ "$status" = 1 ]
+		[ "$output" = "devtrace: table:2: $2" ] || { echo "$output"; return 1; }
+		[ ! -e bad.db ]
+	}
+	form="here must be 'DCB: 0xHEX NAME'"
+	refused 'xmpl 5' "$form"
+	refused 'DCB: 2656c00 a' "$form"
+	refused 'DCB: 0x a' "$form"
+	refused 'DCB: 0x12345678123456789 a' "$form"
+	refused 'DCB: 0x5a-b' "$form"
+	refused 'DCB: 0x5' "the DCB has no name: 'DCB: 0xHEX NAME'"
+	refused $'DCB: 0x5 a\tb' "a name has no control characters"
+	refused "DCB: 0x5 $(printf 'x%.0s' {1..256})" "a name has at most 255 bytes"
+	refused "DCB: 0x5 $(printf 'x%.0s' {1..2000})" "the line is too long for one of DCBs"
+	run devtrace import --barrelfish --names none dump -o bad.db
+	[ "$status" = 1 ]
+	[ "$output" = "devtrace: none: No such file or directory" ]
+}
+
+@test "check-117: D31: what was opened, saved and opened again is the same, to the byte and to the eye" {
+	cat >d.pleco <<-'TEXT'
+		subsystem kernel { event CSWITCH "Context Switch", event TIMER "Timer interrupt", };
+	TEXT
+	printf 'DCB: 0xffffff8002656c00 xmpl-trace\n' >table
+	for form in dump2011 dump2013; do
+		$form >dump
+		devtrace import --barrelfish --events d.pleco --names table dump -o first.db
+		devtrace export --barrelfish -o saved first.db
+		cmp dump saved
+		devtrace import --barrelfish --events d.pleco --names table saved -o again.db
+		for look in "cat -l" calls report "export --csv" "export --chrome" "export --perfetto"; do
+			devtrace $look first.db >a
+			devtrace $look again.db | cmp - a
+		done
+		# and in the other form and back
+		devtrace export --barrelfish --absolute first.db | devtrace import --barrelfish - -o other.db
+		[ $form = dump2013 ] || devtrace export --barrelfish --relative other.db | cmp - dump
+	done
+}

@@ -21,6 +21,7 @@ has() {
 	*.bats) grep '^@test "' "$file" | grep -qF -e "$name" ;;
 	*.c) grep -qE "^static void $name\(void \*\*" "$file" &&
 		grep -qE "(T|TEST|test|teardown)\($name[,)]" "$file" ;;
+	*/view/*.t) grep -qF -e "$name" "${file%.t}.mjs" ;;
 	*.t) grep -qF -e "$name" "$file" ;;
 	*) return 1 ;;
 	esac

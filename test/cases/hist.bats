@@ -102,6 +102,81 @@ print("".join("%d %d\n" % (v, t[v]) for v in sorted(t) if v < 16384), end="")' >
 	[ -s got ]
 }
 
+# "from count" of each bar of a picture, which is to be well-formed
+bars() {
+	xmllint --noout "$1"
+	python3 -c '
+import sys, xml.etree.ElementTree as T
+svg = T.parse(sys.argv[1]).getroot()
+s = "{http://www.w3.org/2000/svg}"
+for g in svg.iter(s + "g"):
+    title = g.find(s + "title").text
+    # the title has the same numbers
+    assert title.split(":")[0].split()[0] == g.get("data-from"), title
+    assert title.split(": ")[1].split()[0] == g.get("data-n"), title
+    back, bar = g.findall(s + "rect")
+    assert float(bar.get("y")) + float(bar.get("height")) - 368 < 0.02 and float(bar.get("height")) >= 1
+    assert 0 < float(bar.get("x")) and float(bar.get("x")) + float(bar.get("width")) <= 937
+    print(g.get("data-from"), g.get("data-n"))' "$1"
+}
+
+@test "check-109: hist: the picture has the counts of the text" {
+	results
+	devtrace hist -o h.svg t.db
+	bars h.svg >got
+	# more values than pixels: 39 are one bar
+	diff got <(printf '%s\n' "0 2" "16380 3")
+	grep -q '1 of them negative' h.svg
+	grep -q '2 of them above the maximum' h.svg
+	grep -q 'and more: 3 of 5' h.svg
+	maketrace -n 50000 t.db
+	for o in "-b log2" "-b log2 --value 1" "-b linear:1000 --value 2 --max 90000" "--max 300" "--durations"; do
+		for more in "" --log; do
+			devtrace hist $o $more --svg t.db >h.svg
+			diff <(bars h.svg) <(devtrace hist $o t.db | grep -v '^#') || { echo "$o $more"; false; }
+		done
+	done
+	# heights are in proportion to the counts, but for what would be less than a pixel
+	devtrace hist -b log2 --value 1 --svg t.db | python3 -c '
+import sys, xml.etree.ElementTree as T
+s = "{http://www.w3.org/2000/svg}"
+h = [(int(g.get("data-n")), float(g.findall(s + "rect")[1].get("height"))) for g in T.parse(sys.stdin).getroot().iter(s + "g")]
+n, most = max(h)
+assert most > 150, most
+assert all(abs(y - k * most / n) < 0.02 or y <= 1.01 for k, y in h), h'
+	# more values than pixels: each is in the bar that stands for it
+	for o in "--value 3 --max 16000000" "--durations -b exact --max 100000"; do
+		devtrace hist $o t.db | grep -v '^#' >text
+		devtrace hist $o --svg t.db >h.svg
+		bars h.svg >got
+		python3 - <<-'P'
+			bars = [tuple(map(int, l.split())) for l in open("got")]
+			text = [tuple(map(int, l.split())) for l in open("text")]
+			assert 1 < len(bars) < 440
+			n = {b: 0 for b, _ in bars}
+			for v, k in text: n[max(b for b, _ in bars if b <= v)] += k
+			assert n == dict(bars), (n, bars)
+		P
+	done
+}
+
+@test "hist: how long calls took, as csv says" {
+	maketrace -n 50000 -c 2 -t 3 t.db
+	devtrace export --csv --no-values t.db | tr -d '"\r' >t.csv
+	# times known, rounded to nanoseconds; halves up
+	awk -F, 'NR > 1 && $3 != 0 && $12 == "returned" { n[int($10 + 0.5)]++ } END { for (v in n) print v, n[v] }' t.csv | sort -n >want
+	devtrace hist --durations -b exact --max 1000000000 t.db >out 2>&1 || true
+	grep -q "more than 16777216 buckets" out
+	devtrace hist --durations -b exact --max 10000000 t.db | grep -v '^#' >got
+	[ "$(wc -l <want)" -gt 100 ]
+	diff want got
+	f=$(devtrace report -s calls -n 1 t.db | awk 'NR == 2 { print $NF }')
+	awk -F, -v f="$f" 'NR > 1 && $6 == f && $12 == "returned" { v = int($10 + 0.5); b = v ? 1 : 0; while (b && 2 * b <= v) b *= 2; n[b]++ } END { for (b in n) print b, n[b] }' t.csv | sort -n >want
+	devtrace hist --durations -F "$f" t.db | grep -v '^#' | diff want -
+	devtrace hist --durations -o out.txt t.db
+	devtrace hist --durations t.db | diff out.txt -
+}
+
 @test "check-110: count: by process and page, sorted" {
 	writetrace t.db <<-'TEXT'
 	thread 1 tar
@@ -175,6 +250,19 @@ print("".join("%d %d\n" % (v, t[v]) for v in sorted(t) if v < 16384), end="")' >
 	bad "cannot sort by 'pid'" count -s pid t.db
 	bad "no names of parameters" hist --value n text
 	bad "not for text" hist --from 1 text
+	bad "a text trace has only records" hist --durations text
+	bad "no value of a call" hist --durations --value 1 t.db
+	bad "--log is of a picture" hist --log t.db
+	run devtrace hist -F none -o h.svg t.db
+	[ "$status" = 1 ]
+	[[ $output == *"no values to be drawn"* ]]
+	[ ! -e h.svg ]
+	run devtrace hist -o /none/h.svg t.db
+	[ "$status" = 1 ]
+	[[ $output == */none/h.svg* ]]
+	run bash -c 'devtrace hist --svg t.db >/dev/full'
+	[ "$status" = 1 ]
+	[[ $output == *"cannot write"* ]]
 	echo nonsense >>text
 	run devtrace hist text
 	[ "$status" = 1 ]

@@ -55,6 +55,60 @@ load read-helper
 	[ "$(head -c 8 t.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
 }
 
+# The bars of a picture, as "name length middle" in ticks, by row: what gnuplot drew, measured.
+bars_of() {
+	python3 - "$1" <<-'P'
+		import re, sys
+		svg = open(sys.argv[1]).read()
+		# ticks of the axes: a mark and the text beside it
+		marks = re.findall(r"<path stroke='black'\s+d='M([\d.]+),([\d.]+) L([\d.]+),([\d.]+) [^>]*/>\s*<g[^>]*>\s*<text>(.*?)</text>", svg)
+		names = {float(y): text for x, y, x2, y2, text in marks if y == y2}
+		ticks = [(float(x), float(text)) for x, y, x2, y2, text in marks if x == x2]
+		(x0, t0), (x1, t1) = ticks[0], ticks[-1]
+		scale = (t1 - t0) / (x1 - x0)
+		# strokes from mark to mark; all of one colour are in one path, or several
+		red = " ".join(re.findall(r"<path stroke='rgb\(255, +0, +0\)'\s+d='(.*?)'", svg, re.S))
+		bars = [(float(y), float(a), float(b)) for a, y, b, y2 in re.findall(r"M([\d.]+),([\d.]+) L([\d.]+),([\d.]+)", red) if y == y2]
+		for y, a, b in sorted(bars, reverse=True):
+		    near = min(names, key=lambda n: abs(n - y))
+		    assert abs(near - y) < 0.02, (y, near)
+		    print(names[near], (b - a) * scale, ((a + b) / 2 - x0) * scale + t0, scale)
+	P
+}
+
+@test "check-107: in the picture a row is a call: its function's name, a bar as long as it took" {
+	maketrace -n 20000 t.db
+	devtrace plot -o t.svg -t 8us t.db
+	bars_of t.svg >drawn
+	devtrace plot --text -t 8us t.db >want
+	[ "$(wc -l <want)" -gt 50 ]
+	python3 - <<-'P'
+		drawn = [l.split() for l in open("drawn")]
+		want = [l.split() for l in open("want")]
+		assert len(drawn) == len(want), (len(drawn), len(want))
+		for d, (middle, row, half, _, name) in zip(drawn, want):
+		    one = float(d[3]) * 0.05 # a picture has 0.01 of a point
+		    assert d[0] == name, (d, name)
+		    assert abs(float(d[1]) - 2 * float(half)) < one and abs(float(d[2]) - float(middle)) < one, (d, middle, half)
+	P
+}
+
+@test "check-106: plot writes what gnuplot draws, calls and commands in one file" {
+	maketrace -n 20000 t.db
+	devtrace plot -o t.gp -t 8us t.db
+	devtrace plot --text -t 8us t.db >want
+	sed -n '/^\$calls/,/^END/p' t.gp | sed '1d;$d' | tr '\t' ' ' | cmp - want
+	gnuplot -e "set terminal svg noenhanced size 1200,1200; set output 'own.svg'" t.gp
+	bars_of own.svg | cut -d' ' -f1 >drawn
+	cut -d' ' -f5 want | cmp - drawn
+	# it is there when it is complete
+	echo old >old.gp
+	run devtrace plot -o old.gp -t 100s t.db
+	[ "$status" = 1 ]
+	[ "$(cat old.gp)" = old ]
+	[ "$(ls *.gp*)" = $'old.gp\nt.gp' ]
+}
+
 @test "plot says what is wrong" {
 	sample t.db
 	run devtrace plot -o t.gif t.db

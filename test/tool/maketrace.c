@@ -4,8 +4,12 @@
  * functions with fixed frames and favourite callees, nested loops, arguments that mostly repeat.
  * Deterministic for a seed. Prints what it wrote as "key value" lines, for tests to compare with.
  *
- * usage: maketrace [-n RECORDS] [-c CORES] [-t THREADS] [-s SEED] [-l LOSS_EVERY] [-b] FILE
- *   -l N   after every N records of a core, N/8 are lost    -b  print speed figures too
+ * usage: maketrace [-n RECORDS] [-c CORES] [-t THREADS] [-s SEED] [-l LOSS_EVERY] [-p PAUSE_EVERY]
+ * [-m EVERY] [-b] FILE -m N   every N steps a thread sends a message, which another receives: one
+ * in 50 never, one in 30 is received by a core whose clock is behind; and tells an event,
+ * load.queued, of which the argument is how many are under way -p N   after every N records of a
+ * thread, it does nothing for half a second -l N   after every N records of a core, N/8 are lost -b
+ * print speed figures too
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -38,8 +42,22 @@ struct thread {
 	uint32_t tid;
 	int depth;
 	struct frame frame[DEPTH];
-	uint64_t counter, seed;
+	uint64_t counter, seed, steps;
 };
+
+#define SEND	 0x500000
+#define RECEIVE	 0x500010
+#define QUEUED	 0x500020
+#define UNDERWAY 256
+
+static uint64_t pause_every, message_every;
+
+/* Sent, and not received yet; a ring. */
+static struct {
+	uint64_t key, due;
+	const struct thread *sender;
+} message[UNDERWAY];
+static uint64_t sent, received;
 
 struct core {
 	uint64_t ticks, slice_end;
@@ -107,6 +125,11 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 	unsigned i = (unsigned)((r->pc - TEXT) / 256);
 	bool entry = r->kind == DT_ENTRY;
 
+	if (r->pc >= SEND) {
+		row->kind = DT_SITE_EVENT;
+		row->values = 1;
+		return;
+	}
 	row->function = function_row[i];
 	row->kind = entry ? DT_SITE_ENTRY : DT_SITE_RETURN;
 	row->values = entry ? (uint8_t)((1 << function[i].nargs) - 1) : 1;
@@ -162,11 +185,48 @@ static void append(struct core *c, unsigned core, uint64_t loss_every, const str
 	calls += r->kind == DT_ENTRY;
 }
 
+static void tell(struct core *c, unsigned core, uint64_t loss_every, uint8_t kind, uint64_t pc,
+		 uint64_t body)
+{
+	append(c, core, loss_every,
+	       &(struct dt_record){.ticks = c->ticks,
+				   .tid = c->running->tid,
+				   .kind = kind,
+				   .flags = 1,
+				   .pc = pc,
+				   .sp = 0x7ffff0000000,
+				   .value = {body}});
+	c->ticks += 20;
+}
+
+/* Sends one, or receives the oldest one that another has sent and that has had its time. */
+static void talk(struct core *c, unsigned core, uint64_t loss_every)
+{
+	uint64_t key;
+
+	if (received < sent && message[received % UNDERWAY].sender != c->running &&
+	    (c->ticks >= message[received % UNDERWAY].due || !message[received % UNDERWAY].due)) {
+		key = message[received++ % UNDERWAY].key;
+		if (key % 50 != 49)
+			tell(c, core, loss_every, DT_RECEIVE, RECEIVE, 0xebull << 56 | key);
+	}
+	if (c->running->steps % message_every || sent - received == UNDERWAY)
+		return;
+	key = sent;
+	message[sent % UNDERWAY].key = key;
+	message[sent % UNDERWAY].sender = c->running;
+	message[sent++ % UNDERWAY].due = key % 30 == 29 ? 0 : c->ticks + 3000 + key % 7 * 1000;
+	if (key % 30 == 29)
+		c->ticks += 5000; /* whose clock is behind */
+	tell(c, core, loss_every, DT_SEND, SEND, 0xeaull << 56 | key);
+	tell(c, core, loss_every, DT_EVENT, QUEUED, 0xa0000001ull << 32 | (sent - received));
+}
+
 /* One step of a thread: its next entry or exit. */
 static void step(struct core *c, unsigned core, uint64_t loss_every)
 {
 	struct thread *t = c->running;
-	struct frame *top = &t->frame[t->depth - 1];
+	struct frame *top = t->depth ? &t->frame[t->depth - 1] : t->frame;
 	const struct function *f;
 	struct dt_record record = {0}, *r = &record;
 	int callee = -1;
@@ -187,6 +247,11 @@ static void step(struct core *c, unsigned core, uint64_t loss_every)
 		object = top->object;
 	}
 	c->ticks += 2 * (20 + (random64(&t->seed) & 15) + ((t->seed & 0xff0000) ? 0 : 300));
+	t->steps++;
+	if (pause_every && t->steps % pause_every == 0)
+		c->ticks += 1000000000;
+	if (message_every)
+		talk(c, core, loss_every);
 	r->ticks = c->ticks;
 	r->tid = t->tid;
 	if (callee < 0) {
@@ -221,13 +286,16 @@ static void describe_all(unsigned threads)
 	int64_t module = dt_store_module(store, &m, &error);
 
 	dt_store_meta(store, "command", "maketrace", &error);
+	if (message_every)
+		dt_store_event(store, &(struct dt_event_row){0xa000, 1, "load", "queued", ""},
+			       &error);
 	dt_store_process(store, 1000, 1, "/usr/bin/made-up", "made-up", 1000000, &error);
 	dt_store_clock(store, 1000000, 500000, 1700000000000000000u, &error);
 	for (unsigned i = 0; i < threads; i++)
 		dt_store_thread(store, 1000 + i, 1000, "worker", &error);
 	for (int i = 0; i < FUNCTIONS; i++) {
 		char name[16], signature[128] = "";
-		struct dt_function_row f = {module,	 function[i].address, 256,	name,
+		struct dt_function_row f = {module,	 function[i].address, 256,	 name,
 					    "made-up.c", (uint32_t)i + 10,    signature, 0};
 
 		snprintf(name, sizeof(name), "function%d", i);
@@ -250,7 +318,7 @@ int main(int argc, char **argv)
 	struct thread *thread;
 	int o;
 
-	while ((o = getopt(argc, argv, "n:c:t:s:l:b")) != -1) {
+	while ((o = getopt(argc, argv, "n:c:t:s:l:p:m:b")) != -1) {
 		switch (o) {
 		case 'n':
 			n = strtoull(optarg, NULL, 0);
@@ -267,6 +335,12 @@ int main(int argc, char **argv)
 		case 'l':
 			loss_every = strtoull(optarg, NULL, 0);
 			break;
+		case 'p':
+			pause_every = strtoull(optarg, NULL, 0);
+			break;
+		case 'm':
+			message_every = strtoull(optarg, NULL, 0);
+			break;
 		case 'b':
 			speed = true;
 			break;
@@ -275,8 +349,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || !cores || threads < cores) {
-		fprintf(stderr,
-			"usage: maketrace [-n N] [-c CORES] [-t THREADS] [-s SEED] [-l N] FILE\n");
+		fprintf(stderr, "usage: maketrace [-n N] [-c CORES] [-t THREADS] [-s SEED] [-l N] "
+				"[-p N] [-m N] FILE\n");
 		return 2;
 	}
 	make_functions(seed * 0x9e3779b97f4a7c15u + 1);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace diff --first: where two runs diverge. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/diverge.h"
+#include "cmd/diff.h"
+#include "cmd/format.h"
+#include "cmd/table.h"
+
+#define DIVERGED 3  /* exit status */
+#define OUTER	 20 /* callers that are printed, of many: so many outermost... */
+#define INNER	 40 /* ...and innermost ones */
+
+struct printing {
+	struct dt_diff *d;
+	struct dt_diverge *diverge;
+	struct dt_formats formats[2];
+	uint64_t begin[2]; /* ticks of the first record */
+	char *line;
+};
+
+static void print_when(const struct printing *k, unsigned side, uint64_t ticks)
+{
+	double ns = (double)(ticks - k->begin[side]) * dt_reader_ns_per_tick(k->d->reader[side]);
+
+	printf("at %.*f %s", 3,
+	       ns < 1e6	  ? ns / 1e3
+	       : ns < 1e9 ? ns / 1e6
+			  : ns / 1e9,
+	       ns < 1e6	  ? "us"
+	       : ns < 1e9 ? "ms"
+			  : "s");
+}
+
+/* As devtrace calls says it; of an end, with the result. */
+static void print_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
+{
+	char *p = dt_format_call(&k->formats[side], k->line, c->function,
+				 c->has_argument ? c->argument : NULL);
+
+	if (c->end && c->has_result)
+		p = dt_format_result(&k->formats[side], p, c->function, c->result);
+	printf("%.*s%s", (int)(p - k->line), k->line,
+	       c->end ? c->has_result ? "   <- ends" : "   <- ends without a result" : "");
+}
+
+/* The calls it is in, and the call. */
+static void print_point(struct printing *k, unsigned side, const struct dt_diverge_thread *t)
+{
+	const struct dt_diverge_point *x = &t->point;
+	unsigned depth = 2;
+
+	printf("  then in %c", 'A' + (int)side);
+	if (x->none) {
+		printf(": nothing more\n");
+		return;
+	}
+	printf(", ");
+	print_when(k, side, x->call.ticks);
+	printf(":\n");
+	for (size_t i = 0; i < x->callers; i++) {
+		if (i == OUTER && x->callers > OUTER + INNER) {
+			i = x->callers - INNER;
+			printf("%*s... %zu calls in each other ...\n", (int)(2 * depth++), "",
+			       i - OUTER);
+		}
+		printf("%*s", (int)(2 * depth++), "");
+		print_call(k, side, &x->caller[i]);
+		putchar('\n');
+	}
+	printf("%*s", (int)(2 * depth), "");
+	print_call(k, side, &x->call);
+	putchar('\n');
+}
+
+static void print_thread(const struct dt_diverge_thread *t, const struct dt_reader *r)
+{
+	const struct dt_thread_info *info = dt_reader_thread(r, t->tid);
+
+	printf("%u", t->tid);
+	if (info && info->name[0])
+		printf(" (%s)", info->name);
+}
+
+static void print_head(const struct printing *k, const struct dt_diverge_pair *x)
+{
+	printf("thread ");
+	for (unsigned side = 0; side < 2; side++) {
+		if (!x->in[side])
+			continue;
+		if (side && x->in[0])
+			printf(" and ");
+		print_thread(x->in[side], k->d->reader[side]);
+		printf(" in %c", 'A' + (int)side);
+	}
+}
+
+static void print_divergence(struct printing *k, const struct dt_diverge_pair *x)
+{
+	const struct dt_diverge_point *last = &x->in[0]->point;
+
+	print_head(k, x);
+	printf(": they diverge behind %llu calls\n", (unsigned long long)x->in[0]->same_calls);
+	if (last->has_last) {
+		printf("  last call in both (A ");
+		print_when(k, 0, last->last.ticks);
+		printf(", B ");
+		print_when(k, 1, x->in[1]->point.last.ticks);
+		printf("):\n    ");
+		print_call(k, 0, &last->last);
+		putchar('\n');
+	}
+	for (unsigned side = 0; side < 2; side++)
+		print_point(k, side, x->in[side]);
+	putchar('\n');
+}
+
+static void print_pair(struct printing *k, const struct dt_diverge_pair *x)
+{
+	const struct dt_diverge_thread *a = x->in[0], *b = x->in[1];
+
+	if (x->diverges) {
+		print_divergence(k, x);
+		return;
+	}
+	print_head(k, x);
+	if (a && b)
+		printf(": the same %llu calls\n",
+		       (unsigned long long)(a->calls < b->calls ? a->calls : b->calls));
+	else
+		printf(" only: %llu calls\n", (unsigned long long)(a ? a : b)->calls);
+}
+
+/* How far they can be compared. */
+static void print_cuts(const struct printing *k)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		struct dt_summary s;
+
+		if (dt_reader_summary(k->d->reader[side], &s, NULL) || !s.lost ||
+		    k->diverge->cut[side] == UINT64_MAX)
+			continue;
+		if (k->diverge->cut[side] < k->begin[side]) {
+			printf("%c: records were lost from its beginning on: its threads' first "
+			       "calls are "
+			       "not known\n",
+			       'A' + (int)side);
+			continue;
+		}
+		printf("%c is compared up to where the first of its records were lost, ",
+		       'A' + (int)side);
+		print_when(k, side, k->diverge->cut[side]);
+		putchar('\n');
+	}
+}
+
+/* True: something is different. */
+static bool print(struct printing *k)
+{
+	const struct dt_diverge *d = k->diverge;
+	bool different = false;
+
+	dt_diff_print_traces(k->d);
+	print_cuts(k);
+	putchar('\n');
+	for (size_t i = 0; i < d->pairs; i++) {
+		print_pair(k, &d->pair[i]);
+		different |= d->pair[i].diverges || !d->pair[i].in[0] || !d->pair[i].in[1];
+	}
+	if (!d->pairs)
+		puts("no calls");
+	return different;
+}
+
+static int find(struct printing *k, const struct dt_diverge_options *o)
+{
+	struct dt_diverge diverge = {0};
+	struct dt_error e;
+	int status;
+
+	k->diverge = &diverge;
+	if (dt_diverge_read(&diverge, k->d->reader, o, &e))
+		status = dt_cmd_fail("%s", e.text);
+	else
+		status = print(k) ? DIVERGED : 0;
+	if (fflush(stdout) || ferror(stdout))
+		status = dt_cmd_fail("cannot write what differs");
+	dt_diverge_free(&diverge);
+	return status;
+}
+
+int dt_diff_first(struct dt_diff *d)
+{
+	struct printing k = {.d = d, .line = malloc(2 * DT_CALL_TEXT)};
+	struct dt_diverge_options o = {
+		.arguments = d->arguments, .results = d->results, .pointers = d->pointers};
+	bool *shown[2] = {NULL, NULL}, ready = k.line != NULL;
+	struct dt_summary s;
+	int status = 0;
+
+	for (unsigned side = 0; side < 2; side++) {
+		o.shown[side] = shown[side] = dt_cmd_shown(d->reader[side], &d->select);
+		ready = ready && shown[side];
+		k.formats[side].reader = d->reader[side];
+		if (!dt_cmd_range(d->reader[side], &d->when, &o.range[side]))
+			status = 2;
+		if (!dt_reader_summary(d->reader[side], &s, NULL))
+			k.begin[side] = s.min_ticks;
+	}
+	if (!status)
+		status = ready ? find(&k, &o) : dt_cmd_fail("out of memory");
+	for (unsigned side = 0; side < 2; side++) {
+		dt_formats_free(&k.formats[side]);
+		free(shown[side]);
+	}
+	free(k.line);
+	return status;
+}

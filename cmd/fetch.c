@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace fetch: traces from a server elsewhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/barrelfish.h"
+#include "cmd/commands.h"
+#include "cmd/open.h"
+#include "remote/address.h"
+#include "remote/link.h"
+
+static const char help[] =
+	"usage: devtrace fetch [OPTION]... ADDRESS\n"
+	"       devtrace fetch [OPTION]... ssh:[USER@]HOST [-s SESSION | FILE]\n"
+	"Gets a trace from devtrace serve elsewhere, or a dump from Barrelfish's bfscope. ADDRESS "
+	"is\n"
+	"HOST:PORT, HOST (port " DT_ADDRESS_PORT
+	") or unix:PATH; with ssh: a server is started there, by ssh.\n"
+	"\n"
+	"  -o, --output FILE      the trace file (devtrace.db); a trace that is there is replaced\n"
+	"                         when another has come whole, never before\n"
+	"  -c, --continuous       one after the other, each replacing the one before, until "
+	"Ctrl-C;\n"
+	"                         a connection that breaks is made again\n"
+	"  -n, --count N          so many\n"
+	"      --barrelfish       ask for a dump, and make a trace of it\n"
+	"      --events DEFINITION  names of its events (devtrace-events(1))\n"
+	"      --names TABLE        names of its applications: lines 'DCB: 0xHEX NAME'\n"
+	"      --text             keep the dump as it came; FILE is dump.txt, - is standard "
+	"output\n"
+	"  -s, --session SESSION  with ssh: of this session there\n"
+	"      --arm ..., --for TIME  with ssh: as for devtrace serve\n"
+	"  -e, --ssh COMMAND      with ssh: instead of 'ssh', with its options\n"
+	"      --remote COMMAND   with ssh: instead of 'devtrace' there\n"
+	"  -h, --help             show this\n";
+
+#define TEXT_FILE "dump.txt"
+#define AHEAD	  2u /* requests outstanding, when there is to be another */
+
+struct command {
+	const char *address, *output, *ssh, *remote;
+	const char *there[16]; /* arguments of serve there */
+	size_t n_there;
+	unsigned long count; /* 0: no end */
+	bool continuous, barrelfish, text;
+	const char *definition, *table; /* the files of the next two; NULL: none */
+	struct dt_definition events;
+	struct dt_applications applications;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	stop = sig;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction a = {.sa_handler = on_signal};
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- what becomes of what has come */
+
+static bool to_stdout(const struct command *c)
+{
+	return c->text && strcmp(c->output, "-") == 0;
+}
+
+/* path: beside the output, so that a trace that is there is replaced by a whole one. */
+static int import(const struct command *c, const char *path, int fd, struct dt_error *e)
+{
+	FILE *f = fdopen(dup(fd), "r");
+	struct dt_store *s;
+	int rc;
+
+	if (!f)
+		return dt_fail(e, "out of memory");
+	rewind(f);
+	s = dt_store_create(path, dt_barrelfish_describe, NULL, e);
+	rc = s ? dt_barrelfish_import(s, f, c->address, &c->events, &c->applications, e) : -1;
+	fclose(f);
+	if (s && rc < 0)
+		dt_store_discard(s);
+	else if (s)
+		rc = dt_store_close(s, e);
+	return rc;
+}
+
+/* An empty file that can be put in place of what is there at once. */
+static int make_beside(const char *output, char *path, size_t size, struct dt_error *e)
+{
+	int fd;
+
+	if (dt_format(path, size, "%s-fetched.%d", output, getpid()) >= size)
+		return dt_fail(e, "%s: %s", output, strerror(ENAMETOOLONG));
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? dt_fail(e, "%s: cannot create: %s", output, strerror(errno)) : fd;
+}
+
+/* What came is a trace, to be believed as little as any file. */
+static int check_trace(const char *path, const struct command *c, struct dt_error *e)
+{
+	struct dt_error why;
+	struct dt_reader *r = dt_reader_open(path, &why);
+	const char *what = strstr(why.text, ": ");
+
+	if (!r)
+		return dt_fail(e, "%s: what came %s", c->address, what ? what + 2 : why.text);
+	dt_reader_close(r);
+	return 0;
+}
+
+/* A database in its log's company is being written: replacing it would mix the two. */
+static int check_output(const struct command *c, struct dt_error *e)
+{
+	char log[4096];
+
+	if (c->text)
+		return 0;
+	if (dt_store_check_room(c->output, e) < 0)
+		return -1;
+	if (dt_format(log, sizeof(log), "%s-wal", c->output) < sizeof(log) &&
+	    access(log, F_OK) == 0)
+		return dt_fail(e,
+			       "%s: is being recorded, or its recording was killed; name another "
+			       "file",
+			       c->output);
+	return 0;
+}
+
+static int print(int fd, struct dt_error *e)
+{
+	char buffer[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buffer, sizeof(buffer), at)) > 0) {
+		at += n;
+		fwrite(buffer, 1, (size_t)n, stdout);
+	}
+	return fflush(stdout) || ferror(stdout) ? dt_fail(e, "standard output can not be written")
+						: 0;
+}
+
+/* Puts what has come, whole, into fd, to where it is wanted. path: the name of fd; "": it has none.
+ */
+static int keep(const struct command *c, const char *path, int fd, struct dt_error *e)
+{
+	if (to_stdout(c))
+		return print(fd, e);
+	if (c->barrelfish && !c->text && import(c, path, fd, e) < 0)
+		return -1;
+	if (!c->text && check_trace(path, c, e) < 0)
+		return -1;
+	if (check_output(c, e) < 0)
+		return -1;
+	return rename(path, c->output) < 0 ? dt_fail(e, "%s: %s", c->output, strerror(errno)) : 0;
+}
+
+/* ---- fetching */
+
+static enum dt_form form_of(const struct command *c)
+{
+	return c->barrelfish || c->text ? DT_FORM_DUMP : DT_FORM_FILE;
+}
+
+/* The next answer, kept; else what was there before is there still. */
+static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bool *kept,
+				  struct dt_error *e)
+{
+	enum dt_received got;
+	uint64_t bytes;
+	char path[4096] = "";
+	int fd = to_stdout(c) ? dt_unnamed_file(e) : make_beside(c->output, path, sizeof(path), e);
+
+	*kept = false;
+	if (fd < 0)
+		return DT_BROKEN;
+	got = dt_link_receive(l, form_of(c), fd, &bytes, e);
+	/* the trace that is made of a dump gets its name; its bytes stay in fd */
+	if (got == DT_RECEIVED && c->barrelfish && !c->text)
+		unlink(path);
+	if (got == DT_RECEIVED)
+		*kept = keep(c, path, fd, e) == 0;
+	if (path[0] && !*kept)
+		unlink(path);
+	close(fd);
+	if (*kept && isatty(2))
+		fprintf(stderr, "devtrace fetch: %s: %lu bytes\n", c->output, (unsigned long)bytes);
+	return got;
+}
+
+/* All that is wanted over one connection. *left: how many still are. False: begin another. */
+static bool fetch_from(const struct command *c, struct dt_link *l, unsigned long *left,
+		       bool *failed)
+{
+	unsigned long asked = 0;
+	struct dt_error e;
+	bool kept;
+
+	while (*left || !c->count) {
+		enum dt_received got;
+
+		for (; asked < AHEAD && (asked < *left || !c->count); asked++)
+			if (dt_link_ask(l, form_of(c), &e) < 0)
+				break;
+		/* also when the other has closed: it may have answered before */
+		got = fetch_one(c, l, &kept, &e);
+		if (stop)
+			return true;
+		if (!kept) {
+			dt_cmd_fail("%s", e.text);
+			*failed = true;
+		}
+		if (got == DT_BROKEN)
+			return !c->continuous;
+		asked--;
+		*left -= c->count > 0;
+		if (!kept && !c->continuous)
+			return true;
+	}
+	return true;
+}
+
+static int fetch(const struct command *c)
+{
+	const struct dt_link_ssh ssh = {c->ssh, c->remote, c->there};
+	const struct timespec second = {1, 0};
+	unsigned long left = c->count;
+	bool failed = false, begun = false, done = false;
+	struct dt_link *l = malloc(sizeof(*l));
+	struct dt_error e;
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (!l)
+		return dt_cmd_fail("out of memory");
+	if (check_output(c, &e) < 0) {
+		free(l);
+		return dt_cmd_fail("%s", e.text);
+	}
+	while (!done && !stop) {
+		if (dt_link_open(l, c->address, &ssh, &stop, &e) == 0) {
+			begun = true;
+			done = fetch_from(c, l, &left, &failed);
+			dt_link_close(l);
+		} else if (!begun) {
+			failed = true;
+			dt_cmd_fail("%s", e.text);
+			done = true;
+		}
+		/* it may be back soon */
+		if (!done && !stop)
+			ppoll(NULL, 0, &second, &none);
+	}
+	free(l);
+	if (stop && !c->continuous)
+		return dt_cmd_fail("interrupted; %s is as it was", c->output);
+	return failed && !(c->continuous && stop);
+}
+
+/* ---- options */
+
+static void there(struct command *c, const char *argument)
+{
+	if (c->n_there + 1 < sizeof(c->there) / sizeof(*c->there))
+		c->there[c->n_there++] = argument;
+}
+
+/* 0; or the exit status plus one. */
+static int parse(struct command *c, int argc, char **argv)
+{
+	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+						{"continuous", no_argument, NULL, 'c'},
+						{"count", required_argument, NULL, 'n'},
+						{"barrelfish", no_argument, NULL, 'b'},
+						{"events", required_argument, NULL, 'E'},
+						{"names", required_argument, NULL, 'N'},
+						{"text", no_argument, NULL, 't'},
+						{"session", required_argument, NULL, 's'},
+						{"arm", required_argument, NULL, 'a'},
+						{"for", required_argument, NULL, 'f'},
+						{"ssh", required_argument, NULL, 'e'},
+						{"remote", required_argument, NULL, 'r'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	char *end;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "o:cn:s:e:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'o':
+			c->output = optarg;
+			break;
+		case 'c':
+			c->continuous = true;
+			break;
+		case 'n':
+			c->count = strtoul(optarg, &end, 10);
+			if (*optarg < '1' || *optarg > '9' || *end) {
+				dt_cmd_fail("fetch: -n is a number from 1, not '%s'", optarg);
+				return 1 + dt_cmd_usage("fetch");
+			}
+			break;
+		case 'b':
+			c->barrelfish = true;
+			break;
+		case 'E':
+			c->definition = optarg;
+			break;
+		case 'N':
+			c->table = optarg;
+			break;
+		case 't':
+			c->text = true;
+			break;
+		case 's':
+		case 'a':
+		case 'f':
+			there(c, o == 's' ? "-s" : o == 'a' ? "--arm" : "--for");
+			there(c, optarg);
+			break;
+		case 'e':
+			c->ssh = optarg;
+			break;
+		case 'r':
+			c->remote = optarg;
+			break;
+		case 'h':
+			return 1 + (fputs(help, stdout) == EOF);
+		default:
+			return 1 + dt_cmd_usage("fetch");
+		}
+	}
+	return 0;
+}
+
+static const char *contradiction(const struct command *c, int words)
+{
+	bool ssh = words && strncmp(c->address, "ssh:", 4) == 0;
+
+	if (!words)
+		return "from which ADDRESS?";
+	if (words > 1 && !ssh)
+		return "one address; a FILE goes with ssh:HOST only";
+	if (words > 2)
+		return "one file at a time";
+	if (!ssh && (c->n_there || c->ssh || c->remote))
+		return "-s, --arm, --for, --ssh and --remote are for ssh:HOST; give them to "
+		       "devtrace serve";
+	if ((c->definition || c->table) && !c->barrelfish)
+		return "--events and --names are of a dump: --barrelfish";
+	if (c->text && (c->definition || c->table))
+		return "--events and --names have no use with --text";
+	return NULL;
+}
+
+int dt_cmd_fetch(int argc, char **argv)
+{
+	struct command c = {.output = NULL};
+	const char *why;
+	struct dt_error e;
+	int status = parse(&c, argc, argv);
+
+	if (status)
+		return status - 1;
+	if (!c.count && !c.continuous)
+		c.count = 1;
+	c.address = optind < argc ? argv[optind] : NULL;
+	why = contradiction(&c, argc - optind);
+	if (why) {
+		dt_cmd_fail("fetch: %s", why);
+		return dt_cmd_usage("fetch");
+	}
+	if (argc - optind == 2)
+		there(&c, argv[optind + 1]);
+	if (!c.output)
+		c.output = c.text ? TEXT_FILE : DT_DEFAULT_FILE;
+	c.ssh = c.ssh ? c.ssh : "ssh";
+	c.remote = c.remote ? c.remote : "devtrace";
+	if ((c.definition && dt_definition_read(&c.events, c.definition, &e)) ||
+	    (c.table && dt_applications_read(&c.applications, c.table, &e))) {
+		status = dt_cmd_fail("%s", e.text);
+	} else {
+		catch_signals();
+		status = fetch(&c);
+	}
+	dt_applications_free(&c.applications);
+	dt_definition_free(&c.events);
+	return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace flame: the stacks of a trace as a picture. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/flame.h"
+#include "cmd/commands.h"
+#include "cmd/open.h"
+
+static const char help[] =
+	"usage: devtrace flame [OPTION]... [FILE]\n"
+	"Draws the stacks of a trace, each as wide as the time in it, below its caller. The picture is\n"
+	"one SVG file for a browser: boxes tell their times, a click widens one, / searches.\n"
+	"\n"
+	"  -o, --output PICTURE  devtrace.svg when not given; -: standard output\n"
+	"  -w, --width PIXELS    1200 when not given\n"
+	"      --from TIME       begin there: 1.5ms after the first record, or a number of ticks\n"
+	"      --to TIME         end there\n"
+	"  -h, --help            show this\n"
+	"\n"
+	"FILE is devtrace.db when not given.\n";
+
+static int write_picture(struct dt_reader *r, const struct dt_range *range, const char *output,
+			 unsigned width, const char *title)
+{
+	bool standard = !strcmp(output, "-");
+	struct dt_stacks s = {0};
+	struct dt_error e = {""};
+	int rc = dt_stacks_read(&s, r, range, &e);
+	FILE *f = rc < 0 ? NULL : standard ? stdout : fopen(output, "we");
+
+	if (rc < 0) {
+		rc = dt_cmd_fail("%s", e.text);
+	} else if (s.n < 2) {
+		rc = dt_cmd_fail("there are no calls in this trace, or in this part of it");
+	} else if (!f) {
+		rc = dt_cmd_fail("%s: %s", output, strerror(errno));
+	} else {
+		rc = dt_flame_write(&s, r, f, width, title, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
+		if (!rc && (fflush(f) || ferror(f)))
+			rc = dt_cmd_fail("%s: cannot write: %s", standard ? "standard output" : output,
+					 strerror(errno));
+	}
+	if (f && !standard)
+		fclose(f);
+	dt_stacks_free(&s);
+	return rc;
+}
+
+int dt_cmd_flame(int argc, char **argv)
+{
+	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+						{"width", required_argument, NULL, 'w'},
+						{"from", required_argument, NULL, 1},
+						{"to", required_argument, NULL, 2},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_range_options when = {0};
+	const char *output = "devtrace.svg", *command;
+	unsigned long width = 1200;
+	struct dt_reader *r;
+	int o, status;
+	char *end;
+
+	while ((o = getopt_long(argc, argv, "o:w:h", options, NULL)) != -1) {
+		switch (o) {
+		case 'o':
+			output = optarg;
+			break;
+		case 'w':
+			width = strtoul(optarg, &end, 10);
+			if (*end || *optarg < '0' || *optarg > '9' || width < 100 || width > 100000) {
+				dt_cmd_fail("-w %s: a width is 100 to 100000 pixels", optarg);
+				return dt_cmd_usage("flame");
+			}
+			break;
+		case 1:
+			when.from = optarg;
+			break;
+		case 2:
+			when.to = optarg;
+			break;
+		case 'h':
+			return fputs(help, stdout) == EOF;
+		default:
+			return dt_cmd_usage("flame");
+		}
+	}
+	r = dt_cmd_open(argc, argv, "flame", &status);
+	if (!r)
+		return status;
+	command = dt_reader_meta(r, "command");
+	status = dt_cmd_range(r, &when, &range)
+			 ? write_picture(r, &range, output, (unsigned)width, command ? command : "devtrace")
+			 : 1;
+	dt_cmd_say_lost(r);
+	dt_reader_close(r);
+	return status;
+}

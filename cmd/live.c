@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* A session whose trace is looked at. */
+#include "cmd/live.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The file of the session that was asked for its status; NULL: it writes none. */
+static char *file_of(const struct dt_client *c)
+{
+	const char *line = c->text;
+
+	while (line && strncmp(line, "file ", 5) != 0)
+		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+	return line ? strndup(line + 5, strcspn(line + 5, "\n")) : NULL;
+}
+
+static int begin(struct dt_live *l, const char *name, struct dt_error *e)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+
+	if (dt_client_open(&l->tell, name, e) < 0)
+		return -1;
+	if (dt_client_ask(&l->tell, "status", e) < 0)
+		goto fail;
+	l->file = file_of(&l->tell);
+	l->name = strdup(name ? name : "session");
+	if (!l->file) {
+		dt_fail(e,
+			"%s%skeeps its records in its log only: devtrace attach -d -o FILE begins "
+			"a session "
+			"that can be drawn",
+			name ? name : "the session", name ? " " : " ");
+		goto fail;
+	}
+	if (!l->name) {
+		dt_fail(e, "out of memory");
+		goto fail;
+	}
+	if (getsockopt(l->tell.fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0)
+		l->process = pidfd_open(who.pid, 0);
+	if (l->process >= 0) {
+		pthread_mutex_init(&l->lock, NULL);
+		return 0;
+	}
+	dt_fail(e, "the session's process can not be watched: %s", strerror(errno));
+fail:
+	dt_client_close(&l->tell);
+	free(l->file);
+	free(l->name);
+	*l = (struct dt_live){.process = -1, .tell.fd = -1};
+	return -1;
+}
+
+int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e)
+{
+	*l = (struct dt_live){.process = -1, .tell.fd = -1};
+	return begin(l, name, e);
+}
+
+struct search {
+	struct dt_live *l;
+	struct stat file;
+};
+
+static void look(void *ctx, const char *name)
+{
+	struct search *s = ctx;
+	struct dt_live *l = s->l;
+	struct stat its;
+
+	if (l->name || begin(l, name, NULL) < 0)
+		return;
+	if (stat(l->file, &its) == 0 && its.st_dev == s->file.st_dev &&
+	    its.st_ino == s->file.st_ino)
+		return;
+	dt_live_close(l);
+}
+
+void dt_live_find(struct dt_live *l, const char *file)
+{
+	struct search s = {.l = l};
+
+	*l = (struct dt_live){.process = -1, .tell.fd = -1};
+	if (stat(file, &s.file) == 0)
+		dt_sessions_each(look, &s, NULL);
+}
+
+void dt_live_close(struct dt_live *l)
+{
+	if (l->name)
+		pthread_mutex_destroy(&l->lock);
+	if (l->process >= 0)
+		close(l->process);
+	dt_client_close(&l->tell);
+	free(l->file);
+	free(l->name);
+	*l = (struct dt_live){.process = -1, .tell.fd = -1};
+}
+
+/* Its socket is gone before its file is complete: its process is waited for. */
+static bool is_alive(void *ctx)
+{
+	const struct dt_live *l = ctx;
+	struct pollfd p = {l->process, POLLIN, 0};
+
+	return poll(&p, 1, 0) == 0;
+}
+
+/* What may be told from a page: nothing that ends the session, or reaches other files. */
+static bool is_allowed(const char *command)
+{
+	static const char *const words[] = {"start", "stop", "freeze", "unfreeze", "trace"};
+	size_t n = strcspn(command, " \n");
+
+	if (strchr(command, '\n'))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strlen(words[i]) == n && !strncmp(words[i], command, n))
+			return true;
+	return false;
+}
+
+static int tell(void *ctx, const char *command, struct dt_error *e)
+{
+	struct dt_live *l = ctx;
+	char line[4096];
+	int rc;
+
+	if (!is_allowed(command))
+		return dt_fail(e, "the page may tell it start, stop, freeze, unfreeze and trace");
+	if (snprintf(line, sizeof(line), "%s\n", command) >= (int)sizeof(line))
+		return dt_fail(e, "the command is too long");
+	pthread_mutex_lock(&l->lock);
+	rc = dt_client_write(&l->tell, line, strlen(line), 0, e);
+	pthread_mutex_unlock(&l->lock);
+	return rc < 0 ? -1 : 0;
+}
+
+struct dt_view_live dt_live_view(struct dt_live *l)
+{
+	return (struct dt_view_live){.name = l->name, .alive = is_alive, .tell = tell, .ctx = l};
+}

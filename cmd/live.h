@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The session that writes a trace while it is looked at: is it still there, and telling it. */
+#ifndef DT_CMD_LIVE_H
+#define DT_CMD_LIVE_H
+
+#include <pthread.h>
+
+#include "session/client.h"
+#include "view/view.h"
+
+struct dt_live {
+	char *name;	      /* of the session; NULL: nobody writes it */
+	char *file;	      /* what it writes */
+	int process;	      /* its pidfd */
+	pthread_mutex_t lock; /* of tell */
+	struct dt_client tell;
+};
+
+/* Of a session; name NULL: the only one. -1: there is none, or it writes no file. */
+int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e);
+/* Of the session that writes this file, if there is one. */
+void dt_live_find(struct dt_live *l, const char *file);
+void dt_live_close(struct dt_live *l);
+
+/* What a view needs of it. */
+struct dt_view_live dt_live_view(struct dt_live *l);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Output that is there only when it is complete. */
+#include "cmd/part.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/open.h"
+
+static volatile sig_atomic_t interrupted;
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int s)
+{
+	interrupted = s;
+}
+
+/* Those that are ignored (nohup) stay so. */
+static void keep_signals(void)
+{
+	struct sigaction now, a = {.sa_handler = on_signal};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(signals[i], &a, NULL);
+}
+
+static void give_signals_back(void)
+{
+	struct sigaction now;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == on_signal)
+			signal(signals[i], SIG_DFL);
+	if (interrupted)
+		raise(interrupted);
+}
+
+bool dt_part_is_interrupted(void)
+{
+	return interrupted;
+}
+
+static mode_t usual_mode(mode_t all)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return all & ~mask;
+}
+
+/* The name beside the path; p->path is set. */
+static bool make_name(struct dt_part *p)
+{
+	static const char end[] = ".part-XXXXXX";
+
+	p->name = malloc(strlen(p->path) + sizeof(end));
+	if (!p->name)
+		return false;
+	strcpy(stpcpy(p->name, p->path), end);
+	return true;
+}
+
+static void forget(struct dt_part *p)
+{
+	free(p->path);
+	free(p->name);
+	free(p->outer);
+	p->path = p->name = p->outer = NULL;
+}
+
+static bool fail(struct dt_part *p)
+{
+	dt_cmd_fail("%s: %s", p->said, strerror(errno));
+	forget(p);
+	return false;
+}
+
+bool dt_part_open(struct dt_part *p, const char *path)
+{
+	struct stat st;
+	int fd;
+
+	*p = (struct dt_part){.said = path ? path : "standard output", .file = stdout};
+	if (!path)
+		return true;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		p->file = fopen(path, "we");
+		return p->file || fail(p);
+	}
+	/* through a link, as if it were written directly */
+	p->path = realpath(path, NULL);
+	if (!p->path)
+		p->path = strdup(path);
+	if (!p->path || !make_name(p))
+		return fail(p);
+	fd = mkostemp(p->name, O_CLOEXEC);
+	if (fd < 0)
+		return fail(p);
+	keep_signals();
+	fchmod(fd, usual_mode(0666));
+	p->file = fdopen(fd, "w");
+	if (p->file)
+		return true;
+	close(fd);
+	unlink(p->name);
+	give_signals_back();
+	return fail(p);
+}
+
+bool dt_part_open_folder(struct dt_part *p, const char *path)
+{
+	size_t n = strlen(path);
+
+	*p = (struct dt_part){.said = path, .path = strdup(path)};
+	while (p->path && n > 1 && p->path[n - 1] == '/')
+		p->path[--n] = '\0';
+	if (!p->path)
+		return fail(p);
+	if (rmdir(p->path) && errno != ENOENT) {
+		dt_cmd_fail("%s: there is something already; name a folder that is empty, or none",
+			    path);
+		forget(p);
+		return false;
+	}
+	if (!make_name(p) || !mkdtemp(p->name))
+		return fail(p);
+	p->outer = p->name;
+	p->name = malloc(strlen(p->outer) + sizeof("/new"));
+	if (!p->name) {
+		rmdir(p->outer);
+		return fail(p);
+	}
+	strcpy(stpcpy(p->name, p->outer), "/new");
+	keep_signals();
+	return true;
+}
+
+/* It has no folders in it. */
+static void remove_folder(const char *path)
+{
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+int dt_part_end(struct dt_part *p, bool ok)
+{
+	bool folder = !p->file, done = ok && !interrupted;
+
+	if (p->file) {
+		bool bad = fflush(p->file) || ferror(p->file);
+
+		if (bad && done)
+			dt_cmd_fail("%s: cannot write: %s", p->said, strerror(errno));
+		done = done && !bad;
+		if (p->file != stdout && fclose(p->file) && done) {
+			dt_cmd_fail("%s: cannot write: %s", p->said, strerror(errno));
+			done = false;
+		}
+	}
+	if (p->name && done && rename(p->name, p->path)) {
+		dt_cmd_fail("%s: %s", p->said, strerror(errno));
+		done = false;
+	}
+	if (p->name && !done)
+		folder ? remove_folder(p->name) : (void)unlink(p->name);
+	if (p->outer)
+		rmdir(p->outer);
+	if (p->name)
+		give_signals_back();
+	forget(p);
+	return !done;
+}

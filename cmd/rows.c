@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as text. A table's columns are as wide as the first rows need; what is wider later stands
+ * out. */
+#include "cmd/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/json.h"
+
+#define WIDTH_ROWS  256	      /* that widths are told from */
+#define WIDTH_BYTES (1 << 20) /* or so many bytes of them */
+#define WIDEST	    100	      /* a column that is not the last is padded to no more */
+
+struct cell {
+	size_t at; /* in the text */
+	unsigned width;
+	bool number;
+};
+
+struct dt_rows {
+	FILE *f;
+	enum dt_rows_form form;
+	bool header, kept; /* kept: rows are until their widths are known */
+	int columns;
+	char **name;
+	unsigned *width;
+	/* rows that are kept: their cells, and the text of these, each with a NUL */
+	struct cell *cell;
+	size_t cells, cell_room;
+	struct dt_json text;
+	bool no_memory;
+};
+
+struct dt_rows *dt_rows_new(FILE *f, enum dt_rows_form form, bool header)
+{
+	struct dt_rows *r = calloc(1, sizeof(*r));
+
+	if (r) {
+		r->f = f;
+		r->form = form;
+		r->header = header;
+	}
+	return r;
+}
+
+static void forget(struct dt_rows *r)
+{
+	for (int i = 0; i < r->columns && r->name; i++)
+		free(r->name[i]);
+	free(r->name);
+	free(r->width);
+	r->name = NULL;
+	r->width = NULL;
+	r->columns = 0;
+	r->cells = 0;
+	r->text.bytes.n = 0;
+}
+
+void dt_rows_free(struct dt_rows *r)
+{
+	if (!r)
+		return;
+	forget(r);
+	free(r->cell);
+	free(r->text.bytes.p);
+	free(r);
+}
+
+/* Characters of UTF-8. */
+static unsigned width_of(const char *s)
+{
+	unsigned n = 0;
+
+	for (; *s; s++)
+		n += (*s & 0xc0) != 0x80;
+	return n;
+}
+
+void dt_rows_begin(struct dt_rows *r, int columns)
+{
+	forget(r);
+	r->columns = columns;
+	r->name = calloc((size_t)columns + 1, sizeof(*r->name));
+	r->width = calloc((size_t)columns + 1, sizeof(*r->width));
+	r->no_memory = !r->name || !r->width;
+	r->kept = true;
+}
+
+void dt_rows_name(struct dt_rows *r, int column, const char *name)
+{
+	if (r->no_memory)
+		return;
+	r->name[column] = strdup(name);
+	r->no_memory = !r->name[column];
+	if (r->header && !r->no_memory)
+		r->width[column] = width_of(name);
+}
+
+/* ---- CSV ---- */
+
+static void csv_field(FILE *f, const char *s, size_t n)
+{
+	if (!memchr(s, '"', n) && !memchr(s, ',', n) && !memchr(s, '\n', n) &&
+	    !memchr(s, '\r', n)) {
+		fwrite(s, 1, n, f);
+		return;
+	}
+	putc('"', f);
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '"')
+			putc('"', f);
+		putc(s[i], f);
+	}
+	putc('"', f);
+}
+
+static void csv_header(struct dt_rows *r)
+{
+	for (int i = 0; i < r->columns; i++) {
+		if (i)
+			putc(',', r->f);
+		csv_field(r->f, r->name[i], strlen(r->name[i]));
+	}
+	fputs("\r\n", r->f);
+}
+
+static void csv_row(struct dt_rows *r, sqlite3_stmt *s)
+{
+	for (int i = 0; i < r->columns; i++) {
+		const char *text = (const char *)sqlite3_column_text(s, i);
+
+		if (i)
+			putc(',', r->f);
+		if (text)
+			csv_field(r->f, text, (size_t)sqlite3_column_bytes(s, i));
+	}
+	fputs("\r\n", r->f);
+}
+
+/* ---- JSON ---- */
+
+static void json_value(struct dt_json *t, sqlite3_stmt *s, int i)
+{
+	const uint8_t *p;
+	double v;
+
+	switch (sqlite3_column_type(s, i)) {
+	case SQLITE_NULL:
+		dt_json_bytes(t, "null", 4);
+		break;
+	case SQLITE_FLOAT:
+		v = sqlite3_column_double(s, i);
+		/* infinity is no number there */
+		if (v - v != 0)
+			dt_json_bytes(t, "null", 4);
+		else
+			dt_json_bytes(t, sqlite3_column_text(s, i),
+				      (size_t)sqlite3_column_bytes(s, i));
+		break;
+	case SQLITE_INTEGER:
+		dt_json_print(t, "%lld", (long long)sqlite3_column_int64(s, i));
+		break;
+	case SQLITE_BLOB:
+		p = sqlite3_column_blob(s, i);
+		dt_json_bytes(t, "\"", 1);
+		for (int k = 0; k < sqlite3_column_bytes(s, i); k++)
+			dt_json_print(t, "%02x", p[k]);
+		dt_json_bytes(t, "\"", 1);
+		break;
+	default:
+		dt_json_string(t, (const char *)sqlite3_column_text(s, i));
+	}
+}
+
+static int json_row(struct dt_rows *r, sqlite3_stmt *s)
+{
+	struct dt_json *t = &r->text;
+
+	t->bytes.n = 0;
+	for (int i = 0; i < r->columns; i++) {
+		dt_json_bytes(t, i ? "," : "{", 1);
+		dt_json_string(t, r->name[i]);
+		dt_json_bytes(t, ":", 1);
+		json_value(t, s, i);
+	}
+	dt_json_bytes(t, "}\n", 2);
+	if (t->failed)
+		return -1;
+	fwrite(t->bytes.p, 1, t->bytes.n, r->f);
+	return 0;
+}
+
+/* ---- a table ---- */
+
+/* A line is a row: what would end it, or move about, is shown as in C. */
+static void cell_text(struct dt_json *t, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\n')
+			dt_json_bytes(t, "\\n", 2);
+		else if (*s == '\t')
+			dt_json_bytes(t, "\\t", 2);
+		else if ((unsigned char)*s < ' ' || *s == 127)
+			dt_json_print(t, "\\x%02x", (unsigned char)*s);
+		else
+			dt_json_bytes(t, s, 1);
+	}
+	dt_json_bytes(t, "", 1);
+}
+
+static int keep_row(struct dt_rows *r, sqlite3_stmt *s)
+{
+	if (r->cells + (size_t)r->columns > r->cell_room) {
+		size_t room = 2 * r->cell_room + (size_t)r->columns;
+		struct cell *more = realloc(r->cell, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		r->cell = more;
+		r->cell_room = room;
+	}
+	for (int i = 0; i < r->columns; i++) {
+		struct cell *c = &r->cell[r->cells++];
+		const char *text = (const char *)sqlite3_column_text(s, i);
+		int type = sqlite3_column_type(s, i);
+
+		*c = (struct cell){.at = r->text.bytes.n,
+				   .number = type == SQLITE_INTEGER || type == SQLITE_FLOAT};
+		cell_text(&r->text, text ? text : "");
+		if (r->text.failed)
+			return -1;
+		c->width = width_of((const char *)r->text.bytes.p + c->at);
+		if (r->kept && c->width > r->width[i])
+			r->width[i] = c->width;
+	}
+	return 0;
+}
+
+static void spaces(FILE *f, unsigned n)
+{
+	while (n--)
+		putc(' ', f);
+}
+
+static void put_cell(struct dt_rows *r, int i, const char *text, unsigned width, bool right)
+{
+	unsigned want = r->width[i] < WIDEST ? r->width[i] : WIDEST;
+	unsigned pad = want > width ? want - width : 0;
+
+	if (i)
+		fputs("  ", r->f);
+	if (right)
+		spaces(r->f, pad);
+	fputs(text, r->f);
+	if (!right && i + 1 < r->columns)
+		spaces(r->f, pad);
+}
+
+static void print_rows(struct dt_rows *r)
+{
+	/* names stand as what is below them */
+	for (int i = 0; r->kept && r->header && i < r->columns; i++)
+		put_cell(r, i, r->name[i], width_of(r->name[i]),
+			 (size_t)i < r->cells && r->cell[i].number);
+	if (r->kept && r->header)
+		putc('\n', r->f);
+	r->kept = false;
+	for (size_t i = 0; i < r->cells; i++) {
+		const struct cell *c = &r->cell[i];
+		int column = (int)(i % (size_t)r->columns);
+
+		put_cell(r, column, (const char *)r->text.bytes.p + c->at, c->width, c->number);
+		if (column + 1 == r->columns)
+			putc('\n', r->f);
+	}
+	r->cells = 0;
+	r->text.bytes.n = 0;
+}
+
+/* ---- all ---- */
+
+int dt_rows_row(struct dt_rows *r, sqlite3_stmt *row)
+{
+	if (r->no_memory)
+		return -1;
+	switch (r->form) {
+	case DT_ROWS_JSON:
+		return json_row(r, row);
+	case DT_ROWS_CSV:
+		if (r->kept && r->header)
+			csv_header(r);
+		r->kept = false;
+		csv_row(r, row);
+		return 0;
+	default:
+		if (keep_row(r, row) < 0)
+			return -1;
+		if (!r->kept || r->cells >= (size_t)WIDTH_ROWS * (size_t)r->columns ||
+		    r->text.bytes.n > WIDTH_BYTES)
+			print_rows(r);
+		return 0;
+	}
+}
+
+int dt_rows_end(struct dt_rows *r)
+{
+	if (r->columns && !r->no_memory && r->form == DT_ROWS_TABLE)
+		print_rows(r);
+	if (r->columns && !r->no_memory && r->form == DT_ROWS_CSV && r->kept && r->header)
+		csv_header(r);
+	return ferror(r->f) ? -1 : 0;
+}

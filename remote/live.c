@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Recording in a live session for a request, and a trace file of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "remote/source.h"
+#include "session/client.h"
+#include "store/copy.h"
+
+#define TURN_MS	   20
+#define BATCH	   8192u
+#define LAST_MS	   10000 /* a session that has ended closes its file */
+#define CLOSING_MS 10
+
+struct live {
+	const struct dt_source *source;
+	struct dt_client client;
+	char *file;    /* where the session writes its records; "": into its log */
+	int64_t mark;  /* what was there before: chunks of the file */
+	uint64_t from; /* ... or records of the log */
+	bool ended;    /* the session has, meanwhile */
+	bool ours;     /* recording was begun for this request */
+	bool frozen;   /* it was before */
+};
+
+static bool go_on(void *ctx)
+{
+	(void)ctx;
+	return !dt_making_unwanted();
+}
+
+static int say(struct live *l, const char *command, struct dt_error *e)
+{
+	return dt_client_write(&l->client, command, strlen(command), 0, e);
+}
+
+/* Everything recorded so far is in the file, or in the log. */
+static int flush(struct live *l, struct dt_error *e)
+{
+	if (dt_client_ask(&l->client, "flush", e) < 0)
+		return -1;
+	if (l->file)
+		return 0;
+	l->file = strdup(l->client.text);
+	return l->file ? 0 : dt_fail(e, "out of memory");
+}
+
+static int mark(struct live *l, struct dt_error *e)
+{
+	uint64_t oldest;
+
+	if (flush(l, e) < 0)
+		return -1;
+	if (!l->source->arm && !l->source->record_ns)
+		return 0; /* all that there is */
+	if (l->file[0])
+		return dt_copy_last_chunk(l->file, &l->mark, e);
+	return dt_client_positions(&l->client, &oldest, &l->from, e);
+}
+
+/* Is it recording already? Then that goes on, before and after. Notes whether it is frozen. */
+static int look(struct live *l, bool *is, struct dt_error *e)
+{
+	if (dt_client_ask(&l->client, "read", e) < 0)
+		return -1;
+	*is = strstr(l->client.text, "\nstart\n") || strstr(l->client.text, "\nall\n");
+	l->frozen = strstr(l->client.text, "\nfreeze\n") != NULL;
+	return 0;
+}
+
+/* Over a connection of its own: the other may wait for an answer. */
+static void put_back(const struct live *l)
+{
+	struct dt_client c;
+
+	if (dt_client_open(&c, l->source->session, NULL) < 0)
+		return;
+	if (l->ours)
+		dt_client_write(&c, "stop", 4, 0, NULL);
+	if (l->source->arm)
+		dt_client_write(&c, "disarm", 6, 0, NULL);
+	/* triggers leave it so when they are done */
+	if (l->source->arm && !l->frozen)
+		dt_client_write(&c, "unfreeze", 8, 0, NULL);
+	dt_client_close(&c);
+}
+
+static int wait_for_time(struct live *l, struct dt_error *e)
+{
+	const struct timespec turn = {0, TURN_MS * 1000000L};
+
+	for (uint64_t ns = 0; ns < l->source->record_ns; ns += (uint64_t)turn.tv_nsec) {
+		struct timespec rest = {(time_t)((l->source->record_ns - ns) / 1000000000u),
+					(long)((l->source->record_ns - ns) % 1000000000u)};
+
+		if (dt_making_unwanted())
+			return dt_fail(e, "nobody wants it any more");
+		nanosleep(rest.tv_sec || rest.tv_nsec > turn.tv_nsec ? &turn : &rest, NULL);
+	}
+	return 0;
+}
+
+/* The recording of the request; what was before it is there again at the end. */
+static int record(struct live *l, struct dt_error *e)
+{
+	char command[512];
+	bool recording;
+	int rc = 0;
+
+	if (!l->source->arm && !l->source->record_ns)
+		return 0;
+	if (look(l, &recording, e) < 0)
+		return -1;
+	if (l->source->arm) {
+		dt_format(command, sizeof(command), "arm %s", l->source->arm);
+		rc = say(l, command, e);
+	}
+	if (rc == 0 && !recording) {
+		l->ours = true;
+		rc = say(l, "start", e);
+	}
+	if (rc == 0)
+		rc = l->source->arm ? dt_client_ask(&l->client, "wait", e) : wait_for_time(l, e);
+	if (rc < 0 && l->client.ended && !dt_making_unwanted()) {
+		l->ended = true; /* its program has: what it recorded is wanted all the same */
+		return 0;
+	}
+	put_back(l);
+	return rc;
+}
+
+/* The session has ended: its file is whole when the log beside it is gone. */
+static void wait_closed(const struct live *l)
+{
+	const struct timespec turn = {0, CLOSING_MS * 1000000L};
+	char log[4096];
+
+	if (dt_format(log, sizeof(log), "%s-wal", l->file) >= sizeof(log))
+		return;
+	for (int ms = 0; ms < LAST_MS && access(log, F_OK) == 0; ms += CLOSING_MS)
+		nanosleep(&turn, NULL);
+}
+
+/* ---- what a log holds, as a trace file ---- */
+
+struct log {
+	struct dt_client names;
+	struct dt_store *store;
+};
+
+/* "NAME+OFFSET": the function that pc is in, with its beginning. */
+static int64_t function_of(struct log *g, uint64_t pc, uint32_t tid)
+{
+	struct dt_function_row row = {.address = pc, .file = "", .signature = ""};
+	char request[64], *plus;
+	int64_t id;
+
+	dt_format(request, sizeof(request), "place %lx %u", (unsigned long)pc, tid);
+	if (dt_client_ask(&g->names, request, NULL) < 0)
+		return 0;
+	plus = strrchr(g->names.text, '+');
+	if (plus) {
+		row.address -= strtoull(plus + 1, NULL, 16);
+		*plus = '\0';
+	}
+	row.name = g->names.text;
+	id = dt_store_function(g->store, &row, NULL);
+	return id < 0 ? 0 : id;
+}
+
+static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	unsigned values = dt_record_values(r);
+
+	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY_JUMPS
+		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
+		    : r->kind == DT_EVENT ? DT_SITE_EVENT
+		    : r->kind == DT_POINT ? DT_SITE_POINT
+					  : DT_SITE_UNKNOWN;
+	row->values = (uint8_t)((1u << (values > 4 ? 4 : values)) - 1);
+	row->function = function_of(ctx, r->pc, r->tid);
+}
+
+static int put(struct log *g, const struct dt_record *r, size_t n, uint64_t lost,
+	       struct dt_error *e)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && r[end].core == r[i].core)
+			end++;
+		if (dt_store_put(g->store, r[i].core, r + i, end - i, i ? 0 : lost, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int copy_records(struct live *l, struct log *g, struct dt_error *e)
+{
+	uint64_t position = l->from, next, oldest, lost;
+	struct dt_record *r;
+	long n = 1;
+	int rc = 0;
+
+	/* up to now; what is recorded meanwhile is the next request's */
+	if (dt_client_positions(&l->client, &oldest, &next, e) < 0)
+		return -1;
+	while (rc == 0 && position < next && n > 0) {
+		n = dt_client_take(&l->client, BATCH, &position, 0, false, &lost, e);
+		if (n < 0)
+			return n == -2 ? 0 : -1;
+		r = (struct dt_record *)l->client.text;
+		if (position + (uint64_t)n > next)
+			n = position < next ? (long)(next - position) : 0;
+		for (long i = 0; i < n; i++)
+			r[i] = dt_record_shown(&r[i]);
+		rc = put(g, r, (size_t)n, lost, e);
+		position += (uint64_t)n;
+	}
+	return rc;
+}
+
+static int note_clock(struct live *l, struct log *g, struct dt_error *e)
+{
+	unsigned long tick, wall, per_second;
+	char text[32];
+
+	if (dt_client_ask(&l->client, "clock", e) < 0)
+		return -1;
+	if (sscanf(l->client.text, "%lu %lu %lu", &tick, &wall, &per_second) != 3)
+		return dt_fail(e, "the session does not tell its clock");
+	dt_format(text, sizeof(text), "%lu", per_second);
+	if (dt_store_meta(g->store, "ticks_per_second", text, e) < 0)
+		return -1;
+	return dt_store_clock(g->store, tick, wall, wall, e);
+}
+
+static int write_log(struct live *l, const char *path, struct dt_error *e)
+{
+	struct log g = {.store = NULL};
+	int rc = dt_client_open(&g.names, l->source->session, e);
+
+	if (rc < 0)
+		return -1;
+	g.store = dt_store_create(path, describe, &g, e);
+	rc = g.store ? note_clock(l, &g, e) : -1;
+	if (rc == 0)
+		rc = copy_records(l, &g, e);
+	if (g.store && rc < 0)
+		dt_store_discard(g.store);
+	else if (g.store)
+		rc = dt_store_close(g.store, e);
+	dt_client_close(&g.names);
+	return rc;
+}
+
+/* ---- */
+
+static int make(struct live *l, const char *path, struct dt_error *e)
+{
+	if (mark(l, e) < 0 || record(l, e) < 0)
+		return -1;
+	/* it may end at any time: its last answer can be that the wait is over */
+	if (!l->ended && flush(l, e) < 0) {
+		if (!l->client.ended || dt_making_unwanted())
+			return -1;
+		l->ended = true;
+	}
+	if (l->ended && !l->file[0])
+		return dt_fail(e, "the session has ended, and its log with it");
+	if (l->ended)
+		wait_closed(l);
+	return l->file[0] ? dt_copy_since(l->file, l->mark, path, e) : write_log(l, path, e);
+}
+
+int dt_live_record(const struct dt_source *s, const char *path, struct dt_error *e)
+{
+	struct live l = {.source = s};
+	int rc;
+
+	if (dt_client_open(&l.client, s->session, e) < 0)
+		return -1;
+	l.client.waiting = go_on;
+	rc = make(&l, path, e);
+	dt_client_close(&l.client);
+	free(l.file);
+	return rc;
+}
+
+int dt_live_check(const char *session, struct dt_error *e)
+{
+	struct dt_client c;
+
+	if (dt_client_open(&c, session, e) < 0)
+		return -1;
+	dt_client_close(&c);
+	return 0;
+}

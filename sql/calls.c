@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Table calls. Pairing goes from the beginning of the trace, or, when there is a pyramid, from the
+ * snapshot before what is asked for, and as far as a call that is asked for can still end.
+ *
+ * What a row says must not depend on where pairing began. So the number that pairing gives a call
+ * is not its id here; and what was called with before the snapshot is looked up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pair.h"
+#include "analyse/snapshot.h"
+#include "sql/arguments.h"
+#include "sql/walk.h"
+
+#define INDEX_FROM 2000000 /* records that are worth an index */
+
+enum {
+	ID,
+	PARENT,
+	DEPTH,
+	THREAD,
+	PROCESS,
+	CORE,
+	FUNCTION,
+	MODULE,
+	BEGIN,
+	END,
+	DURATION,
+	SELF,
+	ENDED,
+	TIMED,
+	RECURSIVE,
+	TEXT,
+	ARGUMENTS,
+	ARG0,
+	ARG1,
+	ARG2,
+	ARG3,
+	RESULT,
+	RESULT0,
+	BEGIN_TICKS,
+	END_TICKS,
+	FLAGS,
+};
+
+/* Columns that need the records' values. */
+#define VALUES (0xffull << TEXT)
+
+static const struct dt_sql_column columns[] = {
+	[ID] = {"id", "INTEGER", DT_SQL_ID},
+	[PARENT] = {"parent", "INTEGER", DT_SQL_PARENT},
+	[DEPTH] = {"depth", "INTEGER", DT_SQL_PLAIN},
+	[THREAD] = {"thread", "INTEGER", DT_SQL_THREAD},
+	[PROCESS] = {"process", "INTEGER", DT_SQL_PROCESS},
+	[CORE] = {"core", "INTEGER", DT_SQL_PLAIN},
+	[FUNCTION] = {"function", "TEXT", DT_SQL_FUNCTION},
+	[MODULE] = {"module", "TEXT", DT_SQL_PLAIN},
+	[BEGIN] = {"begin", "INTEGER", DT_SQL_BEGIN},
+	[END] = {"end", "INTEGER", DT_SQL_END},
+	[DURATION] = {"duration", "REAL", DT_SQL_PLAIN},
+	[SELF] = {"self", "REAL", DT_SQL_PLAIN},
+	[ENDED] = {"ended", "TEXT", DT_SQL_PLAIN},
+	[TIMED] = {"timed", "INTEGER", DT_SQL_PLAIN},
+	[RECURSIVE] = {"recursive", "INTEGER", DT_SQL_PLAIN},
+	[TEXT] = {"text", "TEXT", DT_SQL_PLAIN},
+	[ARGUMENTS] = {"arguments", "TEXT", DT_SQL_PLAIN},
+	[ARG0] = {"arg0", "INTEGER", DT_SQL_PLAIN},
+	[ARG1] = {"arg1", "INTEGER", DT_SQL_PLAIN},
+	[ARG2] = {"arg2", "INTEGER", DT_SQL_PLAIN},
+	[ARG3] = {"arg3", "INTEGER", DT_SQL_PLAIN},
+	[RESULT] = {"result", "", DT_SQL_PLAIN},
+	[RESULT0] = {"result0", "INTEGER", DT_SQL_PLAIN},
+	[BEGIN_TICKS] = {"begin_ticks", "INTEGER", DT_SQL_BEGIN_TICKS},
+	[END_TICKS] = {"end_ticks", "INTEGER", DT_SQL_END_TICKS},
+	[FLAGS] = {"flags", "INTEGER", DT_SQL_PLAIN},
+	{"file", "TEXT HIDDEN", DT_SQL_FILE},
+	{0},
+};
+
+struct row {
+	struct dt_call call; /* argument and result: not NULL when the next two are meant */
+	uint64_t argument[4], result[4];
+	int64_t parent; /* 0: none known */
+	uint16_t core;	/* on which it ended */
+};
+
+/* A call that was open at the end of the trace: callers are told by the numbers that pairing gave.
+ */
+struct open_call {
+	uint64_t number;
+	int64_t id;
+};
+
+struct scan {
+	struct dt_sql_scan *of;
+	struct dt_pair *pair;
+	struct dt_span span;
+	struct row *row; /* that are to be handed out: from `first' on; the one before it is the
+			    current */
+	size_t first, n, room;
+	struct open_call *open;
+	size_t opens, open_room;
+	uint64_t open_now;   /* that are asked for, by where they began */
+	bool counts, values; /* open_now is kept */
+	bool whole;	     /* pairing goes to the end of the trace */
+	bool over, ended, failed;
+	uint32_t slots;		   /* of ids: see id_of() */
+	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed yet */
+	struct dt_json json;
+	char *text;
+};
+
+/* ---- ids ---- */
+
+/* By time, then depth, then thread: no two calls of a thread begin at once but one in the other. */
+static int64_t id_of(const struct scan *x, const struct dt_call *c)
+{
+	const struct dt_reader *r = x->of->pass->reader;
+	const struct dt_thread_info *t = c->tid == DT_NO_TID ? NULL : dt_reader_thread(r, c->tid);
+	uint32_t slot = x->slots - 1;
+	uint64_t id;
+	size_t n;
+
+	if (c->flags & DT_CALL_NO_ENTRY)
+		return 0;
+	if (t && (size_t)(t - dt_reader_threads(r, &n)) < slot)
+		slot = (uint32_t)(t - dt_reader_threads(r, &n));
+	id = (c->begin - x->of->pass->source->first) * 4 + (c->depth & 3);
+	return (int64_t)((id * x->slots + slot + 1) & INT64_MAX);
+}
+
+/* When a call with such an id begins. */
+static uint64_t begin_of(const struct scan *x, int64_t id)
+{
+	return x->of->pass->source->first + (uint64_t)(id - 1) / x->slots / 4;
+}
+
+static uint32_t slot_of(const struct scan *x, int64_t id)
+{
+	return (uint32_t)((uint64_t)(id - 1) % x->slots);
+}
+
+/* ---- rows ---- */
+
+static struct row *new_row(struct scan *x)
+{
+	if (x->n == x->room) {
+		size_t room = x->room ? 2 * x->room : 256;
+		struct row *more = realloc(x->row, room * sizeof(*more));
+
+		if (!more) {
+			x->failed = true;
+			return NULL;
+		}
+		x->row = more;
+		x->room = room;
+	}
+	return &x->row[x->n++];
+}
+
+static bool is_wanted(const struct scan *x, const struct dt_call *c)
+{
+	const struct dt_sql_want *w = &x->of->want;
+
+	if (!dt_sql_wants_function(x->of, c->function) || !dt_sql_in(&w->end, c->end))
+		return false;
+	/* when one without an entry began is NULL */
+	return c->flags & DT_CALL_NO_ENTRY ? !w->begin.from && w->begin.to == UINT64_MAX
+					   : dt_sql_in(&w->begin, c->begin);
+}
+
+static bool take_caller(void *ctx, const struct dt_call *c)
+{
+	*(const struct dt_call **)ctx = c;
+	return false;
+}
+
+static uint16_t core_of(const struct scan *x, const struct dt_call *c)
+{
+	const struct dt_span *s = &x->span;
+
+	if (c->flags & DT_CALL_OPEN)
+		return DT_SHARED_CORE;
+	for (uint32_t i = 0; s->core == DT_SHARED_CORE && i < s->n; i++)
+		if (s->ticks[i] == c->end)
+			return s->record_core[i];
+	return s->core;
+}
+
+static void add_open(struct scan *x, const struct dt_call *c)
+{
+	if (x->opens == x->open_room) {
+		size_t room = x->open_room ? 2 * x->open_room : 64;
+		struct open_call *more = realloc(x->open, room * sizeof(*more));
+
+		if (!more) {
+			x->failed = true;
+			return;
+		}
+		x->open = more;
+		x->open_room = room;
+	}
+	x->open[x->opens++] = (struct open_call){c->id, id_of(x, c)};
+}
+
+static void add_row(struct scan *x, const struct dt_call *c)
+{
+	const struct dt_call *caller = NULL;
+	struct row *r = new_row(x);
+
+	if (!r)
+		return;
+	r->call = *c;
+	r->call.note = NULL;
+	if (c->argument)
+		r->call.argument = memcpy(r->argument, c->argument, sizeof(r->argument));
+	if (c->result)
+		r->call.result = memcpy(r->result, c->result, sizeof(r->result));
+	r->core = core_of(x, c);
+	r->parent = 0;
+	/* those of open ones: below, when all are known */
+	if (!(c->flags & DT_CALL_OPEN) && x->of->want.columns >> PARENT & 1) {
+		dt_pair_callers(x->pair, take_caller, &caller);
+		r->parent = caller ? id_of(x, caller) : 0;
+	}
+}
+
+/* A call that could be asked for, whenever it ends. */
+static bool is_counted(const struct scan *x, const struct dt_call *c)
+{
+	return x->counts && !(c->flags & DT_CALL_NO_ENTRY) &&
+	       dt_sql_in(&x->of->want.begin, c->begin) && dt_sql_wants_function(x->of, c->function);
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	struct scan *x = ctx;
+
+	x->open_now += is_counted(x, c);
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct scan *x = ctx;
+
+	x->open_now -= is_counted(x, c);
+	if (c->flags & DT_CALL_OPEN)
+		add_open(x, c);
+	if (is_wanted(x, c))
+		add_row(x, c);
+	/* all it called have ended before */
+	if (x->of->want.one_parent && id_of(x, c) == x->of->want.parent)
+		x->over = true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct open_call *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* All calls that were open at the end are known: so are their callers. */
+static void find_callers(struct scan *x)
+{
+	if (x->opens)
+		qsort(x->open, x->opens, sizeof(*x->open), by_number);
+	for (size_t i = x->first; i < x->n; i++) {
+		struct open_call key = {x->row[i].call.parent, 0}, *found = NULL;
+
+		if (!(x->row[i].call.flags & DT_CALL_OPEN))
+			continue;
+		if (key.number && x->opens)
+			found = bsearch(&key, x->open, x->opens, sizeof(key), by_number);
+		x->row[i].parent = found ? found->id : 0;
+	}
+}
+
+/* ---- where to begin, and to end ---- */
+
+/* An id tells when, and in which thread. */
+static void use_id(struct scan *x, int64_t id, bool exact)
+{
+	struct dt_sql_want *w = &x->of->want;
+	uint64_t ticks = begin_of(x, id);
+	size_t n;
+	const struct dt_thread_info *t = dt_reader_threads(x->of->pass->reader, &n);
+	uint32_t slot = slot_of(x, id);
+
+	if (id <= 0) {
+		w->nothing = true;
+		return;
+	}
+	if (ticks > w->begin.from)
+		w->begin.from = ticks;
+	if (exact && ticks < w->begin.to)
+		w->begin.to = ticks;
+	if (slot + 1 < x->slots && slot < n) {
+		w->nothing |= w->one_thread && w->thread != t[slot].tid;
+		w->one_thread = true;
+		w->thread = t[slot].tid;
+	}
+}
+
+/* Takes up pairing from the snapshot of a region. False: it is damaged, and pairing is at the
+ * beginning of the trace. */
+static bool restore(struct scan *x, const struct dt_region *region)
+{
+	const struct dt_pyramid *p = dt_sql_pyramid(x->of->pass);
+	struct dt_bytes bytes = {0};
+	bool done = dt_bars_load(p->bars, region->snapshot, &bytes, NULL) == 0 &&
+		    dt_feed_restore_pair(x->of->pass->reader, bytes.p, bytes.n, x->pair) == 0;
+
+	free(bytes.p);
+	if (!done)
+		dt_pair_restore(x->pair, NULL, 0);
+	return done;
+}
+
+static int begin_pairing(struct scan *x, struct dt_error *e)
+{
+	const struct dt_sql_want *w = &x->of->want;
+	const struct dt_pyramid *p = dt_sql_pyramid(x->of->pass);
+	uint64_t last = x->of->pass->source->last;
+	/* what begins then has not ended before */
+	uint64_t from = w->begin.from > w->end.from ? w->begin.from : w->end.from;
+	struct dt_range range = {.order = DT_BY_THREAD, .values = x->values};
+	const struct dt_region *region = NULL;
+	bool ends = w->end.to < last;
+
+	if (p && p->regions && from > p->begin)
+		region = &p->region[dt_pyramid_region(p, from)];
+	/* one that is damaged is no help */
+	if (region && region->snapshot && !restore(x, region))
+		p = NULL;
+	else if (region && region->snapshot)
+		range.from = region->begin;
+	/* which calls never ended is known at the end only: or by the pyramid */
+	if (ends && p)
+		range.to = w->end.to ? w->end.to : 1;
+	x->whole = !range.to;
+	/* all that can be asked for are counted, when none began before pairing did */
+	x->counts = w->begin.to < last && (!range.from || w->begin.from >= range.from);
+	if (x->counts)
+		range.order = DT_BY_TIME;
+	if (!p && (from > x->of->pass->source->first || ends) &&
+	    x->of->pass->source->records > INDEX_FROM)
+		*w->unindexed = true;
+	return dt_reader_start(x->of->pass->reader, &range, e);
+}
+
+static int begin(struct dt_sql_scan *s, struct dt_error *e)
+{
+	struct dt_pair_events events = {.end = on_end};
+	struct scan *x = calloc(1, sizeof(*x));
+	size_t n;
+
+	s->state = x;
+	if (!x)
+		return dt_fail(e, "out of memory");
+	x->of = s;
+	dt_reader_threads(s->pass->reader, &n);
+	x->slots = (uint32_t)n + 1;
+	x->values = s->want.columns & VALUES;
+	if (s->want.one_id)
+		use_id(x, s->want.id, true);
+	if (s->want.one_parent)
+		use_id(x, s->want.parent, false);
+	if (s->want.nothing) {
+		x->ended = true;
+		return 0;
+	}
+	events.begin = s->want.begin.to < s->pass->source->last ? on_begin : NULL;
+	events.ctx = x;
+	x->pair = dt_pair_new(s->pass->reader, &events, x->values);
+	if (!x->pair)
+		return dt_fail(e, "out of memory");
+	return begin_pairing(x, e);
+}
+
+/* Those that never ended, of a run that does not go that far. */
+static void add_late(struct scan *x)
+{
+	const struct dt_pyramid *p = dt_sql_pyramid(x->of->pass);
+
+	for (size_t i = 0; i < p->lates; i++) {
+		if (!dt_sql_wants_thread(x->of, p->late[i].tid))
+			continue;
+		add_open(x, &p->late[i]);
+		if (is_wanted(x, &p->late[i]))
+			add_row(x, &p->late[i]);
+	}
+}
+
+static void finish(struct scan *x)
+{
+	x->ended = true;
+	if (x->whole)
+		dt_pair_finish(x->pair);
+	else
+		add_late(x);
+	find_callers(x);
+}
+
+/* Nothing that is asked for comes any more. */
+static bool is_over(const struct scan *x)
+{
+	uint64_t to = x->of->want.begin.to;
+
+	return x->over || (x->counts && !x->open_now && x->span.n && x->span.ticks[0] > to &&
+			   x->span.ticks[0] - to > DT_SQL_DISORDER);
+}
+
+static int take_span(struct scan *x, struct dt_error *e)
+{
+	int rc = dt_reader_next(x->of->pass->reader, &x->span, e);
+
+	if (rc <= 0)
+		return rc;
+	/* threads are paired each for itself */
+	if (x->span.n && !dt_sql_wants_thread(x->of, x->span.tid))
+		return 1;
+	if (dt_pair_span(x->pair, &x->span))
+		return dt_fail(e, "out of memory");
+	return 1;
+}
+
+static int next(struct dt_sql_scan *s, struct dt_error *e)
+{
+	struct scan *x = s->state;
+	int rc;
+
+	if (x->first == x->n)
+		x->first = x->n = 0;
+	while (x->first == x->n && !x->ended) {
+		rc = take_span(x, e);
+		if (rc < 0)
+			return -1;
+		if (!rc)
+			finish(x);
+		else
+			x->ended = is_over(x);
+		if (x->failed)
+			return dt_fail(e, "out of memory");
+	}
+	if (x->first == x->n)
+		return 0;
+	x->first++;
+	return 1;
+}
+
+/* ---- what it was called with, before pairing began ---- */
+
+/* The entry's record, at the time when the call began. */
+static int look_up(struct scan *x, struct row *r, struct dt_error *e)
+{
+	struct dt_sql_walk w;
+	int rc;
+
+	if (!x->other && !(x->other = dt_sql_pass_again(x->of->pass->source, e)))
+		return -1;
+	if (dt_sql_walk_begin(&w, x->other->reader, r->call.begin, r->call.begin, true, e) < 0)
+		return -1;
+	while ((rc = dt_sql_walk_next(&w, e)) > 0)
+		if (w.span.tid == r->call.tid && w.span.site[w.at] == r->call.entry &&
+		    w.span.sp[w.at] == r->call.sp) {
+			memcpy(r->argument, w.span.value[w.at], sizeof(r->argument));
+			r->call.argument = r->argument;
+			return 0;
+		}
+	return rc;
+}
+
+/* NULL: it is not known; also when an error was said. */
+static const uint64_t *arguments_of(struct scan *x, struct row *r, sqlite3_context *to)
+{
+	struct dt_error e = {""};
+
+	if (r->call.flags & DT_CALL_NO_ENTRY)
+		return NULL;
+	if (!r->call.argument && look_up(x, r, &e) < 0) {
+		sqlite3_result_error(to, e.text, -1);
+		return NULL;
+	}
+	/* rows may have moved since */
+	return r->call.argument ? r->argument : NULL;
+}
+
+static const uint64_t *result_of(const struct row *r)
+{
+	return r->call.result ? r->result : NULL;
+}
+
+/* ---- values ---- */
+
+static void put_text(struct scan *x, sqlite3_context *to, struct row *r)
+{
+	struct dt_formats *f = &x->of->pass->formats;
+	const uint64_t *argument = arguments_of(x, r, to);
+	char *end;
+
+	if (!x->text && !(x->text = malloc(2 * DT_CALL_TEXT))) {
+		sqlite3_result_error_nomem(to);
+		return;
+	}
+	end = dt_format_call(f, x->text, r->call.function, argument);
+	end = dt_format_result(f, end, r->call.function, result_of(r));
+	sqlite3_result_text64(to, x->text, (size_t)(end - x->text), SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void put_arguments(struct scan *x, sqlite3_context *to, struct row *r)
+{
+	const uint64_t *argument = arguments_of(x, r, to);
+
+	if (!argument)
+		return;
+	dt_sql_arguments(&x->of->pass->formats, &x->json, r->call.function, argument, false);
+	dt_sql_put_json(to, &x->json);
+}
+
+static bool has_value(const struct scan *x, uint32_t site, unsigned i)
+{
+	const struct dt_site *s = dt_reader_site(x->of->pass->reader, site);
+
+	return s && s->mask >> i & 1;
+}
+
+static void put_argument(struct scan *x, sqlite3_context *to, struct row *r, unsigned i)
+{
+	const uint64_t *argument = arguments_of(x, r, to);
+
+	if (argument && has_value(x, r->call.entry, i))
+		sqlite3_result_int64(to, (int64_t)argument[i]);
+}
+
+/* By its type: numbers and addresses are numbers, the rest is as `calls' says it. */
+static void put_result(struct scan *x, sqlite3_context *to, struct row *r)
+{
+	const uint64_t *result = result_of(r);
+	char *end;
+
+	if (!x->text && !(x->text = malloc(2 * DT_CALL_TEXT))) {
+		sqlite3_result_error_nomem(to);
+		return;
+	}
+	if (!result)
+		return;
+	end = dt_format_result(&x->of->pass->formats, x->text, r->call.function, result);
+	if (end - x->text <= 3)
+		return;
+	*end = '\0';
+	if (strncmp(x->text + 3, "0x", 2) == 0 && !strchr(x->text, ':'))
+		sqlite3_result_int64(to, (int64_t)result[0]);
+	else
+		dt_sql_put_value(to, x->text + 3, (size_t)(end - x->text - 3));
+}
+
+static const char *how_ended(const struct dt_call *c)
+{
+	return c->flags & DT_CALL_OPEN	    ? "open"
+	       : c->flags & DT_CALL_LOSS    ? "lost"
+	       : c->flags & DT_CALL_UNWOUND ? "unwound"
+	       : c->flags & DT_CALL_TAIL    ? "tail"
+					    : "returned";
+}
+
+static void put_number(sqlite3_context *to, int64_t v, bool known)
+{
+	if (known)
+		sqlite3_result_int64(to, v);
+}
+
+static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
+{
+	bool begun = !(c->flags & DT_CALL_NO_ENTRY);
+	uint64_t took = c->end - c->begin;
+
+	if (column == BEGIN)
+		put_number(to, dt_sql_ns(x->of->pass, c->begin), begun);
+	else if (column == END)
+		sqlite3_result_int64(to, dt_sql_ns(x->of->pass, c->end));
+	else if (column == BEGIN_TICKS)
+		put_number(to, (int64_t)c->begin, begun);
+	else if (column == END_TICKS)
+		sqlite3_result_int64(to, (int64_t)c->end);
+	else if (begun && column == DURATION)
+		dt_sql_put_duration(to, (double)took * dt_reader_ns_per_tick(x->of->pass->reader));
+	else if (begun)
+		dt_sql_put_duration(to, (double)(took > c->children ? took - c->children : 0) *
+						dt_reader_ns_per_tick(x->of->pass->reader));
+}
+
+static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
+{
+	struct scan *x = s->state;
+	struct row *r = &x->row[x->first - 1];
+	struct dt_call *c = &r->call;
+
+	switch (column) {
+	case ID:
+		put_number(to, id_of(x, c), !(c->flags & DT_CALL_NO_ENTRY));
+		break;
+	case PARENT:
+		put_number(to, r->parent, r->parent != 0);
+		break;
+	case DEPTH:
+		sqlite3_result_int64(to, c->depth);
+		break;
+	case THREAD:
+		dt_sql_put_thread(to, c->tid);
+		break;
+	case PROCESS:
+		dt_sql_put_process(s, to, c->tid);
+		break;
+	case CORE:
+		dt_sql_put_core(to, r->core);
+		break;
+	case FUNCTION:
+		dt_sql_put_function(s, to, c->function);
+		break;
+	case MODULE:
+		dt_sql_put_module(s, to, c->function);
+		break;
+	case ENDED:
+		dt_sql_put_text(to, how_ended(c));
+		break;
+	case TIMED:
+		sqlite3_result_int(to, !(c->flags & DT_CALL_UNTIMED));
+		break;
+	case RECURSIVE:
+		sqlite3_result_int(to, (c->flags & DT_CALL_RECURSIVE) != 0);
+		break;
+	case TEXT:
+		put_text(x, to, r);
+		break;
+	case ARGUMENTS:
+		put_arguments(x, to, r);
+		break;
+	case ARG0:
+	case ARG1:
+	case ARG2:
+	case ARG3:
+		put_argument(x, to, r, (unsigned)(column - ARG0));
+		break;
+	case RESULT:
+		put_result(x, to, r);
+		break;
+	case RESULT0:
+		put_number(to, (int64_t)r->result[0], c->result && has_value(x, c->exit, 0));
+		break;
+	case FLAGS:
+		sqlite3_result_int64(to, c->flags);
+		break;
+	default:
+		put_times(x, to, c, column);
+	}
+}
+
+static void end(struct dt_sql_scan *s)
+{
+	struct scan *x = s->state;
+
+	dt_pair_free(x->pair);
+	if (x->other)
+		dt_sql_pass_end(x->of->sources, x->other);
+	free(x->row);
+	free(x->open);
+	free(x->json.bytes.p);
+	free(x->text);
+	free(x);
+}
+
+const struct dt_sql_table dt_sql_calls = {
+	.name = "calls",
+	.column = columns,
+	.begin = begin,
+	.next = next,
+	.value = value,
+	.end = end,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Going over the records of a trace in the order of time, one by one. */
+#ifndef DT_SQL_WALK_H
+#define DT_SQL_WALK_H
+
+#include "sql/table.h"
+
+/* An interrupt's records may stand among later ones: so much later, in ticks. */
+#define DT_SQL_DISORDER (1u << 18)
+
+struct dt_sql_walk {
+	struct dt_reader *reader;
+	struct dt_span span;
+	uint32_t at; /* in the span: the record that is looked at */
+	bool begun;
+};
+
+/* values: they are wanted. Ticks are as those of struct dt_range, but `to' is UINT64_MAX for no
+ * limit. */
+int dt_sql_walk_begin(struct dt_sql_walk *w, struct dt_reader *r, uint64_t from, uint64_t to,
+		      bool values, struct dt_error *e);
+/* Moves to the next record. 1: there is one; 0; -1. */
+int dt_sql_walk_next(struct dt_sql_walk *w, struct dt_error *e);
+
+static inline const struct dt_site *dt_sql_walk_site(const struct dt_sql_walk *w)
+{
+	return dt_reader_site(w->reader, w->span.site[w->at]);
+}
+
+static inline uint16_t dt_sql_walk_core(const struct dt_sql_walk *w)
+{
+	return w->span.core == DT_SHARED_CORE ? w->span.record_core[w->at] : w->span.core;
+}
+
+#endif

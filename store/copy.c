@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of trace files. */
+#include "store/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/layout.h"
+#include "store/reader.h"
+
+#define BUSY_MS	   5000 /* the writer may have it to itself for so long */
+#define WAL_FORMAT 2	/* in the header's bytes 18 and 19, while there is a log beside it */
+#define BUFFER	   (1u << 20)
+
+int dt_copy_place(struct dt_copy_place *p, struct dt_error *e)
+{
+	const char *directory = getenv("TMPDIR");
+
+	if (!directory || !directory[0])
+		directory = "/tmp";
+	if (dt_format(p->directory, sizeof(p->directory), "%s/devtrace-XXXXXX", directory) >=
+	    sizeof(p->directory))
+		return dt_fail(e, "%s: %s", directory, strerror(ENAMETOOLONG));
+	if (!mkdtemp(p->directory))
+		return dt_fail(e, "%s: no temporary directory: %s", directory, strerror(errno));
+	dt_format(p->path, sizeof(p->path), "%s/trace.db", p->directory);
+	return 0;
+}
+
+void dt_copy_remove(struct dt_copy_place *p)
+{
+	static const char *const more[] = {"", "-wal", "-shm", "-journal"};
+	char path[240];
+
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
+		dt_format(path, sizeof(path), "%s%s", p->path, more[i]);
+		unlink(path);
+	}
+	rmdir(p->directory);
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+int dt_copy_bytes(int from, int to, struct dt_error *e)
+{
+	char *buffer = malloc(BUFFER);
+	int rc = buffer ? 0 : dt_fail(e, "out of memory");
+	ssize_t n = 1;
+
+	while (rc == 0 && n != 0) {
+		n = read(from, buffer, BUFFER);
+		if (n < 0 && errno != EINTR)
+			rc = dt_fail(e, "cannot read: %s", strerror(errno));
+		else if (n > 0 && write_all(to, buffer, (size_t)n) < 0)
+			rc = dt_fail(e, "no room for a copy: %s", strerror(errno));
+	}
+	free(buffer);
+	return rc;
+}
+
+static int fail(sqlite3 *db, const char *path, struct dt_error *e)
+{
+	dt_fail(e, "%s: cannot be copied: %s", path, sqlite3_errmsg(db));
+	return -1;
+}
+
+/* Says what is wrong with a file that is no trace, better than SQLite. */
+static int check(const char *path, struct dt_error *e)
+{
+	struct dt_reader *r = dt_reader_open(path, e);
+
+	if (!r)
+		return -1;
+	dt_reader_close(r);
+	return 0;
+}
+
+static sqlite3 *open_source(const char *path, struct dt_error *e)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == 0) {
+		sqlite3_busy_timeout(db, BUSY_MS);
+		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+		sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+		return db;
+	}
+	fail(db, path, e);
+	sqlite3_close(db);
+	return NULL;
+}
+
+static sqlite3 *open_copy(const char *path, struct dt_error *e)
+{
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) == 0 &&
+	    sqlite3_exec(db, "PRAGMA synchronous=OFF", NULL, NULL, NULL) == 0)
+		return db;
+	fail(db, path, e);
+	sqlite3_close(db);
+	return NULL;
+}
+
+/* All pages at one moment: in one step, so that the writer can not change what was copied. */
+static int copy_pages(sqlite3 *from, sqlite3 *to, const char *path, struct dt_error *e)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+	int rc = b ? sqlite3_backup_step(b, -1) : SQLITE_ERROR;
+
+	for (int tries = 0; (rc == SQLITE_BUSY || rc == SQLITE_LOCKED) && tries < 50; tries++) {
+		sqlite3_sleep(100);
+		rc = sqlite3_backup_step(b, -1);
+	}
+	if (b)
+		sqlite3_backup_finish(b);
+	if (rc != SQLITE_DONE)
+		return fail(to, path, e);
+	/* alone, without a log beside it */
+	return sqlite3_exec(to, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) ? fail(to, path, e)
+										: 0;
+}
+
+static int copy_database(const char *from, const char *to, struct dt_error *e)
+{
+	sqlite3 *source = open_source(from, e), *copy = source ? open_copy(to, e) : NULL;
+	int rc = copy ? copy_pages(source, copy, from, e) : -1;
+
+	sqlite3_close(copy);
+	sqlite3_close(source);
+	return rc;
+}
+
+/* Is there, or may there be, a log that the file's own bytes lack? */
+static bool is_written(const char *path, int fd)
+{
+	char log[4096];
+	uint8_t head[20];
+
+	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    (head[18] == WAL_FORMAT || head[19] == WAL_FORMAT))
+		return dt_format(log, sizeof(log), "%s-wal", path) < sizeof(log) &&
+		       access(log, F_OK) == 0;
+	return false;
+}
+
+static int copy_as_it_is(const char *path, int file, int fd, struct dt_error *e)
+{
+	sqlite3 *db = open_source(path, e);
+	struct dt_error why;
+	int rc;
+
+	if (!db)
+		return -1;
+	/* nobody writes while it is read; where there can be no lock, nobody can write either */
+	sqlite3_exec(db, "BEGIN; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+	rc = dt_copy_bytes(file, fd, &why);
+	sqlite3_close(db);
+	return rc < 0 ? dt_fail(e, "%s: %s", path, why.text) : 0;
+}
+
+static int copy_snapshot(const char *path, int fd, struct dt_error *e)
+{
+	struct dt_copy_place place;
+	int copy, rc;
+
+	if (dt_copy_place(&place, e) < 0)
+		return -1;
+	rc = copy_database(path, place.path, e);
+	copy = rc == 0 ? open(place.path, O_RDONLY | O_CLOEXEC) : -1;
+	if (rc == 0 && copy < 0)
+		rc = dt_fail(e, "%s: %s", place.path, strerror(errno));
+	dt_copy_remove(&place);
+	if (rc == 0)
+		rc = dt_copy_bytes(copy, fd, e);
+	if (copy >= 0)
+		close(copy);
+	return rc;
+}
+
+int dt_copy_trace(const char *path, int fd, struct dt_error *e)
+{
+	char *real;
+	int file, rc;
+
+	if (check(path, e) < 0)
+		return -1;
+	/* SQLite keeps the log beside the file that a link leads to */
+	real = realpath(path, NULL);
+	file = real ? open(real, O_RDONLY | O_CLOEXEC) : -1;
+	if (file < 0)
+		rc = dt_fail(e, "%s: %s", path, strerror(errno));
+	else if (is_written(real, file))
+		rc = copy_snapshot(real, fd, e);
+	else
+		rc = copy_as_it_is(real, file, fd, e);
+	if (file >= 0)
+		close(file);
+	free(real);
+	return rc;
+}
+
+int dt_copy_last_chunk(const char *path, int64_t *last, struct dt_error *e)
+{
+	sqlite3 *db = open_source(path, e);
+	sqlite3_stmt *q = NULL;
+	int rc = -1;
+
+	if (!db)
+		return -1;
+	if (sqlite3_prepare_v2(db, "SELECT coalesce(max(id), 0) FROM chunk", -1, &q, NULL) == 0 &&
+	    sqlite3_step(q) == SQLITE_ROW) {
+		*last = sqlite3_column_int64(q, 0);
+		rc = 0;
+	} else {
+		fail(db, path, e);
+	}
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return rc;
+}
+
+/*
+ * A core's records are counted from 0 again; a loss is what came behind the last record that is
+ * left out. ?1: the last chunk that is.
+ */
+static const char *const since_sql[] = {
+	"CREATE TEMP TABLE gone AS SELECT core, max(first + records) AS n FROM source.chunk"
+	" WHERE id<=?1 GROUP BY core",
+	"INSERT INTO chunk SELECT id, core, first - coalesce("
+	" (SELECT n FROM gone WHERE gone.core=c.core), 0), records, min_ticks, max_ticks, events, "
+	"vals"
+	" FROM source.chunk c WHERE id>?1 ORDER BY id",
+	"INSERT INTO loss SELECT core, after - coalesce("
+	" (SELECT n FROM gone WHERE gone.core=l.core), 0), lost, begin_ticks, end_ticks"
+	" FROM source.loss l WHERE after>=coalesce("
+	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
+	"INSERT INTO meta SELECT * FROM source.meta",
+	"INSERT INTO process SELECT * FROM source.process",
+	"INSERT INTO thread SELECT * FROM source.thread",
+	"INSERT INTO module SELECT * FROM source.module",
+	"INSERT INTO function SELECT * FROM source.function",
+	"INSERT INTO type SELECT * FROM source.type",
+	"INSERT INTO site SELECT * FROM source.site",
+	"INSERT INTO clock SELECT * FROM source.clock",
+	"INSERT INTO event SELECT * FROM source.event",
+};
+
+static int run(sqlite3 *db, const char *sql, int64_t last, const char *path, struct dt_error *e)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) == 0) {
+		sqlite3_bind_int64(q, 1, last);
+		rc = sqlite3_step(q) == SQLITE_DONE ? 0 : -1;
+	}
+	if (rc < 0)
+		fail(db, path, e);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int attach(sqlite3 *db, const char *from, struct dt_error *e)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = -1;
+
+	if (sqlite3_prepare_v2(db, "ATTACH ? AS source", -1, &q, NULL) == 0) {
+		sqlite3_bind_text(q, 1, from, -1, SQLITE_STATIC);
+		rc = sqlite3_step(q) == SQLITE_DONE ? 0 : -1;
+	}
+	if (rc < 0)
+		fail(db, from, e);
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int dt_copy_since(const char *from, int64_t last, const char *to, struct dt_error *e)
+{
+	char head[160];
+	sqlite3 *db;
+	int rc;
+
+	if (check(from, e) < 0)
+		return -1;
+	if (last == 0)
+		return copy_database(from, to, e);
+	db = open_copy(to, e);
+	if (!db)
+		return -1;
+	sqlite3_busy_timeout(db, BUSY_MS);
+	dt_format(head, sizeof(head),
+		  "PRAGMA page_size=16384; PRAGMA application_id=%d; PRAGMA user_version=%d;",
+		  DT_APPLICATION_ID, DT_STORE_SCHEMA);
+	rc = sqlite3_exec(db, head, NULL, NULL, NULL) ||
+			     sqlite3_exec(db, DT_SCHEMA_SQL, NULL, NULL, NULL)
+		     ? fail(db, to, e)
+		     : attach(db, from, e);
+	/* one transaction: the writer goes on meanwhile, and nothing of that is seen */
+	if (rc == 0 && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL))
+		rc = fail(db, to, e);
+	for (size_t i = 0; rc == 0 && i < sizeof(since_sql) / sizeof(*since_sql); i++)
+		rc = run(db, since_sql[i], last, from, e);
+	if (rc == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL))
+		rc = fail(db, to, e);
+	sqlite3_close(db);
+	return rc;
+}

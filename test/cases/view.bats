@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+# The time line: what it draws is what is in the trace.
+load common
+
+setup() {
+	cd "$dir" || return
+	PATH=${dt%/*}/test/tool:$PATH
+}
+
+@test "view: the pyramid against every bar, in windows of all sizes; and again from the file" {
+	maketrace -n 600000 -s 2 a.db >made
+	check-pyramid -k -s 2 a.db 40
+	# losses; many threads
+	maketrace -n 600000 -c 4 -t 9 -l 20000 -s 3 b.db >made
+	check-pyramid -k -s 3 b.db 40
+	# bursts, with nothing between
+	maketrace -n 600000 -c 3 -t 5 -p 40000 -s 5 c.db >made
+	check-pyramid -k -s 4 c.db 40
+	# messages, whole and backward; with losses
+	maketrace -n 600000 -c 4 -t 6 -m 10 -l 20000 -s 6 d.db >made
+	check-pyramid -k -s 5 d.db 40
+}
+
+@test "view: a trace that is being recorded, against every bar, each time some has come" {
+	maketrace -n 900000 -c 4 -t 6 -m 40 -l 5000 a.db >made
+	check-pyramid -s 1 -g copy.db a.db 40
+	maketrace -n 900000 -c 3 -t 5 -p 40000 -s 5 b.db >made
+	check-pyramid -s 2 -g copy.db b.db 40
+	check-pyramid -s 3 -f 'function1* time>1us' -g copy.db a.db 20
+}
+
+@test "view: what a filter wants, against every bar" {
+	maketrace -n 400000 -m 10 -c 4 -t 6 -l 20000 a.db >made
+	for filter in 'function12*' 'time>5us time<1ms' 'core:1,3 -function2*' 'thread:1002 a>100' \
+		'process:made* thread:work* event:load:* value>3' 'arg1=0x55555577a2a8 core:0' 'result>0'; do
+		check-pyramid -f "$filter" a.db 30
+	done
+}
+
+@test "view: the pyramid of a program with events, switches, threads and unfinished calls" {
+	gcc -O1 -g -pthread -o "$dir/threads" "$root/test/programs/threads.c" -I"$root/test/programs"
+	"$dt" record -o t.db "$dir/threads" >/dev/null
+	check-pyramid -k t.db 60
+}
+
+# starts devtrace view for a file; sets address and server
+view() {
+	mkfifo "$dir/address"
+	"$dt" view --no-open "$@" >"$dir/address" 2>"$dir/view.err" 3>&- &
+	server=$!
+	read -r address <"$dir/address"
+	rm "$dir/address"
+}
+
+end_view() {
+	kill -INT "$server"
+	wait "$server"
+	server=
+}
+
+teardown() {
+	[ -z "${server-}" ] || kill "$server"
+}
+
+code() {
+	curl -s -o /dev/null -w '%{http_code}' "$@"
+}
+
+@test "view: only who knows the address is answered, and no other site's page" {
+	maketrace -n 100000 a.db >made
+	view a.db
+	[[ $address =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]
+	[ "$(code "$address")" = 200 ]
+	[ "$(code "${address}get/trace")" = 200 ]
+	host=${address#http://} host=${host%%/*}
+	[ "$(code "http://$host/")" = 404 ]
+	[ "$(code "http://$host/get/trace")" = 404 ]
+	[ "$(code "http://$host/00000000000000000000000000000000/get/trace")" = 404 ]
+	[ "$(code "${address%/}x/get/trace")" = 404 ]
+	# a name that an attacker has made lead here; a page from elsewhere
+	[ "$(code -H 'Host: devtrace.example' "${address}get/trace")" = 403 ]
+	[ "$(code -H 'Host:' "${address}get/trace")" = 403 -o "$(code -H 'Host:' "${address}get/trace")" = 400 ]
+	[ "$(code -H 'Origin: http://devtrace.example' "${address}get/trace")" = 403 ]
+	[ "$(code -H 'Origin: null' "${address}get/trace")" = 403 ]
+	[ "$(code -H 'Sec-Fetch-Site: cross-site' "${address}style.css")" = 403 ]
+	[ "$(code -H "Origin: http://$host" "${address}get/trace")" = 200 ]
+	[ "$(code -X POST -d x "${address}get/trace")" = 405 ]
+	curl -s -D head -o /dev/null "$address"
+	grep -qi "^content-security-policy: default-src 'none'; script-src 'self'" head
+	grep -qi '^cross-origin-resource-policy: same-origin' head
+	# and nobody from outside: it listens on this machine's own address
+	[ "$(ss -Hltn "sport = :${host#*:}" | awk '{ print $4 }')" = "$host" ]
+	end_view
+}
+
+@test "view: requests that make no sense are told so, and change nothing" {
+	maketrace -n 100000 a.db >made
+	view a.db
+	whole=$(curl -s "${address}get/window?from=0&to=9999999&cells=100&tracks=0,1,2" | sha256sum)
+	for bad in 'window' 'window?from=0' 'window?from=5&to=4&cells=9' 'window?from=-1&to=4&cells=9' \
+		'window?from=0&to=4&cells=0' 'window?from=0&to=4&cells=99999999' 'window?from=0&to=4&cells=9&tracks=x' \
+		'window?from=0x10&to=99&cells=9' 'stats?from=1&to=' 'stats?from=99999999999999999999&to=1' 'names?ids=a' 'call?track=1'; do
+		[ "$(code "${address}get/$bad")" = 400 ] || { echo "$bad: $(code "${address}get/$bad")"; return 1; }
+		curl -s "${address}get/$bad" | grep -q '^{"error":"[^"]*"}$'
+	done
+	[ "$(code "${address}get/call?track=99&begin=0&end=1&depth=0&what=0")" = 404 ]
+	[ "$(code "${address}get/call?track=0&begin=1&end=2&depth=0&what=0")" = 404 ]
+	[ "$(code "${address}get/none")" = 404 ]
+	[ "$(code "${address}../../../etc/passwd")" = 404 ]
+	[ "$(code "${address}get/window?from=0&to=1152921504606846976&cells=8192&tracks=0,1,2,3,4,99")" = 200 ]
+	[ "$(curl -s "${address}get/names?ids=0,1,4294967295,99999999999999999999" | tr -d '[:space:]' | head -c 6)" = '{"0":[' ]
+	for i in $(seq 200); do
+		head -c $((RANDOM % 300)) /dev/urandom
+	done >noise
+	host=${address#http://} host=${host%%/*}
+	for i in 1 2 3 4 5; do
+		dd if=noise bs=1000 skip=$i count=1 2>/dev/null | timeout 2 socat - "TCP:$host" >/dev/null 2>&1 || true
+	done
+	[ "$(curl -s "${address}get/window?from=0&to=9999999&cells=100&tracks=0,1,2" | sha256sum)" = "$whole" ]
+	end_view
+}
+
+@test "view: the summary is kept in the file, and is made anew when the trace is another" {
+	maketrace -n 300000 a.db >made
+	"$dt" view --index a.db
+	[ "$(sqlite3 -readonly a.db 'SELECT count(*) > 1 FROM pyramid')" = 1 ]
+	before=$(sqlite3 -readonly a.db 'SELECT sum(length(data)) FROM pyramid')
+	# it is a trace as before
+	"$dt" report a.db >report.1
+	"$dt" view --index a.db
+	[ "$(sqlite3 -readonly a.db 'SELECT sum(length(data)) FROM pyramid')" = "$before" ]
+	# of another trace, or damaged: not believed
+	maketrace -n 200000 -s 9 b.db >made
+	sqlite3 b.db "ATTACH 'a.db' AS a; CREATE TABLE pyramid(id INTEGER PRIMARY KEY, data BLOB); INSERT INTO pyramid SELECT * FROM a.pyramid"
+	check-pyramid b.db 10
+	sqlite3 a.db "UPDATE pyramid SET data = zeroblob(40) WHERE id = 1"
+	check-pyramid a.db 10
+	"$dt" view --index a.db
+	[ "$(sqlite3 -readonly a.db 'SELECT sum(length(data)) FROM pyramid')" = "$before" ]
+	# a file that can not be written is drawn all the same
+	cp b.db c.db
+	sqlite3 c.db 'DROP TABLE pyramid'
+	chmod 444 c.db
+	if [ "$(id -u)" != 0 ]; then
+		run "$dt" view --index c.db
+		[[ $output == *'is not kept'* ]]
+	fi
+}
+
+@test "view: a damaged summary is told, or drawn wrongly, and harms nothing" {
+	maketrace -n 300000 a.db >made
+	"$dt" view --index a.db
+	for seed in $(seq 20); do
+		cp a.db d.db
+		python3 - d.db "$seed" <<-'P'
+			import random, sqlite3, sys
+			random.seed(int(sys.argv[2]))
+			db = sqlite3.connect(sys.argv[1])
+			rows = db.execute("SELECT id, data FROM pyramid").fetchall()
+			for i, data in random.sample(rows, max(1, len(rows) // 4)):
+			    b = bytearray(data)
+			    for _ in range(3): b[random.randrange(len(b))] ^= 1 << random.randrange(8)
+			    db.execute("UPDATE pyramid SET data = ? WHERE id = ?", (bytes(b), i))
+			db.commit()
+		P
+		run timeout 60 check-pyramid -b d.db 20
+		[ "$status" = 0 ] || [ "$status" = 1 ] || { echo "$status: $output"; return 1; }
+		[[ $output != *Sanitizer* && $output != *'runtime error'* ]] || { echo "$output"; return 1; }
+	done
+}
+
+@test "view: bad input" {
+	run "$dt" view none.db
+	[ "$status" = 1 ]
+	one_line 'no such file'
+	run "$dt" view --listen 300.1.2.3 a.db
+	[ "$status" = 1 ]
+	maketrace -n 1000 a.db >made
+	run "$dt" view --listen 300.1.2.3 a.db
+	[ "$status" = 1 ]
+	one_line '300.1.2.3'
+	run "$dt" view --listen '::1:80' a.db
+	one_line 'brackets'
+	run "$dt" view --nonsense
+	[ "$status" = 2 ]
+}
+
+@test "view: a thousand requests that no browser makes" {
+	maketrace -n 100000 -m 50 a.db >made
+	view a.db
+	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
+	python3 "$root/test/tool/fuzz-http.py" "$address" 1000 "${FUZZ_SEED:-1}"
+	end_view
+	[ ! -s "$dir/view.err" ] || { cat "$dir/view.err"; return 1; }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Drives the page of a session that is recording: TAP. usage: node live.mjs DEVTRACE FOLDER PID
+import { createRequire } from "node:module";
+import { spawn, execFileSync } from "node:child_process";
+
+const [devtrace, folder, pid] = process.argv.slice(2);
+const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
+const file = folder + "/live.db";
+let n = 0, bad = 0;
+
+async function test(name, run) {
+	let why = null;
+	try { await run(); } catch (e) { why = e; }
+	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
+	if (why) { bad = 1; console.log("# " + String(why.message || why).split("\n").slice(0, 12).join("\n# ")); }
+}
+
+function is(got, want, what = "") {
+	if (got !== want) throw new Error(`${what}: got '${got}', not '${want}'`);
+}
+
+const ok = (v, what) => { if (!v) throw new Error(what); };
+
+function serve(...args) {
+	const child = spawn(devtrace, ["view", "-n", ...args], {stdio: ["ignore", "pipe", "inherit"]});
+	return new Promise((resolve, reject) => {
+		child.stdout.once("data", d => resolve({url: String(d).trim(), child}));
+		child.once("exit", status => reject(new Error("devtrace view ended with status " + status)));
+	});
+}
+
+const ctl = (...words) => execFileSync(devtrace, ["ctl", "-s", "live", ...words]).toString();
+
+execFileSync(devtrace, ["attach", "-d", "-s", "live", "-o", file, "-F", "step", "-F", "work", pid], {stdio: ["ignore", "ignore", "inherit"]});
+let served = await serve("-s", "live");
+const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});
+const page = await (await browser.newContext({viewport: {width: 1300, height: 700}})).newPage();
+const state = () => page.evaluate(async () => {
+	const { state: s } = await import("./main.js");
+	return {from: s.from, to: s.to, length: s.length, records: s.records, live: s.live, complete: s.complete, ns: s.ns_per_tick,
+		drawn: [...s.bars.values()].reduce((n, b) => { for (let i = 0; i < b.n; i++) n += b.count[i]; return n; }, 0)};
+});
+// A condition in the page, which may have to wait for something itself.
+async function until(condition, arg) {
+	for (const end = Date.now() + 20000; !await page.evaluate(condition, arg);) {
+		if (Date.now() > end) throw new Error("never: " + condition);
+		await page.waitForTimeout(30);
+	}
+}
+const records = more => until(async least => (await import("./main.js")).state.records > least, more);
+
+await test("what the session records is drawn as it comes", async () => {
+	await page.goto(served.url);
+	await records(0);
+	const a = await state();
+	ok(a.live, "it is not live");
+	await records(a.records + 2000);
+	await until(async least => { const { state: s } = await import("./main.js"); let n = 0; for (const b of s.bars.values()) for (let i = 0; i < b.n; i++) n += b.count[i]; return n > least; }, a.drawn);
+	await until(async () => { const { state: s } = await import("./main.js"); return s.to === s.length; });
+	ok((await state()).length > a.length, "no longer");
+});
+
+await test("pause keeps the picture where it is, what comes goes on behind; follow goes to the end", async () => {
+	await page.click("#follow");
+	const a = await state();
+	await records(a.records + 2000);
+	const b = await state();
+	is([b.from, b.to].join(), [a.from, a.to].join(), "moved");
+	ok(b.length > a.length, "nothing came: " + JSON.stringify([a, b]));
+	await page.click("#follow");
+	await until(async () => { const { state: s } = await import("./main.js"); return Math.abs(s.to - s.length) < 0.05 * (s.to - s.from) + 1000; });
+});
+
+await test("stop and start from the page", async () => {
+	await page.click("#stop");
+	await until(() => document.getElementById("state").textContent === "recording");
+	// what was under way still comes
+	let last = -1;
+	for (let same = 0; same < 6;) { const { records: r } = await state(); same = r === last ? same + 1 : 0; last = r; await page.waitForTimeout(150); }
+	ok(!/^start/m.test(ctl()), "it still records");
+	await page.click("#start");
+	await records(last + 1000);
+});
+
+await test("a pattern on and off from the page", async () => {
+	const seen = async () => (await page.evaluate(() => import("./data.js").then(d => d.json("search", {text: "rare"})))).length;
+	is(await seen(), 0, "rare is there before");
+	await page.fill("#pattern", "rare");
+	await page.click("#on");
+	for (let i = 0; i < 100 && !await seen(); i++) await page.waitForTimeout(100);
+	is(await seen(), 1, "rare");
+	await page.click("#off");
+	await until(() => document.getElementById("state").textContent === "recording");
+	ok(/^trace rare off/m.test(ctl()) || !/^trace rare on/m.test(ctl()), "it is still on");
+});
+
+await test("single records for a second, and shows it", async () => {
+	await page.click("#stop");
+	await page.waitForTimeout(300);
+	const a = await state();
+	await page.click("#once");
+	await until(() => document.getElementById("state").textContent === "stopped");
+	await until(async from => { const { state: s } = await import("./main.js"); return s.from >= from * 0.9 && s.length > from; }, a.length);
+	const s = await state();
+	ok((s.length - a.length) * s.ns > 0.5e9, "it took " + (s.length - a.length) * s.ns);
+	await page.click("#follow");
+	await page.click("#start");
+	await records(s.records + 100);
+});
+
+await test("a server that dies is told, and found again", async () => {
+	const port = new URL(served.url).port;
+	served.child.removeAllListeners("exit");
+	const ended = new Promise(resolve => served.child.once("exit", resolve));
+	served.child.kill("SIGKILL");
+	await ended;
+	await until(() => /no answer/.test(document.getElementById("state").textContent));
+	served = await serve("-s", "live");
+	await page.goto(served.url);
+	const a = await state();
+	await records(a.records + 1000);
+});
+
+await test("the session ends: it is said, and the summary is in the file", async () => {
+	ctl("quit");
+	await until(() => /the session has ended/.test(document.getElementById("state").textContent));
+	await until(async () => (await import("./main.js")).state.complete);
+	const total = execFileSync("sqlite3", ["-readonly", file, "SELECT sum(records) FROM chunk"]).toString().trim();
+	is(String((await state()).records), total, "records");
+	for (let i = 0; i < 100; i++) {
+		try { if (Number(execFileSync("sqlite3", ["-readonly", file, "SELECT count(*) FROM pyramid"], {stdio: ["ignore", "pipe", "ignore"]})) > 0) return; } catch { /* it is being written */ }
+		await page.waitForTimeout(100);
+	}
+	throw new Error("no summary in the file");
+});
+
+await test("check-116: the same bytes from the file give the same picture", async () => {
+	const other = await serve(file), of = async (base, path) => Buffer.from(await (await fetch(base + path)).arrayBuffer()).toString("base64");
+	const trace = async base => (await fetch(base + "get/trace")).json();
+	let a = await trace(served.url), b = await trace(other.url);
+	for (let i = 0; i < 100 && !b.complete; i++) { await page.waitForTimeout(100); b = await trace(other.url); }
+	is(a.length, b.length, "length");
+	is(a.tracks.map(t => [t.kind, t.id, t.depths].join()).sort().join(" "), b.tracks.map(t => [t.kind, t.id, t.depths].join()).sort().join(" "), "tracks");
+	for (let i = 0; i < 40; i++) {
+		const from = Math.floor(a.length * (i % 8) / 8), to = Math.min(a.length, from + Math.floor(a.length / 4 ** (i % 7)));
+		for (const t of a.tracks) {
+			const same = b.tracks.find(x => x.kind === t.kind && x.id === t.id), ask = n => `get/window?from=${from}&to=${to}&cells=700&tracks=${n}`;
+			// the track's number stands in front
+			is((await of(served.url, ask(t.track))).slice(6), (await of(other.url, ask(same.track))).slice(6), `window ${from} to ${to} of ${t.name}`);
+		}
+	}
+	other.child.removeAllListeners("exit");
+	other.child.kill("SIGINT");
+});
+
+served.child.removeAllListeners("exit");
+served.child.kill("SIGINT");
+await browser.close();
+console.log("1.." + n);
+process.exit(bad);

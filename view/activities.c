@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Activities that a user has made of events. */
+#include <stdlib.h>
+
+#include "store/activities.h"
+#include "view/asked.h"
+
+struct rows {
+	struct dt_json *out;
+	bool any;
+};
+
+static void put_name(void *ctx, const char *name, uint64_t n)
+{
+	struct rows *l = ctx;
+
+	dt_json_print(l->out, "%s[", l->any ? "," : "");
+	dt_json_string(l->out, name);
+	dt_json_print(l->out, ",%lu]", (unsigned long)n);
+	l->any = true;
+}
+
+static void put(void *ctx, const struct dt_activity *x)
+{
+	struct rows *l = ctx;
+
+	dt_json_print(l->out, "%s{\"name\":", l->any ? "," : "");
+	dt_json_string(l->out, x->name);
+	dt_json_print(
+		l->out,
+		",\"begin\":%ld,\"end\":%ld,\"thread\":%ld,\"count\":%lu,\"busy\":%lu,\"key\":",
+		(long)x->begin, (long)x->end, (long)x->thread, (unsigned long)x->count,
+		(unsigned long)x->busy);
+	dt_json_string(l->out, x->key);
+	dt_json_print(l->out, ",\"text\":");
+	dt_json_string(l->out, x->text);
+	dt_json_print(l->out, "}");
+	l->any = true;
+}
+
+/* Their times, unlike all others, are ns. */
+void dt_answer_activities(struct dt_asked *a)
+{
+	struct dt_reader *r = dt_windows_reader(a->all->windows);
+	struct rows l = {.out = &a->answer->text};
+	uint64_t from, to, cells;
+	struct dt_error e;
+	bool more = false;
+	double ns = dt_reader_ns_per_tick(r);
+	int rc;
+
+	if (!dt_asked_range(a, &from, &to) || !dt_asked_number(a, "cells", 1, 8192, &cells))
+		return;
+	dt_json_print(l.out, "{\"names\":[");
+	rc = dt_reader_activity_names(r, put_name, &l, &e);
+	dt_json_print(l.out, "],\"activities\":[");
+	l.any = false;
+	if (rc == 0)
+		rc = dt_reader_activities(r, (int64_t)((double)(from - a->origin) * ns),
+					  (int64_t)((double)(to - a->origin) * ns),
+					  (int64_t)((double)(to - from) * ns / (double)cells), put,
+					  &l, &more, &e);
+	dt_json_print(l.out, "],\"more\":%s}", more ? "true" : "false");
+	if (rc < 0)
+		dt_refuse(a, 500, e.text);
+}

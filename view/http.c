@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTP. */
+#include "view/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "view/page.h"
+
+#define TOKEN 32 /* hexadecimal digits */
+
+/* A page that waits for news. */
+struct stream {
+	struct dt_http *http;
+	struct MHD_Connection *connection;
+	unsigned long seen; /* news */
+	bool waits;	    /* its connection is suspended */
+	struct stream *next;
+};
+
+struct dt_http {
+	struct dt_view *view;
+	pthread_mutex_t lock; /* the next three */
+	struct stream *streams;
+	unsigned long news; /* counts them */
+	bool stopping;
+	struct MHD_Daemon *daemon;
+	char token[TOKEN + 1];
+	char host[300]; /* as it stands in the address: with the port */
+	char local[64]; /* the same machine by its other name; "": it is not this one only */
+	char address[400];
+	bool any; /* listens on all addresses: any name may be used */
+};
+
+/* ---- who may ask ---- */
+
+static bool is_host(const struct dt_http *s, const char *host)
+{
+	return host && (s->any || !strcmp(host, s->host) || (*s->local && !strcmp(host, s->local)));
+}
+
+/* A page of another site makes the browser say so. Without the header it is no page's doing. */
+static bool is_own(const struct dt_http *s, struct MHD_Connection *c)
+{
+	const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+	const char *site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+
+	if (!is_host(s, host))
+		return false;
+	if (origin && (strncmp(origin, "http://", 7) != 0 || strcmp(origin + 7, host) != 0))
+		return false;
+	return !site || !strcmp(site, "same-origin") || !strcmp(site, "none");
+}
+
+/* In the same time whatever is wrong. */
+static bool is_token(const struct dt_http *s, const char *text)
+{
+	unsigned char differ = 0;
+
+	if (strnlen(text, TOKEN) < TOKEN)
+		return false;
+	for (unsigned i = 0; i < TOKEN; i++)
+		differ |= (unsigned char)(text[i] ^ s->token[i]);
+	return !differ && (text[TOKEN] == '/' || !text[TOKEN]);
+}
+
+/* ---- answers ---- */
+
+static void add_headers(struct MHD_Response *r, const char *type)
+{
+	static const char *const header[][2] = {
+		{"Content-Security-Policy",
+		 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+		 "img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors "
+		 "'none'"},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"Cross-Origin-Opener-Policy", "same-origin"},
+		{"X-Frame-Options", "DENY"},
+		{"Cache-Control", "no-store"},
+	};
+
+	MHD_add_response_header(r, "Content-Type", type);
+	for (size_t i = 0; i < sizeof(header) / sizeof(*header); i++)
+		MHD_add_response_header(r, header[i][0], header[i][1]);
+}
+
+static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, const char *type, void *p,
+			     size_t n, enum MHD_ResponseMemoryMode mode)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(n, p, mode);
+	enum MHD_Result rc;
+
+	if (!r) {
+		if (mode == MHD_RESPMEM_MUST_FREE)
+			free(p);
+		return MHD_NO;
+	}
+	add_headers(r, type);
+	rc = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return rc;
+}
+
+static enum MHD_Result reply_text(struct MHD_Connection *c, unsigned status, const char *text)
+{
+	return reply(c, status, "text/plain; charset=utf-8", (void *)(uintptr_t)text, strlen(text),
+		     MHD_RESPMEM_PERSISTENT);
+}
+
+static const char *value_of(void *ctx, const char *name)
+{
+	return MHD_lookup_connection_value(ctx, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static enum MHD_Result answer_request(const struct dt_http *s, struct MHD_Connection *c,
+				      const char *what)
+{
+	const struct dt_view_request request = {.what = what, .value = value_of, .ctx = c};
+	struct dt_view_answer a;
+
+	dt_view_answer(s->view, &request, &a);
+	if (a.text.failed) {
+		free(a.text.bytes.p);
+		return reply_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+	}
+	return reply(c, (unsigned)a.status, a.type, a.text.bytes.p, a.text.bytes.n,
+		     MHD_RESPMEM_MUST_FREE);
+}
+
+/* ---- news ---- */
+
+/* A thread of the view's: wakes the pages that wait. */
+static void on_news(void *ctx)
+{
+	struct dt_http *s = ctx;
+
+	pthread_mutex_lock(&s->lock);
+	s->news++;
+	for (struct stream *x = s->streams; x; x = x->next)
+		if (x->waits) {
+			x->waits = false;
+			MHD_resume_connection(x->connection);
+		}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static ssize_t read_news(void *ctx, uint64_t pos, char *buf, size_t max)
+{
+	struct stream *x = ctx;
+	struct dt_http *s = x->http;
+	char text[256];
+	bool any;
+
+	pthread_mutex_lock(&s->lock);
+	any = x->seen != s->news;
+	x->seen = s->news;
+	if (!any && !s->stopping) {
+		x->waits = true;
+		MHD_suspend_connection(x->connection);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (s->stopping)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (!any)
+		return 0;
+	dt_view_news_text(s->view, text, sizeof(text));
+	return snprintf(buf, max, "data: %s\n\n", text);
+}
+
+static void end_news(void *ctx)
+{
+	struct stream *x = ctx, **p;
+
+	pthread_mutex_lock(&x->http->lock);
+	for (p = &x->http->streams; *p != x; p = &(*p)->next)
+		;
+	*p = x->next;
+	pthread_mutex_unlock(&x->http->lock);
+	free(x);
+}
+
+/* Server-sent events: one at once, then one whenever something has come. */
+static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
+{
+	struct stream *x = malloc(sizeof(*x));
+	struct MHD_Response *r;
+	enum MHD_Result rc;
+
+	if (!x)
+		return MHD_NO;
+	*x = (struct stream){.http = s, .connection = c, .seen = ~0ul};
+	pthread_mutex_lock(&s->lock);
+	x->next = s->streams;
+	s->streams = x;
+	pthread_mutex_unlock(&s->lock);
+	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_news, x, end_news);
+	if (!r) {
+		end_news(x);
+		return MHD_NO;
+	}
+	add_headers(r, "text/event-stream");
+	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
+	MHD_destroy_response(r);
+	return rc;
+}
+
+/* Only our own page may tell the session something: it says where it is from. */
+static enum MHD_Result answer_command(const struct dt_http *s, struct MHD_Connection *c,
+				      const char *rest)
+{
+	const char *command = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "command");
+	struct dt_view_answer a;
+
+	if (strcmp(rest, "tell") != 0 || !command)
+		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only tell?command= is posted\n");
+	if (!MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"))
+		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
+	dt_view_command(s->view, command, &a);
+	return reply(c, (unsigned)a.status, a.type, a.text.bytes.p, a.text.bytes.n,
+		     MHD_RESPMEM_MUST_FREE);
+}
+
+/* ---- requests ---- */
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **con)
+{
+	struct dt_http *s = ctx;
+	const struct dt_page_file *file;
+	bool post = strcmp(method, "POST") == 0;
+	const char *rest;
+
+	if (strcmp(method, "GET") != 0 && !post)
+		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
+				  "only GET is answered, and POST of tell\n");
+	/* the library closes the connection behind what is answered before it has read all */
+	if (!*con) {
+		*con = c;
+		return MHD_YES;
+	}
+	if (*upload_size) { /* nothing is to be sent with it */
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	if (!is_own(s, c))
+		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
+	if (url[0] != '/' || !is_token(s, url + 1))
+		return reply_text(c, MHD_HTTP_NOT_FOUND,
+				  "open the whole address that devtrace view has printed\n");
+	rest = url + 1 + TOKEN;
+	if (!*rest) /* the page's files are beside it only with the slash */
+		return reply_text(c, MHD_HTTP_NOT_FOUND, "the address ends with a slash\n");
+	rest++;
+	if (post)
+		return answer_command(s, c, rest);
+	if (!strcmp(rest, "get/news") && dt_view_is_live(s->view))
+		return answer_news(s, c);
+	if (strncmp(rest, "get/", 4) == 0)
+		return answer_request(s, c, rest + 4);
+	file = dt_page_find(rest);
+	if (!file)
+		return reply_text(c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
+	return reply(c, MHD_HTTP_OK, file->type, (void *)(uintptr_t)file->begin,
+		     (size_t)(file->end - file->begin), MHD_RESPMEM_PERSISTENT);
+}
+
+/* ---- starting ---- */
+
+static int make_token(struct dt_http *s, struct dt_error *e)
+{
+	unsigned char random[TOKEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return dt_fail(e, "no random numbers: %s", strerror(errno));
+	for (unsigned i = 0; i < sizeof(random); i++)
+		snprintf(s->token + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/* "[::1]:80", "localhost", ":80". */
+static int split(const char *listen, char *address, size_t size, char *port, size_t port_size,
+		 struct dt_error *e)
+{
+	const char *colon = strrchr(listen, ':');
+	size_t n;
+
+	if (*listen == '[') {
+		const char *end = strchr(listen, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			return dt_fail(e, "--listen %s: [ADDRESS]:PORT", listen);
+		colon = end[1] ? end + 1 : NULL;
+		n = (size_t)(end - listen) - 1;
+		listen++;
+	} else {
+		if (colon && strchr(listen, ':') != colon)
+			return dt_fail(e, "--listen %s: an address with colons stands in brackets",
+				       listen);
+		n = colon ? (size_t)(colon - listen) : strlen(listen);
+	}
+	if (n >= size || (colon && strlen(colon + 1) >= port_size))
+		return dt_fail(e, "--listen: ADDRESS:PORT");
+	memcpy(address, listen, n);
+	address[n] = '\0';
+	strcpy(port, colon ? colon + 1 : "0");
+	return 0;
+}
+
+static int find_address(const char *listen, struct sockaddr_storage *to, struct dt_error *e)
+{
+	struct addrinfo hints = {.ai_family = AF_UNSPEC,
+				 .ai_socktype = SOCK_STREAM,
+				 .ai_flags = AI_PASSIVE},
+			*list;
+	char address[256] = "", port[16] = "0";
+	int rc;
+
+	if (listen && split(listen, address, sizeof(address), port, sizeof(port), e) < 0)
+		return -1;
+	rc = getaddrinfo(*address ? address : "127.0.0.1", port, &hints, &list);
+	if (rc)
+		return dt_fail(e, "--listen %s: %s", listen ? listen : "", gai_strerror(rc));
+	memcpy(to, list->ai_addr, list->ai_addrlen);
+	freeaddrinfo(list);
+	return 0;
+}
+
+static void name_host(struct dt_http *s, const struct sockaddr_storage *to)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)to;
+	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)to;
+	unsigned port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+	char text[INET6_ADDRSTRLEN] = "", own[256] = "localhost";
+
+	if (to->ss_family == AF_INET6)
+		inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof(text));
+	else
+		inet_ntop(AF_INET, &four->sin_addr, text, sizeof(text));
+	s->any = !strcmp(text, "0.0.0.0") || !strcmp(text, "::");
+	if (s->any && gethostname(own, sizeof(own) - 1) == 0)
+		snprintf(s->host, sizeof(s->host), "%s:%u", own, port);
+	else
+		snprintf(s->host, sizeof(s->host), to->ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u",
+			 text, port);
+	if (!strcmp(text, "127.0.0.1") || !strcmp(text, "::1"))
+		snprintf(s->local, sizeof(s->local), "localhost:%u", port);
+	snprintf(s->address, sizeof(s->address), "http://%s/%s/", s->host, s->token);
+}
+
+struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_error *e)
+{
+	struct dt_http *s = calloc(1, sizeof(*s));
+	struct sockaddr_storage to = {0};
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+
+	if (!s) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	s->view = v;
+	pthread_mutex_init(&s->lock, NULL);
+	if (make_token(s, e) < 0 || find_address(listen, &to, e) < 0)
+		goto fail;
+	if (to.ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &to,
+				     MHD_OPTION_CONNECTION_LIMIT, 64u,
+				     MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
+	if (!s->daemon) {
+		dt_fail(e, "can not listen on %s: %s", listen ? listen : "127.0.0.1",
+			strerror(errno));
+		goto fail;
+	}
+	name_host(s, &to);
+	dt_view_tell_news(v, &(struct dt_view_news){on_news, s});
+	return s;
+fail:
+	free(s);
+	return NULL;
+}
+
+void dt_http_stop(struct dt_http *s)
+{
+	if (!s)
+		return;
+	dt_view_tell_news(s->view, &(struct dt_view_news){NULL, s});
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_mutex_unlock(&s->lock);
+	on_news(s); /* suspended connections have to go on to end */
+	MHD_stop_daemon(s->daemon);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+const char *dt_http_address(const struct dt_http *s)
+{
+	return s->address;
+}

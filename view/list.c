@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* What there is one by one: calls, events, messages, who runs, in the order in which they begin. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "view/asked.h"
+
+#define ROWS	1000
+#define BUDGET	0.25   /* seconds: then what has been found is answered, and where to go on */
+#define COLLECT 200000 /* of one stretch: more are looked at in shorter ones */
+#define FIRST	400    /* of a picture's records: a stretch in which about so many are */
+
+struct row {
+	uint32_t track;
+	struct dt_bar bar;
+};
+
+struct rows {
+	const struct dt_pyramid *pyramid;
+	unsigned kinds; /* bit: enum dt_track_kind */
+	struct row *row;
+	size_t n, room;
+	bool full, no_memory;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool on_bar(void *ctx, uint32_t track, const struct dt_bar *x)
+{
+	struct rows *l = ctx;
+
+	if (!(l->kinds >> l->pyramid->track[track].kind & 1))
+		return true;
+	if (l->n == COLLECT) {
+		l->full = true;
+		return false;
+	}
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 1024;
+		struct row *more = realloc(l->row, room * sizeof(*more));
+
+		if (!more) {
+			l->no_memory = true;
+			return false;
+		}
+		l->row = more;
+		l->room = room;
+	}
+	l->row[l->n++] = (struct row){track, *x};
+	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->bar.begin != y->bar.begin)
+		return x->bar.begin < y->bar.begin ? -1 : 1;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
+	if (x->bar.depth != y->bar.depth)
+		return x->bar.depth < y->bar.depth ? -1 : 1;
+	return x->bar.end < y->bar.end ? -1 : x->bar.end > y->bar.end;
+}
+
+/* A stretch in which some hundred may be, as dense as the records are there. */
+static uint64_t stretch(const struct dt_pyramid *p, uint64_t at)
+{
+	const struct dt_region *r = &p->region[dt_pyramid_region(p, at)];
+	double ticks = (double)(r->end - r->begin) / (double)(r->records + 1) * FIRST;
+
+	return ticks < 1 ? 1 : (uint64_t)ticks;
+}
+
+/* ---- arguments ---- */
+
+/* What the calls of some rows were called with; by row. */
+struct arguments {
+	bool *known;
+	uint64_t (*value)[4];
+};
+
+static bool is_call(const struct dt_asked *a, const struct row *row)
+{
+	return a->p->pyramid->track[row->track].kind == DT_TRACK_THREAD &&
+	       !(row->bar.flags & DT_CALL_NO_ENTRY);
+}
+
+/* An entry at these ticks: of the rows from `i' on, which are in the order of their begins. */
+static void take_entry(struct dt_asked *a, const struct rows *l, size_t i, size_t n,
+		       const struct dt_span *s, uint32_t k, uint32_t function, struct arguments *to)
+{
+	for (; i < n && l->row[i].bar.begin == s->ticks[k]; i++) {
+		uint32_t thread = a->p->pyramid->track[l->row[i].track].id;
+
+		if (!is_call(a, &l->row[i]) ||
+		    (s->tid != thread && !(s->tid == DT_NO_TID && thread >= DT_TRACK_NOBODY(0))))
+			continue;
+		/* several rows may stand for one function */
+		if (to->known[i] && function != l->row[i].bar.what)
+			continue;
+		memcpy(to->value[i], s->value[k], sizeof(to->value[i]));
+		to->known[i] = true;
+	}
+}
+
+/* Of rows i to n, in one reading. */
+static void read_entries(struct dt_asked *a, const struct rows *l, size_t i, size_t n,
+			 struct arguments *to)
+{
+	struct dt_reader *r = dt_windows_reader(a->all->windows);
+	struct dt_range range = {.order = DT_BY_TIME,
+				 .values = true,
+				 .from = l->row[i].bar.begin,
+				 .to = l->row[n - 1].bar.begin};
+	struct dt_error e;
+	struct dt_span s;
+
+	if (dt_reader_start(r, &range, &e) < 0)
+		return;
+	while (dt_reader_next(r, &s, &e) > 0)
+		for (uint32_t k = 0; k < s.n; k++) {
+			const struct dt_site *site = dt_reader_site(r, s.site[k]);
+
+			while (i < n && l->row[i].bar.begin < s.ticks[k])
+				i++;
+			if (site->kind == DT_ENTRY)
+				take_entry(a, l, i, n, &s, k, site->function, to);
+		}
+}
+
+/* Rows that are near each other are read together; of those that are far apart as many as there is
+ * time for: the rest is without. */
+static void read_arguments(struct dt_asked *a, const struct rows *l, size_t n, struct arguments *to)
+{
+	const struct dt_pyramid *p = a->p->pyramid;
+	double begun = now();
+
+	for (size_t i = 0, j; i < n && now() - begun < BUDGET; i = j) {
+		uint64_t near = 50 * stretch(p, l->row[i].bar.begin);
+
+		for (j = i + 1; j < n && l->row[j].bar.begin - l->row[j - 1].bar.begin <= near;)
+			j++;
+		read_entries(a, l, i, j, to);
+	}
+}
+
+/* ---- a row as text ---- */
+
+static void put_text(struct dt_asked *a, const struct row *row, const struct dt_track *t,
+		     const uint64_t *argument)
+{
+	struct dt_json *out = &a->answer->text, line = {0};
+
+	switch (t->kind) {
+	case DT_TRACK_THREAD:
+		a->words->call(a->words->ctx, &line, row->bar.what, argument);
+		dt_json_bytes(&line, "", 1);
+		dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);
+		free(line.bytes.p);
+		break;
+	case DT_TRACK_EVENT:
+	case DT_TRACK_POINT:
+		dt_track_name(a, t);
+		dt_json_print(out, ",\"value\":\"%lu\"", (unsigned long)row->bar.low);
+		break;
+	case DT_TRACK_MESSAGE:
+		dt_track_name(a, t);
+		dt_json_print(out, ",\"value\":\"0x%lx\",\"receiver\":%u",
+			      (unsigned long)row->bar.low, (uint32_t)row->bar.high);
+		break;
+	default:
+		dt_json_string(out, "runs");
+	}
+}
+
+static void put_row(struct dt_asked *a, const struct row *row, bool first, const uint64_t *argument)
+{
+	const struct dt_track *t = &a->p->pyramid->track[row->track];
+
+	dt_json_print(
+		&a->answer->text,
+		"%s{\"track\":%u,\"begin\":%lu,\"end\":%lu,\"depth\":%u,\"what\":%u,\"flags\":%u,"
+		"\"text\":",
+		first ? "" : ",", row->track, (unsigned long)(row->bar.begin - a->origin),
+		(unsigned long)(row->bar.end - a->origin), row->bar.depth, row->bar.what,
+		row->bar.flags);
+	put_text(a, row, t, argument);
+	dt_json_print(&a->answer->text, "}");
+}
+
+/* ---- */
+
+/* Rows that begin in [*at, ...], `wanted' of them or more; *at is where to go on, past `end':
+ * nowhere. */
+static int collect(struct dt_asked *a, struct rows *l, uint64_t *at, uint64_t end, size_t wanted,
+		   struct dt_error *e)
+{
+	double begun = now();
+	uint64_t wide = stretch(a->p->pyramid, *at);
+
+	while (*at <= end && l->n < wanted && now() - begun < BUDGET) {
+		uint64_t to = *at + wide < *at || *at + wide > end ? end : *at + wide;
+		size_t before = l->n;
+
+		l->full = false;
+		if (dt_window_each(a->p->windows, *at, to, true, on_bar, l, e) < 0)
+			return -1;
+		if (l->no_memory)
+			return dt_fail(e, "out of memory");
+		if (l->full && wide > 1) { /* too many at once */
+			l->n = before;
+			wide /= 16;
+			continue;
+		}
+		*at = to + 1;
+		wide = wide > UINT64_MAX / 4 ? wide : 2 * wide;
+	}
+	return 0;
+}
+
+void dt_answer_list(struct dt_asked *a)
+{
+	struct dt_json *out = &a->answer->text;
+	struct rows l = {.pyramid = a->p->pyramid, .kinds = ~0u};
+	uint64_t at, end, rows = 200, kinds;
+	struct dt_error e = {""};
+	struct arguments arguments;
+	size_t n;
+
+	if (!dt_asked_range(a, &at, &end) ||
+	    (a->r->value(a->r->ctx, "rows") && !dt_asked_number(a, "rows", 1, ROWS, &rows)))
+		return;
+	if (a->r->value(a->r->ctx, "kinds")) {
+		if (!dt_asked_number(a, "kinds", 0, (1u << DT_TRACK_KINDS) - 1, &kinds))
+			return;
+		l.kinds = (unsigned)kinds;
+	}
+	if (l.pyramid->regions && collect(a, &l, &at, end, rows, &e) < 0) {
+		free(l.row);
+		dt_refuse(a, 500, e.text);
+		return;
+	}
+	if (l.n)
+		qsort(l.row, l.n, sizeof(*l.row), by_begin);
+	/* what begins in one tick stays together */
+	for (n = l.n < rows ? l.n : rows;
+	     n && n < l.n && l.row[n].bar.begin == l.row[n - 1].bar.begin;)
+		n++;
+	if (n < l.n)
+		at = l.row[n].bar.begin;
+	arguments.known = calloc(n + 1, sizeof(*arguments.known));
+	arguments.value = calloc(n + 1, sizeof(*arguments.value));
+	if (!arguments.known || !arguments.value) {
+		dt_refuse(a, 500, "out of memory");
+		goto out;
+	}
+	dt_json_print(out, "{\"rows\":[");
+	read_arguments(a, &l, n, &arguments);
+	for (size_t i = 0; i < n; i++)
+		put_row(a, &l.row[i], i == 0, arguments.known[i] ? arguments.value[i] : NULL);
+	dt_json_print(out, "]");
+	if (l.pyramid->regions && at <= end)
+		dt_json_print(out, ",\"next\":%lu", (unsigned long)(at - a->origin));
+	dt_json_print(out, "}");
+out:
+	free(arguments.known);
+	free(arguments.value);
+	free(l.row);
+}

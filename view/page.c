@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* view/page/, in the binary. */
+#include "view/page.h"
+
+#include <string.h>
+
+#define FILE_OF(symbol, path)                                                                      \
+	__asm__(".pushsection .rodata\n"                                                           \
+		"dt_page_" #symbol ":\n.incbin \"view/page/" path "\"\n"                           \
+		"dt_page_" #symbol "_end:\n.byte 0\n.popsection");                                 \
+	extern const unsigned char dt_page_##symbol[], dt_page_##symbol##_end[]
+
+FILE_OF(index, "index.html");
+FILE_OF(style, "style.css");
+FILE_OF(main, "main.js");
+FILE_OF(data, "data.js");
+FILE_OF(draw, "draw.js");
+FILE_OF(input, "input.js");
+FILE_OF(panel, "panel.js");
+FILE_OF(arrows, "arrows.js");
+FILE_OF(svg, "svg.js");
+FILE_OF(key, "key.js");
+FILE_OF(list, "list.js");
+FILE_OF(live, "live.js");
+FILE_OF(activities, "activities.js");
+FILE_OF(text, "text.js");
+
+#define JS "text/javascript; charset=utf-8"
+#define ENTRY(name, type, symbol)                                                                  \
+	{                                                                                          \
+		name, type, dt_page_##symbol, dt_page_##symbol##_end                               \
+	}
+
+static const struct dt_page_file file[] = {
+	ENTRY("", "text/html; charset=utf-8", index),
+	ENTRY("style.css", "text/css; charset=utf-8", style),
+	ENTRY("main.js", JS, main),
+	ENTRY("data.js", JS, data),
+	ENTRY("draw.js", JS, draw),
+	ENTRY("input.js", JS, input),
+	ENTRY("panel.js", JS, panel),
+	ENTRY("arrows.js", JS, arrows),
+	ENTRY("svg.js", JS, svg),
+	ENTRY("key.js", JS, key),
+	ENTRY("list.js", JS, list),
+	ENTRY("live.js", JS, live),
+	ENTRY("activities.js", JS, activities),
+	ENTRY("text.js", JS, text),
+};
+
+const struct dt_page_file *dt_page_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(file) / sizeof(*file); i++)
+		if (!strcmp(file[i].name, name))
+			return &file[i];
+	return NULL;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Activities: times that devtrace sql has made of events. A track for each name; those at once are below each other.
+import { state } from "./main.js";
+import { json } from "./data.js";
+
+const first = 0x40000000;	// numbers of their tracks, above those of the server
+const most = 6;			// below each other: further ones share the last row
+
+let names = [], asked = "";
+
+// By columns, as data.js has bars.
+class Rows {
+	constructor(list) {
+		const ends = new Array(most).fill(-Infinity);
+		this.n = list.length;
+		this.list = list.map(x => {
+			let row = ends.findIndex(end => end <= x.begin);
+			if (row < 0) row = most - 1;
+			ends[row] = Math.max(ends[row], x.end);
+			return {...x, row};
+		}).sort((a, b) => a.row - b.row || a.begin - b.begin);
+		const of = f => Float64Array.from(this.list, f);
+		this.begin = of(x => x.begin); this.end = of(x => x.end); this.busy = of(x => x.busy); this.high = of(x => x.busy);
+		this.count = of(x => x.count); this.depth = of(x => x.row); this.flags = of(() => 0); this.what = of((x, i) => i);
+		this.depths = this.n ? this.list[this.n - 1].row + 1 : 1;
+		this.first = new Array(this.depths + 1).fill(this.n);
+		for (let i = this.n - 1; i >= 0; i--) this.first[this.list[i].row] = i;
+		for (let d = this.depths - 1; d >= 0; d--) if (this.first[d] === this.n) this.first[d] = this.first[d + 1];
+	}
+	at(depth, time, near) {
+		for (let i = this.n - 1; i >= 0; i--)
+			if (this.list[i].row === depth && this.begin[i] <= time + near && this.end[i] >= time - near) return i;
+		return -1;
+	}
+}
+
+// What a bar says: its key and text.
+export function words(bars, i) {
+	const x = bars.list[i];
+	return [x.key, x.text].filter(Boolean).join(" ") || (x.thread >= 0 ? state.thread_name(x.thread) : "");
+}
+
+export const tracks = () => names.map(([name, count], i) => ({track: first + i, kind: "activity", id: i, pid: 0, depths: 1, count, begin: 0, end: state.length, name}));
+
+// true: their names have changed.
+export async function fetch_activities(from, to, cells) {
+	const key = [from, to, cells].join();
+	if (key === asked || (asked && !names.length && !state.live)) return false;
+	const got = await json("activities", {from: Math.floor(from), to: Math.ceil(to), cells}), by = new Map(got.names.map(([name]) => [name, []]));
+	asked = key;
+	for (const x of got.activities) by.get(x.name)?.push({...x, begin: x.begin / state.ns_per_tick, end: x.end / state.ns_per_tick, busy: x.busy / state.ns_per_tick});
+	const changed = names.map(n => n[0]).join("\0") !== got.names.map(n => n[0]).join("\0");
+	names = got.names;
+	got.names.forEach(([name], i) => state.bars.set(first + i, new Rows(by.get(name))));
+	return changed;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// What the server is asked, and what it has answered. Times are ticks from the first record.
+
+const bytes_of_bar = 48;
+
+let filter = "";	// of all that is asked
+
+export function use_filter(text) { filter = text; }
+
+async function get(what, args = {}) {
+	const query = new URLSearchParams(filter ? {filter, ...args} : args).toString();
+	const answer = await fetch("get/" + what + (query ? "?" + query : ""));
+	if (!answer.ok) {
+		const text = await answer.text();
+		let why = text;
+		try { why = JSON.parse(text).error; } catch { /* it is plain text */ }
+		throw Object.assign(new Error(why || answer.statusText), {status: answer.status});
+	}
+	return answer;
+}
+
+export const json = async (what, args) => (await get(what, args)).json();
+
+// Bars of one track, by columns; sorted by depth, then begin. first[d]: where depth d begins.
+class Bars {
+	constructor(view, at, n) {
+		this.n = n;
+		this.begin = new Float64Array(n); this.end = new Float64Array(n);
+		this.busy = new Float64Array(n); this.high = new Float64Array(n);
+		this.count = new Uint32Array(n); this.what = new Uint32Array(n);
+		this.flags = new Uint32Array(n); this.depth = new Uint32Array(n);
+		for (let i = 0; i < n; i++, at += bytes_of_bar) {
+			this.begin[i] = view.getFloat64(at, true); this.end[i] = view.getFloat64(at + 8, true);
+			this.busy[i] = view.getFloat64(at + 16, true); this.high[i] = view.getFloat64(at + 24, true);
+			this.count[i] = view.getUint32(at + 32, true); this.what[i] = view.getUint32(at + 36, true);
+			this.flags[i] = view.getUint32(at + 40, true); this.depth[i] = view.getUint32(at + 44, true);
+		}
+		const depths = n ? this.depth[n - 1] + 1 : 0;
+		this.first = new Uint32Array(depths + 1).fill(n);
+		for (let i = n - 1; i >= 0; i--) this.first[this.depth[i]] = i;
+		for (let d = depths - 1; d >= 0; d--) if (this.first[d] === n) this.first[d] = this.first[d + 1];
+	}
+	// The bar of a depth that a time is in, or within `near' of; -1: none.
+	at(depth, time, near) {
+		if (depth + 1 >= this.first.length) return -1;
+		let low = this.first[depth], high = this.first[depth + 1], best = -1, distance = near;
+		while (low < high) {
+			const mid = (low + high) >> 1;
+			if (this.begin[mid] <= time + near) low = mid + 1; else high = mid;
+		}
+		for (let i = low - 1; i >= this.first[depth] && i > low - 64; i--) {
+			const d = time < this.begin[i] ? this.begin[i] - time : time > this.end[i] ? time - this.end[i] : 0;
+			if (d < distance || (d === 0 && best < 0)) { best = i; distance = d; if (d === 0) break; }
+		}
+		return best;
+	}
+}
+
+// The bars of some tracks in a window with so many cells: Map of track to Bars.
+export async function bars(from, to, cells, tracks, depths = 0) {
+	const answer = await get("window", {from: Math.floor(from), to: Math.ceil(to), cells, tracks: tracks.join(","), depths});
+	const buffer = await answer.arrayBuffer(), view = new DataView(buffer), found = new Map();
+	for (let at = 0; at < buffer.byteLength;) {
+		const track = view.getUint32(at, true), n = view.getUint32(at + 4, true);
+		found.set(track, new Bars(view, at + 8, n));
+		at += 8 + n * bytes_of_bar;
+	}
+	return found;
+}
+
+// Names of functions, asked for once each. changed() is called when some have come.
+const names = new Map();
+let wanted = new Set(), asking = false;
+
+export function name(id, changed) {
+	const known = names.get(id);
+	if (known) return known[0];
+	if (known === undefined) { names.set(id, null); wanted.add(id); ask(changed); }
+	return "";
+}
+
+export const place = id => names.get(id) || ["?", "", "", 0];
+
+async function ask(changed) {
+	if (asking) return;
+	asking = true;
+	await new Promise(resolve => setTimeout(resolve, 10));
+	while (wanted.size) {
+		const some = [...wanted].slice(0, 300);
+		for (const id of some) wanted.delete(id);
+		try {
+			const got = await json("names", {ids: some.join(",")});
+			for (const id in got) names.set(+id, got[id]);
+		} catch { for (const id of some) names.delete(id); break; }
+		if (changed) changed();
+	}
+	asking = false;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// What begins from a time on, one by one; linked both ways with the picture.
+import { state, show, redraw } from "./main.js";
+import { json } from "./data.js";
+import { duration, time } from "./text.js";
+
+const step = 200;
+let rows = [], next = null, start = 0, asked = 0, shown = null, note = "";
+
+const by_kind = {core: 2, thread: 1, event: 4, point: 8, message: 16};
+
+function kinds() {
+	let bits = 0;
+	for (const kind in by_kind) if (!state.hidden.has(kind)) bits |= by_kind[kind];
+	return bits;
+}
+
+const track_of = row => state.tracks.find(t => t.track === row.track);
+const same = (row, p) => p && row.track === p.track && row.begin === p.begin && row.end === p.end && row.depth === p.depth;
+
+function where(t, row) {
+	return t.kind === "message" ? state.thread_name(row.what) + " → " + state.thread_name(row.receiver)
+		: t.kind === "event" || t.kind === "point" || t.kind === "core" ? state.thread_name(row.what) : t.name;
+}
+
+function pick(row, tr) {
+	state.picked = {track: row.track, depth: row.depth, begin: row.begin, end: row.end, what: row.what, flags: row.flags, count: 1};
+	for (const e of shown.querySelectorAll("[aria-selected]")) e.removeAttribute("aria-selected");
+	tr.setAttribute("aria-selected", "true");
+	const span = Math.max(state.to - state.from, (row.end - row.begin) * 1.1);
+	if (row.begin < state.from || row.end > state.to) { const at = (row.begin + row.end) / 2; list.still = true; show(at - span / 2, at + span / 2); }
+	redraw();
+}
+
+function add(tbody, some) {
+	for (const row of some) {
+		const tr = tbody.insertRow(), t = track_of(row);
+		if (!t) continue;
+		const cells = [time(row.begin * state.ns_per_tick, 1), row.end > row.begin ? duration((row.end - row.begin) * state.ns_per_tick) : "",
+			t.kind === "core" ? t.name : where(t, row), t.kind === "core" ? where(t, row) + " runs" : row.text + (row.value !== undefined ? " " + row.value : "")];
+		cells.forEach((text, i) => { const td = tr.insertCell(); td.textContent = text; if (i > 1) td.className = i === 3 ? "left text" : "left"; });
+		tr.tabIndex = 0;
+		tr.dataset.begin = row.begin;
+		if (same(row, state.picked)) tr.setAttribute("aria-selected", "true");
+		tr.onclick = () => pick(row, tr);
+		tr.onkeydown = e => { if (e.key === "Enter") pick(row, tr); };
+	}
+}
+
+function draw(where_to) {
+	const table = document.createElement("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+	for (const [i, title] of ["begins at", "takes", "where", "what"].entries()) {
+		const th = document.createElement("th");
+		th.textContent = title;
+		if (i > 1) th.className = "left";
+		head.append(th);
+	}
+	add(body, rows);
+	shown = body;
+	const more = document.createElement("button");
+	more.id = "more";
+	more.textContent = "more";
+	more.hidden = next === null;
+	more.onclick = () => fetch_more(body, more);
+	where_to.replaceChildren(table, note, more);
+	const chosen = body.querySelector("[aria-selected]");
+	if (chosen) chosen.scrollIntoView({block: "nearest"});
+}
+
+// Some rows at least, or the end: a rare thing is looked for as long as that takes.
+async function fetch_some(from, me) {
+	const got = [];
+	let at = from;
+	while (at !== null && at <= state.length && got.length < step / 2) {
+		const answer = await json("list", {from: Math.max(0, Math.floor(at)), to: Math.ceil(state.length), rows: step, kinds: kinds()});
+		if (me !== asked) return null;
+		got.push(...answer.rows);
+		at = answer.next ?? null;
+		if (!got.length && at !== null) document.getElementById("range").textContent = "looking: " + time(at * state.ns_per_tick, 1000);
+	}
+	return {got, at};
+}
+
+async function fetch_more(body, more) {
+	const answer = await fetch_some(next, ++asked);
+	if (!answer) return;
+	rows.push(...answer.got);
+	next = answer.at;
+	add(body, answer.got);
+	more.hidden = next === null;
+}
+
+export const list = {
+	still: false,	// the next movement is the list's own
+	// From a time on; the picture has moved, or a call was picked there.
+	async load(place, head, from) {
+		if (list.still) { list.still = false; return; }
+		const me = ++asked;
+		start = from;
+		try {
+			const answer = await fetch_some(start, me);
+			if (!answer || state.tab !== "list") return;
+			rows = answer.got;
+			next = answer.at;
+			note = rows.length ? "" : "nothing begins here or later";
+			head.textContent = rows.length ? "what begins at " + time(start * state.ns_per_tick, 1) + " or later" : "";
+			draw(place);
+		} catch (e) {
+			place.textContent = e.message;
+		}
+	},
+};

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// A trace that is being recorded: what comes is drawn, and the session is told what to do.
+import { state, news, show } from "./main.js";
+import { count } from "./text.js";
+
+const bar = document.getElementById("live");
+let following = true, source = null, single = 0;
+
+function button(id, text, label, click) {
+	const b = document.createElement("button");
+	b.id = id;
+	b.textContent = text;
+	b.setAttribute("aria-label", label);
+	b.onclick = click;
+	bar.append(b);
+	return b;
+}
+
+const word = document.createElement("span");
+word.id = "state";
+word.setAttribute("role", "status");
+
+function say(text) { word.textContent = text; }
+
+async function tell(command) {
+	try {
+		const answer = await fetch("tell?" + new URLSearchParams({command}), {method: "POST"});
+		const { error } = await answer.json();
+		say(error || (state.live ? "recording" : "ended"));
+		return !error;
+	} catch (e) {
+		say("no answer: " + e.message);
+		return false;
+	}
+}
+
+function follow(on) {
+	following = on;
+	const b = document.getElementById("follow");
+	b.textContent = on ? "pause" : "follow";
+	b.setAttribute("aria-label", on ? "Stop following what comes" : "Follow what comes");
+	if (on) to_end();
+}
+
+// The last part, as wide as what is shown.
+function to_end() {
+	const span = Math.min(state.to - state.from, 1e10 / state.ns_per_tick);
+	if (state.to - state.from >= state.length * 0.9 && state.length * state.ns_per_tick < 1e10) show(0, state.length);
+	else show(state.length - span, state.length);
+}
+
+async function once() {
+	clearTimeout(single);
+	follow(false);
+	const from = state.length;
+	if (!await tell("start")) return;
+	say("recording for a second");
+	single = setTimeout(async () => {
+		if (!await tell("stop")) return;
+		say("stopped");
+		setTimeout(() => show(Math.min(from, state.length - 1), state.length), 800);
+	}, 1000);
+}
+
+function build() {
+	button("follow", "pause", "Stop following what comes", () => follow(!following));
+	button("start", "start", "Have the session record", () => tell("start"));
+	button("stop", "stop", "Have the session record no more", () => tell("stop"));
+	button("freeze", "freeze", "Freeze what the session has", () => tell("freeze"));
+	button("once", "single", "Record for a second, and stop", once);
+	const pattern = document.createElement("input");
+	pattern.id = "pattern";
+	pattern.placeholder = "pattern";
+	pattern.setAttribute("aria-label", "Pattern of functions to switch on or off");
+	bar.append(pattern);
+	const all = new Set();
+	const name = () => pattern.value.trim();
+	button("on", "on", "Switch on the functions of this pattern", async () => {
+		const p = name();
+		if (!p) return;
+		if (!all.has(p) && await tell(`trace '${p.replaceAll("'", "")}' new '${p.replaceAll("'", "")}'`)) all.add(p);
+		await tell(`trace '${p.replaceAll("'", "")}' on`);
+	});
+	button("off", "off", "Switch off the functions of this pattern", () => name() && tell(`trace '${name().replaceAll("'", "")}' off`));
+	bar.append(word);
+}
+
+function listen() {
+	source = new EventSource("get/news");
+	source.onmessage = async e => {
+		const what = JSON.parse(e.data);
+		const was = state.live;
+		await news();
+		if (following && what.live) to_end();
+		if (was && !what.live) end();
+		else if (what.live && /answer|waiting/.test(word.textContent)) say("recording");
+	};
+	source.onerror = () => { if (state.live) say("no answer: waiting for devtrace view"); };
+}
+
+function end() {
+	source.close();
+	for (const b of bar.querySelectorAll("button, input")) b.disabled = true;
+	say("the session has ended: " + count(state.records) + " records");
+}
+
+export const live = {
+	begin() {
+		if (source || !state.live) return;
+		bar.hidden = false;
+		build();
+		say("recording");
+		listen();
+	},
+	// The user moves: what comes does not move it away.
+	moved() { if (source && following && state.live) follow(false); },
+	following: () => following,
+};

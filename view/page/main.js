@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// The time line: what is shown, and keeping it in the address.
+import { fetch_activities, tracks as activity_tracks } from "./activities.js";
+import { ends } from "./arrows.js";
+import { bars, json, use_filter } from "./data.js";
+import { draw, draw_map, layout, left } from "./draw.js";
+import { input } from "./input.js";
+import { key } from "./key.js";
+import { live } from "./live.js";
+import { panel } from "./panel.js";
+import { count } from "./text.js";
+
+const by_id = id => document.getElementById(id);
+const canvas = by_id("line"), map = by_id("map"), scroll = by_id("scroll");
+
+export const state = {
+	ns_per_tick: 1, length: 1, from: 0, to: 1, records: 0,
+	tracks: [], losses: [], bars: new Map(), map: new Map(),
+	selection: null,	// [from, to] in ticks
+	picked: null,		// the call that was clicked on
+	found: new Set(),	// functions that were searched for
+	filter: "",		// words that say what is shown
+	hidden: new Set(),	// kinds of tracks, "arrow"
+	marks: [],		// bookmarks: {from, to, name}
+	arrows: [],		// as drawn
+	ends: {sent: new Set(), received: new Set(), together: []},
+	tab: "functions",	// of the panel
+	pid_of: tid => state.pids.get(tid) ?? tid, pids: new Map(),
+	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(),
+	thread_name: tid => state.threads.get(tid) ?? "thread " + tid, threads: new Map(),
+};
+
+// ---- drawing: once a frame, whatever happens
+
+let drawing = false;
+
+export function redraw() {
+	if (drawing) return;
+	drawing = true;
+	requestAnimationFrame(() => {
+		drawing = false;
+		draw(canvas, state, scroll.scrollTop, redraw);
+		draw_map(map, state, state.map);
+	});
+}
+
+function resize() {
+	canvas.style.height = scroll.clientHeight + "px";
+	by_id("height").style.height = Math.max(0, layout(state) - scroll.clientHeight) + "px";
+	redraw();
+}
+
+// ---- asking for what is seen, with a window's width at either side
+
+let asked = "", asking = false, again = false;
+
+function seen() {
+	const height = scroll.clientHeight, at = scroll.scrollTop;
+	return state.tracks.filter(t => t.kind !== "activity").filter(t => !t.hidden && (t.kind === "message" || t.kind === "event")
+		|| !t.hidden && t.y + t.height >= at - height / 2 && t.y <= at + height * 1.5);
+}
+
+export async function fetch_bars() {
+	const span = state.to - state.from, from = Math.max(0, state.from - span), to = Math.min(state.length, state.to + span);
+	const pixels = Math.max(100, canvas.clientWidth - left);
+	const cells = Math.min(8192, Math.max(1, Math.ceil(pixels * (to - from) / span)));
+	const list = seen(), wanted = [from, to, cells, list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
+	if (wanted === asked) return;
+	if (asking) { again = true; return; }
+	asking = true;
+	try {
+		const depths = Math.max(1, ...list.map(t => t.shown));
+		const turn = turns, got = await bars(from, to, cells, list.map(t => t.track), depths);
+		if (turn === turns) {
+			for (const [track, b] of got) state.bars.set(track, b);
+			state.ends = ends(state);
+			if (await fetch_activities(from, to, cells)) {
+				state.tracks = [...state.tracks.filter(t => t.kind !== "activity"), ...activity_tracks()].sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+				resize();
+			}
+			asked = wanted;
+			say("");
+			key.update();
+		}
+	} catch (e) {
+		say("no answer: " + e.message + " — is devtrace view still running?");
+		setTimeout(() => { asked = ""; fetch_bars(); }, 2000);
+	}
+	asking = false;
+	redraw();
+	if (again) { again = false; fetch_bars(); }
+}
+
+function say(text) {
+	by_id("progress").textContent = text || (state.complete ? count(state.records) + " records" : state.failed || progress());
+}
+
+const progress = () => state.live ? count(state.records) + " records" : "reading: " + (state.total ? Math.floor(100 * state.records / state.total) : 0) + " % of " + count(state.total || 0) + " records";
+
+// ---- moving
+
+let timer = 0;
+
+export function show(from, to) {
+	const span = Math.max(20, Math.min(to - from, state.length * 1.1)), middle = (from + to) / 2;
+	from = Math.max(-0.05 * state.length, Math.min(middle - span / 2, state.length * 1.05 - span));
+	state.from = from;
+	state.to = from + span;
+	redraw();
+	fetch_bars();
+	panel.moved();
+	clearTimeout(timer);
+	timer = setTimeout(keep, 300);
+}
+
+export function zoom(factor, x = (canvas.clientWidth + left) / 2) {
+	const span = state.to - state.from, at = state.from + (x - left) / (canvas.clientWidth - left) * span;
+	show(at - (at - state.from) * factor, at + (state.to - at) * factor);
+}
+
+export const pan = share => show(state.from + share * (state.to - state.from), state.to + share * (state.to - state.from));
+
+export function fit() {
+	if (state.selection && (state.from !== state.selection[0] || state.to !== state.selection[1])) show(...state.selection);
+	else show(0, state.length);
+}
+
+export function relayout() {
+	resize();
+	asked = "";
+	fetch_bars();
+	keep();
+}
+
+// ---- the address holds the view
+
+export function keep() {
+	const q = new URLSearchParams({from: Math.round(state.from), to: Math.round(state.to)});
+	if (state.selection) q.set("selection", state.selection.map(Math.round).join("-"));
+	const open = state.tracks.filter(t => t.open).map(t => t.track);
+	if (open.length) q.set("open", open.join("."));
+	if (by_id("search").value) q.set("search", by_id("search").value);
+	if (state.filter) q.set("only", state.filter);
+	if (state.hidden.size) q.set("hidden", [...state.hidden].join("."));
+	if (state.tab !== "functions") q.set("tab", state.tab);
+	for (const m of state.marks) q.append("mark", m.from + "-" + m.to + "-" + m.name);
+	history.replaceState(null, "", "#" + q);
+}
+
+function recall() {
+	const q = new URLSearchParams(location.hash.slice(1));
+	const from = Number(q.get("from") ?? 0), to = Number(q.get("to") ?? state.length);
+	const selection = (q.get("selection") || "").split("-").map(Number);
+	for (const id of (q.get("open") || "").split(".")) {
+		const t = id && state.tracks.find(t => t.track === Number(id));
+		if (t) t.open = true;
+	}
+	state.selection = selection.length === 2 && selection[1] > selection[0] ? selection : null;
+	by_id("search").value = q.get("search") || "";
+	state.hidden = new Set((q.get("hidden") || "").split(".").filter(Boolean));
+	state.marks = q.getAll("mark").map(m => m.match(/^(\d+)-(\d+)-(.*)$/)).filter(Boolean).map(m => ({from: +m[1], to: +m[2], name: m[3]}));
+	resize();
+	if (Number.isFinite(from) && Number.isFinite(to) && to > from) show(from, to); else show(0, state.length);
+}
+
+window.addEventListener("hashchange", () => {
+	const only = new URLSearchParams(location.hash.slice(1)).get("only") || "";
+	recall();
+	panel.search();
+	if (only !== state.filter) filter_by(only); else panel.select();
+});
+
+// ---- the trace
+
+const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4};
+
+function take(trace) {
+	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
+	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses});
+	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
+	state.length = Math.max(1, trace.length);
+	if (whole) state.to = state.length;
+	state.tracks = [...trace.tracks, ...activity_tracks()].map(t => ({...t, open: open.has(t.track)}))
+		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
+	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.pid);
+	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
+	for (const t of trace.threads) { state.pids.set(t.tid, t.pid || t.tid); state.threads.set(t.tid, t.name); }
+	by_id("title").textContent = trace.name;
+	document.title = trace.name + " – devtrace";
+	if (trace.not_kept) by_id("progress").title = "the summary is not kept: " + trace.not_kept;
+	say("");
+}
+
+async function fetch_map() {
+	const cores = state.tracks.filter(t => t.kind === "core"), some = cores.length ? cores : state.tracks.filter(t => t.kind === "thread");
+	state.map = await bars(0, state.length, 1000, some.slice(0, 256).map(t => t.track), 1);
+	redraw();
+}
+
+// ---- what is shown: everything, or what a filter wants
+
+let turns = 0;	// a filter that is changed ends the loading before it
+
+async function load(first) {
+	const turn = ++turns;
+	delete document.documentElement.dataset.ready;
+	for (;;) {
+		try {
+			const trace = await json("trace");
+			if (turn !== turns) return;
+			wrong("");
+			take(trace);
+			if (first) { recall(); panel.open(state.tab); panel.search(); }
+			else if (state.selection || state.tab === "list") panel.select();
+			first = false;
+			relayout();
+			await fetch_map();
+		} catch (e) {
+			if (turn !== turns) return;
+			if (e.status === 400 && state.filter) { wrong(e.message); state.filter = ""; use_filter(""); continue; }
+			say("no answer: " + e.message);
+		}
+		if (state.live) { live.begin(); break; }
+		if (state.complete || state.failed) break;
+		await new Promise(resolve => setTimeout(resolve, 400));
+		if (turn !== turns) return;
+	}
+	document.documentElement.dataset.ready = "yes";
+}
+
+// Of a trace that is being recorded: something has come.
+let fetching = false, more = false;
+
+export async function news() {
+	if (fetching) { more = true; return; }
+	fetching = true;
+	do {
+		more = false;
+		try {
+			take(await json("trace"));
+			resize();
+			await fetch_bars();
+			await fetch_map();
+		} catch (e) {
+			say("no answer: " + e.message);
+		}
+	} while (more);
+	fetching = false;
+	if (!state.live && !state.complete) load(false);
+}
+
+function wrong(text) {
+	by_id("wrong").textContent = text;
+	by_id("wrong").hidden = !text;
+}
+
+// One that makes no sense is told, and changes nothing.
+export async function filter_by(text) {
+	by_id("filter").value = text;
+	delete document.documentElement.dataset.ready;
+	try {
+		await json("trace", {filter: text});
+	} catch (e) {
+		if (e.status === 400) { wrong(e.message); document.documentElement.dataset.ready = "yes"; return; }
+	}
+	state.filter = text;
+	use_filter(text);
+	state.bars.clear();
+	asked = "";
+	keep();
+	await load(false);
+}
+
+document.documentElement.dataset.theme = localStorage.getItem("devtrace.theme") ||
+	(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+new ResizeObserver(() => { resize(); asked = ""; fetch_bars(); }).observe(scroll);
+scroll.addEventListener("scroll", () => { redraw(); fetch_bars(); });
+input(canvas, map, scroll);
+const address = new URLSearchParams(location.hash.slice(1));
+state.tab = address.get("tab") || "functions";
+state.filter = address.get("only") || "";
+by_id("filter").value = state.filter;
+use_filter(state.filter);
+panel.begin();
+key.begin();
+load(true);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Below the picture: what is in the selected range, and in which order; bookmarks. And the search.
+import { state, show, redraw, keep, filter_by } from "./main.js";
+import { json } from "./data.js";
+import { list } from "./list.js";
+import { count, duration, time } from "./text.js";
+
+const by_id = id => document.getElementById(id);
+const most = 500;	// rows
+
+const ticks = v => duration(v * state.ns_per_tick);
+
+// Of each tab: columns (key, title, text), and what a click on a name adds to the filter.
+const tabs = {
+	functions: {title: "functions", by: "total", columns: [["name", "function"], ["calls", "calls", count], ["total", "total", ticks], ["self", "self", ticks],
+		["mean", "mean", ticks], ["min", "min", ticks], ["p50", "p50", ticks], ["p99", "p99", ticks], ["max", "max", ticks], ["unwound", "unwound", count]]},
+	threads: {title: "threads", by: "busy", columns: [["name", "thread"], ["count", "calls", count], ["busy", "in calls", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
+	events: {title: "events", by: "count", columns: [["name", "event"], ["count", "count", count], ["rate", "per second", v => v.toPrecision(4)], ["low", "least", String], ["high", "greatest", String]]},
+	cores: {title: "cores", by: "busy", columns: [["name", "core"], ["count", "runs", count], ["busy", "busy", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
+	list: {title: "list"},
+	marks: {title: "bookmarks"},
+};
+
+let got = null, order = {}, asked = 0;
+
+const quote = text => /[\s"]/.test(text) ? '"' + text.replaceAll('"', "?") + '"' : text;
+
+function rows_of(tab) {
+	if (!got) return [];
+	if (tab === "functions") return got.functions.map(r => ({...r, word: "function:" + r.name.replace(/[*?[\]\\]/g, "\\$&")}));
+	const span = Math.max(1, state.selection[1] - state.selection[0]), out = [];
+	for (const r of got.tracks) {
+		const t = state.tracks.find(t => t.track === r.track);
+		if (!t) continue;
+		if (tab === "threads" && t.kind === "thread") out.push({...r, name: t.name, share: r.busy / span, word: "thread:" + t.id});
+		if (tab === "cores" && t.kind === "core") out.push({...r, name: t.name, share: r.busy / span, word: "core:" + t.id});
+		if (tab === "events" && (t.kind === "event" || t.kind === "point" || t.kind === "message"))
+			out.push({...r, low: t.kind === "message" ? "" : r.low, high: t.kind === "message" ? "" : r.high, name: t.name, rate: r.count / (span * state.ns_per_tick * 1e-9), word: t.kind === "event" ? "event:" + t.name.replace(".", ":").replace(/^messages /, "message:") : ""});
+	}
+	return out;
+}
+
+function text_of(row, [key, , form]) {
+	if (key === "name") return row.name;
+	if (form === ticks && row.timed === 0) return "";
+	return form(row[key]);
+}
+
+function table() {
+	const tab = tabs[state.tab], by = order[state.tab] ??= {key: tab.by, up: false}, rows = rows_of(state.tab);
+	const t = document.createElement("table"), head = t.createTHead().insertRow(), body = t.createTBody();
+	for (const [key, title] of tab.columns) {
+		const th = document.createElement("th"), b = document.createElement("button");
+		b.textContent = title + (key === by.key ? (by.up ? " ▴" : " ▾") : "");
+		b.dataset.column = key;
+		b.onclick = () => { by.up = key === by.key ? !by.up : key === "name"; by.key = key; table(); };
+		th.setAttribute("aria-sort", key === by.key ? (by.up ? "ascending" : "descending") : "none");
+		th.append(b);
+		head.append(th);
+	}
+	const number = v => typeof v === "string" ? Number(v) || 0 : v;
+	rows.sort((a, b) => (by.up ? 1 : -1) * (by.key === "name" ? a.name.localeCompare(b.name) : number(a[by.key]) - number(b[by.key])) || a.name.localeCompare(b.name));
+	for (const row of rows.slice(0, most)) {
+		const tr = body.insertRow();
+		for (const column of tab.columns) {
+			const td = tr.insertCell();
+			if (column[0] !== "name" || !row.word) { td.textContent = text_of(row, column); continue; }
+			const b = document.createElement("button");
+			b.textContent = row.name;
+			b.title = "show only this";
+			b.onclick = () => {
+				const text = state.filter, word = quote(row.word), has = text.split(" ").includes(word);
+				filter_by((has ? text.split(" ").filter(w => w !== word).join(" ") : text + " " + word).trim());
+			};
+			td.append(b);
+		}
+	}
+	by_id("table").replaceChildren(t);
+	if (rows.length > most) by_id("table").append("and " + count(rows.length - most) + " more");
+	if (!rows.length) by_id("table").replaceChildren("none in this range");
+}
+
+// ---- bookmarks
+
+function marks() {
+	const t = document.createElement("table"), body = t.createTBody();
+	for (const mark of state.marks) {
+		const tr = body.insertRow(), go = document.createElement("button"), field = document.createElement("input"), gone = document.createElement("button");
+		go.textContent = time(mark.from * state.ns_per_tick, 1) + " to " + time(mark.to * state.ns_per_tick, 1);
+		go.title = "show it";
+		go.onclick = () => show(mark.from, mark.to);
+		field.value = mark.name;
+		field.setAttribute("aria-label", "Name of the bookmark");
+		field.oninput = () => { mark.name = field.value; redraw(); keep(); };
+		gone.textContent = "remove";
+		gone.onclick = () => { state.marks = state.marks.filter(m => m !== mark); marks(); redraw(); keep(); };
+		tr.insertCell().append(go);
+		tr.insertCell().append(field);
+		tr.insertCell().append(gone);
+	}
+	by_id("range").textContent = "";
+	by_id("table").replaceChildren(state.marks.length ? t : "B keeps what is shown, or selected");
+}
+
+function bookmark() {
+	const [from, to] = state.selection || [state.from, state.to];
+	state.marks.push({from: Math.round(from), to: Math.round(to), name: "mark " + (state.marks.length + 1)});
+	open("marks");
+	redraw();
+	keep();
+}
+
+// ---- tabs
+
+function open(tab) {
+	state.tab = tab;
+	for (const b of by_id("tabs").children) b.setAttribute("aria-selected", String(b.dataset.tab === tab));
+	select();
+	keep();
+}
+
+async function select() {
+	const range = state.selection, me = ++asked, same = range && got && got.of === range.join() + state.filter;
+	if (state.tab === "marks") return marks();
+	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
+	if (!range) {
+		by_id("range").textContent = "";
+		by_id("table").replaceChildren();
+		return;
+	}
+	const ns = state.ns_per_tick;
+	by_id("range").textContent = duration((range[1] - range[0]) * ns, 6) + ", from " + time(range[0] * ns, 1) + " to " + time(range[1] * ns, 1) + ": what ends in it";
+	if (same) { table(); return; }
+	by_id("table").replaceChildren();
+	try {
+		const answer = await json("stats", {from: Math.round(range[0]), to: Math.round(range[1])});
+		if (me !== asked) return;
+		got = {...answer, of: state.complete ? range.join() + state.filter : ""};
+		table();
+	} catch (e) {
+		by_id("table").textContent = e.message;
+	}
+}
+
+// The picture has moved, or something was picked in it.
+let waiting_list = 0;
+
+function moved(picked) {
+	if (state.tab !== "list") return;
+	clearTimeout(waiting_list);
+	waiting_list = setTimeout(() => {
+		if (state.tab === "list") list.load(by_id("table"), by_id("range"), picked ? picked.begin : Math.max(0, state.from));
+	}, 200);
+}
+
+// ---- search
+
+let waiting = 0;
+
+async function search() {
+	const text = by_id("search").value.trim();
+	if (!text) {
+		state.found = new Set();
+		by_id("found").textContent = "";
+		redraw();
+		return;
+	}
+	try {
+		const some = await json("search", {text});
+		if (by_id("search").value.trim() !== text) return;
+		state.found = new Set(some.map(([id]) => id));
+		if (!state.found.size) state.found.add(-1);	// nothing: all is dimmed
+		by_id("found").textContent = some.length === 1 ? "1 function" : count(some.length) + (some.length === 1000 ? " or more" : "") + " functions";
+	} catch (e) {
+		by_id("found").textContent = e.message;
+	}
+	redraw();
+}
+
+// To the next bar of a function that was found, among those that the server has sent.
+function step(forward) {
+	const middle = (state.from + state.to) / 2, from = state.picked ? state.picked.begin : middle;
+	let best = null;
+	for (const [track, b] of state.bars)
+		if (state.tracks.find(t => t.track === track)?.kind === "thread")
+			for (let i = 0; i < b.n; i++) {
+				if (!state.found.has(b.what[i]) || (forward ? b.begin[i] <= from : b.begin[i] >= from)) continue;
+				if (!best || (forward ? b.begin[i] < best.begin : b.begin[i] > best.begin))
+					best = {track, depth: b.depth[i], begin: b.begin[i], end: b.end[i], count: b.count[i], what: b.what[i]};
+			}
+	if (!best) { by_id("found").textContent = "no more " + (forward ? "later" : "earlier") + " near here"; return; }
+	state.picked = best;
+	const span = Math.max(state.to - state.from, (best.end - best.begin) * 1.2), at = (best.begin + best.end) / 2;
+	show(at - span / 2, at + span / 2);
+}
+
+function begin() {
+	const field = by_id("search");
+	field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 120); });
+	field.addEventListener("keydown", e => {
+		if (e.key === "Enter") step(!e.shiftKey);
+		if (e.key === "Escape") { field.value = ""; search(); field.blur(); }
+	});
+	by_id("next").onclick = () => step(true);
+	by_id("previous").onclick = () => step(false);
+	const only = by_id("filter");
+	only.addEventListener("keydown", e => {
+		if (e.key === "Enter") filter_by(only.value.trim());
+		if (e.key === "Escape") { only.value = ""; filter_by(""); only.blur(); }
+	});
+	only.addEventListener("search", () => { if (!only.value) filter_by(""); });
+	for (const tab in tabs) {
+		const b = document.createElement("button");
+		b.textContent = tabs[tab].title;
+		b.dataset.tab = tab;
+		b.setAttribute("role", "tab");
+		b.setAttribute("aria-selected", String(tab === state.tab));
+		b.onclick = () => open(tab);
+		by_id("tabs").append(b);
+	}
+}
+
+export const panel = {begin, select, search, open, moved, bookmark};

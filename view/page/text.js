@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Numbers and times as text.
+
+const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+
+// A length of time; digits: how many count.
+export function duration(ns, digits = 4) {
+	const sign = ns < 0 ? "−" : "";
+	ns = Math.abs(ns);
+	for (const [unit, name] of units)
+		if (ns >= unit || unit === 1) {
+			const v = ns / unit;
+			const whole = Math.max(1, Math.floor(Math.log10(Math.max(v, 1))) + 1);
+			return sign + v.toFixed(unit === 1 ? Math.min(1, digits - whole > 0 && v < 100 ? 1 : 0) : Math.max(0, digits - whole)) + " " + name;
+		}
+	return "0 ns";
+}
+
+// A point in time, with as many digits as a step of so many ns can be told by.
+export function time(ns, step) {
+	for (const [unit, name] of units)
+		if (Math.abs(ns) >= unit || unit === 1) {
+			const digits = Math.max(0, Math.ceil(Math.log10(unit / Math.max(step, 1e-3))));
+			return (ns / unit).toFixed(Math.min(digits, 12)) + " " + name;
+		}
+	return "0";
+}
+
+export function count(n) {
+	return Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+const kind = [[1, "unwound"], [2, "ended in a tail call"], [8, "not finished"], [16, "entry not recorded"],
+	[32, "tail-called"], [64, "records lost meanwhile"], [256, "on another stack"]];
+
+// What is special about a call.
+export function marks(flags) {
+	return kind.filter(([bit]) => flags & bit).map(([, name]) => name).join(", ");
+}

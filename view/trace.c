@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* What there is in a trace: tracks, processes, losses. */
+#include <stdio.h>
+#include <string.h>
+
+#include "view/asked.h"
+
+#define LOSSES 2000 /* told one by one; then those that are near each other together */
+
+static const char *track_kind(uint8_t kind)
+{
+	static const char *const name[DT_TRACK_KINDS] = {"thread", "core", "event", "point",
+							 "message"};
+
+	return kind < DT_TRACK_KINDS ? name[kind] : "?";
+}
+
+static void thread_name(char *to, size_t n, const struct dt_thread_info *info, uint32_t tid)
+{
+	snprintf(to, n, "%s %u", info && *info->name ? info->name : "thread", tid);
+}
+
+void dt_track_name(struct dt_asked *a, const struct dt_track *t)
+{
+	struct dt_reader *r = dt_windows_reader(a->p->windows);
+	struct dt_json *out = &a->answer->text;
+	char name[512] = "";
+
+	switch (t->kind) {
+	case DT_TRACK_THREAD: {
+		const struct dt_thread_info *info = dt_reader_thread(r, t->id);
+
+		if (t->id >= DT_TRACK_NOBODY(0))
+			snprintf(name, sizeof(name), "interrupts of core %u", t->id & 0xffff);
+		else
+			thread_name(name, sizeof(name), info, t->id);
+		break;
+	}
+	case DT_TRACK_CORE:
+		snprintf(name, sizeof(name), "core %u", t->id);
+		break;
+	case DT_TRACK_MESSAGE:
+		snprintf(name, sizeof(name), "messages%s",
+			 t->id == DT_MESSAGE_BACKWARD ? " backward" : "");
+		break;
+	case DT_TRACK_EVENT: {
+		const struct dt_event_row *row = dt_reader_event(r, (uint64_t)t->id << 32);
+
+		if (t->id == 0xea000000u || t->id == 0xeb000000u)
+			snprintf(name, sizeof(name), "messages %s",
+				 t->id >> 24 == 0xea ? "sent" : "received");
+		else if (row)
+			snprintf(name, sizeof(name), "%s.%s", row->subsystem_name,
+				 *row->description ? row->description : row->name);
+		else
+			snprintf(name, sizeof(name), "event %x.%x", t->id >> 16, t->id & 0xffff);
+		break;
+	}
+	default: {
+		const struct dt_function_info *f = dt_reader_function(r, t->id);
+
+		snprintf(name, sizeof(name), "%s", f && *f->name ? f->name : "point");
+	}
+	}
+	dt_json_string(out, name);
+}
+
+static void tracks(struct dt_asked *a)
+{
+	const struct dt_pyramid *p = a->p->pyramid;
+	struct dt_json *out = &a->answer->text;
+
+	dt_json_print(out, "\"tracks\":[");
+	for (uint32_t i = 0; i < p->tracks; i++) {
+		const struct dt_track *t = &p->track[i];
+
+		dt_json_print(out,
+			      "%s{\"track\":%u,\"kind\":\"%s\",\"id\":%u,\"pid\":%u,\"depths\":%u,"
+			      "\"count\":%lu,\"begin\":%lu,\"end\":%lu,\"name\":",
+			      i ? "," : "", i, track_kind(t->kind), t->id, t->pid, t->depths,
+			      (unsigned long)t->count, (unsigned long)(t->begin - a->origin),
+			      (unsigned long)(t->end - a->origin));
+		dt_track_name(a, t);
+		dt_json_print(out, "}");
+	}
+	dt_json_print(out, "]");
+}
+
+static void processes(struct dt_asked *a)
+{
+	struct dt_json *out = &a->answer->text;
+	size_t n;
+	const struct dt_process_info *p = dt_reader_processes(dt_windows_reader(a->p->windows), &n);
+
+	dt_json_print(out, "\"processes\":[");
+	for (size_t i = 0; i < n; i++) {
+		dt_json_print(out, "%s{\"pid\":%u,\"name\":", i ? "," : "", p[i].pid);
+		dt_json_string(out, p[i].cmdline);
+		dt_json_print(out, "}");
+	}
+	dt_json_print(out, "]");
+}
+
+/* Those that have no track of their own, because they made no calls: they ran on cores, though. */
+static void threads(struct dt_asked *a)
+{
+	struct dt_json *out = &a->answer->text;
+	size_t n;
+	const struct dt_thread_info *t = dt_reader_threads(dt_windows_reader(a->p->windows), &n);
+	const char *comma = "";
+	char name[512];
+
+	dt_json_print(out, "\"threads\":[");
+	for (size_t i = 0; i < n; i++) {
+		if (dt_pyramid_track(a->p->pyramid, DT_TRACK_THREAD, t[i].tid))
+			continue;
+		dt_json_print(out, "%s{\"tid\":%u,\"pid\":%u,\"name\":", comma, t[i].tid, t[i].pid);
+		thread_name(name, sizeof(name), &t[i], t[i].tid);
+		dt_json_string(out, name);
+		dt_json_print(out, "}");
+		comma = ",";
+	}
+	dt_json_print(out, "]");
+}
+
+/* Losses that are near each other are told as one when there are many. */
+struct losses {
+	struct dt_json *out;
+	uint64_t origin, near, begin, end, lost;
+	unsigned core;
+	bool any;
+};
+
+static void say_loss(struct losses *l)
+{
+	if (!l->lost)
+		return;
+	dt_json_print(l->out, "%s[%u,%lu,%lu,%lu]", l->any ? "," : "", l->core,
+		      (unsigned long)(l->begin > l->origin ? l->begin - l->origin : 0),
+		      (unsigned long)(l->end > l->origin ? l->end - l->origin : 0),
+		      (unsigned long)l->lost);
+	l->any = true;
+	l->lost = 0;
+}
+
+static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+{
+	struct losses *l = ctx;
+
+	end = end ? end : begin;
+	if (l->lost && (core != l->core || begin > l->end + l->near))
+		say_loss(l);
+	if (!l->lost) {
+		l->core = core;
+		l->begin = begin;
+	}
+	l->lost += lost;
+	l->end = end;
+	return 0;
+}
+
+static void losses(struct dt_asked *a)
+{
+	const struct dt_pyramid *p = a->all->pyramid;
+	struct losses l = {
+		.out = &a->answer->text, .origin = a->origin, .near = (p->end - p->begin) / LOSSES};
+
+	dt_json_print(l.out, "\"losses\":[");
+	dt_reader_losses(dt_windows_reader(a->p->windows), on_loss, &l);
+	say_loss(&l);
+	dt_json_print(l.out, "]");
+}
+
+void dt_answer_trace(struct dt_asked *a)
+{
+	const struct dt_pyramid *p = a->p->pyramid;
+	struct dt_reader *r = dt_windows_reader(a->p->windows);
+	struct dt_json *out = &a->answer->text;
+	const char *slash = strrchr(a->path, '/');
+	uint64_t wall = 0;
+
+	dt_json_print(out, "{\"name\":");
+	dt_json_string(out, slash ? slash + 1 : a->path);
+	dt_json_print(out, ",\"ns_per_tick\":%.12g,\"length\":%lu,\"records\":%lu,\"total\":%lu,",
+		      dt_reader_ns_per_tick(r), (unsigned long)(a->all->pyramid->end - a->origin),
+		      (unsigned long)p->records, (unsigned long)p->total);
+	if (dt_reader_realtime(r, a->origin, &wall))
+		dt_json_print(out, "\"wall_ns\":\"%lu\",", (unsigned long)wall);
+	dt_json_print(out, "\"complete\":%s,\"error\":", p->complete ? "true" : "false");
+	dt_json_string(out, a->p->error.text);
+	dt_json_print(out, ",\"not_kept\":");
+	dt_json_string(out, a->p->not_kept);
+	dt_json_print(out, ",\"live\":%s", a->all->live ? "true" : "false");
+	dt_json_print(out, ",\"switches\":%s,", dt_feed_has_switches(r) ? "true" : "false");
+	tracks(a);
+	dt_json_print(out, ",");
+	processes(a);
+	dt_json_print(out, ",");
+	threads(a);
+	dt_json_print(out, ",");
+	losses(a);
+	dt_json_print(out, "}");
+}

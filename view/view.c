@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace that is looked at: its pictures, and which answer is to which request. */
+#include "view/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/asked.h"
+
+#define FILTERED 3 /* pictures of a filter that are kept: the last ones used */
+
+struct dt_view {
+	char *path;
+	struct dt_view_words words;
+	struct dt_view_live live;
+	struct dt_picture_live follows; /* what pictures follow the trace by */
+	pthread_mutex_t news_lock; /* of the next; held while it is told */
+	struct dt_view_news news;
+	pthread_mutex_t lock; /* one answer at a time; all below */
+	struct dt_picture *all;
+	struct dt_picture *filtered[FILTERED];
+	uint64_t used[FILTERED], clock;
+};
+
+static bool is_alive(void *ctx)
+{
+	const struct dt_view *v = ctx;
+
+	return v->live.alive(v->live.ctx);
+}
+
+static void tell_news(void *ctx)
+{
+	struct dt_view *v = ctx;
+
+	pthread_mutex_lock(&v->news_lock);
+	if (v->news.fn)
+		v->news.fn(v->news.ctx);
+	pthread_mutex_unlock(&v->news_lock);
+}
+
+struct dt_view *dt_view_open(const char *path, const struct dt_view_words *words,
+			     const struct dt_view_live *live, struct dt_error *e)
+{
+	struct dt_view *v = calloc(1, sizeof(*v));
+
+	if (!v || !(v->path = strdup(path))) {
+		free(v);
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_mutex_init(&v->news_lock, NULL);
+	v->words = *words;
+	v->follows = (struct dt_picture_live){is_alive, tell_news, v};
+	if (live)
+		v->live = *live;
+	v->all = dt_picture_new(path, NULL, v->live.name ? &v->follows : NULL, e);
+	if (v->all)
+		return v;
+	dt_view_close(v);
+	return NULL;
+}
+
+void dt_view_close(struct dt_view *v)
+{
+	if (!v)
+		return;
+	for (unsigned i = 0; i < FILTERED; i++)
+		dt_picture_free(v->filtered[i]);
+	dt_picture_free(v->all);
+	free(v->path);
+	free(v);
+}
+
+bool dt_view_progress(struct dt_view *v, uint64_t *records, uint64_t *total, struct dt_error *e)
+{
+	bool complete;
+
+	dt_picture_lock(v->all);
+	*records = v->all->pyramid->records;
+	*total = v->all->pyramid->total;
+	complete = v->all->pyramid->complete;
+	*e = v->all->error;
+	dt_picture_unlock(v->all);
+	return complete;
+}
+
+const char *dt_view_not_kept(struct dt_view *v)
+{
+	return v->all->not_kept;
+}
+
+/* ---- live ---- */
+
+void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news)
+{
+	pthread_mutex_lock(&v->news_lock);
+	v->news = *news;
+	pthread_mutex_unlock(&v->news_lock);
+}
+
+bool dt_view_is_live(const struct dt_view *v)
+{
+	return v->live.name != NULL;
+}
+
+void dt_view_news_text(struct dt_view *v, char *text, size_t size)
+{
+	const struct dt_pyramid *p;
+
+	dt_picture_lock(v->all);
+	p = v->all->pyramid;
+	snprintf(text, size, "{\"records\":%lu,\"length\":%lu,\"live\":%s}",
+		 (unsigned long)p->total, (unsigned long)(p->end - p->begin),
+		 v->all->live ? "true" : "false");
+	dt_picture_unlock(v->all);
+}
+
+void dt_view_command(struct dt_view *v, const char *command, struct dt_view_answer *to)
+{
+	struct dt_error e = {""};
+	int rc = -1;
+
+	*to = (struct dt_view_answer){.status = 200, .type = "application/json"};
+	if (!v->live.name)
+		dt_fail(&e, "nobody records this trace");
+	else
+		rc = v->live.tell(v->live.ctx, command, &e);
+	if (rc < 0)
+		to->status = 400;
+	dt_json_print(&to->text, "{\"error\":");
+	dt_json_string(&to->text, e.text);
+	dt_json_print(&to->text, "}");
+}
+
+/* ---- answers ---- */
+
+/* The picture of a filter: a new one takes the place of the one that was not used for longest. */
+static struct dt_picture *picture_of(struct dt_view *v, const char *filter, struct dt_error *e)
+{
+	unsigned at = 0;
+
+	while (*filter == ' ')
+		filter++;
+	if (!*filter)
+		return v->all;
+	for (unsigned i = 0; i < FILTERED; i++) {
+		if (v->filtered[i] && !strcmp(v->filtered[i]->filter, filter)) {
+			v->used[i] = ++v->clock;
+			return v->filtered[i];
+		}
+		if (v->used[i] < v->used[at])
+			at = i;
+	}
+	dt_picture_free(v->filtered[at]);
+	v->filtered[at] = dt_picture_new(v->path, filter, v->all->follows, e);
+	v->used[at] = ++v->clock;
+	return v->filtered[at];
+}
+
+static const struct {
+	const char *what;
+	void (*answer)(struct dt_asked *a);
+} requests[] = {
+	{"trace", dt_answer_trace}, {"window", dt_answer_window},
+	{"names", dt_answer_names}, {"search", dt_answer_search},
+	{"stats", dt_answer_stats}, {"call", dt_answer_call},
+	{"list", dt_answer_list},   {"activities", dt_answer_activities},
+};
+
+static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_asked *a))
+{
+	const char *filter = a->r->value(a->r->ctx, "filter");
+	struct dt_error e = {""};
+
+	a->all = v->all;
+	a->p = filter ? picture_of(v, filter, &e) : v->all;
+	if (!a->p) {
+		dt_refuse(a, 400, e.text);
+		return;
+	}
+	dt_picture_lock(a->p);
+	if (a->p != a->all)
+		dt_picture_lock(a->all);
+	a->origin = v->all->pyramid->begin;
+	fn(a);
+	if (a->p != a->all)
+		dt_picture_unlock(a->all);
+	dt_picture_unlock(a->p);
+}
+
+void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
+{
+	struct dt_asked a = {.v = v, .words = &v->words, .path = v->path, .r = r, .answer = to};
+	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
+
+	*to = (struct dt_view_answer){.status = 200, .type = "application/json"};
+	while (i < n && strcmp(r->what, requests[i].what) != 0)
+		i++;
+	pthread_mutex_lock(&v->lock);
+	if (i < n)
+		answer(v, &a, requests[i].answer);
+	else
+		dt_refuse(&a, 404, "there is no such request");
+	pthread_mutex_unlock(&v->lock);
+	if (to->text.failed)
+		to->status = 500;
+}
