@@ -14,6 +14,8 @@
 #   size      bytes of trace file a call, for each of the real programs
 #   off       what sleds cost while they are off, in the real programs
 #   reader    how fast traces are read (bench/reader.sh)
+#   live      a picture of a trace while it is recorded: how far it is behind, and its memory
+#   view      the time line of VIEW_RECORDS records (100 million): summing up, opening, windows, SQL
 #
 # Everything that is compared runs in turn, in the same minutes (A B, B A, ...), and what is printed
 # are medians of all runs, or of the ratios of each pair of runs. ROUNDS=n changes how many (9).
@@ -279,7 +281,7 @@ part_probes() {
 			raw probes redis-attach "$(calc "($EPOCHREALTIME - $t) * 1000" %.1f)"
 			"$devtrace" ctl -s bench.$$ quit 2>/dev/null
 			until_true eval '! "$devtrace" ctl -s bench.$$ >/dev/null 2>&1'
-			raw probes redis-stop "$(sqlite3 "$work/t.db" "SELECT value FROM meta WHERE key = 'longest_stop'" | awk '{ print $1 / 1e6 }')"
+			raw probes redis-stop "$(sqlite3 -cmd '.timeout 10000' "$work/t.db" "SELECT value FROM meta WHERE key = 'longest_stop'" | awk '{ print $1 / 1e6 }')"
 			kill "$pid" 2>/dev/null
 			wait "$pid" 2>/dev/null
 		done
@@ -536,7 +538,87 @@ part_reader() {
 
 # ---- main -------------------------------------------------------------------------------------
 
-parts=(call probes device threads sites lossless size off reader)
+# seconds COMMAND...: how long it took
+seconds() {
+	local t=$EPOCHREALTIME
+	"$@" >/dev/null 2>&1
+	calc "$EPOCHREALTIME - $t" %.3f
+}
+# until the page's server answers that all is summed up
+view_complete() { curl -s "$1get/trace" | grep -q '"complete":true'; }
+# until there is a first picture of the whole
+view_picture() {
+	until curl -s "$1get/trace" | grep -q '"tracks":\[{'; do :; done
+	curl -s -o /dev/null "$1get/window?from=0&to=$2&cells=1920&tracks=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17&depths=12"
+}
+part_view() {
+	local n=${VIEW_RECORDS:-100000000} t=$work/view.db address length took i middle server_rss
+	say "making a trace of $n records"
+	"$build/test/tool/maketrace" -n "$n" -c 16 -t 64 "$t" >/dev/null || return
+	took=$("$build/test/tool/check-pyramid" -b -k "$t" 300)
+	row "time line of $n records, 16 cores, 64 threads: summing up" "under 15 s" "$(awk '$1 == "build_s" { print $2 }' <<<"$took") s, and $(awk '$1 == "save_s" { print $2 }' <<<"$took") s to keep it"
+	row "... window of 1,920 pixels and 18 tracks, any" "under 20 ms, 50 ms worst" "$(sed -n 's/^window_ms //p' <<<"$took")"
+	row "... memory" "under 1 GB" "$(awk '$1 == "memory_mb" { print $2 }' <<<"$took") MB"
+	for i in 1 2 3 4 5; do
+		mkfifo "$work/address"
+		"$devtrace" view -n "$t" >"$work/address" 3>&- &
+		server=$!
+		read -r address <"$work/address"
+		rm "$work/address"
+		length=$(curl -s "${address}get/trace" | sed 's/.*"length":\([0-9]*\).*/\1/')
+		raw view picture "$(seconds view_picture "$address" "$length")"
+		server_rss=$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$server/status")
+		kill "$server"
+		wait "$server"
+		server=
+	done
+	row "... first picture of the whole, from the server" "under 0.5 s" "$(middle view picture) s ($server_rss MB)"
+	middle=$("$devtrace" sql --csv "$t" "SELECT max(end) / 2 FROM calls WHERE depth = 0" | tail -n 1)
+	for i in 1 2 3 4 5; do
+		raw view select "$(seconds "$devtrace" sql "$t" "SELECT count(*) FROM calls WHERE function = 'function100' AND begin BETWEEN $middle AND $middle + $middle / 50")"
+	done
+	row "... one function's calls in 1 % of the time, by SQL" "under 0.2 s" "$(middle view select) s"
+	rm -f "$t"
+}
+
+# what a program does that calls some millions of functions a second, with pauses
+live_program() {
+	cat <<-'C'
+	#include <unistd.h>
+	__attribute__((noinline)) int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+	__attribute__((noinline)) int step(int i) { return work(i % 100) + work(10); }
+	int main(void) { for (int i = 0;; i++) { step(i); if (i % 1000 == 0) usleep(1000); } }
+	C
+}
+part_live() {
+	local pid address trace i rss=() began
+	live_program | gcc -O1 -g -x c -o "$work/ticker" - || return
+	"$work/ticker" &
+	pid=$!
+	"$devtrace" attach -d -s bench-live -o "$work/live.db" -F step -F work "$pid" >/dev/null || { kill "$pid"; return; }
+	mkfifo "$work/address"
+	"$devtrace" view -n -s bench-live >"$work/address" 3>&- &
+	server=$!
+	read -r address <"$work/address"
+	rm "$work/address"
+	for i in {1..30}; do
+		sleep 1
+		trace=$(curl -s "${address}get/trace")
+		# the newest record that is drawn, by the wall clock
+		raw live behind "$(sed -E 's/.*"ns_per_tick":([0-9.]+),"length":([0-9]+).*"wall_ns":"([0-9]+)".*/\1 \2 \3/' <<<"$trace" |
+			awk -v now="$(date +%s%N)" '{ printf "%.3f", (now - $3 - $1 * $2) / 1e9 }')"
+		rss[i]=$(awk '$1 == "VmRSS:" { printf "%d", $2 / 1024 }' "/proc/$server/status")
+	done
+	row "live: records a second" "" "$(calc "$(records "$work/live.db") / 30 / 1000000") million"
+	row "... the newest one drawn is behind" "at most 0.5 s" "$(middle live behind) s, worst of 30 $(figures live behind | sort -g | tail -n 1) s"
+	row "... memory of the server after 10, 20, 30 s" "no growth" "${rss[10]}, ${rss[20]}, ${rss[30]} MB"
+	"$devtrace" ctl -s bench-live quit
+	kill "$pid" "$server"
+	wait "$server"
+	server=
+}
+
+parts=(call probes device threads sites lossless size off reader live view)
 [ $# = 0 ] || parts=("$@")
 for p in "${parts[@]}"; do
 	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
