@@ -18,7 +18,7 @@ UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
 # of the extension for SQLite: the tables, and what they are made with
 EXTSRC  := $(wildcard core/*.c store/*.c analyse/*.c) arch/x86_64/capture.c \
-	$(patsubst %,cmd/%.c,event format full open out pointer say shape) \
+	$(patsubst %,cmd/%.c,behind event format full open out pointer say shape) \
 	$(patsubst %,process/%.c,dwarf dwarf-signature dwarf-text dwarf-type dwarf-variable elf pattern prototype symtab symtab-file) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
 EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)

@@ -8,7 +8,7 @@ node_packages() { { command -v node && command -v npm; } >/dev/null || echo node
 for group; do
 	case $group in
 	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libbpf-dev libmicrohttpd-dev libbabeltrace2-dev" ;;
-	check) want="$want g++ protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl valgrind graphviz libxml2-utils $(node_packages)" ;;
+	check) want="$want g++ protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
 	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite" ;;
@@ -24,6 +24,13 @@ done
 echo "devtrace needs these Debian packages; installing them:$missing" >&2
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo
+# a test's PostgreSQL runs in a folder of its own: none is to be set up for the machine
+case $missing in
+*postgresql*)
+	conf=/etc/postgresql-common/createcluster.conf
+	[ -e $conf ] || { $as_root mkdir -p ${conf%/*} && echo 'create_main_cluster = false' | $as_root tee $conf >/dev/null; }
+	;;
+esac
 apt_get() { DEBIAN_FRONTEND=noninteractive $as_root apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >&2; }
 # lists may be absent or old: refresh them only when the first try fails
 apt_get install -y --no-install-recommends $missing 2>/dev/null ||

@@ -28,6 +28,8 @@ struct dt_feed {
 	uint64_t message_ticks; /* of the last one's record */
 	const struct dt_span *span;
 	bool switches, no_memory;
+	uint32_t *point; /* by function row: dt_feed_point()'s answer; 0: not asked yet */
+	uint32_t points; /* it has room for */
 	uint64_t last_ticks;
 	unsigned cores; /* above which no core has run */
 	struct run run[CORES];
@@ -257,6 +259,50 @@ static void dot(struct dt_feed *f, enum dt_track_kind kind, uint32_t id, const s
 				   .what = s->tid});
 }
 
+static const char *file_of(const struct dt_reader *r, const struct dt_function_info *f)
+{
+	const struct dt_module_info *m = dt_reader_module(r, f->module);
+	const char *slash = m ? strrchr(m->path, '/') : NULL;
+
+	return slash ? slash + 1 : m ? m->path : "";
+}
+
+static bool is_same_point(const struct dt_reader *r, const struct dt_function_info *a,
+			  const struct dt_function_info *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->signature, b->signature) == 0 &&
+	       strcmp(file_of(r, a), file_of(r, b)) == 0;
+}
+
+/* Each process, and each place that a probe is compiled to, has a row of its own: the first of
+ * those that are the same to whoever reads the trace. */
+static uint32_t point_of(struct dt_feed *f, uint32_t function)
+{
+	const struct dt_function_info *info = dt_reader_function(f->reader, function);
+	uint32_t i = 1;
+
+	if (!info || !*info->name)
+		return function;
+	if (function >= f->points) {
+		uint32_t room = 2 * function + 64;
+		uint32_t *more = realloc(f->point, room * sizeof(*more));
+
+		if (!more) {
+			f->no_memory = true;
+			return function;
+		}
+		memset(more + f->points, 0, (room - f->points) * sizeof(*more));
+		f->point = more;
+		f->points = room;
+	}
+	if (f->point[function])
+		return f->point[function];
+	for (; i < function; i++)
+		if (is_same_point(f->reader, dt_reader_function(f->reader, i), info))
+			break;
+	return f->point[function] = i;
+}
+
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,
 			    const struct dt_span *s, uint32_t i, uint64_t value)
 {
@@ -302,7 +348,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 			message(f, site->kind, value, s, i);
 		break;
 	case DT_POINT:
-		dot(f, DT_TRACK_POINT, site->function, s, i, value);
+		dot(f, DT_TRACK_POINT, point_of(f, site->function), s, i, value);
 		break;
 	}
 }
@@ -379,6 +425,7 @@ void dt_feed_free(struct dt_feed *f)
 		return;
 	dt_messages_free(f->messages);
 	free(f->lost);
+	free(f->point);
 	dt_pair_free(f->pair);
 	free(f);
 }
@@ -388,8 +435,7 @@ int dt_feed_span(struct dt_feed *f, const struct dt_span *s)
 	f->span = s;
 	if (s->lost && f->messages && on_loss(f, s->core, s->lost, s->lost_begin, s->lost_end))
 		return -1;
-	if (dt_pair_span(f->pair, s) || f->no_memory ||
-	    (f->filter && dt_filter_failed(f->filter)))
+	if (dt_pair_span(f->pair, s) || f->no_memory || (f->filter && dt_filter_failed(f->filter)))
 		return -1;
 	if (s->n && !f->switches)
 		see_cores(f, s);

@@ -10,7 +10,7 @@
 #define REGION	(1u << 18) /* records */
 #define PICTURE 2048	   /* cells that a region has at its finest level, at least */
 #define TOPS	32	   /* functions that are told apart in one cell */
-#define VERSION 3
+#define VERSION 4
 #define DEPTHS	(1u << 20)
 #define TURN	 4 /* regions that are taken at once while a trace is followed */
 

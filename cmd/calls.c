@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analyse/pair.h"
+#include "cmd/behind.h"
 #include "cmd/commands.h"
 #include "cmd/event.h"
 #include "cmd/format.h"
@@ -735,56 +736,32 @@ static bool take_first(void *ctx, const struct dt_call *c)
 /* The call that values of this row belong to, when its line is still to be written; or NULL. */
 static const struct dt_call *call_of(struct calls *k, uint32_t function)
 {
-	const struct dt_function_info *of = dt_reader_function(k->reader, function), *f;
 	const struct dt_call *c = NULL;
 
 	dt_pair_callers(k->pair, take_first, &c);
-	if (!of || !c || !c->note || *c->note & OPENED)
+	if (!c || !c->note || *c->note & OPENED)
 		return NULL;
-	f = dt_reader_function(k->reader, c->function);
-	return f && f->address == of->address && f->module == of->module ? c : NULL;
-}
-
-struct adding {
-	struct calls *k;
-	uint64_t call;
-};
-
-static void add_value(void *ctx, const char *name, size_t n, const char *text, size_t length)
-{
-	struct adding *a = ctx;
-
-	dt_full_add(&a->k->fulls, a->call, name, n, text, length);
+	return dt_behind_of(k->reader, function, c->function) ? c : NULL;
 }
 
 static bool take_values(struct calls *k, const struct dt_site *site, const struct dt_record *r)
 {
 	const struct dt_call *c = call_of(k, site->function);
-	struct adding a = {k, c ? c->id : 0};
 
 	if (!c)
 		return false;
-	dt_format_each(&k->formats, site->function, r->value, r->flags & DT_FAULT, add_value, &a);
+	dt_behind_values(&k->fulls, c->id, &k->formats, site, r);
 	k->failed |= k->fulls.failed;
 	return true;
 }
 
-/* path="/etc/passwd" */
 static bool take_text(struct calls *k, const struct dt_text *t)
 {
 	const struct dt_call *c = k->ending ? NULL : call_of(k, t->function);
-	static struct dt_out text = {.fd = -1};
-	const char *value;
 
 	if (!c)
 		return false;
-	text.n = 0;
-	dt_text_print(&text, k->reader, t);
-	value = memchr(text.buffer, '=', text.n);
-	if (!value)
-		return false;
-	dt_full_add(&k->fulls, c->id, text.buffer, (size_t)(value - text.buffer), value + 1,
-		    (size_t)(text.buffer + text.n - value - 1));
+	dt_behind_text(&k->fulls, c->id, k->reader, t);
 	k->failed |= k->fulls.failed;
 	return true;
 }

@@ -23,8 +23,8 @@ static const char usage[] =
 	"by which kind of jump), sites (entries+returns+tail jumps), source and parameters, and "
 	"then\n"
 	"also the functions that can not be traced, with the reason. Then the events that the\n"
-	"program has in itself, \"event SUBSYSTEM:EVENT\", and its USDT probes, which can not be\n"
-	"traced yet, \"usdt PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
+	"program has in itself, \"event SUBSYSTEM:EVENT\", and its USDT probes, \"usdt\n"
+	"PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
 	"  -a, --all      of a process, its libraries without sleds too\n"
 	"  -v, --verbose\n"
 	"  -h, --help\n";

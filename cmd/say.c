@@ -2,6 +2,8 @@
 /* Calls as text. */
 #include "cmd/say.h"
 
+#include "cmd/behind.h"
+
 static char line[2 * DT_CALL_TEXT];
 
 /* A function that the trace has gained since it was opened. */
@@ -19,6 +21,43 @@ void dt_say_call(void *ctx, struct dt_json *t, uint32_t function, const uint64_t
 	end = dt_format_call(ctx, line, function, argument);
 
 	dt_json_bytes(t, line, (size_t)(end - line));
+}
+
+struct filling {
+	struct dt_fulls fulls; /* of the one call, 1 */
+	const struct dt_reader *reader;
+};
+
+static void fill_text(void *ctx, const struct dt_text *t)
+{
+	struct filling *f = ctx;
+
+	dt_behind_text(&f->fulls, 1, f->reader, t);
+}
+
+void dt_say_more(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *argument,
+		 const struct dt_more *more, size_t n)
+{
+	struct dt_formats *f = ctx;
+	struct filling filling = {.reader = f->reader};
+	struct dt_texts texts = {.fn = fill_text, .ctx = &filling};
+	const struct dt_full *full;
+	char *end;
+
+	look(f, function);
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_site *site = dt_reader_site(f->reader, more[i].site);
+
+		if (!dt_texts_take(&texts, site, &more[i].record))
+			dt_behind_values(&filling.fulls, 1, f, site, &more[i].record);
+	}
+	dt_texts_end(&texts);
+	full = dt_full_of(&filling.fulls, 1);
+	end = full ? dt_format_full(f, line, function, argument, full)
+		   : dt_format_call(f, line, function, argument);
+	dt_json_bytes(t, line, (size_t)(end - line));
+	t->failed |= texts.failed || filling.fulls.failed;
+	dt_fulls_free(&filling.fulls);
 }
 
 void dt_say_result(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *result)

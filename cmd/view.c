@@ -146,7 +146,7 @@ int dt_cmd_view(int argc, char **argv)
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	v = dt_view_open(path, &(struct dt_view_words){dt_say_call, dt_say_result, &formats},
+	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats},
 			 live.name && !index ? &from : NULL, &e);
 	if (v && !index)
 		s = dt_http_start(v, listen, &e);

@@ -15,8 +15,8 @@ struct place_of_range {
 	struct dt_selection select; /* of a set */
 	/* the same for libraries without sleds: "everything" is of the program only */
 	struct dt_selection libraries;
-	char *arguments; /* of a set: "path:str,mode", behind '@'; NULL: all of them */
-	uint64_t had;	 /* bit i: some function has the i-th of them */
+	char *arguments;      /* of a set: "path:str,mode", behind '@'; NULL: all of them */
+	uint64_t had;	      /* bit i: some function has the i-th of them */
 	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
 	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
@@ -50,7 +50,8 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 	return NULL;
 }
 
-/* The file can have points: its code has been looked at. One without sleds has sites from then on. */
+/* The file can have points: its code has been looked at. One without sleds has sites from then on.
+ */
 static int read_code(struct dt_file *f, struct dt_error *e)
 {
 	if (!f->elf)
@@ -75,9 +76,9 @@ static int check_instruction(struct dt_module *m, uint64_t address, struct dt_er
 		return 0;
 	while (before > code->function[f].start && !(r->mark[before - r->low] & DT_CODE_INSN))
 		before--;
-	return dt_fail(e,
-		       "devtrace: no instruction begins at %lx; the one that it is in begins at %lx",
-		       (unsigned long)(address + m->bias), (unsigned long)(before + m->bias));
+	return dt_fail(
+		e, "devtrace: no instruction begins at %lx; the one that it is in begins at %lx",
+		(unsigned long)(address + m->bias), (unsigned long)(before + m->bias));
 }
 
 /* A tracepoint at an instruction, with what it captures. */
@@ -125,9 +126,11 @@ static int take_arguments(char *at, const char *word, struct place_of_range *p, 
 {
 	*at++ = '\0';
 	if (word[0] == '!')
-		return dt_fail(e, "devtrace: '%s@%s': what is taken away has no arguments", word, at);
+		return dt_fail(e, "devtrace: '%s@%s': what is taken away has no arguments", word,
+			       at);
 	if (p->arguments)
-		return dt_fail(e, "devtrace: '%s@%s': one list of arguments for a range; make another",
+		return dt_fail(e,
+			       "devtrace: '%s@%s': one list of arguments for a range; make another",
 			       word, at);
 	if (dt_arguments_check(at, e) < 0)
 		return -1;
@@ -178,7 +181,8 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 	if (!t)
 		rc = no_process(e);
 	else if (!m && r->kind == DT_RANGE_POINT)
-		rc = dt_fail(e, "devtrace: invalid address %lx: it is not in the code of any function",
+		rc = dt_fail(e,
+			     "devtrace: invalid address %lx: it is not in the code of any function",
 			     (unsigned long)r->start);
 	else if (!m || r->end >= m->high)
 		rc = dt_fail(
@@ -229,19 +233,31 @@ static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *
 		       : a->what & DT_DO_EXIT;
 }
 
-static size_t function_index(const struct dt_function *f, size_t n, uint64_t address)
+/* What a selection wants of a file's functions. */
+struct choice {
+	const struct dt_symtab *tab;
+	const struct dt_function *function; /* of the table */
+	bool *chosen;			    /* by function */
+	uint64_t unnamed;		    /* the function without a name that was asked of last */
+	bool unnamed_chosen;
+};
+
+/* Functions without a name are called by their addresses, here as elsewhere. */
+static bool is_chosen(struct choice *c, struct dt_selection *select, const char *module,
+		      uint64_t address)
 {
-	size_t low = 0, high = n;
+	const struct dt_function *f = dt_symtab_find(c->tab, address);
+	char name[32];
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (f[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
+	if (f)
+		return c->chosen[f - c->function];
+	if (address != c->unnamed) {
+		dt_format(name, sizeof(name), "0x%lx", (unsigned long)address);
+		c->unnamed = address;
+		c->unnamed_chosen =
+			dt_selection_match(select, module, (const char *const[]){name}, 1);
 	}
-	return low ? low - 1 : n;
+	return c->unnamed_chosen;
 }
 
 /* An event by its own names and numbers; what asks or opts out follows: dt_file_choose_askers(). */
@@ -272,9 +288,8 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
 	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
-	const struct dt_function *functions = NULL;
-	struct dt_symtab *tab = NULL;
-	bool *chosen = NULL, everything;
+	struct choice choice = {.unnamed = UINT64_MAX};
+	bool everything;
 	size_t n = 0;
 
 	if (!elf || !elf->sites || p->point)
@@ -297,27 +312,24 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 		    (everything || event_matches(p, elf, &elf->site[i])))
 			fn(ctx, f, i, r);
 	if (!everything) {
-		tab = dt_file_symtab(f);
-		if (!tab)
+		choice.tab = dt_file_symtab(f);
+		if (!choice.tab)
 			return 0;
-		functions = dt_symtab_functions(tab, &n);
-		chosen = calloc(n + 1, sizeof(*chosen));
-		if (!chosen || dt_selection_symtab(select, f->path, tab, chosen) < 0) {
-			free(chosen);
+		choice.function = dt_symtab_functions(choice.tab, &n);
+		choice.chosen = calloc(n + 1, sizeof(*choice.chosen));
+		if (!choice.chosen ||
+		    dt_selection_symtab(select, f->path, choice.tab, choice.chosen) < 0) {
+			free(choice.chosen);
 			return dt_fail(e, "out of memory");
 		}
 	} else {
 		select->pattern[0].hits += elf->sites;
 	}
-	for (size_t i = 0; i < elf->sites; i++) {
-		size_t k = chosen ? function_index(functions, n, elf->site[i].function) : 0;
-
-		if (elf->site[i].kind == DT_ELF_EVENT)
-			continue;
-		if ((!chosen || (k < n && chosen[k])) && kind_wanted(&elf->site[i], &r->action))
+	for (size_t i = 0; i < elf->sites; i++)
+		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
+		    (everything || is_chosen(&choice, select, f->path, elf->site[i].function)))
 			fn(ctx, f, i, r);
-	}
-	free(chosen);
+	free(choice.chosen);
 	return 0;
 }
 
@@ -458,8 +470,8 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 typedef int point_fn(void *ctx, struct dt_point *point, const struct dt_range *r,
 		     struct dt_error *e);
 
-/* The point at a function's entry for those of its arguments that the record there lacks. NULL: there
- * are none, or it can have no point. */
+/* The point at a function's entry for those of its arguments that the record there lacks. NULL:
+ * there are none, or it can have no point. */
 static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
 					const char *which, uint64_t *had)
 {
@@ -488,7 +500,7 @@ static struct dt_point *arguments_point(struct dt_file *f, const struct dt_funct
 
 /* The points for the arguments of functions. */
 static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
-		     struct dt_error *e)
+			 struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
 	struct dt_selection *select = f->program ? &p->select : &p->libraries;
@@ -509,9 +521,9 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 		rc = dt_fail(e, "out of memory");
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)
-			chosen[i] = functions[i].address >= p->low && functions[i].address <= p->high;
-		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments, &p->had)
-				  : NULL;
+			chosen[i] =
+				functions[i].address >= p->low && functions[i].address <= p->high;
+		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments, &p->had) : NULL;
 		if (point)
 			rc = fn(ctx, point, r, e);
 	}
@@ -648,7 +660,8 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 			rc = each_site(m->file, &s->device.range[i], note_action, &a, e);
 	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
 		const struct dt_range *r = a.of[i];
-		uint64_t pc = m->file->probed ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
+		uint64_t pc =
+			m->file->probed ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
 		struct dt_table_entry x;
 
 		if (!r || !pc || (!s->device.uniform && !(r->action.what & DT_DO_CAREFUL))) {
@@ -674,8 +687,8 @@ struct point_table {
 };
 
 /*
- * A point's records: what begins something is done by the first, what ends something by the last, so
- * that what belongs together is recorded together.
+ * A point's records: what begins something is done by the first, what ends something by the last,
+ * so that what belongs together is recorded together.
  */
 static int point_entries(void *ctx, struct dt_point *point, const struct dt_range *r,
 			 struct dt_error *e)
@@ -688,8 +701,8 @@ static int point_entries(void *ctx, struct dt_point *point, const struct dt_rang
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		struct dt_table_entry x = {pc[i], pc[i], r->action.what, r->action.pid,
-					   r->action.late, r->action.constant};
+		struct dt_table_entry x = {pc[i],	  pc[i],	  r->action.what,
+					   r->action.pid, r->action.late, r->action.constant};
 		unsigned first;
 		bool text;
 

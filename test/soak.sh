@@ -112,21 +112,18 @@ server_storm() {
 
 # a PostgreSQL of an ordinary user
 postgresql() {
-	local bin data=$work/pg sums rc
-	bin=$(dirname "$(readlink -f /usr/lib/postgresql/*/bin/postgres | head -n 1)")
-	install -d -o postgres -m 700 "$data" "$work/pgrun" && chmod 755 "$work" || return
-	pg() { setpriv --reuid postgres --regid postgres --init-groups env PGHOST="$work/pgrun" PGUSER=postgres PGDATABASE=postgres "$@"; }
-	pg "$bin/initdb" -D "$data" -A trust >"$work/pg.log" 2>&1 || return
-	pg "$bin/pg_ctl" -D "$data" -l "$data/log" -w -o "-c listen_addresses='' -c unix_socket_directories=$work/pgrun -c fsync=off" start >>"$work/pg.log" 2>&1 || return
-	pg "$bin/pgbench" -i -q >>"$work/pg.log" 2>&1 &&
-		server_storm "$1" "setpriv --reuid postgres --regid postgres --init-groups $bin/pgbench -h $work/pgrun -C -c 4 -T 5 postgres | tee $work/pgbench.out | grep -q 'failed transactions: 0 '" \
-			"$(head -n 1 "$data/postmaster.pid")" postgres
+	local sums rc
+	. "$(dirname "$0")/real/postgresql.sh"
+	chmod 755 "$work" && postgresql_start "$work/pg" && pg "$postgresql_bin/pgbench" -i -q >>"$work/pg/log" 2>&1 || return
+	export -f pg && export postgresql_bin postgresql_folder work
+	server_storm "$1" "pg $postgresql_bin/pgbench -C -c 4 -T 5 postgres | tee $work/pgbench.out | grep -q 'failed transactions: 0 '" \
+		"$postgresql_master" postgres
 	rc=$?
 	# what each transaction has added to one account, teller and branch
 	sums=$(pg psql -At -c 'SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(bbalance) FROM pgbench_branches), (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches), (SELECT count(*) > 0 FROM pgbench_history)')
-	pg "$bin/pg_ctl" -D "$data" -m fast stop >>"$work/pg.log" 2>&1 || rc=1
+	postgresql_stop || rc=1
 	[ "$sums" = 't|t|t' ] || { why "PostgreSQL's sums: $sums"; rc=1; }
-	! grep -E 'PANIC|FATAL|terminated by signal|crash' "$data/log" >>"$work/why" || rc=1
+	! grep -E 'PANIC|FATAL|terminated by signal|crash' "$work/pg/data/log" >>"$work/why" || rc=1
 	return $rc
 }
 rm -f "$work"/load.* "$work/enough"

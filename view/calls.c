@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "view/asked.h"
+#include "view/entries.h"
 
 /* ---- names of functions ---- */
 
@@ -64,101 +65,85 @@ void dt_answer_search(struct dt_asked *a)
 /* ---- one call, with its values ---- */
 
 struct wanted {
-	struct dt_asked *a;
 	uint32_t thread, depth;
 	uint64_t begin;
-	bool found;
+	bool found, has_result;
+	struct dt_call call;
+	uint64_t argument[4], result[4];
 };
 
 static void on_call(void *ctx, const struct dt_call *c)
 {
 	struct wanted *w = ctx;
-	struct dt_json *out = &w->a->answer->text;
-	const struct dt_view_words *words = w->a->words;
-	struct dt_json line = {0};
 
 	if (w->found || c->begin != w->begin || c->depth != w->depth ||
 	    (c->tid != w->thread && !(c->tid == DT_NO_TID && w->thread >= DT_TRACK_NOBODY(0))))
 		return;
 	w->found = true;
-	words->call(words->ctx, &line, c->function, c->argument);
+	w->call = *c;
+	w->has_result = c->result != NULL;
+	if (c->argument)
+		memcpy(w->argument, c->argument, sizeof(w->argument));
 	if (c->result)
-		words->result(words->ctx, &line, c->function, c->result);
-	dt_json_bytes(&line, "", 1);
-	dt_json_print(out, "{\"text\":");
-	dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);
-	dt_json_print(out, ",\"function\":%u,\"begin\":%lu,\"end\":%lu,\"self\":%lu,\"flags\":%u}",
-		      c->function, (unsigned long)(c->begin - w->a->origin),
-		      (unsigned long)(c->end - w->a->origin),
-		      (unsigned long)(c->end - c->begin - c->children), c->flags);
-	free(line.bytes.p);
+		memcpy(w->result, c->result, sizeof(w->result));
 }
 
-/* Of a call that takes long, its beginning is read by itself, for what it was called with. 1: it is
- * there. */
-static int read_beginning(struct dt_picture *p, uint32_t thread, uint64_t begin, uint32_t function,
-			  uint64_t argument[4], struct dt_error *e)
+/* The exit's record of a long call, by itself. */
+static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e)
 {
-	struct dt_reader *r = dt_windows_reader(p->windows);
-	struct dt_range at = {.order = DT_BY_TIME, .values = true, .from = begin, .to = begin};
+	struct dt_range at = {
+		.order = DT_BY_TIME, .values = true, .from = w->call.end, .to = w->call.end};
 	struct dt_span s;
-	int rc = dt_reader_start(r, &at, e), found = 0;
+	int rc = dt_reader_start(r, &at, e);
 
 	while (rc == 0 && (rc = dt_reader_next(r, &s, e)) > 0) {
 		rc = 0;
 		for (uint32_t i = 0; i < s.n; i++) {
-			const struct dt_site *site = dt_reader_site(r, s.site[i]);
-
-			if (s.tid != thread || site->kind != DT_ENTRY || s.ticks[i] != begin)
+			if (s.tid != w->thread || s.ticks[i] != w->call.end ||
+			    dt_reader_site(r, s.site[i])->kind != DT_EXIT)
 				continue;
-			/* several rows may stand for one function */
-			if (!found || site->function == function)
-				memcpy(argument, s.value[i], 4 * sizeof(*argument));
-			found = 1;
+			memcpy(w->result, s.value[i], sizeof(w->result));
+			w->has_result = true;
 		}
 	}
-	return rc < 0 ? -1 : found;
+	return rc;
 }
 
-/* A long call's: its bar is known, its end is read by itself as well. */
-static void answer_long(struct dt_asked *a, uint32_t thread, uint64_t begin, uint64_t end,
-			uint32_t function)
+/* It, with what is known of it; paired: all is. */
+static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, struct dt_error *e)
 {
-	struct dt_reader *r = dt_windows_reader(a->all->windows);
+	const struct dt_call *c = &w->call;
 	const struct dt_view_words *words = a->words;
-	struct dt_range at = {.order = DT_BY_TIME, .values = true, .from = end, .to = end};
+	struct dt_entry entry = {.begin = c->begin,
+				 .thread = w->thread,
+				 .function = c->function,
+				 .wanted = !(c->flags & DT_CALL_NO_ENTRY)};
 	struct dt_json line = {0}, *out = &a->answer->text;
-	uint64_t argument[4], result[4];
-	bool has_result = false;
-	struct dt_error e = {""};
-	struct dt_span s;
-	int rc = read_beginning(a->all, thread, begin, function, argument, &e), more;
+	const uint64_t *argument = NULL;
 
-	if (rc < 0) {
-		dt_refuse(a, 500, e.text);
-		return;
+	if (dt_entries_read(dt_windows_reader(a->all->windows), &entry, 1, e) < 0) {
+		dt_entries_free(&entry, 1);
+		return -1;
 	}
-	words->call(words->ctx, &line, function, rc ? argument : NULL);
-	more = dt_reader_start(r, &at, &e);
-	while (more == 0 && (more = dt_reader_next(r, &s, &e)) > 0) {
-		more = 0;
-		for (uint32_t i = 0; i < s.n; i++) {
-			const struct dt_site *site = dt_reader_site(r, s.site[i]);
-
-			if (s.tid != thread || site->kind != DT_EXIT || s.ticks[i] != end)
-				continue;
-			memcpy(result, s.value[i], sizeof(result));
-			has_result = true;
-		}
-	}
-	if (has_result)
-		words->result(words->ctx, &line, function, result);
+	if (entry.known)
+		argument = entry.argument;
+	if (paired && c->argument)
+		argument = w->argument;
+	words->call(words->ctx, &line, c->function, argument, entry.more, entry.n);
+	dt_entries_free(&entry, 1);
+	if (w->has_result)
+		words->result(words->ctx, &line, c->function, w->result);
 	dt_json_bytes(&line, "", 1);
 	dt_json_print(out, "{\"text\":");
 	dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);
-	dt_json_print(out, ",\"function\":%u,\"begin\":%lu,\"end\":%lu}", function,
-		      (unsigned long)(begin - a->origin), (unsigned long)(end - a->origin));
+	dt_json_print(out, ",\"function\":%u,\"begin\":%lu,\"end\":%lu", c->function,
+		      (unsigned long)(c->begin - a->origin), (unsigned long)(c->end - a->origin));
+	if (paired)
+		dt_json_print(out, ",\"self\":%lu,\"flags\":%u",
+			      (unsigned long)(c->end - c->begin - c->children), c->flags);
+	dt_json_print(out, "}");
 	free(line.bytes.p);
+	return 0;
 }
 
 #define SHORT 2000000 /* ticks: such a call is paired again, for all there is to be known */
@@ -167,8 +152,10 @@ void dt_answer_call(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
 	uint64_t track, begin, end, depth, function;
-	struct wanted w = {.a = a};
+	struct wanted w = {0};
 	struct dt_error e = {""};
+	bool paired;
+	int rc;
 
 	if (!dt_asked_number(a, "track", 0, UINT32_MAX, &track) ||
 	    !dt_asked_number(a, "begin", 0, 1ull << 60, &begin) ||
@@ -183,12 +170,19 @@ void dt_answer_call(struct dt_asked *a)
 	w.thread = p->track[track].id;
 	w.depth = (uint32_t)depth;
 	w.begin = begin + a->origin;
-	if (end - begin > SHORT) {
-		answer_long(a, w.thread, w.begin, end + a->origin, (uint32_t)function);
-		return;
+	paired = end - begin <= SHORT;
+	if (paired) {
+		rc = dt_window_calls(a->all->windows, w.begin, end + a->origin, on_call, &w, &e);
+		if (rc >= 0 && !w.found) {
+			dt_refuse(a, 404, "there is no such call");
+			return;
+		}
+	} else {
+		/* its bar is known */
+		w.call = (struct dt_call){
+			.function = (uint32_t)function, .begin = w.begin, .end = end + a->origin};
+		rc = read_result(dt_windows_reader(a->all->windows), &w, &e);
 	}
-	if (dt_window_calls(a->all->windows, w.begin, end + a->origin, on_call, &w, &e) < 0)
+	if (rc < 0 || say_call(a, &w, paired, &e) < 0)
 		dt_refuse(a, 500, e.text);
-	else if (!w.found)
-		dt_refuse(a, 404, "there is no such call");
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "view/asked.h"
+#include "view/entries.h"
 
 #define ROWS	1000
 #define BUDGET	0.25   /* seconds: then what has been found is answered, and where to go on */
@@ -79,89 +80,45 @@ static uint64_t stretch(const struct dt_pyramid *p, uint64_t at)
 	return ticks < 1 ? 1 : (uint64_t)ticks;
 }
 
-/* ---- arguments ---- */
-
-/* What the calls of some rows were called with; by row. */
-struct arguments {
-	bool *known;
-	uint64_t (*value)[4];
-};
-
-static bool is_call(const struct dt_asked *a, const struct row *row)
-{
-	return a->p->pyramid->track[row->track].kind == DT_TRACK_THREAD &&
-	       !(row->bar.flags & DT_CALL_NO_ENTRY);
-}
-
-/* An entry at these ticks: of the rows from `i' on, which are in the order of their begins. */
-static void take_entry(struct dt_asked *a, const struct rows *l, size_t i, size_t n,
-		       const struct dt_span *s, uint32_t k, uint32_t function, struct arguments *to)
-{
-	for (; i < n && l->row[i].bar.begin == s->ticks[k]; i++) {
-		uint32_t thread = a->p->pyramid->track[l->row[i].track].id;
-
-		if (!is_call(a, &l->row[i]) ||
-		    (s->tid != thread && !(s->tid == DT_NO_TID && thread >= DT_TRACK_NOBODY(0))))
-			continue;
-		/* several rows may stand for one function */
-		if (to->known[i] && function != l->row[i].bar.what)
-			continue;
-		memcpy(to->value[i], s->value[k], sizeof(to->value[i]));
-		to->known[i] = true;
-	}
-}
-
-/* Of rows i to n, in one reading. */
-static void read_entries(struct dt_asked *a, const struct rows *l, size_t i, size_t n,
-			 struct arguments *to)
-{
-	struct dt_reader *r = dt_windows_reader(a->all->windows);
-	struct dt_range range = {.order = DT_BY_TIME,
-				 .values = true,
-				 .from = l->row[i].bar.begin,
-				 .to = l->row[n - 1].bar.begin};
-	struct dt_error e;
-	struct dt_span s;
-
-	if (dt_reader_start(r, &range, &e) < 0)
-		return;
-	while (dt_reader_next(r, &s, &e) > 0)
-		for (uint32_t k = 0; k < s.n; k++) {
-			const struct dt_site *site = dt_reader_site(r, s.site[k]);
-
-			while (i < n && l->row[i].bar.begin < s.ticks[k])
-				i++;
-			if (site->kind == DT_ENTRY)
-				take_entry(a, l, i, n, &s, k, site->function, to);
-		}
-}
-
 /* Rows that are near each other are read together; of those that are far apart as many as there is
  * time for: the rest is without. */
-static void read_arguments(struct dt_asked *a, const struct rows *l, size_t n, struct arguments *to)
+static void read_entries(struct dt_asked *a, const struct rows *l, size_t n, struct dt_entry *entry)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
+	struct dt_error e;
 	double begun = now();
 
-	for (size_t i = 0, j; i < n && now() - begun < BUDGET; i = j) {
-		uint64_t near = 50 * stretch(p, l->row[i].bar.begin);
+	for (size_t i = 0; i < n; i++) {
+		const struct row *row = &l->row[i];
+		const struct dt_track *t = &p->track[row->track];
 
-		for (j = i + 1; j < n && l->row[j].bar.begin - l->row[j - 1].bar.begin <= near;)
+		entry[i] = (struct dt_entry){.begin = row->bar.begin,
+					     .thread = t->id,
+					     .function = row->bar.what,
+					     .wanted = t->kind == DT_TRACK_THREAD &&
+						       !(row->bar.flags & DT_CALL_NO_ENTRY)};
+	}
+	for (size_t i = 0, j; i < n && now() - begun < BUDGET; i = j) {
+		uint64_t near = 50 * stretch(p, entry[i].begin);
+
+		for (j = i + 1; j < n && entry[j].begin - entry[j - 1].begin <= near;)
 			j++;
-		read_entries(a, l, i, j, to);
+		if (dt_entries_read(dt_windows_reader(a->all->windows), entry + i, j - i, &e) < 0)
+			break;
 	}
 }
 
 /* ---- a row as text ---- */
 
 static void put_text(struct dt_asked *a, const struct row *row, const struct dt_track *t,
-		     const uint64_t *argument)
+		     const struct dt_entry *entry)
 {
 	struct dt_json *out = &a->answer->text, line = {0};
 
 	switch (t->kind) {
 	case DT_TRACK_THREAD:
-		a->words->call(a->words->ctx, &line, row->bar.what, argument);
+		a->words->call(a->words->ctx, &line, row->bar.what,
+			       entry->known ? entry->argument : NULL, entry->more, entry->n);
 		dt_json_bytes(&line, "", 1);
 		dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);
 		free(line.bytes.p);
@@ -181,7 +138,8 @@ static void put_text(struct dt_asked *a, const struct row *row, const struct dt_
 	}
 }
 
-static void put_row(struct dt_asked *a, const struct row *row, bool first, const uint64_t *argument)
+static void put_row(struct dt_asked *a, const struct row *row, bool first,
+		    const struct dt_entry *entry)
 {
 	const struct dt_track *t = &a->p->pyramid->track[row->track];
 
@@ -192,7 +150,7 @@ static void put_row(struct dt_asked *a, const struct row *row, bool first, const
 		first ? "" : ",", row->track, (unsigned long)(row->bar.begin - a->origin),
 		(unsigned long)(row->bar.end - a->origin), row->bar.depth, row->bar.what,
 		row->bar.flags);
-	put_text(a, row, t, argument);
+	put_text(a, row, t, entry);
 	dt_json_print(&a->answer->text, "}");
 }
 
@@ -232,7 +190,7 @@ void dt_answer_list(struct dt_asked *a)
 	struct rows l = {.pyramid = a->p->pyramid, .kinds = ~0u};
 	uint64_t at, end, rows = 200, kinds;
 	struct dt_error e = {""};
-	struct arguments arguments;
+	struct dt_entry *entry;
 	size_t n;
 
 	if (!dt_asked_range(a, &at, &end) ||
@@ -256,22 +214,22 @@ void dt_answer_list(struct dt_asked *a)
 		n++;
 	if (n < l.n)
 		at = l.row[n].bar.begin;
-	arguments.known = calloc(n + 1, sizeof(*arguments.known));
-	arguments.value = calloc(n + 1, sizeof(*arguments.value));
-	if (!arguments.known || !arguments.value) {
+	entry = calloc(n + 1, sizeof(*entry));
+	if (!entry) {
 		dt_refuse(a, 500, "out of memory");
 		goto out;
 	}
 	dt_json_print(out, "{\"rows\":[");
-	read_arguments(a, &l, n, &arguments);
+	read_entries(a, &l, n, entry);
 	for (size_t i = 0; i < n; i++)
-		put_row(a, &l.row[i], i == 0, arguments.known[i] ? arguments.value[i] : NULL);
+		put_row(a, &l.row[i], i == 0, &entry[i]);
 	dt_json_print(out, "]");
 	if (l.pyramid->regions && at <= end)
 		dt_json_print(out, ",\"next\":%lu", (unsigned long)(at - a->origin));
 	dt_json_print(out, "}");
 out:
-	free(arguments.known);
-	free(arguments.value);
+	if (entry)
+		dt_entries_free(entry, n);
+	free(entry);
 	free(l.row);
 }

@@ -9,14 +9,16 @@
 
 #include "analyse/window.h"
 #include "analyse/json.h"
+#include "store/more.h"
 
 struct dt_view;
 struct dt_view_answer;
 
 /* How a call reads is the command's business: these write into t, no quotes. argument and result
- * may be NULL. */
+ * may be NULL; more: the n records behind its entry. */
 struct dt_view_words {
-	void (*call)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *argument);
+	void (*call)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *argument,
+		     const struct dt_more *more, size_t n);
 	void (*result)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *result);
 	void *ctx;
 };

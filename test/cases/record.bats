@@ -272,6 +272,33 @@ load common
 	[ ! -e "$dir/none.db" ]
 }
 
+@test "record: a pattern means the functions without a name only where it means their addresses" {
+	cat >"$dir/some.c" <<-'C'
+		int data;
+		__attribute__((noinline, noipa)) int known(int n) { data += n; return data * 3; }
+		__attribute__((noinline, noipa)) static int first(int n) { data ^= n; return data + 1; }
+		__attribute__((noinline, noipa)) static int second(int n) { data -= n; return data - 1; }
+		__attribute__((noinline, noipa)) int known_too(int n) { data |= n; return data * 5; }
+		int main(void) { return known(1) + first(2) + second(3) + known_too(4) == 0; }
+	C
+	gcc -O2 -fno-toplevel-reorder -rdynamic -o "$dir/some" "$dir/some.c"
+	local first second
+	first=$(nm "$dir/some" | sed -n 's/^0*\([0-9a-f]*\) t first$/0x\1/p')
+	second=$(nm "$dir/some" | sed -n 's/^0*\([0-9a-f]*\) t second$/0x\1/p')
+	strip "$dir/some"
+	recorded() {
+		"$dt" record -o "$dir/some.db" "$@" "$dir/some" >&2 || return
+		"$dt" sql -n "$dir/some.db" "SELECT function FROM calls WHERE function != 'main' ORDER BY begin_ticks" | tr -s '\n ' ' '
+	}
+	[ "$(recorded -F 'kno*')" = "known known_too " ]
+	[ "$(recorded -F 'some:known')" = "known " ]
+	[ "$(recorded -F "$second")" = "$second " ]
+	[ "$(recorded -F 'some:0x*')" != "" ]
+	[[ $(recorded -F 'some:*') == *"known $first $second known_too "* ]]
+	[[ $(recorded -F 'some:*' -N "$first") == *"known $second known_too "* ]]
+	[[ $(recorded) == *"known $first $second known_too "* ]]
+}
+
 @test "list: a file that is no program" {
 	run "$dt" list "$dir/fib.c"
 	[ "$status" = 1 ] && one_line fib.c

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* A record that came behind another one of its thread and belongs to it: more values, part of a
+ * text. */
+#ifndef DT_STORE_MORE_H
+#define DT_STORE_MORE_H
+
+#include "core/record.h"
+
+struct dt_more {
+	uint32_t site; /* for dt_reader_site() */
+	struct dt_record record;
+};
+
+#endif

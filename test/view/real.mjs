@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Drives the time line's page on traces of real programs: TAP.
+// usage: node real.mjs DEVTRACE FOLDER [PICTURES]     FOLDER has slow.db, fixed.db and pg.db
+import { createRequire } from "node:module";
+import { spawn, execFileSync } from "node:child_process";
+
+const [devtrace, folder, pictures] = process.argv.slice(2);
+const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
+let n = 0, bad = 0, page = null, child = null;
+
+async function test(name, run) {
+	let why = null;
+	try { await run(); } catch (e) { why = e; }
+	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
+	if (why) { bad = 1; console.log("# " + String(why.stack || why).split("\n").slice(0, 12).join("\n# ")); }
+}
+
+function is(got, want, what = "") {
+	if (got !== want) throw new Error(`${what}: got '${got}', not '${want}'`);
+}
+
+const ok = (v, what) => { if (!v) throw new Error(what); };
+
+const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});
+const context = await browser.newContext({viewport: {width: 1280, height: 760}});
+const errors = [];
+
+// The page of another file, in the same window.
+async function open(file) {
+	await close();
+	child = spawn(devtrace, ["view", "-n", `${folder}/${file}`], {stdio: ["ignore", "pipe", "inherit"]});
+	const url = await new Promise((resolve, reject) => {
+		child.stdout.once("data", d => resolve(String(d).trim()));
+		child.once("exit", status => reject(new Error("devtrace view ended with status " + status)));
+	});
+	page = await context.newPage();
+	page.on("console", m => { if (m.type() === "error") errors.push(m.text()); });
+	page.on("pageerror", e => errors.push(e.message));
+	await page.goto(url);
+	await ready();
+	await settle();
+}
+
+async function close() {
+	if (!child) return;
+	await page.close();
+	child.removeAllListeners("exit");
+	const ended = new Promise(resolve => child.once("exit", resolve));
+	child.kill("SIGINT");
+	await ended;
+	child = null;
+}
+
+const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 30000});
+const settle = () => page.waitForTimeout(450);
+const ask = (what, args) => page.evaluate(([what, args]) => import("./data.js").then(d => d.json(what, args)), [what, args]);
+const sql = (file, query) => execFileSync(devtrace, ["sql", "-n", "-j", `${folder}/${file}`, query], {maxBuffer: 1 << 28}).toString().trim().split("\n").filter(l => l).map(l => JSON.parse(l));
+const keep = async name => { if (pictures) await page.screenshot({path: `${pictures}/${name}.png`}); };
+const filter = async text => {
+	await page.fill("#filter", text);
+	await page.press("#filter", "Enter");
+	await ready();
+	await settle();
+	await page.evaluate(() => document.activeElement.blur());
+};
+const state = () => page.evaluate(async () => {
+	const { state: s } = await import("./main.js");
+	return {from: s.from, to: s.to, length: s.length, ns: s.ns_per_tick, picked: s.picked,
+		tracks: s.tracks.map(t => ({track: t.track, kind: t.kind, id: t.id, name: t.name, y: t.y, shown: t.shown, depths: t.depths, bars: s.bars.get(t.track)?.n ?? 0}))};
+});
+// Where on the screen the widest bar of a function is.
+const bar_of = name => page.evaluate(async name => {
+	const { state: s } = await import("./main.js"), { left, row } = await import("./draw.js"), { name: named } = await import("./data.js");
+	const box = document.getElementById("line").getBoundingClientRect(), per = (s.to - s.from) / (box.width - left);
+	let best = null;
+	for (const t of s.tracks.filter(t => t.kind === "thread")) {
+		const b = s.bars.get(t.track);
+		for (let i = 0; b && i < b.n; i++) {
+			if (b.count[i] !== 1 || b.depth[i] >= t.shown || named(b.what[i], () => {}) !== name) continue;
+			const x0 = Math.max(left, left + (b.begin[i] - s.from) / per), x1 = Math.min(box.width, left + (b.end[i] - s.from) / per);
+			if (x1 > x0 && (!best || x1 - x0 > best.width))
+				best = {x: box.x + (x0 + x1) / 2, y: box.y + t.y + b.depth[i] * row + 8, width: x1 - x0, begin: b.begin[i], end: b.end[i], track: t.track};
+		}
+	}
+	return best;
+}, name);
+
+await open("slow.db");
+const worst = sql("slow.db", "SELECT begin, end, duration FROM calls WHERE function = 'activeExpireCycle' ORDER BY duration DESC LIMIT 1")[0];
+
+await test("Redis: what stood still is the widest call; a filter of its length finds it", async () => {
+	ok(worst.duration > 20e6, "it did not stand still: " + worst.duration);
+	await keep("stall-all");
+	await filter("time>20ms -aeProcessEvents*");
+	const s = await state(), { functions } = await ask("stats", {from: 0, to: s.length});
+	const want = sql("slow.db", "SELECT function, count(*) AS n FROM calls WHERE duration > 20000000 AND function NOT LIKE 'aeProcessEvents%' AND timed GROUP BY 1 ORDER BY 1");
+	is(functions.filter(f => f.calls).map(f => f.name + f.calls).sort().join(), want.map(w => w.function + w.n).sort().join(), "functions");
+	ok(functions.some(f => f.name === "activeExpireCycle"), "activeExpireCycle");
+});
+
+await test("Redis: a double click goes there, a tooltip says what it is", async () => {
+	const bar = await bar_of("activeExpireCycle");
+	ok(bar, "it is not drawn");
+	await page.mouse.dblclick(bar.x, bar.y);
+	await settle();
+	await filter("");
+	const near = await bar_of("activeExpireCycle");
+	await page.mouse.move(near.x, near.y);
+	await page.waitForFunction(() => /^activeExpireCycle\(type=0\)/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 5000});
+	const s = await state();
+	// SQL's times are those of the nearest readings of the clock, the page's of all of them
+	const near_to = (a, b) => Math.abs(a - b) < 10 + 2e-6 * b;
+	ok(near_to(near.begin * s.ns, worst.begin) && near_to(near.end * s.ns, worst.end), `times: ${near.begin * s.ns} to ${near.end * s.ns}, not ${worst.begin} to ${worst.end}`);
+	await page.mouse.click(near.x, near.y);
+	await settle();
+	for (const name of ["dbGenericDelete", "dictRelease", "_dictClear"]) ok(await bar_of(name), name + " is not drawn");
+	await keep("stall");
+});
+
+await test("Redis: the list tells which key it was, the table where the time went", async () => {
+	const from = Math.round(worst.begin / (await state()).ns), to = Math.round(worst.end / (await state()).ns);
+	const { rows } = await ask("list", {from, to, rows: 20, kinds: 1});
+	ok(rows.some(r => r.text === 'createStringObject(ptr="seen:2026-11-21", len=15)'), "the key: " + rows.slice(0, 6).map(r => r.text).join("; "));
+	const { functions } = await ask("stats", {from, to}), most = functions.sort((a, b) => b.calls - a.calls)[0];
+	ok(/sdsfree|zfree|dictSdsDestructor/.test(most.name), "most calls: " + most.name);
+	const want = sql("slow.db", `SELECT count(*) AS n FROM calls WHERE function = '${most.name}' AND end BETWEEN ${worst.begin} AND ${worst.end} AND timed`)[0].n;
+	ok(Math.abs(most.calls - want) <= 1, `${most.name}: ${most.calls} calls, not ${want}`);
+});
+
+await open("fixed.db");
+
+await test("Redis: told to free in the background, it does so in a thread of its own", async () => {
+	const bar = await bar_of("lazyfreeFreeObject");
+	ok(bar, "it is not drawn");
+	const main = sql("fixed.db", "SELECT thread FROM calls WHERE function = 'serverCron' LIMIT 1")[0].thread, s = await state();
+	ok(s.tracks.find(t => t.track === bar.track).id !== main, "it is in the main thread");
+	const cron = sql("fixed.db", "SELECT max(duration) AS d FROM calls WHERE function = 'activeExpireCycle'")[0].d;
+	ok(cron < worst.duration / 4, `activeExpireCycle took ${cron}, before ${worst.duration}`);
+	await keep("stall-fixed");
+});
+
+await open("pg.db");
+const threads = sql("pg.db", "SELECT thread, process FROM threads");
+
+await test("PostgreSQL: each process that did something has its track and colour, each probe its dots", async () => {
+	const s = await state();
+	is(s.tracks.filter(t => t.kind === "thread").map(t => t.id).sort().join(), threads.map(t => t.thread).sort().join(), "threads");
+	const busy = sql("pg.db", "SELECT DISTINCT thread FROM calls").length;
+	ok(busy >= 3, "backends: " + busy);
+	const drawn = s.tracks.filter(t => /event|point/.test(t.kind) && /query__start$/.test(t.name));
+	is(drawn.length, 1, "query__start");
+	const { tracks } = await ask("stats", {from: 0, to: s.length});
+	is(tracks.find(t => t.track === drawn[0].track).count, sql("pg.db", "SELECT count(*) AS n FROM events WHERE event = 'postgresql:query__start' AND kind = 'point'")[0].n, "how many");
+	await keep("postgresql-all");
+});
+
+await test("PostgreSQL: queries and their stages are activities", async () => {
+	const names = (await state()).tracks.filter(t => t.kind === "activity").map(t => t.name);
+	is(names.sort().join(), "execute,parse,plan,query,rewrite", "activities");
+});
+
+await test("PostgreSQL: one backend alone, in picture, list and tables alike", async () => {
+	const pid = sql("pg.db", "SELECT process FROM calls GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")[0].process;
+	await filter(`process:${pid}`);
+	const s = await state();
+	is(s.tracks.filter(t => t.kind === "thread").map(t => t.id).join(), threads.filter(t => t.process === pid).map(t => t.thread).join(), "threads");
+	const { functions } = await ask("stats", {from: 0, to: s.length});
+	is(functions.reduce((a, f) => a + f.calls, 0), sql("pg.db", `SELECT count(*) AS n FROM calls WHERE process = ${pid}`)[0].n, "calls");
+	await filter("");
+});
+
+await test("PostgreSQL: a search goes from one execution to the next", async () => {
+	await page.keyboard.press("/");
+	await page.keyboard.type("standard_ExecutorRun");
+	await page.waitForFunction(() => /function/.test(document.getElementById("found").textContent));
+	await page.keyboard.press("Enter");
+	const first = (await state()).picked;
+	ok(first, "nothing is picked");
+	await page.keyboard.press("Enter");
+	const second = (await state()).picked;
+	ok(second.begin !== first.begin, "the next one");
+	await page.keyboard.press("Escape");
+});
+
+await test("PostgreSQL: what the picture says of a call is what calls prints", async () => {
+	const s = await state();
+	const call = sql("pg.db", "SELECT thread, begin_ticks, end_ticks, text FROM calls WHERE function = 'standard_ExecutorRun' AND ended = 'returned' ORDER BY begin LIMIT 1 OFFSET 20")[0];
+	const base = Number(execFileSync("sqlite3", ["-readonly", `${folder}/pg.db`, "SELECT min(min_ticks) FROM chunk"]));
+	await page.evaluate(async ([from, to]) => (await import("./main.js")).show(from, to), [call.begin_ticks - base - 200, call.end_ticks - base + 200]);
+	await settle();
+	const bar = await bar_of("standard_ExecutorRun");
+	ok(bar, "it is not drawn");
+	await page.mouse.move(bar.x, bar.y);
+	await page.waitForFunction(() => /^standard_ExecutorRun\(/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 5000});
+	is((await page.textContent("#tip b")).replace(/ *\/\*.*/, ""), call.text.replace(/ *\/\*.*/, ""), "text");
+	ok(s.length > 0, "length");
+	await keep("postgresql");
+});
+
+await test("the page said no error", async () => is(errors.join("; "), "", "errors"));
+await close();
+await browser.close();
+console.log("1.." + n);
+process.exit(bad);
