@@ -19,7 +19,8 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 	c->exit = exit;
 	c->end = p->now;
 	c->flags |= flags;
-	c->result = exit && p->values ? p->span->value[p->at] : NULL;
+	/* in front of a jump the registers hold the next function's arguments */
+	c->result = exit && p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at] : NULL;
 	if (__builtin_expect(f->losses != t->losses, 0)) {
 		/* how it ended is then not known, unless it was by this record */
 		c->flags |= DT_CALL_LOSS;
@@ -175,7 +176,7 @@ static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, ui
 			    .begin = p->now,
 			    .end = p->now,
 			    .sp = sp,
-			    .result = p->values ? p->span->value[p->at] : NULL};
+			    .result = p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at] : NULL};
 
 	p->said = NULL;
 	p->enclosing = 0;

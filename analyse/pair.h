@@ -44,7 +44,7 @@ struct dt_call {
 	uint64_t begin, end, sp;  /* ticks */
 	uint64_t children;	  /* ticks in calls made from it; self time is the rest */
 	const uint64_t *argument; /* four values of the entry; NULL when they were not read */
-	const uint64_t *result;	  /* four values of the exit; NULL: none, or not read */
+	const uint64_t *result;	  /* four values of the return; NULL: none, or not read */
 	uint32_t *note; /* a word of the user's, kept with the call; 0 at first. NULL: NO_ENTRY */
 };
 

@@ -451,6 +451,19 @@ static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t 
 	return stpcpy(p, "?");
 }
 
+/* Is something of this name printed in a parameter's place? */
+static bool is_parameter(const struct dt_call_format *c, const char *name)
+{
+	for (unsigned i = 0; i + 1 < c->items; i++) {
+		size_t n;
+		const char *of = name_of(c, i, &n);
+
+		if (n && n == strlen(name) && memcmp(of, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument,
 		     const struct dt_full *full)
 {
@@ -477,22 +490,49 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 	/* what belongs to no parameter: in front of the parenthesis that ends them */
 	for (const char *name = full->text, *value; name && name < full->text + full->n;
 	     name = value + strlen(value) + 1) {
-		bool shown = false;
-
 		value = name + strlen(name) + 1;
-		for (unsigned i = 0; i + 1 < c->items && !shown; i++) {
-			size_t n;
-			const char *of = name_of(c, i, &n);
-
-			shown = n && n == strlen(name) && memcmp(of, name, n) == 0;
-		}
-		if (shown)
+		if (is_parameter(c, name))
 			continue;
 		p = stpcpy(p - 1, any ? ", " : "");
 		p = stpcpy(stpcpy(stpcpy(stpcpy(p, name), "="), value), ")");
 		any = true;
 	}
 	return p;
+}
+
+void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t *argument,
+			 const struct dt_full *full,
+			 void (*fn)(void *ctx, const char *name, size_t n, const char *text,
+				    size_t length),
+			 void *ctx)
+{
+	const struct dt_call_format *c = format_of(f, function);
+	char *text = full ? malloc(DT_CALL_TEXT) : NULL;
+
+	if (!full) {
+		dt_format_each(f, function, argument, false, fn, ctx);
+		return;
+	}
+	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
+		size_t n;
+		const char *name = name_of(c, i, &n), *value = n ? dt_full_value(full, name, n) : NULL;
+		char *end;
+
+		if (!value)
+			end = put_kept(f, c->pid, text, &c->item[i], argument);
+		else if (!strcmp(value, "?"))
+			end = put_unread(text, &c->item[i], argument);
+		else
+			end = stpcpy(text, value);
+		fn(ctx, name, n, text, (size_t)(end - text));
+	}
+	for (const char *name = full->text, *value; c && name && name < full->text + full->n;
+	     name = value + strlen(value) + 1) {
+		value = name + strlen(name) + 1;
+		if (!is_parameter(c, name))
+			fn(ctx, name, strlen(name), value, strlen(value));
+	}
+	free(text);
 }
 
 void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,

@@ -42,6 +42,13 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument,
 		     const struct dt_full *full);
 
+/* Tells of each argument by itself, as that has them. full NULL: nothing came behind the entry. */
+void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t *argument,
+			 const struct dt_full *full,
+			 void (*fn)(void *ctx, const char *name, size_t n, const char *text,
+				    size_t length),
+			 void *ctx);
+
 /* Tells of each of a point's values by itself. */
 void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
 		    void (*fn)(void *ctx, const char *name, size_t n, const char *text, size_t length),

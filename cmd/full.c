@@ -82,15 +82,21 @@ const char *dt_full_value(const struct dt_full *f, const char *name, size_t n)
 	return NULL;
 }
 
+struct dt_full dt_full_take(struct dt_fulls *f, uint64_t call)
+{
+	struct dt_full *x = find(f, call), taken = {0};
+
+	if (x) {
+		taken = *x;
+		memmove(x, x + 1, (size_t)(f->full + f->n - (x + 1)) * sizeof(*x));
+		f->n--;
+	}
+	return taken;
+}
+
 void dt_full_forget(struct dt_fulls *f, uint64_t call)
 {
-	struct dt_full *x = find(f, call);
-
-	if (!x)
-		return;
-	free(x->text);
-	memmove(x, x + 1, (size_t)(f->full + f->n - (x + 1)) * sizeof(*x));
-	f->n--;
+	free(dt_full_take(f, call).text);
 }
 
 void dt_fulls_free(struct dt_fulls *f)

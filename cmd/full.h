@@ -33,6 +33,9 @@ void dt_full_add(struct dt_fulls *f, uint64_t call, const char *name, size_t nam
 /* NULL: nothing came for it. */
 const struct dt_full *dt_full_of(const struct dt_fulls *f, uint64_t call);
 
+/* Takes it out, for the caller to free(full->text); all 0: nothing came. */
+struct dt_full dt_full_take(struct dt_fulls *f, uint64_t call);
+
 /* The value of that name; NULL: none. */
 const char *dt_full_value(const struct dt_full *f, const char *name, size_t n);
 

@@ -51,6 +51,37 @@ static void key(struct making *m, const char *name, size_t n)
 	m->n++;
 }
 
+static unsigned hex(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* A text as dt_text_print() quotes it; what follows the quotes, dots where it was cut, stays. */
+static void unquoted(struct dt_json *t, const char *s, size_t n)
+{
+	char *out = malloc(n), *p = out;
+	const char *end = s + n;
+
+	if (!out) {
+		t->failed = true;
+		return;
+	}
+	for (s++; s < end && *s != '"'; s++) {
+		if (*s == '\\' && s + 1 < end && *++s == 'n') {
+			*p++ = '\n';
+		} else if (*s == 'x' && s[-1] == '\\' && end - s > 2) {
+			*p++ = (char)(hex(s[1]) << 4 | hex(s[2]));
+			s += 2;
+		} else {
+			*p++ = *s;
+		}
+	}
+	for (s++; s < end; s++)
+		*p++ = *s;
+	string(t, out, (size_t)(p - out));
+	free(out);
+}
+
 static void one(void *ctx, const char *name, size_t n, const char *text, size_t length)
 {
 	struct making *m = ctx;
@@ -63,6 +94,8 @@ static void one(void *ctx, const char *name, size_t n, const char *text, size_t 
 		dt_json_bytes(m->t, "null", 4);
 	else if (is_number(text, length))
 		dt_json_bytes(m->t, text, length);
+	else if (length > 1 && *text == '"')
+		unquoted(m->t, text, length);
 	else
 		string(m->t, text, length);
 }
@@ -75,6 +108,17 @@ void dt_sql_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function
 	t->bytes.n = 0;
 	dt_json_bytes(t, "{", 1);
 	dt_format_each(f, function, value, faults, one, &m);
+	dt_json_bytes(t, "}", 1);
+}
+
+void dt_sql_call_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function,
+			   const uint64_t *argument, const struct dt_full *full)
+{
+	struct making m = {t, 0};
+
+	t->bytes.n = 0;
+	dt_json_bytes(t, "{", 1);
+	dt_format_each_full(f, function, argument, full, one, &m);
 	dt_json_bytes(t, "}", 1);
 }
 

@@ -11,6 +11,9 @@
 /* Replaces what is in t: of a function's arguments, or a point's values. */
 void dt_sql_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		      const uint64_t *value, bool faults);
+/* Of a call, with what came behind its entry; full NULL: nothing did. */
+void dt_sql_call_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function,
+			   const uint64_t *argument, const struct dt_full *full);
 /* The one value of a point that leads to a text. */
 void dt_sql_text_argument(struct dt_formats *f, struct dt_json *t, uint32_t function,
 			  const char *bytes, size_t n);

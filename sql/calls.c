@@ -11,10 +11,12 @@
 
 #include "analyse/pair.h"
 #include "analyse/snapshot.h"
+#include "cmd/behind.h"
 #include "sql/arguments.h"
 #include "sql/walk.h"
 
-#define INDEX_FROM 2000000 /* records that are worth an index */
+#define INDEX_FROM 2000000  /* records that are worth an index */
+#define BEHIND	   10000000 /* ticks: the rest of an entry does not come later */
 
 enum {
 	ID,
@@ -82,8 +84,9 @@ static const struct dt_sql_column columns[] = {
 struct row {
 	struct dt_call call; /* argument and result: not NULL when the next two are meant */
 	uint64_t argument[4], result[4];
-	int64_t parent; /* 0: none known */
-	uint16_t core;	/* on which it ended */
+	struct dt_full full; /* what came behind the entry; all 0: nothing */
+	int64_t parent;	     /* 0: none known */
+	uint16_t core;	     /* on which it ended */
 };
 
 /* A call that was open at the end of the trace: callers are told by the numbers that pairing gave.
@@ -108,6 +111,8 @@ struct scan {
 	bool over, ended, failed;
 	uint32_t slots;		   /* of ids: see id_of() */
 	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed yet */
+	struct dt_fulls fulls;	   /* of calls that are open */
+	struct dt_texts texts;
 	struct dt_json json;
 	char *text;
 };
@@ -218,6 +223,7 @@ static void add_row(struct scan *x, const struct dt_call *c)
 		r->call.argument = memcpy(r->argument, c->argument, sizeof(r->argument));
 	if (c->result)
 		r->call.result = memcpy(r->result, c->result, sizeof(r->result));
+	r->full = dt_full_take(&x->fulls, c->id);
 	r->core = core_of(x, c);
 	r->parent = 0;
 	/* those of open ones: below, when all are known */
@@ -250,10 +256,61 @@ static void on_end(void *ctx, const struct dt_call *c)
 		add_open(x, c);
 	if (is_wanted(x, c))
 		add_row(x, c);
+	else
+		dt_full_forget(&x->fulls, c->id);
 	/* all it called have ended before */
 	if (x->of->want.one_parent && id_of(x, c) == x->of->want.parent)
 		x->over = true;
 }
+
+/* ---- what came behind the entry ---- */
+
+static bool is_behind(const struct dt_site *s)
+{
+	return s->place == DT_SITE_POINT_MORE || s->place == DT_SITE_POINT_TEXT;
+}
+
+static void on_text(void *ctx, const struct dt_text *t)
+{
+	struct scan *x = ctx;
+	const struct dt_call *c = NULL;
+
+	if (!dt_text_of_point(t) || x->ended)
+		return;
+	dt_pair_callers(x->pair, take_caller, &c);
+	if (c && c->id && dt_behind_of(x->of->pass->reader, t->function, c->function))
+		dt_behind_text(&x->fulls, c->id, x->of->pass->reader, t);
+}
+
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	struct scan *x = ctx;
+	struct dt_reader *reader = x->of->pass->reader;
+	const struct dt_site *site = dt_reader_site(reader, s->site[i]);
+	const struct dt_call *c = NULL;
+	struct dt_record r;
+
+	(void)depth;
+	if (!is_behind(site))
+		return;
+	dt_span_record(reader, s, i, &r);
+	if (!dt_texts_take(&x->texts, site, &r)) {
+		dt_pair_callers(x->pair, take_caller, &c);
+		if (c && c->id && dt_behind_of(reader, site->function, c->function))
+			dt_behind_values(&x->fulls, c->id, &x->of->pass->formats, site, &r);
+	}
+	x->failed |= x->texts.failed || x->fulls.failed;
+}
+
+static bool has_behind(const struct dt_reader *r)
+{
+	for (uint32_t i = 1; i <= dt_reader_sites(r); i++)
+		if (is_behind(dt_reader_site(r, i)))
+			return true;
+	return false;
+}
+
+/* ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -373,6 +430,9 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 		return 0;
 	}
 	events.begin = s->want.begin.to < s->pass->source->last ? on_begin : NULL;
+	if (s->want.columns & (1ull << TEXT | 1ull << ARGUMENTS) && has_behind(s->pass->reader))
+		events.other = on_other;
+	x->texts = (struct dt_texts){.fn = on_text, .ctx = x};
 	events.ctx = x;
 	x->pair = dt_pair_new(s->pass->reader, &events, x->values);
 	if (!x->pair)
@@ -396,6 +456,7 @@ static void add_late(struct scan *x)
 
 static void finish(struct scan *x)
 {
+	dt_texts_end(&x->texts);
 	x->ended = true;
 	if (x->whole)
 		dt_pair_finish(x->pair);
@@ -427,13 +488,21 @@ static int take_span(struct scan *x, struct dt_error *e)
 	return 1;
 }
 
+/* That have been handed out. */
+static void forget_rows(struct scan *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		free(x->row[i].full.text);
+	x->first = x->n = 0;
+}
+
 static int next(struct dt_sql_scan *s, struct dt_error *e)
 {
 	struct scan *x = s->state;
 	int rc;
 
 	if (x->first == x->n)
-		x->first = x->n = 0;
+		forget_rows(x);
 	while (x->first == x->n && !x->ended) {
 		rc = take_span(x, e);
 		if (rc < 0)
@@ -453,24 +522,65 @@ static int next(struct dt_sql_scan *s, struct dt_error *e)
 
 /* ---- what it was called with, before pairing began ---- */
 
-/* The entry's record, at the time when the call began. */
+struct looking {
+	struct scan *x;
+	struct dt_fulls fulls; /* of the one call, 1 */
+};
+
+static void on_looked_text(void *ctx, const struct dt_text *t)
+{
+	struct looking *l = ctx;
+
+	dt_behind_text(&l->fulls, 1, l->x->of->pass->reader, t);
+}
+
+/* The entry's record, at the time when the call began, and those behind it. */
 static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 {
+	struct looking l = {.x = x};
+	struct dt_texts texts = {.fn = on_looked_text, .ctx = &l};
+	struct dt_reader *reader;
 	struct dt_sql_walk w;
+	bool behind, found = false;
 	int rc;
 
 	if (!x->other && !(x->other = dt_sql_pass_again(x->of->pass->source, e)))
 		return -1;
-	if (dt_sql_walk_begin(&w, x->other->reader, r->call.begin, r->call.begin, true, e) < 0)
+	reader = x->other->reader;
+	behind = has_behind(reader);
+	if (dt_sql_walk_begin(&w, reader, r->call.begin, r->call.begin + (behind ? BEHIND : 0),
+			      true, e) < 0)
 		return -1;
-	while ((rc = dt_sql_walk_next(&w, e)) > 0)
-		if (w.span.tid == r->call.tid && w.span.site[w.at] == r->call.entry &&
-		    w.span.sp[w.at] == r->call.sp) {
-			memcpy(r->argument, w.span.value[w.at], sizeof(r->argument));
-			r->call.argument = r->argument;
-			return 0;
+	while ((rc = dt_sql_walk_next(&w, e)) > 0) {
+		const struct dt_site *site = dt_reader_site(reader, w.span.site[w.at]);
+		struct dt_record record;
+
+		if (w.span.tid != r->call.tid)
+			continue;
+		if (found && !is_behind(site))
+			break;
+		if (found) {
+			dt_span_record(reader, &w.span, w.at, &record);
+			if (!dt_texts_take(&texts, site, &record))
+				dt_behind_values(&l.fulls, 1, &x->of->pass->formats, site, &record);
+			continue;
 		}
-	return rc;
+		if (w.span.ticks[w.at] > r->call.begin)
+			break;
+		if (w.span.site[w.at] != r->call.entry || w.span.sp[w.at] != r->call.sp)
+			continue;
+		memcpy(r->argument, w.span.value[w.at], sizeof(r->argument));
+		r->call.argument = r->argument;
+		found = true;
+		if (!behind)
+			break;
+	}
+	dt_texts_end(&texts);
+	r->full = dt_full_take(&l.fulls, 1);
+	if (texts.failed || l.fulls.failed)
+		rc = dt_fail(e, "out of memory");
+	dt_fulls_free(&l.fulls);
+	return rc < 0 ? -1 : 0;
 }
 
 /* NULL: it is not known; also when an error was said. */
@@ -505,7 +615,8 @@ static void put_text(struct scan *x, sqlite3_context *to, struct row *r)
 		sqlite3_result_error_nomem(to);
 		return;
 	}
-	end = dt_format_call(f, x->text, r->call.function, argument);
+	end = r->full.n ? dt_format_full(f, x->text, r->call.function, argument, &r->full)
+			: dt_format_call(f, x->text, r->call.function, argument);
 	end = dt_format_result(f, end, r->call.function, result_of(r));
 	sqlite3_result_text64(to, x->text, (size_t)(end - x->text), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -516,7 +627,8 @@ static void put_arguments(struct scan *x, sqlite3_context *to, struct row *r)
 
 	if (!argument)
 		return;
-	dt_sql_arguments(&x->of->pass->formats, &x->json, r->call.function, argument, false);
+	dt_sql_call_arguments(&x->of->pass->formats, &x->json, r->call.function, argument,
+			      r->full.n ? &r->full : NULL);
 	dt_sql_put_json(to, &x->json);
 }
 
@@ -658,6 +770,11 @@ static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 	}
 }
 
+static void no_text(void *ctx, const struct dt_text *t)
+{
+	(void)ctx, (void)t;
+}
+
 static void end(struct dt_sql_scan *s)
 {
 	struct scan *x = s->state;
@@ -665,7 +782,10 @@ static void end(struct dt_sql_scan *s)
 	dt_pair_free(x->pair);
 	if (x->other)
 		dt_sql_pass_end(x->of->sources, x->other);
+	forget_rows(x);
 	free(x->row);
+	dt_texts_end(&(struct dt_texts){.first = x->texts.first, .fn = no_text});
+	dt_fulls_free(&x->fulls);
 	free(x->open);
 	free(x->json.bytes.p);
 	free(x->text);

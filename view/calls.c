@@ -100,7 +100,7 @@ static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e
 		rc = 0;
 		for (uint32_t i = 0; i < s.n; i++) {
 			if (s.tid != w->thread || s.ticks[i] != w->call.end ||
-			    dt_reader_site(r, s.site[i])->kind != DT_EXIT)
+			    dt_reader_site(r, s.site[i])->place != DT_SITE_RETURN)
 				continue;
 			memcpy(w->result, s.value[i], sizeof(w->result));
 			w->has_result = true;

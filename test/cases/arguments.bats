@@ -50,6 +50,12 @@ texts_of() {
 	[ "$(grep -c 'name="first"' calls)" = 1 ] || { cat calls; return 1; }
 	grep -q 'other="second, which is longer than one record holds of it"' calls || { cat calls; return 1; }
 	grep -q 'greet(name=0x10?, n=1, other=NULL) = 2$' calls || { cat calls; return 1; }
+	# elsewhere, too
+	"$dt" sql -n t.db "SELECT text FROM calls WHERE function = 'greet' ORDER BY begin" >sql
+	sed -n 's/^ *[0-9.]* us *greet/greet/p' calls | diff - sql
+	[ "$("$dt" sql -n t.db "SELECT count(*) FROM calls WHERE arguments ->> 'name' = 'first' AND arguments ->> 'other' = 'second, which is longer than one record holds of it'")" = 1 ]
+	"$dt" view --index t.db
+	"$dt" sql -n t.db "SELECT text FROM calls WHERE function = 'greet' AND begin >= 0 ORDER BY begin" | diff - sql
 	# nobody else's
 	! grep -q 'sum(\|main(' calls || { cat calls; return 1; }
 }
