@@ -20,8 +20,7 @@ struct shorts {
 	size_t region; /* plus one; 0: none */
 	uint64_t used, records;
 	uint8_t level; /* the region's, when it was read */
-	struct short_bar *bar;
-	size_t n, room;
+	size_t n;
 	uint32_t *first; /* by track: where it begins in sorted; one more at the end */
 	struct dt_bar *sorted;
 };
@@ -36,7 +35,9 @@ struct dt_windows {
 	struct shorts cache[CACHED];
 	uint64_t clock;
 	/* who gets what the feed says */
-	struct shorts *filling;
+	bool filling; /* the next: what is too short for the pyramid, in the order in which it comes */
+	struct short_bar *bar;
+	size_t bars, bar_room;
 	uint64_t limit; /* of length: below that it is a short one */
 	void (*call)(void *ctx, const struct dt_call *c);
 	void *ctx;
@@ -70,28 +71,27 @@ unsigned dt_window_shift(uint64_t from, uint64_t to, unsigned cells)
 static void on_bar(void *ctx, enum dt_track_kind kind, uint32_t id, const struct dt_bar *x)
 {
 	struct dt_windows *w = ctx;
-	struct shorts *s = w->filling;
 	const struct dt_track *t;
 
-	if (!s || x->end - x->begin >= w->limit)
+	if (!w->filling || x->end - x->begin >= w->limit)
 		return;
 	if (w->in_tail && dt_pyramid_meet(w->pyramid, kind, id, x) < 0)
 		w->no_memory = true;
 	t = dt_pyramid_track(w->pyramid, kind, id);
 	if (!t)
 		return;
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 4096;
-		struct short_bar *more = realloc(s->bar, room * sizeof(*more));
+	if (w->bars == w->bar_room) {
+		size_t room = w->bar_room ? 2 * w->bar_room : 4096;
+		struct short_bar *more = realloc(w->bar, room * sizeof(*more));
 
 		if (!more) {
 			w->no_memory = true;
 			return;
 		}
-		s->bar = more;
-		s->room = room;
+		w->bar = more;
+		w->bar_room = room;
 	}
-	s->bar[s->n++] = (struct short_bar){(uint32_t)(t - w->pyramid->track), *x};
+	w->bar[w->bars++] = (struct short_bar){(uint32_t)(t - w->pyramid->track), *x};
 }
 
 static void on_call(void *ctx, const struct dt_call *c)
@@ -134,25 +134,26 @@ static int read_regions(struct dt_windows *w, size_t first, size_t last, uint64_
 	return rc < 0 ? -1 : w->no_memory ? no_memory(e) : 0;
 }
 
-/* By track, and within one in the order they came in. */
-static int sort_shorts(struct dt_windows *w, struct shorts *s)
+/* What was filled in, by track, and within one in the order they came in. */
+static int sort_shorts(const struct dt_windows *w, struct shorts *s)
 {
 	uint32_t tracks = w->pyramid->tracks, *at;
 
 	free(s->first);
 	free(s->sorted);
+	s->n = w->bars;
 	s->sorted = malloc((s->n + 1) * sizeof(*s->sorted));
 	s->first = calloc(tracks + 2, sizeof(*s->first));
 	at = s->first ? s->first + 1 : NULL;
 	if (!s->sorted || !at)
 		return -1;
 	for (size_t i = 0; i < s->n; i++)
-		at[s->bar[i].track]++;
+		at[w->bar[i].track]++;
 	for (uint32_t t = 1; t <= tracks; t++)
 		at[t] += at[t - 1];
 	/* at[t] is where t ends: filled from behind, it becomes where it begins */
 	for (size_t i = s->n; i-- > 0;)
-		s->sorted[--at[s->bar[i].track]] = s->bar[i].bar;
+		s->sorted[--at[w->bar[i].track]] = w->bar[i].bar;
 	memmove(s->first, at, tracks * sizeof(*at));
 	s->first[tracks] = (uint32_t)s->n;
 	return 0;
@@ -178,8 +179,8 @@ static struct shorts *region_shorts(struct dt_windows *w, size_t region, struct 
 			s = x;
 	}
 	s->region = 0;
-	s->n = 0;
-	w->filling = s;
+	w->bars = 0;
+	w->filling = true;
 	w->limit = 1ull << 2 * r->level;
 	w->call = NULL;
 	w->in_tail = w->pyramid->tail && region + 1 == w->pyramid->regions;
@@ -187,7 +188,7 @@ static struct shorts *region_shorts(struct dt_windows *w, size_t region, struct 
 	/* what is open there is drawn up to its end */
 	if (rc == 0 && w->in_tail)
 		dt_feed_finish(w->feed);
-	w->filling = NULL;
+	w->filling = false;
 	w->in_tail = false;
 	if (rc < 0)
 		return NULL;
@@ -621,13 +622,13 @@ void dt_windows_free(struct dt_windows *w)
 	if (!w)
 		return;
 	for (unsigned i = 0; i < CACHED; i++) {
-		free(w->cache[i].bar);
 		free(w->cache[i].first);
 		free(w->cache[i].sorted);
 	}
 	dt_feed_free(w->feed);
 	dt_filter_free(w->filter);
 	dt_reader_close(w->reader);
+	free(w->bar);
 	free(w->cell);
 	free(w->scratch.p);
 	free(w);

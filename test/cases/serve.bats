@@ -388,7 +388,7 @@ one_line() {
 	echo stat | talk | grep -qa '^answers 1$'
 	cmp d.txt 3.txt
 	# until it is ended; with each, the file is whole
-	timeout 60 devtrace fetch -c --barrelfish -o c.db "$address" 3>&- &
+	timeout 300 devtrace fetch -c --barrelfish -o c.db "$address" 3>&- &
 	fetching=$!
 	started+=("$fetching")
 	until_true test -e c.db

@@ -4,11 +4,13 @@
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 . "$root/test/view/npm.sh"
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || rm -rf "$dir"' EXIT
 npm_has playwright-core@1.56.1 || exit 1
 "$root/build/test/tool/maketrace" -n 1500000 -c 3 -t 6 -s 4 -m 400 "$dir/made.db" >/dev/null || exit 1
 "$root/build/test/tool/maketrace" -n 2000000 -c 16 -t 64 -s 5 -m 300 "$dir/wide.db" >/dev/null || exit 1
+"$root/build/test/tool/maketrace" -n 1500 -c 2 -t 3 -s 7 -m 40 "$dir/small.db" >/dev/null || exit 1
 gcc -O2 -g -I"$root/include" -o "$dir/server" "$root/examples/activities.c" -pthread &&
 	"$root/build/devtrace" record -o "$dir/server.db" "$dir/server" >"$dir/out" 2>&1 &&
 	"$root/build/devtrace" sql "$dir/server.db" - <"$root/examples/locks.sql" >"$dir/out" || exit 1
-cd "$npm" && timeout 300 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db"
+cd "$npm" && timeout 300 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
+	"$dir/small.db" "$root/test/view/golden"

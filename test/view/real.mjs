@@ -3,6 +3,7 @@
 // usage: node real.mjs DEVTRACE FOLDER [PICTURES]     FOLDER has slow.db, fixed.db and pg.db
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
+import { watch, settle as rest } from "./settle.mjs";
 
 const [devtrace, folder, pictures] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
@@ -33,7 +34,7 @@ async function open(file) {
 		child.stdout.once("data", d => resolve(String(d).trim()));
 		child.once("exit", status => reject(new Error("devtrace view ended with status " + status)));
 	});
-	page = await context.newPage();
+	page = watch(await context.newPage());
 	page.on("console", m => { if (m.type() === "error") errors.push(m.text()); });
 	page.on("pageerror", e => errors.push(e.message));
 	await page.goto(url);
@@ -52,7 +53,7 @@ async function close() {
 }
 
 const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 30000});
-const settle = () => page.waitForTimeout(450);
+const settle = () => rest(page);
 const ask = (what, args) => page.evaluate(([what, args]) => import("./data.js").then(d => d.json(what, args)), [what, args]);
 const sql = (file, query) => execFileSync(devtrace, ["sql", "-n", "-j", `${folder}/${file}`, query], {maxBuffer: 1 << 28}).toString().trim().split("\n").filter(l => l).map(l => JSON.parse(l));
 const keep = async name => { if (pictures) await page.screenshot({path: `${pictures}/${name}.png`}); };
