@@ -26,6 +26,8 @@ struct dt_target {
 	bool fast;     /* the rseq hooks are in use */
 	bool ours;     /* our child: we see its exit status */
 	bool ended;
+	bool forked;  /* of one that is traced: it began with what that one had */
+	bool leaving; /* it has ended, and only records that are still to be read need it */
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */

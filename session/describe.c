@@ -105,11 +105,8 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 				struct dt_target **target)
 {
 	struct dt_module *m = NULL;
-	uint32_t pid = 0;
+	uint32_t pid = dt_recorder_process(s, r->tid);
 
-	for (size_t i = 0; i < s->threads; i++)
-		if (s->thread[i].tid == r->tid)
-			pid = s->thread[i].pid;
 	for (int any = 0; any < 2; any++)
 		for (struct dt_target *t = s->first; t; t = t->next)
 			if ((any || (uint32_t)t->pid == pid) &&

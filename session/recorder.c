@@ -18,8 +18,8 @@
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
 #define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
 #define HELD	 65536u	       /* records held, or some more, where the program waits for the log */
-#define QUIET	 12	       /* rounds without a record, longer than FLUSH_NS: then the next one */
-#define QUIET_MS 1000	       /* rings the bell, and nobody looks before, but for the clocks */
+#define QUIET	 12   /* rounds without a record, longer than FLUSH_NS: then the next one */
+#define QUIET_MS 1000 /* rings the bell, and nobody looks before, but for the clocks */
 
 static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
 {
@@ -28,7 +28,7 @@ static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
 	syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
 }
 
-static void read_name(uint32_t tid, char *name, size_t size)
+void dt_session_read_name(uint32_t tid, char *name, size_t size)
 {
 	char path[64];
 	FILE *f;
@@ -71,36 +71,70 @@ static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 	return pid;
 }
 
-static bool known_thread(const struct dt_session *s, uint32_t tid)
+/* Where a thread is in the table, or is to be. There is room. */
+static struct dt_thread_entry *entry_of(const struct dt_session *s, uint32_t tid)
 {
-	for (size_t i = 0; i < s->threads; i++)
-		if (s->thread[i].tid == tid)
-			return true;
-	return false;
+	size_t i = tid * 2654435761u & (s->thread_room - 1);
+
+	while (s->thread[i].tid && s->thread[i].tid != tid)
+		i = (i + 1) & (s->thread_room - 1);
+	return &s->thread[i];
+}
+
+uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid)
+{
+	return s->thread_room ? entry_of(s, tid)->pid : 0;
+}
+
+static bool is_recorded(const struct dt_session *s, uint32_t tid)
+{
+	return s->thread_room && entry_of(s, tid)->recorded;
+}
+
+/* At most half of it is full. */
+static bool grow_threads(struct dt_session *s)
+{
+	struct dt_thread_entry *old = s->thread;
+	size_t n = s->thread_room, room = n ? 2 * n : 128;
+
+	if (2 * s->threads < n)
+		return true;
+	s->thread = calloc(room, sizeof(*s->thread));
+	if (!s->thread) {
+		s->thread = old;
+		return false;
+	}
+	s->thread_room = room;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].tid)
+			*entry_of(s, old[i].tid) = old[i];
+	free(old);
+	return true;
 }
 
 static void new_thread(struct dt_session *s, const struct dt_record *r)
 {
-	char name[64];
 	uint32_t pid;
+	char name[64];
 
-	if (known_thread(s, r->tid) || r->tid == DT_NO_TID)
+	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
 		return;
-	if (s->threads == s->thread_room) {
-		size_t room = s->thread_room ? 2 * s->thread_room : 64;
-		struct dt_thread_entry *more = realloc(s->thread, room * sizeof(*more));
+	dt_session_read_name(r->tid, name, sizeof(name));
+	pid = dt_recorder_process(s, r->tid);
+	dt_recorder_note(s, r->tid, pid ? pid : process_of(s, r), name);
+}
 
-		if (!more)
-			return;
-		s->thread = more;
-		s->thread_room = room;
-	}
-	pid = process_of(s, r);
-	s->thread[s->threads++] = (struct dt_thread_entry){r->tid, pid};
-	if (!s->store)
+void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)
+{
+	struct dt_thread_entry *entry;
+
+	if (!tid || !grow_threads(s))
 		return;
-	read_name(r->tid, name, sizeof(name));
-	dt_store_thread(s->store, r->tid, pid, name, NULL);
+	entry = entry_of(s, tid);
+	s->threads += !entry->tid;
+	*entry = (struct dt_thread_entry){tid, pid, name != NULL};
+	if (s->store && name)
+		dt_store_thread(s->store, tid, pid, name, NULL);
 }
 
 /* A hint of which threads have been seen, to look at each record's only briefly. */
@@ -134,8 +168,8 @@ struct round {
 	struct dt_record *record, *sorted; /* the held ones first */
 	size_t n, room;
 	uint64_t lost;
-	uint64_t *until; /* of each ring: ticks up to which it has been read */
-	struct dt_record *timed;	    /* with the core's clock set right */
+	uint64_t *until;	       /* of each ring: ticks up to which it has been read */
+	struct dt_record *timed;       /* with the core's clock set right */
 	struct dt_record *with_kernel; /* and with what the kernel's device recorded */
 	size_t with_kernel_room;
 	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
@@ -254,7 +288,8 @@ static const struct dt_record *with_kernel(struct dt_session *s, struct round *k
 	if (!more)
 		return r;
 	if (*n + more > k->with_kernel_room) {
-		struct dt_record *bigger = realloc(k->with_kernel, 2 * (*n + more) * sizeof(*bigger));
+		struct dt_record *bigger =
+			realloc(k->with_kernel, 2 * (*n + more) * sizeof(*bigger));
 
 		if (!bigger) {
 			*lost += more;
@@ -284,7 +319,8 @@ static uint64_t earliest(const struct round *k, unsigned rings)
 	return until;
 }
 
-/* Puts the round's records into the log, as far as others can not come in front of them any more. */
+/* Puts the round's records into the log, as far as others can not come in front of them any more.
+ */
 static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint64_t room)
 {
 	uint64_t until = earliest(k, rings);

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,6 +30,13 @@ static unsigned tasks(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : (unsigned)st.st_nlink - 2;
 }
 
+/* A child that has ended already: whose it was is to be known. */
+static void note_gone(struct dt_session *s, const struct dt_request *q)
+{
+	if (q->pid == q->tid && dt_session_find(s, (pid_t)q->ppid) && dt_memory_gone((pid_t)q->pid))
+		dt_session_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
+}
+
 static void adopt(struct dt_session *s, const struct dt_request *q)
 {
 	struct dt_error e;
@@ -37,11 +45,15 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 	if (dt_session_find(s, (pid_t)q->pid) || dt_session_shares(s, (pid_t)q->pid))
 		return;
 	t = dt_target_open((pid_t)q->pid, &e);
-	if (!t)
-		return; /* it has ended already */
+	if (!t) {
+		note_gone(s, q);
+		return;
+	}
 	t->ppid = (pid_t)q->ppid;
+	t->forked = true;
 	if (dt_target_adopt(t, &s->targets, q->area, dt_session_parent(s, q->area), &e) < 0) {
 		dt_target_close(t);
+		note_gone(s, q);
 		return;
 	}
 	dt_session_add(s, t);
@@ -356,8 +368,11 @@ static void opt_out(struct dt_session *s, const struct dt_request *q)
 
 static void answer(struct dt_session *s, struct dt_request *q)
 {
-	if (!is_from_target(s, q))
+	if (!is_from_target(s, q)) {
+		if (q->kind == DT_REQUEST_PROCESS)
+			note_gone(s, q);
 		return;
+	}
 	switch (q->kind) {
 	case DT_REQUEST_PROCESS:
 		adopt(s, q);
@@ -427,6 +442,81 @@ static void ends(struct dt_session *s)
 	}
 }
 
+/* Does a process that lives have all that this one had, where it had it? Its records can be told by
+ * that, and those that it may have forked last find what they began with. */
+static bool is_covered(const struct dt_session *s, const struct dt_target *t)
+{
+	for (const struct dt_target *u = s->first; u; u = u->next) {
+		size_t i = 0, k;
+
+		if (u->ended || u->area != t->area)
+			continue;
+		for (; i < t->n; i++) {
+			for (k = 0; k < u->n; k++)
+				if (u->module[k].file == t->module[i].file &&
+				    u->module[k].bias == t->module[i].bias)
+					break;
+			if (k == u->n)
+				break;
+		}
+		if (i == t->n)
+			return true;
+	}
+	return false;
+}
+
+/* Has every record been read that there was when they ended? What a flight recorder has written over
+ * is not read any more. */
+static bool is_read(struct dt_session *s)
+{
+	const struct dt_control *c = s->targets.shared.control;
+
+	for (unsigned i = 0; i <= c->cores; i++) {
+		const struct dt_ring *r = s->reader[i].ring;
+		uint64_t read = __atomic_load_n(&r->read, __ATOMIC_ACQUIRE),
+			 pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+
+		if (c->policy == DT_OVERWRITE && pos > c->ring_size && pos - c->ring_size > read)
+			read = pos - c->ring_size;
+		if (read < s->left_pos[i])
+			return false;
+	}
+	return !__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= s->left_ticks;
+}
+
+/* Those that were forked, have ended and are needed no more: a server that forks for each connection
+ * has many. */
+static void leave(struct dt_session *s)
+{
+	const struct dt_control *c = s->targets.shared.control;
+
+	if (s->anybody_leaving) {
+		if (!is_read(s))
+			return;
+		pthread_mutex_lock(&s->lock);
+		for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
+			if (!t->leaving || !is_covered(s, t)) {
+				p = &t->next;
+				continue;
+			}
+			*p = t->next;
+			dt_target_close(t);
+		}
+		pthread_mutex_unlock(&s->lock);
+		s->anybody_leaving = false;
+	}
+	if (!s->left_pos && !(s->left_pos = calloc(c->cores + 1, sizeof(*s->left_pos))))
+		return;
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		t->leaving = t->ended && t->forked;
+		s->anybody_leaving = s->anybody_leaving || t->leaving;
+	}
+	for (unsigned i = 0; s->anybody_leaving && i <= c->cores; i++)
+		s->left_pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
+	s->left_ticks = __builtin_ia32_rdtsc();
+}
+
 /* A program may restrict its own system calls at any time: the hooks then make none. */
 static void confine(struct dt_session *s)
 {
@@ -483,6 +573,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 	requests(s);
 	check_execs(s);
 	ends(s);
+	leave(s);
 	dt_threads_late();
 	confine(s);
 	asked(s);

@@ -226,6 +226,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_rings_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
+	free(s->left_pos);
 	pthread_mutex_destroy(&s->lock);
 	return rc;
 }
@@ -263,19 +264,38 @@ static void read_cmdline(pid_t pid, char *text, size_t size)
 			text[i] = ' ';
 }
 
-void dt_session_note_process(struct dt_session *s, struct dt_target *t)
+/* Its program and command line are those of `like'. */
+static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like)
 {
 	char path[64], exe[4096], cmdline[4096];
 	ssize_t n;
 
 	if (!s->store)
 		return;
-	dt_format(path, sizeof(path), "/proc/%d/exe", t->pid);
+	dt_format(path, sizeof(path), "/proc/%d/exe", like);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
-	read_cmdline(t->pid, cmdline, sizeof(cmdline));
-	dt_store_process(s->store, (uint32_t)t->pid, (uint32_t)t->ppid, exe, cmdline,
+	read_cmdline(like, cmdline, sizeof(cmdline));
+	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline,
 			 __builtin_ia32_rdtsc(), NULL);
+}
+
+void dt_session_note_process(struct dt_session *s, struct dt_target *t)
+{
+	note_process(s, t->pid, t->ppid, t->pid);
+}
+
+void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
+{
+	char name[64];
+
+	s->known_targets++;
+	s->only_pid = 0;
+	dt_session_read_name((uint32_t)ppid, name, sizeof(name));
+	dt_recorder_note(s, (uint32_t)pid, (uint32_t)pid, name);
+	note_process(s, pid, ppid, ppid);
+	if (s->store)
+		dt_store_process_end(s->store, (uint32_t)pid, -1, __builtin_ia32_rdtsc(), NULL);
 }
 
 void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
@@ -310,6 +330,7 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	s->first = t;
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
+	dt_recorder_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
 		dt_format(s->note, sizeof(s->note), "%s", e.text);

@@ -58,7 +58,8 @@ struct dt_kernel_module {
 };
 
 struct dt_thread_entry {
-	uint32_t tid, pid;
+	uint32_t tid, pid; /* tid 0: empty */
+	bool recorded;	   /* the file tells of it, if there is one */
 };
 
 struct dt_session {
@@ -80,9 +81,14 @@ struct dt_session {
 	atomic_bool drain_now; /* also what a flight recorder holds: see dt_session_drained() */
 	uint64_t taken, lost, stalls; /* totals; valid when the recorder has ended */
 
-	/* which process a thread belongs to; recorder only */
+	/* which process a thread belongs to, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;
-	size_t threads, thread_room;
+	size_t threads, thread_room; /* room: a power of two, or 0 */
+
+	/* owner thread: where the rings were when those that are leaving had ended; of each ring */
+	uint64_t *left_pos;
+	uint64_t left_ticks;
+	bool anybody_leaving;
 
 	/* execs under way: processes we hold by ptrace until their execve is through */
 	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
@@ -165,6 +171,14 @@ int dt_session_end(struct dt_session *s, struct dt_error *e);
 
 /* --- between the files of session/ */
 void *dt_recorder_main(void *session);
+/* Which process a thread belongs to; 0: it is not known. */
+uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid);
+/* That it does. name: what the file is told; NULL: nothing yet. With the lock. */
+void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
+/* What /proc calls a thread; "": it has gone. */
+void dt_session_read_name(uint32_t tid, char *name, size_t size);
+/* A process that was forked and has ended before anything could be done about it. With the lock. */
+void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid);
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);
 /* What a point is called: its event, or its function and how far in. */
 void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,

@@ -386,3 +386,52 @@ build_forks() {
 	wait "$pid"
 	exec {to}>&-
 }
+
+@test "attach: a server that forks for each connection: whose each call is, and the session does not grow" {
+	cat >"$dir/forks.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int serve(int i) { volatile int s = 0; for (int k = 0; k < 1000; k++) s += k ^ i; return s; }
+		int main(void)
+		{
+			for (char line[64]; fgets(line, sizeof(line), stdin);) {
+				for (int i = 0; i < atoi(line); i++) {
+					if (!fork()) {
+						serve(i);
+						_exit(0);
+					}
+					wait(NULL);
+				}
+				puts("done");
+				fflush(stdout);
+			}
+		}
+	C
+	gcc -O1 -g -o "$dir/forks" "$dir/forks.c"
+	cd "$dir"
+	coproc server { exec ./forks 3>&-; }
+	pid=$server_PID
+	for out in "" "-o f.db" "-p overwrite"; do
+		session="forks-$pid"
+		"$dt" attach -d -s "$session" -p drop $out -F 'forks:*' -F 'libc.so.6:*' "$pid" >/dev/null 3>&-
+		owner=$(pgrep -f "attach -d -s $session ")
+		"$dt" ctl -s "$session" start
+		memory() {
+			echo "$1" >&"${server[1]}" && read -r _ <&"${server[0]}"
+			"$dt" ctl -s "$session" stat >/dev/null
+			awk '$1 == "VmRSS:" { print $2 }' "/proc/$owner/status"
+		}
+		first=$(memory 400)
+		last=$(memory 1200)
+		"$dt" ctl -s "$session" quit
+		# each left some 30 KB behind
+		[ $((last - first)) -lt 16000 ] || { echo "$out: from $first to $last KB"; false; }
+	done
+	exec {server[1]}>&-
+	# all of them called it once; nearly all of them are known as processes: a request may be lost
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve'")" = 1600 ]
+	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT thread) FROM calls WHERE function = 'serve'")" = 1600 ]
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
+}
