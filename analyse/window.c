@@ -638,3 +638,8 @@ struct dt_reader *dt_windows_reader(struct dt_windows *w)
 {
 	return w->reader;
 }
+
+struct dt_filter *dt_windows_filter(struct dt_windows *w)
+{
+	return w->filter;
+}

@@ -67,5 +67,7 @@ int dt_window_calls(struct dt_windows *w, uint64_t from, uint64_t to,
 
 /* For what is not in the bars. */
 struct dt_reader *dt_windows_reader(struct dt_windows *w);
+/* NULL: none. */
+struct dt_filter *dt_windows_filter(struct dt_windows *w);
 
 #endif

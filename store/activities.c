@@ -13,9 +13,9 @@ static sqlite3_stmt *prepare(struct dt_reader *r, const char *sql)
 {
 	sqlite3_stmt *q = NULL;
 
-	if (sqlite3_prepare_v2(r->db,
-			       "SELECT id, name, begin, end, thread, key, text FROM activities", -1,
-			       &q, NULL))
+	if (sqlite3_prepare_v2(
+		    r->db, "SELECT id, name, begin, end, thread, core, key, text FROM activities",
+		    -1, &q, NULL))
 		return NULL;
 	sqlite3_finalize(q);
 	return sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) ? NULL : q;
@@ -28,24 +28,47 @@ static const char *text(sqlite3_stmt *q, int column)
 	return s ? s : "";
 }
 
-int dt_reader_activities(struct dt_reader *r, int64_t from, int64_t to, int64_t cell,
+/* dt_wanted(thread, core, length), for SQL. */
+static void wanted(sqlite3_context *to, int n, sqlite3_value **v)
+{
+	const struct dt_activity_want *want = sqlite3_user_data(to);
+	int64_t value[3];
+
+	for (int i = 0; i < n; i++)
+		value[i] = sqlite3_value_type(v[i]) == SQLITE_NULL ? -1 : sqlite3_value_int64(v[i]);
+	sqlite3_result_int(to, !want || want->fn(want->ctx, value[0], value[1], value[2]));
+}
+
+int dt_reader_activities(struct dt_reader *r, const struct dt_activity_want *want, int64_t from,
+			 int64_t to, int64_t cell,
 			 void (*fn)(void *ctx, const struct dt_activity *a), void *ctx, bool *more,
 			 struct dt_error *e)
 {
-	sqlite3_stmt *q = prepare(
-		r, "SELECT name, begin, end, ifnull(thread, -1), key, text, 1, end - begin FROM "
-		   "activities "
-		   "WHERE end >= ?1 AND begin <= ?2 AND end - begin >= ?3 "
-		   "UNION ALL "
-		   "SELECT name, min(begin), max(end), min(ifnull(thread, -1)), min(key), "
-		   "min(text), count(*), "
-		   "sum(end - begin) FROM activities "
-		   "WHERE end >= ?1 AND begin <= ?2 AND end - begin < ?3 GROUP BY name, begin / ?3 "
-		   "ORDER BY 1, 2, 3 LIMIT ?4");
+	bool known =
+		sqlite3_create_function(r->db, "dt_wanted", 3, SQLITE_UTF8, (void *)(uintptr_t)want,
+					wanted, NULL, NULL) == SQLITE_OK;
+	sqlite3_stmt *q =
+		!known ? NULL
+		       : prepare(r, "SELECT name, begin, end, ifnull(thread, -1), key, text, 1, "
+				    "end - begin FROM "
+				    "activities "
+				    "WHERE end >= ?1 AND begin <= ?2 AND end - begin >= ?3 "
+				    "AND dt_wanted(thread, core, end - begin) "
+				    "UNION ALL "
+				    "SELECT name, min(begin), max(end), min(ifnull(thread, -1)), "
+				    "min(key), "
+				    "min(text), count(*), "
+				    "sum(end - begin) FROM activities "
+				    "WHERE end >= ?1 AND begin <= ?2 AND end - begin < ?3 "
+				    "AND dt_wanted(thread, core, end - begin) GROUP BY name, begin "
+				    "/ ?3 "
+				    "ORDER BY 1, 2, 3 LIMIT ?4");
 	uint64_t n = 0;
 	int rc = SQLITE_DONE;
 
 	*more = false;
+	if (!known)
+		return dt_reader_sql_error(r, e);
 	if (!q)
 		return 0;
 	sqlite3_bind_int64(q, 1, from);

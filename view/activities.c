@@ -2,6 +2,7 @@
 /* Activities that a user has made of events. */
 #include <stdlib.h>
 
+#include "analyse/filter.h"
 #include "store/activities.h"
 #include "view/asked.h"
 
@@ -38,6 +39,20 @@ static void put(void *ctx, const struct dt_activity *x)
 	l->any = true;
 }
 
+struct wanted {
+	struct dt_filter *filter;
+	double ns_per_tick;
+};
+
+static bool is_wanted(void *ctx, int64_t thread, int64_t core, int64_t length)
+{
+	const struct wanted *w = ctx;
+
+	return dt_filter_place(w->filter, core < 0 ? DT_SHARED_CORE : (uint16_t)core,
+			       thread < 0 ? DT_NO_TID : (uint32_t)thread) &&
+	       dt_filter_time(w->filter, (uint64_t)((double)length / w->ns_per_tick));
+}
+
 /* Their times, unlike all others, are ns. */
 void dt_answer_activities(struct dt_asked *a)
 {
@@ -47,6 +62,8 @@ void dt_answer_activities(struct dt_asked *a)
 	struct dt_error e;
 	bool more = false;
 	double ns = dt_reader_ns_per_tick(r);
+	struct wanted w = {dt_windows_filter(a->p->windows), ns};
+	const struct dt_activity_want want = {is_wanted, &w};
 	int rc;
 
 	if (!dt_asked_range(a, &from, &to) || !dt_asked_number(a, "cells", 1, 8192, &cells))
@@ -56,10 +73,10 @@ void dt_answer_activities(struct dt_asked *a)
 	dt_json_print(l.out, "],\"activities\":[");
 	l.any = false;
 	if (rc == 0)
-		rc = dt_reader_activities(r, (int64_t)((double)(from - a->origin) * ns),
-					  (int64_t)((double)(to - a->origin) * ns),
-					  (int64_t)((double)(to - from) * ns / (double)cells), put,
-					  &l, &more, &e);
+		rc = dt_reader_activities(
+			r, w.filter ? &want : NULL, (int64_t)((double)(from - a->origin) * ns),
+			(int64_t)((double)(to - a->origin) * ns),
+			(int64_t)((double)(to - from) * ns / (double)cells), put, &l, &more, &e);
 	dt_json_print(l.out, "],\"more\":%s}", more ? "true" : "false");
 	if (rc < 0)
 		dt_refuse(a, 500, e.text);

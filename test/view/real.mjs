@@ -167,7 +167,16 @@ await test("PostgreSQL: one backend alone, in picture, list and tables alike", a
 	is(s.tracks.filter(t => t.kind === "thread").map(t => t.id).join(), threads.filter(t => t.process === pid).map(t => t.thread).join(), "threads");
 	const { functions } = await ask("stats", {from: 0, to: s.length});
 	is(functions.reduce((a, f) => a + f.calls, 0), sql("pg.db", `SELECT count(*) AS n FROM calls WHERE process = ${pid}`)[0].n, "calls");
+	// its activities, too
+	const drawn = () => page.evaluate(async () => {
+		const { state: s } = await import("./main.js"), t = s.tracks.find(t => t.kind === "activity" && t.name === "query");
+		return [...s.bars.get(t.track).count].reduce((a, n) => a + n, 0);
+	});
+	is(await drawn(), sql("pg.db", `SELECT count(*) AS n FROM activities WHERE name = 'query' AND thread = ${pid}`)[0].n, "queries");
+	await filter(`process:${pid} time>200us`);
+	is(await drawn(), sql("pg.db", `SELECT count(*) AS n FROM activities WHERE name = 'query' AND thread = ${pid} AND duration > 200000`)[0].n, "long queries");
 	await filter("");
+	is(await drawn(), sql("pg.db", "SELECT count(*) AS n FROM activities WHERE name = 'query'")[0].n, "queries of all");
 });
 
 await test("PostgreSQL: a search goes from one execution to the next", async () => {

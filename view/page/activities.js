@@ -44,7 +44,7 @@ export const tracks = () => names.map(([name, count], i) => ({track: first + i, 
 
 // true: their names have changed.
 export async function fetch_activities(from, to, cells) {
-	const key = [from, to, cells].join();
+	const key = [from, to, cells, state.filter].join();
 	if (key === asked || (asked && !names.length && !state.live)) return false;
 	const got = await json("activities", {from: Math.floor(from), to: Math.ceil(to), cells}), by = new Map(got.names.map(([name]) => [name, []]));
 	asked = key;
