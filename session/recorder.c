@@ -121,7 +121,13 @@ static void new_thread(struct dt_session *s, const struct dt_record *r)
 		return;
 	dt_session_read_name(r->tid, name, sizeof(name));
 	pid = dt_recorder_process(s, r->tid);
-	dt_recorder_note(s, r->tid, pid ? pid : process_of(s, r), name);
+	if (!pid)
+		pid = process_of(s, r);
+	/* a child that has gone was called as its parent is */
+	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
+		if ((uint32_t)t->pid == pid && t->forked)
+			dt_session_read_name((uint32_t)t->ppid, name, sizeof(name));
+	dt_recorder_note(s, r->tid, pid, name);
 }
 
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)

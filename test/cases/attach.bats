@@ -434,4 +434,5 @@ build_forks() {
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve'")" = 1600 ]
 	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT thread) FROM calls WHERE function = 'serve'")" = 1600 ]
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt 1200 ]
 }
