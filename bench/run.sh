@@ -582,19 +582,46 @@ part_view() {
 }
 
 # what a program does that calls some millions of functions a second, with pauses
+# at each SIGUSR1 it says what a step has taken of its own processor time since the last one, in ns
 live_program() {
 	cat <<-'C'
+	#include <signal.h>
+	#include <stdio.h>
+	#include <time.h>
 	#include <unistd.h>
+	static volatile sig_atomic_t asked;
+	static void ask(int sig) { asked = sig; }
+	static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
 	__attribute__((noinline)) int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
 	__attribute__((noinline)) int step(int i) { return work(i % 100) + work(10); }
-	int main(void) { for (int i = 0;; i++) { step(i); if (i % 1000 == 0) usleep(1000); } }
+	int main(void)
+	{
+		double since = now();
+		long last = 0;
+		signal(SIGUSR1, ask);
+		for (long i = 0;; i++) {
+			step((int)(i % 100000));
+			if (i % 1000 == 0)
+				usleep(1000);
+			if (asked) {
+				double t = now();
+				asked = 0;
+				printf("%.1f\n", (t - since) / (double)(i - last));
+				fflush(stdout);
+				since = t;
+				last = i;
+			}
+		}
+	}
 	C
 }
 part_live() {
 	local pid address trace i rss=() began
 	live_program | gcc -O1 -g -x c -o "$work/ticker" - || return
-	"$work/ticker" &
+	mkfifo "$work/steps"
+	"$work/ticker" >"$work/steps" &
 	pid=$!
+	exec 4<"$work/steps"
 	"$devtrace" attach -d -s bench-live -o "$work/live.db" -F step -F work "$pid" >/dev/null || { kill "$pid"; return; }
 	mkfifo "$work/address"
 	"$devtrace" view -n -s bench-live >"$work/address" 3>&- &
@@ -612,8 +639,20 @@ part_live() {
 	row "live: records a second" "" "$(calc "$(records "$work/live.db") / 30 / 1000000") million"
 	row "... the newest one drawn is behind" "at most 0.5 s" "$(middle live behind) s, worst of 30 $(figures live behind | sort -g | tail -n 1) s"
 	row "... memory of the server after 10, 20, 30 s" "no growth" "${rss[10]}, ${rss[20]}, ${rss[30]} MB"
+	# its own processor time for a step, looked at and not, in turn
+	step_of() { kill -USR1 "$pid" && read -r _ <&4; sleep 2; kill -USR1 "$pid" && read -r step <&4; raw live "$1" "$step"; }
+	for ((i = 0; i < rounds; i++)); do
+		step_of looked
+		kill -STOP "$server"
+		step_of alone
+		kill -CONT "$server"
+		sleep 1
+		raw live cost "$(calc "$(figures live looked | tail -n 1) / $(figures live alone | tail -n 1)" %.3f)"
+	done
+	row "... a traced step's processor time, looked at over not" "1" "$(middle live cost) ($(middle live looked) ns, $(middle live alone) ns)"
 	"$devtrace" ctl -s bench-live quit
 	kill "$pid" "$server"
+	exec 4<&-
 	wait "$server"
 	server=
 }

@@ -3,6 +3,7 @@
 #include "store/bars.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #define CACHED	  1024	     /* blocks that are kept as they were read, 37 MB */
 #define BLOB_MAX  (64u << 20) /* bytes of one, uncompressed: what is more is damage */
 #define COLUMNS	  10
+#define QUEUED	  64	     /* blobs that are still to be compressed */
 #define HEAD_ID	  1
 #define BUSY_MS	  5000
 #define TRACKS_MAX (1u << 20) /* what is more is damage */
@@ -42,7 +44,30 @@ struct cached {
 	struct dt_bar *bar; /* BLOCK of them */
 };
 
+/* A blob on its way into the database. */
+struct job {
+	int64_t id;
+	struct dt_bytes bytes;
+};
+
+/*
+ * Blobs are compressed and inserted by a thread of their own, as long as there are any: it has the
+ * database and cctx then. Whoever else wants the database settles first.
+ */
+struct keeper {
+	pthread_t thread;
+	bool runs;
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t come, gone;
+	struct job job[QUEUED];
+	unsigned long put, taken; /* counts */
+	bool end;
+	struct dt_error error; /* "": none */
+};
+
 struct dt_bars {
+	struct keeper keeper;
+	int64_t last_id;
 	sqlite3 *db;
 	sqlite3_stmt *insert, *select;
 	struct lane *(*lane)[DT_LEVELS][2]; /* by track */
@@ -70,7 +95,7 @@ static int damaged(struct dt_error *e)
 
 /* ---- blobs ---- */
 
-int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, struct dt_error *e)
+static int keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t id, struct dt_error *e)
 {
 	size_t bound = ZSTD_compressBound(n), size;
 	int rc;
@@ -81,13 +106,105 @@ int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, str
 	size = ZSTD_compressCCtx(b->cctx, b->packed.p, bound, p, n, 1);
 	if (ZSTD_isError(size))
 		return dt_fail(e, "the summaries for the time line: %s", ZSTD_getErrorName(size));
-	sqlite3_bind_blob64(b->insert, 1, b->packed.p, size, SQLITE_STATIC);
+	sqlite3_bind_int64(b->insert, 1, id);
+	sqlite3_bind_blob64(b->insert, 2, b->packed.p, size, SQLITE_STATIC);
 	rc = sqlite3_step(b->insert);
 	sqlite3_reset(b->insert);
-	if (rc != SQLITE_DONE)
-		return sql_error(b, e);
-	*id = sqlite3_last_insert_rowid(b->db);
+	return rc == SQLITE_DONE ? 0 : sql_error(b, e);
+}
+
+/* After an error, the rest is thrown away: that there was one is said to whoever comes next. */
+static void *keeper_main(void *bars)
+{
+	struct dt_bars *b = bars;
+	struct keeper *k = &b->keeper;
+
+	pthread_mutex_lock(&k->lock);
+	for (;;) {
+		struct job *j = &k->job[k->taken % QUEUED];
+		struct dt_error e = {""};
+
+		while (k->put == k->taken && !k->end)
+			pthread_cond_wait(&k->come, &k->lock);
+		if (k->put == k->taken)
+			break;
+		if (!k->error.text[0]) {
+			pthread_mutex_unlock(&k->lock);
+			keep(b, j->bytes.p, j->bytes.n, j->id, &e);
+			pthread_mutex_lock(&k->lock);
+			if (e.text[0])
+				k->error = e;
+		}
+		k->taken++;
+		pthread_cond_signal(&k->gone);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+/* Until at most n blobs are on their way. */
+static int wait_for(struct dt_bars *b, unsigned long n, struct dt_error *e)
+{
+	struct keeper *k = &b->keeper;
+	int rc = 0;
+
+	if (!k->runs)
+		return 0;
+	pthread_mutex_lock(&k->lock);
+	while (k->put - k->taken > n)
+		pthread_cond_wait(&k->gone, &k->lock);
+	if (k->error.text[0])
+		rc = dt_fail(e, "%s", k->error.text);
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+static int settle(struct dt_bars *b, struct dt_error *e)
+{
+	return wait_for(b, 0, e);
+}
+
+int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, struct dt_error *e)
+{
+	struct keeper *k = &b->keeper;
+	struct job *j;
+
+	*id = ++b->last_id;
+	if (!k->runs)
+		k->runs = pthread_create(&k->thread, NULL, keeper_main, b) == 0;
+	if (!k->runs)
+		return keep(b, p, n, *id, e);
+	if (wait_for(b, QUEUED - 1, e) < 0)
+		return -1;
+	/* nobody looks at this place before it is counted */
+	j = &k->job[k->put % QUEUED];
+	j->id = *id;
+	j->bytes.n = 0;
+	if (dt_bytes_room(&j->bytes, n))
+		return no_memory(e);
+	memcpy(j->bytes.p, p, n);
+	j->bytes.n = n;
+	pthread_mutex_lock(&k->lock);
+	k->put++;
+	pthread_cond_signal(&k->come);
+	pthread_mutex_unlock(&k->lock);
 	return 0;
+}
+
+static void end_keeper(struct keeper *k)
+{
+	if (k->runs) {
+		pthread_mutex_lock(&k->lock);
+		k->end = true;
+		pthread_cond_signal(&k->come);
+		pthread_mutex_unlock(&k->lock);
+		pthread_join(k->thread, NULL);
+	}
+	pthread_cond_destroy(&k->come);
+	pthread_cond_destroy(&k->gone);
+	pthread_mutex_destroy(&k->lock);
+	for (unsigned i = 0; i < QUEUED; i++)
+		free(k->job[i].bytes.p);
 }
 
 int dt_bars_load(struct dt_bars *b, int64_t id, struct dt_bytes *out, struct dt_error *e)
@@ -97,6 +214,8 @@ int dt_bars_load(struct dt_bars *b, int64_t id, struct dt_bytes *out, struct dt_
 	size_t n, got;
 	int rc = -1;
 
+	if (settle(b, e) < 0)
+		return -1;
 	sqlite3_bind_int64(b->select, 1, id);
 	switch (sqlite3_step(b->select)) {
 	case SQLITE_ROW:
@@ -200,9 +319,54 @@ static void order_block(struct lane *l)
 		l->block[i].since = x->first;
 }
 
-static int write_block(struct dt_bars *b, struct lane *l, struct dt_error *e)
+static inline __attribute__((always_inline)) void put_each(struct dt_bytes *to, const struct lane *l,
+							   unsigned c)
 {
 	static const struct dt_bar none;
+
+	dt_put_varint(to, column(&l->bar[0], c, &none));
+	for (uint32_t i = 1; i < l->n; i++)
+		dt_put_varint(to, column(&l->bar[i], c, &l->bar[i - 1]));
+}
+
+/* A loop for each column, which does not ask at every bar which one it is. There is room. */
+static void put_column(struct dt_bytes *to, const struct lane *l, unsigned c)
+{
+	switch (c) {
+	case 0:
+		put_each(to, l, 0);
+		break;
+	case 1:
+		put_each(to, l, 1);
+		break;
+	case 2:
+		put_each(to, l, 2);
+		break;
+	case 3:
+		put_each(to, l, 3);
+		break;
+	case 4:
+		put_each(to, l, 4);
+		break;
+	case 5:
+		put_each(to, l, 5);
+		break;
+	case 6:
+		put_each(to, l, 6);
+		break;
+	case 7:
+		put_each(to, l, 7);
+		break;
+	case 8:
+		put_each(to, l, 8);
+		break;
+	default:
+		put_each(to, l, 9);
+	}
+}
+
+static int write_block(struct dt_bars *b, struct lane *l, struct dt_error *e)
+{
 	struct block *x;
 
 	if (l->blocks == l->room) {
@@ -218,8 +382,7 @@ static int write_block(struct dt_bars *b, struct lane *l, struct dt_error *e)
 	if (dt_bytes_room(&b->scratch, (size_t)l->n * COLUMNS * DT_VARINT_MAX))
 		return no_memory(e);
 	for (unsigned c = 0; c < COLUMNS; c++)
-		for (uint32_t i = 0; i < l->n; i++)
-			dt_put_varint(&b->scratch, column(&l->bar[i], c, i ? &l->bar[i - 1] : &none));
+		put_column(&b->scratch, l, c);
 	x = &l->block[l->blocks];
 	*x = (struct block){.first = UINT64_MAX, .n = l->n};
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -374,6 +537,11 @@ static struct dt_bars *allocate(struct dt_error *e)
 {
 	struct dt_bars *b = calloc(1, sizeof(*b));
 
+	if (b) {
+		pthread_mutex_init(&b->keeper.lock, NULL);
+		pthread_cond_init(&b->keeper.come, NULL);
+		pthread_cond_init(&b->keeper.gone, NULL);
+	}
 	if (b && (b->cache = calloc(CACHED, sizeof(*b->cache))) && (b->cctx = ZSTD_createCCtx()) &&
 	    (b->dctx = ZSTD_createDCtx()))
 		return b;
@@ -397,11 +565,12 @@ struct dt_bars *dt_bars_new(struct dt_error *e)
 			 "CREATE TABLE pyramid(id INTEGER PRIMARY KEY, data BLOB);"
 			 "INSERT INTO pyramid VALUES(1, NULL); BEGIN",
 			 NULL, NULL, NULL) ||
-	    sqlite3_prepare_v3(b->db, "INSERT INTO pyramid(data) VALUES(?1)", -1,
+	    sqlite3_prepare_v3(b->db, "INSERT INTO pyramid VALUES(?1, ?2)", -1,
 			       SQLITE_PREPARE_PERSISTENT, &b->insert, NULL)) {
 		sql_error(b, e);
 		goto fail;
 	}
+	b->last_id = HEAD_ID;
 	if (prepare(b, e) == 0)
 		return b;
 fail:
@@ -413,6 +582,7 @@ void dt_bars_free(struct dt_bars *b)
 {
 	if (!b)
 		return;
+	end_keeper(&b->keeper);
 	sqlite3_finalize(b->insert);
 	sqlite3_finalize(b->select);
 	sqlite3_close(b->db);
@@ -480,7 +650,7 @@ static int write_head(struct dt_bars *b, const uint8_t *head, size_t n, struct d
 		}
 	if (DT_PUT(&out, 0))
 		goto memory;
-	if (dt_bars_keep(b, out.p, out.n, &id, e) < 0)
+	if (dt_bars_keep(b, out.p, out.n, &id, e) < 0 || settle(b, e) < 0)
 		goto out;
 	rc = sqlite3_exec(b->db, "DELETE FROM pyramid WHERE id=1", NULL, NULL, NULL) ||
 			     sqlite3_prepare_v2(b->db, "UPDATE pyramid SET id=1 WHERE id=?1", -1,
