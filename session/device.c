@@ -141,7 +141,8 @@ static void set_watch(struct dt_session *s)
 
 	/* nobody is let through, then the list, then it counts */
 	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
-	memcpy(c->watch, s->device.watch, n * sizeof(*c->watch));
+	if (n)
+		memcpy(c->watch, s->device.watch, n * sizeof(*c->watch));
 	__atomic_store_n(&c->watches, (uint32_t)n, __ATOMIC_SEQ_CST);
 }
 

@@ -415,12 +415,14 @@ build_forks() {
 	pid=$server_PID
 	for out in "" "-o f.db" "-p overwrite"; do
 		session="forks-$pid"
-		"$dt" attach -d -s "$session" -p drop $out -F 'forks:*' -F 'libc.so.6:*' "$pid" >/dev/null 3>&-
+		# sanitizers keep what has been freed, otherwise
+		ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 \
+			"$dt" attach -d -s "$session" -p drop $out -F 'forks:*' -F 'libc.so.6:*' "$pid" >/dev/null 3>&-
 		owner=$(pgrep -f "attach -d -s $session ")
 		"$dt" ctl -s "$session" start
 		memory() {
 			echo "$1" >&"${server[1]}" && read -r _ <&"${server[0]}"
-			"$dt" ctl -s "$session" stat >/dev/null
+			"$dt" ctl -s "$session" >/dev/null
 			awk '$1 == "VmRSS:" { print $2 }' "/proc/$owner/status"
 		}
 		first=$(memory 400)
