@@ -392,7 +392,7 @@ one_line() {
 	fetching=$!
 	started+=("$fetching")
 	until_true test -e c.db
-	for i in $(seq 20); do [ "$(devtrace export --barrelfish c.db)" = "$(dump 3)" ]; done
+	for i in $(seq 8); do [ "$(devtrace export --barrelfish c.db)" = "$(dump 3)" ]; done
 	kill -INT "$fetching" 2>/dev/null || kill "$fetching"
 	rc=0
 	wait "$fetching" || rc=$?
