@@ -157,7 +157,11 @@ await test("PostgreSQL: each process that did something has its track and colour
 
 await test("PostgreSQL: queries and their stages are activities", async () => {
 	const names = (await state()).tracks.filter(t => t.kind === "activity").map(t => t.name);
-	is(names.sort().join(), "execute,parse,plan,query,rewrite", "activities");
+	// those whose both ends have been recorded
+	const seen = sql("pg.db", "SELECT DISTINCT substr(event, 12) AS probe FROM events WHERE kind = 'point' AND event LIKE 'postgresql:query%'").map(r => r.probe);
+	const stages = seen.filter(p => p.endsWith("__done") && seen.includes(p.replace("__done", "__start"))).map(p => p.replace("__done", "").replace("query__", ""));
+	ok(stages.includes("query") && stages.includes("execute"), "stages: " + stages);
+	is(names.sort().join(), stages.sort().join(), "activities");
 });
 
 await test("PostgreSQL: one backend alone, in picture, list and tables alike", async () => {
