@@ -26,7 +26,7 @@ record() {
 	ask eval "for i = 1, $members do redis.call('sadd', 'seen:2026-11-21', 'visitor:' .. i) end
 		return redis.call('expire', 'seen:2026-11-21', 2)" 0 >/dev/null
 	ask slowlog reset >/dev/null
-	"$devtrace" attach -d -s "$session" -o "$1" -F "$(basename "$redis"):*" -A "$(basename "$redis"):createStringObject" "$server" >/dev/null
+	"$devtrace" attach -d -s "$session" -o "$1" -F "*" -A createStringObject "$server" >/dev/null
 	"$devtrace" ctl -s "$session" start
 	ask --latency --raw -i 4 >"$dir/latency"
 	awk '{ printf "a client waited %d ms at most, %s ms in the mean\n", $2, $3 }' "$dir/latency"
