@@ -355,6 +355,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if (dt_session_close(s, &e) < 0)
 		status = complain(c, e.text);
 	say_summary(c, s);
+	dt_server_free(s);
 	return status;
 }
 
@@ -390,6 +391,7 @@ static void give_up(struct dt_session *s)
 	dt_session_end(s, NULL);
 	dt_server_stop(s);
 	dt_session_discard(s);
+	dt_server_free(s);
 }
 
 /* Status of our child: 0 to 255, 128 + signal when it was killed, as a shell says it. */

@@ -32,6 +32,7 @@ struct connection {
 	int fd; /* -1: free */
 	pthread_t thread;
 	bool ended;	     /* the thread is to be joined */
+	atomic_bool quits;   /* has ended the session, and waits until all of it is done */
 	atomic_bool follows; /* reads records as they come, and has not come to the end */
 	uint32_t pid;
 	char *text; /* an answer under way */
@@ -171,6 +172,8 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 	}
 	rc = dt_session_write(s, &who, text, n, &e);
 	free(text);
+	if (atomic_load(&s->quit))
+		atomic_store(&c->quits, true);
 	return rc < 0 ? refuse(c, e.text) : answer(c, "ok", 0, 0);
 }
 
@@ -381,6 +384,12 @@ static int request(struct connection *c, struct input *in, char *line)
 			 "clock, wait, flush, status");
 }
 
+/* No more requests. Who has told the session to quit learns by the connection's end that it has. */
+static void hang_up(struct connection *c)
+{
+	shutdown(c->fd, atomic_load(&c->quits) ? SHUT_RD : SHUT_RDWR);
+}
+
 static void *serve(void *connection)
 {
 	struct connection *c = connection;
@@ -390,7 +399,7 @@ static void *serve(void *connection)
 	while (read_line(&in, line, sizeof(line)))
 		if (request(c, &in, line) < 0)
 			break;
-	shutdown(c->fd, SHUT_RDWR);
+	hang_up(c);
 	free(c->text);
 	c->text = NULL;
 	c->n = c->room = 0;
@@ -443,11 +452,13 @@ static void join_ended(struct dt_server *v, bool all)
 		if (!ended)
 			continue;
 		if (all)
-			shutdown(c->fd, SHUT_RDWR);
+			hang_up(c);
 		pthread_join(c->thread, NULL);
+		c->ended = false;
+		if (all && atomic_load(&c->quits))
+			continue; /* dt_server_free closes it */
 		close(c->fd);
 		c->fd = -1;
-		c->ended = false;
 	}
 }
 
@@ -604,6 +615,15 @@ void dt_server_stop(struct dt_session *s)
 	close(v->stop[0]);
 	close(v->fd);
 	pthread_mutex_destroy(&v->lock);
+}
+
+void dt_server_free(struct dt_session *s)
+{
+	struct dt_server *v = s->server;
+
+	for (int i = 0; v && i < CONNECTIONS; i++)
+		if (v->connection[i].fd >= 0)
+			close(v->connection[i].fd);
 	free(v);
 	s->server = NULL;
 }

@@ -13,7 +13,10 @@ int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e
 
 /* Makes the socket and begins to serve. name: NULL: the process id. */
 int dt_server_start(struct dt_session *s, const char *name, struct dt_error *e);
+/* Nothing is asked any more, the name is free. Who has said quit goes on waiting. */
 void dt_server_stop(struct dt_session *s);
+/* Behind dt_session_close: who has said quit is told that it is done, the file closed. */
+void dt_server_free(struct dt_session *s);
 const char *dt_server_name(const struct dt_session *s);
 
 #endif

@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A patch storm: threads of a running program call 64 functions as fast as they can, while these are
+# switched on and off, defined and removed, and the whole program is attached to and detached from.
+# The program finds each of its sums right; a function between the others, which stays on, has every
+# call recorded that the program counts; afterwards the code is, byte for byte, what it was.
+# STORM_SECONDS: how long, in all (12); STORM_SEED: where the random numbers begin.
+set -u
+cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
+root=$PWD B=${DEVTRACE_BUILD:-$PWD/build} tests=0 program=''
+dir=$(mktemp -d /tmp/devtrace-storm.XXXXXX) || exit 1
+trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$B/devtrace" ctl -s "$session" quit 2>/dev/null; rm -rf "$dir"' EXIT
+session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-12} + 5) / 6))
+why() { echo "$*" >>"$dir/why"; }
+result() {
+	tests=$((tests + 1))
+	if [ "$1" = 0 ]; then echo "ok $tests - $2"; else
+		echo "not ok $tests - $2 (seed $seed)"
+		sed 's/^/# /' "$dir/why"
+	fi
+	: >"$dir/why"
+}
+
+# the bytes of a process's program as they are in its memory
+code_of() {
+	python3 - "$1" <<-'P'
+		import hashlib, os, sys
+		pid, h = sys.argv[1], hashlib.sha256()
+		exe = os.readlink(f'/proc/{pid}/exe')
+		with open(f'/proc/{pid}/mem', 'rb') as mem:
+		    for line in open(f'/proc/{pid}/maps'):
+		        w = line.split()
+		        if len(w) > 5 and w[5] == exe and 'x' in w[1]:
+		            low, high = (int(x, 16) for x in w[0].split('-'))
+		            mem.seek(low)
+		            h.update(mem.read(high - low))
+		print(h.hexdigest())
+	P
+}
+
+# commands N: so many, each of which can be obeyed; the same for the same seed. Every function is switched
+# equally often. A range is removed now and then and made again; some are of a pattern.
+commands() {
+	awk -v n="$1" -v seed="$seed" 'BEGIN {
+		srand(seed)
+		for (i = 0; i < 64; i++) { name[i] = sprintf("f%d%d", int(i / 8), i % 8); print "trace", name[i], "new", name[i] }
+		for (k = 0; k < n; k++) {
+			i = int(rand() * 64)
+			if (rand() < 0.02) {
+				print "trace", name[i], "remove"; print "trace", name[i], "new", name[i]; on[i] = 0
+			} else if (rand() < 0.02) {
+				p = sprintf("f%d*", i % 8)
+				print "trace", p, "new several"; print "trace several on"; print "trace several off"; print "trace several remove"
+			} else { on[i] = !on[i]; print "trace", name[i], on[i] ? "on" : "off" }
+		}
+	}'
+}
+
+# ask COMMAND: the program's answer
+ask() { echo "$1" >&"${storm[1]}" && read -r -t 60 answer <&"${storm[0]}"; }
+
+# switched SECONDS: one session, lossless; its commands as fast as it takes them
+switched() {
+	local deadline=$((EPOCHSECONDS + $1)) count entries exits lost after
+	"$B/devtrace" attach -d -s "$session" -o "$dir/t.db" -F steady "$program" >/dev/null 2>>"$dir/why" && ask go || return
+	commands 0 | "$B/devtrace" ctl -s "$session" - 2>>"$dir/why" || return
+	# each of the 64 a thousand times, at least
+	until [ $EPOCHSECONDS -ge "$deadline" ] && [ "$toggles" -ge 64000 ]; do
+		seed=$((seed + 1))
+		{ commands 5000 | sed 1,64d; for i in {0..7}; do for j in {0..7}; do echo "trace f$i$j off"; done; done; } >"$dir/commands"
+		"$B/devtrace" ctl -s "$session" - <"$dir/commands" 2>>"$dir/why" || return
+		toggles=$((toggles + $(grep -cE ' (on|off)$' "$dir/commands")))
+	done
+	# now that all of them are off, four new threads
+	ask stop && count=$answer && ask go && ask stop && count=$((count + answer)) || return
+	"$B/devtrace" ctl -s "$session" quit 2>>"$dir/why" || return
+	"$B/devtrace" sql -n "$dir/t.db" "SELECT count(*), count(end), (SELECT coalesce(sum(records), 0) FROM lost)
+			FROM calls WHERE function = 'steady';
+		SELECT count(*) FROM calls WHERE function <> 'steady' AND thread IN
+			(SELECT thread FROM calls WHERE function = 'steady' GROUP BY 1 ORDER BY min(begin) DESC LIMIT 4)" 2>>"$dir/why" | tr -s ' \t\n' ' ' >"$dir/got"
+	read -r entries exits lost after <"$dir/got"
+	[ "$entries" = "$count" ] && [ "$exits" = "$count" ] && [ "$lost" = 0 ] && [ "$after" = 0 ] && return
+	why "steady was called $count times; recorded are $entries calls, $exits that returned, $lost records are lost; of others, while off, $after"
+	return 1
+}
+
+# replanted SECONDS: sessions one after the other, everything of the program and all of libc
+replanted() {
+	local deadline=$((EPOCHSECONDS + $1))
+	ask go || return
+	until [ $EPOCHSECONDS -ge "$deadline" ]; do
+		"$B/devtrace" attach -d -s "$session" -p drop -F 'storm:*' -F 'libc.so.6:*' "$program" >/dev/null 2>>"$dir/why" &&
+			"$B/devtrace" ctl -s "$session" start 2>>"$dir/why" &&
+			"$B/devtrace" ctl -s "$session" quit 2>>"$dir/why" || return
+		plantings=$((plantings + 1))
+	done
+	ask stop
+}
+
+# storm_of WHAT COMMAND...: the program, which the command makes
+storm_of() {
+	local what=$1 toggles=0 plantings=0 before rc=0
+	shift
+	"$@" -w -g -pthread -o "$dir/storm" test/probe/storm.c 2>>"$dir/why" || { result 1 "$what: it compiles"; return; }
+	coproc storm { exec "$dir/storm" 4 2>>"$dir/why"; }
+	program=$storm_PID
+	ask go && ask stop # all that it needs is there
+	before=$(code_of "$program")
+	switched "$each" || rc=1
+	result $rc "$what: $toggles switchings of its functions; off they have no records, no call of another is lost"
+	[ "$(code_of "$program")" = "$before" ] || rc=1
+	[ $rc = 0 ] && replanted "$each" || rc=1
+	[ "$(code_of "$program")" = "$before" ] || { rc=1; why "its code is not what it was"; }
+	result $rc "$what: attached to and let go of $plantings times; its code is what it was"
+	eval "exec ${storm[1]}>&-"
+	wait "$program"
+	rc=$?
+	program=''
+	[ $rc = 0 ] || why "its status is $rc"
+	result $rc "$what: its sums were right"
+}
+
+storm_of "gcc -O2" gcc -O2
+storm_of "clang -O1" clang -O1
+storm_of "gcc -O2 with sleds" gcc -O2 "-B$B/lib"
+echo "1..$tests"
