@@ -227,7 +227,6 @@ redis_traced() {
 	rm -f "$work"/u.db*
 	redis_unit "$1" "$devtrace" record -f -o "$work/u.db" && complete "$work/u.db"
 }
-}
 for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/stream unit/scan \
 	unit/sort unit/expire unit/introspection unit/dump unit/geo unit/other; do
 	campaign redis-units "Redis: $u passes traced" redis_traced "$u"

@@ -50,6 +50,8 @@ struct dt_process_block {
 	uint32_t cores; /* rings there are; 0: not filled in, take the slow path */
 	uint32_t pid;
 	uint32_t shared_only; /* two of its threads share a thread block: nobody appends by rseq */
+	/* in uniform mode, what is not traced is written here; several threads may, it means nothing */
+	uint64_t nowhere[8] __attribute__((aligned(64)));
 };
 
 /* Beside it, in a page of its own (DT_AREA_KEPT): a forked child inherits it. */

@@ -592,6 +592,69 @@ bad() {
 	expect "E add 1, X add 1"
 }
 
+@test "check-093-uniform: what is not traced costs what is, within a third" {
+	cat >costs.c <<-'C'
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <x86intrin.h>
+		#define ROUNDS 10001
+		__attribute__((noinline)) int traced(int x) { __asm__ volatile(""); return x + 1; }
+		__attribute__((noinline)) int untraced(int x) { __asm__ volatile(""); return x + 1; }
+		static int compare(const void *a, const void *b)
+		{
+			uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+			return x < y ? -1 : x > y;
+		}
+		int main(void)
+		{
+			static uint64_t ticks[2][ROUNDS];
+			int sum = 0;
+			while (getchar() == '\n') {
+				for (int k = 0; k < ROUNDS; k++)
+					for (int i = 0; i < 2; i++) {
+						uint64_t begin = __rdtsc();
+						for (int j = 0; j < 10; j++)
+							sum += i ? untraced(j) : traced(j);
+						ticks[i][k] = __rdtsc() - begin;
+					}
+				for (int i = 0; i < 2; i++)
+					qsort(ticks[i], ROUNDS, sizeof(**ticks), compare);
+				printf("%lu %lu\n", ticks[0][ROUNDS / 2], ticks[1][ROUNDS / 2]);
+				fflush(stdout);
+			}
+			return sum == 0;
+		}
+	C
+	ctl quit
+	for how in "-B$root/build/lib" -O2; do
+		for policy in overwrite drop wait; do
+			gcc -O2 "$how" -o costs costs.c
+			coproc costs { exec ./costs; }
+			"$dt" attach -d -s t -o t.db -p $policy -F none "$costs_PID" >/dev/null 2>&1 3>&-
+			ctl trace traced new a
+			ctl trace untraced new b
+			ctl trace a on
+			ctl start
+			for uniform in off on; do
+				ctl uniform $uniform
+				echo >&"${costs[1]}"
+				read -r -t 60 yes no <&"${costs[0]}"
+				echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls"
+				[ $uniform = off ] && ((yes > no * 4)) || ((no * 3 >= yes * 2 && yes * 3 >= no * 2))
+			done
+			ctl quit
+			"$dt" report t.db >report
+			grep -q ' traced' report
+			not grep -q untraced report
+			pid=$costs_PID
+			eval "exec ${costs[1]}>&-"
+			wait "$pid"
+			rm -f t.db*
+		done
+	done
+}
+
 @test "check-012-update and check-011-delete: points are replaced, several go at once" {
 	ctl trace sync PID
 	[ "$(ctl trace sync BASE UNFREEZE)" = "kitrace: Tracepoint at sync already exists, updating" ]

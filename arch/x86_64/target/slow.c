@@ -654,6 +654,45 @@ static void started(uint32_t what)
 		ring_bell();
 }
 
+/*
+ * Uniform mode: what is not traced is to cost what is. All that append_careful does, but that the
+ * ring's place and limit become what they are already, and the record is nowhere.
+ */
+static void append_nowhere(struct dt_record *rec)
+{
+	struct dt_ring *r = shared_ring();
+	uint64_t pos, limit, mark = 0;
+	uint32_t core;
+
+	if (is_frozen())
+		return;
+	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+	do {
+		rec->ticks = clock_and_core(&core);
+	} while (!change_both(r, &pos, &limit, pos, limit));
+	rec->core = (uint16_t)core;
+	/* as a slot's mark is taken */
+	__atomic_compare_exchange_n(&process_block.nowhere[0], &mark, mark, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	copy_record((struct dt_record *)process_block.nowhere, rec);
+}
+
+/* The same with all that goes with it. */
+static bool pretend(struct dt_record *rec)
+{
+	uint64_t signals;
+
+	if (session.policy != DT_WAIT || blob.confined) {
+		append_nowhere(rec);
+		return false;
+	}
+	block_signals(&signals);
+	append_nowhere(rec);
+	restore_signals(&signals);
+	return false;
+}
+
 static bool careful(struct dt_record *rec)
 {
 	struct dt_table_entry t = {.what = DT_DO_ENTRY | DT_DO_EXIT};
@@ -662,7 +701,7 @@ static bool careful(struct dt_record *rec)
 	bool again;
 
 	if (!look_up(rec->pc, &t) && session.uniform && !is_event(rec))
-		return false;
+		return pretend(rec);
 	what = t.what;
 	if ((rec->kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
 	    (rec->kind == DT_EXIT && !(what & DT_DO_EXIT)))
