@@ -280,7 +280,7 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 
 			if (!m->file->probed || !m->file->chosen_sites)
 				continue;
-			if (dt_probes_any(m->probes))
+			if (dt_probes_any(m->probes) || m->file->hooked)
 				return false;
 			path = m->file->path;
 		}
@@ -293,6 +293,9 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 
 static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint64_t address)
 {
+	for (size_t k = 0; f->hooked && k < f->elf->sites; k++)
+		if (f->elf->site[k].function == address && f->hooked[k])
+			return true;
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		for (size_t i = 0; i < t->n; i++) {
 			const struct dt_module *m = &t->module[i];

@@ -85,6 +85,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->readable);
 		free(f->chosen);
 		free(f->wanted);
+		free(f->hooked);
 		free(f->type);
 		free(f->masked);
 		free(f);

@@ -37,6 +37,7 @@ struct dt_file {
 	struct dt_point **usdt_point; /* by probe, those that have been wanted */
 	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
+	bool *hooked;	     /* by site: it was, in a process that has ended; NULL: none */
 	struct dt_file_type {
 		uint64_t key; /* dt_symtab_type() */
 		int64_t row;  /* in the trace file; 0: none */

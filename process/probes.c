@@ -148,7 +148,7 @@ static struct dt_probes *make(const struct dt_module *m, struct dt_error *e)
 	return p;
 }
 
-void dt_probes_free(struct dt_probes *p)
+void dt_probes_fold(struct dt_probes *p)
 {
 	if (!p)
 		return;
@@ -156,13 +156,37 @@ void dt_probes_free(struct dt_probes *p)
 		dt_plan_end(&p->plan);
 	dt_space_free(&p->space);
 	free(p->state);
+	free(p->patch);
+	free(p->window);
+	p->plan.code = NULL;
+	p->state = NULL;
+	p->patch = NULL;
+	p->window = NULL;
+	p->patches = p->patch_room = p->windows = p->window_room = 0;
+}
+
+void dt_probes_free(struct dt_probes *p)
+{
+	if (!p)
+		return;
+	dt_probes_fold(p);
 	free(p->toggle);
 	free(p->point);
 	free(p->region);
-	free(p->patch);
-	free(p->window);
 	free(p->pc);
 	free(p);
+}
+
+void dt_probes_remember(const struct dt_module *m)
+{
+	struct dt_file *f = m->file;
+
+	if (!m->probes || !f->elf)
+		return;
+	if (!f->hooked)
+		f->hooked = calloc(f->elf->sites + 1, sizeof(*f->hooked));
+	for (size_t i = 0; f->hooked && i < f->elf->sites; i++)
+		f->hooked[i] = f->hooked[i] || dt_probes_pc(m, i);
 }
 
 /* ---- switching */

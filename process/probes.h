@@ -81,7 +81,11 @@ int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, 
 /* The module of a forked child has what its parent's has, as far as the parent had it then. */
 int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent);
 
+/* Its process has ended: all but what tells whose a pc is is freed. p may be NULL. */
+void dt_probes_fold(struct dt_probes *p);
 void dt_probes_free(struct dt_probes *p);
+/* Before they are freed: the file remembers what was hooked. */
+void dt_probes_remember(const struct dt_module *m);
 
 /* The site whose hook records this pc, and its index in the file's; NULL: none of this module. */
 const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc);

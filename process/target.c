@@ -78,6 +78,28 @@ void dt_target_end(struct dt_target *t)
 	t->mem = t->pidfd = -1;
 }
 
+void dt_target_fold(struct dt_target *t)
+{
+	t->last = true;
+	for (size_t i = 0; i < t->n; i++)
+		dt_probes_fold(t->module[i].probes);
+	dt_target_free_old(t);
+}
+
+void dt_target_leave(struct dt_target *t)
+{
+	t->left = true;
+	for (size_t i = 0; i < t->n; i++) {
+		dt_probes_remember(&t->module[i]);
+		dt_probes_free(t->module[i].probes);
+		t->module[i].probes = NULL;
+	}
+	for (size_t i = 0; i < t->n_gone; i++) {
+		dt_probes_free(t->gone[i].probes);
+		t->gone[i].probes = NULL;
+	}
+}
+
 void dt_target_forget(struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n_gone; i++)

@@ -27,7 +27,9 @@ struct dt_target {
 	bool ours;     /* our child: we see its exit status */
 	bool ended;
 	bool forked;  /* of one that is traced: it began with what that one had */
+	bool last;    /* it has ended, and nobody is to begin with what it had */
 	bool leaving; /* it has ended, and only records that are still to be read need it */
+	bool left;    /* these have been read: its probes are gone */
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
 	bool confined; /* the hooks have been told */
@@ -62,6 +64,10 @@ void dt_target_close(struct dt_target *t);
 void dt_target_free_old(struct dt_target *t);
 /* Marks it as ended, and gives its descriptors back: its modules stay, for records not yet described. */
 void dt_target_end(struct dt_target *t);
+/* Of one that has ended and is `last': what only its life, or its children's, needed. */
+void dt_target_fold(struct dt_target *t);
+/* All its records have been read: its modules' names stay. */
+void dt_target_leave(struct dt_target *t);
 /* The process has ended (it may be a zombie). */
 bool dt_target_gone(const struct dt_target *t);
 

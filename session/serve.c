@@ -449,7 +449,7 @@ static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 	for (const struct dt_target *u = s->first; u; u = u->next) {
 		size_t i = 0, k;
 
-		if (u->ended || u->area != t->area)
+		if (u->ended || u->area != t->area || t->n_gone || !t->n)
 			continue;
 		for (; i < t->n; i++) {
 			for (k = 0; k < u->n; k++)
@@ -485,31 +485,73 @@ static bool is_read(struct dt_session *s)
 	       __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= s->left_ticks;
 }
 
-/* Those that were forked, have ended and are needed no more: a server that forks for each connection
- * has many. */
+/*
+ * Of those that have ended only what tells their records is kept. Children that they may have forked
+ * last find what they began with in a process that has the same, or, where there is none (as after an
+ * execve), are looked for first: /proc is gone through for that, so once a second at most.
+ */
+static void fold_ended(struct dt_session *s)
+{
+	struct timespec now;
+	bool alone = false;
+
+	for (struct dt_target *t = s->first; t; t = t->next) {
+		if (!t->ended || t->last)
+			continue;
+		if (is_covered(s, t)) {
+			pthread_mutex_lock(&s->lock);
+			dt_target_fold(t);
+			pthread_mutex_unlock(&s->lock);
+		} else {
+			alone = true;
+		}
+	}
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (!alone || now.tv_sec == s->last_looked)
+		return;
+	s->last_looked = now.tv_sec;
+	pthread_mutex_lock(&s->lock);
+	dt_session_adopt_strays(s);
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (t->ended && !t->last)
+			dt_target_fold(t);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Their records have been read. The log asks for names later. */
+static void let_go(struct dt_session *s)
+{
+	for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
+		if (t->leaving && !t->left)
+			dt_target_leave(t);
+		if (t->left && (!s->has_log || is_covered(s, t))) {
+			*p = t->next;
+			dt_target_close(t);
+		} else {
+			p = &t->next;
+		}
+	}
+}
+
+/* Those that have ended and are needed no more: a server that forks for each connection has many, and
+ * so has a shell that starts programs. */
 static void leave(struct dt_session *s)
 {
 	const struct dt_control *c = s->targets.shared.control;
 
+	fold_ended(s);
 	if (s->anybody_leaving) {
 		if (!is_read(s))
 			return;
 		pthread_mutex_lock(&s->lock);
-		for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
-			if (!t->leaving || !is_covered(s, t)) {
-				p = &t->next;
-				continue;
-			}
-			*p = t->next;
-			dt_target_close(t);
-		}
+		let_go(s);
 		pthread_mutex_unlock(&s->lock);
 		s->anybody_leaving = false;
 	}
 	if (!s->left_pos && !(s->left_pos = calloc(c->cores + 1, sizeof(*s->left_pos))))
 		return;
 	for (struct dt_target *t = s->first; t; t = t->next) {
-		t->leaving = t->ended && t->forked;
+		t->leaving = t->last && !t->left;
 		s->anybody_leaving = s->anybody_leaving || t->leaving;
 	}
 	for (unsigned i = 0; s->anybody_leaving && i <= c->cores; i++)

@@ -544,7 +544,7 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 }
 
 /* Forked children that never recorded anything have not made themselves known; they have the area. */
-static bool adopt_strays(struct dt_session *s)
+bool dt_session_adopt_strays(struct dt_session *s)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
@@ -606,7 +606,7 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
-		if (t->area == area)
+		if (t->area == area && !t->left && !t->last)
 			return t;
 	return NULL;
 }
@@ -655,7 +655,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	dt_session_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);
 	/* children may be born of a process while others are detached: until there is nobody new */
-	for (int round = 0; round < 20 && (adopt_strays(s) || round == 0); round++)
+	for (int round = 0; round < 20 && (dt_session_adopt_strays(s) || round == 0); round++)
 		if (detach_all(s, e) < 0)
 			rc = -1;
 	pthread_mutex_unlock(&s->lock);

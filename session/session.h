@@ -89,6 +89,7 @@ struct dt_session {
 	uint64_t *left_pos;
 	uint64_t left_ticks;
 	bool anybody_leaving;
+	time_t last_looked; /* for children of those that have ended; s */
 
 	/* execs under way: processes we hold by ptrace until their execve is through */
 	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
@@ -198,6 +199,8 @@ void dt_session_let_execs_go(struct dt_session *s);
 struct dt_target *dt_session_find(struct dt_session *s, pid_t pid);
 /* Is it the program of a process that was named, rather than a library, or what that process runs? */
 bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
+/* Forked children that have not made themselves known, in any process: they are now. With the lock. */
+bool dt_session_adopt_strays(struct dt_session *s);
 const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area);
 void dt_session_add(struct dt_session *s, struct dt_target *t);
 

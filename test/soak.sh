@@ -213,6 +213,43 @@ redis_run() {
 	grep -q 'The End' "$work/log"
 }
 
+sqlite_probed() {
+	local speedtest
+	speedtest=$(program sqlite plain) || return
+	rm -f "$work"/p.db*
+	"$speedtest" --size 10 --verify --output "$work/sql.alone" :memory: >/dev/null &&
+		timeout 900 "$devtrace" record -p overwrite -F 'speedtest1:*' -F 'libc.so.6:*' -o "$work/p.db" \
+			"$speedtest" --size 10 --verify --output "$work/sql.traced" :memory: >"$work/log" 2>&1 &&
+		cmp "$work/sql.alone" "$work/sql.traced" >>"$work/why" || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+}
+campaign sqlite-probed "SQLite: speedtest1 has the same results with everything probed" sqlite_probed
+
+# git_probed SCRIPT: one of git's own, all that it starts with every function of git and of libc probed: each of
+# its cases ends as it does without
+git_probed() {
+	local git
+	git=$(program git plain) || return
+	rm -f "$work"/p.db*
+	git_run "$1" "$work/alone" env
+	git_run "$1" "$work/traced" timeout 1800 "$devtrace" record -f -p overwrite -F 'git:*' -F 'libc.so.6:*' -o "$work/p.db"
+	grep -q '^ok' "$work/alone" && diff "$work/alone" "$work/traced" >>"$work/why" && return
+	tail -n 5 "$work/log" >>"$work/why"
+	return 1
+}
+git_run() {
+	(cd "$(dirname "$git")/t" && "${@:3}" sh "./$1" --root="$work/trash" >"$work/log" 2>&1)
+	grep -aE '^(ok|not ok|1\.\.|# passed|# failed)' "$work/log" >"$2"
+	rm -rf "$work/trash"
+}
+git_scripts() { (cd "$(dirname "$(program git plain)")/t" && ls t0[0-9]*.sh t3[0-9]*.sh) | awk -v n="$1" '{ all[NR] = $1 } END { for (i = 0; i < n; i++) print all[int(i * NR / n) + 1] }'; }
+case " ${names[*]:-git-probed} " in
+*" git-probed "*)
+	for t in $(git_scripts "${SOAK_GIT_SCRIPTS:-20}"); do
+		campaign git-probed "git: $t ends the same with everything probed" git_probed "$t"
+	done
+	;;
+esac
+
 redis_probed() {
 	build plain || return
 	rm -f "$work"/p.db*

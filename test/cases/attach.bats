@@ -438,3 +438,45 @@ build_forks() {
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt 1200 ]
 }
+
+@test "attach: a shell that starts programs: whose each call is, and the session does not keep what they had" {
+	cat >"$dir/started.c" <<-'C'
+		__attribute__((noinline)) int serve(int i) { volatile int s = 0; for (int k = 0; k < 1000; k++) s += k ^ i; return s; }
+		int main(int argc, char **argv) { return serve(argc) == 1; }
+	C
+	gcc -O1 -g -o "$dir/started" "$dir/started.c"
+	cd "$dir"
+	coproc shell { exec sh -c 'while read -r n; do while [ "$n" -gt 0 ]; do ./started || echo failed; n=$((n - 1)); done; echo done; done' 3>&-; }
+	pid=$shell_PID
+	for out in "-p drop" "-o f.db" "-p overwrite -o g.db"; do
+		session="starts-$pid"
+		ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 \
+			"$dt" attach -d -s "$session" $out -F 'started:*' -F 'libc.so.6:s*' "$pid" >/dev/null 3>&-
+		owner=$(pgrep -f "attach -d -s $session ")
+		"$dt" ctl -s "$session" size 17
+		"$dt" ctl -s "$session" start
+		memory() {
+			echo "$1" >&"${shell[1]}" && read -r said <&"${shell[0]}" && [ "$said" = done ]
+			"$dt" ctl -s "$session" >/dev/null
+			awk '$1 == "VmRSS:" { print $2 }' "/proc/$owner/status"
+		}
+		first=$(memory 40)
+		last=$(memory 80)
+		# it looks once a second whether anybody is left of them
+		for _ in {1..100}; do
+			[ $((last - first)) -ge 45000 ] || break
+			sleep 0.05
+			last=$(memory 0)
+		done
+		# a log's names are asked for later, when nobody has the program any more
+		[ "$out" != "-p drop" ] || "$dt" cat -l -s "$session" >log
+		"$dt" ctl -s "$session" quit
+		# each left a megabyte and more
+		[ $((last - first)) -lt 45000 ] || { echo "$out: from $first to $last KB"; false; }
+	done
+	exec {shell[1]}>&-
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve' AND ended = 'returned'")" = 120 ]
+	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 120 ]
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function LIKE '0x%' OR function = '?'")" = 0 ]
+	[ "$(grep -c 'kind=E.*function=serve' log)" = 120 ]
+}

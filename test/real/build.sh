@@ -4,7 +4,7 @@
 # Builds a real program from Debian's source and prints the path of the result.
 #
 # usage: test/real/build.sh PROGRAM VARIANT
-#   PROGRAM   lua | zstd | sqlite (its benchmark, speedtest1) | redis (the server)
+#   PROGRAM   lua | zstd | sqlite (its benchmark, speedtest1) | redis (the server) | git
 #   VARIANT   plain       gcc, Debian's flags (-O2 -g, stack protector, fortify)
 #             sled        the same through devtrace-as
 #             sled-clang  clang through devtrace-as
@@ -39,6 +39,7 @@ lua) package=lua5.4 result=lua ;;
 zstd) package=libzstd result=programs/zstd ;;
 sqlite) package=sqlite3 result=speedtest1 ;;
 redis) package=redis result=src/redis-server ;;
+git) package=git result=git ;;
 *) usage ;;
 esac
 
@@ -132,6 +133,11 @@ build_redis() {
 	cp -r "$src/utils" .
 	# flags by the environment, as Debian does: each of its libraries adds its own to them
 	CFLAGS=$cflags make -j2 -C src V=1 CC="$cc" MALLOC=libc redis-server redis-benchmark redis-cli
+}
+
+build_git() {
+	cp -r "$src/." .
+	make -j2 CC="$cc" CFLAGS="$cflags" USE_LIBPCRE2= NO_CURL=1 NO_EXPAT=1 NO_GETTEXT=1 NO_TCLTK=1 NO_PYTHON=1 NO_OPENSSL=1 all
 }
 
 set +e # for a moment: inside an if, set -e would be off in the function too
