@@ -820,7 +820,7 @@ const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t addres
 
 const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
 {
-	for (size_t i = 0; pc && i < f->sites; i++) {
+	for (size_t i = 0; pc && f->events && i < f->sites; i++) {
 		const struct dt_elf_site *s = &f->site[i];
 
 		if (s->kind == DT_ELF_EVENT &&

@@ -35,6 +35,8 @@ struct job {
 	size_t n_gone;
 	struct patch *undo; /* patches of windows that are gone */
 	size_t undos;
+	uint8_t *text;	/* the module's code as it is in memory; NULL until something of it is read */
+	bool no_text;	/* not all of it can be */
 	struct pc_entry *pc; /* new ones */
 	size_t pcs;
 };

@@ -82,11 +82,8 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 	i = file_site(j->m->file->elf, site);
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
-	/* what is planted once more is on meanwhile if it was: no record is missed */
-	dt_emit_byte(o, i < j->m->file->elf->sites && j->p->toggle[i] && j->m->file->chosen[i] &&
-					!j->t->unwatched
-				? ON
-				: OFF);
+	/* on from the first moment: one that is planted once more misses no record */
+	dt_emit_byte(o, i < j->m->file->elf->sites && j->m->file->chosen[i] && !j->t->unwatched ? ON : OFF);
 	dt_emit_u32(o, (uint32_t)(j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT] -
 				  dt_emit_here(o) - 4));
 }
@@ -137,10 +134,29 @@ static bool is_gone(const struct job *j, uint32_t index)
 	return false;
 }
 
-/* What is in memory, without what we have written there ourselves for windows that are gone. */
-static int read_original(const struct job *j, uint64_t address, uint8_t *bytes, size_t n)
+/* What is in memory. The module's code is read at once: there are tens of thousands of windows. */
+static int read_code(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
-	if (dt_memory_read(j->t->mem, address, bytes, n) < 0)
+	const struct dt_module *m = j->m;
+
+	if (!j->text && !j->no_text) {
+		j->text = malloc(m->high - m->low);
+		if (j->text && dt_memory_read(j->t->mem, m->low, j->text, m->high - m->low) < 0) {
+			free(j->text);
+			j->text = NULL;
+		}
+		j->no_text = !j->text;
+	}
+	if (!j->text || address < m->low || address + n > m->high)
+		return dt_memory_read(j->t->mem, address, bytes, n);
+	memcpy(bytes, j->text + (address - m->low), n);
+	return 0;
+}
+
+/* The same without what we have written there ourselves for windows that are gone. */
+static int read_original(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
+{
+	if (read_code(j, address, bytes, n) < 0)
 		return -1;
 	for (size_t i = 0; j->n_gone && i < j->first_patch; i++) {
 		const struct patch *x = &j->p->patch[i];

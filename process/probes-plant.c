@@ -522,6 +522,7 @@ static void forget_job(struct job *j)
 	free(j->skipped);
 	free(j->gone);
 	free(j->undo);
+	free(j->text);
 	free(j->pc);
 }
 

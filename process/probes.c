@@ -203,6 +203,27 @@ static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_er
 	return 0;
 }
 
+/* What was in memory a moment ago, a stretch at a time: of tens of thousands of switches most are as they
+ * are to be. Only we change them. */
+struct ahead {
+	uint64_t low, high; /* high 0: nothing */
+	uint8_t bytes[16 << 10];
+};
+
+static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_t to,
+		       struct dt_error *e)
+{
+	if (at < a->low || at >= a->high) {
+		uint64_t end = (at / sizeof(a->bytes) + 1) * sizeof(a->bytes);
+
+		a->low = at;
+		a->high = dt_memory_read(t->mem, at, a->bytes, end - at) < 0 ? 0 : end;
+	}
+	if (at < a->high && a->bytes[at - a->low] == to)
+		return 0;
+	return write_byte(t, at, to, e);
+}
+
 /*
  * A function of which a site is chosen, and that has not been tried, is wanted. wanted NULL: only
  * whether there is one. How many.
@@ -294,6 +315,7 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 		   struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
+	struct ahead ahead = {.high = 0};
 	size_t n = 0;
 	bool *wanted;
 	int rc = 0;
@@ -313,8 +335,8 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 								 : elf->sites;
 	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
 		if (m->probes->toggle[i])
-			rc = write_byte(t, m->probes->toggle[i],
-					m->file->chosen[i] && !t->unwatched ? ON : OFF, e);
+			rc = switch_byte(t, &ahead, m->probes->toggle[i],
+					 m->file->chosen[i] && !t->unwatched ? ON : OFF, e);
 	if (rc == 0)
 		rc = switch_points(t, m, e);
 	if (m->file->probed)

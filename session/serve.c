@@ -2,6 +2,7 @@
 /* Serving the traced processes: their messages, their execs, their ends. Owner thread. */
 #include <errno.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -516,6 +517,7 @@ static void fold_ended(struct dt_session *s)
 		if (t->ended && !t->last)
 			dt_target_fold(t);
 	pthread_mutex_unlock(&s->lock);
+	malloc_trim(0); /* it was megabytes each */
 }
 
 /* Their records have been read. The log asks for names later. */

@@ -3,13 +3,15 @@
 #
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
-#                            zstd, cpython, zstd-probed, redis-probed, redis-units, storm, kernel
+#                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
+#                            storm, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
 #   - the same 1,000 times each for PostgreSQL under pgbench with a new connection for each transaction,
 #     and nginx under ab, all their processes attached to, those too that they fork meanwhile
-#   - tests of CPython's own, of zstd and of Redis, with every function of theirs and of libc probed
+#   - tests of CPython's own, of zstd, SQLite, git (SOAK_GIT_SCRIPTS of its t0* and t3*) and Redis, with every
+#     function of theirs and of libc probed
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 #   - ten minutes of test/probe/storm.t: functions switched, planted and let go of under load

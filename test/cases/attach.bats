@@ -460,11 +460,11 @@ build_forks() {
 			"$dt" ctl -s "$session" >/dev/null
 			awk '$1 == "VmRSS:" { print $2 }' "/proc/$owner/status"
 		}
-		first=$(memory 40)
-		last=$(memory 80)
+		first=$(memory 50)
+		last=$(memory 100)
 		# it looks once a second whether anybody is left of them
 		for _ in {1..100}; do
-			[ $((last - first)) -ge 45000 ] || break
+			[ $((last - first)) -ge 50000 ] || break
 			sleep 0.05
 			last=$(memory 0)
 		done
@@ -472,11 +472,11 @@ build_forks() {
 		[ "$out" != "-p drop" ] || "$dt" cat -l -s "$session" >log
 		"$dt" ctl -s "$session" quit
 		# each left a megabyte and more
-		[ $((last - first)) -lt 45000 ] || { echo "$out: from $first to $last KB"; false; }
+		[ $((last - first)) -lt 50000 ] || { echo "$out: from $first to $last KB"; false; }
 	done
 	exec {shell[1]}>&-
-	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve' AND ended = 'returned'")" = 120 ]
-	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 120 ]
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve' AND ended = 'returned'")" = 150 ]
+	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 150 ]
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function LIKE '0x%' OR function = '?'")" = 0 ]
-	[ "$(grep -c 'kind=E.*function=serve' log)" = 120 ]
+	[ "$(grep -c 'kind=E.*function=serve' log)" = 150 ]
 }
