@@ -139,3 +139,57 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it w 1
 	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
 }
+
+@test "F31: two users' sessions at a time, each with its own triggers" {
+	[ "$(id -u)" = 0 ] || skip "needs root to be someone else, too"
+	id dtuser 2>/dev/null || useradd -m dtuser
+	begin_armed
+	# the other user's, told what to do by lines; its trigger is the other event
+	cat >"$dir/other.sh" <<-'S'
+		export XDG_RUNTIME_DIR=
+		dt=$1 program=$2
+		dir=$(mktemp -d) && cd "$dir" && mkfifo in out || exit 1
+		"$program" <in >out &
+		pid=$!
+		exec 6>in 7<out
+		read -r _ <&7
+		session=$("$dt" attach -d -s "other.$$" "$pid" 6>&- 7<&-)
+		say() { "$dt" ctl -s "$session" "$@"; }
+		finish() { say quit; exec 6>&- 7<&-; wait; rm -r "$dir"; }
+		trap finish EXIT
+		for command in "trace work new w" "trace w on" "trace 7:* new e" "trace e on" start "arm 7:2:5 7:1:5"; do
+			say "$command" || exit 1
+		done
+		echo armed
+		while read -r line; do echo "$line" >&6 && read -r _ <&7 && echo done; done
+		say wait
+		"$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" substr($5, 8, 1) : $1 }'
+		trap - EXIT
+		finish
+	S
+	chmod 755 "$dir" "$dir/armed" "$dir/other.sh"
+	coproc other { exec setpriv --reuid dtuser --regid dtuser --clear-groups bash "$dir/other.sh" "$dt" "$dir/armed" 3>&- 8>&- 9<&-; }
+	other_pid=$other_PID
+	exec {from}<&"${other[0]}"
+	read -r -t 20 line <&"$from"
+	[ "$line" = armed ]
+	say arm 7:1:5 7:2:5
+	tell_other() { echo "$1" >&"${other[1]}" && read -r -t 10 line <&"$from" && [ "$line" = done ]; }
+	# what begins the one ends the other
+	tell_other "1 5"
+	do_it w 2
+	tell_other "2 5"
+	do_it 1 5
+	tell_other "w 1"
+	do_it w 2
+	tell_other "1 5"
+	do_it 2 5
+	do_it w 1
+	tell_other "w 3"
+	[ "$("$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" substr($5, 8, 1) : $1 }')" = "V1 E X E X V2 " ]
+	eval "exec ${other[1]}>&-"
+	IFS= read -r -t 20 -d Q line <&"$from" || true
+	[ "$line" = "V2 E X V1 " ]
+	wait "$other_pid"
+	exec {from}<&-
+}
