@@ -141,6 +141,39 @@ random_controller_kills() {
 }
 random_controller_kills
 
+# a shell's programs, everything of theirs and of libc by probes: the controller is killed between an execve and
+# the last jump planted, or wherever else it is
+kills_while_started() {
+	local i k failed="" shell
+	gcc -O2 -o "$dir/started" -x c - <<-'C' || failed=compiler
+		__attribute__((noinline)) int work(int n) { return n ? work(n - 1) + n : 0; }
+		int main(void) { return work(1000) != 500500; }
+	C
+	for ((i = 0; i < 10; i++)); do
+		: >"$dir/out"
+		"$b/devtrace" record -f -p overwrite -F 'started:*' -F 'libc.so.6:*' -o "$dir/s.db" \
+			sh -c 'echo begin; for i in 1 2 3 4 5 6 7 8 9 10; do '"$dir/started"' || echo "status $?"; done; echo end' \
+			>"$dir/out" 2>&1 &
+		controller=$!
+		until grep -q begin "$dir/out" || ! kill -0 "$controller" 2>/dev/null; do
+			read -r -t 0.002 <>"$dir/fifo"
+		done
+		shell=$(pgrep -P "$controller" -o sh)
+		read -r -t "0.$(printf %03d $((RANDOM % 700)))" <>"$dir/fifo"
+		kill -9 "$controller"
+		wait "$controller" 2>/dev/null
+		for ((k = 0; k < 10000; k++)); do
+			kill -0 "$shell" 2>/dev/null || break
+			read -r -t 0.002 <>"$dir/fifo"
+		done
+		[ "$(xargs <"$dir/out")" = "begin end" ] || failed="$failed kill $i: $(xargs <"$dir/out")"
+		rm -f "$dir"/s.db*
+	done
+	result $([ -z "$failed" ]; echo $?) "10 SIGKILLs of the controller while it follows a shell's programs: they are unharmed" \
+		"$failed"
+}
+kills_while_started
+
 attach_again() {
 	local failed="" i
 	begin "-p wait -b 64K" "1 2 400000000 1000 3" || failed=start

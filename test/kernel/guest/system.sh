@@ -196,7 +196,7 @@ case_check_uniform() {
 }
 
 case_check_fuzz_of_the_language() {
-	end=$(($(date +%s) + ${FUZZ:-5}))
+	end=$(($(date +%s) + ${FUZZ:-10}))
 	words='trace new on off remove rename delete list size logsize watch start stop all freeze unfreeze arm disarm events subsystem uniform policy query testtracein reset ENTRY EXIT COUNT CONST FREEZE LATEFREEZE ALLREGS REG STACK rax 0 1 7 -1 ffffffff81000000 traced_call traced_nest traced_* vfs_* !vfs_read vfs_read+5 a b c 13 4 99999999999 switches syscalls interrupts'
 	set -- $words
 	tried=0
