@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/from.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
 #include "cmd/say.h"
@@ -18,6 +19,7 @@
 
 static const char help[] =
 	"usage: devtrace view [OPTION]... [FILE | -s SESSION]\n"
+	"       devtrace view --from ADDRESS [OPTION]... [FILE | -s SESSION]\n"
 	"Shows a trace as a time line in a browser: cores, threads and their calls, events. "
 	"Prints\n"
 	"the address, and opens it if there is a desktop; Ctrl-C ends it.\n"
@@ -25,6 +27,10 @@ static const char help[] =
 	"  -s, --session NAME    the trace that this session records, as it comes; so does the "
 	"FILE\n"
 	"                        of a session\n"
+	"      --from ADDRESS    fetch it from there first, as devtrace fetch does, and keep it "
+	"only\n"
+	"                        for this; FILE or SESSION there, with ssh:HOST. --ssh COMMAND,\n"
+	"                        --remote COMMAND: as for fetch\n"
 	"  -n, --no-open         do not open a browser\n"
 	"      --listen ADDRESS  listen there, as ADDRESS:PORT, instead of on this machine only\n"
 	"                        at any port; whoever has the whole address can see the trace,\n"
@@ -89,56 +95,37 @@ static void open_browser(const char *address)
 	}
 }
 
-int dt_cmd_view(int argc, char **argv)
+struct asked {
+	const char *path, *session, *listen;
+	const char *address, *ssh, *remote; /* of --from */
+	bool open, index;
+};
+
+static int show(const struct asked *a)
 {
-	static const struct option options[] = {
-		{"no-open", no_argument, NULL, 'n'},	  {"session", required_argument, NULL, 's'},
-		{"listen", required_argument, NULL, 'l'}, {"index", no_argument, NULL, 'i'},
-		{"help", no_argument, NULL, 'h'},	  {0}};
-	const char *listen = NULL, *session = NULL, *path;
+	const char *path = a->path;
 	struct dt_view_live from;
 	struct dt_live live;
 	struct dt_formats formats = {0};
-	struct dt_reader *r;
 	struct dt_http *s = NULL;
 	struct dt_view *v = NULL;
-	bool open = true, index = false;
+	struct dt_reader *r;
 	struct dt_error e = {""};
 	sigset_t signals;
-	int o, status;
+	int status = 0;
 
-	while ((o = getopt_long(argc, argv, "nihs:", options, NULL)) != -1) {
-		if (o == 'h')
-			return fputs(help, stdout) == EOF;
-		if (o == '?')
-			return dt_cmd_usage("view");
-		open = open && o != 'n';
-		index = index || o == 'i';
-		if (o == 'l')
-			listen = optarg;
-		if (o == 's')
-			session = optarg;
-	}
-	if (session && (optind < argc || index)) {
-		dt_cmd_fail("view: a session has its own file; it is summed up when it has ended");
-		return dt_cmd_usage("view");
-	}
-	path = optind < argc ? argv[optind] : DT_DEFAULT_FILE;
-	if (session && dt_live_open(&live, session, &e) < 0)
+	if (a->session && dt_live_open(&live, a->session, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
-	if (!session)
+	if (!a->session)
 		dt_live_find(&live, path);
-	if (session)
+	if (a->session)
 		path = live.file;
 	from = dt_live_view(&live);
-	r = session ? dt_reader_open(path, &e) : dt_cmd_open(argc, argv, "view", &status);
+	r = dt_reader_open(path, &e);
 	if (!r) {
-		if (session)
-			status = dt_cmd_fail("%s", e.text);
 		dt_live_close(&live);
-		return status;
+		return dt_cmd_fail("%s", e.text);
 	}
-	status = 0;
 	formats.reader = r;
 	/* by all threads; they are waited for */
 	sigemptyset(&signals);
@@ -147,17 +134,17 @@ int dt_cmd_view(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats},
-			 live.name && !index ? &from : NULL, &e);
-	if (v && !index)
-		s = dt_http_start(v, listen, &e);
-	if (!v || (!s && !index)) {
+			 live.name && !a->index ? &from : NULL, &e);
+	if (v && !a->index)
+		s = dt_http_start(v, a->listen, &e);
+	if (!v || (!s && !a->index)) {
 		status = dt_cmd_fail("%s", e.text);
 		goto out;
 	}
 	if (s) {
 		printf("%s\n", dt_http_address(s));
 		fflush(stdout);
-		if (open)
+		if (a->open)
 			open_browser(dt_http_address(s));
 	}
 	if (dt_view_is_live(v) || (wait_complete(v, &signals, &status) && s))
@@ -167,8 +154,112 @@ out:
 	dt_view_close(v);
 	dt_formats_free(&formats);
 	dt_reader_close(r);
-	if (live.name && !index)
+	if (live.name && !a->index)
 		dt_store_settle(path);
 	dt_live_close(&live);
 	return status;
+}
+
+static void word(struct dt_from *f, const char *option, const char *value)
+{
+	if (value) {
+		f->word[f->words++] = option;
+		f->word[f->words++] = value;
+	}
+}
+
+/* A trace that is elsewhere: brought here, shown, and taken away. */
+static int show_from(const struct asked *a)
+{
+	struct asked here = *a;
+	struct dt_from f = {.words = 0};
+	int status;
+
+	word(&f, "-s", a->session);
+	word(&f, "--ssh", a->ssh);
+	word(&f, "--remote", a->remote);
+	word(&f, "--", a->address);
+	if (a->path)
+		f.word[f.words++] = a->path;
+	status = dt_from_fetch(&f);
+	here.path = f.path;
+	here.session = NULL;
+	if (status == 0)
+		status = show(&here);
+	dt_from_remove(&f);
+	return status;
+}
+
+static const char *contradiction(const struct asked *a)
+{
+	if (!a->address && (a->ssh || a->remote))
+		return "--ssh and --remote go with --from";
+	if (a->address && a->index)
+		return "what --from brings is not kept: there is nothing to put into a file";
+	if (a->session && a->path)
+		return "a session has its own file";
+	if (a->session && a->index)
+		return "a session's file is summed up when it has ended";
+	return NULL;
+}
+
+int dt_cmd_view(int argc, char **argv)
+{
+	static const struct option options[] = {{"no-open", no_argument, NULL, 'n'},
+						{"session", required_argument, NULL, 's'},
+						{"listen", required_argument, NULL, 'l'},
+						{"index", no_argument, NULL, 'i'},
+						{"from", required_argument, NULL, 'f'},
+						{"ssh", required_argument, NULL, 'e'},
+						{"remote", required_argument, NULL, 'r'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct asked a = {.open = true};
+	const char *why;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "nihs:", options, NULL)) != -1) {
+		switch (o) {
+		case 'n':
+			a.open = false;
+			break;
+		case 'i':
+			a.index = true;
+			break;
+		case 'l':
+			a.listen = optarg;
+			break;
+		case 's':
+			a.session = optarg;
+			break;
+		case 'f':
+			a.address = optarg;
+			break;
+		case 'e':
+			a.ssh = optarg;
+			break;
+		case 'r':
+			a.remote = optarg;
+			break;
+		case 'h':
+			return fputs(help, stdout) == EOF;
+		default:
+			return dt_cmd_usage("view");
+		}
+	}
+	if (argc - optind > 1) {
+		dt_cmd_fail("view: one trace file at a time, not also '%s'", argv[optind + 1]);
+		return dt_cmd_usage("view");
+	}
+	a.path = argv[optind]; /* NULL at the end */
+	why = contradiction(&a);
+	if (why) {
+		dt_cmd_fail("view: %s", why);
+		return dt_cmd_usage("view");
+	}
+	if (a.address)
+		return show_from(&a);
+	if (!a.path)
+		a.path = DT_DEFAULT_FILE;
+	return show(&a);
 }

@@ -193,3 +193,37 @@ code() {
 	end_view
 	[ ! -s "$dir/view.err" ] || { cat "$dir/view.err"; return 1; }
 }
+
+@test "view --from: a trace or a session that is elsewhere, and nothing is left of it" {
+	maketrace -n 20000 -s 2 a.db >made
+	mkdir tmp
+	export TMPDIR=$PWD/tmp
+	# a server at a socket; and what ssh would start, started here: its words are one command's
+	"$dt" serve --listen "unix:$PWD/socket" a.db >serve.out 2>&1 3>&- &
+	serving=$!
+	for _ in $(seq 500); do [ -S socket ] && break; sleep 0.02; done
+	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >there && chmod +x there
+	for from in "unix:$PWD/socket" "ssh:somewhere --ssh $PWD/there --remote $dt $PWD/a.db"; do
+		view --from $from
+		[ "$(code "$address")" = 200 ]
+		[ "$(ls tmp | wc -l)" = 1 ]
+		records=$(curl -s "${address}get/trace" | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])')
+		[ "$records" = 20000 ]
+		end_view
+		[ -z "$(ls tmp)" ]
+	done
+	kill "$serving"
+	wait "$serving" || true
+	# what goes wrong
+	run "$dt" view --no-open --from "unix:$PWD/nothing"
+	[ "$status" = 1 ] && one_line "nothing"
+	run "$dt" view --no-open --from ssh:x --ssh "$PWD/there" --remote "$dt" "$PWD/none.db"
+	[ "$status" = 1 ] && [[ $output == *none.db* ]]
+	run "$dt" view --index --from localhost:1
+	[ "$status" = 2 ]
+	run "$dt" view --ssh ssh a.db
+	[ "$status" = 2 ]
+	run env TMPDIR=/nowhere "$dt" view --no-open --from localhost:1
+	[ "$status" = 1 ] && one_line "/nowhere"
+	[ -z "$(ls tmp)" ]
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace that is elsewhere, fetched to be looked at and not to be kept. */
+#ifndef DT_CMD_FROM_H
+#define DT_CMD_FROM_H
+
+#include <stddef.h>
+
+#define DT_FROM_WORDS 12
+
+struct dt_from {
+	const char *word[DT_FROM_WORDS]; /* options of fetch, and behind "--" the address, the file */
+	size_t words;
+	char folder[256]; /* a temporary one; "": none */
+	char path[300];	  /* the trace in it */
+};
+
+/*
+ * Fetches it as `devtrace fetch WORD...` does. Returns the status of that, which has said what was
+ * wrong. SIGINT and SIGTERM end it and are waited for by it. dt_from_remove() in any case.
+ */
+int dt_from_fetch(struct dt_from *f);
+void dt_from_remove(struct dt_from *f);
+
+#endif
