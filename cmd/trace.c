@@ -275,15 +275,16 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 	const char *path = NULL;
 
 	for (const struct dt_target *t = s->first; t; t = t->next)
-		for (size_t i = 0; i < t->n; i++) {
-			const struct dt_module *m = &t->module[i];
-
-			if (!m->file->probed || !m->file->chosen_sites)
-				continue;
-			if (dt_probes_any(m->probes) || m->file->hooked)
+		for (size_t i = 0; i < t->n; i++)
+			if (t->module[i].file->probed && dt_probes_any(t->module[i].probes))
 				return false;
-			path = m->file->path;
-		}
+	for (const struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		if (!f->probed || !f->chosen_sites)
+			continue;
+		if (f->hooked)
+			return false;
+		path = f->path;
+	}
 	if (!path)
 		return false;
 	fprintf(stderr, "%s: %s: no function that was chosen can be hooked; 'devtrace list -v' says why\n",

@@ -181,7 +181,7 @@ void dt_probes_remember(const struct dt_module *m)
 {
 	struct dt_file *f = m->file;
 
-	if (!m->probes || !f->elf)
+	if (!dt_probes_any(m->probes) || !f->elf)
 		return;
 	if (!f->hooked)
 		f->hooked = calloc(f->elf->sites + 1, sizeof(*f->hooked));
