@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -41,7 +40,7 @@ int dt_from_fetch(struct dt_from *f)
 		return dt_cmd_fail("view: %s: cannot create: %s", f->path, strerror(errno));
 	memcpy(f->folder, f->path, strlen(f->path) + 1);
 	dt_format(f->path, sizeof(f->path), "%s/trace.db", f->folder);
-	/* Ctrl-C is for both: fetch ends in order, and then we do */
+	/* Ctrl-C is for both: fetch ends in order, and we see it when the folder is gone */
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);
@@ -55,11 +54,6 @@ int dt_from_fetch(struct dt_from *f)
 		;
 	if (pid > 0)
 		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	/* what came meanwhile was for it */
-	if (status)
-		while (sigtimedwait(&block, NULL, &(struct timespec){0, 0}) > 0)
-			;
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	return status;
 }
 

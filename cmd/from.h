@@ -16,7 +16,8 @@ struct dt_from {
 
 /*
  * Fetches it as `devtrace fetch WORD...` does. Returns the status of that, which has said what was
- * wrong. SIGINT and SIGTERM end it and are waited for by it. dt_from_remove() in any case.
+ * wrong. SIGINT and SIGTERM are blocked from here on: what it leaves must be removed, by
+ * dt_from_remove(), in any case.
  */
 int dt_from_fetch(struct dt_from *f);
 void dt_from_remove(struct dt_from *f);

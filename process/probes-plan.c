@@ -74,6 +74,7 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 {
 	struct job *j = ctx;
 	size_t i;
+	bool on;
 
 	if (site->kind == DT_SITE_POINT) {
 		emit_points(o, site, j);
@@ -83,7 +84,8 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
 	/* on from the first moment: one that is planted once more misses no record */
-	dt_emit_byte(o, i < j->m->file->elf->sites && j->m->file->chosen[i] && !j->t->unwatched ? ON : OFF);
+	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !j->t->unwatched;
+	dt_emit_byte(o, on ? ON : OFF);
 	dt_emit_u32(o, (uint32_t)(j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT] -
 				  dt_emit_here(o) - 4));
 }

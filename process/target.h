@@ -64,7 +64,7 @@ void dt_target_close(struct dt_target *t);
 void dt_target_free_old(struct dt_target *t);
 /* Marks it as ended, and gives its descriptors back: its modules stay, for records not yet described. */
 void dt_target_end(struct dt_target *t);
-/* Of one that has ended and is `last': what only its life, or its children's, needed. */
+/* It has ended, and its children are known: it is `last', and keeps what tells its records. */
 void dt_target_fold(struct dt_target *t);
 /* All its records have been read: its modules' names stay. */
 void dt_target_leave(struct dt_target *t);

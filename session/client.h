@@ -26,7 +26,8 @@ void dt_client_close(struct dt_client *c);
 /* Writes commands to ctl, for process pid (0: this one); the answers are in c->text. */
 int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pid,
 		    struct dt_error *e);
-/* Returns when the session, which has been told to quit, is gone: processes let go, its name free, its file closed. */
+/* Returns when the session, which has been told to quit, is gone: processes let go, its name free,
+ * its file closed. */
 void dt_client_wait_end(struct dt_client *c);
 /* Any other request; the answer is in c->text. */
 int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);

@@ -447,10 +447,12 @@ static void ends(struct dt_session *s)
  * that, and those that it may have forked last find what they began with. */
 static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 {
+	if (t->n_gone || !t->n)
+		return false;
 	for (const struct dt_target *u = s->first; u; u = u->next) {
 		size_t i = 0, k;
 
-		if (u->ended || u->area != t->area || t->n_gone || !t->n)
+		if (u->ended || u->area != t->area)
 			continue;
 		for (; i < t->n; i++) {
 			for (k = 0; k < u->n; k++)

@@ -543,6 +543,23 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
+/* Whose child a process is now; 0: it has ended. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[128];
+	pid_t ppid = 0;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "PPid: %d", &ppid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return ppid;
+}
+
 /* Forked children that never recorded anything have not made themselves known; they have the area. */
 bool dt_session_adopt_strays(struct dt_session *s)
 {
@@ -567,6 +584,8 @@ bool dt_session_adopt_strays(struct dt_session *s)
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
+			t->ppid = parent_of(pid);
+			t->forked = true;
 			if (area && dt_target_adopt(t, &s->targets, area, dt_session_parent(s, area), NULL) == 0)
 				dt_session_add(s, t), any = true;
 			else
@@ -606,7 +625,7 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
-		if (t->area == area && !t->left && !t->last)
+		if (t->area == area && !t->last)
 			return t;
 	return NULL;
 }

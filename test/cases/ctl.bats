@@ -640,7 +640,7 @@ bad() {
 				ctl uniform $uniform
 				echo >&"${costs[1]}"
 				read -r -t 60 yes no <&"${costs[0]}"
-				echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls"
+				echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls" >&3
 				[ $uniform = off ] && ((yes > no * 4)) || ((no * 3 >= yes * 2 && yes * 3 >= no * 2))
 			done
 			ctl quit

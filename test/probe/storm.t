@@ -6,40 +6,14 @@
 # call recorded that the program counts; afterwards the code is, byte for byte, what it was.
 # STORM_SECONDS: how long, in all (12); STORM_SEED: where the random numbers begin.
 set -u
-cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-root=$PWD B=${DEVTRACE_BUILD:-$PWD/build} tests=0 program=''
-dir=$(mktemp -d /tmp/devtrace-storm.XXXXXX) || exit 1
-trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$B/devtrace" ctl -s "$session" quit 2>/dev/null; rm -rf "$dir"' EXIT
-session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-12} + 5) / 6))
-why() { echo "$*" >>"$dir/why"; }
-result() {
-	tests=$((tests + 1))
-	if [ "$1" = 0 ]; then echo "ok $tests - $2"; else
-		echo "not ok $tests - $2 (seed $seed)"
-		sed 's/^/# /' "$dir/why"
-	fi
-	: >"$dir/why"
-}
+. "$(dirname "$0")/../real/common.sh"
+cd "$root" || exit 1
+program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-12} + 5) / 6))
+trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$devtrace" ctl -s "$session" quit 2>/dev/null; cleanup' EXIT
+echo "# seed $seed"
 
-# the bytes of a process's program as they are in its memory
-code_of() {
-	python3 - "$1" <<-'P'
-		import hashlib, os, sys
-		pid, h = sys.argv[1], hashlib.sha256()
-		exe = os.readlink(f'/proc/{pid}/exe')
-		with open(f'/proc/{pid}/mem', 'rb') as mem:
-		    for line in open(f'/proc/{pid}/maps'):
-		        w = line.split()
-		        if len(w) > 5 and w[5] == exe and 'x' in w[1]:
-		            low, high = (int(x, 16) for x in w[0].split('-'))
-		            mem.seek(low)
-		            h.update(mem.read(high - low))
-		print(h.hexdigest())
-	P
-}
-
-# commands N: so many, each of which can be obeyed; the same for the same seed. Every function is switched
-# equally often. A range is removed now and then and made again; some are of a pattern.
+# commands N: so many, each of which can be obeyed; the same for the same seed. Every function is
+# switched as often as another, in the long run. A range is removed now and then and made again; some are of a pattern.
 commands() {
 	awk -v n="$1" -v seed="$seed" 'BEGIN {
 		srand(seed)
@@ -62,23 +36,23 @@ ask() { echo "$1" >&"${storm[1]}" && read -r -t 60 answer <&"${storm[0]}"; }
 # switched SECONDS: one session, lossless; its commands as fast as it takes them
 switched() {
 	local deadline=$((EPOCHSECONDS + $1)) count entries exits lost after
-	"$B/devtrace" attach -d -s "$session" -o "$dir/t.db" -F steady "$program" >/dev/null 2>>"$dir/why" && ask go || return
-	commands 0 | "$B/devtrace" ctl -s "$session" - 2>>"$dir/why" || return
-	# each of the 64 a thousand times, at least
+	"$devtrace" attach -d -s "$session" -o "$work/t.db" -F steady "$program" >/dev/null 2>>"$work/why" && ask go || return
+	commands 0 | "$devtrace" ctl -s "$session" - 2>>"$work/why" || return
+	# each of the 64 about a thousand times
 	until [ $EPOCHSECONDS -ge "$deadline" ] && [ "$toggles" -ge 64000 ]; do
 		seed=$((seed + 1))
-		{ commands 5000 | sed 1,64d; for i in {0..7}; do for j in {0..7}; do echo "trace f$i$j off"; done; done; } >"$dir/commands"
-		"$B/devtrace" ctl -s "$session" - <"$dir/commands" 2>>"$dir/why" || return
-		toggles=$((toggles + $(grep -cE ' (on|off)$' "$dir/commands")))
+		{ commands 5000 | sed 1,64d; for i in {0..7}; do for j in {0..7}; do echo "trace f$i$j off"; done; done; } >"$work/commands"
+		"$devtrace" ctl -s "$session" - <"$work/commands" 2>>"$work/why" || return
+		toggles=$((toggles + $(grep -cE ' (on|off)$' "$work/commands")))
 	done
 	# now that all of them are off, four new threads
 	ask stop && count=$answer && ask go && ask stop && count=$((count + answer)) || return
-	"$B/devtrace" ctl -s "$session" quit 2>>"$dir/why" || return
-	"$B/devtrace" sql -n "$dir/t.db" "SELECT count(*), count(end), (SELECT coalesce(sum(records), 0) FROM lost)
+	"$devtrace" ctl -s "$session" quit 2>>"$work/why" || return
+	"$devtrace" sql -n "$work/t.db" "SELECT count(*), count(end), (SELECT coalesce(sum(records), 0) FROM lost)
 			FROM calls WHERE function = 'steady';
 		SELECT count(*) FROM calls WHERE function <> 'steady' AND thread IN
-			(SELECT thread FROM calls WHERE function = 'steady' GROUP BY 1 ORDER BY min(begin) DESC LIMIT 4)" 2>>"$dir/why" | tr -s ' \t\n' ' ' >"$dir/got"
-	read -r entries exits lost after <"$dir/got"
+			(SELECT thread FROM calls WHERE function = 'steady' GROUP BY 1 ORDER BY min(begin) DESC LIMIT 4)" 2>>"$work/why" | tr -s ' \t\n' ' ' >"$work/got"
+	read -r entries exits lost after <"$work/got"
 	[ "$entries" = "$count" ] && [ "$exits" = "$count" ] && [ "$lost" = 0 ] && [ "$after" = 0 ] && return
 	why "steady was called $count times; recorded are $entries calls, $exits that returned, $lost records are lost; of others, while off, $after"
 	return 1
@@ -89,9 +63,9 @@ replanted() {
 	local deadline=$((EPOCHSECONDS + $1))
 	ask go || return
 	until [ $EPOCHSECONDS -ge "$deadline" ]; do
-		"$B/devtrace" attach -d -s "$session" -p drop -F 'storm:*' -F 'libc.so.6:*' "$program" >/dev/null 2>>"$dir/why" &&
-			"$B/devtrace" ctl -s "$session" start 2>>"$dir/why" &&
-			"$B/devtrace" ctl -s "$session" quit 2>>"$dir/why" || return
+		"$devtrace" attach -d -s "$session" -p drop -F 'storm:*' -F 'libc.so.6:*' "$program" >/dev/null 2>>"$work/why" &&
+			"$devtrace" ctl -s "$session" start 2>>"$work/why" &&
+			"$devtrace" ctl -s "$session" quit 2>>"$work/why" || return
 		plantings=$((plantings + 1))
 	done
 	ask stop
@@ -101,8 +75,8 @@ replanted() {
 storm_of() {
 	local what=$1 toggles=0 plantings=0 before rc=0
 	shift
-	"$@" -w -g -pthread -o "$dir/storm" test/probe/storm.c 2>>"$dir/why" || { result 1 "$what: it compiles"; return; }
-	coproc storm { exec "$dir/storm" 4 2>>"$dir/why"; }
+	"$@" -w -g -pthread -o "$work/storm" test/probe/storm.c 2>>"$work/why" || { result 1 "$what: it compiles"; return; }
+	coproc storm { exec "$work/storm" 4 2>>"$work/why"; }
 	program=$storm_PID
 	ask go && ask stop # all that it needs is there
 	before=$(code_of "$program")
@@ -122,5 +96,5 @@ storm_of() {
 
 storm_of "gcc -O2" gcc -O2
 storm_of "clang -O1" clang -O1
-storm_of "gcc -O2 with sleds" gcc -O2 "-B$B/lib"
+storm_of "gcc -O2 with sleds" gcc -O2 "-B${devtrace%/*}/lib"
 echo "1..$tests"
