@@ -112,6 +112,20 @@ int dt_link_ask(struct dt_link *l, enum dt_form form, struct dt_error *e)
 
 /* ---- receiving ---- */
 
+/*
+ * Signals are blocked but while it waits for bytes, so that none comes between the look at *stop
+ * and the wait. ppoll delivers none when there are bytes already: from a server that is always
+ * ahead they would wait for ever.
+ */
+static void let_signals_in(void)
+{
+	sigset_t none, before;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* More bytes in l->data, behind those that are there. 1; 0: none in ms (-1: wait); -1: never again.
  */
 static int more(struct dt_link *l, int ms, struct dt_error *e)
@@ -127,8 +141,9 @@ static int more(struct dt_link *l, int ms, struct dt_error *e)
 		l->n -= l->at;
 		l->at = 0;
 	}
+	let_signals_in();
 	sigemptyset(&none);
-	rc = ppoll(&p, 1, ms < 0 ? NULL : &patience, &none);
+	rc = l->stop && *l->stop ? 0 : ppoll(&p, 1, ms < 0 ? NULL : &patience, &none);
 	if (l->stop && *l->stop)
 		return dt_fail(e, "interrupted");
 	if (rc <= 0)

@@ -37,7 +37,8 @@ setup_file() {
 	C
 	gcc -O1 -g -B"$root/build/lib" -I"$root/include" -o "$dir/armed" "$dir/armed.c"
 	# a scripted server: each connection gets the bytes of the next argument (\xNN), when it has asked
-	# ("!": at once; "~": as it is, and stays open until it is asked again), and is closed
+	# ("!": at once; "~": as it is, and stays open until it is asked again; "*FILE": the file, for
+	# as long as somebody takes it), and is closed
 	cat >"$dir/peer.py" <<-'PY'
 		import socket, sys
 		l = socket.socket()
@@ -48,15 +49,23 @@ setup_file() {
 		    c = l.accept()[0]
 		    if answer[:1] not in "!":
 		        c.recv(100)
-		    data = answer.lstrip("!~")
+		    while answer[:1] == "*":
+		        try:
+		            c.sendall(open(answer[1:], "rb").read() * 100)
+		        except OSError:
+		            answer = " "
+		    data = answer.lstrip("!~ ")
 		    data = open(data[1:], "rb").read() if data[:1] == "@" else data.encode().decode("unicode_escape").encode("latin1")
 		    c.sendall(data)
 		    if answer[:1] == "~":
 		        while c.recv(100):
 		            pass
 		    # what it asked for and was not read must not become a reset in front of the answer
-		    c.shutdown(socket.SHUT_WR)
-		    while c.recv(100):
+		    try:
+		        c.shutdown(socket.SHUT_WR)
+		        while c.recv(100):
+		            pass
+		    except OSError:
 		        pass
 		    c.close()
 	PY
@@ -398,6 +407,25 @@ one_line() {
 	wait "$fetching" || rc=$?
 	[ "$rc" = 0 ]
 	[ -z "$(ls | grep -e -fetched -e -new -e -old)" ]
+}
+
+@test "fetch -c ends when it is told to, also from a server that is always ahead" {
+	dump 1 >1.txt
+	{ printf '%08d' "$(stat -c %s 1.txt)"; cat 1.txt; } >1.sent
+	for signal in INT TERM; do
+		rm -f d.txt
+		peer '*1.sent'
+		timeout -k 5 60 devtrace fetch -c --text -o d.txt "$address" 3>&- &
+		fetching=$!
+		started+=("$fetching")
+		until_true test -e d.txt
+		kill -s "$signal" "$fetching"
+		rc=0
+		wait "$fetching" || rc=$?
+		[ "$rc" = 0 ]
+		cmp d.txt 1.txt
+		[ -z "$(ls | grep -e -fetched)" ]
+	done
 }
 
 @test "what comes is believed as little as any file" {
