@@ -42,10 +42,11 @@ static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...; d
 				   "Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
 				   "  -d, --detach               go on in the background: prints the session's name; "
 				   "'devtrace ctl'\n"
-				   "                             tells it what to trace (nothing, without -F) and "
-				   "when to quit; without\n"
-				   "                             -o its records stay in its log, for 'devtrace cat "
-				   "-s'\n" OPTIONS;
+				   "                             tells it what to trace (nothing, without -F "
+				   "and -o) and when to\n"
+				   "                             quit; without -o its records stay in its log, "
+				   "for\n"
+				   "                             'devtrace cat -s'\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"

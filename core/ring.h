@@ -116,6 +116,16 @@ struct dt_table {
 	struct dt_table_entry entry[];
 };
 
+/* Where recording went on after it was frozen. Writer: whoever thaws; pos last, 0 while it writes. */
+#define DT_THAWS 512u
+
+struct dt_thaw {
+	uint64_t pos;	 /* in the shared ring, of the first record behind, plus one; 0: none */
+	uint64_t begin;	 /* ticks at which it was frozen by a command; 0: by the record before */
+	uint64_t end;	 /* ticks at which it went on */
+	uint64_t missed; /* dt_control.missed then */
+};
+
 struct dt_request {
 	uint32_t state; /* futex. FREE -> FILLING (poster, cas) -> POSTED (poster) -> DONE
 			 * (controller) -> FREE (poster, or the controller when nobody waits) */
@@ -172,6 +182,11 @@ struct dt_control {
 	uint64_t arm_duration;	    /* ticks, 0: no end */
 	uint64_t arm_begin;	    /* ticks of the start event; written by the slow path */
 	uint32_t watch[DT_WATCH_MAX]; /* processes and threads, sorted */
+	uint64_t frozen; /* ticks at which the controller froze; 0: it did not. Whoever thaws clears */
+	uint64_t missed; /* events that came while recording was frozen; slow path, locked add */
+	uint32_t thaws;	 /* how often it went on, ever; locked add. The n-th is thaw[n % DT_THAWS] */
+	uint32_t pad2;
+	struct dt_thaw thaw[DT_THAWS];
 };
 
 _Static_assert(sizeof(struct dt_ring) == 128, "two cache lines");
@@ -181,6 +196,19 @@ _Static_assert(sizeof(struct dt_control) <= DT_CONTROL_SIZE, "control block fits
 static inline struct dt_ring *dt_ring_at(struct dt_control *control, unsigned i)
 {
 	return (struct dt_ring *)((char *)control + DT_CONTROL_SIZE + i * control->stride);
+}
+
+/* Notes that recording goes on with the record at pos; before that record can be read. */
+static inline void dt_ring_note_thaw(struct dt_control *c, uint64_t pos, uint64_t ticks)
+{
+	uint64_t begin = __atomic_exchange_n(&c->frozen, 0, __ATOMIC_RELAXED);
+	struct dt_thaw *t = &c->thaw[__atomic_fetch_add(&c->thaws, 1, __ATOMIC_RELAXED) % DT_THAWS];
+
+	__atomic_store_n(&t->pos, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->begin, begin, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->end, ticks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->missed, __atomic_load_n(&c->missed, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->pos, pos + 1, __ATOMIC_RELEASE);
 }
 
 static inline struct dt_record *dt_ring_records(struct dt_ring *r)

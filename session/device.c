@@ -281,6 +281,7 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 		return -1;
 	if (s->kernel && !active)
 		dt_kernel_stop(s->kernel);
+	dt_pauses_start(s, active);
 	if (active)
 		dt_rings_start(c);
 	else

@@ -374,6 +374,11 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
 			n = dt_ring_take(r, BATCH, last, &records, &lost);
+			if (core == DT_SHARED_CORE) {
+				pthread_mutex_lock(&s->lock);
+				dt_pauses_take(s, records, n, r->pos - n * 64);
+				pthread_mutex_unlock(&s->lock);
+			}
 			records = corrected(s, k, i, records, n);
 			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
 			records = with_kernel(s, k, i, records, &n, last ? ~0ull : now, &lost);

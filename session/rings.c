@@ -267,19 +267,36 @@ static void freeze_at(struct dt_control *c, uint64_t records)
 		;
 }
 
+bool dt_rings_frozen(struct dt_control *c)
+{
+	struct dt_ring *r = dt_ring_at(c, c->cores);
+	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+
+	return (limit & DT_FROZEN) &&
+	       __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
+}
+
 static void thaw(struct dt_control *c)
 {
 	struct dt_ring *r = dt_ring_at(c, c->cores);
 
+	if (dt_rings_frozen(c))
+		dt_ring_note_thaw(c, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE), __builtin_ia32_rdtsc());
 	__atomic_store_n(&r->limit, c->state == DT_RECORDING ? r->hard : 0, __ATOMIC_SEQ_CST);
 }
 
 void dt_rings_freeze(struct dt_control *c, bool freeze)
 {
-	if (freeze)
-		freeze_at(c, 0);
-	else
+	bool before = dt_rings_frozen(c);
+
+	if (!freeze) {
 		thaw(c);
+		return;
+	}
+	freeze_at(c, 0);
+	/* not before: until then records came */
+	if (!before)
+		__atomic_store_n(&c->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
 }
 
 void dt_rings_freeze_after(struct dt_control *c, uint64_t records)
@@ -288,15 +305,6 @@ void dt_rings_freeze_after(struct dt_control *c, uint64_t records)
 		freeze_at(c, records);
 	else
 		thaw(c);
-}
-
-bool dt_rings_frozen(struct dt_control *c)
-{
-	struct dt_ring *r = dt_ring_at(c, c->cores);
-	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
-
-	return (limit & DT_FROZEN) &&
-	       __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
 }
 
 void dt_rings_bell(struct dt_control *c)

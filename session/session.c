@@ -207,6 +207,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	if (s->store) {
 		char text[32];
 
+		dt_pauses_end(s);
 		dt_session_clock(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
@@ -343,6 +344,7 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 int dt_session_record(struct dt_session *s, struct dt_error *e)
 {
 	s->device.active = !s->options.idle && !s->options.stopped;
+	dt_pauses_start(s, s->device.active);
 	if (s->device.active)
 		dt_rings_start(s->targets.shared.control);
 	else

@@ -20,6 +20,7 @@
 #include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
+#include "session/pauses.h"
 #include "session/rings.h"
 #include "session/switches.h"
 #include "store/store.h"
@@ -102,6 +103,7 @@ struct dt_session {
 	atomic_bool log_stalled; /* the recorder waits for room in it */
 	size_t log_held;     /* records that it has and that are not in the log yet... */
 	uint64_t log_until;  /* ...because they are later than this (ticks); stored with release */
+	struct dt_pauses pauses;
 	bool uniform, frozen, watch_threads; /* as applied */
 	struct dt_arm armed;
 	uint64_t events;

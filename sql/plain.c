@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that are not made from records: lost, threads, processes, functions, and activities where
- * there are none. */
+/* Tables that are not made from records: lost, pauses, threads, processes, functions, and
+ * activities where there are none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,7 @@
 struct list {
 	size_t at, n; /* at: one more than the current row */
 	struct loss *loss;
+	struct dt_pause *pause;
 	bool failed;
 };
 
@@ -111,6 +112,7 @@ static void end_list(struct dt_sql_scan *s)
 	struct list *l = s->state;
 
 	free(l->loss);
+	free(l->pause);
 	free(l);
 }
 
@@ -120,6 +122,89 @@ const struct dt_sql_table dt_sql_lost = {
 	.begin = begin_lost,
 	.next = next_of_list,
 	.value = lost_value,
+	.end = end_list,
+	.small = true,
+};
+
+/* ---- pauses ---- */
+
+enum { U_BEGIN, U_END, U_DURATION, U_WHY, U_TIMES, U_MISSED };
+
+static const struct dt_sql_column pauses_columns[] = {
+	[U_BEGIN] = {"begin", "INTEGER", DT_SQL_PLAIN},
+	[U_END] = {"end", "INTEGER", DT_SQL_PLAIN},
+	[U_DURATION] = {"duration", "INTEGER", DT_SQL_PLAIN},
+	[U_WHY] = {"why", "TEXT", DT_SQL_PLAIN},
+	[U_TIMES] = {"times", "INTEGER", DT_SQL_PLAIN},
+	[U_MISSED] = {"missed", "INTEGER", DT_SQL_PLAIN},
+	{"file", "TEXT HIDDEN", DT_SQL_FILE},
+	{0},
+};
+
+static int on_pause(void *ctx, const struct dt_pause *p)
+{
+	struct list *l = ctx;
+	struct dt_pause *more =
+		l->n & (l->n + 1) ? l->pause : realloc(l->pause, 2 * (l->n + 1) * sizeof(*more));
+
+	if (!more) {
+		l->failed = true;
+		return 1;
+	}
+	l->pause = more;
+	l->pause[l->n++] = *p;
+	return 0;
+}
+
+static int begin_pauses(struct dt_sql_scan *s, struct dt_error *e)
+{
+	struct list *l;
+
+	if (begin_list(s, 0, e) < 0)
+		return -1;
+	l = s->state;
+	if (dt_reader_pauses(s->pass->reader, on_pause, l) < 0)
+		return dt_fail(e, "%s: the trace cannot be read", s->pass->source->path);
+	return l->failed ? dt_fail(e, "out of memory") : 0;
+}
+
+static void pauses_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
+{
+	const struct list *l = s->state;
+	const struct dt_pause *x = &l->pause[l->at - 1];
+
+	switch (column) {
+	case U_BEGIN:
+		/* from before the first record */
+		if (x->begin)
+			sqlite3_result_int64(to, dt_sql_ns(s->pass, x->begin));
+		break;
+	case U_END:
+		sqlite3_result_int64(to, dt_sql_ns(s->pass, x->end));
+		break;
+	case U_DURATION:
+		if (x->begin)
+			sqlite3_result_int64(to, dt_sql_ns(s->pass, x->end) -
+							 dt_sql_ns(s->pass, x->begin));
+		break;
+	case U_WHY:
+		sqlite3_result_text(to, x->stopped ? "stopped" : "frozen", -1, SQLITE_STATIC);
+		break;
+	case U_TIMES:
+		sqlite3_result_int64(to, (int64_t)x->times);
+		break;
+	default:
+		if (x->missed != DT_NOT_KNOWN)
+			sqlite3_result_int64(to, (int64_t)x->missed);
+	}
+}
+
+const struct dt_sql_table dt_sql_pauses = {
+	.name = "pauses",
+	.column = pauses_columns,
+	.begin = begin_pauses,
+	.next = next_of_list,
+	.value = pauses_value,
 	.end = end_list,
 	.small = true,
 };

@@ -255,6 +255,7 @@ static const char *const since_sql[] = {
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0), lost, begin_ticks, end_ticks"
 	" FROM source.loss l WHERE after>=coalesce("
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
+	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO thread SELECT * FROM source.thread",

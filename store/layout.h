@@ -41,6 +41,8 @@ struct dt_vals_head {
 	"CREATE TABLE clock(ticks INTEGER, monotonic_ns INTEGER, realtime_ns INTEGER);"            \
 	"CREATE TABLE loss(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER,"        \
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
+	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"       \
+	" missed INTEGER);"                                                                        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
 	"CREATE TABLE event(" DT_EVENT_COLUMNS ");"                                                \

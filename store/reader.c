@@ -525,6 +525,31 @@ int dt_reader_losses(struct dt_reader *r,
 	return rc;
 }
 
+int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p), void *ctx)
+{
+	static const char sql[] = "SELECT begin_ticks, end_ticks, why='stopped', times, missed "
+				  "FROM pause ORDER BY begin_ticks, end_ticks";
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	/* a file from before they were kept has none */
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
+		return sqlite3_errcode(r->db) == SQLITE_ERROR ? 0 : -1;
+	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
+		struct dt_pause p = {.begin = (uint64_t)sqlite3_column_int64(q, 0),
+				     .end = (uint64_t)sqlite3_column_int64(q, 1),
+				     .stopped = sqlite3_column_int(q, 2) != 0,
+				     .times = (uint64_t)sqlite3_column_int64(q, 3),
+				     .missed = sqlite3_column_type(q, 4) == SQLITE_NULL
+						       ? DT_NOT_KNOWN
+						       : (uint64_t)sqlite3_column_int64(q, 4)};
+
+		rc = fn(ctx, &p);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int dt_reader_chunks(struct dt_reader *r,
 		     int (*fn)(void *ctx, unsigned core, uint64_t records, uint64_t min_ticks,
 			       uint64_t max_ticks),

@@ -115,6 +115,10 @@ int dt_reader_losses(struct dt_reader *r,
 			       uint64_t end),
 		     void *ctx);
 
+/* Every time in which nothing was recorded (store/store.h), by its begin. fn as above. */
+struct dt_pause;
+int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p), void *ctx);
+
 /* Every chunk of records in the file, in no order. fn returns non-zero to stop. */
 int dt_reader_chunks(struct dt_reader *r,
 		     int (*fn)(void *ctx, unsigned core, uint64_t records, uint64_t min_ticks,

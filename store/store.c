@@ -56,6 +56,7 @@ enum statement {
 	EVENT,
 	LOSS,
 	LOSS_END,
+	PAUSE,
 	CHUNK,
 	BEGIN,
 	COMMIT,
@@ -78,6 +79,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
 		 "lost=lost+excluded.lost, end_ticks=excluded.end_ticks",
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
+	[PAUSE] = "INSERT INTO pause VALUES(?,?,?,?,?)",
 	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
@@ -844,6 +846,23 @@ int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, ui
 	bind_u64(t, 2, monotonic_ns);
 	bind_u64(t, 3, realtime_ns);
 	return run(s, CLOCK, e);
+}
+
+int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PAUSE];
+
+	if (begin(s, e))
+		return -1;
+	bind_u64(t, 1, p->begin);
+	bind_u64(t, 2, p->end);
+	bind_text(t, 3, p->stopped ? "stopped" : "frozen");
+	bind_u64(t, 4, p->times);
+	if (p->missed == DT_NOT_KNOWN)
+		sqlite3_bind_null(t, 5);
+	else
+		bind_u64(t, 5, p->missed);
+	return run(s, PAUSE, e);
 }
 
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e)

@@ -108,6 +108,16 @@ int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t 
 			 struct dt_error *e);
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
+/* Time in which a session recorded nothing, because it was told not to. */
+#define DT_NOT_KNOWN (~0ull)
+struct dt_pause {
+	uint64_t begin, end; /* ticks; 0: before the first record, or without an end */
+	bool stopped;	     /* by the command; else it was frozen */
+	uint64_t times;	     /* that it was, between begin and end: more than once when often */
+	uint64_t missed;     /* events that came and were not recorded; DT_NOT_KNOWN */
+};
+int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e);
+
 /* What an event of a program's own is called; of several with the same numbers the last one counts.
  * The name of a subsystem without events: event DT_NO_EVENT. */
 #define DT_NO_EVENT 0xffffffffu

@@ -171,6 +171,66 @@ static void losses(struct dt_asked *a)
 	dt_json_print(l.out, "]");
 }
 
+/* The same with times in which nothing was recorded; [begin, end, stopped, times, missed]. */
+struct pauses {
+	struct dt_json *out;
+	uint64_t origin, near;
+	struct dt_pause last;
+	bool any, held;
+};
+
+static void say_pause(struct pauses *l)
+{
+	const struct dt_pause *p = &l->last;
+
+	if (!l->held)
+		return;
+	dt_json_print(l->out, "%s[%lu,%lu,%d,%lu,", l->any ? "," : "",
+		      (unsigned long)(p->begin > l->origin ? p->begin - l->origin : 0),
+		      (unsigned long)(p->end > l->origin ? p->end - l->origin : 0), p->stopped,
+		      (unsigned long)p->times);
+	if (p->missed == DT_NOT_KNOWN)
+		dt_json_print(l->out, "null]");
+	else
+		dt_json_print(l->out, "%lu]", (unsigned long)p->missed);
+	l->any = true;
+	l->held = false;
+}
+
+static int on_pause(void *ctx, const struct dt_pause *p)
+{
+	struct pauses *l = ctx;
+	struct dt_pause *last = &l->last;
+
+	if (p->end <= l->origin)
+		return 0;
+	if (l->held && (p->stopped != last->stopped || p->begin > last->end + l->near))
+		say_pause(l);
+	if (!l->held) {
+		l->held = true;
+		*last = *p;
+		return 0;
+	}
+	last->end = p->end;
+	last->times += p->times;
+	last->missed = last->missed == DT_NOT_KNOWN || p->missed == DT_NOT_KNOWN
+			       ? DT_NOT_KNOWN
+			       : last->missed + p->missed;
+	return 0;
+}
+
+static void pauses(struct dt_asked *a)
+{
+	const struct dt_pyramid *p = a->all->pyramid;
+	struct pauses l = {
+		.out = &a->answer->text, .origin = a->origin, .near = (p->end - p->begin) / LOSSES};
+
+	dt_json_print(l.out, "\"pauses\":[");
+	dt_reader_pauses(dt_windows_reader(a->p->windows), on_pause, &l);
+	say_pause(&l);
+	dt_json_print(l.out, "]");
+}
+
 void dt_answer_trace(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
@@ -199,5 +259,7 @@ void dt_answer_trace(struct dt_asked *a)
 	threads(a);
 	dt_json_print(out, ",");
 	losses(a);
+	dt_json_print(out, ",");
+	pauses(a);
 	dt_json_print(out, "}");
 }

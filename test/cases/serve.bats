@@ -53,8 +53,8 @@ setup_file() {
 		        try:
 		            c.sendall(open(answer[1:], "rb").read() * 100)
 		        except OSError:
-		            answer = " "
-		    data = answer.lstrip("!~ ")
+		            answer = ""
+		    data = answer.lstrip("!~")
 		    data = open(data[1:], "rb").read() if data[:1] == "@" else data.encode().decode("unicode_escape").encode("latin1")
 		    c.sendall(data)
 		    if answer[:1] == "~":

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE GOLDEN-PICTURES
+// Drives the time line's page in Chromium: TAP. usage: node page.mjs DEVTRACE TRACE FOLDER TRACE-OF-16-CORES TRACE-WITH-ACTIVITIES SMALL-TRACE TRACE-WITH-GAPS GOLDEN-PICTURES
 // (playwright-core is found from the current folder)
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
 import { watch, settle as rest } from "./settle.mjs";
 import { existsSync, readFileSync } from "node:fs";
 
-const [devtrace, trace, folder, wide, activities, small, golden] = process.argv.slice(2);
+const [devtrace, trace, folder, wide, activities, small, gaps, golden] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 let n = 0, bad = 0;
 
@@ -25,6 +25,8 @@ const ok = (v, what) => { if (!v) throw new Error(what); };
 
 function serve(file) {
 	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "inherit"]});
+	// also when a test fails
+	process.on("exit", () => child.kill());
 	return new Promise((resolve, reject) => {
 		child.stdout.once("data", d => resolve({url: String(d).trim(), child}));
 		child.once("exit", status => reject(new Error("devtrace view ended with status " + status)));
@@ -541,7 +543,7 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 		// until the bars of that window have come
 		const near = (a, b) => Math.abs(a - b) <= 2 + 2 / s.ns_per_tick; // of ns
 		let b, i = -1;
-		for (const late = Date.now() + 10000; i < 0 && Date.now() < late; await new Promise(resolve => setTimeout(resolve, 50))) {
+		for (const late = Date.now() + 60000; i < 0 && Date.now() < late; await new Promise(resolve => setTimeout(resolve, 50))) {
 			b = s.bars.get(t.track);
 			i = [...b.begin.keys()].findIndex(i => b.count[i] === 1 && near(b.begin[i], begin) && near(b.end[i], end));
 		}
@@ -554,6 +556,46 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 	await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 3000});
 	const text = await p.textContent("#tip");
 	ok(text.startsWith(spot.name + " " + spot.key), text);
+	await p.close();
+	other.child.removeAllListeners("exit");
+	other.child.kill("SIGINT");
+});
+
+await test("what is not there is grey, and told: records lost on a core, time frozen and stopped", async () => {
+	const other = await serve(gaps), p = watch(await context.newPage());
+	await p.goto(other.url);
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+	await rest(p);
+	// a spot of a core's track (or below all tracks) at that part of the whole
+	const spot = (part, core) => p.evaluate(async ([part, core]) => {
+		const { state: s } = await import("./main.js"), { left } = await import("./draw.js"), box = document.getElementById("line").getBoundingClientRect();
+		const t = s.tracks.find(t => t.kind === "core" && t.id === core);
+		return {x: box.x + left + part * (box.width - left), y: t ? box.y + t.y + t.height - 1 : box.y + box.height - 12};
+	}, [part, core]);
+	const told = async (part, core, words) => {
+		const { x, y } = await spot(part, core);
+		await p.mouse.move(x, y);
+		await p.waitForFunction(words => document.querySelector("#tip b")?.textContent === words && !document.getElementById("tip").hidden, words, {timeout: 3000});
+		return p.textContent("#tip");
+	};
+	const colour = async part => {
+		const { x, y } = await spot(part);
+		return p.evaluate(([x, y]) => { const c = document.getElementById("line"), b = c.getBoundingClientRect(), r = devicePixelRatio; return [...c.getContext("2d").getImageData((x - b.x) * r, (y - b.y) * r, 1, 1).data].join(); }, [x, y]);
+	};
+	const pause = await told(0.5, null, "frozen: 123 events not recorded");
+	ok(/for [\d.]+ .*from [\d.]+ .* to [\d.]+/.test(pause), pause);
+	await told(0.805, null, "stopped 3 times");
+	await p.mouse.move(...Object.values(await spot(0.1)));
+	ok(await p.isHidden("#tip"), "where nothing is missing");
+	ok(await colour(0.5) === await colour(0.42) && await colour(0.5) !== await colour(0.1), "grey");
+	await told(0.25, 1, "77 records lost");
+	const [download] = await Promise.all([p.waitForEvent("download"), p.click("#vector")]), file = `${folder}/gaps.svg`;
+	await download.saveAs(file);
+	const svg = readFileSync(file, "utf8");
+	ok(svg.includes("frozen: 123 events not recorded") && svg.includes("77 lost"), "the saved picture tells");
+	await p.click("#legend");
+	ok(/frozen or stopped/.test(await p.evaluate(() => document.body.innerText)), "the key");
+	await p.screenshot({path: `${folder}/gaps.png`});
 	await p.close();
 	other.child.removeAllListeners("exit");
 	other.child.kill("SIGINT");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The picture: tracks below each other, bars in them.
+import { lost, pauses } from "./gaps.js";
 import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
@@ -145,19 +146,6 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 	c.globalAlpha = 1;
 }
 
-function lost(c, state, track, x_of, y, width, style) {
-	c.fillStyle = style.dim;
-	c.globalAlpha = 0.55;
-	for (const [core, begin, end, n] of state.losses)
-		if (core === track.id) {
-			const a = Math.max(left, x_of(begin)), b = Math.min(width, x_of(end));
-			if (b < left || a > width) continue;
-			c.fillRect(a, y, Math.max(2, b - a), track.height);
-			if (b - a > 60) { c.fillStyle = style.back; c.fillText(n + " lost", a + 4, y + row / 2); c.fillStyle = style.dim; }
-		}
-	c.globalAlpha = 1;
-}
-
 export function style_of() {
 	const css = getComputedStyle(document.documentElement), style = {};
 	for (const key of ["back", "fore", "dim", "line", "face", "mark", "arrow", "backward", "alone"]) style[key] = css.getPropertyValue("--" + key);
@@ -184,6 +172,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	c.textBaseline = "middle";
 	c.fillStyle = style.back;
 	c.fillRect(0, 0, width, height);
+	pauses(c, state, x_of, width, height, style);
 	for (const t of state.tracks) {
 		const y = t.y - scroll;
 		if (t.hidden || y > height || y + t.height < top) continue;

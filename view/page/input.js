@@ -4,6 +4,7 @@ import { state, show, zoom, pan, fit, redraw, relayout } from "./main.js";
 import { json, name, place } from "./data.js";
 import { words } from "./activities.js";
 import { arrow_at } from "./arrows.js";
+import { gap_at } from "./gaps.js";
 import { left, paint, row, top } from "./draw.js";
 import { Svg } from "./svg.js";
 import { live } from "./live.js";
@@ -96,18 +97,28 @@ export function input(canvas, map, scroll) {
 		return lines;
 	}
 
-	function tell(x, y, track, bar) {
-		const key = track.track + ":" + bar.depth + ":" + bar.begin + ":" + bar.end;
+	// At the pointer; false: it is there already.
+	function put(x, y, key) {
 		tip.hidden = false;
 		const w = canvas.clientWidth;
 		tip.style.left = x < w / 2 ? x + 14 + "px" : "";
 		tip.style.right = x < w / 2 ? "" : w - x + 14 + "px";
 		tip.style.top = y < canvas.clientHeight / 2 ? y + 14 + "px" : "";
 		tip.style.bottom = y < canvas.clientHeight / 2 ? "" : canvas.clientHeight - y + 14 + "px";
-		if (key === over) return;
+		if (key === over) return false;
 		over = key;
-		tip.replaceChildren(...describe(track, bar));
 		clearTimeout(asked);
+		return true;
+	}
+
+	function tell_gap(x, y, gap) {
+		if (put(x, y, gap.key)) tip.replaceChildren(...gap.lines.map((text, i) => line(text, !i)));
+	}
+
+	function tell(x, y, track, bar) {
+		const key = track.track + ":" + bar.depth + ":" + bar.begin + ":" + bar.end;
+		if (!put(x, y, key)) return;
+		tip.replaceChildren(...describe(track, bar));
 		if (track.kind !== "thread" || bar.count > 1) return;
 		asked = setTimeout(async () => {
 			try {
@@ -156,7 +167,8 @@ export function input(canvas, map, scroll) {
 		if (!drag) {
 			const {track, bar} = under(x, y);
 			canvas.style.cursor = x < left && track && track.kind === "thread" ? "pointer" : "default";
-			if (bar) tell(x, y, track, bar); else hush();
+			const gap = x >= left && y > top && gap_at(state, track, bar, time_at(x), 2 * (state.to - state.from) / (canvas.clientWidth - left));
+			if (gap) tell_gap(x, y, gap); else if (bar) tell(x, y, track, bar); else hush();
 			return;
 		}
 		if (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < 4) return;

@@ -15,7 +15,7 @@ const canvas = by_id("line"), map = by_id("map"), scroll = by_id("scroll");
 
 export const state = {
 	ns_per_tick: 1, length: 1, from: 0, to: 1, records: 0,
-	tracks: [], losses: [], bars: new Map(), map: new Map(),
+	tracks: [], losses: [], pauses: [], bars: new Map(), map: new Map(),
 	selection: null,	// [from, to] in ticks
 	picked: null,		// the call that was clicked on
 	found: new Set(),	// functions that were searched for
@@ -177,7 +177,7 @@ const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4
 function take(trace) {
 	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
-		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses});
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses});
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;

@@ -582,6 +582,7 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 	struct dt_ring *r = shared_ring();
 	uint64_t bytes = what & DT_DO_CONST ? 128 : 64, pos, limit, end, now, half;
 	uint32_t core;
+	bool thaws;
 
 	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
@@ -589,9 +590,13 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 		uint64_t at = limit & ~DT_FROZEN, hard;
 
 		end = limit;
-		if (pos >= at && (limit & DT_FROZEN)) {
-			if (!(what & DT_DO_UNFREEZE))
-				return false; /* frozen: nothing is recorded, nothing is lost */
+		thaws = pos >= at && (limit & DT_FROZEN);
+		if (thaws) {
+			if (!(what & DT_DO_UNFREEZE)) {
+				/* nothing is recorded, nothing is lost */
+				__atomic_add_fetch(&session.missed, 1, __ATOMIC_RELAXED);
+				return false;
+			}
 			end = DT_NO_LIMIT;
 			at = DT_NO_LIMIT;
 		}
@@ -608,6 +613,8 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 	} while (!change_both(r, &pos, &limit, pos + bytes, end));
 	rec->ticks = now;
 	rec->core = (uint16_t)core;
+	if (thaws)
+		dt_ring_note_thaw(&session, pos, now);
 	fill_shared(r, pos, rec);
 	if (what & DT_DO_CONST) {
 		struct dt_record more = {.ticks = now,

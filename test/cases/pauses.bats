@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+# Times in which a session records nothing because it was told not to: how long, and what came.
+load session
+
+# records and pauses of x.db, when the session has ended
+ended() {
+	ctl quit
+	sessions=()
+	! sql "SELECT 1 FROM pauses p JOIN records r ON r.time > p.begin AND r.time < p.end
+		WHERE p.times = 1 AND r.kind IN ('E', 'X', 'P')" | grep -q . || { echo "recorded in a pause"; return 1; }
+}
+
+sql() {
+	"$dt" sql --csv --no-header x.db "$1" | tr -d '\r'
+}
+
+@test "frozen by a command: when, and how many events came" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace add new a\ntrace a on\nstart\n' | ctl -
+	act add 5
+	ctl freeze
+	act add 7
+	ctl unfreeze
+	act add 3
+	ctl freeze
+	ctl unfreeze
+	act add 1
+	ended
+	sql 'SELECT * FROM pauses'; [ "$(sql "SELECT why, times, missed FROM pauses ORDER BY begin")" = $'frozen,1,14\nfrozen,1,0' ]
+	[ "$(sql "SELECT count(*) FROM records WHERE kind='E'")" = 9 ]
+	# between the calls around it, and they do not lie in it
+	[ "$(sql "SELECT count(*) FROM calls c, (SELECT min(begin) b, min(end) e FROM pauses) WHERE c.end <= b")" = 5 ]
+	[ "$(sql "SELECT count(*) FROM calls c, (SELECT min(begin) b, min(end) e FROM pauses) WHERE c.begin >= e")" = 4 ]
+}
+
+@test "stopped by a command: how long; what came then is not counted" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace add new a\ntrace a on\nstart\n' | ctl -
+	act add 5
+	ctl stop
+	act add 7
+	ctl start
+	act add 3
+	ended
+	[ "$(sql "SELECT why, times, missed IS NULL FROM pauses WHERE begin > (SELECT min(time) FROM records WHERE kind='E')")" = stopped,1,1 ]
+	[ "$(sql "SELECT duration > 0 AND duration = end - begin FROM pauses" | sort -u)" = 1 ]
+}
+
+@test "frozen when it ends: until the end, with what came" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace add new a ENTRY\ntrace a on\nstart\n' | ctl -
+	act add 5
+	ctl freeze
+	act add 11
+	ended
+	[ "$(sql "SELECT why, times, missed FROM pauses WHERE why='frozen'")" = frozen,1,11 ]
+	[ "$(sql "SELECT max(end) >= (SELECT max(time) FROM records) FROM pauses")" = 1 ]
+}
+
+@test "frozen by tracepoints: each pause ends with the record that unfreezes" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace link UNFREEZE unlink FREEZE add\nstart\n' | ctl -
+	for n in 1 2 3 4; do
+		act link 1
+		act add 2
+		act unlink 1
+		act add "$n"
+	done
+	act link 1
+	ended
+	[ "$(sql "SELECT why, times, missed FROM pauses ORDER BY begin" | xargs)" = "frozen,1,1 frozen,1,2 frozen,1,3 frozen,1,4" ]
+	[ "$(sql "SELECT count(*) FROM pauses p JOIN records a ON a.time = p.begin JOIN records b ON b.time = p.end
+		WHERE a.function LIKE 'unlink%' AND b.function LIKE 'link%'")" = 4 ]
+}
+
+@test "frozen a hundred thousand times: nothing is told twice, nothing is left out" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace outer UNFREEZE add FREEZE\nstart\n' | ctl -
+	act outer 100000
+	act outer 5000 4
+	ended
+	read -r records lost missed rows < <(sql "SELECT (SELECT count(*) FROM records WHERE kind IN ('E', 'P')),
+		(SELECT coalesce(sum(records), 0) FROM lost), sum(missed), count(*) FROM pauses" | tr , ' ')
+	echo "$records recorded, $lost lost, $missed missed, in $rows pauses"
+	[ $((records + lost + missed)) = $((3 * 120000)) ]
+	[ "$missed" -ge 100000 ]
+	[ "$rows" -ge 1 ] && [ "$rows" -le 5000 ]
+}
+
+@test "armed: what came before the start event, and after the stop event" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace add new a ENTRY\ntrace a on\n' | ctl -
+	printf 'start\nevents 4\n' | ctl -
+	act add 10
+	ended
+	[ "$(sql "SELECT count(*) FROM records WHERE kind='E'")" = 4 ]
+	[ "$(sql "SELECT why, times, missed FROM pauses WHERE why='frozen'")" = frozen,1,6 ]
+}
+
+@test "a trace of before there were pauses has none" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	ended
+	sqlite3 x.db "DROP TABLE pause" 2>/dev/null || python3 -c "import sqlite3; c = sqlite3.connect('x.db'); c.execute('DROP TABLE pause'); c.commit()"
+	[ "$(sql "SELECT count(*) FROM pauses")" = 0 ]
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// What is not there: records that were lost on a core, and times in which nothing was recorded.
+import { left, row, top } from "./draw.js";
+import { count, duration, time } from "./text.js";
+
+const times = n => n > 1 ? " " + count(n) + " times" : "";
+
+function lost_words([, , , n]) {
+	return count(n) + (n > 1 ? " records lost" : " record lost");
+}
+
+function pause_words([, , stopped, n, missed]) {
+	return (stopped ? "stopped" : "frozen") + times(n) + (missed === null ? "" : ": " + count(missed) + (missed === 1 ? " event" : " events") + " not recorded");
+}
+
+// On a core's track.
+export function lost(c, state, track, x_of, y, width, style) {
+	c.fillStyle = style.dim;
+	c.globalAlpha = 0.55;
+	for (const loss of state.losses) {
+		const [core, begin, end, n] = loss;
+		if (core !== track.id) continue;
+		const a = Math.max(left, x_of(begin)), b = Math.min(width, x_of(end));
+		if (b < left || a > width) continue;
+		c.fillRect(a, y, Math.max(2, b - a), track.height);
+		if (b - a > 60) { c.fillStyle = style.back; c.fillText(n + " lost", a + 4, y + row / 2); c.fillStyle = style.dim; }
+	}
+	c.globalAlpha = 1;
+}
+
+// Behind all tracks: a bar that began before goes on over it.
+export function pauses(c, state, x_of, width, height, style) {
+	for (const pause of state.pauses) {
+		const a = Math.max(left, x_of(pause[0])), b = Math.min(width, x_of(pause[1]));
+		if (b < left || a > width) continue;
+		c.fillStyle = style.dim;
+		c.globalAlpha = 0.25;
+		c.fillRect(a, top, Math.max(1, b - a), height - top);
+		c.globalAlpha = 1;
+		const text = pause_words(pause);
+		if (b - a < text.length * 6.4 + 8) continue;
+		c.textAlign = "left";
+		c.fillText(text, a + 4, height - 22);
+	}
+	c.globalAlpha = 1;
+}
+
+// What is missing on a track at a time, in lines; near: so many ticks are a pixel or two. A loss is in front of what is drawn there, a pause behind it.
+export function gap_at(state, track, bar, t, near) {
+	const there = (begin, end) => begin - near <= t && t <= end + near;
+	const loss = track && track.kind === "core" && state.losses.find(l => l[0] === track.id && there(l[1], l[2]));
+	const found = loss || (!bar && state.pauses.find(p => there(p[0], p[1])));
+	if (!found) return null;
+	const [begin, end] = loss ? [found[1], found[2]] : found, ns = state.ns_per_tick;
+	return {key: (loss ? "lost:" : "pause:") + begin + ":" + end,
+		lines: [loss ? lost_words(found) : pause_words(found), "for " + duration((end - begin) * ns, 6), "from " + time(begin * ns, 1) + " to " + time(end * ns, 1)]};
+}
