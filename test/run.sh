@@ -18,18 +18,20 @@ wanted() {
 
 # runs one test program; counts its "ok" and "not ok" lines; dying or printing none is a failure
 run() {
-	local name=$1 log=$out/log rc start=$SECONDS
+	local name=$1 log=$out/log rc p f took user system
 	shift
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 1200 "$@" >"$log" 2>&1 </dev/null
+	TIMEFORMAT='%0R %0U %0S'
+	{ time CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 1200 "$@" >"$log" 2>&1 </dev/null; } 2>"$out/time"
 	rc=$?
-	local p f
+	read -r took user system < <(tail -n 1 "$out/time")
 	p=$(grep -c '^ok ' "$log") f=$(grep -c '^not ok ' "$log")
 	if [ "$rc" != 0 ] && [ "$f" = 0 ] || [ $((p + f)) = 0 ]; then
 		echo "not ok - $name ended with status $rc" >>"$log"
 		f=$((f + 1))
 	fi
 	passed=$((passed + p)) failed=$((failed + f))
-	printf '%-50s %4d passed %3d failed %4d s\n' "$name" "$p" "$f" $((SECONDS - start))
+	# how long, and of how much processor time
+	printf '%-50s %4d passed %3d failed %4d s %4d\n' "$name" "$p" "$f" "$took" $((user + system))
 	[ "$f" = 0 ] || sed 's/^/    /' "$log"
 }
 

@@ -35,23 +35,24 @@ case_check_020_watch_several() {
 
 case_check_020_children_that_are_followed() {
 	traced_as
-	mkfifo /tmp/go
-	sh -c 'echo $$ >/tmp/pid; read x </tmp/go; sh -c "read y </tmp/go; echo calls 3 >/proc/traced; : >/tmp/done"; :' &
+	# one for each who reads: what is written while the one before still has it open is gone
+	mkfifo /tmp/go /tmp/more
+	sh -c 'echo $$ >/tmp/pid; read x </tmp/go; sh -c ": >/tmp/born; read y </tmp/more; echo calls 3 >/proc/traced; : >/tmp/done"; :' &
 	while [ ! -s /tmp/pid ]; do sleep 0.02; done
 	tell follow on
 	tell watch "$(cat /tmp/pid)"
 	tell start
 	echo >/tmp/go
-	sleep 0.2
+	while [ ! -e /tmp/born ]; do sleep 0.02; done
 	# another command does not forget who is followed
 	tell subsystem 9 off
 	tell watch 1
-	echo >/tmp/go
+	echo >/tmp/more
 	while [ ! -e /tmp/done ]; do sleep 0.02; done
 	is "$(counter tracehits)" 6
 	tell follow off
 	wait
-	rm /tmp/go /tmp/pid /tmp/done
+	rm /tmp/go /tmp/more /tmp/pid /tmp/born /tmp/done
 }
 
 case_check_022_only_pid() {
