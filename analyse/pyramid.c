@@ -704,6 +704,9 @@ int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,
 	struct dt_track *t = dt_pyramid_track(p, kind, id);
 
 	if (!t) {
+		/* the records of the tail are read by others, who know more threads than we do yet */
+		if (kind == DT_TRACK_THREAD && !dt_reader_thread(p->reader, id))
+			dt_reader_refresh(p->reader, NULL);
 		if (!p->building || new_track(p->building, kind, id) < 0)
 			return -1;
 		t = &p->track[p->tracks - 1];

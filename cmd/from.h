@@ -5,21 +5,20 @@
 
 #include <stddef.h>
 
+#include "cmd/temporary.h"
+
 #define DT_FROM_WORDS 12
 
 struct dt_from {
 	const char *word[DT_FROM_WORDS]; /* options of fetch, and behind "--" the address, the file */
 	size_t words;
-	char folder[256]; /* a temporary one; "": none */
-	char path[300];	  /* the trace in it */
+	struct dt_temporary trace;
 };
 
 /*
  * Fetches it as `devtrace fetch WORD...` does. Returns the status of that, which has said what was
- * wrong. SIGINT and SIGTERM are blocked from here on: what it leaves must be removed, by
- * dt_from_remove(), in any case.
+ * wrong. SIGINT and SIGTERM are blocked from here on: the trace must be removed in any case.
  */
 int dt_from_fetch(struct dt_from *f);
-void dt_from_remove(struct dt_from *f);
 
 #endif

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/open.h"
+#include "process/threads.h"
+
 /* The file of the session that was asked for its status; NULL: it writes none. */
 static char *file_of(const struct dt_client *c)
 {
@@ -21,6 +24,67 @@ static char *file_of(const struct dt_client *c)
 		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
 	return line ? strndup(line + 5, strcspn(line + 5, "\n")) : NULL;
 }
+
+/* ---- a log, as a file ---- */
+
+#define TURN_MS	 50
+#define FLUSH_NS 100000000ull
+
+static void *write_log(void *live)
+{
+	struct dt_live *l = live;
+	uint64_t flushed = dt_now_ns();
+	bool news = false;
+	long n = 0;
+
+	while (n >= 0 && !atomic_load(&l->enough)) {
+		n = dt_spool_write(l->spool, DT_SPOOL_ALL, TURN_MS, &l->error);
+		news |= n > 0;
+		if (n < 0 || !news || dt_now_ns() - flushed < FLUSH_NS)
+			continue;
+		if (dt_spool_flush(l->spool, &l->error) < 0)
+			n = -1;
+		flushed = dt_now_ns();
+		news = false;
+	}
+	/* a session that is gone is no error: its end is seen by others, and its file is whole */
+	if (n != -1 || poll(&(struct pollfd){l->process, POLLIN, 0}, 1, 0) > 0)
+		l->error.text[0] = '\0';
+	dt_spool_close(l->spool, l->error.text[0] ? NULL : &l->error);
+	atomic_store(&l->written, true);
+	return NULL;
+}
+
+static int begin_file(struct dt_live *l, const char *name, struct dt_error *e)
+{
+	if (dt_temporary_make(&l->trace, e) < 0)
+		return -1;
+	l->file = strdup(l->trace.path);
+	l->spool = l->file ? dt_spool_create(name, l->file, 0, e) : NULL;
+	if (!l->spool)
+		goto fail;
+	if (pthread_create(&l->writer, NULL, write_log, l) == 0)
+		return 0;
+	dt_fail(e, "no thread: %s", strerror(errno));
+	dt_spool_discard(l->spool);
+	l->spool = NULL;
+fail:
+	dt_temporary_remove(&l->trace);
+	return -1;
+}
+
+static void end_file(struct dt_live *l)
+{
+	if (l->spool) {
+		atomic_store(&l->enough, true);
+		pthread_join(l->writer, NULL);
+		if (l->error.text[0])
+			dt_cmd_fail("%s", l->error.text);
+	}
+	dt_temporary_remove(&l->trace);
+}
+
+/* ---- */
 
 static int begin(struct dt_live *l, const char *name, struct dt_error *e)
 {
@@ -33,14 +97,6 @@ static int begin(struct dt_live *l, const char *name, struct dt_error *e)
 		goto fail;
 	l->file = file_of(&l->tell);
 	l->name = strdup(name ? name : "session");
-	if (!l->file) {
-		dt_fail(e,
-			"%s%skeeps its records in its log only: devtrace attach -d -o FILE begins "
-			"a session "
-			"that can be drawn",
-			name ? name : "the session", name ? " " : " ");
-		goto fail;
-	}
 	if (!l->name) {
 		dt_fail(e, "out of memory");
 		goto fail;
@@ -63,7 +119,12 @@ fail:
 int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e)
 {
 	*l = (struct dt_live){.process = -1, .tell.fd = -1};
-	return begin(l, name, e);
+	if (begin(l, name, e) < 0)
+		return -1;
+	if (l->file || begin_file(l, name, e) == 0)
+		return 0;
+	dt_live_close(l);
+	return -1;
 }
 
 struct search {
@@ -79,7 +140,7 @@ static void look(void *ctx, const char *name)
 
 	if (l->name || begin(l, name, NULL) < 0)
 		return;
-	if (stat(l->file, &its) == 0 && its.st_dev == s->file.st_dev &&
+	if (l->file && stat(l->file, &its) == 0 && its.st_dev == s->file.st_dev &&
 	    its.st_ino == s->file.st_ino)
 		return;
 	dt_live_close(l);
@@ -96,6 +157,7 @@ void dt_live_find(struct dt_live *l, const char *file)
 
 void dt_live_close(struct dt_live *l)
 {
+	end_file(l);
 	if (l->name)
 		pthread_mutex_destroy(&l->lock);
 	if (l->process >= 0)
@@ -112,6 +174,8 @@ static bool is_alive(void *ctx)
 	const struct dt_live *l = ctx;
 	struct pollfd p = {l->process, POLLIN, 0};
 
+	if (l->spool)
+		return !atomic_load(&l->written);
 	return poll(&p, 1, 0) == 0;
 }
 

@@ -4,8 +4,11 @@
 #define DT_CMD_LIVE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "cmd/temporary.h"
 #include "session/client.h"
+#include "session/spool.h"
 #include "view/view.h"
 
 struct dt_live {
@@ -14,9 +17,19 @@ struct dt_live {
 	int process;	      /* its pidfd */
 	pthread_mutex_t lock; /* of tell */
 	struct dt_client tell;
+
+	/* of a session that keeps its records in its log: what is in there goes to a file of ours */
+	struct dt_temporary trace;
+	struct dt_spool *spool; /* the thread's, while it runs */
+	pthread_t writer;
+	atomic_bool enough, written; /* it is to end; it has */
+	struct dt_error error;	     /* of writing */
 };
 
-/* Of a session; name NULL: the only one. -1: there is none, or it writes no file. */
+/*
+ * Of a session; name NULL: the only one. The caller has blocked the signals that end it: what this
+ * makes must be taken away by dt_live_close().
+ */
 int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e);
 /* Of the session that writes this file, if there is one. */
 void dt_live_find(struct dt_live *l, const char *file);

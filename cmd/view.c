@@ -114,6 +114,12 @@ static int show(const struct asked *a)
 	sigset_t signals;
 	int status = 0;
 
+	/* by all threads; they are waited for */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
 	if (a->session && dt_live_open(&live, a->session, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	if (!a->session)
@@ -127,12 +133,6 @@ static int show(const struct asked *a)
 		return dt_cmd_fail("%s", e.text);
 	}
 	formats.reader = r;
-	/* by all threads; they are waited for */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats},
 			 live.name && !a->index ? &from : NULL, &e);
 	if (v && !a->index)
@@ -182,11 +182,11 @@ static int show_from(const struct asked *a)
 	if (a->path)
 		f.word[f.words++] = a->path;
 	status = dt_from_fetch(&f);
-	here.path = f.path;
+	here.path = f.trace.path;
 	here.session = NULL;
 	if (status == 0)
 		status = show(&here);
-	dt_from_remove(&f);
+	dt_temporary_remove(&f.trace);
 	return status;
 }
 

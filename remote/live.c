@@ -9,10 +9,10 @@
 
 #include "remote/source.h"
 #include "session/client.h"
+#include "session/spool.h"
 #include "store/copy.h"
 
 #define TURN_MS	   20
-#define BATCH	   8192u
 #define LAST_MS	   10000 /* a session that has ended closes its file */
 #define CLOSING_MS 10
 
@@ -145,119 +145,25 @@ static void wait_closed(const struct live *l)
 		nanosleep(&turn, NULL);
 }
 
-/* ---- what a log holds, as a trace file ---- */
-
-struct log {
-	struct dt_client names;
-	struct dt_store *store;
-};
-
-/* "NAME+OFFSET": the function that pc is in, with its beginning. */
-static int64_t function_of(struct log *g, uint64_t pc, uint32_t tid)
-{
-	struct dt_function_row row = {.address = pc, .file = "", .signature = ""};
-	char request[64], *plus;
-	int64_t id;
-
-	dt_format(request, sizeof(request), "place %lx %u", (unsigned long)pc, tid);
-	if (dt_client_ask(&g->names, request, NULL) < 0)
-		return 0;
-	plus = strrchr(g->names.text, '+');
-	if (plus) {
-		row.address -= strtoull(plus + 1, NULL, 16);
-		*plus = '\0';
-	}
-	row.name = g->names.text;
-	id = dt_store_function(g->store, &row, NULL);
-	return id < 0 ? 0 : id;
-}
-
-static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
-{
-	unsigned values = dt_record_values(r);
-
-	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY_JUMPS
-		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
-		    : r->kind == DT_EVENT ? DT_SITE_EVENT
-		    : r->kind == DT_POINT ? DT_SITE_POINT
-					  : DT_SITE_UNKNOWN;
-	row->values = (uint8_t)((1u << (values > 4 ? 4 : values)) - 1);
-	row->function = function_of(ctx, r->pc, r->tid);
-}
-
-static int put(struct log *g, const struct dt_record *r, size_t n, uint64_t lost,
-	       struct dt_error *e)
-{
-	for (size_t i = 0, end; i < n; i = end) {
-		end = i + 1;
-		while (end < n && r[end].core == r[i].core)
-			end++;
-		if (dt_store_put(g->store, r[i].core, r + i, end - i, i ? 0 : lost, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int copy_records(struct live *l, struct log *g, struct dt_error *e)
-{
-	uint64_t position = l->from, next, oldest, lost;
-	struct dt_record *r;
-	long n = 1;
-	int rc = 0;
-
-	/* up to now; what is recorded meanwhile is the next request's */
-	if (dt_client_positions(&l->client, &oldest, &next, e) < 0)
-		return -1;
-	while (rc == 0 && position < next && n > 0) {
-		n = dt_client_take(&l->client, BATCH, &position, 0, false, &lost, e);
-		if (n < 0)
-			return n == -2 ? 0 : -1;
-		r = (struct dt_record *)l->client.text;
-		if (position + (uint64_t)n > next)
-			n = position < next ? (long)(next - position) : 0;
-		for (long i = 0; i < n; i++)
-			r[i] = dt_record_shown(&r[i]);
-		rc = put(g, r, (size_t)n, lost, e);
-		position += (uint64_t)n;
-	}
-	return rc;
-}
-
-static int note_clock(struct live *l, struct log *g, struct dt_error *e)
-{
-	unsigned long tick, wall, per_second;
-	char text[32];
-
-	if (dt_client_ask(&l->client, "clock", e) < 0)
-		return -1;
-	if (sscanf(l->client.text, "%lu %lu %lu", &tick, &wall, &per_second) != 3)
-		return dt_fail(e, "the session does not tell its clock");
-	dt_format(text, sizeof(text), "%lu", per_second);
-	if (dt_store_meta(g->store, "ticks_per_second", text, e) < 0)
-		return -1;
-	return dt_store_clock(g->store, tick, wall, wall, e);
-}
-
+/* What the log holds, as a trace file: up to now; what is recorded meanwhile is the next one's. */
 static int write_log(struct live *l, const char *path, struct dt_error *e)
 {
-	struct log g = {.store = NULL};
-	int rc = dt_client_open(&g.names, l->source->session, e);
+	uint64_t oldest, next;
+	struct dt_spool *s;
+	long n = 1;
 
-	if (rc < 0)
+	if (dt_client_positions(&l->client, &oldest, &next, e) < 0)
 		return -1;
-	g.store = dt_store_create(path, describe, &g, e);
-	rc = g.store ? note_clock(l, &g, e) : -1;
-	if (rc == 0)
-		rc = copy_records(l, &g, e);
-	if (g.store && rc < 0)
-		dt_store_discard(g.store);
-	else if (g.store)
-		rc = dt_store_close(g.store, e);
-	dt_client_close(&g.names);
-	return rc;
+	s = dt_spool_create(l->source->session, path, l->from, e);
+	while (s && n > 0)
+		n = dt_spool_write(s, next, 0, e);
+	if (!s)
+		return -1;
+	if (n != -1)
+		return dt_spool_close(s, e);
+	dt_spool_discard(s);
+	return -1;
 }
-
-/* ---- */
 
 static int make(struct live *l, const char *path, struct dt_error *e)
 {

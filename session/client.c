@@ -209,18 +209,32 @@ int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pi
 	return get_answer(c, word, &a, &b, e);
 }
 
-long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
-		    uint64_t *lost, struct dt_error *e)
+static long take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, const char *how,
+		 uint64_t *lost, struct dt_error *e)
 {
 	char request[96], word[8];
 
 	dt_format(request, sizeof(request), "take %zu %lu %d %s\n", max, (unsigned long)*position,
-		  wait_ms, consume ? "consume" : "keep");
+		  wait_ms, how);
 	if (dt_send_all(c->fd, request, strlen(request)) < 0)
 		return gone(c, e);
 	if (get_answer(c, word, position, lost, e) < 0)
 		return -1;
 	return strcmp(word, "end") == 0 ? -2 : (long)(c->n / sizeof(struct dt_record));
+}
+
+long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
+		    uint64_t *lost, struct dt_error *e)
+{
+	return take(c, max, position, wait_ms, consume ? "consume" : "keep", lost, e);
+}
+
+long dt_client_look(struct dt_client *c, size_t max, uint64_t *position, int wait_ms,
+		    struct dt_error *e)
+{
+	uint64_t none;
+
+	return take(c, max, position, wait_ms, "look", &none, e);
 }
 
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
@@ -229,6 +243,15 @@ const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
 
 	dt_format(request, sizeof(request), "name %lx %u", (unsigned long)pc, tid);
 	return dt_client_ask(c, request, NULL) < 0 ? "?" : c->text;
+}
+
+uint32_t dt_client_thread(struct dt_client *c, uint32_t tid)
+{
+	char request[64];
+	uint64_t pid, b;
+
+	dt_format(request, sizeof(request), "thread %u", tid);
+	return ask(c, request, &pid, &b, NULL) < 0 ? 0 : (uint32_t)pid;
 }
 
 /* Left by a session that was killed. One that begins refuses connections for a moment, too. */

@@ -39,11 +39,18 @@ int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);
 long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
 		    uint64_t *lost, struct dt_error *e);
 
+/* The same; nothing is taken, and nothing told: what is missing is told to others. */
+long dt_client_look(struct dt_client *c, size_t max, uint64_t *position, int wait_ms,
+		    struct dt_error *e);
+
 /* The positions of the oldest record that has not been taken, and of the next to come. */
 int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e);
 
 /* The name of what contains pc; valid until the next request. */
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
+
+/* Whose thread it is; 0: not known. */
+uint32_t dt_client_thread(struct dt_client *c, uint32_t tid);
 
 /* Calls fn for the name of every session of this user that lives. */
 int dt_sessions_each(void (*fn)(void *ctx, const char *name), void *ctx, struct dt_error *e);

@@ -135,8 +135,10 @@ size_t dt_log_read(struct dt_log *l, struct dt_record *out, size_t max, uint64_t
 	for (size_t i = 0; i < n; i++)
 		out[i] = l->record[(at + i) & (l->size - 1)];
 	*from = at;
-	*lost = l->dropped + l->overwritten - l->told;
-	l->told += *lost;
+	if (lost) {
+		*lost = l->dropped + l->overwritten - l->told;
+		l->told += *lost;
+	}
 	if (consume && at + n > l->tail) {
 		l->tail = at + n;
 		pthread_cond_broadcast(&l->changed);

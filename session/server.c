@@ -192,7 +192,7 @@ static int do_take(struct connection *c, const char *line)
 	int ms;
 
 	if (sscanf(line, "%lu %lu %d %15s", &max, &position, &ms, how) != 4 || !max)
-		return refuse(c, "take MAX FROM WAIT_MS consume|keep");
+		return refuse(c, "take MAX FROM WAIT_MS consume|keep|look");
 	if (!s->has_log)
 		return refuse(c, "this session's records go to a file: read that");
 	if (max > RECORDS_MAX)
@@ -207,7 +207,8 @@ static int do_take(struct connection *c, const char *line)
 		int now = ms < 0 || ms > 200 ? 200 : ms;
 
 		from = position;
-		n = dt_log_read(&s->log, record, max, &from, &lost, now, how[0] == 'c');
+		n = dt_log_read(&s->log, record, max, &from, how[0] == 'l' ? NULL : &lost, now,
+				how[0] == 'c');
 		if (n && s->log_stalled) /* there is room again */
 			dt_rings_bell(s->targets.shared.control);
 		ms -= ms > 0 ? now : 0;
@@ -237,6 +238,17 @@ static int do_position(struct connection *c)
 	dt_session_drained(s);
 	dt_log_positions(&s->log, &oldest, &next);
 	return answer(c, "ok", oldest, next);
+}
+
+static int do_thread(struct connection *c, const char *line)
+{
+	struct dt_session *s = c->server->session;
+	uint32_t pid;
+
+	pthread_mutex_lock(&s->lock);
+	pid = dt_recorder_process(s, (uint32_t)strtoul(line, NULL, 10));
+	pthread_mutex_unlock(&s->lock);
+	return answer(c, "ok", pid, 0);
 }
 
 static int do_name(struct connection *c, const char *line, bool offset)
@@ -355,6 +367,8 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_name(c, rest, false);
 	if (strcmp(line, "place") == 0)
 		return do_name(c, rest, true);
+	if (strcmp(line, "thread") == 0)
+		return do_thread(c, rest);
 	if (strcmp(line, "point") == 0)
 		return do_point(c, rest);
 	if (strcmp(line, "symbols") == 0) {
@@ -380,8 +394,8 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_flush(c);
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
-	return refuse(c, "requests are write, read, take, clear, position, name, place, symbols, "
-			 "clock, wait, flush, status");
+	return refuse(c, "requests are write, read, take, clear, position, name, place, thread, "
+			 "symbols, clock, wait, flush, status");
 }
 
 /* No more requests. Who has told the session to quit learns by the connection's end that it has. */

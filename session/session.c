@@ -265,18 +265,25 @@ static void read_cmdline(pid_t pid, char *text, size_t size)
 			text[i] = ' ';
 }
 
+void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	dt_format(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, exe, exe_size - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	read_cmdline(pid, cmdline, size);
+}
+
 /* Its program and command line are those of `like'. */
 static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like)
 {
-	char path[64], exe[4096], cmdline[4096];
-	ssize_t n;
+	char exe[4096], cmdline[4096];
 
 	if (!s->store)
 		return;
-	dt_format(path, sizeof(path), "/proc/%d/exe", like);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	read_cmdline(like, cmdline, sizeof(cmdline));
+	dt_session_read_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
 	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline,
 			 __builtin_ia32_rdtsc(), NULL);
 }

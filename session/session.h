@@ -180,6 +180,8 @@ uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid);
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
 /* What /proc calls a thread; "": it has gone. */
 void dt_session_read_name(uint32_t tid, char *name, size_t size);
+/* Its program and command line; "": it has gone. */
+void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size);
 /* A process that was forked and has ended before anything could be done about it. With the lock. */
 void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid);
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);

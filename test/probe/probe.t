@@ -120,7 +120,7 @@ csmith_cases() {
 		(cd "$dir" && csmith --seed "$seed" --max-funcs 10 -o "$seed.c") || continue
 		case $((seed % 2)) in 0) cc=gcc ;; *) cc=clang ;; esac
 		# those that run long say no more than the others
-		"$cc" -O1 -w -I/usr/include/csmith -o "$dir/plain" "$dir/$seed.c" 2>/dev/null &&
+		"$cc" "-O$((seed / 2 % 4))" -w -I/usr/include/csmith -o "$dir/plain" "$dir/$seed.c" 2>/dev/null &&
 			timeout 1 "$dir/plain" >/dev/null 2>&1
 		[ $? -lt 124 ] || continue
 		echo "csmith seed $seed $cc -O$((seed / 2 % 4))|$dir/$seed.c|$cc|-O$((seed / 2 % 4))|compare|"

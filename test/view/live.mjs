@@ -2,10 +2,12 @@
 // Drives the page of a session that is recording: TAP. usage: node live.mjs DEVTRACE FOLDER PID
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync } from "node:fs";
 
 const [devtrace, folder, pid] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
-const file = folder + "/live.db";
+const file = folder + "/live.db", temporary = process.env.TMPDIR = folder + "/temporary";
+mkdirSync(temporary);
 let n = 0, bad = 0;
 
 async function test(name, run) {
@@ -23,6 +25,7 @@ const ok = (v, what) => { if (!v) throw new Error(what); };
 
 function serve(...args) {
 	const child = spawn(devtrace, ["view", "-n", ...args], {stdio: ["ignore", "pipe", "inherit"]});
+	process.on("exit", () => child.kill());
 	return new Promise((resolve, reject) => {
 		child.stdout.once("data", d => resolve({url: String(d).trim(), child}));
 		child.once("exit", status => reject(new Error("devtrace view ended with status " + status)));
@@ -151,6 +154,43 @@ await test("check-116: the same bytes from the file give the same picture", asyn
 	}
 	other.child.removeAllListeners("exit");
 	other.child.kill("SIGINT");
+});
+
+await test("a session that keeps a log only is drawn as it comes, too, until it ends; and nothing is left of that", async () => {
+	execFileSync(devtrace, ["attach", "-d", "-s", "log", "-F", "step", "-F", "work", pid], {stdio: ["ignore", "ignore", "inherit"]});
+	const say = (...words) => execFileSync(devtrace, ["ctl", "-s", "log", ...words]).toString();
+	say("size", "20");
+	say("start");
+	const other = await serve("-s", "log");
+	await page.goto(other.url);
+	await records(1000);
+	const a = await state();
+	ok(a.live, "it is not live");
+	await records(a.records + 5000);
+	await until(async least => { const { state: s } = await import("./main.js"); let n = 0; for (const b of s.bars.values()) for (let i = 0; i < b.n; i++) n += b.count[i]; return n > least; }, a.drawn);
+	const got = await page.evaluate(async () => { const { state: s } = await import("./main.js"), { json } = await import("./data.js"); return {tracks: s.tracks.filter(t => t.kind === "thread").map(t => t.name + " of " + t.pid), names: [(await json("search", {text: "step"})).length, (await json("search", {text: "work"})).length], processes: [...s.processes.values()]}; });
+	is(got.tracks.join(), `ticker ${pid} of ${pid}`, "tracks");
+	is(got.names.join(), "1,1", "functions");
+	is(got.processes.join(), "ticker " + pid, "processes");
+	// who takes records from the log has all of them, as without us
+	await page.click("#stop");
+	await until(() => document.getElementById("state").textContent === "recording");
+	let last = -1;
+	for (let same = 0; same < 6;) { const { records: r } = await state(); same = r === last ? same + 1 : 0; last = r; await page.waitForTimeout(150); }
+	const log = Number(/in queue (\d+)/.exec(say())[1]);
+	is(last, log, "records of the page, of the log");
+	is((await page.evaluate(() => import("./main.js").then(m => m.state.losses.length))), 0, "lost");
+	say("quit");
+	await until(() => /the session has ended/.test(document.getElementById("state").textContent));
+	await until(async () => (await import("./main.js")).state.complete);
+	is((await state()).records, log, "records at the end");
+	const folders = () => readdirSync(temporary).filter(name => name.startsWith("devtrace"));
+	is(folders().length, 1, "its folder");
+	other.child.removeAllListeners("exit");
+	const ended = new Promise(resolve => other.child.once("exit", resolve));
+	other.child.kill("SIGINT");
+	is(await ended, 0, "status");
+	is(folders().join(), "", "left");
 });
 
 served.child.removeAllListeners("exit");

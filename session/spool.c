@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "session/client.h"
+#include "session/session.h"
+#include "store/store.h"
+
+#define BATCH 8192u
+
+struct dt_spool {
+	struct dt_client records;
+	struct dt_client names; /* asked while the other's answer is being written */
+	struct dt_store *store;
+	uint64_t position;
+	struct tids {
+		uint32_t *id; /* zero: a free place; a power of two of them, at most half full */
+		size_t n, room;
+	} threads, processes; /* that are in the file */
+};
+
+/* ---- threads and processes ---- */
+
+/* True: it is new. */
+static bool note(struct tids *t, uint32_t id)
+{
+	size_t i;
+
+	if (2 * t->n >= t->room) {
+		struct tids more = {.room = t->room ? 2 * t->room : 64};
+
+		more.id = calloc(more.room, sizeof(*more.id));
+		if (!more.id)
+			return false;
+		for (i = 0; i < t->room; i++)
+			if (t->id[i])
+				note(&more, t->id[i]);
+		free(t->id);
+		*t = more;
+	}
+	for (i = id % t->room; t->id[i]; i = (i + 1) % t->room)
+		if (t->id[i] == id)
+			return false;
+	t->id[i] = id;
+	t->n++;
+	return true;
+}
+
+static void add_process(struct dt_spool *s, uint32_t pid)
+{
+	char exe[4096], cmdline[4096];
+
+	dt_session_read_program((pid_t)pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
+	dt_store_process(s->store, pid, 0, exe, cmdline, __rdtsc(), NULL);
+}
+
+/* The session knows whose it is, also when it has ended. */
+static void add_thread(struct dt_spool *s, uint32_t tid)
+{
+	uint32_t pid;
+	char name[64];
+
+	if (tid == DT_NO_TID || !tid || !note(&s->threads, tid))
+		return;
+	pid = dt_client_thread(&s->names, tid);
+	dt_session_read_name(tid, name, sizeof(name));
+	if (!pid)
+		return;
+	dt_store_thread(s->store, tid, pid, name, NULL);
+	if (note(&s->processes, pid))
+		add_process(s, pid);
+}
+
+/* ---- functions ---- */
+
+/* "NAME+OFFSET": the function that pc is in, with its beginning. */
+static int64_t function_of(struct dt_spool *s, uint64_t pc, uint32_t tid)
+{
+	struct dt_function_row row = {.address = pc, .file = "", .signature = ""};
+	char request[64], *plus;
+	int64_t id;
+
+	dt_format(request, sizeof(request), "place %lx %u", (unsigned long)pc, tid);
+	if (dt_client_ask(&s->names, request, NULL) < 0)
+		return 0;
+	plus = strrchr(s->names.text, '+');
+	if (plus) {
+		row.address -= strtoull(plus + 1, NULL, 16);
+		*plus = '\0';
+	}
+	row.name = s->names.text;
+	id = dt_store_function(s->store, &row, NULL);
+	return id < 0 ? 0 : id;
+}
+
+static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
+{
+	unsigned values = dt_record_values(r);
+
+	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY_JUMPS
+		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
+		    : r->kind == DT_EVENT ? DT_SITE_EVENT
+		    : r->kind == DT_POINT ? DT_SITE_POINT
+					  : DT_SITE_UNKNOWN;
+	row->values = (uint8_t)((1u << (values > 4 ? 4 : values)) - 1);
+	row->function = function_of(ctx, r->pc, r->tid);
+}
+
+/* ---- records ---- */
+
+static int put(struct dt_spool *s, const struct dt_record *r, size_t n, uint64_t lost,
+	       struct dt_error *e)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		end = i + 1;
+		while (end < n && r[end].core == r[i].core)
+			end++;
+		if (dt_store_put(s->store, r[i].core, r + i, end - i, i ? 0 : lost, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+long dt_spool_write(struct dt_spool *s, uint64_t until, int ms, struct dt_error *e)
+{
+	uint64_t position = s->position, lost = 0;
+	struct dt_record *r;
+	long n;
+
+	if (position >= until)
+		return 0;
+	n = dt_client_look(&s->records, BATCH, &position, ms, e);
+	if (n < 0)
+		return n;
+	/* taken by others, or there was no room for them; else the log has begun anew */
+	if (s->position && position > s->position)
+		lost = position - s->position;
+	r = (struct dt_record *)s->records.text;
+	if (position + (uint64_t)n > until)
+		n = position < until ? (long)(until - position) : 0;
+	for (long i = 0; i < n; i++) {
+		r[i] = dt_record_shown(&r[i]);
+		if (!i || r[i].tid != r[i - 1].tid)
+			add_thread(s, r[i].tid);
+	}
+	if (put(s, r, (size_t)n, lost, e) < 0)
+		return -1;
+	s->position = position + (uint64_t)n;
+	return n;
+}
+
+int dt_spool_flush(struct dt_spool *s, struct dt_error *e)
+{
+	return dt_store_flush(s->store, e);
+}
+
+/* ---- beginning and end ---- */
+
+static int note_clock(struct dt_spool *s, struct dt_error *e)
+{
+	unsigned long tick, wall, per_second;
+	char text[32];
+
+	if (dt_client_ask(&s->names, "clock", e) < 0)
+		return -1;
+	if (sscanf(s->names.text, "%lu %lu %lu", &tick, &wall, &per_second) != 3)
+		return dt_fail(e, "the session does not tell its clock");
+	dt_format(text, sizeof(text), "%lu", per_second);
+	if (dt_store_meta(s->store, "ticks_per_second", text, e) < 0)
+		return -1;
+	return dt_store_clock(s->store, tick, wall, wall, e);
+}
+
+static void free_all(struct dt_spool *s)
+{
+	dt_client_close(&s->records);
+	dt_client_close(&s->names);
+	free(s->threads.id);
+	free(s->processes.id);
+	free(s);
+}
+
+struct dt_spool *dt_spool_create(const char *session, const char *path, uint64_t from,
+				 struct dt_error *e)
+{
+	struct dt_spool *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	s->position = from;
+	if (dt_client_open(&s->records, session, e) < 0)
+		goto fail;
+	if (dt_client_open(&s->names, session, e) < 0)
+		goto fail_records;
+	s->store = dt_store_create(path, describe, s, e);
+	if (!s->store)
+		goto fail_names;
+	if (note_clock(s, e) == 0 && dt_store_flush(s->store, e) == 0)
+		return s;
+	dt_store_discard(s->store);
+fail_names:
+	dt_client_close(&s->names);
+fail_records:
+	dt_client_close(&s->records);
+fail:
+	free(s);
+	return NULL;
+}
+
+int dt_spool_close(struct dt_spool *s, struct dt_error *e)
+{
+	int rc = dt_store_close(s->store, e);
+
+	free_all(s);
+	return rc;
+}
+
+void dt_spool_discard(struct dt_spool *s)
+{
+	dt_store_discard(s->store);
+	free_all(s);
+}
