@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session without processes: what the recorder makes of records in the rings, which the test puts
- * there itself.
+ * there itself; and of a kernel's, which is played here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,68 @@
 #define AHEAD 5000000 /* ticks */
 
 static const char *self;
+
+/* Instead of session/kernel.c: what a device would have recorded on each core. */
+struct dt_kernel {
+	struct {
+		struct dt_record record[16];
+		size_t n, taken;
+	} core[2];
+};
+
+static struct dt_kernel *kernel; /* of the next session; NULL: none */
+static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
+
+struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
+				 bool everybody, struct dt_error *e)
+{
+	return NULL;
+}
+
+void dt_kernel_close(struct dt_kernel *k)
+{
+}
+
+int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
+{
+	return 0;
+}
+
+int dt_kernel_start(struct dt_kernel *k, struct dt_error *e)
+{
+	return 0;
+}
+
+void dt_kernel_stop(struct dt_kernel *k)
+{
+}
+
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
+				       uint64_t *lost)
+{
+	const struct dt_record *r;
+
+	*n = 0;
+	*lost = 0;
+	if (core >= 2)
+		return NULL;
+	r = k->core[core].record + k->core[core].taken;
+	while (k->core[core].taken < k->core[core].n && r[*n].ticks <= until) {
+		++*n;
+		k->core[core].taken++;
+	}
+	return r;
+}
+
+bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)
+{
+	return false;
+}
+
+void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size)
+{
+	out[0] = '\0';
+}
 
 /* As a hook does on that core. */
 static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t value)
@@ -48,8 +110,11 @@ static void begin(struct dt_session *s, const char *output, int64_t ahead)
 		skip();
 	}
 	assert_non_null(s->offset);
+	s->kernel = kernel;
 	for (unsigned i = 0; i < s->targets.shared.control->cores; i++)
 		s->offset[i] = (struct dt_offset){i == 1 ? ahead : 0, 100};
+	if (kernel)
+		fill_both(s, kernel, ahead);
 	if (dt_session_record(s, &e) < 0)
 		fail_msg("%s", e.text);
 }
@@ -129,6 +194,53 @@ static void check_127_offset_in_a_log(void **state)
 	}
 }
 
+/* One record of the process, one of the kernel, 500 ticks apart, on either core by turns. */
+static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead)
+{
+	uint64_t now = __builtin_ia32_rdtsc() - 100 * AHEAD;
+
+	for (unsigned i = 0; i < 10; i++) {
+		uint64_t at = now + 1000 * i + (i % 2 ? (uint64_t)ahead : 0);
+
+		append(s, i % 2, at, 2 * i);
+		k->core[i % 2].record[k->core[i % 2].n++] =
+			(struct dt_record){.ticks = at + 500,
+					   .pc = 0xffffffff81000000,
+					   .tid = 7,
+					   .kind = DT_ENTRY,
+					   .flags = 1,
+					   .core = (uint16_t)(i % 2),
+					   .value = {2 * i + 1}};
+	}
+}
+
+/* What the kernel's device records on a core is by that core's clock, too. */
+static void check_127_offset_of_kernel_records(void **state)
+{
+	static const int64_t ahead[] = {AHEAD, -AHEAD};
+	struct dt_record record[32];
+	static struct dt_session s;
+	static struct dt_kernel k;
+	uint64_t from, lost;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		k = (struct dt_kernel){.core[0].n = 0};
+		kernel = &k;
+		begin(&s, NULL, ahead[turn]);
+		do
+			from = 0;
+		while (dt_log_read(&s.log, record, 32, &from, &lost, -1, false) < 20);
+		for (unsigned i = 0; i < 20; i++) {
+			assert_int_equal(record[i].value[0], i);
+			assert_int_equal(record[i].core, i / 2 % 2);
+			if (i)
+				assert_int_equal(record[i].ticks - record[i - 1].ticks, 500);
+		}
+		end(&s);
+	}
+	kernel = NULL;
+}
+
 /* A record of a core waits until the other one has been read up to its time. */
 static void test_log_in_order(void **state)
 {
@@ -156,6 +268,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check_127_offset_in_a_file),
 		cmocka_unit_test(check_127_offset_in_a_log),
+		cmocka_unit_test(check_127_offset_of_kernel_records),
 		cmocka_unit_test(test_log_in_order),
 	};
 
