@@ -411,9 +411,8 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 		dt_cmd_fail("diff: --arguments, --results and --pointers are for --first");
 	else if (d->pointers && !d->arguments && !d->results)
 		dt_cmd_fail("diff: --pointers of what? say --arguments, --results, or both");
-	else if (d->first && (d->json || d->subtract || d->rows || d->key))
-		dt_cmd_fail("diff: --first has no table: -s, -n, --json and --subtract do not go "
-			    "with it");
+	else if (d->first && (d->subtract || d->rows || d->key))
+		dt_cmd_fail("diff: --first has no table: -s, -n and --subtract do not go with it");
 	else if (argc - optind != 2)
 		dt_cmd_fail("diff: two trace files, A and B");
 	else

@@ -21,9 +21,15 @@ struct printing {
 	char *line;
 };
 
+/* From the first record. */
+static double ns_of(const struct printing *k, unsigned side, uint64_t ticks)
+{
+	return (double)(ticks - k->begin[side]) * dt_reader_ns_per_tick(k->d->reader[side]);
+}
+
 static void print_when(const struct printing *k, unsigned side, uint64_t ticks)
 {
-	double ns = (double)(ticks - k->begin[side]) * dt_reader_ns_per_tick(k->d->reader[side]);
+	double ns = ns_of(k, side, ticks);
 
 	printf("at %.*f %s", 3,
 	       ns < 1e6	  ? ns / 1e3
@@ -35,14 +41,20 @@ static void print_when(const struct printing *k, unsigned side, uint64_t ticks)
 }
 
 /* As devtrace calls says it; of an end, with the result. */
-static void print_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
+static const char *text_of(struct printing *k, unsigned side, const struct dt_diverge_call *c)
 {
 	char *p = dt_format_call(&k->formats[side], k->line, c->function,
 				 c->has_argument ? c->argument : NULL);
 
 	if (c->end && c->has_result)
 		p = dt_format_result(&k->formats[side], p, c->function, c->result);
-	printf("%.*s%s", (int)(p - k->line), k->line,
+	*p = '\0';
+	return k->line;
+}
+
+static void print_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
+{
+	printf("%s%s", text_of(k, side, c),
 	       c->end ? c->has_result ? "   <- ends" : "   <- ends without a result" : "");
 }
 
@@ -156,21 +168,112 @@ static void print_cuts(const struct printing *k)
 	}
 }
 
+static void print_text(struct printing *k)
+{
+	const struct dt_diverge *d = k->diverge;
+
+	dt_diff_print_traces(k->d);
+	print_cuts(k);
+	putchar('\n');
+	for (size_t i = 0; i < d->pairs; i++)
+		print_pair(k, &d->pair[i]);
+	if (!d->pairs)
+		puts("no calls");
+}
+
+/* ---- as JSON: an array, an object for each thread and the same one of the other ---- */
+
+static void json_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
+{
+	const struct dt_function_info *f = dt_reader_function(k->d->reader[side], c->function);
+
+	printf("{\"at\": %.1f, \"function\": ", ns_of(k, side, c->ticks));
+	dt_table_json(f ? f->name : "");
+	printf(", \"text\": ");
+	dt_table_json(text_of(k, side, c));
+	printf(", \"end\": %s}", c->end ? "true" : "false");
+}
+
+static void json_point(struct printing *k, unsigned side, const struct dt_diverge_point *x)
+{
+	printf(", \"last\": ");
+	if (x->has_last)
+		json_call(k, side, &x->last);
+	else
+		printf("null");
+	printf(", \"then\": ");
+	if (x->none)
+		printf("null");
+	else
+		json_call(k, side, &x->call);
+	printf(", \"callers\": [");
+	for (size_t i = 0; !x->none && i < x->callers; i++) {
+		printf("%s", i ? ", " : "");
+		json_call(k, side, &x->caller[i]);
+	}
+	putchar(']');
+}
+
+static void json_thread(struct printing *k, const struct dt_diverge_pair *x, unsigned side)
+{
+	const struct dt_diverge_thread *t = x->in[side];
+	const struct dt_thread_info *info;
+	struct dt_summary s;
+
+	printf(", \"%c\": ", 'a' + (int)side);
+	if (!t) {
+		printf("null");
+		return;
+	}
+	info = dt_reader_thread(k->d->reader[side], t->tid);
+	printf("{\"thread\": %u, \"process\": %u, \"name\": ", t->tid, t->pid);
+	dt_table_json(info ? info->name : "");
+	printf(", \"calls\": %llu, \"compared_until\": ", (unsigned long long)t->calls);
+	if (!dt_reader_summary(k->d->reader[side], &s, NULL) && s.lost &&
+	    k->diverge->cut[side] != UINT64_MAX)
+		printf("%.1f", k->diverge->cut[side] < k->begin[side]
+				       ? 0.
+				       : ns_of(k, side, k->diverge->cut[side]));
+	else
+		printf("null");
+	if (x->diverges)
+		json_point(k, side, &t->point);
+	putchar('}');
+}
+
+static void print_json(struct printing *k)
+{
+	const struct dt_diverge *d = k->diverge;
+
+	puts("[");
+	for (size_t i = 0; i < d->pairs; i++) {
+		const struct dt_diverge_pair *x = &d->pair[i];
+		const struct dt_diverge_thread *a = x->in[0], *b = x->in[1];
+		uint64_t same = x->diverges ? a->same_calls
+				: a && b    ? a->calls < b->calls ? a->calls : b->calls
+					    : 0;
+
+		printf("%s {\"diverges\": %s, \"same_calls\": %llu", i ? ",\n" : "",
+		       x->diverges ? "true" : "false", (unsigned long long)same);
+		json_thread(k, x, 0);
+		json_thread(k, x, 1);
+		putchar('}');
+	}
+	puts("\n]");
+}
+
 /* True: something is different. */
 static bool print(struct printing *k)
 {
 	const struct dt_diverge *d = k->diverge;
 	bool different = false;
 
-	dt_diff_print_traces(k->d);
-	print_cuts(k);
-	putchar('\n');
-	for (size_t i = 0; i < d->pairs; i++) {
-		print_pair(k, &d->pair[i]);
+	if (k->d->json)
+		print_json(k);
+	else
+		print_text(k);
+	for (size_t i = 0; i < d->pairs; i++)
 		different |= d->pair[i].diverges || !d->pair[i].in[0] || !d->pair[i].in[1];
-	}
-	if (!d->pairs)
-		puts("no calls");
 	return different;
 }
 

@@ -165,6 +165,29 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	# one of the others does another thing, at its end
 	[[ $output == *": they diverge behind 21 calls"*"then in A: nothing more"*"odd(n=190)"* ]]
 	[ "$(grep -c 'in B: the same 21 calls$' <<<"$output")" = 2 ]
+	# the same as JSON
+	text=$output
+	run devtrace diff --first --json a.db b.db
+	[ "$status" = 3 ]
+	python3 -c '
+import json, re, sys
+text, rows = sys.argv[1], json.loads(sys.argv[2])
+assert len(rows) == 4, rows
+differ = [r for r in rows if r["diverges"]]
+same = [r for r in rows if not r["diverges"]]
+assert rows == differ + same and [r["same_calls"] for r in differ] == [39, 21] and [r["same_calls"] for r in same] == [21, 21]
+main = differ[0]
+assert main["a"]["last"]["text"] == main["b"]["last"]["text"] == "slow(n=1000)", main
+assert [c["function"] for c in main["a"]["callers"]] == ["main", "turn"] == [c["function"] for c in main["b"]["callers"]]
+assert main["a"]["then"]["function"] == "where" and main["b"]["then"]["text"] == "odd(n=7)"
+assert main["a"]["callers"][0]["at"] <= main["a"]["callers"][1]["at"] <= main["a"]["then"]["at"]
+assert differ[1]["a"]["then"] is None and differ[1]["b"]["then"]["text"] == "odd(n=190)"
+assert all(r[s]["compared_until"] is None for r in rows for s in "ab")
+for r in rows:
+    for s in "ab":
+        assert re.search(r"thread .*\b%d\b" % r[s]["thread"], text), r
+' "$text" "$output"
+	[ "$(devtrace diff --first --json a.db a.db | python3 -c 'import json, sys; print(any(r["diverges"] for r in json.load(sys.stdin)))')" = False ]
 	# as if odd() had not been traced
 	devtrace diff --first -N odd a.db b.db
 	# two builds
@@ -398,7 +421,7 @@ P
 	bad "two trace files" t.db t.db t.db
 	bad "are for --first" --results t.db t.db
 	bad "of what?" --first --pointers t.db t.db
-	bad "do not go with it" --first --json t.db t.db
+	bad "do not go with it" --first -n 3 t.db t.db
 	bad "cannot sort by 'p99'" -s p99 t.db t.db
 	run devtrace diff t.db none.db
 	[ "$status" = 1 ]
