@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, kernel
+#                            storm, csmith, kills, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -15,6 +15,8 @@
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 #   - ten minutes of test/probe/storm.t: functions switched, planted and let go of under load
+#   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on)
+#   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
 #   - the kernel's module, loaded, with everything traced, and unloaded 100 times under load (SOAK_LOADS)
 set -uo pipefail
 . "$(dirname "$0")/real/common.sh"
@@ -276,6 +278,18 @@ patch_storm() {
 	grep -h 'switchings\|attached' "$work/log" | sed 's/^/# /' >&2
 }
 campaign storm "a patch storm of ten minutes: switched, planted, let go; no call lost, the code as it was" patch_storm 600
+csmith_programs() {
+	SEEDS=$1 timeout 14400 "$(dirname "$0")/probe/probe.t" csmith >"$work/log" 2>&1
+	echo "# csmith: $(grep -c '^ok' "$work/log") programs" >&2
+	grep -q '^ok' "$work/log" && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign csmith "${SOAK_SEEDS:-2000} csmith seeds: every program with everything probed does what it does alone" \
+	csmith_programs "${SOAK_SEEDS:-2000}"
+random_kills() {
+	RANDOM_KILLS=$1 timeout 3600 "$(dirname "$0")/stress/kill.t" >"$work/log" 2>&1 &&
+		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
+campaign kills "1,000 random SIGKILLs of the program, as many of the controller" random_kills 1000
 kernel_loads() {
 	LOADS=$1 CASES=under_load LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
