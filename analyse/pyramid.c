@@ -1,298 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Building the pyramid, and reading it back. */
-#include "analyse/pyramid.h"
-
+/* Building the pyramid. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/varint.h"
+#include "analyse/pyramid-work.h"
 
 #define REGION	(1u << 18) /* records */
 #define PICTURE 2048	   /* cells that a region has at its finest level, at least */
-#define TOPS	32	   /* functions that are told apart in one cell */
-#define VERSION 4
-#define DEPTHS	(1u << 20)
 #define TURN	 4 /* regions that are taken at once while a trace is followed */
 
-struct top {
-	uint32_t what;
-	uint64_t busy, count;
-};
-
-/* What ends in one cell of one level; count 0: nothing. */
-struct cell {
-	uint64_t index; /* of the cell: ticks >> 2 * level */
-	struct dt_bar sum;
-	uint32_t n, room;
-	struct top *top;
-};
-
-/* One depth of a track. */
-struct line {
-	uint32_t used; /* bit k: cell[k] has something */
-	struct cell *cell[DT_LEVELS];
-};
-
-struct lines {
-	struct line *line;
-	uint32_t n;
-};
-
-struct dt_building {
-	struct dt_feed *feed;
-	struct dt_filter *filter; /* NULL: none */
-	struct dt_stats stats;
-	struct lines *lines; /* by track */
-	uint32_t lines_room;
-	uint32_t last_track; /* looked up last */
-	uint64_t *bound;     /* ticks: where regions begin; one more: behind the last */
-	size_t bounds;
-	bool values;	       /* spans are read with theirs */
-	unsigned level;	       /* of the region that is being taken */
-	bool failed, late;     /* late: the trace has ended */
-	struct dt_error error; /* when failed */
-	struct dt_bytes scratch;
-	struct dt_pyramid *p;
-};
-
-static int fail(struct dt_building *b, const char *why)
+int dt_building_fail(struct dt_building *b, const char *why)
 {
 	if (!b->failed)
 		dt_fail(&b->error, "%s", why);
 	b->failed = true;
 	return -1;
-}
-
-/* ---- cells ---- */
-
-static void add_top(struct cell *c, const struct top *t)
-{
-	uint32_t least = 0;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		if (c->top[i].what == t->what) {
-			c->top[i].busy += t->busy;
-			c->top[i].count += t->count;
-			return;
-		}
-		if (c->top[i].busy < c->top[least].busy)
-			least = i;
-	}
-	if (c->n == c->room && c->room < TOPS) {
-		uint32_t room = c->room ? 2 * c->room : 4;
-		struct top *more = realloc(c->top, room * sizeof(*more));
-
-		if (more) {
-			c->top = more;
-			c->room = room;
-		}
-	}
-	if (c->n < c->room)
-		c->top[c->n++] = *t;
-	else if (c->n && t->busy > c->top[least].busy)
-		c->top[least] = *t;
-}
-
-void dt_bar_join(struct dt_bar *to, const struct dt_bar *x)
-{
-	if (!to->count) {
-		*to = *x;
-		return;
-	}
-	to->begin = x->begin < to->begin ? x->begin : to->begin;
-	to->end = x->end > to->end ? x->end : to->end;
-	to->low = x->low < to->low ? x->low : to->low;
-	to->high = x->high > to->high ? x->high : to->high;
-	to->count += x->count;
-	to->busy += x->busy;
-	to->flags |= x->flags;
-}
-
-/* The one that took most; of equals the one that was most often, then the first row. */
-static void choose_top(struct cell *c)
-{
-	const struct top *best = NULL;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct top *t = &c->top[i];
-
-		if (!best || t->busy > best->busy ||
-		    (t->busy == best->busy &&
-		     (t->count > best->count || (t->count == best->count && t->what < best->what))))
-			best = t;
-	}
-	if (best) {
-		c->sum.what = best->what;
-		c->sum.most = best->busy;
-	}
-}
-
-static int into(struct dt_building *b, uint32_t track, struct line *l, unsigned level,
-		uint64_t index, const struct dt_bar *x, const struct top *top, uint32_t n);
-
-/* Keeps what a cell has, and adds it to the one above. */
-static int close_cell(struct dt_building *b, uint32_t track, struct line *l, unsigned level)
-{
-	struct cell *c = l->cell[level];
-	int rc = 0;
-
-	choose_top(c);
-	if (dt_bars_put(b->p->bars, (struct dt_lane){track, (uint8_t)level, false}, &c->sum,
-			&b->error) < 0)
-		return b->failed = true, -1;
-	l->used &= ~(1u << level);
-	if (level + 1 < DT_LEVELS)
-		rc = into(b, track, l, level + 1, c->index >> 2, &c->sum, c->top, c->n);
-	c->sum.count = 0;
-	c->n = 0;
-	return rc;
-}
-
-static int into(struct dt_building *b, uint32_t track, struct line *l, unsigned level,
-		uint64_t index, const struct dt_bar *x, const struct top *top, uint32_t n)
-{
-	struct cell *c = l->cell[level];
-
-	if (!c && !(c = l->cell[level] = calloc(1, sizeof(*c))))
-		return fail(b, "out of memory for the time line");
-	if ((l->used & 1u << level) && c->index != index && close_cell(b, track, l, level) < 0)
-		return -1;
-	l->used |= 1u << level;
-	c->index = index;
-	dt_bar_join(&c->sum, x);
-	for (uint32_t i = 0; i < n; i++)
-		add_top(c, &top[i]);
-	return 0;
-}
-
-/*
- * Cells that end before `end' are complete. When one is not, those above, that it lies in, are not
- * either: each is opened only when all below it that are older have been closed.
- */
-static int close_older(struct dt_building *b, uint32_t track, struct line *l, uint64_t end)
-{
-	uint32_t left = l->used;
-
-	while (left) {
-		unsigned level = (unsigned)__builtin_ctz(left);
-
-		if (l->cell[level]->index == end >> 2 * level)
-			return 0;
-		if (close_cell(b, track, l, level) < 0)
-			return -1;
-		left = l->used & ~((2u << level) - 1);
-	}
-	return 0;
-}
-
-static int close_all(struct dt_building *b, uint32_t track, struct line *l)
-{
-	while (l->used)
-		if (close_cell(b, track, l, (unsigned)__builtin_ctz(l->used)) < 0)
-			return -1;
-	return 0;
-}
-
-static void free_cells(struct line *l)
-{
-	for (unsigned i = 0; i < DT_LEVELS; i++)
-		if (l->cell[i] && !(l->used & 1u << i)) {
-			free(l->cell[i]->top);
-			free(l->cell[i]);
-			l->cell[i] = NULL;
-		}
-}
-
-/* So that lanes are not far from the order of time, and who is gone keeps no memory. */
-static int close_stale(struct dt_building *b, uint64_t now)
-{
-	for (uint32_t t = 0; t < b->p->tracks; t++)
-		for (uint32_t d = 0; d < b->lines[t].n; d++) {
-			struct line *l = &b->lines[t].line[d];
-
-			if ((now == UINT64_MAX ? close_all(b, t, l) : close_older(b, t, l, now)) <
-			    0)
-				return -1;
-			if (!(l->used & 0xff))
-				free_cells(l);
-		}
-	return 0;
-}
-
-/* ---- bars ---- */
-
-int dt_pyramid_level(uint64_t length)
-{
-	return length ? (63 - __builtin_clzll(length)) / 2 : -1;
-}
-
-static void note_track(struct dt_track *t, const struct dt_bar *x)
-{
-	if (x->depth >= t->depths)
-		t->depths = x->depth + 1;
-	if (!t->count || x->begin < t->begin)
-		t->begin = x->begin;
-	if (x->end > t->end)
-		t->end = x->end;
-	t->count++;
-}
-
-/* Its end may be in any region: when its thread recorded for the last time. */
-static void add_late(struct dt_building *b, uint32_t track, const struct dt_bar *x)
-{
-	note_track(&b->p->track[track], x);
-	if (dt_bars_put(b->p->bars, (struct dt_lane){track, DT_LATE_LEVEL, true}, x, &b->error) < 0)
-		b->failed = true;
-}
-
-static void add_late_call(struct dt_building *b, const struct dt_call *c)
-{
-	struct dt_pyramid *p = b->p;
-	struct dt_call *more = p->lates & (p->lates + 1)
-				       ? p->late
-				       : realloc(p->late, 2 * (p->lates + 1) * sizeof(*more));
-
-	if (!more) {
-		fail(b, "out of memory for the time line");
-		return;
-	}
-	p->late = more;
-	p->late[p->lates] = *c;
-	p->late[p->lates].argument = p->late[p->lates].result = NULL;
-	p->late[p->lates++].note = NULL;
-}
-
-static int add_bar(struct dt_building *b, uint32_t track, const struct dt_bar *x)
-{
-	struct dt_track *t = &b->p->track[track];
-	struct lines *lines = &b->lines[track];
-	struct top top = {x->what, x->busy, 1};
-	int own = dt_pyramid_level(x->end - x->begin);
-	unsigned level = b->level;
-	struct line *l;
-
-	if (x->depth >= lines->n) {
-		uint32_t n = x->depth + 1 + x->depth / 2;
-		struct line *more =
-			x->depth < DEPTHS ? realloc(lines->line, n * sizeof(*more)) : NULL;
-
-		if (!more)
-			return fail(b, "out of memory for the time line");
-		memset(more + lines->n, 0, (n - lines->n) * sizeof(*more));
-		lines->line = more;
-		lines->n = n;
-	}
-	note_track(t, x);
-	l = &lines->line[x->depth];
-	if (close_older(b, track, l, x->end) < 0)
-		return -1;
-	if (own >= (int)level) {
-		if (dt_bars_put(b->p->bars, (struct dt_lane){track, (uint8_t)own, true}, x,
-				&b->error) < 0)
-			return b->failed = true, -1;
-		level = (unsigned)own + 1;
-	}
-	return level < DT_LEVELS ? into(b, track, l, level, x->end >> 2 * level, x, &top, 1) : 0;
 }
 
 /* ---- tracks ---- */
@@ -319,8 +41,7 @@ struct dt_track *dt_pyramid_track(const struct dt_pyramid *p, enum dt_track_kind
 	return slot ? &p->track[slot - 1] : NULL;
 }
 
-/* Room for one more than there are. */
-static int more_slots(struct dt_pyramid *p)
+int dt_pyramid_more_slots(struct dt_pyramid *p)
 {
 	uint32_t n = p->slots ? p->slots : 256, *slot;
 
@@ -356,7 +77,7 @@ static int new_track(struct dt_building *b, enum dt_track_kind kind, uint32_t id
 		b->lines = lines;
 		b->lines_room = room;
 	}
-	if (!track || more_slots(p) < 0)
+	if (!track || dt_pyramid_more_slots(p) < 0)
 		return -1;
 	b->lines[p->tracks] = (struct lines){0};
 	p->track[p->tracks] = (struct dt_track){.kind = (uint8_t)kind, .id = id};
@@ -379,7 +100,7 @@ static uint32_t track_of(struct dt_building *b, enum dt_track_kind kind, uint32_
 	if (t)
 		return b->last_track = (uint32_t)(t - b->p->track);
 	if (new_track(b, kind, id) < 0) {
-		fail(b, "out of memory for the time line");
+		dt_building_fail(b, "out of memory for the time line");
 		return UINT32_MAX;
 	}
 	return b->last_track = b->p->tracks - 1;
@@ -395,9 +116,9 @@ static void on_bar(void *ctx, enum dt_track_kind kind, uint32_t id, const struct
 	if (track == UINT32_MAX)
 		return;
 	if (!b->late)
-		add_bar(b, track, x);
+		dt_building_bar(b, track, x);
 	else
-		add_late(b, track, x);
+		dt_building_late(b, track, x);
 }
 
 static void on_call(void *ctx, const struct dt_call *c)
@@ -407,7 +128,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 	if (!b->late)
 		dt_stats_call(&b->stats, c);
 	else
-		add_late_call(b, c);
+		dt_building_late_call(b, c);
 }
 
 /* ---- regions ---- */
@@ -424,7 +145,7 @@ static int save_stats(struct dt_building *b, struct dt_region *r)
 {
 	b->scratch.n = 0;
 	if (dt_stats_save(&b->stats, &b->scratch) < 0)
-		return fail(b, "out of memory for the time line");
+		return dt_building_fail(b, "out of memory for the time line");
 	if (dt_bars_keep(b->p->bars, b->scratch.p, b->scratch.n, &r->stats, &b->error) < 0)
 		return b->failed = true, -1;
 	dt_stats_reset(&b->stats);
@@ -446,17 +167,17 @@ static int begin_region(struct dt_building *b, uint64_t begin, uint64_t end)
 	}
 	more = realloc(p->region, (p->regions + 1) * sizeof(*more));
 	if (!more)
-		return fail(b, "out of memory for the time line");
+		return dt_building_fail(b, "out of memory for the time line");
 	p->region = more;
 	r = &p->region[p->regions];
 	*r = (struct dt_region){.begin = begin, .end = end, .level = level_for(end - begin)};
 	if (p->regions) {
 		b->scratch.n = 0;
 		if (dt_feed_save(b->feed, &b->scratch) < 0)
-			return fail(b, "out of memory for the time line");
+			return dt_building_fail(b, "out of memory for the time line");
 		if (dt_bars_keep(p->bars, b->scratch.p, b->scratch.n, &r->snapshot, &b->error) < 0)
 			return b->failed = true, -1;
-		if (close_stale(b, begin) < 0)
+		if (dt_building_close_cells(b, begin) < 0)
 			return -1;
 	}
 	b->level = r->level;
@@ -469,7 +190,7 @@ static int take(struct dt_building *b, const struct dt_span *s)
 	struct dt_pyramid *p = b->p;
 
 	if (dt_feed_span(b->feed, s))
-		return fail(b, "out of memory for the time line");
+		return dt_building_fail(b, "out of memory for the time line");
 	if (!s->n)
 		return b->failed ? -1 : 0;
 	if (!p->records || s->ticks[0] < p->begin)
@@ -643,17 +364,10 @@ static void free_building(struct dt_building *b)
 {
 	if (!b)
 		return;
-	for (uint32_t t = 0; t < b->p->tracks && b->lines; t++) {
-		for (uint32_t d = 0; d < b->lines[t].n; d++) {
-			b->lines[t].line[d].used = 0;
-			free_cells(&b->lines[t].line[d]);
-		}
-		free(b->lines[t].line);
-	}
+	dt_building_free_cells(b);
 	dt_feed_free(b->feed);
 	dt_filter_free(b->filter);
 	dt_stats_free(&b->stats);
-	free(b->lines);
 	free(b->bound);
 	free(b->scratch.p);
 	free(b);
@@ -665,7 +379,7 @@ static int finish(struct dt_building *b, struct dt_error *e)
 
 	b->late = true;
 	dt_feed_finish(b->feed);
-	if (b->failed || close_stale(b, UINT64_MAX) < 0) {
+	if (b->failed || dt_building_close_cells(b, UINT64_MAX) < 0) {
 		if (e)
 			*e = b->error;
 		return -1;
@@ -730,7 +444,7 @@ static int set_tail(struct dt_building *b, uint64_t end, uint64_t records)
 
 	/* what ends before it in a cell that goes on in it is to be seen now: the cell has two
 	 * parts then */
-	if (!p->tail && (begin_region(b, begin, end) < 0 || close_stale(b, UINT64_MAX) < 0))
+	if (!p->tail && (begin_region(b, begin, end) < 0 || dt_building_close_cells(b, UINT64_MAX) < 0))
 		return -1;
 	p->tail = true;
 	r = &p->region[p->regions - 1];
@@ -811,128 +525,6 @@ size_t dt_pyramid_region(const struct dt_pyramid *p, uint64_t ticks)
 	return low ? low - 1 : 0;
 }
 
-/* ---- in the file ---- */
-
-/* What tells that a pyramid is this trace's, as it is now. */
-static int stamp(struct dt_reader *r, uint64_t v[4], struct dt_error *e)
-{
-	struct dt_summary s;
-
-	if (dt_reader_summary(r, &s, e) < 0)
-		return -1;
-	v[0] = s.records;
-	v[1] = s.chunks;
-	v[2] = s.max_ticks;
-	v[3] = dt_reader_functions(r);
-	return 0;
-}
-
-int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
-{
-	struct dt_bytes head = {0};
-	uint64_t v[4];
-	int rc = -1;
-
-	if (stamp(p->reader, v, e) < 0)
-		return -1;
-	if (DT_PUT(&head, VERSION, v[0], v[1], v[2], v[3], p->begin, p->end, p->records, p->tracks,
-		   p->regions, p->lates))
-		goto memory;
-	for (uint32_t i = 0; i < p->tracks; i++) {
-		const struct dt_track *t = &p->track[i];
-
-		if (DT_PUT(&head, t->kind, t->id, t->pid, t->depths, t->count, t->begin, t->end))
-			goto memory;
-	}
-	for (size_t i = 0; i < p->regions; i++) {
-		const struct dt_region *r = &p->region[i];
-
-		if (DT_PUT(&head, r->begin, r->end, r->records, (uint64_t)r->snapshot,
-			   (uint64_t)r->stats, r->level))
-			goto memory;
-	}
-	for (size_t i = 0; i < p->lates; i++) {
-		const struct dt_call *c = &p->late[i];
-
-		if (DT_PUT(&head, c->id, c->parent, c->tid, c->function, c->entry, c->depth,
-			   c->flags, c->begin, c->end, c->sp, c->children))
-			goto memory;
-	}
-	rc = dt_bars_save(p->bars, path, head.p, head.n, e);
-	free(head.p);
-	return rc;
-memory:
-	free(head.p);
-	return dt_fail(e, "out of memory");
-}
-
-static int read_head(struct dt_pyramid *p, const struct dt_bytes *head)
-{
-	struct dt_cursor_bytes c = {head->p, head->p + head->n, false};
-	uint64_t v[4], tracks, regions, lates;
-
-	if (dt_get_varint(&c) != VERSION || stamp(p->reader, v, NULL) < 0)
-		return -1;
-	for (unsigned i = 0; i < 4; i++)
-		if (dt_get_varint(&c) != v[i])
-			return -1;
-	p->begin = dt_get_varint(&c);
-	p->end = dt_get_varint(&c);
-	p->records = p->total = dt_get_varint(&c);
-	tracks = dt_get_varint(&c);
-	regions = dt_get_varint(&c);
-	lates = dt_get_varint(&c);
-	if (c.bad || tracks > head->n || regions > head->n || lates > head->n)
-		return -1;
-	p->track = calloc(tracks + 1, sizeof(*p->track));
-	p->region = calloc(regions + 1, sizeof(*p->region));
-	p->late = calloc(lates + 1, sizeof(*p->late));
-	if (!p->track || !p->region || !p->late)
-		return -1;
-	for (; p->tracks < tracks; p->tracks++) {
-		struct dt_track *t = &p->track[p->tracks];
-
-		t->kind = (uint8_t)dt_get_varint(&c);
-		t->id = (uint32_t)dt_get_varint(&c);
-		t->pid = (uint32_t)dt_get_varint(&c);
-		t->depths = (uint32_t)dt_get_varint(&c);
-		t->count = dt_get_varint(&c);
-		t->begin = dt_get_varint(&c);
-		t->end = dt_get_varint(&c);
-		if (t->kind >= DT_TRACK_KINDS || t->depths > DEPTHS + 1)
-			return -1;
-	}
-	for (; p->regions < regions; p->regions++) {
-		struct dt_region *r = &p->region[p->regions];
-
-		r->begin = dt_get_varint(&c);
-		r->end = dt_get_varint(&c);
-		r->records = dt_get_varint(&c);
-		r->snapshot = (int64_t)dt_get_varint(&c);
-		r->stats = (int64_t)dt_get_varint(&c);
-		r->level = (uint8_t)dt_get_varint(&c);
-		if (r->level >= DT_LATE_LEVEL || r->end <= r->begin ||
-		    (p->regions && r->begin < r[-1].end))
-			return -1;
-	}
-	for (; p->lates < lates; p->lates++) {
-		struct dt_call *x = &p->late[p->lates];
-
-		x->id = dt_get_varint(&c);
-		x->parent = dt_get_varint(&c);
-		x->tid = (uint32_t)dt_get_varint(&c);
-		x->function = (uint32_t)dt_get_varint(&c);
-		x->entry = (uint32_t)dt_get_varint(&c);
-		x->depth = (uint32_t)dt_get_varint(&c);
-		x->flags = (uint32_t)dt_get_varint(&c);
-		x->begin = dt_get_varint(&c);
-		x->end = dt_get_varint(&c);
-		x->sp = dt_get_varint(&c);
-		x->children = dt_get_varint(&c);
-	}
-	return c.bad || more_slots(p) < 0 ? -1 : 0;
-}
-
 struct dt_pyramid *dt_pyramid_open(struct dt_reader *r, const char *path, struct dt_error *e)
 {
 	struct dt_pyramid *p = calloc(1, sizeof(*p));
@@ -946,7 +538,7 @@ struct dt_pyramid *dt_pyramid_open(struct dt_reader *r, const char *path, struct
 	/* one that is damaged, or of another state of the trace, is made again */
 	p->bars = dt_bars_open(path, &head, NULL);
 	if (p->bars) {
-		p->complete = read_head(p, &head) == 0;
+		p->complete = dt_pyramid_read_head(p, &head) == 0;
 		if (!p->complete) {
 			dt_bars_free(p->bars);
 			free(p->track);
