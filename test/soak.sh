@@ -274,7 +274,7 @@ for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/
 done
 
 patch_storm() {
-	STORM_SECONDS=$1 "$root/test/probe/storm.t" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+	DEVTRACE=$devtrace STORM_SECONDS=$1 "$root/test/probe/storm.t" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 	grep -h 'switchings\|attached' "$work/log" | sed 's/^/# /' >&2
 }
 campaign storm "a patch storm of ten minutes: switched, planted, let go; no call lost, the code as it was" patch_storm 600

@@ -2,7 +2,7 @@
 # What real.t and test/soak.sh share: TAP lines, traced runs, a Redis under load.
 # shellcheck shell=bash
 root=${DEVTRACE_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
-devtrace=${DEVTRACE_BUILD:-$root/build}/devtrace
+devtrace=${DEVTRACE:-${DEVTRACE_BUILD:-$root/build}/devtrace}
 work=$(mktemp -d) || exit 1
 tests=0 server='' load='' tracer=''
 
