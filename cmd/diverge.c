@@ -296,7 +296,7 @@ static int find(struct printing *k, const struct dt_diverge_options *o)
 
 int dt_diff_first(struct dt_diff *d)
 {
-	struct printing k = {.d = d, .line = malloc(2 * DT_CALL_TEXT)};
+	struct printing k = {.d = d, .line = malloc(2 * DT_CALL_TEXT + 1)};
 	struct dt_diverge_options o = {
 		.arguments = d->arguments, .results = d->results, .pointers = d->pointers};
 	bool *shown[2] = {NULL, NULL}, ready = k.line != NULL;

@@ -111,7 +111,7 @@ int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *
 /* Time in which a session recorded nothing, because it was told not to. */
 #define DT_NOT_KNOWN (~0ull)
 struct dt_pause {
-	uint64_t begin, end; /* ticks; 0: before the first record, or without an end */
+	uint64_t begin, end; /* ticks; begin 0: before the first record */
 	bool stopped;	     /* by the command; else it was frozen */
 	uint64_t times;	     /* that it was, between begin and end: more than once when often */
 	uint64_t missed;     /* events that came and were not recorded; DT_NOT_KNOWN */
