@@ -51,6 +51,14 @@ int dt_job_plan(struct job *j, const bool *wanted, struct dt_error *e);
 int dt_job_make(struct job *j, struct dt_error *e);
 /* Takes back what was made of functions of which something can not be: whole functions only. */
 void dt_job_drop_failed(struct job *j);
+/* What is in the process's memory at address. */
+int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n);
+/*
+ * Takes what another process of the session has that has the same code at the same place and wanted the
+ * same: everything is made then but written. False: there is none, and nothing has changed but that
+ * room may have been claimed.
+ */
+bool dt_job_take(struct job *j, const bool *wanted);
 /* Nothing has been planted: what was there before is all there is. It may be tried again. */
 void dt_job_give_back(struct job *j, const bool *wanted);
 

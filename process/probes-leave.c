@@ -377,6 +377,8 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
 	p->pcs = from->pcs;
+	p->plantings = from->plantings;
+	p->changed = from->changed;
 	if (failed) {
 		dt_probes_free(p);
 		return -1;

@@ -137,7 +137,7 @@ static bool is_gone(const struct job *j, uint32_t index)
 }
 
 /* What is in memory. The module's code is read at once: there are tens of thousands of windows. */
-static int read_code(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
+int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
 	const struct dt_module *m = j->m;
 
@@ -158,7 +158,7 @@ static int read_code(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 /* The same without what we have written there ourselves for windows that are gone. */
 static int read_original(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
-	if (read_code(j, address, bytes, n) < 0)
+	if (dt_job_read(j, address, bytes, n) < 0)
 		return -1;
 	for (size_t i = 0; j->n_gone && i < j->first_patch; i++) {
 		const struct patch *x = &j->p->patch[i];
@@ -214,8 +214,10 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 
 		memcpy(x.new, t.patch[i].bytes, x.length);
 		if (read_original(j, x.address, x.old, x.length) < 0 ||
-		    !as_in_file(j->m->file->code, x.address - j->m->bias, x.old, x.length))
+		    !as_in_file(j->m->file->code, x.address - j->m->bias, x.old, x.length)) {
+			j->p->changed = true;
 			return 1;
+		}
 		if (add_patch(j->p, &x) < 0)
 			return dt_fail(e, "out of memory");
 	}

@@ -526,7 +526,7 @@ static void forget_job(struct job *j)
 	free(j->pc);
 }
 
-static int begin(struct job *j, size_t functions, struct dt_error *e)
+static int begin(struct job *j, struct dt_error *e)
 {
 	const struct dt_module *m = j->m;
 	struct dt_maps maps;
@@ -548,39 +548,43 @@ static int begin(struct job *j, size_t functions, struct dt_error *e)
 	rc = maps.n ? find_space(j->t, j->p, &maps, e)
 		    : dt_fail(e, "process %d has ended", j->t->pid);
 	dt_maps_free(&maps);
-	return rc == 0 ? place_region(j, functions, e) : -1;
+	return rc;
+}
+
+/* Everything that is to be written. */
+static int make(struct job *j, const bool *wanted, size_t functions, struct dt_error *e)
+{
+	struct claimer claimer = {j->p, j->m};
+
+	if (place_region(j, functions, e) < 0 || dt_job_begin(j, claim, &claimer, e) < 0)
+		return -1;
+	emit_thunks(j);
+	if (dt_job_plan(j, wanted, e) < 0 || dt_job_make(j, e) < 0)
+		return -1;
+	dt_job_drop_failed(j);
+	qsort(j->p->patch + j->first_patch, j->p->patches - j->first_patch, sizeof(*j->p->patch),
+	      dt_probe_by_patch);
+	if (collect_undo(j, e) < 0 || collect_pcs(j, e) < 0)
+		return -1;
+	return emit_tables(j, e);
 }
 
 int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted, size_t n,
 		   struct dt_error *e)
 {
 	struct dt_probes *p = m->probes;
-	struct claimer claimer = {p, m};
 	struct job j = {.t = t, .m = m, .p = p};
-	int rc = begin(&j, n, e);
+	int rc = begin(&j, e);
 
-	if (rc < 0 || (rc = dt_job_begin(&j, claim, &claimer, e)) < 0)
-		goto out;
-	emit_thunks(&j);
-	rc = dt_job_plan(&j, wanted, e);
-	if (rc == 0)
-		rc = dt_job_make(&j, e);
-	if (rc == 0) {
-		dt_job_drop_failed(&j);
-		qsort(p->patch + j.first_patch, p->patches - j.first_patch, sizeof(*p->patch),
-		      dt_probe_by_patch);
-		rc = collect_undo(&j, e);
-	}
-	if (rc == 0)
-		rc = collect_pcs(&j, e);
-	if (rc == 0)
-		rc = emit_tables(&j, e);
+	if (rc == 0 && !dt_job_take(&j, wanted))
+		rc = make(&j, wanted, n, e);
 	if (rc == 0 && (p->windows > j.first_window || j.undos))
 		rc = write_stopped(&j, e);
 	if (rc == 0)
 		rc = take_over(&j, e);
-out:
-	if (rc < 0)
+	if (rc == 0)
+		p->plantings++;
+	else
 		dt_job_give_back(&j, wanted);
 	forget_job(&j);
 	return rc;

@@ -83,6 +83,8 @@ struct dt_probes {
 	size_t windows, window_room;
 	struct pc_entry *pc; /* sorted; also those */
 	size_t pcs;
+	unsigned plantings; /* that have succeeded */
+	bool changed; /* something was left out because the process's memory is not what the file has */
 };
 
 /*

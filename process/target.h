@@ -16,7 +16,8 @@
 typedef int dt_choose_fn(void *ctx, struct dt_file *file, struct dt_error *e);
 
 struct dt_target {
-	struct dt_target *next; /* the session's list */
+	struct dt_target *next; /* the session's list, */
+	struct dt_target *const *others; /* and where it begins: what is planted there is planted here alike; or NULL */
 	pid_t pid;
 	pid_t ppid;
 	int mem;   /* /proc/PID/mem */

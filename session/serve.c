@@ -248,6 +248,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->ours = ours;
 	t->ppid = ppid;
 	t->held = pid;
+	t->others = &s->first;
 	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		dt_target_close(t);

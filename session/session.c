@@ -335,6 +335,7 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	struct dt_error e;
 
 	t->next = s->first;
+	t->others = &s->first;
 	s->first = t;
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
@@ -501,6 +502,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	if (!t)
 		return NULL;
 	pthread_mutex_lock(&s->lock);
+	t->others = &s->first;
 	note_program(s, pid);
 	/* everything slow (files, symbols, patterns) before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)

@@ -3,12 +3,25 @@
 #   build/test/unit/*       C unit tests (cmocka), plain and with sanitizers
 #   test/cases/*.bats       the commands, end to end, plain and with sanitizers
 #   test/*/*.t              larger campaigns, any language
+# Two at a time: the commands' cases one after another, which share a user, and beside them all the rest.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export DEVTRACE_ROOT=$PWD
-out=$(mktemp -d) && trap 'rm -rf "$out"' EXIT
-passed=0 failed=0
+out=$(mktemp -d) || exit 1
+lanes=()
+stop_lanes() {
+	local l tests
+	for l in "${lanes[@]}"; do
+		tests=$(pgrep -P "$l")
+		# shellcheck disable=SC2086 # pids
+		kill "$l" $tests 2>/dev/null
+	done
+	wait
+	rm -rf "$out"
+}
+trap stop_lanes EXIT
+trap 'exit 130' INT TERM HUP
 
 wanted() {
 	[ ${#names[@]} = 0 ] && return 0
@@ -18,34 +31,52 @@ wanted() {
 
 # runs one test program; counts its "ok" and "not ok" lines; dying or printing none is a failure
 run() {
-	local name=$1 log=$out/log rc p f took user system
+	local name=$1 log=$out/$lane.log rc p f took user system
 	shift
 	TIMEFORMAT='%0R %0U %0S'
-	{ time CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 1200 "$@" >"$log" 2>&1 </dev/null; } 2>"$out/time"
+	{ time CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 1200 "$@" >"$log" 2>&1 </dev/null; } 2>"$out/$lane.time"
 	rc=$?
-	read -r took user system < <(tail -n 1 "$out/time")
+	read -r took user system < <(tail -n 1 "$out/$lane.time")
 	p=$(grep -c '^ok ' "$log") f=$(grep -c '^not ok ' "$log")
 	if [ "$rc" != 0 ] && [ "$f" = 0 ] || [ $((p + f)) = 0 ]; then
 		echo "not ok - $name ended with status $rc" >>"$log"
 		f=$((f + 1))
 	fi
-	passed=$((passed + p)) failed=$((failed + f))
-	# how long, and of how much processor time
-	printf '%-50s %4d passed %3d failed %4d s %4d\n' "$name" "$p" "$f" "$took" $((user + system))
-	[ "$f" = 0 ] || sed 's/^/    /' "$log"
+	echo "$p $f" >>"$out/$lane.counts"
+	# shellcheck disable=SC2016 # the arguments are the inner shell's
+	# how long, and of how much processor time; in one piece, whatever the other lane prints
+	flock "$out/lock" sh -c 'printf "%-50s %4d passed %3d failed %4d s %4d\n" "$1" "$2" "$3" "$4" "$5"
+		[ "$3" = 0 ] || sed "s/^/    /" "$6"' - "$name" "$p" "$f" "$took" $((user + system)) "$log"
+}
+
+commands() {
+	local t
+	for t in test/cases/*.bats; do
+		[ -e "$t" ] && wanted "$t" || continue
+		run "$t" bats --tap "$t"
+		[ ! -x build/san/devtrace ] ||
+			run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 bats --tap "$t"
+	done
+	return 0
+}
+
+the_rest() {
+	local t
+	for t in test/*/*.t build/test/unit/* build/san/test/unit/*; do
+		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
+	done
+	return 0
 }
 
 names=("$@")
-for t in build/test/unit/* build/san/test/unit/*; do
-	[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
+for lane in commands the_rest; do
+	$lane &
+	lanes+=($!)
 done
-for t in test/cases/*.bats; do
-	[ -e "$t" ] && wanted "$t" || continue
-	run "$t" bats --tap "$t"
-	[ ! -x build/san/devtrace ] || run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 bats --tap "$t"
+ended=0
+for lane in "${lanes[@]}"; do
+	wait "$lane" && ended=$((ended + 1))
 done
-for t in test/*/*.t; do
-	[ -x "$t" ] && wanted "$t" && run "$t" "$t"
-done
+read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" != 0 ]
+[ $ended = 2 ] && [ "$failed" = 0 ] && [ "$passed" != 0 ]

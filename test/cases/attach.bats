@@ -76,20 +76,22 @@ detach() {
 	[ "$(id -u)" = 0 ] || skip "needs root: another user's process"
 	id dtuser 2>/dev/null || useradd -m dtuser
 	start_spin setpriv --reuid dtuser --regid dtuser --clear-groups "$dir/spin"
-	timeout 60 strace -f -o "$dir/calls" -e trace=close_range,dup2,dup3,setresuid,capset,execveat \
+	mkdir "$dir/calls"
+	# a file for each process, so that none cuts another's lines
+	timeout 60 strace -ff -o "$dir/calls/of" -e trace=close_range,dup2,dup3,setresuid,capset,execveat \
 		"$dt" attach -o "$dir/d.db" "$pid" 2>/dev/null 3>&- &
 	tracer=$!
 	for i in $(seq 500); do
-		grep -q 'execveat(2' "$dir/calls" 2>/dev/null && break
+		grep -q 'execveat(2' "$dir/calls"/of.* 2>/dev/null && break
 		sleep 0.02
 	done
 	kill "$pid" # it ends with the process
 	wait "$tracer" || true # it may end while it is being attached to
 	# the child that becomes the user: files 0 to 2 are known, there is no other, and its memory is a new program's
-	child=$(sed -n 's/^\([0-9]*\) .*execveat(2.*= 0$/\1/p' "$dir/calls")
-	[ "$(grep "^$child " "$dir/calls" | grep -o ' [a-z_0-9]*(.*= [0-9]*$' | sed 's/(.*= / /' | xargs)" = \
+	child=$(grep -l '^execveat(2.*= 0$' "$dir/calls"/of.*)
+	[ "$(grep -o '^[a-z_0-9]*(.*= [0-9]*$' "$child" | sed 's/(.*= / /' | xargs)" = \
 		"dup3 1 dup2 0 dup3 2 close_range 0 setresuid 0 capset 0 execveat 0" ]
-	grep -q "^$child *close_range(3, 4294967295, 0) *= 0" "$dir/calls"
+	grep -q "^close_range(3, 4294967295, 0) *= 0" "$child"
 	stop_spin
 }
 
@@ -351,6 +353,101 @@ build_forks() {
 		exec {to}>&-
 		exec {out}<&-
 	done
+}
+
+@test "attach: processes with the same code at the same place, and some in which something is not the same" {
+	cd "$dir"
+	cat >alike.c <<-'C'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <sys/prctl.h>
+		#include <unistd.h>
+		#define N __attribute__((noinline))
+		N int odd(int n);
+		asm("odd: nop; nop; nop; nop; nop; nop; lea 1(%rdi), %eax; ret; .type odd, @function; .size odd, .-odd");
+		N int work(int n) { asm volatile(""); return n < 2 ? odd(n) : work(n - 1) + odd(n); }
+		int main()
+		{
+			int to[6][2], from[6][2], child;
+			char line[64], what, now;
+			unsigned long at;
+			for (int i = 1; i < 6; i++) {
+				pipe(to[i]), pipe(from[i]);
+				if (fork())
+					continue;
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				while (read(to[i][0], &what, 1) == 1 && read(to[i][0], &at, 8) == 8) {
+					if (what == 'c') /* at calls of work, each of ten levels */
+						while (at--) now = work(10) == 65;
+					else if (what == 'm') /* somebody else has this page */
+						now = mmap((void *)at, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == (void *)at;
+					else /* a nop becomes another instruction that does nothing here */
+						now = !mprotect((void *)((unsigned long)odd & -4096), 4096, 7) && (*(unsigned char *)odd = 0xf8);
+					write(from[i][1], &now, 1);
+				}
+				return 0;
+			}
+			setvbuf(stdout, NULL, _IOLBF, 0);
+			puts("ready");
+			while (fgets(line, sizeof(line), stdin) && sscanf(line, "%d %c %lx", &child, &what, &at) == 3) {
+				if (child == 0)
+					now = what == 'c' && work(10) == 65;
+				else
+					write(to[child][1], &what, 1), write(to[child][1], &at, 8), read(from[child][0], &now, 1);
+				puts(now ? "yes" : "no");
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -foptimize-sibling-calls -w -o alike alike.c
+	coproc ./alike 3>&-
+	pid=$COPROC_PID
+	tell() { echo "$*" >&"${COPROC[1]}"; read -r answer <&"${COPROC[0]}" && [ "$answer" = yes ]; }
+	read -r answer <&"${COPROC[0]}"
+	mapfile -t children < <(pgrep -P "$pid")
+	[ ${#children[@]} = 5 ]
+	text() { for p in "$pid" "${children[@]}"; do
+		awk '/ r-xp .*(alike|libc.so.6)$/ { split($1, a, "-"); print a[1], a[2] }' "/proc/$p/maps" | while read -r low high; do
+			dd if="/proc/$p/mem" iflag=skip_bytes,count_bytes bs=64k skip=$((0x$low)) count=$((0x$high - 0x$low)) 2>/dev/null | sha256sum
+		done
+	done; }
+	session() { "$dt" attach -d -s alike-$$ -o s.db -F 'alike:*' -F 'libc.so.6:*' "$pid" "${children[@]}" 3>&-; }
+	counts() { "$dt" sql -n -c s.db "SELECT process - $pid, function, count(*), sum(ended IN ('returned', 'tail')) FROM calls WHERE function IN ('work', 'odd') GROUP BY 1, 2" | tr -d '\r'; }
+	quit() { "$dt" ctl -s alike-$$ quit; for _ in $(seq 500); do "$dt" ctl -s alike-$$ >/dev/null 2>&1 || return 0; sleep 0.02; done; return 1; }
+
+	before=$(text)
+	session
+	places=$(for p in "$pid" "${children[@]}"; do awk '/ r-xp 0* 00:00 0 *$/ { print $1 }' "/proc/$p/maps" | xargs; done | sort -u)
+	[ "$(wc -l <<<"$places")" = 1 ] && [ -n "$places" ]
+	tell 0 c 1 && tell 1 c 3 && tell 2 c 1 && tell 3 c 1 && tell 4 c 1 && tell 5 c 1
+	quit
+	diff - <(counts) <<-T
+		0,odd,10,10
+		0,work,10,10
+		$(for i in "${!children[@]}"; do [ $i = 0 ] && n=30 || n=10; for f in odd work; do
+			printf '%d,%s,%d,%d\n' $((children[i] - pid)) $f $n $n; done; done)
+	T
+	[ "$(text)" = "$before" ]
+
+	# in the second child a page of the trampolines is taken, in the third one the code is another
+	tell 2 m "${places%%-*}"
+	tell 3 p 0
+	changed=$(text)
+	rm -f s.db*
+	session
+	for i in 0 1 2 3 4 5; do tell $i c 1; done
+	quit
+	counts >got
+	diff - got <<-T
+		0,odd,10,10
+		0,work,10,10
+		$(for i in "${!children[@]}"; do for f in odd work; do [ $i$f = 2odd ] ||
+			printf '%d,%s,10,10\n' $((children[i] - pid)) $f; done; done)
+	T
+	[ "$(text)" = "$changed" ]
+	exec {COPROC[1]}>&-
+	wait "$pid"
 }
 
 @test "attach: threads that are always where the code is changed" {

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Programs with random tracepoints set, changed and deleted in them as fast as it goes, while all of
 # their functions are probed: the output, the exit status and the call tree must be what they are
-# without. SEEDS=N: where the random numbers begin; SECONDS_MAX: when the last round begins.
+# without. Then csmith programs likewise, each run again and again by again.c: of each function, calls
+# that are a multiple of the runs, each left as often as entered.
+# usage: points.t [known] [csmith]   only these
+# SEEDS=N: where the random numbers begin; SECONDS_MAX: when the last round begins; CSMITH: how many
+# csmith programs, from FIRST on (20, 1).
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-40} KEEP=${KEEP:-}
+export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-40} first=${FIRST:-1} KEEP=${KEEP:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace test/tool/pointer test/tool/compare-truth test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
@@ -13,8 +17,9 @@ done
 dir=$(mktemp -d /tmp/devtrace-points.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
 export dir deadline=$((EPOCHSECONDS + limit))
 
-# SOURCE COMPILER LEVEL SEED
+# SOURCE COMPILER LEVEL SEED, or csmith SEED
 run_case() {
+	[ "$1" != csmith ] || { run_csmith "$2"; return; }
 	local name=${1%.*} compiler=$2 level=$3 seed=$4 alone traced here=$dir/$1-$2$3-$4 cc=$2
 	[ "$EPOCHSECONDS" -lt "$deadline" ] || return 0
 	mkdir -p "$here" && cd "$here" || return 1
@@ -62,7 +67,57 @@ cases() {
 	done
 }
 
-cases | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+# csmith program SEED
+run_csmith() {
+	local seed=$1 here=$dir/csmith-$1 name cc=gcc level n alone traced
+	[ $((seed % 2)) = 0 ] || cc=clang
+	level=-O$((seed / 2 % 4))
+	name="csmith seed $seed $cc $level"
+	mkdir -p "$here" && cd "$here" || return 1
+	csmith --seed "$seed" --max-funcs 10 -o p.c || return 1
+	$cc $level -w -I/usr/include/csmith -Dmain=once -c p.c >log 2>&1 && $cc -O1 -o prog p.o "$root/test/probe/again.c" >>log 2>&1 ||
+		{ echo "not ok - $name: it does not compile"; sed 's/^/# /' log; return; }
+	# those that run long, or for ever, say no more than the others
+	n=$(timeout 2 ./prog 2>&1 >/dev/null) || { cd "$dir" && rm -rf "$here"; return 0; }
+	./prog "$n" >alone.out 2>/dev/null
+	alone=$?
+	DEVTRACE_POINTER=points-$$-$seed "$B/test/tool/limit" ${LIMIT:-120} \
+		"$B/test/tool/pointer" "$seed" ./prog \
+		"$B/devtrace" record -s "points-$$-$seed" -p wait -F '*' -F 'libc.so.6:*' -o t.db ./prog "$n" >traced.out 2>traced.err
+	traced=$?
+	if [ "$alone" != "$traced" ]; then
+		echo "not ok - $name: status $alone alone, $traced traced"
+		tail -n 80 traced.err | sed 's/^/# /'
+	elif ! cmp -s alone.out traced.out; then
+		echo "not ok - $name: other output"
+	elif ! "$B/devtrace" sql -n t.db "CREATE TEMP TABLE c AS
+		SELECT function, count(*) AS n, sum(ended IN ('returned', 'tail')) AS whole FROM calls WHERE module = 'prog' GROUP BY 1;
+		SELECT * FROM c WHERE (n % $n != 0 OR n != whole) AND function NOT IN ('_start', '_init', '_fini', 'main', 'frame_dummy',
+			'register_tm_clones', 'deregister_tm_clones', '__do_global_dtors_aux', '_dl_relocate_static_pie');
+		SELECT 'once', n FROM c WHERE function = 'once' AND n != $n;
+		SELECT 'lost', * FROM lost" >log || [ -s log ]; then
+		echo "not ok - $name: run $n times, other calls"
+		head -n 20 log | sed 's/^/# /'
+	else
+		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
+		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
+		echo "ok - $name, $n times"
+		cd "$dir" && rm -rf "$here"
+	fi
+}
+export -f run_csmith
+
+csmith_cases() {
+	local seed
+	for ((seed = first; seed < first + ${CSMITH:-20}; seed++)); do printf 'csmith %s\0' "$seed"; done
+}
+
+wanted() { case ${words:-known csmith} in *"$1"*) ;; *) return 1 ;; esac; }
+words=$*
+{
+	! wanted known || cases
+	! wanted csmith || csmith_cases
+} | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
 points=$(awk '{n += $1} END {print n + 0}' "$dir/points" 2>/dev/null)
 [ "${points:-0}" -gt 100 ] && echo "ok - points recorded at $points places" ||
 	echo "not ok - points recorded at ${points:-0} places only"
