@@ -194,7 +194,7 @@ static int emit_tables(struct job *j, struct dt_error *e)
 
 	while (o->size & 7)
 		dt_emit_byte(o, 0xcc);
-	*h = (struct head){.magic = MAGIC, .bytes = j->size};
+	*h = (struct head){.magic = MAGIC};
 	h->patch = dt_emit_here(o);
 	h->patches = j->p->patches - j->first_patch;
 	for (size_t i = 0; i < h->patches; i++)
@@ -214,6 +214,9 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	}
 	if (o->size > o->room)
 		return dt_fail(e, "the trampolines of %s do not fit", j->m->file->path);
+	/* what was reserved and not used is left to those that come after */
+	j->size = (o->size + PAGE - 1) & ~(PAGE - 1);
+	h->bytes = j->size;
 	return 0;
 }
 

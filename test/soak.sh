@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, kills, kernel
+#                            storm, csmith, csmith-points, kills, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -15,7 +15,8 @@
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
 #   - ten minutes of test/probe/storm.t: functions switched, planted and let go of under load
-#   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on)
+#   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on); the same with random
+#     tracepoints set, changed and deleted in them meanwhile
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
 #   - the kernel's module, loaded, with everything traced, and unloaded 100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -283,8 +284,15 @@ csmith_programs() {
 	echo "# csmith: $(grep -c '^ok' "$work/log") programs" >&2
 	grep -q '^ok' "$work/log" && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
+csmith_points() {
+	CSMITH=$1 timeout 14400 "$(dirname "$0")/probe/points.t" csmith >"$work/log" 2>&1
+	echo "# csmith with tracepoints: $(grep -c '^ok.*seed' "$work/log") programs, $(sed -n 's/^ok - points recorded/points/p' "$work/log")" >&2
+	grep -q '^ok' "$work/log" && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+}
 campaign csmith "${SOAK_SEEDS:-2000} csmith seeds: every program with everything probed does what it does alone" \
 	csmith_programs "${SOAK_SEEDS:-2000}"
+campaign csmith-points "${SOAK_SEEDS:-2000} csmith seeds: the same, with random tracepoints set, changed and deleted meanwhile" \
+	csmith_points "${SOAK_SEEDS:-2000}"
 random_kills() {
 	RANDOM_KILLS=$1 timeout 3600 "$(dirname "$0")/stress/kill.t" >"$work/log" 2>&1 &&
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }

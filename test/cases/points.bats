@@ -435,3 +435,48 @@ here                     CONST 0x7" ]
 		[ "$(grep -n '^here' out | head -n 1 | cut -d: -f1)" = "$(($(wc -l <out) - n))" ] || { echo "$n"; head -n 20 out; false; }
 	done
 }
+
+@test "a thousand changes of a hundred points: there is room for all, and it is not much" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >many.c <<-'C'
+		#include <stdio.h>
+		#define NOP ".byte 0x0f,0x1f,0x44,0,0;" /* five bytes */
+		#define TEN(x) x x x x x x x x x x
+		__attribute__((noinline)) void many(void) { __asm__ volatile(".globl row; row:" TEN(TEN(NOP))); }
+		int main(void)
+		{
+			char line[8];
+			puts("ready"), fflush(stdout);
+			while (fgets(line, sizeof(line), stdin))
+				many(), puts("done"), fflush(stdout);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o many many.c
+	coproc ./many 3>&-
+	pid=$COPROC_PID
+	read -r answer <&"${COPROC[0]}"
+	"$dt" attach -d -s "$session" -o m.db "$pid" 3>&-
+	what=(rax "eax REG bl REG r15w" rip rflags rsp)
+	for i in $(seq 0 99); do printf 'trace row+%x REG rax\n' $((5 * i)); done >first
+	for i in $(seq 1000); do printf 'trace row+%x REG %s\n' $((i * 35 % 500)) "${what[i % 5]}"; done >changes
+	ctl - <first >/dev/null
+	ctl start
+	ctl - <changes >answers 2>&1 || { grep -v already answers; false; }
+	echo >&"${COPROC[1]}"
+	read -r answer <&"${COPROC[0]}"
+	# trampolines of 1,100 points and their neighbours: pages, not what the tables of all could take
+	size=$(python3 - "/proc/$pid/maps" <<-'P'
+		import sys
+		maps = (l.split() for l in open(sys.argv[1]))
+		print(sum(int(m[0].split("-")[1], 16) - int(m[0].split("-")[0], 16) for m in maps if m[1] == "r-xp" and len(m) == 5))
+	P
+	)
+	echo "# $size bytes"
+	echo "# $size bytes"
+	[ "$size" -lt 12000000 ]
+	ctl quit
+	[ "$("$dt" sql -n m.db "SELECT count(DISTINCT event), count(*) FROM events WHERE kind = 'point'" | xargs)" = "100 100" ]
+	exec {COPROC[1]}>&-
+	wait "$pid"
+}

@@ -69,21 +69,24 @@ cases() {
 
 # csmith program SEED
 run_csmith() {
-	local seed=$1 here=$dir/csmith-$1 name cc=gcc level n alone traced
+	local seed=$1 here=$dir/csmith-$1 name cc=gcc level alone traced
 	[ $((seed % 2)) = 0 ] || cc=clang
 	level=-O$((seed / 2 % 4))
 	name="csmith seed $seed $cc $level"
 	mkdir -p "$here" && cd "$here" || return 1
 	csmith --seed "$seed" --max-funcs 10 -o p.c || return 1
-	$cc $level -w -I/usr/include/csmith -Dmain=once -c p.c >log 2>&1 && $cc -O1 -o prog p.o "$root/test/probe/again.c" >>log 2>&1 ||
+	# a checksum without a call for each variable, of which there are a hundred for a call of anything else
+	sed -i '/^#include "csmith.h"/a #define transparent_crc(v, name, say) (crc32_context = (crc32_context ^ (uint32_t)(v)) * 0x9e3779b1u + 1)' p.c
+	$cc $level -w -I/usr/include/csmith -Dmain=once -Dprintf=said -c p.c >log 2>&1 &&
+		$cc -O1 -w -o prog p.o "$root/test/probe/again.c" >>log 2>&1 ||
 		{ echo "not ok - $name: it does not compile"; sed 's/^/# /' log; return; }
 	# those that run long, or for ever, say no more than the others
-	n=$(timeout 2 ./prog 2>&1 >/dev/null) || { cd "$dir" && rm -rf "$here"; return 0; }
-	./prog "$n" >alone.out 2>/dev/null
+	timeout 1 ./prog 0 >alone.out 2>/dev/null
 	alone=$?
+	[ $alone -lt 124 ] || { cd "$dir" && rm -rf "$here"; return 0; }
 	DEVTRACE_POINTER=points-$$-$seed "$B/test/tool/limit" ${LIMIT:-120} \
 		"$B/test/tool/pointer" "$seed" ./prog \
-		"$B/devtrace" record -s "points-$$-$seed" -p wait -F '*' -F 'libc.so.6:*' -o t.db ./prog "$n" >traced.out 2>traced.err
+		"$B/devtrace" record -s "points-$$-$seed" -p wait -F '*' -F 'libc.so.6:*' -o t.db ./prog 1000 >traced.out 2>traced.err
 	traced=$?
 	if [ "$alone" != "$traced" ]; then
 		echo "not ok - $name: status $alone alone, $traced traced"
@@ -92,16 +95,16 @@ run_csmith() {
 		echo "not ok - $name: other output"
 	elif ! "$B/devtrace" sql -n t.db "CREATE TEMP TABLE c AS
 		SELECT function, count(*) AS n, sum(ended IN ('returned', 'tail')) AS whole FROM calls WHERE module = 'prog' GROUP BY 1;
-		SELECT * FROM c WHERE (n % $n != 0 OR n != whole) AND function NOT IN ('_start', '_init', '_fini', 'main', 'frame_dummy',
-			'register_tm_clones', 'deregister_tm_clones', '__do_global_dtors_aux', '_dl_relocate_static_pie');
-		SELECT 'once', n FROM c WHERE function = 'once' AND n != $n;
+		SELECT function, n, whole FROM c WHERE (n % (SELECT n FROM c WHERE function = 'once') != 0 OR n != whole) AND
+			(function = 'once' OR function GLOB 'func_*' OR function GLOB 'safe_*');
+		SELECT 'once', count(*) FROM c WHERE function = 'once' GROUP BY 1 HAVING count(*) != 1;
 		SELECT 'lost', * FROM lost" >log || [ -s log ]; then
-		echo "not ok - $name: run $n times, other calls"
+		echo "not ok - $name: other calls"
 		head -n 20 log | sed 's/^/# /'
 	else
 		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
 		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
-		echo "ok - $name, $n times"
+		echo "ok - $name"
 		cd "$dir" && rm -rf "$here"
 	fi
 }
