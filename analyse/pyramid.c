@@ -5,9 +5,9 @@
 
 #include "analyse/pyramid-work.h"
 
-#define REGION	(1u << 18) /* records */
-#define PICTURE 2048	   /* cells that a region has at its finest level, at least */
-#define TURN	 4 /* regions that are taken at once while a trace is followed */
+#define REGION	(1u << 16) /* records: below the finest level they are read, for a window */
+#define PICTURE 512	   /* cells that a region has at its finest level, at least */
+#define TURN	 16 /* regions that are taken at once while a trace is followed */
 
 int dt_building_fail(struct dt_building *b, const char *why)
 {

@@ -183,6 +183,9 @@ int dt_decoder_load(struct dt_decoder *d, void *dctx, const void *events, size_t
 		return damaged(e, vals ? "threads or values" : "threads");
 	}
 	d->has_values = vals != NULL;
+	d->back = false;
+	for (uint32_t i = 0; i < h.tick_escapes; i++)
+		d->back = d->back || d->tick_escape[i] > INT64_MAX;
 	d->last_ticks = h.first_ticks;
 	d->last_sp = 0;
 	d->run = 0;

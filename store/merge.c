@@ -65,6 +65,28 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
+/*
+ * Is whatever follows the loaded chunk later than all that is in it, which ends at max? Records that
+ * come late, from an interrupt, may be a chunk further on, but hardly behind that.
+ */
+static bool follows_later(struct dt_reader *r, const struct dt_cursor *c, uint64_t max)
+{
+	sqlite3_stmt *q = r->statement[FOLLOWING];
+	bool later = true;
+
+	sqlite3_bind_int64(q, 1, c->core);
+	sqlite3_bind_int64(q, 2, (sqlite3_int64)c->next);
+	sqlite3_bind_int64(q, 3, (sqlite3_int64)r->limit);
+	if (sqlite3_step(q) == SQLITE_ROW) {
+		uint64_t from = (uint64_t)sqlite3_column_int64(q, 0);
+		uint64_t to = (uint64_t)sqlite3_column_int64(q, 1);
+
+		later = from >= max && to >= max && to - max > DISORDER;
+	}
+	sqlite3_reset(q);
+	return later;
+}
+
 /* Loads the chunk that follows. 1: loaded; 0: there is none. */
 static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
@@ -100,7 +122,10 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 			     r->range.values ? sqlite3_column_blob(v, 0) : NULL,
 			     r->range.values ? (size_t)sqlite3_column_bytes(v, 0) : 0, records,
 			     (uint32_t)r->tables.sites.n, &why);
+	c->chunk = c->base;
 	c->next = c->base + records;
+	c->in_order = !rc && !c->decoder.back &&
+		      follows_later(r, c, (uint64_t)sqlite3_column_int64(q, 4));
 	if (rc)
 		dt_fail(e, "%s: chunk %ld of the trace: %s", r->path, (long)id, why.text);
 	else
@@ -129,18 +154,48 @@ static void advance(struct dt_cursor *c, uint32_t n)
 		d->run_left = d->run_length[++d->run];
 }
 
+/* The record at c->at is the first one behind the range. */
+static void note_behind(struct dt_cursor *c)
+{
+	if (c->behind.set)
+		return;
+	c->behind.set = true;
+	c->behind.chunk = c->chunk;
+	c->behind.batches = c->batches;
+	c->behind.at = c->at;
+	c->behind.run = c->decoder.run;
+	c->behind.run_left = c->decoder.run_left;
+	c->behind.loss_at = c->loss_at;
+}
+
+enum place { BEFORE, IN, BEHIND, FAR }; /* FAR: nothing of the range comes any more */
+
+static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c, uint64_t ticks)
+{
+	if (ticks < r->range.from)
+		return BEFORE;
+	if (ticks <= r->range.to)
+		return IN;
+	return !c->in_order && ticks - r->range.to <= DISORDER ? BEHIND : FAR;
+}
+
 /*
- * Over records before the range, to the first that is in it or behind. A core's records are in the
- * order of time but for what came in between in an interrupt: others are looked at one by one.
+ * Over records outside the range, to one that is in it or far behind. A core's records are in the order
+ * of time but for what came in between in an interrupt.
  */
 static void skip(const struct dt_reader *r, struct dt_cursor *c)
 {
-	while (c->at < c->batch->n && c->batch->ticks[c->at] < r->range.from) {
+	while (c->at < c->batch->n) {
+		enum place place = place_of(r, c, c->batch->ticks[c->at]);
 		uint32_t left = c->batch->n - c->at, n = 1;
 
+		if (place == BEHIND || place == FAR)
+			note_behind(c);
+		if (place == IN || place == FAR)
+			break;
 		if (left > c->decoder.run_left)
 			left = c->decoder.run_left;
-		while (n < left && c->batch->ticks[c->at + n] < r->range.from)
+		while (n < left && place_of(r, c, c->batch->ticks[c->at + n]) == place)
 			n++;
 		/* what was lost in front of a record outside the range is outside, too */
 		while (c->loss_at < c->losses && c->loss[c->loss_at].after < c->base + c->at + n)
@@ -158,6 +213,7 @@ static int fill(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 	skip(r, c);
 	while (c->at >= c->batch->n) {
 		c->base += c->batch->n;
+		c->batches++;
 		c->at = 0;
 		if (c->decoder.position >= c->decoder.n) {
 			c->batch->n = 0;
@@ -173,8 +229,7 @@ static int fill(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 	c->bound = c->decoder.run_left < c->batch->n - c->at
 			   ? c->batch->ticks[c->at + c->decoder.run_left]
 			   : c->batch->ticks[c->batch->n - 1];
-	/* nothing of the range comes any more */
-	return c->key > r->range.to && c->key - r->range.to > DISORDER ? 0 : 1;
+	return c->key > r->range.to ? 0 : 1;
 }
 
 /* ---- the heap of cursors ---- */
@@ -208,9 +263,9 @@ static int end_core(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e
 {
 	c->ended = true;
 	c->bound = UINT64_MAX;
-	c->losses = c->loss_at = 0;
 	if (r->range.to != UINT64_MAX)
 		return 0;
+	c->losses = c->loss_at = 0;
 	if (read_losses(r, c, c->next, c->next + 1, e))
 		return -1;
 	if (!c->losses || (c->loss[0].after == c->said_after && c->loss[0].lost <= c->said_lost))
@@ -288,10 +343,43 @@ static int find_cores(struct dt_reader *r, struct dt_error *e)
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
+/* Is it the range that follows the one that has been read? Then nothing need be read twice. */
+static bool follows(const struct dt_reader *r, const struct dt_range *range)
+{
+	return r->through && !r->failed && r->range.to < UINT64_MAX &&
+	       range->from == r->range.to + 1 && range->order == r->range.order &&
+	       range->values == r->range.values && range->one_core == r->range.one_core &&
+	       range->core == r->range.core;
+}
+
+/* To where the last range ended on this core. */
+static void go_back(struct dt_cursor *c)
+{
+	if (c->behind.set && c->behind.batches == c->batches) {
+		c->at = c->behind.at;
+		c->decoder.run = c->behind.run;
+		c->decoder.run_left = c->behind.run_left;
+		c->loss_at = c->behind.loss_at;
+	} else if (c->behind.set) {
+		c->next = c->behind.chunk;
+		c->decoder.position = c->decoder.n;
+		c->batch->n = c->at = 0;
+	}
+	c->behind.set = false;
+}
+
 int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt_error *e)
 {
-	dt_reader_free_cursors(r);
+	if (follows(r, range)) {
+		for (size_t i = 0; i < r->cursors; i++)
+			go_back(r->cursor[i]);
+		r->heaped = 0;
+		r->current = NULL;
+	} else {
+		dt_reader_free_cursors(r);
+	}
 	r->range = *range;
+	r->through = false;
 	r->failed = false;
 	if (!r->range.to)
 		r->range.to = UINT64_MAX;
@@ -413,26 +501,17 @@ int dt_reader_next(struct dt_reader *r, struct dt_span *s, struct dt_error *e)
 		return dt_fail(e, "%s", r->failure.text);
 	if ((r->current && leave(r, &r->failure)) || (!r->heaped && restart(r, &r->failure)))
 		goto bad;
-	for (;;) {
-		if (!r->heaped)
-			return 0;
-		c = r->heap[0];
-		*s = (struct dt_span){.core = (uint16_t)c->core};
-		take_loss(c, s);
-		if (c->ended) {
-			r->current = c; /* leave() takes it out */
-			return 1;
-		}
-		n = run_length(r, c);
-		if (n || s->lost)
-			break;
-		/* one record outside the range */
-		r->current = c;
-		c->used = 1;
-		if (leave(r, &r->failure))
-			goto bad;
+	if (!r->heaped) {
+		r->through = true;
+		return 0;
 	}
+	c = r->heap[0];
 	r->current = c;
+	*s = (struct dt_span){.core = (uint16_t)c->core};
+	take_loss(c, s);
+	if (c->ended)
+		return 1; /* leave() takes it out */
+	n = run_length(r, c);
 	c->used = n;
 	s->n = n;
 	s->tid = c->decoder.run_tid[c->decoder.run];

@@ -14,9 +14,11 @@
 #define BUSY_MS	 5000 /* the writer has the file to itself when it begins and when it closes it */
 
 static const char *const statement_sql[STATEMENTS] = {
-	[CHUNK] = "SELECT c.id, c.first, c.records, c.events FROM chunk c WHERE c.id="
+	[CHUNK] = "SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
 		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
 		  " AND min_ticks<=?5 ORDER BY first LIMIT 1)",
+	[FOLLOWING] = "SELECT min_ticks, max_ticks FROM chunk WHERE core=?1 AND first>=?2 AND id<=?3"
+		      " ORDER BY first LIMIT 1",
 	[VALS] = "SELECT vals FROM chunk WHERE id=?1",
 	[LOSSES] = "SELECT after, lost, begin_ticks, end_ticks FROM loss "
 		   "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",

@@ -27,9 +27,18 @@ struct dt_cursor {
 	/* a loss at the end of a live file has been said, but may grow, or come again when a chunk
 	 * follows: how much of which one has been said */
 	uint64_t said_after, said_lost;
+	uint64_t chunk;	  /* number of the loaded chunk's first record */
+	bool in_order;	  /* the rest of this core has nothing earlier than the record at `at` */
+	uint64_t batches; /* that have been left */
+	/* the first record behind the range, where the next range begins; looking further may have gone on */
+	struct {
+		bool set;
+		uint64_t chunk, batches;
+		uint32_t at, run, run_left, loss_at;
+	} behind;
 };
 
-enum dt_reader_statement { CHUNK, VALS, LOSSES, CORES, LIMIT, STATEMENTS };
+enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, STATEMENTS };
 
 struct dt_reader {
 	char *path;
@@ -39,6 +48,7 @@ struct dt_reader {
 	struct dt_tables tables;
 	struct dt_range range;
 	uint64_t limit; /* last chunk that this pass reads */
+	bool through;	/* the range has been read to its end */
 	struct dt_cursor **cursor;
 	size_t cursors;
 	struct dt_cursor **heap; /* those not ended; the earliest first */

@@ -432,6 +432,95 @@ static void test_range(void **state)
 	dt_reader_close(r);
 }
 
+/* The next span, as the records in it; what was lost before it in *lost. How many, or -1. */
+static long next_records(struct dt_reader *r, struct dt_record *to, uint64_t *lost)
+{
+	struct dt_error e;
+	struct dt_span s;
+	int rc = dt_reader_next(r, &s, &e);
+
+	if (rc < 0)
+		fail_msg("%s", e.text);
+	*lost = rc ? s.lost : 0;
+	for (uint32_t i = 0; rc && i < s.n; i++)
+		dt_span_record(r, &s, i, &to[i]);
+	return rc ? (long)s.n : -1;
+}
+
+/* Ranges read one behind the other, which go on where the last one ended, are as when each is read by
+ * itself: records out of order and lost ones at the borders, threads and values that change. */
+static void test_ranges_in_a_row(void **state)
+{
+	struct dt_record *one = calloc(2048, sizeof(*one)), *two = calloc(2048, sizeof(*two));
+	struct dt_store *s = create(NULL);
+	struct dt_reader *row, *alone;
+	struct dt_error e;
+	uint64_t end = 0, all = 600000;
+
+	for (unsigned core = 0; core < 4; core++) {
+		struct dt_record r = {.kind = 'E', .core = (uint16_t)core, .ticks = 1000};
+
+		for (unsigned i = 0; i < 150000; i++) {
+			/* two cores' records are in order in each chunk, but a chunk may begin earlier */
+			uint64_t turn = random64() % 20000;
+			uint64_t late = turn < 3 || (core > 1 && turn % 20 == 0) ? random64() % 250000 : 0;
+
+			r.ticks += random64() % (random64() % 1000 ? 100 : 100000);
+			r.tid = random64() % 50 ? r.tid : (uint32_t)(random64() % 6);
+			r.pc = random64() % 200;
+			r.sp = 8 * (random64() % 100);
+			r.value[0] = r.value[1] = any_number();
+			late = late < r.ticks - 1000 ? late : 0;
+			r.ticks -= late;
+			if (turn < 6)
+				assert_int_equal(dt_store_flush(s, &e), 0);
+			/* a chunk of one record, before one that begins earlier */
+			if (turn == 0) {
+				r.ticks += late;
+				assert_int_equal(dt_store_put(s, core, &r, 1, 0, &e), 0);
+				assert_int_equal(dt_store_flush(s, &e), 0);
+				r.ticks -= late;
+				all++;
+			}
+			assert_int_equal(dt_store_put(s, core, &r, 1, random64() % 500 ? 0 : 2, &e), 0);
+			r.ticks += late;
+			end = r.ticks > end ? r.ticks : end;
+		}
+	}
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	row = reopen();
+	alone = reopen();
+	for (int pass = 0; pass < 4; pass++) {
+		struct dt_range range = {.order = pass % 2 ? DT_BY_TIME : DT_BY_THREAD, .values = pass / 2};
+		uint64_t n = 0;
+
+		for (uint64_t from = 1; from < end; from = range.to + 1) {
+			uint64_t lost, more;
+			long records;
+
+			range.from = from;
+			range.to = from + random64() % (random64() % 4 ? 1000000 : 1000);
+			assert_int_equal(dt_reader_start(row, &range, &e), 0);
+			assert_int_equal(dt_reader_start(alone, &range, &e), 0);
+			do {
+				records = next_records(row, one, &lost);
+				assert_int_equal(next_records(alone, two, &more), records);
+				assert_int_equal(lost, more);
+				for (long i = 0; i < records; i++)
+					assert_memory_equal(&one[i], &two[i], sizeof(*one));
+				n += records > 0 ? (uint64_t)records : 0;
+			} while (records >= 0);
+			/* begun twice, it does not go on from the last one */
+			assert_int_equal(dt_reader_start(alone, &range, &e), 0);
+		}
+		assert_int_equal(n, all);
+	}
+	dt_reader_close(row);
+	dt_reader_close(alone);
+	free(one);
+	free(two);
+}
+
 /* A reader of a file that is being written sees all that was flushed, and later what follows. */
 static void test_live(void **state)
 {
@@ -855,6 +944,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_anything),  TEST(test_extremes),  TEST(test_cores),
 		TEST(test_empty),     TEST(test_loss),	    TEST(test_range),
+		TEST(test_ranges_in_a_row),
 		TEST(test_live),      TEST(test_processes), TEST(test_descriptions),
 		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
 		TEST(test_overwrite), TEST(test_damage),    TEST(test_every_kind),
