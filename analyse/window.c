@@ -346,17 +346,22 @@ static int add_regions(struct dt_windows *w, uint32_t track, struct dt_error *e)
 
 	if (to < from)
 		to = UINT64_MAX;
-	for (size_t i = first; i < p->regions && p->region[i].begin <= to; i++) {
-		const struct dt_region *r = &p->region[i];
-		uint64_t begin = i ? r->begin : 0,
-			 end = i + 1 < p->regions ? r->end - 1 : UINT64_MAX;
+	for (size_t i = first, n; i < p->regions && p->region[i].begin <= to; i += n) {
+		uint64_t begin = i ? p->region[i].begin : 0, end;
 		int rc;
 
-		if (2u * r->level > x->shift)
-			rc = add_shorts(w, track, i, e);
-		else
+		/* of all that follow each other and are fine enough together: there can be thousands */
+		for (n = 0; i + n < p->regions && p->region[i + n].begin <= to &&
+			    2u * p->region[i + n].level <= x->shift;)
+			n++;
+		if (n) {
+			end = i + n < p->regions ? p->region[i + n - 1].end - 1 : UINT64_MAX;
 			rc = add_summaries(w, track, begin > from ? begin : from,
 					   end < to ? end : to, e);
+		} else {
+			rc = add_shorts(w, track, i, e);
+			n = 1;
+		}
 		if (rc < 0)
 			return -1;
 	}
@@ -366,12 +371,10 @@ static int add_regions(struct dt_windows *w, uint32_t track, struct dt_error *e)
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_begin(const void *a, const void *b)
 {
 	const struct dt_bar *x = a, *y = b;
 
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	return x->end < y->end ? -1 : x->end > y->end;
@@ -387,6 +390,53 @@ static void drop_outside(struct dt_windows *w)
 		if (l->bar[i].end >= w->window->from && l->bar[i].begin <= w->window->to)
 			l->bar[n++] = l->bar[i];
 	l->n = n;
+}
+
+/* Two sorted runs, from [0, n) and [n, all), to one. */
+static void merge_runs(struct dt_bar *to, const struct dt_bar *from, size_t n, size_t all)
+{
+	size_t i = 0, k = n;
+
+	while (i < n && k < all)
+		*to++ = by_begin(&from[i], &from[k]) <= 0 ? from[i++] : from[k++];
+	memcpy(to, from + i, (n - i) * sizeof(*to));
+	memcpy(to + (n - i), from + k, (all - k) * sizeof(*to));
+}
+
+/*
+ * By depth, then by when they begin. Within a depth they come a level at a time, in that order: those
+ * that are by themselves first, few in a wide window, then all cells.
+ */
+static int sort_bars(struct dt_windows *w)
+{
+	struct dt_bar_list *l = w->list;
+	size_t *end = calloc(w->depths + 1, sizeof(*end)), begin = 0;
+	struct dt_bar *part = malloc((l->n + 1) * sizeof(*part));
+
+	if (!end || !part) {
+		free(end);
+		free(part);
+		return -1;
+	}
+	for (size_t i = 0; i < l->n; i++)
+		end[l->bar[i].depth + 1]++;
+	for (uint32_t d = 0; d < w->depths; d++)
+		end[d + 1] += end[d];
+	/* end[d] is where d begins: filled, it is where it ends */
+	for (size_t i = 0; i < l->n; i++)
+		part[end[l->bar[i].depth]++] = l->bar[i];
+	for (uint32_t d = 0; d < w->depths; begin = end[d++]) {
+		size_t last = end[d];
+
+		while (last > begin + 1 && by_begin(&part[last - 2], &part[last - 1]) <= 0)
+			last--;
+		last -= last > begin; /* where the last run begins */
+		qsort(part + begin, last - begin, sizeof(*part), by_begin);
+		merge_runs(l->bar + begin, part + begin, last - begin, end[d] - begin);
+	}
+	free(end);
+	free(part);
+	return 0;
 }
 
 int dt_window_bars(struct dt_windows *w, uint32_t track, const struct dt_window *window,
@@ -405,8 +455,7 @@ int dt_window_bars(struct dt_windows *w, uint32_t track, const struct dt_window 
 	if (w->no_memory)
 		return no_memory(e);
 	drop_outside(w);
-	qsort(list->bar, list->n, sizeof(*list->bar), by_place);
-	return 0;
+	return sort_bars(w) < 0 ? no_memory(e) : 0;
 }
 
 /* ---- bars one by one ---- */
