@@ -45,7 +45,7 @@ begin_armed() {
 	exec 8>"$dir/in" 9<"$dir/out"
 	read -r -t 10 line <&9
 	[ "$line" = ready ]
-	session=$("$dt" attach -d -s "arm.$BATS_TEST_NUMBER" "$pid" 8>&- 9<&- 3>&-)
+	session=$("$dt" attach -d -s "arm.$BATS_TEST_NUMBER" "$@" "$pid" 8>&- 9<&- 3>&-)
 	say trace work new w
 	say trace w on
 	say trace '7:*' new e
@@ -192,4 +192,30 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	[ "$line" = "V2 E X V1 " ]
 	wait "$other_pid"
 	exec {from}<&-
+}
+
+@test "pauses of an armed session: until the start event, and from the stop event on" {
+	begin_armed -o "$dir/x.db"
+	do_it w 1
+	say arm 7:1:17 0007000200000005
+	do_it w 3
+	do_it 1 18
+	do_it 1 17
+	do_it w 2
+	do_it 2 5
+	do_it w 4
+	say disarm
+	say unfreeze
+	do_it w 1
+	say quit
+	for _ in $(seq 500); do say >/dev/null 2>&1 || break; sleep 0.02; done
+	"$dt" sql -n -c "$dir/x.db" "SELECT why, times, missed FROM pauses ORDER BY begin" | tr -d '\r' >"$dir/pauses"
+	# before: 3 calls, another argument; behind: 4 calls
+	diff - "$dir/pauses" <<-T
+		frozen,1,7
+		frozen,1,8
+	T
+	# the events that began and ended it are its borders
+	[ "$("$dt" sql -n -c "$dir/x.db" "SELECT (SELECT count(*) FROM events WHERE time = (SELECT min(end) FROM pauses) AND kind = 'event'),
+		(SELECT count(*) FROM events WHERE time = (SELECT max(begin) FROM pauses) AND kind = 'event')" | tr -d '\r')" = 1,1 ]
 }
