@@ -121,6 +121,44 @@ await test("wheel with Ctrl zooms where the pointer is; dragging moves", async (
 	await settle();
 });
 
+await test("touch: two fingers zoom between them, one moves, a tap picks a call", async () => {
+	const cdp = await context.newCDPSession(page);
+	await cdp.send("Emulation.setTouchEmulationEnabled", {enabled: true, maxTouchPoints: 2});
+	const touch = (type, ...at) => cdp.send("Input.dispatchTouchEvent", {type, touchPoints: at.map(([x, y], id) => ({x, y, id}))});
+	const middle = x => page.evaluate(async x => {
+		const { state: s } = await import("./main.js"), { left } = await import("./draw.js");
+		const box = document.getElementById("line").getBoundingClientRect();
+		return s.from + (x - box.left - left) / (box.width - left) * (s.to - s.from);
+	}, x);
+	const before = await state(), between = await middle(800);
+	await touch("touchStart", [750, 300]);
+	await touch("touchStart", [750, 300], [850, 300]);
+	for (let i = 1; i <= 10; i++) await touch("touchMove", [750 - 10 * i, 300], [850 + 10 * i, 300]);
+	await touch("touchEnd");
+	await settle();
+	const a = await state();
+	is(Math.round((before.to - before.from) / (a.to - a.from) * 10), 30, "three times as far apart, in tenths");
+	ok(Math.abs(await middle(800) - between) < 0.02 * (a.to - a.from), "not between the fingers");
+	await touch("touchStart", [900, 300]);
+	for (let i = 1; i <= 10; i++) await touch("touchMove", [900 - 10 * i, 300]);
+	await touch("touchEnd");
+	await settle();
+	const b = await state();
+	ok(b.from > a.from && Math.round((b.to - b.from) / 10) === Math.round((a.to - a.from) / 10), "not moved, or not as it was");
+	let bar = await find("thread", 2, 30);
+	for (let i = 0; !bar && i < 12; i++) { await page.keyboard.press("w"); await settle(); bar = await find("thread", 2, 30); }
+	await touch("touchStart", [bar.x, bar.y]);
+	await touch("touchEnd");
+	await settle();
+	const picked = (await state()).picked;
+	ok(picked && picked.begin === bar.begin, "not picked");
+	await cdp.send("Emulation.setTouchEmulationEnabled", {enabled: false});
+	await cdp.detach();
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("f");
+	await settle();
+});
+
 await test("a tooltip names the call, with its values, times and place", async () => {
 	let bar = await find("thread", 2, 30);
 	for (let i = 0; !bar && i < 12; i++) { await page.keyboard.press("w"); await settle(); bar = await find("thread", 2, 30); }
