@@ -581,7 +581,7 @@ part_view() {
 	rm -f "$t"
 }
 
-# what a program does that calls some millions of functions a second, with pauses
+# what a program does that calls three functions 867,000 times a second: 5.2 million records
 # at each SIGUSR1 it says what a step has taken of its own processor time since the last one, in ns
 live_program() {
 	cat <<-'C'
@@ -592,17 +592,23 @@ live_program() {
 	static volatile sig_atomic_t asked;
 	static void ask(int sig) { asked = sig; }
 	static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
-	__attribute__((noinline)) int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
-	__attribute__((noinline)) int step(int i) { return work(i % 100) + work(10); }
+	__attribute__((noipa)) int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+	__attribute__((noipa)) int step(int i) { return work(i % 100) + work(10); }
 	int main(void)
 	{
 		double since = now();
 		long last = 0;
+		struct timespec at;
+		clock_gettime(CLOCK_MONOTONIC, &at);
 		signal(SIGUSR1, ask);
 		for (long i = 0;; i++) {
 			step((int)(i % 100000));
-			if (i % 1000 == 0)
-				usleep(1000);
+			if (i % 867 == 0) {
+				at.tv_nsec += 1000000;
+				if (at.tv_nsec >= 1000000000)
+					at.tv_sec++, at.tv_nsec -= 1000000000;
+				clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+			}
 			if (asked) {
 				double t = now();
 				asked = 0;
