@@ -112,36 +112,13 @@ void dt_code_set_trouble(struct dt_code_function *f, uint8_t trouble, uint64_t a
 
 /* --- sections and functions */
 
-/* Bytes behind a section of code that belong to no other, only a few: the next one is aligned. */
-static uint64_t gap_behind(struct reader *r, const GElf_Shdr *sh)
-{
-	uint64_t end = sh->sh_addr + sh->sh_size, next = 0;
-	Elf_Scn *s = NULL;
-	size_t headers = 0;
-	GElf_Shdr other;
-	GElf_Phdr ph;
-
-	elf_getphdrnum(r->elf, &headers);
-	for (size_t i = 0; i < headers; i++)
-		if (gelf_getphdr(r->elf, (int)i, &ph) && ph.p_type == PT_LOAD && ph.p_flags & PF_X &&
-		    sh->sh_addr >= ph.p_vaddr && end <= ph.p_vaddr + ph.p_filesz &&
-		    sh->sh_offset - ph.p_offset == sh->sh_addr - ph.p_vaddr)
-			next = ph.p_vaddr + ph.p_filesz;
-	while (next && (s = elf_nextscn(r->elf, s)))
-		if (gelf_getshdr(s, &other) && other.sh_flags & SHF_ALLOC &&
-		    other.sh_addr + other.sh_size > end && other.sh_addr < next)
-			next = other.sh_addr > end ? other.sh_addr : end;
-	return next > end && next - end < 16 ? next - end : 0;
-}
-
-static bool read_region(struct reader *r, const GElf_Shdr *sh, const char *name)
+static bool read_region(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh, const char *name)
 {
 	struct dt_code *c = r->c;
-	uint64_t size = sh->sh_size + gap_behind(r, sh);
-	Elf_Data *d = elf_getdata_rawchunk(r->elf, (int64_t)sh->sh_offset, size, ELF_T_BYTE);
+	Elf_Data *d = elf_rawdata(s, NULL);
 	struct dt_code_region *p;
 
-	if (!d || !d->d_buf || d->d_size < size)
+	if (!d || !d->d_buf || d->d_size < sh->sh_size)
 		return true;
 	p = realloc(c->region, (c->regions + 1) * sizeof(*p));
 	if (!p)
@@ -150,9 +127,9 @@ static bool read_region(struct reader *r, const GElf_Shdr *sh, const char *name)
 	p += c->regions;
 	*p = (struct dt_code_region){
 		.low = sh->sh_addr,
-		.high = sh->sh_addr + size,
+		.high = sh->sh_addr + sh->sh_size,
 		.bytes = d->d_buf,
-		.mark = calloc(1, size),
+		.mark = calloc(1, sh->sh_size),
 		.plt = !strncmp(name, ".plt", 4),
 	};
 	if (!p->mark)
@@ -195,7 +172,7 @@ static int read_regions(struct reader *r, const char *path, struct dt_error *e)
 			r->sequence_high = sh.sh_addr + sh.sh_size;
 		}
 		if (sh.sh_flags & SHF_EXECINSTR && sh.sh_type == SHT_PROGBITS && sh.sh_size &&
-		    !read_region(r, &sh, name))
+		    !read_region(r, s, &sh, name))
 			return dt_fail(e, "out of memory reading %s", path);
 	}
 	return r->c->regions ? 0 : dt_fail(e, "%s has no code", path);
