@@ -581,7 +581,7 @@ part_view() {
 	rm -f "$t"
 }
 
-# what a program does that calls three functions 867,000 times a second: 5.2 million records
+# a program that calls three functions 867,000 times a second: 5.2 million records
 # at each SIGUSR1 it says what a step has taken of its own processor time since the last one, in ns
 live_program() {
 	cat <<-'C'
@@ -593,7 +593,7 @@ live_program() {
 	static void ask(int sig) { asked = sig; }
 	static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
 	__attribute__((noipa)) int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
-	__attribute__((noipa)) int step(int i) { return work(i % 100) + work(10); }
+	__attribute__((noipa)) int step(int i) { int n = work(i % 100); return 100 * n + work(10) / 3; }
 	int main(void)
 	{
 		double since = now();
