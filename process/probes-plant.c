@@ -512,6 +512,20 @@ static int take_over(struct job *j, struct dt_error *e)
 	return 0;
 }
 
+/* What has been written is kept for others, once. */
+static void keep(struct job *j, bool taken)
+{
+	struct dt_probes *p = j->p;
+
+	dt_made_free(&p->made);
+	if (p->plantings++ || taken || !j->t->others)
+		return;
+	p->made = (struct made){j->near, j->size, j->far, j->far_bytes, j->fars};
+	j->near.bytes = NULL;
+	j->far = NULL;
+	j->far_bytes = NULL;
+}
+
 static void forget_job(struct job *j)
 {
 	free(j->near.bytes);
@@ -578,15 +592,16 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 	struct dt_probes *p = m->probes;
 	struct job j = {.t = t, .m = m, .p = p};
 	int rc = begin(&j, e);
+	bool taken = rc == 0 && dt_job_take(&j, wanted);
 
-	if (rc == 0 && !dt_job_take(&j, wanted))
+	if (rc == 0 && !taken)
 		rc = make(&j, wanted, n, e);
 	if (rc == 0 && (p->windows > j.first_window || j.undos))
 		rc = write_stopped(&j, e);
 	if (rc == 0)
 		rc = take_over(&j, e);
 	if (rc == 0)
-		p->plantings++;
+		keep(&j, taken);
 	else
 		dt_job_give_back(&j, wanted);
 	forget_job(&j);

@@ -23,6 +23,16 @@
 
 enum { UNTRIED, PLANTED, REFUSED };
 
+/* What one planting has written: the trampolines and tables of its region, and those that must be where
+ * they are. */
+struct made {
+	struct dt_emit near; /* bytes NULL: nothing is kept */
+	uint64_t size;	     /* of the region, whole pages */
+	struct dt_extent *far;
+	uint8_t (*far_bytes)[LONGEST];
+	size_t fars;
+};
+
 /* What trampolines reach through their region's thunks. */
 enum { WAY_ENTRY, WAY_EXIT, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
 
@@ -85,6 +95,8 @@ struct dt_probes {
 	size_t pcs;
 	unsigned plantings; /* that have succeeded */
 	bool changed; /* something was left out because the process's memory is not what the file has */
+	struct made made; /* of the first planting, until there is another: for processes that are alike. Not read
+			   * from the process's memory, where it could have become anything */
 };
 
 /*
@@ -112,6 +124,8 @@ bool dt_probe_is_ours(const char *name);
 /* Calls made together by a stopped thread. */
 int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,
 		   size_t n, struct dt_error *e);
+
+void dt_made_free(struct made *m);
 
 /* Where the ways lead in this process, as it is now. */
 int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e);

@@ -148,6 +148,14 @@ static struct dt_probes *make(const struct dt_module *m, struct dt_error *e)
 	return p;
 }
 
+void dt_made_free(struct made *m)
+{
+	free(m->near.bytes);
+	free(m->far);
+	free(m->far_bytes);
+	*m = (struct made){.near = {.bytes = NULL}};
+}
+
 void dt_probes_fold(struct dt_probes *p)
 {
 	if (!p)
@@ -155,6 +163,7 @@ void dt_probes_fold(struct dt_probes *p)
 	if (p->plan.code)
 		dt_plan_end(&p->plan);
 	dt_space_free(&p->space);
+	dt_made_free(&p->made);
 	free(p->state);
 	free(p->patch);
 	free(p->window);
