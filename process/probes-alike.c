@@ -2,23 +2,19 @@
 /*
  * A planting that another process of the session has had already: a server's processes have the same
  * file at the same place, and want the same of it. What was made for the first of them is taken over
- * as it is, trampolines at the same addresses included, in a third of the time that it takes to plan.
+ * as it is, trampolines at the same addresses included: that is quicker than to plan it once more.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "process/probes-job.h"
 
-/* Has it had one planting, of exactly these functions, all that can be, and nothing since? */
-static bool same_wishes(const struct dt_module *theirs, const struct dt_module *m,
-			const bool *wanted)
+/* Has what was made for it been kept, and was it for exactly these functions? */
+static bool same_wishes(const struct dt_probes *from, const struct dt_code *code, const bool *wanted)
 {
-	const struct dt_probes *from = theirs->probes;
-
-	if (!from || !from->made.near.bytes || from->plantings != 1 || from->changed ||
-	    !from->state || from->points)
+	if (!from || !from->made.near.bytes)
 		return false;
-	for (size_t i = 0; i < m->file->code->functions; i++)
+	for (size_t i = 0; i < code->functions; i++)
 		if ((from->state[i] != UNTRIED) != wanted[i])
 			return false;
 	return true;
@@ -35,7 +31,8 @@ static const struct dt_probes *find_alike(const struct job *j, const bool *wante
 			const struct dt_module *x = &t->module[i];
 
 			if (x->file == m->file && x->bias == m->bias && x->low == m->low &&
-			    x->high == m->high && same_wishes(x, m, wanted))
+			    x->high == m->high &&
+			    same_wishes(x->probes, m->file->code, wanted))
 				return x->probes;
 		}
 	}
@@ -67,109 +64,59 @@ static bool same_code(struct job *j, const struct dt_probes *from)
 	return true;
 }
 
-static bool copy_bytes(struct job *j, const struct made *from)
-{
-	j->size = from->size;
-	j->near = from->near;
-	j->near.bytes = malloc(from->near.size);
-	j->far = malloc((from->fars + 1) * sizeof(*j->far));
-	j->far_bytes = malloc((from->fars + 1) * sizeof(*j->far_bytes));
-	if (!j->near.bytes || !j->far || !j->far_bytes)
-		return false;
-	memcpy(j->near.bytes, from->near.bytes, from->near.size);
-	if (from->fars) {
-		memcpy(j->far, from->far, from->fars * sizeof(*j->far));
-		memcpy(j->far_bytes, from->far_bytes, from->fars * sizeof(*j->far_bytes));
-	}
-	j->fars = from->fars;
-	return true;
-}
-
 static uint8_t *byte_at(struct job *j, uint64_t at)
 {
-	if (at >= j->near.address && at < j->near.address + j->near.size)
-		return &j->near.bytes[at - j->near.address];
-	for (size_t i = 0; i < j->fars; i++)
-		if (at >= j->far[i].low && at < j->far[i].high)
-			return &j->far_bytes[i][at - j->far[i].low];
+	if (at >= j->made.near.address && at < j->made.near.address + j->made.near.size)
+		return &j->made.near.bytes[at - j->made.near.address];
+	for (size_t i = 0; i < j->made.fars; i++)
+		if (at >= j->made.far[i].low && at < j->made.far[i].high)
+			return &j->made.far_bytes[i][at - j->made.far[i].low];
 	return NULL;
 }
 
 /* Each sled as it is to be here. */
-static bool set_sleds(struct job *j, const struct dt_probes *from)
+static void set_sleds(struct job *j, const uint64_t *toggle)
 {
 	const struct dt_file *f = j->m->file;
 
 	for (size_t i = 0; i < f->elf->sites; i++) {
-		uint8_t *sled = from->toggle[i] ? byte_at(j, from->toggle[i]) : NULL;
+		uint8_t *sled = toggle[i] ? byte_at(j, toggle[i]) : NULL;
 
-		if (!from->toggle[i])
-			continue;
-		if (!sled || (*sled != ON && *sled != OFF))
-			return false;
-		*sled = f->chosen && f->chosen[i] && !j->t->unwatched ? ON : OFF;
-		j->toggle[i] = from->toggle[i];
+		if (sled)
+			*sled = f->chosen && f->chosen[i] && !j->t->unwatched ? ON : OFF;
+		j->toggle[i] = toggle[i];
 	}
-	return true;
 }
 
-static bool copy_tables(struct job *j, const struct dt_probes *from)
+static int copy(struct job *j, const struct dt_probes *from, struct dt_error *e)
 {
+	const struct made *made = &from->made;
 	struct dt_probes *p = j->p;
+	bool failed = false;
 
-	p->patch = malloc((from->patches + 1) * sizeof(*p->patch));
-	p->window = malloc((from->windows + 1) * sizeof(*p->window));
-	j->pc = malloc((from->pcs + 1) * sizeof(*j->pc));
-	if (!p->patch || !p->window || !j->pc || dt_plan_copy(&p->plan, &from->plan) < 0)
-		return false;
-	memcpy(p->patch, from->patch, from->patches * sizeof(*p->patch));
-	memcpy(p->window, from->window, from->windows * sizeof(*p->window));
-	memcpy(j->pc, from->pc, from->pcs * sizeof(*j->pc));
+	j->made = *made;
+	j->made.near.bytes = dt_probe_copy_of(made->near.bytes, made->near.size, 1, &failed);
+	j->made.far = dt_probe_copy_of(made->far, made->fars, sizeof(*made->far), &failed);
+	j->made.far_bytes =
+		dt_probe_copy_of(made->far_bytes, made->fars, sizeof(*made->far_bytes), &failed);
+	j->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*j->pc), &failed);
+	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
+	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	if (failed || dt_plan_copy(&p->plan, &from->plan) < 0)
+		return dt_fail(e, "out of memory");
 	memcpy(p->state, from->state, j->m->file->code->functions);
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
 	j->pcs = from->pcs;
-	return true;
+	set_sleds(j, from->toggle);
+	return 1;
 }
 
-/* As before: it is planned then. */
-static void forget_copy(struct job *j)
+int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e)
 {
-	struct dt_probes *p = j->p;
+	const struct dt_probes *from = j->m->file->points.n ? NULL : find_alike(j, wanted);
 
-	if (p->plan.code)
-		dt_plan_end(&p->plan);
-	memset(&p->plan, 0, sizeof(p->plan));
-	free(p->patch);
-	free(p->window);
-	p->patch = NULL;
-	p->window = NULL;
-	p->patches = p->patch_room = p->windows = p->window_room = 0;
-	memset(p->state, UNTRIED, j->m->file->code->functions);
-	free(j->pc);
-	free(j->near.bytes);
-	free(j->far);
-	free(j->far_bytes);
-	j->pc = NULL;
-	j->pcs = 0;
-	j->near = (struct dt_emit){.bytes = NULL};
-	j->far = NULL;
-	j->far_bytes = NULL;
-	j->fars = 0;
-	memset(j->toggle, 0, j->m->file->elf->sites * sizeof(*j->toggle));
-}
-
-bool dt_job_take(struct job *j, const bool *wanted)
-{
-	const struct dt_probes *from;
-
-	if (j->p->plantings || j->p->plan.code || j->m->file->points.n || !wanted)
-		return false;
-	from = find_alike(j, wanted);
 	if (!from || !same_code(j, from) || !claim_regions(j, from))
-		return false;
-	if (copy_bytes(j, &from->made) && set_sleds(j, from) && copy_tables(j, from))
-		return true;
-	forget_copy(j);
-	return false;
+		return 0;
+	return copy(j, from, e);
 }

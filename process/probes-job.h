@@ -18,18 +18,15 @@ struct job {
 	struct dt_target *t;
 	struct dt_module *m;
 	struct dt_probes *p;
-	struct dt_emit near;
+	struct made made;
 	uint64_t thunk[WAYS];
-	uint64_t size;	       /* of the region, whole pages */
-	struct dt_extent *far; /* punned trampolines: where */
-	uint8_t (*far_bytes)[LONGEST];
-	size_t fars;
 	size_t first_window, first_patch; /* those before are planted */
 	struct dt_plan_mark mark;	  /* the same of the plan */
 	uint64_t *toggle;		   /* as p->toggle, of the sites that are new */
 	struct dt_captured **captured;	   /* by id, of the points in new windows; or NULL */
 	bool *failed;  /* by function: its new windows are left alone */
 	bool no_memory;
+	bool changed; /* something is left out: the process's memory is not what the file has */
 	bool *skipped; /* by id: nobody wants the point any more, its window is made without it */
 	struct gone *gone;
 	size_t n_gone;
@@ -54,11 +51,10 @@ void dt_job_drop_failed(struct job *j);
 /* What is in the process's memory at address. */
 int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n);
 /*
- * Takes what another process of the session has that has the same code at the same place and wanted the
- * same: everything is made then but written. False: there is none, and nothing has changed but that
- * room may have been claimed.
+ * A first planting: takes what was made for another process of the session that has the same code at the
+ * same place and wanted the same. 1: it is made then, and to be written; 0: there is none.
  */
-bool dt_job_take(struct job *j, const bool *wanted);
+int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e);
 /* Nothing has been planted: what was there before is all there is. It may be tried again. */
 void dt_job_give_back(struct job *j, const bool *wanted);
 

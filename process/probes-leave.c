@@ -331,7 +331,7 @@ int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, 
 
 /* ---- forks */
 
-static void *copy_of(const void *p, size_t n, size_t size, bool *failed)
+void *dt_probe_copy_of(const void *p, size_t n, size_t size, bool *failed)
 {
 	void *copy = n ? malloc(n * size) : NULL;
 
@@ -364,21 +364,19 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -1;
-	p->state = copy_of(from->state, m->file->code->functions + 1, 1, &failed);
-	p->toggle = copy_of(from->toggle, m->file->elf->sites + 1, sizeof(*p->toggle), &failed);
-	p->region = copy_of(from->region, from->regions, sizeof(*p->region), &failed);
-	p->patch = copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
-	p->window = copy_of(from->window, from->windows, sizeof(*p->window), &failed);
-	p->pc = copy_of(from->pc, from->pcs, sizeof(*p->pc), &failed);
-	p->point = copy_of(from->point, from->points, sizeof(*p->point), &failed);
+	p->state = dt_probe_copy_of(from->state, m->file->code->functions + 1, 1, &failed);
+	p->toggle = dt_probe_copy_of(from->toggle, m->file->elf->sites + 1, sizeof(*p->toggle), &failed);
+	p->region = dt_probe_copy_of(from->region, from->regions, sizeof(*p->region), &failed);
+	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
+	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	p->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*p->pc), &failed);
+	p->point = dt_probe_copy_of(from->point, from->points, sizeof(*p->point), &failed);
 	p->points = from->points;
 	failed = failed || (from->plan.code && dt_plan_copy(&p->plan, &from->plan) < 0);
 	p->regions = from->regions;
 	p->patches = p->patch_room = from->patches;
 	p->windows = p->window_room = from->windows;
 	p->pcs = from->pcs;
-	p->plantings = from->plantings;
-	p->changed = from->changed;
 	if (failed) {
 		dt_probes_free(p);
 		return -1;

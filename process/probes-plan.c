@@ -175,16 +175,16 @@ static int read_original(struct job *j, uint64_t address, uint8_t *bytes, size_t
 
 static int far_room(struct job *j, struct dt_error *e)
 {
-	void *more = realloc(j->far_bytes, (j->fars + 1) * sizeof(*j->far_bytes));
+	void *more = realloc(j->made.far_bytes, (j->made.fars + 1) * sizeof(*j->made.far_bytes));
 	struct dt_extent *too;
 
 	if (!more)
 		return dt_fail(e, "out of memory");
-	j->far_bytes = more;
-	too = realloc(j->far, (j->fars + 1) * sizeof(*too));
+	j->made.far_bytes = more;
+	too = realloc(j->made.far, (j->made.fars + 1) * sizeof(*too));
 	if (!too)
 		return dt_fail(e, "out of memory");
-	j->far = too;
+	j->made.far = too;
 	return 0;
 }
 
@@ -196,14 +196,14 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 	bool punned = w->tactic == DT_TACTIC_PUNNED;
 	struct dt_emit far = {.room = w->room < LONGEST ? w->room : LONGEST,
 			      .address = w->at + j->m->bias};
-	struct dt_emit *o = punned ? &far : &j->near;
+	struct dt_emit *o = punned ? &far : &j->made.near;
 	struct dt_trampoline t;
 	struct window out;
 
 	if (punned) {
 		if (far_room(j, e) < 0)
 			return -1;
-		far.bytes = j->far_bytes[j->fars];
+		far.bytes = j->made.far_bytes[j->made.fars];
 	}
 	if (dt_plan_emit(&j->p->plan, index, j->m->bias, &hook, o, &t, e) < 0 || o->size > o->room)
 		return 1;
@@ -215,7 +215,7 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 		memcpy(x.new, t.patch[i].bytes, x.length);
 		if (read_original(j, x.address, x.old, x.length) < 0 ||
 		    !as_in_file(j->m->file->code, x.address - j->m->bias, x.old, x.length)) {
-			j->p->changed = true;
+			j->changed = true;
 			return 1;
 		}
 		if (add_patch(j->p, &x) < 0)
@@ -232,7 +232,7 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 	if (add_window(j->p, &out) < 0)
 		return dt_fail(e, "out of memory");
 	if (punned)
-		j->far[j->fars++] = (struct dt_extent){far.address, far.address + far.size};
+		j->made.far[j->made.fars++] = (struct dt_extent){far.address, far.address + far.size};
 	return 0;
 }
 

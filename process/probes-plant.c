@@ -105,20 +105,20 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 		if (j->p->point[id].state != REFUSED && (point->wanted || j->p->point[id].toggle))
 			points += dt_point_size(point) + FUNCTION_SIZE + 64 * point->items;
 	}
-	j->size = (functions * FUNCTION_SIZE + points + 4 * PAGE + PAGE - 1) & ~(PAGE - 1);
+	j->made.size = (functions * FUNCTION_SIZE + points + 4 * PAGE + PAGE - 1) & ~(PAGE - 1);
 	if (!dt_space_claim(&j->p->space, m->high > BESIDE ? m->high - BESIDE : 0x10000,
-			    m->low + BESIDE, j->size + PAGE, &at))
+			    m->low + BESIDE, j->made.size + PAGE, &at))
 		return dt_fail(e, "no room for trampolines near %s", m->file->path);
 	at = (at + PAGE - 1) & ~(PAGE - 1);
-	j->near = (struct dt_emit){.room = j->size, .address = at};
-	j->near.bytes = calloc(1, j->size);
-	return j->near.bytes ? 0 : dt_fail(e, "out of memory");
+	j->made.near = (struct dt_emit){.room = j->made.size, .address = at};
+	j->made.near.bytes = calloc(1, j->made.size);
+	return j->made.near.bytes ? 0 : dt_fail(e, "out of memory");
 }
 
 /* The head, and the ways to the hooks within reach of the trampolines. */
 static void emit_thunks(struct job *j)
 {
-	struct dt_emit *o = &j->near;
+	struct dt_emit *o = &j->made.near;
 	uint64_t way = dt_emit_here(o) + offsetof(struct head, way);
 
 	for (size_t i = 0; i < sizeof(struct head); i += 8)
@@ -189,8 +189,8 @@ static int collect_pcs(struct job *j, struct dt_error *e)
 /* What whoever comes after us needs. */
 static int emit_tables(struct job *j, struct dt_error *e)
 {
-	struct head *h = (struct head *)j->near.bytes;
-	struct dt_emit *o = &j->near;
+	struct head *h = (struct head *)j->made.near.bytes;
+	struct dt_emit *o = &j->made.near;
 
 	while (o->size & 7)
 		dt_emit_byte(o, 0xcc);
@@ -205,9 +205,9 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	if (j->pcs)
 		dt_emit_bytes(o, j->pc, j->pcs * sizeof(*j->pc));
 	h->region = dt_emit_here(o);
-	for (size_t i = 0; i < j->fars; i++) {
-		struct region x = {j->far[i].low & ~(PAGE - 1),
-				   (j->far[i].high + PAGE - 1) & ~(PAGE - 1)};
+	for (size_t i = 0; i < j->made.fars; i++) {
+		struct region x = {j->made.far[i].low & ~(PAGE - 1),
+				   (j->made.far[i].high + PAGE - 1) & ~(PAGE - 1)};
 
 		dt_emit_bytes(o, &x, sizeof(x));
 		h->regions++;
@@ -215,8 +215,8 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	if (o->size > o->room)
 		return dt_fail(e, "the trampolines of %s do not fit", j->m->file->path);
 	/* what was reserved and not used is left to those that come after */
-	j->size = (o->size + PAGE - 1) & ~(PAGE - 1);
-	h->bytes = j->size;
+	j->made.size = (o->size + PAGE - 1) & ~(PAGE - 1);
+	h->bytes = j->made.size;
 	return 0;
 }
 
@@ -226,8 +226,8 @@ static int emit_tables(struct job *j, struct dt_error *e)
 static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
-	struct region *more = realloc(p->region, (p->regions + 1 + 5 * j->fars) * sizeof(*more));
-	struct dt_call *call = calloc(1 + 5 * j->fars, sizeof(*call));
+	struct region *more = realloc(p->region, (p->regions + 1 + 5 * j->made.fars) * sizeof(*more));
+	struct dt_call *call = calloc(1 + 5 * j->made.fars, sizeof(*call));
 	size_t first = p->regions, n = 0;
 	int rc = -1;
 
@@ -237,11 +237,11 @@ static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, str
 		dt_fail(e, "out of memory");
 		goto out;
 	}
-	more[first + n++] = (struct region){j->near.address, j->near.address + j->size};
-	for (size_t i = 0; i < j->fars; i++) {
-		uint64_t low = j->far[i].low & ~(PAGE - 1);
+	more[first + n++] = (struct region){j->made.near.address, j->made.near.address + j->made.size};
+	for (size_t i = 0; i < j->made.fars; i++) {
+		uint64_t low = j->made.far[i].low & ~(PAGE - 1);
 
-		for (; low < j->far[i].high; low += PAGE) {
+		for (; low < j->made.far[i].high; low += PAGE) {
 			p->regions = first + n;
 			if (!dt_probe_has_region(p, low, low + PAGE))
 				more[first + n++] = (struct region){low, low + PAGE};
@@ -286,15 +286,15 @@ static int map_trampolines(struct job *j, pid_t tid, struct dt_error *e)
 /* Nothing leads there yet: the process may run meanwhile. */
 static int write_trampolines(struct job *j, struct dt_error *e)
 {
-	struct head *h = (struct head *)j->near.bytes;
+	struct head *h = (struct head *)j->made.near.bytes;
 
 	if (dt_probe_ways(j->t, h->way, e) < 0)
 		return -1;
-	if (dt_memory_write(j->t->mem, j->near.address, j->near.bytes, j->near.size) < 0)
+	if (dt_memory_write(j->t->mem, j->made.near.address, j->made.near.bytes, j->made.near.size) < 0)
 		goto fail;
-	for (size_t i = 0; i < j->fars; i++)
-		if (dt_memory_write(j->t->mem, j->far[i].low, j->far_bytes[i],
-				    j->far[i].high - j->far[i].low) < 0)
+	for (size_t i = 0; i < j->made.fars; i++)
+		if (dt_memory_write(j->t->mem, j->made.far[i].low, j->made.far_bytes[i],
+				    j->made.far[i].high - j->made.far[i].low) < 0)
 			goto fail;
 	return 0;
 fail:
@@ -512,25 +512,9 @@ static int take_over(struct job *j, struct dt_error *e)
 	return 0;
 }
 
-/* What has been written is kept for others, once. */
-static void keep(struct job *j, bool taken)
-{
-	struct dt_probes *p = j->p;
-
-	dt_made_free(&p->made);
-	if (p->plantings++ || taken || !j->t->others)
-		return;
-	p->made = (struct made){j->near, j->size, j->far, j->far_bytes, j->fars};
-	j->near.bytes = NULL;
-	j->far = NULL;
-	j->far_bytes = NULL;
-}
-
 static void forget_job(struct job *j)
 {
-	free(j->near.bytes);
-	free(j->far_bytes);
-	free(j->far);
+	dt_made_free(&j->made);
 	free(j->toggle);
 	for (uint32_t id = 0; j->captured && id < j->p->points; id++)
 		free(j->captured[id]);
@@ -591,19 +575,26 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 {
 	struct dt_probes *p = m->probes;
 	struct job j = {.t = t, .m = m, .p = p};
-	int rc = begin(&j, e);
-	bool taken = rc == 0 && dt_job_take(&j, wanted);
+	bool first = !p->plan.code;
+	int rc = begin(&j, e), taken = 0;
 
-	if (rc == 0 && !taken)
+	if (rc == 0 && first)
+		rc = taken = dt_job_take(&j, wanted, e);
+	if (rc == 0)
 		rc = make(&j, wanted, n, e);
-	if (rc == 0 && (p->windows > j.first_window || j.undos))
-		rc = write_stopped(&j, e);
+	if (rc >= 0)
+		rc = p->windows > j.first_window || j.undos ? write_stopped(&j, e) : 0;
 	if (rc == 0)
 		rc = take_over(&j, e);
-	if (rc == 0)
-		keep(&j, taken);
-	else
+	if (rc < 0)
 		dt_job_give_back(&j, wanted);
+	else
+		dt_made_free(&p->made);
+	/* others may be alike */
+	if (rc == 0 && first && !taken && !j.changed && t->others) {
+		p->made = j.made;
+		j.made = (struct made){.size = 0};
+	}
 	forget_job(&j);
 	return rc;
 }

@@ -26,9 +26,9 @@ enum { UNTRIED, PLANTED, REFUSED };
 /* What one planting has written: the trampolines and tables of its region, and those that must be where
  * they are. */
 struct made {
-	struct dt_emit near; /* bytes NULL: nothing is kept */
+	struct dt_emit near; /* bytes NULL: nothing */
 	uint64_t size;	     /* of the region, whole pages */
-	struct dt_extent *far;
+	struct dt_extent *far; /* punned trampolines: where */
 	uint8_t (*far_bytes)[LONGEST];
 	size_t fars;
 };
@@ -93,10 +93,8 @@ struct dt_probes {
 	size_t windows, window_room;
 	struct pc_entry *pc; /* sorted; also those */
 	size_t pcs;
-	unsigned plantings; /* that have succeeded */
-	bool changed; /* something was left out because the process's memory is not what the file has */
-	struct made made; /* of the first planting, until there is another: for processes that are alike. Not read
-			   * from the process's memory, where it could have become anything */
+	struct made made; /* for processes that are alike, if there has been one planting, of all that was
+			   * wanted. Not read from the process's memory, where it could have become anything */
 };
 
 /*
@@ -126,6 +124,9 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, s
 		   size_t n, struct dt_error *e);
 
 void dt_made_free(struct made *m);
+
+/* A copy of n elements; NULL, and *failed: no memory. */
+void *dt_probe_copy_of(const void *p, size_t n, size_t size, bool *failed);
 
 /* Where the ways lead in this process, as it is now. */
 int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e);

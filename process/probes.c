@@ -153,7 +153,7 @@ void dt_made_free(struct made *m)
 	free(m->near.bytes);
 	free(m->far);
 	free(m->far_bytes);
-	*m = (struct made){.near = {.bytes = NULL}};
+	*m = (struct made){.size = 0};
 }
 
 void dt_probes_fold(struct dt_probes *p)

@@ -28,7 +28,7 @@ struct dt_cursor {
 	 * follows: how much of which one has been said */
 	uint64_t said_after, said_lost;
 	uint64_t chunk;	  /* number of the loaded chunk's first record */
-	bool in_order;	  /* the rest of this core has nothing earlier than the record at `at` */
+	bool in_order;	  /* in it, and behind it, no record is earlier than the one before */
 	uint64_t batches; /* that have been left */
 	/* the first record behind the range, where the next range begins; looking further may have gone on */
 	struct {

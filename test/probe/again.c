@@ -2,7 +2,8 @@
 /*
  * Runs a csmith program, compiled with -Dmain=once -Dprintf=said, again and again, each time with its
  * variables as they were at first, so that it does the same again; so it lives long enough for
- * tracepoints to come and go in it. Prints its checksum, and that another one came, if one did.
+ * tracepoints to come and go in it. Prints its checksum, and another one, if that came once; on
+ * standard error, how often it has run.
  * usage: prog MILLISECONDS (0: once)
  */
 #include <stdarg.h>
@@ -15,14 +16,15 @@ extern char __data_start[], _end[];
 int once(int argc, char **argv);
 int said(const char *format, ...);
 
-static unsigned *checksum; /* not among the variables */
+static unsigned *checksum; /* somewhere else: what is static is as it was before each run */
 
 int said(const char *format, ...)
 {
 	va_list list;
 
 	va_start(list, format);
-	*checksum = strstr(format, "checksum") ? va_arg(list, unsigned) : 0;
+	if (strstr(format, "checksum"))
+		*checksum = va_arg(list, unsigned);
 	va_end(list);
 	return 0;
 }
@@ -37,21 +39,23 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-	size_t size = _end - __data_start;
-	char *first = malloc(size), *own[] = {argv[0], NULL};
-	unsigned *all = calloc(2, sizeof(*all));
-	double end = now() + atof(argv[1]);
+	size_t size = _end - __data_start, runs = 0;
+	char *variables = malloc(size), *own[] = {argv[0], NULL};
+	double end = now() + (argc > 1 ? atof(argv[1]) : 0);
+	unsigned first = 0, last;
 
-	checksum = all;
-	memcpy(first, __data_start, size);
-	once(1, own);
-	while (now() < end) {
-		memcpy(__data_start, first, size);
-		checksum = all + 1;
+	checksum = malloc(sizeof(*checksum));
+	if (!variables || !checksum)
+		return 1;
+	memcpy(variables, __data_start, size);
+	do {
+		memcpy(__data_start, variables, size);
 		once(1, own);
-		if (all[0] != all[1])
-			break;
-	}
-	printf(all[1] && all[0] != all[1] ? "%X, then %X\n" : "%X\n", all[0], all[1]);
+		last = *checksum;
+		if (!runs++)
+			first = last;
+	} while (now() < end && first == last);
+	printf(first == last ? "%X\n" : "%X, then %X\n", first, last);
+	fprintf(stderr, "%zu runs\n", runs);
 	return 0;
 }

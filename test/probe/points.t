@@ -20,7 +20,7 @@ export dir deadline=$((EPOCHSECONDS + limit))
 # SOURCE COMPILER LEVEL SEED, or csmith SEED
 run_case() {
 	[ "$1" != csmith ] || { run_csmith "$2"; return; }
-	local name=${1%.*} compiler=$2 level=$3 seed=$4 alone traced here=$dir/$1-$2$3-$4 cc=$2
+	local name=${1%.*} compiler=$2 level=$3 seed=$4 alone here=$dir/$1-$2$3-$4 cc=$2 calls=known_calls
 	[ "$EPOCHSECONDS" -lt "$deadline" ] || return 0
 	mkdir -p "$here" && cd "$here" || return 1
 	case $1 in *.cc) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
@@ -30,26 +30,37 @@ run_case() {
 		{ echo "not ok - $name $compiler $level: it does not compile"; return; }
 	./prog >alone.out 2>/dev/null
 	alone=$?
-	DEVTRACE_POINTER=points-$$-$seed DT_TRUTH=$here/truth "$B/test/tool/limit" ${LIMIT:-120} \
-		"$B/test/tool/pointer" "$seed" ./prog \
-		"$B/devtrace" record -s "points-$$-$seed" -F 'prog:*' -o t.db ./prog >traced.out 2>traced.err
+	export DT_TRUTH=$here/truth
+	judge "$name $compiler $level $seed" -F 'prog:*' ./prog
+}
+
+# who left functions that are not hooked by an exception is seen by points, not by the comparison
+known_calls() { [ "$name" = exception ] || "$B/test/tool/limit" 120 "$B/test/tool/compare-truth" -p t.db truth; }
+
+# NAME [-F PATTERN...] COMMAND...: recorded, with points; it must do what it did alone, and its calls be
+# right: $calls says what is wrong with them
+judge() {
+	local what=$1 traced
+	shift
+	DEVTRACE_POINTER=points-$$-$seed "$B/test/tool/limit" ${LIMIT:-120} "$B/test/tool/pointer" "$seed" ./prog \
+		"$B/devtrace" record -s "points-$$-$seed" -p wait -o t.db "$@" >traced.out 2>traced.err
 	traced=$?
 	if [ "$alone" != "$traced" ]; then
-		echo "not ok - $name $compiler $level $seed: status $alone alone, $traced traced"
+		echo "not ok - $what: status $alone alone, $traced traced"
 		tail -n 80 traced.err | sed 's/^/# /'
 	elif ! cmp -s alone.out traced.out; then
-		echo "not ok - $name $compiler $level $seed: other output"
-	# who left functions that are not hooked by an exception is seen by points, not by the comparison
-	elif [ "$name" != exception ] && ! "$B/test/tool/limit" 120 "$B/test/tool/compare-truth" -p t.db truth >log; then
-		echo "not ok - $name $compiler $level $seed: other calls"
+		echo "not ok - $what: other output"
+	elif ! $calls >log; then
+		echo "not ok - $what: other calls"
 		head -n 20 log | sed 's/^/# /'
 	else
 		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
 		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
-		echo "ok - $name $compiler $level $seed"
+		echo "ok - $what"
 		cd "$dir" && rm -rf "$here"
 	fi
 }
+export -f judge known_calls
 export -f run_case
 
 cases() {
@@ -69,7 +80,7 @@ cases() {
 
 # csmith program SEED
 run_csmith() {
-	local seed=$1 here=$dir/csmith-$1 name cc=gcc level alone traced
+	local seed=$1 here=$dir/csmith-$1 name cc=gcc level inline='' alone calls=csmith_calls
 	[ $((seed % 2)) = 0 ] || cc=clang
 	level=-O$((seed / 2 % 4))
 	name="csmith seed $seed $cc $level"
@@ -77,37 +88,33 @@ run_csmith() {
 	csmith --seed "$seed" --max-funcs 10 -o p.c || return 1
 	# a checksum without a call for each variable, of which there are a hundred for a call of anything else
 	sed -i '/^#include "csmith.h"/a #define transparent_crc(v, name, say) (crc32_context = (crc32_context ^ (uint32_t)(v)) * 0x9e3779b1u + 1)' p.c
-	$cc $level -w -I/usr/include/csmith -Dmain=once -Dprintf=said -c p.c >log 2>&1 &&
+	# every other eight keep the functions that are called once
+	[ $((seed / 8 % 2)) = 0 ] || inline=-fno-inline
+	$cc $level $inline -w -I/usr/include/csmith -Dmain=once -Dprintf=said -c p.c >log 2>&1 &&
 		$cc -O1 -w -o prog p.o "$root/test/probe/again.c" >>log 2>&1 ||
 		{ echo "not ok - $name: it does not compile"; sed 's/^/# /' log; return; }
 	# those that run long, or for ever, say no more than the others
 	timeout 1 ./prog 0 >alone.out 2>/dev/null
 	alone=$?
 	[ $alone -lt 124 ] || { cd "$dir" && rm -rf "$here"; return 0; }
-	DEVTRACE_POINTER=points-$$-$seed "$B/test/tool/limit" ${LIMIT:-120} \
-		"$B/test/tool/pointer" "$seed" ./prog \
-		"$B/devtrace" record -s "points-$$-$seed" -p wait -F '*' -F 'libc.so.6:*' -o t.db ./prog 1000 >traced.out 2>traced.err
-	traced=$?
-	if [ "$alone" != "$traced" ]; then
-		echo "not ok - $name: status $alone alone, $traced traced"
-		tail -n 80 traced.err | sed 's/^/# /'
-	elif ! cmp -s alone.out traced.out; then
-		echo "not ok - $name: other output"
-	elif ! "$B/devtrace" sql -n t.db "CREATE TEMP TABLE c AS
-		SELECT function, count(*) AS n, sum(ended IN ('returned', 'tail')) AS whole FROM calls WHERE module = 'prog' GROUP BY 1;
-		SELECT function, n, whole FROM c WHERE (n % (SELECT n FROM c WHERE function = 'once') != 0 OR n != whole) AND
-			(function = 'once' OR function GLOB 'func_*' OR function GLOB 'safe_*');
-		SELECT 'once', count(*) FROM c WHERE function = 'once' GROUP BY 1 HAVING count(*) != 1;
-		SELECT 'lost', * FROM lost" >log || [ -s log ]; then
-		echo "not ok - $name: other calls"
-		head -n 20 log | sed 's/^/# /'
-	else
-		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
-		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
-		echo "ok - $name"
-		cd "$dir" && rm -rf "$here"
-	fi
+	judge "$name" -F '*' -F 'libc.so.6:*' ./prog 1000
 }
+
+# Each function that is hooked was called as often in each run, and left each time; nothing is lost.
+csmith_calls() {
+	local runs
+	runs=$(sed -n 's/^\([0-9]*\) runs$/\1/p' traced.err)
+	[ "${runs:-0}" -gt 0 ] || { echo "it does not say how often it has run"; return 1; }
+	"$B/devtrace" sql -n t.db "CREATE TEMP TABLE c AS
+		SELECT function, count(*) AS n, sum(begin NOT NULL AND ended IN ('returned', 'tail')) AS whole FROM calls WHERE module = 'prog' AND
+			(function = 'once' OR function GLOB 'func_*' OR function GLOB 'safe_*') GROUP BY 1;
+		SELECT function, n, whole, $runs FROM c WHERE n % $runs != 0 OR n != whole OR (function = 'once' AND n != $runs);
+		SELECT 'lost', * FROM lost;
+		SELECT count(*) FROM c" >sql || return 1
+	tail -n 1 sql >>"$dir/functions"
+	[ "$(wc -l <sql)" = 1 ] || { cat sql; return 1; }
+}
+export -f csmith_calls
 export -f run_csmith
 
 csmith_cases() {
@@ -121,6 +128,11 @@ words=$*
 	! wanted known || cases
 	! wanted csmith || csmith_cases
 } | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+if wanted csmith; then
+	functions=$(awk '{n += $1} END {print n + 0}' "$dir/functions" 2>/dev/null)
+	[ "${functions:-0}" -ge "${CSMITH:-20}" ] && echo "ok - calls of $functions functions of csmith programs counted" ||
+		echo "not ok - calls of ${functions:-0} functions of csmith programs counted only"
+fi
 points=$(awk '{n += $1} END {print n + 0}' "$dir/points" 2>/dev/null)
 [ "${points:-0}" -gt 100 ] && echo "ok - points recorded at $points places" ||
 	echo "not ok - points recorded at ${points:-0} places only"
