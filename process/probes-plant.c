@@ -345,7 +345,8 @@ static void on_saved(void *ctx, uint64_t ip, bool frame)
 			      dt_probe_off_board(s->job->undo, s->job->undos, ip)));
 }
 
-/* Threads in a window go on in its copy, those at springboards that go where these came from. False: a signal handler will return into one. */
+/* Threads in a window go on in its copy, those at springboards that go where these came from.
+ * False: a signal handler will return into one. */
 static bool move_threads(struct job *j, const struct dt_threads *threads)
 {
 	struct window *w = j->p->window + j->first_window;

@@ -279,20 +279,16 @@ patch_storm() {
 	grep -h 'switchings\|attached' "$work/log" | sed 's/^/# /' >&2
 }
 campaign storm "a patch storm of ten minutes: switched, planted, let go; no call lost, the code as it was" patch_storm 600
+# csmith_programs TEST NUMBER=N: so many of that test's csmith programs
 csmith_programs() {
-	SEEDS=$1 timeout 14400 "$(dirname "$0")/probe/probe.t" csmith >"$work/log" 2>&1
-	echo "# csmith: $(grep -c '^ok' "$work/log") programs" >&2
-	grep -q '^ok' "$work/log" && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
-}
-csmith_points() {
-	CSMITH=$1 timeout 14400 "$(dirname "$0")/probe/points.t" csmith >"$work/log" 2>&1
-	echo "# csmith with tracepoints: $(grep -c '^ok.*seed' "$work/log") programs, $(sed -n 's/^ok - points recorded/points/p' "$work/log")" >&2
+	env "$2" timeout 14400 "$(dirname "$0")/probe/$1" csmith >"$work/log" 2>&1
+	echo "# $1: $(grep -c '^ok.*seed' "$work/log") csmith programs" >&2
 	grep -q '^ok' "$work/log" && ! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
 campaign csmith "${SOAK_SEEDS:-2000} csmith seeds: every program with everything probed does what it does alone" \
-	csmith_programs "${SOAK_SEEDS:-2000}"
+	csmith_programs probe.t "SEEDS=${SOAK_SEEDS:-2000}"
 campaign csmith-points "${SOAK_SEEDS:-2000} csmith seeds: the same, with random tracepoints set, changed and deleted meanwhile" \
-	csmith_points "${SOAK_SEEDS:-2000}"
+	csmith_programs points.t "CSMITH=${SOAK_SEEDS:-2000}"
 random_kills() {
 	RANDOM_KILLS=$1 timeout 3600 "$(dirname "$0")/stress/kill.t" >"$work/log" 2>&1 &&
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }

@@ -473,7 +473,6 @@ here                     CONST 0x7" ]
 	P
 	)
 	echo "# $size bytes"
-	echo "# $size bytes"
 	[ "$size" -lt 12000000 ]
 	ctl quit
 	[ "$("$dt" sql -n m.db "SELECT count(DISTINCT event), count(*) FROM events WHERE kind = 'point'" | xargs)" = "100 100" ]
