@@ -561,6 +561,10 @@ int dt_device_write(struct dt_device *d, const struct dt_asker *who, const char 
 	for (size_t number = 1; rc == 0 && at < n; number++) {
 		size_t length = 0;
 
+		if (d->ops->interrupted && d->ops->interrupted(d->ctx)) {
+			rc = dt_fail(e, "devtrace: interrupted before line %zu", number);
+			break;
+		}
 		for (; at + length < n && text[at + length] != '\n'; length++)
 			line[length] = text[at + length];
 		rc = obey(d, who, line, length, e);

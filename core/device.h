@@ -125,6 +125,8 @@ struct dt_device_ops {
 	int (*other)(void *ctx, const struct dt_asker *who, char *const *word, unsigned n,
 		     struct dt_error *e);
 	const char *other_help;
+	/* between the commands of one write: is no more of it wanted? NULL: never */
+	bool (*interrupted)(void *ctx);
 	/* says what it has been told by those, as commands: whole lines. NULL: nothing */
 	void (*state)(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to);
 };

@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/irq_work.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -27,6 +28,13 @@ static unsigned long *masked; /* a bit for each subsystem that is not recorded *
 static u32 arm_state = DT_ARM_NONE;
 static struct dt_arm arm;
 static struct hrtimer arm_timer;
+static struct irq_work arm_work; /* starts it: a hook, or an NMI, may not */
+
+static void on_arm_begin(struct irq_work *w)
+{
+	if (READ_ONCE(arm_state) == DT_ARM_RUNNING)
+		hrtimer_start(&arm_timer, ns_to_ktime(arm.duration), HRTIMER_MODE_REL);
+}
 
 static enum hrtimer_restart on_arm_end(struct hrtimer *t)
 {
@@ -42,8 +50,8 @@ static void begin_armed(u64 body)
 	    cmpxchg(&arm_state, DT_ARM_ARMED, DT_ARM_RUNNING) != DT_ARM_ARMED)
 		return;
 	dt_hooks_mode(0, DT_HALTED);
-	if (arm.duration && !in_nmi())
-		hrtimer_start(&arm_timer, ns_to_ktime(arm.duration), HRTIMER_MODE_REL);
+	if (arm.duration)
+		irq_work_queue(&arm_work);
 }
 
 static void end_armed(u64 body)
@@ -73,6 +81,8 @@ void dt_events_follow(const struct dt_device *d)
 	if (same)
 		return;
 	WRITE_ONCE(arm_state, DT_ARM_NONE);
+	dt_settle(); /* nobody is beginning or ending it any more, nor will start the timer */
+	irq_work_sync(&arm_work);
 	hrtimer_cancel(&arm_timer);
 	arm = d->arm;
 	if (!arm.set) {
@@ -89,7 +99,7 @@ void dt_events_follow(const struct dt_device *d)
 
 /* ---- appending ---- */
 
-static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 d, bool anyhow)
+static void append(u8 kind, u8 flags, u64 pc, u64 a, u64 b, u64 c, u64 d, bool anyhow)
 {
 	u32 mode = READ_ONCE(dt_mode);
 	struct dt_core *core;
@@ -102,11 +112,8 @@ static void append(u8 kind, u8 flags, u64 pc, u32 tid, u64 a, u64 b, u64 c, u64 
 		/* whose switch or interrupt it is can not be told by where it happens */
 		u32 tid = dt_who();
 
-		if (anyhow || dt_wanted(mode, tid)) {
+		if ((anyhow || dt_wanted(mode, tid)) && (!(mode & DT_LOOKING) || dt_may_record()))
 			dt_append(core, tid, pc, 0, kind, flags, a, b, c, d);
-			if (mode & DT_LOOKING)
-				dt_counted();
-		}
 		dt_end(core);
 	}
 	preempt_enable_notrace();
@@ -116,11 +123,13 @@ static void event(u64 pc, u64 body, u8 values, u64 a, u64 b, u64 c)
 {
 	if (test_bit(body >> 48, masked))
 		return;
+	preempt_disable_notrace(); /* dt_settle() waits for what is done with arm, too */
 	if (unlikely(READ_ONCE(arm_state) == DT_ARM_ARMED))
 		begin_armed(body);
-	append(DT_EVENT, values, pc, 0, body, a, b, c, false);
+	append(DT_EVENT, values, pc, body, a, b, c, false);
 	if (unlikely(READ_ONCE(arm_state) == DT_ARM_RUNNING))
 		end_armed(body);
+	preempt_enable_notrace();
 }
 
 void devtrace_event(u64 body, unsigned int n, u64 a, u64 b, u64 c)
@@ -184,7 +193,7 @@ static void on_sys_exit(void *ctx, struct pt_regs *regs, long result)
 static void interrupt(u64 subsystem, u64 event, u64 number)
 {
 	if (!test_bit(subsystem, masked))
-		append(DT_EVENT, 1, 0, 0, body_of(subsystem, event, number), 0, 0, 0, true);
+		append(DT_EVENT, 1, 0, body_of(subsystem, event, number), 0, 0, 0, true);
 }
 
 static void on_irq_enter(void *ctx, int irq, struct irqaction *action)
@@ -345,6 +354,7 @@ int dt_events_init(void)
 #else
 	hrtimer_setup(&arm_timer, on_arm_end, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 #endif
+	init_irq_work(&arm_work, on_arm_begin);
 	masked = kvzalloc(65536 / 8, GFP_KERNEL);
 	if (!masked)
 		return -ENOMEM;
@@ -356,6 +366,7 @@ void dt_events_exit(void)
 {
 	for (unsigned int s = 0; s < DT_SOURCES; s++)
 		dt_source_switch(s, false, NULL);
+	irq_work_sync(&arm_work);
 	hrtimer_cancel(&arm_timer);
 	kvfree(masked);
 }

@@ -21,7 +21,10 @@ unsigned long *dt_watched, *dt_followed;
 static pid_t reader[READERS]; /* tgids; 0: free. Under reader_lock; looked at by hooks */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
-static atomic64_t remaining; /* records until it freezes; 0 and below: never */
+
+/* Records that may still be made before it freezes; 0: it is frozen. Below: as many as come. */
+#define NO_END (-1)
+static atomic64_t remaining = ATOMIC64_INIT(NO_END);
 
 static struct rethook *rethook;
 
@@ -111,6 +114,8 @@ void dt_hooks_watch(const u32 *id, size_t n)
 	size_t i = 0;
 
 	if (!n) {
+		if (!(READ_ONCE(dt_mode) & DT_WATCHING))
+			return; /* nor does anybody have a bit */
 		dt_hooks_mode(0, DT_WATCHING);
 		dt_settle();
 		bitmap_zero(dt_followed, PID_MAX_LIMIT);
@@ -152,16 +157,59 @@ static const struct dt_act *act_at(u64 address)
 
 void dt_freeze_behind(u64 records)
 {
-	atomic64_set(&remaining, records);
 	/* that each record is looked at comes with the actions: dt_hooks_set() */
+	atomic64_set(&remaining, records ? (s64)min_t(u64, records, S64_MAX) : NO_END);
 	if (!records)
 		dt_hooks_mode(0, DT_HALTED);
 }
 
-void dt_counted(void)
+void dt_freeze(void)
 {
-	if (atomic64_read(&remaining) > 0 && atomic64_dec_return(&remaining) == 0)
-		dt_hooks_mode(DT_HALTED, 0);
+	atomic64_set(&remaining, 0);
+	dt_hooks_mode(DT_HALTED, 0);
+}
+
+/* The last record has been taken leave for; but who thaws may have come in between. */
+static void last_taken(void)
+{
+	dt_hooks_mode(DT_HALTED, 0);
+	if (atomic64_read(&remaining))
+		dt_hooks_mode(0, DT_HALTED);
+}
+
+/*
+ * Leave to make a record is taken before it is made, by all cores from the one word: so never one
+ * more is made than may be, wherever the others are.
+ */
+bool dt_may_record(void)
+{
+	s64 n = atomic64_read(&remaining);
+
+	do {
+		if (likely(n < 0))
+			return true;
+		if (!n)
+			return false;
+	} while (!atomic64_try_cmpxchg(&remaining, &n, n - 1));
+	if (n == 1)
+		last_taken();
+	return true;
+}
+
+/* This record, and `more' behind it. False: another one was the last. */
+static bool may_freeze(u64 more)
+{
+	s64 n = atomic64_read(&remaining);
+
+	do {
+		if (!n)
+			return false;
+		if (n > 0 && more) /* it is going to freeze already */
+			return dt_may_record();
+	} while (!atomic64_try_cmpxchg(&remaining, &n, (s64)min_t(u64, more, S64_MAX)));
+	if (!more)
+		last_taken();
+	return true;
 }
 
 bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
@@ -178,16 +226,16 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 	/* what a function's options do, they do at its entry, if that is recorded */
 	if (kind == DT_EXIT && (what & DT_DO_ENTRY))
 		what = 0;
-	if (READ_ONCE(dt_mode) & DT_HALTED) {
+	if ((READ_ONCE(dt_mode) & DT_HALTED) || !atomic64_read(&remaining)) {
 		if (!(what & DT_DO_UNFREEZE))
 			return false;
-		atomic64_set(&remaining, 0);
+		atomic64_set(&remaining, NO_END);
 		dt_hooks_mode(0, DT_HALTED);
 	}
-	if (what & DT_DO_FREEZE)
-		atomic64_set(&remaining, 1); /* this one */
-	else if ((what & DT_DO_LATEFREEZE) && atomic64_read(&remaining) <= 0)
-		atomic64_set(&remaining, (s64)a->late + 1);
+	if (!(what & (DT_DO_FREEZE | DT_DO_LATEFREEZE))
+		    ? !dt_may_record()
+		    : !may_freeze(what & DT_DO_FREEZE ? 0 : a->late))
+		return false;
 	*flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) |
 		  (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
 		  (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) |
@@ -274,7 +322,6 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 		dt_append(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
 		dt_append(core, tid, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
-	dt_counted();
 }
 
 /* ---- the hooks; preemption is off in all of them ---- */
@@ -458,14 +505,18 @@ int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 
 	/* first what is to happen, then that it can; what is taken away the other way round */
 	if (fresh) {
+		bool looked = READ_ONCE(dt_mode) & DT_LOOKING;
+
 		smp_store_release(&actions, fresh);
 		dt_hooks_mode(DT_LOOKING, 0);
+		if (!looked)
+			dt_settle(); /* nobody records any more without looking */
 	}
 	rc = set_ops(&call_ops, &call_registered, both, n, e);
 	if (rc == 0)
 		rc = set_ops(&entry_ops, &entry_registered, entry, m, e);
 	if (!fresh) { /* nobody can freeze, nor wait for it */
-		atomic64_set(&remaining, 0);
+		atomic64_set(&remaining, NO_END);
 		dt_hooks_mode(0, DT_LOOKING);
 		WRITE_ONCE(actions, NULL);
 	}

@@ -61,16 +61,17 @@ void dt_hooks_mode(u32 set, u32 clear);
 int dt_reader_add(struct dt_error *e);
 void dt_reader_remove(pid_t tgid);
 
-/* Freezing: now, or behind n more records; 0: thaws. */
+/* Freezing: now; or behind n more records; 0: thaws. */
+void dt_freeze(void);
 void dt_freeze_behind(u64 records);
 
 /* Is this event, in this context, to be recorded? */
 bool dt_wanted(u32 mode, u32 tid);
 
-/* Obeys what act says to record r: adds flags to it, freezes, thaws. False: it is not recorded. */
+/* Obeys what a says of a record: adds flags to it, freezes, thaws. False: it is not recorded. */
 bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags);
-/* Counts towards `events' and LATEFREEZE; behind each record while DT_LOOKING. */
-void dt_counted(void);
+/* Has `events' or a trigger left room for this record? Asked once for each, while DT_LOOKING. */
+bool dt_may_record(void);
 
 static __always_inline bool dt_in_interrupt(void)
 {

@@ -8,19 +8,16 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "core/words.h"
+#include "core/capture.h"
 #include "kernel/compat.h"
 #include "kernel/hook.h"
 #include "kernel/symbol.h"
 
-#define ITEMS 32u
-#define BAD   0xbadbadba00000000ull /* as in a process: in place of what can not be read */
-
 /* One value: of a register, or in memory at a register's value plus an offset. */
 struct item {
 	bool memory;
-	u8 size, shift; /* of a register: bytes, and how far up they begin */
-	u16 reg;	/* offset in struct pt_regs; NONE: no register */
+	u8 size; /* of a register: bytes, from the lowest on */
+	u16 reg; /* offset in struct pt_regs; NONE: no register */
 	s64 offset;
 };
 
@@ -51,154 +48,73 @@ struct host {
 
 static LIST_HEAD(probes);
 
-static const struct {
-	const char *name[4]; /* 64, 32, 16, 8 bits */
-	u16 at;
-} reg[] = {
-#define R(a, b, c, d, field)                                                                       \
-	{                                                                                          \
-		{a, b, c, d}, offsetof(struct pt_regs, field)                                      \
-	}
-	R("rax", "eax", "ax", "al", ax),       R("rbx", "ebx", "bx", "bl", bx),
-	R("rcx", "ecx", "cx", "cl", cx),       R("rdx", "edx", "dx", "dl", dx),
-	R("rsi", "esi", "si", "sil", si),      R("rdi", "edi", "di", "dil", di),
-	R("rbp", "ebp", "bp", "bpl", bp),      R("rsp", "esp", "sp", "spl", sp),
-	R("r8", "r8d", "r8w", "r8b", r8),      R("r9", "r9d", "r9w", "r9b", r9),
-	R("r10", "r10d", "r10w", "r10b", r10), R("r11", "r11d", "r11w", "r11b", r11),
-	R("r12", "r12d", "r12w", "r12b", r12), R("r13", "r13d", "r13w", "r13b", r13),
-	R("r14", "r14d", "r14w", "r14b", r14), R("r15", "r15d", "r15w", "r15b", r15),
-	R("rip", "rip", "rip", "rip", ip),     R("rflags", "eflags", "eflags", "eflags", flags),
-#undef R
+/* Where the processor's registers are, by its own numbers. */
+static const u16 at_number[16] = {
+	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),  offsetof(struct pt_regs, dx),
+	offsetof(struct pt_regs, bx),  offsetof(struct pt_regs, sp),  offsetof(struct pt_regs, bp),
+	offsetof(struct pt_regs, si),  offsetof(struct pt_regs, di),  offsetof(struct pt_regs, r8),
+	offsetof(struct pt_regs, r9),  offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13), offsetof(struct pt_regs, r14),
+	offsetof(struct pt_regs, r15),
 };
 
 /* ---- what is captured ---- */
 
 struct parsing {
-	struct item item[ITEMS];
+	struct item item[DT_CAPTURE_ITEMS];
 	unsigned int n;
-	struct dt_error *e;
 };
 
-static int add(struct parsing *k, struct item i)
+static bool on_symbol(void *ctx, const char *name, u64 *address)
 {
-	if (k->n == ITEMS)
-		return dt_fail(k->e, "devtrace: at most %u values are captured at one place",
-			       ITEMS);
+	struct dt_place place;
+
+	if (!dt_symbol_place(name, &place))
+		return false;
+	*address = place.start;
+	return true;
+}
+
+static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+{
+	struct parsing *k = ctx;
+	struct item i = {.memory = c->memory, .size = c->size, .offset = c->offset};
+
+	if (c->variable)
+		return dt_fail(
+			e,
+			"devtrace: %s %s needs the kernel's debugging information, which the "
+			"module has not; REG, STACK, FRAME and LOC can be asked for",
+			c->text ? "TEXT" : "VALUE", c->variable);
+	if (c->reg < ARRAY_SIZE(at_number))
+		i.reg = at_number[c->reg];
+	else if (c->reg == DT_REGISTER_RIP)
+		i.reg = offsetof(struct pt_regs, ip);
+	else if (c->reg == DT_REGISTER_FLAGS)
+		i.reg = offsetof(struct pt_regs, flags);
+	else if (c->reg == DT_REGISTER_NONE)
+		i.reg = NONE;
+	else
+		return dt_fail(e, "devtrace: REG %s: the kernel has no vector registers at hand",
+			       c->label);
 	k->item[k->n++] = i;
 	return 0;
 }
 
-static int add_register(struct parsing *k, const char *name)
-{
-	for (unsigned int i = 0; i < ARRAY_SIZE(reg); i++)
-		for (unsigned int w = 0; w < 4; w++)
-			if (dt_word_is(name, reg[i].name[w]))
-				return add(k, (struct item){.reg = reg[i].at, .size = 8 >> w});
-	return dt_fail(k->e,
-		       "devtrace: '%s' is no register; rax, eax, ax, al and their like, r8 to r15, "
-		       "rip and rflags are",
-		       name);
-}
-
-static int add_offset(struct parsing *k, const char *what, u16 base, const char *word)
-{
-	bool negative = word[0] == '-';
-	u64 offset;
-
-	if (!dt_word_hex(word + negative, &offset) || offset > 0x7fffffff)
-		return dt_fail(k->e,
-			       "devtrace: %s %s: an offset is a hexadecimal number of bytes, such "
-			       "as 8 or -10",
-			       what, word);
-	return add(k, (struct item){.memory = true,
-				    .size = 8,
-				    .reg = base,
-				    .offset = negative ? -(s64)offset : (s64)offset});
-}
-
-/* A sum of symbols and hexadecimal numbers. */
-static int add_location(struct parsing *k, const char *word)
-{
-	char term[128];
-	u64 sum = 0, v;
-
-	for (const char *p = word; *p;) {
-		size_t n = strcspn(p, "+");
-		struct dt_place place;
-
-		if (!n || n >= sizeof(term))
-			return dt_fail(k->e, "devtrace: LOC %s: a symbol, or an address in hex",
-				       word);
-		memcpy(term, p, n);
-		term[n] = '\0';
-		if (dt_symbol_place(term, &place))
-			sum += place.start;
-		else if (dt_word_hex(term, &v))
-			sum += v;
-		else
-			return dt_fail(k->e,
-				       "devtrace: LOC %s: '%s' is neither a symbol nor a "
-				       "hexadecimal number",
-				       word, term);
-		p += n + (p[n] == '+' && p[n + 1]);
-	}
-	return add(k, (struct item){.memory = true, .size = 8, .reg = NONE, .offset = (s64)sum});
-}
-
-static int parse(struct parsing *k, const struct dt_words *w)
-{
-	int rc = 0;
-
-	for (unsigned int i = 0; i < w->n && rc == 0; i++) {
-		const char *what = w->word[i], *behind = i + 1 < w->n ? w->word[i + 1] : "";
-
-		if (dt_word_is(what, "ALLREGS")) {
-			for (unsigned int r = 0; r < ARRAY_SIZE(reg) && rc == 0; r++)
-				rc = add_register(k, reg[r].name[0]);
-			continue;
-		}
-		if (dt_word_is(what, "PSR")) {
-			rc = add_register(k, "rflags");
-			continue;
-		}
-		i++;
-		if (dt_word_is(what, "REG"))
-			rc = add_register(k, behind);
-		else if (dt_word_is(what, "STACK"))
-			rc = add_offset(k, what, offsetof(struct pt_regs, sp), behind);
-		else if (dt_word_is(what, "FRAME"))
-			rc = add_offset(k, what, offsetof(struct pt_regs, bp), behind);
-		else if (dt_word_is(what, "LOC"))
-			rc = add_location(k, behind);
-		else
-			rc = dt_fail(
-				k->e,
-				"devtrace: %s needs the kernel's debugging information, which the "
-				"module has not; REG, STACK, FRAME and LOC can be asked for",
-				what);
-	}
-	return rc;
-}
-
 static struct program *compile(const struct dt_range *r, struct dt_error *e)
 {
+	static const struct dt_capture_ops ops = {.symbol = on_symbol, .item = on_item};
 	struct parsing *k = kzalloc(sizeof(*k), GFP_KERNEL);
 	struct program *p = NULL;
-	char *word[2 * ITEMS + 2], *text = NULL;
-	struct dt_words w = {.word = word, .room = ARRAY_SIZE(word)};
-	int rc = 0;
+	char *text = NULL;
 
 	if (!k)
 		goto no_memory;
-	k->e = e;
 	if (r->capture) {
 		text = kstrdup(r->capture, GFP_KERNEL);
 		if (!text)
 			goto no_memory;
-		rc = dt_words_split(&w, text, strlen(text), e);
-		if (rc == 0)
-			rc = parse(k, &w);
-		if (rc < 0)
+		if (dt_capture_words(text, strlen(text), &ops, k, e) < 0)
 			goto out;
 	}
 	p = kzalloc(struct_size(p, item, k->n), GFP_KERNEL);
@@ -248,7 +164,7 @@ static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bo
 	if (copy_from_kernel_nofault(&v, (const void *)v, sizeof(v)) == 0)
 		return v;
 	*bad = true;
-	return BAD;
+	return DT_CAPTURE_BAD;
 }
 
 static void append_items(struct dt_core *core, u32 tid, const struct program *p, u64 pc,
@@ -290,8 +206,6 @@ static noinline int on_careful_hit(const struct probe *probe, const struct pt_re
 	dt_count(&core->in);
 	if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags)) {
 		append_items(core, tid, p, probe->address, regs, flags);
-		if (READ_ONCE(dt_mode) & DT_LOOKING)
-			dt_counted();
 	}
 	dt_end(core);
 	return 0;

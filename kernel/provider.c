@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "core/device-ranges.h"
@@ -140,6 +140,8 @@ static int on_start(void *ctx, bool active, bool all, struct dt_error *e)
 		return -1;
 	dt_hooks_mode((active ? DT_ON : 0) | (all ? DT_ALL : 0),
 		      (active ? 0 : DT_ON) | (all ? 0 : DT_ALL));
+	if (!active)
+		dt_settle(); /* no record comes behind the command */
 	if (begins && dt_source_on[DT_SWITCHES])
 		dt_events_rundown();
 	return 0;
@@ -147,10 +149,12 @@ static int on_start(void *ctx, bool active, bool all, struct dt_error *e)
 
 static int on_freeze(void *ctx, bool frozen, struct dt_error *e)
 {
-	if (frozen)
-		dt_hooks_mode(DT_HALTED, 0);
-	else
+	if (!frozen) {
 		dt_freeze_behind(0);
+		return 0;
+	}
+	dt_freeze();
+	dt_settle(); /* no record comes behind the command */
 	return 0;
 }
 
@@ -237,6 +241,13 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 	return 1;
 }
 
+/* A long write, and who makes it is to be killed, or others have been waiting for the core. */
+static bool on_interrupted(void *ctx)
+{
+	cond_resched();
+	return fatal_signal_pending(current);
+}
+
 static void on_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
 {
 	char text[32];
@@ -269,6 +280,7 @@ static const struct dt_device_ops ops = {
 		"interrupts  interrupts on|off: interrupts and softirqs, as events\n"
 		"follow      follow on|off: the children of what is watched are watched, too\n"
 		"counts      records written, read and lost, on all cores\n",
+	.interrupted = on_interrupted,
 	.state = on_state,
 };
 

@@ -9,6 +9,7 @@
 #define DT_ARCH_CAPTURE_H
 
 #include "arch/x86_64/emit.h"
+#include "core/capture.h"
 
 enum dt_operand_kind {
 	DT_OPERAND_UNKNOWN, /* not understood: the text is all there is */
@@ -16,13 +17,6 @@ enum dt_operand_kind {
 	DT_OPERAND_MEMORY,
 	DT_OPERAND_CONSTANT,
 };
-
-/* Registers as the processor numbers them: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi,
- * 8 to 15; vector registers from 16 on. */
-#define DT_REGISTER_XMM0  16
-#define DT_REGISTER_FLAGS 61
-#define DT_REGISTER_RIP	  62
-#define DT_REGISTER_NONE  63
 
 struct dt_operand {
 	uint8_t kind; /* enum dt_operand_kind */
@@ -41,12 +35,9 @@ struct dt_operand {
 };
 
 #define DT_ITEM_STEPS	 8
-#define DT_CAPTURE_ITEMS 32  /* of one point, at most */
 #define DT_CAPTURE_OWN	 8   /* segments of a file that are read directly, at most */
 #define DT_CAPTURE_TEXT	 256 /* bytes of a text, at most */
 #define DT_CAPTURE_SIZE	 4000 /* bytes of code, at most */
-
-#define DT_CAPTURE_BAD 0xbadbadba00000000ull /* in place of a value that can not be read */
 
 /* Is it one, in a record with DT_FAULT? What has been added to it leaves the high half. */
 static inline bool dt_capture_is_bad(uint64_t value)

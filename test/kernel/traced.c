@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * What the tests in a kernel trace: functions with known arguments and results in every context,
- *and events. /proc/traced takes one command a write:
+ * and events. /proc/traced takes one command a write:
  *
  *	calls N        traced_call(0..N-1, 2, 3, 4) in this process
  *	nest N         traced_nest(N), which calls itself
  *	registers      traced_known, with known values in its registers at traced_here
  *	hard N, soft N traced_call() in a hardirq, a softirq
  *	event S E X A  an event of subsystem S
+ *	nmi S E X A    the same in the next NMI; nmi ends waiting for one
  *	sleep MS       traced_sleep(), which sleeps
  *	timecalls N    the same as calls: prints the cycles
  *	time N         N calls of traced_empty(): prints the cycles
@@ -19,6 +20,7 @@
 #include <linux/proc_fs.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
+#include <asm/nmi.h>
 #include <asm/msr.h>
 
 #include "include/devtrace-kernel.h"
@@ -118,6 +120,27 @@ static void in_interrupt_context(long n, bool soft)
 	destroy_hrtimer_on_stack(&t);
 }
 
+/* The event that the next NMI of any core makes; whoever makes one comes by here. */
+static unsigned int nmi_subsystem, nmi_event, nmi_argument;
+static unsigned long nmi_value;
+static atomic_t nmi_waits;
+static bool nmi_registered;
+
+static int on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	if (atomic_cmpxchg(&nmi_waits, 1, 0) == 1)
+		DEVTRACE_EVENT(nmi_subsystem, nmi_event, nmi_argument, nmi_value);
+	return NMI_DONE;
+}
+
+static void wait_for_nmi(bool waits)
+{
+	if (nmi_registered)
+		unregister_nmi_handler(NMI_LOCAL, "traced");
+	nmi_registered = waits && register_nmi_handler(NMI_LOCAL, on_nmi, 0, "traced") == 0;
+	atomic_set(&nmi_waits, waits);
+}
+
 static ssize_t on_write(struct file *f, const char __user *from, size_t n, loff_t *at)
 {
 	char text[64] = "";
@@ -140,6 +163,11 @@ static ssize_t on_write(struct file *f, const char __user *from, size_t n, loff_
 		in_interrupt_context(v, true);
 	} else if (sscanf(text, "event %u %u %u %lu", &s, &e, &x, &a) == 4) {
 		DEVTRACE_EVENT(s, e, x, a);
+	} else if (sscanf(text, "nmi %u %u %u %lu", &nmi_subsystem, &nmi_event, &nmi_argument,
+			  &nmi_value) == 4) {
+		wait_for_nmi(true);
+	} else if (!strncmp(text, "nmi", 3)) {
+		wait_for_nmi(false);
 	} else if (sscanf(text, "sleep %ld", &v) == 1) {
 		traced_sleep((unsigned int)v);
 	} else if (sscanf(text, "timecalls %ld", &v) == 1) {
@@ -170,6 +198,7 @@ static int __init traced_load(void)
 static void __exit traced_unload(void)
 {
 	remove_proc_entry("traced", NULL);
+	wait_for_nmi(false);
 }
 
 module_init(traced_load);

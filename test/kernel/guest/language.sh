@@ -103,6 +103,21 @@ case_check_003_state_written_back_is_restored() {
 	grep -v '^#' /tmp/saved | cmp - /tmp/now || { cat /tmp/now; cat /tmp/saved; false; }
 }
 
+case_check_a_long_write_that_is_killed() {
+	# commands that would take minutes; killed when it has been at them for a moment
+	yes 'watch 1
+watch 0' | head -n 200000 >/tmp/many
+	dd if=/tmp/many of=$C bs=16M 2>/dev/null &
+	p=$!
+	while [ "$(cut -d' ' -f15 /proc/$p/stat)" -lt 30 ]; do :; done
+	kill -9 $p
+	wait $p || true
+	rm /tmp/many
+	grep '^#error' $C
+	grep -q '^#error devtrace: interrupted before line [0-9]' $C
+	tell watch 0
+}
+
 case_check_004_counts_without_a_record() {
 	tell trace traced_call new faults COUNT
 	tell trace faults on

@@ -117,6 +117,16 @@ case_check_057_stop_behind_so_many() {
 	tell start
 	do_traced calls 10
 	is "$(counter tracehits)" 7
+	# and not one more, when the other core is at it, too
+	for i in 1 2 3; do
+		tell events 0
+		tell reset
+		tell events 4001
+		taskset 1 sh -c 'echo calls 4000 >/proc/traced' & a=$!
+		taskset 2 sh -c 'echo calls 4000 >/proc/traced'
+		wait $a
+		is "$(counter tracehits)" 4001
+	done
 }
 
 case_check_events_of_other_modules() {
@@ -154,4 +164,24 @@ case_check_arm_by_events() {
 	while ! grep -q '^freeze' $C; do sleep 0.05; done
 	do_traced calls 1
 	is "$(counter tracehits)" 9
+}
+
+case_check_arm_by_an_event_in_an_nmi() {
+	tell trace traced_call new c
+	tell trace c on
+	tell arm 7:2:1 - 200ms
+	tell start
+	dmesg -n 1
+	do_traced nmi 7 2 1 5
+	do_traced calls 1
+	is "$(counter tracehits)" 0
+	# the other cores are asked by NMIs where they are
+	echo l >/proc/sysrq-trigger
+	while ! grep -q '^freeze' $C || [ "$(counter tracehits)" = 0 ]; do
+		do_traced calls 1
+	done
+	do_traced nmi
+	hits=$(counter tracehits)
+	do_traced calls 1
+	is "$(counter tracehits)" "$hits"
 }
