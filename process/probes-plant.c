@@ -478,7 +478,6 @@ static void forget_undone(struct job *j)
 /* It is planted: the new places are those that count from here on. */
 static int take_over(struct job *j, struct dt_error *e)
 {
-	const uint8_t off = DT_CAPTURE_OFF;
 	struct dt_probes *p = j->p;
 	struct pc_entry *more;
 
@@ -491,9 +490,10 @@ static int take_over(struct job *j, struct dt_error *e)
 		const struct dt_captured *c = j->captured[id];
 		bool made = c && c->pcs;
 
-		/* threads that are in the old trampoline still may record there; others can not */
-		if ((made || j->skipped[id]) && p->point[id].toggle)
-			dt_memory_write(j->t->mem, p->point[id].toggle, &off, 1);
+		/*
+		 * The old toggle stays as it is: nothing leads there any more, and a thread that
+		 * stands in the old trampoline does not come by the new one for this hit.
+		 */
 		if (made)
 			p->point[id].toggle = c->toggle;
 		if (j->skipped[id])

@@ -355,6 +355,48 @@ here                     CONST 0x7" ]
 	[ "$(cat hits)" = 4000 ] || { cat hits; echo "$updates updates"; false; }
 }
 
+@test "F16: who stands in a trampoline while its point is changed is recorded" {
+	cd "$dir"
+	# goes on where a thread would that was stopped at the trampoline's first instruction
+	cat >old.c <<-'C'
+		#include <stdio.h>
+		#include <string.h>
+		unsigned long known(void);
+		static const unsigned char *trampoline(void)
+		{
+			const unsigned char *p = (const unsigned char *)known;
+			int to;
+			memcpy(&to, p + 1, 4);
+			return *p == 0xe9 ? p + 5 + to : 0;
+		}
+		int main(void)
+		{
+			const unsigned char *old = trampoline();
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			if (!old || old == trampoline())
+				return 1;
+			return ((unsigned long (*)(void))old)() != known();
+		}
+	C
+	gcc -O1 -g -o old old.c k.S
+	mkfifo go
+	for change in "trace known STACK 0" "trace known+1 ALLREGS"; do
+		"$dt" record -s "$session" -o o.db -T 'known REG rsp' ./old >ready <go 3>&- &
+		tracer=$!
+		exec 4>go
+		until grep -q ready ready; do :; done
+		ctl $change
+		echo >&4
+		exec 4>&-
+		wait "$tracer"
+		# the call through the old one, and the call
+		[ "$("$dt" cat -l o.db | grep -c 'kind=P .*function=known ')" = 2 ]
+		rm o.db
+	done
+}
+
 @test "F9: a line of the source, F18: an address of data" {
 	cd "$dir"
 	in=$(line 'in the loop')
