@@ -38,24 +38,80 @@ static unsigned long find_lookup_name(void)
 	return address & 0xf ? address - 4 : address;
 }
 
-/* The address of a function, or 0 with a line in the log. */
-static unsigned long find(const char *name)
-{
-	unsigned long address = static_call(dt_kallsyms_lookup_name)(name);
+/*
+ * What is to be found, and where it is. All of it is looked for in one pass: before 6.2, a look-up
+ * by name is a pass of its own.
+ */
+enum {
+	SIZE_OFFSET,
+	LOCATION,
+	LOCATION_RANGE,
+	ALLOC,
+	FREE,
+	EACH,
+	MODULE_EACH,
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	ADD_NODE,
+	TRAMPOLINE,
+#else
+	TRY_GET,
+	HOOK,
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	MODULE_ADDRESS,
+#endif
+	SYMBOLS
+};
 
-	if (!address)
-		pr_err("devtrace: this kernel has no %s\n", name);
-	return address;
+static struct {
+	const char *name;
+	unsigned long at;
+} symbol[SYMBOLS] = {
+	[SIZE_OFFSET] = {"kallsyms_lookup_size_offset"},
+	[LOCATION] = {"ftrace_location"},
+	[LOCATION_RANGE] = {"ftrace_location_range"},
+	[ALLOC] = {"rethook_alloc"},
+	[FREE] = {"rethook_free"},
+	[EACH] = {"kallsyms_on_each_symbol"},
+	[MODULE_EACH] = {"module_kallsyms_on_each_symbol"},
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+	[ADD_NODE] = {"rethook_add_node"},
+	[TRAMPOLINE] = {"arch_rethook_trampoline"},
+#else
+	[TRY_GET] = {"rethook_try_get"},
+	[HOOK] = {"rethook_hook"},
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	[MODULE_ADDRESS] = {"__module_address"},
+#endif
+};
+
+/* Not zero, which ends the pass, when all have been found. */
+static int note(const char *name, unsigned long at)
+{
+	unsigned int missing = 0;
+
+	for (unsigned int i = 0; i < SYMBOLS; i++) {
+		if (!symbol[i].at && !strcmp(symbol[i].name, name))
+			symbol[i].at = at;
+		missing += !symbol[i].at;
+	}
+	return !missing;
 }
 
-#define FIND(name)                                                                                 \
-	do {                                                                                       \
-		unsigned long at = find(#name);                                                    \
-                                                                                                   \
-		if (!at)                                                                           \
-			return -ENOENT;                                                            \
-		static_call_update(dt_##name, (typeof(&dt_like_##name))at);                        \
-	} while (0)
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+static int on_symbol(void *ctx, const char *name, struct module *m, unsigned long at)
+{
+	return note(name, at);
+}
+#else
+static int on_symbol(void *ctx, const char *name, unsigned long at)
+{
+	return note(name, at);
+}
+#endif
+
+#define SET(name, i) static_call_update(dt_##name, (typeof(&dt_like_##name))symbol[i].at)
 
 int dt_find_all(void)
 {
@@ -67,24 +123,31 @@ int dt_find_all(void)
 		return -ENOENT;
 	}
 	static_call_update(dt_kallsyms_lookup_name, (typeof(&dt_like_kallsyms_lookup_name))lookup);
-	FIND(kallsyms_lookup_size_offset);
-	FIND(ftrace_location);
-	FIND(ftrace_location_range);
-	FIND(rethook_alloc);
-	FIND(rethook_free);
-	FIND(kallsyms_on_each_symbol);
-	FIND(module_kallsyms_on_each_symbol);
+	symbol[EACH].at = static_call(dt_kallsyms_lookup_name)(symbol[EACH].name);
+	if (symbol[EACH].at) {
+		SET(kallsyms_on_each_symbol, EACH);
+		static_call(dt_kallsyms_on_each_symbol)(on_symbol, NULL);
+	}
+	for (unsigned int i = 0; i < SYMBOLS; i++)
+		if (!symbol[i].at) {
+			pr_err("devtrace: this kernel has no %s\n", symbol[i].name);
+			return -ENOENT;
+		}
+	SET(kallsyms_lookup_size_offset, SIZE_OFFSET);
+	SET(ftrace_location, LOCATION);
+	SET(ftrace_location_range, LOCATION_RANGE);
+	SET(rethook_alloc, ALLOC);
+	SET(rethook_free, FREE);
+	SET(module_kallsyms_on_each_symbol, MODULE_EACH);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-	FIND(rethook_add_node);
-	dt_rethook_trampoline = find("arch_rethook_trampoline");
-	if (!dt_rethook_trampoline)
-		return -ENOENT;
+	SET(rethook_add_node, ADD_NODE);
+	dt_rethook_trampoline = symbol[TRAMPOLINE].at;
 #else
-	FIND(rethook_try_get);
-	FIND(rethook_hook);
+	SET(rethook_try_get, TRY_GET);
+	SET(rethook_hook, HOOK);
 #endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
-	FIND(__module_address);
+	SET(__module_address, MODULE_ADDRESS);
 #endif
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Functions by name and by address. */
 #include "kernel/symbol.h"
 
+#include <linux/ctype.h>
 #include <linux/glob.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -14,8 +15,12 @@
 
 int dt_symbol_place(const char *text, struct dt_place *place)
 {
-	unsigned long size = 0, offset = 0, at = static_call(dt_kallsyms_lookup_name)(text);
+	unsigned long size = 0, offset = 0, at;
 
+	/* no name: before 6.2 the kernel looks through all it has for one */
+	if (isdigit(text[0]) || strchr(text, '+'))
+		return 0;
+	at = static_call(dt_kallsyms_lookup_name)(text);
 	if (!at)
 		return 0;
 	if (!static_call(dt_kallsyms_lookup_size_offset)(at, &size, &offset) || size <= offset)

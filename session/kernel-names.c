@@ -4,31 +4,28 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "process/prototype.h"
 
 struct symbol {
 	uint64_t address;
-	char *name, *module; /* module NULL: the kernel itself */
-};
-
-struct typed {
-	const char *name;
-	uint32_t id;
+	const char *name, *module; /* in the text; module NULL: the kernel itself */
 };
 
 struct dt_kernel_names {
-	struct symbol *symbol; /* sorted */
+	char *text;	       /* of kallsyms, cut into words */
+	struct symbol *symbol; /* sorted by address */
 	size_t n, room;
-	struct btf *btf;     /* NULL: this kernel has none */
-	struct typed *typed; /* its functions, sorted by name */
-	size_t typeds;
+	struct btf *btf; /* NULL: this kernel has none */
+	uint32_t *typed; /* its functions by the hash of their names: ids of types; 0: free */
+	size_t slots;	 /* a power of two */
 };
 
-static int add(struct dt_kernel_names *k, uint64_t address, const char *name, const char *module)
+static int add(struct dt_kernel_names *k, const struct symbol *s)
 {
 	if (k->n == k->room) {
 		size_t room = k->room ? 2 * k->room : 65536;
@@ -39,8 +36,8 @@ static int add(struct dt_kernel_names *k, uint64_t address, const char *name, co
 		k->symbol = more;
 		k->room = room;
 	}
-	k->symbol[k->n] = (struct symbol){address, strdup(name), *module ? strdup(module) : NULL};
-	return k->symbol[k->n++].name ? 0 : -1;
+	k->symbol[k->n++] = *s;
+	return 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -50,27 +47,76 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* The whole of a file that does not tell its size. */
+static char *read_whole(const char *path)
+{
+	size_t n = 0, room = 1 << 20;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : malloc(room);
+	ssize_t got = 1;
+
+	while (text && got > 0) {
+		if (n + 1 == room) {
+			char *more = realloc(text, 2 * room);
+
+			if (!more) {
+				got = -1;
+				break;
+			}
+			text = more;
+			room *= 2;
+		}
+		got = read(fd, text + n, room - n - 1);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (got < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (text)
+		text[n] = '\0';
+	return text;
+}
+
+/* "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it. line is cut into words. */
+static bool parse(char *line, struct symbol *s)
+{
+	char *type, *end;
+
+	s->address = strtoull(line, &type, 16);
+	if (type[0] != ' ' || !type[1] || !strchr("tTwW", type[1]) || type[2] != ' ')
+		return false;
+	s->name = type + 3;
+	end = type + 3 + strcspn(type + 3, "\t ");
+	s->module = NULL;
+	if (*end) {
+		*end++ = '\0';
+		end += strspn(end, "\t [");
+		end[strcspn(end, "]")] = '\0';
+		s->module = end;
+	}
+	return s->name[0];
+}
+
 static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[1024], name[512], module[128], type;
-	unsigned long address;
 	bool known = false;
+	char *line, *save;
 
-	if (!f)
+	k->text = read_whole("/proc/kallsyms");
+	if (!k->text)
 		return dt_fail(e, "/proc/kallsyms: %s", strerror(errno));
-	while (fgets(line, sizeof(line), f)) {
-		module[0] = '\0';
-		if (sscanf(line, "%lx %c %511s [%127[^]]", &address, &type, name, module) < 3 ||
-		    !strchr("tTwW", type))
+	for (line = strtok_r(k->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		struct symbol s;
+
+		if (!parse(line, &s))
 			continue;
-		known = known || address;
-		if (add(k, address, name, module) < 0) {
-			fclose(f);
+		known = known || s.address;
+		if (add(k, &s) < 0)
 			return dt_fail(e, "out of memory");
-		}
 	}
-	fclose(f);
 	if (!known)
 		return dt_fail(
 			e,
@@ -80,29 +126,48 @@ static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+/* ---- types ---- */
+
+static uint32_t hash(const char *name)
 {
-	return strcmp(((const struct typed *)a)->name, ((const struct typed *)b)->name);
+	uint32_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (unsigned char)*name;
+	return h ^ h >> 15;
+}
+
+static const char *name_of(const struct dt_kernel_names *k, uint32_t id)
+{
+	return btf__name_by_offset(k->btf, btf__type_by_id(k->btf, id)->name_off);
+}
+
+/* The slot of a function, or the free one where it would be. */
+static uint32_t *slot(const struct dt_kernel_names *k, const char *name)
+{
+	size_t i = hash(name) & (k->slots - 1);
+
+	while (k->typed[i] && strcmp(name_of(k, k->typed[i]), name) != 0)
+		i = (i + 1) & (k->slots - 1);
+	return &k->typed[i];
 }
 
 static void read_types(struct dt_kernel_names *k)
 {
-	uint32_t n;
+	uint32_t n, functions = 0;
 
 	k->btf = btf__load_vmlinux_btf();
 	if (!k->btf)
 		return;
 	n = btf__type_cnt(k->btf);
-	k->typed = malloc(n * sizeof(*k->typed));
-	for (uint32_t i = 1; k->typed && i < n; i++) {
-		const struct btf_type *t = btf__type_by_id(k->btf, i);
-
-		if (btf_is_func(t))
-			k->typed[k->typeds++] =
-				(struct typed){btf__name_by_offset(k->btf, t->name_off), i};
-	}
-	if (k->typed)
-		qsort(k->typed, k->typeds, sizeof(*k->typed), by_name);
+	for (uint32_t i = 1; i < n; i++)
+		functions += btf_is_func(btf__type_by_id(k->btf, i));
+	for (k->slots = 1024; k->slots < 2 * functions;)
+		k->slots *= 2;
+	k->typed = calloc(k->slots, sizeof(*k->typed));
+	for (uint32_t i = 1; k->typed && i < n; i++)
+		if (btf_is_func(btf__type_by_id(k->btf, i)))
+			*slot(k, name_of(k, i)) = i;
 }
 
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e)
@@ -123,14 +188,35 @@ struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e)
 
 void dt_kernel_names_close(struct dt_kernel_names *k)
 {
-	for (size_t i = 0; i < k->n; i++) {
-		free(k->symbol[i].name);
-		free(k->symbol[i].module);
-	}
 	btf__free(k->btf);
+	free(k->text);
 	free(k->symbol);
 	free(k->typed);
 	free(k);
+}
+
+static void fill(const struct dt_kernel_names *k, size_t i, struct dt_kernel_symbol *s)
+{
+	size_t next = i + 1;
+
+	while (next < k->n && k->symbol[next].address == k->symbol[i].address)
+		next++;
+	*s = (struct dt_kernel_symbol){
+		.address = k->symbol[i].address,
+		.end = next < k->n ? k->symbol[next].address : k->symbol[i].address + 4096,
+		.name = k->symbol[i].name,
+		.module = k->symbol[i].module ? k->symbol[i].module : "vmlinux"};
+}
+
+bool dt_kernel_names_named(const struct dt_kernel_names *k, const char *name,
+			   struct dt_kernel_symbol *s)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (strcmp(k->symbol[i].name, name) == 0) {
+			fill(k, i, s);
+			return true;
+		}
+	return false;
 }
 
 bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kernel_symbol *s)
@@ -150,11 +236,7 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 	/* of several names, the first that kallsyms has; compiler's copies last */
 	for (first = low - 1; first && k->symbol[first - 1].address == k->symbol[low - 1].address;)
 		first--;
-	*s = (struct dt_kernel_symbol){
-		.address = k->symbol[first].address,
-		.end = low < k->n ? k->symbol[low].address : k->symbol[first].address + 4096,
-		.name = k->symbol[first].name,
-		.module = k->symbol[first].module ? k->symbol[first].module : "vmlinux"};
+	fill(k, first, s);
 	return true;
 }
 
@@ -200,12 +282,12 @@ static void describe(const struct btf *b, uint32_t id, char type[8], unsigned *r
 
 void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char *out, size_t size)
 {
-	struct typed key = {name, 0}, *found;
 	const struct btf_type *proto;
 	const struct btf_param *p;
 	unsigned at = 0, registers;
 	char type[8];
 	size_t n = 0;
+	uint32_t id;
 
 	out[0] = '\0';
 	/* its only argument is where the caller's registers are, and the module has read them */
@@ -213,8 +295,8 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 		dt_prototype_call(name + strlen(CALL), out, size);
 		return;
 	}
-	found = k->typeds ? bsearch(&key, k->typed, k->typeds, sizeof(key), by_name) : NULL;
-	proto = found ? btf__type_by_id(k->btf, btf__type_by_id(k->btf, found->id)->type) : NULL;
+	id = k->typed ? *slot(k, name) : 0;
+	proto = id ? btf__type_by_id(k->btf, btf__type_by_id(k->btf, id)->type) : NULL;
 	if (!proto || !btf_is_func_proto(proto))
 		return;
 	p = btf_params(proto);

@@ -11,6 +11,9 @@ struct dt_kernel_names;
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);
 void dt_kernel_names_close(struct dt_kernel_names *n);
 
+/* The first that kallsyms has of that name; dt_kernel_names_find(): that pc is in. */
+bool dt_kernel_names_named(const struct dt_kernel_names *n, const char *name,
+			   struct dt_kernel_symbol *s);
 bool dt_kernel_names_find(struct dt_kernel_names *n, uint64_t pc, struct dt_kernel_symbol *s);
 void dt_kernel_names_signature(struct dt_kernel_names *n, const char *name, char *out, size_t size);
 

@@ -295,7 +295,7 @@ random_kills() {
 }
 campaign kills "1,000 random SIGKILLs of the program, as many of the controller" random_kills 1000
 kernel_loads() {
-	LOADS=$1 CASES=under_load LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
+	SOAK=soak_load_and_unload LOADS=$1 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
 campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \

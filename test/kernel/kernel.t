@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The module in real kernels, by QEMU without acceleration: Debian's 6.1 and 6.12, two cores. TAP.
-# usage: kernel.t [6.1|6.12]...   LOADS=N: loads and unloads it so often (2);
-#        CASES=PATTERN: only the cases whose name matches (a grep pattern)
+# usage: kernel.t [6.1|6.12]...   CASES=PATTERN: only the cases whose name matches (a grep pattern);
+#        SOAK=CASE: only the long one of that name, with LOADS=N or SECONDS_OF_ALL=N
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
@@ -21,7 +21,7 @@ result() {
 	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-# image OUT FOLDER: an initial file system with the modules and the cases
+# image OUT FOLDER SECONDS: an initial file system with the modules and the cases; the language is fuzzed so long
 image() {
 	local d=$work/root
 	rm -rf "$d" && mkdir -p "$d"/{bin,proc,sys,dev,tmp,cases,etc}
@@ -54,11 +54,11 @@ image() {
 		mkdir -p /dev/shm /tmp
 		mount -t tmpfs shm /dev/shm
 		mount -t debugfs debug /sys/kernel/debug
-		LOADS=@LOADS@ DEBUG=@DEBUG@ TAIL=200 sh /run.sh
+		SOAK=@SOAK@ LOADS=@LOADS@ SECONDS_OF_ALL=@SECONDS@ FUZZ=@FUZZ@ DEBUG=@DEBUG@ TAIL=200 sh /run.sh
 		echo "RUN-RC $?"
 		poweroff -f
 	I
-	sed -i "s,@DEBUG@,${DEBUG-},; s,@LOADS@,${LOADS:-2}," "$d/init"
+	sed -i "s,@FUZZ@,$3,; s,@DEBUG@,${DEBUG-},; s,@SOAK@,${SOAK-},; s,@LOADS@,${LOADS:-1},; s,@SECONDS@,${SECONDS_OF_ALL:-10}," "$d/init"
 	chmod +x "$d/init"
 	(cd "$d" && find . | cpio -o -H newc --quiet | gzip -1) >"$1"
 }
@@ -93,14 +93,17 @@ judge() {
 }
 
 booted=() versions=("$@")
-[ $# != 0 ] || versions=(6.1 6.12)
+[ $# != 0 ] || versions=(6.12 6.1) # the slower one first
 for version in "${versions[@]}"; do
 	out=$("$here/build.sh" "$version" 2>"$work/build.log")
 	result $? "Linux $version: devtrace.ko builds for ${out##*/}"
 	grep -q warning: "$work/build.log" || [ -z "$out" ] && sed 's/^/# /' "$work/build.log"
 	[ -n "$out" ] || continue
 	ln -s "$(readlink -f "$out/vmlinuz")" "$work/$version.vmlinuz"
-	image "$work/$version.initrd" "$out" || { result 1 "Linux $version: its first file system"; continue; }
+	# the other has time for more while the slower one is at its cases
+	fuzz=10
+	[ "$version" = 6.1 ] || fuzz=5
+	image "$work/$version.initrd" "$out" ${FUZZ:-$fuzz} || { result 1 "Linux $version: its first file system"; continue; }
 	boot "$version" &
 	booted+=("$version")
 done

@@ -210,23 +210,3 @@ case_check_modules_that_come_later() {
 	grep -q 'trace later on' $C
 	insmod /traced.ko
 }
-
-case_check_load_and_unload_under_load() {
-	unload
-	(while [ ! -e /tmp/enough ]; do ls -lR /sys/kernel/slab >/dev/null; dd if=/dev/zero of=/tmp/x bs=4k count=50; done) >/dev/null 2>&1 &
-	busy=$!
-	for i in $(seq ${LOADS:-2}); do
-		insmod /devtrace.ko
-		tell "trace '*' new everything
-trace everything on
-switches on
-start"
-		read x </proc/version
-		[ "$(counter traceinhits)" -gt 100 ]
-		rmmod devtrace
-	done
-	: >/tmp/enough
-	wait $busy
-	rm /tmp/enough
-	load
-}

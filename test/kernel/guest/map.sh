@@ -51,7 +51,7 @@ case_check_rings_mapped_random_questions() {
 	tell trace v on
 	tell size 8
 	tell start
-	(map random 4) &
+	(map random 2) &
 	p=$!
 	while kill -0 $p 2>/dev/null; do
 		tell reset

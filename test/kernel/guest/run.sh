@@ -66,8 +66,9 @@ count() {
 	dmesg | grep 'written' | tail -n 1 | sed -n "s/.* $1 \([0-9]*\).*/\1/p"
 }
 
+# address SYMBOL [BEYOND]: in traced.ko, and so many bytes beyond it
 address() {
-	sed -n "s/^\([0-9a-f]*\) [tT] $1\(\t.*\)*\$/\1/p" /proc/kallsyms | head -n 1
+	printf %x $((0x$(sed -n "s/^$1 //p" /proc/traced) + ${2:-0}))
 }
 
 is() {
@@ -93,12 +94,27 @@ refused() {
 	cat $C | grep -v '^#' | cmp - /tmp/before
 }
 
+# What everything is traced in: files are read and written again and again, until be_idle.
+be_busy() {
+	rm -f /tmp/enough
+	(while [ ! -e /tmp/enough ]; do ls -lR /sys/kernel/slab >/dev/null; dd if=/dev/zero of=/tmp/x bs=4k count=50; done) >/dev/null 2>&1 &
+	busy=$!
+}
+
+be_idle() {
+	: >/tmp/enough
+	wait $busy
+	rm /tmp/enough
+}
+
 for f in /cases/*.sh; do
 	. "$f"
 done
 load || echo "# can not be loaded"
 fresh=$(cat $C | grep -v '^#')
-for name in $(sed -n 's/^\(case_[a-zA-Z0-9_]*\)().*/\1/p' /cases/*.sh); do
+cases=$(sed -n 's/^\(case_[a-zA-Z0-9_]*\)().*/\1/p' /cases/*.sh)
+[ -z "$SOAK" ] || cases=$SOAK
+for name in $cases; do
 	n=$((n + 1))
 	begun=$(cut -d' ' -f1 /proc/uptime)
 	(set -e; [ -z "$DEBUG" ] || set -x; $name) >/tmp/out 2>&1

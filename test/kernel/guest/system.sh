@@ -119,7 +119,6 @@ case_check_048_everything_at_once() {
 	ls -lR /sys/kernel/slab >/dev/null 2>&1
 	dd if=/dev/zero of=/tmp/x bs=4k count=100 2>/dev/null
 	tell stop
-	tell trace everything off
 	in=$(counter traceinhits) out=$(counter traceouthits) hits=$(counter tracehits)
 	echo "$in entries, $out exits, $hits records"
 	[ "$in" -gt 100000 ]
@@ -133,6 +132,71 @@ case_check_048_everything_at_once() {
 	[ $((in - out - exits)) -ge 0 ] && [ $((in - out - exits)) -lt 20000 ]
 	dd if=/dev/trace bs=1210000 2>/dev/null | tail -n 3
 	is "$(count written)" "$(count read)"
+	# uniform, while all are hooked: they stay so, count, and only what is asked for is recorded
+	tell "uniform on
+delete everything
+trace traced_call new c
+trace c on"
+	tell reset
+	tell start
+	do_traced calls 3
+	do_traced nest 3
+	tell stop
+	is "$(counter tracehits)" 6
+	[ "$(counter traceinhits)" -gt 100 ]
+	# the module goes while all of them are hooked and run
+	tell "switches on
+start"
+	be_busy
+	tell counts
+	rmmod traced
+	rmmod devtrace
+	be_idle
+	load
+	is "$(counter traceinhits)" 0
+}
+
+# LOADS times
+soak_load_and_unload() {
+	unload
+	be_busy
+	for i in $(seq $LOADS); do
+		insmod /devtrace.ko
+		tell "trace '*' new everything
+trace everything on
+switches on
+start"
+		read x </proc/version
+		[ "$(counter traceinhits)" -gt 100 ]
+		rmmod devtrace
+	done
+	be_idle
+	load
+}
+
+# SECONDS of everything, with readers that come and go
+soak_everything() {
+	tell size 16
+	tell "trace '*' new everything
+trace everything on
+all"
+	be_busy
+	end=$(($(date +%s) + SECONDS_OF_ALL))
+	read=0
+	while [ "$(date +%s)" -lt $end ]; do
+		read=$((read + $(dd if=/dev/trace bs=1210000 count=1 2>/dev/null | wc -l)))
+	done
+	tell stop
+	be_idle
+	tell counts
+	said
+	in=$(counter traceinhits) out=$(counter traceouthits) hits=$(counter tracehits)
+	is "$hits" "$((in + out + $(count 'exits without a node')))"
+	is "$(count 'too deep')" 0
+	echo "$in entries, $out exits, $read read as text"
+	while [ "$(dd if=/dev/trace bs=1210000 count=1 2>/dev/null | wc -c)" != 0 ]; do :; done
+	is "$(count written)" "$(count read)"
+	tell trace everything off
 }
 
 case_check_072_a_thousand_functions() {
@@ -180,19 +244,6 @@ case_check_unload_while_tasks_sleep_in_what_is_traced() {
 	tell start
 	sleep 0.01
 	[ "$(counter traceouthits)" -ge 1 ]
-}
-
-case_check_uniform() {
-	tell trace traced_call new c
-	tell trace c on
-	tell uniform on
-	tell start
-	do_traced calls 3
-	do_traced nest 3
-	tell stop
-	is "$(counter tracehits)" 6
-	[ "$(counter traceinhits)" -gt 100 ]
-	tell uniform off
 }
 
 case_check_fuzz_of_the_language() {
