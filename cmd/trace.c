@@ -17,6 +17,7 @@
 #include "core/device-words.h"
 #include "process/launch.h"
 #include "session/device.h"
+#include "session/kernel-ranges.h"
 #include "session/mount.h"
 #include "session/server.h"
 
@@ -81,6 +82,11 @@ static bool parse_size(const char *text, uint64_t *size)
 	return *end == '\0';
 }
 
+static bool is_kernels(const char *point)
+{
+	return strncmp(point, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0;
+}
+
 int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -126,9 +132,10 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 						 optarg);
 			o->point = c->point;
 			c->point[o->points++] = optarg;
+			o->kernel = o->kernel || is_kernels(optarg);
 			break;
 		case 'k':
-			o->kernel = true;
+			o->kernel = c->kernel_functions = true;
 			if (!optarg)
 				break;
 			if (o->kernel_patterns == sizeof(c->kernel) / sizeof(*c->kernel))
@@ -181,6 +188,10 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 			return -2;
 		}
 	}
+	if (c->kernel_functions && !o->kernel_patterns) {
+		o->kernel_pattern = c->kernel;
+		c->kernel[o->kernel_patterns++] = DT_KERNEL_PATTERN;
+	}
 	return optind;
 }
 
@@ -213,8 +224,8 @@ static void near_events(struct dt_near *near, const struct dt_elf *elf)
 }
 
 /* A pattern that chose nothing gets the nearest names. */
-static void say_unmatched(const struct dt_trace_command *c, struct dt_session *s, const char *pattern,
-			  const char *what)
+static void say_unmatched(const struct dt_trace_command *c, struct dt_session *s,
+			  const char *pattern, const char *what)
 {
 	struct dt_near near;
 
@@ -261,8 +272,8 @@ static bool unmatched_arguments(const struct dt_trace_command *c, struct dt_sess
 			say_unmatched(c, s, pattern, "");
 			any = true;
 		} else if (missing[0]) {
-			fprintf(stderr, "%s: no function that matches '%s' has an argument %s\n", c->name,
-				pattern, missing);
+			fprintf(stderr, "%s: no function that matches '%s' has an argument %s\n",
+				c->name, pattern, missing);
 			any = true;
 		}
 	}
@@ -287,7 +298,8 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 	}
 	if (!path)
 		return false;
-	fprintf(stderr, "%s: %s: no function that was chosen can be hooked; 'devtrace list -v' says why\n",
+	fprintf(stderr,
+		"%s: %s: no function that was chosen can be hooked; 'devtrace list -v' says why\n",
 		c->name, path);
 	return true;
 }
@@ -317,13 +329,14 @@ static void say_unhooked(const struct dt_trace_command *c, const struct dt_sessi
 	for (size_t i = 0; i < f->code->functions; i++) {
 		const struct dt_code_function *g = &f->code->function[i];
 
-		if (!g->name || g->part || strcmp(g->name, p->name) != 0 || is_hooked(s, f, g->start))
+		if (!g->name || g->part || strcmp(g->name, p->name) != 0 ||
+		    is_hooked(s, f, g->start))
 			continue;
 		if (!way)
 			way = dt_file_probe_ways(f, NULL);
 		if (way && !way[i].hooked)
-			fprintf(stderr, "%s: %s: %s is not recorded: %s\n", c->name, f->path, g->name,
-				way[i].how);
+			fprintf(stderr, "%s: %s: %s is not recorded: %s\n", c->name, f->path,
+				g->name, way[i].how);
 	}
 	free(way);
 }
@@ -575,7 +588,8 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	}
 	/* what is asked for rings the bell; that a process has ended is noticed a little later */
 	while (!interrupted && !atomic_load(&s.quit) &&
-	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle || c->options.everybody))
+	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle ||
+		c->options.everybody))
 		if (atomic_load(&s.recorder_failed))
 			break;
 	return finish(c, &s, status);

@@ -12,6 +12,7 @@ struct dt_trace_command {
 	const char *point[64]; /* of options.point */
 	const char *argument[64]; /* of options.argument */
 	const char *kernel[64];	  /* of options.kernel_pattern */
+	bool kernel_functions;	  /* -k was given: functions of the kernel, not only tracepoints */
 	const char *session; /* the name it is to have, NULL: its process id */
 	bool detach;	     /* go on behind the command */
 	bool policy;	     /* one was given, */

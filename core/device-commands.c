@@ -580,13 +580,3 @@ int dt_device_write(struct dt_device *d, const struct dt_asker *who, const char 
 	dt_format(d->error, sizeof(d->error), "%s", rc < 0 ? e->text : "");
 	return rc;
 }
-
-bool dt_device_careful(const struct dt_device *d)
-{
-	if (d->uniform || d->arm.set || d->events)
-		return true;
-	for (size_t i = 0; i < d->n; i++)
-		if (d->range[i].on && (d->range[i].action.what & DT_DO_CAREFUL))
-			return true;
-	return false;
-}

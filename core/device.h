@@ -176,9 +176,6 @@ struct dt_range *dt_device_find(struct dt_device *d, const char *name);
 /* The enabled range that contains address, points first; NULL: none. */
 struct dt_range *dt_device_at(struct dt_device *d, uint64_t address);
 
-/* Must each event be looked at? */
-bool dt_device_careful(const struct dt_device *d);
-
 /* Are events of this subsystem recorded? */
 bool dt_device_subsystem(const struct dt_device *d, uint16_t number);
 

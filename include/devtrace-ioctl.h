@@ -21,7 +21,7 @@ struct devtrace_counts {
 #define DEVTRACE_BINARY _IO('T', 0xd0)
 /* what is the version of all this, and of a record? */
 #define DEVTRACE_VERSION     _IO('T', 0xd2)
-#define DEVTRACE_VERSION_NOW 2
+#define DEVTRACE_VERSION_NOW 3
 #define DEVTRACE_COUNTS	     _IOWR('T', 0xd1, struct devtrace_counts)
 
 /*
@@ -39,8 +39,8 @@ struct devtrace_rings {
 };
 
 /*
- * Positions count bytes and only grow, until `reset' changes the generation; a record's place is its
- * position modulo bytes. What was read below `release' is given back, then first to end is what
+ * Positions count bytes and only grow, until `reset' changes the generation; a record's place is
+ * its position modulo bytes. What was read below `release' is given back, then first to end is what
  * there is: whole records of 64 bytes, in which nothing is written any more. `policy drop' keeps
  * them until they are given back. `policy overwrite' does not: copy them, give them back, and throw
  * away what lies below `kept' then; it is counted as overrun.
@@ -49,10 +49,24 @@ struct devtrace_span {
 	__u64 core;	  /* asked for */
 	__u64 release;	  /* given back: all below; 0: nothing */
 	__u64 generation; /* of release; then, of what follows */
-	__u64 kept; /* what had been shown, and lies below, was overwritten before it was given back */
+	__u64 kept; /* what had been shown, and lies below, was overwritten before it was given back
+		     */
 	__u64 first, end;
 	__u64 lost; /* records of this core that were lost in any way since the last reset */
 };
+/*
+ * In a ring, a record that goes on ('c') has in `core' which one it is of the tracepoint's, from 1
+ * on, or DEVTRACE_CONST: the option's value.
+ */
+#define DEVTRACE_CONST 0xff
+
+/*
+ * The device belongs to who has this file open, as long as he has: when it is closed, by the death
+ * of its process too, the device stops, and is as it was when the module was loaded. EBUSY: it
+ * belongs to another one, or something is traced already.
+ */
+#define DEVTRACE_OWN _IO('T', 0xd5)
+
 #define DEVTRACE_RINGS _IOR('T', 0xd3, struct devtrace_rings)
 #define DEVTRACE_SPAN  _IOWR('T', 0xd4, struct devtrace_span)
 

@@ -50,13 +50,14 @@ DT_FUNCTION(int, module_kallsyms_on_each_symbol, const char *module,
 DT_FUNCTION(struct module *, __module_address, unsigned long address);
 #endif
 
-/* Nobody can have it made writable later. */
+/* Nobody can have it made writable later, and children do not get it. */
 static inline void dt_map_read_only(struct vm_area_struct *area)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 	area->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
+	area->vm_flags |= VM_DONTCOPY;
 #else
-	vm_flags_clear(area, VM_MAYWRITE | VM_MAYEXEC);
+	vm_flags_mod(area, VM_DONTCOPY, VM_MAYWRITE | VM_MAYEXEC);
 #endif
 }
 

@@ -231,6 +231,7 @@ static int log_release(struct inode *inode, struct file *f)
 	struct log *l = f->private_data;
 
 	dt_rings_let_go(l);
+	dt_provider_leave(l);
 	dt_reader_remove(l->tgid);
 	kvfree(l->record);
 	kvfree(l->text);
@@ -329,6 +330,8 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 			return rc;
 		return copy_to_user((void __user *)argument, &out, sizeof(out)) ? -EFAULT : 0;
 	}
+	case DEVTRACE_OWN:
+		return dt_provider_own(l);
 	case DEVTRACE_SPAN:
 		return log_span(l, (struct devtrace_span __user *)argument);
 	default:

@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "kernel/compat.h"
+#include "include/devtrace-ioctl.h"
 
 u32 dt_mode __read_mostly;
 
@@ -321,7 +322,8 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 	} else
 		dt_append(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
-		dt_append(core, tid, pc, sp, DT_MORE, 1, act->action.constant, 0, 0, 0);
+		dt_append(core, tid, pc, sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
+			  act->action.constant, 0, 0, 0);
 }
 
 /* ---- the hooks; preemption is off in all of them ---- */

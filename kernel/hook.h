@@ -86,9 +86,12 @@ static __always_inline u32 dt_who(void)
 	return unlikely(dt_in_interrupt()) || unlikely(!pid) ? DT_NO_TID : pid;
 }
 
+/* Which part of its tracepoint's a record is, beside its flags: include/devtrace-ioctl.h */
+#define DT_PART(n) ((u32)(n) << 8)
+
 /* One record, between dt_begin() and dt_end(). */
 static __always_inline void dt_append(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8 kind,
-				      u8 flags, u64 a, u64 b, u64 c, u64 d)
+				      u32 flags, u64 a, u64 b, u64 c, u64 d)
 {
 	struct dt_record *r = dt_reserve(core);
 
@@ -98,7 +101,7 @@ static __always_inline void dt_append(struct dt_core *core, u32 tid, u64 pc, u64
 		flags |= DT_INTERRUPT;
 	r->pc = pc;
 	r->tid = tid;
-	*(u32 *)&r->kind = kind | (u32)flags << 8; /* and core, which is 0 in a ring */
+	*(u32 *)&r->kind = kind | flags << 8; /* and core: the part, in a ring */
 	r->sp = sp;
 	r->value[0] = a;
 	r->value[1] = b;

@@ -12,6 +12,7 @@
 #include "kernel/compat.h"
 #include "kernel/hook.h"
 #include "kernel/symbol.h"
+#include "include/devtrace-ioctl.h"
 
 /* One value: of a register, or in memory at a register's value plus an offset. */
 struct item {
@@ -174,9 +175,9 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 	unsigned int i = 0;
 
 	do {
-		unsigned int n = 0;
+		unsigned int n = 0, part = i / 4;
 		bool bad = false;
-		u8 kind = i ? DT_MORE : DT_POINT, f = i ? 0 : flags;
+		u8 f = part ? 0 : flags;
 
 		for (; n < 4 && i < p->n; n++, i++)
 			v[n] = value_of(&p->item[i], regs, pc, &bad);
@@ -185,11 +186,13 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 		for (unsigned int k = n; k < 4; k++)
 			v[k] = 0;
 		/* the two flags are one bit: what could not be read is told by its value, too */
-		dt_append(core, tid, pc, regs->sp, kind, f | (bad ? DT_FAULT : 0), v[0], v[1], v[2],
-			  v[3]);
+		f |= bad ? DT_FAULT : 0;
+		dt_append(core, tid, pc, regs->sp, part ? DT_MORE : DT_POINT, f | DT_PART(part),
+			  v[0], v[1], v[2], v[3]);
 	} while (i < p->n);
 	if (p->action.what & DT_DO_CONST)
-		dt_append(core, tid, pc, regs->sp, DT_MORE, 1, p->action.constant, 0, 0, 0);
+		dt_append(core, tid, pc, regs->sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
+			  p->action.constant, 0, 0, 0);
 }
 
 /* All but the usual. */

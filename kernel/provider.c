@@ -21,6 +21,7 @@
 
 static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
 static struct dt_device device;
+static const void *owner;
 static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
 
 /* realloc(): the size stands in front */
@@ -245,7 +246,8 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 static bool on_interrupted(void *ctx)
 {
 	cond_resched();
-	return fatal_signal_pending(current);
+	/* who ends, by a signal perhaps, may still have the device to leave behind */
+	return fatal_signal_pending(current) && !(current->flags & PF_EXITING);
 }
 
 static void on_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
@@ -299,6 +301,52 @@ int dt_provider_write(const char *text, size_t n,
 		rc = -1;
 	mutex_unlock(&lock);
 	return rc;
+}
+
+int dt_provider_own(const void *who)
+{
+	int rc = 0;
+
+	mutex_lock(&lock);
+	if ((owner && owner != who) || device.n || device.active)
+		rc = -EBUSY;
+	else
+		owner = who;
+	mutex_unlock(&lock);
+	return rc;
+}
+
+void dt_provider_leave(const void *who)
+{
+	static const char *const first[] = {
+		"stop",		"watch 0",	  "disarm",	      "events 0",
+		"uniform off",	"unfreeze",	  "follow off",	      "switches off",
+		"syscalls off", "interrupts off", "subsystem all on", "policy overwrite",
+		"reset",
+	};
+	char size[32];
+	struct dt_error e;
+
+	mutex_lock(&lock);
+	if (owner != who) {
+		mutex_unlock(&lock);
+		return;
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(first); i++)
+		dt_device_write(&device, NULL, first[i], strlen(first[i]), &e);
+	while (device.n) {
+		struct dt_range *r = &device.range[device.n - 1];
+
+		if (r->on)
+			dt_range_switch(&device, r, false, &e);
+		dt_range_remove(&device, r);
+	}
+	if (stale)
+		set_hooks(&e);
+	dt_format(size, sizeof(size), "logsize %u", DT_LOG_DEFAULT);
+	dt_device_write(&device, NULL, size, strlen(size), &e);
+	owner = NULL;
+	mutex_unlock(&lock);
 }
 
 void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void *ctx)

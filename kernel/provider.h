@@ -13,6 +13,13 @@ void dt_provider_exit(void);
 int dt_provider_write(const char *text, size_t n,
 		      void (*answer)(void *ctx, const char *line, size_t n), void *ctx,
 		      struct dt_error *e);
+/*
+ * The device is `who's, any address of his own, until he leaves it: then it is as at first. -EBUSY:
+ * it is another's, or something is traced.
+ */
+int dt_provider_own(const void *who);
+void dt_provider_leave(const void *who);
+
 void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void *ctx);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace file is told of a pc when it first appears: function, kind of site, values meant. */
+/* What the trace file is told of a pc when it first appears: function, kind of site, values meant.
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "process/memory.h"
 #include "process/probes.h"
 #include "process/prototype.h"
+#include "session/kernel-ranges.h"
 #include "session/session.h"
 
 #define ALL_VALUES 0x0f
@@ -232,11 +234,12 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 {
 	const struct dt_elf_event *v = &m->file->elf->event[site->event];
 	char signature[SIGNATURE];
-	const struct dt_function *f = function_at(s, m, site->address, signature, sizeof(signature));
+	const struct dt_function *f =
+		function_at(s, m, site->address, signature, sizeof(signature));
 
-	row->kind = r->kind == DT_MORE		? DT_SITE_MORE
-		    : v->flags & DT_EVENT_TEXT	? DT_SITE_TEXT
-						: DT_SITE_EVENT;
+	row->kind = r->kind == DT_MORE	       ? DT_SITE_MORE
+		    : v->flags & DT_EVENT_TEXT ? DT_SITE_TEXT
+					       : DT_SITE_EVENT;
 	if (r->kind != DT_MORE)
 		row->values = (uint8_t)((1u << v->values) - 1);
 	row->function = function_row(s, m, f ? f->address : site->address, f, signature);
@@ -307,7 +310,7 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		dt_symtab_line(m->file->symtab, point->site.address, &f.file, &f.line);
 	if (!f.file)
 		f.file = "";
-	row->kind = text			      ? DT_SITE_POINT_TEXT
+	row->kind = text		       ? DT_SITE_POINT_TEXT
 		    : first || point->headless ? DT_SITE_POINT_MORE
 					       : DT_SITE_POINT;
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
@@ -358,16 +361,72 @@ static int64_t kernel_module(struct dt_session *s, const char *name)
 	return 0;
 }
 
+/* A tracepoint in the kernel, and what its record holds. */
+static void describe_kernel_point(struct dt_session *s, const struct dt_point *point,
+				  unsigned first, struct dt_site_row *row)
+{
+	char name[512], signature[4 * sizeof(struct dt_label) + 64];
+	struct dt_kernel_symbol symbol = {
+		.address = point->site.address, .name = "?", .module = "vmlinux"};
+	bool constant = first == DT_KERNEL_CONST;
+	struct dt_function_row f = {.address = point->site.address,
+				    .name = name,
+				    .file = "",
+				    .signature = signature,
+				    .variant =
+					    (point->id + 1) * 64ull + (constant ? 63 : first * 2)};
+	unsigned values = constant ? 1 : point->items - first < 4 ? point->items - first : 4;
+	int64_t out;
+
+	dt_kernel_symbol(s->kernel, point->site.address, &symbol);
+	f.module = kernel_module(s, symbol.module);
+	if (symbol.address == point->site.address)
+		dt_format(name, sizeof(name), "%s", symbol.name);
+	else
+		dt_format(name, sizeof(name), "%s+%lx", symbol.name,
+			  (unsigned long)(point->site.address - symbol.address));
+	if (constant)
+		dt_format(signature, sizeof(signature), "const:p@0;v");
+	else
+		point_signature(point, first, false, signature, sizeof(signature));
+	row->pc = point->site.address;
+	row->kind = first ? DT_SITE_POINT_MORE : DT_SITE_POINT;
+	row->values = (uint8_t)((1u << values) - 1);
+	out = dt_store_function(s->store, &f, NULL);
+	row->function = out < 0 ? 0 : out;
+}
+
 /* A function of the kernel, or of one of its modules. */
-static void describe_kernel(struct dt_session *s, const struct dt_record *r, struct dt_site_row *row)
+static void describe_kernel(struct dt_session *s, const struct dt_record *r,
+			    struct dt_site_row *row)
 {
 	char signature[SIGNATURE];
 	struct dt_kernel_symbol symbol;
 	struct dt_function_row f;
+	const struct dt_point *point;
+	unsigned first;
 	int64_t out;
 
+	point = dt_kernel_point(s->kernel, r->pc, &first);
+	if (point) {
+		describe_kernel_point(s, point, first, row);
+		return;
+	}
 	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))
 		return;
+	if (r->kind == DT_MORE) { /* the only thing that goes on with a function's record */
+		f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
+					     .address = symbol.address,
+					     .name = symbol.name,
+					     .file = "",
+					     .signature = "const:p@0;v",
+					     .variant = 63};
+		row->kind = DT_SITE_POINT_MORE;
+		row->values = 1;
+		out = dt_store_function(s->store, &f, NULL);
+		row->function = out < 0 ? 0 : out;
+		return;
+	}
 	dt_kernel_signature(s->kernel, symbol.name, signature, sizeof(signature));
 	f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
 				     .address = symbol.address,
@@ -375,8 +434,8 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r, str
 				     .name = symbol.name,
 				     .file = "",
 				     .signature = signature};
-	row->kind = r->kind == DT_ENTRY	 ? DT_SITE_ENTRY
-		    : r->kind == DT_EXIT ? DT_SITE_RETURN
+	row->kind = r->kind == DT_ENTRY	  ? DT_SITE_ENTRY
+		    : r->kind == DT_EXIT  ? DT_SITE_RETURN
 		    : r->kind == DT_POINT ? DT_SITE_POINT
 					  : DT_SITE_MORE;
 	if (signature[0] && (r->kind == DT_ENTRY || r->kind == DT_EXIT))
@@ -451,7 +510,6 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		row->target = jump_target(t, m, site);
 		if (!row->target && site->target) /* the process has ended: what the file tells */
 			row->target = m->bias + site->target;
-	}
-	else if (signature[0])
+	} else if (signature[0])
 		row->values = meant(signature, r->kind == DT_EXIT);
 }

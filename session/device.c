@@ -97,7 +97,8 @@ static bool stops(struct dt_session *s, const struct dt_file *f, uint64_t low, u
 		bool watched = is_watched(s, t) && !t->opted_out;
 
 		/* one that is watched from now on may have it all to do */
-		if (!t->ended && t->area && (t->unwatched ? watched : dt_target_wants(t, f, low, high)))
+		if (!t->ended && t->area &&
+		    (t->unwatched ? watched : dt_target_wants(t, f, low, high)))
 			return true;
 	}
 	return false;
@@ -183,6 +184,20 @@ static int write_tables(struct dt_session *s, struct dt_error *e)
 	return rc;
 }
 
+/* Must each event of the processes be looked at? What the kernel is to look at is not theirs. */
+static bool is_careful(const struct dt_session *s)
+{
+	const struct dt_device *d = &s->device;
+
+	if (d->uniform || d->arm.set || d->events)
+		return true;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->range[i].on && (d->range[i].action.what & DT_DO_CAREFUL) &&
+		    !dt_ranges_kernel(&d->range[i]))
+			return true;
+	return false;
+}
+
 /* Everything but the switching of one range. */
 static int apply_all(struct dt_session *s, struct dt_error *e)
 {
@@ -193,7 +208,7 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	if (d->watches > DT_WATCH_MAX)
 		return dt_fail(e, "devtrace: pidwatch array full: at most %u ids", DT_WATCH_MAX);
 	s->watch_threads = watches_threads(s);
-	careful = dt_device_careful(d) || s->frozen || s->watch_threads;
+	careful = is_careful(s) || s->frozen || s->watch_threads;
 	/* what events are looked up in, before they are; sites that were off, when they can be */
 	if (careful && write_tables(s, e) < 0)
 		return -1;
@@ -234,7 +249,9 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 		return apply_all(s, e);
 	if (dt_ranges_switch(s, r, e) < 0)
 		return -1;
-	if (dt_device_careful(&s->device) || s->targets.shared.control->careful) {
+	if (dt_ranges_kernel(r))
+		return 0;
+	if (is_careful(s) || s->targets.shared.control->careful) {
 		if (apply_all(s, e) < 0)
 			goto fail;
 	} else {
@@ -257,6 +274,8 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 	struct dt_session *s = ctx;
 	bool was = before->on;
 
+	if (dt_ranges_kernel(r) && was)
+		return dt_ranges_kernel_change(before, r, e);
 	before->on = false;
 	r->on = true;
 	if ((!was || dt_ranges_switch(s, before, e) == 0) && dt_ranges_switch(s, r, e) == 0 &&
@@ -522,10 +541,11 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 		size_t n;
 
 		if (strpbrk(pattern, "' \n"))
-			return dt_fail(e,
-				       "'%s' is no pattern of functions and their arguments, such as "
-				       "open or open@path:str,flags",
-				       pattern);
+			return dt_fail(
+				e,
+				"'%s' is no pattern of functions and their arguments, such as "
+				"open or open@path:str,flags",
+				pattern);
 		n = dt_format(command, sizeof(command), "trace '+%s' new args%zu ARGS", pattern, i);
 		if (n >= sizeof(command))
 			return dt_fail(e, "the pattern '%.40s...' is too long", pattern);
@@ -671,7 +691,8 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
-	dt_rings_bell(s->targets.shared.control); /* the recorder may rely on limits that have changed */
+	dt_rings_bell(
+		s->targets.shared.control); /* the recorder may rely on limits that have changed */
 	return rc;
 }
 

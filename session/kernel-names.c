@@ -80,7 +80,8 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-/* "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it. line is cut into words. */
+/* "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it. line is cut into words.
+ */
 static bool parse(char *line, struct symbol *s)
 {
 	char *type, *end;

@@ -13,14 +13,15 @@
 
 #include "include/devtrace-ioctl.h"
 #include "session/kernel-names.h"
+#include "session/kernel-ranges.h"
 
-#define CTL   "/dev/tracectl"
-#define LOG   "/dev/trace"
-#define NAME  "devtrace"
+#define CTL  "/dev/tracectl"
+#define LOG  "/dev/trace"
+#define NAME "devtrace"
 
 /* The ring of a core, mapped twice in a row: what goes round its end is in one piece, too. */
 struct mapped {
-	char *records; /* NULL: there is no such core */
+	char *records;		      /* NULL: there is no such core */
 	uint64_t generation, release; /* what has been taken is given back with the next question */
 	uint64_t told;		      /* of the lost */
 };
@@ -31,6 +32,7 @@ struct dt_kernel {
 	uint64_t bytes; /* of a ring */
 	struct mapped *core;
 	struct dt_kernel_names *names;
+	struct dt_kernel_points *points;
 };
 
 /* The device says why in what it shows. */
@@ -53,10 +55,7 @@ static int refused(const struct dt_kernel *k, const char *command, int err, stru
 	return dt_fail(e, "the kernel's device: %s", why);
 }
 
-static int tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
+int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
 {
 	char command[4096];
 	va_list ap;
@@ -67,7 +66,8 @@ static int tell(const struct dt_kernel *k, struct dt_error *e, const char *forma
 	va_end(ap);
 	if (n >= sizeof(command))
 		return dt_fail(e,
-			       "the patterns for the kernel are too long: %zu bytes, at most %zu",
+			       "a command for the kernel's device is too long: %zu bytes, at most "
+			       "%zu",
 			       n, sizeof(command));
 	return write(k->ctl, command, n) == (ssize_t)n ? 0 : refused(k, command, errno, e);
 }
@@ -91,17 +91,13 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 	return dt_fail(e, "%s: %s", path, strerror(errno));
 }
 
-/* Nobody has anything traced by it, or recorded. */
-static int check_free(const struct dt_kernel *k, struct dt_error *e)
+/* It is nobody's, and nothing is traced: from here on it is ours, until log is closed. */
+static int own(const struct dt_kernel *k, struct dt_error *e)
 {
-	char state[4096];
-	ssize_t n = read(k->ctl, state, sizeof(state) - 1);
-
-	if (n < 0)
-		return dt_fail(e, "%s: %s", CTL, strerror(errno));
-	state[n] = '\0';
-	if (!strstr(state, "\ntrace ") && strstr(state, "#traceactive 0"))
+	if (ioctl(k->log, DEVTRACE_OWN) == 0)
 		return 0;
+	if (errno != EBUSY)
+		return dt_fail(e, "%s: %s", LOG, strerror(errno));
 	return dt_fail(e,
 		       "the kernel's device is in use: 'cat %s' shows for what; 'echo stop >%s' "
 		       "and 'delete "
@@ -156,22 +152,38 @@ static int map_rings(struct dt_kernel *k, struct dt_error *e)
 	return 0;
 }
 
+static int check_version(const struct dt_kernel *k, struct dt_error *e)
+{
+	int version = ioctl(k->log, DEVTRACE_VERSION);
+
+	if (version == DEVTRACE_VERSION_NOW)
+		return 0;
+	return dt_fail(e,
+		       "%s is of another devtrace: its version is %d, this one's is %d; load the "
+		       "module that belongs to this one",
+		       LOG, version, DEVTRACE_VERSION_NOW);
+}
+
+static int trace_functions(const struct dt_kernel *k, const char *const *pattern, size_t n,
+			   struct dt_error *e)
+{
+	char set[2048] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < n && at < sizeof(set); i++)
+		at += dt_format(set + at, sizeof(set) - at, "%s%s", i ? " " : "", pattern[i]);
+	if (at >= sizeof(set))
+		return dt_fail(e, "the patterns for the kernel are too long");
+	return n ? dt_kernel_tell(k, e, "trace '%s' new " NAME "\ntrace " NAME " on\n", set) : 0;
+}
+
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e)
 {
-	static const char *const usual[] = {DT_KERNEL_PATTERN};
 	struct dt_kernel *k = calloc(1, sizeof(*k));
-	char set[2048] = "";
-	size_t at = 0;
-	int version;
 
-	if (!n) {
-		pattern = usual;
-		n = 1;
-	}
-	for (size_t i = 0; i < n && at < sizeof(set); i++)
-		at += dt_format(set + at, sizeof(set) - at, "%s%s", i ? " " : "", pattern[i]);
-	if (!k || !(k->core = calloc(cores, sizeof(*k->core)))) {
+	if (!k || !(k->core = calloc(cores, sizeof(*k->core))) ||
+	    !(k->points = dt_kernel_points_new())) {
 		dt_fail(e, "out of memory");
 		goto fail;
 	}
@@ -181,36 +193,21 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	if (!k->names)
 		goto fail;
 	k->ctl = open_device(CTL, O_RDWR, e);
-	if (k->ctl < 0 || check_free(k, e) < 0)
+	if (k->ctl < 0)
 		goto fail_names;
 	k->log = open_device(LOG, O_RDONLY, e);
 	if (k->log < 0)
 		goto fail_ctl;
-	if (at >= sizeof(set)) {
-		dt_fail(e, "the patterns for the kernel are too long");
-		goto fail_ctl;
-	}
-	version = ioctl(k->log, DEVTRACE_VERSION);
-	if (version != DEVTRACE_VERSION_NOW) {
-		dt_fail(e,
-			"%s is of another devtrace: its version is %d, this one's is %d; load the "
-			"module that belongs to this one",
-			LOG, version, DEVTRACE_VERSION_NOW);
-		goto fail_log;
-	}
-	if (tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
+	if (check_version(k, e) < 0 || own(k, e) < 0 ||
+	    dt_kernel_tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
 	    map_rings(k, e) < 0)
 		goto fail_log;
-	if (tell(k, e, "trace '%s' new " NAME "\n", set) < 0)
-		goto fail_map;
 	/* somebody is to be watched before everybody is not: who has no thread is nobody */
-	if (!everybody && tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
-		goto fail_range;
-	if (tell(k, e, "trace " NAME " on\n") < 0)
-		goto fail_range;
+	if (!everybody && dt_kernel_tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
+		goto fail_map;
+	if (trace_functions(k, pattern, n, e) < 0)
+		goto fail_map;
 	return k;
-fail_range:
-	tell(k, NULL, "watch 0\nfollow off\ndelete " NAME "\n");
 fail_map:
 	unmap_rings(k);
 fail_log:
@@ -220,7 +217,10 @@ fail_ctl:
 fail_names:
 	dt_kernel_names_close(k->names);
 fail:
-	free(k ? k->core : NULL);
+	if (k) {
+		dt_kernel_points_free(k->points);
+		free(k->core);
+	}
 	free(k);
 	return NULL;
 }
@@ -229,36 +229,45 @@ void dt_kernel_close(struct dt_kernel *k)
 {
 	if (!k)
 		return;
-	tell(k, NULL, "stop\n");
-	tell(k, NULL, "delete " NAME "\n");
+	dt_kernel_stop(k);
 	unmap_rings(k);
-	close(k->log); /* and its size can change again */
-	tell(k, NULL, "watch 0\nfollow off\npolicy overwrite\nsize 13\n");
+	close(k->log); /* and the kernel takes back all that was told */
 	close(k->ctl);
 	dt_kernel_names_close(k->names);
+	dt_kernel_points_free(k->points);
 	free(k->core);
 	free(k);
 }
 
+struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
+{
+	return k->points;
+}
+
+bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)
+{
+	return dt_kernel_names_named(k->names, name, s);
+}
+
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
 {
-	return tell(k, e, "watch %d\n", pid);
+	return dt_kernel_tell(k, e, "watch %d\n", pid);
 }
 
 int dt_kernel_start(struct dt_kernel *k, struct dt_error *e)
 {
-	return tell(k, e, "start\n");
+	return dt_kernel_tell(k, e, "start\n");
 }
 
 void dt_kernel_stop(struct dt_kernel *k)
 {
-	tell(k, NULL, "stop\n");
+	dt_kernel_tell(k, NULL, "stop\n");
 }
 
 /* ---- taking ---- */
 
-const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
-				       uint64_t *lost)
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
+				       size_t *n, uint64_t *lost)
 {
 	struct mapped *m = &k->core[core];
 	struct devtrace_span span = {

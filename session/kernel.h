@@ -18,14 +18,20 @@ struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another 
 #define DT_KERNEL_PATTERN "__x64_sys_* ksys_* vfs_*"
 
 /*
- * Prepares the device: functions that match one of the n patterns (n 0: DT_KERNEL_PATTERN),
- * stopped. everybody: not only who dt_kernel_watch() is told of. NULL and an error when there is no
- * device, when somebody else uses it, or when it can not be used.
+ * Prepares the device: functions that match one of the n patterns (n 0: none), stopped. everybody:
+ * not only who dt_kernel_watch() is told of. NULL and an error when there is no device, when
+ * somebody else uses it, or when it can not be used.
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e);
-/* The device is as it was at first. */
+/* The device is as it was at first; by the kernel, if this process is killed before. */
 void dt_kernel_close(struct dt_kernel *k);
+
+/* Commands of the device's language, whole lines. */
+int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Tracepoints of this session there, session/kernel-ranges.h. */
+struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k);
 
 /* Records what this process does, and the children that it makes from now on. */
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e);
@@ -37,8 +43,8 @@ void dt_kernel_stop(struct dt_kernel *k);
  * *lost: missing in front of them. They are the kernel's own, in its ring, and stay there until the
  * next call for this core.
  */
-const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
-				 uint64_t *lost);
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
+				       size_t *n, uint64_t *lost);
 
 /* Is it an address of the kernel? */
 static inline bool dt_kernel_address(uint64_t pc)
@@ -54,6 +60,9 @@ struct dt_kernel_symbol {
 
 /* What the kernel calls the function at pc. False: nothing is known. */
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);
+
+/* The first function of that name. */
+bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s);
 
 /* Its parameters and result as process/symtab.h describes them, by the kernel's BTF; "": not known.
  */

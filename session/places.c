@@ -7,6 +7,7 @@
 
 #include "core/words.h"
 #include "process/probes.h"
+#include "session/kernel-ranges.h"
 
 /* The process that addresses are read in: the one that has been there longest. */
 struct dt_target *dt_places_reference(struct dt_session *s)
@@ -117,6 +118,8 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 	struct names n = {.want = qualified ? colon + 1 : text, .t = dt_places_reference(s)};
 	uint64_t number;
 
+	if (strncmp(text, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0)
+		return dt_kernel_place(s->kernel, text + strlen(DT_KERNEL_PREFIX), place, e);
 	if (!n.t)
 		return 0;
 	if (qualified && dt_word_decimal(colon + 1, &number))
@@ -154,10 +157,10 @@ static int line_place(struct dt_session *s, const char *text, const char *colon,
 		if (!tab || !dt_symtab_address(tab, text, length, (unsigned)want, &at) ||
 		    !(f = dt_symtab_find(tab, at)))
 			continue;
-		*place = (struct dt_place){
-			.start = t->module[i].bias + f->address,
-			.end = t->module[i].bias + f->address + (f->size ? f->size - 1 : 0),
-			.at = t->module[i].bias + at};
+		*place = (struct dt_place){.start = t->module[i].bias + f->address,
+					   .end = t->module[i].bias + f->address +
+						  (f->size ? f->size - 1 : 0),
+					   .at = t->module[i].bias + at};
 		return 1;
 	}
 	for (size_t i = 0; i < t->n; i++) {
@@ -216,8 +219,7 @@ void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offse
 	if (m && dt_file_symtab(m->file))
 		f = dt_symtab_find(m->file->symtab, pc - m->bias);
 	if (f && offset && pc - m->bias > f->address)
-		dt_format(out, size, "%s+%lx", f->name,
-			  (unsigned long)(pc - m->bias - f->address));
+		dt_format(out, size, "%s+%lx", f->name, (unsigned long)(pc - m->bias - f->address));
 	else if (f)
 		dt_format(out, size, "%s", f->name);
 	pthread_mutex_unlock(&s->lock);
@@ -231,6 +233,15 @@ void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (r[i].pc != pc) {
 			pc = original = r[i].pc;
+			if (s->kernel && dt_kernel_address(pc)) {
+				unsigned first;
+				const struct dt_point *point =
+					dt_kernel_point(s->kernel, pc, &first);
+
+				original = point ? point->site.address : pc;
+				r[i].pc = original;
+				continue;
+			}
 			for (struct dt_target *t = s->first; t; t = t->next) {
 				struct dt_module *m = dt_target_module(t, pc);
 				const struct dt_elf_site *site =

@@ -8,6 +8,7 @@
 #include "process/probes.h"
 #include "session/arguments.h"
 #include "session/capture.h"
+#include "session/kernel-ranges.h"
 #include "session/places.h"
 
 /* What the provider knows of a range: range->host. */
@@ -20,6 +21,7 @@ struct place_of_range {
 	struct dt_file *file; /* of the others: the range in the file's own addresses */
 	uint64_t low, high;
 	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
+	struct dt_kernel_range *kernel; /* it is the kernel's, and nothing of a process */
 };
 
 /* Bytes from a site's address to what the hook records as pc, by enum dt_elf_kind: doc/sleds.md */
@@ -173,6 +175,13 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 
 	if (!p)
 		return dt_fail(e, "out of memory");
+	rc = dt_kernel_range(r, e);
+	if (rc > 0) {
+		p->kernel = dt_kernel_range_make(s->kernel, r, e);
+		rc = p->kernel ? 0 : -1;
+	}
+	if (p->kernel || rc < 0)
+		goto out;
 	if (r->kind == DT_RANGE_SET) {
 		rc = parse_set(r->what, p, e);
 		goto out;
@@ -217,6 +226,8 @@ void dt_ranges_forget(struct dt_range *r)
 		free(p->arguments);
 		if (p->point)
 			p->point->idle = true;
+		if (p->kernel)
+			dt_kernel_range_forget(p->kernel);
 	}
 	free(p);
 	r->host = NULL;
@@ -292,7 +303,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	bool everything;
 	size_t n = 0;
 
-	if (!elf || !elf->sites || p->point)
+	if (!elf || !elf->sites || p->point || p->kernel)
 		return 0;
 	if (r->kind != DT_RANGE_SET) {
 		/* a site begins up to so many bytes in front of its pc */
@@ -404,6 +415,8 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 	bool *chosen, any;
 	size_t n;
 
+	if (p->kernel)
+		return false;
 	if (r->kind != DT_RANGE_SET)
 		return p->file == f;
 	f->program = dt_session_is_program(s, f);
@@ -543,6 +556,8 @@ static int each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn,
 
 	if (p->point)
 		return p->file == f ? fn(ctx, p->point, r, e) : 0;
+	if (p->kernel)
+		return 0;
 	if (((r->action.what & DT_DO_ARGS) || p->arguments) && (r->action.what & DT_DO_ENTRY) &&
 	    each_function(f, r, fn, ctx, e) < 0)
 		return -1;
@@ -765,6 +780,8 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	const struct place_of_range *p = r->host;
 	int rc = 0;
 
+	if (p->kernel)
+		return dt_kernel_range_switch(p->kernel, r, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next) {
 		if (r->kind == DT_RANGE_SET)
 			f->program = dt_session_is_program(s, f);
@@ -782,6 +799,21 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 			if ((rc = each_site(f, r, r->on ? want : want_no_more, NULL, e)) == 0)
 				dt_file_choose_askers(f);
 	return rc;
+}
+
+bool dt_ranges_kernel(const struct dt_range *r)
+{
+	const struct place_of_range *p = r->host;
+
+	return p->kernel;
+}
+
+int dt_ranges_kernel_change(const struct dt_range *before, const struct dt_range *r,
+			    struct dt_error *e)
+{
+	const struct place_of_range *old = before->host, *p = r->host;
+
+	return dt_kernel_range_change(old->kernel, p->kernel, r, e);
 }
 
 void dt_ranges_uniform(struct dt_session *s, bool uniform)

@@ -16,6 +16,11 @@ void dt_ranges_forget(struct dt_range *r);
 /* Counts the sites of a range that has been switched on or off. */
 int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *e);
 
+/* Is it the kernel's? Such a point that is on is r from here on, and was `before'. */
+bool dt_ranges_kernel(const struct dt_range *r);
+int dt_ranges_kernel_change(const struct dt_range *before, const struct dt_range *r,
+			    struct dt_error *e);
+
 /* Events follow the device's masks of subsystems. */
 void dt_ranges_masks(struct dt_session *s);
 
@@ -34,8 +39,8 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 /* How many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
 
-/* How many functions the patterns of a set have matched; missing: the arguments that were asked for and
- * that none of these has, with commas between. */
+/* How many functions the patterns of a set have matched; missing: the arguments that were asked for
+ * and that none of these has, with commas between. */
 uint64_t dt_ranges_matched(const struct dt_range *r, char *missing, size_t size);
 
 /* Could a tracepoint be planted that is on? -1 and the reason: not in every process. */

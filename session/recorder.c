@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "session/kernel-ranges.h"
 #include "session/places.h"
 
 #define BATCH	 16384u	       /* records taken at a time */
@@ -307,8 +308,14 @@ static const struct dt_record *with_kernel(struct dt_session *s, struct round *k
 	while (a < *n || b < more) {
 		bool own = b == more || (a < *n && r[a].ticks <= x[b].ticks - (uint64_t)ahead);
 
-		k->with_kernel[out++] = own ? r[a++] : x[b++];
-		k->with_kernel[out - 1].ticks -= own ? 0 : (uint64_t)ahead;
+		if (own) {
+			k->with_kernel[out++] = r[a++];
+			continue;
+		}
+		k->with_kernel[out] = x[b++];
+		k->with_kernel[out].pc = dt_kernel_point_pc(s->kernel, &k->with_kernel[out]);
+		k->with_kernel[out].core = 0; /* the part of a point's, in the kernel's ring */
+		k->with_kernel[out++].ticks -= (uint64_t)ahead;
 	}
 	*n = out;
 	return k->with_kernel;

@@ -183,10 +183,10 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	}
 	return 0;
 fail:
+	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
-	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
 	return -1;
@@ -219,10 +219,10 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_target_close(t);
 	}
 	s->first = NULL;
+	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
-	dt_session_device_free(s);
 	free_readers(s, cores);
 	dt_rings_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);

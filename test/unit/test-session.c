@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "session/device.h"
+#include "session/kernel-ranges.h"
 #include "session/session.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -72,6 +73,25 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)
 {
 	return false;
+}
+
+bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)
+{
+	return false;
+}
+
+int dt_kernel_tell(const struct dt_kernel *k, struct dt_error *e, const char *format, ...)
+{
+	return 0;
+}
+
+struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
+{
+	static struct dt_kernel_points *none;
+
+	if (!none)
+		none = dt_kernel_points_new();
+	return none;
 }
 
 void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size)

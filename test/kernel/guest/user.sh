@@ -36,6 +36,87 @@ vfs_write(file=P, buf=P, count=64, pos=P) = 64'
 	devtrace report /tmp/k.db | head -n 20
 }
 
+# points_of FILE: in the order of time, without times and addresses
+points_of() {
+	devtrace calls "$1" | grep -v '^#' | sed 's/^ *[0-9.]* us//; s/^[ *]*//; s/0x[0-9a-f]\{12,16\}/P/g'
+}
+
+case_check_record_points_in_the_kernel() {
+	# as many values as take two records, a constant, and a point for one process only
+	printf '#!/bin/sh\necho calls 3 >/proc/traced\necho nest 1 >/proc/traced\n' >/tmp/calls.sh
+	chmod +x /tmp/calls.sh
+	devtrace record -o /tmp/p.db -T 'kernel:traced_call REG rdi REG si REG rdx REG cl REG rcx LOC traced_datum CONST 0x77' \
+		-T 'kernel:traced_nest PSR ONLYPID 1' /bin/sh /tmp/calls.sh
+	points_of /tmp/p.db >/tmp/points
+	cat /tmp/points
+	is "$(tr '\n' ';' </tmp/points)" 'traced_call(rdi=0x0, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;traced_call(rdi=0x1, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;traced_call(rdi=0x2, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;'
+	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	# what is wrong is said, and nothing is left
+	! devtrace record -o /tmp/p.db -T 'kernel:nosuch REG rdi' true 2>/tmp/err
+	grep -q "the kernel has no function 'nosuch'" /tmp/err
+	! devtrace record -o /tmp/p.db -T 'kernel:traced_call VALUE a' true 2>/tmp/err
+	grep -q 'variables of the kernel.s source are not known' /tmp/err
+	! devtrace record -o /tmp/p.db -T 'kernel:asm_exc_int3 REG rdi' true 2>/tmp/err
+	grep -q 'no tracepoint can be at' /tmp/err
+	! devtrace record -o /tmp/p.db -T 'kernel:traced_known+3' true 2>/tmp/err
+	grep -q 'in the middle of an instruction' /tmp/err
+	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+}
+
+case_check_ctl_of_a_session_in_the_kernel() {
+	devtrace attach -T 'kernel:traced_call REG rdi' -s kernel -o /tmp/c.db 2>/tmp/attach &
+	d=$!
+	while ! devtrace ctl -s kernel status 2>/dev/null | grep -q recording; do
+		kill -0 $d || { cat /tmp/attach; false; }
+	done
+	ctl() { devtrace ctl -s kernel "$@"; }
+	ctl trace 'kernel:traced_n*' new nests CONST 0x5
+	do_traced nest 1
+	ctl trace nests on
+	do_traced calls 2
+	# other values: what was made before keeps its own
+	ctl trace kernel:traced_call REG rsi
+	do_traced calls 2
+	# the same, for another: nothing is missed
+	ctl trace kernel:traced_call REG rsi CONST 0x9
+	do_traced calls 1
+	do_traced nest 0
+	ctl >/tmp/state
+	ctl delete kernel:traced_call
+	ctl trace nests remove
+	do_traced calls 5
+	do_traced nest 1
+	is "$(grep -v '^#' $C | grep -c '^trace')" 0
+	! ctl trace 'kernel:nosuch_*' new none 2>/tmp/err
+	grep -q 'no function that can be traced matches' /tmp/err
+	! ctl trace 'kernel:traced_* main' new both 2>/tmp/err
+	grep -q 'make a range of their own' /tmp/err
+	kill -INT $d
+	wait $d || true
+	points_of /tmp/c.db >/tmp/points
+	cat /tmp/points /tmp/state
+	is "$(tr '\n' ';' </tmp/points)" 'traced_call(rdi=0x0);traced_call(rdi=0x1);traced_call(rsi=0x2);traced_call(rsi=0x2);traced_call(rsi=0x2);const=0x9;traced_nest(0x0, 0x0, 0x0, P, const=0x5) = 0x1;'
+	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+}
+
+case_check_a_session_that_is_killed_leaves_the_device() {
+	for how in record attach; do
+		case $how in
+		record) devtrace record -k -o /tmp/x.db -T 'kernel:traced_call REG rdi' sleep 1000 & ;;
+		attach) devtrace attach -k -o /tmp/x.db -T 'kernel:traced_call REG rdi' & ;;
+		esac
+		p=$!
+		while ! grep -q '^start' $C; do :; done
+		do_traced calls 1
+		kill -9 $p
+		wait $p || true
+		# a child that has not begun its program yet has it open a moment longer
+		while [ "$(cat $C | grep -v '^#')" != "$fresh" ]; do :; done
+		is "$(counter traceactive)" 0
+		killall sleep 2>/dev/null || true
+	done
+}
+
 case_check_record_the_kernel_alone() {
 	devtrace attach -k'vfs_read vfs_write' -o /tmp/a.db 2>/tmp/err &
 	p=$!

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* A session's ranges in the kernel. */
+#include "session/kernel-ranges.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#include "core/capture.h"
+#include "core/device-words.h"
+#include "include/devtrace-ioctl.h"
+
+/* From when to when records at an address were of this point: ticks, both included. */
+struct stay {
+	uint64_t address, begin, end;
+	uint32_t id;
+};
+
+/* Points are never forgotten, as a file's are not: process/point.h. */
+struct dt_kernel_points {
+	pthread_mutex_t lock; /* commands change it, the recorder looks */
+	struct dt_points all;
+	struct stay *stay; /* in the order in which they began */
+	size_t n, room;
+};
+
+struct dt_kernel_range {
+	struct dt_kernel *k;
+	struct dt_point *point; /* of a point; the list's */
+	char *set;		/* of functions: as the kernel's device is told */
+	unsigned number;	/* what the kernel's device calls it: sNUMBER */
+};
+
+struct dt_kernel_points *dt_kernel_points_new(void)
+{
+	struct dt_kernel_points *p = calloc(1, sizeof(*p));
+
+	if (p)
+		pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+void dt_kernel_points_free(struct dt_kernel_points *p)
+{
+	if (!p)
+		return;
+	dt_points_free(&p->all);
+	free(p->stay);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* ---- what is meant ---- */
+
+static bool has_prefix(const char *word)
+{
+	word += *word == '+' || *word == '!';
+	return strncmp(word, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0;
+}
+
+int dt_kernel_range(const struct dt_range *r, struct dt_error *e)
+{
+	bool with = false, without = false;
+
+	if (r->kind != DT_RANGE_SET)
+		return dt_kernel_address(r->start);
+	for (const char *p = r->what; *p; p += strcspn(p, " ")) {
+		p += strspn(p, " ");
+		if (*p && has_prefix(p))
+			with = true;
+		else if (*p)
+			without = true;
+	}
+	if (with && without)
+		return dt_fail(e,
+			       "devtrace: '%s': functions of the kernel make a range of their own",
+			       r->what);
+	return with;
+}
+
+int dt_kernel_place(struct dt_kernel *k, const char *name, struct dt_place *place,
+		    struct dt_error *e)
+{
+	struct dt_kernel_symbol s;
+
+	if (!k)
+		return dt_fail(e, "devtrace: this session does not record the kernel: 'record -k' "
+				  "and 'attach -k' do");
+	if (!dt_kernel_named(k, name, &s))
+		return dt_fail(e, "devtrace: the kernel has no function '%s'", name);
+	*place = (struct dt_place){.start = s.address, .end = s.end - 1};
+	return 1;
+}
+
+/* What a point captures has names; where it is, the kernel knows. */
+static bool on_symbol(void *ctx, const char *name, uint64_t *address)
+{
+	(void)ctx, (void)name;
+	*address = 0;
+	return true;
+}
+
+static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+{
+	struct dt_item item = {0};
+
+	if (c->variable)
+		return dt_fail(e,
+			       "devtrace: %s %s: variables of the kernel's source are not known; "
+			       "REG, STACK, FRAME and LOC can be asked for",
+			       c->text ? "TEXT" : "VALUE", c->variable);
+	return dt_point_item(ctx, &item, c->label, c->type, e);
+}
+
+static int make_point(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	static const struct dt_capture_ops ops = {.symbol = on_symbol, .item = on_item};
+	struct dt_kernel_points *all = dt_kernel_points(x->k);
+	struct dt_point point = {.site.address = r->start};
+	char words[DT_CAPTURE_MAX + 1];
+	size_t n = dt_format(words, sizeof(words), "%s", r->capture ? r->capture : "");
+
+	if (dt_capture_words(words, n, &ops, &point, e) < 0) {
+		dt_point_release(&point);
+		return -1;
+	}
+	point.what = strdup(r->capture ? r->capture : "");
+	pthread_mutex_lock(&all->lock);
+	x->point = dt_points_add(&all->all, &point);
+	pthread_mutex_unlock(&all->lock);
+	return x->point ? 0 : dt_fail(e, "out of memory");
+}
+
+/* "kernel:vfs_* !kernel:vfs_read" is "'vfs_* !vfs_read'" there. */
+static int patterns(struct dt_kernel_range *x, const char *what, struct dt_error *e)
+{
+	size_t prefix = strlen(DT_KERNEL_PREFIX);
+	char *to;
+
+	if (strpbrk(what, "'\n"))
+		return dt_fail(e, "devtrace: '%s' is no pattern of the kernel's functions", what);
+	x->set = to = calloc(1, strlen(what) + 3);
+	if (!to)
+		return dt_fail(e, "out of memory");
+	*to++ = '\'';
+	for (const char *p = what; *p;)
+		if ((p == what || strchr(" +!", p[-1])) &&
+		    strncmp(p, DT_KERNEL_PREFIX, prefix) == 0)
+			p += prefix;
+		else
+			*to++ = *p++;
+	*to = '\'';
+	return 0;
+}
+
+/* The kernel looks for the functions at once: a name that is none is told before anything is on. */
+static int make_functions(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	static unsigned number;
+	char range[64];
+
+	if (r->kind == DT_RANGE_SET) {
+		if (patterns(x, r->what, e) < 0)
+			return -1;
+	} else {
+		dt_format(range, sizeof(range), "%lx %lx", (unsigned long)r->start,
+			  (unsigned long)r->end);
+		x->set = strdup(range);
+		if (!x->set)
+			return dt_fail(e, "out of memory");
+	}
+	x->number = number++;
+	if (dt_kernel_tell(x->k, e, "trace %s new s%u\n", x->set, x->number) < 0)
+		return -1;
+	return dt_kernel_tell(x->k, e, "delete s%u\n", x->number);
+}
+
+struct dt_kernel_range *dt_kernel_range_make(struct dt_kernel *k, const struct dt_range *r,
+					     struct dt_error *e)
+{
+	struct dt_kernel_range *x = calloc(1, sizeof(*x));
+	int rc;
+
+	if (!x) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	x->k = k;
+	if (!k)
+		rc = dt_kernel_place(NULL, "", NULL, e);
+	else if (r->kind == DT_RANGE_POINT)
+		rc = make_point(x, r, e);
+	else
+		rc = make_functions(x, r, e);
+	if (rc == 0)
+		return x;
+	free(x->set);
+	free(x);
+	return NULL;
+}
+
+void dt_kernel_range_forget(struct dt_kernel_range *x)
+{
+	if (x->point)
+		x->point->idle = true;
+	free(x->set);
+	free(x);
+}
+
+/* ---- switching ---- */
+
+/* From now on what comes from there is this point's. With the lock. */
+static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p)
+{
+	if (all->n == all->room) {
+		size_t room = all->room ? 2 * all->room : 16;
+		struct stay *more = realloc(all->stay, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		all->stay = more;
+		all->room = room;
+	}
+	all->stay[all->n++] = (struct stay){p->site.address, __rdtsc(), ~0ull, p->id};
+	return 0;
+}
+
+static void end_stay(struct dt_kernel_points *all, const struct dt_point *p)
+{
+	pthread_mutex_lock(&all->lock);
+	for (size_t i = all->n; i-- > 0;)
+		if (all->stay[i].id == p->id && all->stay[i].end == ~0ull)
+			all->stay[i].end = __rdtsc();
+	pthread_mutex_unlock(&all->lock);
+}
+
+static int tell_new(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	char options[256];
+
+	if (!x->point) {
+		dt_format_action(options, sizeof(options), &r->action, DT_DO_ENTRY | DT_DO_EXIT);
+		return dt_kernel_tell(x->k, e, "trace %s new s%u%s\ntrace s%u on\n", x->set,
+				      x->number, options, x->number);
+	}
+	dt_format_action(options, sizeof(options), &r->action, DT_DO_ENTRY);
+	return dt_kernel_tell(x->k, e, "trace 0x%lx%s%s%s\n", (unsigned long)r->start, options,
+			      r->capture ? " " : "", r->capture ? r->capture : "");
+}
+
+static int set_point(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	struct dt_kernel_points *all = dt_kernel_points(x->k);
+	int rc;
+
+	pthread_mutex_lock(&all->lock);
+	x->point->used = true;
+	rc = begin_stay(all, x->point);
+	pthread_mutex_unlock(&all->lock);
+	if (rc < 0)
+		return dt_fail(e, "out of memory");
+	rc = tell_new(x, r, e);
+	if (rc < 0)
+		end_stay(all, x->point);
+	return rc;
+}
+
+static int delete_point(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	int rc = dt_kernel_tell(x->k, e, "delete 0x%lx\n", (unsigned long)r->start);
+
+	end_stay(dt_kernel_points(x->k), x->point);
+	return rc;
+}
+
+int dt_kernel_range_switch(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
+{
+	if (x->point)
+		return r->on ? set_point(x, r, e) : delete_point(x, r, e);
+	if (!r->on)
+		return dt_kernel_tell(x->k, e, "delete s%u\n", x->number);
+	if (tell_new(x, r, e) == 0)
+		return 0;
+	dt_kernel_tell(x->k, NULL, "delete s%u\n", x->number);
+	return -1;
+}
+
+int dt_kernel_range_change(struct dt_kernel_range *old, struct dt_kernel_range *x,
+			   const struct dt_range *r, struct dt_error *e)
+{
+	/* what is captured differs: which of the two a record is of must be known by its time */
+	if (strcmp(old->point->what, x->point->what) != 0 && delete_point(old, r, e) < 0)
+		return -1;
+	if (set_point(x, r, e) < 0)
+		return -1;
+	end_stay(dt_kernel_points(x->k), old->point);
+	return 0;
+}
+
+/* ---- records ---- */
+
+/* 1 at the top, the point's number, and in the low byte which of its records: no kernel address. */
+#define POINT_PC(id, part) (1ull << 63 | (uint64_t)((id) + 1) << 8 | (part))
+
+uint64_t dt_kernel_point_pc(struct dt_kernel *k, const struct dt_record *r)
+{
+	struct dt_kernel_points *all = dt_kernel_points(k);
+	uint64_t pc = r->pc;
+
+	if ((r->kind != DT_POINT && r->kind != DT_MORE) ||
+	    !__atomic_load_n(&all->n, __ATOMIC_ACQUIRE))
+		return pc;
+	pthread_mutex_lock(&all->lock);
+	for (size_t i = all->n; i-- > 0;) {
+		const struct stay *s = &all->stay[i];
+
+		if (s->address == r->pc && s->begin <= r->ticks && r->ticks <= s->end) {
+			pc = POINT_PC(s->id, r->core);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&all->lock);
+	return pc;
+}
+
+const struct dt_point *dt_kernel_point(struct dt_kernel *k, uint64_t pc, unsigned *first)
+{
+	struct dt_kernel_points *all = dt_kernel_points(k);
+	const struct dt_point *p = NULL;
+	uint64_t id = (pc & ~(1ull << 63)) >> 8;
+
+	if (!(pc >> 63) || !id || id > UINT32_MAX)
+		return NULL;
+	pthread_mutex_lock(&all->lock);
+	if (id <= all->all.n)
+		p = all->all.point[id - 1];
+	pthread_mutex_unlock(&all->lock);
+	*first = (pc & 0xff) == DEVTRACE_CONST ? DT_KERNEL_CONST : 4 * (pc & 0xff);
+	return p;
+}
