@@ -1,49 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as lines of text, without a C library: these are written by the million. */
+/* Records as lines of text, other than the usual one, and read back. */
+#include "core/digits.h"
 #include "core/text.h"
-
-/* Eight hexadecimal digits at once: a digit a byte in one 64-bit word. */
-static inline uint64_t digits(uint32_t v)
-{
-	uint64_t x = v, above9;
-
-	x = (x | x << 16) & 0x0000ffff0000ffff;
-	x = (x | x << 8) & 0x00ff00ff00ff00ff;
-	x = (x | x << 4) & 0x0f0f0f0f0f0f0f0f;
-	above9 = (x + 0x0606060606060606) >> 4 & 0x0101010101010101;
-	x += 0x3030303030303030 + above9 * ('a' - '0' - 10);
-	return __builtin_bswap64(x);
-}
-
-static inline char letter(uint8_t kind)
-{
-	return kind > ' ' && kind <= '~' ? (char)kind : '?';
-}
-
-/* A space and 16 digits. */
-static char *field(char *out, uint64_t v)
-{
-	uint64_t high = digits((uint32_t)(v >> 32)), low = digits((uint32_t)v);
-
-	out[0] = ' ';
-	__builtin_memcpy(out + 1, &high, 8);
-	__builtin_memcpy(out + 9, &low, 8);
-	return out + 17;
-}
-
-void dt_text_line(char *out, const struct dt_record *r)
-{
-	bool exit = r->kind == DT_EXIT;
-
-	*out++ = letter(r->kind);
-	out = field(out, r->pc);
-	out = field(out, r->ticks);
-	out = field(out, r->tid == DT_NO_TID ? UINT64_MAX : r->tid);
-	out = field(out, r->value[0]);
-	for (int i = 1; i < 4; i++)
-		out = field(out, exit ? 0 : r->value[i]);
-	*out = '\n';
-}
 
 /* The value of a hexadecimal digit; 16: it is none. */
 static unsigned digit(char c)
@@ -100,7 +58,7 @@ size_t dt_layout_size(enum dt_layout layout)
 /* A space and 8 digits. */
 static char *field8(char *out, uint32_t v)
 {
-	uint64_t d = digits(v);
+	uint64_t d = dt_digits(v);
 
 	out[0] = ' ';
 	__builtin_memcpy(out + 1, &d, 8);
@@ -109,7 +67,7 @@ static char *field8(char *out, uint32_t v)
 
 static char *field4(char *out, uint16_t v)
 {
-	uint64_t d = digits((uint32_t)v << 16);
+	uint64_t d = dt_digits((uint32_t)v << 16);
 
 	out[0] = ' ';
 	__builtin_memcpy(out + 1, &d, 4);
@@ -125,20 +83,20 @@ bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r)
 		dt_text_line(out, r);
 		return true;
 	}
-	*out++ = letter(r->kind);
+	*out++ = dt_letter(r->kind);
 	if (layout == DT_LAYOUT_64_CPU) {
-		out = field(field(out, r->pc), r->ticks);
+		out = dt_field(dt_field(out, r->pc), r->ticks);
 		out = field8(out, r->tid);
 		__builtin_memcpy(out, "   ", 3);
 		out = field4(out + 3, r->core);
-		out = field(out, r->value[0]);
+		out = dt_field(out, r->value[0]);
 		for (int i = 1; i < 4; i++)
-			out = field(out, exit ? 0 : r->value[i]);
+			out = dt_field(out, exit ? 0 : r->value[i]);
 		*out = '\n';
 		return true;
 	}
 	out = field8(out, (uint32_t)r->pc);
-	out = field8(field(out, r->ticks), r->tid);
+	out = field8(dt_field(out, r->ticks), r->tid);
 	if (layout == DT_LAYOUT_32_CPU)
 		out = field4(out, r->core);
 	out = field8(out, (uint32_t)r->value[0]);
@@ -240,8 +198,8 @@ size_t dt_text_hex(char *out, uint64_t v)
 
 	/* the digits that are wanted go to the front */
 	v <<= 64 - 4 * n;
-	high = digits((uint32_t)(v >> 32));
-	low = digits((uint32_t)v);
+	high = dt_digits((uint32_t)(v >> 32));
+	low = dt_digits((uint32_t)v);
 	__builtin_memcpy(out, &high, 8);
 	__builtin_memcpy(out + 8, &low, 8);
 	return n;
@@ -316,7 +274,7 @@ size_t dt_text_long(char *out, const struct dt_record *r, const char *function, 
 {
 	char *p = text(out, "kind=");
 
-	*p++ = letter(r->kind);
+	*p++ = dt_letter(r->kind);
 	p = decimal(p, " ticks=", r->ticks);
 	if (r->core == DT_SHARED_CORE)
 		p = text(p, " core=shared");

@@ -113,7 +113,7 @@ static void append(u8 kind, u8 flags, u64 pc, u64 a, u64 b, u64 c, u64 d, bool a
 		u32 tid = dt_who();
 
 		if ((anyhow || dt_wanted(mode, tid)) && (!(mode & DT_LOOKING) || dt_may_record()))
-			dt_append(core, tid, pc, 0, kind, flags, a, b, c, d);
+			dt_append_seldom(core, tid, pc, 0, kind, flags, a, b, c, d);
 		dt_end(core);
 	}
 	preempt_enable_notrace();

@@ -43,6 +43,12 @@ void dt_hooks_mode(u32 set, u32 clear)
 		;
 }
 
+noinline void dt_append_seldom(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8 kind, u32 flags,
+			       u64 a, u64 b, u64 c, u64 d)
+{
+	dt_append(core, tid, pc, sp, kind, flags, a, b, c, d);
+}
+
 /* ---- who is recorded ---- */
 
 static bool is_reader(void)
@@ -317,13 +323,13 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 	if (kind == DT_ENTRY) {
 		const struct pt_regs *r = is_call(regs) ? callers(pc, regs) : regs;
 
-		dt_append(core, tid, pc, sp, kind, flags, r->di, r->si, r->dx,
-			  r == regs ? r->cx : r->r10);
+		dt_append_seldom(core, tid, pc, sp, kind, flags, r->di, r->si, r->dx,
+				 r == regs ? r->cx : r->r10);
 	} else
-		dt_append(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
+		dt_append_seldom(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
-		dt_append(core, tid, pc, sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
-			  act->action.constant, 0, 0, 0);
+		dt_append_seldom(core, tid, pc, sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
+				 act->action.constant, 0, 0, 0);
 }
 
 /* ---- the hooks; preemption is off in all of them ---- */

@@ -110,4 +110,8 @@ static __always_inline void dt_append(struct dt_core *core, u32 tid, u64 pc, u64
 	r->ticks = rdtsc();
 }
 
+/* The same out of line, for what happens less often. */
+void dt_append_seldom(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8 kind, u32 flags, u64 a,
+		      u64 b, u64 c, u64 d);
+
 #endif

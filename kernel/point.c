@@ -187,12 +187,12 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 			v[k] = 0;
 		/* the two flags are one bit: what could not be read is told by its value, too */
 		f |= bad ? DT_FAULT : 0;
-		dt_append(core, tid, pc, regs->sp, part ? DT_MORE : DT_POINT, f | DT_PART(part),
-			  v[0], v[1], v[2], v[3]);
+		dt_append_seldom(core, tid, pc, regs->sp, part ? DT_MORE : DT_POINT,
+				 f | DT_PART(part), v[0], v[1], v[2], v[3]);
 	} while (i < p->n);
 	if (p->action.what & DT_DO_CONST)
-		dt_append(core, tid, pc, regs->sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
-			  p->action.constant, 0, 0, 0);
+		dt_append_seldom(core, tid, pc, regs->sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
+				 p->action.constant, 0, 0, 0);
 }
 
 /* All but the usual. */

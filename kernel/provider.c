@@ -179,8 +179,8 @@ static int on_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const u
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
 		dt_count(&core->in);
-		dt_append(core, (u32)current->pid, pc, 0, DT_ENTRY, 4, value[0], value[1], value[2],
-			  value[3]);
+		dt_append_seldom(core, (u32)current->pid, pc, 0, DT_ENTRY, 4, value[0], value[1],
+				 value[2], value[3]);
 		dt_end(core);
 	}
 	preempt_enable_notrace();

@@ -99,6 +99,10 @@ for version in "${versions[@]}"; do
 	result $? "Linux $version: devtrace.ko builds for ${out##*/}"
 	grep -q warning: "$work/build.log" || [ -z "$out" ] && sed 's/^/# /' "$work/build.log"
 	[ -n "$out" ] || continue
+	# what stays loaded beside the rings; without tables for unwinding and versions
+	bytes=$(size -A "$out/devtrace.ko" | awk '$1 ~ /^\.(text|init|exit|rodata|data|bss|static_call)/ {n += $2} END {print n}')
+	[ "$bytes" -lt 65536 ]
+	result $? "Linux $version: less than 64 KiB of code and data: $bytes bytes"
 	ln -s "$(readlink -f "$out/vmlinuz")" "$work/$version.vmlinuz"
 	# the other has time for more while the slower one is at its cases
 	fuzz=10
