@@ -25,7 +25,7 @@ DEFINE_STATIC_CALL_NULL(dt___module_address, dt_like___module_address);
 #endif
 
 /* kallsyms_lookup_name() itself is where a probe that is asked for by that name gets put. */
-static unsigned long find_lookup_name(void)
+static __init unsigned long find_lookup_name(void)
 {
 	struct kprobe k = {.symbol_name = "kallsyms_lookup_name"};
 	unsigned long address;
@@ -66,7 +66,7 @@ enum {
 static struct {
 	const char *name;
 	unsigned long at;
-} symbol[SYMBOLS] = {
+} symbol[SYMBOLS] __initdata = {
 	[SIZE_OFFSET] = {"kallsyms_lookup_size_offset"},
 	[LOCATION] = {"ftrace_location"},
 	[LOCATION_RANGE] = {"ftrace_location_range"},
@@ -87,7 +87,7 @@ static struct {
 };
 
 /* Not zero, which ends the pass, when all have been found. */
-static int note(const char *name, unsigned long at)
+static __init int note(const char *name, unsigned long at)
 {
 	unsigned int missing = 0;
 
@@ -100,12 +100,12 @@ static int note(const char *name, unsigned long at)
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-static int on_symbol(void *ctx, const char *name, struct module *m, unsigned long at)
+static __init int on_symbol(void *ctx, const char *name, struct module *m, unsigned long at)
 {
 	return note(name, at);
 }
 #else
-static int on_symbol(void *ctx, const char *name, unsigned long at)
+static __init int on_symbol(void *ctx, const char *name, unsigned long at)
 {
 	return note(name, at);
 }
@@ -113,7 +113,7 @@ static int on_symbol(void *ctx, const char *name, unsigned long at)
 
 #define SET(name, i) static_call_update(dt_##name, (typeof(&dt_like_##name))symbol[i].at)
 
-int dt_find_all(void)
+int __init dt_find_all(void)
 {
 	unsigned long lookup = find_lookup_name();
 

@@ -275,7 +275,7 @@ static struct {
 	{"sched_process_free", on_free, DT_FORKS},
 };
 
-static void note(struct tracepoint *t, void *ctx)
+static __init void note(struct tracepoint *t, void *ctx)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(hook); i++)
 		if (!strcmp(t->name, hook[i].name))
@@ -346,7 +346,7 @@ void dt_events_rundown(void)
 	rcu_read_unlock();
 }
 
-int dt_events_init(void)
+int __init dt_events_init(void)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 	hrtimer_init(&arm_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);

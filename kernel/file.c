@@ -359,7 +359,7 @@ static struct miscdevice ctl_device = {
 static struct miscdevice log_device = {
 	.minor = MISC_DYNAMIC_MINOR, .name = "trace", .fops = &log_operations, .mode = 0400};
 
-int dt_files_make(int group)
+int __init dt_files_make(int group)
 {
 	int rc;
 

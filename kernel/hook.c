@@ -79,7 +79,7 @@ bool dt_wanted(u32 mode, u32 tid)
 	return !(mode & DT_WATCHING) || is_watched();
 }
 
-int dt_reader_add(struct dt_error *e)
+int __cold dt_reader_add(struct dt_error *e)
 {
 	unsigned int i, free = READERS;
 	int rc = 0;
@@ -101,7 +101,7 @@ int dt_reader_add(struct dt_error *e)
 	return rc;
 }
 
-void dt_reader_remove(pid_t tgid)
+void __cold dt_reader_remove(pid_t tgid)
 {
 	bool any = false;
 
@@ -116,7 +116,7 @@ void dt_reader_remove(pid_t tgid)
 	mutex_unlock(&reader_lock);
 }
 
-void dt_hooks_watch(const u32 *id, size_t n)
+void __cold dt_hooks_watch(const u32 *id, size_t n)
 {
 	size_t i = 0;
 
@@ -264,7 +264,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* A kernel without the table, or without memory, has their one argument recorded as it is. */
-static void find_calls(void)
+static __init void find_calls(void)
 {
 	unsigned long table = static_call(dt_kallsyms_lookup_name)("sys_call_table"), size, offset;
 	size_t n;
@@ -479,8 +479,8 @@ static bool call_registered, entry_registered;
 /* ---- setting ---- */
 
 /* ftrace's own hash of an ops is what was set last: empty means all, so that is never left. */
-static int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, size_t n,
-		   struct dt_error *e)
+static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, size_t n,
+			  struct dt_error *e)
 {
 	int rc;
 
@@ -505,8 +505,8 @@ static int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, 
 	return 0;
 }
 
-int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
-		 struct dt_actions *fresh, struct dt_error *e)
+int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
+			struct dt_actions *fresh, struct dt_error *e)
 {
 	struct dt_actions *old = actions;
 	int rc;
@@ -536,7 +536,7 @@ int dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 }
 
 /* As many calls as there are nodes can be under way at once, and have their exits seen. */
-int dt_hooks_init(unsigned int nodes, struct dt_error *e)
+int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
 	/* the followed ones behind them */
 	dt_watched = kvzalloc(PID_MAX_LIMIT / 4, GFP_KERNEL);
@@ -573,7 +573,7 @@ int dt_hooks_init(unsigned int nodes, struct dt_error *e)
 }
 
 /* Tasks may sleep in functions that are hooked: rethook keeps what they need until they return. */
-void dt_hooks_exit(void)
+void __cold dt_hooks_exit(void)
 {
 	struct dt_error e;
 

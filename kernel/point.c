@@ -76,7 +76,7 @@ static bool on_symbol(void *ctx, const char *name, u64 *address)
 	return true;
 }
 
-static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+static __cold int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
 {
 	struct parsing *k = ctx;
 	struct item i = {.memory = c->memory, .size = c->size, .offset = c->offset};
@@ -102,7 +102,7 @@ static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
 	return 0;
 }
 
-static struct program *compile(const struct dt_range *r, struct dt_error *e)
+static __cold struct program *compile(const struct dt_range *r, struct dt_error *e)
 {
 	static const struct dt_capture_ops ops = {.symbol = on_symbol, .item = on_item};
 	struct parsing *k = kzalloc(sizeof(*k), GFP_KERNEL);
@@ -246,7 +246,7 @@ static struct probe *probe_at(u64 address)
 	return NULL;
 }
 
-static int refused(u64 address, int rc, struct dt_error *e)
+static __cold int refused(u64 address, int rc, struct dt_error *e)
 {
 	char symbol[KSYM_SYMBOL_LEN];
 
@@ -270,7 +270,7 @@ static int refused(u64 address, int rc, struct dt_error *e)
 	}
 }
 
-static struct probe *probe_make(u64 address, struct dt_error *e)
+static __cold struct probe *probe_make(u64 address, struct dt_error *e)
 {
 	struct probe *p = probe_at(address);
 	int rc;
@@ -312,7 +312,7 @@ static void probe_put(struct probe *p)
 	kfree(p);
 }
 
-static void set_program(struct probe *probe, struct program *p)
+static __cold void set_program(struct probe *probe, struct program *p)
 {
 	WRITE_ONCE(probe->plain, false);
 	smp_store_release(&probe->program, p);
@@ -320,7 +320,7 @@ static void set_program(struct probe *probe, struct program *p)
 	WRITE_ONCE(probe->plain, p && p->plain);
 }
 
-int dt_point_make(struct dt_range *r, struct dt_error *e)
+int __cold dt_point_make(struct dt_range *r, struct dt_error *e)
 {
 	struct host *h = kzalloc(sizeof(*h), GFP_KERNEL);
 
@@ -340,7 +340,7 @@ fail:
 	return -1;
 }
 
-void dt_point_forget(struct dt_range *r)
+void __cold dt_point_forget(struct dt_range *r)
 {
 	struct host *h = r->host;
 
@@ -354,7 +354,7 @@ void dt_point_forget(struct dt_range *r)
 	r->host = NULL;
 }
 
-int dt_point_switch(struct dt_range *r, bool on, struct dt_error *e)
+int __cold dt_point_switch(struct dt_range *r, bool on, struct dt_error *e)
 {
 	struct host *h = r->host;
 	int rc = 0;

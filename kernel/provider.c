@@ -75,7 +75,7 @@ static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 			"assembly, inlined, or one that the kernel excludes (notrace, noinstr)",
 			(unsigned long)r->start, (unsigned long)r->end);
 	}
-	n = dt_symbol_count(r, e);
+	n = dt_functions_find(r, e);
 	/* those of a module may come with it */
 	if (n == 0 && !strchr(r->what, ':'))
 		return dt_fail(e,
@@ -89,6 +89,8 @@ static void on_forget(void *ctx, struct dt_range *r)
 {
 	if (r->kind == DT_RANGE_POINT)
 		dt_point_forget(r);
+	else
+		dt_functions_forget(r);
 }
 
 static int on_update(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e)
@@ -318,12 +320,10 @@ int dt_provider_own(const void *who)
 
 void dt_provider_leave(const void *who)
 {
-	static const char *const first[] = {
-		"stop",		"watch 0",	  "disarm",	      "events 0",
-		"uniform off",	"unfreeze",	  "follow off",	      "switches off",
-		"syscalls off", "interrupts off", "subsystem all on", "policy overwrite",
-		"reset",
-	};
+	/* none of them can fail */
+	static const char first[] = "stop\nwatch 0\ndisarm\nevents 0\nuniform off\nunfreeze\n"
+				    "follow off\nswitches off\nsyscalls off\ninterrupts off\n"
+				    "subsystem all on\npolicy overwrite\nreset";
 	char size[32];
 	struct dt_error e;
 
@@ -332,8 +332,7 @@ void dt_provider_leave(const void *who)
 		mutex_unlock(&lock);
 		return;
 	}
-	for (unsigned int i = 0; i < ARRAY_SIZE(first); i++)
-		dt_device_write(&device, NULL, first[i], strlen(first[i]), &e);
+	dt_device_write(&device, NULL, first, sizeof(first) - 1, &e);
 	while (device.n) {
 		struct dt_range *r = &device.range[device.n - 1];
 
@@ -373,6 +372,7 @@ static DECLARE_WORK(work, on_work);
 /* In the middle of its loading ftrace may not be asked: a little later it may. */
 static int on_module(struct notifier_block *b, unsigned long state, void *module)
 {
+	dt_functions_changed();
 	if (state == MODULE_STATE_LIVE)
 		schedule_work(&work);
 	return NOTIFY_DONE;
@@ -380,7 +380,7 @@ static int on_module(struct notifier_block *b, unsigned long state, void *module
 
 static struct notifier_block module_notifier = {.notifier_call = on_module};
 
-int dt_provider_init(struct dt_error *e)
+int __init dt_provider_init(struct dt_error *e)
 {
 	dt_device_init(&device, &ops, NULL);
 	if (dt_rings_make(device.logsize, e) < 0)

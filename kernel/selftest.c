@@ -19,7 +19,7 @@ noinline long dt_selftest_function(long a, long b, long c, long d)
 	return a * 1000 + b * 100 + c * 10 + d;
 }
 
-static int check(const struct dt_record *r, long n, unsigned long ip, struct dt_error *e)
+static __init int check(const struct dt_record *r, long n, unsigned long ip, struct dt_error *e)
 {
 	u64 last = 0;
 
@@ -43,7 +43,7 @@ static int check(const struct dt_record *r, long n, unsigned long ip, struct dt_
 	return 0;
 }
 
-int dt_selftest(struct dt_error *e)
+int __init dt_selftest(struct dt_error *e)
 {
 	struct dt_record *r = kcalloc(2 * CALLS + 1, sizeof(*r), GFP_KERNEL);
 	unsigned long ip = static_call(dt_ftrace_location)((unsigned long)dt_selftest_function);

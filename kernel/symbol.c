@@ -54,8 +54,7 @@ struct set {
 	char *word[PATTERNS];
 	struct pattern pattern[PATTERNS];
 	char *text;
-	u32 what;
-	const struct dt_action *action;
+	struct found *found;
 };
 
 static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e)
@@ -67,7 +66,6 @@ static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e
 		return dt_fail(e, "out of memory");
 	memcpy(s->text, r->what, n + 1);
 	s->words = (struct dt_words){.word = s->word, .room = PATTERNS};
-	s->action = &r->action;
 	if (dt_words_split(&s->words, s->text, n, e) < 0)
 		return -1;
 	for (unsigned int i = 0; i < s->words.n; i++) {
@@ -109,11 +107,33 @@ struct hit {
 	const struct dt_action *action;
 };
 
+/*
+ * The functions of a range, in range->host: to look through all symbols takes longer than to hook a
+ * thousand functions. They are looked for again when modules have come or gone since.
+ */
+struct functions {
+	long generation;
+	size_t n;
+	unsigned long ip[];
+};
+
+static atomic_long_t generation;
+
+/* A range whose functions are being looked for. */
+struct found {
+	struct dt_range *r;
+	struct functions *f;
+	size_t room;
+};
+
 struct collecting {
+	struct found *found;
+	size_t founds;
 	struct set *set;
 	size_t sets;
-	const struct dt_range **range; /* of addresses, sorted by start */
+	struct found **range; /* of addresses, sorted by start */
 	size_t ranges;
+	long generation;
 	struct hit *hit;
 	size_t n, room;
 	bool every; /* uniform: with all other functions, too */
@@ -140,25 +160,51 @@ static void add_hit(struct collecting *c, unsigned long ip, const struct dt_acti
 	c->hit[c->n++] = (struct hit){ip, action};
 }
 
-static const struct dt_range *range_at(const struct collecting *c, unsigned long address)
+static void make_room(struct collecting *c, struct found *x, size_t room)
+{
+	struct functions *more = kvzalloc(struct_size(more, ip, room), GFP_KERNEL);
+
+	if (!more) {
+		c->failed = true;
+		return;
+	}
+	if (x->f)
+		memcpy(more, x->f, struct_size(more, ip, x->f->n));
+	more->generation = c->generation;
+	kvfree(x->f);
+	x->f = more;
+	x->room = room;
+}
+
+static void add_found(struct collecting *c, struct found *x, unsigned long ip)
+{
+	if (x->f->n == x->room)
+		make_room(c, x, 4 * x->room);
+	if (c->failed)
+		return;
+	x->f->ip[x->f->n++] = ip;
+	add_hit(c, ip, &x->r->action);
+}
+
+static struct found *range_at(const struct collecting *c, unsigned long address)
 {
 	size_t low = 0, high = c->ranges;
 
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
-		if (c->range[mid]->start <= address)
+		if (c->range[mid]->r->start <= address)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low && c->range[low - 1]->end >= address ? c->range[low - 1] : NULL;
+	return low && c->range[low - 1]->r->end >= address ? c->range[low - 1] : NULL;
 }
 
 static int collect(struct collecting *c, const char *module, const char *name,
 		   unsigned long address)
 {
-	const struct dt_range *r = NULL;
+	struct found *r = NULL;
 	unsigned long ip = 0;
 	bool tried = false;
 
@@ -171,7 +217,7 @@ static int collect(struct collecting *c, const char *module, const char *name,
 			ip = static_call(dt_ftrace_location)(address);
 		tried = true;
 		if (ip)
-			add_hit(c, ip, c->set[i].action);
+			add_found(c, c->set[i].found, ip);
 	}
 	/* a hook is at most some bytes behind the symbol: endbr64 */
 	r = c->ranges ? range_at(c, address + 8) : NULL;
@@ -179,8 +225,8 @@ static int collect(struct collecting *c, const char *module, const char *name,
 		r = range_at(c, address);
 	if ((r || c->every) && !tried)
 		ip = static_call(dt_ftrace_location)(address);
-	if (r && ip && ip >= r->start && ip <= r->end)
-		add_hit(c, ip, &r->action);
+	if (r && ip && ip >= r->r->start && ip <= r->r->end)
+		add_found(c, r, ip);
 	if (c->every && ip)
 		add_hit(c, ip, NULL);
 	return c->failed ? -ENOMEM : 0;
@@ -225,8 +271,8 @@ static void each_symbol(struct collecting *c)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct dt_range *x = *(const struct dt_range *const *)a;
-	const struct dt_range *y = *(const struct dt_range *const *)b;
+	const struct dt_range *x = (*(const struct found *const *)a)->r;
+	const struct dt_range *y = (*(const struct found *const *)b)->r;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -242,40 +288,71 @@ static void stop_collecting(struct collecting *c)
 {
 	for (size_t i = 0; i < c->sets; i++)
 		kvfree(c->set[i].text);
+	for (size_t i = 0; i < c->founds; i++)
+		kvfree(c->found[i].f);
+	kvfree(c->found);
 	kvfree(c->set);
 	kvfree(c->range);
 	kvfree(c->hit);
 }
 
+/* What has been found is the ranges' from here on. */
+static void hand_over(struct collecting *c)
+{
+	for (size_t i = 0; i < c->founds; i++) {
+		kvfree(c->found[i].r->host);
+		c->found[i].r->host = c->found[i].f;
+		c->found[i].f = NULL;
+	}
+}
+
+/* The functions of r: those that are known, or it is one that is to be looked for. */
+static int take_range(struct collecting *c, struct dt_range *r, struct dt_error *e)
+{
+	const struct functions *known = r->host;
+	struct found *x = &c->found[c->founds];
+
+	if (known && known->generation == c->generation) {
+		for (size_t i = 0; i < known->n; i++)
+			add_hit(c, known->ip[i], &r->action);
+		return 0;
+	}
+	x->r = r;
+	c->founds++;
+	make_room(c, x, 8);
+	if (r->kind == DT_RANGE_ADDRESS) {
+		c->range[c->ranges++] = x;
+		return 0;
+	}
+	c->set[c->sets].found = x;
+	return parse_set(&c->set[c->sets++], r, e);
+}
+
 /* Fills c->hit, sorted. d NULL: of the one range only, whether it is on or not. */
-static int collect_all(struct collecting *c, const struct dt_device *d, const struct dt_range *one,
+static int collect_all(struct collecting *c, const struct dt_device *d, struct dt_range *one,
 		       struct dt_error *e)
 {
 	size_t n = d ? d->n : 1;
 
-	*c = (struct collecting){.every = d && d->uniform};
+	*c = (struct collecting){.every = d && d->uniform,
+				 .generation = atomic_long_read(&generation)};
+	c->found = kvcalloc(n, sizeof(*c->found), GFP_KERNEL);
 	c->set = kvcalloc(n, sizeof(*c->set), GFP_KERNEL);
 	c->range = kvcalloc(n, sizeof(*c->range), GFP_KERNEL);
-	if (!c->set || !c->range)
+	if (!c->found || !c->set || !c->range)
 		goto no_memory;
 	for (size_t i = 0; i < n; i++) {
-		const struct dt_range *r = d ? &d->range[i] : one;
+		struct dt_range *r = d ? &d->range[i] : one;
 
-		if ((d && !r->on) || r->kind == DT_RANGE_POINT)
-			continue;
-		if (r->kind == DT_RANGE_ADDRESS) {
-			c->range[c->ranges++] = r;
-			continue;
-		}
-		c->sets++;
-		if (parse_set(&c->set[c->sets - 1], r, e) < 0)
+		if ((!d || r->on) && r->kind != DT_RANGE_POINT && take_range(c, r, e) < 0)
 			goto fail;
 	}
 	sort(c->range, c->ranges, sizeof(*c->range), by_start, NULL);
-	if (c->sets || c->ranges || c->every)
+	if (!c->failed && (c->sets || c->ranges || c->every))
 		each_symbol(c);
 	if (c->failed)
 		goto no_memory;
+	hand_over(c);
 	sort(c->hit, c->n, sizeof(*c->hit), by_ip, NULL);
 	return 0;
 no_memory:
@@ -285,17 +362,27 @@ fail:
 	return -1;
 }
 
-long dt_symbol_count(const struct dt_range *r, struct dt_error *e)
+long dt_functions_find(struct dt_range *r, struct dt_error *e)
 {
 	struct collecting c;
-	long n = 0;
+	long n;
 
 	if (collect_all(&c, NULL, r, e) < 0)
 		return -1;
-	for (size_t i = 0; i < c.n; i++)
-		n += !i || c.hit[i].ip != c.hit[i - 1].ip;
+	n = (long)c.n;
 	stop_collecting(&c);
 	return n;
+}
+
+void dt_functions_forget(struct dt_range *r)
+{
+	kvfree(r->host);
+	r->host = NULL;
+}
+
+void dt_functions_changed(void)
+{
+	atomic_long_inc(&generation);
 }
 
 /* What several ranges that mean the same function want there. */

@@ -23,7 +23,13 @@ struct dt_plan {
 int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *e);
 void dt_plan_free(struct dt_plan *p);
 
-/* How many functions this range means that can be traced. -1: error. */
-long dt_symbol_count(const struct dt_range *r, struct dt_error *e);
+/*
+ * How many functions this range means that can be traced; which ones is remembered in r->host,
+ * until dt_functions_forget(). -1: error.
+ */
+long dt_functions_find(struct dt_range *r, struct dt_error *e);
+void dt_functions_forget(struct dt_range *r);
+/* A module has come or goes: what is remembered is to be looked for again. From any thread. */
+void dt_functions_changed(void);
 
 #endif

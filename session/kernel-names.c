@@ -153,10 +153,12 @@ static uint32_t *slot(const struct dt_kernel_names *k, const char *name)
 	return &k->typed[i];
 }
 
-static void read_types(struct dt_kernel_names *k)
+void dt_kernel_names_types(struct dt_kernel_names *k)
 {
 	uint32_t n, functions = 0;
 
+	if (k->btf)
+		return;
 	k->btf = btf__load_vmlinux_btf();
 	if (!k->btf)
 		return;
@@ -183,7 +185,6 @@ struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e)
 		dt_kernel_names_close(k);
 		return NULL;
 	}
-	read_types(k);
 	return k;
 }
 

@@ -7,8 +7,10 @@
 
 struct dt_kernel_names;
 
-/* NULL and an error when the kernel tells no addresses (kptr_restrict). Types may be missing. */
+/* NULL and an error when the kernel tells no addresses (kptr_restrict). */
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);
+/* Reads the types, which takes as long again, if there are any: before functions are recorded. */
+void dt_kernel_names_types(struct dt_kernel_names *n);
 void dt_kernel_names_close(struct dt_kernel_names *n);
 
 /* The first that kallsyms has of that name; dt_kernel_names_find(): that pc is in. */

@@ -207,6 +207,8 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 		goto fail_map;
 	if (trace_functions(k, pattern, n, e) < 0)
 		goto fail_map;
+	if (n)
+		dt_kernel_functions(k);
 	return k;
 fail_map:
 	unmap_rings(k);
@@ -242,6 +244,11 @@ void dt_kernel_close(struct dt_kernel *k)
 struct dt_kernel_points *dt_kernel_points(const struct dt_kernel *k)
 {
 	return k->points;
+}
+
+void dt_kernel_functions(struct dt_kernel *k)
+{
+	dt_kernel_names_types(k->names);
 }
 
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)

@@ -61,6 +61,9 @@ struct dt_kernel_symbol {
 /* What the kernel calls the function at pc. False: nothing is known. */
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);
 
+/* Functions are going to be recorded: their signatures are needed. Not while they are. */
+void dt_kernel_functions(struct dt_kernel *k);
+
 /* The first function of that name. */
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s);
 

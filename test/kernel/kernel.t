@@ -3,7 +3,7 @@
 #
 # The module in real kernels, by QEMU without acceleration: Debian's 6.1 and 6.12, two cores. TAP.
 # usage: kernel.t [6.1|6.12]...   CASES=PATTERN: only the cases whose name matches (a grep pattern);
-#        SOAK=CASE: only the long one of that name, with LOADS=N or SECONDS_OF_ALL=N
+#        SOAK=CASE: only the long one of that name, with LOADS=N, SECONDS_OF_ALL=N, TURNS=N
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
@@ -54,11 +54,11 @@ image() {
 		mkdir -p /dev/shm /tmp
 		mount -t tmpfs shm /dev/shm
 		mount -t debugfs debug /sys/kernel/debug
-		SOAK=@SOAK@ LOADS=@LOADS@ SECONDS_OF_ALL=@SECONDS@ FUZZ=@FUZZ@ DEBUG=@DEBUG@ TAIL=200 sh /run.sh
+		SOAK=@SOAK@ LOADS=@LOADS@ SECONDS_OF_ALL=@SECONDS@ TURNS=@TURNS@ FUZZ=@FUZZ@ DEBUG=@DEBUG@ TAIL=200 sh /run.sh
 		echo "RUN-RC $?"
 		poweroff -f
 	I
-	sed -i "s,@FUZZ@,$3,; s,@DEBUG@,${DEBUG-},; s,@SOAK@,${SOAK-},; s,@LOADS@,${LOADS:-1},; s,@SECONDS@,${SECONDS_OF_ALL:-10}," "$d/init"
+	sed -i "s,@FUZZ@,$3,; s,@TURNS@,${TURNS:-10},; s,@DEBUG@,${DEBUG-},; s,@SOAK@,${SOAK-},; s,@LOADS@,${LOADS:-1},; s,@SECONDS@,${SECONDS_OF_ALL:-10}," "$d/init"
 	chmod +x "$d/init"
 	(cd "$d" && find . | cpio -o -H newc --quiet | gzip -1) >"$1"
 }
@@ -99,8 +99,8 @@ for version in "${versions[@]}"; do
 	result $? "Linux $version: devtrace.ko builds for ${out##*/}"
 	grep -q warning: "$work/build.log" || [ -z "$out" ] && sed 's/^/# /' "$work/build.log"
 	[ -n "$out" ] || continue
-	# what stays loaded beside the rings; without tables for unwinding and versions
-	bytes=$(size -A "$out/devtrace.ko" | awk '$1 ~ /^\.(text|init|exit|rodata|data|bss|static_call)/ {n += $2} END {print n}')
+	# what stays beside the rings when it has been loaded; without tables for unwinding and versions
+	bytes=$(size -A "$out/devtrace.ko" | awk '$1 ~ /^\.(text|exit|rodata|data|bss|static_call)/ {n += $2} END {print n}')
 	[ "$bytes" -lt 65536 ]
 	result $? "Linux $version: less than 64 KiB of code and data: $bytes bytes"
 	ln -s "$(readlink -f "$out/vmlinuz")" "$work/$version.vmlinuz"

@@ -75,6 +75,10 @@ bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol 
 	return false;
 }
 
+void dt_kernel_functions(struct dt_kernel *k)
+{
+}
+
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s)
 {
 	return false;

@@ -94,10 +94,10 @@ refused() {
 	cat $C | grep -v '^#' | cmp - /tmp/before
 }
 
-# What everything is traced in: files are read and written again and again, until be_idle.
+# be_busy [SECONDS]: files are read and written again and again, with so much time between, until be_idle
 be_busy() {
 	rm -f /tmp/enough
-	(while [ ! -e /tmp/enough ]; do ls -lR /sys/kernel/slab >/dev/null; dd if=/dev/zero of=/tmp/x bs=4k count=50; done) >/dev/null 2>&1 &
+	(while [ ! -e /tmp/enough ]; do ls -lR /sys/kernel/slab >/dev/null; dd if=/dev/zero of=/tmp/x bs=4k count=50; sleep ${1:-0}; done) >/dev/null 2>&1 &
 	busy=$!
 }
 

@@ -147,7 +147,7 @@ trace c on"
 	# the module goes while all of them are hooked and run
 	tell "switches on
 start"
-	be_busy
+	be_busy 0.1
 	tell counts
 	rmmod traced
 	rmmod devtrace
@@ -268,4 +268,38 @@ case_check_fuzz_of_the_language() {
 	echo "$tried"
 	[ $tried -ge 20 ]
 	do_traced calls 3
+}
+
+# How long a thousand functions take to be switched on and off, beside the kernel's own tracer: ms, means
+# of TURNS
+soak_a_thousand_functions() {
+	T=/sys/kernel/debug/tracing
+	tell "trace 'ext4_* tcp_* vfs_*' new many"
+	tell trace many on
+	n=$(wc -l <$T/enabled_functions)
+	cut -d' ' -f1 $T/enabled_functions >/tmp/names
+	tell trace many off
+	now() { sed 's/\([0-9]*\)\.\([0-9]*\).*/\1\20/' /proc/uptime; }
+	on=0 off=0
+	for i in $(seq ${TURNS:-10}); do
+		a=$(now)
+		echo 'trace many on' >$C
+		b=$(now)
+		echo 'trace many off' >$C
+		c=$(now)
+		on=$((on + b - a)) off=$((off + c - b))
+	done
+	echo "# $n functions, entry and exit: on $((on / TURNS)) ms, off $((off / TURNS)) ms" >/dev/console
+	cat /tmp/names >$T/set_ftrace_filter
+	on=0 off=0
+	for i in $(seq ${TURNS:-10}); do
+		a=$(now)
+		echo function >$T/current_tracer
+		b=$(now)
+		echo nop >$T/current_tracer
+		c=$(now)
+		on=$((on + b - a)) off=$((off + c - b))
+	done
+	echo "# the kernel's own function tracer, entry: on $((on / TURNS)) ms, off $((off / TURNS)) ms" >/dev/console
+	echo >$T/set_ftrace_filter
 }
