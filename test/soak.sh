@@ -18,7 +18,8 @@
 #   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on); the same with random
 #     tracepoints set, changed and deleted in them meanwhile
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
-#   - the kernel's module, loaded, with everything traced, and unloaded 100 times under load (SOAK_LOADS)
+#   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
+#     100 times under load (SOAK_LOADS)
 set -uo pipefail
 . "$(dirname "$0")/real/common.sh"
 
@@ -294,10 +295,13 @@ random_kills() {
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
 campaign kills "1,000 random SIGKILLs of the program, as many of the controller" random_kills 1000
-kernel_loads() {
-	SOAK=soak_load_and_unload LOADS=$1 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
+# in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
+in_kernels() {
+	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
+campaign kernel "Linux: everything traced in every context for ten seconds under load, each hit recorded or counted" \
+	in_kernels soak_everything 10
 campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \
-	kernel_loads "${SOAK_LOADS:-100}"
+	in_kernels soak_load_and_unload "${SOAK_LOADS:-100}"
 echo "1..$tests"

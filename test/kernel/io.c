@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests record together with the kernel: a client asks a server, over a pipe, for a sum.
+/*
+ * What the tests record together with the kernel: a client asks a server, over a pipe, for a sum;
+ * or, with a file's name, reads and writes at places in that file.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +35,23 @@ __attribute__((noinline)) long ask(long v)
 	return strtol(text, NULL, 10);
 }
 
-int main(void)
+static int positions(const char *path)
+{
+	char text[100];
+	int fd = open(path, O_RDWR);
+
+	return pread(fd, text, 100, 0) == 100 && pread(fd, text, 7, 1) == 7 &&
+			       pread(fd, text, 7, 2) == 7 && pwrite(fd, text, 5, 3) == 5
+		       ? 0
+		       : 1;
+}
+
+int main(int argc, char **argv)
 {
 	pid_t server;
 
+	if (argc > 1)
+		return positions(argv[1]);
 	if (pipe(to_server) < 0 || pipe(to_client) < 0)
 		return 1;
 	server = fork();

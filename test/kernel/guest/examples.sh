@@ -31,3 +31,42 @@ case_check_111_one_request_through_client_kernel_and_server() {
 	[ "$(grep -c ' serve_one() {' /tmp/request)" = 4 ]
 	[ "$(grep -c 'pipe_write(' /tmp/request)" -ge 6 ]
 }
+
+case_check_example_figures_2_and_3_of_the_paper() {
+	/examples/session.sh >/tmp/session
+	cat /tmp/session
+	from=$(sed -n 's/ [tT] version_proc_show$//p' /proc/kallsyms)
+	# as it was, what the file says, and as it is: a hit for the entry and one for the exit
+	is "$(grep -c '^watch 0$' /tmp/session)" 2
+	is "$(sed -n 's/^Linux version .*/version/p' /tmp/session)" version
+	grep -q "^trace $from [0-9a-f]\{16\} new version$" /tmp/session
+	grep -q '^#tracehits 2, in queue 2$' /tmp/session
+	grep -q '^#traceactive 1$' /tmp/session
+	# the addresses of both are the function's
+	is "$(grep '^[EX] ' /tmp/session | cut -c1-18 | tr '\n' ' ')" "$(grep '^E ' /tmp/session | cut -c1-18) X $(grep '^E ' /tmp/session | cut -c3-18) "
+	is "$(grep '^X ' /tmp/session | cut -d' ' -f5-)" '0000000000000000 0000000000000000 0000000000000000 0000000000000000'
+}
+
+case_check_example_figure_7_of_the_paper() {
+	/examples/watched.sh 84 >/tmp/watched
+	cat /tmp/watched
+	# others' calls are counted as hits of the hook, and not recorded
+	is "$(sed 's/^#tracelog .*/#tracelog/; s/^\(trace\|#trace\) [0-9a-f ]*/\1 /; s/traced? .*/traced?/; s/^\(#slothits\|#traceinhits\) .*/\1/' /tmp/watched | tr '\n' ';')" \
+		'logsize 8192;trace new v;#trace traced?;trace v on;#tracehits 0, in queue 0;#tracelog;#newplfail 0;#traceactive 1;#slothits;#traceinhits;watch 84;start;'
+}
+
+case_check_example_figure_11_of_the_paper() {
+	head -c 5000 /dev/zero >/tmp/five
+	/examples/io.sh /bin/io /tmp/five >/tmp/io
+	cat /tmp/io
+	# pread of 100 bytes and of 7, twice; pwrite of 5; and what the dynamic linker reads of libraries
+	is "$(sed 's/^ *\([0-9]*\) [0-9a-f]* 0*\([0-9a-f]*\)$/\1 \2/; / 310$/d' /tmp/io | sort | tr '\n' ';')" '1 5;1 64;2 7;'
+}
+
+case_check_example_of_the_manual_page() {
+	/examples/second.sh hrtimer_nanosleep >/tmp/second
+	cat /tmp/second
+	# the second's own sleep is in it
+	[ "$(grep -c '^E' /tmp/second)" -ge 1 ]
+	! grep -qvE '^[EX]( [0-9a-f]{16}){7}$' /tmp/second
+}

@@ -72,6 +72,15 @@ case_check_002_ranges_by_every_way_to_write_them() {
 	is "$(counter traceinhits)" 7
 }
 
+case_check_a_self_test_that_fails_refuses_to_load() {
+	unload
+	# without a node no exit is recorded
+	! insmod /devtrace.ko nodes=0 2>/dev/null
+	dmesg | tail -n 3 | grep 'devtrace: not loaded: '
+	! [ -e $C ]
+	load
+}
+
 case_check_loading_and_unloading() {
 	tell "trace 'traced_*' new t"
 	tell trace t on
