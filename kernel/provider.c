@@ -22,6 +22,8 @@
 static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
 static struct dt_device device;
 static const void *owner;
+static bool
+	leaving; /* the owner, who may have been killed: what he leaves is put right all the same */
 static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
 
 /* realloc(): the size stands in front */
@@ -248,8 +250,7 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 static bool on_interrupted(void *ctx)
 {
 	cond_resched();
-	/* who ends, by a signal perhaps, may still have the device to leave behind */
-	return fatal_signal_pending(current) && !(current->flags & PF_EXITING);
+	return !leaving && fatal_signal_pending(current);
 }
 
 static void on_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
@@ -332,6 +333,7 @@ void dt_provider_leave(const void *who)
 		mutex_unlock(&lock);
 		return;
 	}
+	leaving = true;
 	dt_device_write(&device, NULL, first, sizeof(first) - 1, &e);
 	while (device.n) {
 		struct dt_range *r = &device.range[device.n - 1];
@@ -345,6 +347,7 @@ void dt_provider_leave(const void *who)
 	dt_format(size, sizeof(size), "logsize %u", DT_LOG_DEFAULT);
 	dt_device_write(&device, NULL, size, strlen(size), &e);
 	owner = NULL;
+	leaving = false;
 	mutex_unlock(&lock);
 }
 

@@ -72,6 +72,25 @@ boot() {
 		-append "console=ttyS0 quiet panic=-1" </dev/null 2>&1 | sed -u 's,\r,,g' >"$work/$1.console"
 }
 
+# costs VERSION: what a record costs in 6.1, while the slower one is still at its cases
+costs() {
+	[ "$1" != 6.1 ] || [ -n "${CASES-}${SOAK-}" ] || "$here/cost.sh" "$1" >"$work/costs"
+}
+
+# at_most COST WHAT: as cost.sh calls it
+at_most() {
+	awk -v what="$2" -v most="$1" 'index($0, what) && !found {found = $1} END {exit !(found && found <= most)}' "$work/costs"
+	result $? "Linux 6.1: at most $1 instructions: $(grep -m 1 -F "$2" "$work/costs")"
+}
+
+# judge_costs: those of doc/kernel.md's table that may not grow
+judge_costs() {
+	at_most 110 ' entry'
+	at_most 345 ' entry and exit'
+	at_most 165 ' point, optimised: 1'
+	at_most "$(awk '/ function_graph/ {print int($1 - 1)}' "$work/costs")" ' entry and exit'
+}
+
 # judge VERSION: the results in it, and what a kernel says that has been damaged
 judge() {
 	local line
@@ -108,11 +127,12 @@ for version in "${versions[@]}"; do
 	fuzz=10
 	[ "$version" = 6.1 ] || fuzz=5
 	image "$work/$version.initrd" "$out" ${FUZZ:-$fuzz} || { result 1 "Linux $version: its first file system"; continue; }
-	boot "$version" &
+	{ boot "$version" && costs "$version"; } &
 	booted+=("$version")
 done
 wait
 for version in "${booted[@]}"; do
 	judge "$version"
 done
+[ ! -e "$work/costs" ] || judge_costs
 echo "1..$n"
