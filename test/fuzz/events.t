@@ -52,5 +52,5 @@ for o in "" --cpu -3 "-3 --cpu" -l -c; do
 	{ printf "\\$i"; devtrace cat $o "$work/t.db" 2>/dev/null | if [ $i = 5 ]; then cat; else head -1; fi; } >"$work/text/$i"
 	i=$((i + 1))
 done
-fuzz text test/fuzz/text.c core/text.c core/compact.c
+fuzz text test/fuzz/text.c core/line.c core/text.c core/compact.c
 exit $failed
