@@ -230,20 +230,22 @@ static void say_unmatched(const struct dt_trace_command *c, struct dt_session *s
 	struct dt_near near;
 
 	dt_near_start(&near, pattern);
+	pthread_mutex_lock(&s->lock); /* commands look names up, too */
 	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
 		if (f->elf && f->elf->sites && dt_file_symtab(f))
 			dt_near_symtab(&near, dt_file_symtab(f));
 		if (f->elf)
 			near_events(&near, f->elf);
 	}
+	pthread_mutex_unlock(&s->lock);
 	fprintf(stderr, "%s: no function matches '%s'%s", c->name, pattern, what);
 	for (size_t k = 0; k < near.n; k++)
 		fprintf(stderr, "%s%s", k ? ", " : "; near names: ", near.name[k]);
 	fputc('\n', stderr);
 }
 
-/* Returns whether there was one. */
-static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_session *s)
+/* Returns whether there was one. yet: a library that is loaded later may have it. */
+static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_session *s, bool yet)
 {
 	struct dt_selection *sel = &s->options.select;
 	bool any = false;
@@ -252,7 +254,8 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 	for (size_t i = 0; i < sel->n; i++) {
 		if (sel->pattern[i].hits || sel->pattern[i].remove)
 			continue;
-		say_unmatched(c, s, sel->pattern[i].text, ", and no event");
+		say_unmatched(c, s, sel->pattern[i].text,
+			      yet ? " yet, and no event" : ", and no event");
 		any = true;
 	}
 	return any;
@@ -364,7 +367,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
 	dt_server_stop(s);
-	if ((unmatched_pattern(c, s) | unmatched_arguments(c, s)) && s->taken == 0 && status == 0)
+	if ((unmatched_pattern(c, s, false) | unmatched_arguments(c, s)) && s->taken == 0 && status == 0)
 		status = 1;
 	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;
@@ -575,6 +578,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 		give_up(&s);
 		return status;
 	}
+	unmatched_pattern(c, &s, true);
 	if (ready >= 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 

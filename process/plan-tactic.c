@@ -281,8 +281,10 @@ struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, 
 			end = at;
 		gone[(*n)++] = (uint32_t)i;
 	}
-	if (!good || !*n || end - start > DT_WINDOW_MAX)
+	if (!good || !*n || end - start > DT_WINDOW_MAX) {
+		*n = 0;
 		return NULL;
+	}
 	for (unsigned i = 0; i < *n; i++) {
 		const struct dt_window *old = &w->p->window[gone[i]];
 
@@ -297,6 +299,8 @@ struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, 
 		dt_work_take(w, old->start,
 			     old->start + (old->size > old->patch ? old->size : old->patch), true);
 	}
+	if (!x) /* they stay: nobody is to take their sites */
+		*n = 0;
 	return x;
 }
 

@@ -430,6 +430,24 @@ static void fail_site(struct job *j, const struct dt_site *s)
 		j->toggle[k] = 0;
 }
 
+/*
+ * Are the bytes of a window that is gone to be put back? Not if it stays: when the last one of those
+ * that took its place, each that of the one before, is not planted.
+ */
+static bool stays(const struct job *j, const struct gone *gone)
+{
+	const struct dt_plan *plan = &j->p->plan;
+	uint32_t heir = gone->by;
+
+	for (const struct gone *g = gone; g < j->gone + j->n_gone; g++)
+		if (g->index == heir)
+			heir = g->by;
+	return heir != NONE ? is_failed(j, heir)
+			    : j->failed[j->m->file->code
+						->function[plan->site[gone->was.first_site].function]
+						.whole];
+}
+
 /* Takes back what was made of functions of which something can not be. */
 void dt_job_drop_failed(struct job *j)
 {
@@ -446,7 +464,7 @@ void dt_job_drop_failed(struct job *j)
 			p->window[n++] = p->window[i];
 	p->windows = n;
 	for (size_t i = 0; i < j->n_gone; i++)
-		j->gone[i].undone = j->gone[i].by == NONE || !is_failed(j, j->gone[i].by);
+		j->gone[i].undone = !stays(j, &j->gone[i]);
 	for (uint32_t i = (uint32_t)j->mark.windows; i < p->plan.windows; i++) {
 		struct dt_window *w = &p->plan.window[i];
 
@@ -457,7 +475,7 @@ void dt_job_drop_failed(struct job *j)
 		p->state[owner(j, i)] = REFUSED;
 	}
 	for (size_t i = 0; i < j->n_gone; i++)
-		if (!j->gone[i].undone)
+		if (!j->gone[i].undone && j->gone[i].index < j->mark.windows)
 			p->plan.window[j->gone[i].index] = j->gone[i].was;
 }
 

@@ -582,21 +582,28 @@ int dt_session_device_points(struct dt_session *s, struct dt_error *e)
 
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select)
 {
-	const struct dt_range *r = dt_device_find(&s->device, "selection");
+	const struct dt_range *r;
 
+	pthread_mutex_lock(&s->lock);
+	r = dt_device_find(&s->device, "selection");
 	if (r)
 		dt_ranges_hits(r, select);
+	pthread_mutex_unlock(&s->lock);
 }
 
 uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size)
 {
 	const struct dt_range *r;
+	uint64_t matched;
 	char name[32];
 
 	dt_format(name, sizeof(name), "args%zu", i);
-	r = dt_device_find(&s->device, name);
 	missing[0] = '\0';
-	return r ? dt_ranges_matched(r, missing, size) : 0;
+	pthread_mutex_lock(&s->lock);
+	r = dt_device_find(&s->device, name);
+	matched = r ? dt_ranges_matched(r, missing, size) : 0;
+	pthread_mutex_unlock(&s->lock);
+	return matched;
 }
 
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
@@ -677,13 +684,27 @@ void dt_session_device_tick(struct dt_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/*
+ * Who writes may wait for the owner; so the owner, who wants to write himself, goes on serving until
+ * it is his turn.
+ */
+static void begin_writing(struct dt_session *s)
+{
+	if (!pthread_equal(pthread_self(), s->owner)) {
+		pthread_mutex_lock(&s->writing);
+		return;
+	}
+	while (pthread_mutex_trylock(&s->writing) != 0)
+		dt_session_serve(s, 1);
+}
+
 int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
 		     struct dt_error *e)
 {
 	int rc;
 
 	/* the lock is given away where the owner is asked; nobody else may write then */
-	pthread_mutex_lock(&s->writing);
+	begin_writing(s);
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen =
@@ -700,7 +721,7 @@ int dt_session_points(struct dt_session *s, struct dt_error *e)
 {
 	int rc;
 
-	pthread_mutex_lock(&s->writing);
+	begin_writing(s);
 	pthread_mutex_lock(&s->lock);
 	rc = dt_session_device_points(s, e);
 	pthread_mutex_unlock(&s->lock);

@@ -25,10 +25,13 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);
  * are other threads. */
 int dt_session_device_points(struct dt_session *s, struct dt_error *e);
 
-/* How many functions each of those patterns has matched. */
+/* How many functions each of the selection's patterns has matched. Takes the lock itself. */
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 
-/* The same of the options' i-th pattern for arguments, and which of those it names none of them has. */
+/*
+ * The same of the options' i-th pattern for arguments, and which of those it names none of them has.
+ * Takes the lock itself.
+ */
 uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size);
 
 /* A process has come, or its modules have changed: its sites and its table follow. */

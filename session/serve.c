@@ -97,6 +97,25 @@ static void forget_modules(struct dt_session *s, const struct dt_module *m, size
 	}
 }
 
+static void asked(struct dt_session *s);
+
+/* The options' tracepoints. Whoever is writing to ctl may be waiting for us: he is served. */
+static int set_points(struct dt_session *s)
+{
+	struct timespec t = {0, 200000};
+	int rc;
+
+	while (pthread_mutex_trylock(&s->writing) != 0) {
+		pthread_mutex_unlock(&s->lock);
+		asked(s);
+		nanosleep(&t, NULL);
+		pthread_mutex_lock(&s->lock);
+	}
+	rc = dt_session_device_points(s, &s->point_error);
+	pthread_mutex_unlock(&s->writing);
+	return rc;
+}
+
 /*
  * All libraries of a program just started are there, none of its own code has run: without a single
  * site there would be nothing to record.
@@ -108,7 +127,7 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 	if (!t->first_image || t->n < 3)
 		return;
 	t->first_image = false;
-	if (dt_session_device_points(s, &s->point_error) < 0) {
+	if (set_points(s) < 0) {
 		s->no_point = true;
 		kill(t->pid, SIGKILL);
 	}

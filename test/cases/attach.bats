@@ -81,8 +81,9 @@ detach() {
 	timeout 60 strace -ff -o "$dir/calls/of" -e trace=close_range,dup2,dup3,setresuid,capset,execveat \
 		"$dt" attach -o "$dir/d.db" "$pid" 2>/dev/null 3>&- &
 	tracer=$!
+	# the whole line, result and all
 	for i in $(seq 500); do
-		grep -q 'execveat(2' "$dir/calls"/of.* 2>/dev/null && break
+		grep -q '^execveat(2.*= 0$' "$dir/calls"/of.* 2>/dev/null && break
 		sleep 0.02
 	done
 	kill "$pid" # it ends with the process
@@ -158,6 +159,47 @@ time.sleep(30)' 3>&-)
 		[ "$status" = 1 ] && one_line "another user" root
 	fi
 	[ ! -e "$dir/none.db" ]
+}
+
+@test "attach: a name that nothing has yet is told at once" {
+	start_spin
+	"$dt" attach -F turm -o "$dir/y.db" "$pid" 2>"$dir/err" 3>&- &
+	tracer=$!
+	for i in $(seq 500); do
+		[ -s "$dir/err" ] && break
+		kill -0 "$tracer"
+		sleep 0.02
+	done
+	grep -q "no function matches 'turm' yet, and no event; near names: turn" "$dir/err"
+	kill -INT "$tracer"
+	wait "$tracer" || true
+	grep -q "no function matches 'turm', and no event" "$dir/err"
+	stop_spin
+}
+
+@test "attach: commands that come while it is attaching wait, and it does not wait for them" {
+	# without sleds: what they choose has to be planted, and that is the owner's to do
+	gcc -O1 -g -o "$dir/bare" "$dir/spin.c"
+	start_spin "$dir/bare"
+	: >"$dir/busy"
+	writers=()
+	for i in p e u; do
+		(while [ -e "$dir/busy" ]; do
+			"$dt" ctl -s while "$(printf 'trace libc.so.6:get%s* new %s\ntrace %s on\n' $i $i $i)" || sleep 0.01
+		done) >/dev/null 2>&1 3>&- &
+		writers+=($!)
+	done
+	for i in $(seq 15); do
+		timeout -s KILL 30 "$dt" attach -s while -o "$dir/w.db" -T 'turn REG rdi' "$pid" 2>"$dir/err" 3>&- &
+		tracer=$!
+		until "$dt" ctl -s while quit 2>/dev/null || ! kill -0 "$tracer"; do :; done
+		wait "$tracer" || i=none
+		[ "$i" != none ] || break
+	done
+	rm "$dir/busy"
+	wait "${writers[@]}" || true
+	[ "$i" = 15 ] || { cat "$dir/err"; false; }
+	stop_spin
 }
 
 @test "attach: a process that is already traced" {

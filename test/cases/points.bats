@@ -397,6 +397,54 @@ here                     CONST 0x7" ]
 	done
 }
 
+@test "a point whose code is not as in the file: the function's entry stays hooked" {
+	cd "$dir"
+	cat >changed.c <<-'C'
+		#include <stdio.h>
+		#include <sys/mman.h>
+		long other(long a);
+		__asm__(".globl other\n.type other, @function\nother: mov %edi, %eax\nlea 1(%rax), %eax\n"
+			"test %eax, %eax\nnop\nnop\nnop\nnop\nmov $7, %ecx\nadd %ecx, %eax\n"
+			"nop\nnop\nnop\nret\n.size other, . - other\nnop\nnop\nnop\nnop\nnop");
+		static void call(void)
+		{
+			for (int i = 0; i < 50; i++)
+				other(i);
+		}
+		int main(void)
+		{
+			char *page = (char *)((unsigned long)other & -4096);
+			call();
+			mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+			((char *)other)[12] = 8;
+			mprotect(page, 8192, PROT_READ | PROT_EXEC);
+			puts("changed");
+			fflush(stdout);
+			getchar();
+			call();
+			return other(1) != 10;
+		}
+	C
+	gcc -O1 -g -o changed changed.c
+	mkfifo on
+	"$dt" record -s "$session" -F other -o c.db ./changed >said <on 3>&- &
+	tracer=$!
+	exec 4>on
+	until grep -q changed said; do :; done
+	# all three at once, when somebody watches it again
+	ctl watch 1
+	ctl trace other REG rdi
+	ctl trace other+2 REG rax
+	ctl trace other+b REG rcx || true
+	ctl watch 0 || true
+	ctl
+	echo >&4
+	exec 4>&-
+	wait "$tracer"
+	[ "$("$dt" cat -l c.db | grep -c 'kind=E .*function=other ')" = 101 ]
+	[ "$("$dt" cat -l c.db | grep -c 'kind=X .*function=other ')" = 101 ]
+}
+
 @test "F9: a line of the source, F18: an address of data" {
 	cd "$dir"
 	in=$(line 'in the loop')
