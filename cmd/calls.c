@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "analyse/pair.h"
 #include "cmd/behind.h"
@@ -70,6 +71,7 @@ struct calls {
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
 	bool ending;		 /* no record comes any more */
+	uint64_t until;		 /* ticks: what is behind is not looked at */
 	struct dt_fulls fulls;	 /* of calls whose lines are still to be written */
 	double cost[256]; /* of a record, by kind, in ticks; to subtract */
 	uint32_t *thread; /* chosen ones */
@@ -248,8 +250,38 @@ struct mark {
 	const char *text;
 };
 
+/* What became of the process in which a call did not end, if the trace goes on until then. */
+static char *put_fate(const struct calls *k, char *p, uint32_t tid)
+{
+	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
+	const struct dt_process_info *all, *of = NULL;
+	const char *signal;
+	size_t n;
+
+	all = dt_reader_processes(k->reader, &n);
+	for (size_t i = 0; t && i < n; i++)
+		if (all[i].pid == t->pid)
+			of = &all[i];
+	if (!of || !of->end_ticks || of->end_ticks > k->until)
+		return p;
+	p = stpcpy(p, ": the process ");
+	if (of->status < 0)
+		return stpcpy(p, "ended");
+	if (WIFEXITED(of->status)) {
+		p = stpcpy(p, "exited with ");
+		return p + dt_text_decimal(p, (uint64_t)WEXITSTATUS(of->status));
+	}
+	p = stpcpy(p, "was killed by ");
+	signal = sigabbrev_np(WTERMSIG(of->status));
+	if (signal)
+		return stpcpy(stpcpy(p, "SIG"), signal);
+	p = stpcpy(p, "signal ");
+	return p + dt_text_decimal(p, (uint64_t)WTERMSIG(of->status));
+}
+
 /* A comment: the function's name unless NULL, and what is to be said of the call. */
-static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function)
+static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
+		       uint32_t tid)
 {
 	static const struct mark marks[] = {
 		{DT_CALL_NO_ENTRY, "entry not recorded"},
@@ -282,6 +314,8 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 			p = stpcpy(p, "no exit: tail call or unwound");
 		else
 			p = stpcpy(p, marks[i].text);
+		if (marks[i].flag == DT_CALL_OPEN)
+			p = put_fate(k, p, tid);
 		separator = ", ";
 	}
 	return stpcpy(p, k->colour ? " */\033[0m" : " */");
@@ -315,7 +349,7 @@ static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, 
 	*p++ = ' ';
 	*p++ = '{';
 	if (c->flags & MARKED_BEGIN)
-		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL);
+		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL, tid);
 	return p;
 }
 
@@ -345,7 +379,7 @@ static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, 
 	p = put_start(k, p, tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
-	p = put_marks(k, p, c->flags & MARKED_END, &c->function);
+	p = put_marks(k, p, c->flags & MARKED_END, &c->function, tid);
 	end_line(k, line, p);
 }
 
@@ -356,7 +390,7 @@ static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c,
 	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END))
-		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL);
+		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL, tid);
 	return p;
 }
 
@@ -843,6 +877,7 @@ static int run(struct calls *k)
 	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
+	k->until = range.to ? range.to : UINT64_MAX;
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
 	make_short_durations(k);
 	k->formats.reader = k->reader;

@@ -367,7 +367,8 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
 	dt_server_stop(s);
-	if ((unmatched_pattern(c, s, false) | unmatched_arguments(c, s)) && s->taken == 0 && status == 0)
+	if ((unmatched_pattern(c, s, false) | unmatched_arguments(c, s)) && s->taken == 0 &&
+	    status == 0)
 		status = 1;
 	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;

@@ -431,8 +431,8 @@ static void fail_site(struct job *j, const struct dt_site *s)
 }
 
 /*
- * Are the bytes of a window that is gone to be put back? Not if it stays: when the last one of those
- * that took its place, each that of the one before, is not planted.
+ * Are the bytes of a window that is gone to be put back? Not if it stays: when the last one of
+ * those that took its place, each that of the one before, is not planted.
  */
 static bool stays(const struct job *j, const struct gone *gone)
 {
@@ -442,10 +442,11 @@ static bool stays(const struct job *j, const struct gone *gone)
 	for (const struct gone *g = gone; g < j->gone + j->n_gone; g++)
 		if (g->index == heir)
 			heir = g->by;
-	return heir != NONE ? is_failed(j, heir)
-			    : j->failed[j->m->file->code
-						->function[plan->site[gone->was.first_site].function]
-						.whole];
+	return heir != NONE
+		       ? is_failed(j, heir)
+		       : j->failed[j->m->file->code
+					   ->function[plan->site[gone->was.first_site].function]
+					   .whole];
 }
 
 /* Takes back what was made of functions of which something can not be. */

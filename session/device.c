@@ -685,8 +685,8 @@ void dt_session_device_tick(struct dt_session *s)
 }
 
 /*
- * Who writes may wait for the owner; so the owner, who wants to write himself, goes on serving until
- * it is his turn.
+ * Who writes may wait for the owner; so the owner, who wants to write himself, goes on serving
+ * until it is his turn.
  */
 static void begin_writing(struct dt_session *s)
 {

@@ -29,8 +29,8 @@ int dt_session_device_points(struct dt_session *s, struct dt_error *e);
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 
 /*
- * The same of the options' i-th pattern for arguments, and which of those it names none of them has.
- * Takes the lock itself.
+ * The same of the options' i-th pattern for arguments, and which of those it names none of them
+ * has. Takes the lock itself.
  */
 uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size);
 

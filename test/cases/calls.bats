@@ -29,6 +29,48 @@ TEXT
 	diff -u want out
 }
 
+@test "calls says how the process ended of calls that were open then" {
+	cat >ends.c <<-'C'
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void leave(int how)
+		{
+			if (how < 3)
+				exit(how);
+			if (how == 3)
+				_exit(3);
+			raise(how);
+		}
+		int main(int argc, char **argv)
+		{
+			leave(atoi(argv[1]));
+			return argc;
+		}
+	C
+	gcc -O0 -g -o ends ends.c
+	while read -r how what; do
+		devtrace record -F main -F leave -o "e$how.db" ./ends "$how" 2>/dev/null || true
+		devtrace calls "e$how.db" | sed 's/^ *//' >out
+		cat out
+		grep -q "^leave(how=$how)  /\* not finished: the process $what \*/" out
+		grep -q "^}  /\* main: not finished: the process $what \*/" out
+	done <<-'E'
+		0 exited with 0
+		2 exited with 2
+		3 exited with 3
+		6 was killed by SIGABRT
+		9 was killed by SIGKILL
+		11 was killed by SIGSEGV
+	E
+	# what the trace does not reach to is not said
+	from=$(devtrace cat -l e3.db | sed -n '1s/.*ticks=\([0-9]*\) .*/\1/p')
+	devtrace calls --to "$from" e3.db >out
+	cat out
+	grep -q '/\* not finished \*/' out
+	! grep -q exited out
+}
+
 @test "calls --merge keeps the order of time" {
 	sample t.db
 	devtrace calls --merge t.db 2>/dev/null >out
