@@ -316,8 +316,10 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 	u8 flags = 0;
 
 	/* one that is hooked and not asked for is there for uniform's sake */
-	if (!act || !dt_obey(&act->action, kind, &flags))
+	if (!act || !dt_obey(&act->action, kind, &flags)) {
+		dt_count(&core->left);
 		return;
+	}
 	if ((flags & DT_NARGS) != DT_ADJACENT)
 		flags |= kind == DT_ENTRY ? 4 : 2;
 	if (kind == DT_ENTRY) {
@@ -373,8 +375,10 @@ static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *
 
 	dt_count(&core->in);
 	if (unlikely(mode & ~DT_ON) || unlikely(tid == DT_NO_TID)) {
-		if (!dt_wanted(mode, tid))
+		if (!dt_wanted(mode, tid)) {
+			dt_count(&core->left);
 			return false;
+		}
 		if (mode & (DT_LOOKING | DT_HALTED)) {
 			append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
 			return true;
@@ -398,8 +402,10 @@ static __always_inline void leave(struct dt_core *core, const struct call *n, st
 
 	dt_count(&core->out);
 	if (unlikely(mode & ~DT_ON)) {
-		if (!dt_wanted(mode, tid))
+		if (!dt_wanted(mode, tid)) {
+			dt_count(&core->left);
 			return;
+		}
 		if (mode & (DT_LOOKING | DT_HALTED)) {
 			append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
 			return;

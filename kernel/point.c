@@ -207,9 +207,10 @@ static noinline int on_careful_hit(const struct probe *probe, const struct pt_re
 		return 0;
 	tid = was_who();
 	dt_count(&core->in);
-	if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags)) {
+	if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags))
 		append_items(core, tid, p, probe->address, regs, flags);
-	}
+	else
+		dt_count(&core->left);
 	dt_end(core);
 	return 0;
 }

@@ -22,8 +22,8 @@
 static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
 static struct dt_device device;
 static const void *owner;
-static bool
-	leaving; /* the owner, who may have been killed: what he leaves is put right all the same */
+/* the owner is, who may have been killed: what he leaves is put right all the same */
+static bool leaving;
 static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
 
 /* realloc(): the size stands in front */
@@ -238,10 +238,11 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 		dt_rings_count(-1, &c);
 		return dt_device_answer(who,
 					"written %lu read %lu overrun %lu lost %lu exits without a "
-					"node %lu too deep %lu",
+					"node %lu too deep %lu left out %lu",
 					(unsigned long)c.written, (unsigned long)c.read,
 					(unsigned long)c.overrun, (unsigned long)c.lost,
-					(unsigned long)c.lost_exits, (unsigned long)c.lost_nest);
+					(unsigned long)c.lost_exits, (unsigned long)c.lost_nest,
+					(unsigned long)c.left);
 	}
 	return 1;
 }

@@ -57,7 +57,7 @@ static void begin(void *core)
 
 	c->mask = ring_bytes - 1;
 	c->pos = c->commit = c->read = c->overrun = 0;
-	c->in = c->out = c->lost = c->lost_exits = c->lost_nest = 0;
+	c->in = c->out = c->left = c->lost = c->lost_exits = c->lost_nest = 0;
 	set_limit(c);
 }
 
@@ -356,6 +356,7 @@ void dt_rings_count(int core, struct dt_ring_counts *n)
 		n->overrun += c->overrun + over / 64;
 		n->in += c->in;
 		n->out += c->out;
+		n->left += c->left;
 		n->lost_exits += c->lost_exits;
 		n->lost_nest += c->lost_nest;
 	}

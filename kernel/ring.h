@@ -28,6 +28,7 @@ struct dt_core {
 	u64 commit;	/* below here all is written: what readers look at */
 	u32 nest;	/* appends under way */
 	u64 in, out;	/* hits of hooks that are on, recorded or not */
+	u64 left;	/* of those, not to be recorded: a reader's, not watched, COUNT, frozen */
 	u64 lost;	/* records for which there was no place */
 	u64 lost_exits; /* exits that could not be hooked: no node was free */
 	u64 lost_nest;	/* records more than DT_NEST_MAX deep in interrupts */
@@ -129,7 +130,7 @@ struct dt_ring_span {
 int dt_rings_span(const void *who, unsigned int core, struct dt_ring_span *s);
 
 struct dt_ring_counts {
-	u64 written, read, lost, overrun, in, out, lost_exits, lost_nest;
+	u64 written, read, lost, overrun, in, out, left, lost_exits, lost_nest;
 };
 /* Of one core; core < 0: of all. */
 void dt_rings_count(int core, struct dt_ring_counts *n);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/text.h"
 #include "process/prototype.h"
 
 struct symbol {
@@ -80,39 +81,57 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-/* "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it. line is cut into words.
+/*
+ * "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it, of a line that ends in \0
+ * at end. It is cut into words.
  */
-static bool parse(char *line, struct symbol *s)
+static bool parse(char *line, char *end, struct symbol *s)
 {
-	char *type, *end;
+	size_t digits = dt_text_hex_parse(line, (size_t)(end - line), &s->address);
+	char *type = line + digits;
 
-	s->address = strtoull(line, &type, 16);
-	if (type[0] != ' ' || !type[1] || !strchr("tTwW", type[1]) || type[2] != ' ')
+	if (!digits || end - type < 4 || type[0] != ' ' || !strchr("tTwW", type[1]) ||
+	    type[2] != ' ')
 		return false;
 	s->name = type + 3;
-	end = type + 3 + strcspn(type + 3, "\t ");
 	s->module = NULL;
-	if (*end) {
-		*end++ = '\0';
-		end += strspn(end, "\t [");
-		end[strcspn(end, "]")] = '\0';
-		s->module = end;
+	type = memchr(s->name, '\t', (size_t)(end - s->name));
+	if (type) {
+		*type++ = '\0';
+		type += strspn(type, "\t [");
+		type[strcspn(type, "]")] = '\0';
+		s->module = type;
 	}
 	return s->name[0];
+}
+
+/*
+ * By address; those of the kernel itself are in that order already, and those of modules, which
+ * come behind them, are above them.
+ */
+static void sort(struct dt_kernel_names *k)
+{
+	size_t n = k->n ? 1 : 0;
+
+	while (n < k->n && k->symbol[n - 1].address <= k->symbol[n].address)
+		n++;
+	qsort(k->symbol + n, k->n - n, sizeof(*k->symbol), by_address);
+	if (n < k->n && k->symbol[n].address < k->symbol[n - 1].address)
+		qsort(k->symbol, k->n, sizeof(*k->symbol), by_address);
 }
 
 static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 {
 	bool known = false;
-	char *line, *save;
 
 	k->text = read_whole("/proc/kallsyms");
 	if (!k->text)
 		return dt_fail(e, "/proc/kallsyms: %s", strerror(errno));
-	for (line = strtok_r(k->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = k->text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		struct symbol s;
 
-		if (!parse(line, &s))
+		*end = '\0';
+		if (!parse(line, end, &s))
 			continue;
 		known = known || s.address;
 		if (add(k, &s) < 0)
@@ -123,7 +142,7 @@ static int read_symbols(struct dt_kernel_names *k, struct dt_error *e)
 			e,
 			"the kernel does not tell where its functions are (kernel.kptr_restrict): "
 			"root can have it");
-	qsort(k->symbol, k->n, sizeof(*k->symbol), by_address);
+	sort(k);
 	return 0;
 }
 

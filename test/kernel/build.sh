@@ -5,7 +5,7 @@
 # folder that holds them and that kernel's vmlinuz. Neither the kernel nor its headers are installed:
 # the packages are fetched and unpacked in the cache. The exact version is what Debian has now.
 #
-# usage: test/kernel/build.sh 6.1|6.12
+# usage: test/kernel/build.sh 6.1|6.12 [headers]    headers: prints where the kernel's are instead
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -19,7 +19,7 @@ die() {
 case ${1-} in
 6.1) meta=linux-headers-cloud-amd64 ;;
 6.12) meta=linux-headers-6.12-cloud-amd64 ;;
-*) die "usage: test/kernel/build.sh 6.1|6.12" ;;
+*) die "usage: test/kernel/build.sh 6.1|6.12 [headers]" ;;
 esac
 
 # the package that the newest headers are in: linux-headers-VERSION-cloud-amd64
@@ -67,6 +67,7 @@ flock 9
 [ -e "$tree/complete" ] || { rm -rf "$tree" && fetch; }
 flock -u 9
 
+[ "${2-}" != headers ] || { echo "$tree/usr/src/$headers"; exit; }
 out=$root/build/kernel/$version
 make -s -C "$root/kernel" KDIR="$tree/usr/src/$headers" OUT="$out" >&2
 mkdir -p "$out/test"

@@ -25,11 +25,22 @@ case_check_example_table_of_addresses() {
 }
 
 case_check_111_one_request_through_client_kernel_and_server() {
-	/examples/request.sh /bin/io >/tmp/request
+	/examples/request.sh -o /tmp/request.db /bin/io >/tmp/request
 	grep -c 'pipe_write(' /tmp/request
 	[ "$(grep -c 'ask(v=' /tmp/request)" = 3 ]
 	[ "$(grep -c ' serve_one() {' /tmp/request)" = 4 ]
 	[ "$(grep -c 'pipe_write(' /tmp/request)" -ge 6 ]
+	# on one clock, within each request: the client's write, which lets the server's read return, which
+	# writes then, which lets the client's read return
+	devtrace sql -n /tmp/request.db "CREATE TEMP TABLE c AS SELECT function AS f, thread AS t, begin AS b, end AS e FROM calls
+		WHERE function IN ('ask', 'pipe_read', 'pipe_write');
+	SELECT count(*) FROM c AS ask WHERE ask.f = 'ask' AND EXISTS (SELECT 1 FROM c AS sent, c AS taken, c AS answered, c AS got
+		WHERE sent.f = 'pipe_write' AND sent.t = ask.t AND sent.b > ask.b
+		AND taken.f = 'pipe_read' AND taken.t != ask.t AND taken.e > sent.b
+		AND answered.f = 'pipe_write' AND answered.t = taken.t AND answered.b > taken.e
+		AND got.f = 'pipe_read' AND got.t = ask.t AND got.e > answered.b AND got.e < ask.e)" >/tmp/asked
+	is "$(cat /tmp/asked)" 3
+	rm /tmp/request.db
 }
 
 case_check_example_figures_2_and_3_of_the_paper() {
