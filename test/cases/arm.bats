@@ -95,7 +95,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it w 1
 	begin=$EPOCHREALTIME
 	timeout 10 "$dt" ctl -s "$session" wait
-	awk "BEGIN { exit !($EPOCHREALTIME - $begin < 2) }"
+	awk "BEGIN { exit !($EPOCHREALTIME - $begin < 5) }" # it is 0.3 s
 	do_it w 5
 	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
 	# 0 is no end

@@ -67,7 +67,7 @@ image() {
 # flags behind it, which 6.12 dies of. One thread for both cores: with two, QEMU 7.2 can go on executing
 # the int3 that another core has just replaced, and a kernel whose code is changed never gets out of it.
 boot() {
-	timeout "${LIMIT:-240}" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -serial stdio \
+	timeout "${LIMIT:-600}" qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-m 1024 -smp 2 -cpu max,-cx16 -accel tcg,thread=single -kernel "$work/$1.vmlinuz" -initrd "$work/$1.initrd" \
 		-append "console=ttyS0 quiet panic=-1" </dev/null 2>&1 | sed -u 's,\r,,g' >"$work/$1.console"
 }

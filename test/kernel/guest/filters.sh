@@ -91,7 +91,7 @@ case_check_023_nmi() {
 	tell all
 	dmesg -n 1
 	echo l >/proc/sysrq-trigger
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for i in $(seq 100); do
 		[ "$(counter traceouthits)" -ge 2 ] && break
 		sleep 0.1
 	done

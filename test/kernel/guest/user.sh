@@ -138,7 +138,7 @@ case_check_mount_shows_the_kernel() {
 	mkdir -p /tmp/mnt
 	devtrace mount -f /tmp/mnt >/tmp/mount 2>&1 &
 	p=$!
-	for i in $(seq 100); do [ -e /tmp/mnt/kernel/ctl ] && break; sleep 0.05; done
+	for i in $(seq 1000); do [ -e /tmp/mnt/kernel/ctl ] && break; sleep 0.05; done
 	grep -q '^logsize' /tmp/mnt/kernel/ctl || { cat /tmp/mount; ls -la /tmp/mnt; false; }
 	echo 'trace traced_call new c' >/tmp/mnt/kernel/ctl
 	echo 'trace c on' >/tmp/mnt/kernel/ctl
