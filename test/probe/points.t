@@ -120,6 +120,8 @@ export -f run_csmith
 csmith_cases() {
 	local seed
 	for ((seed = first; seed < first + ${CSMITH:-20}; seed++)); do printf 'csmith %s\0' "$seed"; done
+	# a point between functions that share their end once took the sites of another window along
+	[ "$first" != 1 ] || printf 'csmith 50013\0'
 }
 
 wanted() { case ${words:-known csmith} in *"$1"*) ;; *) return 1 ;; esac; }
