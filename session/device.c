@@ -386,7 +386,7 @@ static void host_counters(void *ctx, struct dt_counters *n)
 	in += __atomic_load_n(&c->filtered_in, __ATOMIC_RELAXED) - s->filtered_in_seen;
 	out += __atomic_load_n(&c->filtered_out, __ATOMIC_RELAXED) - s->filtered_out_seen;
 	pthread_mutex_lock(&l->lock);
-	n->hits = l->head + l->dropped;
+	n->hits = l->head + l->stored + l->dropped;
 	n->queued = l->head - l->tail;
 	n->lost = l->dropped + l->overwritten;
 	n->in = in + l->in;

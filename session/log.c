@@ -36,7 +36,7 @@ void dt_log_free(struct dt_log *l)
 
 static void forget(struct dt_log *l)
 {
-	l->head = l->tail = l->dropped = l->overwritten = l->told = 0;
+	l->head = l->tail = l->dropped = l->overwritten = l->told = l->stored = 0;
 	pthread_cond_broadcast(&l->changed);
 }
 
@@ -100,6 +100,22 @@ void dt_log_put(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t 
 		l->record[l->head++ & (l->size - 1)] = r[i];
 	}
 	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t lost)
+{
+	uint64_t in = 0, out = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		in += r[i].kind == DT_ENTRY || r[i].kind == DT_POINT;
+		out += r[i].kind == DT_EXIT;
+	}
+	pthread_mutex_lock(&l->lock);
+	l->stored += n;
+	l->dropped += lost;
+	l->in += in;
+	l->out += out;
 	pthread_mutex_unlock(&l->lock);
 }
 

@@ -23,7 +23,8 @@ struct dt_log {
 	uint64_t dropped; /* not put in: no room here (drop), or none in a ring */
 	uint64_t overwritten;
 	uint64_t told;	  /* of those two, told to a reader */
-	uint64_t in, out; /* entries and exits ever put in or dropped here */
+	uint64_t in, out; /* entries and exits ever put in or dropped here, or stored */
+	uint64_t stored;  /* records that went to a file instead */
 	enum dt_policy policy;
 	bool closed; /* nothing more will come */
 };
@@ -41,6 +42,9 @@ uint64_t dt_log_room(struct dt_log *l);
 
 /* lost: records that are missing in front of these. */
 void dt_log_put(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t lost);
+
+/* The same of records that go to a file, and not here: they are counted. */
+void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t lost);
 
 /*
  * Copies up to max of the oldest records, from position *from on when that is still there (0: the

@@ -405,6 +405,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				dt_session_translate(s, k->record + k->n - n, n);
 			}
 			k->lost += lost;
+			if (!s->has_log && rc == 0)
+				dt_log_note(&s->log, records, n, lost);
 			if (!s->has_log)
 				dt_ring_release(r); /* with the lock: not while recording begins */
 			pthread_mutex_unlock(&s->lock);

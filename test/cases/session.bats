@@ -66,6 +66,21 @@ load session
 	kill "$follower"
 }
 
+@test "session: records that go to a file are counted too" {
+	start_obey
+	"$dt" attach -d -s t -o t.db -F sync -F outer "$pid" >/dev/null 3>&-
+	sessions+=(t)
+	act sync 100
+	act outer 10
+	[ "$(count tracehits) $(count traceinhits) $(count traceouthits) $(count newplfail)" = "220 110 110 0" ]
+	ctl reset
+	act sync 7
+	[ "$(count tracehits) $(count traceinhits) $(count traceouthits)" = "14 7 7" ]
+	ctl quit
+	until_true test ! -e "$XDG_RUNTIME_DIR/devtrace/t.sock"
+	[ "$("$dt" cat t.db | wc -l)" = 234 ]
+}
+
 @test "session: the first event that is looked at comes after a long wait" {
 	start_obey
 	begin t "$pid"
