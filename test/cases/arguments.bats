@@ -99,7 +99,7 @@ texts_of() {
 	reader=$!
 	# "first", as a word of the record
 	three() { [ "$(grep -c 0000007473726966 seen)" -ge 3 ]; }
-	for _ in $(seq 500); do
+	for _ in $(seq 3000); do
 		three && break
 		sleep 0.02
 	done
@@ -129,7 +129,7 @@ texts_of() {
 	T
 	"$dt" cat -s "$session" -f >ranged 2>/dev/null 3>&- &
 	reader=$!
-	for _ in $(seq 500); do
+	for _ in $(seq 3000); do
 		[ "$(grep -c 0000007473726966 ranged)" -ge 3 ] && break
 		sleep 0.02
 	done

@@ -208,7 +208,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	say unfreeze
 	do_it w 1
 	say quit
-	for _ in $(seq 500); do say >/dev/null 2>&1 || break; sleep 0.02; done
+	for _ in $(seq 3000); do say >/dev/null 2>&1 || break; sleep 0.02; done
 	"$dt" sql -n -c "$dir/x.db" "SELECT why, times, missed FROM pauses ORDER BY begin" | tr -d '\r' >"$dir/pauses"
 	# before: 3 calls, another argument; behind: 4 calls
 	diff - "$dir/pauses" <<-T

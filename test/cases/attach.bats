@@ -7,7 +7,7 @@ attach() {
 	rm -f "$dir"/a.db*
 	"$dt" attach -o "$dir/a.db" "$@" "$pid" 2>"$dir/err" 3>&- &
 	tracer=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ "$(sqlite3 "$dir/a.db" 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && return
 		kill -0 "$tracer" || return 1
 		sleep 0.02
@@ -52,7 +52,7 @@ detach() {
 	"$dt" attach -o "$dir/m.db" "${pids[@]}" 4194000 2>"$dir/err" 3>&- &
 	tracer=$!
 	# each of the five records
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ "$(sqlite3 "$dir/m.db" "select count(distinct tid) from thread" 2>/dev/null || echo 0)" = 5 ] && break
 		kill -0 "$tracer" || { cat "$dir/err"; false; }
 		sleep 0.02
@@ -82,7 +82,7 @@ detach() {
 		"$dt" attach -o "$dir/d.db" "$pid" 2>/dev/null 3>&- &
 	tracer=$!
 	# the whole line, result and all
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		grep -q '^execveat(2.*= 0$' "$dir/calls"/of.* 2>/dev/null && break
 		sleep 0.02
 	done
@@ -115,7 +115,7 @@ detach() {
 		pid=$!
 		"$dt" attach -o /tmp/user.$$.db "$pid" &
 		tracer=$!
-		for i in $(seq 500); do
+		for i in $(seq 3000); do
 			[ "$(sqlite3 -readonly /tmp/user.$$.db 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
 			sleep 0.02
 		done
@@ -165,7 +165,7 @@ time.sleep(30)' 3>&-)
 	start_spin
 	"$dt" attach -F turm -o "$dir/y.db" "$pid" 2>"$dir/err" 3>&- &
 	tracer=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ -s "$dir/err" ] && break
 		kill -0 "$tracer"
 		sleep 0.02
@@ -456,7 +456,7 @@ build_forks() {
 	done; }
 	session() { "$dt" attach -d -s alike-$$ -o s.db -F 'alike:*' -F 'libc.so.6:*' "$pid" "${children[@]}" 3>&-; }
 	counts() { "$dt" sql -n -c s.db "SELECT process - $pid, function, count(*), sum(ended IN ('returned', 'tail')) FROM calls WHERE function IN ('work', 'odd') GROUP BY 1, 2" | tr -d '\r'; }
-	quit() { "$dt" ctl -s alike-$$ quit; for _ in $(seq 500); do "$dt" ctl -s alike-$$ >/dev/null 2>&1 || return 0; sleep 0.02; done; return 1; }
+	quit() { "$dt" ctl -s alike-$$ quit; for _ in $(seq 3000); do "$dt" ctl -s alike-$$ >/dev/null 2>&1 || return 0; sleep 0.02; done; return 1; }
 
 	before=$(text)
 	session

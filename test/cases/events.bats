@@ -137,7 +137,7 @@ child 0 0" ]
 	start_spin "$dir/disable" 500
 	"$dt" attach -o "$dir/t.db" "$pid" 2>"$dir/err" 3>&- &
 	tracer=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		grep -q -s 'r-xp 00000000 00:00' "/proc/$pid/maps" && break
 		sleep 0.02
 	done

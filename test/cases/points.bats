@@ -209,14 +209,14 @@ known+4
 here                     CONST 0x7" ]
 	ctl start
 	read_shell() { "$dt" shell -s "$session" -c printclear; }
-	for i in $(seq 200); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	for i in $(seq 3000); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
 	read_shell >out
 	[ "$(head -n 40 out | cut -d' ' -f1 | sort | uniq -c | awk '{print $2}' | tr '\n' ' ')" = "here known known+1 known+2 known+4 " ]
 	grep -q 'here .* const=7$' out
 	[ "$(ctl trace known+2 REG rax)" = "kitrace: Tracepoint at known+2 already exists, updating" ]
 	[ "$(ctl trace here REG rax)" = "kitrace: Tracepoint at here already exists, updating" ]
 	read_shell >/dev/null
-	for i in $(seq 200); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	for i in $(seq 3000); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
 	read_shell >out
 	grep -q '^here .* rax=1111111111111111$' out
 	grep -q '^known+2 .* rax=' out
@@ -224,7 +224,7 @@ here                     CONST 0x7" ]
 	# nothing of the old one, and what is deleted is gone
 	ctl delete known+1 known
 	read_shell >/dev/null
-	for i in $(seq 200); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
+	for i in $(seq 3000); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
 	read_shell >out
 	! grep -q '^known[ ]' out
 	! grep -q '^known+1 ' out
@@ -246,7 +246,7 @@ here                     CONST 0x7" ]
 	ctl freeze
 	ctl trace known UNFREEZE ALLREGS late FREEZE ALLREGS
 	ctl start
-	for i in $(seq 200); do [ "$(ctl | grep -c '^freeze')" = 1 ] && [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -ge 10 ] && break; sleep 0.01; done
+	for i in $(seq 3000); do [ "$(ctl | grep -c '^freeze')" = 1 ] && [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -ge 10 ] && break; sleep 0.01; done
 	"$dt" shell -s "$session" -c print >out
 	[ "$(cut -d' ' -f1 out | head -n 2 | tr '\n' ' ')" = "known late " ]
 	[ "$(grep -o 'r15=[0-9a-f]*' out | wc -l)" = "$(wc -l <out)" ]
@@ -497,7 +497,7 @@ here                     CONST 0x7" ]
 	ctl attach "$pid"
 	ctl trace known PID ONLYPID "$one" here PID ONLYPID "$pid" late
 	ctl start
-	for _ in $(seq 500); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 200 ] && break; sleep 0.01; done
+	for _ in $(seq 3000); do [ "$(ctl | sed -n 's/#tracehits \([0-9]*\).*/\1/p')" -gt 200 ] && break; sleep 0.01; done
 	ctl stop
 	"$dt" shell -s "$session" -c print >out
 	[ "$(awk -v one="$one" -v two="$pid" '{for (i = 1; i <= NF; i++) if ($i == "pid") t = $(i + 1);
@@ -517,7 +517,7 @@ here                     CONST 0x7" ]
 		"$dt" ctl -s "$session$n" trace known late here LATEFREEZE "$n"
 		"$dt" ctl -s "$session$n" start
 		frozen() { "$dt" ctl -s "$session$n" | grep -q '^freeze'; }
-		for _ in $(seq 500); do frozen && break; sleep 0.01; done
+		for _ in $(seq 3000); do frozen && break; sleep 0.01; done
 		frozen
 		"$dt" shell -s "$session$n" -c print >out
 		"$dt" ctl -s "$session$n" quit

@@ -188,7 +188,7 @@ load common
 @test "record: the times of a trace cut short are right" {
 	"$dt" record -o "$dir/cut.db" "$dir/spin" >/dev/null 3>&- &
 	tracer=$!
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		[ "$(sqlite3 "$dir/cut.db" 'select count(*) from chunk' 2>/dev/null || echo 0)" -gt 0 ] && break
 		sleep 0.02
 	done

@@ -118,7 +118,7 @@ talk() {
 
 until_true() {
 	local i
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		"$@" && return
 		sleep 0.02
 	done

@@ -129,7 +129,7 @@ end_session() {
 		"$dt" ctl -s "$p" quit 2>/dev/null || true
 	done
 	for p in "${sessions[@]}"; do
-		for _ in $(seq 250); do
+		for _ in $(seq 3000); do
 			[ -S "$XDG_RUNTIME_DIR/devtrace/$p.sock" ] && "$dt" ctl -s "$p" >/dev/null 2>&1 || break
 			sleep 0.02
 		done
@@ -182,7 +182,7 @@ state() {
 # waits until the command succeeds
 until_true() {
 	local i
-	for i in $(seq 500); do
+	for i in $(seq 3000); do
 		"$@" && return
 		sleep 0.02
 	done

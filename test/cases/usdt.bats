@@ -117,7 +117,7 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 	count() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=2 skip="$at" count=2 2>/dev/null | od -An -tu2 | tr -d ' '; }
 	"$dt" attach -F 'own:*' -o killed.db "$pid" 3>&- &
 	tracer=$!
-	for i in $(seq 500); do [ "$(count)" = 1 ] && break; sleep 0.02; done
+	for i in $(seq 3000); do [ "$(count)" = 1 ] && break; sleep 0.02; done
 	[ "$(count)" = 1 ]
 	kill -9 "$tracer"
 	wait "$tracer" || true

@@ -201,7 +201,7 @@ code() {
 	# a server at a socket; and what ssh would start, started here: its words are one command's
 	"$dt" serve --listen "unix:$PWD/socket" a.db >serve.out 2>&1 3>&- &
 	serving=$!
-	for _ in $(seq 500); do [ -S socket ] && break; sleep 0.02; done
+	for _ in $(seq 3000); do [ -S socket ] && break; sleep 0.02; done
 	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >there && chmod +x there
 	for from in "unix:$PWD/socket" "ssh:somewhere --ssh $PWD/there --remote $dt $PWD/a.db"; do
 		view --from $from

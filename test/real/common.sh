@@ -83,7 +83,7 @@ start_redis() {
 		"$binary" --port "$port" --bind 127.0.0.1 --save '' --appendonly no \
 			--dir "$work" >"$work/redis.log" 2>&1 </dev/null &
 		server=$!
-		within 10 redis_answers && return
+		within 60 redis_answers && return
 		kill "$server" 2>/dev/null
 		wait "$server"
 	done
@@ -118,7 +118,7 @@ attach_once() {
 	env --default-signal=INT "$devtrace" attach -v -o "$work/attach.db" "$@" "$server" \
 		2>"$work/attach.log" >&2 &
 	tracer=$!
-	if ! within 10 attached_now; then
+	if ! within 60 attached_now; then
 		cat "$work/attach.log" >>"$work/why"
 		kill "$tracer"
 		wait "$tracer"

@@ -78,7 +78,7 @@ for level in 1 3 9 16 -5; do
 done
 result $status "zstd: the same bytes traced and untraced, at five levels, with one and two threads"
 
-timeout 100 "$devtrace" record -o "$work/z.db" "$tests_of_zstd/fuzzer" -s1 -t1 -i100 \
+timeout 300 "$devtrace" record -o "$work/z.db" "$tests_of_zstd/fuzzer" -s1 -t1 -i100 \
 	>"$work/log" 2>&1 && complete "$work/z.db" || { cat "$work/log" >>"$work/why"; false; }
 result $? "zstd's fuzzer passes traced (100 rounds)"
 
@@ -88,7 +88,7 @@ cat >"$work/traced-zstd" <<-EOF
 	exec "$devtrace" record -o "$work/cli/\$\$.db" "\$@"
 EOF
 chmod +x "$work/traced-zstd"
-timeout 200 python3 "$tests_of_zstd/cli-tests/run.py" --exec-prefix "$work/traced-zstd" --verbose \
+timeout 500 python3 "$tests_of_zstd/cli-tests/run.py" --exec-prefix "$work/traced-zstd" --verbose \
 	basic/help.sh basic/version.sh basic/memlimit.sh basic/output_dir.sh compression/adapt.sh \
 	compression/basic.sh compression/compress-literals.sh compression/format.sh \
 	compression/levels.sh compression/stream-size.sh compression/multi-threaded.sh \
@@ -102,7 +102,7 @@ units=(unit/type/hash unit/type/incr unit/scripting unit/multi unit/pubsub unit/
 	unit/acl unit/bitops unit/protocol)
 args=(--clients 2 --config bind 127.0.0.1)
 for u in "${units[@]}"; do args+=(--single "$u"); done
-(cd "$(dirname "$redis")/.." && timeout 240 "$devtrace" record -f -o "$work/units.db" \
+(cd "$(dirname "$redis")/.." && timeout 600 "$devtrace" record -f -o "$work/units.db" \
 	./runtest "${args[@]}" >"$work/log" 2>&1) && grep -q 'All tests passed' "$work/log" &&
 	complete "$work/units.db" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
 result $? "Redis: ${#units[@]} units of its own tests pass traced"

@@ -90,7 +90,7 @@ await test("a pattern on and off from the page", async () => {
 	is(await seen(), 0, "rare is there before");
 	await page.fill("#pattern", "rare");
 	await page.click("#on");
-	for (let i = 0; i < 100 && !await seen(); i++) await page.waitForTimeout(100);
+	for (let i = 0; i < 900 && !await seen(); i++) await page.waitForTimeout(100);
 	is(await seen(), 1, "rare");
 	await page.click("#off");
 	await until(() => document.getElementById("state")?.textContent === "recording");
@@ -141,7 +141,7 @@ await test("check-116: the same bytes from the file give the same picture", asyn
 	const other = await serve(file), of = async (base, path) => Buffer.from(await (await fetch(base + path)).arrayBuffer()).toString("base64");
 	const trace = async base => (await fetch(base + "get/trace")).json();
 	let a = await trace(served.url), b = await trace(other.url);
-	for (let i = 0; i < 100 && !b.complete; i++) { await page.waitForTimeout(100); b = await trace(other.url); }
+	for (let i = 0; i < 900 && !b.complete; i++) { await page.waitForTimeout(100); b = await trace(other.url); }
 	is(a.length, b.length, "length");
 	is(a.tracks.map(t => [t.kind, t.id, t.depths].join()).sort().join(" "), b.tracks.map(t => [t.kind, t.id, t.depths].join()).sort().join(" "), "tracks");
 	for (let i = 0; i < 40; i++) {

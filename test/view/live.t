@@ -19,4 +19,4 @@ C
 gcc -O1 -g -o "$dir/ticker" "$dir/ticker.c" || exit 1
 "$dir/ticker" &
 program=$!
-cd "$npm" && timeout 200 node "$root/test/view/live.mjs" "$root/build/devtrace" "$dir" "$program"
+cd "$npm" && timeout 500 node "$root/test/view/live.mjs" "$root/build/devtrace" "$dir" "$program"

@@ -43,7 +43,7 @@ page.on("console", m => { if (m.type() === "error" && !(/status of 400/.test(m.t
 page.on("pageerror", e => errors.push(e.message));
 page.on("request", r => { if (/^http/.test(r.url())) hosts.add(new URL(r.url()).host); });
 
-const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 30000});
+const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 const state = () => page.evaluate(async () => {
 	const { state: s } = await import("./main.js");
 	return {from: s.from, to: s.to, length: s.length, selection: s.selection, picked: s.picked, found: [...s.found],
@@ -164,7 +164,7 @@ await test("a tooltip names the call, with its values, times and place", async (
 	for (let i = 0; !bar && i < 12; i++) { await page.keyboard.press("w"); await settle(); bar = await find("thread", 2, 30); }
 	ok(bar, "no bar to point at");
 	await page.mouse.move(bar.x, bar.y);
-	await page.waitForFunction(() => /\(.*\)/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 5000});
+	await page.waitForFunction(() => /\(.*\)/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 60000});
 	const text = await page.textContent("#tip");
 	ok(/from .* to /.test(text), "times: " + text);
 	ok(/worker \d+/.test(text), "thread: " + text);
@@ -297,7 +297,7 @@ await test("check-120: the list and the picture are linked both ways", async () 
 		if (!bar) { await page.keyboard.press("w"); await settle(); }
 	}
 	await page.mouse.click(bar.x, bar.y);
-	await page.waitForFunction(begin => Number(document.querySelector("#table tr[aria-selected]")?.dataset.begin) === begin, bar.begin, {timeout: 5000});
+	await page.waitForFunction(begin => Number(document.querySelector("#table tr[aria-selected]")?.dataset.begin) === begin, bar.begin, {timeout: 60000});
 	await page.click('#tabs button[data-tab="functions"]');
 	await fit();
 });
@@ -393,7 +393,7 @@ await test("check-114: arrows for messages, backward ones and those without an o
 	});
 	ok(at, "no arrow to point at");
 	await page.mouse.move(at.x, at.y);
-	await page.waitForFunction(() => /^message 0x/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 3000});
+	await page.waitForFunction(() => /^message 0x/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 60000});
 	const text = await page.textContent("#tip");
 	ok(/sent at .* by worker \d+, core \d/.test(text) && /received at .* by worker \d+, core \d/.test(text), text);
 	await page.screenshot({path: folder + "/arrows.png"});
@@ -415,7 +415,7 @@ await test("check-115: pointing at an event's dot tells its name, value, thread 
 	});
 	ok(dot, "no dot to point at");
 	await page.mouse.move(dot.x, dot.y);
-	await page.waitForFunction(() => document.querySelector("#tip b")?.textContent === "load.queued", null, {timeout: 3000});
+	await page.waitForFunction(() => document.querySelector("#tip b")?.textContent === "load.queued", null, {timeout: 60000});
 	const text = await page.textContent("#tip");
 	ok(text.includes(`value ${dot.value} `) && /worker \d+/.test(text) && /at [\d.]+ (ns|µs|ms)/.test(text), text);
 	const at = text.match(/at ([\d.]+) (ns|µs|ms)/), ns_of = {ns: 1, "µs": 1e3, ms: 1e6};
@@ -591,7 +591,7 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 	});
 	ok(spot, "it is not drawn");
 	await p.mouse.move(spot.x, spot.y);
-	await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 3000});
+	await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 60000});
 	const text = await p.textContent("#tip");
 	ok(text.startsWith(spot.name + " " + spot.key), text);
 	await p.close();
@@ -613,7 +613,7 @@ await test("what is not there is grey, and told: records lost on a core, time fr
 	const told = async (part, core, words) => {
 		const { x, y } = await spot(part, core);
 		await p.mouse.move(x, y);
-		await p.waitForFunction(words => document.querySelector("#tip b")?.textContent === words && !document.getElementById("tip").hidden, words, {timeout: 3000});
+		await p.waitForFunction(words => document.querySelector("#tip b")?.textContent === words && !document.getElementById("tip").hidden, words, {timeout: 60000});
 		return p.textContent("#tip");
 	};
 	const colour = async part => {
@@ -684,7 +684,7 @@ await test("a server that ends is told", async () => {
 	child.kill("SIGINT");
 	is(await ended, 0, "status");
 	await page.keyboard.press("w");
-	await page.waitForFunction(() => /no answer/.test(document.getElementById("progress").textContent), null, {timeout: 5000});
+	await page.waitForFunction(() => /no answer/.test(document.getElementById("progress").textContent), null, {timeout: 60000});
 });
 
 await browser.close();

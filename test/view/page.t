@@ -17,5 +17,5 @@ cp "$dir/small.db" "$dir/gaps.db" && sqlite3 "$dir/gaps.db" "WITH t(b, l) AS (SE
 gcc -O2 -g -I"$root/include" -o "$dir/server" "$root/examples/activities.c" -pthread &&
 	"$root/build/devtrace" record -o "$dir/server.db" "$dir/server" >"$dir/out" 2>&1 &&
 	"$root/build/devtrace" sql "$dir/server.db" - <"$root/examples/locks.sql" >"$dir/out" || exit 1
-cd "$npm" && timeout 300 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
+cd "$npm" && timeout 600 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
 	"$dir/small.db" "$dir/gaps.db" "$root/test/view/golden"

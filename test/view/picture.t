@@ -14,4 +14,4 @@ draw exact --durations -b exact --max 100000
 draw few --max 20
 draw large --value 1 -b log2
 draw pages --value 3 -b linear:4096 --max 16000000
-cd "$npm" && timeout 200 node "$root/test/view/picture.mjs" "$dir"/*.svg
+cd "$npm" && timeout 500 node "$root/test/view/picture.mjs" "$dir"/*.svg

@@ -34,10 +34,10 @@ for (const file of files) {
 		await page.goto(`http://127.0.0.1:${server.address().port}/`);
 		await page.setInputFiles("input[type=file]", file);
 		// its views stand above the picture once a profile is open
-		await page.waitForFunction(() => /Time Order/.test(document.body.innerText) && /Sandwich/.test(document.body.innerText), null, {timeout: 20000});
+		await page.waitForFunction(() => /Time Order/.test(document.body.innerText) && /Sandwich/.test(document.body.innerText), null, {timeout: 60000});
 		await page.getByText("Sandwich").first().click();
 		// the table of its functions
-		await page.waitForFunction(() => /function\d+/.test(document.body.innerText), null, {timeout: 10000});
+		await page.waitForFunction(() => /function\d+/.test(document.body.innerText), null, {timeout: 60000});
 	} catch (e) {
 		why = e.message.split("\n")[0];
 	}

@@ -52,7 +52,7 @@ async function close() {
 	child = null;
 }
 
-const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 30000});
+const ready = () => page.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 const settle = () => rest(page);
 const ask = (what, args) => page.evaluate(([what, args]) => import("./data.js").then(d => d.json(what, args)), [what, args]);
 const sql = (file, query) => execFileSync(devtrace, ["sql", "-n", "-j", `${folder}/${file}`, query], {maxBuffer: 1 << 28}).toString().trim().split("\n").filter(l => l).map(l => JSON.parse(l));
@@ -107,7 +107,7 @@ await test("Redis: a double click goes there, a tooltip says what it is", async 
 	await filter("");
 	const near = await bar_of("activeExpireCycle");
 	await page.mouse.move(near.x, near.y);
-	await page.waitForFunction(() => /^activeExpireCycle\(type=0\)/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 5000});
+	await page.waitForFunction(() => /^activeExpireCycle\(type=0\)/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 60000});
 	const s = await state();
 	// SQL's times are those of the nearest readings of the clock, the page's of all of them
 	const near_to = (a, b) => Math.abs(a - b) < 10 + 2e-6 * b;
@@ -205,7 +205,7 @@ await test("PostgreSQL: what the picture says of a call is what calls prints", a
 	const bar = await bar_of("standard_ExecutorRun");
 	ok(bar, "it is not drawn");
 	await page.mouse.move(bar.x, bar.y);
-	await page.waitForFunction(() => /^standard_ExecutorRun\(/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 5000});
+	await page.waitForFunction(() => /^standard_ExecutorRun\(/.test(document.querySelector("#tip b")?.textContent), null, {timeout: 60000});
 	is((await page.textContent("#tip b")).replace(/ *\/\*.*/, ""), call.text.replace(/ *\/\*.*/, ""), "text");
 	ok(s.length > 0, "length");
 	await keep("postgresql");

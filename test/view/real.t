@@ -48,4 +48,4 @@ sed 's/^/# /' "$dir/said"
 "$devtrace" sql -n "$dir/pg.db" "SELECT event, count(*), count(DISTINCT process) FROM events WHERE kind = 'point' GROUP BY 1" | sed 's/^/# /'
 "$devtrace" sql "$dir/pg.db" - <"$root/examples/queries.sql" >"$dir/said" 2>&1 || failed "examples/queries.sql"
 sed 's/^/# /' "$dir/stall" "$dir/said"
-cd "$npm" && timeout 200 node "$root/test/view/real.mjs" "$devtrace" "$dir" $pictures
+cd "$npm" && timeout 500 node "$root/test/view/real.mjs" "$devtrace" "$dir" $pictures
