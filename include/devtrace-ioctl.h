@@ -21,7 +21,7 @@ struct devtrace_counts {
 #define DEVTRACE_BINARY _IO('T', 0xd0)
 /* what is the version of all this, and of a record? */
 #define DEVTRACE_VERSION     _IO('T', 0xd2)
-#define DEVTRACE_VERSION_NOW 3
+#define DEVTRACE_VERSION_NOW 4
 #define DEVTRACE_COUNTS	     _IOWR('T', 0xd1, struct devtrace_counts)
 
 /*
@@ -55,8 +55,10 @@ struct devtrace_span {
 	__u64 lost; /* records of this core that were lost in any way since the last reset */
 };
 /*
- * In a ring, a record that goes on ('c') has in `core' which one it is of the tracepoint's, from 1
- * on, or DEVTRACE_CONST: the option's value.
+ * In a ring, a record of a tracepoint has in the low byte of `core' which one it is of that hit, 0
+ * ('P') or from 1 on ('c'), or DEVTRACE_CONST ('c'): the option's value. The high byte says which
+ * setting of the tracepoint it is of: 0 for the first, one more (modulo 256) each time it is set
+ * again while it is on.
  */
 #define DEVTRACE_CONST 0xff
 

@@ -28,6 +28,7 @@ struct item {
 struct program {
 	struct dt_action action;
 	bool plain; /* the record and nothing else */
+	u8 serial;  /* one more than that of the program which it took the place of; 0: of none */
 	unsigned int n;
 	struct item item[];
 };
@@ -39,6 +40,7 @@ struct probe {
 	struct list_head list;
 	unsigned int uses;
 	bool plain;		 /* the point that is on asks for its record and nothing else */
+	u8 serial;		 /* of its program, while it is plain */
 	struct program *program; /* of the point that is on; freed behind dt_settle() */
 };
 
@@ -188,11 +190,12 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 		/* the two flags are one bit: what could not be read is told by its value, too */
 		f |= bad ? DT_FAULT : 0;
 		dt_append_seldom(core, tid, pc, regs->sp, part ? DT_MORE : DT_POINT,
-				 f | DT_PART(part), v[0], v[1], v[2], v[3]);
+				 f | DT_PART(part | p->serial << 8), v[0], v[1], v[2], v[3]);
 	} while (i < p->n);
 	if (p->action.what & DT_DO_CONST)
-		dt_append_seldom(core, tid, pc, regs->sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
-				 p->action.constant, 0, 0, 0);
+		dt_append_seldom(core, tid, pc, regs->sp, DT_MORE,
+				 1 | DT_PART(DEVTRACE_CONST | p->serial << 8), p->action.constant,
+				 0, 0, 0);
 }
 
 /* All but the usual. */
@@ -231,7 +234,8 @@ static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	core->nest++;
 	barrier();
 	dt_count(&core->in);
-	dt_append(core, pid, probe->address, regs->sp, DT_POINT, 0, 0, 0, 0, 0);
+	dt_append(core, pid, probe->address, regs->sp, DT_POINT, DT_PART(probe->serial << 8), 0, 0,
+		  0, 0);
 	dt_end(core);
 	return 0;
 }
@@ -317,8 +321,9 @@ static __cold void set_program(struct probe *probe, struct program *p)
 {
 	WRITE_ONCE(probe->plain, false);
 	smp_store_release(&probe->program, p);
-	dt_settle();
-	WRITE_ONCE(probe->plain, p && p->plain);
+	dt_settle(); /* nobody has seen that it was plain, and looks at the serial */
+	probe->serial = p ? p->serial : 0;
+	smp_store_release(&probe->plain, p && p->plain);
 }
 
 int __cold dt_point_make(struct dt_range *r, struct dt_error *e)
@@ -333,6 +338,8 @@ int __cold dt_point_make(struct dt_range *r, struct dt_error *e)
 	h->probe = probe_make(r->start, e);
 	if (!h->probe)
 		goto fail;
+	/* as long as one is on, what comes in its place is told from it by its records */
+	h->program->serial = h->probe->program ? h->probe->program->serial + 1 : 0;
 	r->host = h;
 	return 0;
 fail:

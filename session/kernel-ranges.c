@@ -11,10 +11,14 @@
 #include "core/device-words.h"
 #include "include/devtrace-ioctl.h"
 
-/* From when to when records at an address were of this point: ticks, both included. */
+/*
+ * From when to when records at an address were of this point: ticks, both included. Where one takes
+ * the place of another, for a moment both are, and the records' serial numbers tell.
+ */
 struct stay {
 	uint64_t address, begin, end;
 	uint32_t id;
+	uint8_t serial;
 };
 
 /* Points are never forgotten, as a file's are not: process/point.h. */
@@ -28,6 +32,7 @@ struct dt_kernel_points {
 struct dt_kernel_range {
 	struct dt_kernel *k;
 	struct dt_point *point; /* of a point; the list's */
+	uint8_t serial;		/* of a point: include/devtrace-ioctl.h */
 	char *set;		/* of functions: as the kernel's device is told */
 	unsigned number;	/* what the kernel's device calls it: sNUMBER */
 };
@@ -212,7 +217,7 @@ void dt_kernel_range_forget(struct dt_kernel_range *x)
 /* ---- switching ---- */
 
 /* From now on what comes from there is this point's. With the lock. */
-static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p)
+static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p, uint8_t serial)
 {
 	if (all->n == all->room) {
 		size_t room = all->room ? 2 * all->room : 16;
@@ -223,7 +228,7 @@ static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p)
 		all->stay = more;
 		all->room = room;
 	}
-	all->stay[all->n++] = (struct stay){p->site.address, __rdtsc(), ~0ull, p->id};
+	all->stay[all->n++] = (struct stay){p->site.address, __rdtsc(), ~0ull, p->id, serial};
 	return 0;
 }
 
@@ -257,7 +262,7 @@ static int set_point(struct dt_kernel_range *x, const struct dt_range *r, struct
 
 	pthread_mutex_lock(&all->lock);
 	x->point->used = true;
-	rc = begin_stay(all, x->point);
+	rc = begin_stay(all, x->point, x->serial);
 	pthread_mutex_unlock(&all->lock);
 	if (rc < 0)
 		return dt_fail(e, "out of memory");
@@ -290,9 +295,7 @@ int dt_kernel_range_switch(struct dt_kernel_range *x, const struct dt_range *r, 
 int dt_kernel_range_change(struct dt_kernel_range *old, struct dt_kernel_range *x,
 			   const struct dt_range *r, struct dt_error *e)
 {
-	/* what is captured differs: which of the two a record is of must be known by its time */
-	if (strcmp(old->point->what, x->point->what) != 0 && delete_point(old, r, e) < 0)
-		return -1;
+	x->serial = (uint8_t)(old->serial + 1);
 	if (set_point(x, r, e) < 0)
 		return -1;
 	end_stay(dt_kernel_points(x->k), old->point);
@@ -316,8 +319,9 @@ uint64_t dt_kernel_point_pc(struct dt_kernel *k, const struct dt_record *r)
 	for (size_t i = all->n; i-- > 0;) {
 		const struct stay *s = &all->stay[i];
 
-		if (s->address == r->pc && s->begin <= r->ticks && r->ticks <= s->end) {
-			pc = POINT_PC(s->id, r->core);
+		if (s->address == r->pc && s->serial == r->core >> 8 && s->begin <= r->ticks &&
+		    r->ticks <= s->end) {
+			pc = POINT_PC(s->id, r->core & 0xff);
 			break;
 		}
 	}

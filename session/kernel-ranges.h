@@ -30,7 +30,7 @@ struct dt_kernel_range *dt_kernel_range_make(struct dt_kernel *k, const struct d
 					     struct dt_error *e);
 void dt_kernel_range_forget(struct dt_kernel_range *x);
 int dt_kernel_range_switch(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e);
-/* A point that is on and was `old': with the same values it misses nothing meanwhile. */
+/* A point that is on and was `old': no hit is missed meanwhile. */
 int dt_kernel_range_change(struct dt_kernel_range *old, struct dt_kernel_range *x,
 			   const struct dt_range *r, struct dt_error *e);
 

@@ -66,7 +66,7 @@ case_check_record_points_in_the_kernel() {
 case_check_ctl_of_a_session_in_the_kernel() {
 	devtrace attach -T 'kernel:traced_call REG rdi' -s kernel -o /tmp/c.db 2>/tmp/attach &
 	d=$!
-	while ! devtrace ctl -s kernel status 2>/dev/null | grep -q recording; do
+	while ! devtrace ctl -s kernel 2>/dev/null | grep -q '^trace kernel:traced_call'; do
 		kill -0 $d || { cat /tmp/attach; false; }
 	done
 	ctl() { devtrace ctl -s kernel "$@"; }
@@ -99,6 +99,42 @@ case_check_ctl_of_a_session_in_the_kernel() {
 	is "$(sed -n 's/^#tracehits \([0-9]*\), .*/\1/p' /tmp/state)" "$(devtrace cat /tmp/c.db | wc -l)"
 	is "$(tr '\n' ';' </tmp/points)" 'traced_call(rdi=0x0);traced_call(rdi=0x1);traced_call(rsi=0x2);traced_call(rsi=0x2);traced_call(rsi=0x2);const=0x9;traced_nest(0x0, 0x0, 0x0, P, const=0x5) = 0x1;'
 	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+}
+
+case_check_F16_a_session_that_sets_its_points_again() {
+	devtrace attach -T 'kernel:traced_call REG rdi' -s again -o /tmp/c.db 2>/tmp/attach &
+	d=$!
+	while ! devtrace ctl -s again 2>/dev/null | grep -q '^trace kernel:traced_call'; do
+		kill -0 $d || { cat /tmp/attach; false; }
+	done
+	rm -f /tmp/enough
+	# the first argument is which call it is, the second always 2
+	(n=0; while [ ! -e /tmp/enough ]; do do_traced calls 20; n=$((n + 20)); sleep 0.002; done; echo $n >/tmp/made) &
+	p=$!
+	for i in 1 2 3 4 5 6; do
+		echo 'trace kernel:traced_call REG rsi CONST 0x9
+trace kernel:traced_call REG rdx REG rsi REG rcx REG rdi REG rdi
+trace kernel:traced_call
+trace kernel:traced_call REG rdi'
+	done >/tmp/again
+	for i in 1 2; do
+		devtrace ctl -s again - </tmp/again >/dev/null
+	done
+	: >/tmp/enough
+	wait $p
+	rm /tmp/enough
+	kill -INT $d
+	wait $d || true
+	points_of /tmp/c.db >/tmp/points
+	sed 's/0x[0-9a-f]*)/N)/; s/rdi=0x[0-9a-f]*/rdi=N/g' /tmp/points | sort | uniq -c
+	# each call once, whichever it was recorded by, and its values as that one has them
+	is "$(grep -c '^traced_call' /tmp/points)" "$(cat /tmp/made)"
+	is "$(grep '^traced_call' /tmp/points | grep -cvE '^traced_call(\(rdi=0x[0-9a-f]*\)|\(rsi=0x2\)|\(rdx=0x3, rsi=0x2, rcx=0x4, rdi=0x[0-9a-f]*\)|\(?\)?)$')" 0
+	is "$(grep -c 'rsi=0x2)' /tmp/points)" "$(grep -c '^const=0x9' /tmp/points)"
+	is "$(grep -c 'rdx=' /tmp/points)" "$(grep -c '^rdi=' /tmp/points)"
+	# there were some of each
+	for what in rdi=0x rsi=0x2 rdx=0x3; do grep -q "^traced_call($what" /tmp/points; done
+	grep -qE '^traced_call(\(\))?$' /tmp/points
 }
 
 case_check_a_session_that_is_killed_leaves_the_device() {
