@@ -62,7 +62,7 @@ image() {
 	I
 	sed -i "s,@FUZZ@,$3,; s,@TURNS@,${TURNS:-10},; s,@DEBUG@,${DEBUG-},; s,@SOAK@,${SOAK-},; s,@LOADS@,${LOADS:-1},; s,@SECONDS@,${SECONDS_OF_ALL:-10}," "$d/init"
 	chmod +x "$d/init"
-	(cd "$d" && find . | cpio -o -H newc --quiet | gzip -1) >"$1"
+	(cd "$d" && find . | cpio -o -H newc --quiet) >"$1"
 }
 
 # boot VERSION: what it prints is in $work/VERSION.console. cmpxchg16b is left out: QEMU 7.2 leaves wrong
