@@ -63,12 +63,17 @@ case_check_record_points_in_the_kernel() {
 	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
 }
 
-case_check_ctl_of_a_session_in_the_kernel() {
-	devtrace attach -T 'kernel:traced_call REG rdi' -s kernel -o /tmp/c.db 2>/tmp/attach &
+# begin_session NAME: records traced_call's first argument in /tmp/c.db; sets d, its process
+begin_session() {
+	devtrace attach -T 'kernel:traced_call REG rdi' -s $1 -o /tmp/c.db 2>/tmp/attach &
 	d=$!
-	while ! devtrace ctl -s kernel 2>/dev/null | grep -q '^trace kernel:traced_call'; do
+	while ! devtrace ctl -s $1 2>/dev/null | grep -q '^trace kernel:traced_call'; do
 		kill -0 $d || { cat /tmp/attach; false; }
 	done
+}
+
+case_check_ctl_of_a_session_in_the_kernel() {
+	begin_session kernel
 	ctl() { devtrace ctl -s kernel "$@"; }
 	ctl trace 'kernel:traced_n*' new nests CONST 0x5
 	do_traced nest 1
@@ -102,11 +107,7 @@ case_check_ctl_of_a_session_in_the_kernel() {
 }
 
 case_check_F16_a_session_that_sets_its_points_again() {
-	devtrace attach -T 'kernel:traced_call REG rdi' -s again -o /tmp/c.db 2>/tmp/attach &
-	d=$!
-	while ! devtrace ctl -s again 2>/dev/null | grep -q '^trace kernel:traced_call'; do
-		kill -0 $d || { cat /tmp/attach; false; }
-	done
+	begin_session again
 	rm -f /tmp/enough
 	# the first argument is which call it is, the second always 2
 	(n=0; while [ ! -e /tmp/enough ]; do do_traced calls 20; n=$((n + 20)); sleep 0.002; done; echo $n >/tmp/made) &
