@@ -72,6 +72,7 @@ struct calls {
 	bool merge, colour, failed, subtract;
 	bool ending;		 /* no record comes any more */
 	uint64_t until;		 /* ticks: what is behind is not looked at */
+	uint64_t resumed;	 /* ticks: the end of the last pause; 0: there was none */
 	struct dt_fulls fulls;	 /* of calls whose lines are still to be written */
 	double cost[256]; /* of a record, by kind, in ticks; to subtract */
 	uint32_t *thread; /* chosen ones */
@@ -250,8 +251,11 @@ struct mark {
 	const char *text;
 };
 
-/* What became of the process in which a call did not end, if the trace goes on until then. */
-static char *put_fate(const struct calls *k, char *p, uint32_t tid)
+/*
+ * What became of the process in which a call did not end, if the trace goes on until then without a
+ * gap: in one, the call could have ended unseen.
+ */
+static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, uint32_t tid)
 {
 	const struct dt_thread_info *t = dt_reader_thread(k->reader, tid);
 	const struct dt_process_info *all, *of = NULL;
@@ -262,7 +266,8 @@ static char *put_fate(const struct calls *k, char *p, uint32_t tid)
 	for (size_t i = 0; t && i < n; i++)
 		if (all[i].pid == t->pid)
 			of = &all[i];
-	if (!of || !of->end_ticks || of->end_ticks > k->until)
+	if (!of || !of->end_ticks || of->end_ticks > k->until || c->begin <= k->resumed ||
+	    c->flags & DT_CALL_LOSS)
 		return p;
 	p = stpcpy(p, ": the process ");
 	if (of->status < 0)
@@ -281,7 +286,7 @@ static char *put_fate(const struct calls *k, char *p, uint32_t tid)
 
 /* A comment: the function's name unless NULL, and what is to be said of the call. */
 static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
-		       uint32_t tid)
+		       const struct dt_call *c, uint32_t tid)
 {
 	static const struct mark marks[] = {
 		{DT_CALL_NO_ENTRY, "entry not recorded"},
@@ -315,7 +320,7 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 		else
 			p = stpcpy(p, marks[i].text);
 		if (marks[i].flag == DT_CALL_OPEN)
-			p = put_fate(k, p, tid);
+			p = put_fate(k, p, c, tid);
 		separator = ", ";
 	}
 	return stpcpy(p, k->colour ? " */\033[0m" : " */");
@@ -349,7 +354,7 @@ static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, 
 	*p++ = ' ';
 	*p++ = '{';
 	if (c->flags & MARKED_BEGIN)
-		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL, tid);
+		p = put_marks(k, p, c->flags & MARKED_BEGIN, NULL, c, tid);
 	return p;
 }
 
@@ -379,7 +384,7 @@ static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, 
 	p = put_start(k, p, tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
-	p = put_marks(k, p, c->flags & MARKED_END, &c->function, tid);
+	p = put_marks(k, p, c->flags & MARKED_END, &c->function, c, tid);
 	end_line(k, line, p);
 }
 
@@ -390,7 +395,7 @@ static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c,
 	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);
 	if (c->flags & (MARKED_BEGIN | MARKED_END))
-		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL, tid);
+		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL, c, tid);
 	return p;
 }
 
@@ -863,6 +868,15 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 
 /* ---- the command ---- */
 
+static int on_pause(void *ctx, const struct dt_pause *p)
+{
+	struct calls *k = ctx;
+
+	if (p->end > k->resumed)
+		k->resumed = p->end;
+	return 0;
+}
+
 static int run(struct calls *k)
 {
 	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k,
@@ -878,6 +892,8 @@ static int run(struct calls *k)
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
 	k->until = range.to ? range.to : UINT64_MAX;
+	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
+		return dt_cmd_fail("the pauses in the file can not be read");
 	k->ns_per_tick_32 = (uint64_t)(dt_reader_ns_per_tick(k->reader) * 4294967296.0 + 0.5);
 	make_short_durations(k);
 	k->formats.reader = k->reader;

@@ -71,6 +71,38 @@ TEXT
 	! grep -q exited out
 }
 
+@test "calls does not say how the process ended where a call could have ended unseen" {
+	cat >stops.c <<-'C'
+		#include <stdio.h>
+		__attribute__((noinline)) int wait_in(void)
+		{
+			int c = getchar();
+			__asm__ volatile("");
+			return c + 1;
+		}
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			return wait_in() + wait_in() == 7;
+		}
+	C
+	gcc -O0 -g -o stops stops.c
+	mkfifo go
+	devtrace record -s "stops-$$" -F main -F wait_in -o s.db ./stops <go >said 3>&- &
+	tracer=$!
+	exec 4>go
+	until grep -q ready said; do :; done
+	devtrace ctl -s "stops-$$" stop
+	printf ab >&4
+	exec 4>&-
+	wait "$tracer"
+	devtrace calls s.db >out
+	cat out
+	grep -q 'main: not finished \*/' out
+	! grep -q exited out
+}
+
 @test "calls --merge keeps the order of time" {
 	sample t.db
 	devtrace calls --merge t.db 2>/dev/null >out
