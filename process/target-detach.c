@@ -9,8 +9,8 @@
 #include "process/probes.h"
 #include "process/target-work.h"
 
-#define LEAVE_TRIES                                                                                \
-	60 /* half a second: a signal handler that interrupted a hook may take its time */
+/* half a second: a signal handler that interrupted a hook may take its time */
+#define LEAVE_TRIES 60
 
 /* No site is left switched on. */
 static int verify_module(struct dt_target *t, const struct dt_module *m, struct dt_error *e)

@@ -445,6 +445,50 @@ here                     CONST 0x7" ]
 	[ "$("$dt" cat -l c.db | grep -c 'kind=X .*function=other ')" = 101 ]
 }
 
+@test "a function whose code is not as in the file: a point that is in it stays" {
+	cd "$dir"
+	cat >late.c <<-'C'
+		#include <stdio.h>
+		#include <sys/mman.h>
+		long late(long a);
+		/* the instruction in front of the return is changed, which an exit's window takes along */
+		__asm__(".globl late\n.type late, @function\nlate: mov %edi, %eax\nlea 1(%rax), %eax\n"
+			"test %eax, %eax\nnop\nnop\nnop\nnop\nmov $7, %ecx\nret\n.size late, . - late\n"
+			".globl behind\n.type behind, @function\nbehind: mov $1, %eax\nadd $1, %eax\nret\n.size behind, . - behind");
+		static void call(void)
+		{
+			for (int i = 0; i < 50; i++)
+				late(i);
+		}
+		int main(void)
+		{
+			char *page = (char *)((unsigned long)late & -4096);
+			call();
+			mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+			((char *)late)[12] = 8;
+			mprotect(page, 8192, PROT_READ | PROT_EXEC);
+			puts("changed");
+			fflush(stdout);
+			getchar();
+			call();
+			return late(1) != 2;
+		}
+	C
+	gcc -O1 -g -o late late.c
+	mkfifo later
+	"$dt" record -s "$session" -T 'late+2 REG rax' -o l.db ./late >said <later 3>&- &
+	tracer=$!
+	exec 4>later
+	until grep -q changed said; do :; done
+	ctl trace late new f
+	ctl trace f on || true
+	echo >&4
+	exec 4>&-
+	wait "$tracer"
+	[ "$("$dt" cat -l l.db | grep -c 'kind=P')" = 101 ]
+	[ "$("$dt" cat -l l.db | grep -c 'kind=[EX]')" = 0 ]
+}
+
 @test "F9: a line of the source, F18: an address of data" {
 	cd "$dir"
 	in=$(line 'in the loop')

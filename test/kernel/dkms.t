@@ -35,7 +35,7 @@ for version in 6.1 6.12; do
 	case $built in
 	*.xz) xz -d "$built" && built=${built%.xz} ;;
 	esac
-	[ -n "$built" ] && [ "$(code "$built")" = "$(code "$out/devtrace.ko")" ]
+	want=$(code "$out/devtrace.ko") && [ -n "$built" ] && [ "$(code "$built")" = "$want" ]
 	same=$?
 	result $same "Linux $version: its code is what build.sh makes"
 	[ $same = 0 ] || tail -n 30 "$work/log" | sed 's/^/# /'
