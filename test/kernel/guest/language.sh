@@ -108,7 +108,7 @@ case_check_003_state_written_back_is_restored() {
 	cat $C >/tmp/saved
 	clean
 	cat /tmp/saved >$C
-	cat $C | grep -v '^#' >/tmp/now
+	state >/tmp/now
 	grep -v '^#' /tmp/saved | cmp - /tmp/now || { cat /tmp/now; cat /tmp/saved; false; }
 }
 

@@ -11,7 +11,7 @@ case_check_rings_mapped_what_is_refused() {
 	rm /tmp/fifo.end
 	map read /tmp/fifo.end >/dev/null &
 	p=$!
-	for i in $(seq 200); do dd if=/dev/trace bs=121 count=1 2>/dev/null || break; sleep 0.05; done
+	for i in $(seq 1200); do dd if=/dev/trace bs=121 count=1 2>/dev/null || break; sleep 0.05; done
 	refused 'a reader has the rings mapped' size 11
 	: >/tmp/fifo.end
 	wait $p

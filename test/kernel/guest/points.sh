@@ -160,7 +160,7 @@ case_check_arm_by_events() {
 	is "$(records | cut -d' ' -f1 | tr -d '\n')" VEXEXV
 	# a duration ends it, too
 	tell disarm
-	tell arm 7:1:1 - 300ms
+	tell arm 7:1:1 - 1s
 	do_traced event 7 1 1 0
 	do_traced calls 1
 	while ! grep -q '^freeze' $C; do sleep 0.05; done

@@ -8,7 +8,7 @@ case_check_record_program_and_kernel() {
 	devtrace calls /tmp/k.db >/tmp/calls
 	cat /tmp/calls
 	# as it was
-	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	[ "$(state)" = "$fresh" ]
 	# under the calls that caused them, with what they were called with, in both processes
 	sed 's/^ *[0-9.]* us//; s/^ *//; s/0x[0-9a-f]*/P/g' /tmp/calls >/tmp/tree
 	sed -n '/^ask(v=100)/,/^} = 101/p' /tmp/tree >/tmp/ask
@@ -50,17 +50,11 @@ case_check_record_points_in_the_kernel() {
 	points_of /tmp/p.db >/tmp/points
 	cat /tmp/points
 	is "$(tr '\n' ';' </tmp/points)" 'traced_call(rdi=0x0, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;traced_call(rdi=0x1, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;traced_call(rdi=0x2, si=2, rdx=0x3, cl=4);rcx=0x4, traced_datum=0xda7a;const=0x77;'
-	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	[ "$(state)" = "$fresh" ]
 	# what is wrong is said, and nothing is left
 	! devtrace record -o /tmp/p.db -T 'kernel:nosuch REG rdi' true 2>/tmp/err
 	grep -q "the kernel has no function 'nosuch'" /tmp/err
-	! devtrace record -o /tmp/p.db -T 'kernel:traced_call VALUE a' true 2>/tmp/err
-	grep -q 'variables of the kernel.s source are not known' /tmp/err
-	! devtrace record -o /tmp/p.db -T 'kernel:asm_exc_int3 REG rdi' true 2>/tmp/err
-	grep -q 'no tracepoint can be at' /tmp/err
-	! devtrace record -o /tmp/p.db -T 'kernel:traced_known+3' true 2>/tmp/err
-	grep -q 'in the middle of an instruction' /tmp/err
-	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	[ "$(state)" = "$fresh" ]
 }
 
 # begin_session NAME: records traced_call's first argument in /tmp/c.db; sets d, its process
@@ -69,6 +63,7 @@ begin_session() {
 	d=$!
 	while ! devtrace ctl -s $1 2>/dev/null | grep -q '^trace kernel:traced_call'; do
 		kill -0 $d || { cat /tmp/attach; false; }
+		sleep 0.1
 	done
 }
 
@@ -96,6 +91,12 @@ case_check_ctl_of_a_session_in_the_kernel() {
 	grep -q 'no function that can be traced matches' /tmp/err
 	! ctl trace 'kernel:traced_* main' new both 2>/tmp/err
 	grep -q 'make a range of their own' /tmp/err
+	! ctl trace kernel:traced_call VALUE a 2>/tmp/err
+	grep -q 'variables of the kernel.s source are not known' /tmp/err
+	! ctl trace kernel:asm_exc_int3 REG rdi 2>/tmp/err
+	grep -q 'no tracepoint can be at' /tmp/err
+	! ctl trace kernel:traced_known+3 2>/tmp/err
+	grep -q 'in the middle of an instruction' /tmp/err
 	kill -INT $d
 	wait $d || true
 	points_of /tmp/c.db >/tmp/points
@@ -103,7 +104,7 @@ case_check_ctl_of_a_session_in_the_kernel() {
 	# the kernel's records are counted as the processes' are
 	is "$(sed -n 's/^#tracehits \([0-9]*\), .*/\1/p' /tmp/state)" "$(devtrace cat /tmp/c.db | wc -l)"
 	is "$(tr '\n' ';' </tmp/points)" 'traced_call(rdi=0x0);traced_call(rdi=0x1);traced_call(rsi=0x2);traced_call(rsi=0x2);traced_call(rsi=0x2);const=0x9;traced_nest(0x0, 0x0, 0x0, P, const=0x5) = 0x1;'
-	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	[ "$(state)" = "$fresh" ]
 }
 
 case_check_F16_a_session_that_sets_its_points_again() {
@@ -148,7 +149,7 @@ case_check_a_session_that_is_killed_leaves_the_device() {
 		kill -9 $p
 		wait $p || true
 		# a child that has not begun its program yet has it open a moment longer
-		while [ "$(cat $C | grep -v '^#')" != "$fresh" ]; do :; done
+		while [ "$(state)" != "$fresh" ]; do :; done
 		is "$(counter traceactive)" 0
 		killall sleep 2>/dev/null || true
 	done
@@ -166,7 +167,7 @@ case_check_record_the_kernel_alone() {
 	wait $p
 	devtrace calls /tmp/a.db >/tmp/calls
 	grep -q 'vfs_read(file=0x[0-9a-f]*, buf=0x[0-9a-f]*, count=64, pos=0x[0-9a-f]*) = 64' /tmp/calls
-	[ "$(cat $C | grep -v '^#')" = "$fresh" ]
+	[ "$(state)" = "$fresh" ]
 }
 
 case_check_mount_shows_the_kernel() {
