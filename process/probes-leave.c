@@ -49,22 +49,65 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, s
 	return 0;
 }
 
+/* The springboard that a short jump, or a branch whose distance was changed, leads to; else any
+ * address. */
+static uint64_t board_of(const struct patch *x)
+{
+	return x->address + x->length + (uint64_t)(int8_t)x->new[x->length - 1];
+}
+
+static bool is_short(const struct patch *x)
+{
+	return x->length == 1 || (x->length == 2 && x->new[0] == 0xeb);
+}
+
 uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct patch *x = &patch[i];
-		uint64_t next = x->address + x->length;
 
-		if (x->length == 2 && x->new[0] == 0xeb && next + (uint64_t)(int8_t)x->new[1] == ip)
+		if (!is_short(x) || board_of(x) != ip)
+			continue;
+		if (x->length == 2)
 			return x->address; /* a window's: nothing of it has been executed */
-		/* a branch whose distance was changed, and that has been taken */
-		if (x->length == 1 && next + (uint64_t)(int8_t)x->new[0] == ip)
-			return next + (uint64_t)(int8_t)x->old[0];
+		/* a branch that has been taken */
+		return x->address + x->length + (uint64_t)(int8_t)x->old[0];
 	}
 	return 0;
 }
 
-int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
+/* Is patch i a springboard in another page than what leads to it? They are sorted by address. */
+static bool lies_apart(const struct patch *patch, size_t n, size_t i)
+{
+	const struct patch *board = &patch[i];
+	uint64_t low = board->address / PAGE, high = (board->address + board->length - 1) / PAGE;
+	uint64_t offset = board->address % PAGE;
+	const uint64_t far = 2 + 128; /* of a short jump, from its address */
+
+	if (board->length != 5 || (offset > far && offset + far < PAGE))
+		return false;
+	for (size_t k = i; k-- > 0 && board->address - patch[k].address <= far;)
+		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+			return patch[k].address / PAGE != low || low != high;
+	for (size_t k = i + 1; k < n && patch[k].address - board->address <= far; k++)
+		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+			return patch[k].address / PAGE != low || low != high;
+	return false;
+}
+
+static int write_apart(int mem, const struct patch *patch, size_t n, bool old)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lies_apart(patch, n, i) &&
+		    dt_memory_write(mem, patch[i].address, old ? patch[i].old : patch[i].new,
+				    patch[i].length) < 0)
+			return -1;
+	return 0;
+}
+
+/* A page at a time. Who writes may be killed behind each, and the program goes on with what is
+ * there. */
+static int write_pages(int mem, const struct patch *patch, size_t n, bool old)
 {
 	unsigned char pages[2 * PAGE];
 	uint64_t have = 0;
@@ -73,6 +116,8 @@ int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t page = patch[i].address & ~(PAGE - 1);
 
+		if (lies_apart(patch, n, i))
+			continue;
 		if (!size || page != have) {
 			if (size && dt_memory_write(mem, have, pages, size) < 0)
 				return -1;
@@ -95,6 +140,16 @@ int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
 		}
 	}
 	return size && dt_memory_write(mem, have, pages, size) < 0 ? -1 : 0;
+}
+
+int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
+{
+	/* a way is there before anything leads to it, and as long as anything does */
+	if (!old && write_apart(mem, patch, n, false) < 0)
+		return -1;
+	if (write_pages(mem, patch, n, old) < 0)
+		return -1;
+	return old ? write_apart(mem, patch, n, true) : 0;
 }
 
 /* ---- leaving */
@@ -201,6 +256,37 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 	       memcmp(now, p->patch[0].new, p->patch[0].length) == 0;
 }
 
+/*
+ * Threads at springboards, before these become filler again: at the short jump that led there,
+ * which may be executed again; behind a branch that was taken, in the trampoline.
+ */
+static void leave_boards(const struct dt_probes *p, const struct dt_threads *threads)
+{
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+		const struct patch *x;
+		int32_t distance;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
+		    !dt_probe_off_board(p->patch, p->patches, r.rip))
+			continue;
+		for (x = p->patch; !is_short(x) || board_of(x) != r.rip; x++)
+			;
+		if (x->length == 2) {
+			r.rip = x->address;
+		} else {
+			for (x = p->patch; x < p->patch + p->patches && x->address != r.rip; x++)
+				;
+			/* of what a controller has left, go_back does not know the trampolines */
+			if (x == p->patch + p->patches || !p->windows)
+				continue;
+			memcpy(&distance, x->new + 1, sizeof(distance));
+			r.rip = x->address + x->length + (uint64_t)(int64_t)distance;
+		}
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+}
+
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
 		     struct dt_error *e)
 {
@@ -210,6 +296,7 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_t
 
 	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
 	if (is_planted(t, p)) {
+		leave_boards(p, threads);
 		if (dt_probe_write(t->mem, p->patch, p->patches, true) < 0)
 			return dt_fail(e, "process %d: its code can not be put back: %s", t->pid,
 				       strerror(errno));

@@ -526,6 +526,66 @@ build_forks() {
 	exec {to}>&-
 }
 
+@test "attach: a controller that is killed between any two writes of code leaves a program that goes on" {
+	gcc -O1 -pthread -o "$dir/boards" "$root/test/probe/boards.c" "$root/test/probe/boards.S"
+	"$dt" list -v "$dir/boards" >"$dir/list"
+	grep -q 'page_ends.*short' "$dir/list"
+	grep -q 'page_begins.*short' "$dir/list"
+	# ends itself before the write of code that KILL_AT says
+	cat >"$dir/kill.c" <<-'C'
+		#include <dlfcn.h>
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		ssize_t pwrite64(int fd, const void *from, size_t n, off64_t to)
+		{
+			static int written;
+			ssize_t (*next)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+			off64_t low = strtoll(getenv("LOW"), NULL, 16), high = strtoll(getenv("HIGH"), NULL, 16);
+
+			if (to >= low && to < high && ++written == atoi(getenv("KILL_AT")))
+				kill(getpid(), SIGKILL);
+			return next(fd, from, n, to);
+		}
+		ssize_t pwrite(int fd, const void *from, size_t n, off_t to) { return pwrite64(fd, from, n, to); }
+	C
+	gcc -D_GNU_SOURCE -shared -fPIC -o "$dir/kill.so" "$dir/kill.c"
+	mkfifo "$dir/line"
+	exec {out}< <(exec "$dir/boards" <"$dir/line" 3>&-)
+	pid=$!
+	exec {to}>"$dir/line"
+	read -r ready <&"$out"
+	range=$(grep ' r-xp .*/boards$' "/proc/$pid/maps" | cut -d' ' -f1)
+	# all functions but the last; behind that, instructions for calls may be left
+	code() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes skip=$((0x${range%-*})) count=20480 status=none | cksum; }
+	before=$(code)
+	# attached [KILL_AT]: for a moment; what a controller has left is taken away first
+	attached() {
+		LOW=${range%-*} HIGH=${range#*-} KILL_AT=${1-} ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 \
+			LD_PRELOAD=${1:+$dir/kill.so} "$dt" attach -d -s "boards-$$" -p drop -F 'boards:*' "$pid" >/dev/null 3>&- || return
+		"$dt" ctl -s "boards-$$" quit
+	}
+	attached
+	[ "$(code)" = "$before" ]
+	for round in 1 2 3; do
+		at=1
+		until attached $at; do
+			kill -0 "$pid"
+			attached
+			[ "$(code)" = "$before" ]
+			at=$((at + 1))
+		done
+		echo "$at writes"
+		# each of five pages twice, and what is written by itself
+		[ $at -gt 1 ]
+	done
+	echo >&"$to"
+	read -r said <&"$out"
+	[ "$said" = '0 wrong' ]
+	wait "$pid"
+	exec {to}>&-
+}
+
 @test "attach: a server that forks for each connection: whose each call is, and the session does not grow" {
 	cat >"$dir/forks.c" <<-'C'
 		#include <stdio.h>

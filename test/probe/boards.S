@@ -8,17 +8,32 @@
 	.byte 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
 	.endm
 
-/* int looped(int n): n plus what is left of it when 3 has been taken away until it is not positive */
-	.globl looped
-	.type looped, @function
-looped:
+/* int NAME(int n): n plus what is left of it when 3 has been taken away until it is not positive; 12 bytes */
+	.macro loops name
+	.globl \name
+	.type \name, @function
+\name:
 	mov %edi, %eax
 1:	sub $3, %edi
 	jg 1b
 	jz 2f
 	add %edi, %eax
 2:	ret
-	.size looped, .-looped
+	.size \name, .-\name
+	.endm
+
+/* A function that nobody calls, up to BEFORE bytes before a page begins */
+	.macro up_to_page before
+	.type to_page_\@, @function
+to_page_\@:
+	.skip 4096 - \before - (. - page) % 4096 - 1, 0x90
+	ret
+	.size to_page_\@, .-to_page_\@
+	.endm
+
+	.p2align 12
+page:
+	loops looped
 	filler
 	filler
 
@@ -35,4 +50,18 @@ twice:
 	.size twice, .-twice
 	filler
 	filler
+
+/* The last bytes of a page, and what is written last: the way on is in the next one. */
+	up_to_page 12
+	loops page_ends
+	filler
+	filler
+
+/* The first bytes of a page; the way on is in the one before. */
+	up_to_page 20
+	filler
+	filler
+	loops page_begins
+	up_to_page 0
+
 	.section .note.GNU-stack, "", @progbits

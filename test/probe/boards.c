@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int looped(int n);
+int looped(int n), page_ends(int n), page_begins(int n);
 int twice(int n);
 
 static volatile int stop;
@@ -27,6 +27,9 @@ static void *work(void *p)
 
 		wrong += twice(n) != 2 * n + !!(n & 8);
 		wrong += looped(n) != n + left(n);
+		/* nothing that is in eax already */
+		wrong += page_ends(n + 100) != n + 100 + left(n + 100);
+		wrong += page_begins(n + 200) != n + 200 + left(n + 200);
 	}
 	return (void *)wrong;
 }
