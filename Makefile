@@ -9,7 +9,7 @@ B        := build$(if $(SAN),/san)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
-LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lmicrohttpd -lbabeltrace2 -lpthread -lm
+LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
 LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c view/*.c remote/*.c)
@@ -41,6 +41,9 @@ $(B)/%.o: %.c Makefile | deps
 
 # core/ must stay free of the C library: it is compiled into the kernel module too
 $(B)/core/%.o: CFLAGS += -ffreestanding
+
+# loaded when it is needed, by the name that the linker would have taken from it
+$(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libmicrohttpd.so) | awk '/SONAME/ {print $$2}')"'
 
 # loops that every record of a trace goes through: measured, these gain and no others
 $(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "view/microhttpd.h"
 #include "view/page.h"
 
 #define TOKEN 32 /* hexadecimal digits */
@@ -50,9 +50,9 @@ static bool is_host(const struct dt_http *s, const char *host)
 /* A page of another site makes the browser say so. Without the header it is no page's doing. */
 static bool is_own(const struct dt_http *s, struct MHD_Connection *c)
 {
-	const char *origin = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
-	const char *site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	const char *origin = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
+	const char *site = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+	const char *host = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
 
 	if (!is_host(s, host))
 		return false;
@@ -90,15 +90,15 @@ static void add_headers(struct MHD_Response *r, const char *type)
 		{"Cache-Control", "no-store"},
 	};
 
-	MHD_add_response_header(r, "Content-Type", type);
+	dt_mhd.add_response_header(r, "Content-Type", type);
 	for (size_t i = 0; i < sizeof(header) / sizeof(*header); i++)
-		MHD_add_response_header(r, header[i][0], header[i][1]);
+		dt_mhd.add_response_header(r, header[i][0], header[i][1]);
 }
 
 static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, const char *type, void *p,
 			     size_t n, enum MHD_ResponseMemoryMode mode)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(n, p, mode);
+	struct MHD_Response *r = dt_mhd.create_response_from_buffer(n, p, mode);
 	enum MHD_Result rc;
 
 	if (!r) {
@@ -107,8 +107,8 @@ static enum MHD_Result reply(struct MHD_Connection *c, unsigned status, const ch
 		return MHD_NO;
 	}
 	add_headers(r, type);
-	rc = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+	rc = dt_mhd.queue_response(c, status, r);
+	dt_mhd.destroy_response(r);
 	return rc;
 }
 
@@ -120,7 +120,7 @@ static enum MHD_Result reply_text(struct MHD_Connection *c, unsigned status, con
 
 static const char *value_of(void *ctx, const char *name)
 {
-	return MHD_lookup_connection_value(ctx, MHD_GET_ARGUMENT_KIND, name);
+	return dt_mhd.lookup_connection_value(ctx, MHD_GET_ARGUMENT_KIND, name);
 }
 
 static enum MHD_Result answer_request(const struct dt_http *s, struct MHD_Connection *c,
@@ -150,7 +150,7 @@ static void on_news(void *ctx)
 	for (struct stream *x = s->streams; x; x = x->next)
 		if (x->waits) {
 			x->waits = false;
-			MHD_resume_connection(x->connection);
+			dt_mhd.resume_connection(x->connection);
 		}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -167,7 +167,7 @@ static ssize_t read_news(void *ctx, uint64_t pos, char *buf, size_t max)
 	x->seen = s->news;
 	if (!any && !s->stopping) {
 		x->waits = true;
-		MHD_suspend_connection(x->connection);
+		dt_mhd.suspend_connection(x->connection);
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (s->stopping)
@@ -204,14 +204,14 @@ static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
 	x->next = s->streams;
 	s->streams = x;
 	pthread_mutex_unlock(&s->lock);
-	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_news, x, end_news);
+	r = dt_mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, read_news, x, end_news);
 	if (!r) {
 		end_news(x);
 		return MHD_NO;
 	}
 	add_headers(r, "text/event-stream");
-	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
-	MHD_destroy_response(r);
+	rc = dt_mhd.queue_response(c, MHD_HTTP_OK, r);
+	dt_mhd.destroy_response(r);
 	return rc;
 }
 
@@ -219,12 +219,12 @@ static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
 static enum MHD_Result answer_command(const struct dt_http *s, struct MHD_Connection *c,
 				      const char *rest)
 {
-	const char *command = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "command");
+	const char *command = dt_mhd.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "command");
 	struct dt_view_answer a;
 
 	if (strcmp(rest, "tell") != 0 || !command)
 		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only tell?command= is posted\n");
-	if (!MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"))
+	if (!dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin"))
 		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
 	dt_view_command(s->view, command, &a);
 	return reply(c, (unsigned)a.status, a.type, a.text.bytes.p, a.text.bytes.n,
@@ -341,7 +341,7 @@ static void name_host(struct dt_http *s, const struct sockaddr_storage *to)
 {
 	const struct sockaddr_in *four = (const struct sockaddr_in *)to;
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)to;
-	unsigned port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+	unsigned port = dt_mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 	char text[INET6_ADDRSTRLEN] = "", own[256] = "localhost";
 
 	if (to->ss_family == AF_INET6)
@@ -371,13 +371,13 @@ struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_e
 	}
 	s->view = v;
 	pthread_mutex_init(&s->lock, NULL);
-	if (make_token(s, e) < 0 || find_address(listen, &to, e) < 0)
+	if (dt_microhttpd_load(e) < 0 || make_token(s, e) < 0 || find_address(listen, &to, e) < 0)
 		goto fail;
 	if (to.ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
-	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &to,
-				     MHD_OPTION_CONNECTION_LIMIT, 64u,
-				     MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
+	s->daemon = dt_mhd.start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR,
+					&to, MHD_OPTION_CONNECTION_LIMIT, 64u,
+					MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
 	if (!s->daemon) {
 		dt_fail(e, "can not listen on %s: %s", listen ? listen : "127.0.0.1",
 			strerror(errno));
@@ -400,7 +400,7 @@ void dt_http_stop(struct dt_http *s)
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
 	on_news(s); /* suspended connections have to go on to end */
-	MHD_stop_daemon(s->daemon);
+	dt_mhd.stop_daemon(s->daemon);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

@@ -185,6 +185,21 @@ code() {
 	[ "$status" = 2 ]
 }
 
+@test "view: without the library that serves pages the rest works" {
+	maketrace -n 1000 a.db >made
+	ldd "$dt" >libraries
+	[ "$(grep -c 'microhttpd\|gnutls' libraries)" = 0 ]
+	: >empty
+	library=$(ldconfig -p | sed -n 's/.*libmicrohttpd.so.12 .*x86-64.* => //p')
+	[ -n "$library" ]
+	without() { unshare -m sh -c 'mount --bind empty "$(readlink -f "$0")" && exec "$@"' "$library" "$@"; }
+	without "$dt" report a.db >report
+	"$dt" report a.db | cmp - report
+	run without "$dt" view a.db
+	[ "$status" = 1 ]
+	one_line "libmicrohttpd.so.12: file too short; it is in Debian's libmicrohttpd12"
+}
+
 @test "view: a thousand requests that no browser makes" {
 	maketrace -n 100000 -m 50 a.db >made
 	view a.db

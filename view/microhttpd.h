@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libmicrohttpd, loaded when pages are to be served: it brings GnuTLS and what that needs, ten
+ * libraries that took 40 % of the time of every other command's start (doc/decisions.md).
+ */
+#ifndef DT_VIEW_MICROHTTPD_H
+#define DT_VIEW_MICROHTTPD_H
+
+#include <microhttpd.h>
+
+#include "core/error.h"
+
+#define DT_MICROHTTPD(X)                                                                           \
+	X(add_response_header)                                                                     \
+	X(create_response_from_buffer)                                                             \
+	X(create_response_from_callback)                                                           \
+	X(destroy_response)                                                                        \
+	X(get_daemon_info)                                                                         \
+	X(lookup_connection_value)                                                                 \
+	X(queue_response)                                                                          \
+	X(resume_connection)                                                                       \
+	X(start_daemon)                                                                            \
+	X(stop_daemon)                                                                             \
+	X(suspend_connection)
+
+/* Its functions, without their prefix. Written once, by dt_microhttpd_load. */
+struct dt_microhttpd {
+#define X(name) __typeof__(&MHD_##name) name;
+	DT_MICROHTTPD(X)
+#undef X
+};
+
+extern struct dt_microhttpd dt_mhd;
+
+/* Before any of them is called. 0, or -1: it is not installed. */
+int dt_microhttpd_load(struct dt_error *e);
+
+#endif
