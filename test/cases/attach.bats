@@ -550,10 +550,10 @@ build_forks() {
 		ssize_t pwrite(int fd, const void *from, size_t n, off_t to) { return pwrite64(fd, from, n, to); }
 	C
 	gcc -D_GNU_SOURCE -shared -fPIC -o "$dir/kill.so" "$dir/kill.c"
-	mkfifo "$dir/line"
-	exec {out}< <(exec "$dir/boards" <"$dir/line" 3>&-)
+	mkfifo "$dir/until"
+	exec {out}< <(exec "$dir/boards" <"$dir/until" 3>&-)
 	pid=$!
-	exec {to}>"$dir/line"
+	exec {to}>"$dir/until"
 	read -r ready <&"$out"
 	range=$(grep ' r-xp .*/boards$' "/proc/$pid/maps" | cut -d' ' -f1)
 	# all functions but the last; behind that, instructions for calls may be left
