@@ -504,12 +504,15 @@ build_forks() {
 	code() { gdb -nx -p "$pid" -batch -ex 'x/40xb looped' -ex 'x/40xb twice' 2>/dev/null | grep '^0x.*:'; }
 	before=$(code)
 	[ "$(wc -l <<<"$before")" = 10 ]
+	# a session that has been killed has its name until its memory is given back
+	gone() { while pgrep -f "attach -d -s boards-$$" >/dev/null; do :; done; }
 	for i in $(seq 40); do
 		"$dt" attach -d -s "boards-$$" -p drop -F 'boards:*' "$pid" 3>&-
 		"$dt" ctl -s "boards-$$" start
 		# the next one takes away what a controller that is killed has left
 		if [ $((i % 4)) = 0 ]; then
 			kill -9 "$(pgrep -f "attach -d -s boards-$$")"
+			gone
 		else
 			"$dt" ctl -s "boards-$$" quit
 		fi
@@ -571,6 +574,7 @@ build_forks() {
 		at=1
 		until attached $at; do
 			kill -0 "$pid"
+			while pgrep -f "attach -d -s boards-$$" >/dev/null; do :; done
 			attached
 			[ "$(code)" = "$before" ]
 			at=$((at + 1))

@@ -28,6 +28,7 @@ load session
 	start_obey
 	begin t "$pid"
 	kill -9 "$(pgrep -f "attach -d -s t $pid")"
+	while pgrep -f "attach -d -s t $pid" >/dev/null; do :; done
 	socket=$XDG_RUNTIME_DIR/devtrace/t.sock
 	"$dt" list || true
 	[ -S "$socket" ] # it could be about to begin
