@@ -76,7 +76,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it 2 4 # not yet
 	do_it 2 5
 	do_it w 3
-	timeout 10 "$dt" ctl -s "$session" wait
+	timeout 60 "$dt" ctl -s "$session" wait
 	do_it 1 17 # it was one shot
 	do_it w 3
 	"$dt" cat -s "$session" >"$dir/records"
@@ -94,7 +94,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it 1 1
 	do_it w 1
 	begin=$EPOCHREALTIME
-	timeout 10 "$dt" ctl -s "$session" wait
+	timeout 60 "$dt" ctl -s "$session" wait
 	awk "BEGIN { exit !($EPOCHREALTIME - $begin < 5) }" # it is 0.3 s
 	do_it w 5
 	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
@@ -121,7 +121,7 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	do_it w 4
 	[ ! -e "$dir/dump" ]
 	do_it w 4
-	timeout 10 "$dt" ctl -s "$session" wait
+	timeout 60 "$dt" ctl -s "$session" wait
 	until_true test -s "$dir/dump"
 	[ "$(cut -c1 "$dir/dump" | tr -d '\n')" = EXEXEXEXEX ]
 	[ "$("$dt" cat -s "$session" | wc -l)" = 10 ]

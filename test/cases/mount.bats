@@ -259,9 +259,9 @@ not() {
 	C
 	gcc -O1 -g -B"$root/build/lib" -o die die.c
 	mount_here
-	run timeout 20 "$dt" record -o die.db ./die detach pid
+	run timeout 120 "$dt" record -o die.db ./die detach pid
 	[ "$status" = 7 ]
-	run timeout 20 "$dt" record -o die.db ./die quit
+	run timeout 120 "$dt" record -o die.db ./die quit
 	[ "$status" = 7 ]
 	# the session is held: the writer is let go all the same
 	start_obey

@@ -30,7 +30,7 @@ try() {
 		timeout 1 ./plain >plain.out 2>&1
 		status=$?
 		[ "$status" -ge 124 ] && { cd "$dir" && rm -rf "$here" && return; }
-		compare "sleds" timeout 20 ./prog
+		compare "sleds" timeout 60 ./prog
 		compare "traced" "$B/test/tool/limit" 120 "$B/devtrace" record -o trace.db ./prog
 		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o trace.db ./prog
 	else

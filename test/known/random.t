@@ -37,7 +37,7 @@ try() {
 		head -n 5 log | sed 's/^/# /'
 		cd "$dir" && return
 	fi
-	timeout 20 ./prog >alone 2>&1
+	timeout 60 ./prog >alone 2>&1
 	status=$?
 	compare traced "$B/test/tool/limit" 120 env DT_TRUTH="$PWD/truth" "$B/devtrace" record -o trace.db ./prog
 	compare toggled "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
