@@ -767,8 +767,9 @@ static void test_offsets_of_cores(void **state)
 static void test_offsets_given_up(void **state)
 {
 	struct dt_offset o[2];
-	time_t end = time(NULL) + 20; /* where others are busy on these cores, each takes milliseconds */
+	time_t end = time(NULL) + 20;
 
+	/* where others are busy on these cores, each takes milliseconds */
 	for (unsigned i = 0; i < 20000 && time(NULL) < end; i++) {
 		alarm(60);
 		assert_true(dt_offsets_measure(o, 2, i % 4000));
