@@ -222,6 +222,7 @@ code() {
 		view --from $from
 		[ "$(code "$address")" = 200 ]
 		[ "$(ls tmp | wc -l)" = 1 ]
+		until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
 		records=$(curl -s "${address}get/trace" | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])')
 		[ "$records" = 20000 ]
 		end_view
