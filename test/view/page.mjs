@@ -561,7 +561,7 @@ await test("check-113: a trace of 16 cores and 64 threads, its picture moved a f
 });
 
 await test("check-119: activities that SQL has made of events are tracks, with their times", async () => {
-	const other = await serve(activities), p = await context.newPage();
+	const other = await serve(activities), p = watch(await context.newPage());
 	await p.goto(other.url);
 	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
 	await p.waitForTimeout(500);
@@ -574,21 +574,22 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 	ok(want.length > 1 && got.every((g, i) => Math.abs(g[2] - want[i][2]) <= 0.001 * want[i][2] + 10), "times: " + got + " not " + want);
 	// pointing at one that is there by itself: the longest. A picture of the whole may have it with others
 	const [begins, ends, key] = execFileSync("sqlite3", ["-readonly", "-separator", "\t", activities, "SELECT begin, end, key FROM activities WHERE name = '" + got[0][0] + "' ORDER BY end - begin DESC LIMIT 1"]).toString().trim().split("\t");
+	const shown = {begin: +begins, end: +ends, key};
+	await p.evaluate(async x => {
+		const { state: s, show } = await import("./main.js");
+		show((2 * x.begin - x.end) / s.ns_per_tick, (2 * x.end - x.begin) / s.ns_per_tick);
+	}, shown);
+	// what other tracks have there moves this one
+	await rest(p);
 	const spot = await p.evaluate(async x => {
-		const { state: s, show } = await import("./main.js"), { left } = await import("./draw.js"), t = s.tracks.find(t => t.kind === "activity");
+		const { state: s } = await import("./main.js"), { left } = await import("./draw.js"), t = s.tracks.find(t => t.kind === "activity");
 		const begin = x.begin / s.ns_per_tick, end = x.end / s.ns_per_tick;
-		show(begin - (end - begin), end + (end - begin));
-		// until the bars of that window have come
 		const near = (a, b) => Math.abs(a - b) <= 2 + 2 / s.ns_per_tick; // of ns
-		let b, i = -1;
-		for (const late = Date.now() + 60000; i < 0 && Date.now() < late; await new Promise(resolve => setTimeout(resolve, 50))) {
-			b = s.bars.get(t.track);
-			i = [...b.begin.keys()].findIndex(i => b.count[i] === 1 && near(b.begin[i], begin) && near(b.end[i], end));
-		}
+		const b = s.bars.get(t.track), i = [...b.begin.keys()].findIndex(i => b.count[i] === 1 && near(b.begin[i], begin) && near(b.end[i], end));
 		if (i < 0) return null;
 		const box = document.getElementById("line").getBoundingClientRect();
 		return {x: box.x + (left + box.width) / 2, y: box.y + t.y + 17 * b.depth[i] + 8, name: t.name, key: x.key};
-	}, {begin: +begins, end: +ends, key});
+	}, shown);
 	ok(spot, "it is not drawn");
 	await p.mouse.move(spot.x, spot.y);
 	await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 60000});
