@@ -631,8 +631,8 @@ build_forks() {
 		first=$(memory 400)
 		last=$(memory 1200)
 		"$dt" ctl -s "$session" quit
-		# each left some 30 KB behind
-		[ $((last - first)) -lt 16000 ] || { echo "$out: from $first to $last KB"; false; }
+		# each left some 30 KB behind, 36 MB in all; what is on its way grows on a busy machine, too
+		[ $((last - first)) -lt 26000 ] || { echo "$out: from $first to $last KB"; false; }
 	done
 	exec {server[1]}>&-
 	# all of them called it once; nearly all of them are known as processes: a request may be lost
