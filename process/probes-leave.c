@@ -61,19 +61,25 @@ static bool is_short(const struct patch *x)
 	return x->length == 1 || (x->length == 2 && x->new[0] == 0xeb);
 }
 
+/* The one that leads to the springboard at ip; NULL: there is none. */
+static const struct patch *leads_to(const struct patch *patch, size_t n, uint64_t ip)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_short(&patch[i]) && board_of(&patch[i]) == ip)
+			return &patch[i];
+	return NULL;
+}
+
 uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct patch *x = &patch[i];
+	const struct patch *x = leads_to(patch, n, ip);
 
-		if (!is_short(x) || board_of(x) != ip)
-			continue;
-		if (x->length == 2)
-			return x->address; /* a window's: nothing of it has been executed */
-		/* a branch that has been taken */
-		return x->address + x->length + (uint64_t)(int8_t)x->old[0];
-	}
-	return 0;
+	if (!x)
+		return 0;
+	if (x->length == 2)
+		return x->address; /* a window's: nothing of it has been executed */
+	/* a branch that has been taken */
+	return x->address + x->length + (uint64_t)(int8_t)x->old[0];
 }
 
 /* Is patch i a springboard in another page than what leads to it? They are sorted by address. */
@@ -264,24 +270,24 @@ static void leave_boards(const struct dt_probes *p, const struct dt_threads *thr
 {
 	for (size_t i = 0; i < threads->n; i++) {
 		struct user_regs_struct r;
-		const struct patch *x;
+		const struct patch *x, *board;
+		struct patch here = {0};
 		int32_t distance;
 
 		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
-		    !dt_probe_off_board(p->patch, p->patches, r.rip))
+		    !(x = leads_to(p->patch, p->patches, r.rip)))
 			continue;
-		for (x = p->patch; !is_short(x) || board_of(x) != r.rip; x++)
-			;
 		if (x->length == 2) {
 			r.rip = x->address;
 		} else {
-			for (x = p->patch; x < p->patch + p->patches && x->address != r.rip; x++)
-				;
+			here.address = r.rip;
+			board = bsearch(&here, p->patch, p->patches, sizeof(here),
+					dt_probe_by_patch);
 			/* of what a controller has left, go_back does not know the trampolines */
-			if (x == p->patch + p->patches || !p->windows)
+			if (!board || !p->windows)
 				continue;
-			memcpy(&distance, x->new + 1, sizeof(distance));
-			r.rip = x->address + x->length + (uint64_t)(int64_t)distance;
+			memcpy(&distance, board->new + 1, sizeof(distance));
+			r.rip += board->length + (uint64_t)(int64_t)distance;
 		}
 		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
 	}

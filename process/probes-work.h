@@ -143,7 +143,11 @@ int dt_probe_by_pc(const void *a, const void *b);    /* struct pc_entry */
  */
 uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip);
 
-/* Writes patches, or what was there before; a page at a time, for threads stand still meanwhile. */
+/*
+ * Writes patches, sorted by address, or what was there before; a page at a time, for threads stand
+ * still meanwhile. Behind each write the code is valid, but for a jump over a page's end:
+ * who writes may be killed there.
+ */
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old);
 
 /* Plants functions (wanted, n of them) and the points that are wanted and untried. */

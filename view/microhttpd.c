@@ -5,11 +5,6 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* The name that a program linked to it would ask for: the Makefile takes it from the library. */
-#ifndef DT_MICROHTTPD_SONAME
-#define DT_MICROHTTPD_SONAME "libmicrohttpd.so.12"
-#endif
-
 struct dt_microhttpd dt_mhd;
 
 int dt_microhttpd_load(struct dt_error *e)
@@ -26,6 +21,8 @@ int dt_microhttpd_load(struct dt_error *e)
 
 	if (dt_mhd.start_daemon)
 		return 0;
+	/* the name that a program linked to it would ask for: the Makefile takes it from the
+	 * library */
 	library = dlopen(DT_MICROHTTPD_SONAME, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return dt_fail(e, "pages can not be served: %s; it is in Debian's libmicrohttpd12",

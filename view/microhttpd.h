@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd, loaded when pages are to be served: it brings GnuTLS and what that needs, ten
- * libraries that took 40 % of the time of every other command's start (doc/decisions.md).
+ * libmicrohttpd, loaded when pages are to be served: with GnuTLS and what that needs it is
+ * ten libraries, which took 40 % of the time of every other command's start (doc/decisions.md).
  */
 #ifndef DT_VIEW_MICROHTTPD_H
 #define DT_VIEW_MICROHTTPD_H

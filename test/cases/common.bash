@@ -64,3 +64,9 @@ one_line() {
 		case $output in *"$word"*) ;; *) echo "no '$word' in: $output"; return 1 ;; esac
 	done
 }
+
+# until_gone PATTERN: no process has that in its command line. A session that has been killed has its name
+# until its memory is given back.
+until_gone() {
+	while pgrep -f "$1" >/dev/null; do :; done
+}

@@ -117,7 +117,7 @@ case_check_readers_that_are_killed() {
 }
 
 case_check_048_everything_at_once() {
-	# the newest: of some three million
+	# more comes than that: what is lost is counted
 	tell size 16
 	tell "trace '*' new everything"
 	tell trace everything on
