@@ -179,14 +179,20 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 
 void dt_kept_text(struct dt_keep *k, struct dt_kept *t, const char *text, size_t n)
 {
-	uint64_t head = DT_KEPT_TEXT | n << VALUES_SHIFT;
-	char *p = room(k, t, n + sizeof(head));
+	/* what is longer comes out as several, one behind the other */
+	do {
+		size_t part = n < PIECE / 4 ? n : PIECE / 4;
+		uint64_t head = DT_KEPT_TEXT | part << VALUES_SHIFT;
+		char *p = room(k, t, part + sizeof(head));
 
-	if (!p)
-		return;
-	memcpy(p, &head, sizeof(head));
-	memcpy(p + sizeof(head), text, n);
-	t->n += (uint32_t)(n + sizeof(head));
+		if (!p)
+			return;
+		memcpy(p, &head, sizeof(head));
+		memcpy(p + sizeof(head), text, part);
+		t->n += (uint32_t)(part + sizeof(head));
+		text += part;
+		n -= part;
+	} while (n);
 }
 
 /* ---- taking out ---- */

@@ -46,7 +46,7 @@ struct dt_kept {
 void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 		  const struct dt_call *c, uint32_t level, unsigned values);
 
-/* Keeps text as it is: at most 8 KiB. */
+/* Keeps text as it is. One that is long comes out in several parts. */
 void dt_kept_text(struct dt_keep *k, struct dt_kept *t, const char *text, size_t n);
 
 /* Takes a thread's lines out again, in their order. */

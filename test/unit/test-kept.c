@@ -158,6 +158,37 @@ static void test_in_both(void **state)
 	assert_true(rest <= all - (1 << 20) + THREADS * PIECE);
 }
 
+/* Texts that are longer than what is kept at a time. */
+static void test_long_texts(void **state)
+{
+	static const size_t length[] = {1, 4095, 4096, 4097, 16376, 16377, 70000, 8192, 65536};
+	static char text[70000], out[300000];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i % 251);
+	for (size_t memory_max = 0; memory_max <= 1 << 20; memory_max += 1 << 20) {
+		struct dt_keep keep = {.fd = -1, .memory_max = memory_max};
+		struct dt_kept kept = {0};
+		struct dt_kept_cursor cursor;
+		size_t n = 0, at = 0;
+
+		for (size_t i = 0; i < sizeof(length) / sizeof(*length); i++)
+			dt_kept_text(&keep, &kept, text, length[i]);
+		dt_kept_rewind(&cursor, &keep, &kept);
+		while (dt_kept_next(&cursor, values_of, NULL)) {
+			assert_true(n + cursor.text_n <= sizeof(out));
+			memcpy(out + n, cursor.text, cursor.text_n);
+			n += cursor.text_n;
+		}
+		for (size_t i = 0; i < sizeof(length) / sizeof(*length); at += length[i++])
+			assert_memory_equal(out + at, text, length[i]);
+		assert_int_equal(n, at);
+		assert_int_equal(keep.size > 0, memory_max == 0);
+		dt_kept_end(&cursor);
+		dt_keep_close(&keep);
+	}
+}
+
 static void test_no_lines(void **state)
 {
 	struct dt_keep keep = {.fd = -1};
@@ -173,9 +204,8 @@ static void test_no_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_memory),
-		cmocka_unit_test(test_in_file),
-		cmocka_unit_test(test_in_both),
+		cmocka_unit_test(test_in_memory), cmocka_unit_test(test_in_file),
+		cmocka_unit_test(test_in_both),	  cmocka_unit_test(test_long_texts),
 		cmocka_unit_test(test_no_lines),
 	};
 
