@@ -685,9 +685,108 @@ static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint6
 	return (uint64_t)(t->last_time + 0.5);
 }
 
+/* Closes every open call of a thread. */
+static void close_all(struct dt_pair *p, struct dt_thread_stack *t, uint32_t flags)
+{
+	while (t->segments) {
+		struct dt_segment *s = t->segment[t->segments - 1];
+
+		while (s->n)
+			pop(p, t, s, flags, 0);
+		dt_segment_drop(t, s);
+	}
+}
+
+/* ---- other programs in the same process ---- */
+
+/*
+ * The thread that goes on behind an execve has the process's number, whichever called it: what
+ * other threads have open is not met again. The program's first record tells that it is there:
+ * until then the thread may be in the kernel, whose calls were made by the old one.
+ */
+static bool is_of_program(const struct dt_pair *p, const struct dt_span *s, uint32_t i)
+{
+	uint8_t kind = p->fact[s->site[i]].kind;
+
+	return (kind == DT_ENTRY || kind == DT_EXIT || kind == DT_POINT || kind == DT_EVENT ||
+		kind == DT_SEND || kind == DT_RECEIVE) &&
+	       s->sp[i] && !is_kernel(s->sp[i]);
+}
+
+/* When the last of a program's calls began that are open; without any, the thread's last record. */
+static uint64_t newest(const struct dt_thread_stack *t)
+{
+	uint64_t begin = 0;
+
+	for (uint32_t i = 0; i < t->segments; i++) {
+		const struct dt_segment *s = t->segment[i];
+		const struct dt_call *c = s->n ? &s->frame[s->n - 1].call : NULL;
+
+		if (c && !is_kernel(c->sp) && c->begin > begin)
+			begin = c->begin;
+	}
+	return begin ? begin : t->last_ticks;
+}
+
+/* Where, from record i on, the first one of another program is; the span's length: nowhere. */
+static uint32_t new_program(const struct dt_pair *p, const struct dt_thread_stack *t,
+			    const struct dt_span *s, uint32_t i)
+{
+	if (__builtin_expect(t->next_exec > s->ticks[s->n - 1], 1))
+		return s->n;
+	while (i < s->n && (s->ticks[i] < t->next_exec || !is_of_program(p, s, i)))
+		i++;
+	return i;
+}
+
+/* Up to when the old program's calls took: it came after the execve, and after all of their
+ * records. */
+static uint64_t exec_time(const struct dt_pair *p, const struct dt_thread_stack *t)
+{
+	uint64_t passed = t->next_exec > t->last_ticks ? t->next_exec - t->last_ticks : 0;
+
+	return (p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks) + passed;
+}
+
+static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
+{
+	p->now = exec_time(p, t);
+	close_all(p, t, DT_CALL_UNWOUND);
+	t->floor = 0;
+	t->tail_target = 0;
+	/* of several without a record between them, all */
+	t->next_exec = dt_reader_exec(p->reader, t->tid, until + 1);
+}
+
+static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
+		    uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		const struct fact *fact = &p->fact[s->site[i]];
+
+		p->at = i;
+		p->now = s->ticks[i];
+		if (__builtin_expect(p->events.cost != NULL, 0)) {
+			p->now = without_cost(p, t, s->ticks[i], fact->kind);
+			t->last_ticks = s->ticks[i];
+		}
+		if (fact->kind == DT_ENTRY) {
+			entry(p, t, s->sp[i], fact->function);
+			t->tail_target = 0;
+		} else if (fact->kind == DT_EXIT) {
+			leave(p, t, s->sp[i], fact->function, fact);
+		} else {
+			other(p, t, fact->kind, s->sp[i], i);
+		}
+	}
+	if (to > from)
+		t->last_ticks = s->ticks[to - 1];
+}
+
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 {
 	struct dt_thread_stack *t;
+	size_t execs;
 
 	if (s->lost && add_loss(p, s->core, s->lost_begin, s->lost_end))
 		return -1;
@@ -711,25 +810,17 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		t->losses++;
 		t->tail_target = 0;
 	}
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct fact *fact = &p->fact[s->site[i]];
-
-		p->at = i;
-		p->now = s->ticks[i];
-		if (__builtin_expect(p->events.cost != NULL, 0)) {
-			p->now = without_cost(p, t, s->ticks[i], fact->kind);
-			t->last_ticks = s->ticks[i];
-		}
-		if (fact->kind == DT_ENTRY) {
-			entry(p, t, s->sp[i], fact->function);
-			t->tail_target = 0;
-		} else if (fact->kind == DT_EXIT) {
-			leave(p, t, s->sp[i], fact->function, fact);
-		} else {
-			other(p, t, fact->kind, s->sp[i], i);
-		}
+	dt_reader_execs(p->reader, &execs);
+	if (__builtin_expect(t->execs != execs + 1, 0)) {
+		t->execs = execs + 1;
+		t->next_exec = dt_reader_exec(p->reader, t->tid, newest(t));
 	}
-	t->last_ticks = s->ticks[s->n - 1];
+	for (uint32_t from = 0, to; from < s->n; from = to) {
+		to = new_program(p, t, s, from);
+		records(p, t, s, from, to);
+		if (to < s->n)
+			exec(p, t, s->ticks[to]);
+	}
 	t->last_core = s->core;
 	return p->no_memory ? -1 : 0;
 }
@@ -737,13 +828,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 static void finish(struct dt_pair *p, struct dt_thread_stack *t)
 {
 	p->now = p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks;
-	while (t->segments) {
-		struct dt_segment *s = t->segment[t->segments - 1];
-
-		while (s->n)
-			pop(p, t, s, DT_CALL_OPEN, 0);
-		dt_segment_drop(t, s);
-	}
+	close_all(p, t, DT_CALL_OPEN);
 }
 
 int dt_pair_finish(struct dt_pair *p)

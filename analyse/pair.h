@@ -13,8 +13,9 @@
 
 enum {
 	/* how it ended */
-	DT_CALL_UNWOUND = 1, /* without an exit: longjmp, an exception, an exit; end: seen gone */
-	DT_CALL_TAIL = 2,    /* by a jump to another function, which returns in its place */
+	DT_CALL_UNWOUND =
+		1, /* without an exit: longjmp, an exception, an exit, an execve; end: seen gone */
+	DT_CALL_TAIL = 2, /* by a jump to another function, which returns in its place */
 	DT_CALL_INFERRED =
 		4,	  /* with TAIL: told from the next entry, not from a record of its own */
 	DT_CALL_OPEN = 8, /* not yet, when the trace ended */

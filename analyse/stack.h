@@ -51,6 +51,10 @@ struct dt_thread_stack {
 	double last_time;    /* ...without the cost of those before: see struct dt_pair_events */
 	uint16_t last_core;  /* ...and the core that one was on */
 	uint32_t losses;
+	/* when its process executes another program next, UINT64_MAX: never; by what was known when
+	 * the trace told of as many less one, 0: not looked for */
+	uint64_t next_exec;
+	size_t execs;
 	/* the record before was a tail exit at this sp to this function; 0: it was not, or it is
 	 * not known to which: what comes next need not be the function jumped to, which may be
 	 * untraced */

@@ -251,6 +251,20 @@ struct mark {
 	const char *text;
 };
 
+static const char executed[] = ": the process executed another program";
+
+/* Of a call that was seen gone: its program was. */
+static bool ended_by_exec(const struct calls *k, const struct dt_call *c)
+{
+	return dt_reader_exec(k->reader, c->tid, c->begin) <= c->end;
+}
+
+/* Does the trace, as far as it is looked at, go on until then? */
+static bool is_seen(const struct calls *k, uint64_t ticks)
+{
+	return ticks != UINT64_MAX && ticks <= k->until;
+}
+
 /*
  * What became of the process in which a call did not end, if the trace goes on until then without a
  * gap: in one, the call could have ended unseen.
@@ -266,8 +280,11 @@ static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, u
 	for (size_t i = 0; t && i < n; i++)
 		if (all[i].pid == t->pid)
 			of = &all[i];
-	if (!of || !of->end_ticks || of->end_ticks > k->until || c->begin <= k->resumed ||
-	    c->flags & DT_CALL_LOSS)
+	if (c->begin <= k->resumed || c->flags & DT_CALL_LOSS)
+		return p;
+	if (t && is_seen(k, dt_reader_exec(k->reader, t->pid, c->begin)))
+		return stpcpy(p, executed);
+	if (!of || !of->end_ticks || !is_seen(k, of->end_ticks))
 		return p;
 	p = stpcpy(p, ": the process ");
 	if (of->status < 0)
@@ -321,6 +338,8 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 			p = stpcpy(p, marks[i].text);
 		if (marks[i].flag == DT_CALL_OPEN)
 			p = put_fate(k, p, c, tid);
+		else if (marks[i].flag == DT_CALL_UNWOUND && ended_by_exec(k, c))
+			p = stpcpy(p, executed);
 		separator = ", ";
 	}
 	return stpcpy(p, k->colour ? " */\033[0m" : " */");
@@ -377,15 +396,20 @@ static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 	return c->flags & DT_CALL_UNTIMED ? put_blank(p) : put_duration(k, p, c->end - c->begin);
 }
 
-static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
+		       uint32_t level)
 {
-	char *line = dt_out_room(k->out, LINE), *p = put_times(k, line, c);
-
-	p = put_start(k, p, tid, level);
+	p = put_start(k, put_times(k, p, c), tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
-	p = put_marks(k, p, c->flags & MARKED_END, &c->function, c, tid);
-	end_line(k, line, p);
+	return put_marks(k, p, c->flags & MARKED_END, &c->function, c, tid);
+}
+
+static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
+{
+	char *line = dt_out_room(k->out, LINE);
+
+	end_line(k, line, put_close(k, line, c, tid, level));
 }
 
 static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
@@ -415,29 +439,41 @@ static void text_line(struct calls *k, struct output *to, const char *text, size
 		dt_kept_text(&k->keep, &to->kept, text, n);
 }
 
-/* The same of one whose arguments came in full: what is kept of a line has no room for them. */
-static bool full_line(struct calls *k, struct output *to, enum dt_kept_kind kind,
-		      const struct dt_call *c, uint32_t tid, uint32_t level)
+/*
+ * A line about a call as text at once: what is kept of a line else has no room for arguments in
+ * full, and no times.
+ */
+static void call_text(struct calls *k, struct output *to, enum dt_kept_kind kind,
+		      const struct dt_call *c, uint32_t tid, uint32_t level,
+		      const struct dt_full *full)
 {
-	const struct dt_full *full = dt_full_of(&k->fulls, c->id);
-	char *text, *p;
+	char *text = dt_out_room(k->out, LINE), *p;
 
-	if (!full || kind == DT_KEPT_CLOSE)
-		return false;
-	text = dt_out_room(k->out, LINE);
-	p = kind == DT_KEPT_OPEN ? put_open(k, text, c, tid, level, full)
-				 : put_whole(k, text, c, tid, level, full);
+	p = kind == DT_KEPT_OPEN    ? put_open(k, text, c, tid, level, full)
+	    : kind == DT_KEPT_CLOSE ? put_close(k, text, c, tid, level)
+				    : put_whole(k, text, c, tid, level, full);
 	*p++ = '\n';
 	text_line(k, to, text, (size_t)(p - text));
-	return true;
+}
+
+/* Is what is said of its end told by when it was? */
+static bool has_fate(const struct calls *k, const struct dt_call *c)
+{
+	return c->flags & DT_CALL_OPEN || (c->flags & DT_CALL_UNWOUND && ended_by_exec(k, c));
 }
 
 /* Writes a line about a call now, or keeps it. */
 static void line(struct calls *k, struct output *to, enum dt_kept_kind kind,
 		 const struct dt_call *c, uint32_t tid, uint32_t level)
 {
-	if (__builtin_expect(k->fulls.n != 0, 0) && full_line(k, to, kind, c, tid, level))
+	const struct dt_full *full = NULL;
+
+	if (__builtin_expect(k->fulls.n != 0, 0) && kind != DT_KEPT_CLOSE)
+		full = dt_full_of(&k->fulls, c->id);
+	if (full || (!to->direct && kind != DT_KEPT_OPEN && has_fate(k, c))) {
+		call_text(k, to, kind, c, tid, level, full);
 		return;
+	}
 	if (!to->direct)
 		dt_kept_call(&k->keep, &to->kept, kind, c, level,
 			     dt_format_values(&k->formats, c->function));

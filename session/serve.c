@@ -257,6 +257,8 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	struct dt_error e;
 	bool ours = old && old->ours;
 
+	if (s->store)
+		dt_store_exec(s->store, (uint32_t)pid, __builtin_ia32_rdtsc(), NULL);
 	if (old) {
 		forget_modules(s, old->module, old->n);
 		dt_target_end(old); /* its image has ended */

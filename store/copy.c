@@ -258,6 +258,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
+	"INSERT INTO exec SELECT * FROM source.exec",
 	"INSERT INTO thread SELECT * FROM source.thread",
 	"INSERT INTO module SELECT * FROM source.module",
 	"INSERT INTO function SELECT * FROM source.function",

@@ -31,6 +31,7 @@ struct dt_vals_head {
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"                       \
 	"CREATE TABLE process(pid INTEGER, ppid INTEGER, exe TEXT, cmdline TEXT,"                  \
 	" begin_ticks INTEGER, end_ticks INTEGER, status INTEGER);"                                \
+	"CREATE TABLE exec(pid INTEGER, ticks INTEGER);"                                           \
 	"CREATE TABLE thread(tid INTEGER, pid INTEGER, name TEXT, UNIQUE(tid, pid));"              \
 	"CREATE TABLE module(id INTEGER PRIMARY KEY, pid INTEGER, base INTEGER, low INTEGER,"      \
 	" high INTEGER, path TEXT, build_id TEXT, begin_ticks INTEGER, end_ticks INTEGER);"        \
@@ -41,7 +42,7 @@ struct dt_vals_head {
 	"CREATE TABLE clock(ticks INTEGER, monotonic_ns INTEGER, realtime_ns INTEGER);"            \
 	"CREATE TABLE loss(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER,"        \
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
-	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"       \
+	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"      \
 	" missed INTEGER);"                                                                        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -371,6 +371,28 @@ const struct dt_process_info *dt_reader_processes(const struct dt_reader *r, siz
 	return r->tables.processes.p;
 }
 
+const struct dt_exec_info *dt_reader_execs(const struct dt_reader *r, size_t *n)
+{
+	*n = r->tables.execs.n;
+	return r->tables.execs.p;
+}
+
+uint64_t dt_reader_exec(const struct dt_reader *r, uint32_t pid, uint64_t from)
+{
+	const struct dt_exec_info *x = r->tables.execs.p;
+	size_t low = 0, high = r->tables.execs.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (x[middle].pid < pid || (x[middle].pid == pid && x[middle].ticks < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->tables.execs.n && x[low].pid == pid ? x[low].ticks : UINT64_MAX;
+}
+
 const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_t tid)
 {
 	const struct dt_thread_info *t = r->tables.threads.p;

@@ -49,6 +49,12 @@ struct dt_process_info {
 	int status;			 /* as wait(2) gives it; -1: not known */
 };
 
+/* A process executed another program: calls from before are over. Told since 2026-11-23. */
+struct dt_exec_info {
+	uint32_t pid;
+	uint64_t ticks;
+};
+
 struct dt_summary {
 	uint64_t records, lost, chunks;
 	uint64_t min_ticks, max_ticks;
@@ -82,6 +88,10 @@ uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
 const struct dt_thread_info *dt_reader_threads(const struct dt_reader *r, size_t *n);
 const struct dt_process_info *dt_reader_processes(const struct dt_reader *r, size_t *n);
+const struct dt_exec_info *dt_reader_execs(const struct dt_reader *r,
+					   size_t *n); /* by pid, ticks */
+/* When the process first executed another program, from that tick on; UINT64_MAX: never. */
+uint64_t dt_reader_exec(const struct dt_reader *r, uint32_t pid, uint64_t from);
 const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_t tid);
 
 /* NULL when there is no such key. Valid until the reader is closed. */

@@ -46,6 +46,7 @@ enum statement {
 	META,
 	PROCESS,
 	PROCESS_END,
+	EXEC,
 	THREAD,
 	MODULE,
 	MODULE_END,
@@ -68,6 +69,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,NULL,NULL)",
 	[PROCESS_END] = "UPDATE process SET status=?, end_ticks=? WHERE rowid="
 			"(SELECT max(rowid) FROM process WHERE pid=?)",
+	[EXEC] = "INSERT INTO exec VALUES(?,?)",
 	[THREAD] = "INSERT OR REPLACE INTO thread VALUES(?,?,?)",
 	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
 	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
@@ -817,6 +819,17 @@ int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t 
 	bind_u64(t, 2, end_ticks);
 	sqlite3_bind_int64(t, 3, pid);
 	return run(s, PROCESS_END, e);
+}
+
+int dt_store_exec(struct dt_store *s, uint32_t pid, uint64_t ticks, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[EXEC];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, pid);
+	bind_u64(t, 2, ticks);
+	return run(s, EXEC, e);
 }
 
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,

@@ -106,6 +106,9 @@ int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char
 /* status: as wait(2) gives it, -1: not known */
 int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
 			 struct dt_error *e);
+/* The process has executed another program: nothing of the old one's calls is left, and nothing of
+ * the new one's has been recorded yet. Its row comes after. */
+int dt_store_exec(struct dt_store *s, uint32_t pid, uint64_t ticks, struct dt_error *e);
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
 /* Time in which a session recorded nothing, because it was told not to. */

@@ -172,6 +172,16 @@ static int take_process(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int take_exec(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_exec_info *x = add(&t->execs, sizeof(*x));
+
+	if (!x)
+		return -1;
+	*x = (struct dt_exec_info){(uint32_t)u64(q, 0), u64(q, 1)};
+	return 0;
+}
+
 static int take_clock(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_clock *c = add(&t->clocks, sizeof(*c));
@@ -249,12 +259,17 @@ static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t ha
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small ones that may change are read again, the others from where they ended */
-	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n = 0;
+	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
+		t->execs.n = 0;
 	if (has_table(db, "event") &&
 	    take_all(t, db,
 		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
 		     "WHERE ?1=0 ORDER BY subsystem, ifnull(event, 65536), rowid",
 		     0, take_event, e))
+		return -1;
+	if (has_table(db, "exec") &&
+	    take_all(t, db, "SELECT pid, ticks FROM exec WHERE ?1=0 ORDER BY pid, ticks", 0,
+		     take_exec, e))
 		return -1;
 	if (take_all(t, db, "SELECT key, value FROM meta WHERE ?1=0", 0, take_meta, e) ||
 	    take_all(t, db,
@@ -291,7 +306,7 @@ void dt_tables_free(struct dt_tables *t)
 {
 	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
 				  &t->processes, &t->clocks,	&t->meta,    &t->events,
-				  &t->types};
+				  &t->types,	 &t->execs};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

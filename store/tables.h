@@ -19,6 +19,7 @@ struct dt_tables {
 	/* sorted by tid; of several with one tid, the last described one */
 	struct dt_array threads;
 	struct dt_array events; /* sorted by subsystem and event */
+	struct dt_array execs;	/* sorted by pid and ticks */
 	struct dt_array processes, clocks, meta;
 	struct dt_block *blocks;
 };

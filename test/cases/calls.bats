@@ -103,6 +103,84 @@ TEXT
 	! grep -q exited out
 }
 
+@test "calls ends the calls of a program that executes another at the same stack" {
+	cat >same.c <<-'C'
+		#include <stdlib.h>
+		#include <pthread.h>
+		#include <ucontext.h>
+		#include <unistd.h>
+		static char stack[65536];
+		static ucontext_t back, there;
+		static int left;
+		__attribute__((noinline)) void *hang(void *all)
+		{
+			pthread_barrier_wait(all);
+			pause();
+			return all;
+		}
+		__attribute__((noinline)) int last(int x) { return x + 1; }
+		__attribute__((noinline)) int again(int n)
+		{
+			char *argv[] = {"same", n == 2 ? "1" : "0", NULL};
+			execv("/proc/self/exe", argv);
+			return last(n);
+		}
+		__attribute__((noinline)) void work(int n)
+		{
+			pthread_barrier_t all;
+			pthread_t t;
+			if (n == 2) {
+				pthread_barrier_init(&all, NULL, 2);
+				pthread_create(&t, NULL, hang, &all);
+				pthread_barrier_wait(&all);
+			}
+			left = n ? again(n) : last(6);
+		}
+		int main(int argc, char **argv)
+		{
+			getcontext(&there);
+			there.uc_stack.ss_sp = stack;
+			there.uc_stack.ss_size = sizeof(stack);
+			there.uc_link = &back;
+			makecontext(&there, (void (*)(void))work, 1, argc > 1 ? atoi(argv[1]) : 2);
+			swapcontext(&back, &there);
+			return left;
+		}
+	C
+	gcc -O0 -g -falign-functions=32 -no-pie -fno-pie -o same same.c -pthread
+	devtrace record -F work -F again -F last -F hang -o same.db ./same 2>/dev/null || [ $? = 7 ]
+	devtrace calls same.db >out
+	cat out
+	sed -e '/^#/d' -e '/hang/d' -e 's/^ *[0-9.]* us *//' -e 's/^ *//' -e '/^$/d' out >got
+	cat >want <<-'TEXT'
+		work(n=2) {
+		again(n=2)  /* unwound: the process executed another program */
+		}  /* work: unwound: the process executed another program */
+		work(n=1) {
+		again(n=1)  /* unwound: the process executed another program */
+		}  /* work: unwound: the process executed another program */
+		work(n=0) {
+		last(x=6) = 7
+		}  /* work */
+	TEXT
+	diff -u want got
+	# a thread that did not execute it is gone as well
+	grep 'hang(all=.*)  /\* not finished: the process executed another program \*/' out
+	# none is within one of another program, and each is as long as its program was there
+	[ "$(devtrace sql -n same.db "SELECT count(*) FROM calls a JOIN calls b ON a.parent = b.id
+		WHERE a.function = 'work'")" = 0 ]
+	[ "$(devtrace sql -n same.db "SELECT count(*) FROM exec")" = 2 ]
+	[ "$(devtrace sql -n same.db "SELECT count(*) FROM (SELECT begin, lag(end) OVER (ORDER BY begin) AS before
+		FROM calls WHERE function = 'work') WHERE begin < before")" = 0 ]
+	# what the trace does not reach to is not said
+	to=$(devtrace sql -n same.db "SELECT max(begin_ticks) FROM calls WHERE function = 'again' AND begin <
+		(SELECT max(begin) FROM calls WHERE function = 'again')")
+	devtrace calls --to "$to" same.db >out
+	cat out
+	grep -q 'not finished \*/' out
+	! grep -q executed out
+}
+
 @test "calls --merge keeps the order of time" {
 	sample t.db
 	devtrace calls --merge t.db 2>/dev/null >out

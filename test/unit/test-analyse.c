@@ -6,6 +6,7 @@
  *	T f 900 g    the same, known to jump to g;    P f 900: a point in f; V f 900: an event
  *	@ 2 7        what follows is on core 2 by thread 7;    + 50: the clock goes on by 50
  *	L 9          9 records of the core are lost here
+ *	! 1          process 1 executes another program, 10 ticks after the record before
  *
  * Functions are a to z. Each record is 10 ticks after the one before, the first at 10. What comes
  * out is a line for each call, in the order in which they end: function, its caller or -, depth,
@@ -89,6 +90,10 @@ static void write_trace(const char *text)
 		}
 		if (sscanf(text, " L %lu%n", &lost, &used_chars) == 1)
 			continue;
+		if (sscanf(text, " ! %lu%n", &n, &used_chars) == 1) {
+			assert_int_equal(dt_store_exec(store, (uint32_t)n, clock += 10, NULL), 0);
+			continue;
+		}
 		fields = sscanf(text, " %c %c %lx%n", &word, &f, &sp, &used_chars);
 		if (fields < 3)
 			break;
@@ -274,6 +279,90 @@ static void test_kernel(void **state)
 	gives("@ 0 4294967295 E k " K "900 @ 1 4294967295 E l " K "800 @ 0 4294967295 X k " K "900 "
 	      "@ 1 4294967295 X l " K "800",
 	      "k - 0 10-30\nl - 0 20-40\n");
+}
+
+/* Another program in the process, on a stack that may be at the same place. */
+static void test_exec(void **state)
+{
+	gives("E m 900 E b 800 ! 1 E m 900 E b 800 X b 800 X m 900",
+	      "b m 1 20-30 unwound\nm - 0 10-30 unwound\nb m 1 50-60\nm - 0 40-70\n");
+	gives("E m 900 E b 800 ! 1 E c 700 X c 700 E d 880 X d 880",
+	      "b m 1 20-30 unwound\nm - 0 10-30 unwound\nc - 0 40-50\nd - 0 60-70\n");
+	/* its first exit is of a call that was not recorded */
+	gives("E m 900 ! 1 X m 900", "m - 0 10-20 unwound\nm - 0 30-30 no-entry\n");
+	/* on two stacks; twice, and twice without a record in between */
+	gives("E m 7fff9000 E a 7fff8000 E h 6000ff0 ! 1 E m 7fff9000 ! 1 ! 1 E m 7fff9000 X m "
+	      "7fff9000",
+	      "h - 0 30-40 unwound other\na m 1 20-40 unwound\nm - 0 10-40 unwound\n"
+	      "m - 0 50-60 unwound\nm - 0 80-90\n");
+	/* a tail call that is not followed by what was jumped to */
+	gives("E a 900 T a 900 b ! 1 E b 900 X b 900", "a - 0 10-20 tail\nb - 0 40-50\n");
+	/* other processes, other threads: what was open in one is not met again */
+	gives("E m 900 ! 2 E b 800 X b 800 X m 900", "b m 1 30-40\nm - 0 10-50\n");
+	gives("@ 0 2 E w 800 @ 0 1 E m 900 ! 1 E b 880 X b 880",
+	      "m - 0 20-30 unwound\nb - 0 40-50\nw - 0 10-10 open\n");
+	/* nothing of the new program was recorded */
+	gives("E m 900 ! 1", "m - 0 10-10 open\n");
+	/* the kernel's calls that led to it were made by the old one, and end first */
+	gives("E m 900 E k " K "900 E l " K "800 ! 1 X l " K "800 S m 8c0 X k " K
+	      "900 E b 880 X b 880",
+	      "l k 2 30-50\nk m 1 20-70\nm - 0 10-70 unwound\nb - 0 80-90\n");
+	gives("E m 900 E k " K "900 ! 1 E l " K "800 X l " K "800 E b 880 E k " K "900 X k " K
+	      "900 X b 880",
+	      "l k 2 40-50\nk m 1 20-50 unwound\nm - 0 10-50 unwound\nk b 1 70-80\nb - 0 60-90\n");
+}
+
+/* A trace that grows: the other program, and that of another process, come while it is read. */
+static void test_exec_live(void **state)
+{
+	struct dt_pair_events events = {.begin = on_begin, .end = on_end};
+	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	static const struct {
+		uint64_t exec; /* of this process before the record */
+		char kind, f;
+		uint64_t sp;
+	} step[] = {{0, 'E', 'm', 0x900},
+		    {0, 'E', 'k', 0xff00000000000900},
+		    {1, 'X', 'k', 0xff00000000000900},
+		    {2, 'V', 'v', 0},
+		    {0, 'E', 'b', 0x880},
+		    {0, 'X', 'b', 0x880}};
+	uint64_t clock = 0;
+	struct dt_pair *p;
+	struct dt_error e;
+	struct dt_span s;
+
+	used = 0;
+	begin_trace();
+	assert_int_equal(dt_store_flush(store, NULL), 0);
+	reader = dt_reader_open(trace_path, &e);
+	assert_non_null(reader);
+	p = dt_pair_new(reader, &events, true);
+	assert_int_equal(dt_reader_start(reader, &range, &e), 0);
+	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++) {
+		struct dt_record r = {.tid = 1,
+				      .kind = (uint8_t)step[i].kind,
+				      .sp = step[i].sp,
+				      .pc = address(step[i].f) + (step[i].kind == 'E' ? 5 : 6),
+				      .value = {(uint64_t)step[i].f}};
+		int rc;
+
+		if (step[i].exec)
+			assert_int_equal(
+				dt_store_exec(store, (uint32_t)step[i].exec, clock += 10, NULL), 0);
+		r.ticks = clock += 10;
+		put(0, 0, &r);
+		assert_int_equal(dt_store_flush(store, NULL), 0);
+		while ((rc = dt_reader_next(reader, &s, &e)) > 0)
+			assert_int_equal(dt_pair_span(p, &s), 0);
+		assert_int_equal(rc, 0);
+	}
+	dt_pair_finish(p);
+	assert_string_equal(result, "k m 1 20-40\nm - 0 10-60 unwound\nb - 0 70-80\n");
+	dt_pair_free(p);
+	dt_reader_close(reader);
+	assert_int_equal(dt_store_close(store, NULL), 0);
+	unlink(trace_path);
 }
 
 /* By a jump that has no site of its own. */
@@ -734,6 +823,9 @@ static void check_128_cost(void **state)
 	      "b a 1 27-35\na - 0 20-48\na - 0 10-53\n");
 	/* open and without an entry */
 	gives("E a 900 X b 800 E c 800", "b a 1 18-18 no-entry\nc a 1 25-25 open\na - 0 10-25 open\n");
+	/* up to another program */
+	gives("E a 900 E b 800 ! 1 E a 900 X a 900",
+	      "b a 1 17-27 unwound\na - 0 10-27 unwound\na - 0 34-42\n");
 	/* more than there was */
 	ticks[DT_ENTRY] = ticks[DT_EXIT] = 25;
 	gives("E a 900 E b 800 X b 800 X a 900 + 100 E a 900 X a 900",
@@ -782,14 +874,33 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets_of_cores),
 		cmocka_unit_test(test_offsets_given_up),
-		TEST(test_nesting),	   TEST(test_recursion),    TEST(test_threads),
-		TEST(test_migration),	   TEST(test_open),	    TEST(test_attached),
-		TEST(test_kernel),	   TEST(test_large_frame),	   TEST(test_tail),	    TEST(test_indirect_tail),
-		TEST(test_longjmp),	   TEST(test_longjmp_all),  TEST(test_vfork),
-		TEST(test_event), TEST(test_event_stack),	   TEST(test_point),	    TEST(test_coroutine),
-		TEST(test_coroutine_pool), TEST(test_signal_stack), TEST(test_loss),
-		TEST(test_same),	   TEST(test_stats),	    TEST(test_quantiles),
-		TEST(test_random),	   TEST(check_127_offset),
+		TEST(test_nesting),
+		TEST(test_recursion),
+		TEST(test_threads),
+		TEST(test_migration),
+		TEST(test_open),
+		TEST(test_attached),
+		TEST(test_kernel),
+		TEST(test_exec),
+		TEST(test_exec_live),
+		TEST(test_large_frame),
+		TEST(test_tail),
+		TEST(test_indirect_tail),
+		TEST(test_longjmp),
+		TEST(test_longjmp_all),
+		TEST(test_vfork),
+		TEST(test_event),
+		TEST(test_event_stack),
+		TEST(test_point),
+		TEST(test_coroutine),
+		TEST(test_coroutine_pool),
+		TEST(test_signal_stack),
+		TEST(test_loss),
+		TEST(test_same),
+		TEST(test_stats),
+		TEST(test_quantiles),
+		TEST(test_random),
+		TEST(check_127_offset),
 		TEST(check_128_cost),
 	};
 
