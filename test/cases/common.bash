@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What the command tests share: a directory of their own, small programs with sleds.
-root=${DEVTRACE_ROOT:-$PWD}
-dt=${DEVTRACE_BUILD:-$root/build}/devtrace
+load devtrace
 
 setup_file() {
 	export dir
@@ -55,14 +54,6 @@ start_spin() {
 stop_spin() {
 	kill "$pid" 2>/dev/null || true
 	exec {out}<&-
-}
-
-# the message is one line, and holds the words
-one_line() {
-	[ "${#lines[@]}" = 1 ] || { echo "${#lines[@]} lines: $output"; return 1; }
-	for word; do
-		case $output in *"$word"*) ;; *) echo "no '$word' in: $output"; return 1 ;; esac
-	done
 }
 
 # until_gone PATTERN: no process has that in its command line. A session that has been killed has its name

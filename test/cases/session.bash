@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the tests of sessions share: a program that calls what it is told to, so that every number is
 # known beforehand; sessions of the test's own in a directory of its own.
-root=${DEVTRACE_ROOT:-$PWD}
-dt=${DEVTRACE_BUILD:-$root/build}/devtrace
+load devtrace
 
 build_obey() {
 	cat >"$1/obey.c" <<-'C'
@@ -188,12 +187,4 @@ until_true() {
 	done
 	echo "never: $*"
 	return 1
-}
-
-one_line() {
-	[ "${#lines[@]}" = 1 ] || { echo "${#lines[@]} lines: $output"; return 1; }
-	local word
-	for word; do
-		case $output in *"$word"*) ;; *) echo "no '$word' in: $output"; return 1 ;; esac
-	done
 }

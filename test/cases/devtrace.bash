@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# What all tests of commands share: the program, and what is asked of its messages.
+root=${DEVTRACE_ROOT:-$PWD}
+dt=${DEVTRACE_BUILD:-$root/build}/devtrace
+
+# the message is one line, and holds the words
+one_line() {
+	[ "${#lines[@]}" = 1 ] || { echo "${#lines[@]} lines: $output"; return 1; }
+	local word
+	for word; do
+		case $output in *"$word"*) ;; *) echo "no '$word' in: $output"; return 1 ;; esac
+	done
+}
