@@ -61,6 +61,21 @@ static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_reta
 	return jump_patch(&p[(*n)++], t->board, to);
 }
 
+/* The jump that makes the room, the springboard behind it, and the short jump that leads there. */
+static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_window *x,
+			  const struct dt_trampoline *t)
+{
+	uint64_t room = x->host_size ? x->host : x->start, inner = x->start + x->inner;
+	uint64_t to = x->inner ? dt_moved_forward(&t->moved, x->start, t->copy, inner) : t->address;
+	bool reaches = jump_patch(&p[0], room, x->host_size ? t->host : t->address);
+
+	reaches = jump_patch(&p[1], room + JUMP_SIZE, to) && reaches;
+	p[2] = (struct dt_patch){.address = inner, .length = 2, .bytes = {0xeb}};
+	p[2].bytes[1] = (uint8_t)(room + JUMP_SIZE - inner - 2);
+	*n = 3;
+	return reaches;
+}
+
 static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t bias,
 		   struct dt_trampoline *t, struct dt_error *e)
 {
@@ -71,11 +86,15 @@ static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t 
 
 	here.start += bias;
 	here.board += bias;
+	here.host += bias;
 	switch (x->tactic) {
 	case DT_TACTIC_SHORT:
 		out[n] = (struct dt_patch){.address = here.start, .length = 2, .bytes = {0xeb}};
 		out[n++].bytes[1] = (uint8_t)(here.board - here.start - 2);
 		reaches = jump_patch(&out[n++], here.board, t->address);
+		break;
+	case DT_TACTIC_INNER:
+		reaches = inner_patches(out, &n, &here, t);
 		break;
 	case DT_TACTIC_PUNNED:
 		reaches = punned_patch(&out[n++], &here, t->address);
@@ -109,27 +128,29 @@ static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t 
 	return 0;
 }
 
-int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
-		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,
-		 struct dt_error *e)
+/*
+ * The copy of [low, low + size), which is the window's or its host's, with the hooks of the sites
+ * in it, and behind it the way back. An entry's is in front of the copy.
+ */
+static int emit_stretch(const struct dt_plan *p, const struct dt_window *x, uint64_t low,
+			size_t size, uint64_t bias, const struct dt_plan_hook *hook,
+			struct dt_emit *o, uint64_t *copy, struct dt_moved *moved,
+			struct dt_error *e)
 {
-	const struct dt_window *x = &p->window[window];
-	const struct dt_code_region *r = dt_code_region_of(p->code, x->start);
+	const struct dt_code_region *r = dt_code_region_of(p->code, low);
 	const struct dt_site *site = p->site + x->first_site;
 	struct emission what[DT_WINDOW_MAX + 1];
 	struct dt_relocate_hook hooks[DT_WINDOW_MAX + 1];
 	size_t n = 0;
 
-	t->address = dt_emit_here(o);
-	if (x->tactic == DT_TACTIC_PUNNED && t->address != x->at + bias)
-		return dt_fail(e, "the trampoline for 0x%lx must be at 0x%lx",
-			       (unsigned long)(x->start + bias), (unsigned long)(x->at + bias));
 	for (size_t i = 0; i < x->sites; i++) {
-		if (site[i].kind == DT_SITE_ENTRY) {
+		if (site[i].kind == DT_SITE_ENTRY && low == x->start) {
 			/* a branch of the window back to its start means the copy, behind this */
 			hook->emit(o, &site[i], hook->ctx);
 			continue;
 		}
+		if (site[i].address < low || site[i].address >= low + size)
+			continue;
 		what[n] = (struct emission){hook, &site[i]};
 		hooks[n] = (struct dt_relocate_hook){
 			.address = site[i].address + bias,
@@ -139,11 +160,27 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 		};
 		n++;
 	}
-	t->copy = dt_emit_here(o);
-	if (dt_relocate(o, r->bytes + (x->start - r->low), x->size, x->start + bias, hooks, n,
-			&t->moved, e))
+	*copy = dt_emit_here(o);
+	if (dt_relocate(o, r->bytes + (low - r->low), size, low + bias, hooks, n, moved, e))
 		return -1;
-	if (t->moved.falls)
-		dt_emit_jump(o, x->start + x->size + bias);
+	if (moved->falls)
+		dt_emit_jump(o, low + size + bias);
+	return 0;
+}
+
+int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
+		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,
+		 struct dt_error *e)
+{
+	const struct dt_window *x = &p->window[window];
+
+	t->address = dt_emit_here(o);
+	if (x->tactic == DT_TACTIC_PUNNED && t->address != x->at + bias)
+		return dt_fail(e, "the trampoline for 0x%lx must be at 0x%lx",
+			       (unsigned long)(x->start + bias), (unsigned long)(x->at + bias));
+	if (emit_stretch(p, x, x->start, x->size, bias, hook, o, &t->copy, &t->moved, e) ||
+	    (x->host_size &&
+	     emit_stretch(p, x, x->host, x->host_size, bias, hook, o, &t->host, &t->host_moved, e)))
+		return -1;
 	return patches(p, x, bias, t, e);
 }

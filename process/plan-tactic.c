@@ -13,6 +13,7 @@
 
 #define STARTS	    24 /* places where a window for an exit may start, at most */
 #define SHORT_REACH 127
+#define PAGE	    4096u
 
 void *dt_work_grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size)
 {
@@ -202,7 +203,8 @@ long dt_work_window_of(const struct work *w, uint64_t address)
 	for (size_t i = w->first_window; i < w->p->windows; i++) {
 		const struct dt_window *x = &w->p->window[i];
 
-		if (address >= x->start && address < x->start + x->size)
+		if ((address >= x->start && address < x->start + x->size) ||
+		    (address >= x->host && address < x->host + x->host_size))
 			return (long)i;
 	}
 	return -1;
@@ -399,6 +401,125 @@ bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at)
 	return true;
 }
 
+/* --- a short jump to room that is made for it */
+
+/*
+ * All bytes that change must be in one page: of whoever writes them and is killed, all or none are
+ * there.
+ */
+static bool same_page(uint64_t room, uint64_t inner)
+{
+	uint64_t page = room / PAGE;
+
+	return (room + 2 * JUMP_SIZE - 1) / PAGE == page && inner / PAGE == page &&
+	       (inner + 1) / PAGE == page;
+}
+
+static bool fits_inner(const struct work *w, uint64_t start, uint64_t inner, uint64_t end)
+{
+	return inner - start >= 2 * JUMP_SIZE && end - start <= DT_WINDOW_MAX &&
+	       same_page(start, inner) && fits(w, start, inner, inner, false);
+}
+
+static struct dt_window *make_inner(struct dt_window *x, uint64_t inner, uint64_t end)
+{
+	if (x) {
+		x->size = (uint16_t)(end - x->start);
+		x->patch = (uint8_t)(inner + 2 - x->start);
+		x->tactic = DT_TACTIC_INNER;
+		x->inner = (uint8_t)(inner - x->start);
+	}
+	return x;
+}
+
+/* The window that has the instruction at, one of this function's, reaches to end now. */
+static struct dt_window *extend_inner(struct work *w, uint64_t at, uint64_t inner, uint64_t end)
+{
+	long i = plain_window(w, at);
+	struct dt_window *x = i >= 0 ? &w->p->window[i] : NULL;
+	uint64_t old = x ? x->start + x->size : 0;
+	bool good;
+
+	if (!x || x->tactic != DT_TACTIC_JUMP || old > inner || dt_work_any_taken(w, old, end))
+		return NULL;
+	dt_work_take(w, x->start, old, false);
+	good = !dt_work_any_taken(w, x->start, old) && fits_inner(w, x->start, inner, end);
+	dt_work_take(w, x->start, good ? end : old, true);
+	return good ? make_inner(x, inner, end) : NULL;
+}
+
+/*
+ * The room is in front of inner, with as few instructions as will do. What jumps or returns to
+ * inner meets the short jump. calls: one may be moved; the processor predicts its return wrongly
+ * then. own: a window of the function that is in the way may be made longer.
+ */
+static struct dt_window *inner_jump(struct work *w, uint64_t inner, uint64_t end, bool calls,
+				    bool own)
+{
+	struct dt_insn in;
+
+	for (uint64_t at = inner; (at = dt_work_before(w, at)) && end - at <= DT_WINDOW_MAX;) {
+		if (!dt_work_decode(w, at, &in) || (!calls && dt_insn_calls(&in)))
+			return NULL;
+		if (dt_work_any_taken(w, at, inner))
+			return own ? extend_inner(w, at, inner, end) : NULL;
+		if (inner - at >= 2 * JUMP_SIZE)
+			return fits_inner(w, at, inner, end)
+				       ? make_inner(add_window(w, at, end, 2 * JUMP_SIZE,
+							       DT_TACTIC_INNER),
+						    inner, end)
+				       : NULL;
+	}
+	return NULL;
+}
+
+/* Instructions at `at' that make room, for a short jump at inner. Their size; 0: none. */
+static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool calls)
+{
+	int64_t distance = (int64_t)(at + JUMP_SIZE - inner - 2);
+	struct dt_insn in;
+	uint64_t end = at;
+
+	if (distance < -SHORT_REACH - 1 || distance > SHORT_REACH || !same_page(at, inner))
+		return 0;
+	while (end < at + 2 * JUMP_SIZE) {
+		if (!(dt_work_mark_of(w, end) & DT_CODE_INSN) || !dt_work_decode(w, end, &in) ||
+		    (!calls && dt_insn_calls(&in)))
+			return 0;
+		end += in.length;
+	}
+	return end <= w->f->end && !dt_work_any_taken(w, at, end) && fits(w, at, end, end, false)
+		       ? (unsigned)(end - at)
+		       : 0;
+}
+
+/* The room is elsewhere in the function, as near as there is any. */
+static struct dt_window *hosted_jump(struct work *w, uint64_t start, uint64_t end, bool calls)
+{
+	for (uint64_t far = 1; far < SHORT_REACH + 3 * JUMP_SIZE; far++)
+		for (int side = 0; side < 2; side++) {
+			uint64_t at = side ? start + far : start - far;
+			struct dt_window *x;
+			unsigned size;
+
+			if (at < w->f->start || at >= w->f->end ||
+			    (side ? at < end : at + 2 * JUMP_SIZE > start) ||
+			    !(dt_work_mark_of(w, at) & DT_CODE_INSN))
+				continue;
+			size = room_at(w, at, start, calls);
+			if (!size || (!side && at + size > start))
+				continue;
+			x = add_window(w, start, end, 2, DT_TACTIC_INNER);
+			if (!x)
+				return NULL;
+			x->host = at;
+			x->host_size = (uint8_t)size;
+			dt_work_take(w, at, at + size, true);
+			return x;
+		}
+	return NULL;
+}
+
 static struct dt_window *trap(struct work *w, uint64_t start)
 {
 	struct dt_insn in;
@@ -421,6 +542,25 @@ static unsigned own_bytes(const struct work *w, uint64_t start, uint64_t end)
 	if (own < 4 && dt_insn_ends(&in))
 		own += filler(w, end, 4 - own);
 	return own;
+}
+
+/* The same for what begins at start. */
+static struct dt_window *squeeze_inner(struct work *w, uint64_t start)
+{
+	unsigned padding;
+	uint64_t end = cover(w, start, 2, &padding);
+
+	if (!end || padding || dt_work_any_taken(w, start, end) || !fits(w, start, end, end, false))
+		return NULL;
+	for (int calls = 0; calls < 2; calls++) {
+		struct dt_window *x = inner_jump(w, start, end, calls, false);
+
+		if (!x)
+			x = hosted_jump(w, start, end, calls);
+		if (x)
+			return x;
+	}
+	return NULL;
 }
 
 /* The dearer tactics at start, where what is moved begins, with as few instructions as will do. */
@@ -450,6 +590,8 @@ struct dt_window *dt_work_squeeze_forward(struct work *w, uint64_t start)
 	if (dt_work_any_taken(w, start, one))
 		return NULL;
 	x = punned_jump(w, start, one, 1);
+	if (!x)
+		x = squeeze_inner(w, start);
 	return x ? x : trap(w, start);
 }
 
@@ -736,7 +878,7 @@ long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 	unsigned n = starts_of(w, site, end, start);
 	struct dt_window *x;
 
-	for (unsigned pass = 0; pass < 2; pass++)
+	for (unsigned pass = 0; pass < 4; pass++)
 		for (unsigned i = 0; i < n; i++) {
 			unsigned own;
 
@@ -745,9 +887,14 @@ long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 			if (!fits(w, start[i], end, end, start[i] == site))
 				continue;
 			own = own_bytes(w, start[i], end);
-			x = pass      ? punned_jump(w, start[i], end, own)
-			    : own > 1 ? short_jump(w, start[i], end)
-				      : NULL;
+			if (pass == 0)
+				x = own > 1 ? short_jump(w, start[i], end) : NULL;
+			else if (pass == 1)
+				x = punned_jump(w, start[i], end, own);
+			else if (end - start[i] < 2)
+				x = NULL;
+			else if (!(x = inner_jump(w, start[i], end, pass == 3, true)))
+				x = hosted_jump(w, start[i], end, pass == 3);
 			if (x)
 				return dt_work_index_of(w, x);
 		}

@@ -13,7 +13,8 @@
 
 const char *dt_tactic_name(unsigned tactic)
 {
-	static const char *const name[] = {"jump", "padded", "shared", "short", "punned", "trap"};
+	static const char *const name[] = {"jump",  "padded", "shared", "short",
+					   "inner", "punned", "trap"};
 
 	return tactic < DT_TACTICS ? name[tactic] : "none";
 }
@@ -111,6 +112,7 @@ static void take_window(struct work *w, const struct dt_window *x, bool yes)
 	if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
 		end = x->start + x->prefixes + JUMP_SIZE;
 	dt_work_take(w, x->start, end, yes);
+	dt_work_take(w, x->host, x->host + x->host_size, yes);
 	if (x->board)
 		dt_work_take(w, x->board, x->board + JUMP_SIZE, yes);
 }

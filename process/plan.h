@@ -8,8 +8,8 @@
  * A window is a run of whole instructions. They are moved to its trampoline, and at its start there
  * is a jump to it. Several sites of a function can be in one window; windows never overlap. What
  * can be jumped to is never inside a window, but at its start, unless everything that jumps there
- * is moved or changed too. No return address is ever replaced: an exit's trampoline does what was
- * in front of the ret, calls the hook, and returns itself.
+ * is moved or changed too, or finds a jump of its own there. No return address is ever replaced: an
+ * exit's trampoline does what was in front of the ret, calls the hook, and returns itself.
  */
 #ifndef DT_PROCESS_PLAN_H
 #define DT_PROCESS_PLAN_H
@@ -23,6 +23,8 @@ enum dt_tactic {
 	DT_TACTIC_PADDED, /* the same, with the help of filler behind them */
 	DT_TACTIC_SHARED, /* the same, and branches to an instruction in it lead to its copy now */
 	DT_TACTIC_SHORT,  /* a two-byte jump to a springboard, a jump in filler near it */
+	DT_TACTIC_INNER,  /* a two-byte jump to a springboard, in room that is made for it: behind a
+			   * jump  over other instructions, which are moved too */
 	DT_TACTIC_PUNNED, /* a jump whose last bytes are the next instruction's: its trampoline must
 			   * be where they say */
 	DT_TACTIC_TRAP,	  /* int3; who catches it goes on in the trampoline */
@@ -71,6 +73,11 @@ struct dt_window {
 	uint16_t size;		    /* bytes of instructions that are moved */
 	uint8_t patch;		    /* bytes changed at start */
 	uint8_t tactic;		    /* enum dt_tactic */
+	/* DT_TACTIC_INNER: the short jump is at start + inner, what is in front of that makes the
+	 * room; or at start, and the room is host's, host_size bytes of instructions elsewhere in
+	 * the function */
+	uint8_t inner, host_size;
+	uint64_t host;
 	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
 	uint64_t board;		    /* DT_TACTIC_SHORT: five bytes of filler */
 	uint64_t at;		    /* DT_TACTIC_PUNNED: where its trampoline must be, */
@@ -197,6 +204,8 @@ struct dt_trampoline {
 	uint64_t copy;	       /* of the window's first instruction, behind the hook of an entry */
 	struct dt_moved moved; /* for threads that are stopped in the window: dt_moved_forward(
 				* &moved, window->start + bias, copy, ip); at its start they stay */
+	uint64_t host;	       /* the same of its host, if it has one: where the copy is, */
+	struct dt_moved host_moved; /* and who is stopped there */
 	struct dt_patch patch[DT_PLAN_PATCHES];
 	unsigned patches;
 };

@@ -229,7 +229,19 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 			      .copy = t.copy,
 			      .end = o->address + o->size,
 			      .moved = t.moved};
+	if (w->host_size)
+		out.end = t.host;
 	if (add_window(j->p, &out) < 0)
+		return dt_fail(e, "out of memory");
+	out = (struct window){.start = w->host + j->m->bias,
+			      .at = t.host,
+			      .index = index,
+			      .size = w->host_size,
+			      .patch = 10, /* the jump, and the springboard */
+			      .copy = t.host,
+			      .end = o->address + o->size,
+			      .moved = t.host_moved};
+	if (w->host_size && add_window(j->p, &out) < 0)
 		return dt_fail(e, "out of memory");
 	if (punned)
 		j->made.far[j->made.fars++] = (struct dt_extent){far.address, far.address + far.size};

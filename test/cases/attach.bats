@@ -532,6 +532,8 @@ build_forks() {
 	"$dt" list -v "$dir/boards" >"$dir/list"
 	grep -q 'page_ends.*short' "$dir/list"
 	grep -q 'page_begins.*short' "$dir/list"
+	grep -q 'sum.*inner' "$dir/list"
+	grep -q 'added.*inner' "$dir/list"
 	# ends itself before the write of code that KILL_AT says
 	cat >"$dir/kill.c" <<-'C'
 		#include <dlfcn.h>

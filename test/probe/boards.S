@@ -51,6 +51,44 @@ twice:
 	filler
 	filler
 
+/* int sum(int n): 3n, and one more as above. Few bytes behind the calls, and no filler near: room is
+ * made among other instructions */
+	.p2align 9
+	.type far_before, @function
+far_before:
+	.skip 160, 0xf8
+	ret
+	.size far_before, .-far_before
+	.globl sum
+	.type sum, @function
+sum:
+	push %rbp
+	mov %rsp, %rbp
+	sub $16, %rsp
+	mov %edi, -4(%rbp)
+	mov -4(%rbp), %esi
+	mov %esi, %edi
+	mov %edi, -8(%rbp)
+	call added
+	leave
+	ret
+	.size sum, .-sum
+	.type added, @function
+added:
+	push %rsi
+	mov %edi, %esi
+	mov %esi, %edi
+	call twice
+	pop %rsi
+	add %esi, %eax
+	ret
+	.size added, .-added
+	.type far_behind, @function
+far_behind:
+	.skip 160, 0xf8
+	ret
+	.size far_behind, .-far_behind
+
 /* The last bytes of a page, and what is written last: the way on is in the next one. */
 	up_to_page 12
 	loops page_ends

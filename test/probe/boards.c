@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 int looped(int n), page_ends(int n), page_begins(int n);
-int twice(int n);
+int twice(int n), sum(int n);
 
 static volatile int stop;
 
@@ -26,6 +26,7 @@ static void *work(void *p)
 		int n = i & 63;
 
 		wrong += twice(n) != 2 * n + !!(n & 8);
+		wrong += sum(n) != 3 * n + !!(n & 8);
 		wrong += looped(n) != n + left(n);
 		/* nothing that is in eax already */
 		wrong += page_ends(n + 100) != n + 100 + left(n + 100);

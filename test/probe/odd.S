@@ -256,6 +256,95 @@
 	end	reads_itself
 	.p2align 4
 
+/*
+ * Exits of two bytes that others jump or return to, with the next function right behind them and no
+ * filler near: room for the jump is made of other instructions.
+ */
+	.macro far_from_filler name
+	function \name
+	.rept 40
+	lea	1(%rdi), %rdi
+	.endr
+	mov	%rdi, %rax
+	ret
+	end	\name
+	.endm
+	.macro frame /* eight bytes */
+	push	%rbp
+	mov	%rsp, %rbp
+	sub	$16, %rsp
+	.endm
+
+	.p2align 9
+	far_from_filler before_rooms
+/* in front of the call, which stays where it is */
+	function returns_to_two
+	frame
+	mov	%rdi, -8(%rbp)
+	mov	-8(%rbp), %rdi
+	lea	1(%rdi), %rdi
+	call	plain
+	leave
+	ret
+	end	returns_to_two
+/* with the call */
+	function moves_call
+	frame
+	mov	$5, %edi
+	call	plain
+	leave
+	ret
+	end	moves_call
+/* with all there is */
+	function moves_entry
+	frame
+	call	plain
+	leave
+	ret
+	end	moves_entry
+/* what is in front runs into it */
+	function runs_into_two
+	frame
+	mov	%rdi, %rax
+	test	%rdi, %rdi
+	js	1f
+	.rept 14
+	lea	1(%rax), %rax
+	.endr
+1:	leave
+	ret
+	end	runs_into_two
+/* the way there is too short */
+	function room_elsewhere
+	frame
+	mov	%rdi, %rax
+	test	%rdi, %rdi
+	js	1f
+	.rept 14
+	lea	2(%rax), %rax
+	.endr
+	jmp	2f
+1:	xor	$1, %eax
+2:	leave
+	ret
+	end	room_elsewhere
+	far_from_filler behind_rooms
+
+/* The room would be in another page: whoever is killed between the two would leave half of it. */
+	.p2align 12
+	.rept (4096 - 15) / 4
+	lea	1(%rdi), %rdi
+	.endr
+	.byte	0x0f, 0x1f, 0
+	function across_page
+	frame
+	call	plain
+	leave
+	ret
+	end	across_page
+	far_from_filler behind_across
+
+	.p2align 4
 /* --- refused */
 
 /* the same, but nobody knows how much of it is read */

@@ -7,7 +7,9 @@ long plain(long), one_byte_padded(void), loop_to_entry(int, long), far_loop_to_e
 	counts_down(long, long), calls_first(long), has_endbr(long), uses_flags(long, long),
 	red_zone(long, long), behind_shared_exit(void), shared_exit_short(long, long),
 	behind_shared_exit_short(void), cold_exits(long), behind_cold_exits(void),
-	loop_moved(int, long), behind_loop_moved(void);
+	loop_moved(int, long), behind_loop_moved(void), before_rooms(long), returns_to_two(long),
+	moves_call(void), moves_entry(long), runs_into_two(long), room_elsewhere(long),
+	behind_rooms(long), across_page(long), behind_across(long);
 int reads_itself(void), takes_itself(long);
 void one_byte(void), two_bytes(void);
 void *asks_address(void);
@@ -39,6 +41,9 @@ int main(void)
 		printf("%ld %d %ld %ld %ld %ld %ld\n", calls_first(i),
 		       asks_address() == (void *)asks_address, has_endbr(i), uses_flags(i, 4) & 1,
 		       red_zone(i, 9), pops(i, 11 * i), behind_shared_exit());
+		printf("%ld %ld %ld %ld %ld %ld %ld %ld %ld\n", before_rooms(i), returns_to_two(i),
+		       moves_call(), moves_entry(i), runs_into_two(i), room_elsewhere(i),
+		       behind_rooms(i), across_page(i), behind_across(i));
 	}
 	printf("%x %x\n", reads_itself(), takes_itself(1));
 	return 3;

@@ -177,6 +177,15 @@ loads | while IFS='|' read -r name compare command; do
 	}
 done
 
+# Of programs that were built for debuggers, too: what gcc -O0 makes has little room at its exits
+if wanted "gcc -O0 programs"; then
+	for p in "$root"/test/programs/*.c "$root"/test/probe/switch.c "$root"/test/probe/storm.c; do
+		gcc -O0 -w -o debugged "$p" -pthread -lm -ldl 2>/dev/null && "$B/test/tool/plan-stats" ./debugged
+	done | awk '/^functions/ { gsub(/[(%]/, ""); n += $2; for (i = 1; i < NF; i++) if ($i == "int3") t += $(i + 1) }
+		END { print n " functions, an int3 in " t; exit !(n > 300 && t <= n * .02) }' >stats &&
+		echo "ok - gcc -O0 programs are hooked: $(cat stats)" || echo "not ok - gcc -O0 programs are hooked: $(cat stats)"
+fi
+
 # How much of Debian's binaries is hooked, and at what price: at least 99.5 % of functions, and at
 # most 1 % with an int3
 lib=/usr/lib/x86_64-linux-gnu

@@ -8,7 +8,7 @@
 set -u
 . "$(dirname "$0")/../real/common.sh"
 cd "$root" || exit 1
-program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-60} + 5) / 6))
+program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-60} + 7) / 8))
 trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$devtrace" ctl -s "$session" quit 2>/dev/null; cleanup' EXIT
 echo "# seed $seed"
 
@@ -95,6 +95,7 @@ storm_of() {
 }
 
 storm_of "gcc -O2" gcc -O2
+storm_of "gcc -O0" gcc -O0
 storm_of "clang -O1" clang -O1
 storm_of "gcc -O2 with sleds" gcc -O2 "-B${devtrace%/*}/lib"
 echo "1..$tests"

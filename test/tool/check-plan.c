@@ -186,7 +186,8 @@ static bool redirected(const struct dt_plan *p, const struct dt_window *w, uint6
 	for (size_t i = w->first_retarget; i < w->first_retarget + w->retargets; i++)
 		if (p->retarget[i].from == from)
 			return true;
-	return from >= w->start && from < w->start + w->size;
+	return (from >= w->start && from < w->start + w->size) ||
+	       (from >= w->host && from < w->host + w->host_size);
 }
 
 /* Is there someone who jumps to at, and are all of them led to the window's copy? */
@@ -213,7 +214,15 @@ static void check_window(const struct dt_plan *p, const struct dt_window *w)
 		if (p->site[i].kind != DT_SITE_ENTRY && p->site[i].address + 1 > end)
 			end = p->site[i].address + 1;
 	for (size_t i = 0; i < labels; i++)
-		if (label[i] >= low && label[i] < end && !all_redirected(p, w, label[i]))
+		if (w->host_size && label[i] > w->host && label[i] < w->host + w->host_size &&
+		    !all_redirected(p, w, label[i]))
+			complain("the host %lx-%lx has the label %lx inside",
+				 (unsigned long)w->host, (unsigned long)w->host + w->host_size,
+				 (unsigned long)label[i]);
+	for (size_t i = 0; i < labels; i++)
+		if (label[i] >= low && label[i] < end &&
+		    !(w->inner && label[i] == w->start + w->inner) &&
+		    !all_redirected(p, w, label[i]))
 			complain("the window %lx-%lx (%s, %u bytes) has the label %lx inside",
 				 (unsigned long)w->start, (unsigned long)w->start + w->size,
 				 dt_tactic_name(w->tactic), w->patch, (unsigned long)label[i]);

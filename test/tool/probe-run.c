@@ -336,7 +336,8 @@ static void write_module(struct module *m)
 			}
 		if (punned)
 			write_memory(w->at + m->bias, one, far.size);
-		if (w->tactic == DT_TACTIC_TRAP || (traps && !w->retargets)) {
+		if (w->tactic == DT_TACTIC_TRAP ||
+		    (traps && !w->retargets && w->tactic != DT_TACTIC_INNER)) {
 			static const uint8_t int3 = 0xcc;
 
 			add_stop(w->start + m->bias, t.address);

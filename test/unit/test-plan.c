@@ -69,7 +69,7 @@ static void build_odd(void)
 			 0);
 }
 
-enum { JUMP = DT_TACTIC_JUMP, PAD, SHARED, SHORT, PUN, TRAP, NO = -1 };
+enum { JUMP = DT_TACTIC_JUMP, PAD, SHARED, SHORT, INNER, PUN, TRAP, NO = -1 };
 
 /* Each function's entry, and its exits in the order of their addresses. */
 static const struct {
@@ -97,6 +97,12 @@ static const struct {
 	{"has_endbr", JUMP, {PAD}, 1, 2, false},
 	{"pops", JUMP, {PAD}, 1, 2, false},
 	{"reads_itself", JUMP, {JUMP}, 1, 1, false},
+	{"returns_to_two", JUMP, {INNER}, 1, 2, false},
+	{"moves_call", JUMP, {INNER}, 1, 2, false},
+	{"moves_entry", INNER, {INNER}, 1, 1, false},
+	{"runs_into_two", JUMP, {INNER}, 1, 2, false},
+	{"room_elsewhere", JUMP, {INNER}, 1, 2, false},
+	{"across_page", JUMP, {TRAP}, 1, 2, false},
 };
 
 static void test_tactics(void **state)
@@ -328,6 +334,61 @@ static void test_points_in_functions(void **state)
 	close_file(&f);
 }
 
+/* A point in what makes room for an exit joins the exit's window; without the exit it needs one
+ * itself. */
+static void test_points_in_rooms(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned point[4]; /* from the function's start */
+	} rooms[] = {{"returns_to_two", {12, 16, 25, 26}},
+		     {"moves_call", {8, 13, 18, 19}},
+		     {"moves_entry", {4, 8, 13, 14}},
+		     {"runs_into_two", {60, 64, 72, 73}}};
+	struct dt_plan_function whole;
+	struct dt_window_gone gone[4];
+	struct dt_plan_point x;
+	uint64_t start, at[8];
+	struct file f;
+
+	build_odd();
+	open_file(&f, "odd");
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++) {
+		size_t index = named(&f, rooms[i].name);
+		unsigned points = 0;
+		uint32_t window;
+
+		start = f.code->function[index].start;
+		/* an exit by itself, which gives way to the function */
+		dt_plan_point(&f.plan, f.code->function[index].end - 2, &x);
+		assert_int_equal(x.refusal, DT_REFUSED_NOT);
+		assert_int_equal(f.plan.window[x.window].tactic, DT_TACTIC_INNER);
+		assert_int_equal(dt_plan_drop_points(&f.plan, index, gone, 4), 1);
+		dt_plan_function(&f.plan, index, &whole);
+		assert_int_equal(whole.refusal, DT_REFUSED_NOT);
+		window = f.plan.site[whole.first_site + whole.sites - 1].window;
+		for (unsigned k = 0; k < 4; k++) {
+			const struct dt_window *w, *was;
+
+			dt_plan_point(&f.plan, start + rooms[i].point[k], &x);
+			assert_int_equal(x.refusal, DT_REFUSED_NOT);
+			assert_int_equal(x.n_gone, 1);
+			assert_int_equal(x.gone[0].index, window);
+			w = &f.plan.window[x.window];
+			was = &x.gone[0].was;
+			assert_int_equal(w->tactic, DT_TACTIC_INNER);
+			assert_int_equal(w->start, was->start);
+			assert_int_equal(w->host, was->host);
+			assert_int_equal(w->host_size, was->host_size);
+			assert_int_equal(w->inner, was->inner);
+			assert_int_equal(w->sites, was->sites + 1);
+			assert_int_equal(points_of(&f, x.window, at), ++points);
+			window = x.window;
+		}
+	}
+	close_file(&f);
+}
+
 /* What was planned can be given back, and then be planned in the same way. */
 static void test_back(void **state)
 {
@@ -534,13 +595,12 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tactics),	  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_options),	  cmocka_unit_test(test_punned),
-		cmocka_unit_test(test_points),
-		cmocka_unit_test(test_points_in_functions),
-		cmocka_unit_test(test_back),	  cmocka_unit_test(test_compiled),
-		cmocka_unit_test(test_looked_at), cmocka_unit_test(test_space),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_tactics),		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_options),		cmocka_unit_test(test_punned),
+		cmocka_unit_test(test_points),		cmocka_unit_test(test_points_in_functions),
+		cmocka_unit_test(test_points_in_rooms), cmocka_unit_test(test_back),
+		cmocka_unit_test(test_compiled),	cmocka_unit_test(test_looked_at),
+		cmocka_unit_test(test_space),		cmocka_unit_test(test_damage),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
