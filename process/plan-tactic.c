@@ -415,10 +415,25 @@ static bool same_page(uint64_t room, uint64_t inner)
 	       (inner + 1) / PAGE == page;
 }
 
+/* Does something in it branch to where the function begins? That must be led past the entry's hook.
+ */
+static bool has_loop(const struct work *w, uint64_t start, uint64_t end)
+{
+	uint64_t head = w->p->windows > w->first_window ? w->p->window[w->first_window].start
+							: w->whole->start;
+	struct dt_insn in;
+
+	for (; start < end && dt_work_decode(w, start, &in); start += in.length)
+		if (!dt_insn_calls(&in) && (in.target == w->whole->start || in.target == head))
+			return true;
+	return false;
+}
+
 static bool fits_inner(const struct work *w, uint64_t start, uint64_t inner, uint64_t end)
 {
 	return inner - start >= 2 * JUMP_SIZE && end - start <= DT_WINDOW_MAX &&
-	       same_page(start, inner) && fits(w, start, inner, inner, false);
+	       same_page(start, inner) && fits(w, start, inner, inner, false) &&
+	       !has_loop(w, start, inner);
 }
 
 static struct dt_window *make_inner(struct dt_window *x, uint64_t inner, uint64_t end)
@@ -488,7 +503,8 @@ static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool 
 			return 0;
 		end += in.length;
 	}
-	return end <= w->f->end && !dt_work_any_taken(w, at, end) && fits(w, at, end, end, false)
+	return end <= w->f->end && !dt_work_any_taken(w, at, end) && fits(w, at, end, end, false) &&
+			       !has_loop(w, at, end)
 		       ? (unsigned)(end - at)
 		       : 0;
 }
