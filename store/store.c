@@ -253,16 +253,19 @@ static int make_room(const char *path, struct dt_error *e)
 	return 0;
 }
 
-/* The tables, in a database that keeps a write-ahead log. */
+/*
+ * The tables, in a database that keeps a write-ahead log. The application's number comes first: who wants
+ * to replace the file looks for it where it is, not in the log.
+ */
 static int make_tables(struct dt_store *s, struct dt_error *e)
 {
 	char sql[128];
 
-	dt_format(sql, sizeof(sql), "PRAGMA page_size=16384; PRAGMA application_id=%d;",
+	dt_format(sql, sizeof(sql),
+		  "PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
 		  DT_APPLICATION_ID);
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
-	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF", NULL, NULL,
-			 NULL) ||
+	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
 		return fail(s, e);
 	dt_format(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", DT_STORE_SCHEMA);
