@@ -344,20 +344,57 @@ static void say_unhooked(const struct dt_trace_command *c, const struct dt_sessi
 	free(way);
 }
 
-static void unhooked(const struct dt_trace_command *c, const struct dt_session *s)
+/* In a file with sleds, or events, only sleds are hooked: one that was asked for by its name has
+ * none. */
+static bool say_sledless(const struct dt_trace_command *c, struct dt_file *f,
+			 const struct dt_pattern *p)
+{
+	const struct dt_symtab *tab = dt_file_symtab(f);
+	const struct dt_function *g;
+	bool any = false;
+	size_t n = 0;
+
+	g = tab ? dt_symtab_functions(tab, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool sled = false;
+
+		if (g[i].label || strcmp(g[i].name, p->name) != 0)
+			continue;
+		for (size_t k = dt_elf_site_from(f->elf, g[i].address);
+		     k < f->elf->sites && f->elf->site[k].address < g[i].address + g[i].size; k++)
+			sled = sled || f->elf->site[k].kind == DT_ELF_ENTRY;
+		any = any || !sled;
+		if (!sled)
+			fprintf(stderr,
+				"%s: %s: calls of %s are not recorded: it has no sled, and in a "
+				"file "
+				"that has sleds, or events of its own, nothing else is hooked\n",
+				c->name, f->path, p->name);
+	}
+	return any;
+}
+
+/* Whether there was one that has no sled. */
+static bool unhooked(const struct dt_trace_command *c, const struct dt_session *s)
 {
 	const struct dt_selection *sel = &s->options.select;
+	bool sledless = false;
 
 	for (size_t i = 0; i < sel->n; i++) {
 		const struct dt_pattern *p = &sel->pattern[i];
 
 		if (p->remove || !p->hits || strpbrk(p->name, "*?["))
 			continue;
-		for (const struct dt_file *f = s->targets.files.first; f; f = f->next)
-			if (f->probed && f->code && f->chosen_sites &&
-			    (!p->module || dt_pattern_module(p, f->path)))
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+			if (p->module && !dt_pattern_module(p, f->path))
+				continue;
+			if (f->probed && f->code && f->chosen_sites)
 				say_unhooked(c, s, f, p);
+			else if (!f->probed && f->elf && f->elf->sites)
+				sledless |= say_sledless(c, f, p);
+		}
 	}
+	return sledless;
 }
 
 static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
@@ -372,7 +409,8 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 		status = 1;
 	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
 		status = 1;
-	unhooked(c, s);
+	if (unhooked(c, s) && s->taken == 0 && status == 0)
+		status = 1;
 	if (dt_session_close(s, &e) < 0)
 		status = complain(c, e.text);
 	say_summary(c, s);
