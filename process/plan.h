@@ -24,7 +24,7 @@ enum dt_tactic {
 	DT_TACTIC_SHARED, /* the same, and branches to an instruction in it lead to its copy now */
 	DT_TACTIC_SHORT,  /* a two-byte jump to a springboard, a jump in filler near it */
 	DT_TACTIC_INNER,  /* a two-byte jump to a springboard, in room that is made for it: behind a
-			   * jump  over other instructions, which are moved too */
+			   * jump over other instructions, which are moved too */
 	DT_TACTIC_PUNNED, /* a jump whose last bytes are the next instruction's: its trampoline must
 			   * be where they say */
 	DT_TACTIC_TRAP,	  /* int3; who catches it goes on in the trampoline */
