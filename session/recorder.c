@@ -425,6 +425,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	for (unsigned i = 0; i < rings; i++)
 		dt_ring_release(&s->reader[i]);
 	pthread_mutex_unlock(&s->lock);
+	__atomic_store_n(&s->read_until, earliest(k, rings), __ATOMIC_RELEASE);
 	return all;
 }
 

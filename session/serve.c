@@ -81,6 +81,9 @@ void dt_session_drained(struct dt_session *s)
 			all = all && __atomic_load_n(&s->reader[i].ring->read, __ATOMIC_ACQUIRE) >= pos[i];
 		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
+		/* what has been read of the kernel's rings is told by time */
+		all = all &&
+		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
 		if (all || s->log_stalled)
 			break;
 		dt_rings_bell(s->targets.shared.control);

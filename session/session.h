@@ -103,6 +103,7 @@ struct dt_session {
 	atomic_bool log_stalled; /* the recorder waits for room in it */
 	size_t log_held;     /* records that it has and that are not in the log yet... */
 	uint64_t log_until;  /* ...because they are later than this (ticks); stored with release */
+	uint64_t read_until; /* ticks: all rings, the kernel's too, have been read up to then */
 	struct dt_pauses pauses;
 	bool uniform, frozen, watch_threads; /* as applied */
 	struct dt_arm armed;

@@ -73,8 +73,9 @@ rmmod devtrace
 poweroff -f
 I
 chmod +x "$d/root/init"
+# noapictimer: where instructions are counted, finding out that timer's frequency takes 4 s
 (cd "$d/root" && find . | cpio -o -H newc --quiet | gzip -1) >"$d/initrd"
 timeout 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -serial stdio -m 1024 -smp 1 \
-	-cpu max,-cx16 -accel tcg -icount shift=0,sleep=off -kernel "$out/vmlinuz" -initrd "$d/initrd" \
-	-append "console=ttyS0 quiet panic=-1" </dev/null 2>&1 | sed -u 's,\r,,g' |
+	-cpu max,-cx16,-erms,-fsrm -accel tcg -icount shift=0,sleep=off -kernel "$out/vmlinuz" -initrd "$d/initrd" \
+	-append "console=ttyS0 noapictimer cryptomgr.notests quiet panic=-1" </dev/null 2>&1 | sed -u 's,\r,,g' |
 	sed -n 's/^COST \(.*\) \([0-9-]*\)\([0-9]\)$/\2.\3 \1/p; /Oops\|WARNING\|BUG:/p'

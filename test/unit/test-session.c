@@ -63,7 +63,8 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 	if (core >= 2)
 		return NULL;
 	r = k->core[core].record + k->core[core].taken;
-	while (k->core[core].taken < k->core[core].n && r[*n].ticks <= until) {
+	while (k->core[core].taken < __atomic_load_n(&k->core[core].n, __ATOMIC_ACQUIRE) &&
+	       r[*n].ticks <= until) {
 		++*n;
 		k->core[core].taken++;
 	}
@@ -265,6 +266,41 @@ static void check_127_offset_of_kernel_records(void **state)
 	kernel = NULL;
 }
 
+/* The number of records in a line of ctl. */
+static void find_hits(void *hits, const char *text, size_t n)
+{
+	sscanf(text, "#tracehits %lu,", (unsigned long *)hits);
+}
+
+/* What ctl says counts the kernel's records that are not in the file yet. */
+static void test_counted_with_the_kernel(void **state)
+{
+	static struct dt_session s;
+	static struct dt_kernel k;
+	unsigned long hits = 0, before;
+
+	kernel = &k;
+	begin(&s, trace_path, 0);
+	dt_session_read(&s, find_hits, &hits);
+	before = hits;
+	for (unsigned i = 0; i < 6; i++) {
+		size_t n = k.core[i % 2].n;
+
+		k.core[i % 2].record[n] = (struct dt_record){.ticks = __builtin_ia32_rdtsc(),
+							     .pc = 0xffffffff81000000,
+							     .tid = 7,
+							     .kind = DT_ENTRY,
+							     .flags = 1,
+							     .core = (uint16_t)(i % 2)};
+		__atomic_store_n(&k.core[i % 2].n, n + 1, __ATOMIC_RELEASE);
+		dt_session_read(&s, find_hits, &hits);
+		assert_int_equal(hits, before + i + 1);
+	}
+	end(&s);
+	kernel = NULL;
+	unlink(trace_path);
+}
+
 /* A record of a core waits until the other one has been read up to its time. */
 static void test_log_in_order(void **state)
 {
@@ -293,6 +329,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_127_offset_in_a_file),
 		cmocka_unit_test(check_127_offset_in_a_log),
 		cmocka_unit_test(check_127_offset_of_kernel_records),
+		cmocka_unit_test(test_counted_with_the_kernel),
 		cmocka_unit_test(test_log_in_order),
 	};
 

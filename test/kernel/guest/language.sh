@@ -118,7 +118,7 @@ case_check_a_long_write_that_is_killed() {
 watch 0' | head -n 200000 >/tmp/many
 	dd if=/tmp/many of=$C bs=16M 2>/dev/null &
 	p=$!
-	while [ "$(cut -d' ' -f15 /proc/$p/stat)" -lt 30 ]; do :; done
+	while [ "$(cut -d' ' -f15 /proc/$p/stat)" -lt 30 ]; do sleep 0.05; done
 	kill -9 $p
 	wait $p || true
 	rm /tmp/many

@@ -144,12 +144,12 @@ case_check_a_session_that_is_killed_leaves_the_device() {
 		attach) devtrace attach -k -o /tmp/x.db -T 'kernel:traced_call REG rdi' & ;;
 		esac
 		p=$!
-		while ! grep -q '^start' $C; do :; done
+		while ! grep -q '^start' $C; do sleep 0.02; done
 		do_traced calls 1
 		kill -9 $p
 		wait $p || true
 		# a child that has not begun its program yet has it open a moment longer
-		while [ "$(state)" != "$fresh" ]; do :; done
+		while [ "$(state)" != "$fresh" ]; do sleep 0.02; done
 		is "$(counter traceactive)" 0
 		killall sleep 2>/dev/null || true
 	done
