@@ -35,13 +35,16 @@ void dt_behind_values(struct dt_fulls *f, uint64_t call, struct dt_formats *form
 void dt_behind_text(struct dt_fulls *f, uint64_t call, const struct dt_reader *r,
 		    const struct dt_text *t)
 {
-	static struct dt_out text = {.fd = -1};
-	const char *value;
+	static struct dt_out out = {.fd = -1};
+	const char *text, *value;
+	size_t n;
 
-	text.n = 0;
-	dt_text_print(&text, r, t);
-	value = memchr(text.buffer, '=', text.n);
+	dt_out_forget(&out);
+	dt_text_print(&out, r, t);
+	text = dt_out_kept(&out, &n);
+	value = text ? memchr(text, '=', n) : NULL;
+	f->failed |= !text;
 	if (value)
-		dt_full_add(f, call, text.buffer, (size_t)(value - text.buffer), value + 1,
-			    (size_t)(text.buffer + text.n - value - 1));
+		dt_full_add(f, call, text, (size_t)(value - text), value + 1,
+			    (size_t)(text + n - value - 1));
 }

@@ -439,6 +439,15 @@ static void text_line(struct calls *k, struct output *to, const char *text, size
 		dt_kept_text(&k->keep, &to->kept, text, n);
 }
 
+/* As text_line(), of any length and from elsewhere. */
+static void text_bytes(struct calls *k, struct output *to, const char *text, size_t n)
+{
+	if (to->direct)
+		dt_out_bytes(k->out, text, n);
+	else
+		dt_kept_text(&k->keep, &to->kept, text, n);
+}
+
 /*
  * A line about a call as text at once: what is kept of a line else has no room for arguments in
  * full, and no times.
@@ -770,34 +779,39 @@ static struct output *start_line(struct calls *k, uint32_t tid, char **text, cha
 	return to;
 }
 
-/* Events are printed by what all commands share, into a buffer of its own. */
+/* Events are printed by what all commands share, into a buffer of its own; they can be long. */
 static void print_event(struct calls *k, const struct dt_record *r, unsigned mask,
 			const struct dt_text *t)
 {
 	static struct dt_out line = {.fd = -1};
+	const char *event;
 	struct output *to;
 	char *text, *p;
 	size_t n;
 
-	line.n = 0;
+	dt_out_forget(&line);
 	if (t && dt_text_of_point(t)) {
 		dt_out_text(&line, "  ");
 		dt_text_print(&line, k->reader, t);
 	} else {
 		dt_event_print(&line, k->reader, r, mask, t);
 	}
-	to = start_line(k, r->tid, &text, &p);
+	event = dt_out_kept(&line, &n);
+	k->failed |= !event;
+	to = event ? start_line(k, r->tid, &text, &p) : NULL;
 	if (!to)
 		return;
 	p = stpcpy(p, "* ");
-	/* a text may be longer than a line's room: it is cut there, and that is shown */
-	n = line.n < LINE - 1024 ? line.n : LINE - 1024;
-	memcpy(p, line.buffer, n);
-	p += n;
-	if (n < line.n)
-		p = stpcpy(p, "...");
-	*p++ = '\n';
+	if (n < LINE - 1024) {
+		memcpy(p, event, n);
+		p += n;
+		*p++ = '\n';
+		text_line(k, to, text, (size_t)(p - text));
+		return;
+	}
 	text_line(k, to, text, (size_t)(p - text));
+	text_bytes(k, to, event, n);
+	text_bytes(k, to, "\n", 1);
 }
 
 /* ---- arguments that came behind the entry ---- */

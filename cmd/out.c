@@ -2,14 +2,54 @@
 /* Buffered output. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "cmd/out.h"
 #include "core/text.h"
+
+static void keep(struct dt_out *o)
+{
+	if (o->kept_n + o->n > o->kept_room) {
+		size_t room = 2 * (o->kept_n + o->n);
+		char *more = realloc(o->kept, room);
+
+		if (!more) {
+			if (!o->failed)
+				fprintf(stderr, "devtrace: out of memory\n");
+			o->failed = true;
+			o->n = 0;
+			return;
+		}
+		o->kept = more;
+		o->kept_room = room;
+	}
+	memcpy(o->kept + o->kept_n, o->buffer, o->n);
+	o->kept_n += o->n;
+	o->n = 0;
+}
+
+const char *dt_out_kept(struct dt_out *o, size_t *n)
+{
+	/* what is short is where it was written */
+	if (o->kept_n)
+		keep(o);
+	*n = o->kept_n ? o->kept_n : o->n;
+	return o->failed ? NULL : o->kept_n ? o->kept : o->buffer;
+}
+
+void dt_out_forget(struct dt_out *o)
+{
+	o->n = o->kept_n = 0;
+}
 
 void dt_out_flush(struct dt_out *o)
 {
 	size_t done = 0;
 
+	if (o->fd < 0) {
+		keep(o);
+		return;
+	}
 	while (done < o->n && !o->failed) {
 		ssize_t n = write(o->fd, o->buffer + done, o->n - done);
 

@@ -11,13 +11,22 @@
 #define DT_OUT_BUFFER (1 << 18)
 
 struct dt_out {
-	int fd;
+	int fd;	     /* -1: what is written is kept, for dt_out_kept() */
 	bool failed; /* said on stderr */
+	char *kept;
+	size_t kept_n, kept_room;
 	size_t n;
 	char buffer[DT_OUT_BUFFER];
 };
 
 void dt_out_flush(struct dt_out *o);
+
+/*
+ * The n bytes that have been written since dt_out_forget(), of any number, valid until more is
+ * written. NULL: no memory, which has been said.
+ */
+const char *dt_out_kept(struct dt_out *o, size_t *n);
+void dt_out_forget(struct dt_out *o);
 
 /* Room for size bytes (at most half the buffer) to be written into; then dt_out_used(). */
 static inline char *dt_out_room(struct dt_out *o, size_t size)

@@ -60,12 +60,45 @@ bodies() {
 	[[ $output == *"* SHOP:ENTER(17)"* ]]
 	[[ $output == *"* 40960:1(17)"* ]]
 	[[ $output == *"* 65535:65535(4294967295)"* ]]
-	[[ $output == *"... 65536 of 65546 bytes)"* ]]
+	# four characters for each byte, nothing left out
+	[[ $output != *"cannot write"* ]]
+	note=$(grep -F '* SHOP:NOTE("\x00' <<<"$output")
+	[[ $note == *'\x00"... 65536 of 65546 bytes)' ]]
+	[ "$(grep -oF '\x00' <<<"$note" | wc -l)" = 65536 ]
 	[[ $output == *"* send(0x12345)"*"* receive(0x12345)"* ]]
 	in_pay=$(sed -n '/pay(sum=3) {/,/} = 6/p' <<<"$output")
 	[[ $in_pay == *"    * TILL:PAY(3, 0x4, 0xffffffffffffffff)"* ]]
 	[[ $in_pay == *'    * SHOP:NOTE("a \"note\"\n")'* ]]
 	[[ $output == *"} = 0  /* main */"* ]]
+}
+
+@test "events: calls shows the longest texts whole, of every thread" {
+	cat >"$dir/long.c" <<-'C'
+		#include <devtrace.h>
+		#include <pthread.h>
+		static void *note(void *unused)
+		{
+			static char much[DT_TEXT_MAX];
+			DT_TEXT(7, 1, much, sizeof(much));
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t t;
+			for (int i = 0; i < 2; i++)
+				if (pthread_create(&t, 0, note, 0) || pthread_join(t, 0))
+					return 1;
+			note(0);
+			return 0;
+		}
+	C
+	gcc -O2 -g -B"$root/build/lib" -I"$root/include" -o "$dir/long" "$dir/long.c" -pthread
+	"$dt" record -p wait -o "$dir/t.db" "$dir/long"
+	"$dt" calls "$dir/t.db" >"$dir/calls" 2>"$dir/err"
+	[ ! -s "$dir/err" ]
+	# each with nothing but what is around it
+	[ "$(awk '/7:1/ { n = gsub(/\\x00/, ""); sub(/^ */, ""); print n $0 }' "$dir/calls" | sort -u)" = '65536* 7:1("")' ]
+	[ "$(grep -c '7:1' "$dir/calls")" = 3 ]
 }
 
 @test "events: cat: the line of 121 bytes, and names in the long one" {
