@@ -88,22 +88,18 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 	const char *slash = strrchr(file->path, '/'), *module = slash ? slash + 1 : file->path;
 	const struct dt_elf *elf = file->elf;
 	struct dt_elf_site *site = malloc((elf->sites + 1) * sizeof(*site));
-	size_t n = 0, i = 0;
+	size_t n = 0, sites = 0;
 
 	if (!site)
 		return 0;
-	memcpy(site, elf->site, elf->sites * sizeof(*site));
-	qsort(site, elf->sites, sizeof(*site), by_function);
-	while (i < elf->sites) {
-		if (site[i].kind == DT_ELF_EVENT) {
-			i++;
-			continue;
-		}
+	for (size_t i = 0; i < elf->sites; i++)
+		if (elf->site[i].kind != DT_ELF_EVENT)
+			site[sites++] = elf->site[i];
+	qsort(site, sites, sizeof(*site), by_function);
+	for (size_t i = 0; i < sites;) {
 		struct tally f = {.function = site[i].function};
 
-		for (; i < elf->sites && site[i].function == f.function &&
-		       site[i].kind != DT_ELF_EVENT;
-		     i++)
+		for (; i < sites && site[i].function == f.function; i++)
 			f.count[site[i].kind]++;
 		if (way) {
 			size_t of = dt_code_function_at(file->code, f.function);
@@ -129,7 +125,7 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 	struct dt_error e;
 	size_t n;
 
-	if (file->elf->sites)
+	if (file->elf->sleds)
 		return list_sites(file, NULL, hooks, verbose);
 	if (!probes)
 		return 0;

@@ -283,6 +283,14 @@ static bool unmatched_arguments(const struct dt_trace_command *c, struct dt_sess
 	return any;
 }
 
+static bool is_probe_chosen(const struct dt_file *f)
+{
+	for (size_t i = 0; f->chosen && i < f->elf->sites; i++)
+		if (f->chosen[i] && dt_elf_is_probe(&f->elf->site[i]))
+			return true;
+	return false;
+}
+
 /* Functions were chosen, but of none of them there could be a probe: not to be left unsaid. */
 static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_session *s)
 {
@@ -293,7 +301,7 @@ static bool nothing_hooked(const struct dt_trace_command *c, const struct dt_ses
 			if (t->module[i].file->probed && dt_probes_any(t->module[i].probes))
 				return false;
 	for (const struct dt_file *f = s->targets.files.first; f; f = f->next) {
-		if (!f->probed || !f->chosen_sites)
+		if (!is_probe_chosen(f))
 			continue;
 		if (f->hooked)
 			return false;
@@ -344,8 +352,7 @@ static void say_unhooked(const struct dt_trace_command *c, const struct dt_sessi
 	free(way);
 }
 
-/* In a file with sleds, or events, only sleds are hooked: one that was asked for by its name has
- * none. */
+/* In a file with sleds only these are hooked: one that was asked for by its name has none. */
 static bool say_sledless(const struct dt_trace_command *c, struct dt_file *f,
 			 const struct dt_pattern *p)
 {
@@ -367,8 +374,7 @@ static bool say_sledless(const struct dt_trace_command *c, struct dt_file *f,
 		if (!sled)
 			fprintf(stderr,
 				"%s: %s: calls of %s are not recorded: it has no sled, and in a "
-				"file "
-				"that has sleds, or events of its own, nothing else is hooked\n",
+				"file that has sleds nothing else is hooked\n",
 				c->name, f->path, p->name);
 	}
 	return any;
@@ -390,7 +396,7 @@ static bool unhooked(const struct dt_trace_command *c, const struct dt_session *
 				continue;
 			if (f->probed && f->code && f->chosen_sites)
 				say_unhooked(c, s, f, p);
-			else if (!f->probed && f->elf && f->elf->sites)
+			else if (!f->probed && f->elf && f->elf->sleds)
 				sledless |= say_sledless(c, f, p);
 		}
 	}

@@ -590,6 +590,7 @@ static int read_table(struct dt_elf *f, const struct dt_elf_section *table, stru
 			f->bad_sites++;
 	}
 	sort_sites(f);
+	f->sleds = f->toggles = f->sites;
 	resolve_targets(f, c, n_code);
 	ret = 0;
 out:
@@ -671,6 +672,7 @@ static int read_events(struct dt_elf *f, const struct dt_elf_section *table, str
 		at += size;
 	}
 	sort_sites(f);
+	f->toggles = f->sites;
 	ret = 0;
 out:
 	for (size_t i = 0; c && i < n_code; i++)
@@ -820,13 +822,14 @@ const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t addres
 
 const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
 {
-	for (size_t i = 0; pc && f->events && i < f->sites; i++) {
-		const struct dt_elf_site *s = &f->site[i];
+	size_t event = 0;
 
-		if (s->kind == DT_ELF_EVENT &&
-		    (f->event[s->event].pc == pc || f->event[s->event].more == pc))
-			return s;
-	}
+	while (event < f->events &&
+	       (!pc || (f->event[event].pc != pc && f->event[event].more != pc)))
+		event++;
+	for (size_t i = 0; event < f->events && i < f->sites; i++)
+		if (f->site[i].kind == DT_ELF_EVENT && f->site[i].event == event)
+			return &f->site[i];
 	return NULL;
 }
 

@@ -14,7 +14,7 @@ enum dt_elf_kind {
 	DT_ELF_RETURN = 2,
 	DT_ELF_TAIL = 3,
 	DT_ELF_EVENT = 4, /* include/devtrace.h */
-	/* of a file without sleds: where probes can be, process/probes.h */
+	/* of a file whose functions have no sleds: where probes can be, process/probes.h */
 	DT_ELF_PROBE_ENTRY = 5,
 	DT_ELF_PROBE_RETURN = 6,
 	DT_ELF_PROBE_TAIL = 7,
@@ -65,8 +65,10 @@ struct dt_elf {
 	struct dt_elf_load *load;
 	size_t loads;
 
-	struct dt_elf_site *site; /* valid ones, sorted by address, each address once */
+	/* valid ones, sorted by address, each address once; until dt_file_probes() adds its own */
+	struct dt_elf_site *site;
 	size_t sites;
+	size_t sleds, toggles; /* how many the file has itself: sleds; sleds and events */
 	size_t bad_sites;     /* table entries left out: the bytes there are no such sled */
 	uint64_t hooks;	      /* of the four hook slots, 0: the file has no sleds */
 	uint64_t thunk_entry; /* the module's thunks, 0 when no site leads there */
@@ -111,6 +113,13 @@ size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
  * there is none of that name, or it does not fit into the file, or there is no memory.
  */
 char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr);
+
+/* Is it where a probe can be, not one of the file's own? */
+static inline bool dt_elf_is_probe(const struct dt_elf_site *s)
+{
+	return s->kind == DT_ELF_PROBE_ENTRY || s->kind == DT_ELF_PROBE_RETURN ||
+	       s->kind == DT_ELF_PROBE_TAIL;
+}
 
 /* Is there executable code at address? */
 bool dt_elf_is_code(const struct dt_elf *f, uint64_t address);

@@ -128,6 +128,11 @@ const struct dt_names *dt_file_names(struct dt_file *f)
 	return f->names;
 }
 
+bool dt_file_has_toggles(const struct dt_file *f)
+{
+	return f->elf && f->elf->toggles;
+}
+
 /* Is an event of that subsystem chosen? */
 static bool any_chosen(const struct dt_file *f, uint16_t subsystem)
 {

@@ -31,7 +31,8 @@ struct dt_file {
 	size_t chosen_sites;
 	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* NULL until asked for: see process/probes.h */
-	bool probed;	      /* it has no sleds: its sites are where probes can be */
+	bool probed;	      /* its functions have no sleds: its sites are where probes can be, and
+			       * its events */
 	struct dt_points points;  /* of a file that has code */
 	struct dt_usdt *usdt;	  /* the probes it has in itself; NULL until asked for */
 	struct dt_point **usdt_point; /* by probe, those that have been wanted */
@@ -57,8 +58,11 @@ struct dt_module {
 	bool on;	    /* its chosen sites are switched on */
 	int64_t row;	    /* of the trace file; 0: not written yet */
 	uint64_t begin_ticks;
-	struct dt_probes *probes; /* of a file without sleds; NULL: none planted */
+	struct dt_probes *probes; /* of functions without sleds, and points; NULL: none planted */
 };
+
+/* Has it sites that are toggled where they are: sleds, events? Then it has hook slots. */
+bool dt_file_has_toggles(const struct dt_file *f);
 
 /*
  * Sites that record nothing follow the others: one that asks for a subsystem is chosen when an event

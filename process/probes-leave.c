@@ -475,7 +475,7 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 		return -1;
 	}
 	m->probes = p;
-	if (m->file->probed)
+	if (!dt_file_has_toggles(m->file))
 		m->hooked = m->on = p->pcs > 0;
 	return 0;
 }

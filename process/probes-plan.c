@@ -46,7 +46,7 @@ static void emit_points(struct dt_emit *o, const struct dt_site *site, struct jo
 		.text = j->thunk[WAY_TEXT],
 		.bias = m->bias,
 		.fsbase = getauxval(AT_HWCAP2) & FSGSBASE,
-		.on = !j->t->unwatched && !j->t->opted_out,
+		.on = !dt_target_is_silent(j->t),
 	};
 
 	note_own(&c, m->file->elf);
@@ -84,7 +84,7 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
 	/* on from the first moment: one that is planted once more misses no record */
-	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !j->t->unwatched;
+	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
 	dt_emit_byte(o, on ? ON : OFF);
 	dt_emit_u32(o, (uint32_t)(j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT] -
 				  dt_emit_here(o) - 4));

@@ -88,17 +88,23 @@ int dt_file_code(struct dt_file *f, struct dt_error *e)
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_elf_site *site;
-	size_t n = 0;
+	size_t n;
 
 	if (f->probed)
 		return 0;
-	if (f->elf && f->elf->sites)
+	if (f->elf && f->elf->sleds)
 		return dt_fail(e, "%s: has sleds", f->path);
+	/* what is by site is by the sites there were */
+	if (f->elf && f->elf->sites && (f->chosen || f->hooked))
+		return dt_fail(e, "%s: only its events can be recorded", f->path);
 	if (dt_file_code(f, e) < 0)
 		return -1;
-	site = calloc(exits_of(f->code) + 1, sizeof(*site));
+	n = f->elf->sites;
+	site = calloc(n + exits_of(f->code) + 1, sizeof(*site));
 	if (!site)
 		return dt_fail(e, "out of memory");
+	if (n)
+		memcpy(site, f->elf->site, n * sizeof(*site));
 	for (size_t i = 0; i < f->code->functions; i++) {
 		const struct dt_code_function *x = &f->code->function[i];
 		uint64_t whole = f->code->function[x->whole].start;
@@ -124,6 +130,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 		}
 	}
 	qsort(site, n, sizeof(*site), by_address);
+	free(f->elf->site);
 	f->elf->site = site;
 	f->elf->sites = n;
 	f->probed = true;
@@ -244,12 +251,13 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 	const struct dt_code *code = m->file->code;
 	size_t n = 0;
 
-	if (t->unwatched || !m->file->chosen || !m->file->probed)
+	if (dt_target_is_silent(t) || !m->file->chosen || !m->file->probed)
 		return 0;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
 	     i++) {
-		size_t f = m->file->chosen[i] ? dt_code_function_at(code, elf->site[i].function)
-					      : code->functions;
+		size_t f = m->file->chosen[i] && dt_elf_is_probe(&elf->site[i])
+				   ? dt_code_function_at(code, elf->site[i].function)
+				   : code->functions;
 
 		if (f == code->functions || (m->probes && m->probes->state[f] != UNTRIED) ||
 		    (wanted && wanted[f]))
@@ -267,7 +275,7 @@ static bool untried_points(const struct dt_target *t, const struct dt_module *m)
 	const struct dt_points *all = &m->file->points;
 	const struct dt_probes *p = m->probes;
 
-	for (uint32_t id = 0; id < all->n && !t->unwatched; id++)
+	for (uint32_t id = 0; id < all->n && !dt_target_is_silent(t); id++)
 		if (all->point[id]->wanted &&
 		    (!p || id >= p->points || p->point[id].state == UNTRIED))
 			return true;
@@ -304,7 +312,7 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 	for (uint32_t id = 0; id < m->probes->points && rc == 0; id++) {
 		const struct dt_point *point = m->file->points.point[id];
 		struct planted_point *x = &m->probes->point[id];
-		bool on = point->wanted && !t->unwatched && !t->opted_out;
+		bool on = point->wanted && !dt_target_is_silent(t);
 
 		/* what was in its way may be gone when it is wanted again */
 		if (x->state == REFUSED && !point->wanted)
@@ -345,10 +353,11 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
 		if (m->probes->toggle[i])
 			rc = switch_byte(t, &ahead, m->probes->toggle[i],
-					 m->file->chosen[i] && !t->unwatched ? ON : OFF, e);
+					 m->file->chosen[i] && !dt_target_is_silent(t) ? ON : OFF,
+					 e);
 	if (rc == 0)
 		rc = switch_points(t, m, e);
-	if (m->file->probed)
+	if (!dt_file_has_toggles(m->file))
 		m->hooked = m->on = m->probes->pcs > 0;
 	return rc;
 }

@@ -19,11 +19,13 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (!elf || !m->file->chosen || m->file->probed)
+	if (!m->file->chosen || !dt_file_has_toggles(m->file))
 		return 0;
 	for (size_t i = 0; i < elf->sites; i++) {
 		uint64_t at = m->bias + elf->site[i].address;
 
+		if (!dt_target_on[elf->site[i].kind])
+			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
 			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
@@ -74,7 +76,7 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 
 		if (dt_probes_inside(t->module[i].probes, ips))
 			return true;
-		if (!elf || !t->module[i].hooked || t->module[i].file->probed)
+		if (!elf || !t->module[i].hooked)
 			continue;
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
 		for (int k = 0; k < 2; k++) {
@@ -149,11 +151,11 @@ static void unhook(struct dt_target *t)
 		struct dt_module *m = &t->module[i];
 		const struct dt_elf *elf = m->file->elf;
 
-		/* another may have been mapped there */
-		if (m->file->probed) {
+		if (!dt_file_has_toggles(m->file)) {
 			m->hooked = false;
 			continue;
 		}
+		/* another may have been mapped there */
 		if (m->hooked && elf->hooks &&
 		    dt_memory_read(t->mem, m->bias + elf->hooks, now, sizeof(now)) == 0 &&
 		    dt_target_in_code(t, now[0]) && dt_target_in_code(t, now[1]))
@@ -183,7 +185,7 @@ static int remove_probes(struct dt_target *t, const struct dt_threads *threads, 
 		if (!m->probes)
 			continue;
 		rc = dt_probes_remove(t, m->probes, threads, e);
-		if (rc == 0)
+		if (rc == 0 && !dt_file_has_toggles(m->file))
 			m->hooked = m->on = false;
 	}
 	if (strays && rc == 0) {

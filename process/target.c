@@ -21,6 +21,7 @@
 
 #define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
 
+/* by enum dt_elf_kind; 0: not toggled in place */
 const unsigned char dt_target_off[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9};
 const unsigned char dt_target_on[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9};
 
@@ -324,7 +325,7 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 
 	if (m->probes && dt_probes_hook(t, m->probes, e) < 0)
 		return -1;
-	if (m->file->probed || !elf->sites)
+	if (!dt_file_has_toggles(m->file))
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
@@ -365,7 +366,7 @@ static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on,
 		unsigned char to = to_on ? dt_target_on[s->kind] : dt_target_off[s->kind];
 		uint64_t at = m->bias + s->address;
 
-		if (!m->file->chosen[i] && !others)
+		if (!to || (!m->file->chosen[i] && !others))
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
@@ -389,7 +390,7 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 	if (m->on == on || !m->file->chosen)
 		return 0;
 	/* those of probes are in trampolines, and are left to dt_probes_sync() */
-	if (!m->file->probed && switch_sites(t, m, on, false, switched, e) < 0)
+	if (dt_file_has_toggles(m->file) && switch_sites(t, m, on, false, switched, e) < 0)
 		return -1;
 	m->on = on;
 	return 0;
@@ -402,7 +403,7 @@ int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->n && rc == 0; i++)
-		if (!on || (t->module[i].hooked && !t->unwatched && !t->opted_out))
+		if (!on || (t->module[i].hooked && !dt_target_is_silent(t)))
 			rc = switch_module(t, &t->module[i], on, &switched, e);
 	if (switched > t->switched) {
 		t->switch_ns = dt_now_ns() - begin;
@@ -418,21 +419,21 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 	unsigned char page[PAGE];
 	uint64_t have = ~0ull;
 
-	if (m->file->probed)
-		return dt_probes_sync(t, m, low, high, e);
-	if (m->file->points.n && dt_probes_sync(t, m, low, high, e) < 0)
+	if ((m->file->probed || m->file->points.n) && dt_probes_sync(t, m, low, high, e) < 0)
 		return -1;
-	if (!m->file->chosen)
+	if (!m->file->chosen || !dt_file_has_toggles(m->file))
 		return 0;
 	if (m->file->chosen_sites && !t->unwatched && !m->hooked && hook(t, m, e) < 0)
 		return -1;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
-		bool on = m->file->chosen[i] && !t->unwatched && !t->opted_out && m->hooked;
+		bool on = m->file->chosen[i] && !dt_target_is_silent(t) && m->hooked;
 		unsigned char from = on ? dt_target_off[s->kind] : dt_target_on[s->kind];
 		unsigned char to = on ? dt_target_on[s->kind] : dt_target_off[s->kind];
 		uint64_t at = m->bias + s->address;
 
+		if (!to)
+			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
 			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
@@ -487,11 +488,18 @@ int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
 	for (size_t i = 0; i < t->n; i++)
 		if (t->module[i].hooked && hook(t, &t->module[i], e) < 0)
 			return -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].probes && dt_probes_off(t, t->module[i].probes, e) < 0)
+			return -1;
 	return dt_target_switch(t, false, e);
 }
 
 static int hook_new(struct dt_target *t, struct dt_error *e)
 {
+	/* before anything is planted in one that wants nothing */
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_file_has_toggles(t->module[i].file) && !t->module[i].hooked)
+			opted_out(t, &t->module[i]);
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];
 		const struct dt_file *f = m->file;
@@ -499,7 +507,7 @@ static int hook_new(struct dt_target *t, struct dt_error *e)
 		if (((f->probed && f->chosen_sites) || f->points.n) && !m->probes &&
 		    dt_probes_sync(t, m, 0, ~0ull, e) < 0)
 			return -1;
-		if (!f->probed && f->chosen_sites && !m->hooked && hook(t, m, e) < 0)
+		if (dt_file_has_toggles(f) && f->chosen_sites && !m->hooked && hook(t, m, e) < 0)
 			return -1;
 	}
 	return dt_target_switch(t, true, e);
@@ -555,11 +563,9 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 
 		if (theirs && theirs->probes)
 			dt_probes_inherit(t, m, theirs);
-		if (m->file->probed) {
+		if (m->file->probed)
 			t->fast = t->fast || (theirs && parent->fast);
-			continue;
-		}
-		if (!m->file->chosen_sites)
+		if (!m->file->chosen_sites || !dt_file_has_toggles(m->file))
 			continue;
 		dt_memory_read(t->mem, m->bias + (elf->hooks ? elf->hooks : elf->event_hooks), &slot,
 			       sizeof(slot));

@@ -51,6 +51,12 @@ struct dt_target {
 	size_t switched;    /* sites that one switched */
 };
 
+/* Nothing of it is to be recorded. */
+static inline bool dt_target_is_silent(const struct dt_target *t)
+{
+	return t->unwatched || t->opted_out;
+}
+
 /* How the session's targets are treated alike. */
 struct dt_targets {
 	struct dt_shared shared;

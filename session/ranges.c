@@ -52,13 +52,13 @@ static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t a
 	return NULL;
 }
 
-/* The file can have points: its code has been looked at. One without sleds has sites from then on.
- */
+/* The file can have points: its code has been looked at. One whose functions have no sleds has
+ * sites from then on. */
 static int read_code(struct dt_file *f, struct dt_error *e)
 {
 	if (!f->elf)
 		return dt_fail(e, "devtrace: %s can not be read", f->path);
-	return f->elf->sites ? dt_file_code(f, e) : dt_file_probes(f, e);
+	return dt_file_probes(f, NULL) == 0 ? 0 : dt_file_code(f, e);
 }
 
 /* Nothing can be planted at an address that is no instruction: said before anything is changed. */
@@ -109,7 +109,7 @@ static int check_point(struct dt_session *s, struct dt_module *m, struct dt_rang
 {
 	const struct dt_elf_site *site;
 
-	if (m->file->elf && !m->file->elf->sites && dt_file_probes(m->file, e) < 0)
+	if (m->file->elf && dt_file_probes(m->file, e) < 0 && !m->file->elf->toggles)
 		return -1;
 	site = m->file->elf ? entry_site(m->file->elf, r->start - m->bias) : NULL;
 	if (r->capture || !site)
@@ -290,6 +290,12 @@ static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
 				  (const char *const[]){v->event_name, event});
 }
 
+/* Everything, also where no name is known? */
+static bool takes_all(const struct dt_selection *s)
+{
+	return s->n == 1 && !s->pattern[0].remove && strcmp(s->pattern[0].text, "*") == 0;
+}
+
 /* Calls fn for every site of f that r means. */
 static int each_site(struct dt_file *f, struct dt_range *r,
 		     void (*fn)(void *ctx, struct dt_file *f, size_t site,
@@ -300,7 +306,7 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	const struct dt_elf *elf = f->elf;
 	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
 	struct choice choice = {.unnamed = UINT64_MAX};
-	bool everything;
+	bool everything, events;
 	size_t n = 0;
 
 	if (!elf || !elf->sites || p->point || p->kernel)
@@ -315,13 +321,16 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 				fn(ctx, f, i, r);
 		return 0;
 	}
-	/* everything, also where no name is known */
-	everything = select->n == 1 && !select->pattern[0].remove &&
-		     strcmp(select->pattern[0].text, "*") == 0;
+	everything = takes_all(select);
+	events = takes_all(&p->select);
 	for (size_t i = 0; i < elf->sites; i++)
 		if (elf->site[i].kind == DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
-		    (everything || event_matches(p, elf, &elf->site[i])))
+		    (events || event_matches(p, elf, &elf->site[i]))) {
+			p->select.pattern[0].hits += events;
 			fn(ctx, f, i, r);
+		}
+	if (!select->n) /* of libraries: a selection of nothing else would be one of everything */
+		return 0;
 	if (!everything) {
 		choice.tab = dt_file_symtab(f);
 		if (!choice.tab)
@@ -443,6 +452,10 @@ static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e
 	if (f->wanted || !f->elf || !f->elf->sites)
 		return 0;
 	free(f->chosen);
+	f->chosen = NULL;
+	/* of one that has events only, whose functions may be wanted later; else it has these */
+	if (!f->elf->sleds)
+		dt_file_probes(f, NULL);
 	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));
 	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
 	f->masked = calloc(f->elf->sites, sizeof(*f->masked));
@@ -675,22 +688,22 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 			rc = each_site(m->file, &s->device.range[i], note_action, &a, e);
 	for (size_t i = 0; rc == 0 && i < elf->sites; i++) {
 		const struct dt_range *r = a.of[i];
-		uint64_t pc =
-			m->file->probed ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
+		bool probe = dt_elf_is_probe(&elf->site[i]);
+		uint64_t pc = probe ? dt_probes_pc(m, i) : m->bias + site_pc(&elf->site[i]);
 		struct dt_table_entry x;
 
 		if (!r || !pc || (!s->device.uniform && !(r->action.what & DT_DO_CAREFUL))) {
 			joined = false;
 			continue;
 		}
-		if (joined && same_action(&t->entry[t->n - 1], &r->action)) {
+		if (joined && !probe && same_action(&t->entry[t->n - 1], &r->action)) {
 			t->entry[t->n - 1].end = pc;
 			continue;
 		}
 		x = (struct dt_table_entry){
 			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
 		rc = add_entry(t, &x, e);
-		joined = !m->file->probed; /* trampolines stand in an order of their own */
+		joined = !probe; /* trampolines stand in an order of their own */
 	}
 	free(a.of);
 	return rc;
@@ -792,7 +805,7 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	/* files that had no sites may have some from here on */
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0 && r->on; f = f->next)
 		if (f->elf && !f->wanted && may_probe(s, r, f) &&
-		    (f->elf->sites || dt_file_probes(f, e) == 0))
+		    (f->elf->toggles || dt_file_probes(f, e) == 0))
 			rc = note_file(s, f, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next)
 		if (f->wanted && (!p->file || p->file == f))

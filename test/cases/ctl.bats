@@ -52,6 +52,66 @@ bad() {
 	[ "${lines[7]}" = "watch 0" ]
 }
 
+@test "a program with events and no sleds: both, switched one without the other, and nothing of it stays" {
+	sed 's/return add(n, 1) + add(n, 2);/long r = add(n, 1); DT_EVENT(7, 1, n); return r + add(n, 2);/' "$dir/obey.c" >events.c
+	gcc -O1 -g -pthread -I"$root/include" -include devtrace.h -o events events.c
+	start_obey ./events
+	code() {
+		dd if="/proc/$pid/mem" bs=4096 iflag=skip_bytes,count_bytes status=none count=4096 \
+			skip=$((0x$(awk '/r-xp.*events$/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps"))) | sha256sum
+	}
+	areas() { grep -c 'r-xp 00000000 00:00 0 *$' "/proc/$pid/maps"; }
+	before=$(code)
+	for turn in 1 2; do
+		begin e "$pid"
+		t() { "$dt" ctl -s e "$@"; }
+		got() { "$dt" cat -s e 2>/dev/null | cut -c1 | sort | uniq -c | awk '{ printf "%s%d%s", s, $1, $2; s = " " }'; }
+		before_events=$(areas)
+		t trace '7:*' new events
+		t trace events on
+		t start
+		act outer 3
+		[ "$(got)" = 3V ]
+		# nothing has been planted for that
+		[ "$(areas)" = "$before_events" ]
+		t trace 'outer add' new calls
+		t trace calls on
+		act outer 5
+		[ "$(got)" = "15E 5V 15X" ]
+		[ "$(areas)" -gt "$before_events" ]
+		t subsystem 7 off
+		act outer 2
+		[ "$(got)" = "6E 6X" ]
+		t subsystem 7 on
+		t trace calls off
+		act outer 4 2
+		[ "$(got)" = 8V ]
+		t trace calls on
+		t trace outer REG rdi
+		act outer 1
+		[ "$(got)" = "3E 1P 1V 3X" ]
+		t quit
+		until_true test ! -S "$XDG_RUNTIME_DIR/devtrace/e.sock"
+		while [ "$(areas)" != 0 ]; do sleep 0.02; done
+		[ "$(code)" = "$before" ]
+		act outer 2
+		[ "$answer" = done ]
+	done
+}
+
+@test "everything is of the program only, also when some library's functions have been chosen before" {
+	ctl trace 'libc.so*:getppid' new one
+	ctl trace one on
+	ctl trace '*' new all
+	ctl trace all on
+	ctl start
+	act add 2
+	ctl stop
+	"$dt" cat -s t -l >all
+	[ "$(grep -c 'function=add ' all)" = 4 ]
+	! grep -qE 'function=(_IO_)?(puts|fgets|strcmp|memcpy)' all
+}
+
 @test "check-075-counters: the paper's figure 2, every number known beforehand" {
 	ctl trace add new rtc
 	ctl trace rtc on

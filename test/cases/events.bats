@@ -101,6 +101,49 @@ bodies() {
 	[ "$(grep -c '7:1' "$dir/calls")" = 3 ]
 }
 
+@test "events: a program without sleds has its calls recorded too, as one with sleds" {
+	for p in shop shop-plain; do
+		"$dt" record -p wait -F main -F pay -F 'SHOP:*' -F 'TILL:*' -o "$dir/t.db" "$dir/$p" >/dev/null
+		"$dt" calls "$dir/t.db" | sed '/^#/d; s/^ *[0-9.]* us//; s/^ *//; s/main(.*) {/main() {/' >"$dir/$p.calls"
+	done
+	grep -q 'pay(sum=3) {' "$dir/shop-plain.calls"
+	cmp "$dir/shop.calls" "$dir/shop-plain.calls"
+	# one without the other
+	"$dt" record -F pay -o "$dir/t.db" "$dir/shop-plain" >/dev/null
+	[ "$(kinds "$dir/t.db")" = "1E 1X" ]
+	"$dt" record -F 'TILL:*' -o "$dir/t.db" "$dir/shop-plain" >/dev/null
+	[ "$(kinds "$dir/t.db")" = "1V" ]
+	"$dt" record -N 'SHOP:*' -N 'message:*' -o "$dir/t.db" "$dir/shop-plain" >/dev/null
+	[ "$("$dt" cat "$dir/t.db" | grep -c ^V)" = 3 ]
+	[ "$("$dt" calls "$dir/t.db" | grep -c 'pay(sum=3) {')" = 1 ]
+	# at an instruction
+	"$dt" record -T 'pay REG rdi' -F 'TILL:*' -o "$dir/t.db" "$dir/shop-plain" >/dev/null
+	[[ $("$dt" calls "$dir/t.db") == *"pay(rdi=0x3)"*"TILL:PAY(3,"* ]]
+}
+
+@test "events: a library's are recorded, its functions without sleds when they are asked for" {
+	cat >"$dir/lib.c" <<-'C'
+		#include <devtrace.h>
+		__attribute__((noinline)) int store(int n) { return n ^ 5; }
+		int keep(int n)
+		{
+			int r = store(n);
+			DT_EVENT(9, 1, r);
+			return store(r);
+		}
+	C
+	printf 'int keep(int);\nint main(void) { return keep(3) != 3; }\n' >"$dir/user.c"
+	gcc -O1 -g -fPIC -shared -I"$root/include" -o "$dir/libstore.so" "$dir/lib.c"
+	gcc -O1 -g -o "$dir/user" "$dir/user.c" -L"$dir" -lstore -Wl,-rpath,"$dir"
+	"$dt" record -o "$dir/t.db" "$dir/user"
+	[[ $("$dt" calls "$dir/t.db") == *"main("*"* 9:1("* ]]
+	[[ $("$dt" calls "$dir/t.db") != *keep* ]]
+	"$dt" record -F 'libstore.so:*' -o "$dir/t.db" "$dir/user"
+	[ "$("$dt" sql -n "$dir/t.db" "SELECT count(*) FROM calls WHERE function IN ('keep', 'store')")" = 3 ]
+	"$dt" record -F '9:*' -o "$dir/t.db" "$dir/user"
+	[ "$(kinds "$dir/t.db")" = "1V" ]
+}
+
 @test "events: cat: the line of 121 bytes, and names in the long one" {
 	"$dt" record -F 'TILL:*' -o "$dir/t.db" "$dir/shop"
 	line=$("$dt" cat "$dir/t.db")
@@ -153,7 +196,10 @@ bodies() {
 after 0 0
 child 0 0" ]
 		case $p in
-		disable) [ "$(kinds "$dir/t.db")" = "2V" ] ;;
+		disable) # by probes, others of its functions too
+			[[ $(kinds "$dir/t.db") == *" 2V "* ]]
+			[[ $("$dt" cat "$dir/t.db" | tail -n 1) == V* ]]
+			;;
 		*) [ "$(kinds "$dir/t.db")" = "2E 2V 1X" ] ;;
 		esac
 	done
@@ -167,16 +213,21 @@ child 0 0" ]
 }
 
 @test "events: who opted out is not recorded by a later session either" {
+	export XDG_RUNTIME_DIR=$dir
 	start_spin "$dir/disable" 500
-	"$dt" attach -o "$dir/t.db" "$pid" 2>"$dir/err" 3>&- &
-	tracer=$!
-	for i in $(seq 3000); do
-		grep -q -s 'r-xp 00000000 00:00' "/proc/$pid/maps" && break
-		sleep 0.02
+	"$dt" attach -d -s out -o "$dir/t.db" "$pid" 3>&-
+	# and has turned more than once since
+	turns=0
+	while [ $turns -lt 5 ] && read -r line <&"$out"; do
+		case $line in turn*) turns=$((turns + 1)) ;; esac
 	done
-	kill -INT "$tracer"
-	wait "$tracer" || true
+	for i in 1 2 3; do read -r line <&"$out"; done
+	"$dt" ctl -s out >"$dir/state"
+	"$dt" ctl -s out quit
 	stop_spin
+	grep -qx '#tracehits 0, in queue 0' "$dir/state"
+	grep -qx '#traceactive 1' "$dir/state"
+	while [ -S "$dir/devtrace/out.sock" ]; do sleep 0.02; done
 	[ -z "$(kinds "$dir/t.db")" ]
 }
 
@@ -251,7 +302,8 @@ child 0 0" ]
 @test "list: events with their places, numbers and kinds" {
 	run "$dt" list "$dir/shop-plain"
 	[ "$status" = 0 ]
-	[ "$output" = "event 0xa000:1
+	[[ $output == *"shop-plain:main"* && $output == *"shop-plain:pay"* ]]
+	[ "$(grep '^event' <<<"$output")" = "event 0xa000:1
 event 65535:65535
 event SHOP:ENTER
 event SHOP:NOTE

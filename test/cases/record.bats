@@ -556,18 +556,22 @@ load common
 	cd "$BATS_TEST_TMPDIR"
 	cat >told.c <<-'C'
 		#include <devtrace.h>
+		int other(int n);
 		__attribute__((noinline)) int told(int n) { DT_EVENT(1, 2, n); return n + 1; }
-		__attribute__((noinline)) int other(int n) { return told(n) * 2; }
 		int main(void) { return other(1) != 4; }
 	C
-	gcc -O1 -g -I"$root/include" -o told told.c
+	printf 'int told(int n);\nint other(int n) { return told(n) * 2; }\n' >other.c
+	lib=$(dirname "$dt")/lib
+	gcc -O1 -g -B"$lib" -I"$root/include" -c told.c
+	gcc -O1 -g -c other.c
+	gcc -B"$lib" -o told told.o other.o
 	run "$dt" record -F other -o t.db ./told
 	[ "$status" = 1 ] && one_line "told: calls of other are not recorded" "no sled"
-	run "$dt" record -F 1:2 -F told -o t.db ./told
-	[ "$status" = 0 ] && one_line "calls of told are not recorded"
+	run "$dt" record -F 1:2 -F other -o t.db ./told
+	[ "$status" = 0 ] && one_line "calls of other are not recorded"
 	[ "$("$dt" cat t.db | wc -l)" = 1 ]
 	# with sleds there is nothing to be told of
-	gcc -O1 -g -B"$(dirname "$dt")/lib" -I"$root/include" -o told told.c
+	gcc -O1 -g -B"$lib" -o told told.o other.c
 	run "$dt" record -F other -F told -o t.db ./told
 	[ "$status" = 0 ] && [ -z "$output" ]
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM calls')" = 2 ]

@@ -22,6 +22,13 @@ __attribute__((noinline)) static int called(int n)
 	return n;
 }
 
+/* It has room for a probe. */
+__attribute__((noinline)) static int turn(int n)
+{
+	printf("turn %d\n", called(n) + n);
+	return fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	int alone = argc > 1 && !strcmp(argv[1], "alone"), status;
@@ -56,7 +63,7 @@ int main(int argc, char **argv)
 	DT_DISABLE_PROCESS();
 	for (int i = 0; argc > 1 && i < atoi(argv[1]); i++) {
 		usleep(20000);
-		called(3);
+		turn(3);
 	}
 	return called(4);
 }
