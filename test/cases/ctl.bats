@@ -99,6 +99,28 @@ bad() {
 	done
 }
 
+@test "a program with sleds and a tracepoint is left without a pointer to where devtrace was" {
+	slots() {
+		local address low
+		address=$(readelf -SW "$dir/obey" | awk '$0 ~ / devtrace_hooks / { sub(/.*devtrace_hooks /, ""); print $2 }')
+		low=$(awk '/obey$/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps")
+		dd if="/proc/$pid/mem" bs=32 count=1 iflag=skip_bytes skip=$((0x$low + 0x$address)) status=none | od -An -v -tx8 | xargs
+	}
+	none='0000000000000000 0000000000000000 0000000000000000 0000000000000000'
+	ctl trace 'outer add' new calls
+	ctl trace calls on
+	ctl trace outer REG rdi
+	ctl start
+	act outer 2
+	[ "$(taken)" = "E add 4, E outer 2, P outer 2, X add 4, X outer 2" ]
+	[ "$(slots)" != "$none" ]
+	ctl quit
+	while grep -q 'r-xp 00000000 00:00 0 *$' "/proc/$pid/maps"; do sleep 0.02; done
+	[ "$(slots)" = "$none" ]
+	act outer 2
+	[ "$answer" = done ]
+}
+
 @test "everything is of the program only, also when some library's functions have been chosen before" {
 	ctl trace 'libc.so*:getppid' new one
 	ctl trace one on
