@@ -552,6 +552,42 @@ load common
 	[ "$(stat -c %s e.db)" -lt 16000000 ]
 }
 
+@test "record -T: commands that come while the program begins wait, and it does not wait for them" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >three.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) int turn(int n) { return n + 1; }
+		int main(void)
+		{
+			int n = 0;
+			while (n < 3) {
+				n = turn(n);
+				usleep(1000);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -o three three.c
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR
+	: >busy
+	writers=()
+	for i in p e u; do
+		(while [ -e busy ]; do
+			"$dt" ctl -s while "$(printf 'trace libc.so.6:get%s* new %s\ntrace %s on\n' $i $i $i)" || sleep 0.01
+		done) >/dev/null 2>&1 3>&- &
+		writers+=($!)
+	done
+	well=0
+	for i in $(seq 20); do
+		timeout -s KILL 30 "$dt" record -s while -F turn -o w.db -T 'turn REG rdi' ./three 2>err || break
+		[ "$("$dt" cat w.db | grep -c ^P)" = 3 ] || break
+		well=$((well + 1))
+	done
+	rm busy
+	wait "${writers[@]}" || true
+	[ "$well" = 20 ] || { cat err; false; }
+}
+
 @test "record: a function asked for by its name that has no sled, in a file with others, is told" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >told.c <<-'C'
