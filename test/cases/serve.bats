@@ -397,7 +397,7 @@ one_line() {
 	echo stat | talk | grep -qa '^answers 1$'
 	cmp d.txt 3.txt
 	# until it is ended; with each, the file is whole
-	timeout 300 devtrace fetch -c --barrelfish -o c.db "$address" 3>&- &
+	timeout --foreground 300 devtrace fetch -c --barrelfish -o c.db "$address" 3>&- &
 	fetching=$!
 	started+=("$fetching")
 	until_true test -e c.db
@@ -415,7 +415,7 @@ one_line() {
 	for signal in INT TERM; do
 		rm -f d.txt
 		peer '*1.sent'
-		timeout -k 5 60 devtrace fetch -c --text -o d.txt "$address" 3>&- &
+		timeout --foreground -k 5 60 devtrace fetch -c --text -o d.txt "$address" 3>&- &
 		fetching=$!
 		started+=("$fetching")
 		until_true test -e d.txt
@@ -775,7 +775,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	[ "$(arguments <got)" = "1:5 3:1 2:7 2:6 1:5 3:2 2:7 2:6 " ]
 	state | diff before -
 	# the same with calls, as a file: only this recording is in it
-	timeout 60 devtrace fetch -o got.db "$address" 3>&- &
+	timeout --foreground 60 devtrace fetch -o got.db "$address" 3>&- &
 	talking=$!
 	until_true is_armed
 	do_it w 2; do_it 1 5; do_it w 3; do_it 2 6; do_it w 4
@@ -814,7 +814,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	ctl trace e on
 	state >before
 	serve -s "$session" --arm '7:1:1 7:2:2'
-	timeout 60 devtrace fetch -o got.db "$address" 3>&- &
+	timeout --foreground 60 devtrace fetch -o got.db "$address" 3>&- &
 	talking=$!
 	until_true is_armed
 	do_it w 2; do_it 1 1; do_it w 3; do_it 2 2; do_it w 4
@@ -829,7 +829,7 @@ is_armed() { ctl | grep -q '^arm '; }
 @test "F30: the program ends, the session ends, is not there: an error, or what there was" {
 	begin_armed --stopped -o t.db
 	serve -s "$session" --arm '7:1:1 7:2:2'
-	timeout 60 devtrace fetch -o got.db "$address" 3>&- &
+	timeout --foreground 60 devtrace fetch -o got.db "$address" 3>&- &
 	talking=$!
 	until_true is_armed
 	do_it 1 1; do_it w 5
@@ -852,7 +852,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	state >before
 	for how in client server killed; do
 		serve --listen "unix:$PWD/sock" -s "$session" --arm '7:1:1 7:2:2'
-		timeout 60 devtrace fetch -o got.db "$address" 2>err 3>&- &
+		timeout --foreground 60 devtrace fetch -o got.db "$address" 2>err 3>&- &
 		talking=$!
 		until_true is_armed
 		case $how in
@@ -932,14 +932,14 @@ is_armed() { ctl | grep -q '^arm '; }
 	devtrace fetch -e "$ssh" --remote "$there" -o got.db ssh:127.0.0.1 "$PWD/it's a.db"
 	cmp got.db "it's a.db"
 	begin_armed --stopped -o t.db
-	timeout 60 devtrace fetch -e "$ssh" --remote "$there" -s "$session" --arm '7:1:1 7:2:2' -o got.db ssh:127.0.0.1 3>&- &
+	timeout --foreground 60 devtrace fetch -e "$ssh" --remote "$there" -s "$session" --arm '7:1:1 7:2:2' -o got.db ssh:127.0.0.1 3>&- &
 	talking=$!
 	until_true is_armed
 	do_it 1 1; do_it w 7; do_it 2 2
 	wait "$talking"
 	[ "$(devtrace calls got.db | grep -c 'work(n=')" = 7 ]
 	# gone meanwhile: the recording there ends
-	timeout 60 devtrace fetch -e "$ssh" --remote "$there" -s "$session" --arm '7:1:1 7:2:2' -o got.db ssh:127.0.0.1 3>&- 2>err &
+	timeout --foreground 60 devtrace fetch -e "$ssh" --remote "$there" -s "$session" --arm '7:1:1 7:2:2' -o got.db ssh:127.0.0.1 3>&- 2>err &
 	talking=$!
 	until_true is_armed
 	kill "$talking"
