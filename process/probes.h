@@ -18,8 +18,8 @@ struct dt_probes; /* of one module in one process */
 
 /*
  * Gives a file whose functions have no sleds sites of this kind, beside its events, once and before
- * anything of it is chosen: what is by site is by the sites there are. -1 and the reason: it can have
- * none.
+ * anything of it is chosen: what is by site is by the sites there are. -1 and the reason: it can
+ * have none.
  */
 int dt_file_probes(struct dt_file *f, struct dt_error *e);
 
