@@ -1,4 +1,5 @@
-# devtrace: make, make demo, make check, make bench, make install DESTDIR=, make clean
+# devtrace: make, make demo, make check, make bench, make soak, make mutate,
+# make install DESTDIR=, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
 
 PREFIX   ?= /usr/local
@@ -17,9 +18,9 @@ CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
 # of the extension for SQLite: the tables, and what they are made with
-EXTSRC  := $(wildcard core/*.c store/*.c analyse/*.c) arch/x86_64/capture.c \
+EXTSRC  := $(wildcard core/*.c store/*.c analyse/*.c) arch/x86_64/capture.c arch/x86_64/insn.c \
 	$(patsubst %,cmd/%.c,behind event format full open out pointer say shape) \
-	$(patsubst %,process/%.c,dwarf dwarf-signature dwarf-text dwarf-type dwarf-variable elf pattern prototype symtab symtab-file) \
+	$(patsubst %,process/%.c,dwarf dwarf-signature dwarf-text dwarf-type dwarf-variable elf ifunc pattern prototype symtab symtab-file) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
 EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
 LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o
@@ -51,7 +52,7 @@ $(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
 	$(CC) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
-		-ldw -lelf -lzstd -liberty -lm
+		-ldw -lelf -lzstd -liberty -lZydis -lm
 
 $(B)/sqlite/%.o: %.c Makefile | deps
 	@mkdir -p $(@D)
@@ -106,6 +107,11 @@ soak: tests
 	@sh ./install-deps.sh build check kernel soak
 	./test/soak.sh $(S)
 
+# puts faults into a copy of the tree, one at a time, and says which the tests catch (hours); ONLY=session/
+mutate:
+	@sh ./install-deps.sh build check
+	python3 test/mutate/mutate.py --only '$(ONLY)'
+
 # the module's sources, for DKMS to build with each kernel
 install-dkms:
 	install -d $(DESTDIR)/usr/src/devtrace-0.1/kernel $(DESTDIR)/usr/src/devtrace-0.1/core \
@@ -133,6 +139,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests deps check demo bench soak install install-dkms clean
+.PHONY: all tests deps check demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

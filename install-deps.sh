@@ -8,10 +8,10 @@ node_packages() { { command -v node && command -v npm; } >/dev/null || echo node
 for group; do
 	case $group in
 	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libbpf-dev libmicrohttpd-dev libbabeltrace2-dev" ;;
-	check) want="$want g++ protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
+	check) want="$want g++ shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
-	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite" ;;
+	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go" ;;
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;
 	*) echo "install-deps.sh: unknown group '$group'" >&2; exit 2 ;;
 	esac

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyse/export.h"
+#include "analyse/messages.h"
 
 struct writing {
 	struct dt_reader *r;
@@ -80,6 +81,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	if (site->kind != DT_EVENT && site->kind != DT_POINT && site->kind != DT_SEND &&
 	    site->kind != DT_RECEIVE)
 		return;
+	if (site->kind == DT_SEND || site->kind == DT_RECEIVE)
+		value = dt_message_channel(value);
 	begin_line(w);
 	dt_json_print(&w->line, "{\"ph\":\"i\",\"s\":\"t\",\"name\":");
 	if (site->kind == DT_POINT)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
+
 #define DEEPEST 8 /* structures in structures that are looked into */
 
 /* Values of the records of a function that are there: in every one of its sites. */
@@ -25,92 +27,60 @@ static uint64_t ones(unsigned bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-static unsigned size_of(const char *type)
-{
-	return strchr("cb", type[0])		  ? 1
-	       : type[1] >= '1' && type[1] <= '8' ? (unsigned)(type[1] - '0')
-						  : 8;
-}
-
 /* The bits that the members of a structure have in its up to 16 bytes, from `bit' on. False: there
  * is a pointer among them, or it is not known what they are. */
 static bool take_members(const struct dt_reader *r, uint32_t type, uint64_t bit, unsigned depth,
 			 uint64_t mask[2])
 {
 	const char *text = dt_reader_type(r, type), *p = text ? strchr(text, ';') : NULL;
+	struct dt_signature_member m;
+	int rc;
 
 	if (!p || text[0] != 'a' || depth == DEEPEST)
 		return false;
-	for (p++; *p;) {
-		const char *end = p + strcspn(p, ","), *member = p + strcspn(p, ":,");
-		const char *at = memchr(p, '@', (size_t)(end - p)), *bits;
-		uint64_t from = bit + (at ? strtoul(at + 1, NULL, 10) : 0);
+	for (p++; (rc = dt_signature_member(&p, &m)) > 0;) {
+		uint64_t from = bit + m.bit, bits = m.bits ? m.bits : 8u * m.type.size;
 
-		if (*member++ != ':' || !at || at < member || from > 127 || strchr("ps", *member))
+		if (from > 127 || m.type.letter == 'p' || m.type.letter == 's')
 			return false;
-		bits = memchr(at, '/', (size_t)(end - at));
-		if (*member != 'a')
-			mask[from / 64] |= ones(bits ? (unsigned)strtoul(bits + 1, NULL, 10)
-						     : 8 * size_of(member))
-					   << from % 64;
-		else if (member[1] != '#' ||
-			 !take_members(r, (uint32_t)strtoul(member + 2, NULL, 10), from, depth + 1,
-				       mask))
-			return false;
-		p = *end ? end + 1 : end;
+		if (m.type.letter == 'a') {
+			if (!take_members(r, m.type.row, from, depth + 1, mask))
+				return false;
+			continue;
+		}
+		mask[from / 64] |= ones((unsigned)bits) << from % 64;
+		if (from % 64 + bits > 64 && from < 64)
+			mask[1] |= ones((unsigned)(from + bits - 64));
 	}
-	return true;
+	return rc == 0;
 }
 
-/* "type@place" */
-static bool parse_value(const struct dt_reader *r, const char *s, size_t n, struct value *v)
+/* False: it is not recorded whole. */
+static bool read_value(const struct dt_reader *r, const struct dt_signature_value *s,
+		       struct value *v)
 {
-	const char *at = memchr(s, '@', n), *type = at ? memchr(s, '#', (size_t)(at - s)) : NULL;
-	size_t places = at ? (size_t)(s + n - at - 1) : 0;
-
-	*v = (struct value){.letter = s[0], .mask = {UINT64_MAX, UINT64_MAX}};
-	if (!places || at[1] < '0' || at[1] > '3')
+	*v = (struct value){.letter = s->type.letter, .mask = {UINT64_MAX, UINT64_MAX}};
+	/* files of before 2026-11-23 say e of what is now u */
+	if (v->letter == 'e' || v->letter == 'u')
+		v->letter = 'i';
+	if (!dt_signature_whole(s))
 		return false;
-	v->place[v->places++] = (uint8_t)(at[1] - '0');
-	if (places >= 3 && at[2] == '+' && at[3] >= '0' && at[3] <= '3')
-		v->place[v->places++] = (uint8_t)(at[3] - '0');
-	v->pointer = s[0] == 'p' || s[0] == 's';
-	if (s[0] == 'a') {
+	for (; v->places < s->places; v->places++) {
+		if (s->place[v->places].kind != DT_PLACE_VALUE || s->place[v->places].n > 3)
+			return false;
+		v->place[v->places] = (uint8_t)s->place[v->places].n;
+	}
+	v->pointer = v->letter == 'p' || v->letter == 's';
+	if (v->letter == 'a') {
 		uint64_t mask[2] = {0};
 
-		v->pointer = !type ||
-			     !take_members(r, (uint32_t)strtoul(type + 1, NULL, 10), 0, 0, mask);
+		v->pointer = !s->type.row || !take_members(r, s->type.row, 0, 0, mask);
 		if (!v->pointer)
 			memcpy(v->mask, mask, sizeof(mask));
 	} else if (v->places == 1 && !v->pointer) {
-		v->mask[0] = ones(8 * size_of(s));
+		v->mask[0] = ones(8u * s->type.size);
 	}
 	return true;
-}
-
-/* The i-th parameter. */
-static bool parameter(const struct dt_reader *r, const char *signature, unsigned i, struct value *v)
-{
-	const char *end = strchr(signature, ';'), *p = signature;
-
-	for (; end && p < end; i--) {
-		const char *comma = memchr(p, ',', (size_t)(end - p)), *next = comma ? comma : end;
-		const char *colon = memchr(p, ':', (size_t)(next - p));
-
-		if (!i)
-			return colon && parse_value(r, colon + 1, (size_t)(next - colon - 1), v);
-		p = next + 1;
-	}
-	return false;
-}
-
-static bool has_parameter(const char *signature, unsigned i)
-{
-	const char *end = strchr(signature, ';'), *p = signature;
-
-	for (; end && i && (p = memchr(p, ',', (size_t)(end - p))); i--)
-		p++;
-	return end && p && p < end;
 }
 
 static void add(struct dt_compared_value *to, uint8_t *n, const struct value v[2],
@@ -132,6 +102,7 @@ static void compare_function(struct dt_compared *c, const struct dt_reader *cons
 			     const struct dt_match_function *f, struct masks *const masks[2],
 			     bool pointers)
 {
+	struct dt_signature_value said[2];
 	const char *signature[2];
 	uint8_t entry[2], leave[2];
 	struct value v[2];
@@ -141,7 +112,7 @@ static void compare_function(struct dt_compared *c, const struct dt_reader *cons
 		entry[side] = masks[side]->entry;
 		leave[side] = masks[side]->exit;
 	}
-	if (!*signature[0] || !*signature[1]) {
+	if (!dt_signature_known(signature[0]) || !dt_signature_known(signature[1])) {
 		for (uint8_t i = 0; i < 4 && pointers; i++) {
 			if (entry[0] & entry[1] & 1u << i)
 				c->argument[c->arguments++] =
@@ -151,16 +122,15 @@ static void compare_function(struct dt_compared *c, const struct dt_reader *cons
 			c->result[c->results++] = (struct dt_compared_value){0, UINT64_MAX};
 		return;
 	}
-	for (unsigned i = 0; has_parameter(signature[0], i) && has_parameter(signature[1], i); i++)
-		if (parameter(r[0], signature[0], i, &v[0]) &&
-		    parameter(r[1], signature[1], i, &v[1]))
+	for (unsigned i = 0; dt_signature_parameter(signature[0], i, &said[0]) &&
+			     dt_signature_parameter(signature[1], i, &said[1]);
+	     i++)
+		if (read_value(r[0], &said[0], &v[0]) && read_value(r[1], &said[1], &v[1]))
 			add(c->argument, &c->arguments, v, entry, pointers);
-	for (unsigned side = 0; side < 2; side++) {
-		const char *result = strchr(signature[side], ';');
-
-		if (!result || !parse_value(r[side], result + 1, strlen(result + 1), &v[side]))
+	for (unsigned side = 0; side < 2; side++)
+		if (!dt_signature_result(signature[side], &said[side]) ||
+		    !read_value(r[side], &said[side], &v[side]))
 			return;
-	}
 	add(c->result, &c->results, v, leave, pointers);
 }
 

@@ -27,10 +27,12 @@ static void quoted(FILE *f, const char *s)
 
 static void write_times(struct writing *w, const struct dt_call *c)
 {
-	uint64_t took = c->end - c->begin;
+	uint64_t took = dt_call_ticks(c);
 
 	if (c->flags & DT_CALL_NO_ENTRY)
 		fprintf(w->f, ",%.0f,,", dt_export_ns(w->r, w->first, c->end));
+	else if (c->flags & DT_CALL_NO_EXIT)
+		fprintf(w->f, "%.0f,,,", dt_export_ns(w->r, w->first, c->begin));
 	else
 		fprintf(w->f, "%.0f,%.0f,%.1f,%.1f", dt_export_ns(w->r, w->first, c->begin),
 			dt_export_ns(w->r, w->first, c->end), (double)took * w->ns,
@@ -54,6 +56,9 @@ static void on_end(void *ctx, const struct dt_call *c)
 	write_times(w, c);
 	fprintf(w->f, ",%s,", c->flags & DT_CALL_OPEN	  ? "open"
 			     : c->flags & DT_CALL_LOSS	  ? "lost"
+			     : c->flags & DT_CALL_PAUSED   ? "paused"
+			     : c->flags & DT_CALL_BACKWARD ? "backward"
+			     : c->flags & DT_CALL_NO_EXIT ? "unseen"
 			     : c->flags & DT_CALL_UNWOUND ? "unwound"
 			     : c->flags & DT_CALL_TAIL	  ? "tail"
 							  : "returned");

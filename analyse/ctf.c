@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyse/export.h"
+#include "analyse/messages.h"
 
 #define PACKET_RECORDS 8192
 #define PENDING	       8 /* messages that one record makes at most */
@@ -311,6 +312,8 @@ static void describe(struct writing *w, const struct dt_site *site, const struct
 			     strnlen((const char *)x->value, sizeof(x->value)));
 	} else if (x->kind == DT_EVENT && (row = dt_reader_event(w->r, x->value[0]))) {
 		dt_json_print(&w->text, "%s %u", row->subsystem_name, (unsigned)x->value[0]);
+	} else if (x->kind == DT_SEND || x->kind == DT_RECEIVE) {
+		dt_json_print(&w->text, "channel 0x%lx", (unsigned long)dt_message_channel(x->value[0]));
 	} else if (!strchr("MNSRV", x->kind) || !x->kind) {
 		dt_json_print(&w->text, "kind 0x%02x", x->kind);
 	}

@@ -221,7 +221,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	if (c->end > p->d->cut[p->side])
 		return;
 	h = mix(mix(mix(2, f), *c->note), c->flags & DT_CALL_UNWOUND);
-	if (c->result && !(c->flags & DT_CALL_TAIL))
+	if (c->result)
 		h = print_values(h, p->compared[f].result, p->compared[f].results, c->result);
 	p->take(p, t, c, true, h);
 }
@@ -337,7 +337,7 @@ static void copy_call(struct dt_diverge_call *to, const struct dt_call *c, bool 
 	to->has_argument = c->argument != NULL;
 	if (c->argument)
 		memcpy(to->argument, c->argument, sizeof(to->argument));
-	to->has_result = end && c->result && !(c->flags & DT_CALL_TAIL);
+	to->has_result = end && c->result;
 	if (to->has_result)
 		memcpy(to->result, c->result, sizeof(to->result));
 }

@@ -66,7 +66,7 @@ static bool is_wanted(const struct dt_feed *f, const struct dt_call *c, uint16_t
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct dt_feed *f = ctx;
-	uint64_t length = c->end - c->begin;
+	uint64_t length = dt_call_ticks(c);
 	uint32_t id = c->tid, core = f->span ? f->span->core : 0;
 
 	if (c->note && *c->note & NOTE_CORE)
@@ -322,11 +322,13 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	const struct dt_site *site = dt_reader_site(f->reader, s->site[i]);
 	uint64_t value = s->value ? s->value[i][0] : 0;
 
+	if (site->kind == DT_SEND || site->kind == DT_RECEIVE)
+		value = dt_message_channel(value);
 	if (f->to.other)
 		f->to.other(f->to.ctx, s, i, depth);
 	if (site->kind != DT_SWITCH && !is_wanted_event(f, site, s, i, value)) {
 		if ((site->kind == DT_SEND || site->kind == DT_RECEIVE) && s->value)
-			message(f, site->kind, value, s, i);
+			message(f, site->kind, s->value[i][0], s, i);
 		return;
 	}
 	switch (site->kind) {
@@ -341,11 +343,11 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		break;
 	case DT_SEND:
 	case DT_RECEIVE:
-		/* all messages of one direction are one event; its value is their key */
+		/* all messages of one direction are one event; its value is what the program said */
 		dot(f, DT_TRACK_EVENT, site->kind == DT_SEND ? 0xea000000u : 0xeb000000u, s, i,
-		    value & DT_MESSAGE_KEY);
+		    value);
 		if (s->value)
-			message(f, site->kind, value, s, i);
+			message(f, site->kind, s->value[i][0], s, i);
 		break;
 	case DT_POINT:
 		dot(f, DT_TRACK_POINT, point_of(f, site->function), s, i, value);
@@ -417,6 +419,11 @@ struct dt_feed *dt_feed_new(struct dt_reader *r, const struct dt_feed_to *to, bo
 		return f;
 	dt_feed_free(f);
 	return NULL;
+}
+
+uint64_t dt_feed_impossible(const struct dt_feed *f)
+{
+	return dt_pair_impossible(f->pair);
 }
 
 void dt_feed_free(struct dt_feed *f)

@@ -56,6 +56,9 @@ struct dt_feed *dt_feed_new(struct dt_reader *r, const struct dt_feed_to *to, bo
 			    struct dt_filter *filter);
 void dt_feed_free(struct dt_feed *f);
 
+/* As dt_pair_impossible(). */
+uint64_t dt_feed_impossible(const struct dt_feed *f);
+
 /* Spans are to be in dt_feed_order(), or in the order of time. -1: out of memory. */
 int dt_feed_span(struct dt_feed *f, const struct dt_span *s);
 /* Of the pairing, for events about calls. */

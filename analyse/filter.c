@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
 #include "process/pattern.h"
 
 #define TEXT_MAX  4096
@@ -32,6 +33,7 @@ struct term {
 /* Where a function has the value of a term. */
 struct where {
 	uint8_t known, place, size; /* place 0xff: it has no such */
+	uint8_t second;		    /* where its upper half is; 0xff: it has 8 bytes at most */
 	char letter;
 };
 
@@ -381,38 +383,24 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 
 /* ---- functions and values ---- */
 
-/* "NAME:TYPE@PLACE"; where the type begins, or NULL. */
-static const char *find_value(const char *signature, const struct term *t)
+static bool find_value(const char *signature, const struct term *t, struct dt_signature_value *v)
 {
-	size_t n = strlen(t->name);
-	const char *p = signature;
-
-	if (t->what == RESULT) {
-		p = strchr(p, ';');
-		return p ? p + 1 : NULL;
-	}
-	for (unsigned i = 0; *p && *p != ';'; i++) {
-		size_t length = strcspn(p, ",;");
-		const char *colon = memchr(p, ':', length);
-
-		if (colon && (t->what == NAMED ? (size_t)(colon - p) == n && !strncmp(p, t->name, n)
-			      : t->what == VALUE ? i == 0
-						 : i == t->index))
-			return colon + 1;
-		p += length + (p[length] == ',');
-	}
-	return NULL;
+	if (t->what == RESULT)
+		return dt_signature_result(signature, v);
+	if (t->what == NAMED)
+		return dt_signature_named(signature, t->name, strlen(t->name), v);
+	return dt_signature_parameter(signature, t->what == VALUE ? 0 : t->index, v);
 }
 
 static void find_where(struct where *w, const char *signature, const struct term *t)
 {
-	const char *type = find_value(signature, t), *at;
+	struct dt_signature_value v;
 
 	w->known = 1;
-	w->place = 0xff;
-	if (!type) {
+	w->place = w->second = 0xff;
+	if (!find_value(signature, t, &v)) {
 		/* nothing is known of the function: as it is in the register */
-		if (!*signature && t->what != NAMED) {
+		if (!dt_signature_known(signature) && t->what != NAMED) {
 			w->place = t->what == ARGUMENT ? (uint8_t)t->index : 0;
 			w->letter = 'i';
 			w->size = 8;
@@ -420,16 +408,16 @@ static void find_where(struct where *w, const char *signature, const struct term
 		}
 		return;
 	}
-	at = type + strcspn(type, "@,;");
-	if (*at != '@' || at[1] < '0' || at[1] > '3')
+	w->letter = v.type.letter;
+	w->size = v.type.size;
+	if (dt_signature_single(&v, &w->place))
 		return;
-	w->letter = *type;
-	w->size = (uint8_t)strtoul(type + 1, NULL, 10);
-	if (w->letter == 'b' || w->letter == 'c')
-		w->size = 1;
-	if (w->size == 0 || w->size > 8)
-		w->size = 8;
-	w->place = (uint8_t)(at[1] - '0');
+	/* a number of 16 bytes */
+	if ((w->letter == 'i' || w->letter == 'u') && v.places == 2 && dt_signature_whole(&v) &&
+	    v.place[0].n < 4 && v.place[1].n < 4) {
+		w->place = (uint8_t)v.place[0].n;
+		w->second = (uint8_t)v.place[1].n;
+	}
 }
 
 static struct function *function_of(struct dt_filter *f, uint32_t row)
@@ -457,6 +445,23 @@ static bool compare(char op, int order)
 static int order_real(double v, double than)
 {
 	return v < than ? -1 : v > than;
+}
+
+/* A number of more than 8 bytes. */
+static bool is_wide_true(const struct term *t, const struct where *w, uint64_t low, uint64_t high)
+{
+	unsigned __int128 v = (unsigned __int128)high << 64 | low;
+	__int128 than = t->above ? (__int128)t->unsigned_number : t->number;
+	unsigned shift = 128 - 8u * w->size;
+
+	if (w->letter == 'u')
+		return compare(t->op, than < 0 ? 1
+				      : v << shift >> shift < (unsigned __int128)than
+					      ? -1
+					      : v << shift >> shift > (unsigned __int128)than);
+	return compare(t->op, (__int128)(v << shift) >> shift < than
+				      ? -1
+				      : (__int128)(v << shift) >> shift > than);
 }
 
 static bool is_true(const struct term *t, const struct where *w, uint64_t v)
@@ -501,7 +506,10 @@ static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const
 	w = &x->where[t - f->term];
 	if (!w->known)
 		find_where(w, info ? info->signature : "", t);
-	return w->place != 0xff && is_true(t, w, value[w->place]);
+	if (w->place == 0xff)
+		return false;
+	return w->second == 0xff ? is_true(t, w, value[w->place])
+				 : is_wide_true(t, w, value[w->place], value[w->second]);
 }
 
 static bool is_wanted(struct dt_filter *f, uint32_t row)
@@ -518,7 +526,7 @@ static bool is_wanted(struct dt_filter *f, uint32_t row)
 	if (!x->verdict) {
 		info = dt_reader_function(f->reader, row);
 		m = info ? dt_reader_module(f->reader, info->module) : NULL;
-		x->verdict = dt_selection_match(&f->functions, m ? m->path : "",
+		x->verdict = dt_selection_match(&f->functions, m ? m->called : "",
 						(const char *const[]){info ? info->name : "?"}, 1)
 				     ? 1
 				     : 2;
@@ -545,10 +553,10 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 		if (t->what == RESULT && !holds(f, c->function, t, c->result))
 			return false;
 		/* a length that is not known is none */
-		if (t->what == TIME && c->flags & (DT_CALL_NO_ENTRY | DT_CALL_LOSS))
+		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
 			return false;
 	}
-	return dt_filter_time(f, c->end - c->begin);
+	return dt_filter_time(f, dt_call_ticks(c));
 }
 
 bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
@@ -564,7 +572,7 @@ bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
 
 bool dt_filter_event(struct dt_filter *f, uint8_t kind, uint64_t body)
 {
-	const struct where all = {1, 0, 8, 'u'}, argument = {1, 0, 4, 'u'};
+	const struct where all = {1, 0, 8, 0xff, 'u'}, argument = {1, 0, 4, 0xff, 'u'};
 	const struct dt_event_row *row = kind == DT_EVENT ? dt_reader_event(f->reader, body) : NULL;
 	char subsystem[16], event[16];
 	const char *s[2] = {"message", "message"}, *v[2] = {"received", "received"};

@@ -75,6 +75,7 @@ static void add(struct dt_graph_sum *to, const struct dt_graph_sum *x)
 	to->recursive += x->recursive;
 	to->timed += x->timed;
 	to->open += x->open;
+	to->exits += x->exits;
 	to->outer += x->outer;
 	to->sum += x->sum;
 	to->self += x->self;
@@ -247,7 +248,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 
 static void count(struct dt_graph_tree *t, const struct place *p, const struct dt_call *c)
 {
-	uint64_t took = c->end - c->begin;
+	uint64_t took = dt_call_ticks(c);
 	uint32_t i = p->again ? p->again : p->node;
 	const struct dt_graph_sum one = {
 		.calls = 1,
@@ -259,7 +260,11 @@ static void count(struct dt_graph_tree *t, const struct place *p, const struct d
 		.self = took > c->children ? took - c->children : 0,
 	};
 
-	if (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_LOSS)) {
+	if (c->flags & DT_CALL_NO_ENTRY) {
+		t->sum[i].exits++;
+		return;
+	}
+	if (c->flags & DT_CALL_UNKNOWN) {
 		t->sum[i].calls++;
 		t->sum[i].recursive += one.recursive;
 		return;
@@ -289,9 +294,9 @@ static void count_orphan(struct reading *k, const struct dt_call *c)
 /* The time of what is not shown is its caller's own. */
 static void count_hidden(struct reading *k, const struct place *p, const struct dt_call *c)
 {
-	uint64_t took = c->end - c->begin;
+	uint64_t took = dt_call_ticks(c);
 
-	if (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_LOSS) || took <= c->children)
+	if (c->flags & DT_CALL_UNKNOWN || took <= c->children)
 		return;
 	for (size_t t = 0; t < k->trees; t++)
 		if (p[t].node)
@@ -338,7 +343,7 @@ static void make_above(struct reading *k, uint32_t function, struct dt_graph_tre
 		const struct dt_graph_sum *s = &w->sum[i];
 		uint32_t up = w->way.node[i].parent, at, of;
 
-		if (w->way.node[i].function != function || !s->calls)
+		if (w->way.node[i].function != function || (!s->calls && !s->exits))
 			continue;
 		at = node_of(k, above, 0, function, false);
 		for (bool first = true; at; first = false) {

@@ -16,11 +16,12 @@
 /* Times are ticks. Calls that were entered before the trace, or had records lost meanwhile, are in
  * `calls' only; one that is unfinished counts with its time to the end. */
 struct dt_graph_sum {
-	uint64_t calls;
+	uint64_t calls;	    /* made: entries */
 	uint64_t here;	    /* of them: by the function above it; others are further down */
 	uint64_t recursive; /* of them: within another call of the same function */
 	uint64_t timed;	    /* of them: what the times are from */
 	uint64_t open;	    /* of them: unfinished */
+	uint64_t exits;	    /* beside them: exits without an entry */
 	uint64_t total;	    /* calls within each other count once */
 	uint64_t outer;	    /* of calls that are not recursive */
 	uint64_t sum;	    /* of all, for the mean */

@@ -10,7 +10,7 @@
 
 /* One end, whose other is not known yet. In two lists: of all, by age; of its bucket, by age. */
 struct end {
-	uint64_t key, ticks;
+	uint64_t key, channel, ticks;
 	uint32_t tid;
 	uint16_t core;
 	uint8_t kind;		/* DT_SEND, DT_RECEIVE */
@@ -78,7 +78,7 @@ static void put_in(struct dt_messages *m, const struct end *e)
 static void give_up(struct dt_messages *m, uint32_t i, uint64_t ticks)
 {
 	const struct end *x = &m->end[i];
-	struct dt_message out = {.key = x->key, .known = ticks > x->ticks ? ticks : x->ticks};
+	struct dt_message out = {.key = x->channel, .known = ticks > x->ticks ? ticks : x->ticks};
 
 	if (x->kind == DT_SEND) {
 		out.state = DT_MESSAGE_UNRECEIVED;
@@ -104,7 +104,7 @@ static void join(struct dt_messages *m, uint32_t i, const struct end *now)
 	take_out(m, i);
 	m->fn(m->ctx,
 	      &(struct dt_message){.state = sent == now ? DT_MESSAGE_BACKWARD : DT_MESSAGE_WHOLE,
-				   .key = now->key,
+				   .key = now->channel,
 				   .sent = sent->ticks,
 				   .received = received->ticks,
 				   .known = now->ticks,
@@ -128,6 +128,7 @@ void dt_messages_record(struct dt_messages *m, uint8_t kind, uint64_t body, uint
 			uint32_t tid, uint16_t core)
 {
 	struct end now = {.key = body & DT_MESSAGE_KEY,
+			  .channel = dt_message_channel(body),
 			  .ticks = ticks,
 			  .tid = tid,
 			  .core = core,
@@ -182,7 +183,7 @@ int dt_messages_save(const struct dt_messages *m, struct dt_bytes *b)
 	for (uint32_t i = m->all.first; i != NONE; i = m->end[i].newer) {
 		const struct end *x = &m->end[i];
 
-		if (DT_PUT(b, 1, x->kind, x->key, dt_zigzag(x->ticks - last), x->tid, x->core))
+		if (DT_PUT(b, 1, x->kind, x->key, x->channel, dt_zigzag(x->ticks - last), x->tid, x->core))
 			return -1;
 		last = x->ticks;
 	}
@@ -198,6 +199,7 @@ int dt_messages_restore(struct dt_messages *m, struct dt_cursor_bytes *c)
 		struct end x = {.kind = (uint8_t)dt_get_varint(c)};
 
 		x.key = dt_get_varint(c) & DT_MESSAGE_KEY;
+		x.channel = dt_get_varint(c) & DT_MESSAGE_KEY;
 		x.ticks = last += dt_unzigzag(dt_get_varint(c));
 		x.tid = (uint32_t)dt_get_varint(c);
 		x.core = (uint16_t)dt_get_varint(c);

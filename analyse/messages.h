@@ -14,6 +14,16 @@
 #include "store/varint.h"
 
 #define DT_MESSAGE_KEY 0xffffffffffffffull
+
+/*
+ * What the program said: the channel. A body has it from bit 12 on, as in Barrelfish; one without the
+ * top byte of a message's is the channel.
+ */
+static inline uint64_t dt_message_channel(uint64_t body)
+{
+	return body >> 56 ? (body & DT_MESSAGE_KEY) >> 12 : body;
+}
+
 /* Under way at once; the oldest of more is given up. */
 #define DT_MESSAGES_MAX 16384
 /* Clocks that differ by more are not told from messages that are lost. */
@@ -28,7 +38,7 @@ enum dt_message_state {
 
 struct dt_message {
 	enum dt_message_state state;
-	uint64_t key;
+	uint64_t key; /* dt_message_channel(): what the program said */
 	uint64_t sent, received;   /* ticks */
 	uint64_t known;		   /* ticks of the record by which it was paired, or given up */
 	uint32_t sender, receiver; /* threads */

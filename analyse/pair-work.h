@@ -19,10 +19,11 @@ struct core_loss {
 
 /* What matters of a site, side by side. */
 struct fact {
-	uint64_t target;
 	uint32_t function; /* of several rows for one, the first */
+	uint32_t lands;	   /* of a tail jump: the function it leads to, if that one's entries are recorded */
 	uint8_t kind;	   /* of the record */
-	bool tail;
+	bool tail;	   /* an exit in front of a jump */
+	bool alone;	   /* an entry whose exit is not recorded */
 };
 
 struct dt_pair {
@@ -39,6 +40,7 @@ struct dt_pair {
 	struct core_loss *loss[65536];
 	struct dt_thread_stack *nobody[65536]; /* by core */
 	bool any_loss, no_memory;
+	uint64_t impossible; /* records of calls that are earlier than one before them of their thread */
 	/* of the record being handled */
 	const struct dt_span *span;
 	uint32_t at;

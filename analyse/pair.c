@@ -4,6 +4,10 @@
  * those below s are gone; one at s is the record's own call (an exit), or has been replaced by it
  * (an entry: the frame ended in a tail call). Whether another segment is meant instead is decided
  * by what is certain first (an exit that matches a frame exactly) and by nearness last.
+ *
+ * A call that jumps to a function whose entries are recorded stays open, and that function is in it,
+ * at the same s: both end by the exit of the latter. Where it is not known what was jumped to, the
+ * call ends at its jump, and what may have been called from there is marked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +22,20 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 
 	c->exit = exit;
 	c->end = p->now;
+	c->held = p->events.cost ? 0 : t->held - f->held; /* else the thread's clock has stood still */
 	c->flags |= flags;
 	/* in front of a jump the registers hold the next function's arguments */
-	c->result = exit && p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at] : NULL;
+	c->result = exit && p->values && !(flags & DT_CALL_LEFT) ? p->span->value[p->at] : NULL;
+	if (__builtin_expect(c->end < c->begin, 0)) {
+		p->impossible++;
+		c->flags |= DT_CALL_BACKWARD;
+		c->end = c->begin;
+		c->held = 0;
+	}
 	if (__builtin_expect(f->losses != t->losses, 0)) {
 		/* how it ended is then not known, unless it was by this record */
-		c->flags |= DT_CALL_LOSS;
+		c->flags |= t->pauses - f->pauses != t->losses - f->losses ? DT_CALL_LOSS : 0;
+		c->flags |= t->pauses != f->pauses ? DT_CALL_PAUSED : 0;
 		if (!exit)
 			c->flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
 	}
@@ -66,15 +78,40 @@ static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment 
 
 	--*f->open;
 	say_end(p, t, s, f, flags, exit);
-	charge(s, s->n - 1, p->now - f->call.begin);
+	charge(s, s->n - 1, dt_call_ticks(&f->call));
 	s->n--;
+}
+
+static struct dt_frame *top_of(struct dt_segment *s)
+{
+	return s->n ? &s->frame[s->n - 1] : NULL;
+}
+
+/* The innermost frame is gone without an exit. One that had jumped may have been returned for. */
+static void pop_gone(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags)
+{
+	if (top_of(s)->jump == DT_JUMP_MADE)
+		flags = DT_CALL_TAIL | DT_CALL_INFERRED;
+	pop(p, t, s, flags, 0);
 }
 
 /* Closes every frame of s that is below sp. */
 static void unwind(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp)
 {
 	while (s->n && s->frame[s->n - 1].call.sp < sp)
-		pop(p, t, s, DT_CALL_UNWOUND, 0);
+		pop_gone(p, t, s, DT_CALL_UNWOUND);
+}
+
+/* Closes the innermost frame, and those at its sp that had jumped to it: how it ended, they did. */
+static void pop_chain(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		      uint32_t flags, uint32_t exit)
+{
+	uint64_t sp = top_of(s)->call.sp;
+	struct dt_frame *f;
+
+	pop(p, t, s, flags, exit);
+	while ((f = top_of(s)) && f->call.sp == sp && f->jump)
+		pop(p, t, s, exit ? flags | DT_CALL_TAIL : flags, exit);
 }
 
 static inline uint32_t *open_count(struct dt_thread_stack *t, uint32_t function)
@@ -88,7 +125,7 @@ static inline uint32_t *open_count(struct dt_thread_stack *t, uint32_t function)
 }
 
 static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
-		 uint32_t function)
+		 uint32_t function, uint32_t flags)
 {
 	struct dt_frame *f;
 	struct dt_call *c;
@@ -101,7 +138,11 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	f = &s->frame[s->n];
 	f->open = open;
 	f->losses = t->losses;
+	f->pauses = t->pauses;
+	f->held = t->held;
 	f->note = 0;
+	f->jump = DT_JUMP_NONE;
+	f->lands = 0;
 	c = &f->call;
 	c->id = ++p->last_id;
 	c->parent = s->n ? f[-1].call.id : s->below_id;
@@ -110,10 +151,10 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	c->entry = p->span->site[p->at];
 	c->exit = 0;
 	c->depth = s->depth + s->n;
-	c->flags = 0;
+	c->flags = flags;
 	c->begin = c->end = p->now;
 	c->sp = sp;
-	c->children = 0;
+	c->held = c->children = 0;
 	c->argument = c->result = NULL;
 	c->note = &f->note;
 	if (p->values) {
@@ -122,9 +163,6 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	}
 	if ((*open)++)
 		c->flags |= DT_CALL_RECURSIVE;
-	if (t->tail_target && t->tail_sp == sp && function &&
-	    dt_reader_function(p->reader, function)->address == t->tail_target)
-		c->flags |= DT_CALL_TAILED;
 	s->n++;
 	if (s->n == 1 && !s->below && t->segments > 1)
 		c->flags |= DT_CALL_OTHER_STACK;
@@ -162,6 +200,12 @@ const uint32_t *dt_pair_caller_note(const struct dt_pair *p)
 bool dt_pair_is_first(const struct dt_pair *p)
 {
 	return !p->enclosing;
+}
+
+/* What may have happened to a call of which only the exit is known. */
+static uint32_t lossy(const struct dt_thread_stack *t)
+{
+	return (t->losses != t->pauses ? DT_CALL_LOSS : 0) | (t->pauses ? DT_CALL_PAUSED : 0);
 }
 
 /* A call whose entry was not recorded. */
@@ -206,6 +250,11 @@ static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
 }
 
 /* ---- entries ---- */
+
+static bool is_kernel(uint64_t sp)
+{
+	return sp >> 63;
+}
 
 /* Frames of other segments that a new frame at sp lies over are gone. */
 static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint64_t caller_sp)
@@ -316,11 +365,6 @@ static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
 	return !site || site->place != DT_SITE_ENTRY;
 }
 
-static bool is_kernel(uint64_t sp)
-{
-	return sp >> 63;
-}
-
 /*
  * From a program's stack to the kernel's: what is called there is called by what the program was in.
  * And back: all calls of the kernel are over then.
@@ -340,17 +384,60 @@ static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 	leave_empty(t, s);
 }
 
-static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+/*
+ * An entry behind a tail jump of a call that is closed: what is there to say of how this one began? At
+ * the jump's sp it is what was jumped to, or the next call of the same caller when that has returned
+ * unseen. Below, it is called from there, or with arguments on the stack by the caller. On another
+ * stack nothing is known by it.
+ */
+static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
-	struct dt_segment *s = t->current;
+	uint64_t at = t->tail_sp;
+
+	if (sp > at + DT_STACK_FAR || at > sp + DT_STACK_FAR)
+		return 0;
+	if (sp >= at)
+		t->tail_sp = 0;
+	if (sp > at || (t->tail_lands && sp < at))
+		return 0;
+	return t->tail_lands && function == t->tail_lands ? DT_CALL_TAILED : DT_CALL_DOUBTFUL;
+}
+
+/* Is a new frame at the innermost one's sp what that has jumped to? */
+static bool has_landed(const struct dt_thread_stack *t, const struct dt_frame *top, uint32_t function)
+{
+	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
+}
+
+/* The frame at the sp of a new one has been reused: a tail call, or it went with those below it. */
+static void replace(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, bool alone)
+{
+	struct dt_frame *top = top_of(s);
+	bool tail = top->jump || (alone && top->losses == t->losses && may_jump(p, top));
+
+	pop_chain(p, t, s, tail ? DT_CALL_TAIL | DT_CALL_INFERRED : DT_CALL_UNWOUND, 0);
+}
+
+static bool is_deeper(const struct dt_thread_stack *t, uint64_t sp)
+{
+	const struct dt_segment *s = t->current;
+
+	return s && s->n && sp < s->frame[s->n - 1].call.sp &&
+	       s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor;
+}
+
+static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			    uint32_t function)
+{
+	struct dt_segment *s;
 	uint64_t caller_sp = UINT64_MAX;
 	struct dt_frame *top;
-	uint32_t before;
+	uint32_t before, how = 0;
 
-	if (__builtin_expect(s && s->n && sp < s->frame[s->n - 1].call.sp &&
-				     s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor,
-			     1)) {
-		push(p, t, s, sp, function);
+	if (t->tail_sp)
+		how = land(t, sp, function);
+	if (is_deeper(t, sp)) {
+		push(p, t, t->current, sp, function, how);
 		return;
 	}
 	cross(p, t, sp);
@@ -361,15 +448,17 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	s->doubtful = false;
 	before = s->n;
 	unwind(p, t, s, sp);
-	top = s->n ? &s->frame[s->n - 1] : NULL;
+	top = top_of(s);
 	/* in the kernel a function that ends in a jump still has its exit, behind that of the other */
-	if (top && top->call.sp == sp &&
-	    !(is_kernel(sp) && top->losses == t->losses && !may_jump(p, top))) {
-		/* its frame has been reused: a tail call, or it went with the frames below it */
-		bool tail = before == s->n && top->losses == t->losses && may_jump(p, top);
-
-		pop(p, t, s, tail ? DT_CALL_TAIL | DT_CALL_INFERRED : DT_CALL_UNWOUND, 0);
-		top = s->n ? &s->frame[s->n - 1] : NULL;
+	if (top && top->call.sp == sp && has_landed(t, top, function)) {
+		top->jump = DT_JUMP_LANDED;
+		how = DT_CALL_TAILED;
+	} else if (top && top->call.sp == sp &&
+		   !(is_kernel(sp) && top->losses == t->losses && !may_jump(p, top))) {
+		if (top->losses == t->losses && (top->jump || (before == s->n && may_jump(p, top))))
+			how |= DT_CALL_DOUBTFUL;
+		replace(p, t, s, before == s->n);
+		top = top_of(s);
 	}
 	if (top)
 		caller_sp = top->call.sp;
@@ -378,11 +467,32 @@ static void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 	t->floor = 0;
 	if (t->segments > 1) {
 		bury(p, t, sp, caller_sp == UINT64_MAX ? sp + 1 : caller_sp);
-		push(p, t, s, sp, function);
+		push(p, t, s, sp, function, how);
 		dt_stack_switch(t, s);
 	} else {
-		push(p, t, s, sp, function);
+		push(p, t, s, sp, function, how);
 	}
+}
+
+static inline void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+{
+	if (__builtin_expect(!t->tail_sp && is_deeper(t, sp), 1))
+		push(p, t, t->current, sp, function, 0);
+	else
+		entry_elsewhere(p, t, sp, function);
+}
+
+/* An entry that is all there is of its call. */
+static void entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+{
+	struct dt_segment *s;
+
+	entry(p, t, sp, function);
+	s = t->current;
+	if (p->no_memory || !s || !s->n)
+		return;
+	pop(p, t, s, DT_CALL_NO_EXIT, 0);
+	leave_empty(t, s);
 }
 
 /* ---- exits ---- */
@@ -400,26 +510,77 @@ static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp,
 	return NULL;
 }
 
-static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
-		       uint32_t tail)
+/* How many frames at the innermost one's sp are held, each by the jump of the one before. */
+static uint32_t chain_length(const struct dt_segment *s)
+{
+	uint32_t n = 1;
+
+	while (n < s->n && s->frame[s->n - 1 - n].call.sp == s->frame[s->n - 1].call.sp)
+		n++;
+	return n;
+}
+
+/*
+ * The innermost call makes a tail jump. In a chain that is too long it ends with that, and the one
+ * before it waits for the other function in its place.
+ */
+static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t lands)
 {
 	uint32_t site = p->span->site[p->at];
+	struct dt_frame *f;
 
-	pop(p, t, s, tail, site);
+	if (!lands) {
+		pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
+		return;
+	}
+	if (chain_length(s) > DT_CALL_CHAIN)
+		pop(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
+	f = top_of(s);
+	f->jump = DT_JUMP_MADE;
+	f->lands = lands;
+}
+
+/* The innermost call of s ends by the record, or makes a tail jump. */
+static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		       const struct fact *fact)
+{
+	if (__builtin_expect(fact->tail, 0))
+		jump(p, t, s, fact->lands);
+	else if (__builtin_expect(s->n > 1 && s->frame[s->n - 2].jump, 0))
+		pop_chain(p, t, s, 0, p->span->site[p->at]);
+	else
+		pop(p, t, s, 0, p->span->site[p->at]);
 	if (!s->n)
 		leave_empty(t, s);
 }
 
-static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
-			   uint32_t function, uint32_t tail)
+/*
+ * The frames at the sp of an exit that is none of theirs: they have come to it by a jump, of which a
+ * record tells, or none.
+ */
+static void replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+			uint64_t sp, const struct fact *fact)
 {
+	const struct dt_frame *top = top_of(s);
+	bool known = !fact->tail && has_landed(t, top, fact->function);
+
+	if (known)
+		pop_chain(p, t, s, DT_CALL_TAIL, p->span->site[p->at]);
+	else
+		pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
+}
+
+static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			   const struct fact *fact)
+{
+	uint32_t function = fact->function, tail = fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0;
 	struct dt_segment *s = t->current;
 	int64_t above;
 	bool replaced;
 
 	/* an exit in the kernel whose entry is not known: the program stays where it was */
 	if (s && s->n && is_kernel(sp) && !is_kernel(s->frame[0].call.sp)) {
-		orphan(p, t, sp, function, tail | (t->losses ? DT_CALL_LOSS : 0));
+		orphan(p, t, sp, function, tail | (lossy(t)));
 		return;
 	}
 	cross(p, t, sp);
@@ -428,7 +589,7 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	replaced = above >= 0 && s->frame[above].call.sp == sp;
 	if (replaced && s->frame[above].call.function == function) {
 		unwind(p, t, s, sp);
-		leave_call(p, t, s, tail);
+		leave_call(p, t, s, fact);
 		return;
 	}
 	s = matching(t, sp, function);
@@ -439,7 +600,7 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 		unwind(p, t, s, sp);
 		s->doubtful = false;
 		dt_stack_switch(t, s);
-		leave_call(p, t, s, tail);
+		leave_call(p, t, s, fact);
 		return;
 	}
 	s = t->current;
@@ -447,11 +608,10 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	    (above >= 0 ? s->frame[above].call.sp - sp <= DT_STACK_NEAR
 			: sp - s->frame[0].call.sp <= DT_STACK_NEAR)) {
 		unwind(p, t, s, sp);
-		/* the frame at sp became the one that exits now, by a jump that left no record */
 		if (replaced)
-			pop(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
+			replaced_by(p, t, s, sp, fact);
 	}
-	orphan(p, t, sp, function, tail | (t->losses ? DT_CALL_LOSS : 0));
+	orphan(p, t, sp, function, tail | (lossy(t)));
 	if (s && !s->n)
 		leave_empty(t, s);
 }
@@ -460,16 +620,26 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		  const struct fact *fact)
 {
 	struct dt_segment *s = t->current;
-	uint32_t flags = fact->tail ? DT_CALL_TAIL : 0;
+	bool waits, mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
+			   s->frame[s->n - 1].call.function == function;
 
-	if (__builtin_expect(s && s->n && s->frame[s->n - 1].call.sp == sp &&
-				     s->frame[s->n - 1].call.function == function,
-			     1))
-		leave_call(p, t, s, flags);
+	/* neither makes a jump, nor was made by one, and there is something left */
+	if (__builtin_expect(mine && !fact->tail && !t->tail_sp && s->n > 1 && !s->frame[s->n - 2].jump, 1)) {
+		pop(p, t, s, 0, p->span->site[p->at]);
+		return;
+	}
+	if (mine)
+		leave_call(p, t, s, fact);
 	else
-		exit_elsewhere(p, t, sp, function, flags);
-	t->tail_target = fact->target;
-	t->tail_sp = sp;
+		exit_elsewhere(p, t, sp, fact);
+	if (__builtin_expect(fact->tail, 0)) {
+		s = t->current;
+		waits = s && s->n && top_of(s)->jump == DT_JUMP_MADE && top_of(s)->call.sp == sp;
+		t->tail_sp = waits ? 0 : sp;
+		t->tail_lands = fact->lands;
+	} else if (__builtin_expect(t->tail_sp && sp >= t->tail_sp && sp <= t->tail_sp + DT_STACK_FAR, 0)) {
+		t->tail_sp = 0;
+	}
 }
 
 /*
@@ -501,16 +671,31 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 
 /* ---- losses ---- */
 
-/* All are known from the start, because a thread may go on elsewhere before its core does. */
+/*
+ * All are known from the start, because a thread may go on elsewhere before its core does. Those of a
+ * core may overlap: each of its sources (its ring, the kernel) has its own. They are kept apart.
+ */
 static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end)
 {
 	struct core_loss *l = p->loss[core];
+	size_t at, behind;
 
 	if (!l && !(l = p->loss[core] = calloc(1, sizeof(*l))))
 		return -1;
-	if (l->n && l->i[l->n - 1].begin >= begin)
-		return 0; /* known */
-	if (l->n == l->size) {
+	end = end ? end : UINT64_MAX;
+	p->any_loss = true;
+	for (behind = l->n; behind && l->i[behind - 1].begin > end; behind--)
+		;
+	for (at = behind; at && l->i[at - 1].end >= begin; at--)
+		;
+	if (at < behind && l->i[at].begin == begin && l->i[at].end == UINT64_MAX) {
+		l->i[at].end = end; /* of a file that grows: now it is known */
+		return 0;
+	}
+	if (at < behind) {
+		begin = l->i[at].begin < begin ? l->i[at].begin : begin;
+		end = l->i[behind - 1].end > end ? l->i[behind - 1].end : end;
+	} else if (l->n == l->size) {
 		size_t size = l->size ? 2 * l->size : 16;
 		struct interval *i = realloc(l->i, size * sizeof(*i));
 
@@ -519,8 +704,9 @@ static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t e
 		l->i = i;
 		l->size = size;
 	}
-	l->i[l->n++] = (struct interval){begin, end ? end : UINT64_MAX};
-	p->any_loss = true;
+	memmove(l->i + at + 1, l->i + behind, (l->n - behind) * sizeof(*l->i));
+	l->n += 1 + at - behind;
+	l->i[at] = (struct interval){begin, end};
 	return 0;
 }
 
@@ -641,12 +827,66 @@ void dt_pair_look(struct dt_pair *p, uint32_t tid)
 	p->enclosing = p->said ? p->said->n : 0;
 }
 
+/* A function whose entries are recorded, and where it is. */
+struct head {
+	uint64_t address;
+	uint32_t pid, function;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct head *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static uint32_t pid_of(const struct dt_reader *r, uint32_t function)
+{
+	const struct dt_function_info *f = dt_reader_function(r, function);
+	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
+
+	return m ? m->pid : 0;
+}
+
+/* All of them, sorted. NULL: out of memory. */
+static struct head *heads(const struct dt_pair *p, size_t *n)
+{
+	uint32_t sites = dt_reader_sites(p->reader);
+	struct head *all = malloc((sites + 1) * sizeof(*all));
+
+	*n = 0;
+	for (uint32_t i = 1; all && i <= sites; i++) {
+		const struct dt_site *site = dt_reader_site(p->reader, i);
+		const struct dt_function_info *f = dt_reader_function(p->reader, site->function);
+
+		if (site->kind == DT_ENTRY && f)
+			all[(*n)++] = (struct head){f->address, pid_of(p->reader, site->function),
+						    p->same.first[site->function]};
+	}
+	if (all)
+		qsort(all, *n, sizeof(*all), by_address);
+	return all;
+}
+
+/* The function whose entries at an address of a process are recorded; 0: none. */
+static uint32_t head_at(const struct head *all, size_t n, uint64_t address, uint32_t pid)
+{
+	struct head key = {address, pid, 0};
+	const struct head *h = n ? bsearch(&key, all, n, sizeof(key), by_address) : NULL;
+
+	return h ? h->function : 0;
+}
+
 /* A file that is still being written may have new sites and functions. */
 static int update_facts(struct dt_pair *p)
 {
 	uint32_t sites = dt_reader_sites(p->reader) + 1;
 	uint32_t functions = dt_reader_functions(p->reader);
+	struct head *head;
 	struct fact *f;
+	size_t n;
 
 	if (__builtin_expect(sites <= p->facts && functions <= p->fact_functions, 1))
 		return 0;
@@ -656,22 +896,114 @@ static int update_facts(struct dt_pair *p)
 	p->fact = f;
 	p->facts = sites;
 	p->fact_functions = functions;
+	head = heads(p, &n);
+	if (!head)
+		return -1;
 	for (uint32_t i = 1; i < sites; i++) {
 		const struct dt_site *site = dt_reader_site(p->reader, i);
 
-		f[i] = (struct fact){.target = site->target,
-				     .function = p->same.first[site->function],
+		f[i] = (struct fact){.function = p->same.first[site->function],
 				     .kind = site->kind,
-				     .tail = site->place == DT_SITE_TAIL};
+				     .tail = site->place == DT_SITE_TAIL,
+				     .alone = site->place == DT_SITE_ENTRY_ALONE};
+		if (f[i].tail && site->target)
+			f[i].lands = head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}
+	free(head);
 	return 0;
+}
+
+/* ---- pauses ---- */
+
+/* Is another number when a file that grows has told of more times. */
+static size_t known_times(const struct dt_pair *p)
+{
+	size_t pauses;
+
+	dt_reader_pause_times(p->reader, &pauses);
+	return dt_reader_holds(p->reader) + pauses + 1;
+}
+
+static void find_pauses(const struct dt_pair *p, struct dt_thread_stack *t)
+{
+	size_t n;
+	const struct dt_times *x = dt_reader_pause_times(p->reader, &n);
+
+	for (t->pause_at = 0; t->pause_at < n && x[t->pause_at].end <= t->last_ticks; t->pause_at++)
+		;
+	t->next_pause = t->pause_at < n ? x[t->pause_at].begin : UINT64_MAX;
+}
+
+/* Was recording paused since the thread's last record? Then what was open need not be what ends now. */
+static void pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t now)
+{
+	size_t n;
+	const struct dt_times *x = dt_reader_pause_times(p->reader, &n);
+	bool paused = false;
+
+	for (; t->pause_at < n && x[t->pause_at].begin < now; t->pause_at++) {
+		paused = paused || x[t->pause_at].end > t->last_ticks;
+		if (x[t->pause_at].end > now)
+			break;
+	}
+	t->next_pause = t->pause_at >= n ? UINT64_MAX
+			: x[t->pause_at].begin < now ? now
+						     : x[t->pause_at].begin;
+	if (!paused || !t->last_ticks)
+		return;
+	t->losses++;
+	t->pauses++;
+	t->tail_sp = 0;
+}
+
+/* ---- the tracer's own time ---- */
+
+/* Looks for the times in which the thread was held, behind its last record. */
+static void find_holds(struct dt_pair *p, struct dt_thread_stack *t)
+{
+	t->holds_known = known_times(p);
+	t->holds = dt_reader_thread_holds(p->reader, t->tid, &t->holds_n);
+	for (t->at = 0; t->at < t->holds_n && t->holds[t->at].end <= t->last_ticks; t->at++)
+		;
+	t->held_inside = 0;
+	t->next_held = t->at < t->holds_n ? t->holds[t->at].begin : UINT64_MAX;
+	find_pauses(p, t);
+}
+
+/*
+ * Adds up how long the thread was held until now, when it made a record (its own, not the kernel's of
+ * it). Between two records that both lie within a hold it ran after all: a signal's handler. What it
+ * waited for room for is its next record.
+ */
+static void hold(struct dt_thread_stack *t, uint64_t now, bool own)
+{
+	uint64_t since = t->last_ticks;
+
+	for (; t->at < t->holds_n && t->holds[t->at].begin < now; t->at++) {
+		const struct dt_times *h = &t->holds[t->at];
+		uint64_t begin = h->begin > since ? h->begin : since;
+		uint64_t end = h->end > now || (own && h->record) ? now : h->end;
+
+		if (end > begin && !(own && h->end > now && t->held_inside == t->at + 1))
+			t->held += end - begin;
+		if (h->end > now) {
+			if (own)
+				t->held_inside = t->at + 1;
+			t->next_held = now;
+			return;
+		}
+		since = end > since ? end : since;
+	}
+	t->next_held = t->at < t->holds_n ? t->holds[t->at].begin : UINT64_MAX;
 }
 
 /*
  * The time of a record on a clock that stands still while a record is made. From one record to the
  * next it is the rest of the first one's making and the beginning of the second one's: one cost.
+ * It stood still while the thread was held, too.
  */
-static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks, uint8_t kind)
+static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks, uint8_t kind,
+			     uint64_t held)
 {
 	double passed;
 
@@ -679,7 +1011,7 @@ static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint6
 		t->last_time = (double)ticks;
 		return ticks;
 	}
-	passed = (double)(int64_t)(ticks - t->last_ticks) - p->events.cost[kind];
+	passed = (double)(int64_t)(ticks - t->last_ticks - held) - p->events.cost[kind];
 	if (passed > 0)
 		t->last_time += passed;
 	return (uint64_t)(t->last_time + 0.5);
@@ -750,10 +1082,12 @@ static uint64_t exec_time(const struct dt_pair *p, const struct dt_thread_stack 
 
 static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 {
+	if (t->next_held < t->next_exec)
+		hold(t, t->next_exec, false);
 	p->now = exec_time(p, t);
 	close_all(p, t, DT_CALL_UNWOUND);
 	t->floor = 0;
-	t->tail_target = 0;
+	t->tail_sp = 0;
 	/* of several without a record between them, all */
 	t->next_exec = dt_reader_exec(p->reader, t->tid, until + 1);
 }
@@ -766,13 +1100,24 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 
 		p->at = i;
 		p->now = s->ticks[i];
-		if (__builtin_expect(p->events.cost != NULL, 0)) {
-			p->now = without_cost(p, t, s->ticks[i], fact->kind);
-			t->last_ticks = s->ticks[i];
+		if (__builtin_expect(p->events.cost != NULL || t->next_held < p->now ||
+					     t->next_pause < p->now,
+				     0)) {
+			uint64_t held = t->held;
+
+			if (i > from)
+				t->last_ticks = s->ticks[i - 1];
+			if (t->next_pause < s->ticks[i])
+				pause(p, t, s->ticks[i]);
+			hold(t, s->ticks[i], s->sp[i] && !is_kernel(s->sp[i]));
+			if (p->events.cost)
+				p->now = without_cost(p, t, s->ticks[i], fact->kind, t->held - held);
 		}
 		if (fact->kind == DT_ENTRY) {
-			entry(p, t, s->sp[i], fact->function);
-			t->tail_target = 0;
+			if (__builtin_expect(fact->alone, 0))
+				entry_alone(p, t, s->sp[i], fact->function);
+			else
+				entry(p, t, s->sp[i], fact->function);
 		} else if (fact->kind == DT_EXIT) {
 			leave(p, t, s->sp[i], fact->function, fact);
 		} else {
@@ -801,6 +1146,9 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		return -1;
 	p->span = s;
 	p->values = p->wanted && s->value;
+	/* within a span, the end of some call shows it */
+	p->impossible += s->ticks[0] < t->last_ticks && !is_kernel(s->sp[0]) &&
+			 (p->fact[s->site[0]].kind == DT_ENTRY || p->fact[s->site[0]].kind == DT_EXIT);
 	if (s->lost && p->events.loss)
 		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
 	if (p->any_loss && t->last_ticks &&
@@ -808,13 +1156,15 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	     (t->last_core != s->core &&
 	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0])))) {
 		t->losses++;
-		t->tail_target = 0;
+		t->tail_sp = 0;
 	}
 	dt_reader_execs(p->reader, &execs);
 	if (__builtin_expect(t->execs != execs + 1, 0)) {
 		t->execs = execs + 1;
 		t->next_exec = dt_reader_exec(p->reader, t->tid, newest(t));
 	}
+	if (__builtin_expect(t->holds_known != known_times(p), 0))
+		find_holds(p, t);
 	for (uint32_t from = 0, to; from < s->n; from = to) {
 		to = new_program(p, t, s, from);
 		records(p, t, s, from, to);
@@ -829,6 +1179,30 @@ static void finish(struct dt_pair *p, struct dt_thread_stack *t)
 {
 	p->now = p->events.cost ? (uint64_t)(t->last_time + 0.5) : t->last_ticks;
 	close_all(p, t, DT_CALL_OPEN);
+}
+
+uint64_t dt_pair_impossible(const struct dt_pair *p)
+{
+	return p->impossible;
+}
+
+int dt_pair_sound(uint64_t records, uint64_t total, uint64_t impossible, struct dt_error *e)
+{
+	static const char tell[] = "`devtrace check` tells more, --anyway shows it nevertheless";
+
+	if (records < total)
+		return dt_fail(e,
+			       "the trace does not add up: %lu of its %lu records are out of order and are "
+			       "not met; %s",
+			       (unsigned long)(total - records), (unsigned long)total, tell);
+	if (impossible)
+		return dt_fail(e,
+			       "the trace does not add up: %lu %s; %s",
+			       (unsigned long)impossible,
+			       impossible == 1 ? "record is earlier than one before it of its thread"
+					       : "records are earlier than ones before them of their threads",
+			       tell);
+	return 0;
 }
 
 int dt_pair_finish(struct dt_pair *p)

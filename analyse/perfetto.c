@@ -555,6 +555,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 	struct stacks *s = stacks_of_call(w, c);
 	const char *how = c->flags & DT_CALL_NO_ENTRY  ? "began before this, it is not known when"
 			  : c->flags & DT_CALL_LOSS    ? "lost"
+			  : c->flags & DT_CALL_PAUSED  ? "paused"
+			  : c->flags & DT_CALL_BACKWARD ? "backward"
 			  : c->flags & DT_CALL_UNWOUND ? "unwound"
 			  : c->flags & DT_CALL_TAIL    ? "tail"
 						       : NULL;

@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 4
+#define VERSION 7
 
 /* What tells that a pyramid is this trace's, as it is now. */
 static int stamp(struct dt_reader *r, uint64_t v[4], struct dt_error *e)
@@ -64,7 +64,9 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	struct dt_cursor_bytes c = {head->p, head->p + head->n, false};
 	uint64_t v[4], tracks, regions, lates;
 
-	if (dt_get_varint(&c) != VERSION || stamp(p->reader, v, NULL) < 0)
+	if (dt_get_varint(&c) != VERSION)
+		return -2;
+	if (stamp(p->reader, v, NULL) < 0)
 		return -1;
 	for (unsigned i = 0; i < 4; i++)
 		if (dt_get_varint(&c) != v[i])

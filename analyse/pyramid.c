@@ -376,7 +376,13 @@ static void free_building(struct dt_building *b)
 static int finish(struct dt_building *b, struct dt_error *e)
 {
 	struct dt_pyramid *p = b->p;
+	struct dt_summary s;
 
+	/* the last record of a span need not be its latest, in a dump that is out of order */
+	if (dt_reader_summary(p->reader, &s, NULL) == 0 && s.records) {
+		p->begin = s.min_ticks;
+		p->end = s.max_ticks;
+	}
 	b->late = true;
 	dt_feed_finish(b->feed);
 	if (b->failed || dt_building_close_cells(b, UINT64_MAX) < 0) {
@@ -407,6 +413,8 @@ int dt_pyramid_build(struct dt_pyramid *p, uint64_t n, struct dt_error *e)
 		if (p->records >= until && p->regions + 1 < p->building->bounds)
 			return 1;
 	}
+	if (!p->anyway && dt_pair_sound(p->records, p->total, dt_feed_impossible(p->building->feed), e))
+		return -1;
 	return finish(p->building, e);
 }
 

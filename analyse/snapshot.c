@@ -33,7 +33,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
 			dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
-			t->losses - f->losses, f->note))
+			t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held, t->pauses - f->pauses))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -44,7 +44,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 /* core: of what has no thread, plus one; 0: it is a thread. */
 static int put_thread(struct dt_bytes *b, const struct dt_thread_stack *t, uint32_t core)
 {
-	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->tail_sp, t->tail_target,
+	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp, t->tail_lands,
 		t->floor, index_of(t, t->current), t->segments))
 		return -1;
 	for (uint32_t i = 0; i < t->segments; i++)
@@ -102,6 +102,10 @@ static int take_frames(struct dt_cursor_bytes *c, struct dt_thread_stack *t, str
 		call->children = dt_get_varint(c);
 		f->losses = t->losses - (uint32_t)dt_get_varint(c);
 		f->note = (uint32_t)dt_get_varint(c);
+		f->jump = (uint8_t)dt_get_varint(c);
+		f->lands = (uint32_t)dt_get_varint(c);
+		f->held = t->held - dt_get_varint(c);
+		f->pauses = t->pauses - (uint32_t)dt_get_varint(c);
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
 		call->note = &f->note;
@@ -143,8 +147,9 @@ static int take_thread(struct dt_pair *p, struct dt_cursor_bytes *c)
 	t->last_ticks = dt_get_varint(c);
 	t->last_core = (uint16_t)dt_get_varint(c);
 	t->losses = (uint32_t)dt_get_varint(c);
+	t->pauses = (uint32_t)dt_get_varint(c);
 	t->tail_sp = dt_get_varint(c);
-	t->tail_target = dt_get_varint(c);
+	t->tail_lands = (uint32_t)dt_get_varint(c);
 	t->floor = dt_get_varint(c);
 	current = (uint32_t)dt_get_varint(c);
 	segments = (uint32_t)dt_get_varint(c);

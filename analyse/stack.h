@@ -16,12 +16,22 @@
 /* ...and further away than this it is another stack (mapped below one of the usual 8 MB). */
 #define DT_STACK_FAR (4 << 20)
 
+/* Whether a call has come to its tail jump. It stays open until what it jumped to returns. */
+enum dt_jump {
+	DT_JUMP_NONE,
+	DT_JUMP_MADE,	/* and the next entry at its sp should be the other function's */
+	DT_JUMP_LANDED, /* ...and was */
+};
+
 struct dt_frame {
 	struct dt_call call; /* as events show it, as far as it is known yet */
 	uint64_t argument[4];
+	uint64_t held;	 /* of the thread, when it began */
 	uint32_t *open;	 /* how often its function is open */
-	uint32_t losses; /* of the thread, when it began */
+	uint32_t losses, pauses; /* of the thread, when it began */
 	uint32_t note;	 /* of the user's */
+	uint32_t lands;	 /* the function that its tail jump leads to */
+	uint8_t jump;	 /* enum dt_jump */
 };
 
 struct dt_segment {
@@ -55,10 +65,22 @@ struct dt_thread_stack {
 	 * the trace told of as many less one, 0: not looked for */
 	uint64_t next_exec;
 	size_t execs;
-	/* the record before was a tail exit at this sp to this function; 0: it was not, or it is
-	 * not known to which: what comes next need not be the function jumped to, which may be
-	 * untraced */
-	uint64_t tail_sp, tail_target;
+	/* A tail jump at this sp that no open call has made, and nothing since has shown where that led
+	 * or that it is over; 0: there is none. And the function it led to; 0: not known, or its entries
+	 * are not recorded. */
+	uint64_t tail_sp;
+	uint32_t tail_lands;
+	/* when it was held by the tracer, of which the next is `at' from next_held on, UINT64_MAX: never
+	 * again; by what the trace told as often less one, 0: not looked for */
+	const struct dt_times *holds;
+	size_t at, holds_n, holds_known;
+	uint64_t next_held;
+	/* the next time in which nothing was recorded: which one, and from when on */
+	size_t pause_at;
+	uint64_t next_pause;
+	uint32_t pauses; /* of the losses, so many were none, but pauses */
+	uint64_t held;	   /* ticks, until its last record */
+	size_t held_inside; /* its last record was inside the hold before this one; 0: it was not */
 	struct dt_open_counts open;
 };
 

@@ -100,14 +100,14 @@ static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct taking *t = ctx;
 	uint32_t i = t->failed ? 0 : c->note ? *c->note : node_of_call(t, c);
-	uint64_t took = c->end - c->begin;
+	uint64_t took = dt_call_ticks(c);
 	struct dt_stack_node *n;
 
 	if (!i)
 		return;
 	n = &t->s->node[i];
-	n->calls++;
-	if (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_LOSS))
+	n->calls += !(c->flags & DT_CALL_NO_ENTRY);
+	if (c->flags & DT_CALL_UNKNOWN)
 		return;
 	n->total += took;
 	n->self += took > c->children ? took - c->children : 0;

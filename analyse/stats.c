@@ -5,7 +5,7 @@
 #include "analyse/stats.h"
 #include "store/varint.h"
 
-#define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_NO_ENTRY | DT_CALL_LOSS)
+#define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_UNKNOWN)
 
 /* 0 to 15 have a bucket each; then 16 for every power of two. */
 static unsigned bucket_of(uint64_t v)
@@ -50,17 +50,23 @@ static struct dt_function_stats *stats_of(struct dt_stats *s, uint32_t function)
 void dt_stats_call(void *ctx, const struct dt_call *c)
 {
 	struct dt_function_stats *f = stats_of(ctx, c->function);
-	uint64_t d = c->end - c->begin;
+	uint64_t d = dt_call_ticks(c);
 
 	if (!f)
 		return;
+	if (__builtin_expect(c->flags & DT_CALL_NO_ENTRY, 0)) {
+		f->no_entry++;
+		return;
+	}
 	f->calls++;
 	if (__builtin_expect(c->flags & STATED, 0)) {
 		f->unwound += !!(c->flags & DT_CALL_UNWOUND);
 		f->tail += !!(c->flags & DT_CALL_TAIL);
 		f->open += !!(c->flags & DT_CALL_OPEN);
-		f->no_entry += !!(c->flags & DT_CALL_NO_ENTRY);
+		f->no_exit += !!(c->flags & DT_CALL_NO_EXIT);
 		f->loss += !!(c->flags & DT_CALL_LOSS);
+		f->paused += !!(c->flags & DT_CALL_PAUSED);
+		f->backward += !!(c->flags & DT_CALL_BACKWARD);
 		if (c->flags & DT_CALL_UNTIMED)
 			return;
 	}
@@ -119,10 +125,10 @@ int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b)
 	for (uint32_t i = 0; i < s->functions; i++) {
 		const struct dt_function_stats *f = &s->function[i];
 
-		if (!f->calls)
+		if (!f->calls && !f->no_entry)
 			continue;
 		if (DT_PUT(b, f->function + 1ull, f->calls, f->timed, f->unwound, f->tail, f->open,
-			   f->no_entry, f->loss, f->total, f->self, f->sum, f->min, f->max) ||
+			   f->no_entry, f->no_exit, f->loss, f->paused, f->backward, f->total, f->self, f->sum, f->min, f->max) ||
 		    (f->timed && save_buckets(f, b)))
 			return -1;
 	}
@@ -135,7 +141,7 @@ void dt_stats_reset(struct dt_stats *s)
 		struct dt_function_stats *f = &s->function[i];
 		uint32_t *bucket = f->bucket;
 
-		if (!f->calls)
+		if (!f->calls && !f->no_entry)
 			continue;
 		if (bucket && f->timed)
 			memset(bucket, 0, DT_BUCKETS * sizeof(*bucket));
@@ -161,12 +167,12 @@ static int add_buckets(struct dt_function_stats *f, struct dt_cursor_bytes *c)
 int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t functions)
 {
 	struct dt_cursor_bytes c = {bytes, bytes + n, false};
-	uint64_t function, v[12];
+	uint64_t function, v[15];
 
 	while ((function = dt_get_varint(&c)) != 0) {
 		struct dt_function_stats *f = function > functions + 1ull ? NULL : stats_of(s, (uint32_t)function - 1);
 
-		for (unsigned i = 0; i < 12; i++)
+		for (unsigned i = 0; i < 15; i++)
 			v[i] = dt_get_varint(&c);
 		if (c.bad || !f)
 			return -1;
@@ -176,12 +182,15 @@ int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t fu
 		f->tail += v[3];
 		f->open += v[4];
 		f->no_entry += v[5];
-		f->loss += v[6];
-		f->total += v[7];
-		f->self += v[8];
-		f->sum += v[9];
-		f->min = v[10] < f->min ? v[10] : f->min;
-		f->max = v[11] > f->max ? v[11] : f->max;
+		f->no_exit += v[6];
+		f->loss += v[7];
+		f->paused += v[8];
+		f->backward += v[9];
+		f->total += v[10];
+		f->self += v[11];
+		f->sum += v[12];
+		f->min = v[13] < f->min ? v[13] : f->min;
+		f->max = v[14] > f->max ? v[14] : f->max;
 		if (v[1] && add_buckets(f, &c) < 0)
 			return -1;
 	}

@@ -13,12 +13,16 @@
 
 struct dt_function_stats {
 	uint32_t function;
-	uint64_t calls;	  /* all; the others below are parts of it */
+	uint64_t calls;	  /* made, by their entries; the others below but no_entry are parts of it */
 	uint64_t timed;	  /* begin and end are known: what the times are from */
 	uint64_t unwound; /* ended without an exit */
 	uint64_t tail;	  /* ended in a tail call */
 	uint64_t open;	  /* not ended in the trace */
-	uint64_t no_entry, loss;
+	uint64_t no_exit;  /* their exits are not recorded */
+	uint64_t no_entry; /* exits without an entry */
+	uint64_t loss;	   /* records were lost meanwhile */
+	uint64_t paused;   /* recording was paused meanwhile */
+	uint64_t backward; /* they seem to end before they begin */
 	uint64_t total; /* recursive calls count once */
 	uint64_t self;
 	uint64_t sum; /* of all timed calls, for the average */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "analyse/messages.h"
 #include "analyse/pair.h"
 #include "cmd/behind.h"
 #include "cmd/commands.h"
@@ -26,7 +27,8 @@ static const char help[] =
 	"Prints the tree of calls in a trace, with durations, arguments and results; one thread\n"
 	"after the other.\n"
 	"\n"
-	"  -F, --function PAT     show only functions that match the shell pattern\n"
+	"  -F, --function PAT     show only functions that match the shell pattern, and the\n"
+	"                         events in them\n"
 	"  -N, --no-function PAT  do not show those\n"
 	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
 	"  -D, --depth N          at most N levels of shown calls\n"
@@ -280,7 +282,7 @@ static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, u
 	for (size_t i = 0; t && i < n; i++)
 		if (all[i].pid == t->pid)
 			of = &all[i];
-	if (c->begin <= k->resumed || c->flags & DT_CALL_LOSS)
+	if (c->begin <= k->resumed || c->flags & (DT_CALL_LOSS | DT_CALL_PAUSED))
 		return p;
 	if (t && is_seen(k, dt_reader_exec(k->reader, t->pid, c->begin)))
 		return stpcpy(p, executed);
@@ -309,10 +311,14 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 		{DT_CALL_NO_ENTRY, "entry not recorded"},
 		{DT_CALL_OTHER_STACK, "on another stack"},
 		{DT_CALL_TAILED, "tail-called"},
+		{DT_CALL_DOUBTFUL, "perhaps called from the tail call before it"},
 		{DT_CALL_UNWOUND, "unwound"},
 		{DT_CALL_TAIL, "tail call"},
 		{DT_CALL_OPEN, "not finished"},
+		{DT_CALL_NO_EXIT, "exits are not recorded"},
 		{DT_CALL_LOSS, "records lost meanwhile"},
+		{DT_CALL_PAUSED, "recording paused meanwhile"},
+		{DT_CALL_BACKWARD, "ends before it begins: records out of order"},
 	};
 	const char *separator = " ";
 
@@ -334,6 +340,8 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 		p = stpcpy(p, separator);
 		if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_INFERRED)
 			p = stpcpy(p, "no exit: tail call or unwound");
+		else if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_LEFT)
+			p = stpcpy(p, "tail call: time to its jump");
 		else
 			p = stpcpy(p, marks[i].text);
 		if (marks[i].flag == DT_CALL_OPEN)
@@ -345,10 +353,11 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 	return stpcpy(p, k->colour ? " */\033[0m" : " */");
 }
 
-#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK)
+#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK | DT_CALL_DOUBTFUL)
 #define MARKED_END                                                                                 \
-	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_OPEN | DT_CALL_LOSS |         \
-	 DT_CALL_NO_ENTRY)
+	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_LEFT | DT_CALL_OPEN |         \
+	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT |                                       \
+	 DT_CALL_PAUSED | DT_CALL_BACKWARD)
 
 static void end_line(struct calls *k, const char *line, char *p)
 {
@@ -386,14 +395,14 @@ static void print_open(struct calls *k, const struct dt_call *c, uint32_t tid, u
 
 static char *put_result(struct calls *k, char *p, const struct dt_call *c)
 {
-	if (!c->result || c->flags & DT_CALL_TAIL)
+	if (!c->result)
 		return p;
 	return dt_format_result(&k->formats, p, c->function, c->result);
 }
 
 static char *put_times(const struct calls *k, char *p, const struct dt_call *c)
 {
-	return c->flags & DT_CALL_UNTIMED ? put_blank(p) : put_duration(k, p, c->end - c->begin);
+	return c->flags & DT_CALL_UNTIMED ? put_blank(p) : put_duration(k, p, dt_call_ticks(c));
 }
 
 static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
@@ -627,7 +636,7 @@ static void end_call(struct calls *k, const struct dt_call *c)
 	if (!(note & SHOWN))
 		return;
 	if (!(note & OPENED) && k->min &&
-	    (c->flags & DT_CALL_NO_ENTRY || c->end - c->begin < k->min))
+	    (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT) || dt_call_ticks(c) < k->min))
 		return;
 	to = output_of(k, c->tid);
 	if (!to)
@@ -728,11 +737,10 @@ static char *put_event(const struct calls *k, char *p, uint64_t body)
 	return p;
 }
 
-/* The channel of a message: its body without the top byte, or what stands for it. */
 static char *put_channel(char *p, const char *what, uint64_t v)
 {
 	p = stpcpy(p, what);
-	return put_0x(p, v >> 56 ? v << 8 >> 8 >> 12 : v);
+	return put_0x(p, dt_message_channel(v));
 }
 
 /* What a record says that is no entry, exit or point. NULL: nothing is known of its kind. */
@@ -763,12 +771,30 @@ static char *put_other(const struct calls *k, char *p, const struct dt_record *r
 	}
 }
 
-/* The beginning of the line of what is not a call, in the calls that it happened in. NULL: none. */
-static struct output *start_line(struct calls *k, uint32_t tid, char **text, char **p)
+static bool take_first(void *ctx, const struct dt_call *c)
+{
+	*(const struct dt_call **)ctx = c;
+	return false;
+}
+
+/* Is what happens now in a call of a function that is not chosen? Then it is that call's, as its line. */
+static bool is_of_hidden(struct calls *k)
+{
+	const struct dt_call *c = NULL;
+
+	dt_pair_callers(k->pair, take_first, &c);
+	return c && !is_shown(k, c->function);
+}
+
+/*
+ * The beginning of the line of what is not a call, in the calls that it happened in. NULL: none. Own: the
+ * thread recorded it itself, in the innermost call.
+ */
+static struct output *start_line(struct calls *k, uint32_t tid, bool own, char **text, char **p)
 {
 	struct output *to;
 
-	if (k->min)
+	if (k->min || (own && is_of_hidden(k)))
 		return NULL;
 	to = output_of(k, tid);
 	if (!to)
@@ -798,7 +824,7 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	}
 	event = dt_out_kept(&line, &n);
 	k->failed |= !event;
-	to = event ? start_line(k, r->tid, &text, &p) : NULL;
+	to = event ? start_line(k, r->tid, true, &text, &p) : NULL;
 	if (!to)
 		return;
 	p = stpcpy(p, "* ");
@@ -815,12 +841,6 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 }
 
 /* ---- arguments that came behind the entry ---- */
-
-static bool take_first(void *ctx, const struct dt_call *c)
-{
-	*(const struct dt_call **)ctx = c;
-	return false;
-}
 
 /* The call that values of this row belong to, when its line is still to be written; or NULL. */
 static const struct dt_call *call_of(struct calls *k, uint32_t function)
@@ -867,7 +887,7 @@ static void print_point(struct calls *k, const struct dt_site *site, const struc
 	struct output *to;
 	char *text, *p;
 
-	to = start_line(k, r->tid, &text, &p);
+	to = start_line(k, r->tid, true, &text, &p);
 	if (!to)
 		return;
 	p = stpcpy(p, "* ");
@@ -905,7 +925,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	/* that a core has none of the threads is of no thread */
 	if (r.kind == DT_SWITCH && s->tid == DT_NO_TID)
 		return;
-	to = start_line(k, s->tid, &text, &p);
+	to = start_line(k, s->tid, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
 	if (!to)
 		return;
 	end = put_other(k, stpcpy(p, "/* "), &r);
@@ -1081,6 +1101,9 @@ int dt_cmd_calls(int argc, char **argv)
 		if (k.reader) {
 			status = run(&k);
 			dt_cmd_say_lost(k.reader);
+			free(k.shown); /* of all that there are by now */
+			k.shown = dt_cmd_shown(k.reader, &k.select);
+			dt_cmd_unhooked(k.reader, k.shown, NULL);
 			dt_reader_close(k.reader);
 		}
 	}

@@ -15,6 +15,7 @@
 #include "cmd/pointer.h"
 #include "core/compact.h"
 #include "core/kitrace.h"
+#include "core/signature.h"
 #include "core/text.h"
 
 static const char help[] =
@@ -217,17 +218,19 @@ static void put_text(char out[40], const uint64_t *value)
 /* What a point's values are called: of "rax:p@0,count:i4@1;v" the names, each ended by a NUL. */
 static void point_names(const char *signature, char *text, size_t size, const char *name[4])
 {
-	char *p = text;
+	const char *p = signature ? signature : "";
+	struct dt_signature_value v;
 
-	dt_format(text, size, "%s", signature ? signature : "");
-	for (unsigned i = 0; i < 4; i++) {
-		char *end = p + strcspn(p, ",;"), *colon = memchr(p, ':', (size_t)(end - p));
-		bool more = *end == ',';
-
-		name[i] = colon ? p : "?";
-		if (colon)
-			*colon = '\0';
-		p = more ? end + 1 : end;
+	for (unsigned i = 0; i < 4; i++)
+		name[i] = "?";
+	while (dt_signature_next(&p, &v) && v.name_length < size) {
+		for (unsigned i = 0; i < v.places; i++)
+			if (v.place[i].n < 4)
+				name[v.place[i].n] = text;
+		memcpy(text, v.name, v.name_length);
+		text[v.name_length] = '\0';
+		text += v.name_length + 1;
+		size -= v.name_length + 1u;
 	}
 }
 

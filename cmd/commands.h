@@ -26,5 +26,9 @@ int dt_cmd_export(int argc, char **argv);
 int dt_cmd_import(int argc, char **argv);
 int dt_cmd_serve(int argc, char **argv);
 int dt_cmd_fetch(int argc, char **argv);
+int dt_cmd_check(int argc, char **argv);
+
+/* What was not hooked has been said already, of the trace that was just recorded: cmd/open.h. */
+void dt_cmd_unhooked_said(void);
 
 #endif

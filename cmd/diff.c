@@ -171,6 +171,8 @@ static bool make_rows(struct table *t)
 	}
 	if (t->row)
 		qsort(t->row, t->rows, sizeof(*t->row), d->key == NAME ? by_name : by_change);
+	for (unsigned side = 0; side < 2; side++)
+		dt_cmd_unhooked(d->reader[side], shown[side], d->path[side]);
 	free(shown[0]);
 	free(shown[1]);
 	return t->row && shown[0] && shown[1];

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "arch/x86_64/capture.h"
+#include "analyse/messages.h"
 #include "cmd/event.h"
+#include "core/signature.h"
 #include "include/devtrace.h"
 
 #define FIRST 24 /* bytes of a text in its first record */
@@ -186,9 +188,10 @@ static void print_text(struct dt_out *o, const struct dt_text *t)
 void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t)
 {
 	const struct dt_function_info *f = dt_reader_function(r, t->function);
-	const char *signature = f && f->signature ? f->signature : "";
+	struct dt_signature_value v;
 
-	dt_out_bytes(o, signature, strcspn(signature, ":"));
+	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v))
+		dt_out_bytes(o, v.name, v.name_length);
 	dt_out_char(o, '=');
 	if (!t->n && t->head.flags & DT_FAULT)
 		dt_out_char(o, '?');
@@ -205,7 +208,7 @@ void dt_event_print(struct dt_out *o, const struct dt_reader *r, const struct dt
 
 	if (record->kind != DT_EVENT) {
 		dt_out_text(o, record->kind == DT_SEND ? "send(" : "receive(");
-		dt_out_hex(o, (body & 0x00ffffffffffffff) >> 12);
+		dt_out_hex(o, dt_message_channel(body));
 	} else {
 		dt_event_name(o, r, body);
 		dt_out_char(o, '(');

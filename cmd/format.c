@@ -7,6 +7,7 @@
 #include "cmd/format.h"
 #include "cmd/open.h"
 #include "cmd/pointer.h"
+#include "core/signature.h"
 #include "core/text.h"
 
 #define MAX_ITEMS     64
@@ -41,48 +42,45 @@ struct dt_format_text {
 
 _Static_assert(sizeof(struct dt_format_text) == 32, "two in a cache line");
 
-/* Where "type@place" says a value is and how it is to be shown. */
-static void parse_type(const char *s, size_t n, struct dt_format_item *item)
+/* How a value of such a type is shown, that is one value of a record. */
+static enum type shown_as(struct dt_signature_type t)
 {
-	const char *at = memchr(s, '@', n);
-	const char *place = at ? at + 1 : s + n, *row;
-
-	item->type = UNKNOWN;
-	item->size = 8;
-	item->second = NOWHERE;
-	if (!at || place == s + n || *place < '0' || *place > '3')
-		return;
-	item->place = (uint8_t)(*place - '0');
-	row = memchr(s, '#', (size_t)(at - s));
-	if (row)
-		item->shape = (uint32_t)strtoul(row + 1, NULL, 10);
-	if (s + n - place >= 3 && place[1] == '+' && place[2] >= '0' && place[2] <= '3') {
-		item->type = WIDE;
-		item->second = (uint8_t)(place[2] - '0');
-		return;
-	}
-	if (at - s >= 2 && s[1] >= '1' && s[1] <= '8')
-		item->size = (uint8_t)(s[1] - '0');
-	switch (s[0]) {
+	switch (t.letter) {
 	case 'i':
 	case 'e':
-		item->type = SIGNED;
-		break;
+		return SIGNED;
 	case 'u':
-		item->type = UNSIGNED;
-		break;
+		return UNSIGNED;
 	case 'b':
-		item->type = BOOL;
-		break;
+		return BOOL;
 	case 'c':
-		item->type = CHAR;
-		break;
+		return CHAR;
 	case 'f':
-		item->type = item->size == 4 ? FLOAT : item->size == 8 ? DOUBLE : UNKNOWN;
-		break;
+		return t.size == 4 ? FLOAT : t.size == 8 ? DOUBLE : UNKNOWN;
 	default:
-		item->type = POINTER;
+		return POINTER;
 	}
+}
+
+/* Where a value is and how it is to be shown. */
+static struct dt_format_item item_of(const struct dt_signature_value *v)
+{
+	struct dt_format_item item = {.type = UNKNOWN, .size = 8, .second = NOWHERE};
+
+	for (unsigned i = 0; i < v->places; i++)
+		if (v->place[i].kind != DT_PLACE_VALUE || v->place[i].n > 3)
+			return item;
+	if (!dt_signature_whole(v))
+		return item;
+	item.place = (uint8_t)v->place[0].n;
+	item.shape = v->type.row;
+	item.size = v->type.size < 8 ? v->type.size : 8;
+	item.type = (uint8_t)shown_as(v->type);
+	if (v->places == 2) {
+		item.type = WIDE;
+		item.second = (uint8_t)v->place[1].n;
+	}
+	return item;
 }
 
 struct builder {
@@ -114,43 +112,40 @@ static void add_item(struct builder *b, struct dt_format_item item)
 		b->item[b->n++] = item;
 }
 
-static void parse_parameters(struct builder *b, const char *p, const char *end)
+static void parse_parameters(struct builder *b, const char *signature)
 {
-	for (bool first = true; p < end; first = false) {
-		const char *comma = memchr(p, ',', (size_t)(end - p));
-		const char *next = comma ? comma : end;
-		const char *colon = memchr(p, ':', (size_t)(next - p));
-		struct dt_format_item item = {.type = UNKNOWN, .second = NOWHERE};
+	struct dt_signature_value v;
+	const char *p = signature;
+
+	for (bool first = true; dt_signature_next(&p, &v); first = false) {
+		struct dt_format_item item = item_of(&v);
 
 		if (!first)
 			add_text(b, ", ", 2);
-		if (colon)
-			parse_type(colon + 1, (size_t)(next - colon - 1), &item);
-		if (colon && colon - p == 3 && !memcmp(p, "...", 3)) {
+		if (v.rest) {
 			item.type = REST;
-		} else if (colon && colon > p) {
-			add_text(b, p, (size_t)(colon - p));
+		} else if (v.name_length) {
+			add_text(b, v.name, v.name_length);
 			add_text(b, "=", 1);
 		}
 		add_item(b, item);
-		p = next + 1;
 	}
 }
 
 static void parse(struct builder *b, const char *name, const char *signature)
 {
-	const char *end = strchr(signature, ';');
 	struct dt_format_item result = {.type = POINTER, .size = 8, .second = NOWHERE};
+	struct dt_signature_value v;
 
 	add_text(b, name, strnlen(name, MAX_NAME));
 	b->c->name_length = b->length;
 	add_text(b, "(", 1);
-	b->c->known = end != NULL;
+	b->c->known = dt_signature_result(signature, &v);
 	b->c->has_result = true;
-	if (end) {
-		parse_parameters(b, signature, end);
-		b->c->has_result = end[1] != 'v';
-		parse_type(end + 1, strlen(end + 1), &result);
+	if (b->c->known) {
+		parse_parameters(b, signature);
+		b->c->has_result = v.type.letter != 'v';
+		result = item_of(&v);
 	} else {
 		for (int i = 0; i < 4; i++) {
 			struct dt_format_item item = {
@@ -311,11 +306,9 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 /* A part of a structure, by its letter. */
 static char *put_plain(char *p, char letter, unsigned size, uint64_t v)
 {
-	char text[8];
-	struct dt_format_item item = {.size = 8};
+	struct dt_signature_type type = {.letter = letter, .size = (uint8_t)size};
+	struct dt_format_item item = {.type = (uint8_t)shown_as(type), .size = (uint8_t)size};
 
-	dt_format(text, sizeof(text), "%c%u@0", letter, size);
-	parse_type(text, strlen(text), &item);
 	return put_value(p, &item, &v);
 }
 

@@ -161,6 +161,8 @@ static void print_notes(const struct dt_graph_sum *s)
 		printf("  (%llu unfinished)", (unsigned long long)s->open);
 	if (s->timed < s->calls)
 		printf("  (%llu of unknown time)", (unsigned long long)(s->calls - s->timed));
+	if (s->exits)
+		printf("  (%llu exits without an entry)", (unsigned long long)s->exits);
 }
 
 static bool is_small(const struct graph *k, const struct dt_graph_sum *s, uint64_t of)

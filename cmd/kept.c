@@ -140,7 +140,7 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 
 	if (!begin)
 		return;
-	ticks = kind == DT_KEPT_OPEN ? 0 : c->end - c->begin;
+	ticks = kind == DT_KEPT_OPEN ? 0 : dt_call_ticks(c);
 	code = code_of(ticks);
 	head |= code << TICKS_SHIFT;
 	p = put(begin + sizeof(head), ticks, code);

@@ -38,7 +38,7 @@ struct tally {
 
 /* How many functions without sleds could be hooked, and how many not. */
 struct hooks {
-	size_t can, can_not;
+	size_t can, can_not, startup;
 };
 
 static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
@@ -58,9 +58,11 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 	if (verbose) {
 		printf("\t0x%lx\t", (unsigned long)f->function);
 		if (f->way)
-			printf("%s%s %u+%u+%u", f->way->hooked ? "" : "not: ", f->way->how,
+			printf("%s%s %u+%u+%u%s", f->way->hooked ? "" : "not: ", f->way->how,
 			       f->count[DT_ELF_PROBE_ENTRY], f->count[DT_ELF_PROBE_RETURN],
-			       f->count[DT_ELF_PROBE_TAIL]);
+			       f->count[DT_ELF_PROBE_TAIL],
+			       f->way->startup ? ", start-up code: chosen by its exact name only"
+					       : "");
 		else
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
 			       f->count[DT_ELF_TAIL]);
@@ -107,8 +109,10 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 			if (of == file->code->functions)
 				continue;
 			f.way = &way[of];
-			*(f.way->hooked ? &hooks->can : &hooks->can_not) += 1;
-			if (!f.way->hooked && !verbose)
+			*(f.way->startup  ? &hooks->startup
+			  : f.way->hooked ? &hooks->can
+					  : &hooks->can_not) += 1;
+			if ((!f.way->hooked || f.way->startup) && !verbose)
 				continue;
 		}
 		print(module, dt_file_symtab(file), &f, verbose);
@@ -142,12 +146,14 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 static void say_hooks(const char *of, const struct hooks *h)
 {
 	fflush(stdout); /* it is the last line, also where both go to one file */
-	if (h->can + h->can_not)
-		fprintf(stderr,
-			"devtrace list: %s: %zu function%s without sleds can be traced, %zu can "
-			"not%s\n",
-			of, h->can, h->can == 1 ? "" : "s", h->can_not,
-			h->can_not ? " (-v says why)" : "");
+	if (!(h->can + h->can_not + h->startup))
+		return;
+	fprintf(stderr,
+		"devtrace list: %s: %zu function%s without sleds can be traced, %zu can not%s", of,
+		h->can, h->can == 1 ? "" : "s", h->can_not, h->can_not ? " (-v says why)" : "");
+	if (h->startup)
+		fprintf(stderr, "; %zu of start-up code only by their exact names", h->startup);
+	fputc('\n', stderr);
 }
 
 /* --- events and probes */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The devtrace command: finds the subcommand. One file a subcommand: cmd/NAME.c. */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
+#include "process/limits.h"
 
 #ifndef DT_VERSION
 #define DT_VERSION "0.1"
@@ -29,6 +34,7 @@ static const struct {
 	{"flame", dt_cmd_flame, "the stacks as a flame graph, one SVG file"},
 	{"sql", dt_cmd_sql, "questions about a trace in SQL"},
 	{"plot", dt_cmd_plot, "a picture of the calls over time"},
+	{"check", dt_cmd_check, "is a trace sound: in order, complete, summed up rightly"},
 	{"hist", dt_cmd_hist, "a histogram of an argument, a result or durations"},
 	{"count", dt_cmd_count, "how often each process passed or got which value"},
 	{"export", dt_cmd_export, "a trace in the format of another tracer"},
@@ -51,6 +57,45 @@ static void help(FILE *f)
 		   "  make CFLAGS=\"$(pkg-config --cflags devtrace) -O2 -g\"\n");
 }
 
+static int run(int argc, char **argv)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(argv[1], command[i].name) == 0)
+			return command[i].run(argc - 1, argv + 1);
+	return dt_cmd_run(argc, argv);
+}
+
+static int arguments;
+
+/* exit: a child that is forked here has no other thread */
+static void *run_here(void *argv)
+{
+	exit(run(arguments, argv));
+}
+
+/*
+ * With a small stack (ulimit -s), which other threads would have, too: all is done on another thread's. This one
+ * takes no signals, so that they reach that.
+ */
+static int run_on_stack(int argc, char **argv)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+
+	arguments = argc;
+	sigfillset(&all);
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, DT_LIMITS_STACK) ||
+	    pthread_setattr_default_np(&attr) || pthread_create(&thread, &attr, run_here, argv)) {
+		fprintf(stderr, "devtrace: the stack is too small (ulimit -s), and there is no memory for "
+				"another\n");
+		return 1;
+	}
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -66,8 +111,6 @@ int main(int argc, char **argv)
 		puts("devtrace " DT_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (strcmp(argv[1], command[i].name) == 0)
-			return command[i].run(argc - 1, argv + 1);
-	return dt_cmd_run(argc, argv);
+	dt_limits_raise();
+	return dt_limits_stack_fits() ? run(argc, argv) : run_on_stack(argc, argv);
 }

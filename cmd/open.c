@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/open.h"
+#include "cmd/commands.h"
 
 int dt_cmd_fail(const char *format, ...)
 {
@@ -108,15 +109,48 @@ bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s)
 
 	if (!shown)
 		return NULL;
-	shown[0] = s->n == 0 || s->pattern[0].remove;
+	shown[0] = dt_selection_rest(s);
 	for (uint32_t i = 1; i <= n; i++) {
 		const struct dt_function_info *f = dt_reader_function(r, i);
 		const struct dt_module_info *m = dt_reader_module(r, f->module);
 		const char *name = f->name;
 
-		shown[i] = s->n == 0 || dt_selection_match(s, m ? m->path : "", &name, 1);
+		shown[i] = s->n == 0 || dt_selection_match(s, m ? m->called : "", &name, 1);
 	}
 	return shown;
+}
+
+static bool unhooked_said;
+
+void dt_cmd_unhooked_said(void)
+{
+	unhooked_said = true;
+}
+
+void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file)
+{
+	size_t said = 0, more = 0;
+
+	for (uint32_t i = 1; shown && !unhooked_said && i <= dt_reader_functions(r); i++) {
+		char names[160];
+		size_t n = shown[i] ? dt_reader_unhooked(r, i, names, sizeof(names)) : 0;
+
+		if (!n)
+			continue;
+		if (said == 5) {
+			more++;
+			continue;
+		}
+		said++;
+		fprintf(stderr, "devtrace: %s%s%s: self time includes %zu function%s not hooked: %s\n",
+			file ? file : "", file ? ": " : "", dt_cmd_function_name(r, i), n,
+			n == 1 ? "" : "s", names);
+	}
+	if (more)
+		fprintf(stderr,
+			"devtrace: %s%s%zu more functions call some that are not hooked: the table "
+			"unhooked has all\n",
+			file ? file : "", file ? ": " : "", more);
 }
 
 const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function)

@@ -28,6 +28,12 @@ bool dt_cmd_duration(const struct dt_reader *r, const char *text, uint64_t *tick
 bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks);
 
 /* For each function row, whether the selection shows it. calloc'ed; NULL: out of memory. */
+/*
+ * Says on standard error, for each function that is shown and calls others that were chosen and could not be
+ * hooked, that its own time includes theirs. shown: as dt_cmd_shown() gives it; file: in front, or NULL.
+ */
+void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
+
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 
 /* Name to show for a function row; "?" for 0. */

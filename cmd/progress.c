@@ -26,7 +26,7 @@ void dt_progress_begin(struct dt_progress *p, struct dt_reader *r)
 {
 	struct dt_summary s;
 
-	*p = (struct dt_progress){.terminal = isatty(STDERR_FILENO)};
+	*p = (struct dt_progress){.terminal = isatty(STDERR_FILENO), .watch = on_chunk};
 	if (!dt_reader_summary(r, &s, NULL))
 		p->total = s.records;
 	dt_reader_watch(r, on_chunk, p);

@@ -9,6 +9,7 @@ struct dt_progress {
 	uint64_t done, total; /* records */
 	bool terminal, said;
 	unsigned percent; /* that was said last */
+	bool (*watch)(void *ctx, uint64_t records); /* for work that goes past the reader; ctx: this */
 };
 
 /* Tells of each chunk that r reads, until the end of the work, which takes every record once. Also lets

@@ -32,12 +32,15 @@
 	"  -h, --help\n"                                                                           \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
 
+#define DEFAULT_FILE "devtrace.db"
+
 static const char record_usage[] =
 	"usage: devtrace record [OPTION]... PROG [ARG]...\n"
 	"Runs PROG and writes a trace of every call to a file. Exits as PROG does.\n\n"
-	"  -f, --follow               PROG may be a script or a test driver: trace what it runs, "
-	"as far\n"
-	"                             as that has sleds or -F names it\n" OPTIONS;
+	"  -f, --follow               PROG may be a script or a test driver: trace each program "
+	"that it\n"
+	"                             runs as if it was named, and wait for what it leaves "
+	"running\n" OPTIONS;
 
 static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
 				   "Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
@@ -52,8 +55,10 @@ static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...; d
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"
 	"Runs PROG and prints the tree of its calls. Exits as PROG does.\n\n"
-	"  -f, --follow               PROG may be a script or a test driver: trace what it "
-	"runs\n" OPTIONS;
+	"  -f, --follow               PROG may be a script or a test driver: trace each program "
+	"that it\n"
+	"                             runs as if it was named, and wait for what it leaves "
+	"running\n" OPTIONS;
 
 static int attach(struct dt_trace_command *c, char **pids);
 
@@ -70,6 +75,7 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 		fprintf(stderr, "%s: which %s?\n%s", c->name, what, c->usage);
 		return 2;
 	}
+	c->options.keep_old = !c->options.output || strcmp(c->options.output, DEFAULT_FILE) == 0;
 	status = run(c, argv + first);
 	dt_selection_clear(&c->options.select);
 	return status;
@@ -79,7 +85,7 @@ int dt_cmd_record(int argc, char **argv)
 {
 	struct dt_trace_command c = {.name = "devtrace record",
 				     .usage = record_usage,
-				     .options = {.policy = DT_WAIT, .output = "devtrace.db"},
+				     .options = {.policy = DT_WAIT, .output = DEFAULT_FILE},
 				     .summary = true};
 
 	return trace(&c, argc, argv, "program", dt_trace_program);
@@ -91,7 +97,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 	struct dt_options *o = &c->options;
 
 	if (!c->detach && !o->output)
-		o->output = "devtrace.db";
+		o->output = DEFAULT_FILE;
 	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->output;
 	if (c->detach && !o->output) { /* -p is the log's; the rings follow it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
@@ -166,8 +172,9 @@ int dt_cmd_run(int argc, char **argv)
 	if (!keep)
 		remove_at_signals(file);
 	status = dt_trace_program(&c, argv + first);
-	if (stat(calls[1], &st) == 0 && st.st_size > 0) {
+	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
+		dt_cmd_unhooked_said();
 		dt_cmd_calls(2, calls);
 	}
 	if (!keep)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
+
 #define MAX_PARTS 4096
 #define MAX_NAME  64 /* bytes of a name that are printed */
 #define MAX_DEPTH 4  /* structures in structures */
@@ -31,62 +33,39 @@ struct dt_shape {
 
 /* ---- reading ---- */
 
-static bool take_number(const char **p, uint64_t max, uint64_t *v)
+/* "RED=3", and goes behind it. */
+static bool read_enumerator(const char **p, struct part *part)
 {
-	const char *from = *p;
-
-	for (*v = 0; **p >= '0' && **p <= '9' && *v <= max; (*p)++)
-		*v = 10 * *v + (uint64_t)(**p - '0');
-	return *p > from && *v <= max;
-}
-
-/* "RED=3" */
-static bool read_enumerator(const char *p, struct part *part)
-{
+	const char *at = *p;
 	char *end;
 
-	part->name = p;
-	part->name_length = (uint32_t)strcspn(p, "=,");
-	p += part->name_length;
-	if (*p != '=' || !part->name_length)
+	part->name = at;
+	part->name_length = (uint32_t)strcspn(at, "=,");
+	at += part->name_length;
+	if (*at != '=' || !part->name_length)
 		return false;
-	part->value = strtoll(p + 1, &end, 10);
-	return end > p + 1 && (!*end || *end == ',');
+	part->value = strtoll(at + 1, &end, 10);
+	if (end == at + 1 || (*end && *end != ','))
+		return false;
+	*p = *end ? end + 1 : end;
+	return true;
 }
 
-/* "x:i4#12@32/3" */
-static bool read_member(const char *p, struct part *part)
+/* "x:i4#12@32/3", and goes behind it. */
+static bool read_member(const char **p, struct part *part)
 {
-	uint64_t v;
+	struct dt_signature_member m;
 
-	part->name = p;
-	part->name_length = (uint32_t)strcspn(p, ":,");
-	p += part->name_length;
-	if (*p++ != ':' || !*p)
+	if (dt_signature_member(p, &m) < 1)
 		return false;
-	part->letter = *p++;
-	part->size = strchr("iufe", part->letter) ? 0 : strchr("cb", part->letter) ? 1 : 8;
-	if (!part->size) {
-		if (!take_number(&p, 16, &v) || !v)
-			return false;
-		part->size = (uint8_t)v;
-	}
-	if (*p == '#') {
-		p++;
-		if (!take_number(&p, UINT32_MAX, &v))
-			return false;
-		part->row = (uint32_t)v;
-	}
-	if (*p++ != '@' || !take_number(&p, 127, &v))
-		return false;
-	part->bit = (uint16_t)v;
-	if (*p == '/') {
-		p++;
-		if (!take_number(&p, 64, &v) || !v)
-			return false;
-		part->bits = (uint16_t)v;
-	}
-	return !*p || *p == ',';
+	*part = (struct part){.name = m.name,
+			      .name_length = m.name_length,
+			      .letter = m.type.letter,
+			      .size = m.type.size,
+			      .row = m.type.row,
+			      .bit = m.bit,
+			      .bits = m.bits};
+	return true;
 }
 
 /* Are they single bits and sums of such? Then other sums have names too. Numbers that are counted
@@ -112,11 +91,11 @@ static void read_shape(struct dt_shape *s, const char *text)
 
 	if (!p || (kind != 'e' && kind != 'a') || text[1] != ':')
 		return;
-	for (p++; *p; p += *p == ',') {
+	for (p++; *p;) {
 		struct part part = {0}, *more;
 
 		if (s->parts == MAX_PARTS ||
-		    !(kind == 'e' ? read_enumerator(p, &part) : read_member(p, &part)))
+		    !(kind == 'e' ? read_enumerator(&p, &part) : read_member(&p, &part)))
 			return;
 		if ((s->parts & (s->parts - 1)) == 0) {
 			more = realloc(s->part, (s->parts ? 2 * s->parts : 1) * sizeof(*more));
@@ -125,7 +104,6 @@ static void read_shape(struct dt_shape *s, const char *text)
 			s->part = more;
 		}
 		s->part[s->parts++] = part;
-		p += strcspn(p, ",");
 	}
 	s->kind = kind;
 	s->flags = kind == 'e' && are_flags(s);

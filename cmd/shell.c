@@ -3,6 +3,7 @@
 #include <editline/readline.h>
 #include <errno.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -678,6 +679,48 @@ static int find_session(struct shell *s, const char *pid, char *name, size_t siz
 	return 0;
 }
 
+/* Waits for the signals that end a shell: the session that it began ends with it. */
+static void *watch(void *session)
+{
+	struct dt_client c;
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (sigwait(&set, &sig) != 0)
+		return NULL;
+	if (dt_client_open(&c, session, NULL) == 0) {
+		dt_client_write(&c, "quit", 4, 0, NULL);
+		dt_client_close(&c);
+	}
+	rl_deprep_terminal();
+	signal(sig, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+	return NULL;
+}
+
+/* Those that are ignored, as behind nohup, stay so. */
+static void watch_signals(struct shell *s)
+{
+	static const int signals[] = {SIGTERM, SIGHUP};
+	struct sigaction old;
+	pthread_t thread;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaddset(&set, signals[i]);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (pthread_create(&thread, NULL, watch, (void *)(uintptr_t)s->session) == 0)
+		pthread_detach(thread);
+	else
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int run(struct shell *s, char *const *command, size_t commands)
 {
 	struct dt_error e;
@@ -691,6 +734,8 @@ static int run(struct shell *s, char *const *command, size_t commands)
 		status = complain(s, e.text);
 		goto out;
 	}
+	if (s->began)
+		watch_signals(s);
 	if (s->began)
 		tell(s, "start"); /* as Kitrace: a tracepoint collects when it is set */
 	for (size_t i = 0; i < commands && !s->quit; i++)

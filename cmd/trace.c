@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Seeing a tracing session through, from the command line. */
 #include "cmd/trace.h"
+#include "cmd/patterns.h"
 #include "process/probes.h"
 
 #include <errno.h>
@@ -20,6 +21,11 @@
 #include "session/kernel-ranges.h"
 #include "session/mount.h"
 #include "session/server.h"
+#include "session/unhooked.h"
+
+#define NAMED	  5	      /* processes in a message, at most */
+#define MOMENT_NS 100000000ull /* what ends so soon after its program is waited for */
+#define TELL_NS	  1000000000ull /* what is waited for longer is told of */
 
 static volatile sig_atomic_t interrupted;
 
@@ -199,10 +205,23 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 {
 	if (s->note[0])
 		fprintf(stderr, "%s: %s\n", c->name, s->note);
+	if (s->clockless)
+		fprintf(stderr,
+			"%s: %lu calls are not recorded: the program had forbidden itself to read the "
+			"clock then (prctl PR_SET_TSC, or strict seccomp)\n",
+			c->name, (unsigned long)s->clockless);
+	if (s->unsent)
+		fprintf(stderr,
+			"%s: what a process did that had confined itself by seccomp was not followed "
+			"%lu times: a library it loaded, a child, or a program it executed\n",
+			c->name, (unsigned long)s->unsent);
 	if (s->lost)
 		fprintf(stderr,
 			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none\n",
 			c->name, (unsigned long)s->taken, (unsigned long)s->lost);
+	else if (s->left_as_it_was)
+		fprintf(stderr, "%s: nothing was recorded; %s is the trace that it was\n", c->name,
+			s->options.output);
 	else if (c->summary && isatty(2))
 		fprintf(stderr, "%s: %lu records in %s\n", c->name, (unsigned long)s->taken,
 			s->options.output);
@@ -252,7 +271,7 @@ static bool unmatched_pattern(const struct dt_trace_command *c, struct dt_sessio
 
 	dt_session_device_hits(s, sel);
 	for (size_t i = 0; i < sel->n; i++) {
-		if (sel->pattern[i].hits || sel->pattern[i].remove)
+		if (sel->pattern[i].hits || sel->pattern[i].remove || sel->pattern[i].told)
 			continue;
 		say_unmatched(c, s, sel->pattern[i].text,
 			      yet ? " yet, and no event" : ", and no event");
@@ -271,6 +290,8 @@ static bool unmatched_arguments(const struct dt_trace_command *c, struct dt_sess
 		char missing[512], pattern[256];
 
 		dt_format(pattern, sizeof(pattern), "%.*s", (int)strcspn(of, "@"), of);
+		if (s->options.arguments_told >> i & 1)
+			continue;
 		if (!dt_session_device_matched(s, i, missing, sizeof(missing))) {
 			say_unmatched(c, s, pattern, "");
 			any = true;
@@ -331,25 +352,52 @@ static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint6
 	return false;
 }
 
-/* One that was asked for by its name, and is there, but can not be hooked. */
-static void say_unhooked(const struct dt_trace_command *c, const struct dt_session *s,
-			 const struct dt_file *f, const struct dt_pattern *p)
+/*
+ * Is it one of several that are chosen from when the program begins, and another is hooked? Which one
+ * is called only the processor decides.
+ */
+static bool is_choice(const struct dt_session *s, const struct dt_file *f, const char *name)
 {
-	struct dt_probe_way *way = NULL;
+	char resolver[1024];
+	bool chosen = false, hooked = false;
 
+	dt_format(resolver, sizeof(resolver), "%s.resolver", name);
 	for (size_t i = 0; i < f->code->functions; i++) {
 		const struct dt_code_function *g = &f->code->function[i];
 
-		if (!g->name || g->part || strcmp(g->name, p->name) != 0 ||
+		chosen = chosen || (g->name && strcmp(g->name, resolver) == 0);
+		hooked = hooked || (g->name && strcmp(g->name, name) == 0 && is_hooked(s, f, g->start));
+	}
+	return chosen && hooked;
+}
+
+/* One that was asked for by its name, and is there, but can not be hooked. */
+static size_t say_unhooked(const struct dt_trace_command *c, const struct dt_session *s,
+			   struct dt_file *f, const struct dt_pattern *p)
+{
+	const struct dt_symtab *tab = dt_file_symtab(f);
+	struct dt_probe_way *way = NULL;
+	size_t said = 0;
+
+	if (is_choice(s, f, p->name))
+		return 0;
+	for (size_t i = 0; i < f->code->functions; i++) {
+		const struct dt_code_function *g = &f->code->function[i];
+		const struct dt_function *sym = tab ? dt_symtab_find(tab, g->start) : NULL;
+
+		/* by the name as it is written, that of C++ too, or as the linker has it */
+		if (!g->name || g->part || !sym || sym->address != g->start ||
+		    (!dt_pattern_name(p, sym->name) && !dt_pattern_name(p, g->name)) ||
 		    is_hooked(s, f, g->start))
 			continue;
 		if (!way)
 			way = dt_file_probe_ways(f, NULL);
-		if (way && !way[i].hooked)
+		if (way && !way[i].hooked && ++said)
 			fprintf(stderr, "%s: %s: %s is not recorded: %s\n", c->name, f->path,
-				g->name, way[i].how);
+				sym->name, way[i].how);
 	}
 	free(way);
+	return said;
 }
 
 /* In a file with sleds only these are hooked: one that was asked for by its name has none. */
@@ -380,8 +428,8 @@ static bool say_sledless(const struct dt_trace_command *c, struct dt_file *f,
 	return any;
 }
 
-/* Whether there was one that has no sled. */
-static bool unhooked(const struct dt_trace_command *c, const struct dt_session *s)
+/* Whether there was one that has no sled. *said: lines about others. */
+static bool unhooked(const struct dt_trace_command *c, const struct dt_session *s, size_t *said)
 {
 	const struct dt_selection *sel = &s->options.select;
 	bool sledless = false;
@@ -392,10 +440,10 @@ static bool unhooked(const struct dt_trace_command *c, const struct dt_session *
 		if (p->remove || !p->hits || strpbrk(p->name, "*?["))
 			continue;
 		for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
-			if (p->module && !dt_pattern_module(p, f->path))
+			if (p->module && !dt_pattern_module(p, dt_file_called(f, p->module)))
 				continue;
 			if (f->probed && f->code && f->chosen_sites)
-				say_unhooked(c, s, f, p);
+				*said += say_unhooked(c, s, f, p);
 			else if (!f->probed && f->elf && f->elf->sleds)
 				sledless |= say_sledless(c, f, p);
 		}
@@ -403,9 +451,36 @@ static bool unhooked(const struct dt_trace_command *c, const struct dt_session *
 	return sledless;
 }
 
+/* C code beside Go's is traced; that the rest is not is said. */
+static void say_go(const struct dt_trace_command *c, const struct dt_session *s)
+{
+	for (const struct dt_file *f = s->targets.files.first; f; f = f->next)
+		if (dt_file_go_sites(f, true))
+			fprintf(stderr,
+				"%s: %s: its functions of Go are not traced: Go's stacks are too "
+				"small for a hook, and are moved\n",
+				c->name, f->path);
+}
+
+/* The last line; where nobody reads along, when there is something to say. */
+static void say_left_out(const struct dt_trace_command *c, const struct dt_unhooked *u)
+{
+	size_t hooked = u->chosen - u->left_out;
+
+	if (!u->left_out && c->summary && isatty(2) && u->chosen)
+		fprintf(stderr, "%s: %zu functions chosen, all hooked\n", c->name, u->chosen);
+	if (u->left_out)
+		fprintf(stderr,
+			"%s: %zu functions chosen, %zu hooked, %zu not: %s ('devtrace list -v %s' says why)\n",
+			c->name, u->chosen, hooked, u->left_out, u->names, u->path);
+}
+
 static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 {
+	struct dt_unhooked u;
 	struct dt_error e;
+	size_t said = 0;
+	bool none;
 
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
@@ -413,13 +488,19 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if ((unmatched_pattern(c, s, false) | unmatched_arguments(c, s)) && s->taken == 0 &&
 	    status == 0)
 		status = 1;
-	if (s->taken == 0 && nothing_hooked(c, s) && status == 0)
+	none = s->taken == 0 && nothing_hooked(c, s);
+	if (none && status == 0)
 		status = 1;
-	if (unhooked(c, s) && s->taken == 0 && status == 0)
+	if (unhooked(c, s, &said) && s->taken == 0 && status == 0)
 		status = 1;
+	say_go(c, s);
+	dt_unhooked_note(s, &u);
+	if (!none && (said < u.left_out || !said))
+		say_left_out(c, &u);
 	if (dt_session_close(s, &e) < 0)
 		status = complain(c, e.text);
 	say_summary(c, s);
+	c->no_trace = s->left_as_it_was;
 	dt_server_free(s);
 	return status;
 }
@@ -498,6 +579,69 @@ static int finish_before(struct dt_trace_command *c, struct dt_session *s, pid_t
 	return own ? own : status;
 }
 
+/* Names those that are still running, as "120 (sleep), 122 (sh)"; how many they are. */
+static size_t name_running(const struct dt_session *s, char *text, size_t size)
+{
+	size_t n = 0, length = 0;
+
+	text[0] = '\0';
+	for (const struct dt_target *t = s->first; t; t = t->next) {
+		char name[64];
+
+		if (t->ended || dt_target_gone(t))
+			continue;
+		if (++n > NAMED)
+			continue;
+		dt_session_read_name((uint32_t)t->pid, name, sizeof(name));
+		dt_format(text + length, size - length, "%s%d (%s)", length ? ", " : "", t->pid, name);
+		length = strlen(text);
+	}
+	if (n > NAMED)
+		dt_format(text + length, size - length, " and %zu more", n - NAMED);
+	return n;
+}
+
+/* Serves what runs, also children that have not recorded anything yet. False: nothing runs any more. */
+static bool serve_others(struct dt_session *s)
+{
+	if (dt_session_serve(s, 20))
+		return true;
+	pthread_mutex_lock(&s->lock);
+	dt_session_adopt_strays(s);
+	pthread_mutex_unlock(&s->lock);
+	return dt_session_serve(s, 0) > 0;
+}
+
+/*
+ * The program has ended, what it has left running has not. With --follow that is waited for, as long
+ * as the user likes; without, a moment, and what runs on is named.
+ */
+static void outlast(const struct dt_trace_command *c, struct dt_session *s, const char *program)
+{
+	uint64_t begin = dt_now_ns();
+	bool told = false;
+	char text[512];
+
+	if (s->no_sleds || s->no_point)
+		return;
+	while (!interrupted && !atomic_load(&s->quit) && serve_others(s)) {
+		uint64_t ns = dt_now_ns() - begin;
+
+		if (!s->options.follow && ns > MOMENT_NS)
+			break;
+		if (s->options.follow && ns > TELL_NS && !told && name_running(s, text, sizeof(text))) {
+			fprintf(stderr,
+				"%s: %s has ended; waiting for what it has left running: %s; Ctrl-C "
+				"waits no more\n",
+				c->name, program, text);
+			told = true;
+		}
+	}
+	if (!atomic_load(&s->quit) && name_running(s, text, sizeof(text)))
+		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name, text,
+			s->options.follow ? "" : "; with --follow these are waited for");
+}
+
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
 	struct dt_session s;
@@ -508,6 +652,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	pid_t pid;
 	int status;
 
+	c->no_trace = true; /* unless it comes to that */
 	if (c->detach) {
 		fprintf(stderr, "%s: -d is for attach: a program is put behind by & of the shell\n",
 			c->name);
@@ -516,6 +661,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
 	if (!path)
 		return complain(c, e.text);
+	if (!dt_patterns_check(c->name, &c->options, path)) {
+		free(path);
+		return 1;
+	}
 	if (dt_session_create(&s, &c->options, &e) < 0) {
 		free(path);
 		return complain(c, e.text);
@@ -537,14 +686,16 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 1;
 	}
 	pid = t->pid;
-	/* until our program ends; what it leaves running is detached */
 	while (!dt_has_ended(pid, NULL) && !atomic_load(&s.quit)) {
 		dt_session_serve(&s, 20);
 		pass_signal(pid);
 	}
+	outlast(c, &s, argv[0]);
 	if (s.no_sleds || s.no_point) {
 		if (s.no_point)
 			e = s.point_error;
+		else if (s.go)
+			dt_fail(&e, "%s: " DT_GO, path);
 		else
 			dt_fail(&e, DT_NO_SLEDS, path);
 		complain(c, e.text);

@@ -18,6 +18,7 @@ struct dt_trace_command {
 	bool policy;	     /* one was given, */
 	enum dt_policy log_policy; /* this: of the log, in a session without a file */
 	bool verbose;
+	bool no_trace; /* afterwards: nothing was written, a file that is there is from before */
 	bool summary; /* say at the end what was recorded */
 };
 

@@ -8,6 +8,7 @@
 #include "analyse/pair.h"
 #include "cmd/lines.h"
 #include "cmd/value.h"
+#include "core/signature.h"
 #include "core/text.h"
 
 bool dt_value_parse(struct dt_value *v, const char *text, size_t n)
@@ -25,23 +26,14 @@ bool dt_value_parse(struct dt_value *v, const char *text, size_t n)
 	return false;
 }
 
-/* Of "type@place". False: it is not recorded. */
-static bool parse_place(const char *s, size_t n, struct dt_value_place *place)
+/* False: it is not recorded, or not as one number. */
+static bool place_of(const struct dt_signature_value *v, struct dt_value_place *place)
 {
-	const char *at = memchr(s, '@', n);
-
-	if (!at || at + 2 != s + n || at[1] < '0' || at[1] > '3')
+	if (!dt_signature_single(v, &place->index))
 		return false;
-	place->index = (uint8_t)(at[1] - '0');
-	place->size = 8;
-	if (at - s >= 2 && s[1] >= '1' && s[1] <= '8' && (at - s == 2 || s[2] == '#'))
-		place->size = (uint8_t)(s[1] - '0');
-	switch (s[0]) {
+	place->size = v->type.size;
+	switch (v->type.letter) {
 	case 'c':
-	case 'b':
-		place->size = 1;
-		place->type = s[0] == 'c' ? 'i' : 'u';
-		return true;
 	case 'i':
 	case 'e':
 		place->type = 'i';
@@ -57,27 +49,17 @@ static bool parse_place(const char *s, size_t n, struct dt_value_place *place)
 
 bool dt_value_find(const struct dt_value *v, const char *signature, struct dt_value_place *place)
 {
-	const char *end = strchr(signature, ';'), *p = signature;
+	struct dt_signature_value found;
 
 	*place = (struct dt_value_place){.size = 8, .type = 'i'};
-	if (!end) {
+	if (!dt_signature_known(signature)) {
 		place->index = v->argument ? (uint8_t)(v->argument - 1) : 0;
 		return v->result || v->argument;
 	}
-	if (v->result)
-		return parse_place(end + 1, strlen(end + 1), place);
-	for (unsigned i = 1; p < end; i++) {
-		const char *comma = memchr(p, ',', (size_t)(end - p));
-		const char *next = comma ? comma : end;
-		const char *colon = memchr(p, ':', (size_t)(next - p));
-
-		if (colon && (v->argument ? i == v->argument
-					  : (size_t)(colon - p) == v->name_length &&
-						    !memcmp(p, v->name, v->name_length)))
-			return parse_place(colon + 1, (size_t)(next - colon - 1), place);
-		p = next + 1;
-	}
-	return false;
+	return (v->result     ? dt_signature_result(signature, &found)
+		: v->argument ? dt_signature_parameter(signature, v->argument - 1, &found)
+			      : dt_signature_named(signature, v->name, v->name_length, &found)) &&
+	       found.type.letter != 'v' && place_of(&found, place);
 }
 
 struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t *value)
@@ -213,7 +195,7 @@ static void take_duration(void *ctx, const struct dt_call *c)
 {
 	struct duration_pass *k = ctx;
 	const struct dt_site *site = dt_reader_site(k->file.reader, c->entry);
-	double ns = (double)(c->end - c->begin) * k->ns;
+	double ns = (double)dt_call_ticks(c) * k->ns;
 
 	if (c->flags & DT_CALL_UNTIMED || k->failed)
 		return;

@@ -36,6 +36,7 @@ static const char help[] =
 	"                        at any port; whoever has the whole address can see the trace,\n"
 	"                        and it is not encrypted\n"
 	"  -i, --index           only make what makes it fast, put it into FILE, and end\n"
+	"      --anyway          draw also a trace that does not add up\n"
 	"  -h, --help            show this\n"
 	"\n"
 	"The first time, the trace is summed up and that is put into FILE, so that it opens at "
@@ -98,7 +99,7 @@ static void open_browser(const char *address)
 struct asked {
 	const char *path, *session, *listen;
 	const char *address, *ssh, *remote; /* of --from */
-	bool open, index;
+	bool open, index, anyway;
 };
 
 static int show(const struct asked *a)
@@ -133,7 +134,7 @@ static int show(const struct asked *a)
 		return dt_cmd_fail("%s", e.text);
 	}
 	formats.reader = r;
-	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats},
+	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats, a->anyway},
 			 live.name && !a->index ? &from : NULL, &e);
 	if (v && !a->index)
 		s = dt_http_start(v, a->listen, &e);
@@ -147,7 +148,8 @@ static int show(const struct asked *a)
 		if (a->open)
 			open_browser(dt_http_address(s));
 	}
-	if (dt_view_is_live(v) || (wait_complete(v, &signals, &status) && s))
+	/* an error is on the page, too: it is there to be read until it is ended */
+	if (dt_view_is_live(v) || ((wait_complete(v, &signals, &status) || status) && s))
 		is_ended(&signals, -1);
 out:
 	dt_http_stop(s);
@@ -212,6 +214,7 @@ int dt_cmd_view(int argc, char **argv)
 						{"from", required_argument, NULL, 'f'},
 						{"ssh", required_argument, NULL, 'e'},
 						{"remote", required_argument, NULL, 'r'},
+						{"anyway", no_argument, NULL, 'a'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct asked a = {.open = true};
@@ -240,6 +243,9 @@ int dt_cmd_view(int argc, char **argv)
 			break;
 		case 'r':
 			a.remote = optarg;
+			break;
+		case 'a':
+			a.anyway = true;
 			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;

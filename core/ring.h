@@ -13,7 +13,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC 0x7472616365763164ull
-#define DT_CONTROL_SIZE 0x10000u /* bytes kept for struct dt_control at the start */
+#define DT_CONTROL_SIZE 0x20000u /* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
 #define DT_NO_LIMIT (1ull << 62)
 #define DT_FROZEN 1ull /* in a limit: it is where recording freezes, and nobody moves it for room */
@@ -140,6 +140,29 @@ struct dt_request {
 	uint64_t pad2;
 };
 
+/*
+ * A time in which a thread could not go on because of us: told by the thread when it goes on, in a free
+ * place of dt_control.held. Whoever finds none counts it in held_missed.
+ */
+#define DT_HELDS 1024u
+
+enum dt_held_why {
+	DT_HELD_ROOM = 1, /* for room in a ring, or ringing the bell for it */
+	DT_HELD_MODULES,  /* until what was loaded is hooked */
+	DT_HELD_EXEC,	  /* around an execve */
+	DT_HELD_FORK,	  /* until what is not to be recorded in a child is off */
+	DT_HELD_STOP,	  /* stopped by the controller, which planted or took away */
+	DT_HELD_WHYS,
+};
+
+struct dt_held {
+	uint32_t state; /* FREE -> FILLING (thread, cas) -> POSTED (thread) -> FREE (controller) */
+	uint32_t tid;
+	uint32_t why; /* enum dt_held_why */
+	uint16_t core_begin, core_end;
+	uint64_t begin, end; /* ticks, by the clocks of those cores */
+};
+
 struct dt_control {
 	uint64_t magic;
 	uint32_t version;
@@ -187,6 +210,16 @@ struct dt_control {
 	uint32_t thaws;	 /* how often it went on, ever; locked add. The n-th is thaw[n % DT_THAWS] */
 	uint32_t pad2;
 	struct dt_thaw thaw[DT_THAWS];
+	/* threads; the counts by locked add. helds: how many have been posted */
+	uint32_t helds, held_missed;
+	uint64_t held_missed_ticks;
+	struct dt_held held[DT_HELDS];
+	/* entries and exits of threads that have forbidden themselves to read the clock, which can not
+	 * be recorded; messages of processes that allow themselves no system calls, which are not sent.
+	 * Slow path, locked add */
+	uint64_t clockless_in, clockless_out, unsent;
+	uint32_t confined; /* there is such a process, and its bell is not heard. Slow path, controller */
+	uint32_t pad3;
 };
 
 _Static_assert(sizeof(struct dt_ring) == 128, "two cache lines");

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
+#include "core/choice.h"
 #include "core/device-ranges.h"
 #include "core/words.h"
 #include "kernel/compat.h"
@@ -39,7 +40,7 @@ void dt_symbol_text(u64 *base, u64 *end)
 	*end = MODULES_END - 1;
 }
 
-/* ---- patterns: words of a set, the last that matches decides ---- */
+/* ---- patterns: words of a set ---- */
 
 #define PATTERNS 64
 
@@ -90,14 +91,18 @@ static int parse_set(struct set *s, const struct dt_range *r, struct dt_error *e
 
 static bool matches(const struct set *s, const char *module, const char *name)
 {
-	for (unsigned int i = s->words.n; i--;) {
+	struct dt_choice c = {0};
+
+	if (!s->words.n)
+		return false;
+	for (unsigned int i = 0; i < s->words.n; i++) {
 		const struct pattern *p = &s->pattern[i];
 
-		if ((!p->module || glob_match(p->module, module ? module : "vmlinux")) &&
-		    glob_match(p->name, name))
-			return !p->remove;
+		dt_choice_note(&c, p->remove,
+			       (!p->module || glob_match(p->module, module ? module : "vmlinux")) &&
+				       glob_match(p->name, name));
 	}
-	return s->words.n && s->pattern[0].remove;
+	return dt_choice_made(&c);
 }
 
 /* ---- collecting ---- */

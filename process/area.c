@@ -51,22 +51,32 @@ static void relocate(unsigned char *image, size_t size, uint64_t area)
 /* The blob as it is to stand at `area': addresses relocated, constants filled in. */
 static uint64_t hooks_size(uint64_t cores);
 
-static int write_blob(int mem, uint64_t area, uint64_t jumps, const struct dt_control *control,
-		      pid_t pid)
+static int write_blob(int mem, uint64_t area, const uint64_t jumps[2],
+		      const struct dt_control *control, pid_t pid)
 {
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
 	unsigned char image[DT_CODE_SIZE] = {0};
 	struct dt_blob *head = (struct dt_blob *)image;
 	struct dt_process_block block = {.cores = control->cores, .pid = (uint32_t)pid};
+	struct dt_kept_block kept;
 
 	memcpy(image, dt_blob_image, size);
 	relocate(image, size, area);
 	head->cores = control->cores;
 	head->stride = control->stride;
 	head->mask = control->ring_size - 1;
-	head->jumps = jumps;
+	head->jumps[0] = jumps[0];
+	head->jumps[1] = jumps[1];
 	head->table = area + DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
+		return -1;
+	/* the kernel has written there what the thread may */
+	if (dt_memory_read(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
+		return -1;
+	kept.asks_clock = kept.asks_clock == PR_TSC_SIGSEGV;
+	if (kept.asks_clock)
+		block.cores = 0, block.shared_only = 1;
+	if (dt_memory_write(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
 		return -1;
 	return dt_memory_write(mem, area + DT_AREA_PROCESS, &block, sizeof(block));
 }
@@ -462,6 +472,11 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		 {area + DT_AREA_SESSION, bytes, MADV_DONT_DUMP},
 		 0,
 		 true},
+		{"asking for the clock",
+		 SYS_prctl,
+		 {PR_GET_TSC, area + DT_AREA_KEPT + offsetof(struct dt_kept_block, asks_clock)},
+		 0,
+		 true},
 	};
 
 	if (dt_memory_write(mem, area + PATH_AT, path, strlen(path) + 1) < 0)
@@ -534,12 +549,12 @@ static uint64_t pick_low(const struct dt_maps *maps, uint64_t bytes)
 			   DT_AREA_TOP);
 }
 
-int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared, uint64_t near,
-		    uint64_t *area, struct dt_error *e)
+int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared,
+		    const uint64_t near[2], uint64_t *area, struct dt_error *e)
 {
 	const struct dt_control *control = shared->control;
 	uint64_t bytes = area_size(control);
-	uint64_t at, jumps = 0;
+	uint64_t at, jumps[2] = {0};
 	struct dt_maps maps;
 
 	if (dt_maps_read(pid, &maps, e) < 0)
@@ -554,9 +569,11 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	}
 	if (reserve(pid, tid, mem, &maps, at, bytes, e) < 0)
 		goto fail;
-	if (near > DT_AREA_TOP) {
-		jumps = dt_maps_gap(&maps, near, PAGE, REACH, ~0ull);
-		if (jumps && reserve(pid, tid, mem, &maps, jumps, PAGE, e) < 0)
+	for (int i = 0; i < 2; i++) {
+		if (near[i] <= DT_AREA_TOP)
+			continue;
+		jumps[i] = dt_maps_gap(&maps, near[i], PAGE, REACH, ~0ull);
+		if (jumps[i] && reserve(pid, tid, mem, &maps, jumps[i], PAGE, e) < 0)
 			goto unmap;
 	}
 	if (share(pid, tid, mem, &maps, shared, at, e) < 0)
@@ -595,7 +612,7 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 		 MAP_SHARED | MAP_FIXED, shared->fd, 0) == MAP_FAILED ||
 	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    write_blob(mem, *area, 0, control, getpid()) < 0) {
+	    write_blob(mem, *area, (uint64_t[2]){0}, control, getpid()) < 0) {
 		munmap(at, *bytes);
 		return dt_fail(e, "the area can not be mapped: %s", strerror(errno));
 	}
@@ -612,12 +629,14 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error
 
 	if (dt_maps_read(pid, &maps, e) < 0)
 		return -1;
-	if (dt_memory_read(mem, area, &head, sizeof(head)) == 0 && head.magic == DT_BLOB_MAGIC &&
-	    head.jumps) {
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 || head.magic != DT_BLOB_MAGIC)
+		head.jumps[0] = head.jumps[1] = 0;
+	for (int i = 0; i < 2 && rc == 0; i++) {
 		struct dt_call page = {
-			"unmapping the jumps", SYS_munmap, {head.jumps, PAGE}, 0, false};
+			"unmapping the jumps", SYS_munmap, {head.jumps[i], PAGE}, 0, false};
 
-		rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
+		if (head.jumps[i])
+			rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
 	}
 	/* the area is one stretch: up to the end of the mapping that holds the session */
 	if (dt_memory_read(mem, area + DT_AREA_SESSION, &control,

@@ -19,11 +19,11 @@ struct dt_shared {
 };
 
 /*
- * Maps the area into the process, and a page of jumps within reach of `near' (libc; 0: none). No
- * hook is reachable yet. Sets *area to its address.
+ * Maps the area into the process, and a page of jumps within reach of each of `near' (libc, the
+ * program; 0: none). No hook is reachable yet. Sets *area to its address.
  */
-int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared, uint64_t near,
-		    uint64_t *area, struct dt_error *e);
+int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared,
+		    const uint64_t near[2], uint64_t *area, struct dt_error *e);
 
 /* The same in this process itself: *bytes to unmap from *area on. */
 int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,

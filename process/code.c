@@ -8,6 +8,7 @@
 
 #include "arch/x86_64/insn.h"
 #include "process/code-read.h"
+#include "process/go.h"
 
 const char *dt_trouble_text(uint8_t trouble)
 {
@@ -19,6 +20,8 @@ const char *dt_trouble_text(uint8_t trouble)
 		"it leaves by a far return",
 		"signal handlers return to it",
 		"it is a restartable sequence",
+		"it is Go: its stacks are too small for a hook, and are moved",
+		"it begins with a nop and a call: whoever made its stack returns to behind the nop",
 	};
 
 	return text[trouble];
@@ -402,6 +405,8 @@ static void decode_function(struct reader *r, size_t index)
 	struct dt_insn in = {0}, before;
 	uint64_t at = f->start, ended = 0;
 
+	if (f->start >= r->c->go_low && f->start < r->c->go_high)
+		dt_code_set_trouble(f, DT_TROUBLE_GO, f->start);
 	f->first_link = (uint32_t)r->c->links;
 	for (; at < f->end && !r->failed; at += in.length) {
 		const uint8_t *code = region->bytes + (at - region->low);
@@ -415,6 +420,9 @@ static void decode_function(struct reader *r, size_t index)
 			break;
 		}
 		region->mark[at - region->low] |= DT_CODE_INSN;
+		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) &&
+		    before.address == f->start)
+			dt_code_set_trouble(f, DT_TROUBLE_BEHIND, at);
 		if (in.kind != DT_INSN_PLAIN)
 			link_of(r, f, &in, &before);
 		if (in.rip || r->fixed)
@@ -489,6 +497,8 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 
 	if (read_regions(r, path, e))
 		return -1;
+	if (!dt_go_range(r->elf, &c->go_low, &c->go_high))
+		c->go_low = c->go_high = 0;
 	read_functions(r, symtab);
 	cut_functions(r);
 	for (size_t i = 0; i < c->functions && !r->failed; i++)

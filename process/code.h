@@ -54,6 +54,8 @@ enum dt_trouble {
 	DT_TROUBLE_FAR,	     /* it leaves by a far return */
 	DT_TROUBLE_SIGNAL,   /* signal handlers return to it; debuggers know it by its bytes */
 	DT_TROUBLE_SEQUENCE, /* it is a restartable sequence: the kernel looks where it is */
+	DT_TROUBLE_GO,	     /* see process/go.h */
+	DT_TROUBLE_BEHIND,   /* others return to behind its first instruction, which is a nop */
 };
 
 struct dt_code_function {
@@ -104,6 +106,7 @@ struct dt_code {
 	struct dt_code_link *cross; /* those that lead to other functions and parts, by to */
 	size_t crosses;
 	uint64_t low, high; /* of everything that the file maps */
+	uint64_t go_low, go_high; /* what Go's compiler has made of it: [go_low, go_high) */
 	struct dt_frames frames;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connecting a process's libc and dynamic linker to the area: _dl_debug_state (modules come and
- * go), execve, execveat (a new image follows), vfork and clone (the child has no rseq). A function is only
+ * go), execve, execveat (a new image follows), vfork, clone and clone3 (the child has no rseq yet). A function is only
  * touched when its first bytes are exactly those expected.
  */
 #ifndef DT_PROCESS_CONNECT_H

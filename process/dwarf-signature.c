@@ -358,14 +358,6 @@ static void put_place(struct text *t, const struct parameter *p)
 		dt_dwarf_put(t, "@%d+%d", p->place[0], p->place[1]);
 }
 
-static void put_key(struct text *t, const struct dt_signature_context *c, const struct dt_type *type)
-{
-	uint64_t key = c->keys ? dt_type_key(c->keys, type) : 0;
-
-	if (key)
-		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
-}
-
 /* A result is in rax, rdx, and xmm0: values 0, 1, and 2 with 3. */
 static void put_result(struct text *t, const struct dt_signature_context *c,
 		       const struct dt_type *r)
@@ -378,8 +370,9 @@ static void put_result(struct text *t, const struct dt_signature_context *c,
 		return;
 	}
 	/* a class returned by a pointer to it is not itself a pointer */
-	dt_dwarf_put(t, ";%s", r->reference ? "a" : r->text);
-	put_key(t, c, r);
+	dt_dwarf_put(t, r->reference ? ";a" : ";");
+	if (!r->reference)
+		dt_type_put(t, c->keys, r);
 	if (r->reference || r->wide || (a != DT_CLASS_INTEGER && a != DT_CLASS_SSE))
 		dt_dwarf_put(t, "@-");
 	else if (a == DT_CLASS_INTEGER)
@@ -445,8 +438,8 @@ void dt_dwarf_signature_text(Dwarf_Die *die, const struct dt_signature_context *
 	for (int i = 0; i < s.n; i++) {
 		dt_dwarf_put(&t, i ? "," : "");
 		put_name(&t, &s.p[i].die);
-		dt_dwarf_put(&t, ":%s", s.p[i].type.text);
-		put_key(&t, c, &s.p[i].type);
+		dt_dwarf_put(&t, ":");
+		dt_type_put(&t, c->keys, &s.p[i].type);
 		if (c->places)
 			put_pieces(&t, &s.p[i]);
 		else

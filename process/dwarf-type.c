@@ -513,6 +513,18 @@ static bool special_class(Dwarf_Die *type, int language, struct dt_type *t)
 	}
 }
 
+/* What has no sign, as the type that an enumeration is made of, or it itself, says. */
+static bool is_unsigned(Dwarf_Die *enumeration)
+{
+	uint64_t encoding = 0;
+	Dwarf_Die of;
+
+	if (!number(enumeration, DW_AT_encoding, &encoding) && !dt_type_peel(enumeration, &of))
+		number(&of, DW_AT_encoding, &encoding);
+	return encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
+	       encoding == DW_ATE_boolean || encoding == DW_ATE_UTF;
+}
+
 static void letter(Dwarf_Die *type, struct dt_type *t)
 {
 	int64_t size = size_of(type, 0);
@@ -537,6 +549,7 @@ static void letter(Dwarf_Die *type, struct dt_type *t)
 		break;
 	case DW_TAG_enumeration_type:
 		c = 'e';
+		t->is_unsigned = is_unsigned(type);
 		break;
 	case DW_TAG_base_type:
 		number(type, DW_AT_encoding, &encoding);
@@ -635,22 +648,55 @@ uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t)
 	return (uint64_t)dwarf_dieoffset(&die) << 1 | alt;
 }
 
+void dt_type_put(struct text *t, Dwarf *dwarf, const struct dt_type *type)
+{
+	uint64_t key = dwarf ? dt_type_key(dwarf, type) : 0;
+
+	if (key && type->is_unsigned)
+		dt_dwarf_put(t, "u%s", type->text + 1);
+	else
+		dt_dwarf_put(t, "%s", type->text);
+	if (key)
+		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
+}
+
 static void put_part(struct text *t, Dwarf *dwarf, const char *name, Dwarf_Die *typed, int language,
 		     uint64_t bit, uint64_t bits)
 {
 	struct dt_type type;
-	uint64_t key;
 
 	dt_type_of(typed, language, &type);
-	key = dt_type_key(dwarf, &type);
 	dt_dwarf_put(t, t->parts++ ? "," : "");
 	put_name(t, name);
-	dt_dwarf_put(t, ":%s", type.text);
-	if (key)
-		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
+	dt_dwarf_put(t, ":");
+	dt_type_put(t, dwarf, &type);
 	dt_dwarf_put(t, "@%llu", (unsigned long long)bit);
 	if (bits)
 		dt_dwarf_put(t, "/%llu", (unsigned long long)bits);
+}
+
+/*
+ * An enumerator's value. The forms of one, two and four bytes do not say whether they have a sign:
+ * gcc writes what is not negative in the least of them that holds it, and the rest with a sign.
+ * Where the form is as wide as the type both are the same bits.
+ */
+static bool enumerator(Dwarf_Attribute *attr, Dwarf_Sword *v)
+{
+	Dwarf_Word bits;
+
+	switch (dwarf_whatform(attr)) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_udata:
+		if (dwarf_formudata(attr, &bits))
+			return false;
+		*v = (Dwarf_Sword)bits;
+		return true;
+	default:
+		return !dwarf_formsdata(attr, v);
+	}
 }
 
 static void put_enumerators(struct text *t, Dwarf_Die *type)
@@ -668,7 +714,7 @@ static void put_enumerators(struct text *t, Dwarf_Die *type)
 			return;
 		last = dwarf_dieoffset(&d);
 		if (dwarf_tag(&d) != DW_TAG_enumerator ||
-		    !dwarf_attr(&d, DW_AT_const_value, &attr) || dwarf_formsdata(&attr, &v))
+		    !dwarf_attr(&d, DW_AT_const_value, &attr) || !enumerator(&attr, &v))
 			continue;
 		dt_dwarf_put(t, t->parts++ ? "," : "");
 		put_name(t, name_of(&d));

@@ -22,6 +22,7 @@ enum dt_class {
 
 struct dt_type {
 	char text[4];		/* letter and size: "i4"; "v" for void */
+	bool is_unsigned;	/* an enumeration whose numbers have no sign */
 	enum dt_class class[2]; /* of its eight-byte pieces; [0] MEMORY or UNKNOWN: of the whole */
 	bool wide;		/* more than 16 bytes in one vector register */
 	bool reference;		/* in memory, its address in an integer register (C++) */
@@ -43,6 +44,11 @@ int64_t dt_type_size(const struct dt_type *t);
  */
 #define DT_KEY_FORMAT "#%08llx" /* wide enough that a row's number can stand there instead */
 uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t);
+
+/* As described signatures have it, "e4#000002fa": a number without a name is shown by the letter, so of
+ * an enumeration without sign that is u. dwarf NULL: only letter and size. */
+struct text;
+void dt_type_put(struct text *t, Dwarf *dwarf, const struct dt_type *type);
 
 /* The description that process/symtab.h has of such a type; false: there is none that fits. */
 bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
+#include "process/dwarf-text.h"
 #include "process/dwarf-type.h"
 
 #define MAX_NAME   128
@@ -603,13 +605,11 @@ static bool is_char_array(Dwarf_Die *type, int language)
 	return each.text[0] == 'c';
 }
 
-static void set_type(struct dt_variable *v, const char *letters, uint64_t key)
+static void set_type(const struct chain *k, struct dt_variable *v, const struct dt_type *t)
 {
-	size_t n = strlen(letters);
+	struct text out = {.buf = v->type, .size = sizeof(v->type)};
 
-	memcpy(v->type, letters, n + 1);
-	if (key)
-		dt_format(v->type + n, sizeof(v->type) - n, DT_KEY_FORMAT, (unsigned long long)key);
+	dt_type_put(&out, k->c->dwarf, t);
 }
 
 static int read_value(struct chain *k, uint8_t size, bool is_signed)
@@ -626,9 +626,9 @@ static int read_value(struct chain *k, uint8_t size, bool is_signed)
 /* The value as it is to be shown: scalars as they are, char arrays as texts, else an address. */
 static int finish(struct chain *k, struct dt_variable *v)
 {
+	struct dt_signature_type shown;
 	struct dt_type t;
 	Dwarf_Die type;
-	uint8_t size;
 
 	if (type_of(k, &type) < 0)
 		return -1;
@@ -642,7 +642,7 @@ static int finish(struct chain *k, struct dt_variable *v)
 		if (key && dwarf_tag(&type) != DW_TAG_array_type &&
 		    dwarf_aggregate_size(&type, &bytes) == 0 &&
 		    (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8)) {
-			set_type(v, "a", key);
+			set_type(k, v, &t);
 			return read_value(k, (uint8_t)bytes, false);
 		}
 		/* a small structure in a register is shown as the number it is */
@@ -650,13 +650,11 @@ static int finish(struct chain *k, struct dt_variable *v)
 			return 0;
 		return take_place(k);
 	}
-	set_type(v, t.text, dt_type_key(k->c->dwarf, &t));
-	size = t.text[1] >= '1' && t.text[1] <= '8' && !t.text[2] ? (uint8_t)(t.text[1] - '0')
-	       : t.text[0] == 'c' || t.text[0] == 'b'	      ? 1
-							      : 8;
-	if (t.text[1] && t.text[2])
+	set_type(k, v, &t);
+	if (!dt_signature_type(t.text, strlen(t.text), &shown) || shown.size > 8)
 		return fail(k, "it has more than 8 bytes");
-	return read_value(k, size, t.text[0] == 'i' || t.text[0] == 'e');
+	return read_value(k, shown.size,
+			  t.text[0] == 'i' || (t.text[0] == 'e' && !t.is_unsigned));
 }
 
 int dt_dwarf_variable(const struct dt_variable_context *c, const char *text, struct dt_variable *v,

@@ -709,6 +709,31 @@ static int read_sites(struct dt_elf *f, uint32_t names, struct dt_error *e)
 	return ret;
 }
 
+/* One that is too long to be a file's name is none. */
+static void read_soname(struct dt_elf *f)
+{
+	for (size_t i = 0; i < f->sections; i++) {
+		const struct dt_elf_section *s = &f->section[i], *strings;
+		Elf64_Dyn *dyn;
+
+		if (s->type != SHT_DYNAMIC || s->link >= f->sections)
+			continue;
+		strings = &f->section[s->link];
+		dyn = read_piece(f, s->offset, s->size);
+		for (size_t k = 0; dyn && k < s->size / sizeof(*dyn); k++) {
+			uint64_t at = dyn[k].d_un.d_val, n = sizeof(f->soname);
+
+			if (dyn[k].d_tag != DT_SONAME || at >= strings->size)
+				continue;
+			n = strings->size - at < n ? strings->size - at : n;
+			if (read_at(f, strings->offset + at, f->soname, n) ||
+			    !memchr(f->soname, 0, n))
+				f->soname[0] = '\0';
+		}
+		free(dyn);
+	}
+}
+
 struct dt_elf *dt_elf_open(const char *path, struct dt_error *e)
 {
 	struct dt_elf *f = calloc(1, sizeof(*f));
@@ -735,6 +760,7 @@ struct dt_elf *dt_elf_open(const char *path, struct dt_error *e)
 	f->names = names;
 	if (read_segments(f, &h, phnum, e) || read_sites(f, names, e))
 		goto fail;
+	read_soname(f);
 	return f;
 fail:
 	dt_elf_close(f);

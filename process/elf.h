@@ -60,6 +60,7 @@ struct dt_elf {
 	uint64_t entry;
 	uint64_t low, high; /* of all PT_LOADs, [low, high) */
 	char *interp;	    /* PT_INTERP, NULL when there is none (static, or a library) */
+	char soname[256]; /* that others ask for it by, "" when it has none */
 	char build_id[65];  /* lower-case hex, "" when there is none */
 
 	struct dt_elf_load *load;

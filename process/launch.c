@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "process/elf.h"
-#include "process/threads.h"
+#include "process/limits.h"
 #include "process/threads.h"
 
 static char *search_path(const char *name)
@@ -111,6 +111,7 @@ static void become(const char *path, char *const argv[], int go, int failed)
 
 	if (read(go, &byte, 1) != 1)
 		_exit(126); /* devtrace is gone */
+	dt_limits_restore();
 	execv(path, argv);
 	errnum = errno;
 	if (write(failed, &errnum, sizeof(errnum)) < 0)

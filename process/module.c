@@ -40,13 +40,56 @@ static char *readable_path(pid_t pid, const struct dt_mapping *m)
 	return m->deleted ? NULL : strdup(m->path);
 }
 
+/* Its file name is not said twice. */
+static void add_name(struct dt_file *f, const char *name)
+{
+	const char *called = f->called ? f->called : f->path;
+	size_t n = strlen(called), m = strlen(name);
+	char *more;
+
+	for (const char *p = called; (p = strstr(p, name)); p++)
+		if ((p[m] == '\n' || !p[m]) && p > called && (p[-1] == '\n' || p[-1] == '/'))
+			return;
+	more = malloc(n + m + 2);
+	if (!more)
+		return;
+	dt_format(more, n + m + 2, "%s\n%s", called, name);
+	free(f->called);
+	f->called = more;
+}
+
+bool dt_file_is_of(const struct dt_file *f, const struct dt_mapping *m)
+{
+	return f->inode == m->inode && f->dev_major == m->dev_major &&
+	       f->dev_minor == m->dev_minor && strcmp(f->path, m->path) == 0;
+}
+
+static void note_content(struct dt_file *f)
+{
+	struct stat st;
+
+	if (!f->readable || stat(f->readable, &st) < 0)
+		return;
+	f->changed = st.st_mtim;
+	f->size = st.st_size;
+}
+
+/* A plugin that was built anew in between: into the same file, or one that got its number. */
+static bool has_changed(const struct dt_file *f)
+{
+	struct stat st;
+
+	return f->readable && stat(f->readable, &st) == 0 &&
+	       (st.st_size != f->size || st.st_mtim.tv_sec != f->changed.tv_sec ||
+		st.st_mtim.tv_nsec != f->changed.tv_nsec);
+}
+
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m)
 {
 	struct dt_file *f;
 
 	for (f = files->first; f; f = f->next)
-		if (f->inode == m->inode && f->dev_major == m->dev_major &&
-		    f->dev_minor == m->dev_minor && strcmp(f->path, m->path) == 0)
+		if (dt_file_is_of(f, m) && !has_changed(f))
 			return f;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -56,11 +99,39 @@ struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_ma
 	f->dev_minor = m->dev_minor;
 	f->path = strdup(m->path);
 	f->readable = readable_path(pid, m);
+	note_content(f);
 	if (f->readable)
 		f->elf = dt_elf_open(f->readable, NULL);
+	if (f->elf && f->elf->soname[0])
+		add_name(f, f->elf->soname);
 	f->next = files->first;
 	files->first = f;
 	return f;
+}
+
+/* Is name a link to the file, beside it? */
+static bool is_link(const struct dt_file *f, const char *name)
+{
+	const char *slash = strrchr(f->path, '/');
+	char path[4200];
+	struct stat st;
+
+	if (!slash || strpbrk(name, "/*?["))
+		return false;
+	dt_format(path, sizeof(path), "%.*s/%s", (int)(slash - f->path), f->path, name);
+	return stat(path, &st) == 0 && st.st_ino == f->inode && major(st.st_dev) == f->dev_major &&
+	       minor(st.st_dev) == f->dev_minor;
+}
+
+const char *dt_file_called(struct dt_file *f, const char *name)
+{
+	char so[256];
+
+	if (name && is_link(f, name))
+		add_name(f, name);
+	else if (name && dt_format(so, sizeof(so), "%s.so", name) < sizeof(so) && is_link(f, so))
+		add_name(f, so);
+	return f->called ? f->called : f->path;
 }
 
 void dt_files_free(struct dt_files *files)
@@ -82,10 +153,12 @@ void dt_files_free(struct dt_files *files)
 		if (f->symtab)
 			dt_symtab_close(f->symtab);
 		free(f->path);
+		free(f->called);
 		free(f->readable);
 		free(f->chosen);
 		free(f->wanted);
 		free(f->hooked);
+		free(f->refused);
 		free(f->type);
 		free(f->masked);
 		free(f);
@@ -126,6 +199,37 @@ const struct dt_names *dt_file_names(struct dt_file *f)
 	if (!f->names && t)
 		f->names = dt_names_make(t);
 	return f->names;
+}
+
+/* mov %rcx, %r8; mov $435, %eax; syscall; test %rax, %rax: once in the file, or we do not know it. */
+uint64_t dt_file_clone3(struct dt_file *f)
+{
+	static const unsigned char code[] = {0x49, 0x89, 0xc8, 0xb8, 0xb3, 0x01, 0,
+					     0,	   0x0f, 0x05, 0x48, 0x85, 0xc0};
+	uint64_t size, vaddr;
+	char *text, *at;
+
+	if (f->looked_for_clone3 || !f->elf)
+		return f->clone3;
+	f->looked_for_clone3 = true;
+	text = dt_elf_section(f->elf, ".text", &size, &vaddr);
+	at = text ? memmem(text, size, code, sizeof(code)) : NULL;
+	if (at && !memmem(at + 1, size - (size_t)(at + 1 - text), code, sizeof(code)))
+		f->clone3 = vaddr + (uint64_t)(at - text) + 3;
+	free(text);
+	return f->clone3;
+}
+
+size_t dt_file_go_sites(const struct dt_file *f, bool chosen)
+{
+	size_t n = 0;
+
+	if (!f->probed || !f->code || !f->code->go_high || (chosen && !f->chosen))
+		return 0;
+	for (size_t i = 0; i < f->elf->sites; i++)
+		n += f->elf->site[i].address >= f->code->go_low &&
+		     f->elf->site[i].address < f->code->go_high && (!chosen || f->chosen[i]);
+	return n;
 }
 
 bool dt_file_has_toggles(const struct dt_file *f)

@@ -7,9 +7,11 @@
 #define DT_PROCESS_MODULE_H
 
 #include <sys/types.h>
+#include <time.h>
 #include "core/error.h"
 #include "process/code.h"
 #include "process/elf.h"
+#include "process/gates.h"
 #include "process/maps.h"
 #include "process/names.h"
 #include "process/point.h"
@@ -20,7 +22,10 @@ struct dt_file {
 	struct dt_file *next;
 	uint64_t inode;
 	unsigned dev_major, dev_minor;
+	struct timespec changed; /* its content, */
+	int64_t size;		 /* as it was when it was first seen */
 	char *path;	     /* as the process sees it */
+	char *called;	     /* its path, and behind newlines its soname and names of links to it */
 	char *readable;	     /* where the controller can open it */
 	struct dt_elf *elf;  /* NULL: not a file devtrace can use */
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
@@ -31,14 +36,19 @@ struct dt_file {
 	size_t chosen_sites;
 	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* NULL until asked for: see process/probes.h */
+	bool looked_for_clone3;
+	uint64_t clone3;      /* see dt_file_clone3() */
 	bool probed;	      /* its functions have no sleds: its sites are where probes can be, and
 			       * its events */
 	struct dt_points points;  /* of a file that has code */
+	struct dt_gates gates;	  /* once they have been read */
 	struct dt_usdt *usdt;	  /* the probes it has in itself; NULL until asked for */
 	struct dt_point **usdt_point; /* by probe, those that have been wanted */
 	uint8_t *masked;     /* by site: an event of a subsystem that is off */
 	uint16_t *wanted;    /* the chooser's: by how many each is */
 	bool *hooked;	     /* by site: it was, in a process that has ended; NULL: none */
+	const char **refused; /* by function of the code: why it could not be hooked, in a line; NULL:
+			       * it could, or was not tried. NULL: all could */
 	struct dt_file_type {
 		uint64_t key; /* dt_symtab_type() */
 		int64_t row;  /* in the trace file; 0: none */
@@ -58,8 +68,20 @@ struct dt_module {
 	bool on;	    /* its chosen sites are switched on */
 	int64_t row;	    /* of the trace file; 0: not written yet */
 	uint64_t begin_ticks;
+	uint64_t complete;  /* ticks: from then on all that was chosen of it is recorded; 0: nothing is */
+	bool complete_told; /* the file has that */
+	bool again;	    /* its probes are those it had when it was here before: their jumps are missing */
+	bool failed;	    /* nothing could be planted in it, and is not tried again: */
+	bool failed_told;
+	char why[160];
 	struct dt_probes *probes; /* of functions without sleds, and points; NULL: none planted */
 };
+
+/*
+ * How many of its sites are in Go's code, where there can be no probes (process/go.h); chosen: of
+ * those that are chosen.
+ */
+size_t dt_file_go_sites(const struct dt_file *f, bool chosen);
 
 /* Has it sites that are toggled where they are: sleds, events? Then it has hook slots. */
 bool dt_file_has_toggles(const struct dt_file *f);
@@ -70,9 +92,22 @@ bool dt_file_has_toggles(const struct dt_file *f);
  */
 void dt_file_choose_askers(struct dt_file *f);
 
+/*
+ * The instruction of libc that puts clone3's number into eax, in front of the system call; 0: the file
+ * has none. libc's clone3 has no name that stripping leaves.
+ */
+uint64_t dt_file_clone3(struct dt_file *f);
+
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
+/*
+ * By what it is called in patterns. name: a module of theirs, which may be that of a link beside the
+ * file, and then belongs to its names from here on; NULL: none.
+ */
+const char *dt_file_called(struct dt_file *f, const char *name);
 void dt_files_free(struct dt_files *files);
+/* Is it the file of a mapping, by number and name? Its content may have changed. */
+bool dt_file_is_of(const struct dt_file *f, const struct dt_mapping *m);
 /* Its functions by name; NULL when there are none. */
 const struct dt_names *dt_file_names(struct dt_file *f);
 /* Its USDT probes; NULL: none, or they are only its own events (include/devtrace.h). */

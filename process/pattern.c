@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/choice.h"
+
 #define MAX_NAME 1024 /* longer names are matched as they are only */
 
 /* The single ':' that ends a module prefix; "::" is part of a name. NULL: there is none. */
@@ -69,23 +71,41 @@ static bool glob(const char *pattern, const char *text)
 	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
 }
 
-bool dt_pattern_module(const struct dt_pattern *p, const char *module)
+/* One of the names of a module, n bytes. */
+static bool match_module(const struct dt_pattern *p, const char *name, size_t n)
 {
-	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
-	const char *so = strstr(base, ".so");
-	char stem[256];
+	char text[4096], *base, *so;
 
-	if (!p->module)
-		return true;
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, name, n);
+	text[n] = '\0';
 	if (strchr(p->module, '/'))
-		return glob(p->module, module);
+		return glob(p->module, text);
+	base = strrchr(text, '/');
+	base = base ? base + 1 : text;
 	if (glob(p->module, base))
 		return true;
-	if (!so || (so[3] && so[3] != '.') || (size_t)(so - base) >= sizeof(stem))
+	so = strstr(base, ".so");
+	if (!so || (so[3] && so[3] != '.'))
 		return false;
-	memcpy(stem, base, (size_t)(so - base));
-	stem[so - base] = '\0';
-	return glob(p->module, stem);
+	*so = '\0';
+	return glob(p->module, base);
+}
+
+bool dt_pattern_module(const struct dt_pattern *p, const char *module)
+{
+	if (!p->module)
+		return true;
+	for (;;) {
+		size_t n = strcspn(module, "\n");
+
+		if (match_module(p, module, n))
+			return true;
+		if (!module[n])
+			return false;
+		module += n + 1;
+	}
 }
 
 /* Cuts what a compiler appends to the name of a copy; false when there is nothing. */
@@ -130,7 +150,7 @@ static bool cut_templates(char *name)
 	return cut && *name;
 }
 
-static bool match_name(const struct dt_pattern *p, const char *name)
+bool dt_pattern_name(const struct dt_pattern *p, const char *name)
 {
 	char cut[MAX_NAME];
 
@@ -147,58 +167,122 @@ static bool match_name(const struct dt_pattern *p, const char *name)
 static bool match_any(const struct dt_pattern *p, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (match_name(p, names[i]))
+		if (dt_pattern_name(p, names[i]))
 			return true;
 	return false;
+}
+
+static void note(struct dt_choice *c, struct dt_pattern *p, bool matches)
+{
+	p->hits += matches;
+	dt_choice_note(c, p->remove, matches);
 }
 
 bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
 			size_t n)
 {
-	bool chosen = !s->n || s->pattern[0].remove;
+	struct dt_choice c = {0};
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_pattern *p = &s->pattern[i];
 
-		if (!dt_pattern_module(p, module) || !match_any(p, names, n))
-			continue;
-		p->hits++;
-		chosen = !p->remove;
+		note(&c, p, dt_pattern_module(p, module) && match_any(p, names, n));
 	}
-	return chosen;
+	return dt_choice_made(&c);
 }
 
 bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
 			const char *const event[2])
 {
-	bool chosen = !s->n || s->pattern[0].remove;
+	struct dt_choice c = {0};
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_pattern *p = &s->pattern[i];
 
-		if (p->module && !glob(p->module, subsystem[0]) && !glob(p->module, subsystem[1]))
-			continue;
-		if (!glob(p->name, event[0]) && !glob(p->name, event[1]))
-			continue;
-		p->hits++;
-		chosen = !p->remove;
+		note(&c, p,
+		     (!p->module || glob(p->module, subsystem[0]) ||
+		      glob(p->module, subsystem[1])) &&
+			     (glob(p->name, event[0]) || glob(p->name, event[1])));
 	}
-	return chosen;
+	return dt_choice_made(&c);
 }
 
-bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name)
+static bool is_any(const char *pattern)
 {
-	bool chosen = false;
+	return strspn(pattern, "*") == strlen(pattern);
+}
+
+bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name, bool by_name)
+{
+	struct dt_choice c = {.adds = true}; /* none is chosen but by name */
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_pattern *p = &s->pattern[i];
+		bool names = p->remove || !by_name || !is_any(p->module ? p->module : "") ||
+			     !is_any(p->name);
 
-		if (!p->module || !glob(p->module, provider) || !glob(p->name, name))
-			continue;
-		p->hits++;
-		chosen = !p->remove;
+		note(&c, p, p->module && names && glob(p->module, provider) && glob(p->name, name));
 	}
-	return chosen;
+	return dt_choice_made(&c);
+}
+
+bool dt_selection_rest(const struct dt_selection *s)
+{
+	struct dt_choice c = {0};
+
+	for (size_t i = 0; i < s->n; i++)
+		dt_choice_note(&c, s->pattern[i].remove, false);
+	return dt_choice_made(&c);
+}
+
+bool dt_name_is_startup(const char *name)
+{
+	static const char *const startup[] = {
+		"_start",
+		"_init",
+		"_fini",
+		"frame_dummy",
+		"register_tm_clones",
+		"deregister_tm_clones",
+		"__do_global_dtors_aux",
+		"__do_global_ctors_aux",
+		"__libc_csu_init",
+		"__libc_csu_fini",
+		"_dl_relocate_static_pie",
+	};
+
+	for (size_t i = 0; name && i < sizeof(startup) / sizeof(startup[0]); i++)
+		if (!strcmp(name, startup[i]))
+			return true;
+	return false;
+}
+
+bool dt_symtab_has_startup(const struct dt_symtab *t)
+{
+	size_t n = 0;
+	const struct dt_function *f = t ? dt_symtab_functions(t, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].linkage && strcmp(f[i].linkage, "_start") &&
+		    dt_name_is_startup(f[i].linkage))
+			return true;
+	return false;
+}
+
+/* Has it a name of start-up code, and no pattern means that one and nothing else? */
+static bool left_out(const struct dt_selection *s, const char *const *names, size_t n)
+{
+	bool startup = false;
+
+	for (size_t k = 0; k < n; k++) {
+		if (!dt_name_is_startup(names[k]))
+			continue;
+		startup = true;
+		for (size_t i = 0; i < s->n; i++)
+			if (!s->pattern[i].remove && !strcmp(s->pattern[i].name, names[k]))
+				return false;
+	}
+	return startup;
 }
 
 /* The aliases of a symbol table, sorted by address as they are given. */
@@ -236,6 +320,7 @@ int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const st
 	struct aliases a = {0};
 	size_t n, next = 0;
 	const struct dt_function *f = dt_symtab_functions(t, &n);
+	bool startup = dt_symtab_has_startup(t);
 	int64_t count = 0;
 
 	if (s->n)
@@ -249,7 +334,8 @@ int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const st
 		for (; next < a.n && a.of[next].address == f[i].address; next++)
 			if (k < sizeof(names) / sizeof(names[0]))
 				names[k++] = a.of[next].name;
-		chosen[i] = dt_selection_match(s, module, names, k);
+		chosen[i] = dt_selection_match(s, module, names, k) &&
+			    !(startup && left_out(s, names, k));
 		count += chosen[i];
 	}
 	free(a.of);

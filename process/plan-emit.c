@@ -105,6 +105,8 @@ static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t 
 	default:
 		if (x->patch)
 			reaches = jump_patch(&out[n++], here.start, t->address);
+		if (x->host_size)
+			reaches = jump_patch(&out[n++], here.host, t->host) && reaches;
 	}
 	for (size_t i = x->first_retarget; i < x->first_retarget + x->retargets; i++) {
 		struct dt_retarget b = p->retarget[i];

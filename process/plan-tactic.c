@@ -488,6 +488,62 @@ static struct dt_window *inner_jump(struct work *w, uint64_t inner, uint64_t end
 	return NULL;
 }
 
+/*
+ * May [start, end) be moved as one, when what jumps or returns to inner meets a short jump there, and
+ * nothing from outside leads anywhere else in it?
+ */
+static bool fits_around(const struct work *w, uint64_t start, uint64_t inner, uint64_t end)
+{
+	struct dt_insn in;
+
+	if (w->anywhere)
+		return false;
+	for (uint64_t at = start; at < end; at += in.length) {
+		uint8_t m = dt_work_mark_of(w, at);
+
+		if (!dt_work_decode(w, at, &in) || !dt_work_movable(w, &in) ||
+		    at + in.length > end || in.kind == DT_INSN_SYSCALL)
+			return false;
+		if (dt_insn_calls(&in) && at + in.length != inner && at + in.length != end)
+			return false;
+		for (unsigned k = 1; k < in.length; k++)
+			if (dt_work_mark_of(w, at + k) & DT_CODE_TARGET)
+				return false;
+		if (at == start || at == inner)
+			continue;
+		if (m & (DT_CODE_TARGET & ~DT_CODE_NEAR))
+			return false;
+		if (m & DT_CODE_NEAR && !sources_inside(w, at, start, end))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * As inner_jump(), where [inner, end) alone can not be moved because of branches in front of it that
+ * lead into it: these are moved along.
+ */
+static struct dt_window *inner_around(struct work *w, uint64_t inner, uint64_t end, bool calls)
+{
+	struct dt_insn in;
+
+	if (end - inner < 2 || dt_work_any_taken(w, inner, end))
+		return NULL;
+	for (uint64_t at = inner; (at = dt_work_before(w, at)) && end - at <= DT_WINDOW_MAX;) {
+		if (!dt_work_decode(w, at, &in) || (!calls && dt_insn_calls(&in)) ||
+		    dt_work_any_taken(w, at, inner))
+			return NULL;
+		if (inner - at >= 2 * JUMP_SIZE)
+			return same_page(at, inner) && fits_around(w, at, inner, end) &&
+					       !has_loop(w, at, inner)
+				       ? make_inner(add_window(w, at, end, 2 * JUMP_SIZE,
+							       DT_TACTIC_INNER),
+						    inner, end)
+				       : NULL;
+	}
+	return NULL;
+}
+
 /* Instructions at `at' that make room, for a short jump at inner. Their size; 0: none. */
 static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool calls)
 {
@@ -509,31 +565,74 @@ static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool 
 		       : 0;
 }
 
-/* The room is elsewhere in the function, as near as there is any. */
-static struct dt_window *hosted_jump(struct work *w, uint64_t start, uint64_t end, bool calls)
+/*
+ * The same for instructions of a function that is not this one: it is left as it is but for that.
+ * None that branches is taken, so that its loops are known when it is hooked itself.
+ */
+static unsigned room_among(const struct work *w, uint64_t at, uint64_t inner, bool calls)
 {
+	size_t i = dt_code_function_at(w->c, at);
+	const struct dt_code_function *f = &w->c->function[i];
+	struct work there = *w;
+	struct dt_insn in;
+	unsigned size;
+
+	if (i == w->c->functions || at == f->start || f->whole == w->f->whole)
+		return 0;
+	there.f = f;
+	there.whole = &w->c->function[f->whole];
+	there.first_window = w->p->windows;
+	there.anywhere = there.whole->anywhere || f->anywhere;
+	if (f->trouble || there.whole->trouble || there.anywhere ||
+	    dt_work_is_special(there.whole->name) ||
+	    (w->p->options.apart && w->p->options.apart(w->p->options.file, f->whole)))
+		return 0;
+	size = room_at(&there, at, inner, calls);
+	for (uint64_t k = at; k < at + size; k += in.length)
+		if (!dt_work_decode(w, k, &in) || (in.target && !dt_insn_calls(&in)))
+			return 0;
+	return size;
+}
+
+/*
+ * Room for the springboard of a short jump at start, of what ends at end, as near as there is any:
+ * in the function, or also elsewhere.
+ */
+static struct room find_room(const struct work *w, uint64_t start, uint64_t end, bool calls)
+{
+	bool among = w->p->neighbours;
+	uint64_t low = among ? w->r->low : w->f->start, high = among ? w->r->high : w->f->end;
+
 	for (uint64_t far = 1; far < SHORT_REACH + 3 * JUMP_SIZE; far++)
 		for (int side = 0; side < 2; side++) {
 			uint64_t at = side ? start + far : start - far;
-			struct dt_window *x;
 			unsigned size;
 
-			if (at < w->f->start || at >= w->f->end ||
+			if (at < low || at >= high ||
 			    (side ? at < end : at + 2 * JUMP_SIZE > start) ||
 			    !(dt_work_mark_of(w, at) & DT_CODE_INSN))
 				continue;
-			size = room_at(w, at, start, calls);
-			if (!size || (!side && at + size > start))
-				continue;
-			x = add_window(w, start, end, 2, DT_TACTIC_INNER);
-			if (!x)
-				return NULL;
-			x->host = at;
-			x->host_size = (uint8_t)size;
-			dt_work_take(w, at, at + size, true);
-			return x;
+			size = at >= w->f->start && at < w->f->end
+				       ? room_at(w, at, start, calls)
+				       : room_among(w, at, start, calls);
+			if (size && (side || at + size <= start))
+				return (struct room){at, size};
 		}
-	return NULL;
+	return (struct room){0};
+}
+
+/* The room is elsewhere. */
+static struct dt_window *hosted_jump(struct work *w, uint64_t start, uint64_t end, bool calls)
+{
+	struct room room = find_room(w, start, end, calls);
+	struct dt_window *x = room.size ? add_window(w, start, end, 2, DT_TACTIC_INNER) : NULL;
+
+	if (!x)
+		return NULL;
+	x->host = room.address;
+	x->host_size = (uint8_t)room.size;
+	dt_work_take(w, room.address, room.address + room.size, true);
+	return x;
 }
 
 static struct dt_window *trap(struct work *w, uint64_t start)
@@ -722,8 +821,24 @@ long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stop
 	return join(w, site, end);
 }
 
+/* A springboard for a short branch in room that is made for it. 0: there is none. */
+static uint64_t make_board(struct work *w, const struct dt_code_link *l, struct room *room)
+{
+	uint64_t end = l->from + l->length;
+
+	if (l->length != 2 || room->size)
+		return 0;
+	dt_work_take(w, l->from, end, true);
+	*room = find_room(w, l->from, end, false);
+	if (!room->size)
+		*room = find_room(w, l->from, end, true);
+	dt_work_take(w, l->from, end, false);
+	return room->size ? room->address + JUMP_SIZE : 0;
+}
+
 /* The first byte of a branch that could be made to lead elsewhere, with a board if it needs one. */
-bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct dt_retarget *out)
+bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct dt_retarget *out,
+			  struct room *room)
 {
 	struct dt_insn in;
 
@@ -735,6 +850,8 @@ bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct d
 	if (in.imm_size == 4)
 		return true;
 	out->board = find_board(w, l->from + in.length);
+	if (!out->board && in.imm_size == 1 && room && !w->simple)
+		out->board = make_board(w, l, room);
 	return in.imm_size == 1 && out->board;
 }
 
@@ -742,6 +859,8 @@ bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct d
 struct retargets {
 	struct dt_retarget r[RETARGETS];
 	unsigned n;
+	bool make; /* room may be made for a springboard: */
+	struct room room;
 };
 
 void dt_work_take_retarget(struct work *w, const struct dt_retarget *t, bool yes)
@@ -753,9 +872,13 @@ void dt_work_take_retarget(struct work *w, const struct dt_retarget *t, bool yes
 
 static bool add_retarget(struct work *w, struct retargets *all, const struct dt_code_link *l)
 {
-	if (all->n == RETARGETS || !dt_work_can_retarget(w, l, &all->r[all->n]))
+	struct room before = all->room, *room = all->make ? &all->room : NULL;
+
+	if (all->n == RETARGETS || !dt_work_can_retarget(w, l, &all->r[all->n], room))
 		return false;
 	dt_work_take_retarget(w, &all->r[all->n++], true);
+	if (!before.size)
+		dt_work_take(w, all->room.address, all->room.address + all->room.size, true);
 	return true;
 }
 
@@ -784,6 +907,17 @@ static bool retarget_crosses(struct work *w, uint64_t at, struct retargets *all)
 	return true;
 }
 
+/* Does an instruction that is moved to make room branch into [start, end)? It would pass by. */
+static bool room_leads(const struct work *w, const struct room *room, uint64_t start, uint64_t end)
+{
+	struct dt_insn in;
+
+	for (uint64_t at = room->address; at < room->address + room->size; at += in.length)
+		if (!dt_work_decode(w, at, &in) || (in.target >= start && in.target < end))
+			return true;
+	return false;
+}
+
 /*
  * The branches to be changed so that [start, end) can be moved with its sites: all those from
  * outside to places inside, and with first also those to start. On failure nothing is taken.
@@ -796,6 +930,7 @@ static bool retarget_all(struct work *w, uint64_t start, uint64_t end, bool firs
 	bool good = true;
 
 	all->n = 0;
+	all->room = (struct room){0};
 	dt_work_take(w, start, end, true);
 	for (size_t i = 0; i < w->f->links && good; i++)
 		if (l[i].to >= low && l[i].to < end && l[i].kind != DT_INSN_RETURN &&
@@ -805,8 +940,11 @@ static bool retarget_all(struct work *w, uint64_t start, uint64_t end, bool firs
 		if (dt_work_mark_of(w, at) & DT_CODE_CROSS)
 			good = retarget_crosses(w, at, all);
 	dt_work_take(w, start, end, false);
+	good = good && !room_leads(w, &all->room, start, end);
 	for (unsigned i = 0; i < all->n && !good; i++)
 		dt_work_take_retarget(w, &all->r[i], false);
+	if (!good)
+		dt_work_take(w, all->room.address, all->room.address + all->room.size, false);
 	return good;
 }
 
@@ -846,9 +984,9 @@ static bool only_jumped_to(const struct work *w, uint64_t start)
  * A jump in front of a shared exit; those who branch to the exit are sent to its copy. Where nobody
  * comes but by branches, it takes no jump at all.
  */
-long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops)
+long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops, bool make)
 {
-	struct retargets all;
+	struct retargets all = {.make = make};
 
 	if (w->anywhere || w->simple)
 		return -1;
@@ -882,17 +1020,20 @@ long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops
 				p->retarget[p->retargets++] = all.r[i];
 		}
 		x->retargets = all.n;
+		x->host = all.room.address;
+		x->host_size = (uint8_t)all.room.size;
 		return dt_work_index_of(w, x);
 	}
 	return -1;
 }
 
 /* The dearer tactics for an exit. */
-long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end)
+long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end, bool stops)
 {
 	uint64_t start[STARTS];
 	unsigned n = starts_of(w, site, end, start);
 	struct dt_window *x;
+	long at;
 
 	for (unsigned pass = 0; pass < 4; pass++)
 		for (unsigned i = 0; i < n; i++) {
@@ -900,8 +1041,12 @@ long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 
 			if (dt_work_any_taken(w, start[i], end))
 				break;
-			if (!fits(w, start[i], end, end, start[i] == site))
+			if (!fits(w, start[i], end, end, start[i] == site)) {
+				x = pass > 1 ? inner_around(w, start[i], end, pass == 3) : NULL;
+				if (x)
+					return dt_work_index_of(w, x);
 				continue;
+			}
 			own = own_bytes(w, start[i], end);
 			if (pass == 0)
 				x = own > 1 ? short_jump(w, start[i], end) : NULL;
@@ -914,5 +1059,6 @@ long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end)
 			if (x)
 				return dt_work_index_of(w, x);
 		}
-	return dt_work_index_of(w, trap(w, site));
+	at = dt_work_exit_shared(w, site, end, stops, true);
+	return at >= 0 ? at : dt_work_index_of(w, trap(w, site));
 }

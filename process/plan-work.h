@@ -51,9 +51,20 @@ struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end,
 /* Another place for the trampoline of a punned jump. */
 bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at);
 long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stops);
-long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops);
-long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end);
-bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct dt_retarget *out);
+/* make: room may be made for the springboard of a short branch. */
+long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops, bool make);
+long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end, bool stops);
+bool dt_work_is_special(const char *name);
+
+/* Instructions that make room for a springboard, size bytes at address; size 0: none. */
+struct room {
+	uint64_t address;
+	unsigned size;
+};
+
+/* room: where it may be made for the springboard of a short branch, if there is none yet; or NULL. */
+bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct dt_retarget *out,
+			  struct room *room);
 void dt_work_take_retarget(struct work *w, const struct dt_retarget *t, bool yes);
 
 #endif

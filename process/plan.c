@@ -85,7 +85,7 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
  * Functions that somebody knows by their addresses or bytes: libc's cancellation looks whether a
  * thread was interrupted inside the one, debuggers and unwinders know the other by its bytes.
  */
-static bool is_special(const char *name)
+bool dt_work_is_special(const char *name)
 {
 	static const char *const names[] = {"__syscall_cancel_arch", "__restore_rt"};
 
@@ -202,9 +202,9 @@ static bool plan_exits(struct work *w, const struct dt_code_function *part, bool
 		if (at < 0 && cheap)
 			continue;
 		if (at < 0)
-			at = dt_work_exit_shared(w, x->address, end, stops);
+			at = dt_work_exit_shared(w, x->address, end, stops, false);
 		if (at < 0)
-			at = dt_work_exit_squeezed(w, x->address, end);
+			at = dt_work_exit_squeezed(w, x->address, end, stops);
 		if (at < 0) {
 			struct dt_insn in;
 			bool fixed =
@@ -265,7 +265,7 @@ static void plan_loops(struct work *w, struct dt_plan_function *f)
 			    (l[i].to == x->start &&
 			     dt_work_window_of(w, l[i].from) == dt_work_index_of(w, x)))
 				continue;
-			if (x->retargets == RETARGETS || !dt_work_can_retarget(w, &l[i], &t)) {
+			if (x->retargets == RETARGETS || !dt_work_can_retarget(w, &l[i], &t, NULL)) {
 				f->loops = true;
 				continue;
 			}
@@ -362,7 +362,7 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 	}
 	if (trouble(&w, f))
 		return;
-	if (is_special(w.whole->name)) {
+	if (dt_work_is_special(w.whole->name)) {
 		refuse(f, DT_REFUSED_SPECIAL, w.whole->start, "it is known by its address");
 		return;
 	}
@@ -375,6 +375,13 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 	}
 	if (done)
 		finish(&w, f);
+}
+
+void dt_plan_function_among(struct dt_plan *p, size_t function, struct dt_plan_function *f)
+{
+	p->neighbours = true;
+	dt_plan_function(p, function, f);
+	p->neighbours = false;
 }
 
 /* ---- points */
@@ -497,7 +504,7 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 		refuse_point(x, DT_REFUSED_IMMOVABLE, address, cannot_move);
 		return;
 	}
-	if (is_special(w.whole->name)) {
+	if (dt_work_is_special(w.whole->name)) {
 		refuse_point(x, DT_REFUSED_SPECIAL, w.whole->start, "it is known by its address");
 		return;
 	}

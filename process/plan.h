@@ -74,8 +74,8 @@ struct dt_window {
 	uint8_t patch;		    /* bytes changed at start */
 	uint8_t tactic;		    /* enum dt_tactic */
 	/* DT_TACTIC_INNER: the short jump is at start + inner, what is in front of that makes the
-	 * room; or at start, and the room is host's, host_size bytes of instructions elsewhere in
-	 * the function */
+	 * room; or at start, and the room is host's, host_size bytes of instructions elsewhere.
+	 * DT_TACTIC_SHARED: a host has the springboard of retargets */
 	uint8_t inner, host_size;
 	uint64_t host;
 	uint8_t prefixes;	    /* of a punned jump: bytes without meaning in front of it */
@@ -109,6 +109,9 @@ struct dt_plan_options {
 	size_t hook;   /* bytes that a hook takes in a trampoline, at most */
 	bool no_calls; /* the process has a shadow stack: calls cannot be moved */
 	bool no_traps; /* nobody would catch an int3 */
+	/* functions, by index, that not even room is taken of; or NULL */
+	bool (*apart)(const void *file, size_t function);
+	const void *file;
 };
 
 struct dt_plan {
@@ -121,6 +124,7 @@ struct dt_plan {
 	size_t windows, window_room;
 	struct dt_retarget *retarget;
 	size_t retargets, retarget_room;
+	bool neighbours; /* room may be made among the instructions of other functions */
 	bool failed; /* no memory */
 };
 
@@ -136,6 +140,12 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from);
  * not at all: f->refusal says. A function that is itself a part belongs to its whole: refused.
  */
 void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_function *f);
+
+/*
+ * Once more, a function that there was no room for (DT_REFUSED_TAKEN): among the instructions of
+ * functions near it, too. To be asked when all others have what they need.
+ */
+void dt_plan_function_among(struct dt_plan *p, size_t function, struct dt_plan_function *f);
 
 #define DT_POINT_GONE 8 /* windows that one point can take the place of */
 
@@ -217,8 +227,8 @@ struct dt_trampoline {
  * bias). 0, or -1 and an error. The caller checks that it did fit (o->size, o->room).
  *
  * What a hook may do. Entries and exits: nothing below the stack pointer is in use, so it may call;
- * every register must be kept. Assembler code may even pass flags there, though no compiler does.
- * Points: flags and the 128 bytes below the stack pointer must be kept too.
+ * every register must be kept, and flags: assembler code passes them there, though no compiler does.
+ * Points: the 128 bytes below the stack pointer must be kept too.
  */
 int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,

@@ -41,7 +41,18 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, s
 	/* what an earlier session has left has no place of that kind: one at a time there */
 	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
 	size_t most = code ? DT_CALL_MAX : 1;
+	bool gives_back = true;
 
+	for (size_t i = 0; i < n; i++)
+		gives_back = gives_back && call[i].nr == SYS_munmap;
+	if (!t->confined && dt_target_any_confined(t))
+		dt_target_confine(t);
+	if (t->confined) /* what would be given back stays */
+		return gives_back ? 0
+				  : dt_fail(e,
+					    "process %d has confined itself by seccomp: nothing can be "
+					    "planted in it any more",
+					    t->pid);
 	for (size_t i = 0; i < n; i += most)
 		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) <
 		    0)
@@ -223,8 +234,8 @@ bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips)
 	return ips->failed;
 }
 
-/* A page at a time: threads stand still meanwhile. */
-static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+/* The first patch that is not as it was before; NULL: all are. A page at a time: threads may stand still. */
+static const struct patch *not_old(struct dt_target *t, const struct dt_probes *p)
 {
 	unsigned char page[PAGE + 8]; /* a patch may reach into the next one */
 	uint64_t have = ~0ull;
@@ -237,18 +248,70 @@ static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_e
 		if (at != have) {
 			have = at;
 			if (dt_memory_read(t->mem, at, page, PAGE) < 0)
-				goto fail;
+				return x;
 		}
 		if (offset + x->length > PAGE &&
 		    dt_memory_read(t->mem, at + PAGE, page + PAGE, 8) < 0)
-			goto fail;
+			return x;
 		if (memcmp(page + offset, x->old, x->length) != 0)
-			goto fail;
-		continue;
-	fail:
-		return dt_fail(e, "process %d: the bytes at 0x%lx could not be put back", t->pid,
-			       (unsigned long)x->address);
+			return x;
 	}
+	return NULL;
+}
+
+static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+{
+	const struct patch *x = not_old(t, p);
+
+	return x ? dt_fail(e, "process %d: the bytes at 0x%lx could not be put back", t->pid,
+			   (unsigned long)x->address)
+		 : 0;
+}
+
+bool dt_probes_fit(struct dt_target *t, const struct dt_probes *p)
+{
+	return p->patches && !not_old(t, p);
+}
+
+/* No thread is in code that has just been mapped; who is all the same is let out first. */
+static int write_again(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	struct dt_threads threads;
+	struct dt_ips ips;
+	bool inside;
+	int rc;
+
+	if (t->still || t->held)
+		return dt_probe_write(t->mem, m->probes->patch, m->probes->patches, false);
+	if (dt_threads_stop(t->pid, &threads, e) < 0) {
+		t->busy = true;
+		return -1;
+	}
+	dt_threads_ips(&threads, t->mem, NULL, NULL, &ips);
+	inside = dt_ips_inside(&ips, m->low, m->high);
+	dt_ips_free(&ips);
+	rc = inside ? 0 : dt_probe_write(t->mem, m->probes->patch, m->probes->patches, false);
+	dt_threads_release(&threads);
+	if (threads.stopped_for > t->stop_ns)
+		t->stop_ns = threads.stopped_for;
+	if (inside) {
+		t->busy = true;
+		return dt_fail(e, "a thread of process %d runs code of %s already", t->pid, m->file->path);
+	}
+	return rc;
+}
+
+int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	struct dt_probes *p = m->probes;
+
+	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
+	dt_fail(e, "%s: its code can not be written: %s", m->file->path, strerror(errno));
+	if (write_again(t, m, e) < 0)
+		return -1;
+	/* the counters that a program looks at are in its data, which is new */
+	for (uint32_t id = 0; id < p->points; id++)
+		p->point[id].raised = false;
 	return 0;
 }
 
@@ -382,6 +445,9 @@ static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
 /* Trampolines at that address are a module's that we know. */
 static bool is_known(const struct dt_target *t, uint64_t at)
 {
+	for (size_t i = 0; i < t->n_shelf; i++)
+		if (dt_probe_has_region(t->shelf[i].probes, at, at + 1))
+			return true;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct dt_probes *p = t->module[i].probes;
 

@@ -70,8 +70,16 @@ static void emit_points(struct dt_emit *o, const struct dt_site *site, struct jo
 	}
 }
 
+/* That of the ladder whose distance from the next instruction, at `next', ends in OVER. */
+static uint64_t rung(uint64_t ladder, uint64_t next)
+{
+	/* LADDER times 183 is 1 modulo 256 */
+	return ladder + LADDER * (uint8_t)((uint8_t)(next + OVER - ladder) * 183);
+}
+
 static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 {
+	uint64_t ladder, next;
 	struct job *j = ctx;
 	size_t i;
 	bool on;
@@ -85,9 +93,10 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 		j->toggle[i] = dt_emit_here(o);
 	/* on from the first moment: one that is planted once more misses no record */
 	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
+	ladder = j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT];
+	next = dt_emit_here(o) + CALL;
 	dt_emit_byte(o, on ? ON : OFF);
-	dt_emit_u32(o, (uint32_t)(j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT] -
-				  dt_emit_here(o) - 4));
+	dt_emit_u32(o, (uint32_t)(rung(ladder, next) - next));
 }
 
 static int add_patch(struct dt_probes *p, const struct patch *x)
@@ -324,19 +333,29 @@ static int plan_again(struct job *j, const struct dt_window *was, struct dt_erro
 	return 0;
 }
 
+/* Who asks at the end is told why; the text is there for ever. */
+static void note_refused(struct dt_file *f, size_t function, const char *why)
+{
+	if (!f->refused)
+		f->refused = calloc(f->code->functions + 1, sizeof(*f->refused));
+	if (f->refused)
+		f->refused[function] = why;
+}
+
 /* Plans a function; points that are in it already join its windows. */
-static int plan_function(struct job *j, size_t function, struct dt_error *e)
+static int plan_function(struct job *j, size_t function, bool among, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
-	const struct dt_code *code = j->m->file->code;
 	struct dt_plan_function f;
 	struct dt_window_gone gone[64];
 	size_t n = 0;
 	bool any = false;
 
 	p->state[function] = REFUSED;
-	if (dt_probe_is_ours(code->function[function].name))
+	if (dt_probe_is_ours(j->m->file, function)) {
+		note_refused(j->m->file, function, "devtrace itself is led through it");
 		return 0;
+	}
 	for (uint32_t id = 0; id < p->points && !any; id++)
 		any = p->point[id].state == PLANTED;
 	if (any)
@@ -344,11 +363,18 @@ static int plan_function(struct job *j, size_t function, struct dt_error *e)
 	for (size_t i = 0; i < n; i++)
 		if (note_gone(j, &gone[i], NONE, e) < 0)
 			return -1;
-	dt_plan_function(&p->plan, function, &f);
+	if (among)
+		dt_plan_function_among(&p->plan, function, &f);
+	else
+		dt_plan_function(&p->plan, function, &f);
 	if (p->plan.failed)
 		return dt_fail(e, "out of memory");
 	if (!f.refusal)
 		p->state[function] = PLANTED;
+	else if (f.refusal == DT_REFUSED_TAKEN && !among)
+		p->state[function] = CROWDED;
+	else
+		note_refused(j->m->file, function, f.why);
 	for (size_t i = 0; i < n; i++)
 		if (plan_again(j, &gone[i].was, e) < 0)
 			return -1;
@@ -360,7 +386,9 @@ int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_er
 	struct dt_plan *plan = &j->p->plan;
 
 	if (!plan->code) {
-		const struct dt_plan_options options = {.hook = CALL, .no_traps = true};
+		const struct dt_plan_options options = {
+			.hook = CALL, .no_traps = true, .apart = dt_probe_is_apart,
+			.file = j->m->file};
 
 		if (dt_plan_begin(plan, j->m->file->code, &options, e) < 0)
 			return -1;
@@ -496,9 +524,12 @@ int dt_job_plan(struct job *j, const bool *wanted, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
 
-	for (size_t i = 0; wanted && i < j->m->file->code->functions; i++)
-		if (wanted[i] && plan_function(j, i, e) < 0)
-			return -1;
+	/* those that there is no room for come last, and may take that of others */
+	for (int among = 0; among < 2; among++)
+		for (size_t i = 0; wanted && i < j->m->file->code->functions; i++)
+			if (wanted[i] && (!among || p->state[i] == CROWDED) &&
+			    plan_function(j, i, among, e) < 0)
+				return -1;
 	for (uint32_t id = 0; id < p->points; id++)
 		if (p->point[id].state == UNTRIED && j->m->file->points.point[id]->wanted &&
 		    plan_point(j, id, e) < 0)

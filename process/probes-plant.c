@@ -38,17 +38,23 @@ static int collect_undo(struct job *j, struct dt_error *e)
 
 /* ---- where it goes */
 
-/* Trampolines that have been mapped before do not grow: others can stand close to them. */
-static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
+static bool is_of(const struct dt_module *module, size_t n, const struct dt_mapping *m)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct dt_probes *p = t->module[i].probes;
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_probes *p = module[i].probes;
 
 		for (size_t k = 0; p && k < p->regions; k++)
 			if (m->low >= p->region[k].low && m->low < p->region[k].high)
 				return true;
 	}
 	return false;
+}
+
+/* Trampolines that have been mapped before do not grow: others can stand close to them. */
+static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
+{
+	return is_of(t->module, t->n, m) || is_of(t->gone, t->n_gone, m) ||
+	       is_of(t->shelf, t->n_shelf, m);
 }
 
 /* What is free near the module now. The claims made before are mapped by now. */
@@ -105,7 +111,7 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 		if (j->p->point[id].state != REFUSED && (point->wanted || j->p->point[id].toggle))
 			points += dt_point_size(point) + FUNCTION_SIZE + 64 * point->items;
 	}
-	j->made.size = (functions * FUNCTION_SIZE + points + 4 * PAGE + PAGE - 1) & ~(PAGE - 1);
+	j->made.size = (functions * FUNCTION_SIZE + points + 5 * PAGE + PAGE - 1) & ~(PAGE - 1);
 	if (!dt_space_claim(&j->p->space, m->high > BESIDE ? m->high - BESIDE : 0x10000,
 			    m->low + BESIDE, j->made.size + PAGE, &at))
 		return dt_fail(e, "no room for trampolines near %s", m->file->path);
@@ -125,8 +131,11 @@ static void emit_thunks(struct job *j)
 		dt_emit_u64(o, 0);
 	for (unsigned i = 0; i < WAYS; i++, way += 8) {
 		j->thunk[i] = dt_emit_here(o);
-		dt_emit_bytes(o, "\xff\x25", 2); /* jmp *way(%rip) */
-		dt_emit_u32(o, (uint32_t)(way - dt_emit_here(o) - 4));
+		for (unsigned n = i == WAY_ENTRY || i == WAY_EXIT ? RUNGS : 1; n; n--) {
+			dt_emit_bytes(o, "\xff\x25", 2); /* jmp *way(%rip) */
+			dt_emit_u32(o, (uint32_t)(way - dt_emit_here(o) - 4));
+			dt_emit_byte(o, 0xcc);
+		}
 	}
 }
 
@@ -410,6 +419,7 @@ static int prepare(struct job *j, struct dt_error *e)
 		rc = map_trampolines(j, t->held, e);
 	} else {
 		if (dt_threads_stop_one(t->pid, t->pid, &one, e) < 0) {
+			t->busy = true;
 			dt_threads_release(&one);
 			return -1;
 		}
@@ -431,8 +441,10 @@ static int write_stopped(struct job *j, struct dt_error *e)
 	if (prepare(j, e) < 0)
 		return -1;
 	for (int tries = 0; tries < TRIES && !moved; tries++) {
-		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0)
+		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0) {
+			t->busy = true;
 			return -1;
+		}
 		moved = move_threads(j, &threads);
 		if (moved)
 			rc = write_all(j, e);
@@ -445,6 +457,7 @@ static int write_stopped(struct job *j, struct dt_error *e)
 		dt_fail(e,
 			"process %d: a signal handler keeps returning into what is to be changed",
 			t->pid);
+		t->busy = true;
 		usleep(1000);
 	}
 	return rc;
@@ -501,7 +514,8 @@ static int take_over(struct job *j, struct dt_error *e)
 		if (p->point[id].state != PLANTED)
 			p->point[id].toggle = 0;
 	}
-	qsort(p->window, p->windows, sizeof(*p->window), window_by_start);
+	if (p->windows)
+		qsort(p->window, p->windows, sizeof(*p->window), window_by_start);
 	more = realloc(p->pc, (p->pcs + j->pcs + 1) * sizeof(*more));
 	if (!more)
 		return dt_fail(e, "out of memory");
@@ -553,19 +567,32 @@ static int begin(struct job *j, struct dt_error *e)
 	return rc;
 }
 
+/* How many functions of the usual kind, of two or three sites, take as much room as those wanted? */
+static size_t worth(const struct job *j, const bool *wanted, size_t functions)
+{
+	const struct dt_code *code = j->m->file->code;
+	size_t n = functions;
+
+	for (size_t i = 0; wanted && i < code->functions; i++)
+		if (wanted[code->function[i].whole])
+			n += code->function[i].exits / 2;
+	return n;
+}
+
 /* Everything that is to be written. */
 static int make(struct job *j, const bool *wanted, size_t functions, struct dt_error *e)
 {
 	struct claimer claimer = {j->p, j->m};
 
-	if (place_region(j, functions, e) < 0 || dt_job_begin(j, claim, &claimer, e) < 0)
+	if (place_region(j, worth(j, wanted, functions), e) < 0 || dt_job_begin(j, claim, &claimer, e) < 0)
 		return -1;
 	emit_thunks(j);
 	if (dt_job_plan(j, wanted, e) < 0 || dt_job_make(j, e) < 0)
 		return -1;
 	dt_job_drop_failed(j);
-	qsort(j->p->patch + j->first_patch, j->p->patches - j->first_patch, sizeof(*j->p->patch),
-	      dt_probe_by_patch);
+	if (j->p->patches > j->first_patch)
+		qsort(j->p->patch + j->first_patch, j->p->patches - j->first_patch,
+		      sizeof(*j->p->patch), dt_probe_by_patch);
 	if (collect_undo(j, e) < 0 || collect_pcs(j, e) < 0)
 		return -1;
 	return emit_tables(j, e);

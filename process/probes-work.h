@@ -11,8 +11,9 @@
 #include "process/space.h"
 
 #define PAGE	4096ull
-#define OFF	0xa9 /* test $rel32, %eax: flags are dead where hooks are */
+#define OFF	0xeb /* jmp over it: the lowest byte of each call's distance is OVER */
 #define ON	0xe8 /* call rel32 */
+#define OVER	3
 #define CALL	5
 #define REACH	0x60000000ull /* from the module's ends, for punned jumps, */
 #define BESIDE	0x18000000ull /* for all other trampolines */
@@ -21,7 +22,8 @@
 #define MAGIC	0x7365626f72707465ull
 #define NONE	0xffffffffu
 
-enum { UNTRIED, PLANTED, REFUSED };
+/* CROWDED: not yet hooked, there was no room among what others have left */
+enum { UNTRIED, PLANTED, REFUSED, CROWDED };
 
 /* What one planting has written: the trampolines and tables of its region, and those that must be where
  * they are. */
@@ -33,7 +35,14 @@ struct made {
 	size_t fars;
 };
 
-/* What trampolines reach through their region's thunks. */
+/*
+ * What trampolines reach through their region's thunks. A call of a hook is switched off by its first
+ * byte, and then changes nothing, flags neither: it is a jump to what is behind it, as far as the first
+ * byte of the call's distance says. So there is a thunk for each of the 256 places that a call can
+ * have modulo 256: each LADDER bytes, which is odd, behind the one before.
+ */
+#define LADDER	   7
+#define RUNGS	   256
 enum { WAY_ENTRY, WAY_EXIT, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
 
 struct region {
@@ -117,7 +126,8 @@ static inline bool dt_probe_is_entry(const struct dt_elf_site *s)
 }
 
 /* Functions that devtrace itself is led through (process/connect.c). */
-bool dt_probe_is_ours(const char *name);
+bool dt_probe_is_apart(const void *file, size_t function); /* the same, for planning */
+bool dt_probe_is_ours(const struct dt_file *file, size_t function); /* index in its code */
 
 /* Calls made together by a stopped thread. */
 int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,

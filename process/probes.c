@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/pattern.h"
 #include "process/probes-work.h"
 
 /* Functions that devtrace itself is led through (process/connect.c). */
@@ -14,12 +15,22 @@ static const char *const ours[] = {"execve", "__execve", "execveat", "vfork",		"
 
 /* ---- the file's sites */
 
-bool dt_probe_is_ours(const char *name)
+bool dt_probe_is_ours(const struct dt_file *file, size_t function)
 {
+	const struct dt_code_function *f = &file->code->function[function];
+	const char *name = f->name;
+
+	if (file->clone3 >= f->start && file->clone3 < f->end)
+		return true;
 	for (size_t i = 0; name && i < sizeof(ours) / sizeof(*ours); i++)
 		if (strcmp(name, ours[i]) == 0)
 			return true;
 	return false;
+}
+
+bool dt_probe_is_apart(const void *file, size_t function)
+{
+	return dt_probe_is_ours(file, function);
 }
 
 static int by_address(const void *a, const void *b)
@@ -38,21 +49,6 @@ static size_t exits_of(const struct dt_code *c)
 	for (size_t i = 0; i < c->functions; i++)
 		n += c->function[i].exits + 1;
 	return n;
-}
-
-/* Does it, or a part of it, leave by a jump through a register or memory? */
-static bool jumps(const struct dt_code *c, size_t function)
-{
-	const struct dt_code_function *x = &c->function[function];
-
-	for (;;) {
-		for (uint32_t k = 0; k < x->exits; k++)
-			if (c->exit[x->first_exit + k].kind == DT_EXIT_INDIRECT)
-				return true;
-		if (!x->next_part)
-			return false;
-		x = &c->function[x->next_part];
-	}
 }
 
 /* What is toggled in place is not moved: sleds, and the instructions of events. */
@@ -82,6 +78,7 @@ int dt_file_code(struct dt_file *f, struct dt_error *e)
 	if (!f->code)
 		return -1;
 	keep_sleds(f);
+	dt_file_clone3(f);
 	return 0;
 }
 
@@ -113,15 +110,11 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 			site[n++] = (struct dt_elf_site){.address = x->start,
 							 .function = x->start,
 							 .kind = DT_ELF_PROBE_ENTRY,
-							 .jumps = x->anywhere || jumps(f->code, i)};
+							 .jumps = x->anywhere};
 		for (uint32_t k = 0; k < x->exits; k++) {
 			const struct dt_exit *exit = &f->code->exit[x->first_exit + k];
 			bool returns = exit->kind == DT_EXIT_RETURN;
 
-			/* whom it leads to is only seen by the entry there, while the call is open
-			 */
-			if (exit->kind == DT_EXIT_INDIRECT)
-				continue;
 			site[n++] = (struct dt_elf_site){.address = exit->address,
 							 .function = whole,
 							 .target = exit->target,
@@ -518,11 +511,40 @@ static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size,
 	return true;
 }
 
-struct dt_probe_way *dt_file_probe_ways(const struct dt_file *f, struct dt_error *e)
+/* As dt_job_plan() does it when everything is chosen: start-up code, which mostly is not, last. */
+static void plan_ways(struct dt_plan *plan, struct dt_file *f, struct dt_probe_way *way)
+{
+	const struct dt_code *code = plan->code;
+	bool any = dt_symtab_has_startup(dt_file_symtab(f));
+
+	for (unsigned round = 0; round < 4; round++)
+		for (size_t i = 0; i < code->functions; i++) {
+			struct dt_plan_function out = {.why = "not known"};
+			bool startup = any && dt_name_is_startup(code->function[i].name);
+
+			if (startup != (round > 1) || (round % 2 && !way[i].crowded))
+				continue;
+			way[i].startup = startup;
+			if (dt_probe_is_ours(f, i)) {
+				way[i].how = "devtrace itself is led through it";
+				continue;
+			}
+			if (round % 2)
+				dt_plan_function_among(plan, i, &out);
+			else
+				dt_plan_function(plan, i, &out);
+			way[i].crowded = out.refusal == DT_REFUSED_TAKEN;
+			way[i].hooked = out.refusal == DT_REFUSED_NOT;
+			way[i].how = way[i].hooked ? dt_tactic_name(out.tactic) : out.why;
+		}
+}
+
+struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e)
 {
 	struct pretended x = {.code = f->code, .bias = f->elf->type == ET_EXEC ? 0 : 1ull << 44};
 	const struct dt_plan_options options = {
-		.hook = CALL, .no_traps = true, .claim = claim_pretended, .ctx = &x};
+		.hook = CALL, .no_traps = true, .claim = claim_pretended, .ctx = &x,
+		.apart = dt_probe_is_apart, .file = f};
 	struct dt_probe_way *way = calloc(f->code->functions + 1, sizeof(*way));
 	uint64_t low = f->code->low + x.bias, high = f->code->high + x.bias;
 	struct dt_plan plan;
@@ -537,17 +559,7 @@ struct dt_probe_way *dt_file_probe_ways(const struct dt_file *f, struct dt_error
 	if (dt_space_add(&x.space, high + MARGIN, high + MARGIN + 2 * REACH, e) < 0 ||
 	    dt_plan_begin(&plan, f->code, &options, e) < 0)
 		goto fail;
-	for (size_t i = 0; i < f->code->functions; i++) {
-		struct dt_plan_function out = {.why = "not known"};
-
-		if (dt_probe_is_ours(f->code->function[i].name)) {
-			way[i].how = "devtrace itself is led through it";
-			continue;
-		}
-		dt_plan_function(&plan, i, &out);
-		way[i].hooked = out.refusal == DT_REFUSED_NOT;
-		way[i].how = way[i].hooked ? dt_tactic_name(out.tactic) : out.why;
-	}
+	plan_ways(&plan, f, way);
 	dt_plan_end(&plan);
 	dt_space_free(&x.space);
 	return way;

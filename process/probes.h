@@ -37,6 +37,13 @@ int dt_file_code(struct dt_file *f, struct dt_error *e);
 int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
 		   struct dt_error *e);
 
+/*
+ * A module's probes from when it was mapped there before, and unmapped: is the code as it was then?
+ * dt_probes_again() writes their jumps once more; the trampolines are there.
+ */
+bool dt_probes_fit(struct dt_target *t, const struct dt_probes *p);
+int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e);
+
 /* Would that plant something, so stop the process? */
 bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 		     uint64_t high);
@@ -114,12 +121,14 @@ const char *dt_probes_refused(const struct dt_module *m, uint32_t id, uint64_t *
 struct dt_probe_way {
 	const char *how; /* the tactic of its most expensive site, or why it is not hooked; one line */
 	bool hooked;
+	bool startup; /* start-up code: chosen by its exact name only */
+	bool crowded; /* of the planning itself: there was no room for it */
 };
 
 /*
  * What becomes of each function when all of a file are hooked in a process that has room on both
  * sides of it: by index in f->code, which dt_file_probes() has made. To be freed; NULL: no memory.
  */
-struct dt_probe_way *dt_file_probe_ways(const struct dt_file *f, struct dt_error *e);
+struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e);
 
 #endif

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "process/dwarf.h"
+#include "process/ifunc.h"
 #include "process/symtab-file.h"
+
+#define IMPLEMENTATIONS 32 /* of one function */
 
 struct symbol {
 	uint64_t address, size;
@@ -22,6 +25,10 @@ struct symbol {
 	uint8_t rank; /* lower is better */
 	bool local;
 	bool typed; /* it says what it is */
+	bool weak;
+	uint64_t resolved; /* by whom, of one that a resolver returns; how large it is only another
+			    * name can say. 0: it is none */
+	bool resolver; /* of an IFUNC: the name is that of what it returns */
 };
 
 struct alias {
@@ -112,8 +119,9 @@ static uint8_t rank_of(const GElf_Sym *s)
 {
 	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
 
-	return (uint8_t)((bind == STB_LOCAL) * 4 + (type == STT_NOTYPE) * 2 +
-			 (type == STT_GNU_IFUNC));
+	if (type == STT_GNU_IFUNC)
+		return (uint8_t)((bind == STB_LOCAL) * 8 + 1);
+	return (uint8_t)((bind == STB_LOCAL) * 8 + (type == STT_NOTYPE) * 4);
 }
 
 static bool is_function(const GElf_Sym *s, const char *name)
@@ -137,21 +145,30 @@ static bool is_code(const struct dt_symfile *f, uint32_t section, GElf_Shdr *sh)
 	return s && gelf_getshdr(s, sh) && (sh->sh_flags & SHF_EXECINSTR);
 }
 
+/* Room for one more. */
+static bool reserve(struct table *all)
+{
+	size_t room = all->room ? all->room * 2 : 1024;
+	struct symbol *p;
+
+	if (all->n < all->room)
+		return true;
+	p = realloc(all->symbol, room * sizeof(*p));
+	if (!p) {
+		all->failed = true;
+		return false;
+	}
+	all->symbol = p;
+	all->room = room;
+	return true;
+}
+
 static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 {
 	const char *version = strchr(name + 1, '@');
 
-	if (all->n == all->room) {
-		size_t room = all->room ? all->room * 2 : 1024;
-		struct symbol *p = realloc(all->symbol, room * sizeof(*p));
-
-		if (!p) {
-			all->failed = true;
-			return;
-		}
-		all->symbol = p;
-		all->room = room;
-	}
+	if (!reserve(all))
+		return;
 	if (version)
 		name = keep(all->t, name, (size_t)(version - name));
 	if (!name) {
@@ -166,6 +183,8 @@ static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 		.rank = rank_of(s),
 		.local = GELF_ST_BIND(s->st_info) == STB_LOCAL,
 		.typed = GELF_ST_TYPE(s->st_info) != STT_NOTYPE,
+		.weak = GELF_ST_BIND(s->st_info) == STB_WEAK,
+		.resolver = GELF_ST_TYPE(s->st_info) == STT_GNU_IFUNC,
 	};
 }
 
@@ -222,6 +241,37 @@ static bool read_symbols(struct table *all, const struct dt_symfile *f, uint32_t
 	return all->n > before;
 }
 
+/*
+ * What a resolver may return has the name that it is called by, and the resolver one of its own. Of
+ * several such names of one function (memcpy and memmove) the table's usual order decides.
+ */
+static void name_resolved(struct table *all, const struct dt_symfile *f)
+{
+	size_t n = all->n;
+
+	for (size_t i = 0; i < n && !all->failed; i++) {
+		struct symbol s = all->symbol[i];
+		uint64_t target[IMPLEMENTATIONS];
+		size_t targets;
+		char name[1024];
+
+		if (!s.resolver)
+			continue;
+		targets = dt_ifunc_targets(f->elf, s.address, s.size, target, IMPLEMENTATIONS);
+		dt_format(name, sizeof(name), "%s.resolver", s.name);
+		all->symbol[i].name = keep(all->t, name, strlen(name));
+		all->failed = all->failed || !all->symbol[i].name;
+		s.resolver = false;
+		s.resolved = s.address;
+		s.size = 0;
+		s.rank--; /* a function as any other */
+		for (size_t k = 0; k < targets && reserve(all); k++) {
+			s.address = target[k];
+			all->symbol[all->n++] = s;
+		}
+	}
+}
+
 static size_t underscores(const char *name)
 {
 	return strspn(name, "_");
@@ -238,6 +288,9 @@ static int by_address(const void *a, const void *b)
 		return x->rank < y->rank ? -1 : 1;
 	if (underscores(x->name) != underscores(y->name))
 		return underscores(x->name) < underscores(y->name) ? -1 : 1;
+	/* strchr, not index */
+	if (x->resolved && x->resolved == y->resolved && x->weak != y->weak)
+		return x->weak ? 1 : -1;
 	if (strlen(x->name) != strlen(y->name))
 		return strlen(x->name) < strlen(y->name) ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -269,6 +322,9 @@ static void add_function(struct dt_symtab *t, const struct symbol *s, size_t n)
 		if (!is_known(t, first, s[i].name))
 			t->alias[t->aliases++] = (struct alias){s->address, s[i].name, NULL};
 	}
+	/* up to the next name there may be others', which have none */
+	if (!f->size && s->resolved)
+		f->size = 1;
 }
 
 static bool is_typed(const struct symbol *s, size_t n)
@@ -340,6 +396,7 @@ struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struc
 	    dt_symfile_debug(&t->debug, &t->main, t->dirs))
 		read_symbols(&all, &t->debug, SHT_SYMTAB);
 	read_symbols(&all, &t->main, SHT_DYNSYM);
+	name_resolved(&all, &t->main);
 	if (build(t, &all))
 		goto memory;
 	free(all.symbol);

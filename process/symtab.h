@@ -10,15 +10,9 @@
 #include "core/error.h"
 
 /*
- * A signature: "name:type@place,...;type@place": parameters, ';', return value. "" when not known.
- * A name may be empty.
- * type: i1 i2 i4 i8 i16 (signed), u1 u2 u4 u8 u16, b (bool), c (char), p (pointer),
- *       s (pointer to char), f4 f8 f10, e4 (enum, by size), v (void, return value only), a (aggregate or anything else).
- * place: 0-3 index into dt_record.value of the E (parameters) or X (return) record;
- *        "0+1" a value in two registers (128 bits); - not captured.
- *        Returns: integers and pointers 0, 16-byte ones 0+1, float and double 2; aggregates also
- *        0+2 and 2+0 (one half in each kind of register) and 2+3 (a 16-byte vector).
- * A variadic function ends its parameters with "...:a@-".
+ * A signature, as doc/format.md has it, is "" when it is not known; core/signature.h reads it. Of a
+ * result, integers and pointers are in place 0, those of 16 bytes in 0+1, float and double in 2;
+ * aggregates also in 0+2 and 2+0 (one half in each kind of register) and 2+3 (a 16-byte vector).
  */
 struct dt_function {
 	uint64_t address; /* in the file */
@@ -59,12 +53,7 @@ void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char 
 /*
  * The same, where the types that are more than a letter and a size have a number of at least eight
  * hexadecimal digits: "e4#000002fa", "a#00000031@0+1".
- * dt_symtab_type() tells what it means:
- *	e:NAME;RED=3,BLUE=-5		an enumeration
- *	a:NAME;x:i4@0,flag:u4@32/1,in:a#000002e0@64
- *					an aggregate of up to 16 bytes: each member's name (empty for
- *					what has none, and for elements of arrays), type, and place in
- *					bits; "/1": it has so many bits
+ * dt_symtab_type() tells what it means, as a row of the table `type' does.
  */
 void dt_symtab_described(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size);
 bool dt_symtab_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size);

@@ -188,6 +188,9 @@ static int remove_probes(struct dt_target *t, const struct dt_threads *threads, 
 		if (rc == 0 && !dt_file_has_toggles(m->file))
 			m->hooked = m->on = false;
 	}
+	/* of libraries that have gone */
+	for (size_t i = 0; i < t->n_shelf && rc == 0; i++)
+		rc = dt_probes_remove(t, t->shelf[i].probes, threads, e);
 	if (strays && rc == 0) {
 		dt_target_free_old(t);
 		rc = dt_probes_recover(t, &t->old, &t->n_old, e);
@@ -267,7 +270,12 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	if (*left == 0 && rc == 0) {
 		clear_rseq_cs(t, &threads);
 		unhook(t);
-		rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, e);
+		if (!t->confined && dt_target_any_confined(t))
+			dt_target_confine(t);
+		if (t->confined) /* a call made for us might be its end */
+			*left = DT_CODE_SIZE;
+		else
+			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, e);
 		t->area = 0;
 	}
 	release(t, &threads);

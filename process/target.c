@@ -2,6 +2,7 @@
 /* A traced process: modules, hooks, sites. */
 #include "process/target.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -52,6 +53,15 @@ void dt_target_free_old(struct dt_target *t)
 	t->n_old = 0;
 }
 
+static void free_all(struct dt_module **module, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		dt_probes_free((*module)[i].probes);
+	free(*module);
+	*module = NULL;
+	*n = 0;
+}
+
 void dt_target_close(struct dt_target *t)
 {
 	if (!t)
@@ -62,7 +72,8 @@ void dt_target_close(struct dt_target *t)
 		dt_probes_free(t->module[i].probes);
 	dt_target_free_old(t);
 	free(t->module);
-	dt_target_forget(t);
+	free_all(&t->gone, &t->n_gone);
+	free_all(&t->shelf, &t->n_shelf);
 	free(t);
 }
 
@@ -80,6 +91,7 @@ void dt_target_fold(struct dt_target *t)
 	t->last = true;
 	for (size_t i = 0; i < t->n; i++)
 		dt_probes_fold(t->module[i].probes);
+	free_all(&t->shelf, &t->n_shelf);
 	dt_target_free_old(t);
 }
 
@@ -97,13 +109,27 @@ void dt_target_leave(struct dt_target *t)
 	}
 }
 
+/* Their trampolines are still there: a plugin that is loaded again is mostly where it was before. */
+static void shelve(struct dt_target *t)
+{
+	struct dt_module *more = realloc(t->shelf, (t->n_shelf + t->n_gone) * sizeof(*more));
+
+	if (!more)
+		return;
+	t->shelf = more;
+	for (size_t i = 0; i < t->n_gone; i++) {
+		if (!dt_probes_any(t->gone[i].probes))
+			continue;
+		more[t->n_shelf++] = t->gone[i];
+		t->gone[i].probes = NULL;
+	}
+}
+
 void dt_target_forget(struct dt_target *t)
 {
-	for (size_t i = 0; i < t->n_gone; i++)
-		dt_probes_free(t->gone[i].probes);
-	free(t->gone);
-	t->gone = NULL;
-	t->n_gone = 0;
+	if (!t->ended && t->n_gone)
+		shelve(t);
+	free_all(&t->gone, &t->n_gone);
 }
 
 bool dt_target_gone(const struct dt_target *t)
@@ -146,10 +172,18 @@ size_t dt_target_sites(const struct dt_target *t, size_t *all)
 		const struct dt_file *f = t->module[i].file;
 
 		if (f->elf)
-			*all += f->elf->sites;
+			*all += f->elf->sites - dt_file_go_sites(f, false);
 		chosen += f->chosen_sites;
 	}
 	return chosen;
+}
+
+bool dt_target_has_go(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_file_go_sites(t->module[i].file, false))
+			return true;
+	return false;
 }
 
 /* Run-time address minus virtual address, from the segment that is mapped here. */
@@ -211,13 +245,35 @@ static struct dt_module *add_module(struct dt_target *t, struct dt_file *f,
 	return module;
 }
 
-/* The module that this executable mapping belongs to, if it is known already. */
-static struct dt_module *known(struct dt_target *t, const struct dt_file *f, uint64_t bias)
+/*
+ * The module that this executable mapping belongs to, if it is known already: also when its file has
+ * changed since it was mapped.
+ */
+static struct dt_module *known(struct dt_target *t, const struct dt_mapping *m)
 {
+	uint64_t bias;
+
 	for (size_t i = 0; i < t->n; i++)
-		if (t->module[i].file == f && t->module[i].bias == bias)
+		if (dt_file_is_of(t->module[i].file, m) && find_bias(t->module[i].file->elf, m, &bias) &&
+		    t->module[i].bias == bias)
 			return &t->module[i];
 	return NULL;
+}
+
+/* What was planted in it when it was there before. */
+static void take_from_shelf(struct dt_target *t, struct dt_module *m)
+{
+	for (size_t i = 0; i < t->n_shelf; i++) {
+		const struct dt_module *x = &t->shelf[i];
+
+		if (x->file != m->file || x->bias != m->bias || x->low != m->low ||
+		    x->high != m->high || !dt_probes_fit(t, x->probes))
+			continue;
+		m->probes = x->probes;
+		m->again = true;
+		t->shelf[i] = t->shelf[--t->n_shelf];
+		return;
+	}
 }
 
 static int remember_gone(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
@@ -254,14 +310,7 @@ static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error 
 
 		if (!m->exec || m->inode == 0 || m->shared || m->path[0] != '/')
 			continue;
-		f = dt_file_of(&all->files, t->pid, m);
-		if (!f) {
-			dt_fail(e, "out of memory");
-			goto out;
-		}
-		if (!f->elf || !find_bias(f->elf, m, &bias))
-			continue;
-		module = known(t, f, bias);
+		module = known(t, m);
 		if (module) {
 			/* a text segment can be several mappings (mprotect splits it) */
 			if (m->low < module->low)
@@ -271,6 +320,13 @@ static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error 
 			still[module - t->module] = true;
 			continue;
 		}
+		f = dt_file_of(&all->files, t->pid, m);
+		if (!f) {
+			dt_fail(e, "out of memory");
+			goto out;
+		}
+		if (!f->elf || !find_bias(f->elf, m, &bias))
+			continue;
 		if (choose(all, f, e) < 0)
 			goto out;
 		module = add_module(t, f, m, bias, e);
@@ -494,34 +550,80 @@ int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
 	return dt_target_switch(t, false, e);
 }
 
+/* What is chosen of a module, once. One in which nothing can be planted does not keep others from it. */
+static int plant_module(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	const struct dt_file *f = m->file;
+	bool probes = (f->probed && f->chosen_sites) || f->points.n;
+	bool sleds = dt_file_has_toggles(f) && f->chosen_sites;
+	struct dt_error why;
+	int rc = 0;
+
+	if (m->complete || m->failed || (!probes && !sleds))
+		return 0;
+	t->busy = false;
+	if (m->again && (rc = dt_probes_again(t, m, &why)) == 0)
+		m->again = false;
+	if (probes && rc == 0)
+		rc = dt_probes_sync(t, m, 0, ~0ull, &why);
+	if (rc == 0 && sleds && !m->hooked)
+		rc = hook(t, m, &why);
+	if (rc == 0) {
+		m->complete = __builtin_ia32_rdtsc();
+		return 0;
+	}
+	if (t->busy || dt_target_gone(t) || dt_memory_gone(t->pid)) {
+		if (e)
+			*e = why;
+		return -1;
+	}
+	m->failed = true;
+	dt_format(m->why, sizeof(m->why), "%s", why.text);
+	return 0;
+}
+
 static int hook_new(struct dt_target *t, struct dt_error *e)
 {
 	/* before anything is planted in one that wants nothing */
 	for (size_t i = 0; i < t->n; i++)
 		if (dt_file_has_toggles(t->module[i].file) && !t->module[i].hooked)
 			opted_out(t, &t->module[i]);
-	for (size_t i = 0; i < t->n; i++) {
-		struct dt_module *m = &t->module[i];
-		const struct dt_file *f = m->file;
-
-		if (((f->probed && f->chosen_sites) || f->points.n) && !m->probes &&
-		    dt_probes_sync(t, m, 0, ~0ull, e) < 0)
+	for (size_t i = 0; i < t->n; i++)
+		if (plant_module(t, &t->module[i], e) < 0)
 			return -1;
-		if (dt_file_has_toggles(f) && f->chosen_sites && !m->hooked && hook(t, m, e) < 0)
-			return -1;
-	}
 	return dt_target_switch(t, true, e);
 }
 
 int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e)
 {
+	int rc;
+
 	if (refresh(t, all, e) < 0)
 		return -1;
 	if (!t->area)
 		return 0;
 	if (dt_connect(t, quiet, e) < 0)
 		return -1;
-	return hook_new(t, e);
+	for (size_t i = 0; i < t->n; i++)
+		if (!t->module[i].complete && !t->module[i].failed && !t->module[i].probes)
+			take_from_shelf(t, &t->module[i]);
+	t->still = quiet;
+	rc = hook_new(t, e);
+	t->still = false;
+	return rc;
+}
+
+int dt_target_any(const struct dt_target *t, struct dt_error *e)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->module[i].complete)
+			return 0;
+		if (t->module[i].failed && !why)
+			why = t->module[i].why;
+	}
+	return why ? dt_fail(e, "%s", why) : 0;
 }
 
 static const struct dt_module *same_module(const struct dt_target *t, const struct dt_module *m)
@@ -563,6 +665,8 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 
 		if (theirs && theirs->probes)
 			dt_probes_inherit(t, m, theirs);
+		if (theirs)
+			m->complete = theirs->complete;
 		if (m->file->probed)
 			t->fast = t->fast || (theirs && parent->fast);
 		if (!m->file->chosen_sites || !dt_file_has_toggles(m->file))
@@ -678,6 +782,20 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 
 /* --- beginning and end */
 
+/* The program, if it is to be led through the area and is far from libc; 0: it need not be. */
+static uint64_t area_near_program(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_file *f = t->module[i].file;
+
+		if (!f->elf->interp)
+			continue;
+		dt_gates_read(&f->gates, f->elf);
+		return f->gates.n ? t->module[i].low : 0;
+	}
+	return 0;
+}
+
 /* The jumps from libc and the dynamic linker must reach the area. */
 static uint64_t area_near(const struct dt_target *t)
 {
@@ -692,31 +810,75 @@ static uint64_t area_near(const struct dt_target *t)
 
 int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, struct dt_error *e)
 {
-	uint64_t fs;
+	uint64_t fs, near[2];
 
 	t->control = all->shared.control;
-	if (refresh(t, all, e) < 0 || dt_area_install(t->pid, tid, t->mem, &all->shared,
-						      area_near(t), &t->area, e) < 0)
+	if (refresh(t, all, e) < 0)
+		return -1;
+	near[0] = area_near(t);
+	near[1] = area_near_program(t);
+	if (dt_area_install(t->pid, tid, t->mem, &all->shared, near, &t->area, e) < 0)
 		return -1;
 	fs = dt_thread_fs(tid);
 	dt_target_find_threads(t, tid, fs, true);
 	return 0;
 }
 
-bool dt_target_confined(const struct dt_target *t)
+struct seccomp {
+	int mode;	  /* 0: none, 1: strict, 2: filters, */
+	unsigned filters; /* so many */
+};
+
+static struct seccomp seccomp_of(pid_t pid, pid_t tid)
 {
+	struct seccomp s = {0, 0};
 	char path[64], line[128];
-	int mode = 0;
 	FILE *f;
 
-	dt_format(path, sizeof(path), "/proc/%d/status", t->pid);
+	dt_format(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+		if (sscanf(line, "Seccomp: %d", &s.mode) != 1 &&
+		    sscanf(line, "Seccomp_filters: %u", &s.filters) == 1)
 			break;
 	if (f)
 		fclose(f);
-	return mode != 0;
+	return s;
+}
+
+/* What we are confined to ourselves, as in a container, we can do. */
+static bool is_more_confined(pid_t pid, pid_t tid)
+{
+	static struct seccomp own = {.mode = -1};
+	struct seccomp s = seccomp_of(pid, tid);
+
+	if (own.mode < 0)
+		own = seccomp_of(getpid(), getpid());
+	return s.mode != own.mode || s.filters > own.filters;
+}
+
+bool dt_target_confined(const struct dt_target *t)
+{
+	return is_more_confined(t->pid, t->pid);
+}
+
+bool dt_target_any_confined(const struct dt_target *t)
+{
+	char path[64];
+	struct dirent *entry;
+	bool any = false;
+	DIR *d;
+
+	dt_format(path, sizeof(path), "/proc/%d/task", t->pid);
+	d = opendir(path);
+	while (d && !any && (entry = readdir(d)) != NULL) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+
+		any = tid > 0 && is_more_confined(t->pid, tid);
+	}
+	if (d)
+		closedir(d);
+	return any;
 }
 
 void dt_target_confine(struct dt_target *t)

@@ -33,16 +33,22 @@ struct dt_target {
 	bool left;    /* these have been read: its probes are gone */
 	bool tried; /* to be detached, at the end */
 	bool first_image; /* what dt_session_start() began, its libraries not all loaded yet */
-	bool confined; /* the hooks have been told */
+	bool confined; /* the hooks have been told: no system call is made in it for us any more */
 	pid_t held; /* its only thread, stopped by us by other means; 0: it runs */
 	bool execing; /* a thread of it is held until its execve is through: nothing is planted */
 	bool unwatched; /* none of its sites is to be on: see dt_target_sync() */
 	bool opted_out; /* by DT_DISABLE_PROCESS(): its sites stay off */
+	bool busy;	/* the last attempt to plant failed because a thread could not be stopped now */
+	uint64_t busy_since; /* ns; 0: it has not */
 	struct dt_module *module;
 	size_t n, room;
 	struct dt_module *gone; /* unmapped, but their records may not have been described yet:
 				 * until dt_target_forget() */
 	size_t n_gone;
+	struct dt_module *shelf; /* these have been described: only their probes are of use, when they are
+				  * mapped once more where they were */
+	size_t n_shelf;
+	bool still; /* no thread of it runs user code now: see dt_target_scan() */
 	struct dt_probes **old; /* what a controller that was killed has left; to be taken away */
 	size_t n_old;
 	size_t patches; /* of libc functions, counted in the blob's head */
@@ -85,11 +91,15 @@ bool dt_target_gone(const struct dt_target *t);
 int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, struct dt_error *e);
 
 /*
- * Looks for modules that came or went, and treats the new ones as the others. quiet: the process is
+ * Looks for modules that came or went, and treats the new ones as the others; one in which nothing can
+ * be planted is left out, and says why. -1: it can not be done now (t->busy), or at all. quiet: the process is
  * not running user code but in our slow path (its only thread waits for us), so its text can be
  * patched without stopping it.
  */
 int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e);
+
+/* -1 and why, when functions were chosen, but nothing could be planted in any module. */
+int dt_target_any(const struct dt_target *t, struct dt_error *e);
 
 /* A forked child of parent (NULL: not known) that has inherited area, hooks, probes and switched sites. */
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
@@ -101,8 +111,10 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
  */
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
 
-/* Has it restricted its system calls by seccomp? */
+/* Has it, by its first thread, restricted its system calls by seccomp to fewer than we have? */
 bool dt_target_confined(const struct dt_target *t);
+/* The same of all its threads. */
+bool dt_target_any_confined(const struct dt_target *t);
 /* No system calls from the hooks' slow path any more: see struct dt_blob. */
 void dt_target_confine(struct dt_target *t);
 
@@ -132,7 +144,7 @@ int dt_target_opt_out(struct dt_target *t, struct dt_error *e);
  */
 int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e);
 
-/* Frees what is remembered of modules that have gone. */
+/* What is remembered of modules that have gone is not asked for any more. */
 void dt_target_forget(struct dt_target *t);
 
 /* The module that has code at address, or had it before it went, or NULL. */
@@ -140,5 +152,7 @@ struct dt_module *dt_target_module(struct dt_target *t, uint64_t address);
 
 /* How many chosen sites there are in all modules; *all: how many sites. */
 size_t dt_target_sites(const struct dt_target *t, size_t *all);
+/* Has it functions of Go, which can not be hooked? They are not among those sites. */
+bool dt_target_has_go(const struct dt_target *t);
 
 #endif

@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include "process/memory.h"
 
 #define STOP_NS 100000000ull  /* a thread that has not stopped by then can not be stopped, */
+#define STOPS_MAX 65536	      /* remembered, if nobody takes them */
 #define BUSY_NS 3000000000ull /* or then, if it could run */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -34,6 +37,51 @@ uint64_t dt_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* ---- what stopping took ---- */
+
+/* Times that threads were stopped, until somebody takes them. Owner thread puts, any thread takes. */
+static struct {
+	pthread_mutex_t lock;
+	struct dt_stopped *stop;
+	size_t n, room;
+	atomic_size_t waiting; /* n, for who only looks */
+} told = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void tell(pid_t tid, uint64_t begin, uint64_t end)
+{
+	pthread_mutex_lock(&told.lock);
+	if (told.n == told.room && told.room < STOPS_MAX) {
+		size_t room = told.room ? 2 * told.room : 64;
+		struct dt_stopped *more = realloc(told.stop, room * sizeof(*more));
+
+		if (more) {
+			told.stop = more;
+			told.room = room;
+		}
+	}
+	if (told.n < told.room)
+		told.stop[told.n++] = (struct dt_stopped){tid, begin, end};
+	atomic_store(&told.waiting, told.n);
+	pthread_mutex_unlock(&told.lock);
+}
+
+bool dt_threads_stopped(struct dt_stopped *s)
+{
+	bool any;
+
+	if (!atomic_load(&told.waiting))
+		return false;
+	pthread_mutex_lock(&told.lock);
+	any = told.n != 0;
+	if (any && s)
+		*s = told.stop[--told.n];
+	atomic_store(&told.waiting, told.n);
+	pthread_mutex_unlock(&told.lock);
+	return any;
+}
+
+/* ---- stopping ---- */
+
 static bool known(const struct dt_threads *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -42,17 +90,22 @@ static bool known(const struct dt_threads *t, pid_t tid)
 	return false;
 }
 
-static int add(struct dt_threads *t, pid_t tid, struct dt_error *e)
+/* since: ticks at which it could not go on any more; 0: it waited in a system call, and still does. */
+static int add(struct dt_threads *t, pid_t tid, uint64_t since, struct dt_error *e)
 {
 	if (t->n == t->room) {
 		size_t room = t->room ? t->room * 2 : 64;
 		pid_t *more = realloc(t->tid, room * sizeof(*more));
+		uint64_t *times = more ? realloc(t->since, room * sizeof(*times)) : NULL;
 
-		if (!more)
+		if (more)
+			t->tid = more;
+		if (!times)
 			return dt_fail(e, "out of memory");
-		t->tid = more;
+		t->since = times;
 		t->room = room;
 	}
+	t->since[t->n] = since;
 	t->tid[t->n++] = tid;
 	return 0;
 }
@@ -87,11 +140,17 @@ static bool has_exited(pid_t pid, pid_t tid)
  * (signal(7), "Interruption of system calls by stop signals"): a stop of ours must not be noticed.
  * A signal that did come interrupts the call again.
  */
-static void restart_call(pid_t tid)
+static void restart_call(pid_t tid, bool *waits)
 {
 	struct user_regs_struct r;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (long)r.rax != -EINTR)
+	*waits = false;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return;
+	/* interrupted while it slept: what it sleeps for goes on meanwhile (the kernel's ERESTART...) */
+	*waits = (long)r.orig_rax >= 0 &&
+		 ((long)r.rax == -EINTR || ((long)r.rax <= -512 && (long)r.rax >= -516));
+	if ((long)r.rax != -EINTR)
 		return;
 	switch (r.orig_rax) {
 	case SYS_epoll_wait:
@@ -144,10 +203,11 @@ static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
-		/* one that only waits for a core will have it, on a busy machine a little later */
+		/* one that only waits for a core will have it, on a busy machine a little later; on such
+		 * a one it can also be us who had none, and it has stopped since we looked */
 		while (dt_now_ns() - begin > until) {
-			if (until >= BUSY_NS || state_of(pid, tid) != 'R')
-				return 0;
+			if (until >= BUSY_NS || !strchr("Rt", state_of(pid, tid)))
+				return dt_threads_wait(tid, status);
 			until += STOP_NS;
 		}
 		usleep(20);
@@ -190,7 +250,8 @@ void dt_threads_late(void)
 /* Seizes and interrupts one thread, and waits for its stop. 1: it ended meanwhile. */
 static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 {
-	bool ours = was_late(tid);
+	bool ours = was_late(tid), waits;
+	uint64_t since;
 	int status;
 
 	if (!ours && ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
@@ -198,6 +259,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 			return 1;
 		return dt_memory_refused(t->pid, errno, e);
 	}
+	since = __builtin_ia32_rdtsc();
 	if (!ours && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return 1;
@@ -207,7 +269,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 
 		if (got == 0) {
 			/* it is ours until it stops; released with the others if it does by then */
-			add(t, tid, NULL);
+			add(t, tid, 0, NULL);
 			return dt_fail(e,
 				       "thread %d of process %d can not be stopped (it may wait for a "
 				       "vfork child or a device); try again",
@@ -216,14 +278,14 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		if (got < 0 || !WIFSTOPPED(status))
 			return 1;
 		if (status >> 16 == PTRACE_EVENT_STOP) {
-			restart_call(tid);
+			restart_call(tid, &waits);
 			break;
 		}
 		/* a signal got there first: let it be delivered; the interrupt follows */
 		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
 			return 1;
 	}
-	return add(t, tid, e);
+	return add(t, tid, waits ? 0 : since, e);
 }
 
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e)
@@ -285,13 +347,18 @@ int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
 void dt_threads_release(struct dt_threads *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
+		/* before it goes on, so that it is known before its next record */
+		if (t->since[i])
+			tell(t->tid[i], t->since[i], __builtin_ia32_rdtsc());
 		/* what has not stopped can only be let go when it has */
 		if (ptrace(PTRACE_DETACH, t->tid[i], 0, 0) < 0 && errno == ESRCH && lates < LATE)
 			late[lates++] = t->tid[i];
 	}
 	t->stopped_for = dt_now_ns() - t->stopped_at;
 	free(t->tid);
+	free(t->since);
 	t->tid = NULL;
+	t->since = NULL;
 	t->n = t->room = 0;
 }
 

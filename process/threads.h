@@ -9,6 +9,7 @@
 struct dt_threads {
 	pid_t pid;
 	pid_t *tid;
+	uint64_t *since; /* ticks at which each could not go on any more; 0: it waits in a system call */
 	size_t n, room;
 	bool whole_process;   /* all threads, not one chosen thread */
 	uint64_t stopped_at;  /* monotonic ns */
@@ -29,6 +30,15 @@ void dt_threads_child(pid_t pid); /* the one there is */
 void dt_threads_late(void);
 /* Lets all go on where they are. */
 void dt_threads_release(struct dt_threads *t);
+
+/* A time for which a thread that would have run was stopped by us. */
+struct dt_stopped {
+	pid_t tid;
+	uint64_t begin, end; /* ticks */
+};
+
+/* Takes one of those that have not been taken; false: there is none. NULL: only looks. Any thread. */
+bool dt_threads_stopped(struct dt_stopped *s);
 
 /*
  * True when a thread's instruction pointer lies in [low, high), or will when a signal handler that

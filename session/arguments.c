@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
 #include "process/prototype.h"
 
 #define PARAMETERS 64
@@ -13,12 +14,6 @@
 
 /* rdi rsi rdx rcx r8 r9, as the processor numbers them */
 static const uint8_t integer_register[REGISTERS] = {7, 6, 2, 1, 8, 9};
-
-/* One of a signature, in which these point. */
-struct parameter {
-	const char *name, *type, *place;
-	int name_n, type_n, place_n;
-};
 
 /* ---- which ---- */
 
@@ -53,13 +48,13 @@ int dt_arguments_check(const char *which, struct dt_error *e)
 }
 
 /* The entry of the list for parameter i (from 0); NULL: it is not in the list. */
-static const char *entry_of(const char *which, const struct parameter *p, unsigned i)
+static const char *entry_of(const char *which, const struct dt_signature_value *p, unsigned i)
 {
 	for (const char *w = which; *w;) {
 		size_t n = strcspn(w, ","), name = strcspn(w, ":,");
 		char *end;
 
-		if ((int)name == p->name_n && memcmp(w, p->name, name) == 0)
+		if (name == p->name_length && memcmp(w, p->name, name) == 0)
 			return w;
 		if (strtoul(w, &end, 10) == i + 1 && end == w + name)
 			return w;
@@ -94,53 +89,51 @@ void dt_arguments_missing(const char *which, uint64_t had, char *out, size_t siz
 
 /* ---- items ---- */
 
-static struct dt_item item_at(const char *place)
+static struct dt_item item_at(struct dt_signature_place place)
 {
-	unsigned long n = strtoul(place + (place[0] == 'x' || place[0] == 'm'), NULL, 10);
 	struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
 					.size = 8,
 					.base = DT_REGISTER_NONE,
 					.index = DT_REGISTER_NONE}};
 
-	if (place[0] == 'm') {
+	if (place.kind == DT_PLACE_MEMORY) {
 		item.from.kind = DT_OPERAND_MEMORY;
 		item.from.base = 4; /* rsp */
-		item.from.value = (int64_t)n;
-	} else if (place[0] == 'x') {
-		item.from.reg = (uint8_t)(DT_REGISTER_XMM0 + n);
+		item.from.value = place.n;
+	} else if (place.kind == DT_PLACE_VECTOR) {
+		item.from.reg = (uint8_t)(DT_REGISTER_XMM0 + place.n);
 	} else {
-		item.from.reg = integer_register[n < REGISTERS ? n : 0];
+		item.from.reg = integer_register[place.n < REGISTERS ? place.n : 0];
 	}
 	return item;
 }
 
 static void set_type(struct dt_item *item, const char *type)
 {
-	if (strchr("iufe", type[0]) && type[1] >= '1' && type[1] <= '8')
-		item->from.size = (uint8_t)(type[1] - '0');
-	else if (type[0] == 'c' || type[0] == 'b')
-		item->from.size = 1;
+	struct dt_signature_type t;
+
+	if (dt_signature_type(type, strlen(type), &t) && t.size && t.size <= 8)
+		item->from.size = t.size;
 	item->from.is_signed = type[0] == 'i' || type[0] == 'e';
 	item->from.is_float = type[0] == 'f';
 }
 
 /* Does the entry's record hold it? */
-static bool is_recorded(const struct parameter *p)
+static bool is_recorded(const struct dt_signature_value *p)
 {
-	for (int i = 0; i < p->place_n; i++)
-		if (p->place[i] == 'x' || p->place[i] == 'm' || p->place[i] == '4' ||
-		    p->place[i] == '5')
+	for (unsigned i = 0; i < p->places; i++)
+		if (p->place[i].kind != DT_PLACE_VALUE || p->place[i].n > 3)
 			return false;
 	return true;
 }
 
-static void words_of(const struct parameter *p, const char *entry, char *name, size_t name_size,
+static void words_of(const struct dt_signature_value *p, const char *entry, char *name, size_t name_size,
 		     char *type, size_t type_size)
 {
 	size_t skip = entry ? strcspn(entry, ":,") : 0;
 
-	dt_format(name, name_size, "%.*s", p->name_n, p->name);
-	dt_format(type, type_size, "%.*s", p->type_n, p->type);
+	dt_format(name, name_size, "%.*s", (int)p->name_length, p->name);
+	dt_format(type, type_size, "%.*s", (int)p->typed_length, p->typed);
 	if (entry && entry[skip] == ':')
 		dt_format(type, type_size, "%.*s", (int)strcspn(entry + skip + 1, ","),
 			  entry + skip + 1);
@@ -151,31 +144,32 @@ static void words_of(const struct parameter *p, const char *entry, char *name, s
 /* Passes: first what takes two values, which are to be in one record, then single values, then texts. */
 enum pass { PAIRS, VALUES, TEXTS };
 
-static int add_parameter(struct dt_point *point, const struct parameter *p, const char *entry,
-			 enum pass pass)
+static int add_parameter(struct dt_point *point, const struct dt_signature_value *p,
+			 const char *entry, enum pass pass)
 {
-	const char *second = memchr(p->place, '+', (size_t)p->place_n);
+	bool second = p->places == 2;
 	char name[64], type[24];
 	struct dt_item item;
 
-	if (p->place[0] == '-')
+	if (!p->places)
 		return 0;
 	words_of(p, entry, name, sizeof(name), type, sizeof(type));
-	item = item_at(p->place);
+	item = item_at(p->place[0]);
 	if (type[0] == 's') {
 		item.text = DT_CAPTURE_TEXT;
 		item.only_text = true;
 		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
 	}
 	/* shown as it is declared, it is in the record already */
-	if (pass == TEXTS || (pass == PAIRS) != (second != NULL) ||
-	    (is_recorded(p) && (second || strncmp(type, p->type, (size_t)p->type_n) == 0)))
+	if (pass == TEXTS || (pass == PAIRS) != second ||
+	    (is_recorded(p) &&
+	     (second || strncmp(type, p->typed, (size_t)p->typed_length) == 0)))
 		return 0;
 	if (second) {
 		if (dt_point_item(point, &item, name, type, NULL) < 0)
 			return -1;
 		point->label[point->items - 1].pair = true;
-		item = item_at(second + 1);
+		item = item_at(p->place[1]);
 		return dt_point_item(point, &item, "", "", NULL);
 	}
 	set_type(&item, type);
@@ -184,40 +178,25 @@ static int add_parameter(struct dt_point *point, const struct parameter *p, cons
 
 /* ---- signatures ---- */
 
-static unsigned split(const char *s, struct parameter *out)
+static unsigned split(const char *s, struct dt_signature_value *out)
 {
 	unsigned n = 0;
 
-	for (; *s && *s != ';' && n < PARAMETERS; n++) {
-		struct parameter *p = &out[n];
-		size_t length = strcspn(s, ",;");
-
-		p->name = s;
-		p->name_n = (int)strcspn(s, ":,;");
-		p->type = s + p->name_n + (s[p->name_n] == ':');
-		p->type_n = (int)strcspn(p->type, "@,;");
-		p->place = p->type + p->type_n + (p->type[p->type_n] == '@');
-		p->place_n = (int)(s + length - p->place);
-		s += length + (s[length] == ',');
-	}
+	while (n < PARAMETERS && dt_signature_next(&s, &out[n]))
+		n++;
 	return n;
 }
 
 /* Integer registers, of a function of which nothing is known. */
-static unsigned unknown(struct parameter *out)
+static unsigned unknown(struct dt_signature_value *out)
 {
-	static const char *const place[] = {"0", "1", "2", "3", "4", "5"};
-	static const char *const name[] = {"arg1", "arg2", "arg3", "arg4", "arg5", "arg6"};
-
-	for (unsigned i = 0; i < REGISTERS; i++)
-		out[i] = (struct parameter){name[i], "p", place[i], 4, 1, 1};
-	return REGISTERS;
+	return split("arg1:p@0,arg2:p@1,arg3:p@2,arg4:p@3,arg5:p@4,arg6:p@5;p@0", out);
 }
 
 int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,
 		       uint64_t *had, struct dt_point *point)
 {
-	struct parameter parameter[PARAMETERS];
+	struct dt_signature_value parameter[PARAMETERS];
 	char signature[SIGNATURE];
 	unsigned n;
 	int rc = 0;

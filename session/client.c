@@ -61,7 +61,28 @@ static int connect_to(const char *name, struct dt_error *e)
 struct only {
 	char name[64];
 	size_t n;
+	char living[64]; /* one of those that trace a process */
+	size_t n_living;
 };
+
+/* Does it trace a process that has not ended? One that does not may still be read, by its name. */
+static bool is_living(const char *name)
+{
+	struct dt_client c = {.fd = connect_to(name, NULL)};
+	bool living = c.fd >= 0 && dt_client_ask(&c, "status", NULL) == 0 &&
+		      strncmp(c.text, "process ", 8) == 0;
+
+	dt_client_close(&c);
+	return living;
+}
+
+static void note_living(void *ctx, const char *name)
+{
+	struct only *o = ctx;
+
+	if (is_living(name) && o->n_living++ == 0)
+		dt_format(o->living, sizeof(o->living), "%s", name);
+}
 
 static void note_name(void *ctx, const char *name)
 {
@@ -81,11 +102,13 @@ int dt_client_open(struct dt_client *c, const char *name, struct dt_error *e)
 			return -1;
 		if (only.n == 0)
 			return dt_fail(e, "no session runs; devtrace attach -d PID begins one");
-		if (only.n > 1)
+		if (only.n > 1 && dt_sessions_each(note_living, &only, e) < 0)
+			return -1;
+		if (only.n > 1 && only.n_living != 1)
 			return dt_fail(
 				e, "%zu sessions run: say which by -s (devtrace list shows them)",
 				only.n);
-		name = only.name;
+		name = only.n > 1 ? only.living : only.name;
 	}
 	c->fd = connect_to(name, e);
 	return c->fd < 0 ? -1 : 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
 #include "process/memory.h"
 #include "process/probes.h"
 #include "process/prototype.h"
@@ -14,33 +15,31 @@
 #define ALL_VALUES 0x0f
 #define SIGNATURE  4096 /* bytes; longer ones count as not known */
 
-static uint8_t place_bits(const char *place)
+static uint8_t place_bits(const struct dt_signature_value *v)
 {
 	uint8_t bits = 0;
 
-	for (; *place && *place != ',' && *place != ';'; place++)
-		if (*place >= '0' && *place <= '3')
-			bits |= (uint8_t)(1u << (*place - '0'));
+	for (unsigned i = 0; i < v->places; i++)
+		if (v->place[i].kind == DT_PLACE_VALUE && v->place[i].n < 4)
+			bits |= (uint8_t)(1u << v->place[i].n);
 	return bits;
 }
 
-/* Of "name:type@place,...;type@place": bits of the parameters' or the result's places. */
+/* Bits of the parameters' or the result's places. */
 static uint8_t meant(const char *signature, bool result)
 {
-	const char *end = strchr(signature, ';'), *p = signature, *at;
+	struct dt_signature_value v;
+	const char *p = signature;
 	uint8_t bits = 0;
 
-	if (!end)
+	if (!dt_signature_result(signature, &v))
 		return ALL_VALUES;
-	if (result) {
-		at = strchr(end, '@');
-		return at ? place_bits(at + 1) : 0;
-	}
-	if (strstr(signature, "...:"))
-		return ALL_VALUES; /* variadic: the registers behind the named ones count too */
-	while ((at = strchr(p, '@')) && at < end) {
-		bits |= place_bits(at + 1);
-		p = at + 1;
+	if (result)
+		return place_bits(&v);
+	while (dt_signature_next(&p, &v)) {
+		if (v.rest)
+			return ALL_VALUES; /* the registers behind the named ones count too */
+		bits |= place_bits(&v);
 	}
 	return bits;
 }
@@ -444,6 +443,26 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 	row->function = out < 0 ? 0 : out;
 }
 
+/* Of a function that has exits, are none to be recorded? */
+static bool is_entry_alone(const struct dt_file *f, uint64_t function)
+{
+	bool any = false;
+
+	if (!f->chosen)
+		return false;
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *x = &f->elf->site[i];
+
+		if (x->function != function || x->kind == DT_ELF_EVENT || x->kind == DT_ELF_ENTRY ||
+		    x->kind == DT_ELF_PROBE_ENTRY)
+			continue;
+		if (f->chosen[i])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -494,7 +513,9 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	switch (site->kind) {
 	case DT_ELF_ENTRY:
 	case DT_ELF_PROBE_ENTRY:
-		row->kind = site->jumps ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY;
+		row->kind = is_entry_alone(m->file, site->function) ? DT_SITE_ENTRY_ALONE
+			    : site->jumps			    ? DT_SITE_ENTRY_JUMPS
+								    : DT_SITE_ENTRY;
 		break;
 	case DT_ELF_RETURN:
 	case DT_ELF_PROBE_RETURN:

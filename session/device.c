@@ -533,11 +533,22 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 	return rc;
 }
 
+/* Those of the patterns that take away, each with a blank in front. */
+static size_t put_removed(const struct dt_selection *select, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < select->n && n < size; i++)
+		if (select->pattern[i].remove)
+			n += dt_format(out + n, size - n, " !%s", select->pattern[i].text);
+	return n;
+}
+
 int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 {
 	for (size_t i = 0; i < s->options.arguments; i++) {
 		const char *pattern = s->options.argument[i];
-		char command[1024];
+		char command[4096];
 		size_t n;
 
 		if (strpbrk(pattern, "' \n"))
@@ -546,9 +557,15 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 				"'%s' is no pattern of functions and their arguments, such as "
 				"open or open@path:str,flags",
 				pattern);
-		n = dt_format(command, sizeof(command), "trace '+%s' new args%zu ARGS", pattern, i);
+		n = dt_format(command, sizeof(command), "trace '+%s", pattern);
+		if (n < sizeof(command))
+			n += put_removed(&s->options.select, command + n, sizeof(command) - n);
+		if (n < sizeof(command))
+			n += dt_format(command + n, sizeof(command) - n, "' new args%zu ARGS", i);
 		if (n >= sizeof(command))
-			return dt_fail(e, "the pattern '%.40s...' is too long", pattern);
+			return dt_fail(e,
+				       "the pattern '%.40s...', with those of -N, is too long",
+				       pattern);
 		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
 			return -1;
 		n = dt_format(command, sizeof(command), "trace args%zu on", i);

@@ -24,6 +24,7 @@ struct mapped {
 	char *records;		      /* NULL: there is no such core */
 	uint64_t generation, release; /* what has been taken is given back with the next question */
 	uint64_t told;		      /* of the lost */
+	uint64_t lost, lost_at;	      /* not handed out yet: in front of that position */
 };
 
 struct dt_kernel {
@@ -273,15 +274,25 @@ void dt_kernel_stop(struct dt_kernel *k)
 
 /* ---- taking ---- */
 
+/* A full ring has room again only behind what it has: where records were lost. */
+static void note_loss(struct mapped *m, const struct devtrace_span *span)
+{
+	if (span->lost == m->told)
+		return;
+	m->lost += span->lost - m->told;
+	m->lost_at = span->end;
+	m->told = span->lost;
+}
+
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
-				       size_t *n, uint64_t *lost)
+				       size_t *n, uint64_t *lost, size_t *lost_at)
 {
 	struct mapped *m = &k->core[core];
 	struct devtrace_span span = {
 		.core = core, .release = m->release, .generation = m->generation};
 	const struct dt_record *r;
 
-	*n = 0;
+	*n = *lost_at = 0;
 	*lost = 0;
 	if (!m->records || ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
 		return NULL;
@@ -290,8 +301,12 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 		++*n;
 	m->generation = span.generation;
 	m->release = span.first + *n * sizeof(*r);
-	*lost = span.lost - m->told;
-	m->told = span.lost;
+	note_loss(m, &span);
+	if (m->lost && m->lost_at <= m->release) {
+		*lost = m->lost;
+		*lost_at = m->lost_at > span.first ? (m->lost_at - span.first) / sizeof(*r) : 0;
+		m->lost = 0;
+	}
 	return r;
 }
 

@@ -40,11 +40,11 @@ void dt_kernel_stop(struct dt_kernel *k);
 
 /*
  * Records of a core up to `until' (ticks; ~0: all there are), in the order of time; *n: how many.
- * *lost: missing in front of them. They are the kernel's own, in its ring, and stay there until the
- * next call for this core.
+ * *lost: missing in front of the one at *lost_at of them, or behind them all. They are the kernel's
+ * own, in its ring, and stay there until the next call for this core.
  */
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
-				       size_t *n, uint64_t *lost);
+				       size_t *n, uint64_t *lost, size_t *lost_at);
 
 /* Is it an address of the kernel? */
 static inline bool dt_kernel_address(uint64_t pc)

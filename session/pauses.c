@@ -63,12 +63,17 @@ static size_t find(struct dt_control *c, uint64_t pos, uint64_t told, struct dt_
 	return n;
 }
 
-/* One that is known whole. When there are many, all of a moment are told as one. */
-static void add(struct dt_session *s, const struct dt_pause *one)
+/*
+ * One that is known whole. When there are many, all of a moment are told as one. Who ends a pause reads
+ * the clock before its record has a place, so that the record in front may be later: it was short.
+ */
+static void add(struct dt_session *s, struct dt_pause *one)
 {
 	struct dt_pauses *p = &s->pauses;
 	uint64_t moment = one->end >> MOMENT;
 
+	if (one->begin > one->end)
+		one->begin = one->end;
 	if (p->many.times && moment != p->moment) {
 		put(s, &p->many);
 		p->many.times = 0;
@@ -83,7 +88,10 @@ static void add(struct dt_session *s, const struct dt_pause *one)
 	}
 	if (!p->many.times)
 		p->many = (struct dt_pause){.begin = one->begin};
-	p->many.end = one->end;
+	if (one->begin < p->many.begin)
+		p->many.begin = one->begin;
+	if (one->end > p->many.end)
+		p->many.end = one->end;
 	p->many.times += one->times;
 	p->many.missed += one->missed;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/words.h"
+#include "process/pattern.h"
 #include "process/probes.h"
 #include "session/kernel-ranges.h"
 
@@ -54,15 +55,17 @@ static void names_in(struct names *n)
 		dt_names_find(names, n->want, on_function, n);
 }
 
-/* MODULE:NAME: the module's file name, with or without what follows its first ".so". */
+/* MODULE:NAME: one of the module's names, with or without what follows its first ".so". */
 static bool is_module(const struct dt_module *m, const char *name, size_t n)
 {
-	const char *slash = strrchr(m->file->path, '/');
-	const char *base = slash ? slash + 1 : m->file->path;
-	const char *so = strstr(base, ".so");
+	char module[256];
+	struct dt_pattern p = {.module = module};
 
-	return (strlen(base) == n && strncmp(base, name, n) == 0) ||
-	       (so && (size_t)(so - base) == n && strncmp(base, name, n) == 0);
+	if (n >= sizeof(module))
+		return false;
+	memcpy(module, name, n);
+	module[n] = '\0';
+	return dt_pattern_module(&p, dt_file_called(m->file, module));
 }
 
 static int several(const struct names *n, struct dt_error *e)

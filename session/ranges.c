@@ -157,12 +157,14 @@ static int parse_set(const char *what, struct place_of_range *p, struct dt_error
 			break;
 		}
 		rc = dt_selection_add(&p->select, word + sign, word[0] == '!', e);
-		/* one that removes would stand for everything if it came first */
-		if (rc == 0 && (word[0] == '!' ? p->libraries.n != 0 : !is_everything(word + sign)))
+		if (rc == 0 && (word[0] == '!' || !is_everything(word + sign)))
 			rc = dt_selection_add(&p->libraries, word + sign, word[0] == '!', e);
 		any = true;
 	}
 	free(text);
+	/* those that take away would stand for everything else of every library */
+	if (rc == 0 && dt_selection_rest(&p->libraries))
+		dt_selection_clear(&p->libraries);
 	return rc == 0 && !any ? dt_fail(e, "devtrace: an empty pattern") : rc;
 }
 
@@ -251,7 +253,18 @@ struct choice {
 	bool *chosen;			    /* by function */
 	uint64_t unnamed;		    /* the function without a name that was asked of last */
 	bool unnamed_chosen;
+	uint64_t named; /* the function that is_startup() was asked of last */
+	bool startup;
 };
+
+/* What a file is called, with the links that patterns name it by. */
+static const char *called(struct dt_file *f, const struct dt_selection *select)
+{
+	for (size_t i = 0; i < select->n; i++)
+		if (select->pattern[i].module)
+			dt_file_called(f, select->pattern[i].module);
+	return dt_file_called(f, NULL);
+}
 
 /* Functions without a name are called by their addresses, here as elsewhere. */
 static bool is_chosen(struct choice *c, struct dt_selection *select, const char *module,
@@ -296,6 +309,19 @@ static bool takes_all(const struct dt_selection *s)
 	return s->n == 1 && !s->pattern[0].remove && strcmp(s->pattern[0].text, "*") == 0;
 }
 
+/* Is the function at address start-up code, which everything does not mean? */
+static bool is_startup(const struct dt_symtab *tab, uint64_t address, struct choice *c)
+{
+	const struct dt_function *f;
+
+	if (address == c->named)
+		return c->startup;
+	f = tab ? dt_symtab_find(tab, address) : NULL;
+	c->named = address;
+	c->startup = f && f->address == address && dt_name_is_startup(f->linkage);
+	return c->startup;
+}
+
 /* Calls fn for every site of f that r means. */
 static int each_site(struct dt_file *f, struct dt_range *r,
 		     void (*fn)(void *ctx, struct dt_file *f, size_t site,
@@ -305,8 +331,8 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
 	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
-	struct choice choice = {.unnamed = UINT64_MAX};
-	bool everything, events;
+	struct choice choice = {.unnamed = UINT64_MAX, .named = UINT64_MAX};
+	bool everything, events, startup = false;
 	size_t n = 0;
 
 	if (!elf || !elf->sites || p->point || p->kernel)
@@ -331,23 +357,27 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 		}
 	if (!select->n) /* of libraries: a selection of nothing else would be one of everything */
 		return 0;
+	choice.tab = dt_file_symtab(f);
 	if (!everything) {
-		choice.tab = dt_file_symtab(f);
 		if (!choice.tab)
 			return 0;
 		choice.function = dt_symtab_functions(choice.tab, &n);
 		choice.chosen = calloc(n + 1, sizeof(*choice.chosen));
 		if (!choice.chosen ||
-		    dt_selection_symtab(select, f->path, choice.tab, choice.chosen) < 0) {
+		    dt_selection_symtab(select, called(f, select), choice.tab, choice.chosen) < 0) {
 			free(choice.chosen);
 			return dt_fail(e, "out of memory");
 		}
 	} else {
 		select->pattern[0].hits += elf->sites;
+		startup = dt_symtab_has_startup(choice.tab);
 	}
 	for (size_t i = 0; i < elf->sites; i++)
 		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
-		    (everything || is_chosen(&choice, select, f->path, elf->site[i].function)))
+		    (everything ? !startup ||
+					  !is_startup(choice.tab, elf->site[i].function, &choice)
+				: is_chosen(&choice, select, f->called ? f->called : f->path,
+					    elf->site[i].function)))
 			fn(ctx, f, i, r);
 	free(choice.chosen);
 	return 0;
@@ -421,6 +451,7 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 {
 	struct place_of_range *p = r->host;
 	struct dt_symtab *tab;
+	const char *name;
 	bool *chosen, any;
 	size_t n;
 
@@ -432,9 +463,10 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 	if (f->program)
 		return true;
 	any = false;
+	name = called(f, &p->libraries);
 	for (size_t i = 0; i < p->libraries.n; i++)
 		any = any || (!p->libraries.pattern[i].remove &&
-			      dt_pattern_module(&p->libraries.pattern[i], f->path));
+			      dt_pattern_module(&p->libraries.pattern[i], name));
 	if (!any)
 		return false;
 	tab = dt_file_symtab(f);
@@ -442,7 +474,7 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 		return false;
 	dt_symtab_functions(tab, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	any = chosen && dt_selection_symtab(&p->libraries, f->path, tab, chosen) > 0;
+	any = chosen && dt_selection_symtab(&p->libraries, name, tab, chosen) > 0;
 	free(chosen);
 	return any;
 }
@@ -543,7 +575,7 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 		return 0;
 	functions = dt_symtab_functions(tab, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	if (!chosen || (!p->file && dt_selection_symtab(select, f->path, tab, chosen) < 0))
+	if (!chosen || (!p->file && dt_selection_symtab(select, called(f, select), tab, chosen) < 0))
 		rc = dt_fail(e, "out of memory");
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)
@@ -582,9 +614,12 @@ static int each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn,
 	everything = f->program && select->n == 1 && is_everything(select->pattern[0].text);
 	for (size_t i = 0; u && i < u->n && rc == 0; i++) {
 		struct dt_point *point;
+		/* a semaphore makes the program do what it does not do otherwise: only who asks for
+		 * the probe by its name wants that */
+		bool guarded = u->probe[i].semaphore != 0;
 
-		if (!dt_selection_usdt(select, u->probe[i].provider, u->probe[i].name) &&
-		    !everything)
+		if (!dt_selection_usdt(select, u->probe[i].provider, u->probe[i].name, guarded) &&
+		    (!everything || guarded))
 			continue;
 		point = usdt_point(f, i);
 		if (point)

@@ -8,24 +8,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "session/kernel-ranges.h"
+#include "session/helds.h"
+#include "session/mix.h"
 #include "session/places.h"
 
 #define BATCH	 16384u	       /* records taken at a time */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
-#define SWITCHES 8192u	       /* taken at a time */
 #define IDLE_MS	 50	       /* between rounds; a writer that is half a ring ahead rings before */
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
 #define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
 #define HELD	 65536u	       /* records held, or some more, where the program waits for the log */
 #define QUIET	 12   /* rounds without a record, longer than FLUSH_NS: then the next one */
 #define QUIET_MS 1000 /* rings the bell, and nobody looks before, but for the clocks */
+#define DEAF_MS	 1    /* between rounds when a process has confined itself, and can not wake us */
 
 static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
 {
-	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+	struct timespec t;
 
+	if (__atomic_load_n(&c->confined, __ATOMIC_RELAXED))
+		ms = DEAF_MS;
+	t = (struct timespec){ms / 1000, ms % 1000 * 1000000L};
 	syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
 }
 
@@ -175,11 +179,8 @@ struct round {
 	struct dt_record *record, *sorted; /* the held ones first */
 	size_t n, room;
 	uint64_t lost;
-	uint64_t *until;	       /* of each ring: ticks up to which it has been read */
-	struct dt_record *timed;       /* with the core's clock set right */
-	struct dt_record *with_kernel; /* and with what the kernel's device recorded */
-	size_t with_kernel_room;
-	struct dt_record *switched, *mixed; /* a core's switches, and these with its records */
+	uint64_t *until; /* of each ring: ticks up to which it has been read */
+	struct dt_mix mix;
 };
 
 static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned core)
@@ -223,104 +224,6 @@ static void merge(struct round *k, size_t middle)
 	k->sorted = out;
 }
 
-/* A core whose clock is ahead: its records as the first core would have timed them. */
-static const struct dt_record *corrected(struct dt_session *s, struct round *k, unsigned core,
-					 const struct dt_record *r, size_t n)
-{
-	int64_t ahead = 0;
-
-	if (s->offset && core < s->targets.shared.control->cores)
-		ahead = dt_offset_correction(&s->offset[core]);
-	if (!ahead || !n)
-		return r;
-	if (!k->timed && !(k->timed = malloc(BATCH * sizeof(*k->timed))))
-		return r;
-	memcpy(k->timed, r, n * sizeof(*r));
-	for (size_t i = 0; i < n; i++)
-		k->timed[i].ticks -= (uint64_t)ahead;
-	return k->timed;
-}
-
-/*
- * Puts what the kernel told of this core's switches between its records, each in its place. A
- * switch in front of the last record taken has been told by now: it happened on the same core. What
- * comes later waits, since a record in front of it may be under way; now: ticks before the ring was
- * read.
- */
-static const struct dt_record *with_switches(struct dt_session *s, struct round *k, unsigned core,
-					     const struct dt_record *r, size_t *n, uint64_t now,
-					     uint64_t *lost)
-{
-	uint64_t until = *n && r[*n - 1].ticks > now ? r[*n - 1].ticks : now, missing;
-	size_t switches, a = 0, b = 0, out = 0;
-
-	if (!s->switches || core >= s->targets.shared.control->cores)
-		return r;
-	if (!k->switched) {
-		k->switched = malloc(SWITCHES * sizeof(*k->switched));
-		k->mixed = malloc((SWITCHES + BATCH) * sizeof(*k->mixed));
-		if (!k->switched || !k->mixed)
-			return r;
-	}
-	switches = dt_switches_take(s->switches, core, until, k->switched, SWITCHES, &missing);
-	*lost += missing;
-	if (!switches)
-		return r;
-	while (a < *n || b < switches)
-		if (b == switches || (a < *n && r[a].ticks <= k->switched[b].ticks))
-			k->mixed[out++] = r[a++];
-		else
-			k->mixed[out++] = k->switched[b++];
-	*n = out;
-	return k->mixed;
-}
-
-/* The same with what the kernel's device has recorded on this core. */
-static const struct dt_record *with_kernel(struct dt_session *s, struct round *k, unsigned core,
-					   const struct dt_record *r, size_t *n, uint64_t now,
-					   uint64_t *lost)
-{
-	uint64_t until = *n && r[*n - 1].ticks > now ? r[*n - 1].ticks : now, missing;
-	int64_t ahead = s->offset && core < s->targets.shared.control->cores
-				? dt_offset_correction(&s->offset[core])
-				: 0;
-	size_t more, a = 0, b = 0, out = 0;
-	const struct dt_record *x;
-
-	if (!s->kernel || core >= s->targets.shared.control->cores)
-		return r;
-	x = dt_kernel_take(s->kernel, core, until == ~0ull ? until : until + (uint64_t)ahead, &more,
-			   &missing);
-	*lost += missing;
-	if (!more)
-		return r;
-	if (*n + more > k->with_kernel_room) {
-		struct dt_record *bigger =
-			realloc(k->with_kernel, 2 * (*n + more) * sizeof(*bigger));
-
-		if (!bigger) {
-			*lost += more;
-			return r;
-		}
-		k->with_kernel = bigger;
-		k->with_kernel_room = 2 * (*n + more);
-	}
-	while (a < *n || b < more) {
-		bool own = b == more || (a < *n && r[a].ticks <= x[b].ticks - (uint64_t)ahead);
-
-		if (own) {
-			k->with_kernel[out++] = r[a++];
-			continue;
-		}
-		k->with_kernel[out] = x[b++];
-		k->with_kernel[out].pc = dt_kernel_point_pc(s->kernel, &k->with_kernel[out]);
-		k->with_kernel[out].core = 0; /* the part of a point's, in the kernel's ring */
-		k->with_kernel[out++].ticks -= (uint64_t)ahead;
-	}
-	*n = out;
-	return k->with_kernel;
-}
-
 /* Up to when all rings have been read. */
 static uint64_t earliest(const struct round *k, unsigned rings)
 {
@@ -356,9 +259,26 @@ static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint6
 	__atomic_store_n(&s->log_held, k->n, __ATOMIC_RELEASE);
 }
 
+/* What has been mixed, into the file: each loss in its place. */
+static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < m->gaps; i++) {
+		const struct dt_mix_gap *g = &m->gap[i];
+
+		if (dt_store_put(s->store, core, m->record + at, g->at - at, 0, &s->recorder_error) ||
+		    dt_store_lose(s->store, core, g->lost, g->begin, &s->recorder_error))
+			return -1;
+		at = g->at;
+	}
+	return dt_store_put(s->store, core, m->record + at, m->n - at, 0, &s->recorder_error);
+}
+
 /* One round over all rings; returns how many records it took, -1 when the file can not be written.
+ * last: nobody records any more. end: and all rings have been found empty.
  */
-static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last)
+static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
 {
 	unsigned rings = s->targets.shared.control->cores + 1;
 	uint64_t room = s->has_log ? dt_log_room(&s->log) : ~0ull;
@@ -368,6 +288,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	for (unsigned i = 0; i < rings; i++) {
 		struct dt_ring_reader *r = &s->reader[i];
 		const struct dt_record *records;
+		struct dt_mix *m = &k->mix;
 		unsigned core = i + 1 == rings ? DT_SHARED_CORE : i;
 		size_t n, middle = k->n;
 		uint64_t lost, now;
@@ -381,38 +302,43 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
 			n = dt_ring_take(r, BATCH, last, &records, &lost);
+			if (dt_helds_new(s)) { /* those before these records have been told */
+				pthread_mutex_lock(&s->lock);
+				dt_helds_take(s);
+				pthread_mutex_unlock(&s->lock);
+			}
 			if (core == DT_SHARED_CORE) {
 				pthread_mutex_lock(&s->lock);
 				dt_pauses_take(s, records, n, r->pos - n * 64);
 				pthread_mutex_unlock(&s->lock);
 			}
-			records = corrected(s, k, i, records, n);
-			records = with_switches(s, k, i, records, &n, last ? ~0ull : now, &lost);
-			records = with_kernel(s, k, i, records, &n, last ? ~0ull : now, &lost);
-			if (n == 0 && lost == 0) {
+			rc = dt_mix_take(m, s, i, records, n, lost, now, end, &s->recorder_error);
+			if (rc < 0)
+				return -1;
+			n = m->n;
+			if (n == 0 && m->lost == 0 && m->gaps == 0) {
 				k->until[i] = last ? ~0ull : now;
 				break;
 			}
 			pthread_mutex_lock(&s->lock);
-			note_threads(s, seen, records, n);
+			note_threads(s, seen, m->record, n);
 			if (s->store)
-				rc = dt_store_put(s->store, core, records, n, lost,
-						  &s->recorder_error);
-			if (s->has_log && rc == 0 && keep(k, records, n, core) < 0)
+				rc = put_store(s, core, m);
+			if (s->has_log && rc == 0 && keep(k, m->record, n, core) < 0)
 				rc = dt_fail(&s->recorder_error, "out of memory");
 			if (s->has_log && rc == 0 && n) {
 				k->until[i] = k->record[k->n - 1].ticks;
 				dt_session_translate(s, k->record + k->n - n, n);
 			}
-			k->lost += lost;
+			k->lost += m->lost;
 			if (!s->has_log && rc == 0)
-				dt_log_note(&s->log, records, n, lost);
+				dt_log_note(&s->log, m->record, n, m->lost);
 			if (!s->has_log)
 				dt_ring_release(r); /* with the lock: not while recording begins */
 			pthread_mutex_unlock(&s->lock);
 			if (rc < 0)
 				return -1;
-			all += (long)n + (lost != 0);
+			all += (long)n + (m->lost != 0);
 			if (s->has_log && r->pos - r->ring->read >= r->control->ring_size / 2)
 				break;
 		}
@@ -456,7 +382,7 @@ void *dt_recorder_main(void *session)
 	struct seen *seen = calloc(1, sizeof(*seen));
 	struct round round = {.until = calloc(c->cores + 1, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = seen && round.until ? 0 : -1;
+	long n = dt_mix_init(&round.mix, c->cores + 1, NULL) || !seen || !round.until ? -1 : 0;
 	unsigned quiet = 0;
 	bool alert = false;
 
@@ -465,14 +391,20 @@ void *dt_recorder_main(void *session)
 		bool stopping = atomic_load(&s->stop_recorder);
 
 		/* a flight recorder is read once it has landed */
-		n = c->policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)
-			    ? 0
-			    : drain(s, seen, &round, stopping);
+		if (c->policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)) {
+			n = 0;
+			if (s->switches)
+				dt_switches_keep(s->switches);
+		} else {
+			n = drain(s, seen, &round, stopping, false);
+		}
 		if (n < 0)
 			break;
 		flush(s, &flushed, &clocked);
-		if (n == 0 && stopping)
+		if (n == 0 && stopping) {
+			n = drain(s, seen, &round, true, true);
 			break;
+		}
 		quiet = n || s->switches || s->kernel || s->log_stalled ? 0 : quiet + 1;
 		if (n)
 			continue;
@@ -501,10 +433,7 @@ void *dt_recorder_main(void *session)
 	if (s->has_log)
 		dt_log_close(&s->log);
 	free(round.until);
-	free(round.timed);
-	free(round.switched);
-	free(round.mixed);
-	free(round.with_kernel);
+	dt_mix_free(&round.mix);
 	free(round.record);
 	free(round.sorted);
 	free(seen);

@@ -95,8 +95,9 @@ int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enu
 	if (s->fd < 0)
 		return -1;
 	if (ftruncate(s->fd, (off_t)bytes) < 0 || fallocate(s->fd, 0, 0, (off_t)bytes) < 0) {
-		dt_fail(e, "%lu MiB for the rings: %s; make them smaller (-b)",
-			(unsigned long)(bytes >> 20), strerror(errno));
+		dt_fail(e, "%lu KiB for the rings: %s; make %s", (unsigned long)(bytes >> 10),
+			errno == EFBIG ? "more than a file may have here (ulimit -f)" : strerror(errno),
+			errno == EFBIG ? "that larger, or them smaller (-b)" : "them smaller (-b)");
 		goto fail;
 	}
 	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);

@@ -16,9 +16,11 @@
 #include "process/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
+#include "process/probes.h"
 #include "session/device.h"
 
 #define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
+#define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
 /* How many threads: the link count of the task directory is 2 more. */
@@ -95,7 +97,11 @@ void dt_session_drained(struct dt_session *s)
 static void forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
 {
 	for (size_t i = 0; s->store && i < n; i++) {
+		uint64_t low, high;
+
 		dt_store_forget(s->store, m[i].low, m[i].high);
+		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
+			dt_store_forget(s->store, low, high);
 		dt_store_module_end(s->store, m[i].row, __builtin_ia32_rdtsc(), NULL);
 	}
 }
@@ -134,18 +140,36 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 		s->no_point = true;
 		kill(t->pid, SIGKILL);
 	}
-	if (s->options.follow || s->options.points)
+	if (s->options.follow || s->options.points || s->options.kernel)
 		return;
 	dt_target_sites(t, &sites);
 	if (sites)
 		return;
 	s->no_sleds = true;
+	s->go = dt_target_has_go(t);
 	kill(t->pid, SIGKILL);
 }
 
-static void modules_changed(struct dt_session *s, const struct dt_request *q)
+/* Nothing could be planted, since a thread does not stop just now: is it to be tried again? */
+static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt_error *why)
+{
+	if (!t->busy || dt_target_gone(t) || s->ending)
+		return false;
+	if (!t->busy_since)
+		t->busy_since = dt_now_ns();
+	if (dt_now_ns() - t->busy_since < PATIENCE)
+		return true;
+	t->busy_since = 0;
+	dt_format(s->note, sizeof(s->note), "process %d: libraries that it has loaded are not recorded: %s",
+		  t->pid, why->text);
+	return false;
+}
+
+/* False: not now. */
+static bool modules_changed(struct dt_session *s, const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+	struct dt_error why;
 	bool quiet;
 
 	if (!t) {
@@ -153,10 +177,11 @@ static void modules_changed(struct dt_session *s, const struct dt_request *q)
 		t = dt_session_find(s, (pid_t)q->pid);
 	}
 	if (!t || !t->area)
-		return;
+		return true;
 	quiet = tasks(t->pid) == 1;
-	if (dt_target_scan(t, &s->targets, quiet, NULL) < 0)
-		return;
+	if (dt_target_scan(t, &s->targets, quiet, &why) < 0)
+		return !try_again(s, t, &why);
+	t->busy_since = 0;
 	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false))
 		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
 	dt_session_device_follow(s, t);
@@ -169,6 +194,7 @@ static void modules_changed(struct dt_session *s, const struct dt_request *q)
 		forget_modules(s, t->gone, t->n_gone);
 		dt_target_forget(t);
 	}
+	return true;
 }
 
 /* --- exec */
@@ -273,6 +299,13 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->ppid = ppid;
 	t->held = pid;
 	t->others = &s->first;
+	if (s->options.follow)
+		dt_session_note_program(s, pid);
+	if (dt_target_confined(t)) { /* a call made for us might be its end */
+		__atomic_add_fetch(&s->targets.shared.control->unsent, 1, __ATOMIC_RELAXED);
+		dt_target_close(t);
+		return;
+	}
 	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		dt_target_close(t);
@@ -392,20 +425,20 @@ static void opt_out(struct dt_session *s, const struct dt_request *q)
 		dt_target_opt_out(t, NULL);
 }
 
-static void answer(struct dt_session *s, struct dt_request *q)
+/* False: it is to be asked again. */
+static bool answer(struct dt_session *s, struct dt_request *q)
 {
 	if (!is_from_target(s, q)) {
 		if (q->kind == DT_REQUEST_PROCESS)
 			note_gone(s, q);
-		return;
+		return true;
 	}
 	switch (q->kind) {
 	case DT_REQUEST_PROCESS:
 		adopt(s, q);
 		break;
 	case DT_REQUEST_MODULES:
-		modules_changed(s, q);
-		break;
+		return modules_changed(s, q);
 	case DT_REQUEST_EXEC:
 		exec_begins(s, q);
 		break;
@@ -416,14 +449,17 @@ static void answer(struct dt_session *s, struct dt_request *q)
 		opt_out(s, q);
 		break;
 	}
+	return true;
 }
 
 static void requests(struct dt_session *s)
 {
 	struct dt_control *c = s->targets.shared.control;
 
+	s->unanswered = false;
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
 		struct dt_request *q = &c->request[i], copy;
+		bool done;
 
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
@@ -437,8 +473,12 @@ static void requests(struct dt_session *s)
 			continue;
 		}
 		pthread_mutex_lock(&s->lock);
-		answer(s, &copy);
+		done = answer(s, &copy);
 		pthread_mutex_unlock(&s->lock);
+		if (!done) {
+			s->unanswered = true;
+			continue;
+		}
 		/* the poster may have given up, and another have taken the slot */
 		__atomic_compare_exchange_n(&q->state, &state,
 					    copy.waited ? DT_REQUEST_DONE : DT_REQUEST_FREE, false,
@@ -592,8 +632,10 @@ static void leave(struct dt_session *s)
 static void confine(struct dt_session *s)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
-		if (!t->ended && !t->confined && t->area && dt_target_confined(t))
+		if (!t->ended && !t->confined && t->area && dt_target_confined(t)) {
 			dt_target_confine(t);
+			__atomic_store_n(&s->targets.shared.control->confined, 1, __ATOMIC_RELAXED);
+		}
 }
 
 /* ---- what other threads ask for */
@@ -656,6 +698,8 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 
 		if (s->execs)
 			t.tv_nsec = 200000; /* their stops come by waitpid, not by the bell */
+		else if (s->unanswered)
+			t.tv_nsec = 1000000;
 		syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
 	}
 	return live;

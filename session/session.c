@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning, ending, and the processes in them. */
 #include "session/device.h"
+#include "session/helds.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -24,6 +26,7 @@
 #include "process/probes.h"
 
 #define DEFAULT_RING (4u << 20)
+#define LONG_ATTACH 100000000u /* ns: to be said */
 #define CLOCK_APART 5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
 
 struct clocks {
@@ -94,6 +97,8 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 		dt_store_meta(s->store, "kernel", u.release, NULL);
 	}
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
+	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each means */
+	dt_store_meta(s->store, "revision", "1", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.control->cores);
@@ -133,10 +138,15 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	struct clocks began = read_clocks(), now;
+	struct clocks began, now;
 	struct dt_costs costs;
+	int tsc;
 
 	memset(s, 0, sizeof(*s));
+	if (prctl(PR_GET_TSC, &tsc) == 0 && tsc == PR_TSC_SIGSEGV)
+		return dt_fail(e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
+				  "be recorded");
+	began = read_clocks();
 	s->options = *o;
 	if (!s->options.ring_size)
 		s->options.ring_size = DEFAULT_RING;
@@ -150,7 +160,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	s->has_log = !o->output;
 	if (create_readers(s, cores, e) < 0)
 		goto fail;
-	if (!o->idle && (o->select.n || (!o->points && !o->arguments)) &&
+	/* what is only taken away is taken from what else was asked for, and from all when nothing was */
+	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
 	if (dt_session_device_arguments(s, e) < 0)
@@ -166,7 +177,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 						       o->everybody, e)))
 		goto fail;
 	if (o->output) {
-		s->store = dt_store_create(o->output, dt_describe, s, e);
+		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
 		if (!s->store)
 			goto fail;
 		store_meta(s, &costs);
@@ -192,6 +203,21 @@ fail:
 	return -1;
 }
 
+/* Of threads that had forbidden themselves to read the clock. */
+static void store_clockless(struct dt_session *s)
+{
+	const struct dt_control *c = s->targets.shared.control;
+	char text[64];
+
+	s->clockless = c->clockless_in;
+	s->unsent = c->unsent;
+	if (!c->clockless_in && !c->clockless_out)
+		return;
+	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c->clockless_in,
+		  (unsigned long)c->clockless_out);
+	dt_store_meta(s->store, "clockless", text, NULL);
+}
+
 int dt_session_close(struct dt_session *s, struct dt_error *e)
 {
 	unsigned cores = s->targets.shared.control->cores;
@@ -208,9 +234,12 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		char text[32];
 
 		dt_pauses_end(s);
+		dt_helds_end(s);
 		dt_session_clock(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
+		s->left_as_it_was = dt_store_is_late(s->store);
+		store_clockless(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}
@@ -228,6 +257,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_files_free(&s->targets.files);
 	free(s->thread);
 	free(s->left_pos);
+	free(s->program);
 	pthread_mutex_destroy(&s->lock);
 	return rc;
 }
@@ -306,8 +336,36 @@ void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_store_process_end(s->store, (uint32_t)pid, -1, __builtin_ia32_rdtsc(), NULL);
 }
 
+static void note_names(struct dt_session *s, const struct dt_module *m)
+{
+	const char *called = dt_file_called(m->file, NULL);
+	char name[256];
+
+	for (const char *p = strchr(called, '\n'); p; p = strchr(p + 1, '\n')) {
+		dt_format(name, sizeof(name), "%.*s", (int)strcspn(p + 1, "\n"), p + 1);
+		dt_store_module_name(s->store, m->row, name, NULL);
+	}
+}
+
+static void note_failed(struct dt_session *s, struct dt_module *m)
+{
+	if (m->failed && !m->failed_told)
+		dt_format(s->note, sizeof(s->note), "nothing of %s is recorded: %s", m->file->path,
+			  m->why);
+	m->failed_told = m->failed;
+}
+
+static void note_complete(struct dt_session *s, struct dt_module *m)
+{
+	if (m->complete && !m->complete_told && m->row)
+		dt_store_complete(s->store, m->row, m->complete, NULL);
+	m->complete_told = m->complete != 0;
+}
+
 void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
 {
+	for (size_t i = 0; i < t->n; i++)
+		note_failed(s, &t->module[i]);
 	if (!s->store)
 		return;
 	for (size_t i = 0; i < t->n; i++) {
@@ -322,11 +380,14 @@ void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
 			.begin_ticks = m->begin_ticks,
 		};
 
-		if (m->row)
-			continue;
-		m->row = dt_store_module(s->store, &row, NULL);
-		if (m->row < 0)
-			m->row = 0;
+		if (!m->row) {
+			m->row = dt_store_module(s->store, &row, NULL);
+			if (m->row < 0)
+				m->row = 0;
+			else
+				note_names(s, m);
+		}
+		note_complete(s, m);
 	}
 }
 
@@ -365,18 +426,29 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
-static void note_program(struct dt_session *s, pid_t pid)
+void dt_session_note_program(struct dt_session *s, pid_t pid)
 {
 	char path[64];
 	struct stat st;
 
 	dt_format(path, sizeof(path), "/proc/%d/exe", pid);
-	if (s->options.follow || stat(path, &st) < 0 ||
-	    s->programs == sizeof(s->program) / sizeof(*s->program))
+	if (stat(path, &st) < 0)
 		return;
-	s->program[s->programs].inode = st.st_ino;
-	s->program[s->programs].dev_major = major(st.st_dev);
-	s->program[s->programs++].dev_minor = minor(st.st_dev);
+	for (size_t i = 0; i < s->programs; i++)
+		if (s->program[i].inode == st.st_ino && s->program[i].dev_major == major(st.st_dev) &&
+		    s->program[i].dev_minor == minor(st.st_dev))
+			return;
+	if (s->programs == s->program_room) {
+		size_t room = s->program_room ? 2 * s->program_room : 16;
+		struct dt_program *more = realloc(s->program, room * sizeof(*more));
+
+		if (!more)
+			return;
+		s->program = more;
+		s->program_room = room;
+	}
+	s->program[s->programs++] =
+		(struct dt_program){st.st_ino, major(st.st_dev), minor(st.st_dev)};
 }
 
 bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f)
@@ -413,17 +485,20 @@ struct dt_target *dt_session_start(struct dt_session *s, const char *path, char 
 	t->ours = true;
 	t->held = pid;
 	t->ppid = getpid();
-	note_program(s, pid);
+	dt_session_note_program(s, pid);
 	if (dt_target_install(t, &s->targets, pid, e) < 0 ||
-	    dt_target_scan(t, &s->targets, true, e) < 0)
+	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	t->first_image = true;
 	if (is_static(t)) {
 		size_t sites;
 
 		dt_target_sites(t, &sites);
-		if (!sites && !s->options.follow && !s->options.points) {
-			dt_fail(e, DT_NO_SLEDS, path);
+		if (!sites && !s->options.follow && !s->options.points && !s->options.kernel) {
+			if (dt_target_has_go(t))
+				dt_fail(e, "%s: " DT_GO, path);
+			else
+				dt_fail(e, DT_NO_SLEDS, path);
 			goto fail;
 		}
 		rc = dt_launch_until_rseq(pid);
@@ -493,6 +568,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 
 struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 {
+	uint64_t began = dt_now_ns();
 	struct dt_threads one;
 	struct dt_target *t;
 	size_t sites;
@@ -503,12 +579,16 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 		return NULL;
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
-	note_program(s, pid);
+	dt_session_note_program(s, pid);
 	/* everything slow (files, symbols, patterns) before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
 	dt_target_sites(t, &sites);
 	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till then */
+	if (!sites && dt_target_has_go(t) && !s->options.idle && !s->options.kernel) {
+		dt_fail(e, "process %d: " DT_GO, pid);
+		goto fail;
+	}
 	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments) {
 		dt_fail(e,
 			"process %d has no function that could be traced ('devtrace list -v' says "
@@ -516,7 +596,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 			pid);
 		goto fail;
 	}
-	if (dt_target_confined(t)) {
+	if (dt_target_any_confined(t)) {
 		dt_fail(e,
 			"process %d has confined itself by seccomp: a system call made for devtrace "
 			"might be its end; start it under devtrace instead",
@@ -528,9 +608,14 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	rc = dt_target_install(t, &s->targets, pid, e);
 	dt_threads_release(&one);
 	t->stop_ns = one.stopped_for;
-	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0)
+	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	dt_session_add(s, t);
+	/* the rings are open meanwhile; the file has it of each module */
+	if (dt_now_ns() - began > LONG_ATTACH)
+		dt_format(s->note, sizeof(s->note),
+			  "process %d is recorded completely from %lu ms after its attach on", pid,
+			  (unsigned long)((dt_now_ns() - began) / 1000000));
 	pthread_mutex_unlock(&s->lock);
 	return t;
 fail:
@@ -662,9 +747,11 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		}
 		if (left)
 			dt_format(s->note, sizeof(s->note),
-				  "process %d keeps %zu bytes of devtrace's code mapped: a thread "
-				  "may still return into it",
-				  t->pid, left);
+				  "process %d keeps %zu bytes of devtrace's code mapped: %s", t->pid,
+				  left,
+				  t->confined ? "it has confined itself by seccomp, and unmapping "
+						"them might be its end"
+					      : "a thread may still return into it");
 		remember(s, t);
 	}
 	return rc;

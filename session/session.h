@@ -30,12 +30,19 @@
 	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
 	"it runs"
 
+#define DT_GO                                                                                      \
+	"is a Go program: Go's stacks are too small for a hook, and are moved. What can be "       \
+	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
+	"(--follow), what it does in the kernel (-k)"
+
 struct dt_options {
 	enum dt_policy policy;
 	uint64_t ring_size; /* bytes per core; 0: the default */
 	const char *output; /* NULL: nothing is stored, records are only taken and counted */
+	bool keep_old;	    /* a trace that is there becomes output.old */
 	struct dt_selection select;
-	bool follow;   /* the program itself need not have anything to be traced */
+	bool follow; /* what it executes is traced as it is, and the program itself need not have anything
+		      * to be traced */
 	bool switches; /* which thread runs where is recorded too */
 	bool kernel; /* what they do in the kernel is recorded too, */
 	const char *const *kernel_pattern; /* these functions of it */
@@ -46,6 +53,7 @@ struct dt_options {
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */
 	size_t points;
 	const char *const *argument; /* patterns: functions whose arguments are recorded in full */
+	uint64_t arguments_told; /* bit i: as dt_pattern.told */
 	size_t arguments; /* with these or points, and an empty selection, only they are recorded */
 };
 
@@ -61,6 +69,11 @@ struct dt_kernel_module {
 struct dt_thread_entry {
 	uint32_t tid, pid; /* tid 0: empty */
 	bool recorded;	   /* the file tells of it, if there is one */
+};
+
+struct dt_program {
+	uint64_t inode;
+	unsigned dev_major, dev_minor;
 };
 
 struct dt_session {
@@ -90,6 +103,7 @@ struct dt_session {
 	uint64_t *left_pos;
 	uint64_t left_ticks;
 	bool anybody_leaving;
+	bool unanswered; /* a message that is waited for could not be dealt with now */
 	time_t last_looked; /* for children of those that have ended; s */
 
 	/* execs under way: processes we hold by ptrace until their execve is through */
@@ -114,6 +128,7 @@ struct dt_session {
 	struct dt_kernel *kernel; /* NULL: not recorded */
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
+	uint32_t helds;	  /* of dt_control.helds, so many have been taken; recorder only */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
@@ -124,11 +139,8 @@ struct dt_session {
 	int ask_result;
 	struct dt_error ask_error;
 	pthread_cond_t asked;
-	struct {
-		uint64_t inode;
-		unsigned dev_major, dev_minor;
-	} program[64]; /* of the processes that were named */
-	size_t programs;
+	struct dt_program *program; /* of the processes that were named; when following, of all */
+	size_t programs, program_room;
 	bool ending;
 	bool was_frozen; /* owner thread */
 	char *dump;	 /* where the log goes when a trigger has fired; NULL: nowhere */
@@ -138,11 +150,16 @@ struct dt_session {
 	uint64_t known_targets; /* ever */
 	uint32_t only_pid;	/* the one target while there has been one only */
 	uint64_t stop_ns, switch_ns, switched; /* largest of any target */
+	bool left_as_it_was;	/* closed: no record came, so the file is the one from before */
 	char note[256];		/* something the user should know at the end */
+	/* at the end: calls of threads that had forbidden themselves to read the clock; what processes
+	 * that had confined themselves could not tell us */
+	uint64_t clockless, unsent;
 	size_t points_set;	/* of the options' tracepoints */
 	struct dt_error point_error; /* why the next one can not be: the program was ended at once */
 	bool no_point;
-	bool no_sleds;		/* the program turned out to have none: it was ended at once */
+	bool no_sleds;		/* the program turned out to have none: it was ended at once; */
+	bool go;		/* it is Go */
 };
 
 int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e);
@@ -202,6 +219,8 @@ bool dt_session_shares(struct dt_session *s, pid_t pid);
 /* Answers what is asked, and lets go every thread that is held until its execve is through. */
 void dt_session_let_execs_go(struct dt_session *s);
 struct dt_target *dt_session_find(struct dt_session *s, pid_t pid);
+/* What a process runs is a program that was named. Before its modules are looked at. */
+void dt_session_note_program(struct dt_session *s, pid_t pid);
 /* Is it the program of a process that was named, rather than a library, or what that process runs? */
 bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
 /* Forked children that have not made themselves known, in any process: they are now. With the lock. */

@@ -21,12 +21,14 @@
 #define PAGES                                                                                      \
 	32u /* of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
 
+#define KEPT (1u << 18) /* of a core, when nobody takes them: 18 MiB */
+
 struct core {
 	int fd; /* the event that owns the buffer; -1: none yet */
 	struct perf_event_mmap_page *page;
-	struct dt_record *pending; /* rundown, and what lies behind `until' */
+	struct dt_switch *pending; /* rundown, and what has not been taken; in the order of time */
 	size_t n, room;
-	uint64_t lost;
+	uint64_t lost; /* behind the last of them */
 	uint32_t running; /* the thread that is on the core, as far as is known */
 };
 
@@ -34,6 +36,8 @@ struct dt_switches {
 	pthread_mutex_t lock;
 	unsigned cores;
 	struct core *core;
+	struct dt_switch *out; /* taken last; recorder only */
+	size_t out_room;
 	int *fd; /* of the other events */
 	size_t fds, room;
 	/* two readings of the clocks, as far apart as there are */
@@ -116,22 +120,50 @@ void dt_switches_close(struct dt_switches *w)
 	}
 	pthread_mutex_destroy(&w->lock);
 	free(w->fd);
+	free(w->out);
 	free(w->core);
 	free(w);
 }
 
+/* The oldest half goes, as in a flight recorder's ring. */
+static void forget_half(struct core *c)
+{
+	size_t half = c->n / 2;
+	uint64_t lost = half;
+
+	for (size_t i = 0; i < half; i++)
+		lost += c->pending[i].lost;
+	memmove(c->pending, c->pending + half, (c->n - half) * sizeof(*c->pending));
+	c->n -= half;
+	c->pending[0].lost += lost;
+}
+
 static int keep(struct core *c, const struct dt_record *r)
 {
+	size_t i;
+
+	if (c->n == KEPT)
+		forget_half(c);
+	i = c->n;
 	if (c->n == c->room) {
 		size_t room = c->room ? 2 * c->room : 256;
-		struct dt_record *more = realloc(c->pending, room * sizeof(*more));
+		struct dt_switch *more = realloc(c->pending, room * sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			c->lost++;
 			return -1;
+		}
 		c->pending = more;
 		c->room = room;
 	}
-	c->pending[c->n++] = *r;
+	/* a rundown comes in between, and a time on a clock whose rate is known better now */
+	while (i && c->pending[i - 1].record.ticks > r->ticks) {
+		c->pending[i] = c->pending[i - 1];
+		i--;
+	}
+	c->pending[i] = (struct dt_switch){*r, c->lost};
+	c->lost = 0;
+	c->n++;
 	return 0;
 }
 
@@ -344,36 +376,56 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-static int by_ticks(const void *a, const void *b)
+/* The further apart the readings of the clocks are, the better the rate is known. */
+static void look_at_clocks(struct dt_switches *w)
 {
-	const struct dt_record *x = a, *y = b;
-
-	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
-}
-
-size_t dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until, struct dt_record *out,
-			size_t max, uint64_t *lost)
-{
-	struct core *c = &w->core[core];
 	uint64_t ticks, raw;
-	size_t n = 0;
 
-	pthread_mutex_lock(&w->lock);
 	read_clocks(&ticks, &raw);
-	if (raw - w->raw > 100000000) { /* the further apart, the better the rate is known */
+	if (raw - w->raw > 100000000) {
 		w->ticks = ticks;
 		w->raw = raw;
 	}
-	read_kernel(w, c);
-	if (c->n > 1)
-		qsort(c->pending, c->n, sizeof(*c->pending), by_ticks); /* nearly sorted, and few */
-	while (n < c->n && n < max && c->pending[n].ticks <= until)
-		n++;
-	memcpy(out, c->pending, n * sizeof(*out));
-	c->n -= n;
-	memmove(c->pending, c->pending + n, c->n * sizeof(*out));
-	*lost = c->lost;
-	c->lost = 0;
+}
+
+void dt_switches_keep(struct dt_switches *w)
+{
+	pthread_mutex_lock(&w->lock);
+	look_at_clocks(w);
+	for (unsigned i = 0; i < w->cores; i++) {
+		read_kernel(w, &w->core[i]);
+	}
 	pthread_mutex_unlock(&w->lock);
-	return n;
+}
+
+const struct dt_switch *dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until,
+					 size_t *n, uint64_t *lost)
+{
+	struct core *c = &w->core[core];
+
+	*n = 0;
+	*lost = 0;
+	pthread_mutex_lock(&w->lock);
+	look_at_clocks(w);
+	read_kernel(w, c);
+	while (*n < c->n && c->pending[*n].record.ticks <= until)
+		++*n;
+	if (*n > w->out_room) {
+		struct dt_switch *more = realloc(w->out, 2 * *n * sizeof(*more));
+
+		*n = more ? *n : w->out_room;
+		w->out = more ? more : w->out;
+		w->out_room = more ? 2 * *n : w->out_room;
+	}
+	if (*n)
+		memcpy(w->out, c->pending, *n * sizeof(*w->out));
+	c->n -= *n;
+	if (*n)
+		memmove(c->pending, c->pending + *n, c->n * sizeof(*c->pending));
+	if (until == ~0ull && !c->n) {
+		*lost = c->lost;
+		c->lost = 0;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return w->out;
 }

@@ -11,7 +11,7 @@
  *
  * Times are the kernel's CLOCK_MONOTONIC_RAW made ticks: to within some 100 ns.
  *
- * Owner thread: open, add, close. Recorder thread: take. `lock' is inside.
+ * Owner thread: open, add, close. Recorder thread: keep, take. `lock' is inside.
  */
 #ifndef DT_SESSION_SWITCHES_H
 #define DT_SESSION_SWITCHES_H
@@ -28,11 +28,20 @@ void dt_switches_close(struct dt_switches *w);
 /* Follows a process, its threads, and what they make from here on. An ended one is no error. */
 int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e);
 
+/* A record, and how many of this core's the kernel had no room for in front of it. */
+struct dt_switch {
+	struct dt_record record;
+	uint64_t lost;
+};
+
+/* Takes what the kernel has to tell, so that it has room again. For who does not take for long. */
+void dt_switches_keep(struct dt_switches *w);
+
 /*
- * Records of one core up to a tick, in the order of time, at most max of them. *lost: how many the
- * kernel had no room for.
+ * The records of one core up to a tick, in the order of time; valid until the next call. *lost: how
+ * many are missing behind them, when nothing is to come any more (until is ~0).
  */
-size_t dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until, struct dt_record *out,
-			size_t max, uint64_t *lost);
+const struct dt_switch *dt_switches_take(struct dt_switches *w, unsigned core, uint64_t until,
+					 size_t *n, uint64_t *lost);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/signature.h"
+
 struct making {
 	struct dt_json *t;
 	unsigned n;
@@ -127,10 +129,13 @@ void dt_sql_text_argument(struct dt_formats *f, struct dt_json *t, uint32_t func
 {
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
 	struct making m = {t, 0};
+	struct dt_signature_value v = {.name = ""};
 
 	t->bytes.n = 0;
 	dt_json_bytes(t, "{", 1);
-	key(&m, info ? info->signature : "", info ? strcspn(info->signature, ":") : 0);
+	if (info)
+		dt_signature_parameter(info->signature, 0, &v);
+	key(&m, v.name, v.name_length);
 	string(t, bytes, n);
 	dt_json_bytes(t, "}", 1);
 }

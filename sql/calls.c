@@ -468,10 +468,9 @@ static void finish(struct scan *x)
 /* Nothing that is asked for comes any more. */
 static bool is_over(const struct scan *x)
 {
-	uint64_t to = x->of->want.begin.to;
-
-	return x->over || (x->counts && !x->open_now && x->span.n && x->span.ticks[0] > to &&
-			   x->span.ticks[0] - to > DT_SQL_DISORDER);
+	return x->over || (x->counts && !x->open_now && x->span.n &&
+			   dt_sql_far_behind(x->of->pass->reader, x->span.ticks[0],
+					     x->of->want.begin.to));
 }
 
 static int take_span(struct scan *x, struct dt_error *e)
@@ -673,6 +672,9 @@ static const char *how_ended(const struct dt_call *c)
 {
 	return c->flags & DT_CALL_OPEN	    ? "open"
 	       : c->flags & DT_CALL_LOSS    ? "lost"
+	       : c->flags & DT_CALL_PAUSED  ? "paused"
+	       : c->flags & DT_CALL_BACKWARD ? "backward"
+	       : c->flags & DT_CALL_NO_EXIT ? "unseen"
 	       : c->flags & DT_CALL_UNWOUND ? "unwound"
 	       : c->flags & DT_CALL_TAIL    ? "tail"
 					    : "returned";
@@ -686,20 +688,20 @@ static void put_number(sqlite3_context *to, int64_t v, bool known)
 
 static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call *c, int column)
 {
-	bool begun = !(c->flags & DT_CALL_NO_ENTRY);
-	uint64_t took = c->end - c->begin;
+	bool begun = !(c->flags & DT_CALL_NO_ENTRY), ended = !(c->flags & DT_CALL_NO_EXIT);
+	uint64_t took = dt_call_ticks(c);
 
 	if (column == BEGIN)
 		put_number(to, dt_sql_ns(x->of->pass, c->begin), begun);
 	else if (column == END)
-		sqlite3_result_int64(to, dt_sql_ns(x->of->pass, c->end));
+		put_number(to, dt_sql_ns(x->of->pass, c->end), ended);
 	else if (column == BEGIN_TICKS)
 		put_number(to, (int64_t)c->begin, begun);
 	else if (column == END_TICKS)
-		sqlite3_result_int64(to, (int64_t)c->end);
-	else if (begun && column == DURATION)
+		put_number(to, (int64_t)c->end, ended);
+	else if (begun && ended && column == DURATION)
 		dt_sql_put_duration(to, (double)took * dt_reader_ns_per_tick(x->of->pass->reader));
-	else if (begun)
+	else if (begun && ended)
 		dt_sql_put_duration(to, (double)(took > c->children ? took - c->children : 0) *
 						dt_reader_ns_per_tick(x->of->pass->reader));
 }

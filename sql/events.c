@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/event.h"
+#include "analyse/messages.h"
 #include "include/devtrace.h"
 #include "sql/arguments.h"
 #include "sql/walk.h"
@@ -158,10 +159,8 @@ static void take(struct scan *x)
 /* Nothing of the range comes any more, and all texts are whole. */
 static bool is_over(const struct scan *x)
 {
-	uint64_t to = x->of->want.begin.to;
-
-	return x->walk.span.ticks[x->walk.at] > to &&
-	       x->walk.span.ticks[x->walk.at] - to > DT_SQL_DISORDER && !x->texts.first;
+	return !x->texts.first && dt_sql_far_behind(x->walk.reader, x->walk.span.ticks[x->walk.at],
+						    x->of->want.begin.to);
 }
 
 static int next(struct dt_sql_scan *s, struct dt_error *e)
@@ -254,8 +253,7 @@ static void put_argument(sqlite3_context *to, const struct row *r)
 	if (r->record.kind == DT_EVENT)
 		sqlite3_result_int64(to, DT_BODY_ARGUMENT(r->record.value[0]));
 	else if (!is_point(r))
-		sqlite3_result_int64(to,
-				     (int64_t)((r->record.value[0] & 0x00ffffffffffffff) >> 12));
+		sqlite3_result_int64(to, (int64_t)dt_message_channel(r->record.value[0]));
 }
 
 static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct row *r)

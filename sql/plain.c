@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that are not made from records: lost, pauses, threads, processes, functions, and
+/* Tables that are not made from records: lost, pauses, held, threads, processes, functions, and
  * activities where there are none. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ struct list {
 	size_t at, n; /* at: one more than the current row */
 	struct loss *loss;
 	struct dt_pause *pause;
+	struct held *held;
 	bool failed;
 };
 
@@ -113,6 +114,7 @@ static void end_list(struct dt_sql_scan *s)
 
 	free(l->loss);
 	free(l->pause);
+	free(l->held);
 	free(l);
 }
 
@@ -205,6 +207,92 @@ const struct dt_sql_table dt_sql_pauses = {
 	.begin = begin_pauses,
 	.next = next_of_list,
 	.value = pauses_value,
+	.end = end_list,
+	.small = true,
+};
+
+/* ---- held ---- */
+
+struct held {
+	uint64_t begin, end;
+	uint32_t tid;
+	char why[16];
+};
+
+enum { H_THREAD, H_PROCESS, H_BEGIN, H_END, H_DURATION, H_WHY };
+
+static const struct dt_sql_column held_columns[] = {
+	[H_THREAD] = {"thread", "INTEGER", DT_SQL_PLAIN},
+	[H_PROCESS] = {"process", "INTEGER", DT_SQL_PLAIN},
+	[H_BEGIN] = {"begin", "INTEGER", DT_SQL_PLAIN},
+	[H_END] = {"end", "INTEGER", DT_SQL_PLAIN},
+	[H_DURATION] = {"duration", "INTEGER", DT_SQL_PLAIN},
+	[H_WHY] = {"why", "TEXT", DT_SQL_PLAIN},
+	{"file", "TEXT HIDDEN", DT_SQL_FILE},
+	{0},
+};
+
+static int on_held(void *ctx, const struct dt_held_row *h)
+{
+	struct list *l = ctx;
+	struct held *more =
+		l->n & (l->n + 1) ? l->held : realloc(l->held, 2 * (l->n + 1) * sizeof(*more));
+
+	if (!more) {
+		l->failed = true;
+		return 1;
+	}
+	l->held = more;
+	more = &l->held[l->n++];
+	*more = (struct held){.begin = h->begin, .end = h->end, .tid = h->tid};
+	dt_format(more->why, sizeof(more->why), "%s", h->why);
+	return 0;
+}
+
+static int begin_held(struct dt_sql_scan *s, struct dt_error *e)
+{
+	struct list *l;
+
+	if (begin_list(s, 0, e) < 0)
+		return -1;
+	l = s->state;
+	if (dt_reader_helds(s->pass->reader, on_held, l) < 0)
+		return dt_fail(e, "%s: the trace cannot be read", s->pass->source->path);
+	return l->failed ? dt_fail(e, "out of memory") : 0;
+}
+
+static void held_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
+{
+	const struct list *l = s->state;
+	const struct held *x = &l->held[l->at - 1];
+
+	switch (column) {
+	case H_THREAD:
+		dt_sql_put_thread(to, x->tid);
+		break;
+	case H_PROCESS:
+		dt_sql_put_process(s, to, x->tid);
+		break;
+	case H_BEGIN:
+		sqlite3_result_int64(to, dt_sql_ns(s->pass, x->begin));
+		break;
+	case H_END:
+		sqlite3_result_int64(to, dt_sql_ns(s->pass, x->end));
+		break;
+	case H_DURATION:
+		dt_sql_put_duration(to, (double)(x->end - x->begin) * dt_reader_ns_per_tick(s->pass->reader));
+		break;
+	default:
+		sqlite3_result_text(to, x->why, -1, SQLITE_TRANSIENT);
+	}
+}
+
+const struct dt_sql_table dt_sql_held = {
+	.name = "held",
+	.column = held_columns,
+	.begin = begin_held,
+	.next = next_of_list,
+	.value = held_value,
 	.end = end_list,
 	.small = true,
 };

@@ -5,8 +5,15 @@
 
 #include "sql/table.h"
 
-/* An interrupt's records may stand among later ones: so much later, in ticks. */
+/* An interrupt's records may stand among later ones: so much later, in ticks; or more, which the reader
+ * knows when it has come there: dt_reader_back(). */
 #define DT_SQL_DISORDER (1u << 18)
+
+/* Is it so much later than `to' that nothing up to that comes any more? */
+static inline bool dt_sql_far_behind(const struct dt_reader *r, uint64_t ticks, uint64_t to)
+{
+	return ticks > to && ticks - to > DT_SQL_DISORDER && ticks - to > dt_reader_back(r);
+}
 
 struct dt_sql_walk {
 	struct dt_reader *reader;

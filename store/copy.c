@@ -261,12 +261,35 @@ static const char *const since_sql[] = {
 	"INSERT INTO exec SELECT * FROM source.exec",
 	"INSERT INTO thread SELECT * FROM source.thread",
 	"INSERT INTO module SELECT * FROM source.module",
+	"INSERT INTO module_name SELECT * FROM source.module_name",
+	"INSERT INTO complete SELECT * FROM source.complete",
+	"INSERT INTO unhooked SELECT * FROM source.unhooked",
+	"INSERT INTO unhooked_caller SELECT * FROM source.unhooked_caller",
 	"INSERT INTO function SELECT * FROM source.function",
 	"INSERT INTO type SELECT * FROM source.type",
 	"INSERT INTO site SELECT * FROM source.site",
 	"INSERT INTO clock SELECT * FROM source.clock",
 	"INSERT INTO event SELECT * FROM source.event",
 };
+
+/* Is the table that a statement reads there at all? Files of before there was one have none. */
+static bool has_source(sqlite3 *db, const char *sql)
+{
+	static const char from[] = "FROM source.";
+	const char *name = strstr(sql, from);
+	sqlite3_stmt *q = NULL;
+	bool has = true;
+
+	if (name) {
+		name += strlen(from);
+		has = sqlite3_prepare_v2(db, "SELECT 1 FROM source.sqlite_schema WHERE name=?", -1,
+					 &q, NULL) == 0 &&
+		      sqlite3_bind_text(q, 1, name, (int)strcspn(name, " "), SQLITE_STATIC) == 0 &&
+		      sqlite3_step(q) == SQLITE_ROW;
+		sqlite3_finalize(q);
+	}
+	return has;
+}
 
 static int run(sqlite3 *db, const char *sql, int64_t last, const char *path, struct dt_error *e)
 {
@@ -323,7 +346,8 @@ int dt_copy_since(const char *from, int64_t last, const char *to, struct dt_erro
 	if (rc == 0 && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL))
 		rc = fail(db, to, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(since_sql) / sizeof(*since_sql); i++)
-		rc = run(db, since_sql[i], last, from, e);
+		if (has_source(db, since_sql[i]))
+			rc = run(db, since_sql[i], last, from, e);
 	if (rc == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL))
 		rc = fail(db, to, e);
 	sqlite3_close(db);

@@ -133,6 +133,30 @@ static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t 
 	return values == h.lengths ? 0 : -1;
 }
 
+/* How much earlier a record is than one before it, at most. */
+static uint64_t furthest_back(const struct dt_decoder *d, uint32_t escapes)
+{
+	const uint64_t *escape = d->tick_escape;
+	uint64_t latest = 0, now = 0, most = 0;
+	bool back = false;
+
+	/* only an escape tells of a step back */
+	for (uint32_t i = 0; i < escapes; i++)
+		back = back || escape[i] > INT64_MAX;
+	for (uint32_t i = 0; back && i < d->n; i++) {
+		uint64_t step = d->tick_low[i] | (d->tick_high ? (uint64_t)d->tick_high[i] << 8 : 0);
+
+		if (step == 0xffff && d->tick_escape && escape < d->tick_escape_end)
+			step = *escape++;
+		now += step;
+		if ((int64_t)(now - latest) > 0)
+			latest = now;
+		else if (latest - now > most)
+			most = latest - now;
+	}
+	return most;
+}
+
 int dt_decoder_load(struct dt_decoder *d, void *dctx, const void *events, size_t events_size,
 		    const void *vals, size_t vals_size, uint32_t records, uint32_t sites,
 		    struct dt_error *e)
@@ -183,9 +207,7 @@ int dt_decoder_load(struct dt_decoder *d, void *dctx, const void *events, size_t
 		return damaged(e, vals ? "threads or values" : "threads");
 	}
 	d->has_values = vals != NULL;
-	d->back = false;
-	for (uint32_t i = 0; i < h.tick_escapes; i++)
-		d->back = d->back || d->tick_escape[i] > INT64_MAX;
+	d->back = furthest_back(d, h.tick_escapes);
 	d->last_ticks = h.first_ticks;
 	d->last_sp = 0;
 	d->run = 0;

@@ -35,7 +35,7 @@ struct dt_decoder {
 	uint32_t run, run_left; /* run: which one; the caller of dt_decoder_batch() moves them */
 
 	bool has_values;
-	bool back; /* some record is earlier than the one before it */
+	uint64_t back; /* ticks that a record is earlier than one before it, at most */
 	const uint8_t *length, *data;
 	struct dt_bytes value_memory;
 };

@@ -35,6 +35,8 @@ struct dt_vals_head {
 	"CREATE TABLE thread(tid INTEGER, pid INTEGER, name TEXT, UNIQUE(tid, pid));"              \
 	"CREATE TABLE module(id INTEGER PRIMARY KEY, pid INTEGER, base INTEGER, low INTEGER,"      \
 	" high INTEGER, path TEXT, build_id TEXT, begin_ticks INTEGER, end_ticks INTEGER);"        \
+	"CREATE TABLE module_name(module INTEGER, name TEXT);"                                     \
+	"CREATE TABLE complete(module INTEGER PRIMARY KEY, ticks INTEGER);"                        \
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INTEGER, address INTEGER,"           \
 	" size INTEGER, name TEXT, file TEXT, line INTEGER, signature TEXT);"                      \
 	"CREATE TABLE site(id INTEGER PRIMARY KEY, pid INTEGER, pc INTEGER, kind,"                 \
@@ -44,9 +46,13 @@ struct dt_vals_head {
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
 	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"      \
 	" missed INTEGER);"                                                                        \
+	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \
 	"CREATE TABLE event(" DT_EVENT_COLUMNS ");"                                                \
+	"CREATE TABLE unhooked(path TEXT, address INTEGER, name TEXT, reason TEXT);"               \
+	"CREATE TABLE unhooked_caller(path TEXT, caller INTEGER, callee INTEGER,"                  \
+	" PRIMARY KEY(path, caller, callee)) WITHOUT ROWID;"                                       \
 	"CREATE TABLE type(id INTEGER PRIMARY KEY, text TEXT);"                                    \
 	"CREATE UNIQUE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks);"
 

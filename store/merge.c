@@ -8,8 +8,6 @@
 #include <string.h>
 #include "store/state.h"
 
-#define DISORDER (1u << 18) /* ticks: a record of a core is not further behind one after it */
-
 /* ---- cursors ---- */
 
 void dt_reader_free_cursors(struct dt_reader *r)
@@ -65,26 +63,27 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
-/*
- * Is whatever follows the loaded chunk later than all that is in it, which ends at max? Records that
- * come late, from an interrupt, may be a chunk further on, but hardly behind that.
- */
-static bool follows_later(struct dt_reader *r, const struct dt_cursor *c, uint64_t max)
+/* How much earlier a record of the chunks that follow is than one of the loaded one, which ends at max. */
+static uint64_t following_back(struct dt_reader *r, const struct dt_cursor *c, uint64_t max)
 {
 	sqlite3_stmt *q = r->statement[FOLLOWING];
-	bool later = true;
+	uint64_t back = 0;
 
 	sqlite3_bind_int64(q, 1, c->core);
 	sqlite3_bind_int64(q, 2, (sqlite3_int64)c->next);
 	sqlite3_bind_int64(q, 3, (sqlite3_int64)r->limit);
-	if (sqlite3_step(q) == SQLITE_ROW) {
+	if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_type(q, 0) != SQLITE_NULL) {
 		uint64_t from = (uint64_t)sqlite3_column_int64(q, 0);
-		uint64_t to = (uint64_t)sqlite3_column_int64(q, 1);
 
-		later = from >= max && to >= max && to - max > DISORDER;
+		back = from < max ? max - from : 0;
 	}
 	sqlite3_reset(q);
-	return later;
+	return back;
+}
+
+uint64_t dt_reader_back(const struct dt_reader *r)
+{
+	return r->back;
 }
 
 /* Loads the chunk that follows. 1: loaded; 0: there is none. */
@@ -124,8 +123,11 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 			     (uint32_t)r->tables.sites.n, &why);
 	c->chunk = c->base;
 	c->next = c->base + records;
-	c->in_order = !rc && !c->decoder.back &&
-		      follows_later(r, c, (uint64_t)sqlite3_column_int64(q, 4));
+	c->back = rc ? 0 : following_back(r, c, (uint64_t)sqlite3_column_int64(q, 4));
+	if (!rc && c->decoder.back > c->back)
+		c->back = c->decoder.back;
+	if (c->back > r->back)
+		r->back = c->back;
 	if (rc)
 		dt_fail(e, "%s: chunk %ld of the trace: %s", r->path, (long)id, why.text);
 	else
@@ -176,12 +178,12 @@ static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c,
 		return BEFORE;
 	if (ticks <= r->range.to)
 		return IN;
-	return !c->in_order && ticks - r->range.to <= DISORDER ? BEHIND : FAR;
+	return ticks - r->range.to <= c->back ? BEHIND : FAR;
 }
 
 /*
  * Over records outside the range, to one that is in it or far behind. A core's records are in the order
- * of time but for what came in between in an interrupt.
+ * of time but for what came in between in an interrupt, or was told late.
  */
 static void skip(const struct dt_reader *r, struct dt_cursor *c)
 {

@@ -17,8 +17,9 @@ static const char *const statement_sql[STATEMENTS] = {
 	[CHUNK] = "SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
 		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
 		  " AND min_ticks<=?5 ORDER BY first LIMIT 1)",
-	[FOLLOWING] = "SELECT min_ticks, max_ticks FROM chunk WHERE core=?1 AND first>=?2 AND id<=?3"
-		      " ORDER BY first LIMIT 1",
+	/* disorder comes from what a ring held, and hardly goes further than so many chunks */
+	[FOLLOWING] = "SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
+		      " AND id<=?3 ORDER BY first LIMIT 64)",
 	[VALS] = "SELECT vals FROM chunk WHERE id=?1",
 	[LOSSES] = "SELECT after, lost, begin_ticks, end_ticks FROM loss "
 		   "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",
@@ -344,6 +345,35 @@ const char *dt_reader_type(const struct dt_reader *r, uint32_t id)
 	return i ? i->text : NULL;
 }
 
+size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, size_t size)
+{
+	static const char sql[] = "SELECT u.name FROM unhooked_caller c JOIN unhooked u ON "
+				  "u.path=c.path AND u.address=c.callee WHERE c.path=? AND "
+				  "c.caller=? ORDER BY u.address";
+	const struct dt_function_info *f = dt_reader_function(r, function);
+	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
+	sqlite3_stmt *q = NULL;
+	size_t n = 0, used = 0;
+
+	names[0] = '\0';
+	/* files of before there was the table have nothing to say */
+	if (m && sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(q, 1, m->path, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 2, (sqlite3_int64)(f->address - m->base));
+		for (; sqlite3_step(q) == SQLITE_ROW; n++) {
+			const char *name = (const char *)sqlite3_column_text(q, 0);
+
+			if (name && used + strlen(name) + 8 < size)
+				used += dt_format(names + used, size - used, "%s%s", n ? ", " : "",
+						  name);
+			else if (used + 6 < size && strcmp(names + (used > 3 ? used - 3 : 0), "..."))
+				used += dt_format(names + used, size - used, ", ...");
+		}
+	}
+	sqlite3_finalize(q);
+	return n;
+}
+
 uint32_t dt_reader_sites(const struct dt_reader *r)
 {
 	return (uint32_t)r->tables.sites.n;
@@ -545,6 +575,60 @@ int dt_reader_losses(struct dt_reader *r,
 		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),
 			(uint64_t)sqlite3_column_int64(q, 1), (uint64_t)sqlite3_column_int64(q, 2),
 			(uint64_t)sqlite3_column_int64(q, 3));
+	sqlite3_finalize(q);
+	return rc;
+}
+
+size_t dt_reader_holds(const struct dt_reader *r)
+{
+	return r->tables.holds_of;
+}
+
+const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *n)
+{
+	*n = r->tables.pauses.n;
+	return r->tables.pauses.p;
+}
+
+const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_t tid, size_t *n)
+{
+	const struct dt_held_thread *x = r->tables.held_threads.p;
+	size_t low = 0, high = r->tables.held_threads.n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (x[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*n = 0;
+	if (low == r->tables.held_threads.n || x[low].tid != tid)
+		return NULL;
+	*n = x[low].n;
+	return (const struct dt_times *)r->tables.holds.p + x[low].first;
+}
+
+int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h), void *ctx)
+{
+	static const char sql[] = "SELECT tid, begin_ticks, end_ticks, why FROM hold "
+				  "ORDER BY begin_ticks, end_ticks";
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	/* a file of before there were any has no such table */
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return 0;
+	while (rc == 0 && sqlite3_step(q) == SQLITE_ROW) {
+		const char *why = (const char *)sqlite3_column_text(q, 3);
+		struct dt_held_row h = {.tid = (uint32_t)sqlite3_column_int64(q, 0),
+					.begin = (uint64_t)sqlite3_column_int64(q, 1),
+					.end = (uint64_t)sqlite3_column_int64(q, 2),
+					.why = why ? why : ""};
+
+		rc = fn(ctx, &h);
+	}
 	sqlite3_finalize(q);
 	return rc;
 }

@@ -35,6 +35,7 @@ struct dt_module_info {
 	uint32_t pid;
 	uint64_t base, low, high, begin_ticks, end_ticks;
 	const char *path, *build_id;
+	const char *called; /* the path, and behind newlines its other names: process/pattern.h */
 };
 
 struct dt_thread_info {
@@ -83,6 +84,11 @@ const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uin
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id);
 /* What the number behind a '#' in a signature means: process/symtab.h. NULL: there is none. */
 const char *dt_reader_type(const struct dt_reader *r, uint32_t id);
+/*
+ * How many of the functions that this one calls were chosen and could not be hooked, so that their time
+ * is in its own; names: the first ones, with commas.
+ */
+size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, size_t size);
 uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
 uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
@@ -128,6 +134,25 @@ int dt_reader_losses(struct dt_reader *r,
 /* Every time in which nothing was recorded (store/store.h), by its begin. fn as above. */
 struct dt_pause;
 int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p), void *ctx);
+
+/*
+ * Times in which a thread could not go on because of the tracer: from its wait for room in a ring, or
+ * being stopped. They are not the program's. Those of a thread are ascending and apart, and valid until
+ * the reader is refreshed and dt_reader_holds(), which counts what is known, is another; 0: none.
+ */
+struct dt_times {
+	uint64_t begin, end; /* ticks */
+	bool record; /* it was for a record: until the thread's next one nothing else happened */
+};
+const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_t tid, size_t *n);
+size_t dt_reader_holds(const struct dt_reader *r);
+
+/* Times in which nothing was recorded, as far as is known; likewise. */
+const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *n);
+
+/* Every one of them as it was told (store/store.h), in the order of begin. fn as above. */
+struct dt_held_row;
+int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h), void *ctx);
 
 /* Every chunk of records in the file, in no order. fn returns non-zero to stop. */
 int dt_reader_chunks(struct dt_reader *r,
@@ -176,6 +201,10 @@ int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt
 /* 1 and a span; 0: no more (call again later for what a live file has gained); -1: error. The
  * span's columns are valid until the next call. */
 int dt_reader_next(struct dt_reader *r, struct dt_span *span, struct dt_error *e);
+
+/* Records of a core come in the order of time, but for what was told late: so many ticks later than it
+ * should be at most, of what has been read so far. */
+uint64_t dt_reader_back(const struct dt_reader *r);
 
 /* Assembles record i of a span that was read with its values. */
 void dt_span_record(const struct dt_reader *r, const struct dt_span *s, uint32_t i,

@@ -28,7 +28,7 @@ struct dt_cursor {
 	 * follows: how much of which one has been said */
 	uint64_t said_after, said_lost;
 	uint64_t chunk;	  /* number of the loaded chunk's first record */
-	bool in_order;	  /* in it, and behind it, no record is earlier than the one before */
+	uint64_t back;	  /* ticks that a record of it, or behind it, is earlier than one of it, at most */
 	uint64_t batches; /* that have been left */
 	/* the first record behind the range, where the next range begins; looking further may have gone on */
 	struct {
@@ -49,6 +49,7 @@ struct dt_reader {
 	struct dt_range range;
 	uint64_t limit; /* last chunk that this pass reads */
 	bool through;	/* the range has been read to its end */
+	uint64_t back;	/* the largest of the cursors' ever */
 	struct dt_cursor **cursor;
 	size_t cursors;
 	struct dt_cursor **heap; /* those not ended; the earliest first */

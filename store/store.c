@@ -47,9 +47,13 @@ enum statement {
 	PROCESS,
 	PROCESS_END,
 	EXEC,
+	COMPLETE,
 	THREAD,
 	MODULE,
 	MODULE_END,
+	MODULE_NAME,
+	UNHOOKED,
+	UNHOOKED_CALLER,
 	FUNCTION,
 	TYPE,
 	SITE,
@@ -58,6 +62,7 @@ enum statement {
 	LOSS,
 	LOSS_END,
 	PAUSE,
+	HELD,
 	CHUNK,
 	BEGIN,
 	COMMIT,
@@ -70,18 +75,24 @@ static const char *const statement_sql[STATEMENTS] = {
 	[PROCESS_END] = "UPDATE process SET status=?, end_ticks=? WHERE rowid="
 			"(SELECT max(rowid) FROM process WHERE pid=?)",
 	[EXEC] = "INSERT INTO exec VALUES(?,?)",
+	[COMPLETE] = "INSERT OR IGNORE INTO complete VALUES(?,?)",
 	[THREAD] = "INSERT OR REPLACE INTO thread VALUES(?,?,?)",
 	[MODULE] = "INSERT INTO module VALUES(NULL,?,?,?,?,?,?,?,?)",
 	[MODULE_END] = "UPDATE module SET end_ticks=? WHERE id=?",
+	[MODULE_NAME] = "INSERT INTO module_name VALUES(?,?)",
+	[UNHOOKED] = "INSERT INTO unhooked VALUES(?,?,?,?)",
+	[UNHOOKED_CALLER] = "INSERT OR IGNORE INTO unhooked_caller VALUES(?,?,?)",
 	[TYPE] = "INSERT INTO type VALUES(NULL,?)",
 	[FUNCTION] = "INSERT INTO function VALUES(NULL,?,?,?,?,?,?,?)",
 	[SITE] = "INSERT INTO site VALUES(NULL,?,?,?,?,?,?,?)",
 	[CLOCK] = "INSERT INTO clock VALUES(?,?,?)",
 	[EVENT] = "INSERT INTO event VALUES(?,?,?,?,?)",
 	[LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?) ON CONFLICT(core, after) DO UPDATE SET "
-		 "lost=lost+excluded.lost, end_ticks=excluded.end_ticks",
+		 "lost=lost+excluded.lost, begin_ticks=min(begin_ticks, excluded.begin_ticks), "
+		 "end_ticks=excluded.end_ticks",
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
 	[PAUSE] = "INSERT INTO pause VALUES(?,?,?,?,?)",
+	[HELD] = "INSERT INTO hold VALUES(?,?,?,?)",
 	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
@@ -107,6 +118,12 @@ struct dt_store {
 	uint32_t pids_version;
 	struct dt_bytes events, vals;
 	bool in_transaction, failed;
+	bool late;	 /* in memory until it has records: another trace is at the path */
+	bool patient; /* it was, when it was begun */
+	bool has_records;
+	bool closing; /* nothing comes after */
+	const char *old; /* appended to the name of what was there; NULL: nothing was */
+	bool keep_old;	 /* when the new one is complete, too */
 	struct dt_error failure;
 };
 
@@ -165,18 +182,6 @@ static int begin(struct dt_store *s, struct dt_error *e)
 	return 0;
 }
 
-static int commit(struct dt_store *s, struct dt_error *e)
-{
-	if (s->failed)
-		return fail(s, e);
-	if (!s->in_transaction)
-		return 0;
-	if (run(s, COMMIT, e))
-		return -1;
-	s->in_transaction = false;
-	return 0;
-}
-
 static void bind_text(sqlite3_stmt *t, int i, const char *text)
 {
 	sqlite3_bind_text(t, i, text ? text : "", -1, SQLITE_TRANSIENT);
@@ -200,8 +205,11 @@ static int move_all(const char *from, const char *from_end, const char *to, cons
 		if (dt_format(a, sizeof(a), "%s%s%s", from, from_end, side_files[i]) >= sizeof(a) ||
 		    dt_format(b, sizeof(b), "%s%s%s", to, to_end, side_files[i]) >= sizeof(b))
 			return errno = ENAMETOOLONG, -1;
-		if (rename(a, b) && i == 0)
+		if (rename(a, b) == 0)
+			continue;
+		if (i == 0)
 			return -1;
+		unlink(b); /* it would be taken for this one's */
 	}
 	return 0;
 }
@@ -243,14 +251,26 @@ int dt_store_check_room(const char *path, struct dt_error *e)
 }
 
 /* Puts it aside; afterwards nothing is there. */
-static int make_room(const char *path, struct dt_error *e)
+static int make_room(struct dt_store *s, struct dt_error *e)
 {
-	if (dt_store_check_room(path, e))
+	const char *end = s->keep_old ? ".old" : "-old";
+
+	if (dt_store_check_room(s->path, e))
 		return -1;
 	/* kept under another name until the new one is done: see dt_store_discard() */
-	if (move_all(path, "", path, "-old") && errno != ENOENT)
-		return dt_fail(e, "%s: cannot replace it: %s", path, strerror(errno));
+	if (move_all(s->path, "", s->path, end) == 0)
+		s->old = end;
+	else if (errno != ENOENT)
+		return dt_fail(e, "%s: cannot replace it: %s", s->path, strerror(errno));
 	return 0;
+}
+
+/* What was at the path is there again. */
+static void move_back(const char *path, const char *old)
+{
+	remove_all(path, "");
+	if (old)
+		move_all(path, old, path, "");
 }
 
 /*
@@ -306,16 +326,12 @@ static void destroy(struct dt_store *s)
 	free(s);
 }
 
-/*
- * A new trace at path. It is made under another name first: whoever looks for it sees none, or a whole
- * one, and holds no lock that would be in our way.
- */
-static int make_file(struct dt_store *s, const char *path, struct dt_error *e)
+/* An empty file for a new trace: the path's with that end. */
+static int make_new(const char *path, char *new, size_t size, struct dt_error *e)
 {
-	char new[4096], side[4096];
-	int fd, rc;
+	int fd;
 
-	if (dt_format(new, sizeof(new), "%s-new.%d", path, getpid()) >= sizeof(new))
+	if (dt_format(new, size, "%s-new.%d", path, getpid()) >= size)
 		return dt_fail(e, "%s: cannot create: %s", path, strerror(ENAMETOOLONG));
 	remove_all(new, "");
 	/* arguments of functions are private: nobody else may read them */
@@ -323,34 +339,144 @@ static int make_file(struct dt_store *s, const char *path, struct dt_error *e)
 	if (fd < 0)
 		return dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
 	close(fd);
+	return 0;
+}
+
+/* What was made under the name new comes to the path. */
+static int put_new(struct dt_store *s, const char *new, struct dt_error *e)
+{
+	char side[4096];
+
+	/* as late as can be: until then, who looks finds the old one */
+	if (make_room(s, e) < 0)
+		return -1;
+	/* the log of a database that was removed without it must not be taken for this one's */
+	for (int i = 1; i < 3; i++)
+		if (dt_format(side, sizeof(side), "%s%s", s->path, side_files[i]) < sizeof(side))
+			unlink(side);
+	if (rename(new, s->path) == 0)
+		return 0;
+	dt_fail(e, "%s: cannot create: %s", s->path, strerror(errno));
+	move_back(s->path, s->old);
+	s->old = NULL;
+	return -1;
+}
+
+/*
+ * A new trace at path. It is made under another name first: whoever looks for it sees none, or a whole
+ * one, and holds no lock that would be in our way.
+ */
+static int make_file(struct dt_store *s, struct dt_error *e)
+{
+	char new[4096];
+	int rc;
+
+	if (make_new(s->path, new, sizeof(new), e) < 0)
+		return -1;
 	if (sqlite3_open_v2(new, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
 		rc = fail(s, e);
 	else
 		rc = make_tables(s, e);
 	sqlite3_close(s->db);
 	s->db = NULL;
-	/* as late as can be: until then, who looks finds the old one */
 	if (rc == 0)
-		rc = make_room(path, e);
-	if (rc < 0) {
+		rc = put_new(s, new, e);
+	if (rc < 0)
 		remove_all(new, "");
-		return -1;
-	}
-	/* the log of a database that was removed without it must not be taken for this one's */
-	for (int i = 1; i < 3; i++)
-		if (dt_format(side, sizeof(side), "%s%s", path, side_files[i]) < sizeof(side))
-			unlink(side);
-	if (rename(new, path) < 0) {
-		dt_fail(e, "%s: cannot create: %s", path, strerror(errno));
-		remove_all(new, "");
-		move_all(path, "-old", path, "");
-		return -1;
-	}
-	return 0;
+	return rc;
 }
 
-struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
-				 struct dt_error *e)
+static int open_file(struct dt_store *s, struct dt_error *e)
+{
+	return sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			       NULL) ||
+			       sqlite3_busy_timeout(s->db, 10000)
+		       ? fail(s, e)
+		       : prepare(s, e);
+}
+
+static void finalize(struct dt_store *s)
+{
+	for (int i = 0; i < STATEMENTS; i++) {
+		sqlite3_finalize(s->statement[i]);
+		s->statement[i] = NULL;
+	}
+}
+
+static int sync_file(const char *path, struct dt_error *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = fd < 0 ? -1 : fsync(fd);
+
+	if (rc < 0)
+		dt_fail(e, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/*
+ * What is in memory becomes a file under the name new: with a log for what is still to come, or, when
+ * that was all, without any file beside it that a reader of the old one could take for its own.
+ */
+static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
+{
+	sqlite3_stmt *q = NULL;
+	sqlite3 *db = NULL;
+	int rc = 0;
+
+	if (sqlite3_prepare_v2(s->db, "VACUUM INTO ?", -1, &q, NULL) ||
+	    sqlite3_bind_text(q, 1, new, -1, SQLITE_STATIC) || sqlite3_step(q) != SQLITE_DONE)
+		rc = fail(s, e);
+	sqlite3_finalize(q);
+	if (s->closing)
+		return rc == 0 ? sync_file(new, e) : rc;
+	if (rc == 0 &&
+	    (sqlite3_open_v2(new, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
+	     sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL", NULL, NULL, NULL)))
+		rc = dt_fail(e, "%s: cannot create: %s", s->path, sqlite3_errmsg(db));
+	sqlite3_close(db);
+	return rc;
+}
+
+/* The first records are there: from here on the trace is at its path. */
+static int publish(struct dt_store *s, struct dt_error *e)
+{
+	char new[4096];
+	int rc;
+
+	s->late = false;
+	if (make_new(s->path, new, sizeof(new), &s->failure) < 0)
+		goto fail;
+	rc = write_new(s, new, &s->failure);
+	if (rc == 0) {
+		finalize(s);
+		sqlite3_close(s->db);
+		s->db = NULL;
+		rc = put_new(s, new, &s->failure);
+	}
+	if (rc == 0)
+		return s->closing ? 0 : open_file(s, e);
+	remove_all(new, "");
+fail:
+	s->failed = true; /* nothing can be written any more, and what was there still is */
+	s->late = true;
+	return dt_fail(e, "%s", s->failure.text);
+}
+
+static int commit(struct dt_store *s, struct dt_error *e)
+{
+	if (s->failed)
+		return fail(s, e);
+	if (!s->in_transaction)
+		return 0;
+	if (run(s, COMMIT, e))
+		return -1;
+	s->in_transaction = false;
+	return s->late && s->has_records ? publish(s, e) : 0;
+}
+
+static struct dt_store *new_store(const char *path, dt_describe_fn *describe, void *ctx,
+				  struct dt_error *e)
 {
 	struct dt_store *s;
 
@@ -359,40 +485,85 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 	s = calloc(1, sizeof(*s));
 	if (!s || !(s->path = strdup(path)) || !(s->cctx = ZSTD_createCCtx())) {
 		dt_fail(e, "%s: out of memory", path);
-		goto unmade;
+		if (s)
+			destroy(s);
+		return NULL;
 	}
 	s->describe = describe;
 	s->ctx = ctx;
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, 1);
 	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_checksumFlag, 1);
-	if (make_file(s, path, e))
-		goto unmade;
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	    sqlite3_busy_timeout(s->db, 10000) || prepare(s, e)) {
-		fail(s, e);
+	return s;
+}
+
+struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
+				 struct dt_error *e)
+{
+	struct dt_store *s = new_store(path, describe, ctx, e);
+
+	if (!s)
+		return NULL;
+	if (make_file(s, e) < 0) {
 		destroy(s);
-		remove_all(path, "");
-		move_all(path, "-old", path, "");
+		return NULL;
+	}
+	if (open_file(s, e) < 0) {
+		dt_store_discard(s);
 		return NULL;
 	}
 	return s;
-unmade:
-	if (s)
+}
+
+struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
+				      void *ctx, struct dt_error *e)
+{
+	struct dt_store *s;
+	struct stat st;
+	char new[4096];
+
+	if (stat(path, &st) < 0 || !st.st_size)
+		return dt_store_create(path, describe, ctx, e);
+	s = new_store(path, describe, ctx, e);
+	if (!s)
+		return NULL;
+	/* what would fail later is better said now */
+	if (make_new(path, new, sizeof(new), e) < 0) {
 		destroy(s);
+		return NULL;
+	}
+	remove_all(new, "");
+	s->late = s->patient = true;
+	s->keep_old = keep_old;
+	if (sqlite3_open_v2(":memory:", &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL))
+		fail(s, e);
+	else if (make_tables(s, e) == 0 && prepare(s, e) == 0)
+		return s;
+	destroy(s);
 	return NULL;
+}
+
+bool dt_store_is_late(const struct dt_store *s)
+{
+	return s && s->patient && !s->has_records;
+}
+
+int dt_store_show(struct dt_store *s, struct dt_error *e)
+{
+	return dt_store_flush(s, e) < 0 || (s->late && publish(s, e) < 0) ? -1 : 0;
 }
 
 void dt_store_discard(struct dt_store *s)
 {
-	char *path = s ? strdup(s->path) : NULL;
+	const char *old;
+	char *path;
 
 	if (!s)
 		return;
+	path = s->late ? NULL : strdup(s->path);
+	old = s->old;
 	destroy(s);
-	if (path) {
-		remove_all(path, "");
-		move_all(path, "-old", path, "");
-	}
+	if (path)
+		move_back(path, old);
 	free(path);
 }
 
@@ -402,17 +573,26 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 
 	if (!s)
 		return 0;
+	s->closing = true;
 	rc = dt_store_flush(s, e);
-	for (int i = 0; i < STATEMENTS; i++) {
-		sqlite3_finalize(s->statement[i]);
-		s->statement[i] = NULL;
+	/* a child that has been there so briefly that nobody saw it: its program is not known */
+	if (!rc && s->db)
+		sqlite3_exec(s->db, "INSERT INTO process(pid, ppid, exe, cmdline)"
+				    " SELECT DISTINCT pid, 0, '', '' FROM thread"
+				    " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)",
+			     NULL, NULL, NULL);
+	if (dt_store_is_late(s)) {
+		dt_store_discard(s);
+		return rc;
 	}
-	if (!rc) {
+	finalize(s);
+	if (!rc && s->db) {
 		/* on the disk, and a single file again unless somebody is reading it just now */
 		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE", NULL,
 			     NULL, NULL);
 	}
-	remove_all(s->path, "-old");
+	if (s->old && !s->keep_old)
+		remove_all(s->path, "-old");
 	destroy(s);
 	return rc;
 }
@@ -648,28 +828,58 @@ static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 	return (ssize_t)n;
 }
 
-static int note_loss(struct core *c, uint64_t lost)
+static void note_loss(struct core *c, uint64_t lost, uint64_t begin)
 {
+	uint64_t after = c->written + c->chunk->n;
+
+	if (!c->lost || begin < c->lost_begin)
+		c->lost_begin = begin;
 	c->lost += lost;
-	c->lost_after = c->written + c->chunk->n;
-	c->lost_begin = c->last_ticks;
+	c->lost_after = after;
+}
+
+/* The state of a core that may be new; NULL: it can not be written to. */
+static struct core *usable(struct dt_store *s, unsigned core, struct dt_error *e)
+{
+	struct core *c;
+
+	if (s->failed) {
+		fail(s, e);
+		return NULL;
+	}
+	if (core > DT_SHARED_CORE) {
+		dt_fail(e, "%s: core %u: there are at most 65536", s->path, core);
+		return NULL;
+	}
+	c = core_of(s, core);
+	if (!c)
+		no_memory(s, e);
+	return c;
+}
+
+int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
+		  struct dt_error *e)
+{
+	struct core *c = usable(s, core, e);
+
+	if (!c)
+		return -1;
+	s->has_records |= lost != 0;
+	if (lost)
+		note_loss(c, lost, begin_ticks);
 	return 0;
 }
 
 int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
 		 uint64_t lost, struct dt_error *e)
 {
-	struct core *c;
+	struct core *c = usable(s, core, e);
 
-	if (s->failed)
-		return fail(s, e);
-	if (core > DT_SHARED_CORE)
-		return dt_fail(e, "%s: core %u: there are at most 65536", s->path, core);
-	c = core_of(s, core);
 	if (!c)
-		return no_memory(s, e);
+		return -1;
+	s->has_records |= n || lost;
 	if (lost)
-		note_loss(c, lost);
+		note_loss(c, lost, c->last_ticks);
 	if (!n)
 		return 0;
 	if ((c->lost || c->loss_open) && write_loss(s, core, c, r[0].ticks, e))
@@ -745,6 +955,47 @@ int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, 
 	bind_u64(s->statement[MODULE_END], 1, end_ticks);
 	sqlite3_bind_int64(s->statement[MODULE_END], 2, module);
 	return run(s, MODULE_END, e);
+}
+
+int dt_store_complete(struct dt_store *s, int64_t module, uint64_t ticks, struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[COMPLETE], 1, module);
+	bind_u64(s->statement[COMPLETE], 2, ticks);
+	return run(s, COMPLETE, e);
+}
+
+int dt_store_module_name(struct dt_store *s, int64_t module, const char *name, struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[MODULE_NAME], 1, module);
+	bind_text(s->statement[MODULE_NAME], 2, name);
+	return run(s, MODULE_NAME, e);
+}
+
+int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, const char *name,
+		      const char *reason, struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	bind_text(s->statement[UNHOOKED], 1, path);
+	bind_u64(s->statement[UNHOOKED], 2, address);
+	bind_text(s->statement[UNHOOKED], 3, name);
+	bind_text(s->statement[UNHOOKED], 4, reason);
+	return run(s, UNHOOKED, e);
+}
+
+int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
+			     struct dt_error *e)
+{
+	if (begin(s, e))
+		return -1;
+	bind_text(s->statement[UNHOOKED_CALLER], 1, path);
+	bind_u64(s->statement[UNHOOKED_CALLER], 2, caller);
+	bind_u64(s->statement[UNHOOKED_CALLER], 3, callee);
+	return run(s, UNHOOKED_CALLER, e);
 }
 
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)
@@ -879,6 +1130,19 @@ int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error
 	else
 		bind_u64(t, 5, p->missed);
 	return run(s, PAUSE, e);
+}
+
+int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[HELD];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->tid);
+	bind_u64(t, 2, row->begin);
+	bind_u64(t, 3, row->end);
+	bind_text(t, 4, row->why);
+	return run(s, HELD, e);
 }
 
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e)

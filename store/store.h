@@ -17,6 +17,7 @@ enum dt_site_kind {
 	DT_SITE_ENTRY = 'E',
 	DT_SITE_ENTRY_JUMPS = 'J', /* entry of a function that may end in a tail call without a record:
 				    * it has an indirect jump */
+	DT_SITE_ENTRY_ALONE = 'e', /* entry of a function whose exits are not recorded */
 	DT_SITE_RETURN = 'X',
 	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
 	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
@@ -72,6 +73,18 @@ typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e);
 
+/*
+ * The same, but a trace that is there stays there until the new one has records, which is then put in its
+ * place; and for good when it never has. keep_old: what was there is kept, as path.old.
+ */
+struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
+				      void *ctx, struct dt_error *e);
+
+/* Has no record been put yet, so that the trace that was there is at the path still, or will be again? */
+bool dt_store_is_late(const struct dt_store *s);
+/* Somebody wants to read it where it is, records or not. */
+int dt_store_show(struct dt_store *s, struct dt_error *e);
+
 /* Is what is at path, if anything is, a trace or empty, and so to be replaced? -1: no. */
 int dt_store_check_room(const char *path, struct dt_error *e);
 
@@ -85,6 +98,13 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 		 uint64_t lost, struct dt_error *e);
 
 /*
+ * Notes that records of a core are missing in front of what is put next, since a time: for a core whose
+ * records are of several sources, of which one has lost them. begin_ticks 0: since the beginning.
+ */
+int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
+		  struct dt_error *e);
+
+/*
  * Forgets what is known of the sites in [low, high) of a process (exec, dlclose), so that they are
  * described again.
  */
@@ -95,6 +115,16 @@ int dt_store_flush(struct dt_store *s, struct dt_error *e);
 
 int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e);
 int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e);
+/* It is called so, too. */
+int dt_store_module_name(struct dt_store *s, int64_t module, const char *name, struct dt_error *e);
+/* From ticks on all that was chosen of the module when it was mapped is recorded. */
+int dt_store_complete(struct dt_store *s, int64_t module, uint64_t ticks, struct dt_error *e);
+/* A function that was chosen and is not recorded: its file and address there, and why; and one that calls
+ * it, whose own time its calls are in. */
+int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, const char *name,
+		      const char *reason, struct dt_error *e);
+int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
+			     struct dt_error *e);
 /* The mapping is gone (dlclose, exec). */
 int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
 /* The row of a function; one that was put before (same module and address) is not put again. */
@@ -120,6 +150,14 @@ struct dt_pause {
 	uint64_t missed;     /* events that came and were not recorded; DT_NOT_KNOWN */
 };
 int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e);
+
+/* Time in which a thread could not go on because of the tracer: it is not the program's. */
+struct dt_held_row {
+	uint32_t tid;
+	uint64_t begin, end; /* ticks */
+	const char *why;     /* a word: "room", "modules", "exec", "fork", "stop" */
+};
+int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e);
 
 /* What an event of a program's own is called; of several with the same numbers the last one counts.
  * The name of a subsystem without events: event DT_NO_EVENT. */
@@ -148,7 +186,7 @@ void dt_store_discard(struct dt_store *s);
  * somebody still reads or writes it. */
 void dt_store_settle(const char *path);
 
-/* Flushes and closes; always frees. What was at its path before is gone now. */
+/* Flushes and closes; always frees. What was at its path before is gone now, or kept: see above. */
 int dt_store_close(struct dt_store *s, struct dt_error *e);
 
 #endif

@@ -134,10 +134,21 @@ static int take_module(struct dt_tables *t, sqlite3_stmt *q)
 	m->base = u64(q, 2);
 	m->low = u64(q, 3);
 	m->high = u64(q, 4);
-	m->path = text(t, q, 5);
+	m->path = m->called = text(t, q, 5);
 	m->build_id = text(t, q, 6);
 	m->begin_ticks = u64(q, 7);
 	m->end_ticks = u64(q, 8);
+	return 0;
+}
+
+static int take_module_name(struct dt_tables *t, sqlite3_stmt *q)
+{
+	uint64_t row = u64(q, 0);
+	struct dt_module_info *m = (struct dt_module_info *)t->modules.p + row - 1;
+
+	if (!row || row > t->modules.n)
+		return -1;
+	m->called = text(t, q, 1);
 	return 0;
 }
 
@@ -179,6 +190,71 @@ static int take_exec(struct dt_tables *t, sqlite3_stmt *q)
 	if (!x)
 		return -1;
 	*x = (struct dt_exec_info){(uint32_t)u64(q, 0), u64(q, 1)};
+	return 0;
+}
+
+static int take_held(struct dt_tables *t, sqlite3_stmt *q)
+{
+	uint64_t begin = u64(q, 1), end = u64(q, 2);
+	struct dt_hold_info *h = add(&t->helds, sizeof(*h));
+
+	if (!h)
+		return -1;
+	*h = (struct dt_hold_info){(uint32_t)u64(q, 0),
+				   {begin, end > begin ? end : begin, u64(q, 3) != 0}};
+	return 0;
+}
+
+static int take_pause(struct dt_tables *t, sqlite3_stmt *q)
+{
+	struct dt_times *x = add(&t->pauses, sizeof(*x));
+
+	if (!x)
+		return -1;
+	*x = (struct dt_times){u64(q, 0), u64(q, 1), false};
+	return 0;
+}
+
+static int by_thread_and_begin(const void *a, const void *b)
+{
+	const struct dt_hold_info *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->times.begin < y->times.begin ? -1 : x->times.begin > y->times.begin;
+}
+
+/* Puts the times of each thread in order, and those that overlap together; when there are more. */
+static int make_holds(struct dt_tables *t)
+{
+	struct dt_held_thread *of = NULL;
+	struct dt_hold_info *all = t->helds.p;
+	struct dt_times *last = NULL;
+
+	if (t->holds_of == t->helds.n)
+		return 0;
+	t->holds_of = t->helds.n;
+	t->holds.n = t->held_threads.n = 0;
+	qsort(all, t->helds.n, sizeof(*all), by_thread_and_begin);
+	for (size_t i = 0; i < t->helds.n; i++) {
+		if (!of || of->tid != all[i].tid) {
+			of = add(&t->held_threads, sizeof(*of));
+			if (!of)
+				return -1;
+			*of = (struct dt_held_thread){all[i].tid, t->holds.n, 0};
+		} else if (all[i].times.begin <= last->end) {
+			if (all[i].times.end > last->end) {
+				last->end = all[i].times.end;
+				last->record = all[i].times.record;
+			}
+			continue;
+		}
+		last = add(&t->holds, sizeof(*last));
+		if (!last)
+			return -1;
+		*last = all[i].times;
+		of->n++;
+	}
 	return 0;
 }
 
@@ -260,7 +336,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
 	/* small ones that may change are read again, the others from where they ended */
 	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
-		t->execs.n = 0;
+		t->execs.n = t->pauses.n = 0;
 	if (has_table(db, "event") &&
 	    take_all(t, db,
 		     "SELECT subsystem, event, subsystem_name, name, description FROM event "
@@ -270,6 +346,17 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 	if (has_table(db, "exec") &&
 	    take_all(t, db, "SELECT pid, ticks FROM exec WHERE ?1=0 ORDER BY pid, ticks", 0,
 		     take_exec, e))
+		return -1;
+	if (has_table(db, "pause") &&
+	    take_all(t, db,
+		     "SELECT begin_ticks, end_ticks FROM pause WHERE ?1=0 ORDER BY begin_ticks, end_ticks",
+		     0, take_pause, e))
+		return -1;
+	if (has_table(db, "hold") &&
+	    take_all(t, db,
+		     "SELECT tid, begin_ticks, end_ticks, why='room' FROM hold "
+		     "WHERE rowid>?1 ORDER BY rowid",
+		     t->helds.n, take_held, e))
 		return -1;
 	if (take_all(t, db, "SELECT key, value FROM meta WHERE ?1=0", 0, take_meta, e) ||
 	    take_all(t, db,
@@ -285,6 +372,11 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "SELECT id, pid, base, low, high, path, build_id, begin_ticks, end_ticks "
 		     "FROM module WHERE ?1=0 ORDER BY id",
 		     0, take_module, e) ||
+	    (has_table(db, "module_name") &&
+	     take_all(t, db,
+		      "SELECT m.id, m.path || char(10) || group_concat(n.name, char(10)) "
+		      "FROM module_name n JOIN module m ON m.id=n.module WHERE ?1=0 GROUP BY m.id",
+		      0, take_module_name, e)) ||
 	    take_all(t, db,
 		     "SELECT id, module, address, size, name, file, line, signature FROM function "
 		     "WHERE id>?1 ORDER BY id",
@@ -294,6 +386,8 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "WHERE id>?1 ORDER BY id",
 		     t->sites.n, take_site, e))
 		return -1;
+	if (make_holds(t))
+		return dt_fail(e, "out of memory");
 	/* behind those whose signatures name them */
 	if (has_table(db, "type") &&
 	    take_all(t, db, "SELECT id, text FROM type WHERE id>?1 ORDER BY id", t->types.n,
@@ -306,7 +400,8 @@ void dt_tables_free(struct dt_tables *t)
 {
 	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
 				  &t->processes, &t->clocks,	&t->meta,    &t->events,
-				  &t->types,	 &t->execs};
+				  &t->types,	 &t->execs,	&t->helds,   &t->holds,
+				  &t->held_threads, &t->pauses};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		free(all[i]->p);

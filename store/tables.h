@@ -20,12 +20,27 @@ struct dt_tables {
 	struct dt_array threads;
 	struct dt_array events; /* sorted by subsystem and event */
 	struct dt_array execs;	/* sorted by pid and ticks */
+	struct dt_array helds;	/* struct dt_hold_info, as many as in the file, sorted */
+	struct dt_array holds;	/* struct dt_times made of them: thread by thread, in order, apart... */
+	struct dt_array held_threads; /* ...and where each thread's are; by tid */
+	struct dt_array pauses; /* struct dt_times: nothing was recorded; by begin */
+	size_t holds_of;	/* how many helds they have been made of */
 	struct dt_array processes, clocks, meta;
 	struct dt_block *blocks;
 };
 
 struct dt_type_info {
 	const char *text;
+};
+
+struct dt_hold_info {
+	uint32_t tid;
+	struct dt_times times;
+};
+
+struct dt_held_thread {
+	uint32_t tid;
+	size_t first, n;
 };
 
 struct dt_meta {

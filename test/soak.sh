@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, kernel
+#                            storm, csmith, csmith-points, kills, oracle, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -14,10 +14,14 @@
 #     function of theirs and of libc probed
 #   - zstd's whole fuzzer start and stream tests, everything traced (a trace of a gigabyte)
 #   - more of Redis's own units, everything traced
+#   - a Go program with goroutines whose stacks grow while C functions are called, 50 times with its C code
+#     and libc probed
 #   - ten minutes of test/probe/storm.t: functions switched, planted and let go of under load
 #   - csmith programs with everything probed (SOAK_SEEDS: 2,000, from FIRST on); the same with random
 #     tracepoints set, changed and deleted in them meanwhile
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
+#   - programs that count themselves under random combinations of options and commands, 10,000 in all
+#     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -37,6 +41,49 @@ campaign() {
 	"$@"
 	result $? "$what"
 }
+
+go_and_c() {
+	local alone i
+	mkdir -p "$work/go" && cat >"$work/go/main.go" <<-'G' || return
+		package main
+
+		/*
+		#include <stdlib.h>
+		__attribute__((noinline)) long thrice(long n) { char *p = malloc(n + 1); *p = 3; long r = n * *p; free(p); return r; }
+		*/
+		import "C"
+
+		func grow(n int) int {
+			var a [100]int
+			for i := range a { a[i] = n }
+			if n == 0 { return 0 }
+			return grow(n-1) + a[n%100]
+		}
+
+		func main() {
+			c := make(chan int)
+			for i := 0; i < 20; i++ {
+				go func(i int) {
+					s := 0
+					for k := 0; k < 100; k++ { s += int(C.thrice(C.long(k))) + grow(10 * (k % i + i)) }
+					c <- s
+				}(i + 1)
+			}
+			s := 0
+			for i := 0; i < 20; i++ { s += <-c }
+			println(s)
+		}
+	G
+	(cd "$work/go" && GOCACHE=$work/go/cache GO111MODULE=off go build -o cg main.go) || return
+	alone=$("$work/go/cg" 2>&1) || return
+	! "$devtrace" record -o "$work/g.db" -F 'main.*' "$work/go/cg" >/dev/null 2>&1 || { why "functions of Go were recorded"; return 1; }
+	for ((i = 0; i < 50; i++)); do
+		[ "$("$devtrace" record -p overwrite -o "$work/g.db" -F 'cg:*' -F 'libc.so.6:*' "$work/go/cg" 2>&1 | grep -v ^devtrace)" = "$alone" ] || { why "another result"; return 1; }
+		"$devtrace" record -o "$work/g.db" -F 'cg:thrice' "$work/go/cg" >/dev/null 2>&1 || return
+		[ "$("$devtrace" sql -n -c "$work/g.db" "SELECT count(*), sum(ended = 'returned') FROM calls" | tr -d '\r')" = 2000,2000 ] || { why "not 2000 calls"; return 1; }
+	done
+}
+campaign go "Go: the same with its C code and libc probed, and each call of C is recorded" go_and_c
 
 campaign redis "Redis: attached and detached $attaches times under load; no error, no lost connection" \
 	attach_under_load "$attaches"
@@ -268,7 +315,7 @@ done
 redis_traced() {
 	build sled || return
 	rm -f "$work"/u.db*
-	redis_unit "$1" "$devtrace" record -f -o "$work/u.db" && complete "$work/u.db"
+	redis_unit "$1" "$devtrace" record -f -F 'redis-*:*' -o "$work/u.db" && complete "$work/u.db"
 }
 for u in unit/type/string unit/type/list unit/type/set unit/type/zset unit/type/stream unit/scan \
 	unit/sort unit/expire unit/introspection unit/dump unit/geo unit/other; do
@@ -295,6 +342,14 @@ random_kills() {
 		! grep -q '^not ok' "$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
 }
 campaign kills "1,000 random SIGKILLs of the program, as many of the controller" random_kills 1000
+# lib/as beside the devtrace that is tried
+oracle() {
+	cp -r "$root/build/lib" "$work/"
+	python3 "$root/test/oracle/run.py" --devtrace "$devtrace" --total "$1" ${FIRST:+--seed "$FIRST"} >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	tail -n 1 "$work/log" | sed 's/^/# /' >&2
+}
+campaign oracle "programs that count themselves, ${SOAK_COMBINATIONS:-10000} combinations: calls made = recorded + said to be lost" \
+	oracle "${SOAK_COMBINATIONS:-10000}"
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {
 	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&

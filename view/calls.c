@@ -140,7 +140,7 @@ static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, str
 		      (unsigned long)(c->begin - a->origin), (unsigned long)(c->end - a->origin));
 	if (paired)
 		dt_json_print(out, ",\"self\":%lu,\"flags\":%u",
-			      (unsigned long)(c->end - c->begin - c->children), c->flags);
+			      (unsigned long)(dt_call_ticks(c) - c->children), c->flags);
 	dt_json_print(out, "}");
 	free(line.bytes.p);
 	return 0;

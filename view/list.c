@@ -151,6 +151,8 @@ static void put_row(struct dt_asked *a, const struct row *row, bool first,
 		(unsigned long)(row->bar.end - a->origin), row->bar.depth, row->bar.what,
 		row->bar.flags);
 	put_text(a, row, t, entry);
+	if (t->kind == DT_TRACK_THREAD)
+		dt_json_print(&a->answer->text, ",\"busy\":%lu", (unsigned long)row->bar.busy);
 	dt_json_print(&a->answer->text, "}");
 }
 

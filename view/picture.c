@@ -50,6 +50,7 @@ static int begin_again(struct dt_picture *p, struct dt_error *e)
 		dt_pyramid_close(pyramid);
 		return -1;
 	}
+	pyramid->anyway = p->anyway;
 	dt_windows_free(p->windows);
 	dt_pyramid_close(p->pyramid);
 	p->pyramid = pyramid;
@@ -115,7 +116,8 @@ static void *build(void *ctx)
 }
 
 struct dt_picture *dt_picture_new(const char *path, const char *filter,
-				  const struct dt_picture_live *follows, struct dt_error *e)
+				  const struct dt_picture_live *follows, bool anyway,
+				  struct dt_error *e)
 {
 	struct dt_picture *p = calloc(1, sizeof(*p));
 	int rc;
@@ -132,6 +134,7 @@ struct dt_picture *dt_picture_new(const char *path, const char *filter,
 			    : dt_pyramid_open(p->reader, path, e);
 	if (!p->pyramid)
 		goto fail;
+	p->anyway = p->pyramid->anyway = anyway;
 	p->follows = follows;
 	p->live = p->pyramid->live = follows != NULL;
 	p->windows = dt_windows_new(p->pyramid, path, e);

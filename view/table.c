@@ -14,7 +14,7 @@ static void functions(struct dt_asked *a, const struct dt_stats *s)
 		const struct dt_function_stats *f = &s->function[i];
 		const struct dt_function_info *info = dt_reader_function(r, i);
 
-		if (!f->calls)
+		if (!f->calls && !f->no_entry)
 			continue;
 		dt_json_print(out, "%s{\"function\":%u,\"name\":", any ? "," : "", i);
 		dt_json_string(out, info && *info->name ? info->name : "?");

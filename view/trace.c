@@ -155,7 +155,9 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 		l->begin = begin;
 	}
 	l->lost += lost;
-	l->end = end;
+	/* those of several sources of a core overlap */
+	l->begin = begin < l->begin ? begin : l->begin;
+	l->end = end > l->end ? end : l->end;
 	return 0;
 }
 
@@ -231,6 +233,45 @@ static void pauses(struct dt_asked *a)
 	dt_json_print(l.out, "]");
 }
 
+/* Times in which threads were held by the tracer, likewise; [thread, begin, end, ticks of it, times]. */
+static bool say_held(struct dt_asked *a, uint32_t tid, const struct dt_times *h, size_t n, bool any)
+{
+	uint64_t origin = a->origin, near = (a->all->pyramid->end - a->all->pyramid->begin) / LOSSES;
+
+	for (size_t i = 0, to; i < n; i = to) {
+		uint64_t begin = h[i].begin > origin ? h[i].begin : origin, end = h[i].end, held = 0;
+
+		for (to = i; to < n && h[to].begin <= end + near; to++) {
+			held += h[to].end > h[to].begin ? h[to].end - h[to].begin : 0;
+			end = h[to].end;
+		}
+		if (end <= begin)
+			continue;
+		dt_json_print(&a->answer->text, "%s[%u,%lu,%lu,%lu,%lu]", any ? "," : "", tid,
+			      (unsigned long)(begin - origin), (unsigned long)(end - origin),
+			      (unsigned long)held, (unsigned long)(to - i));
+		any = true;
+	}
+	return any;
+}
+
+static void helds(struct dt_asked *a)
+{
+	struct dt_reader *r = dt_windows_reader(a->p->windows);
+	const struct dt_thread_info *t;
+	bool any = false;
+	size_t threads, n;
+
+	t = dt_reader_threads(r, &threads);
+	dt_json_print(&a->answer->text, "\"held\":[");
+	for (size_t i = 0; i < threads; i++) {
+		const struct dt_times *h = dt_reader_thread_holds(r, t[i].tid, &n);
+
+		any = say_held(a, t[i].tid, h, n, any);
+	}
+	dt_json_print(&a->answer->text, "]");
+}
+
 void dt_answer_trace(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
@@ -261,5 +302,7 @@ void dt_answer_trace(struct dt_asked *a)
 	losses(a);
 	dt_json_print(out, ",");
 	pauses(a);
+	dt_json_print(out, ",");
+	helds(a);
 	dt_json_print(out, "}");
 }

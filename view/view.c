@@ -56,7 +56,7 @@ struct dt_view *dt_view_open(const char *path, const struct dt_view_words *words
 	v->follows = (struct dt_picture_live){is_alive, tell_news, v};
 	if (live)
 		v->live = *live;
-	v->all = dt_picture_new(path, NULL, v->live.name ? &v->follows : NULL, e);
+	v->all = dt_picture_new(path, NULL, v->live.name ? &v->follows : NULL, words->anyway, e);
 	if (v->all)
 		return v;
 	dt_view_close(v);
@@ -155,7 +155,7 @@ static struct dt_picture *picture_of(struct dt_view *v, const char *filter, stru
 			at = i;
 	}
 	dt_picture_free(v->filtered[at]);
-	v->filtered[at] = dt_picture_new(v->path, filter, v->all->follows, e);
+	v->filtered[at] = dt_picture_new(v->path, filter, v->all->follows, v->words.anyway, e);
 	v->used[at] = ++v->clock;
 	return v->filtered[at];
 }
@@ -185,7 +185,11 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 	if (a->p != a->all)
 		dt_picture_lock(a->all);
 	a->origin = v->all->pyramid->begin;
-	fn(a);
+	/* of what can not be read to its end, or does not add up, nothing is drawn but the reason */
+	if (a->p->error.text[0] && fn != dt_answer_trace)
+		dt_refuse(a, 409, a->p->error.text);
+	else
+		fn(a);
 	if (a->p != a->all)
 		dt_picture_unlock(a->all);
 	dt_picture_unlock(a->p);

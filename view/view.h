@@ -21,6 +21,7 @@ struct dt_view_words {
 		     const struct dt_more *more, size_t n);
 	void (*result)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *result);
 	void *ctx;
+	bool anyway; /* no words: draw also what does not add up */
 };
 
 /* Who writes the trace while it is looked at. Each is called by one thread at a time. */

@@ -4,13 +4,14 @@
  * 2 GiB, so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x3000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x4000  kept    rw- private  struct dt_kept_block; not so
- *	+0x5000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x4000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x5000  kept    rw- private  struct dt_kept_block; not so
+ *	+0x6000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	behind   hooks   r-x private  made of the blob's templates, for each core
  *	behind   table   r-x private  struct dt_table, written by the controller only
  *
- * and one page of jumps near libc, where the area is out of a direct jump's reach.
+ * and a page of jumps near libc, and one near the program, where the area is out of a direct jump's
+ * reach.
  *
  * The blob is linked twice, at 0 and at DT_BLOB_OTHER: where the two images differ there is an
  * address to be relocated. Other words to be filled in are listed as fixups. target/blob.ld lays it
@@ -20,11 +21,12 @@
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE 0x0000
-#define DT_AREA_PROCESS 0x3000
-#define DT_AREA_KEPT 0x4000
-#define DT_AREA_SESSION 0x5000
-#define DT_CODE_SIZE 0x3000
-#define DT_AREA_STUB 0x2c00 /* in the code, behind the blob: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x4000
+#define DT_AREA_KEPT 0x5000
+#define DT_AREA_SESSION 0x6000
+#define DT_CODE_SIZE 0x4000
+#define DT_AREA_GATES 0x3400 /* in the code, behind the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB 0x3a00 /* behind these: where system calls made for us run from */
 #define DT_BLOB_OTHER 0x01000000
 #define DT_AREA_TOP 0x7fff0000ull /* the area ends below */
 #define DT_BLOB_MAGIC 0x31626f6c62747664
@@ -41,6 +43,8 @@
 #define DT_FIX_MASK 9	   /* ring size - 1 */
 #define DT_FIX_SIGNATURE 10 /* the rseq signature */
 
+#define DT_PATCHES 32 /* places that lead through the area, at most; hook.S makes room for them */
+
 #ifndef __ASSEMBLER__
 #include "core/types.h"
 
@@ -49,14 +53,24 @@
 struct dt_process_block {
 	uint32_t cores; /* rings there are; 0: not filled in, take the slow path */
 	uint32_t pid;
-	uint32_t shared_only; /* two of its threads share a thread block: nobody appends by rseq */
+	uint32_t shared_only; /* nobody appends by rseq: two of its threads share a thread block, or some
+			       * may not read the clock */
+	uint32_t calling; /* threads that may be about to make a system call for us; locked add */
 	/* in uniform mode, what is not traced is written here; several threads may, it means nothing */
 	uint64_t nowhere[8] __attribute__((aligned(64)));
 };
 
+#define DT_STRICT_MAX 64u /* with more, nothing is recorded of the process any more */
+
 /* Beside it, in a page of its own (DT_AREA_KEPT): a forked child inherits it. */
 struct dt_kept_block {
 	uint32_t opted_out; /* DT_DISABLE_PROCESS() has been called: nothing is recorded any more */
+	uint32_t confined;  /* a seccomp filter has been, or is about to be installed: no system calls */
+	/* a thread has been, or is about to be forbidden to read the clock (PR_SET_TSC): each asks
+	 * before it does so. The kernel lets children and what they execute inherit it */
+	uint32_t asks_clock;
+	uint32_t strict; /* threads in strict seccomp, which can not even ask: their thread pointers */
+	uint64_t strict_fs[DT_STRICT_MAX]; /* 0: being written */
 };
 
 /* The hooks, as they are numbered everywhere */
@@ -87,17 +101,18 @@ struct dt_blob {
 	uint32_t opt_out;		/* called by DT_DISABLE_PROCESS() */
 	uint32_t peek, text;		/* called by points: arch/x86_64/capture.h */
 	uint32_t modules;		/* jumped to from the dynamic linker's _dl_debug_state */
-	uint32_t execve, execveat, vfork, clone; /* jumped to from libc's functions of these names */
+	uint32_t execve, execveat, vfork, clone, clone3; /* jumped to from libc's functions of these names */
+	uint32_t call;			/* called by gates */
 	uint32_t code_begin, code_end;	/* instructions: where a thread's ip can be */
 	uint32_t fixups, fixups_end;	/* struct dt_fixup[] */
 	struct dt_template hook_template[DT_HOOKS];
 	/* --- filled by the controller */
 	uint64_t cores, stride, mask;
-	uint64_t jumps;			/* the page of jumps near libc, 0: none */
+	uint64_t jumps[2];		/* the pages of jumps near libc and near the program, 0: none */
 	uint64_t again[DT_HOOKS];	/* where a slow path tries again; 0: no hooks made yet */
 	uint64_t execve_back, execveat_back; /* the instruction after libc's syscall */
 	uint64_t vfork_back;		/* the instruction after vfork's `push %rdi' */
-	uint64_t clone_back;		/* the instruction after clone's first */
+	uint64_t clone_back, clone3_back; /* the instruction after the syscall */
 	int64_t rseq_offset;		/* struct rseq from %fs, 0: none */
 	uint32_t rseq_signature, rseq_size;
 	int64_t tid_offset;		/* the thread id from %fs, 0: not known */
@@ -107,7 +122,7 @@ struct dt_blob {
 	/* what was replaced, so that a later controller can put it back: address, 8 old bytes */
 	struct {
 		uint64_t address, old, length;
-	} patch[8];
+	} patch[DT_PATCHES];
 };
 
 /* The blob as built, at 0 and at DT_BLOB_OTHER; copied, never executed in the controller. */

@@ -315,6 +315,9 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 static void record(struct dt_emit *o, const struct dt_capture *c, uint8_t kind, uint8_t flags,
 		   struct dt_capture_pc pc, struct dt_captured *out)
 {
+	/* the hook reads two bytes one behind where it returns to: aligned, should that be checked (AC) */
+	if (dt_emit_here(o) & 1)
+		dt_emit_byte(o, 0x90);
 	call(o, c->hook);
 	pc.pc = dt_emit_here(o);
 	if (out->pcs < DT_CAPTURE_PCS)

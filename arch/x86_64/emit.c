@@ -6,7 +6,7 @@
 
 void dt_emit_bytes(struct dt_emit *o, const void *bytes, size_t n)
 {
-	if (o->size <= o->room && n <= o->room - o->size)
+	if (n && o->size <= o->room && n <= o->room - o->size)
 		memcpy(o->bytes + o->size, bytes, n);
 	o->size += n;
 }

@@ -72,7 +72,7 @@ static bool hooked(const struct move *v, uint64_t address, enum dt_hook_place pl
 
 /*
  * Pushes the original's return address, and leaves the eight bytes that it is taken from to be
- * written behind what follows; push_distance() tells the push where they are.
+ * written behind what follows: aligned, for programs that have such reads checked (AC).
  */
 static size_t push_begin(struct dt_emit *o)
 {
@@ -84,6 +84,8 @@ static size_t push_begin(struct dt_emit *o)
 
 static void push_end(struct dt_emit *o, size_t at, uint64_t value)
 {
+	while (dt_emit_here(o) & 7)
+		dt_emit_byte(o, 0xcc);
 	dt_emit_land(o, at);
 	dt_emit_u64(o, value);
 }

@@ -35,11 +35,14 @@ setup() {
 teardown() {
 	[ -z "${session-}" ] || "$dt" ctl -s "$session" quit 2>/dev/null || true
 	[ -z "${pid-}" ] || kill "$pid" 2>/dev/null || true
+	check_traces
 }
 
 begin_armed() {
-	mkdir -p "$dir/run" && chmod 700 "$dir/run"
-	rm -f "$dir/in" "$dir/out" && mkfifo "$dir/in" "$dir/out"
+	mkdir -p "$dir/run"
+	chmod 700 "$dir/run"
+	rm -f "$dir/in" "$dir/out"
+	mkfifo "$dir/in" "$dir/out"
 	"$dir/armed" <"$dir/in" >"$dir/out" 3>&- &
 	pid=$!
 	exec 8>"$dir/in" 9<"$dir/out"

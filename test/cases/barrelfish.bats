@@ -80,6 +80,7 @@ dump2013() {
 }
 
 @test "check-030: a trace that was recorded is exported: V, M, N, S, R; calls are not" {
+	unsound t.db # two threads are not described
 	writetrace t.db <<-'TEXT'
 	thread 5 worker-thread
 	meta clock_offset.1 -12
@@ -165,6 +166,7 @@ assert 20 < refused, refused
 PY
 	python3 random.py 1
 	python3 random.py 2
+	unsound r.db # times are any numbers
 }
 
 @test "what is wrong with a dump is said by line" {
@@ -174,18 +176,30 @@ PY
 		[ "$output" = "devtrace: bad:$1" ] || { echo "$output"; return 1; }
 		[ ! -e t.db ]
 	}
-	: >bad && refused "1: a dump begins with '# Start N Duration N Stop N'"
-	echo hello >bad && refused "1: a dump begins with '# Start N Duration N Stop N'"
-	dump2011 | sed 's/^3 /4 /' >bad && refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
-	dump2011 | sed 's/629900/0629900/' >bad && refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
-	dump2011 | sed 's/629900/18446744073709551615/' >bad && refused "10: the time is too large: it counts from Start"
-	dump2011 | sed 's/629900/18446744073709551616/' >bad && refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
-	dump2011 | sed 's/xmpl-tra/xmpl-trac/' >bad && refused "4: a name has at most 8 characters"
-	dump2011 | sed 's/Core 3/Core 0/' >bad && refused "9: cores must come in the order of their numbers, each once"
-	dump2011 | sed 10d >bad && refused "10: the core before this line has no events"
-	dump2013 | sed '/Offset 12/d' >bad && refused "12: here must be '# Offset CORE N'"
-	{ dump2011; dump2011; } >bad && refused "11: another dump begins here; import one at a time"
-	dump2011 | head -c 60 >bad && refused "2: the line does not end: the dump is cut off, or has a byte 0 in it"
+	: >bad
+	refused "1: a dump begins with '# Start N Duration N Stop N'"
+	echo hello >bad
+	refused "1: a dump begins with '# Start N Duration N Stop N'"
+	dump2011 | sed 's/^3 /4 /' >bad
+	refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
+	dump2011 | sed 's/629900/0629900/' >bad
+	refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
+	dump2011 | sed 's/629900/18446744073709551615/' >bad
+	refused "10: the time is too large: it counts from Start"
+	dump2011 | sed 's/629900/18446744073709551616/' >bad
+	refused "10: here must be an event of the core above, 'CORE TICKS HEX', or a line with # as a dump has it"
+	dump2011 | sed 's/xmpl-tra/xmpl-trac/' >bad
+	refused "4: a name has at most 8 characters"
+	dump2011 | sed 's/Core 3/Core 0/' >bad
+	refused "9: cores must come in the order of their numbers, each once"
+	dump2011 | sed 10d >bad
+	refused "10: the core before this line has no events"
+	dump2013 | sed '/Offset 12/d' >bad
+	refused "12: here must be '# Offset CORE N'"
+	{ dump2011; dump2011; } >bad
+	refused "11: another dump begins here; import one at a time"
+	dump2011 | head -c 60 >bad
+	refused "2: the line does not end: the dump is cut off, or has a byte 0 in it"
 	run devtrace import --barrelfish none -o t.db
 	[ "$status" = 1 ]
 	[ "$output" = "devtrace: none: No such file or directory" ]
@@ -262,7 +276,7 @@ PY
 	# 0, 0 is a context switch only when it is called so
 	sed -i s/CSWITCH/SWITCH/ d.pleco
 	dump2013 | devtrace import --barrelfish --events d.pleco -
-	! devtrace cat | grep -q ^S
+	! devtrace cat | grep -q ^S || false
 	echo 'subsystem' >bad.pleco
 	run devtrace import --barrelfish --events bad.pleco - </dev/null
 	[ "$status" = 1 ]

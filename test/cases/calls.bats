@@ -11,8 +11,8 @@ load read-helper
                 main(argc=1, argv=0x7ffe00) {
       0.100 us    add(a=-2, b=3) = 1
       0.050 us    half(v=5) = 2.5
-      0.050 us    log(what=0x4000, ...)  /* tail call */
-                  jump(0x1, 0x2, 0x3, 0x4) {
+      0.050 us    log(what=0x4000, ...)  /* tail call: time to its jump */
+                  jump(0x1, 0x2, 0x3, 0x4) {  /* perhaps called from the tail call before it */
       0.650 us      add(a=7, b=7)  /* unwound */
       0.700 us    }  /* jump: unwound */
       0.050 us    half(v=1) = 0
@@ -192,8 +192,8 @@ TEXT
                       2  log(...)  /* entry not recorded */
                       2  add(a=1, b=2) {
                       2    add(a=2, b=3) {
-      0.050 us        1    log(what=0x4000, ...)  /* tail call */
-                      1    jump(0x1, 0x2, 0x3, 0x4) {
+      0.050 us        1    log(what=0x4000, ...)  /* tail call: time to its jump */
+                      1    jump(0x1, 0x2, 0x3, 0x4) {  /* perhaps called from the tail call before it */
       0.650 us        1      add(a=7, b=7)  /* unwound */
 TEXT
 	diff -u want first
@@ -212,7 +212,7 @@ TEXT
 	cat >want <<'TEXT'
 ead 1 (main)
 main(argc=1, argv=0x7ffe00) {
-  jump(0x1, 0x2, 0x3, 0x4) {
+  jump(0x1, 0x2, 0x3, 0x4) {  /* perhaps called from the tail call before it */
     add(a=7, b=7)  /* unwound */
   }  /* jump: unwound */
   /* 5 records lost here, within      0.950 us */
@@ -272,4 +272,32 @@ TEXT
 		echo "# thread $i"
 		echo "      0.050 us  f(a=$i) = -$i"
 	done | diff - out
+}
+
+@test "calls -F: what happens in a function that is not shown is not either" {
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 2000 2000
+	V x 0x2000 50 0x1
+	E main 0x1000 100
+	V x 0xff0 150 0x2
+	E hidden 0xf00 200
+	M x 0xe80 250 0xea000000000c7000
+	P hidden 0xe80 260
+	E shown 0xd00 300
+	V x 0xc80 350 0x3
+	X shown 0xd00 400
+	V x 0xe00 460 0x4
+	X hidden 0xf00 500
+	V x 0xff0 550 0x5
+	X main 0x1000 600
+	TEXT
+	devtrace calls -F shown t.db >out
+	[ "$(grep -o 'event 0x[0-9]' out | tr '\n' ' ')" = "event 0x1 event 0x3 " ]
+	if grep -q 'message\|hidden' out; then false; fi
+	devtrace calls -N hidden t.db >out
+	[ "$(grep -o 'event 0x[0-9]' out | tr '\n' ' ')" = "event 0x1 event 0x2 event 0x3 event 0x5 " ]
+	if grep -q 'message\|hidden' out; then false; fi
+	devtrace calls t.db >out
+	[ "$(grep -c 'event 0x[1-5]\|message sent\|\* hidden' out)" = 7 ]
 }

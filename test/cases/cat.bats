@@ -8,7 +8,7 @@ load read-helper
 	devtrace cat t.db >out
 	[ "$(wc -l <out)" = 20000 ]
 	[ "$(wc -c <out)" = $((20000 * 121)) ]
-	! grep -vE '^[EX]( [0-9a-f]{16}){7}$' out
+	! grep -vE '^[EX]( [0-9a-f]{16}){7}$' out || false
 	cut -d' ' -f3 out | LC_ALL=C sort -c
 }
 

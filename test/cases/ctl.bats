@@ -336,26 +336,33 @@ bad() {
 @test "check-091-bytes: empty, NUL, a megabyte, quotes, too many words" {
 	before=$(state)
 	run "$dt" ctl -s t - </dev/null
-	[ "$status" = 1 ] && one_line "empty command"
+	[ "$status" = 1 ]
+	one_line "empty command"
 	run "$dt" ctl -s t - < <(printf 'sta\0rt')
-	[ "$status" = 1 ] && one_line "NUL byte"
+	[ "$status" = 1 ]
+	one_line "NUL byte"
 	head -c 1000000 /dev/zero | tr '\0' x >line
 	run "$dt" ctl -s t - <line
-	[ "$status" = 1 ] && one_line "unknown command 'xxxx"
+	[ "$status" = 1 ]
+	one_line "unknown command 'xxxx"
 	[ "${#output}" -lt 200 ]
 	run "$dt" ctl -s t - < <(printf 'trace %s new n' "$(cat line | head -c 10000)")
-	[ "$status" = 1 ] && one_line "too long for an address"
+	[ "$status" = 1 ]
+	one_line "too long for an address"
 	run "$dt" ctl -s t - < <(printf "trace 'main new n")
-	[ "$status" = 1 ] && one_line "quote"
+	[ "$status" = 1 ]
+	one_line "quote"
 	run "$dt" ctl -s t - < <(seq -f 'w%.0f' 300 | xargs)
-	[ "$status" = 1 ] && one_line "words"
+	[ "$status" = 1 ]
+	one_line "words"
 	[ "$(state)" = "$before" ]
 	# these are accepted: what programs write; comments, empty lines
 	printf 'start\0' | ctl -
 	printf '\n\n# a comment\n   \nstop\n' | ctl -
 	# the first that fails ends it, and says where
 	run "$dt" ctl -s t - < <(printf 'start\n\nbogus\nstop\n')
-	[ "$status" = 1 ] && one_line "line 3: " "unknown command 'bogus'"
+	[ "$status" = 1 ]
+	one_line "line 3: " "unknown command 'bogus'"
 	[ "$(count traceactive)" = 1 ]
 }
 
@@ -376,7 +383,8 @@ bad() {
 	start_obey ./twins
 	begin u "$pid"
 	run "$dt" ctl -s u trace twin new n
-	[ "$status" = 1 ] && one_line "'twin' names 2 functions" "twins:"
+	[ "$status" = 1 ]
+	one_line "'twin' names 2 functions" "twins:"
 	address=$(sed 's/.*twins:\([0-9a-f]*\).*/\1/' <<<"$output")
 	"$dt" ctl -s u trace "$address" "$address" new n
 	not grep -q '#error' <("$dt" ctl -s u)
@@ -723,7 +731,11 @@ bad() {
 				echo >&"${costs[1]}"
 				read -r -t 60 yes no <&"${costs[0]}"
 				echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls" >&3
-				[ $uniform = off ] && ((yes > no * 4)) || ((no * 3 >= yes * 2 && yes * 3 >= no * 2))
+				if [ $uniform = off ]; then
+					((yes > no * 4))
+				else
+					((no * 3 >= yes * 2 && yes * 3 >= no * 2))
+				fi
 			done
 			ctl quit
 			"$dt" report t.db >report
@@ -764,11 +776,13 @@ bad() {
 	[ "$(stat -c %a "${socket%/*}")" = 700 ]
 	chmod 711 "$XDG_RUNTIME_DIR"
 	run su dtuser -c "cd /; '$dt' ctl -s '$socket'"
-	[ "$status" = 1 ] && one_line "another user"
+	[ "$status" = 1 ]
+	one_line "another user"
 	run su dtuser -c "cd /; '$dt' cat -s '$socket'"
 	[ "$status" = 1 ]
 	run su dtuser -c "cd /; '$dt' ctl -s t start"
-	[ "$status" = 1 ] && one_line "no session 't'"
+	[ "$status" = 1 ]
+	one_line "no session 't'"
 	# also when the socket itself is reached, it is asked who comes
 	chmod 711 "${socket%/*}"
 	chmod 666 "$socket"
@@ -782,7 +796,8 @@ bad() {
 	start_obey
 	begin u "$pid"
 	run "$dt" ctl
-	[ "$status" = 1 ] && one_line "2 sessions run" "-s"
+	[ "$status" = 1 ]
+	one_line "2 sessions run" "-s"
 	run "$dt" attach -d -s u 4194000 3>&-
 	[ "$status" = 1 ]
 	"$dt" ctl -s u trace add new a

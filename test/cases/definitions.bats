@@ -86,7 +86,8 @@ refused() {
 	refused '/* no end' 1:1 "*/"
 	refused 'subsystem a { event B "b", }; x' 1:31 "'subsystem'"
 	run devtrace events none
-	[ "$status" = 1 ] && one_error "none: No such file"
+	[ "$status" = 1 ]
+	one_error "none: No such file"
 	run devtrace events
 	[ "$status" = 2 ]
 	echo '{"0": {"name": "a b", "events": {"0": ["X", ""]}}}' >bad.json

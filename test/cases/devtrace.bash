@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What all tests of commands share: the program, and what is asked of its messages.
+load check-traces
 root=${DEVTRACE_ROOT:-$PWD}
 dt=${DEVTRACE_BUILD:-$root/build}/devtrace
 

@@ -198,7 +198,8 @@ child 0 0" ]
 		case $p in
 		disable) # by probes, others of its functions too
 			[[ $(kinds "$dir/t.db") == *" 2V "* ]]
-			[[ $("$dt" cat "$dir/t.db" | tail -n 1) == V* ]]
+			# behind the events at most the exit of the function that they are in
+			[[ $("$dt" cat -l "$dir/t.db" | tail -n 1) =~ ^kind=(V|X)\ .*\ function=called\  ]]
 			;;
 		*) [ "$(kinds "$dir/t.db")" = "2E 2V 1X" ] ;;
 		esac
@@ -213,6 +214,7 @@ child 0 0" ]
 }
 
 @test "events: who opted out is not recorded by a later session either" {
+	rm -f "$dir/t.db" # one with records stays when there is nothing to record
 	export XDG_RUNTIME_DIR=$dir
 	start_spin "$dir/disable" 500
 	"$dt" attach -d -s out -o "$dir/t.db" "$pid" 3>&-
@@ -250,6 +252,7 @@ child 0 0" ]
 	C
 	gcc -O2 -I"$root/include" -o "$dir/busy" "$dir/busy.c"
 	start_spin "$dir/busy"
+	rm -f "$dir/t.db"
 	for i in 1 2 3 4 5 6; do
 		"$dt" attach -p drop -o "$dir/t.db" "$pid" 2>/dev/null 3>&- &
 		tracer=$!
@@ -292,7 +295,7 @@ child 0 0" ]
 	[[ $output == *"Provider: devtrace"*"Name: event_65535_65535"* ]]
 	[[ $output == *"Provider: TILL"*"Name: PAY"* ]]
 	[[ $output == *"Provider: devtrace"*"Name: send"* ]]
-	! [[ $output == *orrupt* ]]
+	! [[ $output == *orrupt* ]] || false
 	command -v perf >/dev/null || return 0
 	perf --buildid-dir "$dir/perf" buildid-cache --add "$dir/shop-plain"
 	run perf --buildid-dir "$dir/perf" list sdt

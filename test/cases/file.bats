@@ -16,18 +16,26 @@ refuse() {
 
 @test "missing, foreign, empty files, folders and devices are told apart" {
 	refuse none.db "no such file"
-	mkdir d && refuse d "is a directory"
-	: >empty && refuse empty "is empty"
-	echo "some text" >text && refuse text "not a devtrace trace"
-	sqlite3 other.db 'CREATE TABLE t(x)' && refuse other.db "not a devtrace trace"
+	mkdir d
+	refuse d "is a directory"
+	: >empty
+	refuse empty "is empty"
+	echo "some text" >text
+	refuse text "not a devtrace trace"
+	sqlite3 other.db 'CREATE TABLE t(x)'
+	refuse other.db "not a devtrace trace"
 	refuse /dev/null "not a regular file"
 	mkfifo fifo && refuse fifo "not a regular file"
 }
 
 @test "a newer format, a cut-off and a damaged file are told" {
+	unsound bad.db newer.db cut.db
 	maketrace -n 100000 t.db
-	cp t.db newer.db && sqlite3 newer.db 'PRAGMA user_version=99' && refuse newer.db "newer devtrace"
-	head -c 100000 t.db >cut.db && refuse cut.db "cut off"
+	cp t.db newer.db
+	sqlite3 newer.db 'PRAGMA user_version=99'
+	refuse newer.db "newer devtrace"
+	head -c 100000 t.db >cut.db
+	refuse cut.db "cut off"
 	cp t.db bad.db
 	# bytes in the middle of the first chunk's blobs
 	sqlite3 bad.db 'UPDATE chunk SET events = CAST(substr(events, 1, 2000) || zeroblob(50) || substr(events, 2051) AS BLOB) WHERE id = 1'
@@ -36,12 +44,15 @@ refuse() {
 
 @test "without permission there is a clear line" {
 	[ "$(id -u)" != 0 ] || skip "root may read everything"
-	maketrace -n 10 t.db && chmod 0 t.db
+	maketrace -n 10 t.db
+	chmod 0 t.db
 	refuse t.db "ermission denied"
 }
 
 @test "a trace in a folder that may not be written can be read" {
-	mkdir d && maketrace -n 1000 d/t.db && chmod 500 d
+	mkdir d
+	maketrace -n 1000 d/t.db
+	chmod 500 d
 	[ "$(devtrace cat d/t.db | wc -l)" = 1000 ]
 	chmod 700 d
 }
@@ -60,7 +71,9 @@ refuse() {
 	run maketrace -n 10 x
 	[ "$status" = 1 ]
 	[ "$(cat x)" = precious ]
-	: >y && maketrace -n 10 y && maketrace -n 20 y
+	: >y
+	maketrace -n 10 y
+	maketrace -n 20 y
 	[ "$(devtrace cat y | wc -l)" = 20 ]
 }
 
@@ -87,7 +100,9 @@ refuse() {
 }
 
 @test "a space, ? and % in the name do no harm" {
-	mkdir d && maketrace -n 10 'd/a ?b%20#.db' && chmod 500 d
+	mkdir d
+	maketrace -n 10 'd/a ?b%20#.db'
+	chmod 500 d
 	[ "$(devtrace cat 'd/a ?b%20#.db' | wc -l)" = 10 ]
 	chmod 700 d
 }

@@ -51,7 +51,7 @@ for r in sorted(rows, key=lambda r: int(r["call"]) or 1 << 60):
     r["home"], r["again"] = place(r["home"], f)
     if r["below"] or f == focus: r["below"], r["below again"] = place(r["below"], f)
 class Sum:
-    def __init__(s): s.calls = s.recursive = s.timed = 0; s.total = s.own = s.sum = s.outer = 0.0
+    def __init__(s): s.calls = s.recursive = s.timed = s.exits = 0; s.total = s.own = s.sum = s.outer = 0.0
 def known(r): return r["begin_ns"] != "" and r["end"] != "lost"
 def tree(home, again):
     t = collections.defaultdict(Sum)
@@ -62,7 +62,8 @@ def tree(home, again):
             if known(r): t[at].own += float(r["self_ns"])
             continue
         s = t[at]
-        s.calls += 1
+        s.calls += r["call"] != "0"
+        s.exits += r["call"] == "0"
         recursive = any(c["function"] == r["function"] for c in callers(r))
         s.recursive += recursive and r["call"] != "0"
         if not known(r): continue
@@ -77,7 +78,7 @@ def fold(t):
     for way in [w for w in t if w[-1].endswith(" again")]:
         f = way[-1][:-6]
         home = t[way[:way.index(f) + 1]]
-        for k in "calls", "recursive", "timed", "sum", "own": setattr(home, k, getattr(home, k) + getattr(t[way], k))
+        for k in "calls", "exits", "recursive", "timed", "sum", "own": setattr(home, k, getattr(home, k) + getattr(t[way], k))
 def show(name, t):
     for way, s in t.items():
         if way:
@@ -91,7 +92,7 @@ if not focus:
     sys.exit()
 above = collections.defaultdict(Sum)
 for way, s in whole.items():
-    if way[-1].split(" ")[0] != focus or not s.calls: continue
+    if way[-1].split(" ")[0] != focus or not (s.calls or s.exits): continue
     up = way[:-1]
     seen = []
     for f in reversed(up):
@@ -100,7 +101,7 @@ for way, s in whole.items():
     if not up: seen = ["none"]
     for i in range(len(seen)):
         a = above[tuple(seen[:i + 1])]
-        for k in "calls", "recursive", "timed", "sum", "own": setattr(a, k, getattr(a, k) + getattr(s, k))
+        for k in "calls", "exits", "recursive", "timed", "sum", "own": setattr(a, k, getattr(a, k) + getattr(s, k))
         a.total += s.outer
 show("above " + focus, above)
 below = tree("below", "below again")
@@ -145,7 +146,7 @@ same() {
 	for f in $most; do
 		devtrace graph --json t.db | grep -q "\"$f\""
 		same t.db "" "$f" "" 100
-		! grep -q "$f[ /:]" got
+		! grep -q "$f[ /:]" got || false
 	done
 }
 

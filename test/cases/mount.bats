@@ -5,6 +5,7 @@ load session
 teardown() {
 	[ -z "${fuse_mode-}" ] || chmod "$fuse_mode" /dev/fuse
 	end_session
+	check_traces
 }
 
 mount_here() {
@@ -300,7 +301,8 @@ not() {
 	mkdir -m 777 "$dir/ready"
 	chmod 600 /dev/fuse
 	run su dtuser -c "'$dt' mount /tmp/dtuser-none"
-	[ "$status" = 1 ] && one_line /dev/fuse "chmod 666"
+	[ "$status" = 1 ]
+	one_line /dev/fuse "chmod 666"
 	[ ! -e /tmp/dtuser-none ]
 	chmod 666 /dev/fuse
 	su dtuser -c "bash '$dir/user.sh' '$dt' '$dir'" >out 2>&1 3>&- &
@@ -325,12 +327,15 @@ not() {
 	[ "$status" = 2 ]
 	touch file
 	run "$dt" mount file
-	[ "$status" = 1 ] && one_line "not a directory"
+	[ "$status" = 1 ]
+	one_line "not a directory"
 	run "$dt" mount no/such/place
-	[ "$status" = 1 ] && one_line no/such/place
+	[ "$status" = 1 ]
+	one_line no/such/place
 	mount_here
 	run "$dt" mount "$dir/m"
-	[ "$status" = 1 ] && one_line "already"
+	[ "$status" = 1 ]
+	one_line "already"
 	run "$dt" mount --help
 	[ "$status" = 0 ]
 }

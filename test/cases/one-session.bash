@@ -10,4 +10,5 @@ setup() {
 
 teardown() {
 	"$dt" ctl -s "$session" quit 2>/dev/null || true
+	check_traces
 }

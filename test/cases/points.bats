@@ -183,7 +183,8 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 	alone=$(./known)
 	objdump -d known --no-show-raw-insn --disassemble=known | awk -F: '/^ +[0-9a-f]+:\t/ && !/nop|ud2/ {gsub(/ /, "", $1); print $1}' >places
 	n=$(wc -l <places)
-	[ "$n" -gt 50 ] && [ "$n" -le 64 ]
+	[ "$n" -gt 50 ]
+	[ "$n" -le 64 ]
 	# all at once, in one window after the other
 	args=()
 	while read -r p; do args+=(-T "0x$p REG rsp"); done <places
@@ -220,14 +221,14 @@ here                     CONST 0x7" ]
 	read_shell >out
 	grep -q '^here .* rax=1111111111111111$' out
 	grep -q '^known+2 .* rax=' out
-	! grep -q 'const=' out
+	! grep -q 'const=' out || false
 	# nothing of the old one, and what is deleted is gone
 	ctl delete known+1 known
 	read_shell >/dev/null
 	for i in $(seq 3000); do [ "$(ctl | sed -n 's/.*in queue \([0-9]*\).*/\1/p')" -gt 20 ] && break; sleep 0.01; done
 	read_shell >out
-	! grep -q '^known[ ]' out
-	! grep -q '^known+1 ' out
+	! grep -q '^known[ ]' out || false
+	! grep -q '^known+1 ' out || false
 	ctl >saved
 	ctl quit
 	while kill -0 "$pid" && grep -q devtrace "/proc/$pid/maps"; do sleep 0.02; done
@@ -322,7 +323,7 @@ here                     CONST 0x7" ]
 	bad "REG needs a register" -T 'known REG'
 	bad "no variable of that name" -T 'main VALUE nothing'
 	bad "was expected" -T 'main VALUE ->'
-	bad "is no option" -T 'known REG rax new a' -T 'known reg' || true
+	bad "'new' is neither a symbol" -T 'known REG rax new a'
 	bad "neither a symbol" -T 'nosuch REG rax'
 	run "$dt" record -o bad.db -T "vars.c:$(line 'in the loop') VALUE p->bit" ./vars0
 	[[ $output == *"bit field"* ]]
@@ -343,9 +344,9 @@ here                     CONST 0x7" ]
 	tracer=$!
 	updates=0
 	while kill -0 "$tracer" 2>/dev/null; do
-		ctl trace known REG rax REG rbx >/dev/null 2>&1 && updates=$((updates + 1))
+		if ctl trace known REG rax REG rbx >/dev/null 2>&1; then updates=$((updates + 1)); fi
 		ctl trace known+1 ALLREGS >/dev/null 2>&1 || true
-		ctl trace known STACK 0 >/dev/null 2>&1 && updates=$((updates + 1))
+		if ctl trace known STACK 0 >/dev/null 2>&1; then updates=$((updates + 1)); fi
 		ctl delete known+1 >/dev/null 2>&1 || true
 	done
 	wait "$tracer"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the tests of the commands that read traces share.
+load check-traces
+
 setup() {
 	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
 	PATH=$build:$build/test/tool:$PATH

@@ -66,17 +66,22 @@ load common
 
 @test "record: program that is missing, a directory, not executable, not for this machine" {
 	run "$dt" record -o "$dir/none.db" "$dir/missing"
-	[ "$status" = 1 ] && one_line "No such file"
+	[ "$status" = 1 ]
+	one_line "No such file"
 	run "$dt" record -o "$dir/none.db" no-such-program-at-all
-	[ "$status" = 1 ] && one_line "not found in PATH"
+	[ "$status" = 1 ]
+	one_line "not found in PATH"
 	run "$dt" record -o "$dir/none.db" "$dir"
-	[ "$status" = 1 ] && one_line "directory"
+	[ "$status" = 1 ]
+	one_line "directory"
 	run "$dt" record -o "$dir/none.db" "$dir/fib.c"
-	[ "$status" = 1 ] && one_line "not executable" "chmod"
+	[ "$status" = 1 ]
+	one_line "not executable" "chmod"
 	cp "$dir/fib" "$dir/other"
 	printf '\xb7' | dd of="$dir/other" bs=1 seek=18 conv=notrunc 2>/dev/null
 	run "$dt" record -o "$dir/none.db" "$dir/other"
-	[ "$status" = 1 ] && one_line "AArch64"
+	[ "$status" = 1 ]
+	one_line "AArch64"
 	[ ! -e "$dir/none.db" ]
 }
 
@@ -84,19 +89,20 @@ load common
 	printf '#!/bin/sh\n"%s/fib" 10\n' "$dir" >"$dir/script"
 	chmod +x "$dir/script"
 	run "$dt" record -o "$dir/none.db" "$dir/script"
-	[ "$status" = 1 ] && one_line script --follow
-	run "$dt" record --follow -o "$dir/t.db" "$dir/script"
+	[ "$status" = 1 ]
+	one_line script --follow
+	run "$dt" record --follow -F 'fib:*' -o "$dir/t.db" "$dir/script"
 	[ "$status" = 3 ]
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
 }
 
 @test "record: more programs one after the other than there are descriptors" {
-	run bash -c "ulimit -n 100; '$dt' record -f -o '$dir/t.db' sh -c 'for i in \$(seq 150); do \"$dir/fib\" 2 >/dev/null; done'"
+	run bash -c "ulimit -n 100; '$dt' record -f -F 'fib:*' -o '$dir/t.db' sh -c 'for i in \$(seq 150); do \"$dir/fib\" 2 >/dev/null; done'"
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((150 * 8)) ]
 }
 
 @test "record: every exec of one process is followed" {
-	run "$dt" record -f -o "$dir/t.db" env env nice env "$dir/fib" 10
+	run "$dt" record -f -F 'fib:*' -o "$dir/t.db" env env nice env "$dir/fib" 10
 	[ "$status" = 3 ]
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((2 * 177 + 2)) ]
 }
@@ -107,7 +113,8 @@ load common
 	cp "$dir/fib" "$dir/suid"
 	chmod 4755 "$dir/suid"
 	run su dtuser -c "cd /tmp && '$dt' record -o /tmp/none.$$.db '$dir/suid'"
-	[ "$status" = 1 ] && one_line setuid
+	[ "$status" = 1 ]
+	one_line setuid
 	[ ! -e "/tmp/none.$$.db" ]
 }
 
@@ -127,11 +134,14 @@ load common
 
 @test "record: ring sizes that are not possible" {
 	run "$dt" record -b 3000 -o "$dir/none.db" "$dir/fib"
-	[ "$status" = 1 ] && one_line "power of two"
+	[ "$status" = 1 ]
+	one_line "power of two"
 	run "$dt" record -b 1G -o "$dir/none.db" "$dir/fib"
-	[ "$status" = 1 ] && one_line smaller
+	[ "$status" = 1 ]
+	one_line smaller
 	run "$dt" record -b 12X -o "$dir/none.db" "$dir/fib"
-	[ "$status" = 2 ] && one_line 12X
+	[ "$status" = 2 ]
+	one_line 12X
 	[ ! -e "$dir/none.db" ]
 }
 
@@ -139,11 +149,13 @@ load common
 	run "$dt" record
 	[ "$status" = 2 ]
 	run "$dt" record -p sometimes "$dir/fib"
-	[ "$status" = 2 ] && one_line sometimes overwrite
+	[ "$status" = 2 ]
+	one_line sometimes overwrite
 	run "$dt" record --no-such-option
 	[ "$status" = 2 ]
 	run "$dt" record -d "$dir/fib"
-	[ "$status" = 2 ] && one_line "for attach"
+	[ "$status" = 2 ]
+	one_line "for attach"
 	run "$dt"
 	[ "$status" = 2 ]
 	for c in record attach list; do
@@ -221,15 +233,53 @@ load common
 
 @test "list: a program without sleds: how each function is hooked, or why not" {
 	"$dt" list "$dir/plain" >"$dir/out" 2>"$dir/err"
-	grep -qx plain:fib "$dir/out" && grep -qx plain:main "$dir/out"
+	grep -qx plain:fib "$dir/out"
+	grep -qx plain:main "$dir/out"
 	[ "$(wc -l <"$dir/err")" = 1 ]
-	grep -qx "devtrace list: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not" "$dir/err"
+	grep -qx "devtrace list: $dir/plain: $(wc -l <"$dir/out") functions without sleds can be traced, 0 can not; [1-9][0-9]* of start-up code only by their exact names" "$dir/err"
+	if grep -q frame_dummy "$dir/out"; then false; fi
 	"$dt" list -v "$dir/plain" >"$dir/out" 2>"$dir/err"
+	grep -q $'^plain:frame_dummy\t.*start-up code: chosen by its exact name only' "$dir/out"
 	awk -F'\t' '$1 == "plain:fib" && $3 ~ /^(jump|padded|shared|short|punned) 1\+1\+0$/ &&
 		$4 ~ /fib.c:3$/ && $5 ~ /^n:i4@0/ { found = 1 } END { exit !found }' "$dir/out"
 	# what list says can be traced is traced
 	"$dt" record -v -F plain:fib -F plain:main -o "$dir/p.db" "$dir/plain" 5 || [ $? = 3 ]
 	[ "$(sqlite3 "$dir/p.db" "select group_concat(name) from (select name from function order by name)")" = fib,main ]
+}
+
+@test "record: start-up code is recorded only when it is asked for by its exact name" {
+	recorded() {
+		"$dt" record -o "$dir/start.db" "$@" "$dir/plain" 1 >&2 || [ $? = 3 ] || return
+		"$dt" sql -n "$dir/start.db" 'SELECT DISTINCT function FROM calls ORDER BY 1' | tr -s '\n ' ' '
+	}
+	[ "$(recorded)" = "fib main " ]
+	[ "$(recorded -F '*')" = "fib main " ]
+	[ "$(recorded -F 'plain:*')" = "fib main " ]
+	[ "$(recorded -N fib)" = "main " ]
+	[[ $(recorded -F 'plain:*' -F frame_dummy) == *"fib frame_dummy main "* ]]
+	# what is called _start where nobody's start-up code is, is somebody's own
+	printf '.globl _start\n.type _start, @function\n_start: mov $60, %%eax\nxor %%edi, %%edi\nsyscall\n.size _start, . - _start\n' >"$dir/own.s"
+	gcc -nostdlib -static -o "$dir/own" "$dir/own.s"
+	"$dt" list "$dir/own" | grep -qx own:_start
+}
+
+@test "record: functions of sixty exits each have room for all their trampolines" {
+	cd "$BATS_TEST_TMPDIR"
+	awk 'BEGIN {
+		print "volatile int v;"
+		for (i = 0; i < 60; i++) {
+			printf "__attribute__((noipa)) int f%d(int n) { switch (n) {", i
+			for (k = 0; k < 60; k++) printf "case %d: v = %d; __asm__ volatile(\"nop;nop;nop;nop;nop;ret\");", k, k + i
+			print "} return n; }"
+		}
+		printf "int main(void) { int s = 0;"
+		for (i = 0; i < 60; i++) printf "s += f%d(99);", i
+		print "return s == 0; }"
+	}' >many.c
+	gcc -O1 -w -o many many.c
+	run "$dt" record -o many.db ./many
+	[ "$status" = 0 ]
+	[ "$("$dt" sql -n many.db 'SELECT count(*) FROM calls')" = 61 ]
 }
 
 @test "list: a function that can not be hooked is counted, and -v has the reason" {
@@ -259,16 +309,19 @@ load common
 	S
 	gcc -nostdlib -static -o "$dir/data" "$dir/data.s"
 	run "$dt" list "$dir/data"
-	[ "$status" = 1 ] && one_line "0 functions without sleds can be traced, 1 can not (-v says why)"
+	[ "$status" = 1 ]
+	one_line "0 functions without sleds can be traced, 1 can not (-v says why)"
 	run "$dt" list -v "$dir/data"
 	[ "$status" = 0 ]
 	[[ ${lines[0]} == data:_start*"not: something in it is not an instruction 1+0+0" ]]
 	# not even a name
 	strip -o "$dir/nameless" "$dir/data"
 	run "$dt" list "$dir/nameless"
-	[ "$status" = 1 ] && one_line "no function in it can be traced"
+	[ "$status" = 1 ]
+	one_line "no function in it can be traced"
 	run "$dt" record -o "$dir/none.db" "$dir/nameless"
-	[ "$status" = 1 ] && one_line "no function that could be traced" "--follow"
+	[ "$status" = 1 ]
+	one_line "no function that could be traced" "--follow"
 	[ ! -e "$dir/none.db" ]
 }
 
@@ -524,7 +577,8 @@ load common
 		}
 	C
 	gcc -O1 -D_GNU_SOURCE -pthread -B"$root/build/lib" -o cores cores.c
-	read -r alone both n < <("$dt" record -p overwrite -o c.db ./cores)
+	"$dt" record -p overwrite -o c.db ./cores >said
+	read -r alone both n <said
 	echo "$alone alone, $both with another core ($n cores)"
 	[ "$n" = 2 ] || skip "one core has nobody to slow"
 	# a line shared by the cores costs some hundred cycles for each record
@@ -602,14 +656,17 @@ load common
 	gcc -O1 -g -c other.c
 	gcc -B"$lib" -o told told.o other.o
 	run "$dt" record -F other -o t.db ./told
-	[ "$status" = 1 ] && one_line "told: calls of other are not recorded" "no sled"
+	[ "$status" = 1 ]
+	one_line "told: calls of other are not recorded" "no sled"
 	run "$dt" record -F 1:2 -F other -o t.db ./told
-	[ "$status" = 0 ] && one_line "calls of other are not recorded"
+	[ "$status" = 0 ]
+	one_line "calls of other are not recorded"
 	[ "$("$dt" cat t.db | wc -l)" = 1 ]
 	# with sleds there is nothing to be told of
 	gcc -O1 -g -B"$lib" -o told told.o other.c
 	run "$dt" record -F other -F told -o t.db ./told
-	[ "$status" = 0 ] && [ -z "$output" ]
+	[ "$status" = 0 ]
+	[ -z "$output" ]
 	[ "$("$dt" sql -n t.db 'SELECT count(*) FROM calls')" = 2 ]
 }
 
@@ -622,12 +679,25 @@ load common
 	C
 	gcc -O1 -o short short.c
 	run "$dt" record -F outer -F nothing -o s.db ./short
-	[ "$status" = 0 ] && one_line "nothing is not recorded" "no room"
+	[ "$status" = 0 ]
+	one_line "nothing is not recorded" "no room"
 	run "$dt" record -F outer -F 'short:nothing' -o s.db ./short
-	[ "$status" = 0 ] && one_line "nothing is not recorded"
+	[ "$status" = 0 ]
+	one_line "nothing is not recorded"
+	# of C++ too, by the name as it is written
+	printf '%s\n' 'namespace ns { __attribute__((noipa)) void nothing(int) {} __attribute__((noipa)) void outer() { nothing(1); nothing(2); } }' \
+		'int main() { ns::outer(); return 0; }' >short.cc
+	g++ -O1 -o shortcc short.cc
+	run "$dt" record -F ns::outer -F ns::nothing -o s.db ./shortcc
+	[ "$status" = 0 ]
+	one_line "ns::nothing is not recorded" "no room"
+	run "$dt" record -F ns::nothing -o s.db ./shortcc
+	[ "$status" = 1 ]
+	[[ $output == *"ns::nothing is not recorded"* ]]
 	# not what a pattern happens to match, or another's of that name
 	run "$dt" record -F outer -F 'n*' -o s.db ./short
-	[ "$status" = 0 ] && [ -z "$output" ]
+	[ "$status" = 0 ]
+	[[ $output != *"is not recorded"* ]]
 	run "$dt" record -F outer -F malloc -o s.db ./short
 	[ "$status" = 0 ] && [ -z "$output" ]
 }

@@ -23,6 +23,7 @@ teardown() {
 	local p
 	for p in "${servers[@]}"; do kill "$p" 2>/dev/null || true; done
 	end_session
+	check_traces || return 1
 	ip netns del "$net" 2>/dev/null || true
 	ip link del "$net" 2>/dev/null || true
 }
@@ -51,7 +52,8 @@ listens() { ss -Hltn "sport = :$1" | grep -q . || there ss -Hltn "sport = :$1" |
 	cmp here there
 	[ "$(wc -l <there)" = 2000 ]
 	run there "$dt" ctl -s "$PWD/t.sock" bogus
-	[ "$status" = 1 ] && one_line "unknown command 'bogus'"
+	[ "$status" = 1 ]
+	one_line "unknown command 'bogus'"
 	[ "$(there "$dt" shell -s "$PWD/t.sock" -c print | wc -l)" = 2000 ]
 }
 

@@ -55,7 +55,7 @@ PY
 	sample t.db
 	run devtrace report t.db
 	[[ "$output" == *"add  (1 unwound, 2 unfinished)"* ]]
-	[[ "$output" == *"log  (1 tail, 1 begun before)"* ]]
+	[[ "$output" == *"log  (1 tail, 1 exits without an entry)"* ]]
 	[[ "$output" == *"main  (1 with losses)"* ]]
 }
 
@@ -124,10 +124,62 @@ for kind in "entry", "exit", "point":
     assert abs(interval - 2.576 * deviation / n ** 0.5) < 0.01 * interval + 0.001
 def p50(*more):
     out = subprocess.run(["devtrace", "report", "--json", *more], capture_output=True, check=True).stdout
-    return {r["function"]: r["p50"] for r in json.loads(out)}
+    return {r["function"]: r["p50"] for r in json.loads(out) if "function" in r}
 with_cost, without = p50(), p50("--subtract")
 # outer's 2,000 records and more are gone from its time, and nothing() took next to none
 assert without["outer"] < 0.9 * with_cost["outer"], (with_cost, without)
 assert without["nothing"] < with_cost["nothing"], (with_cost, without)
 PY
+}
+
+@test "report counts the calls that were made; exits without an entry stand beside them" {
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 2000 2000
+	X half 0xf00 100
+	X half 0xf00 200
+	E half 0xf00 300
+	X half 0xf00 400
+	X add 0xf00 500
+	TEXT
+	devtrace report t.db >out
+	grep -qE '^ *0.100 us .* 1  .* half  \(2 exits without an entry\)$' out || grep -qE ' 1 .*half  \(2 exits without an entry\)$' out
+	grep -qE ' - +- +0 .* add  \(1 exits without an entry\)$' out
+	[ "$(devtrace report --json t.db | python3 -c 'import json, sys; print(sorted((f["function"], f["calls"], f["exits_without_entry"]) for f in json.load(sys.stdin)))')" = "[('add', 0, 1), ('half', 1, 2)]" ]
+	devtrace graph -m 0 t.db >out
+	grep -qE ' 1 .* half  \(2 exits without an entry\)$' out
+	grep -qE ' 0 .* add  \(1 exits without an entry\)$' out
+}
+
+@test "messages have the key that the program said, in each command" {
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 2000 2000
+	E main 0x1000 100
+	M x 0xf00 200 0xea000000000c7000
+	N x 0xf00 300 0xeb000000000c7000
+	X main 0x1000 400
+	TEXT
+	[ "$(devtrace sql -n -c t.db 'SELECT key, state FROM messages' | tr -d '\r')" = 199,whole ]
+	[ "$(devtrace sql -n -c t.db 'SELECT argument FROM events' | tr -d '\r')" = $'199\n199' ]
+	[ "$(devtrace calls t.db | grep -c 'channel 0xc7 ')" = 2 ]
+	[ "$(devtrace export --chrome t.db | grep -c '"value":"0xc7"')" = 2 ]
+	# Barrelfish's exports keep its layout
+	[ "$(devtrace export --barrelfish t.db | grep -c 'e[ab]000000000c7000$')" = 2 ]
+}
+
+@test "report: what does not add up is refused, with the reason; --anyway shows it" {
+	unsound back.db
+	writetrace back.db <<-'TEXT'
+	thread 1 a
+	function f a:i4@0;v
+	E f 0x1000 100
+	X f 0x1000 90
+	TEXT
+	run devtrace report back.db
+	[ "$status" = 1 ]
+	[ "$output" = 'devtrace: the trace does not add up: 1 record is earlier than one before it of its thread; `devtrace check` tells more, --anyway shows it nevertheless' ]
+	run devtrace report --anyway back.db
+	[ "$status" = 0 ]
+	[[ $output == *" f"* ]]
 }

@@ -295,7 +295,8 @@ one_line() {
 	stop_server
 	for wrong in none.txt logs/0.other; do
 		run devtrace serve "$wrong"
-		[ "$status" = 1 ] && one_line "$wrong"
+		[ "$status" = 1 ]
+		one_line "$wrong"
 	done
 	mkdir empty
 	run devtrace serve empty
@@ -313,7 +314,8 @@ one_line() {
 	error="# error: the dump has 100000000 bytes, more than 8 digits can tell; ask for file"
 	[ "$(cat got)" = "$(printf %08d $((${#error} + 1)))$error" ]
 	run devtrace fetch --barrelfish "$address"
-	[ "$status" = 1 ] && one_line "$address: the dump has 100000000 bytes"
+	[ "$status" = 1 ]
+	one_line "$address: the dump has 100000000 bytes"
 	echo stat | talk | grep -qa '^answers 3$'
 }
 
@@ -329,14 +331,16 @@ one_line() {
 		devtrace fetch --text -o got.txt "$address" || { echo "not understood: $head"; return 1; }
 		cmp got.txt d.txt
 		# and as netcat would have kept it
-		printf '%b' "$head" >kept && cat d.txt >>kept
+		printf '%b' "$head" >kept
+		cat d.txt >>kept
 		devtrace import --barrelfish -o t.db kept
 		devtrace export --barrelfish t.db | cmp - d.txt
 	done
 	for head in "hello, w" "12x45678" "$(printf '%8s' '')" "-1234567"; do
 		peer "$head$body"
 		run devtrace fetch --text -o got2.txt "$address"
-		[ "$status" = 1 ] && one_line "8 digits are expected"
+		[ "$status" = 1 ]
+		one_line "8 digits are expected"
 		[ ! -e got2.txt ]
 	done
 }
@@ -357,7 +361,8 @@ one_line() {
 		cp old.db t2.db
 		peer @part
 		run devtrace fetch -o t2.db "$address"
-		[ "$status" = 1 ] && one_line "$address: the connection broke"
+		[ "$status" = 1 ]
+		one_line "$address: the connection broke"
 		[ "$cut" -lt "$head_n" ] || one_line "$((cut - head_n)) of $size bytes had come"
 		cmp t2.db old.db
 	done
@@ -365,7 +370,8 @@ one_line() {
 		head -c "$cut" text >part
 		peer @part
 		run devtrace fetch --barrelfish -o t2.db "$address"
-		[ "$status" = 1 ] && one_line "$address: the connection broke"
+		[ "$status" = 1 ]
+		one_line "$address: the connection broke"
 		[ "$cut" -lt 8 ] || one_line "$((cut - 8)) of $n bytes had come"
 		cmp t2.db old.db
 	done
@@ -376,13 +382,17 @@ one_line() {
 	cmp t2.db t.db
 	# nobody there
 	run devtrace fetch -o t2.db "$address"
-	[ "$status" = 1 ] && one_line "$address: nobody listens there"
+	[ "$status" = 1 ]
+	one_line "$address: nobody listens there"
 	run devtrace fetch -o t2.db unix:none
 	[ "$status" = 1 ] && one_line "none: nobody listens there"
 }
 
 @test "check-116-fetch: continuous goes on after a connection that broke; once is once" {
-	for i in 1 2; do dump $i >$i.txt && { printf '%08d' "$(stat -c %s $i.txt)"; cat $i.txt; } >$i.sent; done
+	for i in 1 2; do
+		dump $i >$i.txt
+		{ printf '%08d' "$(stat -c %s $i.txt)"; cat $i.txt; } >$i.sent
+	done
 	head -c 30 1.sent >part
 	cat 1.sent 1.sent 2.sent part >several
 	peer @part @several @1.sent
@@ -435,22 +445,26 @@ one_line() {
 		'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' '00000012# Start 1234\n'; do
 		peer "$bad"
 		run devtrace fetch -o out.db "$address"
-		[ "$status" = 1 ] && one_line "$address"
+		[ "$status" = 1 ]
+		one_line "$address"
 		cmp out.db good.db
 	done
 	one_line --barrelfish
 	peer 'error 18\nsomething\x1b[2J is\nwrong'
 	run devtrace fetch -o out.db "$address"
-	[ "$status" = 1 ] && [ "$output" = "devtrace: $address: something?[2J is" ]
+	[ "$status" = 1 ]
+	[ "$output" = "devtrace: $address: something?[2J is" ]
 	# a dump that is none
 	peer '00000006hello\n'
 	run devtrace fetch --barrelfish -o out.db "$address"
-	[ "$status" = 1 ] && one_line "$address:1: a dump begins with"
+	[ "$status" = 1 ]
+	one_line "$address:1: a dump begins with"
 	cmp out.db good.db
 	# what is no trace is not overwritten; nor is one that is being recorded
 	echo precious >x
 	run devtrace fetch -o x "$address"
-	[ "$status" = 1 ] && one_line "not overwritten"
+	[ "$status" = 1 ]
+	one_line "not overwritten"
 	[ "$(cat x)" = precious ]
 	touch out.db-wal
 	run devtrace fetch -o out.db "$address"
@@ -839,7 +853,8 @@ is_armed() { ctl | grep -q '^arm '; }
 	# the server is there still, and says what is not
 	for form in "" --barrelfish; do
 		run devtrace fetch $form -o got.db "$address"
-		[ "$status" = 1 ] && one_line "there is no session '$session'"
+		[ "$status" = 1 ]
+		one_line "there is no session '$session'"
 	done
 	[ "$(devtrace calls got.db | grep -c 'work(n=')" = 5 ]
 	echo stat | talk | grep -qa '^answers 3$'
@@ -860,7 +875,7 @@ is_armed() { ctl | grep -q '^arm '; }
 		server) kill "$server" ;;
 		killed) kill -9 "$server" ;;
 		esac
-		! wait "$talking"
+		! wait "$talking" || false
 		as_before() { [ "$(state)" = "$(cat before)" ]; }
 		until_true as_before
 		[ "$how" = client ] || grep -q "the connection broke" err
@@ -878,7 +893,8 @@ is_armed() { ctl | grep -q '^arm '; }
 	until_true is_armed
 	[ "$(echo trace | talk)" = 000000 ]
 	run devtrace fetch --barrelfish -o got.db "$address"
-	[ "$status" = 1 ] && one_line "for somebody else"
+	[ "$status" = 1 ]
+	one_line "for somebody else"
 	# a connection that goes on being used
 	printf 'trace\nstat\n' | talk | grep -qa '^000000000000[0-9]*clients'
 	do_it 1 1
@@ -943,7 +959,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	talking=$!
 	until_true is_armed
 	kill "$talking"
-	! wait "$talking"
+	! wait "$talking" || false
 	not_armed() { ! is_armed; }
 	until_true not_armed
 	run devtrace fetch -e "$ssh" --remote "$there" -o got.db ssh:127.0.0.1 /none.db
@@ -953,7 +969,8 @@ is_armed() { ctl | grep -q '^arm '; }
 	[ "$status" = 1 ]
 	[[ "$output" == *"the connection broke"* ]]
 	run devtrace fetch ssh:-oProxyCommand=touch t.db
-	[ "$status" = 1 ] && one_line "name a host"
+	[ "$status" = 1 ]
+	one_line "name a host"
 	kill "$sshd"
 	no_child() { ! pgrep -P "$sshd" >/dev/null; }
 	until_true no_child
@@ -994,14 +1011,17 @@ is_armed() { ctl | grep -q '^arm '; }
 	done
 	for wrong in 127.0.0.1:99999 127.0.0.1:x unix: "unix:/none/sock" no.such.host.invalid:1; do
 		run devtrace serve --listen "$wrong" e.db
-		[ "$status" = 1 ] && [ "${#lines[@]}" = 1 ]
+		[ "$status" = 1 ]
+		[ "${#lines[@]}" = 1 ]
 	done
 	run devtrace serve
-	[ "$status" = 1 ] && one_line "devtrace.db: No such file"
+	[ "$status" = 1 ]
+	one_line "devtrace.db: No such file"
 	# a socket that was left is taken over; one that is served is not, nor is a file
 	serve --listen "unix:$PWD/sock" e.db
 	run devtrace serve --listen "unix:$PWD/sock" e.db
-	[ "$status" = 1 ] && one_line "is there already"
+	[ "$status" = 1 ]
+	one_line "is there already"
 	kill -9 "$server"
 	tail --pid="$server" -f /dev/null
 	serve --listen "unix:$PWD/sock" e.db

@@ -119,6 +119,7 @@ setup() {
 # whatever failed, nothing is left
 teardown() {
 	end_session
+	check_traces
 }
 
 end_session() {

@@ -202,13 +202,16 @@ has_lines() { [ "$(wc -l <"$1")" = "$2" ]; }
 	run kit 'status'
 	[[ $output == recording* ]]
 	run kit 'trace no_such_function'
-	[ "$status" = 1 ] && one_line no_such_function
+	[ "$status" = 1 ]
+	one_line no_such_function
 	run kit 'print all'
-	[ "$status" = 1 ] && one_line "usage: print"
+	[ "$status" = 1 ]
+	one_line "usage: print"
 	printf 'trace add\n# nothing\n\nlist\nquit\nlist\n' | "$dt" shell -s t >out
 	[ "$(cat out)" = add ]
 	run "$dt" shell -s none -c list
-	[ "$status" = 1 ] && one_line "no session"
+	[ "$status" = 1 ]
+	one_line "no session"
 	run "$dt" shell --what
 	[ "$status" = 2 ]
 	run "$dt" shell -c list 12x
@@ -218,7 +221,8 @@ has_lines() { [ "$(wc -l <"$1")" = "$2" ]; }
 @test "a process is attached to, and let go at the end; one that is traced keeps its session" {
 	start_obey
 	run "$dt" shell -c 'trace add' -c list "$pid" 3>&-
-	[ "$status" = 0 ] && [ "$output" = add ]
+	[ "$status" = 0 ]
+	[ "$output" = add ]
 	alone() { [ "$("$dt" list 2>/dev/null | wc -l)" = 1 ]; }
 	until_true alone
 	run "$dt" shell -c 'trace link' -c list "${obeyers[0]}" 3>&-
@@ -262,4 +266,67 @@ has_lines() { [ "$(wc -l <"$1")" = "$2" ]; }
 	python3 type.py "$dt" 3>&-
 	[ "$(stat -c %a state/devtrace/shell_history)" = 600 ]
 	[ "$(ctl list)" = unlink ]
+}
+
+# own ARGUMENTS...: devtrace where no other session is
+own() {
+	env XDG_RUNTIME_DIR="$BATS_TEST_TMPDIR/own" "$dt" "$@"
+}
+
+@test "shell PID: the session that it began ends with it, by SIGTERM and SIGHUP too" {
+	mkdir -m 700 own
+	sleep 100 3>&- &
+	target=$!
+	for signal in TERM HUP; do
+		mkfifo in.$signal
+		env XDG_RUNTIME_DIR="$PWD/own" "$dt" shell "$target" <in.$signal >out 3>&- &
+		shell=$!
+		exec 5>in.$signal
+		echo 'trace libc.so.6:sync' >&5
+		for _ in $(seq 300); do
+			own ctl </dev/null 2>/dev/null | grep -q sync && break
+			sleep 0.02
+		done
+		own ctl </dev/null | grep -q sync
+		kill -$signal "$shell"
+		status=0
+		wait "$shell" || status=$?
+		[ "$status" = $((128 + $(kill -l $signal))) ]
+		exec 5>&-
+		for _ in $(seq 300); do
+			[ -n "$(ls own/devtrace/*.sock 2>/dev/null)" ] || break
+			sleep 0.02
+		done
+		[ -z "$(ls own/devtrace/*.sock 2>/dev/null)" ]
+	done
+	kill "$target"
+}
+
+@test "of several sessions ctl means the one whose process has not ended" {
+	mkdir -m 700 own
+	sleep 100 3>&- &
+	ended=$!
+	sleep 100 3>&- &
+	lives=$!
+	own attach -d -s ended "$ended" 3>&-
+	own attach -d -s lives "$lives" 3>&-
+	run own ctl </dev/null
+	[ "$status" = 1 ]
+	one_line "2 sessions run"
+	kill "$ended"
+	wait "$ended" || true
+	for _ in $(seq 300); do
+		own ctl </dev/null >/dev/null 2>&1 && break
+		sleep 0.02
+	done
+	own ctl </dev/null >/dev/null
+	own ctl quit
+	for _ in $(seq 300); do
+		[ -S own/devtrace/lives.sock ] || break
+		sleep 0.02
+	done
+	[ ! -S own/devtrace/lives.sock ]
+	[ -S own/devtrace/ended.sock ]
+	own ctl quit
+	kill "$lives"
 }

@@ -5,6 +5,7 @@ load read-helper
 teardown() {
 	[ -z "${recorder-}" ] || kill "$recorder"
 	[ -z "${program-}" ] || kill "$program"
+	check_traces
 }
 
 # calls as export says them, in the order of bytes
@@ -52,9 +53,9 @@ for r in rows:
 
 @test "sql: sums are those of report" {
 	maketrace -n 60000 -c 2 -t 3 -l 5000 t.db
-	devtrace sql --json t.db "SELECT function, count(*) calls, sum(timed) timed, sum(self) FILTER (WHERE timed) self,
+	devtrace sql --json t.db "SELECT function, count(begin) calls, sum(timed) timed, sum(self) FILTER (WHERE timed) self,
 		sum(duration) FILTER (WHERE timed AND NOT recursive) total, min(duration) FILTER (WHERE timed) min,
-		max(duration) FILTER (WHERE timed) max, sum(ended = 'open') open, sum(begin IS NULL) begun_before FROM calls GROUP BY 1" >sql.json
+		max(duration) FILTER (WHERE timed) max, sum(ended = 'open') open, sum(begin IS NULL) exits_without_entry FROM calls GROUP BY 1" >sql.json
 	devtrace report --json t.db >report.json
 	python3 - <<-'P'
 		import json
@@ -63,7 +64,7 @@ for r in rows:
 		assert len(got) == len(want) > 90, (len(got), len(want))
 		for g in got:
 		    w = want[g["function"]]
-		    assert (g["calls"], g["timed"], g["open"], g["begun_before"]) == (w["calls"], w["timed"], w["unfinished"], w["begun_before"]), (g, w)
+		    assert (g["calls"], g["timed"], g["open"], g["exits_without_entry"]) == (w["calls"], w["timed"], w["unfinished"], w["exits_without_entry"]), (g, w)
 		    for k in ("self", "total", "min", "max") if w["timed"] else ():
 		        assert abs((g[k] or 0) - w[k]) <= 0.06 * w["calls"] + 0.06, (k, g, w)
 	P
@@ -456,6 +457,7 @@ for l in sys.stdin: print(list(json.loads(l).values()))' | LC_ALL=C sort) | head
 }
 
 @test "sql: damaged traces are told, and harm nothing" {
+	unsound d.db cut.db
 	maketrace -n 300000 a.db
 	devtrace view --index a.db
 	for seed in $(seq 12); do

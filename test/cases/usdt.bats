@@ -10,7 +10,9 @@ setup_file() {
 		#include <stdio.h>
 		#include <stdlib.h>
 		#include <unistd.h>
+		#ifndef BARE
 		#define _SDT_HAS_SEMAPHORES 1
+		#endif
 		unsigned short own_guarded_semaphore __attribute__((section(".probes")));
 		unsigned short own_plain_semaphore __attribute__((section(".probes")));
 		unsigned short own_values_semaphore __attribute__((section(".probes")));
@@ -46,6 +48,7 @@ setup_file() {
 	for level in 0 2; do
 		gcc -O$level -g -o "$dir/probes$level" "$dir/probes.c"
 	done
+	gcc -O2 -g -DBARE -o "$dir/bare" "$dir/probes.c"
 	cat >"$dir/throws.cc" <<-'C'
 		#include <stdexcept>
 		int main()
@@ -74,11 +77,27 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 
 @test "usdt: they stand between the calls they are in, and of everything in the program" {
 	cd "$dir"
-	"$dt" record -o all.db ./probes2 >/dev/null
+	"$dt" record -o all.db ./bare >/dev/null
 	"$dt" calls all.db >out
 	[ "$(grep -A2 'step(n=2' out | grep -c 'own:')" = 2 ]
-	"$dt" record -F step -o none.db ./probes2 >/dev/null
+	"$dt" record -F step -o none.db ./bare >/dev/null
 	[ "$("$dt" calls none.db | grep -c 'own:')" = 0 ]
+}
+
+@test "usdt: a semaphore is raised only for a probe that was asked for by its name" {
+	cd "$dir"
+	# the program prints its sum, how often the semaphore let it by, and the semaphore
+	[ "$("$dt" record -o all.db ./probes2)" = "12 0 0" ]
+	[ "$("$dt" record -F '*' -F '*:*' -o all.db ./probes2)" = "12 0 0" ]
+	[ "$("$dt" record -F '*' -F 'own:plain' -o all.db ./probes2)" = "12 0 0" ]
+	[ "$("$dt" record -F '*' -F 'own:guarded' -o all.db ./probes2)" = "12 4 1" ]
+	[ "$("$dt" record -F 'own:*' -o all.db ./probes2)" = "12 4 1" ]
+	[ "$("$dt" record -F '*:guarded' -o all.db ./probes2)" = "12 4 1" ]
+	# Python checks each line while somebody wants its line probe
+	"$dt" record -F '*' -F '_PyCode_CheckLineNumber' -o py.db /usr/bin/python3 -S -c 'for i in range(1000): pass'
+	run "$dt" report py.db
+	[ "$status" = 0 ]
+	if grep -q '_PyCode_CheckLineNumber' <<<"$output"; then false; fi
 }
 
 @test "usdt: a semaphore is raised as long as somebody wants the probe" {
@@ -88,7 +107,7 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 	at=$((0x$(nm probes2 | awk '/own_guarded_semaphore/ {print $1}') + 0x$(awk '/probes2$/ {split($1, a, "-"); print a[1]; exit}' /proc/$pid/maps)))
 	count() { dd if="/proc/$pid/mem" iflag=skip_bytes,count_bytes bs=2 skip="$at" count=2 2>/dev/null | od -An -tu2 | tr -d ' '; }
 	[ "$(count)" = 0 ]
-	"$dt" ctl -s "usdt-$pid" trace 'own:guarded' new g 2>err && false # no pattern: a function or an address
+	"$dt" ctl -s "usdt-$pid" trace 'own:guarded' new g 2>err && return 1 # no pattern: a function or an address
 	"$dt" ctl -s "usdt-$pid" trace 'own:guard*' new g
 	[ "$(count)" = 0 ]
 	"$dt" ctl -s "usdt-$pid" trace g on
@@ -106,7 +125,7 @@ own:values(arg1=32767, arg2=127, arg3=9, arg4=-3)" ] || { cat out; false; }
 	"$dt" ctl -s "usdt-$pid" quit
 	while [ -n "$("$dt" list 2>/dev/null | grep "usdt-$pid")" ]; do sleep 0.02; done
 	[ "$(count)" = 0 ]
-	! grep -q devtrace "/proc/$pid/maps"
+	! grep -q devtrace "/proc/$pid/maps" || false
 	stop_spin
 }
 

@@ -60,6 +60,7 @@ end_view() {
 
 teardown() {
 	[ -z "${server-}" ] || kill "$server"
+	check_traces
 }
 
 code() {
@@ -121,6 +122,7 @@ code() {
 }
 
 @test "view: the summary is kept in the file, and is made anew when the trace is another" {
+	unsound b.db # it has the summary of another one
 	maketrace -n 300000 a.db >made
 	"$dt" view --index a.db
 	[ "$(sqlite3 -readonly a.db 'SELECT count(*) > 1 FROM pyramid')" = 1 ]
@@ -148,6 +150,7 @@ code() {
 }
 
 @test "view: a damaged summary is told, or drawn wrongly, and harms nothing" {
+	unsound d.db
 	maketrace -n 300000 a.db >made
 	"$dt" view --index a.db
 	for seed in $(seq 20); do
@@ -217,7 +220,8 @@ code() {
 	"$dt" serve --listen "unix:$PWD/socket" a.db >serve.out 2>&1 3>&- &
 	serving=$!
 	for _ in $(seq 3000); do [ -S socket ] && break; sleep 0.02; done
-	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >there && chmod +x there
+	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >there
+	chmod +x there
 	for from in "unix:$PWD/socket" "ssh:somewhere --ssh $PWD/there --remote $dt $PWD/a.db"; do
 		view --from $from
 		[ "$(code "$address")" = 200 ]
@@ -232,14 +236,57 @@ code() {
 	wait "$serving" || true
 	# what goes wrong
 	run "$dt" view --no-open --from "unix:$PWD/nothing"
-	[ "$status" = 1 ] && one_line "nothing"
+	[ "$status" = 1 ]
+	one_line "nothing"
 	run "$dt" view --no-open --from ssh:x --ssh "$PWD/there" --remote "$dt" "$PWD/none.db"
-	[ "$status" = 1 ] && [[ $output == *none.db* ]]
+	[ "$status" = 1 ]
+	[[ $output == *none.db* ]]
 	run "$dt" view --index --from localhost:1
 	[ "$status" = 2 ]
 	run "$dt" view --ssh ssh a.db
 	[ "$status" = 2 ]
 	run env TMPDIR=/nowhere "$dt" view --no-open --from localhost:1
-	[ "$status" = 1 ] && one_line "/nowhere"
+	[ "$status" = 1 ]
+	one_line "/nowhere"
 	[ -z "$(ls tmp)" ]
+}
+
+@test "view: a damaged chunk is told on the page, and ends nothing; what does not add up is not drawn" {
+	unsound broken.db back.db
+	maketrace -n 300000 -c 2 -t 3 broken.db >made
+	sqlite3 broken.db "UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"
+	view broken.db
+	for _ in $(seq 300); do
+		curl -s "${address}get/trace" >trace.json
+		grep -q '"error":"[^"]' trace.json && break
+		sleep 0.02
+	done
+	grep -q '"error":"broken.db: chunk [0-9]* of the trace: damaged' trace.json
+	[ "$(code "${address}get/window?from=0&to=9999999&cells=100&tracks=0,1,2")" = 409 ]
+	curl -s "${address}get/stats?from=0&to=9999" | grep -q '"error":"broken.db: chunk'
+	[ "$(code "$address")" = 200 ]
+	kill -0 "$server"
+	kill -INT "$server"
+	status=0
+	wait "$server" || status=$?
+	server=
+	[ "$status" = 1 ]
+	# with --index nobody looks: it ends, and has put nothing into the file
+	run "$dt" view --index broken.db
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 1 ]
+	[ "$(sqlite3 -readonly broken.db "SELECT count(*) FROM sqlite_schema WHERE name = 'pyramid'")" = 0 ]
+	# records out of order: a call that ends before it begins
+	writetrace back.db <<-'TEXT'
+	thread 1 a
+	function f a:i4@0;v
+	E f 0x1000 100
+	X f 0x1000 90
+	TEXT
+	run "$dt" view --index back.db
+	[ "$status" = 1 ]
+	[[ $output == *"does not add up: 1 record is earlier than one before it of its thread"*"devtrace check"*"--anyway"* ]]
+	[ "$(sqlite3 -readonly back.db "SELECT count(*) FROM sqlite_schema WHERE name = 'pyramid'")" = 0 ]
+	"$dt" view --index --anyway back.db
+	[ "$(sqlite3 -readonly back.db "SELECT count(*) > 0 FROM pyramid")" = 1 ]
 }

@@ -35,11 +35,16 @@ FN void at_exit(void)
 	LEAVE();
 }
 
+/* what `indirect' resolves to is called by its public name */
+#pragma push_macro("TRUTH_NAME")
+#undef TRUTH_NAME
+#define TRUTH_NAME "indirect", sizeof("indirect")
 FN int implementation(int x)
 {
 	ENTER(ARG(x));
 	RETURN(x * 11);
 }
+#pragma pop_macro("TRUTH_NAME")
 
 /* it runs in the middle of relocation, when the compiler's stack protector is not ready */
 __attribute__((no_stack_protector)) int (*optional_resolver(void))(int)

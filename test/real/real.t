@@ -102,7 +102,7 @@ units=(unit/type/hash unit/type/incr unit/scripting unit/multi unit/pubsub unit/
 	unit/acl unit/bitops unit/protocol)
 args=(--clients 2 --config bind 127.0.0.1)
 for u in "${units[@]}"; do args+=(--single "$u"); done
-(cd "$(dirname "$redis")/.." && timeout 600 "$devtrace" record -f -o "$work/units.db" \
+(cd "$(dirname "$redis")/.." && timeout 600 "$devtrace" record -f -F 'redis-*:*' -o "$work/units.db" \
 	./runtest "${args[@]}" >"$work/log" 2>&1) && grep -q 'All tests passed' "$work/log" &&
 	complete "$work/units.db" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
 result $? "Redis: ${#units[@]} units of its own tests pass traced"

@@ -311,6 +311,7 @@ int main(int argc, char **argv)
 	struct dt_error e;
 	struct dt_code *c;
 	struct dt_plan p;
+	bool *crowded;
 	char *text;
 
 	if (argc != 3) {
@@ -329,14 +330,25 @@ int main(int argc, char **argv)
 	read_labels(argv[1], text, c);
 	free(text);
 	read_jumps(c);
-	for (size_t i = 0; i < c->functions; i++) {
-		if (c->function[i].part)
-			continue;
-		dt_plan_function(&p, i, &x);
-		check_function(&p, i, &x);
-		functions++;
-		hooked += !x.refusal;
-	}
+	crowded = calloc(c->functions + 1, sizeof(*crowded));
+	if (!crowded)
+		return 2;
+	/* first without int3, then with the room of others, last with int3 */
+	for (unsigned round = 0; round < 3; round++)
+		for (size_t i = 0; i < c->functions; i++) {
+			if (c->function[i].part || (round && !crowded[i]))
+				continue;
+			p.options.no_traps = round < 2;
+			if (round == 1)
+				dt_plan_function_among(&p, i, &x);
+			else
+				dt_plan_function(&p, i, &x);
+			crowded[i] = x.refusal == DT_REFUSED_TAKEN;
+			check_function(&p, i, &x);
+			functions += !round;
+			hooked += !x.refusal;
+		}
+	free(crowded);
 	check_map(c);
 	for (size_t i = 0; i < p.windows; i++)
 		check_window(&p, &p.window[i]);

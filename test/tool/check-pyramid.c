@@ -179,7 +179,7 @@ static void check_most(uint32_t track, const struct dt_window *w, const struct d
 		if (all[i].track == track && y->depth == x->depth && y->what == x->what &&
 		    y->end - y->begin < 1ull << w->shift &&
 		    y->end >> w->shift == x->end >> w->shift) {
-			busy += y->end - y->begin;
+			busy += y->busy;
 			count++;
 		}
 	}

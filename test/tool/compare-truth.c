@@ -7,8 +7,8 @@
  * right values and stack pointers, and nothing else. Then call by call, as paired by analyse/: the
  * same tree with the same ends. Prints what differs; exits 1 when anything does.
  *
- * The truth is that of the source: what tail-calls is the caller of what it jumps to. A trace
- * of optimized code has the first call ended by then; both are recognized as the same.
+ * The truth is that of the source: what tail-calls is the caller of what it jumps to, and ends with
+ * that. A trace of optimized code says so where the jump and what it leads to are recorded.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ struct thread {
 	size_t records, record_room;
 	struct call *call; /* as paired */
 	size_t calls, call_room;
-	int64_t last_tail; /* the call that last ended in a tail jump */
+	int64_t last_tail; /* the call before the next that ended with its tail jump; -1: none */
 };
 
 static struct thread *threads;
@@ -500,8 +500,10 @@ static void call_begins(void *ctx, const struct dt_call *c)
 		return;
 	}
 	new.parent = call_index(c->parent);
-	if (c->flags & DT_CALL_TAILED)
+	/* in a long chain the one that jumped has ended by then */
+	if (c->flags & DT_CALL_TAILED && t->last_tail >= 0)
 		new.parent = t->last_tail;
+	t->last_tail = -1;
 	new.async = starts(new.name, "async_") || (new.parent >= 0 && t->call[new.parent].async);
 	if (starts(new.name, "async_") || starts(new.name, "anywhere_"))
 		new.parent = -2;
@@ -523,7 +525,7 @@ static void call_ends(void *ctx, const struct dt_call *c)
 		return;
 	t->call[i].flags = c->flags;
 	t->call[i].ended = true;
-	if (c->flags & DT_CALL_TAIL)
+	if (c->flags & DT_CALL_LEFT)
 		t->last_tail = i;
 }
 
@@ -636,13 +638,13 @@ static bool end_fits(const struct expected *x, const struct call *c)
 	}
 }
 
-/* Was the call left by a jump that only the next entry tells of? Then that is marked as such, and
- * not said to be made from it. */
+/* Was the call left by a jump that only the next entry tells of, or of which it is not known where it
+ * led? Then that is marked as such, and the next not said to be made from it. */
 static bool jumped_unseen(const struct thread *t, const int64_t *of, size_t upto, int64_t call)
 {
 	for (size_t i = 0; i < upto; i++)
 		if (of[i] == call)
-			return t->call[i].flags & DT_CALL_INFERRED;
+			return t->call[i].flags & (DT_CALL_INFERRED | DT_CALL_LEFT);
 	return false;
 }
 

@@ -208,7 +208,7 @@ static void talk(struct core *c, unsigned core, uint64_t loss_every)
 	    (c->ticks >= message[received % UNDERWAY].due || !message[received % UNDERWAY].due)) {
 		key = message[received++ % UNDERWAY].key;
 		if (key % 50 != 49)
-			tell(c, core, loss_every, DT_RECEIVE, RECEIVE, 0xebull << 56 | key);
+			tell(c, core, loss_every, DT_RECEIVE, RECEIVE, 0xebull << 56 | key << 12);
 	}
 	if (c->running->steps % message_every || sent - received == UNDERWAY)
 		return;
@@ -218,7 +218,7 @@ static void talk(struct core *c, unsigned core, uint64_t loss_every)
 	message[sent++ % UNDERWAY].due = key % 30 == 29 ? 0 : c->ticks + 3000 + key % 7 * 1000;
 	if (key % 30 == 29)
 		c->ticks += 5000; /* whose clock is behind */
-	tell(c, core, loss_every, DT_SEND, SEND, 0xeaull << 56 | key);
+	tell(c, core, loss_every, DT_SEND, SEND, 0xeaull << 56 | key << 12);
 	tell(c, core, loss_every, DT_EVENT, QUEUED, 0xa0000001ull << 32 | (sent - received));
 }
 

@@ -148,6 +148,9 @@ static int plan(const char *path, struct dt_error *e)
 			n.parts++;
 		else
 			dt_plan_function(&p, i, &result[i]);
+	for (size_t i = 0; i < c->functions; i++)
+		if (result[i].refusal == DT_REFUSED_TAKEN)
+			dt_plan_function_among(&p, i, &result[i]);
 	t[3] = now();
 	ret = emit_all(&p, 0, &n, e);
 	t[4] = now();

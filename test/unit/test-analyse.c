@@ -5,12 +5,14 @@
  *	E f 900      entry of f at sp 900 (hexadecimal); X: exit; T: exit in front of a tail jump
  *	T f 900 g    the same, known to jump to g;    P f 900: a point in f; V f 900: an event
  *	@ 2 7        what follows is on core 2 by thread 7;    + 50: the clock goes on by 50
- *	L 9          9 records of the core are lost here
+ *	L 9          9 records of the core are lost here;    l 9 50: since tick 50
+ *	h 1 22 27    thread 1 waited for room from tick 22 to 27;    s 1 22 27: it was stopped
+ *	z 22 27      nothing was recorded from tick 22 to 27;    - 50: the clock goes back
  *	! 1          process 1 executes another program, 10 ticks after the record before
  *
  * Functions are a to z. Each record is 10 ticks after the one before, the first at 10. What comes
  * out is a line for each call, in the order in which they end: function, its caller or -, depth,
- * begin-end, and marks; and for each event "*", how many calls it is in, and when it was.
+ * begin-end, marks, and for how long it was held; and for each event "*", how many calls it is in, and when it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +48,9 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 
 	row->function = dt_store_function(store, &fr, NULL);
 	/* a has an indirect jump */
-	row->kind = r->kind == 'E'    ? f == 'a' ? DT_SITE_ENTRY_JUMPS : DT_SITE_ENTRY
+	row->kind = r->kind == 'E'    ? f == 'a'   ? DT_SITE_ENTRY_JUMPS
+					: f == 'u' ? DT_SITE_ENTRY_ALONE
+						   : DT_SITE_ENTRY
 		    : offset >= 0x100 ? DT_SITE_TAIL
 				      : DT_SITE_RETURN;
 	row->values = 1;
@@ -75,8 +79,10 @@ static void put(unsigned core, uint64_t lost, const struct dt_record *r)
 static void write_trace(const char *text)
 {
 	struct dt_record r = {.tid = 1};
+	struct dt_held_row held = {0};
+	char how[64];
 	char word, f, target;
-	uint64_t clock = 0, lost = 0, sp, n;
+	uint64_t clock = 0, lost = 0, since, sp, n;
 	int used_chars, fields;
 
 	begin_trace();
@@ -88,8 +94,27 @@ static void write_trace(const char *text)
 			clock += n;
 			continue;
 		}
+		if (sscanf(text, " - %lu%n", &n, &used_chars) == 1) {
+			clock -= n;
+			continue;
+		}
+		if (sscanf(text, " z %lu %lu%n", &n, &since, &used_chars) == 2) {
+			const struct dt_pause pause = {.begin = n, .end = since, .times = 1};
+
+			assert_int_equal(dt_store_pause(store, &pause, NULL), 0);
+			continue;
+		}
 		if (sscanf(text, " L %lu%n", &lost, &used_chars) == 1)
 			continue;
+		if (sscanf(text, " l %lu %lu%n", &n, &since, &used_chars) == 2) {
+			assert_int_equal(dt_store_lose(store, r.core, n, since, NULL), 0);
+			continue;
+		}
+		if (sscanf(text, " %[hs] %u %lu %lu%n", how, &held.tid, &held.begin, &held.end, &used_chars) == 4) {
+			held.why = how[0] == 'h' ? "room" : "stop";
+			assert_int_equal(dt_store_held(store, &held, NULL), 0);
+			continue;
+		}
 		if (sscanf(text, " ! %lu%n", &n, &used_chars) == 1) {
 			assert_int_equal(dt_store_exec(store, (uint32_t)n, clock += 10, NULL), 0);
 			continue;
@@ -137,8 +162,10 @@ static void on_end(void *ctx, const struct dt_call *c)
 	} marks[] = {{DT_CALL_UNWOUND, "unwound"},   {DT_CALL_TAIL, "tail"},
 		     {DT_CALL_INFERRED, "inferred"}, {DT_CALL_OPEN, "open"},
 		     {DT_CALL_NO_ENTRY, "no-entry"}, {DT_CALL_TAILED, "tailed"},
-		     {DT_CALL_LOSS, "loss"},	     {DT_CALL_RECURSIVE, "recursive"},
-		     {DT_CALL_OTHER_STACK, "other"}};
+		     {DT_CALL_LOSS, "loss"}, {DT_CALL_PAUSED, "paused"}, {DT_CALL_BACKWARD, "backward"},	     {DT_CALL_RECURSIVE, "recursive"},
+		     {DT_CALL_OTHER_STACK, "other"}, {DT_CALL_LEFT, "left"},
+		     {DT_CALL_NO_EXIT, "no-exit"},
+		     {DT_CALL_DOUBTFUL, "doubtful"}};
 	char caller = c->parent ? name_of_id[c->parent] : '-';
 
 	used += (size_t)sprintf(result + used, "%s %c %u %lu-%lu",
@@ -147,9 +174,12 @@ static void on_end(void *ctx, const struct dt_call *c)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		if (c->flags & marks[i].flag)
 			used += (size_t)sprintf(result + used, " %s", marks[i].text);
+	if (c->held)
+		used += (size_t)sprintf(result + used, " held %lu", c->held);
 	used += (size_t)sprintf(result + used, "\n");
 	if (c->note)
 		assert_int_equal(*c->note, c->id);
+	assert_true(c->held <= c->end - c->begin && c->children <= dt_call_ticks(c));
 	assert_true(used < sizeof(result) - 256);
 }
 
@@ -239,25 +269,117 @@ static void test_large_frame(void **state)
 
 /* ---- tail calls ---- */
 
+#define K "ff00000000000" /* a stack of the kernel */
+
 static void test_tail(void **state)
 {
 	gives("E m 900 E a 800 T a 800 b E b 800 X b 800 X m 900",
-	      "a m 1 20-30 tail\nb m 1 40-50 tailed\nm - 0 10-60\n");
-	/* it is not known what is jumped to, or that is not traced: no claim of what follows */
-	gives("E m 900 E a 800 T a 800 E b 800 X b 800 X m 900",
-	      "a m 1 20-30 tail\nb m 1 40-50\nm - 0 10-60\n");
-	gives("E m 900 E a 800 T a 800 c E b 800 X b 800 X m 900",
-	      "a m 1 20-30 tail\nb m 1 40-50\nm - 0 10-60\n");
+	      "b a 2 40-50 tailed\na m 1 20-50 tail\nm - 0 10-60\n");
+	/* what is called from there, and what the caller calls then */
+	gives("E m 900 E a 800 T a 800 b E b 800 E c 700 X c 700 X b 800 E b 800 X b 800 X m 900",
+	      "c b 3 50-60\nb a 2 40-70 tailed\na m 1 20-70 tail\nb m 1 80-90\nm - 0 10-100\n");
 	/* a chain */
 	gives("E a 800 T a 800 b E b 800 T b 800 c E c 800 X c 800",
-	      "a - 0 10-20 tail\nb - 0 30-40 tail tailed\nc - 0 50-60 tailed\n");
+	      "c b 2 50-60 tailed\nb a 1 30-60 tail tailed\na - 0 10-60 tail\n");
 	/* of itself */
-	gives("E a 800 T a 800 a E a 800 X a 800", "a - 0 10-20 tail\na - 0 30-40 tailed\n");
+	gives("E a 800 T a 800 a E a 800 X a 800",
+	      "a a 1 30-40 tailed recursive\na - 0 10-40 tail\n");
+	/* a handler of a signal at the jump, on the same stack and on another */
+	gives("E m 900 E a 800 T a 800 b E c 600 X c 600 E b 800 X b 800 X m 900",
+	      "c a 2 40-50\nb a 2 60-70 tailed\na m 1 20-70 tail\nm - 0 10-80\n");
+	gives("E m 7fff900 E a 7fff800 T a 7fff800 b E c 50000600 X c 50000600 E b 7fff800 "
+	      "X b 7fff800 X m 7fff900",
+	      "c - 0 40-50 other\nb a 2 60-70 tailed\na m 1 20-70 tail\nm - 0 10-80\n");
+	/* the last one is left by longjmp: all of them are */
+	gives("E m 900 E a 800 T a 800 b E b 800 X m 900",
+	      "b a 2 40-50 unwound tailed\na m 1 20-50 unwound\nm - 0 10-50\n");
+	gives("E m 900 E a 800 T a 800 b E b 800 E c 880 X c 880 X m 900",
+	      "b a 2 40-50 unwound tailed\na m 1 20-50 unwound\nc m 1 50-60\nm - 0 10-70\n");
+	/* by an exception that is caught in what called the first one's caller */
+	gives("E m 900 E d 800 E a 700 T a 700 b E b 700 E c 600 E e 800 X e 800 X m 900",
+	      "c b 4 60-70 unwound\nb a 3 50-70 unwound tailed\na d 2 30-70 unwound\n"
+	      "d m 1 20-70 unwound\ne m 1 70-80\nm - 0 10-90\n");
+	/* its entry was before the trace */
+	gives("T a 800 b E b 800 X b 800", "a - 0 10-10 tail no-entry left\nb - 0 20-30 tailed\n");
+	/* the trace ends */
+	gives("E a 800 T a 800 b E b 800", "b a 1 30-30 open tailed\na - 0 10-30 open\n");
+	gives("E a 800 E b 700 X b 700 T a 800 b", "b a 1 20-30\na - 0 10-40 open\n");
+}
+
+/* To what is not recorded, or not known: when that returned is not known. */
+static void test_tail_unknown(void **state)
+{
+	/* b: called by m behind it, or from what a jumped to */
+	gives("E m 900 E a 800 T a 800 E b 800 X b 800 E c 800 X c 800 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 doubtful\nc m 1 60-70\nm - 0 10-80\n");
+	gives("E m 900 E a 800 T a 800 c E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 doubtful\nm - 0 10-60\n");
+	/* below it: the same, with arguments on the stack, until something shows that it is over */
+	gives("E m 900 E a 800 T a 800 E b 7f0 X b 7f0 E b 7f0 X b 7f0 E c 800 X c 800 E b 7f0 X b "
+	      "7f0 X m 900",
+	      "a m 1 20-30 tail left\nb m 1 40-50 doubtful\nb m 1 60-70 doubtful\n"
+	      "c m 1 80-90 doubtful\nb m 1 100-110\nm - 0 10-120\n");
+	/* that is known */
+	gives("E m 900 E a 800 T a 800 X m 900 E b 800 X b 800",
+	      "a m 1 20-30 tail left\nm - 0 10-40\nb - 0 50-60\n");
+	/* at the end of a chain */
+	gives("E m 900 E a 800 T a 800 b E b 800 T b 800 E c 800 X c 800 X m 900",
+	      "b a 2 40-50 tail tailed left\na m 1 20-50 tail left\nc m 1 60-70 doubtful\n"
+	      "m - 0 10-80\n");
+	/* b is recorded, but not here */
+	gives("E m 900 E b 800 X b 800 E a 800 T a 800 b E c 800 X c 800 X m 900",
+	      "b m 1 20-30\na m 1 40-60 tail inferred\nc m 1 60-70 doubtful\nm - 0 10-80\n");
+	gives("E m 900 E b 800 X b 800 E a 800 T a 800 b X m 900",
+	      "b m 1 20-30\na m 1 40-60 tail inferred\nm - 0 10-60\n");
+	/* ...but its exit */
+	gives("E m 900 E b 800 X b 800 E a 800 T a 800 b X b 800 X m 900",
+	      "b m 1 20-30\na m 1 40-60 tail\nb m 1 60-60 no-entry\nm - 0 10-70\n");
+	/* the kernel's calls meanwhile say nothing of it */
+	gives("E m 900 E a 800 T a 800 E k " K "900 X k " K "900 E b 800 X b 800 X m 900",
+	      "a m 1 20-30 tail left\nk m 1 40-50\nb m 1 60-70 doubtful\nm - 0 10-80\n");
+	gives("E m 900 E a 800 T a 800 b E k " K "900 X k " K "900 E b 800 X b 800 X m 900",
+	      "k a 2 40-50\nb a 2 60-70 tailed\na m 1 20-70 tail\nm - 0 10-80\n");
+}
+
+/* A loop made of tail calls: only so many are held open. */
+static void test_tail_chain(void **state)
+{
+	enum { TURNS = 200 };
+	char *text = malloc(64 * TURNS), *p = stpcpy(text, "E m 900 ");
+	unsigned long open = 0, left = 0, ended = 0, at = 20 + 20 * (TURNS - 1);
+
+	for (int i = 0; i < TURNS - 1; i++)
+		p += sprintf(p, "E %c 800 T %c 800 %c ", "ab"[i & 1], "ab"[i & 1], "ba"[i & 1]);
+	sprintf(p, "E b 800 X b 800 X m 900");
+	write_trace(text);
+	pair(DT_BY_THREAD);
+	for (const char *line = result; *line; line = strchr(line, '\n') + 1) {
+		unsigned long depth, begin, end;
+		char mine = line[0];
+
+		assert_int_equal(sscanf(line + 4, "%lu %lu-%lu", &depth, &begin, &end), 3);
+		if (mine == 'm')
+			continue;
+		open = depth > open ? depth : open;
+		/* all that wait, and the last one, end with that */
+		if (strstr(line, " left") && (size_t)(strstr(line, " left") - line) < strcspn(line, "\n")) {
+			assert_int_equal(end, begin + 10);
+			left++;
+		} else {
+			assert_int_equal(end, at + 10);
+			ended++;
+		}
+		/* the caller is one that made a tail call to it, or, in a chain, waits for it */
+		assert_true(depth == 1 ? line[2] == 'm' : line[2] == 'a' || line[2] == 'b');
+	}
+	assert_int_equal(open, DT_CALL_CHAIN + 1);
+	assert_int_equal(ended, DT_CALL_CHAIN + 1);
+	assert_int_equal(left, TURNS - DT_CALL_CHAIN - 1);
+	free(text);
+	unlink(trace_path);
 }
 
 /* ---- the kernel, on its own stack under the program's calls ---- */
-
-#define K "ff00000000000"
 
 static void test_kernel(void **state)
 {
@@ -296,7 +418,7 @@ static void test_exec(void **state)
 	      "h - 0 30-40 unwound other\na m 1 20-40 unwound\nm - 0 10-40 unwound\n"
 	      "m - 0 50-60 unwound\nm - 0 80-90\n");
 	/* a tail call that is not followed by what was jumped to */
-	gives("E a 900 T a 900 b ! 1 E b 900 X b 900", "a - 0 10-20 tail\nb - 0 40-50\n");
+	gives("E a 900 T a 900 b ! 1 E b 900 X b 900", "a - 0 10-30 unwound\nb - 0 40-50\n");
 	/* other processes, other threads: what was open in one is not met again */
 	gives("E m 900 ! 2 E b 800 X b 800 X m 900", "b m 1 30-40\nm - 0 10-50\n");
 	gives("@ 0 2 E w 800 @ 0 1 E m 900 ! 1 E b 880 X b 880",
@@ -365,11 +487,20 @@ static void test_exec_live(void **state)
 	unlink(trace_path);
 }
 
+/* Only entries of u are recorded: it has no end, and nothing is in it. */
+static void test_entry_alone(void **state)
+{
+	gives("E m 900 E u 800 E c 7f0 X c 7f0 E u 800 E u 700 X m 900",
+	      "u m 1 20-20 no-exit\nc m 1 30-40\nu m 1 50-50 no-exit\nu m 1 60-60 no-exit\n"
+	      "m - 0 10-70\n");
+	gives("E u 800 E u 800 E b 900 X b 900", "u - 0 10-10 no-exit\nu - 0 20-20 no-exit\nb - 0 30-40\n");
+}
+
 /* By a jump that has no site of its own. */
 static void test_indirect_tail(void **state)
 {
 	gives("E m 900 E a 800 E b 800 X b 800 X m 900",
-	      "a m 1 20-30 tail inferred\nb m 1 30-40\nm - 0 10-50\n");
+	      "a m 1 20-30 tail inferred\nb m 1 30-40 doubtful\nm - 0 10-50\n");
 	/* b has none: its call was unwound, and c is another */
 	gives("E m 900 E b 800 E c 800 X c 800 X m 900",
 	      "b m 1 20-30 unwound\nc m 1 30-40\nm - 0 10-50\n");
@@ -474,7 +605,7 @@ static void test_signal_stack(void **state)
 	      "i h 1 40-50\nh - 0 30-60 other\na m 1 20-70\nb m 1 80-90\nm - 0 10-100\n");
 	/* left by siglongjmp */
 	gives("E m 7fff9000 E a 7fff8000 E h 6000ff0 E b 7fff8000 X b 7fff8000 X m 7fff9000",
-	      "a m 1 20-40 tail inferred\nb m 1 40-50\nm - 0 10-60\nh - 0 30-60 open other\n");
+	      "a m 1 20-40 tail inferred\nb m 1 40-50 doubtful\nm - 0 10-60\nh - 0 30-60 open other\n");
 }
 
 /* Events are in the call whose frame is above them, on whatever stack that is. */
@@ -512,6 +643,71 @@ static void test_loss(void **state)
 	/* of the core it came from, though that core speaks again only later */
 	gives("@ 1 1 E m 900 @ 0 1 X m 900 @ 1 2 L 5 E a 900 X a 900",
 	      "m - 0 10-20 loss\na - 0 30-40\n");
+	/* those of several sources of a core overlap */
+	gives("@ 1 1 E a 900 L 5 X a 900 E c 900 @ 1 2 l 3 5 E b 900 X b 900 @ 1 1 X c 900",
+	      "a - 0 10-20 loss\nb - 0 40-50\nc - 0 30-60 loss\n");
+}
+
+/* ---- pauses ---- */
+
+static void test_paused(void **state)
+{
+	/* what was open may have ended, and begun again; it is not said how */
+	gives("z 25 38 E m 900 E a 800 + 20 E b 800 X b 800 X m 900",
+	      "a m 1 20-50 paused\nb m 1 50-60\nm - 0 10-70 paused\n");
+	gives("z 25 38 E m 900 E a 800 + 20 X m 900", "a m 1 20-50 paused\nm - 0 10-50 paused\n");
+	gives("z 25 38 E m 900 E a 800 + 20 X a 800 X m 900",
+	      "a m 1 20-50 paused\nm - 0 10-60 paused\n");
+	/* an entry that was missed */
+	gives("z 15 18 E m 900 X a 800 X m 900", "a m 1 20-20 no-entry paused\nm - 0 10-30 paused\n");
+	/* before, behind and between calls; from a record to the next one of the thread */
+	gives("z 1 5 z 32 38 z 61 70 E a 800 E b 700 X b 700 + 10 E b 700 X b 700 X a 800",
+	      "b a 1 20-30\nb a 1 50-60\na - 0 10-70 paused\n");
+	gives("z 20 30 E m 900 E a 800 E b 700 X b 700 X a 800 X m 900",
+	      "b a 2 30-40\na m 1 20-50 paused\nm - 0 10-60 paused\n");
+	/* it began before the trace */
+	gives("z 0 9 E m 900 X m 900", "m - 0 10-20\n");
+	/* losses and pauses are told apart */
+	gives("z 12 18 E m 900 E a 800 L 2 X a 800 X m 900", "a m 1 20-30 loss\nm - 0 10-40 loss paused\n");
+}
+
+/* What seems to end before it began took no time that is known. */
+static void test_backward(void **state)
+{
+	gives("E m 900 + 20 E a 800 - 25 X a 800 + 20 X m 900", "a m 1 40-40 backward\nm - 0 10-55\n");
+}
+
+/* ---- the tracer's own time ---- */
+
+static void test_held(void **state)
+{
+	double costs[256] = {['E'] = 2, ['X'] = 2};
+
+	/* it is of no call's time, wherever it began and ended */
+	gives("s 1 22 27 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 5\nm - 0 10-40 held 5\n");
+	gives("s 1 12 18 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40 held 6\n");
+	gives("s 1 5 12 s 1 38 99 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40 held 4\n");
+	gives("s 1 15 25 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 5\nm - 0 10-40 held 10\n");
+	gives("s 2 15 25 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40\n");
+	/* told twice, or in pieces, it is counted once */
+	gives("s 1 24 28 s 1 22 26 s 1 23 24 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30 held 6\nm - 0 10-40 held 6\n");
+	/* a handler of a signal ran meanwhile: its time is its own, what is before and behind is not */
+	gives("s 1 25 55 E m 900 E a 800 E h 700 X h 700 V a 7f0 X a 800 X m 900",
+	      "h a 2 30-40\n* 2 50\na m 1 20-60 held 10\nm - 0 10-70 held 10\n");
+	/* the kernel's calls are not the program's */
+	gives("s 1 25 55 E m 900 E a 800 E k ffff800000001000 X k ffff800000001000 X a 800 X m 900",
+	      "k a 2 30-40 held 10\na m 1 20-50 held 25\nm - 0 10-60 held 30\n");
+	/* for room: until the record that it was for, and until then once */
+	gives("h 1 22 27 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 8\nm - 0 10-40 held 8\n");
+	gives("h 1 12 15 h 1 16 18 s 1 17 19 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30\nm - 0 10-40 held 8\n");
+	gives("h 1 25 55 E m 900 E a 800 E h 700 X h 700 V a 7f0 X a 800 X m 900",
+	      "h a 2 30-40\n* 2 50\na m 1 20-60 held 15\nm - 0 10-70 held 15\n");
+	/* as if the clock had stood still */
+	cost = costs;
+	gives("s 1 22 27 E m 900 E a 800 X a 800 X m 900", "a m 1 18-21\nm - 0 10-29\n");
+	cost = NULL;
 }
 
 /* ---- equal functions ---- */
@@ -628,6 +824,7 @@ static void test_quantiles(void **state)
 struct truth {
 	uint64_t begin, sp;
 	char function;
+	bool tailed, doubtful; /* how it began: as in its flags */
 };
 
 struct stack {
@@ -667,8 +864,44 @@ static void ends(struct stack *s, const char *how)
 {
 	struct truth *t = &s->frame[--s->n];
 
-	want_used += (size_t)sprintf(want + want_used, "%c %c %d %lu-%lu%s\n", t->function,
-				     s->n ? t[-1].function : '-', s->n, t->begin, now, how);
+	want_used += (size_t)sprintf(want + want_used, "%c %c %d %lu-%lu%s%s%s\n", t->function,
+				     s->n ? t[-1].function : '-', s->n, t->begin, now, how,
+				     t->tailed ? " tailed" : "", t->doubtful ? " doubtful" : "");
+}
+
+/* By its exit, and with it those that have jumped to it. */
+static void returns(struct stack *s)
+{
+	uint64_t sp = s->frame[s->n - 1].sp;
+
+	ends(s, "");
+	while (s->n && s->frame[s->n - 1].sp == sp)
+		ends(s, " tail");
+}
+
+/* To a function that is named in its record, or is not: then it is not known whether that came. */
+static void tail_call(struct stack *s, char f, bool known)
+{
+	struct truth *t = &s->frame[s->n - 1];
+	uint64_t sp = t->sp;
+
+	record('X', t->function, sp, 0x100 + (known ? f : 0));
+	if (!known) {
+		want_used += (size_t)sprintf(want + want_used, "%c %c %d %lu-%lu tail%s left%s\n",
+					     t->function, s->n > 1 ? t[-1].function : '-', s->n - 1,
+					     t->begin, now, t->tailed ? " tailed" : "",
+					     t->doubtful ? " doubtful" : "");
+		while (--s->n && s->frame[s->n - 1].sp == sp) {
+			t = &s->frame[s->n - 1];
+			want_used += (size_t)sprintf(
+				want + want_used, "%c %c %d %lu-%lu tail%s left%s\n", t->function,
+				s->n > 1 ? t[-1].function : '-', s->n - 1, t->begin, now,
+				t->tailed ? " tailed" : "", t->doubtful ? " doubtful" : "");
+		}
+	}
+	record('E', f, sp, 5);
+	s->frame[s->n++] =
+		(struct truth){.begin = now, .sp = sp, .function = f, .tailed = known, .doubtful = !known};
 }
 
 /* n frames are left without exits; they are seen gone at the next record: so another follows. */
@@ -684,7 +917,7 @@ static void calls(struct stack *s, char f)
 	uint64_t sp = s->n ? s->frame[s->n - 1].sp - 16 - 16 * (random64() % 60) : s->top;
 
 	record('E', f, sp, 5);
-	s->frame[s->n++] = (struct truth){now, sp, f};
+	s->frame[s->n++] = (struct truth){.begin = now, .sp = sp, .function = f};
 }
 
 /* Calls, returns, tail calls, longjmps, and switches between coroutines by a traced function. */
@@ -710,18 +943,18 @@ static void random_trace(void)
 			int left = 2 + (int)(random64() % (uint64_t)(s->n - 2));
 
 			left = left >= s->n ? s->n - 1 : left;
+			/* not in one that had jumped */
+			while (left < s->n - 1 &&
+			       s->frame[s->n - 1 - left].sp == s->frame[s->n - left].sp)
+				left++;
+			if (s->frame[s->n - 1 - left].sp == s->frame[s->n - left].sp)
+				continue;
 			abandon(s, left, now + 10);
 			now -= 10;
 			record('X', s->frame[s->n - 1].function, s->frame[s->n - 1].sp, 6);
-			ends(s, "");
+			returns(s);
 		} else if (what == 6) {
-			struct truth *t = &s->frame[s->n - 1];
-
-			record('X', t->function, t->sp, 0x100);
-			ends(s, " tail");
-			s->n++;
-			record('E', f, t->sp, 5);
-			*t = (struct truth){now, t->sp, f};
+			tail_call(s, f, random64() % 2 && s->n < MAX_STACK - 1);
 		} else if (what == 7 && other != current && s->n < MAX_STACK - 1) {
 			/* "z" switches: entered here, left on the other stack if it was left so */
 			struct stack *o = &stacks[other];
@@ -732,16 +965,16 @@ static void random_trace(void)
 				calls(o, f);
 			} else {
 				record('X', 'z', o->frame[o->n - 1].sp, 6);
-				ends(o, "");
+				returns(o);
 			}
 		} else {
 			struct truth *t = &s->frame[s->n - 1];
 
 			/* the outermost call of a coroutine ends only on the main stack */
-			if (s->n == 1 && current)
+			if (s->frame[0].sp == t->sp && current)
 				continue;
 			record('X', t->function, t->sp, 6);
-			ends(s, "");
+			returns(s);
 		}
 	}
 	assert_int_equal(dt_store_close(store, NULL), 0);
@@ -874,6 +1107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets_of_cores),
 		cmocka_unit_test(test_offsets_given_up),
+		TEST(test_backward),
 		TEST(test_nesting),
 		TEST(test_recursion),
 		TEST(test_threads),
@@ -885,6 +1119,9 @@ int main(void)
 		TEST(test_exec_live),
 		TEST(test_large_frame),
 		TEST(test_tail),
+		TEST(test_tail_unknown),
+		TEST(test_tail_chain),
+		TEST(test_entry_alone),
 		TEST(test_indirect_tail),
 		TEST(test_longjmp),
 		TEST(test_longjmp_all),
@@ -896,6 +1133,8 @@ int main(void)
 		TEST(test_coroutine_pool),
 		TEST(test_signal_stack),
 		TEST(test_loss),
+		TEST(test_held),
+		TEST(test_paused),
 		TEST(test_same),
 		TEST(test_stats),
 		TEST(test_quantiles),

@@ -84,23 +84,83 @@ static bool chosen(struct dt_selection *s, const char *name)
 	return dt_selection_match(s, "prog", &name, 1);
 }
 
+/* The k-th order of n patterns, n! of them. */
+static void permute(const char **of, size_t n, size_t k)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t j = k % i;
+		const char *swap = of[i - 1];
+
+		of[i - 1] = of[j];
+		of[j] = swap;
+		k /= i;
+	}
+}
+
+/* Patterns mean the same in any order; '-' in front: one that takes away. */
+static void orders(const char *const *pattern, size_t n, const char *yes, const char *no)
+{
+	size_t factorial = 1;
+
+	for (size_t i = 2; i <= n; i++)
+		factorial *= i;
+	for (size_t k = 0; k < factorial; k++) {
+		struct dt_selection s = {0};
+		const char *of[4];
+
+		memcpy(of, pattern, n * sizeof(*of));
+		permute(of, n, k);
+		for (size_t i = 0; i < n; i++)
+			dt_selection_add(&s, of[i] + (*of[i] == '-'), *of[i] == '-', NULL);
+		for (const char *p = yes; *p; p += strlen(p) + 1)
+			assert_true(chosen(&s, p));
+		for (const char *p = no; *p; p += strlen(p) + 1)
+			assert_false(chosen(&s, p));
+		dt_selection_clear(&s);
+	}
+}
+
 static void test_order(void **state)
 {
 	struct dt_selection s = {0};
 
 	assert_true(chosen(&s, "anything"));
-	dt_selection_add(&s, "f*", false, NULL);
-	dt_selection_add(&s, "fo*", true, NULL);
-	dt_selection_add(&s, "foo", false, NULL);
-	assert_true(chosen(&s, "fa"));
-	assert_false(chosen(&s, "fob"));
-	assert_true(chosen(&s, "foo"));
-	assert_false(chosen(&s, "main"));
-	dt_selection_clear(&s);
-	dt_selection_add(&s, "f*", true, NULL);
-	assert_true(chosen(&s, "main"));
-	assert_false(chosen(&s, "foo"));
-	dt_selection_clear(&s);
+	assert_true(dt_selection_rest(&s));
+	orders((const char *const[]){"malloc", "-foo"}, 2, "malloc\0", "foo\0main\0");
+	orders((const char *const[]){"f*", "-fo*", "foo"}, 3, "fa\0", "fob\0foo\0main\0");
+	orders((const char *const[]){"-f*", "-main"}, 2, "g\0", "foo\0main\0");
+	orders((const char *const[]){"a*", "b*", "-ab", "-other:*"}, 4, "a\0bb\0", "ab\0c\0");
+	orders((const char *const[]){"prog:*", "-prog:f", "-*:g"}, 3, "a\0", "f\0g\0");
+}
+
+static void test_order_of_events(void **state)
+{
+	static const char *const net[] = {"net", "7"}, *const send[] = {"send", "1"},
+					 *const other[] = {"other", "2"};
+
+	for (int order = 0; order < 2; order++) {
+		struct dt_selection s = {0};
+
+		dt_selection_add(&s, order ? "net:2" : "net:*", order, NULL);
+		dt_selection_add(&s, order ? "net:*" : "net:2", !order, NULL);
+		assert_true(dt_selection_event(&s, net, send));
+		assert_false(dt_selection_event(&s, net, other));
+		assert_true(dt_selection_usdt(&s, "net", "send", false));
+		assert_false(dt_selection_usdt(&s, "net", "2", false));
+		assert_false(dt_selection_usdt(&s, "python", "line", false));
+		assert_true(dt_selection_usdt(&s, "net", "send", true));
+		assert_false(dt_selection_rest(&s));
+		dt_selection_clear(&s);
+		dt_selection_add(&s, "net:2", true, NULL);
+		assert_true(dt_selection_event(&s, net, send));
+		assert_false(dt_selection_usdt(&s, "net", "send", false));
+		assert_true(dt_selection_rest(&s));
+		dt_selection_clear(&s);
+		dt_selection_add(&s, "*:*", false, NULL);
+		assert_true(dt_selection_usdt(&s, "net", "send", false));
+		assert_false(dt_selection_usdt(&s, "net", "send", true));
+		dt_selection_clear(&s);
+	}
 }
 
 static void test_symtab(void **state)
@@ -130,7 +190,21 @@ static void test_symtab(void **state)
 	assert_int_equal(s.pattern[0].hits, 1);
 	assert_int_equal(s.pattern[1].hits, 0);
 	dt_selection_clear(&s);
-	assert_int_equal(dt_selection_symtab(&s, "a", t, is), n);
+	dt_selection_symtab(&s, "a", t, is); /* all, but start-up code */
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(is[i], !dt_name_is_startup(fn[i].name));
+	dt_selection_add(&s, "*", false, NULL);
+	dt_selection_add(&s, "frame_dummy", false, NULL);
+	dt_selection_symtab(&s, "a", t, is); /* that, and one by its exact name */
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(is[i], !dt_name_is_startup(fn[i].name) ||
+						!strcmp(fn[i].name, "frame_dummy"));
+	dt_selection_clear(&s);
+	dt_selection_add(&s, "_start", true, NULL); /* taking it away does not add it */
+	dt_selection_symtab(&s, "a", t, is);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(is[i], !dt_name_is_startup(fn[i].name));
+	dt_selection_clear(&s);
 	free(is);
 	dt_symtab_close(t);
 }
@@ -194,7 +268,8 @@ static void test_event(void **state)
 	assert_false(event("net", "net", "7", "send", "3"));
 	assert_false(event("!net:*", "net", "7", "send", "3"));
 	assert_true(event("!net:*", "disk", "8", "send", "3"));
-	assert_true(event("!7:* net:send", "net", "7", "send", "3"));
+	assert_false(event("!7:* net:send", "net", "7", "send", "3"));
+	assert_true(event("!7:4 net:send", "net", "7", "send", "3"));
 	assert_false(event("*:* !7:3", "net", "7", "send", "3"));
 }
 
@@ -203,7 +278,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_order),	cmocka_unit_test(test_symtab),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_of_events),	cmocka_unit_test(test_symtab),
 		cmocka_unit_test(test_near),	cmocka_unit_test(test_event),
 	};
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "session/device.h"
 #include "session/kernel-ranges.h"
@@ -23,11 +24,14 @@ struct dt_kernel {
 	struct {
 		struct dt_record record[16];
 		size_t n, taken;
+		uint64_t lost; /* in front of the one at lost_at */
+		size_t lost_at;
 	} core[2];
 };
 
 static struct dt_kernel *kernel; /* of the next session; NULL: none */
 static void fill_both(struct dt_session *s, struct dt_kernel *k, int64_t ahead);
+static void (*fill)(struct dt_session *s, struct dt_kernel *k, int64_t ahead) = fill_both;
 
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e)
@@ -54,19 +58,24 @@ void dt_kernel_stop(struct dt_kernel *k)
 }
 
 const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
-				       uint64_t *lost)
+				       uint64_t *lost, size_t *lost_at)
 {
 	const struct dt_record *r;
 
-	*n = 0;
+	*n = *lost_at = 0;
 	*lost = 0;
 	if (core >= 2)
 		return NULL;
 	r = k->core[core].record + k->core[core].taken;
+	*lost_at = k->core[core].lost_at - k->core[core].taken;
 	while (k->core[core].taken < __atomic_load_n(&k->core[core].n, __ATOMIC_ACQUIRE) &&
 	       r[*n].ticks <= until) {
 		++*n;
 		k->core[core].taken++;
+	}
+	if (k->core[core].lost && *lost_at < *n) {
+		*lost = k->core[core].lost;
+		k->core[core].lost = 0;
 	}
 	return r;
 }
@@ -122,9 +131,10 @@ static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t
 }
 
 /* The session's cores: 0 is right, 1 is ahead. */
-static void begin(struct dt_session *s, const char *output, int64_t ahead)
+static void begin_with(struct dt_session *s, const char *output, int64_t ahead, enum dt_policy policy,
+		       uint64_t ring_size)
 {
-	const struct dt_options o = {.policy = DT_WAIT, .ring_size = 1 << 16, .output = output};
+	const struct dt_options o = {.policy = policy, .ring_size = ring_size, .output = output};
 	struct dt_error e = {""};
 
 	if (dt_session_create(s, &o, &e) < 0)
@@ -139,9 +149,14 @@ static void begin(struct dt_session *s, const char *output, int64_t ahead)
 	for (unsigned i = 0; i < s->targets.shared.control->cores; i++)
 		s->offset[i] = (struct dt_offset){i == 1 ? ahead : 0, 100};
 	if (kernel)
-		fill_both(s, kernel, ahead);
+		fill(s, kernel, ahead);
 	if (dt_session_record(s, &e) < 0)
 		fail_msg("%s", e.text);
+}
+
+static void begin(struct dt_session *s, const char *output, int64_t ahead)
+{
+	begin_with(s, output, ahead, DT_WAIT, 1 << 16);
 }
 
 /* Values 0 to 9, alternately by the two cores, 1,000 ticks from one to the next. */
@@ -301,6 +316,110 @@ static void test_counted_with_the_kernel(void **state)
 	unlink(trace_path);
 }
 
+/* How many records a file has of core 0, which are in the order of time. */
+static size_t in_order(void)
+{
+	char command[512], line[1024];
+	uint64_t ticks, last = 0;
+	unsigned core;
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%.*s/../../devtrace cat -l %s",
+		 (int)(strrchr(self, '/') - self), self, trace_path);
+	f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "kind=LOSS", 9) == 0)
+			continue;
+		assert_int_equal(sscanf(line, "kind=%*c ticks=%lu core=%u", &ticks, &core), 2);
+		if (core)
+			continue;
+		if (ticks < last)
+			fail_msg("record %zu: %lu after %lu", n, ticks, last);
+		last = ticks;
+		n++;
+	}
+	assert_int_equal(pclose(f), 0);
+	return n;
+}
+
+/* The n-th loss of core 0 is this one. */
+static void lost(unsigned n, uint64_t records, uint64_t begin, uint64_t end)
+{
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT lost, begin_ticks, end_ticks FROM loss "
+						"WHERE core=0 ORDER BY after LIMIT 1 OFFSET ?", -1, &q, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_int(q, 1, (int)n);
+	assert_int_equal(sqlite3_step(q), records ? SQLITE_ROW : SQLITE_DONE);
+	if (records) {
+		assert_int_equal(sqlite3_column_int64(q, 0), records);
+		assert_int_equal(sqlite3_column_int64(q, 1), begin);
+		assert_int_equal(sqlite3_column_int64(q, 2), end);
+	}
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+}
+
+#define MANY 40000u /* more than are taken at a time, twice; the last time less */
+
+static uint64_t first_of_many;
+
+/* And the kernel's, spread over them. */
+static void fill_many(struct dt_session *s, struct dt_kernel *k, int64_t ahead)
+{
+	first_of_many = __builtin_ia32_rdtsc() - 100 * AHEAD;
+	for (unsigned i = 0; i < MANY; i++)
+		append(s, 0, first_of_many + 1000 * i, i);
+	for (; k->core[0].n < 16; k->core[0].n++)
+		k->core[0].record[k->core[0].n] =
+			(struct dt_record){.ticks = first_of_many + 500 + 2500000 * k->core[0].n,
+					   .pc = 0xffffffff81000000,
+					   .tid = 7,
+					   .kind = DT_ENTRY,
+					   .flags = 1};
+}
+
+/* Records stay in order where more are in a ring than are taken at a time. */
+static void test_batches_in_order(void **state)
+{
+	static struct dt_session s;
+	static struct dt_kernel k;
+
+	kernel = &k;
+	fill = fill_many;
+	begin_with(&s, trace_path, 0, DT_WAIT, 1 << 22);
+	end(&s);
+	assert_int_equal(in_order(), MANY + 16);
+	lost(0, 0, 0, 0);
+	kernel = NULL;
+	fill = fill_both;
+	unlink(trace_path);
+}
+
+/* What one source has lost is missing between records of that source, not of another. */
+static void test_losses_of_each_source(void **state)
+{
+	static struct dt_session s;
+	static struct dt_kernel k = {.core[0] = {.lost = 5, .lost_at = 3}};
+
+	kernel = &k;
+	fill = fill_many;
+	begin_with(&s, trace_path, 0, DT_OVERWRITE, 1 << 16);
+	end(&s);
+	assert_int_equal(in_order(), 1023 + 16);
+	lost(0, 5, first_of_many + 500 + 2500000 * 2, first_of_many + 500 + 2500000 * 3);
+	lost(1, MANY - 1023, 0, first_of_many + 1000 * (MANY - 1023));
+	lost(2, 0, 0, 0);
+	kernel = NULL;
+	fill = fill_both;
+	unlink(trace_path);
+}
+
 /* A record of a core waits until the other one has been read up to its time. */
 static void test_log_in_order(void **state)
 {
@@ -330,6 +449,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_127_offset_in_a_log),
 		cmocka_unit_test(check_127_offset_of_kernel_records),
 		cmocka_unit_test(test_counted_with_the_kernel),
+		cmocka_unit_test(test_batches_in_order),
+		cmocka_unit_test(test_losses_of_each_source),
 		cmocka_unit_test(test_log_in_order),
 	};
 

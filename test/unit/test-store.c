@@ -465,6 +465,10 @@ static void test_ranges_in_a_row(void **state)
 			uint64_t turn = random64() % 20000;
 			uint64_t late = turn < 3 || (core > 1 && turn % 20 == 0) ? random64() % 250000 : 0;
 
+			/* or told late, after what a ring had held */
+			if (core == 3 && turn % 1000 == 0)
+				late = random64() % 30000000;
+
 			r.ticks += random64() % (random64() % 1000 ? 100 : 100000);
 			r.tid = random64() % 50 ? r.tid : (uint32_t)(random64() % 6);
 			r.pc = random64() % 200;
@@ -875,6 +879,91 @@ static void test_overwrite(void **state)
 	assert_int_equal(dt_store_close(create(NULL), NULL), 0); /* a trace is replaced */
 }
 
+/* What the trace at path says its host is. */
+static void is_of(const char *path, const char *host)
+{
+	struct dt_error e = {""};
+	struct dt_reader *r = dt_reader_open(path, &e);
+
+	assert_non_null(r);
+	assert_string_equal(dt_reader_meta(r, "host"), host);
+	dt_reader_close(r);
+}
+
+static struct dt_store *late(const char *host, bool keep)
+{
+	struct dt_error e = {""};
+	struct dt_store *s = dt_store_create_late(trace_path, keep, describe, NULL, &e);
+
+	assert_non_null(s);
+	assert_int_equal(dt_store_meta(s, "host", host, NULL), 0);
+	assert_int_equal(dt_store_flush(s, NULL), 0);
+	return s;
+}
+
+static void put_one(struct dt_store *s)
+{
+	struct dt_record r = {.ticks = 100, .pc = 5, .tid = 1, .kind = 'E'};
+
+	assert_int_equal(dt_store_put(s, 0, &r, 1, 0, NULL), 0);
+}
+
+/* A trace that is there stays until the new one has records in the file. */
+static void test_late(void **state)
+{
+	struct dt_error e = {""};
+	struct dt_reader *r;
+	struct dt_summary sum;
+	struct dt_store *s;
+	char old[300];
+
+	unlink(trace_path);
+	dt_format(old, sizeof(old), "%s.old", trace_path);
+	s = late("a", false);
+	is_of(trace_path, "a"); /* nothing was there */
+	put_one(s);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	is_of(trace_path, "a");
+	for (int k = 0; k < 3; k++) { /* closed, shown and closed, discarded */
+		s = late("b", k == 1);
+		assert_true(dt_store_is_late(s));
+		is_of(trace_path, "a");
+		if (k == 1) {
+			assert_int_equal(dt_store_show(s, &e), 0);
+			is_of(trace_path, "b");
+		}
+		if (k == 2)
+			dt_store_discard(s);
+		else
+			assert_int_equal(dt_store_close(s, NULL), 0);
+		is_of(trace_path, "a");
+		assert_int_equal(access(old, F_OK), -1);
+	}
+	s = late("c", true);
+	put_one(s);
+	is_of(trace_path, "a");
+	assert_int_equal(dt_store_flush(s, NULL), 0);
+	assert_false(dt_store_is_late(s));
+	is_of(trace_path, "c");
+	is_of(old, "a");
+	put_one(s);
+	assert_int_equal(dt_store_close(s, NULL), 0);
+	is_of(old, "a");
+	r = dt_reader_open(trace_path, &e);
+	assert_non_null(r);
+	assert_int_equal(dt_reader_summary(r, &sum, &e), 0);
+	assert_int_equal(sum.records, 2);
+	dt_reader_close(r);
+	/* once it has records, to discard it brings back what was there */
+	s = late("d", false);
+	put_one(s);
+	assert_int_equal(dt_store_flush(s, NULL), 0);
+	is_of(trace_path, "d");
+	dt_store_discard(s);
+	is_of(trace_path, "c");
+	unlink(old);
+}
+
 /* Reads all of a file that may be damaged; returns whether it said so. */
 static bool read_damaged(void)
 {
@@ -947,7 +1036,8 @@ int main(void)
 		TEST(test_ranges_in_a_row),
 		TEST(test_live),      TEST(test_processes), TEST(test_descriptions),
 		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
-		TEST(test_overwrite), TEST(test_damage),    TEST(test_every_kind),
+		TEST(test_overwrite),
+		TEST(test_late), TEST(test_damage),    TEST(test_every_kind),
 		TEST(test_one_core),  TEST(test_events),
 	};
 

@@ -264,7 +264,7 @@ static const struct {
 	{"big", "k:i4@1,x:a@-,y:i4@2;a@-", -1, NULL},
 	{"fl", "a:f4@x0,b:f8@x1,c:i4@0,d:f10@-;f8@2", -1, NULL},
 	{"pair", "x:a#@x0,y:i4@0;a#@2", 0, "a:fl;x:f4@0,y:f4@32"},
-	{"wide", "a:i16@0+1,b:e4#@2,c:u16@3+4;i16@0+1", 0, "e:e;A=0,B=1"},
+	{"wide", "a:i16@0+1,b:u4#@2,c:u16@3+4;i16@0+1", 0, "e:e;A=0,B=1"},
 	{"vec", "a:a#@-,b:i4@0;a#@2+3", -1, NULL},
 	{"vararg", "f:s@0,...:a@-;i4@0", -1, NULL},
 };

@@ -39,7 +39,7 @@ const context = await browser.newContext({viewport: {width: 1400, height: 900}, 
 const page = watch(await context.newPage());
 const errors = [], hosts = new Set();
 let refused = 0;	// by the server, as is tested for
-page.on("console", m => { if (m.type() === "error" && !(/status of 400/.test(m.text()) && refused-- > 0)) errors.push(m.text()); });
+page.on("console", m => { if (m.type() === "error" && !(/status of 4(00|09)/.test(m.text()) && refused-- > 0)) errors.push(m.text()); });
 page.on("pageerror", e => errors.push(e.message));
 page.on("request", r => { if (/^http/.test(r.url())) hosts.add(new URL(r.url()).host); });
 
@@ -675,6 +675,36 @@ await test("the page is there soon", async () => {
 	console.log(`# the first paint is ${took[3].toFixed(0)} ms after the address was asked for, the worst of 7 ${took[6].toFixed(0)} ms`);
 	ok(took[3] < 1500, took.join());
 	await p.close();
+});
+
+await test("a link with a filter that makes no sense shows nothing, and says why", async () => {
+	const p = watch(await context.newPage());
+	await p.goto(url + "#only=" + encodeURIComponent("core:x"));
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+	ok(/core:x: numbers are wanted.*nothing is shown/.test(await p.textContent("#wrong")), await p.textContent("#wrong"));
+	is(await p.inputValue("#filter"), "core:x", "the filter to be corrected");
+	is(await p.evaluate(async () => (await import("./main.js")).state.tracks.length), 0, "tracks");
+	await p.fill("#filter", "core:0");
+	await p.press("#filter", "Enter");
+	await p.waitForSelector("#wrong", {state: "hidden", timeout: 60000});
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+	ok(await p.evaluate(async () => (await import("./main.js")).state.tracks.length) > 0, "no tracks");
+	await p.close();
+});
+
+await test("a trace that is damaged is told, nothing is drawn of it, and the server goes on", async () => {
+	const file = `${folder}/broken.db`;
+	execFileSync("cp", [trace, file]);
+	execFileSync("sqlite3", [file, "DROP TABLE IF EXISTS pyramid; UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"]);
+	const other = await serve(file), p = watch(await context.newPage());
+	await p.goto(other.url);
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+	ok(/nothing is drawn: .*broken\.db: chunk \d+ of the trace: damaged/.test(await p.textContent("#wrong")), await p.textContent("#wrong"));
+	is(await p.evaluate(async () => (await import("./main.js")).state.tracks.length), 0, "tracks");
+	is(other.child.exitCode, null, "the server's status");
+	await p.close();
+	other.child.removeAllListeners("exit");
+	other.child.kill("SIGINT");
 });
 
 await test("the page said no error", async () => is(errors.join("; "), "", "errors"));

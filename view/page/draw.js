@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The picture: tracks below each other, bars in them.
-import { lost, pauses } from "./gaps.js";
+import { held, lost, pauses } from "./gaps.js";
 import { name } from "./data.js";
 import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
@@ -132,7 +132,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 				c.fillStyle = style.back;
 				c.beginPath(); c.moveTo(b, at); c.lineTo(b - Math.min(6, w), at); c.lineTo(b, at + 6); c.fill();
 			}
-			if (track.kind === "thread" && bars.flags[i] & 64 && w > 1) { c.fillStyle = style.dim; c.fillRect(a, at + row - 4, w, 3); }
+			if (track.kind === "thread" && bars.flags[i] & (64 | 8192) && w > 1) { c.fillStyle = style.dim; c.fillRect(a, at + row - 4, w, 3); }
 			if (w > 22) {
 				const text = core ? state.thread_name(what) : message ? "" : activity ? words(bars, i) : name(what, changed), more = bars.count[i] > 1 ? bars.count[i] + " × " : "";
 				c.globalAlpha = lit ? 1 : 0.4;
@@ -182,6 +182,7 @@ export function paint(c, width, height, state, scroll, changed) {
 		if (bars && (t.kind === "event" || t.kind === "point")) dots(c, state, t, bars, x_of, y, style, shades);
 		else if (bars) rows(c, state, t, bars, x_of, y, width, shades, style, changed);
 		if (t.kind === "core") lost(c, state, t, x_of, y, width, style);
+		if (t.kind === "thread") held(c, state, t, x_of, y, width, style);
 		c.restore();
 		c.fillStyle = style.fore;
 		c.textAlign = "left";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is not there: records that were lost on a core, and times in which nothing was recorded.
+// What is not there: records that were lost on a core, times in which nothing was recorded, and times that are not the program's.
 import { left, row, top } from "./draw.js";
 import { count, duration, time } from "./text.js";
 
@@ -28,6 +28,20 @@ export function lost(c, state, track, x_of, y, width, style) {
 	c.globalAlpha = 1;
 }
 
+// On a thread's track: it could not go on because of the tracer.
+export function held(c, state, track, x_of, y, width, style) {
+	c.fillStyle = style.dim;
+	c.globalAlpha = 0.55;
+	for (const [thread, begin, end] of state.held) {
+		if (thread !== track.id) continue;
+		const a = Math.max(left, x_of(begin)), b = Math.min(width, x_of(end)), text = "waiting for devtrace";
+		if (b < left || a > width) continue;
+		c.fillRect(a, y, Math.max(1, b - a), track.height);
+		if (b - a > text.length * 6.4 + 8) { c.fillStyle = style.back; c.fillText(text, a + 4, y + row / 2); c.fillStyle = style.dim; }
+	}
+	c.globalAlpha = 1;
+}
+
 // Behind all tracks: a bar that began before goes on over it.
 export function pauses(c, state, x_of, width, height, style) {
 	for (const pause of state.pauses) {
@@ -49,6 +63,11 @@ export function pauses(c, state, x_of, width, height, style) {
 export function gap_at(state, track, bar, t, near) {
 	const there = (begin, end) => begin - near <= t && t <= end + near;
 	const loss = track && track.kind === "core" && state.losses.find(l => l[0] === track.id && there(l[1], l[2]));
+	const wait = track && track.kind === "thread" && state.held.find(h => h[0] === track.id && h[2] - h[1] > 4 * near && h[1] <= t && t <= h[2]);
+	if (wait) {
+		const [, begin, end, ticks, n] = wait, ns = state.ns_per_tick;
+		return {key: "held:" + begin + ":" + end, lines: ["waiting for devtrace" + times(n) + ": of no call's time", "for " + duration(ticks * ns, 6), "from " + time(begin * ns, 1) + " to " + time(end * ns, 1)]};
+	}
 	const found = loss || (!bar && state.pauses.find(p => there(p[0], p[1])));
 	if (!found) return null;
 	const [begin, end] = loss ? [found[1], found[2]] : found, ns = state.ns_per_tick;

@@ -44,7 +44,8 @@ export function input(canvas, map, scroll) {
 
 	function times(bar) {
 		const ns = state.ns_per_tick, out = [];
-		out.push(duration((bar.end - bar.begin) * ns, 6) + (bar.self === undefined ? "" : ", itself " + duration(bar.self * ns, 6)));
+		const whole = bar.end - bar.begin, took = bar.took ?? whole;
+		out.push(duration(took * ns, 6) + (took < whole ? ", without " + duration((whole - took) * ns, 6) + " of waiting for devtrace" : "") + (bar.self === undefined ? "" : ", itself " + duration(bar.self * ns, 6)));
 		out.push("from " + time(bar.begin * ns, 1) + " to " + time(bar.end * ns, 1));
 		if (state.selection) out.push("from the selection's begin: " + time((bar.begin - state.selection[0]) * ns, 1));
 		return out;
@@ -86,7 +87,7 @@ export function input(canvas, map, scroll) {
 			return lines;
 		}
 		lines.push(line(call ? call.text : what, true));
-		for (const text of times({...bar, self: call && call.self})) lines.push(line(text));
+		for (const text of times({...bar, self: call && call.self, took: track.kind === "thread" ? bar.busy : undefined})) lines.push(line(text));
 		if (!core) {
 			const [, module, file, number] = place(bar.what), special = marks(bar.flags);
 			if (special) lines.push(line(special));

@@ -53,7 +53,7 @@ function fill() {
 	if (seen.events.length) parts.push(head("events"), ...seen.events.map(t => line(fills[colour_index(t.id * 7 + 3)], t.name)));
 	if (state.tracks.some(t => t.kind === "message"))
 		parts.push(head("messages"), line(style.arrow, "sent, then received"), line(style.backward, "received before it was sent: clocks differ"), line(style.alone, "its other end is not there"));
-	parts.push(head("marks"), line(style.dim, "records lost; a grey foot: lost meanwhile"), ...(state.pauses.length ? [line(style.dim, "behind the tracks: frozen or stopped")] : []), line(style.mark, "selection, bookmarks"));
+	parts.push(head("marks"), line(style.dim, "records lost; a grey foot: lost meanwhile"), ...(state.pauses.length ? [line(style.dim, "behind the tracks: frozen or stopped")] : []), ...(state.held.length ? [line(style.dim, "on a thread: waiting for devtrace, of no call's time")] : []), line(style.mark, "selection, bookmarks"));
 	box.replaceChildren(...parts);
 }
 

@@ -36,7 +36,7 @@ function add(tbody, some) {
 	for (const row of some) {
 		const tr = tbody.insertRow(), t = track_of(row);
 		if (!t) continue;
-		const cells = [time(row.begin * state.ns_per_tick, 1), row.end > row.begin ? duration((row.end - row.begin) * state.ns_per_tick) : "",
+		const cells = [time(row.begin * state.ns_per_tick, 1), row.end > row.begin ? duration((row.busy ?? row.end - row.begin) * state.ns_per_tick) : "",
 			t.kind === "core" ? t.name : where(t, row), t.kind === "core" ? where(t, row) + " runs" : row.text + (row.value !== undefined ? " " + row.value : "")];
 		cells.forEach((text, i) => { const td = tr.insertCell(); td.textContent = text; if (i > 1) td.className = i === 3 ? "left text" : "left"; });
 		tr.tabIndex = 0;

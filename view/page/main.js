@@ -15,7 +15,7 @@ const canvas = by_id("line"), map = by_id("map"), scroll = by_id("scroll");
 
 export const state = {
 	ns_per_tick: 1, length: 1, from: 0, to: 1, records: 0,
-	tracks: [], losses: [], pauses: [], bars: new Map(), map: new Map(),
+	tracks: [], losses: [], pauses: [], held: [], bars: new Map(), map: new Map(),
 	selection: null,	// [from, to] in ticks
 	picked: null,		// the call that was clicked on
 	found: new Set(),	// functions that were searched for
@@ -177,11 +177,11 @@ const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4
 function take(trace) {
 	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
-		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses});
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || []});
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;
-	state.tracks = [...trace.tracks, ...activity_tracks()].map(t => ({...t, open: open.has(t.track)}))
+	state.tracks = (trace.error ? [] : [...trace.tracks, ...activity_tracks()]).map(t => ({...t, open: open.has(t.track)}))
 		.sort((a, b) => order[a.kind] - order[b.kind] || a.pid - b.pid || a.id - b.id);
 	for (const p of trace.processes) state.processes.set(p.pid, (p.name.split(" ")[0].split("/").pop() || "process") + " " + p.pid);
 	for (const t of state.tracks) if (t.kind === "thread") { state.pids.set(t.id, t.pid || t.id); state.threads.set(t.id, t.name); }
@@ -201,15 +201,19 @@ async function fetch_map() {
 // ---- what is shown: everything, or what a filter wants
 
 let turns = 0;	// a filter that is changed ends the loading before it
+let unopened = false;	// the page was opened with a filter that makes no sense: the first loading is still to come
 
 async function load(first) {
 	const turn = ++turns;
+	first = first || unopened;
+	unopened = false;
 	delete document.documentElement.dataset.ready;
 	for (;;) {
 		try {
 			const trace = await json("trace");
 			if (turn !== turns) return;
 			wrong("");
+			if (trace.error) wrong("nothing is drawn: " + trace.error);
 			take(trace);
 			if (first) { recall(); panel.open(state.tab); panel.search(); }
 			else if (state.selection || state.tab === "list") panel.select();
@@ -218,7 +222,14 @@ async function load(first) {
 			await fetch_map();
 		} catch (e) {
 			if (turn !== turns) return;
-			if (e.status === 400 && state.filter) { wrong(e.message); state.filter = ""; use_filter(""); continue; }
+			// one of a link: everything is not what it means, so nothing is shown
+			if (e.status === 400 && state.filter) {
+				wrong(e.message + "; nothing is shown until the filter is right, or taken away");
+				unopened = first;
+				state.tracks = [];
+				relayout();
+				break;
+			}
 			say("no answer: " + e.message);
 		}
 		if (state.live) { live.begin(); break; }

@@ -8,9 +8,11 @@
  * A hook is called by a sled through the module's thunk:
  *	0(%rsp)  pc: return address into the traced function
  *	8(%rsp)  the traced function's own return address; its address is the record's sp
- * Flags are dead at a sled and are not kept. The hooks of events are called by the stub of a site
- * (include/devtrace.h) in the same way: there the bytes behind the call tell what is to stand in the
- * record as kind and count of values, as the operand of an instruction that has no effect.
+ * Flags are kept: a function of an assembler may answer in them, and read those that it was called
+ * with. That costs nothing that could be measured beside the clock. The hooks of events are called by
+ * the stub of a site (include/devtrace.h) in the same way: there the bytes behind the call tell what
+ * is to stand in the record as kind and count of values, as the operand of an instruction that has no
+ * effect; a site says itself that it changes flags, and they are not kept.
  *
  * The append is one restartable sequence (rseq(2)): from `start' to `commit' the thread stays on its
  * core undisturbed, or continues at `abort' and begins again. Nothing before the last instruction
@@ -23,6 +25,8 @@
 #define HEAD	  4096		/* DT_RING_HEAD */
 #define UNKNOWN	  0x12345678	/* what a fixup replaces */
 #define STUB	  192		/* bytes of stack that the stub of an event takes: DT_FRAME_ */
+#define DIRECTION 0x400		/* in rflags */
+#define ALIGNMENT 0x40000
 
 	/* first in the link; offsets of what other sections hold come from blob.ld */
 	.text
@@ -33,6 +37,7 @@ blob:
 	.long	entry_slow - blob, exit_slow - blob, event_slow - blob, event4_slow - blob
 	.long	opt_out - blob, peek - blob, text - blob
 	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
+	.long	clone3 - blob, call - blob
 	.long	code_begin - blob, code_size
 	.long	fixups_begin, fixups_end
 	.long	entry_head - blob, entry - blob, entry_again - blob, entry_abort - blob
@@ -44,7 +49,7 @@ blob:
 	.long	event4_head - blob, event4 - blob, event4_again - blob, event4_abort - blob
 	.long	event4_copy - blob, event4_start - blob, event4_commit - blob, event4_end - blob
 	.balign	8
-	.quad	0, 0, 0, 0				/* from here: filled by the controller */
+	.quad	0, 0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
 	.quad	0
 exit_retry:
@@ -61,8 +66,10 @@ vfork_back:
 	.quad	0
 clone_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0, 0, 0
-	.fill	8 * 24, 1, 0
+clone3_back:
+	.quad	0
+	.quad	0, 0, 0, 0, 0, 0, 0, 0, 0
+	.fill	DT_PATCHES * 24, 1, 0
 
 	.globl	code_begin
 code_begin:
@@ -78,8 +85,9 @@ code_begin:
 
 /*
  * meta: kind and flags as they stand in the record's word at 20; 0: they are behind the call. The
- * reader, who knows whose ring it is, adds the core. Three registers are saved in the red zone, which
- * signal handlers keep clear of.
+ * reader, who knows whose ring it is, adds the core. Three registers, and with meta the flags (the
+ * low byte of rflags in ah, as lahf has it, OF in al), are saved in the red zone, which signal
+ * handlers keep clear of.
  * The record's sp is the hook's own: 8 below the traced function's at its entry and its return; an
  * event's is 8 below its function's too, whatever the stub has put between.
  *
@@ -102,6 +110,7 @@ code_begin:
 	mov	%rax, -8(%rsp)
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
+	keep_flags \meta
 \name\()_again:
 	fix DT_FIX_CPU, 0, mov %fs:UNKNOWN, %r11d	/* rseq->cpu_id; negative: none */
 	cmp	process_block, %r11d			/* 0 in a forked child */
@@ -146,51 +155,73 @@ code_begin:
 \name\()_commit:
 	mov	-24(%rsp), %rdx
 	mov	-16(%rsp), %r11
+	give_flags \meta
 	mov	-8(%rsp), %rax
 	ret
 \name\()_end:
 
 \name\()_out:
-	lea	-24-64(%rsp), %rsp
+	lea	-32-64(%rsp), %rsp
 	slow_meta \meta, 0
 	\name\()_values_slow
 	call	slow_path
-	mov	(%rsp), %rdx
-	mov	8(%rsp), %r11
-	mov	16(%rsp), %rax
-	lea	24(%rsp), %rsp				/* flags are kept */
+	mov	8(%rsp), %rdx
+	mov	16(%rsp), %r11
+	mov	24(%rsp), %rax
+	lea	32(%rsp), %rsp				/* what is saved stays where it is */
 	je	1f
 	jmp	*\name\()_retry(%rip)
-1:	ret
+1:	give_flags \meta
+	mov	-8(%rsp), %rax
+	ret
 
 	.globl	\name\()_slow
 \name\()_slow:						/* the hook of a process without rseq */
 	mov	%rax, -8(%rsp)
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
-	lea	-24-64(%rsp), %rsp
+	keep_flags \meta
+2:	lea	-32-64(%rsp), %rsp
 	slow_meta \meta, 0xffff0000			/* core DT_SHARED_CORE: see dt_slow() */
 	\name\()_values_slow
 	call	slow_path
-	mov	(%rsp), %rdx
-	mov	8(%rsp), %r11
-	mov	16(%rsp), %rax
-	lea	24(%rsp), %rsp
-	jne	\name\()_slow
+	mov	8(%rsp), %rdx
+	mov	16(%rsp), %r11
+	mov	24(%rsp), %rax
+	lea	32(%rsp), %rsp
+	jne	2b
+	give_flags \meta
+	mov	-8(%rsp), %rax
 	ret
+.endm
+
+/* The six flags of arithmetic; rax may be used. No hook changes the others. */
+.macro keep_flags meta
+	.if \meta
+	lahf
+	seto	%al
+	mov	%eax, -32(%rsp)
+	.endif
+.endm
+.macro give_flags meta
+	.if \meta
+	mov	-32(%rsp), %eax
+	add	$0x7f, %al				/* OF again */
+	sahf
+	.endif
 .endm
 
 /* Of a record that the slow path builds on the stack; rax may be used. */
 .macro slow_meta meta, core
 	.if \meta
 	movl	$\meta | \core, 20(%rsp)
-	lea	64+24(%rsp), %rax			/* sp */
+	lea	64+32(%rsp), %rax			/* sp */
 	.else
-	mov	64+24(%rsp), %rax
+	mov	64+32(%rsp), %rax
 	movzwl	1(%rax), %eax
 	or	$\core, %eax
 	mov	%eax, 20(%rsp)
-	lea	64+24+STUB(%rsp), %rax
+	lea	64+32+STUB(%rsp), %rax
 	.endif
 	mov	%rax, 24(%rsp)
 .endm
@@ -206,7 +237,7 @@ code_begin:
 .macro entry_values_slow
 	mov	%rdi, 32(%rsp)
 	mov	%rsi, 40(%rsp)
-	mov	64(%rsp), %rdx
+	mov	64+8(%rsp), %rdx
 	mov	%rdx, 48(%rsp)
 	mov	%rcx, 56(%rsp)
 .endm
@@ -219,11 +250,12 @@ code_begin:
 	fix DT_FIX_RING, 0, movups %xmm0, HEAD+48(%r11)
 .endm
 .macro exit_values_slow
-	mov	64+16(%rsp), %rax
+	mov	64+24(%rsp), %rax
 	mov	%rax, 32(%rsp)
-	mov	64(%rsp), %rdx
+	mov	64+8(%rsp), %rdx
 	mov	%rdx, 40(%rsp)
-	movups	%xmm0, 48(%rsp)
+	movlps	%xmm0, 48(%rsp)				/* not movups, for who has alignment checked */
+	movhps	%xmm0, 56(%rsp)
 .endm
 
 /* An event's body: rdi. What the other values of the record's place were before is not meant. */
@@ -250,13 +282,13 @@ code_begin:
 	hook	event4, 0
 
 /*
- * Called by a hook with a half-filled record (kind, flags, values) and the three saved registers
+ * Called by a hook with a half-filled record (kind, flags, values) and the saved flags and registers
  * above it. Completes it and hands it to dt_slow(). Takes the record off the stack; returns with ZF
  * clear when the hook is to try again. Every register but rax, rdx, r11 is kept.
  */
 slow_path:
 	pop	%rax					/* return address; the record is at (%rsp) */
-	mov	64+24(%rsp), %rdx
+	mov	64+32(%rsp), %rdx
 	mov	%rdx, 8(%rsp)				/* pc */
 	mov	%rsp, %rdx
 	push	%rax
@@ -271,7 +303,9 @@ slow_path:
 
 /*
  * Calls the C function whose offset stands behind the call instruction with rdx as its argument.
- * rax is its result; rdx, r10, r11 are lost; all other registers are kept. It aligns the stack.
+ * rax is its result; rdx, r10, r11 and the flags of arithmetic are lost; all else is kept. It aligns
+ * the stack. C code wants the direction flag clear, and may read what is not aligned; an assembler's
+ * function that copies backwards, or looks for such reads, may be what is traced.
  */
 call_c:
 	push	%rbp
@@ -281,17 +315,20 @@ call_c:
 	push	%rdi
 	push	%r8
 	push	%r9
-	sub	$8, %rsp
+	pushfq
 	and	$-16, %rsp
-	cld
-	mov	8(%rbp), %r11
+	testl	$DIRECTION | ALIGNMENT, -48(%rbp)
+	jne	3f
+1:	mov	8(%rbp), %r11
 	movslq	(%r11), %r10
 	add	%r11, %r10
 	add	$4, %r11
 	mov	%r11, 8(%rbp)
 	mov	%rdx, %rdi
 	call	*%r10
-	lea	-40(%rbp), %rsp
+	testl	$DIRECTION | ALIGNMENT, -48(%rbp)
+	jne	4f
+2:	lea	-40(%rbp), %rsp
 	pop	%r9
 	pop	%r8
 	pop	%rdi
@@ -299,6 +336,14 @@ call_c:
 	pop	%rcx
 	pop	%rbp
 	ret
+3:	mov	-48(%rbp), %r11
+	and	$~(DIRECTION | ALIGNMENT), %r11
+	push	%r11
+	popfq
+	jmp	1b
+4:	push	-48(%rbp)
+	popfq
+	jmp	2b
 
 /* Called by DT_DISABLE_PROCESS(), which expects its flags to change and nothing else. */
 	.globl	opt_out
@@ -453,18 +498,99 @@ vfork:
 2:	jmp	*vfork_back(%rip)
 
 /*
- * libc's clone jumps here from its start, `mov $-22, %rax', with the flags in rdx. A thread without a
- * thread block of its own shares its maker's rseq block: see dt_before_clone().
+ * libc's clone and clone3 jump here from their `mov $nr, %eax'. A new thread runs for a while before
+ * libc registers its rseq block, and that block is as the thread before left it on this stack, or
+ * zero: both name a core, though nothing protects an append there. So the first that a child does is
+ * to mark its block as unregistered: it appends to the shared ring until the kernel stores a core
+ * number. It is done by the child itself, since its maker may be moved to another core in between,
+ * which stores its number anew when it is the maker's block (as in vfork). A pointer to a sequence
+ * that the thread before left goes with it: kernels before 6.14 would follow it once more.
+ *
+ * What is no thread block of libc's (its first and third word point to itself) is not written to.
  */
-	.globl	clone
-clone:
+.macro clone_call name, nr
+	.globl	\name
+\name:
 	push	%rdx
 	push	%r10
+	mov	%rdi, %rdx
 	call	call_c
-	.long	dt_before_clone - .
+	.long	dt_before_\name - .
 	pop	%r10
 	pop	%rdx
-	mov	$-22, %rax
-	jmp	*clone_back(%rip)
+	mov	$\nr, %eax
+	syscall
+	test	%rax, %rax
+	jne	1f
+	\name\()_child
+	fix DT_FIX_CPU, 4, movl $-1, %fs:UNKNOWN
+	jmp	3f
+1:	\name\()_vforked				/* CLONE_VFORK: the child had the block */
+	je	3f
+	fix DT_FIX_CPU, 1, cmpl $-1, %fs:UNKNOWN
+	jne	3f
+	push	%rax
+	call	call_c
+	.long	dt_after_vfork - .
+	pop	%rax
+3:	jmp	*\name\()_back(%rip)
+.endm
+
+/* rdi: the flags, r8: the thread block */
+.macro clone_child
+	test	$0x00000100, %edi			/* CLONE_VM */
+	je	3f
+	test	$0x00080000, %edi			/* CLONE_SETTLS */
+	je	2f
+	cmp	%r8, %fs:0
+	jne	3f
+	cmp	%r8, %fs:16
+	jne	3f
+	fix DT_FIX_ARM, 4, movq $0, %fs:UNKNOWN
+2:
+.endm
+.macro clone_vforked
+	test	$0x00004000, %edi
+.endm
+/* Only libc itself calls it, for a thread of its own or in place of vfork. The arguments may be gone. */
+.macro clone3_child
+	fix DT_FIX_ARM, 4, movq $0, %fs:UNKNOWN
+.endm
+.macro clone3_vforked
+	testl	$0x00004000, (%rdi)
+.endm
+
+	clone_call clone, 56
+	clone_call clone3, 435
+
+/*
+ * Called by gates (arch/x86_64/gate.h) in front of a system call whose number and arguments are in
+ * their registers. Everything is kept. Only those that may take something from the hooks are looked
+ * at: prctl and seccomp.
+ */
+	.globl	call
+call:
+	pushf
+	cmp	$157, %rax
+	je	1f
+	cmp	$317, %rax
+	jne	2f
+1:	push	%r11
+	push	%r10
+	push	%rdx
+	push	%rsi
+	push	%rdi
+	push	%rax
+	mov	%rsp, %rdx
+	call	call_c
+	.long	dt_before_call - .
+	pop	%rax
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	pop	%r10
+	pop	%r11
+2:	popf
+	ret
 
 	.section .note.GNU-stack, "", @progbits

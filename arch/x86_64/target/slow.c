@@ -13,10 +13,12 @@
 #define SYS_RT_SIGPROCMASK 14
 #define SYS_GETPID	39
 #define SYS_GETPPID	110
+#define SYS_PRCTL	157
 #define SYS_ARCH_PRCTL	158
 #define SYS_GETTID	186
 #define SYS_FUTEX	202
 #define SYS_PROCESS_VM_READV 310
+#define SYS_SECCOMP	317
 #define SYS_RSEQ	334
 
 #define FUTEX_WAIT	 0
@@ -29,6 +31,12 @@
 #define CLONE_VM	 0x00000100u
 #define CLONE_VFORK	 0x00004000u
 #define CLONE_SETTLS	 0x00080000u
+
+#define PR_SET_SECCOMP 22
+#define PR_GET_TSC     25
+#define PR_SET_TSC     26
+#define PR_TSC_ENABLE  1
+#define SECCOMP_FILTER 2 /* as prctl has it; 1: strict. seccomp() has one less */
 
 #define MS 1000000L /* ns */
 
@@ -53,6 +61,8 @@ void dt_before_execat(const uint64_t *argument);
 void dt_after_exec(void);
 void dt_after_vfork(void);
 void dt_before_clone(uint64_t flags);
+void dt_before_clone3(const uint64_t *args);
+void dt_before_call(const uint64_t *argument);
 #pragma GCC visibility pop
 
 static long call4(long nr, long a, long b, long c, long d)
@@ -89,11 +99,112 @@ static void futex_wake(uint32_t *word, long n)
 	call4(SYS_FUTEX, (long)word, FUTEX_WAKE, n, 0);
 }
 
+/*
+ * Does the process allow itself so few system calls that we make none? It may say so at any time, by
+ * another thread: who is counted in process_block.calling before he asks is waited for.
+ */
+static bool confined(void)
+{
+	return blob.confined || __atomic_load_n(&kept_block.confined, __ATOMIC_SEQ_CST);
+}
+
+/* Who comes when it has been said is not counted: others may be waiting for there to be none. */
+static bool begin_calling(void)
+{
+	if (confined())
+		return false;
+	__atomic_add_fetch(&process_block.calling, 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void end_calling(bool counted)
+{
+	if (counted)
+		__atomic_sub_fetch(&process_block.calling, 1, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t fs;
+
+	__asm__("mov %%fs:0, %0" : "=r"(fs));
+	return fs;
+}
+
+/* Is this thread in strict seccomp, and can make no system call at all for us? */
+static bool is_strict(void)
+{
+	uint32_t n = __atomic_load_n(&kept_block.strict, __ATOMIC_SEQ_CST);
+	uint64_t fs;
+
+	if (!n || n > DT_STRICT_MAX)
+		return n != 0;
+	fs = thread_pointer();
+	for (uint32_t i = 0; i < n; i++)
+		if (__atomic_load_n(&kept_block.strict_fs[i], __ATOMIC_SEQ_CST) == fs)
+			return true;
+	return false;
+}
+
+/* A thread that can not ask is taken for one that may not. */
+static bool may_read_clock(void)
+{
+	uint32_t how = 0;
+
+	if (!__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
+		return true;
+	if (is_strict() || confined())
+		return false;
+	return call4(SYS_PRCTL, PR_GET_TSC, (long)&how, 0, 0) == 0 && how == PR_TSC_ENABLE;
+}
+
 static void ring_bell(void)
 {
 	__atomic_add_fetch(&session.bell, 1, __ATOMIC_SEQ_CST);
-	if (!blob.confined) /* the reader looks from time to time anyway */
+	if (!confined()) /* the reader looks from time to time anyway */
 		futex_wake(&session.bell, INT_MAX);
+}
+
+/* Since when a thread can not go on because of us. */
+struct since {
+	uint64_t ticks;
+	uint32_t core;
+};
+
+static struct since since_now(void)
+{
+	struct since s;
+
+	s.ticks = clock_and_core(&s.core);
+	return s;
+}
+
+/* Tells the controller that the thread was held until now, so that the time is not taken for its own. */
+static void tell_held(uint32_t tid, const struct since *since, uint32_t why)
+{
+	uint32_t core, at = __atomic_load_n(&session.helds, __ATOMIC_RELAXED);
+	uint64_t now = clock_and_core(&core);
+
+	for (uint32_t i = 0; tid != DT_NO_TID && i < DT_HELDS; i++) {
+		struct dt_held *h = &session.held[(at + i) % DT_HELDS];
+		uint32_t expect = DT_REQUEST_FREE;
+
+		if (__atomic_load_n(&h->state, __ATOMIC_RELAXED) != DT_REQUEST_FREE ||
+		    !__atomic_compare_exchange_n(&h->state, &expect, DT_REQUEST_FILLING, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		h->tid = tid;
+		h->why = why;
+		h->core_begin = (uint16_t)since->core;
+		h->core_end = (uint16_t)core;
+		h->begin = since->ticks;
+		h->end = now;
+		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&session.helds, 1, __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_add_fetch(&session.held_missed_ticks, now - since->ticks, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&session.held_missed, 1, __ATOMIC_RELAXED);
 }
 
 /* The kernel sets FUTEX_OWNER_DIED in a robust futex when its owner ends, however it ends. */
@@ -137,11 +248,14 @@ static long call6(long nr, long a, long b, long c, long d, long x, long y)
 static long read_own(uint64_t address, void *to, uint64_t n)
 {
 	struct iovec64 local = {(uint64_t)to, n}, remote = {address, n};
+	bool counted = begin_calling();
+	long got = -1;
 
-	if (blob.confined)
-		return -1;
-	return call6(SYS_PROCESS_VM_READV, call4(SYS_GETTID, 0, 0, 0, 0), (long)&local, 1,
-		     (long)&remote, 1, 0);
+	if (!confined() && !is_strict())
+		got = call6(SYS_PROCESS_VM_READV, call4(SYS_GETTID, 0, 0, 0, 0), (long)&local, 1,
+			    (long)&remote, 1, 0);
+	end_calling(counted);
+	return got;
 }
 
 /* x[0]: the address, then the value; x[1]: the size, and 256 when it is signed. 1: it was there. */
@@ -199,14 +313,46 @@ static struct dt_request *claim_request(void)
 	return 0;
 }
 
-/* Tells the controller something; with wait, returns when it has dealt with it, is gone, or 3 s on. */
-static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
+/* The same; with wait, when all are taken, as soon as there is one. */
+static struct dt_request *find_request(bool wait)
 {
-	struct dt_request *q;
+	struct dt_request *q = claim_request();
 
-	if (controller_gone() || blob.confined || !followed())
+	while (!q && wait && !controller_gone() && followed()) {
+		ring_bell();
+		futex_wait(&session.request[0].state, session.request[0].state, MS);
+		q = claim_request();
+	}
+	return q;
+}
+
+/*
+ * Tells the controller something; with wait, returns when it has dealt with it, or is gone. It is
+ * waited for however long it takes: to plan a library of a hundred thousand functions takes seconds,
+ * and what ran meanwhile would not be recorded. Who wants nothing recorded waits three seconds at most.
+ */
+#define PATIENCE 60 /* times 50 ms */
+
+static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
+{
+	uint32_t why = kind == DT_REQUEST_MODULES   ? DT_HELD_MODULES
+		       : kind == DT_REQUEST_PROCESS ? DT_HELD_FORK
+		       : kind == DT_REQUEST_OPT_OUT ? DT_HELD_STOP
+						    : DT_HELD_EXEC;
+	struct since since = {0, 0};
+	struct dt_request *q;
+	bool timed;
+
+	if (controller_gone() || !followed())
 		return;
-	q = claim_request();
+	if (confined() || is_strict()) {
+		__atomic_add_fetch(&session.unsent, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	timed = may_read_clock();
+	if (timed)
+		since = since_now();
+	q = find_request(wait);
 	if (!q) {
 		ring_bell();
 		return;
@@ -225,14 +371,27 @@ static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
 	ring_bell();
 	if (!wait)
 		return; /* the controller frees the slot */
-	for (int i = 0; i < 60; i++) {
+	for (unsigned rounds = 0;; rounds++) {
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
 		if (state == DT_REQUEST_DONE || controller_gone() || !followed())
 			break;
+		if (rounds >= PATIENCE &&
+		    __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
+			break;
 		futex_wait(&q->state, state, 50 * MS);
 	}
+	if (timed)
+		tell_held(q->tid, &since, why);
 	__atomic_store_n(&q->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+}
+
+static void tell_of(uint32_t kind, bool wait, uint64_t path, int dirfd)
+{
+	bool counted = begin_calling();
+
+	post(kind, wait, path, dirfd);
+	end_calling(counted);
 }
 
 static void tell(uint32_t kind, bool wait)
@@ -276,34 +435,119 @@ void dt_after_exec(void)
 void dt_after_vfork(void)
 {
 	uint64_t fs;
+	bool counted;
 
 	if (!blob.rseq_offset)
 		return;
-	__asm__("mov %%fs:0, %0" : "=r"(fs));
-	fs += (uint64_t)blob.rseq_offset;
-	call4(SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
-	call4(SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
+	fs = thread_pointer() + (uint64_t)blob.rseq_offset;
+	counted = begin_calling();
+	if (!confined()) { /* otherwise the kernel stores it when it runs another thread in between */
+		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
+		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
+	}
+	end_calling(counted);
+}
+
+/* Nobody appends by rseq any more: each record goes through the slow path, which looks first. */
+static void leave_fast_path(void)
+{
+	__atomic_store_n(&process_block.shared_only, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 }
 
 /*
  * A clone without a thread block of its own appends with its maker's rseq block, which does not
- * protect it. A maker that sleeps meanwhile (as in vfork) gets its block back from the kernel when it
- * goes on; where both run, nobody in the process can append by rseq any more.
+ * protect it. Where the maker sleeps meanwhile (as in vfork) the child marks the block, see clone in
+ * hook.S; where both run, nobody in the process can append by rseq any more.
  */
 void dt_before_clone(uint64_t flags)
 {
-	uint64_t fs;
-
-	if (!(flags & CLONE_VM) || (flags & CLONE_SETTLS))
+	if (!(flags & CLONE_VM) || (flags & (CLONE_SETTLS | CLONE_VFORK)))
 		return;
-	if (!(flags & CLONE_VFORK)) {
-		__atomic_store_n(&process_block.shared_only, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
-	} else if (blob.rseq_offset) {
-		__asm__("mov %%fs:0, %0" : "=r"(fs));
-		__atomic_store_n((uint32_t *)(fs + (uint64_t)blob.rseq_offset + 4), ~0u,
-				 __ATOMIC_SEQ_CST);
+	leave_fast_path();
+}
+
+/* args: struct clone_args, of libc's own making; its flags come first. */
+void dt_before_clone3(const uint64_t *args)
+{
+	dt_before_clone(args[0]);
+}
+
+/* --- what the program is about to forbid itself */
+
+/*
+ * Waits until nobody makes a system call for us; by calls, while they are allowed. A minute at most: a
+ * thread may have left the slow path by longjmp from a signal handler.
+ */
+static void wait_for_calls(bool allowed)
+{
+	for (int i = 0; i < 60000 && !controller_gone(); i++) {
+		uint32_t n = __atomic_load_n(&process_block.calling, __ATOMIC_SEQ_CST);
+
+		/* negative: a signal handler has forked in the middle of one, and its child has gone on */
+		if ((int32_t)n <= 0)
+			return;
+		if (allowed)
+			futex_wait(&process_block.calling, n, MS);
+		else
+			for (int k = 0; k < 10000; k++) /* some 0.1 ms or more */
+				__builtin_ia32_pause();
 	}
+}
+
+/* This thread alone: it can make no system call but read, write and exit, and not read the clock. */
+static void become_strict(void)
+{
+	uint64_t fs = 0;
+	uint32_t i;
+
+	/* one without a thread block can not be told from others: then nobody records any more */
+	if (confined() || call4(SYS_ARCH_PRCTL, ARCH_GET_FS, (long)&fs, 0, 0) < 0 || !fs)
+		__atomic_store_n(&kept_block.strict, DT_STRICT_MAX + 1, __ATOMIC_SEQ_CST);
+	i = __atomic_fetch_add(&kept_block.strict, 1, __ATOMIC_SEQ_CST);
+	if (i < DT_STRICT_MAX)
+		__atomic_store_n(&kept_block.strict_fs[i], thread_pointer(), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kept_block.asks_clock, 1, __ATOMIC_SEQ_CST);
+	leave_fast_path();
+}
+
+static void become_confined(void)
+{
+	bool allowed = !confined();
+
+	__atomic_store_n(&session.confined, 1, __ATOMIC_RELAXED);
+	if (allowed) /* who sleeps for long now sleeps shortly from then on */
+		ring_bell();
+	__atomic_store_n(&kept_block.confined, 1, __ATOMIC_SEQ_CST);
+	wait_for_calls(allowed);
+}
+
+/* argument: the number of a system call, its first three arguments. */
+void dt_before_call(const uint64_t *argument)
+{
+	uint64_t mode = 0;
+
+	if (argument[0] == SYS_SECCOMP && argument[1] <= 1)
+		mode = argument[1] + 1;
+	else if (argument[0] == SYS_PRCTL && (int)argument[1] == PR_SET_SECCOMP)
+		mode = argument[2];
+	if (mode == 1)
+		become_strict();
+	else if (mode == SECCOMP_FILTER)
+		become_confined();
+	if (argument[0] == SYS_PRCTL && (int)argument[1] == PR_SET_TSC &&
+	    (uint32_t)argument[2] != PR_TSC_ENABLE) {
+		__atomic_store_n(&kept_block.asks_clock, 1, __ATOMIC_SEQ_CST);
+		leave_fast_path();
+	}
+}
+
+static void count_clockless(const struct dt_record *rec)
+{
+	if (rec->kind == DT_EXIT)
+		__atomic_add_fetch(&session.clockless_out, 1, __ATOMIC_RELAXED);
+	else if (rec->kind != DT_MORE) /* which belongs to the one before it */
+		__atomic_add_fetch(&session.clockless_in, 1, __ATOMIC_RELAXED);
 }
 
 /* --- appending */
@@ -330,10 +574,12 @@ static bool watched(uint32_t id)
 /* A forked child finds its process block wiped: it fills it, and makes itself known. */
 static void begin_process(void)
 {
-	process_block.pid = blob.confined ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
+	process_block.pid = confined() ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_SEQ_CST)) /* by another thread, just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
+		leave_fast_path();
 	/* the child of a process that is watched is not: its sites are switched off first */
 	tell(DT_REQUEST_PROCESS,
 	     session.watches && !session.all && !watched(process_block.pid));
@@ -367,15 +613,39 @@ static struct dt_ring *shared_ring(void)
 	return (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE + blob.cores * blob.stride);
 }
 
+static uint32_t thread_id(void);
+
+/* Waits for room behind pos, some time. */
+static void wait_for_room(struct dt_ring *r, uint64_t pos)
+{
+	uint32_t wake;
+
+	__atomic_add_fetch(&r->stalls, 1, __ATOMIC_RELAXED);
+	if (confined()) {
+		ring_bell();
+		for (int i = 0; i < 1000; i++)
+			__builtin_ia32_pause();
+		return;
+	}
+	wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
+	__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
+	/* pairs with the controller's order: hard, limit, wake + 1, then waiters */
+	if (pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST)) {
+		ring_bell();
+		futex_wait(&r->wake, wake, 20 * MS);
+	}
+	__atomic_sub_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
+}
+
 /*
  * The ring has no room at pos. Returns true when it may have some now, false when this record is
- * not to be kept (it has been counted where it counts as lost).
+ * not to be kept (it has been counted where it counts as lost). What it took to make room is told.
  */
-static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
+static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
 {
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	uint64_t hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
-	uint32_t wake;
+	struct since since;
 
 	if (pos < limit && pos < hard) /* where recording freezes may be behind the hard limit */
 		return true;
@@ -388,37 +658,26 @@ static bool make_room(struct dt_ring *r, uint64_t pos, uint8_t kind)
 	 */
 	if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
 		return true;
+	since = since_now();
 	if (pos < hard) {
 		/* only the soft limit: ask for the reader, and go on to the hard one */
-		if (__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			ring_bell();
-		return true;
-	}
-	if (session.policy != DT_WAIT || controller_gone()) {
+		if (!__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			return true;
+		ring_bell();
+	} else if (session.policy != DT_WAIT || controller_gone()) {
 		if (!count_lost(r, hard))
 			return true;
-		if (kind == DT_ENTRY || kind == DT_POINT)
+		if (rec->kind == DT_ENTRY || rec->kind == DT_POINT)
 			__atomic_add_fetch(&r->lost_in, 1, __ATOMIC_RELAXED);
-		else if (kind == DT_EXIT)
+		else if (rec->kind == DT_EXIT)
 			__atomic_add_fetch(&r->lost_out, 1, __ATOMIC_RELAXED);
 		return false;
+	} else {
+		wait_for_room(r, pos);
 	}
-	__atomic_add_fetch(&r->stalls, 1, __ATOMIC_RELAXED);
-	if (blob.confined) {
-		ring_bell();
-		for (int i = 0; i < 1000; i++)
-			__builtin_ia32_pause();
-		return true;
-	}
-	wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
-	__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
-	/* pairs with the controller's order: hard, limit, wake + 1, then waiters */
-	if (pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST)) {
-		ring_bell();
-		futex_wait(&r->wake, wake, 20 * MS);
-	}
-	__atomic_sub_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
+	/* here the thread block may be another thread's, or not there: see dt_slow() */
+	tell_held(r == shared_ring() ? rec->tid : thread_id(), &since, DT_HELD_ROOM);
 	return true;
 }
 
@@ -470,7 +729,7 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
 static bool append_shared(struct dt_record *rec)
 {
 	struct dt_ring *r = shared_ring();
-	bool waits = session.policy == DT_WAIT && !blob.confined;
+	bool waits = session.policy == DT_WAIT && !confined();
 	uint64_t pos, signals;
 	uint32_t core;
 	bool again = false;
@@ -491,7 +750,7 @@ static bool append_shared(struct dt_record *rec)
 	}
 	if (waits)
 		restore_signals(&signals);
-	return again && make_room(r, pos, rec->kind);
+	return again && make_room(r, pos, rec);
 }
 
 /* ---- sessions that look at each event */
@@ -602,7 +861,7 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 		}
 		hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
 		if (pos >= at || pos + bytes > hard)
-			return make_room(r, pos >= at ? pos : hard, rec->kind);
+			return make_room(r, pos >= at ? pos : hard, rec);
 		now = clock_and_core(&core);
 		if ((end & DT_FROZEN) && bytes > 64)
 			end += bytes - 64; /* a constant is no record of its own */
@@ -690,7 +949,7 @@ static bool pretend(struct dt_record *rec)
 {
 	uint64_t signals;
 
-	if (session.policy != DT_WAIT || blob.confined) {
+	if (session.policy != DT_WAIT || confined()) {
 		append_nowhere(rec);
 		return false;
 	}
@@ -726,7 +985,7 @@ static bool careful(struct dt_record *rec)
 	rec->flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
 		      (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
 		      (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
-	if (session.policy != DT_WAIT || blob.confined) {
+	if (session.policy != DT_WAIT || confined()) {
 		again = append_careful(rec, &t, what);
 		started(what);
 		return again;
@@ -748,22 +1007,16 @@ static uint32_t thread_id(void)
 		__asm__("mov %%fs:0, %0" : "=r"(fs));
 		return *(uint32_t *)(fs + (uint64_t)blob.tid_offset);
 	}
-	return blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	return confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 }
 
-/*
- * A hook could not append r by rseq. Returns 1 when the hook is to try again, 0 when r is done with:
- * appended, counted as lost, or not wanted.
- */
-int dt_slow(struct dt_record *rec)
+static int append(struct dt_record *rec)
 {
 	struct dt_ring *r;
 	uint32_t core;
 	uint64_t pos;
 
-	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
-		return 0;
-	if (!process_block.cores && !process_block.shared_only) {
+	if (!process_block.cores && !process_block.shared_only && !is_strict()) {
 		begin_process();
 		if (!session.watches || session.all || watched(process_block.pid))
 			return 1;
@@ -772,6 +1025,10 @@ int dt_slow(struct dt_record *rec)
 	}
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return 0;
+	if (!may_read_clock()) {
+		count_clockless(rec);
+		return 0;
+	}
 	if (__atomic_load_n(&session.careful, __ATOMIC_ACQUIRE)) {
 		rec->tid = thread_id();
 		return careful(rec);
@@ -786,10 +1043,27 @@ int dt_slow(struct dt_record *rec)
 		if (core < process_block.cores) {
 			r = dt_ring_at(&session, core);
 			pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
-			return make_room(r, pos, rec->kind);
+			return make_room(r, pos, rec);
 		}
 	}
 	/* here the thread block may be another thread's: see dt_before_clone() */
-	rec->tid = blob.confined ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	rec->tid = confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
 	return append_shared(rec);
+}
+
+/*
+ * A hook could not append r by rseq. Returns 1 when the hook is to try again, 0 when r is done with:
+ * appended, counted as lost, or not wanted.
+ */
+int dt_slow(struct dt_record *rec)
+{
+	bool counted;
+	int again;
+
+	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
+		return 0;
+	counted = begin_calling();
+	again = append(rec);
+	end_calling(counted);
+	return again;
 }

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Checking the calls of a trace, in one pass over its records. */
+#include "analyse/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/same.h"
+
+#define ENDED 64
+
+/* A thread, so far. */
+struct seen {
+	uint32_t tid; /* of a free slot: 0, and there is no record */
+	bool used;
+	uint64_t last; /* ticks of its last record */
+	uint64_t jumped; /* the stack pointer of its call that ended last, if that was by a jump; else 0 */
+	/* calls that ended last at each stack pointer, the lowest last: what is above ended before */
+	struct {
+		uint64_t sp, at;
+	} ended[ENDED];
+	unsigned n;
+};
+
+/* What the records of a function's places are, and the calls that were made of them. */
+struct tally {
+	uint64_t entries, exits; /* records; without those of tail jumps */
+	uint64_t begun, left;	 /* calls with the one, with the other */
+	uint64_t first;		 /* ticks of its first record; 0: none yet */
+};
+
+struct checking {
+	struct dt_reader *r;
+	struct dt_check *c;
+	struct dt_pair *pair;
+	struct dt_same same;
+	struct tally *tally;	/* by function */
+	uint64_t *of_site;	/* records that came, by site */
+	uint32_t sites, functions;
+	struct seen *thread; /* open addressing */
+	size_t threads, slots;
+	struct seen *current;
+	uint64_t end; /* of the trace, ticks */
+	uint64_t parent_begin;
+	struct dt_pause *pause;
+	size_t pauses;
+	uint64_t others;
+};
+
+/* ---- calls ---- */
+
+static const char *name_of(const struct checking *k, uint32_t function)
+{
+	const struct dt_function_info *f = dt_reader_function(k->r, function);
+
+	return f ? f->name : "?";
+}
+
+static bool on_parent(void *ctx, const struct dt_call *c)
+{
+	((struct checking *)ctx)->parent_begin = c->begin;
+	return false;
+}
+
+static bool is_paused(const struct checking *k, uint64_t begin, uint64_t end)
+{
+	for (size_t i = 0; i < k->pauses; i++)
+		if (k->pause[i].begin <= end && (k->pause[i].end >= begin || !k->pause[i].end))
+			return true;
+	return false;
+}
+
+/* Did a function jump into the middle of this one, which returns in its place? */
+static bool is_jumped_into(const struct checking *k, const struct dt_call *c)
+{
+	return k->current && k->current->tid == c->tid && k->current->jumped == c->sp;
+}
+
+/* From when on there can have been no call at sp: what ended there or above had to be gone. */
+static uint64_t free_since(const struct seen *t, uint64_t sp)
+{
+	for (unsigned i = t ? t->n : 0; i-- > 0;)
+		if (t->ended[i].sp >= sp)
+			return t->ended[i].at;
+	return 0;
+}
+
+static void note_end(struct seen *t, const struct dt_call *c)
+{
+	while (t->n && t->ended[t->n - 1].sp <= c->sp)
+		t->n--;
+	if (t->n == ENDED)
+		t->n--;
+	t->ended[t->n].sp = c->sp;
+	t->ended[t->n++].at = c->end;
+	t->jumped = c->flags & DT_CALL_TAIL ? c->sp : 0;
+}
+
+/*
+ * Why has a call no entry? It may have been made before the thread's first record, or while nothing was
+ * recorded, or before its function was; or another function jumped into it. Of one inside a call that
+ * the trace has from its beginning, and whose function was recorded then, there is no such reason.
+ */
+static void check_orphan(struct checking *k, const struct dt_call *c)
+{
+	const struct tally *t = &k->tally[c->function];
+	uint64_t since = free_since(k->current, c->sp);
+
+	if (c->flags & DT_CALL_LOSS || !c->parent || c->sp >> 63)
+		return;
+	k->parent_begin = UINT64_MAX;
+	dt_pair_callers(k->pair, on_parent, k);
+	if (k->parent_begin == UINT64_MAX)
+		return;
+	since = since > k->parent_begin ? since : k->parent_begin;
+	if (!t->first || t->first > since || is_jumped_into(k, c) || is_paused(k, since, c->end))
+		return;
+	dt_faults_add(&k->c->faults, DT_FAULT_PAIR, "%.100s in thread %u, at tick %lu", name_of(k, c->function),
+		      c->tid, (unsigned long)c->end);
+}
+
+static void check_times(struct checking *k, const struct dt_call *c)
+{
+	uint64_t took = dt_call_ticks(c);
+
+	if (c->flags & DT_CALL_BACKWARD || c->end < c->begin || c->end > k->end || c->begin < k->c->chunks.begin)
+		dt_faults_add(&k->c->faults, DT_FAULT_DURATION,
+			      "%.100s in thread %u, from tick %lu to %lu; the trace is from %lu to %lu",
+			      name_of(k, c->function), c->tid, (unsigned long)c->begin,
+			      (unsigned long)c->end, (unsigned long)k->c->chunks.begin,
+			      (unsigned long)k->end);
+	else if (c->children > took && !(c->flags & DT_CALL_UNTIMED) && c->children != UINT64_MAX)
+		dt_faults_add(&k->c->faults, DT_FAULT_DURATION,
+			      "%.100s in thread %u, at tick %lu: %lu ticks, and %lu in what it called",
+			      name_of(k, c->function), c->tid, (unsigned long)c->begin,
+			      (unsigned long)took, (unsigned long)c->children);
+}
+
+static void count(struct dt_check_calls *n, const struct dt_call *c)
+{
+	n->calls++;
+	n->lossy += !!(c->flags & DT_CALL_LOSS);
+	if (!c->id)
+		n->before++;
+	else if (c->flags & DT_CALL_OPEN)
+		n->open++;
+	else if (c->flags & DT_CALL_TAIL)
+		n->tail++;
+	else if (c->exit)
+		n->returned++;
+	else
+		n->unwound++;
+	if (!(c->flags & DT_CALL_UNTIMED)) {
+		n->timed++;
+		n->ticks += dt_call_ticks(c);
+	}
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct checking *k = ctx;
+	struct tally *t = &k->tally[c->function];
+
+	t->begun += c->id != 0;
+	/* the exit of what was jumped to ends those that jumped, too */
+	t->left += c->exit && !(c->flags & DT_CALL_TAIL);
+	count(&k->c->calls, c);
+	if (__builtin_expect(!c->id, 0))
+		check_orphan(k, c);
+	check_times(k, c);
+	if (k->current)
+		note_end(k->current, c);
+	dt_stats_call(&k->c->stats, c);
+}
+
+static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
+{
+	(void)s;
+	(void)i;
+	(void)depth;
+	((struct checking *)ctx)->others++;
+}
+
+/* ---- records ---- */
+
+static struct seen *slot_of(struct seen *table, size_t slots, uint32_t tid)
+{
+	size_t i = (tid * 0x9e3779b97f4a7c15u) >> 32;
+
+	while (table[i & (slots - 1)].used && table[i & (slots - 1)].tid != tid)
+		i++;
+	return &table[i & (slots - 1)];
+}
+
+static struct seen *thread_of(struct checking *k, uint32_t tid)
+{
+	struct seen *s;
+
+	if (k->current && k->current->tid == tid)
+		return k->current;
+	if (2 * k->threads >= k->slots) {
+		size_t slots = k->slots ? 2 * k->slots : 256;
+		struct seen *table = calloc(slots, sizeof(*table));
+
+		if (!table)
+			return NULL;
+		for (size_t i = 0; i < k->slots; i++)
+			if (k->thread[i].used)
+				*slot_of(table, slots, k->thread[i].tid) = k->thread[i];
+		free(k->thread);
+		k->thread = table;
+		k->slots = slots;
+	}
+	s = slot_of(k->thread, k->slots, tid);
+	k->threads += !s->used;
+	s->used = true;
+	s->tid = tid;
+	return k->current = s;
+}
+
+/* Before a record's place is counted for the first time. */
+static void first_of(struct checking *k, uint32_t site, uint64_t ticks)
+{
+	const struct dt_site *s = dt_reader_site(k->r, site);
+	struct tally *t = &k->tally[k->same.first[s->function]];
+
+	if (!t->first || ticks < t->first)
+		t->first = ticks ? ticks : 1;
+}
+
+static int take_span(struct checking *k, const struct dt_span *s)
+{
+	struct seen *t = thread_of(k, s->tid);
+	uint64_t last, *of_site = k->of_site;
+	bool back = false;
+
+	if (!t)
+		return -1;
+	last = t->last;
+	for (uint32_t i = 0; i < s->n; i++) {
+		back |= s->ticks[i] < last;
+		last = s->ticks[i];
+		if (__builtin_expect(!of_site[s->site[i]]++, 0))
+			first_of(k, s->site[i], last);
+	}
+	/* what has no thread, and what interrupts it in the kernel, is in the order of its core */
+	if (__builtin_expect(back && s->tid != DT_NO_TID && s->tid && !(s->sp[0] >> 63), 0)) {
+		last = t->last;
+		for (uint32_t i = 0; i < s->n; i++) {
+			if (s->ticks[i] < last)
+				dt_faults_add(&k->c->faults, DT_FAULT_BACK,
+					      "thread %u, on core %u, at tick %lu: %lu earlier", s->tid,
+					      s->core, (unsigned long)s->ticks[i],
+					      (unsigned long)(last - s->ticks[i]));
+			last = s->ticks[i];
+		}
+	}
+	if (s->n)
+		t->last = last;
+	return dt_pair_span(k->pair, s);
+}
+
+/* ---- what came is what there is ---- */
+
+static void compare_records(struct checking *k)
+{
+	const struct dt_check_chunks *c = &k->c->chunks;
+	uint64_t records = 0;
+
+	for (uint32_t i = 1; i <= k->sites; i++) {
+		const struct dt_site *s = dt_reader_site(k->r, i);
+		struct tally *t = &k->tally[k->same.first[s->function]];
+
+		records += k->of_site[i];
+		if (k->of_site[i] != c->of_site[i])
+			dt_faults_add(&k->c->faults, DT_FAULT_READ,
+				      "of site %u (%.100s) %lu records are stored and %lu read", i,
+				      name_of(k, s->function), (unsigned long)c->of_site[i],
+				      (unsigned long)k->of_site[i]);
+		if (s->kind == DT_ENTRY) {
+			t->entries += c->of_site[i];
+			k->c->calls.entries += c->of_site[i];
+		} else if (s->kind == DT_EXIT) {
+			t->exits += s->place == DT_SITE_TAIL ? 0 : c->of_site[i];
+			k->c->calls.exits += c->of_site[i];
+		} else {
+			k->c->calls.other += c->of_site[i];
+		}
+	}
+	if (k->others != k->c->calls.other)
+		dt_faults_add(&k->c->faults, DT_FAULT_COUNT,
+			      "%lu records are neither entries nor exits, %lu were taken for such",
+			      (unsigned long)k->c->calls.other, (unsigned long)k->others);
+}
+
+static void compare_calls(struct checking *k)
+{
+	for (uint32_t i = 0; i < k->functions; i++) {
+		const struct tally *t = &k->tally[i];
+
+		if (t->entries != t->begun || t->exits != t->left)
+			dt_faults_add(&k->c->faults, DT_FAULT_COUNT,
+				      "%.100s: %lu entries and %lu exits, in %lu calls and %lu",
+				      name_of(k, i), (unsigned long)t->entries, (unsigned long)t->exits,
+				      (unsigned long)t->begun, (unsigned long)t->left);
+	}
+}
+
+static int on_pause(void *ctx, const struct dt_pause *p)
+{
+	struct checking *k = ctx;
+	struct dt_pause *more;
+
+	if ((k->pauses & (k->pauses - 1)) == 0) {
+		more = realloc(k->pause, (k->pauses ? 2 * k->pauses : 1) * sizeof(*more));
+		if (!more)
+			return -1;
+		k->pause = more;
+	}
+	k->pause[k->pauses++] = *p;
+	return 0;
+}
+
+/* Of what an execve ended, and nothing was recorded of behind it. */
+static uint64_t end_of(const struct checking *k)
+{
+	uint64_t end = k->c->chunks.end;
+	size_t n;
+	const struct dt_exec_info *x = dt_reader_execs(k->r, &n);
+
+	for (size_t i = 0; i < n; i++)
+		end = x[i].ticks > end ? x[i].ticks : end;
+	return end;
+}
+
+static int check_calls(struct checking *k, struct dt_error *e)
+{
+	const struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = k};
+	const struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_error why = {""};
+	struct dt_span s;
+	int rc = -1;
+
+	k->sites = dt_reader_sites(k->r);
+	k->functions = dt_reader_functions(k->r) + 1;
+	k->end = end_of(k);
+	k->of_site = calloc((size_t)k->sites + 1, sizeof(*k->of_site));
+	k->tally = calloc(k->functions, sizeof(*k->tally));
+	k->pair = dt_pair_new(k->r, &events, false);
+	if (!k->of_site || !k->tally || !k->pair || dt_same_update(&k->same, k->r) ||
+	    dt_reader_pauses(k->r, on_pause, k) > 0)
+		return dt_fail(e, "out of memory");
+	rc = dt_reader_start(k->r, &range, &why);
+	while (!rc && (rc = dt_reader_next(k->r, &s, &why)) > 0) {
+		if (take_span(k, &s))
+			return dt_fail(e, "out of memory");
+		rc = 0;
+	}
+	if (rc && !strcmp(why.text, "interrupted"))
+		return dt_fail(e, "interrupted");
+	if (rc) { /* every chunk could be decoded, so it is something else */
+		dt_faults_add(&k->c->faults, DT_FAULT_READ, "%s", why.text);
+		return 0;
+	}
+	dt_pair_finish(k->pair);
+	if (k->c->stats.no_memory)
+		return dt_fail(e, "out of memory");
+	compare_records(k);
+	compare_calls(k);
+	k->c->paired = true;
+	return 0;
+}
+
+static void free_checking(struct checking *k)
+{
+	dt_pair_free(k->pair);
+	dt_same_free(&k->same);
+	free(k->of_site);
+	free(k->tally);
+	free(k->thread);
+	free(k->pause);
+}
+
+static int check_held(struct checking *k, const char *path, bool again,
+		      bool (*watch)(void *ctx, uint64_t records), void *ctx, struct dt_error *e)
+{
+	struct dt_check *c = k->c;
+	int rc;
+
+	if (dt_reader_refresh(k->r, e) || dt_check_file(k->r, &c->faults, &c->chunks, watch, ctx, e))
+		return -1;
+	if (c->chunks.cut)
+		return 0; /* what is left would be compared with itself */
+	dt_reader_watch(k->r, watch, ctx);
+	rc = check_calls(k, e);
+	dt_reader_watch(k->r, NULL, NULL);
+	if (rc || !c->paired)
+		return rc;
+	if (dt_check_pyramid(k->r, path, c, e))
+		return -1;
+	return again ? dt_check_pyramid(k->r, NULL, c, e) : 0;
+}
+
+int dt_check_trace(struct dt_reader *r, const char *path, bool again, struct dt_check *c,
+		   bool (*watch)(void *ctx, uint64_t records), void *ctx, struct dt_error *e)
+{
+	struct checking k = {.r = r, .c = c};
+	int rc;
+
+	*c = (struct dt_check){.paired = false};
+	dt_check_hold(r);
+	rc = check_held(&k, path, again, watch, ctx, e);
+	dt_check_let_go(r);
+	free_checking(&k);
+	return rc;
+}
+
+void dt_check_free(struct dt_check *c)
+{
+	dt_check_chunks_free(&c->chunks);
+	dt_stats_free(&c->stats);
+}

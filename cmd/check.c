@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* devtrace check: is a trace sound? */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/check.h"
+#include "cmd/commands.h"
+#include "cmd/open.h"
+#include "cmd/progress.h"
+#include "sql/writing.h"
+
+#define SHORT 1000000 /* records: of so many the sums are also made in the other ways, unasked */
+
+static const char help[] =
+	"usage: devtrace check [OPTION]... [FILE]...\n"
+	"Proves traces: that every chunk of records can be decoded and the records of each core and\n"
+	"thread are in the order of time; that all tables fit together and every place, thread and\n"
+	"loss is where it is said to be; that entries and exits pair, or why not; that no call took\n"
+	"longer than the trace; and that what is summed up is what there is. Prints a line for each\n"
+	"kind of fault: how many there are, and where the first is.\n"
+	"\n"
+	"  -a, --all    also of traces with more than a million records: sums them up anew as view\n"
+	"               does, and asks sql, and compares\n"
+	"  -q, --quiet  print faults only\n"
+	"  -h, --help   show this\n"
+	"\n"
+	"The exit status is 0: all are sound, 1: one is not, 2: wrong usage. FILE is devtrace.db when\n"
+	"not given.\n";
+
+struct check_options {
+	bool all, quiet;
+};
+
+/* ---- sql ---- */
+
+static bool ask(struct dt_sql_session *s, const char *text, uint64_t out[3])
+{
+	sqlite3_stmt *q = NULL;
+	bool ok = dt_sql_prepare(s, text, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW;
+
+	for (int i = 0; ok && i < sqlite3_column_count(q) && i < 3; i++)
+		out[i] = (uint64_t)sqlite3_column_int64(q, i);
+	sqlite3_finalize(q);
+	return ok;
+}
+
+/* What sql makes of the trace, in its own way through it. */
+static void check_sql(const char *path, const struct dt_reader *r, struct dt_check *c)
+{
+	/* sql has tenths of ns, and times without what was waited for: as the calls have them */
+	double ns = (double)c->calls.ticks * dt_reader_ns_per_tick(r), off;
+	struct dt_sql_session s;
+	struct dt_error e = {""};
+	uint64_t calls[3] = {0}, records[1 + 2] = {0}, lost[1 + 2] = {0};
+
+	if (dt_sql_open(&s, path, &e)) {
+		dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
+	} else if (!ask(&s, "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
+			calls) ||
+		   !ask(&s, "SELECT count(*) FROM records", records) ||
+		   !ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost)) {
+		dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s", sqlite3_errmsg(s.db));
+	} else {
+		if (records[0] != c->chunks.records)
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu records, and there are %lu",
+				      (unsigned long)records[0], (unsigned long)c->chunks.records);
+		if (lost[0] != c->chunks.lost)
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu records lost, and there are %lu",
+				      (unsigned long)lost[0], (unsigned long)c->chunks.lost);
+		off = (double)calls[2] > ns ? (double)calls[2] - ns : ns - (double)calls[2];
+		if (calls[0] != c->calls.calls || calls[1] != c->calls.timed ||
+		    off > 2 + (double)c->calls.timed / 10 + ns / 1e9)
+			dt_faults_add(&c->faults, DT_FAULT_SQL,
+				      "%lu calls, %lu timed of %lu ns, and there are %lu, %lu of %.0f",
+				      (unsigned long)calls[0], (unsigned long)calls[1],
+				      (unsigned long)calls[2], (unsigned long)c->calls.calls,
+				      (unsigned long)c->calls.timed, ns);
+	}
+	dt_sql_close(&s);
+}
+
+/* ---- what is said ---- */
+
+static void number(uint64_t n, const char *one, const char *many)
+{
+	printf("%lu %s", (unsigned long)n, n == 1 ? one : many);
+}
+
+static void say_faults(const char *path, const struct dt_check *c)
+{
+	for (unsigned i = 0; i < DT_FAULTS; i++) {
+		const struct dt_fault *f = &c->faults.kind[i];
+
+		if (f->n)
+			printf("%s: %lu %s%s: %s\n", path, (unsigned long)f->n, dt_faults_words(i, f->n),
+			       f->n == 1 ? "" : "; the first", f->first);
+	}
+}
+
+/* A dump that was imported is kept as it was; how it is in order is not this file's doing. */
+static void say_imported(const char *path, struct dt_reader *r, struct dt_check *c)
+{
+	static const enum dt_fault_kind own[] = {DT_FAULT_ORDER, DT_FAULT_BACK, DT_FAULT_THREAD};
+
+	if (!dt_reader_meta(r, "barrelfish.form"))
+		return;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct dt_fault *f = &c->faults.kind[own[i]];
+
+		if (f->n)
+			printf("%s: note: of the imported dump itself %lu %s%s: %s\n", path,
+			       (unsigned long)f->n, dt_faults_words(own[i], f->n),
+			       f->n == 1 ? "" : "; the first", f->first);
+		f->n = 0;
+	}
+}
+
+/* What older versions are known to have done wrong. */
+static void say_known(const char *path, struct dt_reader *r, const struct dt_check *c)
+{
+	const struct dt_fault *f = c->faults.kind;
+
+	/* it stands in what sessions have recorded since; what was imported has no policy either */
+	if (dt_reader_meta(r, "revision") || !dt_reader_meta(r, "policy"))
+		return;
+	if (f[DT_FAULT_ORDER].n || f[DT_FAULT_BACK].n)
+		printf("%s: a devtrace of before 2026-11-24 recorded it: with -S or -k it put records out "
+		       "of order, and what reads them leaves some out; record again\n",
+		       path);
+}
+
+static void say_sound(const char *path, const struct dt_check *c, bool asked_sql)
+{
+	const struct dt_check_calls *n = &c->calls;
+
+	printf("%s: sound: ", path);
+	number(c->chunks.records, "record", "records");
+	printf(" in ");
+	number(c->chunks.chunks, "chunk", "chunks");
+	printf(", %lu lost\n", (unsigned long)c->chunks.lost);
+	printf("  calls: %lu; %lu returned, %lu unwound, %lu ended in a jump, %lu open at the end, %lu "
+	       "begun before; of these %lu with losses meanwhile\n",
+	       (unsigned long)n->calls, (unsigned long)n->returned, (unsigned long)n->unwound,
+	       (unsigned long)n->tail, (unsigned long)n->open, (unsigned long)n->before,
+	       (unsigned long)n->lossy);
+	printf("  the same in report%s%s%s\n", c->kept ? ", in what view keeps in the file" : "",
+	       c->remade ? ", in view" : "", asked_sql ? ", in sql" : "");
+	if (!asked_sql)
+		printf("  not asked: sql, and view%s; -a does, in a longer time\n",
+		       c->kept ? " itself" : "");
+}
+
+static int check_file(const char *path, const struct check_options *o)
+{
+	struct dt_progress progress;
+	struct dt_summary summary;
+	struct dt_check c = {.paired = false};
+	struct dt_error e = {""};
+	struct dt_reader *r = dt_reader_open(path, &e);
+	bool again;
+	int rc;
+
+	if (!r) {
+		printf("%s\n", e.text);
+		return 1;
+	}
+	again = !dt_reader_summary(r, &summary, NULL) && (o->all || summary.records <= SHORT);
+	dt_progress_begin(&progress, r);
+	progress.total *= 2; /* all are looked at by themselves, then as calls */
+	rc = dt_check_trace(r, path, again, &c, progress.watch, &progress, &e);
+	dt_progress_end(&progress, r);
+	if (!rc && again && c.paired)
+		check_sql(path, r, &c);
+	if (!rc)
+		say_imported(path, r, &c);
+	if (rc) {
+		rc = dt_cmd_fail("%s: %s", path, e.text);
+	} else if (dt_faults_sum(&c.faults)) {
+		say_faults(path, &c);
+		say_known(path, r, &c);
+		if (!c.paired)
+			printf("%s: its calls were not looked at\n", path);
+		printf("%s: not sound\n", path);
+		rc = 1;
+	} else if (!o->quiet) {
+		say_sound(path, &c, again);
+	}
+	dt_check_free(&c);
+	dt_reader_close(r);
+	return rc;
+}
+
+int dt_cmd_check(int argc, char **argv)
+{
+	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+						{"quiet", no_argument, NULL, 'q'},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
+	struct check_options o = {false, false};
+	int c, status = 0;
+
+	while ((c = getopt_long(argc, argv, "aqh", options, NULL)) != -1) {
+		switch (c) {
+		case 'a':
+			o.all = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case 'h':
+			return fputs(help, stdout) == EOF;
+		default:
+			return dt_cmd_usage("check");
+		}
+	}
+	if (optind == argc)
+		return check_file(DT_DEFAULT_FILE, &o);
+	for (; optind < argc; optind++)
+		status |= check_file(argv[optind], &o);
+	if (fflush(stdout) || ferror(stdout))
+		return dt_cmd_fail("standard output: cannot write");
+	return status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking for what patterns mean in a program and what it needs. */
+#include "cmd/patterns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "process/needed.h"
+#include "process/usdt.h"
+
+/* The program, or a library that it needs. */
+struct file {
+	char *called; /* as patterns call it: process/pattern.h */
+	char *path;
+	struct dt_elf *elf;
+	struct dt_symtab *symtab;
+	bool system; /* libc, or the dynamic linker: they can load, and do not by themselves */
+};
+
+struct files {
+	struct file *file; /* the program first */
+	size_t n;
+	bool all;  /* it is known what is needed */
+	bool asked;
+};
+
+static void add_file(void *ctx, const char *name, const char *path)
+{
+	struct files *k = ctx;
+	struct file *more = realloc(k->file, (k->n + 1) * sizeof(*more)), *f;
+	char *real, text[4096 * 2 + 1024];
+	struct dt_elf *elf = dt_elf_open(path, NULL);
+
+	if (more)
+		k->file = more;
+	if (!more || !elf) { /* one that can not be read, the vdso */
+		dt_elf_close(elf);
+		return;
+	}
+	f = &k->file[k->n];
+	*f = (struct file){.elf = elf, .path = strdup(path)};
+	real = realpath(path, NULL);
+	if (real && *real) {
+		free(f->path);
+		f->path = strdup(real);
+	}
+	dt_format(text, sizeof(text), "%s\n%s\n%s%s%s", real ? real : path, path, name,
+		  elf->soname[0] ? "\n" : "", elf->soname);
+	free(real);
+	f->called = strdup(text);
+	f->system = strncmp(elf->soname, "libc.", 5) == 0 || strncmp(elf->soname, "ld-", 3) == 0 ||
+		    strncmp(elf->soname, "libpthread.", 11) == 0 ||
+		    strncmp(elf->soname, "libdl.", 6) == 0;
+	if (f->called && f->path)
+		k->n++;
+}
+
+static void free_files(struct files *k)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		dt_symtab_close(k->file[i].symtab);
+		dt_elf_close(k->file[i].elf);
+		free(k->file[i].called);
+		free(k->file[i].path);
+	}
+	free(k->file);
+}
+
+static struct dt_symtab *symtab(struct file *f)
+{
+	if (!f->symtab)
+		f->symtab = dt_symtab_open(f->path, NULL, NULL);
+	return f->symtab;
+}
+
+/* By one of its names, or that of a link beside it: as dt_file_called() has it. */
+static bool is_in(struct file *f, const struct dt_pattern *p)
+{
+	static const char *const end[] = {"", ".so"};
+	const char *slash = strrchr(f->path, '/');
+	struct stat own, st;
+	char path[4096];
+
+	if (dt_pattern_module(p, f->called))
+		return true;
+	for (int i = 0; i < 2 && !strpbrk(p->module, "/*?["); i++) {
+		dt_format(path, sizeof(path), "%.*s%s%s", slash ? (int)(slash + 1 - f->path) : 0, f->path,
+			  p->module, end[i]);
+		if (stat(path, &st) == 0 && stat(f->path, &own) == 0 && st.st_ino == own.st_ino &&
+		    st.st_dev == own.st_dev)
+			return true;
+	}
+	return false;
+}
+
+/* An event, or a USDT probe. */
+static bool has_event(struct file *f, struct dt_selection *one)
+{
+	struct dt_usdt usdt = {0};
+	bool has = false;
+
+	for (size_t i = 0; i < f->elf->events && !has; i++) {
+		const struct dt_elf_event *v = &f->elf->event[i];
+		char subsystem[8], event[8];
+
+		dt_format(subsystem, sizeof(subsystem), "%u", v->subsystem);
+		dt_format(event, sizeof(event), "%u", v->event);
+		has = v->kind &&
+		      dt_selection_event(one, (const char *const[]){v->subsystem_name, subsystem},
+					 (const char *const[]){v->event_name, event});
+	}
+	if (!has && !f->elf->events && dt_usdt_read(f->elf, &usdt, NULL) == 0)
+		for (size_t i = 0; i < usdt.n && !has; i++)
+			has = dt_selection_usdt(one, usdt.probe[i].provider, usdt.probe[i].name,
+						 false);
+	dt_usdt_free(&usdt);
+	return has;
+}
+
+/* Functions without a name go by their addresses, and nobody has looked for these yet. */
+static bool may_be_unnamed(const struct dt_pattern *p)
+{
+	return strchr("*?[", p->name[0]) || strncmp(p->name, "0x", 2) == 0;
+}
+
+static bool has_function(struct file *f, struct dt_selection *one)
+{
+	const struct dt_pattern *p = &one->pattern[0];
+	struct dt_selection name = {0};
+	bool *chosen, has;
+	size_t n;
+
+	if (!is_in(f, p))
+		return false;
+	if (may_be_unnamed(p) || !symtab(f))
+		return true;
+	dt_selection_add(&name, p->name, false, NULL);
+	dt_symtab_functions(f->symtab, &n);
+	chosen = calloc(n + 1, sizeof(*chosen));
+	has = !chosen || dt_selection_symtab(&name, "", f->symtab, chosen) != 0;
+	dt_selection_clear(&name);
+	free(chosen);
+	return has;
+}
+
+/* What is needed is asked for when the program itself has not got it: that takes a millisecond. */
+static void ask(struct files *k)
+{
+	if (k->asked)
+		return;
+	k->asked = true;
+	if (!k->file[0].elf->interp)
+		k->all = true;
+	else if (dt_needed_each(k->file[0].path, k->file[0].elf->interp, add_file, k) == 0)
+		k->all = true;
+}
+
+static bool is_there(struct files *k, struct dt_selection *one)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		if (has_function(&k->file[i], one) || has_event(&k->file[i], one))
+			return true;
+		if (i == 0)
+			ask(k);
+	}
+	return false;
+}
+
+/* Is there a file that the pattern names, and has not got it? Then nothing that comes later has. */
+static bool is_certain(struct files *k, const struct dt_pattern *p)
+{
+	bool grows = false;
+
+	if (!k->all)
+		return false;
+	for (size_t i = 0; i < k->n && p->module && !strpbrk(p->module, "*?["); i++)
+		if (is_in(&k->file[i], p))
+			return true;
+	if (!k->file[0].elf->interp) /* static: how it makes system calls is not known */
+		return false;
+	for (size_t i = 0; i < k->n; i++)
+		grows = grows || (!k->file[i].system && dt_needed_grows(k->file[i].elf));
+	return !grows;
+}
+
+static void offer_modules(struct dt_near *near, const struct files *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		for (const char *p = k->file[i].called; p; p = strchr(p, '\n')) {
+			char name[256], *base;
+
+			p += *p == '\n';
+			dt_format(name, sizeof(name), "%.*s", (int)strcspn(p, "\n"), p);
+			base = strrchr(name, '/');
+			dt_near_offer(near, base ? base + 1 : name);
+		}
+}
+
+/* Is it for events of the file? */
+static bool has_subsystem(const struct file *f, const struct dt_pattern *p)
+{
+	for (size_t i = 0; i < f->elf->events; i++)
+		if (f->elf->event[i].kind && f->elf->event[i].subsystem_name &&
+		    strcmp(f->elf->event[i].subsystem_name, p->module) == 0)
+			return true;
+	return false;
+}
+
+static void offer_functions(struct dt_near *near, struct files *k, const struct dt_pattern *p)
+{
+	/* those of the program first: of its libraries when nothing there is near */
+	for (size_t i = 0; i < k->n && (p->module || !near->n); i++) {
+		bool in = is_in(&k->file[i], p);
+
+		if (in && symtab(&k->file[i]))
+			dt_near_symtab(near, k->file[i].symtab);
+		for (size_t v = 0; v < k->file[i].elf->events && (in || has_subsystem(&k->file[i], p)); v++)
+			if (k->file[i].elf->event[v].kind)
+				dt_near_offer(near, k->file[i].elf->event[v].event_name);
+	}
+}
+
+static bool has_no_names(struct file *f)
+{
+	size_t n = 0;
+
+	if (symtab(f))
+		dt_symtab_functions(f->symtab, &n);
+	return n == 0;
+}
+
+static void say(const char *name, struct files *k, const struct dt_pattern *p, bool certain)
+{
+	bool module = !p->module;
+	struct dt_near near;
+
+	for (size_t i = 0; i < k->n; i++)
+		module = module || is_in(&k->file[i], p) || has_subsystem(&k->file[i], p);
+	dt_near_start(&near, module ? p->text : p->module);
+	if (module)
+		offer_functions(&near, k, p);
+	else
+		offer_modules(&near, k);
+	if (module && has_no_names(&k->file[0]) && is_in(&k->file[0], p)) {
+		fprintf(stderr,
+			"%s: no function matches '%s'%s, and no event: %s has no names of functions, which "
+			"go by their addresses then ('devtrace list -v' shows them)\n",
+			name, p->text, certain ? "" : " yet", k->file[0].path);
+		return;
+	}
+	fprintf(stderr, "%s: no function matches '%s'%s, and no event", name, p->text,
+		certain ? "" : " yet");
+	if (!module)
+		fprintf(stderr, ": no module '%s' is %s", p->module,
+			certain ? "loaded" : "loaded at the start");
+	for (size_t i = 0; i < near.n; i++)
+		fprintf(stderr, "%s%s", i ? ", " : "; near names: ", near.name[i]);
+	fputc('\n', stderr);
+}
+
+enum found { THERE, LATER, NEVER };
+
+/* What can be said of one pattern is. */
+static enum found check_one(const char *name, struct files *k, const char *text)
+{
+	struct dt_selection one = {0};
+	enum found found = THERE;
+
+	/* what is no pattern at all is said when it is to be used */
+	if (!strpbrk(text, "' \n") && dt_selection_add(&one, text, false, NULL) == 0 &&
+	    !is_there(k, &one)) {
+		found = is_certain(k, &one.pattern[0]) ? NEVER : LATER;
+		say(name, k, &one.pattern[0], found == NEVER);
+	}
+	dt_selection_clear(&one);
+	return found;
+}
+
+bool dt_patterns_check(const char *name, struct dt_options *o, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	struct files k = {0};
+	size_t asked = 0, never = 0;
+
+	/* what a script or a driver of tests will run nobody knows */
+	if (o->follow)
+		return true;
+	add_file(&k, slash ? slash + 1 : program, program);
+	for (size_t i = 0; k.n && i < o->select.n; i++) {
+		struct dt_pattern *p = &o->select.pattern[i];
+
+		if (p->remove)
+			continue;
+		p->told = check_one(name, &k, p->text) == NEVER;
+		never += p->told;
+		asked++;
+	}
+	for (size_t i = 0; k.n && i < o->arguments; i++) {
+		char text[512];
+
+		dt_format(text, sizeof(text), "%.*s", (int)strcspn(o->argument[i], "@"),
+			  o->argument[i]);
+		if (check_one(name, &k, text) == NEVER) {
+			o->arguments_told |= 1ull << i;
+			never++;
+		}
+		asked++;
+	}
+	free_files(&k);
+	return !asked || never < asked || o->points;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the dynamic linker. */
+#include "process/needed.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x...)", or "\t/lib64/ld-linux-x86-64.so.2 (0x...)" */
+static bool parse(char *line, char **name, char **path)
+{
+	char *arrow = strstr(line, " => "), *end = strstr(line, " (0x");
+
+	if (!end)
+		return false;
+	*end = '\0';
+	*name = line + strspn(line, " \t");
+	*path = *name;
+	if (arrow) {
+		*arrow = '\0';
+		*path = arrow + 4;
+	}
+	return **path == '/';
+}
+
+int dt_needed_each(const char *path, const char *interp,
+		   void (*fn)(void *ctx, const char *name, const char *path), void *ctx)
+{
+	int out[2], status;
+	char *line = NULL, *name, *file;
+	size_t room = 0;
+	pid_t pid;
+	FILE *f;
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 0);
+		dup2(out[1], 1);
+		dup2(null, 2);
+		execl(interp, interp, "--list", path, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	f = pid > 0 ? fdopen(out[0], "r") : NULL;
+	while (f && getline(&line, &room, f) > 0)
+		if (parse(line, &name, &file))
+			fn(ctx, name, file);
+	free(line);
+	if (f)
+		fclose(f);
+	else
+		close(out[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static bool brings_in(const char *name)
+{
+	static const char *const whole[] = {"dlopen",  "dlmopen", "system",   "popen",
+					    "syscall", "clone",	  "wordexp"};
+	static const char *const begins[] = {"exec", "posix_spawn", "fexec", "getpw",	 "getgr",
+					     "getaddr", "gethost", "getserv", "getspnam", "iconv",
+					     "nss_",	"__nss"};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+		if (strcmp(name, whole[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+bool dt_needed_grows(struct dt_elf *f)
+{
+	uint64_t size = 0, length = 0;
+	char *symbols = dt_elf_section(f, ".dynsym", &size, NULL);
+	char *names = dt_elf_section(f, ".dynstr", &length, NULL);
+	bool grows = !symbols || !names;
+
+	for (uint64_t i = 0; !grows && i < size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym s;
+
+		memcpy(&s, symbols + i * sizeof(s), sizeof(s));
+		grows = s.st_shndx == SHN_UNDEF && s.st_name < length && brings_in(names + s.st_name);
+	}
+	free(symbols);
+	free(names);
+	return grows;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/helds.h"
+
+#include "process/threads.h"
+#include "session/session.h"
+
+static const char *const why[DT_HELD_WHYS] = {
+	[DT_HELD_ROOM] = "room", [DT_HELD_MODULES] = "modules", [DT_HELD_EXEC] = "exec",
+	[DT_HELD_FORK] = "fork", [DT_HELD_STOP] = "stop",
+};
+
+static bool told_by_threads(const struct dt_session *s)
+{
+	return __atomic_load_n(&s->targets.shared.control->helds, __ATOMIC_ACQUIRE) != s->helds;
+}
+
+bool dt_helds_new(const struct dt_session *s)
+{
+	return told_by_threads(s) || dt_threads_stopped(NULL);
+}
+
+/* A tick of a core as the first core would have read it. */
+static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned core)
+{
+	if (!s->offset || core >= s->targets.shared.control->cores)
+		return ticks;
+	return ticks - (uint64_t)dt_offset_correction(&s->offset[core]);
+}
+
+void dt_helds_end(struct dt_session *s)
+{
+	const struct dt_control *c = s->targets.shared.control;
+	char text[64];
+
+	dt_helds_take(s);
+	if (!s->store || !c->held_missed)
+		return;
+	dt_format(text, sizeof(text), "%u %.0f", c->held_missed,
+		  (double)c->held_missed_ticks / s->ticks_per_ns);
+	dt_store_meta(s->store, "held_missed", text, NULL);
+}
+
+void dt_helds_take(struct dt_session *s)
+{
+	struct dt_control *c = s->targets.shared.control;
+	struct dt_stopped stop;
+
+	while (dt_threads_stopped(&stop)) {
+		struct dt_held_row row = {(uint32_t)stop.tid, stop.begin, stop.end, why[DT_HELD_STOP]};
+
+		if (s->store && row.begin < row.end)
+			dt_store_held(s->store, &row, NULL);
+	}
+	for (unsigned i = 0; i < DT_HELDS && told_by_threads(s); i++) {
+		struct dt_held *h = &c->held[i];
+		struct dt_held_row row;
+		uint32_t reason;
+
+		if (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+			continue;
+		reason = h->why;
+		row = (struct dt_held_row){.tid = h->tid,
+					   .begin = corrected(s, h->begin, h->core_begin),
+					   .end = corrected(s, h->end, h->core_end),
+					   .why = reason < DT_HELD_WHYS && why[reason] ? why[reason] : ""};
+		__atomic_store_n(&h->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+		s->helds++;
+		if (s->store && row.tid && row.begin < row.end)
+			dt_store_held(s->store, &row, NULL);
+	}
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/mix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/kernel-ranges.h"
+
+/* A source's records that are to be mixed now. */
+struct head {
+	const struct dt_record *record;	 /* of the ring and the kernel */
+	const struct dt_switch *changes; /* of switches */
+	size_t n, at;
+	uint64_t lost; /* the kernel's: so many are missing... */
+	size_t lost_at; /* ...in front of this one of them */
+	uint64_t ticks; /* of the next one, on the clock of the first core */
+};
+
+int dt_mix_init(struct dt_mix *m, unsigned rings, struct dt_error *e)
+{
+	*m = (struct dt_mix){.rings = rings};
+	m->core = calloc(rings, sizeof(*m->core));
+	return m->core ? 0 : dt_fail(e, "out of memory");
+}
+
+void dt_mix_free(struct dt_mix *m)
+{
+	free(m->core);
+	free(m->timed);
+	free(m->mixed);
+	free(m->gap);
+}
+
+static struct dt_record *room(struct dt_record **p, size_t *room, size_t n)
+{
+	struct dt_record *more;
+
+	if (n <= *room)
+		return *p;
+	more = realloc(*p, 2 * n * sizeof(*more));
+	if (!more)
+		return NULL;
+	*p = more;
+	*room = 2 * n;
+	return more;
+}
+
+/* How many ticks the clock of ring i's core is ahead of the first core's. */
+static int64_t ahead_of(const struct dt_mix *m, const struct dt_session *s, unsigned i)
+{
+	return s->offset && i + 1 < m->rings ? dt_offset_correction(&s->offset[i]) : 0;
+}
+
+/* A core whose clock is ahead: its records as the first core would have timed them. */
+static const struct dt_record *corrected(struct dt_mix *m, const struct dt_record *r, size_t n,
+					 int64_t ahead)
+{
+	struct dt_record *to;
+
+	if (!ahead || !n)
+		return r;
+	to = room(&m->timed, &m->timed_room, n);
+	if (!to)
+		return NULL;
+	memcpy(to, r, n * sizeof(*r));
+	for (size_t i = 0; i < n; i++)
+		to[i].ticks -= (uint64_t)ahead;
+	return to;
+}
+
+/* In front of the record that the mix goes on with. */
+static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin)
+{
+	if (m->gaps == m->gap_room) {
+		size_t room = m->gap_room ? 2 * m->gap_room : 8;
+		struct dt_mix_gap *more = realloc(m->gap, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		m->gap = more;
+		m->gap_room = room;
+	}
+	m->gap[m->gaps++] = (struct dt_mix_gap){m->n, lost, begin};
+	return 0;
+}
+
+/* Finds out when the next one of a source was. */
+static void look(struct head *h, enum dt_mix_source source, int64_t ahead)
+{
+	if (h->at == h->n)
+		h->ticks = UINT64_MAX;
+	else if (source == DT_MIX_SWITCHES)
+		h->ticks = h->changes[h->at].record.ticks;
+	else
+		h->ticks = h->record[h->at].ticks - (source == DT_MIX_KERNEL ? (uint64_t)ahead : 0);
+}
+
+/* The next record of a source becomes that of the mix. */
+static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, struct head *h,
+	       enum dt_mix_source source)
+{
+	struct dt_record *out = &m->mixed[m->n];
+
+	if (source == DT_MIX_SWITCHES) {
+		*out = h->changes[h->at].record;
+		c->source[source].lost += h->changes[h->at].lost;
+	} else {
+		*out = h->record[h->at];
+	}
+	out->ticks = h->ticks;
+	if (source == DT_MIX_KERNEL) {
+		if (h->at == h->lost_at) {
+			c->source[source].lost += h->lost;
+			h->lost = 0;
+		}
+		out->pc = dt_kernel_point_pc(s->kernel, &h->record[h->at]);
+		out->core = 0; /* the part of a point's, in the kernel's ring */
+	}
+	/*
+	 * A switch has its time from another clock. One that is told of only now came behind what has
+	 * been taken: the kernel tells before the core goes on.
+	 */
+	if (source == DT_MIX_SWITCHES && out->ticks < c->last)
+		out->ticks = c->last;
+	if (c->source[source].lost && add_gap(m, c->source[source].lost, c->source[source].last))
+		return -1;
+	c->source[source].lost = 0;
+	c->source[source].last = out->ticks;
+	if (out->ticks > c->last)
+		c->last = out->ticks;
+	h->at++;
+	m->n++;
+	return 0;
+}
+
+static int mix(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, struct head *head,
+	       int64_t ahead)
+{
+	for (unsigned i = 0; i < DT_MIX_SOURCES; i++)
+		look(&head[i], i, ahead);
+	for (;;) {
+		unsigned first = 0;
+
+		for (unsigned i = 1; i < DT_MIX_SOURCES; i++)
+			if (head[i].ticks < head[first].ticks)
+				first = i;
+		if (head[first].at == head[first].n)
+			return 0;
+		if (put(m, s, c, &head[first], first))
+			return -1;
+		look(&head[first], first, ahead);
+	}
+}
+
+/* The ring alone: its records stay where they are. */
+static int alone(struct dt_mix *m, struct dt_mix_core *c, const struct dt_record *r, size_t n)
+{
+	m->record = r;
+	if (n && c->source[DT_MIX_RING].lost) {
+		if (add_gap(m, c->source[DT_MIX_RING].lost, c->source[DT_MIX_RING].last))
+			return -1;
+		c->source[DT_MIX_RING].lost = 0;
+	}
+	m->n = n;
+	if (n)
+		c->last = c->source[DT_MIX_RING].last = r[n - 1].ticks;
+	return 0;
+}
+
+/* Nothing comes any more: what was lost, and has nothing behind it, is told at the end. */
+static int tell_rest(struct dt_mix *m, struct dt_mix_core *c)
+{
+	for (unsigned i = 0; i < DT_MIX_SOURCES; i++) {
+		if (c->source[i].lost && add_gap(m, c->source[i].lost, c->source[i].last))
+			return -1;
+		c->source[i].lost = 0;
+	}
+	return 0;
+}
+
+int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r, size_t n,
+		uint64_t lost, uint64_t now, bool end, struct dt_error *e)
+{
+	struct dt_mix_core *c = &m->core[i];
+	struct head head[DT_MIX_SOURCES] = {{.n = n}};
+	int64_t ahead = ahead_of(m, s, i);
+	uint64_t until, missing = 0;
+
+	m->n = m->gaps = 0;
+	m->lost = lost;
+	c->source[DT_MIX_RING].lost += lost;
+	head[DT_MIX_RING].record = r = corrected(m, r, n, ahead);
+	if (n && !r)
+		goto no_memory;
+	/*
+	 * A switch in front of the last record taken has been told by now: it happened on the same
+	 * core. What comes later waits for the ring to be empty: the take may have ended at its
+	 * maximum, or at a loss, with records in front of it still in the ring.
+	 */
+	until = n ? r[n - 1].ticks : lost ? 0 : end ? ~0ull : now;
+	if (i + 1 < m->rings && s->switches) {
+		head[DT_MIX_SWITCHES].changes =
+			dt_switches_take(s->switches, i, until, &head[DT_MIX_SWITCHES].n, &missing);
+		c->source[DT_MIX_SWITCHES].lost += missing;
+		m->lost += missing;
+		for (size_t k = 0; k < head[DT_MIX_SWITCHES].n; k++)
+			m->lost += head[DT_MIX_SWITCHES].changes[k].lost;
+	}
+	if (i + 1 < m->rings && s->kernel) {
+		struct head *h = &head[DT_MIX_KERNEL];
+
+		h->record = dt_kernel_take(s->kernel, i,
+					   until == ~0ull ? until : until + (uint64_t)ahead, &h->n,
+					   &h->lost, &h->lost_at);
+		m->lost += h->lost;
+	}
+	if (!head[DT_MIX_SWITCHES].n && !head[DT_MIX_KERNEL].n) {
+		if (alone(m, c, r, n))
+			goto no_memory;
+	} else {
+		m->record = room(&m->mixed, &m->mixed_room,
+				 n + head[DT_MIX_SWITCHES].n + head[DT_MIX_KERNEL].n);
+		if (!m->record || mix(m, s, c, head, ahead))
+			goto no_memory;
+	}
+	c->source[DT_MIX_KERNEL].lost += head[DT_MIX_KERNEL].lost; /* behind what came */
+	if (end && !m->n && tell_rest(m, c))
+		goto no_memory;
+	return 0;
+no_memory:
+	return dt_fail(e, "out of memory");
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that were chosen and are not hooked, and who calls them. */
+#include "session/unhooked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/pattern.h"
+#include "process/probes.h"
+
+static bool is_planted(const struct dt_session *s, const struct dt_file *f, size_t site)
+{
+	if (f->hooked && f->hooked[site])
+		return true;
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++)
+			if (t->module[i].file == f && dt_probes_pc(&t->module[i], site))
+				return true;
+	return false;
+}
+
+static void name_of(const struct dt_code_function *g, char *out, size_t size)
+{
+	if (g->name)
+		dt_format(out, size, "%s", g->name);
+	else
+		dt_format(out, size, "0x%lx", (unsigned long)g->start);
+}
+
+static void add_name(struct dt_unhooked *u, const struct dt_file *f, const char *name)
+{
+	size_t n = strlen(u->names);
+
+	if (!n)
+		u->path = f->path;
+	if (u->more)
+		return;
+	u->more = n + strlen(name) + 8 >= sizeof(u->names);
+	dt_format(u->names + n, sizeof(u->names) - n, "%s%s", n ? ", " : "",
+		  u->more ? "..." : name);
+}
+
+/* Direct calls and jumps in the code of functions that are recorded to those that are not. */
+static void note_callers(struct dt_session *s, const struct dt_file *f, const bool *left)
+{
+	const struct dt_code *c = f->code;
+
+	for (size_t i = 0; i < c->regions; i++) {
+		const struct dt_code_region *r = &c->region[i];
+
+		for (uint64_t at = r->low; at + 5 <= r->high; at++) {
+			const uint8_t *p = r->bytes + (at - r->low);
+			size_t from, to;
+			int32_t distance;
+
+			if (!(r->mark[at - r->low] & DT_CODE_INSN) || (*p != 0xe8 && *p != 0xe9))
+				continue;
+			memcpy(&distance, p + 1, 4);
+			to = dt_code_function_at(c, at + 5 + (uint64_t)(int64_t)distance);
+			if (to == c->functions || !left[to] ||
+			    c->function[to].start != at + 5 + (uint64_t)(int64_t)distance)
+				continue;
+			from = dt_code_function_at(c, at);
+			if (from == c->functions)
+				continue;
+			from = c->function[from].whole;
+			if (from != to && !left[from])
+				dt_store_unhooked_caller(s->store, f->path,
+							 c->function[from].start,
+							 c->function[to].start, NULL);
+		}
+	}
+}
+
+static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooked *u)
+{
+	bool *left = calloc(f->code->functions + 1, sizeof(*left));
+	bool any = false;
+
+	for (size_t i = 0; left && i < f->elf->sites; i++) {
+		const struct dt_code_function *g;
+		char name[256];
+		size_t k;
+
+		if (!f->chosen[i] || f->elf->site[i].kind != DT_ELF_PROBE_ENTRY)
+			continue;
+		k = dt_code_function_at(f->code, f->elf->site[i].function);
+		if (k == f->code->functions || dt_name_is_startup(f->code->function[k].name))
+			continue;
+		u->chosen++;
+		if (!f->refused || !f->refused[k] || is_planted(s, f, i))
+			continue;
+		g = &f->code->function[k];
+		name_of(g, name, sizeof(name));
+		u->left_out++;
+		u->own += f->program;
+		add_name(u, f, name);
+		left[k] = any = true;
+		if (s->store)
+			dt_store_unhooked(s->store, f->path, g->start, name, f->refused[k], NULL);
+	}
+	if (any && s->store)
+		note_callers(s, f, left);
+	free(left);
+}
+
+void dt_unhooked_note(struct dt_session *s, struct dt_unhooked *u)
+{
+	*u = (struct dt_unhooked){0};
+	pthread_mutex_lock(&s->lock);
+	for (int own = 1; own >= 0; own--)
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+			if (f->program == own && f->probed && f->code && f->chosen)
+				note_file(s, f, u);
+	pthread_mutex_unlock(&s->lock);
+}

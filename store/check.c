@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking a trace file. Nothing of it is believed: the tables are read once more, with what a reader
+ * takes as it comes, and each chunk is decoded by itself, so that one that is damaged hides no other.
+ */
+#include "store/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/signature.h"
+#include "store/layout.h"
+#include "store/state.h"
+
+struct checking {
+	struct dt_reader *r;
+	struct dt_faults *f;
+	struct dt_check_chunks *c;
+	struct dt_error *e;
+	bool (*fn)(void *ctx, uint64_t records);
+	void *ctx;
+	struct dt_decoder decoder;
+	struct dt_batch *batch;
+	uint64_t records[65536]; /* of each core, so far: where its next chunk begins */
+	uint32_t tid;		 /* looked up last */
+	uint32_t *strange;	 /* threads that are not described */
+	size_t stranges;
+	bool shared;		 /* of the core that is looked at: threads' records are not in one order */
+	uint64_t latest;	 /* of that core */
+	bool latest_kernel;
+};
+
+/* ---- tables ---- */
+
+typedef void row_fn(struct checking *k, sqlite3_stmt *q);
+
+static uint64_t u64(sqlite3_stmt *q, int column)
+{
+	return (uint64_t)sqlite3_column_int64(q, column);
+}
+
+static void each(struct checking *k, const char *table, const char *sql, row_fn *fn)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = sqlite3_prepare_v2(k->r->db, sql, -1, &q, NULL);
+
+	/* tables that older files have not */
+	if (rc == SQLITE_ERROR) {
+		sqlite3_finalize(q);
+		return;
+	}
+	while (rc == SQLITE_OK && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+		fn(k, q);
+		rc = SQLITE_OK;
+	}
+	if (rc != SQLITE_DONE)
+		dt_faults_add(k->f, DT_FAULT_FILE, "table %s: %s", table, sqlite3_errmsg(k->r->db));
+	sqlite3_finalize(q);
+}
+
+static void on_damage(struct checking *k, sqlite3_stmt *q)
+{
+	const char *text = (const char *)sqlite3_column_text(q, 0);
+
+	if (text && strcmp(text, "ok") != 0)
+		dt_faults_add(k->f, DT_FAULT_FILE, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* Numbers where numbers belong: table, row, column. */
+static void on_no_number(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "%s, row %ld: something else than a number where one belongs",
+		      sqlite3_column_text(q, 0), (long)sqlite3_column_int64(q, 1));
+}
+
+static void check_numbers(struct checking *k)
+{
+	static const struct {
+		const char *table, *sql;
+	} table[] = {
+#define IS(c) "iif(typeof(" c ") = 'integer', 1, 0)"
+		{"chunk", "SELECT 'chunk', id FROM chunk WHERE " IS("core") "+" IS("first") "+" IS(
+				  "records") "+" IS("min_ticks") "+" IS("max_ticks") " < 5 OR "
+							"typeof(events) <> 'blob' OR typeof(vals) <> 'blob'"},
+		{"site", "SELECT 'site', id FROM site WHERE " IS("pc") "+" IS("mask") "+" IS("target") " < 3"},
+		{"function", "SELECT 'function', id FROM function WHERE " IS("module") "+" IS("address") "+" IS(
+				     "size") " < 3"},
+		{"module", "SELECT 'module', id FROM module WHERE " IS("pid") "+" IS("base") "+" IS("low") "+" IS(
+				   "high") " < 4"},
+		{"clock", "SELECT 'clock', rowid FROM clock WHERE " IS("ticks") "+" IS("monotonic_ns") " < 2"},
+		{"loss", "SELECT 'loss', after FROM loss WHERE " IS("core") "+" IS("after") "+" IS("lost") "+" IS(
+				 "begin_ticks") "+" IS("end_ticks") " < 5"},
+		{"pause", "SELECT 'pause', rowid FROM pause WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2"},
+		{"exec", "SELECT 'exec', rowid FROM exec WHERE " IS("pid") "+" IS("ticks") " < 2"},
+		{"thread", "SELECT 'thread', rowid FROM thread WHERE " IS("tid") " < 1"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		each(k, table[i].table, table[i].sql, on_no_number);
+}
+
+static void on_clock(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_TIMES,
+		      "clock, row %ld: not after the reading before it", (long)sqlite3_column_int64(q, 0));
+}
+
+static void on_pause(struct checking *k, sqlite3_stmt *q)
+{
+	if (u64(q, 2) < u64(q, 1))
+		dt_faults_add(k->f, DT_FAULT_TIMES, "pause, row %ld: ends before it begins",
+			      (long)sqlite3_column_int64(q, 0));
+}
+
+static void on_process(struct checking *k, sqlite3_stmt *q)
+{
+	if (u64(q, 2) && u64(q, 2) < u64(q, 1))
+		dt_faults_add(k->f, DT_FAULT_TIMES, "process %lu: ends before it begins",
+			      (unsigned long)u64(q, 0));
+}
+
+static void on_exec(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "exec: process %lu is not described", (unsigned long)u64(q, 0));
+}
+
+static void on_thread(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "thread %lu is of process %lu, which is not described",
+		      (unsigned long)u64(q, 0), (unsigned long)u64(q, 1));
+}
+
+static void on_activity(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_TIMES, "activities, row %ld: duration is not end less begin",
+		      (long)sqlite3_column_int64(q, 0));
+}
+
+static void on_site_function(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "site %ld: there is no function %ld",
+		      (long)sqlite3_column_int64(q, 0), (long)sqlite3_column_int64(q, 1));
+}
+
+static void on_function_module(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "function %ld: there is no module %ld",
+		      (long)sqlite3_column_int64(q, 0), (long)sqlite3_column_int64(q, 1));
+}
+
+static void on_mask(struct checking *k, sqlite3_stmt *q)
+{
+	dt_faults_add(k->f, DT_FAULT_ROW, "site %ld: values %ld; a record has four",
+		      (long)sqlite3_column_int64(q, 0), (long)sqlite3_column_int64(q, 1));
+}
+
+static void check_tables(struct checking *k)
+{
+	each(k, "clock", "SELECT rowid FROM (SELECT rowid, ticks, monotonic_ns, lag(ticks) OVER w AS t, "
+			 "lag(monotonic_ns) OVER w AS n FROM clock WINDOW w AS (ORDER BY rowid)) "
+			 "WHERE ticks < t OR monotonic_ns < n", on_clock);
+	each(k, "pause", "SELECT rowid, begin_ticks, end_ticks FROM pause", on_pause);
+	each(k, "process", "SELECT pid, ifnull(begin_ticks, 0), ifnull(end_ticks, 0) FROM process",
+	     on_process);
+	each(k, "exec", "SELECT pid FROM exec WHERE pid NOT IN (SELECT pid FROM process)", on_exec);
+	each(k, "thread", "SELECT tid, pid FROM thread WHERE pid <> 0 AND pid NOT IN (SELECT pid FROM "
+			  "process) AND EXISTS (SELECT 1 FROM process)", on_thread);
+	each(k, "activities", "SELECT id FROM activities WHERE duration <> end - begin OR end < begin",
+	     on_activity);
+	each(k, "site", "SELECT id, function FROM site WHERE function <> 0 AND function NOT IN "
+			"(SELECT id FROM function)", on_site_function);
+	each(k, "site", "SELECT id, mask FROM site WHERE mask NOT BETWEEN 0 AND 15", on_mask);
+	each(k, "function", "SELECT id, module FROM function WHERE module <> 0 AND module NOT IN "
+			    "(SELECT id FROM module)", on_function_module);
+}
+
+/* ---- descriptions, as a reader has them ---- */
+
+/* Types that are not there, words that are no signature. */
+static void check_signature(struct checking *k, uint32_t row, const char *signature)
+{
+	struct dt_signature_value v;
+	const char *p = signature;
+	bool result = false;
+
+	if (!*signature)
+		return;
+	if (!dt_signature_known(signature)) {
+		dt_faults_add(k->f, DT_FAULT_ROW, "function %u: '%.60s' is no signature", row, signature);
+		return;
+	}
+	for (;;) {
+		if (!dt_signature_next(&p, &v)) {
+			if (result || !(result = dt_signature_result(signature, &v)))
+				return;
+			p = "";
+		}
+		if (!v.type.letter)
+			dt_faults_add(k->f, DT_FAULT_ROW, "function %u: '%.*s' is no type, in its signature",
+				      row, v.typed_length < 40 ? v.typed_length : 40, v.typed);
+		else if (v.type.keyed && !dt_reader_type(k->r, v.type.row))
+			dt_faults_add(k->f, DT_FAULT_ROW, "function %u: there is no type '%.*s'", row,
+				      v.typed_length < 40 ? v.typed_length : 40, v.typed);
+		if (result)
+			return;
+	}
+}
+
+static void check_functions(struct checking *k)
+{
+	for (uint32_t i = 1; i <= dt_reader_functions(k->r); i++)
+		check_signature(k, i, dt_reader_function(k->r, i)->signature);
+	for (uint32_t i = 1; i <= dt_reader_modules(k->r); i++) {
+		const struct dt_module_info *m = dt_reader_module(k->r, i);
+
+		if (m->high < m->low)
+			dt_faults_add(k->f, DT_FAULT_ROW, "module %u: %.100s ends before it begins", i,
+				      m->path);
+		if (m->end_ticks && m->end_ticks < m->begin_ticks)
+			dt_faults_add(k->f, DT_FAULT_TIMES, "module %u: %.100s is gone before it is there",
+				      i, m->path);
+	}
+}
+
+static bool is_call(uint8_t kind)
+{
+	return kind == DT_ENTRY || kind == DT_EXIT;
+}
+
+/* Where records come from that are calls: in a function, and that in its module. */
+static void check_sites(struct checking *k)
+{
+	for (uint32_t i = 1; i <= dt_reader_sites(k->r); i++) {
+		const struct dt_site *s = dt_reader_site(k->r, i);
+		const struct dt_function_info *f = dt_reader_function(k->r, s->function);
+		const struct dt_module_info *m = f ? dt_reader_module(k->r, f->module) : NULL;
+
+		if (!k->c->of_site[i])
+			continue;
+		if (!f && is_call(s->kind))
+			dt_faults_add(k->f, DT_FAULT_SITE, "site %u: pc %lx is of no function", i,
+				      (unsigned long)s->pc);
+		else if (m && m->high > m->low && (s->pc < m->low || s->pc > m->high))
+			dt_faults_add(k->f, DT_FAULT_SITE,
+				      "site %u: pc %lx is not in the module of its function, %.100s", i,
+				      (unsigned long)s->pc, m->path);
+		else if (m && m->high > m->low && (f->address < m->low || f->address > m->high))
+			dt_faults_add(k->f, DT_FAULT_SITE, "function %u, %.100s: %lx is not in its module",
+				      s->function, f->name, (unsigned long)f->address);
+	}
+}
+
+/* ---- chunks ---- */
+
+static void strange_thread(struct checking *k, uint32_t tid, unsigned core, uint64_t record)
+{
+	uint32_t *more;
+
+	for (size_t i = 0; i < k->stranges; i++)
+		if (k->strange[i] == tid)
+			return;
+	dt_faults_add(k->f, DT_FAULT_THREAD, "thread %u, at record %lu of core %u", tid,
+		      (unsigned long)record, core);
+	if (k->stranges == 1000)
+		return;
+	more = realloc(k->strange, (k->stranges + 1) * sizeof(*more));
+	if (more) {
+		k->strange = more;
+		more[k->stranges++] = tid;
+	}
+}
+
+static void check_threads(struct checking *k, unsigned core, uint64_t first)
+{
+	const struct dt_decoder *d = &k->decoder;
+	size_t described;
+
+	dt_reader_threads(k->r, &described);
+	for (uint32_t i = 0; i < d->runs && described; i++) {
+		if (d->run_tid[i] != k->tid && d->run_tid[i] != DT_NO_TID && d->run_tid[i] &&
+		    !dt_reader_thread(k->r, d->run_tid[i]))
+			strange_thread(k, d->run_tid[i], core, first);
+		k->tid = d->run_tid[i];
+		first += d->run_length[i];
+	}
+}
+
+static void check_dictionary(struct checking *k, int64_t id)
+{
+	const struct dt_decoder *d = &k->decoder;
+
+	for (uint32_t i = 0; i < d->locals; i++)
+		if (d->local[i].mask != dt_reader_site(k->r, d->local[i].site)->mask)
+			dt_faults_add(k->f, DT_FAULT_HEAD,
+				      "chunk %ld: other values of site %u than its row says", (long)id,
+				      d->local[i].site);
+}
+
+static bool is_kernel(const struct checking *k, uint32_t site)
+{
+	return dt_reader_site(k->r, site)->pc >> 63;
+}
+
+/* Some record of the batch is earlier than one before it. */
+static void find_disorder(struct checking *k, unsigned core, uint64_t first)
+{
+	const struct dt_batch *b = k->batch;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		bool kernel = is_kernel(k, b->site[i]);
+
+		/* in the kernel an interrupt comes in while a record is made */
+		if (b->ticks[i] < k->latest && !(kernel && k->latest_kernel))
+			dt_faults_add(k->f, DT_FAULT_ORDER, "record %lu of core %u, %lu ticks earlier",
+				      (unsigned long)(first + i), core,
+				      (unsigned long)(k->latest - b->ticks[i]));
+		if (b->ticks[i] >= k->latest) {
+			k->latest = b->ticks[i];
+			k->latest_kernel = kernel;
+		}
+	}
+}
+
+static void take_batch(struct checking *k, unsigned core, uint64_t first)
+{
+	const struct dt_batch *b = k->batch;
+	uint64_t *count = k->c->of_site, last = k->latest;
+	bool back = false;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		back |= b->ticks[i] < last;
+		last = b->ticks[i];
+		count[b->site[i]]++;
+	}
+	if (k->shared)
+		return;
+	if (back) {
+		find_disorder(k, core, first);
+	} else {
+		k->latest = last;
+		k->latest_kernel = is_kernel(k, b->site[b->n - 1]);
+	}
+}
+
+/* The decoded chunk: its times are those of its row, and its records. */
+static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64_t first)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+	struct dt_error why = {""};
+	int64_t id = sqlite3_column_int64(q, 0);
+
+	check_dictionary(k, id);
+	check_threads(k, core, first);
+	k->decoder.has_values = false; /* their sizes have been looked at; any bits are a value */
+	for (uint64_t at = first;; at += k->batch->n) {
+		const struct dt_batch *b = k->batch;
+
+		if (dt_decoder_batch(&k->decoder, core, k->batch, &why)) {
+			dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %u: %s", (long)id, core,
+				      why.text);
+			return -1;
+		}
+		if (!b->n)
+			break;
+		for (uint32_t i = 0; i < b->n; i++) {
+			low = b->ticks[i] < low ? b->ticks[i] : low;
+			high = b->ticks[i] > high ? b->ticks[i] : high;
+		}
+		take_batch(k, core, at);
+	}
+	if (low != u64(q, 4) || high != u64(q, 5))
+		dt_faults_add(k->f, DT_FAULT_HEAD,
+			      "chunk %ld: its records are from tick %lu to %lu, its row says %lu to %lu",
+			      (long)id, (unsigned long)low, (unsigned long)high, (unsigned long)u64(q, 4),
+			      (unsigned long)u64(q, 5));
+	k->c->begin = low < k->c->begin ? low : k->c->begin;
+	k->c->end = high > k->c->end ? high : k->c->end;
+	return 0;
+}
+
+/* A row of the table. False: no more, the caller says why. */
+static bool on_chunk(struct checking *k, sqlite3_stmt *q)
+{
+	int64_t id = sqlite3_column_int64(q, 0), core = sqlite3_column_int64(q, 1);
+	uint64_t first = u64(q, 2), records = u64(q, 3);
+	struct dt_error why = {"damaged: impossible head"};
+	const void *vals;
+
+	k->c->chunks++;
+	if (core < 0 || core > DT_SHARED_CORE) {
+		dt_faults_add(k->f, DT_FAULT_ROW, "chunk %ld: core %ld", (long)id, (long)core);
+		k->c->cut = true;
+		return true;
+	}
+	if (first == 0 || k->records[core] == 0) {
+		k->latest = 0;
+		k->latest_kernel = false;
+		k->shared = core == DT_SHARED_CORE;
+	}
+	if (first != k->records[core])
+		dt_faults_add(k->f, DT_FAULT_PLACE,
+			      "chunk %ld: core %ld has %lu records before it, its row says %lu", (long)id,
+			      (long)core, (unsigned long)k->records[core], (unsigned long)first);
+	k->records[core] = first + records;
+	/* SQLite gives NULL for one without bytes, which would mean that nobody wants the values */
+	vals = sqlite3_column_blob(q, 7);
+	if (records > DT_CHUNK_MAX ||
+	    dt_decoder_load(&k->decoder, k->r->dctx, sqlite3_column_blob(q, 6),
+			    (size_t)sqlite3_column_bytes(q, 6), vals ? vals : "",
+			    (size_t)sqlite3_column_bytes(q, 7), (uint32_t)records, k->c->sites, &why)) {
+		dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %ld: %s", (long)id, (long)core,
+			      why.text);
+		k->c->cut = true;
+	} else if (take_chunk(k, q, (unsigned)core, first)) {
+		k->c->cut = true;
+	} else {
+		k->c->records += records;
+	}
+	return !k->fn || k->fn(k->ctx, records);
+}
+
+static int check_chunks(struct checking *k)
+{
+	static const char sql[] = "SELECT id, core, first, records, min_ticks, max_ticks, events, "
+				  "vals FROM chunk ORDER BY core, first";
+	sqlite3_stmt *q = NULL;
+	bool on = true;
+	int rc = sqlite3_prepare_v2(k->r->db, sql, -1, &q, NULL);
+
+	while (rc == SQLITE_OK && on && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+		on = on_chunk(k, q);
+		rc = SQLITE_OK;
+	}
+	if (on && rc != SQLITE_DONE) {
+		dt_faults_add(k->f, DT_FAULT_FILE, "table chunk: %s", sqlite3_errmsg(k->r->db));
+		k->c->cut = true;
+	}
+	sqlite3_finalize(q);
+	return on ? 0 : dt_fail(k->e, "interrupted");
+}
+
+/* ---- losses ---- */
+
+static void on_loss(struct checking *k, sqlite3_stmt *q)
+{
+	int64_t core = sqlite3_column_int64(q, 0);
+	uint64_t after = u64(q, 1), lost = u64(q, 2), begin = u64(q, 3), end = u64(q, 4);
+
+	if (core < 0 || core > DT_SHARED_CORE) {
+		dt_faults_add(k->f, DT_FAULT_ROW, "loss: core %ld", (long)core);
+		return;
+	}
+	k->c->lost += lost;
+	if (!lost || lost > INT64_MAX)
+		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: %ld records", (long)core,
+			      (unsigned long)after, (long)lost);
+	else if (after > k->records[core])
+		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: it has but %lu",
+			      (long)core, (unsigned long)after, (unsigned long)k->records[core]);
+	else if (end && end < begin)
+		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: it ends before it begins",
+			      (long)core, (unsigned long)after);
+	else if (!end && after < k->records[core])
+		dt_faults_add(k->f, DT_FAULT_LOSS,
+			      "core %ld, behind record %lu: no end, but records come after", (long)core,
+			      (unsigned long)after);
+}
+
+/* ---- all of it ---- */
+
+int dt_check_file(struct dt_reader *r, struct dt_faults *f, struct dt_check_chunks *c,
+		  bool (*fn)(void *ctx, uint64_t records), void *ctx, struct dt_error *e)
+{
+	struct checking *k = calloc(1, sizeof(*k));
+	int rc = -1;
+
+	*c = (struct dt_check_chunks){.begin = UINT64_MAX, .sites = dt_reader_sites(r)};
+	c->of_site = calloc((size_t)c->sites + 1, sizeof(*c->of_site));
+	if (!k || !c->of_site || !(k->batch = malloc(sizeof(*k->batch)))) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
+	k->r = r;
+	k->f = f;
+	k->c = c;
+	k->e = e;
+	k->fn = fn;
+	k->ctx = ctx;
+	k->tid = DT_NO_TID;
+	each(k, "sqlite_schema", "PRAGMA quick_check(10)", on_damage);
+	check_numbers(k);
+	check_tables(k);
+	check_functions(k);
+	if (check_chunks(k))
+		goto out;
+	check_sites(k);
+	each(k, "loss", "SELECT core, after, lost, begin_ticks, end_ticks FROM loss ORDER BY core, after",
+	     on_loss);
+	rc = 0;
+out:
+	if (k) {
+		dt_decoder_free(&k->decoder);
+		free(k->batch);
+		free(k->strange);
+	}
+	free(k);
+	return rc;
+}
+
+void dt_check_chunks_free(struct dt_check_chunks *c)
+{
+	free(c->of_site);
+	c->of_site = NULL;
+}
+
+void dt_check_hold(struct dt_reader *r)
+{
+	sqlite3_exec(r->db, "BEGIN; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+}
+
+void dt_check_let_go(struct dt_reader *r)
+{
+	sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL);
+}

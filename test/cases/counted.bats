@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+# Programs that count their own calls (test/counted): what is recorded must be what they say, to the call.
+load devtrace
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	gcc -O2 -g -pthread -o "$dir/churn" "$root/test/counted/churn.c"
+	gcc -O2 -g -pthread -static -o "$dir/churn-static" "$root/test/counted/churn.c"
+	musl-gcc -O2 -g -pthread -o "$dir/churn-musl" "$root/test/counted/churn.c"
+	gcc -O2 -g -pthread -o "$dir/load" "$root/test/counted/load.c"
+	gcc -O1 -g -shared -fPIC -o "$dir/plug.so" "$root/test/counted/plug.c"
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+setup() {
+	cd "$dir" || return
+}
+
+# counted FILE FUNCTION N: so many entries, and as many exits; nothing lost
+counted() {
+	local got
+	got=$("$dt" sql -n "$1" "SELECT kind, count(*) FROM records WHERE function = '$2' GROUP BY kind" | xargs)
+	[ "$got" = "E $3 X $3" ] || { echo "$2: called $3 times, recorded: $got"; return 1; }
+	[ "$(sqlite3 "$1" 'SELECT total(lost) FROM loss')" = 0.0 ] || { echo "lost"; return 1; }
+}
+
+@test "threads that come and go, all of libc hooked: every call" {
+	for i in 1 2 3; do
+		"$dt" record -o t.db -F 'churn:*' -F 'libc.so.6:*' ./churn 60 >out 2>err
+		counted t.db leaf "$(cat out)"
+	done
+}
+
+@test "threads that come and go, attached to in the middle: every call" {
+	for i in 1 2 3; do
+		rm -f go t.db*
+		exec {out}< <(exec ./churn 50 go 3>&-)
+		pid=$!
+		read -r ready <&"$out"
+		"$dt" attach -o t.db -F 'churn:*' -F 'libc.so.6:*' "$pid" 2>err 3>&- &
+		tracer=$!
+		until [ "$(sqlite3 t.db 'SELECT count(*) FROM chunk' 2>/dev/null || echo 0)" -gt 0 ]; do
+			kill -0 "$tracer" || { cat err; false; }
+			sleep 0.02
+		done
+		touch go
+		read -r calls <&"$out"
+		exec {out}<&-
+		wait "$tracer" || { cat err; false; }
+		counted t.db leaf "$calls"
+	done
+}
+
+@test "threads that come and go where libc registers no rseq, static, and with musl: every call" {
+	GLIBC_TUNABLES=glibc.pthread.rseq=0 "$dt" record -o t.db -F 'churn:*' -F 'libc.so.6:*' ./churn 20 >out 2>err
+	counted t.db leaf "$(cat out)"
+	"$dt" record -o t.db -F 'churn-static:*' ./churn-static 20 >out 2>err
+	counted t.db leaf "$(cat out)"
+	"$dt" record -o t.db -F 'churn-musl:*' -F 'ld-musl*:*' ./churn-musl 20 >out 2>err
+	counted t.db leaf "$(cat out)"
+}
+
+@test "a library that takes long to prepare: the program waits for it" {
+	mkfifo in
+	"$dt" record -o t.db -F 'plug.so:*' ./load input 1 ./plug.so <in >out 2>err 3>&- &
+	tracer=$!
+	exec {in}>in
+	until grep -q ready out; do sleep 0.02; done
+	# the controller has other things to do; dlopen() tells it twice, and once it was three seconds each
+	kill -STOP "$tracer"
+	echo >&"$in"
+	sleep 6.3
+	run grep called out
+	kill -CONT "$tracer"
+	[ "$output" = "" ] || { echo "it ran on"; false; }
+	exec {in}>&-
+	wait "$tracer" || { cat err; false; }
+	[ "$(tail -n 1 out)" = 100 ]
+	counted t.db plug 100
+	counted t.db inner 100
+	# the file says from when on it is complete: the library, and nothing else
+	[ "$(sqlite3 t.db "SELECT count(*) FROM complete")" = 1 ]
+	[ "$(sqlite3 t.db "SELECT count(*) FROM complete, module
+		WHERE id = module AND path LIKE '%plug.so' AND ticks >= begin_ticks")" = 1 ]
+}
+
+@test "a library that is loaded while a thread waits for its vfork child" {
+	"$dt" record -o t.db -F 'plug.so:*' ./load vfork 1 ./plug.so >out 2>err || { cat err; false; }
+	counted t.db plug "$(cat out)"
+}
+
+@test "a library loaded and unloaded 600 times, at the same and at other addresses: every call" {
+	"$dt" record -o t.db -F 'plug.so:*' ./load loop 600 ./plug.so >out 2>err
+	counted t.db plug 60000
+	counted t.db inner 60000
+	# each loading is a module of its own, and each record in that which there was at its time
+	[ "$(sqlite3 t.db "SELECT count(*) FROM module WHERE path LIKE '%plug.so' AND end_ticks")" = 600 ]
+	[ "$("$dt" sql -n t.db "SELECT count(*) FROM calls WHERE function = 'plug'
+		AND module NOT LIKE '%plug.so'")" = 0 ]
+	"$dt" record -o t.db -F 'plug*.so:*' ./load apart 50 ./plug.so >out 2>err
+	counted t.db plug "$(cat out)"
+	cp plug.so plug2.so
+	"$dt" record -o t.db -F 'plug*.so:*' ./load loop 60 ./plug.so ./plug2.so >out 2>err
+	counted t.db plug 12000
+}
+
+@test "libraries loaded by several threads at once, and into namespaces of their own: every call" {
+	for i in 1 2 3 4; do cp plug.so "plug$i.so"; done
+	for i in 1 2; do
+		"$dt" record -o t.db -F 'plug*.so:*' ./load threads 40 ./plug1.so ./plug2.so ./plug3.so ./plug4.so >out 2>err
+		counted t.db plug 16000
+		"$dt" record -o t.db -F 'plug*.so:*' ./load threads 40 ./plug1.so >out 2>err
+		counted t.db plug 16000
+	done
+	"$dt" record -o t.db -F 'plug.so:*' ./load space 8 ./plug.so >out 2>err
+	counted t.db plug 800
+}
+
+@test "a plugin that is built anew while the program runs: its functions by their names" {
+	gcc -O1 -g -shared -fPIC -o plug.so "$root/test/counted/plug.c"
+	coproc { exec "$dt" record -o t.db -F 'plug.so:*' ./load input 1 ./plug.so 2>err 3>&-; }
+	tracer=$COPROC_PID
+	exec {from}<&"${COPROC[0]}" {to}>&"${COPROC[1]}"
+	read -r line <&"$from"
+	for name in inner other inner third third; do
+		gcc -O1 -g -shared -fPIC -DNAME=$name -o new.so "$root/test/counted/plug.c"
+		# into the same file, and as another one
+		if [ $name = third ]; then mv new.so plug.so; else cat new.so >plug.so; fi
+		echo >&"$to"
+		read -r line <&"$from"
+	done
+	exec {to}>&- {COPROC[1]}>&-
+	read -r calls <&"$from"
+	wait "$tracer"
+	[ "$calls" = 500 ]
+	counted t.db plug 500
+	counted t.db inner 200
+	counted t.db other 100
+	counted t.db third 200
+}
+
+@test "functions that libc chooses when a program begins (IFUNC): by their names, every call" {
+	flags=(-O1 -g -fno-builtin)
+	gcc "${flags[@]}" -o chosen "$root/test/counted/chosen.c" -lm
+	gcc "${flags[@]}" -Wl,-z,now -o chosen-now "$root/test/counted/chosen.c" -lm
+	for f in libc.so.6:strcmp libc.so.6:memcpy libm.so.6:expf own; do
+		"$dt" record -o t.db -F "$f" ./chosen-now 2>err
+		counted t.db "${f#*:}" 1000
+		# of several implementations one may have no room: it is said, and is another
+		! grep -v 'functions chosen, .* hooked, ' err || { cat err; false; }
+	done
+	# bound when they are first called
+	"$dt" record -o t.db -F libc.so.6:strlen -F libc.so.6:strncpy -F libm.so.6:expf ./chosen
+	for f in strlen strncpy expf; do counted t.db "$f" 1000; done
+	# by attach: they have been chosen long ago
+	coproc { exec ./chosen-now wait 3>&-; }
+	exec {from}<&"${COPROC[0]}" {to}>&"${COPROC[1]}"
+	pid=$COPROC_PID
+	read -r line <&"$from"
+	timeout 60 "$dt" attach -d -p wait -s chosen -o t.db -F libc.so.6:strlen -F libc.so.6:memset -F libm.so.6:expf \
+		-F own "$pid" 3>&-
+	echo >&"$to"
+	exec {to}>&-
+	wait "$pid" || true
+	for i in $(seq 500); do
+		"$dt" ctl -s chosen >/dev/null 2>&1 || break
+		sleep 0.02
+	done
+	for f in strlen memset expf own; do counted t.db "$f" 1000; done
+}
+
+@test "functions that a static program chooses when it begins: by their names" {
+	gcc -O1 -g -fno-builtin -static -o chosen-static "$root/test/counted/chosen.c" -lm
+	for f in strlen memcpy expf own; do
+		"$dt" record -o t.db -F "chosen-static:$f" -F 'chosen-static:main' ./chosen-static 2>err
+		# libc calls some of them itself
+		n=$("$dt" sql -n t.db "SELECT count(*) FROM calls WHERE function = '$f' AND depth = 1")
+		[ "$n" = 1000 ] || { echo "$f: $n"; cat err; false; }
+	done
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+# Programs that forbid themselves to read the clock, or to make system calls: they do what they do alone,
+# and their calls are recorded or said not to be. test/programs/forbid.c counts its own.
+load devtrace
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	gcc -O1 -g -pthread -o "$dir/forbid" "$root/test/programs/forbid.c"
+	gcc -O1 -g -pthread -static -o "$dir/static" "$root/test/programs/forbid.c"
+	gcc -O1 -g -pthread -B"$root/build/lib" -o "$dir/sleds" "$root/test/programs/forbid.c"
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+# same CALLS PROG ARG...: output and status are those without devtrace; the calls of f() that are in the
+# file, and those that are said not to be, are so many together (-: more than one thread, any number)
+same() {
+	local alone=0 traced=0 calls=$1 recorded
+	shift
+	"$@" >"$dir/alone" || alone=$?
+	timeout 30 "$dt" record -F f -b 64K -o "$dir/t.db" "$@" >"$dir/out" 2>"$dir/err" || traced=$?
+	echo "$*: $alone, traced $traced: $(<"$dir/err")"
+	cmp "$dir/alone" "$dir/out" || return 1
+	[ "$alone" = "$traced" ] || return 1
+	recorded=$("$dt" sql --csv "$dir/t.db" "SELECT count(*) FROM records WHERE kind = 'E'" | tail -1 | tr -d '\r')
+	said=$(sed -n 's/.*record: \([0-9]*\) calls are not recorded: the program had forbidden.*/\1/p' "$dir/err")
+	echo "$recorded recorded, ${said:-0} said"
+	[ "$calls" = - ] || [ "$((recorded + ${said:-0}))" = "$calls" ] || return 1
+}
+
+# seen WORDS FILE: it says so within ten seconds
+seen() {
+	for _ in $(seq 500); do
+		if grep -q "$1" "$2"; then return 0; fi
+		sleep 0.02
+	done
+	cat "$2"
+	return 1
+}
+
+@test "the clock is forbidden and allowed again: by libc, by syscall(), by instructions of the program" {
+	for how in libc syscall inline apart; do
+		same 3000 "$dir/forbid" tsc $how
+		[ "$said" = 1000 ]
+	done
+	same 3000 "$dir/static" tsc syscall
+	same 3000 "$dir/sleds" tsc libc
+}
+
+@test "strict seccomp: of a program, and of one thread of it" {
+	for how in libc inline; do
+		same 2000 "$dir/forbid" strict $how
+		same 5000 "$dir/forbid" thread $how
+		[ "$said" = 1000 ]
+	done
+}
+
+@test "a clock that is forbidden stays so in children, and in what is executed" {
+	same 3000 "$dir/forbid" child
+	[ "$said" = 1000 ]
+	# ld.so reads the clock: only a static program can begin so
+	same 3000 "$dir/static" exec
+	[ "$said" -ge 1 ]
+}
+
+@test "a filter that kills for futex, while rings are full; for all threads at once" {
+	for how in libc syscall inline apart; do
+		same 101000 "$dir/forbid" filter $how
+	done
+	same - "$dir/forbid" tsync
+	same 101000 "$dir/sleds" filter
+}
+
+@test "a confined program has a vfork, and arguments whose texts would be asked for" {
+	same 102000 "$dir/forbid" vfork
+	alone=0 traced=0
+	"$dir/forbid" texts >"$dir/alone" || alone=$?
+	"$dt" record -A text -o "$dir/t.db" "$dir/forbid" texts >"$dir/out" 2>"$dir/err" || traced=$?
+	cat "$dir/err"
+	cmp "$dir/alone" "$dir/out"
+	[ "$alone $traced" = "5 5" ]
+	run "$dt" calls "$dir/t.db"
+	[[ "$output" == *'"allowed"'* ]]
+	grep '1 calls are not recorded' "$dir/err"
+}
+
+@test "a confined program is let go without a system call made for it" {
+	cat >"$dir/stay.c" <<-'C'
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <stddef.h>
+		#include <sys/prctl.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		__attribute__((noinline)) long f(volatile long *x) { return ++*x; }
+		int main(void)
+		{
+			struct sock_filter code[] = {
+				BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+				BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+				BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 1, 0),
+				BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 0, 1),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+			};
+			struct sock_fprog p = {sizeof(code) / sizeof(*code), code};
+			volatile long x = 0;
+			char byte;
+			prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+			f(&x);
+			write(1, "here\n", 5);
+			read(0, &byte, 1);
+			f(&x);
+			write(1, "done\n", 5);
+			syscall(SYS_exit, 5);
+		}
+	C
+	gcc -O1 -g -o "$dir/stay" "$dir/stay.c"
+	mkfifo "$dir/go"
+	"$dt" record -F f -s "stay$$" -o "$dir/t.db" "$dir/stay" <"$dir/go" >"$dir/out" 2>"$dir/err" 3>&- &
+	recorder=$!
+	exec {go}>"$dir/go"
+	seen here "$dir/out"
+	"$dt" ctl -s "stay$$" quit
+	seen 'keeps .* it has confined itself' "$dir/err"
+	echo >&"$go"
+	exec {go}>&-
+	status=0
+	wait "$recorder" || status=$?
+	cat "$dir/err"
+	[ "$status" = 5 ]
+	grep done "$dir/out"
+	# nor is it attached to
+	mkfifo "$dir/go2"
+	"$dir/stay" <"$dir/go2" >"$dir/out" 3>&- &
+	pid=$!
+	exec {go}>"$dir/go2"
+	seen here "$dir/out"
+	run "$dt" attach -F f -o "$dir/t.db" "$pid"
+	echo >&"$go"
+	exec {go}>&-
+	[ "$status" = 1 ]
+	[[ "$output" == *"has confined itself by seccomp"* ]]
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" = 5 ]
+}
+
+@test "devtrace itself may not read the clock: one line, and the file that was there stays" {
+	# ld.so would read it before devtrace could say anything: what is tested is a library's way in
+	cat >"$dir/late.c" <<-'C'
+		#include <sys/prctl.h>
+		__attribute__((constructor)) static void late(void) { prctl(PR_SET_TSC, PR_TSC_SIGSEGV); }
+	C
+	gcc -O1 -shared -fPIC -o "$dir/late.so" "$dir/late.c"
+	echo kept >"$dir/kept.db"
+	run env LD_PRELOAD="$dir/late.so" "$dt" record -o "$dir/kept.db" "$dir/forbid" tsc
+	[ "$status" = 1 ]
+	[[ "$output" == *"reading the clock is forbidden here"* ]]
+	[ "$(<"$dir/kept.db")" = kept ]
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+# Time that the tracer took is not the program's: waits for room, for what was loaded.
+load common
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	chmod 755 "$dir"
+	cat >"$dir/loop.c" <<-'C'
+		__attribute__((noinline)) int leaf(volatile int *n) { return ++*n; }
+		int main(void)
+		{
+			volatile int n = 0;
+			for (int i = 0; i < 300000; i++)
+				leaf(&n);
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o "$dir/loop" "$dir/loop.c"
+	cat >"$dir/load.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		__attribute__((noinline)) void *load(const char *name) { void *p = dlopen(name, RTLD_NOW); return p; }
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; i < 5; i++) {
+				void *p = load(argv[1]);
+				if (!p)
+					return 1;
+				dlclose(p);
+			}
+			return 0;
+		}
+	C
+	gcc -O0 -g -B"$root/build/lib" -o "$dir/load" "$dir/load.c"
+	echo 'int f(int x) { return x + 1; }' >"$dir/lib.c"
+	gcc -O0 -g -shared -fPIC -B"$root/build/lib" -o "$dir/lib.so" "$dir/lib.c"
+}
+
+sql() {
+	"$dt" sql --csv --no-header "$@" | tr -d '\r'
+}
+
+# main_ns SIZE FILE: what main took with rings of that size
+main_ns() {
+	"$dt" record -F 'loop:*' -b "$1" -o "$2" "$dir/loop" >&2
+	sql "$2" "SELECT CAST(duration AS INTEGER) FROM calls WHERE function='main'"
+}
+
+@test "a loop takes as long with rings of 64 KiB as when it never waits" {
+	local small=0 large=0 s l
+	# a machine that is busy adds to some runs, not to all
+	for i in 1 2 3 4 5 6 7 8; do
+		s=$(main_ns 64K "$dir/s.db")
+		l=$(main_ns 64M "$dir/l.db")
+		[ "$small" != 0 ] && [ "$small" -le "$s" ] || small=$s
+		[ "$large" != 0 ] && [ "$large" -le "$l" ] || large=$l
+		echo "$i: $small $large"
+		[ $((100 * small)) -gt $((110 * large)) ] || [ $((100 * small)) -lt $((90 * large)) ] || return 0
+	done
+	false
+}
+
+@test "report, sql and the calls agree about what the program waited" {
+	"$dt" record -F 'loop:*' -b 64K -o "$dir/s.db" "$dir/loop"
+	# some 600 rings full
+	[ "$(sql "$dir/s.db" "SELECT count(*) >= 20 AND min(duration) > 0 AND min(end - begin) > 0 FROM held WHERE why='room'")" = 1 ]
+	"$dt" report "$dir/s.db" >"$dir/report"
+	grep -q 'waiting for devtrace, in no other row  (.*for room' "$dir/report"
+	n=$(sql "$dir/s.db" "SELECT count(*) FROM held WHERE end > 0") # what is before the first record is of no call
+	[ "$(awk '/waiting for devtrace/ { print $5 }' "$dir/report")" = "$n" ]
+	"$dt" report --json "$dir/s.db" | python3 -c "
+import json, sys
+rows = json.load(sys.stdin)
+held = [r for r in rows if r.get('waiting for') == 'devtrace']
+assert len(held) == 1 and held[0]['calls'] == $n
+main = [r for r in rows if r.get('function') == 'main'][0]
+leaf = [r for r in rows if r.get('function') == 'leaf'][0]
+assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
+"
+	# what is missing of main's time is what its thread waited meanwhile, and until the record it waited for
+	[ "$(sql "$dir/s.db" "SELECT m.end - m.begin - m.duration BETWEEN h.sum - 1000 AND h.sum * 1.5 + 1000000
+		FROM (SELECT * FROM calls WHERE function='main') m,
+		(SELECT sum(h.duration) sum FROM held h, (SELECT * FROM calls WHERE function='main') c
+			WHERE h.begin >= c.begin AND h.end <= c.end) h")" = 1 ]
+	# every reader: in ns
+	main=$(sql "$dir/s.db" "SELECT CAST(duration AS INTEGER) FROM calls WHERE function='main'")
+	"$dt" export --csv "$dir/s.db" | awk -F, '$6 == "\"main\"" { print "csv", int($10) }' >"$dir/took"
+	"$dt" calls -F main "$dir/s.db" | awk '$2 == "us" && /main/ { print "calls", $1 * 1000 }' >>"$dir/took"
+	"$dt" hist --durations -b linear:1000 --max 1000000000 -F main "$dir/s.db" | awk '$2 == 1 { print "hist", $1 }' >>"$dir/took"
+	"$dt" report --json "$dir/s.db" | sed -n 's/.*"main".*"max": \([0-9]*\).*/report \1/p' >>"$dir/took"
+	cat "$dir/took"
+	[ "$(wc -l <"$dir/took")" = 4 ]
+	awk -v main="$main" '$2 < main - 1000 || $2 > main + 1000 { exit 1 }' "$dir/took"
+	# self times add up to it
+	self=$("$dt" export --folded "$dir/s.db" | awk '{ n += $NF } END { print n }')
+	[ "$self" -ge $((main - main / 50)) ]
+	[ "$self" -le $((main + main / 50)) ]
+}
+
+@test "what an execution waits for what it loads is not its own" {
+	"$dt" record -F 'load:*' -F 'lib.so:*' -o "$dir/m.db" "$dir/load" "$dir/lib.so"
+	[ "$(sql "$dir/m.db" "SELECT count(*) >= 10 FROM held WHERE why='modules'")" = 1 ]
+	# each load waited within it
+	[ "$(sql "$dir/m.db" "SELECT count(*) FROM calls c WHERE function='load' AND duration <=
+		c.end - c.begin - (SELECT sum(duration) FROM held h WHERE h.begin > c.begin AND h.end < c.end) + 1000")" = 5 ]
+	"$dt" report "$dir/m.db" | grep 'for what was loaded'
+}
+
+@test "a thread that is stopped while another loads something is not charged with it" {
+	cat >"$dir/both.c" <<-'C'
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <unistd.h>
+		static volatile int stop;
+		__attribute__((noinline)) int turn(int n) { for (volatile int i = 0; i < 2000; i++); return n; }
+		__attribute__((noinline)) void doze(void) { while (!stop) usleep(200000); }
+		static void *spin(void *a) { for (int i = 0; !stop; i++) turn(i); return a; }
+		static void *sleeper(void *a) { doze(); return a; }
+		int main(int argc, char **argv)
+		{
+			pthread_t t, u;
+			pthread_create(&t, NULL, spin, NULL);
+			pthread_create(&u, NULL, sleeper, NULL);
+			for (int i = 0; i < 5; i++) {
+				void *p = dlopen(argv[1], RTLD_NOW);
+				if (!p)
+					return 1;
+				usleep(20000);
+				dlclose(p);
+			}
+			stop = 1;
+			pthread_join(t, NULL);
+			pthread_join(u, NULL);
+			return 0;
+		}
+	C
+	gcc -O0 -g -o "$dir/both" "$dir/both.c" -lpthread
+	gcc -O0 -g -shared -fPIC -o "$dir/plain.so" "$dir/lib.c"
+	"$dt" record -F 'both:*' -F 'plain.so:*' -o "$dir/b.db" "$dir/both" "$dir/plain.so"
+	sql "$dir/b.db" "SELECT thread, why, count(*), sum(duration) FROM held WHERE begin > 0 GROUP BY 1, 2"
+	# it was stopped each time; whoever slept went on sleeping
+	[ "$(sql "$dir/b.db" "SELECT count(*) >= 5 FROM held WHERE why='stop' AND begin > 0 AND
+		thread = (SELECT thread FROM calls WHERE function='turn' LIMIT 1)")" = 1 ]
+	[ "$(sql "$dir/b.db" "SELECT count(*) FROM held WHERE why='stop' AND begin >
+		(SELECT begin FROM calls WHERE function='doze') AND thread = (SELECT thread FROM calls WHERE function='doze')")" = 0 ]
+	# each stop is of no call
+	[ "$(sql "$dir/b.db" "SELECT count(*) FROM held h JOIN calls c ON c.thread = h.thread AND h.begin > c.begin AND h.end < c.end
+		WHERE h.why='stop' AND c.function='spin' AND c.duration > c.end - c.begin - h.duration + 1000")" = 0 ]
+	"$dt" report "$dir/b.db" | grep -E 'waiting for devtrace.*[0-9] stopped'
+}
+
+@test "a trace of before it was told has none" {
+	"$dt" record -F 'loop:*' -b 64K -o "$dir/s.db" "$dir/loop"
+	sqlite3 "$dir/s.db" "DROP TABLE hold"
+	[ "$(sql "$dir/s.db" "SELECT count(*) FROM held")" = 0 ]
+	[ "$(sql "$dir/s.db" "SELECT CAST(duration AS INTEGER) BETWEEN end - begin - 10000 AND end - begin + 10000 FROM calls WHERE function='main'")" = 1 ]
+}

@@ -1,0 +1,221 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Calls that end in a tail call: a result and a full time belong to the call that was made, in every
+# command that shows calls.
+load read-helper
+
+# build COMPILER OUT [FLAG]...: tail calls that are direct, in a chain, on a condition, in a circle
+build() {
+	cat >tail.c <<-'C'
+		#include <stdlib.h>
+		#include <time.h>
+		#define FN __attribute__((noinline, noclone))
+		#define KEEP __asm__ volatile("" ::: "memory")
+		static int sum;
+		FN int slow(int x)
+		{
+			nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+			sum += x;
+			return x * 3;
+		}
+		FN int middle(int x) { KEEP; return slow(x + 1); }
+		FN int first(int x) { KEEP; return middle(x + 1); }
+		FN int either(int x) { KEEP; if (x & 1) return slow(x); KEEP; return x; }
+		FN int pong(int n, int s);
+		FN int ping(int n, int s) { KEEP; if (n <= 0) return s; return pong(n - 1, s + n); }
+		FN int pong(int n, int s) { KEEP; if (n <= 0) return -s; return ping(n - 1, s ^ n); }
+		FN int outside(const char *text) { KEEP; return abs(atoi(text)) > 3 ? atoi(text) : 0; }
+		FN int quick(int x) { KEEP; sum ^= x; return x; }
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			int n = first(100) + either(2) + either(3) + quick(1) + outside("17") + quick(2);
+			return (n + ping(argc > 1 ? 3000000 : 5, 0) + sum) & 0;
+		}
+	C
+	"$1" -O2 -g -w "${@:3}" -o "$2" tail.c
+}
+
+# each_way COMMAND...: by probes and with sleds, as two compilers make it; the trace is t.db
+each_way() {
+	local compiler
+	for compiler in gcc clang; do
+		build $compiler probed
+		devtrace record -F 'probed:*' -N '_*' -N '*_tm_clones' -N frame_dummy -o t.db ./probed
+		"$@" "$compiler, probes"
+		if [ $compiler = gcc ]; then
+			build gcc sleds "-B$build/lib"
+		else
+			build clang sleds -fno-integrated-as "-B$build/lib"
+		fi
+		devtrace record -o t.db ./sleds
+		"$@" "$compiler, sleds"
+	done
+}
+
+ask() {
+	devtrace sql -n -c t.db "$1" | tr -d '\r'
+}
+
+tree() {
+	echo "# $1"
+	devtrace calls -F first -F middle -F slow -F either -F quick -F ping -F pong t.db >out
+	sed -n '/first/,$p' out | sed 's/^.\{16\}//; s/^ *[0-9.]* us *//' >got
+	diff -u - got <<'TEXT'
+first(x=100) {
+  middle(x=101) {  /* tail-called */
+    slow(x=102) = 306  /* tail-called */
+  } = 306  /* middle: tail call */
+} = 306  /* first: tail call */
+either(x=2) = 2
+either(x=3) {
+  slow(x=3) = 9  /* tail-called */
+} = 9  /* either: tail call */
+quick(x=1) = 1
+quick(x=2) = 2
+ping(n=5, s=0) {
+  pong(n=4, s=5) {  /* tail-called */
+    ping(n=3, s=1) {  /* tail-called */
+      pong(n=2, s=4) {  /* tail-called */
+        ping(n=1, s=6) {  /* tail-called */
+          pong(n=0, s=7) = -7  /* tail-called */
+        } = -7  /* ping: tail call */
+      } = -7  /* pong: tail call */
+    } = -7  /* ping: tail call */
+  } = -7  /* pong: tail call */
+} = -7  /* ping: tail call */
+TEXT
+}
+
+@test "tail calls: calls shows what was called in what called it, with result and time" {
+	each_way tree
+}
+
+agree() {
+	echo "# $1"
+	# each that ended so ended with what it called, and has its result
+	[ "$(ask "SELECT count(*), sum(a.end_ticks = b.end_ticks), sum(a.result = b.result), sum(abs(a.duration - a.self - b.duration) < 2)
+		FROM calls a JOIN calls b ON b.parent = a.id WHERE a.ended = 'tail'")" = 8,8,8,8 ]
+	[ "$(ask "SELECT min(duration) >= 3000000, count(*) FROM calls WHERE function IN ('first', 'middle', 'slow')")" = 1,4 ]
+	# the true callers
+	devtrace graph -m 0 t.db >out
+	grep -q 's  ├─ first$' out
+	grep -A1 'first$' out | grep -q 'middle$'
+	grep -A1 'middle$' out | grep -q 'slow$'
+	grep -A1 'either$' out | grep -q 'slow$'
+	# report, from the same: total and calls
+	devtrace report --json t.db | python3 -c '
+import json, sys
+for f in json.load(sys.stdin):
+    if "function" in f: print(f["function"], f["calls"], f["tail"], f["timed"], "%.0f" % f["self"])' | grep -v '^_' | sort >report
+	ask "SELECT function, count(*), sum(ended = 'tail'), sum(timed), printf('%.0f', sum(self)) FROM calls GROUP BY 1 ORDER BY 1" | tr , ' ' | grep -v '^_' | sort >sql
+	# self times are rounded otherwise
+	diff -u <(cut -d' ' -f1-4 sql) <(cut -d' ' -f1-4 report)
+	paste -d' ' sql report | awk '{ d = $5 - $10; if (d < -1 || d > 1) exit 1 }'
+	grep -q '^middle 1 1 1 ' report
+	# the exports, and the flame graph's stacks
+	devtrace export --csv t.db -o calls.csv
+	[ "$(grep -c ',tail,' calls.csv)" = 8 ]
+	devtrace export --folded t.db -o folded
+	grep -q 'main;first;middle;slow ' folded
+	grep -q 'main;either;slow ' folded
+	grep -q 'main;ping;pong;ping;pong;ping;pong ' folded
+}
+
+@test "tail calls: sql, graph, report and the exports say the same" {
+	each_way agree
+}
+
+@test "tail calls: a circle of three million turns takes no memory" {
+	build gcc probed
+	devtrace record -F 'probed:ping' -F 'probed:pong' -o t.db ./probed long
+	( ulimit -v 400000; devtrace report --json t.db >report )
+	python3 - <<-'P'
+		import json
+		f = {x["function"]: x for x in json.load(open("report")) if "function" in x}
+		assert f["ping"]["calls"] + f["pong"]["calls"] == 3000001, f
+		# all but the last one end in a tail call
+		assert f["ping"]["tail"] + f["pong"]["tail"] == 3000000, f
+		assert f["ping"]["self"] + f["pong"]["self"] <= f["ping"]["total"] * 1.01, f
+	P
+	# the first are held open, one in the other, until the end, those behind end with their jump
+	[ "$(ask "SELECT max(depth), sum(flags & 512 != 0), sum(ended = 'tail') FROM calls")" = 16,2999984,3000000 ]
+}
+
+@test "of a function whose entries alone are recorded calls have no time" {
+	cat >alone.c <<-'C'
+		#include <time.h>
+		#define FN __attribute__((noinline, noclone))
+		FN int bar(int x) { __asm__ volatile(""); return x; }
+		FN int baz(int x) { __asm__ volatile(""); return x + 1; }
+		int main(void)
+		{
+			int n = 0;
+			for (int i = 0; i < 5; i++) {
+				n += bar(i);
+				nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+				n += baz(i);
+			}
+			return n & 0;
+		}
+	C
+	gcc -O2 -g -o alone alone.c
+	devtrace record -T 'alone:bar ENTRY' -F 'alone:baz' -F 'alone:main' -o t.db ./alone
+	devtrace report t.db >out
+	grep -qE '^ +- +- +5 +- +- +- +- +-  bar  \(5 without exits\)$' out
+	grep -qE ' 5 .* baz$' out
+	devtrace calls t.db >out
+	[ "$(grep -cE '^ +bar\(x=[0-4]\)  /\* exits are not recorded \*/$' out)" = 5 ]
+	[ "$(ask "SELECT count(*), count(duration), count(\"end\"), sum(timed) FROM calls WHERE function = 'bar'")" = 5,0,0,0 ]
+	# its caller keeps the time
+	[ "$(ask "SELECT self > 5000000 FROM calls WHERE function = 'main'")" = 1 ]
+	devtrace graph -m 0 t.db >out
+	grep -qE ' - +- +- +5 +-  .* bar  \(5 of unknown time\)$' out
+	[ "$(devtrace export --csv t.db | grep -c ',unseen,')" = 5 ]
+}
+
+@test "a call that jumps through a register is no caller of what comes later" {
+	cat >jumps.c <<-'C'
+		#include <stdlib.h>
+		#include <time.h>
+		#define FN __attribute__((noinline, noclone))
+		struct four { long a, b, c, d; };
+		static int hidden(int x) { __asm__ volatile(""); return x + 1; }
+		int (*volatile to)(int) = hidden;
+		FN int through(int x) { return to(x); }
+		/* its arguments are on the stack: it begins below where the call before did */
+		FN long late(int a, int b, int c, int d, int e, int f, struct four g, struct four h)
+		{
+			nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+			return a + b + c + d + e + f + g.a + h.d;
+		}
+		FN int plain(int x) { __asm__ volatile(""); return x; }
+		int main(void)
+		{
+			long n = 0;
+			for (int i = 0; i < 3; i++) {
+				struct four f = {i, i, i, i};
+				n += through(i);
+				n += late(i, i, i, i, i, i, f, f);
+				n += plain(i);
+			}
+			return n & 0;
+		}
+	C
+	for compiler in gcc clang; do
+		$compiler -O2 -g -o jumps jumps.c
+		devtrace record -F 'jumps:main' -F through -F late -F plain -o t.db ./jumps
+		ask "SELECT DISTINCT c.function, p.function, c.ended FROM calls c LEFT JOIN calls p ON c.parent = p.id ORDER BY 1" >got
+		diff -u - got <<-'TEXT'
+		late,main,returned
+		main,,returned
+		plain,main,returned
+		through,main,tail
+		TEXT
+		# its time is that to its jump, which is said, and so is that it may have made the next
+		[ "$(ask "SELECT max(duration) < 1000000, min(flags & 512), count(*) FROM calls WHERE function = 'through'")" = 1,512,3 ]
+		[ "$(ask "SELECT min(flags & 1024), count(*) FROM calls WHERE function = 'late'")" = 1024,3 ]
+		devtrace calls t.db >out
+		[ "$(grep -c 'through(x=[0-2])  /\* tail call: time to its jump \*/' out)" = 3 ]
+	done
+}

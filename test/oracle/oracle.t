@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs that count themselves, under random combinations of what devtrace can be told: run.py.
+# usage: oracle.t    ORACLE_SECONDS=n: how long (60); ORACLE_SEED=n: where to begin (anew each time)
+set -u
+root=${DEVTRACE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+run=$(mktemp -d) && trap 'rm -rf "$run"' EXIT
+export XDG_RUNTIME_DIR=$run DEVTRACE_ROOT=$root
+echo 1..1
+out=$(python3 "$root/test/oracle/run.py" --seconds "${ORACLE_SECONDS:-60}" ${ORACLE_SEED:+--seed "$ORACLE_SEED"} 2>&1)
+rc=$?
+last=$(tail -n 1 <<<"$out")
+first=$(head -n 1 <<<"$out")
+if [ $rc = 0 ] && [ "${last%% *}" -ge 5 ]; then
+	echo "ok 1 - calls made = calls recorded and said to be lost: $last, $first"
+else
+	echo "not ok 1 - calls made = calls recorded and said to be lost: $last, $first"
+	sed 's/^/# /' <<<"$out"
+fi

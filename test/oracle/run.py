@@ -1,0 +1,474 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that count themselves, under random combinations of what devtrace can be told.
+
+For each function: calls made = entries recorded + losses said; exits likewise. What is made is in a
+file that the program counts in (oracle.h); what was recorded is asked of the trace. The program's
+output and status must be those that it has alone.
+
+usage: run.py [--seed N] [--programs N] [--seconds N] [--total N] [--combinations N] [--only N]
+              [--allow PIECE,...] [--devtrace PATH] [--keep] [--verbose]
+--combinations: of each program; --total: of all, about; --only: that one of each program's; --allow:
+programs of these pieces; --keep: the folder of the first that fails, and end there.
+Prints a line for each combination that fails, with the seed, and last "N combinations, N failed".
+A program's seed, and --allow, give the program and its combinations.
+"""
+import argparse
+import csv
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from program import Program  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.environ.get('DEVTRACE_ROOT') or os.path.dirname(os.path.dirname(HERE))
+FUNCTIONS, PHASES = 256, 24
+COUNTS = 8 + 2 * 8 * FUNCTIONS * PHASES
+LIMIT = 60  # seconds, of one run
+
+
+class Wrong(Exception):
+    pass
+
+
+def sh(argv, **how):
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                          errors='replace', **how)
+
+
+def build(program, files, d, rng, lib):
+    """compiles the program in some way; returns how, as words"""
+    cc, cxx = rng.choice([('gcc', 'g++')] * 3 + [('clang', 'clang++')])
+    opt = rng.choice(['-O0', '-O1', '-O2', '-O2', '-O3', '-Os'])
+    sleds, plugin_sleds = rng.random() < .4, rng.random() < .4
+    link = ['-static'] if program.static else rng.choice([[], [], ['-no-pie'], ['-Wl,-z,now'], ['-Wl,-z,lazy']])
+    extra = rng.choice([[], [], ['-g'], ['-fcf-protection'], ['-fno-omit-frame-pointer'], ['-fno-plt'],
+                        ['-fno-asynchronous-unwind-tables'] if not program.cc else []])
+    base = ['-w', '-I', HERE, '-pthread', opt] + extra + (['-no-pie', '-fno-pie'] if '-no-pie' in link else [])
+    as_sleds = ['-B', lib] + (['-fno-integrated-as'] if cc == 'clang' else [])
+    objects = []
+    for name in ['main.c', 'more.cc', os.path.join(HERE, 'runtime.c')]:
+        if name in files or os.path.isabs(name):
+            path = name if os.path.isabs(name) else os.path.join(d, name)
+            obj = os.path.join(d, os.path.basename(name) + '.o')
+            done = sh([cxx if name.endswith('.cc') else cc, *base, *(as_sleds if sleds else []), '-c', '-o', obj, path])
+            if done.returncode:
+                raise Wrong('does not compile: ' + done.stdout[:2000])
+            objects.append(obj)
+    done = sh([cxx, *base, *link, '-rdynamic', '-o', os.path.join(d, 'prog'), *objects, '-ldl'])
+    if done.returncode:
+        raise Wrong('does not link: ' + done.stdout[:2000])
+    if 'plugin.c' in files:
+        done = sh([cc, *[b for b in base if b not in ('-no-pie', '-fno-pie')], *(as_sleds if plugin_sleds else []), '-fPIC', '-shared', '-o',
+                   os.path.join(d, 'plugin.so'), os.path.join(d, 'plugin.c')])
+        if done.returncode:
+            raise Wrong('the plugin does not compile: ' + done.stdout[:2000])
+    program.sleds, program.plugin_sleds = sleds, plugin_sleds
+    return ' '.join([cc, opt, *link, *extra] + (['sleds'] if sleds else ['probes']) +
+                    ((['plugin: sleds'] if plugin_sleds else ['plugin: probes']) if 'plugin.c' in files else []))
+
+
+def number_of(function):
+    """which of the counted functions it is"""
+    head, _, number = function.partition('_')
+    return int(number) if head in ('f', 'public') and number.isdigit() else None
+
+
+class Counts:
+    def __init__(self, path):
+        with open(path, 'rb') as f:
+            data = f.read()
+        n = FUNCTIONS * PHASES
+        self.made_in = struct.unpack_from(f'{n}Q', data, 8)
+        self.made_out = struct.unpack_from(f'{n}Q', data, 8 + 8 * n)
+
+    def phase(self, table, phase, i):
+        return table[phase * FUNCTIONS + i]
+
+
+class Run:
+    """one run of the program, alone or traced"""
+
+    def __init__(self, program, d, how, devtrace, rng):
+        self.p, self.d, self.how, self.dt, self.rng = program, d, how, devtrace, rng
+        self.db = os.path.join(d, 't.db')
+        self.said = ''
+        self.session = 'oracle-%d' % os.getpid()
+        self.children = []
+
+    def environment(self):
+        for f in ('t.db', 't.db-wal', 't.db-shm'):
+            if os.path.exists(os.path.join(self.d, f)):
+                os.unlink(os.path.join(self.d, f))
+        counts = os.path.join(self.d, 'counts')
+        if os.path.exists(counts):
+            os.unlink(counts)  # what outlives the run before counts in a file of its own
+        with open(counts, 'wb') as f:
+            f.truncate(COUNTS)
+        self.counts = counts
+        self.to, self.to_read = os.pipe()[::-1]
+        self.from_read, self.from_ = os.pipe()
+        env = dict(os.environ, ORACLE_COUNTS=counts, ORACLE_IN=str(self.to_read), ORACLE_OUT=str(self.from_),
+                   ORACLE_PLUGIN=os.path.join(self.d, 'plugin.so'))
+        return env, (self.to_read, self.from_)
+
+    def start(self, argv):
+        env, fds = self.environment()
+        self.out = open(os.path.join(self.d, 'out'), 'w+b')
+        self.err = open(os.path.join(self.d, 'err'), 'w+b')
+        self.child = subprocess.Popen(argv, env=env, pass_fds=fds, stdin=subprocess.DEVNULL, stdout=self.out,
+                                      stderr=self.err, cwd=self.d, start_new_session=True)
+        for fd in fds:
+            os.close(fd)
+
+    def finish(self):
+        """the program's status"""
+        try:
+            status = self.child.wait(max(1, self.deadline - time.time()))
+        except subprocess.TimeoutExpired:
+            raise Wrong('does not end')
+        finally:
+            self.end()
+        return status
+
+    def end(self):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            self.child.wait()
+        for fd in (self.to, self.from_read):
+            os.close(fd)
+        self.out.seek(0)
+        self.output = self.out.read()
+        self.err.seek(0)
+        self.errors = self.err.read().decode(errors='replace')
+        self.out.close()
+        self.err.close()
+
+    def arrived(self):
+        """the program is at a barrier; False: it has ended"""
+        left = self.deadline - time.time()
+        if left <= 0:
+            raise Wrong('does not reach a barrier')
+        import select
+        ready, _, _ = select.select([self.from_read], [], [], left)
+        if not ready:
+            raise Wrong('does not reach a barrier')
+        return os.read(self.from_read, 1) == b'b'
+
+    def go_on(self):
+        os.write(self.to, b'g')
+
+    def alone(self):
+        self.deadline = time.time() + LIMIT
+        self.start(['./prog'])
+        try:
+            for _ in range(self.p.phases):
+                if not self.arrived():
+                    break
+                self.go_on()
+        except Wrong:
+            self.end()
+            raise
+        return self.finish()
+
+    def ctl(self, *words):
+        done = sh([self.dt, 'ctl', '-s', self.session, *words], cwd=self.d, timeout=LIMIT)
+        if done.returncode:
+            raise Wrong(f'ctl {" ".join(words)}: {done.stdout.strip()}')
+        return done.stdout
+
+    def options(self):
+        rng, p = self.rng, self.p
+        policy = rng.choice(['wait'] * 4 + ['drop', 'overwrite'])
+        size = rng.choice(['64K', '64K', '256K', '4M', '4M', '16M'])
+        o = ['-p', policy, '-b', size]
+        if rng.random() < .3:
+            o.append('-S')
+        mine = [i for i in range(1, p.next_id + 1)]
+        sets = ['f', 'f', 'none', 'star', 'libc', 'some', 'program']
+        which = rng.choice(sets)
+        libc = rng.choice(['libc.so.6:*', 'libc.so.6:*', 'libc.so.6:[a-m_]*', 'ld-linux-x86-64.so.2:*'])
+        if which == 'f':
+            o += ['-F', 'f_*'] if not p.plugin else ['-F', 'prog:f_*', '-F', 'plugin.so:f_*']
+            chosen = set(mine)
+        elif which == 'none':
+            chosen = set(i for i in mine if i not in p.in_plugin or p.plugin_sleds)
+        elif which == 'program':
+            o += ['-F', 'prog:*']
+            chosen = set(mine) - p.in_plugin
+        elif which == 'star':
+            o += ['-F', '*']
+            chosen = set(mine) - p.in_plugin
+            self.maybe = p.in_plugin
+        elif which == 'libc':
+            if p.static:
+                libc = 'prog:*'
+            o += ['-F', 'prog:*', '-F', libc] + (['-F', 'plugin.so:*'] if p.plugin else [])
+            chosen = set(mine)
+        else:
+            picked = rng.sample(mine, max(1, len(mine) // 3))
+            for i in picked:
+                o += ['-F', f'{"plugin.so" if i in p.in_plugin else "prog"}:f_{i}']
+            chosen = set(picked)
+        if 'follow' in p.uses:
+            o.append('-f')
+        self.policy, self.which, self.chosen = policy, which, chosen
+        return o
+
+    def transition(self):
+        """tells the tracer something between two phases"""
+        rng = self.rng
+        what = rng.random()
+        if what < .55 or not self.commands or not self.attached:
+            return
+        if what < .65:
+            self.frozen = not self.frozen
+            self.ctl('freeze' if self.frozen else 'unfreeze')
+            self.script.append('freeze' if self.frozen else 'unfreeze')
+        elif what < .75:
+            self.started = not self.started
+            self.ctl('start' if self.started else 'stop')
+            self.script.append('start' if self.started else 'stop')
+        elif what < .85:
+            self.selected = not self.selected
+            self.ctl('trace', 'selection', 'on' if self.selected else 'off')
+            self.script.append('selection ' + ('on' if self.selected else 'off'))
+        elif what < .92:
+            self.ctl('quit') if self.mode == 'attach' else None
+            if self.mode == 'attach':
+                self.attached = False
+                self.wait_session()
+                self.script.append('quit')
+        else:
+            self.ctl()
+            self.script.append('ctl')
+
+    def wait_session(self):
+        """until the session's process has written its file and gone"""
+        end = time.time() + LIMIT
+        while time.time() < end:
+            if sh([self.dt, 'ctl', '-s', self.session]).returncode and not os.path.exists(self.db + '-wal'):
+                return
+            time.sleep(.02)
+        raise Wrong('the session does not end')
+
+    def traced(self):
+        rng = self.rng
+        self.maybe = set()
+        self.mode = rng.choice(['record'] * 3 + ['attach'])
+        if self.mode == 'attach' and 'follow' in self.p.uses:
+            self.mode = 'record'
+        self.commands = rng.random() < .5
+        self.frozen, self.started, self.selected, self.attached = False, True, True, self.mode == 'record'
+        self.script = []
+        options = self.options()
+        self.argv = [self.dt, 'record', '-s', self.session, '-o', self.db, *options, './prog']
+        if self.mode == 'attach':
+            self.argv = ['./prog']
+        self.told = ' '.join([self.mode] + options)
+        self.deadline = time.time() + LIMIT
+        self.start(self.argv)
+        on = [False] * PHASES
+        attach_at = rng.randrange(self.p.phases) if self.mode == 'attach' else -1
+        try:
+            on[0] = self.attached
+            for k in range(self.p.phases):
+                if not self.arrived():
+                    break
+                if k == attach_at:
+                    done = sh([self.dt, 'attach', '-d', '-s', self.session, '-o', self.db, *options, str(self.child.pid)],
+                              cwd=self.d, timeout=LIMIT)
+                    if done.returncode:
+                        raise Wrong('attach: ' + done.stdout.strip())
+                    self.said += done.stdout
+                    self.script.append(f'attach@{k}')
+                    self.attached = True
+                self.script.append('|')
+                self.transition()
+                on[2 * k + 2] = self.attached and self.started and not self.frozen and self.selected
+                self.go_on()
+        except (Wrong, subprocess.TimeoutExpired) as e:
+            self.end()
+            if self.mode == 'attach':
+                sh([self.dt, 'ctl', '-s', self.session, 'quit'])
+            raise Wrong(str(e))
+        status = self.finish()
+        if self.mode == 'attach' and self.attached:
+            self.wait_session()
+        self.on = on
+        return status
+
+    def sql(self, query):
+        done = subprocess.run([self.dt, 'sql', '-c', '-n', self.db, query], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              errors='replace')
+        if done.returncode:
+            raise Wrong('sql: ' + done.stderr.strip())
+        return list(csv.reader(done.stdout.splitlines()))
+
+    def refused(self):
+        """functions that the listing says can not be hooked"""
+        names = set()
+        for f in ('prog', 'plugin.so'):
+            path = os.path.join(self.d, f)
+            if os.path.exists(path):
+                for line in sh([self.dt, 'list', '-v', path]).stdout.split('\n'):
+                    if ('not hooked' in line or 'refused' in line or 'can not' in line or ' no ' in line) and 'f_' in line:
+                        for word in line.replace(':', ' ').split():
+                            if word.startswith('f_') and word[2:].isdigit():
+                                names.add(int(word[2:]))
+        return names
+
+    def compare(self):
+        p = self.p
+        made = Counts(self.counts)
+        entries, exits = {}, {}
+        for function, kind, n in self.sql("SELECT function, kind, count(*) FROM records WHERE kind IN ('E','X') GROUP BY 1, 2"):
+            i = number_of(function)
+            if i is not None:
+                table = entries if kind == 'E' else exits
+                table[i] = table.get(i, 0) + int(n)
+        lost = int(self.sql('SELECT coalesce(sum(records), 0) FROM lost')[0][0])
+        refused = None
+        wrong, missing = [], 0
+        if self.policy == 'wait':
+            # the kernel's own buffer of switches does not wait: what is lost of it is no call
+            if lost and '-S' not in self.told.split():
+                wrong.append(f'{lost} lost, policy wait')
+            lost = 0
+        exact = True
+        for i in range(1, p.next_id + 1):
+            for name, table, recorded in (('entries', made.made_in, entries), ('exits', made.made_out, exits)):
+                got = recorded.get(i, 0)
+                total = sum(made.phase(table, k, i) for k in range(PHASES))
+                want = sum(made.phase(table, k, i) for k in range(0, PHASES, 2) if self.on[k])
+                most = want
+                if i in p.loose:
+                    slack = 2 * p.workers * (2 * p.phases + 1)
+                    most = want + sum(made.phase(table, k, i) for k in range(1, PHASES, 2)) + slack
+                    want = max(0, want - slack)
+                if i in self.maybe:
+                    want = 0
+                if i in p.late:
+                    told = any(w not in ('|', 'ctl') for w in self.script)
+                    want, most, exact = 0 if told else total, total, exact and not told
+                if i not in self.chosen and i not in self.maybe:
+                    want = most = 0
+                if name == 'exits' and i in p.no_exit:
+                    want = 0
+                if i in p.no_exit or i in p.loose or i in self.maybe:
+                    exact = False
+                if lost == 0 and got < want or got > most:
+                    refused = self.refused() if refused is None else refused
+                    if i in refused and got == 0:
+                        exact = False
+                        continue
+                    wrong.append(f'f_{i}: {want}{"" if most == want else ".." + str(most)} {name} made (of {total}), {got} recorded')
+                missing += max(0, want - got)
+        if lost and missing > lost:
+            wrong.append(f'{missing} are missing, {lost} are said to be lost')
+        if lost and exact and self.which in ('f', 'some') and '-S' not in self.told.split() and missing != lost:
+            wrong.append(f'{missing} are missing, {lost} are said to be lost (only these functions are recorded)')
+        if not lost:
+            for function, n in self.sql('SELECT function, count(*) FROM calls WHERE begin IS NOT NULL GROUP BY 1'):
+                i = number_of(function)
+                if i is not None and int(n) != entries.get(i, 0):
+                    wrong.append(f'{function}: {entries.get(i, 0)} entries, {n} calls')
+        (longest,), = self.sql('SELECT coalesce(max(duration), 0) FROM calls')
+        if float(longest) > LIMIT * 1e9:
+            wrong.append(f'a call of {float(longest) / 1e9:.3f} s')
+        return wrong
+
+
+def one(seed, args, stats):
+    rng = random.Random(seed)
+    d = tempfile.mkdtemp(prefix='oracle-')
+    os.chmod(d, 0o755)
+    keep = args.keep
+    try:
+        program = Program(rng, static=rng.random() < .1, allow=args.allow)
+        files = program.make()
+        for name, text in files.items():
+            with open(os.path.join(d, name), 'w') as f:
+                f.write(text)
+        how = build(program, files, d, rng, os.path.join(os.path.dirname(args.devtrace), 'lib'))
+        lone = Run(program, d, how, args.devtrace, rng)
+        status = lone.alone()
+        if status != 3:
+            raise Wrong(f'alone it ends with {status}: {lone.errors[:500]}')
+        for k in range(args.combinations):
+            if args.only is not None and k != args.only:
+                # the same random numbers are not needed: each combination has its own
+                continue
+            r = Run(program, d, how, args.devtrace, random.Random(seed * 1000 + k))
+            wrong = []
+            try:
+                got = r.traced()
+                if 'outlives' in program.uses:
+                    time.sleep(.3)
+                if got != status:
+                    wrong.append(f'status {got}, alone {status}: {r.errors.strip()[-600:]}')
+                elif r.output != lone.output:
+                    wrong.append('prints something else than alone')
+                wrong += r.compare() if os.path.exists(r.db) else ['no trace: ' + r.errors.strip()[-600:]] if any(r.on) else []
+            except Wrong as e:
+                wrong.append(str(e))
+            stats[0] += 1
+            if args.verbose or wrong:
+                print(f'{"FAILED" if wrong else "ok"} seed {seed} combination {k}: {how}; {r.told}; {" ".join(r.script)}; '
+                      f'pieces {" ".join(program.chosen)}')
+                for w in wrong[:8]:
+                    print('    ' + w)
+                if len(wrong) > 8:
+                    print(f'    and {len(wrong) - 8} more')
+                sys.stdout.flush()
+            if wrong:
+                stats[1] += 1
+                stats[2].append((seed, k))
+                if keep:
+                    print('    kept in ' + d)
+                    return
+    except Wrong as e:
+        stats[0] += 1
+        stats[1] += 1
+        print(f'FAILED seed {seed}: {e}')
+    finally:
+        if not (keep and stats[1]):
+            shutil.rmtree(d, ignore_errors=True)
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument('--seed', type=int)
+    a.add_argument('--programs', type=int, default=1 << 30)
+    a.add_argument('--seconds', type=float, default=1e9)
+    a.add_argument('--combinations', type=int, default=4)
+    a.add_argument('--total', type=int, default=1 << 30)
+    a.add_argument('--only', type=int)
+    a.add_argument('--allow', type=lambda s: s.split(','))
+    a.add_argument('--devtrace', default=os.path.join(ROOT, 'build', 'devtrace'))
+    a.add_argument('--keep', action='store_true')
+    a.add_argument('--verbose', action='store_true')
+    args = a.parse_args()
+    args.devtrace = os.path.abspath(args.devtrace)
+    seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), 'little')
+    stats, end = [0, 0, []], time.time() + args.seconds
+    print(f'first seed {seed}')
+    sys.stdout.flush()
+    for n in range(args.programs):
+        if time.time() >= end or stats[0] >= args.total or (args.keep and stats[1]):
+            break
+        one(seed + n, args, stats)
+    print(f'{stats[0]} combinations, {stats[1]} failed')
+    return 1 if stats[1] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
