@@ -6,6 +6,7 @@
 #include "view/asked.h"
 
 #define LOSSES 2000 /* told one by one; then those that are near each other together */
+#define HELDS  20000 /* of one thread */
 
 static const char *track_kind(uint8_t kind)
 {
@@ -233,17 +234,27 @@ static void pauses(struct dt_asked *a)
 	dt_json_print(l.out, "]");
 }
 
-/* Times in which threads were held by the tracer, likewise; [thread, begin, end, ticks of it, times]. */
+/*
+ * Times in which threads were held by the tracer: [thread, begin, end, ticks of it, times]. Neighbours are
+ * one where at least half of the time from the first to the last was such, and, where there are more than
+ * HELDS, where they are close: the page draws what share of a pixel's time they are.
+ */
 static bool say_held(struct dt_asked *a, uint32_t tid, const struct dt_times *h, size_t n, bool any)
 {
-	uint64_t origin = a->origin, near = (a->all->pyramid->end - a->all->pyramid->begin) / LOSSES;
+	uint64_t origin = a->origin;
+	uint64_t near = n > HELDS ? (a->all->pyramid->end - a->all->pyramid->begin) / HELDS : 0;
 
 	for (size_t i = 0, to; i < n; i = to) {
-		uint64_t begin = h[i].begin > origin ? h[i].begin : origin, end = h[i].end, held = 0;
+		uint64_t begin = h[i].begin > origin ? h[i].begin : origin, end = begin, held = 0;
 
-		for (to = i; to < n && h[to].begin <= end + near; to++) {
-			held += h[to].end > h[to].begin ? h[to].end - h[to].begin : 0;
-			end = h[to].end;
+		for (to = i; to < n; to++) {
+			uint64_t from = h[to].begin > end ? h[to].begin : end;
+			uint64_t more = h[to].end > from ? h[to].end - from : 0;
+
+			if (more && end > begin && from > end + near && (held + more) * 2 < h[to].end - begin)
+				break;
+			held += more;
+			end = more ? h[to].end : end;
 		}
 		if (end <= begin)
 			continue;

@@ -28,18 +28,26 @@ export function lost(c, state, track, x_of, y, width, style) {
 	c.globalAlpha = 1;
 }
 
-// On a thread's track: it could not go on because of the tracer.
+// On a thread's track: it could not go on because of the tracer. As dark as the share of a pixel's time that it waited.
 export function held(c, state, track, x_of, y, width, style) {
-	c.fillStyle = style.dim;
-	c.globalAlpha = 0.55;
-	for (const [thread, begin, end] of state.held) {
+	const text = "waiting for devtrace", shares = new Float64Array(Math.max(0, Math.ceil(width - left)));
+	const wide = [];
+	for (const [thread, begin, end, ticks] of state.held) {
 		if (thread !== track.id) continue;
-		const a = Math.max(left, x_of(begin)), b = Math.min(width, x_of(end)), text = "waiting for devtrace";
-		if (b < left || a > width) continue;
-		c.fillRect(a, y, Math.max(1, b - a), track.height);
-		if (b - a > text.length * 6.4 + 8) { c.fillStyle = style.back; c.fillText(text, a + 4, y + row / 2); c.fillStyle = style.dim; }
+		const a = Math.max(0, x_of(begin) - left), b = Math.min(shares.length, x_of(end) - left), share = ticks / (end - begin);
+		for (let x = Math.floor(a); x < b; x++) shares[x] += share * (Math.min(b, x + 1) - Math.max(a, x));
+		if (b - a > text.length * 6.4 + 8 && share >= 0.5) wide.push(a);
+	}
+	c.fillStyle = style.dim;
+	for (let x = 0, to; x < shares.length; x = to) {
+		for (to = x + 1; to < shares.length && shares[to] === shares[x]; to++);
+		if (!shares[x]) continue;
+		c.globalAlpha = Math.max(0.08, 0.55 * Math.min(1, shares[x]));
+		c.fillRect(left + x, y, to - x, track.height);
 	}
 	c.globalAlpha = 1;
+	c.fillStyle = style.back;
+	for (const x of wide) c.fillText(text, left + x + 4, y + row / 2);
 }
 
 // Behind all tracks: a bar that began before goes on over it.
@@ -63,7 +71,7 @@ export function pauses(c, state, x_of, width, height, style) {
 export function gap_at(state, track, bar, t, near) {
 	const there = (begin, end) => begin - near <= t && t <= end + near;
 	const loss = track && track.kind === "core" && state.losses.find(l => l[0] === track.id && there(l[1], l[2]));
-	const wait = track && track.kind === "thread" && state.held.find(h => h[0] === track.id && h[2] - h[1] > 4 * near && h[1] <= t && t <= h[2]);
+	const wait = track && track.kind === "thread" && state.held.find(h => h[0] === track.id && h[2] - h[1] > 4 * near && 2 * h[3] >= h[2] - h[1] && h[1] <= t && t <= h[2]);
 	if (wait) {
 		const [, begin, end, ticks, n] = wait, ns = state.ns_per_tick;
 		return {key: "held:" + begin + ":" + end, lines: ["waiting for devtrace" + times(n) + ": of no call's time", "for " + duration(ticks * ns, 6), "from " + time(begin * ns, 1) + " to " + time(end * ns, 1)]};
