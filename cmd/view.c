@@ -59,10 +59,11 @@ static bool is_ended(const sigset_t *signals, long ns)
  */
 static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *status)
 {
-	bool terminal = isatty(2), complete = false;
+	bool terminal = isatty(2), complete = false, ended = false;
 	uint64_t records, total;
 	struct dt_error e = {""};
 
+	/* who ends it may have been told by the page already what is wrong: it is looked at once more */
 	while (!complete) {
 		complete = dt_view_progress(v, &records, &total, &e);
 		if (e.text[0]) {
@@ -73,8 +74,9 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 			fprintf(stderr, "\r%3u %% of %lu records%s",
 				(unsigned)(100.0 * (double)records / (double)total),
 				(unsigned long)total, complete ? "\n" : "");
-		if (!complete && is_ended(signals, 50000000))
+		if (ended && !complete)
 			return false;
+		ended = !complete && is_ended(signals, 50000000);
 	}
 	if (*dt_view_not_kept(v))
 		fprintf(stderr, "devtrace view: the summary is not kept: %s\n",

@@ -200,7 +200,8 @@ not() {
 	rm -rf "$dir/m"
 	mount_here
 	server=$(pgrep -f "devtrace mount $dir/m")
-	[ "$(readlink "$XDG_RUNTIME_DIR/devtrace/mount")" = "$dir/m" ]
+	linked() { [ "$(readlink "$XDG_RUNTIME_DIR/devtrace/mount")" = "$dir/m" ]; }
+	until_true linked
 	fusermount3 -u "$dir/m"
 	ended() { ! grep -qs "^State:.[^Z]" "/proc/$server/status"; }
 	until_true ended

@@ -119,7 +119,8 @@ for f in json.load(sys.stdin):
 	devtrace export --folded t.db -o folded
 	grep -q 'main;first;middle;slow ' folded
 	grep -q 'main;either;slow ' folded
-	grep -q 'main;ping;pong;ping;pong;ping;pong ' folded
+	# the innermost may have begun and ended at one reading of the clock: stacks without time are left out
+	grep -q 'main;ping;pong;ping;pong;ping[; ]' folded
 }
 
 @test "tail calls: sql, graph, report and the exports say the same" {
@@ -129,7 +130,7 @@ for f in json.load(sys.stdin):
 @test "tail calls: a circle of three million turns takes no memory" {
 	build gcc probed
 	devtrace record -F 'probed:ping' -F 'probed:pong' -o t.db ./probed long
-	( ulimit -v 400000; devtrace report --json t.db >report )
+	( ldd "$build/devtrace" | grep -q libasan || ulimit -v 400000; devtrace report --json t.db >report ) # a sanitizer reserves terabytes
 	python3 - <<-'P'
 		import json
 		f = {x["function"]: x for x in json.load(open("report")) if "function" in x}
