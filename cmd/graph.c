@@ -418,6 +418,17 @@ static void print_quoted(const char *s)
 	}
 }
 
+/* What is in a function's own time and has no box: it was chosen, and could not be hooked. */
+static void print_left_out(const struct drawing *d, uint32_t function)
+{
+	char names[160];
+
+	if (!dt_reader_unhooked(d->k->reader, function, names, sizeof(names)))
+		return;
+	printf("\\nself includes, not hooked: ");
+	print_quoted(names);
+}
+
 /* The more time, the darker. */
 static void print_box(const struct drawing *d, uint32_t function, const struct dt_graph_sum *s)
 {
@@ -429,6 +440,7 @@ static void print_box(const struct drawing *d, uint32_t function, const struct d
 	dt_table_time(d->k->reader, s->total);
 	printf(" (%.1f %%)\\nself", share(s->total, d->k->graph.self));
 	dt_table_time(d->k->reader, s->self);
+	print_left_out(d, function);
 	printf("\", fillcolor=\"0.08 %.3f 1.0\"];\n", part > 1	    ? 1.0
 						      : part < 0.02 ? 0.02
 								    : sqrt(part));
@@ -621,6 +633,32 @@ static int print(struct graph *k)
 	return status;
 }
 
+static void mark(const struct dt_graph_tree *t, bool *used)
+{
+	for (uint32_t i = 1; i < t->way.n; i++)
+		if (t->way.node[i].function != DT_GRAPH_NO_CALLER)
+			used[t->way.node[i].function] = true;
+}
+
+/* Says of the functions that are printed what is in their own times. */
+static void say_left_out(struct graph *k)
+{
+	const struct dt_graph *g = &k->graph;
+	bool *used = calloc(dt_reader_functions(k->reader) + 1, sizeof(*used));
+
+	if (!used)
+		return;
+	if (!g->focuses)
+		mark(&g->whole, used);
+	for (size_t i = 0; i < g->focuses; i++) {
+		used[g->focus[i]] = true;
+		mark(&g->below[i], used);
+		mark(&g->above[i], used);
+	}
+	dt_cmd_unhooked(k->reader, used, NULL);
+	free(used);
+}
+
 static int run(struct graph *k, char **word, int words)
 {
 	struct dt_range range = {.order = DT_BY_THREAD};
@@ -649,6 +687,8 @@ static int run(struct graph *k, char **word, int words)
 		status = dt_cmd_fail("out of memory");
 	if (!status)
 		status = print(k);
+	if (!status)
+		say_left_out(k);
 	dt_graph_free(&k->graph);
 	free(shown);
 	return status;

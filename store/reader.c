@@ -374,6 +374,39 @@ size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, s
 	return n;
 }
 
+static const char *text_of(sqlite3_stmt *q, int column)
+{
+	const unsigned char *text = sqlite3_column_text(q, column);
+
+	return text ? (const char *)text : "";
+}
+
+size_t dt_reader_left_out(struct dt_reader *r, size_t most, void (*fn)(void *ctx, const struct dt_left_out *l),
+			  void *ctx)
+{
+	static const char count[] = "SELECT count(*) FROM unhooked";
+	static const char rows[] =
+		"SELECT u.path, u.name, u.reason, group_concat(DISTINCT f.name) FROM unhooked u "
+		"LEFT JOIN unhooked_caller c ON c.path=u.path AND c.callee=u.address "
+		"LEFT JOIN module m ON m.path=c.path "
+		"LEFT JOIN function f ON f.module=m.id AND f.address=m.base+c.caller "
+		"GROUP BY u.path, u.address ORDER BY u.path, u.address LIMIT ?";
+	sqlite3_stmt *q = NULL;
+	size_t n = 0;
+
+	/* files of before there was the table have nothing to say */
+	if (sqlite3_prepare_v2(r->db, count, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+		n = (size_t)sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	if (!n || !fn || sqlite3_prepare_v2(r->db, rows, -1, &q, NULL) != SQLITE_OK)
+		return n;
+	sqlite3_bind_int64(q, 1, (sqlite3_int64)most);
+	while (sqlite3_step(q) == SQLITE_ROW)
+		fn(ctx, &(struct dt_left_out){text_of(q, 0), text_of(q, 1), text_of(q, 2), text_of(q, 3)});
+	sqlite3_finalize(q);
+	return n;
+}
+
 uint32_t dt_reader_sites(const struct dt_reader *r)
 {
 	return (uint32_t)r->tables.sites.n;

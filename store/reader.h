@@ -89,6 +89,14 @@ const char *dt_reader_type(const struct dt_reader *r, uint32_t id);
  * is in its own; names: the first ones, with commas.
  */
 size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, size_t size);
+/* What was chosen and could not be hooked, by file and address. */
+struct dt_left_out {
+	const char *path, *name, *reason;
+	const char *callers; /* names of those that call it and are known, with commas; "": none */
+};
+/* Up to `most' of them to fn, which may be NULL; how many there are. */
+size_t dt_reader_left_out(struct dt_reader *r, size_t most, void (*fn)(void *ctx, const struct dt_left_out *l),
+			  void *ctx);
 uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
 uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */

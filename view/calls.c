@@ -23,6 +23,7 @@ void dt_answer_names(struct dt_asked *a)
 			id <= UINT32_MAX ? dt_reader_function(r, (uint32_t)id) : NULL;
 		const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
 		const char *slash = m ? strrchr(m->path, '/') : NULL;
+		char left_out[160];
 
 		if (*list < '0' || *list > '9' || (*end && *end != ',')) {
 			dt_refuse(a, 400, "ids: numbers with commas between");
@@ -34,7 +35,10 @@ void dt_answer_names(struct dt_asked *a)
 		dt_json_string(out, slash ? slash + 1 : m ? m->path : "");
 		dt_json_print(out, ",");
 		dt_json_string(out, f ? f->file : "");
-		dt_json_print(out, ",%u]", f ? f->line : 0);
+		dt_json_print(out, ",%u,", f ? f->line : 0);
+		dt_reader_unhooked(r, (uint32_t)id, left_out, sizeof(left_out));
+		dt_json_string(out, left_out);
+		dt_json_print(out, "]");
 		any = true;
 		list = *end ? end + 1 : end;
 	}
@@ -60,6 +64,39 @@ void dt_answer_search(struct dt_asked *a)
 		dt_json_print(out, "]");
 	}
 	dt_json_print(out, "]");
+}
+
+/* ---- functions that were chosen and are not hooked ---- */
+
+#define LEFT_OUT 2000 /* named one by one */
+
+static void on_left_out(void *ctx, const struct dt_left_out *l)
+{
+	const char *slash = strrchr(l->path, '/');
+	struct dt_json *out = ctx;
+
+	if (!out->failed && out->bytes.p[out->bytes.n - 1] != '[')
+		dt_json_print(out, ",");
+	dt_json_print(out, "[");
+	dt_json_string(out, l->name);
+	dt_json_print(out, ",");
+	dt_json_string(out, slash ? slash + 1 : l->path);
+	dt_json_print(out, ",");
+	dt_json_string(out, l->reason);
+	dt_json_print(out, ",");
+	dt_json_string(out, l->callers);
+	dt_json_print(out, "]");
+}
+
+/* Of each: name, file, reason, its callers. */
+void dt_answer_unhooked(struct dt_asked *a)
+{
+	struct dt_json *out = &a->answer->text;
+	size_t n;
+
+	dt_json_print(out, "{\"rows\":[");
+	n = dt_reader_left_out(dt_windows_reader(a->all->windows), LEFT_OUT, on_left_out, out);
+	dt_json_print(out, "],\"all\":%zu}", n);
 }
 
 /* ---- one call, with its values ---- */

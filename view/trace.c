@@ -303,7 +303,8 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_print(out, ",\"not_kept\":");
 	dt_json_string(out, a->p->not_kept);
 	dt_json_print(out, ",\"live\":%s", a->all->live ? "true" : "false");
-	dt_json_print(out, ",\"switches\":%s,", dt_feed_has_switches(r) ? "true" : "false");
+	dt_json_print(out, ",\"switches\":%s,\"unhooked\":%zu,",
+		      dt_feed_has_switches(r) ? "true" : "false", dt_reader_left_out(r, 0, NULL, NULL));
 	tracks(a);
 	dt_json_print(out, ",");
 	processes(a);

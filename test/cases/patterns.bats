@@ -275,12 +275,13 @@ has_records() {
 	one_line "4 functions chosen, 2 hooked, 2 not: leaf, g" "devtrace list -v"
 	[ "$(sqlite3 t.db "SELECT group_concat(name || ' ' || (reason <> '')) FROM unhooked")" = 'leaf 1,g 1' ]
 	[ "$(sqlite3 t.db 'SELECT count(*) FROM unhooked_caller')" = 2 ]
-	for command in report calls 'diff t.db'; do
+	for command in report calls graph 'graph --dot' 'diff t.db'; do
 		"$dt" $command t.db >/dev/null 2>err
 		grep -q 'main: self time includes 2 functions not hooked: leaf, g$' err
 		"$dt" $command -N main t.db >/dev/null 2>err
 		[ ! -s err ]
 	done
+	"$dt" graph --dot t.db 2>err | grep -q 'label="main.*not hooked: leaf, g"'
 	run "$dt" ./tight
 	[ "$(grep -c 'not hooked\|2 not: leaf, g' <<<"$output")" = 1 ]
 	# one that was asked for by its name is said with the reason, and not twice

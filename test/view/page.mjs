@@ -707,6 +707,50 @@ await test("a trace that is damaged is told, nothing is drawn of it, and the ser
 	other.child.kill("SIGINT");
 });
 
+await test("what could not be hooked is in a list, in the search, and in the tooltip of who calls it", async () => {
+	const file = `${folder}/left-out.db`;
+	execFileSync("cp", [small, file]);
+	// functions 1 to 3 call leaf, the others call other
+	execFileSync("sqlite3", [file, `DROP TABLE IF EXISTS pyramid;
+		INSERT INTO unhooked VALUES ('/usr/bin/made-up', 1, 'leaf', 'no room'), ('/usr/bin/made-up', 2, 'other', 'too short');
+		INSERT INTO unhooked_caller SELECT '/usr/bin/made-up', address - 4194304, 1 FROM function WHERE id <= 3;
+		INSERT INTO unhooked_caller SELECT '/usr/bin/made-up', address - 4194304, 2 FROM function WHERE id > 3`]);
+	const other = await serve(file), p = watch(await context.newPage());
+	p.on("pageerror", e => errors.push(e.message));
+	await p.goto(other.url);
+	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
+	await p.click("#tabs [data-tab=unhooked]");
+	await p.waitForSelector("#table td");
+	is(await p.textContent("#tabs [data-tab=unhooked]"), "not hooked (2)", "the tab");
+	const rows = await p.evaluate(() => [...document.querySelectorAll("#table tbody tr")].map(r => [...r.cells].map(c => c.textContent).join("|")));
+	is(rows.length, 2, "rows");
+	is(rows[0], "leaf|made-up|no room|function0,function1,function2", "the first");
+	ok(/^other\|made-up\|too short\|function3,function4,/.test(rows[1]), rows[1]);
+	await p.fill("#search", "leaf");
+	await p.press("#search", "Enter");
+	await p.waitForFunction(() => document.getElementById("found").textContent === "0 functions, 1 not hooked");
+	// as the page has it of each function, and as the tooltip says it
+	const bar = await p.evaluate(async () => {
+		const { state: s } = await import("./main.js"), { left, row } = await import("./draw.js");
+		const box = document.getElementById("line").getBoundingClientRect(), per = (s.to - s.from) / (box.width - left);
+		for (const t of s.tracks.filter(t => t.kind === "thread")) {
+			const b = s.bars.get(t.track);
+			for (let i = 0; b && i < b.n; i++) {
+				const x0 = left + (b.begin[i] - s.from) / per, x1 = left + (b.end[i] - s.from) / per;
+				if (b.count[i] === 1 && b.depth[i] < t.shown && x1 - x0 > 6) return {x: box.x + (x0 + x1) / 2, y: box.y + t.y + b.depth[i] * row + 8};
+			}
+		}
+		return null;
+	});
+	ok(bar, "no call is wide enough");
+	await p.mouse.move(bar.x, bar.y);
+	await p.waitForFunction(() => document.getElementById("tip").innerText.includes("its own time includes what is not hooked: "));
+	await p.close();
+	other.child.removeAllListeners("exit");
+	other.child.kill("SIGINT");
+	is(await page.isVisible("#tabs [data-tab=unhooked]"), false, "the tab of a trace in which all was hooked");
+});
+
 await test("the page said no error", async () => is(errors.join("; "), "", "errors"));
 
 await test("a server that ends is told", async () => {

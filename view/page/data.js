@@ -79,7 +79,7 @@ export function name(id, changed) {
 	return "";
 }
 
-export const place = id => names.get(id) || ["?", "", "", 0];
+export const place = id => names.get(id) || ["?", "", "", 0, ""];
 
 async function ask(changed) {
 	if (asking) return;

@@ -89,8 +89,9 @@ export function input(canvas, map, scroll) {
 		lines.push(line(call ? call.text : what, true));
 		for (const text of times({...bar, self: call && call.self, took: track.kind === "thread" ? bar.busy : undefined})) lines.push(line(text));
 		if (!core) {
-			const [, module, file, number] = place(bar.what), special = marks(bar.flags);
+			const [, module, file, number, unhooked] = place(bar.what), special = marks(bar.flags);
 			if (special) lines.push(line(special));
+			if (unhooked) lines.push(line("its own time includes what is not hooked: " + unhooked));
 			lines.push(line(track.name + (module ? " · " + module : "") + (file ? " · " + file + ":" + number : "")));
 		} else if (bar.flags & 1) {
 			lines.push(line("told from the records there, not from switches"));

@@ -177,7 +177,8 @@ const order = {core: 0, activity: 0.5, thread: 1, message: 2, event: 3, point: 4
 function take(trace) {
 	const open = new Set(state.tracks.filter(t => t.open).map(t => t.track));
 	Object.assign(state, {ns_per_tick: trace.ns_per_tick, records: trace.live ? trace.total : trace.records, total: trace.total,
-		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || []});
+		complete: trace.complete, failed: trace.error, live: trace.live, losses: trace.losses, pauses: trace.pauses, held: trace.held || [], unhooked: trace.unhooked || 0});
+	panel.changed();
 	const whole = state.from === 0 && state.to === state.length && (!trace.live || live.following());
 	state.length = Math.max(1, trace.length);
 	if (whole) state.to = state.length;

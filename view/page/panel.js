@@ -19,6 +19,7 @@ const tabs = {
 	cores: {title: "cores", by: "busy", columns: [["name", "core"], ["count", "runs", count], ["busy", "busy", ticks], ["share", "of the range", v => (100 * v).toFixed(1) + " %"]]},
 	list: {title: "list"},
 	marks: {title: "bookmarks"},
+	unhooked: {title: "not hooked"},
 };
 
 let got = null, order = {}, asked = 0;
@@ -110,9 +111,50 @@ function bookmark() {
 	keep();
 }
 
+// ---- what was chosen and could not be hooked
+
+let left_out = null;	// {rows: [name, module, reason, callers], all}
+
+async function left_out_rows() {
+	if (!state.unhooked) return {rows: [], all: 0};
+	if (!left_out || left_out.all !== state.unhooked) left_out = await json("unhooked");
+	return left_out;
+}
+
+async function unhooked() {
+	by_id("range").textContent = "chosen, and could not be hooked: their time is their callers' own";
+	try {
+		const {rows, all} = await left_out_rows();
+		if (state.tab !== "unhooked") return;
+		const t = document.createElement("table"), head = t.createTHead().insertRow(), body = t.createTBody();
+		for (const title of ["function", "module", "why", "called by"]) {
+			const th = document.createElement("th");
+			th.textContent = title;
+			th.className = "left";
+			head.append(th);
+		}
+		for (const row of rows.slice(0, most)) {
+			const tr = body.insertRow();
+			for (const text of row) { const td = tr.insertCell(); td.textContent = text; td.className = "left text"; }
+		}
+		by_id("table").replaceChildren(t);
+		if (all > Math.min(rows.length, most)) by_id("table").append("and " + count(all - Math.min(rows.length, most)) + " more");
+	} catch (e) {
+		by_id("table").textContent = e.message;
+	}
+}
+
+// A trace in which everything was hooked has no such tab.
+function changed() {
+	const b = [...by_id("tabs").children].find(b => b.dataset.tab === "unhooked");
+	b.hidden = !state.unhooked;
+	b.textContent = tabs.unhooked.title + (state.unhooked ? " (" + count(state.unhooked) + ")" : "");
+}
+
 // ---- tabs
 
 function open(tab) {
+	if (!tabs[tab] || (tab === "unhooked" && !state.unhooked)) tab = "functions";
 	state.tab = tab;
 	for (const b of by_id("tabs").children) b.setAttribute("aria-selected", String(b.dataset.tab === tab));
 	select();
@@ -122,6 +164,7 @@ function open(tab) {
 async function select() {
 	const range = state.selection, me = ++asked, same = range && got && got.of === range.join() + state.filter;
 	if (state.tab === "marks") return marks();
+	if (state.tab === "unhooked") return unhooked();
 	if (state.tab === "list") return list.load(by_id("table"), by_id("range"), state.picked ? state.picked.begin : range ? range[0] : Math.max(0, state.from));
 	if (!range) {
 		by_id("range").textContent = "";
@@ -170,7 +213,9 @@ async function search() {
 		if (by_id("search").value.trim() !== text) return;
 		state.found = new Set(some.map(([id]) => id));
 		if (!state.found.size) state.found.add(-1);	// nothing: all is dimmed
-		by_id("found").textContent = some.length === 1 ? "1 function" : count(some.length) + (some.length === 1000 ? " or more" : "") + " functions";
+		const {rows} = await left_out_rows(), left = rows.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).length;
+		if (by_id("search").value.trim() !== text) return;
+		by_id("found").textContent = (some.length === 1 ? "1 function" : count(some.length) + (some.length === 1000 ? " or more" : "") + " functions") + (left ? ", " + count(left) + " not hooked" : "");
 	} catch (e) {
 		by_id("found").textContent = e.message;
 	}
@@ -220,4 +265,4 @@ function begin() {
 	}
 }
 
-export const panel = {begin, select, search, open, moved, bookmark};
+export const panel = {begin, changed, select, search, open, moved, bookmark};
