@@ -76,13 +76,21 @@ await test("pause keeps the picture where it is, what comes goes on behind; foll
 
 await test("stop and start from the page", async () => {
 	await page.click("#stop");
-	await until(() => document.getElementById("state")?.textContent === "recording");
+	await until(() => document.getElementById("state")?.textContent === "stopped");
 	// what was under way still comes
 	let last = -1;
 	for (let same = 0; same < 6;) { const { records: r } = await state(); same = r === last ? same + 1 : 0; last = r; await page.waitForTimeout(150); }
 	ok(!/^start/m.test(ctl()), "it still records");
 	await page.click("#start");
+	await until(() => document.getElementById("state")?.textContent === "recording");
 	await records(last + 1000);
+	// frozen, and no more so: as the session says it
+	await page.click("#freeze");
+	await until(() => document.getElementById("state")?.textContent === "frozen");
+	ok(/frozen|^freeze/m.test(ctl()), "it is not frozen: " + ctl());
+	await page.click("#unfreeze");
+	await until(() => document.getElementById("state")?.textContent === "recording");
+	await records((await state()).records + 1000);
 });
 
 await test("a pattern on and off from the page", async () => {
@@ -174,7 +182,7 @@ await test("a session that keeps a log only is drawn as it comes, too, until it 
 	is(got.processes.join(), "ticker " + pid, "processes");
 	// who takes records from the log has all of them, as without us
 	await page.click("#stop");
-	await until(() => document.getElementById("state")?.textContent === "recording");
+	await until(() => document.getElementById("state")?.textContent === "stopped");
 	let last = -1;
 	for (let same = 0; same < 6;) { const { records: r } = await state(); same = r === last ? same + 1 : 0; last = r; await page.waitForTimeout(150); }
 	const log = Number(/in queue (\d+)/.exec(say())[1]);

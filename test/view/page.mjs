@@ -493,6 +493,12 @@ await test("bookmarks are kept in the address", async () => {
 	await other.close();
 	await page.click("#table td:nth-child(3) button");
 	is((await page.evaluate(async () => (await import("./main.js")).state.marks.length)), 0, "removed");
+	// one that is made while more than the trace is shown is kept too, of what there is
+	await page.evaluate(async () => { const m = await import("./main.js"); m.show(-m.state.length, 2 * m.state.length); });
+	await page.keyboard.press("b");
+	await settle();
+	ok(/mark=0-[1-9]\d*-/.test(decodeURIComponent(page.url())), "the address: " + page.url());
+	await page.click("#table td:nth-child(3) button");
 	await page.click('#tabs button[data-tab="functions"]');
 	await fit();
 });

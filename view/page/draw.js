@@ -117,6 +117,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			a = Math.max(a, left);
 			b = Math.min(b, width);
 			let w = b - a;
+			const ends = x_of(bars.end[i]) <= width;	// a bar that goes on has no end to be marked
 			if (w < 1) { w = 1; if (a + w <= drawn) continue; }
 			const what = bars.what[i], k = message ? track.id : colour_index(core ? state.pid_of(what) : activity ? track.id * 5 + 2 : what);
 			const lit = !state.found.size || (track.kind === "thread" && state.found.has(what));
@@ -124,11 +125,11 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			c.fillStyle = message ? (track.id ? style.backward : style.arrow) : shades.fill[k];
 			c.fillRect(a, message && bars.count[i] === 1 ? at + 6 : at, w, message && bars.count[i] === 1 ? 4 : row - 1);
 			drawn = a + w;
-			if (bars.count[i] === 1 && bars.flags[i] & 2 && track.kind === "thread" && w > 3) {	// a tail call: an arrow's end
+			if (bars.count[i] === 1 && bars.flags[i] & 2 && track.kind === "thread" && ends && w > 3) {	// a tail call: an arrow's end
 				c.fillStyle = style.back;
 				c.beginPath(); c.moveTo(b, at); c.lineTo(b - Math.min(5, w), at + row - 1); c.lineTo(b, at + row - 1); c.fill();
 			}
-			if (bars.count[i] === 1 && bars.flags[i] & 1 && track.kind === "thread" && w > 3) {	// unwound: a cut corner
+			if (bars.count[i] === 1 && bars.flags[i] & 1 && track.kind === "thread" && ends && w > 3) {	// unwound: a cut corner
 				c.fillStyle = style.back;
 				c.beginPath(); c.moveTo(b, at); c.lineTo(b - Math.min(6, w), at); c.lineTo(b, at + 6); c.fill();
 			}

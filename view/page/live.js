@@ -5,6 +5,9 @@ import { count } from "./text.js";
 
 const bar = document.getElementById("live");
 let following = true, source = null, single = 0;
+let stopped = false, frozen = false;	// as far as this page has told the session
+
+const does = () => stopped ? "stopped" : frozen ? "frozen" : "recording";
 
 function button(id, text, label, click) {
 	const b = document.createElement("button");
@@ -26,7 +29,9 @@ async function tell(command) {
 	try {
 		const answer = await fetch("tell?" + new URLSearchParams({command}), {method: "POST"});
 		const { error } = await answer.json();
-		say(error || (state.live ? "recording" : "ended"));
+		if (!error && /^(start|stop)$/.test(command)) stopped = command === "stop";
+		if (!error && /^(un)?freeze$/.test(command)) frozen = command === "freeze";
+		say(error || (state.live ? does() : "ended"));
 		return !error;
 	} catch (e) {
 		say("no answer: " + e.message);
@@ -57,7 +62,6 @@ async function once() {
 	say("recording for a second");
 	single = setTimeout(async () => {
 		if (!await tell("stop")) return;
-		say("stopped");
 		setTimeout(() => show(Math.min(from, state.length - 1), state.length), 800);
 	}, 1000);
 }
@@ -67,6 +71,7 @@ function build() {
 	button("start", "start", "Have the session record", () => tell("start"));
 	button("stop", "stop", "Have the session record no more", () => tell("stop"));
 	button("freeze", "freeze", "Freeze what the session has", () => tell("freeze"));
+	button("unfreeze", "unfreeze", "Have it go on behind a freeze", () => tell("unfreeze"));
 	button("once", "single", "Record for a second, and stop", once);
 	const pattern = document.createElement("input");
 	pattern.id = "pattern";
@@ -93,7 +98,7 @@ function listen() {
 		await news();
 		if (following && what.live) to_end();
 		if (was && !what.live) end();
-		else if (what.live && /answer|waiting/.test(word.textContent)) say("recording");
+		else if (what.live && /answer|waiting/.test(word.textContent)) say(does());
 	};
 	source.onerror = () => { if (state.live) say("no answer: waiting for devtrace view"); };
 }

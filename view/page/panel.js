@@ -70,8 +70,9 @@ function table() {
 			b.textContent = row.name;
 			b.title = "show only this";
 			b.onclick = () => {
-				const text = state.filter, word = quote(row.word), has = text.split(" ").includes(word);
-				filter_by((has ? text.split(" ").filter(w => w !== word).join(" ") : text + " " + word).trim());
+				// words as the filter reads them: a space in "" is part of one
+				const words = state.filter.match(/(?:[^ "]|"[^"]*")+/g) || [], word = quote(row.word);
+				filter_by((words.includes(word) ? words.filter(w => w !== word) : [...words, word]).join(" "));
 			};
 			td.append(b);
 		}
@@ -104,7 +105,8 @@ function marks() {
 }
 
 function bookmark() {
-	const [from, to] = state.selection || [state.from, state.to];
+	// what is left and right of the trace is in no address
+	const [from, to] = (state.selection || [state.from, state.to]).map(t => Math.max(0, Math.min(state.length, t)));
 	state.marks.push({from: Math.round(from), to: Math.round(to), name: "mark " + (state.marks.length + 1)});
 	open("marks");
 	redraw();
