@@ -217,8 +217,9 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			c->name, (unsigned long)s->unsent);
 	if (s->lost)
 		fprintf(stderr,
-			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none\n",
-			c->name, (unsigned long)s->taken, (unsigned long)s->lost);
+			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s\n",
+			c->name, (unsigned long)s->taken, (unsigned long)s->lost,
+			s->options.kernel ? " of the processes'; the kernel does not wait" : "");
 	else if (s->left_as_it_was)
 		fprintf(stderr, "%s: nothing was recorded; %s is the trace that it was\n", c->name,
 			s->options.output);

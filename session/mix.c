@@ -213,6 +213,8 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 					   until == ~0ull ? until : until + (uint64_t)ahead, &h->n,
 					   &h->lost, &h->lost_at);
 		m->lost += h->lost;
+		m->kernel_n += h->n;
+		m->kernel_lost += h->lost;
 	}
 	if (!head[DT_MIX_SWITCHES].n && !head[DT_MIX_KERNEL].n) {
 		if (alone(m, c, r, n))

@@ -39,6 +39,7 @@ struct dt_mix {
 	struct dt_mix_gap *gap; /* ascending */
 	size_t gaps, gap_room;
 	uint64_t lost; /* told by the sources just now */
+	uint64_t kernel_n, kernel_lost; /* by the kernel's device, in all */
 };
 
 int dt_mix_init(struct dt_mix *m, unsigned rings, struct dt_error *e);

@@ -425,6 +425,8 @@ void *dt_recorder_main(void *session)
 		atomic_store(&s->recorder_failed, true);
 		dt_rings_stop(c);
 	}
+	s->taken += round.mix.kernel_n;
+	s->lost += round.mix.kernel_lost;
 	for (unsigned i = 0; i <= c->cores; i++) {
 		s->taken += s->reader[i].taken;
 		s->lost += s->reader[i].lost_total;

@@ -312,6 +312,9 @@ static void test_counted_with_the_kernel(void **state)
 		assert_int_equal(hits, before + i + 1);
 	}
 	end(&s);
+	/* as does what is said at the end */
+	assert_int_equal(s.taken, before + 6);
+	assert_int_equal(s.lost, 0);
 	kernel = NULL;
 	unlink(trace_path);
 }
