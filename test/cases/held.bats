@@ -112,16 +112,22 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 		#include <dlfcn.h>
 		#include <pthread.h>
 		#include <unistd.h>
-		static volatile int stop;
+		static volatile int stop, dozing;
+		static int end[2];
 		__attribute__((noinline)) int turn(int n) { for (volatile int i = 0; i < 2000; i++); return n; }
-		__attribute__((noinline)) void doze(void) { while (!stop) usleep(200000); }
+		__attribute__((noinline)) void doze(void) { char c; dozing = 1; read(end[0], &c, 1); }
 		static void *spin(void *a) { for (int i = 0; !stop; i++) turn(i); return a; }
 		static void *sleeper(void *a) { doze(); return a; }
 		int main(int argc, char **argv)
 		{
 			pthread_t t, u;
 			pthread_create(&t, NULL, spin, NULL);
+			if (pipe(end) < 0)
+				return 1;
 			pthread_create(&u, NULL, sleeper, NULL);
+			while (!dozing)
+				usleep(10000);
+			usleep(50000);
 			for (int i = 0; i < 5; i++) {
 				void *p = dlopen(argv[1], RTLD_NOW);
 				if (!p)
@@ -130,6 +136,7 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 				dlclose(p);
 			}
 			stop = 1;
+			close(end[1]);
 			pthread_join(t, NULL);
 			pthread_join(u, NULL);
 			return 0;

@@ -133,7 +133,7 @@ done | xargs -0 -r -n 1 -P 2 bash -c 'run_case "$1"' _
 
 # Debian's own: programs under a load, with all their libraries
 cat >"$dir/load.py" <<'EOF'
-import decimal, hashlib, json, random, re, threading, zlib
+import decimal, hashlib, json, os, random, re, threading, time, zlib
 d = [{"a": i, "b": [str(j) * 3 for j in range(5)]} for i in range(300)]
 s = json.dumps(d)
 assert json.loads(s) == d
@@ -154,6 +154,9 @@ r = []
 t = [threading.Thread(target=lambda k=k: r.append(sum(range(k * 1000)))) for k in range(8)]
 [x.start() for x in t]
 [x.join() for x in t]
+# join returns while the thread is still in the function that lets it: the end must not come before its exits
+while len(os.listdir("/proc/self/task")) > 1:
+    time.sleep(0.001)
 random.seed(5)
 print(sorted(r), decimal.Decimal(2).sqrt(), sorted(random.random() for _ in range(1000))[500])
 EOF
