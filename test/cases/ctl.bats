@@ -632,6 +632,23 @@ bad() {
 		ctl trace a remove
 		ctl delete link
 	done
+	# a constant is no record of its own, neither the trigger's nor those behind it
+	printf 'trace add CONST 5 link LATEFREEZE 6 CONST 9\nstart\nunfreeze\n' | ctl -
+	act link 1
+	act add 20
+	expect "E add 6, E link 1"
+	ctl delete link add
+	ctl trace add new a ENTRY
+	ctl trace a on
+	# hit again when it is frozen, or is about to be: nothing begins anew
+	printf 'trace link LATEFREEZE 3\nunfreeze\n' | ctl -
+	act link 2
+	act add 1
+	act link 4
+	act add 9
+	expect "E add 1, E link 3"
+	ctl trace a remove
+	ctl delete link
 	# never reached: never frozen
 	printf 'trace add new a ENTRY\ntrace a on\ntrace link LATEFREEZE 50\nstart\nunfreeze\n' | ctl -
 	act link 1

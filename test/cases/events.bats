@@ -101,6 +101,33 @@ bodies() {
 	[ "$(grep -c '7:1' "$dir/calls")" = 3 ]
 }
 
+@test "events: a text with any byte is printed so that it can be read back" {
+	cat >"$dir/bytes.c" <<-'C'
+		#include <devtrace.h>
+		int main(void)
+		{
+			static char all[256];
+			for (int i = 0; i < 256; i++)
+				all[i] = (char)i;
+			DT_TEXT(7, 1, all, sizeof(all));
+			return 0;
+		}
+	C
+	gcc -O2 -g -I"$root/include" -o "$dir/bytes" "$dir/bytes.c"
+	"$dt" record -F 7 -o "$dir/t.db" "$dir/bytes" || "$dt" record -o "$dir/t.db" "$dir/bytes"
+	"$dt" calls "$dir/t.db" >"$dir/calls"
+	"$dt" sql --csv --no-header "$dir/t.db" "SELECT hex(text) FROM events WHERE text IS NOT NULL" >"$dir/hex"
+	python3 - "$dir/calls" <<-'P'
+		import re, sys
+		[line] = [l for l in open(sys.argv[1], "rb").read().split(b"\n") if b"7:1(" in l]
+		text = re.search(rb'7:1\("(.*)"\)', line).group(1)
+		# nothing that a terminal would obey
+		assert not re.search(rb"[\x00-\x1f\x7f]", text), text
+		back = re.sub(rb"\\(x(..)|n|.)", lambda m: bytes([int(m[2], 16)]) if m[2] else b"\n" if m[1] == b"n" else m[1], text)
+		assert back == bytes(range(256)), back
+	P
+}
+
 @test "events: a program without sleds has its calls recorded too, as one with sleds" {
 	for p in shop shop-plain; do
 		"$dt" record -p wait -F main -F pay -F 'SHOP:*' -F 'TILL:*' -o "$dir/t.db" "$dir/$p" >/dev/null

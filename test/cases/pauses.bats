@@ -94,6 +94,16 @@ sql() {
 	[ "$rows" -le 60000 ]
 }
 
+@test "frozen again and again by one thread: each time is counted" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace outer UNFREEZE add FREEZE\nstart\n' | ctl -
+	act outer 30000
+	ended
+	# from each add, which freezes, until the outer behind it; the last one until the end
+	[ "$(sql "SELECT sum(times), sum(missed) FROM pauses WHERE why='frozen'")" = 30000,30000 ]
+}
+
 @test "a limit of records: what came behind the last of them" {
 	start_obey
 	begin t -o x.db -F none "$pid"

@@ -128,6 +128,28 @@ as_csv() {
 	"$python" -c 'import trace; assert not any(s[6] and s[5].startswith("function") for s in trace.slices("plain.pftrace"))'
 }
 
+@test "perfetto: a function with more arguments than have their names told once" {
+	reader
+	{
+		echo 'clock 0 0'
+		echo 'thread 1 main'
+		echo "function many $(for i in $(seq 70); do printf 'a:i4@0,'; done | sed 's/,$//');v"
+		for t in 100 200 300; do echo "E many 0x1000 $t $t"; echo "X many 0x1000 $((t + 50))"; done
+	} | writetrace m.db
+	devtrace export --csv -o m.csv m.db
+	devtrace export --perfetto -o m.pftrace m.db
+	"$python" - <<-'P'
+		import csv, trace
+		calls = [s for s in trace.slices("m.pftrace") if s[5] == "many"]
+		assert len(calls) == 3
+		texts = [r["text"] for r in csv.DictReader(open("m.csv", newline=""))]
+		for s, text in zip(sorted(calls, key=lambda s: s[1]), texts):
+		    assert all(n for n, v in s[6]), s
+		    assert "many(%s)" % ", ".join(n + "=" + v for n, v in s[6]) == text, (s, text)
+		assert texts[0].count("a=100") > 64, texts
+	P
+}
+
 @test "perfetto: unwound, tail calls, calls whose beginning or end is missing" {
 	reader
 	sample

@@ -85,6 +85,24 @@ load common
 	[ ! -e "$dir/none.db" ]
 }
 
+@test "record: what was recorded is in the file a moment later, while the program runs" {
+	exec {out}< <(exec "$dt" record -o "$dir/soon.db" "$dir/spin" 3>&-)
+	recorder=$!
+	read -r ready <&"$out"
+	[ "$ready" = ready ]
+	# 0.3 s are meant; the machine may be busy
+	for _ in $(seq 50); do
+		sleep 0.1
+		n=$("$dt" calls "$dir/soon.db" 2>/dev/null | grep -c 'turn(' || true)
+		[ "$n" -lt 3 ] || break
+	done
+	kill "$recorder"
+	exec {out}<&-
+	[ "$n" -ge 3 ]
+	# and goes on coming
+	"$dt" calls "$dir/soon.db" | grep -q 'turn('
+}
+
 @test "record: a script: --follow traces what it runs" {
 	printf '#!/bin/sh\n"%s/fib" 10\n' "$dir" >"$dir/script"
 	chmod +x "$dir/script"

@@ -125,6 +125,26 @@ load session
 	"$dt" calls r.db | grep -q main
 }
 
+@test "session: entries and exits that the rings had no room for are counted, until reset" {
+	start_obey
+	begin t -b 64K "$pid"
+	ctl - <<<$'trace add new a\ntrace a on\nstart'
+	act add 10
+	counted() { [ "$(count traceinhits) $(count traceouthits)" = "$1" ]; }
+	until_true counted "10 10"
+	# nobody takes them out of the rings meanwhile
+	server=$(pgrep -f "attach -d -s t -b 64K $pid")
+	kill -STOP "$server"
+	act add 100000 2
+	kill -CONT "$server"
+	until_true counted "200010 200010"
+	[ "$(count newplfail)" -gt 0 ]
+	ctl reset
+	[ "$(count traceinhits) $(count traceouthits) $(count newplfail)" = "0 0 0" ]
+	act add 7
+	until_true counted "7 7"
+}
+
 @test "session: what is followed comes in the order of time, across the cores" {
 	start_obey
 	begin t "$pid"

@@ -78,6 +78,18 @@ code() {
 	[ "$(code "http://$host/get/trace")" = 404 ]
 	[ "$(code "http://$host/00000000000000000000000000000000/get/trace")" = 404 ]
 	[ "$(code "${address%/}x/get/trace")" = 404 ]
+	# each character counts, and none may be missing
+	token=${address#http://*/} token=${token%/}
+	for i in $(seq 0 31); do
+		other=$([ "${token:$i:1}" = 0 ] && echo 1 || echo 0)
+		wrong=${token:0:$i}$other${token:$((i + 1))}
+		[ "$(code "http://$host/$wrong/get/trace")" = 404 ] || { echo "$wrong for $token"; return 1; }
+	done
+	[ "$(code "http://$host/${token:0:31}/get/trace")" = 404 ]
+	[ "$(code "http://$host/${token}0/get/trace")" = 404 ]
+	# this machine's own name for it
+	[ "$(code "http://localhost:${host#*:}/$token/get/trace")" = 200 ]
+	[ "$(code -H "Host: localhost:1${host#*:}" "${address}get/trace")" = 403 ]
 	# a name that an attacker has made lead here; a page from elsewhere
 	[ "$(code -H 'Host: devtrace.example' "${address}get/trace")" = 403 ]
 	[ "$(code -H 'Host:' "${address}get/trace")" = 403 -o "$(code -H 'Host:' "${address}get/trace")" = 400 ]
@@ -94,13 +106,104 @@ code() {
 	end_view
 }
 
+@test "view: losses and pauses of the trace, each core's, those that are near each other as one" {
+	# a trace of 10,000,000 ticks: what is within 5,000 of another is near; two cores lose at the same times
+	writetrace l.db <<-'TEXT'
+	clock 0 0
+	clock 20000000 10000000
+	thread 1 main
+	thread 2 other
+	function f
+	E f 0x1000 0
+	X f 0x1000 10
+	lost 3
+	E f 0x1000 2000
+	X f 0x1000 2010
+	lost 4
+	E f 0x1000 3000
+	X f 0x1000 4000000
+	lost 5
+	E f 0x1000 4001000
+	X f 0x1000 10000000
+	at 1 2
+	E f 0x1000 100
+	X f 0x1000 9000000
+	lost 6
+	E f 0x1000 9000100
+	X f 0x1000 9000200
+	TEXT
+	sqlite3 l.db "INSERT INTO pause VALUES(1000, 1100, 0, 1, 2), (2000, 2500, 0, 40, 3), (2600, 2700, 1, 1, NULL),
+		(5000000, 5000100, 0, 7, 1), (5001000, 5001100, 0, 2, NULL)"
+	view l.db
+	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
+	curl -s "${address}get/trace" >trace.json
+	[ "$(python3 -c 'import json; print(json.load(open("trace.json"))["losses"])')" = \
+		"[[0, 10, 3000, 7], [0, 4000000, 4001000, 5], [1, 9000000, 9000100, 6]]" ]
+	[ "$(python3 -c 'import json; print(json.load(open("trace.json"))["pauses"])')" = \
+		"[[1000, 2500, 0, 41, 5], [2600, 2700, 1, 1, None], [5000000, 5001100, 0, 9, None]]" ]
+	end_view
+}
+
+@test "view: what is asked for: a depth, a call of any thread, a list in its order" {
+	# two threads in step, so that much begins at the same time
+	writetrace two.db <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	thread 1 main
+	thread 2 other
+	function outer a:u4@0
+	function inner b:u4@0
+	function leaf c:u4@0
+	E outer 0x2000 100 11
+	E inner 0x1f00 100 12
+	E leaf 0x1e00 200 13
+	X leaf 0x1e00 300
+	X inner 0x1f00 400
+	X outer 0x2000 500
+	at 1 2
+	E outer 0x6000 100 21
+	E inner 0x5f00 100 22
+	E leaf 0x5e00 200 23
+	X leaf 0x5e00 300
+	X inner 0x5f00 400
+	X outer 0x6000 500
+	TEXT
+	view two.db
+	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
+	curl -s "${address}get/trace" >trace.json
+	python3 - "$address" <<-'P'
+		import json, sys, urllib.request
+		def get(what): return urllib.request.urlopen(sys.argv[1] + "get/" + what).read()
+		tracks = {t["id"]: t["track"] for t in json.load(open("trace.json"))["tracks"] if t["kind"] == "thread"}
+		assert set(tracks) == {1, 2}, tracks
+		# in the order of time, of one time by track, then by depth
+		rows = json.loads(get("list?from=0&to=1000"))["rows"]
+		of_threads = [(r["begin"], r["track"], r["depth"], r["text"]) for r in rows if r["track"] in tracks.values()]
+		assert [x[:3] for x in of_threads] == sorted(x[:3] for x in of_threads), of_threads
+		assert len(of_threads) == 6, of_threads
+		# each call with its own thread's values
+		for r in rows:
+		    if r["track"] not in tracks.values(): continue
+		    call = get("call?track=%d&begin=%d&end=%d&depth=%d&what=%d" % (r["track"], r["begin"], r["end"], r["depth"], r["what"]))
+		    value = {1: 10, 2: 20}[{v: k for k, v in tracks.items()}[r["track"]]] + r["depth"] + 1
+		    assert b"=%d" % value in call, (r, value, call)
+		    assert "=%d)" % value in r["text"], (r, value)
+		# only so many depths; 0: all
+		sizes = [len(get("window?from=0&to=400&cells=400&tracks=%d&depths=%d" % (tracks[1], d))) for d in (1, 2, 3, 0)]
+		assert sizes[0] < sizes[1] < sizes[2] == sizes[3], sizes
+	P
+	end_view
+}
+
 @test "view: requests that make no sense are told so, and change nothing" {
 	maketrace -n 100000 a.db >made
 	view a.db
 	whole=$(curl -s "${address}get/window?from=0&to=9999999&cells=100&tracks=0,1,2" | sha256sum)
 	for bad in 'window' 'window?from=0' 'window?from=5&to=4&cells=9' 'window?from=-1&to=4&cells=9' \
 		'window?from=0&to=4&cells=0' 'window?from=0&to=4&cells=99999999' 'window?from=0&to=4&cells=9&tracks=x' \
-		'window?from=0x10&to=99&cells=9' 'stats?from=1&to=' 'stats?from=99999999999999999999&to=1' 'names?ids=a' 'call?track=1'; do
+		\
+		'window?from=0&to=4&cells=9&tracks=1,,2' 'window?from=0&to=4&cells=9&tracks=-1' 'window?from=0&to=4&cells=9&tracks=+1' \
+		'window?from=0&to=4&cells=9&tracks=1;2' 'window?from=0&to=4&cells=9&depths=x' 'window?from=0x10&to=99&cells=9' 'stats?from=1&to=' 'stats?from=99999999999999999999&to=1' 'names?ids=a' 'call?track=1'; do
 		[ "$(code "${address}get/$bad")" = 400 ] || { echo "$bad: $(code "${address}get/$bad")"; return 1; }
 		curl -s "${address}get/$bad" | grep -q '^{"error":"[^"]*"}$'
 	done
@@ -139,6 +242,27 @@ code() {
 	check-pyramid a.db 10
 	"$dt" view --index a.db
 	[ "$(sqlite3 -readonly a.db 'SELECT sum(length(data)) FROM pyramid')" = "$before" ]
+	# its end is missing, however little; compressed as it should be
+	for less in 1 2 10; do
+		cp a.db cut.db
+		python3 - "$less" <<-'P'
+			import ctypes, sqlite3, sys
+			z = ctypes.CDLL("libzstd.so.1")
+			for f in z.ZSTD_compress, z.ZSTD_decompress, z.ZSTD_compressBound: f.restype = ctypes.c_size_t
+			size = ctypes.c_size_t
+			db = sqlite3.connect("cut.db")
+			[(data,)] = db.execute("SELECT data FROM pyramid WHERE id = 1").fetchall()
+			plain, packed = ctypes.create_string_buffer(1 << 24), ctypes.create_string_buffer(1 << 24)
+			n = z.ZSTD_decompress(plain, size(1 << 24), data, size(len(data)))
+			assert 10 < n < 1 << 24
+			n = z.ZSTD_compress(packed, size(1 << 24), plain, size(n - int(sys.argv[1])), 3)
+			db.execute("UPDATE pyramid SET data = ? WHERE id = 1", (packed.raw[:n],))
+			db.commit()
+		P
+		[ "$(sqlite3 -readonly cut.db 'SELECT sum(length(data)) FROM pyramid')" != "$before" ]
+		"$dt" view --index cut.db
+		[ "$(sqlite3 -readonly cut.db 'SELECT sum(length(data)) FROM pyramid')" = "$before" ]
+	done
 	# a file that can not be written is drawn all the same
 	cp b.db c.db
 	sqlite3 c.db 'DROP TABLE pyramid'

@@ -513,6 +513,66 @@ static void test_looked_at(void **state)
 	}
 }
 
+/* Which function each is a part of, by name; NULL: it is one itself. */
+static const struct {
+	const char *name, *whole;
+} parts[] = {
+	{"warm", NULL},
+	{"warm.cold", "warm"},
+	{"older", NULL},
+	{"older.cold.3", "older"},
+	{"jumper", NULL},
+	{"called", NULL}, /* what is called is a function, whoever jumps there too */
+	{"alone", "jumper2"}, /* nobody calls it, and only one jumps there */
+	{"jumper2", NULL},
+	{"shared", NULL}, /* several do */
+};
+
+/*
+ * Which part of the code belongs to which function: by the names that compilers give to cold paths, and
+ * without names by who gets there.
+ */
+static void test_parts(void **state)
+{
+	static const char source[] =
+		".macro begin n\n.type \\n, @function\n\\n: .cfi_startproc\n.endm\n"
+		".macro finish n\n.cfi_endproc\n.size \\n, . - \\n\n.endm\n.globl main\n"
+		"begin main\n call called\n call warm\n call older\n call jumper\n call jumper2\n ret\nfinish main\n"
+		"begin warm\n test %edi, %edi\n jne warm.cold\n xor %eax, %eax\n1: ret\nfinish warm\n"
+		"begin older\n test %edi, %edi\n jne older.cold.3\n xor %eax, %eax\n2: ret\nfinish older\n"
+		"begin jumper\n mov $1, %edi\n test %esi, %esi\n je shared\n jmp called\nfinish jumper\n"
+		"begin called\n mov %edi, %eax\n add $3, %eax\n ret\nfinish called\n"
+		"begin jumper2\n test %esi, %esi\n je shared\n jmp alone\nfinish jumper2\n"
+		"begin shared\n mov $4, %eax\n nop\n ret\nfinish shared\n"
+		"begin alone\n mov $5, %eax\n nop\n ret\nfinish alone\n"
+		"begin warm.cold\n mov $6, %eax\n nop\n ret\nfinish warm.cold\n"
+		"begin older.cold.3\n mov $7, %eax\n nop\n ret\nfinish older.cold.3\n"
+		".section .note.GNU-stack, \"\", @progbits\n";
+	struct file f, bare;
+
+	scratch_write("q.s", source, sizeof(source) - 1);
+	assert_int_equal(scratch_run("gcc -no-pie -o q q.s && strip -o bare q"), 0);
+	open_file(&f, "q");
+	open_file(&bare, "bare");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		size_t at = named(&f, parts[i].name), k = dt_code_function_at(bare.code, f.code->function[at].start);
+		size_t whole = parts[i].whole ? named(&f, parts[i].whole) : at;
+		bool cold = strstr(parts[i].name, ".cold");
+		const struct dt_code_function *x = &f.code->function[at], *y = &bare.code->function[k];
+
+		/* with names it is these that count: one that has another is a function */
+		if (cold || !parts[i].whole)
+			assert_int_equal(x->whole, whole);
+		assert_int_equal(x->part, cold);
+		assert_int_equal(y->start, x->start);
+		if (bare.code->function[y->whole].start != f.code->function[whole].start)
+			fail_msg("without names %s belongs to %lx", parts[i].name,
+				 (unsigned long)bare.code->function[y->whole].start);
+	}
+	close_file(&f);
+	close_file(&bare);
+}
+
 static void test_space(void **state)
 {
 	struct dt_space s = {0};
@@ -600,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_points),		cmocka_unit_test(test_points_in_functions),
 		cmocka_unit_test(test_points_in_rooms), cmocka_unit_test(test_back),
 		cmocka_unit_test(test_compiled),	cmocka_unit_test(test_looked_at),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_space),		cmocka_unit_test(test_damage),
 	};
 

@@ -12,8 +12,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sqlite3.h>
+#include <zstd.h>
 #include <cmocka.h>
 
+#include "store/chunk.h"
+#include "store/decode.h"
 #include "store/reader.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -1026,6 +1029,88 @@ static void test_damage(void **state)
 	free(copy);
 }
 
+/* A chunk of n records of one site with so many values each; each but the first is `step' after the one before. */
+static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_bytes *events, struct dt_bytes *vals)
+{
+	struct dt_encoder *c = dt_encoder_new();
+	ZSTD_CCtx *cctx = ZSTD_createCCtx();
+	struct dt_error e = {""};
+	int l;
+
+	assert_non_null(c);
+	dt_encoder_reset(c);
+	l = dt_encoder_local(c, 1, (uint8_t)((1 << values) - 1), 0);
+	assert_int_equal(l, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		struct dt_record r = {.ticks = 1000000 + i * step, .tid = 1, .value = {i, 2 * i, 3 * i, 4 * i}};
+
+		dt_encoder_put(c, &r, 0, 0);
+	}
+	assert_int_equal(dt_encoder_finish(c, 0, cctx, events, vals, &e), 0);
+	ZSTD_freeCCtx(cctx);
+	dt_encoder_free(c);
+}
+
+static struct dt_decoder decoder;
+
+static int load(const struct dt_bytes *events, size_t cut, const struct dt_bytes *vals, size_t vals_cut, uint32_t n,
+		uint32_t sites)
+{
+	ZSTD_DCtx *dctx = ZSTD_createDCtx();
+	struct dt_error e = {""};
+	int rc = dt_decoder_load(&decoder, dctx, events->p, events->n - cut, vals ? vals->p : NULL,
+				 vals ? vals->n - vals_cut : 0, n, sites, &e);
+
+	ZSTD_freeDCtx(dctx);
+	assert_true(rc == 0 || strstr(e.text, "damaged"));
+	return rc;
+}
+
+/* Each part of a chunk is whole, but they are not of one chunk; or an end is missing. */
+static void test_parts_disagree(void **state)
+{
+	struct dt_bytes events[5] = {{0}}, vals[5] = {{0}};
+
+	for (unsigned k = 0; k < 5; k++)
+		make_chunk(100, k, 10, &events[k], &vals[k]);
+	for (unsigned k = 0; k < 5; k++) {
+		assert_int_equal(load(&events[k], 0, NULL, 0, 100, 1), 0);
+		for (unsigned v = 0; v < 5; v++) /* too few values are as wrong as too many */
+			if (vals[v].n)
+				assert_int_equal(load(&events[k], 0, &vals[v], 0, 100, 1), k == v ? 0 : -1);
+		assert_int_equal(load(&events[k], 0, NULL, 0, 99, 1), -1);
+		assert_int_equal(load(&events[k], 0, NULL, 0, 101, 1), -1);
+		assert_int_equal(load(&events[k], 0, NULL, 0, 100, 0), -1); /* a site that is not there */
+		assert_int_equal(load(&events[k], 1, NULL, 0, 100, 1), -1);
+		if (vals[k].n)
+			assert_int_equal(load(&events[k], 0, &vals[k], 1, 100, 1), -1);
+	}
+	for (unsigned k = 0; k < 5; k++) {
+		free(events[k].p);
+		free(vals[k].p);
+	}
+	dt_decoder_free(&decoder);
+	memset(&decoder, 0, sizeof(decoder));
+}
+
+/* How far a chunk's times go back is known when it is loaded: its records wait for each other that long. */
+static void test_steps_back(void **state)
+{
+	static const uint64_t step[] = {10, 70000, (uint64_t)-1, (uint64_t)-70000, 0};
+	static const uint64_t back[] = {0, 0, 99, 99 * 70000, 0};
+	struct dt_bytes events = {0}, vals = {0};
+
+	for (unsigned i = 0; i < sizeof(step) / sizeof(*step); i++) {
+		make_chunk(100, 1, step[i], &events, &vals);
+		assert_int_equal(load(&events, 0, &vals, 0, 100, 1), 0);
+		assert_int_equal(decoder.back, back[i]);
+	}
+	free(events.p);
+	free(vals.p);
+	dt_decoder_free(&decoder);
+	memset(&decoder, 0, sizeof(decoder));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -1038,6 +1123,7 @@ int main(void)
 		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
 		TEST(test_overwrite),
 		TEST(test_late), TEST(test_damage),    TEST(test_every_kind),
+		TEST(test_parts_disagree), TEST(test_steps_back),
 		TEST(test_one_core),  TEST(test_events),
 	};
 
