@@ -357,8 +357,8 @@ static size_t take_overwrite(struct dt_ring_reader *r, size_t max, bool last,
 	size_t n, head;
 
 	if (pos - r->pos >= size) {
-		/* keep clear of the writer: begin an eighth of the ring behind the oldest */
-		uint64_t begin = pos - size + (last ? 64 : size / 8);
+		/* keep clear of the writer: begin an eighth of the ring, and a record at least, behind the oldest */
+		uint64_t begin = pos - size + (last ? 64 : (size / 8 + 63) & ~63ull);
 
 		lose(r, (begin - r->pos) / 64);
 		r->pos = begin;

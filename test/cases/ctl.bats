@@ -632,11 +632,11 @@ bad() {
 		ctl trace a remove
 		ctl delete link
 	done
-	# a constant is no record of its own, neither the trigger's nor those behind it
+	# constants do not count, neither the trigger's nor those of the records behind it
 	printf 'trace add CONST 5 link LATEFREEZE 6 CONST 9\nstart\nunfreeze\n' | ctl -
 	act link 1
 	act add 20
-	expect "E add 6, E link 1"
+	expect "E add 6, E link 1, c add 6, c link 1"
 	ctl delete link add
 	ctl trace add new a ENTRY
 	ctl trace a on
