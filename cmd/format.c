@@ -10,7 +10,7 @@
 #include "core/signature.h"
 #include "core/text.h"
 
-#define MAX_ITEMS     64
+#define MAX_ITEMS     64    /* of a line: arguments (the others are "..."), and the result */
 #define MAX_SHAPES    8
 #define COPIED	      16    /* bytes at once: text has that much room behind it */
 #define MAX_NAME      16384 /* longer names are cut */
@@ -108,8 +108,7 @@ static void add_item(struct builder *b, struct dt_format_item item)
 		item.look = (uint8_t)(item.type << 4 | item.size | 0x80);
 	memcpy(item.piece, b->c->text + item.from, item.length < COPIED ? item.length : COPIED);
 	b->from = b->length;
-	if (b->n < MAX_ITEMS)
-		b->item[b->n++] = item;
+	b->item[b->n++] = item;
 }
 
 static void parse_parameters(struct builder *b, const char *signature)
@@ -119,16 +118,20 @@ static void parse_parameters(struct builder *b, const char *signature)
 
 	for (bool first = true; dt_signature_next(&p, &v); first = false) {
 		struct dt_format_item item = item_of(&v);
+		/* the last two places are for this and the result */
+		bool full = b->n == MAX_ITEMS - 2;
 
 		if (!first)
 			add_text(b, ", ", 2);
-		if (v.rest) {
+		if (v.rest || full) {
 			item.type = REST;
 		} else if (v.name_length) {
 			add_text(b, v.name, v.name_length);
 			add_text(b, "=", 1);
 		}
 		add_item(b, item);
+		if (full)
+			return;
 	}
 }
 
@@ -158,8 +161,6 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	}
 	/* the last piece of text is the closing one, and the item with it the result */
 	add_text(b, ")", 1);
-	if (b->n == MAX_ITEMS)
-		b->n--;
 	add_item(b, result);
 }
 

@@ -132,8 +132,8 @@ code() {
 	E f 0x1000 9000100
 	X f 0x1000 9000200
 	TEXT
-	sqlite3 l.db "INSERT INTO pause VALUES(1000, 1100, 0, 1, 2), (2000, 2500, 0, 40, 3), (2600, 2700, 1, 1, NULL),
-		(5000000, 5000100, 0, 7, 1), (5001000, 5001100, 0, 2, NULL)"
+	sqlite3 l.db "INSERT INTO pause VALUES(1000, 1100, 'frozen', 1, 2), (2000, 2500, 'frozen', 40, 3),
+		(2600, 2700, 'stopped', 1, NULL), (5000000, 5000100, 'frozen', 7, 1), (5001000, 5001100, 'frozen', 2, NULL)"
 	view l.db
 	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
 	curl -s "${address}get/trace" >trace.json
@@ -151,9 +151,9 @@ code() {
 	clock 2000000 1000000
 	thread 1 main
 	thread 2 other
-	function outer a:u4@0
-	function inner b:u4@0
-	function leaf c:u4@0
+	function outer a:i4@0;v
+	function inner b:i4@0;v
+	function leaf c:i4@0;v
 	E outer 0x2000 100 11
 	E inner 0x1f00 100 12
 	E leaf 0x1e00 200 13
@@ -201,7 +201,6 @@ code() {
 	whole=$(curl -s "${address}get/window?from=0&to=9999999&cells=100&tracks=0,1,2" | sha256sum)
 	for bad in 'window' 'window?from=0' 'window?from=5&to=4&cells=9' 'window?from=-1&to=4&cells=9' \
 		'window?from=0&to=4&cells=0' 'window?from=0&to=4&cells=99999999' 'window?from=0&to=4&cells=9&tracks=x' \
-		\
 		'window?from=0&to=4&cells=9&tracks=1,,2' 'window?from=0&to=4&cells=9&tracks=-1' 'window?from=0&to=4&cells=9&tracks=+1' \
 		'window?from=0&to=4&cells=9&tracks=1;2' 'window?from=0&to=4&cells=9&depths=x' 'window?from=0x10&to=99&cells=9' 'stats?from=1&to=' 'stats?from=99999999999999999999&to=1' 'names?ids=a' 'call?track=1'; do
 		[ "$(code "${address}get/$bad")" = 400 ] || { echo "$bad: $(code "${address}get/$bad")"; return 1; }
