@@ -210,6 +210,11 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			"%s: %lu calls are not recorded: the program had forbidden itself to read the "
 			"clock then (prctl PR_SET_TSC, or strict seccomp)\n",
 			c->name, (unsigned long)s->clockless);
+	if (s->tids.unknown)
+		fprintf(stderr,
+			"%s: %zu threads of other PID namespaces ended before their numbers here were known: "
+			"they stand as their own ones, with %u and more added\n",
+			c->name, s->tids.unknown, 1u << DT_TAG_SHIFT);
 	if (s->unsent)
 		fprintf(stderr,
 			"%s: what a process did that had confined itself by seccomp was not followed "

@@ -130,13 +130,13 @@ struct dt_request {
 	uint32_t state; /* futex. FREE -> FILLING (poster, cas) -> POSTED (poster) -> DONE
 			 * (controller) -> FREE (poster, or the controller when nobody waits) */
 	uint32_t kind;
-	uint32_t pid, tid, ppid;
+	uint32_t pid, tid, ppid; /* as the poster knows them, in its PID namespace */
 	uint32_t waited; /* the poster waits for DONE */
 	uint64_t area;	 /* where the poster's area begins */
 	uint64_t fs;	 /* the poster's thread pointer, 0 when it has none yet */
 	uint64_t path;	 /* EXEC: address of the new image's name... */
 	int32_t dirfd;	 /* ...and what it is relative to, -1: the working directory */
-	uint32_t pad;
+	uint32_t proof; /* stands in the poster's own memory, too: struct dt_process_block */
 	uint64_t pad2;
 };
 
@@ -176,7 +176,8 @@ struct dt_control {
 	uint32_t bell; /* futex: traced threads add 1 and wake the controller */
 	uint32_t requests_full; /* requests that found no free slot; locked add */
 	uint32_t controller;	/* process id of the controller */
-	uint32_t pad[3];
+	uint32_t proofs; /* of requests, the last one given; locked add */
+	uint32_t pad[2];
 	/*
 	 * A robust, shared pthread_mutex_t locked by the controller as long as it lives. Its first
 	 * word is a futex: the owner's thread id. When that thread dies, however it dies, the
@@ -251,14 +252,16 @@ static inline struct dt_record *dt_ring_records(struct dt_ring *r)
 
 /*
  * The shared ring has a mark per slot behind its records. Bit 0 set: being written by the thread
- * in bits 1-23, for position bits 24-63 (in records); bit 0 clear and bit 1 set: committed.
+ * in bits 1-23 (all set: it is not known, or only in another PID namespace), for position bits 24-63 (in
+ * records); bit 0 clear and bit 1 set: committed.
  */
 static inline uint64_t *dt_ring_marks(struct dt_ring *r, uint64_t ring_size)
 {
 	return (uint64_t *)((char *)r + DT_RING_HEAD + ring_size);
 }
 
-#define DT_MARK_BUSY(index, tid) ((index) << 24 | (uint64_t)((tid) & 0x3fffff) << 1 | 1)
+#define DT_MARK_BUSY(index, tid)                                                                   \
+	((index) << 24 | (uint64_t)((tid) > 0x3fffff ? 0x3fffff : (tid)) << 1 | 1)
 #define DT_MARK_DONE(index) ((index) << 24 | 2)
 #define DT_MARK_INDEX(mark) ((mark) >> 24)
 /* Is it of a later record than index? They are less than 2^39 apart. */

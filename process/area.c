@@ -142,6 +142,8 @@ static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32
 		return p->mask;
 	case DT_FIX_SIGNATURE:
 		return p->o->signature;
+	case DT_FIX_TAG:
+		return p->o->tag;
 	}
 	return word;
 }
@@ -258,6 +260,33 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 out:
 	free(out);
 	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
+}
+
+int dt_area_tag(int mem, uint64_t area, const struct dt_control *control, pid_t pid, uint32_t tag)
+{
+	struct dt_kept_block kept;
+	struct dt_blob head;
+	uint32_t id = (uint32_t)pid;
+
+	if (dt_memory_read(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
+		return -1;
+	if (!tag && !kept.tag)
+		return 0;
+	if (dt_memory_write(mem, area + DT_AREA_PROCESS + offsetof(struct dt_process_block, pid), &id,
+			    sizeof(id)) < 0)
+		return -1;
+	if (kept.tag == tag)
+		return 0;
+	if (dt_memory_write(mem, area + DT_AREA_KEPT + offsetof(struct dt_kept_block, tag), &tag,
+			    sizeof(tag)) < 0 ||
+	    dt_memory_read(mem, area, &head, sizeof(head)) < 0)
+		return -1;
+	if (!head.hook[0]) /* they are made later */
+		return 0;
+	return dt_area_make_hooks(mem, area, control,
+				  &(struct dt_thread_offsets){head.tid_offset, head.rseq_offset,
+							      head.rseq_size, head.rseq_signature, tag},
+				  NULL);
 }
 
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS])

@@ -39,11 +39,18 @@ uint64_t dt_area_find(int mem, const struct dt_maps *maps);
 struct dt_thread_offsets {
 	int64_t tid, rseq;
 	uint32_t rseq_size, signature;
+	uint32_t tag; /* of the process's PID namespace: process/pid-namespace.h */
 };
 
 /* Makes the rseq hooks for this process. The slow ones need nothing. */
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
+
+/*
+ * Gives the process the tag of its PID namespace, and its number here. What its hooks write is the same
+ * otherwise, so that threads may be in them; one may have put its own number into a record just now.
+ */
+int dt_area_tag(int mem, uint64_t area, const struct dt_control *control, pid_t pid, uint32_t tag);
 
 /* Addresses of the hooks in this process, by enum dt_hook. -1: there are no fast ones yet. */
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS]);

@@ -292,7 +292,7 @@ static int64_t own_tid_offset(void)
 int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
 {
 	struct dt_thread_offsets o = {
-		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053};
+		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053, 0};
 	struct dt_control *c = scratch->control;
 	uint64_t area, hook[DT_HOOKS];
 	struct samples *s;

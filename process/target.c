@@ -80,6 +80,8 @@ void dt_target_close(struct dt_target *t)
 void dt_target_end(struct dt_target *t)
 {
 	t->ended = true;
+	if (t->namespaces)
+		dt_pid_namespace_leave(t->namespaces, t->tag);
 	close(t->mem);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
@@ -644,6 +646,13 @@ bool dt_target_in_code(const struct dt_target *t, uint64_t address)
 	return false;
 }
 
+static int enter_namespace(struct dt_target *t, struct dt_targets *all)
+{
+	t->tag = dt_pid_namespace_tag(&all->namespaces, t->pid);
+	t->namespaces = &all->namespaces;
+	return dt_area_tag(t->mem, t->area, t->control, t->pid, t->tag);
+}
+
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		    const struct dt_target *parent, struct dt_error *e)
 {
@@ -651,6 +660,8 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 
 	t->area = area;
 	t->control = all->shared.control;
+	if (enter_namespace(t, all) < 0)
+		return dt_fail(e, "the area can not be written: %s", strerror(errno));
 	if (refresh(t, all, e) < 0)
 		return -1;
 	dt_area_hooks(t->mem, area, true, fast);
@@ -713,6 +724,8 @@ static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t
 	uint64_t address;
 	uint32_t field[3];
 
+	if (t->tag)
+		tid = dt_pid_inner(t->pid, tid);
 	if (module_with(t, "_thread_db_pthread_tid", &address)) {
 		if (dt_memory_read(t->mem, address, field, sizeof(field)) < 0 || field[0] != 32)
 			return false;
@@ -758,7 +771,7 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
 {
-	struct dt_thread_offsets o;
+	struct dt_thread_offsets o = {.tag = t->tag};
 	int32_t cpu;
 
 	if (t->fast)
@@ -819,6 +832,8 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 	near[1] = area_near_program(t);
 	if (dt_area_install(t->pid, tid, t->mem, &all->shared, near, &t->area, e) < 0)
 		return -1;
+	if (enter_namespace(t, all) < 0)
+		return dt_fail(e, "the area can not be written: %s", strerror(errno));
 	fs = dt_thread_fs(tid);
 	dt_target_find_threads(t, tid, fs, true);
 	return 0;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include "process/area.h"
 #include "process/module.h"
+#include "process/pid-namespace.h"
 #include "process/threads.h"
 
 /* Which functions of a file are to be traced: sets file->chosen. */
@@ -20,6 +21,8 @@ struct dt_target {
 	struct dt_target *const *others; /* and where it begins: what is planted there is planted here alike; or NULL */
 	pid_t pid;
 	pid_t ppid;
+	uint32_t tag; /* of its PID namespace, 0: ours. Its threads' ids have it in records */
+	struct dt_pid_namespaces *namespaces; /* that it is counted in; NULL: not yet */
 	int mem;   /* /proc/PID/mem */
 	int pidfd; /* readable when the process has ended; -1: the kernel has none */
 	uint64_t area; /* 0: none yet */
@@ -67,6 +70,7 @@ static inline bool dt_target_is_silent(const struct dt_target *t)
 struct dt_targets {
 	struct dt_shared shared;
 	struct dt_files files;
+	struct dt_pid_namespaces namespaces;
 	dt_choose_fn *choose; /* NULL: all sites */
 	void *choose_ctx;
 };

@@ -135,6 +135,13 @@ static bool watches_threads(struct dt_session *s)
 	return false;
 }
 
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static void set_watch(struct dt_session *s)
 {
 	struct dt_control *c = s->targets.shared.control;
@@ -144,6 +151,10 @@ static void set_watch(struct dt_session *s)
 	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
 	if (n)
 		memcpy(c->watch, s->device.watch, n * sizeof(*c->watch));
+	/* threads that know themselves by other numbers */
+	for (size_t i = 0, ids = n; i < ids && s->targets.namespaces.last; i++)
+		n += dt_tids_inner(s, c->watch[i], c->watch + n, DT_WATCH_MAX - n);
+	qsort(c->watch, n, sizeof(*c->watch), by_id);
 	__atomic_store_n(&c->watches, (uint32_t)n, __ATOMIC_SEQ_CST);
 }
 

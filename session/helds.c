@@ -59,7 +59,7 @@ void dt_helds_take(struct dt_session *s)
 		if (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
 			continue;
 		reason = h->why;
-		row = (struct dt_held_row){.tid = h->tid,
+		row = (struct dt_held_row){.tid = dt_tids_outer(s, h->tid),
 					   .begin = corrected(s, h->begin, h->core_begin),
 					   .end = corrected(s, h->end, h->core_end),
 					   .why = reason < DT_HELD_WHYS && why[reason] ? why[reason] : ""};

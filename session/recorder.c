@@ -302,6 +302,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
 			n = dt_ring_take(r, BATCH, last, &records, &lost);
+			/* what has been taken is ours until the ring is released */
+			dt_tids_correct(s, (struct dt_record *)records, n);
 			if (dt_helds_new(s)) { /* those before these records have been told */
 				pthread_mutex_lock(&s->lock);
 				dt_helds_take(s);

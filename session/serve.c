@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Serving the traced processes: their messages, their execs, their ends. Owner thread. */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <malloc.h>
@@ -373,21 +374,75 @@ static void check_execs(struct dt_session *s)
 /* --- requests */
 
 /*
- * Whoever has the session mapped can write there, and a program in another PID namespace knows other
- * numbers: the process that is named must have the session mapped, and the thread be one of it.
+ * Has process pid posted this? Whoever has the session mapped can write there, and in another PID namespace
+ * the same number is another process: it must have the session mapped, be numbered so in its own namespace,
+ * and have the request's proof in its own memory.
  */
-static bool is_from_target(struct dt_session *s, const struct dt_request *q)
+static bool has_posted(struct dt_session *s, pid_t pid, const struct dt_request *q, size_t slot)
 {
-	char path[64];
+	uint64_t at = q->area + DT_AREA_PROCESS + offsetof(struct dt_process_block, proof) + 4 * slot;
 	struct dt_maps maps;
-	bool is;
+	uint32_t proof;
+	bool has;
+	int mem;
 
-	dt_format(path, sizeof(path), "/proc/%u/task/%u", q->pid, q->tid);
-	if (access(path, F_OK) < 0 || dt_maps_read((pid_t)q->pid, &maps, NULL) < 0)
+	if (dt_pid_inner(pid, pid) != (pid_t)q->pid || dt_maps_read(pid, &maps, NULL) < 0)
 		return false;
-	is = dt_session_maps(s, &maps);
+	has = dt_session_maps(s, &maps);
 	dt_maps_free(&maps);
-	return is;
+	mem = has ? dt_memory_open(pid, NULL) : -1;
+	if (mem < 0)
+		return false;
+	has = dt_memory_read(mem, at, &proof, sizeof(proof)) == 0 && proof == q->proof;
+	close(mem);
+	return has;
+}
+
+/*
+ * Which process has posted q; 0: it has ended, or there is none. Mostly the one that has this number here.
+ * Others are looked for where there may be some: in other namespaces, where one sees no parent (0), or the
+ * first process (1), or where there are such already.
+ */
+static pid_t find_poster(struct dt_session *s, const struct dt_request *q, size_t slot)
+{
+	pid_t found = has_posted(s, (pid_t)q->pid, q, slot) ? (pid_t)q->pid : 0;
+	struct dirent *entry;
+	DIR *d;
+
+	for (struct dt_target *t = s->first; t && !found; t = t->next)
+		if (!t->ended && t->tag && has_posted(s, t->pid, q, slot))
+			found = t->pid;
+	if (found || (q->ppid > 1 && !s->targets.namespaces.last))
+		return found;
+	d = opendir("/proc");
+	while (d && !found && (entry = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 0 && has_posted(s, pid, q, slot))
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Makes our numbers of those that the poster gave. False: it is not there any more. */
+static bool make_outer(struct dt_session *s, struct dt_request *q, size_t slot)
+{
+	pid_t pid = find_poster(s, q, slot), tid = 0;
+
+	if (pid)
+		tid = dt_pid_inner(pid, (pid_t)q->tid) == (pid_t)q->tid ? (pid_t)q->tid
+									: dt_pid_outer_thread(pid, (pid_t)q->tid);
+	s->poster[slot].pid = pid;
+	s->poster[slot].tid = tid;
+	if (!tid)
+		return false;
+	if (pid != (pid_t)q->pid)
+		q->ppid = (uint32_t)dt_session_parent_of(pid);
+	q->pid = (uint32_t)pid;
+	q->tid = (uint32_t)tid;
+	return true;
 }
 
 /* Two threads of a process that exec at once are held one after the other: the second one would be
@@ -403,11 +458,12 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 }
 
 /* A poster that was killed while it waited does not free its slot. */
-static void free_slot_of_dead(struct dt_request *q, uint32_t state)
+static void free_slot_of_dead(const struct dt_session *s, struct dt_request *q, uint32_t state)
 {
+	size_t slot = (size_t)(q - s->targets.shared.control->request);
 	char path[64];
 
-	dt_format(path, sizeof(path), "/proc/%u/task/%u", q->pid, q->tid);
+	dt_format(path, sizeof(path), "/proc/%d/task/%d", s->poster[slot].pid, s->poster[slot].tid);
 	if (access(path, F_OK) < 0)
 		__atomic_compare_exchange_n(&q->state, &state, DT_REQUEST_FREE, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -426,9 +482,9 @@ static void opt_out(struct dt_session *s, const struct dt_request *q)
 }
 
 /* False: it is to be asked again. */
-static bool answer(struct dt_session *s, struct dt_request *q)
+static bool answer(struct dt_session *s, struct dt_request *q, bool lives)
 {
-	if (!is_from_target(s, q)) {
+	if (!lives) {
 		if (q->kind == DT_REQUEST_PROCESS)
 			note_gone(s, q);
 		return true;
@@ -459,21 +515,22 @@ static void requests(struct dt_session *s)
 	s->unanswered = false;
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
 		struct dt_request *q = &c->request[i], copy;
-		bool done;
+		bool done, lives;
 
 		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
 		if (state == DT_REQUEST_DONE)
-			free_slot_of_dead(q, state);
+			free_slot_of_dead(s, q, state);
 		if (state != DT_REQUEST_POSTED)
 			continue;
 		copy = *q; /* the traced process may write here: only the copy is looked at */
-		if (must_wait(s, &copy)) {
-			free_slot_of_dead(q, state);
-			continue;
-		}
 		pthread_mutex_lock(&s->lock);
-		done = answer(s, &copy);
+		lives = make_outer(s, &copy, i);
+		pthread_mutex_unlock(&s->lock);
+		if (lives && must_wait(s, &copy))
+			continue;
+		pthread_mutex_lock(&s->lock);
+		done = answer(s, &copy, lives);
 		pthread_mutex_unlock(&s->lock);
 		if (!done) {
 			s->unanswered = true;

@@ -204,6 +204,17 @@ fail:
 }
 
 /* Of threads that had forbidden themselves to read the clock. */
+/* Threads of other PID namespaces that were gone when they were looked for. */
+static void store_unknown_tids(struct dt_session *s)
+{
+	char text[32];
+
+	if (!s->tids.unknown)
+		return;
+	dt_format(text, sizeof(text), "%zu", s->tids.unknown);
+	dt_store_meta(s->store, "unknown_tids", text, NULL);
+}
+
 static void store_clockless(struct dt_session *s)
 {
 	const struct dt_control *c = s->targets.shared.control;
@@ -240,6 +251,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_store_meta(s->store, "longest_stop", text, NULL);
 		s->left_as_it_was = dt_store_is_late(s->store);
 		store_clockless(s);
+		store_unknown_tids(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}
@@ -256,6 +268,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_rings_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
+	dt_tids_free(&s->tids);
 	free(s->left_pos);
 	free(s->program);
 	pthread_mutex_destroy(&s->lock);
@@ -401,6 +414,7 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
 	dt_recorder_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
+	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
 		dt_format(s->note, sizeof(s->note), "%s", e.text);
@@ -639,8 +653,7 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
-/* Whose child a process is now; 0: it has ended. */
-static pid_t parent_of(pid_t pid)
+pid_t dt_session_parent_of(pid_t pid)
 {
 	char path[64], line[128];
 	pid_t ppid = 0;
@@ -680,7 +693,7 @@ bool dt_session_adopt_strays(struct dt_session *s)
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
-			t->ppid = parent_of(pid);
+			t->ppid = dt_session_parent_of(pid);
 			t->forked = true;
 			if (area && dt_target_adopt(t, &s->targets, area, dt_session_parent(s, area), NULL) == 0)
 				dt_session_add(s, t), any = true;

@@ -23,6 +23,7 @@
 #include "session/pauses.h"
 #include "session/rings.h"
 #include "session/switches.h"
+#include "session/tids.h"
 #include "store/store.h"
 
 #define DT_NO_SLEDS                                                                                \
@@ -98,6 +99,13 @@ struct dt_session {
 	/* which process a thread belongs to, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;
 	size_t threads, thread_room; /* room: a power of two, or 0 */
+
+	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
+
+	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody known */
+	struct {
+		pid_t pid, tid;
+	} poster[DT_REQUESTS];
 
 	/* owner thread: where the rings were when those that are leaving had ended; of each ring */
 	uint64_t *left_pos;
@@ -212,6 +220,8 @@ void dt_session_drained(struct dt_session *s);
 void dt_session_note_modules(struct dt_session *s, struct dt_target *t);
 void dt_session_note_process(struct dt_session *s, struct dt_target *t);
 void dt_session_clock(struct dt_session *s);
+/* Whose child a process is now; 0: it has ended. */
+pid_t dt_session_parent_of(pid_t pid);
 /* Does a process with these mappings have this session's memory? */
 bool dt_session_maps(struct dt_session *s, const struct dt_maps *maps);
 /* Does a process run in the memory of another one of the session (a vfork child)? */

@@ -42,22 +42,25 @@
 #define DT_FIX_RING 8	   /* to be added: address of the core's ring */
 #define DT_FIX_MASK 9	   /* ring size - 1 */
 #define DT_FIX_SIGNATURE 10 /* the rseq signature */
+#define DT_FIX_TAG 11	   /* the process's tag: process/pid-namespace.h */
 
 #define DT_PATCHES 32 /* places that lead through the area, at most; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
+#include "core/ring.h"
 #include "core/types.h"
 
 
 /* Zero in a forked child until its first record. */
 struct dt_process_block {
 	uint32_t cores; /* rings there are; 0: not filled in, take the slow path */
-	uint32_t pid;
+	uint32_t pid; /* as the controller knows it, once that has answered */
 	uint32_t shared_only; /* nobody appends by rseq: two of its threads share a thread block, or some
 			       * may not read the clock */
 	uint32_t calling; /* threads that may be about to make a system call for us; locked add */
 	/* in uniform mode, what is not traced is written here; several threads may, it means nothing */
 	uint64_t nowhere[8] __attribute__((aligned(64)));
+	uint32_t proof[DT_REQUESTS]; /* of a request in that slot: who has its number here has posted it */
 };
 
 #define DT_STRICT_MAX 64u /* with more, nothing is recorded of the process any more */
@@ -69,6 +72,7 @@ struct dt_kept_block {
 	/* a thread has been, or is about to be forbidden to read the clock (PR_SET_TSC): each asks
 	 * before it does so. The kernel lets children and what they execute inherit it */
 	uint32_t asks_clock;
+	uint32_t tag;	 /* of its PID namespace, as it stands in thread ids: process/pid-namespace.h */
 	uint32_t strict; /* threads in strict seccomp, which can not even ask: their thread pointers */
 	uint64_t strict_fs[DT_STRICT_MAX]; /* 0: being written */
 };

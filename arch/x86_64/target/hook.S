@@ -146,6 +146,7 @@ code_begin:
 	mov	(%rsp), %rax
 	fix DT_FIX_RING, 0, mov %rax, HEAD+8(%r11)	/* pc */
 	fix DT_FIX_TID, 0, mov %fs:UNKNOWN, %eax
+	fix DT_FIX_TAG, 0, or $UNKNOWN, %eax
 	fix DT_FIX_RING, 0, mov %eax, HEAD+16(%r11)
 	rdtsc
 	shl	$32, %rdx

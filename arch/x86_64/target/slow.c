@@ -367,6 +367,8 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 	q->dirfd = dirfd;
 	q->fs = 0;
 	call4(SYS_ARCH_PRCTL, ARCH_GET_FS, (long)&q->fs, 0, 0);
+	q->proof = __atomic_add_fetch(&session.proofs, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&process_block.proof[q - session.request], q->proof, __ATOMIC_RELAXED);
 	__atomic_store_n(&q->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 	ring_bell();
 	if (!wait)
@@ -382,7 +384,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 		futex_wait(&q->state, state, 50 * MS);
 	}
 	if (timed)
-		tell_held(q->tid, &since, why);
+		tell_held(q->tid | kept_block.tag, &since, why);
 	__atomic_store_n(&q->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
 }
 
@@ -571,15 +573,25 @@ static bool watched(uint32_t id)
 	return false;
 }
 
-/* A forked child finds its process block wiped: it fills it, and makes itself known. */
+/*
+ * A forked child finds its process block wiped: it fills it, and makes itself known. The first of a PID
+ * namespace, or one that has been put into another, does not see its parent (0); it, and whose parent is the
+ * first one, waits until the controller has told its numbers from others'.
+ */
 static void begin_process(void)
 {
+	bool strange = !confined() && call4(SYS_GETPPID, 0, 0, 0, 0) <= 1;
+
 	process_block.pid = confined() ? 0 : (uint32_t)call4(SYS_GETPID, 0, 0, 0, 0);
+	if (strange)
+		tell(DT_REQUEST_PROCESS, true);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_SEQ_CST)) /* by another thread, just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
 		leave_fast_path();
+	if (strange)
+		return;
 	/* the child of a process that is watched is not: its sites are switched off first */
 	tell(DT_REQUEST_PROCESS,
 	     session.watches && !session.all && !watched(process_block.pid));
@@ -998,16 +1010,22 @@ static bool careful(struct dt_record *rec)
 	return again;
 }
 
-/* The calling thread's id, from its thread block where that is known. */
+/* With its PID namespace's tag, as it stands in records. */
+static uint32_t asked_thread_id(void)
+{
+	return confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0) | kept_block.tag;
+}
+
+/* The same, from the thread's block where that is known. */
 static uint32_t thread_id(void)
 {
 	uint64_t fs;
 
 	if (blob.tid_offset) {
 		__asm__("mov %%fs:0, %0" : "=r"(fs));
-		return *(uint32_t *)(fs + (uint64_t)blob.tid_offset);
+		return *(uint32_t *)(fs + (uint64_t)blob.tid_offset) | kept_block.tag;
 	}
-	return confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	return asked_thread_id();
 }
 
 static int append(struct dt_record *rec)
@@ -1047,7 +1065,7 @@ static int append(struct dt_record *rec)
 		}
 	}
 	/* here the thread block may be another thread's: see dt_before_clone() */
-	rec->tid = confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0);
+	rec->tid = asked_thread_id();
 	return append_shared(rec);
 }
 
