@@ -259,8 +259,6 @@ static void cut_functions(struct reader *r)
 			dt_code_set_trouble(f, DT_TROUBLE_SIGNAL, f->start);
 		dt_code_set_mark(c, f->start, DT_CODE_HARD);
 	}
-	for (size_t i = 0; i < c->frames.n; i++)
-		dt_code_set_mark(c, c->frames.frame[i].start, DT_CODE_HARD);
 }
 
 /* --- instructions */

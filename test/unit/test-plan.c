@@ -573,6 +573,56 @@ static void test_parts(void **state)
 	close_file(&bare);
 }
 
+/* Where other code gets into the middle of a function, no window goes across; labels whose addresses are taken are code. */
+static void test_ways_in(void **state)
+{
+	static const char source[] =
+		".macro begin n\n.type \\n, @function\n\\n: .cfi_startproc\n.endm\n"
+		".macro finish n\n.cfi_endproc\n.size \\n, . - \\n\n.endm\n.globl main\n"
+		"begin main\n call entered\n call enters\n call frames\n call computed\n ret\nfinish main\n"
+		/* another function's jump, near and from far away */
+		"begin entered\n xor %eax, %eax\n0: inc %eax\n lea 3(%rax), %rax\n inc %eax\n"
+		" ret\nfinish entered\n"
+		"begin enters\n mov $1, %eax\n test %edi, %edi\n jne 0b\n jmp 1f\nfinish enters\n"
+		".skip 200, 0x90\n"
+		"begin entered2\n xor %eax, %eax\n1: inc %eax\n lea 3(%rax), %rax\n inc %eax\n ret\n"
+		"finish entered2\n"
+		/* what is unwound in another way from there on */
+		"begin frames\n xor %eax, %eax\n.cfi_endproc\n.cfi_startproc\n inc %eax\n lea 3(%rax), %rax\n ret\n"
+		"finish frames\n"
+		/* a computed goto, and what it leads to */
+		"begin computed\n lea 3f(%rip), %rax\n lea 4f(%rip), %rcx\n test %edi, %edi\n cmove %rcx, %rax\n jmp *%rax\n"
+		"3: mov $1, %eax\n ret\n4: mov $2, %eax\n ret\nfinish computed\n"
+		".section .note.GNU-stack, \"\", @progbits\n";
+	static const struct {
+		const char *name;
+		unsigned in; /* where it is entered, from its start */
+		uint8_t mark;
+	} entered[] = {{"entered", 2, DT_CODE_CROSS}, {"entered2", 2, DT_CODE_CROSS}, {"frames", 2, DT_CODE_HARD}};
+	struct dt_plan_function x;
+	struct file f;
+
+	scratch_write("w.s", source, sizeof(source) - 1);
+	assert_int_equal(scratch_run("gcc -no-pie -o w w.s"), 0);
+	open_file(&f, "w");
+	for (size_t i = 0; i < sizeof(entered) / sizeof(*entered); i++) {
+		size_t at = named(&f, entered[i].name);
+		uint64_t in = f.code->function[at].start + entered[i].in;
+
+		assert_true(dt_code_mark(f.code, in) & entered[i].mark);
+		dt_plan_function(&f.plan, at, &x);
+		for (uint32_t k = x.first_window; k < x.first_window + x.windows; k++) {
+			const struct dt_window *w = &f.plan.window[k];
+
+			if (w->start < in && w->start + w->size > in)
+				fail_msg("%s: a window goes across where it is entered", entered[i].name);
+		}
+	}
+	dt_plan_function(&f.plan, named(&f, "computed"), &x);
+	assert_string_equal(x.why, "");
+	close_file(&f);
+}
+
 static void test_space(void **state)
 {
 	struct dt_space s = {0};
@@ -660,7 +710,7 @@ int main(void)
 		cmocka_unit_test(test_points),		cmocka_unit_test(test_points_in_functions),
 		cmocka_unit_test(test_points_in_rooms), cmocka_unit_test(test_back),
 		cmocka_unit_test(test_compiled),	cmocka_unit_test(test_looked_at),
-		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts),		cmocka_unit_test(test_ways_in),
 		cmocka_unit_test(test_space),		cmocka_unit_test(test_damage),
 	};
 
