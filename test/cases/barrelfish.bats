@@ -77,6 +77,29 @@ dump2013() {
 	devtrace export --barrelfish --relative >got 2>err
 	grep -c '^[0-9]' got | grep -qx 3
 	grep -q "2 records are no part" err
+	# one that is at the start is there
+	{
+		dump2013 | head -n 4
+		for t in 7 8 9; do echo "0 4516358536$t a00000010000000$t"; done
+	} | devtrace import --barrelfish -
+	devtrace export --barrelfish --relative 2>err | grep '^[0-9]' | tr '\n' ' ' >got
+	[ "$(cat got)" = "0 0 a000000100000008 0 1 a000000100000009 " ]
+	grep -q "1 record is no part\|1 records are no part" err
+}
+
+@test "an imported dump has its messages, switches and events as what they are" {
+	dump2011 | devtrace import --barrelfish -
+	[ "$(devtrace sql --csv "SELECT kind, count(*) FROM records GROUP BY 1 ORDER BY 1" | tr -d '\r' | tr '\n' ' ')" = \
+		"kind,count(*) M,1 N,1 R,2 S,1 V,2 " ]
+	[ "$(devtrace sql -n --csv "SELECT kind, argument FROM events WHERE kind IN ('send', 'receive') ORDER BY 1" | tr -d '\r' | tr '\n' ' ')" = \
+		"receive,74565 send,74565 " ]
+	# a core of which there is nothing is no core
+	for form in dump2011 dump2013; do
+		$form | sed '/^# DCB/d; /^0 /d' >none
+		run devtrace import --barrelfish none
+		[ "$status" = 1 ]
+		[[ "$output" == *'the core before this line has no events' ]]
+	done
 }
 
 @test "check-030: a trace that was recorded is exported: V, M, N, S, R; calls are not" {

@@ -29,6 +29,57 @@ TEXT
 	diff -u want out
 }
 
+@test "calls: records that were lost are shown in the call that the thread was in" {
+	writetrace l.db <<-'TEXT'
+	clock 0 0
+	clock 20000 10000
+	thread 1 main
+	thread 2 other
+	function outer n:i4@0;v
+	function inner n:i4@0;v
+	function leaf n:i4@0;v
+	E outer 0x2000 100 1
+	E inner 0x1f00 200 2
+	lost 3
+	E leaf 0x1e00 300 3
+	X leaf 0x1e00 400
+	X inner 0x1f00 500
+	X outer 0x2000 600
+	at 1 2
+	E outer 0x6000 1100 4
+	E inner 0x5f00 1200 5
+	lost 4
+	X inner 0x5f00 1300
+	X outer 0x6000 1400
+	TEXT
+	devtrace calls l.db 2>err | sed 's/^                //; s/^      0.050 us  /0.050 us/; s/within *0/within 0/' >out
+	grep -q '7 records were lost' err
+	cat >want <<-'TEXT'
+	# thread 1 (main)
+	outer(n=1) {
+	  inner(n=2) {
+	    /* 3 records lost here, within 0.050 us */
+	0.050 us    leaf(n=3)
+	  }  /* inner: records lost meanwhile */
+	}  /* outer: records lost meanwhile */
+
+	# thread 2 (other)
+	outer(n=4) {
+	  inner(n=5) {
+	    /* 4 records lost here, within 0.050 us */
+	  }  /* inner: records lost meanwhile */
+	}  /* outer: records lost meanwhile */
+	TEXT
+	diff -u want out
+	# a function of which no call has a known time comes behind those that have one, by any time
+	for key in total self avg min p50 p99 max; do
+		[ "$(devtrace report -s "$key" l.db 2>err | awk '$NF ~ /leaf|losses/ { print ($NF == "leaf") }' | xargs)" = "1 0 0" ] ||
+			{ echo "$key"; devtrace report -s "$key" l.db; return 1; }
+	done
+	[ "$(devtrace report --json l.db 2>err | python3 -c 'import json, sys; print([(r["function"], r["timed"], r["with_losses"]) for r in sorted(json.load(sys.stdin), key=lambda r: r["function"])])')" = \
+		"[('inner', 0, 2), ('leaf', 1, 0), ('outer', 0, 2)]" ]
+}
+
 @test "calls says how the process ended of calls that were open then" {
 	cat >ends.c <<-'C'
 		#include <signal.h>

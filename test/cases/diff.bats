@@ -102,6 +102,11 @@ for r in rows: print(r["function"], text(r["a"]), text(r["b"]))' | sort
 	[ "$(devtrace diff -F "$f" a.db b.db | grep -cw "$f")" = 1 ]
 	# sorted by calls
 	devtrace diff -s calls a.db b.db | awk 'NR > 4 && $NF ~ /function/ && NF > 17 { c = $5 < 0 ? -$5 : $5; if (NR > 5 && c > last) bad = 1; last = c } END { exit bad }'
+	# by name
+	devtrace diff -s name a.db b.db >table
+	sed -n '5,$p' table | grep -o ' function[0-9]*' >names
+	[ "$(wc -l <names)" -gt 100 ]
+	LC_ALL=C sort -c names
 	# what is lost leaves calls without times
 	maketrace -n 40000 -c 2 -t 3 -s 1 -l 4000 l.db
 	devtrace diff a.db l.db 2>err >/dev/null

@@ -73,7 +73,9 @@ formats="chrome perfetto speedscope folded callgrind csv barrelfish"
 		import os, pty, re, signal, subprocess, sys
 		interrupt, command = sys.argv[1], sys.argv[2:]
 		master, slave = pty.openpty()
-		p = subprocess.Popen(command, stderr=slave, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+		# what a shell begins in the background ignores it
+		def heeds(): signal.signal(signal.SIGINT, signal.SIG_DFL)
+		p = subprocess.Popen(command, stderr=slave, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=heeds)
 		os.close(slave)
 		said, sent = b"", False
 		while True:
@@ -108,4 +110,18 @@ formats="chrome perfetto speedscope folded callgrind csv barrelfish"
 			[ "$(ls -A | tr '\n' ' ')" = "ended run.py said t.db " ]
 		done
 	done
+	# somebody else takes the name meanwhile
+	python3 - <<-'P'
+		import os, signal, subprocess
+		before = set(os.listdir("."))
+		p = subprocess.Popen(["devtrace", "export", "--csv", "-o", "taken", "t.db"], stderr=subprocess.PIPE)
+		while set(os.listdir(".")) == before: assert p.poll() is None
+		p.send_signal(signal.SIGSTOP)
+		os.makedirs("taken/in it")
+		p.send_signal(signal.SIGCONT)
+		said = p.stderr.read()
+		assert p.wait() == 1, p.returncode
+		assert said == b"devtrace: taken: Is a directory\n", said
+		assert set(os.listdir(".")) == before | {"taken"}, os.listdir(".")
+	P
 }

@@ -47,11 +47,15 @@ not() {
 	begin t "$pid"
 	mount_here
 	before=$(state)
+	began=$(date +%s)
 	run bash -c "echo 'trace nothing on' >'$dir/m/t/ctl'"
 	[ "$status" = 1 ]
 	[[ $output == *"Invalid argument"* ]]
 	[ "$(tail -1 "$dir/m/t/ctl")" = "#error devtrace: trace not found: 'nothing'; reading ctl shows those there are" ]
 	grep -q "t: process [0-9]*: devtrace: trace not found: 'nothing'" "$dir/m/log"
+	# when it was
+	said=$(date -d "$(cut -c 1-19 "$dir/m/log")" +%s)
+	[ "$said" -ge "$began" ] && [ "$said" -le "$(date +%s)" ] || { cat "$dir/m/log"; false; }
 	[ "$(state)" = "$before" ]
 	echo start >"$dir/m/t/ctl"
 	not grep -q '^#error' "$dir/m/t/ctl"

@@ -159,7 +159,7 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 
 @test "check-053-registers: every register, flags, stack, frame and memory as they are" {
 	cd "$dir"
-	"$dt" record -o k.db -T 'here ALLREGS PSR STACK 0 STACK 8 FRAME 0 FRAME -8 LOC datum LOC words+8 REG xmm3 REG ax REG dil REG r15d' ./known >out
+	"$dt" record -o k.db -T 'here ALLREGS PSR STACK 0 STACK 8 FRAME 0 FRAME -8 LOC datum LOC words+8 REG xmm3 REG ax REG dil REG r15d REG eflags' ./known >out
 	alone=$(./known)
 	[ "$(cat out)" = "$alone" ]
 	"$dt" calls k.db | grep -v '^#' | tr '\n' ' ' | sed 's/\* *//g' >calls
@@ -176,6 +176,7 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 	# carry and direction
 	flags=$(grep -o 'rflags=0x[0-9a-f]*' calls | head -n 1 | cut -d= -f2)
 	[ $((flags & 0x401)) = $((0x401)) ]
+	[ "$(grep -o 'eflags=0x[0-9a-f]*' calls | sort -u)" = "eflags=$flags" ]
 }
 
 @test "check-052-any-instruction: each of a function is one" {
@@ -281,6 +282,7 @@ here                     CONST 0x7" ]
 	done <gaps
 	[ "$("$dt" record -o bad.db -T 'chase VALUE p VALUE **p' ./known)" = "$alone" ]
 	"$dt" calls bad.db | grep -q 'p=0x10, \*\*p=?'
+	"$dt" cat -k bad.db | grep -q ' p=10 \*\*p=?$'
 }
 
 @test "check-093-variables: names of the source and chains, as they are there" {

@@ -82,6 +82,13 @@ load common
 	run "$dt" record -o "$dir/none.db" "$dir/other"
 	[ "$status" = 1 ]
 	one_line "AArch64"
+	# what the kernel refuses
+	cp "$dir/fib" "$dir/busy"
+	exec {held}>>"$dir/busy"
+	run "$dt" record -o "$dir/none.db" "$dir/busy"
+	exec {held}>&-
+	[ "$status" = 1 ]
+	one_line "$dir/busy: Text file busy"
 	[ ! -e "$dir/none.db" ]
 }
 

@@ -42,9 +42,11 @@ print("CREATE INDEX temp.by_id ON whole(%s);" % ("id" if table == "calls" else "
 # what never ended, some of it well before the end of the trace
 before = last * 98 // 100
 always = [f"ended = 'open' AND end < {before}", f"ended = 'open' AND end < {before} AND thread <> 1000", f"end BETWEEN {last * 2 // 3} AND {before} AND depth < 2"]
+cores = ["core = 0", "core = 1", "core = 0 AND core = 1", "core = 1 AND thread = 1000", "process = 1000 AND core = 0"]
 for i in range(n):
     c = " AND ".join(condition() for _ in range(r.choice([1, 1, 2, 2, 3])))
     if table == "calls" and i < len(always): c = always[i]
+    if table != "calls" and i < len(cores): c = cores[i]
     a, b = f"SELECT {columns} FROM {table} WHERE {c}", f"SELECT {columns} FROM whole WHERE {c}"
     q = c.replace("'", "''")
     print(f"CREATE TEMP TABLE a AS {a}; CREATE TEMP TABLE b AS {b};")

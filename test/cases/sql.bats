@@ -225,6 +225,15 @@ for r in json.load(sys.stdin):
 	[ "$(wc -l <want)" -ge 11 ]
 	devtrace sql -n p.db 'SELECT text FROM calls' | sort >got
 	[ -z "$(comm -23 want got)" ]
+	# a text as it was, whatever is in it
+	cat >q.c <<-'C'
+		__attribute__((noipa)) int say(int n, const char *text) { return n; }
+		int main(void) { return say(0, "a\"b\\c\nd\001e\\n\"") + say(0, "") + say(0, "\\"); }
+	C
+	gcc -O1 -g -B"$build/lib" -o q q.c
+	devtrace record -A say -o q.db ./q
+	[ "$(devtrace sql -n q.db "SELECT hex(arguments ->> 'text') FROM calls WHERE function = 'say' ORDER BY begin" | tr '\n' ' ')" = \
+		"6122625C630A6401655C6E22  5C " ]
 }
 
 @test "sql: events with values, texts and points" {

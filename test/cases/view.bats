@@ -309,6 +309,9 @@ code() {
 	one_line 'brackets'
 	run "$dt" view --nonsense
 	[ "$status" = 2 ]
+	run "$dt" view -s nosuch --index
+	[ "$status" = 2 ]
+	[[ "$output" == *"a session's file is summed up when it has ended"* ]]
 }
 
 @test "view: without the library that serves pages the rest works" {

@@ -23,6 +23,7 @@
 
 #include "core/offset.h"
 #include "session/offsets.h"
+#include "analyse/filter.h"
 #include "analyse/stats.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -797,6 +798,93 @@ static void test_stats(void **state)
 	dt_stats_free(&s);
 }
 
+/* Each way that a call may end is counted by itself; of some the times count, too. */
+static void test_stats_of_ends(void **state)
+{
+	static const struct {
+		uint32_t flag;
+		size_t count; /* where it is counted */
+		bool timed;
+	} end[] = {
+		{DT_CALL_UNWOUND, offsetof(struct dt_function_stats, unwound), true},
+		{DT_CALL_TAIL, offsetof(struct dt_function_stats, tail), true},
+		{DT_CALL_OPEN, offsetof(struct dt_function_stats, open), false},
+		{DT_CALL_NO_EXIT, offsetof(struct dt_function_stats, no_exit), false},
+		{DT_CALL_LOSS, offsetof(struct dt_function_stats, loss), false},
+		{DT_CALL_PAUSED, offsetof(struct dt_function_stats, paused), false},
+		{DT_CALL_BACKWARD, offsetof(struct dt_function_stats, backward), false},
+	};
+	const size_t ends = sizeof(end) / sizeof(*end);
+
+	for (size_t i = 0; i < ends; i++) {
+		struct dt_stats s = {0};
+
+		dt_stats_call(&s, &(struct dt_call){.function = 1, .end = 10, .flags = end[i].flag});
+		assert_int_equal(s.function[1].calls, 1);
+		assert_int_equal(s.function[1].timed, end[i].timed);
+		assert_int_equal(s.function[1].total, end[i].timed ? 10 : 0);
+		for (size_t k = 0; k < ends; k++)
+			assert_int_equal(*(uint64_t *)((char *)&s.function[1] + end[k].count), k == i);
+		dt_stats_free(&s);
+	}
+}
+
+/* ---- filters ---- */
+
+/* Which of three functions a filter wants, called with 1, 2, 3, 4. */
+static void test_filter(void **state)
+{
+	static const struct {
+		const char *name, *signature;
+	} function[] = {{"alpha", "arg0:i4@0,n:i4@1;v"}, {"beta", "a:i8@0,b:i4@1;v"}, {"gamma", ""}};
+	static const struct {
+		const char *filter, *wants;
+	} wanted[] = {
+		{"", "abg"},
+		{"alpha", "a"},
+		{"-alpha", "bg"},
+		{"-alpha -gamma", "b"},
+		{"*a -beta", "ag"},
+		{"-b* *a", "ag"},
+		{"arg0=1", "a"}, /* a parameter's name; the first argument is arg1 */
+		{"arg0=2", ""},
+		{"arg1=1", "abg"},
+		{"arg1=2", ""},
+		{"arg2=2", "abg"},
+		{"arg4=4", "g"}, /* nothing is known of it: as it is in the register */
+		{"n=2", "a"},
+		{"b>1 b<3", "b"},
+		{"b!=2", ""},
+		{"-beta arg2>1", "ag"},
+	};
+	static const uint64_t argument[4] = {1, 2, 3, 4};
+	struct dt_error e = {""};
+
+	begin_trace();
+	for (size_t i = 0; i < 3; i++) {
+		struct dt_function_row row = {0, address('a') + 0x1000 * i, 0x1000, function[i].name, "", 0, function[i].signature, 0};
+
+		assert_int_equal(dt_store_function(store, &row, NULL), i + 1);
+	}
+	assert_int_equal(dt_store_close(store, NULL), 0);
+	reader = dt_reader_open(trace_path, &e);
+	assert_non_null(reader);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		struct dt_filter *f = dt_filter_new(wanted[i].filter, reader, &e);
+		char got[4] = "", *p = got;
+
+		if (!f)
+			fail_msg("%s: %s", wanted[i].filter, e.text);
+		for (uint32_t k = 0; k < 3; k++)
+			if (dt_filter_begin(f, &(struct dt_call){.id = 1, .function = k + 1, .argument = argument}))
+				*p++ = function[k].name[0];
+		if (strcmp(got, wanted[i].wants))
+			fail_msg("'%s' wants '%s', not '%s'", wanted[i].filter, got, wanted[i].wants);
+		dt_filter_free(f);
+	}
+	dt_reader_close(reader);
+}
+
 /* A quantile is off by at most 1/32, for durations of any size. */
 static void test_quantiles(void **state)
 {
@@ -1137,6 +1225,8 @@ int main(void)
 		TEST(test_paused),
 		TEST(test_same),
 		TEST(test_stats),
+		TEST(test_stats_of_ends),
+		TEST(test_filter),
 		TEST(test_quantiles),
 		TEST(test_random),
 		TEST(check_127_offset),

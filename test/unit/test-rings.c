@@ -48,8 +48,12 @@ static uint64_t clock_now(void)
 #define __atomic_compare_exchange_n(p, e, v, weak, a, b)                                           \
 	(step(), __atomic_compare_exchange_n(p, e, v, weak, a, b))
 
+/* the writers may come round between a look at the position and the copy */
+#define memcpy(to, from, n) (step(), __builtin_memcpy(to, from, n))
+
 #include "session/rings.c"
 
+#undef memcpy
 #undef FUTEX_OWNER_DIED
 #undef FUTEX_TID_MASK
 #undef INT_MAX

@@ -645,6 +645,30 @@ static void test_descriptions(void **state)
 	dt_reader_close(r);
 }
 
+/* A clock that does not run evenly: a time is between the two readings around it, wherever the others are. */
+static void test_uneven_clock(void **state)
+{
+	/* ticks, ns of the monotonic and of the real-time clock, which is set back once */
+	static const uint64_t clock[][3] = {{1000, 500, 10500}, {3000, 1500, 11500}, {5000, 5500, 12500}, {9000, 6500, 13500}};
+	static const uint64_t wanted[][3] = {{2000, 1000, 11000}, {3000, 1500, 11500}, {3500, 2500, 12500},
+					     {4999, 5498, 15498}, {5000, 5500, 12500}, {7000, 6000, 13000}};
+	struct dt_store *s = create(NULL);
+	struct dt_reader *r;
+	struct dt_error e;
+	uint64_t ns;
+
+	for (size_t i = 0; i < sizeof(clock) / sizeof(*clock); i++)
+		assert_int_equal(dt_store_clock(s, clock[i][0], clock[i][1], clock[i][2], &e), 0);
+	assert_int_equal(dt_store_close(s, &e), 0);
+	r = reopen();
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		assert_int_equal(dt_reader_ns(r, wanted[i][0]), wanted[i][1]);
+		assert_true(dt_reader_realtime(r, wanted[i][0], &ns));
+		assert_int_equal(ns, wanted[i][2]);
+	}
+	dt_reader_close(r);
+}
+
 /* The names of events; a file from before there were any has none. */
 static void test_events(void **state)
 {
@@ -1124,7 +1148,7 @@ int main(void)
 		TEST(test_overwrite),
 		TEST(test_late), TEST(test_damage),    TEST(test_every_kind),
 		TEST(test_parts_disagree), TEST(test_steps_back),
-		TEST(test_one_core),  TEST(test_events),
+		TEST(test_one_core),  TEST(test_events),     TEST(test_uneven_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,6 +174,76 @@ static void test_cxx(void **state)
 	each("clang++ -fstandalone-debug", "x.cc", check_cxx);
 }
 
+/*
+ * What a constructor's and a destructor's copies have besides what is written: the one that makes a base gets
+ * the table of its bases, the one that makes a whole does not, and none has what says which of them it is.
+ */
+static void check_copies(struct dt_symtab *t)
+{
+	static const struct {
+		const char *name;
+		const char *whole, *base; /* signatures; of the latter what is behind the second name */
+	} wanted[] = {
+		{"ns::D::D", "this:p@0,x:i4@1,y:i8@2;v", ":p@1,x:i4@2,y:i8@3;v"},
+		{"ns::D::~D", "this:p@0;v", ":p@1;v"},
+	};
+	size_t n;
+	const struct dt_function *f = dt_symtab_functions(t, &n);
+
+	for (size_t k = 0; k < 2; k++) {
+		unsigned whole = 0, base = 0, all = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			char text[256];
+			const char *second;
+
+			if (strcmp(f[i].name, wanted[k].name))
+				continue;
+			dt_symtab_signature(t, &f[i], text, sizeof(text));
+			second = strchr(text, ',');
+			second = second ? strchr(second, ':') : NULL;
+			all++;
+			whole += !strcmp(text, wanted[k].whole);
+			base += second && !strcmp(second, wanted[k].base);
+		}
+		if (!whole || !base || whole + base != all)
+			fail_msg("%s: of %u copies %u make a whole, %u a base", wanted[k].name, all, whole, base);
+	}
+}
+
+static void test_constructors(void **state)
+{
+	static const char source[] =
+		"namespace ns {\n"
+		"struct V { virtual ~V() {} long v; };\n"
+		"struct D : virtual V { int d; D(int x, long y); ~D(); };\n"
+		"D::D(int x, long y) : d(x + (int)y) {}\n"
+		"D::~D() { v = d; }\n"
+		"}\n"
+		"int main() { return 0; }\n";
+	const struct dt_function *f;
+	struct dt_symtab *t;
+	unsigned both = 0;
+	size_t n;
+
+	scratch_write("v.cc", source, sizeof(source) - 1);
+	each("g++", "v.cc", check_copies);
+	each("clang++ -fstandalone-debug", "v.cc", check_copies);
+	/* one for both, which is told by a register which of them it is */
+	assert_int_equal(scratch_run("g++ -g -Os -fdeclone-ctor-dtor -o p v.cc"), 0);
+	t = open_it("p", NULL);
+	f = dt_symtab_functions(t, &n);
+	for (size_t i = 0; i < n; i++) {
+		char text[256];
+
+		dt_symtab_signature(t, &f[i], text, sizeof(text));
+		assert_null(strstr(text, "__in_chrg"));
+		both += !strcmp(f[i].name, "ns::D::~D") && !strcmp(text, "this:p@0,__vtt_parm:p@2;v");
+	}
+	assert_int_equal(both, 1);
+	dt_symtab_close(t);
+}
+
 /* gcc's copies of functions: the line, but no signature; only the symbols say which these are. */
 static void test_clones(void **state)
 {
@@ -471,7 +541,7 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_c),	 cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_c),	 cmocka_unit_test(test_cxx), cmocka_unit_test(test_constructors),
 		cmocka_unit_test(test_clones),	 cmocka_unit_test(test_lines_only),
 		cmocka_unit_test(test_separate), cmocka_unit_test(test_without_build_id),
 		cmocka_unit_test(test_dynsym),	 cmocka_unit_test(test_aliases),

@@ -21,6 +21,18 @@ tail:
 	jne,pt	other
 	jmpq	other	# comment
 	.size	tail, .-tail
+	.globl	unseen
+	.type	unseen, @function
+unseen:
+	testl	%edi, %edi
+	notrack jmp	*%rdx
+	.size	unseen, .-unseen
+	.globl	seen
+	.type	seen, @function
+seen:
+	testl	%edi, %edi
+	jmp	seen
+	.size	seen, .-seen
 	ret
 	.ident	"GCC: (GNU) 12.2.0"
 	.section	.note.GNU-stack,"",@progbits
