@@ -215,6 +215,16 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			"%s: %zu threads of other PID namespaces ended before their numbers here were known: "
 			"they stand as their own ones, with %u and more added\n",
 			c->name, s->tids.unknown, 1u << DT_TAG_SHIFT);
+	if (s->unopened)
+		fprintf(stderr,
+			"%s: of %lu processes only the calls of functions that their parents had are recorded, not what "
+			"they loaded, nor whether they still run: %s\n",
+			c->name, (unsigned long)s->unopened, s->unopened_why.text);
+	if (s->unfollowed)
+		fprintf(stderr, "%s: %lu program%s that processes executed %s not recorded%s process %d: %s\n",
+			c->name, (unsigned long)s->unfollowed, s->unfollowed == 1 ? "" : "s",
+			s->unfollowed == 1 ? "is" : "are", s->unfollowed == 1 ? ", of" : "; the first, of",
+			s->unfollowed_pid, s->unfollowed_why.text);
 	if (s->unsent)
 		fprintf(stderr,
 			"%s: what a process did that had confined itself by seccomp was not followed "

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,8 +27,23 @@
 const unsigned char dt_target_off[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9};
 const unsigned char dt_target_on[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9};
 
+/* Descriptors that are left for everything else: the file and its journal, /proc, what is read. */
+#define SPARE_FILES 20
+
+/* Is a descriptor one of the last that we may have? */
+static bool is_scarce(int fd, rlim_t *most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	*most = limit.rlim_cur;
+	return (rlim_t)fd + SPARE_FILES >= limit.rlim_cur;
+}
+
 struct dt_target *dt_target_open(pid_t pid, struct dt_error *e)
 {
+	rlim_t most = 0;
 	struct dt_target *t = calloc(1, sizeof(*t));
 
 	if (!t) {
@@ -37,6 +53,13 @@ struct dt_target *dt_target_open(pid_t pid, struct dt_error *e)
 	t->pid = pid;
 	t->mem = dt_memory_open(pid, e);
 	if (t->mem < 0) {
+		free(t);
+		return NULL;
+	}
+	if (is_scarce(t->mem, &most)) {
+		dt_fail(e, "too many processes at once for the %lu files that may be open (ulimit -n)",
+			(unsigned long)most);
+		close(t->mem);
 		free(t);
 		return NULL;
 	}

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,6 +51,8 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 		return;
 	t = dt_target_open((pid_t)q->pid, &e);
 	if (!t) {
+		if (!dt_memory_gone((pid_t)q->pid) && !s->unopened++)
+			s->unopened_why = e;
 		note_gone(s, q);
 		return;
 	}
@@ -207,6 +210,15 @@ static void forget_exec(struct dt_session *s, size_t i)
 	s->exec_pid[i] = s->exec_pid[s->execs];
 }
 
+/* The process goes on as it is: its new program is not traced. */
+static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
+{
+	if (s->unfollowed++)
+		return;
+	s->unfollowed_pid = pid;
+	dt_fail(&s->unfollowed_why, "%s", why);
+}
+
 /*
  * A setuid program, or one with capabilities of its own, does not get them when its process is held
  * by an ordinary user's ptrace: then the new image is not followed.
@@ -245,8 +257,18 @@ static void exec_begins(struct dt_session *s, const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
 
-	if (s->execs == EXECS || loses_rights(q) || ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0)
-		return; /* it goes on untraced */
+	if (loses_rights(q)) {
+		leave_unfollowed(s, (pid_t)q->pid, "it is setuid, or has capabilities, which it would not get "
+						   "while it is held; as root it can be traced");
+		return;
+	}
+	if (ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0) {
+		if (errno != ESRCH)
+			leave_unfollowed(s, (pid_t)q->pid,
+					 errno == EPERM ? "another program traces it, or it is not ours to trace"
+							: strerror(errno));
+		return;
+	}
 	if (t)
 		t->execing = true;
 	s->exec_ppid[s->execs] = (pid_t)q->ppid;
@@ -294,8 +316,11 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_target_end(old); /* its image has ended */
 	}
 	t = dt_target_open(pid, &e);
-	if (!t)
+	if (!t) {
+		if (!dt_memory_gone(pid))
+			leave_unfollowed(s, pid, e.text);
 		return;
+	}
 	t->ours = ours;
 	t->ppid = ppid;
 	t->held = pid;
@@ -309,6 +334,8 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	}
 	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
+		if (!dt_target_gone(t))
+			leave_unfollowed(s, pid, e.text);
 		dt_target_close(t);
 		return;
 	}
@@ -451,6 +478,8 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 {
 	if (q->kind != DT_REQUEST_EXEC)
 		return false;
+	if (s->execs == EXECS)
+		return true;
 	for (size_t i = 0; i < s->execs; i++)
 		if (s->exec_pid[i] == (pid_t)q->pid)
 			return true;

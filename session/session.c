@@ -766,6 +766,8 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 						"them might be its end"
 					      : "a thread may still return into it");
 		remember(s, t);
+		if (rc == 0 && !left) /* its descriptors may be needed for others */
+			dt_target_end(t);
 	}
 	return rc;
 }
@@ -785,7 +787,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	dt_session_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);
 	/* children may be born of a process while others are detached: until there is nobody new */
-	for (int round = 0; round < 20 && (dt_session_adopt_strays(s) || round == 0); round++)
+	for (int round = 0; round < 100 && (dt_session_adopt_strays(s) || round == 0); round++)
 		if (detach_all(s, e) < 0)
 			rc = -1;
 	pthread_mutex_unlock(&s->lock);

@@ -166,6 +166,13 @@ struct dt_session {
 	size_t points_set;	/* of the options' tracepoints */
 	struct dt_error point_error; /* why the next one can not be: the program was ended at once */
 	bool no_point;
+	/* children that could not be opened: what they load and execute is not known. Their calls are recorded */
+	uint64_t unopened;
+	struct dt_error unopened_why;
+	/* executed, but could not be traced: how many, the first of them and why */
+	uint64_t unfollowed;
+	pid_t unfollowed_pid;
+	struct dt_error unfollowed_why;
 	bool no_sleds;		/* the program turned out to have none: it was ended at once; */
 	bool go;		/* it is Go */
 };

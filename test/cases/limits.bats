@@ -28,6 +28,7 @@ setup_file() {
 }
 
 teardown_file() {
+	[ ! -s "$dir/user" ] || userdel "$(cat "$dir/user")" || true
 	rm -rf "$dir"
 }
 
@@ -51,4 +52,56 @@ teardown_file() {
 	if [ "$status" = 7 ]; then skip "the limit can be raised here"; fi
 	[ "$status" = 1 ]
 	one_line 'ulimit -f'
+}
+
+@test "more processes than files may be open: all calls are there, and what is not known is said" {
+	[ "$(id -u)" = 0 ] || skip "root can raise the limit, and makes a user who can not"
+	cat >"$dir/kids.c" <<-'C'
+		/* So many children at once, each of which calls tick() five times; then all execute what is named. */
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int tick(int x) { __asm__ volatile("" ::: "memory"); return x + 1; }
+		int main(int argc, char **argv)
+		{
+			int p[2], status, bad = pipe(p);
+			for (int i = atoi(argv[1]); i > 0; i--)
+				if (!fork()) {
+					char c;
+					close(p[1]);
+					int s = tick(0);
+					bad = read(p[0], &c, 1);
+					for (int k = 0; k < 4; k++)
+						s = tick(s);
+					if (argc > 2)
+						execl(argv[2], argv[2], NULL);
+					_exit(s - 5);
+				}
+			close(p[0]);
+			usleep(700000);
+			close(p[1]);
+			while (wait(&status) > 0)
+				bad |= status;
+			printf("%d\n", bad);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o "$dir/kids" "$dir/kids.c"
+	user=devtrace-limits-$$
+	echo "$user" >"$dir/user"
+	useradd "$user"
+	mkdir -m 700 "$dir/u"
+	chown "$user" "$dir/u"
+	chmod 755 "$dir"
+	for more in '' /bin/true; do
+		run su "$user" -s /bin/bash -c "ulimit -n 60; export XDG_RUNTIME_DIR=$dir/u; cd $dir/u
+			'$dt' record -f -F tick -F 'true:*' -o t.db ../kids 100 $more"
+		echo "$output"
+		[ "$status" = 0 ]
+		[ "${lines[-1]}" = 0 ] || [ "${lines[0]}" = 0 ]
+		grep -qE 'of [0-9]+ processes .* ulimit -n|ulimit -n\)$' <<<"$output"
+		[ -z "$more" ] || grep -qE '[0-9]+ programs that processes executed are not recorded' <<<"$output"
+		[ "$("$dt" sql --csv "$dir/u/t.db" "SELECT count(*) FROM records WHERE kind = 'E' AND function = 'tick'" | tail -1 | tr -d '\r')" = 500 ]
+	done
 }
