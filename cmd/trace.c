@@ -24,6 +24,7 @@
 #include "session/unhooked.h"
 
 #define NAMED	  5	      /* processes in a message, at most */
+#define ALONE_NS 10000000000u /* how long a session without a file waits when its processes have ended */
 #define MOMENT_NS 100000000ull /* what ends so soon after its program is waited for */
 #define TELL_NS	  1000000000ull /* what is waited for longer is told of */
 
@@ -769,9 +770,25 @@ static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s
 	return dt_session_write(s, NULL, command, strlen(command), e);
 }
 
+/*
+ * A session without a file outlives its processes for as long as its log has something to be read, and a
+ * moment: for whoever reads it, or attaches to another process. n: so many processes live.
+ */
+static bool goes_on(struct dt_session *s, int n, uint64_t *alone_since)
+{
+	uint64_t now = dt_now_ns();
+
+	if (n > 0 || s->options.everybody || !s->options.idle || !dt_log_is_empty(&s->log)) {
+		*alone_since = now;
+		return n > 0 || s->options.everybody || s->options.idle;
+	}
+	return now - *alone_since < ALONE_NS;
+}
+
 /* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
 static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
+	uint64_t alone_since = dt_now_ns();
 	struct dt_session s;
 	struct dt_error e;
 	int status;
@@ -804,8 +821,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	}
 	/* what is asked for rings the bell; that a process has ended is noticed a little later */
 	while (!interrupted && !atomic_load(&s.quit) &&
-	       (dt_session_serve(&s, c->detach ? 200 : 50) > 0 || c->options.idle ||
-		c->options.everybody))
+	       goes_on(&s, dt_session_serve(&s, c->detach ? 200 : 50), &alone_since))
 		if (atomic_load(&s.recorder_failed))
 			break;
 	return finish(c, &s, status);

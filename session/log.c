@@ -56,6 +56,16 @@ int dt_log_resize(struct dt_log *l, uint64_t size, struct dt_error *e)
 	return 0;
 }
 
+bool dt_log_is_empty(struct dt_log *l)
+{
+	bool empty;
+
+	pthread_mutex_lock(&l->lock);
+	empty = l->head == l->tail;
+	pthread_mutex_unlock(&l->lock);
+	return empty;
+}
+
 void dt_log_reset(struct dt_log *l)
 {
 	pthread_mutex_lock(&l->lock);

@@ -55,6 +55,9 @@ void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t
 size_t dt_log_read(struct dt_log *l, struct dt_record *out, size_t max, uint64_t *from,
 		   uint64_t *lost, int ms, bool consume);
 
+/* Is there nothing that could be taken? */
+bool dt_log_is_empty(struct dt_log *l);
+
 /* Everything in front of position is taken. */
 void dt_log_clear(struct dt_log *l, uint64_t position);
 

@@ -202,3 +202,23 @@ load session
 		assert answer() == (b"ok", b"", 6, 6)
 	PY
 }
+
+@test "session: one without a file ends after its process, when its log has been read, and not before" {
+	for s in unread read; do
+		start_obey
+		begin $s "$pid"
+		"$dt" ctl -s $s - <<<$'trace add new a ENTRY\ntrace a on\nstart'
+		act add 3
+		[ $s = unread ] || [ "$("$dt" cat -s $s | wc -l)" -ge 3 ]
+		kill -9 "$pid"
+	done
+	gone() { ! "$dt" list | grep -qw read; }
+	sleep 8
+	"$dt" list | grep -w read
+	for _ in $(seq 50); do
+		if gone; then break; fi
+		sleep 0.1
+	done
+	gone
+	[ "$("$dt" cat -s unread | wc -l)" -ge 3 ]
+}
