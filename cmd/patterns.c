@@ -231,7 +231,7 @@ static bool has_no_names(struct file *f)
 	return n == 0;
 }
 
-static void say(const char *name, struct files *k, const struct dt_pattern *p, bool certain)
+static void say(const char *name, struct files *k, const struct dt_pattern *p, const char *option, bool certain)
 {
 	bool module = !p->module;
 	struct dt_near near;
@@ -245,12 +245,12 @@ static void say(const char *name, struct files *k, const struct dt_pattern *p, b
 		offer_modules(&near, k);
 	if (module && has_no_names(&k->file[0]) && is_in(&k->file[0], p)) {
 		fprintf(stderr,
-			"%s: no function matches '%s'%s, and no event: %s has no names of functions, which "
+			"%s: no function matches %s'%s'%s, and no event: %s has no names of functions, which "
 			"go by their addresses then ('devtrace list -v' shows them)\n",
-			name, p->text, certain ? "" : " yet", k->file[0].path);
+			name, option, p->text, certain ? "" : " yet", k->file[0].path);
 		return;
 	}
-	fprintf(stderr, "%s: no function matches '%s'%s, and no event", name, p->text,
+	fprintf(stderr, "%s: no function matches %s'%s'%s, and no event", name, option, p->text,
 		certain ? "" : " yet");
 	if (!module)
 		fprintf(stderr, ": no module '%s' is %s", p->module,
@@ -262,8 +262,8 @@ static void say(const char *name, struct files *k, const struct dt_pattern *p, b
 
 enum found { THERE, LATER, NEVER };
 
-/* What can be said of one pattern is. */
-static enum found check_one(const char *name, struct files *k, const char *text)
+/* What can be said of one pattern is. option: what it was given by, and a blank, or nothing. */
+static enum found check_one(const char *name, struct files *k, const char *text, const char *option)
 {
 	struct dt_selection one = {0};
 	enum found found = THERE;
@@ -272,7 +272,7 @@ static enum found check_one(const char *name, struct files *k, const char *text)
 	if (!strpbrk(text, "' \n") && dt_selection_add(&one, text, false, NULL) == 0 &&
 	    !is_there(k, &one)) {
 		found = is_certain(k, &one.pattern[0]) ? NEVER : LATER;
-		say(name, k, &one.pattern[0], found == NEVER);
+		say(name, k, &one.pattern[0], option, found == NEVER);
 	}
 	dt_selection_clear(&one);
 	return found;
@@ -291,9 +291,11 @@ bool dt_patterns_check(const char *name, struct dt_options *o, const char *progr
 	for (size_t i = 0; k.n && i < o->select.n; i++) {
 		struct dt_pattern *p = &o->select.pattern[i];
 
-		if (p->remove)
+		if (p->remove) { /* there is still something to run the program for */
+			check_one(name, &k, p->text, "-N ");
 			continue;
-		p->told = check_one(name, &k, p->text) == NEVER;
+		}
+		p->told = check_one(name, &k, p->text, "") == NEVER;
 		never += p->told;
 		asked++;
 	}
@@ -302,7 +304,7 @@ bool dt_patterns_check(const char *name, struct dt_options *o, const char *progr
 
 		dt_format(text, sizeof(text), "%.*s", (int)strcspn(o->argument[i], "@"),
 			  o->argument[i]);
-		if (check_one(name, &k, text) == NEVER) {
+		if (check_one(name, &k, text, "") == NEVER) {
 			o->arguments_told |= 1ull << i;
 			never++;
 		}

@@ -203,6 +203,14 @@ has_records() {
 	[ "$status" = 0 ]
 	one_line "no function matches 'prase'"
 	[ -e ran.done ]
+	# nor is what is left out silently nothing
+	run "$dt" record -o t.db -F main -F parse -N prase ./ran
+	[ "$status" = 0 ]
+	one_line "no function matches -N 'prase'" "near names: parse"
+	[ "$("$dt" calls t.db | grep -c 'parse(')" = 1 ]
+	run "$dt" record -o t.db -F main -F parse -N parse -N 'libc.so.6:*' ./ran
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 0 ] || [ -z "$output" ]
 }
 
 @test "a pattern that may match later is said, and matches later" {
