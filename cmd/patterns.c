@@ -46,6 +46,7 @@ static void add_file(void *ctx, const char *name, const char *path)
 		free(f->path);
 		f->path = strdup(real);
 	}
+	name = strrchr(name, '/') ? "" : name; /* no name that a module goes by: process/module.c */
 	dt_format(text, sizeof(text), "%s\n%s\n%s%s%s", real ? real : path, path, name,
 		  elf->soname[0] ? "\n" : "", elf->soname);
 	free(real);
@@ -260,6 +261,32 @@ static void say(const char *name, struct files *k, const struct dt_pattern *p, c
 	fputc('\n', stderr);
 }
 
+/*
+ * Functions that libc leaves to code of the kernel's in the process, if there is any (vdso(7)): that is in no
+ * file, and is not hooked. What libc would do itself is.
+ */
+static void say_vdso(const char *name, struct files *k, const struct dt_pattern *p)
+{
+	static const char *const left[] = {"time", "gettimeofday"};
+
+	for (size_t i = 0; i < k->n; i++)
+		for (size_t v = 0; v < sizeof(left) / sizeof(*left); v++) {
+			struct dt_selection resolver = {0};
+			char text[64];
+
+			dt_format(text, sizeof(text), "%s%s.resolver", p->module ? "*:" : "", left[v]);
+			if (!k->file[i].system || strcmp(p->name, left[v]) || !is_in(&k->file[i], p) ||
+			    dt_selection_add(&resolver, text, false, NULL) < 0)
+				continue;
+			if (has_function(&k->file[i], &resolver))
+				fprintf(stderr,
+					"%s: '%s' is left to the kernel's vdso, whose code is not hooked: only what libc "
+					"does where there is none would be recorded\n",
+					name, p->text);
+			dt_selection_clear(&resolver);
+		}
+}
+
 enum found { THERE, LATER, NEVER };
 
 /* What can be said of one pattern is. option: what it was given by, and a blank, or nothing. */
@@ -269,8 +296,12 @@ static enum found check_one(const char *name, struct files *k, const char *text,
 	enum found found = THERE;
 
 	/* what is no pattern at all is said when it is to be used */
-	if (!strpbrk(text, "' \n") && dt_selection_add(&one, text, false, NULL) == 0 &&
-	    !is_there(k, &one)) {
+	if (strpbrk(text, "' \n") || dt_selection_add(&one, text, false, NULL) < 0)
+		return THERE;
+	if (is_there(k, &one)) {
+		if (!*option)
+			say_vdso(name, k, &one.pattern[0]);
+	} else {
 		found = is_certain(k, &one.pattern[0]) ? NEVER : LATER;
 		say(name, k, &one.pattern[0], option, found == NEVER);
 	}

@@ -10,8 +10,8 @@
 #include "core/types.h"
 
 /*
- * The functions that a resolver of a file may return, by its code: whose addresses it takes. At most
- * `most'; how many. None: it does not say (it asks the kernel's vdso, or looks into a table).
+ * The functions that a resolver of a file may return, by its code: whose addresses it takes, or finds in
+ * the file's tables (.got and others). At most `most'; how many. None: it does not say (it asks the kernel's vdso).
  */
 size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *target, size_t most);
 

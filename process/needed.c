@@ -25,7 +25,7 @@ static bool parse(char *line, char **name, char **path)
 		*arrow = '\0';
 		*path = arrow + 4;
 	}
-	return **path == '/';
+	return strchr(*path, '/') != NULL; /* not the vdso, nor what was not found; it may be relative */
 }
 
 int dt_needed_each(const char *path, const char *interp,

@@ -173,6 +173,49 @@ counted() {
 	for f in strlen memset expf own; do counted t.db "$f" 1000; done
 }
 
+@test "resolvers that look into a table, and functions found through the GOT: by their names" {
+	cat >pick.c <<-'C'
+		static int one(int x) { __asm__ volatile(""); return x + 1; }
+		static int two(int x) { __asm__ volatile(""); return x + 2; }
+		int three(int x) { __asm__ volatile(""); return x + 3; }
+		static int (*const table[])(int) = {one, two};
+		volatile int which = 1;
+		static void *pick(void) { return table[which]; }
+		static void *pick_got(void) { return three; }
+		int f(int) __attribute__((ifunc("pick")));
+		int g(int) __attribute__((ifunc("pick_got")));
+	C
+	cat >picks.c <<-'C'
+		int f(int), g(int);
+		int main(void)
+		{
+			int s = 0;
+			for (int i = 0; i < 1000; i++)
+				s += f(i) + g(i);
+			return s != 1004000;
+		}
+	C
+	# without a soname: the dynamic linker's list has it as it is written, not from the root on
+	gcc -O1 -fPIC -shared -o libpick.so pick.c
+	gcc -O1 -o picks picks.c ./libpick.so
+	gcc -O1 -no-pie -o picks-own picks.c pick.c
+	gcc -O1 -pie -fPIE -o picks-pie picks.c pick.c
+	gcc -O1 -static -o picks-static picks.c pick.c
+	for prog in picks picks-own picks-pie picks-static; do
+		module=$prog
+		[ $prog != picks ] || module=libpick.so
+		timeout 60 "$dt" record -o t.db -F "$module:f" -F "$module:g" ./$prog
+		counted t.db f 1000
+		counted t.db g 1000
+	done
+	# what is not in any file is named
+	printf '#include <time.h>\nint main(void) { return time(0) == 0; }\n' >now.c
+	gcc -O1 -o now now.c
+	run "$dt" record -o now.db -F libc.so.6:time ./now
+	echo "$output"
+	[[ $output == *"'libc.so.6:time' is left to the kernel's vdso"* ]]
+}
+
 @test "functions that a static program chooses when it begins: by their names" {
 	gcc -O1 -g -fno-builtin -static -o chosen-static "$root/test/counted/chosen.c" -lm
 	for f in strlen memcpy expf own; do
