@@ -981,7 +981,7 @@ is_armed() { ctl | grep -q '^arm '; }
 @test "serve and fetch: wrong usage is told" {
 	events
 	while read -r words; do
-		run devtrace $words
+		run timeout 20 devtrace $words
 		[ "$status" = 2 ] || { echo "status $status: $words"; return 1; }
 		[[ "${lines[-1]}" == "Try \`devtrace ${words%% *} --help\`." ]] || { echo "$words: $output"; return 1; }
 	done <<-'T'
