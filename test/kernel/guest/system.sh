@@ -36,7 +36,9 @@ case_check_system_calls_and_interrupts() {
 	# of this process only: open, read; what was asked for and what came
 	grep -q '^V .* fff1000000000000 0*[0-9a-f]* ' /tmp/log
 	enters=$(grep -c '^V .* fff10000' /tmp/log) returns=$(grep -c '^V .* fff10001' /tmp/log)
-	[ "$enters" -ge 3 ] && [ $((enters - returns)) -le 1 ] && [ $((returns - enters)) -le 1 ]
+	[ "$enters" -ge 3 ]
+	[ $((enters - returns)) -le 1 ]
+	[ $((returns - enters)) -le 1 ]
 	# interrupts are nobody's: in all contexts. Each that begins ends, but for one that the other core was in
 	# when this one said start, and one when it said stop.
 	awk '$5 ~ /^fff20000/ {n++; open[substr($5, 9)]++}
@@ -94,7 +96,7 @@ case_check_conservation_with_readers_that_keep_up() {
 	is "$(counter newplfail)" 0
 	is "$(cat /tmp/a /tmp/b | wc -l)" 40000
 	# each is whole, and each reader's in the order of time
-	! grep -qvE '^[EX] [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16}$' /tmp/a
+	! grep -qvE '^[EX] [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16}$' /tmp/a || false
 	cut -d' ' -f3 /tmp/b | sort -c
 	rm -f /tmp/end1
 }
@@ -135,7 +137,8 @@ case_check_048_everything_at_once() {
 	is "$((hits + $(count 'left out')))" "$((in + out + exits))"
 	is "$(count 'too deep')" 0
 	# calls that have not returned yet are on stacks: not more than the tasks can hold
-	[ $((in - out - exits)) -ge 0 ] && [ $((in - out - exits)) -lt 20000 ]
+	[ $((in - out - exits)) -ge 0 ]
+	[ $((in - out - exits)) -lt 20000 ]
 	dd if=/dev/trace bs=1210000 2>/dev/null | tail -n 3
 	is "$(count written)" "$(count read)"
 	# uniform, while all are hooked: they stay so, count, and only what is asked for is recorded
