@@ -154,6 +154,7 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 	if (!l->lost) {
 		l->core = core;
 		l->begin = begin;
+		l->end = end;
 	}
 	l->lost += lost;
 	/* those of several sources of a core overlap */

@@ -127,9 +127,9 @@ code() {
 	X f 0x1000 10000000
 	at 1 2
 	E f 0x1000 100
-	X f 0x1000 9000000
+	X f 0x1000 4000100
 	lost 6
-	E f 0x1000 9000100
+	E f 0x1000 4000900
 	X f 0x1000 9000200
 	TEXT
 	sqlite3 l.db "INSERT INTO pause VALUES(1000, 1100, 'frozen', 1, 2), (2000, 2500, 'frozen', 40, 3),
@@ -138,7 +138,7 @@ code() {
 	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
 	curl -s "${address}get/trace" >trace.json
 	[ "$(python3 -c 'import json; print(json.load(open("trace.json"))["losses"])')" = \
-		"[[0, 10, 3000, 7], [0, 4000000, 4001000, 5], [1, 9000000, 9000100, 6]]" ]
+		"[[0, 10, 3000, 7], [0, 4000000, 4001000, 5], [1, 4000100, 4000900, 6]]" ]
 	[ "$(python3 -c 'import json; print(json.load(open("trace.json"))["pauses"])')" = \
 		"[[1000, 2500, 0, 41, 5], [2600, 2700, 1, 1, None], [5000000, 5001100, 0, 9, None]]" ]
 	end_view
