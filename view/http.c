@@ -79,7 +79,7 @@ static void add_headers(struct MHD_Response *r, const char *type)
 {
 	static const char *const header[][2] = {
 		{"Content-Security-Policy",
-		 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+		 "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; "
 		 "img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors "
 		 "'none'"},
 		{"X-Content-Type-Options", "nosniff"},

@@ -22,6 +22,7 @@ FILE_OF(svg, "svg.js");
 FILE_OF(key, "key.js");
 FILE_OF(list, "list.js");
 FILE_OF(live, "live.js");
+FILE_OF(news, "news.js");
 FILE_OF(activities, "activities.js");
 FILE_OF(gaps, "gaps.js");
 FILE_OF(text, "text.js");
@@ -45,6 +46,7 @@ static const struct dt_page_file file[] = {
 	ENTRY("key.js", JS, key),
 	ENTRY("list.js", JS, list),
 	ENTRY("live.js", JS, live),
+	ENTRY("news.js", JS, news),
 	ENTRY("activities.js", JS, activities),
 	ENTRY("gaps.js", JS, gaps),
 	ENTRY("text.js", JS, text),

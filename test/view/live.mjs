@@ -63,6 +63,30 @@ await test("what the session records is drawn as it comes", async () => {
 	ok((await state()).length > a.length, "no longer");
 });
 
+await test("nine tabs: each is told what comes, and can tell the session", async () => {
+	const tabs = [];
+	for (let i = 0; i < 8; i++) {
+		const p = await page.context().newPage();
+		tabs.push(p);
+		await p.goto(served.url, {timeout: 20000});
+	}
+	for (const p of tabs) {
+		const records = () => p.evaluate(async () => (await import("./main.js")).state.records);
+		const before = await records();
+		for (const end = Date.now() + 15000; await records() < before + 1000;) {
+			if (Date.now() > end) throw new Error("nothing has come to tab " + tabs.indexOf(p));
+			await p.waitForTimeout(50);
+		}
+	}
+	await tabs[7].click("#freeze");
+	await tabs[7].waitForFunction(() => document.getElementById("state")?.textContent === "frozen");
+	await tabs[0].click("#unfreeze");
+	await tabs[0].waitForFunction(() => document.getElementById("state")?.textContent === "recording");
+	for (const p of tabs) await p.close();
+	const { records: n } = await state();
+	await records(n + 1000);
+});
+
 await test("pause keeps the picture where it is, what comes goes on behind; follow goes to the end", async () => {
 	await page.click("#follow");
 	const a = await state();

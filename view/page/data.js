@@ -79,6 +79,11 @@ export function name(id, changed) {
 	return "";
 }
 
+// When those that have been asked for are there, or will not come.
+export async function named() {
+	while (asking) await new Promise(resolve => setTimeout(resolve, 20));
+}
+
 export const place = id => names.get(id) || ["?", "", "", 0, ""];
 
 async function ask(changed) {

@@ -99,10 +99,11 @@ function dots(c, state, track, bars, x_of, y, style, shades) {
 		c.fillRect(x - 1, a - 1.5, Math.max(2.5, x_of(bars.end[i]) - x), Math.max(3, b - a + 3));
 	}
 	if (high > low) {
+		// inside: what is left of it is cut off, and has the track's name
 		c.fillStyle = style.dim;
-		c.textAlign = "right";
-		c.fillText(String(high), left - 4, y + 7);
-		c.fillText(String(low), left - 4, y + track.height - 7);
+		c.textAlign = "left";
+		c.fillText(String(high), left + 3, y + 7);
+		c.fillText(String(low), left + 3, y + track.height - 7);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Mouse, touch and keys.
-import { state, show, zoom, pan, fit, redraw, relayout } from "./main.js";
-import { json, name, place } from "./data.js";
+import { state, show, zoom, pan, fit, redraw, relayout, whole } from "./main.js";
+import { json, name, named, place } from "./data.js";
 import { words } from "./activities.js";
 import { arrow_at } from "./arrows.js";
 import { gap_at } from "./gaps.js";
@@ -269,9 +269,14 @@ export function input(canvas, map, scroll) {
 	}
 	by_id("picture").onclick = () => canvas.toBlob(blob => save(blob, ".png"));
 	// all tracks, not only those that there is room for
-	by_id("vector").onclick = () => {
-		const height = Math.max(canvas.clientHeight, ...state.tracks.map(t => t.y + t.height + 4)), svg = new Svg(canvas.clientWidth, height);
-		paint(svg, canvas.clientWidth, height, state, 0, () => {});
+	by_id("vector").onclick = async () => {
+		let all;
+		try { all = await whole(); } catch (e) { by_id("progress").textContent = "no picture: " + e.message; return; }
+		const height = Math.max(canvas.clientHeight, ...state.tracks.map(t => t.y + t.height + 4));
+		const draw_it = () => { const svg = new Svg(canvas.clientWidth, height); paint(svg, canvas.clientWidth, height, all, 0, () => {}); return svg; };
+		draw_it();	// asks for the names
+		await named();
+		const svg = draw_it();
 		save(new Blob([svg.text()], {type: "image/svg+xml"}), ".svg");
 	};
 }

@@ -90,17 +90,29 @@ function build() {
 	bar.append(word);
 }
 
+// By one connection for all tabs of the browser, which has six for a host: news.js. Without shared workers, by one's own.
+function subscribe(came, failed) {
+	if (!window.SharedWorker) {
+		const own = new EventSource("get/news");
+		own.onmessage = e => came(JSON.parse(e.data));
+		own.onerror = failed;
+		return own;
+	}
+	const port = new SharedWorker("news.js").port, close = () => port.postMessage("gone");
+	port.onmessage = e => e.data ? came(e.data) : failed();
+	addEventListener("pagehide", close);
+	return {close};
+}
+
 function listen() {
-	source = new EventSource("get/news");
-	source.onmessage = async e => {
-		const what = JSON.parse(e.data);
+	source = subscribe(async what => {
 		const was = state.live;
 		await news();
 		if (following && what.live) to_end();
 		if (was && !what.live) end();
 		else if (what.live && /answer|waiting/.test(word.textContent)) say(does());
-	};
-	source.onerror = () => { if (state.live) say("no answer: waiting for devtrace view"); };
+	}, () => { if (state.live) say("no answer: waiting for devtrace view"); });
+	addEventListener("pageshow", e => { if (e.persisted) location.reload(); });
 }
 
 function end() {

@@ -60,10 +60,25 @@ function seen() {
 		|| !t.hidden && t.y + t.height >= at - height / 2 && t.y <= at + height * 1.5);
 }
 
-export async function fetch_bars() {
+function asked_window() {
 	const span = state.to - state.from, from = Math.max(0, state.from - span), to = Math.min(state.length, state.to + span);
 	const pixels = Math.max(100, canvas.clientWidth - left);
-	const cells = Math.min(8192, Math.max(1, Math.ceil(pixels * (to - from) / span)));
+	return {from, to, cells: Math.min(8192, Math.max(1, Math.ceil(pixels * (to - from) / span)))};
+}
+
+// What is shown, with the bars of all tracks, not only of those that there is room for.
+export async function whole() {
+	const { from, to, cells } = asked_window(), found = new Map(state.bars);
+	const list = state.tracks.filter(t => !t.hidden && t.kind !== "activity");
+	for (let i = 0; i < list.length; i += 64) {
+		const some = list.slice(i, i + 64), depths = Math.max(1, ...some.map(t => t.shown));
+		for (const [track, b] of await bars(from, to, cells, some.map(t => t.track), depths)) found.set(track, b);
+	}
+	return {...state, bars: found};
+}
+
+export async function fetch_bars() {
+	const { from, to, cells } = asked_window();
 	const list = seen(), wanted = [from, to, cells, list.map(t => t.track + ":" + t.shown), state.records, state.filter].join();
 	if (wanted === asked) return;
 	if (asking) { again = true; return; }
