@@ -193,6 +193,26 @@ static bool is_allowed(const char *command)
 	return false;
 }
 
+/* What the session says of the pattern that has just been switched on. */
+static void note_of(struct dt_live *l, const char *command, struct dt_error *note)
+{
+	static const char *const form[] = {"#trace %s: ", "#trace '%s': "}; /* names with blanks are quoted */
+	char name[256], line[300], *found = NULL;
+
+	note->text[0] = '\0';
+	if (sscanf(command, "trace '%255[^']' on", name) != 1 || !strstr(command, "' on") ||
+	    dt_client_ask(&l->tell, "read", NULL) < 0)
+		return;
+	for (int i = 0; i < 2 && !found; i++) {
+		snprintf(line, sizeof(line), form[i], name);
+		found = strstr(l->tell.text, line);
+	}
+	if (found) {
+		found += strlen(line);
+		dt_format(note->text, sizeof(note->text), "%.*s", (int)strcspn(found, "\n"), found);
+	}
+}
+
 static int tell(void *ctx, const char *command, struct dt_error *e)
 {
 	struct dt_live *l = ctx;
@@ -205,6 +225,8 @@ static int tell(void *ctx, const char *command, struct dt_error *e)
 		return dt_fail(e, "the command is too long");
 	pthread_mutex_lock(&l->lock);
 	rc = dt_client_write(&l->tell, line, strlen(line), 0, e);
+	if (rc >= 0)
+		note_of(l, command, e);
 	pthread_mutex_unlock(&l->lock);
 	return rc < 0 ? -1 : 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/device-words.h"
 #include "core/text.h"
 #include "core/words.h"
 #include "session/places.h"
@@ -472,6 +473,23 @@ static int host_subsystem(void *ctx, const char *name, uint16_t *number)
 	return 0;
 }
 
+/* Patterns that are on, and mean nothing so far: what is mistyped looks like that. */
+static void host_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
+{
+	struct dt_session *s = ctx;
+
+	for (size_t i = 0; i < s->device.n; i++) {
+		const struct dt_range *r = &s->device.range[i];
+		char name[2 * DT_NAME_MAX + 4], missing[256], text[sizeof(name) + 64];
+
+		if (r->kind != DT_RANGE_SET || !r->on || dt_ranges_kernel(r) ||
+		    dt_ranges_matched(r, missing, sizeof(missing)))
+			continue;
+		line(to, text, dt_format(text, sizeof(text), "#trace %s: no function matches yet\n",
+					 dt_word_written(name, sizeof(name), r->name)));
+	}
+}
+
 static const struct dt_device_ops ops = {
 	.resize = host_resize,
 	.place = host_place,
@@ -488,6 +506,7 @@ static const struct dt_device_ops ops = {
 	.counters = host_counters,
 	.subsystem = host_subsystem,
 	.other = host_other,
+	.state = host_state,
 	.other_help = "attach      attach <PID>: trace this process too\n"
 		      "detach      detach <PID>: no longer\n"
 		      "dump        dump <file>|-: where the log is written when triggers have "

@@ -131,7 +131,9 @@ void dt_view_command(struct dt_view *v, const char *command, struct dt_view_answ
 	if (rc < 0)
 		to->status = 400;
 	dt_json_print(&to->text, "{\"error\":");
-	dt_json_string(&to->text, e.text);
+	dt_json_string(&to->text, rc < 0 ? e.text : "");
+	dt_json_print(&to->text, ",\"note\":");
+	dt_json_string(&to->text, rc < 0 ? "" : e.text);
 	dt_json_print(&to->text, "}");
 }
 

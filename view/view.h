@@ -28,6 +28,7 @@ struct dt_view_words {
 struct dt_view_live {
 	const char *name; /* NULL: nobody does */
 	bool (*alive)(void *ctx);
+	/* 0: e is what there is to say of it, or empty */
 	int (*tell)(void *ctx, const char *command, struct dt_error *e);
 	void *ctx;
 };

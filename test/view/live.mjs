@@ -127,6 +127,16 @@ await test("a pattern on and off from the page", async () => {
 	await page.click("#off");
 	await until(() => document.getElementById("state")?.textContent === "recording");
 	ok(/^trace rare off/m.test(ctl()) || !/^trace rare on/m.test(ctl()), "it is still on");
+	await page.fill("#pattern", "nosuch*");
+	await page.click("#on");
+	await until(() => document.getElementById("state")?.textContent === "recording; no function matches yet");
+	await page.click("#off");
+	await until(() => document.getElementById("state")?.textContent === "recording");
+	await page.fill("#pattern", "rar*");
+	await page.click("#on");
+	await until(() => document.getElementById("state")?.textContent === "recording");
+	ok(/^#trace nosuch/m.test(ctl()) === false, "it is off, and told of");
+	await page.click("#off");
 });
 
 await test("single records for a second, and shows it", async () => {

@@ -28,10 +28,10 @@ function say(text) { word.textContent = text; }
 async function tell(command) {
 	try {
 		const answer = await fetch("tell?" + new URLSearchParams({command}), {method: "POST"});
-		const { error } = await answer.json();
+		const { error, note } = await answer.json();
 		if (!error && /^(start|stop)$/.test(command)) stopped = command === "stop";
 		if (!error && /^(un)?freeze$/.test(command)) frozen = command === "freeze";
-		say(error || (state.live ? does() : "ended"));
+		say(error || (state.live ? does() + (note ? "; " + note : "") : "ended"));
 		return !error;
 	} catch (e) {
 		say("no answer: " + e.message);
