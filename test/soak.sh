@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, kernel
+#                            storm, csmith, csmith-points, kills, oracle, corpus, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -22,6 +22,8 @@
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
 #   - programs that count themselves under random combinations of options and commands, 10,000 in all
 #     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
+#   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
+#     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -350,6 +352,11 @@ oracle() {
 }
 campaign oracle "programs that count themselves, ${SOAK_COMBINATIONS:-10000} combinations: calls made = recorded + said to be lost" \
 	oracle "${SOAK_COMBINATIONS:-10000}"
+corpus() {
+	bash "$root/test/real/corpus.sh" "$devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	tail -n 1 "$work/log" | sed 's/^/# /' >&2
+}
+campaign corpus "assembler-heavy and foreign programs, all probed: output and status as alone" corpus
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {
 	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&
