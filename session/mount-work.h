@@ -34,6 +34,7 @@ struct dt_mount {
 	bool made;    /* the directory is ours to remove */
 	bool mounted; /* as far as we know */
 	bool aloud;
+	int alive; /* a socket's end that closes when this process does; -1: none */
 	char link[128]; /* where sessions find us */
 	unsigned max_write;
 	pthread_mutex_t lock; /* guards what follows */

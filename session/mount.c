@@ -3,10 +3,12 @@
 #include "session/mount-work.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,6 +114,60 @@ static void unmount_dead(const char *directory)
 		;
 }
 
+/*
+ * The place is to be free also when this process is killed: a process of its own waits for the end
+ * of a socket that only this one holds, and unmounts what is dead then. A line in it says that
+ * there is nothing to do. FUSE's own way (auto_unmount) looks once, when the server's socket is
+ * closed, and at that instant /dev/fuse may still be open: it is told ECONNABORTED, leaves the
+ * mount, and there it stays, dead. So this one looks again for five seconds. Not to have one is no
+ * error: the next mount at this place clears it too.
+ */
+static const char clear_killed[] = "read -r ended && exit\n"
+				   "n=0\n"
+				   "while [ $n -lt 50 ]; do\n"
+				   "	case $(LC_ALL=C stat -- \"$0\" 2>&1) in\n"
+				   "	*'not connected'*) exec fusermount3 -q -u -z -- \"$0\";;\n"
+				   "	esac\n"
+				   "	n=$((n + 1))\n"
+				   "	sleep 0.1\n"
+				   "done";
+
+static void watch_own_end(struct dt_mount *m)
+{
+	int ends[2], null;
+	pid_t pid;
+
+	m->alive = -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		setsid(); /* a Ctrl-C is not meant for it */
+		null = open("/dev/null", O_RDWR);
+		if (null < 0 || dup2(ends[0], 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+		    chdir("/") < 0)
+			_exit(1);
+		close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+		execl("/bin/sh", "sh", "-c", clear_killed, m->directory, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	if (pid < 0)
+		close(ends[1]);
+	else
+		m->alive = ends[1];
+}
+
+/* It has been unmounted. */
+static void unwatch_own_end(struct dt_mount *m)
+{
+	if (m->alive < 0)
+		return;
+	/* nobody is there, where the watcher was killed too */
+	(void)!send(m->alive, "\n", 1, MSG_NOSIGNAL);
+	close(m->alive);
+}
+
 /* Two on one place would hide each other. */
 static bool is_mounted(const char *directory)
 {
@@ -176,10 +232,7 @@ static void take_link(struct dt_mount *m)
 		unlink(m->link);
 }
 
-/*
- * fusermount3 stays until this process is gone, to unmount then: it must not keep open what others
- * wait to be closed. What it complains of becomes the error.
- */
+/* What fusermount3 complains of becomes the error. */
 static int mount_quietly(struct dt_mount *m, struct dt_error *e)
 {
 	int said = memfd_create("devtrace-mount", MFD_CLOEXEC), old[3], rc;
@@ -213,10 +266,8 @@ static int mount_quietly(struct dt_mount *m, struct dt_error *e)
 
 struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 {
-	/* auto_unmount: also when this process is killed */
 	char *argv[] = {"devtrace", "-o",
-			"fsname=devtrace,subtype=devtrace,default_permissions,nosuid,nodev,noexec,"
-			"auto_unmount",
+			"fsname=devtrace,subtype=devtrace,default_permissions,nosuid,nodev,noexec",
 			NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
 	struct dt_mount *m;
@@ -247,6 +298,7 @@ struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e)
 	if (mount_quietly(m, e) < 0)
 		goto fail_session;
 	m->mounted = true;
+	watch_own_end(m);
 	return m;
 fail_session:
 	fuse_session_destroy(m->fuse);
@@ -304,6 +356,7 @@ void dt_mount_free(struct dt_mount *m)
 	if (m->mounted)
 		fuse_session_unmount(m->fuse);
 	fuse_session_destroy(m->fuse);
+	unwatch_own_end(m);
 	if (m->made)
 		rmdir(m->directory);
 	pthread_mutex_destroy(&m->lock);

@@ -198,6 +198,31 @@ not() {
 	# and again
 	mount_here
 	grep -q logsize "$dir/m/u/ctl"
+	# somebody is in it, has a file open, and holds /dev/fuse longer than the server lives
+	bash -c "cd '$dir/m/u'; exec sleep 100" 3>&- &
+	inside=$!
+	until_true grep -q sleep "/proc/$inside/comm"
+	exec 7<"$dir/m/u/ctl"
+	server=$(pgrep -f "devtrace mount $dir/m")
+	fd=$(basename "$(find "/proc/$server/fd" -lname /dev/fuse | head -1)")
+	python3 - "$server" "$fd" <<-'P' 3>&- 7<&- &
+		import ctypes, os, sys, time
+		pidfd_getfd = 438
+		if ctypes.CDLL(None).syscall(pidfd_getfd, os.pidfd_open(int(sys.argv[1])), int(sys.argv[2]), 0) < 0:
+		    sys.exit("pidfd_getfd")
+		open("held", "w")
+		time.sleep(1.5)
+	P
+	holder=$!
+	until_true test -e held
+	kill -9 "$server"
+	wait "$holder"
+	until_true not is_mounted
+	[ -z "$(ls "$dir/m")" ]
+	exec 7<&-
+	kill "$inside"
+	mount_here
+	grep -q logsize "$dir/m/u/ctl"
 }
 
 @test "mount: unmounting leaves nothing" {
