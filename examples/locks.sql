@@ -2,12 +2,14 @@
 --     devtrace sql t.db - <examples/locks.sql
 DELETE FROM activities WHERE name IN ('held', 'waited for');
 
--- from TAKEN to the next RELEASED of the same lock
+-- From TAKEN to the next RELEASED of the same lock by the same thread. Not by any: a processor may
+-- read the clock for TAKEN while pthread_mutex_lock still waits for the lock's memory, up to some
+-- hundred ticks before the other's RELEASED (doc/events.md).
 INSERT INTO activities(name, begin, end, thread, core, key)
 SELECT 'held', since, time, thread, core, argument FROM (
 	SELECT *, lag(event) OVER w AS before, lag(time) OVER w AS since
 	FROM events WHERE subsystem = 'LOCK' AND event IN ('TAKEN', 'RELEASED')
-	WINDOW w AS (PARTITION BY argument ORDER BY ticks))
+	WINDOW w AS (PARTITION BY thread, argument ORDER BY ticks))
 WHERE before = 'TAKEN' AND event = 'RELEASED';
 
 -- from WANTED to the next TAKEN of the same lock by the same thread

@@ -373,9 +373,9 @@ assert rows == [{"x": "a", "y": 1, "z": None}, {"x": "say \"b\", c\nd", "y": 22.
 		    if sub == "LOCK":
 		        if event == "WANTED": wanted[tid, key] = now
 		        if event == "TAKEN":
-		            taken[key] = now
+		            taken[tid, key] = now
 		            want["waited for", key, wanted.pop((tid, key)), now, tid] += 1
-		        if event == "RELEASED": want["held", key, taken.pop(key), now, tid] += 1
+		        if event == "RELEASED": want["held", key, taken.pop((tid, key)), now, tid] += 1
 		    else:
 		        if event == "RECEIVED": born[key] = now
 		        else: want[f"request: {stage[key][0]} to {event}", key, stage[key][1], now, tid] += 1
