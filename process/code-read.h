@@ -66,4 +66,7 @@ void dt_code_check_links(struct dt_code *c);
 void dt_code_find_exits(struct reader *r);
 void dt_code_find_filler(struct dt_code *c);
 
+/* code-handed.c: what has an address in a frame that is no more; behind the ways out */
+void dt_code_find_handed(struct reader *r);
+
 #endif

@@ -22,6 +22,8 @@ const char *dt_trouble_text(uint8_t trouble)
 		"it is a restartable sequence",
 		"it is Go: its stacks are too small for a hook, and are moved",
 		"it begins with a nop and a call: whoever made its stack returns to behind the nop",
+		"it jumps on with an address in its own frame, which it has given back",
+		"it is jumped to with an address in a frame that has been given back",
 	};
 
 	return text[trouble];
@@ -418,9 +420,9 @@ static void decode_function(struct reader *r, size_t index)
 			break;
 		}
 		region->mark[at - region->low] |= DT_CODE_INSN;
-		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) &&
-		    before.address == f->start)
+		if (before.kind == DT_INSN_NOP && dt_insn_calls(&in) && before.address == f->start)
 			dt_code_set_trouble(f, DT_TROUBLE_BEHIND, at);
+		f->points = f->points || dt_insn_points(&in);
 		if (in.kind != DT_INSN_PLAIN)
 			link_of(r, f, &in, &before);
 		if (in.rip || r->fixed)
@@ -509,6 +511,7 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 	dt_code_sort_crosses(r);
 	dt_code_check_links(c);
 	dt_code_find_exits(r);
+	dt_code_find_handed(r);
 	dt_code_find_filler(c);
 	return r->failed ? dt_fail(e, "out of memory reading %s", path) : 0;
 }

@@ -56,6 +56,8 @@ enum dt_trouble {
 	DT_TROUBLE_SEQUENCE, /* it is a restartable sequence: the kernel looks where it is */
 	DT_TROUBLE_GO,	     /* see process/go.h */
 	DT_TROUBLE_BEHIND,   /* others return to behind its first instruction, which is a nop */
+	DT_TROUBLE_HANDS,    /* it jumps on with an address in the frame that it has given back, */
+	DT_TROUBLE_HANDED,   /* it is what is jumped to so: see code-handed.c */
 };
 
 struct dt_code_function {
@@ -73,6 +75,7 @@ struct dt_code_function {
 	bool anywhere; /* it has an indirect jump whose targets are not known */
 	bool taken;    /* addresses inside are taken by data or instructions */
 	bool table;    /* it has a table of distances into itself */
+	bool points;   /* it computes addresses in its frame */
 	bool stays;    /* it has an indirect jump that leads inside */
 	bool ends;     /* of the reader: its last instruction does not go on */
 	bool calls;    /* of the reader: its last instruction is a call */

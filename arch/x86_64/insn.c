@@ -187,6 +187,113 @@ unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, ui
 	return in->length;
 }
 
+bool dt_insn_points(const struct dt_insn *in)
+{
+	uint8_t mod = in->modrm >> 6, rm = in->modrm & 7;
+
+	if (in->map || in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return false;
+	if (in->opcode == 0x8d) /* lea of something above rsp or rbp */
+		return !in->base_ext &&
+		       ((rm == 4 && ((in->sib & 7) == 4 || (in->sib & 7) == 5)) || rm == 5);
+	if (mod != 3)
+		return false;
+	if (in->opcode == 0x89) /* mov %rsp, rm */
+		return !in->reg_ext && (in->modrm >> 3 & 7) == 4 && (in->base_ext || rm != 5);
+	return in->opcode == 0x8b && !in->base_ext && rm == 4;
+}
+
+static const ZydisDecoder *full_decoder(void)
+{
+	static ZydisDecoder d;
+	static bool ready;
+
+	if (!ready) {
+		ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
+	}
+	return &d;
+}
+
+static uint16_t register_bit(ZydisRegister r)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+
+	if (ZydisRegisterGetClass(whole) != ZYDIS_REGCLASS_GPR64)
+		return 0;
+	return (uint16_t)(1u << ZydisRegisterGetId(whole));
+}
+
+/* Is it cleared, by itself? */
+static bool is_cleared(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
+{
+	return (z->mnemonic == ZYDIS_MNEMONIC_XOR || z->mnemonic == ZYDIS_MNEMONIC_SUB) &&
+	       o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == o[1].reg.value;
+}
+
+void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint16_t *read)
+{
+	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+
+	*written = *read = 0xffff;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(full_decoder(), code, size, &z, o)))
+		return;
+	*written = *read = 0;
+	for (unsigned i = 0; i < z.operand_count; i++) {
+		if (o[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			*read |= register_bit(o[i].mem.base) | register_bit(o[i].mem.index);
+		if (o[i].type != ZYDIS_OPERAND_TYPE_REGISTER)
+			continue;
+		if (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			*written |= register_bit(o[i].reg.value);
+		if (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+			*read |= register_bit(o[i].reg.value);
+	}
+	if (is_cleared(&z, o))
+		*read &= (uint16_t) ~*written;
+}
+
+/* Does lea compute an address in the frame? Above the return address it is the caller's. */
+static bool leads_into(const ZydisDecodedOperandMem *m, uint16_t held, int64_t depth)
+{
+	uint16_t base = register_bit(m->base), index = register_bit(m->index);
+
+	if (base == DT_INSN_RSP && !index && depth >= 8)
+		return m->disp.value < depth - 8;
+	return (base | index) & held;
+}
+
+uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t depth)
+{
+	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	uint16_t written = 0;
+	bool from = false;
+
+	held |= DT_INSN_RSP;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(full_decoder(), code, size, &z, o)))
+		return held;
+	for (unsigned i = 0; i < z.operand_count; i++) {
+		bool explicit = o[i].visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT;
+
+		if (o[i].type == ZYDIS_OPERAND_TYPE_MEMORY && z.mnemonic == ZYDIS_MNEMONIC_LEA)
+			from = leads_into(&o[i].mem, held, depth);
+		if (o[i].type != ZYDIS_OPERAND_TYPE_REGISTER)
+			continue;
+		if (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			written |= register_bit(o[i].reg.value);
+		if (explicit && o[i].size == 64 &&
+		    (o[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ ||
+		     o[i].actions & ZYDIS_OPERAND_ACTION_CONDWRITE))
+			from = from || (register_bit(o[i].reg.value) & held);
+	}
+	if (is_cleared(&z, o))
+		from = false;
+	return (uint16_t)((from ? held | written : held & ~written) | DT_INSN_RSP);
+}
+
 const char *dt_insn_immovable(const struct dt_insn *in)
 {
 	switch (in->kind) {

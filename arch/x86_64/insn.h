@@ -79,6 +79,25 @@ static inline bool dt_insn_direct(const struct dt_insn *in)
 	       in->kind == DT_INSN_CALL || in->kind == DT_INSN_XBEGIN;
 }
 
+/* Masks of general registers: bit n is register n as instructions number them. */
+#define DT_INSN_RSP	  (1 << 4)
+#define DT_INSN_ARGUMENTS (1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9)
+#define DT_INSN_LOST	  0x0fc7 /* what a call may change: not rbx, rsp, rbp, r12 to r15 */
+#define DT_INSN_RAX	  (1 << 0)
+
+/* Does it put an address in its function's frame into a register, other than rsp and rbp? */
+bool dt_insn_points(const struct dt_insn *in);
+
+/* Which registers the instruction may change, and reads; all: it is not known. */
+void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint16_t *read);
+
+/*
+ * Which registers may hold an address in the function's frame behind the instruction, if those of
+ * held may in front of it. rsp always does. depth: bytes from rsp to what it was in front of the
+ * function's call, in front of the instruction; negative: not known. Nothing is known of memory.
+ */
+uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t depth);
+
 /*
  * Why the instruction cannot be moved, wherever to; NULL: it can. The reasons: one that traps is
  * there for a handler that looks at its address; a far transfer may change the processor's mode; a
