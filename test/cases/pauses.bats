@@ -151,9 +151,10 @@ sql() {
 		ctl start
 	done
 	sleep 0.12
+	# before the program ends, of which the session would end
+	ended
 	kill "$pid"
 	exec {work}<&-
-	ended
 	# both of each pair that was open; what they show has no times
 	sql "SELECT function, ended, timed, begin, end FROM calls ORDER BY begin"
 	[ "$(sql "SELECT count(*) BETWEEN 2 AND 4 FROM calls c JOIN pauses p ON c.begin <= p.begin AND c.end >= p.end
