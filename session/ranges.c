@@ -464,9 +464,16 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 		return true;
 	any = false;
 	name = called(f, &p->libraries);
-	for (size_t i = 0; i < p->libraries.n; i++)
-		any = any || (!p->libraries.pattern[i].remove &&
-			      dt_pattern_module(&p->libraries.pattern[i], name));
+	for (size_t i = 0; i < p->libraries.n; i++) {
+		const struct dt_pattern *x = &p->libraries.pattern[i];
+
+		if (x->remove || !dt_pattern_module(x, name))
+			continue;
+		any = true;
+		/* functions that no table names, which are not known before their code is read */
+		if (strncmp(x->name, "0x", 2) == 0 || strcmp(x->name, "*") == 0)
+			return true;
+	}
 	if (!any)
 		return false;
 	tab = dt_file_symtab(f);

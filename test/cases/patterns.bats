@@ -301,3 +301,21 @@ has_records() {
 	"$dt" report t.db >/dev/null 2>err
 	[ ! -s err ]
 }
+
+@test "patterns: functions of a library that go by their addresses, and by nothing else" {
+	cat >inner.c <<-'C'
+		static __attribute__((noinline, noclone)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+		int outer(int x) { return inner(x) * 2; }
+	C
+	gcc -O2 -shared -fPIC -o libinner.so inner.c
+	echo 'int outer(int); int main(void) { int n = 0; for (int i = 0; i < 7; i++) n += outer(i); return n != 56; }' >use.c
+	gcc -O2 -o use use.c ./libinner.so
+	address=0x$(nm libinner.so | awk '$3 == "inner" { sub(/^0*/, "", $1); print $1 }')
+	strip libinner.so
+	for pattern in "libinner.so:$address" "libinner.so:${address%?}?"; do
+		"$dt" record -o inner.db -F "$pattern" ./use
+		[ "$("$dt" sql -n inner.db "SELECT function, count(*) FROM records GROUP BY 1" | xargs)" = "$address 14" ]
+	done
+	run "$dt" record -o inner.db -F 'libinner.so:0x1' ./use
+	[[ $output == *"no function matches 'libinner.so:0x1'"* ]]
+}
