@@ -133,3 +133,13 @@ all_called() {
 	[ "${lines[0]}" = "$alone" ]
 	[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) > 100 FROM calls WHERE function GLOB 'x264_8_trellis_bnode_*'" | tr -d '\r')" = 1 ]
 }
+
+@test "kept: libtheora's encoder, which reads a buffer below the stack pointer, encodes the same" {
+	encode=(ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=duration=0.4:size=320x240:rate=25 -c:v libtheora -threads 1 -f md5 -)
+	run "${encode[@]}"
+	[ "$status" = 0 ]
+	alone=$output
+	"$dt" record -F 'libtheoraenc.so.*:*' -o "$dir/t.db" "${encode[@]}" >"$dir/out" 2>"$dir/err"
+	[ "$(cat "$dir/out")" = "$alone" ]
+	[ "$("$dt" sql -n -c "$dir/t.db" "SELECT count(*) > 1000 FROM calls" 2>/dev/null | tr -d '\r')" = 1 ]
+}
