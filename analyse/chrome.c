@@ -139,6 +139,31 @@ static void write_names(struct writing *w)
 	}
 }
 
+/* Times in which threads could not go on because of the tracer: lengths of calls have them. */
+static void write_holds(struct writing *w)
+{
+	size_t n, holds;
+	const struct dt_thread_info *t = dt_reader_threads(w->r, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_times *h = dt_reader_thread_holds(w->r, t[i].tid, &holds);
+
+		for (size_t k = 0; k < holds; k++) {
+			uint64_t begin = h[k].begin > w->first ? h[k].begin : w->first;
+
+			if (h[k].end <= begin)
+				continue;
+			begin_line(w);
+			dt_json_print(&w->line, "{\"ph\":\"X\",\"name\":\"" DT_EXPORT_HELD
+						"\",\"cat\":\"devtrace\",");
+			write_thread(w, t[i].tid);
+			dt_json_print(&w->line, ",\"ts\":%.3f,\"dur\":%.3f}", us(w, begin),
+				      dt_export_ns(w->r, begin, h[k].end) / 1000);
+			end_line(w);
+		}
+	}
+}
+
 int dt_export_chrome(struct dt_reader *r, FILE *f, const struct dt_export_words *words,
 		     struct dt_error *e)
 {
@@ -150,6 +175,7 @@ int dt_export_chrome(struct dt_reader *r, FILE *f, const struct dt_export_words 
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"devtrace\"},\"traceEvents\":[", f);
 	write_names(&w);
 	rc = dt_pair_run(r, &(struct dt_range){.order = DT_BY_TIME, .values = true}, &events, e);
+	write_holds(&w);
 	fputs("\n]}\n", f);
 	if (rc == 0 && (w.line.failed || w.text.failed))
 		rc = dt_fail(e, "out of memory");

@@ -57,6 +57,9 @@ int dt_export_ctf(struct dt_reader *r, const char *folder, const struct dt_expor
 const char *dt_export_function(const struct dt_reader *r, uint32_t function);
 const char *dt_export_module(const struct dt_reader *r, uint32_t function); /* the file's own name */
 uint64_t dt_export_first(struct dt_reader *r); /* ticks of the first record */
+
+/* What times are called in which a thread could not go on because of the tracer. */
+#define DT_EXPORT_HELD "waiting for devtrace"
 double dt_export_ns(const struct dt_reader *r, uint64_t first, uint64_t ticks);
 
 #endif

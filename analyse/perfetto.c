@@ -93,7 +93,7 @@ enum { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER };
 enum { SEQUENCE = 1, FTRACE_SEQUENCE };
 
 /* What a track is of: the upper byte of its uuid. */
-enum { OF_PROCESS = 1, OF_THREAD, OF_NOBODY, OF_CORE, OF_LOSS, OF_EVENT, OF_POINT };
+enum { OF_PROCESS = 1, OF_THREAD, OF_NOBODY, OF_CORE, OF_LOSS, OF_EVENT, OF_POINT, OF_HELD };
 #define LANE_BITS	   DT_FEED_NOTE_BITS
 #define LANES_MAX	   (1u << LANE_BITS)
 #define UUID(of, id, lane) ((uint64_t)(of) << 56 | (uint64_t)(id) << LANE_BITS | (lane))
@@ -874,6 +874,28 @@ static void write_names(struct writing *w)
 			describe_thread(w, t[i].tid);
 }
 
+/* Times in which threads could not go on because of the tracer, on a track below each one's. */
+static void write_holds(struct writing *w)
+{
+	size_t n, holds;
+	const struct dt_thread_info *t = dt_reader_threads(w->r, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_times *h = dt_reader_thread_holds(w->r, t[i].tid, &holds);
+		uint64_t uuid = UUID(OF_HELD, t[i].tid, 0);
+
+		if (holds)
+			describe_track(w, uuid, UUID(OF_THREAD, t[i].tid, 0), DT_EXPORT_HELD, false);
+		for (size_t k = 0; k < holds; k++) {
+			begin_event(w, SLICE_BEGIN, uuid);
+			put_string(w, &w->event, EVENT_NAME, DT_EXPORT_HELD);
+			end_event(w, ns_at(w, h[k].begin));
+			begin_event(w, SLICE_END, uuid);
+			end_event(w, ns_at(w, h[k].end));
+		}
+	}
+}
+
 static int run(struct writing *w, struct dt_messages *messages, struct dt_error *e)
 {
 	const struct dt_range range = {.order = DT_BY_TIME,
@@ -923,6 +945,7 @@ int dt_export_perfetto(struct dt_reader *r, FILE *f, const struct dt_export_word
 	    w.row_told) {
 		write_names(&w);
 		write_clocks(&w);
+		write_holds(&w);
 		rc = run(&w, messages, e);
 	}
 	if (!messages || w.failed || w.packet.failed || w.text.failed)

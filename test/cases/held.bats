@@ -163,3 +163,24 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 	[ "$(sql "$dir/s.db" "SELECT count(*) FROM held")" = 0 ]
 	[ "$(sql "$dir/s.db" "SELECT CAST(duration AS INTEGER) BETWEEN end - begin - 10000 AND end - begin + 10000 FROM calls WHERE function='main'")" = 1 ]
 }
+
+@test "exports show the times in which the program waited for devtrace" {
+	"$dt" record -F 'loop:*' -b 64K -o w.db "$dir/loop" >/dev/null 2>&1
+	first=$(sql w.db 'SELECT min(ticks) FROM records')
+	hz=$(sqlite3 w.db 'SELECT (max(ticks) - min(ticks)) * 1.0 / (max(monotonic_ns) - min(monotonic_ns)) FROM clock')
+	sqlite3 w.db "SELECT (begin_ticks - $first) / $hz / 1000, (end_ticks - begin_ticks) / $hz / 1000 FROM hold WHERE why = 'room'" >rooms
+	[ "$(wc -l <rooms)" -gt 10 ]
+	"$dt" export --chrome -o w.json w.db
+	"$dt" export --perfetto -o w.pftrace w.db
+	[ "$(grep -aoc 'waiting for devtrace' w.pftrace)" -gt 0 ]
+	python3 - <<-'P'
+		import json, bisect
+		rooms = [tuple(map(float, l.split("|"))) for l in open("rooms")]
+		w = sorted((e["ts"], e["dur"]) for e in json.load(open("w.json"))["traceEvents"]
+		           if e["ph"] == "X" and e["name"] == "waiting for devtrace")
+		assert len(rooms) <= len(w) <= len(rooms) + 10, (len(w), len(rooms))
+		for ts, dur in rooms:
+		    near = w[max(0, bisect.bisect(w, (ts, 0)) - 2):][:4]
+		    assert any(abs(a - ts) < 1 + ts / 1000 and abs(b - dur) < 0.1 + dur / 50 for a, b in near), (ts, dur, near)
+	P
+}

@@ -82,6 +82,7 @@ as_csv() {
 		got, want = collections.Counter(), collections.Counter()
 		rows = [r for r in csv.DictReader(open(sys.argv[2], newline="")) if r["begin_ns"]]
 		def thread(u):
+		    if t[u].name == "waiting for devtrace": return None
 		    while not t[u].HasField("thread") and t[u].parent_uuid: u = t[u].parent_uuid
 		    return t[u].thread.tid if t[u].HasField("thread") else None
 		s = [x for x in trace.slices(sys.argv[1]) if thread(x[0]) is not None]
