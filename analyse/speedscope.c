@@ -19,6 +19,7 @@ struct profile {
 		uint32_t frame;
 	} *open;
 	size_t n, room;
+	size_t holds; /* that have been written, or left out */
 };
 
 struct writing {
@@ -60,6 +61,29 @@ static void write_event(struct profile *p, char type, uint32_t frame, double at)
 	p->last = at;
 }
 
+/* Behind the functions. */
+static uint32_t held_frame(const struct writing *w)
+{
+	return (uint32_t)dt_reader_functions(w->r) + 1;
+}
+
+/* Times up to ticks in which the thread could not go on because of the tracer, as frames of their own. */
+static void write_holds(struct writing *w, struct profile *p, uint64_t ticks)
+{
+	size_t n;
+	const struct dt_times *h = dt_reader_thread_holds(w->r, p->tid, &n);
+
+	for (; p->holds < n && h[p->holds].begin < ticks; p->holds++) {
+		const struct dt_times *x = &h[p->holds];
+
+		if (!p->n) /* nobody was in a call */
+			continue;
+		write_event(p, 'O', held_frame(w), dt_export_ns(w->r, w->first, x->begin));
+		write_event(p, 'C', held_frame(w),
+			    dt_export_ns(w->r, w->first, x->end < ticks ? x->end : ticks));
+	}
+}
+
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct writing *w = ctx;
@@ -80,6 +104,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 		w->failed = true;
 		return;
 	}
+	write_holds(w, p, c->begin);
 	p->open[p->n].call = c->id;
 	p->open[p->n++].frame = c->function;
 	write_event(p, 'O', c->function, dt_export_ns(w->r, w->first, c->begin));
@@ -100,6 +125,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 		i--;
 	if (!i)
 		return;
+	write_holds(w, p, c->end);
 	for (size_t k = p->n; k-- > i;)
 		write_event(p, 'C', p->open[k].frame, at);
 	write_event(p, 'C', p->open[i - 1].frame, at);
@@ -128,6 +154,7 @@ static void write_frames(struct dt_reader *r, FILE *f)
 		if (!line.failed)
 			fwrite(line.bytes.p, 1, line.bytes.n, f);
 	}
+	fputs(",\n{\"name\":\"" DT_EXPORT_HELD "\"}", f);
 	free(line.bytes.p);
 }
 

@@ -173,6 +173,7 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 	"$dt" export --chrome -o w.json w.db
 	"$dt" export --perfetto -o w.pftrace w.db
 	[ "$(grep -aoc 'waiting for devtrace' w.pftrace)" -gt 0 ]
+	"$dt" export --speedscope -o w.speedscope w.db
 	python3 - <<-'P'
 		import json, bisect
 		rooms = [tuple(map(float, l.split("|"))) for l in open("rooms")]
@@ -182,5 +183,18 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 		for ts, dur in rooms:
 		    near = w[max(0, bisect.bisect(w, (ts, 0)) - 2):][:4]
 		    assert any(abs(a - ts) < 1 + ts / 1000 and abs(b - dur) < 0.1 + dur / 50 for a, b in near), (ts, dur, near)
+		# within main, and as long
+		s = json.load(open("w.speedscope"))
+		frames = [f["name"] for f in s["shared"]["frames"]]
+		total, open_ = 0, []
+		for e in s["profiles"][0]["events"]:
+		    if e["type"] == "O":
+		        open_.append((frames[e["frame"]], e["at"]))
+		        continue
+		    name, begin = open_.pop()
+		    if name == "waiting for devtrace":
+		        assert open_[0][0] == "main", open_
+		        total += e["at"] - begin
+		assert abs(total / 1000 - sum(d for _, d in rooms)) <= total / 50000, (total, sum(d for _, d in rooms))
 	P
 }
