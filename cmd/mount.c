@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "session/mount.h"
+
+#define LINK_MS 2000
 
 static const char help[] =
 	"usage: devtrace mount [-f] DIR\n"
@@ -52,12 +55,12 @@ static char *absolute(const char *name, struct dt_error *e)
 	return strdup(path);
 }
 
-static int serve(struct dt_mount *m, bool foreground)
+static int serve(struct dt_mount *m, bool foreground, int ready)
 {
 	struct dt_error e;
 	int status = 0;
 
-	if (dt_mount_serve(m, foreground, &e) < 0)
+	if (dt_mount_serve(m, foreground, ready, &e) < 0)
 		status = dt_cmd_fail("%s", e.text);
 	dt_mount_free(m);
 	return status;
@@ -78,9 +81,8 @@ static int mount_at(const char *directory, bool foreground, int ready)
 		if (chdir("/") < 0 || write(ready, "+", 1) != 1)
 			foreground = false;
 		close(null);
-		close(ready);
 	}
-	return serve(m, foreground);
+	return serve(m, foreground, ready);
 }
 
 /* Returns when the files are there. */
@@ -102,6 +104,9 @@ static int in_background(const char *directory)
 	do
 		n = read(ready[0], &byte, 1);
 	while (n < 0 && errno == EINTR);
+	/* and sessions find them: it takes long only where another mount does not answer */
+	if (n == 1)
+		poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, LINK_MS);
 	close(ready[0]);
 	if (n == 1)
 		return 0;

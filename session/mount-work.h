@@ -36,6 +36,8 @@ struct dt_mount {
 	bool aloud;
 	int alive; /* a socket's end that closes when this process does; -1: none */
 	char link[128]; /* where sessions find us */
+	struct stat linked; /* the link that we have left */
+	int ready; /* closed when it is there; -1: nobody waits */
 	unsigned max_write;
 	pthread_mutex_t lock; /* guards what follows */
 	char (*name)[64];     /* a name keeps its place */

@@ -216,19 +216,18 @@ static void leave_link(struct dt_mount *m)
 		return;
 	}
 	unlink(m->link);
-	if (symlink(m->directory, m->link) < 0)
+	if (symlink(m->directory, m->link) < 0 || lstat(m->link, &m->linked) < 0)
 		m->link[0] = '\0';
 }
 
 static void take_link(struct dt_mount *m)
 {
-	char to[4096];
-	ssize_t n = m->link[0] ? readlink(m->link, to, sizeof(to) - 1) : -1;
+	struct stat st;
 
-	if (n < 0)
-		return;
-	to[n] = '\0';
-	if (strcmp(to, m->directory) == 0)
+	/* another mount at the same place may have left its own meanwhile */
+	if (m->link[0] && lstat(m->link, &st) == 0 && st.st_ino == m->linked.st_ino &&
+	    st.st_ctim.tv_sec == m->linked.st_ctim.tv_sec &&
+	    st.st_ctim.tv_nsec == m->linked.st_ctim.tv_nsec)
 		unlink(m->link);
 }
 
@@ -316,17 +315,23 @@ fail:
 
 static void *link_when_served(void *mount)
 {
-	leave_link(mount);
+	struct dt_mount *m = mount;
+
+	leave_link(m);
+	if (m->ready >= 0)
+		close(m->ready);
+	m->ready = -1;
 	return NULL;
 }
 
-int dt_mount_serve(struct dt_mount *m, bool aloud, struct dt_error *e)
+int dt_mount_serve(struct dt_mount *m, bool aloud, int ready, struct dt_error *e)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	pthread_t thread;
 	int rc;
 
 	m->aloud = aloud;
+	m->ready = ready;
 	if (!config)
 		return dt_fail(e, "out of memory");
 	fuse_loop_cfg_set_max_threads(config, THREADS);

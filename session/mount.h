@@ -21,8 +21,9 @@ struct dt_mount;
 /* Makes the files appear at directory, an absolute path. */
 struct dt_mount *dt_mount_new(const char *directory, struct dt_error *e);
 
-/* Serves them until a signal (HUP, INT, TERM) or an unmount. aloud: the log goes to stderr too. */
-int dt_mount_serve(struct dt_mount *m, bool aloud, struct dt_error *e);
+/* Serves them until a signal (HUP, INT, TERM) or an unmount. aloud: the log goes to stderr too.
+ * ready: is closed when sessions find the files by the link to them; -1: nobody waits for that. */
+int dt_mount_serve(struct dt_mount *m, bool aloud, int ready, struct dt_error *e);
 
 /* Unmounts and frees. */
 void dt_mount_free(struct dt_mount *m);

@@ -270,6 +270,17 @@ not() {
 	[ "$status" = 1 ] && one_line DEVTRACE_CTL
 }
 
+@test "mount: a program finds its session at once, also when another mount has just gone" {
+	gcc -O1 -g -B"$root/build/lib" -o found -x c - <<<'#include <stdlib.h>
+	int main(void) { return getenv("DEVTRACE_CTL") ? 7 : 1; }'
+	for i in $(seq 15); do
+		mount_here
+		run "$dt" record -o found.db ./found
+		[ "$status" = 7 ] || { echo "$i: $output"; false; }
+		fusermount3 -u -z "$dir/m"
+	done
+}
+
 @test "mount: a traced program that has itself detached, or is killed while it writes" {
 	cat >die.c <<-'C'
 		#include <errno.h>
