@@ -165,6 +165,7 @@ assert abs(main['total'] - main['self'] - leaf['total']) < 1000, (main, leaf)
 }
 
 @test "exports show the times in which the program waited for devtrace" {
+	cd "$BATS_TEST_TMPDIR"
 	"$dt" record -F 'loop:*' -b 64K -o w.db "$dir/loop" >/dev/null 2>&1
 	first=$(sql w.db 'SELECT min(ticks) FROM records')
 	hz=$(sqlite3 w.db 'SELECT (max(ticks) - min(ticks)) * 1.0 / (max(monotonic_ns) - min(monotonic_ns)) FROM clock')
