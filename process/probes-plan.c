@@ -77,10 +77,21 @@ static uint64_t rung(uint64_t ladder, uint64_t next)
 	return ladder + LADDER * (uint8_t)((uint8_t)(next + OVER - ladder) * 183);
 }
 
+/* In front of the hook of a jump through a register or memory: where to, for it to record. */
+static bool push_target(struct dt_emit *o, const struct dt_site *site, const struct job *j)
+{
+	const struct dt_code_region *r = dt_code_region_of(j->m->file->code, site->address);
+
+	return r && dt_relocate_push(o, r->bytes + (site->address - r->low), r->high - site->address,
+				     site->address + j->m->bias) == 0;
+}
+
 static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 {
-	uint64_t ladder, next;
+	static const uint8_t pop[] = {0x48, 0x8d, 0x64, 0x24, 0x08}; /* lea 8(%rsp), %rsp */
+	unsigned way = site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT;
 	struct job *j = ctx;
+	uint64_t next;
 	size_t i;
 	bool on;
 
@@ -88,15 +99,18 @@ static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
 		emit_points(o, site, j);
 		return;
 	}
+	if (site->kind == DT_SITE_INDIRECT && push_target(o, site, j))
+		way = WAY_JUMP;
 	i = file_site(j->m->file->elf, site);
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
 	/* on from the first moment: one that is planted once more misses no record */
 	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
-	ladder = j->thunk[site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT];
 	next = dt_emit_here(o) + CALL;
 	dt_emit_byte(o, on ? ON : OFF);
-	dt_emit_u32(o, (uint32_t)(rung(ladder, next) - next));
+	dt_emit_u32(o, (uint32_t)(rung(j->thunk[way], next) - next));
+	if (way == WAY_JUMP)
+		dt_emit_bytes(o, pop, sizeof(pop));
 }
 
 static int add_patch(struct dt_probes *p, const struct patch *x)
@@ -306,7 +320,7 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 
 	plan->options.hook = dt_point_size(point);
 	dt_plan_point(plan, behind_sled(j->m->file, point->site.address), &out);
-	plan->options.hook = CALL;
+	plan->options.hook = HOOK;
 	if (plan->failed) {
 		rc = dt_fail(e, "out of memory");
 	} else if (out.refusal) {
@@ -387,7 +401,7 @@ int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_er
 
 	if (!plan->code) {
 		const struct dt_plan_options options = {
-			.hook = CALL, .no_traps = true, .apart = dt_probe_is_apart,
+			.hook = HOOK, .no_traps = true, .apart = dt_probe_is_apart,
 			.file = j->m->file};
 
 		if (dt_plan_begin(plan, j->m->file->code, &options, e) < 0)

@@ -131,7 +131,7 @@ static void emit_thunks(struct job *j)
 		dt_emit_u64(o, 0);
 	for (unsigned i = 0; i < WAYS; i++, way += 8) {
 		j->thunk[i] = dt_emit_here(o);
-		for (unsigned n = i == WAY_ENTRY || i == WAY_EXIT ? RUNGS : 1; n; n--) {
+		for (unsigned n = dt_way_is_switched(i) ? RUNGS : 1; n; n--) {
 			dt_emit_bytes(o, "\xff\x25", 2); /* jmp *way(%rip) */
 			dt_emit_u32(o, (uint32_t)(way - dt_emit_here(o) - 4));
 			dt_emit_byte(o, 0xcc);

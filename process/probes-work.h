@@ -15,6 +15,7 @@
 #define ON	0xe8 /* call rel32 */
 #define OVER	3
 #define CALL	5
+#define HOOK	(DT_RELOCATE_PUSH + CALL + 5) /* bytes of a call of a hook, and what is around it, at most */
 #define REACH	0x60000000ull /* from the module's ends, for punned jumps, */
 #define BESIDE	0x18000000ull /* for all other trampolines */
 #define MARGIN	0x2000000ull  /* left free beside other mappings: heaps and stacks grow */
@@ -43,7 +44,12 @@ struct made {
  */
 #define LADDER	   7
 #define RUNGS	   256
-enum { WAY_ENTRY, WAY_EXIT, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
+enum { WAY_ENTRY, WAY_EXIT, WAY_JUMP, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
+
+static inline bool dt_way_is_switched(unsigned way)
+{
+	return way <= WAY_JUMP;
+}
 
 struct region {
 	uint64_t low, high;

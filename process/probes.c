@@ -363,6 +363,7 @@ int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
 	way[WAY_ENTRY] = hook[DT_HOOK_ENTRY];
 	way[WAY_EXIT] = hook[DT_HOOK_EXIT];
+	way[WAY_JUMP] = hook[DT_HOOK_JUMP];
 	way[WAY_VALUES] = hook[DT_HOOK_EVENT4];
 	way[WAY_PEEK] = t->area + dt_blob_head()->peek;
 	way[WAY_TEXT] = t->area + dt_blob_head()->text;
@@ -543,7 +544,7 @@ struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e)
 {
 	struct pretended x = {.code = f->code, .bias = f->elf->type == ET_EXEC ? 0 : 1ull << 44};
 	const struct dt_plan_options options = {
-		.hook = CALL, .no_traps = true, .claim = claim_pretended, .ctx = &x,
+		.hook = HOOK, .no_traps = true, .claim = claim_pretended, .ctx = &x,
 		.apart = dt_probe_is_apart, .file = f};
 	struct dt_probe_way *way = calloc(f->code->functions + 1, sizeof(*way));
 	uint64_t low = f->code->low + x.bias, high = f->code->high + x.bias;

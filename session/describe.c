@@ -118,25 +118,21 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 	return NULL;
 }
 
-/* Where the jump at a tail site leads: its displacement, through the PLT when it is into that. */
-static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
-			    const struct dt_elf_site *site)
+/* An exit by a jump whose hook has recorded where that leads: arch/x86_64/target/hook.S */
+static bool tells_target(const struct dt_record *r)
+{
+	return r->kind == DT_EXIT && !(r->flags & DT_NARGS);
+}
+
+/* Where a jump to an address leads: through the PLT when that is in one. */
+static uint64_t behind_plt(struct dt_target *t, uint64_t to)
 {
 	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	unsigned char plt[16];
-	int32_t rel;
-	uint64_t to, real;
+	uint64_t real;
 	size_t skip = 0;
+	int32_t rel;
 
-	if (m->file->probed) { /* the jump has been changed; the file knows where it led */
-		if (!site->target)
-			return 0;
-		to = m->bias + site->target;
-	} else {
-		if (dt_memory_read(t->mem, m->bias + site->address + 1, &rel, sizeof(rel)) < 0)
-			return 0;
-		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
-	}
 	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) < 0)
 		return to;
 	if (memcmp(plt, endbr64, sizeof(endbr64)) == 0)
@@ -149,6 +145,27 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 	if (dt_memory_read(t->mem, to + skip + 6 + (uint64_t)(int64_t)rel, &real, sizeof(real)) < 0)
 		return to;
 	return real;
+}
+
+/* Where the jump at a tail site leads: by its displacement, or as its record says. */
+static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
+			    const struct dt_elf_site *site, const struct dt_record *r)
+{
+	uint64_t to;
+	int32_t rel;
+
+	if (tells_target(r)) {
+		to = r->value[0];
+	} else if (m->file->probed) { /* the jump has been changed; the file knows where it led */
+		if (!site->target)
+			return 0;
+		to = m->bias + site->target;
+	} else {
+		if (dt_memory_read(t->mem, m->bias + site->address + 1, &rel, sizeof(rel)) < 0)
+			return 0;
+		to = m->bias + site->address + 5 + (uint64_t)(int64_t)rel;
+	}
+	return behind_plt(t, to);
 }
 
 /* The site whose hook returns to pc: its bytes in front of pc are told by its kind. */
@@ -528,7 +545,8 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 	row->function = function_row(s, m, site->function, f, signature);
 	if (row->kind == DT_SITE_TAIL) {
 		row->values = 0;
-		row->target = jump_target(t, m, site);
+		row->target = jump_target(t, m, site, r);
+		row->by_target = tells_target(r);
 		if (!row->target && site->target) /* the process has ended: what the file tells */
 			row->target = m->bias + site->target;
 	} else if (signature[0])

@@ -5,14 +5,14 @@
 #include "store/sites.h"
 
 static struct dt_site_entry *slot(struct dt_site_entry *entry, size_t size, uint32_t pid,
-				  uint64_t pc, uint8_t kind)
+				  uint64_t pc, uint64_t target, uint8_t kind)
 {
-	size_t i = dt_hash(pc + pid) + kind;
+	size_t i = dt_hash(pc + pid + target) + kind;
 
 	for (;; i++) {
 		struct dt_site_entry *e = &entry[i & (size - 1)];
 
-		if (!e->used || (e->pc == pc && e->pid == pid && e->kind == kind))
+		if (!e->used || (e->pc == pc && e->target == target && e->pid == pid && e->kind == kind))
 			return e;
 	}
 }
@@ -28,7 +28,7 @@ static int grow_sites(struct dt_sites *s)
 		struct dt_site_entry *e = &s->entry[i];
 
 		if (e->used)
-			*slot(entry, size, e->pid, e->pc, e->kind) = *e;
+			*slot(entry, size, e->pid, e->pc, e->target, e->kind) = *e;
 	}
 	free(s->entry);
 	s->entry = entry;
@@ -36,25 +36,41 @@ static int grow_sites(struct dt_sites *s)
 	return 0;
 }
 
-struct dt_site_entry *dt_sites_find(struct dt_sites *s, uint32_t pid, uint64_t pc, uint8_t kind)
+struct dt_site_entry *dt_sites_find(struct dt_sites *s, uint32_t pid, uint64_t pc, uint64_t target,
+				    uint8_t kind)
 {
 	struct dt_site_entry *e;
 
 	if (2 * s->used >= s->size && grow_sites(s))
 		return NULL;
-	e = slot(s->entry, s->size, pid, pc, kind);
+	e = slot(s->entry, s->size, pid, pc, target, kind);
 	if (!e->used) {
-		*e = (struct dt_site_entry){.pc = pc, .pid = pid, .kind = kind, .used = true};
+		*e = (struct dt_site_entry){
+			.pc = pc, .target = target, .pid = pid, .kind = kind, .used = true};
 		s->used++;
 	}
 	return e;
 }
 
+struct dt_site_entry *dt_sites_known(const struct dt_sites *s, uint32_t pid, uint64_t pc,
+				     uint64_t target, uint8_t kind)
+{
+	struct dt_site_entry *e = s->size ? slot(s->entry, s->size, pid, pc, target, kind) : NULL;
+
+	return e && e->used ? e : NULL;
+}
+
 void dt_sites_forget(struct dt_sites *s, uint64_t low, uint64_t high)
 {
-	for (size_t i = 0; i < s->size; i++)
-		if (s->entry[i].pc >= low && s->entry[i].pc < high)
-			s->entry[i].row = 0;
+	for (size_t i = 0; i < s->size; i++) {
+		struct dt_site_entry *e = &s->entry[i];
+		bool here = e->pc >= low && e->pc < high;
+
+		if (here || (e->target >= low && e->target < high))
+			e->row = 0;
+		if (here)
+			e->by_target = false;
+	}
 }
 
 void dt_sites_free(struct dt_sites *s)

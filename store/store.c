@@ -20,12 +20,14 @@
 
 /* A core's quick look-up from what a record says to the open chunk's dictionary. */
 struct slot {
-	uint64_t pc;
+	uint64_t pc, target; /* see struct dt_site_entry */
 	uint32_t pid;
 	uint32_t tag; /* kind, flags; 0: free */
 	uint32_t generation;
-	uint32_t local;
+	uint32_t local; /* or BY_TARGET */
 };
+
+#define BY_TARGET 0xffffffffu
 
 struct core {
 	struct dt_encoder *chunk;
@@ -108,6 +110,7 @@ struct dt_store {
 	struct core *core[65536];
 	unsigned cores; /* highest core number seen, plus one */
 	struct dt_sites sites;
+	uint32_t targets; /* rows of sites for one target each */
 	struct dt_sites functions; /* by module, in place of the pid, and address */
 	struct dt_type_entry {
 		uint64_t hash; /* of its text */
@@ -644,15 +647,16 @@ static void clear_slots(struct core *c)
 	}
 }
 
-static struct slot *find_slot(const struct core *c, uint64_t pc, uint32_t pid, uint32_t tag)
+static inline struct slot *find_slot(const struct core *c, uint64_t pc, uint64_t target, uint32_t pid,
+				     uint32_t tag)
 {
-	size_t i = dt_hash(pc);
+	size_t i = dt_hash(pc + target);
 
 	for (;; i++) {
 		struct slot *k = &c->slot[i & (c->slots - 1)];
 
 		if (k->generation != c->generation ||
-		    (k->pc == pc && k->tag == tag && k->pid == pid))
+		    (k->pc == pc && k->target == target && k->tag == tag && k->pid == pid))
 			return k;
 	}
 }
@@ -670,31 +674,55 @@ static int grow_slots(struct core *c)
 	c->slots = 2 * n;
 	for (uint32_t i = 0; i < n; i++)
 		if (old[i].generation == c->generation)
-			*find_slot(c, old[i].pc, old[i].pid, old[i].tag) = old[i];
+			*find_slot(c, old[i].pc, old[i].target, old[i].pid, old[i].tag) = old[i];
 	free(old);
 	return 0;
 }
 
-/* The row of a site that may not have been met yet, describing it if so. */
-static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const struct dt_record *r,
-				     struct dt_error *e)
+static int set_slot(struct core *c, uint64_t pc, uint64_t target, uint32_t tag, uint32_t local)
 {
-	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, r->kind);
+	struct slot *k;
+
+	if (2 * c->used >= c->slots && grow_slots(c))
+		return -1;
+	k = find_slot(c, pc, target, c->pid, tag);
+	c->used += k->generation != c->generation;
+	*k = (struct slot){pc, target, c->pid, tag, c->generation, local};
+	return 0;
+}
+
+/* Of a record that tells where its jump leads, what its slot has as its target: not 0. */
+static inline uint64_t target_of(const struct dt_record *r)
+{
+	return r->value[0] ? r->value[0] : 1;
+}
+
+/* Describes the site of a record and writes its row; *k is where it is kept, with by_target another. */
+static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct dt_record *r,
+		    struct dt_error *e)
+{
 	struct dt_site_row row = {.pc = r->pc, .kind = DT_SITE_UNKNOWN, .values = 0xf};
 	sqlite3_stmt *t = s->statement[SITE];
+	uint32_t pid = (*k)->pid;
 	char text[2] = {0};
 
-	if (!k) {
-		no_memory(s, e);
-		return NULL;
-	}
-	if (k->row)
-		return k;
 	if (begin(s, e))
-		return NULL;
+		return -1;
 	s->describe(s->ctx, r, &row);
 	/* the callback may have put the process of a thread, but no site: k is still valid */
-	k->mask = row.values & 0xf;
+	if (row.by_target && !(*k)->target) {
+		(*k)->by_target = true;
+		if (r->value[0] && s->targets < DT_STORE_TARGETS)
+			*k = dt_sites_find(&s->sites, pid, r->pc, r->value[0], r->kind);
+		else
+			row.target = 0;
+		if (!*k)
+			return no_memory(s, e);
+		if ((*k)->row)
+			return 0;
+	}
+	s->targets += (*k)->target != 0;
+	(*k)->mask = row.values & 0xf;
 	sqlite3_bind_int64(t, 1, pid);
 	bind_u64(t, 2, row.pc);
 	text[0] = (char)r->kind;
@@ -705,14 +733,34 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 	sqlite3_bind_int64(t, 4, row.function);
 	text[0] = (char)row.kind;
 	sqlite3_bind_text(t, 5, text, 1, SQLITE_TRANSIENT);
-	sqlite3_bind_int(t, 6, k->mask);
+	sqlite3_bind_int(t, 6, (*k)->mask);
 	bind_u64(t, 7, row.target);
-	if (s->failed || run(s, SITE, e)) {
-		fail(s, e);
+	if (s->failed || run(s, SITE, e))
+		return fail(s, e);
+	(*k)->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
+	return 0;
+}
+
+/* The row of a site that may not have been met yet, describing it if so. */
+static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const struct dt_record *r,
+				     struct dt_error *e)
+{
+	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, 0, r->kind);
+
+	if (k && k->by_target && r->value[0]) {
+		/* with too many of them there is one row for all others */
+		struct dt_site_entry *to =
+			s->targets < DT_STORE_TARGETS
+				? dt_sites_find(&s->sites, pid, r->pc, r->value[0], r->kind)
+				: dt_sites_known(&s->sites, pid, r->pc, r->value[0], r->kind);
+
+		k = to || s->targets < DT_STORE_TARGETS ? to : k;
+	}
+	if (!k) {
+		no_memory(s, e);
 		return NULL;
 	}
-	k->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
-	return k;
+	return k->row || new_site(s, &k, r, e) == 0 ? k : NULL;
 }
 
 /* The slow half of the look-up: the record's entry is not in the open chunk's dictionary. */
@@ -720,18 +768,20 @@ static int new_local(struct dt_store *s, struct core *c, const struct dt_record 
 		     struct dt_error *e)
 {
 	struct dt_site_entry *site = site_of(s, c->pid, r, e);
-	struct slot *k;
+	uint64_t target = 0;
 	int l;
 
 	if (!site)
 		return -1;
 	l = dt_encoder_local(c->chunk, site->row, site->mask, r->flags);
-	if (l < 0 || (2 * c->used >= c->slots && grow_slots(c)))
+	if (l < 0)
 		return no_memory(s, e);
-	k = find_slot(c, r->pc, c->pid, tag);
-	*k = (struct slot){r->pc, c->pid, tag, c->generation, (uint32_t)l};
-	c->used++;
-	return l;
+	if (site->target || site->by_target) {
+		target = target_of(r);
+		if (set_slot(c, r->pc, 0, tag, BY_TARGET))
+			return no_memory(s, e);
+	}
+	return set_slot(c, r->pc, target, tag, (uint32_t)l) ? no_memory(s, e) : l;
 }
 
 static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_t end_ticks,
@@ -813,7 +863,9 @@ static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 			c->pid = dt_pids_get(&s->pids, c->tid);
 			c->pids_version = s->pids_version;
 		}
-		slot = find_slot(c, r[i].pc, c->pid, tag);
+		slot = find_slot(c, r[i].pc, 0, c->pid, tag);
+		if (__builtin_expect(slot->local == BY_TARGET, 0) && slot->generation == c->generation)
+			slot = find_slot(c, r[i].pc, target_of(&r[i]), c->pid, tag);
 		if (__builtin_expect(slot->generation == c->generation, 1)) {
 			l = slot->local;
 		} else {
@@ -1006,7 +1058,7 @@ int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, s
 	if (begin(s, e))
 		return -1;
 	known = dt_sites_find(&s->functions, (uint32_t)f->module,
-			      f->address ^ f->variant * 0x9e3779b97f4a7c15u, 0);
+			      f->address ^ f->variant * 0x9e3779b97f4a7c15u, 0, 0);
 	if (!known)
 		return no_memory(s, e);
 	if (known->row)

@@ -57,7 +57,10 @@ struct dt_site_row {
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */
 	uint64_t target;  /* DT_SITE_TAIL: run-time address it jumps to; 0: not known */
+	bool by_target;	  /* its records say in value[0] where it jumps to: each target gets a row */
 };
+
+#define DT_STORE_TARGETS 65536 /* such rows in a file, at most; further targets are not known */
 
 struct dt_store; /* writer */
 

@@ -83,6 +83,7 @@ enum dt_hook {
 	DT_HOOK_EXIT,
 	DT_HOOK_EVENT,	/* one value */
 	DT_HOOK_EVENT4, /* four */
+	DT_HOOK_JUMP,	/* an exit by a jump whose target lies on the stack */
 	DT_HOOKS
 };
 

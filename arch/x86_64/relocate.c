@@ -514,6 +514,41 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 	return pass(&v, size);
 }
 
+/* The same from a far address: rax is pushed, loaded with it, and exchanged with what was pushed. */
+static void push_far_memory(struct dt_emit *o, const struct dt_insn *in)
+{
+	static const uint8_t exchange[] = {0x48, 0x87, 0x04, 0x24};
+
+	dt_emit_byte(o, 0x50);
+	mov_absolute(o, in, 0xa1);
+	dt_emit_bytes(o, exchange, sizeof(exchange));
+}
+
+int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from)
+{
+	struct move v = {.o = o};
+	uint8_t bytes[DT_INSN_MAX];
+	struct dt_insn in;
+
+	/* bnd and notrack mean something to a jump only */
+	while (size && (*code == 0xf2 || *code == 0x3e)) {
+		code++;
+		size--;
+		from++;
+	}
+	if (!dt_insn_decode(&in, code, size, from) || in.kind != DT_INSN_JUMP_INDIRECT || in.data16 ||
+	    dt_insn_immovable(&in))
+		return -1;
+	if (in.rip && !rip_reaches(&v, &in)) {
+		push_far_memory(o, &in);
+		return 0;
+	}
+	/* jmp and push are one opcode, ff, with 4 and 6 in ModRM */
+	memcpy(bytes, code, in.length);
+	bytes[in.modrm_at] = (uint8_t)((in.modrm & 0xc7) | 6 << 3);
+	return copy_near(&v, &in, bytes, in.length);
+}
+
 uint64_t dt_moved_forward(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip)
 {
 	for (unsigned i = 1; i < m->n; i++)

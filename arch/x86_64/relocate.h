@@ -63,6 +63,15 @@ struct dt_moved {
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
 		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e);
 
+#define DT_RELOCATE_PUSH 24 /* bytes of that, at most */
+
+/*
+ * Appends code that pushes the address to which the jump through a register or memory at code, which
+ * runs at from, is about to jump. It needs 8 bytes below the stack pointer and changes nothing else. 0,
+ * or -1 when that can not be done; nothing is written then.
+ */
+int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from);
+
 /*
  * For a thread stopped at ip: where it must go on. In the original's bytes (but its first) it goes
  * to the copy; to is the copy's first address. ip itself when nothing of it is moved.

@@ -35,6 +35,7 @@ blob:
 	.quad	DT_BLOB_MAGIC
 	.long	blob_size
 	.long	entry_slow - blob, exit_slow - blob, event_slow - blob, event4_slow - blob
+	.long	jump_slow - blob
 	.long	opt_out - blob, peek - blob, text - blob
 	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
 	.long	clone3 - blob, call - blob
@@ -48,6 +49,8 @@ blob:
 	.long	event_copy - blob, event_start - blob, event_commit - blob, event_end - blob
 	.long	event4_head - blob, event4 - blob, event4_again - blob, event4_abort - blob
 	.long	event4_copy - blob, event4_start - blob, event4_commit - blob, event4_end - blob
+	.long	jump_head - blob, jump - blob, jump_again - blob, jump_abort - blob
+	.long	jump_copy - blob, jump_start - blob, jump_commit - blob, jump_end - blob
 	.balign	8
 	.quad	0, 0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
@@ -57,6 +60,8 @@ exit_retry:
 event_retry:
 	.quad	0
 event4_retry:
+	.quad	0
+jump_retry:
 	.quad	0
 execve_back:
 	.quad	0
@@ -68,7 +73,7 @@ clone_back:
 	.quad	0
 clone3_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0, 0, 0, 0, 0
+	.quad	0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	.fill	DT_PATCHES * 24, 1, 0
 
 	.globl	code_begin
@@ -89,7 +94,8 @@ code_begin:
  * low byte of rflags in ah, as lahf has it, OF in al), are saved in the red zone, which signal
  * handlers keep clear of.
  * The record's sp is the hook's own: 8 below the traced function's at its entry and its return; an
- * event's is 8 below its function's too, whatever the stub has put between.
+ * event's is 8 below its function's too, whatever the stub has put between. above: bytes of the
+ * caller's between the hook's return address and the function's.
  *
  * The controller makes the hook from this template: its head, then a copy of the append for every
  * core, with that core's ring in its addresses. So a processor that has guessed the copy right need
@@ -98,7 +104,7 @@ code_begin:
  * is not the one goes on to the next, the last one to the head; the core is looked at once more
  * inside the sequence, since the thread may have been moved meanwhile.
  */
-.macro hook name, meta
+.macro hook name, meta, above=0
 	.balign	64
 \name\()_head:
 	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
@@ -134,7 +140,12 @@ code_begin:
 	fix DT_FIX_MASK, 0, and $UNKNOWN, %r11d		/* ring size - 1 */
 	.if \meta
 	fix DT_FIX_RING, 4, movl $\meta, HEAD+20(%r11)	/* kind, flags */
+	.if \above
+	lea	\above(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+24(%r11)	/* sp */
+	.else
 	fix DT_FIX_RING, 0, mov %rsp, HEAD+24(%r11)	/* sp */
+	.endif
 	.else
 	mov	(%rsp), %rax
 	movzwl	1(%rax), %eax
@@ -163,7 +174,7 @@ code_begin:
 
 \name\()_out:
 	lea	-32-64(%rsp), %rsp
-	slow_meta \meta, 0
+	slow_meta \meta, 0, \above
 	\name\()_values_slow
 	call	slow_path
 	mov	8(%rsp), %rdx
@@ -183,7 +194,7 @@ code_begin:
 	mov	%rdx, -24(%rsp)
 	keep_flags \meta
 2:	lea	-32-64(%rsp), %rsp
-	slow_meta \meta, 0xffff0000			/* core DT_SHARED_CORE: see dt_slow() */
+	slow_meta \meta, 0xffff0000, \above		/* core DT_SHARED_CORE: see dt_slow() */
 	\name\()_values_slow
 	call	slow_path
 	mov	8(%rsp), %rdx
@@ -213,10 +224,10 @@ code_begin:
 .endm
 
 /* Of a record that the slow path builds on the stack; rax may be used. */
-.macro slow_meta meta, core
+.macro slow_meta meta, core, above
 	.if \meta
 	movl	$\meta | \core, 20(%rsp)
-	lea	64+32(%rsp), %rax			/* sp */
+	lea	64+32+\above(%rsp), %rax			/* sp */
 	.else
 	mov	64+32(%rsp), %rax
 	movzwl	1(%rax), %eax
@@ -259,6 +270,22 @@ code_begin:
 	movhps	%xmm0, 56(%rsp)
 .endm
 
+/*
+ * X of a function that jumps on through a register or memory: where to. The site has pushed that, and
+ * takes it off the stack again. No value is meant, which tells it from an exit with a result.
+ */
+.macro jump_values
+	mov	8(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+32(%r11)
+.endm
+.macro jump_values_slow
+	mov	64+32+8(%rsp), %rax
+	mov	%rax, 32(%rsp)
+	movq	$0, 40(%rsp)
+	movq	$0, 48(%rsp)
+	movq	$0, 56(%rsp)
+.endm
+
 /* An event's body: rdi. What the other values of the record's place were before is not meant. */
 .macro event_values
 	fix DT_FIX_RING, 0, mov %rdi, HEAD+32(%r11)
@@ -281,6 +308,7 @@ code_begin:
 	hook	exit, 0x0158				/* 'X', 1 value */
 	hook	event, 0
 	hook	event4, 0
+	hook	jump, 0x0058, 8				/* 'X', no value */
 
 /*
  * Called by a hook with a half-filled record (kind, flags, values) and the saved flags and registers
