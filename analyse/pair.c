@@ -249,6 +249,23 @@ static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
 	dt_stack_switch(t, below && below->n ? below : NULL);
 }
 
+/*
+ * A segment is left by swapcontext(), or is where the thread is again. Meanwhile that call is not counted as
+ * an open one of its function, or a call of it from another stack would be taken for one within it.
+ */
+static void keep(struct dt_segment *s)
+{
+	s->kept = true;
+	--*top_of(s)->open;
+}
+
+static void unkeep(struct dt_segment *s)
+{
+	if (s->kept)
+		++*top_of(s)->open;
+	s->kept = false;
+}
+
 /* ---- entries ---- */
 
 static bool is_kernel(uint64_t sp)
@@ -263,7 +280,7 @@ static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint
 		struct dt_segment *s = t->segment[i];
 		uint32_t keep = s->n;
 
-		if (s != t->current) {
+		if (s != t->current && !s->kept) {
 			/* from the outermost one that is within [sp, caller_sp) inwards */
 			while (keep && s->frame[keep - 1].call.sp < sp)
 				keep--;
@@ -308,7 +325,8 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];
 
-		if (s->n && s->frame[0].call.sp < sp && sp - s->frame[0].call.sp < distance) {
+		if (s->n && !s->kept && s->frame[0].call.sp < sp &&
+		    sp - s->frame[0].call.sp < distance) {
 			best = s;
 			distance = sp - s->frame[0].call.sp;
 		}
@@ -316,8 +334,11 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 	return best;
 }
 
-/* The segment that a new frame at sp is on. May be a new one. NULL: no memory. */
-static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
+/*
+ * The segment that a new frame at sp is on. May be a new one. kept: or one that the thread has left to come
+ * back to. NULL: no memory.
+ */
+static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, bool kept)
 {
 	struct dt_segment *c = t->current, *other, *s;
 	int64_t above = c ? dt_segment_above(c, sp) : -1;
@@ -326,7 +347,7 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 
 	if (c && !c->n && c->below) /* just entered from the program: see cross() */
 		return c;
-	other = dt_stack_nearest(t, c, sp);
+	other = dt_stack_nearest(t, c, sp, kept);
 	if (other)
 		o_distance = other->frame[dt_segment_above(other, sp)].call.sp - sp;
 	if (c_distance <= DT_STACK_NEAR && (!other || other->doubtful || c_distance <= o_distance))
@@ -426,6 +447,34 @@ static bool is_deeper(const struct dt_thread_stack *t, uint64_t sp)
 	       s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor;
 }
 
+/* Has the thread come to another stack, of which nothing is known but the stack pointer? */
+static bool has_arrived(const struct dt_thread_stack *t)
+{
+	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
+}
+
+/* The first call on a stack. One that was kept, and began at the same place, has been given up. */
+static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+{
+	struct dt_segment *s;
+
+	t->tail_sp = 0;
+	for (uint32_t i = t->segments; i-- > 0;) {
+		s = t->segment[i];
+		if (!s->kept || !s->n || s->frame[0].call.sp != sp)
+			continue;
+		unkeep(s);
+		while (s->n)
+			pop(p, t, s, DT_CALL_UNWOUND, 0);
+		dt_segment_drop(t, s);
+	}
+	s = nested(p, t, NULL);
+	if (!s)
+		return;
+	push(p, t, s, sp, function, 0);
+	dt_stack_switch(t, s);
+}
+
 static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 			    uint32_t function)
 {
@@ -433,7 +482,14 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 	uint64_t caller_sp = UINT64_MAX;
 	struct dt_frame *top;
 	uint32_t before, how = 0;
+	bool arrived = has_arrived(t);
 
+	if (arrived && sp == t->tail_sp + 8) {
+		begin_stack(p, t, sp, function);
+		return;
+	}
+	if (arrived)
+		t->tail_sp = 0;
 	if (t->tail_sp)
 		how = land(t, sp, function);
 	if (is_deeper(t, sp)) {
@@ -441,11 +497,12 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 		return;
 	}
 	cross(p, t, sp);
-	s = place(p, t, sp);
+	s = place(p, t, sp, arrived);
 	if (!s)
 		return;
 	t->current = s;
 	s->doubtful = false;
+	unkeep(s);
 	before = s->n;
 	unwind(p, t, s, sp);
 	top = top_of(s);
@@ -599,6 +656,7 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 			t->current->doubtful = true;
 		unwind(p, t, s, sp);
 		s->doubtful = false;
+		unkeep(s);
 		dt_stack_switch(t, s);
 		leave_call(p, t, s, fact);
 		return;
@@ -616,6 +674,60 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 		leave_empty(t, s);
 }
 
+/* The segment that is left by swapcontext(), whose frame is at sp. */
+static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_thread_stack *t, uint64_t sp)
+{
+	for (uint32_t i = 0; i < t->segments; i++) {
+		struct dt_segment *s = t->segment[i];
+		const struct dt_call *c = s->n ? &s->frame[s->n - 1].call : NULL;
+
+		if (c && c->sp == sp && c->entry < p->facts && p->fact[c->entry].keeps)
+			return s;
+	}
+	return NULL;
+}
+
+/*
+ * An exit of swapcontext() or setcontext(): where its stack pointer is, the thread goes on. That is where a
+ * call of swapcontext() has left another stack, or the same; or else where a new one begins, or getcontext()
+ * was called, which the next record tells. The stack that is left is as it was when the thread comes back,
+ * wherever it lies: also in an array of a call that goes on meanwhile.
+ */
+static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, const struct fact *fact)
+{
+	uint32_t site = p->span->site[p->at];
+	struct dt_segment *from = t->current, *to = left_at(p, t, sp);
+	struct dt_frame *top = from ? top_of(from) : NULL;
+	const struct fact *left = top && top->call.entry < p->facts ? &p->fact[top->call.entry] : NULL;
+	bool ended = left && left->arrives && !left->keeps;
+
+	t->tail_sp = 0;
+	if (ended) /* setcontext() does not come back: this is its exit */
+		pop(p, t, from, 0, site);
+	else if (left && left->keeps && from != to)
+		keep(from);
+	t->current = to;
+	if (to) {
+		to->doubtful = false;
+		unkeep(to);
+		if (ended || to->frame[to->n - 1].call.function != fact->function)
+			pop(p, t, to, DT_CALL_TAIL, site);
+		else
+			leave_call(p, t, to, fact);
+	} else {
+		if (!ended)
+			orphan(p, t, sp, fact->function, lossy(t) | DT_CALL_OTHER_STACK);
+		t->tail_sp = sp;
+		t->tail_lands = DT_LANDS_STACK;
+	}
+	if (from && from != to && !from->n)
+		dt_segment_drop(t, from);
+	if (to && !to->n)
+		leave_empty(t, to);
+	else if (to)
+		dt_stack_switch(t, to);
+}
+
 static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
 		  const struct fact *fact)
 {
@@ -628,6 +740,12 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		pop(p, t, s, 0, p->span->site[p->at]);
 		return;
 	}
+	if (__builtin_expect(fact->arrives && !mine, 0)) {
+		arrive(p, t, sp, fact);
+		return;
+	}
+	if (has_arrived(t))
+		t->tail_sp = 0;
 	if (mine)
 		leave_call(p, t, s, fact);
 	else
@@ -655,7 +773,7 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 	if (sp && !is_kernel(sp))
 		cross(p, t, sp);
 	s = t->current;
-	other = dt_stack_nearest(t, s, sp);
+	other = dt_stack_nearest(t, s, sp, false);
 	above = s ? dt_segment_above(s, sp) : -1;
 	distance = above >= 0 ? s->frame[above].call.sp - sp : UINT64_MAX;
 	o_distance = other ? other->frame[dt_segment_above(other, sp)].call.sp - sp : UINT64_MAX;
@@ -879,6 +997,13 @@ static uint32_t head_at(const struct head *all, size_t n, uint64_t address, uint
 	return h ? h->function : 0;
 }
 
+static bool is_named(const struct dt_pair *p, uint32_t function, const char *name)
+{
+	const struct dt_function_info *f = dt_reader_function(p->reader, function);
+
+	return f && (!strcmp(f->name, name) || (!strncmp(f->name, "__", 2) && !strcmp(f->name + 2, name)));
+}
+
 /* A file that is still being written may have new sites and functions. */
 static int update_facts(struct dt_pair *p)
 {
@@ -905,7 +1030,9 @@ static int update_facts(struct dt_pair *p)
 		f[i] = (struct fact){.function = p->same.first[site->function],
 				     .kind = site->kind,
 				     .tail = site->place == DT_SITE_TAIL,
-				     .alone = site->place == DT_SITE_ENTRY_ALONE};
+				     .alone = site->place == DT_SITE_ENTRY_ALONE,
+				     .keeps = is_named(p, site->function, "swapcontext")};
+		f[i].arrives = f[i].keeps || is_named(p, site->function, "setcontext");
 		if (f[i].tail && site->target)
 			f[i].lands = head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}
@@ -1023,6 +1150,7 @@ static void close_all(struct dt_pair *p, struct dt_thread_stack *t, uint32_t fla
 	while (t->segments) {
 		struct dt_segment *s = t->segment[t->segments - 1];
 
+		unkeep(s);
 		while (s->n)
 			pop(p, t, s, flags, 0);
 		dt_segment_drop(t, s);

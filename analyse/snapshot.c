@@ -25,7 +25,8 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 {
 	uint64_t sp = 0, begin = 0;
 
-	if (DT_PUT(b, s->n, s->depth, index_of(t, s->below), s->below_id, s->doubtful))
+	if (DT_PUT(b, s->n, s->depth, index_of(t, s->below), s->below_id,
+		   s->doubtful | s->kept << 1))
 		return -1;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct dt_frame *f = &s->frame[i];
@@ -120,16 +121,22 @@ static int take_frames(struct dt_cursor_bytes *c, struct dt_thread_stack *t, str
 static int take_segment(struct dt_cursor_bytes *c, struct dt_thread_stack *t, struct dt_segment *s,
 			uint32_t segments)
 {
-	uint64_t n = dt_get_varint(c), below;
+	uint64_t n = dt_get_varint(c), below, left;
 
 	s->depth = (uint32_t)dt_get_varint(c);
 	below = dt_get_varint(c);
 	s->below_id = dt_get_varint(c);
-	s->doubtful = dt_get_varint(c);
+	left = dt_get_varint(c);
+	s->doubtful = left & 1;
+	s->kept = left & 2;
 	if (c->bad || n > FRAMES_MAX || n > (size_t)(c->end - c->p) || below > segments)
 		return -1;
 	s->below = below ? t->segment[below - 1] : NULL;
-	return take_frames(c, t, s, n);
+	if (take_frames(c, t, s, n) || (s->kept && !s->n))
+		return -1;
+	if (s->kept)
+		--*s->frame[s->n - 1].open;
+	return 0;
 }
 
 static int take_thread(struct dt_pair *p, struct dt_cursor_bytes *c)

@@ -84,14 +84,14 @@ int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp)
 }
 
 struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struct dt_segment *but,
-				    uint64_t sp)
+				    uint64_t sp, bool kept)
 {
 	struct dt_segment *best = NULL;
 	uint64_t distance = DT_STACK_FAR;
 
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];
-		int64_t above = s == but ? -1 : dt_segment_above(s, sp);
+		int64_t above = s == but || (s->kept && !kept) ? -1 : dt_segment_above(s, sp);
 
 		if (above >= 0 && s->frame[above].call.sp - sp < distance) {
 			best = s;
@@ -110,9 +110,11 @@ void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s)
 	for (uint32_t i = 0; i < t->segments; i++) {
 		const struct dt_segment *o = t->segment[i];
 
-		if (o != s && o->n && o->frame[0].call.sp <= s->frame[0].call.sp && o->frame[0].call.sp > t->floor)
+		if (o == s || !o->n || o->kept)
+			continue;
+		if (o->frame[0].call.sp <= s->frame[0].call.sp && o->frame[0].call.sp > t->floor)
 			t->floor = o->frame[0].call.sp;
-		else if (o != s && o->n && o->frame[0].call.sp > s->frame[0].call.sp &&
+		else if (o->frame[0].call.sp > s->frame[0].call.sp &&
 			 o->frame[o->n - 1].call.sp < s->frame[0].call.sp)
 			t->floor = UINT64_MAX; /* interleaved: look closely every time */
 	}

@@ -41,6 +41,7 @@ struct dt_segment {
 	struct dt_segment *below; /* the one it was entered from; NULL: not nested */
 	uint64_t below_id;	  /* the call it was entered from */
 	bool doubtful;		  /* left without a sign that it will be resumed */
+	bool kept;		  /* left by swapcontext(), its innermost frame, until that returns */
 };
 
 /* How often each function is open in a thread: two levels, allocated where touched. */
@@ -69,7 +70,7 @@ struct dt_thread_stack {
 	 * or that it is over; 0: there is none. And the function it led to; 0: not known, or its entries
 	 * are not recorded. */
 	uint64_t tail_sp;
-	uint32_t tail_lands;
+	uint32_t tail_lands; /* DT_LANDS_STACK: no jump, the thread has come to another stack, there */
 	/* when it was held by the tracer, of which the next is `at' from next_held on, UINT64_MAX: never
 	 * again; by what the trace told as often less one, 0: not looked for */
 	const struct dt_times *holds;
@@ -84,6 +85,8 @@ struct dt_thread_stack {
 	struct dt_open_counts open;
 };
 
+#define DT_LANDS_STACK 0xffffffffu
+
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t);
 void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s); /* frees it */
 int dt_segment_grow(struct dt_segment *s); /* frames move */
@@ -91,9 +94,12 @@ int dt_segment_grow(struct dt_segment *s); /* frames move */
 /* Index of the innermost frame whose sp is at or above sp; -1: all are below it. */
 int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp);
 
-/* The segment other than `but` with the frame nearest above or at sp, within DT_STACK_FAR; NULL. */
+/*
+ * The segment other than `but` with the frame nearest above or at sp, within DT_STACK_FAR; NULL. Not
+ * one that is kept, unless those too are wanted.
+ */
 struct dt_segment *dt_stack_nearest(const struct dt_thread_stack *t, const struct dt_segment *but,
-				    uint64_t sp);
+				    uint64_t sp, bool kept);
 
 /* Makes s (may be NULL) the current segment. */
 void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s);

@@ -340,6 +340,8 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 		p = stpcpy(p, separator);
 		if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_INFERRED)
 			p = stpcpy(p, "no exit: tail call or unwound");
+		else if (marks[i].flag == DT_CALL_NO_ENTRY && flags & DT_CALL_OTHER_STACK)
+			p = stpcpy(p, "entered");
 		else if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_LEFT)
 			p = stpcpy(p, "tail call: time to its jump");
 		else

@@ -17,6 +17,7 @@
 
 #include "core/device-words.h"
 #include "process/launch.h"
+#include "process/needed.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/mount.h"
@@ -682,6 +683,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return 1;
 	}
+	c->options.contexts = dt_needed_contexts(path);
 	if (dt_session_create(&s, &c->options, &e) < 0) {
 		free(path);
 		return complain(c, e.text);
@@ -786,6 +788,19 @@ static bool goes_on(struct dt_session *s, int n, uint64_t *alone_since)
 }
 
 /* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
+/* Does one of the processes change stacks in a way that has to be recorded? */
+static bool any_contexts(char **pids)
+{
+	char path[64];
+
+	for (; *pids; pids++) {
+		dt_format(path, sizeof(path), "/proc/%.20s/exe", *pids);
+		if (dt_needed_contexts(path))
+			return true;
+	}
+	return false;
+}
+
 static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
 	uint64_t alone_since = dt_now_ns();
@@ -793,6 +808,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	struct dt_error e;
 	int status;
 
+	c->options.contexts = any_contexts(pids);
 	if (dt_session_create(&s, &c->options, &e) < 0)
 		return complain(c, e.text);
 	catch_signals(false);

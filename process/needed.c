@@ -82,20 +82,40 @@ static bool brings_in(const char *name)
 	return false;
 }
 
-bool dt_needed_grows(struct dt_elf *f)
+/* Does the file take a symbol from elsewhere for which is() is true? Without a table: unknown. */
+static bool imports(struct dt_elf *f, bool (*is)(const char *name), bool unknown)
 {
 	uint64_t size = 0, length = 0;
 	char *symbols = dt_elf_section(f, ".dynsym", &size, NULL);
 	char *names = dt_elf_section(f, ".dynstr", &length, NULL);
-	bool grows = !symbols || !names;
+	bool found = symbols && names ? false : unknown;
 
-	for (uint64_t i = 0; !grows && i < size / sizeof(Elf64_Sym); i++) {
+	for (uint64_t i = 0; symbols && names && !found && i < size / sizeof(Elf64_Sym); i++) {
 		Elf64_Sym s;
 
 		memcpy(&s, symbols + i * sizeof(s), sizeof(s));
-		grows = s.st_shndx == SHN_UNDEF && s.st_name < length && brings_in(names + s.st_name);
+		found = s.st_shndx == SHN_UNDEF && s.st_name < length && is(names + s.st_name);
 	}
 	free(symbols);
 	free(names);
-	return grows;
+	return found;
+}
+
+bool dt_needed_grows(struct dt_elf *f)
+{
+	return imports(f, brings_in, true);
+}
+
+static bool changes_stack(const char *name)
+{
+	return strcmp(name, "swapcontext") == 0 || strcmp(name, "setcontext") == 0;
+}
+
+bool dt_needed_contexts(const char *path)
+{
+	struct dt_elf *f = dt_elf_open(path, NULL);
+	bool contexts = f && imports(f, changes_stack, false);
+
+	dt_elf_close(f);
+	return contexts;
 }

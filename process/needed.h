@@ -18,4 +18,10 @@ int dt_needed_each(const char *path, const char *interp,
  */
 bool dt_needed_grows(struct dt_elf *f);
 
+/*
+ * Does the program change from one stack to another by libc's swapcontext() or setcontext()? Whoever pairs
+ * its calls must have those two recorded: analyse/pair.c. false as well when it can not be read.
+ */
+bool dt_needed_contexts(const char *path);
+
 #endif

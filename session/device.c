@@ -605,6 +605,24 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
+int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+	char command[4096];
+	size_t n;
+
+	/* where no functions are traced there are no calls to be paired */
+	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
+		return 0;
+	n = dt_format(command, sizeof(command), "trace '+libc.so*:swapcontext +libc.so*:setcontext");
+	n += put_removed(&o->select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n, "' new contexts\ntrace contexts on");
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e);
+}
+
 int dt_session_device_points(struct dt_session *s, struct dt_error *e)
 {
 	for (; s->points_set < s->options.points; s->points_set++) {

@@ -21,6 +21,9 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 /* A range with ARGS for each of the options' patterns for those. */
 int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);
 
+/* As a range `contexts' that is on: the functions by which the program changes stacks. */
+int dt_session_device_contexts(struct dt_session *s, struct dt_error *e);
+
 /* Sets the tracepoints of the session's options that are not set yet. With the lock, or before there
  * are other threads. */
 int dt_session_device_points(struct dt_session *s, struct dt_error *e);

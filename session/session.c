@@ -164,7 +164,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
-	if (dt_session_device_arguments(s, e) < 0)
+	if (dt_session_device_arguments(s, e) < 0 ||
+	    (o->contexts && dt_session_device_contexts(s, e) < 0))
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));
 	if (s->offset && !dt_offsets_measure(s->offset, cores, DT_OFFSETS_PATIENCE)) {

@@ -49,6 +49,7 @@ struct dt_options {
 	const char *const *kernel_pattern; /* these functions of it */
 	size_t kernel_patterns;
 	bool everybody; /* of the kernel: whoever it is, not only the processes of the session */
+	bool contexts; /* libc's swapcontext() and setcontext() are recorded too, for who pairs the calls */
 	bool idle;   /* nothing is traced until the device is told so */
 	bool stopped; /* all is chosen, and recorded from the device's `start' or a trigger on */
 	const char *const *point; /* tracepoints, each as the command trace has it behind its name */

@@ -220,3 +220,107 @@ for f in json.load(sys.stdin):
 		[ "$(grep -c 'through(x=[0-2])  /\* tail call: time to its jump \*/' out)" = 3 ]
 	done
 }
+
+# jumps OUT COMPILER [FLAG]...: tail calls through registers and memory of every kind
+jumps() {
+	cat >jumps.c <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#define FN __attribute__((noinline, noclone))
+		#define KEEP __asm__ volatile("" ::: "memory")
+		typedef int fn(int);
+		FN int slow(int x) { nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); return x * 3; }
+		FN int quick(int x) { KEEP; return x + 7; }
+		FN int neg(int x) { KEEP; return -x; }
+		struct ops { long a; fn *f[3]; } ops = {1, {slow, quick, neg}}, *volatile po = &ops;
+		fn *volatile hook = quick;
+		FN int by_register(int x, fn *f) { KEEP; return f(x); }
+		FN int by_memory(int x, struct ops *o) { KEEP; return o->f[1](x); }
+		FN int by_table(int x, struct ops *o, int i) { KEEP; return o->f[i](x); }
+		FN int by_global(int x) { KEEP; return po->f[2](x); }
+		FN int by_hook(int x) { KEEP; return hook(x); }
+		FN int outside(const char *s, int (*f)(const char *)) { KEEP; return f(s); }
+		FN int chosen(int x, int y)
+		{
+			switch (x) {
+			case 0: return y * 3;
+			case 1: return y - 1;
+			case 2: return y * y;
+			case 3: return hook(y);
+			case 4: return y / 3;
+			case 5: return neg(y);
+			case 6: return y + 6;
+			}
+			return 0;
+		}
+		/* a loop that comes to the same jump and the same target again and again */
+		FN int again(int x, fn *f) { KEEP; return f(x); }
+		int main(void)
+		{
+			int n = by_register(5, slow) + by_register(6, quick) + by_memory(1, po);
+			for (int i = 0; i < 3; i++) n += by_table(10 + i, po, i);
+			n += by_global(3) + by_hook(4) + outside("17", atoi) + quick(99);
+			for (int i = 0; i < 7; i++) n += chosen(i, 40 + i);
+			for (int i = 0; i < 1000; i++) n += again(i, i % 3 ? quick : neg) + quick(i);
+			printf("%d\n", n);
+			return 0;
+		}
+	C
+	"$2" -O2 -g -w "${@:3}" -o "$1" jumps.c
+}
+
+jumps_known() {
+	local f
+	echo "# $1"
+	devtrace calls -N main -N _start t.db >out
+	sed -e '/^#/d; s/^ *[0-9.]* us *//; s/^ *//' -e 's/, [of]=0x[0-9a-f]* <[a-z]*>//' out | sed '/^again/,$d' >got
+	cat >want <<-'TEXT'
+		by_register(x=5) {
+		slow(x=5) = 15  /* tail-called */
+		} = 15  /* by_register: tail call */
+		by_register(x=6) {
+		quick(x=6) = 13  /* tail-called */
+		} = 13  /* by_register: tail call */
+		by_memory(x=1) {
+		quick(x=1) = 8  /* tail-called */
+		} = 8  /* by_memory: tail call */
+		by_table(x=10, i=0) {
+		slow(x=10) = 30  /* tail-called */
+		} = 30  /* by_table: tail call */
+		by_table(x=11, i=1) {
+		quick(x=11) = 18  /* tail-called */
+		} = 18  /* by_table: tail call */
+		by_table(x=12, i=2) {
+		neg(x=12) = -12  /* tail-called */
+		} = -12  /* by_table: tail call */
+		by_global(x=3) {
+		neg(x=3) = -3  /* tail-called */
+		} = -3  /* by_global: tail call */
+		by_hook(x=4) {
+		quick(x=4) = 11  /* tail-called */
+		} = 11  /* by_hook: tail call */
+	TEXT
+	diff -u want <(head -n 24 got)
+	# where what was jumped to is not recorded, its result is not known, and it is said
+	[[ $(sed -n 25p got) == "outside("*"/* tail call: time to its jump */" ]]
+	[[ $(sed -n 26p got) == "quick(x=99) = 106  /* perhaps called from the tail call before it */" ]]
+	# jumps of a switch are none
+	[ "$(ask "SELECT count(*), sum(ended = 'returned'), sum(ended = 'tail') FROM calls WHERE function = 'chosen'")" = 7,5,2 ]
+	# as many of each as there were, each with its caller and its result
+	[ "$(ask "SELECT count(*), sum(b.function = 'again'), sum(b.function = 'again' AND a.result = b.result) FROM calls a
+		JOIN calls b ON a.parent = b.id WHERE a.function = 'neg' AND b.function = 'again'")" = 334,334,334 ]
+	[ "$(ask "SELECT count(*), sum(a.result = b.result) FROM calls a
+		JOIN calls b ON a.parent = b.id WHERE a.function = 'quick' AND b.function = 'again'")" = 666,666 ]
+	[ "$(ask "SELECT count(*) FROM calls a JOIN calls b ON a.parent = b.id WHERE a.function = 'quick' AND b.function = 'main'")" = 1001 ]
+	devtrace check t.db
+}
+
+@test "tail calls through registers and memory have the result and the time of what they led to" {
+	local compiler
+	for compiler in gcc clang; do
+		jumps probed $compiler
+		[ "$(devtrace record -F 'probed:*' -o t.db ./probed)" = "$(./probed)" ]
+		jumps_known "$compiler, probes"
+	done
+}

@@ -88,7 +88,7 @@ cases() {
 		for level in -O0 -O2 -O3; do
 			for source in recursion.c deep.c tail.c jump.c exception.cc threads.c coroutine.c \
 				signals.c values.c vector.c leaf.c processes.c raw.c init.c migrate.c \
-				frames.c stacks.c; do
+				frames.c stacks.c contexts.c; do
 				echo "${source%.*} $compiler $level|$source|$compiler|$level|||"
 			done
 			echo "hostile $compiler $level|hostile.c|$compiler|$level|||"
@@ -107,7 +107,7 @@ cases() {
 			echo "$n static-pie|$source|$compiler|-O2|-static-pie -fPIE||"
 			echo "$n fixed|$source|$compiler|-O2|-no-pie -fno-pie||"
 		done
-		for source in threads.c signals.c coroutine.c migrate.c processes.c; do
+		for source in threads.c signals.c coroutine.c contexts.c migrate.c processes.c; do
 			# no thread is registered for restartable sequences then
 			echo "${source%.*} $compiler norseq|$source|$compiler|-O2|||export GLIBC_TUNABLES=glibc.pthread.rseq=0"
 		done

@@ -67,7 +67,7 @@ cases() {
 	local source compiler level round seed=${SEEDS:-1}
 	for round in {1..50}; do
 		for source in deep.c signals.c threads.c recursion.c tail.c jump.c values.c frames.c \
-			stacks.c exception.cc processes.c coroutine.c; do
+			stacks.c contexts.c exception.cc processes.c coroutine.c; do
 			for compiler in gcc clang; do
 				for level in -O0 -O1 -O2; do
 					[ $compiler$level = clang-O1 ] && continue

@@ -106,7 +106,7 @@ cases() {
 		echo "odd.S $cc|$root/test/probe/odd.c test/probe/odd.S|$cc|-O1||"
 	done
 	# how these leave functions is another matter: output and status alone
-	for p in coroutine.c deep.c endings.c exception.cc frames.c init.c jump.c leaf.c migrate.c processes.c \
+	for p in contexts.c coroutine.c deep.c endings.c exception.cc frames.c init.c jump.c leaf.c migrate.c processes.c \
 		recursion.c signals.c stacks.c tail.c threads.c values.c vector.c; do
 		for cc in "gcc|-O0" "gcc|-O2" "clang|-O1" "clang|-O3"; do
 			echo "$p ${cc/|/ }|$root/test/programs/$p|$cc||"

@@ -126,7 +126,8 @@ static bool untold(const char *name)
 {
 	return starts(name, "quiet_") || starts(name, "optional_") || starts(name, "_GLOBAL_") ||
 	       starts(name, "_sub_") || starts(name, "__cxx_global") ||
-	       starts(name, "__clang_call") || starts(name, "__tls_");
+	       starts(name, "__clang_call") || starts(name, "__tls_") ||
+	       !strcmp(name, "swapcontext") || !strcmp(name, "setcontext"); /* libc's */
 }
 
 /* -p: functions that are in one of the two only are left out. */
