@@ -76,7 +76,10 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
 include arch/x86_64/target/target.mk
 
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS) -lcmocka
+	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
+
+# that includes what is tested
+$(B)/test/unit/sled: $(B)/instrument/taken.o
 
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
 	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS)

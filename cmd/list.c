@@ -65,7 +65,7 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 					       : "");
 		else
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
-			       f->count[DT_ELF_TAIL]);
+			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] + f->count[DT_ELF_JUMP_DIRECT]);
 		if (sym && dt_symtab_line(t, sym->address, &file, &line))
 			printf("\t%s:%u", file, line);
 		if (sym)

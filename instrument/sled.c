@@ -10,6 +10,7 @@
  * function does not run through the sled again.
  */
 #include "instrument/sled.h"
+#include "instrument/taken.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct str {
 	size_t len;
 };
 
-enum { SITE_ENTRY = 1, SITE_RETURN, SITE_TAIL };
+enum { SITE_ENTRY = 1, SITE_RETURN, SITE_TAIL, SITE_JUMP };
 
 /* A site: its label is .Ldtr_<index>, that of its function .Ldtf_<func>. */
 struct site {
@@ -51,7 +52,7 @@ struct array {
 #define STACK 16
 
 struct scan {
-	const char *end, *copied; /* the input is in `out` up to `copied` */
+	const char *begin, *end, *copied; /* the input is in `out` up to `copied` */
 	struct text *out;
 	const char *name; /* for messages, until it has been told to the assembler */
 	uint32_t lines;
@@ -64,13 +65,19 @@ struct scan {
 
 	/* the function being read; `func` is its label, 0 outside functions */
 	struct str func_name, func_sec; /* its name and that of its section */
+	const char *func_text; /* where it begins */
 	uint32_t func, parent, section;
 	bool pending, patchable;
+
+	struct taken taken;
+	const char *leaves_text; /* the function that `leaves' is of */
+	int leaves; /* TAKEN_LEAVES_ */
 
 	const char *label, *insn; /* the last label and instruction */
 	unsigned since;		  /* instructions since the last label */
 
 	uint32_t funcs;
+	bool jumps; /* there is a site of that kind */
 	struct array sites, sections;
 	uint32_t *hash; /* section indexes + 1 */
 	size_t hash_size;
@@ -482,6 +489,26 @@ static void write_tail(struct scan *s, const char *p, const char *inverse, struc
 	s->copied = target.p + target.len;
 }
 
+/*
+ * A jump through a register or memory: the operand is written three times, to jump, to push where that
+ * would lead, and to jump. The label stands behind the first jump, whose length is the push's.
+ */
+static void write_jump(struct scan *s, const char *p, struct str operand)
+{
+	struct text *o = s->out;
+	uint32_t n = site_add(s, SITE_JUMP);
+
+	copy_to(s, operand.p + operand.len);
+	add_label(o, ";.Ldtr_", n);
+	add(o, ":;pushq ");
+	add_str(o, operand);
+	add(o, s->unwind ? ";.cfi_adjust_cfa_offset 8" : "");
+	add(o, ";.byte 232;.long __devtrace_jump-.-4;leaq 8(%rsp),%rsp;");
+	add(o, s->unwind ? ".cfi_adjust_cfa_offset -8;" : "");
+	text_add(o, p, (size_t)(operand.p + operand.len - p));
+	s->jumps = true;
+}
+
 /* --- functions --- */
 
 static bool all_digits(const char *p, const char *e)
@@ -537,6 +564,8 @@ static void function_begin(struct scan *s, const char *p)
 
 	s->func_name = s->type;
 	s->func_sec = s->sec.name;
+	if (!part)
+		s->func_text = p;
 	s->section = section_find(s);
 	sec = section_at(s, s->section);
 	s->type.len = 0;
@@ -927,6 +956,57 @@ static bool is_indirect_jump(const struct scan *s, const char *q)
 					  is_register(symbol(q))));
 }
 
+/* What the jump at q leads through, without the star. Nothing: it is not understood. */
+static struct str jump_operand(const char *q)
+{
+	const char *p = strchr(q, '*'), *e;
+
+	p = p ? skip(p + 1) : q;
+	for (e = p; *e != '\n' && *e != '\r' && *e != '#' && *e != ';'; e++)
+		;
+	while (e > p && blank(e[-1]))
+		e--;
+	return (struct str){p, (size_t)(*e == ';' ? 0 : e - p)};
+}
+
+/* Where the function that is read ends: where its size is told. */
+static const char *function_text_end(const struct scan *s)
+{
+	const char *p = s->func_text;
+
+	for (; p < s->end; p = next_line(p))
+		if (begins(p, "\t.size\t") && same(symbol(skip(p + 7)), s->func_name))
+			break;
+	return p;
+}
+
+/*
+ * Does the jump surely lead to another function? clang says so of each that does. gcc does not: what
+ * is loaded from a symbol's place in the table of addresses is a function; and of the rest taken.h knows.
+ */
+static bool is_tail_jump(struct scan *s, struct str operand)
+{
+	const char *after = operand.p + operand.len;
+
+	if (!operand.len || s->intel || memchr(operand.p, '"', operand.len))
+		return false;
+	if (s->clang)
+		return begins(skip(after), "# TAILCALL");
+	if (memmem(operand.p, operand.len, "@GOTPCREL(%rip)", 15))
+		return true;
+	if (s->leaves_text != s->func_text || !s->func_text) {
+		if (!s->taken.made)
+			taken_read(&s->taken, s->begin, s->end);
+		s->leaves_text = s->func_text;
+		s->leaves = s->func_text ? taken_leaves(&s->taken, s->func_text, function_text_end(s))
+					 : TAKEN_LEAVES_NONE;
+	}
+	/* through a register, or a table of the compiler's own: perhaps those of a switch */
+	if (*operand.p == '%' || memmem(operand.p, operand.len, ".L", 2))
+		return s->leaves == TAKEN_LEAVES_ALL;
+	return s->leaves >= TAKEN_LEAVES_MEMORY;
+}
+
 static void instruction(struct scan *s, const char *p, const char *q)
 {
 	const char *last = s->insn;
@@ -947,8 +1027,14 @@ static void instruction(struct scan *s, const char *p, const char *q)
 	} else if (*q == 'j' && s->func) {
 		jump(s, q);
 	}
-	if ((*q == 'j' || *q == 'n' || *q == 'b') && s->func && is_indirect_jump(s, q))
-		mark_unseen_end(s);
+	if ((*q == 'j' || *q == 'n' || *q == 'b') && s->func && is_indirect_jump(s, q)) {
+		struct str operand = jump_operand(q);
+
+		if (is_tail_jump(s, operand))
+			write_jump(s, q, operand);
+		else
+			mark_unseen_end(s);
+	}
 	s->insn = q;
 	s->since++;
 }
@@ -976,8 +1062,9 @@ static void line(struct scan *s, const char *p)
 static void write_site(struct text *o, const struct site *site, uint32_t n)
 {
 	/* from the label behind the first instruction back to its first byte */
-	static const char *const back[] = {NULL, "-5-.,.Ldtf_", "-1-.,.Ldtf_", "-5-.,.Ldtf_"};
-	static const char *const kind[] = {NULL, "-.,1\n", "-.,2\n", "-.,3\n"};
+	static const char *const back[] = {NULL, "-5-.,.Ldtf_", "-1-.,.Ldtf_", "-5-.,.Ldtf_",
+					   "-.,.Ldtf_"};
+	static const char *const kind[] = {NULL, "-.,1\n", "-.,2\n", "-.,3\n", "-.,4\n"};
 	static const char *const jumping = "-.,257\n";
 
 	add_label(o, ".long .Ldtr_", n);
@@ -1042,6 +1129,11 @@ static void write_thunks(struct scan *s)
 	add(s->out, "\t.section\t.text.__devtrace,\"axG\",@progbits,__devtrace_thunks,comdat\n");
 	write_thunk(s, "__devtrace_entry", "");
 	write_thunk(s, "__devtrace_exit", "+8");
+	/* in a group of its own: objects of before have the other one without it */
+	if (s->jumps) {
+		add(s->out, "\t.section\t.text.__devtrace_jump,\"axG\",@progbits,__devtrace_jump,comdat\n");
+		write_thunk(s, "__devtrace_jump", "+16");
+	}
 	add(s->out, "\t.section\tdevtrace_hooks,\"awG\",@nobits,__devtrace_thunks,comdat\n"
 		    "\t.balign\t16\n"
 		    "\t.globl\t__devtrace_hooks\n"
@@ -1054,7 +1146,7 @@ static void write_thunks(struct scan *s)
 
 size_t sled_insert(const char *in, size_t len, const char *name, struct text *out)
 {
-	struct scan s = {.end = in + len, .copied = in, .out = out, .name = name};
+	struct scan s = {.begin = in, .end = in + len, .copied = in, .out = out, .name = name};
 
 	compiled_head(in, s.end, &s.clang);
 	s.sec.name = s.before.name = (struct str){".text", 5};
@@ -1075,5 +1167,6 @@ size_t sled_insert(const char *in, size_t len, const char *name, struct text *ou
 	free(s.sites.data);
 	free(s.sections.data);
 	free(s.hash);
+	taken_free(&s.taken);
 	return s.sites.n;
 }

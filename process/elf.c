@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/x86_64/insn.h"
 #include "core/record.h"
 
 struct dt_elf_section {
@@ -355,6 +356,8 @@ static const uint8_t *code_at(const struct code *c, size_t n_code, uint64_t addr
 	return NULL;
 }
 
+#define TABLE_JUMP 4 /* the kind, in the table of sleds, of what becomes DT_ELF_JUMP */
+
 static uint64_t rel32(const uint8_t *p, uint64_t next)
 {
 	int32_t d;
@@ -374,6 +377,75 @@ static bool is_thunk(const struct code *c, size_t n, uint64_t address, uint64_t 
 	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
 }
 
+/*
+ * The jump of a sled as the push behind it says, of the same operand, which is length bytes on: its
+ * bytes, and of these the one that is toggled. Returns how many.
+ */
+static unsigned jump_of_push(const struct dt_insn *in, const uint8_t *push, uint8_t jump[DT_INSN_MAX],
+			     unsigned *toggled)
+{
+	unsigned length = in->length;
+	uint32_t distance;
+
+	memcpy(jump, push, length);
+	if (in->map == 0 && in->opcode >= 0x50 && in->opcode < 0x58) { /* of a register */
+		jump[length - 1] = 0xff;
+		jump[length] = (uint8_t)(0xe0 | (in->opcode & 7));
+		*toggled = length - 1;
+		return length + 1;
+	}
+	if (in->map != 0 || in->opcode != 0xff || !in->modrm_at || (in->modrm >> 3 & 7) != 6)
+		return 0;
+	*toggled = in->modrm_at - 1u;
+	jump[in->modrm_at] = (uint8_t)((in->modrm & 0xc7) | 4 << 3);
+	if (in->rip) {
+		memcpy(&distance, jump + in->disp_at, sizeof(distance));
+		distance += length;
+		memcpy(jump + in->disp_at, &distance, sizeof(distance));
+	}
+	return length;
+}
+
+/*
+ * A jump through a register or memory. The table has the address behind it, where the operand is
+ * pushed; what stands in front is toggled. Returns where its call leads; 0: it is no such sled.
+ */
+static uint64_t check_jump(const struct code *c, size_t n, struct dt_elf_site *s)
+{
+	static const uint8_t pop[] = {0x48, 0x8d, 0x64, 0x24, 0x08};
+	uint8_t jump[DT_INSN_MAX + 1];
+	uint64_t behind = s->address;
+	unsigned length, toggled = 0;
+	const uint8_t *p, *q;
+	struct dt_insn in;
+
+	/* the shortest push, the call, the pop, the shortest jump; prefixes are the assembler's padding */
+	while ((p = code_at(c, n, behind, 13)) && (*p == 0x2e || *p == 0x3e || *p == 0x26 || *p == 0x36) &&
+	       behind - s->address < 8)
+		behind++;
+	if (!p || !dt_insn_decode(&in, p, 13, behind))
+		return 0;
+	length = jump_of_push(&in, p, jump, &toggled);
+	p = code_at(c, n, behind + in.length, 5 + sizeof(pop) + 2);
+	if (!length || !p || p[0] != 0xe8 || memcmp(p + 5, pop, sizeof(pop)))
+		return 0;
+	q = code_at(c, n, s->address - length, length);
+	if (in.rip && behind != s->address) /* the distance is another one there */
+		return 0;
+	if (q && !memcmp(q, jump, length)) {
+		s->kind = DT_ELF_JUMP;
+		s->address -= length - toggled;
+	} else if ((q = code_at(c, n, s->address - 6, 6)) && q[0] == 0xe9 && q[5] == 0x90 && in.rip) {
+		s->target = rel32(q + 1, s->address - 1);
+		s->kind = DT_ELF_JUMP_DIRECT;
+		s->address -= 6;
+	} else {
+		return 0;
+	}
+	s->back = (uint8_t)(behind + in.length + 5 - s->address);
+	return rel32(p + 1, behind + in.length + 5);
+}
+
 /* Does the site have the bytes of its kind, and lead to a thunk of this module? Sets target. */
 static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct dt_elf_site *s)
 {
@@ -385,6 +457,7 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 		p = code_at(c, n, a, 5);
 		if (!p || p[0] != 0xa9)
 			return false;
+		s->back = 5;
 		to = rel32(p + 1, a + 5);
 		known = &f->thunk_entry;
 		slot = f->hooks;
@@ -393,6 +466,7 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 		p = code_at(c, n, a, 7);
 		if (!p || p[0] != 0xc3 || p[1] != 0xe8 || p[6] != 0xc3)
 			return false;
+		s->back = 6;
 		to = rel32(p + 2, a + 6);
 		break;
 	case DT_ELF_TAIL:
@@ -400,8 +474,14 @@ static bool check_site(struct dt_elf *f, const struct code *c, size_t n, struct 
 		if (!p || p[0] != 0xe9 || p[5] != 0xe8 || p[10] != 0xe9 ||
 		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
 			return false;
+		s->back = 10;
 		to = rel32(p + 6, a + 10);
 		s->target = rel32(p + 1, a + 5);
+		break;
+	case TABLE_JUMP:
+		to = check_jump(c, n, s);
+		known = &f->thunk_jump;
+		slot = f->hooks + 16;
 		break;
 	default:
 		return false;

@@ -19,6 +19,8 @@ enum dt_elf_kind {
 	DT_ELF_PROBE_RETURN = 6,
 	DT_ELF_PROBE_TAIL = 7,
 	DT_ELF_POINT = 8, /* a single instruction: process/point.h */
+	DT_ELF_JUMP = 9,  /* a sled of a jump through a register or memory; */
+	DT_ELF_JUMP_DIRECT = 10, /* the linker has made a direct jump of that */
 	DT_ELF_KINDS
 };
 
@@ -43,6 +45,7 @@ struct dt_elf_site {
 	uint64_t target;   /* of a tail jump: the function it leads to, or the PLT entry of one of
 			    * another file; otherwise 0 */
 	uint8_t kind;	   /* enum dt_elf_kind */
+	uint8_t back;	   /* of a sled: its hook returns to so many bytes behind address */
 	uint32_t event;	   /* of DT_ELF_EVENT: which in dt_elf.event */
 	bool jumps; /* an entry: the function has an indirect jump, so may end in an unseen tail
 		       call */
@@ -73,7 +76,7 @@ struct dt_elf {
 	size_t bad_sites;     /* table entries left out: the bytes there are no such sled */
 	uint64_t hooks;	      /* of the four hook slots, 0: the file has no sleds */
 	uint64_t thunk_entry; /* the module's thunks, 0 when no site leads there */
-	uint64_t thunk_exit;
+	uint64_t thunk_exit, thunk_jump;
 
 	struct dt_elf_event *event; /* in the order of the table */
 	size_t events;

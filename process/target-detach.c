@@ -72,14 +72,14 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct dt_elf *elf = t->module[i].file->elf;
-		uint64_t thunk[2];
+		uint64_t thunk[3];
 
 		if (dt_probes_inside(t->module[i].probes, ips))
 			return true;
 		if (!elf || !t->module[i].hooked)
 			continue;
-		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit;
-		for (int k = 0; k < 2; k++) {
+		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit, thunk[2] = elf->thunk_jump;
+		for (int k = 0; k < 3; k++) {
 			low = t->module[i].bias + thunk[k];
 			if (thunk[k] && dt_ips_inside(ips, low, low + THUNK))
 				return true;

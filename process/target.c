@@ -24,8 +24,12 @@
 #define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
 
 /* by enum dt_elf_kind; 0: not toggled in place */
-const unsigned char dt_target_off[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9};
-const unsigned char dt_target_on[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9};
+const unsigned char dt_target_off[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9,
+						     [DT_ELF_JUMP] = 0xff,
+						     [DT_ELF_JUMP_DIRECT] = 0xe9};
+const unsigned char dt_target_on[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9,
+						    [DT_ELF_JUMP] = 0x85,
+						    [DT_ELF_JUMP_DIRECT] = 0xa9};
 
 /* Descriptors that are left for everything else: the file and its journal, /proc, what is read. */
 #define SPARE_FILES 20
@@ -401,6 +405,7 @@ static void opted_out(struct dt_target *t, const struct dt_module *m)
 /* Writes the module's hook slots: nothing is switched on yet, or all slots were valid before. */
 static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
+	static const enum dt_hook slots[] = {DT_HOOK_ENTRY, DT_HOOK_EXIT, DT_HOOK_JUMP};
 	const struct dt_elf *elf = m->file->elf;
 	uint64_t slot[DT_HOOKS], word[4];
 
@@ -410,8 +415,8 @@ static int hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
-	for (unsigned i = 0; elf->hooks && i < 2; i++)
-		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[i],
+	for (unsigned i = 0; elf->hooks && i < sizeof(slots) / sizeof(*slots); i++)
+		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[slots[i]],
 				    sizeof(slot[i])) < 0)
 			goto fail;
 	dt_target_event_words(m, t->area, slot, word);

@@ -168,18 +168,13 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 	return behind_plt(t, to);
 }
 
-/* The site whose hook returns to pc: its bytes in front of pc are told by its kind. */
+/* The sled whose hook returns to pc: no other site is between. */
 static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 {
-	static const uint8_t before[4] = {0, 5, 6, 10};
+	size_t behind = dt_elf_site_from(elf, pc);
+	const struct dt_elf_site *site = behind ? &elf->site[behind - 1] : NULL;
 
-	for (int kind = DT_ELF_ENTRY; kind <= DT_ELF_TAIL; kind++) {
-		const struct dt_elf_site *site = dt_elf_site_at(elf, pc - before[kind]);
-
-		if (site && site->kind == kind)
-			return site;
-	}
-	return NULL;
+	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
 /* The row of a function, by its address in the file; 0: it can not be written. */

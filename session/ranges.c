@@ -24,12 +24,10 @@ struct place_of_range {
 	struct dt_kernel_range *kernel; /* it is the kernel's, and nothing of a process */
 };
 
-/* Bytes from a site's address to what the hook records as pc, by enum dt_elf_kind: doc/sleds.md */
-static const uint64_t pc_offset[] = {0, 5, 6, 10, 0, 0, 0, 0};
-
+/* What the hook of a sled records as pc. */
 static uint64_t site_pc(const struct dt_elf_site *s)
 {
-	return s->address + (s->kind < 8 ? pc_offset[s->kind] : 0);
+	return s->address + s->back;
 }
 
 static int no_process(struct dt_error *e)
@@ -886,7 +884,7 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 	const struct place_of_range *p = r->host;
 
 	/* a site begins up to so many bytes in front of its pc */
-	*low = p->file && p->low > 16 ? p->low - 16 : 0;
+	*low = p->file && p->low > 32 ? p->low - 32 : 0;
 	*high = p->file ? p->high : ~0ull;
 	return p->file;
 }

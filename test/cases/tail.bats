@@ -247,7 +247,7 @@ jumps() {
 			case 0: return y * 3;
 			case 1: return y - 1;
 			case 2: return y * y;
-			case 3: return hook(y);
+			case 3: return po->f[1](y);
 			case 4: return y / 3;
 			case 5: return neg(y);
 			case 6: return y + 6;
@@ -322,5 +322,56 @@ jumps_known() {
 		jumps probed $compiler
 		[ "$(devtrace record -F 'probed:*' -o t.db ./probed)" = "$(./probed)" ]
 		jumps_known "$compiler, probes"
+		for f in "" -fno-plt -fcf-protection -fno-pic\ -no-pie; do
+			# shellcheck disable=SC2086
+			if [ $compiler = gcc ]; then
+				jumps sleds gcc "-B$build/lib" $f
+			else
+				jumps sleds clang -fno-integrated-as "-B$build/lib" $f
+			fi
+			[ "$(devtrace record -o t.db ./sleds)" = "$(./sleds)" ]
+			jumps_known "$compiler, sleds $f"
+		done
 	done
+}
+
+@test "tail calls through the table of addresses, also where the linker makes them direct" {
+	cat >one.c <<-'C'
+		int far(int x) { return x * 3; }
+		int left(const char *s, int n) { int far(int); return n ? far(n) : *s; }
+	C
+	cat >two.c <<-'C'
+		#include <stdlib.h>
+		int left(const char *s, int n);
+		int number(const char *s) { return atoi(s); }
+		int both(const char *s, int n) { return n & 1 ? left(s, n) : atoi(s); }
+		int main(int argc, char **argv) { return number("17") + left(argv[0], argc + 4) + both("5", 1) + both("5", 2) - 40; }
+	C
+	gcc -O2 -g -fno-plt -fno-inline -fPIC -fno-ipa-icf "-B$build/lib" -c one.c
+	gcc -O2 -g -fno-plt -fno-inline -fPIC -fno-ipa-icf "-B$build/lib" -c two.c
+	gcc -o linked one.o two.o
+	# both kinds are there: the linker's and the table's
+	objdump -d linked >code
+	[ "$(grep -c 'jmp  *\*0x.*GLIBC' code)" -ge 4 ]
+	grep -A1 'jmp .*<left>' code | grep -q nop
+	devtrace record -F 'linked:*' -F libc.so.6:atoi -o t.db ./linked
+	devtrace calls -N main t.db | sed -e '/^#/d; s/^ *[0-9.]* us *//; s/^ *//; s/0x[0-9a-f]*/P/' >got
+	cat >want <<-'TEXT'
+		number(s=P) {
+		atoi(nptr=P) = 17  /* tail-called */
+		} = 17  /* number: tail call */
+		left(s=P, n=5) {
+		far(x=5) = 15  /* tail-called */
+		} = 15  /* left: tail call */
+		both(s=P, n=1) {
+		left(s=P, n=1) {  /* tail-called */
+		far(x=1) = 3  /* tail-called */
+		} = 3  /* left: tail call */
+		} = 3  /* both: tail call */
+		both(s=P, n=2) {
+		atoi(nptr=P) = 5  /* tail-called */
+		} = 5  /* both: tail call */
+	TEXT
+	diff -u want got
+	devtrace check t.db
 }

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY = 1, RETURN, TAIL, UNSEEN = 0x100 };
+enum { ENTRY = 1, RETURN, TAIL, JUMP, UNSEEN = 0x100 };
 
 struct site {
 	uint64_t at, func;
@@ -43,7 +43,7 @@ static size_t site_count;
 static struct function *functions;
 static size_t function_count, needed_count;
 static const char *assembly = "";
-static uint64_t entry_thunk, exit_thunk, hooks;
+static uint64_t entry_thunk, exit_thunk, jump_thunk, hooks;
 static int errors, any_return, any_jump;
 
 __attribute__((format(printf, 1, 2))) static void wrong(const char *format, ...)
@@ -98,6 +98,7 @@ static bool startup(const char *name)
 					    "_dl_relocate_static_pie",
 					    "__devtrace_entry",
 					    "__devtrace_exit",
+					    "__devtrace_jump",
 					    "__muldc3",
 					    "__mulsc3",
 					    "atexit",
@@ -136,6 +137,8 @@ static void read_symbol(const GElf_Sym *sym, const char *name, char *list)
 		entry_thunk = sym->st_value;
 	if (!strcmp(name, "__devtrace_exit"))
 		exit_thunk = sym->st_value;
+	if (!strcmp(name, "__devtrace_jump"))
+		jump_thunk = sym->st_value;
 	if (!strcmp(name, "__devtrace_hooks"))
 		hooks = sym->st_value;
 	if (GELF_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF)
@@ -250,13 +253,43 @@ static void check_entry(const struct site *s, const uint8_t *b)
 		}
 }
 
+/*
+ * Behind the first jump: a push, of 1 to 9 bytes, the call, `lea 8(%rsp), %rsp'. In front of it the jump: of a
+ * register by the same number, or with the push's bytes but for three bits and a distance from here; or
+ * what a linker has made of that.
+ */
+static void check_jump(const struct site *s)
+{
+	const uint8_t *b = bytes(s->at - 9, 9 + 9 + 10);
+	unsigned n = 1;
+
+	while (b && n < 10 && (b[9 + n] != 0xe8 || rel32(b + 10 + n, s->at + n + 1) != jump_thunk ||
+			       memcmp(b + 14 + n, "\x48\x8d\x64\x24\x08", 5)))
+		n++;
+	if (!b || n == 10) {
+		wrong("%lx: not a jump sled", s->at);
+	} else if (b[9 + n - 1] >= 0x50 && b[9 + n - 1] < 0x58 && n < 3) {
+		if (b[7] != 0xff || b[8] != b[9 + n - 1] + 0x90 || (n == 2 && b[6] != b[9]))
+			wrong("%lx: another register is jumped to than is pushed", s->at);
+	} else if (b[9] == 0xff && b[10] == 0x35 && b[3] == 0xe9) {
+		if (b[8] != 0x90)
+			wrong("%lx: no nop behind a jump that was made direct", s->at);
+	} else {
+		unsigned opcode = b[9] == 0xff ? 0 : 1;
+
+		if (b[9 + opcode] != 0xff || b[9 - n + opcode] != 0xff ||
+		    (b[10 + opcode] ^ b[10 - n + opcode]) != (4 ^ 6) << 3)
+			wrong("%lx: something else is jumped to than is pushed", s->at);
+	}
+}
+
 static void check_site(const struct site *s)
 {
-	static const uint8_t size[] = {0, 5, 7, 15};
+	static const uint8_t size[] = {0, 5, 7, 15, 1};
 	struct function *f = function_at(s->func);
 	const uint8_t *b;
 
-	if (s->kind < ENTRY || s->kind > TAIL) {
+	if (s->kind < ENTRY || s->kind > JUMP) {
 		wrong("%lx: unknown kind %u", s->at, s->kind);
 		return;
 	}
@@ -271,6 +304,8 @@ static void check_site(const struct site *s)
 		wrong("%lx: no function symbol at %lx", s->at, s->func);
 	if (s->kind == ENTRY)
 		check_entry(s, b);
+	if (s->kind == JUMP)
+		check_jump(s);
 	if (s->kind == RETURN &&
 	    (b[0] != 0xc3 || b[1] != 0xe8 || b[6] != 0xc3 || rel32(b + 2, s->at + 2) != exit_thunk))
 		wrong("%lx: not a return sled", s->at);

@@ -25,7 +25,12 @@ tail:
 	.type	unseen, @function
 unseen:
 	testl	%edi, %edi
-	notrack jmp	*%rdx
+	notrack jmp	*.L6(,%rdx,8)
+.L7:
+	.section	.rodata
+.L6:
+	.quad	.L7
+	.text
 	.size	unseen, .-unseen
 	.globl	seen
 	.type	seen, @function

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/* See taken.h. */
+#include "instrument/taken.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST (1u << 28) /* of labels with higher numbers, which no compiler makes, nothing is known */
+
+static bool begins(const char *p, const char *prefix)
+{
+	return strncmp(p, prefix, strlen(prefix)) == 0;
+}
+
+static const char *skip(const char *p)
+{
+	return p + strspn(p, " \t");
+}
+
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static const char *next_line(const char *p)
+{
+	return (const char *)rawmemchr(p, '\n') + 1;
+}
+
+/* The number behind .L; p is at its first digit. */
+static uint32_t number(const char *p)
+{
+	uint64_t n = 0;
+
+	for (; digit(*p) && n < MOST; p++)
+		n = 10 * n + (uint64_t)(*p - '0');
+	return n < MOST ? (uint32_t)n : MOST;
+}
+
+enum { IN_TABLE = 1, ELSEWHERE = 2 };
+
+static void take(struct taken *t, uint32_t label, uint8_t how)
+{
+	if (label >= t->labels) {
+		size_t labels = 2 * (size_t)label + 1024;
+		uint8_t *more = realloc(t->how, labels);
+
+		if (!more) {
+			fputs("devtrace-as: out of memory\n", stderr);
+			exit(1);
+		}
+		memset(more + t->labels, 0, labels - t->labels);
+		t->how = more;
+		t->labels = labels;
+	}
+	t->how[label] |= how;
+}
+
+/* Does the line only jump to the labels that it names? Its indirect jumps name tables, which are data. */
+static bool jumps(const char *q)
+{
+	return *q == 'j' || begins(q, "call") || begins(q, "loop") || begins(q, "xbegin") ||
+	       begins(q, "bnd ") || begins(q, "notrack ");
+}
+
+/* Sections whose words lead nowhere: of debuggers, and of what unwinds. */
+static bool is_apart(const char *q, bool apart)
+{
+	if (begins(q, ".section"))
+		return begins(skip(q + 8), ".debug") || begins(skip(q + 8), ".gcc_except_table") ||
+		       begins(skip(q + 8), ".eh_frame");
+	return apart && !begins(q, ".text") && !begins(q, ".data") && !begins(q, ".bss") &&
+	       !begins(q, ".previous") && !begins(q, ".popsection");
+}
+
+/* A word of data. */
+static bool is_word(const char *q)
+{
+	static const char *const words[] = {".long", ".quad", ".value", ".byte", ".4byte", ".8byte", ".2byte"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (begins(q, words[i]))
+			return true;
+	return false;
+}
+
+void taken_read(struct taken *t, const char *in, const char *end)
+{
+	bool apart = false, table = false;
+
+	t->made = true;
+	for (const char *p = in; p < end; p = next_line(p)) {
+		const char *q = skip(p), *stop = rawmemchr(q, '\n');
+		uint8_t how;
+
+		if (*q == '.' && q > p)
+			apart = is_apart(q, apart);
+		if (q == p && *q != '#') /* a label: a table's is local */
+			table = begins(q, ".L") && digit(q[2]);
+		if (apart || q == p || *q == '#' || begins(q, ".loc") || begins(q, ".cfi") || jumps(q))
+			continue;
+		how = table && is_word(q) ? IN_TABLE : ELSEWHERE;
+		while ((q = memmem(q, (size_t)(stop - q), ".L", 2)) != NULL) {
+			q += 2;
+			if (digit(*q) && number(q) < MOST)
+				take(t, number(q), how);
+		}
+	}
+}
+
+void taken_free(struct taken *t)
+{
+	free(t->how);
+}
+
+static uint8_t how_taken(const struct taken *t, uint32_t label)
+{
+	return label >= MOST ? ELSEWHERE : label < t->labels ? t->how[label] : 0;
+}
+
+/* `mov (%rax), %rsp', `add %rcx, %rsp': neither the end of a frame nor the making of one. */
+static bool moves_stack(const char *q, const char *stop)
+{
+	const char *to = memmem(q, (size_t)(stop - q), "%rsp", 4);
+
+	if (!to || to[-1] == '(' || (to[4] != '\n' && to[4] != '\r' && to[4] != ' ' && to[4] != '\t'))
+		return false;
+	if (begins(q, "mov"))
+		return memchr(q, '(', (size_t)(to - q)) != NULL;
+	return begins(q, "add") && memchr(q, '%', (size_t)(to - q)) != NULL;
+}
+
+/* Is what follows a directive code? */
+static bool in_code(const char *q, bool code)
+{
+	if (begins(q, ".section"))
+		return begins(skip(q + 8), ".text");
+	return begins(q, ".text") || (code && !begins(q, ".data") && !begins(q, ".bss"));
+}
+
+int taken_leaves(const struct taken *t, const char *p, const char *end)
+{
+	int leaves = TAKEN_LEAVES_ALL;
+	bool code = true;
+
+	for (; p < end; p = next_line(p)) {
+		const char *q = skip(p);
+		uint8_t how;
+
+		if (*q == '.' && q > p)
+			code = in_code(q, code);
+		if (q > p && moves_stack(q, rawmemchr(q, '\n')))
+			return TAKEN_LEAVES_NONE;
+		if (q > p || !code || !begins(q, ".L") || !digit(q[2]))
+			continue;
+		how = how_taken(t, number(q + 2));
+		if (how & ELSEWHERE)
+			return TAKEN_LEAVES_NONE;
+		if (how)
+			leaves = TAKEN_LEAVES_MEMORY;
+	}
+	return leaves;
+}
