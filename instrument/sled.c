@@ -984,7 +984,7 @@ static const char *function_text_end(const struct scan *s)
  * Does the jump surely lead to another function? clang says so of each that does. gcc does not: what
  * is loaded from a symbol's place in the table of addresses is a function; and of the rest taken.h knows.
  */
-static bool is_tail_jump(struct scan *s, struct str operand)
+static bool is_tail_jump(struct scan *s, const char *p, struct str operand)
 {
 	const char *after = operand.p + operand.len;
 
@@ -1002,6 +1002,8 @@ static bool is_tail_jump(struct scan *s, struct str operand)
 					 : TAKEN_LEAVES_NONE;
 	}
 	/* through a register, or a table of the compiler's own: perhaps those of a switch */
+	if (*operand.p == '%' && s->leaves == TAKEN_LEAVES_MEMORY)
+		return taken_loaded(s->begin, p, operand.p);
 	if (*operand.p == '%' || memmem(operand.p, operand.len, ".L", 2))
 		return s->leaves == TAKEN_LEAVES_ALL;
 	return s->leaves >= TAKEN_LEAVES_MEMORY;
@@ -1030,7 +1032,7 @@ static void instruction(struct scan *s, const char *p, const char *q)
 	if ((*q == 'j' || *q == 'n' || *q == 'b') && s->func && is_indirect_jump(s, q)) {
 		struct str operand = jump_operand(q);
 
-		if (is_tail_jump(s, operand))
+		if (is_tail_jump(s, p, operand))
 			write_jump(s, q, operand);
 		else
 			mark_unseen_end(s);

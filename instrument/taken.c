@@ -162,3 +162,64 @@ int taken_leaves(const struct taken *t, const char *p, const char *end)
 	}
 	return leaves;
 }
+
+/* Instructions that write to their last operand and to nothing else, or to nothing. */
+static bool is_simple(const char *q)
+{
+	static const char *const names[] = {"mov", "lea", "add", "sub", "xor", "and", "or", "test", "cmp", "pop"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (begins(q, names[i]))
+			return true;
+	return false;
+}
+
+/* The last operand; NULL: there is none, or something follows. */
+static const char *last_operand(const char *q)
+{
+	const char *end = rawmemchr(q, '\n'), *p;
+
+	while (end > q && strchr(" \t\r", end[-1]))
+		end--;
+	if (memchr(q, '#', (size_t)(end - q)) || memchr(q, ';', (size_t)(end - q)))
+		return NULL;
+	for (p = end; p > q && p[-1] != ',' && p[-1] != ' ' && p[-1] != '\t'; p--)
+		if (p[-1] == ')') /* memory */
+			while (p > q && p[-1] != '(')
+				p--;
+	return p;
+}
+
+/* Is the register at a part of the one at whole, or the same? r8 to r15 go by numbers. */
+static bool is_part(const char *a, const char *whole)
+{
+	const char *x = a + 1 + (a[1] == 'r' || a[1] == 'e'), *y = whole + 2;
+
+	if (digit(*y) || digit(*x))
+		return digit(*x) && digit(*y) && strtoul(x, NULL, 10) == strtoul(y, NULL, 10);
+	/* rax, eax, ax, al, ah; rsi, esi, si, sil */
+	return x[0] == y[0] && (x[1] == y[1] || x[1] == 'l' || x[1] == 'h' || x[0] == 's');
+}
+
+bool taken_loaded(const char *begin, const char *line, const char *reg)
+{
+	for (int lines = 0; lines < 16 && line > begin; lines++) {
+		const char *end = line - 1, *p = end, *q, *to, *from;
+
+		while (p > begin && p[-1] != '\n')
+			p--;
+		line = p;
+		q = skip(p);
+		if (*q == '.' && (q > p || !digit(q[2]))) /* a directive, or a debugger's label */
+			continue;
+		if (q == p || !is_simple(q) || !(to = last_operand(q)))
+			return false;
+		if (*to != '%' || begins(q, "test") || begins(q, "cmp") || !is_part(to, reg))
+			continue;
+		from = skip(q + strcspn(q, " \t\n"));
+		return (begins(q, "movq\t") || begins(q, "mov\t")) && !is_part(reg, "%rsp") &&
+		       memchr(from, '(', (size_t)(to - from)) && from < to && to[-1] == ' ' && to[-2] == ',' &&
+		       !memchr(from, ',', (size_t)(to - 2 - from)) && !memmem(from, (size_t)(to - from), ".L", 2);
+	}
+	return false;
+}

@@ -29,4 +29,10 @@ enum { TAKEN_LEAVES_NONE, TAKEN_LEAVES_MEMORY, TAKEN_LEAVES_ALL };
 
 int taken_leaves(const struct taken *t, const char *p, const char *end);
 
+/*
+ * Is what the register at reg holds, `%rax', loaded from memory without an index, in the lines in front of
+ * line and behind the last label? A switch reads its table with an index and adds to what it has read.
+ */
+bool taken_loaded(const char *begin, const char *line, const char *reg);
+
 #endif

@@ -16,6 +16,26 @@ switched:
 	jmp	*8(%rsi)
 .L5:
 	jmp	*f@GOTPCREL(%rip)
+.L10:
+	movq	16(%rdi), %rax
+	movl	%esi, %edi
+	jmp	*%rax
+.L11:
+	movq	8(%rdi,%rsi,8), %rax
+	jmp	*%rax
+.L12:
+	movq	8(%rdi), %rax
+	movl	$0, %eax
+	jmp	*%rax
+.L13:
+	movq	8(%rdi), %r10
+	addq	%rdx, %rax
+	popq	%rbx
+	jmp	*%r10
+.L14:
+	movq	8(%rdi), %r10
+	call	f
+	jmp	*%r10
 	.size	switched, .-switched
 	.globl	threaded
 	.type	threaded, @function
