@@ -306,6 +306,35 @@ static void compare_calls(struct checking *k)
 	}
 }
 
+struct waits {
+	uint64_t n, ticks;
+};
+
+static int on_hold(void *ctx, const struct dt_held_row *h)
+{
+	struct waits *w = ctx;
+
+	w->n++;
+	w->ticks += h->end > h->begin ? h->end - h->begin : 0;
+	return 0;
+}
+
+/* What report's row of waits is made of. */
+static int compare_holds(struct checking *k)
+{
+	const struct dt_check_chunks *c = &k->c->chunks;
+	struct waits w = {0};
+
+	if (dt_reader_helds(k->r, on_hold, &w))
+		return -1;
+	if (w.n != c->holds || w.ticks != c->held)
+		dt_faults_add(&k->c->faults, DT_FAULT_SUM,
+			      "hold: %lu waits of %lu ticks are read, and there are %lu of %lu",
+			      (unsigned long)w.n, (unsigned long)w.ticks, (unsigned long)c->holds,
+			      (unsigned long)c->held);
+	return 0;
+}
+
 static int on_pause(void *ctx, const struct dt_pause *p)
 {
 	struct checking *k = ctx;
@@ -367,6 +396,9 @@ static int check_calls(struct checking *k, struct dt_error *e)
 		return dt_fail(e, "out of memory");
 	compare_records(k);
 	compare_calls(k);
+	if (compare_holds(k))
+		return dt_fail(e, "out of memory");
+	k->c->pauses = k->pauses;
 	k->c->paired = true;
 	return 0;
 }

@@ -26,6 +26,7 @@ struct dt_check {
 	struct dt_check_chunks chunks;
 	struct dt_check_calls calls;
 	struct dt_stats stats;
+	uint64_t pauses;
 	bool paired;	/* the calls were looked at */
 	bool kept;	/* there is what view has summed up, and it was compared */
 	bool remade;	/* it was made anew, and compared */

@@ -1314,9 +1314,11 @@ uint64_t dt_pair_impossible(const struct dt_pair *p)
 	return p->impossible;
 }
 
-int dt_pair_sound(uint64_t records, uint64_t total, uint64_t impossible, struct dt_error *e)
+int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible,
+		  struct dt_error *e)
 {
 	static const char tell[] = "`devtrace check` tells more, --anyway shows it nevertheless";
+	struct dt_error why;
 
 	if (records < total)
 		return dt_fail(e,
@@ -1330,6 +1332,9 @@ int dt_pair_sound(uint64_t records, uint64_t total, uint64_t impossible, struct 
 			       impossible == 1 ? "record is earlier than one before it of its thread"
 					       : "records are earlier than ones before them of their threads",
 			       tell);
+	/* of a part of it, it is not known */
+	if (total && dt_reader_all_written(r, &why))
+		return dt_fail(e, "%.200s; %s", why.text, tell);
 	return 0;
 }
 

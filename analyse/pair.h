@@ -121,7 +121,7 @@ uint64_t dt_pair_impossible(const struct dt_pair *p);
 
 /* What makes a trace not worth drawing, from what a pass over all of it has met; 0: nothing, else -1
  * and the reason. total: records in the file. */
-int dt_pair_sound(uint64_t records, uint64_t total, uint64_t impossible, struct dt_error *e);
+int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible, struct dt_error *e);
 
 /* Closes every call that is still open, as DT_CALL_OPEN. */
 int dt_pair_finish(struct dt_pair *p);

@@ -413,7 +413,7 @@ int dt_pyramid_build(struct dt_pyramid *p, uint64_t n, struct dt_error *e)
 		if (p->records >= until && p->regions + 1 < p->building->bounds)
 			return 1;
 	}
-	if (!p->anyway && dt_pair_sound(p->records, p->total, dt_feed_impossible(p->building->feed), e))
+	if (!p->anyway && dt_pair_sound(p->reader, p->records, p->total, dt_feed_impossible(p->building->feed), e))
 		return -1;
 	return finish(p->building, e);
 }

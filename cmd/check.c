@@ -53,14 +53,17 @@ static void check_sql(const char *path, const struct dt_reader *r, struct dt_che
 	double ns = (double)c->calls.ticks * dt_reader_ns_per_tick(r), off;
 	struct dt_sql_session s;
 	struct dt_error e = {""};
-	uint64_t calls[3] = {0}, records[1 + 2] = {0}, lost[1 + 2] = {0};
+	uint64_t calls[3] = {0}, records[1 + 2] = {0}, lost[1 + 2] = {0}, waits[1 + 2] = {0};
+	double held = (double)c->chunks.held * dt_reader_ns_per_tick(r);
 
 	if (dt_sql_open(&s, path, &e)) {
 		dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
 	} else if (!ask(&s, "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
 			calls) ||
 		   !ask(&s, "SELECT count(*) FROM records", records) ||
-		   !ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost)) {
+		   !ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost) ||
+		   !ask(&s, "SELECT count(*), cast(ifnull(sum(duration), 0) as integer), "
+			    "(SELECT count(*) FROM pauses) FROM held", waits)) {
 		dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s", sqlite3_errmsg(s.db));
 	} else {
 		if (records[0] != c->chunks.records)
@@ -69,6 +72,14 @@ static void check_sql(const char *path, const struct dt_reader *r, struct dt_che
 		if (lost[0] != c->chunks.lost)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu records lost, and there are %lu",
 				      (unsigned long)lost[0], (unsigned long)c->chunks.lost);
+		off = (double)waits[1] > held ? (double)waits[1] - held : held - (double)waits[1];
+		if (waits[0] != c->chunks.holds || off > 2 + (double)waits[0] + held / 1e9)
+			dt_faults_add(&c->faults, DT_FAULT_SQL,
+				      "%lu waits of %lu ns, and there are %lu of %.0f", (unsigned long)waits[0],
+				      (unsigned long)waits[1], (unsigned long)c->chunks.holds, held);
+		if (waits[2] != c->pauses)
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu pauses, and there are %lu",
+				      (unsigned long)waits[2], (unsigned long)c->pauses);
 		off = (double)calls[2] > ns ? (double)calls[2] - ns : ns - (double)calls[2];
 		if (calls[0] != c->calls.calls || calls[1] != c->calls.timed ||
 		    off > 2 + (double)c->calls.timed / 10 + ns / 1e9)
@@ -131,7 +142,35 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 		       path);
 }
 
-static void say_sound(const char *path, const struct dt_check *c, bool asked_sql)
+/* Did all that was written come here? */
+static void say_written(struct dt_reader *r, const struct dt_check *c)
+{
+	const char *revision = dt_reader_meta(r, "revision");
+
+	if (c->chunks.written_known)
+		printf("  written: as many, by the rings' own counts\n");
+	else if (!dt_reader_meta(r, "policy"))
+		printf("  not known: how many records were written; this is no recording of a session's own\n");
+	else if (!revision || strtol(revision, NULL, 10) < 2)
+		printf("  not known: how many records were written; an older devtrace recorded it\n");
+	else
+		printf("  not known: how many records were written; its session goes on, or was cut off\n");
+}
+
+/* What is in no call's time, and in no call. */
+static void say_left_out(const struct dt_reader *r, const struct dt_check *c)
+{
+	if (c->chunks.holds) {
+		printf("  waits for devtrace: %lu, of %.3f ms together, in no call's time",
+		       (unsigned long)c->chunks.holds,
+		       (double)c->chunks.held * dt_reader_ns_per_tick(r) / 1e6);
+		printf(c->pauses ? "; %lu pauses\n" : "\n", (unsigned long)c->pauses);
+	} else if (c->pauses) {
+		printf("  pauses: %lu\n", (unsigned long)c->pauses);
+	}
+}
+
+static void say_sound(const char *path, struct dt_reader *r, const struct dt_check *c, bool asked_sql)
 {
 	const struct dt_check_calls *n = &c->calls;
 
@@ -140,11 +179,13 @@ static void say_sound(const char *path, const struct dt_check *c, bool asked_sql
 	printf(" in ");
 	number(c->chunks.chunks, "chunk", "chunks");
 	printf(", %lu lost\n", (unsigned long)c->chunks.lost);
+	say_written(r, c);
 	printf("  calls: %lu; %lu returned, %lu unwound, %lu ended in a jump, %lu open at the end, %lu "
 	       "begun before; of these %lu with losses meanwhile\n",
 	       (unsigned long)n->calls, (unsigned long)n->returned, (unsigned long)n->unwound,
 	       (unsigned long)n->tail, (unsigned long)n->open, (unsigned long)n->before,
 	       (unsigned long)n->lossy);
+	say_left_out(r, c);
 	printf("  the same in report%s%s%s\n", c->kept ? ", in what view keeps in the file" : "",
 	       c->remade ? ", in view" : "", asked_sql ? ", in sql" : "");
 	if (!asked_sql)
@@ -185,7 +226,7 @@ static int check_file(const char *path, const struct check_options *o)
 		printf("%s: not sound\n", path);
 		rc = 1;
 	} else if (!o->quiet) {
-		say_sound(path, &c, again);
+		say_sound(path, r, &c, again);
 	}
 	dt_check_free(&c);
 	dt_reader_close(r);

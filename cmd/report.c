@@ -372,7 +372,7 @@ static int read_calls(struct dt_reader *r, const struct report *o, const struct 
 	if (!rc)
 		rc = dt_pair_finish(p);
 	if (!rc && !o->anyway)
-		rc = dt_pair_sound(records, total, dt_pair_impossible(p), e);
+		rc = dt_pair_sound(r, records, total, dt_pair_impossible(p), e);
 	dt_pair_free(p);
 	return rc;
 }

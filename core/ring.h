@@ -46,11 +46,16 @@ struct dt_ring {
 	uint64_t read;	  /* bytes the reader has taken. Writer: the controller */
 	uint64_t lost;	  /* records not kept because the ring was full, and where: see below.
 			   * Writers: slow path by compare-and-swap, controller by exchange */
+	uint64_t dropped; /* all of them since the session began: nobody takes them away. Slow path,
+			   * in one 16-byte compare-and-swap with `lost', so that a writer that is
+			   * killed has counted in both or in none */
 	uint32_t wake;	  /* futex: the controller adds 1 when it made room */
 	uint32_t waiters; /* slow paths waiting on `wake'; locked add */
 	uint64_t stalls;  /* how often a slow path had to wait; locked add */
 	uint64_t lost_in, lost_out; /* entries and exits among `lost'; locked add */
-	uint64_t lost_before; /* lost before a pause; controller only */
+	/* Line 2: the controller only. */
+	uint64_t lost_before; /* lost before a pause */
+	uint64_t pad1[7];
 };
 
 /*
@@ -223,7 +228,10 @@ struct dt_control {
 	uint32_t pad3;
 };
 
-_Static_assert(sizeof(struct dt_ring) == 128, "two cache lines");
+_Static_assert(sizeof(struct dt_ring) == 192, "three cache lines");
+_Static_assert(offsetof(struct dt_ring, lost) % 16 == 0 &&
+		       offsetof(struct dt_ring, dropped) == offsetof(struct dt_ring, lost) + 8,
+	       "changed together");
 _Static_assert(sizeof(struct dt_control) <= DT_CONTROL_SIZE, "control block fits");
 
 /* Ring i of a session mapped at `control'; i == cores: the shared ring. */

@@ -310,6 +310,20 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 	return r;
 }
 
+int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records, uint64_t *dropped)
+{
+	struct devtrace_counts n = {.core = core};
+
+	*records = *dropped = 0;
+	if (!k->core[core].records)
+		return 0;
+	if (ioctl(k->log, DEVTRACE_COUNTS, &n) < 0)
+		return -1;
+	*records = n.written;
+	*dropped = n.lost + n.exits;
+	return 0;
+}
+
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)
 {
 	return dt_kernel_names_find(k->names, pc, s);

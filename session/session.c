@@ -98,7 +98,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	}
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
 	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each means */
-	dt_store_meta(s->store, "revision", "1", NULL);
+	dt_store_meta(s->store, "revision", "2", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.control->cores);
@@ -204,7 +204,6 @@ fail:
 	return -1;
 }
 
-/* Of threads that had forbidden themselves to read the clock. */
 /* Threads of other PID namespaces that were gone when they were looked for. */
 static void store_unknown_tids(struct dt_session *s)
 {
@@ -216,6 +215,7 @@ static void store_unknown_tids(struct dt_session *s)
 	dt_store_meta(s->store, "unknown_tids", text, NULL);
 }
 
+/* Of threads that had forbidden themselves to read the clock. */
 static void store_clockless(struct dt_session *s)
 {
 	const struct dt_control *c = s->targets.shared.control;
@@ -228,6 +228,41 @@ static void store_clockless(struct dt_session *s)
 	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c->clockless_in,
 		  (unsigned long)c->clockless_out);
 	dt_store_meta(s->store, "clockless", text, NULL);
+}
+
+static void put_written(struct dt_session *s, unsigned core, const char *source, uint64_t records,
+			uint64_t dropped)
+{
+	struct dt_written_row row = {core, source, records, dropped};
+
+	if (records || dropped || core == DT_SHARED_CORE)
+		dt_store_written(s->store, &row, NULL);
+}
+
+/*
+ * How many records were written, by those who did: where each ring's writers are, and what they found
+ * no place for. Not what the recorder has taken: who reads the file compares. The shared ring's row is
+ * always there, and says so that it is known.
+ */
+static void store_written(struct dt_session *s)
+{
+	struct dt_control *c = s->targets.shared.control;
+	uint64_t records, dropped;
+
+	for (unsigned i = 0; i <= c->cores; i++) {
+		const struct dt_ring *r = dt_ring_at(c, i);
+
+		put_written(s, i < c->cores ? i : DT_SHARED_CORE, "ring",
+			    __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) / 64,
+			    __atomic_load_n(&r->dropped, __ATOMIC_ACQUIRE));
+	}
+	for (unsigned i = 0; i < c->cores && s->switches; i++) {
+		dt_switches_written(s->switches, i, &records, &dropped);
+		put_written(s, i, "switches", records, dropped);
+	}
+	for (unsigned i = 0; i < c->cores && s->kernel; i++)
+		if (!dt_kernel_written(s->kernel, i, &records, &dropped))
+			put_written(s, i, "kernel", records, dropped);
 }
 
 int dt_session_close(struct dt_session *s, struct dt_error *e)
@@ -253,6 +288,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		s->left_as_it_was = dt_store_is_late(s->store);
 		store_clockless(s);
 		store_unknown_tids(s);
+		store_written(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}

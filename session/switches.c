@@ -29,6 +29,7 @@ struct core {
 	struct dt_switch *pending; /* rundown, and what has not been taken; in the order of time */
 	size_t n, room;
 	uint64_t lost; /* behind the last of them */
+	uint64_t written, dropped; /* in all: that came, that the kernel said are missing */
 	uint32_t running; /* the thread that is on the core, as far as is known */
 };
 
@@ -299,7 +300,10 @@ int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
 			continue;
 		for (unsigned i = 0; i < w->cores && rc == 0; i++)
 			rc = open_event(w, tid, i, e);
-		if (rc == 0 && look(pid, tid, &r, &core) && keep(&w->core[core % w->cores], &r) < 0)
+		if (rc || !look(pid, tid, &r, &core))
+			continue;
+		w->core[core % w->cores].written++;
+		if (keep(&w->core[core % w->cores], &r) < 0)
 			rc = dt_fail(e, "out of memory");
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -344,6 +348,7 @@ static void note_switch(struct dt_switches *w, struct core *c, const struct perf
 	if (out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
 		r.value[3] |= 1ull << 32;
 	c->running = tid;
+	c->written++;
 	keep(c, &r);
 }
 
@@ -370,7 +375,7 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 		if (h.type == PERF_RECORD_SWITCH)
 			note_switch(w, c, &u.s);
 		else if (h.type == PERF_RECORD_LOST)
-			c->lost += u.l.lost;
+			c->lost += u.l.lost, c->dropped += u.l.lost;
 		tail += h.size;
 	}
 	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);
@@ -395,6 +400,14 @@ void dt_switches_keep(struct dt_switches *w)
 	for (unsigned i = 0; i < w->cores; i++) {
 		read_kernel(w, &w->core[i]);
 	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records, uint64_t *dropped)
+{
+	pthread_mutex_lock(&w->lock);
+	*records = w->core[core].written;
+	*dropped = w->core[core].dropped;
 	pthread_mutex_unlock(&w->lock);
 }
 

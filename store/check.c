@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/signature.h"
+#include "store/check-work.h"
 #include "store/layout.h"
 #include "store/state.h"
 
@@ -22,6 +23,8 @@ struct checking {
 	struct dt_decoder decoder;
 	struct dt_batch *batch;
 	uint64_t records[65536]; /* of each core, so far: where its next chunk begins */
+	uint64_t lost[65536];	 /* of each core, by table loss */
+	bool recorded[65536];	 /* of which core it is known how many were written */
 	uint32_t tid;		 /* looked up last */
 	uint32_t *strange;	 /* threads that are not described */
 	size_t stranges;
@@ -39,10 +42,11 @@ static uint64_t u64(sqlite3_stmt *q, int column)
 	return (uint64_t)sqlite3_column_int64(q, column);
 }
 
-static void each(struct checking *k, const char *table, const char *sql, row_fn *fn)
+void dt_check_each(sqlite3 *db, struct dt_faults *f, const char *table, const char *sql,
+		   void (*fn)(void *ctx, sqlite3_stmt *q), void *ctx)
 {
 	sqlite3_stmt *q = NULL;
-	int rc = sqlite3_prepare_v2(k->r->db, sql, -1, &q, NULL);
+	int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
 
 	/* tables that older files have not */
 	if (rc == SQLITE_ERROR) {
@@ -50,12 +54,31 @@ static void each(struct checking *k, const char *table, const char *sql, row_fn 
 		return;
 	}
 	while (rc == SQLITE_OK && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-		fn(k, q);
+		fn(ctx, q);
 		rc = SQLITE_OK;
 	}
 	if (rc != SQLITE_DONE)
-		dt_faults_add(k->f, DT_FAULT_FILE, "table %s: %s", table, sqlite3_errmsg(k->r->db));
+		dt_faults_add(f, DT_FAULT_FILE, "table %s: %s", table, sqlite3_errmsg(db));
 	sqlite3_finalize(q);
+}
+
+struct row_of {
+	struct checking *k;
+	row_fn *fn;
+};
+
+static void on_row_of(void *ctx, sqlite3_stmt *q)
+{
+	const struct row_of *x = ctx;
+
+	x->fn(x->k, q);
+}
+
+static void each(struct checking *k, const char *table, const char *sql, row_fn *fn)
+{
+	struct row_of x = {k, fn};
+
+	dt_check_each(k->r->db, k->f, table, sql, on_row_of, &x);
 }
 
 static void on_damage(struct checking *k, sqlite3_stmt *q)
@@ -90,7 +113,14 @@ static void check_numbers(struct checking *k)
 		{"clock", "SELECT 'clock', rowid FROM clock WHERE " IS("ticks") "+" IS("monotonic_ns") " < 2"},
 		{"loss", "SELECT 'loss', after FROM loss WHERE " IS("core") "+" IS("after") "+" IS("lost") "+" IS(
 				 "begin_ticks") "+" IS("end_ticks") " < 5"},
+		{"written", "SELECT 'written', core FROM written WHERE " IS("core") "+" IS("records") "+" IS(
+				    "dropped") " < 3 OR records < 0 OR dropped < 0"},
 		{"pause", "SELECT 'pause', rowid FROM pause WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2"},
+		{"hold", "SELECT 'hold', rowid FROM hold WHERE " IS("tid") "+" IS("begin_ticks") "+" IS(
+				 "end_ticks") " < 3"},
+		{"complete", "SELECT 'complete', module FROM complete WHERE " IS("ticks") " < 1"},
+		{"event", "SELECT 'event', rowid FROM event WHERE " IS("subsystem") " < 1"},
+		{"unhooked", "SELECT 'unhooked', rowid FROM unhooked WHERE " IS("address") " < 1"},
 		{"exec", "SELECT 'exec', rowid FROM exec WHERE " IS("pid") "+" IS("ticks") " < 2"},
 		{"thread", "SELECT 'thread', rowid FROM thread WHERE " IS("tid") " < 1"},
 	};
@@ -103,13 +133,6 @@ static void on_clock(struct checking *k, sqlite3_stmt *q)
 {
 	dt_faults_add(k->f, DT_FAULT_TIMES,
 		      "clock, row %ld: not after the reading before it", (long)sqlite3_column_int64(q, 0));
-}
-
-static void on_pause(struct checking *k, sqlite3_stmt *q)
-{
-	if (u64(q, 2) < u64(q, 1))
-		dt_faults_add(k->f, DT_FAULT_TIMES, "pause, row %ld: ends before it begins",
-			      (long)sqlite3_column_int64(q, 0));
 }
 
 static void on_process(struct checking *k, sqlite3_stmt *q)
@@ -159,7 +182,6 @@ static void check_tables(struct checking *k)
 	each(k, "clock", "SELECT rowid FROM (SELECT rowid, ticks, monotonic_ns, lag(ticks) OVER w AS t, "
 			 "lag(monotonic_ns) OVER w AS n FROM clock WINDOW w AS (ORDER BY rowid)) "
 			 "WHERE ticks < t OR monotonic_ns < n", on_clock);
-	each(k, "pause", "SELECT rowid, begin_ticks, end_ticks FROM pause", on_pause);
 	each(k, "process", "SELECT pid, ifnull(begin_ticks, 0), ifnull(end_ticks, 0) FROM process",
 	     on_process);
 	each(k, "exec", "SELECT pid FROM exec WHERE pid NOT IN (SELECT pid FROM process)", on_exec);
@@ -451,6 +473,7 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 		return;
 	}
 	k->c->lost += lost;
+	k->lost[core] += lost;
 	if (!lost || lost > INT64_MAX)
 		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: %ld records", (long)core,
 			      (unsigned long)after, (long)lost);
@@ -464,6 +487,43 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 		dt_faults_add(k->f, DT_FAULT_LOSS,
 			      "core %ld, behind record %lu: no end, but records come after", (long)core,
 			      (unsigned long)after);
+}
+
+/* ---- written ---- */
+
+/* A core: how many were written by each of its sources. */
+static void on_written(struct checking *k, sqlite3_stmt *q)
+{
+	int64_t core = sqlite3_column_int64(q, 0);
+	uint64_t records = u64(q, 1), dropped = u64(q, 2), here;
+
+	if (core < 0 || core > DT_SHARED_CORE) {
+		dt_faults_add(k->f, DT_FAULT_ROW, "written: core %ld", (long)core);
+		return;
+	}
+	here = k->records[core] + k->lost[core];
+	k->recorded[core] = true;
+	k->c->written_known = true;
+	k->c->written += records + dropped;
+	if (records + dropped != here && !k->c->cut)
+		dt_faults_add(k->f, DT_FAULT_WRITTEN,
+			      "core %ld: %s wrote %lu, and had no place for %lu; %lu are here and %lu "
+			      "are counted as lost",
+			      (long)core, sqlite3_column_text(q, 3), (unsigned long)records,
+			      (unsigned long)dropped, (unsigned long)k->records[core],
+			      (unsigned long)k->lost[core]);
+}
+
+/* What who wrote the records says, and what came of them. Files without that are read, too. */
+static void check_written(struct checking *k)
+{
+	each(k, "written", "SELECT core, sum(records), sum(dropped), group_concat(source, ' and ') "
+			   "FROM written GROUP BY core", on_written);
+	for (unsigned i = 0; i <= DT_SHARED_CORE && k->c->written_known; i++)
+		if (!k->recorded[i] && k->records[i] + k->lost[i])
+			dt_faults_add(k->f, DT_FAULT_WRITTEN,
+				      "core %u: nobody wrote any; %lu are here and %lu are counted as lost", i,
+				      (unsigned long)k->records[i], (unsigned long)k->lost[i]);
 }
 
 /* ---- all of it ---- */
@@ -490,12 +550,14 @@ int dt_check_file(struct dt_reader *r, struct dt_faults *f, struct dt_check_chun
 	each(k, "sqlite_schema", "PRAGMA quick_check(10)", on_damage);
 	check_numbers(k);
 	check_tables(k);
+	dt_check_rows(r, f, c);
 	check_functions(k);
 	if (check_chunks(k))
 		goto out;
 	check_sites(k);
 	each(k, "loss", "SELECT core, after, lost, begin_ticks, end_ticks FROM loss ORDER BY core, after",
 	     on_loss);
+	check_written(k);
 	rc = 0;
 out:
 	if (k) {

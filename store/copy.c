@@ -256,6 +256,9 @@ static const char *const since_sql[] = {
 	" FROM source.loss l WHERE after>=coalesce("
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
 	"INSERT INTO pause SELECT * FROM source.pause",
+	"INSERT INTO hold SELECT * FROM source.hold",
+	/* of a part it is not known */
+	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO exec SELECT * FROM source.exec",

@@ -16,6 +16,8 @@ static const char *const words[DT_FAULTS][2] = {
 	[DT_FAULT_PLACE] = {"chunk does not follow the one before it",
 			    "chunks do not follow the ones before them"},
 	[DT_FAULT_HEAD] = {"chunk is not as its row says", "chunks are not as their rows say"},
+	[DT_FAULT_WRITTEN] = {"core has not as many records as were written, lost ones included",
+			      "cores have not as many records as were written, lost ones included"},
 	[DT_FAULT_LOSS] = {"loss is not where it is said to be",
 			   "losses are not where they are said to be"},
 	[DT_FAULT_ORDER] = {"record is earlier than one before it on its core",

@@ -12,6 +12,7 @@ enum dt_fault_kind {
 	DT_FAULT_CHUNK,	   /* cannot be decoded */
 	DT_FAULT_PLACE,	   /* chunks do not follow each other */
 	DT_FAULT_HEAD,	   /* what the table says of a chunk is not what is in it */
+	DT_FAULT_WRITTEN,  /* not all records that were written are here, or counted as lost */
 	DT_FAULT_LOSS,	   /* what was lost does not fit where it is said to be */
 	DT_FAULT_ORDER,	   /* a core's record is earlier than the one before it */
 	DT_FAULT_BACK,	   /* a thread's is */

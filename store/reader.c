@@ -289,6 +289,28 @@ int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error
 	return 0;
 }
 
+int dt_reader_all_written(struct dt_reader *r, struct dt_error *e)
+{
+	static const char sql[] =
+		"SELECT * FROM (SELECT core, sum(records + dropped) AS w,"
+		" (SELECT ifnull(sum(records), 0) FROM chunk c WHERE c.core = w.core) AS n,"
+		" (SELECT ifnull(sum(lost), 0) FROM loss l WHERE l.core = w.core) AS lost"
+		" FROM written w GROUP BY core) WHERE w <> n + lost LIMIT 1";
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	/* an older file has no such table */
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
+		return 0;
+	if (sqlite3_step(q) == SQLITE_ROW)
+		rc = dt_fail(e, "the trace does not add up: %ld records of core %ld were written, %ld are here "
+				"and %ld are counted as lost",
+			     (long)sqlite3_column_int64(q, 1), (long)sqlite3_column_int64(q, 0),
+			     (long)sqlite3_column_int64(q, 2), (long)sqlite3_column_int64(q, 3));
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e)
 {
 	sqlite3_stmt *q;

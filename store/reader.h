@@ -74,6 +74,10 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
 
+/* Is every record here, or counted as lost, that its writers say they wrote? -1: no, *e says where. Of
+ * files that do not have it, it is not asked. */
+int dt_reader_all_written(struct dt_reader *r, struct dt_error *e);
+
 /* The numbers of the rings that have records, ascending; malloc'ed. */
 int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_error *e);
 

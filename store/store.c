@@ -65,6 +65,7 @@ enum statement {
 	LOSS_END,
 	PAUSE,
 	HELD,
+	WRITTEN,
 	CHUNK,
 	BEGIN,
 	COMMIT,
@@ -95,6 +96,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
 	[PAUSE] = "INSERT INTO pause VALUES(?,?,?,?,?)",
 	[HELD] = "INSERT INTO hold VALUES(?,?,?,?)",
+	[WRITTEN] = "INSERT INTO written VALUES(?,?,?,?)",
 	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
@@ -1195,6 +1197,19 @@ int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_e
 	bind_u64(t, 3, row->end);
 	bind_text(t, 4, row->why);
 	return run(s, HELD, e);
+}
+
+int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[WRITTEN];
+
+	if (begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->core);
+	bind_text(t, 2, row->source);
+	bind_u64(t, 3, row->records);
+	bind_u64(t, 4, row->dropped);
+	return run(s, WRITTEN, e);
 }
 
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e)

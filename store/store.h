@@ -162,6 +162,18 @@ struct dt_held_row {
 };
 int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e);
 
+/*
+ * How many records a source has written for a core, as the source itself counts: of those that
+ * dt_store_put() and dt_store_lose() are told of, nobody needs to be believed. Once all have been put.
+ */
+struct dt_written_row {
+	unsigned core;
+	const char *source; /* "ring", "switches", "kernel" */
+	uint64_t records;   /* that had a place */
+	uint64_t dropped;   /* that had none */
+};
+int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e);
+
 /* What an event of a program's own is called; of several with the same numbers the last one counts.
  * The name of a subsystem without events: event DT_NO_EVENT. */
 #define DT_NO_EVENT 0xffffffffu

@@ -174,7 +174,8 @@ golden() {
 	function f
 	E f 0x1000 1 0x400010 0x4000ff 0x400100 0x400200
 	TEXT
-	sqlite3 t.db "INSERT INTO module SELECT 2, 999, base, low, high, path, '', 0, 0 FROM module;
+	sqlite3 t.db "INSERT INTO process SELECT 999, ppid, exe, cmdline, begin_ticks, end_ticks, status FROM process LIMIT 1;
+		INSERT INTO module SELECT 2, 999, base, low, high, path, '', 0, 0 FROM module;
 		INSERT INTO function VALUES(3, 2, 0x400000, 256, 'wrong', '', 0, '')"
 	devtrace cat -k t.db | grep -q ' rdi=400010 (callee+10) rsi=4000ff (callee+ff) rdx=400100 (f) rcx=400200$'
 }

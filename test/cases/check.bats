@@ -69,3 +69,136 @@ load read-helper
 	done
 	unsound d.db
 }
+
+# a program that calls, and a trace of it, in good.db, that has lost and waited: with policy $1
+recorded() {
+	cat >fib.c <<-'C'
+		#include <stdlib.h>
+		__attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		int main(int argc, char **argv) { return !fib(atoi(argv[argc - 1])); }
+	C
+	[ -x fib ] || gcc -O1 -g -B"$BATS_TEST_DIRNAME/../../build/lib" -o fib fib.c
+	taskset -c 0 devtrace record -p "$1" -b 64K -o good.db ./fib 25 2>/dev/null
+}
+
+# damaged SQL WORDS [LINES]: with that done to good.db, check says so; and nothing else is wrong
+damaged() {
+	cp good.db bad.db
+	sqlite3 bad.db "$1" || return 1
+	run devtrace check bad.db
+	echo "$1: $output"
+	[ "$status" = 1 ] || return 1
+	case $output in *"$2"*) ;; *) return 1 ;; esac
+	[ "${#lines[@]}" -le "${3-2}" ] || return 1
+}
+
+@test "check: what was written is read, or counted as lost; report and view refuse what is not" {
+	local policy
+	unsound bad.db
+	for policy in overwrite drop wait; do
+		recorded "$policy"
+		run devtrace check good.db
+		[ "$status" = 0 ]
+		[[ $output == *"written: as many, by the rings' own counts"* ]]
+		[ "$(sqlite3 good.db "SELECT sum(records + dropped) FROM written")" = 485572 ]
+		damaged "UPDATE written SET records = records + 1 WHERE core = (SELECT max(core) FROM written WHERE core < 65535)" \
+			"1 core has not as many records as were written, lost ones included: core "
+		[ "$policy" = wait ] || damaged "DELETE FROM loss" "are here and 0 are counted as lost" 3
+		damaged "DELETE FROM written WHERE core < 65535" "nobody wrote any"
+	done
+	# a recorder that leaves out what it took last: nothing else tells
+	damaged "DELETE FROM chunk WHERE id = (SELECT max(id) FROM chunk)" "ring wrote 485572, and had no place for 0"
+	run devtrace report bad.db
+	[ "$status" = 1 ]
+	[[ $output == *"the trace does not add up: 485572 records of core 0 were written, "*" are here and 0 are counted as lost; "*"--anyway"* ]]
+	run devtrace report --anyway bad.db
+	[ "$status" = 0 ]
+	run devtrace view --index bad.db
+	[ "$status" = 1 ]
+	[[ $output == *"the trace does not add up: 485572 records of core "* ]]
+	sqlite3 bad.db "DROP TABLE written"
+	run devtrace check bad.db
+	[ "$status" = 0 ]
+}
+
+@test "check: how many records were written is not known of what is old, cut off, or no recording" {
+	recorded wait
+	cp good.db cut.db
+	sqlite3 cut.db "DELETE FROM written"
+	run devtrace check cut.db
+	[ "$status" = 0 ]
+	[[ $output == *"not known: how many records were written; its session goes on, or was cut off"* ]]
+	sqlite3 cut.db "DROP TABLE written; UPDATE meta SET value = '1' WHERE key = 'revision'"
+	run devtrace check cut.db
+	[ "$status" = 0 ]
+	[[ $output == *"not known: how many records were written; an older devtrace recorded it"* ]]
+	sample t.db
+	run devtrace check t.db
+	[[ $output == *"not known"*"no recording"* ]]
+	run devtrace report cut.db
+	[ "$status" = 0 ]
+}
+
+@test "check: a recorder that is killed, and one that goes on: what is not known is said" {
+	local p tries
+	recorded wait
+	cat >loop.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noinline)) int leaf(volatile int *n) { return ++*n; }
+		int main(void) { volatile int n = 0; for (int i = 0; i < 3000; i++) leaf(&n), usleep(10000); return 0; }
+	C
+	gcc -O1 -g -B"$BATS_TEST_DIRNAME/../../build/lib" -o loop loop.c
+	devtrace record -o live.db ./loop 3>&- &
+	p=$!
+	for tries in $(seq 300); do
+		[ "$(sqlite3 live.db "SELECT count(*) FROM chunk" 2>/dev/null || true)" -gt 1 ] 2>/dev/null && break
+		sleep 0.1
+	done
+	run devtrace check live.db
+	echo "$output"
+	kill -9 "$p"
+	kill "$(sqlite3 live.db "SELECT pid FROM process")"
+	[ "$status" = 0 ]
+	[[ $output == *"its session goes on, or was cut off"* ]]
+	run devtrace check live.db
+	[ "$status" = 0 ]
+	[[ $output == *"its session goes on, or was cut off"* ]]
+}
+
+@test "check: rows of waits, pauses, modules and processes that can not be" {
+	local begin end tid
+	unsound bad.db
+	recorded wait
+	begin=$(sqlite3 good.db "SELECT max(begin_ticks) FROM hold WHERE why='room'")
+	end=$(sqlite3 good.db "SELECT end_ticks FROM hold WHERE begin_ticks = $begin")
+	tid=$(sqlite3 good.db "SELECT tid FROM hold WHERE begin_ticks = $begin")
+	devtrace check -q good.db
+	damaged "UPDATE hold SET end_ticks = begin_ticks WHERE begin_ticks = $begin" "waits for no time, or less"
+	damaged "UPDATE hold SET tid = 0 WHERE begin_ticks = $begin" "there is no thread 0"
+	damaged "UPDATE hold SET tid = 4000000 WHERE begin_ticks = $begin" "thread 4000000, in table hold"
+	damaged "UPDATE hold SET why = 'tea' WHERE begin_ticks = $begin" "nobody waits for 'tea'"
+	damaged "UPDATE hold SET tid = 'tea' WHERE begin_ticks = $begin" "something else than a number where one belongs"
+	damaged "UPDATE hold SET end_ticks = end_ticks + 1000000000000000 WHERE begin_ticks = $begin" "which is not in the session"
+	damaged "UPDATE hold SET begin_ticks = 5 WHERE begin_ticks = $begin" "at tick 5, which is not in the session"
+	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end + 10, 'room')" "waits already when it begins to"
+	damaged "INSERT INTO hold VALUES($tid, $begin, $end, 'stop'), ($tid, ($begin + $end) / 2, $end, 'stop')" \
+		"waits already when it begins to"
+	damaged "INSERT INTO pause VALUES($end, $begin, 'frozen', 1, NULL)" "pause, row 1: ends before it begins"
+	damaged "INSERT INTO pause VALUES($begin, $end, 'frozen', 0, NULL)" "pause, row 1: 0 times"
+	damaged "INSERT INTO pause VALUES($begin, $end, 'tea', 1, NULL)" "nothing is 'tea'"
+	damaged "INSERT INTO pause VALUES(5, $end, 'frozen', 1, NULL)" "pause, row 1: it is not in the session"
+	damaged "INSERT INTO pause VALUES($begin, $end, 'stopped', 1, 0), (($begin + $end) / 2, $end, 'stopped', 1, 0)" \
+		"pause, row 2: begins before the one before it has ended"
+	damaged "INSERT INTO complete VALUES(999, $begin)" "complete: there is no module 999"
+	damaged "UPDATE complete SET ticks = 5 WHERE module = (SELECT max(module) FROM complete)" "at tick 5, which is not in the session"
+	damaged "INSERT INTO module_name VALUES(999, 'tea')" "module_name: there is no module 999"
+	damaged "INSERT INTO exec SELECT pid, 5 FROM process" "is not there at tick 5"
+	damaged "UPDATE module SET pid = 4000000 WHERE id = 1" "module 1 is of process 4000000"
+	damaged "UPDATE process SET end_ticks = end_ticks + 1000000000000000" "its times are not in the session"
+	damaged "INSERT INTO unhooked_caller VALUES('/tea', 1, 2)" "2 of /tea is not in unhooked"
+	damaged "INSERT INTO meta VALUES('held_missed', 'tea')" "held_missed is 'tea', which is not 2 numbers"
+	damaged "INSERT INTO meta VALUES('clockless', '1 -1')" "clockless is '1 -1'"
+	damaged "UPDATE meta SET value = '1 2 3' WHERE key = 'cost.entry'" "cost.entry is '1 2 3', which is not 5 numbers"
+	damaged "UPDATE meta SET value = 'x' WHERE key = 'cores'" "cores is 'x'"
+	damaged "INSERT INTO thread VALUES(4200000, (SELECT pid FROM process), 'tea')" "unknown_tids is 0; 1 threads"
+}

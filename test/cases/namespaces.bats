@@ -82,6 +82,7 @@ setup_file() {
 teardown() {
 	[ ! -s "$dir/looping" ] || kill -9 "$(cat "$dir/looping")" || true
 	rm -f "$dir/looping"
+	check_traces
 }
 
 teardown_file() {

@@ -3,6 +3,7 @@
 # devtrace serve and fetch: traces for clients elsewhere, whatever these do, and whatever breaks.
 root=${DEVTRACE_ROOT:-$PWD}
 build=${DEVTRACE_BUILD:-$root/build}
+load check-traces
 equal='=================================================='
 
 setup_file() {
@@ -89,6 +90,7 @@ teardown() {
 	[ -z "$session" ] || devtrace ctl -s "$session" quit 2>/dev/null || true
 	[ -z "${armed-}" ] || kill "$armed" 2>/dev/null || true
 	for p in "${started[@]}"; do wait "$p" 2>/dev/null || true; done
+	check_traces || return 1
 	# nothing is left behind, however it went
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR/tmp")" ]
 }

@@ -12,7 +12,8 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace lib/as test/tool/toggler test/tool/switch; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
-dir=$(mktemp -d /tmp/devtrace-events.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/devtrace-events.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 export dir
 
 # builds $1 into $2 with the compiler $3; $4...: flags
@@ -134,7 +135,7 @@ run_case() {
 		echo "not ok - events $name"
 		grep -v 'Assembler messages' log | sed 's/^[^#]/# &/' | head -n 20
 	fi
-	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || rm -rf "$here"; }
+	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || sweep "$here"; }
 }
 export -f run_case
 

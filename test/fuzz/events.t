@@ -4,7 +4,8 @@
 # (20), with clang's libFuzzer, address and undefined-behaviour sanitizers. Speaks TAP.
 cd "$(dirname "$0")/../.." || exit 1
 seconds=$((${FUZZ_SECONDS:-20} / 2))
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) && trap 'sweep "$work"' EXIT
+. "${DEVTRACE_ROOT:-$PWD}/test/sound.bash"
 PATH=${DEVTRACE_BUILD:-build}/test/tool:${DEVTRACE_BUILD:-build}:$PATH
 echo 1..4
 n=0 failed=0

@@ -4,7 +4,8 @@
 # undefined-behaviour sanitizers. Speaks TAP.
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${FUZZ_SECONDS:-20}
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+work=$(mktemp -d) && trap 'sweep "$work"' EXIT
+. "${DEVTRACE_ROOT:-$PWD}/test/sound.bash"
 maketrace=${DEVTRACE_BUILD:-build}/test/tool/maketrace
 echo 1..2
 clang -O1 -g -std=gnu11 -I. -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \

@@ -13,7 +13,8 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
-dir=$(mktemp -d /tmp/devtrace-csmith.XXXXXX) && trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/devtrace-csmith.XXXXXX) && trap 'sweep "$dir"' EXIT
+. test/sound.bash
 export dir deadline=$((EPOCHSECONDS + limit))
 
 # One seed. Programs that run long, or for ever, are left out: they say no more than the others.
@@ -29,17 +30,17 @@ try() {
 		timeout 20 "$cc" "$level" "${flags[@]}" -o prog p.c 2>err; then
 		timeout 1 ./plain >plain.out 2>&1
 		status=$?
-		[ "$status" -ge 124 ] && { cd "$dir" && rm -rf "$here" && return; }
+		[ "$status" -ge 124 ] && { cd "$dir" && sweep "$here" && return; }
 		compare "sleds" timeout 60 ./prog
 		compare "traced" "$B/test/tool/limit" 120 "$B/devtrace" record -o trace.db ./prog
-		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o trace.db ./prog
+		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
 	else
 		# what a compiler does not take with sleds, it must not take without
 		timeout 20 "$cc" "$level" -w -I/usr/include/csmith -o plain p.c 2>/dev/null || return 0
 		echo "not ok - csmith seed $seed $cc $level: does not compile with sleds"
 		tail -n 120 err | sed 's/^/# /'
 	fi
-	cd "$dir" && rm -rf "$here"
+	cd "$dir" && sweep "$here"
 }
 
 # compare HOW COMMAND...: the same output and status as without sleds

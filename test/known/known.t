@@ -12,7 +12,8 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
-dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 export dir
 
 # Builds source.* into $to with sleds. $4...: more flags
@@ -74,7 +75,7 @@ run_case() {
 		echo "not ok - $name"
 		grep -v 'stand-alone .data16\|Assembler messages' log | sed 's/^[^#]/# &/' | head -n 100
 	fi
-	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || rm -rf "$here"; }
+	cd "$dir" && { [ "$ok" != 0 ] && [ -n "$KEEP" ] || sweep "$here"; }
 }
 export -f build judge run_case
 

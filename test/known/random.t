@@ -12,7 +12,8 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
-dir=$(mktemp -d /tmp/devtrace-random.XXXXXX) && trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/devtrace-random.XXXXXX) && trap 'sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 export dir deadline=$((EPOCHSECONDS + limit))
 
 try() {
@@ -48,7 +49,7 @@ try() {
 		echo "# test/known/generate.py $seed $language >$file; $command -o prog $file -pthread"
 		cat log
 	fi
-	cd "$dir" && rm -rf "$here"
+	cd "$dir" && sweep "$here"
 }
 
 # compare HOW COMMAND...: the same output and status as alone

@@ -338,6 +338,9 @@ class Run:
         lost = int(self.sql('SELECT coalesce(sum(records), 0) FROM lost')[0][0])
         refused = None
         wrong, missing = [], 0
+        sound = subprocess.run([self.dt, 'check', '-q', self.db], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if sound.returncode:
+            wrong.append(f'the trace is not sound: {sound.stdout.strip()}')
         if self.policy == 'wait':
             # the kernel's own buffer of switches does not wait: what is lost of it is no call
             if lost and '-S' not in self.told.split():

@@ -14,7 +14,8 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace test/tool/pointer test/tool/compare-truth test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
-dir=$(mktemp -d /tmp/devtrace-points.XXXXXX) && trap '[ -n "$KEEP" ] || rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/devtrace-points.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 export dir deadline=$((EPOCHSECONDS + limit))
 
 # SOURCE COMPILER LEVEL SEED, or csmith SEED
@@ -57,7 +58,7 @@ judge() {
 		sed -n 's/.*pointer: \([0-9]*\) commands, \([0-9]*\) refused.*/\1 \2/p' traced.err >>"$dir/commands"
 		sqlite3 t.db "SELECT count(*) FROM site WHERE kind = 'P'" >>"$dir/points"
 		echo "ok - $what"
-		cd "$dir" && rm -rf "$here"
+		cd "$dir" && sweep "$here"
 	fi
 }
 export -f judge known_calls
@@ -96,7 +97,7 @@ run_csmith() {
 	# those that run long, or for ever, say no more than the others
 	timeout 1 ./prog 0 >alone.out 2>/dev/null
 	alone=$?
-	[ $alone -lt 124 ] || { cd "$dir" && rm -rf "$here"; return 0; }
+	[ $alone -lt 124 ] || { cd "$dir" && sweep "$here"; return 0; }
 	judge "$name" -F '*' -F 'libc.so.6:*' ./prog 1000
 }
 

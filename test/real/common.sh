@@ -10,8 +10,9 @@ cleanup() {
 	local p
 	for p in $tracer $load $server; do kill "$p" 2>/dev/null; done
 	wait 2>/dev/null
-	rm -rf "$work"
+	sweep "$work"
 }
+. "$root/test/sound.bash"
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
@@ -61,7 +62,7 @@ same() {
 	shift
 	"$@" >"$work/$name.plain" </dev/null 2>"$work/$name.plain2"
 	a=$?
-	rm -f "$work/$name.db"*
+	sweep "$work/$name.db"*
 	timeout 120 "$devtrace" record -o "$work/$name.db" "$@" >"$work/$name.traced" \
 		</dev/null 2>"$work/$name.traced2"
 	b=$?
@@ -112,7 +113,7 @@ attached_now() { grep -q 'attached' "$work/attach.log" 2>/dev/null; }
 
 # Attaches to the server, lets it run until the load has got on, detaches. Arguments go to attach.
 attach_once() {
-	rm -f "$work/attach.db"*
+	sweep "$work/attach.db"*
 	: >"$work/attach.log"
 	# a shell starts what it puts aside with SIGINT ignored
 	env --default-signal=INT "$devtrace" attach -v -o "$work/attach.db" "$@" "$server" \

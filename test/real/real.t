@@ -35,7 +35,7 @@ status=0
 for code in 0 1 42; do
 	"$devtrace" record -o "$work/status.db" "$lua" -e "os.exit($code)" 2>>"$work/why"
 	[ $? = "$code" ] || { why "not status $code"; status=1; }
-	rm -f "$work"/status.db*
+	sweep "$work"/status.db*
 done
 result $status "Lua: os.exit's status comes through"
 
@@ -55,9 +55,9 @@ for policy in drop overwrite; do
 	why "$policy: $n read + $l lost, of $all"
 	[ $((n + l)) = "$all" ] && [ "$all" -gt 1000000 ] && cmp "$work/sql.plain" "$work/sql.$policy" >>"$work/why"
 	result $? "speedtest1, $policy: records written = read + lost ($n + $l)"
-	rm -f "$work/$policy.db"*
+	sweep "$work/$policy.db"*
 done
-rm -f "$work"/sql.*
+sweep "$work"/sql.*
 
 # ---- zstd -------------------------------------------------------------------------------------
 tests_of_zstd=$(dirname "$zstd")/../tests
@@ -65,7 +65,7 @@ tests_of_zstd=$(dirname "$zstd")/../tests
 status=0
 for level in 1 3 9 16 -5; do
 	for threads in 1 2; do
-		rm -f "$work"/z.db*
+		sweep "$work"/z.db*
 		"$zstd" -q -f --ultra "-${level#-}" -T$threads "$work/in" -o "$work/plain.zst" 2>>"$work/why" &&
 			"$devtrace" record -o "$work/z.db" "$zstd" -q -f --ultra "-${level#-}" -T$threads \
 				"$work/in" -o "$work/traced.zst" 2>>"$work/why" &&
@@ -73,7 +73,7 @@ for level in 1 3 9 16 -5; do
 			"$devtrace" record -o "$work/z.db2" "$zstd" -q -d -f "$work/traced.zst" \
 				-o "$work/back" 2>>"$work/why" &&
 			cmp "$work/in" "$work/back" >>"$work/why" || { why "level $level, $threads threads"; status=1; }
-		rm -f "$work"/z.db2*
+		sweep "$work"/z.db2*
 	done
 done
 result $status "zstd: the same bytes traced and untraced, at five levels, with one and two threads"
@@ -95,7 +95,7 @@ timeout 500 python3 "$tests_of_zstd/cli-tests/run.py" --exec-prefix "$work/trace
 	decompression/pass-through.sh dictionaries/dictionary-mismatch.sh file-stat/compress-file-to-stdout.sh \
 	>"$work/log" 2>&1 || { grep -B 40 ^FAIL "$work/log" >>"$work/why"; false; }
 result $? "zstd's tests of its command pass traced ($(grep -c "^PASS:.*sh$" "$work/log"))"
-rm -rf "$work/cli" "$work"/z.db* "$work"/in "$work"/*.zst "$work/back"
+sweep "$work/cli" "$work"/z.db* "$work"/in "$work"/*.zst "$work/back"
 
 # ---- Redis ------------------------------------------------------------------------------------
 units=(unit/type/hash unit/type/incr unit/scripting unit/multi unit/pubsub unit/keyspace unit/auth
@@ -106,7 +106,7 @@ for u in "${units[@]}"; do args+=(--single "$u"); done
 	./runtest "${args[@]}" >"$work/log" 2>&1) && grep -q 'All tests passed' "$work/log" &&
 	complete "$work/units.db" || { grep -vE '\[.*ok.*\]' "$work/log" >>"$work/why"; false; }
 result $? "Redis: ${#units[@]} units of its own tests pass traced"
-rm -f "$work"/units.db*
+sweep "$work"/units.db*
 
 attach_under_load "${ATTACHES:-100}"
 result $? "Redis: attached and detached ${ATTACHES:-100} times under load; no error, no lost connection"

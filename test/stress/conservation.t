@@ -5,7 +5,8 @@
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 b=$root/build
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+. "$root/test/sound.bash"
+dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
 	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
 n=0 bad=0
@@ -28,7 +29,7 @@ try() {
 		echo "not ok $n - $name: $out"
 		sed 's/^/# /' "$dir/err"
 	fi
-	rm -f "$dir"/t.db*
+	sweep "$dir"/t.db*
 }
 
 #   processes threads calls hz forks

@@ -4,7 +4,8 @@
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 export PATH=$root/build:$root/build/test/tool:$PATH
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+. "$root/test/sound.bash"
+dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 cd "$dir" || exit 1
 maketrace -n 1000000 -c 2 -t 3 1.db >/dev/null && maketrace -n 5000000 -c 2 -t 3 5.db >/dev/null || exit 1
 

@@ -7,7 +7,8 @@ set -u
 root=${DEVTRACE_ROOT:-$PWD}
 b=$root/build
 kills=${RANDOM_KILLS:-100}
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+. "$root/test/sound.bash"
+dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
 	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
 n=0 bad=0
@@ -36,7 +37,7 @@ wait_progress() { # COUNT
 
 # starts stress under record; sets controller and target. $1: devtrace options, $2: arguments
 begin() {
-	rm -f "$dir/progress" "$dir"/t.db*
+	sweep "$dir/progress" "$dir"/t.db*
 	taskset -c 0 "$b/devtrace" record $1 -o "$dir/t.db" "$dir/stress" $2 "$dir/progress" \
 		>"$dir/out" 2>"$dir/err" &
 	controller=$!
@@ -173,7 +174,7 @@ kills_while_started() {
 		# when it was not killed in time it says at its end what it could not hook
 		[ "$(grep -v 'functions chosen' "$dir/out" | xargs)" = "begin end" ] ||
 			failed="$failed kill $i: $(xargs <"$dir/out")"
-		rm -f "$dir"/s.db*
+		sweep "$dir"/s.db*
 	done
 	result $([ -z "$failed" ]; echo $?) "10 SIGKILLs of the controller while it follows a shell's programs: they are unharmed" \
 		"$failed"

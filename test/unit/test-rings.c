@@ -283,6 +283,8 @@ static void check(void)
 		complain("records written are not records taken + lost");
 	if (reader.taken != takens || reader.lost_total != lost_so_far)
 		complain("the reader's own sums differ");
+	if ((reader.ring->pos - 64 * start) / 64 + reader.ring->dropped != calls)
+		complain("the ring's own sum of what was written is another");
 	/* in overwrite what is lost is what came before */
 	if (setup.policy == DT_OVERWRITE)
 		return;

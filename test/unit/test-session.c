@@ -24,6 +24,7 @@ struct dt_kernel {
 	struct {
 		struct dt_record record[16];
 		size_t n, taken;
+		uint64_t dropped; /* what was lost, once it has been taken */
 		uint64_t lost; /* in front of the one at lost_at */
 		size_t lost_at;
 	} core[2];
@@ -75,9 +76,17 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 	}
 	if (k->core[core].lost && *lost_at < *n) {
 		*lost = k->core[core].lost;
+		k->core[core].dropped = *lost;
 		k->core[core].lost = 0;
 	}
 	return r;
+}
+
+int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records, uint64_t *dropped)
+{
+	*records = core < 2 ? k->core[core].n : 0;
+	*dropped = core < 2 ? k->core[core].dropped : 0;
+	return 0;
 }
 
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s)
@@ -387,6 +396,27 @@ static void fill_many(struct dt_session *s, struct dt_kernel *k, int64_t ahead)
 					   .flags = 1};
 }
 
+/* What the sources themselves say that they have written is what is there, with what is lost. */
+static void all_written(void)
+{
+	static const char sql[] =
+		"SELECT core, (SELECT sum(records) FROM chunk c WHERE c.core=w.core),"
+		" (SELECT ifnull(sum(lost), 0) FROM loss l WHERE l.core=w.core), sum(records + dropped)"
+		" FROM written w WHERE core<>65535 GROUP BY core";
+	unsigned cores = 0;
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(trace_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+	for (; sqlite3_step(q) == SQLITE_ROW; cores++)
+		assert_int_equal(sqlite3_column_int64(q, 1) + sqlite3_column_int64(q, 2),
+				 sqlite3_column_int64(q, 3));
+	assert_int_equal(cores, 1);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+}
+
 /* Records stay in order where more are in a ring than are taken at a time. */
 static void test_batches_in_order(void **state)
 {
@@ -399,6 +429,7 @@ static void test_batches_in_order(void **state)
 	end(&s);
 	assert_int_equal(in_order(), MANY + 16);
 	lost(0, 0, 0, 0);
+	all_written();
 	kernel = NULL;
 	fill = fill_both;
 	unlink(trace_path);
@@ -418,6 +449,7 @@ static void test_losses_of_each_source(void **state)
 	lost(0, 5, first_of_many + 500 + 2500000 * 2, first_of_many + 500 + 2500000 * 3);
 	lost(1, MANY - 1023, 0, first_of_many + 1000 * (MANY - 1023));
 	lost(2, 0, 0, 0);
+	all_written();
 	kernel = NULL;
 	fill = fill_both;
 	unlink(trace_path);

@@ -6,7 +6,8 @@ root=${DEVTRACE_ROOT:-$PWD}
 . "$root/test/view/npm.sh"
 dir=$(mktemp -d)
 program=
-trap '[ -z "$program" ] || kill "$program"; rm -rf "$dir"' EXIT
+trap '[ -z "$program" ] || kill "$program"; sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 npm_has playwright-core@1.56.1 || exit 1
 export XDG_RUNTIME_DIR=$dir
 cat >"$dir/ticker.c" <<'C'

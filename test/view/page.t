@@ -4,7 +4,8 @@
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 . "$root/test/view/npm.sh"
-dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || rm -rf "$dir"' EXIT
+dir=${KEEP:-$(mktemp -d)} && trap '[ -n "${KEEP-}" ] || sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 npm_has playwright-core@1.56.1 || exit 1
 "$root/build/test/tool/maketrace" -n 1500000 -c 3 -t 6 -s 4 -m 400 "$dir/made.db" >/dev/null || exit 1
 "$root/build/test/tool/maketrace" -n 2000000 -c 16 -t 64 -s 5 -m 300 "$dir/wide.db" >/dev/null || exit 1

@@ -4,7 +4,8 @@
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 . "$root/test/view/npm.sh"
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
+. "$root/test/sound.bash"
 npm_has playwright-core@1.56.1 || exit 1
 "$root/build/test/tool/maketrace" -n 40000 -c 2 -t 3 "$dir/made.db" >/dev/null || exit 1
 draw() { "$root/build/devtrace" hist -o "$dir/$1.svg" "${@:2}" "$dir/made.db" || exit 1; }

@@ -11,8 +11,9 @@ dir=$(mktemp -d)
 postgresql_folder=
 cleanup() {
 	[ -z "$postgresql_folder" ] || postgresql_stop
-	rm -rf "$dir"
+	sweep "$dir"
 }
+. "$root/test/sound.bash"
 trap cleanup EXIT
 devtrace=$root/build/devtrace
 failed() {

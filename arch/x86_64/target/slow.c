@@ -597,6 +597,19 @@ static void begin_process(void)
 	     session.watches && !session.all && !watched(process_block.pid));
 }
 
+/* *word and the one behind it, if they are as expected; otherwise what they are. Aligned to 16 bytes. */
+static bool change_both(uint64_t *word, uint64_t *first, uint64_t *second, uint64_t new_first,
+			uint64_t new_second)
+{
+	bool done;
+
+	__asm__ volatile("lock cmpxchg16b %0"
+			 : "+m"(word[0]), "+m"(word[1]), "=@ccz"(done), "+a"(*first), "+d"(*second)
+			 : "b"(new_first), "c"(new_second)
+			 : "memory");
+	return done;
+}
+
 /*
  * Counts a record as lost because the ring is full up to `hard'. Returns false when it is not so any
  * more: the record is to be tried again.
@@ -604,6 +617,7 @@ static void begin_process(void)
 static bool count_lost(struct dt_ring *r, uint64_t hard)
 {
 	uint64_t lost = __atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* after hard: never behind it */
+	uint64_t dropped = __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
 
 	do {
 		uint64_t ahead = DT_LOST_AHEAD(lost, hard);
@@ -615,8 +629,7 @@ static bool count_lost(struct dt_ring *r, uint64_t hard)
 		}
 		if (DT_LOST_COUNT(lost) == DT_LOST_MAX)
 			return true;
-	} while (!__atomic_compare_exchange_n(&r->lost, &lost, lost + 1, false, __ATOMIC_SEQ_CST,
-					      __ATOMIC_ACQUIRE));
+	} while (!change_both(&r->lost, &lost, &dropped, lost + 1, dropped + 1));
 	return true;
 }
 
@@ -803,19 +816,6 @@ static bool is_watched(const struct dt_record *rec)
 	return !session.watches || session.all || watched(process_block.pid) || watched(rec->tid);
 }
 
-/* *pos and limit behind it, if they are as expected; otherwise what they are. */
-static bool change_both(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_pos,
-			uint64_t new_limit)
-{
-	bool done;
-
-	__asm__ volatile("lock cmpxchg16b %0"
-			 : "+m"(r->pos), "+m"(r->limit), "=@ccz"(done), "+a"(*pos), "+d"(*limit)
-			 : "b"(new_pos), "c"(new_limit)
-			 : "memory");
-	return done;
-}
-
 static bool is_event(const struct dt_record *rec)
 {
 	return rec->kind == DT_EVENT || rec->kind == DT_SEND || rec->kind == DT_RECEIVE;
@@ -881,7 +881,7 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 			end = (pos + bytes) | DT_FROZEN;
 		else if ((what & DT_DO_LATEFREEZE) && !(end & DT_FROZEN))
 			end = (pos + bytes + 64 * t->late) | DT_FROZEN;
-	} while (!change_both(r, &pos, &limit, pos + bytes, end));
+	} while (!change_both(&r->pos, &pos, &limit, pos + bytes, end));
 	rec->ticks = now;
 	rec->core = (uint16_t)core;
 	if (thaws)
@@ -948,7 +948,7 @@ static void append_nowhere(struct dt_record *rec)
 	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	do {
 		rec->ticks = clock_and_core(&core);
-	} while (!change_both(r, &pos, &limit, pos, limit));
+	} while (!change_both(&r->pos, &pos, &limit, pos, limit));
 	rec->core = (uint16_t)core;
 	/* as a slot's mark is taken */
 	__atomic_compare_exchange_n(&process_block.nowhere[0], &mark, mark, false, __ATOMIC_ACQ_REL,

@@ -142,6 +142,11 @@ for name in $cases; do
 	read -r begun idle </proc/uptime
 	(set -ex; $name) >/tmp/out 2>&1
 	status=$?
+	# every trace that it has made is sound
+	for trace in /tmp/*.db; do
+		[ ! -e "$trace" ] || devtrace check -q "$trace" >>/tmp/out 2>&1 || status="$status, $trace is not sound"
+		rm -f "$trace"
+	done
 	clean >>/tmp/out 2>&1 && [ "$(state)" = "$fresh" ] || {
 		cat $C >>/tmp/out
 		status="$status, not clean"

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# Sourced by the campaigns (test/*/*.t): every trace that they make is checked before it is removed.
+# A trace that is damaged on purpose, or that `check' is tried on itself, has no name that ends in .db.
+
+# sweep FILE...: removes them as rm -rf does; each trace among them, or in folders among them, is checked
+# before. One that is not sound is a test that failed.
+sweep() {
+	local file said
+	while IFS= read -r file; do
+		[ -s "$file" ] && [ "$(head -c 72 "$file" | tail -c 4 | tr -d '\0')" = dtrc ] || continue
+		said=$(nice "${B:-${DEVTRACE_ROOT:-$PWD}/build}/devtrace" check -q "$file" 2>&1) && continue
+		echo "not ok - $file: the trace is not sound"
+		printf '%s\n' "$said" | sed 's/^/# /'
+	done < <(find "$@" -type f \( -name '*.db' -o -name '*.db2' \) 2>/dev/null)
+	rm -rf "$@"
+}
+export -f sweep
