@@ -6,6 +6,9 @@
  *
  * The format counts lost records by packets, and that writer wants them between two of which the
  * later one ends when the loss does: the record behind a loss has a packet by itself.
+ *
+ * Times in which threads waited for devtrace are no records and of no core: they have a stream of
+ * their own, if there are any.
  */
 #include <babeltrace2/babeltrace.h>
 #include <stdlib.h>
@@ -32,12 +35,20 @@ static const struct {
 /* Members, in their order. */
 enum { TID, PID, CORE, FLAGS, PC, SP, THREAD };
 enum { NAME, TEXT, VALUES };
+enum { WAIT_TID, WAIT_PID, WAIT_THREAD };
+enum { WHY, DURATION };
 
 struct core {
 	bt_stream *stream;
 	bt_packet *packet; /* NULL: none is open */
 	uint32_t records;  /* in it */
 	uint64_t last;	   /* ticks: none may be before */
+};
+
+struct wait {
+	uint64_t begin, ticks;
+	uint32_t tid;
+	char why[16];
 };
 
 struct writing {
@@ -54,6 +65,11 @@ struct writing {
 	bt_trace *trace;
 	bt_self_message_iterator *iterator;
 	struct core *core;
+	struct wait *wait; /* in the order of time */
+	size_t waits, waited;
+	bt_stream_class *wait_class; /* NULL, if there are none */
+	bt_event_class *wait_event;
+	struct core waiting; /* their stream */
 	size_t cores, ending; /* ending: the next one to end, once the records have */
 
 	struct dt_span span;
@@ -134,6 +150,28 @@ static void make_classes(struct writing *w)
 		bt_event_class_set_payload_field_class(w->event_class[i], payload);
 		bt_field_class_put_ref(payload);
 	}
+}
+
+/* Of waits: who, why, and how long. */
+static void make_wait_class(struct writing *w)
+{
+	bt_field_class *context = bt_field_class_structure_create(w->trace_class);
+	bt_field_class *payload = bt_field_class_structure_create(w->trace_class);
+
+	bt_stream_class_set_name(w->wait_class, "waits");
+	bt_stream_class_set_default_clock_class(w->wait_class, w->clock);
+	bt_stream_class_set_supports_packets(w->wait_class, true, true, true);
+	add_number(w, context, "tid", 32, false);
+	add_number(w, context, "pid", 32, false);
+	add_member(context, "thread", bt_field_class_string_create(w->trace_class));
+	bt_stream_class_set_event_common_context_field_class(w->wait_class, context);
+	bt_field_class_put_ref(context);
+	w->wait_event = bt_event_class_create(w->wait_class);
+	bt_event_class_set_name(w->wait_event, "waiting");
+	add_member(payload, "why", bt_field_class_string_create(w->trace_class));
+	add_number(w, payload, "ticks", 64, false);
+	bt_event_class_set_payload_field_class(w->wait_event, payload);
+	bt_field_class_put_ref(payload);
 }
 
 /* Tick 0 is so much after 1970 that the first reading of the clocks comes out exactly. */
@@ -387,6 +425,84 @@ static void push_record(struct writing *w, struct core *c, uint32_t i, uint64_t 
 	c->records++;
 }
 
+/* ---- waits for devtrace ---- */
+
+static int on_hold(void *ctx, const struct dt_held_row *h)
+{
+	struct writing *w = ctx;
+	struct wait *more = w->wait;
+
+	if (h->end <= h->begin)
+		return 0;
+	if ((w->waits & (w->waits - 1)) == 0)
+		more = realloc(w->wait, (w->waits ? 2 * w->waits : 1) * sizeof(*more));
+	if (!more)
+		return -1;
+	w->wait = more;
+	more += w->waits++;
+	*more = (struct wait){.begin = h->begin, .ticks = h->end - h->begin, .tid = h->tid};
+	dt_format(more->why, sizeof(more->why), "%s", h->why);
+	return 0;
+}
+
+/* The stream, and a packet in it. */
+static bool open_waits(struct writing *w, uint64_t ticks)
+{
+	struct core *c = &w->waiting;
+
+	if (!c->stream) {
+		c->stream = bt_stream_create(w->wait_class, w->trace);
+		push(w, c->stream ? bt_message_stream_beginning_create(w->iterator, c->stream) : NULL);
+	}
+	if (c->stream && !c->packet) {
+		c->packet = bt_packet_create(c->stream);
+		c->records = 0;
+		push(w, c->packet ? bt_message_packet_beginning_create_with_default_clock_snapshot(
+					    w->iterator, c->packet, ticks)
+				  : NULL);
+	}
+	return c->packet && !w->failed;
+}
+
+static void take_wait(struct writing *w)
+{
+	const struct wait *x = &w->wait[w->waited++];
+	const struct dt_thread_info *t = dt_reader_thread(w->r, x->tid);
+	struct core *c = &w->waiting;
+	bt_message *m;
+	bt_field *f;
+
+	if (!open_waits(w, x->begin))
+		return;
+	m = bt_message_event_create_with_packet_and_default_clock_snapshot(w->iterator, w->wait_event,
+									   c->packet, x->begin);
+	push(w, m);
+	if (!m)
+		return;
+	f = bt_event_borrow_common_context_field(bt_message_event_borrow_event(m));
+	set_number(f, WAIT_TID, x->tid);
+	set_number(f, WAIT_PID, t ? t->pid : 0);
+	set_string(f, WAIT_THREAD, t ? t->name : "");
+	f = bt_event_borrow_payload_field(bt_message_event_borrow_event(m));
+	set_string(f, WHY, x->why);
+	set_number(f, DURATION, x->ticks);
+	c->last = x->begin;
+	if (++c->records == PACKET_RECORDS)
+		end_packet(w, c, c->last);
+}
+
+/* When the next record was. */
+static uint64_t next_ticks(const struct writing *w)
+{
+	const struct dt_span *s = &w->span;
+
+	if (!w->more)
+		return UINT64_MAX;
+	return w->at < s->n ? s->ticks[w->at] : s->lost_end ? s->lost_end : w->end;
+}
+
+/* ---- what comes next ---- */
+
 /* The next record, or a loss without one behind it. */
 static void take(struct writing *w)
 {
@@ -426,12 +542,24 @@ static void make(struct writing *w)
 		w->at = 0;
 		w->more = rc > 0 && (w->span.n || w->span.lost);
 	}
+	if ((w->more || w->ended) && w->waited < w->waits && w->wait[w->waited].begin <= next_ticks(w)) {
+		take_wait(w);
+		return;
+	}
 	if (w->more) {
 		take(w);
 		return;
 	}
 	if (!w->ended)
 		return;
+	if (w->waiting.stream) {
+		if (w->waiting.packet)
+			end_packet(w, &w->waiting, w->waiting.last);
+		push(w, bt_message_stream_end_create(w->iterator, w->waiting.stream));
+		bt_stream_put_ref(w->waiting.stream);
+		w->waiting.stream = NULL;
+		return;
+	}
 	/* the library writes nothing at all of a trace without streams */
 	if (!w->cores && !core_of(w, 0))
 		return;
@@ -496,6 +624,12 @@ initialize(bt_self_component_source *self, bt_self_component_source_configuratio
 	bt_stream_class_set_assigns_automatic_stream_id(w->stream_class, false);
 	set_clock(w);
 	make_classes(w);
+	if (w->waits) {
+		w->wait_class = bt_stream_class_create(w->trace_class);
+		if (!w->wait_class)
+			return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
+		make_wait_class(w);
+	}
 	set_environment(w);
 	return bt_self_component_source_add_output_port(self, "out", NULL, NULL)
 		       ? BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR
@@ -545,6 +679,11 @@ static void forget(struct writing *w)
 	}
 	for (size_t i = 0; i < CLASSES; i++)
 		bt_event_class_put_ref(w->event_class[i]);
+	bt_packet_put_ref(w->waiting.packet);
+	bt_stream_put_ref(w->waiting.stream);
+	bt_event_class_put_ref(w->wait_event);
+	bt_stream_class_put_ref(w->wait_class);
+	free(w->wait);
 	bt_trace_put_ref(w->trace);
 	bt_stream_class_put_ref(w->stream_class);
 	bt_trace_class_put_ref(w->trace_class);
@@ -582,6 +721,10 @@ int dt_export_ctf(struct dt_reader *r, const char *folder, const struct dt_expor
 	if (dt_reader_summary(r, &sum, e) ||
 	    dt_reader_start(r, &(struct dt_range){.order = DT_BY_TIME, .values = true}, e))
 		goto out;
+	if (dt_reader_helds(r, on_hold, &w)) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
 	w.first = sum.min_ticks;
 	w.end = sum.max_ticks;
 	rc = run(&w, graph, from, bt_plugin_borrow_sink_component_class_by_name_const(plugin, "fs"),

@@ -132,7 +132,13 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 static void say_known(const char *path, struct dt_reader *r, const struct dt_check *c)
 {
 	const struct dt_fault *f = c->faults.kind;
+	const char *missed = dt_reader_meta(r, "held_missed");
+	size_t n = missed ? strlen(missed) : 0;
 
+	if (n > 2 && !strcmp(missed + n - 2, " f"))
+		printf("%s: an older devtrace recorded it: how long the waits took that it could not tell "
+		       "apart is not known\n",
+		       path);
 	/* it stands in what sessions have recorded since; what was imported has no policy either */
 	if (dt_reader_meta(r, "revision") || !dt_reader_meta(r, "policy"))
 		return;

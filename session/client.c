@@ -220,6 +220,18 @@ int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, s
 	return ask(c, "position", oldest, next, e);
 }
 
+int dt_client_held(struct dt_client *c, uint64_t *next, uint64_t *gone, struct dt_error *e)
+{
+	uint64_t from = *next, first;
+	char request[40];
+
+	dt_format(request, sizeof(request), "held %lu", (unsigned long)from);
+	if (ask(c, request, next, &first, e) < 0)
+		return -1;
+	*gone = first - from;
+	return 0;
+}
+
 int dt_client_write(struct dt_client *c, const char *text, size_t n, uint32_t pid,
 		    struct dt_error *e)
 {

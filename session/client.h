@@ -46,6 +46,10 @@ long dt_client_look(struct dt_client *c, size_t max, uint64_t *position, int wai
 /* The positions of the oldest record that has not been taken, and of the next to come. */
 int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e);
 
+/* Waits for devtrace from number *next on, in c->text: session/helds.h. *next: where the next ones begin;
+ * *gone: so many in front of them are not remembered. */
+int dt_client_held(struct dt_client *c, uint64_t *next, uint64_t *gone, struct dt_error *e);
+
 /* The name of what contains pc; valid until the next request. */
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
 

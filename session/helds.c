@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/helds.h"
 
+#include <stdlib.h>
+
 #include "process/threads.h"
 #include "session/session.h"
 
@@ -27,6 +29,39 @@ static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned c
 	return ticks - (uint64_t)dt_offset_correction(&s->offset[core]);
 }
 
+/* To the file, or to where a session without one keeps the last ones. */
+static void put(struct dt_session *s, const struct dt_held_row *row)
+{
+	if (!row->tid || row->begin >= row->end)
+		return;
+	if (s->store)
+		dt_store_held(s->store, row, NULL);
+	if (s->has_log && !s->held)
+		s->held = malloc(DT_HELD_LOG * sizeof(*s->held));
+	if (s->has_log && s->held)
+		s->held[s->held_n++ % DT_HELD_LOG] = *row;
+}
+
+uint64_t dt_helds_list(const struct dt_session *s, uint64_t from, uint64_t *first,
+		       void (*add)(void *ctx, const char *text, size_t n), void *ctx)
+{
+	const struct dt_control *c = s->targets.shared.control;
+	char line[96];
+
+	add(ctx, line,
+	    dt_format(line, sizeof(line), "missed %u %lu\n", c->held_missed,
+		      (unsigned long)((double)c->held_missed_ticks / s->ticks_per_ns)));
+	*first = s->held_n > DT_HELD_LOG && from < s->held_n - DT_HELD_LOG ? s->held_n - DT_HELD_LOG : from;
+	for (uint64_t i = *first; i < s->held_n; i++) {
+		const struct dt_held_row *r = &s->held[i % DT_HELD_LOG];
+
+		add(ctx, line,
+		    dt_format(line, sizeof(line), "%u %lu %lu %s\n", r->tid, (unsigned long)r->begin,
+			      (unsigned long)r->end, r->why));
+	}
+	return s->held_n;
+}
+
 void dt_helds_end(struct dt_session *s)
 {
 	const struct dt_control *c = s->targets.shared.control;
@@ -35,8 +70,8 @@ void dt_helds_end(struct dt_session *s)
 	dt_helds_take(s);
 	if (!s->store || !c->held_missed)
 		return;
-	dt_format(text, sizeof(text), "%u %.0f", c->held_missed,
-		  (double)c->held_missed_ticks / s->ticks_per_ns);
+	dt_format(text, sizeof(text), "%u %lu", c->held_missed,
+		  (unsigned long)((double)c->held_missed_ticks / s->ticks_per_ns));
 	dt_store_meta(s->store, "held_missed", text, NULL);
 }
 
@@ -48,8 +83,7 @@ void dt_helds_take(struct dt_session *s)
 	while (dt_threads_stopped(&stop)) {
 		struct dt_held_row row = {(uint32_t)stop.tid, stop.begin, stop.end, why[DT_HELD_STOP]};
 
-		if (s->store && row.begin < row.end)
-			dt_store_held(s->store, &row, NULL);
+		put(s, &row);
 	}
 	for (unsigned i = 0; i < DT_HELDS && told_by_threads(s); i++) {
 		struct dt_held *h = &c->held[i];
@@ -65,7 +99,6 @@ void dt_helds_take(struct dt_session *s)
 					   .why = reason < DT_HELD_WHYS && why[reason] ? why[reason] : ""};
 		__atomic_store_n(&h->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
 		s->helds++;
-		if (s->store && row.tid && row.begin < row.end)
-			dt_store_held(s->store, &row, NULL);
+		put(s, &row);
 	}
 }

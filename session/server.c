@@ -18,6 +18,7 @@
 
 #include "core/text.h"
 #include "session/device.h"
+#include "session/helds.h"
 #include "session/places.h"
 #include "session/send.h"
 
@@ -289,6 +290,19 @@ static int do_clock(struct connection *c)
 	return answer(c, "ok", 0, 0);
 }
 
+/* In which times threads waited for devtrace; those of a file are in it. */
+static int do_held(struct connection *c, const char *line)
+{
+	struct dt_session *s = c->server->session;
+	uint64_t from = strtoul(line, NULL, 10), first = from, next;
+
+	pthread_mutex_lock(&s->lock);
+	dt_helds_take(s);
+	next = dt_helds_list(s, from, &first, add_text, c);
+	pthread_mutex_unlock(&s->lock);
+	return answer(c, "ok", next, first);
+}
+
 /* Until the triggers have fired, or the session ends. Nothing is looked at meanwhile. */
 static int do_wait(struct connection *c)
 {
@@ -388,6 +402,8 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_position(c);
 	if (strcmp(line, "clock") == 0)
 		return do_clock(c);
+	if (strcmp(line, "held") == 0)
+		return do_held(c, rest);
 	if (strcmp(line, "wait") == 0)
 		return do_wait(c);
 	if (strcmp(line, "flush") == 0)
@@ -395,7 +411,7 @@ static int request(struct connection *c, struct input *in, char *line)
 	if (strcmp(line, "status") == 0)
 		return do_status(c);
 	return refuse(c, "requests are write, read, take, clear, position, name, place, thread, "
-			 "symbols, clock, wait, flush, status");
+			 "symbols, clock, held, wait, flush, status");
 }
 
 /* No more requests. Who has told the session to quit learns by the connection's end that it has. */

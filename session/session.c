@@ -305,6 +305,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_rings_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
+	free(s->held);
 	dt_tids_free(&s->tids);
 	free(s->left_pos);
 	free(s->program);

@@ -138,6 +138,8 @@ struct dt_session {
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
 	uint32_t helds;	  /* of dt_control.helds, so many have been taken; recorder only */
+	struct dt_held_row *held; /* with a log: the last DT_HELD_LOG waits; with the lock */
+	uint64_t held_n;	  /* how many there were: the last is held[(held_n - 1) % DT_HELD_LOG] */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */

@@ -18,6 +18,9 @@ struct dt_spool {
 	struct dt_client names; /* asked while the other's answer is being written */
 	struct dt_store *store;
 	uint64_t position;
+	uint64_t held; /* waits that are in the file, or not remembered */
+	uint64_t held_gone;
+	bool no_held; /* an older session tells none */
 	struct tids {
 		uint32_t *id; /* zero: a free place; a power of two of them, at most half full */
 		size_t n, room;
@@ -126,6 +129,48 @@ static int put(struct dt_spool *s, const struct dt_record *r, size_t n, uint64_t
 	return 0;
 }
 
+/* ---- waits ---- */
+
+static int note_missed(struct dt_spool *s, unsigned long missed, unsigned long ns, struct dt_error *e)
+{
+	char text[64];
+
+	if (!missed && !s->held_gone)
+		return 0;
+	dt_format(text, sizeof(text), "%lu %lu", missed + (unsigned long)s->held_gone, ns);
+	return dt_store_meta(s->store, "held_missed", text, e);
+}
+
+/* Those that have ended before the records that have just been put are told by now. */
+static int put_held(struct dt_spool *s, struct dt_error *e)
+{
+	unsigned long begin, end, missed = 0, ns = 0;
+	struct dt_held_row row;
+	uint64_t gone;
+	char why[16];
+
+	if (s->no_held)
+		return 0;
+	if (dt_client_held(&s->names, &s->held, &gone, NULL) < 0) {
+		s->no_held = true;
+		return 0;
+	}
+	s->held_gone += gone;
+	for (const char *line = s->names.text; *line; line += *line == '\n') {
+		if (sscanf(line, "%u %lu %lu %15[a-z]", &row.tid, &begin, &end, why) == 4) {
+			row.begin = begin;
+			row.end = end;
+			row.why = why;
+			if (dt_store_held(s->store, &row, e) < 0)
+				return -1;
+		} else {
+			sscanf(line, "missed %lu %lu", &missed, &ns);
+		}
+		line += strcspn(line, "\n");
+	}
+	return note_missed(s, missed, ns, e);
+}
+
 long dt_spool_write(struct dt_spool *s, uint64_t until, int ms, struct dt_error *e)
 {
 	uint64_t position = s->position, lost = 0;
@@ -151,6 +196,8 @@ long dt_spool_write(struct dt_spool *s, uint64_t until, int ms, struct dt_error 
 	if (put(s, r, (size_t)n, lost, e) < 0)
 		return -1;
 	s->position = position + (uint64_t)n;
+	if (n && put_held(s, e) < 0)
+		return -1;
 	return n;
 }
 

@@ -160,6 +160,9 @@ static void check_holds(struct checking *k)
 		      "ORDER BY tid, begin_ticks, end_ticks DESC",
 		      on_hold, k);
 	end_of_thread(k);
+	/* of what a log held, some threads' records may be gone */
+	if (!k->recorded)
+		return;
 	dt_check_each(k->r->db, k->f, "hold",
 		      "SELECT DISTINCT tid FROM hold WHERE why='room' AND tid NOT IN (SELECT tid "
 		      "FROM thread) "

@@ -169,7 +169,8 @@ damaged() {
 	local begin end tid
 	unsound bad.db
 	recorded wait
-	begin=$(sqlite3 good.db "SELECT max(begin_ticks) FROM hold WHERE why='room'")
+	# a long one, by which clocks do not differ
+	begin=$(sqlite3 good.db "SELECT begin_ticks FROM hold WHERE why='room' ORDER BY end_ticks - begin_ticks DESC LIMIT 1")
 	end=$(sqlite3 good.db "SELECT end_ticks FROM hold WHERE begin_ticks = $begin")
 	tid=$(sqlite3 good.db "SELECT tid FROM hold WHERE begin_ticks = $begin")
 	devtrace check -q good.db
@@ -180,7 +181,7 @@ damaged() {
 	damaged "UPDATE hold SET tid = 'tea' WHERE begin_ticks = $begin" "something else than a number where one belongs"
 	damaged "UPDATE hold SET end_ticks = end_ticks + 1000000000000000 WHERE begin_ticks = $begin" "which is not in the session"
 	damaged "UPDATE hold SET begin_ticks = 5 WHERE begin_ticks = $begin" "at tick 5, which is not in the session"
-	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end + 10, 'room')" "waits already when it begins to"
+	damaged "INSERT INTO hold VALUES($tid, ($begin + $end) / 2, $end + ($end - $begin) / 2, 'room')" "waits already when it begins to"
 	damaged "INSERT INTO hold VALUES($tid, $begin, $end, 'stop'), ($tid, ($begin + $end) / 2, $end, 'stop')" \
 		"waits already when it begins to"
 	damaged "INSERT INTO pause VALUES($end, $begin, 'frozen', 1, NULL)" "pause, row 1: ends before it begins"
@@ -197,6 +198,7 @@ damaged() {
 	damaged "UPDATE process SET end_ticks = end_ticks + 1000000000000000" "its times are not in the session"
 	damaged "INSERT INTO unhooked_caller VALUES('/tea', 1, 2)" "2 of /tea is not in unhooked"
 	damaged "INSERT INTO meta VALUES('held_missed', 'tea')" "held_missed is 'tea', which is not 2 numbers"
+	damaged "INSERT INTO meta VALUES('held_missed', '7 f')" "older devtrace recorded it: how long the waits took" 3
 	damaged "INSERT INTO meta VALUES('clockless', '1 -1')" "clockless is '1 -1'"
 	damaged "UPDATE meta SET value = '1 2 3' WHERE key = 'cost.entry'" "cost.entry is '1 2 3', which is not 5 numbers"
 	damaged "UPDATE meta SET value = 'x' WHERE key = 'cores'" "cores is 'x'"

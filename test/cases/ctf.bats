@@ -11,6 +11,7 @@ import re, sys
 letter = {"entry": "E", "exit": "X", "point": "P", "event": "V", "sent": "M", "received": "N", "switch": "S", "rundown": "R", "more": "c"}
 line = re.compile(r"\[(\d+)\] (\w+): \{ cpu_id = (\d+) \}, \{ tid = (\d+), pid = (\d+), core = (\d+), flags = 0x(\w+), pc = 0x(\w+), sp = 0x(\w+), thread = \"(.*?)\" \}, \{ name = \"(.*?)\", text = \"(.*)\", __values_len = (\d+), values = \[(.*)\] \}$")
 for l in sys.stdin:
+    if "] waiting: {" in l: continue # is no record
     m = line.match(l)
     assert m, l
     ticks, kind, cpu, tid, pid, core, flags, pc, sp, thread, name, text, n, values = m.groups()

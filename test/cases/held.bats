@@ -184,6 +184,12 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 	"$dt" export --perfetto -o w.pftrace w.db
 	[ "$(grep -aoc 'waiting for devtrace' w.pftrace)" -gt 0 ]
 	"$dt" export --speedscope -o w.speedscope w.db
+	# CTF has them all as they are in the file: who, from when on, how long, why
+	"$dt" export --ctf w.ctf w.db
+	sqlite3 -separator ' ' w.db "SELECT begin_ticks, tid, end_ticks - begin_ticks, why FROM hold" | sort >holds
+	babeltrace2 --clock-cycles --no-delta w.ctf |
+		sed -n 's/^\[0*\([0-9]*\)\] waiting: { tid = \([0-9]*\), pid = [1-9][0-9]*, thread = "loop" }, { why = "\(.*\)", ticks = \([0-9]*\) }$/\1 \2 \4 \3/p' |
+		sort | diff - holds
 	python3 - <<-'P'
 		import json, bisect
 		rooms = [tuple(map(float, l.split("|"))) for l in open("rooms")]

@@ -842,6 +842,30 @@ is_armed() { ctl | grep -q '^arm '; }
 	[ "$(devtrace cat -s "$session" | grep -c '^X')" = 3 ]
 }
 
+@test "a session without a file: what its program waited for devtrace is told" {
+	local recorder
+	begin_armed -p wait -b 64K -F work
+	recorder=$(pgrep -u "$(id -u)" -f "attach -d -s $session -p wait" | head -n 1)
+	serve -s "$session" --arm '7:1:1 7:2:2'
+	ctl trace '7:*' new e
+	ctl trace e on
+	timeout --foreground 60 devtrace fetch -o got.db "$address" 3>&- &
+	talking=$!
+	until_true is_armed
+	do_it 1 1
+	# nobody makes room in a ring for 1,024 records
+	kill -STOP "$recorder"
+	echo w 3000 >&8
+	sleep 0.3
+	kill -CONT "$recorder"
+	read -r -t 10 line <&9
+	do_it 2 2
+	wait "$talking"
+	[ "$(devtrace sql --csv --no-header got.db "SELECT sum(duration) > 100e6 FROM held WHERE why = 'room'" | tr -d '\r')" = 1 ]
+	devtrace report got.db | grep -q "waiting for devtrace, in no other row"
+	[ "$(devtrace sql --csv --no-header got.db "SELECT max(duration) < 100e6 FROM calls WHERE function = 'work'" | tr -d '\r')" = 1 ]
+}
+
 @test "F30: the program ends, the session ends, is not there: an error, or what there was" {
 	begin_armed --stopped -o t.db
 	serve -s "$session" --arm '7:1:1 7:2:2'

@@ -435,6 +435,31 @@ static void test_batches_in_order(void **state)
 	unlink(trace_path);
 }
 
+/* Waits that found no place to be told: how many, and how long they took. */
+static void test_untold_waits(void **state)
+{
+	static struct dt_session s;
+	unsigned long n = 0, ns = 0;
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	begin(&s, trace_path, 0);
+	append(&s, 0, __builtin_ia32_rdtsc(), 1);
+	s.targets.shared.control->held_missed = 7;
+	s.targets.shared.control->held_missed_ticks = (uint64_t)(3e6 * s.ticks_per_ns);
+	end(&s);
+	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='held_missed'", -1, &q, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	assert_int_equal(sscanf((const char *)sqlite3_column_text(q, 0), "%lu %lu", &n, &ns), 2);
+	assert_int_equal(n, 7);
+	assert_in_range(ns, 2999998, 3000000);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	unlink(trace_path);
+}
+
 /* What one source has lost is missing between records of that source, not of another. */
 static void test_losses_of_each_source(void **state)
 {
@@ -486,6 +511,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_counted_with_the_kernel),
 		cmocka_unit_test(test_batches_in_order),
 		cmocka_unit_test(test_losses_of_each_source),
+		cmocka_unit_test(test_untold_waits),
 		cmocka_unit_test(test_log_in_order),
 	};
 
