@@ -372,10 +372,12 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 			break;
 		memset(&u, 0, sizeof(u));
 		copy_out(c, tail, &u, h.size < sizeof(u) ? h.size : sizeof(u));
-		if (h.type == PERF_RECORD_SWITCH)
+		if (h.type == PERF_RECORD_SWITCH) {
 			note_switch(w, c, &u.s);
-		else if (h.type == PERF_RECORD_LOST)
-			c->lost += u.l.lost, c->dropped += u.l.lost;
+		} else if (h.type == PERF_RECORD_LOST) {
+			c->lost += u.l.lost;
+			c->dropped += u.l.lost;
+		}
 		tail += h.size;
 	}
 	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);

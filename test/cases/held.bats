@@ -214,3 +214,61 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 		assert abs(total / 1000 - sum(d for _, d in rooms)) <= total / 50000, (total, sum(d for _, d in rooms))
 	P
 }
+
+@test "no page of a ring is touched first in a traced process; in a fork's child each one is, once" {
+	cat >"$dir/touch.c" <<-'C'
+		/* For each line that it reads: faults of 30,000 calls, twice in the process and twice in a child. */
+		#include <stdio.h>
+		#include <sys/resource.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noipa)) int leaf(int n) { return n + 1; }
+		static long calls(void)
+		{
+			struct rusage before, after;
+			leaf(0);
+			getrusage(RUSAGE_SELF, &before);
+			for (int i = 0; i < 30000; i++)
+				leaf(i);
+			getrusage(RUSAGE_SELF, &after);
+			return after.ru_minflt - before.ru_minflt;
+		}
+		int main(void)
+		{
+			char line[16];
+			setvbuf(stdout, NULL, _IOLBF, 0);
+			puts("ready");
+			while (fgets(line, sizeof(line), stdin)) {
+				long first = calls();
+				printf("%ld %ld\n", first, calls());
+				if (!fork()) {
+					first = calls();
+					printf("%ld %ld\n", first, calls());
+					_exit(0);
+				}
+				wait(NULL);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o "$dir/touch" "$dir/touch.c"
+	# 60,000 records in rings of 4 MiB: all but 64 pages of one, which is on one core
+	echo go | taskset -c 0 "$dt" record -F leaf -b 4M -o t.db "$dir/touch" >"$dir/faults"
+	mkfifo in
+	taskset -c 0 "$dir/touch" <in >"$dir/attached" 3>&- &
+	pid=$!
+	exec 8>in
+	until [ -s "$dir/attached" ]; do sleep 0.01; done
+	"$dt" attach -d -s "touch-$$" -F leaf -b 4M -o t.db "$pid" >/dev/null 3>&- 8>&-
+	echo go >&8
+	exec 8>&-
+	tail --pid="$pid" -f /dev/null
+	cat "$dir/faults" "$dir/attached"
+	for f in "$dir/faults" "$dir/attached"; do
+		# ready, the process, its child
+		awk 'NR == 2 && $1 + $2 > 20 { bad = 1 }
+			NR == 3 && ($1 > 960 || $2 > 1100 - $1) { bad = 1 }
+			END { exit bad || NR != 3 }' "$f"
+	done
+	while "$dt" ctl -s "touch-$$" >/dev/null 2>&1; do sleep 0.02; done
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "store/copy.h"
 #include "store/reader.h"
@@ -55,6 +56,24 @@ static void read_all(const char *path, char *out)
 	dt_reader_close(r);
 }
 
+/* How many rows a table has there. */
+static int64_t rows(const char *table)
+{
+	char sql[64];
+	sqlite3_stmt *q;
+	sqlite3 *db;
+	int64_t n;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
+	assert_int_equal(sqlite3_open_v2(copy_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	n = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return n;
+}
+
 static struct dt_store *begin(void)
 {
 	struct dt_error e;
@@ -78,6 +97,8 @@ static void test_since(void **state)
 	put(s, 0, 100, 0);
 	put(s, 0, 110, 3);
 	put(s, 1, 105, 0);
+	assert_int_equal(dt_store_held(s, &(struct dt_held_row){7, 101, 102, "room"}, &e), 0);
+	assert_int_equal(dt_store_written(s, &(struct dt_written_row){0, "ring", 2, 3}, &e), 0);
 	assert_int_equal(dt_store_flush(s, &e), 0);
 	assert_int_equal(dt_copy_last_chunk(trace_path, &last, &e), 0);
 	assert_true(last > 0);
@@ -90,10 +111,14 @@ static void test_since(void **state)
 	assert_int_equal(dt_copy_since(trace_path, last, copy_path, &e), 0);
 	read_all(copy_path, text);
 	assert_string_equal(text, "-7 0:120 2:125 0:130 -9 0:140 ");
+	/* of a part nobody has said how many were written; waits are in its calls' times */
+	assert_int_equal(rows("written"), 0);
+	assert_int_equal(rows("hold"), 1);
 	unlink(copy_path);
 	assert_int_equal(dt_copy_since(trace_path, 0, copy_path, &e), 0);
 	read_all(copy_path, text);
 	assert_string_equal(text, "0:100 1:105 -3 0:110 -7 0:120 2:125 0:130 -9 0:140 ");
+	assert_int_equal(rows("written"), 1);
 	unlink(copy_path);
 	/* nothing new */
 	assert_int_equal(dt_copy_last_chunk(trace_path, &last, &e), 0);
