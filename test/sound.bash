@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Sourced by the campaigns (test/*/*.t): every trace that they make is checked before it is removed.
-# A trace that is damaged on purpose, or that `check' is tried on itself, has no name that ends in .db.
+# One that can not be sound has a name that does not end in .db: toggled.trace (test/tool/toggler switches sleds
+# on and off behind the recorder's back: exits have no entries).
 
 # sweep FILE...: removes them as rm -rf does; each trace among them, or in folders among them, is checked
 # before. One that is not sound is a test that failed.

@@ -216,6 +216,7 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 }
 
 @test "no page of a ring is touched first in a traced process; in a fork's child each one is, once" {
+	cd "$BATS_TEST_TMPDIR"
 	cat >"$dir/touch.c" <<-'C'
 		/* For each line that it reads: faults of 30,000 calls, twice in the process and twice in a child. */
 		#include <stdio.h>

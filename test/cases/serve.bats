@@ -132,6 +132,7 @@ until_true() {
 events() {
 	writetrace "${1:-e.db}" <<-'TEXT'
 	thread 5 worker
+	thread 6 other
 	at 0 5
 	V x 0 120 0xa000000100000011
 	M x 0 130 0x12345
@@ -856,6 +857,7 @@ is_armed() { ctl | grep -q '^arm '; }
 	# nobody makes room in a ring for 1,024 records
 	kill -STOP "$recorder"
 	echo w 3000 >&8
+	until grep -q '^202 ' "/proc/$armed/syscall"; do sleep 0.01; done # in a futex
 	sleep 0.3
 	kill -CONT "$recorder"
 	read -r -t 10 line <&9

@@ -92,7 +92,7 @@ judge() {
 	alone=$?
 	if [ -n "$toggle" ]; then
 		# while some thread toggles every site at random: nothing may be different but the records
-		"$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o trace.db ./prog "$@" >traced.out 2>traced.err
+		"$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.trace ./prog "$@" >traced.out 2>traced.err
 		traced=$?
 		# nothing has been tried unless it toggled
 		[ "$(sed -n 's/toggler: //p' traced.err)" -gt 100 ] || { echo "# no toggles"; return 1; }

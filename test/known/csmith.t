@@ -33,7 +33,7 @@ try() {
 		[ "$status" -ge 124 ] && { cd "$dir" && sweep "$here" && return; }
 		compare "sleds" timeout 60 ./prog
 		compare "traced" "$B/test/tool/limit" 120 "$B/devtrace" record -o trace.db ./prog
-		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
+		compare "toggled" "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.trace ./prog
 	else
 		# what a compiler does not take with sleds, it must not take without
 		timeout 20 "$cc" "$level" -w -I/usr/include/csmith -o plain p.c 2>/dev/null || return 0

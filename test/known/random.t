@@ -41,7 +41,7 @@ try() {
 	timeout 60 ./prog >alone 2>&1
 	status=$?
 	compare traced "$B/test/tool/limit" 120 env DT_TRUTH="$PWD/truth" "$B/devtrace" record -o trace.db ./prog
-	compare toggled "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.db ./prog
+	compare toggled "$B/test/tool/limit" 120 "$B/test/tool/toggler" ./prog "$B/devtrace" record -o toggled.trace ./prog
 	if "$B/test/tool/limit" 120 "$B/test/tool/compare-truth" trace.db truth >log 2>&1; then
 		echo "ok - random seed $seed ${command%% -w*} the trace is true"
 	else
