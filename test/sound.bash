@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Sourced by the campaigns (test/*/*.t): every trace that they make is checked before it is removed.
 # One that can not be sound has a name that does not end in .db: toggled.trace (test/tool/toggler switches sleds
-# on and off behind the recorder's back: exits have no entries).
+# on and off behind the recorder's back: exits have no entries); switched.trace (a session does, thousands of
+# times a second, and `check' does not know when a function was on).
 
 # sweep FILE...: removes them as rm -rf does; each trace among them, or in folders among them, is checked
 # before. One that is not sound is a test that failed.

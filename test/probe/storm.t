@@ -36,7 +36,7 @@ ask() { echo "$1" >&"${storm[1]}" && read -r -t 60 answer <&"${storm[0]}"; }
 # switched SECONDS: one session, lossless; its commands as fast as it takes them
 switched() {
 	local deadline=$((EPOCHSECONDS + $1)) count entries exits lost after
-	"$devtrace" attach -d -s "$session" -o "$work/t.db" -F steady "$program" >/dev/null 2>>"$work/why" && ask go || return
+	"$devtrace" attach -d -s "$session" -o "$work/switched.trace" -F steady "$program" >/dev/null 2>>"$work/why" && ask go || return
 	commands 0 | "$devtrace" ctl -s "$session" - 2>>"$work/why" || return
 	# each of the 64 about a thousand times
 	until [ $EPOCHSECONDS -ge "$deadline" ] && [ "$toggles" -ge 64000 ]; do
@@ -48,7 +48,7 @@ switched() {
 	# now that all of them are off, four new threads
 	ask stop && count=$answer && ask go && ask stop && count=$((count + answer)) || return
 	"$devtrace" ctl -s "$session" quit 2>>"$work/why" || return
-	"$devtrace" sql -n "$work/t.db" "SELECT count(*), count(end), (SELECT coalesce(sum(records), 0) FROM lost)
+	"$devtrace" sql -n "$work/switched.trace" "SELECT count(*), count(end), (SELECT coalesce(sum(records), 0) FROM lost)
 			FROM calls WHERE function = 'steady';
 		SELECT count(*) FROM calls WHERE function <> 'steady' AND thread IN
 			(SELECT thread FROM calls WHERE function = 'steady' GROUP BY 1 ORDER BY min(begin) DESC LIMIT 4)" 2>>"$work/why" | tr -s ' \t\n' ' ' >"$work/got"
