@@ -76,11 +76,14 @@ static bool is_jumped_into(const struct checking *k, const struct dt_call *c)
 	return k->current && k->current->tid == c->tid && k->current->jumped == c->sp;
 }
 
-/* From when on there can have been no call at sp: what ended there or above had to be gone. */
-static uint64_t free_since(const struct seen *t, uint64_t sp)
+/*
+ * From when on there can have been no call at sp: what ended there or above had to be gone. What is
+ * taken for ended because of the record at `now` tells of no time before.
+ */
+static uint64_t free_since(const struct seen *t, uint64_t sp, uint64_t now)
 {
 	for (unsigned i = t ? t->n : 0; i-- > 0;)
-		if (t->ended[i].sp >= sp)
+		if (t->ended[i].sp >= sp && t->ended[i].at != now)
 			return t->ended[i].at;
 	return 0;
 }
@@ -104,7 +107,7 @@ static void note_end(struct seen *t, const struct dt_call *c)
 static void check_orphan(struct checking *k, const struct dt_call *c)
 {
 	const struct tally *t = &k->tally[c->function];
-	uint64_t since = free_since(k->current, c->sp);
+	uint64_t since = free_since(k->current, c->sp, c->end);
 
 	if (c->flags & DT_CALL_LOSS || !c->parent || c->sp >> 63)
 		return;

@@ -649,6 +649,13 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 		leave_call(p, t, s, fact);
 		return;
 	}
+	/* libc's resolver of names takes two words off that it was jumped to with, and jumps on */
+	if (s && s->n && fact->tail && !replaced && top_of(s)->call.function == function &&
+	    sp > top_of(s)->call.sp && sp - top_of(s)->call.sp <= 16) {
+		pop_chain(p, t, s, tail, p->span->site[p->at]);
+		leave_empty(t, s);
+		return;
+	}
 	s = matching(t, sp, function);
 	if (s) {
 		/* a nested segment left this way may be a coroutine's stack or may be gone */

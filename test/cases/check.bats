@@ -204,3 +204,45 @@ damaged() {
 	damaged "UPDATE meta SET value = 'x' WHERE key = 'cores'" "cores is 'x'"
 	damaged "INSERT INTO thread VALUES(4200000, (SELECT pid FROM process), 'tea')" "unknown_tids is 0; 1 threads"
 }
+
+@test "check: what came while nothing was recorded is no fault, also where a call is seen to be over by it" {
+	writetrace t.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function main a:i4@0;v
+	function first a:i4@0;v
+	function second a:i4@0;v
+	E main 0x7000 100
+	E first 0x6f00 150
+	X second 0x6f00 400
+	X main 0x7000 500
+	TEXT
+	sqlite3 t.db "INSERT INTO pause (begin_ticks, end_ticks, why, times, missed) VALUES (160, 300, 1, 1, 2)"
+	run devtrace check -q t.db
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "check: libc's resolver of names, which takes off what it was jumped to with" {
+	cat >lazy.c <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		__attribute__((noinline)) int f(const char *s) { return abs(atoi(s)) + (getenv("NONE") != 0); }
+		int main(void)
+		{
+			int sum = 0;
+			for (int i = 0; i < 3; i++)
+				sum += f("1");
+			printf("%d\n", sum);
+			return 0;
+		}
+	C
+	gcc -O1 -fno-builtin -no-pie -fno-pie -Wl,-z,lazy -o lazy lazy.c
+	run devtrace record -o t.db -F 'lazy:*' -F 'ld-linux-x86-64.so.2:*' ./lazy
+	[ "$status" = 0 ]
+	run devtrace check t.db
+	[ "$status" = 0 ]
+	# abs, atoi, getenv and printf at least
+	run devtrace sql -c -n t.db "SELECT DISTINCT ended, count(*) >= 4 FROM calls WHERE function LIKE '_dl_runtime_resolve%' GROUP BY 1"
+	[ "$output" = $'tail,1\r' ] || [ "$output" = tail,1 ]
+}
