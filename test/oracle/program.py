@@ -5,7 +5,8 @@ A piece is a function `piece_N` that main calls, and what it needs. Functions th
 called f_ID (public_ID: by what resolves to it). Exactly counted is, for each of them, how often it was entered and how often it returned
 (or left by a tail call); `loose` functions run in threads that go on across phases; of `no_exit`
 functions the exits have no records (they leave by a jump through a register); `late` functions run
-beside all that comes after them.
+beside all that comes after them. Calls are counted by their callers too, but those of `jumped_to`
+functions (tail calls) and those of stacks that a program switches (`switched`).
 """
 
 
@@ -17,6 +18,7 @@ class Program:
         self.c, self.cc, self.plugin = [], [], []
         self.pieces = []  # (name, source lines in main)
         self.loose, self.no_exit, self.in_plugin, self.late = set(), set(), set(), set()
+        self.jumped_to, self.switched = set(), set()
         self.start = self.stop = ''
         self.uses = set()
         self.allow = allow
@@ -42,9 +44,9 @@ class Program:
                 args = ', '.join(str(rng.randint(0, 50)) for _ in range(n))
                 turns = rng.choice([1, 1, 2, 3])
                 if turns == 1:
-                    body.append(f'r += {callee}({args});')
+                    body.append(f'r += BY({i}, {callee}({args}));')
                 else:
-                    body.append(f'for (int k = 0; k < {turns}; k++) r += {callee}({args});')
+                    body.append(f'for (int k = 0; k < {turns}; k++) r += BY({i}, {callee}({args}));')
             shape = rng.random()
             if shape < .2 and arguments:
                 body.append(f'if (a0 & 1) {{ OUT({i}); return r ^ 5; }}')
@@ -52,6 +54,7 @@ class Program:
                 callee, n = rng.choice(below)
                 args = ', '.join(['r & 15'] * n)
                 body += [f'OUT({i});', f'return {callee}({args});']
+                self.jumped_to.add(int(callee[2:]))
             else:
                 body += [f'OUT({i});', 'return r;']
             out.append(f'{linkage}COUNTED long {name}({params})\n{{\n\t' + '\n\t'.join(body) + '\n}\n')
@@ -63,7 +66,7 @@ class Program:
         if out is self.plugin:
             self.in_plugin.add(i)
         args = ', '.join(['x'] * n)
-        out.append(f'{linkage}COUNTED long f_{i}(long x)\n{{\n\tIN({i});\n\tlong r = x + {callee}({args});\n'
+        out.append(f'{linkage}COUNTED long f_{i}(long x)\n{{\n\tIN({i});\n\tlong r = x + BY({i}, {callee}({args}));\n'
                    f'\tOUT({i});\n\treturn r;\n}}\n')
         return f'f_{i}'
 
@@ -77,14 +80,14 @@ class Program:
 COUNTED long f_{i}(long n)
 {{
 	IN({i});
-	long r = n <= 0 ? 1 : f_{j}(n - 1) + 1;
+	long r = n <= 0 ? 1 : BY({i}, f_{j}(n - 1)) + 1;
 	OUT({i});
 	return r;
 }}
 COUNTED long f_{j}(long n)
 {{
 	IN({j});
-	long r = n <= 0 ? 2 : f_{i}(n - 1) + (n % 7 ? 0 : f_{i}(n / 7));
+	long r = n <= 0 ? 2 : BY({j}, f_{i}(n - 1)) + (n % 7 ? 0 : BY({j}, f_{i}(n / 7)));
 	OUT({j});
 	return r;
 }}
@@ -121,12 +124,13 @@ COUNTED long f_{c}(long n)
 COUNTED long f_{d}(long n)
 {{
 	IN({d});
-	long r = f_{c}(n) + f_{a}(n);
+	long r = BY({d}, f_{c}(n)) + f_{a}(n);
 	OUT({d});
 	return r;
 }}
 ''')
         self.no_exit.add(c)
+        self.jumped_to |= {a, b}
         self.piece(f'for (long i = 0; i < {rng.choice([3, 100])}; i++) sum += f_{d}(i);')
 
     def jumps(self):
@@ -140,7 +144,7 @@ COUNTED long f_{a}(long n)
 	IN({a});
 	if (n <= 0)
 		longjmp(to_{a}, 1);
-	long r = f_{a}(n - 1) + 1;
+	long r = BY({a}, f_{a}(n - 1)) + 1;
 	OUT({a});
 	return r;
 }}
@@ -149,14 +153,14 @@ COUNTED long f_{b}(long n)
 	IN({b});
 	volatile long r = n;
 	if (setjmp(to_{a}) == 0)
-		r += f_{a}({depth});
+		r += BY({b}, f_{a}({depth}));
 	OUT({b});
 	return r;
 }}
 COUNTED long f_{c}(long n)
 {{
 	IN({c});
-	long r = f_{b}(n) * 2;
+	long r = BY({c}, f_{b}(n)) * 2;
 	OUT({c});
 	return r;
 }}
@@ -173,7 +177,7 @@ extern "C" COUNTED long f_{a}(long n, long *seen)
 	Guard_{a} g{{seen}};
 	if (n <= 0)
 		throw n;
-	long r = f_{a}(n - 1, seen) + 1;
+	long r = BY({a}, f_{a}(n - 1, seen)) + 1;
 	OUT({a});
 	return r;
 }}
@@ -182,7 +186,7 @@ extern "C" COUNTED long f_{b}(long n)
 	IN({b});
 	long seen = 0;
 	try {{
-		seen += f_{a}(n, &seen);
+		seen += BY({b}, f_{a}(n, &seen));
 	}} catch (long x) {{
 		seen += x + 3;
 	}}
@@ -192,7 +196,7 @@ extern "C" COUNTED long f_{b}(long n)
 extern "C" COUNTED long f_{c}(long n)
 {{
 	IN({c});
-	long r = f_{b}(n & 7);
+	long r = BY({c}, f_{b}(n & 7));
 	OUT({c});
 	return r;
 }}
@@ -212,7 +216,7 @@ extern "C" COUNTED long f_{c}(long n)
 	IN({i});
 	long r = 0;
 	for (long k = 0; k < {turns}; k++)
-		r += {top}(k + (long)arg);
+		r += BY({i}, {top}(k + (long)arg));
 	{ending.format(i)}
 }}
 ''')
@@ -328,9 +332,12 @@ __attribute__((destructor)) static void destruct_{first}(void) {{ f_{first}(); }
         self.c.append(f'''static volatile long handled_{i};
 COUNTED void f_{i}(int sig)
 {{
+	unsigned caller = oracle_caller; /* of the call that it came into */
+	oracle_caller = 0;
 	IN({i});
-	handled_{i} = {top}(handled_{i} & 3);
+	handled_{i} = BY({i}, {top}(handled_{i} & 3));
 	OUT({i});
+	oracle_caller = caller;
 }}
 ''')
         how = rng.random()
@@ -351,8 +358,10 @@ COUNTED void f_{i}(int sig)
 
     def contexts(self):
         rng = self.rng
+        first = self.next_id + 1
         top = self.family(self.c)
         i, j = self.id(), self.id()
+        self.switched |= set(range(first, self.next_id + 1))
         self.uses.add('ucontext.h')
         self.c.append(f'''static ucontext_t main_{i}, other_{i};
 static long got_{i};
@@ -397,7 +406,7 @@ long public_{i}(long) __attribute__((ifunc("resolve_{i}")));
 COUNTED long f_{j}(long n)
 {{
 	IN({j});
-	long r = public_{i}(n) + 1;
+	long r = BY({j}, public_{i}(n)) + 1;
 	OUT({j});
 	return r;
 }}
@@ -459,12 +468,17 @@ static int compare_{i}(const void *a, const void *b) {{ return *(const int *)a <
         self.workers = rng.choice([1, 2, 4])
         pause = rng.choice(['', 'usleep(50);', 'sched_yield();'])
         self.uses.add('sched.h')
+        most = rng.choice([1000, 50000])
         self.c.append(f'''static volatile int over;
 COUNTED void *f_{i}(void *arg)
 {{
 	IN({i});
 	long r = 0;
-	while (!over) {{ r += {top}(1); {pause} }}
+	for (long n = 0; !over; n++) {{
+		if (n > {most}) usleep(1000); /* what takes long is not asked about */
+		r += BY({i}, {top}(1));
+		{pause}
+	}}
 	OUT({i});
 	return (void *)r;
 }}

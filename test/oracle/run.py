@@ -4,7 +4,11 @@
 
 For each function: calls made = entries recorded + losses said; exits likewise. What is made is in a
 file that the program counts in (oracle.h); what was recorded is asked of the trace. The program's
-output and status must be those that it has alone.
+output and status must be those that it has alone, `devtrace check` has to find nothing, and where all
+is recorded each call has the caller that the program says it has.
+
+In some combinations the controller is killed. The program must not notice, the file must be sound, and
+hold all that was recorded until 0.3 s before (man devtrace-record), and nothing that was not made.
 
 usage: run.py [--seed N] [--programs N] [--seconds N] [--total N] [--combinations N] [--only N]
               [--allow PIECE,...] [--devtrace PATH] [--keep] [--verbose]
@@ -15,6 +19,7 @@ A program's seed, and --allow, give the program and its combinations.
 """
 import argparse
 import csv
+import ctypes
 import os
 import random
 import shutil
@@ -31,8 +36,30 @@ from program import Program  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.environ.get('DEVTRACE_ROOT') or os.path.dirname(os.path.dirname(HERE))
 FUNCTIONS, PHASES = 256, 24
-COUNTS = 8 + 2 * 8 * FUNCTIONS * PHASES
+COUNTS = 8 + 2 * 8 * FUNCTIONS * PHASES + 4 * FUNCTIONS * FUNCTIONS
 LIMIT = 60  # seconds, of one run
+WRITTEN = .7  # seconds: what was recorded so long ago is in the file (0.3, and what a loaded machine takes)
+CALLERS = 3000000  # records of a trace whose callers are looked at
+
+
+def adopt(on):
+    """whose parent dies is this process's child from now on"""
+    ctypes.CDLL(None).prctl(36, int(on), 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def processes(test):
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/stat') as f:
+                state, parent = f.read().rpartition(')')[2].split()[:2]
+            with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                argv = f.read().decode(errors='replace').split('\0')
+        except OSError:
+            continue
+        if state != 'Z' and test(int(parent), argv):
+            found.append(int(pid))
+    return found
 
 
 class Wrong(Exception):
@@ -89,6 +116,7 @@ class Counts:
         n = FUNCTIONS * PHASES
         self.made_in = struct.unpack_from(f'{n}Q', data, 8)
         self.made_out = struct.unpack_from(f'{n}Q', data, 8 + 8 * n)
+        self.calls = struct.unpack_from(f'{FUNCTIONS * FUNCTIONS}I', data, 8 + 16 * n)
 
     def phase(self, table, phase, i):
         return table[phase * FUNCTIONS + i]
@@ -102,7 +130,8 @@ class Run:
         self.db = os.path.join(d, 't.db')
         self.said = ''
         self.session = 'oracle-%d' % os.getpid()
-        self.children = []
+        self.callers_asked = 0
+        self.kill_at, self.program, self.before = None, None, None
 
     def environment(self):
         for f in ('t.db', 't.db-wal', 't.db-shm'):
@@ -132,17 +161,39 @@ class Run:
     def finish(self):
         """the program's status"""
         try:
-            status = self.child.wait(max(1, self.deadline - time.time()))
+            if self.program:
+                status = self.wait_program()
+            else:
+                status = self.child.wait(max(1, self.deadline - time.time()))
         except subprocess.TimeoutExpired:
             raise Wrong('does not end')
         finally:
             self.end()
         return status
 
+    def wait_program(self):
+        """whose parent was killed"""
+        while time.time() < self.deadline:
+            try:
+                pid, status = os.waitpid(self.program, os.WNOHANG)
+            except ChildProcessError:
+                # it had ended, and its parent had asked for its status before it was killed
+                self.program = None
+                return self.child.returncode if self.child.returncode >= 0 else None
+            if pid:
+                self.program = None
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(.005)
+        raise subprocess.TimeoutExpired('prog', LIMIT)
+
     def end(self):
         if self.child.poll() is None:
             os.killpg(self.child.pid, signal.SIGKILL)
             self.child.wait()
+        if self.program:
+            os.kill(self.program, signal.SIGKILL)
+            os.waitpid(self.program, 0)
+            self.program = None
         for fd in (self.to, self.from_read):
             os.close(fd)
         self.out.seek(0)
@@ -267,6 +318,7 @@ class Run:
         if self.mode == 'attach' and 'follow' in self.p.uses:
             self.mode = 'record'
         self.commands = rng.random() < .5
+        killed = rng.random() < .2
         self.frozen, self.started, self.selected, self.attached = False, True, True, self.mode == 'record'
         self.script = []
         options = self.options()
@@ -278,6 +330,9 @@ class Run:
         self.start(self.argv)
         on = [False] * PHASES
         attach_at = rng.randrange(self.p.phases) if self.mode == 'attach' else -1
+        if killed:
+            self.commands = False
+            self.kill_at = rng.randrange(max(attach_at, 0), self.p.phases)
         try:
             on[0] = self.attached
             for k in range(self.p.phases):
@@ -294,17 +349,44 @@ class Run:
                 self.script.append('|')
                 self.transition()
                 on[2 * k + 2] = self.attached and self.started and not self.frozen and self.selected
-                self.go_on()
+                if k == self.kill_at:
+                    self.kill()
+                else:
+                    self.go_on()
         except (Wrong, subprocess.TimeoutExpired) as e:
             self.end()
             if self.mode == 'attach':
                 sh([self.dt, 'ctl', '-s', self.session, 'quit'])
             raise Wrong(str(e))
         status = self.finish()
-        if self.mode == 'attach' and self.attached:
+        if self.mode == 'attach' and self.attached and not self.before:
             self.wait_session()
         self.on = on
         return status
+
+    def kill(self):
+        """the controller, at some moment of the phase that begins now"""
+        if self.mode == 'attach':
+            controllers = processes(lambda parent, argv: 'attach' in argv and self.session in argv)
+        else:
+            self.program = processes(lambda parent, argv: parent == self.child.pid)
+            if len(self.program) != 1:
+                raise Wrong(f'devtrace record has children {self.program}')
+            self.program = self.program[0]
+            controllers = [self.child.pid]
+        if not controllers:
+            raise Wrong('there is no controller')
+        self.before = Counts(self.counts)
+        time.sleep(WRITTEN)
+        self.go_on()
+        time.sleep(self.rng.choice([0, 0, .001, .003, .01, .03]))
+        adopt(self.program is not None)
+        for pid in controllers:
+            os.kill(pid, signal.SIGKILL)
+        if self.program:
+            self.child.wait()
+            adopt(False)
+        self.script.append('KILL')
 
     def sql(self, query):
         done = subprocess.run([self.dt, 'sql', '-c', '-n', self.db, query], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -325,6 +407,43 @@ class Run:
                             if word.startswith('f_') and word[2:].isdigit():
                                 names.add(int(word[2:]))
         return names
+
+    def check(self):
+        """what devtrace check finds"""
+        done = sh([self.dt, 'check', '-q', self.db])
+        found = [line for line in done.stdout.strip().split('\n') if line and not line.endswith(': not sound')]
+        if self.before:  # it says what the controller had not come to say
+            found = [line for line in found if not line.endswith('which is not described')]
+        # known (doc/next.md): the file does not say when the choice was switched off; exits of what switches stacks
+        told = any(w.startswith('selection') for w in self.script)
+        found = [line for line in found if 'nothing says why' not in line or not (told or ': swapcontext in' in line or ': setcontext in' in line)]
+        return ['check: ' + line for line in found[:4]]
+
+    def callers(self, entries, made):
+        """of the calls whose callers the program has counted, and which all have been recorded"""
+        p, wrong = self.p, []
+        if self.before or sum(entries.values()) > CALLERS or any(w not in ('|', 'ctl') for w in self.script) or self.mode == 'attach':
+            return wrong
+        whole = {0}
+        for i in range(1, p.next_id + 1):
+            if i in self.chosen and entries.get(i, 0) == sum(made.phase(made.made_in, k, i) for k in range(PHASES)):
+                whole.add(i)
+        found = {}
+        for parent, function, n in self.sql('CREATE TEMP TABLE c AS SELECT id, parent, function FROM calls WHERE begin IS NOT NULL;'
+                                            'CREATE INDEX temp.c_id ON c(id);'
+                                            "SELECT coalesce(p.function, ''), c.function, count(*) FROM temp.c c "
+                                            'LEFT JOIN temp.c p ON p.id = c.parent GROUP BY 1, 2'):
+            i = number_of(function)
+            if i is not None:
+                found[number_of(parent), i] = found.get((number_of(parent), i), 0) + int(n)
+        for i in whole - {0} - p.jumped_to - p.switched - p.late:
+            for by in whole - {0}:
+                n, got = made.calls[by * FUNCTIONS + i], found.get((by, i), 0)
+                # who has not said so may have called, too, and those whose own calls are not all there
+                if got < n or got > n + sum(made.calls[k * FUNCTIONS + i] for k in range(FUNCTIONS) if not k or k not in whole):
+                    wrong.append(f'f_{i}: called by f_{by} {n} times, recorded are {got}')
+                self.callers_asked += n
+        return wrong
 
     def compare(self):
         p = self.p
@@ -367,6 +486,14 @@ class Run:
                     want = most = 0
                 if name == 'exits' and i in p.no_exit:
                     want = 0
+                if self.before:
+                    exact = False
+                    if i in self.chosen or i in self.maybe:
+                        # of a ring that drops, losses behind its last record are not in the file: doc/next.md
+                        most = total  # an exit may be recorded before it is counted, and nothing afterwards
+                        before = self.before.made_in if name == 'entries' else self.before.made_out
+                        on = [k for k in range(PHASES) if self.on[k]]
+                        want = min(want, sum(self.before.phase(before, k, i) for k in on)) if self.policy == 'wait' else 0
                 # a jump through the GOT has no sled: doc/next.md, "Jumps through a register"
                 sleds = p.plugin_sleds if i in p.in_plugin else p.sleds
                 if name == 'exits' and sleds and '-fno-plt' in self.how and got == 0:
@@ -381,7 +508,7 @@ class Run:
                 if lost == 0 and got < want or got > most:
                     wrong.append(f'f_{i}: {want}{"" if most == want else ".." + str(most)} {name} made (of {total}), {got} recorded')
                 missing += max(0, want - got)
-        if lost and missing > lost:
+        if lost and missing > lost and not self.before:
             wrong.append(f'{missing} are missing, {lost} are said to be lost')
         if lost and exact and self.which in ('f', 'some') and '-S' not in self.told.split() and missing != lost:
             wrong.append(f'{missing} are missing, {lost} are said to be lost (only these functions are recorded)')
@@ -390,6 +517,8 @@ class Run:
                 i = number_of(function)
                 if i is not None and int(n) != entries.get(i, 0):
                     wrong.append(f'{function}: {entries.get(i, 0)} entries, {n} calls')
+            wrong += self.callers(entries, made)
+        wrong += self.check()
         (longest,), = self.sql('SELECT coalesce(max(duration), 0) FROM calls')
         if float(longest) > LIMIT * 1e9:
             wrong.append(f'a call of {float(longest) / 1e9:.3f} s')
@@ -422,7 +551,7 @@ def one(seed, args, stats):
                 got = r.traced()
                 if 'outlives' in program.uses:
                     time.sleep(.3)
-                if got != status:
+                if got not in (status, None):
                     wrong.append(f'status {got}, alone {status}: {r.errors.strip()[-600:]}')
                 elif r.output != lone.output:
                     wrong.append('prints something else than alone')
@@ -430,6 +559,8 @@ def one(seed, args, stats):
             except Wrong as e:
                 wrong.append(str(e))
             stats[0] += 1
+            stats[3] += r.callers_asked
+            stats[4] += r.before is not None
             if args.verbose or wrong:
                 print(f'{"FAILED" if wrong else "ok"} seed {seed} combination {k}: {how}; {r.told}; {" ".join(r.script)}; '
                       f'pieces {" ".join(program.chosen)}')
@@ -468,14 +599,14 @@ def main():
     args = a.parse_args()
     args.devtrace = os.path.abspath(args.devtrace)
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), 'little')
-    stats, end = [0, 0, []], time.time() + args.seconds
+    stats, end = [0, 0, [], 0, 0], time.time() + args.seconds
     print(f'first seed {seed}')
     sys.stdout.flush()
     for n in range(args.programs):
         if time.time() >= end or stats[0] >= args.total or (args.keep and stats[1]):
             break
         one(seed + n, args, stats)
-    print(f'{stats[0]} combinations, {stats[1]} failed')
+    print(f'{stats[0]} combinations, {stats[1]} failed; {stats[3]} calls with their callers, {stats[4]} killed controllers')
     return 1 if stats[1] else 0
 
 

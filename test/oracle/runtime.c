@@ -10,6 +10,7 @@
 #include "runtime.h"
 
 struct oracle_counts *oracle;
+__thread volatile unsigned oracle_caller;
 
 /* before all other constructors, which count */
 __attribute__((constructor(101))) static void oracle_map(void)
