@@ -11,7 +11,7 @@ for group; do
 	check) want="$want g++ shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;
 	demo) want="$want dpkg-dev systemtap-sdt-dev gnuplot-nox ca-certificates" ;;
-	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go" ;;
+	soak) want="$want postgresql nginx-light apache2-utils curl git libpython3.11-testsuite golang-go dpkg-dev m4 nasm cmake" ;;
 	bench) want="$want dpkg-dev uftrace clang-19 libclang-rt-19-dev clang valgrind tcl sqlite3 python3" ;;
 	*) echo "install-deps.sh: unknown group '$group'" >&2; exit 2 ;;
 	esac

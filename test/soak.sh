@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, corpus, kernel
+#                            storm, csmith, csmith-points, kills, oracle, corpus, suites, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -24,6 +24,8 @@
 #     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
 #   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
+#   - the own test suites of GMP, OpenSSL, nettle, libjpeg-turbo, zlib, libdeflate and ISA-L, from Debian's sources, built as
+#     they are and with sleds, everything probed: test/real/suites.sh
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -357,6 +359,11 @@ corpus() {
 	tail -n 1 "$work/log" | sed 's/^/# /' >&2
 }
 campaign corpus "assembler-heavy and foreign programs, all probed: output and status as alone" corpus
+suites() {
+	bash "$root/test/real/suites.sh" "$devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
+	sed 's/^/# /' "$work/log" >&2
+}
+campaign suites "the own test suites of libraries with assembler, all probed: output and status as alone" suites
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {
 	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&

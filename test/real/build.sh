@@ -5,6 +5,8 @@
 #
 # usage: test/real/build.sh PROGRAM VARIANT
 #   PROGRAM   lua | zstd | sqlite (its benchmark, speedtest1) | redis (the server) | git
+#             gmp | jpeg | openssl | zlib | libdeflate | isal | nettle: with the programs of their own test suites; the result is
+#             a list, a line a command of the suite, to be run in its folder
 #   VARIANT   plain       gcc, Debian's flags (-O2 -g, stack protector, fortify)
 #             sled        the same through devtrace-as
 #             sled-clang  clang through devtrace-as
@@ -28,7 +30,7 @@ die() {
 }
 
 usage() {
-	sed -n 's/^# \{0,1\}//; 6,12p' "$0" >&2
+	sed -n 's/^# \{0,1\}//; 6,14p' "$0" >&2
 	exit 2
 }
 
@@ -40,6 +42,9 @@ zstd) package=libzstd result=programs/zstd ;;
 sqlite) package=sqlite3 result=speedtest1 ;;
 redis) package=redis result=src/redis-server ;;
 git) package=git result=git ;;
+gmp | openssl | zlib | libdeflate | nettle) package=$program result=suite ;;
+jpeg) package=libjpeg-turbo result=suite ;;
+isal) package=libisal result=suite ;;
 *) usage ;;
 esac
 
@@ -138,6 +143,91 @@ build_redis() {
 build_git() {
 	cp -r "$src/." .
 	make -j2 CC="$cc" CFLAGS="$cflags" USE_LIBPCRE2= NO_CURL=1 NO_EXPAT=1 NO_GETTEXT=1 NO_TCLTK=1 NO_PYTHON=1 NO_OPENSSL=1 all
+}
+
+# ---- suites: everything in one file, so that the library's functions are the program's own ----
+
+# programs FOLDER PATTERN...: the programs there of these names are the suite
+programs() {
+	local p names=()
+	for p in "${@:2}"; do names+=(-o -name "$p"); done
+	find "$1" -type f -perm -u+x \( "${names[@]:1}" \) ! -name '*.*' ! -path '*/.libs/*' | sort >suite
+	chmod +x suite # the result is looked for as a program
+	[ -s suite ]
+}
+
+build_gmp() {
+	cp -r "$src/." .
+	# Debian's has no documentation
+	mkdir -p doc && [ -e doc/Makefile.in ] || echo 'all check install clean:' >doc/Makefile.in
+	./configure --disable-shared --enable-static CC="$cc" CFLAGS="$cflags"
+	make -j2
+	make -j2 check TESTS=
+	programs ./tests 't-*' 'bit' 'convert' 'dive' 'dive_ui' 'io' 'reuse' 'logic' 'toom*' 'gen*' 'logops_n'
+}
+
+build_jpeg() {
+	local c=${cc%% *} flags=
+	[ "$c" = "$cc" ] || flags=${cc#* }
+	cmake "$src" -DENABLE_SHARED=0 -DCMAKE_BUILD_TYPE=None -DREQUIRE_SIMD=1 -DCMAKE_C_COMPILER="$c" -DCMAKE_C_FLAGS="$cflags $flags"
+	make -j2
+	ctest --show-only=json-v1 | python3 -c '
+import json, shlex, sys
+for t in json.load(sys.stdin)["tests"]:
+    if "command" in t: print(shlex.join(t["command"]))' >suite
+	chmod +x suite
+}
+
+build_openssl() {
+	local t
+	cp -r "$src/." .
+	CC="$cc" ./Configure linux-x86_64 no-shared no-module no-docs $cflags
+	make -j2 build_generated
+	make -j2 libcrypto.a libssl.a
+	# those of its tests that are about assembler; data as its own recipes have it
+	make -j2 test/{bntest,bn_internal_test,poly1305_internal_test,chacha_internal_test,modes_internal_test,sm4_internal_test,siphash_internal_test,curve448_internal_test,ectest,ec_internal_test,ecdsatest,exptest,sha_test,destest,rc4test,hmactest,evp_test,rsa_test,igetest,sparse_array_test,mdc2test,casttest,bftest,ideatest,rsa_mp_test,dsatest,dhtest,ecstresstest,sm2_internal_test,cmactest}
+	for t in bn_internal poly1305_internal chacha_internal modes_internal sm4_internal siphash_internal curve448_internal ec ec_internal ecdsa exp sha_ des rc4 hmac rsa_ ige mdc2 cast bf idea rsa_mp_ dsa dh sm2_internal cmac; do
+		for t in test/${t}_test test/${t}test; do [ ! -x "$t" ] || echo "$t"; done
+	done >suite
+	for t in test/recipes/10-test_bn_data/*.txt; do echo "test/bntest $t"; done >>suite
+	for t in aes aria aescbc aessiv camellia chacha cmac_aes md sha sm4 sm3 blake2 poly1305 siphash ccmcavs gcm gost hmac rc4 des seed cast idea rc2 rc5 keccak; do
+		for t in test/recipes/30-test_evp_data/evp*_"$t".txt test/recipes/30-test_evp_data/evp*_"${t}"_common.txt; do
+			[ ! -e "$t" ] || echo "test/evp_test -config test/default-and-legacy.cnf $t"
+		done
+	done | sort -u >>suite
+	chmod +x suite
+}
+
+build_zlib() {
+	cp -r "$src/." .
+	CC="$cc" CFLAGS="$cflags" ./configure --static
+	make -j2 static
+	$cc $cflags -I. -o infcover test/infcover.c libz.a
+	printf '%s\n' ./example ./infcover 'sh -c "./minigzip <libz.a"' 'sh -c "./minigzip -9 <libz.a | ./minigzip -d"' >suite
+	chmod +x suite
+}
+
+build_libdeflate() {
+	cp -r "$src/." .
+	make -j2 CC="$cc" CFLAGS="$cflags" libdeflate.a
+	make -j2 CC="$cc" CFLAGS="$cflags" test_programs
+	programs . 'test_*'
+}
+
+build_nettle() {
+	cp -r "$src/." .
+	touch aclocal.m4 && touch configure config.h.in stamp-h.in # newer than what patches touched
+	./configure --disable-shared --enable-static --enable-mini-gmp --disable-documentation --disable-openssl CC="$cc" CFLAGS="$cflags"
+	make -j2
+	make -j2 -C testsuite targets
+	programs ./testsuite '*-test'
+}
+
+build_isal() {
+	cp -r "$src/." .
+	make -j2 -f Makefile.unx CC="$cc" CFLAGS_="$cflags" lib
+	make -j2 -f Makefile.unx CC="$cc" tests
+	programs . '*_test'
 }
 
 set +e # for a moment: inside an if, set -e would be off in the function too

@@ -3,6 +3,7 @@
 # Programs with code of assemblers and of other compilers, all functions of them and of their libraries probed:
 # output and status as alone. What is not installed is skipped, and said.
 # usage: corpus.sh DEVTRACE [NAME...]    without names: all. A line for each; status 1 when one differs.
+#        CORPUS_ONLY=REGEX: of each only those programs whose name it fits
 set -u
 dt=$1
 shift
@@ -28,6 +29,7 @@ need() {
 same() {
 	local name=$1 alone traced calls
 	shift
+	[[ $name =~ ${CORPUS_ONLY-} ]] || return 0
 	n=$((n + 1))
 	timeout 120 "$@" >out.alone 2>err.alone </dev/null
 	alone=$?
@@ -107,6 +109,22 @@ if need zip gzip pigz zstd brotli xz bzip2 lz4; then
 	for c in 'gzip -9nc' 'pigz -p1 -nc' 'zstd -19 -c' 'zstd -1 -c' 'brotli -c' 'xz -c' 'bzip2 -c' 'lz4 -9 -c'; do same "$c" $c data; done
 fi
 if need rust rg; then same ripgrep rg -j1 --no-config -c e /usr/share/common-licenses; fi
+if need rustc rustc; then
+	cat >r.rs <<-'R'
+		use std::collections::BTreeMap;
+		fn fib(n: u32) -> u64 { if n < 2 { n as u64 } else { fib(n - 1) + fib(n - 2) } }
+		fn thrower(n: u32) -> u32 { if n % 3 == 0 { panic!("x") } n }
+		fn main() {
+		    std::panic::set_hook(Box::new(|_| {}));
+		    let m: BTreeMap<u32, String> = (0..2000u32).map(|i| (i * 7919 % 1009, format!("v{}", i))).collect();
+		    let caught = (0..60).filter(|i| std::panic::catch_unwind(|| thrower(*i)).is_err()).count();
+		    let t: Vec<_> = (0..4u32).map(|k| std::thread::spawn(move || fib(12 + k))).collect();
+		    let s: u64 = t.into_iter().map(|t| t.join().unwrap()).sum();
+		    println!("{} {} {} {}", fib(18), m.values().map(|v| v.len()).sum::<usize>(), caught, s);
+		}
+	R
+	for o in 0 3; do rustc -A warnings -C opt-level=$o -o r r.rs 2>/dev/null && same "rust -O$o" ./r; done
+fi
 if need fd fdfind; then same fd fdfind -j1 . /usr/share/common-licenses; fi
 if need fortran gfortran; then
 	cat >f.f90 <<-'F'

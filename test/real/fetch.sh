@@ -51,10 +51,10 @@ for f in /etc/apt/sources.list.d/*.sources; do
 	sed -E 's/^Types:.*/Types: deb-src/I' "$f" >"$cache/apt/sources/$(basename "$f")"
 done
 
-download() {
+download() { # [=VERSION]
 	local work
 	work=$(mktemp -d -p "$cache/src" "$package.XXXXXX")
-	if (cd "$work" && apt-get "${apt[@]}" --only-source --download-only source "$package") \
+	if (cd "$work" && apt-get "${apt[@]}" --only-source --download-only source "$package${1-}") \
 		>"$cache/apt/log" 2>&1 && set -- "$work"/*.dsc && [ -e "$1" ] &&
 		dpkg-source -q --no-check -x "$1" "$work/tree" >>"$cache/apt/log" 2>&1; then
 		rm -rf "$tree"
@@ -71,6 +71,13 @@ download() {
 # an entry of someone else's without sources is not our matter, the download says whether it worked
 if ! download; then
 	apt-get "${apt[@]}" update >"$cache/apt/log" 2>&1 || true
-	download || { cat "$cache/apt/log" >&2; die "cannot get the source of $package"; }
+	download || {
+		# the newest may have been taken away while the lists still name it: those before it
+		found=1
+		for version in $(apt-cache "${apt[@]:1}" showsrc --only-source "$package" 2>/dev/null | sed -n 's/^Version: //p' | sort -rV); do
+			download "=$version" && { found=0; break; }
+		done
+		[ "$found" = 0 ] || { cat "$cache/apt/log" >&2; die "cannot get the source of $package"; }
+	}
 fi
 echo "$tree"
