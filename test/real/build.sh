@@ -14,7 +14,7 @@
 #             xray        clang-19 -fxray-instrument, every function
 #
 # What is built stays in the cache (see fetch.sh) under a name that is made from all that went into
-# it: the source's version, this script, the compiler and, for sleds, devtrace-as itself. So a
+# it: the source's version, how this script builds it, the compiler and, for sleds, devtrace-as itself. So a
 # second call costs nothing, a new devtrace-as builds anew, and two trees do not disturb each other.
 # Beside the result lie the program's own helpers: datagen and fuzzer for zstd, redis-benchmark ...
 # Every program is one file that holds its libraries, so that everything in it is traced.
@@ -68,24 +68,6 @@ sled*)
 esac
 
 src=$("$here/fetch.sh" "$package")
-hash=$({
-	cat "$src.done" "$0"
-	${cc%% *} --version
-	echo "${cc//$lib/lib} $cflags $stamp" # wherever this tree is
-} | sha256sum | cut -c1-12)
-name=$program-$variant
-dir=$cache/build/$name-$hash
-
-[ -e "$dir/.done" ] && { touch "$dir"; echo "$dir/$result"; exit 0; }
-mkdir -p "$cache/build"
-exec 9>"$cache/build/$name.lock"
-flock 9
-[ -e "$dir/.done" ] && { echo "$dir/$result"; exit 0; }
-
-# builds of an earlier devtrace-as that nobody asked for since yesterday
-find "$cache/build" -maxdepth 1 -name "$name-????????????" -mmin +1440 -exec rm -rf {} +
-rm -rf "$dir" && mkdir "$dir" && cd "$dir"
-
 build_lua() {
 	cp -r "$src/src" .
 	printf '#define DEB_HOST_MULTIARCH "%s"\n' "$(gcc -print-multiarch)" >src/lua5.4-deb-multiarch.h
@@ -215,7 +197,7 @@ build_libdeflate() {
 }
 
 build_nettle() {
-	cp -r "$src/." .
+	cp -a "$src/." .
 	touch aclocal.m4 && touch configure config.h.in stamp-h.in # newer than what patches touched
 	./configure --disable-shared --enable-static --enable-mini-gmp --disable-documentation --disable-openssl CC="$cc" CFLAGS="$cflags"
 	make -j2
@@ -229,6 +211,25 @@ build_isal() {
 	make -j2 -f Makefile.unx CC="$cc" tests
 	programs . '*_test'
 }
+
+hash=$({
+	cat "$src.done"
+	declare -f "build_$program" programs
+	${cc%% *} --version
+	echo "${cc//$lib/lib} $cflags $stamp" # wherever this tree is
+} | sha256sum | cut -c1-12)
+name=$program-$variant
+dir=$cache/build/$name-$hash
+
+[ -e "$dir/.done" ] && { touch "$dir"; echo "$dir/$result"; exit 0; }
+mkdir -p "$cache/build"
+exec 9>"$cache/build/$name.lock"
+flock 9
+[ -e "$dir/.done" ] && { echo "$dir/$result"; exit 0; }
+
+# builds of an earlier devtrace-as that nobody asked for since yesterday
+find "$cache/build" -maxdepth 1 -name "$name-????????????" -mmin +1440 -exec rm -rf {} +
+rm -rf "$dir" && mkdir "$dir" && cd "$dir"
 
 set +e # for a moment: inside an if, set -e would be off in the function too
 (set -e && "build_$program") >"$dir/build.log" 2>&1
