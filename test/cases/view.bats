@@ -211,6 +211,9 @@ code() {
 	[ "$(code "${address}get/none")" = 404 ]
 	[ "$(code "${address}../../../etc/passwd")" = 404 ]
 	[ "$(code "${address}get/window?from=0&to=1152921504606846976&cells=8192&tracks=0,1,2,3,4,99")" = 200 ]
+	# so many tracks in a window, and no more
+	[ "$(code "${address}get/window?from=0&to=4&cells=9&tracks=$(seq -s, 1024)")" = 200 ]
+	[ "$(code "${address}get/window?from=0&to=4&cells=9&tracks=$(seq -s, 1025)")" = 400 ]
 	[ "$(curl -s "${address}get/names?ids=0,1,4294967295,99999999999999999999" | tr -d '[:space:]' | head -c 6)" = '{"0":[' ]
 	for i in $(seq 200); do
 		head -c $((RANDOM % 300)) /dev/urandom
