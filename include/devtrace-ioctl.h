@@ -21,7 +21,7 @@ struct devtrace_counts {
 #define DEVTRACE_BINARY _IO('T', 0xd0)
 /* what is the version of all this, and of a record? */
 #define DEVTRACE_VERSION     _IO('T', 0xd2)
-#define DEVTRACE_VERSION_NOW 4
+#define DEVTRACE_VERSION_NOW 5
 #define DEVTRACE_COUNTS	     _IOWR('T', 0xd1, struct devtrace_counts)
 
 /*
@@ -68,6 +68,20 @@ struct devtrace_span {
  * belongs to another one, or something is traced already.
  */
 #define DEVTRACE_OWN _IO('T', 0xd5)
+/*
+ * Numbers of processes and threads are then those of the PID namespace of who has said DEVTRACE_OWN,
+ * in what it asks for and in records; who has no number there is not recorded.
+ *
+ * Watches this process, and with `follow on' its children, until they end: whoever gets their numbers
+ * later is not watched. ESRCH: there is none; EPERM: the device is not owned by this file.
+ */
+#define DEVTRACE_WATCH _IO('T', 0xd6)
+
+/*
+ * A system call that the tracer makes inside a traced process, with the address behind its `syscall'
+ * xor this in r15, and all that comes of it, is not recorded while somebody owns the device.
+ */
+#define DEVTRACE_OWN_CALL 0x64747263
 
 #define DEVTRACE_RINGS _IOR('T', 0xd3, struct devtrace_rings)
 #define DEVTRACE_SPAN  _IOWR('T', 0xd4, struct devtrace_span)

@@ -5,6 +5,8 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
+#include "kernel/hook.h"
+
 DEFINE_STATIC_CALL_NULL(dt_kallsyms_lookup_name, dt_like_kallsyms_lookup_name);
 DEFINE_STATIC_CALL_NULL(dt_kallsyms_lookup_size_offset, dt_like_kallsyms_lookup_size_offset);
 DEFINE_STATIC_CALL_NULL(dt_ftrace_location, dt_like_ftrace_location);
@@ -86,17 +88,13 @@ static struct {
 #endif
 };
 
-/* Not zero, which ends the pass, when all have been found. */
 static __init int note(const char *name, unsigned long at)
 {
-	unsigned int missing = 0;
-
-	for (unsigned int i = 0; i < SYMBOLS; i++) {
+	for (unsigned int i = 0; i < SYMBOLS; i++)
 		if (!symbol[i].at && !strcmp(symbol[i].name, name))
 			symbol[i].at = at;
-		missing += !symbol[i].at;
-	}
-	return !missing;
+	dt_hooks_note(name, at);
+	return 0;
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)

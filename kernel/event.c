@@ -113,7 +113,8 @@ static void append(u8 kind, u8 flags, u64 pc, u64 a, u64 b, u64 c, u64 d, bool a
 		u32 tid = dt_who();
 
 		if ((anyhow || dt_wanted(mode, tid)) && (!(mode & DT_LOOKING) || dt_may_record()))
-			dt_append_seldom(core, tid, pc, 0, kind, flags, a, b, c, d);
+			dt_append_seldom(core, dt_number(mode, tid), pc, 0, kind, flags, a, b, c,
+					 d);
 		dt_end(core);
 	}
 	preempt_enable_notrace();
@@ -159,35 +160,47 @@ static void on_switch(void *ctx, bool preempted, struct task_struct *from, struc
 	u32 mode = READ_ONCE(dt_mode);
 	struct dt_core *core;
 	struct dt_record *r;
+	u64 ticks;
 
 	if (!(mode & DT_ON) || (mode & DT_HALTED))
 		return;
 	preempt_disable_notrace();
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
-		r = dt_reserve(core);
-		if (r)
+		u32 number = dt_task_number(mode, to), tid = number ? number : DT_NO_TID;
+
+		if (dt_reserve(core, &r, &ticks))
 			*r = (struct dt_record){
-				.tid = to->pid ? (u32)to->pid : DT_NO_TID,
+				.tid = tid,
 				.kind = DT_SWITCH,
 				.flags = 4,
-				.value = {to->pid ? (u32)to->pid : DT_NO_TID, name_of(to),
-					  (u32)to->tgid,
-					  (u64)(u32)from->pid | (u64)preempted << 32},
-				.ticks = rdtsc()};
+				.value = {tid, number || !to->pid ? name_of(to) : 0,
+					  dt_task_group(mode, to),
+					  (u64)dt_task_number(mode, from) | (u64)preempted << 32},
+				.ticks = ticks};
 		dt_end(core);
 	}
 	preempt_enable_notrace();
 }
 
+/* Calls of 32-bit programs, and by int $0x80, have numbers of their own, and so events of their
+ * own. */
+static u64 call_body(u64 event, u64 number)
+{
+	return body_of(DT_SYSCALL, event + (in_ia32_syscall() ? 2 : 0), number);
+}
+
 static void on_sys_enter(void *ctx, struct pt_regs *regs, long id)
 {
-	event(0, body_of(DT_SYSCALL, 0, (u64)id), 4, regs->di, regs->si, regs->dx);
+	unsigned long a[6];
+
+	dt_call_arguments(regs, a);
+	event(0, call_body(0, (u64)id), 4, a[0], a[1], a[2]);
 }
 
 static void on_sys_exit(void *ctx, struct pt_regs *regs, long result)
 {
-	event(0, body_of(DT_SYSCALL, 1, regs->orig_ax), 2, (u64)result, 0, 0);
+	event(0, call_body(1, regs->orig_ax), 2, (u64)result, 0, 0);
 }
 
 static void interrupt(u64 subsystem, u64 event, u64 number)
@@ -319,6 +332,7 @@ int dt_source_switch(enum dt_source s, bool on, struct dt_error *e)
 
 void dt_events_rundown(void)
 {
+	u32 mode = READ_ONCE(dt_mode);
 	struct task_struct *p, *t;
 
 	rcu_read_lock();
@@ -327,18 +341,19 @@ void dt_events_rundown(void)
 		u32 running = READ_ONCE(t->__state) == TASK_RUNNING;
 		struct dt_core *core;
 		struct dt_record *r;
+		u64 ticks;
 
 		preempt_disable_notrace();
 		core = this_cpu_ptr(&dt_core);
-		if (dt_begin(core)) {
-			r = dt_reserve(core);
-			if (r)
-				*r = (struct dt_record){
-					.tid = (u32)t->pid,
-					.kind = DT_RUNDOWN,
-					.flags = 4,
-					.value = {(u32)t->pid, name_of(t), (u32)t->tgid, running},
-					.ticks = rdtsc()};
+		if (dt_task_number(mode, t) && dt_begin(core)) {
+			if (dt_reserve(core, &r, &ticks))
+				*r = (struct dt_record){.tid = dt_task_number(mode, t),
+							.kind = DT_RUNDOWN,
+							.flags = 4,
+							.value = {dt_task_number(mode, t),
+								  name_of(t),
+								  dt_task_group(mode, t), running},
+							.ticks = ticks};
 			dt_end(core);
 		}
 		preempt_enable_notrace();

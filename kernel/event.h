@@ -11,8 +11,8 @@
 
 /* Subsystems of the events made here. Body: subsystem << 48 | event << 32 | argument. */
 enum {
-	DT_SYSCALL = 0xfff1, /* event 0: enters, 1: returns. Argument: its number. Values: three
-			      * arguments; the result */
+	DT_SYSCALL = 0xfff1, /* event 0: enters, 1: returns; 2 and 3: the same of a 32-bit call.
+			      * Argument: its number. Values: three arguments; the result */
 	DT_INTERRUPT_OF = 0xfff2, /* event 0: begins, 1: ends. Argument: its number, or vector */
 	DT_SOFTIRQ = 0xfff3,	  /* the same */
 };

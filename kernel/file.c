@@ -207,6 +207,7 @@ static int log_open(struct inode *inode, struct file *f)
 {
 	struct log *l = may_open() ? kzalloc(sizeof(*l), GFP_KERNEL) : ERR_PTR(-EACCES);
 	struct dt_error e;
+	int rc = -ENOMEM;
 
 	if (IS_ERR(l))
 		return PTR_ERR(l);
@@ -216,14 +217,18 @@ static int log_open(struct inode *inode, struct file *f)
 	l->record = kvmalloc_array(BATCH, sizeof(*l->record), GFP_KERNEL);
 	l->text = kvmalloc(BATCH * DT_LINE, GFP_KERNEL);
 	l->tgid = current->tgid;
-	if (!l->record || !l->text || dt_reader_add(&e) < 0) {
-		kvfree(l->record);
-		kvfree(l->text);
-		kfree(l);
-		return -ENOMEM;
+	if (l->record && l->text && dt_reader_add(&e) == 0) {
+		f->private_data = l;
+		return nonseekable_open(inode, f);
 	}
-	f->private_data = l;
-	return nonseekable_open(inode, f);
+	if (l->record && l->text) {
+		pr_info_ratelimited("%s\n", e.text);
+		rc = -EUSERS;
+	}
+	kvfree(l->record);
+	kvfree(l->text);
+	kfree(l);
+	return rc;
 }
 
 static int log_release(struct inode *inode, struct file *f)
@@ -332,6 +337,8 @@ static long log_ioctl(struct file *f, unsigned int request, unsigned long argume
 	}
 	case DEVTRACE_OWN:
 		return dt_provider_own(l);
+	case DEVTRACE_WATCH:
+		return argument > INT_MAX ? -ESRCH : dt_provider_watch(l, (int)argument);
 	case DEVTRACE_SPAN:
 		return log_span(l, (struct devtrace_span __user *)argument);
 	default:

@@ -4,12 +4,15 @@
 
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/threads.h>
 #include <linux/uaccess.h>
 
 #include "kernel/compat.h"
+#include "kernel/hit.h"
 #include "include/devtrace-ioctl.h"
 
 u32 dt_mode __read_mostly;
@@ -19,7 +22,10 @@ u32 dt_mode __read_mostly;
 /* freed behind dt_settle() only: hooks also run where RCU does not look */
 static struct dt_actions *actions;
 unsigned long *dt_watched, *dt_followed;
-static pid_t reader[READERS]; /* tgids; 0: free. Under reader_lock; looked at by hooks */
+static struct pid_namespace *inside; /* the owner's, of DT_INSIDE */
+static pid_t reader[READERS];	     /* tgids; 0: free. Under reader_lock; looked at by hooks */
+pid_t dt_one_reader;
+static unsigned int readers; /* behind the last of them that is not free */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
 
@@ -27,13 +33,7 @@ static DEFINE_MUTEX(reader_lock);
 #define NO_END (-1)
 static atomic64_t remaining = ATOMIC64_INIT(NO_END);
 
-static struct rethook *rethook;
-
-/* What an entry leaves for its exit. The kernel frees it, by the address of its first member. */
-struct call {
-	struct rethook_node node;
-	u64 pc, sp;
-};
+struct rethook *dt_rethook;
 
 void dt_hooks_mode(u32 set, u32 clear)
 {
@@ -46,37 +46,88 @@ void dt_hooks_mode(u32 set, u32 clear)
 noinline void dt_append_seldom(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8 kind, u32 flags,
 			       u64 a, u64 b, u64 c, u64 d)
 {
-	dt_append(core, tid, pc, sp, kind, flags, a, b, c, d);
+	dt_append(core, tid, pc, sp, kind, flags | (tid == DT_NO_TID ? DT_INTERRUPT : 0), a, b, c,
+		  d);
 }
 
 /* ---- who is recorded ---- */
 
-static bool is_reader(void)
+bool dt_is_reader(void)
 {
 	pid_t tgid = current->tgid;
 
-	for (unsigned int i = 0; i < READERS; i++)
+	for (unsigned int i = 0; i < READ_ONCE(readers); i++)
 		if (READ_ONCE(reader[i]) == tgid)
 			return true;
 	return false;
 }
 
-static bool is_watched(void)
+/* The number of who has pid, in the owner's namespace. */
+static u32 inner_of(const struct pid *pid)
 {
-	return test_bit(current->tgid, dt_watched) || test_bit(current->pid, dt_watched);
+	const struct pid_namespace *ns = READ_ONCE(inside);
+
+	if (!pid || !ns || pid->level < ns->level || pid->numbers[ns->level].ns != ns)
+		return 0;
+	return (u32)pid->numbers[ns->level].nr;
 }
 
-bool dt_wanted(u32 mode, u32 tid)
+u32 __cold dt_task_number(u32 mode, const struct task_struct *t)
+{
+	return mode & DT_INSIDE ? inner_of(READ_ONCE(t->thread_pid)) : (u32)t->pid;
+}
+
+u32 __cold dt_task_group(u32 mode, const struct task_struct *t)
+{
+	const struct signal_struct *s = READ_ONCE(t->signal);
+
+	if (!(mode & DT_INSIDE))
+		return (u32)t->tgid;
+	return s ? inner_of(READ_ONCE(s->pids[PIDTYPE_TGID])) : 0;
+}
+
+void __cold dt_leave_out(struct dt_core *core, u32 mode)
+{
+	if ((mode & DT_OWNED) && !dt_in_interrupt() && dt_is_own_call())
+		asm volatile("decq %0" : "+m"(core->in)); /* nobody is to know */
+	else
+		dt_count(&core->left);
+}
+
+bool __cold dt_wanted(u32 mode, u32 tid)
 {
 	bool nobody = tid == DT_NO_TID;
 
-	if ((mode & DT_READING) && !nobody && is_reader())
+	if ((mode & DT_READING) && !nobody && dt_is_reader())
+		return false;
+	if ((mode & DT_INSIDE) && !nobody && !dt_task_number(mode, current))
+		return false;
+	if ((mode & DT_OWNED) && !nobody && dt_is_own_call())
 		return false;
 	if (mode & DT_ALL)
 		return true;
 	if (nobody)
 		return false;
-	return !(mode & DT_WATCHING) || is_watched();
+	return !(mode & DT_WATCHING) || dt_is_watched();
+}
+
+/* What hooks look at first. One of several is told of before there is only he, and after he was. */
+static void tell_readers(void)
+{
+	unsigned int n = 0;
+	pid_t one = 0;
+
+	for (unsigned int i = 0; i < readers; i++)
+		if (reader[i]) {
+			one = reader[i];
+			n++;
+		}
+	if (n > 1)
+		dt_hooks_mode(DT_READING | DT_MANY, 0);
+	else
+		WRITE_ONCE(dt_one_reader, one);
+	if (n <= 1)
+		dt_hooks_mode(n ? DT_READING : 0, DT_MANY | (n ? 0 : DT_READING));
 }
 
 int __cold dt_reader_add(struct dt_error *e)
@@ -91,11 +142,16 @@ int __cold dt_reader_add(struct dt_error *e)
 	if (i == READERS)
 		i = free;
 	if (i == READERS) {
-		rc = dt_fail(e, "devtrace: the log is open in %u processes already", READERS);
+		rc = dt_fail(
+			e,
+			"devtrace: /dev/trace is open in %u processes already: no more can have "
+			"it, until one of them closes it",
+			READERS);
 	} else {
 		reader_uses[i]++;
 		WRITE_ONCE(reader[i], current->tgid);
-		dt_hooks_mode(DT_READING, 0);
+		smp_store_release(&readers, max(readers, i + 1));
+		tell_readers();
 	}
 	mutex_unlock(&reader_lock);
 	return rc;
@@ -103,17 +159,37 @@ int __cold dt_reader_add(struct dt_error *e)
 
 void __cold dt_reader_remove(pid_t tgid)
 {
-	bool any = false;
-
 	mutex_lock(&reader_lock);
-	for (unsigned int i = 0; i < READERS; i++) {
+	for (unsigned int i = 0; i < readers; i++)
 		if (reader[i] == tgid && --reader_uses[i] == 0)
 			WRITE_ONCE(reader[i], 0);
-		any = any || reader[i];
-	}
-	if (!any)
-		dt_hooks_mode(0, DT_READING);
+	while (readers && !reader[readers - 1])
+		WRITE_ONCE(readers, readers - 1);
+	tell_readers();
 	mutex_unlock(&reader_lock);
+}
+
+void __cold dt_hooks_follow(const struct task_struct *t)
+{
+	set_bit(t->pid, dt_followed);
+	set_bit(t->pid, dt_watched);
+}
+
+void __cold dt_hooks_own(struct pid_namespace *of)
+{
+	struct pid_namespace *old = inside;
+
+	if (!of) {
+		dt_hooks_mode(0, DT_OWNED | DT_INSIDE);
+		dt_settle(); /* nobody looks at it any more */
+		inside = NULL;
+		if (old)
+			put_pid_ns(old);
+		return;
+	}
+	if (of != &init_pid_ns)
+		inside = get_pid_ns(of);
+	dt_hooks_mode(DT_OWNED | (inside ? DT_INSIDE : 0), 0);
 }
 
 void __cold dt_hooks_watch(const u32 *id, size_t n)
@@ -188,7 +264,7 @@ static void last_taken(void)
  * Leave to make a record is taken before it is made, by all cores from the one word: so never one
  * more is made than may be, wherever the others are.
  */
-bool dt_may_record(void)
+bool __cold dt_may_record(void)
 {
 	s64 n = atomic64_read(&remaining);
 
@@ -204,7 +280,7 @@ bool dt_may_record(void)
 }
 
 /* This record, and `more' behind it. False: another one was the last. */
-static bool may_freeze(u64 more)
+static bool __cold may_freeze(u64 more)
 {
 	s64 n = atomic64_read(&remaining);
 
@@ -219,14 +295,14 @@ static bool may_freeze(u64 more)
 	return true;
 }
 
-bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
+bool __cold dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 {
 	u32 what = a->what;
 
 	if ((kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
 	    (kind == DT_EXIT && !(what & DT_DO_EXIT)))
 		return false;
-	if ((what & DT_DO_ONLYPID) && a->pid != (u32)current->tgid)
+	if ((what & DT_DO_ONLYPID) && a->pid != dt_task_group(READ_ONCE(dt_mode), current))
 		return false;
 	if (what & DT_DO_COUNT)
 		return false;
@@ -263,45 +339,57 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A kernel without the table, or without memory, has their one argument recorded as it is. */
+/* Without memory for it, their one argument is recorded as it is. */
+void __init dt_hooks_note(const char *name, unsigned long at)
+{
+	static size_t room;
+
+	if (!strstarts(name, "__x64_sys_") && !strstarts(name, "__ia32_sys_") &&
+	    !strstarts(name, "__ia32_compat_sys_") && !strstarts(name, "__x64_compat_sys_"))
+		return;
+	if (call_ips == room) {
+		size_t more = room ? 2 * room : 1024;
+		unsigned long *ip = kvmalloc_array(more, sizeof(*ip), GFP_KERNEL);
+
+		if (!ip)
+			return;
+		if (call_ips)
+			memcpy(ip, call_ip, call_ips * sizeof(*ip));
+		kvfree(call_ip);
+		call_ip = ip;
+		room = more;
+	}
+	call_ip[call_ips++] = at;
+}
+
+/* Of the symbols that have been noted, those that can be hooked. */
 static __init void find_calls(void)
 {
-	unsigned long table = static_call(dt_kallsyms_lookup_name)("sys_call_table"), size, offset;
-	size_t n;
+	size_t n = 0;
 
-	if (!table || !static_call(dt_kallsyms_lookup_size_offset)(table, &size, &offset))
-		return;
-	n = size / sizeof(unsigned long);
-	call_ip = kvmalloc_array(n, sizeof(*call_ip), GFP_KERNEL);
-	for (size_t i = 0; call_ip && i < n; i++) {
-		unsigned long at;
+	for (size_t i = 0; i < call_ips; i++) {
+		unsigned long at = static_call(dt_ftrace_location)(call_ip[i]);
 
-		if (copy_from_kernel_nofault(&at, (unsigned long *)table + i, sizeof(at)) < 0)
-			break;
-		at = static_call(dt_ftrace_location)(at);
 		if (at)
-			call_ip[call_ips++] = at;
+			call_ip[n++] = at;
 	}
+	call_ips = n;
 	sort(call_ip, call_ips, sizeof(*call_ip), by_address, NULL);
 }
 
-/*
- * What the arguments of a function are read from. A system call's only one is what its thread has
- * come into the kernel with: its arguments are there.
- */
-static noinline const struct pt_regs *callers(u64 ip, const struct pt_regs *regs)
+static bool is_call_function(u64 ip)
 {
 	for (size_t low = 0, high = call_ips; low < high;) {
 		size_t mid = (low + high) / 2;
 
 		if (call_ip[mid] == ip)
-			return (const struct pt_regs *)regs->di;
+			return true;
 		if (call_ip[mid] < ip)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return regs;
+	return false;
 }
 
 static __always_inline bool is_call(const struct pt_regs *regs)
@@ -309,8 +397,30 @@ static __always_inline bool is_call(const struct pt_regs *regs)
 	return unlikely(regs->di == (unsigned long)task_pt_regs(current));
 }
 
-static noinline void append_looking(struct dt_core *core, u32 tid, const struct pt_regs *regs,
-				    u64 pc, u64 sp, u8 kind)
+void dt_call_arguments(struct pt_regs *regs, unsigned long a[6])
+{
+	syscall_get_arguments(current, regs, a);
+	for (int i = 0; i < 6 && in_ia32_syscall(); i++)
+		a[i] = (u32)a[i];
+}
+
+/*
+ * The entry of a function whose first argument is what its thread has come into the kernel with: if
+ * it is a system call's, that is its only one, and the call's arguments are there; in other
+ * registers for a call of a 32-bit program, or by int $0x80.
+ */
+static noinline __cold void append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs,
+					u64 ip, u8 flags)
+{
+	unsigned long a[6] = {regs->di, regs->si, regs->dx, regs->cx};
+
+	if (is_call_function(ip))
+		dt_call_arguments((struct pt_regs *)regs->di, a);
+	dt_append_seldom(core, tid, ip, regs->sp, DT_ENTRY, flags, a[0], a[1], a[2], a[3]);
+}
+
+static noinline __cold void append_looking(struct dt_core *core, u32 tid,
+					   const struct pt_regs *regs, u64 pc, u64 sp, u8 kind)
 {
 	const struct dt_act *act = act_at(pc);
 	u8 flags = 0;
@@ -322,172 +432,73 @@ static noinline void append_looking(struct dt_core *core, u32 tid, const struct 
 	}
 	if ((flags & DT_NARGS) != DT_ADJACENT)
 		flags |= kind == DT_ENTRY ? 4 : 2;
-	if (kind == DT_ENTRY) {
-		const struct pt_regs *r = is_call(regs) ? callers(pc, regs) : regs;
-
-		dt_append_seldom(core, tid, pc, sp, kind, flags, r->di, r->si, r->dx,
-				 r == regs ? r->cx : r->r10);
-	} else
+	if (kind == DT_ENTRY && is_call(regs))
+		append_call(core, tid, regs, pc, flags);
+	else if (kind == DT_ENTRY)
+		dt_append_seldom(core, tid, pc, sp, kind, flags, regs->di, regs->si, regs->dx,
+				 regs->cx);
+	else
 		dt_append_seldom(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
 	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
 		dt_append_seldom(core, tid, pc, sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
 				 act->action.constant, 0, 0, 0);
 }
 
-/* ---- the hooks; preemption is off in all of them ---- */
-
-/*
- * Has the function return through rethook. On kernels that keep the nodes in a list, what
- * rethook_try_get() and rethook_hook() do is done here: a call through a pointer for each would
- * cost as much again. RCU need not watch: nodes are freed when no hook is left, see
- * dt_hooks_exit().
- */
-static __always_inline struct call *hook_exit(struct pt_regs *regs)
-{
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-	struct freelist_node *f = freelist_try_get(&rethook->pool);
-	unsigned long *stack = (unsigned long *)regs->sp;
-	struct call *n;
-
-	if (unlikely(!f))
-		return NULL;
-	n = container_of(f, struct call, node.freelist);
-	n->node.ret_addr = stack[0];
-	n->node.frame = regs->sp;
-	stack[0] = dt_rethook_trampoline;
-	__llist_add(&n->node.llist, &current->rethooks);
-#else
-	struct call *n;
-
-	/* a push to an object pool that an NMI comes in between may not be followed by another */
-	if (unlikely(in_nmi()))
-		return NULL;
-	n = (struct call *)static_call(dt_rethook_try_get)(rethook);
-	if (likely(n))
-		static_call(dt_rethook_hook)(&n->node, regs, true);
-#endif
-	return n;
-}
-
-static __always_inline bool enter(struct dt_core *core, u64 ip, struct pt_regs *regs, u32 mode)
+/* All entries but the usual ones. */
+u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 mode)
 {
 	u32 tid = dt_who();
 
-	dt_count(&core->in);
-	if (unlikely(mode & ~DT_ON) || unlikely(tid == DT_NO_TID)) {
-		if (!dt_wanted(mode, tid)) {
-			dt_count(&core->left);
-			return false;
-		}
-		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
-			return true;
-		}
+	if (!dt_wanted(mode, tid)) {
+		dt_leave_out(core, mode);
+		return DT_NOT_WANTED;
 	}
-	if (is_call(regs)) {
-		const struct pt_regs *r = callers(ip, regs);
-
-		dt_append(core, tid, ip, regs->sp, DT_ENTRY, 4, r->di, r->si, r->dx,
-			  r == regs ? r->cx : r->r10);
-		return true;
-	}
-	dt_append(core, tid, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx, regs->cx);
-	return true;
+	tid = dt_number(mode, tid);
+	if (mode & (DT_LOOKING | DT_HALTED))
+		append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
+	else if (is_call(regs))
+		append_call(core, tid, regs, ip, 4);
+	else
+		dt_append_seldom(core, tid, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx,
+				 regs->cx);
+	return tid;
 }
 
-static __always_inline void leave(struct dt_core *core, const struct call *n, struct pt_regs *regs,
-				  u32 mode)
+/* All exits but the usual ones. */
+void dt_hit_leave(struct dt_core *core, const struct dt_call *n, const struct pt_regs *regs,
+		  u32 mode)
 {
-	u32 tid = dt_who();
+	u32 tid = n->tid;
 
-	dt_count(&core->out);
-	if (unlikely(mode & ~DT_ON)) {
-		if (!dt_wanted(mode, tid)) {
-			dt_count(&core->left);
-			return;
-		}
-		if (mode & (DT_LOOKING | DT_HALTED)) {
-			append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
-			return;
-		}
-	}
-	dt_append(core, tid, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
+	if (!dt_wanted(mode & ~DT_OWNED, tid))
+		dt_count(&core->left);
+	else if (mode & (DT_LOOKING | DT_HALTED))
+		append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
+	else
+		dt_append_seldom(core, tid, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
 }
 
-static void notrace on_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
-			     struct ftrace_regs *fregs)
-{
-	u32 mode = READ_ONCE(dt_mode);
-	struct dt_core *core;
-
-	if (!(mode & DT_ON))
-		return;
-	preempt_disable_notrace();
-	core = this_cpu_ptr(&dt_core);
-	if (dt_begin(core)) {
-		enter(core, ip, dt_regs(fregs), mode);
-		dt_end(core);
-	}
-	preempt_enable_notrace();
-}
-
-static void notrace on_call(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
-			    struct ftrace_regs *fregs)
-{
-	struct pt_regs *regs = dt_regs(fregs);
-	u32 mode = READ_ONCE(dt_mode);
-	struct dt_core *core;
-	struct call *n;
-
-	if (!(mode & DT_ON))
-		return;
-	preempt_disable_notrace();
-	core = this_cpu_ptr(&dt_core);
-	if (dt_begin(core)) {
-		if (enter(core, ip, regs, mode)) {
-			n = hook_exit(regs);
-			if (likely(n)) {
-				n->pc = ip;
-				n->sp = regs->sp;
-			} else {
-				dt_count(&core->lost_exits);
-			}
-		}
-		dt_end(core);
-	}
-	preempt_enable_notrace();
-}
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-static void notrace on_exit(struct rethook_node *node, void *data, struct pt_regs *regs)
-#else
-static void notrace on_exit(struct rethook_node *node, void *data, unsigned long to,
-			    struct pt_regs *regs)
-#endif
-{
-	const struct call *n = (const struct call *)node;
-	u32 mode = READ_ONCE(dt_mode);
-	struct dt_core *core;
-
-	if (!(mode & DT_ON))
-		return;
-	core = this_cpu_ptr(&dt_core); /* rethook has preemption off */
-	if (dt_begin(core)) {
-		leave(core, n, regs, mode);
-		dt_end(core);
-	}
-}
-NOKPROBE_SYMBOL(on_exit);
-
-static struct ftrace_ops call_ops = {.func = on_call}, entry_ops = {.func = on_entry};
+static struct ftrace_ops call_ops = {.func = dt_hit_call}, entry_ops = {.func = dt_hit_entry};
 static bool call_registered, entry_registered;
 
 /* ---- setting ---- */
 
+/* Leaves of n addresses those that are still functions; how many. */
+static __cold size_t drop_gone(unsigned long *ip, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (static_call(dt_ftrace_location)(ip[i]) == ip[i])
+			ip[left++] = ip[i];
+	return left;
+}
+
 /* ftrace's own hash of an ops is what was set last: empty means all, so that is never left. */
 static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, size_t n,
-			  struct dt_error *e)
+			  size_t *gone, struct dt_error *e)
 {
+	size_t left;
 	int rc;
 
 	if (!n) {
@@ -497,6 +508,14 @@ static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned lon
 		return 0;
 	}
 	rc = ftrace_set_filter_ips(ops, ip, (unsigned int)n, 0, 1);
+	/* a module has gone since they were looked for, and others may meanwhile */
+	while (rc == -EINVAL && (left = drop_gone(ip, n)) < n) {
+		*gone += n - left;
+		n = left;
+		if (!n)
+			return set_ops(ops, registered, ip, 0, gone, e);
+		rc = ftrace_set_filter_ips(ops, ip, (unsigned int)n, 0, 1);
+	}
 	if (rc < 0)
 		return dt_fail(
 			e, "devtrace: the kernel refuses to trace these %lu functions: error %d",
@@ -512,7 +531,7 @@ static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned lon
 }
 
 int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
-			struct dt_actions *fresh, struct dt_error *e)
+			struct dt_actions *fresh, size_t *gone, struct dt_error *e)
 {
 	struct dt_actions *old = actions;
 	int rc;
@@ -526,9 +545,10 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 		if (!looked)
 			dt_settle(); /* nobody records any more without looking */
 	}
-	rc = set_ops(&call_ops, &call_registered, both, n, e);
+	*gone = 0;
+	rc = set_ops(&call_ops, &call_registered, both, n, gone, e);
 	if (rc == 0)
-		rc = set_ops(&entry_ops, &entry_registered, entry, m, e);
+		rc = set_ops(&entry_ops, &entry_registered, entry, m, gone, e);
 	if (!fresh) { /* nobody can freeze, nor wait for it */
 		atomic64_set(&remaining, NO_END);
 		dt_hooks_mode(0, DT_LOOKING);
@@ -541,9 +561,34 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 	return rc;
 }
 
+/* More calls than that are not under way: each is on the stack of a task, of 16 KiB. */
+#define NODES_MAX (1u << 20)
+
+/* What is asked for bit by bit would be taken from all others. */
+static __init int check_nodes(unsigned int nodes, struct dt_error *e)
+{
+	u64 free = (u64)si_mem_available() << PAGE_SHIFT;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	/* any core may have all of them */
+	u64 each = sizeof(struct dt_call) + 2 * sizeof(void *) * num_possible_cpus();
+#else
+	u64 each = kmalloc_size_roundup(sizeof(struct dt_call));
+#endif
+
+	if (!nodes || nodes > NODES_MAX)
+		return dt_fail(e, "nodes=%u: it can be from 1 to %u", nodes, NODES_MAX);
+	if (nodes * each > free / 2)
+		return dt_fail(e, "nodes=%u takes %lu MiB, of %lu MiB that are free: at most half",
+			       nodes, (unsigned long)(nodes * each >> 20),
+			       (unsigned long)(free >> 20));
+	return 0;
+}
+
 /* As many calls as there are nodes can be under way at once, and have their exits seen. */
 int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
+	if (check_nodes(nodes, e) < 0)
+		return -1;
 	/* the followed ones behind them */
 	dt_watched = kvzalloc(PID_MAX_LIMIT / 4, GFP_KERNEL);
 	if (!dt_watched)
@@ -551,25 +596,26 @@ int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	dt_followed = dt_watched + PID_MAX_LIMIT / BITS_PER_LONG;
 	find_calls();
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-	rethook = static_call(dt_rethook_alloc)(NULL, on_exit);
-	if (!rethook) {
+	dt_rethook = static_call(dt_rethook_alloc)(NULL, dt_hit_exit);
+	if (!dt_rethook) {
 		kvfree(dt_watched);
 		kvfree(call_ip);
 		return dt_fail(e, "out of memory");
 	}
 	for (unsigned int i = 0; i < nodes; i++) {
-		struct call *n = kzalloc(sizeof(*n), GFP_KERNEL);
+		struct dt_call *n = kzalloc(sizeof(*n), GFP_KERNEL);
 
 		if (!n) {
 			dt_hooks_exit();
 			return dt_fail(e, "out of memory for %u nodes", nodes);
 		}
-		static_call(dt_rethook_add_node)(rethook, &n->node);
+		static_call(dt_rethook_add_node)(dt_rethook, &n->node);
 	}
 #else
-	rethook = static_call(dt_rethook_alloc)(NULL, on_exit, sizeof(struct call), (int)nodes);
-	if (IS_ERR_OR_NULL(rethook)) {
-		rethook = NULL;
+	dt_rethook = static_call(dt_rethook_alloc)(NULL, dt_hit_exit, sizeof(struct dt_call),
+						   (int)nodes);
+	if (IS_ERR_OR_NULL(dt_rethook)) {
+		dt_rethook = NULL;
 		kvfree(dt_watched);
 		kvfree(call_ip);
 		return dt_fail(e, "out of memory for %u nodes", nodes);
@@ -582,13 +628,14 @@ int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 void __cold dt_hooks_exit(void)
 {
 	struct dt_error e;
+	size_t gone;
 
 	dt_hooks_mode(0, ~0u);
-	dt_hooks_set(NULL, 0, NULL, 0, NULL, &e);
+	dt_hooks_set(NULL, 0, NULL, 0, NULL, &gone, &e);
 	ftrace_free_filter(&call_ops);
 	ftrace_free_filter(&entry_ops);
-	if (rethook)
-		static_call(dt_rethook_free)(rethook);
+	if (dt_rethook)
+		static_call(dt_rethook_free)(dt_rethook);
 	dt_settle(); /* no exit hook runs any more */
 	kvfree(dt_watched);
 	kvfree(call_ip);

@@ -27,8 +27,10 @@ static int __init dt_load(void)
 	rc = -ENOMEM;
 	if (dt_provider_init(&e) < 0)
 		goto fail;
+	rc = -EINVAL;
 	if (dt_hooks_init(nodes, &e) < 0)
 		goto fail_provider;
+	rc = -ENOMEM;
 	if (dt_events_init() < 0) {
 		dt_fail(&e, "out of memory");
 		goto fail_events;

@@ -211,9 +211,9 @@ static noinline int on_careful_hit(const struct probe *probe, const struct pt_re
 	tid = was_who();
 	dt_count(&core->in);
 	if (dt_wanted(mode, tid) && dt_obey(&p->action, DT_POINT, &flags))
-		append_items(core, tid, p, probe->address, regs, flags);
+		append_items(core, dt_number(mode, tid), p, probe->address, regs, flags);
 	else
-		dt_count(&core->left);
+		dt_leave_out(core, mode);
 	dt_end(core);
 	return 0;
 }

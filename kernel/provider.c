@@ -5,6 +5,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pid_namespace.h>
+#include <linux/sort.h>
+#include <linux/threads.h>
 #include <linux/workqueue.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -22,6 +25,7 @@
 static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
 static struct dt_device device;
 static const void *owner;
+static struct pid_namespace *owner_inside; /* as long as there is one */
 /* the owner is, who may have been killed: what he leaves is put right all the same */
 static bool leaving;
 static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
@@ -59,6 +63,22 @@ static void on_text(void *ctx, uint64_t *base, uint64_t *end)
 	*end = f;
 }
 
+/* Whose numbers are meant: the owner's, or those that all have in common. */
+static struct pid_namespace *numbers(void)
+{
+	return owner ? owner_inside : &init_pid_ns;
+}
+
+static int check_number(struct dt_error *e)
+{
+	if (leaving || task_active_pid_ns(current) == numbers())
+		return 0;
+	return dt_fail(
+		e, "devtrace: watch and ONLYPID mean other processes than yours by these numbers: "
+		   "they are not those of your PID namespace. 'devtrace record -k' and 'attach "
+		   "-k' know which are");
+}
+
 static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 {
 	long n;
@@ -66,6 +86,8 @@ static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 	if (r->action.what & DT_DO_ARGS)
 		return dt_fail(e, "devtrace: ARGS is for programs: an entry in the kernel has four "
 				  "arguments");
+	if ((r->action.what & DT_DO_ONLYPID) && check_number(e) < 0)
+		return -1;
 	if (r->kind == DT_RANGE_POINT)
 		return dt_point_make(r, e);
 	if (r->kind == DT_RANGE_ADDRESS) {
@@ -101,23 +123,65 @@ static int on_update(void *ctx, struct dt_range *before, struct dt_range *r, str
 	return dt_point_update(before, r, e);
 }
 
+static size_t functions_gone; /* of those that were to be hooked last */
+
 static int set_hooks(struct dt_error *e)
 {
 	struct dt_plan p;
+	size_t gone;
 	int rc;
 
 	if (dt_plan_make(&p, &device, e) < 0)
 		return -1;
-	rc = dt_hooks_set(p.both, p.boths, p.entry, p.entries, p.actions, e);
+	rc = dt_hooks_set(p.both, p.boths, p.entry, p.entries, p.actions, &gone, e);
 	p.actions = NULL; /* the hooks' now */
 	dt_plan_free(&p);
+	functions_gone = gone;
+	if (gone) {
+		pr_info("devtrace: %lu functions have gone with their modules since they were "
+			"looked "
+			"for: the others are traced\n",
+			(unsigned long)gone);
+		dt_functions_changed(); /* what is remembered has them still */
+	}
 	stale = rc < 0;
 	return rc;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
+}
+
+/* Those of the owner's namespace who have these numbers now; who is not there is nobody. */
+static int apply_watch(struct dt_error *e)
+{
+	u32 *id;
+
+	if (numbers() == &init_pid_ns || !device.watches) {
+		dt_hooks_watch(device.watch, device.watches);
+		return 0;
+	}
+	id = kvmalloc_array(device.watches, sizeof(*id), GFP_KERNEL);
+	if (!id)
+		return dt_fail(e, "out of memory");
+	rcu_read_lock();
+	for (size_t i = 0; i < device.watches; i++) {
+		const struct pid *pid = find_pid_ns((int)device.watch[i], numbers());
+
+		id[i] = pid ? (u32)pid->numbers[0].nr : PID_MAX_LIMIT - 1;
+	}
+	rcu_read_unlock();
+	sort(id, device.watches, sizeof(*id), by_number, NULL);
+	dt_hooks_watch(id, device.watches);
+	kvfree(id);
+	return 0;
 }
 
 static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 {
 	static u64 events;
+	static size_t watches;
 
 	stale = true;
 	if (r)
@@ -126,8 +190,12 @@ static int on_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 		return dt_fail(
 			e,
 			"devtrace: the kernel can not wait for a reader: policy drop or overwrite");
+	if (device.watches > watches && check_number(e) < 0)
+		return -1;
+	if (apply_watch(e) < 0)
+		return -1;
+	watches = device.watches;
 	dt_rings_policy(device.policy == DT_OVERWRITE);
-	dt_hooks_watch(device.watch, device.watches);
 	dt_events_follow(&device);
 	if (device.events != events) {
 		dt_freeze_behind(device.events);
@@ -261,6 +329,9 @@ static void on_state(void *ctx, void (*line)(void *to, const char *text, size_t 
 	for (unsigned int s = 0; s < DT_SOURCES; s++)
 		if (dt_source_on[s])
 			line(to, text, dt_format(text, sizeof(text), "%s on\n", dt_source_name[s]));
+	if (functions_gone)
+		line(to, text,
+		     dt_format(text, sizeof(text), "#gone %lu\n", (unsigned long)functions_gone));
 }
 
 static const struct dt_device_ops ops = {
@@ -314,8 +385,29 @@ int dt_provider_own(const void *who)
 	mutex_lock(&lock);
 	if ((owner && owner != who) || device.n || device.active)
 		rc = -EBUSY;
-	else
+	else if (!owner) {
 		owner = who;
+		owner_inside = task_active_pid_ns(current);
+		dt_hooks_own(owner_inside);
+	}
+	mutex_unlock(&lock);
+	return rc;
+}
+
+int dt_provider_watch(const void *who, int number)
+{
+	struct task_struct *t;
+	int rc = -EPERM;
+
+	mutex_lock(&lock);
+	if (owner == who) {
+		rcu_read_lock();
+		t = pid_task(find_pid_ns(number, owner_inside), PIDTYPE_PID);
+		if (t)
+			dt_hooks_follow(t);
+		rcu_read_unlock();
+		rc = t ? 0 : -ESRCH;
+	}
 	mutex_unlock(&lock);
 	return rc;
 }
@@ -348,6 +440,8 @@ void dt_provider_leave(const void *who)
 	dt_format(size, sizeof(size), "logsize %u", DT_LOG_DEFAULT);
 	dt_device_write(&device, NULL, size, strlen(size), &e);
 	owner = NULL;
+	owner_inside = NULL;
+	dt_hooks_own(NULL);
 	leaving = false;
 	mutex_unlock(&lock);
 }

@@ -2,6 +2,7 @@
 /* The cores' rings, and reading them. */
 #include "kernel/ring.h"
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
@@ -163,14 +164,19 @@ void dt_rings_policy(bool overwrite)
 	mutex_unlock(&dt_rings_lock);
 }
 
-/* How far each ring can be read: an append that has taken its time before now has ended there. */
+/*
+ * How far each ring can be read: an append that has taken its time before now, and perhaps no place
+ * yet, has ended there. A core that has committed since has left the hook it was in.
+ */
 static void settle(struct dt_core *c)
 {
-	u64 pos = READ_ONCE(c->pos);
+	u64 commit = READ_ONCE(c->commit);
 
 	/* the other core is in a hook, with nothing that waits in it; but it may be a guest's */
-	for (unsigned int i = 0; READ_ONCE(c->commit) < pos && i < 100000; i++)
+	for (unsigned int i = 0; READ_ONCE(c->nest) && READ_ONCE(c->commit) == commit && i < 100000;
+	     i++)
 		cpu_relax();
+	smp_rmb(); /* what is read from here on has been there by then */
 }
 
 /*
@@ -220,6 +226,7 @@ long dt_rings_take(struct dt_record *to, size_t n)
 		return -EBUSY;
 	}
 	until = rdtsc_ordered();
+	udelay(1); /* a core that has read the clock before has been seen to be in a hook since */
 	for_each_possible_cpu(cpu)
 	{
 		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);

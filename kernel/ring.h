@@ -10,6 +10,7 @@
 
 #include <linux/percpu.h>
 #include <linux/types.h>
+#include <asm/msr.h>
 
 struct vm_area_struct;
 
@@ -70,23 +71,34 @@ static __always_inline void dt_end(struct dt_core *c)
 	} while (unlikely(pos != READ_ONCE(c->pos)));
 }
 
-/* Between the two: a place for one record, or NULL, which is counted as lost. */
-static __always_inline struct dt_record *dt_reserve(struct dt_core *c)
+/*
+ * Between the two: a place for one record, and its time. False: there is none, which is counted.
+ * The clock is read between looking at the position and taking it: who comes in between, and so is
+ * earlier in the ring, makes that fail, and it is read again. So places are in the order of time.
+ */
+static __always_inline bool dt_reserve(struct dt_core *c, struct dt_record **r, u64 *ticks)
 {
-	u64 pos = READ_ONCE(c->pos);
+	u64 pos = READ_ONCE(c->pos), now, found;
 	bool taken;
 
-	do {
+	for (;;) {
 		if (unlikely(pos >= READ_ONCE(c->limit))) {
 			asm volatile("incq %0" : "+m"(c->lost));
-			return NULL;
+			return false;
 		}
+		now = rdtsc();
+		found = pos;
 		asm volatile("cmpxchgq %3, %1"
-			     : "+a"(pos), "+m"(c->pos), "=@ccz"(taken)
+			     : "+a"(found), "+m"(c->pos), "=@ccz"(taken)
 			     : "r"(pos + 64)
 			     : "memory");
-	} while (unlikely(!taken));
-	return (struct dt_record *)(c->records + (pos & c->mask));
+		if (likely(taken))
+			break;
+		pos = found;
+	}
+	*ticks = now;
+	*r = (struct dt_record *)(c->records + (pos & c->mask));
+	return true;
 }
 
 /* Counts on the core itself: one instruction, so that no interrupt comes in between. */

@@ -48,13 +48,14 @@ int __init dt_selftest(struct dt_error *e)
 	struct dt_record *r = kcalloc(2 * CALLS + 1, sizeof(*r), GFP_KERNEL);
 	unsigned long ip = static_call(dt_ftrace_location)((unsigned long)dt_selftest_function);
 	struct dt_error end;
+	size_t gone;
 	int rc = -1;
 
 	if (!r) {
 		dt_fail(e, "out of memory");
 	} else if (!ip) {
 		dt_fail(e, "ftrace does not know a function of this module");
-	} else if (dt_hooks_set(&ip, 1, NULL, 0, NULL, e) == 0) {
+	} else if (dt_hooks_set(&ip, 1, NULL, 0, NULL, &gone, e) == 0) {
 		long (*volatile f)(long, long, long, long) = dt_selftest_function;
 
 		dt_hooks_mode(DT_ON, 0);
@@ -66,7 +67,7 @@ int __init dt_selftest(struct dt_error *e)
 		if (rc == 0)
 			rc = check(r, dt_rings_take(r, 2 * CALLS + 1), ip, e);
 	}
-	dt_hooks_set(NULL, 0, NULL, 0, NULL, &end);
+	dt_hooks_set(NULL, 0, NULL, 0, NULL, &gone, &end);
 	kfree(r);
 	dt_rings_reset();
 	return rc;

@@ -14,6 +14,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include "include/devtrace-ioctl.h"
 #include "process/memory.h"
 #include "process/threads.h"
 
@@ -62,6 +63,17 @@ static void load(struct stub *s, unsigned reg, uint64_t v)
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
+/*
+ * syscall, behind mov $MARK, %r15, always in its long form: the kernel's device is not to take it for
+ * the program's.
+ */
+static void system_call(struct stub *s, uint64_t code)
+{
+	byte(s, 0x49), byte(s, 0xbf);
+	number(s, (code + s->n + 8 + 2) ^ DEVTRACE_OWN_CALL, 8);
+	byte(s, 0x0f), byte(s, 0x05);
+}
+
 /* rt_sigprocmask(SIG_SETMASK, mask, NULL, 8); the mask stands at the start of the stub. */
 static void restore_mask(struct stub *s, uint64_t code)
 {
@@ -70,7 +82,7 @@ static void restore_mask(struct stub *s, uint64_t code)
 	load(s, RDX, 0);
 	load(s, R10, 8);
 	load(s, RAX, SYS_rt_sigprocmask);
-	byte(s, 0x0f), byte(s, 0x05);
+	system_call(s, code);
 }
 
 static void assemble(struct stub *s, uint64_t code, uint64_t mask, const struct dt_call *call,
@@ -91,7 +103,7 @@ static void assemble(struct stub *s, uint64_t code, uint64_t mask, const struct 
 			byte(s, 0xe0 | (reg[a] & 7));
 		}
 		load(s, RAX, call[i].nr);
-		byte(s, 0x0f), byte(s, 0x05);
+		system_call(s, code);
 		if (i == 0) { /* mov %rax, %r12 */
 			byte(s, 0x49), byte(s, 0x89), byte(s, 0xc4);
 		}
@@ -107,6 +119,7 @@ static void assemble(struct stub *s, uint64_t code, uint64_t mask, const struct 
 	load(s, R10, r->r10);
 	load(s, R11, r->r11);
 	load(s, R12, r->r12);
+	load(s, R15, r->r15);
 	/* jmp *0(%rip); the address */
 	byte(s, 0xff), byte(s, 0x25), number(s, 0, 4);
 	number(s, r->rip, 8);

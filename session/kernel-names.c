@@ -26,6 +26,16 @@ struct dt_kernel_names {
 	size_t slots;	 /* a power of two */
 };
 
+/* What the functions of system calls are called by; those of 32-bit programs' have 32-bit
+ * arguments. */
+static const struct {
+	const char *prefix;
+	bool small;
+} call[] = {{"__x64_sys_", false},
+	    {"__ia32_sys_", true},
+	    {"__ia32_compat_sys_", true},
+	    {"__x64_compat_sys_", false}};
+
 static int add(struct dt_kernel_names *k, const struct symbol *s)
 {
 	if (k->n == k->room) {
@@ -257,13 +267,15 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 	/* of several names, the first that kallsyms has; compiler's copies last */
 	for (first = low - 1; first && k->symbol[first - 1].address == k->symbol[low - 1].address;)
 		first--;
+	/* a system call without arguments is one function for all kinds of callers */
+	for (size_t i = first; i < low; i++)
+		if (strncmp(k->symbol[i].name, call[0].prefix, strlen(call[0].prefix)) == 0)
+			first = i;
 	fill(k, first, s);
 	return true;
 }
 
 /* ---- signatures ---- */
-
-#define CALL "__x64_sys_" /* what the functions of system calls are called by */
 
 /* The type behind names and qualifiers. */
 static const struct btf_type *plain(const struct btf *b, uint32_t id)
@@ -301,6 +313,14 @@ static void describe(const struct btf *b, uint32_t id, char type[8], unsigned *r
 	}
 }
 
+/* Registers of a 32-bit caller have no more than 32 bits; the result is one for all. */
+static void make_small(char *signature)
+{
+	for (char *p = signature; *p && *p != ';'; p++)
+		if (p[0] == ':' && (p[1] == 'i' || p[1] == 'u') && p[2] == '8' && p[3] == '@')
+			p[2] = '4';
+}
+
 void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char *out, size_t size)
 {
 	const struct btf_type *proto;
@@ -312,8 +332,14 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 
 	out[0] = '\0';
 	/* its only argument is where the caller's registers are, and the module has read them */
-	if (strncmp(name, CALL, strlen(CALL)) == 0) {
-		dt_prototype_call(name + strlen(CALL), out, size);
+	for (size_t i = 0; i < sizeof(call) / sizeof(*call); i++) {
+		size_t length = strlen(call[i].prefix);
+
+		if (strncmp(name, call[i].prefix, length) != 0)
+			continue;
+		dt_prototype_call(name + length, out, size);
+		if (call[i].small)
+			make_small(out);
 		return;
 	}
 	id = k->typed ? *slot(k, name) : 0;

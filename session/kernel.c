@@ -36,23 +36,35 @@ struct dt_kernel {
 	struct dt_kernel_points *points;
 };
 
-/* The device says why in what it shows. */
-static int refused(const struct dt_kernel *k, const char *command, int err, struct dt_error *e)
+/* What the device shows behind #NAME; NULL: nothing. */
+static const char *line_of(const struct dt_kernel *k, const char *name)
 {
 	static char state[65536];
+	char begin[32], *line;
 	ssize_t n;
-	char *why;
 
-	if (err != EINVAL)
-		return dt_fail(e, "%s: '%s': %s", CTL, command, strerror(err));
 	lseek(k->ctl, 0, SEEK_SET);
 	n = read(k->ctl, state, sizeof(state) - 1);
 	state[n > 0 ? n : 0] = '\0';
-	why = strstr(state, "\n#error ");
+	dt_format(begin, sizeof(begin), "\n#%s ", name);
+	line = strstr(state, begin);
+	if (!line)
+		return NULL;
+	line += strlen(begin);
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+/* The device says why in what it shows. */
+static int refused(const struct dt_kernel *k, const char *command, int err, struct dt_error *e)
+{
+	const char *why;
+
+	if (err != EINVAL)
+		return dt_fail(e, "%s: '%s': %s", CTL, command, strerror(err));
+	why = line_of(k, "error");
 	if (!why)
 		return dt_fail(e, "the kernel's device refuses '%s'", command);
-	why += 8;
-	why[strcspn(why, "\n")] = '\0';
 	return dt_fail(e, "the kernel's device: %s", why);
 }
 
@@ -89,6 +101,11 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 		return dt_fail(
 			e, "%s may only be opened by root: tracing the kernel shows what all do",
 			path);
+	if (errno == EUSERS)
+		return dt_fail(e,
+			       "%s is open in as many processes as can have it: one of them has to "
+			       "close it first",
+			       path);
 	return dt_fail(e, "%s: %s", path, strerror(errno));
 }
 
@@ -178,6 +195,13 @@ static int trace_functions(const struct dt_kernel *k, const char *const *pattern
 	return n ? dt_kernel_tell(k, e, "trace '%s' new " NAME "\ntrace " NAME " on\n", set) : 0;
 }
 
+unsigned long dt_kernel_gone(const struct dt_kernel *k)
+{
+	const char *gone = line_of(k, "gone");
+
+	return gone ? strtoul(gone, NULL, 10) : 0;
+}
+
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e)
 {
@@ -259,7 +283,9 @@ bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kern
 
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
 {
-	return dt_kernel_tell(k, e, "watch %d\n", pid);
+	if (ioctl(k->log, DEVTRACE_WATCH, (long)pid) == 0 || errno == ESRCH) /* it has ended */
+		return 0;
+	return dt_fail(e, "%s: process %d is not recorded: %s", LOG, pid, strerror(errno));
 }
 
 int dt_kernel_start(struct dt_kernel *k, struct dt_error *e)

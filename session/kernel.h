@@ -15,7 +15,7 @@
 struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another */
 
 /* What is traced when nothing is said: system calls, and what they do to files. */
-#define DT_KERNEL_PATTERN "__x64_sys_* ksys_* vfs_*"
+#define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
 
 /*
  * Prepares the device: functions that match one of the n patterns (n 0: none), stopped. everybody:
@@ -24,6 +24,8 @@ struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another 
  */
 struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned cores,
 				 bool everybody, struct dt_error *e);
+/* How many functions are not traced, since they have gone with their modules meanwhile. */
+unsigned long dt_kernel_gone(const struct dt_kernel *k);
 /* The device is as it was at first; by the kernel, if this process is killed before. */
 void dt_kernel_close(struct dt_kernel *k);
 

@@ -177,6 +177,10 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
 						       o->everybody, e)))
 		goto fail;
+	if (s->kernel && dt_kernel_gone(s->kernel))
+		dt_format(s->note, sizeof(s->note),
+			  "%lu functions of the kernel have gone with their modules meanwhile: the others are recorded",
+			  dt_kernel_gone(s->kernel));
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
 		if (!s->store)

@@ -71,8 +71,8 @@ flock -u 9
 out=$root/build/kernel/$version
 make -s -C "$root/kernel" KDIR="$tree/usr/src/$headers" OUT="$out" >&2
 mkdir -p "$out/test"
-ln -sf "$here/traced.c" "$out/test/"
-echo "obj-m := traced.o
+ln -sf "$here/traced.c" "$here/gone.c" "$out/test/"
+echo "obj-m := traced.o gone.o
 ccflags-y := -I$root
 KBUILD_EXTRA_SYMBOLS := $out/Module.symvers" >"$out/test/Kbuild"
 make -s -C "$tree/usr/src/$headers" M="$out/test" CONFIG_DEBUG_INFO_BTF_MODULES= modules >&2

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tests record together with the kernel: a client asks a server, over a pipe, for a sum;
- * or, with a file's name, reads and writes at places in that file.
+ * or, with a file's name, reads and writes at places in that file; or calls a function in a loop;
+ * or (exec PROGRAM) becomes another one.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,10 +47,32 @@ static int positions(const char *path)
 		       : 1;
 }
 
+/* As many calls as fill a small ring more than once, and three writes. */
+__attribute__((noinline)) static long step(long v)
+{
+	__asm__ volatile("" : "+r"(v));
+	return v + 1;
+}
+
+static int loops(void)
+{
+	for (int i = 0; i < 3; i++) {
+		for (long k = 0; k < 2000; k++)
+			step(k);
+		if (write(1, "loop\n", 5) != 5)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t server;
 
+	if (argc > 1 && strcmp(argv[1], "loop") == 0)
+		return loops();
+	if (argc > 2)
+		return execv(argv[2], argv + 2);
 	if (argc > 1)
 		return positions(argv[1]);
 	if (pipe(to_server) < 0 || pipe(to_client) < 0)

@@ -21,6 +21,12 @@ result() {
 	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
+# known OUT [OPTION]: the program whose system calls are known
+known() {
+	gcc -O1 -g -Wall ${2-} -nostdlib -static -no-pie -fno-pie -ffreestanding -fno-stack-protector \
+		-fcf-protection=none -o "$1" "$here/known.c"
+}
+
 # image OUT FOLDER SECONDS [FILE...]: an initial file system with the modules and the cases, of the files named
 # if any are; the language is fuzzed so long
 image() {
@@ -28,13 +34,14 @@ image() {
 	shift 3
 	rm -rf "$d" && mkdir -p "$d"/{bin,proc,sys,dev,tmp,cases,etc}
 	cp "$(command -v busybox)" "$d/bin/busybox"
-	for m in devtrace test/traced fuse; do
+	for m in devtrace test/traced test/gone fuse; do
 		[ "$m" = fuse ] && [ ! -e "$folder/fuse.ko" ] || strip --strip-debug -o "$d/$(basename $m).ko" "$folder/$m.ko" || return
 	done
 	cp "$here"/guest/run.sh "$d/"
 	# devtrace itself, and what it is to trace
 	strip --strip-debug -o "$d/bin/devtrace" "$devtrace" &&
 		gcc -O1 -g -o "$d/bin/io" "$here/io.c" &&
+		known "$d/bin/known" && known "$d/bin/known80" -DINT80 && known "$d/bin/known32" -m32 &&
 		gcc -O2 -Wall -I"$here/../.." -o "$d/bin/map" "$here/map.c" || return
 	cp "$(command -v fusermount3)" "$d/bin/" || return
 	# libgcc_s: what a thread that ends needs, and is not linked to
@@ -89,7 +96,7 @@ machines() {
 		return
 	fi
 	echo system.sh user.sh
-	echo examples.sh filters.sh language.sh map.sh points.sh
+	echo calls.sh examples.sh filters.sh language.sh map.sh points.sh
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does

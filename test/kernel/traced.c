@@ -12,6 +12,9 @@
  *	sleep MS       traced_sleep(), which sleeps
  *	timecalls N    the same as calls: prints the cycles
  *	time N         N calls of traced_empty(): prints the cycles
+ *	storm MS       traced_call() all the time, and in interrupts that come as often as can be
+ *	hold, release  the module "gone" stays half unloaded in between: its end has been told of,
+ *	               and its functions are there yet
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -120,6 +123,46 @@ static void in_interrupt_context(long n, bool soft)
 	destroy_hrtimer_on_stack(&t);
 }
 
+/* Interrupts of it come as soon as the one before has ended. */
+static enum hrtimer_restart on_storm(struct hrtimer *t)
+{
+	traced_call(7, 2, 3, 4);
+	hrtimer_forward_now(t, ns_to_ktime(20000));
+	return HRTIMER_RESTART;
+}
+
+static void storm(unsigned int ms)
+{
+	u64 end = ktime_get_ns() + ms * 1000000ull;
+	struct hrtimer t;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+	hrtimer_init_on_stack(&t, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	t.function = on_storm;
+#else
+	hrtimer_setup_on_stack(&t, on_storm, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+#endif
+	hrtimer_start(&t, ns_to_ktime(20000), HRTIMER_MODE_REL_HARD);
+	while (ktime_get_ns() < end)
+		for (long i = 0; i < 100; i++)
+			traced_call(i, 2, 3, 4);
+	hrtimer_cancel(&t);
+	destroy_hrtimer_on_stack(&t);
+}
+
+static bool holds;
+
+/* Behind all others that are told. */
+static int on_module(struct notifier_block *b, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_GOING && !strcmp(((struct module *)module)->name, "gone"))
+		for (int i = 0; READ_ONCE(holds) && i < 10000; i++)
+			msleep(1);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_notifier = {.notifier_call = on_module, .priority = -1};
+
 /* The event that the next NMI of any core makes; whoever makes one comes by here. */
 static unsigned int nmi_subsystem, nmi_event, nmi_argument;
 static unsigned long nmi_value;
@@ -170,6 +213,12 @@ static ssize_t on_write(struct file *f, const char __user *from, size_t n, loff_
 		wait_for_nmi(false);
 	} else if (sscanf(text, "sleep %ld", &v) == 1) {
 		traced_sleep((unsigned int)v);
+	} else if (sscanf(text, "storm %ld", &v) == 1) {
+		storm((unsigned int)v);
+	} else if (!strncmp(text, "hold", 4)) {
+		WRITE_ONCE(holds, true);
+	} else if (!strncmp(text, "release", 7)) {
+		WRITE_ONCE(holds, false);
 	} else if (sscanf(text, "timecalls %ld", &v) == 1) {
 		u64 begin = rdtsc_ordered();
 
@@ -212,12 +261,16 @@ static const struct proc_ops operations = {.proc_read = on_read, .proc_write = o
 
 static int __init traced_load(void)
 {
-	return proc_create("traced", 0666, NULL, &operations) ? 0 : -ENOMEM;
+	if (!proc_create("traced", 0666, NULL, &operations))
+		return -ENOMEM;
+	register_module_notifier(&module_notifier);
+	return 0;
 }
 
 static void __exit traced_unload(void)
 {
 	remove_proc_entry("traced", NULL);
+	unregister_module_notifier(&module_notifier);
 	wait_for_nmi(false);
 }
 

@@ -9,6 +9,7 @@
 #include "arch/x86_64/capture.h"
 #include "core/device.h"
 #include "core/ring.h"
+#include "include/devtrace-ioctl.h"
 
 #define SYS_RT_SIGPROCMASK 14
 #define SYS_GETPID	39
@@ -65,15 +66,25 @@ void dt_before_clone3(const uint64_t *args);
 void dt_before_call(const uint64_t *argument);
 #pragma GCC visibility pop
 
+/*
+ * A system call with the mark of the tracer's own, by which the kernel's device does not take it for the
+ * program's. A signal handler that comes in between inherits the register, but not the address.
+ */
+#define OWN_CALL                                                                                   \
+	"lea 1f(%%rip), %%r15\n\t"                                                                \
+	"xor %[mark], %%r15\n\t"                                                                  \
+	"syscall\n"                                                                                \
+	"1:"
+
 static long call4(long nr, long a, long b, long c, long d)
 {
 	long ret;
 	register long r10 __asm__("r10") = d;
 
-	__asm__ volatile("syscall"
+	__asm__ volatile(OWN_CALL
 			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), [mark] "i"(DEVTRACE_OWN_CALL)
+			 : "rcx", "r11", "r15", "memory");
 	return ret;
 }
 
@@ -234,10 +245,11 @@ static long call6(long nr, long a, long b, long c, long d, long x, long y)
 	register long r8 __asm__("r8") = x;
 	register long r9 __asm__("r9") = y;
 
-	__asm__ volatile("syscall"
+	__asm__ volatile(OWN_CALL
 			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9),
+			   [mark] "i"(DEVTRACE_OWN_CALL)
+			 : "rcx", "r11", "r15", "memory");
 	return ret;
 }
 

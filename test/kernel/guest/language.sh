@@ -219,3 +219,85 @@ case_check_modules_that_come_later() {
 	grep -q 'trace later on' $C
 	insmod /traced.ko
 }
+
+case_check_functions_that_have_gone_are_left_out() {
+	insmod /gone.ko
+	do_traced hold
+	rmmod gone &
+	p=$!
+	# it is on its way: told of, and not gone
+	while ! grep -q '^gone .* Unloading' /proc/modules; do sleep 0.01; done
+	sleep 0.1
+	tell "trace 'gone:* traced:traced_call' new g"
+	do_traced release
+	wait $p
+	tell trace g on
+	said
+	case $(said) in
+	*'1 functions have gone with their modules'*'the others are traced') ;;
+	*) false ;;
+	esac
+	is "$(grep '^#gone' $C)" '#gone 1'
+	tell start
+	do_traced calls 3
+	is "$(counter tracehits)" 6
+	# what is known of them now is true
+	tell trace g off
+	dmesg -c >/dev/null
+	tell trace g on
+	is "$(said)" ''
+	is "$(grep '^#gone' $C)" ''
+}
+
+case_check_nodes_that_can_not_be() {
+	unload
+	free() { sed -n 's/MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
+	before=$(free)
+	for n in 0 1048577 4294967295; do
+		! insmod /devtrace.ko nodes=$n 2>/dev/null || false
+		case $(said) in
+		*"nodes=$n: it can be from 1 to 1048576") ;;
+		*) echo "# $(said)" && false ;;
+		esac
+	done
+	# more than half of what is free
+	mount -o remount,size=95% /dev/shm
+	! dd if=/dev/zero of=/dev/shm/ballast bs=1M count=$((before / 1024 - 120)) 2>/dev/null || true
+	! insmod /devtrace.ko nodes=1048576 2>/dev/null || false
+	case $(said) in
+	*'nodes=1048576 takes '*' MiB that are free: at most half') ;;
+	*) echo "# $(said)" && false ;;
+	esac
+	rm -f /dev/shm/ballast
+	load
+}
+
+case_check_the_65th_reader_is_told_why() {
+	rm -f /tmp/enough
+	pids=
+	set +x
+	for i in $(seq 64); do
+		sh -c 'exec 3</dev/trace; echo >>/tmp/opened; while [ ! -e /tmp/enough ]; do sleep 0.3; done' &
+		pids="$pids $!"
+	done
+	while [ "$(wc -l </tmp/opened)" -lt 64 ]; do sleep 0.05; done
+	set -x
+	! sh -c 'exec 3</dev/trace' 2>/tmp/why || false
+	cat /tmp/why
+	grep -q 'Too many users' /tmp/why
+	case $(said) in
+	*'/dev/trace is open in 64 processes already'*) ;;
+	*) false ;;
+	esac
+	! devtrace record -k -o /tmp/x.db /bin/io 2>/tmp/why || false
+	cat /tmp/why
+	grep -q 'open in as many processes as can have it' /tmp/why
+	# none of them is recorded
+	tell trace vfs_read new r
+	tell trace r on
+	: >/tmp/enough
+	wait $pids
+	rm -f /tmp/enough /tmp/opened
+	exec 3</dev/trace
+	exec 3<&-
+}

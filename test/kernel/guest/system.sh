@@ -118,6 +118,55 @@ case_check_readers_that_are_killed() {
 	[ "$(records | wc -l)" -ge 2 ]
 }
 
+case_check_order_within_a_core() {
+	tell trace traced_call new c ENTRY
+	tell trace c on
+	tell all
+	tell policy drop
+	tell size 18
+	rm -f /tmp/map.end
+	(map read /tmp/map.end >/tmp/map.out) &
+	p=$!
+	taskset 1 sh -c 'echo storm 150 >/proc/traced' &
+	q=$!
+	taskset 2 sh -c 'echo storm 150 >/proc/traced'
+	wait $q
+	tell stop
+	: >/tmp/map.end
+	cat /tmp/map.out
+	wait $p || { cat /tmp/map.out; false; }
+	rm /tmp/map.end
+	read -r whole lost entries exits </tmp/map.out
+	# what had no place takes part in nothing
+	[ "$entries" -gt 10000 ]
+	is "$((entries + lost))" "$(counter traceinhits)"
+}
+
+case_check_what_begins_an_interrupt_returns_to_who_it_began_in() {
+	tell "trace 'irq_enter_rcu irq_exit_rcu' new i"
+	tell trace i on
+	# they change the context that they are in; with all, those of the idle task are nobody's
+	for how in start all; do
+		tell reset
+		tell $how
+		do_traced storm 50
+		tell stop
+		records >/tmp/log
+		awk -v how=$how '
+			$1 == "E" {open[$2, $4]++; n++; threads += $4 != "ffffffffffffffff"}
+			$1 == "X" {open[$2, $4]--}
+			END {
+				for (i in open)
+					if (open[i] < -1 || open[i] > 1) {
+						print i ": " open[i] " more entries than exits"
+						bad = 1
+					}
+				print how ": " n " entries, " threads " of threads"
+				exit bad || n < 20 || !threads
+			}' /tmp/log
+	done
+}
+
 case_check_048_everything_at_once() {
 	# more comes than that: what is lost is counted
 	tell size 16
