@@ -18,7 +18,7 @@
 	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"         \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
 	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n" \
-	"                             'kernel:vfs_read+5 REG rdi': one in the kernel, as with -k\n" \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n" \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"        \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"       \

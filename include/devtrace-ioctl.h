@@ -72,8 +72,9 @@ struct devtrace_span {
  * Numbers of processes and threads are then those of the PID namespace of who has said DEVTRACE_OWN,
  * in what it asks for and in records; who has no number there is not recorded.
  *
- * Watches this process, and with `follow on' its children, until they end: whoever gets their numbers
- * later is not watched. ESRCH: there is none; EPERM: the device is not owned by this file.
+ * Watches this process and its children until they end: whoever gets their numbers later is not
+ * watched. EINVAL: not all but some have to be watched already (`watch'), with `follow on'; ESRCH:
+ * there is no such process; EPERM: the device is not owned by this file.
  */
 #define DEVTRACE_WATCH _IO('T', 0xd6)
 

@@ -400,7 +400,9 @@ int dt_provider_watch(const void *who, int number)
 	int rc = -EPERM;
 
 	mutex_lock(&lock);
-	if (owner == who) {
+	if (owner == who && (!dt_source_on[DT_FORKS] || !(READ_ONCE(dt_mode) & DT_WATCHING))) {
+		rc = -EINVAL; /* its end would not be seen */
+	} else if (owner == who) {
 		rcu_read_lock();
 		t = pid_task(find_pid_ns(number, owner_inside), PIDTYPE_PID);
 		if (t)

@@ -19,7 +19,8 @@ int dt_provider_write(const char *text, size_t n,
  */
 int dt_provider_own(const void *who);
 void dt_provider_leave(const void *who);
-/* Watches the process of that number in the owner's PID namespace until it ends. -EPERM, -ESRCH */
+/* Watches the process of that number in the owner's PID namespace until it ends. -EPERM, -ESRCH,
+ * -EINVAL: as in include/devtrace-ioctl.h */
 int dt_provider_watch(const void *who, int number);
 
 void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void *ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ranges and tracepoints of a session that are the kernel's: what they are in the session's device
- * is told to the kernel's. "trace kernel:vfs_read+5 REG rdi", "trace kernel:vfs_* new files".
+ * is told to the kernel's. "trace kernel:vfs_read+9 REG rdi", "trace kernel:vfs_* new files".
  */
 #ifndef DT_SESSION_KERNEL_RANGES_H
 #define DT_SESSION_KERNEL_RANGES_H

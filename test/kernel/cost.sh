@@ -49,6 +49,15 @@ tell watch 1
 cost entry and exit, watched
 tell watch 0
 tell trace b remove
+# each hit is looked at, whatever the option is
+tell trace traced_empty new b UNFREEZE
+tell trace b on
+cost entry and exit with an option
+tell trace b remove
+tell trace traced_empty new b COUNT
+tell trace b on
+cost entry with COUNT, and exit
+tell trace b remove
 # where there is room for a jump; it takes a second to become one
 was=$none none=$(least calls)
 for i in 5 7 9 b; do tell trace traced_call+$i 2>/dev/null && break; done

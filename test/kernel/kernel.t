@@ -49,6 +49,8 @@ image() {
 		mkdir -p "$d${lib%/*}" && cp -L "$lib" "$d$lib"
 	done
 	for f in "$here"/guest/*.sh; do [ "${f##*/}" = run.sh ] || cp "$f" "$d/cases/"; done
+	# tracepoints that the documents have for examples
+	grep -rhoE 'kernel:[a-z_]+\+[0-9a-f]+' "$here"/../../{doc,man,cmd,session} | sort -u >"$d/documented" || return
 	mkdir "$d/examples" && cp "$here"/../../examples/kernel/*.sh "$d/examples/" || return
 	# the sessions of the papers say what the language means, which is the same in both
 	[[ $folder != */6.12.* || -n ${CASES-} ]] || sed -i 's/^case_check_example_/left_out_/' "$d"/cases/examples.sh

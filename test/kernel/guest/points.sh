@@ -187,3 +187,15 @@ case_check_arm_by_an_event_in_an_nmi() {
 	do_traced calls 1
 	is "$(counter tracehits)" "$hits"
 }
+
+case_check_tracepoints_of_the_documents() {
+	cat /documented
+	[ -s /documented ]
+	while read -r point; do
+		tell "trace ${point#kernel:} REG rdi"
+		tell "delete ${point#kernel:}"
+	done </documented
+	# as any other instruction, and nothing in between
+	refused 'vfs_read+0x3/' trace vfs_read+3 REG rdi
+	refused 'is in the middle of an instruction' trace vfs_read+3
+}
