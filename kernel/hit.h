@@ -26,6 +26,19 @@ u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 m
 void dt_hit_leave(struct dt_core *core, const struct dt_call *n, const struct pt_regs *regs,
 		  u32 mode);
 
+/* A record of dt_hit_enter() and dt_hit_leave(), or none, by what is asked at pc. */
+void dt_append_looking(struct dt_core *core, u32 tid, const struct pt_regs *regs, u64 pc, u64 sp,
+		       u8 kind);
+/* The entry of a function that dt_is_call(): its arguments are the caller's, if it is a call's. */
+void dt_append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs, u64 ip, u8 flags);
+static __always_inline bool dt_is_call(const struct pt_regs *regs)
+{
+	return unlikely(regs->di == (unsigned long)task_pt_regs(current));
+}
+
+/* Freed behind dt_settle() only: hooks also run where RCU does not look. */
+extern struct dt_actions *dt_actions_now;
+
 /* What ftrace and rethook call. */
 void dt_hit_entry(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
 		  struct ftrace_regs *fregs);

@@ -20,7 +20,7 @@ u32 dt_mode __read_mostly;
 #define READERS 64u
 
 /* freed behind dt_settle() only: hooks also run where RCU does not look */
-static struct dt_actions *actions;
+struct dt_actions *dt_actions_now;
 unsigned long *dt_watched, *dt_followed;
 static struct pid_namespace *inside; /* the owner's, of DT_INSIDE */
 static pid_t reader[READERS];	     /* tgids; 0: free. Under reader_lock; looked at by hooks */
@@ -28,10 +28,6 @@ pid_t dt_one_reader;
 static unsigned int readers; /* behind the last of them that is not free */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
-
-/* Records that may still be made before it freezes; 0: it is frozen. Below: as many as come. */
-#define NO_END (-1)
-static atomic64_t remaining = ATOMIC64_INIT(NO_END);
 
 struct rethook *dt_rethook;
 
@@ -94,7 +90,7 @@ void __cold dt_leave_out(struct dt_core *core, u32 mode)
 		dt_count(&core->left);
 }
 
-bool __cold dt_wanted(u32 mode, u32 tid)
+bool dt_wanted(u32 mode, u32 tid)
 {
 	bool nobody = tid == DT_NO_TID;
 
@@ -219,113 +215,6 @@ void __cold dt_hooks_watch(const u32 *id, size_t n)
 		dt_hooks_mode(DT_WATCHING, 0);
 }
 
-/* ---- what is to happen ---- */
-
-static const struct dt_act *act_at(u64 address)
-{
-	const struct dt_actions *a = READ_ONCE(actions);
-
-	for (size_t low = 0, high = a ? a->n : 0; low < high;) {
-		size_t mid = (low + high) / 2;
-
-		if (a->act[mid].address == address)
-			return &a->act[mid];
-		if (a->act[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
-}
-
-void dt_freeze_behind(u64 records)
-{
-	/* that each record is looked at comes with the actions: dt_hooks_set() */
-	atomic64_set(&remaining, records ? (s64)min_t(u64, records, S64_MAX) : NO_END);
-	if (!records)
-		dt_hooks_mode(0, DT_HALTED);
-}
-
-void dt_freeze(void)
-{
-	atomic64_set(&remaining, 0);
-	dt_hooks_mode(DT_HALTED, 0);
-}
-
-/* The last record has been taken leave for; but who thaws may have come in between. */
-static void last_taken(void)
-{
-	dt_hooks_mode(DT_HALTED, 0);
-	if (atomic64_read(&remaining))
-		dt_hooks_mode(0, DT_HALTED);
-}
-
-/*
- * Leave to make a record is taken before it is made, by all cores from the one word: so never one
- * more is made than may be, wherever the others are.
- */
-bool __cold dt_may_record(void)
-{
-	s64 n = atomic64_read(&remaining);
-
-	do {
-		if (likely(n < 0))
-			return true;
-		if (!n)
-			return false;
-	} while (!atomic64_try_cmpxchg(&remaining, &n, n - 1));
-	if (n == 1)
-		last_taken();
-	return true;
-}
-
-/* This record, and `more' behind it. False: another one was the last. */
-static bool __cold may_freeze(u64 more)
-{
-	s64 n = atomic64_read(&remaining);
-
-	do {
-		if (!n)
-			return false;
-		if (n > 0 && more) /* it is going to freeze already */
-			return dt_may_record();
-	} while (!atomic64_try_cmpxchg(&remaining, &n, (s64)min_t(u64, more, S64_MAX)));
-	if (!more)
-		last_taken();
-	return true;
-}
-
-bool __cold dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
-{
-	u32 what = a->what;
-
-	if ((kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
-	    (kind == DT_EXIT && !(what & DT_DO_EXIT)))
-		return false;
-	if ((what & DT_DO_ONLYPID) && a->pid != dt_task_group(READ_ONCE(dt_mode), current))
-		return false;
-	if (what & DT_DO_COUNT)
-		return false;
-	/* what a function's options do, they do at its entry, if that is recorded */
-	if (kind == DT_EXIT && (what & DT_DO_ENTRY))
-		what = 0;
-	if ((READ_ONCE(dt_mode) & DT_HALTED) || !atomic64_read(&remaining)) {
-		if (!(what & DT_DO_UNFREEZE))
-			return false;
-		atomic64_set(&remaining, NO_END);
-		dt_hooks_mode(0, DT_HALTED);
-	}
-	if (!(what & (DT_DO_FREEZE | DT_DO_LATEFREEZE))
-		    ? !dt_may_record()
-		    : !may_freeze(what & DT_DO_FREEZE ? 0 : a->late))
-		return false;
-	*flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) |
-		  (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
-		  (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) |
-		  (what & DT_DO_BASE ? DT_BASE : 0) | (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
-	return true;
-}
-
 /* ---- system calls ---- */
 
 /* Where the functions of system calls are hooked, sorted. */
@@ -392,11 +281,6 @@ static bool is_call_function(u64 ip)
 	return false;
 }
 
-static __always_inline bool is_call(const struct pt_regs *regs)
-{
-	return unlikely(regs->di == (unsigned long)task_pt_regs(current));
-}
-
 void dt_call_arguments(struct pt_regs *regs, unsigned long a[6])
 {
 	syscall_get_arguments(current, regs, a);
@@ -409,39 +293,13 @@ void dt_call_arguments(struct pt_regs *regs, unsigned long a[6])
  * it is a system call's, that is its only one, and the call's arguments are there; in other
  * registers for a call of a 32-bit program, or by int $0x80.
  */
-static noinline __cold void append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs,
-					u64 ip, u8 flags)
+void dt_append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs, u64 ip, u8 flags)
 {
 	unsigned long a[6] = {regs->di, regs->si, regs->dx, regs->cx};
 
 	if (is_call_function(ip))
 		dt_call_arguments((struct pt_regs *)regs->di, a);
 	dt_append_seldom(core, tid, ip, regs->sp, DT_ENTRY, flags, a[0], a[1], a[2], a[3]);
-}
-
-static noinline __cold void append_looking(struct dt_core *core, u32 tid,
-					   const struct pt_regs *regs, u64 pc, u64 sp, u8 kind)
-{
-	const struct dt_act *act = act_at(pc);
-	u8 flags = 0;
-
-	/* one that is hooked and not asked for is there for uniform's sake */
-	if (!act || !dt_obey(&act->action, kind, &flags)) {
-		dt_count(&core->left);
-		return;
-	}
-	if ((flags & DT_NARGS) != DT_ADJACENT)
-		flags |= kind == DT_ENTRY ? 4 : 2;
-	if (kind == DT_ENTRY && is_call(regs))
-		append_call(core, tid, regs, pc, flags);
-	else if (kind == DT_ENTRY)
-		dt_append_seldom(core, tid, pc, sp, kind, flags, regs->di, regs->si, regs->dx,
-				 regs->cx);
-	else
-		dt_append_seldom(core, tid, pc, sp, kind, flags, regs->ax, regs->dx, 0, 0);
-	if ((act->action.what & DT_DO_CONST) && kind == DT_ENTRY)
-		dt_append_seldom(core, tid, pc, sp, DT_MORE, 1 | DT_PART(DEVTRACE_CONST),
-				 act->action.constant, 0, 0, 0);
 }
 
 /* All entries but the usual ones. */
@@ -455,9 +313,9 @@ u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 m
 	}
 	tid = dt_number(mode, tid);
 	if (mode & (DT_LOOKING | DT_HALTED))
-		append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
-	else if (is_call(regs))
-		append_call(core, tid, regs, ip, 4);
+		dt_append_looking(core, tid, regs, ip, regs->sp, DT_ENTRY);
+	else if (dt_is_call(regs))
+		dt_append_call(core, tid, regs, ip, 4);
 	else
 		dt_append_seldom(core, tid, ip, regs->sp, DT_ENTRY, 4, regs->di, regs->si, regs->dx,
 				 regs->cx);
@@ -473,7 +331,7 @@ void dt_hit_leave(struct dt_core *core, const struct dt_call *n, const struct pt
 	if (!dt_wanted(mode & ~DT_OWNED, tid))
 		dt_count(&core->left);
 	else if (mode & (DT_LOOKING | DT_HALTED))
-		append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
+		dt_append_looking(core, tid, regs, n->pc, n->sp, DT_EXIT);
 	else
 		dt_append_seldom(core, tid, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
 }
@@ -533,14 +391,14 @@ static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned lon
 int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, size_t m,
 			struct dt_actions *fresh, size_t *gone, struct dt_error *e)
 {
-	struct dt_actions *old = actions;
+	struct dt_actions *old = dt_actions_now;
 	int rc;
 
 	/* first what is to happen, then that it can; what is taken away the other way round */
 	if (fresh) {
 		bool looked = READ_ONCE(dt_mode) & DT_LOOKING;
 
-		smp_store_release(&actions, fresh);
+		smp_store_release(&dt_actions_now, fresh);
 		dt_hooks_mode(DT_LOOKING, 0);
 		if (!looked)
 			dt_settle(); /* nobody records any more without looking */
@@ -550,9 +408,9 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 	if (rc == 0)
 		rc = set_ops(&entry_ops, &entry_registered, entry, m, gone, e);
 	if (!fresh) { /* nobody can freeze, nor wait for it */
-		atomic64_set(&remaining, NO_END);
+		dt_freeze_never();
 		dt_hooks_mode(0, DT_LOOKING);
-		WRITE_ONCE(actions, NULL);
+		WRITE_ONCE(dt_actions_now, NULL);
 	}
 	if (old) {
 		dt_settle();

@@ -78,6 +78,8 @@ void dt_reader_remove(pid_t tgid);
 /* Freezing: now; or behind n more records; 0: thaws. */
 void dt_freeze(void);
 void dt_freeze_behind(u64 records);
+/* No record is the last one. */
+void dt_freeze_never(void);
 
 /* Of the system call that this thread is in, which has come with these registers: six arguments. */
 void dt_call_arguments(struct pt_regs *regs, unsigned long a[6]);
