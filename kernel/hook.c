@@ -423,7 +423,7 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 #define NODES_MAX (1u << 20)
 
 /* What is asked for bit by bit would be taken from all others. */
-static __init int check_nodes(unsigned int nodes, struct dt_error *e)
+int __init dt_nodes_check(unsigned int nodes, struct dt_error *e)
 {
 	u64 free = (u64)si_mem_available() << PAGE_SHIFT;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
@@ -445,8 +445,6 @@ static __init int check_nodes(unsigned int nodes, struct dt_error *e)
 /* As many calls as there are nodes can be under way at once, and have their exits seen. */
 int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
-	if (check_nodes(nodes, e) < 0)
-		return -1;
 	/* the followed ones behind them */
 	dt_watched = kvzalloc(PID_MAX_LIMIT / 4, GFP_KERNEL);
 	if (!dt_watched)

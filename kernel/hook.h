@@ -49,6 +49,8 @@ extern unsigned long *dt_watched, *dt_followed;
 /* Each symbol of the kernel, before dt_hooks_init(): those of system calls have another's
  * arguments. */
 void dt_hooks_note(const char *name, unsigned long at);
+/* So many calls under way at once: is that a number, and is there memory for it? */
+int dt_nodes_check(unsigned int nodes, struct dt_error *e);
 int dt_hooks_init(unsigned int nodes, struct dt_error *e);
 void dt_hooks_exit(void);
 

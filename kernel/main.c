@@ -20,17 +20,18 @@ MODULE_PARM_DESC(nodes, "calls that can be under way at once and still have thei
 static int __init dt_load(void)
 {
 	struct dt_error e = {""};
-	int rc = dt_find_all();
+	int rc = -EINVAL;
 
+	if (dt_nodes_check(nodes, &e) < 0)
+		goto fail;
+	rc = dt_find_all();
 	if (rc < 0)
 		return rc;
 	rc = -ENOMEM;
 	if (dt_provider_init(&e) < 0)
 		goto fail;
-	rc = -EINVAL;
 	if (dt_hooks_init(nodes, &e) < 0)
 		goto fail_provider;
-	rc = -ENOMEM;
 	if (dt_events_init() < 0) {
 		dt_fail(&e, "out of memory");
 		goto fail_events;

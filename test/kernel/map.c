@@ -3,6 +3,7 @@
  * Reads the kernel's rings where they are. `map read FILE': until FILE is there and the rings are
  * empty; prints how many records were there whole, and how many were lost, entries and exits.
  * `map refusals': what must not be possible. `map random SECONDS': questions that make no sense.
+ * `map readers N FILE': so many processes have it open until FILE is there, and print a dot each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -237,12 +238,39 @@ static int random_questions(int seconds)
 	return 0;
 }
 
+/* ---- many readers ---- */
+
+/* N processes that have the log open, until FILE is there; tells when all have. */
+static int many_readers(int n, const char *file)
+{
+	for (int i = 0; i < n; i++) {
+		pid_t p = fork();
+
+		if (p == 0) {
+			if (open("/dev/trace", O_RDONLY) < 0)
+				fail("reader %d: %s", i, strerror(errno));
+			putchar('.');
+			fflush(stdout);
+			while (access(file, F_OK) < 0)
+				usleep(200000);
+			_exit(0);
+		}
+		if (p < 0)
+			fail("fork: %s", strerror(errno));
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "read") == 0)
 		return read_until(argv[2]);
 	if (argc == 2 && strcmp(argv[1], "refusals") == 0)
 		return refusals();
+	if (argc == 4 && strcmp(argv[1], "readers") == 0)
+		return many_readers(atoi(argv[2]), argv[3]);
 	if (argc == 3 && strcmp(argv[1], "random") == 0)
 		return random_questions(atoi(argv[2]));
 	return 2;

@@ -44,6 +44,11 @@ void dt_kernel_close(struct dt_kernel *k)
 {
 }
 
+unsigned long dt_kernel_gone(const struct dt_kernel *k)
+{
+	return 0;
+}
+
 int dt_kernel_watch(struct dt_kernel *k, pid_t pid, struct dt_error *e)
 {
 	return 0;

@@ -260,28 +260,26 @@ case_check_nodes_that_can_not_be() {
 		*) echo "# $(said)" && false ;;
 		esac
 	done
-	# more than half of what is free
-	mount -o remount,size=95% /dev/shm
-	! dd if=/dev/zero of=/dev/shm/ballast bs=1M count=$((before / 1024 - 120)) 2>/dev/null || true
-	! insmod /devtrace.ko nodes=1048576 2>/dev/null || false
-	case $(said) in
-	*'nodes=1048576 takes '*' MiB that are free: at most half') ;;
-	*) echo "# $(said)" && false ;;
-	esac
-	rm -f /dev/shm/ballast
+	# more than half of what is free; 6.1 takes seconds to have so little
+	if ! grep -q 'version 6\.1\.' /proc/version; then
+		mount -o remount,size=95%,huge=always /dev/shm
+		fallocate -l $((before - 120000))k /dev/shm/ballast
+		! insmod /devtrace.ko nodes=1048576 2>/dev/null || false
+		case $(said) in
+		*'nodes=1048576 takes '*' MiB that are free: at most half') ;;
+		*) echo "# $(said)" && false ;;
+		esac
+		rm -f /dev/shm/ballast
+	fi
 	load
 }
 
 case_check_the_65th_reader_is_told_why() {
 	rm -f /tmp/enough
-	pids=
-	set +x
-	for i in $(seq 64); do
-		sh -c 'exec 3</dev/trace; echo >>/tmp/opened; while [ ! -e /tmp/enough ]; do sleep 0.3; done' &
-		pids="$pids $!"
-	done
-	while [ "$(wc -l </tmp/opened)" -lt 64 ]; do sleep 0.05; done
-	set -x
+	: >/tmp/opened
+	map readers 64 /tmp/enough >/tmp/opened &
+	p=$!
+	while [ "$(wc -c </tmp/opened)" -lt 64 ]; do sleep 0.05; done
 	! sh -c 'exec 3</dev/trace' 2>/tmp/why || false
 	cat /tmp/why
 	grep -q 'Too many users' /tmp/why
@@ -292,11 +290,8 @@ case_check_the_65th_reader_is_told_why() {
 	! devtrace record -k -o /tmp/x.db /bin/io 2>/tmp/why || false
 	cat /tmp/why
 	grep -q 'open in as many processes as can have it' /tmp/why
-	# none of them is recorded
-	tell trace vfs_read new r
-	tell trace r on
 	: >/tmp/enough
-	wait $pids
+	wait $p
 	rm -f /tmp/enough /tmp/opened
 	exec 3</dev/trace
 	exec 3<&-
