@@ -69,8 +69,8 @@ struct devtrace_span {
  */
 #define DEVTRACE_OWN _IO('T', 0xd5)
 /*
- * Numbers of processes and threads are then those of the PID namespace of who has said DEVTRACE_OWN,
- * in what it asks for and in records; who has no number there is not recorded.
+ * Numbers of processes and threads are then those of the PID namespace of who has said
+ * DEVTRACE_OWN, in what it asks for and in records; who has no number there is not recorded.
  *
  * Watches this process and its children until they end: whoever gets their numbers later is not
  * watched. EINVAL: not all but some have to be watched already (`watch'), with `follow on'; ESRCH:
@@ -79,8 +79,9 @@ struct devtrace_span {
 #define DEVTRACE_WATCH _IO('T', 0xd6)
 
 /*
- * A system call that the tracer makes inside a traced process, with the address behind its `syscall'
- * xor this in r15, and all that comes of it, is not recorded while somebody owns the device.
+ * A system call that the tracer makes inside a traced process, with the address behind its
+ * `syscall' xor this in r15, and all that comes of it, is not recorded while somebody owns the
+ * device.
  */
 #define DEVTRACE_OWN_CALL 0x64747263
 

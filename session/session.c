@@ -179,7 +179,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		goto fail;
 	if (s->kernel && dt_kernel_gone(s->kernel))
 		dt_format(s->note, sizeof(s->note),
-			  "%lu functions of the kernel have gone with their modules meanwhile: the others are recorded",
+			  "%lu functions of the kernel have gone with their modules meanwhile: the "
+			  "others are recorded",
 			  dt_kernel_gone(s->kernel));
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);

@@ -67,12 +67,13 @@ void dt_before_call(const uint64_t *argument);
 #pragma GCC visibility pop
 
 /*
- * A system call with the mark of the tracer's own, by which the kernel's device does not take it for the
- * program's. A signal handler that comes in between inherits the register, but not the address.
+ * A system call with the mark of the tracer's own, by which the kernel's device does not take it
+ * for the program's. A signal handler that comes in between inherits the register, but not the
+ * address.
  */
 #define OWN_CALL                                                                                   \
-	"lea 1f(%%rip), %%r15\n\t"                                                                \
-	"xor %[mark], %%r15\n\t"                                                                  \
+	"lea 1f(%%rip), %%r15\n\t"                                                                 \
+	"xor %[mark], %%r15\n\t"                                                                   \
 	"syscall\n"                                                                                \
 	"1:"
 
@@ -247,8 +248,8 @@ static long call6(long nr, long a, long b, long c, long d, long x, long y)
 
 	__asm__ volatile(OWN_CALL
 			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9),
-			   [mark] "i"(DEVTRACE_OWN_CALL)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9), [mark] "i"(DEVTRACE_OWN_CALL)
 			 : "rcx", "r11", "r15", "memory");
 	return ret;
 }
