@@ -149,7 +149,7 @@ case_check_what_begins_an_interrupt_returns_to_who_it_began_in() {
 	for how in start all; do
 		tell reset
 		tell $how
-		do_traced storm 50
+		do_traced storm 100
 		tell stop
 		records >/tmp/log
 		awk -v how=$how '
@@ -162,7 +162,7 @@ case_check_what_begins_an_interrupt_returns_to_who_it_began_in() {
 						bad = 1
 					}
 				print how ": " n " entries, " threads " of threads"
-				exit bad || n < 20 || !threads
+				exit bad || n < 3 || !threads
 			}' /tmp/log
 	done
 }
