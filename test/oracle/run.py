@@ -414,9 +414,9 @@ class Run:
         found = [line for line in done.stdout.strip().split('\n') if line and not line.endswith(': not sound')]
         if self.before:  # it says what the controller had not come to say
             found = [line for line in found if not line.endswith('which is not described')]
-        # known (doc/next.md): the file does not say when the choice was switched off; exits of what switches stacks
+        # known (doc/next.md): the file does not say when the choice was switched off
         told = any(w.startswith('selection') for w in self.script)
-        found = [line for line in found if 'nothing says why' not in line or not (told or ': swapcontext in' in line or ': setcontext in' in line)]
+        found = [line for line in found if 'nothing says why' not in line or not told]
         return ['check: ' + line for line in found[:4]]
 
     def callers(self, entries, made):
@@ -494,10 +494,6 @@ class Run:
                         before = self.before.made_in if name == 'entries' else self.before.made_out
                         on = [k for k in range(PHASES) if self.on[k]]
                         want = min(want, sum(self.before.phase(before, k, i) for k in on)) if self.policy == 'wait' else 0
-                # a jump through the GOT has no sled: doc/next.md, "Jumps through a register"
-                sleds = p.plugin_sleds if i in p.in_plugin else p.sleds
-                if name == 'exits' and sleds and '-fno-plt' in self.how and got == 0:
-                    want, exact = 0, False
                 if i in p.no_exit or i in p.loose or i in self.maybe:
                     exact = False
                 if got == 0 and want:
