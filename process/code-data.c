@@ -52,6 +52,10 @@ static void read_sequence(struct reader *r, uint64_t address, uint64_t start)
 
 static void relocated(struct reader *r, uint64_t where, uint64_t value)
 {
+	if (r->note) {
+		r->note(r->note_ctx, where, value);
+		return;
+	}
 	dt_code_take_address(r, value, !r->fixed);
 	if (where < r->sequence_low || where >= r->sequence_high)
 		return;

@@ -59,8 +59,14 @@ void dt_code_join_parts(struct reader *r)
 		o[i].index = NOBODY;
 		o[i].must = named_cold(f->name) ||
 			    (!f->name && f->frame && dt_frame_depth(f->frame, f->start) != 8);
-		o[i].may = o[i].must || (!f->name && !(dt_code_mark(c, f->start) & DT_CODE_CALLED));
+		o[i].must = o[i].must || f->of;
+		o[i].may = o[i].must || (!f->found && !f->name && !(dt_code_mark(c, f->start) & DT_CODE_CALLED));
 	}
+	for (size_t i = 0; i < c->functions; i++)
+		if (c->function[i].of) {
+			o[i].index = (uint32_t)dt_code_function_at(c, c->function[i].of);
+			o[i].sure = true;
+		}
 	for (size_t i = 0; i < c->functions; i++) {
 		const struct dt_code_function *f = &c->function[i];
 
@@ -228,6 +234,26 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 	return leads;
 }
 
+/* The same of a function that only calls told of: it was followed then. */
+static bool leaves_found(const struct reader *r, struct dt_code_function *whole,
+			 const struct dt_code_link *l)
+{
+	size_t low = 0, high = r->jumps;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->jump[mid].at < l->from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < r->jumps && r->jump[low].at == l->from)
+		return r->jump[low].leaves;
+	whole->anywhere = true;
+	return false;
+}
+
 /*
  * An indirect jump: to another function, or a switch or computed goto inside? By its looks, by what
  * is on the stack (nothing but the return address at a tail call), and by whether there is anything
@@ -246,6 +272,8 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
 	int leads = l->how == LOOKS_TABLE || l->how == LOOKS_SLOT ? table_leads(r, f, l) : 0;
 
+	if (f->found)
+		return leaves_found(r, whole, l);
 	if (leads < 0 && bare)
 		return true;
 	switch (l->how) {

@@ -6,6 +6,7 @@
 
 #include <gelf.h>
 
+#include "arch/x86_64/insn.h"
 #include "process/code.h"
 
 /* looks of an indirect jump */
@@ -25,6 +26,12 @@ struct lea {
 	uint32_t function;
 };
 
+/* An indirect jump of a function that only calls told of. */
+struct dt_code_jump {
+	uint64_t at;
+	bool leaves; /* otherwise it is a switch, whose targets are known */
+};
+
 struct reader {
 	struct dt_code *c;
 	size_t function_room, link_room, exit_room;
@@ -36,6 +43,11 @@ struct reader {
 	bool fixed;			      /* ET_EXEC: addresses can be plain numbers */
 	uint64_t sequence_low, sequence_high; /* section of the rseq descriptors */
 	bool failed;			      /* no memory */
+	struct dt_code_jump *jump; /* sorted by at */
+	size_t jumps, jump_room;
+	/* who is told of addresses in data, instead of the marks; or NULL */
+	void (*note)(void *ctx, uint64_t where, uint64_t value);
+	void *note_ctx;
 };
 
 /* Makes room for one more element; false: no memory, and r->failed. */
@@ -52,6 +64,12 @@ bool dt_code_take_address(struct reader *r, uint64_t address, bool sure);
 void dt_code_set_trouble(struct dt_code_function *f, uint8_t trouble, uint64_t at);
 /* A byte that can stand between functions: nop, int3. Not zero, which may be data. */
 bool dt_code_filler_byte(uint8_t b);
+
+/* How an indirect jump looks: LOOKS_*. before: the instruction in front of it. */
+uint8_t dt_code_looks(const struct dt_insn *in, const struct dt_insn *before);
+
+/* code-called.c: functions that only calls tell of; behind those that are known */
+void dt_code_find_called(struct reader *r);
 
 /* code-data.c: addresses in data, landing pads, tables of distances */
 const uint8_t *dt_code_data_at(Elf *elf, uint64_t address, size_t *left);

@@ -24,6 +24,10 @@ const char *dt_trouble_text(uint8_t trouble)
 		"it begins with a nop and a call: whoever made its stack returns to behind the nop",
 		"it jumps on with an address in its own frame, which it has given back",
 		"it is jumped to with an address in a frame that has been given back",
+		"only calls tell of it, and it jumps to where nobody knows",
+		"only calls tell of it, and it may leave with something on the stack",
+		"only calls tell of it, and others jump into it",
+		"only calls tell of it, in code that nothing is known to lead to",
 	};
 
 	return text[trouble];
@@ -265,7 +269,7 @@ static void cut_functions(struct reader *r)
 
 /* --- instructions */
 
-static uint8_t looks_of(const struct dt_insn *in, const struct dt_insn *before)
+uint8_t dt_code_looks(const struct dt_insn *in, const struct dt_insn *before)
 {
 	uint8_t target = in->modrm & 7;
 
@@ -385,7 +389,7 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 		add_link(r, in, 0);
 		break;
 	case DT_INSN_JUMP_INDIRECT:
-		add_link(r, in, looks_of(in, before));
+		add_link(r, in, dt_code_looks(in, before));
 		break;
 	case DT_INSN_RETURN:
 		add_link(r, in, 0);
@@ -501,6 +505,8 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 		c->go_low = c->go_high = 0;
 	read_functions(r, symtab);
 	cut_functions(r);
+	dt_code_find_called(r);
+	cut_functions(r);
 	for (size_t i = 0; i < c->functions && !r->failed; i++)
 		decode_function(r, i);
 	decode_gaps(r);
@@ -536,6 +542,7 @@ struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, s
 	}
 	free(r.lea);
 	free(r.join);
+	free(r.jump);
 	return c;
 }
 

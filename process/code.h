@@ -58,11 +58,15 @@ enum dt_trouble {
 	DT_TROUBLE_BEHIND,   /* others return to behind its first instruction, which is a nop */
 	DT_TROUBLE_HANDS,    /* it jumps on with an address in the frame that it has given back, */
 	DT_TROUBLE_HANDED,   /* it is what is jumped to so: see code-handed.c */
+	DT_TROUBLE_JUMPS,    /* found by calls only (code-called.c): it jumps to where nobody knows, */
+	DT_TROUBLE_STACK,    /* it may leave with something on the stack, */
+	DT_TROUBLE_SHARES,   /* others jump into it, */
+	DT_TROUBLE_UNREACHED, /* nothing is known to lead to the calls of it */
 };
 
 struct dt_code_function {
 	uint64_t start, end;	      /* cut where the next function begins */
-	const char *name;	      /* as in the symbol table; NULL: only .eh_frame knows of it */
+	const char *name;	      /* as in the symbol table; NULL: it is not there */
 	const struct dt_frame *frame; /* that begins where it begins, or NULL */
 	uint32_t whole;	    /* the function that this is a part of; its own index when it is one */
 	uint32_t next_part; /* of the same whole; 0: none */
@@ -70,6 +74,9 @@ struct dt_code_function {
 	uint32_t first_link, links; /* of the reader itself */
 	uint8_t trouble;	    /* enum dt_trouble */
 	uint64_t trouble_at;
+	uint64_t of;   /* of the reader: the beginning of the function that this is a part of */
+	bool found;    /* neither a symbol nor .eh_frame tells of it: it is called directly */
+	bool jumped;   /* found, but only jumped to */
 	bool part;     /* the cold part of a function: jumped to, not called */
 	bool falls;    /* its end runs into the next function */
 	bool anywhere; /* it has an indirect jump whose targets are not known */
@@ -109,6 +116,8 @@ struct dt_code {
 	struct dt_code_link *cross; /* those that lead to other functions and parts, by to */
 	size_t crosses;
 	uint64_t low, high; /* of everything that the file maps */
+	uint64_t text, left; /* bytes of code without filler, and those that no function covers */
+	size_t found; /* functions that only calls told of */
 	uint64_t go_low, go_high; /* what Go's compiler has made of it: [go_low, go_high) */
 	struct dt_frames frames;
 };
