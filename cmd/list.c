@@ -34,11 +34,14 @@ struct tally {
 	uint64_t function;
 	unsigned count[DT_ELF_KINDS];
 	const struct dt_probe_way *way; /* NULL: it has sleds */
+	const struct dt_code_function *code;
 };
 
 /* How many functions without sleds could be hooked, and how many not. */
 struct hooks {
 	size_t can, can_not, startup;
+	size_t found;		/* only by calls of them */
+	uint64_t covered, left; /* bytes of code in functions, and in none */
 };
 
 static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
@@ -58,11 +61,14 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 	if (verbose) {
 		printf("\t0x%lx\t", (unsigned long)f->function);
 		if (f->way)
-			printf("%s%s %u+%u+%u%s", f->way->hooked ? "" : "not: ", f->way->how,
+			printf("%s%s %u+%u+%u%s%s", f->way->hooked ? "" : "not: ", f->way->how,
 			       f->count[DT_ELF_PROBE_ENTRY], f->count[DT_ELF_PROBE_RETURN],
 			       f->count[DT_ELF_PROBE_TAIL],
 			       f->way->startup ? ", start-up code: chosen by its exact name only"
-					       : "");
+					       : "",
+			       !f->code->found	 ? ""
+			       : f->code->jumped ? ", found by jumps to it"
+						 : ", found by calls of it");
 		else
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
 			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] + f->count[DT_ELF_JUMP_DIRECT]);
@@ -109,6 +115,7 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 			if (of == file->code->functions)
 				continue;
 			f.way = &way[of];
+			f.code = &file->code->function[of];
 			*(f.way->startup  ? &hooks->startup
 			  : f.way->hooked ? &hooks->can
 					  : &hooks->can_not) += 1;
@@ -139,6 +146,9 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 		return 0;
 	}
 	n = list_sites(file, way, hooks, verbose);
+	hooks->found += file->code->found;
+	hooks->covered += file->code->covered;
+	hooks->left += file->code->left;
 	free(way);
 	return n;
 }
@@ -146,13 +156,18 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 static void say_hooks(const char *of, const struct hooks *h)
 {
 	fflush(stdout); /* it is the last line, also where both go to one file */
-	if (!(h->can + h->can_not + h->startup))
+	if (!(h->can + h->can_not + h->startup) || !(h->covered + h->left))
 		return;
 	fprintf(stderr,
 		"devtrace list: %s: %zu function%s without sleds can be traced, %zu can not%s", of,
 		h->can, h->can == 1 ? "" : "s", h->can_not, h->can_not ? " (-v says why)" : "");
 	if (h->startup)
 		fprintf(stderr, "; %zu of start-up code only by their exact names", h->startup);
+	/* not rounded up: 100 % is all of it */
+	fprintf(stderr, "; known functions are %.1f %% of the code",
+		(double)(h->covered * 1000 / (h->covered + h->left)) / 10);
+	if (h->found)
+		fprintf(stderr, ", and %zu of them were found by calls only", h->found);
 	fputc('\n', stderr);
 }
 

@@ -20,6 +20,7 @@
 #include "process/code-switch.h"
 
 #define NOTABLE	  20	   /* one part in so many, */
+#define NOTABLE_LEAST 4096 /* and more bytes than start-up code has, */
 #define GAP_LEAST 64	   /* in stretches of that many bytes: less is filler */
 #define MOST	  (1 << 20) /* instructions of a function */
 #define ROUNDS	  8
@@ -30,6 +31,8 @@
 #define START DT_CODE_READ   /* called directly: a function begins here */
 #define TAKEN DT_CODE_CALLED /* its address is a value somewhere */
 #define NEVER DT_CODE_NEAR   /* what is called here does not come back */
+#define WORD  DT_CODE_DIRECT /* a word of data is this number, perhaps an address */
+#define LABEL DT_CODE_CROSS  /* a switch leads here */
 
 /* How the flow gets somewhere. */
 enum how { JUMPED, FELL, CAME_BACK, BY_TABLE };
@@ -147,6 +150,12 @@ static bool is_open(const struct search *s, uint64_t at)
 	       dt_code_function_at(s->c, at) == s->c->functions;
 }
 
+/* Is its address a value somewhere, and not only in a switch's table? */
+static bool is_taken(uint8_t mark)
+{
+	return mark & TAKEN || (mark & (WORD | LABEL)) == WORD;
+}
+
 /* Where the stretch that no function covers ends. */
 static uint64_t end_of_gap(const struct dt_code *c, uint64_t at)
 {
@@ -214,7 +223,7 @@ static bool is_notable(const struct dt_code *c)
 		if (g->high > at + GAP_LEAST)
 			left += g->high - at;
 	}
-	return left > text / NOTABLE;
+	return left > NOTABLE_LEAST && left > text / NOTABLE;
 }
 
 /* ---- following everything that can be reached */
@@ -257,8 +266,13 @@ static void walk_switch(struct search *s, const struct dt_insn *in)
 	struct dt_switch table;
 
 	if (dt_code_switch(s->r, in, &table))
-		for (uint32_t i = 0; i < table.entries; i++)
+		for (uint32_t i = 0; i < table.entries; i++) {
+			uint8_t *m = mark_at(s, dt_code_switch_to(&table, i));
+
+			if (m)
+				*m |= LABEL;
 			push(s, dt_code_switch_to(&table, i));
+		}
 }
 
 static void walk_insn(struct search *s, const struct dt_insn *in, const uint8_t *code)
@@ -391,8 +405,10 @@ static void walk_code(struct search *s)
 		/* at a fixed address it may be any number, or a switch's */
 		if (!s->r->fixed)
 			take(s, s->word[i].value);
-		else if (s->word[i].where % 8 == 0)
+		else if (s->word[i].where % 8 == 0) {
+			*mark_at(s, s->word[i].value) |= WORD;
 			push(s, s->word[i].value);
+		}
 		walk_all(s);
 	}
 }
@@ -608,7 +624,7 @@ static bool comes_back(const struct search *s, const struct dt_code_region *g, u
 	if (behind_zeros(g, at) != at)
 		return false;
 	for (; at < g->high && at < from + 2 * GAP_LEAST; at += in.length) {
-		if (at != s->f->at && g->mark[at - g->low] & (START | TAKEN))
+		if (at != s->f->at && (g->mark[at - g->low] & START || is_taken(g->mark[at - g->low])))
 			return false;
 		if (!dt_insn_decode(&in, g->bytes + (at - g->low), g->high - at, at))
 			return false;
@@ -665,7 +681,8 @@ static void step_jump(struct search *s, const struct dt_insn *in, const struct d
 	if (in->kind != DT_INSN_JUMP_INDIRECT) {
 		if (leaves(s, in->target))
 			return;
-		if (stack->sp == 0 && in->target != s->f->at && is_marked(s, in->target, TAKEN)) {
+		if (stack->sp == 0 && in->target != s->f->at &&
+		    is_taken(*mark_at(s, in->target))) {
 			if (grow(s, &s->wish, s->wishes, &s->wish_room, sizeof(*s->wish)))
 				s->wish[s->wishes++] = in->target;
 			return;
@@ -821,7 +838,7 @@ static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
 	if (end < at || end - at > GAP_LEAST)
 		return false;
 	for (; at < end; at += in.length)
-		if (g->mark[at - g->low] & (START | TAKEN) ||
+		if (g->mark[at - g->low] & START || is_taken(g->mark[at - g->low]) ||
 		    !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
 		    (in.kind != DT_INSN_NOP && in.opcode != 0xcc))
 			return false;
@@ -851,6 +868,10 @@ static void finish(struct search *s)
 
 		if (!g || v->at < g->low || v->at >= g->high)
 			g = dt_code_text_at(s->c, v->at);
+		/* but for a jump over a prefix */
+		if (v->at < p.high && in.address + in.length == v->at + v->length &&
+		    v->at - in.address <= in.prefixes)
+			continue;
 		if (v->at < p.high)
 			set_trouble(s->f, DT_TROUBLE_OVERLAP, v->at);
 		if (!p.high || v->at == s->f->at ||
@@ -863,7 +884,7 @@ static void finish(struct search *s)
 		dt_insn_decode(&in, g->bytes + (v->at - g->low), v->length, v->at);
 		check_sum(s, &in, &before);
 		check_leaving(s, v, &in);
-		if (v->at != s->f->at && g->mark[v->at - g->low] & TAKEN)
+		if (v->at != s->f->at && is_taken(g->mark[v->at - g->low]))
 			inside = v->at;
 		special |= in.kind == DT_INSN_SYSCALL;
 		leaving |= in.kind == DT_INSN_RETURN ||
@@ -1031,7 +1052,7 @@ static void forget_marks(const struct dt_code *c)
 {
 	for (size_t i = 0; i < c->regions; i++)
 		for (uint64_t k = 0; k < c->region[i].high - c->region[i].low; k++)
-			c->region[i].mark[k] &= (uint8_t) ~(START | INNER | NEVER);
+			c->region[i].mark[k] &= (uint8_t) ~(START | INNER | NEVER | WORD | LABEL);
 }
 
 static int by_low(const void *a, const void *b)
@@ -1215,12 +1236,12 @@ static int by_jump(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-void dt_code_find_called(struct reader *r)
+bool dt_code_find_called(struct reader *r)
 {
 	struct search s = {.r = r, .c = r->c};
 
 	if (!is_notable(r->c))
-		return;
+		return false;
 	find_never(&s);
 	walk_code(&s);
 	find_all_starts(&s);
@@ -1240,4 +1261,5 @@ void dt_code_find_called(struct reader *r)
 	free(s.order);
 	free(s.next);
 	free(s.after);
+	return true;
 }

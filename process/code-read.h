@@ -68,8 +68,11 @@ bool dt_code_filler_byte(uint8_t b);
 /* How an indirect jump looks: LOOKS_*. before: the instruction in front of it. */
 uint8_t dt_code_looks(const struct dt_insn *in, const struct dt_insn *before);
 
-/* code-called.c: functions that only calls tell of; behind those that are known */
-void dt_code_find_called(struct reader *r);
+/*
+ * code-called.c: functions that only calls tell of, behind those that are known. true: it was worth
+ * looking, and there may be more functions now.
+ */
+bool dt_code_find_called(struct reader *r);
 
 /* code-data.c: addresses in data, landing pads, tables of distances */
 const uint8_t *dt_code_data_at(Elf *elf, uint64_t address, size_t *left);

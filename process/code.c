@@ -448,6 +448,17 @@ bool dt_code_filler_byte(uint8_t b)
 	return b == 0xcc || b == 0x90;
 }
 
+/* Does an instruction that is known begin within another that is none? */
+static bool is_inside(const struct dt_code_region *r, uint64_t at, unsigned length)
+{
+	const uint8_t *m = &r->mark[at - r->low];
+
+	for (unsigned k = 1; k < length && !(*m & DT_CODE_INSN); k++)
+		if (m[k] & DT_CODE_INSN)
+			return true;
+	return false;
+}
+
 /* Code that no function covers may still jump into one. */
 static void decode_gap(struct reader *r, const struct dt_code_region *region, uint64_t low,
 		       uint64_t high)
@@ -458,8 +469,15 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		const uint8_t *code = region->bytes + (at - region->low);
 
 		in.length = 0;
-		if (dt_code_filler_byte(*code) || !dt_insn_decode(&in, code, high - at, at))
+		if (dt_code_filler_byte(*code))
 			continue;
+		/* where it was followed from elsewhere, that says where instructions begin */
+		if (!dt_insn_decode(&in, code, high - at, at) || is_inside(region, at, in.length)) {
+			in.length = 0;
+			r->c->left += *code != 0;
+			continue;
+		}
+		r->c->left += in.kind == DT_INSN_NOP || !*code ? 0 : in.length;
 		if (dt_insn_direct(&in))
 			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
 		if (in.rip && !in.map && in.opcode == 0x8d)
@@ -487,8 +505,11 @@ static void decode_gaps(struct reader *r)
 				continue;
 			if (f->start > at)
 				decode_gap(r, region, at, f->start);
-			if (f->end > at)
+			if (f->end > at) {
+				c->covered += f->end - (f->start > at ? f->start : at);
 				at = f->end;
+			}
+			c->found += f->found && !f->of && !f->jumped;
 		}
 		decode_gap(r, region, at, region->high);
 	}
@@ -505,8 +526,8 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 		c->go_low = c->go_high = 0;
 	read_functions(r, symtab);
 	cut_functions(r);
-	dt_code_find_called(r);
-	cut_functions(r);
+	if (dt_code_find_called(r))
+		cut_functions(r);
 	for (size_t i = 0; i < c->functions && !r->failed; i++)
 		decode_function(r, i);
 	decode_gaps(r);

@@ -116,7 +116,7 @@ struct dt_code {
 	struct dt_code_link *cross; /* those that lead to other functions and parts, by to */
 	size_t crosses;
 	uint64_t low, high; /* of everything that the file maps */
-	uint64_t text, left; /* bytes of code without filler, and those that no function covers */
+	uint64_t covered, left; /* bytes of code in functions, and in none, but for filler */
 	size_t found; /* functions that only calls told of */
 	uint64_t go_low, go_high; /* what Go's compiler has made of it: [go_low, go_high) */
 	struct dt_frames frames;
