@@ -20,7 +20,7 @@
 #include "process/code-switch.h"
 
 #define NOTABLE	  20	   /* one part in so many, */
-#define NOTABLE_LEAST 4096 /* and more bytes than start-up code has, */
+#define NOTABLE_LEAST 4096 /* and more bytes than start-up code has, where others have entries, */
 #define GAP_LEAST 64	   /* in stretches of that many bytes: less is filler */
 #define MOST	  (1 << 20) /* instructions of a function */
 #define ROUNDS	  8
@@ -104,10 +104,14 @@ struct search {
 	size_t nexts, next_room;
 	struct next *after;
 	size_t afters, after_room;
-	size_t first_wish, first_jump;
+	size_t first_wish;
+	uint64_t *jumped; /* by the function, with nothing on the stack */
+	size_t jumpeds, jumped_room;
 	size_t sure; /* starts that are reached */
 	uint64_t below; /* the function ends there, at the latest, but for parts elsewhere */
-	bool falls;  /* it goes on into another */
+	bool falls;  /* it goes on into another, */
+	bool below_sp; /* uses memory below the stack pointer, */
+	bool goes_back; /* jumps from a part elsewhere into its middle */
 	bool labels; /* it takes an address that one of its jumps could use */
 };
 
@@ -223,7 +227,7 @@ static bool is_notable(const struct dt_code *c)
 		if (g->high > at + GAP_LEAST)
 			left += g->high - at;
 	}
-	return left > NOTABLE_LEAST && left > text / NOTABLE;
+	return left > text / NOTABLE && (left > NOTABLE_LEAST || !c->frames.n);
 }
 
 /* ---- following everything that can be reached */
@@ -687,6 +691,9 @@ static void step_jump(struct search *s, const struct dt_insn *in, const struct d
 				s->wish[s->wishes++] = in->target;
 			return;
 		}
+		if (stack->sp == 0 &&
+		    grow(s, &s->jumped, s->jumpeds, &s->jumped_room, sizeof(*s->jumped)))
+			s->jumped[s->jumpeds++] = in->target;
 		go(s, in->target, stack, JUMPED);
 	} else if (dt_code_switch(s->r, in, &table)) {
 		for (uint32_t i = 0; i < table.entries; i++) {
@@ -859,7 +866,7 @@ static void finish(struct search *s)
 	struct dt_insn in = {0}, before;
 	bool leaving = false, special = false;
 	struct dt_switch table;
-	uint64_t inside = 0;
+	uint64_t inside = 0, end = 0;
 
 	if (s->orders)
 		qsort(s->order, s->orders, sizeof(*s->order), by_number);
@@ -891,6 +898,14 @@ static void finish(struct search *s)
 			   (in.kind == DT_INSN_JUMP_INDIRECT && !dt_code_switch(s->r, &in, &table)) ||
 			   (dt_insn_direct(&in) && !dt_insn_calls(&in) && leaves(s, in.target));
 		special |= in.kind == DT_INSN_JUMP_INDIRECT;
+		s->below_sp |= in.sib_at && (in.sib & 7) == 4 && !in.base_ext && in.disp < 0;
+		/* pieces in front of the first are not promoted: its end is not known yet */
+		if (p.low == s->f->at)
+			end = p.high;
+		else
+			s->goes_back |= dt_insn_direct(&in) && !dt_insn_calls(&in) &&
+					(in.target < p.low || in.target >= p.high) &&
+					in.target > s->f->at && in.target < (end ? end : UINT64_MAX);
 	}
 	add_piece(s, &p);
 	/* somebody may jump there, or look whether a thread is there */
@@ -907,7 +922,8 @@ static void follow_all(struct search *s, struct start *f)
 	s->turn++;
 	s->f = f;
 	s->visits = s->orders = s->nexts = s->afters = 0;
-	s->labels = s->falls = false;
+	s->labels = s->falls = s->below_sp = s->goes_back = false;
+	s->jumpeds = 0;
 	s->below = next_start(s, f->at);
 	go(s, f->at, &empty, JUMPED);
 	while ((s->nexts || s->afters) && !s->r->failed) {
@@ -917,14 +933,39 @@ static void follow_all(struct search *s, struct start *f)
 	}
 }
 
+/*
+ * What it jumps to with nothing on the stack is a part of it, or a function that nobody calls. It is
+ * the latter if it stands apart where functions begin, and does not go back; but where something may
+ * be below the stack pointer nothing is hooked in between.
+ */
+static void part_jumped(struct search *s, size_t first)
+{
+	if (s->f->trouble || s->below_sp || s->goes_back)
+		return;
+	for (size_t i = first; i < s->pieces; i++) {
+		const struct piece *p = &s->piece[i];
+
+		for (size_t k = 0; k < s->jumpeds && p->low != s->f->at && p->bare; k++)
+			if (s->jumped[k] == p->low && p->low % ALIGNED == 0 &&
+			    !is_marked(s, p->low, LABEL) &&
+			    grow(s, &s->wish, s->wishes, &s->wish_room, sizeof(*s->wish))) {
+				s->wish[s->wishes++] = p->low;
+				break;
+			}
+	}
+}
+
 static void look_into(struct search *s, struct start *f)
 {
+	size_t first = s->pieces;
+
 	f->trouble = DT_TROUBLE_NONE;
 	f->again = false;
 	f->known = s->starts;
 	s->first_wish = s->wishes;
 	follow_all(s, f);
 	finish(s);
+	part_jumped(s, first);
 	if (f->trouble)
 		s->wishes = s->first_wish;
 }
@@ -1257,6 +1298,7 @@ bool dt_code_find_called(struct reader *r)
 	free(s.piece);
 	free(s.slot);
 	free(s.wish);
+	free(s.jumped);
 	free(s.visit);
 	free(s.order);
 	free(s.next);

@@ -47,15 +47,28 @@ static unsigned reg_of(const struct dt_insn *in)
 	return (in->modrm >> 3 & 7u) | (in->reg_ext ? 8u : 0);
 }
 
+/* Behind a jump there may be something that nothing gets to. */
+static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
+{
+	struct dt_insn in;
+
+	for (; at < end; at += in.length)
+		if (!dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
+		    in.kind != DT_INSN_NOP)
+			return false;
+	return true;
+}
+
 static bool back(struct look *l)
 {
 	uint64_t at = l->in.address;
 
-	for (uint64_t k = 1; k <= DT_INSN_MAX && k <= at - l->region->low; k++) {
+	for (uint64_t k = 1; k <= 2 * DT_INSN_MAX && k <= at - l->region->low; k++) {
 		if (!(l->region->mark[at - k - l->region->low] & DT_CODE_INSN))
 			continue;
 		l->code = l->region->bytes + (at - k - l->region->low);
-		return dt_insn_decode(&l->in, l->code, k, at - k) == k;
+		return dt_insn_decode(&l->in, l->code, k, at - k) &&
+		       is_filler(l->region, at - k + l->in.length, at);
 	}
 	return false;
 }
