@@ -340,6 +340,12 @@ static bool plan_whole(struct work *w, struct dt_plan_function *f)
 			done = plan_exits(w, part, cheap, f);
 	if (done)
 		plan_loops(w, f);
+	/* it may also be one that others, which nobody calls, jump to in a circle */
+	if (done && f->loops && w->whole->found) {
+		refuse(f, DT_REFUSED_TAKEN, w->whole->start,
+		       "it jumps to its own beginning, which would be taken for a call");
+		done = false;
+	}
 	if (p->failed) {
 		refuse(f, DT_REFUSED_TAKEN, 0, "out of memory");
 		done = false;

@@ -3,7 +3,8 @@
 """What `devtrace list -v` finds in a file without symbols and unwind tables, beside what objdump and
 the file that still has them say.
 usage: compare.py DEVTRACE WHOLE STRIPPED [-v]
-Prints: FILE found N of M direct call targets, FALSE false starts, of F functions, H hooked
+Prints: FILE found N of M direct call targets, S false starts, of F functions, H hooked
+-v: what is missing, what is false, and what is refused, by reason
 A false start is one that begins inside of a symbol's, or unwind entry's, code, and is not called
 directly. Status 0."""
 import bisect
@@ -44,8 +45,8 @@ def extents_of(path):
     return out
 
 
-def targets_of(path, extents):
-    """Targets of direct calls, from code that is a function's; where nothing is known, of all."""
+def targets_of(path):
+    """Targets of direct calls, but for those that only ask where they are."""
     out = set()
     for line in lines_of("objdump", "-dw", "--no-show-raw-insn", path):
         m = re.match(r"\s*([0-9a-f]+):\t(?:\S+ )*call\s+(?:0x)?([0-9a-f]+)(?: |$)", line)
@@ -55,14 +56,14 @@ def targets_of(path, extents):
 
 
 def found_of(devtrace, path):
-    """{address: (how, found by calls)}"""
+    """{address: how it is hooked, or why not}"""
     out = {}
     for line in lines_of(devtrace, "list", "-v", path):
         if line.startswith(("usdt ", "event ")):
             continue
         field = line.rstrip("\n").split("\t")
         if len(field) > 2 and field[1].startswith("0x"):
-            out[int(field[1], 16)] = (field[2], "found by calls" in line)
+            out[int(field[1], 16)] = field[2]
     return out
 
 
@@ -72,17 +73,17 @@ def main():
     code = list(code_of(whole))
     extents = extents_of(whole)
     starts = sorted(extents)
-    targets = {t for t in targets_of(whole, extents) if any(a <= t < b for a, b in code)}
+    targets = {t for t in targets_of(whole) if any(a <= t < b for a, b in code)}
     found = found_of(devtrace, stripped)
     false, refused = [], {}
-    for at, (how, by_calls) in found.items():
+    for at, how in found.items():
         if how.startswith("not: "):
-            refused.setdefault(how.rsplit(" ", 1)[0][5:], []).append(at)
+            refused.setdefault(re.sub(r" \d+\+\d+\+\d+(,.*)?$", "", how[5:]), []).append(at)
         i = bisect.bisect_right(starts, at) - 1
         if at not in extents and i >= 0 and at < extents[starts[i]] and at not in targets:
             false.append(at)
     missed = sorted(targets - set(found))
-    hooked = sum(1 for how, _ in found.values() if not how.startswith("not: "))
+    hooked = sum(1 for how in found.values() if not how.startswith("not: "))
     print(f"{os.path.basename(whole)} found {len(targets) - len(missed)} of {len(targets)} direct call targets, "
           f"{len(false)} false starts, of {len(found)} functions, {hooked} hooked")
     if verbose:
