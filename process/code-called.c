@@ -20,7 +20,7 @@
 #include "process/code-switch.h"
 
 #define NOTABLE	  20	   /* one part in so many, */
-#define NOTABLE_LEAST 4096 /* and more bytes than start-up code has, where others have entries, */
+#define NOTABLE_LEAST 1024 /* and more bytes than start-up code has, where others have entries, */
 #define GAP_LEAST 64	   /* in stretches of that many bytes: less is filler */
 #define MOST	  (1 << 20) /* instructions of a function */
 #define ROUNDS	  8

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, corpus, suites, kernel
+#                            storm, csmith, csmith-points, kills, oracle, corpus, suites, found, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -26,6 +26,8 @@
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
 #   - the own test suites of GMP, OpenSSL, nettle, libjpeg-turbo, zlib, libdeflate and ISA-L, from Debian's sources, built as
 #     they are and with sleds, everything probed: test/real/suites.sh
+#   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
+#     what it is with them: test/found/found.t
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -364,6 +366,10 @@ suites() {
 	sed 's/^/# /' "$work/log" >&2
 }
 campaign suites "the own test suites of libraries with assembler, all probed: output and status as alone" suites
+found() {
+	FOUND_ALL=1 bash "$root/test/found/found.t" >"$work/log" 2>&1 && ! grep '^not ok' "$work/log" >>"$work/why"
+}
+campaign found "functions found by calls only: as many, and as often called, as with symbols" found
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {
 	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&

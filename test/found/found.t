@@ -19,13 +19,14 @@ say() {
 	[ "$1" = 0 ] && echo "ok $n - found: $2" || { sed 's/^/# /' "$dir/said"; echo "not ok $n - found: $2"; }
 }
 
-# found NAME WHOLE BARE: of M call targets, at most one in 20 is missing, and one start in 200 is false
+# found NAME WHOLE BARE: of M call targets, at most one in 20 (or one) is missing, and one start in 200 is false
 found() {
 	local line
 	line=$(python3 test/found/compare.py "$B/devtrace" "$2" "$3" 2>&1 | head -n 1)
 	echo "$line" >"$dir/said"
 	[[ $line =~ found\ ([0-9]+)\ of\ ([0-9]+)\ direct.*\ ([0-9]+)\ false ]] &&
-		[ $((BASH_REMATCH[1] * 100)) -ge $((BASH_REMATCH[2] * 95)) ] && [ "${BASH_REMATCH[2]}" -gt 0 ] &&
+		{ [ $((BASH_REMATCH[1] * 100)) -ge $((BASH_REMATCH[2] * 95)) ] ||
+			[ $((BASH_REMATCH[1] + 1)) -ge "${BASH_REMATCH[2]}" ]; } && [ "${BASH_REMATCH[1]}" -gt 0 ] &&
 		[ $((BASH_REMATCH[3] * 200)) -le $((BASH_REMATCH[1])) ]
 	say $? "$1: ${BASH_REMATCH[1]:-none} of ${BASH_REMATCH[2]:-none} call targets, ${BASH_REMATCH[3]:-no} false"
 }
@@ -64,6 +65,37 @@ debian() {
 	[ $# = 1 ] || counted "${path##*/}" "$dir/whole" "$dir/bare" "${@:2}"
 }
 
+# mixed COMPILER LEVEL: C without unwind tables in a C++ program that has some, and whose exceptions work
+mixed() {
+	cat >"$dir/mixed.cc" <<-'C'
+		#include <cstdio>
+		#include <stdexcept>
+		#include <string>
+		extern "C" int shapes_main(int, char **);
+		struct guard { int *n; explicit guard(int *p) : n(p) {} ~guard() { ++*n; } };
+		__attribute__((noinline)) int inner(int n, int *left) {
+			guard g(left);
+			if (n % 3 == 0) throw std::runtime_error("n" + std::to_string(n));
+			return n;
+		}
+		__attribute__((noinline)) int outer(int n, int *left) {
+			guard g(left);
+			try { return inner(n, left); } catch (const std::exception &e) { return e.what()[0]; }
+		}
+		int main(int c, char **v) {
+			int left = 0, sum = 0;
+			for (int i = 0; i < 60; i++) sum += outer(i, &left);
+			std::printf("%d %d\n", sum, left);
+			return shapes_main(c, v);
+		}
+	C
+	"$1" "$2" -w -fno-asynchronous-unwind-tables -Dmain=shapes_main -c -o "$dir/shapes.o" test/found/shapes.c &&
+		"$1" "$2" -w -c -o "$dir/mixed.o" "$dir/mixed.cc" &&
+		"$1" -o "$dir/whole" "$dir/mixed.o" "$dir/shapes.o" -lstdc++ && strip -o "$dir/bare" "$dir/whole"
+	found "C without unwind tables in C++ $1 $2" "$dir/whole" "$dir/bare"
+	counted "C without unwind tables in C++ $1 $2" "$dir/whole" "$dir/bare"
+}
+
 pascal() {
 	cat >"$dir/p.pas" <<-'P'
 		program p;
@@ -94,6 +126,8 @@ for cc in gcc clang; do
 		built "shapes $cc $level" $cc $level -w test/found/shapes.c
 	done
 done
+mixed gcc -O2
+mixed clang -O1
 built "shapes gcc -static -O2" gcc -O2 -static -w test/found/shapes.c
 for ((seed = 1; seed <= ${all:+12} + !${all:+1}0; seed++)); do
 	test/known/generate.py "$seed" c++ >"$dir/g$seed.cc"
