@@ -108,9 +108,11 @@ struct search {
 	uint64_t *jumped; /* by the function, with nothing on the stack */
 	size_t jumpeds, jumped_room;
 	size_t sure; /* starts that are reached */
+	bool sweeping;
+	struct piece *swept; /* code that only the sweep got to, sorted by low */
+	size_t swepts, swept_room;
 	uint64_t below; /* the function ends there, at the latest, but for parts elsewhere */
-	bool falls;  /* it goes on into another, */
-	bool below_sp; /* uses memory below the stack pointer, */
+	bool below_sp;	/* it uses memory below the stack pointer, */
 	bool goes_back; /* jumps from a part elsewhere into its middle */
 	bool labels; /* it takes an address that one of its jumps could use */
 };
@@ -246,7 +248,8 @@ static void take(struct search *s, uint64_t at)
 {
 	uint8_t *m = mark_at(s, at);
 
-	if (m)
+	/* what nothing leads to may be no code */
+	if (m && !s->sweeping)
 		*m |= TAKEN;
 	push(s, at);
 }
@@ -299,7 +302,7 @@ static void walk_insn(struct search *s, const struct dt_insn *in, const uint8_t 
 static void walk(struct search *s, uint64_t at)
 {
 	const struct dt_code_region *g = dt_code_text_at(s->c, at);
-	uint64_t end;
+	uint64_t end, low = at;
 	struct dt_insn in;
 
 	if (!is_open(s, at))
@@ -307,21 +310,26 @@ static void walk(struct search *s, uint64_t at)
 	end = end_of_gap(s->c, at);
 	for (; at < end && !s->r->failed; at += in.length) {
 		uint8_t *m = &g->mark[at - g->low];
+		bool meets = *m & (DT_CODE_INSN | INNER) ||
+			     !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at);
 
-		if (*m & (DT_CODE_INSN | INNER) ||
-		    !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at))
-			return;
-		for (unsigned k = 1; k < in.length; k++)
-			if (m[k] & DT_CODE_INSN)
-				return;
+		for (unsigned k = 1; !meets && k < in.length; k++)
+			meets = m[k] & DT_CODE_INSN;
+		if (meets)
+			break;
 		*m |= DT_CODE_INSN;
 		for (unsigned k = 1; k < in.length; k++)
 			m[k] |= INNER;
 		if (in.kind != DT_INSN_PLAIN || in.rip || s->r->fixed)
 			walk_insn(s, &in, g->bytes + (at - g->low));
-		if (dt_insn_ends(&in))
-			return;
+		if (dt_insn_ends(&in)) {
+			at += in.length;
+			break;
+		}
 	}
+	if (s->sweeping && at > low &&
+	    grow(s, &s->swept, s->swepts, &s->swept_room, sizeof(*s->swept)))
+		s->swept[s->swepts++] = (struct piece){.low = low, .high = at};
 }
 
 static void walk_all(struct search *s)
@@ -628,7 +636,9 @@ static bool comes_back(const struct search *s, const struct dt_code_region *g, u
 	if (behind_zeros(g, at) != at)
 		return false;
 	for (; at < g->high && at < from + 2 * GAP_LEAST; at += in.length) {
-		if (at != s->f->at && (g->mark[at - g->low] & START || is_taken(g->mark[at - g->low])))
+		/* one that is not aligned may be a label */
+		if (at != s->f->at && (g->mark[at - g->low] & START ||
+				       (at % ALIGNED == 0 && is_taken(g->mark[at - g->low]))))
 			return false;
 		if (!dt_insn_decode(&in, g->bytes + (at - g->low), g->high - at, at))
 			return false;
@@ -731,9 +741,12 @@ static void follow(struct search *s, const struct next *from)
 		struct visit *v;
 
 		if (at >= end || (at != s->f->at && g->mark[at - g->low] & START)) {
-			if (how != CAME_BACK && (stack.sp != 0 || at >= end))
-				set_trouble(s->f, DT_TROUBLE_STACK, at);
-			s->falls = true;
+			struct start *into = at < end ? start_of(s, at) : NULL;
+
+			if (how != CAME_BACK)
+				set_trouble(s->f, DT_TROUBLE_SHARES, at);
+			if (how != CAME_BACK && into && !s->sweeping)
+				into->entered = true;
 			return;
 		}
 		if (!make_room(s))
@@ -820,6 +833,8 @@ static void check_leaving(struct search *s, const struct visit *v, const struct 
 	if (in->kind != DT_INSN_JUMP_INDIRECT)
 		return;
 	if (dt_code_switch(s->r, in, &table)) {
+		for (uint32_t i = 0; i < table.entries; i++)
+			dt_code_set_mark(s->c, dt_code_switch_to(&table, i), DT_CODE_HARD);
 		note_jump(s, v->at, false);
 		return;
 	}
@@ -852,6 +867,14 @@ static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
 	return true;
 }
 
+/* Free Pascal makes its frames by lea. */
+static bool is_below_sp(const struct dt_insn *in)
+{
+	bool frame = !in->map && in->opcode == 0x8d && (in->modrm >> 3 & 7) == 4 && !in->reg_ext;
+
+	return in->sib_at && (in->sib & 7) == 4 && !in->base_ext && in->disp < 0 && !frame;
+}
+
 static void add_piece(struct search *s, const struct piece *p)
 {
 	if (p->high > p->low && grow(s, &s->piece, s->pieces, &s->piece_room, sizeof(*s->piece)))
@@ -864,7 +887,7 @@ static void finish(struct search *s)
 	struct piece p = {.low = 0};
 	const struct dt_code_region *g = NULL;
 	struct dt_insn in = {0}, before;
-	bool leaving = false, special = false;
+	bool leaving = false, special = false, jumps = false;
 	struct dt_switch table;
 	uint64_t inside = 0, end = 0;
 
@@ -894,11 +917,11 @@ static void finish(struct search *s)
 		if (v->at != s->f->at && is_taken(g->mark[v->at - g->low]))
 			inside = v->at;
 		special |= in.kind == DT_INSN_SYSCALL;
-		leaving |= in.kind == DT_INSN_RETURN ||
-			   (in.kind == DT_INSN_JUMP_INDIRECT && !dt_code_switch(s->r, &in, &table)) ||
-			   (dt_insn_direct(&in) && !dt_insn_calls(&in) && leaves(s, in.target));
+		jumps |= (in.kind == DT_INSN_JUMP_INDIRECT && !dt_code_switch(s->r, &in, &table)) ||
+			 (dt_insn_direct(&in) && !dt_insn_calls(&in) && leaves(s, in.target));
+		leaving |= in.kind == DT_INSN_RETURN || jumps;
 		special |= in.kind == DT_INSN_JUMP_INDIRECT;
-		s->below_sp |= in.sib_at && (in.sib & 7) == 4 && !in.base_ext && in.disp < 0;
+		s->below_sp |= is_below_sp(&in);
 		/* pieces in front of the first are not promoted: its end is not known yet */
 		if (p.low == s->f->at)
 			end = p.high;
@@ -908,10 +931,13 @@ static void finish(struct search *s)
 					in.target > s->f->at && in.target < (end ? end : UINT64_MAX);
 	}
 	add_piece(s, &p);
+	/* a hook where it is jumped to, or jumps on, would write there */
+	if (s->below_sp && (s->f->jumped || jumps))
+		set_trouble(s->f, DT_TROUBLE_STACK, s->f->at);
 	/* somebody may jump there, or look whether a thread is there */
 	if (inside && special)
 		set_trouble(s->f, DT_TROUBLE_JUMPS, inside);
-	s->f->never = !leaving && !s->falls && !s->f->trouble && s->wishes == s->first_wish;
+	s->f->never = !leaving && !s->f->trouble && s->wishes == s->first_wish;
 }
 
 /* Everything that follows from an address, from a function that begins there. */
@@ -922,7 +948,7 @@ static void follow_all(struct search *s, struct start *f)
 	s->turn++;
 	s->f = f;
 	s->visits = s->orders = s->nexts = s->afters = 0;
-	s->labels = s->falls = s->below_sp = s->goes_back = false;
+	s->labels = s->below_sp = s->goes_back = false;
 	s->jumpeds = 0;
 	s->below = next_start(s, f->at);
 	go(s, f->at, &empty, JUMPED);
@@ -1053,6 +1079,33 @@ static void add_start(struct search *s, uint64_t at, bool jumped)
 			(struct start){.at = at, .jumped = jumped, .again = true};
 }
 
+static int by_low(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	/* a function's beginning first */
+	if ((x->of == x->low) != (y->of == y->low))
+		return x->of == x->low ? -1 : 1;
+	return x->of < y->of ? -1 : x->of > y->of;
+}
+
+static bool is_swept(const struct search *s, uint64_t at)
+{
+	size_t low = 0, high = s->swepts;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->swept[mid].low <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && at < s->swept[low - 1].high;
+}
+
 static void find_starts(struct search *s, const struct dt_code_region *g, uint64_t low,
 			uint64_t high)
 {
@@ -1063,7 +1116,9 @@ static void find_starts(struct search *s, const struct dt_code_region *g, uint64
 			continue;
 		if (start_among(s, s->sure, at))
 			continue;
-		if (*m & DT_CODE_INSN && !(*m & INNER))
+		/* what nothing leads to says nothing of where functions begin in what is reached */
+		if (*m & DT_CODE_INSN && !(*m & INNER) &&
+		    (!s->sweeping || is_taken(*m) || is_swept(s, at)))
 			add_start(s, at, false);
 		else
 			*m &= (uint8_t)~START;
@@ -1080,9 +1135,15 @@ static int by_at(const void *a, const void *b)
 static void find_all_starts(struct search *s)
 {
 	each_gap(s, find_starts);
+	if (s->starts)
+		qsort(s->start, s->starts, sizeof(*s->start), by_at);
 	s->sure = s->starts;
+	s->sweeping = true;
 	each_gap(s, sweep);
+	if (s->swepts)
+		qsort(s->swept, s->swepts, sizeof(*s->swept), by_low);
 	each_gap(s, find_starts);
+	s->sweeping = false;
 	for (size_t i = s->sure; i < s->starts; i++)
 		s->start[i].swept = true;
 	if (s->starts)
@@ -1094,18 +1155,6 @@ static void forget_marks(const struct dt_code *c)
 	for (size_t i = 0; i < c->regions; i++)
 		for (uint64_t k = 0; k < c->region[i].high - c->region[i].low; k++)
 			c->region[i].mark[k] &= (uint8_t) ~(START | INNER | NEVER | WORD | LABEL);
-}
-
-static int by_low(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	/* a function's beginning first */
-	if ((x->of == x->low) != (y->of == y->low))
-		return x->of == x->low ? -1 : 1;
-	return x->of < y->of ? -1 : x->of > y->of;
 }
 
 /* What is jumped to without a frame, and is a value somewhere, is a function. */
@@ -1297,6 +1346,7 @@ bool dt_code_find_called(struct reader *r)
 	free(s.start);
 	free(s.piece);
 	free(s.slot);
+	free(s.swept);
 	free(s.wish);
 	free(s.jumped);
 	free(s.visit);
