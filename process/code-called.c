@@ -19,12 +19,12 @@
 #include "process/code-read.h"
 #include "process/code-switch.h"
 
-#define NOTABLE	  20	   /* one part in so many, */
+#define NOTABLE	      20   /* one part in so many, */
 #define NOTABLE_LEAST 1024 /* and more bytes than start-up code has, where others have entries, */
-#define GAP_LEAST 64	   /* in stretches of that many bytes: less is filler */
-#define MOST	  (1 << 20) /* instructions of a function */
-#define ROUNDS	  8
-#define ALIGNED	  16 /* where functions begin that are filled up to */
+#define GAP_LEAST     64   /* in stretches of that many bytes: less is filler */
+#define MOST	      (1 << 20) /* instructions of a function */
+#define ROUNDS	      8
+#define ALIGNED	      16 /* where functions begin that are filled up to */
 
 /* Until the functions are known, these marks mean something else. */
 #define INNER DT_CODE_FILLER /* within an instruction that is reached */
@@ -62,13 +62,13 @@ struct start {
 	uint64_t trouble_at, shared_at;
 	size_t known; /* starts there were when it was followed */
 	uint8_t trouble;
-	bool shared; /* others have a part of its code, */
+	bool shared;  /* others have a part of its code, */
 	bool entered; /* jump to it with something on the stack, */
-	bool common; /* or are all that jumps to it */
-	bool never;  /* it does not come back */
-	bool jumped; /* found by jumps only */
-	bool swept;  /* called only by code that nothing leads to */
-	bool again;  /* to be followed, perhaps once more */
+	bool common;  /* or are all that jumps to it */
+	bool never;   /* it does not come back */
+	bool jumped;  /* found by jumps only */
+	bool swept;   /* called only by code that nothing leads to */
+	bool again;   /* to be followed, perhaps once more */
 };
 
 /* A stretch of one function's code. */
@@ -89,7 +89,8 @@ struct search {
 	size_t starts, start_room;
 	struct piece *piece;
 	size_t pieces, piece_room;
-	uint64_t *slot; /* words that imported functions which do not come back are called through */
+	uint64_t
+		*slot; /* words that imported functions which do not come back are called through */
 	size_t slots, slot_room;
 	uint64_t *wish; /* jumped to, and taken */
 	size_t wishes, wish_room;
@@ -114,7 +115,7 @@ struct search {
 	uint64_t below; /* the function ends there, at the latest, but for parts elsewhere */
 	bool below_sp;	/* it uses memory below the stack pointer, */
 	bool goes_back; /* jumps from a part elsewhere into its middle */
-	bool labels; /* it takes an address that one of its jumps could use */
+	bool labels;	/* it takes an address that one of its jumps could use */
 };
 
 static int by_number(const void *a, const void *b)
@@ -152,8 +153,7 @@ static bool is_marked(const struct search *s, uint64_t at, uint8_t bits)
 /* Is it code that no function covers? */
 static bool is_open(const struct search *s, uint64_t at)
 {
-	return dt_code_text_at(s->c, at) &&
-	       dt_code_function_at(s->c, at) == s->c->functions;
+	return dt_code_text_at(s->c, at) && dt_code_function_at(s->c, at) == s->c->functions;
 }
 
 /* Is its address a value somewhere, and not only in a switch's table? */
@@ -429,13 +429,35 @@ static void walk_code(struct search *s)
 
 static bool never_returns(const char *name)
 {
-	static const char *const names[] = {
-		"abort", "exit", "_exit", "_Exit", "quick_exit", "pthread_exit", "thrd_exit",
-		"__stack_chk_fail", "__chk_fail", "__fortify_fail", "__assert_fail",
-		"__assert_perror_fail", "__assert", "longjmp", "_longjmp", "siglongjmp",
-		"__longjmp_chk", "__libc_start_main", "err", "errx", "verr", "verrx",
-		"_Unwind_Resume", "__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast",
-		"__cxa_bad_typeid", "__cxa_throw_bad_array_new_length", "_ZSt9terminatev"};
+	static const char *const names[] = {"abort",
+					    "exit",
+					    "_exit",
+					    "_Exit",
+					    "quick_exit",
+					    "pthread_exit",
+					    "thrd_exit",
+					    "__stack_chk_fail",
+					    "__chk_fail",
+					    "__fortify_fail",
+					    "__assert_fail",
+					    "__assert_perror_fail",
+					    "__assert",
+					    "longjmp",
+					    "_longjmp",
+					    "siglongjmp",
+					    "__longjmp_chk",
+					    "__libc_start_main",
+					    "err",
+					    "errx",
+					    "verr",
+					    "verrx",
+					    "_Unwind_Resume",
+					    "__cxa_throw",
+					    "__cxa_rethrow",
+					    "__cxa_bad_cast",
+					    "__cxa_bad_typeid",
+					    "__cxa_throw_bad_array_new_length",
+					    "_ZSt9terminatev"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
@@ -479,7 +501,8 @@ static void mark_stubs(struct search *s, const struct dt_code_region *g)
 		    bsearch(&in.memory, s->slot, s->slots, sizeof(*s->slot), by_number))
 			g->mark[stub - g->low] |= NEVER;
 		if (at % 8 + in.length >= 8 || dt_insn_ends(&in))
-			stub = in.kind == DT_INSN_JUMP_INDIRECT ? (at + in.length + 7) / 8 * 8 : stub;
+			stub = in.kind == DT_INSN_JUMP_INDIRECT ? (at + in.length + 7) / 8 * 8
+								: stub;
 		if ((at + in.length) % ALIGNED == 0)
 			stub = at + in.length;
 	}
@@ -695,8 +718,7 @@ static void step_jump(struct search *s, const struct dt_insn *in, const struct d
 	if (in->kind != DT_INSN_JUMP_INDIRECT) {
 		if (leaves(s, in->target))
 			return;
-		if (stack->sp == 0 && in->target != s->f->at &&
-		    is_taken(*mark_at(s, in->target))) {
+		if (stack->sp == 0 && in->target != s->f->at && is_taken(*mark_at(s, in->target))) {
 			if (grow(s, &s->wish, s->wishes, &s->wish_room, sizeof(*s->wish)))
 				s->wish[s->wishes++] = in->target;
 			return;
@@ -723,7 +745,8 @@ static bool is_never(const struct search *s, const struct dt_insn *in)
 	const struct dt_code_region *g = at ? dt_code_region_of(s->c, at) : NULL;
 
 	if (in->rip && in->kind == DT_INSN_CALL_INDIRECT)
-		return bsearch(&in->memory, s->slot, s->slots, sizeof(*s->slot), by_number);
+		return s->slots &&
+		       bsearch(&in->memory, s->slot, s->slots, sizeof(*s->slot), by_number);
 	return g && g->mark[at - g->low] & NEVER;
 }
 
@@ -928,7 +951,8 @@ static void finish(struct search *s)
 		else
 			s->goes_back |= dt_insn_direct(&in) && !dt_insn_calls(&in) &&
 					(in.target < p.low || in.target >= p.high) &&
-					in.target > s->f->at && in.target < (end ? end : UINT64_MAX);
+					in.target > s->f->at &&
+					in.target < (end ? end : UINT64_MAX);
 	}
 	add_piece(s, &p);
 	/* a hook where it is jumped to, or jumps on, would write there */
@@ -960,9 +984,9 @@ static void follow_all(struct search *s, struct start *f)
 }
 
 /*
- * What it jumps to with nothing on the stack is a part of it, or a function that nobody calls. It is
- * the latter if it stands apart where functions begin, and does not go back; but where something may
- * be below the stack pointer nothing is hooked in between.
+ * What it jumps to with nothing on the stack is a part of it, or a function that nobody calls. It
+ * is the latter if it stands apart where functions begin, and does not go back; but where something
+ * may be below the stack pointer nothing is hooked in between.
  */
 static void part_jumped(struct search *s, size_t first)
 {
@@ -1026,10 +1050,9 @@ static uint64_t behind_filler(const struct dt_code_region *g, uint64_t at, uint6
 	while (at < end) {
 		uint64_t zeros = behind_zeros(g, at);
 
-		if (zeros == at &&
-		    (g->mark[at - g->low] & DT_CODE_INSN ||
-		     !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
-		     (in.kind != DT_INSN_NOP && in.opcode != 0xcc)))
+		if (zeros == at && (g->mark[at - g->low] & DT_CODE_INSN ||
+				    !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
+				    (in.kind != DT_INSN_NOP && in.opcode != 0xcc)))
 			break;
 		at = zeros != at ? zeros : at + in.length;
 	}
@@ -1075,8 +1098,7 @@ static void sweep(struct search *s, const struct dt_code_region *g, uint64_t low
 static void add_start(struct search *s, uint64_t at, bool jumped)
 {
 	if (grow(s, &s->start, s->starts, &s->start_room, sizeof(*s->start)))
-		s->start[s->starts++] =
-			(struct start){.at = at, .jumped = jumped, .again = true};
+		s->start[s->starts++] = (struct start){.at = at, .jumped = jumped, .again = true};
 }
 
 static int by_low(const void *a, const void *b)
@@ -1187,8 +1209,8 @@ static bool part_two(struct search *s, const struct piece *a, const struct piece
 		x->again = y->again = true;
 		return true;
 	}
-	/* what both jump to with nothing on the stack is as a function of its own, but is not hooked:
-	 * something may be below the stack pointer */
+	/* what both jump to with nothing on the stack is as a function of its own, but is not
+	 * hooked: something may be below the stack pointer */
 	if (b->bare && b->low != b->of && (a->bare || a->low != b->low) && !(*m & START) &&
 	    a->low == b->low) {
 		*m |= START;
@@ -1305,10 +1327,10 @@ static bool merge_functions(struct search *s)
 			.found = true,
 			.jumped = of->jumped,
 			.of = p->of == p->low ? 0 : p->of,
-			.trouble = of->trouble	? of->trouble
+			.trouble = of->trouble				     ? of->trouble
 				   : of->shared || of->entered || of->common ? DT_TROUBLE_SHARES
-				   : of->swept	? DT_TROUBLE_UNREACHED
-						: DT_TROUBLE_NONE,
+				   : of->swept				     ? DT_TROUBLE_UNREACHED
+									     : DT_TROUBLE_NONE,
 			.trouble_at = of->trouble ? of->trouble_at : of->shared_at,
 		};
 	}

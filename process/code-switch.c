@@ -24,13 +24,13 @@ struct look {
 	const struct dt_code_region *region;
 	struct dt_insn in; /* the one that is looked at */
 	const uint8_t *code;
-	uint8_t sum[2];	    /* registers whose sum is the target; NONE */
-	uint8_t base;	    /* the register of the table's address; NONE: it is known */
-	uint8_t pair[2];    /* one is base, the other the index in bytes; NONE */
-	uint8_t loaded;	    /* the register that the entry is loaded to; NONE: that was found */
+	uint8_t sum[2];	 /* registers whose sum is the target; NONE */
+	uint8_t base;	 /* the register of the table's address; NONE: it is known */
+	uint8_t pair[2]; /* one is base, the other the index in bytes; NONE */
+	uint8_t loaded;	 /* the register that the entry is loaded to; NONE: that was found */
 	struct place index;
-	bool above;	    /* ja, and nothing else that depends on flags or sets them, follows */
-	struct place less;  /* what had `limit' subtracted from it, in front of a ja */
+	bool above;	   /* ja, and nothing else that depends on flags or sets them, follows */
+	struct place less; /* what had `limit' subtracted from it, in front of a ja */
 	uint64_t limit;
 	uint64_t table;
 	int64_t bound; /* the highest index; negative: not known */
@@ -83,8 +83,8 @@ static struct place operand(const struct dt_insn *in)
 {
 	if (in->modrm >> 6 == 3)
 		return in_register(rm_of(in));
-	return (struct place){NONE, in->modrm & 0xc7, in->sib_at ? in->sib : 0, in->base_ext,
-			      in->index_ext, in->disp};
+	return (struct place){NONE,	    in->modrm & 0xc7, in->sib_at ? in->sib : 0,
+			      in->base_ext, in->index_ext,    in->disp};
 }
 
 static bool same(const struct place *a, const struct place *b)
@@ -229,8 +229,8 @@ static bool compare(struct look *l)
 {
 	static const struct {
 		uint8_t opcode, kind; /* kind: of ModRM, or NONE: of rax */
-	} forms[] = {{0x80, 7}, {0x81, 7}, {0x83, 7}, {0x3c, NONE}, {0x3d, NONE},
-		     {0x81, 5}, {0x83, 5}, {0x2d, NONE}};
+	} forms[] = {{0x80, 7},	   {0x81, 7}, {0x83, 7}, {0x3c, NONE},
+		     {0x3d, NONE}, {0x81, 5}, {0x83, 5}, {0x2d, NONE}};
 	const struct dt_insn *in = &l->in;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {

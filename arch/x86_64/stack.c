@@ -5,8 +5,8 @@
 #include <string.h>
 #include <Zydis/Zydis.h>
 
-#define RSP 4
-#define RBP 5
+#define RSP	 4
+#define RBP	 5
 #define FAR_AWAY (1 << 28) /* of a frame's size; then it is not known */
 
 static int32_t moved(int32_t from, int64_t by)
@@ -14,7 +14,7 @@ static int32_t moved(int32_t from, int64_t by)
 	int64_t to = from + by;
 
 	return from == DT_STACK_UNKNOWN || to > FAR_AWAY || to < -FAR_AWAY ? DT_STACK_UNKNOWN
-									    : (int32_t)to;
+									   : (int32_t)to;
 }
 
 static int64_t immediate(const struct dt_insn *in, const uint8_t *code)

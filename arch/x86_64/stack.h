@@ -16,7 +16,8 @@ struct dt_stack {
 	int32_t bp; /* what rbp holds, if that is an address in the stack */
 };
 
-/* What is known behind the instruction, of which code are the bytes. A call comes back as it should. */
+/* What is known behind the instruction, of which code are the bytes. A call comes back as it
+ * should. */
 void dt_stack_step(struct dt_stack *s, const struct dt_insn *in, const uint8_t *code);
 
 #endif

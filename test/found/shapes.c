@@ -45,15 +45,27 @@ static int (*const table[])(int) = {by_pointer, checked};
 N static int dense(int n)
 {
 	switch (n) {
-	case 0: return checked(n);
-	case 1: return n * 5;
-	case 2: sum += 2; break;
-	case 3: return by_pointer(n);
-	case 4: sum ^= 4; break;
-	case 5: return checked(n + 1) * 2;
-	case 6: sum -= 6; /* fall through */
-	case 7: sum += 9; break;
-	case 9: fail("nine");
+	case 0:
+		return checked(n);
+	case 1:
+		return n * 5;
+	case 2:
+		sum += 2;
+		break;
+	case 3:
+		return by_pointer(n);
+	case 4:
+		sum ^= 4;
+		break;
+	case 5:
+		return checked(n + 1) * 2;
+	case 6:
+		sum -= 6; /* fall through */
+	case 7:
+		sum += 9;
+		break;
+	case 9:
+		fail("nine");
 	}
 	return (int)sum;
 }
@@ -63,13 +75,20 @@ N static int strings(int n)
 	static const char *const name[] = {"a", "bc", "def", "ghij"};
 
 	switch (n & 7) {
-	case 1: return (int)strlen(name[0]);
-	case 2: return (int)strlen(name[1]);
-	case 3: return (int)strlen(name[2]) + dense(2);
-	case 4: return (int)strlen(name[3]);
-	case 5: return dense(3);
-	case 6: return dense(4);
-	default: return -1;
+	case 1:
+		return (int)strlen(name[0]);
+	case 2:
+		return (int)strlen(name[1]);
+	case 3:
+		return (int)strlen(name[2]) + dense(2);
+	case 4:
+		return (int)strlen(name[3]);
+	case 5:
+		return dense(3);
+	case 6:
+		return dense(4);
+	default:
+		return -1;
 	}
 }
 
@@ -158,7 +177,8 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < 300; i++) {
 		sum += dense(i % 8) + strings(i) + onward(i) + grows(i) + sorts(i + 1);
-		sum += machine("abcabcd") + many(3, i, 2, 3) + odd(i & 15) + even(i & 7) + leaf(four);
+		sum += machine("abcabcd") + many(3, i, 2, 3) + odd(i & 15) + even(i & 7) +
+		       leaf(four);
 		sum += table[i & 1](i);
 		if (i % 50 == 0 && !setjmp(out))
 			give_up(i + 1);

@@ -33,60 +33,60 @@ static void step(const char *hex, int32_t sp, int32_t bp, int32_t sp_then, int32
 
 static void test_pushes(void **state)
 {
-	step("55", 0, NO, 8, NO);	       /* push %rbp */
-	step("4155", 8, 8, 16, 8);	       /* push %r13 */
-	step("6a01", 8, NO, 16, NO);	       /* push $1 */
-	step("ff742408", 8, NO, 16, NO);       /* push 8(%rsp) */
-	step("9c", 8, NO, 16, NO);	       /* pushf */
-	step("5d", 16, 16, 8, NO);	       /* pop %rbp */
-	step("415d", 16, 16, 8, 16);	       /* pop %r13 */
-	step("5c", 16, 8, NO, 8);	       /* pop %rsp */
-	step("8f00", 16, 8, 8, 8);	       /* pop (%rax) */
-	step("6650", 0, NO, NO, NO);	       /* push %ax */
+	step("55", 0, NO, 8, NO);	 /* push %rbp */
+	step("4155", 8, 8, 16, 8);	 /* push %r13 */
+	step("6a01", 8, NO, 16, NO);	 /* push $1 */
+	step("ff742408", 8, NO, 16, NO); /* push 8(%rsp) */
+	step("9c", 8, NO, 16, NO);	 /* pushf */
+	step("5d", 16, 16, 8, NO);	 /* pop %rbp */
+	step("415d", 16, 16, 8, 16);	 /* pop %r13 */
+	step("5c", 16, 8, NO, 8);	 /* pop %rsp */
+	step("8f00", 16, 8, 8, 8);	 /* pop (%rax) */
+	step("6650", 0, NO, NO, NO);	 /* push %ax */
 }
 
 static void test_frames(void **state)
 {
-	step("4889e5", 8, NO, 8, 8);	       /* mov %rsp, %rbp */
-	step("488bec", 8, NO, 8, 8);	       /* the same the other way */
-	step("4889ec", 40, 8, 8, 8);	       /* mov %rbp, %rsp */
-	step("c9", NO, 8, 0, NO);	       /* leave */
-	step("4883ec18", 8, NO, 32, NO);       /* sub $24, %rsp */
-	step("4881ec00010000", 8, 8, 264, 8);  /* sub $256, %rsp */
-	step("4883c418", 32, NO, 8, NO);       /* add $24, %rsp */
-	step("4883ed80", 8, 8, 8, -120);       /* sub $-128, %rbp */
-	step("488d6424f0", 8, NO, 24, NO);     /* lea -16(%rsp), %rsp */
-	step("488d65d8", NO, 8, 48, 8);	       /* lea -40(%rbp), %rsp */
-	step("488d6c2410", 40, NO, 40, 24);    /* lea 16(%rsp), %rbp */
+	step("4889e5", 8, NO, 8, 8);	      /* mov %rsp, %rbp */
+	step("488bec", 8, NO, 8, 8);	      /* the same the other way */
+	step("4889ec", 40, 8, 8, 8);	      /* mov %rbp, %rsp */
+	step("c9", NO, 8, 0, NO);	      /* leave */
+	step("4883ec18", 8, NO, 32, NO);      /* sub $24, %rsp */
+	step("4881ec00010000", 8, 8, 264, 8); /* sub $256, %rsp */
+	step("4883c418", 32, NO, 8, NO);      /* add $24, %rsp */
+	step("4883ed80", 8, 8, 8, -120);      /* sub $-128, %rbp */
+	step("488d6424f0", 8, NO, 24, NO);    /* lea -16(%rsp), %rsp */
+	step("488d65d8", NO, 8, 48, 8);	      /* lea -40(%rbp), %rsp */
+	step("488d6c2410", 40, NO, 40, 24);   /* lea 16(%rsp), %rbp */
 }
 
 static void test_unknown(void **state)
 {
-	step("4883e4e0", 8, 8, NO, 8);	       /* and $-32, %rsp */
-	step("4829c4", 8, 8, NO, 8);	       /* sub %rax, %rsp */
-	step("4894", 8, 8, NO, 8);	       /* xchg %rax, %rsp */
-	step("488b6708", 8, 8, NO, 8);	       /* mov 8(%rdi), %rsp */
-	step("488b6f08", 8, 8, 8, NO);	       /* mov 8(%rdi), %rbp */
-	step("4889fd", 8, 8, 8, NO);	       /* mov %rdi, %rbp */
-	step("31ed", 8, 8, 8, NO);	       /* xor %ebp, %ebp */
-	step("bd01000000", 8, 8, 8, NO);       /* mov $1, %ebp */
-	step("488d2c06", 8, 8, 8, NO);	       /* lea (%rsi,%rax), %rbp */
-	step("488d2404", 8, 8, NO, 8);	       /* lea (%rsp,%rax), %rsp */
-	step("c8100000", 8, 8, NO, NO);	       /* enter $16, $0 */
-	step("83c501", 8, 8, 8, NO);	       /* add $1, %ebp */
+	step("4883e4e0", 8, 8, NO, 8);	 /* and $-32, %rsp */
+	step("4829c4", 8, 8, NO, 8);	 /* sub %rax, %rsp */
+	step("4894", 8, 8, NO, 8);	 /* xchg %rax, %rsp */
+	step("488b6708", 8, 8, NO, 8);	 /* mov 8(%rdi), %rsp */
+	step("488b6f08", 8, 8, 8, NO);	 /* mov 8(%rdi), %rbp */
+	step("4889fd", 8, 8, 8, NO);	 /* mov %rdi, %rbp */
+	step("31ed", 8, 8, 8, NO);	 /* xor %ebp, %ebp */
+	step("bd01000000", 8, 8, 8, NO); /* mov $1, %ebp */
+	step("488d2c06", 8, 8, 8, NO);	 /* lea (%rsi,%rax), %rbp */
+	step("488d2404", 8, 8, NO, 8);	 /* lea (%rsp,%rax), %rsp */
+	step("c8100000", 8, 8, NO, NO);	 /* enter $16, $0 */
+	step("83c501", 8, 8, 8, NO);	 /* add $1, %ebp */
 }
 
 static void test_others(void **state)
 {
-	step("4989e4", 8, 8, 8, 8);	       /* mov %rsp, %r12 */
-	step("4d89ec", 8, 8, 8, 8);	       /* mov %r13, %r12 */
-	step("48892c24", 8, 8, 8, 8);	       /* mov %rbp, (%rsp) */
-	step("4839ec", 8, 8, 8, 8);	       /* cmp %rbp, %rsp */
-	step("e800000000", 8, 8, 8, 8);	       /* call */
-	step("ffd4", 8, 8, 8, 8);	       /* call *%rsp */
-	step("0f1f4500", 8, 8, 8, 8);	       /* nop 0(%rbp) */
-	step("41bd01000000", 8, 8, 8, 8);      /* mov $1, %r13d */
-	step("c5fd6f6d00", 8, 8, 8, 8);	       /* vmovdqa 0(%rbp), %ymm5 */
+	step("4989e4", 8, 8, 8, 8);	  /* mov %rsp, %r12 */
+	step("4d89ec", 8, 8, 8, 8);	  /* mov %r13, %r12 */
+	step("48892c24", 8, 8, 8, 8);	  /* mov %rbp, (%rsp) */
+	step("4839ec", 8, 8, 8, 8);	  /* cmp %rbp, %rsp */
+	step("e800000000", 8, 8, 8, 8);	  /* call */
+	step("ffd4", 8, 8, 8, 8);	  /* call *%rsp */
+	step("0f1f4500", 8, 8, 8, 8);	  /* nop 0(%rbp) */
+	step("41bd01000000", 8, 8, 8, 8); /* mov $1, %r13d */
+	step("c5fd6f6d00", 8, 8, 8, 8);	  /* vmovdqa 0(%rbp), %ymm5 */
 }
 
 int main(void)
