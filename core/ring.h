@@ -4,6 +4,10 @@
  * Mapped by the controller and by every traced process. All positions count bytes since the
  * session began and only grow; a record's place is position & mask.
  *
+ * Every traced process can write all of it, as it likes. So what decides (geometry, policy, state) the
+ * controller has in memory of its own, struct dt_shared, and what it writes here is for the others; of what it
+ * must read here each word is read once and checked. No pointers, nothing of libc's.
+ *
  * Who writes what is said at each field. x86-64's store order is relied on by the append; the
  * controller and the slow path use the compiler's __atomic builtins.
  */
@@ -13,6 +17,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC 0x7472616365763164ull
+#define DT_SESSION_VERSION 2 /* of the layout of what is shared */
 #define DT_CONTROL_SIZE 0x20000u /* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
 #define DT_NO_LIMIT (1ull << 62)
@@ -168,31 +173,52 @@ struct dt_held {
 	uint64_t begin, end; /* ticks, by the clocks of those cores */
 };
 
-struct dt_control {
-	uint64_t magic;
-	uint32_t version;
+/* Where things are in the shared memory. */
+struct dt_geometry {
 	uint32_t cores;	    /* rings, without the shared one */
+	uint32_t pad;
 	uint64_t ring_size; /* bytes of records in a ring, a power of two */
 	uint64_t stride;    /* from one ring's head to the next */
 	uint64_t bytes;	    /* of the whole shared memory */
-	uint32_t policy;    /* enum dt_policy */
-	uint32_t state;	    /* enum dt_state; written by the controller; and set to DT_STOPPED by a
-			     * slow path that finds the controller dead */
+};
+
+#define DT_CORES_MAX 65535u
+/* bytes a ring can have: a power of two in these bounds */
+#define DT_RING_MIN (64u << 10)
+#define DT_RING_MAX (1u << 30)
+
+static inline bool dt_ring_size_is_valid(uint64_t bytes)
+{
+	return bytes >= DT_RING_MIN && bytes <= DT_RING_MAX && !(bytes & (bytes - 1));
+}
+
+static inline struct dt_geometry dt_geometry(uint32_t cores, uint64_t ring_size)
+{
+	/* the shared ring has its marks behind the records; all rings are given that room */
+	uint64_t stride = DT_RING_HEAD + ((ring_size + ring_size / 8 + 4095) & ~4095ull);
+
+	return (struct dt_geometry){cores, 0, ring_size, stride, DT_CONTROL_SIZE + (cores + 1ull) * stride};
+}
+
+struct dt_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t policy; /* enum dt_policy; writer: the controller */
+	/* for the controller that finds this when its own has died; writer: the controller */
+	struct dt_geometry geometry;
+	uint32_t state; /* enum dt_state; written by the controller; and set to DT_STOPPED by a
+			 * slow path that finds the controller dead */
 	uint32_t bell; /* futex: traced threads add 1 and wake the controller */
 	uint32_t requests_full; /* requests that found no free slot; locked add */
 	uint32_t controller;	/* process id of the controller */
 	uint32_t proofs; /* of requests, the last one given; locked add */
-	uint32_t pad[2];
 	/*
-	 * A robust, shared pthread_mutex_t locked by the controller as long as it lives. Its first
-	 * word is a futex: the owner's thread id. When that thread dies, however it dies, the
-	 * kernel sets FUTEX_OWNER_DIED in it, so no traced thread ever waits for a controller that
-	 * is gone.
+	 * A robust futex: the thread id of the controller's owner thread. When that thread dies, however
+	 * it dies, the kernel sets FUTEX_OWNER_DIED here, so no traced thread ever waits for a
+	 * controller that is gone. The list that the kernel finds it by is in the controller's memory.
 	 */
-	union {
-		uint32_t owner;
-		uint64_t mutex[8];
-	};
+	uint32_t owner;
+	uint32_t pad[2];
 	struct dt_request request[DT_REQUESTS];
 	/*
 	 * Sessions that look at each event: every append takes the slow path, which looks its pc up
@@ -235,9 +261,9 @@ _Static_assert(offsetof(struct dt_ring, lost) % 16 == 0 &&
 _Static_assert(sizeof(struct dt_control) <= DT_CONTROL_SIZE, "control block fits");
 
 /* Ring i of a session mapped at `control'; i == cores: the shared ring. */
-static inline struct dt_ring *dt_ring_at(struct dt_control *control, unsigned i)
+static inline struct dt_ring *dt_ring_at(struct dt_control *control, uint64_t stride, unsigned i)
 {
-	return (struct dt_ring *)((char *)control + DT_CONTROL_SIZE + i * control->stride);
+	return (struct dt_ring *)((char *)control + DT_CONTROL_SIZE + i * stride);
 }
 
 /* Notes that recording goes on with the record at pos; before that record can be read. */

@@ -52,22 +52,22 @@ static void relocate(unsigned char *image, size_t size, uint64_t area)
 static uint64_t hooks_size(uint64_t cores);
 
 static int write_blob(int mem, uint64_t area, const uint64_t jumps[2],
-		      const struct dt_control *control, pid_t pid)
+		      const struct dt_geometry *g, pid_t pid)
 {
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
 	unsigned char image[DT_CODE_SIZE] = {0};
 	struct dt_blob *head = (struct dt_blob *)image;
-	struct dt_process_block block = {.cores = control->cores, .pid = (uint32_t)pid};
+	struct dt_process_block block = {.cores = g->cores, .pid = (uint32_t)pid};
 	struct dt_kept_block kept;
 
 	memcpy(image, dt_blob_image, size);
 	relocate(image, size, area);
-	head->cores = control->cores;
-	head->stride = control->stride;
-	head->mask = control->ring_size - 1;
+	head->cores = g->cores;
+	head->stride = g->stride;
+	head->mask = g->ring_size - 1;
 	head->jumps[0] = jumps[0];
 	head->jumps[1] = jumps[1];
-	head->table = area + DT_AREA_SESSION + control->bytes + hooks_size(control->cores);
+	head->table = area + DT_AREA_SESSION + g->bytes + hooks_size(g->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
 		return -1;
 	/* the kernel has written there what the thread may */
@@ -107,9 +107,9 @@ static uint64_t hooks_size(uint64_t cores)
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
-static uint64_t area_size(const struct dt_control *control)
+static uint64_t area_size(const struct dt_geometry *g)
 {
-	return DT_AREA_SESSION + control->bytes + hooks_size(control->cores) + DT_TABLE_SIZE;
+	return DT_AREA_SESSION + g->bytes + hooks_size(g->cores) + DT_TABLE_SIZE;
 }
 
 /* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
@@ -168,19 +168,19 @@ static void apply(unsigned char *text, const struct part *p)
 
 /* Makes one hook at `at'; image is the relocated blob. Returns its address by *hook and *again. */
 static void make_hook(unsigned char *out, uint64_t at, const unsigned char *image,
-		      const struct dt_template *t, const struct dt_control *control, uint64_t area,
+		      const struct dt_template *t, const struct dt_geometry *g, uint64_t area,
 		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)
 {
 	uint32_t copy = t->end - t->copy;
-	bool chain = control->cores <= CHAIN;
-	uint64_t table_at = at + control->cores * 32;
-	uint64_t head_at = (table_at + control->cores * 8 + 63) & ~63ull;
+	bool chain = g->cores <= CHAIN;
+	uint64_t table_at = at + g->cores * 32;
+	uint64_t head_at = (table_at + g->cores * 8 + 63) & ~63ull;
 	uint64_t copies_at = head_at + (t->copy - t->head) + (chain ? 0 : TABLE_JUMP);
 	struct part p = {.area = area,
 			 .to = head_at,
 			 .from = t->head,
 			 .end = t->copy,
-			 .mask = (uint32_t)control->ring_size - 1,
+			 .mask = (uint32_t)g->ring_size - 1,
 			 .o = o};
 
 	memcpy(out + (head_at - at), image + t->head, t->copy - t->head);
@@ -195,14 +195,14 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 	}
 	p.from = t->copy;
 	p.end = t->end;
-	for (uint32_t core = 0; core < control->cores; core++) {
+	for (uint32_t core = 0; core < g->cores; core++) {
 		uint64_t cs[4];
 
 		p.to = copies_at + core * copy;
 		p.core = core;
 		p.cs = at + core * 32;
-		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * control->stride;
-		p.next = chain && core + 1 < control->cores ? p.to + copy : *again;
+		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * g->stride;
+		p.next = chain && core + 1 < g->cores ? p.to + copy : *again;
 		memcpy(out + (table_at - at) + 8 * core, &p.to, sizeof(p.to));
 		memcpy(out + (p.to - at), image + t->copy, copy);
 		apply(out + (p.to - at), &p);
@@ -215,12 +215,12 @@ static void make_hook(unsigned char *out, uint64_t at, const unsigned char *imag
 	}
 }
 
-int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
+int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e)
 {
 	const struct dt_blob *b = dt_blob_head();
 	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
-	uint64_t at = area + DT_AREA_SESSION + control->bytes, length = hooks_size(control->cores);
+	uint64_t at = area + DT_AREA_SESSION + g->bytes, length = hooks_size(g->cores);
 	unsigned char image[DT_CODE_SIZE];
 	unsigned char *out = calloc(1, length);
 	struct dt_blob *head = (struct dt_blob *)image;
@@ -245,9 +245,9 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
 		for (int i = 0; i < DT_HOOKS; i++) {
 			const struct dt_template *t = &b->hook_template[i];
 
-			make_hook(out + done, at + done, fresh, t, control, area, o,
+			make_hook(out + done, at + done, fresh, t, g, area, o,
 				  &head->hook[i], &head->again[i]);
-			done += hook_size(t, control->cores);
+			done += hook_size(t, g->cores);
 		}
 	}
 	head->rseq_offset = o->rseq;
@@ -262,7 +262,7 @@ out:
 	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
 }
 
-int dt_area_tag(int mem, uint64_t area, const struct dt_control *control, pid_t pid, uint32_t tag)
+int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag)
 {
 	struct dt_kept_block kept;
 	struct dt_blob head;
@@ -283,7 +283,7 @@ int dt_area_tag(int mem, uint64_t area, const struct dt_control *control, pid_t 
 		return -1;
 	if (!head.hook[0]) /* they are made later */
 		return 0;
-	return dt_area_make_hooks(mem, area, control,
+	return dt_area_make_hooks(mem, area, g,
 				  &(struct dt_thread_offsets){head.tid_offset, head.rseq_offset,
 							      head.rseq_size, head.rseq_signature, tag},
 				  NULL);
@@ -327,13 +327,12 @@ fail:
 	return dt_fail(e, "the area can not be written: %s", strerror(errno));
 }
 
-bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
-		  uint64_t *high)
+bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low, uint64_t *high)
 {
 	if (i > 1)
 		return false;
-	*low = i == 0 ? area : area + DT_AREA_SESSION + control->bytes;
-	*high = i == 0 ? area + DT_CODE_SIZE : *low + hooks_size(control->cores);
+	*low = i == 0 ? area : area + DT_AREA_SESSION + g->bytes;
+	*high = i == 0 ? area + DT_CODE_SIZE : *low + hooks_size(g->cores);
 	return true;
 }
 
@@ -471,7 +470,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		       const struct dt_shared *shared, uint64_t area, const char *path,
 		       struct dt_error *e)
 {
-	uint64_t bytes = shared->control->bytes;
+	uint64_t bytes = shared->geometry.bytes;
 	struct dt_call call[] = {
 		{"opening the session's memory",
 		 SYS_openat,
@@ -581,8 +580,8 @@ static uint64_t pick_low(const struct dt_maps *maps, uint64_t bytes)
 int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared,
 		    const uint64_t near[2], uint64_t *area, struct dt_error *e)
 {
-	const struct dt_control *control = shared->control;
-	uint64_t bytes = area_size(control);
+	const struct dt_geometry *g = &shared->geometry;
+	uint64_t bytes = area_size(g);
 	uint64_t at, jumps[2] = {0};
 	struct dt_maps maps;
 
@@ -607,7 +606,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	}
 	if (share(pid, tid, mem, &maps, shared, at, e) < 0)
 		goto unmap;
-	if (write_blob(mem, at, jumps, shared->control, pid) < 0) {
+	if (write_blob(mem, at, jumps, g, pid) < 0) {
 		dt_fail(e, "the area can not be written: %s", strerror(errno));
 		goto unmap;
 	}
@@ -615,7 +614,7 @@ int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *share
 	*area = at;
 	return 0;
 unmap:
-	dt_area_remove(pid, tid, mem, at, NULL);
+	dt_area_remove(pid, tid, mem, at, g, NULL);
 fail:
 	dt_maps_free(&maps);
 	return -1;
@@ -624,11 +623,11 @@ fail:
 int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
 		     struct dt_error *e)
 {
-	const struct dt_control *control = shared->control;
+	const struct dt_geometry *g = &shared->geometry;
 	struct dt_maps maps;
 	char *at;
 
-	*bytes = area_size(control);
+	*bytes = area_size(g);
 	if (dt_maps_read(getpid(), &maps, e) < 0)
 		return -1;
 	*area = pick_low(&maps, *bytes);
@@ -637,20 +636,20 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (!*area || at != (char *)*area)
 		return dt_fail(e, "no free addresses below 2 GiB");
-	if (mmap(at + DT_AREA_SESSION, control->bytes, PROT_READ | PROT_WRITE,
+	if (mmap(at + DT_AREA_SESSION, g->bytes, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, shared->fd, 0) == MAP_FAILED ||
 	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    write_blob(mem, *area, (uint64_t[2]){0}, control, getpid()) < 0) {
+	    write_blob(mem, *area, (uint64_t[2]){0}, g, getpid()) < 0) {
 		munmap(at, *bytes);
 		return dt_fail(e, "the area can not be mapped: %s", strerror(errno));
 	}
 	return 0;
 }
 
-int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error *e)
+int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
+		   struct dt_error *e)
 {
-	struct dt_control control;
 	struct dt_blob head;
 	struct dt_maps maps;
 	struct dt_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
@@ -667,13 +666,7 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error
 		if (head.jumps[i])
 			rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
 	}
-	/* the area is one stretch: up to the end of the mapping that holds the session */
-	if (dt_memory_read(mem, area + DT_AREA_SESSION, &control,
-			   offsetof(struct dt_control, request)) == 0 &&
-	    control.magic == DT_SESSION_MAGIC)
-		call.arg[1] = area_size(&control);
-	else
-		call.arg[1] = DT_AREA_SESSION;
+	call.arg[1] = area_size(g);
 	if (rc == 0)
 		rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
 	dt_maps_free(&maps);

@@ -12,11 +12,24 @@
 #include "core/ring.h"
 #include "process/maps.h"
 
-/* The session's memory as the controller has it. */
+/*
+ * The session's memory, and what the controller itself knows of it: the traced processes can write to all that
+ * is at control.
+ */
 struct dt_shared {
 	int fd;
 	struct dt_control *control;
+	struct dt_geometry geometry;
+	enum dt_policy policy;
+	enum dt_state state;
+	bool careful;
+	struct dt_owner *owner; /* session/rings.c */
 };
+
+static inline struct dt_ring *dt_shared_ring(const struct dt_shared *s, unsigned i)
+{
+	return dt_ring_at(s->control, s->geometry.stride, i);
+}
 
 /*
  * Maps the area into the process, and a page of jumps within reach of each of `near' (libc, the
@@ -30,7 +43,8 @@ int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, si
 		     struct dt_error *e);
 
 /* Unmaps it. No thread may be inside: see dt_threads_inside(). */
-int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, struct dt_error *e);
+int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
+		   struct dt_error *e);
 
 /* Finds the area of a process that is or was traced, by its head; 0: there is none. */
 uint64_t dt_area_find(int mem, const struct dt_maps *maps);
@@ -43,14 +57,14 @@ struct dt_thread_offsets {
 };
 
 /* Makes the rseq hooks for this process. The slow ones need nothing. */
-int dt_area_make_hooks(int mem, uint64_t area, const struct dt_control *control,
+int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
 
 /*
  * Gives the process the tag of its PID namespace, and its number here. What its hooks write is the same
  * otherwise, so that threads may be in them; one may have put its own number into a record just now.
  */
-int dt_area_tag(int mem, uint64_t area, const struct dt_control *control, pid_t pid, uint32_t tag);
+int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag);
 
 /* Addresses of the hooks in this process, by enum dt_hook. -1: there are no fast ones yet. */
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS]);
@@ -60,8 +74,7 @@ int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, si
 		  struct dt_error *e);
 
 /* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
-bool dt_area_code(const struct dt_control *control, uint64_t area, unsigned i, uint64_t *low,
-		  uint64_t *high);
+bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low, uint64_t *high);
 
 /* The head of the blob as it was built. */
 const struct dt_blob *dt_blob_head(void);

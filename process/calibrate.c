@@ -73,13 +73,13 @@ static void call_hook(uint64_t hook, const struct registers *in, struct register
 }
 
 /* The core whose ring the last record went to: the one that has grown. */
-static struct dt_record *last_record(struct dt_control *c, const uint64_t *before)
+static struct dt_record *last_record(const struct dt_shared *c, const uint64_t *before)
 {
-	for (unsigned i = 0; i < c->cores; i++) {
-		struct dt_ring *r = dt_ring_at(c, i);
+	for (unsigned i = 0; i < c->geometry.cores; i++) {
+		struct dt_ring *r = dt_shared_ring(c, i);
 
 		if (r->pos != before[i])
-			return dt_ring_records(r) + ((r->pos - 64) & (c->ring_size - 1)) / 64;
+			return dt_ring_records(r) + ((r->pos - 64) & (c->geometry.ring_size - 1)) / 64;
 	}
 	return NULL;
 }
@@ -99,9 +99,9 @@ static void call_event(uint64_t hook, uint64_t body, uint64_t more)
 			 : "memory", "cc");
 }
 
-static int try_event(struct dt_control *c, uint64_t hook, bool four, struct dt_error *e)
+static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct dt_error *e)
 {
-	uint64_t before[c->cores], body = 0xa000000100000011, more = 0x123456789abcdef;
+	uint64_t before[c->geometry.cores], body = 0xa000000100000011, more = 0x123456789abcdef;
 	struct registers in, out = {{0}};
 	const struct dt_record *rec;
 
@@ -111,8 +111,8 @@ static int try_event(struct dt_control *c, uint64_t hook, bool four, struct dt_e
 	call_hook(hook, &in, &out);
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
-	for (unsigned i = 0; i < c->cores; i++)
-		before[i] = dt_ring_at(c, i)->pos;
+	for (unsigned i = 0; i < c->geometry.cores; i++)
+		before[i] = dt_shared_ring(c, i)->pos;
 	call_event(hook, body, more);
 	rec = last_record(c, before);
 	if (!rec || rec->kind != DT_EVENT || rec->flags != 4 || rec->tid != (uint32_t)gettid() ||
@@ -122,16 +122,16 @@ static int try_event(struct dt_control *c, uint64_t hook, bool four, struct dt_e
 	return 0;
 }
 
-static int try_hook(struct dt_control *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
+static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
 {
 	struct registers in, out = {{0}};
-	uint64_t before[c->cores], t0, t1;
+	uint64_t before[c->geometry.cores], t0, t1;
 	const struct dt_record *rec;
 
 	for (int i = 0; i < 15; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
-	for (unsigned i = 0; i < c->cores; i++)
-		before[i] = dt_ring_at(c, i)->pos;
+	for (unsigned i = 0; i < c->geometry.cores; i++)
+		before[i] = dt_shared_ring(c, i)->pos;
 	t0 = __builtin_ia32_rdtsc();
 	call_hook(hook, &in, &out);
 	t1 = __builtin_ia32_rdtsc();
@@ -146,7 +146,7 @@ static int try_hook(struct dt_control *c, uint64_t hook, enum dt_kind kind, stru
 }
 
 /* Fastest batch: what else the machine does only adds. */
-static double measure(struct dt_control *c, uint64_t hook)
+static double measure(const struct dt_shared *c, uint64_t hook)
 {
 	uint64_t best = ~0ull;
 
@@ -205,7 +205,7 @@ static struct dt_cost cost_of(struct samples *s)
  * The records since `before', if all went to one core. Each group's first has something else before
  * it and is left out.
  */
-static void take_samples(struct dt_control *c, const uint64_t *before, unsigned group,
+static void take_samples(const struct dt_shared *c, const uint64_t *before, unsigned group,
 			 struct samples *s)
 {
 	struct dt_ring *grown = NULL;
@@ -213,8 +213,8 @@ static void take_samples(struct dt_control *c, const uint64_t *before, unsigned 
 	uint64_t last = 0;
 	unsigned at = 0;
 
-	for (unsigned i = 0; i <= c->cores; i++) {
-		struct dt_ring *ring = dt_ring_at(c, i);
+	for (unsigned i = 0; i <= c->geometry.cores; i++) {
+		struct dt_ring *ring = dt_shared_ring(c, i);
 
 		if (ring->pos == before[i])
 			continue;
@@ -227,7 +227,7 @@ static void take_samples(struct dt_control *c, const uint64_t *before, unsigned 
 		return;
 	r = dt_ring_records(grown);
 	for (uint64_t pos = before[at], k = 0; pos != grown->pos; pos += 64, k++) {
-		uint64_t ticks = r[(pos & (c->ring_size - 1)) / 64].ticks;
+		uint64_t ticks = r[(pos & (c->geometry.ring_size - 1)) / 64].ticks;
 
 		if (k % group && s->n < SAMPLES)
 			s->ticks[s->n++] = (double)(ticks - last);
@@ -236,14 +236,14 @@ static void take_samples(struct dt_control *c, const uint64_t *before, unsigned 
 }
 
 /* code makes `group' records each time it is called; one alone counts from call to call. */
-static void sample(struct dt_control *c, uint64_t code, unsigned group, struct samples *s)
+static void sample(const struct dt_shared *c, uint64_t code, unsigned group, struct samples *s)
 {
-	uint64_t before[c->cores + 1];
+	uint64_t before[c->geometry.cores + 1];
 
 	s->n = 0;
 	for (int b = 0; b < BATCHES; b++) {
-		for (unsigned i = 0; i <= c->cores; i++)
-			before[i] = dt_ring_at(c, i)->pos;
+		for (unsigned i = 0; i <= c->geometry.cores; i++)
+			before[i] = dt_shared_ring(c, i)->pos;
 		for (unsigned i = 0; i < BATCH / group; i++)
 			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
 					 :
@@ -254,7 +254,7 @@ static void sample(struct dt_control *c, uint64_t code, unsigned group, struct s
 }
 
 /* Points that capture a register, one behind the other, in a page within reach of the area. */
-static bool sample_points(struct dt_control *c, uint64_t area, size_t bytes, uint64_t hook,
+static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes, uint64_t hook,
 			  struct samples *s)
 {
 	static const struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
@@ -293,7 +293,7 @@ int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct
 {
 	struct dt_thread_offsets o = {
 		own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053, 0};
-	struct dt_control *c = scratch->control;
+	const struct dt_shared *c = scratch;
 	uint64_t area, hook[DT_HOOKS];
 	struct samples *s;
 	size_t bytes;
@@ -307,7 +307,7 @@ int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct
 		return 0;
 	if (dt_area_map_self(mem, scratch, &area, &bytes, e) < 0)
 		goto close;
-	if (dt_area_make_hooks(mem, area, c, &o, e) < 0 || dt_area_hooks(mem, area, true, hook) < 0)
+	if (dt_area_make_hooks(mem, area, &c->geometry, &o, e) < 0 || dt_area_hooks(mem, area, true, hook) < 0)
 		goto unmap;
 	if (try_hook(c, hook[DT_HOOK_ENTRY], DT_ENTRY, e) < 0 ||
 	    try_hook(c, hook[DT_HOOK_EXIT], DT_EXIT, e) < 0 ||

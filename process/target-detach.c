@@ -88,7 +88,7 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 	for (size_t i = 0; i < t->n_old; i++)
 		if (dt_probes_inside(t->old[i], ips))
 			return true;
-	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
+	for (unsigned i = 0; dt_area_code(t->geometry, t->area, i, &low, &high); i++)
 		if (dt_ips_inside(ips, low, high))
 			return true;
 	return false;
@@ -275,7 +275,7 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		if (t->confined) /* a call made for us might be its end */
 			*left = DT_CODE_SIZE;
 		else
-			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, e);
+			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry, e);
 		t->area = 0;
 	}
 	release(t, &threads);

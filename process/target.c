@@ -668,7 +668,7 @@ bool dt_target_in_code(const struct dt_target *t, uint64_t address)
 {
 	uint64_t low, high;
 
-	for (unsigned i = 0; dt_area_code(t->control, t->area, i, &low, &high); i++)
+	for (unsigned i = 0; dt_area_code(t->geometry, t->area, i, &low, &high); i++)
 		if (address >= low && address < high)
 			return true;
 	return false;
@@ -678,7 +678,7 @@ static int enter_namespace(struct dt_target *t, struct dt_targets *all)
 {
 	t->tag = dt_pid_namespace_tag(&all->namespaces, t->pid);
 	t->namespaces = &all->namespaces;
-	return dt_area_tag(t->mem, t->area, t->control, t->pid, t->tag);
+	return dt_area_tag(t->mem, t->area, t->geometry, t->pid, t->tag);
 }
 
 int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
@@ -687,7 +687,7 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 	uint64_t fast[DT_HOOKS] = {0};
 
 	t->area = area;
-	t->control = all->shared.control;
+	t->geometry = &all->shared.geometry;
 	if (enter_namespace(t, all) < 0)
 		return dt_fail(e, "the area can not be written: %s", strerror(errno));
 	if (refresh(t, all, e) < 0)
@@ -812,7 +812,7 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 	/* the kernel fills it in when a stopped thread goes on */
 	if (cpu < 0 && !stopped)
 		return false;
-	if (dt_area_make_hooks(t->mem, t->area, t->control, &o, NULL) < 0)
+	if (dt_area_make_hooks(t->mem, t->area, t->geometry, &o, NULL) < 0)
 		return false;
 	t->fast = true;
 	for (size_t i = 0; i < t->n; i++)
@@ -853,7 +853,7 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 {
 	uint64_t fs, near[2];
 
-	t->control = all->shared.control;
+	t->geometry = &all->shared.geometry;
 	if (refresh(t, all, e) < 0)
 		return -1;
 	near[0] = area_near(t);

@@ -26,7 +26,7 @@ struct dt_target {
 	int mem;   /* /proc/PID/mem */
 	int pidfd; /* readable when the process has ended; -1: the kernel has none */
 	uint64_t area; /* 0: none yet */
-	const struct dt_control *control; /* of the session the area belongs to */
+	const struct dt_geometry *geometry; /* of the session the area belongs to */
 	bool fast;     /* the rseq hooks are in use */
 	bool ours;     /* our child: we see its exit status */
 	bool ended;

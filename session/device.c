@@ -66,7 +66,7 @@ static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 	while (s->ask != DT_ASK_NONE && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
 	s->ask = what;
-	dt_rings_bell(s->targets.shared.control);
+	dt_rings_bell(&s->targets.shared);
 	while (s->ask == what && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
 	if (s->ending)
@@ -179,7 +179,7 @@ static void set_arm(struct dt_session *s)
 		return;
 	}
 	if (a->has_start) {
-		dt_rings_freeze(c, true);
+		dt_rings_freeze(&s->targets.shared, true);
 		__atomic_store_n(&c->arm_state, DT_ARM_ARMED, __ATOMIC_SEQ_CST);
 	} else {
 		c->arm_begin = __builtin_ia32_rdtsc();
@@ -232,15 +232,15 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 		s->log.policy = d->policy;
 		pthread_cond_broadcast(&s->log.changed);
 		pthread_mutex_unlock(&s->log.lock);
-		if (!s->store && c->policy != DT_OVERWRITE)
-			c->policy = d->policy == DT_WAIT ? DT_WAIT : DT_DROP;
+		if (!s->store && s->targets.shared.policy != DT_OVERWRITE)
+			dt_rings_policy(&s->targets.shared, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
 	}
-	dt_rings_careful(c, careful);
+	dt_rings_careful(&s->targets.shared, careful);
 	if (memcmp(&s->armed, &d->arm, sizeof(s->armed)) != 0)
 		set_arm(s);
 	if (d->events != s->events) {
 		s->events = d->events;
-		dt_rings_freeze_after(c, d->events);
+		dt_rings_freeze_after(&s->targets.shared, d->events);
 	}
 	dt_ranges_uniform(s, d->uniform);
 	dt_ranges_masks(s);
@@ -263,7 +263,7 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 		return -1;
 	if (dt_ranges_kernel(r))
 		return 0;
-	if (is_careful(s) || s->targets.shared.control->careful) {
+	if (is_careful(s) || s->targets.shared.careful) {
 		if (apply_all(s, e) < 0)
 			goto fail;
 	} else {
@@ -314,9 +314,9 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 		dt_kernel_stop(s->kernel);
 	dt_pauses_start(s, active);
 	if (active)
-		dt_rings_start(c);
+		dt_rings_start(&s->targets.shared);
 	else
-		dt_rings_pause(c);
+		dt_rings_pause(&s->targets.shared);
 	if (all != s->device.all && s->device.watches) {
 		bool before = s->device.all;
 		int rc;
@@ -337,10 +337,10 @@ static int host_freeze(void *ctx, bool frozen, struct dt_error *e)
 	if (frozen) {
 		if (apply_all(s, e) < 0)
 			return -1;
-		dt_rings_freeze(s->targets.shared.control, true);
+		dt_rings_freeze(&s->targets.shared, true);
 		return 0;
 	}
-	dt_rings_freeze(s->targets.shared.control, false);
+	dt_rings_freeze(&s->targets.shared, false);
 	return apply_all(s, e);
 }
 
@@ -361,9 +361,9 @@ static int host_reset(void *ctx, struct dt_error *e)
 	s->filtered_in_seen = __atomic_load_n(&c->filtered_in, __ATOMIC_RELAXED);
 	s->filtered_out_seen = __atomic_load_n(&c->filtered_out, __ATOMIC_RELAXED);
 	s->ring_lost_in = s->ring_lost_out = 0;
-	for (unsigned i = 0; i <= c->cores; i++) {
-		s->ring_lost_in -= dt_ring_at(c, i)->lost_in;
-		s->ring_lost_out -= dt_ring_at(c, i)->lost_out;
+	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
+		s->ring_lost_in -= dt_shared_ring(&s->targets.shared, i)->lost_in;
+		s->ring_lost_out -= dt_shared_ring(&s->targets.shared, i)->lost_out;
 	}
 	return 0;
 }
@@ -391,9 +391,9 @@ static void host_counters(void *ctx, struct dt_counters *n)
 	struct dt_log *l = &s->log;
 	uint64_t in = s->ring_lost_in, out = s->ring_lost_out;
 
-	for (unsigned i = 0; i <= c->cores; i++) {
-		in += __atomic_load_n(&dt_ring_at(c, i)->lost_in, __ATOMIC_RELAXED);
-		out += __atomic_load_n(&dt_ring_at(c, i)->lost_out, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
+		in += __atomic_load_n(&dt_shared_ring(&s->targets.shared, i)->lost_in, __ATOMIC_RELAXED);
+		out += __atomic_load_n(&dt_shared_ring(&s->targets.shared, i)->lost_out, __ATOMIC_RELAXED);
 	}
 	in += __atomic_load_n(&c->filtered_in, __ATOMIC_RELAXED) - s->filtered_in_seen;
 	out += __atomic_load_n(&c->filtered_out, __ATOMIC_RELAXED) - s->filtered_out_seen;
@@ -453,7 +453,7 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		if (n != 1)
 			return dt_fail(e, "usage: quit");
 		atomic_store(&s->quit, true);
-		dt_rings_bell(s->targets.shared.control);
+		dt_rings_bell(&s->targets.shared);
 		return 0;
 	}
 	return 1;
@@ -675,7 +675,7 @@ void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
 {
 	if (!t->area || t->ended)
 		return;
-	if (s->targets.shared.control->careful)
+	if (s->targets.shared.careful)
 		dt_ranges_table(s, t, NULL);
 	dt_target_sync(t, NULL, 0, ~0ull, is_watched(s, t), NULL);
 }
@@ -727,9 +727,9 @@ void dt_session_device_tick(struct dt_session *s)
 	if (c->arm_duration && __atomic_load_n(&c->arm_state, __ATOMIC_ACQUIRE) == DT_ARM_RUNNING) {
 		begin = __atomic_load_n(&c->arm_begin, __ATOMIC_ACQUIRE);
 		if (begin && __builtin_ia32_rdtsc() - begin >= c->arm_duration)
-			dt_rings_freeze(c, true);
+			dt_rings_freeze(&s->targets.shared, true);
 	}
-	frozen = c->careful && dt_rings_frozen(c);
+	frozen = s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
 	/* whoever brought the start event may have ended before it could say so */
 	if (!frozen)
 		__atomic_compare_exchange_n(&c->arm_state, &starting, DT_ARM_RUNNING, false,
@@ -773,12 +773,12 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen =
-		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
+		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
 	dt_rings_bell(
-		s->targets.shared.control); /* the recorder may rely on limits that have changed */
+		&s->targets.shared); /* the recorder may rely on limits that have changed */
 	return rc;
 }
 
@@ -800,7 +800,7 @@ void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *t
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen =
-		s->targets.shared.control->careful && dt_rings_frozen(s->targets.shared.control);
+		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
 	dt_device_read(&s->device, line, ctx);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -24,7 +24,7 @@ bool dt_helds_new(const struct dt_session *s)
 /* A tick of a core as the first core would have read it. */
 static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned core)
 {
-	if (!s->offset || core >= s->targets.shared.control->cores)
+	if (!s->offset || core >= s->targets.shared.geometry.cores)
 		return ticks;
 	return ticks - (uint64_t)dt_offset_correction(&s->offset[core]);
 }

@@ -135,14 +135,14 @@ void dt_pauses_end(struct dt_session *s)
 {
 	struct dt_control *c = s->targets.shared.control;
 	struct dt_pauses *p = &s->pauses;
-	uint64_t now = __rdtsc(), pos = dt_ring_at(c, c->cores)->pos;
+	uint64_t now = __rdtsc(), pos = dt_shared_ring(&s->targets.shared, s->targets.shared.geometry.cores)->pos;
 
 	dt_pauses_take(s, NULL, 0, pos);
 	if (p->many.times)
 		put(s, &p->many);
 	if (p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
-	if (c->careful && dt_rings_frozen(c))
+	if (s->targets.shared.careful && dt_rings_frozen(&s->targets.shared))
 		put(s, &(struct dt_pause){c->frozen ? c->frozen : p->last, now, false, 1,
 					  c->missed - p->missed});
 }

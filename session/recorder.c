@@ -280,7 +280,7 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
  */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
 {
-	unsigned rings = s->targets.shared.control->cores + 1;
+	unsigned rings = s->targets.shared.geometry.cores + 1;
 	uint64_t room = s->has_log ? dt_log_room(&s->log) : ~0ull;
 	long all = 0;
 
@@ -341,7 +341,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (rc < 0)
 				return -1;
 			all += (long)n + (m->lost != 0);
-			if (s->has_log && r->pos - r->ring->read >= r->control->ring_size / 2)
+			if (s->has_log && r->pos - r->released >= s->targets.shared.geometry.ring_size / 2)
 				break;
 		}
 		merge(k, middle);
@@ -382,9 +382,9 @@ void *dt_recorder_main(void *session)
 	struct dt_session *s = session;
 	struct dt_control *c = s->targets.shared.control;
 	struct seen *seen = calloc(1, sizeof(*seen));
-	struct round round = {.until = calloc(c->cores + 1, sizeof(*round.until))};
+	struct round round = {.until = calloc(s->targets.shared.geometry.cores + 1, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = dt_mix_init(&round.mix, c->cores + 1, NULL) || !seen || !round.until ? -1 : 0;
+	long n = dt_mix_init(&round.mix, s->targets.shared.geometry.cores + 1, NULL) || !seen || !round.until ? -1 : 0;
 	unsigned quiet = 0;
 	bool alert = false;
 
@@ -393,7 +393,7 @@ void *dt_recorder_main(void *session)
 		bool stopping = atomic_load(&s->stop_recorder);
 
 		/* a flight recorder is read once it has landed */
-		if (c->policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)) {
+		if (s->targets.shared.policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)) {
 			n = 0;
 			if (s->switches)
 				dt_switches_keep(s->switches);
@@ -410,12 +410,12 @@ void *dt_recorder_main(void *session)
 		quiet = n || s->switches || s->kernel || s->log_stalled ? 0 : quiet + 1;
 		if (n)
 			continue;
-		if (round.n && !s->log_stalled && c->policy != DT_OVERWRITE) {
+		if (round.n && !s->log_stalled && s->targets.shared.policy != DT_OVERWRITE) {
 			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
 			continue;
 		}
 		if (quiet >= QUIET && !alert) {
-			dt_rings_alert(c);
+			dt_rings_alert(&s->targets.shared);
 			alert = true; /* and once more around, for what came just before */
 			continue;
 		}
@@ -425,11 +425,11 @@ void *dt_recorder_main(void *session)
 	if (n < 0) {
 		/* the file can not be written: nobody is to wait for room */
 		atomic_store(&s->recorder_failed, true);
-		dt_rings_stop(c);
+		dt_rings_stop(&s->targets.shared);
 	}
 	s->taken += round.mix.kernel_n;
 	s->lost += round.mix.kernel_lost;
-	for (unsigned i = 0; i <= c->cores; i++) {
+	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
 		s->taken += s->reader[i].taken;
 		s->lost += s->reader[i].lost_total;
 		s->stalls += s->reader[i].ring->stalls;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,28 +22,27 @@
 #define STUCK_NS 50000000ull
 #define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
 
-static uint64_t page_up(uint64_t n)
-{
-	return (n + PAGE - 1) & ~(PAGE - 1);
-}
-
 /*
- * Root's targets belong to others: see share() in process/area.c. Nobody but us, and processes that
- * we let, can reach a file without a name, whatever its mode.
+ * Nobody but us, and processes that we let, can reach a file without a name, whatever its mode. It keeps its
+ * size: a process that has it open could else take the memory away under everybody.
  */
-static int open_memory(struct dt_error *e)
+static int open_memory(uint64_t bytes, struct dt_error *e)
 {
-	int fd = -1;
+	int fd = memfd_create("devtrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (geteuid() == 0)
-		fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		fchmod(fd, 0666);
-	if (fd < 0)
-		fd = memfd_create("devtrace", MFD_CLOEXEC);
 	if (fd < 0)
 		return dt_fail(e, "no memory for the rings: %s", strerror(errno));
-	return fd;
+	if (ftruncate(fd, (off_t)bytes) < 0 || fallocate(fd, 0, 0, (off_t)bytes) < 0) {
+		dt_fail(e, "%lu KiB for the rings: %s; make %s", (unsigned long)(bytes >> 10),
+			errno == EFBIG ? "more than a file may have here (ulimit -f)" : strerror(errno),
+			errno == EFBIG ? "that larger, or them smaller (-b)" : "them smaller (-b)");
+	} else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		dt_fail(e, "the memory for the rings can not be sealed: %s", strerror(errno));
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
 }
 
 static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct dt_error *e)
@@ -52,7 +50,7 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 	struct sysinfo info;
 	uint64_t room;
 
-	if (ring_size < DT_RING_MIN || ring_size > DT_RING_MAX || (ring_size & (ring_size - 1)))
+	if (!dt_ring_size_is_valid(ring_size))
 		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
 			       (unsigned long)(ring_size >> 10));
 	if (sysinfo(&info) < 0)
@@ -67,57 +65,80 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 	return 0;
 }
 
-static int own(struct dt_control *c)
-{
-	pthread_mutex_t *m = (pthread_mutex_t *)c->mutex;
-	pthread_mutexattr_t a;
+/*
+ * The list of robust futexes that the kernel goes through when the owner's thread ends, with the session's
+ * word as its only element: how far that is from the element is a number in the head, so the element, with
+ * its pointer, need not be beside it. The thread's own list, libc's, is put back in the end.
+ */
+struct dt_owner {
+	struct robust_list_head head;
+	struct robust_list element;
+	struct robust_list_head *before;
+	size_t before_size;
+	pid_t tid;
+};
 
-	_Static_assert(sizeof(*m) <= sizeof(c->mutex), "the mutex fits");
-	pthread_mutexattr_init(&a);
-	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(m, &a);
-	pthread_mutexattr_destroy(&a);
-	return pthread_mutex_lock(m);
+static int own(struct dt_shared *s, struct dt_error *e)
+{
+	struct dt_owner *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return dt_fail(e, "out of memory");
+	o->tid = gettid();
+	o->head.list.next = &o->element;
+	o->head.futex_offset = (char *)&s->control->owner - (char *)&o->element;
+	o->element.next = &o->head.list;
+	if (syscall(SYS_get_robust_list, 0, &o->before, &o->before_size) < 0 ||
+	    syscall(SYS_set_robust_list, &o->head, sizeof(o->head)) < 0) {
+		dt_fail(e, "the session can not be owned: %s", strerror(errno));
+		free(o);
+		return -1;
+	}
+	__atomic_store_n(&s->control->owner, (uint32_t)o->tid, __ATOMIC_SEQ_CST);
+	s->owner = o;
+	return 0;
+}
+
+static void disown(struct dt_shared *s)
+{
+	struct dt_owner *o = s->owner;
+
+	__atomic_store_n(&s->control->owner, 0, __ATOMIC_SEQ_CST);
+	if (o->tid == gettid())
+		syscall(SYS_set_robust_list, o->before, o->before_size);
+	else
+		o->head.list.next = &o->head.list; /* the owner's thread goes on */
+	/* it may look there until it ends */
+	if (o->tid == gettid())
+		free(o);
+	s->owner = NULL;
 }
 
 int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
 		    struct dt_error *e)
 {
-	/* the shared ring has its marks behind the records; all rings are given that room */
-	uint64_t stride = DT_RING_HEAD + page_up(ring_size + ring_size / 8);
-	uint64_t bytes = DT_CONTROL_SIZE + (cores + 1) * stride;
+	struct dt_geometry g = dt_geometry(cores, ring_size);
 	struct dt_control *c;
 
-	if (check_size(bytes, cores, ring_size, e) < 0)
+	if (check_size(g.bytes, cores, ring_size, e) < 0)
 		return -1;
-	s->fd = open_memory(e);
+	*s = (struct dt_shared){.fd = open_memory(g.bytes, e), .geometry = g, .policy = policy};
 	if (s->fd < 0)
 		return -1;
-	if (ftruncate(s->fd, (off_t)bytes) < 0 || fallocate(s->fd, 0, 0, (off_t)bytes) < 0) {
-		dt_fail(e, "%lu KiB for the rings: %s; make %s", (unsigned long)(bytes >> 10),
-			errno == EFBIG ? "more than a file may have here (ulimit -f)" : strerror(errno),
-			errno == EFBIG ? "that larger, or them smaller (-b)" : "them smaller (-b)");
-		goto fail;
-	}
-	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);
+	c = mmap(NULL, g.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);
 	if (c == MAP_FAILED) {
 		dt_fail(e, "%lu MiB for the rings can not be mapped: %s",
-			(unsigned long)(bytes >> 20), strerror(errno));
+			(unsigned long)(g.bytes >> 20), strerror(errno));
 		goto fail;
 	}
 	c->magic = DT_SESSION_MAGIC;
-	c->version = 1;
-	c->cores = cores;
-	c->ring_size = ring_size;
-	c->stride = stride;
-	c->bytes = bytes;
+	c->version = DT_SESSION_VERSION;
+	c->geometry = g;
 	c->policy = policy;
 	c->controller = (uint32_t)getpid();
 	s->control = c;
-	if (own(c) != 0) {
-		dt_fail(e, "the session can not be owned: %s", strerror(errno));
-		munmap(c, bytes);
+	if (own(s, e) != 0) {
+		munmap(c, g.bytes);
 		goto fail;
 	}
 	return 0;
@@ -131,8 +152,8 @@ fail:
 void dt_rings_destroy(struct dt_shared *s)
 {
 	if (s->control) {
-		pthread_mutex_unlock((pthread_mutex_t *)s->control->mutex);
-		munmap(s->control, s->control->bytes);
+		disown(s);
+		munmap(s->control, s->geometry.bytes);
 		close(s->fd);
 	}
 	s->control = NULL;
@@ -140,9 +161,9 @@ void dt_rings_destroy(struct dt_shared *s)
 }
 
 /* Moves the hard limit. Returns how many records were lost at the old one, all of them. */
-static uint64_t set_hard(struct dt_control *c, struct dt_ring *r, uint64_t read)
+static uint64_t set_hard(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
-	uint64_t hard = c->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + c->ring_size, lost = 0;
+	uint64_t hard = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size, lost = 0;
 
 	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
 	if (hard != DT_NO_LIMIT)
@@ -155,12 +176,11 @@ static uint64_t set_hard(struct dt_control *c, struct dt_ring *r, uint64_t read)
  * Room for the writers: hard before limit (a slow path raises limit to what it has read as hard),
  * both before wake. The soft limit, at half, has a writer ring the bell in time.
  */
-static void set_limit(struct dt_control *c, struct dt_ring *r)
+static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
-	bool none = c->policy == DT_OVERWRITE;
-	uint64_t limit = none ? DT_NO_LIMIT : r->read + c->ring_size / 2, old;
+	uint64_t limit = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size / 2, old;
 
-	if (r == dt_ring_at(c, c->cores)) {
+	if (r == dt_shared_ring(s, s->geometry.cores)) {
 		/* where recording freezes is not moved for room */
 		old = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 		while (!(old & DT_FROZEN) &&
@@ -168,7 +188,7 @@ static void set_limit(struct dt_control *c, struct dt_ring *r)
 						    __ATOMIC_ACQUIRE))
 			;
 	} else {
-		__atomic_store_n(&r->limit, c->careful ? 0 : limit, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&r->limit, s->careful ? 0 : limit, __ATOMIC_SEQ_CST);
 	}
 	if (__atomic_load_n(&r->waiters, __ATOMIC_SEQ_CST)) {
 		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
@@ -177,25 +197,31 @@ static void set_limit(struct dt_control *c, struct dt_ring *r)
 }
 
 /* Room before the word to begin, so that nothing is lost at the start; no append before that word. */
-void dt_rings_start(struct dt_control *c)
+void dt_rings_start(struct dt_shared *s)
 {
-	if (c->state == DT_RECORDING)
+	unsigned rings = s->geometry.cores + 1;
+
+	if (s->state == DT_RECORDING)
 		return;
-	for (unsigned i = 0; i <= c->cores; i++) {
-		struct dt_ring *r = dt_ring_at(c, i);
-		uint64_t lost = set_hard(c, r, r->read);
+	for (unsigned i = 0; i < rings; i++) {
+		struct dt_ring *r = dt_shared_ring(s, i);
+		uint64_t lost = set_hard(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
 
 		__atomic_add_fetch(&r->lost_before, lost, __ATOMIC_RELAXED);
 	}
-	__atomic_store_n(&c->state, DT_RECORDING, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; i <= c->cores; i++)
-		set_limit(c, dt_ring_at(c, i));
+	s->state = DT_RECORDING;
+	__atomic_store_n(&s->control->state, DT_RECORDING, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i < rings; i++) {
+		struct dt_ring *r = dt_shared_ring(s, i);
+
+		set_limit(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
+	}
 }
 
-void dt_rings_alert(struct dt_control *c)
+void dt_rings_alert(struct dt_shared *s)
 {
-	for (unsigned i = 0; i <= c->cores && c->policy != DT_OVERWRITE; i++) {
-		struct dt_ring *r = dt_ring_at(c, i);
+	for (unsigned i = 0; i <= s->geometry.cores && s->policy != DT_OVERWRITE; i++) {
+		struct dt_ring *r = dt_shared_ring(s, i);
 		uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 		uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
@@ -207,44 +233,55 @@ void dt_rings_alert(struct dt_control *c)
 	}
 }
 
-static void set_state(struct dt_control *c, enum dt_state state)
+static void set_state(struct dt_shared *s, enum dt_state state)
 {
-	__atomic_store_n(&c->state, state, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; i <= c->cores; i++) {
-		struct dt_ring *r = dt_ring_at(c, i);
+	s->state = state;
+	__atomic_store_n(&s->control->state, state, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; i <= s->geometry.cores; i++) {
+		struct dt_ring *r = dt_shared_ring(s, i);
 
 		__atomic_store_n(&r->hard, 0, __ATOMIC_SEQ_CST);
-		if (!(r->limit & DT_FROZEN))
+		if (!(__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE) & DT_FROZEN))
 			__atomic_store_n(&r->limit, 0, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&r->wake, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &r->wake, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 	}
 }
 
-void dt_rings_stop(struct dt_control *c)
+void dt_rings_stop(struct dt_shared *s)
 {
-	set_state(c, DT_STOPPED);
+	set_state(s, DT_STOPPED);
 }
 
-void dt_rings_pause(struct dt_control *c)
+void dt_rings_pause(struct dt_shared *s)
 {
-	set_state(c, DT_PAUSED);
+	set_state(s, DT_PAUSED);
 }
 
-void dt_rings_careful(struct dt_control *c, bool careful)
+void dt_rings_policy(struct dt_shared *s, enum dt_policy policy)
 {
-	struct dt_ring *shared = dt_ring_at(c, c->cores);
+	s->policy = policy;
+	__atomic_store_n(&s->control->policy, policy, __ATOMIC_SEQ_CST);
+}
 
-	if (c->careful == careful)
+void dt_rings_careful(struct dt_shared *s, bool careful)
+{
+	struct dt_ring *shared = dt_shared_ring(s, s->geometry.cores);
+
+	if (s->careful == careful)
 		return;
 	/* before the limits: see make_room() in the slow path */
-	__atomic_store_n(&c->careful, careful, __ATOMIC_SEQ_CST);
-	if (!careful && (shared->limit & DT_FROZEN))
-		dt_rings_freeze(c, false);
-	if (c->state != DT_RECORDING)
+	s->careful = careful;
+	__atomic_store_n(&s->control->careful, careful, __ATOMIC_SEQ_CST);
+	if (!careful && (__atomic_load_n(&shared->limit, __ATOMIC_ACQUIRE) & DT_FROZEN))
+		dt_rings_freeze(s, false);
+	if (s->state != DT_RECORDING)
 		return;
-	for (unsigned i = 0; i < c->cores; i++)
-		set_limit(c, dt_ring_at(c, i));
+	for (unsigned i = 0; i < s->geometry.cores; i++) {
+		struct dt_ring *r = dt_shared_ring(s, i);
+
+		set_limit(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
+	}
 }
 
 /* position and limit, together; false when pos or limit was not as expected, which now they are */
@@ -259,75 +296,78 @@ static bool move_limit(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64
 	return done;
 }
 
-static void freeze_at(struct dt_control *c, uint64_t records)
+static void freeze_at(struct dt_shared *s, uint64_t records)
 {
-	struct dt_ring *r = dt_ring_at(c, c->cores);
-	uint64_t pos = r->pos, limit = r->limit;
+	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
+	uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
-	while (!move_limit(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
-		;
+	/* others may change them all the time, and need not mean well */
+	for (int tries = 0; tries < 1000000; tries++)
+		if (move_limit(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
+			return;
 }
 
-bool dt_rings_frozen(struct dt_control *c)
+bool dt_rings_frozen(const struct dt_shared *s)
 {
-	struct dt_ring *r = dt_ring_at(c, c->cores);
+	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
 	return (limit & DT_FROZEN) &&
 	       __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
 }
 
-static void thaw(struct dt_control *c)
+static void thaw(struct dt_shared *s)
 {
-	struct dt_ring *r = dt_ring_at(c, c->cores);
+	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
 
-	if (dt_rings_frozen(c))
-		dt_ring_note_thaw(c, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE), __builtin_ia32_rdtsc());
-	__atomic_store_n(&r->limit, c->state == DT_RECORDING ? r->hard : 0, __ATOMIC_SEQ_CST);
+	if (dt_rings_frozen(s))
+		dt_ring_note_thaw(s->control, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE),
+				  __builtin_ia32_rdtsc());
+	__atomic_store_n(&r->limit,
+			 s->state == DT_RECORDING ? __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE) : 0,
+			 __ATOMIC_SEQ_CST);
 }
 
-void dt_rings_freeze(struct dt_control *c, bool freeze)
+void dt_rings_freeze(struct dt_shared *s, bool freeze)
 {
-	bool before = dt_rings_frozen(c);
+	bool before = dt_rings_frozen(s);
 
 	if (!freeze) {
-		thaw(c);
+		thaw(s);
 		return;
 	}
-	freeze_at(c, 0);
+	freeze_at(s, 0);
 	/* not before: until then records came */
 	if (!before)
-		__atomic_store_n(&c->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
+		__atomic_store_n(&s->control->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
 }
 
-void dt_rings_freeze_after(struct dt_control *c, uint64_t records)
+void dt_rings_freeze_after(struct dt_shared *s, uint64_t records)
 {
 	if (records)
-		freeze_at(c, records);
+		freeze_at(s, records);
 	else
-		thaw(c);
+		thaw(s);
 }
 
-void dt_rings_bell(struct dt_control *c)
+void dt_rings_bell(struct dt_shared *s)
 {
-	__atomic_add_fetch(&c->bell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &c->bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+	uint32_t *bell = &s->control->bell;
+
+	__atomic_add_fetch(bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
-int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, unsigned index,
+int dt_ring_reader_init(struct dt_ring_reader *r, const struct dt_shared *shared, unsigned index,
 			struct dt_error *e)
 {
 	memset(r, 0, sizeof(*r));
-	r->control = control;
-	r->ring = dt_ring_at(control, index);
+	r->shared = shared;
+	r->ring = dt_shared_ring(shared, index);
 	r->index = index;
-	if (control->policy == DT_OVERWRITE || index == control->cores) {
-		r->copy_max = COPY;
-		r->copy = malloc(COPY * sizeof(*r->copy));
-		if (!r->copy)
-			return dt_fail(e, "out of memory");
-	}
-	return 0;
+	r->copy = malloc(COPY * sizeof(*r->copy));
+	return r->copy ? 0 : dt_fail(e, "out of memory");
 }
 
 void dt_ring_reader_free(struct dt_ring_reader *r)
@@ -345,16 +385,42 @@ static void lose(struct dt_ring_reader *r, uint64_t records)
 }
 
 /*
+ * Can a ring be at pos? A position only grows, by whole records, and never beyond what a reader has made room
+ * for, but where the newest records win: then less than some years on. What is not so has been written there
+ * by a program that runs wild, or means harm: nothing more of that ring is believed.
+ */
+static bool is_possible(const struct dt_ring_reader *r, uint64_t pos)
+{
+	uint64_t ahead = pos - r->pos;
+	bool bounded = r->shared->policy != DT_OVERWRITE && r->index != r->shared->geometry.cores;
+
+	return pos % 64 == 0 && ahead <= (bounded ? r->shared->geometry.ring_size : 1ull << 56);
+}
+
+/* Copies what there is up to pos, at most max records, from the reader's place on; returns how many. */
+static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
+{
+	uint64_t size = r->shared->geometry.ring_size, mask = size - 1;
+	const char *data = (const char *)dt_ring_records(r->ring);
+	size_t n = (pos - r->pos) / 64, head = (size - (r->pos & mask)) / 64;
+
+	n = n > max ? max : n;
+	n = n > COPY ? COPY : n;
+	head = head > n ? n : head;
+	memcpy(r->copy, data + (r->pos & mask), head * 64);
+	memcpy(r->copy + head, data, (n - head) * 64);
+	return n;
+}
+
+/*
  * The writer may be a lap ahead, and is writing at pos: of what was copied, whatever lies at or
  * below pos - size may have been overwritten meanwhile. Kitrace's rule.
  */
-static size_t take_overwrite(struct dt_ring_reader *r, size_t max, bool last,
+static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max, bool last,
 			     const struct dt_record **records)
 {
-	uint64_t size = r->control->ring_size, mask = size - 1;
-	const char *data = (const char *)dt_ring_records(r->ring);
-	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE), after, good;
-	size_t n, head;
+	uint64_t size = r->shared->geometry.ring_size, after, good;
+	size_t n;
 
 	if (pos - r->pos >= size) {
 		/* keep clear of the writer: begin an eighth of the ring, and a record at least, behind the oldest */
@@ -363,18 +429,11 @@ static size_t take_overwrite(struct dt_ring_reader *r, size_t max, bool last,
 		lose(r, (begin - r->pos) / 64);
 		r->pos = begin;
 	}
-	n = (pos - r->pos) / 64;
-	if (n > max)
-		n = max;
-	if (n > r->copy_max)
-		n = r->copy_max;
-	head = (size - (r->pos & mask)) / 64;
-	if (head > n)
-		head = n;
-	memcpy(r->copy, data + (r->pos & mask), head * 64);
-	memcpy(r->copy + head, data, (n - head) * 64);
+	n = copy_records(r, pos, max);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	after = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+	if (!is_possible(r, after))
+		after = pos;
 	good = after >= size ? after - size + 64 : 0; /* positions from here on are whole */
 	*records = r->copy;
 	if (good > r->pos) {
@@ -406,14 +465,14 @@ static bool thread_lives(uint32_t tid)
  */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {
-	bool lossless = r->control->policy == DT_WAIT;
+	bool lossless = r->shared->policy == DT_WAIT;
 	uint64_t now, m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
 	uint32_t tid = (uint32_t)(m >> 1 & 0x3fffff);
 	bool unknown = tid == (DT_NO_TID & 0x3fffff);
 	/* a writer that is dead will not free its slot: do it for it */
 	bool dead = (m & 1) && !unknown && !thread_lives(tid);
 
-	if (!dead && !last && (lossless || pos - r->pos < r->control->ring_size / 2)) {
+	if (!dead && !last && (lossless || pos - r->pos < r->shared->geometry.ring_size / 2)) {
 		now = dt_now_ns();
 		if (!r->stuck_since)
 			r->stuck_since = now;
@@ -427,18 +486,17 @@ static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool
 	return true;
 }
 
-static size_t take_shared(struct dt_ring_reader *r, size_t max, bool last,
+static size_t take_shared(struct dt_ring_reader *r, uint64_t pos, size_t max, bool last,
 			  const struct dt_record **records)
 {
-	uint64_t size = r->control->ring_size;
+	uint64_t size = r->shared->geometry.ring_size;
 	struct dt_record *data = dt_ring_records(r->ring);
 	uint64_t *marks = dt_ring_marks(r->ring, size);
-	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
 	uint64_t end;
 	size_t n = 0;
 
-	if (max > r->copy_max)
-		max = r->copy_max;
+	if (max > COPY)
+		max = COPY;
 	*records = r->copy;
 	if (pos - r->pos > size) {
 		lose(r, (pos - size - r->pos) / 64);
@@ -470,17 +528,13 @@ static size_t take_shared(struct dt_ring_reader *r, size_t max, bool last,
 	return n;
 }
 
-static size_t take_lossless(struct dt_ring_reader *r, size_t max, const struct dt_record **records)
+/* A copy: what is in the ring can still be changed by those who have written it. */
+static size_t take_lossless(struct dt_ring_reader *r, uint64_t pos, size_t max,
+			    const struct dt_record **records)
 {
-	uint64_t mask = r->control->ring_size - 1;
-	uint64_t pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
-	size_t n = (pos - r->pos) / 64, head = (mask + 1 - (r->pos & mask)) / 64;
+	size_t n = copy_records(r, pos, max);
 
-	if (n > head)
-		n = head;
-	if (n > max)
-		n = max;
-	*records = (const struct dt_record *)((char *)dt_ring_records(r->ring) + (r->pos & mask));
+	*records = r->copy;
 	r->pos += n * 64;
 	return n;
 }
@@ -523,16 +577,23 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		    const struct dt_record **records, uint64_t *lost)
 {
 	struct dt_ring *ring = r->ring;
+	uint64_t pos = __atomic_load_n(&ring->pos, __ATOMIC_ACQUIRE);
 	size_t n;
 
-	lose(r, __atomic_exchange_n(&ring->lost_before, 0, __ATOMIC_RELAXED));
+	r->broken = r->broken || !is_possible(r, pos);
+	if (r->broken) {
+		*lost = r->lost;
+		r->lost = 0;
+		return 0;
+	}
+	lose(r, __atomic_exchange_n(&ring->lost_before, 0, __ATOMIC_RELAXED) & DT_LOST_MAX);
 	max = pass_gaps(r, max);
-	if (r->index == r->control->cores)
-		n = take_shared(r, max, last, records);
-	else if (r->control->policy == DT_OVERWRITE)
-		n = take_overwrite(r, max, last, records);
+	if (r->index == r->shared->geometry.cores)
+		n = take_shared(r, pos, max, last, records);
+	else if (r->shared->policy == DT_OVERWRITE)
+		n = take_overwrite(r, pos, max, last, records);
 	else
-		n = take_lossless(r, max, records);
+		n = take_lossless(r, pos, max, records);
 	/* the limit is not moved any more: what was lost at the last one belongs at the end */
 	if (n == 0 && last && r->pos == __atomic_load_n(&ring->pos, __ATOMIC_ACQUIRE)) {
 		uint64_t left = __atomic_fetch_and(&ring->lost, ~DT_LOST_MAX, __ATOMIC_SEQ_CST);
@@ -547,14 +608,15 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 
 void dt_ring_release(struct dt_ring_reader *r)
 {
-	uint64_t hard = r->ring->hard, lost;
+	uint64_t hard = __atomic_load_n(&r->ring->hard, __ATOMIC_RELAXED), lost;
 
-	if (r->pos != r->ring->read && r->control->state == DT_RECORDING) {
-		lost = set_hard(r->control, r->ring, r->pos);
+	if (r->pos != r->released && r->shared->state == DT_RECORDING) {
+		lost = set_hard(r->shared, r->ring, r->pos);
 		if (lost)
 			note_gap(r, hard, lost);
-		set_limit(r->control, r->ring);
+		set_limit(r->shared, r->ring, r->pos);
 	} else {
 		__atomic_store_n(&r->ring->read, r->pos, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&r->released, r->pos, __ATOMIC_RELEASE);
 }

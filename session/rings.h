@@ -7,10 +7,6 @@
 #include "core/ring.h"
 #include "process/area.h"
 
-/* bytes a ring can have: a power of two in these bounds */
-#define DT_RING_MIN (64u << 10)
-#define DT_RING_MAX (1u << 30)
-
 /*
  * Makes the memory for `cores' rings of ring_size bytes and the shared ring. The calling thread is
  * the owner: when it ends, traced processes see that the session has no controller any more.
@@ -20,41 +16,46 @@ int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enu
 void dt_rings_destroy(struct dt_shared *s);
 
 /* Appends are recorded from here on, or are not. */
-void dt_rings_start(struct dt_control *c);
-void dt_rings_stop(struct dt_control *c);
+void dt_rings_start(struct dt_shared *s);
+void dt_rings_stop(struct dt_shared *s);
 
 /*
  * Has the next record of each ring ring the bell, so that a reader who has found nothing need not look
  * again until then. Look once more behind it: one may have come just before.
  */
-void dt_rings_alert(struct dt_control *c);
+void dt_rings_alert(struct dt_shared *s);
 
 /* As dt_rings_stop(), but messages of the traced processes are still answered. */
-void dt_rings_pause(struct dt_control *c);
+void dt_rings_pause(struct dt_shared *s);
 
 /* From here on every append is looked at by the slow path, or is not any more. */
-void dt_rings_careful(struct dt_control *c, bool careful);
+void dt_rings_careful(struct dt_shared *s, bool careful);
+
+/* What happens when a ring is full, from here on. */
+void dt_rings_policy(struct dt_shared *s, enum dt_policy policy);
 
 /*
  * Recording freezes here and now, or n records on (0: does not), or goes on. Only while appends are
  * looked at.
  */
-void dt_rings_freeze(struct dt_control *c, bool freeze);
-void dt_rings_freeze_after(struct dt_control *c, uint64_t records);
-bool dt_rings_frozen(struct dt_control *c);
+void dt_rings_freeze(struct dt_shared *s, bool freeze);
+void dt_rings_freeze_after(struct dt_shared *s, uint64_t records);
+bool dt_rings_frozen(const struct dt_shared *s);
 
 /* Wakes whoever of the controller waits for the bell. */
-void dt_rings_bell(struct dt_control *c);
+void dt_rings_bell(struct dt_shared *s);
 
 /*
  * Where a reader stands in one ring. The law that holds at any time the writers rest:
  *	records written = taken + lost
  */
 struct dt_ring_reader {
-	struct dt_control *control;
+	const struct dt_shared *shared;
 	struct dt_ring *ring;
-	unsigned index;	    /* of the ring; control->cores: the shared one */
+	unsigned index;	    /* of the ring; geometry.cores: the shared one */
 	uint64_t pos;	    /* bytes taken or passed over */
+	uint64_t released;  /* bytes that the writers know to be taken */
+	bool broken;	    /* somebody has written to the ring's position: nothing more is read */
 	uint64_t lost;	    /* records lost since the last take */
 	uint64_t taken, lost_total;
 	/* losses noticed before the reader has come to where they are, oldest first: gap[gap_first]
@@ -64,18 +65,16 @@ struct dt_ring_reader {
 	} *gap;
 	size_t gap_first, gaps, gap_room;
 	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished */
-	struct dt_record *copy; /* room for `copy_max' records: what overwrite and the shared
-				 * ring are read into */
-	size_t copy_max;
+	struct dt_record *copy; /* what is read: nobody else can change it */
 };
 
-int dt_ring_reader_init(struct dt_ring_reader *r, struct dt_control *control, unsigned index,
+int dt_ring_reader_init(struct dt_ring_reader *r, const struct dt_shared *shared, unsigned index,
 			struct dt_error *e);
 void dt_ring_reader_free(struct dt_ring_reader *r);
 
 /*
  * The next records, at most max of them, in *records; *lost are missing directly before the first.
- * They stay valid until dt_ring_release(), which makes room for the writers. 0 records with *lost
+ * They stay valid until the next; dt_ring_release() makes room for the writers. 0 records with *lost
  * set: nothing yet, but a loss. last: no writer runs any more.
  */
 size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,

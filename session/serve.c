@@ -72,7 +72,7 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
  */
 void dt_session_drained(struct dt_session *s)
 {
-	unsigned rings = s->targets.shared.control->cores + 1;
+	unsigned rings = s->targets.shared.geometry.cores + 1;
 	uint64_t pos[rings], now;
 
 	for (unsigned i = 0; i < rings; i++)
@@ -84,7 +84,8 @@ void dt_session_drained(struct dt_session *s)
 		bool all = true;
 
 		for (unsigned i = 0; i < rings; i++)
-			all = all && __atomic_load_n(&s->reader[i].ring->read, __ATOMIC_ACQUIRE) >= pos[i];
+			all = all && (s->reader[i].broken ||
+				      __atomic_load_n(&s->reader[i].released, __ATOMIC_ACQUIRE) >= pos[i]);
 		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
 		/* what has been read of the kernel's rings is told by time */
@@ -92,7 +93,7 @@ void dt_session_drained(struct dt_session *s)
 		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
 		if (all || s->log_stalled)
 			break;
-		dt_rings_bell(s->targets.shared.control);
+		dt_rings_bell(&s->targets.shared);
 		nanosleep(&t, NULL);
 	}
 	atomic_store(&s->drain_now, false);
@@ -388,7 +389,7 @@ static void check_execs(struct dt_session *s)
 			forget_exec(s, i);
 			continue;
 		}
-		if (s->targets.shared.control->state == DT_STOPPED) {
+		if (s->targets.shared.state == DT_STOPPED) {
 			/* the session ends: what is held is let go */
 			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
 			forget_exec(s, i);
@@ -623,15 +624,19 @@ static bool is_covered(const struct dt_session *s, const struct dt_target *t)
  * is not read any more. */
 static bool is_read(struct dt_session *s)
 {
-	const struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *g = &s->targets.shared;
+	uint64_t size = g->geometry.ring_size;
 
-	for (unsigned i = 0; i <= c->cores; i++) {
-		const struct dt_ring *r = s->reader[i].ring;
-		uint64_t read = __atomic_load_n(&r->read, __ATOMIC_ACQUIRE),
-			 pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; i <= g->geometry.cores; i++) {
+		const struct dt_ring_reader *r = &s->reader[i];
+		uint64_t read = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE),
+			 pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
 
-		if (c->policy == DT_OVERWRITE && pos > c->ring_size && pos - c->ring_size > read)
-			read = pos - c->ring_size;
+		if (r->broken)
+			continue;
+
+		if (g->policy == DT_OVERWRITE && pos > size && pos - size > read)
+			read = pos - size;
 		if (read < s->left_pos[i])
 			return false;
 	}
@@ -692,7 +697,7 @@ static void let_go(struct dt_session *s)
  * so has a shell that starts programs. */
 static void leave(struct dt_session *s)
 {
-	const struct dt_control *c = s->targets.shared.control;
+	unsigned cores = s->targets.shared.geometry.cores;
 
 	fold_ended(s);
 	if (s->anybody_leaving) {
@@ -703,13 +708,13 @@ static void leave(struct dt_session *s)
 		pthread_mutex_unlock(&s->lock);
 		s->anybody_leaving = false;
 	}
-	if (!s->left_pos && !(s->left_pos = calloc(c->cores + 1, sizeof(*s->left_pos))))
+	if (!s->left_pos && !(s->left_pos = calloc(cores + 1, sizeof(*s->left_pos))))
 		return;
 	for (struct dt_target *t = s->first; t; t = t->next) {
 		t->leaving = t->last && !t->left;
 		s->anybody_leaving = s->anybody_leaving || t->leaving;
 	}
-	for (unsigned i = 0; s->anybody_leaving && i <= c->cores; i++)
+	for (unsigned i = 0; s->anybody_leaving && i <= cores; i++)
 		s->left_pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
 	s->left_ticks = __builtin_ia32_rdtsc();
 }

@@ -211,7 +211,7 @@ static int do_take(struct connection *c, const char *line)
 		n = dt_log_read(&s->log, record, max, &from, how[0] == 'l' ? NULL : &lost, now,
 				how[0] == 'c');
 		if (n && s->log_stalled) /* there is room again */
-			dt_rings_bell(s->targets.shared.control);
+			dt_rings_bell(&s->targets.shared);
 		ms -= ms > 0 ? now : 0;
 		if (!n && ms && poll(&gone, 1, 0) > 0)
 			break; /* a request behind this one, or the end */
@@ -316,7 +316,7 @@ static int do_wait(struct connection *c)
 
 		armed = s->events || state != DT_ARM_NONE;
 		if (s->ending || c->server->stopping || !armed || state == DT_ARM_DONE ||
-		    (state == DT_ARM_NONE && dt_rings_frozen(control)))
+		    (state == DT_ARM_NONE && dt_rings_frozen(&s->targets.shared)))
 			break;
 		pthread_cond_wait(&s->asked, &s->lock);
 	}
@@ -395,7 +395,7 @@ static int request(struct connection *c, struct input *in, char *line)
 	}
 	if (strcmp(line, "clear") == 0) {
 		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
-		dt_rings_bell(c->server->session->targets.shared.control);
+		dt_rings_bell(&c->server->session->targets.shared);
 		return answer(c, "ok", 0, 0);
 	}
 	if (strcmp(line, "position") == 0)

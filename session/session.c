@@ -60,7 +60,7 @@ static int create_readers(struct dt_session *s, unsigned cores, struct dt_error 
 	if (!s->reader)
 		return dt_fail(e, "out of memory");
 	for (unsigned i = 0; i <= cores; i++)
-		if (dt_ring_reader_init(&s->reader[i], s->targets.shared.control, i, e) < 0)
+		if (dt_ring_reader_init(&s->reader[i], &s->targets.shared, i, e) < 0)
 			return -1;
 	return 0;
 }
@@ -101,7 +101,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	dt_store_meta(s->store, "revision", "2", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
-	dt_format(text, sizeof(text), "%u", s->targets.shared.control->cores);
+	dt_format(text, sizeof(text), "%u", s->targets.shared.geometry.cores);
 	dt_store_meta(s->store, "cores", text, NULL);
 	/* tenths of a tick are enough: it varies more from call to call */
 	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)costs->ticks,
@@ -110,7 +110,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	store_cost(s, "entry", &costs->entry);
 	store_cost(s, "exit", &costs->exit);
 	store_cost(s, "point", &costs->point);
-	for (unsigned i = 0; s->offset && i < s->targets.shared.control->cores; i++) {
+	for (unsigned i = 0; s->offset && i < s->targets.shared.geometry.cores; i++) {
 		char name[32];
 
 		/* what has been taken from this core's ticks, and what it is certain to */
@@ -129,7 +129,7 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 
 	if (dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, e) < 0)
 		return -1;
-	dt_rings_start(scratch.control);
+	dt_rings_start(&scratch);
 	rc = dt_calibrate(&scratch, costs, e);
 	dt_rings_destroy(&scratch);
 	return rc;
@@ -251,34 +251,47 @@ static void put_written(struct dt_session *s, unsigned core, const char *source,
  */
 static void store_written(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
+	unsigned cores = m->geometry.cores;
 	uint64_t records, dropped;
+	char broken[256];
+	size_t n = 0;
 
-	for (unsigned i = 0; i <= c->cores; i++) {
-		const struct dt_ring *r = dt_ring_at(c, i);
+	for (unsigned i = 0; i <= cores; i++) {
+		const struct dt_ring_reader *reader = &s->reader[i];
+		const struct dt_ring *r = reader->ring;
+		unsigned core = i < cores ? i : DT_SHARED_CORE;
 
-		put_written(s, i < c->cores ? i : DT_SHARED_CORE, "ring",
-			    __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) / 64,
-			    __atomic_load_n(&r->dropped, __ATOMIC_ACQUIRE));
+		if (!reader->broken) {
+			put_written(s, core, "ring", __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) / 64,
+				    __atomic_load_n(&r->dropped, __ATOMIC_ACQUIRE));
+			continue;
+		}
+		/* nobody knows what it wrote */
+		put_written(s, core, "ring", reader->taken + reader->lost_total, 0);
+		if (n < sizeof(broken) - 16)
+			n += dt_format(broken + n, sizeof(broken) - n, "%s%u", n ? " " : "", core);
 	}
-	for (unsigned i = 0; i < c->cores && s->switches; i++) {
+	if (n)
+		dt_store_meta(s->store, "broken_rings", broken, NULL);
+	for (unsigned i = 0; i < cores && s->switches; i++) {
 		dt_switches_written(s->switches, i, &records, &dropped);
 		put_written(s, i, "switches", records, dropped);
 	}
-	for (unsigned i = 0; i < c->cores && s->kernel; i++)
+	for (unsigned i = 0; i < cores && s->kernel; i++)
 		if (!dt_kernel_written(s->kernel, i, &records, &dropped))
 			put_written(s, i, "kernel", records, dropped);
 }
 
 int dt_session_close(struct dt_session *s, struct dt_error *e)
 {
-	unsigned cores = s->targets.shared.control->cores;
+	unsigned cores = s->targets.shared.geometry.cores;
 	struct dt_target *t, *next;
 	int rc = 0;
 
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
-		dt_rings_bell(s->targets.shared.control);
+		dt_rings_bell(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}
@@ -472,9 +485,9 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	s->device.active = !s->options.idle && !s->options.stopped;
 	dt_pauses_start(s, s->device.active);
 	if (s->device.active)
-		dt_rings_start(s->targets.shared.control);
+		dt_rings_start(&s->targets.shared);
 	else
-		dt_rings_pause(s->targets.shared.control);
+		dt_rings_pause(&s->targets.shared);
 	if (s->kernel && s->device.active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
@@ -590,6 +603,7 @@ fail:
 /* An area of an earlier session whose controller has died is taken away; a live one is refused. */
 static int clear_old_area(struct dt_target *t, struct dt_error *e)
 {
+	struct dt_geometry geometry;
 	struct dt_control old;
 	struct dt_maps maps;
 	uint64_t area;
@@ -604,18 +618,26 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 		return 0;
 	if (dt_memory_read(t->mem, area + DT_AREA_SESSION, &old,
 			   offsetof(struct dt_control, request)) < 0)
-		old.owner = 0;
-	if (old.owner && !(old.owner & 0x40000000u) && old.magic == DT_SESSION_MAGIC)
+		old.magic = 0;
+	if (old.magic == DT_SESSION_MAGIC && old.owner && !(old.owner & 0x40000000u))
 		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
 			       old.controller);
+	/* the process could write there whatever it likes */
+	if (old.magic != DT_SESSION_MAGIC || old.version != DT_SESSION_VERSION ||
+	    old.geometry.cores > DT_CORES_MAX || !dt_ring_size_is_valid(old.geometry.ring_size))
+		return dt_fail(e,
+			       "process %d has memory of an earlier session that this devtrace can not take "
+			       "away (another version's, or damaged); start the program anew",
+			       t->pid);
+	geometry = dt_geometry(old.geometry.cores, old.geometry.ring_size);
 	t->area = area;
-	t->control = &old;
+	t->geometry = &geometry;
 	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
 		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
 	rc = dt_target_detach(t, &left, e);
-	t->control = NULL;
+	t->geometry = NULL;
 	t->area = 0;
 	dt_target_free_old(t);
 	if (rc == 0 && left)
@@ -824,7 +846,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	s->ending = true; /* nobody is to wait for us any more */
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
-	dt_rings_stop(s->targets.shared.control);
+	dt_rings_stop(&s->targets.shared);
 	if (s->kernel)
 		dt_kernel_stop(s->kernel);
 	dt_session_let_execs_go(s);
@@ -836,7 +858,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	pthread_mutex_unlock(&s->lock);
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
-		dt_rings_bell(s->targets.shared.control);
+		dt_rings_bell(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}

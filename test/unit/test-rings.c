@@ -61,6 +61,7 @@ static uint64_t clock_now(void)
 #undef CLONE_VFORK
 #undef CLONE_SETTLS
 static struct dt_control *session_at; /* where the writers have the session */
+static struct dt_shared memory_of;      /* and what the controller knows of it */
 #define session (*session_at)
 #define extern static
 #include "arch/x86_64/target/slow.c"
@@ -199,7 +200,7 @@ static bool append_by_rseq(struct dt_ring *r, const struct dt_record *rec)
 /* Whether call id has its record in the shared ring, in front of the reader's next. */
 static bool is_committed(unsigned id)
 {
-	struct dt_ring *r = dt_ring_at(session_at, 1);
+	struct dt_ring *r = dt_ring_at(session_at, STRIDE, 1);
 
 	for (unsigned i = 0; i < RING / 64; i++) {
 		uint64_t mark = dt_ring_marks(r, RING)[i];
@@ -222,7 +223,7 @@ static void make_call(void)
 		while (dt_slow(&rec))
 			rec.core = DT_SHARED_CORE;
 	} else {
-		while (!append_by_rseq(dt_ring_at(session_at, 0), &rec) && dt_slow(&rec))
+		while (!append_by_rseq(dt_ring_at(session_at, STRIDE, 0), &rec) && dt_slow(&rec))
 			;
 	}
 	call[id].end = ++order;
@@ -313,9 +314,9 @@ static void begin_session(void)
 	lost_so_far = 0;
 	wrong = NULL;
 	session_at = (struct dt_control *)memory;
-	session_at->cores = 1;
-	session_at->ring_size = RING;
-	session_at->stride = STRIDE;
+	memory_of = (struct dt_shared){.control = session_at,
+				    .geometry = {1, 0, RING, STRIDE, sizeof(memory)},
+				    .policy = setup.policy};
 	session_at->policy = setup.policy;
 	session_at->owner = 1;
 	blob.cores = process_block.cores = 1;
@@ -324,16 +325,16 @@ static void begin_session(void)
 	__asm__("mov %%fs:0, %0" : "=r"(fs));
 	blob.rseq_offset = (int64_t)((uint64_t)(uintptr_t)fake_rseq - fs);
 	dt_ring_reader_free(&reader);
-	dt_ring_reader_init(&reader, session_at, setup.shared, NULL);
-	reader.pos = 64 * start;
+	dt_ring_reader_init(&reader, &memory_of, setup.shared, NULL);
+	reader.pos = reader.released = 64 * start;
 	for (unsigned i = 0; start && i < 2; i++) {
-		struct dt_ring *r = dt_ring_at(session_at, i);
+		struct dt_ring *r = dt_ring_at(session_at, STRIDE, i);
 
 		r->pos = r->read = 64 * start;
 		for (uint64_t index = start - RING / 64; i && index < start; index++)
 			dt_ring_marks(r, RING)[index % (RING / 64)] = DT_MARK_DONE(index);
 	}
-	dt_rings_start(session_at);
+	dt_rings_start(&memory_of);
 	for (unsigned i = 0; i < setup.before; i++)
 		make_call();
 }
@@ -345,7 +346,7 @@ static unsigned one_run(const struct schedule *p)
 
 	begin_session();
 	run_actors(p, body);
-	dt_rings_stop(session_at);
+	dt_rings_stop(&memory_of);
 	while (read_once(true))
 		;
 	check();
@@ -465,7 +466,7 @@ static unsigned looks_at_unfinished(uint32_t tid)
 
 	setup = (struct setup){DT_WAIT, true, 0, 0, 0, 2};
 	begin_session();
-	r = dt_ring_at(session_at, 1);
+	r = dt_ring_at(session_at, STRIDE, 1);
 	r->pos += 64;
 	dt_ring_marks(r, RING)[0] = DT_MARK_BUSY(0ull, tid);
 	while (!read_once(false))
@@ -506,7 +507,7 @@ static void test_waiter_is_woken(void **state)
 
 		setup = (struct setup){DT_WAIT, true, 4, 1, 0, 4};
 		begin_session();
-		r = dt_ring_at(session_at, 1);
+		r = dt_ring_at(session_at, STRIDE, 1);
 		wake = r->wake;
 		atomic_store(&appended, false);
 		assert_int_equal(r->waiters, 0);

@@ -130,10 +130,10 @@ void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_
 /* As a hook does on that core. */
 static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t value)
 {
-	struct dt_control *c = s->targets.shared.control;
-	struct dt_ring *r = dt_ring_at(c, core);
+	const struct dt_shared *m = &s->targets.shared;
+	struct dt_ring *r = dt_shared_ring(m, core);
 
-	dt_ring_records(r)[(r->pos & (c->ring_size - 1)) / 64] =
+	dt_ring_records(r)[(r->pos & (m->geometry.ring_size - 1)) / 64] =
 		(struct dt_record){.ticks = ticks,
 				   .pc = 0x1000,
 				   .tid = 7,
@@ -153,14 +153,14 @@ static void begin_with(struct dt_session *s, const char *output, int64_t ahead, 
 
 	if (dt_session_create(s, &o, &e) < 0)
 		fail_msg("%s", e.text);
-	if (s->targets.shared.control->cores < 2) {
+	if (s->targets.shared.geometry.cores < 2) {
 		print_message("a machine with one core: nothing to be set right\n");
 		dt_session_close(s, NULL);
 		skip();
 	}
 	assert_non_null(s->offset);
 	s->kernel = kernel;
-	for (unsigned i = 0; i < s->targets.shared.control->cores; i++)
+	for (unsigned i = 0; i < s->targets.shared.geometry.cores; i++)
 		s->offset[i] = (struct dt_offset){i == 1 ? ahead : 0, 100};
 	if (kernel)
 		fill(s, kernel, ahead);
@@ -495,7 +495,7 @@ static void test_log_in_order(void **state)
 	begin(&s, NULL, 0);
 	soon = __builtin_ia32_rdtsc() + (uint64_t)(50e6 * s.ticks_per_ns);
 	append(&s, 0, soon, 2);
-	dt_rings_bell(s.targets.shared.control);
+	dt_rings_bell(&s.targets.shared);
 	while (!__atomic_load_n(&s.log_held, __ATOMIC_ACQUIRE))
 		;
 	append(&s, 1, soon - 1000, 1);

@@ -648,7 +648,7 @@ static bool count_lost(struct dt_ring *r, uint64_t hard)
 
 static struct dt_ring *shared_ring(void)
 {
-	return (struct dt_ring *)((char *)&session + DT_CONTROL_SIZE + blob.cores * blob.stride);
+	return dt_ring_at(&session, blob.stride, (unsigned)blob.cores);
 }
 
 static uint32_t thread_id(void);
@@ -1072,7 +1072,7 @@ static int append(struct dt_record *rec)
 		core = __atomic_load_n((uint32_t *)(fs + (uint64_t)blob.rseq_offset + 4),
 				       __ATOMIC_RELAXED);
 		if (core < process_block.cores) {
-			r = dt_ring_at(&session, core);
+			r = dt_ring_at(&session, blob.stride, core);
 			pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 			return make_room(r, pos, rec);
 		}
