@@ -145,7 +145,7 @@ static void release(struct dt_target *t, struct dt_threads *threads)
 
 static void unhook(struct dt_target *t)
 {
-	uint64_t zero[2] = {0, 0}, now[2], word[4];
+	uint64_t zero[3] = {0}, now[2], word[4];
 
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];

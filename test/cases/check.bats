@@ -217,7 +217,7 @@ damaged() {
 	X second 0x6f00 400
 	X main 0x7000 500
 	TEXT
-	sqlite3 t.db "INSERT INTO pause (begin_ticks, end_ticks, why, times, missed) VALUES (160, 300, 1, 1, 2)"
+	sqlite3 t.db "INSERT INTO pause (begin_ticks, end_ticks, why, times, missed) VALUES (160, 300, 'frozen', 1, 2)"
 	run devtrace check -q t.db
 	echo "$output"
 	[ "$status" = 0 ]
