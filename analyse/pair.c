@@ -1199,7 +1199,7 @@ static uint64_t newest(const struct dt_thread_stack *t)
 static uint32_t new_program(const struct dt_pair *p, const struct dt_thread_stack *t,
 			    const struct dt_span *s, uint32_t i)
 {
-	if (__builtin_expect(t->next_exec > s->ticks[s->n - 1], 1))
+	if (__builtin_expect(t->next_exec > s->ticks[s->n - 1] || t->next_exec == UINT64_MAX, 1))
 		return s->n;
 	while (i < s->n && (s->ticks[i] < t->next_exec || !is_of_program(p, s, i)))
 		i++;
@@ -1224,7 +1224,7 @@ static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 	t->floor = 0;
 	t->tail_sp = 0;
 	/* of several without a record between them, all */
-	t->next_exec = dt_reader_exec(p->reader, t->tid, until + 1);
+	t->next_exec = until == UINT64_MAX ? UINT64_MAX : dt_reader_exec(p->reader, t->tid, until + 1);
 }
 
 static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -413,22 +414,52 @@ static void become(uid_t uid, gid_t gid, int shared, int program, int failed)
 }
 
 /*
- * A process with the user, the group and no capabilities of pid, which has the session's memory and
- * waits; path is where that is. -1: it can not be.
+ * The same by a child in the PID namespace at ns, which that process's /proc is of: *number is the child's
+ * there. Its parent, this process, waits: when that is killed, so is the child.
  */
-static pid_t start_double(pid_t pid, const struct dt_shared *shared, char *path, size_t size)
+static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid, int shared, int program,
+			  int failed)
 {
-	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1};
+	long child = -1;
+
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (syscall(SYS_setns, ns, CLONE_NEWPID) == 0)
+		child = syscall(SYS_fork);
+	if (child == 0) {
+		*number = (int)syscall(SYS_getpid);
+		become(uid, gid, shared, program, failed);
+	}
+	if (child < 0)
+		syscall(SYS_write, failed, "", 1);
+	syscall(SYS_close, failed);
+	for (;;)
+		syscall(SYS_pause);
+}
+
+/*
+ * A process with the user, the group and no capabilities of pid, which has the session's memory and
+ * waits; path is where that is, for who sees our /proc, or, inside, for who sees that of pid's PID
+ * namespace. -1: it can not be.
+ */
+static pid_t start_double(pid_t pid, const struct dt_shared *shared, bool inside, char *path, size_t size)
+{
+	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1}, ns = -1;
+	volatile int *number = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child = -1;
 	uid_t uid;
 	gid_t gid;
 	char byte;
 
-	if (program < 0 || !file_user(pid, &uid, &gid) || pipe2(ready, O_CLOEXEC) < 0 ||
+	dt_format(path, size, "/proc/%d/ns/pid", pid);
+	if (program < 0 || number == MAP_FAILED || !file_user(pid, &uid, &gid) ||
+	    pipe2(ready, O_CLOEXEC) < 0 ||
 	    write(program, &waiting_program, sizeof(waiting_program)) !=
-		    (ssize_t)sizeof(waiting_program))
+		    (ssize_t)sizeof(waiting_program) ||
+	    (inside && (ns = open(path, O_RDONLY | O_CLOEXEC)) < 0))
 		goto out;
 	child = fork();
+	if (child == 0 && inside)
+		become_inside(ns, number, uid, gid, shared->fd, program, ready[1]);
 	if (child == 0)
 		become(uid, gid, shared->fd, program, ready[1]);
 	close(ready[1]);
@@ -438,32 +469,16 @@ static pid_t start_double(pid_t pid, const struct dt_shared *shared, char *path,
 		end_double(child);
 		child = -1;
 	}
-	dt_format(path, size, "/proc/%d/fd/0", child);
+	dt_format(path, size, "/proc/%d/fd/0", inside ? *number : child);
 out:
+	if (ns >= 0)
+		close(ns);
+	if (number != MAP_FAILED)
+		munmap((void *)number, PAGE);
 	close(ready[0]);
 	close(ready[1]);
 	close(program);
 	return child;
-}
-
-/* For this moment: 0600, and the process's user's. */
-static int give_name(const struct dt_shared *shared, pid_t pid, char *path, size_t size)
-{
-	char self[64];
-	uid_t uid;
-	gid_t gid;
-
-	dt_format(self, sizeof(self), "/proc/self/fd/%d", shared->fd);
-	dt_format(path, size, "/dev/shm/devtrace-%d-%d", getpid(), pid);
-	unlink(path);
-	fchmod(shared->fd, 0600);
-	if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0)
-		return -1;
-	if (!file_user(pid, &uid, &gid) || fchown(shared->fd, uid, gid) < 0) {
-		unlink(path);
-		return -1;
-	}
-	return 0;
 }
 
 static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
@@ -515,8 +530,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 /*
  * How the process can open the session's memory: through our /proc entry; or, for one of another
  * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
- * double that lives for this moment only; or, for one that sees another /proc, by a name in /dev/shm,
- * which a file that has none can have once.
+ * double that lives for this moment only; which, for one that sees another /proc, is in its PID namespace.
  */
 static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
@@ -527,20 +541,13 @@ static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
 	rc = map_session(tid, mem, maps, shared, area, path, e);
-	if (rc == 0)
-		return 0;
-	child = start_double(pid, shared, path, sizeof(path));
-	if (child > 0) {
+	for (int inside = 0; inside < 2 && rc != 0; inside++) {
+		child = start_double(pid, shared, inside, path, sizeof(path));
+		if (child <= 0)
+			continue;
 		rc = map_session(tid, mem, maps, shared, area, path, e);
 		end_double(child);
 	}
-	if (rc == 0)
-		return 0;
-	if (give_name(shared, pid, path, sizeof(path)) == 0) {
-		rc = map_session(tid, mem, maps, shared, area, path, e);
-		unlink(path);
-	}
-	fchmod(shared->fd, 0666);
 	return rc;
 }
 

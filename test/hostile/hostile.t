@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs of an ordinary user, traced by root, that write into the session's memory whatever they like: devtrace
+# ends in order, soon after them, and what it has written is a sound trace or says what it does not know.
+# usage: hostile.t    HOSTILE_SECONDS=n: of each kind (2); HOSTILE_SEED=n: where to begin (anew each time)
+set -u
+root=${DEVTRACE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+seconds=${HOSTILE_SECONDS:-2}
+seed=${HOSTILE_SEED:-$RANDOM}
+dir=$(mktemp -d) && chmod 711 "$dir" || exit 1
+trap 'rm -rf "$dir"' EXIT
+export XDG_RUNTIME_DIR=$dir/run
+mkdir -m 700 "$dir/run"
+n=0
+
+result() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed 's/^/# /' "$dir/log" | head -n 60
+	fi
+}
+
+gcc -O2 -w -pthread -o "$dir/scribble" "$root/test/hostile/scribble.c" || exit 1
+as=()
+[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+cd "$dir" || exit 1
+
+# one BUILD POLICY WHAT SECONDS
+one() {
+	local dt=$root/$1/devtrace status=0
+	rm -f t.db*
+	timeout -k 5 60 "$dt" record -p "$2" -b 64K -o t.db -F 'scribble:leaf' "${as[@]}" ./scribble "$seed" "$4" "$3" >log 2>&1
+	status=$?
+	echo "status $status, seed $seed" >>log
+	! grep -q 'AddressSanitizer\|runtime error\|could be truncated' log || return 1
+	# the program's own end, or one that its broken rings brought it; never ours, nor none
+	[ "$status" = 7 ] || [ "$status" = 139 ] || [ "$status" = 1 ] || return 1
+	[ ! -e t.db ] || {
+		timeout -k 5 60 "$dt" check t.db >>log 2>&1
+		status=$?
+		[ "$status" -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
+	}
+}
+
+for build in build build/san; do
+	[ -x "$root/$build/devtrace" ] || continue
+	for policy in wait drop overwrite; do
+		for what in control rings records all; do
+			one $build $policy $what "$seconds"
+			result $? "$build, $policy: writes to $what do no harm, seed $seed"
+			seed=$((seed + 1))
+		done
+	done
+	one $build wait truncate 1
+	result $? "$build: the memory can not be taken away"
+done
+echo "1..$n"

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A traced program that means harm: it finds the session's memory in itself and writes there, again and
+ * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
+ * extremes, old values back, random ones. It also tries to take the memory away from the others.
+ * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONTROL 0x20000
+#define FN __attribute__((noinline, noclone))
+
+static volatile uint64_t *memory;
+static size_t bytes;
+static uint64_t state;
+static volatile int stop;
+
+static uint64_t next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* The mapping is the only shared one that can be written to and goes by that name. */
+static int find(char *path, size_t size)
+{
+	char line[512], perms[8], name[256];
+	unsigned long low, high, inode;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		name[0] = '\0';
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %255[^\n]", &low, &high, perms, &inode, name) < 4)
+			continue;
+		if (strcmp(perms, "rw-s") || (!strstr(name, "devtrace") && !strstr(name, "/dev/shm")))
+			continue;
+		memory = (volatile uint64_t *)low;
+		bytes = high - low;
+		snprintf(path, size, "/proc/self/map_files/%lx-%lx", low, high);
+		break;
+	}
+	if (f)
+		fclose(f);
+	return memory != NULL;
+}
+
+static uint64_t value(uint64_t before)
+{
+	static const uint64_t extreme[] = {0, 1, 63, 64, 65, 4095, ~0ull, ~0ull >> 1, 1ull << 63, 1ull << 62, 1ull << 61,
+					   1ull << 48, 1ull << 32, 0xffffffff, 0x7fffffff, 0x80000000, 0x4141414141414141,
+					   0x7fff00000000, 0xffff800000000000, 0x40000001, 3, 2};
+
+	switch (next() % 8) {
+	case 0:
+		return next();
+	case 1:
+		return before + 64 * (next() % 100);
+	case 2:
+		return before - 64 * (next() % 100);
+	case 3:
+		return (uint64_t)memory + next() % bytes;
+	case 4:
+		return before ^ 1ull << next() % 64;
+	default:
+		return extreme[next() % (sizeof(extreme) / sizeof(*extreme))];
+	}
+}
+
+static void scribble(const char *what)
+{
+	size_t words = bytes / 8, control = CONTROL / 8, at;
+	int all = !strcmp(what, "all");
+	/* from one ring's head to the next, as the session has it to begin with */
+	static size_t stride;
+
+	if (!stride) /* geometry: two words behind version and policy */
+		for (at = 1; at < 8 && !stride; at++)
+			if (memory[at] > 65536 && memory[at] < bytes && memory[at] % 4096 == 0 && memory[at] != bytes &&
+			    (memory[at] & (memory[at] - 1)))
+				stride = memory[at] / 8;
+	switch (all ? next() % 3 : what[0] == 'c' ? 0 : what[0] == 'r' && what[1] == 'i' ? 1 : 2) {
+	case 0:
+		at = next() % 4 ? next() % 64 : next() % control;
+		break;
+	case 1:
+		at = control + (stride ? next() % ((words - control) / stride) * stride : 0) + next() % 24;
+		break;
+	default:
+		at = control + next() % (words - control);
+	}
+	if (at < words)
+		memory[at] = value(memory[at]);
+}
+
+FN long leaf(long x)
+{
+	__asm__ volatile("" ::: "memory");
+	return x * 3;
+}
+
+/* Calls of its own: they may hang, since the session is broken, and nobody waits for them. */
+static void *calls(void *arg)
+{
+	for (long i = 0; !stop; i++)
+		leaf(i);
+	return arg;
+}
+
+static void take_away(const char *path)
+{
+	for (int fd = 3; fd < 64; fd++) /* one that was left open */
+		if (!ftruncate(fd, 0))
+			fprintf(stderr, "fd %d could be truncated\n", fd);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0 && (!ftruncate(fd, 0) || !ftruncate(fd, 4096)))
+		fprintf(stderr, "the mapping could be truncated\n");
+	if (fd >= 0)
+		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 2 ? atof(argv[2]) : 1;
+	const char *what = argc > 3 ? argv[3] : "all";
+	struct timespec t, begin;
+	char path[128];
+	pthread_t thread;
+
+	state = argc > 1 ? strtoull(argv[1], NULL, 0) * 0x9e3779b97f4a7c15u + 1 : 1;
+	leaf(1);
+	if (!find(path, sizeof(path))) {
+		puts("not traced");
+		return 3;
+	}
+	pthread_create(&thread, NULL, calls, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		if (!strcmp(what, "truncate"))
+			take_away(path);
+		else
+			for (int i = 0; i < 100; i++)
+				scribble(what);
+		if (next() % 16 == 0)
+			usleep(next() % 2000);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+	stop = 1;
+	/* a thread that waits for ever for room is ended with the rest */
+	_exit(7);
+}
