@@ -713,26 +713,24 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, co
 		pop(p, t, from, 0, site);
 	else if (left && left->keeps && from != to)
 		keep(from);
-	t->current = to;
-	if (to) {
-		to->doubtful = false;
-		unkeep(to);
-		if (ended || to->frame[to->n - 1].call.function != fact->function)
-			pop(p, t, to, DT_CALL_TAIL, site);
-		else
-			leave_call(p, t, to, fact);
-	} else {
+	if (from && from != to && !from->n)
+		dt_segment_drop(t, from);
+	dt_stack_switch(t, to);
+	if (!to) {
 		if (!ended)
 			orphan(p, t, sp, fact->function, lossy(t) | DT_CALL_OTHER_STACK);
 		t->tail_sp = sp;
 		t->tail_lands = DT_LANDS_STACK;
+		return;
 	}
-	if (from && from != to && !from->n)
-		dt_segment_drop(t, from);
-	if (to && !to->n)
+	to->doubtful = false;
+	unkeep(to);
+	if (ended || top_of(to)->call.function != fact->function) {
+		pop(p, t, to, DT_CALL_TAIL, site);
 		leave_empty(t, to);
-	else if (to)
-		dt_stack_switch(t, to);
+	} else {
+		leave_call(p, t, to, fact);
+	}
 }
 
 static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,

@@ -246,3 +246,31 @@ damaged() {
 	run devtrace sql -c -n t.db "SELECT DISTINCT ended, count(*) >= 4 FROM calls WHERE function LIKE '_dl_runtime_resolve%' GROUP BY 1"
 	[ "$output" = $'tail,1\r' ] || [ "$output" = tail,1 ]
 }
+
+@test "check: a switch of stacks of which the call of swapcontext alone is known" {
+	writetrace t.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function swapcontext a:p@0;i4@0
+	function setcontext a:p@0;i4@0
+	function other a:i4@0;v
+	E swapcontext 0x7000 100
+	X swapcontext 0x9000 200
+	E other 0x9008 210
+	X other 0x9008 220
+	E setcontext 0x9000 230
+	X setcontext 0x7000 300
+	E other 0x7000 310
+	X other 0x7000 320
+	TEXT
+	devtrace check -q t.db
+	devtrace calls t.db | sed -e '/^#/d; s/^ *[0-9.]* us *//; s/^ *//; s/(.*)//; /^$/d' >got
+	cat >want <<-'TEXT'
+	swapcontext = 0  /* entered, on another stack */
+	other  /* on another stack */
+	setcontext = 0  /* on another stack */
+	swapcontext = 0  /* tail call */
+	other
+	TEXT
+	diff -u want got
+}
