@@ -164,9 +164,12 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 /* Did all that was written come here? */
 static void say_written(struct dt_reader *r, const struct dt_check *c)
 {
-	const char *revision = dt_reader_meta(r, "revision");
+	const char *revision = dt_reader_meta(r, "revision"), *broken = dt_reader_meta(r, "broken_rings");
 
-	if (c->chunks.written_known)
+	if (broken)
+		printf("  not known: what was recorded on core %.40s from some time on: a traced program has written "
+		       "into the ring's memory\n", broken);
+	else if (c->chunks.written_known)
 		printf("  written: as many, by the rings' own counts\n");
 	else if (!dt_reader_meta(r, "policy"))
 		printf("  not known: how many records were written; this is no recording of a session's own\n");

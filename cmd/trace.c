@@ -232,6 +232,11 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			"%s: what a process did that had confined itself by seccomp was not followed "
 			"%lu times: a library it loaded, a child, or a program it executed\n",
 			c->name, (unsigned long)s->unsent);
+	if (s->broken[0])
+		fprintf(stderr,
+			"%s: a traced program has written into the memory of the rings: what was recorded on "
+			"core %s from then on is not known, and what was before may be wrong\n",
+			c->name, s->broken);
 	if (s->lost)
 		fprintf(stderr,
 			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s\n",

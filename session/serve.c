@@ -401,6 +401,15 @@ static void check_execs(struct dt_session *s)
 
 /* --- requests */
 
+/* Have we mapped an area there, in some process of the session? A forked child has its parent's. */
+static bool is_area(const struct dt_session *s, uint64_t area)
+{
+	for (size_t i = s->areas; i-- > 0;)
+		if (s->area[i] == area)
+			return true;
+	return false;
+}
+
 /*
  * Has process pid posted this? Whoever has the session mapped can write there, and in another PID namespace
  * the same number is another process: it must have the session mapped, be numbered so in its own namespace,
@@ -414,7 +423,9 @@ static bool has_posted(struct dt_session *s, pid_t pid, const struct dt_request 
 	bool has;
 	int mem;
 
-	if (dt_pid_inner(pid, pid) != (pid_t)q->pid || dt_maps_read(pid, &maps, NULL) < 0)
+	/* nobody has 0 for a proof, and everybody may have a 0 there */
+	if (!q->proof || !is_area(s, q->area) || dt_pid_inner(pid, pid) != (pid_t)q->pid ||
+	    dt_maps_read(pid, &maps, NULL) < 0)
 		return false;
 	has = dt_session_maps(s, &maps);
 	dt_maps_free(&maps);

@@ -254,7 +254,6 @@ static void store_written(struct dt_session *s)
 	const struct dt_shared *m = &s->targets.shared;
 	unsigned cores = m->geometry.cores;
 	uint64_t records, dropped;
-	char broken[256];
 	size_t n = 0;
 
 	for (unsigned i = 0; i <= cores; i++) {
@@ -269,11 +268,11 @@ static void store_written(struct dt_session *s)
 		}
 		/* nobody knows what it wrote */
 		put_written(s, core, "ring", reader->taken + reader->lost_total, 0);
-		if (n < sizeof(broken) - 16)
-			n += dt_format(broken + n, sizeof(broken) - n, "%s%u", n ? " " : "", core);
+		if (n < sizeof(s->broken) - 16)
+			n += dt_format(s->broken + n, sizeof(s->broken) - n, "%s%u", n ? " " : "", core);
 	}
 	if (n)
-		dt_store_meta(s->store, "broken_rings", broken, NULL);
+		dt_store_meta(s->store, "broken_rings", s->broken, NULL);
 	for (unsigned i = 0; i < cores && s->switches; i++) {
 		dt_switches_written(s->switches, i, &records, &dropped);
 		put_written(s, i, "switches", records, dropped);
@@ -326,6 +325,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	free(s->held);
 	dt_tids_free(&s->tids);
 	free(s->left_pos);
+	free(s->area);
 	free(s->program);
 	pthread_mutex_destroy(&s->lock);
 	return rc;
@@ -460,10 +460,27 @@ void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
 	}
 }
 
+static void note_area(struct dt_session *s, uint64_t area)
+{
+	uint64_t *more;
+
+	for (size_t i = s->areas; i-- > 0;)
+		if (s->area[i] == area)
+			return;
+	if (!(s->areas & (s->areas + 1)) || !s->area) { /* room for the next power of two */
+		more = realloc(s->area, 2 * (s->areas + 1) * sizeof(*more));
+		if (!more)
+			return;
+		s->area = more;
+	}
+	s->area[s->areas++] = area;
+}
+
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
+	note_area(s, t->area);
 	t->next = s->first;
 	t->others = &s->first;
 	s->first = t;

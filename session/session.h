@@ -108,6 +108,12 @@ struct dt_session {
 		pid_t pid, tid;
 	} poster[DT_REQUESTS];
 
+	char broken[256]; /* rings whose positions somebody has written to, by core, when the session has ended */
+
+	/* owner thread: where areas have been mapped, in whatever process, each once */
+	uint64_t *area;
+	size_t areas;
+
 	/* owner thread: where the rings were when those that are leaving had ended; of each ring */
 	uint64_t *left_pos;
 	uint64_t left_ticks;

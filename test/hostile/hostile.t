@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Programs of an ordinary user, traced by root, that write into the session's memory whatever they like: devtrace
 # ends in order, soon after them, and what it has written is a sound trace or says what it does not know.
-# usage: hostile.t    HOSTILE_SECONDS=n: of each kind (2); HOSTILE_SEED=n: where to begin (anew each time)
+# usage: hostile.t    HOSTILE_SECONDS=n: of each kind (0.5); HOSTILE_SEED=n: where to begin (anew each time)
 set -u
 root=${DEVTRACE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-seconds=${HOSTILE_SECONDS:-2}
+seconds=${HOSTILE_SECONDS:-0.5}
 seed=${HOSTILE_SEED:-$RANDOM}
 dir=$(mktemp -d) && chmod 711 "$dir" || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -45,6 +45,20 @@ one() {
 	}
 }
 
+# caught BUILD: one that is attached to has the memory open for a moment
+caught() {
+	local dt=$root/$1/devtrace pid tries
+	rm -f t.db* out
+	"${as[@]}" ./scribble 1 1 catch >out 2>log &
+	pid=$!
+	timeout -k 5 60 "$dt" attach -b 64K -o t.db -F 'scribble:leaf' "$pid" >>log 2>&1
+	tries=$?
+	wait "$pid"
+	cat out >>log
+	echo "status $tries" >>log
+	[ "$tries" = 0 ] && grep -q 'truncated 0' out && timeout 60 "$dt" check t.db >>log 2>&1
+}
+
 for build in build build/san; do
 	[ -x "$root/$build/devtrace" ] || continue
 	for policy in wait drop overwrite; do
@@ -56,5 +70,7 @@ for build in build build/san; do
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"
+	caught $build
+	result $? "$build: nor by one that catches it while it is mapped"
 done
 echo "1..$n"

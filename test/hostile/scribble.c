@@ -3,7 +3,8 @@
  * A traced program that means harm: it finds the session's memory in itself and writes there, again and
  * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
  * extremes, old values back, random ones. It also tries to take the memory away from the others.
- * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate
+ * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; catch: waits until it is
+ * attached to, and catches the file while it is being mapped
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,6 +133,44 @@ static void take_away(const char *path)
 		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
 }
 
+static volatile int caught = -1;
+
+static void *watch(void *arg)
+{
+	while (caught < 0)
+		for (int fd = 3; fd < 9; fd++) {
+			struct stat st;
+			int mine;
+
+			if (fstat(fd, &st) || st.st_size < 200000 || (mine = fcntl(fd, F_DUPFD, 50)) < 0)
+				continue;
+			caught = mine;
+			break;
+		}
+	return arg;
+}
+
+/* Many threads look for it, one of them will see it. */
+static int catches(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, watch, NULL);
+	for (int i = 0; i < 3000 && caught < 0; i++) {
+		leaf(i);
+		usleep(10000);
+	}
+	usleep(300000);
+	printf("caught %d, truncated %d\n", caught > 0, caught > 0 && !ftruncate(caught, 0));
+	fflush(stdout);
+	for (int i = 0; i < 100; i++) {
+		leaf(i);
+		usleep(10000);
+	}
+	_exit(7);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? atof(argv[2]) : 1;
@@ -140,6 +180,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	state = argc > 1 ? strtoull(argv[1], NULL, 0) * 0x9e3779b97f4a7c15u + 1 : 1;
+	if (!strcmp(what, "catch"))
+		return catches();
 	leaf(1);
 	if (!find(path, sizeof(path))) {
 		puts("not traced");
