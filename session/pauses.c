@@ -114,14 +114,15 @@ void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, u
 	for (size_t i = 0; i < found; i++) {
 		size_t at = t[i].pos > pos ? (t[i].pos - pos) / 64 : 0;
 		uint64_t since = at ? r[at - 1].ticks : p->last;
-		struct dt_pause one = {t[i].begin ? t[i].begin : since, t[i].end, false, 1,
-				       t[i].missed - p->missed};
+		/* who ended one reads the clock first, then this: two at a time may do so in turns */
+		uint64_t missed = t[i].missed > p->missed ? t[i].missed - p->missed : 0;
+		struct dt_pause one = {t[i].begin ? t[i].begin : since, t[i].end, false, 1, missed};
 
 		if (i == 0 && before) {
 			one.begin = p->last;
 			one.times += before;
 		}
-		p->missed = t[i].missed;
+		p->missed += missed;
 		p->told = one.end;
 		add(s, &one);
 	}
