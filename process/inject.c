@@ -237,12 +237,18 @@ static bool is_zombie(pid_t tid)
 	return !p || p[2] == 'Z' || p[2] == 'X';
 }
 
+#define PATIENCE 30000000000ull /* ns; mapping gigabytes of rings takes seconds */
+
 /*
  * The next stop of tid. A first thread that is killed reports nothing before its process's other
- * threads have been waited for, and these may be ours, too: it is then looked at.
+ * threads have been waited for, and these may be ours, too: it is then looked at. *late: it has not come to
+ * one in PATIENCE, and was stopped by us.
  */
-static int next_stop(pid_t tid, int *status)
+static int next_stop(pid_t tid, int *status, bool *late)
 {
+	uint64_t begin = dt_now_ns();
+
+	*late = false;
 	for (unsigned i = 1;; i++) {
 		pid_t got = dt_threads_wait(tid, status);
 
@@ -252,6 +258,8 @@ static int next_stop(pid_t tid, int *status)
 			return -1;
 		if (i > 8)
 			usleep(20);
+		if (i % 64 == 0 && !*late && dt_now_ns() - begin > PATIENCE)
+			*late = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
 	}
 }
 
@@ -264,14 +272,21 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 	uint64_t entered = 0; /* rip behind our call that is under way */
 	size_t i = 0;
 	int signal = 0, status;
+	bool late;
 
 	while (i < n) {
 		if (ptrace(PTRACE_SYSCALL, tid, 0, signal) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		signal = 0;
 		status = 0;
-		if (next_stop(tid, &status) < 0 || !WIFSTOPPED(status))
+		if (next_stop(tid, &status, &late) < 0 || !WIFSTOPPED(status))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
+		/* the calls are short; somebody else may have written over the code that makes them */
+		if (late)
+			return dt_fail(e,
+				       "thread %d does not come back from what it is made to do; another of its "
+				       "process's threads has changed its code, or the machine stands still",
+				       tid);
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			/* a signal is delivered as always: the stub is interruptible. A stop of the
 			 * whole group is passed over; it takes effect when we let go. */
