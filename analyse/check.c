@@ -99,6 +99,15 @@ static void note_end(struct seen *t, const struct dt_call *c)
 	t->jumped = c->flags & DT_CALL_TAIL ? c->sp : 0;
 }
 
+/* setjmp() and those like it return once more for each longjmp(), some libcs' by an instruction of their own. */
+static bool returns_twice(const struct checking *k, const struct dt_call *c)
+{
+	const char *name = name_of(k, c->function);
+	size_t n = strlen(name);
+
+	return n >= 6 && !strcmp(name + n - 6, "setjmp");
+}
+
 /*
  * Why has a call no entry? It may have been made before the thread's first record, or while nothing was
  * recorded, or before its function was; or another function jumped into it. Of one inside a call that
@@ -109,7 +118,7 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 	const struct tally *t = &k->tally[c->function];
 	uint64_t since = free_since(k->current, c->sp, c->end);
 
-	if (c->flags & DT_CALL_LOSS || !c->parent || c->sp >> 63)
+	if (c->flags & DT_CALL_LOSS || !c->parent || c->sp >> 63 || returns_twice(k, c))
 		return;
 	k->parent_begin = UINT64_MAX;
 	dt_pair_callers(k->pair, on_parent, k);

@@ -24,7 +24,7 @@ struct fact {
 	uint8_t kind;	   /* of the record */
 	bool tail;	   /* an exit in front of a jump */
 	bool alone;	   /* an entry whose exit is not recorded */
-	bool arrives;	   /* of swapcontext(), setcontext(): its exit is where the thread has come to */
+	bool arrives;	   /* of swapcontext(), setcontext(), longjmp(): its exit is where the thread has come to */
 	bool keeps;	   /* of swapcontext(): the thread may come back to its entry */
 };
 

@@ -695,9 +695,9 @@ static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_threa
 }
 
 /*
- * An exit of swapcontext() or setcontext(): where its stack pointer is, the thread goes on. That is where a
- * call of swapcontext() has left another stack, or the same; or else where a new one begins, or getcontext()
- * was called, which the next record tells. The stack that is left is as it was when the thread comes back,
+ * An exit of swapcontext(), setcontext() or longjmp(): where its stack pointer is, the thread goes on. That is
+ * where a call of swapcontext() has left another stack, or the same; or else where a new one begins, or
+ * getcontext() or setjmp() was called, which the next record tells. The stack that is left is as it was when the thread comes back,
  * wherever it lies: also in an array of a call that goes on meanwhile.
  */
 static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, const struct fact *fact)
@@ -709,8 +709,8 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, co
 	bool ended = left && left->arrives && !left->keeps;
 
 	t->tail_sp = 0;
-	if (ended) /* setcontext() does not come back: this is its exit */
-		pop(p, t, from, 0, site);
+	if (ended) /* it does not come back: this is its exit */
+		pop(p, t, from, fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0, site);
 	else if (left && left->keeps && from != to)
 		keep(from);
 	if (from && from != to && !from->n)
@@ -718,7 +718,8 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, co
 	dt_stack_switch(t, to);
 	if (!to) {
 		if (!ended)
-			orphan(p, t, sp, fact->function, lossy(t) | DT_CALL_OTHER_STACK);
+			orphan(p, t, sp, fact->function,
+			       lossy(t) | DT_CALL_OTHER_STACK | (fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0));
 		t->tail_sp = sp;
 		t->tail_lands = DT_LANDS_STACK;
 		return;
@@ -1009,6 +1010,17 @@ static bool is_named(const struct dt_pair *p, uint32_t function, const char *nam
 	return f && (!strcmp(f->name, name) || (!strncmp(f->name, "__", 2) && !strcmp(f->name + 2, name)));
 }
 
+/* Of libc's: the function that loads the stack pointer and jumps. */
+static bool changes_stack(const struct dt_pair *p, uint32_t function)
+{
+	static const char *const names[] = {"swapcontext", "setcontext", "longjmp", "_longjmp", "__longjmp_chk"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (is_named(p, function, names[i]))
+			return true;
+	return false;
+}
+
 /* A file that is still being written may have new sites and functions. */
 static int update_facts(struct dt_pair *p)
 {
@@ -1037,7 +1049,7 @@ static int update_facts(struct dt_pair *p)
 				     .tail = site->place == DT_SITE_TAIL,
 				     .alone = site->place == DT_SITE_ENTRY_ALONE,
 				     .keeps = is_named(p, site->function, "swapcontext")};
-		f[i].arrives = f[i].keeps || is_named(p, site->function, "setcontext");
+		f[i].arrives = changes_stack(p, site->function);
 		if (f[i].tail && site->target)
 			f[i].lands = head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}
