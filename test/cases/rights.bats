@@ -62,6 +62,17 @@ attached() {
 	kill "$program"
 	wait "$controller" || true
 	controller='' program=
+	# with a small stack, a thread waits that does nothing
+	(ulimit -s 512 && exec "$dt" record -o t.db ./spin-plain) >out 3>&- &
+	controller=$!
+	ready out
+	program=$(pgrep -P "$controller")
+	[ "$(ls "/proc/$controller/task" | wc -l)" -gt 1 ]
+	only $kept "$controller"
+	[ "$(awk '/^CapPrm/ { print $2 }' "/proc/$program/status")" = "$own" ]
+	kill "$program"
+	wait "$controller" || true
+	controller='' program=
 	# with switches
 	"$dt" record -S -o t.db ./spin-plain >out 3>&- &
 	controller=$!
