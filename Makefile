@@ -9,7 +9,15 @@ comma    := ,
 B        := build$(if $(SAN),/san)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
-ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(SANFLAGS) $(CFLAGS) -MMD -MP
+# Against what overwrites memory: those of them that the compiler has. What runs in a traced process is
+# built without (arch/x86_64/target/target.mk). FORTIFY needs optimization, and the sanitizers do its work.
+has      = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
+GUARD   := $(call has,-fstack-protector-strong) $(call has,-fcf-protection) $(if $(SAN),,$(call has,-fstack-clash-protection))
+LEVEL   := $(shell echo '\#include <features.h>' | $(CC) -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -E - >/dev/null 2>&1 && echo 3 || echo 2)
+FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter -O%,$(CFLAGS)))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(LEVEL)))
+LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
+ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -fPIE $(SANFLAGS) $(CFLAGS) -MMD -MP
+LINK      = $(CC) -pie $(LDGUARD) $(SANFLAGS) $(CFLAGS)
 LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
@@ -31,7 +39,7 @@ TOOL    := $(PROGSRC:%.c=$(B)/%)
 all: $(B)/devtrace $(B)/libdevtrace-sqlite.so $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
 $(B)/devtrace: $(CMDOBJ) $(B)/libdevtrace.a
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
+	$(LINK) -o $@ $(CMDOBJ) $(B)/libdevtrace.a $(LIBS)
 
 $(B)/libdevtrace.a: $(LIBOBJ)
 	rm -f $@ && ar rcs $@ $(LIBOBJ)
@@ -51,7 +59,7 @@ $(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
 
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
-	$(CC) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
+	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
 		-ldw -lelf -lzstd -liberty -lZydis -lm
 
 $(B)/sqlite/%.o: %.c Makefile | deps
@@ -59,7 +67,7 @@ $(B)/sqlite/%.o: %.c Makefile | deps
 	$(CC) $(ALL) -fPIC -fvisibility=hidden -ffunction-sections -include sql/host.h -c -o $@ $<
 
 $(B)/instrument/devtrace-as: $(patsubst %.c,$(B)/%.o,$(wildcard instrument/*.c))
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $^
+	$(LINK) -o $@ $^
 
 # the page is compiled in
 $(B)/view/page.o: $(wildcard view/page/*)
@@ -76,13 +84,13 @@ $(B)/devtrace.pc $(B)/devtrace-clang.pc: $(B)/%.pc: instrument/%.pc.in
 include arch/x86_64/target/target.mk
 
 $(B)/test/unit/%: $(B)/test/unit/%.o $(B)/libdevtrace.a
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
+	$(LINK) -o $@ $(filter %.o,$^) $(B)/libdevtrace.a $(LIBS) -lcmocka
 
 # that includes what is tested
 $(B)/test/unit/sled: $(B)/instrument/taken.o
 
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
-	$(CC) $(SANFLAGS) $(CFLAGS) -o $@ $< $(B)/libdevtrace.a $(LIBS)
+	$(LINK) -o $@ $< $(B)/libdevtrace.a $(LIBS)
 
 tests: all $(UNIT) $(TOOL)
 

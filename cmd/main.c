@@ -9,6 +9,7 @@
 
 #include "cmd/commands.h"
 #include "process/limits.h"
+#include "process/rights.h"
 
 #ifndef DT_VERSION
 #define DT_VERSION "0.1"
@@ -80,6 +81,7 @@ static void *run_here(void *argv)
 static int run_on_stack(int argc, char **argv)
 {
 	pthread_attr_t attr;
+	struct dt_error e;
 	pthread_t thread;
 	sigset_t all;
 
@@ -92,6 +94,8 @@ static int run_on_stack(int argc, char **argv)
 		return 1;
 	}
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	/* it does nothing any more; whether that fails is as it may be */
+	dt_rights_limit(false, false, &e);
 	for (;;)
 		pause();
 }

@@ -18,6 +18,7 @@
 #include "core/device-words.h"
 #include "process/launch.h"
 #include "process/needed.h"
+#include "process/rights.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/mount.h"
@@ -544,14 +545,21 @@ static int serve(struct dt_trace_command *c, struct dt_session *s)
 }
 
 /* A program can tell its own session what to do, as the papers' test programs do. */
-static void offer_ctl(const struct dt_session *s)
+static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 {
-	char path[4096];
+	static const char name[] = "DEVTRACE_CTL";
+	char path[sizeof(l->variable) - sizeof(name)];
 
 	if (dt_mount_ctl(dt_server_name(s), path, sizeof(path)))
-		setenv("DEVTRACE_CTL", path, 1);
-	else
-		unsetenv("DEVTRACE_CTL"); /* that of a session around this one */
+		dt_format(l->variable, sizeof(l->variable), "%s=%s", name, path);
+	else /* that of a session around this one */
+		dt_format(l->variable, sizeof(l->variable), "%s", name);
+}
+
+/* Before there are other threads. */
+static int limit_rights(const struct dt_trace_command *c, struct dt_error *e)
+{
+	return dt_rights_limit(c->options.switches, c->options.kernel, e);
 }
 
 /* Nothing was traced: a file that was there before is left as it was. */
@@ -667,6 +675,7 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
+	struct dt_launch launch;
 	struct dt_session s;
 	struct dt_target *t;
 	struct dt_error e;
@@ -688,22 +697,31 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return 1;
 	}
+	/* the program keeps what it would have had without us */
+	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0) {
+		dt_launch_cancel(&launch);
+		free(path);
+		return complain(c, e.text);
+	}
 	c->options.contexts = dt_needed_contexts(path);
 	if (dt_session_create(&s, &c->options, &e) < 0) {
+		dt_launch_cancel(&launch);
 		free(path);
 		return complain(c, e.text);
 	}
 	catch_signals(true);
 	status = serve(c, &s);
 	if (status) {
+		dt_launch_cancel(&launch);
 		give_up(&s);
 		free(path);
 		return status;
 	}
-	offer_ctl(&s);
+	offer_ctl(&s, &launch);
 	status = dt_session_record(&s, &e);
-	t = status == 0 ? dt_session_start(&s, path, argv, &e) : NULL;
+	t = status == 0 ? dt_session_start(&s, &launch, &e) : NULL;
 	if (!t) {
+		dt_launch_cancel(&launch);
 		complain(c, e.text);
 		give_up(&s);
 		free(path);
@@ -852,9 +870,12 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 {
 	int ready[2], null, status;
 	char name[80];
+	struct dt_error e;
 	ssize_t n;
 	pid_t pid;
 
+	if (limit_rights(c, &e) < 0)
+		return complain(c, e.text);
 	if (!c->detach)
 		return trace_processes(c, pids, -1);
 	/* the session lives in a process of its own; what it complains of at first is still seen */

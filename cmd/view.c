@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/browser.h"
 #include "cmd/commands.h"
 #include "cmd/from.h"
 #include "cmd/live.h"
@@ -84,20 +85,6 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 	return true;
 }
 
-static void open_browser(const char *address)
-{
-	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
-		return;
-	if (fork() == 0) {
-		if (fork() == 0) {
-			if (!freopen("/dev/null", "w", stderr))
-				_exit(1);
-			execlp("xdg-open", "xdg-open", address, (char *)NULL);
-		}
-		_exit(0);
-	}
-}
-
 struct asked {
 	const char *path, *session, *listen;
 	const char *address, *ssh, *remote; /* of --from */
@@ -110,6 +97,7 @@ static int show(const struct asked *a)
 	struct dt_view_live from;
 	struct dt_live live;
 	struct dt_formats formats = {0};
+	struct dt_browser browser = {""};
 	struct dt_http *s = NULL;
 	struct dt_view *v = NULL;
 	struct dt_reader *r;
@@ -147,13 +135,14 @@ static int show(const struct asked *a)
 	if (s) {
 		printf("%s\n", dt_http_address(s));
 		fflush(stdout);
-		if (a->open)
-			open_browser(dt_http_address(s));
+		if (a->open && dt_browser_open(&browser, dt_http_address(s), &e) < 0)
+			fprintf(stderr, "devtrace view: no browser is opened: %s\n", e.text);
 	}
 	/* an error is on the page, too: it is there to be read until it is ended */
 	if (dt_view_is_live(v) || ((wait_complete(v, &signals, &status) || status) && s))
 		is_ended(&signals, -1);
 out:
+	dt_browser_close(&browser);
 	dt_http_stop(s);
 	dt_view_close(v);
 	dt_formats_free(&formats);

@@ -14,7 +14,8 @@ static unsigned int nodes = 16384;
 module_param(nodes, uint, 0400);
 static int group = -1;
 module_param(group, int, 0400);
-MODULE_PARM_DESC(group, "id of a group that may use the device, too; without it only root");
+MODULE_PARM_DESC(group, "id of a group that may use the device, too, and is as good as root by "
+			"that; without it only root");
 MODULE_PARM_DESC(nodes, "calls that can be under way at once and still have their exits recorded");
 
 static int __init dt_load(void)

@@ -106,11 +106,14 @@ fail:
 /* The child: waits to be held, then becomes the program. What fails is told by the pipe. */
 static void become(const char *path, char *const argv[], int go, int failed)
 {
-	char byte;
+	static char variable[sizeof(((struct dt_launch *)0)->variable)];
 	int errnum;
 
-	if (read(go, &byte, 1) != 1)
-		_exit(126); /* devtrace is gone */
+	/* written at once: PIPE_BUF */
+	if (read(go, variable, sizeof(variable)) < 1)
+		_exit(126); /* devtrace is gone, or wants it no more */
+	if (variable[0])
+		putenv(variable);
 	dt_limits_restore();
 	execv(path, argv);
 	errnum = errno;
@@ -119,12 +122,15 @@ static void become(const char *path, char *const argv[], int go, int failed)
 	_exit(127);
 }
 
-/* Lets the held child go to its execve. 0: it is stopped behind it, an event stop, without a signal. */
-static int run_to_exec(pid_t pid, int go)
+/* Lets the held child go to its execve. 0: it is stopped behind it, an event stop, without a
+ * signal. */
+static int run_to_exec(const struct dt_launch *l)
 {
+	size_t n = strlen(l->variable) + 1;
+	pid_t pid = l->pid;
 	int status, signal = 0;
 
-	if (write(go, "", 1) != 1)
+	if (write(l->go, l->variable, n) != (ssize_t)n)
 		return -1;
 	for (;;) {
 		if (waitpid(pid, &status, __WALL) < 0) {
@@ -142,11 +148,12 @@ static int run_to_exec(pid_t pid, int go)
 	}
 }
 
-pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
+int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], struct dt_error *e)
 {
-	int go[2], failed[2], errnum = 0;
+	int go[2], failed[2];
 	pid_t pid;
 
+	*l = (struct dt_launch){.path = path, .go = -1, .failed = -1};
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return dt_fail(e, "no pipe: %s", strerror(errno));
 	if (pipe2(failed, O_CLOEXEC) < 0) {
@@ -160,22 +167,48 @@ pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e)
 	}
 	close(go[0]);
 	close(failed[1]);
-	if (pid < 0) {
-		dt_fail(e, "no process: %s", strerror(errno));
-	} else if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) < 0) {
-		dt_fail(e, "%s: can not be traced: ptrace is not permitted here (%s)", path,
+	l->go = go[1];
+	l->failed = failed[0];
+	if (pid > 0) {
+		l->pid = pid;
+		return 0;
+	}
+	dt_fail(e, "no process: %s", strerror(errno));
+	dt_launch_cancel(l);
+	return -1;
+}
+
+void dt_launch_cancel(struct dt_launch *l)
+{
+	if (l->go >= 0)
+		close(l->go);
+	if (l->failed >= 0)
+		close(l->failed);
+	while (l->pid > 0 && waitpid(l->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	l->go = l->failed = -1;
+	l->pid = 0;
+}
+
+pid_t dt_launch(struct dt_launch *l, struct dt_error *e)
+{
+	int errnum = 0;
+	pid_t pid = l->pid;
+
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) < 0) {
+		dt_fail(e, "%s: can not be traced: ptrace is not permitted here (%s)", l->path,
 			strerror(errno));
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, __WALL);
-		pid = -1;
-	} else if (run_to_exec(pid, go[1]) < 0) {
-		if (read(failed[0], &errnum, sizeof(errnum)) != sizeof(errnum))
+		dt_launch_cancel(l);
+		return -1;
+	}
+	if (run_to_exec(l) < 0) {
+		if (read(l->failed, &errnum, sizeof(errnum)) != sizeof(errnum))
 			errnum = ECHILD;
-		dt_fail(e, "%s: %s", path, strerror(errnum));
+		dt_fail(e, "%s: %s", l->path, strerror(errnum));
 		pid = -1;
 	}
-	close(go[1]);
-	close(failed[0]);
+	l->pid = 0;
+	dt_launch_cancel(l);
 	dt_threads_child(pid);
 	return pid;
 }

@@ -14,10 +14,26 @@
 char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e);
 
 /*
- * Starts path with argv, with devtrace's environment. Returns the pid of the child, stopped at the
- * end of its execve, or -1. Killed meanwhile, devtrace leaves it running, or not begun.
+ * A program that is going to be started: a process of its own, with all that devtrace has when it is
+ * begun (limits, capabilities, handlers of signals), which waits. Ends by itself when devtrace does.
  */
-pid_t dt_launch(const char *path, char *const argv[], struct dt_error *e);
+struct dt_launch {
+	const char *path;
+	pid_t pid; /* 0: it does not wait, or not any more */
+	int go, failed;
+	char variable[4096]; /* NAME=VALUE: is set in its environment, NAME: is taken out; "": none */
+};
+
+/* path and argv must stay. To be followed by dt_launch() or dt_launch_cancel(). */
+int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], struct dt_error *e);
+/* Of one that is not begun, nothing. */
+void dt_launch_cancel(struct dt_launch *l);
+
+/*
+ * Lets it start. Returns its pid, stopped at the end of its execve, or -1. Killed meanwhile, devtrace
+ * leaves it running, or not begun.
+ */
+pid_t dt_launch(struct dt_launch *l, struct dt_error *e);
 
 /*
  * Has our child ended? It is left to be reaped. *status (may be NULL): as wait(2) gives it. To wait

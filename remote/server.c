@@ -15,15 +15,21 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PEERS	256	     /* more wait until one goes */
+#define PEERS	256	     /* more wait until one goes, or can be sent away */
 #define PENDING 16	     /* requests of one; more stay in its socket */
 #define LINE	256	     /* bytes of a request */
 #define TURN	(256u << 10) /* bytes sent before the next client's turn */
 
 #define FIRST	3   /* place among those waited for: behind signals, making, listener */
 #define FULL_MS 100 /* until it is tried again */
+
+#define ASK_MS                                                                                     \
+	30000 /* until the first request of a client, or one that it has begun, is complete */
+#define IDLE_MS 1000  /* who has asked for nothing so long gives way to others */
+#define DEAF_MS 10000 /* so does who has read nothing so long of what it asked for */
 
 enum request { TRACE, FILE_BYTES, STAT, UNKNOWN, TOO_LONG };
 
@@ -39,8 +45,10 @@ struct peer {
 	int in, out; /* the same socket, or standard input and output */
 	char data[4096];
 	size_t n;
-	bool skipping; /* a line that is too long, to its end */
-	bool eof;      /* it will ask no more */
+	uint64_t moved; /* ms: when it came, began or ended a request, or took some of an answer */
+	bool asked;	/* has made a request, ever */
+	bool skipping;	/* a line that is too long, to its end */
+	bool eof;	/* it will ask no more */
 	enum request request[PENDING];
 	size_t requests;
 	unsigned long since; /* when its first request began to wait; 0: it does not */
@@ -61,6 +69,14 @@ struct server {
 	bool unwanted; /* what is being made */
 	bool full;     /* there is no descriptor for another client */
 };
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 /* ---- answers ---- */
 
@@ -90,6 +106,7 @@ static void give(struct peer *p, struct answer *a, bool failed)
 	p->answer = a;
 	a->users++;
 	p->sent = p->head_sent = 0;
+	p->moved = now_ms();
 	p->joined = false;
 	p->since = 0;
 	p->head_n = dt_format(p->head, sizeof(p->head), file ? "%s%lu\n" : "%s%08lu",
@@ -288,6 +305,8 @@ static bool take_line(struct peer *p, const char *line, size_t n)
 		return false;
 	p->request[p->requests++] = p->skipping ? TOO_LONG : understand(line, n);
 	p->skipping = false;
+	p->asked = true;
+	p->moved = now_ms();
 	return true;
 }
 
@@ -332,6 +351,8 @@ static bool receive(struct peer *p)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	p->eof = n == 0;
+	if (p->asked && !p->requests && !p->n && !p->skipping)
+		p->moved = now_ms();
 	p->n += (size_t)n;
 	return true;
 }
@@ -368,6 +389,7 @@ static bool send_answer(struct server *s, struct peer *p)
 		if (n == 0)
 			return true;
 		s->bytes += (unsigned long)n;
+		p->moved = now_ms();
 		if (p->head_sent < p->head_n) {
 			p->head_sent += (size_t)n;
 			continue;
@@ -394,6 +416,7 @@ static struct peer *add_peer(struct server *s, int in, int out)
 		return NULL;
 	p->in = in;
 	p->out = out;
+	p->moved = now_ms();
 	s->peer[s->peers++] = p;
 	s->clients++;
 	return p;
@@ -456,17 +479,98 @@ static bool serve_peer(struct server *s, struct peer *p, short in, short out)
 	return !(p->eof && p->n == 0 && !p->requests && !p->skipping);
 }
 
+/* ---- deadlines ---- */
+
+/* Nothing is owed to it. */
+static bool is_idle(const struct peer *p)
+{
+	return !p->requests && !p->answer;
+}
+
+/* Has a request to complete, the first one or what it has begun. */
+static bool must_ask(const struct peer *p)
+{
+	return is_idle(p) && (!p->asked || p->n || p->skipping);
+}
+
+/* When others may have its place; it is none of its doing that an answer is being made. */
+static uint64_t gives_way(const struct peer *p)
+{
+	return is_idle(p) ? p->moved + IDLE_MS : p->answer ? p->moved + DEAF_MS : UINT64_MAX;
+}
+
+/* Who goes when there is no room for another: the one that could have gone first. NONE: nobody. */
+#define NONE ((size_t)-1)
+
+static size_t first_to_go(const struct server *s)
+{
+	size_t first = NONE;
+
+	for (size_t i = 0; i < s->peers; i++)
+		if (gives_way(s->peer[i]) != UINT64_MAX &&
+		    (first == NONE || gives_way(s->peer[i]) < gives_way(s->peer[first])))
+			first = i;
+	return first;
+}
+
+static bool can_go(const struct server *s, uint64_t now)
+{
+	size_t first = first_to_go(s);
+
+	return first != NONE && gives_way(s->peer[first]) <= now;
+}
+
+/* Whose time is over goes. How long, in ms, until something has to be looked at; -1: for ever. */
+static int look_at_time(struct server *s, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	size_t first;
+
+	if (!s->how->listener) /* the only one there is may take its time */
+		return -1;
+	for (size_t i = s->peers; i-- > 0;) {
+		uint64_t end = s->peer[i]->moved + ASK_MS;
+
+		if (!must_ask(s->peer[i]))
+			continue;
+		if (end <= now)
+			remove_peer(s, i);
+		else if (end < next)
+			next = end;
+	}
+	first = s->peers < PEERS ? NONE : first_to_go(s);
+	if (first != NONE && gives_way(s->peer[first]) > now && gives_way(s->peer[first]) < next)
+		next = gives_way(s->peer[first]);
+	if (s->full && now + FULL_MS < next)
+		next = now + FULL_MS;
+	return next == UINT64_MAX ? -1 : (int)(next - now);
+}
+
+/* Somebody waits: takes him, or makes room for him. */
+static void admit_peer(struct server *s, uint64_t now)
+{
+	bool room = s->peers < PEERS;
+
+	if (room)
+		accept_peer(s);
+	if ((!room || s->full) && can_go(s, now)) {
+		remove_peer(s, first_to_go(s));
+		s->full = false;
+	}
+}
+
 /* ---- the loop ---- */
 
 /* Fills in what is waited for: peer i from FIRST + i on, and the output of one that has its own. */
-static nfds_t interests(const struct server *s, struct pollfd *p)
+static nfds_t interests(const struct server *s, struct pollfd *p, uint64_t now)
 {
 	const struct dt_listener *l = s->how->listener;
 	nfds_t n = FIRST;
 
 	p[0] = (struct pollfd){s->signals, POLLIN, 0};
 	p[1] = (struct pollfd){s->making.pid ? s->making.said : -1, POLLIN, 0};
-	p[2] = (struct pollfd){l && s->peers < PEERS && !s->full ? l->fd : -1, POLLIN, 0};
+	p[2] = (struct pollfd){l && (s->peers < PEERS || can_go(s, now)) && !s->full ? l->fd : -1,
+			       POLLIN, 0};
 	for (size_t i = 0; i < s->peers; i++) {
 		const struct peer *peer = s->peer[i];
 		bool same = peer->in == peer->out;
@@ -491,7 +595,8 @@ static int loop(struct server *s, struct dt_error *e)
 	int rc = p ? 0 : dt_fail(e, "out of memory");
 
 	while (rc == 0 && has_more(s)) {
-		int n = poll(p, interests(s, p), s->full ? FULL_MS : -1);
+		uint64_t now = now_ms();
+		int wait = look_at_time(s, now), n = poll(p, interests(s, p, now), wait);
 
 		if (n < 0 && errno != EINTR)
 			rc = dt_fail(e, "cannot wait for clients: %s", strerror(errno));
@@ -507,7 +612,7 @@ static int loop(struct server *s, struct dt_error *e)
 					s->how->listener ? 0 : p[FIRST + 1].revents))
 				remove_peer(s, i);
 		if (p[2].revents)
-			accept_peer(s);
+			admit_peer(s, now);
 		check_wanted(s);
 		begin_making(s);
 	}

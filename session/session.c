@@ -556,11 +556,11 @@ static bool is_static(const struct dt_target *t)
 	return true;
 }
 
-struct dt_target *dt_session_start(struct dt_session *s, const char *path, char *const argv[],
-				   struct dt_error *e)
+struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_error *e)
 {
+	const char *path = l->path;
 	struct dt_target *t = NULL;
-	pid_t pid = dt_launch(path, argv, e);
+	pid_t pid = dt_launch(l, e);
 	int rc = 0;
 
 	if (pid < 0)

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include "core/device.h"
 #include "core/error.h"
+#include "process/launch.h"
 #include "process/pattern.h"
 #include "process/target.h"
 #include "session/kernel.h"
@@ -193,9 +194,8 @@ int dt_session_close(struct dt_session *s, struct dt_error *e);
 /* The same, but nothing was traced: the file that was there before is there again. */
 void dt_session_discard(struct dt_session *s);
 
-/* Starts a program under trace; returns its target, running. */
-struct dt_target *dt_session_start(struct dt_session *s, const char *path, char *const argv[],
-				   struct dt_error *e);
+/* Starts a program that waits (process/launch.h) under trace; returns its target, running. */
+struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_error *e);
 /* Attaches to a running process. */
 struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e);
 

@@ -12,10 +12,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "view/door.h"
 #include "view/microhttpd.h"
 #include "view/page.h"
 
-#define TOKEN 32 /* hexadecimal digits */
+#define TOKEN DT_DOOR_WORD /* hexadecimal digits */
 
 /* A page that waits for news. */
 struct stream {
@@ -33,6 +34,7 @@ struct dt_http {
 	unsigned long news; /* counts them */
 	bool stopping;
 	struct MHD_Daemon *daemon;
+	struct dt_door *door;
 	char token[TOKEN + 1];
 	char host[300]; /* as it stands in the address: with the port */
 	char local[64]; /* the same machine by its other name; "": it is not this one only */
@@ -47,8 +49,20 @@ static bool is_host(const struct dt_http *s, const char *host)
 	return host && (s->any || !strcmp(host, s->host) || (*s->local && !strcmp(host, s->local)));
 }
 
-/* A page of another site makes the browser say so. Without the header it is no page's doing. */
-static bool is_own(const struct dt_http *s, struct MHD_Connection *c)
+/* A window is to show it: somebody has followed a link, or our own file (cmd/browser.h). */
+static bool is_visit(struct MHD_Connection *c)
+{
+	const char *mode = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Mode");
+	const char *dest = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Dest");
+
+	return mode && dest && !strcmp(mode, "navigate") && !strcmp(dest, "document");
+}
+
+/*
+ * A page of another site makes the browser say so. Without the header it is no page's doing. Only
+ * the page itself may be opened from elsewhere: as a window's whole, of which others see nothing.
+ */
+static bool is_own(const struct dt_http *s, struct MHD_Connection *c, bool page)
 {
 	const char *origin = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Origin");
 	const char *site = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
@@ -58,12 +72,14 @@ static bool is_own(const struct dt_http *s, struct MHD_Connection *c)
 		return false;
 	if (origin && (strncmp(origin, "http://", 7) != 0 || strcmp(origin + 7, host) != 0))
 		return false;
-	return !site || !strcmp(site, "same-origin") || !strcmp(site, "none");
+	return !site || !strcmp(site, "same-origin") || !strcmp(site, "none") ||
+	       (page && is_visit(c));
 }
 
 /* In the same time whatever is wrong. */
-static bool is_token(const struct dt_http *s, const char *text)
+static bool is_token(const void *ctx, const char *text)
 {
+	const struct dt_http *s = ctx;
 	unsigned char differ = 0;
 
 	if (strnlen(text, TOKEN) < TOKEN)
@@ -254,7 +270,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	if (!is_own(s, c))
+	if (!is_own(s, c, !post && strlen(url) == 1 + TOKEN + 1))
 		return reply_text(c, MHD_HTTP_FORBIDDEN, "not from there\n");
 	if (url[0] != '/' || !is_token(s, url + 1))
 		return reply_text(c, MHD_HTTP_NOT_FOUND,
@@ -337,11 +353,19 @@ static int find_address(const char *listen, struct sockaddr_storage *to, struct 
 	return 0;
 }
 
+static void admit(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
+{
+	struct dt_http *s = ctx;
+
+	/* closes it when it does not take it */
+	dt_mhd.add_connection(s->daemon, fd, from, n);
+}
+
 static void name_host(struct dt_http *s, const struct sockaddr_storage *to)
 {
 	const struct sockaddr_in *four = (const struct sockaddr_in *)to;
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)to;
-	unsigned port = dt_mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+	unsigned port = dt_door_port(s->door);
 	char text[INET6_ADDRSTRLEN] = "", own[256] = "localhost";
 
 	if (to->ss_family == AF_INET6)
@@ -363,7 +387,7 @@ struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_e
 {
 	struct dt_http *s = calloc(1, sizeof(*s));
 	struct sockaddr_storage to = {0};
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+	struct dt_error why = {""};
 
 	if (!s) {
 		dt_fail(e, "out of memory");
@@ -373,20 +397,25 @@ struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_e
 	pthread_mutex_init(&s->lock, NULL);
 	if (dt_microhttpd_load(e) < 0 || make_token(s, e) < 0 || find_address(listen, &to, e) < 0)
 		goto fail;
-	if (to.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
-	s->daemon = dt_mhd.start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR,
-					&to, MHD_OPTION_CONNECTION_LIMIT, 64u,
-					MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
-	if (!s->daemon) {
-		dt_fail(e, "can not listen on %s: %s", listen ? listen : "127.0.0.1",
-			strerror(errno));
+	s->daemon = dt_mhd.start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+						MHD_USE_NO_LISTEN_SOCKET,
+					0, NULL, NULL, on_request, s, MHD_OPTION_CONNECTION_LIMIT,
+					64u, MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
+	if (s->daemon)
+		s->door = dt_door_open(&to, &(struct dt_doorman){is_token, admit, s}, &why);
+	else
+		dt_fail(&why, "%s", strerror(errno));
+	if (!s->door) {
+		dt_fail(e, "can not listen on %s: %s", listen ? listen : "127.0.0.1", why.text);
 		goto fail;
 	}
 	name_host(s, &to);
 	dt_view_tell_news(v, &(struct dt_view_news){on_news, s});
 	return s;
 fail:
+	if (s->daemon)
+		dt_mhd.stop_daemon(s->daemon);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return NULL;
 }
@@ -396,6 +425,7 @@ void dt_http_stop(struct dt_http *s)
 	if (!s)
 		return;
 	dt_view_tell_news(s->view, &(struct dt_view_news){NULL, s});
+	dt_door_close(s->door);
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);

@@ -11,11 +11,11 @@
 #include "core/error.h"
 
 #define DT_MICROHTTPD(X)                                                                           \
+	X(add_connection)                                                                          \
 	X(add_response_header)                                                                     \
 	X(create_response_from_buffer)                                                             \
 	X(create_response_from_callback)                                                           \
 	X(destroy_response)                                                                        \
-	X(get_daemon_info)                                                                         \
 	X(lookup_connection_value)                                                                 \
 	X(queue_response)                                                                          \
 	X(resume_connection)                                                                       \

@@ -332,6 +332,92 @@ code() {
 	one_line "libmicrohttpd.so.12: file too short; it is in Debian's libmicrohttpd12"
 }
 
+@test "view: clients that do not know the address take nobody's place" {
+	maketrace -n 10000 a.db >made
+	view a.db
+	python3 - "$address" "$server" <<-'PY'
+		import os, socket, sys, time, urllib.parse
+		url = urllib.parse.urlparse(sys.argv[1])
+		def connect():
+		    return socket.create_connection((url.hostname, url.port), 20)
+		def ask(path):
+		    s = connect()
+		    s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (path, url.netloc)).encode())
+		    text = b""
+		    while True:
+		        more = s.recv(65536)
+		        if not more:
+		            return text
+		        text += more
+		def used():
+		    f = open("/proc/%s/stat" % sys.argv[2]).read().rsplit(")", 1)[1].split()
+		    return int(f[11]) + int(f[12])
+		wrong = "/%s/" % ("0" * 32)
+		assert ask(wrong).startswith(b"HTTP/1.1 404 ")
+		before = used()
+		# nothing at all; the beginning of a request; one that has all but its end; one with a body that does not come
+		say = [b"", b"GET " + url.path[:20].encode(), b"GET " + wrong.encode() + b" HTTP/1.1\r\nHost: x\r\n",
+		       b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"]
+		idle = []
+		for i in range(600):
+		    idle.append(connect())
+		    idle[-1].sendall(say[i % len(say)])
+		    if i % 100 == 99:
+		        assert ask(url.path + "get/trace").startswith(b"HTTP/1.1 200 "), i
+		assert ask(url.path).startswith(b"HTTP/1.1 200 ")
+		# in pieces, as the network brings it, the right one is let in
+		s = connect()
+		for c in ("GET %sget/trace HTTP/1.1\r\nHost: %s\r\n\r\n" % (url.path, url.netloc)).encode():
+		    s.sendall(bytes([c]))
+		    time.sleep(.001)
+		assert s.recv(100).startswith(b"HTTP/1.1 200 ")
+		assert used() - before < 2 * os.sysconf("SC_CLK_TCK"), used() - before
+		assert len(os.listdir("/proc/%s/fd" % sys.argv[2])) < 300
+	PY
+	end_view
+	[ ! -s "$dir/view.err" ] || { cat "$dir/view.err"; return 1; }
+}
+
+@test "view: the address is in no command line; the browser is led to it by a file of the user's alone" {
+	maketrace -n 1000 a.db >made
+	mkdir -p bin
+	cat >bin/xdg-open <<-'SH'
+		#!/bin/sh
+		tr '\0' '\n' </proc/$$/cmdline >opened.tmp
+		stat -c '%a %u' "$1" >>opened.tmp
+		cat "$1" >>opened.tmp
+		mv opened.tmp opened
+	SH
+	chmod 755 bin/xdg-open
+	mkfifo address
+	PATH=$PWD/bin:$PATH DISPLAY=:99 "$dt" view a.db >address 2>view.err 3>&- &
+	server=$!
+	read -r address <address
+	rm address
+	for _ in $(seq 500); do [ ! -e opened ] || break; sleep 0.02; done
+	token=${address#http://*/} token=${token%/}
+	[ ${#token} = 32 ]
+	file=$(sed -n 3p opened)
+	[[ $file == /*.html ]]
+	[ "$(sed -n 4p opened)" = "600 $(id -u)" ]
+	[ "$(sed -n '1,4p' opened | grep -c "$token")" = 0 ]
+	[ "$(sed 1,4d opened | grep -c "url=$address")" = 1 ]
+	n=0
+	for p in /proc/[0-9]*; do
+		line=$(tr '\0' '\n' <"$p/cmdline" 2>/dev/null) || continue
+		case $line in *"$token"*) n=$((n + 1)) ;; esac
+	done
+	[ "$n" = 0 ]
+	# a window of its own may show the page wherever its link was; nothing else of it
+	[ "$(code -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document' "$address")" = 200 ]
+	[ "$(code -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: iframe' "$address")" = 403 ]
+	[ "$(code -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: no-cors' -H 'Sec-Fetch-Dest: script' "$address")" = 403 ]
+	[ "$(code -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document' "${address}get/trace")" = 403 ]
+	end_view
+	[ ! -e "$file" ]
+	[ ! -s view.err ] || { cat view.err; return 1; }
+}
+
 @test "view: a thousand requests that no browser makes" {
 	maketrace -n 100000 -m 50 a.db >made
 	view a.db

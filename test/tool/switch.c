@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 	struct dt_options options = {.policy = DT_WAIT, .output = argc > 2 ? argv[1] : NULL};
 	int ask[2], answer[2], status = 0;
 	struct dt_error e = {""};
+	struct dt_launch launch;
 	struct dt_target *t;
 	char line[64];
 	size_t at = 0;
@@ -70,7 +71,9 @@ int main(int argc, char **argv)
 	close(answer[0]);
 	if (dt_session_create(&session, &options, &e) || dt_session_record(&session, &e))
 		die("session", &e);
-	t = dt_session_start(&session, argv[2], argv + 2, &e);
+	t = dt_launch_begin(&launch, argv[2], argv + 2, &e) == 0
+		    ? dt_session_start(&session, &launch, &e)
+		    : NULL;
 	if (!t)
 		die(argv[2], &e);
 	pid = t->pid;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The browser. */
+#include "cmd/browser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/words.h"
+#include "session/server.h"
+
+/* Leads on at once, and says of itself only what it was. */
+static const char page[] = "<!DOCTYPE html>\n"
+			   "<meta charset=\"utf-8\">\n"
+			   "<meta name=\"referrer\" content=\"no-referrer\">\n"
+			   "<title>devtrace view</title>\n"
+			   "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
+			   "<p><a href=\"%s\">the time line</a></p>\n";
+
+/* 0600 from its beginning, in a directory of the user's alone. */
+static int make_file(struct dt_browser *b, const char *address, struct dt_error *e)
+{
+	char folder[256];
+	FILE *f;
+	int fd, rc;
+
+	if (dt_sessions_directory(folder, sizeof(folder), true, e) < 0)
+		return -1;
+	dt_format(b->path, sizeof(b->path), "%s/view-XXXXXX.html", folder);
+	fd = mkostemps(b->path, 5, O_CLOEXEC);
+	f = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		rc = dt_fail(e, "%s: can not be made: %s", b->path, strerror(errno));
+		if (fd < 0)
+			b->path[0] = '\0';
+		return rc;
+	}
+	fprintf(f, page, address, address);
+	rc = ferror(f) ? -1 : 0;
+	if (fclose(f) == EOF || rc < 0)
+		return dt_fail(e, "%s: can not be written: %s", b->path, strerror(errno));
+	return 0;
+}
+
+int dt_browser_open(struct dt_browser *b, const char *address, struct dt_error *e)
+{
+	b->path[0] = '\0';
+	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+		return 0;
+	if (make_file(b, address, e) < 0)
+		return -1;
+	if (fork() == 0) {
+		if (fork() == 0) {
+			if (!freopen("/dev/null", "w", stderr))
+				_exit(1);
+			execlp("xdg-open", "xdg-open", b->path, (char *)NULL);
+		}
+		_exit(0);
+	}
+	return 0;
+}
+
+void dt_browser_close(struct dt_browser *b)
+{
+	if (b->path[0])
+		unlink(b->path);
+	b->path[0] = '\0';
+}

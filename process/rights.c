@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The capabilities that a controller keeps. */
+#include "process/rights.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BIT(c) (1ull << (c))
+
+/* In any case */
+#define ALWAYS                                                                                     \
+	(BIT(CAP_SYS_PTRACE) |	 /* to stop, read and write processes of others */                 \
+	 BIT(CAP_DAC_OVERRIDE) | /* /proc/PID/mem is its process's user's; so may our files be */  \
+	 BIT(CAP_SETUID) | BIT(CAP_SETGID) | /* the double: area.c */                              \
+	 BIT(CAP_KILL) |		     /* ends it */                                         \
+	 BIT(CAP_CHOWN) | BIT(CAP_FOWNER) |  /* memory by a name: area.c */                        \
+	 BIT(CAP_CHECKPOINT_RESTORE))	     /* /proc/PID/map_files: module.c */
+
+static uint64_t needed(bool switches, bool kernel)
+{
+	uint64_t keep = ALWAYS;
+
+	if (switches)
+		keep |= BIT(CAP_PERFMON);
+	if (kernel) /* addresses in /proc/kallsyms; the device, when it has a group: kernel/file.c
+		     */
+		keep |= BIT(CAP_SYSLOG) | BIT(CAP_SYS_ADMIN);
+	/* before 5.8 and 5.9 these two were part of another */
+	if (prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE, 0, 0, 0) < 0)
+		keep |= BIT(CAP_SYS_ADMIN);
+	return keep;
+}
+
+int dt_rights_limit(bool switches, bool kernel, struct dt_error *e)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2];
+	uint64_t keep = needed(switches, kernel);
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return dt_fail(e, "the capabilities can not be read: %s", strerror(errno));
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t half = (uint32_t)(keep >> 32 * i);
+
+		data[i].permitted &= half;
+		data[i].effective &= half;
+		data[i].inheritable &= half;
+	}
+	/* root's would come back with the next program otherwise */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capset, &head, data) < 0)
+		return dt_fail(e, "the capabilities can not be given up: %s", strerror(errno));
+	return 0;
+}
