@@ -18,7 +18,7 @@
 	 BIT(CAP_DAC_OVERRIDE) | /* /proc/PID/mem is its process's user's; so may our files be */  \
 	 BIT(CAP_SETUID) | BIT(CAP_SETGID) | /* the double: area.c */                              \
 	 BIT(CAP_KILL) |		     /* ends it */                                         \
-	 BIT(CAP_CHOWN) | BIT(CAP_FOWNER) |  /* memory by a name: area.c */                        \
+	 BIT(CAP_SYS_ADMIN) |	/* a double in another PID namespace: area.c */                    \
 	 BIT(CAP_CHECKPOINT_RESTORE))	     /* /proc/PID/map_files: module.c */
 
 static uint64_t needed(bool switches, bool kernel)
@@ -29,10 +29,7 @@ static uint64_t needed(bool switches, bool kernel)
 		keep |= BIT(CAP_PERFMON);
 	if (kernel) /* addresses in /proc/kallsyms; the device, when it has a group: kernel/file.c
 		     */
-		keep |= BIT(CAP_SYSLOG) | BIT(CAP_SYS_ADMIN);
-	/* before 5.8 and 5.9 these two were part of another */
-	if (prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE, 0, 0, 0) < 0)
-		keep |= BIT(CAP_SYS_ADMIN);
+		keep |= BIT(CAP_SYSLOG);
 	return keep;
 }
 

@@ -2,9 +2,9 @@
 # Root's controller keeps the capabilities that doc/security.md names, and no others; its program keeps all.
 load common
 
-# sys_ptrace dac_override setuid setgid kill chown fowner checkpoint_restore; with switches, perfmon too
-kept=00000100000800eb
-switches=00000140000800eb
+# sys_ptrace dac_override setuid setgid kill sys_admin checkpoint_restore; with switches, perfmon too
+kept=00000100002800e2
+switches=00000140002800e2
 
 setup() {
 	[ "$(id -u)" = 0 ] || skip "root's alone"
