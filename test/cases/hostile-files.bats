@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Trace files that were made to do harm: bounded memory and time, no write, and what is wrong in one line.
+load read-helper
+
+hostile() {
+	python3 "$BATS_TEST_DIRNAME/hostile.py" "$@"
+}
+
+# a trace that has what view keeps, with several regions and what was open where each begins
+summed() {
+	maketrace -n 300000 -c 2 -t 3 -l 9000 -m 20 "$1" >made
+	devtrace view --index "$1"
+}
+
+# within 10 s and 1.2 GB (an ordinary build) it ends by itself, whatever its status
+walk() {
+	run timeout -k 1 60 /usr/bin/time -f 'peak %M' walk-trace -t 20 "$1"
+	echo "$1: $output"
+	[ "$status" = 0 ]
+	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
+	[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 1200000 ]
+}
+
+@test "hostile files: a segment of a snapshot that is below itself, in a ring, of no function; millions of them" {
+	local kind
+	summed t.db
+	unsound self.db cycle.db function.db segments.db
+	for kind in self cycle function segments; do
+		cp t.db "$kind.db"
+		hostile snapshot "$kind.db" $kind
+		walk "$kind.db"
+		run devtrace sql "$kind.db" "SELECT count(*) FROM calls WHERE begin > (SELECT max(begin) * 3 / 4 FROM calls)"
+		echo "$output"
+		[ "$status" = 0 ]
+		[ "${lines[1]// /}" = "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE begin > (SELECT max(begin) * 3 / 4 FROM calls)" | tr -d ' ')" ]
+	done
+}
+
+@test "hostile files: a million blocks of bars, each before the ones before; a lane of the millionth track" {
+	local kind
+	summed t.db
+	unsound order.db tracks.db
+	for kind in order tracks; do
+		cp t.db $kind.db
+		hostile pyramid $kind.db $kind
+		walk $kind.db
+	done
+}
+
+@test "hostile files: losses without the table's key, chunks that begin near the last number, or at a word" {
+	maketrace -n 60000 -c 2 -t 3 -l 900 t.db >made
+	cp t.db loss.db
+	sqlite3 loss.db "CREATE TABLE l(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER, end_ticks INTEGER);
+		INSERT INTO l SELECT * FROM loss; INSERT INTO l SELECT * FROM loss; DROP TABLE loss; ALTER TABLE l RENAME TO loss"
+	cp t.db last.db
+	sqlite3 last.db "UPDATE chunk SET first = 9223372036854775807 - records + 3"
+	cp t.db word.db
+	sqlite3 word.db "UPDATE chunk SET first = 'word'"
+	cp t.db many.db
+	sqlite3 many.db "UPDATE chunk SET records = records + (1 << 40)"
+	unsound loss.db last.db word.db many.db
+	for f in loss last word many; do
+		for c in report calls graph "view --index" check cat; do
+			run timeout -k 1 20 devtrace $c $f.db
+			echo "$c $f: $status ${output:0:500}"
+			[[ $c == cat && $f == loss || $status == 1 ]] || false
+			[[ $output == *damaged* || $output == *"not sound"* || $c == cat ]] || false
+			[[ $output != *Sanitizer* ]] || false
+		done
+		walk $f.db
+	done
+}
+
+@test "hostile files: a journal beside a trace is not undone, and nothing is deleted by it" {
+	local c
+	sample t.db
+	echo precious >victim
+	hostile journal t.db "$PWD/victim"
+	cp t.db before.db
+	for c in report calls graph check cat "view --index" "export --chrome -o x.json"; do
+		run devtrace $c t.db
+		echo "$c: $output"
+		[ "$status" != 0 ]
+		[[ $output == *"t.db-journal"*"delete it"* ]]
+	done
+	run devtrace sql t.db "SELECT count(*) FROM calls"
+	[ "$status" = 1 ]
+	[[ $output == *"t.db-journal"* ]]
+	run devtrace sql t.db "INSERT INTO activities(name, begin, end) VALUES('a', 1, 2)"
+	[ "$status" = 1 ]
+	# attached to another, for writing
+	sample u.db
+	run devtrace sql u.db "ATTACH 't.db' AS t; SELECT count(*) FROM t.chunk; CREATE TABLE t.x(y)"
+	[ "$status" = 1 ]
+	[ "$(cat victim)" = precious ]
+	[ -e t.db-journal ]
+	cmp t.db before.db
+	# one's own writings still have theirs
+	rm t.db-journal
+	devtrace sql t.db "INSERT INTO activities(name, begin, end) VALUES('a', 1, 2)"
+	[ "$(devtrace sql -n t.db "SELECT name FROM activities")" = a ]
+	[ ! -e t.db-journal ]
+	devtrace check t.db
+}
