@@ -103,3 +103,74 @@ walk() {
 	[ ! -e t.db-journal ]
 	devtrace check t.db
 }
+
+# all that the command writes does nothing to a terminal
+clean() {
+	local rc=0
+	"$@" >out 2>err || rc=$?
+	# not a wrong option, nor a signal
+	[ $rc != 2 ] && [ $rc -lt 100 ] || { echo "$*: $rc"; cat err; false; }
+	hostile raw <out || { echo "$*"; head -c 2000 out | cat -v; false; }
+	hostile raw <err || { echo "$* (err)"; head -c 2000 err | cat -v; false; }
+}
+
+@test "hostile files: names that a terminal would obey are shown plain by every command, picture and export" {
+	local c f
+	unsound t.db u.db
+	sample t.db
+	hostile names t.db name
+	sample u.db
+	hostile names u.db other
+	[ "$(sqlite3 t.db "SELECT count(*) FROM function WHERE instr(name, char(27)) > 0")" -gt 4 ]
+	for c in report "report --json" calls "calls --merge" graph "graph --json" "graph --dot" "graph -D 1" cat "cat -l" "cat -c" "cat -k" \
+		check "hist -F *add*" "hist --durations -b log2" "hist --svg -o -" count "count -k arg/10" "flame -o -" \
+		"plot --text" sql "diff u.db" "diff --json u.db" "diff --first u.db" "diff --first --json u.db"; do
+		case $c in
+		sql*) clean devtrace sql t.db "SELECT * FROM functions; SELECT * FROM calls; SELECT * FROM threads; SELECT * FROM processes" ;;
+		*) clean devtrace $c t.db ;;
+		esac
+	done
+	clean devtrace sql -j t.db "SELECT * FROM functions; SELECT * FROM threads"
+	clean devtrace sql -c t.db "SELECT * FROM functions"
+	for c in chrome speedscope folded callgrind csv; do
+		devtrace export --$c -o x.$c t.db
+		clean cat x.$c
+	done
+	for f in flame.svg; do
+		devtrace flame -o $f t.db
+		clean cat $f
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' $f
+	done
+	devtrace plot -t 1 -o x.gp t.db
+	clean cat x.gp
+	clean devtrace graph -F '*nosuch*' t.db
+	clean devtrace calls -F '*nosuch*' t.db
+}
+
+@test "hostile files: names run nothing in gnuplot, and are no formulas in CSV" {
+	local name f
+	unsound t.db
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	for name in $'x\nEND_OF_CALLS\nsystem("touch owned")\n$x << END_OF_CALLS' '`touch owned`' '"`touch owned`"' '@owned' \
+		"'.system('touch owned').'" $'"\tq'; do
+		sample t.db
+		python3 - "$name" <<-'P'
+			import sqlite3, sys
+			with sqlite3.connect("t.db") as db:
+			    db.execute("UPDATE function SET name = ?", (sys.argv[1],))
+		P
+		devtrace plot -t 1 -o x.gp t.db
+		[ "$(grep -cx END_OF_CALLS x.gp)" = 1 ]
+		gnuplot -e "owned=\"'.system('touch owned').'\"; set macros; set terminal svg; set output 'x.svg'" x.gp
+		devtrace plot -t 1 -o y.svg t.db
+		[ ! -e owned ]
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("x.svg"); xml.dom.minidom.parse("y.svg")'
+	done
+	sample t.db
+	for f in = + - @; do
+		sqlite3 t.db "UPDATE function SET name='$f' || 'cmd|calc'"
+		devtrace export --csv -o x.csv t.db
+		[ "$(grep -c ",\"'${f}cmd|calc\"," x.csv)" -gt 5 ]
+		[ "$(devtrace sql -c -n t.db "SELECT name, -5, -1.5, 'x' FROM functions LIMIT 1" | tr -d '\r')" = "\"'${f}cmd|calc\",-5,-1.5,x" ]
+	done
+}

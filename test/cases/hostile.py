@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Makes trace files that are hostile. usage: hostile.py journal FILE VICTIM   a journal beside it that has VICTIM deleted
 hostile.py snapshot FILE self|cycle|function|segments   every snapshot in what view has summed up becomes such a one
-hostile.py pyramid FILE order|tracks   the head of that"""
+hostile.py pyramid FILE order|tracks   the head of that
+hostile.py names FILE NAME   everything in it that has a name gets one that a terminal would obey, with NAME in it
+hostile.py raw <TEXT   fails when there is in it what a terminal would obey"""
 import ctypes, sqlite3, struct, sys
 
 z = ctypes.CDLL("libzstd.so.1")
@@ -107,7 +109,29 @@ def journal(path, victim):
     tail = struct.pack(">I", 0x40000000 // page + 1) + name + struct.pack(">2I", len(name), sum(name)) + magic
     open(path + "-journal", "wb").write(head.ljust(512, b"\0") + tail)
 
-if sys.argv[1] == "journal":
+HARM = "\x1b]0;owned\x07\x1b[2J\nline\r\t\"'`id`'@m \u202eabc\u200f\x9b31m;&<script> ".encode() + b"\xff\xc0\xaf\xed\xa0\x80"
+
+def names(db, name):
+    harm = HARM + name.encode()
+    db.execute("PRAGMA writable_schema=ON")
+    for table, column in (("function", "name"), ("function", "file"), ("function", "signature"), ("thread", "name"),
+                          ("event", "name"), ("event", "subsystem_name"), ("event", "description"), ("type", "text"),
+                          ("process", "cmdline"), ("hold", "why"), ("unhooked", "name"), ("unhooked", "reason")):
+        db.execute(f"UPDATE {table} SET {column} = CAST(? || ifnull({column}, '') AS TEXT)", (harm,))
+    db.execute("UPDATE module SET path = CAST('/lib/' || ? || id AS TEXT)", (harm,))
+
+def raw():
+    text = sys.stdin.buffer.read().replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")
+    bad = [c for c in text
+           if c < " " and c not in "\n\t" or "\x7f" <= c < "\xa0" or "\u200b" <= c <= "\u200f" or
+           "\u202a" <= c <= "\u202e" or "\ud800" <= c <= "\udfff"]
+    bad += [line for line in text.split("\n") if line.startswith("line")]
+    if bad:
+        sys.exit("raw: " + ascii(sorted(set(bad))))
+
+if sys.argv[1] == "raw":
+    raw()
+elif sys.argv[1] == "journal":
     journal(sys.argv[2], sys.argv[3])
 else:
     with sqlite3.connect(sys.argv[2]) as db:
