@@ -373,6 +373,9 @@ static int list_program(const char *name, bool verbose)
 			fprintf(stderr,
 				"devtrace list: %zu table entries without a sled left out\n",
 				f->elf->bad_sites);
+		/* why there are no names */
+		if (f->no_symtab && !dt_symtab_open(f->readable, NULL, &e))
+			fprintf(stderr, "devtrace list: %s\n", e.text);
 		say_hooks(name, &hooks);
 		if (!n && !hooks.can_not)
 			fprintf(stderr, "devtrace list: %s: no function in it can be traced\n",

@@ -151,7 +151,7 @@ clean() {
 	local name f
 	unsound t.db
 	command -v gnuplot >/dev/null || skip "no gnuplot"
-	for name in $'x\nEND_OF_CALLS\nsystem("touch owned")\n$x << END_OF_CALLS' '`touch owned`' '"`touch owned`"' '@owned' \
+	for name in $'x\nEND_OF_CALLS\n!touch owned\n#' '`touch owned`' '"`touch owned`"' '@owned' \
 		"'.system('touch owned').'" $'"\tq'; do
 		sample t.db
 		python3 - "$name" <<-'P'
@@ -173,4 +173,51 @@ clean() {
 		[ "$(grep -c ",\"'${f}cmd|calc\"," x.csv)" -gt 5 ]
 		[ "$(devtrace sql -c -n t.db "SELECT name, -5, -1.5, 'x' FROM functions LIMIT 1" | tr -d '\r')" = "\"'${f}cmd|calc\",-5,-1.5,x" ]
 	done
+}
+
+@test "hostile files: an ELF file that is nearly all a hole, tables of symbols in the same bytes, names that a terminal would obey" {
+	local harm=$'f\e]0;owned\a\e[2J\n\u202eo'
+	cat >p.c <<-'C'
+		int foo(int x) { return x * 3; }
+		int main(int n, char **v) { return foo(n); }
+	C
+	gcc -O0 -o p p.c
+	objcopy --redefine-sym foo="$harm" p q
+	run devtrace list ./q
+	[ "$status" = 0 ]
+	[[ $output == *':f\x1b]0;owned\x07\x1b[2J\n\u202eo'* ]]
+	devtrace list -v ./q >out 2>&1
+	hostile raw <out
+	python3 - <<-'P'
+		import struct
+		b = bytearray(open("p", "rb").read())
+		shoff, = struct.unpack_from("<Q", b, 40)
+		n, = struct.unpack_from("<H", b, 60)
+		tables = [i for i in range(n) if struct.unpack_from("<I", b, shoff + 64 * i + 4)[0] == 2]
+		h = bytearray(b)
+		struct.pack_into("<Q", h, shoff + 64 * tables[0] + 32, 3 << 30)
+		with open("hole", "wb") as f:
+		    f.write(h)
+		    f.truncate(4 << 30)
+		# the same table 20000 times, the headers at the end
+		head = b[shoff:shoff + 64 * n]
+		b += b"\0" * (-len(b) % 8)
+		struct.pack_into("<Q", b, 40, len(b))
+		struct.pack_into("<H", b, 60, n + 20000)
+		b += head + head[64 * tables[0]:64 * tables[0] + 64] * 20000
+		open("many", "wb").write(b)
+	P
+	chmod +x hole many
+	for f in hole many; do
+		run timeout -k 1 20 /usr/bin/time -f 'peak %M' devtrace list ./$f
+		echo "$output"
+		# of the second one all but the names are as they have to be
+		[[ $status == 1 || $f == many ]]
+		[[ $output == *"$f is damaged: "* ]]
+		[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 200000 ]
+	done
+	# one that only has some holes
+	cp p some
+	truncate -s 50M some
+	devtrace list ./some
 }
