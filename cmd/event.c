@@ -9,8 +9,6 @@
 #include "include/devtrace.h"
 #include "core/plain.h"
 
-#define PART 16384 /* bytes of a text */
-
 #define FIRST 24 /* bytes of a text in its first record */
 #define MORE  32 /* in each further one */
 
@@ -149,30 +147,39 @@ void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body)
 		dt_out_decimal(o, DT_BODY_EVENT(body));
 }
 
-/* So much of it is made plain at once: no character is cut. */
-static uint32_t part_of(const char *s, uint32_t n)
+/* Byte by byte, so that it can be read back: \n, and \x with two digits. */
+static void escape(struct dt_out *o, const char *s, unsigned n)
 {
-	uint32_t part = 0;
+	static const char digit[] = "0123456789abcdef";
 
-	while (part < n && part < PART && s[part] != '"' && s[part] != '\\')
-		part++;
-	for (unsigned i = 0; part == PART && part < n && i < 3 && (s[part] & 0xc0) == 0x80; i++)
-		part--;
-	return part;
+	for (unsigned i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		dt_out_char(o, '\\');
+		dt_out_char(o, c == '\n' ? 'n' : 'x');
+		if (c == '\n')
+			continue;
+		dt_out_char(o, digit[c >> 4]);
+		dt_out_char(o, digit[c & 15]);
+	}
 }
 
 static void quoted(struct dt_out *o, const char *s, uint32_t n)
 {
 	dt_out_char(o, '"');
-	for (uint32_t i = 0, part; i < n; i += part) {
-		part = part_of(s + i, n - i);
-		if (part) {
-			dt_out_used(o, dt_plain(dt_out_room(o, 6 * (size_t)part), s + i, part));
+	for (uint32_t i = 0, length; i < n; i += length) {
+		uint32_t c = 0;
+		bool unseen = true;
+
+		length = dt_plain_character(s + i, n - i, &c, &unseen);
+		if (!length || unseen) {
+			length += !length;
+			escape(o, s + i, length);
 			continue;
 		}
-		dt_out_char(o, '\\');
-		dt_out_char(o, s[i]);
-		part = 1;
+		if (c == '"' || c == '\\')
+			dt_out_char(o, '\\');
+		dt_out_bytes(o, s + i, length);
 	}
 	dt_out_char(o, '"');
 }
