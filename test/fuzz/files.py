@@ -61,7 +61,7 @@ def tables(db):
     return [t for t, in db.execute("SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%'")]
 
 def cell(db, r):
-    table = r.choice(tables(db))
+    table = r.choice(["chunk", "loss", "site", r.choice(tables(db)), r.choice(tables(db))])
     columns = [c[1] for c in db.execute(f"PRAGMA table_info({table})")]
     rows = db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     if not rows:
@@ -78,7 +78,7 @@ def cell(db, r):
                (new,) if some else (new, *key[:-1]))
 
 def keyless(db, r):
-    table = r.choice(tables(db))
+    table = r.choice(["loss", "loss", "chunk", "thread", r.choice(tables(db))])
     if table == "sqlite_sequence":
         return
     sql = db.execute("SELECT sql FROM sqlite_schema WHERE name=? AND type='table'", (table,)).fetchone()[0]
@@ -86,7 +86,7 @@ def keyless(db, r):
     bare = re.sub(r"CREATE TABLE \"?\w+\"?", "CREATE TABLE fuzzed", bare)
     index = [s for s, in db.execute("SELECT sql FROM sqlite_schema WHERE tbl_name=? AND type='index' AND sql NOT NULL", (table,))]
     db.execute(bare)
-    for i in range(r.choice([0, 1, 1, 2])):
+    for i in range(r.choice([0, 1, 2, 2])):
         db.execute(f"INSERT INTO fuzzed SELECT * FROM {table}")
     db.execute(f"DROP TABLE {table}")
     db.execute(f"ALTER TABLE fuzzed RENAME TO {table}")
@@ -147,6 +147,43 @@ def pyramid(db, r):
         del all[r.randrange(len(all) + 1):]
     db.execute("UPDATE pyramid SET data=? WHERE id=?", (pack(b"".join(map(varint, all))), i))
 
+def zigzag(d):
+    return (d << 1 ^ d >> 63) & 0xffffffffffffffff
+
+def snapshot(db, r):
+    """Puts made up ones in the place of all: threads and segments as there may be, and as there may not."""
+    if "pyramid" not in tables(db):
+        return
+    head = numbers(unpack(db.execute("SELECT data FROM pyramid WHERE id=1").fetchone()[0]))[2:]
+    regions = head[11 + 7 * head[8]:][:6 * head[9]]
+    tids = [t for t, in db.execute("SELECT tid FROM thread")] + [7]
+    functions = db.execute("SELECT count(*) FROM function").fetchone()[0]
+    harm = r.choice([0, 0.02, 0.2])
+    def some(v):
+        return another(r, v) if r.random() < harm else v
+    def frame(sp):
+        return [some(v) for v in (r.randrange(1 << 20), 0, r.randrange(functions + 1), r.randrange(9), 0, zigzag(r.randrange(-9, 99)),
+                                  zigzag(sp), 0, 0, 0, r.randrange(3), r.randrange(functions), 0, 0)]
+    def segment(segments):
+        n = r.choice([1, 1, 2, 3, 3, 0])
+        out = [some(v) for v in (n, r.randrange(9), r.randrange(segments + 1), 1, r.choice([0, 0, 0, 1, 2, 3]))]
+        top = r.choice([8, 0x7ffd00000000 + 16 * r.randrange(1 << 16), 0x7ffd00000000, 0xffff800000001000 - (1 << 64)])
+        for i in range(n):
+            out += frame(-16 * r.randrange(4) if i else top)
+        return out
+    def thread(tid):
+        n = r.choice([0, 1, 2, 2, 3, 5])
+        out = [tid] + [some(v) for v in (r.choice([0, 0, 0, 1]), r.randrange(1000), 0, 0, 0, r.choice([0, 0, 0x7ffd00000000]), 0, 0,
+                                         r.randrange(n + 1), n)]
+        for i in range(n):
+            out += segment(n)
+        return out
+    for id in regions[3::6]:
+        all = [0, 0, 0, 1 << 20, len(tids)]
+        for tid in tids:
+            all += thread(tid)
+        db.execute("UPDATE pyramid SET data=? WHERE id=?", (pack(b"".join(map(varint, all))), id))
+
 def stamp(db):
     """Keeps the pyramid one of this trace, when what it is told by has changed."""
     row = db.execute("SELECT data FROM pyramid WHERE id=1").fetchone() if "pyramid" in tables(db) else None
@@ -165,8 +202,8 @@ def damage(path, seed):
     db = sqlite3.connect(path)
     for i in range(r.choice([1, 1, 2, 4])):
         try:
-            r.choice([cell, cell, keyless, chunk, chunk, pyramid, pyramid, pyramid, pyramid])(db, r)
-        except (sqlite3.Error, OverflowError):
+            r.choice([cell, cell, keyless, chunk, chunk, pyramid, pyramid, snapshot, snapshot])(db, r)
+        except (sqlite3.Error, OverflowError, IndexError):
             pass
     try:
         if r.random() < 0.8:
