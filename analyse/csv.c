@@ -3,7 +3,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/csv.h"
 #include "analyse/export.h"
+
+void dt_csv_words(FILE *f, const char *s, size_t n, bool always)
+{
+	/* a tab or an end of a line is passed over in front of a formula */
+	bool formula = n && memchr("=+-@\t\r\n", *s, 7);
+
+	if (!always && !formula && !memchr(s, '"', n) && !memchr(s, ',', n) && !memchr(s, '\n', n) &&
+	    !memchr(s, '\r', n)) {
+		fwrite(s, 1, n, f);
+		return;
+	}
+	putc('"', f);
+	if (formula)
+		putc('\'', f);
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '"')
+			putc('"', f);
+		putc(s[i], f);
+	}
+	putc('"', f);
+}
+
+static void quoted(FILE *f, const char *s)
+{
+	dt_csv_words(f, s, strlen(s), true);
+}
 
 struct writing {
 	struct dt_reader *r;
@@ -13,17 +40,6 @@ struct writing {
 	uint64_t first;
 	double ns;
 };
-
-static void quoted(FILE *f, const char *s)
-{
-	putc('"', f);
-	for (; *s; s++) {
-		if (*s == '"')
-			putc('"', f);
-		putc(*s, f);
-	}
-	putc('"', f);
-}
 
 static void write_times(struct writing *w, const struct dt_call *c)
 {

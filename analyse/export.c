@@ -25,9 +25,8 @@ const char *dt_export_module(const struct dt_reader *r, uint32_t function)
 {
 	const struct dt_function_info *f = dt_reader_function(r, function);
 	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
-	const char *slash = m ? strrchr(m->path, '/') : NULL;
 
-	return slash ? slash + 1 : m ? m->path : "";
+	return m ? m->file : "";
 }
 
 uint64_t dt_export_first(struct dt_reader *r)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/plain.h"
 #include "store/varint.h"
 
 void dt_json_bytes(struct dt_json *t, const void *p, size_t n)
@@ -33,51 +34,33 @@ void dt_json_print(struct dt_json *t, const char *format, ...)
 		dt_json_bytes(t, line, (size_t)n);
 }
 
-/* Length of the UTF-8 character at s; 0: there is none. */
-static size_t character(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80                ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : (s[0] & 0xf0) == 0xe0     ? 3
-		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-					      : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* neither longer than need be, nor half of a pair, nor beyond the last */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))
-		return 0;
-	return n;
-}
-
 void dt_json_utf8(struct dt_json *t, const char *s, size_t n)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		/* no more than there is */
-		char next[5] = "";
+		uint32_t c;
+		bool unseen;
 
-		memcpy(next, s + i, n - i < 4 ? n - i : 4);
-		length = *next ? character((const unsigned char *)next) : 0;
+		length = s[i] ? dt_plain_character(s + i, n - i, &c, &unseen) : 0;
 		dt_json_bytes(t, length ? s + i : "\xef\xbf\xbd", length ? length : 3);
 		length += !length;
 	}
 }
 
-void dt_json_string(struct dt_json *t, const char *text)
+void dt_json_string(struct dt_json *t, const char *s)
 {
-	const unsigned char *s = (const unsigned char *)text;
-
 	dt_json_bytes(t, "\"", 1);
 	while (*s) {
-		size_t n = character(s);
+		uint32_t c = 0;
+		bool unseen;
+		size_t n = dt_plain_character(s, strnlen(s, 4), &c, &unseen);
 
 		if (!n) {
 			dt_json_bytes(t, "\\ufffd", 6);
 			n = 1;
-		} else if (*s < 0x20 || *s == 0x7f) {
-			dt_json_print(t, "\\u%04x", *s);
+		} else if (unseen && c > 0xffff) {
+			dt_json_print(t, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+		} else if (unseen) {
+			dt_json_print(t, "\\u%04x", c);
 		} else if (*s == '"' || *s == '\\') {
 			dt_json_print(t, "\\%c", *s);
 		} else {

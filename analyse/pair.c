@@ -261,7 +261,7 @@ static void keep(struct dt_segment *s)
 
 static void unkeep(struct dt_segment *s)
 {
-	if (s->kept)
+	if (s->kept && s->n)
 		++*top_of(s)->open;
 	s->kept = false;
 }

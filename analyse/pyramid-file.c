@@ -6,6 +6,9 @@
 
 #define VERSION 7
 
+#define TRACKS_BARE  64
+#define REGIONS_BARE 16
+
 /* What tells that a pyramid is this trace's, as it is now. */
 static int stamp(struct dt_reader *r, uint64_t v[4], struct dt_error *e)
 {
@@ -77,7 +80,13 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	tracks = dt_get_varint(&c);
 	regions = dt_get_varint(&c);
 	lates = dt_get_varint(&c);
-	if (c.bad || tracks > head->n || regions > head->n || lates > head->n)
+	/* each takes as many bytes at least as it has numbers */
+	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 11 ||
+	    7 * tracks + 6 * regions + 11 * lates > head->n)
+		return -1;
+	/* and cannot be without what it is made of: a track without a bar, but for a few of a trace that
+	 * was followed, a region without about a chunk's records */
+	if (tracks > dt_bars_rows(p->bars) + TRACKS_BARE || regions > 2 * v[1] + REGIONS_BARE)
 		return -1;
 	p->track = calloc(tracks + 1, sizeof(*p->track));
 	p->region = calloc(regions + 1, sizeof(*p->region));
@@ -94,7 +103,7 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		t->count = dt_get_varint(&c);
 		t->begin = dt_get_varint(&c);
 		t->end = dt_get_varint(&c);
-		if (t->kind >= DT_TRACK_KINDS || t->depths > DT_DEPTHS + 1)
+		if (t->kind >= DT_TRACK_KINDS || t->depths > DT_DEPTHS + 1 || t->depths > t->count)
 			return -1;
 	}
 	for (; p->regions < regions; p->regions++) {
@@ -124,6 +133,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		x->end = dt_get_varint(&c);
 		x->sp = dt_get_varint(&c);
 		x->children = dt_get_varint(&c);
+		if (x->function > v[3] || x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
+			return -1;
 	}
 	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : 0;
 }

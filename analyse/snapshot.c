@@ -8,7 +8,11 @@
 #include "analyse/pair-work.h"
 #include "store/varint.h"
 
-#define FRAMES_MAX (1u << 24) /* of one segment: what is more is damage */
+/* Bytes that all which is taken from one snapshot may need: what is more is damage. */
+#define MEMORY_MAX ((size_t)512 << 20)
+
+#define SEGMENT_BYTES 5  /* that a segment takes in a snapshot, at least... */
+#define FRAME_BYTES   14 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -73,20 +77,69 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 
 /* ---- taking ---- */
 
+/* A snapshot may have been written by anybody: see store/decode.c. */
+struct taking {
+	struct dt_cursor_bytes c;
+	struct dt_pair *pair;
+	size_t left; /* bytes that may still be allocated */
+	uint32_t functions, sites; /* that the trace has */
+	bool looked;		   /* for more, in a trace that grows */
+};
+
 static void forget(struct dt_thread_stack *t)
 {
 	dt_stack_free(t);
 	*t = (struct dt_thread_stack){.tid = t->tid};
 }
 
-static int take_frames(struct dt_cursor_bytes *c, struct dt_thread_stack *t, struct dt_segment *s,
-		       uint64_t n)
+static void forget_all(struct dt_pair *p)
 {
+	for (size_t i = 0; i < p->size; i++)
+		if (p->thread[i])
+			forget(p->thread[i]);
+	for (size_t i = 0; i < 65536; i++)
+		if (p->nobody[i])
+			forget(p->nobody[i]);
+}
+
+/* Counts what will be allocated. -1: it is too much. */
+static int need(struct taking *k, size_t bytes)
+{
+	if (bytes > k->left)
+		return -1;
+	k->left -= bytes;
+	return 0;
+}
+
+/* Does the trace have them? One that is being recorded may have gained some since its reader looked. */
+static bool is_known(struct taking *k, uint32_t function, uint32_t site)
+{
+	if ((function > k->functions || site > k->sites) && !k->looked) {
+		k->looked = true;
+		dt_reader_refresh(k->pair->reader, NULL);
+		k->functions = dt_reader_functions(k->pair->reader);
+		k->sites = dt_reader_sites(k->pair->reader);
+	}
+	return function <= k->functions && site <= k->sites;
+}
+
+/* The place where a function's open calls are counted; those of a trace have a page for many. */
+static uint32_t *count_of(struct taking *k, struct dt_thread_stack *t, uint32_t function)
+{
+	size_t page = function / DT_COUNT_PAGE;
+	bool there = page < t->open.pages && t->open.page[page];
+
+	if ((!there && need(k, DT_COUNT_PAGE * sizeof(uint32_t))) ||
+	    (page >= t->open.pages && need(k, (page + 8) * sizeof(void *))))
+		return NULL;
+	return dt_open_count(&t->open, function);
+}
+
+static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_segment *s, uint64_t n)
+{
+	struct dt_cursor_bytes *c = &k->c;
 	uint64_t sp = 0, begin = 0;
 
-	while (s->size < n)
-		if (dt_segment_grow(s))
-			return -1;
 	for (; s->n < n; s->n++) {
 		struct dt_frame *f = &s->frame[s->n];
 		struct dt_call *call = &f->call;
@@ -110,7 +163,9 @@ static int take_frames(struct dt_cursor_bytes *c, struct dt_thread_stack *t, str
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
 		call->note = &f->note;
-		f->open = c->bad ? NULL : dt_open_count(&t->open, call->function);
+		if (c->bad || f->jump > DT_JUMP_LANDED || !is_known(k, call->function, call->entry))
+			return -1;
+		f->open = count_of(k, t, call->function);
 		if (!f->open)
 			return -1;
 		++*f->open;
@@ -118,34 +173,86 @@ static int take_frames(struct dt_cursor_bytes *c, struct dt_thread_stack *t, str
 	return 0;
 }
 
-static int take_segment(struct dt_cursor_bytes *c, struct dt_thread_stack *t, struct dt_segment *s,
-			uint32_t segments)
+/* below: which segment it was entered from, plus one; that may come later. */
+static int take_segment(struct taking *k, struct dt_thread_stack *t, uint32_t *below)
 {
-	uint64_t n = dt_get_varint(c), below, left;
+	struct dt_cursor_bytes *c = &k->c;
+	uint64_t n = dt_get_varint(c), depth = dt_get_varint(c), under = dt_get_varint(c),
+		 below_id = dt_get_varint(c), left = dt_get_varint(c);
+	struct dt_segment *s;
 
-	s->depth = (uint32_t)dt_get_varint(c);
-	below = dt_get_varint(c);
-	s->below_id = dt_get_varint(c);
-	left = dt_get_varint(c);
+	if (c->bad || n > (size_t)(c->end - c->p) / FRAME_BYTES || depth > UINT32_MAX / 2 ||
+	    under > UINT32_MAX || need(k, sizeof(*s) + (n + 1) * sizeof(*s->frame)))
+		return -1;
+	s = dt_segment_sized(t, (uint32_t)n);
+	if (!s)
+		return -1;
+	*below = (uint32_t)under;
+	s->depth = (uint32_t)depth;
+	s->below_id = below_id;
 	s->doubtful = left & 1;
 	s->kept = left & 2;
-	if (c->bad || n > FRAMES_MAX || n > (size_t)(c->end - c->p) || below > segments)
+	if (take_frames(k, t, s, n) || (s->kept && !s->n)) {
+		s->kept = false;
 		return -1;
-	s->below = below ? t->segment[below - 1] : NULL;
-	if (take_frames(c, t, s, n) || (s->kept && !s->n))
-		return -1;
+	}
 	if (s->kept)
 		--*s->frame[s->n - 1].open;
 	return 0;
 }
 
-static int take_thread(struct dt_pair *p, struct dt_cursor_bytes *c)
+/*
+ * Segments name each other, each one that was there before it: whoever goes from one to the one below
+ * comes to an end. way[i]: the walk, plus one, on which segment i was met.
+ */
+static int link_segments(struct dt_thread_stack *t, const uint32_t *below, uint32_t *way)
 {
+	for (uint32_t i = 0; i < t->segments; i++) {
+		uint32_t at = i;
+
+		if (below[i] > t->segments)
+			return -1;
+		t->segment[i]->below = below[i] ? t->segment[below[i] - 1] : NULL;
+		while (!way[at]) {
+			way[at] = i + 1;
+			if (!below[at])
+				break;
+			if (below[at] > t->segments)
+				return -1;
+			at = below[at] - 1;
+			if (way[at] == i + 1)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* current: the one that the thread is on, plus one. Only that, or the only one, is without a call. */
+static int take_segments(struct taking *k, struct dt_thread_stack *t, uint32_t n, uint32_t current)
+{
+	uint32_t *below = calloc(2 * (size_t)n + 1, sizeof(*below));
+	int rc = below ? 0 : -1;
+
+	while (!rc && t->segments < n) {
+		rc = take_segment(k, t, &below[t->segments]);
+		if (!rc && !t->segment[t->segments - 1]->n && n > 1 && t->segments != current)
+			rc = -1;
+	}
+	if (!rc)
+		rc = link_segments(t, below, below + n);
+	free(below);
+	return rc;
+}
+
+static int take_thread(struct taking *k)
+{
+	struct dt_cursor_bytes *c = &k->c;
+	struct dt_pair *p = k->pair;
 	uint32_t tid = (uint32_t)dt_get_varint(c), core = (uint32_t)dt_get_varint(c), current,
 		 segments;
 	struct dt_thread_stack *t;
 
-	if (c->bad || core > 0x10000)
+	if (c->bad || core > 0x10000 || need(k, 4 * sizeof(*t)))
 		return -1;
 	t = core ? dt_pair_nobody(p, (uint16_t)(core - 1)) : dt_pair_thread(p, tid);
 	if (!t)
@@ -160,39 +267,35 @@ static int take_thread(struct dt_pair *p, struct dt_cursor_bytes *c)
 	t->floor = dt_get_varint(c);
 	current = (uint32_t)dt_get_varint(c);
 	segments = (uint32_t)dt_get_varint(c);
-	if (c->bad || segments > (size_t)(c->end - c->p) || current > segments)
+	if (c->bad || segments > (size_t)(c->end - c->p) / SEGMENT_BYTES || current > segments ||
+	    need(k, segments * 4 * sizeof(void *)) || take_segments(k, t, segments, current))
 		return -1;
-	/* all first: they name each other */
-	while (t->segments < segments)
-		if (!dt_segment_new(t))
-			return -1;
 	t->current = current ? t->segment[current - 1] : NULL;
-	for (uint32_t i = 0; i < segments; i++)
-		if (take_segment(c, t, t->segment[i], segments))
-			return -1;
 	return 0;
 }
 
 int dt_pair_restore(struct dt_pair *p, const uint8_t *bytes, size_t n)
 {
-	struct dt_cursor_bytes c = {bytes, bytes + n, false};
+	struct taking k = {.c = {bytes, bytes + n, false},
+			   .pair = p,
+			   .left = MEMORY_MAX,
+			   .functions = dt_reader_functions(p->reader),
+			   .sites = dt_reader_sites(p->reader)};
+	struct dt_cursor_bytes *c = &k.c;
 	uint64_t threads;
 
-	for (size_t i = 0; i < p->size; i++)
-		if (p->thread[i])
-			forget(p->thread[i]);
-	for (size_t i = 0; i < 65536; i++)
-		if (p->nobody[i])
-			forget(p->nobody[i]);
+	forget_all(p);
 	p->last_id = 0;
 	p->said = NULL;
 	p->enclosing = 0;
 	if (!n)
 		return 0;
-	p->last_id = dt_get_varint(&c);
-	threads = dt_get_varint(&c);
-	for (uint64_t i = 0; i < threads && !c.bad; i++)
-		if (take_thread(p, &c))
+	p->last_id = dt_get_varint(c);
+	threads = dt_get_varint(c);
+	for (uint64_t i = 0; i < threads && !c->bad; i++)
+		if (take_thread(&k)) {
+			forget_all(p);
 			return -1;
-	return c.bad ? -1 : 0;
+		}
+	return c->bad ? -1 : 0;
 }

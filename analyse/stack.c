@@ -5,6 +5,11 @@
 
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t)
 {
+	return dt_segment_sized(t, 16);
+}
+
+struct dt_segment *dt_segment_sized(struct dt_thread_stack *t, uint32_t frames)
+{
 	struct dt_segment *s;
 
 	if (t->segments == t->size) {
@@ -19,7 +24,7 @@ struct dt_segment *dt_segment_new(struct dt_thread_stack *t)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->size = 16;
+	s->size = frames ? frames : 1;
 	s->frame = malloc(s->size * sizeof(*s->frame));
 	if (!s->frame) {
 		free(s);

@@ -88,6 +88,8 @@ struct dt_thread_stack {
 #define DT_LANDS_STACK 0xffffffffu
 
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t);
+/* The same with room for so many frames at first. */
+struct dt_segment *dt_segment_sized(struct dt_thread_stack *t, uint32_t frames);
 void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s); /* frees it */
 int dt_segment_grow(struct dt_segment *s); /* frames move */
 

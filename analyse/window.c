@@ -8,6 +8,7 @@
 #include "analyse/snapshot.h"
 
 #define CACHED 4 /* regions that were read from their records */
+#define CELLS  (1u << 26) /* by depth and place that a window may have */
 
 /* A bar of a region, and whose. */
 struct short_bar {
@@ -270,7 +271,7 @@ static bool on_window_bar(void *ctx, const struct dt_bar *x)
 }
 
 /* A cell for each depth and place, from the cell of `from' to the one behind that of `to'. */
-static int make_cells(struct dt_windows *w, uint32_t depths)
+static int make_cells(struct dt_windows *w, uint32_t depths, struct dt_error *e)
 {
 	const struct dt_window *x = w->window;
 	size_t n;
@@ -281,11 +282,14 @@ static int make_cells(struct dt_windows *w, uint32_t depths)
 		depths = x->depths;
 	w->depths = depths;
 	n = w->cells * ((size_t)depths + 1);
+	if (n > CELLS)
+		return dt_fail(e, "%u calls in each other are too many to be shown in %zu places at once", depths,
+			       w->cells);
 	if (n > w->cell_room) {
 		int32_t *more = realloc(w->cell, n * sizeof(*more));
 
 		if (!more)
-			return -1;
+			return no_memory(e);
 		w->cell = more;
 		w->cell_room = n;
 	}
@@ -410,9 +414,11 @@ static void merge_runs(struct dt_bar *to, const struct dt_bar *from, size_t n, s
 static int sort_bars(struct dt_windows *w)
 {
 	struct dt_bar_list *l = w->list;
-	size_t *end = calloc(w->depths + 1, sizeof(*end)), begin = 0;
-	struct dt_bar *part = malloc((l->n + 1) * sizeof(*part));
+	size_t *end = l->n ? calloc(w->depths + 1, sizeof(*end)) : NULL, begin = 0;
+	struct dt_bar *part = l->n ? malloc(l->n * sizeof(*part)) : NULL;
 
+	if (!l->n)
+		return 0;
 	if (!end || !part) {
 		free(end);
 		free(part);
@@ -448,8 +454,8 @@ int dt_window_bars(struct dt_windows *w, uint32_t track, const struct dt_window 
 	w->window = window;
 	w->list = list;
 	w->no_memory = false;
-	if (make_cells(w, w->pyramid->track[track].depths) < 0)
-		return no_memory(e);
+	if (make_cells(w, w->pyramid->track[track].depths, e) < 0)
+		return -1;
 	if (add_singles(w, track, e) < 0 || add_regions(w, track, e) < 0)
 		return -1;
 	if (w->no_memory)
@@ -544,11 +550,24 @@ static bool add_sum(void *ctx, uint32_t track, const struct dt_bar *x)
 	return true;
 }
 
+/* Into how many parts a sum is cut: fewer, where there are so many depths that each costs much. */
+static unsigned places(const struct dt_pyramid *p)
+{
+	unsigned n = 1024;
+	uint64_t depths = 0;
+
+	for (uint32_t t = 0; t < p->tracks; t++)
+		depths = p->track[t].depths > depths ? p->track[t].depths : depths;
+	while (n > 16 && (n + 2) * (depths + 1) > CELLS / 2)
+		n /= 2;
+	return n;
+}
+
 /* The middle is whole cells; what ends in the rest, on both sides, is looked at by itself. */
 int dt_window_sums(struct dt_windows *w, uint64_t from, uint64_t to, struct dt_track_sum *sum,
 		   struct dt_error *e)
 {
-	struct dt_window middle = {.shift = dt_window_shift(from, to, 1024)};
+	struct dt_window middle = {.shift = dt_window_shift(from, to, places(w->pyramid))};
 	uint64_t begin = ((from - 1) >> middle.shift) + 1, end = (to + 1) >> middle.shift;
 	struct dt_bar_list list = {0};
 	int rc = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "core/plain.h"
 #include "cmd/open.h"
 #include "core/words.h"
 #include "session/client.h"
@@ -115,6 +116,7 @@ static int talk(struct dt_client *c, int argc, char **argv)
 	free(t.p);
 	if (rc < 0)
 		return dt_cmd_fail("%s", e.text);
+	dt_plain_cut(c->text, true); /* names of what is traced are in it */
 	fwrite(c->text, 1, c->n, stdout);
 	return fflush(stdout) ? dt_cmd_fail("standard output can not be written") : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace diff: two traces of one program. */
 #include "cmd/diff.h"
+#include "cmd/open.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -324,7 +325,7 @@ void dt_diff_print_traces(const struct dt_diff *d)
 		const struct dt_process_info *root = dt_match_root(d->reader[side]);
 
 		printf("%c: %s%s%s\n", 'A' + (int)side, d->path[side], root ? "  " : "",
-		       root ? root->cmdline : "");
+		       root ? dt_cmd_plain(root->cmdline) : "");
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "cmd/event.h"
 #include "core/signature.h"
 #include "include/devtrace.h"
+#include "core/plain.h"
 
 #define FIRST 24 /* bytes of a text in its first record */
 #define MORE  32 /* in each further one */
@@ -146,26 +147,39 @@ void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body)
 		dt_out_decimal(o, DT_BODY_EVENT(body));
 }
 
-static void quoted(struct dt_out *o, const char *s, uint32_t n)
+/* Byte by byte, so that it can be read back: \n, and \x with two digits. */
+static void escape(struct dt_out *o, const char *s, unsigned n)
 {
 	static const char digit[] = "0123456789abcdef";
 
-	dt_out_char(o, '"');
-	for (uint32_t i = 0; i < n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)s[i];
 
-		if (c == '"' || c == '\\') {
-			dt_out_char(o, '\\');
-			dt_out_char(o, (char)c);
-		} else if (c == '\n') {
-			dt_out_text(o, "\\n");
-		} else if (c < ' ' || c == 127) {
-			dt_out_text(o, "\\x");
-			dt_out_char(o, digit[c >> 4]);
-			dt_out_char(o, digit[c & 15]);
-		} else {
-			dt_out_char(o, (char)c);
+		dt_out_char(o, '\\');
+		dt_out_char(o, c == '\n' ? 'n' : 'x');
+		if (c == '\n')
+			continue;
+		dt_out_char(o, digit[c >> 4]);
+		dt_out_char(o, digit[c & 15]);
+	}
+}
+
+static void quoted(struct dt_out *o, const char *s, uint32_t n)
+{
+	dt_out_char(o, '"');
+	for (uint32_t i = 0, length; i < n; i += length) {
+		uint32_t c = 0;
+		bool unseen = true;
+
+		length = dt_plain_character(s + i, n - i, &c, &unseen);
+		if (!length || unseen) {
+			length += !length;
+			escape(o, s + i, length);
+			continue;
 		}
+		if (c == '"' || c == '\\')
+			dt_out_char(o, '\\');
+		dt_out_bytes(o, s + i, length);
 	}
 	dt_out_char(o, '"');
 }

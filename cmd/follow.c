@@ -33,7 +33,7 @@ static const char *name_of(struct lines *l, const struct dt_record *r)
 	if (!n->text || n->pc != r->pc) {
 		free(n->text);
 		n->pc = r->pc;
-		n->text = strdup(dt_client_name(&l->names, r->pc, r->tid));
+		n->text = strdup(dt_cmd_plain(dt_client_name(&l->names, r->pc, r->tid)));
 	}
 	return n->text ? n->text : "?";
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd/lines.h"
+#include "cmd/open.h"
 #include "core/compact.h"
 #include "core/text.h"
 
@@ -48,7 +49,7 @@ static bool parse_symbol(char *line, struct dt_symbol *s)
 	if (name[0] && isspace((unsigned char)name[1]))
 		name += 1 + strspn(name + 1, " \t");
 	name[strcspn(name, "\n")] = '\0';
-	s->name = name[0] ? strdup(name) : NULL;
+	s->name = name[0] ? strdup(dt_cmd_plain(name)) : NULL;
 	return s->name != NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/open.h"
 #include "process/launch.h"
 #include "session/client.h"
 #include "process/maps.h"
@@ -54,9 +55,9 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 	if (sym && f->way && sym->address != f->function)
 		sym = NULL; /* a function without a name that another's size covers */
 	if (!sym) {
-		printf("%s:0x%lx", module, (unsigned long)f->function);
+		printf("%s:0x%lx", dt_cmd_plain(module), (unsigned long)f->function);
 	} else {
-		printf("%s:%s", module, sym->name);
+		printf("%s:%s", dt_cmd_plain(module), dt_cmd_plain(sym->name));
 	}
 	if (verbose) {
 		printf("\t0x%lx\t", (unsigned long)f->function);
@@ -73,11 +74,11 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
 			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] + f->count[DT_ELF_JUMP_DIRECT]);
 		if (sym && dt_symtab_line(t, sym->address, &file, &line))
-			printf("\t%s:%u", file, line);
+			printf("\t%s:%u", dt_cmd_plain(file), line);
 		if (sym)
 			dt_symtab_signature(t, sym, signature, sizeof(signature));
 		if (signature[0])
-			printf("\t%s", signature);
+			printf("\t%s", dt_cmd_plain(signature));
 	}
 	putchar('\n');
 }
@@ -221,7 +222,7 @@ static void print_arguments(const char *text)
 
 	for (size_t i = 0; i < n && i < DT_USDT_ARGUMENTS; i++) {
 		dt_usdt_operand_text(line, sizeof(line), &o[i]);
-		printf("%s%s", i ? ", " : "\t", line);
+		printf("%s%s", i ? ", " : "\t", dt_cmd_plain(line));
 	}
 	if (n > DT_USDT_ARGUMENTS)
 		printf(", %zu more", n - DT_USDT_ARGUMENTS);
@@ -231,7 +232,8 @@ static void print_place(const char *module, struct dt_symtab *t, const struct pl
 {
 	const struct dt_function *f = t ? dt_symtab_find(t, p->address) : NULL;
 
-	printf("\t0x%lx\t%s%s%s", (unsigned long)p->address, module, f ? ":" : "", f ? f->name : "");
+	printf("\t0x%lx\t%s%s%s", (unsigned long)p->address,
+	       dt_cmd_plain(module), f ? ":" : "", f ? dt_cmd_plain(f->name) : "");
 	if (p->event && !(p->event->flags & DT_EVENT_FREE))
 		printf("\t%u:%u", p->event->subsystem, p->event->event);
 	if (p->event && p->event->flags & DT_EVENT_TEXT)
@@ -276,7 +278,7 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 	for (size_t i = 0; i < l.n; i++) {
 		if (!verbose && i && !strcmp(l.p[i].name, l.p[i - 1].name))
 			continue;
-		fputs(l.p[i].name, stdout);
+		fputs(dt_cmd_plain(l.p[i].name), stdout);
 		if (verbose)
 			print_place(module, t, &l.p[i]);
 		putchar('\n');
@@ -371,6 +373,9 @@ static int list_program(const char *name, bool verbose)
 			fprintf(stderr,
 				"devtrace list: %zu table entries without a sled left out\n",
 				f->elf->bad_sites);
+		/* why there are no names */
+		if (f->no_symtab && !dt_symtab_open(f->readable, NULL, &e))
+			fprintf(stderr, "devtrace list: %s\n", e.text);
 		say_hooks(name, &hooks);
 		if (!n && !hooks.can_not)
 			fprintf(stderr, "devtrace list: %s: no function in it can be traced\n",
@@ -391,9 +396,9 @@ static void print_session(void *ctx, const char *name)
 	if (dt_client_ask(&c, "status", NULL) == 0) {
 		char *line, *save = NULL;
 
-		printf("%s", name);
+		printf("%s", dt_cmd_plain(name));
 		for (line = strtok_r(c.text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-			printf("\t%s", line);
+			printf("\t%s", dt_cmd_plain(line));
 		putchar('\n');
 		++*n;
 	}

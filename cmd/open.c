@@ -7,17 +7,42 @@
 #include <unistd.h>
 #include "cmd/open.h"
 #include "cmd/commands.h"
+#include "core/plain.h"
 
 int dt_cmd_fail(const char *format, ...)
 {
+	char *text = NULL;
 	va_list ap;
 
 	va_start(ap, format);
-	fputs("devtrace: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
 	va_end(ap);
+	if (text)
+		dt_plain_cut(text, true);
+	fprintf(stderr, "devtrace: %s\n", text ? text : "out of memory");
+	free(text);
 	return 1;
+}
+
+const char *dt_cmd_plain(const char *s)
+{
+	static _Thread_local char *kept[8];
+	static _Thread_local unsigned next;
+	size_t n, plain;
+	char *to;
+
+	if (dt_plain_is(s))
+		return s;
+	n = strlen(s);
+	plain = dt_plain(NULL, s, n);
+	to = realloc(kept[next % 8], plain + 1);
+	if (!to)
+		return "?";
+	kept[next++ % 8] = to;
+	dt_plain(to, s, n);
+	to[plain] = '\0';
+	return to;
 }
 
 int dt_cmd_usage(const char *name)
@@ -144,7 +169,7 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file)
 		said++;
 		fprintf(stderr, "devtrace: %s%s%s: self time includes %zu function%s not hooked: %s\n",
 			file ? file : "", file ? ": " : "", dt_cmd_function_name(r, i), n,
-			n == 1 ? "" : "s", names);
+			n == 1 ? "" : "s", dt_cmd_plain(names));
 	}
 	if (more)
 		fprintf(stderr,

@@ -16,6 +16,10 @@ int dt_cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *status);
 
 /* "the usage is wrong": prints how to get help; returns 2. */
+
+/* Words of others for a terminal: core/plain.h. Valid until seven more of this thread; s itself where
+ * that is plain. */
+const char *dt_cmd_plain(const char *s);
 int dt_cmd_usage(const char *name);
 
 /*

@@ -19,6 +19,7 @@
 #include "cmd/open.h"
 #include "cmd/out.h"
 #include "cmd/part.h"
+#include "core/plain.h"
 
 #define ROWS 100 /* that fit when no duration is asked for */
 
@@ -58,6 +59,23 @@ struct plot {
 
 #define LABEL 40 /* characters of a name that the picture shows */
 
+/*
+ * A name as gnuplot's data has it: between tabs, in a line, and no quote that would begin a word. (Names
+ * of a trace have neither tabs nor ends of lines: core/plain.h; those of a text may.) What is data is not
+ * run: neither `...` nor @macro.
+ */
+static const char *gnuplot_name(const char *name)
+{
+	static char clean[4 * 4096 + 1];
+	size_t n = dt_plain(clean, name, strlen(name));
+
+	clean[n] = '\0';
+	for (char *p = clean; *p; p++)
+		if (*p == '"')
+			*p = '\'';
+	return clean;
+}
+
 static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *name)
 {
 	char *p, label[LABEL + 4];
@@ -66,10 +84,15 @@ static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *n
 		name = "?";
 	/* in the picture, long names (C++) would leave no room for the bars: their ends tell most */
 	if (!k->text && strlen(name) > LABEL) {
-		dt_format(label, sizeof(label), "...%s", name + strlen(name) - LABEL);
+		const char *from = name + strlen(name) - LABEL;
+
+		while ((*from & 0xc0) == 0x80)
+			from++;
+		dt_format(label, sizeof(label), "...%s", from);
 		name = label;
 	}
-	p = dt_out_room(k->out, DT_STACKIFY_LINE + 4096);
+	name = k->text ? dt_cmd_plain(name) : gnuplot_name(name);
+	p = dt_out_room(k->out, DT_STACKIFY_LINE + 4 * 4096 + 1);
 	dt_out_used(k->out, dt_stackify_call(&k->lines, p, begin, end, name));
 }
 
@@ -164,7 +187,7 @@ static const char *quoted(char *to, const char *s)
 static void write_commands(FILE *f, unsigned long rows, const char *data)
 {
 	fprintf(f,
-		"set datafile separator \"\\t\"\nunset key\nset xlabel 'ticks'\n"
+		"set termoption noenhanced\nset datafile separator \"\\t\"\nunset key\nset xlabel 'ticks'\n"
 		"set yrange [-1:%lu]\nset xrange [0:*]\nset format x '%%.0f'\n"
 		"set rmargin 10\nset ytics font ',9'\nset bars small\n"
 		"plot %s using 1:2:3%s with xerrorbars pointtype 0 linecolor rgb 'red'\n",

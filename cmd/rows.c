@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/csv.h"
 #include "analyse/json.h"
+#include "core/plain.h"
+#include "store/varint.h"
 
 #define WIDTH_ROWS  256	      /* that widths are told from */
 #define WIDTH_BYTES (1 << 20) /* or so many bytes of them */
@@ -99,28 +102,12 @@ void dt_rows_name(struct dt_rows *r, int column, const char *name)
 
 /* ---- CSV ---- */
 
-static void csv_field(FILE *f, const char *s, size_t n)
-{
-	if (!memchr(s, '"', n) && !memchr(s, ',', n) && !memchr(s, '\n', n) &&
-	    !memchr(s, '\r', n)) {
-		fwrite(s, 1, n, f);
-		return;
-	}
-	putc('"', f);
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '"')
-			putc('"', f);
-		putc(s[i], f);
-	}
-	putc('"', f);
-}
-
 static void csv_header(struct dt_rows *r)
 {
 	for (int i = 0; i < r->columns; i++) {
 		if (i)
 			putc(',', r->f);
-		csv_field(r->f, r->name[i], strlen(r->name[i]));
+		dt_csv_words(r->f, r->name[i], strlen(r->name[i]), false);
 	}
 	fputs("\r\n", r->f);
 }
@@ -132,8 +119,10 @@ static void csv_row(struct dt_rows *r, sqlite3_stmt *s)
 
 		if (i)
 			putc(',', r->f);
-		if (text)
-			csv_field(r->f, text, (size_t)sqlite3_column_bytes(s, i));
+		if (text && (sqlite3_column_type(s, i) == SQLITE_INTEGER || sqlite3_column_type(s, i) == SQLITE_FLOAT))
+			fputs(text, r->f);
+		else if (text)
+			dt_csv_words(r->f, text, (size_t)sqlite3_column_bytes(s, i), false);
 	}
 	fputs("\r\n", r->f);
 }
@@ -196,16 +185,14 @@ static int json_row(struct dt_rows *r, sqlite3_stmt *s)
 /* A line is a row: what would end it, or move about, is shown as in C. */
 static void cell_text(struct dt_json *t, const char *s)
 {
-	for (; *s; s++) {
-		if (*s == '\n')
-			dt_json_bytes(t, "\\n", 2);
-		else if (*s == '\t')
-			dt_json_bytes(t, "\\t", 2);
-		else if ((unsigned char)*s < ' ' || *s == 127)
-			dt_json_print(t, "\\x%02x", (unsigned char)*s);
-		else
-			dt_json_bytes(t, s, 1);
+	size_t n = strlen(s), plain = dt_plain(NULL, s, n);
+
+	if (dt_bytes_room(&t->bytes, plain + 1)) {
+		t->failed = true;
+		return;
 	}
+	dt_plain((char *)t->bytes.p + t->bytes.n, s, n);
+	t->bytes.n += plain;
 	dt_json_bytes(t, "", 1);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "core/plain.h"
 #include "cmd/open.h"
 #include "arch/x86_64/capture.h"
 #include "cmd/out.h"
@@ -446,6 +447,7 @@ static int tell(struct shell *s, const char *line)
 
 	if (dt_client_write(&s->client, line, strlen(line), 0, &e) < 0)
 		return complain(s, e.text);
+	dt_plain_cut(s->client.text, true); /* names of what is traced are in it */
 	dt_out_bytes(&s->out, s->client.text, s->client.n);
 	dt_out_flush(&s->out);
 	return 0;

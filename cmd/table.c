@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyse/json.h"
 #include "cmd/open.h"
 
 void dt_table_ns(double ns)
@@ -24,16 +25,14 @@ void dt_table_time(const struct dt_reader *r, uint64_t ticks)
 
 void dt_table_json(const char *s)
 {
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if ((unsigned char)*s < ' ')
-			printf("\\u%04x", (unsigned char)*s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
+	struct dt_json t = {0};
+
+	dt_json_string(&t, s);
+	if (t.failed)
+		fputs("\"?\"", stdout);
+	else
+		fwrite(t.bytes.p, 1, t.bytes.n, stdout);
+	free(t.bytes.p);
 }
 
 void dt_table_costs(const struct dt_reader *r)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Error values, and the formatting they need, without a C library. */
 #include "core/error.h"
+#include "core/plain.h"
 
 struct out {
 	char *buf;
@@ -154,5 +155,7 @@ int dt_fail(struct dt_error *e, const char *format, ...)
 
 		end[0] = end[1] = end[2] = '.';
 	}
+	/* it may have words of others */
+	dt_plain_cut(e->text, true);
 	return -1;
 }

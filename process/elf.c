@@ -18,6 +18,8 @@
 #include "arch/x86_64/insn.h"
 #include "core/record.h"
 
+#define HOLES (64ull << 20) /* bytes, and three times what is none */
+
 struct dt_elf_section {
 	uint64_t vaddr, offset, size, entsize;
 	uint32_t type, link, name;
@@ -120,6 +122,31 @@ static int check_head(int fd, const char *path, struct dt_error *e)
 	return 0;
 }
 
+/*
+ * What a file is said to be long may be nothing but a hole: sizes in its headers can be that of the file,
+ * and memory for them without end, though it takes no place on the disk. Holes are allowed as far as
+ * linkers and tools leave some.
+ */
+static bool is_hollow(int fd, uint64_t size)
+{
+	uint64_t data = 0;
+	off_t from = 0;
+
+	while (size > HOLES && data < (size - HOLES) / 4) {
+		off_t to;
+
+		from = lseek(fd, from, SEEK_DATA);
+		if (from < 0)
+			return errno == ENXIO; /* no more; else it is not known where holes are */
+		to = lseek(fd, from, SEEK_HOLE);
+		if (to <= from)
+			return false;
+		data += (uint64_t)(to - from);
+		from = to;
+	}
+	return false;
+}
+
 int dt_elf_file(const char *path, bool elf_only, struct dt_error *e)
 {
 	struct stat st;
@@ -148,6 +175,10 @@ int dt_elf_file(const char *path, bool elf_only, struct dt_error *e)
 	}
 	if (elf_only && check_head(fd, path, e))
 		goto fail;
+	if (is_hollow(fd, (uint64_t)st.st_size)) {
+		dt_fail(e, "%s is damaged: nearly all of its %lu bytes are holes", path, (unsigned long)st.st_size);
+		goto fail;
+	}
 	return fd;
 fail:
 	close(fd);

@@ -11,10 +11,13 @@
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "process/dwarf.h"
 #include "process/ifunc.h"
 #include "process/symtab-file.h"
+
+#define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
 
 #define IMPLEMENTATIONS 32 /* of one function */
 
@@ -65,8 +68,23 @@ struct table {
 	struct dt_symtab *t;
 	struct symbol *symbol;
 	size_t n, room;
-	bool failed;
+	size_t read, kept; /* symbols, and bytes of names that were copied */
+	bool failed, damaged;
 };
+
+/*
+ * Headers can have many tables, and many names, in the same bytes of a file: as many as it has bytes for
+ * are read, in all, and copied.
+ */
+static size_t bytes_of(const struct dt_symtab *t)
+{
+	struct stat st[2] = {{0}};
+
+	fstat(t->main.fd, &st[0]);
+	if (t->debug.fd >= 0)
+		fstat(t->debug.fd, &st[1]);
+	return (size_t)(st[0].st_size + st[1].st_size);
+}
 
 static const char *keep(struct dt_symtab *t, const char *text, size_t n)
 {
@@ -169,8 +187,10 @@ static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 
 	if (!reserve(all))
 		return;
-	if (version)
+	if (version) {
+		all->kept += (size_t)(version - name);
 		name = keep(all->t, name, (size_t)(version - name));
+	}
 	if (!name) {
 		all->failed = true;
 		return;
@@ -202,6 +222,7 @@ static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn 
 {
 	Elf_Data *d = elf_getdata(scn, NULL);
 	size_t n = d && table->sh_entsize ? d->d_size / sizeof(Elf64_Sym) : 0;
+	size_t most = bytes_of(all->t);
 	uint32_t last = 0;
 	bool code = false;
 	GElf_Shdr sh = {0};
@@ -209,13 +230,18 @@ static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn 
 
 	if (gelf_getclass(f->elf) == ELFCLASS32 && d)
 		n = d->d_size / sizeof(Elf32_Sym);
-	for (size_t i = 1; i < n && !all->failed; i++) {
+	all->read += n;
+	if (all->read > most / sizeof(Elf32_Sym) + 1)
+		all->damaged = true;
+	for (size_t i = 1; i < n && !all->failed && !all->damaged; i++) {
 		const char *name;
+
+		all->damaged = all->kept > most;
 
 		if (!gelf_getsym(d, (int)i, &s))
 			continue;
 		name = elf_strptr(f->elf, table->sh_link, s.st_name);
-		if (!name || !is_function(&s, name))
+		if (!name || !is_function(&s, name) || strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
 			continue;
 		if (s.st_shndx != last) {
 			last = s.st_shndx;
@@ -397,6 +423,10 @@ struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struc
 		read_symbols(&all, &t->debug, SHT_SYMTAB);
 	read_symbols(&all, &t->main, SHT_DYNSYM);
 	name_resolved(&all, &t->main);
+	if (all.damaged) {
+		dt_fail(e, "%s is damaged: it has more symbols than bytes for them", path);
+		goto fail;
+	}
 	if (build(t, &all))
 		goto memory;
 	free(all.symbol);

@@ -587,10 +587,9 @@ void dt_sql_put_module(struct dt_sql_scan *s, sqlite3_context *to, uint32_t func
 {
 	const struct dt_function_info *f = dt_reader_function(s->pass->reader, function);
 	const struct dt_module_info *m = f ? dt_reader_module(s->pass->reader, f->module) : NULL;
-	const char *slash = m ? strrchr(m->path, '/') : NULL;
 
 	if (m)
-		dt_sql_put_text(to, slash ? slash + 1 : m->path);
+		dt_sql_put_text(to, m->file);
 }
 
 void dt_sql_put_core(sqlite3_context *to, uint16_t core)

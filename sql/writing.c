@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "store/journal.h"
 #include "store/reader.h"
 
 #define BUSY_MS 10000
@@ -119,7 +120,7 @@ int dt_sql_open(struct dt_sql_session *s, const char *path, struct dt_error *e)
 	s->device = st.st_dev;
 	s->inode = st.st_ino;
 	/* CREATE: holds for files that are attached; this one is there */
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL))
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, dt_journal_vfs()))
 		return dt_fail(e, "%s: %s", path, sqlite3_errmsg(s->db));
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);

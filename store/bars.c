@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "store/journal.h"
 #include "store/varint.h"
 
 #define BLOCK	  512	     /* bars */
@@ -35,6 +36,11 @@ struct lane {
 	size_t blocks, room;
 	struct dt_bar *bar; /* that are in no block yet */
 	uint32_t n, bar_room;
+};
+
+/* Of one track. */
+struct lanes {
+	struct lane *of[DT_LEVELS][2];
 };
 
 /* A block that was read. */
@@ -70,8 +76,10 @@ struct dt_bars {
 	int64_t last_id;
 	sqlite3 *db;
 	sqlite3_stmt *insert, *select;
-	struct lane *(*lane)[DT_LEVELS][2]; /* by track */
+	struct lanes **lane; /* by track; NULL: it has none */
 	uint32_t tracks;
+	uint64_t rows;	 /* that the database had when it was opened: no block is without one */
+	uint64_t blocks; /* that it has told of */
 	struct cached *cache; /* by id % CACHED */
 	struct dt_bytes scratch, packed;
 	ZSTD_CCtx *cctx;
@@ -319,6 +327,21 @@ static void order_block(struct lane *l)
 		l->block[i].since = x->first;
 }
 
+/* The same of all: from behind, so that it takes no longer however little they are in order. */
+static void order_blocks(struct lane *l)
+{
+	for (size_t i = 0; i < l->blocks; i++) {
+		struct block *x = &l->block[i];
+
+		x->until = i && x[-1].until > x->last ? x[-1].until : x->last;
+	}
+	for (size_t i = l->blocks; i-- > 0;) {
+		struct block *x = &l->block[i];
+
+		x->since = i + 1 < l->blocks && x[1].since < x->first ? x[1].since : x->first;
+	}
+}
+
 static inline __attribute__((always_inline)) void put_each(struct dt_bytes *to, const struct lane *l,
 							   unsigned c)
 {
@@ -430,8 +453,9 @@ static const struct cached *read_block(struct dt_bars *b, const struct block *x,
 
 static struct lane *find_lane(const struct dt_bars *b, struct dt_lane key)
 {
-	return key.track < b->tracks && key.level < DT_LEVELS ? b->lane[key.track][key.level][key.single]
-							       : NULL;
+	return key.track < b->tracks && key.level < DT_LEVELS && b->lane[key.track]
+		       ? b->lane[key.track]->of[key.level][key.single]
+		       : NULL;
 }
 
 static struct lane *make_lane(struct dt_bars *b, struct dt_lane key)
@@ -441,7 +465,7 @@ static struct lane *make_lane(struct dt_bars *b, struct dt_lane key)
 	if (key.level >= DT_LEVELS)
 		return NULL;
 	if (key.track >= b->tracks) {
-		uint32_t n = key.track + 64;
+		uint32_t n = key.track + key.track / 4 + 64;
 		void *more = realloc(b->lane, n * sizeof(*b->lane));
 
 		if (!more)
@@ -450,10 +474,12 @@ static struct lane *make_lane(struct dt_bars *b, struct dt_lane key)
 		memset(b->lane + b->tracks, 0, (n - b->tracks) * sizeof(*b->lane));
 		b->tracks = n;
 	}
-	l = b->lane[key.track][key.level][key.single];
+	if (!b->lane[key.track] && !(b->lane[key.track] = calloc(1, sizeof(**b->lane))))
+		return NULL;
+	l = b->lane[key.track]->of[key.level][key.single];
 	if (!l && (l = calloc(1, sizeof(*l)))) {
 		l->key = key;
-		b->lane[key.track][key.level][key.single] = l;
+		b->lane[key.track]->of[key.level][key.single] = l;
 	}
 	return l;
 }
@@ -559,7 +585,7 @@ struct dt_bars *dt_bars_new(struct dt_error *e)
 		return NULL;
 	/* id 1 is the head's */
 	if (sqlite3_open_v2("", &b->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) ||
+			    dt_journal_vfs()) ||
 	    sqlite3_exec(b->db,
 			 "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;"
 			 "CREATE TABLE pyramid(id INTEGER PRIMARY KEY, data BLOB);"
@@ -586,9 +612,9 @@ void dt_bars_free(struct dt_bars *b)
 	sqlite3_finalize(b->insert);
 	sqlite3_finalize(b->select);
 	sqlite3_close(b->db);
-	for (uint32_t t = 0; t < b->tracks; t++)
-		for (unsigned i = 0; i < 2 * DT_LEVELS; i++) {
-			struct lane *l = b->lane[t][i / 2][i % 2];
+	for (uint32_t t = 0; t < b->tracks; t++) {
+		for (unsigned i = 0; i < 2 * DT_LEVELS && b->lane[t]; i++) {
+			struct lane *l = b->lane[t]->of[i / 2][i % 2];
 
 			if (!l)
 				continue;
@@ -596,6 +622,8 @@ void dt_bars_free(struct dt_bars *b)
 			free(l->bar);
 			free(l);
 		}
+		free(b->lane[t]);
+	}
 	for (size_t i = 0; b->cache && i < CACHED; i++)
 		free(b->cache[i].bar);
 	free(b->cache);
@@ -640,8 +668,8 @@ static int write_head(struct dt_bars *b, const uint8_t *head, size_t n, struct d
 	memcpy(out.p + out.n, head, n);
 	out.n += n;
 	for (uint32_t t = 0; t < b->tracks; t++)
-		for (unsigned i = 0; i < 2 * DT_LEVELS; i++) {
-			struct lane *l = b->lane[t][i / 2][i % 2];
+		for (unsigned i = 0; i < 2 * DT_LEVELS && b->lane[t]; i++) {
+			struct lane *l = b->lane[t]->of[i / 2][i % 2];
 
 			if (l && l->n && write_block(b, l, e) < 0)
 				goto out;
@@ -677,8 +705,9 @@ static int read_lane(struct dt_bars *b, struct dt_cursor_bytes *c, uint64_t trac
 	key.level = (uint8_t)dt_get_varint(c);
 	key.single = dt_get_varint(c);
 	n = dt_get_varint(c);
-	if (c->bad || track > TRACKS_MAX || n > (size_t)(c->end - c->p))
+	if (c->bad || track > TRACKS_MAX || n > (size_t)(c->end - c->p) / 4 || n > b->rows - b->blocks)
 		return -1;
+	b->blocks += n;
 	l = make_lane(b, key);
 	if (!l || l->blocks || !(l->block = calloc(n + 1, sizeof(*l->block))))
 		return -1;
@@ -692,8 +721,8 @@ static int read_lane(struct dt_bars *b, struct dt_cursor_bytes *c, uint64_t trac
 		x->n = (uint32_t)dt_get_varint(c);
 		if (x->n > BLOCK || c->bad)
 			return -1;
-		order_block(l);
 	}
+	order_blocks(l);
 	return 0;
 }
 
@@ -761,6 +790,26 @@ int dt_bars_save(struct dt_bars *b, const char *path, const uint8_t *head, size_
 	return rc;
 }
 
+uint64_t dt_bars_rows(const struct dt_bars *b)
+{
+	return b->rows;
+}
+
+/* -1: it cannot be read. */
+static int count_rows(struct dt_bars *b)
+{
+	sqlite3_stmt *q = NULL;
+	int rc = -1;
+
+	if (sqlite3_prepare_v2(b->db, "SELECT count(*) FROM pyramid", -1, &q, NULL) == SQLITE_OK &&
+	    sqlite3_step(q) == SQLITE_ROW) {
+		b->rows = (uint64_t)sqlite3_column_int64(q, 0);
+		rc = 0;
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 struct dt_bars *dt_bars_open(const char *path, struct dt_bytes *head, struct dt_error *e)
 {
 	struct dt_bars *b = allocate(e);
@@ -769,7 +818,7 @@ struct dt_bars *dt_bars_open(const char *path, struct dt_bytes *head, struct dt_
 
 	if (!b)
 		return NULL;
-	if (sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL)) {
+	if (sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, dt_journal_vfs())) {
 		sql_error(b, e);
 		goto fail;
 	}
@@ -781,7 +830,7 @@ struct dt_bars *dt_bars_open(const char *path, struct dt_bytes *head, struct dt_
 				   &q, NULL) == SQLITE_OK &&
 		sqlite3_step(q) == SQLITE_ROW;
 	sqlite3_finalize(q);
-	if (there && prepare(b, e) == 0 && read_head(b, head, e) == 0)
+	if (there && count_rows(b) == 0 && prepare(b, e) == 0 && read_head(b, head, e) == 0)
 		return b;
 fail:
 	dt_bars_free(b);

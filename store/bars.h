@@ -36,6 +36,8 @@ struct dt_lane {
 struct dt_bars;
 
 struct dt_bars *dt_bars_new(struct dt_error *e);
+/* Rows that the database of one that was opened had: there are no more blocks. */
+uint64_t dt_bars_rows(const struct dt_bars *b);
 void dt_bars_free(struct dt_bars *b);
 
 /* The more a lane is in the order of ends, the faster it is read. */

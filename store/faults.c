@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Faults, counted. */
+#include "core/plain.h"
 #include "store/faults.h"
 
 #include <stdarg.h>
@@ -51,9 +52,7 @@ void dt_faults_add(struct dt_faults *f, enum dt_fault_kind kind, const char *for
 	vsnprintf(k->first, sizeof(k->first), format, ap);
 	va_end(ap);
 	/* it may have words of the file */
-	for (char *p = k->first; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	dt_plain_cut(k->first, false);
 }
 
 const char *dt_faults_words(enum dt_fault_kind kind, uint64_t n)

@@ -53,6 +53,12 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 			c->loss = l;
 			c->loss_size = size;
 		}
+		/* one for each place, as the table's key demands: a file may have another table */
+		if (sqlite3_column_type(q, 0) != SQLITE_INTEGER ||
+		    (c->losses && (uint64_t)sqlite3_column_int64(q, 0) == c->loss[c->losses - 1].after)) {
+			sqlite3_reset(q);
+			return dt_fail(e, "%s: the trace is damaged: losses of core %u", r->path, c->core);
+		}
 		l = &c->loss[c->losses++];
 		l->after = (uint64_t)sqlite3_column_int64(q, 0);
 		l->lost = (uint64_t)sqlite3_column_int64(q, 1);
@@ -86,6 +92,18 @@ uint64_t dt_reader_back(const struct dt_reader *r)
 	return r->back;
 }
 
+/*
+ * Are the chunk's first record and how many it has what they can be? By the first one of the next is
+ * found: it must lie behind. A column may hold anything, also text, whatever type it was declared of.
+ */
+static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
+{
+	int64_t first = sqlite3_column_int64(q, 1), records = sqlite3_column_int64(q, 2);
+
+	return sqlite3_column_type(q, 1) == SQLITE_INTEGER && first >= 0 && (uint64_t)first >= c->next &&
+	       records > 0 && records <= DT_CHUNK_MAX && first <= INT64_MAX - records;
+}
+
 /* Loads the chunk that follows. 1: loaded; 0: there is none. */
 static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
@@ -109,6 +127,11 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 	if (rc != SQLITE_ROW)
 		goto sql;
 	id = sqlite3_column_int64(q, 0);
+	if (!is_next(c, q)) {
+		sqlite3_reset(q);
+		return dt_fail(e, "%s: chunk %ld of the trace: damaged: where it begins, or how long it is",
+			       r->path, (long)id);
+	}
 	c->base = (uint64_t)sqlite3_column_int64(q, 1);
 	records = (uint32_t)sqlite3_column_int64(q, 2);
 	if (r->range.values) {
@@ -480,7 +503,7 @@ static void take_loss(struct dt_cursor *c, struct dt_span *s)
 {
 	struct dt_loss *l = &c->loss[c->loss_at];
 
-	if (c->loss_at == c->losses || (!c->ended && l->after != c->base + c->at))
+	if (c->loss_at == c->losses || (!c->ended && l->after > c->base + c->at))
 		return;
 	c->loss_at++;
 	s->lost = l->lost;

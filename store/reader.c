@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "store/journal.h"
 #include "store/layout.h"
 #include "store/state.h"
 
@@ -44,13 +45,37 @@ static uint32_t be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* Is there a file of that name with this behind it? */
+static bool has_beside(const char *path, const char *what)
+{
+	char *name = sqlite3_mprintf("%s%s", path, what);
+	bool has = name && access(name, F_OK) == 0;
+
+	sqlite3_free(name);
+	return has;
+}
+
 static bool has_log(const char *path)
 {
-	char *log = sqlite3_mprintf("%s-wal", path);
-	bool has = log && access(log, F_OK) == 0;
+	return has_beside(path, "-wal");
+}
 
-	sqlite3_free(log);
-	return has;
+/* Did reading fail because a journal had to be undone first? store/journal.h tells why it is not. */
+static bool wants_journal(const struct dt_reader *r)
+{
+	int code = sqlite3_extended_errcode(r->db);
+
+	return code == SQLITE_READONLY_ROLLBACK ||
+	       ((code & 0xff) == SQLITE_CANTOPEN && has_beside(r->path, "-journal"));
+}
+
+static int fail_of_journal(const struct dt_reader *r, struct dt_error *e)
+{
+	return dt_fail(e,
+		       "%s: beside it is %s-journal, of a writing that did not come to its end. To undo it, as "
+		       "SQLite does, can change and delete other files, so it is not done for you: delete it; or, "
+		       "when nobody else can have made it, undo it by `sqlite3 %s .schema`",
+		       r->path, r->path, r->path);
 }
 
 /* Says in plain words why a file cannot be a trace, before SQLite is asked. */
@@ -128,12 +153,14 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, rc;
 	char *uri;
 
-	rc = sqlite3_open_v2(r->path, &r->db, flags, NULL);
+	rc = sqlite3_open_v2(r->path, &r->db, flags, dt_journal_vfs());
 	sqlite3_busy_timeout(r->db, BUSY_MS);
 	if (rc == SQLITE_OK) {
 		if (check_head(r, e) < 0)
 			return -1;
 		rc = sqlite3_exec(r->db, touch, NULL, NULL, NULL);
+		if (rc != SQLITE_OK && wants_journal(r))
+			return fail_of_journal(r, e);
 	}
 	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
 		return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
@@ -727,10 +754,16 @@ int dt_reader_chunks(struct dt_reader *r,
 			       "INDEXED BY chunk_order WHERE core BETWEEN 0 AND 65535",
 			       -1, &q, NULL))
 		return -1;
-	while (!rc && sqlite3_step(q) == SQLITE_ROW)
-		rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0),
-			(uint64_t)sqlite3_column_int64(q, 1), (uint64_t)sqlite3_column_int64(q, 2),
-			(uint64_t)sqlite3_column_int64(q, 3));
+	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
+		int64_t records = sqlite3_column_int64(q, 1);
+
+		/* work is planned by it */
+		if (records <= 0 || records > DT_CHUNK_MAX)
+			rc = 1;
+		else
+			rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0), (uint64_t)records,
+				(uint64_t)sqlite3_column_int64(q, 2), (uint64_t)sqlite3_column_int64(q, 3));
+	}
 	sqlite3_finalize(q);
 	return rc;
 }

@@ -35,6 +35,7 @@ struct dt_module_info {
 	uint32_t pid;
 	uint64_t base, low, high, begin_ticks, end_ticks;
 	const char *path, *build_id;
+	const char *file; /* the end of the path, as plain text: core/plain.h */
 	const char *called; /* the path, and behind newlines its other names: process/pattern.h */
 };
 

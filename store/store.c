@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zstd.h>
 #include "store/chunk.h"
+#include "store/journal.h"
 #include "store/layout.h"
 #include "store/sites.h"
 #include "store/store.h"
@@ -606,7 +607,8 @@ void dt_store_settle(const char *path)
 {
 	sqlite3 *db;
 
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK)
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, dt_journal_vfs()) ==
+	    SQLITE_OK)
 		sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
 	sqlite3_close(db);
 }

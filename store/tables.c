@@ -2,6 +2,7 @@
 /* Reading the descriptions of a trace file into arrays. */
 #include <stdlib.h>
 #include <string.h>
+#include "core/plain.h"
 #include "store/tables.h"
 
 #define BLOCK 65536
@@ -30,29 +31,60 @@ static void *add(struct dt_array *a, size_t element)
 	return memset(p, 0, element);
 }
 
-/* A text column, copied; "" for NULL or without memory. */
-static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
+/* Room for a text of n bytes; NULL: no memory. */
+static char *text_room(struct dt_tables *t, size_t n)
 {
-	const char *s = (const char *)sqlite3_column_text(q, column);
-	size_t n = s ? strlen(s) + 1 : 1;
 	struct dt_block *b = t->blocks;
 
-	if (n == 1)
-		return "";
 	if (!b || b->size - b->used < n) {
 		size_t size = n > BLOCK ? n : BLOCK;
 
 		b = malloc(sizeof(*b) + size);
 		if (!b)
-			return "";
+			return NULL;
 		b->next = t->blocks;
 		b->used = 0;
 		b->size = size;
 		t->blocks = b;
 	}
-	memcpy(b->text + b->used, s, n);
 	b->used += n;
 	return b->text + b->used - n;
+}
+
+/* A text column, copied; "" for NULL or without memory. */
+static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
+{
+	const char *s = (const char *)sqlite3_column_text(q, column);
+	size_t n = s ? strlen(s) + 1 : 1;
+	char *to = n > 1 ? text_room(t, n) : NULL;
+
+	return to ? memcpy(to, s, n) : "";
+}
+
+/*
+ * The same of words that are a name, which is written to terminals, pictures and files of other tools by many: here it
+ * becomes what does nothing there but stand.
+ */
+static const char *plain_text(struct dt_tables *t, const char *s)
+{
+	size_t n, plain;
+	char *to;
+
+	if (dt_plain_is(s))
+		return s;
+	n = strlen(s);
+	plain = dt_plain(NULL, s, n);
+	to = text_room(t, plain + 1);
+	if (!to)
+		return "";
+	dt_plain(to, s, n);
+	to[plain] = '\0';
+	return to;
+}
+
+static const char *name(struct dt_tables *t, sqlite3_stmt *q, int column)
+{
+	return plain_text(t, text(t, q, column));
 }
 
 static uint64_t u64(sqlite3_stmt *q, int column)
@@ -107,10 +139,10 @@ static int take_function(struct dt_tables *t, sqlite3_stmt *q)
 		f->module = (uint32_t)u64(q, 1);
 	f->address = u64(q, 2);
 	f->size = u64(q, 3);
-	f->name = text(t, q, 4);
-	f->file = text(t, q, 5);
+	f->name = name(t, q, 4);
+	f->file = name(t, q, 5);
 	f->line = (uint32_t)u64(q, 6);
-	f->signature = text(t, q, 7);
+	f->signature = name(t, q, 7);
 	return 0;
 }
 
@@ -120,13 +152,14 @@ static int take_type(struct dt_tables *t, sqlite3_stmt *q)
 
 	if (dense(&t->types, q) || !(i = add(&t->types, sizeof(*i))))
 		return -1;
-	i->text = text(t, q, 1);
+	i->text = name(t, q, 1);
 	return 0;
 }
 
 static int take_module(struct dt_tables *t, sqlite3_stmt *q)
 {
 	struct dt_module_info *m;
+	const char *slash;
 
 	if (dense(&t->modules, q) || !(m = add(&t->modules, sizeof(*m))))
 		return -1;
@@ -135,6 +168,8 @@ static int take_module(struct dt_tables *t, sqlite3_stmt *q)
 	m->low = u64(q, 3);
 	m->high = u64(q, 4);
 	m->path = m->called = text(t, q, 5);
+	slash = strrchr(m->path, '/');
+	m->file = plain_text(t, slash ? slash + 1 : m->path);
 	m->build_id = text(t, q, 6);
 	m->begin_ticks = u64(q, 7);
 	m->end_ticks = u64(q, 8);
@@ -163,7 +198,7 @@ static int take_thread(struct dt_tables *t, sqlite3_stmt *q)
 		return -1;
 	i->tid = tid;
 	i->pid = (uint32_t)u64(q, 1);
-	i->name = text(t, q, 2);
+	i->name = name(t, q, 2);
 	return 0;
 }
 
@@ -282,7 +317,7 @@ static int take_event(struct dt_tables *t, sqlite3_stmt *q)
 		i = last - 1;
 	else if (!(i = add(&t->events, sizeof(*i))))
 		return -1;
-	*i = (struct dt_event_row){subsystem, event, text(t, q, 2), text(t, q, 3), text(t, q, 4)};
+	*i = (struct dt_event_row){subsystem, event, name(t, q, 2), name(t, q, 3), name(t, q, 4)};
 	return 0;
 }
 

@@ -45,7 +45,7 @@ cat >"$work/events/a" <<'DEFINITION'
 subsystem chips { event GET "get\n\t\\", };
 DEFINITION
 devtrace events "$work/events/a" --json "$work/events/b" || exit 1
-fuzz events test/fuzz/events.c analyse/definition.c core/error.c
+fuzz events test/fuzz/events.c analyse/definition.c core/error.c core/plain.c
 
 maketrace -n 40 -c 2 -t 3 "$work/t.db" >/dev/null || exit 1
 i=0

@@ -10,7 +10,7 @@ maketrace=${DEVTRACE_BUILD:-build}/test/tool/maketrace
 echo 1..2
 clang -O1 -g -std=gnu11 -I. -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=undefined -o "$work/fuzz" test/fuzz/trace.c \
-	core/error.c core/line.c core/text.c store/*.c analyse/{pair,stack,same,stats}.c core/signature.c -lsqlite3 -lzstd -lm >"$work/log" 2>&1 || {
+	core/error.c core/plain.c core/line.c core/text.c store/*.c analyse/{pair,stack,same,stats}.c core/signature.c -lsqlite3 -lzstd -lm >"$work/log" 2>&1 || {
 	sed 's/^/# /' "$work/log"
 	echo "not ok 1 - the fuzzer builds"
 	exit 1

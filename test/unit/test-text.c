@@ -13,6 +13,7 @@
 
 #include "core/compact.h"
 #include "core/kitrace.h"
+#include "core/plain.h"
 #include "core/text.h"
 
 /* The records of the paper's figure 3. */
@@ -548,6 +549,39 @@ static void test_kitrace_date(void **state)
 	}
 }
 
+/* Of words of others: what is seen stays, all else is shown as in C. */
+static void test_plain(void **state)
+{
+	static const struct {
+		const char *in, *plain, *cut;
+	} of[] = {
+		{"std::vector<int>::push_back", "std::vector<int>::push_back", "std::vector<int>::push_back"},
+		{"grüße \xe2\x82\xac \xf0\x9f\x98\x80", "grüße \xe2\x82\xac \xf0\x9f\x98\x80", "grüße \xe2\x82\xac \xf0\x9f\x98\x80"},
+		{"a\033]0;x\007b", "a\\x1b]0;x\\x07b", "a?]0;x?b"},
+		{"a\nb\tc\rd\177", "a\\nb\\tc\\x0dd\\x7f", "a?b?c?d?"},
+		{"\xe2\x80\xae" "abc\xe2\x80\x8f", "\\u202eabc\\u200f", "???abc???"},
+		{"\xc2\x9b" "31m", "\\u009b31m", "??31m"},
+		{"\xf3\xa0\x81\x81", "\\U000e0041", "????"},
+		/* no byte of its own, longer than need be, half of a pair, beyond the last, cut off */
+		{"\xff \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82",
+		 "\\xff \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82", "? ?? ??? ???? ??"},
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		size_t n = strlen(of[i].in), plain = dt_plain(NULL, of[i].in, n);
+		char out[256] = "";
+
+		assert_int_equal(plain, strlen(of[i].plain));
+		assert_int_equal(dt_plain(out, of[i].in, n), plain);
+		assert_string_equal(out, of[i].plain);
+		assert_int_equal(dt_plain_is(of[i].in), !strcmp(of[i].in, of[i].plain));
+		assert_true(dt_plain_is(out));
+		strcpy(out, of[i].in);
+		dt_plain_cut(out, false);
+		assert_string_equal(out, of[i].cut);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_kitrace),
 		cmocka_unit_test(check_085_kitrace_base),
 		cmocka_unit_test(test_kitrace_date),
+		cmocka_unit_test(test_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Journals are written, and never undone. */
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stddef.h>
+
+#include "store/journal.h"
+
+#ifdef DT_SQL_HOST_H
+
+const char *dt_journal_vfs(void)
+{
+	return NULL;
+}
+
+#else
+
+static sqlite3_vfs own, *theirs;
+
+/* Of its own transactions SQLite creates the journal; without that, it is to undo somebody else's. */
+static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
+{
+	f->pMethods = NULL;
+	if ((flags & SQLITE_OPEN_MAIN_JOURNAL) && !(flags & SQLITE_OPEN_CREATE))
+		return SQLITE_CANTOPEN;
+	return theirs->xOpen(vfs, name, f, flags, out);
+}
+
+/* The rest is theirs, with what they keep for themselves in it. */
+static void make(void)
+{
+	sqlite3_vfs *found = sqlite3_vfs_find(NULL);
+
+	if (!found)
+		return;
+	own = *found;
+	own.zName = "devtrace";
+	own.pNext = NULL;
+	own.xOpen = open_file;
+	theirs = found;
+	if (sqlite3_vfs_register(&own, 0) != SQLITE_OK)
+		theirs = NULL;
+}
+
+const char *dt_journal_vfs(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make);
+	return theirs ? own.zName : NULL;
+}
+
+#endif

@@ -1,0 +1,223 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Trace files that were made to do harm: bounded memory and time, no write, and what is wrong in one line.
+load read-helper
+
+hostile() {
+	python3 "$BATS_TEST_DIRNAME/hostile.py" "$@"
+}
+
+# a trace that has what view keeps, with several regions and what was open where each begins
+summed() {
+	maketrace -n 300000 -c 2 -t 3 -l 9000 -m 20 "$1" >made
+	devtrace view --index "$1"
+}
+
+# within 10 s and 1.2 GB (an ordinary build) it ends by itself, whatever its status
+walk() {
+	run timeout -k 1 60 /usr/bin/time -f 'peak %M' walk-trace -t 20 "$1"
+	echo "$1: $output"
+	[ "$status" = 0 ]
+	[[ $output != *"runtime error"* && $output != *Sanitizer* ]]
+	[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 1200000 ]
+}
+
+@test "hostile files: a segment of a snapshot that is below itself, in a ring, of no function; millions of them" {
+	local kind
+	summed t.db
+	unsound self.db cycle.db function.db segments.db
+	for kind in self cycle function segments; do
+		cp t.db "$kind.db"
+		hostile snapshot "$kind.db" $kind
+		walk "$kind.db"
+		run devtrace sql "$kind.db" "SELECT count(*) FROM calls WHERE begin > (SELECT max(begin) * 3 / 4 FROM calls)"
+		echo "$output"
+		[ "$status" = 0 ]
+		[ "${lines[1]// /}" = "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE begin > (SELECT max(begin) * 3 / 4 FROM calls)" | tr -d ' ')" ]
+	done
+}
+
+@test "hostile files: a million blocks of bars, each before the ones before; a lane of the millionth track" {
+	local kind
+	summed t.db
+	unsound order.db tracks.db
+	for kind in order tracks; do
+		cp t.db $kind.db
+		hostile pyramid $kind.db $kind
+		walk $kind.db
+	done
+}
+
+@test "hostile files: losses without the table's key, chunks that begin near the last number, or at a word" {
+	maketrace -n 60000 -c 2 -t 3 -l 900 t.db >made
+	cp t.db loss.db
+	sqlite3 loss.db "CREATE TABLE l(core INTEGER, after INTEGER, lost INTEGER, begin_ticks INTEGER, end_ticks INTEGER);
+		INSERT INTO l SELECT * FROM loss; INSERT INTO l SELECT * FROM loss; DROP TABLE loss; ALTER TABLE l RENAME TO loss"
+	cp t.db last.db
+	sqlite3 last.db "UPDATE chunk SET first = 9223372036854775807 - records + 3"
+	cp t.db word.db
+	sqlite3 word.db "UPDATE chunk SET first = 'word'"
+	cp t.db many.db
+	sqlite3 many.db "UPDATE chunk SET records = records + (1 << 40)"
+	unsound loss.db last.db word.db many.db
+	for f in loss last word many; do
+		for c in report calls graph "view --index" check cat; do
+			run timeout -k 1 20 devtrace $c $f.db
+			echo "$c $f: $status ${output:0:500}"
+			[[ $c == cat && $f == loss || $status == 1 ]] || false
+			[[ $output == *damaged* || $output == *"not sound"* || $c == cat ]] || false
+			[[ $output != *Sanitizer* ]] || false
+		done
+		walk $f.db
+	done
+}
+
+@test "hostile files: a journal beside a trace is not undone, and nothing is deleted by it" {
+	local c
+	sample t.db
+	echo precious >victim
+	hostile journal t.db "$PWD/victim"
+	cp t.db before.db
+	for c in report calls graph check cat "view --index" "export --chrome -o x.json"; do
+		run devtrace $c t.db
+		echo "$c: $output"
+		[ "$status" != 0 ]
+		[[ $output == *"t.db-journal"*"delete it"* ]]
+	done
+	run devtrace sql t.db "SELECT count(*) FROM calls"
+	[ "$status" = 1 ]
+	[[ $output == *"t.db-journal"* ]]
+	run devtrace sql t.db "INSERT INTO activities(name, begin, end) VALUES('a', 1, 2)"
+	[ "$status" = 1 ]
+	# attached to another, for writing
+	sample u.db
+	run devtrace sql u.db "ATTACH 't.db' AS t; SELECT count(*) FROM t.chunk; CREATE TABLE t.x(y)"
+	[ "$status" = 1 ]
+	[ "$(cat victim)" = precious ]
+	[ -e t.db-journal ]
+	cmp t.db before.db
+	# one's own writings still have theirs
+	rm t.db-journal
+	devtrace sql t.db "INSERT INTO activities(name, begin, end) VALUES('a', 1, 2)"
+	[ "$(devtrace sql -n t.db "SELECT name FROM activities")" = a ]
+	[ ! -e t.db-journal ]
+	devtrace check t.db
+}
+
+# all that the command writes does nothing to a terminal
+clean() {
+	local rc=0
+	"$@" >out 2>err || rc=$?
+	# not a wrong option, nor a signal
+	[ $rc != 2 ] && [ $rc -lt 100 ] || { echo "$*: $rc"; cat err; false; }
+	hostile raw <out || { echo "$*"; head -c 2000 out | cat -v; false; }
+	hostile raw <err || { echo "$* (err)"; head -c 2000 err | cat -v; false; }
+}
+
+@test "hostile files: names that a terminal would obey are shown plain by every command, picture and export" {
+	local c f
+	unsound t.db u.db
+	sample t.db
+	hostile names t.db name
+	sample u.db
+	hostile names u.db other
+	[ "$(sqlite3 t.db "SELECT count(*) FROM function WHERE instr(name, char(27)) > 0")" -gt 4 ]
+	for c in report "report --json" calls "calls --merge" graph "graph --json" "graph --dot" "graph -D 1" cat "cat -l" "cat -c" "cat -k" \
+		check "hist -F *add*" "hist --durations -b log2" "hist --svg -o -" count "count -k arg/10" "flame -o -" \
+		"plot --text" sql "diff u.db" "diff --json u.db" "diff --first u.db" "diff --first --json u.db"; do
+		case $c in
+		sql*) clean devtrace sql t.db "SELECT * FROM functions; SELECT * FROM calls; SELECT * FROM threads; SELECT * FROM processes" ;;
+		*) clean devtrace $c t.db ;;
+		esac
+	done
+	clean devtrace sql -j t.db "SELECT * FROM functions; SELECT * FROM threads"
+	clean devtrace sql -c t.db "SELECT * FROM functions"
+	for c in chrome speedscope folded callgrind csv; do
+		devtrace export --$c -o x.$c t.db
+		clean cat x.$c
+	done
+	for f in flame.svg; do
+		devtrace flame -o $f t.db
+		clean cat $f
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' $f
+	done
+	devtrace plot -t 1 -o x.gp t.db
+	clean cat x.gp
+	clean devtrace graph -F '*nosuch*' t.db
+	clean devtrace calls -F '*nosuch*' t.db
+}
+
+@test "hostile files: names run nothing in gnuplot, and are no formulas in CSV" {
+	local name f
+	unsound t.db
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	for name in $'x\nEND_OF_CALLS\n!touch owned\n#' '`touch owned`' '"`touch owned`"' '@owned' \
+		"'.system('touch owned').'" $'"\tq'; do
+		sample t.db
+		python3 - "$name" <<-'P'
+			import sqlite3, sys
+			with sqlite3.connect("t.db") as db:
+			    db.execute("UPDATE function SET name = ?", (sys.argv[1],))
+		P
+		devtrace plot -t 1 -o x.gp t.db
+		[ "$(grep -cx END_OF_CALLS x.gp)" = 1 ]
+		gnuplot -e "owned=\"'.system('touch owned').'\"; set macros; set terminal svg; set output 'x.svg'" x.gp
+		devtrace plot -t 1 -o y.svg t.db
+		[ ! -e owned ]
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("x.svg"); xml.dom.minidom.parse("y.svg")'
+	done
+	sample t.db
+	for f in = + - @; do
+		sqlite3 t.db "UPDATE function SET name='$f' || 'cmd|calc'"
+		devtrace export --csv -o x.csv t.db
+		[ "$(grep -c ",\"'${f}cmd|calc\"," x.csv)" -gt 5 ]
+		[ "$(devtrace sql -c -n t.db "SELECT name, -5, -1.5, 'x' FROM functions LIMIT 1" | tr -d '\r')" = "\"'${f}cmd|calc\",-5,-1.5,x" ]
+	done
+}
+
+@test "hostile files: an ELF file that is nearly all a hole, tables of symbols in the same bytes, names that a terminal would obey" {
+	local harm=$'f\e]0;owned\a\e[2J\n\u202eo'
+	cat >p.c <<-'C'
+		int foo(int x) { return x * 3; }
+		int main(int n, char **v) { return foo(n); }
+	C
+	gcc -O0 -o p p.c
+	objcopy --redefine-sym foo="$harm" p q
+	run devtrace list ./q
+	[ "$status" = 0 ]
+	[[ $output == *':f\x1b]0;owned\x07\x1b[2J\n\u202eo'* ]]
+	devtrace list -v ./q >out 2>&1
+	hostile raw <out
+	python3 - <<-'P'
+		import struct
+		b = bytearray(open("p", "rb").read())
+		shoff, = struct.unpack_from("<Q", b, 40)
+		n, = struct.unpack_from("<H", b, 60)
+		tables = [i for i in range(n) if struct.unpack_from("<I", b, shoff + 64 * i + 4)[0] == 2]
+		h = bytearray(b)
+		struct.pack_into("<Q", h, shoff + 64 * tables[0] + 32, 3 << 30)
+		with open("hole", "wb") as f:
+		    f.write(h)
+		    f.truncate(4 << 30)
+		# the same table 20000 times, the headers at the end
+		head = b[shoff:shoff + 64 * n]
+		b += b"\0" * (-len(b) % 8)
+		struct.pack_into("<Q", b, 40, len(b))
+		struct.pack_into("<H", b, 60, n + 20000)
+		b += head + head[64 * tables[0]:64 * tables[0] + 64] * 20000
+		open("many", "wb").write(b)
+	P
+	chmod +x hole many
+	for f in hole many; do
+		run timeout -k 1 20 /usr/bin/time -f 'peak %M' devtrace list ./$f
+		echo "$output"
+		# of the second one all but the names are as they have to be
+		[[ $status == 1 || $f == many ]]
+		[[ $output == *"$f is damaged: "* ]]
+		[[ $build == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 200000 ]
+	done
+	# one that only has some holes
+	cp p some
+	truncate -s 50M some
+	devtrace list ./some
+}
