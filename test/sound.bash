@@ -2,7 +2,8 @@
 # Sourced by the campaigns (test/*/*.t): every trace that they make is checked before it is removed.
 # One that can not be sound has a name that does not end in .db: toggled.trace (test/tool/toggler switches sleds
 # on and off behind the recorder's back: exits have no entries); switched.trace (a session does, thousands of
-# times a second, and `check' does not know when a function was on).
+# times a second, and `check' does not know when a function was on); broken.trace and gaps.trace
+# (test/view/page.t), which are damaged, and have losses and pauses that nobody recorded.
 
 # sweep FILE...: removes them as rm -rf does; each trace among them, or in folders among them, is checked
 # before. One that is not sound is a test that failed.

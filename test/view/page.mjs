@@ -714,13 +714,13 @@ await test("a link with a filter that makes no sense shows nothing, and says why
 });
 
 await test("a trace that is damaged is told, nothing is drawn of it, and the server goes on", async () => {
-	const file = `${folder}/broken.db`;
+	const file = `${folder}/broken.trace`;
 	execFileSync("cp", [trace, file]);
 	execFileSync("sqlite3", [file, "DROP TABLE IF EXISTS pyramid; UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"]);
 	const other = await serve(file), p = watch(await context.newPage());
 	await p.goto(other.url);
 	await p.waitForFunction(() => document.documentElement.dataset.ready === "yes", null, {timeout: 60000});
-	ok(/nothing is drawn: .*broken\.db: chunk \d+ of the trace: damaged/.test(await p.textContent("#wrong")), await p.textContent("#wrong"));
+	ok(/nothing is drawn: .*broken\.trace: chunk \d+ of the trace: damaged/.test(await p.textContent("#wrong")), await p.textContent("#wrong"));
 	is(await p.evaluate(async () => (await import("./main.js")).state.tracks.length), 0, "tracks");
 	is(other.child.exitCode, null, "the server's status");
 	await p.close();

@@ -11,7 +11,7 @@ npm_has playwright-core@1.56.1 || exit 1
 "$root/build/test/tool/maketrace" -n 2000000 -c 16 -t 64 -s 5 -m 300 "$dir/wide.db" >/dev/null || exit 1
 "$root/build/test/tool/maketrace" -n 1500 -c 2 -t 3 -s 7 -m 40 "$dir/small.db" >/dev/null || exit 1
 # what is not there: a loss of core 1, and a pause, at known places
-cp "$dir/small.db" "$dir/gaps.db" && sqlite3 "$dir/gaps.db" "WITH t(b, l) AS (SELECT min(min_ticks), max(max_ticks) - min(min_ticks) FROM chunk)
+cp "$dir/small.db" "$dir/gaps.trace" && sqlite3 "$dir/gaps.trace" "WITH t(b, l) AS (SELECT min(min_ticks), max(max_ticks) - min(min_ticks) FROM chunk)
 	INSERT INTO pause SELECT b + l * 40 / 100, b + l * 60 / 100, 'frozen', 1, 123 FROM t UNION ALL SELECT b + l * 80 / 100, b + l * 81 / 100, 'stopped', 3, NULL FROM t;
 	WITH t(b, l) AS (SELECT min(min_ticks), max(max_ticks) - min(min_ticks) FROM chunk)
 	INSERT INTO loss SELECT 1, 100, 77, b + l * 20 / 100, b + l * 30 / 100 FROM t" || exit 1
@@ -19,4 +19,4 @@ gcc -O2 -g -I"$root/include" -o "$dir/server" "$root/examples/activities.c" -pth
 	"$root/build/devtrace" record -o "$dir/server.db" "$dir/server" >"$dir/out" 2>&1 &&
 	"$root/build/devtrace" sql "$dir/server.db" - <"$root/examples/locks.sql" >"$dir/out" || exit 1
 cd "$npm" && timeout 600 node "$root/test/view/page.mjs" "$root/build/devtrace" "$dir/made.db" "$dir" "$dir/wide.db" "$dir/server.db" \
-	"$dir/small.db" "$dir/gaps.db" "$root/test/view/golden"
+	"$dir/small.db" "$dir/gaps.trace" "$root/test/view/golden"
