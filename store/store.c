@@ -287,8 +287,9 @@ static int make_tables(struct dt_store *s, struct dt_error *e)
 {
 	char sql[128];
 
+	/* no journal beside it, ever: who is killed would leave one, and no reader undoes it (store/journal.h) */
 	dt_format(sql, sizeof(sql),
-		  "PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
+		  "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
 		  DT_APPLICATION_ID);
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) ||
@@ -438,7 +439,8 @@ static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 		return rc == 0 ? sync_file(new, e) : rc;
 	if (rc == 0 &&
 	    (sqlite3_open_v2(new, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	     sqlite3_exec(db, "PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL", NULL, NULL, NULL)))
+	     sqlite3_exec(db, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL", NULL, NULL,
+			  NULL)))
 		rc = dt_fail(e, "%s: cannot create: %s", s->path, sqlite3_errmsg(db));
 	sqlite3_close(db);
 	return rc;
@@ -594,7 +596,7 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	finalize(s);
 	if (!rc && s->db) {
 		/* on the disk, and a single file again unless somebody is reading it just now */
-		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=DELETE", NULL,
+		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=MEMORY", NULL,
 			     NULL, NULL);
 	}
 	if (s->old && !s->keep_old)
@@ -609,7 +611,7 @@ void dt_store_settle(const char *path)
 
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, dt_journal_vfs()) ==
 	    SQLITE_OK)
-		sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+		sqlite3_exec(db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
 	sqlite3_close(db);
 }
 

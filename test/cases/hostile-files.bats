@@ -221,3 +221,11 @@ clean() {
 	truncate -s 50M some
 	devtrace list ./some
 }
+
+@test "a trace is written without a journal, which who is killed would leave, and no reader undoes" {
+	ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=openat -o opened "$build/test/tool/maketrace" -n 200000 made.db
+	grep -q 'made.db-wal.*O_CREAT' opened
+	! grep -E 'made\.db.*-journal.*O_CREAT' opened || false
+	[ ! -e made.db-wal ]
+	devtrace check -q made.db
+}
