@@ -105,11 +105,14 @@ function subscribe(came, failed) {
 }
 
 function listen() {
+	let ended = false;
 	source = subscribe(async what => {
-		const was = state.live;
-		await news();
+		await news(); // which may know of the end before we are told
 		if (following && what.live) to_end();
-		if (was && !what.live) end();
+		if (!what.live && !ended) {
+			ended = true;
+			end();
+		}
 		else if (what.live && /answer|waiting/.test(word.textContent)) say(does());
 	}, () => { if (state.live) say("no answer: waiting for devtrace view"); });
 	addEventListener("pageshow", e => { if (e.persisted) location.reload(); });
