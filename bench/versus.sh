@@ -1,33 +1,54 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a traced call costs with this devtrace and with another build of it, in turns, in one run.
-# usage: versus.sh OTHER/build/devtrace [ROUNDS]    medians in ns of the whole loop's turn, and the ratio
+# What this devtrace costs beside another build of it, in turns, in one run: a traced call (ns of the loop's turn, by
+# probes, by sleds, an event), losing nothing (s of wall time from start to the file's end, 20 million records of one
+# thread), and attaching to a process with all functions of python3 and libc (s until devtrace -d is back).
+# usage: versus.sh OTHER/build/devtrace [ROUNDS [WHAT...]]    medians, and the ratio pair by pair
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 other=$1 rounds=${2:-15}
+shift $(($# < 2 ? $# : 2))
+[ $# != 0 ] || set -- probes sleds event lossless attach
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR=$work
 f="-O2 -g -w -D_GNU_SOURCE"
 gcc $f -o "$work/call-plain" "$root/bench/call.c" -lpthread &&
 	gcc -B"$root/build/lib" $f -o "$work/call-sled" "$root/bench/call.c" -lpthread &&
-	gcc $f -DEVENTS -I"$root" -o "$work/call-event" "$root/bench/call.c" -lpthread || exit 1
+	gcc $f -DEVENTS -I"$root" -o "$work/call-event" "$root/bench/call.c" -lpthread &&
+	printf '%s\n' '__attribute__((noipa)) long leaf(long a) { __asm__("" : "+r"(a)); return a * 3 + 1; }' \
+		'int main(void) { for (int i = 0; i < 10000000; i++) leaf(i); }' >"$work/many.c" &&
+	gcc -O2 -o "$work/many" "$work/many.c" || exit 1
 
-# once DEVTRACE WHAT: ns
+TIMEFORMAT=%3R
+# attached DEVTRACE: attaches to a sleeping python3 and leaves it
+attached() {
+	python3 -c 'import time; time.sleep(60)' &
+	local pid=$!
+	sleep 0.3
+	{ time "$1" attach -d -p overwrite -o "$work/a.db" -F 'python3*:*' -F 'libc.so.6:*' "$pid" >/dev/null 2>&1; } 2>&1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	sleep 0.5
+}
+
+# once DEVTRACE WHAT: the figure
 once() {
 	case $2 in
 	probes) "$1" record -p overwrite -F call-plain:leaf -o "$work/t.db" "$work/call-plain" call 0.3 ;;
 	sleds) "$1" record -p overwrite -o "$work/t.db" "$work/call-sled" call 0.3 ;;
 	event) "$1" record -p overwrite -F '9:*' -o "$work/t.db" "$work/call-event" event 0.3 ;;
+	lossless) { time "$1" record -p wait -F many:leaf -o "$work/t.db" "$work/many" >/dev/null 2>&1; } 2>&1 | sed 's/^/call=/' ;;
+	attach) attached "$1" | sed 's/^/call=/' ;;
 	esac 2>/dev/null | grep -oE '(call|cost)=[0-9.]+' | head -n 1 | cut -d= -f2
 }
 middle() { sort -g "$1" | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'; }
-for what in probes sleds event; do
+for what; do
 	: >"$work/new" >"$work/old"
 	for ((i = 0; i < rounds; i++)); do
 		once "$root/build/devtrace" $what >>"$work/new"
 		once "$other" $what >>"$work/old"
 	done
 	paste "$work/new" "$work/old" | awk '{ print $1 / $2 }' >"$work/ratio"
-	echo "$what: $(middle "$work/new") ns, the other $(middle "$work/old") ns (medians of $rounds); ratio, pair by pair: $(middle "$work/ratio")" \
+	echo "$what: $(middle "$work/new"), the other $(middle "$work/old") (medians of $rounds); ratio, pair by pair: $(middle "$work/ratio")" \
 		"($(sort -g "$work/ratio" | head -n 1) to $(sort -g "$work/ratio" | tail -n 1))"
 done

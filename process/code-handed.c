@@ -33,7 +33,10 @@ struct handed {
 	const struct dt_code_function *f;
 	const struct dt_code_region *r;
 	uint16_t *state; /* in front of the instruction at each byte */
-	uint16_t all;	 /* of all instructions */
+	uint16_t *done;	 /* the state with which that instruction has been stepped over, 0: not yet */
+	struct dt_insn *in;
+	size_t n;     /* instructions of the function, decoded once */
+	uint16_t all; /* of all instructions */
 	bool changed;
 };
 
@@ -191,21 +194,37 @@ static void step(struct handed *h, uint64_t at, const struct dt_insn *in)
 		reach(h, at + in->length, state);
 }
 
-/* One pass over the function, in the order of addresses. */
+/* One pass over the function, in the order of addresses: what has a new state since the last is stepped over. */
 static void pass(struct handed *h, uint16_t anywhere)
 {
-	const struct dt_code_function *f = h->f;
-	struct dt_insn in = {0}, before;
+	static const struct dt_insn none;
+	uint64_t start = h->f->start, at = start;
 
-	for (uint64_t at = f->start; at < f->end; at += in.length) {
-		before = in;
-		if (!dt_insn_decode(&in, h->r->bytes + (at - h->r->low), f->end - at, at))
-			return;
-		if (is_far_target(h, &before, at))
+	for (size_t i = 0; i < h->n; at += h->in[i++].length) {
+		if (is_far_target(h, i ? &h->in[i - 1] : &none, at))
 			reach(h, at, anywhere);
-		if (h->state[at - f->start])
-			step(h, at, &in);
+		if (h->state[at - start] == h->done[at - start])
+			continue;
+		h->done[at - start] = h->state[at - start];
+		step(h, at, &h->in[i]);
 	}
+}
+
+/* Decodes the function, up to what can not be decoded. */
+static bool decode(struct handed *h)
+{
+	const struct dt_code_function *f = h->f;
+	uint64_t size = f->end - f->start;
+
+	h->state = calloc(2 * size, sizeof(*h->state));
+	h->done = h->state + size;
+	h->in = malloc(size * sizeof(*h->in));
+	if (!h->state || !h->in)
+		return false;
+	for (uint64_t at = f->start; at < f->end; at += h->in[h->n++].length)
+		if (!dt_insn_decode(&h->in[h->n], h->r->bytes + (at - h->r->low), f->end - at, at))
+			break;
+	return true;
 }
 
 static size_t target_of(const struct dt_code *c, const struct dt_exit *x)
@@ -275,10 +294,9 @@ static void look(struct handing *all, size_t index)
 
 	if (!h.r || !may_hand(c, f, all->given[index]))
 		return;
-	h.state = calloc(f->end - f->start, sizeof(*h.state));
-	if (!h.state) {
+	if (!decode(&h)) {
 		all->r->failed = true;
-		return;
+		goto out;
 	}
 	h.state[0] = (uint16_t)(all->given[index] | DT_INSN_RSP);
 	do {
@@ -286,6 +304,8 @@ static void look(struct handing *all, size_t index)
 		pass(&h, h.all);
 	} while (h.changed);
 	judge(&h, index);
+out:
+	free(h.in);
 	free(h.state);
 }
 

@@ -65,7 +65,7 @@ static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 
 	while (s->ask != DT_ASK_NONE && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
-	s->ask = what;
+	__atomic_store_n(&s->ask, what, __ATOMIC_RELAXED);
 	dt_rings_bell(&s->targets.shared);
 	while (s->ask == what && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
@@ -74,7 +74,7 @@ static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 	rc = s->ask_result;
 	if (rc < 0 && e)
 		*e = s->ask_error;
-	s->ask = DT_ASK_NONE;
+	__atomic_store_n(&s->ask, DT_ASK_NONE, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&s->asked);
 	return rc;
 }
@@ -740,6 +740,9 @@ void dt_session_device_tick(struct dt_session *s)
 	waits = c->arm_state == DT_ARM_ARMED || c->arm_state == DT_ARM_STARTING;
 	news = frozen && !s->was_frozen && !waits;
 	s->was_frozen = frozen && !waits;
+	/* without the lock, which the recorder has most of the time */
+	if (!news && __atomic_load_n(&s->frozen, __ATOMIC_RELAXED) == frozen)
+		return;
 	if (news) /* also what froze it */
 		dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);

@@ -12,6 +12,7 @@
 #include "session/mix.h"
 #include "session/places.h"
 
+#define RELEASE 4 /* of a ring's size, the part that is taken before writers are told: they wake at each telling */
 #define BATCH	 16384u	       /* records taken at a time */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
@@ -282,6 +283,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 {
 	unsigned rings = s->targets.shared.geometry.cores + 1;
 	uint64_t room = s->has_log ? dt_log_room(&s->log) : ~0ull;
+	uint64_t release = s->targets.shared.geometry.ring_size / RELEASE;
 	long all = 0;
 
 	s->log_stalled = !room && !last;
@@ -294,7 +296,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		uint64_t lost, now;
 		int rc = 0;
 
-		for (int rounds = 0; rounds < (s->has_log ? 4 : 64); rounds++) {
+		for (int rounds = 0; rounds < (s->has_log ? 4 : 512); rounds++) {
 			/* where the program is to wait, not all its records are to pile up here;
 			 * those that the others wait for are needed */
 			if (!last && room != ~0ull &&
@@ -335,7 +337,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			k->lost += m->lost;
 			if (!s->has_log && rc == 0)
 				dt_log_note(&s->log, m->record, n, m->lost);
-			if (!s->has_log)
+			if (!s->has_log && r->pos - r->released >= release)
 				dt_ring_release(r); /* with the lock: not while recording begins */
 			pthread_mutex_unlock(&s->lock);
 			if (rc < 0)

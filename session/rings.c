@@ -17,7 +17,7 @@
 #include "process/threads.h"
 
 #define PAGE 4096ull
-#define COPY 8192u	       /* records copied at a time from rings that can be overwritten */
+#define COPY 4096u	       /* records copied at a time from rings that can be overwritten */
 /* after this an unfinished record of the shared ring counts as lost */
 #define STUCK_NS 50000000ull
 #define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */

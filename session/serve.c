@@ -23,6 +23,7 @@
 
 #define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
 #define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
+#define CONFINE_NS 10000000u /* between two looks at whether a process confines itself, at least */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
 /* How many threads: the link count of the task directory is 2 more. */
@@ -730,9 +731,15 @@ static void leave(struct dt_session *s)
 	s->left_ticks = __builtin_ia32_rdtsc();
 }
 
-/* A program may restrict its own system calls at any time: the hooks then make none. */
+/* A program may restrict its own system calls at any time: the hooks then make none. One that waits for room
+ * rings the bell all the time: it is not asked each time. */
 static void confine(struct dt_session *s)
 {
+	uint64_t now = dt_now_ns();
+
+	if (now - s->confined_at < CONFINE_NS)
+		return;
+	s->confined_at = now;
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (!t->ended && !t->confined && t->area && dt_target_confined(t)) {
 			dt_target_confine(t);
@@ -758,9 +765,12 @@ static void detach(struct dt_session *s, pid_t pid, struct dt_error *e)
 
 static void asked(struct dt_session *s)
 {
-	enum dt_ask what;
+	enum dt_ask what = __atomic_load_n(&s->ask, __ATOMIC_RELAXED);
 	pid_t pid;
 
+	/* without the lock, which the recorder has most of the time: who asks rings the bell behind it */
+	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
+		return;
 	pthread_mutex_lock(&s->lock);
 	what = s->ask;
 	pid = s->ask_pid;
@@ -774,7 +784,7 @@ static void asked(struct dt_session *s)
 	if (what == DT_ASK_ATTACH)
 		s->ask_result = dt_session_attach(s, pid, &s->ask_error) ? 0 : -1;
 	pthread_mutex_lock(&s->lock);
-	s->ask = DT_ASK_DONE;
+	__atomic_store_n(&s->ask, DT_ASK_DONE, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
 }

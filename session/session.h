@@ -161,6 +161,7 @@ struct dt_session {
 	size_t programs, program_room;
 	bool ending;
 	bool was_frozen; /* owner thread */
+	uint64_t confined_at; /* ns: when the processes were last asked whether they confine themselves; owner thread */
 	char *dump;	 /* where the log goes when a trigger has fired; NULL: nowhere */
 	atomic_bool quit; /* the device has been told so */
 	struct dt_server *server;
