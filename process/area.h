@@ -9,27 +9,8 @@
 #include <sys/types.h>
 #include "arch/x86_64/area.h"
 #include "core/error.h"
-#include "core/ring.h"
 #include "process/maps.h"
-
-/*
- * The session's memory, and what the controller itself knows of it: the traced processes can write to all that
- * is at control.
- */
-struct dt_shared {
-	int fd;
-	struct dt_control *control;
-	struct dt_geometry geometry;
-	enum dt_policy policy;
-	enum dt_state state;
-	bool careful;
-	struct dt_owner *owner; /* session/rings.c */
-};
-
-static inline struct dt_ring *dt_shared_ring(const struct dt_shared *s, unsigned i)
-{
-	return dt_ring_at(s->control, s->geometry.stride, i);
-}
+#include "process/shared.h"
 
 /*
  * Maps the area into the process, and a page of jumps within reach of each of `near' (libc, the

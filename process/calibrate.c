@@ -72,16 +72,18 @@ static void call_hook(uint64_t hook, const struct registers *in, struct register
 			   "r15", "memory", "cc");
 }
 
-/* The core whose ring the last record went to: the one that has grown. */
-static struct dt_record *last_record(const struct dt_shared *c, const uint64_t *before)
+/* The last record, of the core whose ring has grown; false: none has. */
+static bool last_record(const struct dt_shared *c, const uint64_t *before, struct dt_record *rec)
 {
 	for (unsigned i = 0; i < c->geometry.cores; i++) {
-		struct dt_ring *r = dt_shared_ring(c, i);
+		uint64_t pos = dt_shared_ring_pos(c, i);
 
-		if (r->pos != before[i])
-			return dt_ring_records(r) + ((r->pos - 64) & (c->geometry.ring_size - 1)) / 64;
+		if (pos != before[i]) {
+			*rec = dt_shared_ring_record(c, i, pos - 64);
+			return true;
+		}
 	}
-	return NULL;
+	return false;
 }
 
 /* Calls a hook of events as the stub of a site does, with what is meant behind the call. */
@@ -103,7 +105,7 @@ static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct
 {
 	uint64_t before[c->geometry.cores], body = 0xa000000100000011, more = 0x123456789abcdef;
 	struct registers in, out = {{0}};
-	const struct dt_record *rec;
+	struct dt_record rec;
 
 	for (int i = 0; i < 15; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
@@ -112,12 +114,11 @@ static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
 	for (unsigned i = 0; i < c->geometry.cores; i++)
-		before[i] = dt_shared_ring(c, i)->pos;
+		before[i] = dt_shared_ring_pos(c, i);
 	call_event(hook, body, more);
-	rec = last_record(c, before);
-	if (!rec || rec->kind != DT_EVENT || rec->flags != 4 || rec->tid != (uint32_t)gettid() ||
-	    rec->value[0] != body ||
-	    (four && (rec->value[1] != more || rec->value[2] != more + 1 || rec->value[3] != ~more)))
+	if (!last_record(c, before, &rec) || rec.kind != DT_EVENT || rec.flags != 4 || rec.tid != (uint32_t)gettid() ||
+	    rec.value[0] != body ||
+	    (four && (rec.value[1] != more || rec.value[2] != more + 1 || rec.value[3] != ~more)))
 		return dt_fail(e, "self test: a hook does not record what it should on this machine");
 	return 0;
 }
@@ -126,21 +127,20 @@ static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind,
 {
 	struct registers in, out = {{0}};
 	uint64_t before[c->geometry.cores], t0, t1;
-	const struct dt_record *rec;
+	struct dt_record rec;
 
 	for (int i = 0; i < 15; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
 	for (unsigned i = 0; i < c->geometry.cores; i++)
-		before[i] = dt_shared_ring(c, i)->pos;
+		before[i] = dt_shared_ring_pos(c, i);
 	t0 = __builtin_ia32_rdtsc();
 	call_hook(hook, &in, &out);
 	t1 = __builtin_ia32_rdtsc();
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
-	rec = last_record(c, before);
-	if (!rec || rec->kind != kind || rec->tid != (uint32_t)gettid() || rec->ticks < t0 ||
-	    rec->ticks > t1 || rec->value[0] != in.r[kind == DT_ENTRY ? 5 : 0] ||
-	    rec->value[1] != in.r[kind == DT_ENTRY ? 4 : 3])
+	if (!last_record(c, before, &rec) || rec.kind != kind || rec.tid != (uint32_t)gettid() || rec.ticks < t0 ||
+	    rec.ticks > t1 || rec.value[0] != in.r[kind == DT_ENTRY ? 5 : 0] ||
+	    rec.value[1] != in.r[kind == DT_ENTRY ? 4 : 3])
 		return dt_fail(e, "self test: a hook does not record what it should on this machine");
 	return 0;
 }
@@ -208,26 +208,25 @@ static struct dt_cost cost_of(struct samples *s)
 static void take_samples(const struct dt_shared *c, const uint64_t *before, unsigned group,
 			 struct samples *s)
 {
-	struct dt_ring *grown = NULL;
-	struct dt_record *r;
-	uint64_t last = 0;
+	uint64_t last = 0, end = 0;
+	bool grown = false;
 	unsigned at = 0;
 
 	for (unsigned i = 0; i <= c->geometry.cores; i++) {
-		struct dt_ring *ring = dt_shared_ring(c, i);
+		uint64_t pos = dt_shared_ring_pos(c, i);
 
-		if (ring->pos == before[i])
+		if (pos == before[i])
 			continue;
 		if (grown)
 			return; /* it has moved meanwhile */
-		grown = ring;
+		grown = true;
+		end = pos;
 		at = i;
 	}
 	if (!grown)
 		return;
-	r = dt_ring_records(grown);
-	for (uint64_t pos = before[at], k = 0; pos != grown->pos; pos += 64, k++) {
-		uint64_t ticks = r[(pos & (c->geometry.ring_size - 1)) / 64].ticks;
+	for (uint64_t pos = before[at], k = 0; pos != end; pos += 64, k++) {
+		uint64_t ticks = dt_shared_ring_record(c, at, pos).ticks;
 
 		if (k % group && s->n < SAMPLES)
 			s->ticks[s->n++] = (double)(ticks - last);
@@ -243,7 +242,7 @@ static void sample(const struct dt_shared *c, uint64_t code, unsigned group, str
 	s->n = 0;
 	for (int b = 0; b < BATCHES; b++) {
 		for (unsigned i = 0; i <= c->geometry.cores; i++)
-			before[i] = dt_shared_ring(c, i)->pos;
+			before[i] = dt_shared_ring_pos(c, i);
 		for (unsigned i = 0; i < BATCH / group; i++)
 			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
 					 :

@@ -66,7 +66,7 @@ static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 	while (s->ask != DT_ASK_NONE && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
 	__atomic_store_n(&s->ask, what, __ATOMIC_RELAXED);
-	dt_rings_bell(&s->targets.shared);
+	dt_shared_bell_ring(&s->targets.shared);
 	while (s->ask == what && !s->ending)
 		pthread_cond_wait(&s->asked, &s->lock);
 	if (s->ending)
@@ -145,18 +145,16 @@ static int by_id(const void *a, const void *b)
 
 static void set_watch(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
 	size_t n = s->device.watches < DT_WATCH_MAX ? s->device.watches : DT_WATCH_MAX;
+	uint32_t watch[DT_WATCH_MAX];
 
-	/* nobody is let through, then the list, then it counts */
-	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
 	if (n)
-		memcpy(c->watch, s->device.watch, n * sizeof(*c->watch));
+		memcpy(watch, s->device.watch, n * sizeof(*watch));
 	/* threads that know themselves by other numbers */
 	for (size_t i = 0, ids = n; i < ids && s->targets.namespaces.last; i++)
-		n += dt_tids_inner(s, c->watch[i], c->watch + n, DT_WATCH_MAX - n);
-	qsort(c->watch, n, sizeof(*c->watch), by_id);
-	__atomic_store_n(&c->watches, (uint32_t)n, __ATOMIC_SEQ_CST);
+		n += dt_tids_inner(s, watch[i], watch + n, DT_WATCH_MAX - n);
+	qsort(watch, n, sizeof(*watch), by_id);
+	dt_shared_set_watch(&s->targets.shared, watch, n);
 }
 
 static uint64_t ticks_of(const struct dt_session *s, uint64_t ns)
@@ -166,25 +164,19 @@ static uint64_t ticks_of(const struct dt_session *s, uint64_t ns)
 
 static void set_arm(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
+	struct dt_shared *m = &s->targets.shared;
 	const struct dt_arm *a = &s->device.arm;
 
-	c->arm_has = (a->has_start ? 1u : 0) | (a->has_stop ? 2u : 0);
-	c->arm_start = a->start;
-	c->arm_stop = a->stop;
-	c->arm_duration = ticks_of(s, a->duration);
+	s->arm_ticks = ticks_of(s, a->duration);
+	dt_shared_arm(m, &(struct dt_shared_arm){.has_start = a->has_start,
+						 .has_stop = a->has_stop,
+						 .start = a->start,
+						 .stop = a->stop,
+						 .duration = s->arm_ticks});
 	s->armed = *a;
-	if (!a->set) {
-		__atomic_store_n(&c->arm_state, DT_ARM_NONE, __ATOMIC_SEQ_CST);
-		return;
-	}
-	if (a->has_start) {
-		dt_rings_freeze(&s->targets.shared, true);
-		__atomic_store_n(&c->arm_state, DT_ARM_ARMED, __ATOMIC_SEQ_CST);
-	} else {
-		c->arm_begin = __builtin_ia32_rdtsc();
-		__atomic_store_n(&c->arm_state, DT_ARM_RUNNING, __ATOMIC_SEQ_CST);
-	}
+	if (a->set && a->has_start)
+		dt_rings_freeze(m, true);
+	dt_shared_arm_set(m, !a->set ? DT_ARM_NONE : a->has_start ? DT_ARM_ARMED : DT_ARM_RUNNING);
 }
 
 static int write_tables(struct dt_session *s, struct dt_error *e)
@@ -213,7 +205,7 @@ static bool is_careful(const struct dt_session *s)
 /* Everything but the switching of one range. */
 static int apply_all(struct dt_session *s, struct dt_error *e)
 {
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
 	struct dt_device *d = &s->device;
 	bool careful, plants;
 
@@ -225,15 +217,15 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	if (careful && write_tables(s, e) < 0)
 		return -1;
 	set_watch(s);
-	c->all = d->all;
-	c->uniform = d->uniform;
+	dt_shared_set_all(m, d->all);
+	dt_shared_set_uniform(m, d->uniform);
 	if (d->policy != s->log.policy) {
 		pthread_mutex_lock(&s->log.lock);
 		s->log.policy = d->policy;
 		pthread_cond_broadcast(&s->log.changed);
 		pthread_mutex_unlock(&s->log.lock);
 		if (!s->store && s->targets.shared.policy != DT_OVERWRITE)
-			dt_rings_policy(&s->targets.shared, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
+			dt_shared_set_policy(&s->targets.shared, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
 	}
 	dt_rings_careful(&s->targets.shared, careful);
 	if (memcmp(&s->armed, &d->arm, sizeof(s->armed)) != 0)
@@ -305,9 +297,8 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
-	struct dt_control *c = s->targets.shared.control;
 
-	c->all = all;
+	dt_shared_set_all(&s->targets.shared, all);
 	if (s->kernel && active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
 	if (s->kernel && !active)
@@ -354,16 +345,19 @@ static int host_size(void *ctx, uint64_t records, struct dt_error *e)
 static int host_reset(void *ctx, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
+	struct dt_shared_counts c = dt_shared_counts(m);
 
 	dt_log_reset(&s->log);
 	s->device.lookups = 0;
-	s->filtered_in_seen = __atomic_load_n(&c->filtered_in, __ATOMIC_RELAXED);
-	s->filtered_out_seen = __atomic_load_n(&c->filtered_out, __ATOMIC_RELAXED);
+	s->filtered_in_seen = c.filtered_in;
+	s->filtered_out_seen = c.filtered_out;
 	s->ring_lost_in = s->ring_lost_out = 0;
-	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
-		s->ring_lost_in -= dt_shared_ring(&s->targets.shared, i)->lost_in;
-		s->ring_lost_out -= dt_shared_ring(&s->targets.shared, i)->lost_out;
+	for (unsigned i = 0; i <= m->geometry.cores; i++) {
+		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
+
+		s->ring_lost_in -= r.lost_in;
+		s->ring_lost_out -= r.lost_out;
 	}
 	return 0;
 }
@@ -387,16 +381,19 @@ static int host_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const
 static void host_counters(void *ctx, struct dt_counters *n)
 {
 	struct dt_session *s = ctx;
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
+	struct dt_shared_counts c = dt_shared_counts(m);
 	struct dt_log *l = &s->log;
 	uint64_t in = s->ring_lost_in, out = s->ring_lost_out;
 
-	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
-		in += __atomic_load_n(&dt_shared_ring(&s->targets.shared, i)->lost_in, __ATOMIC_RELAXED);
-		out += __atomic_load_n(&dt_shared_ring(&s->targets.shared, i)->lost_out, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i <= m->geometry.cores; i++) {
+		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
+
+		in += r.lost_in;
+		out += r.lost_out;
 	}
-	in += __atomic_load_n(&c->filtered_in, __ATOMIC_RELAXED) - s->filtered_in_seen;
-	out += __atomic_load_n(&c->filtered_out, __ATOMIC_RELAXED) - s->filtered_out_seen;
+	in += c.filtered_in - s->filtered_in_seen;
+	out += c.filtered_out - s->filtered_out_seen;
 	pthread_mutex_lock(&l->lock);
 	n->hits = l->head + l->stored + l->dropped;
 	n->queued = l->head - l->tail;
@@ -453,7 +450,7 @@ static int host_other(void *ctx, const struct dt_asker *who, char *const *word, 
 		if (n != 1)
 			return dt_fail(e, "usage: quit");
 		atomic_store(&s->quit, true);
-		dt_rings_bell(&s->targets.shared);
+		dt_shared_bell_ring(&s->targets.shared);
 		return 0;
 	}
 	return 1;
@@ -719,25 +716,24 @@ static void fired(struct dt_session *s)
 
 void dt_session_device_tick(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
-	uint32_t starting = DT_ARM_STARTING, running = DT_ARM_RUNNING;
+	struct dt_shared *m = &s->targets.shared;
+	enum dt_arm_state state = dt_shared_arm_state(m);
 	bool frozen, news, waits;
 	uint64_t begin;
 
-	if (c->arm_duration && __atomic_load_n(&c->arm_state, __ATOMIC_ACQUIRE) == DT_ARM_RUNNING) {
-		begin = __atomic_load_n(&c->arm_begin, __ATOMIC_ACQUIRE);
-		if (begin && __builtin_ia32_rdtsc() - begin >= c->arm_duration)
-			dt_rings_freeze(&s->targets.shared, true);
+	if (s->arm_ticks && state == DT_ARM_RUNNING) {
+		begin = dt_shared_arm_begin(m);
+		if (begin && __builtin_ia32_rdtsc() - begin >= s->arm_ticks)
+			dt_rings_freeze(m, true);
 	}
-	frozen = s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
+	frozen = m->careful && dt_rings_frozen(m);
 	/* whoever brought the start event may have ended before it could say so */
 	if (!frozen)
-		__atomic_compare_exchange_n(&c->arm_state, &starting, DT_ARM_RUNNING, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		dt_shared_arm_move(m, DT_ARM_STARTING, DT_ARM_RUNNING);
 	else
-		__atomic_compare_exchange_n(&c->arm_state, &running, DT_ARM_DONE, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	waits = c->arm_state == DT_ARM_ARMED || c->arm_state == DT_ARM_STARTING;
+		dt_shared_arm_move(m, DT_ARM_RUNNING, DT_ARM_DONE);
+	state = dt_shared_arm_state(m);
+	waits = state == DT_ARM_ARMED || state == DT_ARM_STARTING;
 	news = frozen && !s->was_frozen && !waits;
 	s->was_frozen = frozen && !waits;
 	/* without the lock, which the recorder has most of the time */
@@ -780,7 +776,7 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	rc = dt_device_write(&s->device, who, text, n, e);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
-	dt_rings_bell(
+	dt_shared_bell_ring(
 		&s->targets.shared); /* the recorder may rely on limits that have changed */
 	return rc;
 }

@@ -13,7 +13,7 @@ static const char *const why[DT_HELD_WHYS] = {
 
 static bool told_by_threads(const struct dt_session *s)
 {
-	return __atomic_load_n(&s->targets.shared.control->helds, __ATOMIC_ACQUIRE) != s->helds;
+	return dt_shared_helds(&s->targets.shared) != s->helds;
 }
 
 bool dt_helds_new(const struct dt_session *s)
@@ -34,8 +34,10 @@ static void put(struct dt_session *s, const struct dt_held_row *row)
 {
 	if (!row->tid || row->begin >= row->end)
 		return;
-	if (s->store)
+	if (s->store) {
+		dt_recorder_thread(s, row->tid); /* which may have no record: none was kept */
 		dt_store_held(s->store, row, NULL);
+	}
 	if (s->has_log && !s->held)
 		s->held = malloc(DT_HELD_LOG * sizeof(*s->held));
 	if (s->has_log && s->held)
@@ -45,12 +47,12 @@ static void put(struct dt_session *s, const struct dt_held_row *row)
 uint64_t dt_helds_list(const struct dt_session *s, uint64_t from, uint64_t *first,
 		       void (*add)(void *ctx, const char *text, size_t n), void *ctx)
 {
-	const struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared_counts c = dt_shared_counts(&s->targets.shared);
 	char line[96];
 
 	add(ctx, line,
-	    dt_format(line, sizeof(line), "missed %u %lu\n", c->held_missed,
-		      (unsigned long)((double)c->held_missed_ticks / s->ticks_per_ns)));
+	    dt_format(line, sizeof(line), "missed %u %lu\n", c.held_missed,
+		      (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns)));
 	*first = s->held_n > DT_HELD_LOG && from < s->held_n - DT_HELD_LOG ? s->held_n - DT_HELD_LOG : from;
 	for (uint64_t i = *first; i < s->held_n; i++) {
 		const struct dt_held_row *r = &s->held[i % DT_HELD_LOG];
@@ -64,20 +66,20 @@ uint64_t dt_helds_list(const struct dt_session *s, uint64_t from, uint64_t *firs
 
 void dt_helds_end(struct dt_session *s)
 {
-	const struct dt_control *c = s->targets.shared.control;
+	struct dt_shared_counts c;
 	char text[64];
 
 	dt_helds_take(s);
-	if (!s->store || !c->held_missed)
+	c = dt_shared_counts(&s->targets.shared);
+	if (!s->store || !c.held_missed)
 		return;
-	dt_format(text, sizeof(text), "%u %lu", c->held_missed,
-		  (unsigned long)((double)c->held_missed_ticks / s->ticks_per_ns));
+	dt_format(text, sizeof(text), "%u %lu", c.held_missed,
+		  (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns));
 	dt_store_meta(s->store, "held_missed", text, NULL);
 }
 
 void dt_helds_take(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
 	struct dt_stopped stop;
 
 	while (dt_threads_stopped(&stop)) {
@@ -86,18 +88,15 @@ void dt_helds_take(struct dt_session *s)
 		put(s, &row);
 	}
 	for (unsigned i = 0; i < DT_HELDS && told_by_threads(s); i++) {
-		struct dt_held *h = &c->held[i];
 		struct dt_held_row row;
-		uint32_t reason;
+		struct dt_held h;
 
-		if (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+		if (!dt_shared_held_take(&s->targets.shared, i, &h))
 			continue;
-		reason = h->why;
-		row = (struct dt_held_row){.tid = dt_tids_outer(s, h->tid),
-					   .begin = corrected(s, h->begin, h->core_begin),
-					   .end = corrected(s, h->end, h->core_end),
-					   .why = reason < DT_HELD_WHYS && why[reason] ? why[reason] : ""};
-		__atomic_store_n(&h->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+		row = (struct dt_held_row){.tid = dt_tids_outer(s, h.tid),
+					   .begin = corrected(s, h.begin, h.core_begin),
+					   .end = corrected(s, h.end, h.core_end),
+					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why] : ""};
 		s->helds++;
 		put(s, &row);
 	}

@@ -39,25 +39,22 @@ static int by_end(const void *a, const void *b)
 }
 
 /* The thaws up to pos that have not been told, in their order. *behind: how many are later. */
-static size_t find(struct dt_control *c, uint64_t pos, uint64_t told, struct dt_thaw *found,
+static size_t find(const struct dt_shared *m, uint64_t pos, uint64_t told, struct dt_thaw *found,
 		   uint32_t *behind)
 {
 	size_t n = 0;
 
 	*behind = 0;
-	for (size_t i = 0; i < DT_THAWS; i++) {
-		struct dt_thaw *t = &c->thaw[i],
-			       x = {.pos = __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE)};
+	for (unsigned i = 0; i < DT_THAWS; i++) {
+		struct dt_thaw x;
+		bool whole = dt_shared_thaw(m, i, &x);
 
 		*behind += x.pos > pos + 1;
-		if (!x.pos || x.pos > pos + 1)
+		/* not whole: it has just been used again */
+		if (!whole || x.pos > pos + 1 || x.end <= told)
 			continue;
-		x.begin = __atomic_load_n(&t->begin, __ATOMIC_ACQUIRE);
-		x.end = __atomic_load_n(&t->end, __ATOMIC_ACQUIRE);
-		x.missed = __atomic_load_n(&t->missed, __ATOMIC_ACQUIRE);
-		/* else it has just been used again */
-		if (__atomic_load_n(&t->pos, __ATOMIC_ACQUIRE) == x.pos-- && x.end > told)
-			found[n++] = x;
+		x.pos--;
+		found[n++] = x;
 	}
 	qsort(found, n, sizeof(*found), by_end);
 	return n;
@@ -98,15 +95,15 @@ static void add(struct dt_session *s, struct dt_pause *one)
 
 void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, uint64_t pos)
 {
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
 	struct dt_pauses *p = &s->pauses;
-	uint32_t thaws = __atomic_load_n(&c->thaws, __ATOMIC_ACQUIRE), behind, before;
+	uint32_t thaws = dt_shared_thaws(m), behind, before;
 	struct dt_thaw t[DT_THAWS];
 	size_t found;
 
 	if (thaws == p->thaws)
 		goto out;
-	found = find(c, pos + n * 64, p->told, t, &behind);
+	found = find(m, pos + n * 64, p->told, t, &behind);
 	/* those whose places have been used again since: just before the first that is found */
 	before = thaws - p->thaws - behind - (uint32_t)found;
 	if ((int32_t)before < 0 || !found)
@@ -134,16 +131,16 @@ out:
 
 void dt_pauses_end(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
 	struct dt_pauses *p = &s->pauses;
-	uint64_t now = __rdtsc(), pos = dt_shared_ring(&s->targets.shared, s->targets.shared.geometry.cores)->pos;
+	uint64_t now = __rdtsc(), frozen = dt_shared_frozen_at(m);
 
-	dt_pauses_take(s, NULL, 0, pos);
+	dt_pauses_take(s, NULL, 0, dt_shared_ring_pos(m, m->geometry.cores));
 	if (p->many.times)
 		put(s, &p->many);
 	if (p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
-	if (s->targets.shared.careful && dt_rings_frozen(&s->targets.shared))
-		put(s, &(struct dt_pause){c->frozen ? c->frozen : p->last, now, false, 1,
-					  c->missed - p->missed});
+	if (m->careful && dt_rings_frozen(m))
+		put(s, &(struct dt_pause){frozen ? frozen : p->last, now, false, 1,
+					  dt_shared_counts(m).missed - p->missed});
 }

@@ -24,14 +24,14 @@
 #define QUIET_MS 1000 /* rings the bell, and nobody looks before, but for the clocks */
 #define DEAF_MS	 1    /* between rounds when a process has confined itself, and can not wake us */
 
-static void sleep_until_bell(struct dt_control *c, uint32_t bell, int ms)
+static void sleep_until_bell(const struct dt_shared *m, uint32_t bell, int ms)
 {
 	struct timespec t;
 
-	if (__atomic_load_n(&c->confined, __ATOMIC_RELAXED))
+	if (dt_shared_confined(m))
 		ms = DEAF_MS;
 	t = (struct timespec){ms / 1000, ms % 1000 * 1000000L};
-	syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
+	dt_shared_bell_wait(m, bell, &t);
 }
 
 void dt_session_read_name(uint32_t tid, char *name, size_t size)
@@ -134,6 +134,11 @@ static void new_thread(struct dt_session *s, const struct dt_record *r)
 		if ((uint32_t)t->pid == pid && t->forked)
 			dt_session_read_name((uint32_t)t->ppid, name, sizeof(name));
 	dt_recorder_note(s, r->tid, pid, name);
+}
+
+void dt_recorder_thread(struct dt_session *s, uint32_t tid)
+{
+	new_thread(s, &(struct dt_record){.tid = tid});
 }
 
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)
@@ -382,7 +387,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
 	struct seen *seen = calloc(1, sizeof(*seen));
 	struct round round = {.until = calloc(s->targets.shared.geometry.cores + 1, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
@@ -391,7 +396,7 @@ void *dt_recorder_main(void *session)
 	bool alert = false;
 
 	while (n >= 0) {
-		uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+		uint32_t bell = dt_shared_bell(m);
 		bool stopping = atomic_load(&s->stop_recorder);
 
 		/* a flight recorder is read once it has landed */
@@ -421,7 +426,7 @@ void *dt_recorder_main(void *session)
 			alert = true; /* and once more around, for what came just before */
 			continue;
 		}
-		sleep_until_bell(c, bell, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
+		sleep_until_bell(m, bell, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
 		alert = false;
 	}
 	if (n < 0) {
@@ -434,7 +439,7 @@ void *dt_recorder_main(void *session)
 	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
 		s->taken += s->reader[i].taken;
 		s->lost += s->reader[i].lost_total;
-		s->stalls += s->reader[i].ring->stalls;
+		s->stalls += dt_shared_ring_counts(&s->targets.shared, i).stalls;
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);

@@ -1,163 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The session's shared memory and its readers. */
+/* The rings and their readers. */
 #include "session/rings.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "core/control.h"
 #include "process/threads.h"
 
-#define PAGE 4096ull
 #define COPY 4096u	       /* records copied at a time from rings that can be overwritten */
 /* after this an unfinished record of the shared ring counts as lost */
 #define STUCK_NS 50000000ull
 #define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
 
-/*
- * Nobody but us, and processes that we let, can reach a file without a name, whatever its mode. It keeps its
- * size: a process that has it open could else take the memory away under everybody.
- */
-static int open_memory(uint64_t bytes, struct dt_error *e)
+static struct dt_ring *ring_of(const struct dt_shared *s, unsigned i)
 {
-	int fd = memfd_create("devtrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return dt_fail(e, "no memory for the rings: %s", strerror(errno));
-	if (ftruncate(fd, (off_t)bytes) < 0 || fallocate(fd, 0, 0, (off_t)bytes) < 0) {
-		dt_fail(e, "%lu KiB for the rings: %s; make %s", (unsigned long)(bytes >> 10),
-			errno == EFBIG ? "more than a file may have here (ulimit -f)" : strerror(errno),
-			errno == EFBIG ? "that larger, or them smaller (-b)" : "them smaller (-b)");
-	} else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		dt_fail(e, "the memory for the rings can not be sealed: %s", strerror(errno));
-	} else {
-		return fd;
-	}
-	close(fd);
-	return -1;
-}
-
-static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct dt_error *e)
-{
-	struct sysinfo info;
-	uint64_t room;
-
-	if (!dt_ring_size_is_valid(ring_size))
-		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
-			       (unsigned long)(ring_size >> 10));
-	if (sysinfo(&info) < 0)
-		return 0;
-	room = (uint64_t)info.freeram * info.mem_unit + (uint64_t)info.bufferram * info.mem_unit;
-	if (bytes > room)
-		return dt_fail(e,
-			       "%u rings of %lu MiB need %lu MiB, but %lu MiB of memory are free: "
-			       "make them smaller (-b)",
-			       cores + 1, (unsigned long)(ring_size >> 20),
-			       (unsigned long)(bytes >> 20), (unsigned long)(room >> 20));
-	return 0;
-}
-
-/*
- * The list of robust futexes that the kernel goes through when the owner's thread ends, with the session's
- * word as its only element: how far that is from the element is a number in the head, so the element, with
- * its pointer, need not be beside it. The thread's own list, libc's, is put back in the end.
- */
-struct dt_owner {
-	struct robust_list_head head;
-	struct robust_list element;
-	struct robust_list_head *before;
-	size_t before_size;
-	pid_t tid;
-};
-
-static int own(struct dt_shared *s, struct dt_error *e)
-{
-	struct dt_owner *o = calloc(1, sizeof(*o));
-
-	if (!o)
-		return dt_fail(e, "out of memory");
-	o->tid = gettid();
-	o->head.list.next = &o->element;
-	o->head.futex_offset = (char *)&s->control->owner - (char *)&o->element;
-	o->element.next = &o->head.list;
-	if (syscall(SYS_get_robust_list, 0, &o->before, &o->before_size) < 0 ||
-	    syscall(SYS_set_robust_list, &o->head, sizeof(o->head)) < 0) {
-		dt_fail(e, "the session can not be owned: %s", strerror(errno));
-		free(o);
-		return -1;
-	}
-	__atomic_store_n(&s->control->owner, (uint32_t)o->tid, __ATOMIC_SEQ_CST);
-	s->owner = o;
-	return 0;
-}
-
-static void disown(struct dt_shared *s)
-{
-	struct dt_owner *o = s->owner;
-
-	__atomic_store_n(&s->control->owner, 0, __ATOMIC_SEQ_CST);
-	if (o->tid == gettid())
-		syscall(SYS_set_robust_list, o->before, o->before_size);
-	else
-		o->head.list.next = &o->head.list; /* the owner's thread goes on */
-	/* it may look there until it ends */
-	if (o->tid == gettid())
-		free(o);
-	s->owner = NULL;
-}
-
-int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
-		    struct dt_error *e)
-{
-	struct dt_geometry g = dt_geometry(cores, ring_size);
-	struct dt_control *c;
-
-	if (check_size(g.bytes, cores, ring_size, e) < 0)
-		return -1;
-	*s = (struct dt_shared){.fd = open_memory(g.bytes, e), .geometry = g, .policy = policy};
-	if (s->fd < 0)
-		return -1;
-	c = mmap(NULL, g.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);
-	if (c == MAP_FAILED) {
-		dt_fail(e, "%lu MiB for the rings can not be mapped: %s",
-			(unsigned long)(g.bytes >> 20), strerror(errno));
-		goto fail;
-	}
-	c->magic = DT_SESSION_MAGIC;
-	c->version = DT_SESSION_VERSION;
-	c->geometry = g;
-	c->policy = policy;
-	c->controller = (uint32_t)getpid();
-	s->control = c;
-	if (own(s, e) != 0) {
-		munmap(c, g.bytes);
-		goto fail;
-	}
-	return 0;
-fail:
-	close(s->fd);
-	s->fd = -1;
-	s->control = NULL;
-	return -1;
-}
-
-void dt_rings_destroy(struct dt_shared *s)
-{
-	if (s->control) {
-		disown(s);
-		munmap(s->control, s->geometry.bytes);
-		close(s->fd);
-	}
-	s->control = NULL;
-	s->fd = -1;
+	return dt_ring_at(s->control, s->geometry.stride, i);
 }
 
 /* Moves the hard limit. Returns how many records were lost at the old one, all of them. */
@@ -180,7 +41,7 @@ static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t rea
 {
 	uint64_t limit = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size / 2, old;
 
-	if (r == dt_shared_ring(s, s->geometry.cores)) {
+	if (r == ring_of(s, s->geometry.cores)) {
 		/* where recording freezes is not moved for room */
 		old = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 		while (!(old & DT_FROZEN) &&
@@ -204,15 +65,14 @@ void dt_rings_start(struct dt_shared *s)
 	if (s->state == DT_RECORDING)
 		return;
 	for (unsigned i = 0; i < rings; i++) {
-		struct dt_ring *r = dt_shared_ring(s, i);
+		struct dt_ring *r = ring_of(s, i);
 		uint64_t lost = set_hard(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
 
 		__atomic_add_fetch(&r->lost_before, lost, __ATOMIC_RELAXED);
 	}
-	s->state = DT_RECORDING;
-	__atomic_store_n(&s->control->state, DT_RECORDING, __ATOMIC_SEQ_CST);
+	dt_shared_set_state(s, DT_RECORDING);
 	for (unsigned i = 0; i < rings; i++) {
-		struct dt_ring *r = dt_shared_ring(s, i);
+		struct dt_ring *r = ring_of(s, i);
 
 		set_limit(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
 	}
@@ -221,7 +81,7 @@ void dt_rings_start(struct dt_shared *s)
 void dt_rings_alert(struct dt_shared *s)
 {
 	for (unsigned i = 0; i <= s->geometry.cores && s->policy != DT_OVERWRITE; i++) {
-		struct dt_ring *r = dt_shared_ring(s, i);
+		struct dt_ring *r = ring_of(s, i);
 		uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 		uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
@@ -235,10 +95,9 @@ void dt_rings_alert(struct dt_shared *s)
 
 static void set_state(struct dt_shared *s, enum dt_state state)
 {
-	s->state = state;
-	__atomic_store_n(&s->control->state, state, __ATOMIC_SEQ_CST);
+	dt_shared_set_state(s, state);
 	for (unsigned i = 0; i <= s->geometry.cores; i++) {
-		struct dt_ring *r = dt_shared_ring(s, i);
+		struct dt_ring *r = ring_of(s, i);
 
 		__atomic_store_n(&r->hard, 0, __ATOMIC_SEQ_CST);
 		if (!(__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE) & DT_FROZEN))
@@ -258,27 +117,20 @@ void dt_rings_pause(struct dt_shared *s)
 	set_state(s, DT_PAUSED);
 }
 
-void dt_rings_policy(struct dt_shared *s, enum dt_policy policy)
-{
-	s->policy = policy;
-	__atomic_store_n(&s->control->policy, policy, __ATOMIC_SEQ_CST);
-}
-
 void dt_rings_careful(struct dt_shared *s, bool careful)
 {
-	struct dt_ring *shared = dt_shared_ring(s, s->geometry.cores);
+	struct dt_ring *shared = ring_of(s, s->geometry.cores);
 
 	if (s->careful == careful)
 		return;
 	/* before the limits: see make_room() in the slow path */
-	s->careful = careful;
-	__atomic_store_n(&s->control->careful, careful, __ATOMIC_SEQ_CST);
+	dt_shared_set_careful(s, careful);
 	if (!careful && (__atomic_load_n(&shared->limit, __ATOMIC_ACQUIRE) & DT_FROZEN))
 		dt_rings_freeze(s, false);
 	if (s->state != DT_RECORDING)
 		return;
 	for (unsigned i = 0; i < s->geometry.cores; i++) {
-		struct dt_ring *r = dt_shared_ring(s, i);
+		struct dt_ring *r = ring_of(s, i);
 
 		set_limit(s, r, __atomic_load_n(&r->read, __ATOMIC_RELAXED));
 	}
@@ -298,7 +150,7 @@ static bool move_limit(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64
 
 static void freeze_at(struct dt_shared *s, uint64_t records)
 {
-	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
+	struct dt_ring *r = ring_of(s, s->geometry.cores);
 	uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
@@ -310,7 +162,7 @@ static void freeze_at(struct dt_shared *s, uint64_t records)
 
 bool dt_rings_frozen(const struct dt_shared *s)
 {
-	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
+	struct dt_ring *r = ring_of(s, s->geometry.cores);
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
 	return (limit & DT_FROZEN) &&
@@ -319,11 +171,10 @@ bool dt_rings_frozen(const struct dt_shared *s)
 
 static void thaw(struct dt_shared *s)
 {
-	struct dt_ring *r = dt_shared_ring(s, s->geometry.cores);
+	struct dt_ring *r = ring_of(s, s->geometry.cores);
 
 	if (dt_rings_frozen(s))
-		dt_ring_note_thaw(s->control, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE),
-				  __builtin_ia32_rdtsc());
+		dt_shared_thaw_note(s, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE));
 	__atomic_store_n(&r->limit,
 			 s->state == DT_RECORDING ? __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE) : 0,
 			 __ATOMIC_SEQ_CST);
@@ -340,7 +191,7 @@ void dt_rings_freeze(struct dt_shared *s, bool freeze)
 	freeze_at(s, 0);
 	/* not before: until then records came */
 	if (!before)
-		__atomic_store_n(&s->control->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
+		dt_shared_frozen_set(s);
 }
 
 void dt_rings_freeze_after(struct dt_shared *s, uint64_t records)
@@ -351,20 +202,12 @@ void dt_rings_freeze_after(struct dt_shared *s, uint64_t records)
 		thaw(s);
 }
 
-void dt_rings_bell(struct dt_shared *s)
-{
-	uint32_t *bell = &s->control->bell;
-
-	__atomic_add_fetch(bell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
-}
-
 int dt_ring_reader_init(struct dt_ring_reader *r, const struct dt_shared *shared, unsigned index,
 			struct dt_error *e)
 {
 	memset(r, 0, sizeof(*r));
 	r->shared = shared;
-	r->ring = dt_shared_ring(shared, index);
+	r->ring = ring_of(shared, index);
 	r->index = index;
 	r->copy = malloc(COPY * sizeof(*r->copy));
 	return r->copy ? 0 : dt_fail(e, "out of memory");

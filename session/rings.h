@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's shared memory: making it, starting and stopping it, and taking records out. */
+/* The rings in a session's shared memory: starting and stopping them, and taking records out. */
 #ifndef DT_SESSION_RINGS_H
 #define DT_SESSION_RINGS_H
 
 #include "core/error.h"
 #include "core/ring.h"
-#include "process/area.h"
-
-/*
- * Makes the memory for `cores' rings of ring_size bytes and the shared ring. The calling thread is
- * the owner: when it ends, traced processes see that the session has no controller any more.
- */
-int dt_rings_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
-		    struct dt_error *e);
-void dt_rings_destroy(struct dt_shared *s);
+#include "process/shared.h"
 
 /* Appends are recorded from here on, or are not. */
 void dt_rings_start(struct dt_shared *s);
@@ -31,9 +23,6 @@ void dt_rings_pause(struct dt_shared *s);
 /* From here on every append is looked at by the slow path, or is not any more. */
 void dt_rings_careful(struct dt_shared *s, bool careful);
 
-/* What happens when a ring is full, from here on. */
-void dt_rings_policy(struct dt_shared *s, enum dt_policy policy);
-
 /*
  * Recording freezes here and now, or n records on (0: does not), or goes on. Only while appends are
  * looked at.
@@ -41,9 +30,6 @@ void dt_rings_policy(struct dt_shared *s, enum dt_policy policy);
 void dt_rings_freeze(struct dt_shared *s, bool freeze);
 void dt_rings_freeze_after(struct dt_shared *s, uint64_t records);
 bool dt_rings_frozen(const struct dt_shared *s);
-
-/* Wakes whoever of the controller waits for the bell. */
-void dt_rings_bell(struct dt_shared *s);
 
 /*
  * Where a reader stands in one ring. The law that holds at any time the writers rest:

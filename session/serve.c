@@ -77,7 +77,7 @@ void dt_session_drained(struct dt_session *s)
 	uint64_t pos[rings], now;
 
 	for (unsigned i = 0; i < rings; i++)
-		pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
+		pos[i] = dt_shared_ring_pos(&s->targets.shared, i);
 	now = __builtin_ia32_rdtsc();
 	atomic_store(&s->drain_now, true);
 	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
@@ -94,7 +94,7 @@ void dt_session_drained(struct dt_session *s)
 		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
 		if (all || s->log_stalled)
 			break;
-		dt_rings_bell(&s->targets.shared);
+		dt_shared_bell_ring(&s->targets.shared);
 		nanosleep(&t, NULL);
 	}
 	atomic_store(&s->drain_now, false);
@@ -330,7 +330,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	if (s->options.follow)
 		dt_session_note_program(s, pid);
 	if (dt_target_confined(t)) { /* a call made for us might be its end */
-		__atomic_add_fetch(&s->targets.shared.control->unsent, 1, __ATOMIC_RELAXED);
+		dt_shared_count_unsent(&s->targets.shared);
 		dt_target_close(t);
 		return;
 	}
@@ -500,15 +500,13 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 }
 
 /* A poster that was killed while it waited does not free its slot. */
-static void free_slot_of_dead(const struct dt_session *s, struct dt_request *q, uint32_t state)
+static void free_slot_of_dead(const struct dt_session *s, unsigned slot)
 {
-	size_t slot = (size_t)(q - s->targets.shared.control->request);
 	char path[64];
 
 	dt_format(path, sizeof(path), "/proc/%d/task/%d", s->poster[slot].pid, s->poster[slot].tid);
 	if (access(path, F_OK) < 0)
-		__atomic_compare_exchange_n(&q->state, &state, DT_REQUEST_FREE, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		dt_shared_request_free(&s->targets.shared, slot);
 }
 
 static void opt_out(struct dt_session *s, const struct dt_request *q)
@@ -552,20 +550,18 @@ static bool answer(struct dt_session *s, struct dt_request *q, bool lives)
 
 static void requests(struct dt_session *s)
 {
-	struct dt_control *c = s->targets.shared.control;
+	const struct dt_shared *m = &s->targets.shared;
 
 	s->unanswered = false;
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
-		struct dt_request *q = &c->request[i], copy;
+		struct dt_request copy;
+		enum dt_request_state state = dt_shared_request(m, i, &copy);
 		bool done, lives;
 
-		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
-
 		if (state == DT_REQUEST_DONE)
-			free_slot_of_dead(s, q, state);
+			free_slot_of_dead(s, i);
 		if (state != DT_REQUEST_POSTED)
 			continue;
-		copy = *q; /* the traced process may write here: only the copy is looked at */
 		pthread_mutex_lock(&s->lock);
 		lives = make_outer(s, &copy, i);
 		pthread_mutex_unlock(&s->lock);
@@ -578,11 +574,7 @@ static void requests(struct dt_session *s)
 			s->unanswered = true;
 			continue;
 		}
-		/* the poster may have given up, and another have taken the slot */
-		__atomic_compare_exchange_n(&q->state, &state,
-					    copy.waited ? DT_REQUEST_DONE : DT_REQUEST_FREE, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-		syscall(SYS_futex, &q->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+		dt_shared_request_done(m, i, copy.waited);
 	}
 }
 
@@ -642,7 +634,7 @@ static bool is_read(struct dt_session *s)
 	for (unsigned i = 0; i <= g->geometry.cores; i++) {
 		const struct dt_ring_reader *r = &s->reader[i];
 		uint64_t read = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE),
-			 pos = __atomic_load_n(&r->ring->pos, __ATOMIC_ACQUIRE);
+			 pos = dt_shared_ring_pos(g, i);
 
 		if (r->broken)
 			continue;
@@ -727,7 +719,7 @@ static void leave(struct dt_session *s)
 		s->anybody_leaving = s->anybody_leaving || t->leaving;
 	}
 	for (unsigned i = 0; s->anybody_leaving && i <= cores; i++)
-		s->left_pos[i] = __atomic_load_n(&s->reader[i].ring->pos, __ATOMIC_ACQUIRE);
+		s->left_pos[i] = dt_shared_ring_pos(&s->targets.shared, i);
 	s->left_ticks = __builtin_ia32_rdtsc();
 }
 
@@ -743,7 +735,7 @@ static void confine(struct dt_session *s)
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (!t->ended && !t->confined && t->area && dt_target_confined(t)) {
 			dt_target_confine(t);
-			__atomic_store_n(&s->targets.shared.control->confined, 1, __ATOMIC_RELAXED);
+			dt_shared_set_confined(&s->targets.shared);
 		}
 }
 
@@ -791,8 +783,8 @@ static void asked(struct dt_session *s)
 
 size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 {
-	struct dt_control *c = s->targets.shared.control;
-	uint32_t bell = __atomic_load_n(&c->bell, __ATOMIC_ACQUIRE);
+	const struct dt_shared *m = &s->targets.shared;
+	uint32_t bell = dt_shared_bell(m);
 	size_t live = 0;
 
 	requests(s);
@@ -812,7 +804,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 			t.tv_nsec = 200000; /* their stops come by waitpid, not by the bell */
 		else if (s->unanswered)
 			t.tv_nsec = 1000000;
-		syscall(SYS_futex, &c->bell, FUTEX_WAIT, bell, &t, NULL, 0);
+		dt_shared_bell_wait(m, bell, &t);
 	}
 	return live;
 }

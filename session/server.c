@@ -211,7 +211,7 @@ static int do_take(struct connection *c, const char *line)
 		n = dt_log_read(&s->log, record, max, &from, how[0] == 'l' ? NULL : &lost, now,
 				how[0] == 'c');
 		if (n && s->log_stalled) /* there is room again */
-			dt_rings_bell(&s->targets.shared);
+			dt_shared_bell_ring(&s->targets.shared);
 		ms -= ms > 0 ? now : 0;
 		if (!n && ms && poll(&gone, 1, 0) > 0)
 			break; /* a request behind this one, or the end */
@@ -307,12 +307,11 @@ static int do_held(struct connection *c, const char *line)
 static int do_wait(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
-	struct dt_control *control = s->targets.shared.control;
 	bool armed = true;
 
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
-		uint32_t state = __atomic_load_n(&control->arm_state, __ATOMIC_ACQUIRE);
+		enum dt_arm_state state = dt_shared_arm_state(&s->targets.shared);
 
 		armed = s->events || state != DT_ARM_NONE;
 		if (s->ending || c->server->stopping || !armed || state == DT_ARM_DONE ||
@@ -395,7 +394,7 @@ static int request(struct connection *c, struct input *in, char *line)
 	}
 	if (strcmp(line, "clear") == 0) {
 		dt_log_clear(&c->server->session->log, strtoul(rest, NULL, 10));
-		dt_rings_bell(&c->server->session->targets.shared);
+		dt_shared_bell_ring(&c->server->session->targets.shared);
 		return answer(c, "ok", 0, 0);
 	}
 	if (strcmp(line, "position") == 0)

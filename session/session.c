@@ -127,11 +127,11 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	struct dt_shared scratch;
 	int rc;
 
-	if (dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, e) < 0)
+	if (dt_shared_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, e) < 0)
 		return -1;
 	dt_rings_start(&scratch);
 	rc = dt_calibrate(&scratch, costs, e);
-	dt_rings_destroy(&scratch);
+	dt_shared_destroy(&scratch);
 	return rc;
 }
 
@@ -153,7 +153,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	pthread_mutex_init(&s->lock, NULL);
 	if (self_test(cores, &costs, e) < 0)
 		return -1;
-	if (dt_rings_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
+	if (dt_shared_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
 		return -1;
 	if (dt_session_device_init(s, e) < 0)
 		goto fail;
@@ -205,7 +205,7 @@ fail:
 	dt_switches_close(s->switches);
 	free(s->offset);
 	free_readers(s, cores);
-	dt_rings_destroy(&s->targets.shared);
+	dt_shared_destroy(&s->targets.shared);
 	return -1;
 }
 
@@ -223,15 +223,15 @@ static void store_unknown_tids(struct dt_session *s)
 /* Of threads that had forbidden themselves to read the clock. */
 static void store_clockless(struct dt_session *s)
 {
-	const struct dt_control *c = s->targets.shared.control;
+	struct dt_shared_counts c = dt_shared_counts(&s->targets.shared);
 	char text[64];
 
-	s->clockless = c->clockless_in;
-	s->unsent = c->unsent;
-	if (!c->clockless_in && !c->clockless_out)
+	s->clockless = c.clockless_in;
+	s->unsent = c.unsent;
+	if (!c.clockless_in && !c.clockless_out)
 		return;
-	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c->clockless_in,
-		  (unsigned long)c->clockless_out);
+	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c.clockless_in,
+		  (unsigned long)c.clockless_out);
 	dt_store_meta(s->store, "clockless", text, NULL);
 }
 
@@ -258,12 +258,11 @@ static void store_written(struct dt_session *s)
 
 	for (unsigned i = 0; i <= cores; i++) {
 		const struct dt_ring_reader *reader = &s->reader[i];
-		const struct dt_ring *r = reader->ring;
+		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
 		unsigned core = i < cores ? i : DT_SHARED_CORE;
 
 		if (!reader->broken) {
-			put_written(s, core, "ring", __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) / 64,
-				    __atomic_load_n(&r->dropped, __ATOMIC_ACQUIRE));
+			put_written(s, core, "ring", r.pos / 64, r.dropped);
 			continue;
 		}
 		/* nobody knows what it wrote */
@@ -290,7 +289,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
-		dt_rings_bell(&s->targets.shared);
+		dt_shared_bell_ring(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}
@@ -319,7 +318,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_switches_close(s->switches);
 	free(s->offset);
 	free_readers(s, cores);
-	dt_rings_destroy(&s->targets.shared);
+	dt_shared_destroy(&s->targets.shared);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
 	free(s->held);
@@ -620,8 +619,7 @@ fail:
 /* An area of an earlier session whose controller has died is taken away; a live one is refused. */
 static int clear_old_area(struct dt_target *t, struct dt_error *e)
 {
-	struct dt_geometry geometry;
-	struct dt_control old;
+	struct dt_shared_old old;
 	struct dt_maps maps;
 	uint64_t area;
 	size_t left;
@@ -633,22 +631,19 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	dt_maps_free(&maps);
 	if (!area)
 		return 0;
-	if (dt_memory_read(t->mem, area + DT_AREA_SESSION, &old,
-			   offsetof(struct dt_control, request)) < 0)
-		old.magic = 0;
-	if (old.magic == DT_SESSION_MAGIC && old.owner && !(old.owner & 0x40000000u))
+	if (!dt_shared_old(t->mem, area + DT_AREA_SESSION, &old))
+		old.fits = old.lives = false;
+	if (old.lives)
 		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
 			       old.controller);
 	/* the process could write there whatever it likes */
-	if (old.magic != DT_SESSION_MAGIC || old.version != DT_SESSION_VERSION ||
-	    old.geometry.cores > DT_CORES_MAX || !dt_ring_size_is_valid(old.geometry.ring_size))
+	if (!old.fits)
 		return dt_fail(e,
 			       "process %d has memory of an earlier session that this devtrace can not take "
 			       "away (another version's, or damaged); start the program anew",
 			       t->pid);
-	geometry = dt_geometry(old.geometry.cores, old.geometry.ring_size);
 	t->area = area;
-	t->geometry = &geometry;
+	t->geometry = &old.geometry;
 	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
 		return -1;
 	for (size_t i = 0; i < t->n; i++)
@@ -875,7 +870,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	pthread_mutex_unlock(&s->lock);
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
-		dt_rings_bell(&s->targets.shared);
+		dt_shared_bell_ring(&s->targets.shared);
 		pthread_join(s->recorder, NULL);
 		s->recorder_runs = false;
 	}

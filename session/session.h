@@ -161,6 +161,7 @@ struct dt_session {
 	size_t programs, program_room;
 	bool ending;
 	bool was_frozen; /* owner thread */
+	uint64_t arm_ticks; /* how long an armed recording is to last; 0: without end */
 	uint64_t confined_at; /* ns: when the processes were last asked whether they confine themselves; owner thread */
 	char *dump;	 /* where the log goes when a trigger has fired; NULL: nowhere */
 	atomic_bool quit; /* the device has been told so */
@@ -221,6 +222,8 @@ void *dt_recorder_main(void *session);
 uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid);
 /* That it does. name: what the file is told; NULL: nothing yet. With the lock. */
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
+/* A thread of which something else than a record comes into the file: it is described, too. With the lock. */
+void dt_recorder_thread(struct dt_session *s, uint32_t tid);
 /* What /proc calls a thread; "": it has gone. */
 void dt_session_read_name(uint32_t tid, char *name, size_t size);
 /* Its program and command line; "": it has gone. */

@@ -134,7 +134,7 @@ sql() {
 			volatile int n = 0;
 			puts("ready");
 			fflush(stdout);
-			while (n < 60)
+			while (n < 1200)
 				outer(&n);
 			return 0;
 		}

@@ -17,7 +17,7 @@ static void with_cores(unsigned cores)
 	cpu_set_t all, one;
 	struct dt_costs costs;
 
-	assert_int_equal(dt_rings_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, &e), 0);
+	assert_int_equal(dt_shared_create(&scratch, cores, DT_RING_MIN, DT_OVERWRITE, &e), 0);
 	dt_rings_start(&scratch);
 	sched_getaffinity(0, sizeof(all), &all);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
@@ -35,10 +35,10 @@ static void with_cores(unsigned cores)
 		assert_true(costs.point.median > costs.ticks / 2);
 		assert_true(costs.point.mean > 0 && costs.point.interval >= 0);
 		/* and the records are in this core's ring */
-		assert_true(dt_shared_ring(&scratch, (unsigned)cpu)->pos > 0);
+		assert_true(dt_shared_ring_pos(&scratch, (unsigned)cpu) > 0);
 	}
 	sched_setaffinity(0, sizeof(all), &all);
-	dt_rings_destroy(&scratch);
+	dt_shared_destroy(&scratch);
 }
 
 static void test_this_machine(void **state)

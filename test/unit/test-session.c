@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "core/control.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/session.h"
@@ -131,7 +132,7 @@ void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_
 static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t value)
 {
 	const struct dt_shared *m = &s->targets.shared;
-	struct dt_ring *r = dt_shared_ring(m, core);
+	struct dt_ring *r = dt_ring_at(m->control, m->geometry.stride, core);
 
 	dt_ring_records(r)[(r->pos & (m->geometry.ring_size - 1)) / 64] =
 		(struct dt_record){.ticks = ticks,
@@ -465,6 +466,32 @@ static void test_untold_waits(void **state)
 	unlink(trace_path);
 }
 
+/* A thread that waited for room, and whose record was not kept since recording ended meanwhile, is described. */
+static void test_waits_of_a_thread_without_records(void **state)
+{
+	static struct dt_session s;
+	struct dt_control *c;
+	sqlite3_stmt *q;
+	sqlite3 *db;
+
+	begin(&s, trace_path, 0);
+	c = s.targets.shared.control;
+	c->held[3] = (struct dt_held){.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = 1000, .end = 2000};
+	__atomic_store_n(&c->held[3].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->helds, 1, __ATOMIC_RELEASE);
+	end(&s);
+	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*), sum(tid IN (SELECT tid FROM thread)) FROM hold", -1,
+					    &q, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(q, 0), 1);
+	assert_int_equal(sqlite3_column_int(q, 1), 1);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	unlink(trace_path);
+}
+
 /* What one source has lost is missing between records of that source, not of another. */
 static void test_losses_of_each_source(void **state)
 {
@@ -495,7 +522,7 @@ static void test_log_in_order(void **state)
 	begin(&s, NULL, 0);
 	soon = __builtin_ia32_rdtsc() + (uint64_t)(50e6 * s.ticks_per_ns);
 	append(&s, 0, soon, 2);
-	dt_rings_bell(&s.targets.shared);
+	dt_shared_bell_ring(&s.targets.shared);
 	while (!__atomic_load_n(&s.log_held, __ATOMIC_ACQUIRE))
 		;
 	append(&s, 1, soon - 1000, 1);
@@ -517,6 +544,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_batches_in_order),
 		cmocka_unit_test(test_losses_of_each_source),
 		cmocka_unit_test(test_untold_waits),
+		cmocka_unit_test(test_waits_of_a_thread_without_records),
 		cmocka_unit_test(test_log_in_order),
 	};
 

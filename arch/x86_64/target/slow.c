@@ -8,7 +8,7 @@
 #include "arch/x86_64/area.h"
 #include "arch/x86_64/capture.h"
 #include "core/device.h"
-#include "core/ring.h"
+#include "core/control.h"
 #include "include/devtrace-ioctl.h"
 
 #define SYS_RT_SIGPROCMASK 14
