@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -29,6 +30,7 @@
 #define MADV_DONT_DUMP 16
 #define STUB_AT 0x1000 /* in the code: where the installing calls run from, overwritten later */
 #define PATH_AT 0x1800
+#define DOUBLE_MS 5000 /* in which a double must have become what it is to be, and have ended */
 
 const struct dt_blob *dt_blob_head(void)
 {
@@ -354,17 +356,29 @@ static bool file_user(pid_t pid, uid_t *uid, gid_t *gid)
 	return found == 2;
 }
 
-static void end_double(pid_t child)
+/* What of a double is ours. */
+struct area_double {
+	pid_t pid;
+	int end; /* closed: it ends, whether or not we may kill it */
+};
+
+/*
+ * Whoever has its user may stop it, and we may not be allowed to kill it: it is not waited for longer than it
+ * takes, and is a zombie then until this process ends.
+ */
+static void end_double(const struct area_double *d)
 {
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	close(d->end);
+	kill(d->pid, SIGKILL);
+	for (int ms = 0; ms < DOUBLE_MS && waitpid(d->pid, NULL, WNOHANG) == 0; ms++)
+		usleep(1000);
 }
 
-/* A program that waits: the file's beginning is its code, mapped at 4 MiB. */
+/* A program that waits until nobody can write to file 3: the file's beginning is its code, mapped at 4 MiB. */
 static const struct waiting_program {
 	Elf64_Ehdr head;
 	Elf64_Phdr segment;
-	uint8_t code[9]; /* 1: mov $SYS_pause, %eax; syscall; jmp 1b */
+	uint8_t code[26];
 } waiting_program = {
 	{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 	 .e_type = ET_EXEC,
@@ -381,31 +395,47 @@ static const struct waiting_program {
 	 .p_filesz = sizeof(struct waiting_program),
 	 .p_memsz = sizeof(struct waiting_program),
 	 .p_align = PAGE},
-	{0xb8, SYS_pause, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7},
+	{
+		0x31, 0xc0,			      /* xor %eax, %eax (read) */
+		0xbf, 3, 0, 0, 0,		      /* mov $3, %edi */
+		0x48, 0x89, 0xe6,		      /* mov %rsp, %rsi */
+		0xba, 1, 0, 0, 0,		      /* mov $1, %edx */
+		0x0f, 0x05,			      /* syscall */
+		0xb8, SYS_exit_group, 0, 0, 0,	      /* mov $SYS_exit_group, %eax */
+		0x31, 0xff,			      /* xor %edi, %edi */
+		0x0f, 0x05,			      /* syscall */
+	},
+};
+
+/* Files of ours that a double begins with. */
+struct double_files {
+	int shared, program, failed;
+	int end, end_write; /* a pipe */
 };
 
 /*
- * The child: nothing of ours but the session's memory, as file 0, goes with it. As it becomes the
+ * The child: nothing of ours but the session's memory, as file 0, and the end of a pipe, as file 3, goes with it. As it becomes the
  * other user nobody may look into it, and what they may look into then is the new program's. System
  * calls only: there may have been other threads.
  */
-static void become(uid_t uid, gid_t gid, int shared, int program, int failed)
+static void become(uid_t uid, gid_t gid, const struct double_files *files)
 {
 	static const char *const argv[] = {"devtrace", NULL};
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct none[2] = {{0}};
-
 	/* out of the way of each other */
-	shared = (int)syscall(SYS_fcntl, shared, F_DUPFD, 10);
-	program = (int)syscall(SYS_fcntl, program, F_DUPFD, 10);
-	failed = (int)syscall(SYS_fcntl, failed, F_DUPFD, 10);
+	int shared = (int)syscall(SYS_fcntl, files->shared, F_DUPFD, 10);
+	int program = (int)syscall(SYS_fcntl, files->program, F_DUPFD, 10);
+	int failed = (int)syscall(SYS_fcntl, files->failed, F_DUPFD, 10);
+	int end = (int)syscall(SYS_fcntl, files->end, F_DUPFD, 10);
+
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	syscall(SYS_setgroups, 0, NULL);
 	/* root's would come back with the new program */
 	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
 	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup2, shared, 0) == 0 &&
-	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 &&
-	    syscall(SYS_close_range, 3, ~0u, 0) == 0 &&
+	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup2, end, 3) == 3 &&
+	    syscall(SYS_close_range, 4, ~0u, 0) == 0 &&
 	    syscall(SYS_setresgid, gid, gid, gid) == 0 &&
 	    syscall(SYS_setresuid, uid, uid, uid) == 0 && syscall(SYS_capset, &head, none) == 0)
 		syscall(SYS_execveat, 2, "", argv, argv + 1, AT_EMPTY_PATH);
@@ -417,8 +447,7 @@ static void become(uid_t uid, gid_t gid, int shared, int program, int failed)
  * The same by a child in the PID namespace at ns, which that process's /proc is of: *number is the child's
  * there. Its parent, this process, waits: when that is killed, so is the child.
  */
-static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid, int shared, int program,
-			  int failed)
+static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid, const struct double_files *files)
 {
 	long child = -1;
 
@@ -427,58 +456,79 @@ static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid, in
 		child = syscall(SYS_fork);
 	if (child == 0) {
 		*number = (int)syscall(SYS_getpid);
-		become(uid, gid, shared, program, failed);
+		become(uid, gid, files);
 	}
 	if (child < 0)
-		syscall(SYS_write, failed, "", 1);
-	syscall(SYS_close, failed);
+		syscall(SYS_write, files->failed, "", 1);
+	syscall(SYS_close, files->failed);
+	syscall(SYS_close, files->end_write);
 	for (;;)
 		syscall(SYS_pause);
+}
+
+/* Has it become what it is to be? Whoever has its user may stop it just then: not for ever. */
+static bool has_become(int ready)
+{
+	struct pollfd f = {ready, POLLIN, 0};
+	char byte;
+	int rc;
+
+	while ((rc = poll(&f, 1, DOUBLE_MS)) < 0 && errno == EINTR)
+		;
+	/* the end: closed by the execve */
+	return rc == 1 && read(ready, &byte, 1) == 0;
 }
 
 /*
  * A process with the user, the group and no capabilities of pid, which has the session's memory and
  * waits; path is where that is, for who sees our /proc, or, inside, for who sees that of pid's PID
- * namespace. -1: it can not be.
+ * namespace. False: it can not be.
  */
-static pid_t start_double(pid_t pid, const struct dt_shared *shared, bool inside, char *path, size_t size)
+static bool start_double(struct area_double *d, pid_t pid, const struct dt_shared *shared, bool inside, char *path,
+			 size_t size)
 {
-	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1}, ns = -1;
+	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1}, end[2] = {-1, -1}, ns = -1;
 	volatile int *number = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t child = -1;
+	struct double_files files;
+	bool done = false;
+	pid_t child;
 	uid_t uid;
 	gid_t gid;
-	char byte;
 
 	dt_format(path, size, "/proc/%d/ns/pid", pid);
 	if (program < 0 || number == MAP_FAILED || !file_user(pid, &uid, &gid) ||
-	    pipe2(ready, O_CLOEXEC) < 0 ||
+	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
 	    write(program, &waiting_program, sizeof(waiting_program)) !=
 		    (ssize_t)sizeof(waiting_program) ||
 	    (inside && (ns = open(path, O_RDONLY | O_CLOEXEC)) < 0))
 		goto out;
+	files = (struct double_files){shared->fd, program, ready[1], end[0], end[1]};
 	child = fork();
 	if (child == 0 && inside)
-		become_inside(ns, number, uid, gid, shared->fd, program, ready[1]);
+		become_inside(ns, number, uid, gid, &files);
 	if (child == 0)
-		become(uid, gid, shared->fd, program, ready[1]);
+		become(uid, gid, &files);
 	close(ready[1]);
 	ready[1] = -1;
-	/* the end: closed by the execve */
-	if (child > 0 && read(ready[0], &byte, 1) != 0) {
-		end_double(child);
-		child = -1;
-	}
+	if (child < 0)
+		goto out;
+	*d = (struct area_double){child, end[1]};
+	end[1] = -1;
+	done = has_become(ready[0]);
+	if (!done)
+		end_double(d);
 	dt_format(path, size, "/proc/%d/fd/0", inside ? *number : child);
 out:
 	if (ns >= 0)
 		close(ns);
 	if (number != MAP_FAILED)
 		munmap((void *)number, PAGE);
+	close(end[0]);
+	close(end[1]);
 	close(ready[0]);
 	close(ready[1]);
 	close(program);
-	return child;
+	return done;
 }
 
 static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
@@ -535,18 +585,17 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
 {
+	struct area_double d;
 	char path[64];
-	pid_t child;
 	int rc;
 
 	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
 	rc = map_session(tid, mem, maps, shared, area, path, e);
 	for (int inside = 0; inside < 2 && rc != 0; inside++) {
-		child = start_double(pid, shared, inside, path, sizeof(path));
-		if (child <= 0)
+		if (!start_double(&d, pid, shared, inside, path, sizeof(path)))
 			continue;
 		rc = map_session(tid, mem, maps, shared, area, path, e);
-		end_double(child);
+		end_double(&d);
 	}
 	return rc;
 }

@@ -237,17 +237,15 @@ static bool is_zombie(pid_t tid)
 	return !p || p[2] == 'Z' || p[2] == 'X';
 }
 
-#define PATIENCE 30000000000ull /* ns; mapping gigabytes of rings takes seconds */
+#define PATIENCE 30000000000ull /* ns for a call; mapping gigabytes of rings takes seconds */
 
 /*
  * The next stop of tid. A first thread that is killed reports nothing before its process's other
  * threads have been waited for, and these may be ours, too: it is then looked at. *late: it has not come to
- * one in PATIENCE, and was stopped by us.
+ * one until that time, and was stopped by us.
  */
-static int next_stop(pid_t tid, int *status, bool *late)
+static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 {
-	uint64_t begin = dt_now_ns();
-
 	*late = false;
 	for (unsigned i = 1;; i++) {
 		pid_t got = dt_threads_wait(tid, status);
@@ -258,7 +256,7 @@ static int next_stop(pid_t tid, int *status, bool *late)
 			return -1;
 		if (i > 8)
 			usleep(20);
-		if (i % 64 == 0 && !*late && dt_now_ns() - begin > PATIENCE)
+		if (i % 64 == 0 && !*late && dt_now_ns() > until)
 			*late = ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0;
 	}
 }
@@ -270,6 +268,8 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 	struct user_regs_struct r;
 	struct ptrace_syscall_info info;
 	uint64_t entered = 0; /* rip behind our call that is under way */
+	/* of each call, whatever else the thread is made to do meanwhile */
+	uint64_t until = dt_now_ns() + PATIENCE;
 	size_t i = 0;
 	int signal = 0, status;
 	bool late;
@@ -279,10 +279,10 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		signal = 0;
 		status = 0;
-		if (next_stop(tid, &status, &late) < 0 || !WIFSTOPPED(status))
+		if (next_stop(tid, until, &status, &late) < 0 || !WIFSTOPPED(status))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
 		/* the calls are short; somebody else may have written over the code that makes them */
-		if (late)
+		if (late || dt_now_ns() > until)
 			return dt_fail(e,
 				       "thread %d does not come back from what it is made to do; another of its "
 				       "process's threads has changed its code, or the machine stands still",
@@ -309,6 +309,7 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 		if (info.op != PTRACE_SYSCALL_INFO_EXIT || r.rip != entered)
 			continue;
 		entered = 0;
+		until = dt_now_ns() + PATIENCE;
 		call[i].result = (int64_t)r.rax;
 		if ((int64_t)r.rax < 0 && (int64_t)r.rax > -4096 && !call[i].may_fail)
 			return dt_fail(e, "%s failed in the traced process: %s", call[i].what,

@@ -23,6 +23,7 @@
 
 #define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
 #define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
+#define EXEC_TRIES 500 /* of 20 us and more: with a thread whose execve is said to have failed */
 #define CONFINE_NS 10000000u /* between two looks at whether a process confines itself, at least */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
@@ -278,7 +279,9 @@ static void exec_begins(struct dt_session *s, const struct dt_request *q)
 	s->exec_pid[s->execs++] = (pid_t)q->pid;
 }
 
-static void exec_failed(struct dt_session *s, const struct dt_request *q)
+/* False: the thread does not stop just now. What a message says may be a lie: it might be in an execve, or wait for a
+ * child of vfork. */
+static bool exec_failed(struct dt_session *s, const struct dt_request *q)
 {
 	struct dt_target *t;
 
@@ -289,8 +292,11 @@ static void exec_failed(struct dt_session *s, const struct dt_request *q)
 		if (s->exec_tid[i] != (pid_t)q->tid)
 			continue;
 		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
-			while ((got = dt_threads_wait((pid_t)q->tid, &status)) == 0)
+			for (int tries = 0; (got = dt_threads_wait((pid_t)q->tid, &status)) == 0; tries++) {
+				if (tries == EXEC_TRIES)
+					return false;
 				usleep(20);
+			}
 		if (got > 0 && WIFSTOPPED(status))
 			ptrace(PTRACE_DETACH, q->tid, 0,
 			       status >> 16 ? 0 : WSTOPSIG(status));
@@ -300,8 +306,9 @@ static void exec_failed(struct dt_session *s, const struct dt_request *q)
 			t->execing = false;
 			dt_session_device_follow(s, t);
 		}
-		return;
+		return true;
 	}
+	return true;
 }
 
 /* The new image is there, stopped before its first instruction, nothing of ours in it. */
@@ -539,8 +546,7 @@ static bool answer(struct dt_session *s, struct dt_request *q, bool lives)
 		exec_begins(s, q);
 		break;
 	case DT_REQUEST_EXEC_FAILED:
-		exec_failed(s, q);
-		break;
+		return exec_failed(s, q);
 	case DT_REQUEST_OPT_OUT:
 		opt_out(s, q);
 		break;

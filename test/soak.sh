@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, corpus, suites, found, kernel
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -356,6 +356,17 @@ oracle() {
 }
 campaign oracle "programs that count themselves, ${SOAK_COMBINATIONS:-10000} combinations: calls made = recorded + said to be lost" \
 	oracle "${SOAK_COMBINATIONS:-10000}"
+hostile() {
+	local until=$((SECONDS + 60 * $1)) rounds=0
+	while [ $SECONDS -lt $until ]; do
+		HOSTILE_SECONDS=3 bash "$root/test/hostile/hostile.t" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" ||
+			{ cat "$work/log" >>"$work/why"; return 1; }
+		rounds=$((rounds + 1))
+	done
+	echo "# $rounds rounds" >&2
+}
+campaign hostile "programs that write into the session's memory, ${SOAK_HOSTILE:-60} minutes: devtrace ends in order, traces can be checked" \
+	hostile "${SOAK_HOSTILE:-60}"
 corpus() {
 	bash "$root/test/real/corpus.sh" "$devtrace" >"$work/log" 2>&1 || { cat "$work/log" >>"$work/why"; return 1; }
 	tail -n 1 "$work/log" | sed 's/^/# /' >&2

@@ -3,6 +3,7 @@
 # Programs of an ordinary user, traced by root, that write into the session's memory whatever they like: devtrace
 # ends in order, soon after them, and what it has written is a sound trace or says what it does not know.
 # usage: hostile.t    HOSTILE_SECONDS=n: of each kind (0.5); HOSTILE_SEED=n: where to begin (anew each time)
+#	HOSTILE_KEEP=DIR: traces of what fails are kept there
 set -u
 root=${DEVTRACE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 seconds=${HOSTILE_SECONDS:-0.5}
@@ -20,6 +21,7 @@ result() {
 	else
 		echo "not ok $n - $2"
 		sed 's/^/# /' "$dir/log" | head -n 60
+		[ -z "${HOSTILE_KEEP-}" ] || cp "$dir/t.db" "$HOSTILE_KEEP/$n.db"
 	fi
 }
 
@@ -41,6 +43,7 @@ one() {
 	[ ! -e t.db ] || {
 		timeout -k 5 60 "$dt" check t.db >>log 2>&1
 		status=$?
+		echo "check: status $status" >>log
 		[ "$status" -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
 	}
 }
@@ -59,6 +62,26 @@ caught() {
 	[ "$tries" = 0 ] && grep -q 'truncated 0' out && timeout 60 "$dt" check t.db >>log 2>&1
 }
 
+# answers BUILD: a session answers others while a program has its messages be about a thread that can not stop;
+# each time it may be too late to exchange the threads, so some times
+answers() {
+	local dt=$root/$1/devtrace pid status i
+	for ((i = 0; i < 4; i++)); do
+		rm -f t.db*
+		timeout -k 5 60 "$dt" record -s hostile -p wait -b 64K -o t.db -F 'scribble:leaf' "${as[@]}" ./scribble \
+			"$seed" 2.5 vfork >log 2>&1 &
+		pid=$!
+		sleep 0.7
+		timeout 2 "$dt" ctl -s hostile >>log 2>&1
+		status=$?
+		wait "$pid" || [ "$?" = 7 ] || { echo "status $?" >>log; return 1; }
+		[ "$status" = 0 ] || { echo "no answer in 2 s: status $status" >>log; return 1; }
+		seed=$((seed + 1))
+	done
+	timeout -k 5 60 "$dt" check t.db >>log 2>&1
+	[ $? -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
+}
+
 for build in build build/san; do
 	[ -x "$root/$build/devtrace" ] || continue
 	for policy in wait drop overwrite; do
@@ -70,6 +93,8 @@ for build in build build/san; do
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"
+	answers $build
+	result $? "$build: messages about a thread that does not stop hold nobody"
 	caught $build
 	result $? "$build: nor by one that catches it while it is mapped"
 done

@@ -3,18 +3,20 @@
  * A traced program that means harm: it finds the session's memory in itself and writes there, again and
  * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
  * extremes, old values back, random ones. It also tries to take the memory away from the others.
- * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; catch: waits until it is
- * attached to, and catches the file while it is being mapped
+ * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has messages be about a
+ * thread that can not be stopped; catch: waits until it is attached to, and catches the file while it is being mapped
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +135,41 @@ static void take_away(const char *path)
 		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes);
 }
 
+static volatile uint32_t waits, execs; /* thread ids */
+
+/* A thread that waits in the kernel for its child, and stops for nobody. */
+static void *never_stops(void *arg)
+{
+	waits = (uint32_t)gettid();
+	if (vfork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return arg;
+}
+
+/* One that says all the time that it is about to execve, and that this failed. */
+static void *executes(void *arg)
+{
+	char *const none[] = {NULL};
+
+	execs = (uint32_t)gettid();
+	while (!stop)
+		execve("/nowhere", none, none);
+	return arg;
+}
+
+/* Has what the second says be of the first. */
+static void exchange(void)
+{
+	volatile uint32_t *word = (volatile uint32_t *)memory;
+
+	for (size_t i = 0; i < CONTROL / 4 && waits && execs; i++)
+		if (word[i] == execs)
+			word[i] = waits;
+}
+
 static volatile int caught = -1;
 
 static void *watch(void *arg)
@@ -188,10 +225,16 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	pthread_create(&thread, NULL, calls, NULL);
+	if (!strcmp(what, "vfork")) {
+		pthread_create(&thread, NULL, never_stops, NULL);
+		pthread_create(&thread, NULL, executes, NULL);
+	}
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		if (!strcmp(what, "truncate"))
 			take_away(path);
+		else if (!strcmp(what, "vfork"))
+			exchange();
 		else
 			for (int i = 0; i < 100; i++)
 				scribble(what);
