@@ -208,6 +208,11 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 {
 	if (s->note[0])
 		fprintf(stderr, "%s: %s\n", c->name, s->note);
+	if (s->users > 1)
+		fprintf(stderr,
+			"%s: processes of several users (%u, %u%s) were recorded together: each of them could read and "
+			"change the others' records; a session for each user keeps them apart\n",
+			c->name, s->user[0], s->user[1], s->users > 2 ? ", ..." : "");
 	if (s->clockless)
 		fprintf(stderr,
 			"%s: %lu calls are not recorded: the program had forbidden itself to read the "

@@ -339,8 +339,7 @@ bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64
 	return true;
 }
 
-/* As whom a process opens files. Its /proc entry is root's if it has changed its user. */
-static bool file_user(pid_t pid, uid_t *uid, gid_t *gid)
+bool dt_area_user(pid_t pid, uid_t *uid, gid_t *gid)
 {
 	char path[64], line[128];
 	int found = 0;
@@ -496,7 +495,7 @@ static bool start_double(struct area_double *d, pid_t pid, const struct dt_share
 	gid_t gid;
 
 	dt_format(path, size, "/proc/%d/ns/pid", pid);
-	if (program < 0 || number == MAP_FAILED || !file_user(pid, &uid, &gid) ||
+	if (program < 0 || number == MAP_FAILED || !dt_area_user(pid, &uid, &gid) ||
 	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
 	    write(program, &waiting_program, sizeof(waiting_program)) !=
 		    (ssize_t)sizeof(waiting_program) ||

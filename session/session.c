@@ -235,6 +235,18 @@ static void store_clockless(struct dt_session *s)
 	dt_store_meta(s->store, "clockless", text, NULL);
 }
 
+/* Several users' processes could read and change each other's records. */
+static void store_users(struct dt_session *s)
+{
+	char text[128];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->users; i++)
+		n += dt_format(text + n, sizeof(text) - n, "%s%u", i ? " " : "", s->user[i]);
+	if (s->users > 1)
+		dt_store_meta(s->store, "users", text, NULL);
+}
+
 static void put_written(struct dt_session *s, unsigned core, const char *source, uint64_t records,
 			uint64_t dropped)
 {
@@ -304,6 +316,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		s->left_as_it_was = dt_store_is_late(s->store);
 		store_clockless(s);
 		store_unknown_tids(s);
+		store_users(s);
 		store_written(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
@@ -475,11 +488,27 @@ static void note_area(struct dt_session *s, uint64_t area)
 	s->area[s->areas++] = area;
 }
 
+/* Whose processes share the memory: each can write to all of it. */
+static void note_user(struct dt_session *s, pid_t pid)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (!dt_area_user(pid, &uid, &gid))
+		return;
+	for (unsigned i = 0; i < s->users; i++)
+		if (s->user[i] == uid)
+			return;
+	if (s->users < sizeof(s->user) / sizeof(*s->user))
+		s->user[s->users++] = uid;
+}
+
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
 	note_area(s, t->area);
+	note_user(s, t->pid);
 	t->next = s->first;
 	t->others = &s->first;
 	s->first = t;

@@ -160,6 +160,8 @@ struct dt_session {
 	struct dt_program *program; /* of the processes that were named; when following, of all */
 	size_t programs, program_room;
 	bool ending;
+	uid_t user[8]; /* of the processes that have been added, each once; the first ones */
+	unsigned users;
 	bool was_frozen; /* owner thread */
 	uint64_t arm_ticks; /* how long an armed recording is to last; 0: without end */
 	uint64_t confined_at; /* ns: when the processes were last asked whether they confine themselves; owner thread */

@@ -62,6 +62,8 @@ detach() {
 	cat "$dir/err"
 	[ "$(sqlite3 "$dir/m.db" "select count(distinct tid) from thread")" = 5 ]
 	grep -q "no process 4194000" "$dir/err"
+	grep -q "processes of several users (.*) were recorded together: each of them could read and change" "$dir/err"
+	[ "$(sqlite3 "$dir/m.db" "select count(*) from meta where key = 'users' and value like '% %'")" = 1 ]
 	for i in 0 1 2 3 4; do
 		! grep -q devtrace "/proc/${pids[i]}/maps" || false
 		kill "${pids[i]}"
@@ -88,11 +90,11 @@ detach() {
 	done
 	kill "$pid" # it ends with the process
 	wait "$tracer" || true # it may end while it is being attached to
-	# the child that becomes the user: files 0 to 2 are known, there is no other, and its memory is a new program's
+	# the child that becomes the user: files 0 to 3 are known, there is no other, and its memory is a new program's
 	child=$(grep -l '^execveat(2.*= 0$' "$dir/calls"/of.*)
 	[ "$(grep -o '^[a-z_0-9]*(.*= [0-9]*$' "$child" | sed 's/(.*= / /' | xargs)" = \
-		"dup3 1 dup2 0 dup3 2 close_range 0 setresuid 0 capset 0 execveat 0" ]
-	grep -q "^close_range(3, 4294967295, 0) *= 0" "$child"
+		"dup3 1 dup2 0 dup3 2 dup2 3 close_range 0 setresuid 0 capset 0 execveat 0" ]
+	grep -q "^close_range(4, 4294967295, 0) *= 0" "$child"
 	stop_spin
 }
 
