@@ -98,6 +98,35 @@ await test("pause keeps the picture where it is, what comes goes on behind; foll
 	await until(async () => { const { state: s } = await import("./main.js"); return Math.abs(s.to - s.length) < 0.05 * (s.to - s.from) + 1000; });
 });
 
+await test("who moves is not moved away by what comes, until it is followed again", async () => {
+	const follow = () => page.textContent("#follow"), box = await page.locator("#line").boundingBox();
+	const ways = {
+		a: () => page.keyboard.press("a"), d: () => page.keyboard.press("d"), ArrowLeft: () => page.keyboard.press("ArrowLeft"),
+		wheel: async () => { await page.mouse.move(box.x + 600, box.y + 200); await page.keyboard.down("Shift"); await page.mouse.wheel(0, 60); await page.keyboard.up("Shift"); },
+		drag: async () => { await page.mouse.move(box.x + 600, box.y + 200); await page.mouse.down(); await page.mouse.move(box.x + 700, box.y + 200, {steps: 3}); await page.mouse.up(); },
+		map: () => page.click("#map", {position: {x: 300, y: 10}})};
+	// not all of it is shown: else it stays whole
+	await page.keyboard.press("w");
+	for (const way in ways) {
+		is(await follow(), "pause", "before " + way);
+		await page.evaluate(() => document.activeElement.blur());
+		await ways[way]();
+		is(await follow(), "follow", way);
+		const a = await state();
+		await records(a.records + 1000);
+		const b = await state();
+		is([b.from, b.to].join(), [a.from, a.to].join(), way + ": moved");
+		await page.click("#follow");
+		await until(async () => { const { state: s } = await import("./main.js"); return Math.abs(s.to - s.length) < 0.05 * (s.to - s.from) + 1000; });
+	}
+	// one that is there already is not switched by it
+	await page.click("#follow");
+	await page.keyboard.press("a");
+	is(await follow(), "follow", "moved while it is not followed");
+	await page.click("#follow");
+	await page.keyboard.press("f");
+});
+
 await test("stop and start from the page", async () => {
 	await page.click("#stop");
 	await until(() => document.getElementById("state")?.textContent === "stopped");
