@@ -17,7 +17,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC 0x7472616365763164ull
-#define DT_SESSION_VERSION 2 /* of the layout of what is shared */
+#define DT_SESSION_VERSION 3 /* of the layout of what is shared */
 #define DT_CONTROL_SIZE 0x20000u /* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
 #define DT_NO_LIMIT (1ull << 62)
@@ -134,6 +134,7 @@ struct dt_thaw {
 	uint64_t begin;	 /* ticks at which it was frozen by a command; 0: by the record before */
 	uint64_t end;	 /* ticks at which it went on */
 	uint64_t missed; /* dt_control.missed then */
+	uint64_t number; /* which it is of dt_control.thaws, from 0 on */
 };
 
 struct dt_request {
@@ -270,9 +271,11 @@ static inline struct dt_ring *dt_ring_at(struct dt_control *control, uint64_t st
 static inline void dt_ring_note_thaw(struct dt_control *c, uint64_t pos, uint64_t ticks)
 {
 	uint64_t begin = __atomic_exchange_n(&c->frozen, 0, __ATOMIC_RELAXED);
-	struct dt_thaw *t = &c->thaw[__atomic_fetch_add(&c->thaws, 1, __ATOMIC_RELAXED) % DT_THAWS];
+	uint32_t number = __atomic_fetch_add(&c->thaws, 1, __ATOMIC_RELAXED);
+	struct dt_thaw *t = &c->thaw[number % DT_THAWS];
 
 	__atomic_store_n(&t->pos, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->number, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->begin, begin, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->end, ticks, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->missed, __atomic_load_n(&c->missed, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
