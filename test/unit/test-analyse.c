@@ -1176,6 +1176,25 @@ static void test_offsets_of_cores(void **state)
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, ~0ull}), 0);
 }
 
+/* Of several answers the surest is believed, wherever it comes; of equal ones the first. */
+static void test_surest_answer(void **state)
+{
+	struct dt_offset o = {0, ~0ull};
+
+	dt_offset_take(&o, 100, 300, 310, 190); /* 40 */
+	assert_int_equal(o.error, 40);
+	assert_int_equal(o.ahead, 160);
+	dt_offset_take(&o, 1000, 1110, 1110, 1100); /* 50: less sure */
+	assert_int_equal(o.error, 40);
+	assert_int_equal(o.ahead, 160);
+	dt_offset_take(&o, 2000, 2155, 2155, 2020); /* 10 */
+	assert_int_equal(o.error, 10);
+	assert_int_equal(o.ahead, 145);
+	dt_offset_take(&o, 3000, 3165, 3165, 3020); /* 10 again */
+	assert_int_equal(o.error, 10);
+	assert_int_equal(o.ahead, 145);
+}
+
 /* A measurement given up while the other core answers ends nevertheless. */
 static void test_offsets_given_up(void **state)
 {
@@ -1193,6 +1212,7 @@ static void test_offsets_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_surest_answer),
 		cmocka_unit_test(test_offsets_of_cores),
 		cmocka_unit_test(test_offsets_given_up),
 		TEST(test_backward),
