@@ -523,3 +523,29 @@ each_build() {
 		other
 	TEXT
 }
+
+@test "-A: numbers behind complex ones: where those have left them" {
+	cat >"$dir/complex.c" <<-'C'
+		#include <complex.h>
+		#include <stdio.h>
+		#define F __attribute__((noinline, noclone)) double
+		struct s { double complex z; };
+		F of_double(double complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z) + d + k; }
+		F of_float(float complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z) + d + k; }
+		F of_long(long double complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return (double)creall(z) + d + k; }
+		F of_struct(struct s z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z.z) + d + k; }
+		int main(void)
+		{
+			struct s s = {5};
+			printf("%g\n", of_double(1, 2.5, 2) + of_float(1, 3.5, 3) + of_long(1, 4.5, 4) + of_struct(s, 5.5, 5));
+			return 0;
+		}
+	C
+	for cc in gcc clang; do
+		"$cc" -O1 -g -o "$dir/complex" "$dir/complex.c"
+		"$dt" record -A 'of_*' -o "$dir/complex.db" "$dir/complex" >/dev/null
+		"$dt" calls "$dir/complex.db" | grep -o 'of_.*' >got
+		diff <(sed 's/(.*, d=/(d=/; s/).*/)/' got) <(printf '%s\n' 'of_double(d=2.5, k=2)' 'of_float(d=3.5, k=3)' \
+			'of_long(d=4.5, k=4)' 'of_struct(d=5.5, k=5)') || { cat got; false; }
+	done
+}
