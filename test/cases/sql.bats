@@ -70,6 +70,16 @@ for r in rows:
 	P
 }
 
+@test "sql: losses: from where to where, as far as it is known" {
+	sample s.db
+	# behind 4100 and before 6000, of which the first is 1000; two ticks are a nanosecond
+	[ "$(devtrace sql -n --csv s.db 'SELECT core, records, begin, end FROM lost' | tr -d '\r')" = 0,5,1550,2500 ]
+	# at the beginning, between, and behind the last record
+	printf '%s\n' 'clock 0 0' 'clock 2000000 1000000' 'at 2 1' 'lost 3' 'E f 0x1000 100' 'at 3 1' 'E f 0x1000 120' 'lost 4' 'X f 0x1000 220' 'lost 7' | writetrace l.db
+	devtrace sql -n --csv l.db 'SELECT core, records, begin, end FROM lost ORDER BY core, begin' | tr -d '\r' >got
+	diff got <(printf '%s\n' 2,3,,0 3,4,10,60 3,7,60,)
+}
+
 @test "sql: records, events and messages, against the text of the records" {
 	maketrace -n 80000 -c 2 -t 5 -l 20000 -m 50 -s 4 t.db
 	devtrace cat -l t.db 2>/dev/null >lines
