@@ -35,8 +35,11 @@ results() {
 		devtrace hist text | diff - want
 	done
 	devtrace cat t.db | devtrace hist - | diff - want
-	devtrace cat -3 t.db 2>/dev/null >text
-	devtrace hist text | diff - want
+	for cpu in "" --cpu; do
+		devtrace cat -3 $cpu t.db 2>/dev/null >text
+		devtrace hist text | diff - want
+		devtrace hist - <text | diff - want
+	done
 	devtrace hist -F pwrite --max 20000 t.db | diff - <(printf '%s\n' "# histogram of result" "# values 3" "# bad 0" "# above 1" "16384 1" "16385 1" "20000 1")
 	devtrace cat -l t.db >text
 	[ "$(devtrace hist -F pread text | tail -2 | head -1)" = "0 1" ]
