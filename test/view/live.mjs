@@ -63,6 +63,23 @@ await test("what the session records is drawn as it comes", async () => {
 	ok((await state()).length > a.length, "no longer");
 });
 
+await test("the news say how many records there are, and how long they are, as the trace does", async () => {
+	const answer = await fetch(served.url + "get/news"), reader = answer.body.getReader();
+	let text = "";
+	for (let i = 0; i < 4; i++) {
+		while (text.split("\n\n").length < 2) text += new TextDecoder().decode((await reader.read()).value);
+		const before = JSON.parse(text.match(/^data: *(\{.*\})$/m)[1]);
+		text = text.slice(text.indexOf("\n\n") + 2);
+		const now = await (await fetch(served.url + "get/trace")).json();
+		is(Object.keys(before).join(), "records,length,live", "what is told");
+		ok(before.live === true && before.records > 0 && before.length > 0, JSON.stringify(before));
+		ok(before.records <= now.total && before.length <= now.length, JSON.stringify(before) + " before " + now.total + ", " + now.length);
+		// no clock reading: of the trace's own length
+		ok(now.length - before.length < 60e9 / now.ns_per_tick && before.length > 0.02 * now.length, before.length + " of " + now.length);
+	}
+	await reader.cancel();
+});
+
 await test("nine tabs: each is told what comes, and can tell the session", async () => {
 	const tabs = [];
 	for (let i = 0; i < 8; i++) {

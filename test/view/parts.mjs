@@ -230,6 +230,24 @@ await test("the list asks for each kind of track that is shown", async () => {
 	is(asked, [31, ...names.map((_, i) => 31 & ~(1 << i))], "kinds asked for");
 });
 
+await test("what could not be hooked is asked for again when there is more of it, and only then", async () => {
+	const got = await page.evaluate(() => window.with_answers(a => a.what === "unhooked" ? {rows: window.left.map(f => [f, "m", "no room", ""]), all: window.left.length} : {functions: [], tracks: []}, async asked => {
+		const { panel } = await import("./panel.js"), { state } = await import("./main.js"), out = [], before = state.unhooked;
+		for (const left of [["a"], ["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"]]) {
+			window.left = left;
+			state.unhooked = left.length;
+			panel.open("unhooked");
+			await new Promise(resolve => setTimeout(resolve, 50));
+			out.push([asked.filter(a => a.what === "unhooked").length, [...document.querySelectorAll("#table tbody tr")].map(r => r.cells[0].textContent).join()]);
+		}
+		state.unhooked = before;
+		panel.open("functions");
+		await new Promise(resolve => setTimeout(resolve, 50));
+		return out;
+	}));
+	is(got, [[1, "a"], [1, "a"], [2, "a,b"], [2, "a,b"], [3, "a,b,c"]], "asked, and shown");
+});
+
 child.removeAllListeners("exit");
 child.kill("SIGINT");
 await browser.close();
