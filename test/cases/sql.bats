@@ -271,6 +271,28 @@ for r in json.load(sys.stdin):
 	[ "$(devtrace sql -n e.db "SELECT arguments ->> 'n' FROM events WHERE kind = 'point'")" = 0 ]
 }
 
+@test "sql: texts of points are of their functions, whichever of several" {
+	cat >say.c <<-'C'
+		__attribute__((noipa)) int other(int n, const char *word) { return n + (word != 0); }
+		__attribute__((noipa)) int say(int n, const char *text) { return n + (text != 0); }
+		int main(void)
+		{
+			say(1, "one");
+			other(2, "two");
+			say(3, "three, which is longer than what one record has room for, so that it is several");
+			return 0;
+		}
+	C
+	gcc -O1 -g -o say say.c
+	devtrace record -T 'say TEXT text' -T 'other TEXT word' -o say.db ./say
+	devtrace sql -n --csv say.db "SELECT event, arguments FROM events WHERE kind = 'more' ORDER BY time" | tr -d '\r' >got
+	diff got - <<-'TEXT'
+		say,"{""text"":""one""}"
+		other,"{""word"":""two""}"
+		say,"{""text"":""three, which is longer than what one record has room for, so that it is several""}"
+	TEXT
+}
+
 @test "sql: tables, CSV and JSON" {
 	sample t.db
 	q="SELECT 'a' AS x, 1 AS y, NULL AS z UNION ALL SELECT 'say \"b\", c' || char(10) || 'd', 22.5, x'00ff'"
