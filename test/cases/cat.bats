@@ -115,6 +115,21 @@ golden() {
 	done
 }
 
+@test "cat: --from and --to are of the records that are there, both ends among them" {
+	for ((i = 100; i < 112; i++)); do
+		printf 'at %d 1\nE f 0x1000 %d\n' $((i % 3)) $((i / 2 * 2))
+	done | writetrace t.db
+	for ((from = 98; from < 114; from++)); do
+		for ((to = from; to < 114; to++)); do
+			diff <(devtrace cat --from $from --to $to t.db | awk '{ print $3 }') \
+				<(for ((i = 100; i < 112; i++)); do
+					t=$((i / 2 * 2))
+					[ $t -lt $from ] || [ $t -gt $to ] || printf '%016x\n' $t
+				done) || { echo "from $from to $to"; false; }
+		done
+	done
+}
+
 @test "check-082: cat -c is short, and says what was lost" {
 	maketrace -n 100000 -c 3 -t 5 t.db
 	devtrace cat -c t.db >out
