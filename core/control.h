@@ -130,9 +130,11 @@ static inline struct dt_ring *dt_ring_at(struct dt_control *control, uint64_t st
 static inline void dt_ring_note_thaw(struct dt_control *c, uint64_t pos, uint64_t ticks)
 {
 	uint64_t begin = __atomic_exchange_n(&c->frozen, 0, __ATOMIC_RELAXED);
-	struct dt_thaw *t = &c->thaw[__atomic_fetch_add(&c->thaws, 1, __ATOMIC_RELAXED) % DT_THAWS];
+	uint32_t number = __atomic_fetch_add(&c->thaws, 1, __ATOMIC_RELAXED);
+	struct dt_thaw *t = &c->thaw[number % DT_THAWS];
 
 	__atomic_store_n(&t->pos, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->number, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->begin, begin, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->end, ticks, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->missed, __atomic_load_n(&c->missed, __ATOMIC_RELAXED), __ATOMIC_RELEASE);

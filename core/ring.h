@@ -10,7 +10,7 @@
 #include "core/record.h"
 
 #define DT_SESSION_MAGIC 0x7472616365763164ull
-#define DT_SESSION_VERSION 2 /* of the layout of what is shared */
+#define DT_SESSION_VERSION 3 /* of the layout of what is shared */
 #define DT_CONTROL_SIZE 0x20000u /* bytes kept for struct dt_control at the start */
 #define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
 #define DT_NO_LIMIT (1ull << 62)
@@ -86,6 +86,7 @@ struct dt_thaw {
 	uint64_t begin;	 /* ticks at which it was frozen by a command; 0: by the record before */
 	uint64_t end;	 /* ticks at which it went on */
 	uint64_t missed; /* dt_control.missed then */
+	uint64_t number; /* which it is of dt_control.thaws, from 0 on */
 };
 
 struct dt_request {

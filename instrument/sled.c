@@ -60,7 +60,7 @@ struct scan {
 	bool joined;	 /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function */
 
-	struct secname sec, before, stack[STACK]; /* current, previous and pushed sections */
+	struct secname sec, before, stack[STACK], stack_before[STACK]; /* current, previous and pushed sections */
 	unsigned depth;
 
 	/* the function being read; `func` is its label, 0 outside functions */
@@ -393,16 +393,20 @@ static void section_enter(struct scan *s, const char *p)
 
 static void section_push(struct scan *s, const char *p)
 {
-	if (s->depth < STACK)
+	if (s->depth < STACK) {
 		s->stack[s->depth] = s->sec;
+		s->stack_before[s->depth] = s->before;
+	}
 	s->depth++;
 	section_enter(s, p);
 }
 
 static void section_pop(struct scan *s)
 {
-	if (s->depth && --s->depth < STACK)
+	if (s->depth && --s->depth < STACK) {
 		s->sec = s->stack[s->depth];
+		s->before = s->stack_before[s->depth];
+	}
 }
 
 static void section_previous(struct scan *s)

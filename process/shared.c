@@ -321,15 +321,17 @@ uint32_t dt_shared_thaws(const struct dt_shared *s)
 	return __atomic_load_n(&s->control->thaws, __ATOMIC_ACQUIRE);
 }
 
-bool dt_shared_thaw(const struct dt_shared *s, unsigned slot, struct dt_thaw *copy)
+bool dt_shared_thaw(const struct dt_shared *s, uint32_t number, struct dt_thaw *copy)
 {
-	struct dt_thaw *t = &s->control->thaw[slot];
+	struct dt_thaw *t = &s->control->thaw[number % DT_THAWS];
 
 	copy->pos = __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE);
+	copy->number = __atomic_load_n(&t->number, __ATOMIC_ACQUIRE);
 	copy->begin = __atomic_load_n(&t->begin, __ATOMIC_ACQUIRE);
 	copy->end = __atomic_load_n(&t->end, __ATOMIC_ACQUIRE);
 	copy->missed = __atomic_load_n(&t->missed, __ATOMIC_ACQUIRE);
-	return copy->pos && __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE) == copy->pos;
+	return copy->pos && copy->number == number &&
+	       __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE) == copy->pos--;
 }
 
 void dt_shared_thaw_note(const struct dt_shared *s, uint64_t pos)

@@ -85,10 +85,10 @@ uint32_t dt_shared_helds(const struct dt_shared *s);
 /* Takes the one in that slot out; false: there is none. */
 bool dt_shared_held_take(const struct dt_shared *s, unsigned slot, struct dt_held *copy);
 
-/* How often recording went on after it was frozen; the n-th is in slot n % DT_THAWS. */
+/* How often recording went on after it was frozen. */
 uint32_t dt_shared_thaws(const struct dt_shared *s);
-/* A copy; false: there is none in that slot, or it is being written just now. */
-bool dt_shared_thaw(const struct dt_shared *s, unsigned slot, struct dt_thaw *copy);
+/* That time, with the record's position itself; false: its place has been used again, or is being written. */
+bool dt_shared_thaw(const struct dt_shared *s, uint32_t number, struct dt_thaw *copy);
 /* Recording goes on behind pos of the shared ring. */
 void dt_shared_thaw_note(const struct dt_shared *s, uint64_t pos);
 /* Ticks at which the controller froze it; 0: it did not. */

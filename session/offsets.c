@@ -75,13 +75,23 @@ static void *answer(void *exchange)
 	}
 }
 
+void dt_offset_take(struct dt_offset *best, uint64_t t0, uint64_t t1, uint64_t t2, uint64_t t3)
+{
+	uint64_t error = dt_offset_error(t0, t1, t2, t3);
+
+	if (error < best->error) {
+		best->error = error;
+		best->ahead = dt_offset(t0, t1, t2, t3);
+	}
+}
+
 /* From the first core. */
 static void ask(struct exchange *x, struct dt_offset *best, uint64_t patience)
 {
 	uint64_t begin = now();
 
 	for (uint32_t i = 0; i < ROUNDS && best->error > GOOD; i++) {
-		uint64_t t0 = now(), t3, error;
+		uint64_t t0 = now(), t3;
 
 		__atomic_store_n(&x->turn, 2 * i + 1, __ATOMIC_RELEASE);
 		do {
@@ -91,11 +101,7 @@ static void ask(struct exchange *x, struct dt_offset *best, uint64_t patience)
 				return;
 		} while (__atomic_load_n(&x->turn, __ATOMIC_ACQUIRE) != 2 * i + 2);
 		t3 = now();
-		error = dt_offset_error(t0, x->t1, x->t2, t3);
-		if (error < best->error) {
-			best->error = error;
-			best->ahead = dt_offset(t0, x->t1, x->t2, t3);
-		}
+		dt_offset_take(best, t0, x->t1, x->t2, t3);
 	}
 }
 

@@ -15,6 +15,9 @@ struct dt_offset {
 
 #define DT_OFFSETS_PATIENCE 50000000ull
 
+/* An answer to one exchange: what it says, if it is surer than what is known. */
+void dt_offset_take(struct dt_offset *best, uint64_t t0, uint64_t t1, uint64_t t2, uint64_t t3);
+
 /*
  * Takes some 0.2 ms a core, on a busy machine up to patience (ticks) for each. offset has room for
  * cores; false: nothing could be measured.

@@ -25,39 +25,13 @@ void dt_pauses_start(struct dt_session *s, bool active)
 
 	if (active && p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
+	/* a pause before the first record has begun now at the earliest */
+	if (active && !p->last)
+		p->last = p->all_told = now;
 	if (active)
 		p->stopped = 0;
 	else if (!p->stopped)
 		p->stopped = now;
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct dt_thaw *x = a, *y = b;
-
-	return x->end < y->end ? -1 : x->end > y->end;
-}
-
-/* The thaws up to pos that have not been told, in their order. *behind: how many are later. */
-static size_t find(const struct dt_shared *m, uint64_t pos, uint64_t told, struct dt_thaw *found,
-		   uint32_t *behind)
-{
-	size_t n = 0;
-
-	*behind = 0;
-	for (unsigned i = 0; i < DT_THAWS; i++) {
-		struct dt_thaw x;
-		bool whole = dt_shared_thaw(m, i, &x);
-
-		*behind += x.pos > pos + 1;
-		/* not whole: it has just been used again */
-		if (!whole || x.pos > pos + 1 || x.end <= told)
-			continue;
-		x.pos--;
-		found[n++] = x;
-	}
-	qsort(found, n, sizeof(*found), by_end);
-	return n;
 }
 
 /*
@@ -97,36 +71,43 @@ void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, u
 {
 	const struct dt_shared *m = &s->targets.shared;
 	struct dt_pauses *p = &s->pauses;
-	uint32_t thaws = dt_shared_thaws(m), behind, before;
-	struct dt_thaw t[DT_THAWS];
-	size_t found;
+	uint32_t thaws = dt_shared_thaws(m), more = thaws - p->thaws, unseen = 0;
+	struct dt_thaw t;
 
-	if (thaws == p->thaws)
-		goto out;
-	found = find(m, pos + n * 64, p->told, t, &behind);
-	/* those whose places have been used again since: just before the first that is found */
-	before = thaws - p->thaws - behind - (uint32_t)found;
-	if ((int32_t)before < 0 || !found)
-		before = 0;
-	for (size_t i = 0; i < found; i++) {
-		size_t at = t[i].pos > pos ? (t[i].pos - pos) / 64 : 0;
+	/* not what a program has written there that runs wild */
+	if (more > INT32_MAX)
+		thaws = p->thaws;
+	else if (more > DT_THAWS)
+		unseen = more - DT_THAWS;
+	for (uint32_t i = p->thaws + unseen; i != thaws; i++) {
+		if (!dt_shared_thaw(m, i, &t)) {
+			if (dt_shared_thaws(m) - i <= DT_THAWS)
+				break; /* it is being written, its record is to come */
+			/* told with the next that can be read, perhaps one of later records */
+			unseen++;
+			continue;
+		}
+		if (t.pos > pos + n * 64)
+			break;
+		size_t at = t.pos > pos ? (t.pos - pos) / 64 : 0;
 		uint64_t since = at ? r[at - 1].ticks : p->last;
 		/* who ended one reads the clock first, then this: two at a time may do so in turns */
-		uint64_t missed = t[i].missed > p->missed ? t[i].missed - p->missed : 0;
-		struct dt_pause one = {t[i].begin ? t[i].begin : since, t[i].end, false, 1, missed};
+		uint64_t missed = t.missed > p->missed ? t.missed - p->missed : 0;
+		struct dt_pause one = {t.begin ? t.begin : since, t.end, false, 1 + unseen, missed};
 
-		if (i == 0 && before) {
-			one.begin = p->last;
-			one.times += before;
-		}
+		if (unseen)
+			one.begin = p->all_told;
+		unseen = 0;
 		p->missed += missed;
-		p->told = one.end;
+		p->thaws = i + 1;
+		if (t.end > p->all_told)
+			p->all_told = t.end;
 		add(s, &one);
 	}
-	p->thaws += (uint32_t)found + before;
-out:
 	if (n)
 		p->last = r[n - 1].ticks;
+	if (!unseen && p->last > p->all_told)
+		p->all_told = p->last;
 }
 
 void dt_pauses_end(struct dt_session *s)

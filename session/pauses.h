@@ -15,8 +15,8 @@ struct dt_session;
 struct dt_pauses {
 	uint64_t stopped; /* since when, ticks; 0: it is not */
 	uint64_t last;	  /* ticks of the last record taken from the shared ring */
+	uint64_t all_told; /* ticks: all pauses that ended before have been told */
 	uint64_t missed;  /* dt_control.missed when it went on last */
-	uint64_t told;	  /* ticks at which the last one told ended */
 	uint32_t thaws;	  /* how many of dt_control.thaws have been told */
 	uint64_t moment;  /* in which the last one ended; and how many have been told of it */
 	unsigned singles;

@@ -497,3 +497,55 @@ each_build() {
 		done
 	done
 }
+
+@test "functions that the linker folded into one: each name has its own signature, one that is none of theirs has none" {
+	cat >"$dir/fold.c" <<-'C'
+		__attribute__((noinline)) int one(int a, int b) { __asm__ volatile("" ::: "memory"); return a + b + 3; }
+		__attribute__((noinline)) int two(unsigned x, unsigned y) { __asm__ volatile("" ::: "memory"); return x + y + 3; }
+		int main(void) { return one(1, 2) + two(3, 4) != 16; }
+	C
+	gcc -O1 -g -ffunction-sections -no-pie -fuse-ld=gold -Wl,--icf=all -o "$dir/fold" "$dir/fold.c"
+	one=$(nm "$dir/fold" | sed -n 's/ T one$//p')
+	[ -n "$one" ]
+	[ "$one" = "$(nm "$dir/fold" | sed -n 's/ T two$//p')" ]
+	text=$(objdump -h "$dir/fold" | awk '$2 == ".text" { print $4 }')
+	objcopy --strip-symbol=one "$dir/fold" "$dir/fold-two"
+	objcopy --strip-symbol=two "$dir/fold" "$dir/fold-one"
+	objcopy --strip-symbol=one --strip-symbol=two "$dir/fold" "$dir/fold-other" \
+		--add-symbol "other=.text:$((0x$one - 0x$text)),function,global"
+	while read -r name want; do
+		"$dt" record -o "$dir/fold.db" -F "$name" "$dir/fold-$name"
+		got=$(sqlite3 "$dir/fold.db" "SELECT count(*) || signature FROM function WHERE name = '$name'")
+		[ "$got" = "1$want" ] || { echo "$name: $got"; false; }
+	done <<-'TEXT'
+		one a:i4@0,b:i4@1;i4@0
+		two x:u4@0,y:u4@1;i4@0
+		other
+	TEXT
+}
+
+@test "-A: numbers behind complex ones: where those have left them" {
+	cat >"$dir/complex.c" <<-'C'
+		#include <complex.h>
+		#include <stdio.h>
+		#define F __attribute__((noinline, noclone)) double
+		struct s { double complex z; };
+		F of_double(double complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z) + d + k; }
+		F of_float(float complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z) + d + k; }
+		F of_long(long double complex z, double d, int k) { __asm__ volatile("" ::: "memory"); return (double)creall(z) + d + k; }
+		F of_struct(struct s z, double d, int k) { __asm__ volatile("" ::: "memory"); return creal(z.z) + d + k; }
+		int main(void)
+		{
+			struct s s = {5};
+			printf("%g\n", of_double(1, 2.5, 2) + of_float(1, 3.5, 3) + of_long(1, 4.5, 4) + of_struct(s, 5.5, 5));
+			return 0;
+		}
+	C
+	for cc in gcc clang; do
+		"$cc" -O1 -g -o "$dir/complex" "$dir/complex.c"
+		"$dt" record -A 'of_*' -o "$dir/complex.db" "$dir/complex" >/dev/null
+		"$dt" calls "$dir/complex.db" | grep -o 'of_.*' >got
+		diff <(sed 's/(.*, d=/(d=/; s/).*/)/' got) <(printf '%s\n' 'of_double(d=2.5, k=2)' 'of_float(d=3.5, k=3)' \
+			'of_long(d=4.5, k=4)' 'of_struct(d=5.5, k=5)') || { cat got; false; }
+	done
+}

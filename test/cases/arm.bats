@@ -101,6 +101,13 @@ records() { "$dt" cat -s "$session" | awk '{ printf "%s ", $1 == "V" ? "V" subst
 	awk "BEGIN { exit !($EPOCHREALTIME - $begin < 5) }" # it is 0.3 s
 	do_it w 5
 	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = VEX ]
+	# nor is it less
+	say arm 7:1:1 - 1500ms
+	begin=$EPOCHREALTIME
+	do_it 1 1
+	timeout 60 "$dt" ctl -s "$session" wait
+	awk "BEGIN { t = $EPOCHREALTIME - $begin; print t; exit !(t >= 1.49 && t < 6) }"
+	[ "$("$dt" cat -s "$session" | cut -c1 | tr -d '\n')" = V ]
 	# 0 is no end
 	say arm 7:1:2 - 0
 	do_it 1 2

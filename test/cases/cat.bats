@@ -100,6 +100,36 @@ golden() {
 	[ ! -s err ]
 }
 
+@test "what can not be written: said once, and status 1, by each command that prints a trace" {
+	maketrace -n 30000 -c 2 -t 3 t.db
+	sample s.db
+	for command in cat 'cat -c' 'cat -l' 'cat -3' calls graph report 'report --json' hist count \
+		'export --csv' 'export --chrome' 'export --folded' 'export --speedscope' 'export --callgrind' flame\ -o- 'sql -c' check; do
+		for file in t.db s.db; do
+			words=
+			[ "$command" != 'sql -c' ] || words="'SELECT * FROM records'"
+			run bash -c "devtrace $command $file $words >/dev/full"
+			[ "$status" = 1 ] || { echo "$command $file: status $status: $output"; false; }
+			[ "$(grep -Eic 'can ?not (be )?writ|No space left on device' <<<"$output")" = 1 ] || { echo "$command $file: $output"; false; }
+		done
+	done
+}
+
+@test "cat: --from and --to are of the records that are there, both ends among them" {
+	for ((i = 100; i < 112; i++)); do
+		printf 'at %d 1\nE f 0x1000 %d\n' $((i % 3)) $((i / 2 * 2))
+	done | writetrace t.db
+	for ((from = 98; from < 114; from++)); do
+		for ((to = from; to < 114; to++)); do
+			diff <(devtrace cat --from $from --to $to t.db | awk '{ print $3 }') \
+				<(for ((i = 100; i < 112; i++)); do
+					t=$((i / 2 * 2))
+					[ $t -lt $from ] || [ $t -gt $to ] || printf '%016x\n' $t
+				done) || { echo "from $from to $to"; false; }
+		done
+	done
+}
+
 @test "check-082: cat -c is short, and says what was lost" {
 	maketrace -n 100000 -c 3 -t 5 t.db
 	devtrace cat -c t.db >out

@@ -318,6 +318,11 @@ bad() {
 	bad "usage: status" status now
 	bad "usage: quit" quit now
 	bad "usage: attach" attach
+	bad "usage: attach" attach 1 2
+	for number in 0 -1 x 1x 2147483648 4294967296 4294967297 18446744073709551617; do
+		bad "usage: attach" attach $number
+		bad "usage: detach" detach $number
+	done
 	bad "no process" attach 4194000
 	bad "is not traced here" detach 4194000
 	bad "LATEFREEZE needs a number" trace add LATEFREEZE

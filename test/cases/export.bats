@@ -51,6 +51,39 @@ print(round(sum(r.get("self", 0) for r in json.load(sys.stdin) if "function" in 
 	[ -z "$(sed 's/ [0-9]*$//' folded | sort | uniq -d)" ]
 }
 
+@test "export: folded stacks have own times to the nearest nanosecond, and no semicolon but between names" {
+	# a tick is a third of a nanosecond
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 3000000 1000000
+	thread 1 a;b
+	function c;d
+	E c;d 0x1000 0
+	E e 0xf00 5
+	X e 0xf00 9
+	E f 0xf00 9
+	X f 0xf00 11
+	E g 0xf00 11
+	X g 0xf00 12
+	X c;d 0x1000 3000000
+	TEXT
+	# 4, 2, and 1 tick; what is less than half a nanosecond is none
+	diff <(devtrace export --folded t.db | sort) <(printf '%s\n' 'a:b;c:d 999998' 'a:b;c:d;e 1' 'a:b;c:d;f 1')
+	# 5 and 7 ticks
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 3000000 1000000
+	thread 1 t
+	E e 0x1000 0
+	X e 0x1000 5
+	E f 0x1000 5
+	X f 0x1000 12
+	E e 0x1000 3000000
+	X e 0x1000 3000000
+	TEXT
+	diff <(devtrace export --folded t.db | sort) <(printf '%s\n' 't;e 2' 't;f 2')
+}
+
 @test "export: Chrome's JSON has each call once, within its caller's" {
 	maketrace -n 60000 -l 5000 t.db
 	devtrace export --chrome t.db >t.json

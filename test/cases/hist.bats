@@ -35,8 +35,11 @@ results() {
 		devtrace hist text | diff - want
 	done
 	devtrace cat t.db | devtrace hist - | diff - want
-	devtrace cat -3 t.db 2>/dev/null >text
-	devtrace hist text | diff - want
+	for cpu in "" --cpu; do
+		devtrace cat -3 $cpu t.db 2>/dev/null >text
+		devtrace hist text | diff - want
+		devtrace hist - <text | diff - want
+	done
 	devtrace hist -F pwrite --max 20000 t.db | diff - <(printf '%s\n' "# histogram of result" "# values 3" "# bad 0" "# above 1" "16384 1" "16385 1" "20000 1")
 	devtrace cat -l t.db >text
 	[ "$(devtrace hist -F pread text | tail -2 | head -1)" = "0 1" ]
@@ -178,6 +181,42 @@ assert all(abs(y - k * most / n) < 0.02 or y <= 1.01 for k, y in h), h'
 	devtrace hist --durations t.db | diff out.txt -
 }
 
+@test "hist: the axis of durations goes from nanoseconds to seconds, however many" {
+	writetrace t.db <<-'TEXT'
+	clock 0 0
+	clock 2000000 1000000
+	E f 0x1000 0
+	X f 0x1000 10
+	E f 0x1000 1000
+	X f 0x1000 3000
+	E f 0x1000 4000
+	X f 0x1000 3000000
+	E f 0x1000 4000000
+	X f 0x1000 10000000000
+	E f 0x1000 20000000000
+	X f 0x1000 9000020000000000
+	TEXT
+	devtrace hist --durations --max 99999999999999999 --svg t.db >h.svg
+	diff <(grep -o '>[0-9.]* [mun]*s<' h.svg | tr -d '<>') <(printf '%s\n' '4 ns' '128 ns' '4.1 us' '131 us' '4.19 ms' '134 ms' '4.29 s' '137 s' '4398 s' '140737 s')
+}
+
+@test "hist: of negative values alone there is no picture, and each is counted" {
+	writetrace t.db <<-'TEXT'
+	X f 0x1000 1 -1
+	X f 0x1000 2 -7
+	TEXT
+	[ "$(devtrace hist t.db | grep bad)" = "# bad 2" ]
+	run devtrace hist -o h.svg t.db
+	[ "$status" = 1 ]
+	[[ $output == *"no values to be drawn: all are negative" ]]
+	[ ! -e h.svg ]
+	# of a picture, the shares are of those that are not
+	printf 'X f 0x1000 %d %d\n' 1 -1 2 -7 3 8 4 8 5 9 6 8 | writetrace t.db
+	devtrace hist -o h.svg t.db
+	grep -q '8: 3 of 4 (75.00 %)' h.svg
+	grep -q '9: 1 of 4 (25.00 %)' h.svg
+}
+
 @test "check-110: count: by process and page, sorted" {
 	unsound t.db # two threads are not described
 	writetrace t.db <<-'TEXT'
@@ -209,6 +248,12 @@ assert all(abs(y - k * most / n) < 0.02 or y <= 1.01 for k, y in h), h'
 	devtrace cat t.db >text
 	devtrace count --key arg/4096 text | diff - want
 	devtrace cat -c t.db | devtrace count -k arg/4096 - | diff - want
+}
+
+@test "count: a value and its negative are two, in whatever order they come" {
+	printf 'function f n:i8@0;v\n%s' "$(for ((i = 0; i < 3000; i++)); do echo "E f 0x1000 $i $((i % 7 - 3))"; done)" | writetrace t.db
+	devtrace count --key n t.db | grep -v '^#' | diff - <(printf '1 %s\n' '-3 429' '-2 429' '-1 429' '0 429' '1 428' '2 428' '3 428')
+	devtrace count --key n/2 t.db | grep -v '^#' | diff - <(printf '1 %s\n' '-2 429' '-1 858' '0 857' '1 856')
 }
 
 @test "count: threads of a process are one" {

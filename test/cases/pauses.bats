@@ -14,6 +14,23 @@ sql() {
 	"$dt" sql --csv --no-header x.db "$1" | tr -d '\r'
 }
 
+# spans_have_their_pauses N: N calls of outer(), each ending a pause: as many in each span that is told as it says
+spans_have_their_pauses() {
+	sql "SELECT begin, end, times FROM pauses WHERE why='frozen' ORDER BY end" >pauses
+	sql "SELECT time FROM records WHERE function LIKE 'outer%' ORDER BY time" >outers
+	python3 - "$1" <<-'P'
+		import bisect, sys
+		outers = [float(l) for l in open("outers")]
+		rows = [l.strip().split(",") for l in open("pauses")]
+		assert len(outers) == int(sys.argv[1]), len(outers)
+		del outers[0] # nothing was frozen yet
+		for b, e, n in rows[:-1]: # the last is until the end
+		    assert b, ("it has no begin", e, n)
+		    inside = bisect.bisect_right(outers, float(e)) - bisect.bisect_right(outers, float(b))
+		    assert inside == int(n), (b, e, n, inside)
+	P
+}
+
 @test "frozen by a command: when, and how many events came" {
 	start_obey
 	begin t -o x.db -F none "$pid"
@@ -101,7 +118,37 @@ sql() {
 	act outer 30000
 	ended
 	# from each add, which freezes, until the outer behind it; the last one until the end
-	[ "$(sql "SELECT sum(times), sum(missed) FROM pauses WHERE why='frozen'")" = 30000,30000 ]
+	[ "$(sql "SELECT sum(times), sum(missed) FROM pauses WHERE why='frozen'")" = 30000,30000 ] || { sql "SELECT sum(times), sum(missed) FROM pauses WHERE why='frozen'"; false; }
+	spans_have_their_pauses 30000
+}
+
+@test "frozen more often than is remembered while nobody reads: told together, from the first to the last" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace outer UNFREEZE add FREEZE\nstart\n' | ctl -
+	server=$(pgrep -f "attach -d -s t -o x.db -F none $pid")
+	kill -STOP "$server"
+	act outer 5000
+	kill -CONT "$server"
+	ended
+	[ "$(sql "SELECT sum(times), sum(missed) FROM pauses WHERE why='frozen'")" = 5000,5000 ]
+	[ "$(sql "SELECT max(times) > 3000 FROM pauses")" = 1 ]
+	spans_have_their_pauses 5000
+}
+
+@test "stopped when it ends: until the end" {
+	start_obey
+	begin t -o x.db -F none "$pid"
+	printf 'trace add new a ENTRY\ntrace a on\nstart\n' | ctl -
+	act add 5
+	ctl stop
+	act add 7
+	ended
+	[ "$(sql "SELECT count(*) FROM records WHERE kind='E'")" = 5 ]
+	[ "$(sql "SELECT why, times, missed IS NULL, duration > 0 FROM pauses WHERE begin > (SELECT min(time) FROM records WHERE kind='E')")" = stopped,1,1,1 ]
+	# begun behind the last record, and the last thing that there is
+	[ "$(sql "SELECT min(begin) >= (SELECT max(time) FROM records WHERE kind='E') FROM pauses
+		WHERE end = (SELECT max(end) FROM pauses)")" = 1 ]
 }
 
 @test "a limit of records: what came behind the last of them" {

@@ -70,6 +70,16 @@ for r in rows:
 	P
 }
 
+@test "sql: losses: from where to where, as far as it is known" {
+	sample s.db
+	# behind 4100 and before 6000, of which the first is 1000; two ticks are a nanosecond
+	[ "$(devtrace sql -n --csv s.db 'SELECT core, records, begin, end FROM lost' | tr -d '\r')" = 0,5,1550,2500 ]
+	# at the beginning, between, and behind the last record
+	printf '%s\n' 'clock 0 0' 'clock 2000000 1000000' 'at 2 1' 'lost 3' 'E f 0x1000 100' 'at 3 1' 'E f 0x1000 120' 'lost 4' 'X f 0x1000 220' 'lost 7' | writetrace l.db
+	devtrace sql -n --csv l.db 'SELECT core, records, begin, end FROM lost ORDER BY core, begin' | tr -d '\r' >got
+	diff got <(printf '%s\n' 2,3,,0 3,4,10,60 3,7,60,)
+}
+
 @test "sql: records, events and messages, against the text of the records" {
 	maketrace -n 80000 -c 2 -t 5 -l 20000 -m 50 -s 4 t.db
 	devtrace cat -l t.db 2>/dev/null >lines
@@ -259,6 +269,28 @@ for r in json.load(sys.stdin):
 	[ "$(devtrace sql -n e.db "SELECT length(bytes), substr(bytes, 1, 14) FROM events WHERE event = 'SAID'")" = '3000  He said "so"aa' ]
 	[ "$(devtrace sql -n e.db "SELECT substr(text, 1, 22) FROM events WHERE event = 'SAID'")" = 'NET:SAID("He said \"so' ]
 	[ "$(devtrace sql -n e.db "SELECT arguments ->> 'n' FROM events WHERE kind = 'point'")" = 0 ]
+}
+
+@test "sql: texts of points are of their functions, whichever of several" {
+	cat >say.c <<-'C'
+		__attribute__((noipa)) int other(int n, const char *word) { return n + (word != 0); }
+		__attribute__((noipa)) int say(int n, const char *text) { return n + (text != 0); }
+		int main(void)
+		{
+			say(1, "one");
+			other(2, "two");
+			say(3, "three, which is longer than what one record has room for, so that it is several");
+			return 0;
+		}
+	C
+	gcc -O1 -g -o say say.c
+	devtrace record -T 'say TEXT text' -T 'other TEXT word' -o say.db ./say
+	devtrace sql -n --csv say.db "SELECT event, arguments FROM events WHERE kind = 'more' ORDER BY time" | tr -d '\r' >got
+	diff got - <<-'TEXT'
+		say,"{""text"":""one""}"
+		other,"{""word"":""two""}"
+		say,"{""text"":""three, which is longer than what one record has room for, so that it is several""}"
+	TEXT
 }
 
 @test "sql: tables, CSV and JSON" {

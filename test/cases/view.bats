@@ -195,6 +195,39 @@ code() {
 	end_view
 }
 
+@test "view: a message's arrow has its key, who sent and received it, and where, all bits of them" {
+	unsound m.db # a message belongs to no call
+	writetrace m.db <<-'TEXT'
+	thread 1 a
+	thread 2 b
+	at 3 1
+	M f 0x1000 100 0xf1234567890abc
+	M f 0x1000 200 0x10ffffffffffff
+	at 5 2
+	N f 0x2000 400 0xf1234567890abc
+	N f 0x2000 500 0x10ffffffffffff
+	TEXT
+	view m.db
+	until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
+	python3 - "$address" <<-'P'
+		import json, struct, sys, urllib.request
+		def get(what): return urllib.request.urlopen(sys.argv[1] + "get/" + what).read()
+		track = [t for t in json.loads(get("trace"))["tracks"] if t["kind"] == "message"]
+		assert len(track) == 1, track
+		b = get("window?from=0&to=400&cells=400&tracks=%d" % track[0]["track"])
+		number, n = struct.unpack_from("<II", b)
+		assert (number, n) == (track[0]["track"], 2), (number, n)
+		got = []
+		for i in range(n):
+		    begin, end, low, high, count, sender, receiver, depth = struct.unpack_from("<ddddIIII", b, 8 + 48 * i)
+		    high = int(high)
+		    got.append((begin, end, hex(int(low) | high >> 32 << 48), high & 0xffff, high >> 16 & 0xffff, count, sender, receiver))
+		want = [(0, 300, "0xf1234567890abc", 3, 5, 1, 1, 2), (100, 400, "0x10ffffffffffff", 3, 5, 1, 1, 2)]
+		assert got == want, got
+	P
+	end_view
+}
+
 @test "view: requests that make no sense are told so, and change nothing" {
 	maketrace -n 100000 a.db >made
 	view a.db

@@ -182,6 +182,19 @@
 	end	skips_lock
 	.p2align 4
 
+/* the same where the instruction has no other prefix */
+	function skips_lock_alone
+	lea	-8(%rsp), %rax
+	mov	%rdi, (%rax)
+	cmp	$0, %esi
+	je	1f
+	.byte	0xf0 /* lock */
+1:	incl	(%rax)
+	mov	(%rax), %rax
+	ret
+	end	skips_lock_alone
+	.p2align 4
+
 /* jrcxz and loop at the entry; a call that is moved; a call for the address */
 	function counts_down
 	mov	%rsi, %rcx

@@ -4,6 +4,7 @@
 
 long plain(long), one_byte_padded(void), loop_to_entry(int, long), far_loop_to_entry(int, long),
 	target_inside(int, int), shared_exit(long, long), branches_out(long), skips_lock(long, int),
+	skips_lock_alone(long, int),
 	counts_down(long, long), calls_first(long), has_endbr(long), uses_flags(long, long),
 	red_zone(long, long), behind_shared_exit(void), shared_exit_short(long, long),
 	behind_shared_exit_short(void), cold_exits(long), behind_cold_exits(void),
@@ -31,10 +32,10 @@ int main(void)
 		one_byte();
 		two_bytes();
 		one_byte_padded();
-		printf("%ld %ld %ld %ld %ld %ld %ld %ld\n", plain(i), loop_to_entry((int)i, i * 5),
+		printf("%ld %ld %ld %ld %ld %ld %ld %ld %ld\n", plain(i), loop_to_entry((int)i, i * 5),
 		       far_loop_to_entry((int)i, i), target_inside(1, (int)i * 100),
 		       shared_exit(i, 70 + i), branches_out(i), skips_lock(i, (int)i & 1),
-		       counts_down(i, i + 4));
+		       counts_down(i, i + 4), skips_lock_alone(i, (int)i & 1));
 		printf("%ld %ld %ld %ld %ld %ld\n", loop_moved((int)i, i), behind_loop_moved(),
 		       shared_exit_short(i, 70 + i), behind_shared_exit_short(), cold_exits(i),
 		       behind_cold_exits());

@@ -25,6 +25,7 @@
 #include "session/offsets.h"
 #include "analyse/filter.h"
 #include "analyse/stats.h"
+#include "analyse/window.h"
 #include "test/unit/test-trace-scratch.h"
 
 #define BASE 0x400000
@@ -1176,6 +1177,41 @@ static void test_offsets_of_cores(void **state)
 	assert_int_equal(dt_offset_correction(&(struct dt_offset){140, ~0ull}), 0);
 }
 
+/* A window has as many cells as are wanted, from the first to the last, and not one more. */
+static void test_window_shift(void **state)
+{
+	static const struct {
+		uint64_t from, to;
+		unsigned cells, shift;
+	} wanted[] = {
+		{0, 0, 1, 0}, {7, 7, 1, 0}, {0, 1, 1, 1}, {0, 1, 2, 0}, {0, 99, 100, 0}, {0, 100, 100, 1},
+		{0, 199, 100, 1}, {0, 200, 100, 2}, {1000, 1099, 100, 0}, {1000, 1100, 100, 1},
+		{0, 400, 400, 1}, {0, 399, 400, 0}, {0, UINT64_MAX, 8192, 51}, {0, UINT64_MAX, 4, 62},
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		assert_int_equal(dt_window_shift(wanted[i].from, wanted[i].to, wanted[i].cells), wanted[i].shift);
+}
+
+/* Of several answers the surest is believed, wherever it comes; of equal ones the first. */
+static void test_surest_answer(void **state)
+{
+	struct dt_offset o = {0, ~0ull};
+
+	dt_offset_take(&o, 100, 300, 310, 190); /* 40 */
+	assert_int_equal(o.error, 40);
+	assert_int_equal(o.ahead, 160);
+	dt_offset_take(&o, 1000, 1110, 1110, 1100); /* 50: less sure */
+	assert_int_equal(o.error, 40);
+	assert_int_equal(o.ahead, 160);
+	dt_offset_take(&o, 2000, 2155, 2155, 2020); /* 10 */
+	assert_int_equal(o.error, 10);
+	assert_int_equal(o.ahead, 145);
+	dt_offset_take(&o, 3000, 3165, 3165, 3020); /* 10 again */
+	assert_int_equal(o.error, 10);
+	assert_int_equal(o.ahead, 145);
+}
+
 /* A measurement given up while the other core answers ends nevertheless. */
 static void test_offsets_given_up(void **state)
 {
@@ -1193,6 +1229,8 @@ static void test_offsets_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_window_shift),
+		cmocka_unit_test(test_surest_answer),
 		cmocka_unit_test(test_offsets_of_cores),
 		cmocka_unit_test(test_offsets_given_up),
 		TEST(test_backward),

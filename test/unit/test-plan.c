@@ -92,6 +92,7 @@ static const struct {
 	{"cold_exits", JUMP, {PAD, SHORT, SHARED}, 3, 4, false},
 	{"branches_out", JUMP, {JUMP, JUMP, PAD}, 3, 3, false},
 	{"skips_lock", JUMP, {PAD}, 1, 2, false},
+	{"skips_lock_alone", JUMP, {PAD}, 1, 2, false},
 	{"counts_down", JUMP, {PAD}, 1, 2, false},
 	{"calls_first", JUMP, {PAD}, 1, 2, false},
 	{"has_endbr", JUMP, {PAD}, 1, 2, false},

@@ -32,7 +32,14 @@ static const char c_source[] =
 	"int main(int argc, char **argv) { return argc; }\n"
 	"F _Complex long double cld(_Complex long double z, int k) { return z + k; }\n" /* 20 */
 	"F __attribute__((ms_abi)) long foreign(long a, long b) { return a - b; }\n"
-	"extern __typeof(plain) plain_too __attribute__((alias(\"plain\")));\n";
+	"extern __typeof(plain) plain_too __attribute__((alias(\"plain\")));\n"
+	"F _Complex double cd(_Complex double z, int k) { return z + k; }\n"
+	"F _Complex float cf(_Complex float z, int k) { return z + k; }\n"
+	"struct cz { _Complex double z; }; struct cy { _Complex float z; long k; }; struct cx { _Complex double z; char k; };\n" /* 25 */
+	"F struct cz cz(struct cz x, int k) { x.z += k; return x; }\n"
+	"F struct cy cy(struct cy x, int k) { x.z += k; return x; }\n"
+	"F struct cx cx(struct cx x, int k) { x.z += k; return x; }\n"
+	"F __float128 q(__float128 a, int k) { return a; }\n";
 
 static const struct {
 	const char *name, *signature;
@@ -53,6 +60,12 @@ static const struct {
 	{"pointers", "a:p@0,b:p@1,c:p@2;p@0", 18},
 	{"main", "argc:i4@0,argv:p@1;i4@0", 19},
 	{"cld", "z:a@-,k:i4@0;a@-", 20},
+	{"cd", "z:a@-,k:i4@0;a@-", 23},
+	{"cf", "z:a@-,k:i4@0;a@2", 24},
+	{"cz", "x:a@-,k:i4@0;a@-", 26},
+	{"cy", "x:a@-,k:i4@1;a@2+0", 27},
+	{"cx", "x:a@-,k:i4@1;a@-", 28},
+	{"q", "a:a@-,k:i4@0;a@2+3", 29},
 };
 
 static const char cxx_source[] =

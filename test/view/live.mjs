@@ -63,6 +63,23 @@ await test("what the session records is drawn as it comes", async () => {
 	ok((await state()).length > a.length, "no longer");
 });
 
+await test("the news say how many records there are, and how long they are, as the trace does", async () => {
+	const answer = await fetch(served.url + "get/news"), reader = answer.body.getReader();
+	let text = "";
+	for (let i = 0; i < 4; i++) {
+		while (text.split("\n\n").length < 2) text += new TextDecoder().decode((await reader.read()).value);
+		const before = JSON.parse(text.match(/^data: *(\{.*\})$/m)[1]);
+		text = text.slice(text.indexOf("\n\n") + 2);
+		const now = await (await fetch(served.url + "get/trace")).json();
+		is(Object.keys(before).join(), "records,length,live", "what is told");
+		ok(before.live === true && before.records > 0 && before.length > 0, JSON.stringify(before));
+		ok(before.records <= now.total && before.length <= now.length, JSON.stringify(before) + " before " + now.total + ", " + now.length);
+		// no clock reading: of the trace's own length
+		ok(now.length - before.length < 60e9 / now.ns_per_tick && before.length > 0.02 * now.length, before.length + " of " + now.length);
+	}
+	await reader.cancel();
+});
+
 await test("nine tabs: each is told what comes, and can tell the session", async () => {
 	const tabs = [];
 	for (let i = 0; i < 8; i++) {
@@ -96,6 +113,35 @@ await test("pause keeps the picture where it is, what comes goes on behind; foll
 	ok(b.length > a.length, "nothing came: " + JSON.stringify([a, b]));
 	await page.click("#follow");
 	await until(async () => { const { state: s } = await import("./main.js"); return Math.abs(s.to - s.length) < 0.05 * (s.to - s.from) + 1000; });
+});
+
+await test("who moves is not moved away by what comes, until it is followed again", async () => {
+	const follow = () => page.textContent("#follow"), box = await page.locator("#line").boundingBox();
+	const ways = {
+		a: () => page.keyboard.press("a"), d: () => page.keyboard.press("d"), ArrowLeft: () => page.keyboard.press("ArrowLeft"),
+		wheel: async () => { await page.mouse.move(box.x + 600, box.y + 200); await page.keyboard.down("Shift"); await page.mouse.wheel(0, 60); await page.keyboard.up("Shift"); },
+		drag: async () => { await page.mouse.move(box.x + 600, box.y + 200); await page.mouse.down(); await page.mouse.move(box.x + 700, box.y + 200, {steps: 3}); await page.mouse.up(); },
+		map: () => page.click("#map", {position: {x: 300, y: 10}})};
+	// not all of it is shown: else it stays whole
+	await page.keyboard.press("w");
+	for (const way in ways) {
+		is(await follow(), "pause", "before " + way);
+		await page.evaluate(() => document.activeElement.blur());
+		await ways[way]();
+		is(await follow(), "follow", way);
+		const a = await state();
+		await records(a.records + 1000);
+		const b = await state();
+		is([b.from, b.to].join(), [a.from, a.to].join(), way + ": moved");
+		await page.click("#follow");
+		await until(async () => { const { state: s } = await import("./main.js"); return Math.abs(s.to - s.length) < 0.05 * (s.to - s.from) + 1000; });
+	}
+	// one that is there already is not switched by it
+	await page.click("#follow");
+	await page.keyboard.press("a");
+	is(await follow(), "follow", "moved while it is not followed");
+	await page.click("#follow");
+	await page.keyboard.press("f");
 });
 
 await test("stop and start from the page", async () => {
