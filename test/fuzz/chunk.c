@@ -198,6 +198,7 @@ static void uncompressed(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_begin();
 	if (!size)
 		return 0;
 	if (data[0] % 3 == 1)

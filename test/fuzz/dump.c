@@ -97,6 +97,7 @@ static void length(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_begin();
 	if (!size)
 		return 0;
 	switch (data[0] % 6) {

@@ -61,10 +61,12 @@ static void function(struct dt_symtab *t, const struct dt_function *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dt_symtab *t = dt_symtab_open(fuzz_file("input", data, size), "/nonexistent", &error);
 	const struct dt_function *f;
+	struct dt_symtab *t;
 	size_t n;
 
+	fuzz_begin();
+	t = dt_symtab_open(fuzz_file("input", data, size), "/nonexistent", &error);
 	if (!t)
 		return 0;
 	f = dt_symtab_functions(t, &n);

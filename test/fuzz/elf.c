@@ -136,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *path = fuzz_file("input", data, size);
 
+	fuzz_begin();
 	headers(path);
 	frames(path);
 	symbols(path);

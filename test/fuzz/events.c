@@ -56,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool json = size && data[0] == '{';
 	int rc;
 
+	fuzz_begin();
 	rc = json ? dt_definition_parse_json(&d, text, size, "in", &e)
 		  : dt_definition_parse(&d, text, size, "in", &e);
 	if (!rc)

@@ -17,6 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_begin();
 	walk(fuzz_file("input", data, size));
 	return 0;
 }

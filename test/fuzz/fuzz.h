@@ -10,11 +10,14 @@
 #define DT_TEST_FUZZ_H
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,6 +32,32 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
+
+#define FUZZ_SECONDS_MAX 10 /* of processor time, for one input: libFuzzer's own limit is by the clock on the wall */
+
+static void fuzz_too_long(int signal)
+{
+	static const char text[] = "more than ten seconds of processor time\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) >= 0)
+		abort();
+}
+
+/* At the beginning of each input. */
+static inline void fuzz_begin(void)
+{
+	static const struct itimerspec limit = {.it_value.tv_sec = FUZZ_SECONDS_MAX};
+	struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
+	static timer_t timer;
+	static bool there;
+
+	if (!there) {
+		signal(SIGUSR2, fuzz_too_long);
+		fuzz_must(timer_create(CLOCK_PROCESS_CPUTIME_ID, &e, &timer) == 0);
+		there = true;
+	}
+	timer_settime(timer, 0, &limit, NULL);
+}
 
 static char fuzz_folder[64]; /* this process's, in memory */
 

@@ -122,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dt_error e;
 	char *before, *after;
 
+	fuzz_begin();
 	dt_device_init(&d, &ops, &frozen);
 	/* line by line, so that what failed is one command */
 	while (size) {

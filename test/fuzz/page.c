@@ -140,6 +140,7 @@ static void by_hand(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_begin();
 	if (!view)
 		begin();
 	if (size && data[0])

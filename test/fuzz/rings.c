@@ -235,6 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct seen *seen = calloc(1, sizeof(*seen));
 	struct round round = {.until = calloc(CORES + 1, sizeof(*round.until))};
 
+	fuzz_begin();
 	fuzz_must(s && seen && round.until && dt_mix_init(&round.mix, CORES + 1, NULL) == 0);
 	begin(s, (enum dt_policy)(take_number(&in, 1) % 3));
 	for (unsigned steps = 0; in.left && steps < 2000; steps++)

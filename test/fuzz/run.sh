@@ -12,7 +12,7 @@ if ! [ -e "$seeds/.made" ]; then
 fi
 mkdir -p "$corpus" "$b/faults"
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
-options=(-max_len=1048576 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$b/faults/$name-" -verbosity=1)
+options=(-max_len=1048576 -timeout=300 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$b/faults/$name-" -verbosity=1)
 [ ! -e "test/fuzz/$name.dict" ] || options+=(-dict="test/fuzz/$name.dict")
 # blocks that have been freed are kept for a while, so that their use is seen: not for so long that they count
 export ASAN_OPTIONS=quarantine_size_mb=32:allocator_may_return_null=1:detect_leaks=1:handle_abort=1

@@ -140,6 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct server *s = calloc(1, sizeof(*s));
 	int client[CLIENTS] = {-1, -1, -1, -1};
 
+	fuzz_begin();
 	how.maker.each = size & 2;
 	s->how = &how;
 	s->making.fd = s->making.said = s->signals = -1;

@@ -70,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *line;
 
+	fuzz_begin();
 	if (!size)
 		return 0;
 	line = (char *)fuzz_copy(data + 1, size - 1);
