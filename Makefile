@@ -1,14 +1,24 @@
 # devtrace: make, make demo, make check, make bench, make soak, make mutate,
 # make install DESTDIR=, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
+# FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
 CC       ?= gcc
 CFLAGS   ?= -O2 -g
 comma    := ,
-B        := build$(if $(SAN),/san)
-SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
-WARN     := -Wall -Wextra -Werror -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
+B        := build$(if $(FUZZ),/fuzz,$(if $(SAN),/san))
+# What runs in a traced process is never built for fuzzing: arch/x86_64/target/target.mk. clang's check of pointers
+# minds NULL + 0, which is nothing.
+TARGETCC := $(CC)
+ifdef FUZZ
+CC       := clang
+SAN      := 1
+CFLAGS   := -O1 -g
+endif
+SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) \
+	$(if $(FUZZ),-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow)
+WARN     := -Wall -Wextra $(if $(FUZZ),-w,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 # Against what overwrites memory: those of them that the compiler has. What runs in a traced process is
 # built without (arch/x86_64/target/target.mk). FORTIFY needs optimization, and the sanitizers do its work.
 has      = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
@@ -25,6 +35,7 @@ LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c
 CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
+FUZZSRC := $(wildcard test/fuzz/*.c)
 # of the extension for SQLite: the tables, and what they are made with
 EXTSRC  := $(wildcard core/*.c store/*.c analyse/*.c) arch/x86_64/capture.c arch/x86_64/insn.c \
 	$(patsubst %,cmd/%.c,behind event format full open out pointer say shape) \
@@ -35,6 +46,7 @@ LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o
 CMDOBJ  := $(CMDSRC:%.c=$(B)/%.o)
 UNIT    := $(UNITSRC:%.c=$(B)/%)
 TOOL    := $(PROGSRC:%.c=$(B)/%)
+FUZZER  := $(FUZZSRC:%.c=$(B)/%)
 
 all: $(B)/devtrace $(B)/libdevtrace-sqlite.so $(B)/lib/as $(B)/devtrace.pc $(B)/devtrace-clang.pc
 
@@ -92,6 +104,12 @@ $(B)/test/unit/sled: $(B)/instrument/taken.o
 $(B)/test/tool/%: $(B)/test/tool/%.o $(B)/libdevtrace.a
 	$(LINK) -o $@ $< $(B)/libdevtrace.a $(LIBS)
 
+# lib/ is what a fuzzer tries; some of it is a command's
+$(B)/test/fuzz/%: $(B)/test/fuzz/%.o $(filter-out $(B)/cmd/main.o,$(CMDOBJ)) $(B)/libdevtrace.a
+	$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+fuzzers: $(FUZZER)
+
 tests: all $(UNIT) $(TOOL)
 
 # installs what is missing (Debian), saying so
@@ -102,6 +120,7 @@ check:
 	@sh ./install-deps.sh build check kernel
 	$(MAKE) -j2 tests
 	$(MAKE) -j2 SAN=1 tests
+	$(MAKE) -j2 FUZZ=1 fuzzers
 	./test/run.sh $(T)
 
 demo:
@@ -150,6 +169,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests deps check demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers deps check demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

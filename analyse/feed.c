@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/first.h"
 #include "analyse/snapshot.h"
 #include "store/varint.h"
 
@@ -30,6 +31,8 @@ struct dt_feed {
 	bool switches, no_memory;
 	uint32_t *point; /* by function row: dt_feed_point()'s answer; 0: not asked yet */
 	uint32_t points; /* it has room for */
+	struct dt_first same; /* function rows; those up to `looked' are in it */
+	uint32_t looked;
 	uint64_t last_ticks;
 	unsigned cores; /* above which no core has run */
 	struct run run[CORES];
@@ -267,11 +270,37 @@ static const char *file_of(const struct dt_reader *r, const struct dt_function_i
 	return slash ? slash + 1 : m ? m->path : "";
 }
 
-static bool is_same_point(const struct dt_reader *r, const struct dt_function_info *a,
-			  const struct dt_function_info *b)
+static bool is_same_point(const void *reader, uint32_t id, const void *function)
 {
+	const struct dt_reader *r = reader;
+	const struct dt_function_info *a = dt_reader_function(r, id), *b = function;
+
 	return strcmp(a->name, b->name) == 0 && strcmp(a->signature, b->signature) == 0 &&
 	       strcmp(file_of(r, a), file_of(r, b)) == 0;
+}
+
+/* The first row that is the same, of those up to this one; 0: out of memory. */
+static uint32_t first_point(struct dt_feed *f, uint32_t function)
+{
+	struct dt_first_entry *x = NULL;
+
+	while (f->looked < function || !x) {
+		uint32_t id = f->looked < function ? f->looked + 1 : function, hash;
+		const struct dt_function_info *info = dt_reader_function(f->reader, id);
+
+		if (dt_first_room(&f->same))
+			return 0;
+		hash = dt_first_hash(dt_first_hash(0, info->signature, strlen(info->signature)), info->name,
+				     strlen(info->name));
+		x = dt_first_find(&f->same, hash, is_same_point, f->reader, info);
+		if (!x->id)
+			dt_first_put(&f->same, x, id, hash);
+		if (f->looked < id)
+			f->looked = id;
+		if (id != function)
+			x = NULL;
+	}
+	return x->id;
 }
 
 /* Each process, and each place that a probe is compiled to, has a row of its own: the first of
@@ -279,7 +308,6 @@ static bool is_same_point(const struct dt_reader *r, const struct dt_function_in
 static uint32_t point_of(struct dt_feed *f, uint32_t function)
 {
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
-	uint32_t i = 1;
 
 	if (!info || !*info->name)
 		return function;
@@ -295,12 +323,10 @@ static uint32_t point_of(struct dt_feed *f, uint32_t function)
 		f->point = more;
 		f->points = room;
 	}
-	if (f->point[function])
-		return f->point[function];
-	for (; i < function; i++)
-		if (is_same_point(f->reader, dt_reader_function(f->reader, i), info))
-			break;
-	return f->point[function] = i;
+	if (!f->point[function])
+		f->point[function] = first_point(f, function);
+	f->no_memory = f->no_memory || !f->point[function];
+	return f->point[function] ? f->point[function] : function;
 }
 
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,
@@ -433,6 +459,7 @@ void dt_feed_free(struct dt_feed *f)
 	dt_messages_free(f->messages);
 	free(f->lost);
 	free(f->point);
+	free(f->same.entry);
 	dt_pair_free(f->pair);
 	free(f);
 }

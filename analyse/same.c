@@ -17,40 +17,79 @@ static struct place place_of(const struct dt_reader *r, uint32_t id)
 	return (struct place){m ? m->path : "", m ? f->address - m->base : f->address};
 }
 
-static bool equal(const struct dt_reader *r, uint32_t a, uint32_t b)
+static bool is_same(const void *reader, uint32_t a, const void *b)
 {
-	struct place p = place_of(r, a), q = place_of(r, b);
+	const struct dt_reader *r = reader;
+	struct place p = place_of(r, a), q = place_of(r, *(const uint32_t *)b);
 
 	return p.offset == q.offset && !strcmp(p.path, q.path) &&
-	       !strcmp(dt_reader_function(r, a)->name, dt_reader_function(r, b)->name);
+	       !strcmp(dt_reader_function(r, a)->name, dt_reader_function(r, *(const uint32_t *)b)->name);
 }
 
-static uint32_t *slot(const struct dt_same *s, const struct dt_reader *r, uint32_t id)
+/* The row that stands for one of the same place; 0: out of memory. */
+static uint32_t first_of(struct dt_same *s, const struct dt_reader *r, uint32_t id)
 {
-	uint64_t h = place_of(r, id).offset * 0x9e3779b97f4a7c15u >> 32;
+	const char *name = dt_reader_function(r, id)->name;
+	uint32_t hash = dt_first_hash(place_of(r, id).offset, name, strlen(name));
+	struct dt_first_entry *x;
 
-	for (;; h++) {
-		uint32_t *t = &s->table[h & (s->size - 1)];
-
-		if (!*t || equal(r, *t, id))
-			return t;
-	}
+	if (dt_first_room(&s->place))
+		return 0;
+	x = dt_first_find(&s->place, hash, is_same, r, &id);
+	if (!x->id)
+		dt_first_put(&s->place, x, id, hash);
+	return x->id;
 }
 
-/* The function that "f.cold" was split off. */
-static uint32_t whole(const struct dt_reader *r, uint32_t id)
+/* ---- parts ---- */
+
+struct part {
+	uint32_t module;
+	const char *name; /* n bytes of it */
+	size_t n;
+};
+
+static bool is_called(const void *reader, uint32_t id, const void *part)
 {
-	const struct dt_function_info *f = dt_reader_function(r, id), *g;
+	const struct dt_function_info *f = dt_reader_function(reader, id);
+	const struct part *p = part;
+
+	return f->module == p->module && !strncmp(f->name, p->name, p->n) && !f->name[p->n];
+}
+
+static struct dt_first_entry *find_name(const struct dt_same *s, const struct dt_reader *r, const struct part *p,
+					uint32_t *hash)
+{
+	*hash = dt_first_hash(p->module, p->name, p->n);
+	return dt_first_find(&s->name, *hash, is_called, r, p);
+}
+
+/* The function that "f.cold" was split off; its own row when there is none. 0: out of memory. */
+static uint32_t whole(struct dt_same *s, const struct dt_reader *r, uint32_t id)
+{
+	const struct dt_function_info *f = dt_reader_function(r, id);
 	const char *cold = strstr(f->name, ".cold");
-	size_t n = cold ? (size_t)(cold - f->name) : 0;
+	struct part p = {f->module, f->name, cold ? (size_t)(cold - f->name) : 0};
+	struct dt_first_entry *x;
+	uint32_t hash;
 
-	for (uint32_t i = 1; n && i <= dt_reader_functions(r); i++) {
-		g = dt_reader_function(r, i);
-		if (g->module == f->module && !strncmp(g->name, f->name, n) && !g->name[n])
-			return i;
+	if (!p.n)
+		return id;
+	for (s->named += !s->named; s->named <= dt_reader_functions(r); s->named++) {
+		const struct dt_function_info *g = dt_reader_function(r, s->named);
+		struct part all = {g->module, g->name, strlen(g->name)};
+
+		if (dt_first_room(&s->name))
+			return 0;
+		x = find_name(s, r, &all, &hash);
+		if (!x->id)
+			dt_first_put(&s->name, x, s->named, hash);
 	}
-	return id;
+	x = find_name(s, r, &p, &hash);
+	return x->id ? x->id : id;
 }
+
+/* ---- all ---- */
 
 int dt_same_update(struct dt_same *s, const struct dt_reader *r)
 {
@@ -62,26 +101,18 @@ int dt_same_update(struct dt_same *s, const struct dt_reader *r)
 	if (!p)
 		return -1;
 	s->first = p;
-	if (2 * n > s->size) {
-		free(s->table);
-		for (s->size = 1024; s->size < 4 * n;)
-			s->size *= 2;
-		s->table = calloc(s->size, sizeof(*s->table));
-		if (!s->table)
-			return -1;
-		s->n = 0;
-	}
 	if (s->n == 0)
 		s->first[s->n++] = 0;
+	/* all of them, so that a whole is found that comes behind its part */
+	for (uint32_t i = s->n; i < n; i++)
+		if (!(s->first[i] = first_of(s, r, i)))
+			return -1;
 	for (; s->n < n; s->n++) {
-		uint32_t *t = slot(s, r, s->n), w;
+		uint32_t w = whole(s, r, s->first[s->n]);
 
-		if (!*t)
-			*t = s->n;
-		s->first[s->n] = *t;
-		w = whole(r, *t);
-		if (w != *t)
-			s->first[s->n] = *slot(s, r, w) ? *slot(s, r, w) : w;
+		if (!w || !(w = first_of(s, r, w)))
+			return -1;
+		s->first[s->n] = w;
 	}
 	return 0;
 }
@@ -89,5 +120,6 @@ int dt_same_update(struct dt_same *s, const struct dt_reader *r)
 void dt_same_free(struct dt_same *s)
 {
 	free(s->first);
-	free(s->table);
+	free(s->place.entry);
+	free(s->name.entry);
 }

@@ -6,13 +6,15 @@
 #ifndef DT_ANALYSE_SAME_H
 #define DT_ANALYSE_SAME_H
 
+#include "analyse/first.h"
 #include "store/reader.h"
 
 struct dt_same {
 	uint32_t *first; /* function row -> the row that stands for it; [0] is 0 */
 	uint32_t n;	 /* elements of first */
-	uint32_t *table; /* open addressing of rows */
-	uint32_t size;
+	struct dt_first place; /* rows by where they are and what they are called */
+	struct dt_first name;  /* by module and name, when there are parts; those below named are in it */
+	uint32_t named;
 };
 
 /* Takes what the reader knows now. -1: out of memory. */

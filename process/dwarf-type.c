@@ -381,7 +381,19 @@ enum triviality {
 	UNSURE,
 };
 
-static enum triviality class_triviality(Dwarf_Die *class, int depth);
+#define MAX_PARTS_SEEN 65536 /* of a class that has more, with those in it, it is not known */
+#define MAX_CLASSES    64
+
+/* What is known of the classes in one: the same can be in it in very many ways. */
+struct seen {
+	unsigned parts, classes;
+	struct {
+		const void *class;
+		enum triviality is;
+	} of[MAX_CLASSES];
+};
+
+static enum triviality class_triviality(Dwarf_Die *class, int depth, struct seen *s);
 
 /* Is the function a constructor that takes a reference to its own class? */
 static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
@@ -410,7 +422,7 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 }
 
 /* What one part of a class says of whether it can be copied bit by bit. */
-static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth)
+static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth, struct seen *s)
 {
 	uint64_t v;
 	Dwarf_Die of;
@@ -444,13 +456,13 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-		return class_triviality(&of, depth + 1);
+		return class_triviality(&of, depth + 1, s);
 	}
 	return TRIVIAL;
 }
 
 /* Compilers that do not say how a class is passed leave it to be derived from its members. */
-static enum triviality class_triviality(Dwarf_Die *class, int depth)
+static enum triviality derive_triviality(Dwarf_Die *class, int depth, struct seen *s)
 {
 	enum triviality all = TRIVIAL;
 	uint64_t last = 0;
@@ -463,10 +475,9 @@ static enum triviality class_triviality(Dwarf_Die *class, int depth)
 	do {
 		enum triviality part = UNSURE;
 
-		if (dwarf_dieoffset(&d) > last)
-			part = part_triviality(&d, class, depth);
-		else
+		if (dwarf_dieoffset(&d) <= last || ++s->parts > MAX_PARTS_SEEN)
 			return UNSURE;
+		part = part_triviality(&d, class, depth, s);
 		last = dwarf_dieoffset(&d);
 		if (part == NONTRIVIAL)
 			return NONTRIVIAL;
@@ -474,6 +485,21 @@ static enum triviality class_triviality(Dwarf_Die *class, int depth)
 			all = UNSURE;
 	} while (!dwarf_siblingof(&d, &d));
 	return all;
+}
+
+static enum triviality class_triviality(Dwarf_Die *class, int depth, struct seen *s)
+{
+	enum triviality is;
+
+	for (unsigned i = 0; i < s->classes; i++)
+		if (s->of[i].class == class->addr)
+			return s->of[i].is;
+	is = derive_triviality(class, depth, s);
+	if (s->classes < MAX_CLASSES) {
+		s->of[s->classes].class = class->addr;
+		s->of[s->classes++].is = is;
+	}
+	return is;
 }
 
 /* Fat pointers are the only Rust aggregates whose passing has been the same in every version. */
@@ -490,6 +516,7 @@ static bool special_class(Dwarf_Die *type, int language, struct dt_type *t)
 {
 	uint64_t convention;
 	int tag = dwarf_tag(type);
+	struct seen seen = {0};
 
 	if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type)
 		return false;
@@ -501,7 +528,7 @@ static bool special_class(Dwarf_Die *type, int language, struct dt_type *t)
 		t->reference = convention == DW_CC_pass_by_reference;
 		return t->reference;
 	}
-	switch (class_triviality(type, 0)) {
+	switch (class_triviality(type, 0, &seen)) {
 	case NONTRIVIAL:
 		t->reference = true;
 		return true;

@@ -19,6 +19,7 @@
 #define MAX_NAME   128
 #define MAX_DEPTH  16	/* of structures without names in structures */
 #define MAX_UNITS  100000
+#define MAX_LOOKED 65536 /* members of all structures that one without a name leads to */
 
 /* The processor's numbers of DWARF's registers 0 to 15 */
 static const uint8_t number_of[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -32,7 +33,14 @@ struct chain {
 	bool memory;	  /* it is in memory: at the operand, or, started, add behind the value */
 	bool started;
 	int64_t add;
+	unsigned looked; /* at members */
 };
+
+/* Offsets are the file's, and may be anything: what is too far away is no harm, since nothing is there. */
+static int64_t plus(int64_t a, uint64_t b)
+{
+	return (int64_t)((uint64_t)a + b);
+}
 
 static int fail(const struct chain *k, const char *why)
 {
@@ -233,7 +241,7 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 		if (!frame_base(k->c, scopes, n_scopes, &reg, &offset))
 			return fail(k, "where its function's frame is at that instruction is not "
 				       "known");
-		set_memory(k, reg, offset + (int64_t)op->number, false);
+		set_memory(k, reg, plus(offset, op->number), false);
 	} else if (op->atom == DW_OP_call_frame_cfa) {
 		if (!frame_address(k->c, &reg, &offset))
 			return fail(k, "where its function's frame is at that instruction is not "
@@ -263,9 +271,9 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 			break;
 		case DW_OP_plus_uconst:
 			if (k->started)
-				k->add += (int64_t)op[i].number;
+				k->add = plus(k->add, op[i].number);
 			else
-				k->item.from.value += (int64_t)op[i].number;
+				k->item.from.value = plus(k->item.from.value, op[i].number);
 			break;
 		default:
 			return fail(k, "its value is computed there from several others");
@@ -402,10 +410,10 @@ static int dereference(struct chain *k)
 static int move(struct chain *k, int64_t offset)
 {
 	if (k->memory && k->started)
-		k->add += offset;
+		k->add = plus(k->add, (uint64_t)offset);
 	else if (k->memory)
-		k->item.from.value += offset;
-	else if (k->item.from.kind == DT_OPERAND_REGISTER && !k->item.steps && offset >= 0 &&
+		k->item.from.value = plus(k->item.from.value, (uint64_t)offset);
+	else if (k->item.from.kind == DT_OPERAND_REGISTER && !k->item.steps && offset >= 0 && offset < 8 &&
 		 offset + k->item.from.byte < 8)
 		k->item.from.byte = (uint8_t)(k->item.from.byte + offset);
 	else
@@ -414,7 +422,7 @@ static int move(struct chain *k, int64_t offset)
 }
 
 /* A member of that name; 0 and its offset. 1: there is none. -1: it can not be captured. */
-static int find_member(const struct chain *k, Dwarf_Die *type, const char *name, int64_t *offset,
+static int find_member(struct chain *k, Dwarf_Die *type, const char *name, int64_t *offset,
 		       Dwarf_Die *member, int depth)
 {
 	Dwarf_Off last = 0;
@@ -429,7 +437,7 @@ static int find_member(const struct chain *k, Dwarf_Die *type, const char *name,
 		Dwarf_Word at = 0;
 		Dwarf_Die inner;
 
-		if (dwarf_dieoffset(&d) <= last)
+		if (dwarf_dieoffset(&d) <= last || ++k->looked > MAX_LOOKED)
 			return 1;
 		last = dwarf_dieoffset(&d);
 		if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
@@ -442,7 +450,7 @@ static int find_member(const struct chain *k, Dwarf_Die *type, const char *name,
 				continue;
 			if (dwarf_hasattr(&d, DW_AT_bit_size))
 				return fail(k, "a bit field can not be captured");
-			*offset += (int64_t)at;
+			*offset = plus(*offset, at);
 			*member = d;
 			return 0;
 		}
@@ -450,7 +458,7 @@ static int find_member(const struct chain *k, Dwarf_Die *type, const char *name,
 			continue;
 		rc = find_member(k, &inner, name, offset, member, depth + 1);
 		if (rc == 0)
-			*offset += (int64_t)at;
+			*offset = plus(*offset, at);
 		if (rc <= 0)
 			return rc;
 	} while (!dwarf_siblingof(&d, &d));
@@ -492,7 +500,7 @@ static int element(struct chain *k, int64_t i)
 		return -1;
 	if (dt_type_peel(&k->holder, &each) != 0 || dwarf_aggregate_size(&each, &size) != 0)
 		return fail(k, "how large an element is is not known");
-	return move(k, i * (int64_t)size);
+	return move(k, (int64_t)((uint64_t)i * size));
 }
 
 /* ---- the expression ---- */

@@ -19,6 +19,8 @@
 
 #define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
 
+#define NAMES_SHARE	8     /* bytes of all names, for one of the file: most names share none with others */
+
 #define IMPLEMENTATIONS 32 /* of one function */
 
 struct symbol {
@@ -69,6 +71,7 @@ struct table {
 	struct symbol *symbol;
 	size_t n, room;
 	size_t read, kept; /* symbols, and bytes of names that were copied */
+	size_t named;	   /* bytes of all names */
 	bool failed, damaged;
 };
 
@@ -235,14 +238,19 @@ static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn 
 		all->damaged = true;
 	for (size_t i = 1; i < n && !all->failed && !all->damaged; i++) {
 		const char *name;
+		size_t length;
 
-		all->damaged = all->kept > most;
+		all->damaged = all->kept > most || all->named / NAMES_SHARE > most;
 
 		if (!gelf_getsym(d, (int)i, &s))
 			continue;
 		name = elf_strptr(f->elf, table->sh_link, s.st_name);
-		if (!name || !is_function(&s, name) || strnlen(name, NAME_MAX_BYTES) == NAME_MAX_BYTES)
+		if (!name || !is_function(&s, name))
 			continue;
+		length = strnlen(name, NAME_MAX_BYTES);
+		if (length == NAME_MAX_BYTES)
+			continue;
+		all->named += length;
 		if (s.st_shndx != last) {
 			last = s.st_shndx;
 			code = last == SHN_XINDEX || is_code(f, last, &sh);
@@ -322,22 +330,39 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static bool is_known(const struct dt_symtab *t, size_t first_alias, const char *name)
+/* By name; of equal ones the first in the order of names of that address. */
+static int by_name(const void *a, const void *b)
 {
-	if (!strcmp(t->function[t->functions - 1].linkage, name))
-		return true;
-	for (size_t i = first_alias; i < t->aliases; i++)
-		if (!strcmp(t->alias[i].linkage, name))
-			return true;
-	return false;
+	const struct symbol *const *x = a, *const *y = b;
+	int order = (*x)->name == (*y)->name ? 0 : strcmp((*x)->name, (*y)->name);
+
+	return order ? order : *x < *y ? -1 : *x > *y;
+}
+
+/* Of the names of one address, the first always among them, those that were there before get none. false: no memory. */
+static bool drop_known(struct symbol *s, size_t n)
+{
+	const struct symbol **sorted = malloc(n * sizeof(*sorted));
+
+	if (!sorted)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &s[i];
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (size_t i = n - 1; i > 0; i--)
+		if (sorted[i]->name == sorted[i - 1]->name || !strcmp(sorted[i]->name, sorted[i - 1]->name))
+			s[sorted[i] - s].name = NULL;
+	free(sorted);
+	return true;
 }
 
 /* All the symbols of one address are one function and its aliases. */
-static void add_function(struct dt_symtab *t, const struct symbol *s, size_t n)
+static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 {
 	struct dt_function *f = &t->function[t->functions];
-	size_t first = t->aliases;
 
+	if (n > 1 && !drop_known(s, n))
+		return false;
 	*f = (struct dt_function){.address = s->address, .size = s->size, .linkage = s->name};
 	t->local[t->functions++] = s->local;
 	for (size_t i = 1; i < n; i++) {
@@ -345,12 +370,13 @@ static void add_function(struct dt_symtab *t, const struct symbol *s, size_t n)
 			f->size = s[i].size;
 		if (!s[i].local)
 			t->local[t->functions - 1] = false;
-		if (!is_known(t, first, s[i].name))
+		if (s[i].name)
 			t->alias[t->aliases++] = (struct alias){s->address, s[i].name, NULL};
 	}
 	/* up to the next name there may be others', which have none */
 	if (!f->size && s->resolved)
 		f->size = 1;
+	return true;
 }
 
 static bool is_typed(const struct symbol *s, size_t n)
@@ -394,7 +420,8 @@ static int build(struct dt_symtab *t, struct table *all)
 
 		for (k = i + 1; k < n && all->symbol[k].address == all->symbol[i].address;)
 			k++;
-		add_function(t, &all->symbol[i], k - i);
+		if (!add_function(t, &all->symbol[i], k - i))
+			return -1;
 		f = &t->function[t->functions - 1];
 		if (!is_typed(&all->symbol[i], k - i))
 			f->label = f->address < covered;

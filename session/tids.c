@@ -81,6 +81,7 @@ uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid)
 {
 	struct dt_tid *e = NULL;
 	pid_t found = 0;
+	uint64_t inode;
 
 	if (!is_tagged(tid))
 		return tid;
@@ -91,8 +92,10 @@ uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid)
 	for (struct dt_target *t = s->first; t && !found; t = t->next)
 		if (!t->ended && t->tag >> DT_TAG_SHIFT == tid >> DT_TAG_SHIFT)
 			found = dt_pid_outer_thread(t->pid, INNER(tid));
-	if (!found)
-		found = find_process(s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode, INNER(tid));
+	/* a traced process may write any number */
+	inode = tid >> DT_TAG_SHIFT < DT_TAGS ? s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode : 0;
+	if (!found && inode)
+		found = find_process(inode, INNER(tid));
 	if (!found)
 		s->tids.unknown++;
 	note(&s->tids, tid, found ? (uint32_t)found : tid);

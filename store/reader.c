@@ -12,6 +12,8 @@
 #include "store/state.h"
 
 #define OPENINGS 100  /* of a file that is replaced again and again */
+#define DENSE	 32   /* records in a byte of a file, at most, */
+#define DENSE_FREE 4000000 /* beyond so many */
 #define BUSY_MS	 5000 /* the writer has the file to itself when it begins and when it closes it */
 
 static const char *const statement_sql[STATEMENTS] = {
@@ -175,6 +177,51 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 	return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 }
 
+/* Chunks and losses are looked for by these: without them, each time among all. */
+static int check_keys(struct dt_reader *r, struct dt_error *e)
+{
+	static const char sql[] =
+		"SELECT (SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info('chunk_order') ORDER BY seqno))"
+		" = 'core,first,records,min_ticks,max_ticks' AND (SELECT count(*) FROM pragma_table_info('loss')"
+		" WHERE (name='core' AND pk=1) OR (name='after' AND pk=2)) = 2";
+
+	return single(r, sql) == 1 ? 0 : dt_fail(e, "%s: the trace is damaged: its chunks or losses have no index", r->path);
+}
+
+/* Bytes of a file on the disk: holes are none. */
+static uint64_t bytes_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	return st.st_blocks && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size ? (uint64_t)st.st_blocks * 512
+										   : (uint64_t)st.st_size;
+}
+
+/*
+ * Equal records at equal distances take next to nothing, so a small file can have as many as nobody would
+ * wait for. Clocks are not so even: a loop around an empty function, of which each call is like the others, has
+ * some 10 records a byte, and 21 in its best chunk.
+ */
+static int check_density(struct dt_reader *r, struct dt_error *e)
+{
+	int64_t records = single(r, "SELECT CAST(min(total(max(records, 0)), 9e18) AS INTEGER) FROM chunk "
+				   "INDEXED BY chunk_order");
+	char *log = sqlite3_mprintf("%s-wal", r->path);
+	uint64_t bytes = bytes_of(r->path) + (log ? bytes_of(log) : 0);
+
+	sqlite3_free(log);
+	if (records < 0)
+		return dt_reader_sql_error(r, e);
+	if ((uint64_t)records <= DENSE_FREE || ((uint64_t)records - DENSE_FREE) / DENSE <= bytes || getenv("DEVTRACE_DENSE"))
+		return 0;
+	return dt_fail(e,
+		       "%s: the trace is damaged, or was made to take very long to read: %lu records in %lu bytes are "
+		       "more than recording makes; DEVTRACE_DENSE=1 has it read all the same",
+		       r->path, (unsigned long)records, (unsigned long)bytes);
+}
+
 static int check_schema(struct dt_reader *r, struct dt_error *e)
 {
 	int64_t version;
@@ -199,6 +246,8 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 		return sqlite3_errcode(r->db) == SQLITE_OK || sqlite3_errcode(r->db) == SQLITE_DONE
 			       ? dt_fail(e, "%s: the trace is damaged: foreign tables", r->path)
 			       : dt_reader_sql_error(r, e);
+	if (check_keys(r, e) || check_density(r, e))
+		return -1;
 	for (int i = 0; i < STATEMENTS; i++)
 		if (sqlite3_prepare_v3(r->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
 				       &r->statement[i], NULL))

@@ -3,12 +3,8 @@
  * Fuzzes the definitions of events. What is accepted must come back from its JSON the same, and
  * give a header; what is refused must say where in one line.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "analyse/definition.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "test/fuzz/fuzz.h"
 
 static void same(const struct dt_definition *a, const struct dt_definition *b)
 {
@@ -56,12 +52,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dt_definition d = {0};
 	struct dt_error e = {""};
-	char *text = malloc(size + 1); /* an exact copy: reads behind its end are seen */
+	char *text = (char *)fuzz_copy(data, size);
 	bool json = size && data[0] == '{';
 	int rc;
 
-	text = realloc(text, size ? size : 1);
-	memcpy(text, data, size);
+	fuzz_begin();
 	rc = json ? dt_definition_parse_json(&d, text, size, "in", &e)
 		  : dt_definition_parse(&d, text, size, "in", &e);
 	if (!rc)

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer target: the device language. Whatever is written, a write that fails at its first line
+ * The device language. Whatever is written, a write that fails at its first line
  * changes nothing, and what ctl then says can be written to a new device, which says the same.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/device.h"
+#include "test/fuzz/fuzz.h"
 
 #define BASE 0x555555554000ull
 
@@ -117,8 +114,6 @@ static void answer(void *ctx, const char *line, size_t n)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dt_asker who = {.pid = 1, .answer = answer};
@@ -127,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dt_error e;
 	char *before, *after;
 
+	fuzz_begin();
 	dt_device_init(&d, &ops, &frozen);
 	/* line by line, so that what failed is one command */
 	while (size) {

@@ -3,12 +3,9 @@
  * Fuzzes the readers of record lines. What is accepted must come back from the line that is written
  * of it. The first byte chooses the reader.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "core/compact.h"
 #include "core/text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "test/fuzz/fuzz.h"
 
 static void fixed(const char *line, size_t n, enum dt_layout layout)
 {
@@ -73,10 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *line;
 
+	fuzz_begin();
 	if (!size)
 		return 0;
-	line = malloc(size - 1 ? size - 1 : 1);
-	memcpy(line, data + 1, size - 1);
+	line = (char *)fuzz_copy(data + 1, size - 1);
 	if (data[0] % 6 < 4)
 		fixed(line, size - 1, (enum dt_layout)(data[0] % 6));
 	else if (data[0] % 6 == 4)

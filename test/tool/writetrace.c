@@ -18,7 +18,7 @@
 #include <string.h>
 #include "store/store.h"
 
-#define FUNCTIONS 100
+#define FUNCTIONS 40000
 #define TEXT	  0x400000
 
 static struct {

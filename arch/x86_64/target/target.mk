@@ -7,10 +7,10 @@ TFLAGS   := -std=gnu11 -I. -Os -ffreestanding -fno-builtin -mgeneral-regs-only -
 
 $(TB)/%.o: arch/x86_64/target/%.c | deps
 	@mkdir -p $(@D)
-	$(CC) $(TFLAGS) -c -o $@ $<
+	$(TARGETCC) $(TFLAGS) -c -o $@ $<
 $(TB)/%.o: arch/x86_64/target/%.S | deps
 	@mkdir -p $(@D)
-	$(CC) -I. -MMD -MP -c -o $@ $<
+	$(TARGETCC) -I. -MMD -MP -c -o $@ $<
 $(TB)/blob.elf $(TB)/other.elf: $(TB)/hook.o $(TB)/slow.o arch/x86_64/target/blob.ld
 	ld -nostdlib -static -no-dynamic-linker -z noexecstack --defsym=base=$(BASE) \
 		-T arch/x86_64/target/blob.ld -o $@ $(TB)/hook.o $(TB)/slow.o
@@ -19,4 +19,4 @@ $(TB)/other.elf: BASE = 0x01000000
 $(TB)/%.bin: $(TB)/%.elf
 	objcopy -O binary -j .text $< $@
 $(B)/arch/x86_64/blob.o: arch/x86_64/blob.S $(TB)/blob.bin $(TB)/other.bin
-	$(CC) -Wa,-I$(TB) -c -o $@ $<
+	$(TARGETCC) -Wa,-I$(TB) -c -o $@ $<

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the reader of trace files. The first byte chooses:
- *   0  the rest is a whole file
+ * One chunk of a trace file: what decodes it. The first byte chooses:
  *   1  the rest is a chunk's two blobs, compressed (checksums are not looked at)
  *   2  the rest is the heads and columns of a chunk, uncompressed: compressed here, so that the
  *      decoder is reached through any content
- * With a seed folder that test/fuzz/trace.t makes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #define ZSTD_STATIC_LINKING_ONLY /* for ignoring checksums */
 #include <zstd.h>
-#include "analyse/stats.h"
 #include "store/decode.h"
 #include "store/layout.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "test/fuzz/fuzz.h"
 
 #define SITES 300
 
@@ -204,44 +196,14 @@ static void uncompressed(const uint8_t *data, size_t size)
 	free(vals.p);
 }
 
-static void whole_file(const uint8_t *data, size_t size)
-{
-	static char path[64];
-	struct dt_stats stats = {0};
-	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
-	struct dt_range range = {.order = size & 1 ? DT_BY_TIME : DT_BY_THREAD, .values = true};
-	struct dt_reader *r;
-	struct dt_error e;
-
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/dev/shm/devtrace-fuzz-%d", getpid());
-	f = fopen(path, "w");
-	if (!f || fwrite(data, 1, size, f) != size)
-		abort();
-	fclose(f);
-	r = dt_reader_open(path, &e);
-	if (r) {
-		dt_pair_run(r, &range, &events, &e);
-		dt_stats_free(&stats);
-		dt_reader_close(r);
-	}
-	unlink(path);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_begin();
 	if (!size)
 		return 0;
-	switch (data[0] % 3) {
-	case 0:
-		whole_file(data + 1, size - 1);
-		break;
-	case 1:
+	if (data[0] % 3 == 1)
 		compressed(data + 1, size - 1);
-		break;
-	default:
+	else
 		uncompressed(data + 1, size - 1);
-	}
 	return 0;
 }

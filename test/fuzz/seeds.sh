@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Makes the inputs that a fuzzer begins with, of what compilers and devtrace itself write.
+# usage: seeds.sh NAME FOLDER
+set -eu
+cd "$(dirname "$0")/../.."
+name=$1 to=$2 work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PATH=$PWD/${DEVTRACE_BUILD:-build}/test/tool:$PWD/${DEVTRACE_BUILD:-build}:$PATH
+mkdir -p "$to"
+
+# Text with "\xNN" for bytes, a file each.
+put() { printf '%b' "$2" >"$to/$1"; }
+
+traces() {
+	local n
+	maketrace -n 60 -c 2 -t 2 -l 20 -m 9 "$to/small.db"
+	maketrace -n 400 -c 2 -t 2 -l 90 -m 9 "$to/some.db"
+	maketrace -n 8000 -c 2 -t 3 -l 2000 -m 20 -p 900 "$to/long.db"
+	devtrace view --index "$to/some.db"
+	devtrace view --index "$to/long.db"
+	# small pages: what is changed and read again and again is to be small
+	for n in small some long; do
+		sqlite3 "$to/$n.db" 'PRAGMA journal_mode=DELETE; PRAGMA page_size=1024; VACUUM'
+	done
+} >/dev/null
+
+chunks() {
+	local n
+	for n in 2 300; do
+		maketrace -n $n -l 100 "$work/t.db" >/dev/null
+		sqlite3 "$work/t.db" "SELECT printf('%08x%08x', records | 0x10000, length(events)) ||
+			hex(events) || hex(vals) FROM chunk LIMIT 1" | python3 -c '
+import sys
+h = sys.stdin.read().strip()
+n, split, rest = int(h[:8], 16), int(h[8:16], 16), bytes.fromhex(h[16:])
+sys.stdout.buffer.write(b"\1" + n.to_bytes(4, "little") + split.to_bytes(4, "little") + rest)
+' >"$to/chunk$n"
+	done
+	printf '\2\100\0\0\0\3\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0' >"$to/columns"
+}
+
+definitions() {
+	cat >"$to/a" <<-'DEFINITION'
+		/* two */ subsystem kernel { event CSWITCH "Context \"Switch\"", // 0
+			event TIMER "", };
+		subsystem chips { event GET "get\n\t\\", };
+	DEFINITION
+	devtrace events "$to/a" --json "$to/b"
+}
+
+lines() {
+	local i=0 o
+	maketrace -n 40 -c 2 -t 3 "$work/t.db" >/dev/null
+	for o in "" --cpu -3 "-3 --cpu" -l -c; do
+		# shellcheck disable=SC2086
+		{ printf "\\$i"; devtrace cat $o "$work/t.db" 2>/dev/null | if [ $i = 5 ]; then cat; else head -1; fi; } >"$to/$i"
+		i=$((i + 1))
+	done
+}
+
+commands() {
+	put 1 'trace 1000 1fff new a ENTRY ONLYPID 5\ntrace a on\ntrace s FREEZE s+10 PID\nstart\n'
+	put 2 "trace 'x* !y' new 'b c'\nwatch 5 6\nsize 4\npolicy drop\narm 1:2:3 - 10ms\nevents 7\n"
+	put 3 'delete s\nlist\nquery 1000\ntrace a rename b\nuniform on\nfreeze\nall\nlogsize 16\n'
+}
+
+# Small programs and libraries with all that is looked for in such.
+programs() {
+	cat >"$work/a.c" <<-'C'
+		#include <devtrace.h>
+		#include <sys/sdt.h>
+		#define SEED 3
+		#define BEGIN 4
+		struct inner { short a; int b; };
+		struct list { struct list *next; long len; struct inner inner; } *counter;
+		enum colour { RED, GREEN = 7, BLUE };
+		union either { double d; long n; };
+		struct point { float x, y; } point;
+		__attribute__((noinline)) long walk(struct list *p, enum colour c, union either e) { long n = 0; for (; p; p = p->next) n += p->len + c + e.n; return n; }
+		__attribute__((noinline)) struct point move(struct point q, double by, char *argv[], _Bool b) { q.x += by + b; q.y += argv[1][0]; return q; }
+		__attribute__((noinline)) int choose(int n) { switch (n) { case 1: return 5; case 2: return walk(counter, RED, (union either){.n = 1}); case 3: return 9; case 4: return 2; case 5: return n * 3; default: return -1; } }
+		static int fast(int n) { return n + 1; }
+		static int slow(int n) { return n - 1; }
+		static void *pick(void) { return __builtin_cpu_supports("avx2") ? fast : slow; }
+		int either(int n) __attribute__((ifunc("pick")));
+		int main(int n, char **argv) { struct list *s = counter; STAP_PROBE2(seed, probe, n, s); DT_EVENT(SEED, BEGIN, n); point = move(point, n, argv, n > 1); return choose(n) + either(n); }
+	C
+	cat >"$work/b.cc" <<-'C'
+		namespace ns { struct base { virtual ~base() {} virtual int f(int n) { if (n > 3) throw n; return n; } };
+		template <class T> struct box : base { T v; int f(int n) override { return int(v) + n; } }; }
+		int main(int n, char **) { ns::box<long> b; b.v = n; ns::base *p = &b; try { return p->f(n) + ns::base().f(n + 3); } catch (int &e) { return e; } }
+	C
+	sed 's/DT_EVENT([^;]*;//; s/#include <devtrace.h>//' "$work/a.c" >"$work/c.c"
+	cc() { "$@" -Wl,--build-id -Wl,-z,noseparate-code -w; }
+	cc gcc -O0 -g -o "$to/plain" "$work/c.c"
+	cc gcc -O2 -g -gdwarf-4 -o "$to/fast" "$work/c.c"
+	cc gcc -O2 -g -gz -o "$to/packed" "$work/c.c"
+	cc gcc -O2 -Iinclude -B "build/lib" -o "$to/sleds" "$work/a.c"
+	cc clang -O1 -g -o "$to/clang" "$work/c.c"
+	cc g++ -O1 -g -o "$to/plus" "$work/b.cc"
+	cc g++ -O2 -s -o "$to/stripped" "$work/b.cc"
+	cc gcc -O2 -g -shared -fPIC -o "$to/library" "$work/c.c"
+	# a variable as far from its frame as can be said; a union that is in another in 4^12 ways
+	gcc -O0 -g -S -o - "$work/c.c" | sed -z 's/\.uleb128 0x2\n\t\.byte\t0x91\n\t\.sleb128 -[0-9]*/.uleb128 0xb\n\t.byte\t0x91\n\t.sleb128 0x7fffffffffffffff/g' >"$work/far.s"
+	cc gcc -o "$to/far" "$work/far.s"
+	{
+		echo 'union u0 { int n; };'
+		for i in {1..12}; do echo "union u$i { union u$((i - 1)) a, b, c, d; };"; done
+		echo 'int f(union u12 u) { return 5; } int main(void) { union u12 u; return f(u); }'
+	} >"$work/u.c"
+	# as C++: how that passes a class has to be derived from its members
+	gcc -O0 -g -gdwarf-4 -gstrict-dwarf -dA -S -o - "$work/u.c" | sed 's/\.byte\t0x[0-9a-f]*\(\t# DW_AT_language\)/.byte\t0x4\1/' >"$work/u.s"
+	cc gcc -o "$to/unions" "$work/u.s"
+}
+
+dumps() {
+	{ printf '\0' && cat <<-'D'; } >"$to/dump"
+		# Start 45163585368 Duration 0 Stop 18446744073709551615
+		# Min_timestamp 45163585368
+		# Core 0 LOG DUMP ==================================================
+		# Offset 0 0
+		# DCB 0 ffffff8002656c00 xmpl-tra
+		0 45163585368 7337000100000000
+		0 45163585999 7337000200000007
+		# Core 1 LOG DUMP ==================================================
+		# Offset 1 -7
+		1 45163585400 ea00000000000700
+	D
+	{ printf '\0' && cat <<-'D'; } >"$to/dump2011"
+		# Start 1000 Duration 500 Stop 1500
+		# Core 0 LOG DUMP ==================================================
+		# DCB 0 ffffff8002656c00 xmpl-tra
+		0 5 7337000100000000
+	D
+	lines
+	for i in 0 1 2 3 4 5; do
+		{ printf '\2' && tail -c +2 "$to/$i"; } >"$to/line$i" && rm "$to/$i"
+	done
+	printf '\003401000 T main\n402000 f\n' >"$to/symbols"
+	printf '\004DCB: 0xffffff8002656c00 xmpl-trace\n# no\n' >"$to/names"
+	printf '\00500000123# Start' >"$to/length"
+}
+
+requests() {
+	local h='Host: `\r\n\r\n'
+	maketrace -n 8000 -c 2 -t 3 -l 2000 -m 20 "$to/trace.db" >/dev/null
+	devtrace view --index "$to/trace.db"
+	put 1 "\x00GET /@/ HTTP/1.1\r\n$h" && put 2 "\x00GET /@/get/window?from=0&to=900000&cells=9&tracks=0,1&depths=3 HTTP/1.1\r\n$h"
+	put 3 "\x00POST /@/tell?command=start HTTP/1.1\r\nOrigin: http://\`\r\n$h"
+	put a '\x01trace' && put b '\x01window\nfrom=0\nto=900000\ncells=50\ntracks=0,1,2\ndepths=9,9,9'
+	put c '\x01names\nids=1,2,3' && put d '\x01search\ntext=function1\nfrom=0\nto=999999'
+	put e '\x01stats\nfrom=0\nto=900000' && put f '\x01call\ntrack=0\nbegin=100\nend=900\ndepth=1\nwhat=3'
+	put g '\x01list\nfrom=0\nto=90000\nrows=10\nkinds=0,1,2,3\nfilter=core:0 time>1us' && put h '\x01activities\nfrom=0\nto=99999'
+	put i '\x01window\nfrom=0\nto=900000\ncells=50\ntracks=0\ndepths=9\nfilter=function1* -thread:* arg1=5 result<0 event:*' && put j '\x01unhooked'
+}
+
+clients() {
+	put 1 '\x00trace\n\x1c\x10\x01file\n\x1d\x11\x02stat\n\x12' && put 2 '\x00trace\n\x04trace\n\x14\x1c\x10\x18'
+	put 3 '\x00GET / HTTP/1.1\n\x6dfil\x21e\n\x1d\x11\x00cardinfo\r\n\x10'
+}
+
+steps() {
+	put 1 '\x01\x02\x00\x05ENTRY...................................................................\x0f\x06\x07'
+	put 2 '\x02\x03\x02\x07EXIT....................................................................\x0d\x06\x01\x02\x00\x41\x06'
+	put 3 '\x00\x05\x13\x05\x14\x02\x02\x3fabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmno\x07\x05\x04\x04\x02\x41\x05\x06\x04\x01abcd'
+}
+
+case $name in
+dump) dumps ;;
+page) requests ;;
+rings) steps ;;
+serve) clients ;;
+elf | dwarf) programs ;;
+chunk) chunks ;;
+events) definitions ;;
+file) traces ;;
+language) commands ;;
+text) lines ;;
+*) echo "seeds.sh: no seeds for '$name'" >&2 && exit 2 ;;
+esac
