@@ -290,7 +290,7 @@ bool dt_outside_is(void)
 
 bool dt_outside_keep(int fd)
 {
-	if (channel < 0 || dup3(channel, fd, O_CLOEXEC) < 0)
+	if (channel < 0 || (channel != fd && dup3(channel, fd, O_CLOEXEC) < 0))
 		return false;
 	channel = fd;
 	return true;
