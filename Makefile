@@ -28,7 +28,7 @@ FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -fPIE $(SANFLAGS) $(CFLAGS) -MMD -MP
 LINK      = $(CC) -pie $(LDGUARD) $(SANFLAGS) $(CFLAGS)
-LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lbabeltrace2 -lpthread -lm
+LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lseccomp -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
 LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c process/*.c session/*.c store/*.c analyse/*.c view/*.c remote/*.c)

@@ -3,8 +3,11 @@
  * speedscope's own format, evented: for each thread, frames opened and closed. The events of each
  * thread wait in a file of its own, because a profile has to be in one piece.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyse/export.h"
 
@@ -30,6 +33,26 @@ struct writing {
 	bool failed;
 };
 
+/* A file without a name. tmpfile() does not look at TMPDIR. */
+static FILE *unnamed(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[4096];
+	FILE *f;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/devtrace-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)sizeof(path))
+		return NULL;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	unlink(path);
+	f = fdopen(fd, "w+");
+	if (!f)
+		close(fd);
+	return f;
+}
+
 static struct profile *profile_of(struct writing *w, uint32_t tid)
 {
 	struct profile *more;
@@ -42,7 +65,7 @@ static struct profile *profile_of(struct writing *w, uint32_t tid)
 		return NULL;
 	w->profile = more;
 	more = &w->profile[w->n];
-	*more = (struct profile){.tid = tid, .f = tmpfile()};
+	*more = (struct profile){.tid = tid, .f = unnamed()};
 	if (!more->f)
 		return NULL;
 	w->n++;

@@ -47,27 +47,40 @@ static int make_file(struct dt_browser *b, const char *address, struct dt_error 
 	return 0;
 }
 
-int dt_browser_open(struct dt_browser *b, const char *address, struct dt_error *e)
+/* Nobody waits for it, or hears of what it says. */
+static void set_free(void *ctx)
+{
+	if (fork() != 0)
+		_exit(0);
+	if (!freopen("/dev/null", "w", stderr))
+		_exit(1);
+}
+
+int dt_browser_prepare(struct dt_browser *b, const char *address, struct dt_needs *needs, struct dt_error *e)
 {
 	b->path[0] = '\0';
 	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
 		return 0;
 	if (make_file(b, address, e) < 0)
 		return -1;
-	if (fork() == 0) {
-		if (fork() == 0) {
-			if (!freopen("/dev/null", "w", stderr))
-				_exit(1);
-			execlp("xdg-open", "xdg-open", b->path, (char *)NULL);
-		}
-		_exit(0);
-	}
+	b->words[0] = "xdg-open";
+	b->words[1] = b->path;
+	b->words[2] = NULL;
+	needs->outside.runs = b->words;
+	needs->outside.before = set_free;
+	dt_needs_removed(needs, b->path, true);
 	return 0;
+}
+
+void dt_browser_open(const struct dt_browser *b)
+{
+	if (b->path[0])
+		dt_outside_run();
 }
 
 void dt_browser_close(struct dt_browser *b)
 {
 	if (b->path[0])
-		unlink(b->path);
+		dt_outside_remove(b->path);
 	b->path[0] = '\0';
 }

@@ -1095,11 +1095,12 @@ static int parse(int argc, char **argv, struct calls *k)
 
 int dt_cmd_calls(int argc, char **argv)
 {
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct calls k = {.depth = UINT32_MAX, .colour = isatty(STDOUT_FILENO)};
 	int status = parse(argc, argv, &k);
 
 	if (status < 0) {
-		k.reader = dt_cmd_open(argc, argv, "calls", &status);
+		k.reader = dt_cmd_open(argc, argv, "calls", &needs, &status);
 		if (k.reader) {
 			status = run(&k);
 			dt_cmd_say_lost(k.reader);

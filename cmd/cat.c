@@ -455,6 +455,7 @@ static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *
 
 int dt_cmd_cat(int argc, char **argv)
 {
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	static struct cat k = {.out.fd = STDOUT_FILENO};
 	struct dt_range range = {.order = DT_BY_TIME, .values = true};
 	struct dt_range_options when = {0};
@@ -469,7 +470,7 @@ int dt_cmd_cat(int argc, char **argv)
 	}
 	if (k.live)
 		return dt_cmd_follow(k.session, k.follow, !k.peek, k.format == 'l');
-	k.reader = dt_cmd_open(argc, argv, "cat", &status);
+	k.reader = dt_cmd_open(argc, argv, "cat", &needs, &status);
 	if (!k.reader)
 		return status;
 	status = dt_cmd_range(k.reader, &when, &range) ? print(&k, &range) : 2;

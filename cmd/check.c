@@ -66,7 +66,7 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 	double held = (double)c->chunks.held * dt_reader_ns_per_tick(r);
 	bool asked = true;
 
-	if (dt_sql_open(&s, path, &e)) {
+	if (dt_sql_open(&s, path, false, &e)) {
 		dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
 	} else if (!ask(&s, "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
 			calls) ||
@@ -261,6 +261,7 @@ int dt_cmd_check(int argc, char **argv)
 						{"quiet", no_argument, NULL, 'q'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct check_options o = {false, false};
 	int c, status = 0;
 
@@ -278,6 +279,13 @@ int dt_cmd_check(int argc, char **argv)
 			return dt_cmd_usage("check");
 		}
 	}
+	if (optind == argc)
+		dt_needs_add(&needs, DT_NEED_TRACE, DT_DEFAULT_FILE);
+	for (int i = optind; i < argc; i++)
+		dt_needs_add(&needs, DT_NEED_TRACE, argv[i]);
+	status = dt_cmd_confine(&needs);
+	if (status)
+		return status;
 	if (optind == argc)
 		return check_file(DT_DEFAULT_FILE, &o);
 	for (; optind < argc; optind++)

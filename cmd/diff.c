@@ -425,12 +425,15 @@ static int parse(int argc, char **argv, struct dt_diff *d)
 
 int dt_cmd_diff(int argc, char **argv)
 {
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct dt_diff d = {0};
 	int status = parse(argc, argv, &d);
 	struct dt_error e;
 
 	if (status < 0) {
-		status = 0;
+		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind]);
+		dt_needs_add(&needs, DT_NEED_TRACE, argv[optind + 1]);
+		status = dt_cmd_confine(&needs);
 		for (unsigned side = 0; side < 2 && !status; side++) {
 			d.path[side] = argv[optind + (int)side];
 			d.reader[side] = dt_reader_open(d.path[side], &e);

@@ -8,6 +8,7 @@
 #include "analyse/definition.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/part.h"
 
 static const char help[] =
 	"usage: devtrace events DEFINITION [--header FILE] [--json FILE] [--trace FILE]\n"
@@ -34,24 +35,55 @@ static void print_table(const struct dt_definition *d)
 	}
 }
 
-static int write_file(const struct dt_definition *d, const char *path, bool json)
+/* Opened before the definition is looked at. NULL, and an error said: it can not be. */
+static FILE *open_output(const char *path, struct dt_part *p, struct dt_needs *needs)
 {
-	bool out = !strcmp(path, "-");
-	FILE *f = out ? stdout : fopen(path, "we");
-	const char *slash = strrchr(path, '/');
-	int rc;
+	if (!dt_part_open(p, strcmp(path, "-") ? path : NULL))
+		return NULL;
+	dt_part_needs(p, needs);
+	return p->file;
+}
 
-	if (!f)
-		return dt_cmd_fail("%s: %s", path, strerror(errno));
-	if (json)
-		dt_definition_json(d, f);
-	else
-		dt_definition_header(d, f, out ? "h" : slash ? slash + 1 : path);
-	rc = fflush(f) || ferror(f) ? dt_cmd_fail("%s: cannot write: %s", path, strerror(errno))
-				    : 0;
-	if (!out)
-		fclose(f);
-	return rc;
+static void write_header(const struct dt_definition *d, const char *path, FILE *f)
+{
+	const char *slash = strrchr(path, '/');
+
+	dt_definition_header(d, f, !strcmp(path, "-") ? "h" : slash ? slash + 1 : path);
+}
+
+static int run(const char *definition, const char *header, const char *json, const char *trace)
+{
+	struct dt_part part[2] = {{.file = NULL}, {.file = NULL}};
+	struct dt_needs needs = {.n = 0};
+	struct dt_definition d = {0};
+	struct dt_error e;
+	int status = 0;
+
+	if (strcmp(definition, "-"))
+		dt_needs_add(&needs, DT_NEED_READ, definition);
+	if (trace)
+		dt_needs_add(&needs, DT_NEED_CHANGED, trace);
+	if ((header && !open_output(header, &part[0], &needs)) || (json && !open_output(json, &part[1], &needs)))
+		status = 1;
+	if (!status)
+		status = dt_cmd_confine(&needs);
+	if (!status && dt_definition_read(&d, definition, &e))
+		status = dt_cmd_fail("%s", e.text);
+	if (!status && !header && !json && !trace) {
+		print_table(&d);
+		status = fflush(stdout) ? dt_cmd_fail("cannot write: %s", strerror(errno)) : 0;
+	}
+	if (!status && header)
+		write_header(&d, header, part[0].file);
+	if (!status && json)
+		dt_definition_json(&d, part[1].file);
+	for (unsigned i = 0; i < 2; i++)
+		if (part[i].file)
+			status = dt_part_end(&part[i], !status);
+	if (!status && trace && dt_store_name_events(trace, d.row, d.rows, &e))
+		status = dt_cmd_fail("%s", e.text);
+	dt_definition_free(&d);
+	return status;
 }
 
 int dt_cmd_events(int argc, char **argv)
@@ -62,9 +94,7 @@ int dt_cmd_events(int argc, char **argv)
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	const char *header = NULL, *json = NULL, *trace = NULL;
-	struct dt_definition d = {0};
-	struct dt_error e;
-	int o, status = 0;
+	int o;
 
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (o) {
@@ -89,21 +119,5 @@ int dt_cmd_events(int argc, char **argv)
 					   : "events: one definition at a time");
 		return dt_cmd_usage("events");
 	}
-	if (dt_definition_read(&d, argv[optind], &e)) {
-		status = dt_cmd_fail("%s", e.text);
-		goto out;
-	}
-	if (!header && !json && !trace) {
-		print_table(&d);
-		status = fflush(stdout) ? dt_cmd_fail("cannot write: %s", strerror(errno)) : 0;
-	}
-	if (header)
-		status = write_file(&d, header, false);
-	if (!status && json)
-		status = write_file(&d, json, true);
-	if (!status && trace && dt_store_name_events(trace, d.row, d.rows, &e))
-		status = dt_cmd_fail("%s", e.text);
-out:
-	dt_definition_free(&d);
-	return status;
+	return run(argv[optind], header, json, trace);
 }

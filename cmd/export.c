@@ -35,22 +35,19 @@ static const char help[] =
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
-static int write_dump(struct dt_reader *r, const char *output, enum dt_dump_form form)
+static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_form form)
 {
 	struct dt_progress progress;
 	uint64_t left_out = 0;
-	struct dt_part part;
 	struct dt_error e;
 	int rc;
 
-	if (!dt_part_open(&part, output))
-		return 1;
 	dt_progress_begin(&progress, r);
-	rc = dt_barrelfish_export(r, part.file, form, &left_out, &e);
+	rc = dt_barrelfish_export(r, part->file, form, &left_out, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
-	rc = dt_part_end(&part, !rc);
+	rc = dt_part_end(part, !rc);
 	if (!rc && left_out)
 		dt_cmd_fail("note: %llu records are no part of such a dump: calls and points, and "
 			    "what came before the start of a relative one",
@@ -59,45 +56,39 @@ static int write_dump(struct dt_reader *r, const char *output, enum dt_dump_form
 }
 
 /* One of dt_exports. */
-static int write_format(struct dt_reader *r, const char *output, const struct dt_export *x, bool values)
+static int write_format(struct dt_reader *r, struct dt_part *part, const struct dt_export *x, bool values)
 {
 	struct dt_formats formats = {.reader = r};
 	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
 	struct dt_progress progress;
-	struct dt_part part;
 	struct dt_error e;
 	int rc;
 
-	if (!dt_part_open(&part, output))
-		return 1;
 	dt_progress_begin(&progress, r);
-	rc = x->write(r, part.file, values ? &words : NULL, &e);
+	rc = x->write(r, part->file, values ? &words : NULL, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
-	rc = dt_part_end(&part, !rc);
+	rc = dt_part_end(part, !rc);
 	dt_formats_free(&formats);
 	return rc;
 }
 
-static int write_ctf(struct dt_reader *r, const char *folder, bool values)
+static int write_ctf(struct dt_reader *r, struct dt_part *part, bool values)
 {
 	struct dt_formats formats = {.reader = r};
 	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
 	struct dt_progress progress;
 	uint64_t moved = 0;
-	struct dt_part part;
 	struct dt_error e;
 	int rc;
 
-	if (!dt_part_open_folder(&part, folder))
-		return 1;
 	dt_progress_begin(&progress, r);
-	rc = dt_export_ctf(r, part.name, values ? &words : NULL, &moved, &e);
+	rc = dt_export_ctf(r, part->name, values ? &words : NULL, &moved, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
-		dt_cmd_fail("%s: %s", folder, e.text);
-	rc = dt_part_end(&part, !rc);
+		dt_cmd_fail("%s: %s", part->said, e.text);
+	rc = dt_part_end(part, !rc);
 	if (!rc && moved)
 		dt_cmd_fail("note: %llu records are of an earlier time than the one in front of them "
 			    "on their core; here they have its time",
@@ -136,6 +127,8 @@ int dt_cmd_export(int argc, char **argv)
 	enum dt_dump_form form = DT_DUMP_AS_IMPORTED;
 	bool values = true, barrelfish = false;
 	unsigned formats = 0;
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
+	struct dt_part part;
 	struct dt_reader *r;
 	int o, status, which = 0;
 
@@ -185,12 +178,17 @@ int dt_cmd_export(int argc, char **argv)
 					   "--folded, --callgrind, --csv or --barrelfish");
 		return dt_cmd_usage("export");
 	}
-	r = dt_cmd_open(argc, argv, "export", &status);
-	if (!r)
+	if (!(folder ? dt_part_open_folder(&part, folder) : dt_part_open(&part, output)))
+		return 1;
+	dt_part_needs(&part, &needs);
+	r = dt_cmd_open(argc, argv, "export", &needs, &status);
+	if (!r) {
+		dt_part_end(&part, false);
 		return status;
-	status = barrelfish ? write_dump(r, output, form)
-		 : folder   ? write_ctf(r, folder, values)
-			    : write_format(r, output, format, values);
+	}
+	status = barrelfish ? write_dump(r, &part, form)
+		 : folder   ? write_ctf(r, &part, values)
+			    : write_format(r, &part, format, values);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

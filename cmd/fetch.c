@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "analyse/barrelfish.h"
+#include "cmd/aside.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "process/outside.h"
 #include "remote/address.h"
 #include "remote/link.h"
 
@@ -55,6 +57,7 @@ struct command {
 	const char *definition, *table; /* the files of the next two; NULL: none */
 	struct dt_definition events;
 	struct dt_applications applications;
+	struct dt_aside aside; /* where what comes is kept until it is whole */
 };
 
 static volatile sig_atomic_t stop;
@@ -106,15 +109,13 @@ static int import(const struct command *c, const char *path, int fd, struct dt_e
 }
 
 /* An empty file that can be put in place of what is there at once. */
-static int make_beside(const char *output, char *path, size_t size, struct dt_error *e)
+static int make_beside(const struct command *c, struct dt_error *e)
 {
 	int fd;
 
-	if (dt_format(path, size, "%s-fetched.%d", output, getpid()) >= size)
-		return dt_fail(e, "%s: %s", output, strerror(ENAMETOOLONG));
-	unlink(path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? dt_fail(e, "%s: cannot create: %s", output, strerror(errno)) : fd;
+	unlink(c->aside.trace);
+	fd = open(c->aside.trace, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? dt_fail(e, "%s: cannot create: %s", c->output, strerror(errno)) : fd;
 }
 
 /* What came is a trace, to be believed as little as any file. */
@@ -174,7 +175,7 @@ static int keep(const struct command *c, const char *path, int fd, struct dt_err
 		return -1;
 	if (check_output(c, e) < 0)
 		return -1;
-	return rename(path, c->output) < 0 ? dt_fail(e, "%s: %s", c->output, strerror(errno)) : 0;
+	return dt_outside_move(path, c->output) < 0 ? dt_fail(e, "%s: %s", c->output, strerror(errno)) : 0;
 }
 
 /* ---- fetching */
@@ -190,8 +191,8 @@ static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bo
 {
 	enum dt_received got;
 	uint64_t bytes;
-	char path[4096] = "";
-	int fd = to_stdout(c) ? dt_unnamed_file(e) : make_beside(c->output, path, sizeof(path), e);
+	const char *path = c->aside.trace;
+	int fd = to_stdout(c) ? dt_unnamed_file(e) : make_beside(c, e);
 
 	*kept = false;
 	if (fd < 0)
@@ -242,9 +243,60 @@ static bool fetch_from(const struct command *c, struct dt_link *l, unsigned long
 	return true;
 }
 
+/* ---- connections: they are made outside ---- */
+
+static struct dt_link other_end;
+
+static int connect_there(void *command, struct dt_error *e)
+{
+	const struct command *c = command;
+	const struct dt_link_ssh ssh = {c->ssh, c->remote, c->there};
+	int fd = dt_link_open(&other_end, c->address, &ssh, NULL, e) < 0 ? -1 : other_end.in;
+
+	/* the descriptor is passed on, and closed behind that */
+	other_end.in = other_end.out = -1;
+	return fd;
+}
+
+static void disconnect_there(void *command)
+{
+	dt_link_close(&other_end);
+}
+
+static int connect_from_here(const struct command *c, struct dt_link *l, struct dt_error *e)
+{
+	*l = (struct dt_link){.in = dt_outside_connect(e), .address = c->address, .stop = &stop};
+	l->out = l->in;
+	return l->in < 0 ? -1 : 0;
+}
+
+static void disconnect(struct dt_link *l)
+{
+	dt_link_close(l);
+	dt_outside_disconnect();
+}
+
+static int confine(struct command *c)
+{
+	struct dt_needs needs = {.outside = {.connect = connect_there, .disconnect = disconnect_there, .ctx = c}};
+	struct dt_error e;
+
+	/* with no connection yet, it is closed all the same */
+	other_end = (struct dt_link){.in = -1, .out = -1};
+	if (c->definition && strcmp(c->definition, "-"))
+		dt_needs_add(&needs, DT_NEED_READ, c->definition);
+	if (c->table)
+		dt_needs_add(&needs, DT_NEED_READ, c->table);
+	if (!to_stdout(c)) {
+		if (check_output(c, &e) < 0 || dt_aside_open(&c->aside, c->output, &needs, &e) < 0)
+			return dt_cmd_fail("%s", e.text);
+		dt_needs_add(&needs, DT_NEED_TRACE, c->output);
+	}
+	return dt_cmd_confine(&needs);
+}
+
 static int fetch(const struct command *c)
 {
-	const struct dt_link_ssh ssh = {c->ssh, c->remote, c->there};
 	const struct timespec second = {1, 0};
 	unsigned long left = c->count;
 	bool failed = false, begun = false, done = false;
@@ -255,15 +307,11 @@ static int fetch(const struct command *c)
 	sigemptyset(&none);
 	if (!l)
 		return dt_cmd_fail("out of memory");
-	if (check_output(c, &e) < 0) {
-		free(l);
-		return dt_cmd_fail("%s", e.text);
-	}
 	while (!done && !stop) {
-		if (dt_link_open(l, c->address, &ssh, &stop, &e) == 0) {
+		if (connect_from_here(c, l, &e) == 0) {
 			begun = true;
 			done = fetch_from(c, l, &left, &failed);
-			dt_link_close(l);
+			disconnect(l);
 		} else if (!begun) {
 			failed = true;
 			dt_cmd_fail("%s", e.text);
@@ -398,13 +446,14 @@ int dt_cmd_fetch(int argc, char **argv)
 		c.output = c.text ? TEXT_FILE : DT_DEFAULT_FILE;
 	c.ssh = c.ssh ? c.ssh : "ssh";
 	c.remote = c.remote ? c.remote : "devtrace";
-	if ((c.definition && dt_definition_read(&c.events, c.definition, &e)) ||
-	    (c.table && dt_applications_read(&c.applications, c.table, &e))) {
+	catch_signals();
+	status = confine(&c);
+	if (!status && ((c.definition && dt_definition_read(&c.events, c.definition, &e)) ||
+			(c.table && dt_applications_read(&c.applications, c.table, &e))))
 		status = dt_cmd_fail("%s", e.text);
-	} else {
-		catch_signals();
+	if (!status)
 		status = fetch(&c);
-	}
+	dt_aside_close(&c.aside);
 	dt_applications_free(&c.applications);
 	dt_definition_free(&c.events);
 	return status;

@@ -9,6 +9,7 @@
 #include "analyse/flame.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/part.h"
 
 static const char help[] =
 	"usage: devtrace flame [OPTION]... [FILE]\n"
@@ -23,29 +24,20 @@ static const char help[] =
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
-static int write_picture(struct dt_reader *r, const struct dt_range *range, const char *output,
-			 unsigned width, const char *title)
+static int write_picture(struct dt_reader *r, const struct dt_range *range, FILE *f, unsigned width,
+			 const char *title)
 {
-	bool standard = !strcmp(output, "-");
 	struct dt_stacks s = {0};
 	struct dt_error e = {""};
 	int rc = dt_stacks_read(&s, r, range, &e);
-	FILE *f = rc < 0 ? NULL : standard ? stdout : fopen(output, "we");
 
 	if (rc < 0) {
 		rc = dt_cmd_fail("%s", e.text);
 	} else if (s.n < 2) {
 		rc = dt_cmd_fail("there are no calls in this trace, or in this part of it");
-	} else if (!f) {
-		rc = dt_cmd_fail("%s: %s", output, strerror(errno));
 	} else {
 		rc = dt_flame_write(&s, r, f, width, title, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
-		if (!rc && (fflush(f) || ferror(f)))
-			rc = dt_cmd_fail("%s: cannot write: %s", standard ? "standard output" : output,
-					 strerror(errno));
 	}
-	if (f && !standard)
-		fclose(f);
 	dt_stacks_free(&s);
 	return rc;
 }
@@ -62,6 +54,8 @@ int dt_cmd_flame(int argc, char **argv)
 	struct dt_range_options when = {0};
 	const char *output = "devtrace.svg", *command;
 	unsigned long width = 1200;
+	struct dt_needs needs = {.n = 0};
+	struct dt_part part;
 	struct dt_reader *r;
 	int o, status;
 	char *end;
@@ -90,13 +84,19 @@ int dt_cmd_flame(int argc, char **argv)
 			return dt_cmd_usage("flame");
 		}
 	}
-	r = dt_cmd_open(argc, argv, "flame", &status);
-	if (!r)
+	if (!dt_part_open(&part, strcmp(output, "-") ? output : NULL))
+		return 1;
+	dt_part_needs(&part, &needs);
+	r = dt_cmd_open(argc, argv, "flame", &needs, &status);
+	if (!r) {
+		dt_part_end(&part, false);
 		return status;
+	}
 	command = dt_reader_meta(r, "command");
 	status = dt_cmd_range(r, &when, &range)
-			 ? write_picture(r, &range, output, (unsigned)width, command ? command : "devtrace")
+			 ? write_picture(r, &range, part.file, (unsigned)width, command ? command : "devtrace")
 			 : 1;
+	status = dt_part_end(&part, !status);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

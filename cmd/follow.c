@@ -82,6 +82,7 @@ static int print_all(struct lines *l, bool follow, bool consume, bool long_lines
 int dt_cmd_follow(const char *session, bool follow, bool consume, bool long_lines)
 {
 	struct lines *l = calloc(1, sizeof(*l));
+	struct dt_needs needs = {.n = 0};
 	struct dt_error e;
 	int status = 1;
 
@@ -95,7 +96,7 @@ int dt_cmd_follow(const char *session, bool follow, bool consume, bool long_line
 		goto out;
 	}
 	if (dt_client_open(&l->names, session, &e) == 0)
-		status = print_all(l, follow, consume, long_lines);
+		status = dt_cmd_confine(&needs) ? 1 : print_all(l, follow, consume, long_lines);
 	else
 		dt_cmd_fail("%s", e.text);
 	dt_client_close(&l->names);

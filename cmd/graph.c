@@ -802,6 +802,7 @@ static int parse(int argc, char **argv, struct graph *k)
 int dt_cmd_graph(int argc, char **argv)
 {
 	struct graph k = {.depth = UINT64_MAX, .min = -1};
+	struct dt_needs needs = {.n = 0};
 	int status = parse(argc, argv, &k);
 
 	if (status < 0) {
@@ -809,8 +810,11 @@ int dt_cmd_graph(int argc, char **argv)
 		const char *path = file ? argv[optind++] : DT_DEFAULT_FILE;
 		struct dt_error e;
 
-		k.reader = dt_reader_open(path, &e);
-		status = k.reader ? run(&k, argv + optind, argc - optind)
+		dt_needs_add(&needs, DT_NEED_TRACE, path);
+		status = dt_cmd_confine(&needs);
+		k.reader = status ? NULL : dt_reader_open(path, &e);
+		status = status	    ? status
+			 : k.reader ? run(&k, argv + optind, argc - optind)
 				  : dt_cmd_fail("%s", e.text);
 		if (k.reader)
 			dt_cmd_say_lost(k.reader);

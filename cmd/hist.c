@@ -7,6 +7,7 @@
 #include <string.h>
 #include "analyse/histogram.h"
 #include "cmd/commands.h"
+#include "cmd/part.h"
 #include "cmd/value.h"
 
 #define BUCKETS_LIMIT (1u << 24) /* 128 MiB of counters, touched as they are used */
@@ -35,6 +36,7 @@ static const char help[] =
 	"input; it is devtrace.db when not given.\n";
 
 struct hist {
+	struct dt_part part; /* of output */
 	uint64_t max, width; /* width 0: powers of two */
 	bool has_max, has_buckets;
 	bool svg, log;
@@ -131,25 +133,14 @@ static void draw(const struct hist *h, const struct dt_values *v, const char *wh
 
 static int print(const struct hist *h, const struct dt_values *v, const char *what)
 {
-	const char *name = h->output ? h->output : "standard output";
-	FILE *f;
-	int status = 0;
-
 	if (h->svg && h->values == h->bad)
 		return dt_cmd_fail("there are no values to be drawn%s",
 				   h->bad ? ": all are negative" : "");
-	f = h->output ? fopen(h->output, "we") : stdout;
-	if (!f)
-		return dt_cmd_fail("%s: %s", h->output, strerror(errno));
 	if (h->svg)
-		draw(h, v, what, f);
+		draw(h, v, what, h->part.file);
 	else
-		print_text(h, what, f);
-	if (fflush(f) || ferror(f))
-		status = dt_cmd_fail("%s: cannot write: %s", name, strerror(errno));
-	if (h->output)
-		fclose(f);
-	return status;
+		print_text(h, what, h->part.file);
+	return 0;
 }
 
 /* -1: go on; otherwise the exit status. */
@@ -234,15 +225,22 @@ int dt_cmd_hist(int argc, char **argv)
 	struct hist h = {.width = 1};
 	struct dt_values v = {.take = take, .ctx = &h};
 	const char *value = NULL;
-	int status = parse(argc, argv, &v, &h, &value);
+	int status = parse(argc, argv, &v, &h, &value), failed;
 
 	if (status >= 0)
 		goto out;
 	h.buckets = dt_histogram_bucket(h.width, h.max) + 1;
 	h.bucket = calloc(h.buckets, sizeof(*h.bucket));
+	if (!dt_part_open(&h.part, h.output)) {
+		status = 1;
+		goto out;
+	}
+	dt_part_needs(&h.part, &v.needs);
 	status = h.bucket ? dt_values_run(&v, argc, argv, "hist") : dt_cmd_fail("out of memory");
 	if (!status)
 		status = print(&h, &v, value);
+	failed = dt_part_end(&h.part, !status);
+	status = status ? status : failed;
 out:
 	free(h.bucket);
 	dt_selection_clear(&v.select);

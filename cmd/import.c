@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
+#include "cmd/aside.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 
@@ -23,19 +24,58 @@ static const char help[] =
 	"\n"
 	"DUMP \"-\" is standard input. A tick is taken for a nanosecond: a dump does not say.\n";
 
-static int import(FILE *f, const char *path, const char *output, const struct dt_definition *events,
-		  const struct dt_applications *applications)
+struct import {
+	const char *path, *output, *definition, *table; /* the last two may be NULL */
+	FILE *f;
+	struct dt_aside aside;
+	struct dt_definition events;
+	struct dt_applications applications;
+};
+
+static int read_names(struct import *m, struct dt_error *e)
 {
-	struct dt_error e;
-	struct dt_store *s = dt_store_create(output, dt_barrelfish_describe, NULL, &e);
+	if (m->definition && dt_definition_read(&m->events, m->definition, e))
+		return -1;
+	return m->table ? dt_applications_read(&m->applications, m->table, e) : 0;
+}
+
+static int make(struct import *m, struct dt_error *e)
+{
+	struct dt_store *s = dt_store_create(m->aside.trace, dt_barrelfish_describe, NULL, e);
 
 	if (!s)
-		return dt_cmd_fail("%s", e.text);
-	if (dt_barrelfish_import(s, f, path, events, applications, &e)) {
+		return -1;
+	if (dt_barrelfish_import(s, m->f, m->path, &m->events, &m->applications, e)) {
 		dt_store_discard(s);
-		return dt_cmd_fail("%s", e.text);
+		return -1;
 	}
-	return dt_store_close(s, &e) ? dt_cmd_fail("%s", e.text) : 0;
+	return dt_store_close(s, e) ? -1 : dt_aside_place(&m->aside, e);
+}
+
+static int import(struct import *m)
+{
+	struct dt_needs needs = {.n = 0};
+	struct dt_error e;
+	int status;
+
+	m->f = strcmp(m->path, "-") ? fopen(m->path, "re") : stdin;
+	if (!m->f)
+		return dt_cmd_fail("%s: %s", m->path, strerror(errno));
+	if (m->definition && strcmp(m->definition, "-"))
+		dt_needs_add(&needs, DT_NEED_READ, m->definition);
+	if (m->table)
+		dt_needs_add(&needs, DT_NEED_READ, m->table);
+	if (dt_store_check_room(m->output, &e) < 0 || dt_aside_open(&m->aside, m->output, &needs, &e) < 0)
+		return dt_cmd_fail("%s", e.text);
+	status = dt_cmd_confine(&needs);
+	if (!status && (read_names(m, &e) || make(m, &e)))
+		status = dt_cmd_fail("%s", e.text);
+	dt_aside_close(&m->aside);
+	dt_applications_free(&m->applications);
+	dt_definition_free(&m->events);
+	if (m->f != stdin)
+		fclose(m->f);
+	return status;
 }
 
 int dt_cmd_import(int argc, char **argv)
@@ -46,13 +86,9 @@ int dt_cmd_import(int argc, char **argv)
 						{"output", required_argument, NULL, 'o'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	const char *output = DT_DEFAULT_FILE, *definition = NULL, *table = NULL, *path;
-	struct dt_applications applications = {0};
-	struct dt_definition events = {0};
+	struct import m = {.output = DT_DEFAULT_FILE};
 	bool barrelfish = false;
-	struct dt_error e;
-	int o, status;
-	FILE *f;
+	int o;
 
 	while ((o = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		switch (o) {
@@ -60,13 +96,13 @@ int dt_cmd_import(int argc, char **argv)
 			barrelfish = true;
 			break;
 		case 2:
-			definition = optarg;
+			m.definition = optarg;
 			break;
 		case 3:
-			table = optarg;
+			m.table = optarg;
 			break;
 		case 'o':
-			output = optarg;
+			m.output = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -80,19 +116,6 @@ int dt_cmd_import(int argc, char **argv)
 				       : "import: say the format: --barrelfish");
 		return dt_cmd_usage("import");
 	}
-	path = argv[optind];
-	if ((definition && dt_definition_read(&events, definition, &e)) ||
-	    (table && dt_applications_read(&applications, table, &e))) {
-		status = dt_cmd_fail("%s", e.text);
-		goto out;
-	}
-	f = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	status = f ? import(f, path, output, &events, &applications)
-		   : dt_cmd_fail("%s: %s", path, strerror(errno));
-	if (f && f != stdin)
-		fclose(f);
-out:
-	dt_applications_free(&applications);
-	dt_definition_free(&events);
-	return status;
+	m.path = argv[optind];
+	return import(&m);
 }

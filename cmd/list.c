@@ -305,39 +305,58 @@ static bool is_program(pid_t pid, const struct dt_file *f)
 		minor(st.st_dev) == f->dev_minor);
 }
 
-static int list_process(pid_t pid, bool all, bool verbose)
-{
-	struct dt_files files = {NULL};
-	struct hooks hooks = {0};
-	struct dt_maps maps;
-	struct dt_error e;
-	char name[32];
-	size_t n = 0;
+/* What is known of a process, by its number, before anything of its files is looked at. */
+struct listed {
+	const char *name;    /* as it was said */
+	pid_t pid;	     /* 0: it is a program's file... */
+	char *path;	     /* ... found there; NULL: it was not */
+	struct dt_maps maps; /* of the process */
+	struct dt_files files;
+};
 
-	if (dt_maps_read(pid, &maps, &e) < 0) {
+static bool is_code(const struct dt_mapping *m)
+{
+	return m->exec && m->inode && m->path[0] == '/';
+}
+
+static int find_process(struct listed *l)
+{
+	struct dt_error e;
+
+	if (dt_maps_read(l->pid, &l->maps, &e) < 0) {
 		fprintf(stderr, "devtrace list: %s\n", e.text);
 		return 1;
 	}
-	for (size_t i = 0; i < maps.n; i++) {
-		const struct dt_mapping *m = &maps.map[i];
-		struct dt_file *f;
+	for (size_t i = 0; i < l->maps.n; i++) {
+		struct dt_file *f = is_code(&l->maps.map[i]) ? dt_file_noted(&l->files, l->pid, &l->maps.map[i]) : NULL;
 
-		if (!m->exec || !m->inode || m->path[0] != '/')
-			continue;
-		f = dt_file_of(&files, pid, m);
+		if (f)
+			f->program = is_program(l->pid, f);
+	}
+	return 0;
+}
+
+static int list_process(struct listed *l, bool all, bool verbose)
+{
+	struct hooks hooks = {0};
+	char name[32];
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct dt_mapping *m = &l->maps.map[i];
+		struct dt_file *f = is_code(m) ? dt_file_of(&l->files, l->pid, m) : NULL;
+
 		if (f && f->elf && !f->chosen) {
 			f->chosen = calloc(1, 1); /* each file once */
-			n += list_file(f, all || is_program(pid, f), &hooks, verbose);
+			n += list_file(f, all || f->program, &hooks, verbose);
 			n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
 		}
 	}
-	dt_maps_free(&maps);
-	dt_files_free(&files);
-	dt_format(name, sizeof(name), "process %d", pid);
+	dt_format(name, sizeof(name), "process %d", l->pid);
 	say_hooks(name, &hooks);
 	if (n == 0 && !hooks.can_not)
 		fprintf(stderr,
-			"devtrace list: process %d has no functions that could be traced%s\n", pid,
+			"devtrace list: process %d has no functions that could be traced%s\n", l->pid,
 			all ? "" : "; its libraries: -a");
 	return n == 0;
 }
@@ -420,6 +439,45 @@ static int list_sessions(void)
 	return 0;
 }
 
+/* 0: it is there to be listed. */
+static int find(struct listed *l, struct dt_needs *needs)
+{
+	if (strspn(l->name, "0123456789") == strlen(l->name)) {
+		l->pid = (pid_t)atoi(l->name);
+		return find_process(l);
+	}
+	l->path = dt_launch_search(l->name);
+	dt_needs_add(needs, DT_NEED_READ, l->path ? l->path : l->name);
+	return 0;
+}
+
+static int list_all(char **name, size_t n, bool all, bool verbose)
+{
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
+	struct listed *l = calloc(n, sizeof(*l));
+	int status = 0;
+
+	if (!l)
+		return dt_cmd_fail("out of memory");
+	for (size_t i = 0; i < n; i++) {
+		l[i].name = name[i];
+		status |= find(&l[i], &needs);
+	}
+	if (dt_cmd_confine(&needs))
+		return 1;
+	for (size_t i = 0; i < n; i++) {
+		if (!l[i].pid)
+			status |= list_program(name[i], verbose);
+		else if (l[i].maps.n)
+			status |= list_process(&l[i], all, verbose);
+		dt_maps_free(&l[i].maps);
+		dt_files_free(&l[i].files);
+		free(l[i].path);
+	}
+	free(l);
+	return status;
+}
+
 int dt_cmd_list(int argc, char **argv)
 {
 	static const struct option longs[] = {{"all", no_argument, NULL, 'a'},
@@ -427,7 +485,7 @@ int dt_cmd_list(int argc, char **argv)
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
 	bool all = false, verbose = false;
-	int opt, status = 0;
+	int opt;
 
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "avh", longs, NULL)) != -1) {
@@ -446,15 +504,5 @@ int dt_cmd_list(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (optind == argc)
-		return list_sessions();
-	for (; optind < argc; optind++) {
-		const char *a = argv[optind];
-
-		if (strspn(a, "0123456789") == strlen(a))
-			status |= list_process((pid_t)atoi(a), all, verbose);
-		else
-			status |= list_program(a, verbose);
-	}
-	return status;
+	return optind == argc ? list_sessions() : list_all(argv + optind, (size_t)(argc - optind), all, verbose);
 }

@@ -61,21 +61,25 @@ static int begin_file(struct dt_live *l, const char *name, struct dt_error *e)
 		return -1;
 	l->file = strdup(l->trace.path);
 	l->spool = l->file ? dt_spool_create(name, l->file, 0, e) : NULL;
-	if (!l->spool)
-		goto fail;
-	if (pthread_create(&l->writer, NULL, write_log, l) == 0)
+	if (l->spool)
 		return 0;
-	dt_fail(e, "no thread: %s", strerror(errno));
-	dt_spool_discard(l->spool);
-	l->spool = NULL;
-fail:
 	dt_temporary_remove(&l->trace);
 	return -1;
 }
 
+int dt_live_begin(struct dt_live *l, struct dt_error *e)
+{
+	int rc = l->spool ? pthread_create(&l->writer, NULL, write_log, l) : 0;
+
+	l->writes = l->spool && rc == 0;
+	return rc ? dt_fail(e, "no thread: %s", strerror(rc)) : 0;
+}
+
 static void end_file(struct dt_live *l)
 {
-	if (l->spool) {
+	if (l->spool && !l->writes)
+		dt_spool_discard(l->spool);
+	if (l->writes) {
 		atomic_store(&l->enough, true);
 		pthread_join(l->writer, NULL);
 		if (l->error.text[0])

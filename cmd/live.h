@@ -21,6 +21,7 @@ struct dt_live {
 	/* of a session that keeps its records in its log: what is in there goes to a file of ours */
 	struct dt_temporary trace;
 	struct dt_spool *spool; /* the thread's, while it runs */
+	bool writes; /* by: */
 	pthread_t writer;
 	atomic_bool enough, written; /* it is to end; it has */
 	struct dt_error error;	     /* of writing */
@@ -31,6 +32,8 @@ struct dt_live {
  * makes must be taken away by dt_live_close().
  */
 int dt_live_open(struct dt_live *l, const char *name, struct dt_error *e);
+/* Lets it be written, once the command has confined itself. */
+int dt_live_begin(struct dt_live *l, struct dt_error *e);
 /* Of the session that writes this file, if there is one. */
 void dt_live_find(struct dt_live *l, const char *file);
 void dt_live_close(struct dt_live *l);

@@ -51,8 +51,21 @@ int dt_cmd_usage(const char *name)
 	return 2;
 }
 
-struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *status)
+int dt_cmd_confine(struct dt_needs *needs)
 {
+	struct dt_error e;
+
+	if (needs->done)
+		return 0;
+	if (!needs->temporary[0])
+		dt_needs_temporary(needs);
+	return dt_confine(needs, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
+}
+
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs, int *status)
+{
+	const char *path = optind < argc ? argv[optind] : DT_DEFAULT_FILE;
+	struct dt_needs none = {.n = 0};
 	struct dt_error e;
 	struct dt_reader *r;
 
@@ -61,7 +74,13 @@ struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *sta
 		*status = dt_cmd_usage(usage);
 		return NULL;
 	}
-	r = dt_reader_open(optind < argc ? argv[optind] : DT_DEFAULT_FILE, &e);
+	needs = needs ? needs : &none;
+	if (!needs->done)
+		dt_needs_add(needs, DT_NEED_TRACE, path);
+	*status = dt_cmd_confine(needs);
+	if (*status)
+		return NULL;
+	r = dt_reader_open(path, &e);
 	*status = r ? 0 : dt_cmd_fail("%s", e.text);
 	return r;
 }

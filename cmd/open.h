@@ -3,6 +3,7 @@
 #ifndef DT_CMD_OPEN_H
 #define DT_CMD_OPEN_H
 
+#include "process/confine.h"
 #include "process/pattern.h"
 #include "store/reader.h"
 
@@ -11,9 +12,15 @@
 /* "devtrace: ..." and a newline on stderr; returns 1, the exit status of failure. */
 int dt_cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Opens argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage said.
+/*
+ * Confines itself to what is needed (process/confine.h), which may be NULL: to that and the trace, and opens
+ * it: argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage said.
  */
-struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, int *status);
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs, int *status);
+
+/* The same without opening: files for a while are needed by all. Nothing more when it has been done. 0, or the
+ * exit status and an error said. */
+int dt_cmd_confine(struct dt_needs *needs);
 
 /* "the usage is wrong": prints how to get help; returns 2. */
 

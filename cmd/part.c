@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
+#include "process/outside.h"
 
 static volatile sig_atomic_t interrupted;
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -114,6 +115,18 @@ bool dt_part_open(struct dt_part *p, const char *path)
 	return fail(p);
 }
 
+static bool is_empty(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return d ? n <= 2 : errno == ENOENT;
+}
+
 bool dt_part_open_folder(struct dt_part *p, const char *path)
 {
 	size_t n = strlen(path);
@@ -123,7 +136,8 @@ bool dt_part_open_folder(struct dt_part *p, const char *path)
 		p->path[--n] = '\0';
 	if (!p->path)
 		return fail(p);
-	if (rmdir(p->path) && errno != ENOENT) {
+	/* it is replaced in the end */
+	if (!is_empty(p->path)) {
 		dt_cmd_fail("%s: there is something already; name a folder that is empty, or none",
 			    path);
 		forget(p);
@@ -155,6 +169,14 @@ static void remove_folder(const char *path)
 	rmdir(path);
 }
 
+void dt_part_needs(const struct dt_part *p, struct dt_needs *needs)
+{
+	if (p->outer)
+		dt_needs_add(needs, DT_NEED_FOLDER, p->outer);
+	if (p->name)
+		dt_needs_place(needs, p->name, p->path);
+}
+
 int dt_part_end(struct dt_part *p, bool ok)
 {
 	bool folder = !p->file, done = ok && !interrupted;
@@ -170,14 +192,14 @@ int dt_part_end(struct dt_part *p, bool ok)
 			done = false;
 		}
 	}
-	if (p->name && done && rename(p->name, p->path)) {
+	if (p->name && done && dt_outside_move(p->name, p->path)) {
 		dt_cmd_fail("%s: %s", p->said, strerror(errno));
 		done = false;
 	}
 	if (p->name && !done)
-		folder ? remove_folder(p->name) : (void)unlink(p->name);
+		folder ? remove_folder(p->name) : (void)dt_outside_remove(p->name);
 	if (p->outer)
-		rmdir(p->outer);
+		dt_outside_remove(p->outer);
 	if (p->name)
 		give_signals_back();
 	forget(p);

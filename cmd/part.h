@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "process/confine.h"
+
 struct dt_part {
 	const char *said;  /* for errors; the caller's */
 	char *path, *name; /* where it is to be; where it is; NULL: written directly */
@@ -24,6 +26,9 @@ bool dt_part_open(struct dt_part *p, const char *path);
 /* A folder, which is to be made as dt_part.name, and filled with files. What is at path must be an
  * empty one, or nothing. */
 bool dt_part_open_folder(struct dt_part *p, const char *path);
+
+/* It is opened before the command confines itself, and goes on being moved and removed. */
+void dt_part_needs(const struct dt_part *p, struct dt_needs *needs);
 
 /* Has a signal asked to end? */
 bool dt_part_is_interrupted(void);

@@ -4,9 +4,9 @@
  * order in which they end, a bar from its entry to its exit.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@
 #include "cmd/out.h"
 #include "cmd/part.h"
 #include "core/plain.h"
+#include "process/outside.h"
 
 #define ROWS 100 /* that fit when no duration is asked for */
 
@@ -55,6 +56,10 @@ struct plot {
 	struct dt_function_stats all; /* durations, to choose how many are drawn */
 	struct dt_out *out;	      /* NULL: only counting */
 	bool no_memory;
+	struct dt_part part;	    /* the output */
+	struct dt_needs needs;
+	char data[600], commands[600]; /* temporary files, for gnuplot */
+	char *gnuplot[3];
 };
 
 #define LABEL 40 /* characters of a name that the picture shows */
@@ -201,44 +206,56 @@ static unsigned long height(unsigned long rows)
 	return h < 300 ? 300 : h;
 }
 
-static int write_script(FILE *f, const struct plot *k, const char *data, const char *output)
+static int write_script(FILE *f, const struct plot *k)
 {
-	const char *dot = strrchr(output, '.');
-	char *name = malloc(2 * strlen(output) + 1), from[PATH_MAX];
+	const char *dot = strrchr(k->output, '.'), *to = k->part.name ? k->part.name : k->output;
+	char *name = malloc(2 * strlen(to) + 1), from[sizeof(k->data) + 2];
 
 	if (!name)
 		return -1;
 	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n", !strcmp(dot, ".png") ? "png" : "svg",
 		height(k->lines.row));
-	fprintf(f, "set output '%s'\n", quoted(name, output));
-	dt_format(from, sizeof(from), "'%s'", data);
+	fprintf(f, "set output '%s'\n", quoted(name, to));
+	dt_format(from, sizeof(from), "'%s'", k->data);
 	write_commands(f, k->lines.row, from);
 	free(name);
 	return 0;
 }
 
-/* Runs gnuplot over the data in a temporary file. */
-static int draw(const struct plot *k, const char *data)
+/* In the process that is to be gnuplot: what it is told was made from a trace. It writes the picture, and what it
+ * knows of fonts. */
+static void confine_gnuplot(void *plot)
 {
-	char script[] = "/tmp/devtrace-plot-XXXXXX";
-	char *const argv[] = {"gnuplot", script, NULL};
-	int fd = mkstemp(script), status = 0, rc;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	pid_t pid;
+	const struct plot *k = plot;
+	const char *home = getenv("HOME");
+	struct dt_needs needs = {.n = 0};
+	char fonts[PATH_MAX];
 
-	if (!f || write_script(f, k, data, k->output)) {
-		rc = dt_cmd_fail("%s: %s", script, strerror(errno));
+	dt_needs_add(&needs, DT_NEED_WRITE, k->part.name ? k->part.name : k->output);
+	dt_needs_add(&needs, DT_NEED_ENTRIES, "/var/cache/fontconfig");
+	if (home && dt_format(fonts, sizeof(fonts), "%s/.cache/fontconfig", home) < sizeof(fonts))
+		dt_needs_add(&needs, DT_NEED_ENTRIES, fonts);
+	dt_confine_program(&needs);
+}
+
+/* Has gnuplot, outside, draw what is in the temporary file. */
+static int draw(const struct plot *k)
+{
+	FILE *f = fopen(k->commands, "we");
+	int status, rc;
+
+	if (!f || write_script(f, k)) {
+		rc = dt_cmd_fail("%s: %s", k->commands, strerror(errno));
 		goto out;
 	}
+	rc = 0;
 	fflush(f);
-	rc = posix_spawnp(&pid, "gnuplot", NULL, NULL, argv, environ);
-	if (rc) {
+	status = dt_outside_run();
+	if (status < 0)
 		rc = dt_cmd_fail("cannot run gnuplot: %s; install it (Debian: gnuplot-nox), or use "
 				 "--text",
-				 strerror(rc));
-		goto out;
-	}
-	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 127)
+				 strerror(errno));
+	else if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
 		rc = dt_cmd_fail("cannot run gnuplot; install it (Debian: gnuplot-nox), or use "
 				 "--text");
 	else if (WEXITSTATUS(status))
@@ -246,7 +263,6 @@ static int draw(const struct plot *k, const char *data)
 out:
 	if (f)
 		fclose(f);
-	unlink(script);
 	return rc;
 }
 
@@ -254,14 +270,11 @@ out:
 static int plot_script(struct plot *k)
 {
 	static struct dt_out out;
-	struct dt_part part;
 	int rc;
 
 	if (!k->time && (rc = choose_time(k)))
 		return rc;
-	if (!dt_part_open(&part, k->output))
-		return 1;
-	out.fd = fileno(part.file);
+	out.fd = fileno(k->part.file);
 	k->out = &out;
 	k->lines.separator = '\t';
 	dt_out_text(&out, "# calls of a trace, by devtrace: middle, row, half and half of the duration "
@@ -277,14 +290,13 @@ static int plot_script(struct plot *k)
 		rc = dt_cmd_fail("no call took at least %llu ticks",
 				 (unsigned long long)k->lines.min);
 	if (!rc)
-		write_commands(part.file, k->lines.row, "$calls");
-	return dt_part_end(&part, !rc) ? (rc ? rc : 1) : 0;
+		write_commands(k->part.file, k->lines.row, "$calls");
+	return rc;
 }
 
 static int plot_picture(struct plot *k)
 {
 	static struct dt_out out;
-	char data[] = "/tmp/devtrace-data-XXXXXX";
 	int rc;
 
 	if (!k->time) {
@@ -292,9 +304,9 @@ static int plot_picture(struct plot *k)
 		if (rc)
 			return rc;
 	}
-	out.fd = mkstemp(data);
+	out.fd = open(k->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out.fd < 0)
-		return dt_cmd_fail("%s: %s", data, strerror(errno));
+		return dt_cmd_fail("%s: %s", k->data, strerror(errno));
 	k->out = &out;
 	k->lines.separator = '\t';
 	rc = pass(k);
@@ -304,12 +316,11 @@ static int plot_picture(struct plot *k)
 		rc = dt_cmd_fail("no call took at least %llu ticks",
 				 (unsigned long long)k->lines.min);
 	if (!rc)
-		rc = draw(k, data);
+		rc = draw(k);
 	if (!rc && isatty(STDERR_FILENO))
 		fprintf(stderr, "devtrace: drew %llu calls into %s\n",
 			(unsigned long long)k->lines.row, k->output);
 	close(out.fd);
-	unlink(data);
 	return rc;
 }
 
@@ -343,7 +354,7 @@ static int open_input(struct plot *k, int argc, char **argv)
 		}
 		return 0;
 	}
-	k->reader = dt_cmd_open(argc, argv, "plot", &status);
+	k->reader = dt_cmd_open(argc, argv, "plot", &k->needs, &status);
 	if (!k->reader)
 		return status;
 	if (k->time && !dt_cmd_duration(k->reader, k->time, &k->lines.min))
@@ -420,17 +431,46 @@ static int parse(int argc, char **argv, struct plot *k)
 	return -1;
 }
 
+/* All that is written is made, and gnuplot is made ready, before anything of the trace is looked at. */
+static int prepare(struct plot *k, int argc, char **argv)
+{
+	struct dt_needs *n = &k->needs;
+	const char *folder = dt_needs_temporary(n);
+
+	dt_needs_add(n, DT_NEED_TRACE, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
+	if (k->symbols)
+		dt_needs_add(n, DT_NEED_READ, k->symbols);
+	if (!k->text && !dt_part_open(&k->part, k->output))
+		return 1;
+	dt_part_needs(&k->part, n);
+	if (!k->text && !k->script) {
+		if (!folder)
+			return dt_cmd_fail("there is no place for temporary files: %s", strerror(errno));
+		dt_format(k->data, sizeof(k->data), "%s/calls", folder);
+		dt_format(k->commands, sizeof(k->commands), "%s/commands", folder);
+		k->gnuplot[0] = "gnuplot";
+		k->gnuplot[1] = k->commands;
+		n->outside.runs = k->gnuplot;
+		n->outside.before = confine_gnuplot;
+		n->outside.ctx = k;
+	}
+	return dt_cmd_confine(n);
+}
+
 int dt_cmd_plot(int argc, char **argv)
 {
 	struct plot k = {.output = "devtrace.svg", .all.min = UINT64_MAX};
 	int status = parse(argc, argv, &k);
 
-	if (status < 0)
-		status = open_input(&k, argc, argv);
-	else
+	if (status >= 0)
 		goto out;
+	status = prepare(&k, argc, argv);
+	if (!status)
+		status = open_input(&k, argc, argv);
 	if (!status)
 		status = k.text ? plot_text(&k) : k.script ? plot_script(&k) : plot_picture(&k);
+	if (k.part.said && dt_part_end(&k.part, !status) && !status)
+		status = 1;
 out:
 	dt_reader_close(k.reader);
 	dt_selection_clear(&k.select);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace record, devtrace attach, and devtrace PROG. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -141,6 +143,27 @@ static void remove_at_signals(const char *file)
 	signal(SIGPIPE, on_pipe);
 }
 
+/* In a process of its own, which confines itself. */
+static void print_calls(char **calls)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		dt_cmd_unhooked_said();
+		exit(dt_cmd_calls(2, calls));
+	}
+	if (pid < 0) {
+		perror("devtrace: the calls can not be printed");
+		return;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		raise(WTERMSIG(status));
+}
+
 int dt_cmd_run(int argc, char **argv)
 {
 	struct stat st;
@@ -174,8 +197,7 @@ int dt_cmd_run(int argc, char **argv)
 	status = dt_trace_program(&c, argv + first);
 	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
-		dt_cmd_unhooked_said();
-		dt_cmd_calls(2, calls);
+		print_calls(calls);
 	}
 	if (!keep)
 		remove_temporary();

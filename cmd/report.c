@@ -505,7 +505,7 @@ int dt_cmd_report(int argc, char **argv)
 	int status = parse(argc, argv, &o);
 
 	if (status < 0) {
-		r = dt_cmd_open(argc, argv, "report", &status);
+		r = dt_cmd_open(argc, argv, "report", NULL, &status);
 		if (r) {
 			status = report(r, &o);
 			dt_cmd_say_lost(r);

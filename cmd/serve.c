@@ -143,14 +143,32 @@ static const char *contradiction(const struct command *c, bool files)
 	return NULL;
 }
 
+/* What each request needs: the files, also when others have taken their place, and the session. */
+static int confine(const struct command *c, const struct dt_listener *l, const char *file)
+{
+	struct dt_needs needs = {.flags = DT_NEED_CLIENTS | DT_NEED_CHILDREN};
+
+	/* of a session that begins anew, the file may be another */
+	if (c->source.live)
+		needs.flags |= DT_NEED_SESSIONS | DT_NEED_ALL_READ;
+	if (*file)
+		dt_needs_add(&needs, DT_NEED_TRACE, file);
+	for (size_t i = 0; i < c->source.files; i++)
+		dt_needs_add(&needs, DT_NEED_TRACE, c->source.file[i]);
+	if (l->path[0])
+		dt_needs_removed(&needs, l->path, false);
+	return dt_cmd_confine(&needs);
+}
+
 static int run(struct command *c, char **files)
 {
+	char file[4096] = "";
 	struct dt_listener listener = {.fd = -1};
 	struct dt_error e;
-	int rc = 0;
+	int rc = 0, status = 0;
 
 	if (c->source.live)
-		rc = dt_live_check(c->source.session, &e);
+		rc = dt_live_check(c->source.session, file, sizeof(file), &e);
 	else if (!files[0])
 		rc = dt_source_add(&c->source, DT_DEFAULT_FILE, &e);
 	for (; rc == 0 && *files; files++)
@@ -159,14 +177,19 @@ static int run(struct command *c, char **files)
 		rc = dt_address_listen(&listener, c->listen, &e);
 	if (rc == 0 && !c->stdio) {
 		c->how.listener = &listener;
+	}
+	if (rc == 0)
+		status = confine(c, &listener, file);
+	if (rc == 0 && !status && !c->stdio) {
 		printf("%s\n", listener.address);
 		fflush(stdout);
 	}
 	c->how.maker = (struct dt_maker){dt_source_make, &c->source, c->source.files > 1};
-	if (rc == 0)
+	if (rc == 0 && !status)
 		rc = dt_serve(&c->how, &e);
 	dt_address_close(&listener);
-	return rc < 0 ? dt_cmd_fail("%s", e.text) : 0;
+	return status	? status
+	       : rc < 0 ? dt_cmd_fail("%s", e.text) : 0;
 }
 
 int dt_cmd_serve(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace sql: queries over a trace. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -166,11 +167,47 @@ static bool arguments(struct query *q, int argc, char **argv)
 	return q->text;
 }
 
+/* Is it in the text, by itself, in whatever case? Also in a string or a remark: that only takes more rights. */
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; (p = strcasestr(p, word)); p++)
+		if ((p == text || (!isalnum((unsigned char)p[-1]) && p[-1] != '_')) &&
+		    !isalnum((unsigned char)p[n]) && p[n] != '_')
+			return true;
+	return false;
+}
+
+static bool has_any(const char *text, const char *const *word)
+{
+	while (*word && !has_word(text, *word))
+		word++;
+	return *word;
+}
+
+/* Confines itself to what the text asks for. *write: the trace, or another file, may be written to. */
+static int confine(const struct query *q, bool *write)
+{
+	static const char *const changes[] = {"insert", "update", "delete", "replace", "drop", NULL},
+				 *const files[] = {"attach", "vacuum", NULL};
+	bool trace = has_word(q->text, "activities") && has_any(q->text, changes), others = has_any(q->text, files);
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS | (others ? DT_NEED_ALL_FILES : 0)};
+
+	*write = trace || others;
+	dt_needs_add(&needs, trace ? DT_NEED_CHANGED : DT_NEED_TRACE, q->path);
+	return dt_cmd_confine(&needs);
+}
+
 static int query(struct query *q, enum dt_rows_form form, bool header)
 {
 	struct dt_error e = {""};
-	bool opened = dt_sql_open(&q->session, q->path, &e) == 0;
-	int status;
+	bool write, opened;
+	int status = confine(q, &write);
+
+	if (status)
+		return status;
+	opened = dt_sql_open(&q->session, q->path, write, &e) == 0;
 
 	q->rows = opened ? dt_rows_new(stdout, form, header) : NULL;
 	if (!opened)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/words.h"
+#include "process/outside.h"
 
 int dt_temporary_make(struct dt_temporary *t, struct dt_error *e)
 {
@@ -34,6 +35,6 @@ void dt_temporary_remove(struct dt_temporary *t)
 		dt_format(path, sizeof(path), "%s%s", t->path, more[i]);
 		unlink(path);
 	}
-	rmdir(t->folder);
+	dt_outside_remove(t->folder);
 	t->folder[0] = '\0';
 }

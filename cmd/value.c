@@ -334,9 +334,17 @@ int dt_values_run(struct dt_values *v, int argc, char **argv, const char *comman
 	struct dt_reader *r;
 	int status;
 
+	if (v->symbols)
+		dt_needs_add(&v->needs, DT_NEED_READ, v->symbols);
+	if (argc - optind == 1) {
+		dt_needs_add(&v->needs, DT_NEED_TRACE, argv[optind]);
+		status = dt_cmd_confine(&v->needs);
+		if (status)
+			return status;
+	}
 	if (argc - optind == 1 && (!strcmp(argv[optind], "-") || dt_lines_is(argv[optind])))
 		return run_text(v, argv[optind]);
-	r = dt_cmd_open(argc, argv, command, &status);
+	r = dt_cmd_open(argc, argv, command, &v->needs, &status);
 	if (!r)
 		return status;
 	status = v->durations ? run_durations(v, r) : run_file(v, r);

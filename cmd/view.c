@@ -88,8 +88,28 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 struct asked {
 	const char *path, *session, *listen;
 	const char *address, *ssh, *remote; /* of --from */
+	const char *folder; /* that the trace was brought to; NULL: none */
 	bool open, index, anyway;
 };
+
+/* All that is needed by name, and the address, before anything of the trace is looked at. */
+static int prepare(const struct asked *a, const char *path, struct dt_live *live, struct dt_http **s,
+		   struct dt_browser *browser)
+{
+	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS | DT_NEED_CLIENTS};
+	struct dt_error e = {""};
+
+	if (!a->index && !(*s = dt_http_listen(a->listen, &e)))
+		return dt_cmd_fail("%s", e.text);
+	if (*s && a->open && dt_browser_prepare(browser, dt_http_address(*s), &needs, &e) < 0)
+		fprintf(stderr, "devtrace view: no browser is opened: %s\n", e.text);
+	dt_needs_add(&needs, DT_NEED_CHANGED, path);
+	if (live->trace.folder[0])
+		dt_needs_add(&needs, DT_NEED_FOLDER, live->trace.folder);
+	if (a->folder)
+		dt_needs_add(&needs, DT_NEED_FOLDER, a->folder);
+	return dt_cmd_confine(&needs);
+}
 
 static int show(const struct asked *a)
 {
@@ -97,10 +117,10 @@ static int show(const struct asked *a)
 	struct dt_view_live from;
 	struct dt_live live;
 	struct dt_formats formats = {0};
-	struct dt_browser browser = {""};
+	struct dt_browser browser = {.path = ""};
 	struct dt_http *s = NULL;
 	struct dt_view *v = NULL;
-	struct dt_reader *r;
+	struct dt_reader *r = NULL;
 	struct dt_error e = {""};
 	sigset_t signals;
 	int status = 0;
@@ -118,25 +138,25 @@ static int show(const struct asked *a)
 	if (a->session)
 		path = live.file;
 	from = dt_live_view(&live);
-	r = dt_reader_open(path, &e);
+	status = prepare(a, path, &live, &s, &browser);
+	if (status)
+		goto out;
+	r = dt_live_begin(&live, &e) < 0 ? NULL : dt_reader_open(path, &e);
 	if (!r) {
-		dt_live_close(&live);
-		return dt_cmd_fail("%s", e.text);
+		status = dt_cmd_fail("%s", e.text);
+		goto out;
 	}
 	formats.reader = r;
 	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats, a->anyway},
 			 live.name && !a->index ? &from : NULL, &e);
-	if (v && !a->index)
-		s = dt_http_start(v, a->listen, &e);
-	if (!v || (!s && !a->index)) {
+	if (!v || (s && dt_http_start(s, v, &e) < 0)) {
 		status = dt_cmd_fail("%s", e.text);
 		goto out;
 	}
 	if (s) {
 		printf("%s\n", dt_http_address(s));
 		fflush(stdout);
-		if (a->open && dt_browser_open(&browser, dt_http_address(s), &e) < 0)
-			fprintf(stderr, "devtrace view: no browser is opened: %s\n", e.text);
+		dt_browser_open(&browser);
 	}
 	/* an error is on the page, too: it is there to be read until it is ended */
 	if (dt_view_is_live(v) || ((wait_complete(v, &signals, &status) || status) && s))
@@ -147,7 +167,7 @@ out:
 	dt_view_close(v);
 	dt_formats_free(&formats);
 	dt_reader_close(r);
-	if (live.name && !a->index)
+	if (r && live.name && !a->index)
 		dt_store_settle(path);
 	dt_live_close(&live);
 	return status;
@@ -176,6 +196,7 @@ static int show_from(const struct asked *a)
 		f.word[f.words++] = a->path;
 	status = dt_from_fetch(&f);
 	here.path = f.trace.path;
+	here.folder = f.trace.folder;
 	here.session = NULL;
 	if (status == 0)
 		status = show(&here);

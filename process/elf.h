@@ -99,6 +99,9 @@ struct dt_elf {
  */
 int dt_elf_file(const char *path, bool elf_only, struct dt_error *e);
 
+/* How files are opened: as open() does; from outside, where that may not (process/outside.h). */
+extern int (*dt_elf_opens)(const char *path, int flags, int mode);
+
 /*
  * Reads path; NULL and an error when it is not a program or library this machine's processor runs
  * as 64-bit code.

@@ -18,7 +18,7 @@
 #include "process/limits.h"
 #include "process/threads.h"
 
-static char *search_path(const char *name)
+char *dt_launch_search(const char *name)
 {
 	const char *path = getenv("PATH"), *next;
 	char file[4096];
@@ -55,7 +55,7 @@ static bool is_script(const char *path)
 
 char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e)
 {
-	char *path = search_path(name);
+	char *path = dt_launch_search(name);
 	struct dt_elf *elf;
 	struct stat st;
 

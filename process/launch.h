@@ -6,6 +6,9 @@
 #include <sys/types.h>
 #include "core/error.h"
 
+/* The file that execvp would run for this name, malloced; NULL: there is none. */
+char *dt_launch_search(const char *name);
+
 /*
  * What execvp would run for this name, checked: exists, may be executed, is a 64-bit x86 program
  * and not setuid. With scripts, a script is allowed too. *has_sleds: its own file has some.

@@ -84,7 +84,7 @@ static bool has_changed(const struct dt_file *f)
 		st.st_mtim.tv_nsec != f->changed.tv_nsec);
 }
 
-struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m)
+struct dt_file *dt_file_noted(struct dt_files *files, pid_t pid, const struct dt_mapping *m)
 {
 	struct dt_file *f;
 
@@ -100,12 +100,22 @@ struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_ma
 	f->path = strdup(m->path);
 	f->readable = readable_path(pid, m);
 	note_content(f);
+	f->next = files->first;
+	files->first = f;
+	return f;
+}
+
+struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m)
+{
+	struct dt_file *f = dt_file_noted(files, pid, m);
+
+	if (!f || f->opened)
+		return f;
+	f->opened = true;
 	if (f->readable)
 		f->elf = dt_elf_open(f->readable, NULL);
 	if (f->elf && f->elf->soname[0])
 		add_name(f, f->elf->soname);
-	f->next = files->first;
-	files->first = f;
 	return f;
 }
 

@@ -27,6 +27,7 @@ struct dt_file {
 	char *path;	     /* as the process sees it */
 	char *called;	     /* its path, and behind newlines its soname and names of links to it */
 	char *readable;	     /* where the controller can open it */
+	bool opened;	     /* has been looked into: */
 	struct dt_elf *elf;  /* NULL: not a file devtrace can use */
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
 	bool no_symtab;
@@ -100,6 +101,8 @@ uint64_t dt_file_clone3(struct dt_file *f);
 
 /* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
+/* The same without a look into it, which dt_file_of() has later. */
+struct dt_file *dt_file_noted(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
 /*
  * By what it is called in patterns. name: a module of theirs, which may be that of a link beside the
  * file, and then belongs to its names from here on; NULL: none.

@@ -33,11 +33,10 @@ static uint64_t needed(bool switches, bool kernel)
 	return keep;
 }
 
-int dt_rights_limit(bool switches, bool kernel, struct dt_error *e)
+int dt_rights_only(uint64_t keep, struct dt_error *e)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2];
-	uint64_t keep = needed(switches, kernel);
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return dt_fail(e, "the capabilities can not be read: %s", strerror(errno));
@@ -52,4 +51,27 @@ int dt_rights_limit(bool switches, bool kernel, struct dt_error *e)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capset, &head, data) < 0)
 		return dt_fail(e, "the capabilities can not be given up: %s", strerror(errno));
 	return 0;
+}
+
+int dt_rights_limit(bool switches, bool kernel, struct dt_error *e)
+{
+	return dt_rights_only(needed(switches, kernel), e);
+}
+
+bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct have[2], less[2];
+	bool fit;
+
+	if (syscall(SYS_capget, &head, have) < 0)
+		return true;
+	memcpy(less, have, sizeof(have));
+	for (unsigned i = 0; i < 2; i++)
+		less[i].effective &= ~(uint32_t)(all >> 32 * i);
+	if (!memcmp(less, have, sizeof(have)) || syscall(SYS_capset, &head, less) < 0)
+		return false;
+	fit = fits(ctx);
+	syscall(SYS_capset, &head, have);
+	return !fit;
 }

@@ -8,6 +8,7 @@
 #define DT_PROCESS_RIGHTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
@@ -17,5 +18,11 @@
  * recorded too.
  */
 int dt_rights_limit(bool switches, bool kernel, struct dt_error *e);
+
+/* The same, but for those that are set in keep. */
+int dt_rights_only(uint64_t keep, struct dt_error *e);
+
+/* Does fits() say no when these capabilities are not effective? False where this thread has none of them. */
+bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all);
 
 #endif

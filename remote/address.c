@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "process/outside.h"
+
 #define BACKLOG 64
 
 static bool is_number(const char *s)
@@ -169,7 +171,7 @@ void dt_address_close(struct dt_listener *l)
 	if (l->fd >= 0)
 		close(l->fd);
 	if (l->path[0])
-		unlink(l->path);
+		dt_outside_remove(l->path);
 	*l = (struct dt_listener){.fd = -1};
 }
 

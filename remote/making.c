@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/outside.h"
+
 #define PATIENCE_MS 3000 /* for a recording to be ended in order */
 
 static volatile sig_atomic_t unwanted;
@@ -55,7 +57,7 @@ static void run(const struct dt_making *m, const struct dt_maker *maker, unsigne
 	/* standard ones stay; 3 is the answer, 4 takes what is said of it */
 	if (dup2(m->fd, 3) < 0 || dup2(said, 4) < 0)
 		_exit(1);
-	close_range(5, ~0u, 0);
+	close_range(dt_outside_keep(5) ? 6 : 5, ~0u, 0);
 	sigaction(SIGTERM, &a, NULL);
 	signal(SIGINT, SIG_IGN); /* the terminal's; the server decides */
 	signal(SIGPIPE, SIG_IGN);

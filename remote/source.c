@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/outside.h"
 #include "store/copy.h"
 
 enum kind { OTHER, TRACE, DUMP };
@@ -134,7 +135,8 @@ static int import(const char *dump, const char *to, struct dt_error *e)
 {
 	static const struct dt_definition no_events;
 	static const struct dt_applications no_names;
-	FILE *f = fopen(dump, "re");
+	int fd = dt_outside_open(dump, O_RDONLY | O_CLOEXEC, 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct dt_store *s = f ? dt_store_create(to, dt_barrelfish_describe, NULL, e) : NULL;
 	int rc = f ? -1 : dt_fail(e, "%s: %s", dump, strerror(errno));
 
@@ -147,6 +149,8 @@ static int import(const char *dump, const char *to, struct dt_error *e)
 	}
 	if (f)
 		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
@@ -211,7 +215,7 @@ int dt_source_make(void *source, enum dt_form form, unsigned long turn, int fd, 
 	if (s->live)
 		return make_live(s, form, fd, e);
 	path = s->file[choose(s, turn)];
-	file = open(path, O_RDONLY | O_CLOEXEC);
+	file = dt_outside_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (file < 0)
 		return dt_fail(e, "%s: %s", path, strerror(errno));
 	rc = kind_of(file, &front) == DUMP ? send_dump(path, file, front, form, fd, e)

@@ -32,6 +32,6 @@ int dt_source_make(void *source, enum dt_form form, unsigned long turn, int fd, 
 /* Writes a trace file of what the session has or records. In remote/live.c. */
 int dt_live_record(const struct dt_source *s, const char *path, struct dt_error *e);
 /* Is there such a session? */
-int dt_live_check(const char *session, struct dt_error *e);
+int dt_live_check(const char *session, char *file, size_t size, struct dt_error *e);
 
 #endif

@@ -106,7 +106,7 @@ static int may(void *ctx, int action, const char *a, const char *b, const char *
 	}
 }
 
-int dt_sql_open(struct dt_sql_session *s, const char *path, struct dt_error *e)
+int dt_sql_open(struct dt_sql_session *s, const char *path, bool write, struct dt_error *e)
 {
 	struct dt_reader *r = dt_reader_open(path, e);
 	struct stat st = {0};
@@ -120,7 +120,8 @@ int dt_sql_open(struct dt_sql_session *s, const char *path, struct dt_error *e)
 	s->device = st.st_dev;
 	s->inode = st.st_ino;
 	/* CREATE: holds for files that are attached; this one is there */
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, dt_journal_vfs()))
+	if (sqlite3_open_v2(path, &s->db, write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY,
+			    dt_journal_vfs()))
 		return dt_fail(e, "%s: %s", path, sqlite3_errmsg(s->db));
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);

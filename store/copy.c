@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/outside.h"
 #include "store/layout.h"
 #include "store/reader.h"
 
@@ -41,7 +42,7 @@ void dt_copy_remove(struct dt_copy_place *p)
 		dt_format(path, sizeof(path), "%s%s", p->path, more[i]);
 		unlink(path);
 	}
-	rmdir(p->directory);
+	dt_outside_remove(p->directory);
 }
 
 static int write_all(int fd, const char *p, size_t n)
@@ -207,7 +208,7 @@ int dt_copy_trace(const char *path, int fd, struct dt_error *e)
 		return -1;
 	/* SQLite keeps the log beside the file that a link leads to */
 	real = realpath(path, NULL);
-	file = real ? open(real, O_RDONLY | O_CLOEXEC) : -1;
+	file = real ? dt_outside_open(real, O_RDONLY | O_CLOEXEC, 0) : -1;
 	if (file < 0)
 		rc = dt_fail(e, "%s: %s", path, strerror(errno));
 	else if (is_written(real, file))

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
+#include "process/outside.h"
 #include "store/journal.h"
 
 #ifdef DT_SQL_HOST_H
@@ -16,6 +17,13 @@ const char *dt_journal_vfs(void)
 #else
 
 static sqlite3_vfs own, *theirs;
+
+/* For all that SQLite opens in this process: where that may not, it is asked for outside. */
+static void use_outside(void)
+{
+	theirs->xSetSystemCall(theirs, "open", (sqlite3_syscall_ptr)dt_outside_open);
+	theirs->xSetSystemCall(theirs, "unlink", (sqlite3_syscall_ptr)dt_outside_remove);
+}
 
 /* Of its own transactions SQLite creates the journal; without that, it is to undo somebody else's. */
 static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
@@ -38,6 +46,8 @@ static void make(void)
 	own.pNext = NULL;
 	own.xOpen = open_file;
 	theirs = found;
+	if (theirs->iVersion >= 3)
+		use_outside();
 	if (sqlite3_vfs_register(&own, 0) != SQLITE_OK)
 		theirs = NULL;
 }

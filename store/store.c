@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "process/outside.h"
 #include "store/chunk.h"
 #include "store/journal.h"
 #include "store/layout.h"
@@ -245,7 +246,7 @@ int dt_store_check_room(const char *path, struct dt_error *e)
 		return dt_fail(e, "%s: is a directory; name a file", path);
 	if (!S_ISREG(st.st_mode))
 		return dt_fail(e, "%s: is not a regular file; name another", path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = dt_outside_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return dt_fail(e, "%s: %s", path, strerror(errno));
 	n = read(fd, head, sizeof(head));

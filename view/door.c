@@ -34,6 +34,7 @@ struct dt_door {
 	int fd, end;
 	unsigned port;
 	bool full; /* there is no descriptor for another */
+	bool watched; /* by: */
 	pthread_t thread;
 	struct visitor visitor[VISITORS]; /* as they came */
 	size_t visitors;
@@ -252,8 +253,7 @@ struct dt_door *dt_door_open(const struct sockaddr_storage *at, const struct dt_
 	}
 	d->man = *man;
 	d->fd = d->end = -1;
-	if (listen_at(d, at) == 0 && (d->end = eventfd(0, EFD_CLOEXEC)) >= 0 &&
-	    (errno = pthread_create(&d->thread, NULL, watch, d)) == 0)
+	if (listen_at(d, at) == 0 && (d->end = eventfd(0, EFD_CLOEXEC)) >= 0)
 		return d;
 	dt_fail(e, "%s", strerror(errno));
 	if (d->fd >= 0)
@@ -262,6 +262,14 @@ struct dt_door *dt_door_open(const struct sockaddr_storage *at, const struct dt_
 		close(d->end);
 	free(d);
 	return NULL;
+}
+
+int dt_door_watch(struct dt_door *d)
+{
+	int rc = pthread_create(&d->thread, NULL, watch, d);
+
+	d->watched = rc == 0;
+	return rc;
 }
 
 unsigned dt_door_port(const struct dt_door *d)
@@ -274,7 +282,8 @@ void dt_door_close(struct dt_door *d)
 	if (!d)
 		return;
 	eventfd_write(d->end, 1);
-	pthread_join(d->thread, NULL);
+	if (d->watched)
+		pthread_join(d->thread, NULL);
 	while (d->visitors)
 		drop(d, d->visitors - 1);
 	close(d->fd);

@@ -26,9 +26,11 @@ struct dt_doorman {
 	void *ctx;
 };
 
-/* Listens there. NULL: e is the system's reason alone. */
+/* Listens there; nobody is looked at before dt_door_watch(). NULL: e is the system's reason alone. */
 struct dt_door *dt_door_open(const struct sockaddr_storage *at, const struct dt_doorman *man,
 			     struct dt_error *e);
+/* 0, or the system's reason. */
+int dt_door_watch(struct dt_door *d);
 unsigned dt_door_port(const struct dt_door *d);
 /* When this returns, nobody is admitted any more. */
 void dt_door_close(struct dt_door *d);

@@ -383,7 +383,7 @@ static void name_host(struct dt_http *s, const struct sockaddr_storage *to)
 	snprintf(s->address, sizeof(s->address), "http://%s/%s/", s->host, s->token);
 }
 
-struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_error *e)
+struct dt_http *dt_http_listen(const char *listen, struct dt_error *e)
 {
 	struct dt_http *s = calloc(1, sizeof(*s));
 	struct sockaddr_storage to = {0};
@@ -393,44 +393,53 @@ struct dt_http *dt_http_start(struct dt_view *v, const char *listen, struct dt_e
 		dt_fail(e, "out of memory");
 		return NULL;
 	}
-	s->view = v;
 	pthread_mutex_init(&s->lock, NULL);
 	if (dt_microhttpd_load(e) < 0 || make_token(s, e) < 0 || find_address(listen, &to, e) < 0)
 		goto fail;
-	s->daemon = dt_mhd.start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-						MHD_USE_NO_LISTEN_SOCKET,
-					0, NULL, NULL, on_request, s, MHD_OPTION_CONNECTION_LIMIT,
-					64u, MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
-	if (s->daemon)
-		s->door = dt_door_open(&to, &(struct dt_doorman){is_token, admit, s}, &why);
-	else
-		dt_fail(&why, "%s", strerror(errno));
+	s->door = dt_door_open(&to, &(struct dt_doorman){is_token, admit, s}, &why);
 	if (!s->door) {
 		dt_fail(e, "can not listen on %s: %s", listen ? listen : "127.0.0.1", why.text);
 		goto fail;
 	}
 	name_host(s, &to);
-	dt_view_tell_news(v, &(struct dt_view_news){on_news, s});
 	return s;
 fail:
-	if (s->daemon)
-		dt_mhd.stop_daemon(s->daemon);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 	return NULL;
+}
+
+int dt_http_start(struct dt_http *s, struct dt_view *v, struct dt_error *e)
+{
+	int rc;
+
+	s->daemon = dt_mhd.start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+						MHD_USE_NO_LISTEN_SOCKET,
+					0, NULL, NULL, on_request, s, MHD_OPTION_CONNECTION_LIMIT,
+					64u, MHD_OPTION_CONNECTION_TIMEOUT, 60u, MHD_OPTION_END);
+	if (!s->daemon)
+		return dt_fail(e, "the pages can not be served: %s", strerror(errno));
+	s->view = v;
+	rc = dt_door_watch(s->door);
+	if (rc)
+		return dt_fail(e, "the pages can not be served: %s", strerror(rc));
+	dt_view_tell_news(v, &(struct dt_view_news){on_news, s});
+	return 0;
 }
 
 void dt_http_stop(struct dt_http *s)
 {
 	if (!s)
 		return;
-	dt_view_tell_news(s->view, &(struct dt_view_news){NULL, s});
+	if (s->view)
+		dt_view_tell_news(s->view, &(struct dt_view_news){NULL, s});
 	dt_door_close(s->door);
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
 	on_news(s); /* suspended connections have to go on to end */
-	dt_mhd.stop_daemon(s->daemon);
+	if (s->daemon)
+		dt_mhd.stop_daemon(s->daemon);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

@@ -378,7 +378,7 @@ one_line() {
 		[ "$cut" -lt 8 ] || one_line "$((cut - 8)) of $n bytes had come"
 		cmp t2.db old.db
 	done
-	[ -z "$(ls | grep -e -fetched -e -new -e -old)" ]
+	[ -z "$(ls | grep -e -new -e -old)" ]
 	# whole, it is kept
 	peer @file
 	devtrace fetch -o t2.db "$address"
@@ -419,7 +419,7 @@ one_line() {
 	rc=0
 	wait "$fetching" || rc=$?
 	[ "$rc" = 0 ]
-	[ -z "$(ls | grep -e -fetched -e -new -e -old)" ]
+	[ -z "$(ls | grep -e -new -e -old)" ]
 }
 
 @test "fetch -c ends when it is told to, also from a server that is always ahead" {
@@ -437,7 +437,7 @@ one_line() {
 		wait "$fetching" || rc=$?
 		[ "$rc" = 0 ]
 		cmp d.txt 1.txt
-		[ -z "$(ls | grep -e -fetched)" ]
+		[ -z "$(ls | grep -e -new)" ]
 	done
 }
 
@@ -480,14 +480,14 @@ one_line() {
 	peer '~ok 1000\nabc'
 	devtrace fetch -o out.db "$address" 2>err 3>&- &
 	fetching=$!
-	until_true test -e "out.db-fetched.$fetching"
+	until_true compgen -G 'out.db-new.*/trace.db'
 	kill -TERM "$fetching"
 	rc=0
 	wait "$fetching" || rc=$?
 	[ "$rc" = 1 ]
 	grep -q "interrupted; out.db is as it was" err
 	cmp out.db good.db
-	[ ! -e "out.db-fetched.$fetching" ]
+	[ "$(compgen -G 'out.db-new.*')" = "" ]
 }
 
 @test "clients that are slow, that never read, that vanish; 64 at once" {

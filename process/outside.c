@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* The process outside, and asking it. */
+#include "process/outside.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/elf.h"
+#include "process/rights.h"
+
+enum request { OPEN, REMOVE, MOVE, RUN, CONNECT, DISCONNECT };
+
+struct asked {
+	int32_t request, flags, mode;
+	char path[PATH_MAX]; /* as long as it is */
+};
+
+struct answer {
+	int32_t result, error;
+	struct dt_error why; /* of CONNECT */
+};
+
+/* What an opening may ask for, beside reading; and for what it must be allowed to write. */
+#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+#define FLAGS  (WRITES | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_LARGEFILE)
+
+/* Of root's: other users' files, and what other processes have mapped. */
+#define BIT(c) (1ull << (c))
+#define KEEPS                                                                                      \
+	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_SYS_PTRACE) | \
+	 BIT(CAP_CHECKPOINT_RESTORE))
+
+static int channel = -1;
+static pid_t process;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- outside ---- */
+
+static const struct dt_outside_name *find(const struct dt_outside_list *l, const char *path, unsigned may)
+{
+	for (size_t i = 0; i < l->names; i++)
+		if (l->name[i].may & may && !strcmp(l->name[i].path, path))
+			return &l->name[i];
+	return NULL;
+}
+
+/* Is it an executable or library, and nothing else of the user's? */
+static int open_program(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[SELFMAG];
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG))
+		return fd;
+	if (fd >= 0) {
+		close(fd);
+		errno = EACCES;
+	}
+	return -1;
+}
+
+static int open_stated(const struct dt_outside_list *l, const struct asked *a)
+{
+	unsigned may = a->flags & WRITES ? DT_OUTSIDE_WRITE : DT_OUTSIDE_READ;
+
+	if (!(a->flags & ~FLAGS) && find(l, a->path, may))
+		return open(a->path, a->flags | O_CLOEXEC, a->mode & 0777);
+	if (l->programs && !(a->flags & WRITES))
+		return open_program(a->path);
+	errno = EACCES;
+	return -1;
+}
+
+static int remove_path(const char *path)
+{
+	int rc = unlink(path);
+
+	return rc < 0 && (errno == EISDIR || errno == EPERM) ? rmdir(path) : rc;
+}
+
+static int remove_stated(const struct dt_outside_list *l, const char *path)
+{
+	if (find(l, path, DT_OUTSIDE_REMOVE))
+		return remove_path(path);
+	errno = EACCES;
+	return -1;
+}
+
+static int move_stated(const struct dt_outside_list *l, const char *path)
+{
+	for (size_t i = 0; i < l->names; i++)
+		if (l->name[i].to && !strcmp(l->name[i].path, path))
+			return rename(path, l->name[i].to);
+	errno = EACCES;
+	return -1;
+}
+
+static int run_stated(const struct dt_outside_list *l, const sigset_t *signals)
+{
+	int status = 0, failed[2];
+	pid_t pid;
+
+	if (!l->runs || pipe2(failed, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		if (l->before)
+			l->before(l->ctx);
+		sigprocmask(SIG_SETMASK, signals, NULL);
+		execvp(l->runs[0], l->runs);
+		status = errno;
+		_exit(write(failed[1], &status, sizeof(status)) < 0 ? 126 : 127);
+	}
+	close(failed[1]);
+	if (pid < 0 || read(failed[0], &status, sizeof(status)) == (ssize_t)sizeof(status)) {
+		status = pid < 0 ? errno : status;
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		close(failed[0]);
+		errno = status;
+		return -1;
+	}
+	close(failed[0]);
+	return waitpid(pid, &status, 0) < 0 ? -1 : status;
+}
+
+static void send_answer(int to, struct answer *a, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {{0}};
+	struct iovec part = {a, sizeof(*a)};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	while (sendmsg(to, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void serve_one(const struct dt_outside_list *l, int from, const struct asked *a, const sigset_t *signals)
+{
+	struct answer to = {0};
+	int fd = -1;
+
+	errno = 0;
+	switch (a->request) {
+	case OPEN:
+		to.result = fd = open_stated(l, a);
+		break;
+	case REMOVE:
+		to.result = remove_stated(l, a->path);
+		break;
+	case MOVE:
+		to.result = move_stated(l, a->path);
+		break;
+	case RUN:
+		to.result = run_stated(l, signals);
+		break;
+	case CONNECT:
+		to.result = fd = l->connect ? l->connect(l->ctx, &to.why) : dt_fail(&to.why, "no connection");
+		break;
+	case DISCONNECT:
+		if (l->disconnect)
+			l->disconnect(l->ctx);
+		break;
+	default:
+		to.result = -1;
+	}
+	to.error = errno;
+	send_answer(from, &to, fd);
+	/* a connection is its own; the other end may be a process that it has to wait for */
+	if (fd >= 0)
+		close(fd);
+}
+
+/* A folder and what is in it, two levels deep; links are not followed. */
+static void clear(int at, const char *name, unsigned levels)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(fd, e->d_name, 0) < 0 &&
+		    levels)
+			clear(fd, e->d_name, levels - 1);
+	if (d)
+		closedir(d);
+	unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* What was for a while: it is gone, whatever becomes of who has asked for it. */
+static void remove_at_end(const struct dt_outside_list *l)
+{
+	for (size_t i = 0; i < l->names; i++)
+		if (l->name[i].may & DT_OUTSIDE_AT_END && unlink(l->name[i].path) < 0)
+			clear(AT_FDCWD, l->name[i].path, 1);
+}
+
+static void stay_outside(const struct dt_outside_list *l, int from, const sigset_t *signals)
+{
+	static struct asked a;
+	ssize_t n;
+
+	/* what a program or ssh may need is not known */
+	if (!l->runs && !l->connect)
+		dt_rights_only(KEEPS, NULL);
+	for (;;) {
+		n = recv(from, &a, sizeof(a), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= (ssize_t)offsetof(struct asked, path))
+			break;
+		((char *)&a)[n - 1] = '\0';
+		serve_one(l, from, &a, signals);
+	}
+	if (l->disconnect)
+		l->disconnect(l->ctx);
+	remove_at_end(l);
+	_exit(0);
+}
+
+/* ---- inside ---- */
+
+/* What it removes in the end is gone when we are. */
+static void end(void)
+{
+	if (channel < 0)
+		return;
+	close(channel);
+	channel = -1;
+	while (waitpid(process, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int dt_outside_begin(const struct dt_outside_list *list, struct dt_error *e)
+{
+	sigset_t all, before;
+	int both[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
+		return dt_fail(e, "no socket: %s", strerror(errno));
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	process = fork();
+	if (process == 0) {
+		if (dup2(both[1], 3) < 0)
+			_exit(1);
+		close_range(4, ~0u, 0);
+		fcntl(3, F_SETFD, FD_CLOEXEC);
+		stay_outside(list, 3, &before);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(both[1]);
+	if (process < 0) {
+		close(both[0]);
+		return dt_fail(e, "no process can be started: %s", strerror(errno));
+	}
+	channel = both[0];
+	dt_elf_opens = dt_outside_open;
+	atexit(end);
+	return 0;
+}
+
+bool dt_outside_is(void)
+{
+	return channel >= 0;
+}
+
+bool dt_outside_keep(int fd)
+{
+	if (channel < 0 || (channel != fd && dup3(channel, fd, O_CLOEXEC) < 0))
+		return false;
+	channel = fd;
+	return true;
+}
+
+static int receive(struct answer *a, int *fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {a, sizeof(*a)};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do
+		n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return n == (ssize_t)sizeof(*a) ? 0 : -1;
+}
+
+/* The result, or the descriptor; errno is as it was there. e: what is said of a connection, or NULL. */
+static int ask(enum request request, const char *path, int flags, int mode, struct dt_error *e)
+{
+	static struct asked q;
+	static struct answer a;
+	size_t n = strlen(path);
+	int fd = -1, rc = -1;
+
+	if (n >= sizeof(q.path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	pthread_mutex_lock(&lock);
+	q = (struct asked){.request = request, .flags = flags, .mode = mode};
+	memcpy(q.path, path, n + 1);
+	n += offsetof(struct asked, path) + 1;
+	while ((rc = (int)send(channel, &q, n, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	rc = rc < 0 ? -1 : receive(&a, &fd);
+	if (rc < 0) {
+		errno = EIO;
+		dt_fail(e, "the process outside has ended");
+	} else {
+		rc = fd >= 0 ? fd : a.result;
+		if (e)
+			*e = a.why;
+		errno = a.error;
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+/* Is it refused here, where one could ask there? */
+static bool is_refused(void)
+{
+	return (errno == EACCES || errno == EPERM || errno == EXDEV) && channel >= 0;
+}
+
+int dt_outside_open(const char *path, int flags, int mode)
+{
+	int fd = open(path, flags, mode), was = errno, there;
+
+	if (fd >= 0 || !is_refused())
+		return fd;
+	there = ask(OPEN, path, flags, mode, NULL);
+	if (there < 0 && errno == EACCES)
+		errno = was;
+	if (there >= 0 && !(flags & O_CLOEXEC))
+		fcntl(there, F_SETFD, 0);
+	return there;
+}
+
+int dt_outside_remove(const char *path)
+{
+	int rc = remove_path(path);
+
+	return rc < 0 && is_refused() ? ask(REMOVE, path, 0, 0, NULL) : rc;
+}
+
+int dt_outside_move(const char *from, const char *to)
+{
+	int rc = rename(from, to);
+
+	return rc < 0 && is_refused() ? ask(MOVE, from, 0, 0, NULL) : rc;
+}
+
+int dt_outside_run(void)
+{
+	return ask(RUN, "", 0, 0, NULL);
+}
+
+int dt_outside_connect(struct dt_error *e)
+{
+	return ask(CONNECT, "", 0, 0, e);
+}
+
+void dt_outside_disconnect(void)
+{
+	ask(DISCONNECT, "", 0, 0, NULL);
+}
