@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "analyse/first.h"
 #include "cmd/lines.h"
 #include "cmd/open.h"
 #include "core/compact.h"
@@ -23,7 +24,8 @@ struct thread_calls {
 struct lines {
 	struct dt_symbols symbols;
 	struct thread_calls *thread;
-	size_t threads;
+	size_t threads, room;
+	struct dt_first by_tid; /* threads, by place plus one */
 	dt_line_call_fn *fn;
 	void *ctx;
 	uint64_t first;
@@ -97,20 +99,33 @@ size_t dt_symbols_find(const struct dt_symbols *s, uint64_t pc)
 	return low;
 }
 
+static bool is_tid(const void *lines, uint32_t id, const void *tid)
+{
+	return ((const struct lines *)lines)->thread[id - 1].tid == *(const uint32_t *)tid;
+}
+
 static struct thread_calls *thread_of(struct lines *l, uint32_t tid)
 {
-	struct thread_calls *t;
+	uint32_t hash = dt_first_hash(tid, "", 0);
+	struct dt_first_entry *x;
 
-	for (size_t i = 0; i < l->threads; i++)
-		if (l->thread[i].tid == tid)
-			return &l->thread[i];
-	t = realloc(l->thread, (l->threads + 1) * sizeof(*t));
-	if (!t)
+	if (dt_first_room(&l->by_tid))
 		return NULL;
-	l->thread = t;
-	t += l->threads++;
-	*t = (struct thread_calls){.tid = tid};
-	return t;
+	x = dt_first_find(&l->by_tid, hash, is_tid, l, &tid);
+	if (x->id)
+		return &l->thread[x->id - 1];
+	if (l->threads == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		struct thread_calls *t = realloc(l->thread, room * sizeof(*t));
+
+		if (!t)
+			return NULL;
+		l->thread = t;
+		l->room = room;
+	}
+	l->thread[l->threads++] = (struct thread_calls){.tid = tid};
+	dt_first_put(&l->by_tid, x, (uint32_t)l->threads, hash);
+	return &l->thread[l->threads - 1];
 }
 
 static int enter(struct thread_calls *t, const struct dt_record *r, uint64_t function)
@@ -182,6 +197,7 @@ int dt_lines_calls(FILE *f, const char *path, const char *symbols, dt_line_call_
 	for (size_t i = 0; i < l.threads; i++)
 		free(l.thread[i].call);
 	free(l.thread);
+	free(l.by_tid.entry);
 	return rc;
 }
 

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -22,12 +22,15 @@
 #   - 1,000 SIGKILLs at random of the program, and of the controller (test/stress/kill.t)
 #   - programs that count themselves under random combinations of options and commands, 10,000 in all
 #     (SOAK_COMBINATIONS, from FIRST on): test/oracle/run.py
+#   - programs that write into the session's memory what they like, SOAK_HOSTILE minutes (60): test/hostile/hostile.t
 #   - encoders, OpenSSL's algorithms, packers, and programs of ten languages, all functions of theirs and of their
 #     libraries probed: output and status as alone (what is installed of them; nine minutes): test/real/corpus.sh
 #   - the own test suites of GMP, OpenSSL, nettle, libjpeg-turbo, zlib, libdeflate and ISA-L, from Debian's sources, built as
 #     they are and with sleds, everything probed: test/real/suites.sh
 #   - programs, ours and Debian's, without symbols and unwind tables: what is found and recorded of them, against
 #     what it is with them: test/found/found.t
+#   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
+#     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -390,4 +393,13 @@ campaign kernel "Linux: everything traced in every context for ten seconds under
 	in_kernels soak_everything 10
 campaign kernel "Linux: devtrace.ko loaded and unloaded ${SOAK_LOADS:-100} times with everything traced" \
 	in_kernels soak_load_and_unload "${SOAK_LOADS:-100}"
+fuzzer() {
+	[ -n "${fuzzers_built:-}" ] || make -s -C "$root" -j2 FUZZ=1 fuzzers >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	fuzzers_built=1
+	"$root/test/fuzz/run.sh" "$1" "$2" keep >"$work/log" || { cat "$work/log" >>"$work/why"; return 1; }
+	cat "$work/log" >&2
+}
+for f in ${SOAK_FUZZERS:-$(cd "$root/test/fuzz" && basename -s .c ./*.c)}; do
+	campaign fuzz "the fuzzer of $f finds nothing in ${SOAK_FUZZ_SECONDS:-3600} s" fuzzer "$f" "${SOAK_FUZZ_SECONDS:-3600}"
+done
 echo "1..$tests"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every fuzzer of this folder (make FUZZ=1 fuzzers) for FUZZ_SECONDS (3), over its seeds and what was found before
+# Every fuzzer of this folder (make FUZZ=1 fuzzers) for FUZZ_SECONDS (2) of processor time, over its seeds and what was found before
 # first. `make soak S=fuzz' runs them for an hour each. Speaks TAP.
 cd "$(dirname "$0")/../.." || exit 1
 fuzzers=(test/fuzz/*.c)
@@ -9,7 +9,7 @@ n=0 failed=0
 for f in "${fuzzers[@]}"; do
 	name=$(basename "$f" .c)
 	n=$((n + 1))
-	if test/fuzz/run.sh "$name" "${FUZZ_SECONDS:-3}"; then
+	if test/fuzz/run.sh "$name" "${FUZZ_SECONDS:-2}"; then
 		echo "ok $n - $name: nothing is found"
 	else
 		echo "not ok $n - $name: nothing is found"

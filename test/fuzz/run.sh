@@ -1,32 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs one fuzzer: over its seeds, over what was found before (test/fuzz/corpus/NAME), then on for SECONDS of
-# processor time or so. What it finds on the way to new code stays in build/fuzz/corpus/NAME, for the next run.
-# usage: run.sh NAME SECONDS     prints "# ..." lines; status 1 when it has found a fault, with its input kept
+# Runs one fuzzer for SECONDS of processor time: over its seeds, over what was found before (test/fuzz/corpus/NAME,
+# kept for ever), then on. With `keep' what it finds on the way to new code stays in build/fuzz/corpus/NAME, and the
+# next such run goes on from there.
+# usage: run.sh NAME SECONDS [keep]     prints "# ..." lines; status 1 when it has found a fault, with its input kept
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-name=$1 seconds=$2 b=$PWD/build/fuzz
-seeds=$b/seeds/$name corpus=$b/corpus/$name
-if ! [ -e "$seeds/.made" ]; then
-	mkdir -p "$b/seeds" && rm -rf "$seeds" && test/fuzz/seeds.sh "$name" "$seeds" && : >"$seeds/.made" || exit 1
+name=$1 seconds=$2 keep=${3:-} b=$PWD/build/fuzz work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+seeds=$b/seeds/$name corpus=$work/corpus log=$work/log
+[ ! "$keep" ] || corpus=$b/corpus/$name
+if ! [ "$seeds/.made" -nt test/fuzz/seeds.sh ]; then
+	rm -rf "$seeds" && mkdir -p "$seeds" && test/fuzz/seeds.sh "$name" "$seeds" >"$log" 2>&1 && : >"$seeds/.made" || {
+		sed 's/^/# /' "$log"
+		echo "# $name: no seeds"
+		exit 1
+	}
 fi
 mkdir -p "$corpus" "$b/faults"
-log=$(mktemp) && trap 'rm -f "$log"' EXIT
-options=(-max_len=1048576 -timeout=300 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$b/faults/$name-" -verbosity=1)
+options=(-max_len=1048576 -timeout=300 -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$b/faults/$name-")
 [ ! -e "test/fuzz/$name.dict" ] || options+=(-dict="test/fuzz/$name.dict")
-# blocks that have been freed are kept for a while, so that their use is seen: not for so long that they count
+folders=("$corpus" "$seeds")
+[ ! -d "test/fuzz/corpus/$name" ] || folders+=("test/fuzz/corpus/$name")
+# blocks that have been freed are kept for a while, so that their use is seen: not so many that they count
 export ASAN_OPTIONS=quarantine_size_mb=32:allocator_may_return_null=1:detect_leaks=1:handle_abort=1
-export UBSAN_OPTIONS=print_stacktrace=1
-export DEVTRACE_FUZZ_SEEDS=$seeds
-begun=$(awk '{ print $1 }' /proc/uptime)
-# no new inputs without a look at the old ones: folders of inputs are run first
-timeout -k 5 $((seconds + 300)) nice "$b/test/fuzz/$name" "${options[@]}" -max_total_time="$seconds" \
-	"$corpus" "$seeds" $([ ! -d "test/fuzz/corpus/$name" ] || echo "test/fuzz/corpus/$name") >"$log" 2>&1
-rc=$?
-runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-found=$(sed -n 's/^stat::new_units_added: *//p' "$log")
-cover=$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1)
-echo "# $name: ${runs:-?} inputs in $(awk -v t="$begun" '{ printf "%d", $1 - t }' /proc/uptime) s, ${cover:-?} edges, ${found:-?} inputs to new code"
+export UBSAN_OPTIONS=print_stacktrace=1 DEVTRACE_FUZZ_SEEDS=$seeds TIMEFORMAT='%0U %0S'
+used=0 inputs=0 rc=0
+# the fuzzer's own limit is by the clock on the wall: on a busy machine it is run again
+while [ $rc = 0 ] && [ $used -lt "$seconds" ]; do
+	{ time timeout -k 5 $((20 * seconds + 600)) nice "$b/test/fuzz/$name" "${options[@]}" \
+		-max_total_time=$((seconds - used)) "${folders[@]}" >"$log" 2>&1; } 2>"$work/time"
+	rc=$?
+	read -r user system < <(tail -n 1 "$work/time")
+	used=$((used + user + system + 1))
+	inputs=$((inputs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)))
+done
+echo "# $name: $inputs inputs in $used s, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges"
 [ $rc != 0 ] || exit 0
 grep -vE '^(#[0-9]|INFO|stat::|	)' "$log" | tail -n 60 | sed 's/^/# /'
 echo "# status $rc; its input: $(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
