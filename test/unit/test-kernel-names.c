@@ -65,7 +65,8 @@ static struct btf *made_up(void)
 			char name[4];
 
 			dt_format(name, sizeof(name), "a%u", (unsigned)(p - function[i].types));
-			assert_int_equal(btf__add_func_param(b, *p == '.' ? "" : name, type_of(*p, id)), 0);
+			assert_int_equal(
+				btf__add_func_param(b, *p == '.' ? "" : name, type_of(*p, id)), 0);
 		}
 		assert_true(btf__add_func(b, function[i].name, BTF_FUNC_STATIC, proto) > 0);
 	}
@@ -82,7 +83,8 @@ static void test_signatures(void **state)
 	for (size_t i = 0; i < sizeof(function) / sizeof(*function); i++) {
 		dt_kernel_names_signature(&k, function[i].name, text, sizeof(text));
 		if (strcmp(text, function[i].signature))
-			fail_msg("%s is '%s', not '%s'", function[i].name, text, function[i].signature);
+			fail_msg("%s is '%s', not '%s'", function[i].name, text,
+				 function[i].signature);
 		/* one that has no room is none, never a part */
 		for (size_t size = 1; size <= strlen(function[i].signature); size++) {
 			dt_kernel_names_signature(&k, function[i].name, text, size);
