@@ -94,6 +94,14 @@ static void test_socket_there(void **state)
 	assert_int_equal(listen_unix(&second, path, &e), 0);
 	close(second.fd);
 	unlink(path);
+	/* one of another kind is in use, too, though it can not be connected to */
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen_unix(&second, path, &e), -1);
+	assert_non_null(strstr(e.text, "is there already"));
+	assert_int_equal(stat(path, &st), 0);
+	close(fd);
+	unlink(path);
 	/* what is no socket is nobody's to take away */
 	fclose(fopen(path, "w"));
 	assert_int_equal(listen_unix(&second, path, &e), -1);
