@@ -60,7 +60,8 @@ struct scan {
 	bool joined;	 /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function */
 
-	struct secname sec, before, stack[STACK], stack_before[STACK]; /* current, previous and pushed sections */
+	struct secname sec, before; /* current and previous section */
+	struct secname stack[STACK], stack_before[STACK]; /* the same of pushed ones */
 	unsigned depth;
 
 	/* the function being read; `func` is its label, 0 outside functions */

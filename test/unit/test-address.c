@@ -13,14 +13,30 @@ static void test_split(void **state)
 	static const struct {
 		const char *address, *host, *port; /* host NULL: refused */
 	} want[] = {
-		{"1.2.3.4:80", "1.2.3.4", "80"}, {"80", "", "80"}, {":80", "", "80"}, {"host", "host", ""},
-		{"host:0", "host", "0"}, {"host:65535", "host", "65535"}, {"65535", "", "65535"},
-		{"host:65536", NULL, NULL}, {"65536", NULL, NULL}, {"host:99999999999999999999", NULL, NULL},
-		{"host:", NULL, NULL}, {"host:8x", NULL, NULL}, {"host:-1", NULL, NULL}, {"", "", ""},
-		{"::1", "::1", ""}, {"::", "::", ""}, {"fe80::12:34", "fe80::12:34", ""},
-		{"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8", ""}, {"1:2:3:4:5:6:7:abcd", "1:2:3:4:5:6:7:abcd", ""},
-		{"[::1]", "::1", ""}, {"[::1]:80", "::1", "80"}, {"[fe80::1:2]:65535", "fe80::1:2", "65535"},
-		{"[::1]:65536", NULL, NULL}, {"[::1]:", NULL, NULL},
+		{"1.2.3.4:80", "1.2.3.4", "80"},
+		{"80", "", "80"},
+		{":80", "", "80"},
+		{"host", "host", ""},
+		{"host:0", "host", "0"},
+		{"host:65535", "host", "65535"},
+		{"65535", "", "65535"},
+		{"host:65536", NULL, NULL},
+		{"65536", NULL, NULL},
+		{"host:99999999999999999999", NULL, NULL},
+		{"host:", NULL, NULL},
+		{"host:8x", NULL, NULL},
+		{"host:-1", NULL, NULL},
+		{"", "", ""},
+		{"::1", "::1", ""},
+		{"::", "::", ""},
+		{"fe80::12:34", "fe80::12:34", ""},
+		{"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8", ""},
+		{"1:2:3:4:5:6:7:abcd", "1:2:3:4:5:6:7:abcd", ""},
+		{"[::1]", "::1", ""},
+		{"[::1]:80", "::1", "80"},
+		{"[fe80::1:2]:65535", "fe80::1:2", "65535"},
+		{"[::1]:65536", NULL, NULL},
+		{"[::1]:", NULL, NULL},
 	};
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
@@ -51,7 +67,8 @@ static void test_too_long(void **state)
 	assert_non_null(strstr(e.text, "too long"));
 }
 
-/* One that somebody listens at stays, and goes on; one that was left is taken over; no one else can write to it. */
+/* One that somebody listens at stays, and goes on; one that was left is taken over; no one else can
+ * write to it. */
 static void test_socket_there(void **state)
 {
 	char dir[] = "/tmp/devtrace-address-XXXXXX", path[64];
@@ -76,6 +93,14 @@ static void test_socket_there(void **state)
 	close(first.fd);
 	assert_int_equal(listen_unix(&second, path, &e), 0);
 	close(second.fd);
+	unlink(path);
+	/* one of another kind is in use, too, though it can not be connected to */
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen_unix(&second, path, &e), -1);
+	assert_non_null(strstr(e.text, "is there already"));
+	assert_int_equal(stat(path, &st), 0);
+	close(fd);
 	unlink(path);
 	/* what is no socket is nobody's to take away */
 	fclose(fopen(path, "w"));

@@ -35,16 +35,18 @@ static void make(struct dt_bars *b, unsigned lane, unsigned late)
 		uint64_t took = below(40);
 
 		end += below(4) * 10;
-		bar[lane][i] = (struct dt_bar){.begin = end - took,
-					       .end = late && below(late) == 0 ? end - below(3000) : end,
-					       .count = 1 + below(3),
-					       .busy = took,
-					       .what = (uint32_t)below(100),
-					       .flags = (uint32_t)below(4096),
-					       .depth = (uint32_t)below(9)};
+		bar[lane][i] =
+			(struct dt_bar){.begin = end - took,
+					.end = late && below(late) == 0 ? end - below(3000) : end,
+					.count = 1 + below(3),
+					.busy = took,
+					.what = (uint32_t)below(100),
+					.flags = (uint32_t)below(4096),
+					.depth = (uint32_t)below(9)};
 		if (bar[lane][i].begin > bar[lane][i].end)
 			bar[lane][i].begin = bar[lane][i].end;
-		assert_int_equal(dt_bars_put(b, (struct dt_lane){lane, 0, true}, &bar[lane][i], &e), 0);
+		assert_int_equal(dt_bars_put(b, (struct dt_lane){lane, 0, true}, &bar[lane][i], &e),
+				 0);
 	}
 }
 
@@ -80,13 +82,15 @@ static void look(struct dt_bars *b, unsigned lane, uint64_t from, uint64_t to)
 			n++;
 			sum += mixed(&bar[lane][i]);
 		}
-	assert_int_equal(dt_bars_each(b, (struct dt_lane){lane, 0, true}, from, to, on_bar, &f, &e), 0);
+	assert_int_equal(dt_bars_each(b, (struct dt_lane){lane, 0, true}, from, to, on_bar, &f, &e),
+			 0);
 	if (f.n != n || f.sum != sum)
 		fail_msg("lane %u from %lu to %lu: %u bars, not %u", lane, from, to, f.n, n);
 	if (n > 1) {
 		f = (struct found){.lane = lane, .from = from, .to = to, .most = n - 1};
 		assert_int_equal(
-			dt_bars_each(b, (struct dt_lane){lane, 0, true}, from, to, on_bar, &f, &e), 0);
+			dt_bars_each(b, (struct dt_lane){lane, 0, true}, from, to, on_bar, &f, &e),
+			0);
 		assert_int_equal(f.n, n - 1);
 	}
 }
@@ -94,7 +98,8 @@ static void look(struct dt_bars *b, unsigned lane, uint64_t from, uint64_t to)
 static void look_at_all(struct dt_bars *b)
 {
 	for (unsigned lane = 0; lane < LANES; lane++) {
-		/* windows that begin or end with each of the bars, the last of a block among them */
+		/* windows that begin or end with each of the bars, the last of a block among them
+		 */
 		for (unsigned i = 0; i < BARS; i++) {
 			uint64_t end = bar[lane][i].end;
 
@@ -107,7 +112,8 @@ static void look_at_all(struct dt_bars *b)
 			look(b, lane, end - 100, end - 1);
 		}
 		for (unsigned i = 0; i < 200; i++) {
-			uint64_t from = bar[lane][0].end + below(bar[lane][BARS - 1].end - bar[lane][0].end);
+			uint64_t from = bar[lane][0].end +
+					below(bar[lane][BARS - 1].end - bar[lane][0].end);
 
 			look(b, lane, from, from + below(2000));
 		}
@@ -141,9 +147,12 @@ static void test_no_such_lane(void **state)
 	struct dt_bars *b = dt_bars_new(&e);
 
 	make(b, 0, 0);
-	assert_int_equal(dt_bars_each(b, (struct dt_lane){0, 0, false}, 0, UINT64_MAX, never, NULL, &e), 0);
-	assert_int_equal(dt_bars_each(b, (struct dt_lane){0, 1, true}, 0, UINT64_MAX, never, NULL, &e), 0);
-	assert_int_equal(dt_bars_each(b, (struct dt_lane){1, 0, true}, 0, UINT64_MAX, never, NULL, &e), 0);
+	assert_int_equal(
+		dt_bars_each(b, (struct dt_lane){0, 0, false}, 0, UINT64_MAX, never, NULL, &e), 0);
+	assert_int_equal(
+		dt_bars_each(b, (struct dt_lane){0, 1, true}, 0, UINT64_MAX, never, NULL, &e), 0);
+	assert_int_equal(
+		dt_bars_each(b, (struct dt_lane){1, 0, true}, 0, UINT64_MAX, never, NULL, &e), 0);
 	dt_bars_free(b);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Limits under a kernel that obeys setrlimit(2) to the letter, with any hard limit, with and without the privilege. */
+/* Limits under a kernel that obeys setrlimit(2) to the letter, with any hard limit, with and
+ * without the privilege. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,9 +38,19 @@ static int made_up_set(int what, const struct rlimit *to)
 #include "process/limits.c"
 
 static const struct rlimit file_limits[] = {
-	{50, 50}, {1024, 4096}, {1024, 65535}, {1024, 65536}, {1024, 65537}, {1024, 1048576},
-	{65535, 65536}, {65536, 65537}, {65537, 65537}, {65537, 1048576}, {1048576, 1048576},
-	{1024, RLIM_INFINITY}, {RLIM_INFINITY, RLIM_INFINITY},
+	{50, 50},
+	{1024, 4096},
+	{1024, 65535},
+	{1024, 65536},
+	{1024, 65537},
+	{1024, 1048576},
+	{65535, 65536},
+	{65536, 65537},
+	{65537, 65537},
+	{65537, 1048576},
+	{1048576, 1048576},
+	{1024, RLIM_INFINITY},
+	{RLIM_INFINITY, RLIM_INFINITY},
 };
 
 /* Raises ours where the limit of files is so; gives them back; each limit must be as it was. */
@@ -60,7 +71,8 @@ static void there_and_back(const struct rlimit *files)
 		assert_true(now->rlim_cur >= were[ours[i]].rlim_cur);
 		assert_true(now->rlim_max >= were[ours[i]].rlim_max);
 		if (ours[i] != RLIMIT_NOFILE)
-			assert_true(now->rlim_cur == (privileged ? RLIM_INFINITY : were[ours[i]].rlim_max));
+			assert_true(now->rlim_cur ==
+				    (privileged ? RLIM_INFINITY : were[ours[i]].rlim_max));
 	}
 	/* as many as are enough, as far as we may; more only if there were more */
 	if (files->rlim_cur >= FILES)
