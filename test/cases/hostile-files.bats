@@ -255,11 +255,13 @@ equal_records() {
 	[ "$status" = 1 ]
 	run env DEVTRACE_DENSE=1 devtrace sql -n some.db "SELECT count(*) FROM chunk"
 	echo "$output"
-	[ "$status" = 0 ] && [ "${output// /}" = 512 ]
+	[ "$status" = 0 ]
+	[ "${output// /}" = 512 ]
 	# holes in a file are no bytes of it
 	truncate -s 1G t.db
 	run timeout 60 devtrace report t.db
-	[ "$status" = 1 ] && [[ $output == *"made to take very long"* ]]
+	[ "$status" = 1 ]
+	[[ $output == *"made to take very long"* ]]
 }
 
 @test "hostile files: chunks and losses without an index" {
@@ -273,7 +275,8 @@ equal_records() {
 	for f in index part; do
 		run timeout 20 devtrace report $f.db
 		echo "$output"
-		[ "$status" = 1 ] && [[ $output == *"damaged: its chunks or losses have no index"* ]]
+		[ "$status" = 1 ]
+		[[ $output == *"damaged: its chunks or losses have no index"* ]]
 	done
 }
 
@@ -281,7 +284,8 @@ equal_records() {
 	local c
 	{ echo "function f" && echo "E f 8 10" && echo "X f 8 20"; } | writetrace t.db
 	unsound cold.db place.db point.db
-	cp t.db cold.db && cp t.db place.db
+	cp t.db cold.db
+	cp t.db place.db
 	sqlite3 cold.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 60000)
 		INSERT INTO function SELECT i, 0, i * 16, 16, 'g' || i || '.cold', '', 0, '' FROM n"
 	sqlite3 place.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 60000)
