@@ -453,6 +453,8 @@ static bool has_arrived(const struct dt_thread_stack *t)
 	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
 }
 
+#define STACK_LEAST 2048 /* bytes of a stack, at least (MINSIGSTKSZ) */
+
 /* The first call on a stack. One that was kept, and began at the same place, has been given up. */
 static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
@@ -468,6 +470,8 @@ static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t s
 			pop(p, t, s, DT_CALL_UNWOUND, 0);
 		dt_segment_drop(t, s);
 	}
+	/* what was left where the new one lies, in an array of a caller of theirs, has gone */
+	bury(p, t, sp - STACK_LEAST + 1, sp + 1);
 	s = nested(p, t, NULL);
 	if (!s)
 		return;

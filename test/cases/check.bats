@@ -274,3 +274,35 @@ damaged() {
 	TEXT
 	diff -u want got
 }
+
+@test "check: a stack in an array, where calls that an exception left had been" {
+	writetrace t.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function swapcontext a:p@0;i4@0
+	function thrown a:i4@0;v
+	function first a:i4@0;v
+	function second a:i4@0;v
+	function third a:i4@0;v
+	E thrown 0x20880 10
+	E thrown 0x20860 11
+	E thrown 0x20840 12
+	E swapcontext 0x10880 100
+	X swapcontext 0x20878 110
+	E first 0x20880 120
+	E second 0x20870 130
+	E third 0x20858 140
+	X third 0x20858 150
+	E swapcontext 0x20860 160
+	X swapcontext 0x10880 170
+	E swapcontext 0x10880 180
+	X swapcontext 0x20860 190
+	E third 0x20858 200
+	X third 0x20858 210
+	X second 0x20870 220
+	X first 0x20880 230
+	TEXT
+	devtrace check -q t.db
+	run devtrace sql -c -n t.db "SELECT function, count(*) FROM calls WHERE ended = 'returned' GROUP BY 1 ORDER BY 1"
+	[[ $output == *"first,1"*"second,1"*"third,2"* ]]
+}
