@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "process/confine.h"
 #include "process/limits.h"
 #include "process/rights.h"
 
@@ -102,6 +103,8 @@ static int run_on_stack(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	char means[128];
+
 	if (argc < 2) {
 		help(stderr);
 		return 2;
@@ -113,6 +116,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("devtrace " DT_VERSION);
+		/* without it, commands work as well: here it can be seen */
+		printf("what only reads is confined by: %s\n", dt_confine_means(means, sizeof(means)));
 		return 0;
 	}
 	dt_limits_raise();

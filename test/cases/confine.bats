@@ -85,7 +85,12 @@ preload() {
 	rm -rf ctf
 	[ "$lacks" != - ] || lacks=
 	# the sanitizers want to come first
-	TAKEN_LACKS=$lacks LD_PRELOAD="$(preloaded)" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" "$dt" "$@"
+	env TAKEN_LACKS="$lacks" LD_PRELOAD="$(preloaded)" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" "$dt" "$@"
+}
+
+# in the background; $! is the command itself
+preload_beside() {
+	TAKEN_LACKS='' LD_PRELOAD="$(preloaded)" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" exec "$dt" "$@"
 }
 
 preloaded() {
@@ -163,7 +168,7 @@ own="ask_for_its_own"
 
 @test "confine: serve, fetch and view, and what follows a session" {
 	local p
-	TAKEN_STATED=t.db preload - serve --listen "unix:$dir/served.sock" t.db >address 2>served.err 3>&- &
+	TAKEN_STATED=t.db preload_beside serve --listen "unix:$dir/served.sock" t.db >address 2>served.err 3>&- &
 	server=$!
 	until [ -s address ]; do kill -0 $server; sleep 0.02; done
 	preload - fetch -o fetched.db "unix:$dir/served.sock" 2>fetched.err
@@ -175,7 +180,8 @@ own="ask_for_its_own"
 	all_refused served.err $own fork
 	TAKEN_STATED=fetched.db all_refused fetched.err $own
 
-	preload - view -n t.db >address 2>view.err 3>&- &
+	rm -f address
+	preload_beside view -n t.db >address 2>view.err 3>&- &
 	server=$!
 	until [ -s address ]; do kill -0 $server; sleep 0.02; done
 	curl -sS "$(cat address)get/trace" >answer
