@@ -59,12 +59,12 @@ static inline void fuzz_begin(void)
 	timer_settime(timer, 0, &limit, NULL);
 }
 
-static char fuzz_folder[64]; /* this process's, in memory */
+static char fuzz_folder[100]; /* this process's, in memory */
 
 static inline void fuzz_remove_folder(void)
 {
 	static const char *const name[] = {"input", "second", "input-journal", "input-wal", "input-shm"};
-	char path[128];
+	char path[160];
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
 		snprintf(path, sizeof(path), "%s/%s", fuzz_folder, name[i]);
@@ -76,11 +76,13 @@ static inline void fuzz_remove_folder(void)
 /* Where a file of this name ("input" or "second") is, for one input after the other. */
 static inline const char *fuzz_path(const char *name)
 {
-	static char path[2][128];
+	static char path[2][160];
 	char *p = path[name[0] == 's'];
 
 	if (!fuzz_folder[0]) {
-		snprintf(fuzz_folder, sizeof(fuzz_folder), "/dev/shm/devtrace-fuzz-XXXXXX");
+		const char *in = getenv("DEVTRACE_FUZZ_FOLDER"); /* run.sh's, who removes it whatever happens here */
+
+		snprintf(fuzz_folder, sizeof(fuzz_folder), "%s/devtrace-fuzz-XXXXXX", in ? in : "/dev/shm");
 		fuzz_must(mkdtemp(fuzz_folder));
 		atexit(fuzz_remove_folder);
 	}

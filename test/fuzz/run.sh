@@ -6,8 +6,8 @@
 # usage: run.sh NAME SECONDS [keep]     prints "# ..." lines; status 1 when it has found a fault, with its input kept
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-name=$1 seconds=$2 keep=${3:-} b=$PWD/build/fuzz work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+name=$1 seconds=$2 keep=${3:-} b=$PWD/build/fuzz work=$(mktemp -d) memory=$(mktemp -d /dev/shm/devtrace-fuzz-XXXXXX)
+trap 'rm -rf "$work" "$memory"' EXIT
 seeds=$b/seeds/$name corpus=$work/corpus log=$work/log
 [ ! "$keep" ] || corpus=$b/corpus/$name
 if ! [ "$seeds/.made" -nt test/fuzz/seeds.sh ]; then
@@ -24,18 +24,19 @@ folders=("$corpus" "$seeds")
 [ ! -d "test/fuzz/corpus/$name" ] || folders+=("test/fuzz/corpus/$name")
 # blocks that have been freed are kept for a while, so that their use is seen: not so many that they count
 export ASAN_OPTIONS=quarantine_size_mb=32:allocator_may_return_null=1:detect_leaks=1:handle_abort=1
-export UBSAN_OPTIONS=print_stacktrace=1 DEVTRACE_FUZZ_SEEDS=$seeds TIMEFORMAT='%0U %0S'
-used=0 inputs=0 rc=0
+export LSAN_OPTIONS=suppressions=$PWD/test/fuzz/leaks:print_suppressions=0
+export UBSAN_OPTIONS=print_stacktrace=1 DEVTRACE_FUZZ_SEEDS=$seeds DEVTRACE_FUZZ_FOLDER=$memory TIMEFORMAT='%3U %3S'
+used=0 inputs=0 rc=0 # used: ms
 # the fuzzer's own limit is by the clock on the wall: on a busy machine it is run again
-while [ $rc = 0 ] && [ $used -lt "$seconds" ]; do
-	{ time timeout -k 5 $((20 * seconds + 600)) nice "$b/test/fuzz/$name" "${options[@]}" \
-		-max_total_time=$((seconds - used)) "${folders[@]}" >"$log" 2>&1; } 2>"$work/time"
+while [ $rc = 0 ] && [ $used -lt $((seconds * 1000)) ]; do
+	{ time timeout -k 5 $((20 * seconds + 600)) "$b/test/fuzz/$name" "${options[@]}" \
+		-max_total_time=$(((seconds * 1000 - used + 999) / 1000)) "${folders[@]}" >"$log" 2>&1; } 2>"$work/time"
 	rc=$?
 	read -r user system < <(tail -n 1 "$work/time")
-	used=$((used + user + system + 1))
+	used=$((used + 10#${user/./} + 10#${system/./} + 1))
 	inputs=$((inputs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)))
 done
-echo "# $name: $inputs inputs in $used s, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges"
+echo "# $name: $inputs inputs in $((used / 1000)) s, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges"
 [ $rc != 0 ] || exit 0
 grep -vE '^(#[0-9]|INFO|stat::|	)' "$log" | tail -n 60 | sed 's/^/# /'
 echo "# status $rc; its input: $(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
