@@ -250,7 +250,7 @@ assert all(abs(y - k * most / n) < 0.02 or y <= 1.01 for k, y in h), h'
 	devtrace cat -c t.db | devtrace count -k arg/4096 - | diff - want
 }
 
-@test "count: a value and its negative are two, in whatever order they come" {
+@test "count: a value and its negative are two, and come out in order" {
 	printf 'function f n:i8@0;v\n%s' "$(for ((i = 0; i < 3000; i++)); do echo "E f 0x1000 $i $((i % 7 - 3))"; done)" | writetrace t.db
 	devtrace count --key n t.db | grep -v '^#' | diff - <(printf '1 %s\n' '-3 429' '-2 429' '-1 429' '0 429' '1 428' '2 428' '3 428')
 	devtrace count --key n/2 t.db | grep -v '^#' | diff - <(printf '1 %s\n' '-2 429' '-1 858' '0 857' '1 856')
