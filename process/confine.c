@@ -306,9 +306,9 @@ static const int children[] = {CALL(fork), CALL(vfork), CALL(clone), CALL(kill),
 			       CALL(landlock_restrict_self), CALL(capget), CALL(capset)};
 
 /* Of the sanitizers: they stop the other threads, and look at memory, at the end. */
-static const int sanitized[] = {CALL(clone), CALL(ptrace),	CALL(prctl), CALL(kill), CALL(tgkill),
-				CALL(personality), CALL(prlimit64), CALL(process_vm_readv), CALL(msync), CALL(mincore),
-				CALL(getdents)};
+static const int sanitized[] = {CALL(clone),  CALL(getdents),	  CALL(tkill),	   CALL(ptrace),
+				CALL(prctl),  CALL(kill),	  CALL(tgkill),	   CALL(personality),
+				CALL(prlimit64), CALL(process_vm_readv), CALL(msync), CALL(mincore)};
 
 /* What no program that is run outside has a use for. */
 static const int closed[] = {CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd), CALL(kcmp),
