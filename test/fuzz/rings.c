@@ -6,6 +6,7 @@
  */
 #include "session/recorder.c"
 
+#include "core/control.h"
 #include "session/pauses.h"
 #include "session/rings.h"
 /* the device has one of that name */
@@ -65,9 +66,14 @@ static void write_word(struct input *in)
 	*p = take_word(in, *p);
 }
 
+static struct dt_ring *ring_of(unsigned i)
+{
+	return dt_ring_at(shared.control, shared.geometry.stride, i);
+}
+
 static struct dt_ring *take_ring(struct input *in)
 {
-	return dt_shared_ring(&shared, (unsigned)take_number(in, 1) % (CORES + 1));
+	return ring_of((unsigned)take_number(in, 1) % (CORES + 1));
 }
 
 static void write_head(struct input *in)
@@ -99,7 +105,7 @@ static void append(struct input *in)
 		if (like & 8)
 			one.pc = 0x401000 + 16 * (one.pc % 9);
 		dt_ring_records(r)[at] = one;
-		if (r == dt_shared_ring(&shared, CORES))
+		if (r == ring_of(CORES))
 			dt_ring_marks(r, SIZE)[at] = DT_MARK_DONE(r->pos / 64);
 		r->pos += 64;
 	}
@@ -117,7 +123,7 @@ static void tell(struct input *in)
 		h->state = DT_REQUEST_POSTED;
 		c->helds++;
 	} else {
-		dt_ring_note_thaw(c, take_word(in, dt_shared_ring(&shared, CORES)->pos), take_word(in, 0));
+		dt_ring_note_thaw(c, take_word(in, ring_of(CORES)->pos), take_word(in, 0));
 	}
 }
 
@@ -145,7 +151,7 @@ static void control(struct dt_session *s, uint8_t how)
 		dt_rings_freeze_after(mine, how >> 4);
 		break;
 	case 6:
-		dt_rings_policy(mine, (enum dt_policy)((how >> 4) % 3));
+		dt_shared_set_policy(mine, (enum dt_policy)((how >> 4) % 3));
 		break;
 	}
 }
@@ -157,7 +163,7 @@ static void begin(struct dt_session *s, enum dt_policy policy)
 	struct dt_error e;
 
 	if (!shared.control)
-		fuzz_must(dt_rings_create(&shared, CORES, SIZE, DT_DROP, &e) == 0);
+		fuzz_must(dt_shared_create(&shared, CORES, SIZE, DT_DROP, &e) == 0);
 	memset(shared.control, 0, shared.geometry.bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	s->targets.shared = shared;
