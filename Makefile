@@ -18,7 +18,7 @@ CFLAGS   := -O1 -g
 endif
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) \
 	$(if $(FUZZ),-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow)
-WARN     := -Wall -Wextra $(if $(FUZZ),-w,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
+WARN     := -Wall -Wextra $(if $(FUZZ),-w -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes
 # Against what overwrites memory: those of them that the compiler has. What runs in a traced process is
 # built without (arch/x86_64/target/target.mk). FORTIFY needs optimization, and the sanitizers do its work.
 has      = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')

@@ -39,8 +39,8 @@ static void begin(void)
 	formats.reader = dt_reader_open(path, &e);
 	view = formats.reader ? dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats, false}, NULL, &e)
 			      : NULL;
-	http = view ? dt_http_start(view, NULL, &e) : NULL;
-	if (!http) {
+	http = view ? dt_http_listen(NULL, &e) : NULL;
+	if (!http || dt_http_start(http, view, &e) < 0) {
 		fprintf(stderr, "%s\n", e.text);
 		exit(1);
 	}
