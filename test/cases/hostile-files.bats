@@ -230,6 +230,11 @@ clean() {
 	devtrace check -q made.db
 }
 
+# seconds of processor time that 1 MB may cost; the sanitizers take theirs
+cost() {
+	if [[ $build == *san* ]]; then echo 80; else echo 8; fi
+}
+
 # the same 65,536 records, N times
 equal_records() {
 	awk 'BEGIN { print "function f"; for (i = 0; i < 65536; i++) printf "P f 8 %d 1\n", i * 10 }' | writetrace "$1"
@@ -246,7 +251,7 @@ equal_records() {
 	unsound t.db some.db
 	[ "$(stat -c %s t.db)" -lt 2500000 ]
 	for c in report calls check "view --index" cat; do
-		run bash -c "ulimit -t 10; exec timeout 60 devtrace $c t.db"
+		run bash -c "ulimit -t $(cost); exec timeout 60 devtrace $c t.db"
 		echo "$c: $status ${output:0:300}"
 		[ "$status" = 1 ]
 		[[ $output == *"made to take very long"*"DEVTRACE_DENSE=1"* ]]
@@ -293,7 +298,7 @@ equal_records() {
 	# each with a record
 	awk 'BEGIN { for (i = 0; i < 39000; i++) printf "function p%d\nP p%d 8 %d 1\n", i, i, i }' | writetrace point.db
 	for c in "report cold.db" "graph cold.db" "report place.db" "graph place.db" "view --index point.db"; do
-		run bash -c "ulimit -t 8; exec timeout 100 devtrace $c"
+		run bash -c "ulimit -t $(cost); exec timeout 100 devtrace $c"
 		echo "$c: $status ${output:0:300}"
 		[ "$status" = 0 ]
 	done
@@ -302,7 +307,7 @@ equal_records() {
 @test "hostile files: tens of thousands of names of one address" {
 	{ for i in {1..40000}; do echo ".globl a$i; .set a$i, main"; done; echo 'main: .rept 20; mov %eax,%ebx; .endr; ret; .size main,.-main'; echo '.globl main; .type main, @function'; } >names.s
 	gcc -nostdlib -shared -o names names.s
-	run bash -c "ulimit -t 8; exec timeout 100 devtrace list ./names"
+	run bash -c "ulimit -t $(cost); exec timeout 100 devtrace list ./names"
 	echo "$status ${output:0:300}"
 	[ "$status" = 0 ]
 }
