@@ -12,7 +12,10 @@ g:
 	ret
 	.size	g, .-g
 	.previous
+	.type	d, @function
+d:
 	ret
+	.size	d, .-d
 	.previous
 	.type	h, @function
 h:
