@@ -12,7 +12,8 @@
 
 static const char *const beside[FILES] = {"-wal", "-shm"};
 
-int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs, struct dt_error *e)
+int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs,
+		  struct dt_error *e)
 {
 	char name[4096];
 

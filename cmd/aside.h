@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace that is made in a folder of its own beside where it is to be, and moved there when it is whole: so
- * that a command that has confined itself writes nowhere else, and what was there is there until then.
+ * A trace that is made in a folder of its own beside where it is to be, and moved there when it is
+ * whole: so that a command that has confined itself writes nowhere else, and what was there is
+ * there until then.
  */
 #ifndef DT_CMD_ASIDE_H
 #define DT_CMD_ASIDE_H
@@ -15,7 +16,8 @@ struct dt_aside {
 };
 
 /* The folder is made, and goes with what is left in it. */
-int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs, struct dt_error *e);
+int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs,
+		  struct dt_error *e);
 int dt_aside_place(struct dt_aside *a, struct dt_error *e);
 void dt_aside_close(struct dt_aside *a);
 

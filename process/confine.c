@@ -42,10 +42,12 @@ void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path)
 }
 
 /* to may be NULL. */
-static void add_name(struct dt_needs *s, const char *path, const char *end, unsigned may, const char *to)
+static void add_name(struct dt_needs *s, const char *path, const char *end, unsigned may,
+		     const char *to)
 {
 	struct dt_outside_list *l = &s->outside;
-	struct dt_outside_name *more = realloc(l->name, (l->names + 1) * sizeof(*more)), n = {.may = may};
+	struct dt_outside_name *more = realloc(l->name, (l->names + 1) * sizeof(*more)),
+			       n = {.may = may};
 
 	l->name = more ? more : l->name;
 	if (!more || asprintf(&n.path, "%s%s", path, end) < 0 || (to && !(n.to = strdup(to))))
@@ -67,7 +69,8 @@ void dt_needs_place(struct dt_needs *s, const char *from, const char *to)
 const char *dt_needs_temporary(struct dt_needs *s)
 {
 	const char *base = getenv("TMPDIR");
-	int n = snprintf(s->temporary, sizeof(s->temporary), "%s/devtrace-XXXXXX", base && *base ? base : "/tmp");
+	int n = snprintf(s->temporary, sizeof(s->temporary), "%s/devtrace-XXXXXX",
+			 base && *base ? base : "/tmp");
 
 	if (n < 0 || (size_t)n >= sizeof(s->temporary) || !mkdtemp(s->temporary)) {
 		s->temporary[0] = '\0';
@@ -137,13 +140,13 @@ static void free_lists(struct dt_needs *s)
 #define FS_TRUNCATE    (1ull << 14)
 #define FS_IOCTL_DEV   (1ull << 15)
 #define FS_FIRST       ((1ull << 13) - 1)
-#define NET_TCP        3ull /* bind, connect */
-#define SCOPED         3ull /* abstract sockets, signals */
+#define NET_TCP	       3ull /* bind, connect */
+#define SCOPED	       3ull /* abstract sockets, signals */
 
 #define OF_FILES (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define READS	 (FS_READ_FILE | FS_READ_DIR)
 #define WRITES	 (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE)
-#define ENTRIES                                                                                     \
+#define ENTRIES                                                                                    \
 	(READS | WRITES | FS_REMOVE_FILE | FS_REMOVE_DIR | FS_MAKE_DIR | FS_MAKE_REG | FS_REFER)
 
 struct ruleset_attr {
@@ -155,11 +158,19 @@ struct path_attr {
 	int32_t fd;
 } __attribute__((packed));
 
-/* What every program reads: libraries, which are looked for when they are needed first; the time zone. */
-static const char *const system_files[] = {"/lib",	    "/lib64",		   "/usr/lib",
-					   "/usr/lib64",    "/usr/local/lib",	   "/etc/ld.so.cache",
-					   "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom",
-					   "/dev/null",	    "/sys/devices/system/cpu"};
+/* What every program reads: libraries, which are looked for when they are needed first; the time
+ * zone. */
+static const char *const system_files[] = {"/lib",
+					   "/lib64",
+					   "/usr/lib",
+					   "/usr/lib64",
+					   "/usr/local/lib",
+					   "/etc/ld.so.cache",
+					   "/etc/localtime",
+					   "/usr/share/zoneinfo",
+					   "/dev/urandom",
+					   "/dev/null",
+					   "/sys/devices/system/cpu"};
 
 static long landlock_version(void)
 {
@@ -220,7 +231,8 @@ static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *
 
 	if (version < 1)
 		return 0; /* older kernels, and containers that keep it away */
-	a.fs |= (version >= 2 ? FS_REFER : 0) | (version >= 3 ? FS_TRUNCATE : 0) | (version >= 5 ? FS_IOCTL_DEV : 0);
+	a.fs |= (version >= 2 ? FS_REFER : 0) | (version >= 3 ? FS_TRUNCATE : 0) |
+		(version >= 5 ? FS_IOCTL_DEV : 0);
 	a.net = version >= 4 ? NET_TCP : 0;
 	a.scoped = version >= 6 ? SCOPED : 0;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &a,
@@ -246,7 +258,7 @@ static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *
 
 /* ---- capabilities ---- */
 
-#define BIT(c)	 (1ull << (c))
+#define BIT(c)		   (1ull << (c))
 #define OF_FILES_OF_OTHERS (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH))
 
 static bool fits(const void *needs)
@@ -257,7 +269,8 @@ static bool fits(const void *needs)
 		enum dt_need_kind k = s->need[i].kind;
 		bool write = k != DT_NEED_READ && k != DT_NEED_TRACE;
 
-		if (faccessat(AT_FDCWD, s->need[i].path, write ? R_OK | W_OK : R_OK, AT_EACCESS) < 0 &&
+		if (faccessat(AT_FDCWD, s->need[i].path, write ? R_OK | W_OK : R_OK, AT_EACCESS) <
+			    0 &&
 		    errno == EACCES)
 			return false;
 	}
@@ -266,44 +279,140 @@ static bool fits(const void *needs)
 
 static int limit_rights(const struct dt_needs *s, struct dt_error *e)
 {
-	return dt_rights_only(dt_rights_needs(fits, s, OF_FILES_OF_OTHERS) ? OF_FILES_OF_OTHERS : 0, e);
+	return dt_rights_only(dt_rights_needs(fits, s, OF_FILES_OF_OTHERS) ? OF_FILES_OF_OTHERS : 0,
+			      e);
 }
 
 /* ---- system calls: seccomp ---- */
 
 #define CALL(name) SCMP_SYS(name)
 
-/* What all need: memory, threads, signals to oneself, time, files that are open or may be opened. */
-static const int always[] = {
-	CALL(read), CALL(write), CALL(readv), CALL(writev), CALL(pread64), CALL(pwrite64), CALL(preadv),
-	CALL(pwritev), CALL(lseek), CALL(open), CALL(openat), CALL(close), CALL(close_range), CALL(stat), CALL(fstat),
-	CALL(lstat), CALL(newfstatat), CALL(statx), CALL(statfs), CALL(fstatfs), CALL(access), CALL(faccessat),
-	CALL(faccessat2), CALL(readlink), CALL(readlinkat), CALL(getcwd), CALL(getdents64), CALL(fcntl), CALL(flock),
-	CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe2), CALL(sendfile), CALL(copy_file_range), CALL(fadvise64),
-	CALL(mmap), CALL(munmap), CALL(mremap), CALL(mprotect), CALL(madvise), CALL(brk), CALL(membarrier),
-	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigtimedwait), CALL(rt_sigpending),
-	CALL(rt_sigsuspend), CALL(sigaltstack), CALL(pause), CALL(restart_syscall), CALL(futex), CALL(set_robust_list),
-	CALL(get_robust_list), CALL(set_tid_address), CALL(rseq), CALL(sched_yield), CALL(sched_getaffinity),
-	CALL(getpid), CALL(gettid), CALL(getppid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
-	CALL(getrandom), CALL(uname), CALL(sysinfo), CALL(getrlimit), CALL(getrusage), CALL(times), CALL(umask),
-	CALL(nanosleep), CALL(clock_nanosleep), CALL(clock_gettime), CALL(clock_getres), CALL(gettimeofday), CALL(time),
-	CALL(poll), CALL(ppoll), CALL(select), CALL(pselect6), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_wait),
-	CALL(epoll_pwait), CALL(eventfd2), CALL(signalfd4), CALL(timerfd_create), CALL(timerfd_settime), CALL(sendmsg), CALL(sendto), CALL(recvmsg), CALL(recvfrom), CALL(wait4),
-	CALL(exit), CALL(exit_group)};
+/* What all need: memory, threads, signals to oneself, time, files that are open or may be opened.
+ */
+static const int always[] = {CALL(read),
+			     CALL(write),
+			     CALL(readv),
+			     CALL(writev),
+			     CALL(pread64),
+			     CALL(pwrite64),
+			     CALL(preadv),
+			     CALL(pwritev),
+			     CALL(lseek),
+			     CALL(open),
+			     CALL(openat),
+			     CALL(close),
+			     CALL(close_range),
+			     CALL(stat),
+			     CALL(fstat),
+			     CALL(lstat),
+			     CALL(newfstatat),
+			     CALL(statx),
+			     CALL(statfs),
+			     CALL(fstatfs),
+			     CALL(access),
+			     CALL(faccessat),
+			     CALL(faccessat2),
+			     CALL(readlink),
+			     CALL(readlinkat),
+			     CALL(getcwd),
+			     CALL(getdents64),
+			     CALL(fcntl),
+			     CALL(flock),
+			     CALL(dup),
+			     CALL(dup2),
+			     CALL(dup3),
+			     CALL(pipe2),
+			     CALL(sendfile),
+			     CALL(copy_file_range),
+			     CALL(fadvise64),
+			     CALL(mmap),
+			     CALL(munmap),
+			     CALL(mremap),
+			     CALL(mprotect),
+			     CALL(madvise),
+			     CALL(brk),
+			     CALL(membarrier),
+			     CALL(rt_sigaction),
+			     CALL(rt_sigprocmask),
+			     CALL(rt_sigreturn),
+			     CALL(rt_sigtimedwait),
+			     CALL(rt_sigpending),
+			     CALL(rt_sigsuspend),
+			     CALL(sigaltstack),
+			     CALL(pause),
+			     CALL(restart_syscall),
+			     CALL(futex),
+			     CALL(set_robust_list),
+			     CALL(get_robust_list),
+			     CALL(set_tid_address),
+			     CALL(rseq),
+			     CALL(sched_yield),
+			     CALL(sched_getaffinity),
+			     CALL(getpid),
+			     CALL(gettid),
+			     CALL(getppid),
+			     CALL(getuid),
+			     CALL(geteuid),
+			     CALL(getgid),
+			     CALL(getegid),
+			     CALL(getrandom),
+			     CALL(uname),
+			     CALL(sysinfo),
+			     CALL(getrlimit),
+			     CALL(getrusage),
+			     CALL(times),
+			     CALL(umask),
+			     CALL(nanosleep),
+			     CALL(clock_nanosleep),
+			     CALL(clock_gettime),
+			     CALL(clock_getres),
+			     CALL(gettimeofday),
+			     CALL(time),
+			     CALL(poll),
+			     CALL(ppoll),
+			     CALL(select),
+			     CALL(pselect6),
+			     CALL(epoll_create1),
+			     CALL(epoll_ctl),
+			     CALL(epoll_wait),
+			     CALL(epoll_pwait),
+			     CALL(eventfd2),
+			     CALL(signalfd4),
+			     CALL(timerfd_create),
+			     CALL(timerfd_settime),
+			     CALL(sendmsg),
+			     CALL(sendto),
+			     CALL(recvmsg),
+			     CALL(recvfrom),
+			     CALL(wait4),
+			     CALL(exit),
+			     CALL(exit_group)};
 
 /* Files that are made, or changed in more than what they hold. */
-static const int changes[] = {CALL(unlink),    CALL(unlinkat),	CALL(rename), CALL(renameat), CALL(renameat2),
-			      CALL(mkdir),     CALL(mkdirat),	CALL(rmdir),  CALL(fchmod),   CALL(chmod),
-			      CALL(fchmodat),  CALL(fchown),	CALL(fsync),  CALL(fdatasync), CALL(ftruncate),
-			      CALL(fallocate), CALL(utimensat)};
+static const int changes[] = {CALL(unlink),    CALL(unlinkat),	CALL(rename),	 CALL(renameat),
+			      CALL(renameat2), CALL(mkdir),	CALL(mkdirat),	 CALL(rmdir),
+			      CALL(fchmod),    CALL(chmod),	CALL(fchmodat),	 CALL(fchown),
+			      CALL(fsync),     CALL(fdatasync), CALL(ftruncate), CALL(fallocate),
+			      CALL(utimensat)};
 
 /* Connections that are there, or that others make. */
-static const int connections[] = {CALL(accept),	    CALL(accept4),    CALL(shutdown), CALL(getsockname),
-				  CALL(getpeername), CALL(setsockopt), CALL(getsockopt)};
+static const int connections[] = {CALL(accept),	     CALL(accept4),	CALL(shutdown),
+				  CALL(getsockname), CALL(getpeername), CALL(setsockopt),
+				  CALL(getsockopt)};
 
-static const int children[] = {CALL(fork), CALL(vfork), CALL(clone), CALL(kill), CALL(waitid), CALL(seccomp),
-			       CALL(prctl), CALL(socketpair), CALL(landlock_create_ruleset), CALL(landlock_add_rule),
-			       CALL(landlock_restrict_self), CALL(capget), CALL(capset)};
+static const int children[] = {CALL(fork),
+			       CALL(vfork),
+			       CALL(clone),
+			       CALL(kill),
+			       CALL(waitid),
+			       CALL(seccomp),
+			       CALL(prctl),
+			       CALL(socketpair),
+			       CALL(landlock_create_ruleset),
+			       CALL(landlock_add_rule),
+			       CALL(landlock_restrict_self),
+			       CALL(capget),
+			       CALL(capset)};
 
 /* Of the sanitizers: they stop the other threads, and look at memory, at the end. */
 static const int sanitized[] = {CALL(clone),  CALL(getdents),	  CALL(tkill),	   CALL(ptrace),
@@ -311,11 +420,29 @@ static const int sanitized[] = {CALL(clone),  CALL(getdents),	  CALL(tkill),	   
 				CALL(prlimit64), CALL(process_vm_readv), CALL(msync), CALL(mincore)};
 
 /* What no program that is run outside has a use for. */
-static const int closed[] = {CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd), CALL(kcmp),
-			     CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(unshare), CALL(setns),
-			     CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(keyctl), CALL(add_key),
-			     CALL(request_key), CALL(init_module), CALL(finit_module), CALL(delete_module),
-			     CALL(kexec_load), CALL(open_by_handle_at), CALL(io_uring_setup)};
+static const int closed[] = {CALL(ptrace),
+			     CALL(process_vm_readv),
+			     CALL(process_vm_writev),
+			     CALL(pidfd_getfd),
+			     CALL(kcmp),
+			     CALL(mount),
+			     CALL(umount2),
+			     CALL(pivot_root),
+			     CALL(chroot),
+			     CALL(unshare),
+			     CALL(setns),
+			     CALL(bpf),
+			     CALL(perf_event_open),
+			     CALL(userfaultfd),
+			     CALL(keyctl),
+			     CALL(add_key),
+			     CALL(request_key),
+			     CALL(init_module),
+			     CALL(finit_module),
+			     CALL(delete_module),
+			     CALL(kexec_load),
+			     CALL(open_by_handle_at),
+			     CALL(io_uring_setup)};
 
 static int add_all(scmp_filter_ctx f, uint32_t what, const int *call, size_t n)
 {
@@ -335,11 +462,14 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks) && !rc; i++)
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)looks[i]));
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(ioctl), 1,
+				      SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)looks[i]));
 	/* limits are read, not set */
 	if (!rc && !SANITIZED)
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0));
-	/* threads, no processes; of clone3 the filter does not see which it is, and libc does without it */
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prlimit64), 1,
+				      SCMP_A2(SCMP_CMP_EQ, 0));
+	/* threads, no processes; of clone3 the filter does not see which it is, and libc does
+	 * without it */
 	if (!rc && !SANITIZED && !(s->flags & DT_NEED_CHILDREN))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(clone), 1,
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
@@ -352,9 +482,11 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 			     : seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 1,
 						SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 	if (!rc && !SANITIZED && !(s->flags & DT_NEED_CHILDREN))
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1,
+				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
 	if (!rc && s->flags & DT_NEED_SESSIONS)
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(socket), 1, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX));
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(socket), 1,
+				      SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX));
 	if (!rc && s->flags & DT_NEED_SESSIONS)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(connect), 0);
 	return rc;
@@ -381,12 +513,12 @@ static int limit_calls(const struct dt_needs *s, struct dt_error *e)
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc = f ? fill(f, s) : -ENOMEM;
 
-	if (!rc) {
-		rc = seccomp_load(f);
-		/* a kernel without it, or a container that keeps it away */
-		if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED || rc == -EPERM || rc == -EACCES)
-			rc = 0;
-	}
+	rc = rc ? rc : seccomp_load(f);
+	/* a kernel without it, a container that keeps it away, or valgrind, which has to have its
+	 * own calls */
+	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED || rc == -EPERM || rc == -EACCES ||
+	    rc == -EOPNOTSUPP)
+		rc = 0;
 	seccomp_release(f);
 	return rc ? dt_fail(e, "system calls can not be given up: %s", strerror(-rc)) : 0;
 }
@@ -448,6 +580,8 @@ const char *dt_confine_means(char *text, size_t size)
 	if (calls)
 		n += dt_format(text + n, n < size ? size - n : 0, "%sseccomp", n ? ", " : "");
 	if (!n)
-		dt_format(text, size, "nothing: this kernel, or this container, has neither Landlock nor seccomp");
+		dt_format(text, size,
+			  "nothing: this kernel, or this container, has neither Landlock nor "
+			  "seccomp");
 	return text;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command that only reads does without. It says what it will need, before it looks at anything that
- * it does not trust, and gives up the rest for good: files and TCP by Landlock, system calls by seccomp,
- * root's capabilities, and new rights by what it executes. Where the kernel, or a container, does not have
- * one of these, the others hold: doc/security.md. What it needs by name, and can not know yet, it gets from
- * outside (process/outside.h).
+ * What a command that only reads does without. It says what it will need, before it looks at
+ * anything that it does not trust, and gives up the rest for good: files and TCP by Landlock,
+ * system calls by seccomp, root's capabilities, and new rights by what it executes. Where the
+ * kernel, or a container, does not have one of these, the others hold: doc/security.md. What it
+ * needs by name, and can not know yet, it gets from outside (process/outside.h).
  */
 #ifndef DT_PROCESS_CONFINE_H
 #define DT_PROCESS_CONFINE_H
@@ -21,16 +21,17 @@ enum dt_need_kind {
 	DT_NEED_WRITE,	 /* a file that is there */
 	DT_NEED_FOLDER,	 /* files are made, written and removed in it; it is removed in the end */
 	DT_NEED_ENTRIES, /* the same, of one that stays */
-	DT_NEED_TRACE,	 /* it is read, with the log beside it, also when another has taken its place */
+	DT_NEED_TRACE, /* it is read, with the log beside it, also when another has taken its place
+			*/
 	DT_NEED_CHANGED, /* a trace that is written to, with a journal beside it */
 };
 
 enum {
-	DT_NEED_PROGRAMS = 1,  /* ELF files of any name, for what records mean */
-	DT_NEED_CLIENTS = 4,   /* connections that others make */
-	DT_NEED_SESSIONS = 8,  /* connections to sessions: sockets with a path */
-	DT_NEED_CHILDREN = 16, /* processes of its own, with less still */
-	DT_NEED_ALL_READ = 32, /* files of any name */
+	DT_NEED_PROGRAMS = 1,	/* ELF files of any name, for what records mean */
+	DT_NEED_CLIENTS = 4,	/* connections that others make */
+	DT_NEED_SESSIONS = 8,	/* connections to sessions: sockets with a path */
+	DT_NEED_CHILDREN = 16,	/* processes of its own, with less still */
+	DT_NEED_ALL_READ = 32,	/* files of any name */
 	DT_NEED_ALL_FILES = 64, /* ... and written, made and removed */
 };
 
@@ -47,7 +48,8 @@ struct dt_needs {
 	unsigned flags;
 	char temporary[512]; /* its folder; "": none */
 	bool done;	     /* it is confined */
-	struct dt_outside_list outside; /* more that is got from outside: what is removed, moved, run, connected */
+	struct dt_outside_list
+		outside; /* more that is got from outside: what is removed, moved, run, connected */
 };
 
 /* Whose path stays where it is. */
@@ -57,15 +59,15 @@ void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path);
 void dt_needs_removed(struct dt_needs *s, const char *path, bool at_end);
 void dt_needs_place(struct dt_needs *s, const char *from, const char *to);
 
-/* Files for a while: a folder of the command's own, which TMPDIR leads to from now on. NULL: there is no
- * place for one; it has to do without. */
+/* Files for a while: a folder of the command's own, which TMPDIR leads to from now on. NULL: there
+ * is no place for one; it has to do without. */
 const char *dt_needs_temporary(struct dt_needs *s);
 
 /* No thread but this one may run yet. -1: it is not confined, or not all that it has to be. */
 int dt_confine(struct dt_needs *s, struct dt_error *e);
 
-/* For a program that is run outside, in front of it: all is read, nothing written but what the list has, and
- * the kernel's ways into other processes are closed to it. */
+/* For a program that is run outside, in front of it: all is read, nothing written but what the list
+ * has, and the kernel's ways into other processes are closed to it. */
 void dt_confine_program(const struct dt_needs *s);
 
 /* What there is of it here: "Landlock 7, seccomp", for people. */

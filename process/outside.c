@@ -41,8 +41,8 @@ struct answer {
 /* Of root's: other users' files, and what other processes have mapped. */
 #define BIT(c) (1ull << (c))
 #define KEEPS                                                                                      \
-	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_SYS_PTRACE) | \
-	 BIT(CAP_CHECKPOINT_RESTORE))
+	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) |                      \
+	 BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
 
 static int channel = -1;
 static pid_t process;
@@ -50,7 +50,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- outside ---- */
 
-static const struct dt_outside_name *find(const struct dt_outside_list *l, const char *path, unsigned may)
+static const struct dt_outside_name *find(const struct dt_outside_list *l, const char *path,
+					  unsigned may)
 {
 	for (size_t i = 0; i < l->names; i++)
 		if (l->name[i].may & may && !strcmp(l->name[i].path, path))
@@ -66,7 +67,8 @@ static int open_program(const char *path)
 	struct stat st;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG))
+	    pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	    !memcmp(head, ELFMAG, SELFMAG))
 		return fd;
 	if (fd >= 0) {
 		close(fd);
@@ -159,7 +161,8 @@ static void send_answer(int to, struct answer *a, int fd)
 		;
 }
 
-static void serve_one(const struct dt_outside_list *l, int from, const struct asked *a, const sigset_t *signals)
+static void serve_one(const struct dt_outside_list *l, int from, const struct asked *a,
+		      const sigset_t *signals)
 {
 	struct answer to = {0};
 	int fd = -1;
@@ -179,7 +182,8 @@ static void serve_one(const struct dt_outside_list *l, int from, const struct as
 		to.result = run_stated(l, signals);
 		break;
 	case CONNECT:
-		to.result = fd = l->connect ? l->connect(l->ctx, &to.why) : dt_fail(&to.why, "no connection");
+		to.result = fd = l->connect ? l->connect(l->ctx, &to.why)
+					    : dt_fail(&to.why, "no connection");
 		break;
 	case DISCONNECT:
 		if (l->disconnect)
@@ -202,8 +206,8 @@ static void clear(int at, const char *name, unsigned levels)
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && unlinkat(fd, e->d_name, 0) < 0 &&
-		    levels)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    unlinkat(fd, e->d_name, 0) < 0 && levels)
 			clear(fd, e->d_name, levels - 1);
 	if (d)
 		closedir(d);
@@ -319,7 +323,8 @@ static int receive(struct answer *a, int *fd)
 	return n == (ssize_t)sizeof(*a) ? 0 : -1;
 }
 
-/* The result, or the descriptor; errno is as it was there. e: what is said of a connection, or NULL. */
+/* The result, or the descriptor; errno is as it was there. e: what is said of a connection, or
+ * NULL. */
 static int ask(enum request request, const char *path, int flags, int mode, struct dt_error *e)
 {
 	static struct asked q;

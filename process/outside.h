@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process that has confined itself (process/confine.h) still gets from outside. A small process
- * is forked before that, stays as it is, and does what is asked of it, if it was stated before anything
- * hostile was read: it opens, removes and moves files of stated names, opens executables, and runs a
- * stated program or makes a stated connection. It reads nothing but the requests, and ends with who asks.
+ * What a process that has confined itself (process/confine.h) still gets from outside. A small
+ * process is forked before that, stays as it is, and does what is asked of it, if it was stated
+ * before anything hostile was read: it opens, removes and moves files of stated names, opens
+ * executables, and runs a stated program or makes a stated connection. It reads nothing but the
+ * requests, and ends with who asks.
  */
 #ifndef DT_PROCESS_OUTSIDE_H
 #define DT_PROCESS_OUTSIDE_H
@@ -29,8 +30,8 @@ struct dt_outside_name {
 struct dt_outside_list {
 	struct dt_outside_name *name;
 	size_t names;
-	bool programs;	   /* ELF files may be opened, of any name, for reading */
-	char *const *runs; /* a program, and what it is given; NULL: none */
+	bool programs;		   /* ELF files may be opened, of any name, for reading */
+	char *const *runs;	   /* a program, and what it is given; NULL: none */
 	void (*before)(void *ctx); /* is called in its process, in front of it; NULL: nothing */
 	/* a connection is made, and ended; NULL: none */
 	int (*connect)(void *ctx, struct dt_error *e);
@@ -41,7 +42,8 @@ struct dt_outside_list {
 /* Forks it. What follows is asked of it from then on; before, and without it, all is done here. */
 int dt_outside_begin(const struct dt_outside_list *list, struct dt_error *e);
 bool dt_outside_is(void);
-/* In a child that closes what it does not need: what it is asked by is this descriptor. False: there is none. */
+/* In a child that closes what it does not need: what it is asked by is this descriptor. False:
+ * there is none. */
 bool dt_outside_keep(int fd);
 
 /* As open(), unlink() (of a folder, rmdir()) and rename(); done here where that is allowed. */

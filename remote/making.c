@@ -53,11 +53,13 @@ static void run(const struct dt_making *m, const struct dt_maker *maker, unsigne
 	struct sigaction a = {.sa_handler = on_signal};
 	struct dt_error e = {""};
 	sigset_t none;
+	/* first: it may have one of the places of the others, which stand higher */
+	bool outside = dt_outside_keep(5);
 
 	/* standard ones stay; 3 is the answer, 4 takes what is said of it */
 	if (dup2(m->fd, 3) < 0 || dup2(said, 4) < 0)
 		_exit(1);
-	close_range(dt_outside_keep(5) ? 6 : 5, ~0u, 0);
+	close_range(outside ? 6 : 5, ~0u, 0);
 	sigaction(SIGTERM, &a, NULL);
 	signal(SIGINT, SIG_IGN); /* the terminal's; the server decides */
 	signal(SIGPIPE, SIG_IGN);
