@@ -16,7 +16,10 @@ setup() {
 		chmod 600 secret
 		mkdir -p elsewhere
 	}
-	[ -e t.db ] && [ -e u.db ] && [ -s text ] && [ -s dump ]
+	[ -e t.db ]
+	[ -e u.db ]
+	[ -s text ]
+	[ -s dump ]
 	sleep 1000 3>&- &
 	other=$!
 	rm -f port u.sock address
@@ -221,7 +224,7 @@ own="ask_for_its_own"
 }
 
 @test "confine: what is needed is not denied, and no other system call is used than is documented" {
-	is_sanitized && skip "of what is built for use"
+	if is_sanitized; then skip "of what is built for use"; fi
 	strace -o /dev/null true 2>/dev/null || skip "strace can not trace here"
 	commands >all
 	strace_one() { strace -f -qq -o trace "$dt" "$@" >/dev/null 2>&1 || true; }
@@ -311,7 +314,7 @@ own="ask_for_its_own"
 	chmod 700 private
 	chmod 600 private/t.db
 	# in a container that has not got it either there is nothing to see
-	setpriv --bounding-set -dac_override,-dac_read_search cat private/t.db >/dev/null 2>&1 && skip "others' files are open here"
+	if setpriv --bounding-set -dac_override,-dac_read_search cat private/t.db >/dev/null 2>&1; then skip "others' files are open here"; fi
 	TAKEN_STATED=private/t.db preload - report private/t.db >/dev/null 2>err
 	all_refused err $own rights
 	"$dt" list ./plain
