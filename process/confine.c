@@ -76,6 +76,7 @@ const char *dt_needs_temporary(struct dt_needs *s)
 		s->temporary[0] = '\0';
 		return NULL;
 	}
+	s->outside.temporary = base ? strdup(base) : NULL;
 	setenv("TMPDIR", s->temporary, 1);
 	unsetenv("SQLITE_TMPDIR");
 	dt_needs_add(s, DT_NEED_FOLDER, s->temporary);
@@ -118,6 +119,8 @@ static void free_lists(struct dt_needs *s)
 		free(s->outside.name[i].path);
 		free(s->outside.name[i].to);
 	}
+	free(s->outside.temporary);
+	s->outside.temporary = NULL;
 	free(s->outside.name);
 	free(s->need);
 	s->outside.name = NULL;

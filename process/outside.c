@@ -227,6 +227,10 @@ static void stay_outside(const struct dt_outside_list *l, int from, const sigset
 	static struct asked a;
 	ssize_t n;
 
+	if (l->temporary)
+		setenv("TMPDIR", l->temporary, 1);
+	else
+		unsetenv("TMPDIR");
 	/* what a program or ssh may need is not known */
 	if (!l->runs && !l->connect)
 		dt_rights_only(KEEPS, NULL);

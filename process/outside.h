@@ -37,6 +37,7 @@ struct dt_outside_list {
 	int (*connect)(void *ctx, struct dt_error *e);
 	void (*disconnect)(void *ctx);
 	void *ctx;
+	char *temporary; /* TMPDIR as it was, for what is run there; NULL: it was not set */
 };
 
 /* Forks it. What follows is asked of it from then on; before, and without it, all is done here. */

@@ -473,11 +473,13 @@ code() {
 	for from in "unix:$PWD/socket" "ssh:somewhere --ssh $PWD/there --remote $dt $PWD/a.db"; do
 		view --from $from
 		[ "$(code "$address")" = 200 ]
-		[ "$(ls tmp | wc -l)" = 1 ]
+		[ "$(ls -d tmp/devtrace-view.* | wc -l)" = 1 ]
 		until curl -s "${address}get/trace" | grep -q '"complete":true'; do sleep 0.05; done
 		records=$(curl -s "${address}get/trace" | python3 -c 'import json, sys; print(json.load(sys.stdin)["records"])')
 		[ "$records" = 20000 ]
 		end_view
+		# a server that ssh started ends by itself, when it sees that the connection has
+		for _ in $(seq 100); do if [ -z "$(ls tmp)" ]; then break; fi; sleep 0.05; done
 		[ -z "$(ls tmp)" ]
 	done
 	kill "$serving"
