@@ -462,10 +462,10 @@ code() {
 
 @test "view --from: a trace or a session that is elsewhere, and nothing is left of it" {
 	maketrace -n 20000 -s 2 a.db >made
-	mkdir tmp
+	mkdir tmp server
 	export TMPDIR=$PWD/tmp
-	# a server at a socket; and what ssh would start, started here: its words are one command's
-	"$dt" serve --listen "unix:$PWD/socket" a.db >serve.out 2>&1 3>&- &
+	# a server at a socket, which has a folder of its own while it runs; and what ssh would start, started here: its words are one command's
+	TMPDIR=$PWD/server "$dt" serve --listen "unix:$PWD/socket" a.db >serve.out 2>&1 3>&- &
 	serving=$!
 	for _ in $(seq 3000); do [ -S socket ] && break; sleep 0.02; done
 	printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >there
@@ -484,6 +484,8 @@ code() {
 	done
 	kill "$serving"
 	wait "$serving" || true
+	for _ in $(seq 100); do if [ -z "$(ls server)" ]; then break; fi; sleep 0.05; done
+	[ -z "$(ls server)" ]
 	# what goes wrong
 	run "$dt" view --no-open --from "unix:$PWD/nothing"
 	[ "$status" = 1 ]
