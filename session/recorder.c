@@ -138,7 +138,23 @@ static void new_thread(struct dt_session *s, const struct dt_record *r)
 
 void dt_recorder_thread(struct dt_session *s, uint32_t tid)
 {
-	new_thread(s, &(struct dt_record){.tid = tid});
+	const struct dt_record r = {.tid = tid};
+	uint32_t pid;
+	char name[64];
+
+	if (is_recorded(s, tid))
+		return;
+	pid = dt_recorder_process(s, tid);
+	if (!pid)
+		pid = process_of(s, &r);
+	if (dt_session_find(s, (pid_t)pid)) {
+		new_thread(s, &r);
+		return;
+	}
+	/* a process that has not made itself known: when it does, its first record names it */
+	dt_session_read_name(tid, name, sizeof(name));
+	dt_recorder_note(s, tid, 0, name);
+	entry_of(s, tid)->recorded = false;
 }
 
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # What somebody can do who has taken a command that only reads: code runs in each, behind the confinement, and tries
-# (test/programs/taken.c). And what such a command asks of the kernel when nobody has: what doc/security.md says.
+# (test/hostile/taken.c). And what such a command asks of the kernel when nobody has: what doc/security.md says.
 load common
 
 setup() {
 	cd "$dir" || return
 	[ -e taken.so ] || {
-		gcc -O1 -shared -fPIC -o taken.so "$root/test/programs/taken.c" -ldl
+		gcc -O1 -shared -fPIC -o taken.so "$root/test/hostile/taken.c" -ldl
 		"$dt" record -o t.db ./plain 12 >/dev/null || true
 		"$dt" record -o u.db ./plain 11 >/dev/null || true
 		"$dt" cat t.db >text
@@ -110,7 +110,7 @@ core="read make fork run signal memory"
 all_refused() {
 	local file=$1 name
 	shift
-	[ "$(grep -c '^\(taken\|refused\): ' "$file")" = "$(grep -c '	say("' "$root/test/programs/taken.c")" ] ||
+	[ "$(grep -c '^\(taken\|refused\): ' "$file")" = "$(grep -c '	say("' "$root/test/hostile/taken.c")" ] ||
 		{ echo "not all was tried"; cat "$file"; return 1; }
 	while read -r name; do
 		case " $* " in *" ${name// /_} "*) continue ;; esac
