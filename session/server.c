@@ -241,15 +241,41 @@ static int do_position(struct connection *c)
 	return answer(c, "ok", oldest, next);
 }
 
+/* Whose thread it is, and its name: who asks may have given up looking into /proc. */
 static int do_thread(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
-	uint32_t pid;
+	uint32_t tid = (uint32_t)strtoul(line, NULL, 10), pid;
+	char name[64];
 
 	pthread_mutex_lock(&s->lock);
-	pid = dt_recorder_process(s, (uint32_t)strtoul(line, NULL, 10));
+	pid = dt_recorder_process(s, tid);
 	pthread_mutex_unlock(&s->lock);
+	if (pid) {
+		dt_session_read_name(tid, name, sizeof(name));
+		add_text(c, name, strlen(name));
+	}
 	return answer(c, "ok", pid, 0);
+}
+
+/* The program of a traced process, a line, and its command line. */
+static int do_process(struct connection *c, const char *line)
+{
+	struct dt_session *s = c->server->session;
+	pid_t pid = (pid_t)strtoul(line, NULL, 10);
+	char exe[4096], cmdline[4096];
+	bool known;
+
+	pthread_mutex_lock(&s->lock);
+	known = dt_session_find(s, pid) != NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (known) {
+		dt_session_read_program(pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
+		add_text(c, exe, strcspn(exe, "\n"));
+		add_text(c, "\n", 1);
+		add_text(c, cmdline, strlen(cmdline));
+	}
+	return answer(c, "ok", 0, 0);
 }
 
 static int do_name(struct connection *c, const char *line, bool offset)
@@ -382,6 +408,8 @@ static int request(struct connection *c, struct input *in, char *line)
 		return do_name(c, rest, true);
 	if (strcmp(line, "thread") == 0)
 		return do_thread(c, rest);
+	if (strcmp(line, "process") == 0)
+		return do_process(c, rest);
 	if (strcmp(line, "point") == 0)
 		return do_point(c, rest);
 	if (strcmp(line, "symbols") == 0) {

@@ -56,10 +56,14 @@ static bool note(struct tids *t, uint32_t id)
 
 static void add_process(struct dt_spool *s, uint32_t pid)
 {
-	char exe[4096], cmdline[4096];
+	char request[64], *cmdline = NULL;
+	bool told;
 
-	dt_session_read_program((pid_t)pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
-	dt_store_process(s->store, pid, 0, exe, cmdline, __rdtsc(), NULL);
+	dt_format(request, sizeof(request), "process %u", pid);
+	told = dt_client_ask(&s->names, request, NULL) == 0;
+	if (told && (cmdline = strchr(s->names.text, '\n')))
+		*cmdline++ = '\0';
+	dt_store_process(s->store, pid, 0, cmdline ? s->names.text : "", cmdline ? cmdline : "", __rdtsc(), NULL);
 }
 
 /* The session knows whose it is, also when it has ended. */
@@ -71,9 +75,9 @@ static void add_thread(struct dt_spool *s, uint32_t tid)
 	if (tid == DT_NO_TID || !tid || !note(&s->threads, tid))
 		return;
 	pid = dt_client_thread(&s->names, tid);
-	dt_session_read_name(tid, name, sizeof(name));
 	if (!pid)
 		return;
+	dt_format(name, sizeof(name), "%s", s->names.text);
 	dt_store_thread(s->store, tid, pid, name, NULL);
 	if (note(&s->processes, pid))
 		add_process(s, pid);
