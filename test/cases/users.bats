@@ -50,7 +50,8 @@ begin_mine() {
 		as dtuser "$dt" ctl -s mine >/dev/null 2>&1 && break
 		sleep 0.05
 	done
-	pid=$(pgrep -u dtuser -x work)
+	pid=
+	until [ -n "$pid" ]; do pid=$(pgrep -u dtuser -x work) || true; done
 	controller=$(pgrep -u dtuser -x devtrace | head -n 1)
 }
 
@@ -85,8 +86,8 @@ end_mine() {
 
 @test "users: a program is not another user's to trace, and nothing is left in it" {
 	as dtuser ../work 3>&- &
-	pid=$(pgrep -u dtuser -x work)
-	until [ -n "$pid" ]; do pid=$(pgrep -u dtuser -x work); done
+	pid=
+	until [ -n "$pid" ]; do pid=$(pgrep -u dtuser -x work) || true; done
 	for what in "attach -o t.db" "attach -d" "list"; do
 		run as dtuser2 "$dt" $what "$pid"
 		echo "$output"
@@ -131,7 +132,7 @@ end_mine() {
 	pids=()
 	for u in dtuser dtuser2; do
 		p=
-		until [ -n "$p" ]; do p=$(pgrep -u "$u" -x work); done
+		until [ -n "$p" ]; do p=$(pgrep -u "$u" -x work) || true; done
 		pids+=("$p")
 	done
 	"$dt" attach -o both.db -F work:work "${pids[@]}" 2>err 3>&- &
