@@ -106,7 +106,7 @@ held() { # policy calls
 	result $([ -z "$failed" ]; echo $?) "held inside an append while another process goes on ($1)" \
 		"$failed"
 }
-held wait 2000000
+held wait 8000000
 held drop 5000000
 held overwrite 30000000
 
