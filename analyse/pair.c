@@ -13,6 +13,8 @@
 #include <string.h>
 #include "analyse/pair-work.h"
 
+#define STACK_LEAST 2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
+
 /* ---- closing and opening calls ---- */
 
 static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
@@ -452,8 +454,6 @@ static bool has_arrived(const struct dt_thread_stack *t)
 {
 	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
 }
-
-#define STACK_LEAST 2048 /* bytes of a stack, at least (MINSIGSTKSZ) */
 
 /* The first call on a stack. One that was kept, and began at the same place, has been given up. */
 static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)

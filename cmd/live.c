@@ -15,16 +15,6 @@
 #include "cmd/open.h"
 #include "process/threads.h"
 
-/* The file of the session that was asked for its status; NULL: it writes none. */
-static char *file_of(const struct dt_client *c)
-{
-	const char *line = c->text;
-
-	while (line && strncmp(line, "file ", 5) != 0)
-		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
-	return line ? strndup(line + 5, strcspn(line + 5, "\n")) : NULL;
-}
-
 /* ---- a log, as a file ---- */
 
 #define TURN_MS	 50
@@ -99,7 +89,7 @@ static int begin(struct dt_live *l, const char *name, struct dt_error *e)
 		return -1;
 	if (dt_client_ask(&l->tell, "status", e) < 0)
 		goto fail;
-	l->file = file_of(&l->tell);
+	l->file = dt_client_file(&l->tell);
 	l->name = strdup(name ? name : "session");
 	if (!l->name) {
 		dt_fail(e, "out of memory");

@@ -94,7 +94,6 @@ struct dt_control {
 	uint32_t arm_state; /* enum dt_arm_state; the slow path by compare-and-swap */
 	uint32_t arm_has;   /* 1: a start event, 2: a stop event */
 	uint64_t arm_start, arm_stop;
-	uint64_t arm_duration;	    /* ticks, 0: no end */
 	uint64_t arm_begin;	    /* ticks of the start event; written by the slow path */
 	uint32_t watch[DT_WATCH_MAX]; /* processes and threads, sorted */
 	uint64_t frozen; /* ticks at which the controller froze; 0: it did not. Whoever thaws clears */

@@ -23,6 +23,7 @@
 
 #include "process/inject.h"
 #include "process/memory.h"
+#include "process/rights.h"
 
 #define PAGE 4096ull
 #define REACH 0x7ff00000ull /* of a 32-bit displacement, with some room */
@@ -339,22 +340,6 @@ bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64
 	return true;
 }
 
-bool dt_area_user(pid_t pid, uid_t *uid, gid_t *gid)
-{
-	char path[64], line[128];
-	int found = 0;
-	FILE *f;
-
-	dt_format(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && found < 2 && fgets(line, sizeof(line), f))
-		found += sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
-			 sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1;
-	if (f)
-		fclose(f);
-	return found == 2;
-}
-
 /* What of a double is ours. */
 struct area_double {
 	pid_t pid;
@@ -413,9 +398,9 @@ struct double_files {
 };
 
 /*
- * The child: nothing of ours but the session's memory, as file 0, and the end of a pipe, as file 3, goes with it. As it becomes the
- * other user nobody may look into it, and what they may look into then is the new program's. System
- * calls only: there may have been other threads.
+ * The child: nothing of ours but the session's memory, as file 0, and the end of a pipe, as file 3, goes
+ * with it. As it becomes the other user nobody may look into it, and what they may look into then is the
+ * new program's. System calls only: there may have been other threads.
  */
 static void become(uid_t uid, gid_t gid, const struct double_files *files)
 {
@@ -495,7 +480,7 @@ static bool start_double(struct area_double *d, pid_t pid, const struct dt_share
 	gid_t gid;
 
 	dt_format(path, size, "/proc/%d/ns/pid", pid);
-	if (program < 0 || number == MAP_FAILED || !dt_area_user(pid, &uid, &gid) ||
+	if (program < 0 || number == MAP_FAILED || !dt_rights_user(pid, &uid, &gid) ||
 	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
 	    write(program, &waiting_program, sizeof(waiting_program)) !=
 		    (ssize_t)sizeof(waiting_program) ||

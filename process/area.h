@@ -57,9 +57,6 @@ int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, si
 /* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
 bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low, uint64_t *high);
 
-/* As whom a process opens files. Its /proc entry is root's if it has changed its user. False: it has gone. */
-bool dt_area_user(pid_t pid, uid_t *uid, gid_t *gid);
-
 /* The head of the blob as it was built. */
 const struct dt_blob *dt_blob_head(void);
 

@@ -21,18 +21,17 @@ enum dt_need_kind {
 	DT_NEED_WRITE,	 /* a file that is there */
 	DT_NEED_FOLDER,	 /* files are made, written and removed in it; it is removed in the end */
 	DT_NEED_ENTRIES, /* the same, of one that stays */
-	DT_NEED_TRACE, /* it is read, with the log beside it, also when another has taken its place
-			*/
+	DT_NEED_TRACE,	 /* it is read, with the log beside it, also when another has taken its place */
 	DT_NEED_CHANGED, /* a trace that is written to, with a journal beside it */
 };
 
 enum {
 	DT_NEED_PROGRAMS = 1,	/* ELF files of any name, for what records mean */
-	DT_NEED_CLIENTS = 4,	/* connections that others make */
-	DT_NEED_SESSIONS = 8,	/* connections to sessions: sockets with a path */
-	DT_NEED_CHILDREN = 16,	/* processes of its own, with less still */
-	DT_NEED_ALL_READ = 32,	/* files of any name */
-	DT_NEED_ALL_FILES = 64, /* ... and written, made and removed */
+	DT_NEED_CLIENTS = 2,	/* connections that others make */
+	DT_NEED_SESSIONS = 4,	/* connections to sessions: sockets with a path */
+	DT_NEED_CHILDREN = 8,	/* processes of its own, with less still */
+	DT_NEED_ALL_READ = 16,	/* files of any name */
+	DT_NEED_ALL_FILES = 32, /* ... and written, made and removed */
 };
 
 struct dt_need {
@@ -52,11 +51,11 @@ struct dt_needs {
 		outside; /* more that is got from outside: what is removed, moved, run, connected */
 };
 
-/* Whose path stays where it is. */
+/* Something that is needed; path is the caller's, and stays until dt_confine(). */
 void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path);
-/* from may be moved to `to', and removed. */
-/* A file that goes; it does in the end, whatever becomes of us, where at_end is said. */
+/* A file that may be removed; at_end: it is in the end, whatever becomes of this process. */
 void dt_needs_removed(struct dt_needs *s, const char *path, bool at_end);
+/* A file that may be moved to `to', or removed. */
 void dt_needs_place(struct dt_needs *s, const char *from, const char *to);
 
 /* Files for a while: a folder of the command's own, which TMPDIR leads to from now on. NULL: there

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The capabilities that a controller keeps. */
+/* The capabilities that a controller keeps, and whose a process is. */
 #include "process/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -74,4 +75,20 @@ bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t al
 	fit = fits(ctx);
 	syscall(SYS_capset, &head, have);
 	return !fit;
+}
+
+bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid)
+{
+	char path[64], line[128];
+	int found = 0;
+	FILE *f;
+
+	dt_format(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && found < 2 && fgets(line, sizeof(line), f))
+		found += sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
+			 sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1;
+	if (f)
+		fclose(f);
+	return found == 2;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capabilities that a controller keeps. As root it has all, and needs few of them; the others
- * are given up before it looks at anything that it does not trust. doc/security.md has which are
- * for what.
+ * Who may what. Of the capabilities that root's controller has it needs few: the others are given up before it
+ * looks at anything that it does not trust. doc/security.md has which are for what.
  */
 #ifndef DT_PROCESS_RIGHTS_H
 #define DT_PROCESS_RIGHTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/error.h"
 
@@ -24,5 +24,8 @@ int dt_rights_only(uint64_t keep, struct dt_error *e);
 
 /* Does fits() say no when these capabilities are not effective? False where this thread has none of them. */
 bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all);
+
+/* As whom a process opens files. Its /proc entry is root's if it has changed its user. False: it has gone. */
+bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid);
 
 #endif

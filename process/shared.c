@@ -191,7 +191,7 @@ void dt_shared_set_watch(const struct dt_shared *s, const uint32_t *id, size_t n
 
 	if (n > DT_WATCH_MAX)
 		n = DT_WATCH_MAX;
-	/* nobody is let through, then the list, then it counts */
+	/* meanwhile all are: a list that is half written would leave out some that are in both */
 	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
 	if (n)
 		memcpy(c->watch, id, n * sizeof(*id));
@@ -237,7 +237,6 @@ void dt_shared_arm(const struct dt_shared *s, const struct dt_shared_arm *a)
 	c->arm_has = (a->has_start ? 1u : 0) | (a->has_stop ? 2u : 0);
 	c->arm_start = a->start;
 	c->arm_stop = a->stop;
-	c->arm_duration = a->duration;
 }
 
 enum dt_arm_state dt_shared_arm_state(const struct dt_shared *s)

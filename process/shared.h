@@ -61,7 +61,6 @@ void dt_shared_bell_wait(const struct dt_shared *s, uint32_t bell, const struct 
 struct dt_shared_arm {
 	bool has_start, has_stop;
 	uint64_t start, stop;
-	uint64_t duration; /* ticks, 0: no end */
 };
 
 void dt_shared_arm(const struct dt_shared *s, const struct dt_shared_arm *a);

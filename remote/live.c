@@ -199,16 +199,14 @@ int dt_live_record(const struct dt_source *s, const char *path, struct dt_error 
 int dt_live_check(const char *session, char *file, size_t size, struct dt_error *e)
 {
 	struct dt_client c;
-	const char *line;
+	char *name = NULL;
 
-	file[0] = '\0';
 	if (dt_client_open(&c, session, e) < 0)
 		return -1;
-	if (dt_client_ask(&c, "status", NULL) == 0) {
-		line = strncmp(c.text, "file ", 5) ? strstr(c.text, "\nfile ") : c.text - 1;
-		if (line)
-			dt_format(file, size, "%.*s", (int)strcspn(line + 6, "\n"), line + 6);
-	}
+	if (dt_client_ask(&c, "status", NULL) == 0)
+		name = dt_client_file(&c);
+	dt_format(file, size, "%s", name ? name : "");
+	free(name);
 	dt_client_close(&c);
 	return 0;
 }

@@ -280,6 +280,15 @@ const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid)
 	return dt_client_ask(c, request, NULL) < 0 ? "?" : c->text;
 }
 
+char *dt_client_file(const struct dt_client *c)
+{
+	const char *line = c->text;
+
+	while (line && strncmp(line, "file ", 5) != 0)
+		line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+	return line ? strndup(line + 5, strcspn(line + 5, "\n")) : NULL;
+}
+
 uint32_t dt_client_thread(struct dt_client *c, uint32_t tid)
 {
 	char request[64];

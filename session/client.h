@@ -53,7 +53,10 @@ int dt_client_held(struct dt_client *c, uint64_t *next, uint64_t *gone, struct d
 /* The name of what contains pc; valid until the next request. */
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
 
-/* Whose thread it is; 0: not known. */
+/* The file of the session, which has just been asked for its status, for free(); NULL: it writes none. */
+char *dt_client_file(const struct dt_client *c);
+
+/* Whose thread it is; 0: not known. Its name is in c->text. */
 uint32_t dt_client_thread(struct dt_client *c, uint32_t tid);
 
 /* Calls fn for the name of every session of this user that lives. */

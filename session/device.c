@@ -171,8 +171,7 @@ static void set_arm(struct dt_session *s)
 	dt_shared_arm(m, &(struct dt_shared_arm){.has_start = a->has_start,
 						 .has_stop = a->has_stop,
 						 .start = a->start,
-						 .stop = a->stop,
-						 .duration = s->arm_ticks});
+						 .stop = a->stop});
 	s->armed = *a;
 	if (a->set && a->has_start)
 		dt_rings_freeze(m, true);

@@ -12,8 +12,9 @@
 #include "session/mix.h"
 #include "session/places.h"
 
-#define RELEASE 4 /* of a ring's size, the part that is taken before writers are told: they wake at each telling */
-#define BATCH	 16384u	       /* records taken at a time */
+#define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
+#define TAKES	 128	       /* from one ring, before the next is looked at */
+#define LOG_TAKES 8	       /* the same, of a session that keeps a log */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
 #define IDLE_MS	 50	       /* between rounds; a writer that is half a ring ahead rings before */
@@ -317,14 +318,14 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		uint64_t lost, now;
 		int rc = 0;
 
-		for (int rounds = 0; rounds < (s->has_log ? 4 : 512); rounds++) {
+		for (int rounds = 0; rounds < (s->has_log ? LOG_TAKES : TAKES); rounds++) {
 			/* where the program is to wait, not all its records are to pile up here;
 			 * those that the others wait for are needed */
 			if (!last && room != ~0ull &&
 			    (!room || (k->n >= HELD && k->until[i] > earliest(k, rings))))
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
-			n = dt_ring_take(r, BATCH, last, &records, &lost);
+			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
 			/* what has been taken is ours until the ring is released */
 			dt_tids_correct(s, (struct dt_record *)records, n);
 			if (dt_helds_new(s)) { /* those before these records have been told */

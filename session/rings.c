@@ -11,7 +11,6 @@
 #include "core/control.h"
 #include "process/threads.h"
 
-#define COPY 4096u	       /* records copied at a time from rings that can be overwritten */
 /* after this an unfinished record of the shared ring counts as lost */
 #define STUCK_NS 50000000ull
 #define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
@@ -209,7 +208,7 @@ int dt_ring_reader_init(struct dt_ring_reader *r, const struct dt_shared *shared
 	r->shared = shared;
 	r->ring = ring_of(shared, index);
 	r->index = index;
-	r->copy = malloc(COPY * sizeof(*r->copy));
+	r->copy = malloc(DT_RING_TAKE * sizeof(*r->copy));
 	return r->copy ? 0 : dt_fail(e, "out of memory");
 }
 
@@ -248,7 +247,7 @@ static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
 	size_t n = (pos - r->pos) / 64, head = (size - (r->pos & mask)) / 64;
 
 	n = n > max ? max : n;
-	n = n > COPY ? COPY : n;
+	n = n > DT_RING_TAKE ? DT_RING_TAKE : n;
 	head = head > n ? n : head;
 	memcpy(r->copy, data + (r->pos & mask), head * 64);
 	memcpy(r->copy + head, data, (n - head) * 64);
@@ -338,8 +337,8 @@ static size_t take_shared(struct dt_ring_reader *r, uint64_t pos, size_t max, bo
 	uint64_t end;
 	size_t n = 0;
 
-	if (max > COPY)
-		max = COPY;
+	if (max > DT_RING_TAKE)
+		max = DT_RING_TAKE;
 	*records = r->copy;
 	if (pos - r->pos > size) {
 		lose(r, (pos - size - r->pos) / 64);

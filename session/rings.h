@@ -54,6 +54,8 @@ struct dt_ring_reader {
 	struct dt_record *copy; /* what is read: nobody else can change it */
 };
 
+#define DT_RING_TAKE 4096u /* records that are taken at a time, at most */
+
 int dt_ring_reader_init(struct dt_ring_reader *r, const struct dt_shared *shared, unsigned index,
 			struct dt_error *e);
 void dt_ring_reader_free(struct dt_ring_reader *r);

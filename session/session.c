@@ -22,6 +22,7 @@
 #include "process/calibrate.h"
 #include "process/connect.h"
 #include "process/launch.h"
+#include "process/rights.h"
 #include "process/memory.h"
 #include "process/probes.h"
 
@@ -494,7 +495,7 @@ static void note_user(struct dt_session *s, pid_t pid)
 	uid_t uid;
 	gid_t gid;
 
-	if (!dt_area_user(pid, &uid, &gid))
+	if (!dt_rights_user(pid, &uid, &gid))
 		return;
 	for (unsigned i = 0; i < s->users; i++)
 		if (s->user[i] == uid)

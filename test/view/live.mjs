@@ -3,25 +3,12 @@
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
+import { test, is, ok, end } from "./tap.mjs";
 
 const [devtrace, folder, pid] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
 const file = folder + "/live.db", temporary = process.env.TMPDIR = folder + "/temporary";
 mkdirSync(temporary);
-let n = 0, bad = 0;
-
-async function test(name, run) {
-	let why = null;
-	try { await run(); } catch (e) { why = e; }
-	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
-	if (why) { bad = 1; console.log("# " + String(why.message || why).split("\n").slice(0, 12).join("\n# ")); }
-}
-
-function is(got, want, what = "") {
-	if (got !== want) throw new Error(`${what}: got '${got}', not '${want}'`);
-}
-
-const ok = (v, what) => { if (!v) throw new Error(what); };
 
 function serve(...args) {
 	const child = spawn(devtrace, ["view", "-n", ...args], {stdio: ["ignore", "pipe", "inherit"]});
@@ -249,6 +236,8 @@ await test("a session that keeps a log only is drawn as it comes, too, until it 
 	const say = (...words) => execFileSync(devtrace, ["ctl", "-s", "log", ...words]).toString();
 	say("size", "20");
 	say("start");
+	// the other server has one
+	const folders = () => readdirSync(temporary).filter(name => name.startsWith("devtrace")), before = folders();
 	const other = await serve("-s", "log");
 	await page.goto(other.url);
 	await records(200);
@@ -272,17 +261,15 @@ await test("a session that keeps a log only is drawn as it comes, too, until it 
 	await until(() => /the session has ended/.test(document.getElementById("state")?.textContent));
 	await until(async () => (await import("./main.js")).state.complete);
 	is((await state()).records, log, "records at the end");
-	const folders = () => readdirSync(temporary).filter(name => name.startsWith("devtrace"));
-	is(folders().length, 1, "its folder");
+	is(folders().filter(name => name.startsWith("devtrace-view.")).length, 1, "its folder");
 	other.child.removeAllListeners("exit");
 	const ended = new Promise(resolve => other.child.once("exit", resolve));
 	other.child.kill("SIGINT");
 	is(await ended, 0, "status");
-	is(folders().join(), "", "left");
+	is(folders().join(), before.join(), "left");
 });
 
 served.child.removeAllListeners("exit");
 served.child.kill("SIGINT");
 await browser.close();
-console.log("1.." + n);
-process.exit(bad);
+end();

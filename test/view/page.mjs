@@ -5,23 +5,11 @@ import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
 import { watch, settle as rest } from "./settle.mjs";
 import { existsSync, readFileSync } from "node:fs";
+import { test, is, ok, end, tap } from "./tap.mjs";
 
 const [devtrace, trace, folder, wide, activities, small, gaps, golden] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
-let n = 0, bad = 0;
-
-async function test(name, run) {
-	let why = null;
-	try { await run(); } catch (e) { why = e; }
-	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
-	if (why) { bad = 1; await page.screenshot({path: `${folder}/failed-${n}.png`}); console.log("# " + String(why.message || why).split("\n").slice(0, 12).join("\n# ")); }
-}
-
-function is(got, want, what = "") {
-	if (got !== want) throw new Error(`${what}: got '${got}', not '${want}'`);
-}
-
-const ok = (v, what) => { if (!v) throw new Error(what); };
+tap.failed = () => page.screenshot({path: `${folder}/failed-${tap.n}.png`});
 
 function serve(file) {
 	const child = spawn(devtrace, ["view", "-n", file], {stdio: ["ignore", "pipe", "inherit"]});
@@ -784,5 +772,4 @@ await test("a server that ends is told", async () => {
 });
 
 await browser.close();
-console.log("1.." + n);
-process.exit(bad);
+end();

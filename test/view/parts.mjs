@@ -4,24 +4,10 @@ import { createRequire } from "node:module";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { watch, settle } from "./settle.mjs";
+import { test, is, ok, end } from "./tap.mjs";
 
 const [devtrace, trace, root] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
-let n = 0, bad = 0;
-
-async function test(name, run) {
-	let why = null;
-	try { await run(); } catch (e) { why = e; }
-	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
-	if (why) { bad = 1; console.log("# " + String(why.message || why).split("\n").slice(0, 12).join("\n# ")); }
-}
-
-function is(got, want, what = "") {
-	const [a, b] = [got, want].map(v => typeof v === "string" ? v : JSON.stringify(v));
-	if (a !== b) throw new Error(`${what}: got '${a}', not '${b}'`);
-}
-
-const ok = (v, what) => { if (!v) throw new Error(what); };
 
 const child = spawn(devtrace, ["view", "-n", trace], {stdio: ["ignore", "pipe", "inherit"]});
 process.on("exit", () => child.kill());
@@ -251,5 +237,4 @@ await test("what could not be hooked is asked for again when there is more of it
 child.removeAllListeners("exit");
 child.kill("SIGINT");
 await browser.close();
-console.log("1.." + n);
-process.exit(bad);
+end();

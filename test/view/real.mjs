@@ -4,23 +4,11 @@
 import { createRequire } from "node:module";
 import { spawn, execFileSync } from "node:child_process";
 import { watch, settle as rest } from "./settle.mjs";
+import { test, is, ok, end } from "./tap.mjs";
 
 const [devtrace, folder, pictures] = process.argv.slice(2);
 const { chromium } = createRequire(process.cwd() + "/")("playwright-core");
-let n = 0, bad = 0, page = null, child = null;
-
-async function test(name, run) {
-	let why = null;
-	try { await run(); } catch (e) { why = e; }
-	console.log(`${why ? "not ok" : "ok"} ${++n} - ${name}`);
-	if (why) { bad = 1; console.log("# " + String(why.stack || why).split("\n").slice(0, 12).join("\n# ")); }
-}
-
-function is(got, want, what = "") {
-	if (got !== want) throw new Error(`${what}: got '${got}', not '${want}'`);
-}
-
-const ok = (v, what) => { if (!v) throw new Error(what); };
+let page = null, child = null;
 
 const browser = await chromium.launch({executablePath: "/usr/bin/chromium", args: ["--no-sandbox"]});
 const context = await browser.newContext({viewport: {width: 1280, height: 760}});
@@ -222,5 +210,4 @@ await test("PostgreSQL: what the picture says of a call is what calls prints", a
 await test("the page said no error", async () => is(errors.join("; "), "", "errors"));
 await close();
 await browser.close();
-console.log("1.." + n);
-process.exit(bad);
+end();
