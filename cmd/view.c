@@ -56,8 +56,8 @@ static bool is_ended(const sigset_t *signals, long ns)
 	return rc > 0;
 }
 
-/* Waits for the pyramid; progress on a terminal. False: it was ended before, or *status says why.
- */
+/* Waits for the pyramid, or until it is asked to end, and says then that it was; progress on a
+ * terminal. *status: whether what was wrong has been said. */
 static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *status)
 {
 	bool terminal = isatty(2), complete = false, ended = false;
@@ -69,20 +69,20 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 		complete = dt_view_progress(v, &records, &total, &e);
 		if (e.text[0]) {
 			*status = dt_cmd_fail("%s", e.text);
-			return false;
+			return ended;
 		}
 		if (terminal && total)
 			fprintf(stderr, "\r%3u %% of %lu records%s",
 				(unsigned)(100.0 * (double)records / (double)total),
 				(unsigned long)total, complete ? "\n" : "");
-		if (ended && !complete)
-			return false;
+		if (ended)
+			break;
 		ended = !complete && is_ended(signals, 50000000);
 	}
-	if (*dt_view_not_kept(v))
+	if (complete && *dt_view_not_kept(v))
 		fprintf(stderr, "devtrace view: the summary is not kept: %s\n",
 			dt_view_not_kept(v));
-	return true;
+	return ended;
 }
 
 struct asked {
@@ -159,7 +159,7 @@ static int show(const struct asked *a)
 		dt_browser_open(&browser);
 	}
 	/* an error is on the page, too: it is there to be read until it is ended */
-	if (dt_view_is_live(v) || ((wait_complete(v, &signals, &status) || status) && s))
+	if (dt_view_is_live(v) || (!wait_complete(v, &signals, &status) && s))
 		is_ended(&signals, -1);
 out:
 	dt_browser_close(&browser);

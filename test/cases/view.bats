@@ -542,3 +542,31 @@ code() {
 	"$dt" view --index --anyway back.db
 	[ "$(sqlite3 -readonly back.db "SELECT count(*) > 0 FROM pyramid")" = 1 ]
 }
+
+@test "view: ended at any time while it sums up, it ends" {
+	local ms
+	unsound broken.db some.db
+	maketrace -n 300000 -c 2 -t 3 whole.db >made
+	cp whole.db broken.db
+	sqlite3 broken.db "UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"
+	# while it waits for the end of summing up, and when it has just come
+	for file in whole.db broken.db; do
+		for ms in {0..120..3}; do
+			cp "$file" some.db
+			view some.db
+			sleep "$(printf '0.%03d' "$ms")"
+			kill -INT "$server"
+			for _ in {1..300}; do
+				kill -0 "$server" 2>/dev/null || break
+				sleep 0.02
+			done
+			if kill -0 "$server" 2>/dev/null; then
+				kill -KILL "$server"
+				echo "$file: asked to end after $ms ms, it did not"
+				false
+			fi
+			wait "$server" || [ "$file" = broken.db ]
+			server=
+		done
+	done
+}
