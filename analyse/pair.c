@@ -13,7 +13,8 @@
 #include <string.h>
 #include "analyse/pair-work.h"
 
-#define STACK_LEAST 2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
+#define STACK_LEAST	2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
+#define ARGUMENTS_MOST 128  /* bytes of arguments that a stack's first call has on it */
 
 /* ---- closing and opening calls ---- */
 
@@ -455,6 +456,31 @@ static bool has_arrived(const struct dt_thread_stack *t)
 	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
 }
 
+/* Has the first call on another stack returned? Nothing recorded has called it. */
+static bool is_at_bottom(const struct dt_thread_stack *t)
+{
+	return t->tail_sp && t->tail_lands == DT_LANDS_BOTTOM;
+}
+
+/*
+ * Is an entry at sp the first call on a stack, by where the thread is? Who began that stack calls another
+ * function when the first one has returned, as libc does setcontext(), from where that one's arguments are.
+ */
+static bool begins_stack(const struct dt_thread_stack *t, uint64_t sp)
+{
+	return (has_arrived(t) && sp == t->tail_sp + 8) ||
+	       (is_at_bottom(t) && sp >= t->tail_sp && sp - t->tail_sp <= ARGUMENTS_MOST);
+}
+
+/* Is that what the exit at sp is, by which the innermost call of the thread ends? */
+static bool reaches_bottom(const struct dt_thread_stack *t, uint64_t sp)
+{
+	const struct dt_segment *s = t->current;
+
+	return t->segments > 1 && !s->below && s->frame[0].call.sp == sp &&
+	       (s->frame[0].call.flags & DT_CALL_OTHER_STACK);
+}
+
 /* The first call on a stack. One that was kept, and began at the same place, has been given up. */
 static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
@@ -488,11 +514,11 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 	uint32_t before, how = 0;
 	bool arrived = has_arrived(t);
 
-	if (arrived && sp == t->tail_sp + 8) {
+	if (begins_stack(t, sp)) {
 		begin_stack(p, t, sp, function);
 		return;
 	}
-	if (arrived)
+	if (arrived || is_at_bottom(t))
 		t->tail_sp = 0;
 	if (t->tail_sp)
 		how = land(t, sp, function);
@@ -742,7 +768,7 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		  const struct fact *fact)
 {
 	struct dt_segment *s = t->current;
-	bool waits, mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
+	bool waits, bottom, mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
 			   s->frame[s->n - 1].call.function == function;
 
 	/* neither makes a jump, nor was made by one, and there is something left */
@@ -754,13 +780,17 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		arrive(p, t, sp, fact);
 		return;
 	}
-	if (has_arrived(t))
+	if (has_arrived(t) || is_at_bottom(t))
 		t->tail_sp = 0;
+	bottom = mine && !fact->tail && reaches_bottom(t, sp);
 	if (mine)
 		leave_call(p, t, s, fact);
 	else
 		exit_elsewhere(p, t, sp, fact);
-	if (__builtin_expect(fact->tail, 0)) {
+	if (bottom) {
+		t->tail_sp = sp;
+		t->tail_lands = DT_LANDS_BOTTOM;
+	} else if (__builtin_expect(fact->tail, 0)) {
 		s = t->current;
 		waits = s && s->n && top_of(s)->jump == DT_JUMP_MADE && top_of(s)->call.sp == sp;
 		t->tail_sp = waits ? 0 : sp;
@@ -843,22 +873,55 @@ static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, ui
 	return add_loss(ctx, core, begin, end);
 }
 
-/* Whether records of a core are missing somewhere in [begin, end]. */
-static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end)
+/* The first loss of a core that does not end before a time; NULL: there is none. */
+static const struct interval *loss_after(const struct dt_pair *p, uint16_t core, uint64_t time)
 {
 	const struct core_loss *l = p->loss[core];
 	size_t low = 0, high = l ? l->n : 0;
 
-	/* the first loss that does not end before `begin` */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (l->i[middle].end <= begin)
+		if (l->i[middle].end <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return l && low < l->n && l->i[low].begin < end;
+	return l && low < l->n ? &l->i[low] : NULL;
+}
+
+/* Whether records of a core are missing somewhere in [begin, end]. */
+static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end)
+{
+	const struct interval *l = loss_after(p, core, begin);
+
+	return l && l->begin < end;
+}
+
+/*
+ * Whether that may be records of a thread, which has made one at `since' and the next, at now, on the same core.
+ * What a ring has lost lies between two of its records, or in the one of all cores, where times are in no
+ * strict order, about there. Another interval comes from the kernel, which goes on losing
+ * while the ring does not: that matters for calls in the kernel, and where it began.
+ */
+static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now, bool kernel)
+{
+	const struct interval *l = loss_after(p, core, since);
+
+	/* of those that follow, all begin later */
+	if (!l || l->begin >= now)
+		return false;
+	if (kernel || core == DT_SHARED_CORE || l->begin >= since)
+		return true;
+	return lost_between(p, core, l->end, now);
+}
+
+/* When the first loss of a core begins that ends behind a time; UINT64_MAX: there is none. */
+static uint64_t next_loss(const struct dt_pair *p, uint16_t core, uint64_t time)
+{
+	const struct interval *l = loss_after(p, core, time);
+
+	return l ? l->begin : UINT64_MAX;
 }
 
 /* ---- threads and records ---- */
@@ -1241,6 +1304,29 @@ static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 	t->next_exec = until == UINT64_MAX ? UINT64_MAX : dt_reader_exec(p->reader, t->tid, until + 1);
 }
 
+/* Is a record of a call in the kernel? */
+static bool is_kernels(const struct dt_pair *p, const struct dt_span *s, uint32_t i)
+{
+	uint8_t kind = p->fact[s->site[i]].kind;
+
+	return is_kernel(s->sp[i]) && (kind == DT_ENTRY || kind == DT_EXIT);
+}
+
+/* Behind a loss it is not known where the thread is. */
+static void lose(struct dt_thread_stack *t)
+{
+	t->losses++;
+	t->tail_sp = 0;
+}
+
+/* Within a span, whose records are of one thread and core: where it is cut decides nothing. */
+static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s, uint32_t i)
+{
+	if (i && lost_since(p, s->core, s->ticks[i - 1], s->ticks[i], is_kernels(p, s, i)))
+		lose(t);
+	p->next_loss = next_loss(p, s->core, s->ticks[i]);
+}
+
 static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
 		    uint32_t from, uint32_t to)
 {
@@ -1250,9 +1336,12 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 		p->at = i;
 		p->now = s->ticks[i];
 		if (__builtin_expect(p->events.cost != NULL || t->next_held < p->now ||
-					     t->next_pause < p->now,
+					     t->next_pause < p->now || p->next_loss < p->now,
 				     0)) {
 			uint64_t held = t->held;
+
+			if (p->next_loss < s->ticks[i])
+				lose_inside(p, t, s, i);
 
 			if (i > from)
 				t->last_ticks = s->ticks[i - 1];
@@ -1301,12 +1390,12 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	if (s->lost && p->events.loss)
 		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
 	if (p->any_loss && t->last_ticks &&
-	    (s->lost || lost_between(p, s->core, t->last_ticks, s->ticks[0]) ||
+	    (s->lost ||
+	     lost_since(p, s->core, t->last_ticks, s->ticks[0], t->last_core != s->core || is_kernels(p, s, 0)) ||
 	     (t->last_core != s->core &&
-	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0])))) {
-		t->losses++;
-		t->tail_sp = 0;
-	}
+	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0]))))
+		lose(t);
+	p->next_loss = p->any_loss ? next_loss(p, s->core, s->ticks[0]) : UINT64_MAX;
 	dt_reader_execs(p->reader, &execs);
 	if (__builtin_expect(t->execs != execs + 1, 0)) {
 		t->execs = execs + 1;

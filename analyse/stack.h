@@ -70,7 +70,8 @@ struct dt_thread_stack {
 	 * or that it is over; 0: there is none. And the function it led to; 0: not known, or its entries
 	 * are not recorded. */
 	uint64_t tail_sp;
-	uint32_t tail_lands; /* DT_LANDS_STACK: no jump, the thread has come to another stack, there */
+	uint32_t tail_lands; /* DT_LANDS_STACK: no jump, the thread has come to another stack, there;
+			      * DT_LANDS_BOTTOM: the first call on a stack of its own has returned, there */
 	/* when it was held by the tracer, of which the next is `at' from next_held on, UINT64_MAX: never
 	 * again; by what the trace told as often less one, 0: not looked for */
 	const struct dt_times *holds;
@@ -85,7 +86,8 @@ struct dt_thread_stack {
 	struct dt_open_counts open;
 };
 
-#define DT_LANDS_STACK 0xffffffffu
+#define DT_LANDS_STACK	0xffffffffu
+#define DT_LANDS_BOTTOM 0xfffffffeu
 
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t);
 /* The same with room for so many frames at first. */

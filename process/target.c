@@ -716,6 +716,9 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		opted_out(t, m);
 		t->fast = t->fast || (slot && slot == fast[which]);
 	}
+	/* what was read of one that ends meanwhile may be nothing: its children would begin with that */
+	if (dt_memory_gone(t->pid))
+		return dt_fail(e, "process %d has ended", t->pid);
 	return 0;
 }
 

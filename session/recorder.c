@@ -21,8 +21,8 @@
 #define LIVE_MS	 20	       /* the same, when somebody may be watching */
 #define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
 #define HELD	 65536u	       /* records held, or some more, where the program waits for the log */
-#define QUIET	 12   /* rounds without a record, longer than FLUSH_NS: then the next one */
-#define QUIET_MS 1000 /* rings the bell, and nobody looks before, but for the clocks */
+#define QUIET_NS 600000000ull /* without a record, longer than FLUSH_NS and a round: then the next one */
+#define QUIET_MS 1000	      /* rings the bell, and nobody looks before, but for the clocks */
 #define DEAF_MS	 1    /* between rounds when a process has confined itself, and can not wake us */
 
 static void sleep_until_bell(const struct dt_shared *m, uint32_t bell, int ms)
@@ -145,10 +145,9 @@ void dt_recorder_thread(struct dt_session *s, uint32_t tid)
 
 	if (is_recorded(s, tid))
 		return;
+	/* one that is known may have ended since */
 	pid = dt_recorder_process(s, tid);
-	if (!pid)
-		pid = process_of(s, &r);
-	if (dt_session_find(s, (pid_t)pid)) {
+	if (pid || dt_session_find(s, (pid_t)process_of(s, &r))) {
 		new_thread(s, &r);
 		return;
 	}
@@ -409,7 +408,7 @@ void *dt_recorder_main(void *session)
 	struct round round = {.until = calloc(s->targets.shared.geometry.cores + 1, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
 	long n = dt_mix_init(&round.mix, s->targets.shared.geometry.cores + 1, NULL) || !seen || !round.until ? -1 : 0;
-	unsigned quiet = 0;
+	uint64_t busy = flushed; /* when there was something last */
 	bool alert = false;
 
 	while (n >= 0) {
@@ -431,14 +430,18 @@ void *dt_recorder_main(void *session)
 			n = drain(s, seen, &round, true, true);
 			break;
 		}
-		quiet = n || s->switches || s->kernel || s->log_stalled ? 0 : quiet + 1;
-		if (n)
+		if (n || s->switches || s->kernel || s->log_stalled)
+			busy = dt_now_ns();
+		if (n) {
+			alert = false; /* it is to be in the file soon */
 			continue;
+		}
 		if (round.n && !s->log_stalled && s->targets.shared.policy != DT_OVERWRITE) {
 			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
 			continue;
 		}
-		if (quiet >= QUIET && !alert) {
+		/* by time: rounds are short while processes are born, and load libraries */
+		if (!alert && dt_now_ns() - busy > QUIET_NS) {
 			dt_rings_alert(&s->targets.shared);
 			alert = true; /* and once more around, for what came just before */
 			continue;

@@ -37,10 +37,10 @@ static unsigned tasks(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : (unsigned)st.st_nlink - 2;
 }
 
-/* A child that has ended already: whose it was is to be known. */
+/* A child that has ended already: whose it was is to be known. Its parent may have ended, too. */
 static void note_gone(struct dt_session *s, const struct dt_request *q)
 {
-	if (q->pid == q->tid && dt_session_find(s, (pid_t)q->ppid) && dt_memory_gone((pid_t)q->pid))
+	if (q->pid == q->tid && dt_recorder_process(s, q->ppid) == q->ppid && dt_memory_gone((pid_t)q->pid))
 		dt_session_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
 }
 

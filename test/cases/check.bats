@@ -306,3 +306,51 @@ damaged() {
 	run devtrace sql -c -n t.db "SELECT function, count(*) FROM calls WHERE ended = 'returned' GROUP BY 1 ORDER BY 1"
 	[[ $output == *"first,1"*"second,1"*"third,2"* ]]
 }
+
+@test "check: who began a stack changes it again when its first call has returned" {
+	# as in contexts.c: the stack is in an array of play's, and what ended it took long
+	writetrace t.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function swapcontext a:p@0;i4@0
+	function setcontext a:p@0;i4@0
+	function play a:i4@0;v
+	function resume a:i4@0;v
+	function body a:i4@0;v
+	E play 0x96f0 100
+	E resume 0x5700 200
+	E swapcontext 0x56d0 210
+	X swapcontext 0x76c8 220
+	E body 0x76d0 230
+	X body 0x76d0 300
+	E setcontext 0x76d0 310
+	X setcontext 0x56d0 900
+	X resume 0x5700 910
+	X play 0x96f0 1000
+	TEXT
+	devtrace check -q t.db
+	devtrace calls t.db | sed -e '/^#/d; s/^ *[0-9.]* us *//; s/^ *//; s/(.*)//; /^$/d' >got
+	cat >want <<-'TEXT'
+	play {
+	resume {
+	swapcontext = 0  /* entered, on another stack */
+	body  /* on another stack */
+	setcontext = 0  /* on another stack */
+	swapcontext = 0  /* tail call */
+	}  /* resume */
+	}  /* play */
+	TEXT
+	diff -u want got
+}
+
+@test "check: what the kernel has lost is behind the same calls, wherever the trace is cut" {
+	for seed in 1 2 3; do
+		maketrace -n 400000 -c 2 -t 3 -s "$seed" t.db >made
+		# as of switches: the cores' rings have records in these times
+		sqlite3 t.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40),
+			r AS (SELECT min(min_ticks) a, max(max_ticks) b, max(first + records) m FROM chunk)
+			INSERT INTO loss SELECT i % 2, m * i / 41, 100, a + (b - a) * i / 41, a + (b - a) * i / 41 + (b - a) / 100 FROM n, r"
+		devtrace check -q t.db
+		[ "$(sqlite3 -readonly t.db "SELECT count(*) FROM loss")" = 40 ]
+	done
+}

@@ -96,3 +96,93 @@ entries() {
 			{ echo "$direct directly"; "$dt" sql "$dir/t.db" "SELECT module, count(*) FROM records GROUP BY 1"; false; }
 	done
 }
+
+@test "what was recorded is in the file soon, also when messages have the recorder look again and again" {
+	cat >"$dir/loads.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int mark(int x) { __asm__ volatile("" ::: "memory"); return x + 1; }
+		int main(void)
+		{
+			mark(1);
+			for (int i = 0; i < 30; i++)
+				dlclose(dlopen("libm.so.6", RTLD_NOW));
+			puts("loaded");
+			fflush(stdout);
+			sleep(20);
+			return 0;
+		}
+	C
+	gcc -O1 -g -o "$dir/loads" "$dir/loads.c"
+	mkfifo "$dir/said"
+	for _ in 1 2 3; do
+		"$dt" record -F mark -o "$dir/t.db" "$dir/loads" >"$dir/said" 2>/dev/null 3>&- &
+		controller=$!
+		read -r _ <"$dir/said"
+		program=$(pgrep -P "$controller")
+		sleep 0.7
+		kill -KILL "$controller"
+		wait "$controller" || true
+		kill "$program"
+		[ "$(entries "$dir/t.db" "function = 'mark'")" = 1 ]
+	done
+}
+
+@test "what is born of processes that end at once is described, and so are these" {
+	cat >"$dir/orphans.c" <<-'C'
+		/* Eight children that have a child each, and end; these call work() ten times. */
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int work(int x) { __asm__ volatile("" ::: "memory"); return x + 1; }
+		int main(void)
+		{
+			for (int i = 0; i < 8; i++) {
+				if (fork() == 0) {
+					if (fork() == 0)
+						for (int k = 0; k < 10; k++) {
+							usleep(10000);
+							work(k);
+						}
+					_exit(0);
+				}
+			}
+			while (wait(0) > 0)
+				;
+			return 0;
+		}
+	C
+	gcc -O1 -g -o "$dir/orphans" "$dir/orphans.c"
+	for _ in 1 2 3 4; do
+		pids=()
+		for k in 1 2 3 4 5 6; do
+			"$dt" record -f -p wait -F 'orphans:*' -F 'libc.so.6:[a-m_]*' -o "$dir/o$k.db" "$dir/orphans" 2>/dev/null 3>&- &
+			pids+=($!)
+		done
+		for k in 1 2 3 4 5 6; do
+			wait "${pids[k - 1]}"
+			"$dt" check -q "$dir/o$k.db"
+			[ "$(entries "$dir/o$k.db" "function = 'work'")" = 80 ]
+			[ "$("$dt" sql -n "$dir/o$k.db" "SELECT count(DISTINCT process) FROM calls WHERE function = 'work'")" = 8 ]
+		done
+	done
+}
+
+@test "a shell that starts programs: each is a process of its own, also when it has ended before it is read" {
+	cat >"$dir/started.c" <<-'C'
+		__attribute__((noinline)) int serve(int i) { volatile int s = 0; for (int k = 0; k < 1000; k++) s += k ^ i; return s; }
+		int main(int argc, char **argv) { return serve(argc) == 1; }
+	C
+	gcc -O1 -g -o "$dir/started" "$dir/started.c"
+	burners=()
+	for _ in 1 2 3; do
+		timeout 60 sh -c 'while :; do :; done' 3>&- &
+		burners+=($!)
+	done
+	for _ in 1 2 3; do
+		"$dt" record -f -F 'started:*' -F 'libc.so.6:s*' -o "$dir/t.db" \
+			sh -c "for i in \$(seq 150); do \"\$0\"; done" "$dir/started" 2>/dev/null
+		[ "$("$dt" sql -n "$dir/t.db" "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 150 ]
+	done
+	kill "${burners[@]}"
+}
