@@ -9,9 +9,10 @@
 
 struct interval {
 	uint64_t begin, end;
+	uint64_t reach; /* the last end of it and of those before it */
 };
 
-/* What was lost on one core, in the order of time. */
+/* What was lost on one core, by its beginning. */
 struct core_loss {
 	struct interval *i;
 	size_t n, size;

@@ -477,7 +477,7 @@ static bool reaches_bottom(const struct dt_thread_stack *t, uint64_t sp)
 {
 	const struct dt_segment *s = t->current;
 
-	return t->segments > 1 && !s->below && s->frame[0].call.sp == sp &&
+	return !is_kernel(sp) && t->segments > 1 && !s->below && s->frame[0].call.sp == sp &&
 	       (s->frame[0].call.flags & DT_CALL_OTHER_STACK);
 }
 
@@ -836,35 +836,38 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end)
 {
 	struct core_loss *l = p->loss[core];
-	size_t at, behind;
+	size_t at;
 
 	if (!l && !(l = p->loss[core] = calloc(1, sizeof(*l))))
 		return -1;
 	end = end ? end : UINT64_MAX;
 	p->any_loss = true;
-	for (behind = l->n; behind && l->i[behind - 1].begin > end; behind--)
+	for (at = l->n; at && l->i[at - 1].begin >= begin; at--)
 		;
-	for (at = behind; at && l->i[at - 1].end >= begin; at--)
-		;
-	if (at < behind && l->i[at].begin == begin && l->i[at].end == UINT64_MAX) {
-		l->i[at].end = end; /* of a file that grows: now it is known */
-		return 0;
-	}
-	if (at < behind) {
-		begin = l->i[at].begin < begin ? l->i[at].begin : begin;
-		end = l->i[behind - 1].end > end ? l->i[behind - 1].end : end;
-	} else if (l->n == l->size) {
-		size_t size = l->size ? 2 * l->size : 16;
-		struct interval *i = realloc(l->i, size * sizeof(*i));
+	if (at < l->n && l->i[at].begin == begin) { /* told once more: its end may be known by now */
+		if (end == UINT64_MAX || l->i[at].end == end)
+			return 0;
+		if (l->i[at].end == UINT64_MAX || l->i[at].end < end)
+			l->i[at].end = end;
+	} else {
+		if (l->n == l->size) {
+			size_t size = l->size ? 2 * l->size : 16;
+			struct interval *i = realloc(l->i, size * sizeof(*i));
 
-		if (!i)
-			return -1;
-		l->i = i;
-		l->size = size;
+			if (!i)
+				return -1;
+			l->i = i;
+			l->size = size;
+		}
+		memmove(l->i + at + 1, l->i + at, (l->n - at) * sizeof(*l->i));
+		l->n++;
+		l->i[at] = (struct interval){.begin = begin, .end = end};
 	}
-	memmove(l->i + at + 1, l->i + behind, (l->n - behind) * sizeof(*l->i));
-	l->n += 1 + at - behind;
-	l->i[at] = (struct interval){begin, end};
+	for (; at < l->n; at++) {
+		uint64_t before = at ? l->i[at - 1].reach : 0;
+
+		l->i[at].reach = l->i[at].end > before ? l->i[at].end : before;
+	}
 	return 0;
 }
 
@@ -873,55 +876,57 @@ static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, ui
 	return add_loss(ctx, core, begin, end);
 }
 
-/* The first loss of a core that does not end before a time; NULL: there is none. */
-static const struct interval *loss_after(const struct dt_pair *p, uint16_t core, uint64_t time)
+/* How many losses of a core begin before a time. */
+static size_t losses_before(const struct core_loss *l, uint64_t time)
 {
-	const struct core_loss *l = p->loss[core];
 	size_t low = 0, high = l ? l->n : 0;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (l->i[middle].end <= time)
+		if (l->i[middle].begin < time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return l && low < l->n ? &l->i[low] : NULL;
+	return low;
 }
 
 /* Whether records of a core are missing somewhere in [begin, end]. */
 static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end)
 {
-	const struct interval *l = loss_after(p, core, begin);
+	const struct core_loss *l = p->loss[core];
+	size_t n = losses_before(l, end);
 
-	return l && l->begin < end;
+	return n && l->i[n - 1].reach > begin;
 }
 
 /*
  * Whether that may be records of a thread, which has made one at `since' and the next, at now, on the same core.
  * What a ring has lost lies between two of its records, or in the one of all cores, where times are in no
- * strict order, about there. Another interval comes from the kernel, which goes on losing
- * while the ring does not: that matters for calls in the kernel, and where it began.
+ * strict order, about there. Another interval comes from the kernel, which goes on losing while the ring does
+ * not: that matters for calls in the kernel, and where it began.
  */
 static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now, bool kernel)
 {
-	const struct interval *l = loss_after(p, core, since);
+	const struct core_loss *l = p->loss[core];
+	size_t n;
 
-	/* of those that follow, all begin later */
-	if (!l || l->begin >= now)
-		return false;
-	if (kernel || core == DT_SHARED_CORE || l->begin >= since)
-		return true;
-	return lost_between(p, core, l->end, now);
+	if (kernel || core == DT_SHARED_CORE)
+		return lost_between(p, core, since, now);
+	n = losses_before(l, now);
+	return n && l->i[n - 1].begin >= since;
 }
 
-/* When the first loss of a core begins that ends behind a time; UINT64_MAX: there is none. */
+/* Behind which time something may be lost on a core again, or still; UINT64_MAX: none. */
 static uint64_t next_loss(const struct dt_pair *p, uint16_t core, uint64_t time)
 {
-	const struct interval *l = loss_after(p, core, time);
+	const struct core_loss *l = p->loss[core];
+	size_t n = losses_before(l, time);
 
-	return l ? l->begin : UINT64_MAX;
+	if (n && l->i[n - 1].reach > time)
+		return time;
+	return l && n < l->n ? l->i[n].begin : UINT64_MAX;
 }
 
 /* ---- threads and records ---- */

@@ -12,7 +12,16 @@
 #include "core/text.h"
 
 struct open_call {
-	uint64_t begin, function, pc;
+	uint64_t begin, pc;
+	size_t innermost; /* which of these it belongs to */
+	size_t outer;	  /* its thread's call of the same function before it, by place plus one */
+};
+
+/* A function in a thread: its innermost open call, by place plus one, or 0: an exit may have no entry. */
+struct innermost {
+	uint32_t tid;
+	uint64_t function;
+	size_t call;
 };
 
 struct thread_calls {
@@ -26,6 +35,9 @@ struct lines {
 	struct thread_calls *thread;
 	size_t threads, room;
 	struct dt_first by_tid; /* threads, by place plus one */
+	struct innermost *innermost;
+	size_t functions, function_room;
+	struct dt_first by_function; /* these, by place plus one */
 	dt_line_call_fn *fn;
 	void *ctx;
 	uint64_t first;
@@ -128,8 +140,44 @@ static struct thread_calls *thread_of(struct lines *l, uint32_t tid)
 	return &l->thread[l->threads - 1];
 }
 
-static int enter(struct thread_calls *t, const struct dt_record *r, uint64_t function)
+static bool is_function(const void *lines, uint32_t id, const void *key)
 {
+	const struct innermost *a = &((const struct lines *)lines)->innermost[id - 1], *b = key;
+
+	return a->tid == b->tid && a->function == b->function;
+}
+
+static struct innermost *innermost_of(struct lines *l, uint32_t tid, uint64_t function)
+{
+	const struct innermost key = {.tid = tid, .function = function};
+	uint32_t hash = dt_first_hash(function << 32 ^ tid, "", 0);
+	struct dt_first_entry *x;
+
+	if (dt_first_room(&l->by_function))
+		return NULL;
+	x = dt_first_find(&l->by_function, hash, is_function, l, &key);
+	if (x->id)
+		return &l->innermost[x->id - 1];
+	if (l->functions == l->function_room) {
+		size_t room = l->function_room ? 2 * l->function_room : 64;
+		struct innermost *i = realloc(l->innermost, room * sizeof(*i));
+
+		if (!i)
+			return NULL;
+		l->innermost = i;
+		l->function_room = room;
+	}
+	l->innermost[l->functions++] = key;
+	dt_first_put(&l->by_function, x, (uint32_t)l->functions, hash);
+	return &l->innermost[l->functions - 1];
+}
+
+static int enter(struct lines *l, struct thread_calls *t, const struct dt_record *r, uint64_t function)
+{
+	struct innermost *i = innermost_of(l, t->tid, function);
+
+	if (!i)
+		return -1;
 	if (t->n == t->size) {
 		size_t size = t->size ? 2 * t->size : 64;
 		struct open_call *c = realloc(t->call, size * sizeof(*c));
@@ -139,24 +187,34 @@ static int enter(struct thread_calls *t, const struct dt_record *r, uint64_t fun
 		t->call = c;
 		t->size = size;
 	}
-	t->call[t->n++] = (struct open_call){r->ticks, function, r->pc};
+	t->call[t->n++] = (struct open_call){r->ticks, r->pc, (size_t)(i - l->innermost), i->call};
+	i->call = t->n;
 	return 0;
 }
 
-static void leave(struct lines *l, struct thread_calls *t, const struct dt_record *r,
-		  uint64_t function)
+static int leave(struct lines *l, struct thread_calls *t, const struct dt_record *r,
+		 uint64_t function)
 {
-	size_t i = t->n;
+	const struct innermost *own = innermost_of(l, t->tid, function);
+	const struct open_call *c;
 	char name[24];
+	size_t left;
 
-	while (i && t->call[i - 1].function != function)
-		i--;
-	if (!i)
-		return; /* entered before the trace began */
-	t->n = --i;
-	dt_format(name, sizeof(name), "%lx", (unsigned long)t->call[i].pc);
-	l->fn(l->ctx, l->first, t->call[i].begin, r->ticks,
+	if (!own)
+		return -1;
+	if (!own->call)
+		return 0; /* entered before the trace began */
+	/* what was called from it, and has not returned, has gone with it */
+	left = own->call - 1;
+	while (t->n > left) {
+		c = &t->call[--t->n];
+		l->innermost[c->innermost].call = c->outer;
+	}
+	c = &t->call[left];
+	dt_format(name, sizeof(name), "%lx", (unsigned long)c->pc);
+	l->fn(l->ctx, l->first, c->begin, r->ticks,
 	      function ? l->symbols.p[function - 1].name : name);
+	return 0;
 }
 
 static int take(void *ctx, const struct dt_line *line)
@@ -172,10 +230,8 @@ static int take(void *ctx, const struct dt_line *line)
 		l->first = r->ticks;
 	l->begun = true;
 	if (r->kind == DT_ENTRY)
-		return enter(t, r, function);
-	if (r->kind == DT_EXIT)
-		leave(l, t, r, function);
-	return 0;
+		return enter(l, t, r, function);
+	return r->kind == DT_EXIT ? leave(l, t, r, function) : 0;
 }
 
 void dt_symbols_free(struct dt_symbols *s)
@@ -198,6 +254,8 @@ int dt_lines_calls(FILE *f, const char *path, const char *symbols, dt_line_call_
 		free(l.thread[i].call);
 	free(l.thread);
 	free(l.by_tid.entry);
+	free(l.innermost);
+	free(l.by_function.entry);
 	return rc;
 }
 

@@ -647,7 +647,15 @@ static void test_loss(void **state)
 	      "m - 0 10-20 loss\na - 0 30-40\n");
 	/* those of several sources of a core overlap */
 	gives("@ 1 1 E a 900 L 5 X a 900 E c 900 @ 1 2 l 3 5 E b 900 X b 900 @ 1 1 X c 900",
-	      "a - 0 10-20 loss\nb - 0 40-50\nc - 0 30-60 loss\n");
+	      "a - 0 10-20 loss\nb - 0 40-50\nc - 0 30-60\n");
+	/* what the kernel loses while the ring does not: where it begins, and in the kernel */
+	gives("@ 1 1 E m 900 E a 800 @ 1 2 l 3 15 E b 900 X b 900 @ 1 1 X a 800 X m 900",
+	      "b - 0 30-40\na m 1 20-50\nm - 0 10-60 loss\n");
+	gives("@ 1 1 E m 900 E k " K "900 @ 1 2 l 3 5 E b 900 X b 900 @ 1 1 X k " K "900 X m 900",
+	      "b - 0 30-40\nk m 1 20-50 loss\nm - 0 10-60 loss\n");
+	/* the ring loses, too, while the kernel does */
+	gives("@ 1 1 E m 900 E a 800 @ 1 2 l 3 5 E b 900 L 2 X b 900 @ 1 1 X a 800 X m 900",
+	      "b - 0 30-40 loss\na m 1 20-50 loss\nm - 0 10-60 loss\n");
 }
 
 /* ---- pauses ---- */
