@@ -745,6 +745,8 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, co
 		keep(from);
 	if (from && from != to && !from->n)
 		dt_segment_drop(t, from);
+	else if (ended && from != to)
+		from->doubtful = true; /* mostly it is gone */
 	dt_stack_switch(t, to);
 	if (!to) {
 		if (!ended)

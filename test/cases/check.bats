@@ -354,3 +354,36 @@ damaged() {
 		[ "$(sqlite3 -readonly t.db "SELECT count(*) FROM loss")" = 40 ]
 	done
 }
+
+@test "check: what a coroutine's end leaves open takes no call of the stack that is gone back to" {
+	writetrace t.db <<-'TEXT'
+	meta policy wait
+	thread 1 a
+	function swapcontext a:p@0;i4@0
+	function setcontext a:p@0;i4@0
+	function main a:i4@0;v
+	function play a:i4@0;v
+	function body a:i4@0;v
+	function start a:i4@0;v
+	function other a:i4@0;v
+	function deeper a:i4@0;v
+	E main 0x9800 50
+	E play 0x96f0 100
+	E swapcontext 0x56d0 210
+	X swapcontext 0x76c8 220
+	E body 0x76d0 230
+	X body 0x76d0 300
+	E start 0x76d8 305
+	E setcontext 0x76d0 310
+	X setcontext 0x56d0 900
+	X play 0x96f0 1000
+	E other 0x7700 1100
+	E deeper 0x76a0 1110
+	X deeper 0x76a0 1120
+	X other 0x7700 1130
+	X main 0x9800 1200
+	TEXT
+	devtrace check -q t.db
+	run devtrace sql -c -n t.db "SELECT p.function FROM calls c JOIN calls p ON p.id = c.parent WHERE c.function = 'deeper'"
+	[ "${output%$'\r'}" = other ]
+}
