@@ -44,7 +44,7 @@ struct dt_pair {
 	struct dt_thread_stack *nobody[65536]; /* by core */
 	bool any_loss, no_memory;
 	uint64_t impossible; /* records of calls that are earlier than one before them of their thread */
-	uint64_t next_loss; /* when what the span's core loses next, or is losing, begins */
+	uint64_t next_loss; /* behind this time the span's core may lose something, or loses it already */
 	/* of the record being handled */
 	const struct dt_span *span;
 	uint32_t at;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include "analyse/pair-work.h"
 
-#define STACK_LEAST	2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
+#define STACK_LEAST    2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
 #define ARGUMENTS_MOST 128  /* bytes of arguments that a stack's first call has on it */
 
 /* ---- closing and opening calls ---- */
@@ -831,6 +831,22 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 
 /* ---- losses ---- */
 
+/* How many losses of a core begin before a time. */
+static size_t losses_before(const struct core_loss *l, uint64_t time)
+{
+	size_t low = 0, high = l ? l->n : 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (l->i[middle].begin < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * All are known from the start, because a thread may go on elsewhere before its core does. Those of a
  * core may overlap: each of its sources (its ring, the kernel) has its own. They are kept apart.
@@ -844,8 +860,7 @@ static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t e
 		return -1;
 	end = end ? end : UINT64_MAX;
 	p->any_loss = true;
-	for (at = l->n; at && l->i[at - 1].begin >= begin; at--)
-		;
+	at = losses_before(l, begin);
 	if (at < l->n && l->i[at].begin == begin) { /* told once more: its end may be known by now */
 		if (end == UINT64_MAX || l->i[at].end == end)
 			return 0;
@@ -876,22 +891,6 @@ static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t e
 static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
 {
 	return add_loss(ctx, core, begin, end);
-}
-
-/* How many losses of a core begin before a time. */
-static size_t losses_before(const struct core_loss *l, uint64_t time)
-{
-	size_t low = 0, high = l ? l->n : 0;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (l->i[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* Whether records of a core are missing somewhere in [begin, end]. */
@@ -1349,7 +1348,6 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 
 			if (p->next_loss < s->ticks[i])
 				lose_inside(p, t, s, i);
-
 			if (i > from)
 				t->last_ticks = s->ticks[i - 1];
 			if (t->next_pause < s->ticks[i])

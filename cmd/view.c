@@ -57,7 +57,7 @@ static bool is_ended(const sigset_t *signals, long ns)
 }
 
 /* Waits for the pyramid, or until it is asked to end, and says then that it was; progress on a
- * terminal. *status: whether what was wrong has been said. */
+ * terminal. What is wrong with the trace it says; *status is the command's then. */
 static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *status)
 {
 	bool terminal = isatty(2), complete = false, ended = false;
