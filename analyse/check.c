@@ -42,7 +42,7 @@ struct checking {
 	struct seen *current;
 	uint64_t end; /* of the trace, ticks */
 	uint64_t parent_begin;
-	struct dt_pause *pause;
+	struct dt_times *pause; /* or another choice of what is recorded was made */
 	size_t pauses;
 	uint64_t others;
 };
@@ -111,7 +111,8 @@ static bool returns_twice(const struct checking *k, const struct dt_call *c)
 /*
  * Why has a call no entry? It may have been made before the thread's first record, or while nothing was
  * recorded, or before its function was; or another function jumped into it. Of one inside a call that
- * the trace has from its beginning, and whose function was recorded then, there is no such reason.
+ * the trace has from its beginning, and whose function was recorded then, there is no such reason; but
+ * where a file is cut off, one core may have been read further than the one with the entry.
  */
 static void check_orphan(struct checking *k, const struct dt_call *c)
 {
@@ -127,6 +128,10 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 	since = since > k->parent_begin ? since : k->parent_begin;
 	if (!t->first || t->first > since || is_jumped_into(k, c) || is_paused(k, since, c->end))
 		return;
+	if (c->end > k->c->whole) {
+		k->c->calls.early++;
+		return;
+	}
 	dt_faults_add(&k->c->faults, DT_FAULT_PAIR, "%.100s in thread %u, at tick %lu", name_of(k, c->function),
 		      c->tid, (unsigned long)c->end);
 }
@@ -347,10 +352,9 @@ static int compare_holds(struct checking *k)
 	return 0;
 }
 
-static int on_pause(void *ctx, const struct dt_pause *p)
+static int add_pause(struct checking *k, uint64_t begin, uint64_t end)
 {
-	struct checking *k = ctx;
-	struct dt_pause *more;
+	struct dt_times *more;
 
 	if ((k->pauses & (k->pauses - 1)) == 0) {
 		more = realloc(k->pause, (k->pauses ? 2 * k->pauses : 1) * sizeof(*more));
@@ -358,8 +362,29 @@ static int on_pause(void *ctx, const struct dt_pause *p)
 			return -1;
 		k->pause = more;
 	}
-	k->pause[k->pauses++] = *p;
+	k->pause[k->pauses++] = (struct dt_times){.begin = begin, .end = end};
 	return 0;
+}
+
+static int on_pause(void *ctx, const struct dt_pause *p)
+{
+	struct checking *k = ctx;
+
+	k->c->pauses++;
+	return add_pause(k, p->begin, p->end);
+}
+
+static int on_change(void *ctx, const struct dt_change *c)
+{
+	return add_pause(ctx, c->begin, c->end);
+}
+
+/* Up to when a file that was cut off has what was recorded on all cores. */
+static uint64_t whole_until(struct dt_reader *r)
+{
+	const char *until = dt_reader_meta(r, "whole_until");
+
+	return until ? strtoull(until, NULL, 10) : UINT64_MAX;
 }
 
 /* Of what an execve ended, and nothing was recorded of behind it. */
@@ -382,6 +407,8 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	struct dt_span s;
 	int rc = -1;
 
+	k->c->cut_off = dt_reader_meta(k->r, "policy") && !dt_reader_meta(k->r, "longest_stop");
+	k->c->whole = k->c->cut_off ? whole_until(k->r) : UINT64_MAX;
 	k->sites = dt_reader_sites(k->r);
 	k->functions = dt_reader_functions(k->r) + 1;
 	k->end = end_of(k);
@@ -389,7 +416,7 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	k->tally = calloc(k->functions, sizeof(*k->tally));
 	k->pair = dt_pair_new(k->r, &events, false);
 	if (!k->of_site || !k->tally || !k->pair || dt_same_update(&k->same, k->r) ||
-	    dt_reader_pauses(k->r, on_pause, k) > 0)
+	    dt_reader_pauses(k->r, on_pause, k) > 0 || dt_reader_changes(k->r, on_change, k) > 0)
 		return dt_fail(e, "out of memory");
 	rc = dt_reader_start(k->r, &range, &why);
 	while (!rc && (rc = dt_reader_next(k->r, &s, &why)) > 0) {
@@ -410,7 +437,6 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	compare_calls(k);
 	if (compare_holds(k))
 		return dt_fail(e, "out of memory");
-	k->c->pauses = k->pauses;
 	k->c->paired = true;
 	return 0;
 }

@@ -17,6 +17,8 @@ struct dt_check_calls {
 	uint64_t unwound, tail, open;	/* an entry without an exit */
 	uint64_t before;		/* an exit without an entry: it began before the trace, or when nothing
 					 * was recorded, or its function was not yet */
+	uint64_t early;			/* of these: in a file that was cut off, and the entry may have been on a
+					 * core that had not been read as far */
 	uint64_t lossy;			/* records are missing meanwhile */
 	uint64_t timed, ticks;		/* whose times are known; those of all of them together */
 };
@@ -27,6 +29,9 @@ struct dt_check {
 	struct dt_check_calls calls;
 	struct dt_stats stats;
 	uint64_t pauses;
+	bool cut_off;	/* its session goes on, or was: it says not how many records there were */
+	uint64_t whole; /* ticks: until then records of all cores are there; UINT64_MAX: at all times, or not
+			 * known */
 	bool paired;	/* the calls were looked at */
 	bool kept;	/* there is what view has summed up, and it was compared */
 	bool remade;	/* it was made anew, and compared */

@@ -207,6 +207,11 @@ static void say_sound(const char *path, struct dt_reader *r, const struct dt_che
 	       (unsigned long)n->calls, (unsigned long)n->returned, (unsigned long)n->unwound,
 	       (unsigned long)n->tail, (unsigned long)n->open, (unsigned long)n->before,
 	       (unsigned long)n->lossy);
+	if (n->early)
+		printf("  not known: the entries of %lu of these; the file was cut off when not all cores had been "
+		       "read as far, which they all had up to %.3f ms before its end\n",
+		       (unsigned long)n->early,
+		       (double)(c->chunks.end - c->whole) * dt_reader_ns_per_tick(r) / 1e6);
 	say_left_out(r, c);
 	printf("  the same in report%s%s%s\n", c->kept ? ", in what view keeps in the file" : "",
 	       c->remade ? ", in view" : "", asked_sql ? ", in sql" : "");

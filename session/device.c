@@ -15,6 +15,8 @@
 #include "session/places.h"
 #include "session/ranges.h"
 
+#define COMMAND 1000u /* bytes of a command's text that the file gets, at most */
+
 static void *host_resize(void *ctx, void *p, size_t bytes)
 {
 	if (bytes)
@@ -233,6 +235,8 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 		s->events = d->events;
 		dt_rings_freeze_after(&s->targets.shared, d->events);
 	}
+	s->narrowed = s->narrowed || d->watches != s->watches || (d->uniform && !s->uniform);
+	s->watches = d->watches;
 	dt_ranges_uniform(s, d->uniform);
 	dt_ranges_masks(s);
 	plants = careful && stops(s, NULL, 0, ~0ull);
@@ -248,6 +252,8 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 	const struct dt_file *f;
 	uint64_t low, high;
 
+	s->changed = true;
+	s->narrowed = s->narrowed || (r && !r->on);
 	if (!r)
 		return apply_all(s, e);
 	if (dt_ranges_switch(s, r, e) < 0)
@@ -277,6 +283,8 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 	struct dt_session *s = ctx;
 	bool was = before->on;
 
+	s->changed = true;
+	s->narrowed = s->narrowed || was;
 	if (dt_ranges_kernel(r) && was)
 		return dt_ranges_kernel_change(before, r, e);
 	before->on = false;
@@ -297,6 +305,7 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
 
+	s->changed = true;
 	dt_shared_set_all(&s->targets.shared, all);
 	if (s->kernel && active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
@@ -311,6 +320,7 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 		bool before = s->device.all;
 		int rc;
 
+		s->narrowed = s->narrowed || active;
 		s->device.all = all;
 		rc = sync_sites(s, NULL, 0, ~0ull, e);
 		s->device.all = before;
@@ -323,6 +333,7 @@ static int host_freeze(void *ctx, bool frozen, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
 
+	s->changed = true;
 	s->frozen = frozen;
 	if (frozen) {
 		if (apply_all(s, e) < 0)
@@ -748,6 +759,27 @@ void dt_session_device_tick(struct dt_session *s)
 }
 
 /*
+ * Tells the file of a command that has changed what is recorded, also of one that has failed behind its
+ * first lines: exits may be there whose entries were not wanted.
+ */
+static void note_change(struct dt_session *s, const char *text, size_t n, uint64_t begin)
+{
+	char command[COMMAND + 8];
+	bool more;
+
+	while (n && (text[n - 1] == '\n' || text[n - 1] == ' '))
+		n--;
+	more = n > COMMAND;
+	n = more ? COMMAND : n;
+	/* characters of several bytes are not cut in two */
+	while (more && n && (text[n] & 0xc0) == 0x80)
+		n--;
+	dt_format(command, sizeof(command), "%.*s%s", (int)n, text, more ? " ..." : "");
+	/* a file that can not be written is noticed by who writes its records */
+	dt_store_change(s->store, &(struct dt_change){begin, __builtin_ia32_rdtsc(), command, s->narrowed}, NULL);
+}
+
+/*
  * Who writes may wait for the owner; so the owner, who wants to write himself, goes on serving
  * until it is his turn.
  */
@@ -764,6 +796,7 @@ static void begin_writing(struct dt_session *s)
 int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
 		     struct dt_error *e)
 {
+	uint64_t begin;
 	int rc;
 
 	/* the lock is given away where the owner is asked; nobody else may write then */
@@ -772,7 +805,11 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	pthread_mutex_lock(&s->lock);
 	s->frozen =
 		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
+	s->changed = s->narrowed = false;
+	begin = __builtin_ia32_rdtsc();
 	rc = dt_device_write(&s->device, who, text, n, e);
+	if (s->changed && s->store)
+		note_change(s, text, n, begin);
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_unlock(&s->writing);
 	dt_shared_bell_ring(

@@ -341,6 +341,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (rc < 0)
 				return -1;
 			n = m->n;
+			if (n)
+				k->until[i] = m->record[n - 1].ticks;
 			if (n == 0 && m->lost == 0 && m->gaps == 0) {
 				k->until[i] = last ? ~0ull : now;
 				break;
@@ -351,10 +353,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				rc = put_store(s, core, m);
 			if (s->has_log && rc == 0 && keep(k, m->record, n, core) < 0)
 				rc = dt_fail(&s->recorder_error, "out of memory");
-			if (s->has_log && rc == 0 && n) {
-				k->until[i] = k->record[k->n - 1].ticks;
+			if (s->has_log && rc == 0 && n)
 				dt_session_translate(s, k->record + k->n - n, n);
-			}
 			k->lost += m->lost;
 			if (!s->has_log && rc == 0)
 				dt_log_note(&s->log, m->record, n, m->lost);
@@ -383,11 +383,15 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 {
 	uint64_t now = dt_now_ns();
+	char text[32];
 
 	if (!s->store)
 		return;
 	if (now - *flushed > FLUSH_NS) {
 		pthread_mutex_lock(&s->lock);
+		/* in the same transaction as the records: what is behind may be there of one core only */
+		dt_format(text, sizeof(text), "%lu", (unsigned long)s->read_until);
+		dt_store_meta(s->store, "whole_until", text, NULL);
 		dt_store_flush(s->store, NULL);
 		pthread_mutex_unlock(&s->lock);
 		*flushed = now;

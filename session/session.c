@@ -100,6 +100,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
 	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each means */
 	dt_store_meta(s->store, "revision", "2", NULL);
+	dt_store_meta(s->store, "whole_until", "0", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.geometry.cores);

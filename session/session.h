@@ -133,6 +133,9 @@ struct dt_session {
 	atomic_bool log_stalled; /* the recorder waits for room in it */
 	size_t log_held;     /* records that it has and that are not in the log yet... */
 	uint64_t log_until;  /* ...because they are later than this (ticks); stored with release */
+	bool changed;	     /* since the command that is being done began, what is recorded has been */
+	bool narrowed;	     /* and something that was recorded is not any more */
+	size_t watches;	     /* as applied */
 	uint64_t read_until; /* ticks: all rings, the kernel's too, have been read up to then */
 	struct dt_pauses pauses;
 	bool uniform, frozen, watch_threads; /* as applied */

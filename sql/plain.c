@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that are not made from records: lost, pauses, held, threads, processes, functions, and
+/* Tables that are not made from records: lost, pauses, changes, held, threads, processes, functions, and
  * activities where there are none. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ struct list {
 	size_t at, n; /* at: one more than the current row */
 	struct loss *loss;
 	struct dt_pause *pause;
+	struct dt_change *change;
 	struct held *held;
 	bool failed;
 };
@@ -114,6 +115,9 @@ static void end_list(struct dt_sql_scan *s)
 
 	free(l->loss);
 	free(l->pause);
+	for (size_t i = 0; l->change && i < l->n; i++)
+		free((char *)l->change[i].command);
+	free(l->change);
 	free(l->held);
 	free(l);
 }
@@ -207,6 +211,72 @@ const struct dt_sql_table dt_sql_pauses = {
 	.begin = begin_pauses,
 	.next = next_of_list,
 	.value = pauses_value,
+	.end = end_list,
+	.small = true,
+};
+
+/* ---- changes ---- */
+
+enum { G_BEGIN, G_END, G_OFF, G_COMMAND };
+
+static const struct dt_sql_column changes_columns[] = {
+	[G_BEGIN] = {"begin", "INTEGER", DT_SQL_PLAIN},
+	[G_END] = {"end", "INTEGER", DT_SQL_PLAIN},
+	[G_OFF] = {"off", "INTEGER", DT_SQL_PLAIN},
+	[G_COMMAND] = {"command", "TEXT", DT_SQL_PLAIN},
+	{"file", "TEXT HIDDEN", DT_SQL_FILE},
+	{0},
+};
+
+static int on_change(void *ctx, const struct dt_change *c)
+{
+	struct list *l = ctx;
+	struct dt_change *more =
+		l->n & (l->n + 1) ? l->change : realloc(l->change, 2 * (l->n + 1) * sizeof(*more));
+	char *command = strdup(c->command);
+
+	if (more)
+		l->change = more;
+	if (!more || !command) {
+		free(command);
+		l->failed = true;
+		return 1;
+	}
+	l->change[l->n++] = (struct dt_change){c->begin, c->end, command, c->off};
+	return 0;
+}
+
+static int begin_changes(struct dt_sql_scan *s, struct dt_error *e)
+{
+	struct list *l;
+
+	if (begin_list(s, 0, e) < 0)
+		return -1;
+	l = s->state;
+	if (dt_reader_changes(s->pass->reader, on_change, l) < 0)
+		return dt_fail(e, "%s: the trace cannot be read", s->pass->source->path);
+	return l->failed ? dt_fail(e, "out of memory") : 0;
+}
+
+static void changes_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
+{
+	const struct list *l = s->state;
+	const struct dt_change *x = &l->change[l->at - 1];
+
+	if (column == G_COMMAND)
+		sqlite3_result_text(to, x->command, -1, SQLITE_TRANSIENT);
+	else if (column == G_OFF)
+		sqlite3_result_int(to, x->off);
+	else
+		sqlite3_result_int64(to, dt_sql_ns(s->pass, column == G_BEGIN ? x->begin : x->end));
+}
+
+const struct dt_sql_table dt_sql_changes = {
+	.name = "changes",
+	.column = changes_columns,
+	.begin = begin_changes,
+	.next = next_of_list,
+	.value = changes_value,
 	.end = end_list,
 	.small = true,
 };

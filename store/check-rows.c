@@ -211,6 +211,26 @@ static void check_pauses(struct checking *k)
 		      on_pause, k);
 }
 
+/* ---- changes ---- */
+
+static void on_change(void *ctx, sqlite3_stmt *q)
+{
+	struct checking *k = ctx;
+	long row = (long)sqlite3_column_int64(q, 0);
+	uint64_t begin = u64(q, 1), end = u64(q, 2);
+
+	if (end < begin)
+		dt_faults_add(k->f, DT_FAULT_TIMES, "change, row %ld: ends before it begins", row);
+	else if (!is_within(k, begin) || !is_within(k, end))
+		dt_faults_add(k->f, DT_FAULT_TIMES, "change, row %ld: it is not in the session", row);
+}
+
+static void check_changes(struct checking *k)
+{
+	dt_check_each(k->r->db, k->f, "change", "SELECT rowid, begin_ticks, end_ticks FROM change",
+		      on_change, k);
+}
+
 /* ---- modules and processes ---- */
 
 static void on_complete(void *ctx, sqlite3_stmt *q)
@@ -345,7 +365,7 @@ static void check_meta(struct checking *k)
 		const char *key;
 		int n;
 	} numbers[] = {{"cores", 1},	    {"ring_size", 1},  {"record_ticks", 1},
-		       {"longest_stop", 1}, {"clockless", 2},  {"held_missed", 2},
+		       {"longest_stop", 1}, {"whole_until", 1}, {"clockless", 2},  {"held_missed", 2},
 		       {"unknown_tids", 1}, {"revision", 1},   {"cost.entry", 5},
 		       {"cost.exit", 5},    {"cost.point", 5}, {"ticks_per_second", 1}};
 
@@ -396,6 +416,7 @@ void dt_check_rows(struct dt_reader *r, struct dt_faults *f, struct dt_check_chu
 		      on_correction, &k);
 	check_holds(&k);
 	check_pauses(&k);
+	check_changes(&k);
 	check_references(&k);
 	check_processes(&k);
 	check_meta(&k);

@@ -117,6 +117,8 @@ static void check_numbers(struct checking *k)
 		{"written", "SELECT 'written', core FROM written WHERE " IS("core") "+" IS("records") "+" IS(
 				    "dropped") " < 3 OR records < 0 OR dropped < 0"},
 		{"pause", "SELECT 'pause', rowid FROM pause WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2"},
+		{"change", "SELECT 'change', rowid FROM change WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2 OR "
+								"typeof(command) <> 'text' OR off NOT IN (0, 1)"},
 		{"hold", "SELECT 'hold', rowid FROM hold WHERE " IS("tid") "+" IS("begin_ticks") "+" IS(
 				 "end_ticks") " < 3"},
 		{"complete", "SELECT 'complete', module FROM complete WHERE " IS("ticks") " < 1"},

@@ -257,6 +257,7 @@ static const char *const since_sql[] = {
 	" FROM source.loss l WHERE after>=coalesce("
 	" (SELECT n FROM gone WHERE gone.core=l.core), 0)",
 	"INSERT INTO pause SELECT * FROM source.pause",
+	"INSERT INTO change SELECT * FROM source.change",
 	"INSERT INTO hold SELECT * FROM source.hold",
 	/* of a part it is not known */
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",

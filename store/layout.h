@@ -46,6 +46,7 @@ struct dt_vals_head {
 	" end_ticks INTEGER, PRIMARY KEY(core, after)) WITHOUT ROWID;"                             \
 	"CREATE TABLE pause(begin_ticks INTEGER, end_ticks INTEGER, why TEXT, times INTEGER,"      \
 	" missed INTEGER);"                                                                        \
+	"CREATE TABLE change(begin_ticks INTEGER, end_ticks INTEGER, command TEXT, off INTEGER);"  \
 	"CREATE TABLE written(core INTEGER, source TEXT, records INTEGER, dropped INTEGER,"        \
 	" PRIMARY KEY(core, source)) WITHOUT ROWID;"                                               \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \

@@ -789,6 +789,30 @@ int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_p
 	return rc;
 }
 
+int dt_reader_changes(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_change *c),
+		      void *ctx)
+{
+	static const char sql[] = "SELECT begin_ticks, end_ticks, command, off FROM change "
+				  "ORDER BY begin_ticks, end_ticks";
+	sqlite3_stmt *q;
+	int rc = 0;
+
+	/* a file from before they were kept has none */
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
+		return sqlite3_errcode(r->db) == SQLITE_ERROR ? 0 : -1;
+	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
+		const char *command = (const char *)sqlite3_column_text(q, 2);
+		struct dt_change c = {.begin = (uint64_t)sqlite3_column_int64(q, 0),
+				      .end = (uint64_t)sqlite3_column_int64(q, 1),
+				      .command = command ? command : "",
+				      .off = sqlite3_column_int(q, 3) != 0};
+
+		rc = fn(ctx, &c);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 int dt_reader_chunks(struct dt_reader *r,
 		     int (*fn)(void *ctx, unsigned core, uint64_t records, uint64_t min_ticks,
 			       uint64_t max_ticks),

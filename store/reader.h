@@ -147,6 +147,10 @@ int dt_reader_losses(struct dt_reader *r,
 /* Every time in which nothing was recorded (store/store.h), by its begin. fn as above. */
 struct dt_pause;
 int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p), void *ctx);
+/* Likewise the commands that changed what is recorded, by their begin. */
+struct dt_change;
+int dt_reader_changes(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_change *c),
+		      void *ctx);
 
 /*
  * Times in which a thread could not go on because of the tracer: from its wait for room in a ring, or

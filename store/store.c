@@ -66,6 +66,7 @@ enum statement {
 	LOSS,
 	LOSS_END,
 	PAUSE,
+	CHANGE,
 	HELD,
 	WRITTEN,
 	CHUNK,
@@ -97,6 +98,7 @@ static const char *const statement_sql[STATEMENTS] = {
 		 "end_ticks=excluded.end_ticks",
 	[LOSS_END] = "UPDATE loss SET end_ticks=? WHERE core=? AND after=?",
 	[PAUSE] = "INSERT INTO pause VALUES(?,?,?,?,?)",
+	[CHANGE] = "INSERT INTO change VALUES(?,?,?,?)",
 	[HELD] = "INSERT INTO hold VALUES(?,?,?,?)",
 	[WRITTEN] = "INSERT INTO written VALUES(?,?,?,?)",
 	[CHUNK] = "INSERT INTO chunk VALUES(NULL,?,?,?,?,?,?,?)",
@@ -1189,6 +1191,19 @@ int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error
 	else
 		bind_u64(t, 5, p->missed);
 	return run(s, PAUSE, e);
+}
+
+int dt_store_change(struct dt_store *s, const struct dt_change *c, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[CHANGE];
+
+	if (begin(s, e))
+		return -1;
+	bind_u64(t, 1, c->begin);
+	bind_u64(t, 2, c->end);
+	bind_text(t, 3, c->command);
+	sqlite3_bind_int(t, 4, c->off);
+	return run(s, CHANGE, e);
 }
 
 int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e)

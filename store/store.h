@@ -154,6 +154,14 @@ struct dt_pause {
 };
 int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e);
 
+/* A command that changed what is recorded, while it was. In between it may be partly done. */
+struct dt_change {
+	uint64_t begin, end; /* ticks */
+	const char *command; /* its text */
+	bool off;	     /* something that was recorded before is not recorded behind it */
+};
+int dt_store_change(struct dt_store *s, const struct dt_change *c, struct dt_error *e);
+
 /* Time in which a thread could not go on because of the tracer: it is not the program's. */
 struct dt_held_row {
 	uint32_t tid;

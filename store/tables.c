@@ -250,6 +250,15 @@ static int take_pause(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct dt_times *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
 static int by_thread_and_begin(const void *a, const void *b)
 {
 	const struct dt_hold_info *x = a, *y = b;
@@ -387,6 +396,14 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     "SELECT begin_ticks, end_ticks FROM pause WHERE ?1=0 ORDER BY begin_ticks, end_ticks",
 		     0, take_pause, e))
 		return -1;
+	if (has_table(db, "change") &&
+	    take_all(t, db,
+		     "SELECT begin_ticks, end_ticks FROM change WHERE ?1=0 AND off ORDER BY begin_ticks, "
+		     "end_ticks",
+		     0, take_pause, e))
+		return -1;
+	if (t->pauses.n)
+		qsort(t->pauses.p, t->pauses.n, sizeof(struct dt_times), by_begin);
 	if (has_table(db, "hold") &&
 	    take_all(t, db,
 		     "SELECT tid, begin_ticks, end_ticks, why='room' FROM hold "

@@ -31,6 +31,11 @@ spans_have_their_pauses() {
 	P
 }
 
+# does no thread of the process run any more?
+stopped() {
+	! grep -L '^State:.*(stopped)' "/proc/$1"/task/*/status | grep -q .
+}
+
 @test "frozen by a command: when, and how many events came" {
 	start_obey
 	begin t -o x.db -F none "$pid"
@@ -63,6 +68,50 @@ spans_have_their_pauses() {
 	ended
 	[ "$(sql "SELECT why, times, missed IS NULL FROM pauses WHERE begin > (SELECT min(time) FROM records WHERE kind='E')")" = stopped,1,1 ]
 	[ "$(sql "SELECT duration > 0 AND duration = end - begin FROM pauses" | sort -u)" = 1 ]
+}
+
+@test "a choice that goes off and on: the file says when, and no call is made of two" {
+	cat >twice.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) int inner(void) { char c; return (int)read(0, &c, 1); }
+		__attribute__((noipa)) int other(void) { __asm__ volatile(""); return 1; }
+		__attribute__((noipa)) int outer(void) { int n = inner(); n += other(); return n + inner(); }
+		int main(void)
+		{
+			int n = inner();
+			write(1, "1", 1);
+			n += outer();
+			write(1, "2", 1);
+			return n + outer() < 0;
+		}
+	C
+	gcc -O1 -g -o twice twice.c
+	mkfifo in
+	./twice <in >out &
+	pid=$!
+	obeyers+=("$pid")
+	exec 7>in
+	begin t -o x.db -F main -F inner -F outer -F other "$pid"
+	echo -n a >&7
+	until_true grep -q 1 out
+	sleep 0.2 # in the first inner() of the first outer()
+	ctl trace selection off
+	echo -n b >&7
+	sleep 0.2 # in its second, which is not recorded
+	ctl trace selection on
+	echo -n c >&7
+	until_true grep -q 12 out
+	echo -n de >&7
+	wait "$pid"
+	exec 7>&-
+	ended
+	[ "$(sql "SELECT off, command FROM changes ORDER BY begin")" = $'1,trace selection off\n0,trace selection on' ]
+	[ "$(sql "SELECT min(end >= begin) FROM changes")" = 1 ]
+	# the first inner() had begun before; of the first outer() nothing is certain; the second has two calls of inner(), with their times
+	sql "SELECT function, ended, timed FROM calls WHERE function IN ('inner', 'outer') AND begin IS NOT NULL ORDER BY begin" >got
+	printf '%s\n' outer,paused,0 inner,paused,0 outer,returned,1 inner,returned,1 inner,returned,1 >want
+	diff want got
+	"$dt" check x.db
 }
 
 @test "frozen when it ends: until the end, with what came" {
@@ -128,6 +177,7 @@ spans_have_their_pauses() {
 	printf 'trace outer UNFREEZE add FREEZE\nstart\n' | ctl -
 	server=$(pgrep -f "attach -d -s t -o x.db -F none $pid")
 	kill -STOP "$server"
+	until_true stopped "$server"
 	act outer 5000
 	kill -CONT "$server"
 	ended

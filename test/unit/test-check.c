@@ -178,6 +178,8 @@ static void test_damage(void **state)
 		{"UPDATE process SET end_ticks = 1, begin_ticks = 2", DT_FAULT_TIMES, "process 10", 1},
 		{"INSERT INTO exec VALUES (77, 1500)", DT_FAULT_ROW, "process 77", 1},
 		{"INSERT INTO pause VALUES (20, 10, 'stopped', 1, 0)", DT_FAULT_TIMES, "pause, row 1", 1},
+		{"INSERT INTO change VALUES (1500, 1400, 'x', 0)", DT_FAULT_TIMES, "change, row 1: ends before", 1},
+		{"INSERT INTO change VALUES ('x', 1400, 'x', 0)", DT_FAULT_ROW, "change, row 1", 1},
 		{"INSERT INTO clock VALUES (600, 600, 600)", DT_FAULT_TIMES, "clock, row 3", 1},
 		{"CREATE TABLE activities(id INTEGER PRIMARY KEY, name, begin, end, duration, thread, core, "
 		 "key, text); INSERT INTO activities VALUES (1, 'x', 1, 5, 9, NULL, NULL, NULL, NULL)",
@@ -256,11 +258,66 @@ static void test_records(void **state)
 	}
 }
 
+/*
+ * The same exit has a reason when a command changed what is recorded between its entry and it, or when the
+ * file was cut off before the core of its entry had been read as far.
+ */
+static void test_reasons(void **state)
+{
+	static const struct {
+		const char *sql;
+		uint64_t faults, early;
+	} reason[] = {
+		{"SELECT 1", 1, 0},
+		{"INSERT INTO change VALUES (2100, 2200, 'trace selection off', 0)", 0, 0},
+		{"INSERT INTO change VALUES (1900, 2010, 'trace selection off', 0)", 0, 0},
+		{"INSERT INTO change VALUES (2490, 2600, 'trace selection off', 0)", 0, 0},
+		/* not in that time, in which its entry is missing */
+		{"INSERT INTO change VALUES (1100, 1990, 'trace selection off', 0)", 1, 0},
+		{"INSERT INTO change VALUES (2510, 2600, 'trace selection off', 0)", 1, 0},
+		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '2400')", 0, 1},
+		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '0')", 0, 1},
+		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '2500')", 1, 0},
+		/* an older devtrace's does not say how far it was read */
+		{"INSERT INTO meta VALUES ('policy', 'wait')", 1, 0},
+		/* it ended in order */
+		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '2400'), ('longest_stop', '9')", 1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reason) / sizeof(*reason); i++) {
+		struct dt_store *s = dt_store_create(trace_path, describe, NULL, NULL);
+		struct dt_check c;
+
+		assert_non_null(s);
+		for (int k = 0; k < 3; k++) {
+			struct dt_function_row row = {0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
+
+			function[k] = dt_store_function(s, &row, NULL);
+		}
+		put(s, 0, 1, DT_ENTRY, 0, 0x7000, 1000, 0);
+		put(s, 0, 1, DT_ENTRY, 2, 0x6f00, 1500, 0);
+		put(s, 0, 1, DT_EXIT, 2, 0x6f00, 2000, 0);
+		put(s, 1, 1, DT_EXIT, 2, 0x6f00, 2500, 0);
+		assert_int_equal(dt_store_clock(s, 500, 500, 500, NULL), 0);
+		assert_int_equal(dt_store_clock(s, 9000, 9000, 9000, NULL), 0);
+		assert_int_equal(dt_store_close(s, NULL), 0);
+		run(reason[i].sql);
+		check(&c);
+		if (c.faults.kind[DT_FAULT_PAIR].n != reason[i].faults || c.calls.early != reason[i].early)
+			fail_msg("%s: %lu faults, %lu too early", reason[i].sql,
+				 (unsigned long)c.faults.kind[DT_FAULT_PAIR].n, (unsigned long)c.calls.early);
+		assert_int_equal(dt_faults_sum(&c.faults), reason[i].faults);
+		dt_check_free(&c);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(test_sound), TEST(test_damage), TEST(test_records)};
+	const struct CMUnitTest tests[] = {TEST(test_sound), TEST(test_damage), TEST(test_records),
+					   TEST(test_reasons)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
