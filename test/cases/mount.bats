@@ -310,6 +310,7 @@ not() {
 	begin t "$pid"
 	server=$(pgrep -f "attach -d -s t $pid")
 	kill -STOP "$server"
+	until_true stopped "$server"
 	bash -c "echo start >'$dir/m/t/ctl'" 3>&- 2>/dev/null &
 	writer=$!
 	until_true grep -q '^State:.[SD]' "/proc/$writer/status"

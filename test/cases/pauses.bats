@@ -31,11 +31,6 @@ spans_have_their_pauses() {
 	P
 }
 
-# does no thread of the process run any more?
-stopped() {
-	! grep -L '^State:.*(stopped)' "/proc/$1"/task/*/status | grep -q .
-}
-
 @test "frozen by a command: when, and how many events came" {
 	start_obey
 	begin t -o x.db -F none "$pid"

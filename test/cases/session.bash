@@ -179,6 +179,11 @@ state() {
 		-e '^#newplfail' -e '^#error'
 }
 
+# does no thread of the process run any more?
+stopped() {
+	! grep -L '^State:.*(stopped)' "/proc/$1"/task/*/status | grep -q .
+}
+
 # waits until the command succeeds
 until_true() {
 	local i
