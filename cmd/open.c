@@ -95,6 +95,8 @@ static bool parse_duration(const struct dt_reader *r, const char *text, double *
 	double v = strtod(text, &end);
 
 	*unit = false;
+	if (end != text)
+		end += strspn(end, " ");
 	for (size_t i = 0; end != text && v >= 0 && v < 1e18 && i < sizeof(units) / sizeof(*units);
 	     i++) {
 		if (strcmp(end, units[i].name))

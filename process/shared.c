@@ -345,6 +345,7 @@ uint64_t dt_shared_frozen_at(const struct dt_shared *s)
 
 void dt_shared_frozen_set(const struct dt_shared *s)
 {
+	__builtin_ia32_lfence(); /* the clock is not read before it has frozen */
 	__atomic_store_n(&s->control->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
 }
 

@@ -8,8 +8,15 @@
  *	                              those kinds (values may be missing; numbers as in C)
  *	at CORE TID                   where what follows is; at first core 0, thread 1
  *	lost N                        records of the core, before the next one
+ *	lose N SINCE                  of one of the core's sources, since a tick
  *	flags N                       of the records that follow
  *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
+ *	type TEXT                     numbered from 1
+ *	process PID PARENT BEGIN END STATUS PROGRAM COMMAND   in PID: of which threads and modules are that follow
+ *	module LOW HIGH PATH          whose functions follow     exec TICKS
+ *	pause BEGIN END stopped|frozen TIMES MISSED    hold TID BEGIN END WHY    change BEGIN END OFF COMMAND
+ *	unhooked PATH ADDRESS NAME REASON   caller PATH CALLER CALLEE
+ *	kinds                         sites of V, P, M, N, S and R are of events and points, which they are not else
  *
  * usage: writetrace FILE <TEXT
  */
@@ -27,6 +34,8 @@ static struct {
 } function[FUNCTIONS];
 
 static int functions;
+static int64_t module = 1;
+static bool kinds;
 static struct dt_store *store;
 static struct dt_error error;
 
@@ -46,7 +55,7 @@ static int find(const char *name)
 
 static void add_function(const char *name, const char *signature)
 {
-	struct dt_function_row f = {1,	      TEXT + 0x100 * (uint64_t)functions,
+	struct dt_function_row f = {module,   TEXT + 0x100 * (uint64_t)functions,
 				    0x100,    name,
 				    "t.c",    (uint32_t)functions + 1,
 				    signature, 0};
@@ -79,6 +88,58 @@ static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *r
 		    : (r->pc & 0xff) == 10 ? DT_SITE_TAIL
 					   : DT_SITE_RETURN;
 	row->values = 0xf;
+	if (kinds && strchr("VMNSR", r->kind))
+		row->kind = DT_SITE_EVENT;
+	else if (kinds && r->kind == 'P')
+		row->kind = DT_SITE_POINT;
+	else if (kinds && r->kind == 'c')
+		row->kind = DT_SITE_POINT_MORE;
+}
+
+/* A row of one of the other tables; false: the word is none of them. */
+static bool add_row(const char *word, char *line)
+{
+	static uint32_t pid = 100;
+	unsigned long n[5] = {0};
+	char a[256] = "", b[256] = "", rest[512] = "";
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!strcmp(word, "in")) {
+		pid = (uint32_t)atoi(line);
+	} else if (!strcmp(word, "thread")) {
+		sscanf(line, "%lu %511[^\n]", n, rest);
+		dt_store_thread(store, (uint32_t)n[0], pid, rest, &error);
+	} else if (!strcmp(word, "process")) {
+		sscanf(line, "%lu %lu %lu %lu %li %255s %511[^\n]", n, n + 1, n + 2, n + 3, (long *)n + 4, a, rest);
+		dt_store_process(store, (uint32_t)n[0], (uint32_t)n[1], a, rest, n[2], &error);
+		if (n[3])
+			dt_store_process_end(store, (uint32_t)n[0], (int)n[4], n[3], &error);
+	} else if (!strcmp(word, "module")) {
+		sscanf(line, "%li %li %511[^\n]", (long *)n, (long *)n + 1, rest);
+		module = dt_store_module(store, &(struct dt_module_row){pid, n[0], n[0], n[1], rest, "", 1, 0}, &error);
+	} else if (!strcmp(word, "exec")) {
+		dt_store_exec(store, pid, strtoull(line, NULL, 0), &error);
+	} else if (!strcmp(word, "type")) {
+		dt_store_type(store, line + strspn(line, " "), &error);
+	} else if (!strcmp(word, "pause")) {
+		sscanf(line, "%lu %lu %255s %lu %lu", n, n + 1, a, n + 2, n + 3);
+		dt_store_pause(store, &(struct dt_pause){n[0], n[1], *a == 's', n[2], n[3]}, &error);
+	} else if (!strcmp(word, "hold")) {
+		sscanf(line, "%lu %lu %lu %255s", n, n + 1, n + 2, a);
+		dt_store_held(store, &(struct dt_held_row){(uint32_t)n[0], n[1], n[2], a}, &error);
+	} else if (!strcmp(word, "change")) {
+		sscanf(line, "%lu %lu %lu %511[^\n]", n, n + 1, n + 2, rest);
+		dt_store_change(store, &(struct dt_change){n[0], n[1], rest, n[2] != 0}, &error);
+	} else if (!strcmp(word, "unhooked")) {
+		sscanf(line, "%255s %li %255s %511[^\n]", a, (long *)n, b, rest);
+		dt_store_unhooked(store, a, n[0], b, rest, &error);
+	} else if (!strcmp(word, "caller")) {
+		sscanf(line, "%255s %li %li", a, (long *)n, (long *)n + 1);
+		dt_store_unhooked_caller(store, a, n[0], n[1], &error);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 static void put(char kind, char *line, uint32_t tid, unsigned core, uint8_t flags, uint64_t *lost)
@@ -135,8 +196,8 @@ int main(int argc, char **argv)
 
 			dt_store_clock(store, strtoull(a, NULL, 0), ns, strtoull(end, NULL, 0),
 				       &error);
-		} else if (!strcmp(word, "thread"))
-			dt_store_thread(store, (uint32_t)atoi(a), 100, b, &error);
+		} else if (!strcmp(word, "kinds"))
+			kinds = true;
 		else if (!strcmp(word, "meta"))
 			dt_store_meta(store, a, b, &error);
 		else if (!strcmp(word, "function"))
@@ -149,9 +210,11 @@ int main(int argc, char **argv)
 			lost = strtoull(a, NULL, 0);
 		else if (!strcmp(word, "flags"))
 			flags = (unsigned)atoi(a);
+		else if (!strcmp(word, "lose"))
+			dt_store_lose(store, core, strtoull(a, NULL, 0), strtoull(b, NULL, 0), &error);
 		else if (strlen(word) == 1)
 			put(word[0], line + n, tid, core, (uint8_t)flags, &lost);
-		else
+		else if (!add_row(word, line + n))
 			die(line);
 	}
 	if (lost && dt_store_put(store, core, NULL, 0, lost, &error))

@@ -698,10 +698,20 @@ static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *r
 		return true;
 	since = since_now();
 	if (pos < hard) {
+		/* where recording freezes nobody moves for room */
+		if (r == shared_ring() && (limit & DT_FROZEN))
+			return true;
 		/* only the soft limit: ask for the reader, and go on to the hard one */
-		if (!__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_ACQ_REL,
+		if (!__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_SEQ_CST,
 						 __ATOMIC_RELAXED))
 			return true;
+		/* a limit of 0 may have been dt_rings_alert()'s, and be a careful session's by now:
+		 * dt_rings_careful() writes the two in the other order */
+		if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_SEQ_CST)) {
+			__atomic_compare_exchange_n(&r->limit, &hard, 0, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_RELAXED);
+			return true;
+		}
 		ring_bell();
 	} else if (session.policy != DT_WAIT || controller_gone()) {
 		if (!count_lost(r, hard))
@@ -763,32 +773,38 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
  * the slot's mark, so that a writer stopped or killed half way costs its own record and no other
  * one waits for it. The reader counts a place that never gets committed as lost. Where writers wait
  * for room, a signal handler must not come in between: it would wait for the place below it.
+ *
+ * Who comes here has seen that events are not looked at, which may have changed since: recording may
+ * freeze, and the limit is then changed together with pos, so they are looked at together here, too.
  */
 static bool append_shared(struct dt_record *rec)
 {
 	struct dt_ring *r = shared_ring();
 	bool waits = session.policy == DT_WAIT && !confined();
-	uint64_t pos, signals;
-	uint32_t core;
-	bool again = false;
+	uint64_t pos, limit, signals;
+	uint32_t core = 0;
+	bool full, frozen;
 
 	if (waits)
 		block_signals(&signals);
 	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
+	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	do {
-		again = pos >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
-		if (again)
+		frozen = (limit & DT_FROZEN) && pos >= (limit & ~DT_FROZEN);
+		full = pos >= limit || ((limit & DT_FROZEN) && pos >= __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE));
+		if (frozen || full)
 			break;
 		rec->ticks = clock_and_core(&core);
-	} while (!__atomic_compare_exchange_n(&r->pos, &pos, pos + 64, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_ACQUIRE));
-	if (!again) {
+	} while (!change_both(&r->pos, &pos, &limit, pos + 64, limit));
+	if (frozen) { /* nothing is recorded, nothing is lost */
+		__atomic_add_fetch(&session.missed, 1, __ATOMIC_RELAXED);
+	} else if (!full) {
 		rec->core = (uint16_t)core;
 		fill_shared(r, pos, rec);
 	}
 	if (waits)
 		restore_signals(&signals);
-	return again && make_room(r, pos, rec);
+	return full && !frozen && make_room(r, pos, rec);
 }
 
 /* ---- sessions that look at each event */

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every command that reads traces, with every option, prints of two made-up traces what it printed before.
+
+What is right is for other tests to know. This one finds out what a change has changed that nobody meant to: each of its
+outputs was looked at when it came in. Of a long output the first lines are kept, and a checksum of the whole.
+
+usage: golden.t            TAP
+       golden.t --accept   what is printed now is right: writes it to the file `expected`; look at its difference
+"""
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import traces  # noqa: E402
+
+BUILD = os.environ.get('DEVTRACE_BUILD') or os.path.join(HERE, '..', '..', 'build')
+DEVTRACE = os.path.abspath(os.path.join(BUILD, 'devtrace'))
+WRITETRACE = os.path.abspath(os.path.join(HERE, '..', '..', 'build', 'test', 'tool', 'writetrace'))
+LINES = 30
+
+
+def shown(data):
+    """What is kept of an output."""
+    text = data.decode('utf-8', 'backslashreplace').replace('\r', '')
+    lines = text.split('\n')
+    if len(lines) <= 2 * LINES and len(text) < 6000:
+        return text
+    digest = hashlib.sha256(data).hexdigest()[:20]
+    return '\n'.join(line[:300] for line in lines[:LINES]) + f'\n[{len(lines)} lines, {len(data)} bytes: {digest}]\n'
+
+
+def run(command, cwd):
+    env = {**os.environ, 'PATH': ':'.join([os.path.dirname(DEVTRACE), HERE, os.environ['PATH']]), 'TZ': 'UTC', 'LC_ALL': 'C'}
+    done = subprocess.run(['bash', '-c', command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    said = ''.join('! ' + line + '\n' for line in shown(done.stderr).rstrip('\n').split('\n')) if done.stderr else ''
+    text = shown(done.stdout)
+    return text + ('\n' if text and not text.endswith('\n') else '') + said + (f'[exit status {done.returncode}]\n' if done.returncode else '')
+
+
+def main():
+    with open(os.path.join(HERE, 'commands')) as f:
+        commands = [line.strip() for line in f if line.strip() and not line.startswith('#')]
+    expected, path = {}, os.path.join(HERE, 'expected')
+    if os.path.exists(path):
+        with open(path) as f:
+            for block in re.split(r'^\$ ', f.read(), flags=re.M)[1:]:
+                command, text = block.split('\n', 1)
+                expected[command] = text
+    d = tempfile.mkdtemp()
+    try:
+        for name in ('plain', 'rich'):
+            subprocess.run([WRITETRACE, f'{name}.db'], cwd=d, input=getattr(traces, name)(), text=True, check=True)
+        got = {}
+        for command in commands:
+            # what one leaves in the file is not for the next
+            with tempfile.TemporaryDirectory(dir=d) as room:
+                for name in ('plain', 'rich'):
+                    shutil.copy(os.path.join(d, f'{name}.db'), room)
+                got[command] = run(command, room)
+    finally:
+        shutil.rmtree(d)
+    if sys.argv[1:] == ['--accept']:
+        with open(path, 'w') as f:
+            for command in commands:
+                f.write(f'$ {command}\n{got[command]}' )
+        return 0
+    print(f'1..{len(commands)}')
+    bad = 0
+    for i, command in enumerate(commands, 1):
+        text = got[command]
+        ok = text == expected.get(command)
+        bad += not ok
+        print(f'{"" if ok else "not "}ok {i} {command}')
+        if not ok:
+            for line in list(difflib.unified_diff((expected.get(command) or '').split('\n'), text.split('\n'), 'expected', 'now', n=1))[:30]:
+                print('# ' + line)
+    return bad > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
