@@ -166,6 +166,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->called);
 		free(f->readable);
 		free(f->chosen);
+		free(f->once);
 		free(f->wanted);
 		free(f->hooked);
 		free(f->refused);

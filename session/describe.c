@@ -455,12 +455,16 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 	row->function = out < 0 ? 0 : out;
 }
 
-/* Of a function that has exits, are none to be recorded? */
+/*
+ * Of a function that has exits, have none ever been chosen? Not: are none now. The record that is described
+ * may be from before a command that switched the function off.
+ */
 static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 {
+	const uint8_t *chosen = f->once ? f->once : f->chosen;
 	bool any = false;
 
-	if (!f->chosen)
+	if (!chosen)
 		return false;
 	for (size_t i = 0; i < f->elf->sites; i++) {
 		const struct dt_elf_site *x = &f->elf->site[i];
@@ -468,7 +472,7 @@ static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 		if (x->function != function || x->kind == DT_ELF_EVENT || x->kind == DT_ELF_ENTRY ||
 		    x->kind == DT_ELF_PROBE_ENTRY)
 			continue;
-		if (f->chosen[i])
+		if (chosen[i])
 			return false;
 		any = true;
 	}

@@ -389,6 +389,7 @@ static void choose_site(struct dt_file *f, size_t site)
 	if (f->chosen[site] == on)
 		return;
 	f->chosen[site] = on;
+	f->once[site] |= on;
 	f->chosen_sites += on ? 1 : (size_t)-1;
 }
 
@@ -496,7 +497,8 @@ static int note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e
 	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));
 	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
 	f->masked = calloc(f->elf->sites, sizeof(*f->masked));
-	if (!f->chosen || !f->wanted || !f->masked)
+	f->once = calloc(f->elf->sites, sizeof(*f->once));
+	if (!f->chosen || !f->wanted || !f->masked || !f->once)
 		return dt_fail(e, "out of memory");
 	f->chosen_sites = 0;
 	if (s->uniform)

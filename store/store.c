@@ -127,6 +127,7 @@ struct dt_store {
 	uint32_t pids_version;
 	struct dt_bytes events, vals;
 	bool in_transaction, failed;
+	bool losses; /* in the transaction; maybe behind records that are not in it yet */
 	bool late;	 /* in memory until it has records: another trace is at the path */
 	bool patient; /* it was, when it was begun */
 	bool has_records;
@@ -482,7 +483,7 @@ static int commit(struct dt_store *s, struct dt_error *e)
 		return 0;
 	if (run(s, COMMIT, e))
 		return -1;
-	s->in_transaction = false;
+	s->in_transaction = s->losses = false;
 	return s->late && s->has_records ? publish(s, e) : 0;
 }
 
@@ -798,6 +799,7 @@ static int write_loss(struct dt_store *s, unsigned core, struct core *c, uint64_
 {
 	sqlite3_stmt *t;
 
+	s->losses = true;
 	if (c->lost) {
 		if (begin(s, e))
 			return -1;
@@ -952,7 +954,9 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 			return -1;
 		r += done;
 		n -= (size_t)done;
-		if (c->chunk->n == DT_CHUNK_MAX && (write_chunk(s, core, c, e) || commit(s, e)))
+		/* a loss is not in the file before the records in front of it, which another core holds */
+		if (c->chunk->n == DT_CHUNK_MAX &&
+		    (write_chunk(s, core, c, e) || (s->losses ? dt_store_flush(s, e) : commit(s, e))))
 			return -1;
 	}
 	c->last_ticks = r[-1].ticks;

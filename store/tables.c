@@ -398,8 +398,9 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		return -1;
 	if (has_table(db, "change") &&
 	    take_all(t, db,
-		     "SELECT begin_ticks, end_ticks FROM change WHERE ?1=0 AND off ORDER BY begin_ticks, "
-		     "end_ticks",
+		     /* while it is being done calls are recorded as before, or not at all: what may be
+		      * taken for another ends when all of it is off */
+		     "SELECT end_ticks, end_ticks FROM change WHERE ?1=0 AND off",
 		     0, take_pause, e))
 		return -1;
 	if (t->pauses.n)

@@ -109,6 +109,38 @@ spans_have_their_pauses() {
 	"$dt" check x.db
 }
 
+@test "functions that are called for the first time while they go off have their exits still" {
+	{
+		echo '#include <stdio.h>'
+		echo '#include <unistd.h>'
+		for i in $(seq 1500); do echo "__attribute__((noipa)) long f$i(long n) { return n * $i + 1; }"; done
+		echo 'int main(void) { long n = 0; char c; if (read(0, &c, 1) != 1) return 1;'
+		for i in $(seq 1500); do echo "n += f$i(n); usleep(30);"; done
+		echo 'puts("done"); fflush(stdout); return read(0, &c, 1) + n < 0; }'
+	} >new.c
+	gcc -O1 -o new new.c
+	for i in 1 2 3; do
+		rm -f in x.db
+		mkfifo in
+		./new <in >out &
+		pid=$!
+		obeyers+=("$pid")
+		exec 7>in
+		begin t -o x.db -F 'new:f*' "$pid"
+		echo -n a >&7
+		sleep 0.03
+		ctl trace selection off
+		until_true grep -q done out
+		echo -n b >&7
+		exec 7>&-
+		ended
+		[ "$(sql "SELECT count(*) FROM site WHERE place = 'E'")" -gt 10 ]
+		[ "$(sql "SELECT count(*) FROM site WHERE place = 'e'")" = 0 ]
+		"$dt" check x.db
+		wait "$pid" || true
+	done
+}
+
 @test "frozen when it ends: until the end, with what came" {
 	start_obey
 	begin t -o x.db -F none "$pid"

@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "analyse/check.h"
 #include "analyse/pyramid.h"
+#include "store/chunk.h"
 #include "test/unit/test-trace-scratch.h"
 
 #define ROUNDS 30000 /* of three calls: several chunks */
@@ -312,12 +315,51 @@ static void test_reasons(void **state)
 	}
 }
 
+/* A controller that is killed has written no loss without the records in front of it. */
+static void test_killed(void **state)
+{
+	struct dt_check c;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	/* what has been committed is there at any time; that it is not before is what is tried */
+	for (int records = DT_CHUNK_MAX - 1; records <= DT_CHUNK_MAX + 1; records++) {
+		pid = fork();
+		if (pid == 0) {
+			struct dt_store *s = dt_store_create(trace_path, describe, NULL, NULL);
+
+			for (int k = 0; k < 3; k++) {
+				struct dt_function_row row = {0,   0x401000 + 0x100 * (uint64_t)k,
+							      0x100, "x", "", 0, "", 0};
+
+				function[k] = dt_store_function(s, &row, NULL);
+			}
+			dt_store_flush(s, NULL);
+			put(s, 1, 2, DT_ENTRY, 0, 0x17000, 1000, 0);
+			put(s, 1, 2, DT_ENTRY, 1, 0x16f00, 1100, 7);
+			for (int i = 0; i < records; i++)
+				put(s, 0, 1, i % 2 ? DT_EXIT : DT_ENTRY, 0, 0x7000, 1200 + (uint64_t)i, 0);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		check(&c);
+		for (unsigned i = 0; i < DT_FAULTS; i++)
+			if (c.faults.kind[i].n)
+				fail_msg("%d: %s: %s", records, dt_faults_words(i, 2), c.faults.kind[i].first);
+		assert_int_equal(c.chunks.records, records < DT_CHUNK_MAX ? 0 : DT_CHUNK_MAX + 2);
+		assert_int_equal(c.chunks.lost, records < DT_CHUNK_MAX ? 0 : 7);
+		dt_check_free(&c);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {TEST(test_sound), TEST(test_damage), TEST(test_records),
-					   TEST(test_reasons)};
+					   TEST(test_reasons), TEST(test_killed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
