@@ -73,6 +73,25 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 		s->below->frame[below].call.children += ticks;
 }
 
+/*
+ * A recursive call's time counts in that of the call of the same function that it is in; when that one's is
+ * not known, it is all that is. Not looked for behind so many calls: the same function could be at the
+ * bottom of a deep stack and called at its top, again and again.
+ */
+#define REACH 64
+
+static void credit(struct dt_segment *s, const struct dt_frame *f)
+{
+	uint64_t ticks = f->call.flags & DT_CALL_UNTIMED ? f->inner : dt_call_ticks(&f->call);
+	const struct dt_frame *last = f - s->frame > REACH ? f - REACH : s->frame;
+
+	for (struct dt_frame *g = s->frame + (f - s->frame); ticks && g-- > last;)
+		if (g->call.function == f->call.function) {
+			g->inner += ticks;
+			return;
+		}
+}
+
 /* Closes the innermost frame of a segment. */
 static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
 		uint32_t exit)
@@ -80,7 +99,10 @@ static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment 
 	struct dt_frame *f = &s->frame[s->n - 1];
 
 	--*f->open;
+	f->call.inner = f->inner;
 	say_end(p, t, s, f, flags, exit);
+	if (f->call.flags & DT_CALL_RECURSIVE)
+		credit(s, f);
 	charge(s, s->n - 1, dt_call_ticks(&f->call));
 	s->n--;
 }
@@ -143,6 +165,7 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	f->losses = t->losses;
 	f->pauses = t->pauses;
 	f->held = t->held;
+	f->inner = 0;
 	f->note = 0;
 	f->jump = DT_JUMP_NONE;
 	f->lands = 0;
@@ -157,7 +180,7 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	c->flags = flags;
 	c->begin = c->end = p->now;
 	c->sp = sp;
-	c->held = c->children = 0;
+	c->held = c->children = c->inner = 0;
 	c->argument = c->result = NULL;
 	c->note = &f->note;
 	if (p->values) {

@@ -67,6 +67,8 @@ struct dt_call {
 	uint64_t begin, end, sp;  /* ticks */
 	uint64_t held; /* ticks of these in which the tracer held the thread; of no call's time */
 	uint64_t children;	  /* ticks in calls made from it; self time is the rest */
+	uint64_t inner; /* ticks in calls of the same function from it, each once: what is known of the
+			 * function's time when its own is not */
 	const uint64_t *argument; /* four values of the entry; NULL when they were not read */
 	const uint64_t *result;	  /* four values of the return; NULL: none, or not read */
 	uint32_t *note; /* a word of the user's, kept with the call; 0 at first. NULL: NO_ENTRY */

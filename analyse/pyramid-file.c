@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 8
+#define VERSION 9
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16

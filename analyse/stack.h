@@ -27,6 +27,7 @@ struct dt_frame {
 	struct dt_call call; /* as events show it, as far as it is known yet */
 	uint64_t argument[4];
 	uint64_t held;	 /* of the thread, when it began */
+	uint64_t inner;	 /* ticks: see struct dt_call */
 	uint32_t *open;	 /* how often its function is open */
 	uint32_t losses, pauses; /* of the thread, when it began */
 	uint32_t note;	 /* of the user's */

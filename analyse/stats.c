@@ -67,8 +67,10 @@ void dt_stats_call(void *ctx, const struct dt_call *c)
 		f->loss += !!(c->flags & DT_CALL_LOSS);
 		f->paused += !!(c->flags & DT_CALL_PAUSED);
 		f->backward += !!(c->flags & DT_CALL_BACKWARD);
-		if (c->flags & DT_CALL_UNTIMED)
+		if (c->flags & DT_CALL_UNTIMED) {
+			f->total += c->flags & DT_CALL_RECURSIVE ? 0 : c->inner;
 			return;
+		}
 	}
 	if (!f->bucket && !(f->bucket = calloc(DT_BUCKETS, sizeof(*f->bucket)))) {
 		((struct dt_stats *)ctx)->no_memory = true;

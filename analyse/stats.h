@@ -23,7 +23,7 @@ struct dt_function_stats {
 	uint64_t loss;	   /* records were lost meanwhile */
 	uint64_t paused;   /* recording was paused meanwhile */
 	uint64_t backward; /* they seem to end before they begin */
-	uint64_t total; /* recursive calls count once */
+	uint64_t total; /* recursive calls count once; of a call whose time is not known, those in it */
 	uint64_t self;
 	uint64_t sum; /* of all timed calls, for the average */
 	uint64_t min, max;

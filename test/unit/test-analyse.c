@@ -779,6 +779,46 @@ static void test_same(void **state)
 
 /* ---- statistics ---- */
 
+/* The total of a, of which the outermost calls' times are not known: what is known of those in them, once. */
+static void test_total_of_unfinished(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t total, self;
+	} t[] = {
+		{"E a 900 E a 800 E a 700 X a 700 X a 800 X a 900", 50, 50},
+		{"E a 900 E a 800 E a 700 X a 700 X a 800", 30, 30},
+		{"E a 900 E a 800 E a 700 X a 700 E a 700 X a 700", 20, 20},
+		{"E a 900 E b 800 E a 700 X a 700 X b 800 E a 800 E b 700 X b 700 X a 800", 40, 30},
+		{"E a 900 E a 800 X a 800 + 5 E a 850 E a 750 X a 750 X a 850", 40, 40},
+		/* lost in the outer one, and in the one in it */
+		{"E a 900 E a 800 E a 700 X a 700 L 3 X a 800 X a 900", 10, 10},
+		{"E a 900", 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		struct dt_stats stats = {0};
+		struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
+		struct dt_range range = {.order = DT_BY_THREAD};
+		const struct dt_function_stats *a = NULL;
+		struct dt_reader *in;
+		struct dt_error e = {""};
+
+		write_trace(t[i].text);
+		in = dt_reader_open(trace_path, &e);
+		if (!in || dt_pair_run(in, &range, &events, &e))
+			fail_msg("%s: %s", t[i].text, e.text);
+		for (uint32_t k = 1; k < stats.functions; k++)
+			if (stats.function[k].calls && !strcmp(dt_reader_function(in, k)->name, "a"))
+				a = &stats.function[k];
+		if (!a || a->total != t[i].total || a->self != t[i].self)
+			fail_msg("%s: %lu, %lu", t[i].text, a ? (unsigned long)a->total : 0,
+				 a ? (unsigned long)a->self : 0);
+		dt_stats_free(&stats);
+		dt_reader_close(in);
+	}
+}
+
 static void test_stats(void **state)
 {
 	struct dt_stats s = {0};
@@ -1244,6 +1284,7 @@ int main(void)
 		TEST(test_backward),
 		TEST(test_nesting),
 		TEST(test_recursion),
+		TEST(test_total_of_unfinished),
 		TEST(test_threads),
 		TEST(test_migration),
 		TEST(test_open),
