@@ -51,7 +51,7 @@ int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 		const struct dt_call *c = &p->late[i];
 
 		if (DT_PUT(&head, c->id, c->parent, c->tid, c->function, c->entry, c->depth,
-			   c->flags, c->begin, c->end, c->sp, c->children))
+			   c->flags, c->begin, c->end, c->sp, c->children, c->inner))
 			goto memory;
 	}
 	rc = dt_bars_save(p->bars, path, head.p, head.n, e);
@@ -81,8 +81,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	regions = dt_get_varint(&c);
 	lates = dt_get_varint(&c);
 	/* each takes as many bytes at least as it has numbers */
-	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 11 ||
-	    7 * tracks + 6 * regions + 11 * lates > head->n)
+	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 12 ||
+	    7 * tracks + 6 * regions + 12 * lates > head->n)
 		return -1;
 	/* and cannot be without what it is made of: a track without a bar, but for a few of a trace that
 	 * was followed, a region without about a chunk's records */
@@ -133,6 +133,7 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		x->end = dt_get_varint(&c);
 		x->sp = dt_get_varint(&c);
 		x->children = dt_get_varint(&c);
+		x->inner = dt_get_varint(&c);
 		if (x->function > v[3] || x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
 			return -1;
 	}

@@ -12,7 +12,7 @@
 #define MEMORY_MAX ((size_t)512 << 20)
 
 #define SEGMENT_BYTES 5  /* that a segment takes in a snapshot, at least... */
-#define FRAME_BYTES   14 /* ...and a frame */
+#define FRAME_BYTES   15 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -38,7 +38,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
 			dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
-			t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held, t->pauses - f->pauses))
+			t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held, t->pauses - f->pauses, f->inner))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -160,6 +160,7 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		f->lands = (uint32_t)dt_get_varint(c);
 		f->held = t->held - dt_get_varint(c);
 		f->pauses = t->pauses - (uint32_t)dt_get_varint(c);
+		f->inner = dt_get_varint(c);
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
 		call->note = &f->note;

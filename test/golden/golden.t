@@ -69,6 +69,9 @@ def main():
     finally:
         shutil.rmtree(d)
     if sys.argv[1:] == ['--accept']:
+        for command in commands:
+            if 'not sound' in got[command]:
+                sys.exit(f'{command}: this can not be right:\n{got[command]}')
         with open(path, 'w') as f:
             for command in commands:
                 f.write(f'$ {command}\n{got[command]}' )
