@@ -201,35 +201,77 @@ static bool lost_between(const struct dt_feed *f, uint64_t after, uint64_t until
 	return low < f->losses && f->lost[low] <= until;
 }
 
-static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+/* Makes a place in front of the i-th. The array has room for one less than a power of two, at least. */
+static int add_loss_at(struct dt_feed *f, size_t i)
 {
-	struct dt_feed *f = ctx;
-	uint64_t at = end ? end : begin, *more;
-	size_t i = f->losses;
+	uint64_t *more = f->losses & (f->losses + 1)
+				 ? f->lost
+				 : realloc(f->lost, 2 * (f->losses + 1) * sizeof(*more));
 
-	/* most come in order; those that are known come again */
-	while (i && f->lost[i - 1] > at)
-		i--;
-	if (i && f->lost[i - 1] == at)
-		return 0;
-	more = f->losses & (f->losses + 1) ? f->lost
-					   : realloc(f->lost, 2 * (f->losses + 1) * sizeof(*more));
 	if (!more)
 		return -1;
 	f->lost = more;
 	memmove(f->lost + i + 1, f->lost + i, (f->losses - i) * sizeof(*more));
-	f->lost[i] = at;
 	f->losses++;
 	return 0;
+}
+
+/* One that a span tells of: most are known, since begin_messages() has asked for all; of a trace that grows
+ * they come in order. */
+static int on_loss(struct dt_feed *f, uint64_t at)
+{
+	size_t low = 0, high = f->losses;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (f->lost[middle] < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < f->losses && f->lost[low] == at)
+		return 0;
+	if (add_loss_at(f, low) < 0)
+		return -1;
+	f->lost[low] = at;
+	return 0;
+}
+
+/* All that there are so far, in whatever order: by core they come, and a file may say anything. */
+static int on_known_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
+{
+	struct dt_feed *f = ctx;
+
+	if (add_loss_at(f, f->losses) < 0)
+		return -1;
+	f->lost[f->losses - 1] = end ? end : begin;
+	return 0;
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 /* When the first one comes: a trace that is still being recorded may have had none at first. */
 static int begin_messages(struct dt_feed *f)
 {
 	uint64_t ahead = (uint64_t)(DT_MESSAGE_AHEAD_NS / dt_reader_ns_per_tick(f->reader));
+	size_t n = 0;
 
 	f->messages = dt_messages_new(ahead, on_message, f);
-	return !f->messages || dt_reader_losses(f->reader, on_loss, f) ? -1 : 0;
+	if (!f->messages || dt_reader_losses(f->reader, on_known_loss, f))
+		return -1;
+	if (f->losses)
+		qsort(f->lost, f->losses, sizeof(*f->lost), by_ticks);
+	for (size_t i = 0; i < f->losses; i++)
+		if (!n || f->lost[n - 1] != f->lost[i])
+			f->lost[n++] = f->lost[i];
+	f->losses = n;
+	return 0;
 }
 
 static void message(struct dt_feed *f, uint8_t kind, uint64_t body, const struct dt_span *s,
@@ -467,7 +509,7 @@ void dt_feed_free(struct dt_feed *f)
 int dt_feed_span(struct dt_feed *f, const struct dt_span *s)
 {
 	f->span = s;
-	if (s->lost && f->messages && on_loss(f, s->core, s->lost, s->lost_begin, s->lost_end))
+	if (s->lost && f->messages && on_loss(f, s->lost_end ? s->lost_end : s->lost_begin))
 		return -1;
 	if (dt_pair_span(f->pair, s) || f->no_memory || (f->filter && dt_filter_failed(f->filter)))
 		return -1;

@@ -30,14 +30,19 @@ DEFINE_STATIC_CALL_NULL(dt___module_address, dt_like___module_address);
 static __init unsigned long find_lookup_name(void)
 {
 	struct kprobe k = {.symbol_name = "kallsyms_lookup_name"};
-	unsigned long address;
+	unsigned long address, behind = 0;
+	char text[KSYM_SYMBOL_LEN], *plus;
 
 	if (register_kprobe(&k) < 0)
 		return 0;
 	address = (unsigned long)k.addr;
 	unregister_kprobe(&k);
-	/* with endbr64 in front, the probe comes behind that */
-	return address & 0xf ? address - 4 : address;
+	/* with endbr64 in front, the probe comes behind that: the kernel's own table says how far */
+	sprint_symbol(text, address); /* name+0xOFFSET/0xSIZE */
+	plus = strchr(text, '+');
+	if (!plus || sscanf(plus, "+0x%lx", &behind) != 1)
+		return 0;
+	return address - behind;
 }
 
 /*

@@ -696,7 +696,8 @@ int dt_reader_losses(struct dt_reader *r,
 		     void *ctx)
 {
 	static const char sql[] = "SELECT core, lost, begin_ticks, end_ticks FROM loss "
-				  "WHERE core BETWEEN 0 AND 65535 ORDER BY core, after";
+				  "WHERE core BETWEEN 0 AND 65535 "
+				  "ORDER BY core, begin_ticks < 0, begin_ticks, after";
 	sqlite3_stmt *q;
 	int rc = 0;
 

@@ -311,3 +311,17 @@ equal_records() {
 	echo "$status ${output:0:300}"
 	[ "$status" = 0 ]
 }
+
+@test "hostile files: hundreds of thousands of losses in no order" {
+	local c
+	maketrace -n 60000 -c 2 -t 3 -m 20 t.db >made
+	unsound t.db
+	sqlite3 t.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 300000)
+		INSERT OR IGNORE INTO loss SELECT i % 2, 100000 + i, 1, 900000000 - i * 3, 900000000 - i * 3 + 1 FROM n UNION ALL
+		SELECT i % 2, 500000 + i, 1, -i, -i FROM n WHERE i < 100000"
+	for c in calls "report --anyway" "view --index --anyway" check; do
+		run bash -c "ulimit -t $(cost); exec timeout 100 devtrace $c t.db >out"
+		echo "$c: $status ${output:0:300}"
+		[ "$status" -le 1 ]
+	done
+}
