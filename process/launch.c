@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "process/elf.h"
@@ -227,6 +229,8 @@ bool dt_has_ended(pid_t pid, int *status)
 	return true;
 }
 
+#define START_NS 5000000000ull /* in which a C library has registered rseq, or has not */
+
 /* What a C library does before it registers rseq, or when it never will (musl goes on to main). */
 static bool early_call(uint64_t nr)
 {
@@ -248,8 +252,33 @@ static bool early_call(uint64_t nr)
 	return false;
 }
 
+/* Until our child stops or ends, or time is up, in which case it is told to stop; false: it has gone. */
+static bool wait_at_most(pid_t pid, int *status, uint64_t until)
+{
+	pid_t got;
+
+	for (unsigned times = 0;; times++) {
+		got = waitpid(pid, status, __WALL | WNOHANG);
+		if (got > 0)
+			return true;
+		if (got < 0 && errno != EINTR)
+			return false;
+		if (dt_now_ns() > until) {
+			ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+			while ((got = waitpid(pid, status, __WALL)) < 0 && errno == EINTR)
+				;
+			return got > 0;
+		}
+		if (times > 100) /* a C library is there in a moment */
+			nanosleep(&(struct timespec){0, 200000}, NULL);
+		else
+			sched_yield();
+	}
+}
+
 int dt_launch_until_rseq(pid_t pid)
 {
+	uint64_t until = dt_now_ns() + START_NS;
 	int status, signal = 0;
 
 	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
@@ -262,11 +291,10 @@ int dt_launch_until_rseq(pid_t pid)
 		if (ptrace(PTRACE_SYSCALL, pid, 0, signal) < 0)
 			return -1;
 		signal = 0;
-		while (waitpid(pid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return -1;
-		if (!WIFSTOPPED(status))
+		if (!wait_at_most(pid, &status, until) || !WIFSTOPPED(status))
 			return -1;
+		if (status >> 16 && dt_now_ns() > until)
+			return 0; /* no C library: it goes its own way */
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			if (status >> 16 == 0)
 				signal = WSTOPSIG(status);

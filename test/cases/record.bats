@@ -726,3 +726,27 @@ load common
 	run "$dt" record -F outer -F malloc -o s.db ./short
 	[ "$status" = 0 ] && [ -z "$output" ]
 }
+
+@test "record: a static program that makes no system call is recorded, and commands reach its session" {
+	local p tries
+	cat >"$dir/spin.c" <<-'C'
+		__attribute__((noipa)) long f(long n) { return 3 * n + 1; }
+		void _start(void) { for (long n = 0;; n = f(n)) ; }
+	C
+	gcc -O1 -g -nostdlib -static -o "$dir/spin" "$dir/spin.c"
+	export XDG_RUNTIME_DIR=$dir/run
+	mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+	"$dt" record -s spin -p overwrite -b 64K -F none -o "$dir/t.db" "$dir/spin" 3>&- 2>/dev/null &
+	p=$!
+	for tries in $(seq 100); do
+		timeout 1 "$dt" ctl -s spin >/dev/null 2>&1 && break
+		sleep 0.1
+	done
+	# what plants is done by who waits for the program's C library, until it is clear that there is none
+	run timeout 60 "$dt" ctl -s spin - <<<$'trace spin:f new p\ntrace p on'
+	sleep 0.1
+	pkill -P "$p" -x spin
+	wait "$p" || true
+	[ "$status" = 0 ]
+	[ "$(sqlite3 "$dir/t.db" 'select sum(records) > 100 from chunk')" = 1 ]
+}
