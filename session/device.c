@@ -253,7 +253,7 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 	uint64_t low, high;
 
 	s->changed = true;
-	s->narrowed = s->narrowed || (r && !r->on);
+	s->narrowed = s->narrowed || (r && !r->on && dt_ranges_has_calls(r));
 	if (!r)
 		return apply_all(s, e);
 	if (dt_ranges_switch(s, r, e) < 0)
@@ -284,7 +284,7 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 	bool was = before->on;
 
 	s->changed = true;
-	s->narrowed = s->narrowed || was;
+	s->narrowed = s->narrowed || (was && dt_ranges_has_calls(before));
 	if (dt_ranges_kernel(r) && was)
 		return dt_ranges_kernel_change(before, r, e);
 	before->on = false;

@@ -863,6 +863,13 @@ bool dt_ranges_kernel(const struct dt_range *r)
 	return p->kernel;
 }
 
+bool dt_ranges_has_calls(const struct dt_range *r)
+{
+	const struct place_of_range *p = r->host;
+
+	return !p->point;
+}
+
 int dt_ranges_kernel_change(const struct dt_range *before, const struct dt_range *r,
 			    struct dt_error *e)
 {

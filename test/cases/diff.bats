@@ -52,6 +52,7 @@ one_by_one() {
 	python3 - "$@" <<'P' | sort
 import csv, sys, collections
 sums = []
+timed = lambda r: r["begin_ns"] != "" and r["end"] not in ("open", "lost")
 for name in sys.argv[1:]:
     rows = list(csv.DictReader(open(name, newline="")))
     by = {r["call"]: r for r in rows if r["call"] != "0"}
@@ -59,11 +60,12 @@ for name in sys.argv[1:]:
     for r in rows:
         s = t[r["function"]]
         s[0] += 1
-        if r["begin_ns"] == "" or r["end"] in ("open", "lost"): continue
+        if not timed(r): continue
         s[1] += 1
         s[2] += float(r["self_ns"])
         up = by.get(r["caller"])
-        while up and up["function"] != r["function"]: up = by.get(up["caller"])
+        # in another one whose time has it; one whose own is not known has none
+        while up and (up["function"] != r["function"] or not timed(up)): up = by.get(up["caller"])
         if not up: s[3] += float(r["duration_ns"])
     sums.append(t)
 for f in set(sums[0]) | set(sums[1]):

@@ -768,6 +768,11 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
 	__atomic_store_n(m, DT_MARK_DONE(index), __ATOMIC_RELEASE);
 }
 
+static bool is_frozen_at(uint64_t limit, uint64_t pos)
+{
+	return (limit & DT_FROZEN) && pos >= (limit & ~DT_FROZEN);
+}
+
 /*
  * Appends to the shared ring: a place is taken by compare-and-swap on pos, its slot by another on
  * the slot's mark, so that a writer stopped or killed half way costs its own record and no other
@@ -775,7 +780,8 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
  * for room, a signal handler must not come in between: it would wait for the place below it.
  *
  * Who comes here has seen that events are not looked at, which may have changed since: recording may
- * freeze, and the limit is then changed together with pos, so they are looked at together here, too.
+ * have frozen. Whose place is behind that all the same began before it, and so is its time made to be.
+ * (Not every processor has what changes pos and limit together, which a session that looks at events needs.)
  */
 static bool append_shared(struct dt_record *rec)
 {
@@ -788,17 +794,22 @@ static bool append_shared(struct dt_record *rec)
 	if (waits)
 		block_signals(&signals);
 	pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
-	limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 	do {
-		frozen = (limit & DT_FROZEN) && pos >= (limit & ~DT_FROZEN);
+		limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+		frozen = is_frozen_at(limit, pos);
 		full = pos >= limit || ((limit & DT_FROZEN) && pos >= __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE));
 		if (frozen || full)
 			break;
 		rec->ticks = clock_and_core(&core);
-	} while (!change_both(&r->pos, &pos, &limit, pos + 64, limit));
+	} while (!__atomic_compare_exchange_n(&r->pos, &pos, pos + 64, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_ACQUIRE));
 	if (frozen) { /* nothing is recorded, nothing is lost */
 		__atomic_add_fetch(&session.missed, 1, __ATOMIC_RELAXED);
 	} else if (!full) {
+		uint64_t since = __atomic_load_n(&session.frozen, __ATOMIC_RELAXED);
+
+		if (is_frozen_at(__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), pos) && since && rec->ticks > since)
+			rec->ticks = since;
 		rec->core = (uint16_t)core;
 		fill_shared(r, pos, rec);
 	}
@@ -947,7 +958,7 @@ static bool is_frozen(void)
 	struct dt_ring *r = shared_ring();
 	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
-	return (limit & DT_FROZEN) && __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE) >= (limit & ~DT_FROZEN);
+	return is_frozen_at(limit, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE));
 }
 
 /* The start event is recorded, and nothing is frozen any more: the controller may look at the time. */
