@@ -35,6 +35,7 @@ struct dt_file {
 	bool asked;	     /* dt_choose_fn has been */
 	uint8_t *chosen;     /* per site: is to be switched on */
 	size_t chosen_sites;
+	bool went_off;	     /* the chooser's: a site has, which was chosen */
 	uint8_t *once;	     /* the chooser's, per site: has been chosen at some time. NULL: as chosen */
 	bool program;	      /* of a process that was named, not a library */
 	struct dt_code *code; /* NULL until asked for: see process/probes.h */

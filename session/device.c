@@ -253,7 +253,7 @@ static int host_apply(void *ctx, struct dt_range *r, struct dt_error *e)
 	uint64_t low, high;
 
 	s->changed = true;
-	s->narrowed = s->narrowed || (r && !r->on && dt_ranges_has_calls(r));
+	s->narrowed = s->narrowed || (r && !r->on && dt_ranges_kernel(r));
 	if (!r)
 		return apply_all(s, e);
 	if (dt_ranges_switch(s, r, e) < 0)
@@ -284,7 +284,7 @@ static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, s
 	bool was = before->on;
 
 	s->changed = true;
-	s->narrowed = s->narrowed || (was && dt_ranges_has_calls(before));
+	s->narrowed = s->narrowed || (was && dt_ranges_kernel(before));
 	if (dt_ranges_kernel(r) && was)
 		return dt_ranges_kernel_change(before, r, e);
 	before->on = false;
@@ -806,8 +806,10 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	s->frozen =
 		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
 	s->changed = s->narrowed = false;
+	dt_ranges_went_off(s);
 	begin = __builtin_ia32_rdtsc();
 	rc = dt_device_write(&s->device, who, text, n, e);
+	s->narrowed = dt_ranges_went_off(s) || s->narrowed;
 	if (s->changed && s->store)
 		note_change(s, text, n, begin);
 	pthread_mutex_unlock(&s->lock);

@@ -390,6 +390,7 @@ static void choose_site(struct dt_file *f, size_t site)
 		return;
 	f->chosen[site] = on;
 	f->once[site] |= on;
+	f->went_off |= !on;
 	f->chosen_sites += on ? 1 : (size_t)-1;
 }
 
@@ -863,11 +864,15 @@ bool dt_ranges_kernel(const struct dt_range *r)
 	return p->kernel;
 }
 
-bool dt_ranges_has_calls(const struct dt_range *r)
+bool dt_ranges_went_off(struct dt_session *s)
 {
-	const struct place_of_range *p = r->host;
+	bool any = false;
 
-	return !p->point;
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		any = any || f->went_off;
+		f->went_off = false;
+	}
+	return any;
 }
 
 int dt_ranges_kernel_change(const struct dt_range *before, const struct dt_range *r,

@@ -18,8 +18,8 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 
 /* Is it the kernel's? Such a point that is on is r from here on, and was `before'. */
 bool dt_ranges_kernel(const struct dt_range *r);
-/* Are its records of calls, which pair? Those of an instruction are not. */
-bool dt_ranges_has_calls(const struct dt_range *r);
+/* Has any site gone off since this was asked last? */
+bool dt_ranges_went_off(struct dt_session *s);
 int dt_ranges_kernel_change(const struct dt_range *before, const struct dt_range *r,
 			    struct dt_error *e);
 

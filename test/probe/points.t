@@ -107,7 +107,7 @@ csmith_calls() {
 	runs=$(sed -n 's/^\([0-9]*\) runs$/\1/p' traced.err)
 	[ "${runs:-0}" -gt 0 ] || { echo "it does not say how often it has run"; return 1; }
 	"$B/devtrace" sql -n t.db "CREATE TEMP TABLE c AS
-		SELECT function, count(*) AS n, sum(begin NOT NULL AND ended IN ('returned', 'tail')) AS whole FROM calls WHERE module = 'prog' AND
+		SELECT function, count(*) AS n, sum(begin NOT NULL AND ended IN ('returned', 'tail', 'paused')) AS whole FROM calls WHERE module = 'prog' AND
 			(function = 'once' OR function GLOB 'func_*' OR function GLOB 'safe_*') GROUP BY 1;
 		SELECT function, n, whole, $runs FROM c WHERE n % $runs != 0 OR n != whole OR (function = 'once' AND n != $runs);
 		SELECT 'lost', * FROM lost;
