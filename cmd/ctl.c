@@ -116,8 +116,10 @@ static int talk(struct dt_client *c, int argc, char **argv)
 	free(t.p);
 	if (rc < 0)
 		return dt_cmd_fail("%s", e.text);
-	dt_plain_cut(c->text, true); /* names of what is traced are in it */
-	fwrite(c->text, 1, c->n, stdout);
+	if (c->n) { /* else there may be no text at all */
+		dt_plain_cut(c->text, true); /* names of what is traced are in it */
+		fwrite(c->text, 1, c->n, stdout);
+	}
 	return fflush(stdout) ? dt_cmd_fail("standard output can not be written") : 0;
 }
 

@@ -19,6 +19,8 @@
 #include "session/send.h"
 #include "session/server.h"
 
+#define ANSWER_MAX (1ul << 30) /* bytes; who answers may be another user, and made to harm */
+
 static int connect_to(const char *name, struct dt_error *e)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -179,6 +181,8 @@ static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b,
 	head[at] = '\0';
 	if (sscanf(head, "%7s %lu %lu %lu", word, &n, &x, &y) != 4)
 		return dt_fail(e, "this is no session of devtrace's");
+	if (n > ANSWER_MAX)
+		return dt_fail(e, "this is no session of devtrace's: an answer of %lu bytes", n);
 	if (n + 1 > c->room) {
 		char *more = realloc(c->text, n + 1);
 

@@ -125,6 +125,46 @@ load session
 	"$dt" calls r.db | grep -q main
 }
 
+# answers ANSWER to the first request of each who connects to the socket f.sock, and closes it
+false_session() {
+	python3 - "$1" 3>&- <<-'PY' &
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.bind("f.sock")
+		s.listen()
+		while True:
+		    c = s.accept()[0]
+		    c.recv(100)
+		    c.sendall(sys.argv[1].encode().decode("unicode_escape").encode())
+		    c.close()
+	PY
+	false_pid=$!
+	until_true test -S f.sock
+}
+
+@test "session: one that answers nothing, or what no session answers" {
+	while IFS='|' read -r answer command want; do
+		rm -f f.sock
+		false_session "$answer"
+		said=$("$dt" ctl -s ./f.sock $command 2>&1) || :
+		[ "$said" = "${want:+devtrace: $want}" ] || { echo "$answer $command: $said"; return 1; }
+		kill "$false_pid"
+	done <<-'END'
+		|quit|
+		|status|the session has ended
+		ok 3|quit|
+		ok 3|status|the session has ended
+		ok 3 0 0\n12|quit|
+		ok 3 0 0\n12|status|the session has ended
+		ok 0 0 0\n|quit|
+		ok 0 0 0\n|status|
+		yes\n|status|this is no session of devtrace's
+		ok 99999999999999999999 0 0\n|status|this is no session of devtrace's: an answer of 18446744073709551615 bytes
+		ok 18446744073709551615 0 0\n|status|this is no session of devtrace's: an answer of 18446744073709551615 bytes
+		ok 1073741825 0 0\n|status|this is no session of devtrace's: an answer of 1073741825 bytes
+	END
+}
+
 @test "session: entries and exits that the rings had no room for are counted, until reset" {
 	start_obey
 	begin t -b 64K "$pid"
