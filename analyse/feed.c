@@ -52,7 +52,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 
 	if (!c->note)
 		return;
-	*c->note = f->span->core + 1u;
+	*c->note = dt_reader_ring_core(f->reader, f->span->core) + 1u;
 	if (f->filter && dt_filter_begin(f->filter, c))
 		*c->note |= NOTE_WANTED;
 	if (f->to.begin)
@@ -70,7 +70,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct dt_feed *f = ctx;
 	uint64_t length = dt_call_ticks(c);
-	uint32_t id = c->tid, core = f->span ? f->span->core : 0;
+	uint32_t id = c->tid, core = f->span ? dt_reader_ring_core(f->reader, f->span->core) : 0;
 
 	if (c->note && *c->note & NOTE_CORE)
 		core = (*c->note & NOTE_CORE) - 1;
@@ -151,7 +151,7 @@ static void see(struct dt_feed *f, unsigned core, uint32_t tid, uint64_t first, 
 
 static void see_cores(struct dt_feed *f, const struct dt_span *s)
 {
-	if (s->core != DT_SHARED_CORE) {
+	if (s->core < DT_FURTHER_CORES) {
 		see(f, s->core, s->tid, s->ticks[0], s->ticks[s->n - 1]);
 		return;
 	}
@@ -287,7 +287,7 @@ static void message(struct dt_feed *f, uint8_t kind, uint64_t body, const struct
 		dt_messages_lost(f->messages, ticks);
 	f->message_ticks = ticks;
 	dt_messages_record(f->messages, kind, body, ticks, s->tid,
-			   s->core == DT_SHARED_CORE ? s->record_core[i] : s->core);
+			   dt_span_core(s, i));
 }
 
 /* ---- events ---- */
@@ -374,7 +374,7 @@ static uint32_t point_of(struct dt_feed *f, uint32_t function)
 static bool is_wanted_event(const struct dt_feed *f, const struct dt_site *site,
 			    const struct dt_span *s, uint32_t i, uint64_t value)
 {
-	uint16_t core = s->core == DT_SHARED_CORE ? s->record_core[i] : s->core;
+	uint16_t core = dt_span_core(s, i);
 
 	if (!f->filter)
 		return true;

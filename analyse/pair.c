@@ -936,7 +936,7 @@ static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, u
 	const struct core_loss *l = p->loss[core];
 	size_t n;
 
-	if (kernel || core == DT_SHARED_CORE)
+	if (kernel || core >= DT_SHARED_CORES)
 		return lost_between(p, core, since, now);
 	n = losses_before(l, now);
 	return n && l->i[n - 1].begin >= since;

@@ -673,7 +673,7 @@ static void write_loss(struct writing *w, const struct dt_span *s)
 	if (!core)
 		return;
 	if (!core->loss_described) {
-		dt_format(name, sizeof(name), "records lost, core %u", s->core);
+		dt_format(name, sizeof(name), "records lost, core %u", dt_reader_ring_core(w->r, s->core));
 		describe_track(w, uuid, 0, name, false);
 	}
 	core->loss_described = true;
@@ -824,7 +824,7 @@ static void take_messages(struct writing *w, struct dt_messages *m, const struct
 
 		if (site->kind == DT_SEND || site->kind == DT_RECEIVE)
 			dt_messages_record(m, site->kind, s->value ? s->value[i][0] : 0,
-					   s->ticks[i], s->tid, s->core);
+					   s->ticks[i], s->tid, dt_span_core(s, i));
 	}
 }
 

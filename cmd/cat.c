@@ -59,10 +59,10 @@ struct cat {
 	bool live, follow, peek;
 };
 
-static void print_loss(struct dt_out *o, const struct dt_span *s)
+static void print_loss(struct dt_out *o, const struct dt_reader *r, const struct dt_span *s)
 {
 	dt_out_text(o, "kind=LOSS core=");
-	dt_out_decimal(o, s->core);
+	dt_out_decimal(o, dt_reader_ring_core(r, s->core));
 	dt_out_text(o, " lost=");
 	dt_out_decimal(o, s->lost);
 	dt_out_text(o, " begin=");
@@ -99,7 +99,7 @@ static void print_long(struct cat *k, const struct dt_span *s)
 	struct dt_out *o = &k->out;
 
 	if (s->lost)
-		print_loss(o, s);
+		print_loss(o, k->reader, s);
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
 		char *p = dt_out_room(o, DT_LONG_LINE + 2 * LONGEST_NAME);
@@ -123,7 +123,7 @@ static void print_compact(struct cat *k, const struct dt_span *s)
 {
 	if (s->lost) {
 		dt_out_char(&k->out, '#');
-		print_loss(&k->out, s);
+		print_loss(&k->out, k->reader, s);
 	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		char *p = dt_out_room(&k->out, DT_COMPACT_TEXT);

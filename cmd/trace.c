@@ -210,8 +210,8 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 		fprintf(stderr, "%s: %s\n", c->name, s->note);
 	if (s->users > 1)
 		fprintf(stderr,
-			"%s: processes of several users (%u, %u%s) were recorded together: each of them could read and "
-			"change the others' records; a session for each user keeps them apart\n",
+			"%s: processes changed their user while they were traced (%u, %u%s): whoever they are now could "
+			"go on reading and changing the records of those that they were one of\n",
 			c->name, s->user[0], s->user[1], s->users > 2 ? ", ..." : "");
 	if (s->clockless)
 		fprintf(stderr,

@@ -135,7 +135,7 @@ struct dt_geometry {
 	uint64_t bytes;	    /* of the whole shared memory */
 };
 
-#define DT_CORES_MAX 65535u
+#define DT_CORES_MAX 32767u
 /* bytes a ring can have: a power of two in these bounds */
 #define DT_RING_MIN (64u << 10)
 #define DT_RING_MAX (1u << 30)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,4 +92,43 @@ bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid)
 	if (f)
 		fclose(f);
 	return found == 2;
+}
+
+/* 0: not known. */
+static ino_t user_namespace(const char *process)
+{
+	char path[64];
+	struct stat st;
+
+	dt_format(path, sizeof(path), "/proc/%s/ns/user", process);
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+bool dt_rights_of(pid_t pid, struct dt_rights *r)
+{
+	char path[64], line[256], name[16];
+	unsigned long capabilities;
+	int found = 0;
+	FILE *f;
+
+	memset(r, 0, sizeof(*r));
+	dt_format(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && found < 3 && fgets(line, sizeof(line), f)) {
+		uid_t *u = r->user;
+		gid_t *g = r->group;
+
+		found += sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4 ||
+			 sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4;
+		if (sscanf(line, "CapPrm: %lx", &capabilities) == 1) {
+			r->capabilities = capabilities;
+			found++;
+		}
+	}
+	if (f)
+		fclose(f);
+	dt_format(name, sizeof(name), "%d", pid);
+	if (r->capabilities && user_namespace(name) != user_namespace("self"))
+		r->capabilities = 0;
+	return found == 3;
 }

@@ -25,6 +25,19 @@ int dt_rights_only(uint64_t keep, struct dt_error *e);
 /* Does fits() say no when these capabilities are not effective? False where this thread has none of them. */
 bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all);
 
+/*
+ * As whom a process acts: user and group, each real, effective, saved and for files, and the capabilities that it
+ * may have here (in a user namespace of its own it has none here). All 0 bytes beside these.
+ */
+struct dt_rights {
+	uint64_t capabilities;
+	uid_t user[4];
+	gid_t group[4];
+};
+
+/* Of a process's first thread. False: it has gone. */
+bool dt_rights_of(pid_t pid, struct dt_rights *r);
+
 /* As whom a process opens files. Its /proc entry is root's if it has changed its user. False: it has gone. */
 bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid);
 

@@ -10,10 +10,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/control.h"
 #include "process/memory.h"
+
+#define DEAF_NS 1000000l /* between looks at bells that can not be waited for */
 
 #define ONCE(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
@@ -61,56 +65,101 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 }
 
 /*
- * The list of robust futexes that the kernel goes through when the owner's thread ends, with the session's
- * word as its only element: how far that is from the element is a number in the head, so the element, with
- * its pointer, need not be beside it. The thread's own list, libc's, is put back in the end.
+ * The list of robust futexes that the kernel goes through when the owner's thread ends: the word `owner' of each
+ * of the session's memories. How far a word is from its element is one number for all, in the head, so each
+ * memory lies behind a page that is ours alone and has the element, with its pointer, in the same place. The
+ * thread's own list, libc's, is put back in the end.
  */
 struct dt_owner {
 	struct robust_list_head head;
-	struct robust_list element;
 	struct robust_list_head *before;
 	size_t before_size;
 	pid_t tid;
 };
 
-static int own(struct dt_shared *s, struct dt_error *e)
+#define OWN_PAGE 4096u
+
+static struct robust_list *element_of(const struct dt_shared *s)
+{
+	return (struct robust_list *)((char *)s->control - OWN_PAGE);
+}
+
+static struct dt_owner *begin_owning(const struct dt_shared *s, struct dt_error *e)
 {
 	struct dt_owner *o = calloc(1, sizeof(*o));
 
-	if (!o)
-		return dt_fail(e, "out of memory");
+	if (!o) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
 	o->tid = gettid();
-	o->head.list.next = &o->element;
-	o->head.futex_offset = (char *)&s->control->owner - (char *)&o->element;
-	o->element.next = &o->head.list;
+	o->head.list.next = &o->head.list;
+	o->head.futex_offset = (char *)&s->control->owner - (char *)element_of(s);
 	if (syscall(SYS_get_robust_list, 0, &o->before, &o->before_size) < 0 ||
 	    syscall(SYS_set_robust_list, &o->head, sizeof(o->head)) < 0) {
 		dt_fail(e, "the session can not be owned: %s", strerror(errno));
 		free(o);
-		return -1;
+		return NULL;
 	}
-	__atomic_store_n(&s->control->owner, (uint32_t)o->tid, __ATOMIC_SEQ_CST);
+	return o;
+}
+
+static void end_owning(struct dt_owner *o)
+{
+	if (o->tid == gettid()) {
+		syscall(SYS_set_robust_list, o->before, o->before_size);
+		free(o);
+	} else {
+		/* the owner's thread goes on, and may look there until it ends */
+		o->head.list.next = &o->head.list;
+	}
+}
+
+static void own(struct dt_shared *s, struct dt_owner *o)
+{
+	struct robust_list *element = element_of(s);
+
+	element->next = o->head.list.next;
+	o->head.list.next = element;
 	s->owner = o;
-	return 0;
+	__atomic_store_n(&s->control->owner, (uint32_t)o->tid, __ATOMIC_SEQ_CST);
 }
 
 static void disown(struct dt_shared *s)
 {
-	struct dt_owner *o = s->owner;
+	struct robust_list **p = &s->owner->head.list.next, *element = element_of(s);
 
 	__atomic_store_n(&s->control->owner, 0, __ATOMIC_SEQ_CST);
-	if (o->tid == gettid())
-		syscall(SYS_set_robust_list, o->before, o->before_size);
-	else
-		o->head.list.next = &o->head.list; /* the owner's thread goes on */
-	/* it may look there until it ends */
-	if (o->tid == gettid())
-		free(o);
-	s->owner = NULL;
+	while (*p != element)
+		p = &(*p)->next;
+	*p = element->next;
 }
 
-int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
-		     struct dt_error *e)
+/* The memory, with a page of our own in front of it. */
+static struct dt_control *map_memory(int fd, uint64_t bytes, struct dt_error *e)
+{
+	char *own = mmap(NULL, OWN_PAGE + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
+
+	if (own != MAP_FAILED) {
+		if (mmap(own + OWN_PAGE, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd,
+			 0) != MAP_FAILED)
+			return (struct dt_control *)(own + OWN_PAGE);
+		munmap(own, OWN_PAGE + bytes);
+	}
+	dt_fail(e, "%lu MiB for the rings can not be mapped: %s", (unsigned long)(bytes >> 20), strerror(errno));
+	return NULL;
+}
+
+static void unmap_memory(struct dt_shared *s)
+{
+	munmap((char *)s->control - OWN_PAGE, OWN_PAGE + s->geometry.bytes);
+	close(s->fd);
+	s->control = NULL;
+	s->fd = -1;
+}
+
+static int create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy, struct dt_error *e)
 {
 	struct dt_geometry g = dt_geometry(cores, ring_size);
 	struct dt_control *c;
@@ -120,39 +169,67 @@ int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, en
 	*s = (struct dt_shared){.fd = open_memory(g.bytes, e), .geometry = g, .policy = policy};
 	if (s->fd < 0)
 		return -1;
-	c = mmap(NULL, g.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, s->fd, 0);
-	if (c == MAP_FAILED) {
-		dt_fail(e, "%lu MiB for the rings can not be mapped: %s",
-			(unsigned long)(g.bytes >> 20), strerror(errno));
-		goto fail;
+	s->control = c = map_memory(s->fd, g.bytes, e);
+	if (!c) {
+		close(s->fd);
+		s->fd = -1;
+		return -1;
 	}
 	c->magic = DT_SESSION_MAGIC;
 	c->version = DT_SESSION_VERSION;
 	c->geometry = g;
 	c->policy = policy;
 	c->controller = (uint32_t)getpid();
-	s->control = c;
-	if (own(s, e) != 0) {
-		munmap(c, g.bytes);
-		goto fail;
-	}
 	return 0;
-fail:
-	close(s->fd);
-	s->fd = -1;
-	s->control = NULL;
-	return -1;
+}
+
+int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		     struct dt_error *e)
+{
+	struct dt_owner *o;
+
+	if (create(s, cores, ring_size, policy, e) < 0)
+		return -1;
+	o = begin_owning(s, e);
+	if (!o) {
+		unmap_memory(s);
+		return -1;
+	}
+	own(s, o);
+	return 0;
+}
+
+int dt_shared_create_like(struct dt_shared *s, const struct dt_shared *first, struct dt_error *e)
+{
+	if (create(s, first->geometry.cores, first->geometry.ring_size, first->policy, e) < 0)
+		return -1;
+	own(s, first->owner);
+	dt_shared_set_careful(s, first->careful);
+	dt_shared_set_uniform(s, first->uniform);
+	dt_shared_set_all(s, first->all);
+	dt_shared_set_watch(s, first->watch, first->watches);
+	dt_shared_arm(s, &first->arm);
+	return 0;
+}
+
+void dt_shared_join(struct dt_shared *first, struct dt_shared *s)
+{
+	while (first->next)
+		first = first->next;
+	__atomic_store_n(&first->next, s, __ATOMIC_RELEASE);
 }
 
 void dt_shared_destroy(struct dt_shared *s)
 {
-	if (s->control) {
-		disown(s);
-		munmap(s->control, s->geometry.bytes);
-		close(s->fd);
-	}
-	s->control = NULL;
-	s->fd = -1;
+	struct dt_owner *o = s->owner;
+
+	if (!s->control)
+		return;
+	disown(s);
+	/* the last of its list, which is the first memory's */
+	if (o->head.list.next == &o->head.list)
+		end_owning(o);
+	unmap_memory(s);
 }
 
 /* ---- settings: the own copy decides */
@@ -175,22 +252,27 @@ void dt_shared_set_careful(struct dt_shared *s, bool careful)
 	__atomic_store_n(&s->control->careful, careful, __ATOMIC_SEQ_CST);
 }
 
-void dt_shared_set_uniform(const struct dt_shared *s, bool uniform)
+void dt_shared_set_uniform(struct dt_shared *s, bool uniform)
 {
+	s->uniform = uniform;
 	__atomic_store_n(&s->control->uniform, uniform, __ATOMIC_RELAXED);
 }
 
-void dt_shared_set_all(const struct dt_shared *s, bool all)
+void dt_shared_set_all(struct dt_shared *s, bool all)
 {
+	s->all = all;
 	__atomic_store_n(&s->control->all, all, __ATOMIC_RELAXED);
 }
 
-void dt_shared_set_watch(const struct dt_shared *s, const uint32_t *id, size_t n)
+void dt_shared_set_watch(struct dt_shared *s, const uint32_t *id, size_t n)
 {
 	struct dt_control *c = s->control;
 
 	if (n > DT_WATCH_MAX)
 		n = DT_WATCH_MAX;
+	if (n)
+		memcpy(s->watch, id, n * sizeof(*id));
+	s->watches = n;
 	/* meanwhile all are: a list that is half written would leave out some that are in both */
 	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
 	if (n)
@@ -198,8 +280,9 @@ void dt_shared_set_watch(const struct dt_shared *s, const uint32_t *id, size_t n
 	__atomic_store_n(&c->watches, (uint32_t)n, __ATOMIC_SEQ_CST);
 }
 
-void dt_shared_set_confined(const struct dt_shared *s)
+void dt_shared_set_confined(struct dt_shared *s)
 {
+	s->confined = true;
 	__atomic_store_n(&s->control->confined, 1, __ATOMIC_RELAXED);
 }
 
@@ -210,9 +293,11 @@ bool dt_shared_confined(const struct dt_shared *s)
 
 /* ---- the bell */
 
-uint32_t dt_shared_bell(const struct dt_shared *s)
+void dt_shared_bells(struct dt_shared *first, struct dt_shared_bells *b)
 {
-	return __atomic_load_n(&s->control->bell, __ATOMIC_ACQUIRE);
+	b->n = 0;
+	dt_shared_each(first, m)
+		b->count[b->n++] = __atomic_load_n(&m->control->bell, __ATOMIC_ACQUIRE);
 }
 
 void dt_shared_bell_ring(const struct dt_shared *s)
@@ -223,17 +308,44 @@ void dt_shared_bell_ring(const struct dt_shared *s)
 	syscall(SYS_futex, bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
-void dt_shared_bell_wait(const struct dt_shared *s, uint32_t bell, const struct timespec *at_most)
+void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b, const struct timespec *at_most)
 {
-	syscall(SYS_futex, &s->control->bell, FUTEX_WAIT, bell, at_most, NULL, 0);
+	struct futex_waitv wait[DT_SHARED_MAX] = {{0}};
+	struct timespec until;
+	unsigned n = 0;
+
+	if (!first->next) {
+		if (b->n == 1)
+			syscall(SYS_futex, &first->control->bell, FUTEX_WAIT, b->count[0], at_most, NULL, 0);
+		return;
+	}
+	dt_shared_each(first, m) {
+		if (n == b->n)
+			return;
+		wait[n] = (struct futex_waitv){
+			.val = b->count[n], .uaddr = (uintptr_t)&m->control->bell, .flags = FUTEX_32};
+		n++;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += at_most->tv_sec;
+	until.tv_nsec += at_most->tv_nsec;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	/* Linux before 5.16 can not wait for several: then it is looked again soon */
+	if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
+		nanosleep(at_most->tv_sec || at_most->tv_nsec > DEAF_NS ? &(struct timespec){0, DEAF_NS} : at_most,
+			  NULL);
 }
 
 /* ---- triggers */
 
-void dt_shared_arm(const struct dt_shared *s, const struct dt_shared_arm *a)
+void dt_shared_arm(struct dt_shared *s, const struct dt_shared_arm *a)
 {
 	struct dt_control *c = s->control;
 
+	s->arm = *a;
 	c->arm_has = (a->has_start ? 1u : 0) | (a->has_stop ? 2u : 0);
 	c->arm_start = a->start;
 	c->arm_stop = a->stop;
@@ -246,10 +358,10 @@ enum dt_arm_state dt_shared_arm_state(const struct dt_shared *s)
 	return state > DT_ARM_DONE ? DT_ARM_DONE : (enum dt_arm_state)state;
 }
 
-void dt_shared_arm_set(const struct dt_shared *s, enum dt_arm_state state)
+void dt_shared_arm_set(const struct dt_shared *s, enum dt_arm_state state, uint64_t begin)
 {
 	if (state == DT_ARM_RUNNING)
-		s->control->arm_begin = __builtin_ia32_rdtsc();
+		__atomic_store_n(&s->control->arm_begin, begin, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->control->arm_state, state, __ATOMIC_SEQ_CST);
 }
 
@@ -400,7 +512,21 @@ struct dt_record dt_shared_ring_record(const struct dt_shared *s, unsigned ring,
 	return dt_ring_records(ring_at(s, ring))[(pos & (s->geometry.ring_size - 1)) / 64];
 }
 
-/* ---- an earlier session's, in a process */
+/* ---- in a process */
+
+bool dt_shared_mapped(const struct dt_shared *s, const struct dt_maps *maps)
+{
+	struct stat own;
+
+	if (fstat(s->fd, &own) < 0)
+		return false;
+	for (size_t i = 0; i < maps->n; i++)
+		if (maps->map[i].shared && maps->map[i].inode == own.st_ino &&
+		    maps->map[i].dev_major == major(own.st_dev) &&
+		    maps->map[i].dev_minor == minor(own.st_dev))
+			return true;
+	return false;
+}
 
 bool dt_shared_old(int mem, uint64_t address, struct dt_shared_old *old)
 {

@@ -13,6 +13,13 @@
 
 #include "core/error.h"
 #include "core/ring.h"
+#include "process/maps.h"
+
+/* Triggers: what is to begin the recording, and what to end it. */
+struct dt_shared_arm {
+	bool has_start, has_stop;
+	uint64_t start, stop;
+};
 
 /*
  * The memory, and what the controller itself knows of it: the traced processes can write to all that
@@ -25,8 +32,19 @@ struct dt_shared {
 	enum dt_policy policy;
 	enum dt_state state;
 	bool careful; /* each event is looked at */
-	struct dt_owner *owner;
+	bool uniform, all, confined; /* as last set */
+	struct dt_shared_arm arm;
+	uint32_t watch[DT_WATCH_MAX];
+	size_t watches;
+	struct dt_owner *owner;	/* the first one's: all have one owner */
+	struct dt_shared *next; /* of the same session, for other credentials; stored with release */
 };
+
+/* Each memory of a session whose first one that is. */
+#define dt_shared_each(first, m)                                                                   \
+	for (struct dt_shared *m = (first); m; m = __atomic_load_n(&m->next, __ATOMIC_ACQUIRE))
+
+#define DT_SHARED_MAX 16u /* of one session */
 
 /*
  * Makes the memory for `cores' rings of ring_size bytes and the shared ring. The calling thread is
@@ -34,6 +52,13 @@ struct dt_shared {
  */
 int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
 		     struct dt_error *e);
+/*
+ * Makes another one, as the first is and as that is set, but for its rings and the triggers' state. The session has it when
+ * dt_shared_join() has put it behind the others. Only by the owner.
+ */
+int dt_shared_create_like(struct dt_shared *s, const struct dt_shared *first, struct dt_error *e);
+void dt_shared_join(struct dt_shared *first, struct dt_shared *s);
+/* The first one last. */
 void dt_shared_destroy(struct dt_shared *s);
 
 /* What the controller tells the processes, and keeps for itself. */
@@ -42,31 +67,32 @@ void dt_shared_set_policy(struct dt_shared *s, enum dt_policy policy);
 void dt_shared_set_careful(struct dt_shared *s, bool careful);
 
 /* Sites that are not in the table are on, but not recorded. */
-void dt_shared_set_uniform(const struct dt_shared *s, bool uniform);
+void dt_shared_set_uniform(struct dt_shared *s, bool uniform);
 /* Whatever process is recorded, also one that is not watched. */
-void dt_shared_set_all(const struct dt_shared *s, bool all);
+void dt_shared_set_all(struct dt_shared *s, bool all);
 /* Processes and threads that are, in ascending order, at most DT_WATCH_MAX; none: all. */
-void dt_shared_set_watch(const struct dt_shared *s, const uint32_t *id, size_t n);
+void dt_shared_set_watch(struct dt_shared *s, const uint32_t *id, size_t n);
 /* There is a process that has confined itself: its bell is not heard. */
-void dt_shared_set_confined(const struct dt_shared *s);
+void dt_shared_set_confined(struct dt_shared *s);
 bool dt_shared_confined(const struct dt_shared *s);
 
-/* The bell: a count that traced threads add to, and wake the controller by. */
-uint32_t dt_shared_bell(const struct dt_shared *s);
-void dt_shared_bell_ring(const struct dt_shared *s);
-/* Until it is not `bell' any more, at most so long. */
-void dt_shared_bell_wait(const struct dt_shared *s, uint32_t bell, const struct timespec *at_most);
-
-/* Triggers. A state that there is not is told as DT_ARM_DONE. */
-struct dt_shared_arm {
-	bool has_start, has_stop;
-	uint64_t start, stop;
+/* The bells of all memories of a session: each is a count that traced threads add to, and wake the controller by. */
+struct dt_shared_bells {
+	unsigned n;
+	uint32_t count[DT_SHARED_MAX];
 };
 
-void dt_shared_arm(const struct dt_shared *s, const struct dt_shared_arm *a);
+void dt_shared_bells(struct dt_shared *first, struct dt_shared_bells *b);
+/* Until one of them is not as it was any more, or there is another memory; at most so long. */
+void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b, const struct timespec *at_most);
+/* By the controller itself: the first one is enough. */
+void dt_shared_bell_ring(const struct dt_shared *s);
+
+/* A state that there is not is told as DT_ARM_DONE. */
+void dt_shared_arm(struct dt_shared *s, const struct dt_shared_arm *a);
 enum dt_arm_state dt_shared_arm_state(const struct dt_shared *s);
-/* running: the start event is now. */
-void dt_shared_arm_set(const struct dt_shared *s, enum dt_arm_state state);
+/* running: the start event was at `begin', ticks. */
+void dt_shared_arm_set(const struct dt_shared *s, enum dt_arm_state state, uint64_t begin);
 /* From one state to the next; nothing where it is another one. */
 void dt_shared_arm_move(const struct dt_shared *s, enum dt_arm_state from, enum dt_arm_state to);
 /* Ticks of the start event, 0: there has been none. */
@@ -120,6 +146,9 @@ struct dt_shared_ring_counts dt_shared_ring_counts(const struct dt_shared *s, un
 uint64_t dt_shared_ring_pos(const struct dt_shared *s, unsigned ring);
 /* A copy of the record that begins at pos. */
 struct dt_record dt_shared_ring_record(const struct dt_shared *s, unsigned ring, uint64_t pos);
+
+/* Has a process with these mappings this memory? */
+bool dt_shared_mapped(const struct dt_shared *s, const struct dt_maps *maps);
 
 /* A session whose memory a process has at that address, maybe of a controller that has died. */
 struct dt_shared_old {

@@ -27,6 +27,7 @@ struct dt_target {
 	int pidfd; /* readable when the process has ended; -1: the kernel has none */
 	uint64_t area; /* 0: none yet */
 	const struct dt_geometry *geometry; /* of the session the area belongs to */
+	const struct dt_shared *shared; /* the memory that it has, or is to have; NULL: the session's first */
 	bool fast;     /* the rseq hooks are in use */
 	bool ours;     /* our child: we see its exit status */
 	bool ended;
@@ -68,7 +69,7 @@ static inline bool dt_target_is_silent(const struct dt_target *t)
 
 /* How the session's targets are treated alike. */
 struct dt_targets {
-	struct dt_shared shared;
+	struct dt_shared shared; /* the first of the session's memories */
 	struct dt_files files;
 	struct dt_pid_namespaces namespaces;
 	dt_choose_fn *choose; /* NULL: all sites */

@@ -156,7 +156,8 @@ static void set_watch(struct dt_session *s)
 	for (size_t i = 0, ids = n; i < ids && s->targets.namespaces.last; i++)
 		n += dt_tids_inner(s, watch[i], watch + n, DT_WATCH_MAX - n);
 	qsort(watch, n, sizeof(*watch), by_id);
-	dt_shared_set_watch(&s->targets.shared, watch, n);
+	dt_shared_each(&s->targets.shared, m)
+		dt_shared_set_watch(m, watch, n);
 }
 
 static uint64_t ticks_of(const struct dt_session *s, uint64_t ns)
@@ -166,18 +167,20 @@ static uint64_t ticks_of(const struct dt_session *s, uint64_t ns)
 
 static void set_arm(struct dt_session *s)
 {
-	struct dt_shared *m = &s->targets.shared;
 	const struct dt_arm *a = &s->device.arm;
+	const struct dt_shared_arm arm = {
+		.has_start = a->has_start, .has_stop = a->has_stop, .start = a->start, .stop = a->stop};
+	uint64_t now = __builtin_ia32_rdtsc();
 
 	s->arm_ticks = ticks_of(s, a->duration);
-	dt_shared_arm(m, &(struct dt_shared_arm){.has_start = a->has_start,
-						 .has_stop = a->has_stop,
-						 .start = a->start,
-						 .stop = a->stop});
 	s->armed = *a;
-	if (a->set && a->has_start)
-		dt_rings_freeze(m, true);
-	dt_shared_arm_set(m, !a->set ? DT_ARM_NONE : a->has_start ? DT_ARM_ARMED : DT_ARM_RUNNING);
+	s->arm_state = !a->set ? DT_ARM_NONE : a->has_start ? DT_ARM_ARMED : DT_ARM_RUNNING;
+	dt_shared_each(&s->targets.shared, m) {
+		dt_shared_arm(m, &arm);
+		if (s->arm_state == DT_ARM_ARMED)
+			dt_rings_freeze(m, true);
+		dt_shared_arm_set(m, s->arm_state, now);
+	}
 }
 
 static int write_tables(struct dt_session *s, struct dt_error *e)
@@ -206,7 +209,6 @@ static bool is_careful(const struct dt_session *s)
 /* Everything but the switching of one range. */
 static int apply_all(struct dt_session *s, struct dt_error *e)
 {
-	const struct dt_shared *m = &s->targets.shared;
 	struct dt_device *d = &s->device;
 	bool careful, plants;
 
@@ -218,22 +220,27 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	if (careful && write_tables(s, e) < 0)
 		return -1;
 	set_watch(s);
-	dt_shared_set_all(m, d->all);
-	dt_shared_set_uniform(m, d->uniform);
+	dt_shared_each(&s->targets.shared, m) {
+		dt_shared_set_all(m, d->all);
+		dt_shared_set_uniform(m, d->uniform);
+	}
 	if (d->policy != s->log.policy) {
 		pthread_mutex_lock(&s->log.lock);
 		s->log.policy = d->policy;
 		pthread_cond_broadcast(&s->log.changed);
 		pthread_mutex_unlock(&s->log.lock);
-		if (!s->store && s->targets.shared.policy != DT_OVERWRITE)
-			dt_shared_set_policy(&s->targets.shared, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
+		dt_shared_each(&s->targets.shared, m)
+			if (!s->store && m->policy != DT_OVERWRITE)
+				dt_shared_set_policy(m, d->policy == DT_WAIT ? DT_WAIT : DT_DROP);
 	}
-	dt_rings_careful(&s->targets.shared, careful);
+	dt_shared_each(&s->targets.shared, m)
+		dt_rings_careful(m, careful);
 	if (memcmp(&s->armed, &d->arm, sizeof(s->armed)) != 0)
 		set_arm(s);
 	if (d->events != s->events) {
 		s->events = d->events;
-		dt_rings_freeze_after(&s->targets.shared, d->events);
+		dt_shared_each(&s->targets.shared, m)
+			dt_rings_freeze_after(m, d->events);
 	}
 	s->narrowed = s->narrowed || d->watches != s->watches || (d->uniform && !s->uniform);
 	s->watches = d->watches;
@@ -306,16 +313,15 @@ static int host_start(void *ctx, bool active, bool all, struct dt_error *e)
 	struct dt_session *s = ctx;
 
 	s->changed = true;
-	dt_shared_set_all(&s->targets.shared, all);
+	dt_shared_each(&s->targets.shared, m)
+		dt_shared_set_all(m, all);
 	if (s->kernel && active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
 	if (s->kernel && !active)
 		dt_kernel_stop(s->kernel);
 	dt_pauses_start(s, active);
-	if (active)
-		dt_rings_start(&s->targets.shared);
-	else
-		dt_rings_pause(&s->targets.shared);
+	dt_shared_each(&s->targets.shared, m)
+		(active ? dt_rings_start : dt_rings_pause)(m);
 	if (all != s->device.all && s->device.watches) {
 		bool before = s->device.all;
 		int rc;
@@ -338,10 +344,12 @@ static int host_freeze(void *ctx, bool frozen, struct dt_error *e)
 	if (frozen) {
 		if (apply_all(s, e) < 0)
 			return -1;
-		dt_rings_freeze(&s->targets.shared, true);
+		dt_shared_each(&s->targets.shared, m)
+			dt_rings_freeze(m, true);
 		return 0;
 	}
-	dt_rings_freeze(&s->targets.shared, false);
+	dt_shared_each(&s->targets.shared, m)
+		dt_rings_freeze(m, false);
 	return apply_all(s, e);
 }
 
@@ -355,20 +363,20 @@ static int host_size(void *ctx, uint64_t records, struct dt_error *e)
 static int host_reset(void *ctx, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
-	const struct dt_shared *m = &s->targets.shared;
-	struct dt_shared_counts c = dt_shared_counts(m);
+	struct dt_shared_counts c = dt_domains_counts(s);
 
 	dt_log_reset(&s->log);
 	s->device.lookups = 0;
 	s->filtered_in_seen = c.filtered_in;
 	s->filtered_out_seen = c.filtered_out;
 	s->ring_lost_in = s->ring_lost_out = 0;
-	for (unsigned i = 0; i <= m->geometry.cores; i++) {
-		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
+	dt_shared_each(&s->targets.shared, m)
+		for (unsigned i = 0; i <= m->geometry.cores; i++) {
+			struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
 
-		s->ring_lost_in -= r.lost_in;
-		s->ring_lost_out -= r.lost_out;
-	}
+			s->ring_lost_in -= r.lost_in;
+			s->ring_lost_out -= r.lost_out;
+		}
 	return 0;
 }
 
@@ -391,17 +399,17 @@ static int host_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const
 static void host_counters(void *ctx, struct dt_counters *n)
 {
 	struct dt_session *s = ctx;
-	const struct dt_shared *m = &s->targets.shared;
-	struct dt_shared_counts c = dt_shared_counts(m);
+	struct dt_shared_counts c = dt_domains_counts(s);
 	struct dt_log *l = &s->log;
 	uint64_t in = s->ring_lost_in, out = s->ring_lost_out;
 
-	for (unsigned i = 0; i <= m->geometry.cores; i++) {
-		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
+	dt_shared_each(&s->targets.shared, m)
+		for (unsigned i = 0; i <= m->geometry.cores; i++) {
+			struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
 
-		in += r.lost_in;
-		out += r.lost_out;
-	}
+			in += r.lost_in;
+			out += r.lost_out;
+		}
 	in += c.filtered_in - s->filtered_in_seen;
 	out += c.filtered_out - s->filtered_out_seen;
 	pthread_mutex_lock(&l->lock);
@@ -480,15 +488,19 @@ static int host_subsystem(void *ctx, const char *name, uint16_t *number)
 	return 0;
 }
 
-/* Patterns that are on, and mean nothing so far: what is mistyped looks like that. */
+/* What is on, and has no effect: patterns that mean nothing so far, as what is mistyped, and what can not be hooked. */
 static void host_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
 {
 	struct dt_session *s = ctx;
 
 	for (size_t i = 0; i < s->device.n; i++) {
-		const struct dt_range *r = &s->device.range[i];
-		char name[2 * DT_NAME_MAX + 4], missing[256], text[sizeof(name) + 64];
+		struct dt_range *r = &s->device.range[i];
+		char name[2 * DT_NAME_MAX + 4], missing[256], text[sizeof(name) + 300];
+		const char *why = r->on ? dt_ranges_unhooked(s, r) : NULL;
 
+		if (why)
+			line(to, text, dt_format(text, sizeof(text), "#trace %s: not recorded, can not be hooked: %s\n",
+						 dt_word_written(name, sizeof(name), r->name), why));
 		if (r->kind != DT_RANGE_SET || !r->on || dt_ranges_kernel(r) ||
 		    dt_ranges_matched(r, missing, sizeof(missing)))
 			continue;
@@ -726,23 +738,28 @@ static void fired(struct dt_session *s)
 
 void dt_session_device_tick(struct dt_session *s)
 {
-	struct dt_shared *m = &s->targets.shared;
-	enum dt_arm_state state = dt_shared_arm_state(m);
+	struct dt_shared *first = &s->targets.shared;
+	enum dt_arm_state state;
 	bool frozen, news, waits;
 	uint64_t begin;
 
+	dt_domains_spread(s);
+	state = dt_shared_arm_state(first);
 	if (s->arm_ticks && state == DT_ARM_RUNNING) {
-		begin = dt_shared_arm_begin(m);
+		begin = dt_shared_arm_begin(first);
 		if (begin && __builtin_ia32_rdtsc() - begin >= s->arm_ticks)
-			dt_rings_freeze(m, true);
+			dt_shared_each(first, m)
+				dt_rings_freeze(m, true);
 	}
-	frozen = m->careful && dt_rings_frozen(m);
+	frozen = dt_domains_frozen(s);
 	/* whoever brought the start event may have ended before it could say so */
-	if (!frozen)
-		dt_shared_arm_move(m, DT_ARM_STARTING, DT_ARM_RUNNING);
-	else
-		dt_shared_arm_move(m, DT_ARM_RUNNING, DT_ARM_DONE);
-	state = dt_shared_arm_state(m);
+	dt_shared_each(first, m) {
+		if (!frozen)
+			dt_shared_arm_move(m, DT_ARM_STARTING, DT_ARM_RUNNING);
+		else
+			dt_shared_arm_move(m, DT_ARM_RUNNING, DT_ARM_DONE);
+	}
+	s->arm_state = state = dt_shared_arm_state(first);
 	waits = state == DT_ARM_ARMED || state == DT_ARM_STARTING;
 	news = frozen && !s->was_frozen && !waits;
 	s->was_frozen = frozen && !waits;
@@ -803,8 +820,7 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	begin_writing(s);
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
-	s->frozen =
-		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
+	s->frozen = dt_domains_frozen(s);
 	s->changed = s->narrowed = false;
 	dt_ranges_went_off(s);
 	begin = __builtin_ia32_rdtsc();
@@ -836,8 +852,7 @@ void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *t
 {
 	dt_session_drained(s);
 	pthread_mutex_lock(&s->lock);
-	s->frozen =
-		s->targets.shared.careful && dt_rings_frozen(&s->targets.shared);
+	s->frozen = dt_domains_frozen(s);
 	dt_device_read(&s->device, line, ctx);
 	pthread_mutex_unlock(&s->lock);
 }

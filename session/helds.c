@@ -13,7 +13,10 @@ static const char *const why[DT_HELD_WHYS] = {
 
 static bool told_by_threads(const struct dt_session *s)
 {
-	return dt_shared_helds(&s->targets.shared) != s->helds;
+	for (unsigned i = 0, n = dt_domains(s); i < n; i++)
+		if (dt_shared_helds(s->domain[i]->shared) != s->domain[i]->helds)
+			return true;
+	return false;
 }
 
 bool dt_helds_new(const struct dt_session *s)
@@ -44,10 +47,10 @@ static void put(struct dt_session *s, const struct dt_held_row *row)
 		s->held[s->held_n++ % DT_HELD_LOG] = *row;
 }
 
-uint64_t dt_helds_list(const struct dt_session *s, uint64_t from, uint64_t *first,
+uint64_t dt_helds_list(struct dt_session *s, uint64_t from, uint64_t *first,
 		       void (*add)(void *ctx, const char *text, size_t n), void *ctx)
 {
-	const struct dt_shared_counts c = dt_shared_counts(&s->targets.shared);
+	const struct dt_shared_counts c = dt_domains_counts(s);
 	char line[96];
 
 	add(ctx, line,
@@ -70,12 +73,29 @@ void dt_helds_end(struct dt_session *s)
 	char text[64];
 
 	dt_helds_take(s);
-	c = dt_shared_counts(&s->targets.shared);
+	c = dt_domains_counts(s);
 	if (!s->store || !c.held_missed)
 		return;
 	dt_format(text, sizeof(text), "%u %lu", c.held_missed,
 		  (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns));
 	dt_store_meta(s->store, "held_missed", text, NULL);
+}
+
+static void take(struct dt_session *s, struct dt_domain *d)
+{
+	for (unsigned i = 0; i < DT_HELDS && dt_shared_helds(d->shared) != d->helds; i++) {
+		struct dt_held_row row;
+		struct dt_held h;
+
+		if (!dt_shared_held_take(d->shared, i, &h))
+			continue;
+		row = (struct dt_held_row){.tid = dt_tids_outer(s, h.tid),
+					   .begin = corrected(s, h.begin, h.core_begin),
+					   .end = corrected(s, h.end, h.core_end),
+					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why] : ""};
+		d->helds++;
+		put(s, &row);
+	}
 }
 
 void dt_helds_take(struct dt_session *s)
@@ -87,17 +107,6 @@ void dt_helds_take(struct dt_session *s)
 
 		put(s, &row);
 	}
-	for (unsigned i = 0; i < DT_HELDS && told_by_threads(s); i++) {
-		struct dt_held_row row;
-		struct dt_held h;
-
-		if (!dt_shared_held_take(&s->targets.shared, i, &h))
-			continue;
-		row = (struct dt_held_row){.tid = dt_tids_outer(s, h.tid),
-					   .begin = corrected(s, h.begin, h.core_begin),
-					   .end = corrected(s, h.end, h.core_end),
-					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why] : ""};
-		s->helds++;
-		put(s, &row);
-	}
+	for (unsigned i = 0, n = dt_domains(s); i < n; i++)
+		take(s, s->domain[i]);
 }

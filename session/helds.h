@@ -22,7 +22,7 @@ void dt_helds_end(struct dt_session *s);
  * ticks; in front of them "missed N NS", those that could not be told. Returns the number of the next one;
  * *first: that of the first, later than `from' if there were more than are remembered. With the lock.
  */
-uint64_t dt_helds_list(const struct dt_session *s, uint64_t from, uint64_t *first,
+uint64_t dt_helds_list(struct dt_session *s, uint64_t from, uint64_t *first,
 		       void (*add)(void *ctx, const char *text, size_t n), void *ctx);
 /* Has any thread told something since? Without the lock. */
 bool dt_helds_new(const struct dt_session *s);

@@ -16,10 +16,10 @@ struct head {
 	uint64_t ticks; /* of the next one, on the clock of the first core */
 };
 
-int dt_mix_init(struct dt_mix *m, unsigned rings, struct dt_error *e)
+int dt_mix_init(struct dt_mix *m, unsigned cores, unsigned domains, struct dt_error *e)
 {
-	*m = (struct dt_mix){.rings = rings};
-	m->core = calloc(rings, sizeof(*m->core));
+	*m = (struct dt_mix){.cores = cores};
+	m->core = calloc((size_t)(cores + 1) * domains, sizeof(*m->core));
 	return m->core ? 0 : dt_fail(e, "out of memory");
 }
 
@@ -48,7 +48,9 @@ static struct dt_record *room(struct dt_record **p, size_t *room, size_t n)
 /* How many ticks the clock of ring i's core is ahead of the first core's. */
 static int64_t ahead_of(const struct dt_mix *m, const struct dt_session *s, unsigned i)
 {
-	return s->offset && i + 1 < m->rings ? dt_offset_correction(&s->offset[i]) : 0;
+	unsigned core = i % (m->cores + 1);
+
+	return s->offset && core < m->cores ? dt_offset_correction(&s->offset[core]) : 0;
 }
 
 /* A core whose clock is ahead: its records as the first core would have timed them. */
@@ -198,7 +200,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	 * maximum, or at a loss, with records in front of it still in the ring.
 	 */
 	until = n ? r[n - 1].ticks : lost ? 0 : end ? ~0ull : now;
-	if (i + 1 < m->rings && s->switches) {
+	if (i < m->cores && s->switches) {
 		head[DT_MIX_SWITCHES].changes =
 			dt_switches_take(s->switches, i, until, &head[DT_MIX_SWITCHES].n, &missing);
 		c->source[DT_MIX_SWITCHES].lost += missing;
@@ -206,7 +208,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 		for (size_t k = 0; k < head[DT_MIX_SWITCHES].n; k++)
 			m->lost += head[DT_MIX_SWITCHES].changes[k].lost;
 	}
-	if (i + 1 < m->rings && s->kernel) {
+	if (i < m->cores && s->kernel) {
 		struct head *h = &head[DT_MIX_KERNEL];
 
 		h->record = dt_kernel_take(s->kernel, i,

@@ -20,14 +20,15 @@ static void put(struct dt_session *s, const struct dt_pause *p)
 
 void dt_pauses_start(struct dt_session *s, bool active)
 {
-	struct dt_pauses *p = &s->pauses;
+	struct dt_pauses *p = &s->domain[0]->pauses;
 	uint64_t now = __rdtsc();
 
 	if (active && p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
 	/* a pause before the first record has begun now at the earliest */
-	if (active && !p->last)
-		p->last = p->all_told = now;
+	for (unsigned i = 0; i < s->domains && active; i++)
+		if (!s->domain[i]->pauses.last)
+			s->domain[i]->pauses.last = s->domain[i]->pauses.all_told = now;
 	if (active)
 		p->stopped = 0;
 	else if (!p->stopped)
@@ -38,9 +39,8 @@ void dt_pauses_start(struct dt_session *s, bool active)
  * One that is known whole. When there are many, all of a moment are told as one. Who ends a pause reads
  * the clock before its record has a place, so that the record in front may be later: it was short.
  */
-static void add(struct dt_session *s, struct dt_pause *one)
+static void add(struct dt_session *s, struct dt_pauses *p, struct dt_pause *one)
 {
-	struct dt_pauses *p = &s->pauses;
 	uint64_t moment = one->end >> MOMENT;
 
 	if (one->begin > one->end)
@@ -67,10 +67,10 @@ static void add(struct dt_session *s, struct dt_pause *one)
 	p->many.missed += one->missed;
 }
 
-void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, uint64_t pos)
+void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n, uint64_t pos)
 {
-	const struct dt_shared *m = &s->targets.shared;
-	struct dt_pauses *p = &s->pauses;
+	const struct dt_shared *m = d->shared;
+	struct dt_pauses *p = &d->pauses;
 	uint32_t thaws = dt_shared_thaws(m), more = thaws - p->thaws, unseen = 0;
 	struct dt_thaw t;
 
@@ -102,7 +102,7 @@ void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, u
 		p->thaws = i + 1;
 		if (t.end > p->all_told)
 			p->all_told = t.end;
-		add(s, &one);
+		add(s, p, &one);
 	}
 	if (n)
 		p->last = r[n - 1].ticks;
@@ -110,13 +110,13 @@ void dt_pauses_take(struct dt_session *s, const struct dt_record *r, size_t n, u
 		p->all_told = p->last;
 }
 
-void dt_pauses_end(struct dt_session *s)
+static void end(struct dt_session *s, struct dt_domain *d, uint64_t now)
 {
-	const struct dt_shared *m = &s->targets.shared;
-	struct dt_pauses *p = &s->pauses;
-	uint64_t now = __rdtsc(), frozen = dt_shared_frozen_at(m);
+	const struct dt_shared *m = d->shared;
+	struct dt_pauses *p = &d->pauses;
+	uint64_t frozen = dt_shared_frozen_at(m);
 
-	dt_pauses_take(s, NULL, 0, dt_shared_ring_pos(m, m->geometry.cores));
+	dt_pauses_take(s, d, NULL, 0, dt_shared_ring_pos(m, m->geometry.cores));
 	if (p->many.times)
 		put(s, &p->many);
 	if (p->stopped)
@@ -124,4 +124,12 @@ void dt_pauses_end(struct dt_session *s)
 	if (m->careful && dt_rings_frozen(m))
 		put(s, &(struct dt_pause){frozen ? frozen : p->last, now, false, 1,
 					  dt_shared_counts(m).missed - p->missed});
+}
+
+void dt_pauses_end(struct dt_session *s)
+{
+	uint64_t now = __rdtsc();
+
+	for (unsigned i = 0; i < s->domains; i++)
+		end(s, s->domain[i], now);
 }

@@ -10,6 +10,7 @@
 #include "session/capture.h"
 #include "session/kernel-ranges.h"
 #include "session/places.h"
+#include "session/unhooked.h"
 
 /* What the provider knows of a range: range->host. */
 struct place_of_range {
@@ -923,6 +924,43 @@ int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_
 					       why);
 		}
 	return 0;
+}
+
+struct unhooked {
+	struct dt_session *s;
+	bool any;	 /* something is hooked */
+	const char *why; /* something is not, and can not be */
+};
+
+static void note_unhooked(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
+{
+	struct unhooked *u = ctx;
+	bool planted;
+	const char *why = dt_unhooked_why(u->s, f, site, &planted);
+
+	(void)r;
+	u->any = u->any || planted;
+	u->why = why ? why : u->why;
+}
+
+const char *dt_ranges_unhooked(struct dt_session *s, struct dt_range *r)
+{
+	struct place_of_range *p = r->host;
+	struct unhooked u = {.s = s};
+	uint64_t hits[2] = {0};
+
+	/* of many functions some can not be hooked, which is said at the end: here it is asked each time */
+	if (p->point || p->kernel || (r->kind == DT_RANGE_SET && strpbrk(r->what, "*?[, ")))
+		return NULL;
+	hits[0] = p->select.n ? p->select.pattern[0].hits : 0;
+	hits[1] = p->libraries.n ? p->libraries.pattern[0].hits : 0;
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		each_site(f, r, note_unhooked, &u, NULL);
+	if (p->select.n)
+		p->select.pattern[0].hits = hits[0];
+	if (p->libraries.n)
+		p->libraries.pattern[0].hits = hits[1];
+	return u.any ? NULL : u.why;
 }
 
 uint64_t dt_ranges_matched(const struct dt_range *r, char *missing, size_t size)

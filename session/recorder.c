@@ -25,14 +25,15 @@
 #define QUIET_MS 1000	      /* rings the bell, and nobody looks before, but for the clocks */
 #define DEAF_MS	 1    /* between rounds when a process has confined itself, and can not wake us */
 
-static void sleep_until_bell(const struct dt_shared *m, uint32_t bell, int ms)
+static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells *bells, int ms)
 {
 	struct timespec t;
 
-	if (dt_shared_confined(m))
-		ms = DEAF_MS;
+	dt_shared_each(&s->targets.shared, m)
+		if (dt_shared_confined(m))
+			ms = DEAF_MS;
 	t = (struct timespec){ms / 1000, ms % 1000 * 1000000L};
-	dt_shared_bell_wait(m, bell, &t);
+	dt_shared_bells_wait(&s->targets.shared, bells, &t);
 }
 
 void dt_session_read_name(uint32_t tid, char *name, size_t size)
@@ -201,7 +202,7 @@ struct round {
 	struct dt_record *record, *sorted; /* the held ones first */
 	size_t n, room;
 	uint64_t lost;
-	uint64_t *until; /* of each ring: ticks up to which it has been read */
+	uint64_t *until; /* of each ring of each domain: ticks up to which it has been read */
 	struct dt_mix mix;
 };
 
@@ -220,11 +221,18 @@ static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned c
 		k->room = room;
 	}
 	memcpy(k->record + k->n, r, n * sizeof(*r));
-	if (core != DT_SHARED_CORE)
+	if (core < DT_FURTHER_CORES)
 		for (size_t i = 0; i < n; i++)
 			k->record[k->n + i].core = (uint16_t)core;
 	k->n += n;
 	return 0;
+}
+
+/* Their ring, of several that the core has, does not say it. */
+static void say_core(struct dt_record *r, size_t n, unsigned core)
+{
+	for (size_t i = 0; i < n; i++)
+		r[i].core = (uint16_t)core;
 }
 
 /* Merges the runs [from, middle) and [middle, n), each in the order of time. */
@@ -302,17 +310,18 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
  */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
 {
-	unsigned rings = s->targets.shared.geometry.cores + 1;
+	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
 	uint64_t room = s->has_log ? dt_log_room(&s->log) : ~0ull;
 	uint64_t release = s->targets.shared.geometry.ring_size / RELEASE;
 	long all = 0;
 
 	s->log_stalled = !room && !last;
 	for (unsigned i = 0; i < rings; i++) {
-		struct dt_ring_reader *r = &s->reader[i];
+		struct dt_domain *d = s->domain[i / each];
+		struct dt_ring_reader *r = &d->reader[i % each];
 		const struct dt_record *records;
 		struct dt_mix *m = &k->mix;
-		unsigned core = i + 1 == rings ? DT_SHARED_CORE : i;
+		unsigned core = dt_domain_core(s, i / each, i % each);
 		size_t n, middle = k->n;
 		uint64_t lost, now;
 		int rc = 0;
@@ -327,14 +336,16 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
 			/* what has been taken is ours until the ring is released */
 			dt_tids_correct(s, (struct dt_record *)records, n);
+			if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
+				say_core((struct dt_record *)records, n, i % each);
 			if (dt_helds_new(s)) { /* those before these records have been told */
 				pthread_mutex_lock(&s->lock);
 				dt_helds_take(s);
 				pthread_mutex_unlock(&s->lock);
 			}
-			if (core == DT_SHARED_CORE) {
+			if (core >= DT_SHARED_CORES) {
 				pthread_mutex_lock(&s->lock);
-				dt_pauses_take(s, records, n, r->pos - n * 64);
+				dt_pauses_take(s, d, records, n, r->pos - n * 64);
 				pthread_mutex_unlock(&s->lock);
 			}
 			rc = dt_mix_take(m, s, i, records, n, lost, now, end, &s->recorder_error);
@@ -374,7 +385,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	/* only now: see dt_session_drained() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
-		dt_ring_release(&s->reader[i]);
+		dt_ring_release(&s->domain[i / each]->reader[i % each]);
 	pthread_mutex_unlock(&s->lock);
 	__atomic_store_n(&s->read_until, earliest(k, rings), __ATOMIC_RELEASE);
 	return all;
@@ -407,18 +418,19 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 void *dt_recorder_main(void *session)
 {
 	struct dt_session *s = session;
-	const struct dt_shared *m = &s->targets.shared;
+	unsigned cores = s->targets.shared.geometry.cores;
 	struct seen *seen = calloc(1, sizeof(*seen));
-	struct round round = {.until = calloc(s->targets.shared.geometry.cores + 1, sizeof(*round.until))};
+	struct round round = {.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = dt_mix_init(&round.mix, s->targets.shared.geometry.cores + 1, NULL) || !seen || !round.until ? -1 : 0;
+	long n = dt_mix_init(&round.mix, cores, DT_SHARED_MAX, NULL) || !seen || !round.until ? -1 : 0;
+	struct dt_shared_bells bells;
 	uint64_t busy = flushed; /* when there was something last */
 	bool alert = false;
 
 	while (n >= 0) {
-		uint32_t bell = dt_shared_bell(m);
 		bool stopping = atomic_load(&s->stop_recorder);
 
+		dt_shared_bells(&s->targets.shared, &bells);
 		/* a flight recorder is read once it has landed */
 		if (s->targets.shared.policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)) {
 			n = 0;
@@ -446,24 +458,29 @@ void *dt_recorder_main(void *session)
 		}
 		/* by time: rounds are short while processes are born, and load libraries */
 		if (!alert && dt_now_ns() - busy > QUIET_NS) {
-			dt_rings_alert(&s->targets.shared);
+			dt_shared_each(&s->targets.shared, m)
+				dt_rings_alert(m);
 			alert = true; /* and once more around, for what came just before */
 			continue;
 		}
-		sleep_until_bell(m, bell, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
+		sleep_until_bell(s, &bells, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
 		alert = false;
 	}
 	if (n < 0) {
 		/* the file can not be written: nobody is to wait for room */
 		atomic_store(&s->recorder_failed, true);
-		dt_rings_stop(&s->targets.shared);
+		dt_shared_each(&s->targets.shared, m)
+			dt_rings_stop(m);
 	}
 	s->taken += round.mix.kernel_n;
 	s->lost += round.mix.kernel_lost;
-	for (unsigned i = 0; i <= s->targets.shared.geometry.cores; i++) {
-		s->taken += s->reader[i].taken;
-		s->lost += s->reader[i].lost_total;
-		s->stalls += dt_shared_ring_counts(&s->targets.shared, i).stalls;
+	for (unsigned i = 0; i < dt_domains(s) * (cores + 1); i++) {
+		const struct dt_domain *d = s->domain[i / (cores + 1)];
+		unsigned ring = i % (cores + 1);
+
+		s->taken += d->reader[ring].taken;
+		s->lost += d->reader[ring].lost_total;
+		s->stalls += dt_shared_ring_counts(d->shared, ring).stalls;
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);

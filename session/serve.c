@@ -44,7 +44,8 @@ static void note_gone(struct dt_session *s, const struct dt_request *q)
 		dt_session_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
 }
 
-static void adopt(struct dt_session *s, const struct dt_request *q)
+/* m: the memory that it has. */
+static void adopt(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
 {
 	struct dt_error e;
 	struct dt_target *t;
@@ -60,7 +61,8 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
 	}
 	t->ppid = (pid_t)q->ppid;
 	t->forked = true;
-	if (dt_target_adopt(t, &s->targets, q->area, dt_session_parent(s, q->area), &e) < 0) {
+	t->shared = m;
+	if (dt_target_adopt(t, &s->targets, q->area, dt_session_parent(s, m, q->area), &e) < 0) {
 		dt_target_close(t);
 		note_gone(s, q);
 		return;
@@ -74,20 +76,22 @@ static void adopt(struct dt_session *s, const struct dt_request *q)
  */
 void dt_session_drained(struct dt_session *s)
 {
-	unsigned rings = s->targets.shared.geometry.cores + 1;
-	uint64_t pos[rings], now;
+	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
+	uint64_t *pos = calloc(rings, sizeof(*pos)), now;
 
-	for (unsigned i = 0; i < rings; i++)
-		pos[i] = dt_shared_ring_pos(&s->targets.shared, i);
+	for (unsigned i = 0; i < rings && pos; i++)
+		pos[i] = dt_shared_ring_pos(s->domain[i / each]->shared, i % each);
 	now = __builtin_ia32_rdtsc();
 	atomic_store(&s->drain_now, true);
 	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
 		struct timespec t = {0, 1000000};
 		bool all = true;
 
-		for (unsigned i = 0; i < rings; i++)
-			all = all && (s->reader[i].broken ||
-				      __atomic_load_n(&s->reader[i].released, __ATOMIC_ACQUIRE) >= pos[i]);
+		for (unsigned i = 0; i < rings && pos; i++) {
+			const struct dt_ring_reader *r = &s->domain[i / each]->reader[i % each];
+
+			all = all && (r->broken || __atomic_load_n(&r->released, __ATOMIC_ACQUIRE) >= pos[i]);
+		}
 		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
 		/* what has been read of the kernel's rings is told by time */
@@ -99,6 +103,7 @@ void dt_session_drained(struct dt_session *s)
 		nanosleep(&t, NULL);
 	}
 	atomic_store(&s->drain_now, false);
+	free(pos);
 }
 
 static void forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
@@ -173,14 +178,14 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 }
 
 /* False: not now. */
-static bool modules_changed(struct dt_session *s, const struct dt_request *q)
+static bool modules_changed(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
 	struct dt_error why;
 	bool quiet;
 
 	if (!t) {
-		adopt(s, q);
+		adopt(s, m, q);
 		t = dt_session_find(s, (pid_t)q->pid);
 	}
 	if (!t || !t->area)
@@ -341,7 +346,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_target_close(t);
 		return;
 	}
-	if (dt_target_install(t, &s->targets, pid, &e) < 0 ||
+	if (dt_session_choose_memory(s, t, &e) < 0 || dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		if (!dt_target_gone(t))
 			leave_unfollowed(s, pid, e.text);
@@ -420,10 +425,11 @@ static bool is_area(const struct dt_session *s, uint64_t area)
 
 /*
  * Has process pid posted this? Whoever has the session mapped can write there, and in another PID namespace
- * the same number is another process: it must have the session mapped, be numbered so in its own namespace,
+ * the same number is another process: it must have the domain's memory mapped, be numbered so in its own namespace,
  * and have the request's proof in its own memory.
  */
-static bool has_posted(struct dt_session *s, pid_t pid, const struct dt_request *q, size_t slot)
+static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pid, const struct dt_request *q,
+		       size_t slot)
 {
 	uint64_t at = q->area + DT_AREA_PROCESS + offsetof(struct dt_process_block, proof) + 4 * slot;
 	struct dt_maps maps;
@@ -435,7 +441,7 @@ static bool has_posted(struct dt_session *s, pid_t pid, const struct dt_request 
 	if (!q->proof || !is_area(s, q->area) || dt_pid_inner(pid, pid) != (pid_t)q->pid ||
 	    dt_maps_read(pid, &maps, NULL) < 0)
 		return false;
-	has = dt_session_maps(s, &maps);
+	has = dt_shared_mapped(d->shared, &maps);
 	dt_maps_free(&maps);
 	mem = has ? dt_memory_open(pid, NULL) : -1;
 	if (mem < 0)
@@ -450,14 +456,14 @@ static bool has_posted(struct dt_session *s, pid_t pid, const struct dt_request 
  * Others are looked for where there may be some: in other namespaces, where one sees no parent (0), or the
  * first process (1), or where there are such already.
  */
-static pid_t find_poster(struct dt_session *s, const struct dt_request *q, size_t slot)
+static pid_t find_poster(struct dt_session *s, const struct dt_domain *from, const struct dt_request *q, size_t slot)
 {
-	pid_t found = has_posted(s, (pid_t)q->pid, q, slot) ? (pid_t)q->pid : 0;
+	pid_t found = has_posted(s, from, (pid_t)q->pid, q, slot) ? (pid_t)q->pid : 0;
 	struct dirent *entry;
 	DIR *d;
 
 	for (struct dt_target *t = s->first; t && !found; t = t->next)
-		if (!t->ended && t->tag && has_posted(s, t->pid, q, slot))
+		if (!t->ended && t->tag && has_posted(s, from, t->pid, q, slot))
 			found = t->pid;
 	if (found || (q->ppid > 1 && !s->targets.namespaces.last))
 		return found;
@@ -465,7 +471,7 @@ static pid_t find_poster(struct dt_session *s, const struct dt_request *q, size_
 	while (d && !found && (entry = readdir(d)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
-		if (pid > 0 && has_posted(s, pid, q, slot))
+		if (pid > 0 && has_posted(s, from, pid, q, slot))
 			found = pid;
 	}
 	if (d)
@@ -474,15 +480,15 @@ static pid_t find_poster(struct dt_session *s, const struct dt_request *q, size_
 }
 
 /* Makes our numbers of those that the poster gave. False: it is not there any more. */
-static bool make_outer(struct dt_session *s, struct dt_request *q, size_t slot)
+static bool make_outer(struct dt_session *s, struct dt_domain *d, struct dt_request *q, size_t slot)
 {
-	pid_t pid = find_poster(s, q, slot), tid = 0;
+	pid_t pid = find_poster(s, d, q, slot), tid = 0;
 
 	if (pid)
 		tid = dt_pid_inner(pid, (pid_t)q->tid) == (pid_t)q->tid ? (pid_t)q->tid
 									: dt_pid_outer_thread(pid, (pid_t)q->tid);
-	s->poster[slot].pid = pid;
-	s->poster[slot].tid = tid;
+	d->poster[slot].pid = pid;
+	d->poster[slot].tid = tid;
 	if (!tid)
 		return false;
 	if (pid != (pid_t)q->pid)
@@ -507,21 +513,21 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 }
 
 /* A poster that was killed while it waited does not free its slot. */
-static void free_slot_of_dead(const struct dt_session *s, unsigned slot)
+static void free_slot_of_dead(const struct dt_domain *d, unsigned slot)
 {
 	char path[64];
 
-	dt_format(path, sizeof(path), "/proc/%d/task/%d", s->poster[slot].pid, s->poster[slot].tid);
+	dt_format(path, sizeof(path), "/proc/%d/task/%d", d->poster[slot].pid, d->poster[slot].tid);
 	if (access(path, F_OK) < 0)
-		dt_shared_request_free(&s->targets.shared, slot);
+		dt_shared_request_free(d->shared, slot);
 }
 
-static void opt_out(struct dt_session *s, const struct dt_request *q)
+static void opt_out(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
 
 	if (!t) {
-		adopt(s, q);
+		adopt(s, m, q);
 		t = dt_session_find(s, (pid_t)q->pid);
 	}
 	if (t && t->area)
@@ -529,7 +535,7 @@ static void opt_out(struct dt_session *s, const struct dt_request *q)
 }
 
 /* False: it is to be asked again. */
-static bool answer(struct dt_session *s, struct dt_request *q, bool lives)
+static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q, bool lives)
 {
 	if (!lives) {
 		if (q->kind == DT_REQUEST_PROCESS)
@@ -538,43 +544,42 @@ static bool answer(struct dt_session *s, struct dt_request *q, bool lives)
 	}
 	switch (q->kind) {
 	case DT_REQUEST_PROCESS:
-		adopt(s, q);
+		adopt(s, m, q);
 		break;
 	case DT_REQUEST_MODULES:
-		return modules_changed(s, q);
+		return modules_changed(s, m, q);
 	case DT_REQUEST_EXEC:
 		exec_begins(s, q);
 		break;
 	case DT_REQUEST_EXEC_FAILED:
 		return exec_failed(s, q);
 	case DT_REQUEST_OPT_OUT:
-		opt_out(s, q);
+		opt_out(s, m, q);
 		break;
 	}
 	return true;
 }
 
-static void requests(struct dt_session *s)
+static void requests_of(struct dt_session *s, struct dt_domain *d)
 {
-	const struct dt_shared *m = &s->targets.shared;
+	const struct dt_shared *m = d->shared;
 
-	s->unanswered = false;
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
 		struct dt_request copy;
 		enum dt_request_state state = dt_shared_request(m, i, &copy);
 		bool done, lives;
 
 		if (state == DT_REQUEST_DONE)
-			free_slot_of_dead(s, i);
+			free_slot_of_dead(d, i);
 		if (state != DT_REQUEST_POSTED)
 			continue;
 		pthread_mutex_lock(&s->lock);
-		lives = make_outer(s, &copy, i);
+		lives = make_outer(s, d, &copy, i);
 		pthread_mutex_unlock(&s->lock);
 		if (lives && must_wait(s, &copy))
 			continue;
 		pthread_mutex_lock(&s->lock);
-		done = answer(s, &copy, lives);
+		done = answer(s, m, &copy, lives);
 		pthread_mutex_unlock(&s->lock);
 		if (!done) {
 			s->unanswered = true;
@@ -582,6 +587,13 @@ static void requests(struct dt_session *s)
 		}
 		dt_shared_request_done(m, i, copy.waited);
 	}
+}
+
+static void requests(struct dt_session *s)
+{
+	s->unanswered = false;
+	for (unsigned i = 0; i < s->domains; i++)
+		requests_of(s, s->domain[i]);
 }
 
 /* --- ends */
@@ -593,6 +605,7 @@ static void ends(struct dt_session *s)
 
 		if (t->ended || !dt_target_gone(t))
 			continue;
+		dt_session_note_user(s, t); /* before it is buried */
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
 		dt_target_end(t);
@@ -614,7 +627,7 @@ static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 	for (const struct dt_target *u = s->first; u; u = u->next) {
 		size_t i = 0, k;
 
-		if (u->ended || u->area != t->area)
+		if (u->ended || u->area != t->area || u->shared != t->shared)
 			continue;
 		for (; i < t->n; i++) {
 			for (k = 0; k < u->n; k++)
@@ -630,15 +643,14 @@ static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 	return false;
 }
 
-/* Has every record been read that there was when they ended? What a flight recorder has written over
- * is not read any more. */
-static bool is_read(struct dt_session *s)
+/* What a flight recorder has written over is not read any more. */
+static bool are_rings_read(const struct dt_domain *d)
 {
-	const struct dt_shared *g = &s->targets.shared;
+	const struct dt_shared *g = d->shared;
 	uint64_t size = g->geometry.ring_size;
 
 	for (unsigned i = 0; i <= g->geometry.cores; i++) {
-		const struct dt_ring_reader *r = &s->reader[i];
+		const struct dt_ring_reader *r = &d->reader[i];
 		uint64_t read = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE),
 			 pos = dt_shared_ring_pos(g, i);
 
@@ -647,9 +659,18 @@ static bool is_read(struct dt_session *s)
 
 		if (g->policy == DT_OVERWRITE && pos > size && pos - size > read)
 			read = pos - size;
-		if (read < s->left_pos[i])
+		if (read < d->left_pos[i])
 			return false;
 	}
+	return true;
+}
+
+/* Has every record been read that there was when they ended? */
+static bool is_read(struct dt_session *s)
+{
+	for (unsigned i = 0; i < s->domains; i++)
+		if (!are_rings_read(s->domain[i]))
+			return false;
 	return !__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 	       __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= s->left_ticks;
 }
@@ -718,14 +739,13 @@ static void leave(struct dt_session *s)
 		pthread_mutex_unlock(&s->lock);
 		s->anybody_leaving = false;
 	}
-	if (!s->left_pos && !(s->left_pos = calloc(cores + 1, sizeof(*s->left_pos))))
-		return;
 	for (struct dt_target *t = s->first; t; t = t->next) {
 		t->leaving = t->last && !t->left;
 		s->anybody_leaving = s->anybody_leaving || t->leaving;
 	}
-	for (unsigned i = 0; s->anybody_leaving && i <= cores; i++)
-		s->left_pos[i] = dt_shared_ring_pos(&s->targets.shared, i);
+	for (unsigned i = 0; s->anybody_leaving && i < s->domains; i++)
+		for (unsigned k = 0; k <= cores; k++)
+			s->domain[i]->left_pos[k] = dt_shared_ring_pos(s->domain[i]->shared, k);
 	s->left_ticks = __builtin_ia32_rdtsc();
 }
 
@@ -741,7 +761,8 @@ static void confine(struct dt_session *s)
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (!t->ended && !t->confined && t->area && dt_target_confined(t)) {
 			dt_target_confine(t);
-			dt_shared_set_confined(&s->targets.shared);
+			dt_shared_each(&s->targets.shared, m)
+				dt_shared_set_confined(m);
 		}
 }
 
@@ -789,10 +810,10 @@ static void asked(struct dt_session *s)
 
 size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 {
-	const struct dt_shared *m = &s->targets.shared;
-	uint32_t bell = dt_shared_bell(m);
+	struct dt_shared_bells bells;
 	size_t live = 0;
 
+	dt_shared_bells(&s->targets.shared, &bells);
 	requests(s);
 	check_execs(s);
 	ends(s);
@@ -810,7 +831,7 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 			t.tv_nsec = 200000; /* their stops come by waitpid, not by the bell */
 		else if (s->unanswered)
 			t.tv_nsec = 1000000;
-		dt_shared_bell_wait(m, bell, &t);
+		dt_shared_bells_wait(&s->targets.shared, &bells, &t);
 	}
 	return live;
 }

@@ -55,25 +55,6 @@ void dt_session_clock(struct dt_session *s)
 		dt_store_clock(s->store, c.ticks, c.mono, c.real, NULL);
 }
 
-static int create_readers(struct dt_session *s, unsigned cores, struct dt_error *e)
-{
-	s->reader = calloc(cores + 1, sizeof(*s->reader));
-	if (!s->reader)
-		return dt_fail(e, "out of memory");
-	for (unsigned i = 0; i <= cores; i++)
-		if (dt_ring_reader_init(&s->reader[i], &s->targets.shared, i, e) < 0)
-			return -1;
-	return 0;
-}
-
-static void free_readers(struct dt_session *s, unsigned cores)
-{
-	for (unsigned i = 0; s->reader && i <= cores; i++)
-		dt_ring_reader_free(&s->reader[i]);
-	free(s->reader);
-	s->reader = NULL;
-}
-
 static void store_cost(struct dt_session *s, const char *kind, const struct dt_cost *c)
 {
 	char name[32], text[128];
@@ -157,11 +138,13 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		return -1;
 	if (dt_shared_create(&s->targets.shared, cores, s->options.ring_size, o->policy, e) < 0)
 		return -1;
+	if (dt_domain_first(s, e) < 0) {
+		dt_shared_destroy(&s->targets.shared);
+		return -1;
+	}
 	if (dt_session_device_init(s, e) < 0)
 		goto fail;
 	s->has_log = !o->output;
-	if (create_readers(s, cores, e) < 0)
-		goto fail;
 	/* what is only taken away is taken from what else was asked for, and from all when nothing was */
 	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
@@ -206,8 +189,7 @@ fail:
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
-	free_readers(s, cores);
-	dt_shared_destroy(&s->targets.shared);
+	dt_domains_free(s);
 	return -1;
 }
 
@@ -225,7 +207,7 @@ static void store_unknown_tids(struct dt_session *s)
 /* Of threads that had forbidden themselves to read the clock. */
 static void store_clockless(struct dt_session *s)
 {
-	struct dt_shared_counts c = dt_shared_counts(&s->targets.shared);
+	struct dt_shared_counts c = dt_domains_counts(s);
 	char text[64];
 
 	s->clockless = c.clockless_in;
@@ -237,7 +219,7 @@ static void store_clockless(struct dt_session *s)
 	dt_store_meta(s->store, "clockless", text, NULL);
 }
 
-/* Several users' processes could read and change each other's records. */
+/* These users' processes could read and change each other's records. */
 static void store_users(struct dt_session *s)
 {
 	char text[128];
@@ -265,15 +247,15 @@ static void put_written(struct dt_session *s, unsigned core, const char *source,
  */
 static void store_written(struct dt_session *s)
 {
-	const struct dt_shared *m = &s->targets.shared;
-	unsigned cores = m->geometry.cores;
+	unsigned cores = s->targets.shared.geometry.cores;
 	uint64_t records, dropped;
 	size_t n = 0;
 
-	for (unsigned i = 0; i <= cores; i++) {
-		const struct dt_ring_reader *reader = &s->reader[i];
-		struct dt_shared_ring_counts r = dt_shared_ring_counts(m, i);
-		unsigned core = i < cores ? i : DT_SHARED_CORE;
+	for (unsigned i = 0; i < s->domains * (cores + 1); i++) {
+		const struct dt_domain *d = s->domain[i / (cores + 1)];
+		const struct dt_ring_reader *reader = &d->reader[i % (cores + 1)];
+		struct dt_shared_ring_counts r = dt_shared_ring_counts(d->shared, i % (cores + 1));
+		unsigned core = dt_domain_core(s, i / (cores + 1), i % (cores + 1));
 
 		if (!reader->broken) {
 			put_written(s, core, "ring", r.pos / 64, r.dropped);
@@ -297,7 +279,6 @@ static void store_written(struct dt_session *s)
 
 int dt_session_close(struct dt_session *s, struct dt_error *e)
 {
-	unsigned cores = s->targets.shared.geometry.cores;
 	struct dt_target *t, *next;
 	int rc = 0;
 
@@ -332,13 +313,11 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
 	free(s->offset);
-	free_readers(s, cores);
-	dt_shared_destroy(&s->targets.shared);
+	dt_domains_free(s);
 	dt_files_free(&s->targets.files);
 	free(s->thread);
 	free(s->held);
 	dt_tids_free(&s->tids);
-	free(s->left_pos);
 	free(s->area);
 	free(s->program);
 	pthread_mutex_destroy(&s->lock);
@@ -490,14 +469,18 @@ static void note_area(struct dt_session *s, uint64_t area)
 	s->area[s->areas++] = area;
 }
 
-/* Whose processes share the memory: each can write to all of it. */
-static void note_user(struct dt_session *s, pid_t pid)
+int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e)
 {
-	uid_t uid;
-	gid_t gid;
+	struct dt_domain *d = dt_domain_for(s, t->pid, e);
 
-	if (!dt_rights_user(pid, &uid, &gid))
-		return;
+	if (!d)
+		return -1;
+	t->shared = d->shared;
+	return 0;
+}
+
+static void add_user(struct dt_session *s, uid_t uid)
+{
 	for (unsigned i = 0; i < s->users; i++)
 		if (s->user[i] == uid)
 			return;
@@ -505,12 +488,26 @@ static void note_user(struct dt_session *s, pid_t pid)
 		s->user[s->users++] = uid;
 }
 
+void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
+{
+	struct dt_rights now;
+
+	for (unsigned i = 0; i < s->domains; i++) {
+		const struct dt_domain *d = s->domain[i];
+
+		if (d->shared != t->shared || !dt_rights_of(t->pid, &now) || d->rights.user[1] == now.user[1])
+			continue;
+		add_user(s, d->rights.user[1]);
+		add_user(s, now.user[1]);
+	}
+}
+
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
 	note_area(s, t->area);
-	note_user(s, t->pid);
+	dt_session_note_user(s, t);
 	t->next = s->first;
 	t->others = &s->first;
 	s->first = t;
@@ -534,7 +531,7 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	if (s->device.active)
 		dt_rings_start(&s->targets.shared);
 	else
-		dt_rings_pause(&s->targets.shared);
+		dt_rings_pause(&s->targets.shared); /* there is only one yet */
 	if (s->kernel && s->device.active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
@@ -603,7 +600,7 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 	t->held = pid;
 	t->ppid = getpid();
 	dt_session_note_program(s, pid);
-	if (dt_target_install(t, &s->targets, pid, e) < 0 ||
+	if (dt_session_choose_memory(s, t, e) < 0 || dt_target_install(t, &s->targets, pid, e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	t->first_image = true;
@@ -727,7 +724,9 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	}
 	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
 		goto fail;
-	rc = dt_target_install(t, &s->targets, pid, e);
+	rc = dt_session_choose_memory(s, t, e);
+	if (rc == 0)
+		rc = dt_target_install(t, &s->targets, pid, e);
 	dt_threads_release(&one);
 	t->stop_ns = one.stopped_for;
 	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
@@ -782,52 +781,36 @@ bool dt_session_adopt_strays(struct dt_session *s)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
-	struct stat own;
 	bool any = false;
 
-	if (!d || fstat(s->targets.shared.fd, &own) < 0)
-		goto out;
-	while ((entry = readdir(d)) != NULL) {
+	while (d && (entry = readdir(d)) != NULL) {
 		pid_t pid = (pid_t)atoi(entry->d_name);
+		struct dt_domain *ours;
 		struct dt_target *t;
 		struct dt_maps maps;
-		bool ours = false;
 
 		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
 		    dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
-		ours = dt_session_maps(s, &maps) && !dt_session_shares(s, pid);
-		t = ours ? dt_target_open(pid, NULL) : NULL;
+		ours = dt_domain_mapped(s, &maps);
+		t = ours && !dt_session_shares(s, pid) ? dt_target_open(pid, NULL) : NULL;
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
 			t->ppid = dt_session_parent_of(pid);
 			t->forked = true;
-			if (area && dt_target_adopt(t, &s->targets, area, dt_session_parent(s, area), NULL) == 0)
+			t->shared = ours->shared;
+			if (area && dt_target_adopt(t, &s->targets, area,
+						    dt_session_parent(s, t->shared, area), NULL) == 0)
 				dt_session_add(s, t), any = true;
 			else
 				dt_target_close(t);
 		}
 		dt_maps_free(&maps);
 	}
-out:
 	if (d)
 		closedir(d);
 	return any;
-}
-
-bool dt_session_maps(struct dt_session *s, const struct dt_maps *maps)
-{
-	struct stat own;
-
-	if (fstat(s->targets.shared.fd, &own) < 0)
-		return false;
-	for (size_t i = 0; i < maps->n; i++)
-		if (maps->map[i].shared && maps->map[i].inode == own.st_ino &&
-		    maps->map[i].dev_major == major(own.st_dev) &&
-		    maps->map[i].dev_minor == minor(own.st_dev))
-			return true;
-	return false;
 }
 
 bool dt_session_shares(struct dt_session *s, pid_t pid)
@@ -839,10 +822,10 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 }
 
 /* Whoever has its area there is an ancestor, or a brother: it has what the process had at its birth. */
-const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area)
+const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m, uint64_t area)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
-		if (t->area == area && !t->last)
+		if (t->area == area && t->shared == m && !t->last)
 			return t;
 	return NULL;
 }
@@ -860,6 +843,7 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		if (t->ended || !t->area || t->tried)
 			continue;
 		t->tried = true;
+		dt_session_note_user(s, t);
 		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t) &&
 		    !dt_memory_gone(t->pid)) {
 			if (rc == 0 && e)
@@ -889,7 +873,8 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 	s->ending = true; /* nobody is to wait for us any more */
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
-	dt_rings_stop(&s->targets.shared);
+	dt_shared_each(&s->targets.shared, m)
+		dt_rings_stop(m);
 	if (s->kernel)
 		dt_kernel_stop(s->kernel);
 	dt_session_let_execs_go(s);

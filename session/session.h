@@ -21,6 +21,7 @@
 #include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
+#include "session/domain.h"
 #include "session/pauses.h"
 #include "session/rings.h"
 #include "session/switches.h"
@@ -87,7 +88,8 @@ struct dt_session {
 	pthread_mutex_t writing; /* ctl is being written; taken before the lock */
 	pthread_t owner;
 	struct dt_store *store;
-	struct dt_ring_reader *reader; /* cores + 1 of them */
+	struct dt_domain *domain[DT_SHARED_MAX]; /* see session/domain.h */
+	unsigned domains; /* stored with release */
 
 	/* recorder thread */
 	pthread_t recorder;
@@ -104,20 +106,13 @@ struct dt_session {
 
 	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
 
-	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody known */
-	struct {
-		pid_t pid, tid;
-	} poster[DT_REQUESTS];
-
 	char broken[256]; /* rings whose positions somebody has written to, by core, when the session has ended */
 
 	/* owner thread: where areas have been mapped, in whatever process, each once */
 	uint64_t *area;
 	size_t areas;
 
-	/* owner thread: where the rings were when those that are leaving had ended; of each ring */
-	uint64_t *left_pos;
-	uint64_t left_ticks;
+	uint64_t left_ticks; /* owner thread: when those that are leaving had ended */
 	bool anybody_leaving;
 	bool unanswered; /* a message that is waited for could not be dealt with now */
 	time_t last_looked; /* for children of those that have ended; s */
@@ -137,9 +132,9 @@ struct dt_session {
 	bool narrowed;	     /* and something that was recorded is not any more */
 	size_t watches;	     /* as applied */
 	uint64_t read_until; /* ticks: all rings, the kernel's too, have been read up to then */
-	struct dt_pauses pauses;
 	bool uniform, frozen, watch_threads; /* as applied */
 	struct dt_arm armed;
+	enum dt_arm_state arm_state; /* as it was set, or last seen */
 	uint64_t events;
 	double ticks_per_ns;
 	struct dt_offset *offset; /* of each core; NULL: not measured */
@@ -147,7 +142,6 @@ struct dt_session {
 	struct dt_kernel *kernel; /* NULL: not recorded */
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
-	uint32_t helds;	  /* of dt_control.helds, so many have been taken; recorder only */
 	struct dt_held_row *held; /* with a log: the last DT_HELD_LOG waits; with the lock */
 	uint64_t held_n;	  /* how many there were: the last is held[(held_n - 1) % DT_HELD_LOG] */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
@@ -163,7 +157,7 @@ struct dt_session {
 	struct dt_program *program; /* of the processes that were named; when following, of all */
 	size_t programs, program_room;
 	bool ending;
-	uid_t user[8]; /* of the processes that have been added, each once; the first ones */
+	uid_t user[8]; /* whose processes have had a memory together, each once; the first ones. 0: each its own */
 	unsigned users;
 	bool was_frozen; /* owner thread */
 	uint64_t arm_ticks; /* how long an armed recording is to last; 0: without end */
@@ -247,8 +241,6 @@ void dt_session_note_process(struct dt_session *s, struct dt_target *t);
 void dt_session_clock(struct dt_session *s);
 /* Whose child a process is now; 0: it has ended. */
 pid_t dt_session_parent_of(pid_t pid);
-/* Does a process with these mappings have this session's memory? */
-bool dt_session_maps(struct dt_session *s, const struct dt_maps *maps);
 /* Does a process run in the memory of another one of the session (a vfork child)? */
 bool dt_session_shares(struct dt_session *s, pid_t pid);
 /* Answers what is asked, and lets go every thread that is held until its execve is through. */
@@ -260,7 +252,11 @@ void dt_session_note_program(struct dt_session *s, pid_t pid);
 bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
 /* Forked children that have not made themselves known, in any process: they are now. With the lock. */
 bool dt_session_adopt_strays(struct dt_session *s);
-const struct dt_target *dt_session_parent(struct dt_session *s, uint64_t area);
+const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m, uint64_t area);
+/* The target is to have the memory of its credentials, and has it when it is installed. Owner thread. */
+int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e);
+/* A process that has a memory may have other credentials now: that is to be said. */
+void dt_session_note_user(struct dt_session *s, const struct dt_target *t);
 void dt_session_add(struct dt_session *s, struct dt_target *t);
 
 #endif

@@ -19,6 +19,17 @@ static bool is_planted(const struct dt_session *s, const struct dt_file *f, size
 	return false;
 }
 
+const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f, size_t site, bool *planted)
+{
+	size_t k;
+
+	*planted = is_planted(s, f, site);
+	if (*planted || !f->probed || !f->code || !f->refused)
+		return NULL;
+	k = dt_code_function_at(f->code, f->elf->site[site].function);
+	return k < f->code->functions ? f->refused[k] : NULL;
+}
+
 static void name_of(const struct dt_code_function *g, char *out, size_t size)
 {
 	if (g->name)

@@ -188,10 +188,10 @@ static uint16_t core_of(const struct scan *x, const struct dt_call *c)
 
 	if (c->flags & DT_CALL_OPEN)
 		return DT_SHARED_CORE;
-	for (uint32_t i = 0; s->core == DT_SHARED_CORE && i < s->n; i++)
+	for (uint32_t i = 0; s->core >= DT_FURTHER_CORES && i < s->n; i++)
 		if (s->ticks[i] == c->end)
 			return s->record_core[i];
-	return s->core;
+	return s->core >= DT_FURTHER_CORES ? DT_SHARED_CORE : s->core;
 }
 
 static void add_open(struct scan *x, const struct dt_call *c)

@@ -93,7 +93,7 @@ static void lost_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 
 	switch (column) {
 	case L_CORE:
-		dt_sql_put_core(to, x->core);
+		dt_sql_put_core(to, dt_reader_ring_core(s->pass->reader, x->core));
 		break;
 	case L_RECORDS:
 		sqlite3_result_int64(to, (int64_t)x->lost);

@@ -36,7 +36,7 @@ static inline const struct dt_site *dt_sql_walk_site(const struct dt_sql_walk *w
 
 static inline uint16_t dt_sql_walk_core(const struct dt_sql_walk *w)
 {
-	return w->span.core == DT_SHARED_CORE ? w->span.record_core[w->at] : w->span.core;
+	return dt_span_core(&w->span, w->at);
 }
 
 #endif

@@ -379,7 +379,7 @@ static void check_meta(struct checking *k)
 		on_unknown, k);
 	if (dt_reader_meta(k->r, "cores"))
 		dt_check_each(k->r->db, k->f, "chunk",
-			      "SELECT ifnull(max(core), 0) FROM chunk WHERE core < 65535", on_core,
+			      "SELECT ifnull(max(core), 0) FROM chunk WHERE core < 32768", on_core,
 			      k);
 }
 

@@ -440,7 +440,7 @@ static bool on_chunk(struct checking *k, sqlite3_stmt *q)
 	if (first == 0 || k->records[core] == 0) {
 		k->latest = 0;
 		k->latest_kernel = false;
-		k->shared = core == DT_SHARED_CORE;
+		k->shared = core >= DT_SHARED_CORES;
 	}
 	if (first != k->records[core])
 		dt_faults_add(k->f, DT_FAULT_PLACE,

@@ -572,6 +572,18 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 	return NULL;
 }
 
+uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring)
+{
+	const char *text;
+	unsigned long cores;
+
+	if (ring < DT_FURTHER_CORES)
+		return (uint16_t)ring;
+	text = dt_reader_meta(r, "cores");
+	cores = text ? strtoul(text, NULL, 10) : 0;
+	return ring < DT_SHARED_CORES && cores ? (uint16_t)((ring - DT_FURTHER_CORES) % cores) : DT_SHARED_CORE;
+}
+
 const char *dt_reader_meta(const struct dt_reader *r, const char *key)
 {
 	const struct dt_meta *m = r->tables.meta.p;

@@ -116,6 +116,9 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 /* NULL when there is no such key. Valid until the reader is closed. */
 const char *dt_reader_meta(const struct dt_reader *r, const char *key);
 
+/* The core that a ring belongs to (core/record.h); DT_SHARED_CORE: to none, or that is not known. */
+uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring);
+
 /* What is known of an event with this body, of which the subsystem is the upper 16 bits and the
  * event the next 16; NULL: nothing. Of an event that is not known, its subsystem, if that is: then
  * name is "". */
@@ -207,6 +210,12 @@ struct dt_span {
 	 * n 0, at the end. Their ticks lie between; end 0: not known, nothing came after. */
 	uint64_t lost, lost_begin, lost_end;
 };
+
+/* On which core record i was made; DT_SHARED_CORE: not known. */
+static inline uint16_t dt_span_core(const struct dt_span *s, uint32_t i)
+{
+	return s->core >= DT_FURTHER_CORES ? s->record_core[i] : s->core;
+}
 
 /* fn is told of each chunk of records before they are handed out, on whatever pass; when it says false,
  * the pass fails with "interrupted". NULL: no more. */

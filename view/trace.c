@@ -128,7 +128,8 @@ static void threads(struct dt_asked *a)
 struct losses {
 	struct dt_json *out;
 	uint64_t origin, near, begin, end, lost;
-	unsigned core;
+	const struct dt_reader *reader;
+	unsigned core; /* the ring */
 	bool any;
 };
 
@@ -136,7 +137,7 @@ static void say_loss(struct losses *l)
 {
 	if (!l->lost)
 		return;
-	dt_json_print(l->out, "%s[%u,%lu,%lu,%lu]", l->any ? "," : "", l->core,
+	dt_json_print(l->out, "%s[%u,%lu,%lu,%lu]", l->any ? "," : "", dt_reader_ring_core(l->reader, l->core),
 		      (unsigned long)(l->begin > l->origin ? l->begin - l->origin : 0),
 		      (unsigned long)(l->end > l->origin ? l->end - l->origin : 0),
 		      (unsigned long)l->lost);
@@ -166,8 +167,10 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 static void losses(struct dt_asked *a)
 {
 	const struct dt_pyramid *p = a->all->pyramid;
-	struct losses l = {
-		.out = &a->answer->text, .origin = a->origin, .near = (p->end - p->begin) / LOSSES};
+	struct losses l = {.out = &a->answer->text,
+			   .reader = dt_windows_reader(a->p->windows),
+			   .origin = a->origin,
+			   .near = (p->end - p->begin) / LOSSES};
 
 	dt_json_print(l.out, "\"losses\":[");
 	dt_reader_losses(dt_windows_reader(a->p->windows), on_loss, &l);

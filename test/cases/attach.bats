@@ -62,8 +62,10 @@ detach() {
 	cat "$dir/err"
 	[ "$(sqlite3 "$dir/m.db" "select count(distinct tid) from thread")" = 5 ]
 	grep -q "no process 4194000" "$dir/err"
-	grep -q "processes of several users (.*) were recorded together: each of them could read and change" "$dir/err"
-	[ "$(sqlite3 "$dir/m.db" "select count(*) from meta where key = 'users' and value like '% %'")" = 1 ]
+	# each user's have a memory of their own
+	! grep -q "changed their user" "$dir/err" || false
+	[ "$(sqlite3 "$dir/m.db" "select count(*) from meta where key = 'users'")" = 0 ]
+	[ "$(sqlite3 "$dir/m.db" "select count(*) > 0 from chunk where core >= 32768")" = 1 ]
 	for i in 0 1 2 3 4; do
 		! grep -q devtrace "/proc/${pids[i]}/maps" || false
 		kill "${pids[i]}"
@@ -524,7 +526,7 @@ build_forks() {
 		# the next one takes away what a controller that is killed has left
 		if [ $((i % 4)) = 0 ]; then
 			kill -9 "$(pgrep -f "attach -d -s boards-$$")"
-			until_gone "attach -d -s boards-$$"
+			until_gone "boards-$$"
 		else
 			"$dt" ctl -s "boards-$$" quit
 		fi
@@ -588,7 +590,7 @@ build_forks() {
 		at=1
 		until attached $at; do
 			kill -0 "$pid"
-			until_gone "attach -d -s boards-$$"
+			until_gone "boards-$$"
 			attached
 			[ "$(code)" = "$before" ]
 			at=$((at + 1))

@@ -56,8 +56,8 @@ stop_spin() {
 	exec {out}<&-
 }
 
-# until_gone PATTERN: no process has that in its command line. A session that has been killed has its name
-# until its memory is given back.
+# until_gone NAME: a session that has been killed is gone. Its memory, with the command line, goes first, and its
+# socket with the last of its threads: the name is taken until then.
 until_gone() {
-	while pgrep -f "$1" >/dev/null; do :; done
+	until "$dt" ctl -s "$1" 2>&1 | grep -q 'there is no session'; do :; done
 }

@@ -895,3 +895,24 @@ maps_clean() { ! grep -q 'rw-s.*\(memfd:devtrace\|/dev/shm\)' "/proc/$pid/maps";
 		until_true maps_clean
 	done
 }
+
+@test "ctl: a name that can not be hooked is told of, with the reason" {
+	cat >"$dir/last.c" <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		int main(void) { for (long i = 0; i < 20000; i++) { work(i); usleep(3000); } return 0; }
+		/* one byte, and nothing behind it but zeros */
+		__asm__(".text\n.p2align 4\n.globl last\n.type last, @function\nlast: ret\n.size last, . - last\n");
+	C
+	gcc -O2 -fno-toplevel-reorder -o "$dir/last" "$dir/last.c"
+	"$dir/last" 3>&- &
+	local pid=$!
+	until_true test "/proc/$pid/exe" -ef "$dir/last"
+	begin last "$pid"
+	"$dt" ctl -s last - <<<$'trace work\ntrace last\nstart'
+	"$dt" ctl -s last >"$dir/state"
+	kill "$pid"
+	cat "$dir/state"
+	[ "$(grep -c 'can not be hooked' "$dir/state")" = 1 ]
+	grep -q '^#trace last: not recorded, can not be hooked: there is no room for a jump' "$dir/state"
+}

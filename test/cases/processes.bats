@@ -184,5 +184,5 @@ entries() {
 			sh -c "for i in \$(seq 150); do \"\$0\"; done" "$dir/started" 2>/dev/null
 		[ "$("$dt" sql -n "$dir/t.db" "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 150 ]
 	done
-	kill "${burners[@]}"
+	kill "${burners[@]}" || true # on a slow machine they have ended
 }

@@ -185,6 +185,17 @@ false_session() {
 	until_true counted "7 7"
 }
 
+@test "session: each thread of it may run where it could before" {
+	[ "$(nproc)" -gt 1 ] || skip "on one core they all do"
+	start_obey
+	begin t "$pid"
+	local server here=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status)
+	server=$(pgrep -f "attach -d -s t $pid")
+	[ "$(awk '/^Cpus_allowed_list/ { print $2 }' "/proc/$server"/task/*/status | sort -u)" = "$here" ]
+	# and a program that it starts
+	[ "$("$dt" record -o "$dir/t.db" grep Cpus_allowed_list /proc/self/status | cut -f 2)" = "$here" ]
+}
+
 @test "session: what is followed comes in the order of time, across the cores" {
 	start_obey
 	begin t "$pid"

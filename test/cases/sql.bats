@@ -337,6 +337,9 @@ assert rows == [{"x": "a", "y": 1, "z": None}, {"x": "say \"b\", c\nd", "y": 22.
 	run devtrace sql t.db 'SELECT FROM calls'
 	[ "$status" = 1 ]
 	[[ $output == *'line 1, column 8'* ]]
+	# characters, not bytes
+	run devtrace sql t.db $'SELECT \'\xc3\xa4\xe2\x82\xac\', absent FROM calls'
+	[[ ${lines[-1]} == "devtrace: line 1, column 14: no such column: absent" ]]
 	run devtrace sql t.db
 	[ "$status" = 2 ]
 	[[ $output == *'a query is missing'* ]]

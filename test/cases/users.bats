@@ -34,6 +34,17 @@ teardown() {
 	rm -rf "$dir"
 }
 
+# waits until the command succeeds
+until_true() {
+	local i
+	for i in $(seq 3000); do
+		"$@" && return
+		sleep 0.02
+	done
+	echo "never: $*"
+	return 1
+}
+
 # as USER COMMAND...: with directories of that user's own
 as() {
 	local user=$1
@@ -126,26 +137,195 @@ end_mine() {
 	[ "$(sha256sum <both/t.db)" = "$sum" ]
 }
 
-@test "users: root's session of two users' programs says that they could read each other's records" {
-	as dtuser ../work 3>&- &
-	as dtuser2 ../work 3>&- &
-	pids=()
-	for u in dtuser dtuser2; do
-		p=
-		until [ -n "$p" ]; do p=$(pgrep -u "$u" -x work) || true; done
-		pids+=("$p")
-	done
-	"$dt" attach -o both.db -F work:work "${pids[@]}" 2>err 3>&- &
+# both.db: root's session of programs PID...; sets tracer, and waits until all of them are recorded
+attach_all() {
+	"$dt" attach -o both.db -F work:work "$@" 2>err 3>&- &
 	tracer=$!
 	for i in $(seq 600); do
-		[ "$(sqlite3 -readonly both.db 'SELECT count(DISTINCT pid) FROM thread' 2>/dev/null || echo 0)" = 2 ] && break
+		[ "$(sqlite3 -readonly both.db 'SELECT count(DISTINCT pid) FROM thread' 2>/dev/null || echo 0)" = $# ] && return
 		sleep 0.05
 	done
+	cat err
+	return 1
+}
+
+end_all() {
 	kill -INT "$tracer"
 	wait "$tracer" || true
-	kill "${pids[@]}"
 	cat err
 	"$dt" check -q both.db
-	grep -q "processes of several users ($(id -u dtuser).*$(id -u dtuser2)\|$(id -u dtuser2).*$(id -u dtuser))" err
-	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'users'")" = 1 ]
+}
+
+# memory PID...: which files the processes have the session's rings of
+memory() {
+	for p; do
+		awk '$2 ~ /s/ && /memfd:devtrace/ { print $5 }' "/proc/$p/maps" 2>/dev/null | sort -u
+	done
+}
+
+start_as() {
+	local user=$1
+	shift
+	as "$user" "${@:-../work}" 3>&- &
+	pid=
+	until [ -n "$pid" ]; do pid=$(pgrep -n -u "$user" -x work) || true; done
+}
+
+@test "users: root's session of two users' programs has a memory for each, and one for two of the same" {
+	start_as dtuser
+	one=$pid
+	start_as dtuser2
+	two=$pid
+	start_as dtuser
+	while [ "$pid" = "$one" ]; do pid=$(pgrep -n -u dtuser -x work); done
+	attach_all "$one" "$two" "$pid"
+	[ "$(memory "$one" | wc -l)" = 1 ]
+	[ "$(memory "$one")" = "$(memory "$pid")" ]
+	[ "$(memory "$one")" != "$(memory "$two")" ]
+	sleep 0.2
+	end_all
+	kill "$one" "$two" "$pid"
+	! grep -q "changed their user" err || false
+	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'users'")" = 0 ]
+	# every record has its core, whosever it is
+	[ "$("$dt" sql --no-header both.db "SELECT count(*) FROM records WHERE core IS NULL OR core >= $(nproc --all)" | tr -d ' ')" = 0 ]
+	[ "$("$dt" sql --no-header both.db 'SELECT count(DISTINCT process) FROM calls WHERE timed' | tr -d ' ')" = 3 ]
+	"$dt" export --csv both.db >/dev/null
+	"$dt" graph both.db | grep -q work
+}
+
+@test "users: a program that is executed with other rights has another memory" {
+	cp work suid
+	chmod 4755 suid
+	cat >leader.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		int main(void) { for (long i = 1; i < 100; i++) { work(i); usleep(10000); } execl("../suid", "work", (char *)0); return 1; }
+	C
+	mkdir as
+	gcc -O2 -o as/work leader.c
+	start_as dtuser ../as/work
+	"$dt" attach --follow -o both.db -F '*:work' "$pid" 2>err 3>&- &
+	tracer=$!
+	until_mapped() { [ -n "$(memory "$pid")" ]; }
+	until_true until_mapped
+	before=$(memory "$pid")
+	other() { [ "$(readlink "/proc/$pid/exe")" = "$dir/suid" ] && [ -n "$(memory "$pid")" ]; }
+	until_true other
+	[ "$(memory "$pid")" != "$before" ]
+	sleep 0.3
+	end_all
+	kill "$pid"
+	[ "$("$dt" sql --no-header both.db "SELECT count(DISTINCT module) FROM calls WHERE function = 'work' AND timed" | tr -d ' ')" = 2 ]
+	! grep -q "changed their user" err || false
+}
+
+@test "users: a process that changes its user without executing anything is named" {
+	cat >change.c <<-'C'
+		#include <unistd.h>
+		#include <stdlib.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		int main(int c, char **v) { work(1); if (setgid(atoi(v[1])) || setuid(atoi(v[1]))) return 1; return work(2) != 6; }
+	C
+	gcc -O2 -o change change.c
+	"$dt" record -o both.db -F change:work ./change "$(id -u dtuser)" 2>err
+	grep -q "processes changed their user while they were traced (0, $(id -u dtuser)): whoever they are now could" err
+	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'users'")" = "0 $(id -u dtuser)" ]
+	"$dt" check -q both.db
+}
+
+@test "users: there are no more memories than a session can have; who has none is named" {
+	pids=()
+	for i in $(seq 17); do
+		setpriv --reuid "$((50000 + i))" --regid 50000 --clear-groups ./work 3>&- &
+		pids+=($!)
+	done
+	for p in "${pids[@]}"; do until_true test "/proc/$p/exe" -ef work; done
+	run "$dt" attach -o both.db -F work:work "${pids[@]}"
+	kill "${pids[@]}"
+	[ "$status" = 1 ]
+	[[ $output == *"the session has processes of 16 users or capabilities already, each with rings of its own"* ]]
+}
+
+@test "users: a controller that is killed holds nobody of any of its users" {
+	cat >busy.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		int main(void) { for (long i = 1;; i++) { work(i); if (!(i % 100000)) { if (ftruncate(1, 0) || lseek(1, 0, 0)) return 1; dprintf(1, "%ld\n", i); } } }
+	C
+	mkdir as
+	gcc -O2 -o as/work busy.c
+	for u in dtuser dtuser2; do
+		setpriv --reuid "$u" --regid "$u" --clear-groups ./as/work >"$u.out" 3>&- &
+		pids+=($!)
+	done
+	for p in "${pids[@]}"; do until_true test "/proc/$p/exe" -ef as/work; done
+	"$dt" attach -p wait -b 64K -o both.db -F work:work "${pids[@]}" 2>err 3>&- &
+	tracer=$!
+	both() { [ "$(memory "${pids[@]}" | sort -u | wc -l)" = 2 ]; }
+	until_true both
+	sleep 0.5
+	kill -9 "$tracer"
+	wait "$tracer" || true
+	for u in dtuser dtuser2; do
+		before=$(cat "$u.out")
+		more() { [ "$(cat "$u.out")" -gt "$((before + 1000000))" ]; }
+		until_true more
+	done
+	kill "${pids[@]}"
+}
+
+@test "users: what freezes in one user's program freezes in all, and goes on in all" {
+	cat >turns.c <<-'C'
+		#include <signal.h>
+		#include <unistd.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		static volatile long halts, goes;
+		__attribute__((noipa)) void halt(void) { halts++; }
+		__attribute__((noipa)) void proceed(void) { goes++; }
+		static volatile sig_atomic_t sig;
+		static void note(int s) { sig = s; }
+		int main(void)
+		{
+			signal(SIGUSR1, note);
+			signal(SIGUSR2, note);
+			for (long i = 1; i < 20000; i++) {
+				if (sig) { sig == SIGUSR1 ? halt() : proceed(); sig = 0; }
+				work(i); usleep(3000);
+			}
+			return 0;
+		}
+	C
+	mkdir as
+	gcc -O2 -o as/work turns.c
+	start_as dtuser2 ../as/work
+	two=$pid
+	start_as dtuser ../as/work
+	"$dt" attach -d -s turns -o both.db -F none "$pid" "$two" 2>err 3>&-
+	printf 'trace work halt FREEZE proceed UNFREEZE\nstart\n' | "$dt" ctl -s turns -
+	sleep 0.5
+	for turn in 1 2; do
+		kill -USR1 "$pid"
+		sleep 1
+		kill -USR2 "$pid"
+		sleep 0.7
+	done
+	"$dt" ctl -s turns quit
+	kill "$pid" "$two"
+	"$dt" check both.db
+	# each has been halted twice for a second, in between are 3 ms; both at the same time, but for some ms
+	"$dt" sql --csv --no-header both.db "SELECT process, begin FROM calls WHERE function = 'work' ORDER BY 2" | tr -d '\r' >calls
+	python3 - <<-'PY'
+		by = {}
+		for l in open("calls"):
+		    p, t = l.split(",")
+		    by.setdefault(p, []).append(float(t))
+		assert len(by) == 2, by.keys()
+		gaps = [[(a, b) for a, b in zip(t, t[1:]) if b - a > 0.6e9] for t in by.values()]
+		print(gaps)
+		assert len(gaps[0]) == len(gaps[1]) == 2, gaps
+		for one, two in zip(*gaps):
+		    assert abs(one[0] - two[0]) < 0.3e9 and abs(one[1] - two[1]) < 0.3e9, gaps
+	PY
 }

@@ -162,18 +162,12 @@ static void begin(struct dt_session *s, enum dt_policy policy)
 {
 	struct dt_error e;
 
-	if (!shared.control)
-		fuzz_must(dt_shared_create(&shared, CORES, SIZE, DT_DROP, &e) == 0);
-	memset(shared.control, 0, shared.geometry.bytes);
+	fuzz_must(dt_shared_create(&s->targets.shared, CORES, SIZE, policy, &e) == 0);
+	shared = s->targets.shared; /* to reach its words by */
 	pthread_mutex_init(&s->lock, NULL);
-	s->targets.shared = shared;
 	s->targets.shared.state = DT_PAUSED;
-	s->targets.shared.policy = policy;
 	s->ticks_per_ns = 1;
-	s->reader = calloc(CORES + 1, sizeof(*s->reader));
-	fuzz_must(s->reader);
-	for (unsigned i = 0; i <= CORES; i++)
-		fuzz_must(dt_ring_reader_init(&s->reader[i], &s->targets.shared, i, &e) == 0);
+	fuzz_must(dt_domain_first(s, &e) == 0);
 	unlink(fuzz_path("input"));
 	s->store = dt_store_create(fuzz_path("input"), dt_describe, s, &e);
 	fuzz_must(s->store);
@@ -217,14 +211,13 @@ static void end(struct dt_session *s, struct seen *seen, struct round *k)
 		n = drain(s, seen, k, true, true);
 	fuzz_must(n >= 0);
 	for (unsigned i = 0; i <= CORES; i++) {
-		taken += s->reader[i].taken;
-		lost += s->reader[i].lost_total;
-		dt_ring_reader_free(&s->reader[i]);
+		taken += s->domain[0]->reader[i].taken;
+		lost += s->domain[0]->reader[i].lost_total;
 	}
 	dt_helds_end(s);
 	fuzz_must(dt_store_close(s->store, &e) == 0);
 	look_at_file(taken, lost);
-	free(s->reader);
+	dt_domains_free(s);
 	free(s->thread);
 	free(s->tids.at);
 	free(k->until);
@@ -242,7 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct round round = {.until = calloc(CORES + 1, sizeof(*round.until))};
 
 	fuzz_begin();
-	fuzz_must(s && seen && round.until && dt_mix_init(&round.mix, CORES + 1, NULL) == 0);
+	fuzz_must(s && seen && round.until && dt_mix_init(&round.mix, CORES, 1, NULL) == 0);
 	begin(s, (enum dt_policy)(take_number(&in, 1) % 3));
 	for (unsigned steps = 0; in.left && steps < 2000; steps++)
 		switch (take_number(&in, 1) & 7) {

@@ -26,6 +26,7 @@ result() {
 }
 
 gcc -O2 -w -pthread -o "$dir/scribble" "$root/test/hostile/scribble.c" || exit 1
+gcc -O2 -o "$dir/neighbour" "$root/test/hostile/neighbour.c" || exit 1
 as=()
 [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 cd "$dir" || exit 1
@@ -82,6 +83,39 @@ answers() {
 	[ $? -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
 }
 
+# beside BUILD WHAT: a program of another user that is recorded with the hostile one has each of its calls in the
+# file, with its arguments, and the hostile one has seen none of them
+beside() {
+	local dt=$root/$1/devtrace status calls
+	rm -f t.db* out
+	cat >both.sh <<-END
+		setpriv --reuid=65533 --regid=65533 --clear-groups ./neighbour $seconds >out &
+		setpriv --reuid=65534 --regid=65534 --clear-groups ./scribble $seed $seconds $2 &
+		wait \$!
+		echo "hostile \$?" >>status
+		wait
+	END
+	rm -f status
+	timeout -k 5 60 "$dt" record -f -p wait -b 64K -o t.db -F 'scribble:leaf' -F 'neighbour:mine' sh both.sh >log 2>&1
+	status=$?
+	echo "status $status, seed $seed" >>log
+	cat out status >>log
+	! grep -q 'AddressSanitizer\|runtime error' log || return 1
+	[ "$status" = 0 ] && grep -q '^mine' out || return 1
+	# 9: it has found a secret in its memory
+	! grep -q 'hostile 9' status || return 1
+	calls=$(timeout 60 "$dt" export --csv t.db 2>>log | python3 -c '
+import csv, sys
+n = 0
+for r in csv.DictReader(sys.stdin):
+    if r["function"] == "mine":
+        assert r["text"].startswith("mine(0x5ec4e75ec4e75ec4, 0x%x" % n), (n, r)
+        n += 1
+print(n)')
+	echo "calls of mine in the file: $calls" >>log
+	[ "mine $calls" = "$(cat out)" ]
+}
+
 for build in build build/san; do
 	[ -x "$root/$build/devtrace" ] || continue
 	for policy in wait drop overwrite; do
@@ -95,6 +129,12 @@ for build in build build/san; do
 	result $? "$build: the memory can not be taken away"
 	answers $build
 	result $? "$build: messages about a thread that does not stop hold nobody"
+	for what in control rings records all; do
+		[ "$(id -u)" = 0 ] || break
+		beside $build $what
+		result $? "$build: writes to $what do no harm to another user's program, and nothing of it is seen, seed $seed"
+		seed=$((seed + 1))
+	done
 	caught $build
 	result $? "$build: nor by one that catches it while it is mapped"
 done

@@ -3,6 +3,7 @@
  * A traced program that means harm: it finds the session's memory in itself and writes there, again and
  * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
  * extremes, old values back, random ones. It also tries to take the memory away from the others.
+ * Exits with 9 when it has read there what a program of another user has for a secret (neighbour.c), else 7.
  * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has messages be about a
  * thread that can not be stopped; catch: waits until it is attached to, and catches the file while it is being mapped
  */
@@ -106,6 +107,13 @@ static void scribble(const char *what)
 	}
 	if (at < words)
 		memory[at] = value(memory[at]);
+}
+
+static void look(void)
+{
+	for (size_t at = 0; at < bytes / 8; at++)
+		if (memory[at] == 0x5ec4e75ec4e75ec4)
+			_exit(9);
 }
 
 FN long leaf(long x)
@@ -238,11 +246,14 @@ int main(int argc, char **argv)
 		else
 			for (int i = 0; i < 100; i++)
 				scribble(what);
+		if (next() % 64 == 0)
+			look();
 		if (next() % 16 == 0)
 			usleep(next() % 2000);
 		clock_gettime(CLOCK_MONOTONIC, &t);
 	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
 	stop = 1;
+	look();
 	/* a thread that waits for ever for room is ended with the rest */
 	_exit(7);
 }
