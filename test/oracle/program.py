@@ -279,7 +279,7 @@ extern "C" COUNTED long f_{c}(long n)
 		if (left > 0) {{
 			char n[16];
 			snprintf(n, sizeof(n), "%ld", left - 1);
-			execl("/proc/self/exe", argv[0], argv[1], n, (char *)0);
+			execl(oracle_again(), argv[0], argv[1], n, (char *)0);
 		}}
 		return (int)(sum & 63);
 	}}'''
@@ -288,7 +288,7 @@ extern "C" COUNTED long f_{c}(long n)
 		int status;
 		pid_t child = {rng.choice(['fork', 'vfork'])}();
 		if (child == 0) {{
-			execl("/proc/self/exe", "again", "{k}", "{rng.choice([0, 2])}", (char *)0);
+			execl(oracle_again(), "again", "{k}", "{rng.choice([0, 2])}", (char *)0);
 			_exit(97);
 		}}
 		waitpid(child, &status, 0);

@@ -103,6 +103,15 @@ def build(program, files, d, rng, lib):
                     ((['plugin: sleds'] if plugin_sleds else ['plugin: probes']) if 'plugin.c' in files else []))
 
 
+def make_other(d):
+    """the same program as another user's, with that one's rights"""
+    other = os.path.join(d, 'other')
+    os.mkdir(other)
+    shutil.copy(os.path.join(d, 'prog'), other)
+    os.chown(os.path.join(other, 'prog'), 65534, 65534)
+    os.chmod(os.path.join(other, 'prog'), 0o4755)
+
+
 def number_of(function):
     """which of the counted functions it is"""
     head, _, number = function.partition('_')
@@ -142,11 +151,16 @@ class Run:
             os.unlink(counts)  # what outlives the run before counts in a file of its own
         with open(counts, 'wb') as f:
             f.truncate(COUNTS)
+        os.chmod(counts, 0o666)
         self.counts = counts
         self.to, self.to_read = os.pipe()[::-1]
         self.from_read, self.from_ = os.pipe()
         env = dict(os.environ, ORACLE_COUNTS=counts, ORACLE_IN=str(self.to_read), ORACLE_OUT=str(self.from_),
                    ORACLE_PLUGIN=os.path.join(self.d, 'plugin.so'))
+        other = os.path.join(self.d, 'other', 'prog')
+        if os.path.exists(other) and self.rng.random() < .4:
+            env['ORACLE_AGAIN'] = other
+            self.how += ', executes itself as another user'
         return env, (self.to_read, self.from_)
 
     def start(self, argv):
@@ -527,6 +541,8 @@ def one(seed, args, stats):
             with open(os.path.join(d, name), 'w') as f:
                 f.write(text)
         how = build(program, files, d, rng, os.path.join(os.path.dirname(args.devtrace), 'lib'))
+        if os.geteuid() == 0 and 'follow' in program.uses:
+            make_other(d)
         lone = Run(program, d, how, args.devtrace, rng)
         status = lone.alone()
         if status != 3:
@@ -552,7 +568,7 @@ def one(seed, args, stats):
             stats[3] += r.callers_asked
             stats[4] += r.before is not None
             if args.verbose or wrong:
-                print(f'{"FAILED" if wrong else "ok"} seed {seed} combination {k}: {how}; {r.told}; {" ".join(r.script)}; '
+                print(f'{"FAILED" if wrong else "ok"} seed {seed} combination {k}: {r.how}; {r.told}; {" ".join(r.script)}; '
                       f'pieces {" ".join(program.chosen)}')
                 for w in wrong[:8]:
                     print('    ' + w)

@@ -6,4 +6,6 @@
 extern "C"
 #endif
 void oracle_barrier(void);
+/* The program's own path, or that of a copy which has another user's rights. */
+const char *oracle_again(void);
 #endif
