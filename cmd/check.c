@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/progress.h"
+#include "core/text.h"
 #include "sql/writing.h"
 
 #define SHORT 1000000 /* records: of so many the sums are also made in the other ways, unasked */
@@ -166,10 +167,14 @@ static void say_written(struct dt_reader *r, const struct dt_check *c)
 {
 	const char *revision = dt_reader_meta(r, "revision"), *broken = dt_reader_meta(r, "broken_rings");
 
-	if (broken)
-		printf("  not known: what was recorded on core %.40s from some time on: a traced program has written "
-		       "into the ring's memory\n", broken);
-	else if (c->chunks.written_known)
+	if (broken) {
+		const char *cores = dt_reader_meta(r, "cores");
+		char rings[256];
+
+		dt_text_rings(rings, sizeof(rings), broken, cores ? (unsigned)strtoul(cores, NULL, 10) : 0);
+		printf("  not known: what was recorded from some time on by %s: a traced program has written "
+		       "into that memory\n", rings);
+	} else if (c->chunks.written_known)
 		printf("  written: as many, by the rings' own counts\n");
 	else if (!dt_reader_meta(r, "policy"))
 		printf("  not known: how many records were written; this is no recording of a session's own\n");

@@ -2,6 +2,7 @@
 /* Seeing a tracing session through, from the command line. */
 #include "cmd/trace.h"
 #include "cmd/patterns.h"
+#include "core/text.h"
 #include "process/probes.h"
 
 #include <errno.h>
@@ -238,11 +239,15 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			"%s: what a process did that had confined itself by seccomp was not followed "
 			"%lu times: a library it loaded, a child, or a program it executed\n",
 			c->name, (unsigned long)s->unsent);
-	if (s->broken[0])
+	if (s->broken[0]) {
+		char rings[512];
+
+		dt_text_rings(rings, sizeof(rings), s->broken, s->targets.shared.geometry.cores);
 		fprintf(stderr,
-			"%s: a traced program has written into the memory of the rings: what was recorded on "
-			"core %s from then on is not known, and what was before may be wrong\n",
-			c->name, s->broken);
+			"%s: a traced program has written into the memory of the rings: what was recorded there "
+			"from then on is not known, and what was before may be wrong: %s\n",
+			c->name, rings);
+	}
 	if (s->lost)
 		fprintf(stderr,
 			"%s: %lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s\n",

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Records as lines of text, other than the usual one, and read back. */
 #include "core/digits.h"
+#include "core/error.h"
 #include "core/text.h"
+
+#include <stdlib.h>
 
 /* The value of a hexadecimal digit; 16: it is none. */
 static unsigned digit(char c)
@@ -450,4 +453,31 @@ int dt_text_parse_long(const char *line, size_t n, struct dt_long *l)
 		p = next < end ? next + 1 : next;
 	}
 	return l->record.kind ? 1 : -1;
+}
+
+void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores)
+{
+	size_t n = 0;
+	char *end;
+
+	out[0] = '\0';
+	for (const char *p = numbers; n < size; p = end) {
+		unsigned long ring = strtoul(p, &end, 10), further = ring - DT_FURTHER_CORES;
+		bool shared = ring >= DT_SHARED_CORES;
+		unsigned long user = shared ? DT_SHARED_CORE - ring + 1 : 1;
+		char one[64] = "the shared ring", of[32] = "";
+
+		if (end == p)
+			return;
+		if (!shared && ring >= DT_FURTHER_CORES && cores) {
+			user = further / cores + 2;
+			ring = further % cores;
+		}
+		if (!shared)
+			dt_format(one, sizeof(one), "core %lu", ring);
+		if (user > 1)
+			dt_format(of, sizeof(of), " of user %lu", user);
+		/* as long as it would be; the loop ends where it is cut */
+		n += dt_format(out + n, size - n, "%s%s%s", n ? ", " : "", one, of);
+	}
 }

@@ -244,6 +244,7 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	}
 	s->narrowed = s->narrowed || d->watches != s->watches || (d->uniform && !s->uniform);
 	s->watches = d->watches;
+	dt_domains_freeze(s);
 	dt_ranges_uniform(s, d->uniform);
 	dt_ranges_masks(s);
 	plants = careful && stops(s, NULL, 0, ~0ull);
@@ -341,6 +342,7 @@ static int host_freeze(void *ctx, bool frozen, struct dt_error *e)
 
 	s->changed = true;
 	s->frozen = frozen;
+	dt_domains_freeze(s);
 	if (frozen) {
 		if (apply_all(s, e) < 0)
 			return -1;

@@ -49,6 +49,7 @@ fail:
 
 static void add(struct dt_session *s, struct dt_domain *d)
 {
+	d->number = s->domains;
 	s->domain[s->domains] = d;
 	__atomic_store_n(&s->domains, s->domains + 1, __ATOMIC_RELEASE);
 }
@@ -223,6 +224,12 @@ static bool events_freeze(const struct dt_session *s)
 	return false;
 }
 
+bool dt_domains_freeze(struct dt_session *s)
+{
+	s->freezes = s->freezes || s->frozen || events_freeze(s);
+	return s->freezes;
+}
+
 /* The start event has been in one of them: it has been in all. */
 static void spread_start(struct dt_session *s)
 {
@@ -249,7 +256,7 @@ void dt_domains_spread(struct dt_session *s)
 	if (s->domains < 2 || !s->targets.shared.careful)
 		return;
 	pthread_mutex_lock(&s->lock);
-	if (!events_freeze(s))
+	if (!dt_domains_freeze(s))
 		goto out;
 	if (s->device.arm.set)
 		spread_start(s);

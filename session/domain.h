@@ -23,9 +23,12 @@ struct dt_session;
 
 struct dt_domain {
 	struct dt_shared *shared;
+	unsigned number; /* from 0 on */
 	struct dt_rights rights; /* of its first process */
 	bool has_rights;	 /* it has had a process */
 	struct dt_ring_reader *reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
+	bool forges; /* it has told of waits that can not have been; with the lock */
+	uint32_t owned[256]; /* threads whose records are known to be its own, hashed; recorder thread */
 	uint32_t helds;	  /* of dt_control.helds, so many have been taken; recorder thread */
 	struct dt_pauses pauses;
 	bool frozen;	    /* as it was last seen; owner thread */
@@ -62,5 +65,11 @@ void dt_domains_spread(struct dt_session *s);
 
 /* Is any of them frozen? */
 bool dt_domains_frozen(struct dt_session *s);
+
+/*
+ * Has there been anything, a command or an event with an option, that may freeze the recording? Asked whenever such
+ * may have come. With the lock.
+ */
+bool dt_domains_freeze(struct dt_session *s);
 
 #endif

@@ -2,6 +2,7 @@
 #include "session/helds.h"
 
 #include <stdlib.h>
+#include <x86intrin.h>
 
 #include "process/threads.h"
 #include "session/session.h"
@@ -54,7 +55,7 @@ uint64_t dt_helds_list(struct dt_session *s, uint64_t from, uint64_t *first,
 	char line[96];
 
 	add(ctx, line,
-	    dt_format(line, sizeof(line), "missed %u %lu\n", c.held_missed,
+	    dt_format(line, sizeof(line), "missed %u %lu\n", c.held_missed + s->held_refused,
 		      (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns)));
 	*first = s->held_n > DT_HELD_LOG && from < s->held_n - DT_HELD_LOG ? s->held_n - DT_HELD_LOG : from;
 	for (uint64_t i = *first; i < s->held_n; i++) {
@@ -74,11 +75,24 @@ void dt_helds_end(struct dt_session *s)
 
 	dt_helds_take(s);
 	c = dt_domains_counts(s);
-	if (!s->store || !c.held_missed)
+	if (!s->store || !(c.held_missed + s->held_refused))
 		return;
-	dt_format(text, sizeof(text), "%u %lu", c.held_missed,
+	dt_format(text, sizeof(text), "%u %lu", c.held_missed + s->held_refused,
 		  (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns));
 	dt_store_meta(s->store, "held_missed", text, NULL);
+}
+
+/*
+ * A process can write there what it likes: a wait that can not have been, or another's, is counted only, and no wait
+ * of that domain is believed any more.
+ */
+static bool is_possible(struct dt_session *s, const struct dt_domain *d, const struct dt_held_row *row)
+{
+	uint64_t apart = (uint64_t)(1e6 * s->ticks_per_ns); /* the clocks of two cores, at most */
+	bool known;
+
+	return row->why[0] && row->begin + apart >= s->began && row->begin <= row->end &&
+	       row->end <= __rdtsc() + apart && dt_recorder_owns(s, d, row->tid, &known);
 }
 
 static void take(struct dt_session *s, struct dt_domain *d)
@@ -94,7 +108,11 @@ static void take(struct dt_session *s, struct dt_domain *d)
 					   .end = corrected(s, h.end, h.core_end),
 					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why] : ""};
 		d->helds++;
-		put(s, &row);
+		d->forges = d->forges || !is_possible(s, d, &row);
+		if (d->forges)
+			s->held_refused++;
+		else
+			put(s, &row);
 	}
 }
 

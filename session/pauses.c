@@ -74,8 +74,8 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 	uint32_t thaws = dt_shared_thaws(m), more = thaws - p->thaws, unseen = 0;
 	struct dt_thaw t;
 
-	/* not what a program has written there that runs wild */
-	if (more > INT32_MAX)
+	/* not what a program has written there that runs wild, or means harm */
+	if (more > INT32_MAX || !dt_domains_freeze(s))
 		thaws = p->thaws;
 	else if (more > DT_THAWS)
 		unseen = more - DT_THAWS;
@@ -100,6 +100,8 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 		unseen = 0;
 		p->missed += missed;
 		p->thaws = i + 1;
+		if (one.begin < s->began || one.end > __rdtsc())
+			continue;
 		if (t.end > p->all_told)
 			p->all_told = t.end;
 		add(s, p, &one);
@@ -121,8 +123,8 @@ static void end(struct dt_session *s, struct dt_domain *d, uint64_t now)
 		put(s, &p->many);
 	if (p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
-	if (m->careful && dt_rings_frozen(m))
-		put(s, &(struct dt_pause){frozen ? frozen : p->last, now, false, 1,
+	if (m->careful && dt_rings_frozen(m) && dt_domains_freeze(s))
+		put(s, &(struct dt_pause){frozen > s->began && frozen < now ? frozen : p->last, now, false, 1,
 					  dt_shared_counts(m).missed - p->missed});
 }
 

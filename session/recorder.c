@@ -51,20 +51,28 @@ void dt_session_read_name(uint32_t tid, char *name, size_t size)
 	fclose(f);
 }
 
-/* The process of a thread, 0 when it can not be known (it has gone, and there were several). */
-static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
+/* The process of a thread, 0: it has gone. */
+static uint32_t living_process_of(uint32_t tid)
 {
 	char path[64], line[128];
 	uint32_t pid = 0;
 	FILE *f;
 
-	dt_format(path, sizeof(path), "/proc/%u/status", r->tid);
+	dt_format(path, sizeof(path), "/proc/%u/status", tid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "Tgid: %u", &pid) == 1)
 			break;
 	if (f)
 		fclose(f);
+	return pid;
+}
+
+/* The process of a thread, 0 when it can not be known (it has gone, and there were several). */
+static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
+{
+	uint32_t pid = living_process_of(r->tid);
+
 	if (pid)
 		return pid;
 	if (s->only_pid)
@@ -166,9 +174,67 @@ void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const ch
 		return;
 	entry = entry_of(s, tid);
 	s->threads += !entry->tid;
-	*entry = (struct dt_thread_entry){tid, pid, name != NULL};
+	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL};
 	if (s->store && name)
 		dt_store_thread(s->store, tid, pid, name, NULL);
+}
+
+/* Has its process the domain's memory, or, where it has none of the session's, the domain's rights? */
+static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
+{
+	struct dt_domain *has = NULL;
+	struct dt_rights rights;
+	struct dt_maps maps;
+
+	if (dt_maps_read(pid, &maps, NULL) == 0) {
+		has = dt_domain_mapped(s, &maps);
+		dt_maps_free(&maps);
+	}
+	/* it executes something just now, or has, and is not followed */
+	return has ? has == d : dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0;
+}
+
+bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known)
+{
+	struct dt_thread_entry *entry = s->thread_room ? entry_of(s, tid) : NULL;
+	uint32_t pid;
+
+	*known = s->domains < 2 || tid == DT_NO_TID;
+	if (entry && !entry->tid)
+		entry = NULL;
+	if (*known || (entry && (entry->domains >> d->number & 1)))
+		return *known = true;
+	pid = living_process_of(tid);
+	if (!pid)
+		return true;
+	if (!is_in(s, d, (pid_t)pid))
+		return false;
+	if (entry)
+		entry->domains |= 1u << d->number;
+	return *known = true;
+}
+
+/* How many of the records, from the first on, are of threads of the domain whose ring they were in. */
+static size_t own_records(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = r[i].tid, *owned = &d->owned[tid % 256];
+		bool owns, known;
+
+		if (tid == last || tid == *owned)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		owns = dt_recorder_owns(s, d, tid, &known);
+		pthread_mutex_unlock(&s->lock);
+		if (!owns)
+			return i;
+		last = tid;
+		if (known)
+			*owned = tid;
+	}
+	return n;
 }
 
 /* A hint of which threads have been seen, to look at each record's only briefly. */
@@ -336,6 +402,13 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
 			/* what has been taken is ours until the ring is released */
 			dt_tids_correct(s, (struct dt_record *)records, n);
+			if (rings > each) {
+				size_t own = own_records(s, d, records, n);
+
+				if (own < n)
+					dt_ring_refuse(r, n - own);
+				n = own;
+			}
 			if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
 				say_core((struct dt_record *)records, n, i % each);
 			if (dt_helds_new(s)) { /* those before these records have been told */

@@ -462,3 +462,9 @@ void dt_ring_release(struct dt_ring_reader *r)
 	}
 	__atomic_store_n(&r->released, r->pos, __ATOMIC_RELEASE);
 }
+
+void dt_ring_refuse(struct dt_ring_reader *r, size_t n)
+{
+	r->broken = true;
+	r->taken -= n;
+}

@@ -68,5 +68,7 @@ void dt_ring_reader_free(struct dt_ring_reader *r);
 size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		    const struct dt_record **records, uint64_t *lost);
 void dt_ring_release(struct dt_ring_reader *r);
+/* The last n records taken can not be right: nothing more of that ring is believed. */
+void dt_ring_refuse(struct dt_ring_reader *r, size_t n);
 
 #endif

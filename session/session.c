@@ -130,6 +130,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 		return dt_fail(e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
 				  "be recorded");
 	began = read_clocks();
+	s->began = began.ticks;
 	s->options = *o;
 	if (!s->options.ring_size)
 		s->options.ring_size = DEFAULT_RING;
@@ -505,6 +506,7 @@ void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
+	bool known;
 
 	note_area(s, t->area);
 	dt_session_note_user(s, t);
@@ -514,6 +516,9 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	s->known_targets++;
 	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
 	dt_recorder_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
+	for (unsigned i = 0; i < s->domains; i++)
+		if (s->domain[i]->shared == t->shared)
+			dt_recorder_owns(s, s->domain[i], (uint32_t)t->pid, &known);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)

@@ -72,6 +72,7 @@ struct dt_kernel_module {
 
 struct dt_thread_entry {
 	uint32_t tid, pid; /* tid 0: empty */
+	uint32_t domains;  /* bit n: it has been in the session's n-th */
 	bool recorded;	   /* the file tells of it, if there is one */
 };
 
@@ -137,6 +138,8 @@ struct dt_session {
 	enum dt_arm_state arm_state; /* as it was set, or last seen */
 	uint64_t events;
 	double ticks_per_ns;
+	uint64_t began; /* ticks */
+	bool freezes; /* see dt_domains_freeze() */
 	struct dt_offset *offset; /* of each core; NULL: not measured */
 	struct dt_switches *switches; /* NULL: not recorded */
 	struct dt_kernel *kernel; /* NULL: not recorded */
@@ -144,6 +147,7 @@ struct dt_session {
 	size_t kernel_modules;
 	struct dt_held_row *held; /* with a log: the last DT_HELD_LOG waits; with the lock */
 	uint64_t held_n;	  /* how many there were: the last is held[(held_n - 1) % DT_HELD_LOG] */
+	uint32_t held_refused; /* those that can not have been */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
@@ -223,6 +227,12 @@ uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid);
 void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name);
 /* A thread of which something else than a record comes into the file: it is described, too. With the lock. */
 void dt_recorder_thread(struct dt_session *s, uint32_t tid);
+/*
+ * May that be a thread of the domain? Whoever has a memory can write there what he likes, also of others' threads.
+ * Once it is, it stays so: it may have another memory later, behind an execve that gave it other rights. Of one that
+ * has gone nobody knows (*known is false), and nobody is harmed. With the lock.
+ */
+bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known);
 /* What /proc calls a thread; "": it has gone. */
 void dt_session_read_name(uint32_t tid, char *name, size_t size);
 /* Its program and command line; "": it has gone. */

@@ -655,7 +655,9 @@ build_forks() {
 	# all of them called it once; nearly all of them are known as processes: a request may be lost
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve'")" = 1600 ]
 	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT thread) FROM calls WHERE function = 'serve'")" = 1600 ]
-	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
+	# on a machine that is too slow some are lost, as it was asked to
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM lost")" != 0 ] ||
+		[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE process = thread")" -gt 1200 ]
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt 1200 ]
 }
 

@@ -25,7 +25,7 @@ result() {
 	fi
 }
 
-gcc -O2 -w -pthread -o "$dir/scribble" "$root/test/hostile/scribble.c" || exit 1
+gcc -O2 -w -pthread -I"$root" -o "$dir/scribble" "$root/test/hostile/scribble.c" || exit 1
 gcc -O2 -o "$dir/neighbour" "$root/test/hostile/neighbour.c" || exit 1
 as=()
 [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -90,7 +90,7 @@ beside() {
 	rm -f t.db* out
 	cat >both.sh <<-END
 		setpriv --reuid=65533 --regid=65533 --clear-groups ./neighbour $seconds >out &
-		setpriv --reuid=65534 --regid=65534 --clear-groups ./scribble $seed $seconds $2 &
+		setpriv --reuid=65534 --regid=65534 --clear-groups ./scribble $seed $seconds $2 \$! &
 		wait \$!
 		echo "hostile \$?" >>status
 		wait
@@ -113,7 +113,13 @@ for r in csv.DictReader(sys.stdin):
         n += 1
 print(n)')
 	echo "calls of mine in the file: $calls" >>log
-	[ "mine $calls" = "$(cat out)" ]
+	[ "mine $calls" = "$(cat out)" ] || return 1
+	# no wait, and no pause, but those that there were
+	sqlite3 -readonly t.db "SELECT count(*) FROM hold h WHERE why = 'exec' AND end_ticks - begin_ticks = 100000000 AND
+		tid IN (SELECT tid FROM thread WHERE name = 'neighbour');
+		SELECT count(*) FROM pause" >rows
+	echo "waits and pauses: $(cat rows)" >>log
+	[ "$(tr '\n' ' ' <rows)" = '0 0 ' ]
 }
 
 for build in build build/san; do
@@ -129,7 +135,7 @@ for build in build build/san; do
 	result $? "$build: the memory can not be taken away"
 	answers $build
 	result $? "$build: messages about a thread that does not stop hold nobody"
-	for what in control rings records all; do
+	for what in control rings records all forge; do
 		[ "$(id -u)" = 0 ] || break
 		beside $build $what
 		result $? "$build: writes to $what do no harm to another user's program, and nothing of it is seen, seed $seed"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECRET 0x5ec4e75ec4e75ec4
 
@@ -27,9 +28,11 @@ int main(int argc, char **argv)
 	double end = now() + (argc > 1 ? atof(argv[1]) : 1);
 	long n = 0;
 
-	while (now() < end)
+	while (now() < end) {
 		for (int i = 0; i < 100; i++)
 			mine(SECRET, n++);
+		usleep(1000);
+	}
 	printf("mine %ld\n", n);
 	return 0;
 }

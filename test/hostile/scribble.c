@@ -3,6 +3,7 @@
  * A traced program that means harm: it finds the session's memory in itself and writes there, again and
  * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
  * extremes, old values back, random ones. It also tries to take the memory away from the others.
+ * forge TID: says of its records, of waits and of pauses that they were another user's thread's, or everybody's.
  * Exits with 9 when it has read there what a program of another user has for a secret (neighbour.c), else 7.
  * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has messages be about a
  * thread that can not be stopped; catch: waits until it is attached to, and catches the file while it is being mapped
@@ -22,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONTROL 0x20000
+#include "core/control.h"
+
+#define CONTROL DT_CONTROL_SIZE
 #define FN __attribute__((noinline, noclone))
 
 static volatile uint64_t *memory;
@@ -107,6 +110,30 @@ static void scribble(const char *what)
 	}
 	if (at < words)
 		memory[at] = value(memory[at]);
+}
+
+static void forge(uint32_t victim)
+{
+	struct dt_control *c = (struct dt_control *)memory;
+	uint64_t now = __builtin_ia32_rdtsc();
+
+	for (unsigned ring = 0; ring <= c->geometry.cores; ring++) {
+		struct dt_record *r = dt_ring_records(dt_ring_at(c, c->geometry.stride, ring));
+
+		for (size_t i = 0; i < c->geometry.ring_size / 64; i++)
+			r[i].tid = victim;
+	}
+	for (unsigned i = 0; i < DT_HELDS; i++) {
+		struct dt_held *h = &c->held[i];
+
+		if (h->state != DT_REQUEST_FREE)
+			continue;
+		*h = (struct dt_held){.tid = victim, .begin = now - 100000000, .end = now, .why = DT_HELD_EXEC};
+		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+		__atomic_add_fetch(&c->helds, 1, __ATOMIC_SEQ_CST);
+	}
+	c->frozen = now - 100000000;
+	dt_ring_note_thaw(c, dt_ring_at(c, c->geometry.stride, c->geometry.cores)->pos, now);
 }
 
 static void look(void)
@@ -243,6 +270,8 @@ int main(int argc, char **argv)
 			take_away(path);
 		else if (!strcmp(what, "vfork"))
 			exchange();
+		else if (!strcmp(what, "forge"))
+			forge(argc > 4 ? (uint32_t)atoi(argv[4]) : 1);
 		else
 			for (int i = 0; i < 100; i++)
 				scribble(what);

@@ -582,9 +582,28 @@ static void test_plain(void **state)
 	}
 }
 
+static void test_rings(void **state)
+{
+	char out[128], little[12];
+
+	(void)state;
+	dt_text_rings(out, sizeof(out), "0 1 65535 32768 32769 32770 65534 65533", 2);
+	assert_string_equal(out, "core 0, core 1, the shared ring, core 0 of user 2, core 1 of user 2, core 0 of user 3, "
+				 "the shared ring of user 2, the shared ri");
+	dt_text_rings(out, sizeof(out), "3 32768", 0); /* cores that a hostile file does not have */
+	assert_string_equal(out, "core 3, core 32768");
+	dt_text_rings(out, sizeof(out), "", 2);
+	assert_string_equal(out, "");
+	dt_text_rings(out, sizeof(out), "no numbers", 2);
+	assert_string_equal(out, "");
+	dt_text_rings(little, sizeof(little), "10 11", 12);
+	assert_string_equal(little, "core 10, co");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_golden_lines),
 		cmocka_unit_test(check_024_no_thread),
 		cmocka_unit_test(test_parse),
