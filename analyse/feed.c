@@ -286,8 +286,7 @@ static void message(struct dt_feed *f, uint8_t kind, uint64_t body, const struct
 	if (lost_between(f, f->message_ticks, ticks))
 		dt_messages_lost(f->messages, ticks);
 	f->message_ticks = ticks;
-	dt_messages_record(f->messages, kind, body, ticks, s->tid,
-			   dt_span_core(s, i));
+	dt_messages_record(f->messages, kind, body, ticks, s->tid, dt_span_core(s, i));
 }
 
 /* ---- events ---- */

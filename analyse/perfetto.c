@@ -673,7 +673,8 @@ static void write_loss(struct writing *w, const struct dt_span *s)
 	if (!core)
 		return;
 	if (!core->loss_described) {
-		dt_format(name, sizeof(name), "records lost, core %u", dt_reader_ring_core(w->r, s->core));
+		dt_format(name, sizeof(name), "records lost, core %u",
+			  dt_reader_ring_core(w->r, s->core));
 		describe_track(w, uuid, 0, name, false);
 	}
 	core->loss_described = true;

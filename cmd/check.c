@@ -171,9 +171,13 @@ static void say_written(struct dt_reader *r, const struct dt_check *c)
 		const char *cores = dt_reader_meta(r, "cores");
 		char rings[256];
 
-		dt_text_rings(rings, sizeof(rings), broken, cores ? (unsigned)strtoul(cores, NULL, 10) : 0);
-		printf("  not known: what was recorded from some time on by %s: a traced program has written "
-		       "into that memory\n", rings);
+		dt_text_rings(rings, sizeof(rings), broken,
+			      cores ? (unsigned)strtoul(cores, NULL, 10) : 0,
+			      dt_reader_meta(r, "domains"));
+		printf("  not known: what was recorded from some time on by %s: a traced program "
+		       "has written "
+		       "into that memory\n",
+		       rings);
 	} else if (c->chunks.written_known)
 		printf("  written: as many, by the rings' own counts\n");
 	else if (!dt_reader_meta(r, "policy"))

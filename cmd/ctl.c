@@ -116,7 +116,7 @@ static int talk(struct dt_client *c, int argc, char **argv)
 	free(t.p);
 	if (rc < 0)
 		return dt_cmd_fail("%s", e.text);
-	if (c->n) { /* else there may be no text at all */
+	if (c->n) {			     /* else there may be no text at all */
 		dt_plain_cut(c->text, true); /* names of what is traced are in it */
 		fwrite(c->text, 1, c->n, stdout);
 	}

@@ -35,13 +35,16 @@ enum dt_kind {
 
 #define DT_NO_TID 0xffffffffu  /* no thread: interrupt or scheduler context */
 /*
- * Numbers of rings, as a file has them. A ring is a core's, or the one that threads without rseq share; a session
- * of processes of several users has such rings for each (session/domain.h): the numbers below are the first's,
- * and the others' lie from DT_FURTHER_CORES on. There each record says itself of which core it is.
+ * Numbers of rings, as a file has them. A ring is a core's, or the one that threads without rseq
+ * share; a session of processes of several users has such rings for each (session/domain.h): the
+ * numbers below are the first's, and the others' lie from DT_FURTHER_CORES on. There each record
+ * says itself of which core it is.
  */
-#define DT_SHARED_CORE 0xffffu	 /* the shared ring; in a record: its core is not known */
-#define DT_SHARED_CORES 0xff00u	 /* from here up: shared rings, whose records are in no strict order */
-#define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings of cores, then shared ones */
+#define DT_SHARED_CORE 0xffffu /* the shared ring; in a record: its core is not known */
+#define DT_SHARED_CORES                                                                            \
+	0xff00u /* from here up: shared rings, whose records are in no strict order */
+#define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings of cores, then shared ones  \
+				  */
 
 struct dt_record {
 	uint64_t ticks;	   /* cycle counter, read inside the append's critical section */

@@ -455,27 +455,42 @@ int dt_text_parse_long(const char *line, size_t n, struct dt_long *l)
 	return l->record.kind ? 1 : -1;
 }
 
-void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores)
+/* The n-th of numbers with blanks between, from 0 on. False: there are not so many. */
+static bool nth_number(const char *text, unsigned long n, unsigned long *number)
+{
+	char *end;
+
+	for (const char *p = text; p; p = end) {
+		*number = strtoul(p, &end, 10);
+		if (end == p)
+			return false;
+		if (n-- == 0)
+			return true;
+	}
+	return false;
+}
+
+void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores, const char *users)
 {
 	size_t n = 0;
 	char *end;
 
 	out[0] = '\0';
 	for (const char *p = numbers; n < size; p = end) {
-		unsigned long ring = strtoul(p, &end, 10), further = ring - DT_FURTHER_CORES;
+		unsigned long ring = strtoul(p, &end, 10), further = ring - DT_FURTHER_CORES, user;
 		bool shared = ring >= DT_SHARED_CORES;
-		unsigned long user = shared ? DT_SHARED_CORE - ring + 1 : 1;
+		unsigned long domain = shared ? DT_SHARED_CORE - ring : 0;
 		char one[64] = "the shared ring", of[32] = "";
 
 		if (end == p)
 			return;
 		if (!shared && ring >= DT_FURTHER_CORES && cores) {
-			user = further / cores + 2;
+			domain = further / cores + 1;
 			ring = further % cores;
 		}
 		if (!shared)
 			dt_format(one, sizeof(one), "core %lu", ring);
-		if (user > 1)
+		if (nth_number(users, domain, &user))
 			dt_format(of, sizeof(of), " of user %lu", user);
 		/* as long as it would be; the loop ends where it is cut */
 		n += dt_format(out + n, size - n, "%s%s%s", n ? ", " : "", one, of);

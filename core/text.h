@@ -85,9 +85,10 @@ size_t dt_text_decimal(char *out, uint64_t v);
 size_t dt_text_hex(char *out, uint64_t v);
 
 /*
- * Numbers of rings (record.h), with blanks between, as a person calls them: "core 1, the shared ring of user 2", where
- * user 1 is whose rings have the cores' own numbers. Cut where out has no room.
+ * Numbers of rings (record.h), with blanks between, as a person calls them: "core 1, the shared ring of user 1000".
+ * users: whose rings they are, by numbers with blanks between, first those whose rings have the cores' own numbers;
+ * NULL: all are one's. Cut where out has no room.
  */
-void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores);
+void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores, const char *users);
 
 #endif

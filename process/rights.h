@@ -26,8 +26,9 @@ int dt_rights_only(uint64_t keep, struct dt_error *e);
 bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all);
 
 /*
- * As whom a process acts: user and group, each real, effective, saved and for files, and the capabilities that it
- * may have here (in a user namespace of its own it has none here). All 0 bytes beside these.
+ * As whom a process acts: user and group, each real, effective, saved and for files, and the
+ * capabilities that it may have here (in a user namespace of its own it has none here). All 0 bytes
+ * beside these.
  */
 struct dt_rights {
 	uint64_t capabilities;

@@ -65,10 +65,10 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 }
 
 /*
- * The list of robust futexes that the kernel goes through when the owner's thread ends: the word `owner' of each
- * of the session's memories. How far a word is from its element is one number for all, in the head, so each
- * memory lies behind a page that is ours alone and has the element, with its pointer, in the same place. The
- * thread's own list, libc's, is put back in the end.
+ * The list of robust futexes that the kernel goes through when the owner's thread ends: the word
+ * `owner' of each of the session's memories. How far a word is from its element is one number for
+ * all, in the head, so each memory lies behind a page that is ours alone and has the element, with
+ * its pointer, in the same place. The thread's own list, libc's, is put back in the end.
  */
 struct dt_owner {
 	struct robust_list_head head;
@@ -138,16 +138,17 @@ static void disown(struct dt_shared *s)
 /* The memory, with a page of our own in front of it. */
 static struct dt_control *map_memory(int fd, uint64_t bytes, struct dt_error *e)
 {
-	char *own = mmap(NULL, OWN_PAGE + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			 -1, 0);
+	char *own = mmap(NULL, OWN_PAGE + bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (own != MAP_FAILED) {
-		if (mmap(own + OWN_PAGE, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd,
-			 0) != MAP_FAILED)
+		if (mmap(own + OWN_PAGE, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd, 0) != MAP_FAILED)
 			return (struct dt_control *)(own + OWN_PAGE);
 		munmap(own, OWN_PAGE + bytes);
 	}
-	dt_fail(e, "%lu MiB for the rings can not be mapped: %s", (unsigned long)(bytes >> 20), strerror(errno));
+	dt_fail(e, "%lu MiB for the rings can not be mapped: %s", (unsigned long)(bytes >> 20),
+		strerror(errno));
 	return NULL;
 }
 
@@ -159,7 +160,8 @@ static void unmap_memory(struct dt_shared *s)
 	s->fd = -1;
 }
 
-static int create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy, struct dt_error *e)
+static int create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		  struct dt_error *e)
 {
 	struct dt_geometry g = dt_geometry(cores, ring_size);
 	struct dt_control *c;
@@ -308,7 +310,8 @@ void dt_shared_bell_ring(const struct dt_shared *s)
 	syscall(SYS_futex, bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
-void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b, const struct timespec *at_most)
+void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b,
+			  const struct timespec *at_most)
 {
 	struct futex_waitv wait[DT_SHARED_MAX] = {{0}};
 	struct timespec until;
@@ -316,14 +319,16 @@ void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells 
 
 	if (!first->next) {
 		if (b->n == 1)
-			syscall(SYS_futex, &first->control->bell, FUTEX_WAIT, b->count[0], at_most, NULL, 0);
+			syscall(SYS_futex, &first->control->bell, FUTEX_WAIT, b->count[0], at_most,
+				NULL, 0);
 		return;
 	}
 	dt_shared_each(first, m) {
 		if (n == b->n)
 			return;
-		wait[n] = (struct futex_waitv){
-			.val = b->count[n], .uaddr = (uintptr_t)&m->control->bell, .flags = FUTEX_32};
+		wait[n] = (struct futex_waitv){.val = b->count[n],
+					       .uaddr = (uintptr_t)&m->control->bell,
+					       .flags = FUTEX_32};
 		n++;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -335,7 +340,9 @@ void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells 
 	}
 	/* Linux before 5.16 can not wait for several: then it is looked again soon */
 	if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
-		nanosleep(at_most->tv_sec || at_most->tv_nsec > DEAF_NS ? &(struct timespec){0, DEAF_NS} : at_most,
+		nanosleep(at_most->tv_sec || at_most->tv_nsec > DEAF_NS
+				  ? &(struct timespec){0, DEAF_NS}
+				  : at_most,
 			  NULL);
 }
 

@@ -36,8 +36,9 @@ struct dt_shared {
 	struct dt_shared_arm arm;
 	uint32_t watch[DT_WATCH_MAX];
 	size_t watches;
-	struct dt_owner *owner;	/* the first one's: all have one owner */
-	struct dt_shared *next; /* of the same session, for other credentials; stored with release */
+	struct dt_owner *owner; /* the first one's: all have one owner */
+	struct dt_shared
+		*next; /* of the same session, for other credentials; stored with release */
 };
 
 /* Each memory of a session whose first one that is. */
@@ -53,8 +54,8 @@ struct dt_shared {
 int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
 		     struct dt_error *e);
 /*
- * Makes another one, as the first is and as that is set, but for its rings and the triggers' state. The session has it when
- * dt_shared_join() has put it behind the others. Only by the owner.
+ * Makes another one, as the first is and as that is set, but for its rings and the triggers' state.
+ * The session has it when dt_shared_join() has put it behind the others. Only by the owner.
  */
 int dt_shared_create_like(struct dt_shared *s, const struct dt_shared *first, struct dt_error *e);
 void dt_shared_join(struct dt_shared *first, struct dt_shared *s);
@@ -76,7 +77,8 @@ void dt_shared_set_watch(struct dt_shared *s, const uint32_t *id, size_t n);
 void dt_shared_set_confined(struct dt_shared *s);
 bool dt_shared_confined(const struct dt_shared *s);
 
-/* The bells of all memories of a session: each is a count that traced threads add to, and wake the controller by. */
+/* The bells of all memories of a session: each is a count that traced threads add to, and wake the
+ * controller by. */
 struct dt_shared_bells {
 	unsigned n;
 	uint32_t count[DT_SHARED_MAX];
@@ -84,7 +86,8 @@ struct dt_shared_bells {
 
 void dt_shared_bells(struct dt_shared *first, struct dt_shared_bells *b);
 /* Until one of them is not as it was any more, or there is another memory; at most so long. */
-void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b, const struct timespec *at_most);
+void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b,
+			  const struct timespec *at_most);
 /* By the controller itself: the first one is enough. */
 void dt_shared_bell_ring(const struct dt_shared *s);
 

@@ -861,7 +861,8 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 		return -1;
 	near[0] = area_near(t);
 	near[1] = area_near_program(t);
-	if (dt_area_install(t->pid, tid, t->mem, t->shared ? t->shared : &all->shared, near, &t->area, e) < 0)
+	if (dt_area_install(t->pid, tid, t->mem, t->shared ? t->shared : &all->shared, near,
+			    &t->area, e) < 0)
 		return -1;
 	if (enter_namespace(t, all) < 0)
 		return dt_fail(e, "the area can not be written: %s", strerror(errno));

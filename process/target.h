@@ -27,7 +27,8 @@ struct dt_target {
 	int pidfd; /* readable when the process has ended; -1: the kernel has none */
 	uint64_t area; /* 0: none yet */
 	const struct dt_geometry *geometry; /* of the session the area belongs to */
-	const struct dt_shared *shared; /* the memory that it has, or is to have; NULL: the session's first */
+	const struct dt_shared
+		*shared; /* the memory that it has, or is to have; NULL: the session's first */
 	bool fast;     /* the rseq hooks are in use */
 	bool ours;     /* our child: we see its exit status */
 	bool ended;

@@ -168,8 +168,10 @@ static uint64_t ticks_of(const struct dt_session *s, uint64_t ns)
 static void set_arm(struct dt_session *s)
 {
 	const struct dt_arm *a = &s->device.arm;
-	const struct dt_shared_arm arm = {
-		.has_start = a->has_start, .has_stop = a->has_stop, .start = a->start, .stop = a->stop};
+	const struct dt_shared_arm arm = {.has_start = a->has_start,
+					  .has_stop = a->has_stop,
+					  .start = a->start,
+					  .stop = a->stop};
 	uint64_t now = __builtin_ia32_rdtsc();
 
 	s->arm_ticks = ticks_of(s, a->duration);
@@ -490,7 +492,8 @@ static int host_subsystem(void *ctx, const char *name, uint16_t *number)
 	return 0;
 }
 
-/* What is on, and has no effect: patterns that mean nothing so far, as what is mistyped, and what can not be hooked. */
+/* What is on, and has no effect: patterns that mean nothing so far, as what is mistyped, and what
+ * can not be hooked. */
 static void host_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
 {
 	struct dt_session *s = ctx;
@@ -501,8 +504,10 @@ static void host_state(void *ctx, void (*line)(void *to, const char *text, size_
 		const char *why = r->on ? dt_ranges_unhooked(s, r) : NULL;
 
 		if (why)
-			line(to, text, dt_format(text, sizeof(text), "#trace %s: not recorded, can not be hooked: %s\n",
-						 dt_word_written(name, sizeof(name), r->name), why));
+			line(to, text,
+			     dt_format(text, sizeof(text),
+				       "#trace %s: not recorded, can not be hooked: %s\n",
+				       dt_word_written(name, sizeof(name), r->name), why));
 		if (r->kind != DT_RANGE_SET || !r->on || dt_ranges_kernel(r) ||
 		    dt_ranges_matched(r, missing, sizeof(missing)))
 			continue;

@@ -118,7 +118,9 @@ static struct dt_domain *another(struct dt_session *s, struct dt_error *e)
 	struct dt_error why;
 
 	if (!has_room(s)) {
-		dt_fail(e, "the session has processes of %u users or capabilities already, each with rings of its own",
+		dt_fail(e,
+			"the session has processes of %u users or capabilities already, each with "
+			"rings of its own",
 			s->domains);
 		return NULL;
 	}

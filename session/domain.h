@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A domain: the processes of a session that have the same credentials, and the memory that they share. A session
- * has one from the beginning; another one comes with the first process of other credentials (root's session only:
- * others can not trace such), also where a program that is executed gains some. What a process writes into its
- * memory can spoil its own domain's records, and no other's; nor can it read those.
+ * A domain: the processes of a session that have the same credentials, and the memory that they
+ * share. A session has one from the beginning; another one comes with the first process of other
+ * credentials (root's session only: others can not trace such), also where a program that is
+ * executed gains some. What a process writes into its memory can spoil its own domain's records,
+ * and no other's; nor can it read those.
  *
- * Domains come by the owner thread, with the session's lock, and stay until the session is closed. Whoever sees
- * one (dt_domains()) sees all of it.
+ * Domains come by the owner thread, with the session's lock, and stay until the session is closed.
+ * Whoever sees one (dt_domains()) sees all of it.
  */
 #ifndef DT_SESSION_DOMAIN_H
 #define DT_SESSION_DOMAIN_H
@@ -23,17 +24,21 @@ struct dt_session;
 
 struct dt_domain {
 	struct dt_shared *shared;
-	unsigned number; /* from 0 on */
+	unsigned number;	 /* from 0 on */
 	struct dt_rights rights; /* of its first process */
 	bool has_rights;	 /* it has had a process */
-	struct dt_ring_reader *reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
-	bool forges; /* it has told of waits that can not have been; with the lock */
-	uint32_t owned[256]; /* threads whose records are known to be its own, hashed; recorder thread */
-	uint32_t helds;	  /* of dt_control.helds, so many have been taken; recorder thread */
+	struct dt_ring_reader
+		*reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
+	bool forges;	 /* it has told of waits that can not have been; with the lock */
+	uint32_t owned[256]; /* threads whose records are known to be its own, hashed; recorder
+				thread */
+	uint32_t helds;	     /* of dt_control.helds, so many have been taken; recorder thread */
 	struct dt_pauses pauses;
 	bool frozen;	    /* as it was last seen; owner thread */
-	uint64_t *left_pos; /* owner thread: where the rings were when those that are leaving had ended */
-	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody known */
+	uint64_t *left_pos; /* owner thread: where the rings were when those that are leaving had
+			       ended */
+	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody
+	 * known */
 	struct {
 		pid_t pid, tid;
 	} poster[DT_REQUESTS];
@@ -45,7 +50,8 @@ void dt_domains_free(struct dt_session *s);
 
 unsigned dt_domains(const struct dt_session *s);
 
-/* The domain of a process with these credentials, maybe a new one; NULL: there can be no more. Owner thread. */
+/* The domain of a process with these credentials, maybe a new one; NULL: there can be no more.
+ * Owner thread. */
 struct dt_domain *dt_domain_for(struct dt_session *s, pid_t pid, struct dt_error *e);
 
 /* Whose memory a process with these mappings has; NULL: it has none of the session's. */
@@ -58,8 +64,8 @@ unsigned dt_domain_core(const struct dt_session *s, unsigned d, unsigned ring);
 struct dt_shared_counts dt_domains_counts(struct dt_session *s);
 
 /*
- * Where events are looked at, each domain has its own: what one of them did, freezing the recording or going on,
- * is done in the others as soon as it is seen. Owner thread.
+ * Where events are looked at, each domain has its own: what one of them did, freezing the recording
+ * or going on, is done in the others as soon as it is seen. Owner thread.
  */
 void dt_domains_spread(struct dt_session *s);
 
@@ -67,8 +73,8 @@ void dt_domains_spread(struct dt_session *s);
 bool dt_domains_frozen(struct dt_session *s);
 
 /*
- * Has there been anything, a command or an event with an option, that may freeze the recording? Asked whenever such
- * may have come. With the lock.
+ * Has there been anything, a command or an event with an option, that may freeze the recording?
+ * Asked whenever such may have come. With the lock.
  */
 bool dt_domains_freeze(struct dt_session *s);
 

@@ -83,10 +83,11 @@ void dt_helds_end(struct dt_session *s)
 }
 
 /*
- * A process can write there what it likes: a wait that can not have been, or another's, is counted only, and no wait
- * of that domain is believed any more.
+ * A process can write there what it likes: a wait that can not have been, or another's, is counted
+ * only, and no wait of that domain is believed any more.
  */
-static bool is_possible(struct dt_session *s, const struct dt_domain *d, const struct dt_held_row *row)
+static bool is_possible(struct dt_session *s, const struct dt_domain *d,
+			const struct dt_held_row *row)
 {
 	uint64_t apart = (uint64_t)(1e6 * s->ticks_per_ns); /* the clocks of two cores, at most */
 	bool known;
@@ -121,7 +122,8 @@ void dt_helds_take(struct dt_session *s)
 	struct dt_stopped stop;
 
 	while (dt_threads_stopped(&stop)) {
-		struct dt_held_row row = {(uint32_t)stop.tid, stop.begin, stop.end, why[DT_HELD_STOP]};
+		struct dt_held_row row = {(uint32_t)stop.tid, stop.begin, stop.end,
+					  why[DT_HELD_STOP]};
 
 		put(s, &row);
 	}

@@ -29,8 +29,9 @@ struct dt_mix_core {
 };
 
 struct dt_mix {
-	unsigned cores; /* of the machine */
-	struct dt_mix_core *core; /* of each ring: of the first domain's cores, its shared ring, the next domain's */
+	unsigned cores;		  /* of the machine */
+	struct dt_mix_core *core; /* of each ring: of the first domain's cores, its shared ring, the
+				     next domain's */
 	struct dt_record *timed, *mixed; /* with the clock set right; all of them */
 	size_t timed_room, mixed_room;
 	/* what the last take has made; valid until the next one */
@@ -46,9 +47,10 @@ int dt_mix_init(struct dt_mix *m, unsigned cores, unsigned domains, struct dt_er
 void dt_mix_free(struct dt_mix *m);
 
 /*
- * Mixes n records that have just been taken from ring i of those, of which `lost' are missing in front, with
- * what the other sources tell: into the first domain's rings of cores. now: ticks before the ring was read; of an empty ring nothing earlier
- * will come. end: nothing more comes at all; what is known is told.
+ * Mixes n records that have just been taken from ring i of those, of which `lost' are missing in
+ * front, with what the other sources tell: into the first domain's rings of cores. now: ticks
+ * before the ring was read; of an empty ring nothing earlier will come. end: nothing more comes at
+ * all; what is known is told.
  */
 int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r, size_t n,
 		uint64_t lost, uint64_t now, bool end, struct dt_error *e);

@@ -67,7 +67,8 @@ static void add(struct dt_session *s, struct dt_pauses *p, struct dt_pause *one)
 	p->many.missed += one->missed;
 }
 
-void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n, uint64_t pos)
+void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n,
+		    uint64_t pos)
 {
 	const struct dt_shared *m = d->shared;
 	struct dt_pauses *p = &d->pauses;
@@ -124,8 +125,8 @@ static void end(struct dt_session *s, struct dt_domain *d, uint64_t now)
 	if (p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
 	if (m->careful && dt_rings_frozen(m) && dt_domains_freeze(s))
-		put(s, &(struct dt_pause){frozen > s->began && frozen < now ? frozen : p->last, now, false, 1,
-					  dt_shared_counts(m).missed - p->missed});
+		put(s, &(struct dt_pause){frozen > s->began && frozen < now ? frozen : p->last, now,
+					  false, 1, dt_shared_counts(m).missed - p->missed});
 }
 
 void dt_pauses_end(struct dt_session *s)

@@ -15,7 +15,8 @@ struct dt_domain;
 
 /* Of one domain. */
 struct dt_pauses {
-	uint64_t stopped; /* since when, ticks; 0: it is not. Of the first domain only: it is so of all */
+	uint64_t stopped; /* since when, ticks; 0: it is not. Of the first domain only: it is so of
+			     all */
 	uint64_t last;	  /* ticks of the last record taken from the shared ring */
 	uint64_t all_told; /* ticks: all pauses that ended before have been told */
 	uint64_t missed;  /* dt_control.missed when it went on last */
@@ -29,7 +30,8 @@ struct dt_pauses {
 void dt_pauses_start(struct dt_session *s, bool active);
 
 /* n records have been taken from a domain's shared ring, none may be; pos: of the first. */
-void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n, uint64_t pos);
+void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n,
+		    uint64_t pos);
 
 /* The session ends. Before its file is closed, with no record left in the rings. */
 void dt_pauses_end(struct dt_session *s);

@@ -949,7 +949,8 @@ const char *dt_ranges_unhooked(struct dt_session *s, struct dt_range *r)
 	struct unhooked u = {.s = s};
 	uint64_t hits[2] = {0};
 
-	/* of many functions some can not be hooked, which is said at the end: here it is asked each time */
+	/* of many functions some can not be hooked, which is said at the end: here it is asked each
+	 * time */
 	if (p->point || p->kernel || (r->kind == DT_RANGE_SET && strpbrk(r->what, "*?[, ")))
 		return NULL;
 	hits[0] = p->select.n ? p->select.pattern[0].hits : 0;

@@ -41,7 +41,8 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 /* How many functions each pattern of a set has matched. */
 void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select);
 
-/* Why nothing of a name or an address is hooked, where that can not be; NULL: something is, or could be. */
+/* Why nothing of a name or an address is hooked, where that can not be; NULL: something is, or
+ * could be. */
 const char *dt_ranges_unhooked(struct dt_session *s, struct dt_range *r);
 
 /* How many functions the patterns of a set have matched; missing: the arguments that were asked for

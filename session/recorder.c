@@ -14,6 +14,7 @@
 
 #define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
 #define TAKES	 128	       /* from one ring, before the next is looked at */
+#define TURN	 200	       /* of 10 us: for a ring, where there are several domains */
 #define LOG_TAKES 8	       /* the same, of a session that keeps a log */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
 #define CLOCK_NS 2000000000ull /* between readings of the clocks */
@@ -179,7 +180,8 @@ void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const ch
 		dt_store_thread(s->store, tid, pid, name, NULL);
 }
 
-/* Has its process the domain's memory, or, where it has none of the session's, the domain's rights? */
+/* Has its process the domain's memory, or, where it has none of the session's, the domain's rights?
+ */
 static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {
 	struct dt_domain *has = NULL;
@@ -191,7 +193,8 @@ static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 		dt_maps_free(&maps);
 	}
 	/* it executes something just now, or has, and is not followed */
-	return has ? has == d : dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0;
+	return has ? has == d
+		   : dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0;
 }
 
 bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known)
@@ -214,8 +217,10 @@ bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t 
 	return *known = true;
 }
 
-/* How many of the records, from the first on, are of threads of the domain whose ring they were in. */
-static size_t own_records(struct dt_session *s, struct dt_domain *d, const struct dt_record *r, size_t n)
+/* How many of the records, from the first on, are of threads of the domain whose ring they were in.
+ */
+static size_t own_records(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
+			  size_t n)
 {
 	uint32_t last = 0;
 
@@ -389,7 +394,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		struct dt_mix *m = &k->mix;
 		unsigned core = dt_domain_core(s, i / each, i % each);
 		size_t n, middle = k->n;
-		uint64_t lost, now;
+		uint64_t lost, now, begun = __builtin_ia32_rdtsc();
 		int rc = 0;
 
 		for (int rounds = 0; rounds < (s->has_log ? LOG_TAKES : TAKES); rounds++) {
@@ -399,6 +404,9 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			    (!room || (k->n >= HELD && k->until[i] > earliest(k, rings))))
 				break;
 			now = __builtin_ia32_rdtsc() - s->settled;
+			/* what one domain has to be asked about is not to hold up the others */
+			if (rings > each && now > begun + TURN * s->settled)
+				break;
 			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
 			/* what has been taken is ours until the ring is released */
 			dt_tids_correct(s, (struct dt_record *)records, n);
@@ -493,9 +501,11 @@ void *dt_recorder_main(void *session)
 	struct dt_session *s = session;
 	unsigned cores = s->targets.shared.geometry.cores;
 	struct seen *seen = calloc(1, sizeof(*seen));
-	struct round round = {.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until))};
+	struct round round = {
+		.until = calloc((size_t)(cores + 1) * DT_SHARED_MAX, sizeof(*round.until))};
 	uint64_t flushed = dt_now_ns(), clocked = flushed;
-	long n = dt_mix_init(&round.mix, cores, DT_SHARED_MAX, NULL) || !seen || !round.until ? -1 : 0;
+	long n = dt_mix_init(&round.mix, cores, DT_SHARED_MAX, NULL) || !seen || !round.until ? -1
+											      : 0;
 	struct dt_shared_bells bells;
 	uint64_t busy = flushed; /* when there was something last */
 	bool alert = false;

@@ -25,6 +25,7 @@
 #define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
 #define EXEC_TRIES 500 /* of 20 us and more: with a thread whose execve is said to have failed */
 #define CONFINE_NS 10000000u /* between two looks at whether a process confines itself, at least */
+#define TURN_NS 20000000u /* of a domain's messages, where there are several */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
 /* How many threads: the link count of the task directory is 2 more. */
@@ -90,7 +91,8 @@ void dt_session_drained(struct dt_session *s)
 		for (unsigned i = 0; i < rings && pos; i++) {
 			const struct dt_ring_reader *r = &s->domain[i / each]->reader[i % each];
 
-			all = all && (r->broken || __atomic_load_n(&r->released, __ATOMIC_ACQUIRE) >= pos[i]);
+			all = all && (r->broken ||
+				      __atomic_load_n(&r->released, __ATOMIC_ACQUIRE) >= pos[i]);
 		}
 		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
@@ -178,7 +180,8 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 }
 
 /* False: not now. */
-static bool modules_changed(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
+static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
+			    const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
 	struct dt_error why;
@@ -346,7 +349,8 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_target_close(t);
 		return;
 	}
-	if (dt_session_choose_memory(s, t, &e) < 0 || dt_target_install(t, &s->targets, pid, &e) < 0 ||
+	if (dt_session_choose_memory(s, t, &e) < 0 ||
+	    dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		if (!dt_target_gone(t))
 			leave_unfollowed(s, pid, e.text);
@@ -424,12 +428,12 @@ static bool is_area(const struct dt_session *s, uint64_t area)
 }
 
 /*
- * Has process pid posted this? Whoever has the session mapped can write there, and in another PID namespace
- * the same number is another process: it must have the domain's memory mapped, be numbered so in its own namespace,
- * and have the request's proof in its own memory.
+ * Has process pid posted this? Whoever has the session mapped can write there, and in another PID
+ * namespace the same number is another process: it must have the domain's memory mapped, be
+ * numbered so in its own namespace, and have the request's proof in its own memory.
  */
-static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pid, const struct dt_request *q,
-		       size_t slot)
+static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pid,
+		       const struct dt_request *q, size_t slot)
 {
 	uint64_t at = q->area + DT_AREA_PROCESS + offsetof(struct dt_process_block, proof) + 4 * slot;
 	struct dt_maps maps;
@@ -456,7 +460,8 @@ static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pi
  * Others are looked for where there may be some: in other namespaces, where one sees no parent (0), or the
  * first process (1), or where there are such already.
  */
-static pid_t find_poster(struct dt_session *s, const struct dt_domain *from, const struct dt_request *q, size_t slot)
+static pid_t find_poster(struct dt_session *s, const struct dt_domain *from,
+			 const struct dt_request *q, size_t slot)
 {
 	pid_t found = has_posted(s, from, (pid_t)q->pid, q, slot) ? (pid_t)q->pid : 0;
 	struct dirent *entry;
@@ -535,7 +540,8 @@ static void opt_out(struct dt_session *s, const struct dt_shared *m, const struc
 }
 
 /* False: it is to be asked again. */
-static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q, bool lives)
+static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q,
+		   bool lives)
 {
 	if (!lives) {
 		if (q->kind == DT_REQUEST_PROCESS)
@@ -563,6 +569,7 @@ static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_re
 static void requests_of(struct dt_session *s, struct dt_domain *d)
 {
 	const struct dt_shared *m = d->shared;
+	uint64_t until = s->domains > 1 ? dt_now_ns() + TURN_NS : UINT64_MAX;
 
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
 		struct dt_request copy;
@@ -573,6 +580,10 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 			free_slot_of_dead(d, i);
 		if (state != DT_REQUEST_POSTED)
 			continue;
+		if (dt_now_ns() > until) { /* the others' turn */
+			s->unanswered = true;
+			return;
+		}
 		pthread_mutex_lock(&s->lock);
 		lives = make_outer(s, d, &copy, i);
 		pthread_mutex_unlock(&s->lock);

@@ -220,6 +220,18 @@ static void store_clockless(struct dt_session *s)
 	dt_store_meta(s->store, "clockless", text, NULL);
 }
 
+/* Whose memories there were, in the order of their rings' numbers. */
+static void store_domains(struct dt_session *s)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->domains && s->domains > 1; i++)
+		n += dt_format(s->domain_users + n, sizeof(s->domain_users) - n, "%s%u", i ? " " : "",
+			       s->domain[i]->rights.user[1]);
+	if (n)
+		dt_store_meta(s->store, "domains", s->domain_users, NULL);
+}
+
 /* These users' processes could read and change each other's records. */
 static void store_users(struct dt_session *s)
 {
@@ -301,6 +313,7 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		store_clockless(s);
 		store_unknown_tids(s);
 		store_users(s);
+		store_domains(s);
 		store_written(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
@@ -496,7 +509,8 @@ void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
 	for (unsigned i = 0; i < s->domains; i++) {
 		const struct dt_domain *d = s->domain[i];
 
-		if (d->shared != t->shared || !dt_rights_of(t->pid, &now) || d->rights.user[1] == now.user[1])
+		if (d->shared != t->shared || !dt_rights_of(t->pid, &now) ||
+		    d->rights.user[1] == now.user[1])
 			continue;
 		add_user(s, d->rights.user[1]);
 		add_user(s, now.user[1]);
@@ -605,7 +619,8 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 	t->held = pid;
 	t->ppid = getpid();
 	dt_session_note_program(s, pid);
-	if (dt_session_choose_memory(s, t, e) < 0 || dt_target_install(t, &s->targets, pid, e) < 0 ||
+	if (dt_session_choose_memory(s, t, e) < 0 ||
+	    dt_target_install(t, &s->targets, pid, e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	t->first_image = true;
@@ -805,8 +820,9 @@ bool dt_session_adopt_strays(struct dt_session *s)
 			t->ppid = dt_session_parent_of(pid);
 			t->forked = true;
 			t->shared = ours->shared;
-			if (area && dt_target_adopt(t, &s->targets, area,
-						    dt_session_parent(s, t->shared, area), NULL) == 0)
+			if (area &&
+			    dt_target_adopt(t, &s->targets, area,
+					    dt_session_parent(s, t->shared, area), NULL) == 0)
 				dt_session_add(s, t), any = true;
 			else
 				dt_target_close(t);
@@ -827,7 +843,8 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 }
 
 /* Whoever has its area there is an ancestor, or a brother: it has what the process had at its birth. */
-const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m, uint64_t area)
+const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m,
+					  uint64_t area)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (t->area == area && t->shared == m && !t->last)

@@ -90,7 +90,7 @@ struct dt_session {
 	pthread_t owner;
 	struct dt_store *store;
 	struct dt_domain *domain[DT_SHARED_MAX]; /* see session/domain.h */
-	unsigned domains; /* stored with release */
+	unsigned domains;			 /* stored with release */
 
 	/* recorder thread */
 	pthread_t recorder;
@@ -107,6 +107,7 @@ struct dt_session {
 
 	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
 
+	char domain_users[192]; /* of the domains, in order, when it has ended and there were several */
 	char broken[256]; /* rings whose positions somebody has written to, by core, when the session has ended */
 
 	/* owner thread: where areas have been mapped, in whatever process, each once */
@@ -138,8 +139,8 @@ struct dt_session {
 	enum dt_arm_state arm_state; /* as it was set, or last seen */
 	uint64_t events;
 	double ticks_per_ns;
-	uint64_t began; /* ticks */
-	bool freezes; /* see dt_domains_freeze() */
+	uint64_t began;		  /* ticks */
+	bool freezes;		  /* see dt_domains_freeze() */
 	struct dt_offset *offset; /* of each core; NULL: not measured */
 	struct dt_switches *switches; /* NULL: not recorded */
 	struct dt_kernel *kernel; /* NULL: not recorded */
@@ -147,7 +148,7 @@ struct dt_session {
 	size_t kernel_modules;
 	struct dt_held_row *held; /* with a log: the last DT_HELD_LOG waits; with the lock */
 	uint64_t held_n;	  /* how many there were: the last is held[(held_n - 1) % DT_HELD_LOG] */
-	uint32_t held_refused; /* those that can not have been */
+	uint32_t held_refused;	  /* those that can not have been */
 	uint64_t settled; /* ticks: a record not to be seen after that long will not come */
 	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
 	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
@@ -161,7 +162,8 @@ struct dt_session {
 	struct dt_program *program; /* of the processes that were named; when following, of all */
 	size_t programs, program_room;
 	bool ending;
-	uid_t user[8]; /* whose processes have had a memory together, each once; the first ones. 0: each its own */
+	uid_t user[8]; /* whose processes have had a memory together, each once; the first ones. 0:
+			  each its own */
 	unsigned users;
 	bool was_frozen; /* owner thread */
 	uint64_t arm_ticks; /* how long an armed recording is to last; 0: without end */
@@ -228,9 +230,10 @@ void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const ch
 /* A thread of which something else than a record comes into the file: it is described, too. With the lock. */
 void dt_recorder_thread(struct dt_session *s, uint32_t tid);
 /*
- * May that be a thread of the domain? Whoever has a memory can write there what he likes, also of others' threads.
- * Once it is, it stays so: it may have another memory later, behind an execve that gave it other rights. Of one that
- * has gone nobody knows (*known is false), and nobody is harmed. With the lock.
+ * May that be a thread of the domain? Whoever has a memory can write there what he likes, also of
+ * others' threads. Once it is, it stays so: it may have another memory later, behind an execve that
+ * gave it other rights. Of one that has gone nobody knows (*known is false), and nobody is harmed.
+ * With the lock.
  */
 bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known);
 /* What /proc calls a thread; "": it has gone. */
@@ -262,8 +265,10 @@ void dt_session_note_program(struct dt_session *s, pid_t pid);
 bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
 /* Forked children that have not made themselves known, in any process: they are now. With the lock. */
 bool dt_session_adopt_strays(struct dt_session *s);
-const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m, uint64_t area);
-/* The target is to have the memory of its credentials, and has it when it is installed. Owner thread. */
+const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m,
+					  uint64_t area);
+/* The target is to have the memory of its credentials, and has it when it is installed. Owner
+ * thread. */
 int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e);
 /* A process that has a memory may have other credentials now: that is to be said. */
 void dt_session_note_user(struct dt_session *s, const struct dt_target *t);

@@ -19,7 +19,8 @@ static bool is_planted(const struct dt_session *s, const struct dt_file *f, size
 	return false;
 }
 
-const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f, size_t site, bool *planted)
+const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f, size_t site,
+			    bool *planted)
 {
 	size_t k;
 

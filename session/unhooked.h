@@ -13,8 +13,10 @@ struct dt_unhooked {
 	const char *path;	 /* of the first one's file; the session's */
 };
 
-/* Is a site of f hooked anywhere? If not, why its function can not be; NULL: it could. With the lock. */
-const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f, size_t site, bool *planted);
+/* Is a site of f hooked anywhere? If not, why its function can not be; NULL: it could. With the
+ * lock. */
+const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f, size_t site,
+			    bool *planted);
 
 /* Once, when everything has been let go, before the session is closed. */
 void dt_unhooked_note(struct dt_session *s, struct dt_unhooked *u);

@@ -104,7 +104,9 @@ static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *
 
 	if (__builtin_expect(r->tid != c->tid || n == 0, 0))
 		dt_encoder_run(c, r->tid);
-	if (__builtin_expect((r->core != core && (r->core != 0 || core >= DT_FURTHER_CORES)) || c->odd_core, 0)) {
+	if (__builtin_expect((r->core != core && (r->core != 0 || core >= DT_FURTHER_CORES)) ||
+				     c->odd_core,
+			     0)) {
 		if (!c->odd_core)
 			dt_encoder_odd_core(c, core);
 		c->core[n] = r->core || core >= DT_FURTHER_CORES ? r->core : (uint16_t)core;

@@ -581,7 +581,8 @@ uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring)
 		return (uint16_t)ring;
 	text = dt_reader_meta(r, "cores");
 	cores = text ? strtoul(text, NULL, 10) : 0;
-	return ring < DT_SHARED_CORES && cores ? (uint16_t)((ring - DT_FURTHER_CORES) % cores) : DT_SHARED_CORE;
+	return ring < DT_SHARED_CORES && cores ? (uint16_t)((ring - DT_FURTHER_CORES) % cores)
+					       : DT_SHARED_CORE;
 }
 
 const char *dt_reader_meta(const struct dt_reader *r, const char *key)

@@ -116,7 +116,8 @@ const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_
 /* NULL when there is no such key. Valid until the reader is closed. */
 const char *dt_reader_meta(const struct dt_reader *r, const char *key);
 
-/* The core that a ring belongs to (core/record.h); DT_SHARED_CORE: to none, or that is not known. */
+/* The core that a ring belongs to (core/record.h); DT_SHARED_CORE: to none, or that is not known.
+ */
 uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring);
 
 /* What is known of an event with this body, of which the subsystem is the upper 16 bits and the

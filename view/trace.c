@@ -137,7 +137,8 @@ static void say_loss(struct losses *l)
 {
 	if (!l->lost)
 		return;
-	dt_json_print(l->out, "%s[%u,%lu,%lu,%lu]", l->any ? "," : "", dt_reader_ring_core(l->reader, l->core),
+	dt_json_print(l->out, "%s[%u,%lu,%lu,%lu]", l->any ? "," : "",
+		      dt_reader_ring_core(l->reader, l->core),
 		      (unsigned long)(l->begin > l->origin ? l->begin - l->origin : 0),
 		      (unsigned long)(l->end > l->origin ? l->end - l->origin : 0),
 		      (unsigned long)l->lost);

@@ -231,6 +231,7 @@ each_build() {
 			many(1, 2, 3, 4, -5, "six", 200, -8, "nine", true);
 			floats(1.5, 2.25, 3, -4.125);
 			mixed((struct mixed){1.5, 7}, (struct two){2.5, 3.5}, (struct point){1, -2}, BLUE);
+			mixed((struct mixed){1.5, 7}, (struct two){2.5, 3.5}, (struct point){1, -2}, (enum color)-7);
 			late(1, 2, 3, 4, (struct point){5, 6}, GREEN, (struct point){7, -8}, 9.5, (struct big){1, 2, 3}, -11);
 			wide(1.5L, 3);
 			return 0;
@@ -240,6 +241,7 @@ each_build() {
 		many(a=1, b=2, c=3, d=4, e=-5, f="six", g=200, h=-8, i="nine", j=true) = -4
 		floats(a=1.5, b=2.25, n=3, c=-4.125) = 2.625
 		mixed(m={d=1.5, n=7}, t={a=2.5, b=3.5}, p={x=1, y=-2}, c=BLUE) = 5
+		mixed(m={d=1.5, n=7}, t={a=2.5, b=3.5}, p={x=1, y=-2}, c=-7) = 5
 		late(a=1, b=2, c=3, d=4, p={x=5, y=6}, q=GREEN, r={x=7, y=-8}, f=9.5, big=?, after=-11) = 2
 		wide(x=?, n=3) = 3
 	T
@@ -284,6 +286,7 @@ each_build() {
 		#include <stdbool.h>
 		enum color { RED = 3, GREEN, BLUE = -5 };
 		enum bits { A = 1, B = 2, C = 4, D = 8, AB = 3 };
+		enum far { NEAR = 5, HALF = 0x90, MORE = 0x9000, MOST = 0xfffffff0 };
 		struct point { int x, y; };
 		struct mixed { double d; long n; };
 		struct flags { unsigned a : 3; int b : 5; unsigned long c : 40; };
@@ -297,6 +300,7 @@ each_build() {
 		{
 			return c == RED ? BLUE : (enum color)b;
 		}
+		N enum far go(enum far f) { return f == HALF ? MOST : MORE; }
 		N struct point move(struct point p, int by)
 		{
 			p.x += by; /* here */
@@ -315,6 +319,8 @@ each_build() {
 			USE(paint(77, 16));
 			USE(paint(GREEN, 0));
 			USE(paint(GREEN, AB | C));
+			USE(go(HALF));
+			USE(go(MOST));
 			USE(move((struct point){1, -2}, 3));
 			USE(mix(3));
 			USE(flag((struct flags){5, -3, 1000000000000}));
@@ -331,6 +337,8 @@ each_build() {
 		paint(c=77, b=16) = 16
 		paint(c=GREEN, b=0) = 0
 		paint(c=GREEN, b=A|B|C) = 7
+		go(f=HALF) = MOST
+		go(f=MOST) = MORE
 		move(p={x=1, y=-2}, by=3) = {x=4, y=-2}
 		mix(n=3) = {d=1.5, n=3}
 		flag(f={a=5, b=-3, c=1000000000000}) = {a=5, b=-3, c=1000000000001}

@@ -319,3 +319,20 @@ has_records() {
 	run "$dt" record -o inner.db -F 'libinner.so:0x1' ./use
 	[[ $output == *"no function matches 'libinner.so:0x1'"* ]]
 }
+
+@test "the code that signal handlers return to is no function, also where no name says so" {
+	local libc at
+	libc=$(ldd /bin/true | awk '$1 == "libc.so.6" { print $3 }')
+	# without a build id no file of names is found for it
+	objcopy -S --remove-section .note.gnu.build-id --remove-section .gnu_debuglink "$libc" "$dir/nameless.so" 2>"$dir/warnings"
+	# mov $15, %rax; syscall
+	at=$(python3 -c '
+import sys
+d = open(sys.argv[1], "rb").read()
+code = bytes.fromhex("48c7c00f0000000f05")
+assert d.count(code) == 1
+print("0x%x" % d.find(code))' "$dir/nameless.so")
+	"$dt" list -v "$dir/nameless.so" >"$dir/list"
+	[ "$(wc -l <"$dir/list")" -gt 2000 ]
+	! grep -P "\t$at\t(?!not)" "$dir/list" || false
+}

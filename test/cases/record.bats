@@ -750,3 +750,20 @@ load common
 	[ "$status" = 0 ]
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) > 100 from chunk')" = 1 ]
 }
+
+@test "record: the file's clocks are the machine's" {
+	"$dt" record -o "$dir/t.db" "$dir/fib" 5 || [ $? = 3 ]
+	sqlite3 -readonly -csv "$dir/t.db" "SELECT ticks, monotonic_ns, realtime_ns FROM clock ORDER BY ticks" >"$dir/clocks"
+	python3 - "$dir/clocks" <<-'PY'
+		import csv, sys, time
+		rows = [[int(x) for x in r] for r in csv.reader(open(sys.argv[1]))]
+		assert len(rows) >= 2, rows
+		apart = time.time_ns() - time.monotonic_ns()
+		for ticks, monotonic, realtime in rows:
+		    assert abs(realtime - monotonic - apart) < 20e6, (realtime - monotonic, apart)
+		    assert 0 <= time.monotonic_ns() - monotonic < 60e9, monotonic
+		# and they go on together
+		(t0, m0, r0), (t1, m1, r1) = rows[0], rows[-1]
+		assert t1 > t0 and m1 > m0 and abs((r1 - r0) - (m1 - m0)) < 20e6, rows
+	PY
+}

@@ -28,9 +28,8 @@ build() {
 		FN int quick(int x) { KEEP; sum ^= x; return x; }
 		int main(int argc, char **argv)
 		{
-			(void)argv;
 			int n = first(100) + either(2) + either(3) + quick(1) + outside("17") + quick(2);
-			return (n + ping(argc > 1 ? 3000000 : 5, 0) + sum) & 0;
+			return (n + ping(argc > 1 ? atoi(argv[1]) : 5, 0) + sum) & 0;
 		}
 	C
 	"$1" -O2 -g -w "${@:3}" -o "$2" tail.c
@@ -128,19 +127,23 @@ for f in json.load(sys.stdin):
 }
 
 @test "tail calls: a circle of three million turns takes no memory" {
+	local turns=3000000
+	# what it takes there says nothing
+	case ${DEVTRACE_BUILD-} in */san) turns=100000 ;; esac
 	build gcc probed
-	devtrace record -F 'probed:ping' -F 'probed:pong' -o t.db ./probed long
+	devtrace record -F 'probed:ping' -F 'probed:pong' -o t.db ./probed $turns
 	( ldd "$build/devtrace" | grep -q libasan || ulimit -v 400000; devtrace report --json t.db >report ) # a sanitizer reserves terabytes
-	python3 - <<-'P'
-		import json
+	python3 - $turns <<-'P'
+		import json, sys
+		turns = int(sys.argv[1])
 		f = {x["function"]: x for x in json.load(open("report")) if "function" in x}
-		assert f["ping"]["calls"] + f["pong"]["calls"] == 3000001, f
+		assert f["ping"]["calls"] + f["pong"]["calls"] == turns + 1, f
 		# all but the last one end in a tail call
-		assert f["ping"]["tail"] + f["pong"]["tail"] == 3000000, f
+		assert f["ping"]["tail"] + f["pong"]["tail"] == turns, f
 		assert f["ping"]["self"] + f["pong"]["self"] <= f["ping"]["total"] * 1.01, f
 	P
 	# the first are held open, one in the other, until the end, those behind end with their jump
-	[ "$(ask "SELECT max(depth), sum(flags & 512 != 0), sum(ended = 'tail') FROM calls")" = 16,2999984,3000000 ]
+	[ "$(ask "SELECT max(depth), sum(flags & 512 != 0), sum(ended = 'tail') FROM calls")" = "16,$((turns - 16)),$turns" ]
 }
 
 @test "of a function whose entries alone are recorded calls have no time" {

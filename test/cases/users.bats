@@ -187,6 +187,7 @@ start_as() {
 	kill "$one" "$two" "$pid"
 	! grep -q "changed their user" err || false
 	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'users'")" = 0 ]
+	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'domains'")" = "$(id -u dtuser) $(id -u dtuser2)" ]
 	# every record has its core, whosever it is
 	[ "$("$dt" sql --no-header both.db "SELECT count(*) FROM records WHERE core IS NULL OR core >= $(nproc --all)" | tr -d ' ')" = 0 ]
 	[ "$("$dt" sql --no-header both.db 'SELECT count(DISTINCT process) FROM calls WHERE timed' | tr -d ' ')" = 3 ]

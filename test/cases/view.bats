@@ -500,6 +500,8 @@ code() {
 	run env TMPDIR=/nowhere "$dt" view --no-open --from localhost:1
 	[ "$status" = 1 ]
 	one_line "/nowhere"
+	ASAN_OPTIONS=detect_leaks=0 strace -f -e trace=mkdir,mkdirat -o made env TMPDIR= "$dt" view --no-open --from localhost:1 2>err || true
+	grep -q '"/tmp/devtrace-view' made
 	[ -z "$(ls tmp)" ]
 }
 

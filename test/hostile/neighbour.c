@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of another user than the hostile one's, recorded beside it: it tells how many calls it has made, each
- * with its own number and a secret. usage: neighbour SECONDS
+ * A program of another user than the hostile one's, recorded beside it: it tells how many calls it
+ * has made, each with its own number and a secret. usage: neighbour SECONDS
  */
 #include <stdio.h>
 #include <stdlib.h>

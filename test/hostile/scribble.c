@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A traced program that means harm: it finds the session's memory in itself and writes there, again and
- * again, while it makes calls: what is in each word of the control block and of the rings' heads, chosen
- * extremes, old values back, random ones. It also tries to take the memory away from the others.
- * forge TID: says of its records, of waits and of pauses that they were another user's thread's, or everybody's.
- * Exits with 9 when it has read there what a program of another user has for a secret (neighbour.c), else 7.
- * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has messages be about a
- * thread that can not be stopped; catch: waits until it is attached to, and catches the file while it is being mapped
+ * A traced program that means harm: it finds the session's memory in itself and writes there, again
+ * and again, while it makes calls: what is in each word of the control block and of the rings'
+ * heads, chosen extremes, old values back, random ones. It also tries to take the memory away from
+ * the others. forge TID: says of its records, of waits and of pauses that they were another user's
+ * thread's, or everybody's. Exits with 9 when it has read there what a program of another user has
+ * for a secret (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings,
+ * records, all, truncate; vfork: has messages be about a thread that can not be stopped; catch:
+ * waits until it is attached to, and catches the file while it is being mapped
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -128,7 +129,8 @@ static void forge(uint32_t victim)
 
 		if (h->state != DT_REQUEST_FREE)
 			continue;
-		*h = (struct dt_held){.tid = victim, .begin = now - 100000000, .end = now, .why = DT_HELD_EXEC};
+		*h = (struct dt_held){
+			.tid = victim, .begin = now - 100000000, .end = now, .why = DT_HELD_EXEC};
 		__atomic_store_n(&h->state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&c->helds, 1, __ATOMIC_SEQ_CST);
 	}

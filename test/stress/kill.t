@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Kill anywhere: the traced program is killed at every instruction of an append, or held there while
 # other processes go on; and killed at random; and the controller is killed at random.
-# usage: kill.t    RANDOM_KILLS=n: how many random kills of each kind (40)
+# usage: kill.t    RANDOM_KILLS=n: how many random kills of each kind (20)
 set -u
 root=${DEVTRACE_ROOT:-$PWD}
 b=$root/build
-kills=${RANDOM_KILLS:-40}
+kills=${RANDOM_KILLS:-20}
 . "$root/test/sound.bash"
 dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&

@@ -1274,9 +1274,75 @@ static void test_offsets_given_up(void **state)
 	alarm(0);
 }
 
+/* ---- windows of a trace that grows ---- */
+
+/* m calls f so often, and is in no region but the last one, in which it ends. */
+static void write_long_call(unsigned calls)
+{
+	struct dt_record r = {.tid = 1, .ticks = 10, .sp = 0x900, .kind = 'E', .pc = address('m') + 5};
+
+	begin_trace();
+	put(0, 0, &r);
+	for (unsigned i = 0; i < 2 * calls; i++) {
+		r = (struct dt_record){.tid = 1,
+				       .ticks = r.ticks + 10,
+				       .sp = 0x800,
+				       .kind = i % 2 ? 'X' : 'E',
+				       .pc = address('f') + 5 + i % 2};
+		put(0, 0, &r);
+	}
+	r = (struct dt_record){
+		.tid = 1, .ticks = r.ticks + 10, .sp = 0x900, .kind = 'X', .pc = address('m') + 6};
+	put(0, 0, &r);
+	assert_int_equal(dt_store_close(store, NULL), 0);
+}
+
+static void test_window_tail(void **state)
+{
+	struct dt_bar_list list = {0};
+	struct dt_windows *w;
+	struct dt_pyramid *p;
+	struct dt_error e;
+	int rc;
+
+	(void)state;
+	write_long_call(150000);
+	reader = dt_reader_open(trace_path, &e);
+	assert_non_null(reader);
+	p = dt_pyramid_open(reader, trace_path, &e);
+	assert_non_null(p);
+	while ((rc = dt_pyramid_follow(p, 0, false, &e)) == 2)
+		;
+	assert_int_equal(rc, 0);
+	assert_true(p->tail);
+	assert_true(p->regions > 2);
+	w = dt_windows_new(p, trace_path, &e);
+	assert_non_null(w);
+	assert_int_equal(dt_windows_tail(w, &e), 0);
+	/* in front of the tail, over it, and in it: m is there each time, once, whole */
+	for (int k = 0; k < 3; k++) {
+		const struct dt_region *first = &p->region[0], *last = &p->region[p->regions - 1];
+		struct dt_window window = {.from = k == 2 ? last->begin : first->begin,
+					   .to = k == 0 ? first->end - 1 : p->end};
+		unsigned found = 0;
+
+		window.shift = dt_window_shift(window.from, window.to, 1000);
+		assert_int_equal(dt_window_bars(w, 0, &window, &list, &e), 0);
+		for (size_t i = 0; i < list.n; i++)
+			found += list.bar[i].depth == 0 && list.bar[i].begin == 10 &&
+				 list.bar[i].end == 10 + 10 * 300001;
+		assert_int_equal(found, 1);
+	}
+	free(list.bar);
+	dt_windows_free(w);
+	dt_pyramid_close(p);
+	dt_reader_close(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_window_tail),
 		cmocka_unit_test(test_window_shift),
 		cmocka_unit_test(test_surest_answer),
 		cmocka_unit_test(test_offsets_of_cores),

@@ -472,13 +472,20 @@ static void test_waits_of_a_thread_without_records(void **state)
 	static struct dt_session s;
 	struct dt_control *c;
 	sqlite3_stmt *q;
+	uint64_t now;
 	sqlite3 *db;
 
 	begin(&s, trace_path, 0);
+	now = __builtin_ia32_rdtsc();
 	c = s.targets.shared.control;
-	c->held[3] = (struct dt_held){.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = 1000, .end = 2000};
-	__atomic_store_n(&c->held[3].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
-	__atomic_store_n(&c->helds, 1, __ATOMIC_RELEASE);
+	c->held[3] = (struct dt_held){
+		.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = now - 2000, .end = now - 1000};
+	/* these two can not have been: before the session, and for nothing. Behind them none is believed */
+	c->held[4] = (struct dt_held){.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = 1000, .end = 2000};
+	c->held[5] = (struct dt_held){.tid = (uint32_t)getpid(), .why = 99, .begin = now - 2000, .end = now - 1000};
+	for (unsigned i = 3; i < 6; i++)
+		__atomic_store_n(&c->held[i].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->helds, 3, __ATOMIC_RELEASE);
 	end(&s);
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*), sum(tid IN (SELECT tid FROM thread)) FROM hold", -1,

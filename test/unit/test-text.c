@@ -587,16 +587,21 @@ static void test_rings(void **state)
 	char out[128], little[12];
 
 	(void)state;
-	dt_text_rings(out, sizeof(out), "0 1 65535 32768 32769 32770 65534 65533", 2);
-	assert_string_equal(out, "core 0, core 1, the shared ring, core 0 of user 2, core 1 of user 2, core 0 of user 3, "
-				 "the shared ring of user 2, the shared ri");
-	dt_text_rings(out, sizeof(out), "3 32768", 0); /* cores that a hostile file does not have */
-	assert_string_equal(out, "core 3, core 32768");
-	dt_text_rings(out, sizeof(out), "", 2);
+	dt_text_rings(out, sizeof(out), "0 1 65535 32768 32769 32770 65534", 2, "0 1000 33");
+	assert_string_equal(out, "core 0 of user 0, core 1 of user 0, the shared ring of user 0, core 0 of user 1000, "
+				 "core 1 of user 1000, core 0 of user 33, the");
+	dt_text_rings(out, sizeof(out), "65533 32770", 2, "0 1000 33");
+	assert_string_equal(out, "the shared ring of user 33, core 0 of user 33");
+	dt_text_rings(out, sizeof(out), "1 65535", 2, NULL);
+	assert_string_equal(out, "core 1, the shared ring");
+	/* what a hostile file has: no cores, no such user */
+	dt_text_rings(out, sizeof(out), "3 32768 65300", 0, "7");
+	assert_string_equal(out, "core 3 of user 7, core 32768 of user 7, the shared ring");
+	dt_text_rings(out, sizeof(out), "", 2, NULL);
 	assert_string_equal(out, "");
-	dt_text_rings(out, sizeof(out), "no numbers", 2);
+	dt_text_rings(out, sizeof(out), "no numbers", 2, "nor");
 	assert_string_equal(out, "");
-	dt_text_rings(little, sizeof(little), "10 11", 12);
+	dt_text_rings(little, sizeof(little), "10 11", 12, NULL);
 	assert_string_equal(little, "core 10, co");
 }
 
