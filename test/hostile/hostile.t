@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Programs of an ordinary user, traced by root, that write into the session's memory whatever they like: devtrace
-# ends in order, soon after them, and what it has written is a sound trace, which says what it does not know.
+# ends in order, soon after them, and what it has written is a sound trace or says what it does not know.
 # usage: hostile.t    HOSTILE_SECONDS=n: of each kind (0.5); HOSTILE_SEED=n: where to begin (anew each time)
 #	HOSTILE_KEEP=DIR: traces of what fails are kept there
 set -u
@@ -45,7 +45,7 @@ one() {
 		timeout -k 5 60 "$dt" check t.db >>log 2>&1
 		status=$?
 		echo "check: status $status" >>log
-		[ "$status" = 0 ] && ! grep -q 'AddressSanitizer\|runtime error' log
+		[ "$status" -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
 	}
 }
 
@@ -80,7 +80,7 @@ answers() {
 		seed=$((seed + 1))
 	done
 	timeout -k 5 60 "$dt" check t.db >>log 2>&1
-	[ $? = 0 ] && ! grep -q 'AddressSanitizer\|runtime error' log
+	[ $? -le 1 ] && ! grep -q 'AddressSanitizer\|runtime error' log
 }
 
 # beside BUILD WHAT: a program of another user that is recorded with the hostile one has each of its calls in the
