@@ -759,11 +759,12 @@ load common
 		rows = [[int(x) for x in r] for r in csv.reader(open(sys.argv[1]))]
 		assert len(rows) >= 2, rows
 		apart = time.time_ns() - time.monotonic_ns()
+		# a busy machine may be elsewhere between two clocks
 		for ticks, monotonic, realtime in rows:
-		    assert abs(realtime - monotonic - apart) < 20e6, (realtime - monotonic, apart)
+		    assert abs(realtime - monotonic - apart) < 150e6, (realtime - monotonic, apart)
 		    assert 0 <= time.monotonic_ns() - monotonic < 60e9, monotonic
 		# and they go on together
 		(t0, m0, r0), (t1, m1, r1) = rows[0], rows[-1]
-		assert t1 > t0 and m1 > m0 and abs((r1 - r0) - (m1 - m0)) < 20e6, rows
+		assert t1 > t0 and m1 > m0 and abs((r1 - r0) - (m1 - m0)) < 150e6, rows
 	PY
 }

@@ -136,6 +136,10 @@ false_session() {
 		    c = s.accept()[0]
 		    c.recv(100)
 		    c.sendall(sys.argv[1].encode().decode("unicode_escape").encode())
+		    # nothing that comes is left unread, or the client would be told of that only
+		    c.shutdown(socket.SHUT_WR)
+		    while c.recv(100):
+		        pass
 		    c.close()
 	PY
 	false_pid=$!

@@ -323,7 +323,7 @@ start_as() {
 		    p, t = l.split(",")
 		    by.setdefault(p, []).append(float(t))
 		assert len(by) == 2, by.keys()
-		gaps = [[(a, b) for a, b in zip(t, t[1:]) if b - a > 0.6e9] for t in by.values()]
+		gaps = [[(a, b) for a, b in zip(t, t[1:]) if b - a > 0.75e9] for t in by.values()]
 		print(gaps)
 		assert len(gaps[0]) == len(gaps[1]) == 2, gaps
 		for one, two in zip(*gaps):
