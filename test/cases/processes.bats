@@ -179,7 +179,8 @@ entries() {
 		timeout 60 sh -c 'while :; do :; done' 3>&- &
 		burners+=($!)
 	done
-	for _ in 1 2 3; do
+	for round in 1 2 3; do
+		case $round${DEVTRACE_BUILD-} in [23]*/san) continue ;; esac
 		"$dt" record -f -F 'started:*' -F 'libc.so.6:s*' -o "$dir/t.db" \
 			sh -c "for i in \$(seq 150); do \"\$0\"; done" "$dir/started" 2>/dev/null
 		[ "$("$dt" sql -n "$dir/t.db" "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 150 ]
