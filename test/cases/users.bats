@@ -178,19 +178,24 @@ start_as() {
 	two=$pid
 	start_as dtuser
 	while [ "$pid" = "$one" ]; do pid=$(pgrep -n -u dtuser -x work); done
-	attach_all "$one" "$two" "$pid"
+	# of the same user, in another group
+	setpriv --reuid dtuser --regid dtuser2 --clear-groups ./work 3>&- &
+	local group=$!
+	until_true test "/proc/$group/exe" -ef work
+	attach_all "$one" "$two" "$pid" "$group"
+	[ "$(memory "$one" "$two" "$group" | sort -u | wc -l)" = 3 ]
 	[ "$(memory "$one" | wc -l)" = 1 ]
 	[ "$(memory "$one")" = "$(memory "$pid")" ]
 	[ "$(memory "$one")" != "$(memory "$two")" ]
 	sleep 0.2
 	end_all
-	kill "$one" "$two" "$pid"
+	kill "$one" "$two" "$pid" "$group"
 	! grep -q "changed their user" err || false
 	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'users'")" = 0 ]
-	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'domains'")" = "$(id -u dtuser) $(id -u dtuser2)" ]
+	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'domains'")" = "$(id -u dtuser) $(id -u dtuser2) $(id -u dtuser)" ]
 	# every record has its core, whosever it is
 	[ "$("$dt" sql --no-header both.db "SELECT count(*) FROM records WHERE core IS NULL OR core >= $(nproc --all)" | tr -d ' ')" = 0 ]
-	[ "$("$dt" sql --no-header both.db 'SELECT count(DISTINCT process) FROM calls WHERE timed' | tr -d ' ')" = 3 ]
+	[ "$("$dt" sql --no-header both.db 'SELECT count(DISTINCT process) FROM calls WHERE timed' | tr -d ' ')" = 4 ]
 	"$dt" export --csv both.db >/dev/null
 	"$dt" graph both.db | grep -q work
 }

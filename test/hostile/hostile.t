@@ -119,7 +119,12 @@ print(n)')
 		tid IN (SELECT tid FROM thread WHERE name = 'neighbour');
 		SELECT count(*) FROM pause" >rows
 	echo "waits and pauses: $(cat rows)" >>log
-	[ "$(tr '\n' ' ' <rows)" = '0 0 ' ]
+	[ "$(tr '\n' ' ' <rows)" = '0 0 ' ] || return 1
+	# nor a record of its threads but its own
+	timeout 60 "$dt" sql -n t.db "SELECT count(*) FROM records WHERE function = 'leaf' AND thread IN
+		(SELECT DISTINCT thread FROM records WHERE function = 'mine')" >rows 2>>log
+	echo "records that are forged: $(cat rows)" >>log
+	[ "$(tr -d ' \n' <rows)" = 0 ]
 }
 
 for build in build build/san; do
