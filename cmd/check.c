@@ -174,9 +174,8 @@ static void say_written(struct dt_reader *r, const struct dt_check *c)
 		dt_text_rings(rings, sizeof(rings), broken,
 			      cores ? (unsigned)strtoul(cores, NULL, 10) : 0,
 			      dt_reader_meta(r, "domains"));
-		printf("  not known: what was recorded from some time on by %s: a traced program "
-		       "has written "
-		       "into that memory\n",
+		printf("  not known: what was recorded from some time on by %s: a traced program has "
+		       "written into that memory\n",
 		       rings);
 	} else if (c->chunks.written_known)
 		printf("  written: as many, by the rings' own counts\n");

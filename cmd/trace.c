@@ -211,9 +211,8 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 		fprintf(stderr, "%s: %s\n", c->name, s->note);
 	if (s->users > 1)
 		fprintf(stderr,
-			"%s: processes changed their user while they were traced (%u, %u%s): "
-			"whoever they are now could "
-			"go on reading and changing the records of those that they were one of\n",
+			"%s: processes changed their user while they were traced (%u, %u%s): whoever "
+			"they are now could go on reading and changing the records of the user they were\n",
 			c->name, s->user[0], s->user[1], s->users > 2 ? ", ..." : "");
 	if (s->clockless)
 		fprintf(stderr,
@@ -246,9 +245,8 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 		dt_text_rings(rings, sizeof(rings), s->broken, s->targets.shared.geometry.cores,
 			      s->domain_users[0] ? s->domain_users : NULL);
 		fprintf(stderr,
-			"%s: a traced program has written into the memory of the rings: what was "
-			"recorded there "
-			"from then on is not known, and what was before may be wrong: %s\n",
+			"%s: a traced program has written into the memory of the rings: what was recorded "
+			"there from then on is not known, and what was before may be wrong: %s\n",
 			c->name, rings);
 	}
 	if (s->lost)

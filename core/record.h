@@ -41,10 +41,8 @@ enum dt_kind {
  * says itself of which core it is.
  */
 #define DT_SHARED_CORE 0xffffu /* the shared ring; in a record: its core is not known */
-#define DT_SHARED_CORES                                                                            \
-	0xff00u /* from here up: shared rings, whose records are in no strict order */
-#define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings of cores, then shared ones  \
-				  */
+#define DT_SHARED_CORES 0xff00u	 /* from here up: shared rings, in no strict order */
+#define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings, then shared ones */
 
 struct dt_record {
 	uint64_t ticks;	   /* cycle counter, read inside the append's critical section */

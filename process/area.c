@@ -476,11 +476,10 @@ static bool start_double(struct area_double *d, pid_t pid, const struct dt_share
 	struct double_files files;
 	bool done = false;
 	pid_t child;
-	uid_t uid;
-	gid_t gid;
+	struct dt_rights whose;
 
 	dt_format(path, size, "/proc/%d/ns/pid", pid);
-	if (program < 0 || number == MAP_FAILED || !dt_rights_user(pid, &uid, &gid) ||
+	if (program < 0 || number == MAP_FAILED || !dt_rights_of(pid, &whose) ||
 	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
 	    write(program, &waiting_program, sizeof(waiting_program)) !=
 		    (ssize_t)sizeof(waiting_program) ||
@@ -489,9 +488,9 @@ static bool start_double(struct area_double *d, pid_t pid, const struct dt_share
 	files = (struct double_files){shared->fd, program, ready[1], end[0], end[1]};
 	child = fork();
 	if (child == 0 && inside)
-		become_inside(ns, number, uid, gid, &files);
+		become_inside(ns, number, whose.user[3], whose.group[3], &files);
 	if (child == 0)
-		become(uid, gid, &files);
+		become(whose.user[3], whose.group[3], &files);
 	close(ready[1]);
 	ready[1] = -1;
 	if (child < 0)

@@ -78,22 +78,6 @@ bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t al
 	return !fit;
 }
 
-bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid)
-{
-	char path[64], line[128];
-	int found = 0;
-	FILE *f;
-
-	dt_format(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && found < 2 && fgets(line, sizeof(line), f))
-		found += sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1 ||
-			 sscanf(line, "Gid: %*u %*u %*u %u", gid) == 1;
-	if (f)
-		fclose(f);
-	return found == 2;
-}
-
 /* 0: not known. */
 static ino_t user_namespace(const char *process)
 {

@@ -36,10 +36,8 @@ struct dt_rights {
 	gid_t group[4];
 };
 
-/* Of a process's first thread. False: it has gone. */
+/* Of a process's first thread, whoever its /proc entry belongs to. False: it has gone. */
 bool dt_rights_of(pid_t pid, struct dt_rights *r);
 
-/* As whom a process opens files. Its /proc entry is root's if it has changed its user. False: it has gone. */
-bool dt_rights_user(pid_t pid, uid_t *uid, gid_t *gid);
 
 #endif

@@ -4,6 +4,7 @@
 root=${DEVTRACE_ROOT:-$PWD}
 build=${DEVTRACE_BUILD:-$root/build}
 load check-traces
+load wait
 equal='=================================================='
 
 setup_file() {
@@ -116,16 +117,6 @@ talk() {
 	unix:*) timeout 60 nc -N -U "${address#unix:}" ;;
 	*) timeout 60 nc -N "${address%:*}" "${address##*:}" ;;
 	esac
-}
-
-until_true() {
-	local i
-	for i in $(seq 3000); do
-		"$@" && return
-		sleep 0.02
-	done
-	echo "never: $*"
-	return 1
 }
 
 # events of two cores

@@ -2,6 +2,7 @@
 # What the tests of sessions share: a program that calls what it is told to, so that every number is
 # known beforehand; sessions of the test's own in a directory of its own.
 load devtrace
+load wait
 
 build_obey() {
 	cat >"$1/obey.c" <<-'C'
@@ -182,15 +183,4 @@ state() {
 # does no thread of the process run any more?
 stopped() {
 	! grep -L '^State:.*(stopped)' "/proc/$1"/task/*/status | grep -q .
-}
-
-# waits until the command succeeds
-until_true() {
-	local i
-	for i in $(seq 3000); do
-		"$@" && return
-		sleep 0.02
-	done
-	echo "never: $*"
-	return 1
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Two users of one machine: what one traces is not the other's to see, to change or to stop. Both are real ones.
 load devtrace
+load wait
 
 setup_file() {
 	[ "$(id -u)" = 0 ] || skip "needs root to be two users"
@@ -32,17 +33,6 @@ teardown() {
 	done
 	cd /
 	rm -rf "$dir"
-}
-
-# waits until the command succeeds
-until_true() {
-	local i
-	for i in $(seq 3000); do
-		"$@" && return
-		sleep 0.02
-	done
-	echo "never: $*"
-	return 1
 }
 
 # as USER COMMAND...: with directories of that user's own
@@ -235,7 +225,7 @@ start_as() {
 	C
 	gcc -O2 -o change change.c
 	"$dt" record -o both.db -F change:work ./change "$(id -u dtuser)" 2>err
-	grep -q "processes changed their user while they were traced (0, $(id -u dtuser)): whoever they are now could" err
+	grep -q "processes changed their user while they were traced (0, $(id -u dtuser)): whoever they are now could go on" err
 	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'users'")" = "0 $(id -u dtuser)" ]
 	"$dt" check -q both.db
 }
