@@ -533,6 +533,7 @@ each_build() {
 }
 
 @test "-A: numbers behind complex ones: where those have left them" {
+	cd "$dir"
 	cat >"$dir/complex.c" <<-'C'
 		#include <complex.h>
 		#include <stdio.h>
