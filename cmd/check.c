@@ -47,16 +47,25 @@ static bool ask(struct dt_sql_session *s, const char *text, uint64_t out[3])
 	return ok;
 }
 
-/* Is it a file that is still being written, and has it more records now than were looked at? */
-static bool has_grown(struct dt_reader *r, const struct dt_check *c, uint64_t records)
+/*
+ * Has another trace taken the file's place? Is it a file that is still being written, and has it
+ * more records now than were looked at? Or has its session ended, which measures the clock's rate
+ * once more?
+ */
+static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t records)
 {
+	double rate = dt_reader_ns_per_tick(r);
 	struct dt_summary now;
 
-	return records > c->chunks.records && !dt_reader_refresh(r, NULL) &&
-	       !dt_reader_summary(r, &now, NULL) && now.records >= records;
+	if (dt_reader_is_replaced(r))
+		return true;
+	if (dt_reader_refresh(r, NULL))
+		return false;
+	return dt_reader_ns_per_tick(r) != rate ||
+	       (records > c->chunks.records && !dt_reader_summary(r, &now, NULL) && now.records >= records);
 }
 
-/* What sql makes of the trace, in its own way through it. false: it has grown, so they can not be compared. */
+/* What sql makes of the trace, in its own way through it. false: it has changed, so they can not be compared. */
 static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 {
 	/* sql has tenths of ns, and times without what was waited for: as the calls have them */
@@ -68,15 +77,19 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 	bool asked = true;
 
 	if (dt_sql_open(&s, path, false, &e)) {
-		dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
+		asked = !dt_reader_is_replaced(r);
+		if (asked)
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
 	} else if (!ask(&s, "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
 			calls) ||
 		   !ask(&s, "SELECT count(*) FROM records", records) ||
 		   !ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost) ||
 		   !ask(&s, "SELECT count(*), cast(ifnull(sum(duration), 0) as integer), "
 			    "(SELECT count(*) FROM pauses) FROM held", waits)) {
-		dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s", sqlite3_errmsg(s.db));
-	} else if (has_grown(r, c, records[0])) {
+		asked = !dt_reader_is_replaced(r);
+		if (asked)
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s", sqlite3_errmsg(s.db));
+	} else if (has_changed(r, c, records[0])) {
 		asked = false;
 	} else {
 		if (records[0] != c->chunks.records)

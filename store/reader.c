@@ -296,11 +296,6 @@ static struct dt_reader *open_reader(const char *path, struct dt_error *e)
 	return check_file(path, e) ? NULL : open_checked(path, e);
 }
 
-struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e)
-{
-	return open_checked(r->path, e);
-}
-
 /* Is the file that fd was opened for still the one at path? -1: none is there. */
 static int is_same(int fd, const char *path)
 {
@@ -323,7 +318,12 @@ struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 		int fd = open(path, O_PATH | O_CLOEXEC);
 		struct dt_reader *r = open_reader(path, e);
 		int same = is_same(fd, path);
+		struct stat st;
 
+		if (same == 1 && r && !fstat(fd, &st)) {
+			r->device = st.st_dev;
+			r->inode = st.st_ino;
+		}
 		if (fd >= 0)
 			close(fd);
 		/* one that is gone by now was whole when it was opened */
@@ -333,6 +333,30 @@ struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 	}
 	dt_fail(e, "%s: is replaced by another trace all the time", path);
 	return NULL;
+}
+
+bool dt_reader_is_replaced(const struct dt_reader *r)
+{
+	struct stat st;
+
+	return stat(r->path, &st) || st.st_dev != r->device || st.st_ino != r->inode;
+}
+
+struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e)
+{
+	struct dt_reader *again = open_checked(r->path, e);
+
+	/* r has its file open, so none that came after it can have its number */
+	if (again && dt_reader_is_replaced(r)) {
+		dt_fail(e, "%s: has been replaced by another trace meanwhile", r->path);
+		dt_reader_close(again);
+		return NULL;
+	}
+	if (again) {
+		again->device = r->device;
+		again->inode = r->inode;
+	}
+	return again;
 }
 
 void dt_reader_close(struct dt_reader *r)

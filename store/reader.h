@@ -64,9 +64,13 @@ struct dt_summary {
 };
 
 struct dt_reader *dt_reader_open(const char *path, struct dt_error *e);
-/* Another reader of the same file. Nothing but SQLite touches the file: closing a descriptor of it
- * would drop the locks that other connections of this process have on it. */
+/* Another reader of the same file; an error when that has been replaced. Nothing but SQLite touches
+ * the file: closing a descriptor of it would drop the locks that other connections of this process
+ * have on it. */
 struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e);
+
+/* Is another trace at the path by now, or none? What r has open stays as it was. */
+bool dt_reader_is_replaced(const struct dt_reader *r);
 void dt_reader_close(struct dt_reader *r);
 
 /* Looks for what a file that is being written has gained: descriptions, chunks. Starting a range, and

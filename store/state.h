@@ -3,6 +3,7 @@
 #ifndef DT_STORE_STATE_H
 #define DT_STORE_STATE_H
 
+#include <sys/types.h>
 #include <zstd.h>
 #include "store/decode.h"
 #include "store/tables.h"
@@ -42,6 +43,8 @@ enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, STATEME
 
 struct dt_reader {
 	char *path;
+	dev_t device; /* of the file, with inode; 0, 0: it has gone from its path by now */
+	ino_t inode;
 	sqlite3 *db;
 	sqlite3_stmt *statement[STATEMENTS];
 	ZSTD_DCtx *dctx;

@@ -390,3 +390,28 @@ damaged() {
 	run devtrace sql -c -n t.db "SELECT p.function FROM calls c JOIN calls p ON p.id = c.parent WHERE c.function = 'deeper'"
 	[ "${output%$'\r'}" = other ]
 }
+
+@test "check: a trace that is being written, or replaced by the next, while it is looked at" {
+	cat >work.c <<-'C'
+		#include <unistd.h>
+		__attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		int main(void)
+		{
+			for (int i = 0; i < 4; i++) {
+				fib(16);
+				usleep(60000);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -o work work.c
+	# waits, of which sql has the sum too, need a small ring
+	for _ in $(seq 6); do
+		devtrace record -F fib -b 64K -o t.db ./work >/dev/null 2>&1 &
+		recorder=$!
+		while kill -0 $recorder 2>/dev/null; do devtrace check -a t.db >>said 2>/dev/null || true; done
+		wait $recorder
+	done
+	[ "$(grep -c ': sound: ' said)" -ge 6 ]
+	! grep -v -e '^  ' -e ': sound: ' -e 'no such file' -e 'is empty' said
+}

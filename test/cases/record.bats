@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # devtrace record, devtrace PROG, devtrace list: what they do, and how they answer bad input.
 load common
+load wait
 
 @test "record: runs the program, exits as it does, writes a trace" {
 	run "$dt" record -o "$dir/t.db" "$dir/fib" 10
@@ -105,6 +106,7 @@ load common
 	done
 	kill "$recorder"
 	exec {out}<&-
+	until_gone "$recorder"
 	[ "$n" -ge 3 ]
 	# and goes on coming
 	"$dt" calls "$dir/soon.db" | grep -q 'turn('

@@ -11,3 +11,12 @@ until_true() {
 	echo "never: $*"
 	return 1
 }
+
+# until_gone PID: until that process has ended, for a minute at most
+until_gone() {
+	until_true has_ended "$1"
+}
+
+has_ended() {
+	! kill -0 "$1" 2>/dev/null
+}
