@@ -14,24 +14,32 @@
 
 #define SHORT 1000000 /* records: of so many the sums are also made in the other ways, unasked */
 
-static const char help[] =
-	"usage: devtrace check [OPTION]... [FILE]...\n"
-	"Proves traces: that every chunk of records can be decoded and the records of each core and\n"
-	"thread are in the order of time; that all tables fit together and every place, thread and\n"
-	"loss is where it is said to be; that entries and exits pair, or why not; that no call took\n"
-	"longer than the trace; and that what is summed up is what there is. Prints a line for each\n"
-	"kind of fault: how many there are, and where the first is.\n"
-	"\n"
-	"  -a, --all    also of traces with more than a million records: sums them up anew as view\n"
-	"               does, and asks sql, and compares\n"
-	"  -q, --quiet  print faults only\n"
-	"  -h, --help   show this\n"
-	"\n"
-	"The exit status is 0: all are sound, 1: one is not, 2: wrong usage. FILE is devtrace.db when\n"
-	"not given.\n";
+static const char help[] = "usage: devtrace check [OPTION]... [FILE]...\n"
+			   "Proves traces: that every chunk of records can be decoded and the "
+			   "records of each core and\n"
+			   "thread are in the order of time; that all tables fit together and "
+			   "every place, thread and\n"
+			   "loss is where it is said to be; that entries and exits pair, or why "
+			   "not; that no call took\n"
+			   "longer than the trace; and that what is summed up is what there is. "
+			   "Prints a line for each\n"
+			   "kind of fault: how many there are, and where the first is.\n"
+			   "\n"
+			   "  -a, --all    also of traces with more than a million records: sums "
+			   "them up anew as view\n"
+			   "               does, and asks sql, and compares\n"
+			   "  -q, --quiet  print faults only\n"
+			   "  -s, --strict find fault with rings, too, that a traced program has "
+			   "written into: what it\n"
+			   "               recorded from then on is not known\n"
+			   "  -h, --help   show this\n"
+			   "\n"
+			   "The exit status is 0: all are sound, 1: one is not, 2: wrong usage. "
+			   "FILE is devtrace.db when\n"
+			   "not given.\n";
 
 struct check_options {
-	bool all, quiet;
+	bool all, quiet, strict;
 };
 
 /* ---- sql ---- */
@@ -62,10 +70,12 @@ static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t 
 	if (dt_reader_refresh(r, NULL))
 		return false;
 	return dt_reader_ns_per_tick(r) != rate ||
-	       (records > c->chunks.records && !dt_reader_summary(r, &now, NULL) && now.records >= records);
+	       (records > c->chunks.records && !dt_reader_summary(r, &now, NULL) &&
+		now.records >= records);
 }
 
-/* What sql makes of the trace, in its own way through it. false: it has changed, so they can not be compared. */
+/* What sql makes of the trace, in its own way through it. false: it has changed, so they can not be
+ * compared. */
 static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 {
 	/* sql has tenths of ns, and times without what was waited for: as the calls have them */
@@ -88,7 +98,8 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 			    "(SELECT count(*) FROM pauses) FROM held", waits)) {
 		asked = !dt_reader_is_replaced(r);
 		if (asked)
-			dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s", sqlite3_errmsg(s.db));
+			dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s",
+				      sqlite3_errmsg(s.db));
 	} else if (has_changed(r, c, records[0])) {
 		asked = false;
 	} else {
@@ -175,22 +186,29 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 		       path);
 }
 
+/* The rings that a traced program has written into; false: none. */
+static bool broken_rings(const struct dt_reader *r, char *out, size_t size)
+{
+	const char *broken = dt_reader_meta(r, "broken_rings"), *cores = dt_reader_meta(r, "cores");
+
+	if (!broken)
+		return false;
+	dt_text_rings(out, size, broken, cores ? (unsigned)strtoul(cores, NULL, 10) : 0,
+		      dt_reader_meta(r, "domains"));
+	return true;
+}
+
 /* Did all that was written come here? */
 static void say_written(struct dt_reader *r, const struct dt_check *c)
 {
-	const char *revision = dt_reader_meta(r, "revision"), *broken = dt_reader_meta(r, "broken_rings");
+	const char *revision = dt_reader_meta(r, "revision");
+	char rings[256];
 
-	if (broken) {
-		const char *cores = dt_reader_meta(r, "cores");
-		char rings[256];
-
-		dt_text_rings(rings, sizeof(rings), broken,
-			      cores ? (unsigned)strtoul(cores, NULL, 10) : 0,
-			      dt_reader_meta(r, "domains"));
+	if (broken_rings(r, rings, sizeof(rings)))
 		printf("  not known: what was recorded from some time on by %s: a traced program has "
 		       "written into that memory\n",
 		       rings);
-	} else if (c->chunks.written_known)
+	else if (c->chunks.written_known)
 		printf("  written: as many, by the rings' own counts\n");
 	else if (!dt_reader_meta(r, "policy"))
 		printf("  not known: how many records were written; this is no recording of a session's own\n");
@@ -248,6 +266,7 @@ static int check_file(const char *path, const struct check_options *o)
 	struct dt_check c = {.paired = false};
 	struct dt_error e = {""};
 	struct dt_reader *r = dt_reader_open(path, &e);
+	char rings[256];
 	bool again;
 	int rc;
 
@@ -262,6 +281,9 @@ static int check_file(const char *path, const struct check_options *o)
 	dt_progress_end(&progress, r);
 	if (!rc && again && c.paired)
 		again = check_sql(path, r, &c);
+	if (!rc && o->strict && broken_rings(r, rings, sizeof(rings)))
+		dt_faults_add(&c.faults, DT_FAULT_WRITTEN,
+			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
 		say_imported(path, r, &c);
 	if (rc) {
@@ -285,19 +307,23 @@ int dt_cmd_check(int argc, char **argv)
 {
 	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
 						{"quiet", no_argument, NULL, 'q'},
+						{"strict", no_argument, NULL, 's'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
-	struct check_options o = {false, false};
+	struct check_options o = {false, false, false};
 	int c, status = 0;
 
-	while ((c = getopt_long(argc, argv, "aqh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "aqsh", options, NULL)) != -1) {
 		switch (c) {
 		case 'a':
 			o.all = true;
 			break;
 		case 'q':
 			o.quiet = true;
+			break;
+		case 's':
+			o.strict = true;
 			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace record, devtrace attach, and devtrace PROG. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ int dt_cmd_attach(int argc, char **argv)
 }
 
 /* The trace that `devtrace PROG' prints and nobody asked to keep. */
-static char temporary[3][64];
+static char temporary[3][PATH_MAX + 8];
 
 static void remove_temporary(void)
 {
@@ -167,7 +168,8 @@ static void print_calls(char **calls)
 int dt_cmd_run(int argc, char **argv)
 {
 	struct stat st;
-	char file[] = "/tmp/devtrace-XXXXXX";
+	const char *tmp = getenv("TMPDIR");
+	char file[PATH_MAX];
 	char *calls[] = {"calls", file, NULL};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
@@ -182,9 +184,11 @@ int dt_cmd_run(int argc, char **argv)
 		return 2;
 	}
 	if (!keep) {
+		dt_format(file, sizeof(file), "%s/devtrace-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 		fd = mkstemp(file);
 		if (fd < 0) {
-			perror("devtrace: /tmp");
+			fprintf(stderr, "devtrace: %s: cannot be made: %s\n", file,
+				strerror(errno));
 			return 1;
 		}
 		close(fd);

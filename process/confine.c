@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "process/rights.h"
@@ -203,6 +205,21 @@ static void allow_beside(int rules, uint64_t handled, const char *path, const ch
 	free(name);
 }
 
+static bool is_beside(const char *path, const char *end)
+{
+	char name[PATH_MAX];
+
+	dt_format(name, sizeof(name), "%s%s", path, end);
+	return access(name, F_OK) == 0;
+}
+
+/* A session that begins makes the log of its trace first, and then the index of that. */
+static void wait_for_index(const char *path)
+{
+	for (int i = 0; i < 20 && is_beside(path, "-wal") && !is_beside(path, "-shm"); i++)
+		nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
 static void allow_need(int rules, uint64_t handled, const struct dt_need *n)
 {
 	switch (n->kind) {
@@ -218,6 +235,7 @@ static void allow_need(int rules, uint64_t handled, const struct dt_need *n)
 		break;
 	case DT_NEED_TRACE:
 	case DT_NEED_CHANGED:
+		wait_for_index(n->path);
 		allow(rules, handled, n->path, n->kind == DT_NEED_TRACE ? READS : WRITES);
 		allow_beside(rules, handled, n->path, "-wal");
 		allow_beside(rules, handled, n->path, "-shm");

@@ -479,6 +479,20 @@ static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 	return any;
 }
 
+/* The site of a program's call: an entry, or one of the ways out. */
+static const struct dt_elf_site *call_site(const struct dt_module *m, uint64_t pc)
+{
+	return m->file->probed ? dt_probes_site(m, pc) : site_of(m->file->elf, pc - m->bias);
+}
+
+bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r)
+{
+	struct dt_target *t;
+	struct dt_module *m = locate(s, r, &t);
+
+	return m && call_site(m, r->pc);
+}
+
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row)
 {
 	struct dt_session *s = session;
@@ -517,7 +531,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		describe_point(s, m, point, first, text, row);
 		return;
 	}
-	site = m->file->probed ? dt_probes_site(m, r->pc) : site_of(m->file->elf, r->pc - m->bias);
+	site = call_site(m, r->pc);
 	if (!site)
 		return;
 	if (m->file->probed)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <x86intrin.h>
 
+#include "session/doubt.h"
 #include "session/session.h"
 
 unsigned dt_domains(const struct dt_session *s)
@@ -164,6 +165,7 @@ struct dt_domain *dt_domain_for(struct dt_session *s, pid_t pid, struct dt_error
 	if (d) {
 		d->rights = r;
 		d->has_rights = true;
+		__atomic_store_n(&d->doubted, dt_doubt_rights(&r), __ATOMIC_RELAXED);
 	}
 	return d;
 }

@@ -22,6 +22,9 @@
 
 struct dt_session;
 
+#define DT_DOMAIN_OWNED	 256u
+#define DT_DOMAIN_PLACES 1024u
+
 struct dt_domain {
 	struct dt_shared *shared;
 	unsigned number;	 /* from 0 on */
@@ -30,8 +33,12 @@ struct dt_domain {
 	struct dt_ring_reader
 		*reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
 	bool forges;	 /* it has told of waits that can not have been; with the lock */
-	uint32_t owned[256]; /* threads whose records are known to be its own, hashed; recorder
-				thread */
+	bool doubted; /* they are another user's: see session/doubt.h. Written by the owner thread
+		       */
+	/* hashed, recorder thread: threads whose records are known to be its own; pc and kind of
+	 * calls that hooks record */
+	uint32_t owned[DT_DOMAIN_OWNED];
+	uint64_t place[DT_DOMAIN_PLACES];
 	uint32_t helds;	     /* of dt_control.helds, so many have been taken; recorder thread */
 	struct dt_pauses pauses;
 	bool frozen;	    /* as it was last seen; owner thread */

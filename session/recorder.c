@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"
 #include "session/places.h"
@@ -217,31 +218,6 @@ bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t 
 	return *known = true;
 }
 
-/* How many of the records, from the first on, are of threads of the domain whose ring they were in.
- */
-static size_t own_records(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
-			  size_t n)
-{
-	uint32_t last = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t tid = r[i].tid, *owned = &d->owned[tid % 256];
-		bool owns, known;
-
-		if (tid == last || tid == *owned)
-			continue;
-		pthread_mutex_lock(&s->lock);
-		owns = dt_recorder_owns(s, d, tid, &known);
-		pthread_mutex_unlock(&s->lock);
-		if (!owns)
-			return i;
-		last = tid;
-		if (known)
-			*owned = tid;
-	}
-	return n;
-}
-
 /* A hint of which threads have been seen, to look at each record's only briefly. */
 struct seen {
 	uint32_t tid[256];
@@ -376,6 +352,22 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
 	return dt_store_put(s->store, core, m->record + at, m->n - at, 0, &s->recorder_error);
 }
 
+/*
+ * How many of the records, which are ours until the ring is released, can be true; they get our
+ * numbers of threads. Nothing behind them is read any more.
+ */
+static size_t believed(struct dt_session *s, struct dt_domain *d, unsigned ring,
+		       struct dt_record *r, size_t n)
+{
+	size_t good = dt_doubt_records(s, d, ring, r, n);
+
+	dt_tids_correct(s, r, good);
+	good = dt_doubt_threads(s, d, r, good);
+	if (good < n)
+		dt_ring_refuse(&d->reader[ring], n - good);
+	return good;
+}
+
 /* One round over all rings; returns how many records it took, -1 when the file can not be written.
  * last: nobody records any more. end: and all rings have been found empty.
  */
@@ -408,15 +400,12 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (rings > each && now > begun + TURN * s->settled)
 				break;
 			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
-			/* what has been taken is ours until the ring is released */
-			dt_tids_correct(s, (struct dt_record *)records, n);
-			if (rings > each) {
-				size_t own = own_records(s, d, records, n);
-
-				if (own < n)
-					dt_ring_refuse(r, n - own);
-				n = own;
+			if (dt_doubt_losses(s, d, r->lost_total)) {
+				dt_ring_refuse(r, 0);
+				r->lost_total -= lost;
+				lost = 0;
 			}
+			n = believed(s, d, i % each, (struct dt_record *)records, n);
 			if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
 				say_core((struct dt_record *)records, n, i % each);
 			if (dt_helds_new(s)) { /* those before these records have been told */

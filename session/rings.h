@@ -41,7 +41,8 @@ struct dt_ring_reader {
 	unsigned index;	    /* of the ring; geometry.cores: the shared one */
 	uint64_t pos;	    /* bytes taken or passed over */
 	uint64_t released;  /* bytes that the writers know to be taken */
-	bool broken;	    /* somebody has written to the ring's position: nothing more is read */
+	bool broken;	    /* somebody has written what can not be: nothing more is read */
+	uint64_t latest; /* ticks of the last record, where they are looked at: session/doubt.h */
 	uint64_t lost;	    /* records lost since the last take */
 	uint64_t taken, lost_total;
 	/* losses noticed before the reader has come to where they are, oldest first: gap[gap_first]

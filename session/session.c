@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning, ending, and the processes in them. */
 #include "session/device.h"
+#include "session/doubt.h"
 #include "session/helds.h"
 
 #include <dirent.h>
@@ -270,7 +271,7 @@ static void store_written(struct dt_session *s)
 		struct dt_shared_ring_counts r = dt_shared_ring_counts(d->shared, i % (cores + 1));
 		unsigned core = dt_domain_core(s, i / (cores + 1), i % (cores + 1));
 
-		if (!reader->broken) {
+		if (!reader->broken && !dt_doubt_counts(d, i % (cores + 1))) {
 			put_written(s, core, "ring", r.pos / 64, r.dropped);
 			continue;
 		}

@@ -243,6 +243,9 @@ void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdlin
 /* A process that was forked and has ended before anything could be done about it. With the lock. */
 void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid);
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);
+
+/* Is r's pc a place where a hook records calls? r is a program's. */
+bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r);
 /* What a point is called: its event, or its function and how far in. */
 void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,
 		      size_t size);

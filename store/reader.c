@@ -164,6 +164,13 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 		if (rc != SQLITE_OK && wants_journal(r))
 			return fail_of_journal(r, e);
 	}
+	/* whoever is confined may open the files that were there then */
+	if (rc == SQLITE_CANTOPEN && has_log(r->path) && access(r->path, R_OK) == 0)
+		return dt_fail(
+			e,
+			"%s: cannot be opened: it has been replaced by another trace just now "
+			"(then try again), or the files beside it may not be read",
+			r->path);
 	if ((rc != SQLITE_CANTOPEN && rc != SQLITE_READONLY) || has_log(r->path))
 		return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 	uri = immutable_uri(r->path);

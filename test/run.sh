@@ -3,7 +3,9 @@
 #   build/test/unit/*       C unit tests (cmocka), plain and with sanitizers
 #   test/cases/*.bats       the commands, end to end, plain and with sanitizers
 #   test/*/*.t              larger campaigns, any language
-# Two at a time: the commands' cases one after another, which share a user, and beside them all the rest.
+# Two at a time: the commands' cases, and beside them all the rest; whoever is done first helps with the
+# cases with sanitizers. At the end the cases that took longest are named.
+# Cases tagged long run with sanitizers in soak only: make soak S=sanitizers.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -43,32 +45,57 @@ run() {
 		f=$((f + 1))
 	fi
 	echo "$p $f" >>"$out/$lane.counts"
+	sed -nE "s|^(not )?ok [0-9]+ (.*) in ([0-9]+)ms$|\\3 ms  $name: \\2|p" "$log" >>"$out/$lane.cases"
 	# shellcheck disable=SC2016 # the arguments are the inner shell's
 	# how long, and of how much processor time; in one piece, whatever the other lane prints
 	flock "$out/lock" sh -c 'printf "%-50s %4d passed %3d failed %4d s %4d\n" "$1" "$2" "$3" "$4" "$5"
 		[ "$3" = 0 ] || sed "s/^/    /" "$6"' - "$name" "$p" "$f" "$took" $((user + system)) "$log"
 }
 
-commands() {
-	local t
-	for t in test/cases/*.bats; do
-		[ -e "$t" ] && wanted "$t" || continue
-		run "$t" bats --tap "$t"
-		[ ! -x build/san/devtrace ] ||
-			run "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 bats --tap "$t"
+# each is one lane's, whichever comes first
+claim() {
+	mkdir "$out/${1//\//.}" 2>/dev/null
+}
+
+# cases FILE NAME [COMMAND...]: a file's are not made for the company of the same ones with sanitizers,
+# they have names in common
+cases() {
+	run "$2" flock -o "$out/${1##*/}.lock" "${@:3}" bats --tap --timing "${tags[@]}" "$1"
+}
+
+with_sanitizers() {
+	local t tags=(--filter-tags '!long')
+	[ -x build/san/devtrace ] || return 0
+	for t; do
+		claim "$t.san" && cases "$t" "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000
 	done
 	return 0
+}
+
+commands() {
+	local t tags=()
+	for t in "${files[@]}"; do
+		cases "$t" "$t"
+	done
+	with_sanitizers "${files[@]}"
 }
 
 the_rest() {
-	local t
+	local t last=()
 	for t in test/*/*.t build/test/unit/* build/san/test/unit/*; do
 		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
 	done
-	return 0
+	for t in "${files[@]}"; do
+		last=("$t" "${last[@]}")
+	done
+	with_sanitizers "${last[@]}"
 }
 
 names=("$@")
+files=()
+for t in test/cases/*.bats; do
+	[ -e "$t" ] && wanted "$t" && files+=("$t")
+done
 for lane in commands the_rest; do
 	$lane &
 	lanes+=($!)
@@ -77,6 +104,10 @@ ended=0
 for lane in "${lanes[@]}"; do
 	wait "$lane" && ended=$((ended + 1))
 done
+if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
+	echo "the cases that took longest:"
+	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
+fi
 read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"
 [ $ended = 2 ] && [ "$failed" = 0 ] && [ "$passed" != 0 ]

@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz, sanitizers
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -31,6 +31,7 @@
 #     what it is with them: test/found/found.t
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
+#   - the commands' cases that take long, with sanitizers too
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -384,6 +385,19 @@ found() {
 	FOUND_ALL=1 bash "$root/test/found/found.t" >"$work/log" 2>&1 && ! grep '^not ok' "$work/log" >>"$work/why"
 }
 campaign found "functions found by calls only: as many, and as often called, as with symbols" found
+
+# bats has its own TAP: shown where it fails
+sanitizers() {
+	local t failed=0
+	for t in $(grep -l 'test_tags=long' test/cases/*.bats); do
+		DEVTRACE_BUILD=$PWD/build/san bats --tap --filter-tags long "$t" >"$work/bats" 2>&1 && continue
+		grep -A 20 '^not ok' "$work/bats" | sed 's/^/# /'
+		failed=1
+	done
+	return $failed
+}
+campaign sanitizers "the commands' cases that take long, with sanitizers" sanitizers
+
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {
 	SOAK=$1 LOADS=$2 SECONDS_OF_ALL=$2 LIMIT=3000 "$(dirname "$0")/kernel/kernel.t" >"$work/log" 2>&1 &&

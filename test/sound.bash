@@ -11,7 +11,7 @@ sweep() {
 	local file said
 	while IFS= read -r file; do
 		[ -s "$file" ] && [ "$(head -c 72 "$file" | tail -c 4 | tr -d '\0')" = dtrc ] || continue
-		said=$(nice "${B:-${DEVTRACE_ROOT:-$PWD}/build}/devtrace" check -q "$file" 2>&1) && continue
+		said=$(nice "${B:-${DEVTRACE_ROOT:-$PWD}/build}/devtrace" check -qs "$file" 2>&1) && continue
 		echo "not ok - $file: the trace is not sound"
 		printf '%s\n' "$said" | sed 's/^/# /'
 	done < <(find "$@" -type f \( -name '*.db' -o -name '*.db2' \) 2>/dev/null)

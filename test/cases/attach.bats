@@ -508,6 +508,7 @@ build_forks() {
 	wait "$pid"
 }
 
+# bats test_tags=long
 @test "attach: threads that are always where the code is changed" {
 	gcc -O1 -pthread -o "$dir/boards" "$root/test/probe/boards.c" "$root/test/probe/boards.S"
 	# or the case shows nothing
@@ -543,6 +544,7 @@ build_forks() {
 	exec {to}>&-
 }
 
+# bats test_tags=long
 @test "attach: a controller that is killed between any two writes of code leaves a program that goes on" {
 	gcc -O1 -pthread -o "$dir/boards" "$root/test/probe/boards.c" "$root/test/probe/boards.S"
 	"$dt" list -v "$dir/boards" >"$dir/list"
@@ -661,6 +663,7 @@ build_forks() {
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM threads WHERE name = 'forks'")" -gt 1200 ]
 }
 
+# bats test_tags=long
 @test "attach: a shell that starts programs: whose each call is, and the session does not keep what they had" {
 	cat >"$dir/started.c" <<-'C'
 		__attribute__((noinline)) int serve(int i) { volatile int s = 0; for (int k = 0; k < 1000; k++) s += k ^ i; return s; }

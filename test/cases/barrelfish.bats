@@ -137,6 +137,7 @@ dump2013() {
 	devtrace export --barrelfish --relative t.db 2>/dev/null | grep -qx '1 40 ffffcccc00000006'
 }
 
+# bats test_tags=long
 @test "random dumps come back, damaged ones do too or are refused" {
 	cat >random.py <<'PY'
 import random, subprocess, sys

@@ -165,6 +165,7 @@ damaged() {
 	[[ $output == *"its session goes on, or was cut off"* ]]
 }
 
+# bats test_tags=long
 @test "check: rows of waits, pauses, modules and processes that can not be" {
 	local begin end tid
 	unsound bad.db
@@ -391,6 +392,19 @@ damaged() {
 	[ "${output%$'\r'}" = other ]
 }
 
+@test "check -s: rings that a traced program has written into are a fault" {
+	sample t.db
+	devtrace check -qs t.db
+	sqlite3 t.db "INSERT INTO meta VALUES('broken_rings', '0 65535')"
+	run devtrace check t.db
+	[ "$status" = 0 ]
+	[[ $output == *"not known: what was recorded from some time on by core 0, the shared ring: a traced program"* ]]
+	run devtrace check -s t.db
+	[ "$status" = 1 ]
+	[[ $output == *"a traced program has written into the memory of core 0, the shared ring"*"not sound" ]]
+	unsound t.db
+}
+
 @test "check: a trace that is being written, or replaced by the next, while it is looked at" {
 	cat >work.c <<-'C'
 		#include <unistd.h>
@@ -413,5 +427,5 @@ damaged() {
 		wait $recorder
 	done
 	[ "$(grep -c ': sound: ' said)" -ge 6 ]
-	! grep -v -e '^  ' -e ': sound: ' -e 'no such file' -e 'is empty' said
+	! grep -v -e '^  ' -e ': sound: ' -e 'no such file' -e 'is empty' -e 'try again' said
 }

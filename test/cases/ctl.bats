@@ -264,6 +264,7 @@ bad() {
 	ctl trace main new "$(printf %063d 0)"
 }
 
+# bats test_tags=long
 @test "check-091-errors: unknown, too few, too many, out of range: nothing changes" {
 	ctl trace add new a
 	ctl trace a on

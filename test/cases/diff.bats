@@ -247,6 +247,7 @@ for tid in 1, 2:
 P
 }
 
+# bats test_tags=long
 @test "diff --first: any call of a long run, in memory that does not grow with it" {
 	calls a.db 0
 	for n in 1 2 3 4095 4096 4097 8192 8193 14999 15000; do

@@ -66,6 +66,7 @@ formats="chrome perfetto speedscope folded callgrind csv barrelfish"
 	[ "$(ls -A | tr '\n' ' ')" = "out t.db " ]
 }
 
+# bats test_tags=long
 @test "export: progress on a terminal, none otherwise; an interrupted one leaves nothing" {
 	export RECORDS=3000000
 	# it takes longer there

@@ -173,6 +173,7 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 	[ "$(sql "$dir/s.db" "SELECT CAST(duration AS INTEGER) BETWEEN end - begin - 10000 AND end - begin + 10000 FROM calls WHERE function='main'")" = 1 ]
 }
 
+# bats test_tags=long
 @test "exports show the times in which the program waited for devtrace" {
 	cd "$BATS_TEST_TMPDIR"
 	"$dt" record -F 'loop:*' -b 64K -o w.db "$dir/loop" >/dev/null 2>&1

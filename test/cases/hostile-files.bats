@@ -114,6 +114,7 @@ clean() {
 	hostile raw <err || { echo "$* (err)"; head -c 2000 err | cat -v; false; }
 }
 
+# bats test_tags=long
 @test "hostile files: names that a terminal would obey are shown plain by every command, picture and export" {
 	local c f
 	unsound t.db u.db

@@ -179,6 +179,7 @@ line() { grep -n "$1" "$dir/vars.c" | cut -d: -f1; }
 	[ "$(grep -o 'eflags=0x[0-9a-f]*' calls | sort -u)" = "eflags=$flags" ]
 }
 
+# bats test_tags=long
 @test "check-052-any-instruction: each of a function is one" {
 	cd "$dir"
 	alone=$(./known)

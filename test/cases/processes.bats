@@ -129,6 +129,7 @@ entries() {
 	done
 }
 
+# bats test_tags=long
 @test "what is born of processes that end at once is described, and so are these" {
 	cat >"$dir/orphans.c" <<-'C'
 		/* Eight children that have a child each, and end; these call work() ten times. */
@@ -168,6 +169,7 @@ entries() {
 	done
 }
 
+# bats test_tags=long
 @test "a shell that starts programs: each is a process of its own, also when it has ended before it is read" {
 	cat >"$dir/started.c" <<-'C'
 		__attribute__((noinline)) int serve(int i) { volatile int s = 0; for (int k = 0; k < 1000; k++) s += k ^ i; return s; }

@@ -635,6 +635,7 @@ one_line() {
 	PY
 }
 
+# bats test_tags=long
 @test "a request has to be complete in half a minute; who has asked may wait before he asks again" {
 	events
 	serve e.db

@@ -128,10 +128,11 @@ load session
 # answers ANSWER to the first request of each who connects to the socket f.sock, and closes it
 false_session() {
 	python3 - "$1" 3>&- <<-'PY' &
-		import socket, sys
+		import os, socket, sys
 		s = socket.socket(socket.AF_UNIX)
-		s.bind("f.sock")
+		s.bind("f.new")
 		s.listen()
+		os.rename("f.new", "f.sock")
 		while True:
 		    c = s.accept()[0]
 		    c.recv(100)
@@ -258,6 +259,7 @@ false_session() {
 	PY
 }
 
+# bats test_tags=long
 @test "session: one without a file ends after its process, when its log has been read, and not before" {
 	for s in unread read; do
 		start_obey

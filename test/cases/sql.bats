@@ -163,6 +163,7 @@ conditions() {
 	P
 }
 
+# bats test_tags=long
 @test "sql: conditions that the reading meets are those that SQLite finds in all rows" {
 	# sanitizers take five times as long for each of some hundred scans
 	local n=600000

@@ -53,7 +53,7 @@ begin_mine() {
 	done
 	pid=
 	until [ -n "$pid" ]; do pid=$(pgrep -u dtuser -x work) || true; done
-	controller=$(pgrep -u dtuser -x devtrace | head -n 1)
+	controller=$(ps -o ppid= -p "$pid" | tr -d ' ')
 }
 
 end_mine() {

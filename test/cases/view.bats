@@ -7,6 +7,7 @@ setup() {
 	PATH=${dt%/*}/test/tool:$PATH
 }
 
+# bats test_tags=long
 @test "view: the pyramid against every bar, in windows of all sizes; and again from the file" {
 	maketrace -n 600000 -s 2 a.db >made
 	check-pyramid -k -s 2 a.db 40
@@ -21,6 +22,7 @@ setup() {
 	check-pyramid -k -s 5 d.db 40
 }
 
+# bats test_tags=long
 @test "view: a trace that is being recorded, against every bar, each time some has come" {
 	maketrace -n 900000 -c 4 -t 6 -m 40 -l 5000 a.db >made
 	check-pyramid -s 1 -g copy.db a.db 40
@@ -545,6 +547,7 @@ code() {
 	[ "$(sqlite3 -readonly back.db "SELECT count(*) > 0 FROM pyramid")" = 1 ]
 }
 
+# bats test_tags=long
 @test "view: ended at any time while it sums up, it ends" {
 	local ms
 	unsound broken.db some.db

@@ -3,11 +3,11 @@
 # Random programs by csmith, built with sleds by gcc and clang at random levels: each prints the
 # checksum of its variables, which must be the same alone, traced, and traced while another process
 # switches its sleds on and off at random.
-# SECONDS_MAX: for how long (60). SEEDS: a first seed other than 1, or "fresh". B: build directory.
+# SECONDS_MAX: for how long (30). SEEDS: a first seed other than 1, or "fresh". B: build directory.
 # Prints the command to repeat a failure with.
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export B=${B:-$PWD/build} limit=${SECONDS_MAX:-60} first=${SEEDS:-1}
+export B=${B:-$PWD/build} limit=${SECONDS_MAX:-30} first=${SEEDS:-1}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 [ "$first" = fresh ] && first=$((RANDOM * 32768 + RANDOM))
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do

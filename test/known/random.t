@@ -3,10 +3,10 @@
 # Random programs that tell the truth about their calls (generate.py), built with sleds by gcc and
 # clang at random levels: output and status must be the same alone, traced, and while another
 # process switches the sleds on and off; the trace must be the truth, call by call.
-# SECONDS_MAX: for how long (40). SEEDS: a first seed other than 1, or "fresh". B: build directory.
+# SECONDS_MAX: for how long (20). SEEDS: a first seed other than 1, or "fresh". B: build directory.
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-40} first=${SEEDS:-1}
+export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-20} first=${SEEDS:-1}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 [ "$first" = fresh ] && first=$((RANDOM * 32768 + RANDOM))
 for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler; do

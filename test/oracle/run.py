@@ -424,7 +424,7 @@ class Run:
 
     def check(self):
         """what devtrace check finds"""
-        done = sh([self.dt, 'check', '-q', self.db])
+        done = sh([self.dt, 'check', '-q', '-s', self.db])
         found = [line for line in done.stdout.strip().split('\n') if line and not line.endswith(': not sound')]
         return ['check: ' + line for line in found[:4]]
 

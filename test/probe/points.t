@@ -6,10 +6,10 @@
 # that are a multiple of the runs, each left as often as entered.
 # usage: points.t [known] [csmith]   only these
 # SEEDS=N: where the random numbers begin; SECONDS_MAX: when the last round begins; CSMITH: how many
-# csmith programs, from FIRST on (20, 1).
+# csmith programs, from FIRST on (12, 1).
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-40} first=${FIRST:-1} KEEP=${KEEP:-}
+export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-25} first=${FIRST:-1} KEEP=${KEEP:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace test/tool/pointer test/tool/compare-truth test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
@@ -120,7 +120,7 @@ export -f run_csmith
 
 csmith_cases() {
 	local seed
-	for ((seed = first; seed < first + ${CSMITH:-20}; seed++)); do printf 'csmith %s\0' "$seed"; done
+	for ((seed = first; seed < first + ${CSMITH:-12}; seed++)); do printf 'csmith %s\0' "$seed"; done
 	# a point between functions that share their end once took the sites of another window along
 	[ "$first" != 1 ] || printf 'csmith 50013\0'
 }
@@ -133,7 +133,7 @@ words=$*
 } | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
 if wanted csmith; then
 	functions=$(awk '{n += $1} END {print n + 0}' "$dir/functions" 2>/dev/null)
-	[ "${functions:-0}" -ge "${CSMITH:-20}" ] && echo "ok - calls of $functions functions of csmith programs counted" ||
+	[ "${functions:-0}" -ge "${CSMITH:-12}" ] && echo "ok - calls of $functions functions of csmith programs counted" ||
 		echo "not ok - calls of ${functions:-0} functions of csmith programs counted only"
 fi
 points=$(awk '{n += $1} END {print n + 0}' "$dir/points" 2>/dev/null)

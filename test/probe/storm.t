@@ -4,11 +4,11 @@
 # switched on and off, defined and removed, and the whole program is attached to and detached from.
 # The program finds each of its sums right; a function between the others, which stays on, has every
 # call recorded that the program counts; afterwards the code is, byte for byte, what it was.
-# STORM_SECONDS: how long, in all (60); STORM_SEED: where the random numbers begin.
+# STORM_SECONDS: how long, in all (40); STORM_SEED: where the random numbers begin.
 set -u
 . "$(dirname "$0")/../real/common.sh"
 cd "$root" || exit 1
-program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-60} + 7) / 8))
+program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-40} + 7) / 8))
 trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$devtrace" ctl -s "$session" quit 2>/dev/null; cleanup' EXIT
 echo "# seed $seed"
 

@@ -106,9 +106,9 @@ held() { # policy calls
 	result $([ -z "$failed" ]; echo $?) "held inside an append while another process goes on ($1)" \
 		"$failed"
 }
-held wait 8000000
-held drop 5000000
-held overwrite 30000000
+held wait 3000000
+held drop 2000000
+held overwrite 10000000
 
 random_target_kills() {
 	local i failed=""

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/doubt.h"
+
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "process/pid-namespace.h"
+#include "session/session.h"
+
+#define APART_NS 1e6 /* the clocks of two cores, at most */
+
+bool dt_doubt_rights(const struct dt_rights *r)
+{
+	for (unsigned i = 0; i < sizeof(r->user) / sizeof(*r->user); i++)
+		if (r->user[i] != geteuid())
+			return true;
+	return false;
+}
+
+size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
+			size_t n)
+{
+	uint32_t last = 0;
+
+	if (dt_domains(s) < 2)
+		return n;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t tid = r[i].tid, *owned = &d->owned[tid % DT_DOMAIN_OWNED];
+		bool owns, known;
+
+		if (tid == last || tid == *owned)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		owns = dt_recorder_owns(s, d, tid, &known);
+		pthread_mutex_unlock(&s->lock);
+		if (!owns)
+			return i;
+		last = tid;
+		if (known)
+			*owned = tid;
+	}
+	return n;
+}
+
+/* They are of a time that there was, and, of a core's ring, in its order. */
+static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned ring,
+		      const struct dt_record *r, size_t n)
+{
+	uint64_t apart = (uint64_t)(APART_NS * s->ticks_per_ns), now = __rdtsc() + apart;
+	uint64_t *latest = &d->reader[ring].latest, first = s->began - apart;
+	bool ordered = ring != d->shared->geometry.cores;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r[i].ticks < first || r[i].ticks > now || (ordered && r[i].ticks < *latest))
+			return i;
+		*latest = r[i].ticks;
+	}
+	return n;
+}
+
+/* Their calls are from hooks. */
+static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
+		       size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t place = r[i].pc << 8 | r[i].kind;
+		uint64_t *known = &d->place[(r[i].pc ^ r[i].pc >> 10) % DT_DOMAIN_PLACES];
+		bool is;
+
+		if ((r[i].kind != DT_ENTRY && r[i].kind != DT_EXIT) || *known == place)
+			continue;
+		pthread_mutex_lock(&s->lock);
+		is = r[i].pc < 1ull << 47 && dt_describe_is_call(s, &r[i]);
+		pthread_mutex_unlock(&s->lock);
+		if (!is)
+			return i;
+		*known = place;
+	}
+	return n;
+}
+
+/* Their threads can have numbers of another PID namespace where there is one. */
+static size_t in_namespace(const struct dt_session *s, const struct dt_record *r, size_t n)
+{
+	for (size_t i = 0; i < n && !s->targets.namespaces.last; i++)
+		if (r[i].tid >> DT_TAG_SHIFT && r[i].tid != DT_NO_TID)
+			return i;
+	return n;
+}
+
+size_t dt_doubt_records(struct dt_session *s, struct dt_domain *d, unsigned i,
+			const struct dt_record *r, size_t n)
+{
+	if (__atomic_load_n(&d->doubted, __ATOMIC_RELAXED)) {
+		n = in_time(s, d, i, r, n);
+		n = in_namespace(s, r, n);
+		n = in_place(s, d, r, n);
+	}
+	return n;
+}
+
+/* Each lost record is a call that was made: it takes a tick at least. */
+bool dt_doubt_losses(const struct dt_session *s, const struct dt_domain *d, uint64_t lost)
+{
+	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) && lost > __rdtsc() - s->began;
+}
+
+bool dt_doubt_counts(const struct dt_domain *d, unsigned i)
+{
+	struct dt_shared_ring_counts c = dt_shared_ring_counts(d->shared, i);
+
+	return d->doubted && c.pos / 64 + c.dropped != d->reader[i].taken + d->reader[i].lost_total;
+}
