@@ -12,6 +12,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/trace.h"
+#include "process/symtab-apart.h"
 
 #define OPTIONS                                                                                    \
 	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
@@ -152,6 +153,7 @@ static void print_calls(char **calls)
 
 	if (pid == 0) {
 		signal(SIGPIPE, SIG_DFL);
+		dt_symtab_apart_stop();
 		dt_cmd_unhooked_said();
 		exit(dt_cmd_calls(2, calls));
 	}

@@ -20,6 +20,7 @@
 #include "process/launch.h"
 #include "process/needed.h"
 #include "process/rights.h"
+#include "process/symtab-apart.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/mount.h"
@@ -497,6 +498,17 @@ static void say_go(const struct dt_trace_command *c, const struct dt_session *s)
 				c->name, f->path);
 }
 
+/* What reads names for root has no rights, and may fall victim to what it reads. */
+static void say_unnamed(const struct dt_trace_command *c)
+{
+	if (dt_symtab_apart_broken())
+		fprintf(stderr,
+			"%s: %s: the process that read its symbols and debug information ended, or "
+			"did not "
+			"answer: names, types and lines of it are missing from then on\n",
+			c->name, dt_symtab_apart_broken());
+}
+
 /* The last line; where nobody reads along, when there is something to say. */
 static void say_left_out(const struct dt_trace_command *c, const struct dt_unhooked *u)
 {
@@ -529,6 +541,7 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	if (unhooked(c, s, &said) && s->taken == 0 && status == 0)
 		status = 1;
 	say_go(c, s);
+	say_unnamed(c);
 	dt_unhooked_note(s, &u);
 	if (!none && (said < u.left_out || !said))
 		say_left_out(c, &u);
@@ -567,9 +580,11 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 		dt_format(l->variable, sizeof(l->variable), "%s", name);
 }
 
-/* Before there are other threads. */
+/* Before there are other threads, and anything worth taking. */
 static int limit_rights(const struct dt_trace_command *c, struct dt_error *e)
 {
+	if (geteuid() == 0 && dt_symtab_apart_start(e) < 0)
+		return -1;
 	return dt_rights_limit(c->options.switches, c->options.kernel, e);
 }
 

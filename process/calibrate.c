@@ -11,6 +11,7 @@
 #include <sys/rseq.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "arch/x86_64/capture.h"
 #include "process/memory.h"
 
@@ -133,9 +134,9 @@ static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind,
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
 	for (unsigned i = 0; i < c->geometry.cores; i++)
 		before[i] = dt_shared_ring_pos(c, i);
-	t0 = __builtin_ia32_rdtsc();
+	t0 = dt_ticks();
 	call_hook(hook, &in, &out);
-	t1 = __builtin_ia32_rdtsc();
+	t1 = dt_ticks();
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
 	if (!last_record(c, before, &rec) || rec.kind != kind || rec.tid != (uint32_t)gettid() || rec.ticks < t0 ||
@@ -151,14 +152,14 @@ static double measure(const struct dt_shared *c, uint64_t hook)
 	uint64_t best = ~0ull;
 
 	for (int b = 0; b < BATCHES; b++) {
-		uint64_t begin = __builtin_ia32_rdtsc(), n;
+		uint64_t begin = dt_ticks(), n;
 
 		for (int i = 0; i < BATCH; i++)
 			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
 					 :
 					 : "b"(hook)
 					 : "memory", "cc");
-		n = __builtin_ia32_rdtsc() - begin;
+		n = dt_ticks() - begin;
 		if (n < best)
 			best = n;
 	}

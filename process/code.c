@@ -4,10 +4,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <Zydis/Zydis.h>
 
 #include "arch/x86_64/insn.h"
+#include "process/code-apart.h"
 #include "process/code-read.h"
+#include "process/elf.h"
 #include "process/go.h"
 
 const char *dt_trouble_text(uint8_t trouble)
@@ -139,6 +142,7 @@ static bool read_region(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh, const
 		.high = sh->sh_addr + sh->sh_size,
 		.bytes = d->d_buf,
 		.mark = calloc(1, sh->sh_size),
+		.offset = sh->sh_offset,
 		.plt = !strncmp(name, ".plt", 4),
 	};
 	if (!p->mark)
@@ -545,14 +549,26 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 
 struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, struct dt_error *e)
 {
+	int file;
+
+	if (symtab && dt_symtab_is_apart(symtab))
+		return dt_code_apart_open(path, symtab, e);
+	file = dt_elf_file(path, true, e);
+	return file < 0 ? NULL : dt_code_open_file(file, path, symtab, e);
+}
+
+struct dt_code *dt_code_open_file(int file, const char *path, const struct dt_symtab *symtab,
+				  struct dt_error *e)
+{
 	struct dt_code *c = calloc(1, sizeof(*c));
 	struct reader r = {.c = c};
 
 	if (!c) {
+		close(file);
 		dt_fail(e, "out of memory reading %s", path);
 		return NULL;
 	}
-	if (dt_frames_open(&c->frames, path, e)) {
+	if (dt_frames_begin(&c->frames, file, path, e)) {
 		free(c);
 		return NULL;
 	}
@@ -571,6 +587,14 @@ void dt_code_close(struct dt_code *c)
 {
 	if (!c)
 		return;
+	if (c->apart) {
+		for (size_t i = 0; i < c->regions; i++)
+			free((void *)(uintptr_t)c->region[i].bytes);
+		free(c->region);
+		free(c->apart);
+		free(c);
+		return;
+	}
 	for (size_t i = 0; i < c->regions; i++)
 		free(c->region[i].mark);
 	free(c->region);

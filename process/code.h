@@ -93,6 +93,7 @@ struct dt_code_region {
 	uint64_t low, high;
 	const uint8_t *bytes;
 	uint8_t *mark; /* DT_CODE_*, one for each byte */
+	uint64_t offset; /* of the bytes, in the file */
 	bool plt;      /* no functions of its own, and not looked at */
 };
 
@@ -120,6 +121,8 @@ struct dt_code {
 	size_t found; /* functions that only calls told of */
 	uint64_t go_low, go_high; /* what Go's compiler has made of it: [go_low, go_high) */
 	struct dt_frames frames;
+	char *apart; /* it was made by another process (code-apart.h): the tables, in one piece.
+			NULL: here */
 };
 
 /*
@@ -127,6 +130,9 @@ struct dt_code {
  * only what .eh_frame knows. NULL and an error when it is no ELF file, or has no code.
  */
 struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, struct dt_error *e);
+/* The same, here, of a file that is open, and is closed with it. */
+struct dt_code *dt_code_open_file(int file, const char *path, const struct dt_symtab *symtab,
+				  struct dt_error *e);
 void dt_code_close(struct dt_code *c);
 
 /* The region that contains address, or NULL. */

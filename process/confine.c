@@ -421,9 +421,12 @@ static const int connections[] = {CALL(accept),	     CALL(accept4),	CALL(shutdow
 				  CALL(getsockname), CALL(getpeername), CALL(setsockopt),
 				  CALL(getsockopt)};
 
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+	 CLONE_NEWCGROUP)
+
 static const int children[] = {CALL(fork),
 			       CALL(vfork),
-			       CALL(clone),
 			       CALL(kill),
 			       CALL(waitid),
 			       CALL(seccomp),
@@ -489,15 +492,19 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	if (!rc && !SANITIZED)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prlimit64), 1,
 				      SCMP_A2(SCMP_CMP_EQ, 0));
-	/* threads, no processes; of clone3 the filter does not see which it is, and libc does
-	 * without it */
-	if (!rc && !SANITIZED && !(s->flags & DT_NEED_CHILDREN))
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(clone), 1,
-				      SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+	/* threads, or processes like this one; of clone3 the filter does not see which it is, and
+	 * libc does without it */
+	if (!rc && !SANITIZED)
+		rc = s->flags & (DT_NEED_CHILDREN | DT_NEED_FORKS)
+			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(clone), 1,
+						SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES, 0))
+			     : seccomp_rule_add(
+				       f, SCMP_ACT_ALLOW, CALL(clone), 1,
+				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 	if (!rc)
 		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), CALL(clone3), 0);
 	/* abort(), and a signal that was put off; a child's own number is another */
-	if (!rc && !SANITIZED)
+	if (!rc && !SANITIZED && !(s->flags & DT_NEED_FORKS))
 		rc = s->flags & DT_NEED_CHILDREN
 			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 0)
 			     : seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 1,

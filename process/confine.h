@@ -30,6 +30,7 @@ enum {
 	DT_NEED_CLIENTS = 2,	/* connections that others make */
 	DT_NEED_SESSIONS = 4,	/* connections to sessions: sockets with a path */
 	DT_NEED_CHILDREN = 8,	/* processes of its own, with less still */
+	DT_NEED_FORKS = 64,	/* processes of its own that are as it is, and are left alone */
 	DT_NEED_ALL_READ = 16,	/* files of any name */
 	DT_NEED_ALL_FILES = 32, /* ... and written, made and removed */
 };

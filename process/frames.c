@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/elf.h"
+
 /* A place in a section whose bytes are mapped at address. */
 struct cursor {
 	const uint8_t *p, *end;
@@ -256,12 +258,20 @@ static int read_frames(struct dt_frames *f, Elf_Data *d, uint64_t address, struc
 
 int dt_frames_open(struct dt_frames *f, const char *path, struct dt_error *e)
 {
+	int file = dt_elf_file(path, true, e);
+
+	*f = (struct dt_frames){.file.fd = -1};
+	return file < 0 ? -1 : dt_frames_begin(f, file, path, e);
+}
+
+int dt_frames_begin(struct dt_frames *f, int file, const char *path, struct dt_error *e)
+{
 	Elf_Scn *s;
 	GElf_Shdr sh;
 	Elf_Data *d;
 
 	*f = (struct dt_frames){0};
-	if (dt_symfile_open(&f->file, path, e))
+	if (dt_symfile_begin(&f->file, file, path, e))
 		return -1;
 	s = dt_symfile_section(&f->file, ".eh_frame");
 	d = s && gelf_getshdr(s, &sh) && sh.sh_type != SHT_NOBITS ? elf_getdata(s, NULL) : NULL;

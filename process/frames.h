@@ -31,6 +31,8 @@ struct dt_frames {
 
 /* Reads path; -1 and an error when it is no ELF file. A file without .eh_frame has no frames. */
 int dt_frames_open(struct dt_frames *f, const char *path, struct dt_error *e);
+/* Of a file that is open, and is closed with it, also when this fails. */
+int dt_frames_begin(struct dt_frames *f, int file, const char *path, struct dt_error *e);
 void dt_frames_close(struct dt_frames *f);
 
 /* The frame that contains address, or NULL. */

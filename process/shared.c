@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/control.h"
 #include "process/memory.h"
 
@@ -454,7 +455,7 @@ bool dt_shared_thaw(const struct dt_shared *s, uint32_t number, struct dt_thaw *
 
 void dt_shared_thaw_note(const struct dt_shared *s, uint64_t pos)
 {
-	dt_ring_note_thaw(s->control, pos, __builtin_ia32_rdtsc());
+	dt_ring_note_thaw(s->control, pos, dt_ticks());
 }
 
 uint64_t dt_shared_frozen_at(const struct dt_shared *s)
@@ -464,8 +465,8 @@ uint64_t dt_shared_frozen_at(const struct dt_shared *s)
 
 void dt_shared_frozen_set(const struct dt_shared *s)
 {
-	__builtin_ia32_lfence(); /* the clock is not read before it has frozen */
-	__atomic_store_n(&s->control->frozen, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
+	/* the clock is not read before it has frozen */
+	__atomic_store_n(&s->control->frozen, dt_ticks_ordered(), __ATOMIC_RELAXED);
 }
 
 /* ---- counts */

@@ -60,9 +60,15 @@ static void read_build_id(struct dt_symfile *f)
 
 int dt_symfile_open(struct dt_symfile *f, const char *path, struct dt_error *e)
 {
-	*f = (struct dt_symfile){.fd = dt_elf_file(path, true, e)};
-	if (f->fd < 0)
-		return -1;
+	int file = dt_elf_file(path, true, e);
+
+	*f = (struct dt_symfile){.fd = -1};
+	return file < 0 ? -1 : dt_symfile_begin(f, file, path, e);
+}
+
+int dt_symfile_begin(struct dt_symfile *f, int file, const char *path, struct dt_error *e)
+{
+	*f = (struct dt_symfile){.fd = file};
 	elf_version(EV_CURRENT);
 	f->path = strdup(path);
 	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);

@@ -21,6 +21,8 @@ struct dt_symfile {
 };
 
 int dt_symfile_open(struct dt_symfile *f, const char *path, struct dt_error *e);
+/* Of a file that is open, and is closed with it, also when this fails. */
+int dt_symfile_begin(struct dt_symfile *f, int file, const char *path, struct dt_error *e);
 void dt_symfile_close(struct dt_symfile *f);
 
 /* Opens the debug file of main; false when there is none. dirs: separated by ':'. */

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "process/dwarf.h"
+#include "process/elf.h"
 #include "process/ifunc.h"
-#include "process/symtab-file.h"
+#include "process/symtab-work.h"
 
 #define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
 
@@ -34,35 +36,6 @@ struct symbol {
 	uint64_t resolved; /* by whom, of one that a resolver returns; how large it is only another
 			    * name can say. 0: it is none */
 	bool resolver; /* of an IFUNC: the name is that of what it returns */
-};
-
-struct alias {
-	uint64_t address;
-	const char *linkage;
-	const char *name; /* demangled once asked for */
-};
-
-/* Text that lives as long as the symtab. */
-struct kept {
-	struct kept *next;
-	char text[];
-};
-
-struct dt_symtab {
-	struct dt_symfile main, debug; /* debug.fd -1: none */
-	char *dirs;
-	struct dt_function *function; /* name is NULL until asked for */
-	bool *local;		      /* per function */
-	uint64_t *reach;	      /* highest end of the functions up to this one */
-	size_t functions;
-	struct alias *alias; /* sorted by address */
-	size_t aliases;
-	struct dt_object *object; /* sorted by address; none inside another; read when first asked for */
-	size_t objects;
-	bool objects_read;
-	struct kept *kept;
-	struct dt_dwarf *dwarf;
-	bool dwarf_tried;
 };
 
 /* All symbols while they are being read. */
@@ -89,9 +62,9 @@ static size_t bytes_of(const struct dt_symtab *t)
 	return (size_t)(st[0].st_size + st[1].st_size);
 }
 
-static const char *keep(struct dt_symtab *t, const char *text, size_t n)
+const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n)
 {
-	struct kept *k = malloc(sizeof(*k) + n + 1);
+	struct dt_symtab_kept *k = malloc(sizeof(*k) + n + 1);
 
 	if (!k)
 		return NULL;
@@ -121,7 +94,7 @@ static const char *demangle(struct dt_symtab *t, const char *linkage)
 		memmove(clone, clone + 8, (size_t)(end - clone) - 8);
 		memmove(end - 8, end + 1, strlen(end + 1) + 1);
 	}
-	kept = keep(t, text, strlen(text));
+	kept = dt_symtab_keep(t, text, strlen(text));
 	free(text);
 	return kept;
 }
@@ -130,6 +103,10 @@ static void name_function(struct dt_symtab *t, struct dt_function *f)
 {
 	if (f->name)
 		return;
+	if (t->apart) {
+		t->apart->name(t, f);
+		return;
+	}
 	f->name = demangle(t, f->linkage);
 	if (!f->name)
 		f->name = f->linkage;
@@ -192,7 +169,7 @@ static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 		return;
 	if (version) {
 		all->kept += (size_t)(version - name);
-		name = keep(all->t, name, (size_t)(version - name));
+		name = dt_symtab_keep(all->t, name, (size_t)(version - name));
 	}
 	if (!name) {
 		all->failed = true;
@@ -293,7 +270,7 @@ static void name_resolved(struct table *all, const struct dt_symfile *f)
 			continue;
 		targets = dt_ifunc_targets(f->elf, s.address, s.size, target, IMPLEMENTATIONS);
 		dt_format(name, sizeof(name), "%s.resolver", s.name);
-		all->symbol[i].name = keep(all->t, name, strlen(name));
+		all->symbol[i].name = dt_symtab_keep(all->t, name, strlen(name));
 		all->failed = all->failed || !all->symbol[i].name;
 		s.resolver = false;
 		s.resolved = s.address;
@@ -371,7 +348,8 @@ static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 		if (!s[i].local)
 			t->local[t->functions - 1] = false;
 		if (s[i].name)
-			t->alias[t->aliases++] = (struct alias){s->address, s[i].name, NULL};
+			t->alias[t->aliases++] =
+				(struct dt_symtab_alias){s->address, s[i].name, NULL};
 	}
 	/* up to the next name there may be others', which have none */
 	if (!f->size && s->resolved)
@@ -387,7 +365,7 @@ static bool is_typed(const struct symbol *s, size_t n)
 	return false;
 }
 
-static void fill_sizes(struct dt_symtab *t)
+void dt_symtab_fill(struct dt_symtab *t)
 {
 	uint64_t reach = 0;
 
@@ -428,23 +406,38 @@ static int build(struct dt_symtab *t, struct table *all)
 		else if (f->size && f->address + f->size > covered)
 			covered = f->address + f->size;
 	}
-	fill_sizes(t);
+	dt_symtab_fill(t);
 	return 0;
 }
 
+struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
+
 struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e)
+{
+	int file;
+
+	if (dt_symtab_opens)
+		return dt_symtab_opens(path, e);
+	file = dt_elf_file(path, true, e);
+	return file < 0 ? NULL : dt_symtab_open_file(file, path, debug_dirs, e);
+}
+
+struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
+				      struct dt_error *e)
 {
 	struct dt_symtab *t = calloc(1, sizeof(*t));
 	struct table all = {.t = t};
 
-	if (!t)
+	if (!t) {
+		close(file);
 		goto memory;
-	t->main.fd = t->debug.fd = -1;
+	}
+	t->main.fd = t->debug.fd = t->channel = -1;
+	if (dt_symfile_begin(&t->main, file, path, e))
+		goto fail;
 	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
 	if (!t->dirs)
 		goto memory;
-	if (dt_symfile_open(&t->main, path, e))
-		goto fail;
 	if (!read_symbols(&all, &t->main, SHT_SYMTAB) &&
 	    dt_symfile_debug(&t->debug, &t->main, t->dirs))
 		read_symbols(&all, &t->debug, SHT_SYMTAB);
@@ -466,6 +459,21 @@ fail:
 	return NULL;
 }
 
+bool dt_symtab_is_apart(const struct dt_symtab *t)
+{
+	return t->apart != NULL;
+}
+
+static void free_kept(struct dt_symtab_kept *k)
+{
+	while (k) {
+		struct dt_symtab_kept *next = k->next;
+
+		free(k);
+		k = next;
+	}
+}
+
 void dt_symtab_close(struct dt_symtab *t)
 {
 	if (!t)
@@ -473,12 +481,11 @@ void dt_symtab_close(struct dt_symtab *t)
 	dt_dwarf_close(t->dwarf);
 	dt_symfile_close(&t->debug);
 	dt_symfile_close(&t->main);
-	while (t->kept) {
-		struct kept *next = t->kept->next;
-
-		free(t->kept);
-		t->kept = next;
-	}
+	if (t->apart && t->channel >= 0)
+		close(t->channel);
+	free_kept(t->kept);
+	free_kept(t->file);
+	free(t->last.signature);
 	free(t->function);
 	free(t->object);
 	free(t->alias);
@@ -496,6 +503,8 @@ static struct dt_symtab *mutable(const struct dt_symtab *t)
 
 const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n)
 {
+	if (t->apart)
+		t->apart->names(mutable(t));
 	for (size_t i = 0; i < t->functions; i++)
 		name_function(mutable(t), &t->function[i]);
 	*n = t->functions;
@@ -556,7 +565,7 @@ static int add_object(struct objects *all, const GElf_Sym *s, const char *name)
 		all->room = room;
 	}
 	if (version)
-		name = keep(all->t, name, (size_t)(version - name));
+		name = dt_symtab_keep(all->t, name, (size_t)(version - name));
 	if (!name)
 		return -1;
 	all->object[all->n++] = (struct dt_object){s->st_value, s->st_size, name};
@@ -636,6 +645,8 @@ const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address)
 {
 	size_t low = 0, high;
 
+	if (t->apart)
+		return t->apart->object(t, address);
 	if (!t->objects_read)
 		open_objects(t);
 	high = t->objects;
@@ -673,26 +684,40 @@ static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
 	return t->dwarf;
 }
 
+bool dt_symtab_has_debug(struct dt_symtab *t)
+{
+	return t->apart ? !t->bare : dwarf_of(t) != NULL;
+}
+
 bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line)
 {
-	struct dt_dwarf *d = dwarf_of(t);
+	struct dt_dwarf *d;
 
+	if (t->apart)
+		return t->apart->line(t, address, file, line);
+	d = dwarf_of(t);
 	return d && dt_dwarf_line(d, address, file, line);
 }
 
 bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
 		       uint64_t *address)
 {
-	struct dt_dwarf *d = dwarf_of(t);
+	struct dt_dwarf *d;
 
+	if (t->apart)
+		return t->apart->address(t, file, length, line, address);
+	d = dwarf_of(t);
 	return d && dt_dwarf_address(d, file, length, line, address);
 }
 
 int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expression,
 		     struct dt_variable *v, struct dt_error *e)
 {
-	struct dt_dwarf *d = t ? dwarf_of(t) : NULL;
+	struct dt_dwarf *d;
 
+	if (t && t->apart)
+		return t->apart->variable(t, address, expression, v, e);
+	d = t ? dwarf_of(t) : NULL;
 	if (!d)
 		return dt_fail(e,
 			       "devtrace: %s: there is no debug information (-g, or a package with "
@@ -720,6 +745,10 @@ static void signature_of(struct dt_symtab *t, const struct dt_function *f,
 
 	if (!size)
 		return;
+	if (t->apart) {
+		t->apart->signature(t, f, how, buf, size);
+		return;
+	}
 	buf[0] = '\0';
 	if (is_clone(f->linkage) || !(d = dwarf_of(t)))
 		return;
@@ -747,8 +776,11 @@ void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *bu
 
 bool dt_symtab_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
 {
-	struct dt_dwarf *d = dwarf_of(t);
+	struct dt_dwarf *d;
 
+	if (t->apart)
+		return t->apart->type(t, key, buf, size);
+	d = dwarf_of(t);
 	return d && dt_dwarf_type(d, key, buf, size);
 }
 
@@ -760,11 +792,13 @@ const char *dt_symtab_build_id(const struct dt_symtab *t)
 void dt_symtab_aliases(const struct dt_symtab *t,
 		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx)
 {
+	if (t->apart)
+		t->apart->names(mutable(t));
 	for (size_t i = 0; i < t->aliases; i++) {
-		struct alias *a = &t->alias[i];
+		struct dt_symtab_alias *a = &t->alias[i];
 
 		fn(ctx, a->address, a->linkage);
-		if (!a->name)
+		if (!a->name && !t->apart)
 			a->name = demangle(mutable(t), a->linkage);
 		if (a->name)
 			fn(ctx, a->address, a->name);

@@ -30,7 +30,14 @@ struct dt_symtab;
  * -dbgsym packages (build-id and debuglink), and takes .dynsym when there is nothing better.
  */
 struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e);
+/* The same of a file that is open, and is closed with it. path: what it is called; what lies beside
+ * it is looked for there. */
+struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
+				      struct dt_error *e);
 void dt_symtab_close(struct dt_symtab *t);
+/* Is it read by another process? Where dt_symtab_opens is set (process/symtab-apart.h) all are. */
+bool dt_symtab_is_apart(const struct dt_symtab *t);
+extern struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
 
 /* All functions, sorted by address; one per address (the best name: global before local). */
 const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n);

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/connect.h"
 #include "process/memory.h"
 #include "process/probes.h"
@@ -270,7 +271,7 @@ static struct dt_module *add_module(struct dt_target *t, struct dt_file *f,
 	module->bias = bias;
 	module->low = m->low;
 	module->high = m->high;
-	module->begin_ticks = __builtin_ia32_rdtsc();
+	module->begin_ticks = dt_ticks();
 	return module;
 }
 
@@ -599,7 +600,7 @@ static int plant_module(struct dt_target *t, struct dt_module *m, struct dt_erro
 	if (rc == 0 && sleds && !m->hooked)
 		rc = hook(t, m, &why);
 	if (rc == 0) {
-		m->complete = __builtin_ia32_rdtsc();
+		m->complete = dt_ticks();
 		return 0;
 	}
 	if (t->busy || dt_target_gone(t) || dt_memory_gone(t->pid)) {

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/maps.h"
 #include "process/memory.h"
 
@@ -259,7 +260,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 			return 1;
 		return dt_memory_refused(t->pid, errno, e);
 	}
-	since = __builtin_ia32_rdtsc();
+	since = dt_ticks();
 	if (!ours && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return 1;
@@ -349,7 +350,7 @@ void dt_threads_release(struct dt_threads *t)
 	for (size_t i = 0; i < t->n; i++) {
 		/* before it goes on, so that it is known before its next record */
 		if (t->since[i])
-			tell(t->tid[i], t->since[i], __builtin_ia32_rdtsc());
+			tell(t->tid[i], t->since[i], dt_ticks());
 		/* what has not stopped can only be let go when it has */
 		if (ptrace(PTRACE_DETACH, t->tid[i], 0, 0) < 0 && errno == ESRCH && lates < LATE)
 			late[lates++] = t->tid[i];

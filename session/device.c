@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/device-words.h"
 #include "core/text.h"
 #include "core/words.h"
@@ -172,7 +173,7 @@ static void set_arm(struct dt_session *s)
 					  .has_stop = a->has_stop,
 					  .start = a->start,
 					  .stop = a->stop};
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = dt_ticks();
 
 	s->arm_ticks = ticks_of(s, a->duration);
 	s->armed = *a;
@@ -388,7 +389,7 @@ static int host_inject(void *ctx, const struct dt_asker *who, uint64_t pc, const
 		       struct dt_error *e)
 {
 	struct dt_session *s = ctx;
-	struct dt_record r = {.ticks = __builtin_ia32_rdtsc(),
+	struct dt_record r = {.ticks = dt_ticks(),
 			      .pc = pc,
 			      .tid = who ? who->pid : DT_NO_TID,
 			      .kind = DT_ENTRY,
@@ -754,7 +755,7 @@ void dt_session_device_tick(struct dt_session *s)
 	state = dt_shared_arm_state(first);
 	if (s->arm_ticks && state == DT_ARM_RUNNING) {
 		begin = dt_shared_arm_begin(first);
-		if (begin && __builtin_ia32_rdtsc() - begin >= s->arm_ticks)
+		if (begin && dt_ticks() - begin >= s->arm_ticks)
 			dt_shared_each(first, m)
 				dt_rings_freeze(m, true);
 	}
@@ -800,7 +801,8 @@ static void note_change(struct dt_session *s, const char *text, size_t n, uint64
 		n--;
 	dt_format(command, sizeof(command), "%.*s%s", (int)n, text, more ? " ..." : "");
 	/* a file that can not be written is noticed by who writes its records */
-	dt_store_change(s->store, &(struct dt_change){begin, __builtin_ia32_rdtsc(), command, s->narrowed}, NULL);
+	dt_store_change(s->store, &(struct dt_change){begin, dt_ticks(), command, s->narrowed},
+			NULL);
 }
 
 /*
@@ -830,7 +832,7 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	s->frozen = dt_domains_frozen(s);
 	s->changed = s->narrowed = false;
 	dt_ranges_went_off(s);
-	begin = __builtin_ia32_rdtsc();
+	begin = dt_ticks();
 	rc = dt_device_write(&s->device, who, text, n, e);
 	s->narrowed = dt_ranges_went_off(s) || s->narrowed;
 	if (s->changed && s->store)

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "session/doubt.h"
 #include "session/session.h"
 
@@ -83,7 +83,7 @@ void dt_domains_free(struct dt_session *s)
 static void set_recording(struct dt_session *s, struct dt_domain *d)
 {
 	const struct dt_shared *first = s->domain[0]->shared;
-	uint64_t now = __rdtsc();
+	uint64_t now = dt_ticks();
 
 	d->pauses.last = d->pauses.all_told = now;
 	if (first->state == DT_RECORDING)

@@ -2,8 +2,8 @@
 #include "session/doubt.h"
 
 #include <unistd.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "process/pid-namespace.h"
 #include "session/session.h"
 
@@ -47,7 +47,7 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned ring,
 		      const struct dt_record *r, size_t n)
 {
-	uint64_t apart = (uint64_t)(APART_NS * s->ticks_per_ns), now = __rdtsc() + apart;
+	uint64_t apart = (uint64_t)(APART_NS * s->ticks_per_ns), now = dt_ticks() + apart;
 	uint64_t *latest = &d->reader[ring].latest, first = s->began - apart;
 	bool ordered = ring != d->shared->geometry.cores;
 
@@ -103,7 +103,7 @@ size_t dt_doubt_records(struct dt_session *s, struct dt_domain *d, unsigned i,
 /* Each lost record is a call that was made: it takes a tick at least. */
 bool dt_doubt_losses(const struct dt_session *s, const struct dt_domain *d, uint64_t lost)
 {
-	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) && lost > __rdtsc() - s->began;
+	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) && lost > dt_ticks() - s->began;
 }
 
 bool dt_doubt_counts(const struct dt_domain *d, unsigned i)

@@ -2,8 +2,8 @@
 #include "session/helds.h"
 
 #include <stdlib.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "process/threads.h"
 #include "session/session.h"
 
@@ -93,7 +93,7 @@ static bool is_possible(struct dt_session *s, const struct dt_domain *d,
 	bool known;
 
 	return row->why[0] && row->begin + apart >= s->began && row->begin <= row->end &&
-	       row->end <= __rdtsc() + apart && dt_recorder_owns(s, d, row->tid, &known);
+	       row->end <= dt_ticks() + apart && dt_recorder_owns(s, d, row->tid, &known);
 }
 
 static void take(struct dt_session *s, struct dt_domain *d)

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "core/capture.h"
 #include "core/device-words.h"
 #include "include/devtrace-ioctl.h"
@@ -228,7 +228,7 @@ static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p, ui
 		all->stay = more;
 		all->room = room;
 	}
-	all->stay[all->n++] = (struct stay){p->site.address, __rdtsc(), ~0ull, p->id, serial};
+	all->stay[all->n++] = (struct stay){p->site.address, dt_ticks(), ~0ull, p->id, serial};
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static void end_stay(struct dt_kernel_points *all, const struct dt_point *p)
 	pthread_mutex_lock(&all->lock);
 	for (size_t i = all->n; i-- > 0;)
 		if (all->stay[i].id == p->id && all->stay[i].end == ~0ull)
-			all->stay[i].end = __rdtsc();
+			all->stay[i].end = dt_ticks();
 	pthread_mutex_unlock(&all->lock);
 }
 

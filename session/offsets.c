@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "core/offset.h"
 
 #define ROUNDS	 200
@@ -24,16 +25,6 @@ struct exchange {
 };
 
 /* Neither before what stands in front of it, nor after what stands behind. */
-static uint64_t now(void)
-{
-	uint64_t t;
-
-	__builtin_ia32_lfence();
-	t = __builtin_ia32_rdtsc();
-	__builtin_ia32_lfence();
-	return t;
-}
-
 static bool run_on(unsigned core)
 {
 	cpu_set_t *set = CPU_ALLOC(core + 1);
@@ -63,11 +54,11 @@ static void *answer(void *exchange)
 		if (turn == ~0u)
 			return NULL;
 		if (turn != next) {
-			__builtin_ia32_pause();
+			dt_cpu_pause();
 			continue;
 		}
-		x->t1 = now();
-		x->t2 = now();
+		x->t1 = dt_ticks_ordered();
+		x->t2 = dt_ticks_ordered();
 		/* an answer that comes too late must not replace the word to end */
 		__atomic_compare_exchange_n(&x->turn, &turn, next + 1, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
@@ -88,19 +79,19 @@ void dt_offset_take(struct dt_offset *best, uint64_t t0, uint64_t t1, uint64_t t
 /* From the first core. */
 static void ask(struct exchange *x, struct dt_offset *best, uint64_t patience)
 {
-	uint64_t begin = now();
+	uint64_t begin = dt_ticks_ordered();
 
 	for (uint32_t i = 0; i < ROUNDS && best->error > GOOD; i++) {
-		uint64_t t0 = now(), t3;
+		uint64_t t0 = dt_ticks_ordered(), t3;
 
 		__atomic_store_n(&x->turn, 2 * i + 1, __ATOMIC_RELEASE);
 		do {
-			__builtin_ia32_pause();
-			t3 = now();
+			dt_cpu_pause();
+			t3 = dt_ticks_ordered();
 			if (t3 - begin > patience)
 				return;
 		} while (__atomic_load_n(&x->turn, __ATOMIC_ACQUIRE) != 2 * i + 2);
-		t3 = now();
+		t3 = dt_ticks_ordered();
 		dt_offset_take(best, t0, x->t1, x->t2, t3);
 	}
 }

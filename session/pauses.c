@@ -2,8 +2,8 @@
 #include "session/pauses.h"
 
 #include <stdlib.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "store/store.h"
@@ -21,7 +21,7 @@ static void put(struct dt_session *s, const struct dt_pause *p)
 void dt_pauses_start(struct dt_session *s, bool active)
 {
 	struct dt_pauses *p = &s->domain[0]->pauses;
-	uint64_t now = __rdtsc();
+	uint64_t now = dt_ticks();
 
 	if (active && p->stopped)
 		put(s, &(struct dt_pause){p->stopped, now, true, 1, DT_NOT_KNOWN});
@@ -101,7 +101,7 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 		unseen = 0;
 		p->missed += missed;
 		p->thaws = i + 1;
-		if (one.begin < s->began || one.end > __rdtsc())
+		if (one.begin < s->began || one.end > dt_ticks())
 			continue;
 		if (t.end > p->all_told)
 			p->all_told = t.end;
@@ -131,7 +131,7 @@ static void end(struct dt_session *s, struct dt_domain *d, uint64_t now)
 
 void dt_pauses_end(struct dt_session *s)
 {
-	uint64_t now = __rdtsc();
+	uint64_t now = dt_ticks();
 
 	for (unsigned i = 0; i < s->domains; i++)
 		end(s, s->domain[i], now);

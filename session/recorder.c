@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"
@@ -386,7 +387,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		struct dt_mix *m = &k->mix;
 		unsigned core = dt_domain_core(s, i / each, i % each);
 		size_t n, middle = k->n;
-		uint64_t lost, now, begun = __builtin_ia32_rdtsc();
+		uint64_t lost, now, begun = dt_ticks();
 		int rc = 0;
 
 		for (int rounds = 0; rounds < (s->has_log ? LOG_TAKES : TAKES); rounds++) {
@@ -395,7 +396,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (!last && room != ~0ull &&
 			    (!room || (k->n >= HELD && k->until[i] > earliest(k, rings))))
 				break;
-			now = __builtin_ia32_rdtsc() - s->settled;
+			now = dt_ticks() - s->settled;
 			/* what one domain has to be asked about is not to hold up the others */
 			if (rings > each && now > begun + TURN * s->settled)
 				break;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/control.h"
 #include "process/threads.h"
 
@@ -135,27 +136,26 @@ void dt_rings_careful(struct dt_shared *s, bool careful)
 	}
 }
 
-/* position and limit, together; false when pos or limit was not as expected, which now they are */
-static bool move_limit(struct dt_ring *r, uint64_t *pos, uint64_t *limit, uint64_t new_limit)
+/* Position and limit, together; false when they were not as expected, which now says what they are.
+ */
+static bool move_limit(struct dt_ring *r, uint64_t expected[2], uint64_t new_limit)
 {
-	bool done;
+	const uint64_t wanted[2] = {expected[0], new_limit};
 
-	__asm__ volatile("lock cmpxchg16b %0"
-			 : "+m"(r->pos), "+m"(r->limit), "=@ccz"(done), "+a"(*pos), "+d"(*limit)
-			 : "b"(*pos), "c"(new_limit)
-			 : "memory");
-	return done;
+	_Static_assert(offsetof(struct dt_ring, limit) == offsetof(struct dt_ring, pos) + 8,
+		       "one piece");
+	return dt_cas2(&r->pos, expected, wanted);
 }
 
 static void freeze_at(struct dt_shared *s, uint64_t records)
 {
 	struct dt_ring *r = ring_of(s, s->geometry.cores);
-	uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
-	uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
+	uint64_t now[2] = {__atomic_load_n(&r->pos, __ATOMIC_ACQUIRE),
+			   __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)};
 
 	/* others may change them all the time, and need not mean well */
 	for (int tries = 0; tries < 1000000; tries++)
-		if (move_limit(r, &pos, &limit, (pos + 64 * records) | DT_FROZEN))
+		if (move_limit(r, now, (now[0] + 64 * records) | DT_FROZEN))
 			return;
 }
 

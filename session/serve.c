@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
@@ -82,7 +83,7 @@ void dt_session_drained(struct dt_session *s)
 
 	for (unsigned i = 0; i < rings && pos; i++)
 		pos[i] = dt_shared_ring_pos(s->domain[i / each]->shared, i % each);
-	now = __builtin_ia32_rdtsc();
+	now = dt_ticks();
 	atomic_store(&s->drain_now, true);
 	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
 		struct timespec t = {0, 1000000};
@@ -116,7 +117,7 @@ static void forget_modules(struct dt_session *s, const struct dt_module *m, size
 		dt_store_forget(s->store, m[i].low, m[i].high);
 		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
 			dt_store_forget(s->store, low, high);
-		dt_store_module_end(s->store, m[i].row, __builtin_ia32_rdtsc(), NULL);
+		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
 	}
 }
 
@@ -327,7 +328,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	bool ours = old && old->ours;
 
 	if (s->store)
-		dt_store_exec(s->store, (uint32_t)pid, __builtin_ia32_rdtsc(), NULL);
+		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
 	if (old) {
 		forget_modules(s, old->module, old->n);
 		dt_target_end(old); /* its image has ended */
@@ -622,8 +623,7 @@ static void ends(struct dt_session *s)
 		dt_target_end(t);
 		if (s->store) {
 			pthread_mutex_lock(&s->lock);
-			dt_store_process_end(s->store, (uint32_t)t->pid, status,
-					     __builtin_ia32_rdtsc(), NULL);
+			dt_store_process_end(s->store, (uint32_t)t->pid, status, dt_ticks(), NULL);
 			pthread_mutex_unlock(&s->lock);
 		}
 	}
@@ -757,7 +757,7 @@ static void leave(struct dt_session *s)
 	for (unsigned i = 0; s->anybody_leaving && i < s->domains; i++)
 		for (unsigned k = 0; k <= cores; k++)
 			s->domain[i]->left_pos[k] = dt_shared_ring_pos(s->domain[i]->shared, k);
-	s->left_ticks = __builtin_ia32_rdtsc();
+	s->left_ticks = dt_ticks();
 }
 
 /* A program may restrict its own system calls at any time: the hooks then make none. One that waits for room

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/text.h"
 #include "session/device.h"
 #include "session/helds.h"
@@ -310,7 +311,7 @@ static int do_clock(struct connection *c)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	add_text(c, text,
-		 dt_format(text, sizeof(text), "%lu %lu %lu", (unsigned long)__builtin_ia32_rdtsc(),
+		 dt_format(text, sizeof(text), "%lu %lu %lu", (unsigned long)dt_ticks(),
 			   (unsigned long)now.tv_sec * 1000000000ul + (unsigned long)now.tv_nsec,
 			   (unsigned long)(c->server->session->ticks_per_ns * 1e9)));
 	return answer(c, "ok", 0, 0);

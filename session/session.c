@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning, ending, and the processes in them. */
+#include "arch/arch.h"
 #include "session/device.h"
 #include "session/doubt.h"
 #include "session/helds.h"
@@ -38,11 +39,11 @@ struct clocks {
 static struct clocks read_clocks(void)
 {
 	struct timespec mono, real;
-	uint64_t before = __builtin_ia32_rdtsc(), after;
+	uint64_t before = dt_ticks(), after;
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
-	after = __builtin_ia32_rdtsc();
+	after = dt_ticks();
 	return (struct clocks){before + (after - before) / 2,
 			       (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec,
 			       (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec};
@@ -391,8 +392,7 @@ static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like
 	if (!s->store)
 		return;
 	dt_session_read_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
-	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline,
-			 __builtin_ia32_rdtsc(), NULL);
+	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline, dt_ticks(), NULL);
 }
 
 void dt_session_note_process(struct dt_session *s, struct dt_target *t)
@@ -410,7 +410,7 @@ void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
 	dt_recorder_note(s, (uint32_t)pid, (uint32_t)pid, name);
 	note_process(s, pid, ppid, ppid);
 	if (s->store)
-		dt_store_process_end(s->store, (uint32_t)pid, -1, __builtin_ia32_rdtsc(), NULL);
+		dt_store_process_end(s->store, (uint32_t)pid, -1, dt_ticks(), NULL);
 }
 
 static void note_names(struct dt_session *s, const struct dt_module *m)

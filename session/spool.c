@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
+#include "arch/arch.h"
 #include "session/client.h"
 #include "session/session.h"
 #include "store/store.h"
@@ -63,7 +63,8 @@ static void add_process(struct dt_spool *s, uint32_t pid)
 	told = dt_client_ask(&s->names, request, NULL) == 0;
 	if (told && (cmdline = strchr(s->names.text, '\n')))
 		*cmdline++ = '\0';
-	dt_store_process(s->store, pid, 0, cmdline ? s->names.text : "", cmdline ? cmdline : "", __rdtsc(), NULL);
+	dt_store_process(s->store, pid, 0, cmdline ? s->names.text : "", cmdline ? cmdline : "",
+			 dt_ticks(), NULL);
 }
 
 /* The session knows whose it is, also when it has ended. */

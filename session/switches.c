@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "arch/arch.h"
 
 #define PAGE 4096u
 #define PAGES                                                                                      \
@@ -59,8 +60,8 @@ static void read_clocks(uint64_t *ticks, uint64_t *raw)
 	uint64_t best = ~0ull;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = __builtin_ia32_rdtsc(), now = raw_ns();
-		uint64_t after = __builtin_ia32_rdtsc();
+		uint64_t before = dt_ticks(), now = raw_ns();
+		uint64_t after = dt_ticks();
 
 		if (after - before >= best)
 			continue;
@@ -265,7 +266,7 @@ static bool look(pid_t pid, pid_t tid, struct dt_record *r, unsigned *core)
 	p = strrchr(line, ')'); /* a name may have parentheses in it */
 	if (!open || !p || p < open || p[1] != ' ')
 		return false;
-	*r = (struct dt_record){.ticks = __builtin_ia32_rdtsc(),
+	*r = (struct dt_record){.ticks = dt_ticks(),
 				.tid = (uint32_t)tid,
 				.kind = DT_RUNDOWN,
 				.flags = 4,

@@ -156,7 +156,7 @@ has_records() {
 	sum=$(sha256sum <t.db)
 	mkfifo in
 	exec 5<>in
-	"$dt" record -o t.db -s late-$$ -F 'alp*' -F 'libc.so.6:getgid' ./held in 3>&- &
+	"$dt" record -o t.db -s late-$$ -F 'alp*' -F 'libc.so.6:getgid' ./held in 3>&- 5>&- &
 	recorder=$!
 	until "$dt" ctl -s late-$$ </dev/null >/dev/null 2>&1; do sleep 0.02; done
 	[ "$(sha256sum <t.db)" = "$sum" ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Root's controller keeps the capabilities that doc/security.md names, and no others; its program keeps all.
 load common
+load wait
 
 # sys_ptrace dac_override setuid setgid kill sys_admin checkpoint_restore; with switches, perfmon too
 kept=00000100002800e2
@@ -131,4 +132,64 @@ attached() {
 	[ "$output" = "65534 0 0" ]
 	run "$dt" record --follow -o t.db ./leads
 	[ "$output" = "65534 0 0" ]
+}
+
+# the processes that read symbols for what runs in a session of its own, by its number
+readers_of() {
+	pgrep -s "$1" -x devtrace-names
+}
+no_readers_of() { ! readers_of "$1"; }
+
+@test "symbols are read by processes that have nothing; when these are killed, recording goes on, and it is said" {
+	cat >late.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		struct pair { int a, b; };
+		__attribute__((noinline)) int first(struct pair *p, int n) { return p->a + n; }
+		__attribute__((noinline)) int second(struct pair *p, int n) { return p->b - n; }
+		int main(void)
+		{
+			struct pair p = {1, 2};
+			int sum = first(&p, 3);
+			puts("ready");
+			fflush(stdout);
+			while (access("go", F_OK))
+				usleep(10000);
+			return sum + second(&p, 4) == 0;
+		}
+	C
+	gcc -g -O1 -o late late.c
+	for kill in '' yes; do
+		rm -f go out err
+		setsid "$dt" record -o t.db ./late >out 2>err 3>&- &
+		controller=$! session=$!
+		ready out
+		named=$(readers_of "$session")
+		[ "$(wc -l <<<"$named")" -ge 2 ]
+		for p in $named; do
+			[ "$(awk '/^Uid/ { print ($2 >= 2147400000), ($3 == $2), ($4 == $2), ($5 == $2) }' "/proc/$p/status")" = '1 1 1 1' ]
+			[ "$(awk '/^Groups/ { print NF }' "/proc/$p/status")" = 1 ]
+			[ "$(awk '/^Cap(Prm|Eff|Inh)/ { print $2 }' "/proc/$p/status" | sort -u)" = 0000000000000000 ]
+			[ "$(awk '/^(NoNewPrivs|Seccomp):/ { print $2 }' "/proc/$p/status" | tr '\n' ' ')" = '1 2 ' ]
+			# nothing, nothing, nothing (with sanitizers what they say), channel; of a file two more
+			[ "$(ls "/proc/$p/fd" | wc -l)" -le 6 ]
+			[ "$(ls -l "/proc/$p/fd" | grep -c "t\.db\|memfd\|/mem$")" = 0 ]
+		done
+		# shellcheck disable=SC2086 # numbers
+		[ -z "$kill" ] || kill -9 $named
+		touch go
+		wait "$controller"
+		controller=
+		until_true no_readers_of "$session"
+		"$dt" calls t.db >calls
+		grep -q 'first(p=0x[0-9a-f]*, n=3) = 4' calls
+		if [ -z "$kill" ]; then
+			grep -q 'second(p=0x[0-9a-f]*, n=4) = -2' calls
+			[ ! -s err ]
+		else
+			grep -q 'second(' calls
+			[ "$(grep -c n=4 calls)" = 0 ]
+			grep -q 'the process that read its symbols and debug information ended, or did not answer' err
+		fi
+	done
 }

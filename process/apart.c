@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/confine.h"
+#include "process/elf.h"
+#include "process/threads.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1 /* it says what it finds */
+#else
+#define SANITIZED 0
+#endif
+#define NOBODY 65534
+#define FREE_USERS                                                                                 \
+	2147400000u /* from here on no distribution, nor container, gives numbers to users */
+#define DEADLINE_NS 60000000000ull
+#define PIECE	    65536u /* bytes of an answer that are believed to come */
+
+static int control = -1; /* to the process that forks the others; of the controller */
+static bool confined;	 /* with the lock, as the channel */
+static bool gone;	 /* it was needed, and was not there */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- bytes ---- */
+
+/* All of n bytes, as they come, before a time by dt_now_ns(), 0: whenever. False: no more do. */
+static bool receive(int channel, void *buf, size_t n, uint64_t before)
+{
+	char *p = buf;
+
+	while (n) {
+		struct pollfd f = {.fd = channel, .events = POLLIN};
+		uint64_t now = before ? dt_now_ns() : 0;
+		ssize_t got;
+
+		if (before &&
+		    (now >= before || poll(&f, 1, (int)((before - now) / 1000000) + 1) == 0))
+			return false;
+		got = recv(channel, p, n, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		p += got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+static bool send_all(int channel, const void *buf, size_t n)
+{
+	const char *p = buf;
+
+	while (n) {
+		ssize_t put = send(channel, p, n, MSG_NOSIGNAL);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return false;
+		p += put;
+		n -= (size_t)put;
+	}
+	return true;
+}
+
+/* Two descriptors, and a path: one message. */
+union descriptors {
+	char space[CMSG_SPACE(2 * sizeof(int))];
+	struct cmsghdr align;
+};
+
+static bool send_file(int file, int channel, const char *path)
+{
+	struct iovec text = {(void *)(uintptr_t)path, strlen(path) + 1};
+	union descriptors d = {.space = {0}};
+	struct msghdr m = {.msg_iov = &text,
+			   .msg_iovlen = 1,
+			   .msg_control = d.space,
+			   .msg_controllen = sizeof(d.space)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	const int fd[2] = {file, channel};
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), fd, sizeof(fd));
+	return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)text.iov_len;
+}
+
+static bool receive_file(int from, int fd[2], char *path, size_t size)
+{
+	struct iovec text = {path, size - 1};
+	union descriptors d;
+	struct msghdr m = {.msg_iov = &text,
+			   .msg_iovlen = 1,
+			   .msg_control = d.space,
+			   .msg_controllen = sizeof(d.space)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	if (n <= 0 || !(c = CMSG_FIRSTHDR(&m)) || c->cmsg_len != CMSG_LEN(2 * sizeof(int)))
+		return false;
+	path[n] = '\0';
+	memcpy(fd, CMSG_DATA(c), 2 * sizeof(int));
+	return true;
+}
+
+/* ---- the process that forks the others ---- */
+
+static bool become(uid_t user)
+{
+	return setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
+}
+
+/*
+ * A user that nobody else is, to whom neither file nor process belongs: in a user namespace it may
+ * have to be the one that is called so; or who it was, with as few rights.
+ */
+static void become_nobody(void)
+{
+	if (setgroups(0, NULL) < 0 || !become(FREE_USERS + (uid_t)getpid() % 65536))
+		become(NOBODY);
+}
+
+static _Noreturn void fork_each(int from, dt_apart_serve *serve)
+{
+	char path[PATH_MAX];
+	int fd[2];
+
+	while (receive_file(from, fd, path, sizeof(path))) {
+		if (fork() == 0) {
+			close(from);
+			serve(fd[1], fd[0], path);
+			_exit(0);
+		}
+		close(fd[0]);
+		close(fd[1]);
+	}
+	_exit(0);
+}
+
+/*
+ * Others do not find it where they look for the controller by its command line: that is in its
+ * memory, where the kernel says (proc(5): stat, arg_start and arg_end).
+ */
+static void set_title(const char *title)
+{
+	char stat[1024] = "", *p;
+	unsigned long begin = 0, end = 0;
+	int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = file < 0 ? 0 : read(file, stat, sizeof(stat) - 1);
+
+	if (file >= 0)
+		close(file);
+	p = n > 0 ? strrchr(stat, ')') : NULL; /* behind field 2, a name */
+	for (int field = 2; p && field < 48; field++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, "%lu %lu", &begin, &end) != 2 || begin >= end)
+		return;
+	memset((void *)begin, 0, end - begin);
+	dt_format((char *)begin, end - begin, "%s", title);
+}
+
+/* Nothing of the controller's stays open, nor of who started it. Returns the channel. */
+static int leave_all(int channel)
+{
+	int nothing = open("/dev/null", O_RDWR);
+
+	for (int i = 0; nothing >= 0 && i <= (SANITIZED ? 1 : 2); i++)
+		dup2(nothing, i);
+	if (channel != 3)
+		dup2(channel, 3);
+	close_range(4, ~0u, 0);
+	return 3;
+}
+
+static _Noreturn void run(int channel, dt_apart_serve *serve)
+{
+	int from = leave_all(channel);
+	struct dt_needs needs = {.flags = DT_NEED_ALL_READ | DT_NEED_FORKS};
+	char ready = 1;
+
+	prctl(PR_SET_NAME, "devtrace-names");
+	set_title("devtrace-names");
+	signal(SIGINT,
+	       SIG_IGN); /* a terminal's is for the program; this ends with the controller */
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGCHLD, SIG_IGN);
+	become_nobody();
+	if (dt_confine(&needs, NULL) < 0 || send(from, &ready, 1, MSG_NOSIGNAL) != 1)
+		_exit(1);
+	fork_each(from, serve);
+}
+
+int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return dt_fail(e, "no process to read names: %s", strerror(errno));
+	/* no child of the controller's, which waits for all that it has */
+	pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		if (fork() == 0)
+			run(pair[1], serve);
+		_exit(0);
+	}
+	close(pair[1]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	if (pid < 0) {
+		close(pair[0]);
+		return dt_fail(e, "no process to read names: %s", strerror(errno));
+	}
+	control = pair[0];
+	confined = false;
+	return 0;
+}
+
+/* It says so when it has given up everything, which is waited for when it is needed first. */
+static bool is_confined(void)
+{
+	char ready;
+
+	confined = confined || recv(control, &ready, 1, 0) == 1;
+	return confined;
+}
+
+bool dt_apart_gone(void)
+{
+	return gone;
+}
+
+void dt_apart_leave(void)
+{
+	if (control >= 0)
+		close(control);
+	control = -1;
+	gone = false;
+}
+
+/* ---- asking ---- */
+
+int dt_apart_connect(const char *path, struct dt_error *e)
+{
+	int pair[2], file = dt_elf_file(path, true, e);
+	bool sent;
+
+	if (file < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		close(file);
+		return dt_fail(e, "%s: no process to read it: %s", path, strerror(errno));
+	}
+	pthread_mutex_lock(&lock);
+	sent = is_confined() && send_file(file, pair[1], path);
+	pthread_mutex_unlock(&lock);
+	close(file);
+	close(pair[1]);
+	if (sent)
+		return pair[0];
+	gone = true;
+	close(pair[0]);
+	return dt_fail(e,
+		       "%s: there is no process to read it: it has ended, or can not be confined",
+		       path);
+}
+
+/* As many bytes as are said to come; room is made for those that have. */
+static char *receive_answer(int channel, uint64_t bytes, uint64_t before)
+{
+	size_t room = bytes < PIECE ? bytes : PIECE, at = 0;
+	char *text = malloc(room + 1), *more;
+
+	while (text && receive(channel, text + at, room - at, before)) {
+		at = room;
+		if (at == bytes) {
+			text[at] = '\0';
+			return text;
+		}
+		room = bytes - at < at ? bytes : 2 * at;
+		more = realloc(text, room + 1);
+		if (!more)
+			break;
+		text = more;
+	}
+	free(text);
+	return NULL;
+}
+
+char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,
+		   struct dt_apart_answer *a)
+{
+	uint64_t before = dt_now_ns() + DEADLINE_NS;
+
+	if (!send_all(channel, ask, sizeof(*ask)) || !send_all(channel, more, ask->bytes) ||
+	    !receive(channel, a, sizeof(*a), before) || a->bytes > most)
+		return NULL;
+	return receive_answer(channel, a->bytes, before);
+}
+
+/* ---- answering ---- */
+
+char *dt_apart_next(int channel, struct dt_apart_ask *ask)
+{
+	char *text;
+
+	if (!receive(channel, ask, sizeof(*ask), 0) || ask->bytes > DT_APART_ASK_MAX)
+		return NULL;
+	text = malloc(ask->bytes + 1u);
+	if (!text || !receive(channel, text, ask->bytes, 0)) {
+		free(text);
+		return NULL;
+	}
+	text[ask->bytes] = '\0';
+	return text;
+}
+
+bool dt_apart_tell(int channel, int64_t result, const void *more, size_t bytes)
+{
+	const struct dt_apart_answer a = {result, bytes};
+
+	return send_all(channel, &a, sizeof(a)) && send_all(channel, more, bytes);
+}
