@@ -79,31 +79,33 @@ static bool send_all(int channel, const void *buf, size_t n)
 	return true;
 }
 
-/* Two descriptors, and a path: one message. */
+/* The file, the channel, and what lies beside the file; and its path: one message. */
+#define FDS 4
+
 union descriptors {
-	char space[CMSG_SPACE(2 * sizeof(int))];
+	char space[CMSG_SPACE(FDS * sizeof(int))];
 	struct cmsghdr align;
 };
 
-static bool send_file(int file, int channel, const char *path)
+static bool send_file(const int *fd, size_t n, const char *path)
 {
 	struct iovec text = {(void *)(uintptr_t)path, strlen(path) + 1};
 	union descriptors d = {.space = {0}};
 	struct msghdr m = {.msg_iov = &text,
 			   .msg_iovlen = 1,
 			   .msg_control = d.space,
-			   .msg_controllen = sizeof(d.space)};
+			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	const int fd[2] = {file, channel};
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), fd, sizeof(fd));
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), fd, n * sizeof(int));
 	return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)text.iov_len;
 }
 
-static bool receive_file(int from, int fd[2], char *path, size_t size)
+/* How many descriptors came with it; 0: no more comes. */
+static size_t receive_file(int from, int fd[FDS], char *path, size_t size)
 {
 	struct iovec text = {path, size - 1};
 	union descriptors d;
@@ -113,14 +115,17 @@ static bool receive_file(int from, int fd[2], char *path, size_t size)
 			   .msg_controllen = sizeof(d.space)};
 	struct cmsghdr *c;
 	ssize_t n;
+	size_t fds;
 
 	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
 		;
-	if (n <= 0 || !(c = CMSG_FIRSTHDR(&m)) || c->cmsg_len != CMSG_LEN(2 * sizeof(int)))
-		return false;
+	if (n <= 0 || !(c = CMSG_FIRSTHDR(&m)) || c->cmsg_len < CMSG_LEN(2 * sizeof(int)))
+		return 0;
 	path[n] = '\0';
-	memcpy(fd, CMSG_DATA(c), 2 * sizeof(int));
-	return true;
+	fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	fds = fds > FDS ? FDS : fds;
+	memcpy(fd, CMSG_DATA(c), fds * sizeof(int));
+	return fds;
 }
 
 /* ---- the process that forks the others ---- */
@@ -140,19 +145,29 @@ static void become_nobody(void)
 		become(NOBODY);
 }
 
+static int beside[FDS - 2] = {-1, -1}; /* of a file's process */
+
+int dt_apart_beside(unsigned i)
+{
+	return beside[i];
+}
+
 static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 {
 	char path[PATH_MAX];
-	int fd[2];
+	int fd[FDS];
+	size_t n;
 
-	while (receive_file(from, fd, path, sizeof(path))) {
+	while ((n = receive_file(from, fd, path, sizeof(path)))) {
 		if (fork() == 0) {
 			close(from);
+			for (size_t i = 2; i < n; i++)
+				beside[i - 2] = fd[i];
 			serve(fd[1], fd[0], path);
 			_exit(0);
 		}
-		close(fd[0]);
-		close(fd[1]);
+		for (size_t i = 0; i < n; i++)
+			close(fd[i]);
 	}
 	_exit(0);
 }
@@ -262,22 +277,48 @@ void dt_apart_leave(void)
 
 /* ---- asking ---- */
 
+/* DIR/NAME and DIR/.debug/NAME: in a folder that only its owner may look into nobody else can open
+ * them. */
+static size_t open_beside(int file, const char *path, int *out)
+{
+	char name[256], real[PATH_MAX], other[2 * PATH_MAX], *base;
+	size_t n = 0;
+
+	if (!dt_elf_debuglink(file, name, sizeof(name)) || !realpath(path, real))
+		return 0;
+	base = strrchr(real, '/') + 1;
+	for (int i = 0; i < FDS - 2; i++) {
+		/* a file may name itself: then it is not separate */
+		if (!i && !strcmp(base, name))
+			continue;
+		dt_format(other, sizeof(other), "%.*s%s%s", (int)(base - real), real,
+			  i ? ".debug/" : "", name);
+		out[n] = dt_elf_file(other, true, NULL);
+		n += out[n] >= 0;
+	}
+	return n;
+}
+
 int dt_apart_connect(const char *path, struct dt_error *e)
 {
-	int pair[2], file = dt_elf_file(path, true, e);
+	int fd[FDS], pair[2];
+	size_t n = 2;
 	bool sent;
 
-	if (file < 0)
+	fd[0] = dt_elf_file(path, true, e);
+	if (fd[0] < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		close(file);
+		close(fd[0]);
 		return dt_fail(e, "%s: no process to read it: %s", path, strerror(errno));
 	}
+	fd[1] = pair[1];
+	n += open_beside(fd[0], path, fd + n);
 	pthread_mutex_lock(&lock);
-	sent = is_confined() && send_file(file, pair[1], path);
+	sent = is_confined() && send_file(fd, n, path);
 	pthread_mutex_unlock(&lock);
-	close(file);
-	close(pair[1]);
+	for (size_t i = 0; i < n; i++)
+		close(fd[i]);
 	if (sent)
 		return pair[0];
 	gone = true;

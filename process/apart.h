@@ -56,6 +56,10 @@ int dt_apart_connect(const char *path, struct dt_error *e);
 char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,
 		   struct dt_apart_answer *a);
 
+/* For serve(): what lies beside its file, with debug information perhaps (dt_elf_debuglink()), i 0
+ * or 1; -1: nothing. */
+int dt_apart_beside(unsigned i);
+
 /* For serve(): the next question; NULL: no more. What comes behind it is to be freed, with a byte 0
  * behind. */
 char *dt_apart_next(int channel, struct dt_apart_ask *ask);

@@ -192,6 +192,36 @@ fail:
 	return -1;
 }
 
+static bool read_exactly(int fd, void *buf, size_t n, uint64_t offset)
+{
+	return offset <= INT64_MAX && pread(fd, buf, n, (off_t)offset) == (ssize_t)n;
+}
+
+bool dt_elf_debuglink(int fd, char *name, size_t size)
+{
+	static const char wanted[] = ".gnu_debuglink";
+	char is[sizeof(wanted)];
+	Elf64_Shdr strings, s;
+	Elf64_Ehdr h;
+
+	if (!read_exactly(fd, &h, sizeof(h), 0) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_shentsize != sizeof(s) || h.e_shstrndx >= h.e_shnum ||
+	    !read_exactly(fd, &strings, sizeof(strings), h.e_shoff + h.e_shstrndx * sizeof(s)))
+		return false;
+	for (unsigned i = 0; i < h.e_shnum; i++) {
+		if (!read_exactly(fd, &s, sizeof(s), h.e_shoff + i * sizeof(s)))
+			return false;
+		if (!read_exactly(fd, is, sizeof(is), strings.sh_offset + s.sh_name) ||
+		    memcmp(is, wanted, sizeof(wanted)))
+			continue;
+		memset(name, 0, size);
+		return s.sh_size >= 6 &&
+		       read_exactly(fd, name, s.sh_size < size ? s.sh_size : size, s.sh_offset) &&
+		       name[0] && memchr(name, '\0', size) && !strchr(name, '/');
+	}
+	return false;
+}
+
 static int bad_machine(const struct dt_elf *f, const Elf64_Ehdr *h, struct dt_error *e)
 {
 	const char *name = machine_name(h->e_machine);
@@ -755,17 +785,19 @@ static int read_events(struct dt_elf *f, const struct dt_elf_section *table, str
 {
 	size_t n_code = 0, room = table->size / 28 + 1;
 	char *raw = f->event_table = read_piece(f, table->offset, table->size);
-	struct code *c = raw ? read_code(f, &n_code) : NULL;
-	struct dt_elf_site *site = realloc(f->site, (f->sites + room) * sizeof(*site));
+	struct dt_elf_site *site;
+	struct code *c;
 	int ret = -1;
 
+	/* before there is room for as many as it says to have */
+	if (!raw)
+		return dt_fail(e, "%s is damaged: its table of events ends behind the file",
+			       f->path);
+	c = read_code(f, &n_code);
+	site = realloc(f->site, (f->sites + room) * sizeof(*site));
 	if (site)
 		f->site = site;
 	f->event = calloc(room, sizeof(*f->event));
-	if (!raw) {
-		dt_fail(e, "%s is damaged: its table of events ends behind the file", f->path);
-		goto out;
-	}
 	if (!c || !site || !f->event) {
 		dt_fail(e, "out of memory reading %s", f->path);
 		goto out;

@@ -99,6 +99,10 @@ struct dt_elf {
  */
 int dt_elf_file(const char *path, bool elf_only, struct dt_error *e);
 
+/* The name in .gnu_debuglink, of the file that has its debug information; false: it has none that
+ * is a mere name. */
+bool dt_elf_debuglink(int fd, char *name, size_t size);
+
 /* How files are opened: as open() does; from outside, where that may not (process/outside.h). */
 extern int (*dt_elf_opens)(const char *path, int flags, int mode);
 

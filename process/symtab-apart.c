@@ -292,10 +292,14 @@ static bool answer(int channel, struct dt_symtab *t, const struct dt_apart_ask *
 void dt_symtab_apart_serve(int channel, int file, const char *path)
 {
 	struct dt_error e = {""};
-	struct dt_symtab *t = dt_symtab_open_file(file, path, NULL, &e);
 	struct dt_apart_ask ask;
+	struct dt_symtab *t;
 	char *more;
 	bool ok = true;
+
+	for (unsigned i = 0; i < 2; i++)
+		dt_symfile_beside[i] = dt_apart_beside(i);
+	t = dt_symtab_open_file(file, path, NULL, &e);
 
 	while (ok && (more = dt_apart_next(channel, &ask))) {
 		ok = t ? answer(channel, t, &ask, more)

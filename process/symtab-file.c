@@ -131,17 +131,36 @@ static bool crc_of(int fd, uint32_t *crc)
 	return n == 0;
 }
 
-/* Opens path if it is the file wanted: the same build id, or, when main has none, the same CRC. */
-static bool try_file(struct dt_symfile *f, const char *path, const char *build_id,
-		     const uint32_t *crc)
+int dt_symfile_beside[2] = {-1, -1};
+
+/* Is it the file wanted: the same build id, or, when main has none, the same CRC? Closes it
+ * otherwise. */
+static bool is_wanted(struct dt_symfile *f, const char *build_id, const uint32_t *crc)
 {
 	uint32_t is;
 
-	if (access(path, R_OK) || dt_symfile_open(f, path, NULL))
-		return false;
 	if (build_id[0] ? !strcmp(f->build_id, build_id) : crc && crc_of(f->fd, &is) && is == *crc)
 		return true;
 	dt_symfile_close(f);
+	return false;
+}
+
+static bool try_file(struct dt_symfile *f, const char *path, const char *build_id,
+		     const uint32_t *crc)
+{
+	return access(path, R_OK) == 0 && dt_symfile_open(f, path, NULL) == 0 &&
+	       is_wanted(f, build_id, crc);
+}
+
+static bool try_beside(struct dt_symfile *f, const struct dt_symfile *main, const uint32_t *crc)
+{
+	for (size_t i = 0; i < sizeof(dt_symfile_beside) / sizeof(*dt_symfile_beside); i++) {
+		int file = dt_symfile_beside[i] < 0 ? -1 : dup(dt_symfile_beside[i]);
+
+		if (file >= 0 && dt_symfile_begin(f, file, main->path, NULL) == 0 &&
+		    is_wanted(f, main->build_id, crc))
+			return true;
+	}
 	return false;
 }
 
@@ -187,6 +206,8 @@ static bool by_debuglink(struct dt_symfile *f, const struct dt_symfile *main, co
 	if (!n || strchr(name, '/') || (n + 4) / 4 * 4 + 4 > d->d_size)
 		return false;
 	memcpy(&crc, name + (n + 4) / 4 * 4, sizeof(crc));
+	if (try_beside(f, main, &crc))
+		return true;
 	if (!realpath(main->path, real))
 		return false;
 	base = strrchr(real, '/') + 1;

@@ -25,6 +25,10 @@ int dt_symfile_open(struct dt_symfile *f, const char *path, struct dt_error *e);
 int dt_symfile_begin(struct dt_symfile *f, int file, const char *path, struct dt_error *e);
 void dt_symfile_close(struct dt_symfile *f);
 
+/* Of a process apart, which may not open them: what lies beside its file and is called as
+ * .gnu_debuglink says; -1: none. */
+extern int dt_symfile_beside[2];
+
 /* Opens the debug file of main; false when there is none. dirs: separated by ':'. */
 bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, const char *dirs);
 

@@ -33,9 +33,15 @@ static void usdt(struct dt_elf *f)
 
 static void headers(const char *path)
 {
-	struct dt_elf *f = dt_elf_open(path, &error);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct dt_elf *f;
 	uint64_t v, size;
+	char link[64];
 
+	fuzz_must(!dt_elf_debuglink(fd, link, sizeof(link)) ||
+		  (link[0] && strlen(link) < sizeof(link)));
+	close(fd);
+	f = dt_elf_open(path, &error);
 	if (!f)
 		return;
 	for (size_t i = 1; i < f->sites; i++)

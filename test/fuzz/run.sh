@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs one fuzzer for SECONDS of processor time: over its seeds, over what was found before (test/fuzz/corpus/NAME,
 # kept for ever), then on. With `keep' what it finds on the way to new code stays in build/fuzz/corpus/NAME, and the
-# next such run goes on from there.
+# next such run goes on from there; how long these took since the last finding is in build/fuzz/spent/NAME (seconds).
 # usage: run.sh NAME SECONDS [keep]     prints "# ..." lines; status 1 when it has found a fault, with its input kept
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -37,7 +37,14 @@ while [ $rc = 0 ] && [ $used -lt $((seconds * 1000)) ]; do
 	inputs=$((inputs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | grep . || echo 0)))
 done
 echo "# $name: $inputs inputs in $((used / 1000)) s, $(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges"
+mkdir -p "$b/spent"
+if [ $rc = 0 ] && [ "$keep" ]; then
+	spent=$(($(cat "$b/spent/$name" 2>/dev/null || echo 0) + used / 1000))
+	echo $spent >"$b/spent/$name"
+	echo "# $name: $spent s in all without a finding"
+fi
 [ $rc != 0 ] || exit 0
+rm -f "$b/spent/$name"
 grep -vE '^(#[0-9]|INFO|stat::|	)' "$log" | tail -n 60 | sed 's/^/# /'
 echo "# status $rc; its input: $(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
 exit 1

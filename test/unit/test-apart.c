@@ -244,6 +244,27 @@ static void test_same(void **state)
 	same_file(scratch_path("m"), 100);
 }
 
+/* Its debug file lies beside it, or in .debug, where nobody else may look. */
+static void test_beside(void **state)
+{
+	static const char text[] = "int twice(int n) { return 2 * n; } int main(int n, char **v) { "
+				   "return twice(n); }\n";
+
+	scratch_write("b.c", text, sizeof(text) - 1);
+	assert_int_equal(
+		scratch_run("gcc -g -O1 -Wl,--build-id=none -o b b.c && objcopy --only-keep-debug "
+			    "b b.debug && "
+			    "strip b && objcopy --add-gnu-debuglink=b.debug b && chmod 700 ."),
+		0);
+	same_file(scratch_path("b"), 100);
+	assert_int_equal(scratch_run("mkdir .debug && mv b.debug .debug && echo no >b.debug"), 0);
+	same_file(scratch_path("b"), 100);
+	assert_int_equal(scratch_run("cp /bin/true b.debug"), 0);
+	same_file(scratch_path("b"), 100);
+	assert_int_equal(scratch_run("rm -r .debug b.debug"), 0);
+	same_file(scratch_path("b"), 100);
+}
+
 static const char source[] =
 	"struct inner { int n; const char *text; }; enum color { RED, GREEN };\n"
 	"struct outer { struct inner *in; struct inner own; enum color c; };\n"
@@ -638,9 +659,10 @@ static void test_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),	cmocka_unit_test(test_variables),
-		cmocka_unit_test(test_errors),	cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_spoiled), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_same),	  cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_variables), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_rights),	  cmocka_unit_test(test_spoiled),
+		cmocka_unit_test(test_ends),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
