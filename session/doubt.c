@@ -7,7 +7,7 @@
 #include "process/pid-namespace.h"
 #include "session/session.h"
 
-#define APART_NS 1e6 /* the clocks of two cores, at most */
+#define APART_NS 1e6 /* the clocks of two cores, at most, beside what has been measured */
 
 bool dt_doubt_rights(const struct dt_rights *r)
 {
@@ -43,11 +43,24 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 	return n;
 }
 
+uint64_t dt_doubt_apart(const struct dt_session *s)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; s->offset && i < s->targets.shared.geometry.cores; i++) {
+		int64_t ahead = dt_offset_correction(&s->offset[i]);
+		uint64_t off = (uint64_t)(ahead < 0 ? -ahead : ahead);
+
+		most = off > most ? off : most;
+	}
+	return 2 * most + (uint64_t)(APART_NS * s->ticks_per_ns);
+}
+
 /* They are of a time that there was, and, of a core's ring, in its order. */
 static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned ring,
 		      const struct dt_record *r, size_t n)
 {
-	uint64_t apart = (uint64_t)(APART_NS * s->ticks_per_ns), now = dt_ticks() + apart;
+	uint64_t apart = dt_doubt_apart(s), now = dt_ticks() + apart;
 	uint64_t *latest = &d->reader[ring].latest, first = s->began - apart;
 	bool ordered = ring != d->shared->geometry.cores;
 
@@ -103,7 +116,8 @@ size_t dt_doubt_records(struct dt_session *s, struct dt_domain *d, unsigned i,
 /* Each lost record is a call that was made: it takes a tick at least. */
 bool dt_doubt_losses(const struct dt_session *s, const struct dt_domain *d, uint64_t lost)
 {
-	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) && lost > dt_ticks() - s->began;
+	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) &&
+	       lost > dt_ticks() + dt_doubt_apart(s) - s->began;
 }
 
 bool dt_doubt_counts(const struct dt_domain *d, unsigned i)

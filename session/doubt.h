@@ -14,6 +14,10 @@
  */
 bool dt_doubt_rights(const struct dt_rights *r);
 
+/* By how many ticks a time that a traced process's core had and one that is read here may differ,
+ * at most. */
+uint64_t dt_doubt_apart(const struct dt_session *s);
+
 /*
  * How many of the n records that ring i of another user's domain had, from the first on, can be
  * true: not from before the session or from the future, in the order of time but in the shared

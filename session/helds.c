@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "process/threads.h"
+#include "session/doubt.h"
 #include "session/session.h"
 
 static const char *const why[DT_HELD_WHYS] = {
@@ -89,7 +90,7 @@ void dt_helds_end(struct dt_session *s)
 static bool is_possible(struct dt_session *s, const struct dt_domain *d,
 			const struct dt_held_row *row)
 {
-	uint64_t apart = (uint64_t)(1e6 * s->ticks_per_ns); /* the clocks of two cores, at most */
+	uint64_t apart = dt_doubt_apart(s);
 	bool known;
 
 	return row->why[0] && row->begin + apart >= s->began && row->begin <= row->end &&

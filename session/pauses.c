@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "session/rings.h"
+#include "session/doubt.h"
 #include "session/session.h"
 #include "store/store.h"
 
@@ -101,7 +102,8 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 		unseen = 0;
 		p->missed += missed;
 		p->thaws = i + 1;
-		if (one.begin < s->began || one.end > dt_ticks())
+		if (one.begin + dt_doubt_apart(s) < s->began ||
+		    one.end > dt_ticks() + dt_doubt_apart(s))
 			continue;
 		if (t.end > p->all_told)
 			p->all_told = t.end;
