@@ -580,11 +580,15 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 		dt_format(l->variable, sizeof(l->variable), "%s", name);
 }
 
-/* Before there are other threads, and anything worth taking. */
+/* Root has executables read apart: before any is looked at, and there is anything worth taking. */
+static int read_apart(struct dt_error *e)
+{
+	return geteuid() == 0 ? dt_symtab_apart_start(e) : 0;
+}
+
+/* Before there are other threads. */
 static int limit_rights(const struct dt_trace_command *c, struct dt_error *e)
 {
-	if (geteuid() == 0 && dt_symtab_apart_start(e) < 0)
-		return -1;
 	return dt_rights_limit(c->options.switches, c->options.kernel, e);
 }
 
@@ -717,8 +721,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 2;
 	}
 	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
-	if (!path)
+	if (!path || read_apart(&e) < 0) {
+		free(path);
 		return complain(c, e.text);
+	}
 	if (!dt_patterns_check(c->name, &c->options, path)) {
 		free(path);
 		return 1;
@@ -900,7 +906,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 	ssize_t n;
 	pid_t pid;
 
-	if (limit_rights(c, &e) < 0)
+	if (read_apart(&e) < 0 || limit_rights(c, &e) < 0)
 		return complain(c, e.text);
 	if (!c->detach)
 		return trace_processes(c, pids, -1);

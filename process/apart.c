@@ -28,8 +28,10 @@
 #define NOBODY 65534
 #define FREE_USERS                                                                                 \
 	2147400000u /* from here on no distribution, nor container, gives numbers to users */
-#define DEADLINE_NS 60000000000ull
-#define PIECE	    65536u /* bytes of an answer that are believed to come */
+#define ANSWERED_S 120	 /* after so long nobody waits for an answer any more: it ends */
+#define PIECE	   65536u /* bytes of an answer that are believed to come */
+
+uint64_t dt_apart_patience = 60000000000;
 
 static int control = -1; /* to the process that forks the others; of the controller */
 static bool confined;	 /* with the lock, as the channel */
@@ -48,11 +50,13 @@ static bool receive(int channel, void *buf, size_t n, uint64_t before)
 		uint64_t now = before ? dt_now_ns() : 0;
 		ssize_t got;
 
-		if (before &&
-		    (now >= before || poll(&f, 1, (int)((before - now) / 1000000) + 1) == 0))
+		if (before && now >= before)
 			return false;
-		got = recv(channel, p, n, 0);
-		if (got < 0 && errno == EINTR)
+		/* a signal, or nothing yet: then it is waited for again, if there is time */
+		if (poll(&f, 1, before ? (int)((before - now) / 1000000) + 1 : -1) <= 0)
+			continue;
+		got = recv(channel, p, n, MSG_DONTWAIT);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
 			return false;
@@ -96,12 +100,15 @@ static bool send_file(const int *fd, size_t n, const char *path)
 			   .msg_control = d.space,
 			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	ssize_t sent;
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(n * sizeof(int));
 	memcpy(CMSG_DATA(c), fd, n * sizeof(int));
-	return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)text.iov_len;
+	while ((sent = sendmsg(control, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	return sent == (ssize_t)text.iov_len;
 }
 
 /* How many descriptors came with it; 0: no more comes. */
@@ -154,12 +161,17 @@ int dt_apart_beside(unsigned i)
 
 static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 {
+	pid_t own = getpid();
 	char path[PATH_MAX];
 	int fd[FDS];
 	size_t n;
 
 	while ((n = receive_file(from, fd, path, sizeof(path)))) {
 		if (fork() == 0) {
+			/* whatever it does by then, it ends when the controller does */
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() != own)
+				_exit(0);
 			close(from);
 			for (size_t i = 2; i < n; i++)
 				beside[i - 2] = fd[i];
@@ -215,11 +227,12 @@ static _Noreturn void run(int channel, dt_apart_serve *serve)
 
 	prctl(PR_SET_NAME, "devtrace-names");
 	set_title("devtrace-names");
-	signal(SIGINT,
-	       SIG_IGN); /* a terminal's is for the program; this ends with the controller */
+	/* a terminal's are for the program; this ends with the controller */
+	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_IGN);
+	signal(SIGALRM, SIG_DFL);
 	become_nobody();
 	if (dt_confine(&needs, NULL) < 0 || send(from, &ready, 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
@@ -242,8 +255,8 @@ int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e)
 		_exit(0);
 	}
 	close(pair[1]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	if (pid < 0) {
 		close(pair[0]);
 		return dt_fail(e, "no process to read names: %s", strerror(errno));
@@ -258,7 +271,7 @@ static bool is_confined(void)
 {
 	char ready;
 
-	confined = confined || recv(control, &ready, 1, 0) == 1;
+	confined = confined || receive(control, &ready, 1, 0);
 	return confined;
 }
 
@@ -353,7 +366,7 @@ static char *receive_answer(int channel, uint64_t bytes, uint64_t before)
 char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,
 		   struct dt_apart_answer *a)
 {
-	uint64_t before = dt_now_ns() + DEADLINE_NS;
+	uint64_t before = dt_now_ns() + dt_apart_patience;
 
 	if (!send_all(channel, ask, sizeof(*ask)) || !send_all(channel, more, ask->bytes) ||
 	    !receive(channel, a, sizeof(*a), before) || a->bytes > most)
@@ -367,6 +380,7 @@ char *dt_apart_next(int channel, struct dt_apart_ask *ask)
 {
 	char *text;
 
+	alarm(0);
 	if (!receive(channel, ask, sizeof(*ask), 0) || ask->bytes > DT_APART_ASK_MAX)
 		return NULL;
 	text = malloc(ask->bytes + 1u);
@@ -375,6 +389,7 @@ char *dt_apart_next(int channel, struct dt_apart_ask *ask)
 		return NULL;
 	}
 	text[ask->bytes] = '\0';
+	alarm(ANSWERED_S);
 	return text;
 }
 

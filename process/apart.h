@@ -48,9 +48,12 @@ bool dt_apart_gone(void);
  */
 int dt_apart_connect(const char *path, struct dt_error *e);
 
+/* How long an answer is waited for, in all, ns: a minute; tests have less patience. */
+extern uint64_t dt_apart_patience;
+
 /*
  * The answer, of at most `most' bytes, which is to be freed, with a byte 0 behind its a->bytes.
- * NULL: the process has ended, has more to say, or has not said it in a minute: the channel is of
+ * NULL: the process has ended, has more to say, or has not said it in time: the channel is of
  * no use any more.
  */
 char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,

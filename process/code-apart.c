@@ -303,17 +303,20 @@ static bool take_all(struct dt_code *c, size_t bytes, const struct dt_symtab *t,
 
 struct dt_code *dt_code_apart_open(const char *path, const struct dt_symtab *t, struct dt_error *e)
 {
-	struct dt_code *c = calloc(1, sizeof(*c));
 	struct dt_apart_answer a = {0, 0};
 	int file = dt_elf_file(path, true, e);
+	struct dt_code *c;
 
 	if (file < 0)
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		dt_fail(e, "out of memory reading %s", path);
 		goto fail;
-	if (c)
-		c->frames.file.fd = -1;
-	if (c)
-		c->apart = dt_symtab_apart_code(t, size_of(file), &a);
-	if (!c || !c->apart) {
+	}
+	c->frames.file.fd = -1;
+	c->apart = dt_symtab_apart_code(t, size_of(file), &a);
+	if (!c->apart) {
 		dt_fail(e, "%s: the process that was to read its code has ended, or did not answer",
 			path);
 		goto fail;
@@ -330,8 +333,7 @@ struct dt_code *dt_code_apart_open(const char *path, const struct dt_symtab *t, 
 	close(file);
 	return c;
 fail:
-	if (file >= 0)
-		close(file);
+	close(file);
 	dt_code_close(c);
 	return NULL;
 }

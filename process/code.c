@@ -553,6 +553,10 @@ struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, s
 
 	if (symtab && dt_symtab_is_apart(symtab))
 		return dt_code_apart_open(path, symtab, e);
+	if (!symtab && dt_symtab_opens) { /* what another process is to read is not read here when that fails */
+		dt_fail(e, "%s: its code can not be read, since its symbols can not", path);
+		return NULL;
+	}
 	file = dt_elf_file(path, true, e);
 	return file < 0 ? NULL : dt_code_open_file(file, path, symtab, e);
 }

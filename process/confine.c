@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -512,6 +513,13 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	if (!rc && !SANITIZED && !(s->flags & DT_NEED_CHILDREN))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
+	/* they end with who has forked them, and can not take that back; or when they take too long */
+	if (!rc && !SANITIZED && s->flags & DT_NEED_FORKS)
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 2,
+				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
+				      SCMP_A1_32(SCMP_CMP_EQ, SIGKILL));
+	if (!rc && s->flags & DT_NEED_FORKS)
+		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(alarm), 0);
 	if (!rc && s->flags & DT_NEED_SESSIONS)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(socket), 1,
 				      SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX));

@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "arch/x86_64/capture.h"
@@ -345,8 +347,17 @@ static void test_variables(void **state)
 static void test_errors(void **state)
 {
 	struct dt_error e = {""};
+	struct dt_symtab *t;
 
 	assert_int_equal(dt_symtab_apart_start(&e), 0);
+	/* the file goes away between its symbols and its code: nothing else is closed */
+	assert_int_equal(scratch_run("cp /bin/true gone"), 0);
+	t = dt_symtab_open(scratch_path("gone"), NULL, &e);
+	assert_non_null(t);
+	assert_int_equal(scratch_run("rm gone"), 0);
+	assert_null(dt_code_open(scratch_path("gone"), t, &e));
+	assert_true(fcntl(0, F_GETFD) >= 0);
+	dt_symtab_close(t);
 	assert_null(dt_symtab_open("/nowhere/x", NULL, &e));
 	assert_non_null(strstr(e.text, "/nowhere/x"));
 	scratch_write("t", "\177ELFnot really one", 18);
@@ -619,6 +630,71 @@ static void serve_end(int channel, int file, const char *path)
 	free(dt_apart_next(channel, &ask));
 }
 
+static void serve_for_ever(int channel, int file, const char *path)
+{
+	struct dt_apart_ask ask;
+	char text[32];
+
+	free(dt_apart_next(channel, &ask));
+	snprintf(text, sizeof(text), "%d", getpid());
+	dt_apart_tell(channel, -1, text, strlen(text));
+	signal(SIGPIPE, SIG_IGN);
+	for (;;)
+		prctl(PR_SET_PDEATHSIG, 0);
+}
+
+/* One that never comes to an end, and would rather not, ends with who has begun it. */
+static void test_for_ever(void **state)
+{
+	struct dt_error e = {""};
+	pid_t pid;
+
+	assert_int_equal(dt_apart_begin(serve_for_ever, &e), 0);
+	dt_symtab_opens = dt_symtab_apart_open;
+	assert_null(dt_symtab_open("/proc/self/exe", NULL, &e));
+	pid = atoi(e.text);
+	assert_true(pid > 1);
+	dt_symtab_apart_stop();
+	for (int i = 0; i < 500 && kill(pid, 0) == 0; i++)
+		usleep(10000);
+#ifndef __SANITIZE_ADDRESS__ /* which has it call prctl */
+	assert_int_equal(kill(pid, 0), -1);
+#endif
+	kill(pid, SIGKILL);
+}
+
+static void interrupted(int signal)
+{
+}
+
+static void serve_nothing(int channel, int file, const char *path)
+{
+	struct dt_apart_ask ask;
+
+	free(dt_apart_next(channel, &ask));
+	free(dt_apart_next(channel, &ask));
+}
+
+/* Signals that come all the time, and restart nothing, take nothing away, and do not make it wait longer. */
+static void test_signals(void **state)
+{
+	const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+	const struct sigaction act = {.sa_handler = interrupted};
+	struct dt_error e = {""};
+
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	same_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 100);
+	assert_int_equal(dt_apart_begin(serve_nothing, &e), 0);
+	dt_symtab_opens = dt_symtab_apart_open;
+	dt_apart_patience = 300000000;
+	assert_null(dt_symtab_open("/proc/self/exe", NULL, &e));
+	assert_non_null(strstr(e.text, "did not answer"));
+	dt_apart_patience = 60000000000;
+	setitimer(ITIMER_REAL, &never, NULL);
+	dt_symtab_apart_stop();
+}
+
 static void serve_who(int channel, int file, const char *path)
 {
 	struct dt_apart_ask ask;
@@ -652,6 +728,9 @@ static void test_ends(void **state)
 	dt_symtab_opens = dt_symtab_apart_open;
 	assert_null(dt_symtab_open(scratch_path("v"), NULL, &e));
 	assert_non_null(strstr(e.text, "has ended"));
+	/* nor is its code read here, then */
+	assert_null(dt_code_open(scratch_path("v"), NULL, &e));
+	assert_non_null(strstr(e.text, "its symbols can not"));
 	assert_string_equal(dt_symtab_apart_broken(), "/proc/self/exe"); /* the first */
 	dt_symtab_apart_stop();
 }
@@ -663,6 +742,7 @@ int main(void)
 		cmocka_unit_test(test_variables), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_rights),	  cmocka_unit_test(test_spoiled),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_signals),	  cmocka_unit_test(test_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
