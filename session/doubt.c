@@ -22,7 +22,7 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 {
 	uint32_t last = 0;
 
-	if (dt_domains(s) < 2)
+	if (!__atomic_load_n(&d->doubted, __ATOMIC_RELAXED) || dt_domains(s) < 2)
 		return n;
 
 	for (size_t i = 0; i < n; i++) {

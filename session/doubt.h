@@ -27,8 +27,8 @@ uint64_t dt_doubt_apart(const struct dt_session *s);
 size_t dt_doubt_records(struct dt_session *s, struct dt_domain *d, unsigned i,
 			const struct dt_record *r, size_t n);
 
-/* How many, from the first on, are of threads of the domain whose ring they were in; by our numbers
- * of these. Without the lock. */
+/* How many, from the first on, of those that were in a ring of another user's domain are of threads
+ * of that domain; by our numbers of these. Without the lock. */
 size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 			size_t n);
 

@@ -16,6 +16,7 @@
 
 #define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
 #define TAKES	 128	       /* from one ring, before the next is looked at */
+#define ANCESTORS 8		/* how far up a process's are looked for */
 #define TURN	 200	       /* of 10 us: for a ring, where there are several domains */
 #define LOG_TAKES 8	       /* the same, of a session that keeps a log */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
@@ -182,7 +183,22 @@ void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const ch
 		dt_store_thread(s->store, tid, pid, name, NULL);
 }
 
-/* Has its process the domain's memory, or, where it has none of the session's, the domain's rights?
+/* Is one of the processes that it comes from known to be in the domain? */
+static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pid_t pid)
+{
+	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
+		pid = dt_session_parent_of(pid);
+		if (pid > 1 && s->thread_room &&
+		    (entry_of(s, (uint32_t)pid)->domains >> d->number & 1))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has its process the domain's memory? One that has none of the session's has recorded before it
+ * executed something, and is not followed, or not yet: it has the domain's rights, or had them and
+ * comes from a process of the domain, as vfork's children do, which do not make themselves known.
  */
 static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {
@@ -194,9 +210,18 @@ static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 		has = dt_domain_mapped(s, &maps);
 		dt_maps_free(&maps);
 	}
-	/* it executes something just now, or has, and is not followed */
-	return has ? has == d
-		   : dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0;
+	if (has)
+		return has == d;
+	return (dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0) ||
+	       is_born_in(s, d, pid);
+}
+
+void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid, uint32_t pid)
+{
+	if (!dt_recorder_process(s, tid))
+		dt_recorder_note(s, tid, pid, NULL);
+	if (s->thread_room && entry_of(s, tid)->tid)
+		entry_of(s, tid)->domains |= 1u << d->number;
 }
 
 bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known)

@@ -521,7 +521,6 @@ void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
 void dt_session_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
-	bool known;
 
 	note_area(s, t->area);
 	dt_session_note_user(s, t);
@@ -533,7 +532,7 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	dt_recorder_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
 	for (unsigned i = 0; i < s->domains; i++)
 		if (s->domain[i]->shared == t->shared)
-			dt_recorder_owns(s, s->domain[i], (uint32_t)t->pid, &known);
+			dt_recorder_join(s, s->domain[i], (uint32_t)t->pid, (uint32_t)t->pid);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)

@@ -236,6 +236,8 @@ void dt_recorder_thread(struct dt_session *s, uint32_t tid);
  * With the lock.
  */
 bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known);
+/* It is, from now on: thread tid of process pid has the domain's memory now. With the lock. */
+void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid, uint32_t pid);
 /* What /proc calls a thread; "": it has gone. */
 void dt_session_read_name(uint32_t tid, char *name, size_t size);
 /* Its program and command line; "": it has gone. */

@@ -127,12 +127,16 @@ end_mine() {
 	[ "$(sha256sum <both/t.db)" = "$sum" ]
 }
 
-# both.db: root's session of programs PID...; sets tracer, and waits until all of them are recorded
+# attach_all [OPTION...] PID...: both.db, root's session of these programs; sets tracer, and waits until all of them are recorded
 attach_all() {
+	local n=0 a
+	for a; do
+		[ ! -e "/proc/$a/exe" ] || n=$((n + 1))
+	done
 	"$dt" attach -o both.db -F work:work "$@" 2>err 3>&- &
 	tracer=$!
 	for i in $(seq 600); do
-		[ "$(sqlite3 -readonly both.db 'SELECT count(DISTINCT pid) FROM thread' 2>/dev/null || echo 0)" = $# ] && return
+		[ "$(sqlite3 -readonly both.db 'SELECT count(DISTINCT pid) FROM thread' 2>/dev/null || echo 0)" = "$n" ] && return
 		sleep 0.05
 	done
 	cat err
@@ -214,6 +218,54 @@ start_as() {
 	kill "$pid"
 	[ "$("$dt" sql --no-header both.db "SELECT count(DISTINCT module) FROM calls WHERE function = 'work' AND timed" | tr -d ' ')" = 2 ]
 	! grep -q "changed their user" err || false
+}
+
+# spawning OPTION...: root's session of a program of dtuser's whose children record and execute one of
+# root's rights at once, and of one of dtuser2's, so that there are two memories
+spawning() {
+	cat >suid.c <<-'C'
+		int main(void) { return 0; }
+	C
+	gcc -O2 -o suid suid.c
+	chmod 4755 suid
+	cat >spawn.c <<-'C'
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noipa)) long work(long n) { return n * 3; }
+		int main(void)
+		{
+			while (access("go", F_OK)) { work(0); usleep(10000); }
+			for (long i = 1; i <= 100; i++) {
+				pid_t child = i & 1 ? vfork() : fork();
+				if (child == 0) { work(i); execl("../suid", "suid", (char *)0); _exit(1); }
+				waitpid(child, NULL, 0);
+			}
+			rename("go", "done");
+			for (;;) { work(0); usleep(10000); }
+		}
+	C
+	mkdir -p as
+	gcc -O2 -o as/work spawn.c
+	start_as dtuser2
+	other=$pid
+	start_as dtuser ../as/work
+	attach_all "$@" -p wait "$other" "$pid"
+	as dtuser touch go
+	until_true test -e dtuser/done
+	sleep 0.1
+	end_all
+	kill "$other" "$pid"
+	[ "$("$dt" sql --no-header both.db "SELECT count(DISTINCT args_0) FROM (SELECT CAST(arg0 AS INTEGER) args_0 FROM calls WHERE function = 'work') WHERE args_0 BETWEEN 1 AND 100" | tr -d ' ')" = 100 ]
+	[ -z "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'broken_rings'")" ]
+}
+
+@test "users: what children record before they execute a program of other rights is theirs" {
+	spawning --follow
+}
+
+@test "users: and where they are not followed" {
+	spawning
 }
 
 @test "users: a process that changes its user without executing anything is named" {
