@@ -393,7 +393,7 @@ static int write_block(struct dt_bars *b, struct lane *l, struct dt_error *e)
 	struct block *x;
 
 	if (l->blocks == l->room) {
-		size_t room = l->room ? 2 * l->room : 8;
+		size_t room = l->room ? 2 * l->room : 1;
 		struct block *more = realloc(l->block, room * sizeof(*more));
 
 		if (!more)
@@ -491,7 +491,7 @@ int dt_bars_put(struct dt_bars *b, struct dt_lane key, const struct dt_bar *bar,
 	if (!l && !(l = make_lane(b, key)))
 		return no_memory(e);
 	if (l->n == l->bar_room) {
-		uint32_t room = l->bar_room ? 2 * l->bar_room : 16;
+		uint32_t room = l->bar_room ? 2 * l->bar_room : 2; /* of most: one, per level */
 		struct dt_bar *more;
 
 		if (l->n == BLOCK) {
