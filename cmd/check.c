@@ -74,8 +74,8 @@ static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t 
 		now.records >= records);
 }
 
-/* What sql makes of the trace, in its own way through it. false: it has changed, so they can not be
- * compared. */
+/* What sql makes of the trace, in its own way through it. False: the trace has changed meanwhile,
+ * so that the sums can not be compared. */
 static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 {
 	/* sql has tenths of ns, and times without what was waited for: as the calls have them */

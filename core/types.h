@@ -13,6 +13,13 @@
 #include <stdint.h> /* freestanding headers, given by the compiler itself */
 #include <stdbool.h>
 #include <stddef.h>
+
+/* A bool whose byte others have written: any but 0 is true from here on. Read as it is, a bool that
+ * is neither 0 nor 1 may be both. */
+static inline void dt_bool_settle(bool *b)
+{
+	*b = *(const unsigned char *)b != 0;
+}
 #endif
 
 #endif

@@ -20,14 +20,9 @@
 #include "process/elf.h"
 #include "process/threads.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1 /* it says what it finds */
-#else
-#define SANITIZED 0
-#endif
 #define NOBODY 65534
-#define FREE_USERS                                                                                 \
-	2147400000u /* from here on no distribution, nor container, gives numbers to users */
+/* from here on no distribution, nor container, gives numbers to users */
+#define FREE_USERS 2147400000u
 #define ANSWERED_S 120	 /* after so long nobody waits for an answer any more: it ends */
 #define PIECE	   65536u /* bytes of an answer that are believed to come */
 
@@ -152,13 +147,6 @@ static void become_nobody(void)
 		become(NOBODY);
 }
 
-static int beside[FDS - 2] = {-1, -1}; /* of a file's process */
-
-int dt_apart_beside(unsigned i)
-{
-	return beside[i];
-}
-
 static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 {
 	pid_t own = getpid();
@@ -173,9 +161,9 @@ static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 			if (getppid() != own)
 				_exit(0);
 			close(from);
-			for (size_t i = 2; i < n; i++)
-				beside[i - 2] = fd[i];
-			serve(fd[1], fd[0], path);
+			serve(fd[1],
+			      &(struct dt_apart_file){
+				      path, fd[0], {n > 2 ? fd[2] : -1, n > 3 ? fd[3] : -1}});
 			_exit(0);
 		}
 		for (size_t i = 0; i < n; i++)
@@ -211,7 +199,7 @@ static int leave_all(int channel)
 {
 	int nothing = open("/dev/null", O_RDWR);
 
-	for (int i = 0; nothing >= 0 && i <= (SANITIZED ? 1 : 2); i++)
+	for (int i = 0; nothing >= 0 && i <= (DT_SANITIZED ? 1 : 2); i++)
 		dup2(nothing, i);
 	if (channel != 3)
 		dup2(channel, 3);

@@ -19,9 +19,18 @@
 
 #include "core/error.h"
 
+/* What the process of a file has: open for reading, but the channel. */
+struct dt_apart_file {
+	const char *path; /* what it is called */
+	int fd;
+	/* what lies beside it and may be its debug file (dt_elf_debuglink()), in the same folder
+	 * and in .debug there; -1: nothing */
+	int beside[2];
+};
+
 /* Runs in the process of a file: answers what comes on the channel. Whoever asks has closed it when
  * it returns. */
-typedef void dt_apart_serve(int channel, int file, const char *path);
+typedef void dt_apart_serve(int channel, const struct dt_apart_file *file);
 
 struct dt_apart_ask {
 	uint32_t what;	/* the language is serve()'s */
@@ -58,10 +67,6 @@ extern uint64_t dt_apart_patience;
  */
 char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,
 		   struct dt_apart_answer *a);
-
-/* For serve(): what lies beside its file, with debug information perhaps (dt_elf_debuglink()), i 0
- * or 1; -1: nothing. */
-int dt_apart_beside(unsigned i);
 
 /* For serve(): the next question; NULL: no more. What comes behind it is to be freed, with a byte 0
  * behind. */

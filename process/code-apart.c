@@ -12,7 +12,6 @@
 #include "process/symtab-work.h"
 
 #define NAMELESS UINTPTR_MAX /* in place of a name: the function has none */
-#define LENGTH	 15	     /* bytes of an instruction, at most */
 
 /*
  * One piece: the head, then its tables in this order, as struct dt_code has them but for pointers;
@@ -163,14 +162,6 @@ static bool take_regions(struct dt_code *c, const struct region *from, struct re
 	return true;
 }
 
-static void make_bool(bool *b)
-{
-	uint8_t byte;
-
-	memcpy(&byte, b, 1);
-	*b = byte != 0;
-}
-
 /* Numbers of others' where a bool or an index is meant, read as what they are. */
 static void make_function(struct dt_code_function *f, const struct dt_symtab *t)
 {
@@ -179,7 +170,7 @@ static void make_function(struct dt_code_function *f, const struct dt_symtab *t)
 	uintptr_t name;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		make_bool(all[i]);
+		dt_bool_settle(all[i]);
 	memcpy(&name, &f->name, sizeof(name));
 	f->name = name < t->functions ? t->function[name].linkage : NULL;
 	f->frame = NULL;
@@ -189,14 +180,14 @@ static bool is_link(const struct dt_code *c, const struct dt_code_link *l)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, l->from);
 
-	return r && l->length && l->length <= LENGTH && l->length <= r->high - l->from;
+	return r && l->length && l->length <= DT_INSN_MAX && l->length <= r->high - l->from;
 }
 
 static bool is_exit(const struct dt_code *c, const struct dt_exit *x)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, x->address);
 
-	return r && x->length && x->length <= LENGTH && x->length <= r->high - x->address &&
+	return r && x->length && x->length <= DT_INSN_MAX && x->length <= r->high - x->address &&
 	       x->kind <= DT_EXIT_INDIRECT;
 }
 
@@ -264,7 +255,7 @@ static bool is_sound(struct dt_code *c, const struct dt_symtab *t)
 			return false;
 	}
 	for (size_t i = 0; i < c->exits; i++) {
-		make_bool(&c->exit[i].into);
+		dt_bool_settle(&c->exit[i].into);
 		if (!is_exit(c, &c->exit[i]))
 			return false;
 	}

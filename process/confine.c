@@ -24,13 +24,6 @@
 
 #include "process/rights.h"
 
-/* AddressSanitizer and its look for leaks at the end need more of the system. */
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 /* ---- the list ---- */
 
 void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path)
@@ -267,7 +260,7 @@ static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *
 	for (size_t i = 0; i < sizeof(system_files) / sizeof(*system_files); i++)
 		allow(rules, a.fs, system_files[i], READS);
 	allow(rules, a.fs, "/dev/null", WRITES);
-	if (SANITIZED)
+	if (DT_SANITIZED)
 		allow(rules, a.fs, "/proc", READS);
 	if (all)
 		allow(rules, a.fs, "/", all);
@@ -490,12 +483,12 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(ioctl), 1,
 				      SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)looks[i]));
 	/* limits are read, not set */
-	if (!rc && !SANITIZED)
+	if (!rc && !DT_SANITIZED)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prlimit64), 1,
 				      SCMP_A2(SCMP_CMP_EQ, 0));
 	/* threads, or processes like this one; of clone3 the filter does not see which it is, and
 	 * libc does without it */
-	if (!rc && !SANITIZED)
+	if (!rc && !DT_SANITIZED)
 		rc = s->flags & (DT_NEED_CHILDREN | DT_NEED_FORKS)
 			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(clone), 1,
 						SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES, 0))
@@ -505,16 +498,16 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	if (!rc)
 		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), CALL(clone3), 0);
 	/* abort(), and a signal that was put off; a child's own number is another */
-	if (!rc && !SANITIZED && !(s->flags & DT_NEED_FORKS))
+	if (!rc && !DT_SANITIZED && !(s->flags & DT_NEED_FORKS))
 		rc = s->flags & DT_NEED_CHILDREN
 			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 0)
 			     : seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 1,
 						SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-	if (!rc && !SANITIZED && !(s->flags & DT_NEED_CHILDREN))
+	if (!rc && !DT_SANITIZED && !(s->flags & DT_NEED_CHILDREN))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
 	/* they end with who has forked them, and can not take that back; or when they take too long */
-	if (!rc && !SANITIZED && s->flags & DT_NEED_FORKS)
+	if (!rc && !DT_SANITIZED && s->flags & DT_NEED_FORKS)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 2,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
 				      SCMP_A1_32(SCMP_CMP_EQ, SIGKILL));
@@ -539,7 +532,7 @@ static int fill(scmp_filter_ctx f, const struct dt_needs *s)
 		rc = ADD(f, SCMP_ACT_ALLOW, connections);
 	if (!rc && s->flags & DT_NEED_CHILDREN)
 		rc = ADD(f, SCMP_ACT_ALLOW, children);
-	if (!rc && SANITIZED)
+	if (!rc && DT_SANITIZED)
 		rc = ADD(f, SCMP_ACT_ALLOW, sanitized);
 	return rc ? rc : add_partly(f, s);
 }

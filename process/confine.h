@@ -15,6 +15,14 @@
 #include "core/error.h"
 #include "process/outside.h"
 
+/* AddressSanitizer and its look for leaks at the end need more of the system, and say what they
+ * find. */
+#ifdef __SANITIZE_ADDRESS__
+#define DT_SANITIZED 1
+#else
+#define DT_SANITIZED 0
+#endif
+
 /* Of files, what is there; of folders, what is in them. */
 enum dt_need_kind {
 	DT_NEED_READ,	 /* a file, or a folder */

@@ -10,11 +10,8 @@
 #include "process/apart.h"
 #include "process/variable.h"
 
-/* The process's side. */
-dt_apart_serve dt_symtab_apart_serve;
-
-/* dt_apart_begin(), and dt_symtab_open() is dt_symtab_apart_open() from then on; or not any more.
- */
+/* From then on dt_symtab_open() has files read apart, with debug files from the usual folders; or
+ * not any more. */
 int dt_symtab_apart_start(struct dt_error *e);
 void dt_symtab_apart_stop(void);
 

@@ -71,6 +71,6 @@ const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n);
 /* Has it debug information, or, of one apart, may it have some? */
 bool dt_symtab_has_debug(struct dt_symtab *t);
 /* Looks for the ends of functions that have no sizes, and makes `reach'. */
-void dt_symtab_fill(struct dt_symtab *t);
+void dt_symtab_fill_sizes(struct dt_symtab *t);
 
 #endif

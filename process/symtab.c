@@ -365,7 +365,7 @@ static bool is_typed(const struct symbol *s, size_t n)
 	return false;
 }
 
-void dt_symtab_fill(struct dt_symtab *t)
+void dt_symtab_fill_sizes(struct dt_symtab *t)
 {
 	uint64_t reach = 0;
 
@@ -406,7 +406,7 @@ static int build(struct dt_symtab *t, struct table *all)
 		else if (f->size && f->address + f->size > covered)
 			covered = f->address + f->size;
 	}
-	dt_symtab_fill(t);
+	dt_symtab_fill_sizes(t);
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 
 struct dt_session;
 
+/* entries of the two tables below; powers of two */
 #define DT_DOMAIN_OWNED	 256u
 #define DT_DOMAIN_PLACES 1024u
 
@@ -33,10 +34,9 @@ struct dt_domain {
 	struct dt_ring_reader
 		*reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
 	bool forges;	 /* it has told of waits that can not have been; with the lock */
-	bool doubted; /* they are another user's: see session/doubt.h. Written by the owner thread
-		       */
-	/* hashed, recorder thread: threads whose records are known to be its own; pc and kind of
-	 * calls that hooks record */
+	bool doubted; /* its processes are another user's (session/doubt.h); owner thread writes */
+	/* Recorder thread. Hashed: the threads whose records are known to be the domain's own, and
+	 * the calls that hooks are known to record, pc << 8 | kind */
 	uint32_t owned[DT_DOMAIN_OWNED];
 	uint64_t place[DT_DOMAIN_PLACES];
 	uint32_t helds;	     /* of dt_control.helds, so many have been taken; recorder thread */

@@ -24,7 +24,6 @@ struct exchange {
 	uint64_t t1, t2;
 };
 
-/* Neither before what stands in front of it, nor after what stands behind. */
 static bool run_on(unsigned core)
 {
 	cpu_set_t *set = CPU_ALLOC(core + 1);

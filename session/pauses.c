@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
-#include "session/rings.h"
 #include "session/doubt.h"
+#include "session/rings.h"
 #include "session/session.h"
 #include "store/store.h"
 

@@ -416,3 +416,44 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	dt_emit_bytes(o, end, sizeof(end));
 	dt_emit_land(o, past);
 }
+
+/* ---- an item of others' ---- */
+
+static bool is_size(uint8_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+static bool is_address(uint8_t reg)
+{
+	return reg < DT_REGISTER_XMM0 || reg == DT_REGISTER_RIP || reg == DT_REGISTER_NONE;
+}
+
+static bool is_operand(const struct dt_operand *o)
+{
+	bool wide = o->size == 16 || o->size == 32 || o->size == 64;
+
+	return (o->kind == DT_OPERAND_REGISTER || o->kind == DT_OPERAND_MEMORY ||
+		o->kind == DT_OPERAND_CONSTANT) &&
+	       (is_size(o->size) || wide) && o->reg <= DT_REGISTER_NONE && o->byte < 64 &&
+	       is_address(o->base) && is_address(o->index) && (!o->scale || is_size(o->scale)) &&
+	       (!o->segment || o->segment == 'f' || o->segment == 'g') && !o->symbol;
+}
+
+bool dt_item_settle(struct dt_item *item)
+{
+	dt_bool_settle(&item->from.is_signed);
+	dt_bool_settle(&item->from.is_float);
+	dt_bool_settle(&item->place);
+	dt_bool_settle(&item->relative);
+	dt_bool_settle(&item->only_text);
+	if (!is_operand(&item->from) || item->steps > DT_ITEM_STEPS || item->text > DT_CAPTURE_TEXT)
+		return false;
+	for (unsigned i = 0; i < item->steps; i++) {
+		dt_bool_settle(&item->step[i].is_signed);
+		dt_bool_settle(&item->step[i].place);
+		if (!is_size(item->step[i].size))
+			return false;
+	}
+	return true;
+}

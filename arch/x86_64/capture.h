@@ -61,6 +61,12 @@ struct dt_item {
 	bool only_text; /* and the value itself is not recorded: such items come behind the others */
 };
 
+/*
+ * Of an item that another process has written: makes its bools such, and says whether code can be
+ * made of it, which then does no harm, whatever the item means.
+ */
+bool dt_item_settle(struct dt_item *item);
+
 /* Where the code finds what it needs; all within reach of a 32-bit distance from it. */
 struct dt_capture {
 	uint64_t hook;	 /* records four values */

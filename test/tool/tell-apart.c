@@ -9,6 +9,7 @@
 
 #include "process/elf.h"
 #include "process/symtab-apart.h"
+#include "process/symtab-tell.h"
 #include "test/fuzz/apart.h"
 
 /* Hands on what comes from one end of each pair to the other; answers are printed, too. */
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
 		close(answerer[0]);
 		close(asker[0]);
 		close(asker[1]);
-		dt_symtab_apart_serve(answerer[1], file, argv[1]);
+		dt_symtab_tell(answerer[1], &(struct dt_apart_file){argv[1], file, {-1, -1}});
 		_exit(0);
 	}
 	close(answerer[1]);

@@ -27,11 +27,8 @@
 #include "process/plan.h"
 #include "process/space.h"
 #include "process/symtab-apart.h"
+#include "process/symtab-question.h"
 #include "test/unit/test-elf-scratch.h"
-
-/* The real one's language, from process/symtab-apart.c; a change there has to be made here, too. */
-enum { ALL, NAMES, NAME, LINE, ADDRESS, SIGNATURE, TYPE, OBJECT, VARIABLE, CODE };
-#define QUESTIONS (CODE + 1)
 
 /* ---- the same as here ---- */
 
@@ -371,7 +368,7 @@ static void test_errors(void **state)
 
 /* Tells what it could do: open what only root may, write anything, reach another process, the net;
  * who it is. */
-static void serve_attempts(int channel, int file, const char *path)
+static void serve_attempts(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 	char *more;
@@ -388,7 +385,7 @@ static void serve_attempts(int channel, int file, const char *path)
 		uid = strstr(status, "Uid:");
 		caps = strstr(status, "CapPrm:");
 		for (int i = 4; i < 1024; i++)
-			fds += i != channel && i != file && i != f && fcntl(i, F_GETFD) >= 0;
+			fds += i != channel && i != file->fd && i != f && fcntl(i, F_GETFD) >= 0;
 		snprintf(text, sizeof(text),
 			 "secret %d made %d net %d killed %d fds %d %.20s %.24s", secret >= 0,
 			 made >= 0, net >= 0, killed == 0, fds, uid ? uid : "", caps ? caps : "");
@@ -455,7 +452,7 @@ static void head(char *bytes, size_t n)
 static struct {
 	struct dt_apart_answer a;
 	char *text;
-} real[QUESTIONS];
+} real[DT_QUESTIONS];
 
 static void ask_real(const char *path, uint64_t address)
 {
@@ -466,13 +463,16 @@ static void ask_real(const char *path, uint64_t address)
 	assert_int_equal(dt_symtab_apart_start(&e), 0);
 	channel = dt_apart_connect(path, &e);
 	assert_true(channel >= 0);
-	for (uint32_t i = ALL; i < QUESTIONS; i++) {
-		const char *more = i == ADDRESS ? "c.c" : i == VARIABLE ? "o->in->n" : "";
+	for (uint32_t i = DT_ASK_ALL; i < DT_QUESTIONS; i++) {
+		const char *more = i == DT_ASK_ADDRESS	  ? "c.c"
+				   : i == DT_ASK_VARIABLE ? "o->in->n"
+							  : "";
 
-		ask = (struct dt_apart_ask){i,
-					    (uint32_t)strlen(more),
-					    {i == ADDRESS ? 5 : address, i == TYPE ? 256 : 0}};
-		if (i == OBJECT)
+		ask = (struct dt_apart_ask){
+			i,
+			(uint32_t)strlen(more),
+			{i == DT_ASK_ADDRESS ? 5 : address, i == DT_ASK_TYPE ? 256 : 0}};
+		if (i == DT_ASK_OBJECT)
 			ask.number[0] = address & ~0xfffull;
 		free(real[i].text);
 		real[i].text = dt_apart_ask(channel, &ask, more, 1u << 30, &real[i].a);
@@ -482,18 +482,18 @@ static void ask_real(const char *path, uint64_t address)
 	dt_symtab_apart_stop();
 }
 
-static void serve_spoiled(int channel, int file, const char *path)
+static void serve_spoiled(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 	char *more;
 
 	seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15u + 1;
 	while ((more = dt_apart_next(channel, &ask))) {
-		struct dt_apart_answer a = real[ask.what % QUESTIONS].a;
+		struct dt_apart_answer a = real[ask.what % DT_QUESTIONS].a;
 		char *text = malloc(a.bytes + 1);
 		size_t n = a.bytes;
 
-		memcpy(text, real[ask.what % QUESTIONS].text, n);
+		memcpy(text, real[ask.what % DT_QUESTIONS].text, n);
 		spoil(text, n);
 		if (any() % 8 == 0)
 			n = any() % (n + 1);
@@ -623,14 +623,14 @@ static void test_spoiled(void **state)
 	assert_true(believed > 20);
 }
 
-static void serve_end(int channel, int file, const char *path)
+static void serve_end(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 
 	free(dt_apart_next(channel, &ask));
 }
 
-static void serve_for_ever(int channel, int file, const char *path)
+static void serve_for_ever(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 	char text[32];
@@ -667,7 +667,7 @@ static void interrupted(int signal)
 {
 }
 
-static void serve_nothing(int channel, int file, const char *path)
+static void serve_nothing(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 
@@ -695,7 +695,7 @@ static void test_signals(void **state)
 	dt_symtab_apart_stop();
 }
 
-static void serve_who(int channel, int file, const char *path)
+static void serve_who(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
 	char text[32];
