@@ -20,14 +20,14 @@ server=$!
 ask() { "$cli" -s "$dir/redis" "$@"; }
 until ask ping >/dev/null 2>&1; do kill -0 "$server"; done
 
-# record FILE: some seconds in which a set of visitors, kept for a short while, goes
+# record FILE: some seconds in which a set of visitors, which was to be kept for a short while, goes
 record() {
 	local session="stall-$$" from
-	ask eval "for i = 1, $members do redis.call('sadd', 'seen:2026-11-21', 'visitor:' .. i) end
-		return redis.call('expire', 'seen:2026-11-21', 2)" 0 >/dev/null
+	ask eval "for i = 1, $members do redis.call('sadd', 'seen:2026-11-21', 'visitor:' .. i) end" 0 >/dev/null
 	ask slowlog reset >/dev/null
 	"$devtrace" attach -d -s "$session" -o "$1" -F "*" -A createStringObject "$server" >/dev/null
 	"$devtrace" ctl -s "$session" start
+	ask expire seen:2026-11-21 1 >/dev/null
 	ask --latency --raw -i 4 >"$dir/latency"
 	awk '{ printf "a client waited %d ms at most, %s ms in the mean\n", $2, $3 }' "$dir/latency"
 	echo "in the log of slow commands: $(ask slowlog len)"

@@ -600,10 +600,14 @@ await test("check-119: activities that SQL has made of events are tracks, with t
 		return {x: box.x + (left + box.width) / 2, y: box.y + t.y + 17 * b.depth[i] + 8, name: t.name, key: x.key};
 	}, shown);
 	ok(spot, "it is not drawn");
-	await p.mouse.move(spot.x, spot.y);
-	await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 60000});
-	const text = await p.textContent("#tip");
-	ok(text.startsWith(spot.name + " " + spot.key), text);
+	let text = "";
+	// what comes late may move it once more: a person would point again
+	for (let i = 0; i < 12 && !text.startsWith(spot.name); i++) {
+		await p.mouse.move(spot.x + 2 * i, spot.y);
+		await p.waitForFunction(name => document.querySelector("#tip b")?.textContent.startsWith(name), spot.name, {timeout: 5000}).catch(() => {});
+		text = await p.textContent("#tip");
+	}
+	ok(text.startsWith(spot.name + " " + spot.key), JSON.stringify({text, spot, shown, now: await p.evaluate(async () => (({from, to, length}) => ({from, to, length}))((await import("./main.js")).state))}));
 	await p.close();
 	other.child.removeAllListeners("exit");
 	other.child.kill("SIGINT");
