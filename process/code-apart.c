@@ -9,24 +9,8 @@
 #include "arch/x86_64/insn.h"
 #include "process/elf.h"
 #include "process/symtab-apart.h"
+#include "process/symtab-question.h"
 #include "process/symtab-work.h"
-
-#define NAMELESS UINTPTR_MAX /* in place of a name: the function has none */
-
-/*
- * One piece: the head, then its tables in this order, as struct dt_code has them but for pointers;
- * in place of a function's name its index in the symtab; then the marks of all regions.
- */
-struct head {
-	uint64_t regions, functions, exits, links, crosses;
-	uint64_t low, high, covered, left, found, go_low, go_high;
-};
-
-struct region {
-	uint64_t low, high;
-	uint64_t offset; /* of its bytes, in the file */
-	uint64_t plt;
-};
 
 /* ---- the process's side ---- */
 
@@ -52,7 +36,7 @@ static uintptr_t index_of(const struct dt_symtab *t, const char *name, size_t *f
 	for (; *from < t->functions; ++*from)
 		if (t->function[*from].linkage == name)
 			return (*from)++;
-	return NAMELESS;
+	return DT_TOLD_NAMELESS;
 }
 
 static void put_functions(char **to, const struct dt_code *c, const struct dt_symtab *t)
@@ -62,9 +46,9 @@ static void put_functions(char **to, const struct dt_code *c, const struct dt_sy
 	for (size_t i = 0; i < c->functions; i++) {
 		struct dt_code_function f = c->function[i];
 		size_t before = at;
-		uintptr_t name = f.name ? index_of(t, f.name, &at) : NAMELESS;
+		uintptr_t name = f.name ? index_of(t, f.name, &at) : DT_TOLD_NAMELESS;
 
-		if (name == NAMELESS)
+		if (name == DT_TOLD_NAMELESS)
 			at = before;
 		f.frame = NULL;
 		f.name = NULL;
@@ -77,16 +61,17 @@ bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt
 {
 	struct dt_error e = {""};
 	struct dt_code *c = dt_code_open_file(dup(file), path, t, &e);
-	struct head head;
+	struct dt_told_code head;
 	size_t size;
 	char *text, *to;
 	bool ok;
 
 	if (!c)
 		return dt_apart_tell(channel, -1, e.text, strlen(e.text));
-	head = (struct head){c->regions, c->functions, c->exits, c->links, c->crosses, c->low,
-			     c->high,	 c->covered,   c->left,	 c->found, c->go_low,  c->go_high};
-	size = sizeof(head) + c->regions * sizeof(struct region) +
+	head = (struct dt_told_code){c->regions, c->functions, c->exits,  c->links,
+				     c->crosses, c->low,       c->high,	  c->covered,
+				     c->left,	 c->found,     c->go_low, c->go_high};
+	size = sizeof(head) + c->regions * sizeof(struct dt_told_region) +
 	       c->functions * sizeof(*c->function) + c->exits * sizeof(*c->exit) +
 	       c->links * sizeof(*c->link) + c->crosses * sizeof(*c->cross) + marks_of(c);
 	text = to = malloc(size);
@@ -97,7 +82,7 @@ bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt
 	put(&to, &head, sizeof(head));
 	for (size_t i = 0; i < c->regions; i++) {
 		const struct dt_code_region *r = &c->region[i];
-		const struct region one = {r->low, r->high, r->offset, r->plt};
+		const struct dt_told_region one = {r->low, r->high, r->offset, r->plt};
 
 		put(&to, &one, sizeof(one));
 	}
@@ -140,7 +125,8 @@ static uint64_t size_of(int file)
 }
 
 /* Their bytes are the file's, which is read here; what it has no bytes for is no code. */
-static bool take_regions(struct dt_code *c, const struct region *from, struct rest *marks, int file)
+static bool take_regions(struct dt_code *c, const struct dt_told_region *from, struct rest *marks,
+			 int file)
 {
 	uint64_t most = 0, size = size_of(file);
 
@@ -271,8 +257,8 @@ static bool is_sound(struct dt_code *c, const struct dt_symtab *t)
 static bool take_all(struct dt_code *c, size_t bytes, const struct dt_symtab *t, int file)
 {
 	struct rest rest = {c->apart, bytes};
-	const struct head *h = take(&rest, 1, sizeof(*h));
-	const struct region *region = h ? take(&rest, h->regions, sizeof(*region)) : NULL;
+	const struct dt_told_code *h = take(&rest, 1, sizeof(*h));
+	const struct dt_told_region *region = h ? take(&rest, h->regions, sizeof(*region)) : NULL;
 
 	if (!region || !h->regions)
 		return false;

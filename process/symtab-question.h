@@ -25,7 +25,7 @@ enum dt_question {
 	DT_ASK_TYPE,	 /* [0]: key; [1]: bytes that there are for it. 1: its text; 0: not known */
 	DT_ASK_OBJECT,	 /* [0]: address. 1: struct dt_told_object and its name; 0: there is none */
 	DT_ASK_VARIABLE, /* [0]: address, of an expression. 0: struct dt_variable; -1: why not */
-	DT_ASK_CODE,	 /* code-apart.c's */
+	DT_ASK_CODE,	 /* 0: a map of code, see struct dt_told_code; -1: why not */
 	DT_QUESTIONS,
 };
 
@@ -57,5 +57,23 @@ struct dt_told_alias {
 struct dt_told_object {
 	uint64_t address, size;
 };
+
+/*
+ * One piece: this head, then its tables in this order, regions as struct dt_told_region, all others
+ * as struct dt_code has them but for pointers; in place of a function's name its index in the
+ * symtab, or DT_TOLD_NAMELESS; then the marks of all regions. process/code-apart.c
+ */
+struct dt_told_code {
+	uint64_t regions, functions, exits, links, crosses;
+	uint64_t low, high, covered, left, found, go_low, go_high;
+};
+
+struct dt_told_region {
+	uint64_t low, high;
+	uint64_t offset; /* of its bytes, in the file */
+	uint64_t plt;
+};
+
+#define DT_TOLD_NAMELESS UINTPTR_MAX /* in place of a name: the function has none */
 
 #endif

@@ -46,10 +46,12 @@ run() {
 	fi
 	echo "$p $f" >>"$out/$lane.counts"
 	sed -nE "s|^(not )?ok [0-9]+ (.*) in ([0-9]+)ms$|\\3 ms  $name: \\2|p" "$log" >>"$out/$lane.cases"
+	sed -n "s|^not ok[ 0-9-]*|$name: |p" "$log" >>"$out/$lane.failed"
 	# shellcheck disable=SC2016 # the arguments are the inner shell's
-	# how long, and of how much processor time; in one piece, whatever the other lane prints
+	# how long, and of how much processor time; in one piece, whatever the other lane prints. Of a
+	# failure what is not "ok"
 	flock "$out/lock" sh -c 'printf "%-50s %4d passed %3d failed %4d s %4d\n" "$1" "$2" "$3" "$4" "$5"
-		[ "$3" = 0 ] || sed "s/^/    /" "$6"' - "$name" "$p" "$f" "$took" $((user + system)) "$log"
+		[ "$3" = 0 ] || sed "/^ok /d; s/^/    /" "$6"' - "$name" "$p" "$f" "$took" $((user + system)) "$log"
 }
 
 # each is one lane's, whichever comes first
@@ -57,25 +59,26 @@ claim() {
 	mkdir "$out/${1//\//.}" 2>/dev/null
 }
 
-# cases FILE NAME [COMMAND...]: a file's are not made for the company of the same ones with sanitizers,
+# cases FILE NAME COMMAND...: a file's are not made for the company of the same ones with sanitizers,
 # they have names in common
 cases() {
-	run "$2" flock -o "$out/${1##*/}.lock" "${@:3}" bats --tap --timing "${tags[@]}" "$1"
+	run "$2" flock -o "$out/${1##*/}.lock" "${@:3}" "$1"
 }
 
 with_sanitizers() {
-	local t tags=(--filter-tags '!long')
+	local t
 	[ -x build/san/devtrace ] || return 0
 	for t; do
-		claim "$t.san" && cases "$t" "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000
+		claim "$t.san" && cases "$t" "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 \
+			"${bats[@]}" --filter-tags '!long'
 	done
 	return 0
 }
 
 commands() {
-	local t tags=()
+	local t
 	for t in "${files[@]}"; do
-		cases "$t" "$t"
+		cases "$t" "$t" "${bats[@]}"
 	done
 	with_sanitizers "${files[@]}"
 }
@@ -92,6 +95,7 @@ the_rest() {
 }
 
 names=("$@")
+bats=(bats --tap --timing)
 files=()
 for t in test/cases/*.bats; do
 	[ -e "$t" ] && wanted "$t" && files+=("$t")
@@ -108,6 +112,7 @@ if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
 	echo "the cases that took longest:"
 	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
 fi
+[ -z "$(cat "$out"/*.failed 2>/dev/null)" ] || { echo "failed:" && cat "$out"/*.failed; }
 read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"
 [ $ended = 2 ] && [ "$failed" = 0 ] && [ "$passed" != 0 ]

@@ -10,7 +10,8 @@ name=$1 seconds=$2 keep=${3:-} b=$PWD/build/fuzz work=$(mktemp -d) memory=$(mkte
 trap 'rm -rf "$work" "$memory"' EXIT
 seeds=$b/seeds/$name corpus=$work/corpus log=$work/log
 [ ! "$keep" ] || corpus=$b/corpus/$name
-if ! [ "$seeds/.made" -nt test/fuzz/seeds.sh ]; then
+# also when the fuzzer is new: what it reads, or the tools that make seeds, may have changed
+if ! [ "$seeds/.made" -nt test/fuzz/seeds.sh ] || ! [ "$seeds/.made" -nt "$b/test/fuzz/$name" ]; then
 	rm -rf "$seeds" && mkdir -p "$seeds" && test/fuzz/seeds.sh "$name" "$seeds" >"$log" 2>&1 && : >"$seeds/.made" || {
 		sed 's/^/# /' "$log"
 		echo "# $name: no seeds"

@@ -52,6 +52,20 @@ sound() {
 	[ "$status" = 0 ] && ! grep -q 'AddressSanitizer\|runtime error' log
 }
 
+# lies BUILD WHAT: a program's untruth is not in the file, and that something was untrue is
+lies() {
+	local dt=$root/$1/devtrace
+	one "$1" wait "lie-$2" "$seconds" || return 1
+	[ -e t.db ] || return 1
+	# of some seconds, of one process's threads, of what is hooked; and losses that there can have been
+	timeout 60 "$dt" sql -n -c t.db "SELECT (SELECT max(time) FROM records) < 60e9, (SELECT count(*) > 0 FROM records),
+		(SELECT count(*) FROM records WHERE function != 'leaf'), (SELECT count(DISTINCT thread) FROM records),
+		(SELECT total(records) < 1e10 FROM lost)" 2>>log | tr -d "\r" >rows
+	echo "within a minute, some records, not of leaf, threads, losses: $(cat rows)" >>log
+	grep -qE "^1,1,0,[12],1\$" rows || return 1
+	grep -q 'has written into the memory of the rings' log
+}
+
 # caught BUILD: one that is attached to has the memory open for a moment
 caught() {
 	local dt=$root/$1/devtrace pid tries
@@ -140,6 +154,11 @@ for build in build build/san; do
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"
+	for what in future past back nowhere namespace losses counts; do
+		[ "$(id -u)" = 0 ] || break
+		lies $build $what
+		result $? "$build: what is untrue of records or losses is not believed: $what, seed $seed"
+	done
 	answers $build
 	result $? "$build: messages about a thread that does not stop hold nobody"
 	for what in control rings records all forge; do

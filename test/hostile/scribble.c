@@ -4,10 +4,12 @@
  * and again, while it makes calls: what is in each word of the control block and of the rings'
  * heads, chosen extremes, old values back, random ones. It also tries to take the memory away from
  * the others. forge TID: says of its records, of waits and of pauses that they were another user's
- * thread's, or everybody's. Exits with 9 when it has read there what a program of another user has
- * for a secret (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings,
- * records, all, truncate; vfork: has messages be about a thread that can not be stopped; catch:
- * waits until it is attached to, and catches the file while it is being mapped
+ * thread's, or everybody's. lie-future, lie-past, lie-back, lie-nowhere, lie-namespace,
+ * lie-losses, lie-counts: one untruth, everywhere and all the time, and all else is as it should be. Exits with
+ * 9 when it has read there what a program of another user has for a secret (neighbour.c), else 7.
+ * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has
+ * messages be about a thread that can not be stopped; catch: waits until it is attached to, and
+ * catches the file while it is being mapped
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/control.h"
+#include "process/pid-namespace.h"
 
 #define CONTROL DT_CONTROL_SIZE
 #define FN __attribute__((noinline, noclone))
@@ -136,6 +139,34 @@ static void forge(uint32_t victim)
 	}
 	c->frozen = now - 100000000;
 	dt_ring_note_thaw(c, dt_ring_at(c, c->geometry.stride, c->geometry.cores)->pos, now);
+}
+
+/* One word of each record, or of each ring's head, is made untrue. */
+static void lie(const char *what)
+{
+	struct dt_control *c = (struct dt_control *)memory;
+	uint64_t now = __builtin_ia32_rdtsc();
+
+	for (unsigned ring = 0; ring <= c->geometry.cores; ring++) {
+		struct dt_ring *head = dt_ring_at(c, c->geometry.stride, ring);
+		struct dt_record *r = dt_ring_records(head);
+
+		if (!strcmp(what, "losses"))
+			__atomic_store_n(&head->lost_before, DT_LOST_MAX, __ATOMIC_RELAXED);
+		if (!strcmp(what, "counts"))
+			__atomic_add_fetch(&head->dropped, 1, __ATOMIC_RELAXED);
+		for (size_t i = 0; i < c->geometry.ring_size / 64; i++)
+			if (!strcmp(what, "future"))
+				r[i].ticks = now + (1ull << 40);
+			else if (!strcmp(what, "past"))
+				r[i].ticks = 1;
+			else if (!strcmp(what, "back"))
+				r[i].ticks -= 1000000;
+			else if (!strcmp(what, "nowhere"))
+				r[i].pc = (uintptr_t)lie + 1;
+			else if (!strcmp(what, "namespace"))
+				r[i].tid |= 5u << DT_TAG_SHIFT;
+	}
 }
 
 static void look(void)
@@ -266,6 +297,8 @@ int main(int argc, char **argv)
 		pthread_create(&thread, NULL, never_stops, NULL);
 		pthread_create(&thread, NULL, executes, NULL);
 	}
+	if (!strncmp(what, "lie-", 4))
+		usleep(100000); /* some of it is true */
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		if (!strcmp(what, "truncate"))
@@ -274,6 +307,8 @@ int main(int argc, char **argv)
 			exchange();
 		else if (!strcmp(what, "forge"))
 			forge(argc > 4 ? (uint32_t)atoi(argv[4]) : 1);
+		else if (!strncmp(what, "lie-", 4))
+			lie(what + 4);
 		else
 			for (int i = 0; i < 100; i++)
 				scribble(what);

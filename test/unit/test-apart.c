@@ -272,7 +272,10 @@ static const char source[] =
 	"	int sum = o->in->n + k + table[k & 7] + (int)d + (int)secret;\n"
 	"	secret += sum; return sum; }\n"
 	"int main(int argc, char **argv) { struct inner i = {argc, argv[0]};\n"
-	"	struct outer o = {&i, i, GREEN}; return look(&o, argc, 2.5); }\n";
+	"	struct outer o = {&i, i, GREEN}; return look(&o, argc, 2.5); }\n"
+	"int see(struct outer *o, int k, double d) __attribute__((alias(\"look\")));\n"
+	"int view(struct outer *o, int k, double d) __attribute__((alias(\"look\")));\n"
+	"int gaze(struct outer *o, int k, double d) __attribute__((alias(\"look\")));\n";
 
 /* The bytes that mean something: there are others between them. */
 static void same_variable(const struct dt_variable *a, const struct dt_variable *b)
@@ -494,10 +497,11 @@ static void serve_spoiled(int channel, const struct dt_apart_file *file)
 		size_t n = a.bytes;
 
 		memcpy(text, real[ask.what % DT_QUESTIONS].text, n);
-		spoil(text, n);
-		if (any() % 8 == 0)
+		if (spoil)
+			spoil(text, n);
+		if (spoil && any() % 8 == 0)
 			n = any() % (n + 1);
-		if (any() % 16 == 0)
+		if (spoil && any() % 16 == 0)
 			a.result = (int64_t)any();
 		if (!dt_apart_tell(channel, a.result, text, n))
 			_exit(1);
@@ -623,6 +627,130 @@ static void test_spoiled(void **state)
 	assert_true(believed > 20);
 }
 
+/* ---- one thing that can not be, and all else as it is ---- */
+
+/* The tables of the real answers. */
+static struct dt_told_code *told;
+static struct dt_told_region *region_told;
+static struct dt_code_function *function_told;
+static struct dt_exit *exit_told;
+static struct dt_code_link *link_told, *cross_told;
+static struct dt_told_all *all_told;
+static struct dt_told_function *symbol_told;
+static struct dt_told_alias *alias_told;
+
+static void find_told(void)
+{
+	told = (void *)real[DT_ASK_CODE].text;
+	region_told = (void *)(told + 1);
+	function_told = (void *)(region_told + told->regions);
+	exit_told = (void *)(function_told + told->functions);
+	link_told = (void *)(exit_told + told->exits);
+	cross_told = (void *)(link_told + told->links);
+	all_told = (void *)real[DT_ASK_ALL].text;
+	symbol_told = (void *)(all_told + 1);
+	alias_told = (void *)(symbol_told + all_told->functions);
+	/* there is something to be made untrue of each */
+	assert_true(told->functions > 3 && told->exits > 2 && told->links > 2 && told->crosses);
+	assert_true(all_told->functions > 3 && all_told->aliases > 2);
+}
+
+/* With what is `size' bytes at `at' as `value' says: is the file, and its code, believed? */
+static bool is_believed(void *at, const void *value, size_t size)
+{
+	struct dt_error e = {""};
+	struct dt_symtab *t;
+	struct dt_code *c;
+	uint8_t was[64];
+
+	memcpy(was, at, size);
+	memcpy(at, value, size);
+	spoil = NULL;
+	assert_int_equal(dt_apart_begin(serve_spoiled, &e), 0);
+	dt_symtab_opens = dt_symtab_apart_open;
+	t = dt_symtab_open(scratch_path("v"), NULL, &e);
+	c = t ? dt_code_open(scratch_path("v"), t, &e) : NULL;
+	if (!c && !strstr(e.text, "can not be"))
+		fail_msg("%s", e.text);
+	for (size_t i = 0; c && i < c->functions; i++) {
+		uint8_t found;
+
+		memcpy(&found, &c->function[i].found, 1);
+		assert_true(found <= 1);
+	}
+	if (c)
+		dt_code_close(c);
+	if (t)
+		dt_symtab_close(t);
+	dt_symtab_apart_stop();
+	memcpy(at, was, size);
+	return c != NULL;
+}
+
+#define BELIEVED(at, value)                                                                        \
+	({                                                                                         \
+		typeof(at) v_ = (value);                                                           \
+		is_believed(&(at), &v_, sizeof(v_));                                               \
+	})
+
+/* Parts of functions in a ring that no function leads to. */
+static bool ring_is_believed(void)
+{
+	uint32_t was = function_told[1].next_part;
+	bool yes;
+
+	for (size_t i = 0; i < told->functions; i++)
+		assert_int_equal(function_told[i].next_part, 0);
+	function_told[1].next_part = 2;
+	yes = BELIEVED(function_told[2].next_part, 1);
+	function_told[1].next_part = was;
+	return yes;
+}
+
+static void test_directed(void **state)
+{
+	struct dt_error e = {""};
+	uint64_t address;
+	struct both b;
+
+	open_both(&b, scratch_path("v"));
+	assert_true(dt_symtab_address(b.here, "c.c", 3, 5, &address));
+	close_both(&b);
+	ask_real(scratch_path("v"), address);
+	find_told();
+	assert_true(BELIEVED(told->covered, told->covered));
+	memset(&e, 7, 1);
+	assert_true(is_believed(&function_told[0].found, &e, 1)); /* as true */
+
+	assert_false(BELIEVED(function_told[0].exits, (uint32_t)told->exits + 1));
+	assert_false(BELIEVED(function_told[0].first_exit, (uint32_t)told->exits + 1));
+	assert_false(BELIEVED(function_told[0].links, (uint32_t)told->links + 1));
+	assert_false(BELIEVED(function_told[0].first_link, (uint32_t)told->links + 1));
+	assert_false(BELIEVED(function_told[0].end, ~0ull));
+	assert_false(BELIEVED(function_told[0].start, 1));
+	assert_false(BELIEVED(function_told[1].start, function_told[0].start));
+	assert_false(BELIEVED(function_told[0].whole, (uint32_t)told->functions));
+	assert_false(BELIEVED(function_told[0].next_part, (uint32_t)told->functions));
+	assert_false(BELIEVED(function_told[1].next_part, 1));
+	assert_false(ring_is_believed());
+	assert_false(BELIEVED(exit_told[0].address, 1));
+	assert_false(BELIEVED(exit_told[0].length, 16));
+	assert_false(BELIEVED(exit_told[0].length, 0));
+	assert_false(BELIEVED(exit_told[1].address, exit_told[0].address - 1));
+	assert_false(BELIEVED(link_told[0].from, 1));
+	assert_false(BELIEVED(link_told[0].length, 16));
+	assert_false(BELIEVED(link_told[1].from, link_told[0].from - 1));
+	assert_false(BELIEVED(cross_told[0].length, 16));
+	assert_false(BELIEVED(region_told[0].offset, 1ull << 40));
+	assert_false(BELIEVED(region_told[0].high, region_told[0].low));
+
+	assert_false(BELIEVED(symbol_told[0].linkage, (uint32_t)all_told->text));
+	assert_false(BELIEVED(symbol_told[1].address, symbol_told[0].address));
+	assert_false(BELIEVED(alias_told[0].linkage, (uint32_t)all_told->text));
+	assert_false(BELIEVED(alias_told[1].address, alias_told[0].address - 1));
+	assert_false(BELIEVED(all_told->functions, all_told->functions + 1));
+}
+
 static void serve_end(int channel, const struct dt_apart_file *file)
 {
 	struct dt_apart_ask ask;
@@ -741,7 +869,7 @@ int main(void)
 		cmocka_unit_test(test_same),	  cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_variables), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_rights),	  cmocka_unit_test(test_spoiled),
-		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_directed),  cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_signals),	  cmocka_unit_test(test_for_ever),
 	};
 
