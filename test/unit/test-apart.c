@@ -510,6 +510,29 @@ static void serve_spoiled(int channel, const struct dt_apart_file *file)
 	}
 }
 
+/* Symbols are read by what answers so. */
+static void begin_with(void (*serve)(int channel, const struct dt_apart_file *file))
+{
+	struct dt_error e = {""};
+
+	if (dt_apart_begin(serve, &e) < 0)
+		fail_msg("%s", e.text);
+	dt_symtab_opens = dt_symtab_apart_open;
+}
+
+/* What is answered of the file `v'. Returns an address in a function of it. */
+static uint64_t ask_real_of_v(void)
+{
+	uint64_t address;
+	struct both b;
+
+	open_both(&b, scratch_path("v"));
+	assert_true(dt_symtab_address(b.here, "c.c", 3, 5, &address));
+	close_both(&b);
+	ask_real(scratch_path("v"), address);
+	return address;
+}
+
 static unsigned believed; /* maps of code, of those that were spoiled */
 
 static void use(struct dt_symtab *t)
@@ -596,17 +619,11 @@ static void use_code(struct dt_symtab *t, const char *path)
 
 static void try_spoiled(void (*how)(char *, size_t), int times)
 {
-	struct dt_error e = {""};
-	uint64_t address;
-	struct both b;
+	uint64_t address = ask_real_of_v();
+	struct dt_error e;
 
-	open_both(&b, scratch_path("v"));
-	assert_true(dt_symtab_address(b.here, "c.c", 3, 5, &address));
-	close_both(&b);
-	ask_real(scratch_path("v"), address);
 	spoil = how;
-	assert_int_equal(dt_apart_begin(serve_spoiled, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_spoiled);
 	for (int i = 0; i < times; i++) {
 		struct dt_symtab *t = dt_symtab_open(scratch_path("v"), NULL, &e);
 
@@ -666,8 +683,7 @@ static bool is_believed(void *at, const void *value, size_t size)
 	memcpy(was, at, size);
 	memcpy(at, value, size);
 	spoil = NULL;
-	assert_int_equal(dt_apart_begin(serve_spoiled, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_spoiled);
 	t = dt_symtab_open(scratch_path("v"), NULL, &e);
 	c = t ? dt_code_open(scratch_path("v"), t, &e) : NULL;
 	if (!c && !strstr(e.text, "can not be"))
@@ -709,18 +725,12 @@ static bool ring_is_believed(void)
 
 static void test_directed(void **state)
 {
-	struct dt_error e = {""};
-	uint64_t address;
-	struct both b;
+	const uint8_t seven = 7;
 
-	open_both(&b, scratch_path("v"));
-	assert_true(dt_symtab_address(b.here, "c.c", 3, 5, &address));
-	close_both(&b);
-	ask_real(scratch_path("v"), address);
+	ask_real_of_v();
 	find_told();
 	assert_true(BELIEVED(told->covered, told->covered));
-	memset(&e, 7, 1);
-	assert_true(is_believed(&function_told[0].found, &e, 1)); /* as true */
+	assert_true(is_believed(&function_told[0].found, &seven, 1)); /* as true */
 
 	assert_false(BELIEVED(function_told[0].exits, (uint32_t)told->exits + 1));
 	assert_false(BELIEVED(function_told[0].first_exit, (uint32_t)told->exits + 1));
@@ -777,8 +787,7 @@ static void test_for_ever(void **state)
 	struct dt_error e = {""};
 	pid_t pid;
 
-	assert_int_equal(dt_apart_begin(serve_for_ever, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_for_ever);
 	assert_null(dt_symtab_open("/proc/self/exe", NULL, &e));
 	pid = atoi(e.text);
 	assert_true(pid > 1);
@@ -813,8 +822,7 @@ static void test_signals(void **state)
 	sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	same_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", 100);
-	assert_int_equal(dt_apart_begin(serve_nothing, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_nothing);
 	dt_apart_patience = 300000000;
 	assert_null(dt_symtab_open("/proc/self/exe", NULL, &e));
 	assert_non_null(strstr(e.text, "did not answer"));
@@ -839,8 +847,7 @@ static void test_ends(void **state)
 	pid_t pid;
 
 	/* who forks the others is killed */
-	assert_int_equal(dt_apart_begin(serve_who, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_who);
 	assert_null(dt_symtab_open("/proc/self/exe", NULL, &e));
 	pid = atoi(e.text);
 	assert_true(pid > 1);
@@ -852,8 +859,7 @@ static void test_ends(void **state)
 	assert_non_null(strstr(e.text, "/proc/self/exe: there is no process to read it"));
 	dt_symtab_apart_stop();
 
-	assert_int_equal(dt_apart_begin(serve_end, &e), 0);
-	dt_symtab_opens = dt_symtab_apart_open;
+	begin_with(serve_end);
 	assert_null(dt_symtab_open(scratch_path("v"), NULL, &e));
 	assert_non_null(strstr(e.text, "has ended"));
 	/* nor is its code read here, then */
