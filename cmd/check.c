@@ -14,29 +14,24 @@
 
 #define SHORT 1000000 /* records: of so many the sums are also made in the other ways, unasked */
 
-static const char help[] = "usage: devtrace check [OPTION]... [FILE]...\n"
-			   "Proves traces: that every chunk of records can be decoded and the "
-			   "records of each core and\n"
-			   "thread are in the order of time; that all tables fit together and "
-			   "every place, thread and\n"
-			   "loss is where it is said to be; that entries and exits pair, or why "
-			   "not; that no call took\n"
-			   "longer than the trace; and that what is summed up is what there is. "
-			   "Prints a line for each\n"
-			   "kind of fault: how many there are, and where the first is.\n"
-			   "\n"
-			   "  -a, --all    also of traces with more than a million records: sums "
-			   "them up anew as view\n"
-			   "               does, and asks sql, and compares\n"
-			   "  -q, --quiet  print faults only\n"
-			   "  -s, --strict find fault with rings, too, that a traced program has "
-			   "written into: what it\n"
-			   "               recorded from then on is not known\n"
-			   "  -h, --help   show this\n"
-			   "\n"
-			   "The exit status is 0: all are sound, 1: one is not, 2: wrong usage. "
-			   "FILE is devtrace.db when\n"
-			   "not given.\n";
+static const char help[] =
+	"usage: devtrace check [OPTION]... [FILE]...\n"
+	"Proves traces: that every chunk of records can be decoded and the records of each core and\n"
+	"thread are in the order of time; that all tables fit together and every place, thread and\n"
+	"loss is where it is said to be; that entries and exits pair, or why not; that no call took\n"
+	"longer than the trace; and that what is summed up is what there is. Prints a line for each\n"
+	"kind of fault: how many there are, and where the first is.\n"
+	"\n"
+	"  -a, --all    also of traces with more than a million records: sums them up anew as view\n"
+	"               does, and asks sql, and compares\n"
+	"  -q, --quiet  print faults only\n"
+	"  -s, --strict find fault with rings, too, that a traced program has written into: what it\n"
+	"               recorded from then on is not known; and with exits without an entry of\n"
+	"               programs that may have written into them: those of another user\n"
+	"  -h, --help   show this\n"
+	"\n"
+	"The exit status is 0: all are sound, 1: one is not, 2: wrong usage. FILE is devtrace.db when\n"
+	"not given.\n";
 
 struct check_options {
 	bool all, quiet, strict;
@@ -166,6 +161,26 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 	}
 }
 
+/*
+ * An exit without an entry is the doing of whoever may have written into the records' memory:
+ * another user's program, or one that is known to have. Who wants it strict hears of it as of any
+ * other.
+ */
+static void say_forged(const char *path, const struct dt_reader *r, struct dt_check *c, bool quiet)
+{
+	const char *doubted = dt_reader_meta(r, "doubted");
+	struct dt_fault *f = &c->faults.kind[DT_FAULT_PAIR];
+
+	if (!f->n || (!doubted && !dt_reader_meta(r, "broken_rings")))
+		return;
+	if (!quiet)
+		printf("%s: note: %lu %s: %s. The program can have written that itself: %s%s\n",
+		       path, (unsigned long)f->n, dt_faults_words(DT_FAULT_PAIR, f->n), f->first,
+		       doubted ? "it was one of user " : "it has written into the rings",
+		       doubted ? doubted : "");
+	f->n = 0;
+}
+
 /* What older versions are known to have done wrong. */
 static void say_known(const char *path, struct dt_reader *r, const struct dt_check *c)
 {
@@ -286,6 +301,8 @@ static int check_file(const char *path, const struct check_options *o)
 			      "a traced program has written into the memory of %s", rings);
 	if (!rc)
 		say_imported(path, r, &c);
+	if (!rc && !o->strict)
+		say_forged(path, r, &c, o->quiet);
 	if (rc) {
 		rc = dt_cmd_fail("%s: %s", path, e.text);
 	} else if (dt_faults_sum(&c.faults)) {

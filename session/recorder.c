@@ -72,13 +72,28 @@ static uint32_t living_process_of(uint32_t tid)
 	return pid;
 }
 
-/* The process of a thread, 0 when it can not be known (it has gone, and there were several). */
+/* Is it one that has been recorded, or that comes from one? */
+static bool is_ours(const struct dt_session *s, uint32_t pid)
+{
+	uint32_t parent = (uint32_t)dt_session_parent_of((pid_t)pid);
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
+			return true;
+	return false;
+}
+
+/*
+ * The process of a thread, 0 when it can not be known (it has gone, and there were several). Who
+ * has its number now may be a stranger: numbers come again.
+ */
 static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 {
 	uint32_t pid = living_process_of(r->tid);
 
-	if (pid)
+	if (pid && is_ours(s, pid))
 		return pid;
+	pid = 0;
 	if (s->only_pid)
 		return s->only_pid;
 	for (struct dt_target *t = s->first; t; t = t->next) {
@@ -139,10 +154,12 @@ static void new_thread(struct dt_session *s, const struct dt_record *r)
 
 	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
 		return;
-	dt_session_read_name(r->tid, name, sizeof(name));
 	pid = dt_recorder_process(s, r->tid);
 	if (!pid)
 		pid = process_of(s, r);
+	name[0] = '\0';
+	if (living_process_of(r->tid) == pid) /* not a stranger that has its number now */
+		dt_session_read_name(r->tid, name, sizeof(name));
 	/* a child that has gone was called as its parent is */
 	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
 		if ((uint32_t)t->pid == pid && t->forked)
@@ -216,10 +233,10 @@ static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 	       is_born_in(s, d, pid);
 }
 
-void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid, uint32_t pid)
+void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid)
 {
-	if (!dt_recorder_process(s, tid))
-		dt_recorder_note(s, tid, pid, NULL);
+	if (!s->thread_room || !entry_of(s, tid)->tid)
+		dt_recorder_note(s, tid, 0, NULL);
 	if (s->thread_room && entry_of(s, tid)->tid)
 		entry_of(s, tid)->domains |= 1u << d->number;
 }

@@ -588,7 +588,7 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 		pthread_mutex_lock(&s->lock);
 		lives = make_outer(s, d, &copy, i);
 		if (lives)
-			dt_recorder_join(s, d, copy.tid, copy.pid);
+			dt_recorder_join(s, d, copy.tid);
 		pthread_mutex_unlock(&s->lock);
 		if (lives && must_wait(s, &copy))
 			continue;

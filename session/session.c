@@ -234,6 +234,23 @@ static void store_domains(struct dt_session *s)
 		dt_store_meta(s->store, "domains", s->domain_users, NULL);
 }
 
+/* Whose processes' records are believed only as far as they can be true: other users' than ours. */
+static void store_doubted(struct dt_session *s)
+{
+	char text[sizeof(s->doubted)] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->domains; i++)
+		if (s->domain[i]->doubted)
+			n += dt_format(text + n, sizeof(text) - n, "%s%u", n ? " " : "",
+				       s->domain[i]->rights.user[1]);
+	if (!strcmp(text, s->doubted))
+		return;
+	memcpy(s->doubted, text, sizeof(text));
+	if (s->store)
+		dt_store_meta(s->store, "doubted", s->doubted, NULL);
+}
+
 /* These users' processes could read and change each other's records. */
 static void store_users(struct dt_session *s)
 {
@@ -532,7 +549,8 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	dt_recorder_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
 	for (unsigned i = 0; i < s->domains; i++)
 		if (s->domain[i]->shared == t->shared)
-			dt_recorder_join(s, s->domain[i], (uint32_t)t->pid, (uint32_t)t->pid);
+			dt_recorder_join(s, s->domain[i], (uint32_t)t->pid);
+	store_doubted(s);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)

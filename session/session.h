@@ -108,6 +108,7 @@ struct dt_session {
 	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
 
 	char domain_users[192]; /* of the domains, in order, when it has ended and there were several */
+	char doubted[192];	/* users of the domains that are, as the file has them */
 	char broken[256]; /* rings whose positions somebody has written to, by core, when the session has ended */
 
 	/* owner thread: where areas have been mapped, in whatever process, each once */
@@ -236,8 +237,8 @@ void dt_recorder_thread(struct dt_session *s, uint32_t tid);
  * With the lock.
  */
 bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known);
-/* It is, from now on: thread tid of process pid has the domain's memory now. With the lock. */
-void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid, uint32_t pid);
+/* It is, from now on: thread tid has the domain's memory now. With the lock. */
+void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid);
 /* What /proc calls a thread; "": it has gone. */
 void dt_session_read_name(uint32_t tid, char *name, size_t size);
 /* Its program and command line; "": it has gone. */

@@ -225,3 +225,51 @@ counted() {
 		[ "$n" = 1000 ] || { echo "$f: $n"; cat err; false; }
 	done
 }
+
+@test "a thread whose number is a stranger's when its records are read is its program's" {
+	[ -w /proc/sys/kernel/ns_last_pid ] || skip "needs to choose the next process's number"
+	cat >reuse.c <<-'C'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noipa)) long leaf(long n) { return n * 3; }
+		static void *work(void *tid) { *(int *)tid = gettid(); for (long i = 0; i < 100; i++) leaf(i); return NULL; }
+		int main(void)
+		{
+			pthread_t t;
+			int tid;
+			while (access("begin", F_OK)) { leaf(0); usleep(1000); }
+			pthread_create(&t, NULL, work, &tid);
+			pthread_join(t, NULL);
+			printf("%d %d\n", getpid(), tid);
+			fflush(stdout);
+			while (access("end", F_OK)) usleep(1000);
+			return 0;
+		}
+	C
+	gcc -O2 -pthread -static -o reuse reuse.c
+	local tries tracer pid tid stranger
+	for tries in 1 2 3 4 5; do
+		rm -f begin end t.db* out
+		"$dt" record -o t.db -F reuse:leaf ./reuse >out 2>err 3>&- &
+		tracer=$!
+		until [ "$(sqlite3 t.db 'SELECT count(*) FROM chunk' 2>/dev/null || echo 0)" -gt 0 ]; do sleep 0.02; done
+		# what reads the records does so later
+		kill -STOP "$tracer"
+		touch begin
+		until [ -s out ]; do sleep 0.02; done
+		read -r pid tid <out
+		echo $((tid - 1)) >/proc/sys/kernel/ns_last_pid
+		sleep 10 3>&- &
+		stranger=$!
+		kill -CONT "$tracer"
+		touch end
+		wait "$tracer"
+		kill "$stranger"
+		[ "$stranger" = "$tid" ] || continue # somebody else was quicker
+		[ "$(sqlite3 t.db "SELECT pid, name FROM thread WHERE tid = $tid")" = "$pid|" ]
+		return
+	done
+	skip "others begin processes all the time"
+}
