@@ -176,7 +176,7 @@ static void say_forged(const char *path, const struct dt_reader *r, struct dt_ch
 	if (!quiet)
 		printf("%s: note: %lu %s: %s. The program can have written that itself: %s%s\n",
 		       path, (unsigned long)f->n, dt_faults_words(DT_FAULT_PAIR, f->n), f->first,
-		       doubted ? "it was one of user " : "it has written into the rings",
+		       doubted ? "it was another user's: " : "it has written into the rings",
 		       doubted ? doubted : "");
 	f->n = 0;
 }
