@@ -72,15 +72,29 @@ static uint32_t living_process_of(uint32_t tid)
 	return pid;
 }
 
-/* Is it one that has been recorded, or that comes from one? */
-static bool is_ours(const struct dt_session *s, uint32_t pid)
+/* Has it a memory of the session's? NULL: it has none, or has ended. */
+static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
+{
+	struct dt_domain *has = NULL;
+	struct dt_maps maps;
+
+	if (dt_maps_read(pid, &maps, NULL) == 0) {
+		has = dt_domain_mapped(s, &maps);
+		dt_maps_free(&maps);
+	}
+	return has;
+}
+
+/* Is it one that is recorded, or was? It may not have made itself known yet, or be vfork's child.
+ */
+static bool is_ours(struct dt_session *s, uint32_t pid)
 {
 	uint32_t parent = (uint32_t)dt_session_parent_of((pid_t)pid);
 
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
 			return true;
-	return false;
+	return domain_of(s, (pid_t)pid) != NULL;
 }
 
 /*
@@ -219,14 +233,9 @@ static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pi
  */
 static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {
-	struct dt_domain *has = NULL;
+	const struct dt_domain *has = domain_of(s, pid);
 	struct dt_rights rights;
-	struct dt_maps maps;
 
-	if (dt_maps_read(pid, &maps, NULL) == 0) {
-		has = dt_domain_mapped(s, &maps);
-		dt_maps_free(&maps);
-	}
 	if (has)
 		return has == d;
 	return (dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0) ||
