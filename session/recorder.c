@@ -12,6 +12,7 @@
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"
+#include "process/memory.h"
 #include "session/places.h"
 
 #define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
@@ -94,7 +95,8 @@ static bool is_ours(struct dt_session *s, uint32_t pid)
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
 			return true;
-	return domain_of(s, (pid_t)pid) != NULL;
+	/* of one that is ending nobody can tell; a stranger hardly does so just now */
+	return domain_of(s, (pid_t)pid) || dt_memory_gone((pid_t)pid);
 }
 
 /*
