@@ -131,9 +131,9 @@ spans_have_their_pauses() {
 		sleep 0.03
 		ctl trace selection off
 		until_true grep -q done out
+		ended # while there is one: it ends with its last process
 		echo -n b >&7
 		exec 7>&-
-		ended
 		[ "$(sql "SELECT count(*) FROM site WHERE place = 'E'")" -gt 10 ]
 		[ "$(sql "SELECT count(*) FROM site WHERE place = 'e'")" = 0 ]
 		"$dt" check x.db
