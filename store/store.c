@@ -586,13 +586,17 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	if (!s)
 		return 0;
 	s->closing = true;
-	rc = dt_store_flush(s, e);
-	/* a child that has been there so briefly that nobody saw it: its program is not known */
-	if (!rc && s->db)
+	/*
+	 * A child that has been there so briefly that nobody saw it: its program is not known.
+	 * Before the rest is written: what was in memory until now is in the file then, and its
+	 * tables have gone.
+	 */
+	if (!s->failed && s->db)
 		sqlite3_exec(s->db, "INSERT INTO process(pid, ppid, exe, cmdline)"
 				    " SELECT DISTINCT pid, 0, '', '' FROM thread"
 				    " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)",
 			     NULL, NULL, NULL);
+	rc = dt_store_flush(s, e);
 	if (dt_store_is_late(s)) {
 		dt_store_discard(s);
 		return rc;

@@ -991,6 +991,32 @@ static void test_late(void **state)
 	unlink(old);
 }
 
+/* A process of which only a thread is known is in the file, whenever that is written. */
+static void test_undescribed(void **state)
+{
+	for (int k = 0; k < 3; k++) { /* nothing there; in memory until the end; until a flush */
+		sqlite3_stmt *q = NULL;
+		struct dt_store *s;
+		sqlite3 *db;
+
+		if (!k)
+			unlink(trace_path);
+		s = late("a", false);
+		put_one(s);
+		if (k == 2)
+			assert_int_equal(dt_store_flush(s, NULL), 0);
+		assert_int_equal(dt_store_process(s, 1, 0, "x", "x", 50, NULL), 0);
+		assert_int_equal(dt_store_thread(s, 77, 77, "child", NULL), 0);
+		assert_int_equal(dt_store_close(s, NULL), 0);
+		assert_int_equal(sqlite3_open(trace_path, &db), 0);
+		sqlite3_prepare_v2(db, "SELECT count(*) FROM process WHERE pid = 77", -1, &q, NULL);
+		assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+		assert_int_equal(sqlite3_column_int(q, 0), 1);
+		sqlite3_finalize(q);
+		sqlite3_close(db);
+	}
+}
+
 /* Reads all of a file that may be damaged; returns whether it said so. */
 static bool read_damaged(void)
 {
@@ -1140,15 +1166,14 @@ static void test_steps_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_anything),  TEST(test_extremes),  TEST(test_cores),
-		TEST(test_empty),     TEST(test_loss),	    TEST(test_range),
-		TEST(test_ranges_in_a_row),
-		TEST(test_live),      TEST(test_processes), TEST(test_descriptions),
-		TEST(test_kill),      TEST(test_disk_full), TEST(test_not_traces),
-		TEST(test_overwrite),
-		TEST(test_late), TEST(test_damage),    TEST(test_every_kind),
-		TEST(test_parts_disagree), TEST(test_steps_back),
-		TEST(test_one_core),  TEST(test_events),     TEST(test_uneven_clock),
+		TEST(test_anything),	    TEST(test_extremes),     TEST(test_cores),
+		TEST(test_empty),	    TEST(test_loss),	     TEST(test_range),
+		TEST(test_ranges_in_a_row), TEST(test_live),	     TEST(test_processes),
+		TEST(test_descriptions),    TEST(test_kill),	     TEST(test_disk_full),
+		TEST(test_not_traces),	    TEST(test_overwrite),    TEST(test_late),
+		TEST(test_undescribed),	    TEST(test_damage),	     TEST(test_every_kind),
+		TEST(test_parts_disagree),  TEST(test_steps_back),   TEST(test_one_core),
+		TEST(test_events),	    TEST(test_uneven_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
