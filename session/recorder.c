@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "process/memory.h"
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"
-#include "process/memory.h"
 #include "session/places.h"
 
 #define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
 #define TAKES	 128	       /* from one ring, before the next is looked at */
-#define ANCESTORS 8		/* how far up a process's are looked for */
+#define ANCESTORS 8		/* so many generations of parents are looked at */
 #define TURN	 200	       /* of 10 us: for a ring, where there are several domains */
 #define LOG_TAKES 8	       /* the same, of a session that keeps a log */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
@@ -73,7 +73,8 @@ static uint32_t living_process_of(uint32_t tid)
 	return pid;
 }
 
-/* Has it a memory of the session's? NULL: it has none, or has ended. */
+/* The domain whose memory the process has mapped; NULL: it has none of the session's, or has ended.
+ */
 static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
 {
 	struct dt_domain *has = NULL;
@@ -86,7 +87,9 @@ static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
 	return has;
 }
 
-/* Is it one that is recorded, or was? It may not have made itself known yet, or be vfork's child.
+/*
+ * Is the process one that is recorded, or was? One that has not made itself known yet has the
+ * session's memory, or comes from one that is known.
  */
 static bool is_ours(struct dt_session *s, uint32_t pid)
 {
@@ -95,7 +98,7 @@ static bool is_ours(struct dt_session *s, uint32_t pid)
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
 			return true;
-	/* of one that is ending nobody can tell; a stranger hardly does so just now */
+	/* a process that is ending has no memory to look at: it is taken for one of ours */
 	return domain_of(s, (pid_t)pid) || dt_memory_gone((pid_t)pid);
 }
 

@@ -52,12 +52,8 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 	struct dt_error e;
 	struct dt_target *t;
 
-	if (dt_session_find(s, (pid_t)q->pid))
+	if (dt_session_find(s, (pid_t)q->pid) || dt_session_shares(s, (pid_t)q->pid))
 		return;
-	if (dt_session_shares(s, (pid_t)q->pid)) {
-		note_gone(s, q); /* or they have both ended, and share nothing */
-		return;
-	}
 	t = dt_target_open((pid_t)q->pid, &e);
 	if (!t) {
 		if (!dt_memory_gone((pid_t)q->pid) && !s->unopened++)

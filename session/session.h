@@ -108,7 +108,7 @@ struct dt_session {
 	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
 
 	char domain_users[192]; /* of the domains, in order, when it has ended and there were several */
-	char doubted[192];	/* users of the domains that are, as the file has them */
+	char doubted[192];	/* `doubted' of the file: users of the domains that are doubted */
 	char broken[256]; /* rings whose positions somebody has written to, by core, when the session has ended */
 
 	/* owner thread: where areas have been mapped, in whatever process, each once */

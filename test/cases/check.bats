@@ -405,6 +405,39 @@ damaged() {
 	unsound t.db
 }
 
+@test "check: an exit whose entry another user's program may have written over is a note, with -s a fault" {
+	unsound orphan.db
+	# outer's call of inner has an entry the first time, an exit without one the second
+	writetrace orphan.db <<-'TEXT'
+	thread 1 a
+	function outer
+	function inner
+	E outer 0x2000 100
+	E inner 0x1f00 110
+	X inner 0x1f00 120
+	X inner 0x1e00 140
+	X outer 0x2000 200
+	TEXT
+	run devtrace check orphan.db
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "${lines[0]}" = "orphan.db: 1 exit has no entry, and nothing says why: inner in thread 1, at tick 140" ]
+	# whose it was, or that one has written into the rings
+	for meta in "'doubted', '65534 1000'" "'broken_rings', '1'"; do
+		sqlite3 orphan.db "DELETE FROM meta WHERE key IN ('doubted', 'broken_rings'); INSERT INTO meta VALUES($meta)"
+		run devtrace check orphan.db
+		echo "$output"
+		[ "$status" = 0 ]
+		[[ ${lines[0]} == "orphan.db: note: 1 exit has no entry, "*"The program can have written that itself: "* ]]
+		run devtrace check -q orphan.db
+		[ "$status" = 0 ]
+		[ "$output" = "" ]
+		run devtrace check -s orphan.db
+		[ "$status" = 1 ]
+		[[ $output == *"1 exit has no entry, and nothing says why: "*"not sound"* ]]
+	done
+}
+
 @test "check: a trace that is being written, or replaced by the next, while it is looked at" {
 	cat >work.c <<-'C'
 		#include <unistd.h>

@@ -187,6 +187,7 @@ start_as() {
 	! grep -q "changed their user" err || false
 	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'users'")" = 0 ]
 	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'domains'")" = "$(id -u dtuser) $(id -u dtuser2) $(id -u dtuser)" ]
+	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'doubted'")" = "$(id -u dtuser) $(id -u dtuser2) $(id -u dtuser)" ]
 	# every record has its core, whosever it is
 	[ "$("$dt" sql --no-header both.db "SELECT count(*) FROM records WHERE core IS NULL OR core >= $(nproc --all)" | tr -d ' ')" = 0 ]
 	[ "$("$dt" sql --no-header both.db 'SELECT count(DISTINCT process) FROM calls WHERE timed' | tr -d ' ')" = 4 ]
@@ -264,7 +265,7 @@ spawning() {
 	spawning --follow
 }
 
-@test "users: and where they are not followed" {
+@test "users: what children record before they execute something is theirs where nothing is followed" {
 	spawning
 }
 
@@ -279,6 +280,8 @@ spawning() {
 	"$dt" record -o both.db -F change:work ./change "$(id -u dtuser)" 2>err
 	grep -q "processes changed their user while they were traced (0, $(id -u dtuser)): whoever they are now could go on" err
 	[ "$(sqlite3 both.db "SELECT value FROM meta WHERE key = 'users'")" = "0 $(id -u dtuser)" ]
+	# the one who recorded it had begun it
+	[ "$(sqlite3 both.db "SELECT count(*) FROM meta WHERE key = 'doubted'")" = 0 ]
 	"$dt" check -q both.db
 }
 

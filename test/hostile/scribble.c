@@ -5,11 +5,11 @@
  * heads, chosen extremes, old values back, random ones. It also tries to take the memory away from
  * the others. forge TID: says of its records, of waits and of pauses that they were another user's
  * thread's, or everybody's. lie-future, lie-past, lie-back, lie-nowhere, lie-namespace,
- * lie-losses, lie-counts: one untruth, everywhere and all the time, and all else is as it should be. Exits with
- * 9 when it has read there what a program of another user has for a secret (neighbour.c), else 7.
- * usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all, truncate; vfork: has
- * messages be about a thread that can not be stopped; catch: waits until it is attached to, and
- * catches the file while it is being mapped
+ * lie-losses, lie-counts: one untruth, everywhere and all the time, and all else is as it should
+ * be. Exits with 9 when it has read there what a program of another user has for a secret
+ * (neighbour.c), else 7. usage: scribble SEED SECONDS WHAT    WHAT: control, rings, records, all,
+ * truncate; vfork: has messages be about a thread that can not be stopped; catch: waits until it is
+ * attached to, and catches the file while it is being mapped
  */
 #define _GNU_SOURCE
 #include <errno.h>
