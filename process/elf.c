@@ -69,6 +69,9 @@ static void *read_piece(const struct dt_elf *f, uint64_t offset, uint64_t size)
 	return p;
 }
 
+/* Bytes of a section that are looked at in one go, by dt_elf_only(). */
+#define SEARCHED 65536u
+
 static const char *machine_name(uint16_t machine)
 {
 	static const struct {
@@ -1009,7 +1012,8 @@ const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
 	return NULL;
 }
 
-char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr)
+/* A section of this name that has bytes in the file; NULL: there is none. */
+static const struct dt_elf_section *section_named(const struct dt_elf *f, const char *name)
 {
 	const struct dt_elf_section *s = NULL;
 	char *strings = NULL;
@@ -1019,12 +1023,48 @@ char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_
 	if (strings)
 		s = find_section(f, strings, f->section[f->names].size, name);
 	free(strings);
-	if (!s || s->type == SHT_NOBITS)
+	return s && s->type != SHT_NOBITS ? s : NULL;
+}
+
+char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr)
+{
+	const struct dt_elf_section *s = section_named(f, name);
+
+	if (!s)
 		return NULL;
 	*size = s->size;
 	if (vaddr)
 		*vaddr = s->vaddr;
 	return read_piece(f, s->offset, s->size);
+}
+
+/* In pieces that are small enough to be read into memory that has been used before. */
+uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size_t n)
+{
+	const struct dt_elf_section *s = section_named(f, name);
+	uint64_t found = 0, done = 0;
+	uint8_t *piece = s ? malloc(SEARCHED) : NULL;
+
+	while (piece && n <= s->size - done) {
+		uint64_t left = s->size - done, size = left < SEARCHED ? left : SEARCHED;
+		const uint8_t *at, *from = piece;
+
+		if (read_at(f, s->offset + done, piece, size)) {
+			found = 0;
+			break;
+		}
+		while ((at = memmem(from, size - (size_t)(from - piece), bytes, n))) {
+			if (found) {
+				free(piece);
+				return 0;
+			}
+			found = s->vaddr + done + (uint64_t)(at - piece);
+			from = at + 1;
+		}
+		done += size - n + 1;
+	}
+	free(piece);
+	return found;
 }
 
 bool dt_elf_is_code(const struct dt_elf *f, uint64_t address)

@@ -125,6 +125,12 @@ size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
  */
 char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr);
 
+/*
+ * Where these n bytes (1 to 65536) are in a section of that name: the address of the only place. 0:
+ * they are not there, or in several places, or it can not be read.
+ */
+uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size_t n);
+
 /* Is it where a probe can be, not one of the file's own? */
 static inline bool dt_elf_is_probe(const struct dt_elf_site *s)
 {

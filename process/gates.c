@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHUNK (1u << 20)
+#define CHUNK (1u << 16)
 #define OVERLAP (DT_GATE_MOVED + 16) /* bytes that are looked at again, in front of the next chunk */
 #define FUNCTION 512 /* bytes of a function that may be straight on to its system call */
 

@@ -32,8 +32,10 @@ static char *slurp(pid_t pid, struct dt_error *e)
 	for (;;) {
 		ssize_t n;
 
-		if (size - len < 65536) {
-			char *more = realloc(text, size += 262144);
+		/* most are small: of one of every process of the machine that may be a child's,
+		 * little is mapped */
+		if (size - len < 4096) {
+			char *more = realloc(text, size += size ? size : 16384);
 
 			if (!more) {
 				dt_fail(e, "out of memory");

@@ -217,17 +217,13 @@ uint64_t dt_file_clone3(struct dt_file *f)
 {
 	static const unsigned char code[] = {0x49, 0x89, 0xc8, 0xb8, 0xb3, 0x01, 0,
 					     0,	   0x0f, 0x05, 0x48, 0x85, 0xc0};
-	uint64_t size, vaddr;
-	char *text, *at;
+	uint64_t at;
 
 	if (f->looked_for_clone3 || !f->elf)
 		return f->clone3;
 	f->looked_for_clone3 = true;
-	text = dt_elf_section(f->elf, ".text", &size, &vaddr);
-	at = text ? memmem(text, size, code, sizeof(code)) : NULL;
-	if (at && !memmem(at + 1, size - (size_t)(at + 1 - text), code, sizeof(code)))
-		f->clone3 = vaddr + (uint64_t)(at - text) + 3;
-	free(text);
+	at = dt_elf_only(f->elf, ".text", code, sizeof(code));
+	f->clone3 = at ? at + 3 : 0;
 	return f->clone3;
 }
 

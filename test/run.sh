@@ -5,11 +5,18 @@
 #   test/*/*.t              larger campaigns, any language
 # Two at a time: the commands' cases, and beside them all the rest; whoever is done first helps with the
 # cases with sanitizers. At the end the cases that took longest are named.
-# Cases tagged long run with sanitizers in soak only: make soak S=sanitizers.
+# A change waits for this: of campaigns with many cases that are alike a share is tried, another one each time (test/share.bash,
+# SHARE=1: all), campaigns that go on for some time are short, and with sanitizers the commands' cases run in a random
+# order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning). All of them: make soak S="whole sanitizers".
+# Cases tagged long run with sanitizers in soak only.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export DEVTRACE_ROOT=$PWD
+# Debian's Python first: another one's wrapper takes half a second to find it
+export PATH=/usr/bin:/bin:$PATH
+# undefined behaviour traps (Makefile): says where
+export ASAN_OPTIONS=handle_sigill=1
 out=$(mktemp -d) || exit 1
 lanes=()
 stop_lanes() {
@@ -69,6 +76,10 @@ with_sanitizers() {
 	local t
 	[ -x build/san/devtrace ] || return 0
 	for t; do
+		if [ "$SECONDS" -ge "$SANITIZERS_UNTIL" ]; then
+			claim "$t.san" && echo "$t" >>"$out/not-tried"
+			continue
+		fi
 		claim "$t.san" && cases "$t" "$t, sanitizers" env DEVTRACE_BUILD="$PWD/build/san" SERVE_REQUESTS=1000 \
 			"${bats[@]}" --filter-tags '!long'
 	done
@@ -80,18 +91,15 @@ commands() {
 	for t in "${files[@]}"; do
 		cases "$t" "$t" "${bats[@]}"
 	done
-	with_sanitizers "${files[@]}"
+	with_sanitizers "${shuffled[@]}"
 }
 
 the_rest() {
-	local t last=()
+	local t
 	for t in test/*/*.t build/test/unit/* build/san/test/unit/*; do
 		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
 	done
-	for t in "${files[@]}"; do
-		last=("$t" "${last[@]}")
-	done
-	with_sanitizers "${last[@]}"
+	with_sanitizers "${shuffled[@]}"
 }
 
 names=("$@")
@@ -100,6 +108,12 @@ files=()
 for t in test/cases/*.bats; do
 	[ -e "$t" ] && wanted "$t" && files+=("$t")
 done
+mapfile -t shuffled < <(printf '%s\n' "${files[@]}" | shuf)
+if [ ${#names[@]} = 0 ]; then
+	export SHARE=${SHARE-3} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-8}
+	: "${SANITIZERS_UNTIL:=1020}"
+fi
+: "${SANITIZERS_UNTIL:=100000}"
 for lane in commands the_rest; do
 	$lane &
 	lanes+=($!)
@@ -112,6 +126,7 @@ if [ ${#names[@]} = 0 ] || [ -n "${SLOWEST-}" ]; then
 	echo "the cases that took longest:"
 	sort -rn "$out"/*.cases 2>/dev/null | head -n "${SLOWEST:-25}"
 fi
+[ ! -s "$out/not-tried" ] || echo "not tried with sanitizers, the time was up (make soak S=sanitizers): $(tr '\n' ' ' <"$out/not-tried")"
 [ -z "$(cat "$out"/*.failed 2>/dev/null)" ] || { echo "failed:" && cat "$out"/*.failed; }
 read -r passed failed < <(cat "$out"/*.counts 2>/dev/null | awk '{ p += $1; f += $2 } END { print p + 0, f + 0 }')
 echo "$passed passed, $failed failed"

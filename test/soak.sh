@@ -4,7 +4,7 @@
 # What takes too long for every change: make soak. TAP, as real.t.
 # usage: soak.sh [NAME...]   only these of redis, python, bash, exceptions, git, postgresql, nginx,
 #                            zstd, cpython, zstd-probed, sqlite-probed, git-probed, redis-probed, redis-units,
-#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz, sanitizers
+#                            storm, csmith, csmith-points, kills, oracle, hostile, corpus, suites, found, kernel, fuzz, sanitizers, whole
 #   - attach and detach 1,000 times to a Redis under load (SOAK_ATTACHES)
 #   - the same for Python, bash, git and a C++ program with exceptions, with all of their own functions and
 #     libc's probed; each runs for SOAK_SECONDS, and again, until it has been attached to so often
@@ -31,7 +31,8 @@
 #     what it is with them: test/found/found.t
 #   - the fuzzers of test/fuzz/, each for an hour of processor time (SOAK_FUZZ_SECONDS: 3,600; SOAK_FUZZERS: only these);
 #     what they have found of new code is kept in build/fuzz/corpus, where the next soak goes on
-#   - the commands' cases that take long, with sanitizers too
+#   - all of the commands' cases with sanitizers, those that take long too
+#   - the campaigns of which `make check' tries a share each time (test/share.bash), whole
 #   - the kernel's module: everything traced for ten seconds; loaded, with everything traced, and unloaded
 #     100 times under load (SOAK_LOADS)
 set -uo pipefail
@@ -390,15 +391,28 @@ campaign found "functions found by calls only: as many, and as often called, as 
 sanitizers() {
 	local t failed=0 n=0
 	make -s -C "$root" -j2 SAN=1 tests >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
-	for t in $(grep -l 'test_tags=long' "$root"/test/cases/*.bats); do
-		DEVTRACE_ROOT=$root DEVTRACE_BUILD=$root/build/san bats --tap --filter-tags long "$t" >"$work/log" 2>&1 || failed=1
+	for t in "$root"/test/cases/*.bats; do
+		DEVTRACE_ROOT=$root DEVTRACE_BUILD=$root/build/san ASAN_OPTIONS=handle_sigill=1 bats --tap "$t" >"$work/log" 2>&1 || failed=1
 		n=$((n + $(grep -c '^ok' "$work/log")))
 		grep -A 20 '^not ok' "$work/log" >>"$work/why"
 	done
 	echo "# $n cases" >&2
 	[ $failed = 0 ] && [ $n -gt 0 ]
 }
-campaign sanitizers "the commands' cases that take long, with sanitizers" sanitizers
+campaign sanitizers "the commands' cases, with sanitizers" sanitizers
+
+whole() {
+	local t n=0 failed=0
+	make -s -C "$root" -j2 tests >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
+	for t in instrument/matrix.t events/events.t known/known.t known/probes.t kernel/dkms.t stress/kill.t; do
+		SHARE=1 "$root/test/$t" >"$work/log" 2>&1 || failed=1
+		n=$((n + $(grep -c '^ok' "$work/log")))
+		! grep -A 20 '^not ok' "$work/log" >>"$work/why" || failed=1
+	done
+	echo "# $n cases" >&2
+	[ $failed = 0 ] && [ $n -gt 0 ]
+}
+campaign whole "the campaigns of which a share is tried for every change, whole" whole
 
 # in_kernels CASE N: one of those that test/kernel/guest/ has for the soak
 in_kernels() {

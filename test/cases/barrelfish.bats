@@ -139,7 +139,7 @@ dump2013() {
 
 # bats test_tags=long
 @test "random dumps come back, damaged ones do too or are refused" {
-	cat >random.py <<'PY'
+	cat >many.py <<'PY'
 import random, subprocess, sys
 random.seed(int(sys.argv[1]))
 def number(bits=64):
@@ -188,8 +188,8 @@ for n in range(60):
     refused += not run(bytes(data))
 assert 20 < refused, refused
 PY
-	python3 random.py 1
-	python3 random.py 2
+	python3 many.py 1
+	python3 many.py 2
 	unsound r.db # times are any numbers
 }
 

@@ -17,7 +17,7 @@ check_traces() {
 	while IFS= read -r t; do
 		is_trace "$t" || continue
 		if grep -sqxF "${t##*/}" "$BATS_FILE_TMPDIR/unsound.$BATS_TEST_NUMBER"; then continue; fi
-		"${DEVTRACE_BUILD:-${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}/build}/devtrace" check -qs "$t" || failed=1
+		"${DEVTRACE_ROOT:-$BATS_TEST_DIRNAME/../..}/build/devtrace" check -qs "$t" || failed=1
 	done < <(
 		find "$BATS_TEST_TMPDIR" -name '*.db' -type f
 		[ ! -d "${dir-}" ] || find "$dir" -name '*.db' -type f "${since[@]}"

@@ -14,6 +14,7 @@ for tool in devtrace lib/as test/tool/toggler test/tool/switch; do
 done
 dir=$(mktemp -d /tmp/devtrace-events.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
 . "$root/test/sound.bash"
+. "$root/test/share.bash"
 export dir
 
 # builds $1 into $2 with the compiler $3; $4...: flags
@@ -183,4 +184,4 @@ selected() {
 	done
 }
 
-cases | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+cases | share | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case

@@ -6,6 +6,7 @@
 #        matrix.t --one COMPILER SOURCE FLAGS...
 if [ "${1-}" != --one ]; then
 	. "$(dirname "$0")/lib.sh"
+	. "$here/../share.bash"
 	tools
 	export SLED_TOOLS=$tmp
 	gcc -O1 -w "$here/calls.c" -o calls.ref && ./calls.ref >calls.expected &&
@@ -39,7 +40,7 @@ if [ "${1-}" != --one ]; then
 		esac
 		[ $compiler = gcc ] && each calls.c '-O2 -flto;-O2 -g -masm=intel' &&
 			each classes.cc '-O2 -flto;-O2 -g -masm=intel'
-	done | xargs -P "$(nproc)" -I{} bash -c "exec bash '$here/matrix.t' --one {}"
+	done | share | xargs -P "$(nproc)" -I{} bash -c "exec bash '$here/matrix.t' --one {}"
 	exit
 fi
 

@@ -21,9 +21,10 @@ code() {
 	objcopy -O binary --only-section=.text "$1" "$work/code" && sha256sum <"$work/code"
 }
 
+. "$here/../share.bash"
 make -s -C "$root" install-dkms DESTDIR="$work" >"$work/log" 2>&1
 result $? "make install-dkms"
-for version in 6.1 6.12; do
+for version in $(printf '%s\n' 6.1 6.12 | share 2); do
 	out=$("$here/build.sh" "$version" 2>"$work/log") || { result 1 "Linux $version: build.sh"; sed 's/^/# /' "$work/log"; continue; }
 	kernel=${out##*/}
 	mkdir -p "$work/tree" "$work/modules"

@@ -14,6 +14,7 @@ for tool in devtrace lib/as test/tool/compare-truth test/tool/toggler test/tool/
 done
 dir=$(mktemp -d /tmp/devtrace-known.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
 . "$root/test/sound.bash"
+. "$root/test/share.bash"
 export dir
 
 # Builds source.* into $to with sleds. $4...: more flags
@@ -144,4 +145,4 @@ selected() {
 	done
 }
 
-cases | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+cases | share | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case

@@ -8,6 +8,7 @@ root=${DEVTRACE_ROOT:-$PWD}
 b=$root/build
 kills=${RANDOM_KILLS:-20}
 . "$root/test/sound.bash"
+. "$root/test/share.bash"
 dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 gcc -O2 -g -B"$b/lib" -c -o "$dir/emit.o" "$root/test/stress/emit.c" &&
 	gcc -O2 -g -o "$dir/stress" "$root/test/stress/stress.c" "$dir/emit.o" -lpthread || exit 1
@@ -58,8 +59,8 @@ complete() {
 
 mkfifo "$dir/fifo"
 at_every_instruction() { # hook
-	local i failed="" hit
-	for ((i = 0; ; i++)); do
+	local i failed="" hit every=${SHARE:-1}
+	for ((i = ${FROM:-RANDOM % every}; ; i += every)); do
 		begin "-p wait -b 64K" "1 1 100000000 0 0" || { failed="$failed start@$i"; break; }
 		hit=$("$b/test/tool/stopat" "$target" "$1" $i kill 2>"$dir/stopat")
 		rc=$?
@@ -70,14 +71,14 @@ at_every_instruction() { # hook
 		detail=$(complete "$(progress)") || failed="$failed $hit: $detail"
 	done
 	[ $i -gt 20 ] || failed="$failed only $i instructions"
-	result $([ -z "$failed" ]; echo $?) "SIGKILL at each of $i instructions of the $1 hook" "$failed"
+	result $([ -z "$failed" ]; echo $?) "SIGKILL at $((i / every)) of $i instructions of the $1 hook" "$failed"
 }
 at_every_instruction entry
 at_every_instruction exit
 
 slow_steps() {
 	local i failed="" hit
-	for i in $(seq 3 11 200); do
+	for i in $(seq 3 11 200 | share); do
 		GLIBC_TUNABLES=glibc.pthread.rseq=0 begin "-p drop -b 64K" "1 1 100000000 0 0" ||
 			{ failed="$failed start@$i"; break; }
 		hit=$("$b/test/tool/stopat" "$target" slow "$i" kill 2>"$dir/stopat") ||
@@ -91,7 +92,7 @@ slow_steps
 
 held() { # policy calls
 	local i failed="" other hit try
-	for i in 0 6 9 12 15 18 21 24 27 30 33; do
+	for i in $(printf '%s\n' 0 6 9 12 15 18 21 24 27 30 33 | share); do
 		begin "-p $1 -b 256K" "2 1 $2 0 0" || { failed="$failed start@$i"; break; }
 		for ((try = 0; try < 2000; try++)); do # it may not be born yet
 			other=$(pgrep -P "$target" stress) && break

@@ -419,13 +419,42 @@ static void test_bad_events(void **state)
 	free(table);
 }
 
+/* Bytes that are there once are found wherever the pieces end that are read, and those that are
+ * there twice are not. */
+static void test_only(void **state)
+{
+	static const char bytes[] = "only-here";
+
+	for (unsigned before = 65520; before < 65540; before++)
+		for (unsigned again = 0; again < 3; again++) {
+			static const unsigned apart[] = {0, 1, 70000};
+			uint64_t mark, size;
+			struct dt_elf *f;
+
+			assert_int_equal(
+				scratch_run(
+					"printf '.section .one, \"ax\"\n.skip %u, 0x6f\n.globl mark\nmark: .ascii \"%s\"\n"
+					".fill %u, 1, 0x6f\n.ascii \"%s\"\n.text\n.globl _start\n_start: ret\n' >one.s && "
+					"gcc -nostdlib -static -o one one.s",
+					before, bytes, apart[again], again ? bytes : "only-her"),
+				0);
+			f = dt_elf_open(scratch_path("one"), NULL);
+			assert_non_null(f);
+			assert_int_equal(dt_elf_symbol(f, "mark", &mark, &size), 0);
+			assert_int_equal(dt_elf_only(f, ".one", bytes, 9), again ? 0 : mark);
+			assert_int_equal(dt_elf_only(f, ".one", "only-hers", 9), 0);
+			assert_int_equal(dt_elf_only(f, ".none", bytes, 9), 0);
+			dt_elf_close(f);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),   cmocka_unit_test(test_without_sleds),
 		cmocka_unit_test(test_bad_sites),  cmocka_unit_test(test_other_files),
 		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_events),
-		cmocka_unit_test(test_bad_events),
+		cmocka_unit_test(test_bad_events), cmocka_unit_test(test_only),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

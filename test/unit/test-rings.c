@@ -364,7 +364,7 @@ static unsigned one_run(const struct schedule *p)
 
 /* With sanitizers a run takes ten times as long, and what they look for is the same in all: some. */
 #ifdef __SANITIZE_ADDRESS__
-#define SOME 5
+#define SOME 25
 #else
 #define SOME 1
 #endif
