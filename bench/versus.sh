@@ -25,7 +25,7 @@ gcc $f -o "$work/call-plain" "$root/bench/call.c" -lpthread &&
 TIMEFORMAT=%3R
 # attached DEVTRACE PATTERN: attaches to a sleeping python3, which ends then
 attached() {
-	python3 -c 'import time; time.sleep(60)' &
+	/usr/bin/python3 -c 'import time; time.sleep(60)' &
 	local pid=$!
 	sleep 0.3
 	{ time "$1" attach -d -p overwrite -o "$work/a.db" -F "$2" "$pid" >/dev/null 2>&1; } 2>&1

@@ -521,7 +521,8 @@ build_forks() {
 	code() { gdb -nx -p "$pid" -batch -ex 'x/40xb looped' -ex 'x/40xb twice' 2>/dev/null | grep '^0x.*:'; }
 	before=$(code)
 	[ "$(wc -l <<<"$before")" = 10 ]
-	for i in $(seq 40); do
+	# a share of them for every change: test/share.bash
+	for i in $(seq $((40 / ${SHARE:-1} / 4 * 4))); do
 		"$dt" attach -d -s "boards-$$" -p drop -F 'boards:*' "$pid" 3>&-
 		"$dt" ctl -s "boards-$$" start
 		# the next one takes away what a controller that is killed has left
@@ -588,7 +589,7 @@ build_forks() {
 	}
 	attached
 	[ "$(code)" = "$before" ]
-	for round in 1 2 3; do
+	for round in $(seq $((3 / ${SHARE:-1}))); do
 		at=1
 		until attached $at; do
 			kill -0 "$pid"

@@ -141,7 +141,8 @@ judge() {
 }
 
 booted=() versions=("$@")
-[ $# != 0 ] || versions=(6.12 6.1) # the slower one first
+. "$here/../share.bash"
+[ $# != 0 ] || mapfile -t versions < <(printf '%s\n' 6.12 6.1 | share 2) # the slower one first
 for version in "${versions[@]}"; do
 	out=$("$here/build.sh" "$version" 2>"$work/build.log")
 	result $? "Linux $version: devtrace.ko builds for ${out##*/}"

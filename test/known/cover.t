@@ -11,6 +11,7 @@ case $B in /*) ;; *) B=$PWD/$B ;; esac
 [ -x "$B/devtrace" ] || { echo "not ok - $B/devtrace is missing: make"; exit 1; }
 dir=$(mktemp -d "${TMPDIR:-/tmp}/devtrace-cover.XXXXXX") && trap 'rm -rf "$dir"' EXIT
 export dir
+. test/share.bash
 
 # Small functions side by side, as in no program, but as in every program somewhere.
 shapes() {
@@ -57,27 +58,27 @@ for ((seed = 1; seed <= ${SEEDS:-3}; seed++)); do
 done
 shapes >"$dir/shapes.c"
 
+for compiler in gcc clang; do
+	for level in -O0 -O1 -O2 -O3 -Os; do echo "$compiler $level"; done
+done | share >"$dir/ways"
+
 # known.t's, and the others; enums.c has empty functions of one byte side by side, forbid.c one that is little
 # more than a syscall, which is not moved along
 sources=$(ls "$dir"/*.c "$dir"/*.cc test/programs/*.c test/programs/*.cc | grep -v '/enums.c\|/forbid.c')
 for source in $sources; do
-	for compiler in gcc clang; do
-		for level in -O0 -O1 -O2 -O3 -Os; do echo "$source $compiler $level"; done
-	done
+	while read -r how; do echo "$source $how"; done <"$dir/ways"
 done | xargs -L 1 -P "$(nproc)" bash -c 'out=$(build "$1" "$2" "$3"); echo "$out"' build >"$dir/log"
 
 if grep ^broken "$dir/log" | sed 's/^/# /' | grep .; then
 	echo "not ok - cover: a program does not compile"
 fi
-for compiler in gcc clang; do
-	for level in -O0 -O1 -O2 -O3 -Os; do
-		all=$(awk -v k="$compiler $level" '/^all / && index($0, k " ") { n += $NF } END { print n + 0 }' "$dir/log")
-		left=$(grep -c "^left [^ ]* $compiler $level " "$dir/log")
-		if [ "$all" -gt 200 ] && { [ "$left" -le 1 ] || [ $((left * 1000)) -le $((all * 3)) ]; }; then
-			echo "ok - cover: $compiler $level: $left of $all functions are left out"
-		else
-			grep "^left [^ ]* $compiler $level " "$dir/log" | head -n 20 | sed 's/^/# /'
-			echo "not ok - cover: $compiler $level: $left of $all functions are left out"
-		fi
-	done
-done
+while read -r compiler level; do
+	all=$(awk -v k="$compiler $level" '/^all / && index($0, k " ") { n += $NF } END { print n + 0 }' "$dir/log")
+	left=$(grep -c "^left [^ ]* $compiler $level " "$dir/log")
+	if [ "$all" -gt 200 ] && { [ "$left" -le 1 ] || [ $((left * 1000)) -le $((all * 3)) ]; }; then
+		echo "ok - cover: $compiler $level: $left of $all functions are left out"
+	else
+		grep "^left [^ ]* $compiler $level " "$dir/log" | head -n 20 | sed 's/^/# /'
+		echo "not ok - cover: $compiler $level: $left of $all functions are left out"
+	fi
+done <"$dir/ways"
