@@ -9,13 +9,16 @@
 # csmith programs, from FIRST on (12, 1).
 set -u
 cd "${DEVTRACE_ROOT:-$(dirname "$0")/../..}" || exit 1
-export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-25} first=${FIRST:-1} KEEP=${KEEP:-}
+export root=$PWD B=${B:-$PWD/build} limit=${SECONDS_MAX:-25} KEEP=${KEEP:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 for tool in devtrace test/tool/pointer test/tool/compare-truth test/tool/limit; do
 	[ -x "$B/$tool" ] || { echo "not ok - $B/$tool is missing: make tests"; exit 1; }
 done
 dir=$(mktemp -d /tmp/devtrace-points.XXXXXX) && trap '[ -n "$KEEP" ] || sweep "$dir"' EXIT
 . "$root/test/sound.bash"
+# of these a share for every change: test/share.bash
+csmith=${CSMITH:-$((12 / ${SHARE:-1}))}
+export first=${FIRST:-$((1 + RANDOM % ${SHARE:-1} * csmith))}
 export dir deadline=$((EPOCHSECONDS + limit))
 
 # SOURCE COMPILER LEVEL SEED, or csmith SEED
@@ -120,9 +123,9 @@ export -f run_csmith
 
 csmith_cases() {
 	local seed
-	for ((seed = first; seed < first + ${CSMITH:-12}; seed++)); do printf 'csmith %s\0' "$seed"; done
+	for ((seed = first; seed < first + csmith; seed++)); do printf 'csmith %s\0' "$seed"; done
 	# a point between functions that share their end once took the sites of another window along
-	[ "$first" != 1 ] || printf 'csmith 50013\0'
+	[ "$first" -gt 12 ] || printf 'csmith 50013\0'
 }
 
 wanted() { case ${words:-known csmith} in *"$1"*) ;; *) return 1 ;; esac; }
@@ -133,7 +136,7 @@ words=$*
 } | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case $1 >"$dir/out.$$" 2>&1; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
 if wanted csmith; then
 	functions=$(awk '{n += $1} END {print n + 0}' "$dir/functions" 2>/dev/null)
-	[ "${functions:-0}" -ge "${CSMITH:-12}" ] && echo "ok - calls of $functions functions of csmith programs counted" ||
+	[ "${functions:-0}" -ge "$csmith" ] && echo "ok - calls of $functions functions of csmith programs counted" ||
 		echo "not ok - calls of ${functions:-0} functions of csmith programs counted only"
 fi
 points=$(awk '{n += $1} END {print n + 0}' "$dir/points" 2>/dev/null)

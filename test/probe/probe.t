@@ -14,6 +14,7 @@ for tool in probe-run check-plan plan-stats; do
 	[ -x "$B/test/tool/$tool" ] || { echo "not ok - $B/test/tool/$tool is missing: make tests"; exit 1; }
 done
 dir=$(mktemp -d /tmp/devtrace-probe.XXXXXX) && trap 'rm -rf "$dir"' EXIT
+. "$root/test/share.bash"
 export dir
 
 # what is entered and not left when a program ends, or left by those who jump into its middle
@@ -116,7 +117,7 @@ cases() {
 
 csmith_cases() {
 	local seed n=${SEEDS:-30} first=${FIRST:-1}
-	for ((seed = first; seed < first + n; seed++)); do
+	for seed in $(seq "$first" $((first + n - 1)) | share); do
 		(cd "$dir" && csmith --seed "$seed" --max-funcs 10 -o "$seed.c") || continue
 		case $((seed % 2)) in 0) cc=gcc ;; *) cc=clang ;; esac
 		# those that run long say no more than the others
@@ -127,7 +128,7 @@ csmith_cases() {
 	done
 }
 
-{ cases; csmith_cases; } | while read -r line; do
+{ cases | share; csmith_cases; } | while read -r line; do
 	wanted "${line%%|*}" && printf '%s\0' "$line"
 done | xargs -0 -r -n 1 -P 2 bash -c 'run_case "$1"' _
 

@@ -6,6 +6,7 @@
 # build.sh); the first run builds them, which takes some minutes.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
+. "$root/test/share.bash"
 
 # ---- builds, two at a time --------------------------------------------------------------------
 # shellcheck disable=SC2016
@@ -16,7 +17,7 @@ lua=$(program lua sled) && lua_clang=$(program lua sled-clang) && sqlite=$(progr
 result $? "Lua, SQLite, zstd and Redis build with sleds"
 
 # ---- Lua --------------------------------------------------------------------------------------
-for script in "$root"/test/real/lua/*.lua; do
+for script in $(printf '%s\n' "$root"/test/real/lua/*.lua | share); do
 	same lua "$lua" "$script"
 	result $? "Lua, $(basename "$script"): same output traced and untraced"
 	same lua "$lua_clang" "$script"
@@ -63,7 +64,7 @@ sweep "$work"/sql.*
 tests_of_zstd=$(dirname "$zstd")/../tests
 "$tests_of_zstd/datagen" -g3000000 -P50 >"$work/in"
 status=0
-for level in 1 3 9 16 -5; do
+for level in $(printf '%s\n' 1 3 9 16 -5 | share); do
 	for threads in 1 2; do
 		sweep "$work"/z.db*
 		"$zstd" -q -f --ultra "-${level#-}" -T$threads "$work/in" -o "$work/plain.zst" 2>>"$work/why" &&
@@ -76,7 +77,7 @@ for level in 1 3 9 16 -5; do
 		sweep "$work"/z.db2*
 	done
 done
-result $status "zstd: the same bytes traced and untraced, at five levels, with one and two threads"
+result $status "zstd: the same bytes traced and untraced, at levels, with one and two threads"
 
 timeout 300 "$devtrace" record -o "$work/z.db" "$tests_of_zstd/fuzzer" -s1 -t1 -i100 \
 	>"$work/log" 2>&1 && complete "$work/z.db" || { cat "$work/log" >>"$work/why"; false; }
@@ -88,18 +89,18 @@ cat >"$work/traced-zstd" <<-EOF
 	exec "$devtrace" record -o "$work/cli/\$\$.db" "\$@"
 EOF
 chmod +x "$work/traced-zstd"
-timeout 500 python3 "$tests_of_zstd/cli-tests/run.py" --exec-prefix "$work/traced-zstd" --verbose \
-	basic/help.sh basic/version.sh basic/memlimit.sh basic/output_dir.sh compression/adapt.sh \
+mapfile -t tries < <(printf '%s\n' basic/help.sh basic/version.sh basic/memlimit.sh basic/output_dir.sh compression/adapt.sh \
 	compression/basic.sh compression/compress-literals.sh compression/format.sh \
 	compression/levels.sh compression/stream-size.sh compression/multi-threaded.sh \
-	decompression/pass-through.sh dictionaries/dictionary-mismatch.sh file-stat/compress-file-to-stdout.sh \
+	decompression/pass-through.sh dictionaries/dictionary-mismatch.sh file-stat/compress-file-to-stdout.sh | share)
+timeout 500 python3 "$tests_of_zstd/cli-tests/run.py" --exec-prefix "$work/traced-zstd" --verbose "${tries[@]}" \
 	>"$work/log" 2>&1 || { grep -B 40 ^FAIL "$work/log" >>"$work/why"; false; }
 result $? "zstd's tests of its command pass traced ($(grep -c "^PASS:.*sh$" "$work/log"))"
 sweep "$work/cli" "$work"/z.db* "$work"/in "$work"/*.zst "$work/back"
 
 # ---- Redis ------------------------------------------------------------------------------------
-units=(unit/type/hash unit/type/incr unit/scripting unit/multi unit/pubsub unit/keyspace unit/auth
-	unit/acl unit/bitops unit/protocol)
+mapfile -t units < <(printf '%s\n' unit/type/hash unit/type/incr unit/scripting unit/multi unit/pubsub unit/keyspace unit/auth \
+	unit/acl unit/bitops unit/protocol | share)
 args=(--clients 2 --config bind 127.0.0.1)
 for u in "${units[@]}"; do args+=(--single "$u"); done
 (cd "$(dirname "$redis")/.." && timeout 600 "$devtrace" record -f -F 'redis-*:*' -o "$work/units.db" \
@@ -108,7 +109,8 @@ for u in "${units[@]}"; do args+=(--single "$u"); done
 result $? "Redis: ${#units[@]} units of its own tests pass traced"
 sweep "$work"/units.db*
 
-attach_under_load "${ATTACHES:-100}"
-result $? "Redis: attached and detached ${ATTACHES:-100} times under load; no error, no lost connection"
+attaches=${ATTACHES:-$((100 / ${SHARE:-1}))}
+attach_under_load "$attaches"
+result $? "Redis: attached and detached $attaches times under load; no error, no lost connection"
 
 echo "1..$tests"
