@@ -723,12 +723,32 @@ static bool ring_is_believed(void)
 	return yes;
 }
 
+/* Has the region of this address room for n bytes from there on? */
+static bool has_room(uint64_t address, uint64_t n)
+{
+	for (size_t i = 0; i < told->regions; i++)
+		if (address >= region_told[i].low && address < region_told[i].high)
+			return region_told[i].high - address >= n;
+	return false;
+}
+
 static void test_directed(void **state)
 {
 	const uint8_t seven = 7;
+	size_t x = 0, l = 0;
 
 	ask_real_of_v();
 	find_told();
+	/* that an instruction is too long is said of no other reason */
+	while (x < told->exits && !has_room(exit_told[x].address, 16))
+		x++;
+	while (l < told->links && !has_room(link_told[l].from, 16))
+		l++;
+	assert_true(x < told->exits && l < told->links);
+	assert_false(BELIEVED(exit_told[x].length, 16));
+	assert_false(BELIEVED(link_told[l].length, 16));
+	assert_true(BELIEVED(exit_told[x].length, 15));
+	assert_true(BELIEVED(link_told[l].length, 15));
 	assert_true(BELIEVED(told->covered, told->covered));
 	assert_true(is_believed(&function_told[0].found, &seven, 1)); /* as true */
 
