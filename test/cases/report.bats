@@ -107,10 +107,11 @@ TEXT
 }
 
 @test "check-128-cost: a recording says what its records cost" {
+	# so many calls that half of them find a ring that has been written to before
 	cat >p.c <<'C'
 __attribute__((noipa)) void nothing(void) {}
 __attribute__((noipa)) void outer(void) { for (int i = 0; i < 1000; i++) nothing(); }
-int main(void) { for (int i = 0; i < 100; i++) outer(); }
+int main(void) { for (int i = 0; i < 1000; i++) outer(); }
 C
 	gcc -O1 -B"$build/lib" -o p p.c
 	devtrace record -F outer -F nothing -- ./p
