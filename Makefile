@@ -2,7 +2,7 @@
 # make install DESTDIR=, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
 # They are not position-independent, and undefined behaviour traps (ASan says where, handle_sigill): without 10 MB of
-# descriptions to relocate and to look for leaks in, a command starts in a third of the time.
+# descriptions to relocate and to look for leaks in, a command starts in a third of the time. No bytes at NULL are nothing.
 # FUZZ=1 fuzzers: by clang, with those and with libFuzzer, what test/fuzz/ tries everything that reads with.
 
 PREFIX   ?= /usr/local
@@ -19,7 +19,7 @@ SAN      := 1
 endif
 PIE      := $(if $(SAN),no-pie,pie)
 SANFLAGS := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer) \
-	$(if $(SAN),$(if $(FUZZ),,-fsanitize-undefined-trap-on-error)) \
+	$(if $(SAN),$(if $(FUZZ),,-fsanitize-undefined-trap-on-error -fno-sanitize=nonnull-attribute)) \
 	$(if $(FUZZ),-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -fno-sanitize=pointer-overflow)
 # they warn of what they themselves make; a build without them warns of the rest
 WARN     := -Wall -Wextra $(if $(SAN),-w -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion,-Werror) -Wno-unused-parameter -Wmissing-prototypes -Wshadow -Wstrict-prototypes

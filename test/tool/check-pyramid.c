@@ -290,8 +290,10 @@ static void compare_each(struct dt_windows *windows, uint64_t from, uint64_t to,
 		if (at >= from && at <= to)
 			on_found(&want, all[i].track, &all[i].bar);
 	}
-	qsort(got.bar, got.n, sizeof(*got.bar), by_all);
-	qsort(want.bar, want.n, sizeof(*want.bar), by_all);
+	if (got.n)
+		qsort(got.bar, got.n, sizeof(*got.bar), by_all);
+	if (want.n)
+		qsort(want.bar, want.n, sizeof(*want.bar), by_all);
 	for (size_t i = 0; i < got.n || i < want.n; i++)
 		if (i >= got.n || i >= want.n || got.bar[i].track != want.bar[i].track ||
 		    !same(&got.bar[i].bar, &want.bar[i].bar)) {
