@@ -69,9 +69,6 @@ static void *read_piece(const struct dt_elf *f, uint64_t offset, uint64_t size)
 	return p;
 }
 
-/* Bytes of a section that are looked at in one go, by dt_elf_only(). */
-#define SEARCHED 65536u
-
 static const char *machine_name(uint16_t machine)
 {
 	static const struct {
@@ -1038,7 +1035,9 @@ char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_
 	return read_piece(f, s->offset, s->size);
 }
 
-/* In pieces that are small enough to be read into memory that has been used before. */
+#define SEARCHED 65536u /* bytes of a section that are read at once */
+
+/* The section is read in pieces into one small buffer: a new page costs more than the reading. */
 uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size_t n)
 {
 	const struct dt_elf_section *s = section_named(f, name);
@@ -1049,22 +1048,21 @@ uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size
 		uint64_t left = s->size - done, size = left < SEARCHED ? left : SEARCHED;
 		const uint8_t *at, *from = piece;
 
-		if (read_at(f, s->offset + done, piece, size)) {
-			found = 0;
-			break;
-		}
+		if (read_at(f, s->offset + done, piece, size))
+			goto not_known;
 		while ((at = memmem(from, size - (size_t)(from - piece), bytes, n))) {
-			if (found) {
-				free(piece);
-				return 0;
-			}
+			if (found)
+				goto not_known;
 			found = s->vaddr + done + (uint64_t)(at - piece);
 			from = at + 1;
 		}
-		done += size - n + 1;
+		done += size - n + 1; /* what lies over a piece's end begins in the next one */
 	}
 	free(piece);
 	return found;
+not_known:
+	free(piece);
+	return 0;
 }
 
 bool dt_elf_is_code(const struct dt_elf *f, uint64_t address)

@@ -32,8 +32,7 @@ static char *slurp(pid_t pid, struct dt_error *e)
 	for (;;) {
 		ssize_t n;
 
-		/* most are small: of one of every process of the machine that may be a child's,
-		 * little is mapped */
+		/* begins small: most processes have few mappings, and many may be looked at */
 		if (size - len < 4096) {
 			char *more = realloc(text, size += size ? size : 16384);
 
