@@ -153,7 +153,8 @@ assert abs(rounds['total'] - rounds['self'] - leaf['total']) < 1000, (rounds, le
 	C
 	gcc -O0 -g -o "$dir/both" "$dir/both.c" -lpthread
 	gcc -O0 -g -shared -fPIC -o "$dir/plain.so" "$dir/lib.c"
-	"$dt" record -F 'both:*' -F 'plain.so:*' -o "$dir/b.db" "$dir/both" "$dir/plain.so"
+	# with room for all: who waits for it meanwhile is not stopped besides
+	"$dt" record -b 64M -F 'both:*' -F 'plain.so:*' -o "$dir/b.db" "$dir/both" "$dir/plain.so"
 	sql "$dir/b.db" "SELECT thread, why, count(*), sum(duration) FROM held WHERE begin > 0 GROUP BY 1, 2"
 	# it was stopped each time; whoever slept went on sleeping
 	[ "$(sql "$dir/b.db" "SELECT count(*) >= 5 FROM held WHERE why='stop' AND begin > 0 AND
