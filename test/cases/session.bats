@@ -63,7 +63,9 @@ load session
 	sleep 3
 	us=$(($(used) - before))
 	echo "$us us in 3 s"
-	[ "$us" -lt 9000 ]
+	most=9000
+	case ${DEVTRACE_BUILD-} in */san) most=27000 ;; esac # sanitizers look at each access
+	[ "$us" -lt $most ]
 	kill "$follower"
 }
 
