@@ -143,7 +143,7 @@ soak: tests
 	@sh ./install-deps.sh build check kernel soak
 	./test/soak.sh $(S)
 
-# puts faults into a copy of the tree, one at a time, and says which the tests catch (some 25 minutes); ONLY=session/
+# puts faults into a copy of the tree, one at a time, and says which the tests catch (two hours or more); ONLY=session/
 mutate:
 	@sh ./install-deps.sh build check kernel
 	python3 test/mutate/mutate.py --only '$(ONLY)'
