@@ -447,6 +447,15 @@ static void warm(struct dt_symtab *t)
 		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
 }
 
+/* May any function of this module be chosen? */
+static bool means_module(const struct dt_selection *select, const char *name)
+{
+	for (size_t i = 0; i < select->n; i++)
+		if (!select->pattern[i].remove && dt_pattern_module(&select->pattern[i], name))
+			return true;
+	return dt_selection_rest(select);
+}
+
 /* Does a file that has no sites of its own have functions in this range? Then it gets probes. */
 static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_file *f)
 {
@@ -462,7 +471,7 @@ static bool may_probe(struct dt_session *s, const struct dt_range *r, struct dt_
 		return p->file == f;
 	f->program = dt_session_is_program(s, f);
 	if (f->program)
-		return true;
+		return means_module(&p->select, called(f, &p->select));
 	any = false;
 	name = called(f, &p->libraries);
 	for (size_t i = 0; i < p->libraries.n; i++) {
