@@ -2,7 +2,7 @@
 /*
  * Which values of a call can be compared between two traces: those that both have, of the same
  * type. Pointers are not, unless asked for: addresses differ from run to run. What a pointer is,
- * the signature says (process/symtab.h): p, s, and a structure that has one in it or is not
+ * the signature says (symbols/symtab.h): p, s, and a structure that has one in it or is not
  * described; without a signature any value may be one.
  */
 #ifndef DT_ANALYSE_COMPARED_H

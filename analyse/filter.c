@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/signature.h"
-#include "process/pattern.h"
+#include "symbols/pattern.h"
 
 #define TEXT_MAX  4096
 #define TERMS	  16	   /* of values */

@@ -5,7 +5,7 @@
  *	core:0,2-4		on these cores
  *	process:PATTERN		of these processes: number, name of the program
  *	thread:PATTERN		of these threads: number, name
- *	function:PATTERN	calls of, and points in: process/pattern.h
+ *	function:PATTERN	calls of, and points in: symbols/pattern.h
  *	event:PATTERN		events: "net:send", "net:*"; messages are "message:sent",
  *":received" time>10us, time<2ms	calls, and times on a core, of that length result<0, arg1=5,
  *len>9	calls by a value: the first argument, one by its name

@@ -12,14 +12,14 @@
 #include <unistd.h>
 #include "analyse/messages.h"
 #include "analyse/pair.h"
-#include "cmd/behind.h"
+#include "show/entry-records.h"
 #include "cmd/commands.h"
-#include "cmd/event.h"
-#include "cmd/format.h"
-#include "cmd/full.h"
+#include "show/event.h"
+#include "show/format.h"
+#include "show/full-arguments.h"
 #include "cmd/kept.h"
 #include "cmd/open.h"
-#include "cmd/out.h"
+#include "show/out.h"
 #include "core/text.h"
 
 static const char help[] =
@@ -852,7 +852,7 @@ static const struct dt_call *call_of(struct calls *k, uint32_t function)
 	dt_pair_callers(k->pair, take_first, &c);
 	if (!c || !c->note || *c->note & OPENED)
 		return NULL;
-	return dt_behind_of(k->reader, function, c->function) ? c : NULL;
+	return dt_entry_records_of(k->reader, function, c->function) ? c : NULL;
 }
 
 static bool take_values(struct calls *k, const struct dt_site *site, const struct dt_record *r)
@@ -861,7 +861,7 @@ static bool take_values(struct calls *k, const struct dt_site *site, const struc
 
 	if (!c)
 		return false;
-	dt_behind_values(&k->fulls, c->id, &k->formats, site, r);
+	dt_entry_records_values(&k->fulls, c->id, &k->formats, site, r);
 	k->failed |= k->fulls.failed;
 	return true;
 }
@@ -872,7 +872,7 @@ static bool take_text(struct calls *k, const struct dt_text *t)
 
 	if (!c)
 		return false;
-	dt_behind_text(&k->fulls, c->id, k->reader, t);
+	dt_entry_records_text(&k->fulls, c->id, k->reader, t);
 	k->failed |= k->fulls.failed;
 	return true;
 }

@@ -8,11 +8,11 @@
 #include <unistd.h>
 #include "arch/x86_64/capture.h"
 #include "cmd/commands.h"
-#include "cmd/event.h"
+#include "show/event.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
-#include "cmd/out.h"
-#include "cmd/pointer.h"
+#include "show/out.h"
+#include "show/pointer.h"
 #include "core/compact.h"
 #include "core/kitrace.h"
 #include "core/signature.h"
@@ -76,7 +76,7 @@ static void print_loss(struct dt_out *o, const struct dt_reader *r, const struct
 
 static const char *short_name(const struct dt_reader *r, uint32_t function)
 {
-	const char *name = function ? dt_cmd_function_name(r, function) : NULL;
+	const char *name = function ? dt_reader_function_name(r, function) : NULL;
 
 	return name && strlen(name) > LONGEST_NAME ? "?" : name;
 }

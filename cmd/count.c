@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/commands.h"
-#include "cmd/out.h"
+#include "show/out.h"
 #include "cmd/value.h"
 
 #define KEYS 1000000

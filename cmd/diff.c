@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/export.h"
+#include "export/export.h"
 #include "analyse/match.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
@@ -164,7 +164,7 @@ static bool make_rows(struct table *t)
 		if ((!t->sums[0][i].calls && !t->sums[1][i].calls) || !is_shown(t, shown, i))
 			continue;
 		*x = (struct row){i,
-				  dt_cmd_function_name(d->reader[!row[0]], row[!row[0]]),
+				  dt_reader_function_name(d->reader[!row[0]], row[!row[0]]),
 				  {t->sums[0][i], t->sums[1][i]},
 				  0};
 		x->change = value_of(d->key, &x->in[1]) - value_of(d->key, &x->in[0]);

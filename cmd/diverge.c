@@ -6,7 +6,7 @@
 
 #include "analyse/diverge.h"
 #include "cmd/diff.h"
-#include "cmd/format.h"
+#include "show/format.h"
 #include "cmd/table.h"
 
 #define DIVERGED 3  /* exit status */

@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
-#include "analyse/export.h"
+#include "export/export.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/part.h"
 #include "cmd/progress.h"
-#include "cmd/say.h"
 
 static const char help[] =
 	"usage: devtrace export --FORMAT [OPTION]... [-o OUTPUT] [FILE]\n"
@@ -59,13 +58,12 @@ static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_fo
 static int write_format(struct dt_reader *r, struct dt_part *part, const struct dt_export *x, bool values)
 {
 	struct dt_formats formats = {.reader = r};
-	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
 	struct dt_progress progress;
 	struct dt_error e;
 	int rc;
 
 	dt_progress_begin(&progress, r);
-	rc = x->write(r, part->file, values ? &words : NULL, &e);
+	rc = x->write(r, part->file, values ? &formats : NULL, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
@@ -77,14 +75,13 @@ static int write_format(struct dt_reader *r, struct dt_part *part, const struct 
 static int write_ctf(struct dt_reader *r, struct dt_part *part, bool values)
 {
 	struct dt_formats formats = {.reader = r};
-	const struct dt_export_words words = {dt_say_call, dt_say_result, dt_say_each, &formats};
 	struct dt_progress progress;
 	uint64_t moved = 0;
 	struct dt_error e;
 	int rc;
 
 	dt_progress_begin(&progress, r);
-	rc = dt_export_ctf(r, part->name, values ? &words : NULL, &moved, &e);
+	rc = dt_export_ctf(r, part->name, values ? &formats : NULL, &moved, &e);
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s: %s", part->said, e.text);

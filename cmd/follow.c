@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/open.h"
-#include "cmd/out.h"
+#include "show/out.h"
 #include "core/text.h"
 #include "session/client.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/export.h"
+#include "export/export.h"
 #include "analyse/same.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
@@ -73,7 +73,7 @@ static double share(uint64_t part, uint64_t whole)
 static const char *name_of(const struct graph *k, uint32_t function)
 {
 	return function == DT_GRAPH_NO_CALLER ? "(no caller in the trace)"
-					      : dt_cmd_function_name(k->reader, function);
+					      : dt_reader_function_name(k->reader, function);
 }
 
 /* ---- the order of a node's children ---- */

@@ -13,9 +13,9 @@
 #include "process/launch.h"
 #include "session/client.h"
 #include "process/maps.h"
-#include "process/module.h"
-#include "process/probes.h"
-#include "process/usdt.h"
+#include "hook/module.h"
+#include "hook/probes.h"
+#include "elf/usdt.h"
 
 static const char usage[] =
 	"usage: devtrace list [-v] [-a] PROG|PID...\n"

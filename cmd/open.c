@@ -188,8 +188,9 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file)
 			continue;
 		}
 		said++;
-		fprintf(stderr, "devtrace: %s%s%s: self time includes %zu function%s not hooked: %s\n",
-			file ? file : "", file ? ": " : "", dt_cmd_function_name(r, i), n,
+		fprintf(stderr,
+			"devtrace: %s%s%s: self time includes %zu function%s not hooked: %s\n",
+			file ? file : "", file ? ": " : "", dt_reader_function_name(r, i), n,
 			n == 1 ? "" : "s", dt_cmd_plain(names));
 	}
 	if (more)
@@ -197,13 +198,6 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file)
 			"devtrace: %s%s%zu more functions call some that are not hooked: the table "
 			"unhooked has all\n",
 			file ? file : "", file ? ": " : "", more);
-}
-
-const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function)
-{
-	const struct dt_function_info *f = dt_reader_function(r, function);
-
-	return f && f->name[0] ? f->name : "?";
 }
 
 bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost *c)

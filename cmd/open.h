@@ -4,7 +4,7 @@
 #define DT_CMD_OPEN_H
 
 #include "process/confine.h"
-#include "process/pattern.h"
+#include "symbols/pattern.h"
 #include "store/reader.h"
 
 #define DT_DEFAULT_FILE "devtrace.db"
@@ -47,9 +47,6 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
 
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 
-/* Name to show for a function row; "?" for 0. */
-const char *dt_cmd_function_name(const struct dt_reader *r, uint32_t function);
-
 /* Options that take text are kept until the trace is open. */
 struct dt_range_options {
 	const char *from, *to;
@@ -57,7 +54,7 @@ struct dt_range_options {
 
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range);
 
-/* What a record of a kind ("entry", "exit", "point") cost by itself, in ticks: process/calibrate.h.
+/* What a record of a kind ("entry", "exit", "point") cost by itself, in ticks: hook/calibrate.h.
  * False: the trace does not say. */
 struct dt_cmd_cost {
 	double median, mean, deviation, interval;

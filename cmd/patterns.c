@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 
 #include "process/needed.h"
-#include "process/usdt.h"
+#include "elf/usdt.h"
 
 /* The program, or a library that it needs. */
 struct file {
-	char *called; /* as patterns call it: process/pattern.h */
+	char *called; /* as patterns call it: symbols/pattern.h */
 	char *path;
 	struct dt_elf *elf;
 	struct dt_symtab *symtab;
@@ -46,7 +46,7 @@ static void add_file(void *ctx, const char *name, const char *path)
 		free(f->path);
 		f->path = strdup(real);
 	}
-	name = strrchr(name, '/') ? "" : name; /* no name that a module goes by: process/module.c */
+	name = strrchr(name, '/') ? "" : name; /* no name that a module goes by: hook/module.c */
 	dt_format(text, sizeof(text), "%s\n%s\n%s%s%s", real ? real : path, path, name,
 		  elf->soname[0] ? "\n" : "", elf->soname);
 	free(real);

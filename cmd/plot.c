@@ -17,7 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/lines.h"
 #include "cmd/open.h"
-#include "cmd/out.h"
+#include "show/out.h"
 #include "cmd/part.h"
 #include "core/plain.h"
 #include "process/outside.h"
@@ -128,7 +128,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 	struct plot *k = ctx;
 
 	if (!(c->flags & DT_CALL_UNTIMED) && k->shown[c->function])
-		take(k, c->begin, c->end, dt_cmd_function_name(k->reader, c->function));
+		take(k, c->begin, c->end, dt_reader_function_name(k->reader, c->function));
 }
 
 /* One pass over the input. */

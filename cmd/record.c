@@ -12,7 +12,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/trace.h"
-#include "process/symtab-apart.h"
+#include "symbols/symtab-apart.h"
 
 #define OPTIONS                                                                                    \
 	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \

@@ -122,7 +122,7 @@ static struct row *make_rows(const struct dt_reader *r, const struct report *o,
 		if ((!f->calls && !f->no_entry) || !shown[i])
 			continue;
 		k->s = f;
-		k->name = dt_cmd_function_name(r, i);
+		k->name = dt_reader_function_name(r, i);
 		k->p50 = dt_stats_quantile(f, 0.5);
 		k->p99 = dt_stats_quantile(f, 0.99);
 		k->key = value_of(o->key, k);

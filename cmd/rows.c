@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/csv.h"
-#include "analyse/json.h"
+#include "show/csv.h"
+#include "show/json.h"
 #include "core/plain.h"
 #include "store/varint.h"
 

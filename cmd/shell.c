@@ -17,7 +17,7 @@
 #include "core/plain.h"
 #include "cmd/open.h"
 #include "arch/x86_64/capture.h"
-#include "cmd/out.h"
+#include "show/out.h"
 #include "core/kitrace.h"
 #include "core/words.h"
 #include "session/client.h"

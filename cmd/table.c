@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/json.h"
+#include "show/json.h"
 #include "cmd/open.h"
 
 void dt_table_ns(double ns)

@@ -3,7 +3,7 @@
 #include "cmd/trace.h"
 #include "cmd/patterns.h"
 #include "core/text.h"
-#include "process/probes.h"
+#include "hook/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "process/launch.h"
 #include "process/needed.h"
 #include "process/rights.h"
-#include "process/symtab-apart.h"
+#include "symbols/symtab-apart.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/mount.h"

@@ -29,7 +29,7 @@ struct dt_value_place {
 	char type;     /* i signed, u not, f floating: then cut to the integer below */
 };
 
-/* From a signature (process/symtab.h), which may be "". False: it has no such value. */
+/* From a signature (symbols/symtab.h), which may be "". False: it has no such value. */
 bool dt_value_find(const struct dt_value *v, const char *signature, struct dt_value_place *place);
 
 struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t *value);

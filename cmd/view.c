@@ -14,7 +14,6 @@
 #include "cmd/from.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
-#include "cmd/say.h"
 #include "store/store.h"
 #include "view/http.h"
 
@@ -147,8 +146,7 @@ static int show(const struct asked *a)
 		goto out;
 	}
 	formats.reader = r;
-	v = dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats, a->anyway},
-			 live.name && !a->index ? &from : NULL, &e);
+	v = dt_view_open(path, &formats, a->anyway, live.name && !a->index ? &from : NULL, &e);
 	if (!v || (s && dt_http_start(s, v, &e) < 0)) {
 		status = dt_cmd_fail("%s", e.text);
 		goto out;

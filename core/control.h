@@ -3,13 +3,14 @@
  * The shared memory of a session: one control block, then one ring per core, then the shared ring.
  * Mapped by the controller and by every traced process.
  *
- * Every traced process can write all of it, as it likes. So what decides (geometry, policy, state) the
- * controller has in memory of its own, struct dt_shared, and what it writes here is for the others; of what it
- * must read here each word is read once and checked. No pointers, nothing of libc's.
+ * Every traced process can write all of it, as it likes. So what decides (geometry, policy, state)
+ * the controller has in memory of its own, struct dt_shared, and what it writes here is for the
+ * others; of what it must read here each word is read once and checked. No pointers, nothing of
+ * libc's.
  *
- * Only those include this who are in the traced process (arch/x86_64/target/slow.c) and the two files through which the
- * controller looks at it: process/shared.c, and session/rings.c for the rings. To all others the two structures
- * are names. test/lint/shared.t sees to that.
+ * Only those include this who are in the traced process (arch/x86_64/target/slow.c) and the two
+ * files through which the controller looks at it: hook/shared.c, and session/rings.c for the rings.
+ * To all others the two structures are names. test/lint/shared.t sees to that.
  *
  * Who writes what is said at each field. x86-64's store order is relied on by the append; the
  * controller and the slow path use the compiler's __atomic builtins.

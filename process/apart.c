@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "process/confine.h"
-#include "process/elf.h"
+#include "elf/elf.h"
 #include "process/threads.h"
 
 #define NOBODY 65534

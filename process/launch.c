@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/elf.h"
+#include "elf/elf.h"
 #include "process/limits.h"
 #include "process/threads.h"
 

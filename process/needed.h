@@ -3,7 +3,7 @@
 #ifndef DT_PROCESS_NEEDED_H
 #define DT_PROCESS_NEEDED_H
 
-#include "process/elf.h"
+#include "elf/elf.h"
 
 /*
  * Calls fn for each library that the program needs, with the name that it is needed by: what its own

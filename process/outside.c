@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/elf.h"
+#include "elf/elf.h"
 #include "process/rights.h"
 
 enum request { OPEN, REMOVE, MOVE, RUN, CONNECT, DISCONNECT };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/signature.h"
-#include "process/prototype.h"
+#include "symbols/prototype.h"
 
 #define PARAMETERS 64
 #define SIGNATURE  4096

@@ -4,14 +4,14 @@
  * four integer registers; a point there captures the others: further registers, the vector
  * registers, the stack, and the texts that arguments lead to.
  *
- * Which ones: "path:str,mode,3:u4". A name is that of a parameter, a number counts them from 1; where
- * nothing is known of the function, it counts the integer registers. Behind the colon is how it is
- * shown: str, or a type of a signature (process/symtab.h); without one, as it is declared.
+ * Which ones: "path:str,mode,3:u4". A name is that of a parameter, a number counts them from 1;
+ * where nothing is known of the function, it counts the integer registers. Behind the colon is how
+ * it is shown: str, or a type of a signature (symbols/symtab.h); without one, as it is declared.
  */
 #ifndef DT_SESSION_ARGUMENTS_H
 #define DT_SESSION_ARGUMENTS_H
 
-#include "process/module.h"
+#include "hook/module.h"
 
 /* Is that a list of arguments? */
 int dt_arguments_check(const char *which, struct dt_error *e);

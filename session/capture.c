@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/capture.h"
-#include "process/usdt.h"
-#include "process/variable.h"
+#include "elf/usdt.h"
+#include "symbols/variable.h"
 #include "session/places.h"
 
 struct parsing {

@@ -6,7 +6,7 @@
 #ifndef DT_SESSION_CAPTURE_H
 #define DT_SESSION_CAPTURE_H
 
-#include "process/target.h"
+#include "hook/target.h"
 
 struct dt_session;
 

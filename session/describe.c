@@ -7,8 +7,8 @@
 
 #include "core/signature.h"
 #include "process/memory.h"
-#include "process/probes.h"
-#include "process/prototype.h"
+#include "hook/probes.h"
+#include "symbols/prototype.h"
 #include "session/kernel-ranges.h"
 #include "session/session.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/error.h"
 #include "process/rights.h"
-#include "process/shared.h"
+#include "hook/shared.h"
 #include "session/pauses.h"
 #include "session/rings.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/text.h"
-#include "process/prototype.h"
+#include "symbols/prototype.h"
 
 struct symbol {
 	uint64_t address;

@@ -21,7 +21,7 @@ struct stay {
 	uint8_t serial;
 };
 
-/* Points are never forgotten, as a file's are not: process/point.h. */
+/* Points are never forgotten, as a file's are not: hook/point.h. */
 struct dt_kernel_points {
 	pthread_mutex_t lock; /* commands change it, the recorder looks */
 	struct dt_points all;

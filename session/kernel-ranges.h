@@ -7,7 +7,7 @@
 #define DT_SESSION_KERNEL_RANGES_H
 
 #include "core/device.h"
-#include "process/point.h"
+#include "hook/point.h"
 #include "session/kernel.h"
 
 #define DT_KERNEL_PREFIX "kernel:" /* of what is meant to be the kernel's */

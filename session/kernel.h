@@ -73,7 +73,7 @@ void dt_kernel_functions(struct dt_kernel *k);
 /* The first function of that name. */
 bool dt_kernel_named(const struct dt_kernel *k, const char *name, struct dt_kernel_symbol *s);
 
-/* Its parameters and result as process/symtab.h describes them, by the kernel's BTF; "": not known.
+/* Its parameters and result as symbols/symtab.h describes them, by the kernel's BTF; "": not known.
  */
 void dt_kernel_signature(struct dt_kernel *k, const char *name, char *out, size_t size);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/words.h"
-#include "process/pattern.h"
-#include "process/probes.h"
+#include "symbols/pattern.h"
+#include "hook/probes.h"
 #include "session/kernel-ranges.h"
 
 /* The process that addresses are read in: the one that has been there longest. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/probes.h"
+#include "hook/probes.h"
 #include "session/arguments.h"
 #include "session/capture.h"
 #include "session/kernel-ranges.h"

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/ring.h"
-#include "process/shared.h"
+#include "hook/shared.h"
 
 /* Appends are recorded from here on, or are not. */
 void dt_rings_start(struct dt_shared *s);

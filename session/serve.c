@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "process/connect.h"
+#include "hook/connect.h"
 #include "process/launch.h"
 #include "process/memory.h"
-#include "process/probes.h"
+#include "hook/probes.h"
 #include "session/device.h"
 
 #define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))

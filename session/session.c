@@ -21,12 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/calibrate.h"
-#include "process/connect.h"
+#include "hook/calibrate.h"
+#include "hook/connect.h"
 #include "process/launch.h"
 #include "process/rights.h"
 #include "process/memory.h"
-#include "process/probes.h"
+#include "hook/probes.h"
 
 #define DEFAULT_RING (4u << 20)
 #define LONG_ATTACH 100000000u /* ns: to be said */

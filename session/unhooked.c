@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/pattern.h"
-#include "process/probes.h"
+#include "symbols/pattern.h"
+#include "hook/probes.h"
 
 static bool is_planted(const struct dt_session *s, const struct dt_file *f, size_t site)
 {

@@ -5,8 +5,8 @@
 
 #include <sqlite3.h>
 
-#include "analyse/json.h"
-#include "cmd/format.h"
+#include "show/json.h"
+#include "show/format.h"
 
 /* Replaces what is in t: of a function's arguments, or a point's values. */
 void dt_sql_arguments(struct dt_formats *f, struct dt_json *t, uint32_t function,

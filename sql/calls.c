@@ -11,7 +11,7 @@
 
 #include "analyse/pair.h"
 #include "analyse/snapshot.h"
-#include "cmd/behind.h"
+#include "show/entry-records.h"
 #include "sql/arguments.h"
 #include "sql/walk.h"
 
@@ -278,8 +278,8 @@ static void on_text(void *ctx, const struct dt_text *t)
 	if (!dt_text_of_point(t) || x->ended)
 		return;
 	dt_pair_callers(x->pair, take_caller, &c);
-	if (c && c->id && dt_behind_of(x->of->pass->reader, t->function, c->function))
-		dt_behind_text(&x->fulls, c->id, x->of->pass->reader, t);
+	if (c && c->id && dt_entry_records_of(x->of->pass->reader, t->function, c->function))
+		dt_entry_records_text(&x->fulls, c->id, x->of->pass->reader, t);
 }
 
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
@@ -296,8 +296,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	dt_span_record(reader, s, i, &r);
 	if (!dt_texts_take(&x->texts, site, &r)) {
 		dt_pair_callers(x->pair, take_caller, &c);
-		if (c && c->id && dt_behind_of(reader, site->function, c->function))
-			dt_behind_values(&x->fulls, c->id, &x->of->pass->formats, site, &r);
+		if (c && c->id && dt_entry_records_of(reader, site->function, c->function))
+			dt_entry_records_values(&x->fulls, c->id, &x->of->pass->formats, site, &r);
 	}
 	x->failed |= x->texts.failed || x->fulls.failed;
 }
@@ -530,7 +530,7 @@ static void on_looked_text(void *ctx, const struct dt_text *t)
 {
 	struct looking *l = ctx;
 
-	dt_behind_text(&l->fulls, 1, l->x->of->pass->reader, t);
+	dt_entry_records_text(&l->fulls, 1, l->x->of->pass->reader, t);
 }
 
 /* The entry's record, at the time when the call began, and those behind it. */
@@ -561,7 +561,8 @@ static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 		if (found) {
 			dt_span_record(reader, &w.span, w.at, &record);
 			if (!dt_texts_take(&texts, site, &record))
-				dt_behind_values(&l.fulls, 1, &x->of->pass->formats, site, &record);
+				dt_entry_records_values(&l.fulls, 1, &x->of->pass->formats, site,
+							&record);
 			continue;
 		}
 		if (w.span.ticks[w.at] > r->call.begin)

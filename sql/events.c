@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/event.h"
+#include "show/event.h"
 #include "analyse/messages.h"
 #include "include/devtrace.h"
 #include "sql/arguments.h"

@@ -4,7 +4,7 @@
 #define DT_SQL_SOURCE_H
 
 #include "analyse/pyramid.h"
-#include "cmd/format.h"
+#include "show/format.h"
 
 /* What reads the trace once, from some place on. */
 struct dt_sql_pass {

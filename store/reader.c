@@ -462,6 +462,13 @@ const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uin
 	return element(&r->tables.functions, id, sizeof(struct dt_function_info));
 }
 
+const char *dt_reader_function_name(const struct dt_reader *r, uint32_t id)
+{
+	const struct dt_function_info *f = dt_reader_function(r, id);
+
+	return f && f->name[0] ? f->name : "?";
+}
+
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id)
 {
 	return element(&r->tables.modules, id, sizeof(struct dt_module_info));

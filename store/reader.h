@@ -36,7 +36,7 @@ struct dt_module_info {
 	uint64_t base, low, high, begin_ticks, end_ticks;
 	const char *path, *build_id;
 	const char *file; /* the end of the path, as plain text: core/plain.h */
-	const char *called; /* the path, and behind newlines its other names: process/pattern.h */
+	const char *called; /* the path, and behind newlines its other names: symbols/pattern.h */
 };
 
 struct dt_thread_info {
@@ -90,8 +90,10 @@ int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_e
  * dt_reader_next() is called. */
 const struct dt_site *dt_reader_site(const struct dt_reader *r, uint32_t id);
 const struct dt_function_info *dt_reader_function(const struct dt_reader *r, uint32_t id);
+/* Its name; "?": it is not known, or has none. */
+const char *dt_reader_function_name(const struct dt_reader *r, uint32_t id);
 const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_t id);
-/* What the number behind a '#' in a signature means: process/symtab.h. NULL: there is none. */
+/* What the number behind a '#' in a signature means: symbols/symtab.h. NULL: there is none. */
 const char *dt_reader_type(const struct dt_reader *r, uint32_t id);
 /*
  * How many of the functions that this one calls were chosen and could not be hooked, so that their time

@@ -46,7 +46,7 @@ struct dt_function_row {
 	const char *name;      /* demangled */
 	const char *file;      /* source file, "" if not known */
 	uint32_t line;	       /* 0: not known */
-	const char *signature; /* see process/symtab.h; "" if not known */
+	const char *signature; /* see symbols/symtab.h; "" if not known */
 	uint64_t variant;      /* of what is no function, but captured there: tells several apart */
 };
 
@@ -132,7 +132,7 @@ int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t call
 int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
 /* The row of a function; one that was put before (same module and address) is not put again. */
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
-/* The row of a type's description (process/symtab.h); one with the same words is not put again. */
+/* The row of a type's description (symbols/symtab.h); one with the same words is not put again. */
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e);
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
 		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);

@@ -3,15 +3,18 @@
 #ifndef DT_VIEW_ASKED_H
 #define DT_VIEW_ASKED_H
 
+#include "show/words.h"
 #include "view/picture.h"
-#include "view/view.h"
+#include "view/request.h"
+
+struct dt_view;
 
 struct dt_asked {
 	struct dt_view *v;
 	struct dt_picture *p;	/* of the filter that it names; locked */
 	struct dt_picture *all; /* of no filter; locked */
 	uint64_t origin; /* ticks of the first record: where times in requests and answers begin */
-	const struct dt_view_words *words;
+	struct dt_formats *formats;
 	const char *path;
 	const struct dt_view_request *r;
 	struct dt_view_answer *answer;

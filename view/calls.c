@@ -150,7 +150,6 @@ static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e
 static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, struct dt_error *e)
 {
 	const struct dt_call *c = &w->call;
-	const struct dt_view_words *words = a->words;
 	struct dt_entry entry = {.begin = c->begin,
 				 .thread = w->thread,
 				 .function = c->function,
@@ -166,10 +165,10 @@ static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, str
 		argument = entry.argument;
 	if (paired && c->argument)
 		argument = w->argument;
-	words->call(words->ctx, &line, c->function, argument, entry.more, entry.n);
+	dt_words_more(a->formats, &line, c->function, argument, entry.more, entry.n);
 	dt_entries_free(&entry, 1);
 	if (w->has_result)
-		words->result(words->ctx, &line, c->function, w->result);
+		dt_words_result(a->formats, &line, c->function, w->result);
 	dt_json_bytes(&line, "", 1);
 	dt_json_print(out, "{\"text\":");
 	dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);

@@ -117,8 +117,8 @@ static void put_text(struct dt_asked *a, const struct row *row, const struct dt_
 
 	switch (t->kind) {
 	case DT_TRACK_THREAD:
-		a->words->call(a->words->ctx, &line, row->bar.what,
-			       entry->known ? entry->argument : NULL, entry->more, entry->n);
+		dt_words_more(a->formats, &line, row->bar.what,
+			      entry->known ? entry->argument : NULL, entry->more, entry->n);
 		dt_json_bytes(&line, "", 1);
 		dt_json_string(out, line.failed ? "?" : (const char *)line.bytes.p);
 		free(line.bytes.p);

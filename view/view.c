@@ -12,7 +12,8 @@
 
 struct dt_view {
 	char *path;
-	struct dt_view_words words;
+	struct dt_formats *formats;
+	bool anyway;
 	struct dt_view_live live;
 	struct dt_picture_live follows; /* what pictures follow the trace by */
 	pthread_mutex_t news_lock; /* of the next; held while it is told */
@@ -40,7 +41,7 @@ static void tell_news(void *ctx)
 	pthread_mutex_unlock(&v->news_lock);
 }
 
-struct dt_view *dt_view_open(const char *path, const struct dt_view_words *words,
+struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool anyway,
 			     const struct dt_view_live *live, struct dt_error *e)
 {
 	struct dt_view *v = calloc(1, sizeof(*v));
@@ -52,11 +53,12 @@ struct dt_view *dt_view_open(const char *path, const struct dt_view_words *words
 	}
 	pthread_mutex_init(&v->lock, NULL);
 	pthread_mutex_init(&v->news_lock, NULL);
-	v->words = *words;
+	v->formats = formats;
+	v->anyway = anyway;
 	v->follows = (struct dt_picture_live){is_alive, tell_news, v};
 	if (live)
 		v->live = *live;
-	v->all = dt_picture_new(path, NULL, v->live.name ? &v->follows : NULL, words->anyway, e);
+	v->all = dt_picture_new(path, NULL, v->live.name ? &v->follows : NULL, anyway, e);
 	if (v->all)
 		return v;
 	dt_view_close(v);
@@ -157,7 +159,7 @@ static struct dt_picture *picture_of(struct dt_view *v, const char *filter, stru
 			at = i;
 	}
 	dt_picture_free(v->filtered[at]);
-	v->filtered[at] = dt_picture_new(v->path, filter, v->all->follows, v->words.anyway, e);
+	v->filtered[at] = dt_picture_new(v->path, filter, v->all->follows, v->anyway, e);
 	v->used[at] = ++v->clock;
 	return v->filtered[at];
 }
@@ -200,7 +202,7 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 
 void dt_view_answer(struct dt_view *v, const struct dt_view_request *r, struct dt_view_answer *to)
 {
-	struct dt_asked a = {.v = v, .words = &v->words, .path = v->path, .r = r, .answer = to};
+	struct dt_asked a = {.v = v, .formats = v->formats, .path = v->path, .r = r, .answer = to};
 	size_t i = 0, n = sizeof(requests) / sizeof(*requests);
 
 	*to = (struct dt_view_answer){.status = 200, .type = "application/json"};

@@ -8,21 +8,10 @@
 #define DT_VIEW_VIEW_H
 
 #include "analyse/window.h"
-#include "analyse/json.h"
-#include "store/more.h"
+#include "show/format.h"
+#include "view/request.h"
 
 struct dt_view;
-struct dt_view_answer;
-
-/* How a call reads is the command's business: these write into t, no quotes. argument and result
- * may be NULL; more: the n records behind its entry. */
-struct dt_view_words {
-	void (*call)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *argument,
-		     const struct dt_more *more, size_t n);
-	void (*result)(void *ctx, struct dt_json *t, uint32_t function, const uint64_t *result);
-	void *ctx;
-	bool anyway; /* no words: draw also what does not add up */
-};
 
 /* Who writes the trace while it is looked at. Each is called by one thread at a time. */
 struct dt_view_live {
@@ -39,8 +28,11 @@ struct dt_view_news {
 	void *ctx;
 };
 
-/* live NULL: nobody writes it. */
-struct dt_view *dt_view_open(const char *path, const struct dt_view_words *words,
+/*
+ * formats: how calls read; of the trace at path, and the view's alone until it is closed. anyway:
+ * what does not add up is drawn all the same. live NULL: nobody writes it.
+ */
+struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool anyway,
 			     const struct dt_view_live *live, struct dt_error *e);
 /* Who is told the news. When this returns, nobody that was told before is being told. */
 void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news);
@@ -55,19 +47,6 @@ void dt_view_close(struct dt_view *v);
 bool dt_view_progress(struct dt_view *v, uint64_t *records, uint64_t *total, struct dt_error *e);
 /* Why the pyramid was not kept in the file; "": it was, or is not made yet. */
 const char *dt_view_not_kept(struct dt_view *v);
-
-/* What a request says: value of a name, or NULL. */
-struct dt_view_request {
-	const char *what; /* "trace", "window", ... */
-	const char *(*value)(void *ctx, const char *name);
-	void *ctx;
-};
-
-struct dt_view_answer {
-	int status;	  /* of HTTP */
-	const char *type; /* of what text has */
-	struct dt_json text;
-};
 
 /* Any thread. The caller frees answer->text.bytes.p. */
 void dt_view_answer(struct dt_view *v, const struct dt_view_request *r,

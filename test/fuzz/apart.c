@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "process/apart.h"
-#include "process/plan.h"
-#include "process/symtab-apart.h"
+#include "hook/plan.h"
+#include "symbols/symtab-apart.h"
 #include "test/fuzz/apart.h"
 #include "test/fuzz/elf.h"
 

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "process/code.h"
-#include "process/symtab.h"
-#include "process/variable.h"
+#include "symbols/code.h"
+#include "symbols/symtab.h"
+#include "symbols/variable.h"
 
 #define FUZZ_APART_FUNCTIONS 4 /* that more is asked of */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* DWARF: signatures, types, source lines and variables of every function of an executable. */
-#include "process/symtab.h"
-#include "process/variable.h"
+#include "symbols/symtab.h"
+#include "symbols/variable.h"
 #include "test/fuzz/elf.h"
 
 #define MOST 200 /* functions that are looked at */

@@ -3,11 +3,11 @@
  * Executables and libraries: headers, notes, symbols, sleds, events, SystemTap's probes, unwind tables, and
  * the code, with the plan of what could be hooked in it.
  */
-#include "process/code.h"
-#include "process/elf.h"
+#include "symbols/code.h"
+#include "elf/elf.h"
 #include "process/needed.h"
-#include "process/plan.h"
-#include "process/usdt.h"
+#include "hook/plan.h"
+#include "elf/usdt.h"
 #include "test/fuzz/elf.h"
 
 #define MOST 2000 /* of each kind that are looked at */

@@ -8,8 +8,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "cmd/say.h"
-#include "cmd/format.h"
+#include "show/words.h"
+#include "show/format.h"
 #include "test/fuzz/fuzz.h"
 #include "view/http.h"
 
@@ -37,8 +37,7 @@ static void begin(void)
 
 	snprintf(path, sizeof(path), "%s/trace.db", folder());
 	formats.reader = dt_reader_open(path, &e);
-	view = formats.reader ? dt_view_open(path, &(struct dt_view_words){dt_say_more, dt_say_result, &formats, false}, NULL, &e)
-			      : NULL;
+	view = formats.reader ? dt_view_open(path, &formats, false, NULL, &e) : NULL;
 	http = view ? dt_http_listen(NULL, &e) : NULL;
 	if (!http || dt_http_start(http, view, &e) < 0) {
 		fprintf(stderr, "%s\n", e.text);

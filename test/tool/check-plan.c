@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "arch/x86_64/insn.h"
-#include "process/plan.h"
-#include "process/space.h"
+#include "hook/plan.h"
+#include "hook/space.h"
 
 struct jump {
 	uint64_t from, to;

@@ -33,7 +33,7 @@
 
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/relocate.h"
-#include "process/elf.h"
+#include "elf/elf.h"
 
 /* where things are in the child; the same memory is somewhere else in the parent */
 #define CODE  0x200000000000ull
@@ -776,7 +776,7 @@ static enum outcome execute(const struct test *t, struct state *a, struct state 
 	memcpy(stack_after, stack, STACK_SIZE);
 	if (!run_copy(t, b, NULL))
 		return BROKEN;
-	/* comes back into the stretch: no such stretch is ever chosen (process/plan.h) */
+	/* comes back into the stretch: no such stretch is ever chosen (hook/plan.h) */
 	if (b->signal == SIGTRAP && b->regs.rip > WINDOW && b->regs.rip <= WINDOW + t->size)
 		return SKIPPED;
 	if (a->signal == SIGTRAP && a->regs.rip > WINDOW && a->regs.rip <= WINDOW + t->size)

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/plan.h"
-#include "process/space.h"
-#include "process/symtab.h"
+#include "hook/plan.h"
+#include "hook/space.h"
+#include "symbols/symtab.h"
 
 #define NEIGHBOURS 0x2000000ull /* bytes on both sides */
 #define LOWEST	   0x10000ull	/* vm.mmap_min_addr */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/words.h"
-#include "process/code.h"
+#include "symbols/code.h"
 #include "session/client.h"
 
 static uint64_t seed;

@@ -9,7 +9,7 @@
  *   -t         hook every site by int3 where that is possible: only what is moved is tested
  *
  * The exit status is the program's, 128 + N when it died of signal N, or 125 when probes could not
- * be set. The planner (process/plan.h) is put to the test here as a whole: what it plans is done to
+ * be set. The planner (hook/plan.h) is put to the test here as a whole: what it plans is done to
  * a real process and must change nothing. The program is stopped at its first instruction, when its
  * libraries are there and no thread is; int3 is served from here.
  */
@@ -29,9 +29,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/plan.h"
-#include "process/space.h"
-#include "process/symtab.h"
+#include "hook/plan.h"
+#include "hook/space.h"
+#include "symbols/symtab.h"
 
 #define MODULES 64
 #define PAGE	4096ull
@@ -315,8 +315,9 @@ static void write_module(struct module *m)
 {
 	const struct dt_plan_hook hook = {emit_count, m};
 	uint8_t *image = calloc(1, m->area_size), one[4096];
-	uint64_t pages[4096];
-	size_t n_pages = 0;
+	/* of all modules: two of them can have punned jumps to one page */
+	static uint64_t pages[4096];
+	static size_t n_pages;
 	struct dt_emit near = {.bytes = image, .room = m->area_size, .address = m->area};
 	struct dt_error e;
 

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process/area.h"
+#include "hook/area.h"
 #include "process/memory.h"
 
 static int fail(const char *what)

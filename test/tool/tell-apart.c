@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "process/elf.h"
-#include "process/symtab-apart.h"
-#include "process/symtab-tell.h"
+#include "elf/elf.h"
+#include "symbols/symtab-apart.h"
+#include "symbols/symtab-tell.h"
 #include "test/fuzz/apart.h"
 
 /* Hands on what comes from one end of each pair to the other; answers are printed, too. */

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/elf.h"
+#include "elf/elf.h"
 
 static uint64_t seed;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process/apart.c, process/symtab-apart.c: what is read in a process of its own is what is read
+ * process/apart.c, symbols/symtab-apart.c: what is read in a process of its own is what is read
  * here, of programs and libraries of the system; that process has nothing; and whatever it answers,
  * nothing else comes of it than wrong names.
  */
@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #include "arch/x86_64/capture.h"
-#include "process/code.h"
-#include "process/plan.h"
-#include "process/space.h"
-#include "process/symtab-apart.h"
-#include "process/symtab-question.h"
+#include "symbols/code.h"
+#include "hook/plan.h"
+#include "hook/space.h"
+#include "symbols/symtab-apart.h"
+#include "symbols/symtab-question.h"
 #include "test/unit/test-elf-scratch.h"
 
 /* ---- the same as here ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/elf.c: what it reads of real programs, what it says of other files, and that no damage
+/* elf/elf.c: what it reads of real programs, what it says of other files, and that no damage
  * to a file harms the reader. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #include <elf.h>
 #include <sys/mman.h>
 
-#include "process/elf.h"
-#include "process/symtab.h"
+#include "elf/elf.h"
+#include "symbols/symtab.h"
 #include "test/unit/test-elf-scratch.h"
 
 #define MUTATIONS 20000

@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "process/calibrate.h"
+#include "hook/calibrate.h"
 #include "session/rings.h"
 
 static void with_cores(unsigned cores)

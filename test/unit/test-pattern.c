@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* process/pattern.c: which names a pattern means, the order of patterns, and suggestions. */
+/* symbols/pattern.c: which names a pattern means, the order of patterns, and suggestions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "process/pattern.h"
+#include "symbols/pattern.h"
 #include "test/unit/test-elf-scratch.h"
 
 static bool matches(const char *pattern, const char *module, const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process/frames.c, code.c, plan.c and space.c on functions whose answers are known: those of
+ * elf/frames.c, code.c, plan.c and space.c on functions whose answers are known: those of
  * test/probe/odd.S, and some that compilers make.
  */
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "process/plan.h"
-#include "process/space.h"
+#include "hook/plan.h"
+#include "hook/space.h"
 #include "test/unit/test-elf-scratch.h"
 
 struct file {

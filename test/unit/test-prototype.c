@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/prototype.c: the C library's functions without debug information. */
+/* symbols/prototype.c: the C library's functions without debug information. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "process/prototype.h"
+#include "symbols/prototype.h"
 
 static void check(const char *name, const char *want)
 {

@@ -51,7 +51,7 @@ static uint64_t clock_now(void)
 /* the writers may come round between a look at the position and the copy */
 #define memcpy(to, from, n) (step(), __builtin_memcpy(to, from, n))
 
-#include "process/shared.c"
+#include "hook/shared.c"
 #include "session/rings.c"
 
 #undef memcpy

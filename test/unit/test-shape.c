@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/shape.c: values by the types that a trace describes, and descriptions that are damaged. */
+/* show/shape.c: values by the types that a trace describes, and descriptions that are damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cmd/shape.c"
+#include "show/shape.c"
 #include "test/unit/test-trace-scratch.h"
 
 static char *plain(char *p, char letter, unsigned size, uint64_t v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/symtab.c and process/dwarf*.c: names, sizes, lines and signatures of small programs, by
+/* symbols/symtab.c and process/dwarf*.c: names, sizes, lines and signatures of small programs, by
  * gcc and clang, optimized and not, with and without separate debug files. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "process/symtab.h"
+#include "symbols/symtab.h"
 #include "test/unit/test-elf-scratch.h"
 
 static const char c_source[] =

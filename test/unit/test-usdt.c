@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "process/usdt.h"
+#include "elf/usdt.h"
 #include "test-elf-scratch.h"
 
 static void is(const char *text, const char *want)

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * .eh_frame as the Linux Standard Base Core Specification (5.0, 10.6) and DWARF 5 (6.4) describe
+ * it, and the call-site tables of .gcc_except_table as the Itanium C++ ABI's exception handling
+ * tables (HP, "Exception Handling Tables", 7) do. libdw walks the entries and their CIEs.
+ */
+#include "elf/frames.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/elf.h"
+
+/* A place in a section whose bytes are mapped at address. */
+struct cursor {
+	const uint8_t *p, *end;
+	uint64_t address; /* of p */
+	bool bad;
+};
+
+static uint64_t take(struct cursor *c, unsigned n)
+{
+	uint64_t v = 0;
+
+	if ((size_t)(c->end - c->p) < n) {
+		c->bad = true;
+		c->p = c->end;
+		return 0;
+	}
+	memcpy(&v, c->p, n);
+	c->p += n;
+	c->address += n;
+	return v;
+}
+
+static uint64_t uleb(struct cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t b = (uint8_t)take(c, 1);
+
+		if (shift < 64)
+			v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80))
+			return v;
+	}
+}
+
+static int64_t sleb(struct cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0;;) {
+		uint8_t b = (uint8_t)take(c, 1);
+
+		if (shift < 64)
+			v |= (uint64_t)(b & 0x7f) << shift;
+		shift += 7;
+		if (b & 0x80)
+			continue;
+		if (b & 0x40 && shift < 64)
+			v |= ~0ull << shift;
+		return (int64_t)v;
+	}
+}
+
+/* A value in one of the DW_EH_PE formats, without what it is relative to. */
+static uint64_t take_format(struct cursor *c, uint8_t encoding)
+{
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		return take(c, 8);
+	case DW_EH_PE_uleb128:
+		return uleb(c);
+	case DW_EH_PE_sleb128:
+		return (uint64_t)sleb(c);
+	case DW_EH_PE_udata2:
+		return take(c, 2);
+	case DW_EH_PE_sdata2:
+		return (uint64_t)(int64_t)(int16_t)take(c, 2);
+	case DW_EH_PE_udata4:
+		return take(c, 4);
+	case DW_EH_PE_sdata4:
+		return (uint64_t)(int64_t)(int32_t)take(c, 4);
+	}
+	c->bad = true;
+	return 0;
+}
+
+/* An address; 0 is "none" whatever it is relative to. */
+static uint64_t take_address(struct cursor *c, uint8_t encoding)
+{
+	uint64_t at = c->address, v = take_format(c, encoding);
+
+	if (encoding & DW_EH_PE_indirect)
+		c->bad = true;
+	switch (encoding & 0x70) {
+	case DW_EH_PE_absptr:
+		return v;
+	case DW_EH_PE_pcrel:
+		return v ? at + v : 0;
+	}
+	c->bad = true;
+	return 0;
+}
+
+struct augmentation {
+	uint8_t address, lsda; /* encodings; DW_EH_PE_omit: there is none */
+	bool sized;	       /* entries have augmentation data, with their length */
+	bool signal;
+	bool known;
+};
+
+static struct augmentation read_augmentation(const Dwarf_CIE *cie)
+{
+	struct augmentation a = {.lsda = DW_EH_PE_omit, .known = true};
+	struct cursor c = {cie->augmentation_data,
+			   cie->augmentation_data + cie->augmentation_data_size, 0, false};
+	const char *s = cie->augmentation;
+
+	if (*s == 'z')
+		a.sized = true;
+	else if (*s)
+		a.known = false;
+	for (s += a.sized; *s && a.known; s++)
+		switch (*s) {
+		case 'R':
+			a.address = (uint8_t)take(&c, 1);
+			break;
+		case 'L':
+			a.lsda = (uint8_t)take(&c, 1);
+			break;
+		case 'P': {
+			uint8_t encoding = (uint8_t)take(&c, 1);
+
+			take_format(&c, encoding);
+			break;
+		}
+		case 'S':
+			a.signal = true;
+			break;
+		case 'B':
+			break;
+		default:
+			a.known = false;
+		}
+	a.known = a.known && !c.bad;
+	return a;
+}
+
+/* One FDE, whose body is at body. false: it cannot be read. */
+static bool read_frame(struct dt_frame *f, const Dwarf_CIE *cie, struct cursor body)
+{
+	struct augmentation a = read_augmentation(cie);
+	uint64_t size;
+
+	if (!a.known)
+		return false;
+	*f = (struct dt_frame){
+		.initial = cie->initial_instructions,
+		.initial_end = cie->initial_instructions_end,
+		.code_align = (uint32_t)cie->code_alignment_factor,
+		.data_align = (int32_t)cie->data_alignment_factor,
+		.encoding = a.address,
+		.signal = a.signal,
+	};
+	f->start = take_address(&body, a.address);
+	size = take_format(&body, a.address & 0x0f);
+	f->end = f->start + size;
+	if (a.sized) {
+		uint64_t n = uleb(&body);
+		struct cursor data = body;
+
+		if (body.bad || n > (size_t)(body.end - body.p))
+			return false;
+		data.end = data.p + n;
+		body.p += n;
+		if (a.lsda != DW_EH_PE_omit)
+			f->lsda = take_address(&data, a.lsda);
+	}
+	f->code = body.p;
+	f->code_end = body.end;
+	return !body.bad && f->start && size && f->end > f->start;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct dt_frame *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+struct cies {
+	Dwarf_Off offset;
+	Dwarf_CFI_Entry entry;
+	bool valid;
+};
+
+/* Entries share CIEs, mostly the one before: reading it again each time would double the work. */
+static const Dwarf_CIE *find_cie(struct cies *last, const unsigned char *ident, Elf_Data *d,
+				 Dwarf_Off at)
+{
+	Dwarf_Off next;
+
+	if (last->valid && last->offset == at)
+		return &last->entry.cie;
+	last->offset = at;
+	last->valid = dwarf_next_cfi(ident, d, true, at, &next, &last->entry) == 0 &&
+		      dwarf_cfi_cie_p(&last->entry);
+	return last->valid ? &last->entry.cie : NULL;
+}
+
+static int read_frames(struct dt_frames *f, Elf_Data *d, uint64_t address, struct dt_error *e)
+{
+	const unsigned char *ident = (const unsigned char *)elf_getident(f->file.elf, NULL);
+	const uint8_t *bytes = d->d_buf;
+	struct cies last = {0};
+	size_t room = 0, kept = 0;
+	Dwarf_CFI_Entry entry;
+	Dwarf_Off at = 0, next;
+
+	for (; dwarf_next_cfi(ident, d, true, at, &next, &entry) == 0 && next > at; at = next) {
+		const Dwarf_CIE *cie;
+		struct cursor body;
+
+		if (dwarf_cfi_cie_p(&entry))
+			continue;
+		cie = find_cie(&last, ident, d, entry.fde.CIE_pointer);
+		if (!cie)
+			continue;
+		if (f->n == room) {
+			size_t more = room ? room * 2 : 1024;
+			struct dt_frame *p = realloc(f->frame, more * sizeof(*p));
+
+			if (!p)
+				return dt_fail(e, "out of memory reading %s", f->file.path);
+			f->frame = p;
+			room = more;
+		}
+		body = (struct cursor){entry.fde.start, entry.fde.end,
+				       address + (uint64_t)(entry.fde.start - bytes), false};
+		f->n += read_frame(&f->frame[f->n], cie, body);
+	}
+	if (f->n)
+		qsort(f->frame, f->n, sizeof(*f->frame), by_start);
+	for (size_t i = 0; i < f->n; i++)
+		if (!kept || f->frame[i].start != f->frame[kept - 1].start)
+			f->frame[kept++] = f->frame[i];
+	f->n = kept;
+	return 0;
+}
+
+int dt_frames_open(struct dt_frames *f, const char *path, struct dt_error *e)
+{
+	int file = dt_elf_file(path, true, e);
+
+	*f = (struct dt_frames){.file.fd = -1};
+	return file < 0 ? -1 : dt_frames_begin(f, file, path, e);
+}
+
+int dt_frames_begin(struct dt_frames *f, int file, const char *path, struct dt_error *e)
+{
+	Elf_Scn *s;
+	GElf_Shdr sh;
+	Elf_Data *d;
+
+	*f = (struct dt_frames){0};
+	if (dt_symfile_begin(&f->file, file, path, e))
+		return -1;
+	s = dt_symfile_section(&f->file, ".eh_frame");
+	d = s && gelf_getshdr(s, &sh) && sh.sh_type != SHT_NOBITS ? elf_getdata(s, NULL) : NULL;
+	if (d && d->d_buf && read_frames(f, d, sh.sh_addr, e)) {
+		dt_frames_close(f);
+		return -1;
+	}
+	return 0;
+}
+
+void dt_frames_close(struct dt_frames *f)
+{
+	free(f->frame);
+	dt_symfile_close(&f->file);
+	*f = (struct dt_frames){.file.fd = -1};
+}
+
+const struct dt_frame *dt_frames_find(const struct dt_frames *f, uint64_t address)
+{
+	size_t low = 0, high = f->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->frame[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && address < f->frame[low - 1].end ? &f->frame[low - 1] : NULL;
+}
+
+struct cfa {
+	uint64_t reg;
+	int64_t offset; /* -1 with any register: given by an expression */
+};
+
+#define STATES 8 /* that are remembered at once; compilers use one */
+
+/* Is the frame's base given as something else than a distance from the bare stack pointer? */
+static void look(const struct cfa *now, bool *pushes)
+{
+	*pushes |= now->reg != 7 || now->offset != 8;
+}
+
+/* Runs DW_CFA instructions until they are about addresses above wanted. false: not understood. */
+static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now,
+		    bool *pushes)
+{
+	struct cfa kept[STATES];
+	uint64_t at = f->start;
+	unsigned depth = 0;
+
+	while (c.p < c.end && !c.bad) {
+		uint8_t op = (uint8_t)take(&c, 1);
+		uint64_t step = 0;
+
+		switch (op & 0xc0) {
+		case DW_CFA_advance_loc:
+			step = (op & 0x3f) * (uint64_t)f->code_align;
+			goto advance;
+		case DW_CFA_offset:
+			uleb(&c);
+			continue;
+		case DW_CFA_restore:
+			continue;
+		}
+		switch (op) {
+		case DW_CFA_nop:
+			break;
+		case DW_CFA_set_loc:
+			return false;
+		case DW_CFA_advance_loc1:
+			step = take(&c, 1) * f->code_align;
+			goto advance;
+		case DW_CFA_advance_loc2:
+			step = take(&c, 2) * f->code_align;
+			goto advance;
+		case DW_CFA_advance_loc4:
+			step = take(&c, 4) * f->code_align;
+			goto advance;
+		case DW_CFA_offset_extended:
+		case DW_CFA_register:
+		case DW_CFA_val_offset:
+			uleb(&c);
+			uleb(&c);
+			break;
+		case DW_CFA_offset_extended_sf:
+		case DW_CFA_val_offset_sf:
+			uleb(&c);
+			sleb(&c);
+			break;
+		case DW_CFA_restore_extended:
+		case DW_CFA_undefined:
+		case DW_CFA_same_value:
+		case DW_CFA_GNU_args_size:
+			uleb(&c);
+			break;
+		case DW_CFA_remember_state:
+			if (depth == STATES)
+				return false;
+			kept[depth++] = *now;
+			break;
+		case DW_CFA_restore_state:
+			if (!depth)
+				return false;
+			*now = kept[--depth];
+			break;
+		case DW_CFA_def_cfa:
+			now->reg = uleb(&c);
+			now->offset = (int64_t)uleb(&c);
+			break;
+		case DW_CFA_def_cfa_sf:
+			now->reg = uleb(&c);
+			now->offset = sleb(&c) * f->data_align;
+			break;
+		case DW_CFA_def_cfa_register:
+			now->reg = uleb(&c);
+			break;
+		case DW_CFA_def_cfa_offset:
+			now->offset = (int64_t)uleb(&c);
+			break;
+		case DW_CFA_def_cfa_offset_sf:
+			now->offset = sleb(&c) * f->data_align;
+			break;
+		case DW_CFA_def_cfa_expression:
+			now->offset = -1;
+			step = uleb(&c);
+			goto skip;
+		case DW_CFA_expression:
+		case DW_CFA_val_expression:
+			uleb(&c);
+			step = uleb(&c);
+			goto skip;
+		default:
+			return false;
+		}
+		continue;
+	skip:
+		if (step > (size_t)(c.end - c.p))
+			return false;
+		c.p += step;
+		continue;
+	advance:
+		look(now, pushes);
+		at += step;
+		if (at > wanted)
+			return true;
+	}
+	return !c.bad;
+}
+
+bool dt_frame_pushes(const struct dt_frame *f)
+{
+	struct cfa now = {7, 8};
+	struct cursor code = {f->code, f->code_end, 0, false};
+	bool pushes = false;
+
+	run_cfa(code, f, UINT64_MAX, &now, &pushes);
+	look(&now, &pushes);
+	return pushes;
+}
+
+int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
+{
+	bool ignored = false;
+	struct cfa now = {0, -1};
+	struct cursor initial = {f->initial, f->initial_end, 0, false};
+	struct cursor code = {f->code, f->code_end, 0, false};
+
+	if (!run_cfa(initial, f, UINT64_MAX, &now, &ignored) ||
+	    !run_cfa(code, f, address, &now, &ignored))
+		return -1;
+	return now.reg == 7 ? now.offset : -1; /* 7: rsp in the psABI's numbers */
+}
+
+/* The bytes of the file from address to the end of their section. */
+static bool section_at(const struct dt_frames *f, uint64_t address, struct cursor *c)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr sh;
+
+	while ((s = elf_nextscn(f->file.elf, s))) {
+		Elf_Data *d;
+
+		if (!gelf_getshdr(s, &sh) || !(sh.sh_flags & SHF_ALLOC) ||
+		    sh.sh_type == SHT_NOBITS || address < sh.sh_addr ||
+		    address - sh.sh_addr >= sh.sh_size)
+			continue;
+		d = elf_rawdata(s, NULL);
+		if (!d || !d->d_buf || d->d_size < sh.sh_size)
+			return false;
+		c->p = (const uint8_t *)d->d_buf + (address - sh.sh_addr);
+		c->end = (const uint8_t *)d->d_buf + d->d_size;
+		c->address = address;
+		c->bad = false;
+		return true;
+	}
+	return false;
+}
+
+void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
+		       void (*fn)(void *ctx, uint64_t address), void *ctx)
+{
+	uint64_t base = f->start, length;
+	uint8_t encoding;
+	struct cursor c;
+
+	if (!f->lsda || !section_at(all, f->lsda, &c))
+		return;
+	encoding = (uint8_t)take(&c, 1);
+	if (encoding != DW_EH_PE_omit)
+		base = take_address(&c, encoding);
+	encoding = (uint8_t)take(&c, 1);
+	if (encoding != DW_EH_PE_omit)
+		uleb(&c); /* where the types are */
+	encoding = (uint8_t)take(&c, 1);
+	length = uleb(&c);
+	if (c.bad || length > (size_t)(c.end - c.p))
+		return;
+	c.end = c.p + length;
+	while (c.p < c.end && !c.bad) {
+		uint64_t pad;
+
+		take_format(&c, encoding); /* the call site's start and length */
+		take_format(&c, encoding);
+		pad = take_format(&c, encoding);
+		uleb(&c); /* the action */
+		if (pad && !c.bad)
+			fn(ctx, base + pad);
+	}
+}

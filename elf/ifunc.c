@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* See ifunc.h. */
+#include "elf/ifunc.h"
+
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+
+#define LEA	0x8d
+#define LOAD	0x8b
+#define SIZE	4096 /* of a resolver, at most */
+#define TABLE	16   /* of a table that it looks into, at most so many words */
+#define ALIGNED 16   /* what an immediate must be to be taken for a function's address */
+
+/* The code at an address, up to the end of its section; NULL: there is none. */
+static const uint8_t *code_at(Elf *elf, uint64_t address, uint64_t *size)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr sh;
+
+	while ((s = elf_nextscn(elf, s))) {
+		Elf_Data *d;
+
+		if (!gelf_getshdr(s, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
+		    address < sh.sh_addr || address - sh.sh_addr >= sh.sh_size)
+			continue;
+		d = sh.sh_type == SHT_NOBITS ? NULL : elf_rawdata(s, NULL);
+		if (!d || !d->d_buf || address - sh.sh_addr >= d->d_size)
+			return NULL;
+		*size = d->d_size - (address - sh.sh_addr);
+		return (const uint8_t *)d->d_buf + (address - sh.sh_addr);
+	}
+	return NULL;
+}
+
+/* The address that the instruction takes; 0: none. In a file at a fixed address it is an immediate.
+ */
+static uint64_t taken(const struct dt_insn *in, const uint8_t *code)
+{
+	uint32_t value;
+
+	if (in->map == 0 && in->opcode == LEA && in->rip)
+		return in->memory;
+	if (in->map == 0 && (in->opcode == 0xc7 || (in->opcode & 0xf8) == 0xb8) &&
+	    in->imm_size == 4) {
+		memcpy(&value, code + in->imm_at, sizeof(value));
+		return value % ALIGNED ? 0 : value;
+	}
+	return 0;
+}
+
+/*
+ * What the word at an address is when the program begins: a function's address, as its relocation
+ * says, or as it stands in a file at a fixed address. 0: another file's, or it is not known.
+ */
+static uint64_t word_at(Elf *elf, uint64_t address)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr sh;
+	GElf_Rela r;
+	GElf_Sym sym;
+	uint64_t word = 0;
+
+	while ((s = elf_nextscn(elf, s))) {
+		Elf_Data *d = gelf_getshdr(s, &sh) ? elf_getdata(s, NULL) : NULL;
+		Elf_Scn *symbols;
+
+		if (d && sh.sh_type == SHT_PROGBITS && (sh.sh_flags & SHF_ALLOC) &&
+		    address >= sh.sh_addr && address + sizeof(word) <= sh.sh_addr + d->d_size)
+			memcpy(&word, (const char *)d->d_buf + (address - sh.sh_addr),
+			       sizeof(word));
+		for (int i = 0; d && sh.sh_type == SHT_RELA && gelf_getrela(d, i, &r); i++) {
+			if (r.r_offset != address)
+				continue;
+			if (GELF_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+				return (uint64_t)r.r_addend;
+			symbols = elf_getscn(elf, sh.sh_link);
+			if (!symbols ||
+			    !gelf_getsym(elf_getdata(symbols, NULL), (int)GELF_R_SYM(r.r_info),
+					 &sym) ||
+			    sym.st_shndx == SHN_UNDEF)
+				return 0;
+			return sym.st_value + (uint64_t)r.r_addend;
+		}
+	}
+	return word;
+}
+
+static bool has(const uint64_t *target, size_t n, uint64_t address)
+{
+	for (size_t i = 0; i < n; i++)
+		if (target[i] == address)
+			return true;
+	return false;
+}
+
+/* The functions that the instruction at code can give: it takes an address, loads one, or takes a
+ * table's. */
+static size_t candidates(Elf *elf, const struct dt_insn *in, const uint8_t *code, uint64_t *out,
+			 size_t most)
+{
+	uint64_t address = taken(in, code), room;
+	size_t n = 0;
+
+	if (in->map == 0 && in->opcode == LOAD && in->rip) {
+		out[0] = word_at(elf, in->memory);
+		return out[0] != 0;
+	}
+	if (!address || code_at(elf, address, &room)) {
+		out[0] = address;
+		return address != 0;
+	}
+	while (n < most && (out[n] = word_at(elf, address + 8 * n)) && code_at(elf, out[n], &room))
+		n++;
+	return n;
+}
+
+size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *target, size_t most)
+{
+	uint64_t room = 0, length;
+	const uint8_t *code = code_at(elf, resolver, &room);
+	size_t n = 0;
+
+	if (!code)
+		return 0;
+	size = size && size < SIZE ? size : SIZE;
+	size = size < room ? size : room;
+	for (uint64_t at = 0; at < size && n < most;) {
+		uint64_t address[TABLE];
+		struct dt_insn in;
+		size_t found;
+
+		length = dt_insn_decode(&in, code + at, size - at, resolver + at);
+		if (!length)
+			break;
+		found = candidates(elf, &in, code + at, address, TABLE);
+		/* not its own parts */
+		for (size_t i = 0; i < found && n < most; i++)
+			if ((address[i] < resolver || address[i] >= resolver + size) &&
+			    code_at(elf, address[i], &room) && !has(target, n, address[i]))
+				target[n++] = address[i];
+		at += length;
+	}
+	return n;
+}

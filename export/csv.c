@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* A line for each call, in the order in which they end (RFC 4180). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/csv.h"
+#include "export/export.h"
+
+static void quoted(FILE *f, const char *s)
+{
+	dt_csv_words(f, s, strlen(s), true);
+}
+
+struct writing {
+	struct dt_reader *r;
+	FILE *f;
+	struct dt_formats *formats;
+	struct dt_json line;
+	uint64_t first;
+	double ns;
+};
+
+static void write_times(struct writing *w, const struct dt_call *c)
+{
+	uint64_t took = dt_call_ticks(c);
+
+	if (c->flags & DT_CALL_NO_ENTRY)
+		fprintf(w->f, ",%.0f,,", dt_export_ns(w->r, w->first, c->end));
+	else if (c->flags & DT_CALL_NO_EXIT)
+		fprintf(w->f, "%.0f,,,", dt_export_ns(w->r, w->first, c->begin));
+	else
+		fprintf(w->f, "%.0f,%.0f,%.1f,%.1f", dt_export_ns(w->r, w->first, c->begin),
+			dt_export_ns(w->r, w->first, c->end), (double)took * w->ns,
+			(double)(took > c->children ? took - c->children : 0) * w->ns);
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct writing *w = ctx;
+	const struct dt_thread_info *t = dt_reader_thread(w->r, c->tid);
+
+	if (c->tid == DT_NO_TID)
+		fputs(",,", w->f);
+	else
+		fprintf(w->f, "%u,%u,", t ? t->pid : 0, c->tid);
+	fprintf(w->f, "%lu,%lu,%u,", (unsigned long)c->id, (unsigned long)c->parent, c->depth);
+	quoted(w->f, dt_reader_function_name(w->r, c->function));
+	putc(',', w->f);
+	quoted(w->f, dt_export_module(w->r, c->function));
+	putc(',', w->f);
+	write_times(w, c);
+	fprintf(w->f, ",%s,",
+		c->flags & DT_CALL_OPEN	      ? "open"
+		: c->flags & DT_CALL_LOSS     ? "lost"
+		: c->flags & DT_CALL_PAUSED   ? "paused"
+		: c->flags & DT_CALL_BACKWARD ? "backward"
+		: c->flags & DT_CALL_NO_EXIT  ? "unseen"
+		: c->flags & DT_CALL_UNWOUND  ? "unwound"
+		: c->flags & DT_CALL_TAIL     ? "tail"
+					      : "returned");
+	if (w->formats) {
+		w->line.bytes.n = 0;
+		dt_words_call(w->formats, &w->line, c->function, c->argument);
+		if (c->result)
+			dt_words_result(w->formats, &w->line, c->function, c->result);
+		dt_json_bytes(&w->line, "", 1);
+		if (!w->line.failed)
+			quoted(w->f, (const char *)w->line.bytes.p);
+	}
+	fputs("\r\n", w->f);
+}
+
+int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+{
+	struct writing w = {.r = r, .f = f, .formats = formats, .first = dt_export_first(r)};
+	const struct dt_pair_events events = {.end = on_end, .ctx = &w};
+	int rc;
+
+	w.ns = dt_reader_ns_per_tick(r);
+	fputs("process,thread,call,caller,depth,function,module,begin_ns,end_ns,duration_ns,self_ns,end,text\r\n",
+	      f);
+	rc = dt_pair_run(r, &(struct dt_range){.order = DT_BY_TIME, .values = formats != NULL},
+			 &events, e);
+	free(w.line.bytes.p);
+	return rc;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What the formats of other tools have in common. */
+#include "export/export.h"
+
+#include <string.h>
+
+const struct dt_export dt_exports[] = {
+	{"chrome", "Chrome's JSON, which Perfetto, chrome://tracing and speedscope open",
+	 dt_export_chrome},
+	{"perfetto", "Perfetto's own format", dt_export_perfetto},
+	{"speedscope", "speedscope's JSON: calls over time, for each thread", dt_export_speedscope},
+	{"folded", "folded stacks with their own time in ns: flame graphs", dt_export_folded},
+	{"callgrind", "callgrind's, for callgrind_annotate and KCachegrind: times in ns",
+	 dt_export_callgrind},
+	{"csv", "a line for each call, with values", dt_export_csv},
+	{0},
+};
+
+const char *dt_export_module(const struct dt_reader *r, uint32_t function)
+{
+	const struct dt_function_info *f = dt_reader_function(r, function);
+	const struct dt_module_info *m = f ? dt_reader_module(r, f->module) : NULL;
+
+	return m ? m->file : "";
+}
+
+uint64_t dt_export_first(struct dt_reader *r)
+{
+	struct dt_summary s;
+
+	return dt_reader_summary(r, &s, NULL) < 0 ? 0 : s.min_ticks;
+}
+
+double dt_export_ns(const struct dt_reader *r, uint64_t first, uint64_t ticks)
+{
+	return (double)(int64_t)(dt_reader_ns(r, ticks) - dt_reader_ns(r, first));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Folded stacks: "thread;main;f;g 1234", a line for each stack that had time of its own. */
+#include <stdlib.h>
+
+#include "export/export.h"
+#include "analyse/stacks.h"
+
+#define DEPTH 65536
+
+/* A name may have neither a ';' in it, nor a line's end. */
+static void write_name(FILE *f, const char *name)
+{
+	for (; *name; name++)
+		putc(*name == ';' ? ':' : *name == '\n' ? ' ' : *name, f);
+}
+
+static void write_stack(const struct dt_stacks *s, struct dt_reader *r, FILE *f, uint32_t i,
+			uint32_t *way)
+{
+	const struct dt_thread_info *t;
+	uint32_t n = 0;
+
+	for (; i && n < DEPTH; i = s->node[i].parent)
+		way[n++] = i;
+	while (n--) {
+		const struct dt_stack_node *node = &s->node[way[n]];
+
+		if (node->thread) {
+			t = dt_reader_thread(r, node->function);
+			write_name(f, node->function == DT_NO_TID ? "interrupts"
+				      : t && *t->name		  ? t->name
+								  : "thread");
+		} else {
+			putc(';', f);
+			write_name(f, dt_reader_function_name(r, node->function));
+		}
+	}
+}
+
+int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e)
+{
+	double ns = dt_reader_ns_per_tick(r);
+	uint32_t *way = malloc(DEPTH * sizeof(*way));
+	struct dt_stacks s = {0};
+	int rc = -1;
+
+	if (!way) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
+	rc = dt_stacks_read(&s, r, &(struct dt_range){.order = DT_BY_THREAD}, e);
+	for (uint32_t i = 1; rc == 0 && i < s.n; i++) {
+		uint64_t own = (uint64_t)((double)s.node[i].self * ns + 0.5);
+
+		if (!own)
+			continue;
+		write_stack(&s, r, f, i, way);
+		fprintf(f, " %lu\n", (unsigned long)own);
+	}
+out:
+	dt_stacks_free(&s);
+	free(way);
+	return rc;
+}

@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: MIT */
+/* Mapping the area into a process and taking it away. */
+#include "hook/area.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/inject.h"
+#include "process/memory.h"
+#include "process/rights.h"
+
+#define PAGE		  4096ull
+#define REACH		  0x7ff00000ull /* of a 32-bit displacement, with some room */
+#define MADV_WIPE_ON_FORK 18
+#define MADV_DONT_DUMP	  16
+#define STUB_AT		  0x1000 /* in the code: where the installing calls run from, overwritten later */
+#define PATH_AT		  0x1800
+#define DOUBLE_MS	  5000 /* in which a double must have become what it is to be, and have ended */
+
+const struct dt_blob *dt_blob_head(void)
+{
+	return (const struct dt_blob *)dt_blob_image;
+}
+
+/* Adds `area' to every address in the image: each differs by DT_BLOB_OTHER in the two builds. */
+static void relocate(unsigned char *image, size_t size, uint64_t area)
+{
+	for (size_t i = 3; i < size; i++) {
+		uint32_t word;
+
+		if (dt_blob_image[i] == dt_blob_other[i])
+			continue;
+		memcpy(&word, image + i - 3, sizeof(word));
+		word += (uint32_t)area;
+		memcpy(image + i - 3, &word, sizeof(word));
+	}
+}
+
+/* The blob as it is to stand at `area': addresses relocated, constants filled in. */
+static uint64_t hooks_size(uint64_t cores);
+
+static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const struct dt_geometry *g,
+		      pid_t pid)
+{
+	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
+	unsigned char image[DT_CODE_SIZE] = {0};
+	struct dt_blob *head = (struct dt_blob *)image;
+	struct dt_process_block block = {.cores = g->cores, .pid = (uint32_t)pid};
+	struct dt_kept_block kept;
+
+	memcpy(image, dt_blob_image, size);
+	relocate(image, size, area);
+	head->cores = g->cores;
+	head->stride = g->stride;
+	head->mask = g->ring_size - 1;
+	head->jumps[0] = jumps[0];
+	head->jumps[1] = jumps[1];
+	head->table = area + DT_AREA_SESSION + g->bytes + hooks_size(g->cores);
+	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
+		return -1;
+	/* the kernel has written there what the thread may */
+	if (dt_memory_read(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
+		return -1;
+	kept.asks_clock = kept.asks_clock == PR_TSC_SIGSEGV;
+	if (kept.asks_clock)
+		block.cores = 0, block.shared_only = 1;
+	if (dt_memory_write(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
+		return -1;
+	return dt_memory_write(mem, area + DT_AREA_PROCESS, &block, sizeof(block));
+}
+
+/* --- the hooks, made of templates */
+
+/*
+ * Up to so many cores a hook goes from copy to copy until it is right; with more, its head jumps to
+ * the copy through a table, which costs a little more than a chain of few.
+ */
+#define CHAIN	   4
+#define TABLE_JUMP 8 /* bytes of jmp *table(, %r11, 8) */
+
+/* Room for a hook: for each core a struct rseq_cs and a word of the table; its head, the copies. */
+static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
+{
+	return (cores * 40 + (t->copy - t->head) + TABLE_JUMP + cores * (t->end - t->copy) + 127) &
+	       ~63ull;
+}
+
+static uint64_t hooks_size(uint64_t cores)
+{
+	const struct dt_blob *b = dt_blob_head();
+	uint64_t n = 0;
+
+	for (int i = 0; i < DT_HOOKS; i++)
+		n += hook_size(&b->hook_template[i], cores);
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+static uint64_t area_size(const struct dt_geometry *g)
+{
+	return DT_AREA_SESSION + g->bytes + hooks_size(g->cores) + DT_TABLE_SIZE;
+}
+
+/* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
+struct part {
+	uint64_t area, to, ring, next, cs;
+	uint32_t from, end, core, mask;
+	const struct dt_thread_offsets *o;
+};
+
+static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32_t at)
+{
+	switch (type) {
+	case DT_FIX_REL:
+		return word - (uint32_t)(p->to - (p->area + p->from));
+	case DT_FIX_CPU:
+		return (uint32_t)(p->o->rseq + 4);
+	case DT_FIX_ARM:
+		return (uint32_t)(p->o->rseq + 8);
+	case DT_FIX_TID:
+		return (uint32_t)p->o->tid;
+	case DT_FIX_CS:
+		return (uint32_t)p->cs;
+	case DT_FIX_CORE:
+		return p->core;
+	case DT_FIX_NEXT:
+		return (uint32_t)(p->next - (p->to + (at - p->from) + 4));
+	case DT_FIX_RING:
+		return word + (uint32_t)p->ring;
+	case DT_FIX_MASK:
+		return p->mask;
+	case DT_FIX_SIGNATURE:
+		return p->o->signature;
+	case DT_FIX_TAG:
+		return p->o->tag;
+	}
+	return word;
+}
+
+/* Applies to text, which holds the relocated bytes of the part. */
+static void apply(unsigned char *text, const struct part *p)
+{
+	const struct dt_blob *b = dt_blob_head();
+	const struct dt_fixup *f = (const struct dt_fixup *)(dt_blob_image + b->fixups);
+	const struct dt_fixup *end = (const struct dt_fixup *)(dt_blob_image + b->fixups_end);
+
+	for (; f < end; f++) {
+		uint32_t word;
+
+		if (f->at < p->from || f->at >= p->end)
+			continue;
+		memcpy(&word, text + (f->at - p->from), sizeof(word));
+		word = fixed(p, f->type, word, f->at);
+		memcpy(text + (f->at - p->from), &word, sizeof(word));
+	}
+}
+
+/* Makes one hook at `at'; image is the relocated blob. Returns its address by *hook and *again. */
+static void make_hook(unsigned char *out, uint64_t at, const unsigned char *image,
+		      const struct dt_template *t, const struct dt_geometry *g, uint64_t area,
+		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)
+{
+	uint32_t copy = t->end - t->copy;
+	bool chain = g->cores <= CHAIN;
+	uint64_t table_at = at + g->cores * 32;
+	uint64_t head_at = (table_at + g->cores * 8 + 63) & ~63ull;
+	uint64_t copies_at = head_at + (t->copy - t->head) + (chain ? 0 : TABLE_JUMP);
+	struct part p = {.area = area,
+			 .to = head_at,
+			 .from = t->head,
+			 .end = t->copy,
+			 .mask = (uint32_t)g->ring_size - 1,
+			 .o = o};
+
+	memcpy(out + (head_at - at), image + t->head, t->copy - t->head);
+	apply(out + (head_at - at), &p);
+	*hook = head_at + (t->hook - t->head);
+	*again = head_at + (t->again - t->head);
+	if (!chain) {
+		unsigned char jump[TABLE_JUMP] = {0x42, 0xff, 0x24, 0xdd};
+
+		memcpy(jump + 4, &table_at, 4);
+		memcpy(out + (copies_at - TABLE_JUMP - at), jump, sizeof(jump));
+	}
+	p.from = t->copy;
+	p.end = t->end;
+	for (uint32_t core = 0; core < g->cores; core++) {
+		uint64_t cs[4];
+
+		p.to = copies_at + core * copy;
+		p.core = core;
+		p.cs = at + core * 32;
+		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * g->stride;
+		p.next = chain && core + 1 < g->cores ? p.to + copy : *again;
+		memcpy(out + (table_at - at) + 8 * core, &p.to, sizeof(p.to));
+		memcpy(out + (p.to - at), image + t->copy, copy);
+		apply(out + (p.to - at), &p);
+		/* struct rseq_cs: version and flags, start, length, abort */
+		cs[0] = 0;
+		cs[1] = p.to + (t->start - t->copy);
+		cs[2] = t->commit - t->start;
+		cs[3] = head_at + (t->abort - t->head);
+		memcpy(out + core * 32, cs, sizeof(cs));
+	}
+}
+
+int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
+		       const struct dt_thread_offsets *o, struct dt_error *e)
+{
+	const struct dt_blob *b = dt_blob_head();
+	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
+	uint64_t at = area + DT_AREA_SESSION + g->bytes, length = hooks_size(g->cores);
+	unsigned char image[DT_CODE_SIZE];
+	unsigned char *out = calloc(1, length);
+	struct dt_blob *head = (struct dt_blob *)image;
+	uint64_t done = 0;
+	int rc = -1;
+
+	if (!out)
+		return dt_fail(e, "out of memory");
+	/* vfork's stub stands in the blob itself */
+	if (dt_memory_read(mem, area, image, sizeof(image)) < 0)
+		goto out;
+	apply(image + b->code_begin, &(struct part){.area = area,
+						    .to = area + b->code_begin,
+						    .from = b->code_begin,
+						    .end = b->code_end,
+						    .o = o});
+	{
+		unsigned char fresh[DT_CODE_SIZE] = {0};
+
+		memcpy(fresh, dt_blob_image, size);
+		relocate(fresh, size, area);
+		for (int i = 0; i < DT_HOOKS; i++) {
+			const struct dt_template *t = &b->hook_template[i];
+
+			make_hook(out + done, at + done, fresh, t, g, area, o, &head->hook[i],
+				  &head->again[i]);
+			done += hook_size(t, g->cores);
+		}
+	}
+	head->rseq_offset = o->rseq;
+	head->tid_offset = o->tid;
+	head->rseq_signature = o->signature;
+	head->rseq_size = o->rseq_size;
+	if (dt_memory_write(mem, at, out, length) == 0 &&
+	    dt_memory_write(mem, area, image, sizeof(image)) == 0)
+		rc = 0;
+out:
+	free(out);
+	return rc < 0 ? dt_fail(e, "the area can not be written: %s", strerror(errno)) : 0;
+}
+
+int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag)
+{
+	struct dt_kept_block kept;
+	struct dt_blob head;
+	uint32_t id = (uint32_t)pid;
+
+	if (dt_memory_read(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
+		return -1;
+	if (!tag && !kept.tag)
+		return 0;
+	if (dt_memory_write(mem, area + DT_AREA_PROCESS + offsetof(struct dt_process_block, pid),
+			    &id, sizeof(id)) < 0)
+		return -1;
+	if (kept.tag == tag)
+		return 0;
+	if (dt_memory_write(mem, area + DT_AREA_KEPT + offsetof(struct dt_kept_block, tag), &tag,
+			    sizeof(tag)) < 0 ||
+	    dt_memory_read(mem, area, &head, sizeof(head)) < 0)
+		return -1;
+	if (!head.hook[0]) /* they are made later */
+		return 0;
+	return dt_area_make_hooks(mem, area, g,
+				  &(struct dt_thread_offsets){head.tid_offset, head.rseq_offset,
+							      head.rseq_size, head.rseq_signature,
+							      tag},
+				  NULL);
+}
+
+int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS])
+{
+	struct dt_blob head;
+
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0)
+		return -1;
+	for (int i = 0; i < DT_HOOKS; i++)
+		hook[i] = fast ? head.hook[i] : area + dt_blob_head()->slow[i];
+	return hook[0] ? 0 : -1;
+}
+
+int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, size_t n,
+		  struct dt_error *e)
+{
+	struct dt_blob head;
+	struct dt_table t;
+
+	if (n > DT_TABLE_MAX)
+		return dt_fail(e, "%zu ranges with options or in uniform mode; at most %zu", n,
+			       DT_TABLE_MAX);
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 ||
+	    dt_memory_read(mem, head.table, &t, sizeof(t)) < 0)
+		goto fail;
+	/* odd while it changes: whoever looks something up meanwhile does so again */
+	t.seq |= 1;
+	if (dt_memory_write(mem, head.table, &t.seq, 4) < 0 ||
+	    dt_memory_write(mem, head.table + sizeof(t), entry, n * sizeof(*entry)) < 0)
+		goto fail;
+	t.n = (uint32_t)n;
+	t.seq++;
+	if (dt_memory_write(mem, head.table + offsetof(struct dt_table, n), &t.n, 4) < 0 ||
+	    dt_memory_write(mem, head.table, &t.seq, 4) < 0)
+		goto fail;
+	return 0;
+fail:
+	return dt_fail(e, "the area can not be written: %s", strerror(errno));
+}
+
+bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low,
+		  uint64_t *high)
+{
+	if (i > 1)
+		return false;
+	*low = i == 0 ? area : area + DT_AREA_SESSION + g->bytes;
+	*high = i == 0 ? area + DT_CODE_SIZE : *low + hooks_size(g->cores);
+	return true;
+}
+
+/* What of a double is ours. */
+struct area_double {
+	pid_t pid;
+	int end; /* closed: it ends, whether or not we may kill it */
+};
+
+/*
+ * Whoever has its user may stop it, and we may not be allowed to kill it: it is not waited for
+ * longer than it takes, and is a zombie then until this process ends.
+ */
+static void end_double(const struct area_double *d)
+{
+	close(d->end);
+	kill(d->pid, SIGKILL);
+	for (int ms = 0; ms < DOUBLE_MS && waitpid(d->pid, NULL, WNOHANG) == 0; ms++)
+		usleep(1000);
+}
+
+/* A program that waits until nobody can write to file 3: the file's beginning is its code, mapped
+ * at 4 MiB. */
+static const struct waiting_program {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+	uint8_t code[26];
+} waiting_program = {
+	{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	 .e_type = ET_EXEC,
+	 .e_machine = EM_X86_64,
+	 .e_version = EV_CURRENT,
+	 .e_entry = 0x400000 + offsetof(struct waiting_program, code),
+	 .e_phoff = offsetof(struct waiting_program, segment),
+	 .e_ehsize = sizeof(Elf64_Ehdr),
+	 .e_phentsize = sizeof(Elf64_Phdr),
+	 .e_phnum = 1},
+	{.p_type = PT_LOAD,
+	 .p_flags = PF_R | PF_X,
+	 .p_vaddr = 0x400000,
+	 .p_filesz = sizeof(struct waiting_program),
+	 .p_memsz = sizeof(struct waiting_program),
+	 .p_align = PAGE},
+	{
+		0x31, 0xc0, /* xor %eax, %eax (read) */
+		0xbf, 3,
+		0,    0,
+		0, /* mov $3, %edi */
+		0x48, 0x89,
+		0xe6, /* mov %rsp, %rsi */
+		0xba, 1,
+		0,    0,
+		0,	    /* mov $1, %edx */
+		0x0f, 0x05, /* syscall */
+		0xb8, SYS_exit_group,
+		0,    0,
+		0,	    /* mov $SYS_exit_group, %eax */
+		0x31, 0xff, /* xor %edi, %edi */
+		0x0f, 0x05, /* syscall */
+	},
+};
+
+/* Files of ours that a double begins with. */
+struct double_files {
+	int shared, program, failed;
+	int end, end_write; /* a pipe */
+};
+
+/*
+ * The child: nothing of ours but the session's memory, as file 0, and the end of a pipe, as file 3,
+ * goes with it. As it becomes the other user nobody may look into it, and what they may look into
+ * then is the new program's. System calls only: there may have been other threads.
+ */
+static void become(uid_t uid, gid_t gid, const struct double_files *files)
+{
+	static const char *const argv[] = {"devtrace", NULL};
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct none[2] = {{0}};
+	/* out of the way of each other */
+	int shared = (int)syscall(SYS_fcntl, files->shared, F_DUPFD, 10);
+	int program = (int)syscall(SYS_fcntl, files->program, F_DUPFD, 10);
+	int failed = (int)syscall(SYS_fcntl, files->failed, F_DUPFD, 10);
+	int end = (int)syscall(SYS_fcntl, files->end, F_DUPFD, 10);
+
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	syscall(SYS_setgroups, 0, NULL);
+	/* root's would come back with the new program */
+	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
+	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup2, shared, 0) == 0 &&
+	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup2, end, 3) == 3 &&
+	    syscall(SYS_close_range, 4, ~0u, 0) == 0 &&
+	    syscall(SYS_setresgid, gid, gid, gid) == 0 &&
+	    syscall(SYS_setresuid, uid, uid, uid) == 0 && syscall(SYS_capset, &head, none) == 0)
+		syscall(SYS_execveat, 2, "", argv, argv + 1, AT_EMPTY_PATH);
+	syscall(SYS_write, 1, "", 1);
+	syscall(SYS_exit_group, 1);
+}
+
+/*
+ * The same by a child in the PID namespace at ns, which that process's /proc is of: *number is the
+ * child's there. Its parent, this process, waits: when that is killed, so is the child.
+ */
+static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid,
+			  const struct double_files *files)
+{
+	long child = -1;
+
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (syscall(SYS_setns, ns, CLONE_NEWPID) == 0)
+		child = syscall(SYS_fork);
+	if (child == 0) {
+		*number = (int)syscall(SYS_getpid);
+		become(uid, gid, files);
+	}
+	if (child < 0)
+		syscall(SYS_write, files->failed, "", 1);
+	syscall(SYS_close, files->failed);
+	syscall(SYS_close, files->end_write);
+	for (;;)
+		syscall(SYS_pause);
+}
+
+/* Has it become what it is to be? Whoever has its user may stop it just then: not for ever. */
+static bool has_become(int ready)
+{
+	struct pollfd f = {ready, POLLIN, 0};
+	char byte;
+	int rc;
+
+	while ((rc = poll(&f, 1, DOUBLE_MS)) < 0 && errno == EINTR)
+		;
+	/* the end: closed by the execve */
+	return rc == 1 && read(ready, &byte, 1) == 0;
+}
+
+/*
+ * A process with the user, the group and no capabilities of pid, which has the session's memory and
+ * waits; path is where that is, for who sees our /proc, or, inside, for who sees that of pid's PID
+ * namespace. False: it can not be.
+ */
+static bool start_double(struct area_double *d, pid_t pid, const struct dt_shared *shared,
+			 bool inside, char *path, size_t size)
+{
+	int program = memfd_create("devtrace", MFD_CLOEXEC), ready[2] = {-1, -1}, end[2] = {-1, -1},
+	    ns = -1;
+	volatile int *number =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct double_files files;
+	bool done = false;
+	pid_t child;
+	struct dt_rights whose;
+
+	dt_format(path, size, "/proc/%d/ns/pid", pid);
+	if (program < 0 || number == MAP_FAILED || !dt_rights_of(pid, &whose) ||
+	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
+	    write(program, &waiting_program, sizeof(waiting_program)) !=
+		    (ssize_t)sizeof(waiting_program) ||
+	    (inside && (ns = open(path, O_RDONLY | O_CLOEXEC)) < 0))
+		goto out;
+	files = (struct double_files){shared->fd, program, ready[1], end[0], end[1]};
+	child = fork();
+	if (child == 0 && inside)
+		become_inside(ns, number, whose.user[3], whose.group[3], &files);
+	if (child == 0)
+		become(whose.user[3], whose.group[3], &files);
+	close(ready[1]);
+	ready[1] = -1;
+	if (child < 0)
+		goto out;
+	*d = (struct area_double){child, end[1]};
+	end[1] = -1;
+	done = has_become(ready[0]);
+	if (!done)
+		end_double(d);
+	dt_format(path, size, "/proc/%d/fd/0", inside ? *number : child);
+out:
+	if (ns >= 0)
+		close(ns);
+	if (number != MAP_FAILED)
+		munmap((void *)number, PAGE);
+	close(end[0]);
+	close(end[1]);
+	close(ready[0]);
+	close(ready[1]);
+	close(program);
+	return done;
+}
+
+static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
+		       const struct dt_shared *shared, uint64_t area, const char *path,
+		       struct dt_error *e)
+{
+	uint64_t bytes = shared->geometry.bytes;
+	struct dt_call call[] = {
+		{"opening the session's memory",
+		 SYS_openat,
+		 {(uint64_t)AT_FDCWD, area + PATH_AT, O_RDWR | O_CLOEXEC},
+		 0,
+		 false},
+		{"mapping the rings",
+		 SYS_mmap,
+		 {area + DT_AREA_SESSION, bytes, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, DT_CALL_FD, 0},
+		 0,
+		 false},
+		{"closing the session's memory", SYS_close, {DT_CALL_FD}, 0, true},
+		{"mapping the process block",
+		 SYS_mmap,
+		 {area + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0},
+		 0,
+		 false},
+		{"marking the process block",
+		 SYS_madvise,
+		 {area + DT_AREA_PROCESS, PAGE, MADV_WIPE_ON_FORK},
+		 0,
+		 false},
+		{"marking the rings",
+		 SYS_madvise,
+		 {area + DT_AREA_SESSION, bytes, MADV_DONT_DUMP},
+		 0,
+		 true},
+		{"asking for the clock",
+		 SYS_prctl,
+		 {PR_GET_TSC, area + DT_AREA_KEPT + offsetof(struct dt_kept_block, asks_clock)},
+		 0,
+		 true},
+	};
+
+	if (dt_memory_write(mem, area + PATH_AT, path, strlen(path) + 1) < 0)
+		return dt_fail(e, "the area can not be written: %s", strerror(errno));
+	return dt_inject(tid, mem, maps, area + STUB_AT, call, sizeof(call) / sizeof(*call), e);
+}
+
+/*
+ * How the process can open the session's memory: through our /proc entry; or, for one of another
+ * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
+ * double that lives for this moment only; which, for one that sees another /proc, is in its PID
+ * namespace.
+ */
+static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
+		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
+{
+	struct area_double d;
+	char path[64];
+	int rc;
+
+	dt_format(path, sizeof(path), "/proc/%d/fd/%d", getpid(), shared->fd);
+	rc = map_session(tid, mem, maps, shared, area, path, e);
+	for (int inside = 0; inside < 2 && rc != 0; inside++) {
+		if (!start_double(&d, pid, shared, inside, path, sizeof(path)))
+			continue;
+		rc = map_session(tid, mem, maps, shared, area, path, e);
+		end_double(&d);
+	}
+	return rc;
+}
+
+/* Reserves addresses; `at' is where. */
+static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint64_t at,
+		   uint64_t bytes, struct dt_error *e)
+{
+	struct dt_call call = {"reserving addresses",
+			       SYS_mmap,
+			       {at, bytes, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				(uint64_t)-1, 0},
+			       0,
+			       false};
+
+	if (dt_inject(tid, mem, maps, 0, &call, 1, e) < 0)
+		return -1;
+	if ((uint64_t)call.result != at)
+		return dt_fail(e, "process %d: the kernel gave other addresses than asked for",
+			       pid);
+	return 0;
+}
+
+/* An address below 2 GiB that is not the same in every process. */
+static uint64_t pick_low(const struct dt_maps *maps, uint64_t bytes)
+{
+	uint64_t top = DT_AREA_TOP, room = 256ull << 20, shift = 0;
+
+	if (bytes >= top)
+		return 0;
+	if (getentropy(&shift, sizeof(shift)) < 0 || top - bytes < 2 * room)
+		shift = 0;
+	return dt_maps_gap(maps, top - bytes - (shift % room & ~(PAGE - 1)), bytes, top,
+			   DT_AREA_TOP);
+}
+
+int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared,
+		    const uint64_t near[2], uint64_t *area, struct dt_error *e)
+{
+	const struct dt_geometry *g = &shared->geometry;
+	uint64_t bytes = area_size(g);
+	uint64_t at, jumps[2] = {0};
+	struct dt_maps maps;
+
+	if (dt_maps_read(pid, &maps, e) < 0)
+		return -1;
+	at = pick_low(&maps, bytes);
+	if (!at) {
+		dt_fail(e,
+			"process %d has no %lu MiB of free addresses below 2 GiB; make the rings "
+			"smaller (-b)",
+			pid, (unsigned long)(bytes >> 20));
+		goto fail;
+	}
+	if (reserve(pid, tid, mem, &maps, at, bytes, e) < 0)
+		goto fail;
+	for (int i = 0; i < 2; i++) {
+		if (near[i] <= DT_AREA_TOP)
+			continue;
+		jumps[i] = dt_maps_gap(&maps, near[i], PAGE, REACH, ~0ull);
+		if (jumps[i] && reserve(pid, tid, mem, &maps, jumps[i], PAGE, e) < 0)
+			goto unmap;
+	}
+	if (share(pid, tid, mem, &maps, shared, at, e) < 0)
+		goto unmap;
+	if (write_blob(mem, at, jumps, g, pid) < 0) {
+		dt_fail(e, "the area can not be written: %s", strerror(errno));
+		goto unmap;
+	}
+	dt_maps_free(&maps);
+	*area = at;
+	return 0;
+unmap:
+	dt_area_remove(pid, tid, mem, at, g, NULL);
+fail:
+	dt_maps_free(&maps);
+	return -1;
+}
+
+int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
+		     struct dt_error *e)
+{
+	const struct dt_geometry *g = &shared->geometry;
+	struct dt_maps maps;
+	char *at;
+
+	*bytes = area_size(g);
+	if (dt_maps_read(getpid(), &maps, e) < 0)
+		return -1;
+	*area = pick_low(&maps, *bytes);
+	dt_maps_free(&maps);
+	at = mmap((void *)*area, *bytes, PROT_READ | PROT_EXEC,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (!*area || at != (char *)*area)
+		return dt_fail(e, "no free addresses below 2 GiB");
+	if (mmap(at + DT_AREA_SESSION, g->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 shared->fd, 0) == MAP_FAILED ||
+	    mmap(at + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    write_blob(mem, *area, (uint64_t[2]){0}, g, getpid()) < 0) {
+		munmap(at, *bytes);
+		return dt_fail(e, "the area can not be mapped: %s", strerror(errno));
+	}
+	return 0;
+}
+
+int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
+		   struct dt_error *e)
+{
+	struct dt_blob head;
+	struct dt_maps maps;
+	struct dt_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
+	int rc = 0;
+
+	if (dt_maps_read(pid, &maps, e) < 0)
+		return -1;
+	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 || head.magic != DT_BLOB_MAGIC)
+		head.jumps[0] = head.jumps[1] = 0;
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		struct dt_call page = {
+			"unmapping the jumps", SYS_munmap, {head.jumps[i], PAGE}, 0, false};
+
+		if (head.jumps[i])
+			rc = dt_inject(tid, mem, &maps, 0, &page, 1, e);
+	}
+	call.arg[1] = area_size(g);
+	if (rc == 0)
+		rc = dt_inject(tid, mem, &maps, 0, &call, 1, e);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+uint64_t dt_area_find(int mem, const struct dt_maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++) {
+		uint64_t magic;
+
+		if (!maps->map[i].exec || maps->map[i].inode != 0 || maps->map[i].path[0])
+			continue;
+		if (dt_memory_read(mem, maps->map[i].low, &magic, sizeof(magic)) == 0 &&
+		    magic == DT_BLOB_MAGIC)
+			return maps->map[i].low;
+	}
+	return 0;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Trying out the hooks, and measuring what a record costs. */
+#include "hook/calibrate.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "arch/x86_64/capture.h"
+#include "process/memory.h"
+
+#define BATCH	200 /* records: fewer than a scratch ring holds */
+#define BATCHES 50
+
+struct registers {
+	uint64_t r[15]; /* rax rbx rcx rdx rsi rdi rbp r8-r15, in this order */
+};
+
+/* Calls hook with every register set from *in and stores all of them to *out afterwards. */
+static void call_hook(uint64_t hook, const struct registers *in, struct registers *out)
+{
+	__asm__ volatile("push %%rbp\n\t"
+			 "push %%rbx\n\t"
+			 "sub $128, %%rsp\n\t" /* our own red zone */
+			 "push %%rdi\n\t"      /* out */
+			 "push %%rax\n\t"      /* hook */
+			 "mov %%rsi, %%rax\n\t"
+			 "mov 8(%%rax), %%rbx\n\t"
+			 "mov 16(%%rax), %%rcx\n\t"
+			 "mov 24(%%rax), %%rdx\n\t"
+			 "mov 32(%%rax), %%rsi\n\t"
+			 "mov 40(%%rax), %%rdi\n\t"
+			 "mov 48(%%rax), %%rbp\n\t"
+			 "mov 56(%%rax), %%r8\n\t"
+			 "mov 64(%%rax), %%r9\n\t"
+			 "mov 72(%%rax), %%r10\n\t"
+			 "mov 80(%%rax), %%r11\n\t"
+			 "mov 88(%%rax), %%r12\n\t"
+			 "mov 96(%%rax), %%r13\n\t"
+			 "mov 104(%%rax), %%r14\n\t"
+			 "mov 112(%%rax), %%r15\n\t"
+			 "mov (%%rax), %%rax\n\t"
+			 "call *(%%rsp)\n\t"
+			 "mov %%rax, (%%rsp)\n\t"
+			 "mov 8(%%rsp), %%rax\n\t"
+			 "pop (%%rax)\n\t"
+			 "mov %%rbx, 8(%%rax)\n\t"
+			 "mov %%rcx, 16(%%rax)\n\t"
+			 "mov %%rdx, 24(%%rax)\n\t"
+			 "mov %%rsi, 32(%%rax)\n\t"
+			 "mov %%rdi, 40(%%rax)\n\t"
+			 "mov %%rbp, 48(%%rax)\n\t"
+			 "mov %%r8, 56(%%rax)\n\t"
+			 "mov %%r9, 64(%%rax)\n\t"
+			 "mov %%r10, 72(%%rax)\n\t"
+			 "mov %%r11, 80(%%rax)\n\t"
+			 "mov %%r12, 88(%%rax)\n\t"
+			 "mov %%r13, 96(%%rax)\n\t"
+			 "mov %%r14, 104(%%rax)\n\t"
+			 "mov %%r15, 112(%%rax)\n\t"
+			 "add $136, %%rsp\n\t"
+			 "pop %%rbx\n\t"
+			 "pop %%rbp\n\t"
+			 : "+a"(hook), "+S"(in), "+D"(out)
+			 :
+			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+			   "memory", "cc");
+}
+
+/* The last record, of the core whose ring has grown; false: none has. */
+static bool last_record(const struct dt_shared *c, const uint64_t *before, struct dt_record *rec)
+{
+	for (unsigned i = 0; i < c->geometry.cores; i++) {
+		uint64_t pos = dt_shared_ring_pos(c, i);
+
+		if (pos != before[i]) {
+			*rec = dt_shared_ring_record(c, i, pos - 64);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Calls a hook of events as the stub of a site does, with what is meant behind the call. */
+static void call_event(uint64_t hook, uint64_t body, uint64_t more)
+{
+	uint64_t rsi = more, rcx = ~more, rdx = more + 1;
+
+	__asm__ volatile("lea -256(%%rsp), %%rsp\n\t"
+			 "call *%%rax\n\t"
+			 ".byte 0xa9\n\t"
+			 ".long 0x0456\n\t"
+			 "lea 256(%%rsp), %%rsp\n\t"
+			 : "+a"(hook), "+D"(body), "+S"(rsi), "+c"(rcx), "+d"(rdx)
+			 :
+			 : "memory", "cc");
+}
+
+static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct dt_error *e)
+{
+	uint64_t before[c->geometry.cores], body = 0xa000000100000011, more = 0x123456789abcdef;
+	struct registers in, out = {{0}};
+	struct dt_record rec;
+
+	for (int i = 0; i < 15; i++)
+		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
+	/* this leaves a record of no meaning: behind that call is something else */
+	call_hook(hook, &in, &out);
+	if (memcmp(&in, &out, sizeof(in)) != 0)
+		return dt_fail(e, "self test: a hook changes registers on this machine");
+	for (unsigned i = 0; i < c->geometry.cores; i++)
+		before[i] = dt_shared_ring_pos(c, i);
+	call_event(hook, body, more);
+	if (!last_record(c, before, &rec) || rec.kind != DT_EVENT || rec.flags != 4 ||
+	    rec.tid != (uint32_t)gettid() || rec.value[0] != body ||
+	    (four && (rec.value[1] != more || rec.value[2] != more + 1 || rec.value[3] != ~more)))
+		return dt_fail(e,
+			       "self test: a hook does not record what it should on this machine");
+	return 0;
+}
+
+static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
+{
+	struct registers in, out = {{0}};
+	uint64_t before[c->geometry.cores], t0, t1;
+	struct dt_record rec;
+
+	for (int i = 0; i < 15; i++)
+		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
+	for (unsigned i = 0; i < c->geometry.cores; i++)
+		before[i] = dt_shared_ring_pos(c, i);
+	t0 = dt_ticks();
+	call_hook(hook, &in, &out);
+	t1 = dt_ticks();
+	if (memcmp(&in, &out, sizeof(in)) != 0)
+		return dt_fail(e, "self test: a hook changes registers on this machine");
+	if (!last_record(c, before, &rec) || rec.kind != kind || rec.tid != (uint32_t)gettid() ||
+	    rec.ticks < t0 || rec.ticks > t1 || rec.value[0] != in.r[kind == DT_ENTRY ? 5 : 0] ||
+	    rec.value[1] != in.r[kind == DT_ENTRY ? 4 : 3])
+		return dt_fail(e,
+			       "self test: a hook does not record what it should on this machine");
+	return 0;
+}
+
+/* Fastest batch: what else the machine does only adds. */
+static double measure(const struct dt_shared *c, uint64_t hook)
+{
+	uint64_t best = ~0ull;
+
+	for (int b = 0; b < BATCHES; b++) {
+		uint64_t begin = dt_ticks(), n;
+
+		for (int i = 0; i < BATCH; i++)
+			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
+					 :
+					 : "b"(hook)
+					 : "memory", "cc");
+		n = dt_ticks() - begin;
+		if (n < best)
+			best = n;
+	}
+	return (double)best / BATCH;
+}
+
+/* ---- what a record costs, by consecutive records ---- */
+
+#define GROUP	4    /* points one behind the other */
+#define SAMPLES 5000 /* at most */
+
+struct samples {
+	double ticks[SAMPLES];
+	uint32_t n;
+};
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct dt_cost cost_of(struct samples *s)
+{
+	struct dt_cost c = {.n = s->n};
+	double sum = 0, squares = 0;
+
+	if (s->n < 2)
+		return (struct dt_cost){0};
+	qsort(s->ticks, s->n, sizeof(*s->ticks), ascending);
+	c.median = s->ticks[s->n / 2];
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += s->ticks[i];
+	c.mean = sum / s->n;
+	for (uint32_t i = 0; i < s->n; i++)
+		squares += (s->ticks[i] - c.mean) * (s->ticks[i] - c.mean);
+	c.deviation = sqrt(squares / (s->n - 1));
+	c.interval = 2.576 * c.deviation / sqrt(s->n);
+	return c;
+}
+
+/*
+ * The records since `before', if all went to one core. Each group's first has something else before
+ * it and is left out.
+ */
+static void take_samples(const struct dt_shared *c, const uint64_t *before, unsigned group,
+			 struct samples *s)
+{
+	uint64_t last = 0, end = 0;
+	bool grown = false;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i <= c->geometry.cores; i++) {
+		uint64_t pos = dt_shared_ring_pos(c, i);
+
+		if (pos == before[i])
+			continue;
+		if (grown)
+			return; /* it has moved meanwhile */
+		grown = true;
+		end = pos;
+		at = i;
+	}
+	if (!grown)
+		return;
+	for (uint64_t pos = before[at], k = 0; pos != end; pos += 64, k++) {
+		uint64_t ticks = dt_shared_ring_record(c, at, pos).ticks;
+
+		if (k % group && s->n < SAMPLES)
+			s->ticks[s->n++] = (double)(ticks - last);
+		last = ticks;
+	}
+}
+
+/* code makes `group' records each time it is called; one alone counts from call to call. */
+static void sample(const struct dt_shared *c, uint64_t code, unsigned group, struct samples *s)
+{
+	uint64_t before[c->geometry.cores + 1];
+
+	s->n = 0;
+	for (int b = 0; b < BATCHES; b++) {
+		for (unsigned i = 0; i <= c->geometry.cores; i++)
+			before[i] = dt_shared_ring_pos(c, i);
+		for (unsigned i = 0; i < BATCH / group; i++)
+			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
+					 :
+					 : "b"(code)
+					 : "memory", "cc");
+		take_samples(c, before, group > 1 ? group : BATCH, s);
+	}
+}
+
+/* Points that capture a register, one behind the other, in a page within reach of the area. */
+static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes, uint64_t hook,
+			  struct samples *s)
+{
+	static const struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
+						     .size = 8,
+						     .reg = 3,
+						     .base = DT_REGISTER_NONE,
+						     .index = DT_REGISTER_NONE}};
+	uint64_t address = area + ((bytes + 4095) & ~4095ull);
+	struct dt_capture capture = {.hook = hook, .on = true};
+	struct dt_captured made;
+	struct dt_emit o;
+	uint8_t *page = mmap((void *)address, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	o = (struct dt_emit){.bytes = page, .room = 4096, .address = (uint64_t)page};
+	for (int i = 0; i < GROUP; i++)
+		dt_capture_emit(&o, &item, 1, &capture, &made);
+	dt_emit_byte(&o, 0xc3);
+	if (o.size <= o.room && !mprotect(page, 4096, PROT_READ | PROT_EXEC))
+		sample(c, (uint64_t)page, GROUP, s);
+	munmap(page, 4096);
+	return s->n > 0;
+}
+
+/* Where glibc keeps the id of a thread: see find_tid_offset() in target.c. */
+static int64_t own_tid_offset(void)
+{
+	const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+
+	return field && field[0] == 32 ? (int64_t)(int32_t)field[2] : 0;
+}
+
+int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
+{
+	struct dt_thread_offsets o = {own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053, 0};
+	const struct dt_shared *c = scratch;
+	uint64_t area, hook[DT_HOOKS];
+	struct samples *s;
+	size_t bytes;
+	int mem, rc = -1;
+
+	*costs = (struct dt_costs){0};
+	if (!__rseq_size || !o.tid)
+		return 0;
+	mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return 0;
+	if (dt_area_map_self(mem, scratch, &area, &bytes, e) < 0)
+		goto close;
+	if (dt_area_make_hooks(mem, area, &c->geometry, &o, e) < 0 ||
+	    dt_area_hooks(mem, area, true, hook) < 0)
+		goto unmap;
+	if (try_hook(c, hook[DT_HOOK_ENTRY], DT_ENTRY, e) < 0 ||
+	    try_hook(c, hook[DT_HOOK_EXIT], DT_EXIT, e) < 0 ||
+	    try_event(c, hook[DT_HOOK_EVENT], false, e) < 0 ||
+	    try_event(c, hook[DT_HOOK_EVENT4], true, e) < 0)
+		goto unmap;
+	costs->ticks = (measure(c, hook[DT_HOOK_ENTRY]) + measure(c, hook[DT_HOOK_EXIT])) / 2;
+	s = malloc(sizeof(*s));
+	if (s) {
+		sample(c, hook[DT_HOOK_ENTRY], 1, s);
+		costs->entry = cost_of(s);
+		sample(c, hook[DT_HOOK_EXIT], 1, s);
+		costs->exit = cost_of(s);
+		if (sample_points(c, area, bytes, hook[DT_HOOK_EVENT4], s))
+			costs->point = cost_of(s);
+	}
+	free(s);
+	rc = 0;
+unmap:
+	/* the kernel must not find our sequence in memory that is gone */
+	*(volatile uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset + 8) = 0;
+	munmap((void *)area, bytes);
+close:
+	close(mem);
+	return rc;
+}

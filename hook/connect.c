@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Leading a few functions of libc and the dynamic linker through the area; and the places where a
+ * program forbids itself what the hooks need (elf/gates.h). */
+#include "hook/connect.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "process/memory.h"
+
+#define JUMP	5 /* bytes of a jmp rel32 */
+#define PATCHES DT_PATCHES
+
+static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+struct connection {
+	const char *name;
+	unsigned char head[12]; /* the function's first bytes, behind an endbr64 if it has one */
+	size_t head_size;
+	uint32_t stub;	 /* offset of the stub in the area */
+	size_t back_at;	 /* offset in struct dt_blob of the field that leads back; 0: none */
+	size_t back;	 /* bytes from what is replaced to where the stub returns to */
+	bool linker;	 /* in the dynamic linker, otherwise in libc */
+	bool needs_rseq; /* of use only where threads have rseq */
+	size_t at;	 /* bytes from the head to what is replaced */
+	size_t within;	 /* the head may begin so far behind the function's beginning, once */
+	bool unnamed;	 /* dt_file_clone3() knows where it is */
+};
+
+#define CONNECTIONS 7
+
+static void connections(struct connection c[CONNECTIONS])
+{
+	const struct dt_blob *b = dt_blob_head();
+	const struct connection all[CONNECTIONS] = {
+		/* ret; the rest up to the next 16 bytes is padding */
+		{.name = "_dl_debug_state",
+		 .head = {0xc3},
+		 .head_size = 1,
+		 .stub = b->modules,
+		 .linker = true},
+		/* mov $59, %eax; syscall */
+		{.name = "execve",
+		 .head = {0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
+		 .head_size = 7,
+		 .stub = b->execve,
+		 .back_at = offsetof(struct dt_blob, execve_back),
+		 .back = 7},
+		/* musl: sub $8, %rsp in front */
+		{.name = "execve",
+		 .head = {0x48, 0x83, 0xec, 0x08, 0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
+		 .head_size = 11,
+		 .stub = b->execve,
+		 .back_at = offsetof(struct dt_blob, execve_back),
+		 .back = 7,
+		 .at = 4},
+		/* mov %rcx, %r10; mov $322, %eax; syscall */
+		{.name = "execveat",
+		 .head = {0x49, 0x89, 0xca, 0xb8, 0x42, 0x01, 0, 0, 0x0f, 0x05},
+		 .head_size = 10,
+		 .stub = b->execveat,
+		 .back_at = offsetof(struct dt_blob, execveat_back),
+		 .back = 10},
+		/* pop %rdi; mov $58, %eax; syscall; push %rdi */
+		{.name = "vfork",
+		 .head = {0x5f, 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57},
+		 .head_size = 9,
+		 .stub = b->vfork,
+		 .back_at = offsetof(struct dt_blob, vfork_back),
+		 .back = 9,
+		 .needs_rseq = true},
+		/* mov $56, %eax; syscall; test %rax, %rax: what is in front of it varies */
+		{.name = "clone",
+		 .head = {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0},
+		 .head_size = 10,
+		 .stub = b->clone,
+		 .back_at = offsetof(struct dt_blob, clone_back),
+		 .back = 7,
+		 .needs_rseq = true,
+		 .within = 0x40},
+		/* mov $435, %eax; syscall; test %rax, %rax: libc does not export it */
+		{.name = "clone3",
+		 .head = {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0},
+		 .head_size = 10,
+		 .stub = b->clone3,
+		 .back_at = offsetof(struct dt_blob, clone3_back),
+		 .back = 7,
+		 .needs_rseq = true,
+		 .unnamed = true},
+	};
+
+	memcpy(c, all, sizeof(all));
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool may_hold(const struct dt_file *f, const struct connection *c)
+{
+	const char *name = base_name(f->path);
+
+	if (!f->elf)
+		return false;
+	if (strncmp(name, "ld-musl", 7) == 0)
+		return true; /* linker and libc in one */
+	if (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2", 4) == 0 ||
+	    strcmp(name, "ld.so") == 0)
+		return c->linker;
+	if (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0)
+		return !c->linker;
+	/* a static program is its own libc */
+	return !c->linker && f->elf->entry && !f->elf->interp && f->elf->type != 0 &&
+	       strstr(name, ".so") == NULL;
+}
+
+/* Where the one of a stretch that looks like the head begins; NULL: there is none, or several. */
+static const unsigned char *only(const unsigned char *text, size_t n, const struct connection *c)
+{
+	const unsigned char *at = memmem(text, n, c->head, c->head_size);
+
+	if (!at || memmem(at + 1, n - (size_t)(at + 1 - text), c->head, c->head_size))
+		return NULL;
+	return at;
+}
+
+/* Address of what is replaced if the function is exactly as expected, else 0. */
+static uint64_t find(struct dt_target *t, const struct dt_module *m, const struct connection *c)
+{
+	unsigned char text[0x60];
+	const unsigned char *at;
+	uint64_t address, size = 0, skip = 0;
+
+	if (c->unnamed) {
+		address = dt_file_clone3(m->file) + m->bias;
+		return address != m->bias &&
+				       dt_memory_read(t->mem, address, text, c->head_size) == 0 &&
+				       memcmp(text, c->head, c->head_size) == 0
+			       ? address
+			       : 0;
+	}
+	if (dt_elf_symbol(m->file->elf, c->name, &address, &size) < 0)
+		return 0;
+	address += m->bias;
+	if (dt_memory_read(t->mem, address, text, sizeof(text)) < 0)
+		return 0;
+	if (memcmp(text, endbr64, sizeof(endbr64)) == 0)
+		skip = sizeof(endbr64);
+	at = only(text + skip, c->within + c->head_size, c);
+	if (!at || (!c->within && at != text + skip))
+		return 0;
+	if (c->linker) {
+		/* an empty function, and room for the jump before the next can begin */
+		if (size > skip + 1 || (address & 15) != 0 || skip + JUMP > 16)
+			return 0;
+	}
+	return address + (uint64_t)(at - text) + c->at;
+}
+
+size_t dt_connected(const struct dt_target *t)
+{
+	struct dt_blob head;
+	size_t n = 0;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return PATCHES;
+	while (n < PATCHES && head.patch[n].length)
+		n++;
+	return n;
+}
+
+/* A second libc (dlmopen) is left alone: each stub knows one place to go back to. */
+static bool stub_taken(struct dt_target *t, const struct connection *c)
+{
+	uint64_t back = 0;
+
+	return c->back_at &&
+	       (dt_memory_read(t->mem, t->area + c->back_at, &back, sizeof(back)) < 0 || back);
+}
+
+/* Is the jump there that was planted? Its module may have been unmapped, and another be there. */
+static bool leads_here(const struct dt_target *t, const struct dt_blob *head, uint64_t address)
+{
+	unsigned char now[JUMP];
+	int32_t rel;
+	uint64_t to;
+
+	if (dt_memory_read(t->mem, address, now, sizeof(now)) < 0 || now[0] != 0xe9)
+		return false;
+	memcpy(&rel, now + 1, sizeof(rel));
+	to = address + JUMP + (uint64_t)(int64_t)rel;
+	return to - t->area < DT_CODE_SIZE || (head->jumps[0] && to - head->jumps[0] < 4096) ||
+	       (head->jumps[1] && to - head->jumps[1] < 4096);
+}
+
+static bool planted(struct dt_target *t, uint64_t address)
+{
+	struct dt_blob head;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return true;
+	for (size_t i = 0; i < PATCHES; i++)
+		if (head.patch[i].length && head.patch[i].address == address)
+			return leads_here(t, &head, address);
+	return false;
+}
+
+static bool is_near(uint64_t from, uint64_t to)
+{
+	return (int64_t)(to - from) == (int32_t)(to - from);
+}
+
+/* A jump to `to' on a page near `from': jmp *0(%rip), and the address. 0: there is no such page. */
+static uint64_t far_jump(struct dt_target *t, uint64_t from, uint64_t to)
+{
+	unsigned char code[16] = {0xff, 0x25, 0, 0, 0, 0};
+	struct dt_blob head;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return 0;
+	memcpy(code + 6, &to, sizeof(to));
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = head.jumps[i] + t->patches * sizeof(code);
+
+		if (head.jumps[i] && is_near(from, at))
+			return dt_memory_write(t->mem, at, code, sizeof(code)) < 0 ? 0 : at;
+	}
+	return 0;
+}
+
+/* What is to be led through the area: a function, or a gate. */
+struct lead {
+	uint64_t address; /* of the five bytes that are replaced */
+	const char *name; /* for errors */
+	uint32_t length;  /* of a gate: what is moved; 0: a function */
+	uint32_t stub;
+	size_t back_at, back; /* as in struct connection */
+};
+
+static uint64_t gate_at(const struct dt_target *t, size_t i)
+{
+	return t->area + DT_AREA_GATES + i * DT_GATE_SIZE;
+}
+
+/* Gates are used from the first on, and stay: what led there may have been unmapped. */
+static bool free_gate(struct dt_target *t, uint64_t *at)
+{
+	for (size_t i = 0; i < DT_GATES; i++) {
+		unsigned char byte;
+
+		*at = gate_at(t, i);
+		if (dt_memory_read(t->mem, *at, &byte, 1) == 0 && !byte)
+			return true;
+	}
+	return false;
+}
+
+/* Where it leads to, made if it is a gate. 0: nowhere. */
+static uint64_t make_end(struct dt_target *t, const struct lead *l)
+{
+	unsigned char moved[DT_GATE_MOVED], gate[DT_GATE_SIZE];
+	uint64_t at;
+
+	if (!l->length)
+		return t->area + l->stub;
+	if (!free_gate(t, &at) || dt_memory_read(t->mem, l->address, moved, l->length) < 0)
+		return 0;
+	dt_gate_write(gate, at, moved, l->length, t->area + dt_blob_head()->call,
+		      l->address + l->length);
+	return dt_memory_write(t->mem, at, gate, sizeof(gate)) < 0 ? 0 : at;
+}
+
+/* Writes down what will be replaced before replacing it: whoever comes after us can put it back. */
+static int plant(struct dt_target *t, const struct lead *l, struct dt_error *e)
+{
+	unsigned char jump[JUMP] = {0xe9};
+	uint64_t address = l->address, back = address + l->back, entry[3] = {address, 0, JUMP};
+	size_t slot = offsetof(struct dt_blob, patch) + t->patches * sizeof(entry);
+	uint64_t to;
+	int32_t rel;
+
+	if (t->patches == PATCHES || !(to = make_end(t, l)))
+		return 0;
+	if (!is_near(address + JUMP, to) && !(to = far_jump(t, address + JUMP, to)))
+		return 0; /* out of reach: this process is not followed there */
+	rel = (int32_t)(to - (address + JUMP));
+	memcpy(jump + 1, &rel, sizeof(rel));
+	if (dt_memory_read(t->mem, address, &entry[1], sizeof(uint64_t)) < 0)
+		return dt_fail(e, "%s of process %d can not be read", l->name, t->pid);
+	if (l->back_at && dt_memory_write(t->mem, t->area + l->back_at, &back, sizeof(back)) < 0)
+		return dt_fail(e, "the area of process %d can not be written", t->pid);
+	if (dt_memory_write(t->mem, t->area + slot, entry, sizeof(entry)) < 0 ||
+	    dt_memory_write(t->mem, address, jump, sizeof(jump)) < 0)
+		return dt_fail(e, "%s of process %d can not be written", l->name, t->pid);
+	t->patches++;
+	return 0;
+}
+
+/*
+ * A thread at clone's system call, behind the jump that leads it through the area now, takes that
+ * way too: also one that was interrupted in it and would begin it anew.
+ */
+static void lead_back(const struct dt_threads *threads, uint64_t address)
+{
+	const long restart = -513; /* ERESTARTNOINTR, as the kernel keeps it */
+
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0)
+			continue;
+		if (r.rip != address + JUMP &&
+		    (r.rip != address + JUMP + 2 || (long)r.orig_rax < 0 || (long)r.rax != restart))
+			continue;
+		r.rip = address;
+		r.orig_rax = (unsigned long)-1;
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+}
+
+/*
+ * Threads that have no rseq: their blocks may name a core all the same, that of the thread before
+ * on the same stack. Those to come mark themselves (hook.S, clone); these have come already.
+ */
+static void mark_unregistered(struct dt_target *t, const struct dt_threads *threads)
+{
+	struct dt_blob head;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0 || !head.rseq_offset)
+		return;
+	for (size_t i = 0; i < threads->n; i++) {
+		uint64_t fs = dt_thread_fs(threads->tid[i]), word[3], at, none = 0;
+		uint32_t size, signature;
+		int32_t cpu, unset = -1;
+
+		if (!fs || dt_thread_rseq(threads->tid[i], &at, &size, &signature))
+			continue;
+		at = fs + (uint64_t)head.rseq_offset;
+		/* a thread block of libc's points to itself */
+		if (dt_memory_read(t->mem, fs, word, sizeof(word)) < 0 || word[0] != fs ||
+		    word[2] != fs || dt_memory_read(t->mem, at + 4, &cpu, sizeof(cpu)) < 0 ||
+		    cpu < 0)
+			continue;
+		dt_memory_write(t->mem, at + 8, &none, sizeof(none));
+		dt_memory_write(t->mem, at + 4, &unset, sizeof(unset));
+	}
+}
+
+/* Is the memory as the file has it where the gate is to be? One that another has changed is left.
+ */
+static bool is_as_in_file(struct dt_target *t, const struct dt_module *m, const struct dt_gate *g)
+{
+	unsigned char now[DT_GATE_MOVED + 2];
+	size_t size = g->length + 2;
+	struct dt_gate again;
+
+	return dt_memory_read(t->mem, m->bias + g->at, now, size) == 0 &&
+	       dt_gate_function(now, size, &again) && again.at + again.length == g->length;
+}
+
+static size_t find_gates(struct dt_target *t, struct dt_module *m, struct lead *todo, size_t n)
+{
+	if (!m->file->elf)
+		return n;
+	dt_gates_read(&m->file->gates, m->file->elf);
+	for (size_t i = 0; i < m->file->gates.n && n < PATCHES; i++) {
+		const struct dt_gate *g = &m->file->gates.gate[i];
+
+		if (!planted(t, m->bias + g->at) && is_as_in_file(t, m, g))
+			todo[n++] = (struct lead){.address = m->bias + g->at,
+						  .name = "a system call",
+						  .length = g->length};
+	}
+	return n;
+}
+
+/* What is not led through the area yet. */
+static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
+{
+	struct connection c[CONNECTIONS];
+	size_t n = 0;
+
+	connections(c);
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < CONNECTIONS; k++) {
+			uint64_t address;
+
+			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !t->fast))
+				continue;
+			address = find(t, &t->module[i], &c[k]);
+			if (!address || planted(t, address) || stub_taken(t, &c[k]) || n == PATCHES)
+				continue;
+			todo[n++] = (struct lead){.address = address,
+						  .name = c[k].name,
+						  .stub = c[k].stub,
+						  .back_at = c[k].back_at,
+						  .back = c[k].back};
+		}
+	}
+	for (size_t i = 0; i < t->n; i++)
+		n = find_gates(t, &t->module[i], todo, n);
+	return n;
+}
+
+int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
+{
+	struct lead todo[PATCHES];
+	struct dt_threads threads;
+	size_t n = find_leads(t, todo);
+	int rc = 0;
+
+	if (n == 0)
+		return 0;
+	/* nobody may stand between the bytes that are replaced */
+	for (int tries = 0; !still; tries++) {
+		bool between = false;
+
+		if (dt_threads_stop(t->pid, &threads, e) < 0) {
+			t->busy = true;
+			return -1;
+		}
+		for (size_t i = 0; i < n; i++)
+			between =
+				between || dt_threads_inside(&threads, t->mem, todo[i].address + 1,
+							     todo[i].address + JUMP);
+		if (!between)
+			break;
+		dt_threads_release(&threads);
+		if (tries == 1000)
+			return dt_fail(e, "a thread of process %d does not leave libc's %s", t->pid,
+				       todo[0].name);
+		usleep(50);
+	}
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = plant(t, &todo[i], e);
+	if (!still) {
+		for (size_t i = 0; i < n && rc == 0; i++)
+			if (todo[i].stub == dt_blob_head()->clone ||
+			    todo[i].stub == dt_blob_head()->clone3)
+				lead_back(&threads, todo[i].address);
+		mark_unregistered(t, &threads);
+		dt_threads_release(&threads);
+		if (threads.stopped_for > t->stop_ns)
+			t->stop_ns = threads.stopped_for;
+	}
+	return rc;
+}
+
+int dt_disconnect(struct dt_target *t, struct dt_error *e)
+{
+	struct dt_blob head;
+
+	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return dt_fail(e, "the area of process %d can not be read", t->pid);
+	for (size_t i = PATCHES; i-- > 0;) {
+		uint64_t address = head.patch[i].address, zero[3] = {0};
+		unsigned char now[8];
+
+		if (!head.patch[i].length || head.patch[i].length > 8)
+			continue;
+		/* its module has been unmapped, and what is there now is not ours */
+		if (!leads_here(t, &head, address))
+			continue;
+		if (dt_memory_write(t->mem, address, &head.patch[i].old, head.patch[i].length) <
+			    0 ||
+		    dt_memory_read(t->mem, address, now, sizeof(now)) < 0)
+			continue; /* its module has been unmapped */
+		if (memcmp(now, &head.patch[i].old, head.patch[i].length) != 0)
+			return dt_fail(e, "process %d: the bytes at 0x%lx could not be put back",
+				       t->pid, (unsigned long)address);
+		dt_memory_write(t->mem,
+				t->area + offsetof(struct dt_blob, patch) + i * sizeof(zero), zero,
+				sizeof(zero));
+	}
+	t->patches = 0;
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A planting that another process of the session has had already: a server's processes have the
+ * same file at the same place, and want the same of it. What was made for the first of them is
+ * taken over as it is, trampolines at the same addresses included: that is quicker than to plan it
+ * once more.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hook/probes-job.h"
+
+/* Has what was made for it been kept, and was it for exactly these functions? */
+static bool same_wishes(const struct dt_probes *from, const struct dt_code *code,
+			const bool *wanted)
+{
+	if (!from || !from->made.near.bytes)
+		return false;
+	for (size_t i = 0; i < code->functions; i++)
+		if ((from->state[i] != UNTRIED) != wanted[i])
+			return false;
+	return true;
+}
+
+static const struct dt_probes *find_alike(const struct job *j, const bool *wanted)
+{
+	const struct dt_module *m = j->m;
+
+	for (const struct dt_target *t = j->t->others ? *j->t->others : NULL; t; t = t->next) {
+		if (t == j->t || t->last || t->left)
+			continue;
+		for (size_t i = 0; i < t->n; i++) {
+			const struct dt_module *x = &t->module[i];
+
+			if (x->file == m->file && x->bias == m->bias && x->low == m->low &&
+			    x->high == m->high && same_wishes(x->probes, m->file->code, wanted))
+				return x->probes;
+		}
+	}
+	return NULL;
+}
+
+/* Is the same room free here? What is claimed is ours, as if it had been chosen. */
+static bool claim_regions(struct job *j, const struct dt_probes *from)
+{
+	for (size_t i = 0; i < from->regions; i++) {
+		const struct region *r = &from->region[i];
+		uint64_t at;
+
+		if (!dt_space_claim(&j->p->space, r->low, r->low, r->high - r->low, &at))
+			return false;
+	}
+	return true;
+}
+
+/* The bytes that are to be changed are here what they were there, which the file has. */
+static bool same_code(struct job *j, const struct dt_probes *from)
+{
+	uint8_t now[8];
+
+	for (size_t i = 0; i < from->patches; i++)
+		if (dt_job_read(j, from->patch[i].address, now, from->patch[i].length) < 0 ||
+		    memcmp(now, from->patch[i].old, from->patch[i].length) != 0)
+			return false;
+	return true;
+}
+
+static uint8_t *byte_at(struct job *j, uint64_t at)
+{
+	if (at >= j->made.near.address && at < j->made.near.address + j->made.near.size)
+		return &j->made.near.bytes[at - j->made.near.address];
+	for (size_t i = 0; i < j->made.fars; i++)
+		if (at >= j->made.far[i].low && at < j->made.far[i].high)
+			return &j->made.far_bytes[i][at - j->made.far[i].low];
+	return NULL;
+}
+
+/* Each sled as it is to be here. */
+static void set_sleds(struct job *j, const uint64_t *toggle)
+{
+	const struct dt_file *f = j->m->file;
+
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		uint8_t *sled = toggle[i] ? byte_at(j, toggle[i]) : NULL;
+
+		if (sled)
+			*sled = f->chosen && f->chosen[i] && !dt_target_is_silent(j->t) ? ON : OFF;
+		j->toggle[i] = toggle[i];
+	}
+}
+
+static int copy(struct job *j, const struct dt_probes *from, struct dt_error *e)
+{
+	const struct made *made = &from->made;
+	struct dt_probes *p = j->p;
+	bool failed = false;
+
+	j->made = *made;
+	j->made.near.bytes = dt_probe_copy_of(made->near.bytes, made->near.size, 1, &failed);
+	j->made.far = dt_probe_copy_of(made->far, made->fars, sizeof(*made->far), &failed);
+	j->made.far_bytes =
+		dt_probe_copy_of(made->far_bytes, made->fars, sizeof(*made->far_bytes), &failed);
+	j->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*j->pc), &failed);
+	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
+	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	if (failed || dt_plan_copy(&p->plan, &from->plan) < 0)
+		return dt_fail(e, "out of memory");
+	memcpy(p->state, from->state, j->m->file->code->functions);
+	p->patches = p->patch_room = from->patches;
+	p->windows = p->window_room = from->windows;
+	j->pcs = from->pcs;
+	set_sleds(j, from->toggle);
+	return 1;
+}
+
+int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e)
+{
+	const struct dt_probes *from = j->m->file->points.n ? NULL : find_alike(j, wanted);
+
+	if (!from || !same_code(j, from) || !claim_regions(j, from))
+		return 0;
+	return copy(j, from, e);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/* Taking probes away: also those of a controller that was killed; and giving them to a forked
+ * child. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#include "hook/probes-work.h"
+
+/* ---- what planting and leaving share */
+
+bool dt_probe_has_region(const struct dt_probes *p, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < p->regions; i++)
+		if (low >= p->region[i].low && high <= p->region[i].high)
+			return true;
+	return false;
+}
+
+int dt_probe_by_patch(const void *a, const void *b)
+{
+	const struct patch *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int dt_probe_by_pc(const void *a, const void *b)
+{
+	const struct pc_entry *x = a, *y = b;
+
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+/* Calls made together run from the area, where one stopped thread makes them all. */
+int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,
+		   size_t n, struct dt_error *e)
+{
+	/* what an earlier session has left has no place of that kind: one at a time there */
+	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
+	size_t most = code ? DT_CALL_MAX : 1;
+	bool gives_back = true;
+
+	for (size_t i = 0; i < n; i++)
+		gives_back = gives_back && call[i].nr == SYS_munmap;
+	if (!t->confined && dt_target_any_confined(t))
+		dt_target_confine(t);
+	if (t->confined) /* what would be given back stays */
+		return gives_back
+			       ? 0
+			       : dt_fail(e,
+					 "process %d has confined itself by seccomp: nothing can be "
+					 "planted in it any more",
+					 t->pid);
+	for (size_t i = 0; i < n; i += most)
+		if (dt_inject(tid, t->mem, maps, code, call + i, n - i < most ? n - i : most, e) <
+		    0)
+			return -1;
+	return 0;
+}
+
+/* The springboard that a short jump, or a branch whose distance was changed, leads to; else any
+ * address. */
+static uint64_t board_of(const struct patch *x)
+{
+	return x->address + x->length + (uint64_t)(int8_t)x->new[x->length - 1];
+}
+
+static bool is_short(const struct patch *x)
+{
+	return x->length == 1 || (x->length == 2 && x->new[0] == 0xeb);
+}
+
+/* The one that leads to the springboard at ip; NULL: there is none. */
+static const struct patch *leads_to(const struct patch *patch, size_t n, uint64_t ip)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_short(&patch[i]) && board_of(&patch[i]) == ip)
+			return &patch[i];
+	return NULL;
+}
+
+uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip)
+{
+	const struct patch *x = leads_to(patch, n, ip);
+
+	if (!x)
+		return 0;
+	if (x->length == 2)
+		return x->address; /* a window's: nothing of it has been executed */
+	/* a branch that has been taken */
+	return x->address + x->length + (uint64_t)(int8_t)x->old[0];
+}
+
+/* Is patch i a springboard in another page than what leads to it? They are sorted by address. */
+static bool lies_apart(const struct patch *patch, size_t n, size_t i)
+{
+	const struct patch *board = &patch[i];
+	uint64_t low = board->address / PAGE, high = (board->address + board->length - 1) / PAGE;
+	uint64_t offset = board->address % PAGE;
+	const uint64_t far = 2 + 128; /* of a short jump, from its address */
+
+	if (board->length != 5 || (offset > far && offset + far < PAGE))
+		return false;
+	for (size_t k = i; k-- > 0 && board->address - patch[k].address <= far;)
+		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+			return patch[k].address / PAGE != low || low != high;
+	for (size_t k = i + 1; k < n && patch[k].address - board->address <= far; k++)
+		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+			return patch[k].address / PAGE != low || low != high;
+	return false;
+}
+
+static int write_apart(int mem, const struct patch *patch, size_t n, bool old)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lies_apart(patch, n, i) &&
+		    dt_memory_write(mem, patch[i].address, old ? patch[i].old : patch[i].new,
+				    patch[i].length) < 0)
+			return -1;
+	return 0;
+}
+
+/* A page at a time. Who writes may be killed behind each, and the program goes on with what is
+ * there. */
+static int write_pages(int mem, const struct patch *patch, size_t n, bool old)
+{
+	unsigned char pages[2 * PAGE];
+	uint64_t have = 0;
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t page = patch[i].address & ~(PAGE - 1);
+
+		if (lies_apart(patch, n, i))
+			continue;
+		if (!size || page != have) {
+			if (size && dt_memory_write(mem, have, pages, size) < 0)
+				return -1;
+			have = page;
+			size = PAGE;
+			if (dt_memory_read(mem, have, pages, PAGE) < 0)
+				return -1;
+		}
+		if (patch[i].address + patch[i].length > have + size) {
+			if (dt_memory_read(mem, have + PAGE, pages + PAGE, PAGE) < 0)
+				return -1;
+			size = 2 * PAGE;
+		}
+		memcpy(pages + (patch[i].address - have), old ? patch[i].old : patch[i].new,
+		       patch[i].length);
+		if (size == 2 * PAGE) { /* the next page's others come with that page */
+			if (dt_memory_write(mem, have, pages, size) < 0)
+				return -1;
+			size = 0;
+		}
+	}
+	return size && dt_memory_write(mem, have, pages, size) < 0 ? -1 : 0;
+}
+
+int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
+{
+	/* a way is there before anything leads to it, and as long as anything does */
+	if (!old && write_apart(mem, patch, n, false) < 0)
+		return -1;
+	if (write_pages(mem, patch, n, old) < 0)
+		return -1;
+	return old ? write_apart(mem, patch, n, true) : 0;
+}
+
+/* ---- leaving */
+
+bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high)
+{
+	if (!p || i >= p->regions)
+		return false;
+	*low = p->region[i].low;
+	*high = p->region[i].high;
+	return true;
+}
+
+/* Where in the original a thread goes on that is at ip in a trampoline; 0: in the middle of a hook.
+ */
+static uint64_t original(const struct dt_probes *p, uint64_t ip)
+{
+	for (size_t i = 0; i < p->windows; i++) {
+		const struct window *w = &p->window[i];
+
+		if (ip >= w->at && ip < w->copy) /* an entry's hook: the window has not begun */
+			return w->start;
+		if (ip >= w->copy && ip < w->end)
+			return dt_moved_back(&w->moved, w->start, w->copy, ip);
+	}
+	return 0;
+}
+
+uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip)
+{
+	if (!p)
+		return 0;
+	return dt_probe_has_region(p, ip, ip + 1) ? original(p, ip)
+						  : dt_probe_off_board(p->patch, p->patches, ip);
+}
+
+/*
+ * Not before the bytes are back: the place in the original may be in the middle of a jump. This was
+ * done when somebody else was in the way still, and that thread then ran what was there.
+ */
+static void go_back(const struct dt_probes *p, const struct dt_threads *threads)
+{
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+		uint64_t back;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
+		    !(back = dt_probes_back(p, r.rip)))
+			continue;
+		r.rip = back;
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+}
+
+bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips)
+{
+	uint64_t low, high;
+
+	for (unsigned i = 0; dt_probes_code(p, i, &low, &high); i++)
+		if (dt_ips_inside(ips, low, high))
+			return true;
+	for (size_t i = 0; p && i < ips->n; i++)
+		if (dt_probe_off_board(p->patch, p->patches, ips->ip[i]))
+			return true;
+	return ips->failed;
+}
+
+/* The first patch that is not as it was before; NULL: all are. A page at a time: threads may stand
+ * still. */
+static const struct patch *not_old(struct dt_target *t, const struct dt_probes *p)
+{
+	unsigned char page[PAGE + 8]; /* a patch may reach into the next one */
+	uint64_t have = ~0ull;
+
+	for (size_t i = 0; i < p->patches; i++) {
+		const struct patch *x = &p->patch[i];
+		uint64_t at = x->address & ~(PAGE - 1);
+		size_t offset = x->address - at;
+
+		if (at != have) {
+			have = at;
+			if (dt_memory_read(t->mem, at, page, PAGE) < 0)
+				return x;
+		}
+		if (offset + x->length > PAGE &&
+		    dt_memory_read(t->mem, at + PAGE, page + PAGE, 8) < 0)
+			return x;
+		if (memcmp(page + offset, x->old, x->length) != 0)
+			return x;
+	}
+	return NULL;
+}
+
+static int check_old(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+{
+	const struct patch *x = not_old(t, p);
+
+	return x ? dt_fail(e, "process %d: the bytes at 0x%lx could not be put back", t->pid,
+			   (unsigned long)x->address)
+		 : 0;
+}
+
+bool dt_probes_fit(struct dt_target *t, const struct dt_probes *p)
+{
+	return p->patches && !not_old(t, p);
+}
+
+/* No thread is in code that has just been mapped; who is all the same is let out first. */
+static int write_again(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	struct dt_threads threads;
+	struct dt_ips ips;
+	bool inside;
+	int rc;
+
+	if (t->still || t->held)
+		return dt_probe_write(t->mem, m->probes->patch, m->probes->patches, false);
+	if (dt_threads_stop(t->pid, &threads, e) < 0) {
+		t->busy = true;
+		return -1;
+	}
+	dt_threads_ips(&threads, t->mem, NULL, NULL, &ips);
+	inside = dt_ips_inside(&ips, m->low, m->high);
+	dt_ips_free(&ips);
+	rc = inside ? 0 : dt_probe_write(t->mem, m->probes->patch, m->probes->patches, false);
+	dt_threads_release(&threads);
+	if (threads.stopped_for > t->stop_ns)
+		t->stop_ns = threads.stopped_for;
+	if (inside) {
+		t->busy = true;
+		return dt_fail(e, "a thread of process %d runs code of %s already", t->pid,
+			       m->file->path);
+	}
+	return rc;
+}
+
+int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	struct dt_probes *p = m->probes;
+
+	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
+	dt_fail(e, "%s: its code can not be written: %s", m->file->path, strerror(errno));
+	if (write_again(t, m, e) < 0)
+		return -1;
+	/* the counters that a program looks at are in its data, which is new */
+	for (uint32_t id = 0; id < p->points; id++)
+		p->point[id].raised = false;
+	return 0;
+}
+
+/* Is the code still ours there? A library may have been unmapped, or another be in its place. */
+static bool is_planted(struct dt_target *t, const struct dt_probes *p)
+{
+	uint8_t now[8];
+
+	return p->patches &&
+	       dt_memory_read(t->mem, p->patch[0].address, now, p->patch[0].length) == 0 &&
+	       memcmp(now, p->patch[0].new, p->patch[0].length) == 0;
+}
+
+/*
+ * Threads at springboards, before these become filler again: at the short jump that led there,
+ * which may be executed again; behind a branch that was taken, in the trampoline.
+ */
+static void leave_boards(const struct dt_probes *p, const struct dt_threads *threads)
+{
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+		const struct patch *x, *board;
+		struct patch here = {0};
+		int32_t distance;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
+		    !(x = leads_to(p->patch, p->patches, r.rip)))
+			continue;
+		if (x->length == 2) {
+			r.rip = x->address;
+		} else {
+			here.address = r.rip;
+			board = bsearch(&here, p->patch, p->patches, sizeof(here),
+					dt_probe_by_patch);
+			/* of what a controller has left, go_back does not know the trampolines */
+			if (!board || !p->windows)
+				continue;
+			memcpy(&distance, board->new + 1, sizeof(distance));
+			r.rip += board->length + (uint64_t)(int64_t)distance;
+		}
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+}
+
+int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
+		     struct dt_error *e)
+{
+	struct dt_call *call;
+	struct dt_maps maps;
+	int rc;
+
+	qsort(p->patch, p->patches, sizeof(*p->patch), dt_probe_by_patch);
+	if (is_planted(t, p)) {
+		leave_boards(p, threads);
+		if (dt_probe_write(t->mem, p->patch, p->patches, true) < 0)
+			return dt_fail(e, "process %d: its code can not be put back: %s", t->pid,
+				       strerror(errno));
+		if (check_old(t, p, e) < 0)
+			return -1;
+		go_back(p, threads);
+	}
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	call = calloc(p->regions + 1, sizeof(*call));
+	for (size_t i = 0; call && i < p->regions; i++)
+		call[i] = (struct dt_call){"unmapping trampolines",
+					   SYS_munmap,
+					   {p->region[i].low, p->region[i].high - p->region[i].low},
+					   0,
+					   false};
+	rc = call ? dt_probe_calls(t, threads->tid[0], &maps, call, p->regions, e)
+		  : dt_fail(e, "out of memory");
+	free(call);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* ---- after a controller that was killed */
+
+static struct dt_probes *recover_one(struct dt_target *t, uint64_t at, const struct head *h)
+{
+	struct dt_probes *p = calloc(1, sizeof(*p));
+
+	if (!p || h->patches > h->bytes || h->pcs > h->bytes || h->regions > h->bytes)
+		goto fail;
+	p->patch = calloc(h->patches + 1, sizeof(*p->patch));
+	p->pc = calloc(h->pcs + 1, sizeof(*p->pc));
+	p->region = calloc(h->regions + 1, sizeof(*p->region));
+	if (!p->patch || !p->pc || !p->region ||
+	    dt_memory_read(t->mem, h->patch, p->patch, h->patches * sizeof(*p->patch)) < 0 ||
+	    dt_memory_read(t->mem, h->pc, p->pc, h->pcs * sizeof(*p->pc)) < 0 ||
+	    dt_memory_read(t->mem, h->region, p->region + 1, h->regions * sizeof(*p->region)) < 0)
+		goto fail;
+	p->region[0] = (struct region){at, at + h->bytes};
+	p->regions = h->regions + 1;
+	p->patches = p->patch_room = h->patches;
+	p->pcs = h->pcs;
+	for (size_t i = 0; i < p->patches; i++)
+		if (p->patch[i].length > sizeof(p->patch[i].old))
+			goto fail;
+	/* what a later planting has put something else in place of is that one's to put back */
+	p->patches = 0;
+	for (size_t i = 0; i < h->patches; i++) {
+		uint8_t now[8];
+
+		if (p->patch[i].length &&
+		    dt_memory_read(t->mem, p->patch[i].address, now, p->patch[i].length) == 0 &&
+		    memcmp(now, p->patch[i].new, p->patch[i].length) == 0)
+			p->patch[p->patches++] = p->patch[i];
+	}
+	return p;
+fail:
+	dt_probes_free(p);
+	return NULL;
+}
+
+/* Probes of the program's own that it reaches only because their semaphores are raised. */
+static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
+{
+	for (size_t i = 0; i < p->pcs; i++) {
+		uint16_t count;
+		uint8_t on;
+
+		if (p->pc[i].semaphore && dt_memory_read(t->mem, p->pc[i].toggle, &on, 1) == 0 &&
+		    on == DT_CAPTURE_ON &&
+		    dt_memory_read(t->mem, p->pc[i].semaphore, &count, sizeof(count)) == 0 &&
+		    count--)
+			dt_memory_write(t->mem, p->pc[i].semaphore, &count, sizeof(count));
+	}
+}
+
+/* Trampolines at that address are a module's that we know. */
+static bool is_known(const struct dt_target *t, uint64_t at)
+{
+	for (size_t i = 0; i < t->n_shelf; i++)
+		if (dt_probe_has_region(t->shelf[i].probes, at, at + 1))
+			return true;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_probes *p = t->module[i].probes;
+
+		for (size_t k = 0; p && k < p->regions; k++)
+			if (at >= p->region[k].low && at < p->region[k].high)
+				return true;
+	}
+	return false;
+}
+
+int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e)
+{
+	struct dt_maps maps;
+
+	*list = NULL;
+	*n = 0;
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	for (size_t i = 0; i < maps.n; i++) {
+		struct dt_probes **more, *p;
+		struct head h;
+
+		if (!maps.map[i].exec || maps.map[i].inode || maps.map[i].path[0] ||
+		    dt_memory_read(t->mem, maps.map[i].low, &h, sizeof(h)) < 0 ||
+		    h.magic != MAGIC || is_known(t, maps.map[i].low))
+			continue;
+		p = recover_one(t, maps.map[i].low, &h);
+		more = p ? realloc(*list, (*n + 1) * sizeof(*more)) : NULL;
+		if (!more) {
+			dt_probes_free(p);
+			continue;
+		}
+		*list = more;
+		more[(*n)++] = p;
+		lower_semaphores(t, p);
+	}
+	dt_maps_free(&maps);
+	return 0;
+}
+
+/* ---- forks */
+
+void *dt_probe_copy_of(const void *p, size_t n, size_t size, bool *failed)
+{
+	void *copy = n ? malloc(n * size) : NULL;
+
+	if (copy)
+		memcpy(copy, p, n * size);
+	*failed = *failed || (n && !copy);
+	return copy;
+}
+
+int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent)
+{
+	const struct dt_probes *from = parent->probes;
+	bool failed = false;
+	struct dt_probes *p;
+	struct patch last;
+	uint8_t now[8];
+
+	if (!from || !from->patches)
+		return 0;
+	/* a child that was born before the last planting has not got it: it is left alone then */
+	last = from->patch[from->patches - 1];
+	for (size_t i = 0; i<from->patches; i += from->patches> 64 ? from->patches / 64 : 1)
+		if (dt_memory_read(t->mem, from->patch[i].address, now, from->patch[i].length) <
+			    0 ||
+		    memcmp(now, from->patch[i].new, from->patch[i].length) != 0)
+			return -1;
+	if (dt_memory_read(t->mem, last.address, now, last.length) < 0 ||
+	    memcmp(now, last.new, last.length) != 0)
+		return -1;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -1;
+	p->state = dt_probe_copy_of(from->state, m->file->code->functions + 1, 1, &failed);
+	p->toggle = dt_probe_copy_of(from->toggle, m->file->elf->sites + 1, sizeof(*p->toggle),
+				     &failed);
+	p->region = dt_probe_copy_of(from->region, from->regions, sizeof(*p->region), &failed);
+	p->patch = dt_probe_copy_of(from->patch, from->patches, sizeof(*p->patch), &failed);
+	p->window = dt_probe_copy_of(from->window, from->windows, sizeof(*p->window), &failed);
+	p->pc = dt_probe_copy_of(from->pc, from->pcs, sizeof(*p->pc), &failed);
+	p->point = dt_probe_copy_of(from->point, from->points, sizeof(*p->point), &failed);
+	p->points = from->points;
+	failed = failed || (from->plan.code && dt_plan_copy(&p->plan, &from->plan) < 0);
+	p->regions = from->regions;
+	p->patches = p->patch_room = from->patches;
+	p->windows = p->window_room = from->windows;
+	p->pcs = from->pcs;
+	if (failed) {
+		dt_probes_free(p);
+		return -1;
+	}
+	m->probes = p;
+	if (!dt_file_has_toggles(m->file))
+		m->hooked = m->on = p->pcs > 0;
+	return 0;
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Planting probes: what probes-plan.c has made is written while all threads stand still, with the
+ * bytes put back of windows that others take the place of.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "hook/probes-job.h"
+
+#define TRIES 60
+#define FUNCTION_SIZE                                                                              \
+	800 /* bytes of trampolines and tables: 2.5 windows of 30 bytes, as many patches */
+
+/* Patches of windows that are gone, to be put back. */
+static int collect_undo(struct job *j, struct dt_error *e)
+{
+	if (!j->n_gone)
+		return 0;
+	j->undo = calloc(j->first_patch + 1, sizeof(*j->undo));
+	if (!j->undo)
+		return dt_fail(e, "out of memory");
+	for (size_t i = 0; i < j->first_patch; i++)
+		for (size_t k = 0; k < j->n_gone; k++)
+			if (j->gone[k].index == j->p->patch[i].window && j->gone[k].undone) {
+				j->undo[j->undos++] = j->p->patch[i];
+				break;
+			}
+	qsort(j->undo, j->undos, sizeof(*j->undo), dt_probe_by_patch);
+	return 0;
+}
+
+/* ---- where it goes */
+
+static bool is_of(const struct dt_module *module, size_t n, const struct dt_mapping *m)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct dt_probes *p = module[i].probes;
+
+		for (size_t k = 0; p && k < p->regions; k++)
+			if (m->low >= p->region[k].low && m->low < p->region[k].high)
+				return true;
+	}
+	return false;
+}
+
+/* Trampolines that have been mapped before do not grow: others can stand close to them. */
+static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
+{
+	return is_of(t->module, t->n, m) || is_of(t->gone, t->n_gone, m) ||
+	       is_of(t->shelf, t->n_shelf, m);
+}
+
+/* What is free near the module now. The claims made before are mapped by now. */
+static int find_space(const struct dt_target *t, struct dt_probes *p, const struct dt_maps *maps,
+		      struct dt_error *e)
+{
+	uint64_t last = 0x10000, beside = MARGIN;
+
+	dt_space_free(&p->space);
+	memset(&p->space, 0, sizeof(p->space));
+	for (size_t i = 0; i < maps->n; i++) {
+		uint64_t low = maps->map[i].low;
+		uint64_t margin = is_region(t, &maps->map[i]) ? PAGE : MARGIN;
+
+		if (low > last + beside + margin && low < 0x7fffffffffff &&
+		    dt_space_add(&p->space, last + beside, low - margin, e) < 0)
+			return -1;
+		last = maps->map[i].high;
+		beside = margin;
+	}
+	return 0;
+}
+
+struct claimer {
+	struct dt_probes *p;
+	const struct dt_module *m;
+};
+
+static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t *at)
+{
+	const struct claimer *c = ctx;
+	const struct dt_module *m = c->m;
+
+	low += m->bias;
+	high += m->bias;
+	if (low + REACH < m->high || high > m->low + REACH)
+		return false; /* the thunks must be in reach from there */
+	if (!dt_space_claim(&c->p->space, low, high, size, at))
+		return false;
+	*at -= m->bias;
+	return true;
+}
+
+/* Within reach of everything that the file maps. */
+static int place_region(struct job *j, size_t functions, struct dt_error *e)
+{
+	const struct dt_module *m = j->m;
+	size_t points = 0;
+	uint64_t at;
+
+	for (uint32_t id = 0; id < j->p->points; id++) {
+		const struct dt_point *point = m->file->points.point[id];
+
+		if (j->p->point[id].state != REFUSED && (point->wanted || j->p->point[id].toggle))
+			points += dt_point_size(point) + FUNCTION_SIZE + 64 * point->items;
+	}
+	j->made.size = (functions * FUNCTION_SIZE + points + 5 * PAGE + PAGE - 1) & ~(PAGE - 1);
+	if (!dt_space_claim(&j->p->space, m->high > BESIDE ? m->high - BESIDE : 0x10000,
+			    m->low + BESIDE, j->made.size + PAGE, &at))
+		return dt_fail(e, "no room for trampolines near %s", m->file->path);
+	at = (at + PAGE - 1) & ~(PAGE - 1);
+	j->made.near = (struct dt_emit){.room = j->made.size, .address = at};
+	j->made.near.bytes = calloc(1, j->made.size);
+	return j->made.near.bytes ? 0 : dt_fail(e, "out of memory");
+}
+
+/* The head, and the ways to the hooks within reach of the trampolines. */
+static void emit_thunks(struct job *j)
+{
+	struct dt_emit *o = &j->made.near;
+	uint64_t way = dt_emit_here(o) + offsetof(struct head, way);
+
+	for (size_t i = 0; i < sizeof(struct head); i += 8)
+		dt_emit_u64(o, 0);
+	for (unsigned i = 0; i < WAYS; i++, way += 8) {
+		j->thunk[i] = dt_emit_here(o);
+		for (unsigned n = dt_way_is_switched(i) ? RUNGS : 1; n; n--) {
+			dt_emit_bytes(o, "\xff\x25", 2); /* jmp *way(%rip) */
+			dt_emit_u32(o, (uint32_t)(way - dt_emit_here(o) - 4));
+			dt_emit_byte(o, 0xcc);
+		}
+	}
+}
+
+/* ---- tables */
+
+static int note_pc(struct job *j, const struct pc_entry *x, struct dt_error *e)
+{
+	if (!(j->pcs & (j->pcs + 1)) || !j->pc) { /* room for the next power of two */
+		struct pc_entry *more = realloc(j->pc, 2 * (j->pcs + 1) * sizeof(*more));
+
+		if (!more)
+			return dt_fail(e, "out of memory");
+		j->pc = more;
+	}
+	j->pc[j->pcs++] = *x;
+	return 0;
+}
+
+static uint64_t semaphore(const struct job *j, uint32_t id)
+{
+	uint64_t at = j->m->file->points.point[id]->semaphore;
+
+	return at ? at + j->m->bias : 0;
+}
+
+static int collect_point(struct job *j, uint32_t id, struct dt_error *e)
+{
+	const struct dt_captured *c = j->captured[id];
+	int rc = 0;
+
+	for (unsigned k = 0; c && k < c->pcs && rc == 0; k++)
+		rc = note_pc(j,
+			     &(struct pc_entry){.pc = c->pc[k].pc,
+						.toggle = c->toggle,
+						.site = NONE,
+						.point = id,
+						.first = c->pc[k].first,
+						.text = c->pc[k].text,
+						.semaphore = k ? 0 : semaphore(j, id)},
+			     e);
+	return rc;
+}
+
+static int collect_pcs(struct job *j, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < j->m->file->elf->sites && rc == 0; i++)
+		if (j->toggle[i])
+			rc = note_pc(j,
+				     &(struct pc_entry){.pc = j->toggle[i] + CALL,
+							.toggle = j->toggle[i],
+							.site = (uint32_t)i},
+				     e);
+	for (uint32_t id = 0; id < j->p->points && rc == 0; id++)
+		rc = collect_point(j, id, e);
+	return rc;
+}
+
+/* What whoever comes after us needs. */
+static int emit_tables(struct job *j, struct dt_error *e)
+{
+	struct head *h = (struct head *)j->made.near.bytes;
+	struct dt_emit *o = &j->made.near;
+
+	while (o->size & 7)
+		dt_emit_byte(o, 0xcc);
+	*h = (struct head){.magic = MAGIC};
+	h->patch = dt_emit_here(o);
+	h->patches = j->p->patches - j->first_patch;
+	for (size_t i = 0; i < h->patches; i++)
+		j->p->patch[j->first_patch + i].home = h->patch + i * sizeof(struct patch);
+	dt_emit_bytes(o, j->p->patch + j->first_patch, h->patches * sizeof(struct patch));
+	h->pc = dt_emit_here(o);
+	h->pcs = j->pcs;
+	if (j->pcs)
+		dt_emit_bytes(o, j->pc, j->pcs * sizeof(*j->pc));
+	h->region = dt_emit_here(o);
+	for (size_t i = 0; i < j->made.fars; i++) {
+		struct region x = {j->made.far[i].low & ~(PAGE - 1),
+				   (j->made.far[i].high + PAGE - 1) & ~(PAGE - 1)};
+
+		dt_emit_bytes(o, &x, sizeof(x));
+		h->regions++;
+	}
+	if (o->size > o->room)
+		return dt_fail(e, "the trampolines of %s do not fit", j->m->file->path);
+	/* what was reserved and not used is left to those that come after */
+	j->made.size = (o->size + PAGE - 1) & ~(PAGE - 1);
+	h->bytes = j->made.size;
+	return 0;
+}
+
+/* ---- writing */
+
+/* The region for the trampolines, and pages for those that must be where they are. */
+static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, struct dt_error *e)
+{
+	struct dt_probes *p = j->p;
+	struct region *more =
+		realloc(p->region, (p->regions + 1 + 5 * j->made.fars) * sizeof(*more));
+	struct dt_call *call = calloc(1 + 5 * j->made.fars, sizeof(*call));
+	size_t first = p->regions, n = 0;
+	int rc = -1;
+
+	if (more)
+		p->region = more;
+	if (!more || !call) {
+		dt_fail(e, "out of memory");
+		goto out;
+	}
+	more[first + n++] =
+		(struct region){j->made.near.address, j->made.near.address + j->made.size};
+	for (size_t i = 0; i < j->made.fars; i++) {
+		uint64_t low = j->made.far[i].low & ~(PAGE - 1);
+
+		for (; low < j->made.far[i].high; low += PAGE) {
+			p->regions = first + n;
+			if (!dt_probe_has_region(p, low, low + PAGE))
+				more[first + n++] = (struct region){low, low + PAGE};
+		}
+	}
+	p->regions = first;
+	for (size_t i = 0; i < n; i++)
+		call[i] = (struct dt_call){
+			"mapping trampolines",
+			SYS_mmap,
+			{more[first + i].low, more[first + i].high - more[first + i].low,
+			 PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			 (uint64_t)-1, 0},
+			0,
+			false};
+	rc = dt_probe_calls(j->t, tid, maps, call, n, e);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if ((uint64_t)call[i].result != more[first + i].low)
+			rc = dt_fail(e,
+				     "process %d: the kernel gave other addresses than asked for",
+				     j->t->pid);
+	if (rc == 0)
+		p->regions = first + n;
+out:
+	free(call);
+	return rc;
+}
+
+/* Has a thread that stands still map the memory for the trampolines. */
+static int map_trampolines(struct job *j, pid_t tid, struct dt_error *e)
+{
+	struct dt_maps maps;
+	int rc;
+
+	if (dt_maps_read(j->t->pid, &maps, e) < 0)
+		return -1;
+	rc = map_regions(j, tid, &maps, e);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* Nothing leads there yet: the process may run meanwhile. */
+static int write_trampolines(struct job *j, struct dt_error *e)
+{
+	struct head *h = (struct head *)j->made.near.bytes;
+
+	if (dt_probe_ways(j->t, h->way, e) < 0)
+		return -1;
+	if (dt_memory_write(j->t->mem, j->made.near.address, j->made.near.bytes,
+			    j->made.near.size) < 0)
+		goto fail;
+	for (size_t i = 0; i < j->made.fars; i++)
+		if (dt_memory_write(j->t->mem, j->made.far[i].low, j->made.far_bytes[i],
+				    j->made.far[i].high - j->made.far[i].low) < 0)
+			goto fail;
+	return 0;
+fail:
+	return dt_fail(e, "the trampolines of process %d can not be written: %s", j->t->pid,
+		       strerror(errno));
+}
+
+static int window_by_start(const void *a, const void *b)
+{
+	const struct window *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The new window behind whose start ip is; patched: in bytes that change, else in what is moved. */
+static const struct window *inside(const struct window *w, size_t n, uint64_t ip, bool patched)
+{
+	size_t low = 0, high = n;
+	const struct window *x;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (w[mid].start < ip)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return NULL;
+	x = &w[low - 1];
+	return ip < x->start + (patched || x->patch > x->size ? x->patch : x->size) ? x : NULL;
+}
+
+struct saved {
+	const struct job *job;
+	const struct window *window;
+	size_t n;
+	bool found;
+};
+
+static void on_saved(void *ctx, uint64_t ip, bool frame)
+{
+	struct saved *s = ctx;
+
+	s->found = s->found || (frame && (inside(s->window, s->n, ip, true) ||
+					  dt_probe_off_board(s->job->undo, s->job->undos, ip)));
+}
+
+/* Threads in a window go on in its copy, those at springboards that go where these came from.
+ * False: a signal handler will return into one. */
+static bool move_threads(struct job *j, const struct dt_threads *threads)
+{
+	struct window *w = j->p->window + j->first_window;
+	size_t n = j->p->windows - j->first_window;
+	struct saved saved = {j, w, n, false};
+
+	qsort(w, n, sizeof(*w), window_by_start);
+	dt_threads_saved(threads, j->t->mem, on_saved, &saved);
+	if (saved.found)
+		return false;
+	for (size_t i = 0; i < threads->n; i++) {
+		struct user_regs_struct r;
+		const struct window *x;
+		uint64_t back;
+
+		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0)
+			continue;
+		back = dt_probe_off_board(j->undo, j->undos, r.rip);
+		if (back)
+			r.rip = back;
+		x = inside(w, n, r.rip, false);
+		if (!x && !back)
+			continue;
+		if (x)
+			r.rip = dt_moved_forward(&x->moved, x->start, x->copy, r.rip);
+		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+	}
+	return true;
+}
+
+/* The bytes of windows that are gone go back, then the new ones are written. */
+static int write_all(struct job *j, struct dt_error *e)
+{
+	struct dt_probes *p = j->p;
+	int mem = j->t->mem;
+
+	if (dt_probe_write(mem, j->undo, j->undos, true) == 0 &&
+	    dt_probe_write(mem, p->patch + j->first_patch, p->patches - j->first_patch, false) == 0)
+		return 0;
+	dt_fail(e, "%s: its code can not be written: %s", j->m->file->path, strerror(errno));
+	dt_probe_write(mem, p->patch + j->first_patch, p->patches - j->first_patch, true);
+	dt_probe_write(mem, j->undo, j->undos, false);
+	return -1;
+}
+
+static void note_stop(struct dt_target *t, const struct dt_threads *threads)
+{
+	if (threads->stopped_for > t->stop_ns)
+		t->stop_ns = threads->stopped_for;
+}
+
+/* The trampolines, while one thread stands still for a moment. */
+static int prepare(struct job *j, struct dt_error *e)
+{
+	struct dt_target *t = j->t;
+	struct dt_threads one;
+	int rc;
+
+	if (t->held) {
+		rc = map_trampolines(j, t->held, e);
+	} else {
+		if (dt_threads_stop_one(t->pid, t->pid, &one, e) < 0) {
+			t->busy = true;
+			dt_threads_release(&one);
+			return -1;
+		}
+		rc = map_trampolines(j, t->pid, e);
+		dt_threads_release(&one);
+		note_stop(t, &one);
+	}
+	return rc == 0 ? write_trampolines(j, e) : -1;
+}
+
+/* Everything is made: stops the process, writes the jumps, lets it go. */
+static int write_stopped(struct job *j, struct dt_error *e)
+{
+	struct dt_target *t = j->t;
+	struct dt_threads threads = {.pid = t->pid, .tid = &t->held, .n = 1};
+	bool moved = false;
+	int rc = -1;
+
+	if (prepare(j, e) < 0)
+		return -1;
+	for (int tries = 0; tries < TRIES && !moved; tries++) {
+		if (!t->held && dt_threads_stop(t->pid, &threads, e) < 0) {
+			t->busy = true;
+			return -1;
+		}
+		moved = move_threads(j, &threads);
+		if (moved)
+			rc = write_all(j, e);
+		if (!t->held) {
+			dt_threads_release(&threads);
+			note_stop(t, &threads);
+		}
+		if (moved)
+			break;
+		dt_fail(e,
+			"process %d: a signal handler keeps returning into what is to be changed",
+			t->pid);
+		t->busy = true;
+		usleep(1000);
+	}
+	return rc;
+}
+
+/* ---- the whole */
+
+/* The patches of windows that are gone are forgotten, here and in the tables. */
+static void forget_undone(struct job *j)
+{
+	struct dt_probes *p = j->p;
+	uint8_t none = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->patches; i++) {
+		bool undone = false;
+
+		for (size_t k = 0; k < j->undos && i < j->first_patch && !undone; k++)
+			undone = j->undo[k].address == p->patch[i].address &&
+				 j->undo[k].window == p->patch[i].window;
+		if (undone)
+			dt_memory_write(j->t->mem,
+					p->patch[i].home + offsetof(struct patch, length), &none,
+					1);
+		else
+			p->patch[n++] = p->patch[i];
+	}
+	p->patches = n;
+}
+
+/* It is planted: the new places are those that count from here on. */
+static int take_over(struct job *j, struct dt_error *e)
+{
+	struct dt_probes *p = j->p;
+	struct pc_entry *more;
+
+	if (j->undos)
+		forget_undone(j);
+	for (size_t i = 0; i < j->m->file->elf->sites; i++)
+		if (j->toggle[i])
+			p->toggle[i] = j->toggle[i];
+	for (uint32_t id = 0; id < p->points; id++) {
+		const struct dt_captured *c = j->captured[id];
+		bool made = c && c->pcs;
+
+		/*
+		 * The old toggle stays as it is: nothing leads there any more, and a thread that
+		 * stands in the old trampoline does not come by the new one for this hit.
+		 */
+		if (made)
+			p->point[id].toggle = c->toggle;
+		if (j->skipped[id])
+			p->point[id].state = UNTRIED;
+		if (p->point[id].state != PLANTED)
+			p->point[id].toggle = 0;
+	}
+	if (p->windows)
+		qsort(p->window, p->windows, sizeof(*p->window), window_by_start);
+	more = realloc(p->pc, (p->pcs + j->pcs + 1) * sizeof(*more));
+	if (!more)
+		return dt_fail(e, "out of memory");
+	p->pc = more;
+	if (j->pcs)
+		memcpy(p->pc + p->pcs, j->pc, j->pcs * sizeof(*more));
+	p->pcs += j->pcs;
+	qsort(p->pc, p->pcs, sizeof(*p->pc), dt_probe_by_pc);
+	return 0;
+}
+
+static void forget_job(struct job *j)
+{
+	dt_made_free(&j->made);
+	free(j->toggle);
+	for (uint32_t id = 0; j->captured && id < j->p->points; id++)
+		free(j->captured[id]);
+	free(j->captured);
+	free(j->failed);
+	free(j->skipped);
+	free(j->gone);
+	free(j->undo);
+	free(j->text);
+	free(j->pc);
+}
+
+static int begin(struct job *j, struct dt_error *e)
+{
+	const struct dt_module *m = j->m;
+	struct dt_maps maps;
+	int rc;
+
+	j->first_window = j->p->windows;
+	j->first_patch = j->p->patches;
+	j->mark = dt_plan_mark(&j->p->plan);
+	if (dt_job_points(j->p, m->file->points.n, e) < 0)
+		return -1;
+	j->toggle = calloc(m->file->elf->sites + 1, sizeof(*j->toggle));
+	j->captured = calloc(j->p->points + 1, sizeof(*j->captured));
+	j->failed = calloc(m->file->code->functions + 1, sizeof(*j->failed));
+	j->skipped = calloc(j->p->points + 1, sizeof(*j->skipped));
+	if (!j->toggle || !j->captured || !j->failed || !j->skipped)
+		return dt_fail(e, "out of memory");
+	if (dt_maps_read(j->t->pid, &maps, e) < 0)
+		return -1;
+	rc = maps.n ? find_space(j->t, j->p, &maps, e)
+		    : dt_fail(e, "process %d has ended", j->t->pid);
+	dt_maps_free(&maps);
+	return rc;
+}
+
+/* How many functions of the usual kind, of two or three sites, take as much room as those wanted?
+ */
+static size_t worth(const struct job *j, const bool *wanted, size_t functions)
+{
+	const struct dt_code *code = j->m->file->code;
+	size_t n = functions;
+
+	for (size_t i = 0; wanted && i < code->functions; i++)
+		if (wanted[code->function[i].whole])
+			n += code->function[i].exits / 2;
+	return n;
+}
+
+/* Everything that is to be written. */
+static int make(struct job *j, const bool *wanted, size_t functions, struct dt_error *e)
+{
+	struct claimer claimer = {j->p, j->m};
+
+	if (place_region(j, worth(j, wanted, functions), e) < 0 ||
+	    dt_job_begin(j, claim, &claimer, e) < 0)
+		return -1;
+	emit_thunks(j);
+	if (dt_job_plan(j, wanted, e) < 0 || dt_job_make(j, e) < 0)
+		return -1;
+	dt_job_drop_failed(j);
+	if (j->p->patches > j->first_patch)
+		qsort(j->p->patch + j->first_patch, j->p->patches - j->first_patch,
+		      sizeof(*j->p->patch), dt_probe_by_patch);
+	if (collect_undo(j, e) < 0 || collect_pcs(j, e) < 0)
+		return -1;
+	return emit_tables(j, e);
+}
+
+int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted, size_t n,
+		   struct dt_error *e)
+{
+	struct dt_probes *p = m->probes;
+	struct job j = {.t = t, .m = m, .p = p};
+	bool first = !p->plan.code;
+	int rc = begin(&j, e), taken = 0;
+
+	if (rc == 0 && first)
+		rc = taken = dt_job_take(&j, wanted, e);
+	if (rc == 0)
+		rc = make(&j, wanted, n, e);
+	if (rc >= 0)
+		rc = p->windows > j.first_window || j.undos ? write_stopped(&j, e) : 0;
+	if (rc == 0)
+		rc = take_over(&j, e);
+	if (rc < 0)
+		dt_job_give_back(&j, wanted);
+	else
+		dt_made_free(&p->made);
+	/* others may be alike */
+	if (rc == 0 && first && !taken && !j.changed && t->others) {
+		p->made = j.made;
+		j.made = (struct made){.size = 0};
+	}
+	forget_job(&j);
+	return rc;
+}

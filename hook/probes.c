@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: MIT */
+/* Probes in a live process: what a file has, switching, asking. */
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/pattern.h"
+#include "hook/probes-work.h"
+
+/* Functions that devtrace itself is led through (hook/connect.c). */
+static const char *const ours[] = {"execve", "__execve", "execveat", "vfork",		"__vfork",
+				   "clone",  "__clone",	 "__clone3", "_dl_debug_state", "clone3"};
+
+/* ---- the file's sites */
+
+bool dt_probe_is_ours(const struct dt_file *file, size_t function)
+{
+	const struct dt_code_function *f = &file->code->function[function];
+	const char *name = f->name;
+
+	if (file->clone3 >= f->start && file->clone3 < f->end)
+		return true;
+	for (size_t i = 0; name && i < sizeof(ours) / sizeof(*ours); i++)
+		if (strcmp(name, ours[i]) == 0)
+			return true;
+	return false;
+}
+
+bool dt_probe_is_apart(const void *file, size_t function)
+{
+	return dt_probe_is_ours(file, function);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct dt_elf_site *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->kind - y->kind;
+}
+
+static size_t exits_of(const struct dt_code *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->functions; i++)
+		n += c->function[i].exits + 1;
+	return n;
+}
+
+/* What is toggled in place is not moved: sleds, and the instructions of events. */
+static void keep_sleds(struct dt_file *f)
+{
+	/* bytes, by enum dt_elf_kind: doc/sleds.md */
+	static const uint8_t size[] = {0, 5, 7, 15, 5};
+
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *s = &f->elf->site[i];
+		const struct dt_code_region *r = dt_code_region_of(f->code, s->address);
+
+		for (uint64_t at = s->address;
+		     r && s->kind < sizeof(size) && at < s->address + size[s->kind] && at < r->high;
+		     at++)
+			r->mark[at - r->low] |= DT_CODE_READ;
+	}
+}
+
+int dt_file_code(struct dt_file *f, struct dt_error *e)
+{
+	if (f->code)
+		return 0;
+	if (!f->elf || !f->readable)
+		return dt_fail(e, "%s: can not be read", f->path);
+	f->code = dt_code_open(f->readable, dt_file_symtab(f), e);
+	if (!f->code)
+		return -1;
+	keep_sleds(f);
+	dt_file_clone3(f);
+	return 0;
+}
+
+int dt_file_probes(struct dt_file *f, struct dt_error *e)
+{
+	struct dt_elf_site *site;
+	size_t n;
+
+	if (f->probed)
+		return 0;
+	if (f->elf && f->elf->sleds)
+		return dt_fail(e, "%s: has sleds", f->path);
+	/* what is by site is by the sites there were */
+	if (f->elf && f->elf->sites && (f->chosen || f->hooked))
+		return dt_fail(e, "%s: only its events can be recorded", f->path);
+	if (dt_file_code(f, e) < 0)
+		return -1;
+	n = f->elf->sites;
+	site = calloc(n + exits_of(f->code) + 1, sizeof(*site));
+	if (!site)
+		return dt_fail(e, "out of memory");
+	if (n)
+		memcpy(site, f->elf->site, n * sizeof(*site));
+	for (size_t i = 0; i < f->code->functions; i++) {
+		const struct dt_code_function *x = &f->code->function[i];
+		uint64_t whole = f->code->function[x->whole].start;
+
+		if (!x->part)
+			site[n++] = (struct dt_elf_site){.address = x->start,
+							 .function = x->start,
+							 .kind = DT_ELF_PROBE_ENTRY,
+							 .jumps = x->anywhere};
+		for (uint32_t k = 0; k < x->exits; k++) {
+			const struct dt_exit *exit = &f->code->exit[x->first_exit + k];
+			bool returns = exit->kind == DT_EXIT_RETURN;
+
+			site[n++] = (struct dt_elf_site){.address = exit->address,
+							 .function = whole,
+							 .target = exit->target,
+							 .kind = returns ? DT_ELF_PROBE_RETURN
+									 : DT_ELF_PROBE_TAIL};
+		}
+	}
+	qsort(site, n, sizeof(*site), by_address);
+	free(f->elf->site);
+	f->elf->site = site;
+	f->elf->sites = n;
+	f->probed = true;
+	return 0;
+}
+
+/* ---- making */
+
+static struct dt_probes *make(const struct dt_module *m, struct dt_error *e)
+{
+	struct dt_probes *p = calloc(1, sizeof(*p));
+
+	if (p) {
+		p->state = calloc(m->file->code->functions + 1, 1);
+		p->toggle = calloc(m->file->elf->sites + 1, sizeof(*p->toggle));
+	}
+	if (!p || !p->state || !p->toggle) {
+		dt_probes_free(p);
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	return p;
+}
+
+void dt_made_free(struct made *m)
+{
+	free(m->near.bytes);
+	free(m->far);
+	free(m->far_bytes);
+	*m = (struct made){.size = 0};
+}
+
+void dt_probes_fold(struct dt_probes *p)
+{
+	if (!p)
+		return;
+	if (p->plan.code)
+		dt_plan_end(&p->plan);
+	dt_space_free(&p->space);
+	dt_made_free(&p->made);
+	free(p->state);
+	free(p->patch);
+	free(p->window);
+	p->plan.code = NULL;
+	p->state = NULL;
+	p->patch = NULL;
+	p->window = NULL;
+	p->patches = p->patch_room = p->windows = p->window_room = 0;
+}
+
+void dt_probes_free(struct dt_probes *p)
+{
+	if (!p)
+		return;
+	dt_probes_fold(p);
+	free(p->toggle);
+	free(p->point);
+	free(p->region);
+	free(p->pc);
+	free(p);
+}
+
+void dt_probes_remember(const struct dt_module *m)
+{
+	struct dt_file *f = m->file;
+
+	if (!dt_probes_any(m->probes) || !f->elf)
+		return;
+	if (!f->hooked)
+		f->hooked = calloc(f->elf->sites + 1, sizeof(*f->hooked));
+	for (size_t i = 0; f->hooked && i < f->elf->sites; i++)
+		f->hooked[i] = f->hooked[i] || dt_probes_pc(m, i);
+}
+
+/* ---- switching */
+
+static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_error *e)
+{
+	uint8_t now;
+
+	if (dt_memory_read(t->mem, at, &now, 1) == 0 && now == to)
+		return 0;
+	if (dt_memory_write(t->mem, at, &to, 1) < 0)
+		return dt_fail(e, "process %d: a site can not be switched: %s", t->pid,
+			       strerror(errno));
+	return 0;
+}
+
+/* What was in memory a moment ago, a stretch at a time: of tens of thousands of switches most are
+ * as they are to be. Only we change them. */
+struct ahead {
+	uint64_t low, high; /* high 0: nothing */
+	uint8_t bytes[16 << 10];
+};
+
+static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_t to,
+		       struct dt_error *e)
+{
+	if (at < a->low || at >= a->high) {
+		uint64_t end = (at / sizeof(a->bytes) + 1) * sizeof(a->bytes);
+
+		a->low = at;
+		a->high = dt_memory_read(t->mem, at, a->bytes, end - at) < 0 ? 0 : end;
+	}
+	if (at < a->high && a->bytes[at - a->low] == to)
+		return 0;
+	return write_byte(t, at, to, e);
+}
+
+/*
+ * A function of which a site is chosen, and that has not been tried, is wanted. wanted NULL: only
+ * whether there is one. How many.
+ */
+static size_t wanted_functions(const struct dt_target *t, const struct dt_module *m, uint64_t low,
+			       uint64_t high, bool *wanted)
+{
+	const struct dt_elf *elf = m->file->elf;
+	const struct dt_code *code = m->file->code;
+	size_t n = 0;
+
+	if (dt_target_is_silent(t) || !m->file->chosen || !m->file->probed)
+		return 0;
+	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
+	     i++) {
+		size_t f = m->file->chosen[i] && dt_elf_is_probe(&elf->site[i])
+				   ? dt_code_function_at(code, elf->site[i].function)
+				   : code->functions;
+
+		if (f == code->functions || (m->probes && m->probes->state[f] != UNTRIED) ||
+		    (wanted && wanted[f]))
+			continue;
+		n++;
+		if (!wanted)
+			break;
+		wanted[f] = true;
+	}
+	return n;
+}
+
+static bool untried_points(const struct dt_target *t, const struct dt_module *m)
+{
+	const struct dt_points *all = &m->file->points;
+	const struct dt_probes *p = m->probes;
+
+	for (uint32_t id = 0; id < all->n && !dt_target_is_silent(t); id++)
+		if (all->point[id]->wanted &&
+		    (!p || id >= p->points || p->point[id].state == UNTRIED))
+			return true;
+	return false;
+}
+
+bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
+		     uint64_t high)
+{
+	return m->file->code && !t->execing &&
+	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m));
+}
+
+/* The counter that a program looks at before it reaches the probe. */
+static int raise_semaphore(struct dt_target *t, uint64_t at, int by, struct dt_error *e)
+{
+	uint16_t now;
+
+	if (dt_memory_read(t->mem, at, &now, sizeof(now)) < 0)
+		goto fail;
+	now = (uint16_t)(now + by);
+	if (dt_memory_write(t->mem, at, &now, sizeof(now)) < 0)
+		goto fail;
+	return 0;
+fail:
+	return dt_fail(e, "process %d: the semaphore of a probe can not be changed: %s", t->pid,
+		       strerror(errno));
+}
+
+static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (uint32_t id = 0; id < m->probes->points && rc == 0; id++) {
+		const struct dt_point *point = m->file->points.point[id];
+		struct planted_point *x = &m->probes->point[id];
+		bool on = point->wanted && !dt_target_is_silent(t);
+
+		/* what was in its way may be gone when it is wanted again */
+		if (x->state == REFUSED && !point->wanted)
+			x->state = UNTRIED;
+		if (x->toggle)
+			rc = write_byte(t, x->toggle, on ? DT_CAPTURE_ON : DT_CAPTURE_OFF, e);
+		on = on && x->toggle;
+		if (rc == 0 && point->semaphore && on != x->raised) {
+			rc = raise_semaphore(t, m->bias + point->semaphore, on ? 1 : -1, e);
+			x->raised = on;
+		}
+	}
+	return rc;
+}
+
+int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+		   struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	struct ahead ahead = {.high = 0};
+	size_t n = 0;
+	bool *wanted;
+	int rc = 0;
+
+	if (!m->file->chosen_sites && !m->file->points.n && !m->probes)
+		return 0;
+	if (!m->probes && !(m->probes = make(m, e)))
+		return -1;
+	wanted = calloc(m->file->code->functions + 1, sizeof(*wanted));
+	if (!wanted)
+		return dt_fail(e, "out of memory");
+	n = wanted_functions(t, m, low, high, wanted);
+	if ((n || untried_points(t, m)) && !t->execing)
+		rc = dt_probe_plant(t, m, wanted, n, e);
+	free(wanted);
+	for (size_t i = m->file->chosen && m->file->probed ? dt_elf_site_from(elf, low)
+							   : elf->sites;
+	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
+		if (m->probes->toggle[i])
+			rc = switch_byte(t, &ahead, m->probes->toggle[i],
+					 m->file->chosen[i] && !dt_target_is_silent(t) ? ON : OFF,
+					 e);
+	if (rc == 0)
+		rc = switch_points(t, m, e);
+	if (!dt_file_has_toggles(m->file))
+		m->hooked = m->on = m->probes->pcs > 0;
+	return rc;
+}
+
+int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e)
+{
+	uint64_t hook[DT_HOOKS];
+
+	if (dt_area_hooks(t->mem, t->area, t->fast, hook) < 0)
+		return dt_fail(e, "the area of process %d can not be read", t->pid);
+	way[WAY_ENTRY] = hook[DT_HOOK_ENTRY];
+	way[WAY_EXIT] = hook[DT_HOOK_EXIT];
+	way[WAY_JUMP] = hook[DT_HOOK_JUMP];
+	way[WAY_VALUES] = hook[DT_HOOK_EVENT4];
+	way[WAY_PEEK] = t->area + dt_blob_head()->peek;
+	way[WAY_TEXT] = t->area + dt_blob_head()->text;
+	return 0;
+}
+
+int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+{
+	uint64_t way[WAYS];
+	struct head h;
+
+	if (dt_probe_ways(t, way, e) < 0)
+		return -1;
+	for (size_t i = 0; i < p->regions; i++)
+		if (dt_memory_read(t->mem, p->region[i].low, &h, sizeof(h)) == 0 &&
+		    h.magic == MAGIC &&
+		    dt_memory_write(t->mem, p->region[i].low + offsetof(struct head, way), way,
+				    sizeof(way)) < 0)
+			return dt_fail(e, "the trampolines of process %d can not be written: %s",
+				       t->pid, strerror(errno));
+	return 0;
+}
+
+bool dt_probes_any(const struct dt_probes *p)
+{
+	return p && p->pcs;
+}
+
+int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < p->pcs; i++)
+		rc = write_byte(t, p->pc[i].toggle, p->pc[i].site == NONE ? DT_CAPTURE_OFF : OFF,
+				e);
+	return rc;
+}
+
+int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	struct dt_probes *p = m->probes;
+	int rc = 0;
+
+	for (uint32_t id = 0; p && id < p->points && rc == 0; id++) {
+		if (p->point[id].toggle)
+			rc = write_byte(t, p->point[id].toggle, DT_CAPTURE_OFF, e);
+		if (rc == 0 && p->point[id].raised) {
+			rc = raise_semaphore(t, m->bias + m->file->points.point[id]->semaphore, -1,
+					     e);
+			p->point[id].raised = false;
+		}
+	}
+	return rc;
+}
+
+/* ---- asking */
+
+static const struct pc_entry *entry_at(const struct dt_module *m, uint64_t pc)
+{
+	const struct dt_probes *p = m->probes;
+	size_t low = 0, high = p ? p->pcs : 0;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (p->pc[mid].pc < pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return p && low < p->pcs && p->pc[low].pc == pc ? &p->pc[low] : NULL;
+}
+
+const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc)
+{
+	const struct pc_entry *x = entry_at(m, pc);
+
+	if (!x)
+		return NULL;
+	return x->site == NONE ? &m->file->points.point[x->point]->site
+			       : &m->file->elf->site[x->site];
+}
+
+const struct dt_point *dt_probes_point(const struct dt_module *m, uint64_t pc, unsigned *first,
+				       bool *text)
+{
+	const struct pc_entry *x = entry_at(m, pc);
+
+	if (!x || x->site != NONE)
+		return NULL;
+	*first = x->first;
+	*text = x->text;
+	return m->file->points.point[x->point];
+}
+
+size_t dt_probes_point_pcs(const struct dt_module *m, uint32_t id, uint64_t *pc, size_t most)
+{
+	const struct dt_probes *p = m->probes;
+	size_t n = 0;
+
+	if (!p || id >= p->points || !p->point[id].toggle)
+		return 0;
+	for (size_t i = 0; i < p->pcs && n < most; i++)
+		if (p->pc[i].site == NONE && p->pc[i].point == id &&
+		    p->pc[i].toggle == p->point[id].toggle)
+			pc[n++] = p->pc[i].pc;
+	return n;
+}
+
+const char *dt_probes_refused(const struct dt_module *m, uint32_t id, uint64_t *near)
+{
+	const struct dt_probes *p = m->probes;
+
+	*near = 0;
+	if (!p || id >= p->points || p->point[id].state != REFUSED)
+		return NULL;
+	*near = p->point[id].near;
+	return p->point[id].why;
+}
+
+uint64_t dt_probes_pc(const struct dt_module *m, size_t site)
+{
+	return m->probes && m->probes->toggle[site] ? m->probes->toggle[site] + CALL : 0;
+}
+
+/* ---- how a file's functions would be hooked */
+
+/* As in claim(), for a file that is mapped nowhere. */
+struct pretended {
+	const struct dt_code *code;
+	struct dt_space space;
+	uint64_t bias;
+};
+
+static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t *at)
+{
+	struct pretended *x = ctx;
+
+	low += x->bias;
+	high += x->bias;
+	if (low + REACH < x->code->high + x->bias || high > x->code->low + x->bias + REACH)
+		return false;
+	if (!dt_space_claim(&x->space, low, high, size, at))
+		return false;
+	*at -= x->bias;
+	return true;
+}
+
+/* As dt_job_plan() does it when everything is chosen: start-up code, which mostly is not, last. */
+static void plan_ways(struct dt_plan *plan, struct dt_file *f, struct dt_probe_way *way)
+{
+	const struct dt_code *code = plan->code;
+	bool any = dt_symtab_has_startup(dt_file_symtab(f));
+
+	for (unsigned round = 0; round < 4; round++)
+		for (size_t i = 0; i < code->functions; i++) {
+			struct dt_plan_function out = {.why = "not known"};
+			bool startup = any && dt_name_is_startup(code->function[i].name);
+
+			if (startup != (round > 1) || (round % 2 && !way[i].crowded))
+				continue;
+			way[i].startup = startup;
+			if (dt_probe_is_ours(f, i)) {
+				way[i].how = "devtrace itself is led through it";
+				continue;
+			}
+			if (round % 2)
+				dt_plan_function_among(plan, i, &out);
+			else
+				dt_plan_function(plan, i, &out);
+			way[i].crowded = out.refusal == DT_REFUSED_TAKEN;
+			way[i].hooked = out.refusal == DT_REFUSED_NOT;
+			way[i].how = way[i].hooked ? dt_tactic_name(out.tactic) : out.why;
+		}
+}
+
+struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e)
+{
+	struct pretended x = {.code = f->code, .bias = f->elf->type == ET_EXEC ? 0 : 1ull << 44};
+	const struct dt_plan_options options = {.hook = HOOK,
+						.no_traps = true,
+						.claim = claim_pretended,
+						.ctx = &x,
+						.apart = dt_probe_is_apart,
+						.file = f};
+	struct dt_probe_way *way = calloc(f->code->functions + 1, sizeof(*way));
+	uint64_t low = f->code->low + x.bias, high = f->code->high + x.bias;
+	struct dt_plan plan;
+
+	if (!way) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	if (low > 0x10000 + 2 * MARGIN &&
+	    dt_space_add(&x.space, 0x10000 + MARGIN, low - MARGIN, e) < 0)
+		goto fail;
+	if (dt_space_add(&x.space, high + MARGIN, high + MARGIN + 2 * REACH, e) < 0 ||
+	    dt_plan_begin(&plan, f->code, &options, e) < 0)
+		goto fail;
+	plan_ways(&plan, f, way);
+	dt_plan_end(&plan);
+	dt_space_free(&x.space);
+	return way;
+fail:
+	dt_space_free(&x.space);
+	free(way);
+	return NULL;
+}

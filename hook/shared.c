@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "core/control.h"
+#include "process/memory.h"
+
+#define DEAF_NS 1000000l /* between looks at bells that can not be waited for */
+
+#define ONCE(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+
+/*
+ * Nobody but us, and processes that we let, can reach a file without a name, whatever its mode. It
+ * keeps its size: a process that has it open could else take the memory away under everybody.
+ */
+static int open_memory(uint64_t bytes, struct dt_error *e)
+{
+	int fd = memfd_create("devtrace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return dt_fail(e, "no memory for the rings: %s", strerror(errno));
+	if (ftruncate(fd, (off_t)bytes) < 0 || fallocate(fd, 0, 0, (off_t)bytes) < 0) {
+		dt_fail(e, "%lu KiB for the rings: %s; make %s", (unsigned long)(bytes >> 10),
+			errno == EFBIG ? "more than a file may have here (ulimit -f)"
+				       : strerror(errno),
+			errno == EFBIG ? "that larger, or them smaller (-b)" : "them smaller (-b)");
+	} else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		dt_fail(e, "the memory for the rings can not be sealed: %s", strerror(errno));
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct dt_error *e)
+{
+	struct sysinfo info;
+	uint64_t room;
+
+	if (!dt_ring_size_is_valid(ring_size))
+		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
+			       (unsigned long)(ring_size >> 10));
+	if (sysinfo(&info) < 0)
+		return 0;
+	room = (uint64_t)info.freeram * info.mem_unit + (uint64_t)info.bufferram * info.mem_unit;
+	if (bytes > room)
+		return dt_fail(e,
+			       "%u rings of %lu MiB need %lu MiB, but %lu MiB of memory are free: "
+			       "make them smaller (-b)",
+			       cores + 1, (unsigned long)(ring_size >> 20),
+			       (unsigned long)(bytes >> 20), (unsigned long)(room >> 20));
+	return 0;
+}
+
+/*
+ * The list of robust futexes that the kernel goes through when the owner's thread ends: the word
+ * `owner' of each of the session's memories. How far a word is from its element is one number for
+ * all, in the head, so each memory lies behind a page that is ours alone and has the element, with
+ * its pointer, in the same place. The thread's own list, libc's, is put back in the end.
+ */
+struct dt_owner {
+	struct robust_list_head head;
+	struct robust_list_head *before;
+	size_t before_size;
+	pid_t tid;
+};
+
+#define OWN_PAGE 4096u
+
+static struct robust_list *element_of(const struct dt_shared *s)
+{
+	return (struct robust_list *)((char *)s->control - OWN_PAGE);
+}
+
+static struct dt_owner *begin_owning(const struct dt_shared *s, struct dt_error *e)
+{
+	struct dt_owner *o = calloc(1, sizeof(*o));
+
+	if (!o) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	o->tid = gettid();
+	o->head.list.next = &o->head.list;
+	o->head.futex_offset = (char *)&s->control->owner - (char *)element_of(s);
+	if (syscall(SYS_get_robust_list, 0, &o->before, &o->before_size) < 0 ||
+	    syscall(SYS_set_robust_list, &o->head, sizeof(o->head)) < 0) {
+		dt_fail(e, "the session can not be owned: %s", strerror(errno));
+		free(o);
+		return NULL;
+	}
+	return o;
+}
+
+static void end_owning(struct dt_owner *o)
+{
+	if (o->tid == gettid()) {
+		syscall(SYS_set_robust_list, o->before, o->before_size);
+		free(o);
+	} else {
+		/* the owner's thread goes on, and may look there until it ends */
+		o->head.list.next = &o->head.list;
+	}
+}
+
+static void own(struct dt_shared *s, struct dt_owner *o)
+{
+	struct robust_list *element = element_of(s);
+
+	element->next = o->head.list.next;
+	o->head.list.next = element;
+	s->owner = o;
+	__atomic_store_n(&s->control->owner, (uint32_t)o->tid, __ATOMIC_SEQ_CST);
+}
+
+static void disown(struct dt_shared *s)
+{
+	struct robust_list **p = &s->owner->head.list.next, *element = element_of(s);
+
+	__atomic_store_n(&s->control->owner, 0, __ATOMIC_SEQ_CST);
+	while (*p != element)
+		p = &(*p)->next;
+	*p = element->next;
+}
+
+/* The memory, with a page of our own in front of it. */
+static struct dt_control *map_memory(int fd, uint64_t bytes, struct dt_error *e)
+{
+	char *own = mmap(NULL, OWN_PAGE + bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (own != MAP_FAILED) {
+		if (mmap(own + OWN_PAGE, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd, 0) != MAP_FAILED)
+			return (struct dt_control *)(own + OWN_PAGE);
+		munmap(own, OWN_PAGE + bytes);
+	}
+	dt_fail(e, "%lu MiB for the rings can not be mapped: %s", (unsigned long)(bytes >> 20),
+		strerror(errno));
+	return NULL;
+}
+
+static void unmap_memory(struct dt_shared *s)
+{
+	munmap((char *)s->control - OWN_PAGE, OWN_PAGE + s->geometry.bytes);
+	close(s->fd);
+	s->control = NULL;
+	s->fd = -1;
+}
+
+static int create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		  struct dt_error *e)
+{
+	struct dt_geometry g = dt_geometry(cores, ring_size);
+	struct dt_control *c;
+
+	if (check_size(g.bytes, cores, ring_size, e) < 0)
+		return -1;
+	*s = (struct dt_shared){.fd = open_memory(g.bytes, e), .geometry = g, .policy = policy};
+	if (s->fd < 0)
+		return -1;
+	s->control = c = map_memory(s->fd, g.bytes, e);
+	if (!c) {
+		close(s->fd);
+		s->fd = -1;
+		return -1;
+	}
+	c->magic = DT_SESSION_MAGIC;
+	c->version = DT_SESSION_VERSION;
+	c->geometry = g;
+	c->policy = policy;
+	c->controller = (uint32_t)getpid();
+	return 0;
+}
+
+int dt_shared_create(struct dt_shared *s, unsigned cores, uint64_t ring_size, enum dt_policy policy,
+		     struct dt_error *e)
+{
+	struct dt_owner *o;
+
+	if (create(s, cores, ring_size, policy, e) < 0)
+		return -1;
+	o = begin_owning(s, e);
+	if (!o) {
+		unmap_memory(s);
+		return -1;
+	}
+	own(s, o);
+	return 0;
+}
+
+int dt_shared_create_like(struct dt_shared *s, const struct dt_shared *first, struct dt_error *e)
+{
+	if (create(s, first->geometry.cores, first->geometry.ring_size, first->policy, e) < 0)
+		return -1;
+	own(s, first->owner);
+	dt_shared_set_careful(s, first->careful);
+	dt_shared_set_uniform(s, first->uniform);
+	dt_shared_set_all(s, first->all);
+	dt_shared_set_watch(s, first->watch, first->watches);
+	dt_shared_arm(s, &first->arm);
+	return 0;
+}
+
+void dt_shared_join(struct dt_shared *first, struct dt_shared *s)
+{
+	while (first->next)
+		first = first->next;
+	__atomic_store_n(&first->next, s, __ATOMIC_RELEASE);
+}
+
+void dt_shared_destroy(struct dt_shared *s)
+{
+	struct dt_owner *o = s->owner;
+
+	if (!s->control)
+		return;
+	disown(s);
+	/* the last of its list, which is the first memory's */
+	if (o->head.list.next == &o->head.list)
+		end_owning(o);
+	unmap_memory(s);
+}
+
+/* ---- settings: the own copy decides */
+
+void dt_shared_set_state(struct dt_shared *s, enum dt_state state)
+{
+	s->state = state;
+	__atomic_store_n(&s->control->state, state, __ATOMIC_SEQ_CST);
+}
+
+void dt_shared_set_policy(struct dt_shared *s, enum dt_policy policy)
+{
+	s->policy = policy;
+	__atomic_store_n(&s->control->policy, policy, __ATOMIC_SEQ_CST);
+}
+
+void dt_shared_set_careful(struct dt_shared *s, bool careful)
+{
+	s->careful = careful;
+	__atomic_store_n(&s->control->careful, careful, __ATOMIC_SEQ_CST);
+}
+
+void dt_shared_set_uniform(struct dt_shared *s, bool uniform)
+{
+	s->uniform = uniform;
+	__atomic_store_n(&s->control->uniform, uniform, __ATOMIC_RELAXED);
+}
+
+void dt_shared_set_all(struct dt_shared *s, bool all)
+{
+	s->all = all;
+	__atomic_store_n(&s->control->all, all, __ATOMIC_RELAXED);
+}
+
+void dt_shared_set_watch(struct dt_shared *s, const uint32_t *id, size_t n)
+{
+	struct dt_control *c = s->control;
+
+	if (n > DT_WATCH_MAX)
+		n = DT_WATCH_MAX;
+	if (n)
+		memcpy(s->watch, id, n * sizeof(*id));
+	s->watches = n;
+	/* meanwhile all are: a list that is half written would leave out some that are in both */
+	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
+	if (n)
+		memcpy(c->watch, id, n * sizeof(*id));
+	__atomic_store_n(&c->watches, (uint32_t)n, __ATOMIC_SEQ_CST);
+}
+
+void dt_shared_set_confined(struct dt_shared *s)
+{
+	s->confined = true;
+	__atomic_store_n(&s->control->confined, 1, __ATOMIC_RELAXED);
+}
+
+bool dt_shared_confined(const struct dt_shared *s)
+{
+	return ONCE(s->control->confined) != 0;
+}
+
+/* ---- the bell */
+
+void dt_shared_bells(struct dt_shared *first, struct dt_shared_bells *b)
+{
+	b->n = 0;
+	dt_shared_each(first, m)
+		b->count[b->n++] = __atomic_load_n(&m->control->bell, __ATOMIC_ACQUIRE);
+}
+
+void dt_shared_bell_ring(const struct dt_shared *s)
+{
+	uint32_t *bell = &s->control->bell;
+
+	__atomic_add_fetch(bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, bell, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells *b,
+			  const struct timespec *at_most)
+{
+	struct futex_waitv wait[DT_SHARED_MAX] = {{0}};
+	struct timespec until;
+	unsigned n = 0;
+
+	if (!first->next) {
+		if (b->n == 1)
+			syscall(SYS_futex, &first->control->bell, FUTEX_WAIT, b->count[0], at_most,
+				NULL, 0);
+		return;
+	}
+	dt_shared_each(first, m) {
+		if (n == b->n)
+			return;
+		wait[n] = (struct futex_waitv){.val = b->count[n],
+					       .uaddr = (uintptr_t)&m->control->bell,
+					       .flags = FUTEX_32};
+		n++;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += at_most->tv_sec;
+	until.tv_nsec += at_most->tv_nsec;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	/* Linux before 5.16 can not wait for several: then it is looked again soon */
+	if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
+		nanosleep(at_most->tv_sec || at_most->tv_nsec > DEAF_NS
+				  ? &(struct timespec){0, DEAF_NS}
+				  : at_most,
+			  NULL);
+}
+
+/* ---- triggers */
+
+void dt_shared_arm(struct dt_shared *s, const struct dt_shared_arm *a)
+{
+	struct dt_control *c = s->control;
+
+	s->arm = *a;
+	c->arm_has = (a->has_start ? 1u : 0) | (a->has_stop ? 2u : 0);
+	c->arm_start = a->start;
+	c->arm_stop = a->stop;
+}
+
+enum dt_arm_state dt_shared_arm_state(const struct dt_shared *s)
+{
+	uint32_t state = __atomic_load_n(&s->control->arm_state, __ATOMIC_ACQUIRE);
+
+	return state > DT_ARM_DONE ? DT_ARM_DONE : (enum dt_arm_state)state;
+}
+
+void dt_shared_arm_set(const struct dt_shared *s, enum dt_arm_state state, uint64_t begin)
+{
+	if (state == DT_ARM_RUNNING)
+		__atomic_store_n(&s->control->arm_begin, begin, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->control->arm_state, state, __ATOMIC_SEQ_CST);
+}
+
+void dt_shared_arm_move(const struct dt_shared *s, enum dt_arm_state from, enum dt_arm_state to)
+{
+	uint32_t expected = from;
+
+	__atomic_compare_exchange_n(&s->control->arm_state, &expected, to, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+}
+
+uint64_t dt_shared_arm_begin(const struct dt_shared *s)
+{
+	return __atomic_load_n(&s->control->arm_begin, __ATOMIC_ACQUIRE);
+}
+
+/* ---- messages */
+
+enum dt_request_state dt_shared_request(const struct dt_shared *s, unsigned slot,
+					struct dt_request *copy)
+{
+	struct dt_request *q = &s->control->request[slot];
+	uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
+
+	if (state == DT_REQUEST_POSTED)
+		*copy = *q; /* whatever stands there now: only the copy is looked at */
+	return state > DT_REQUEST_DONE ? DT_REQUEST_FILLING : (enum dt_request_state)state;
+}
+
+void dt_shared_request_done(const struct dt_shared *s, unsigned slot, bool waited)
+{
+	struct dt_request *q = &s->control->request[slot];
+	uint32_t state = DT_REQUEST_POSTED;
+
+	/* the poster may have given up, and another have taken the slot */
+	__atomic_compare_exchange_n(&q->state, &state, waited ? DT_REQUEST_DONE : DT_REQUEST_FREE,
+				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	syscall(SYS_futex, &q->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void dt_shared_request_free(const struct dt_shared *s, unsigned slot)
+{
+	uint32_t state = DT_REQUEST_DONE;
+
+	__atomic_compare_exchange_n(&s->control->request[slot].state, &state, DT_REQUEST_FREE,
+				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* ---- times in which threads were held, and where recording went on */
+
+uint32_t dt_shared_helds(const struct dt_shared *s)
+{
+	return __atomic_load_n(&s->control->helds, __ATOMIC_ACQUIRE);
+}
+
+bool dt_shared_held_take(const struct dt_shared *s, unsigned slot, struct dt_held *copy)
+{
+	struct dt_held *h = &s->control->held[slot];
+
+	if (__atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != DT_REQUEST_POSTED)
+		return false;
+	*copy = *h;
+	__atomic_store_n(&h->state, DT_REQUEST_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+uint32_t dt_shared_thaws(const struct dt_shared *s)
+{
+	return __atomic_load_n(&s->control->thaws, __ATOMIC_ACQUIRE);
+}
+
+bool dt_shared_thaw(const struct dt_shared *s, uint32_t number, struct dt_thaw *copy)
+{
+	struct dt_thaw *t = &s->control->thaw[number % DT_THAWS];
+
+	copy->pos = __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE);
+	copy->number = __atomic_load_n(&t->number, __ATOMIC_ACQUIRE);
+	copy->begin = __atomic_load_n(&t->begin, __ATOMIC_ACQUIRE);
+	copy->end = __atomic_load_n(&t->end, __ATOMIC_ACQUIRE);
+	copy->missed = __atomic_load_n(&t->missed, __ATOMIC_ACQUIRE);
+	return copy->pos && copy->number == number &&
+	       __atomic_load_n(&t->pos, __ATOMIC_ACQUIRE) == copy->pos--;
+}
+
+void dt_shared_thaw_note(const struct dt_shared *s, uint64_t pos)
+{
+	dt_ring_note_thaw(s->control, pos, dt_ticks());
+}
+
+uint64_t dt_shared_frozen_at(const struct dt_shared *s)
+{
+	return ONCE(s->control->frozen);
+}
+
+void dt_shared_frozen_set(const struct dt_shared *s)
+{
+	/* the clock is not read before it has frozen */
+	__atomic_store_n(&s->control->frozen, dt_ticks_ordered(), __ATOMIC_RELAXED);
+}
+
+/* ---- counts */
+
+struct dt_shared_counts dt_shared_counts(const struct dt_shared *s)
+{
+	const struct dt_control *c = s->control;
+
+	return (struct dt_shared_counts){
+		.filtered_in = ONCE(c->filtered_in),
+		.filtered_out = ONCE(c->filtered_out),
+		.clockless_in = ONCE(c->clockless_in),
+		.clockless_out = ONCE(c->clockless_out),
+		.unsent = ONCE(c->unsent),
+		.missed = ONCE(c->missed),
+		.held_missed = ONCE(c->held_missed),
+		.held_missed_ticks = ONCE(c->held_missed_ticks),
+	};
+}
+
+void dt_shared_count_unsent(const struct dt_shared *s)
+{
+	__atomic_add_fetch(&s->control->unsent, 1, __ATOMIC_RELAXED);
+}
+
+static struct dt_ring *ring_at(const struct dt_shared *s, unsigned ring)
+{
+	return dt_ring_at(s->control, s->geometry.stride, ring);
+}
+
+struct dt_shared_ring_counts dt_shared_ring_counts(const struct dt_shared *s, unsigned ring)
+{
+	const struct dt_ring *r = ring_at(s, ring);
+
+	return (struct dt_shared_ring_counts){
+		.pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE),
+		.dropped = __atomic_load_n(&r->dropped, __ATOMIC_ACQUIRE),
+		.lost_in = ONCE(r->lost_in),
+		.lost_out = ONCE(r->lost_out),
+		.stalls = ONCE(r->stalls),
+	};
+}
+
+uint64_t dt_shared_ring_pos(const struct dt_shared *s, unsigned ring)
+{
+	return __atomic_load_n(&ring_at(s, ring)->pos, __ATOMIC_ACQUIRE);
+}
+
+struct dt_record dt_shared_ring_record(const struct dt_shared *s, unsigned ring, uint64_t pos)
+{
+	return dt_ring_records(ring_at(s, ring))[(pos & (s->geometry.ring_size - 1)) / 64];
+}
+
+/* ---- in a process */
+
+bool dt_shared_mapped(const struct dt_shared *s, const struct dt_maps *maps)
+{
+	struct stat own;
+
+	if (fstat(s->fd, &own) < 0)
+		return false;
+	for (size_t i = 0; i < maps->n; i++)
+		if (maps->map[i].shared && maps->map[i].inode == own.st_ino &&
+		    maps->map[i].dev_major == major(own.st_dev) &&
+		    maps->map[i].dev_minor == minor(own.st_dev))
+			return true;
+	return false;
+}
+
+bool dt_shared_old(int mem, uint64_t address, struct dt_shared_old *old)
+{
+	struct dt_control c;
+	uint32_t cores;
+	uint64_t ring_size;
+
+	if (dt_memory_read(mem, address, &c, offsetof(struct dt_control, request)) < 0 ||
+	    c.magic != DT_SESSION_MAGIC)
+		return false;
+	cores = c.geometry.cores;
+	ring_size = c.geometry.ring_size;
+	*old = (struct dt_shared_old){
+		.lives = c.owner && !(c.owner & FUTEX_OWNER_DIED),
+		.controller = c.controller,
+		.fits = c.version == DT_SESSION_VERSION && cores <= DT_CORES_MAX &&
+			dt_ring_size_is_valid(ring_size),
+	};
+	if (old->fits)
+		old->geometry = dt_geometry(cores, ring_size);
+	return true;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaving a traced process as it was: switched off, put back, unmapped. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hook/connect.h"
+#include "process/memory.h"
+#include "hook/probes.h"
+#include "hook/target-work.h"
+
+/* half a second: a signal handler that interrupted a hook may take its time */
+#define LEAVE_TRIES 60
+
+/* No site is left switched on. */
+static int verify_module(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
+
+	if (!m->file->chosen || !dt_file_has_toggles(m->file))
+		return 0;
+	for (size_t i = 0; i < elf->sites; i++) {
+		uint64_t at = m->bias + elf->site[i].address;
+
+		if (!dt_target_on[elf->site[i].kind])
+			continue;
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return 0; /* unmapped meanwhile */
+		}
+		if (page[at - have] == dt_target_on[elf->site[i].kind])
+			return dt_fail(e, "%s: the byte at 0x%lx could not be put back",
+				       m->file->path, (unsigned long)at);
+	}
+	return 0;
+}
+
+/*
+ * The kernel reads a thread's rseq_cs pointer when it next interrupts it: it must not lead into
+ * memory that is gone.
+ */
+static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
+{
+	struct dt_blob head = {0};
+
+	dt_memory_read(t->mem, t->area, &head, sizeof(head));
+	for (size_t i = 0; i < threads->n; i++) {
+		uint64_t address, cs, zero = 0;
+		uint32_t size, signature;
+
+		/* kernels before 5.13 do not tell; where the hooks looked is where it is */
+		if (!dt_thread_rseq(threads->tid[i], &address, &size, &signature))
+			address = head.rseq_offset ? dt_thread_fs(threads->tid[i]) +
+							     (uint64_t)head.rseq_offset
+						   : 0;
+		if (address && dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 &&
+		    dt_target_in_code(t, cs))
+			dt_memory_write(t->mem, address + 8, &zero, sizeof(zero));
+	}
+}
+
+/*
+ * True when a thread is, or will come back to be, in the area's code or in a module's thunk. Sites
+ * are off: whoever is in there leaves, and nobody comes after.
+ */
+static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
+{
+	uint64_t low, high;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dt_elf *elf = t->module[i].file->elf;
+		uint64_t thunk[3];
+
+		if (dt_probes_inside(t->module[i].probes, ips))
+			return true;
+		if (!elf || !t->module[i].hooked)
+			continue;
+		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit, thunk[2] = elf->thunk_jump;
+		for (int k = 0; k < 3; k++) {
+			low = t->module[i].bias + thunk[k];
+			if (thunk[k] && dt_ips_inside(ips, low, low + THUNK))
+				return true;
+		}
+	}
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_inside(t->old[i], ips))
+			return true;
+	for (unsigned i = 0; dt_area_code(t->geometry, t->area, i, &low, &high); i++)
+		if (dt_ips_inside(ips, low, high))
+			return true;
+	return false;
+}
+
+/* Is there a place in the original where a thread that is at ip goes on? */
+static bool can_go_back(void *ctx, uint64_t ip)
+{
+	const struct dt_target *t = ctx;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_probes_back(t->module[i].probes, ip))
+			return true;
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_back(t->old[i], ip))
+			return true;
+	return false;
+}
+
+static bool occupied(struct dt_target *t, struct dt_threads *threads)
+{
+	struct dt_ips ips;
+	bool any;
+
+	dt_threads_ips(threads, t->mem, can_go_back, t, &ips);
+	any = any_inside(t, &ips);
+	dt_ips_free(&ips);
+	return any;
+}
+
+/* Does another process run in this one's memory (a vfork child, a clone)? It may be in the area. */
+static bool shares_memory(const struct dt_target *t)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+	bool shares = false;
+
+	while (d && !shares && (entry = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		shares = pid > 0 && pid != t->pid && dt_same_memory(pid, t->pid);
+	}
+	if (d)
+		closedir(d);
+	return shares;
+}
+
+static void release(struct dt_target *t, struct dt_threads *threads)
+{
+	dt_threads_release(threads);
+	if (threads->stopped_for > t->stop_ns)
+		t->stop_ns = threads->stopped_for;
+}
+
+static void unhook(struct dt_target *t)
+{
+	uint64_t zero[3] = {0}, now[2], word[4];
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+		const struct dt_elf *elf = m->file->elf;
+
+		if (!dt_file_has_toggles(m->file)) {
+			m->hooked = false;
+			continue;
+		}
+		/* another may have been mapped there */
+		if (m->hooked && elf->hooks &&
+		    dt_memory_read(t->mem, m->bias + elf->hooks, now, sizeof(now)) == 0 &&
+		    dt_target_in_code(t, now[0]) && dt_target_in_code(t, now[1]))
+			dt_memory_write(t->mem, m->bias + elf->hooks, zero, sizeof(zero));
+		dt_target_event_words(m, 0, NULL, word);
+		if (m->hooked && elf->event_hooks &&
+		    dt_memory_read(t->mem, m->bias + elf->event_hooks, now, sizeof(now)) == 0 &&
+		    dt_target_in_code(t, now[0]) && dt_target_in_code(t, now[1]))
+			dt_memory_write(t->mem, m->bias + elf->event_hooks, word,
+					t->opted_out ? 24 : sizeof(word));
+		m->hooked = false;
+	}
+}
+
+/*
+ * Bytes back where they were; those of libraries that have gone are of no use any more. strays:
+ * what is under the probes that we know of comes to light when these are gone.
+ */
+static int remove_probes(struct dt_target *t, const struct dt_threads *threads, bool strays,
+			 struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if (!m->probes)
+			continue;
+		rc = dt_probes_remove(t, m->probes, threads, e);
+		if (rc == 0 && !dt_file_has_toggles(m->file))
+			m->hooked = m->on = false;
+	}
+	/* of libraries that have gone */
+	for (size_t i = 0; i < t->n_shelf && rc == 0; i++)
+		rc = dt_probes_remove(t, t->shelf[i].probes, threads, e);
+	if (strays && rc == 0) {
+		dt_target_free_old(t);
+		rc = dt_probes_recover(t, &t->old, &t->n_old, e);
+	}
+	for (size_t i = 0; i < t->n_old && rc == 0; i++)
+		rc = dt_probes_remove(t, t->old[i], threads, e);
+	return rc;
+}
+
+/* Those in trampolines. */
+static int probes_off(struct dt_target *t, struct dt_error *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		if (t->module[i].probes)
+			rc = dt_probes_off(t, t->module[i].probes, e);
+	return rc;
+}
+
+int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
+{
+	struct dt_threads threads;
+	bool disconnected = false, strays = false;
+	int rc = 0;
+
+	*left = 0;
+	if (!t->area)
+		return 0;
+	if (dt_target_switch(t, false, e) < 0)
+		return -1;
+	/*
+	 * A forked child can have probes that it did not inherit from the one that was taken for
+	 * its parent: that was a brother in between two plantings, or more has been planted since,
+	 * or the parent has been left already.
+	 */
+	if (!t->n_old) {
+		if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+			return -1;
+		strays = t->n_old > 0;
+	}
+	for (size_t i = 0; i < t->n; i++)
+		if (verify_module(t, &t->module[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_probes_rest(t, &t->module[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < t->n_old; i++)
+		if (dt_probes_off(t, t->old[i], e) < 0)
+			return -1;
+	for (int tries = 0;; tries++) {
+		if (dt_threads_stop(t->pid, &threads, e) < 0) {
+			if (tries >= LEAVE_TRIES || dt_target_gone(t))
+				return -1;
+			usleep(1000);
+			continue;
+		}
+		/* the jumps from libc first, or there may always be somebody inside */
+		if (!disconnected)
+			rc = dt_disconnect(t, e);
+		disconnected = true;
+		if (!occupied(t, &threads) && !shares_memory(t))
+			break;
+		if (tries == LEAVE_TRIES) {
+			*left = DT_CODE_SIZE;
+			break;
+		}
+		release(t, &threads);
+		/* mostly nobody is in a hook: only then is it worth it that nobody comes any more
+		 */
+		if (tries == 0 && probes_off(t, e) < 0)
+			return -1;
+		usleep(tries < 10 ? 50 : 10000);
+	}
+	if (*left == 0 && rc == 0)
+		rc = remove_probes(t, &threads, strays, e);
+	if (*left == 0 && rc == 0) {
+		clear_rseq_cs(t, &threads);
+		unhook(t);
+		if (!t->confined && dt_target_any_confined(t))
+			dt_target_confine(t);
+		if (t->confined) /* a call made for us might be its end */
+			*left = DT_CODE_SIZE;
+		else
+			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry,
+					    e);
+		t->area = 0;
+	}
+	release(t, &threads);
+	return rc;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Events as text. */
+#include <stdlib.h>
+#include <string.h>
+#include "arch/x86_64/capture.h"
+#include "analyse/messages.h"
+#include "show/event.h"
+#include "core/signature.h"
+#include "include/devtrace.h"
+#include "core/plain.h"
+
+#define FIRST 24 /* bytes of a text in its first record */
+#define MORE  32 /* in each further one */
+
+bool dt_event_is(const struct dt_record *r)
+{
+	return r->kind == DT_EVENT || r->kind == DT_SEND || r->kind == DT_RECEIVE;
+}
+
+/* ---- texts ---- */
+
+static struct dt_text **find(struct dt_texts *t, const struct dt_record *r)
+{
+	struct dt_text **p = &t->first;
+
+	while (*p && ((*p)->head.tid != r->tid || (*p)->head.sp != r->sp))
+		p = &(*p)->next;
+	return p;
+}
+
+static void end(struct dt_texts *t, struct dt_text **p)
+{
+	struct dt_text *old = *p;
+
+	*p = old->next;
+	t->fn(t->ctx, old);
+	free(old);
+}
+
+static void append(struct dt_text *x, const uint64_t *value, uint32_t room)
+{
+	uint32_t n = x->wanted - x->n;
+
+	if (n > room)
+		n = room;
+	memcpy(x->bytes + x->n, value, n);
+	x->n += n;
+}
+
+static void begin(struct dt_texts *t, struct dt_text **p, const struct dt_record *r)
+{
+	uint32_t length = DT_BODY_ARGUMENT(r->value[0]);
+	struct dt_text *x;
+
+	if (length > DT_TEXT_MAX)
+		length = DT_TEXT_MAX;
+	x = malloc(sizeof(*x) + length);
+	if (!x) {
+		t->failed = true;
+		return;
+	}
+	*x = (struct dt_text){.next = *p, .head = *r, .wanted = length};
+	append(x, r->value + 1, FIRST);
+	*p = x;
+	if (x->n == x->wanted)
+		end(t, p);
+}
+
+/* A text that a point's value leads to: it ends with a NUL, or is as long as they may be. */
+static void take_pointed(struct dt_texts *t, struct dt_text **p, const struct dt_site *site,
+			 const struct dt_record *r)
+{
+	const char *bytes = (const char *)r->value;
+	size_t n = strnlen(bytes, MORE);
+	struct dt_text *x = *p;
+
+	if (!x) {
+		x = malloc(sizeof(*x) + DT_CAPTURE_TEXT);
+		if (!x) {
+			t->failed = true;
+			return;
+		}
+		*x = (struct dt_text){
+			.head = *r, .function = site->function, .wanted = DT_CAPTURE_TEXT};
+		*p = x;
+	}
+	memcpy(x->bytes + x->n, bytes, n);
+	x->n += (uint32_t)n;
+	if (r->flags & DT_FAULT)
+		x->head.flags |= DT_FAULT;
+	if (n < MORE)
+		x->wanted = x->n;
+	if (x->n == x->wanted)
+		end(t, p);
+}
+
+bool dt_text_of_point(const struct dt_text *t)
+{
+	return t->head.kind == DT_MORE;
+}
+
+bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct dt_record *r)
+{
+	struct dt_text **p;
+
+	if (site->place != DT_SITE_TEXT && site->place != DT_SITE_MORE &&
+	    site->place != DT_SITE_POINT_TEXT)
+		return false;
+	p = find(t, r);
+	if (site->place == DT_SITE_POINT_TEXT) {
+		take_pointed(t, p, site, r);
+		return true;
+	}
+	if (site->place == DT_SITE_TEXT) {
+		/* the rest of one before, at the same place, has been lost */
+		if (*p)
+			end(t, p);
+		begin(t, p, r);
+	} else if (*p) {
+		append(*p, r->value, MORE);
+		if ((*p)->n == (*p)->wanted)
+			end(t, p);
+	}
+	return true;
+}
+
+void dt_texts_end(struct dt_texts *t)
+{
+	while (t->first)
+		end(t, &t->first);
+}
+
+/* ---- printing ---- */
+
+void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body)
+{
+	const struct dt_event_row *row = dt_reader_event(r, body);
+
+	if (row && row->subsystem_name[0])
+		dt_out_text(o, row->subsystem_name);
+	else
+		dt_out_decimal(o, DT_BODY_SUBSYSTEM(body));
+	dt_out_char(o, ':');
+	if (row && row->name[0])
+		dt_out_text(o, row->name);
+	else
+		dt_out_decimal(o, DT_BODY_EVENT(body));
+}
+
+/* Byte by byte, so that it can be read back: \n, and \x with two digits. */
+static void escape(struct dt_out *o, const char *s, unsigned n)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		dt_out_char(o, '\\');
+		dt_out_char(o, c == '\n' ? 'n' : 'x');
+		if (c == '\n')
+			continue;
+		dt_out_char(o, digit[c >> 4]);
+		dt_out_char(o, digit[c & 15]);
+	}
+}
+
+static void quoted(struct dt_out *o, const char *s, uint32_t n)
+{
+	dt_out_char(o, '"');
+	for (uint32_t i = 0, length; i < n; i += length) {
+		uint32_t c = 0;
+		bool unseen = true;
+
+		length = dt_plain_character(s + i, n - i, &c, &unseen);
+		if (!length || unseen) {
+			length += !length;
+			escape(o, s + i, length);
+			continue;
+		}
+		if (c == '"' || c == '\\')
+			dt_out_char(o, '\\');
+		dt_out_bytes(o, s + i, length);
+	}
+	dt_out_char(o, '"');
+}
+
+/* What is missing of a text is said: longer than is recorded, or lost. */
+static void print_text(struct dt_out *o, const struct dt_text *t)
+{
+	uint32_t length = DT_BODY_ARGUMENT(t->head.value[0]);
+
+	quoted(o, t->bytes, t->n);
+	if (t->n == length)
+		return;
+	dt_out_text(o, "... ");
+	dt_out_decimal(o, t->n);
+	dt_out_text(o, " of ");
+	dt_out_decimal(o, length);
+	dt_out_text(o, " bytes");
+}
+
+void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t)
+{
+	const struct dt_function_info *f = dt_reader_function(r, t->function);
+	struct dt_signature_value v;
+
+	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v))
+		dt_out_bytes(o, v.name, v.name_length);
+	dt_out_char(o, '=');
+	if (!t->n && t->head.flags & DT_FAULT)
+		dt_out_char(o, '?');
+	else
+		quoted(o, t->bytes, t->n);
+	if (t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT))
+		dt_out_text(o, "...");
+}
+
+void dt_event_print(struct dt_out *o, const struct dt_reader *r, const struct dt_record *record,
+		    unsigned mask, const struct dt_text *t)
+{
+	uint64_t body = record->value[0];
+
+	if (record->kind != DT_EVENT) {
+		dt_out_text(o, record->kind == DT_SEND ? "send(" : "receive(");
+		dt_out_hex(o, dt_message_channel(body));
+	} else {
+		dt_event_name(o, r, body);
+		dt_out_char(o, '(');
+		if (t)
+			print_text(o, t);
+		else
+			dt_out_decimal(o, DT_BODY_ARGUMENT(body));
+	}
+	for (int i = 1; i < 4 && !t; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		dt_out_text(o, ", ");
+		dt_out_hex(o, record->value[i]);
+	}
+	dt_out_char(o, ')');
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Text, put together. */
+#include "show/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/plain.h"
+#include "store/varint.h"
+
+void dt_json_bytes(struct dt_json *t, const void *p, size_t n)
+{
+	if (t->failed || dt_bytes_room(&t->bytes, n)) {
+		t->failed = true;
+		return;
+	}
+	memcpy(t->bytes.p + t->bytes.n, p, n);
+	t->bytes.n += n;
+}
+
+void dt_json_print(struct dt_json *t, const char *format, ...)
+{
+	char line[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(line))
+		t->failed = true;
+	else
+		dt_json_bytes(t, line, (size_t)n);
+}
+
+void dt_json_utf8(struct dt_json *t, const char *s, size_t n)
+{
+	for (size_t i = 0, length; i < n; i += length) {
+		uint32_t c;
+		bool unseen;
+
+		length = s[i] ? dt_plain_character(s + i, n - i, &c, &unseen) : 0;
+		dt_json_bytes(t, length ? s + i : "\xef\xbf\xbd", length ? length : 3);
+		length += !length;
+	}
+}
+
+void dt_json_string(struct dt_json *t, const char *s)
+{
+	dt_json_bytes(t, "\"", 1);
+	while (*s) {
+		uint32_t c = 0;
+		bool unseen;
+		size_t n = dt_plain_character(s, strnlen(s, 4), &c, &unseen);
+
+		if (!n) {
+			dt_json_bytes(t, "\\ufffd", 6);
+			n = 1;
+		} else if (unseen && c > 0xffff) {
+			dt_json_print(t, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+				      0xdc00 + (c & 0x3ff));
+		} else if (unseen) {
+			dt_json_print(t, "\\u%04x", c);
+		} else if (*s == '"' || *s == '\\') {
+			dt_json_print(t, "\\%c", *s);
+		} else {
+			dt_json_bytes(t, s, n);
+		}
+		s += n;
+	}
+	dt_json_bytes(t, "\"", 1);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* What pointers lead to. A file's extent is read when the trace names it, its symbols when a
+ * pointer leads into it. */
+#include "show/pointer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "elf/elf.h"
+#include "symbols/symtab.h"
+#include "store/sites.h"
+
+#define FOUND	   1024 /* answers that are kept; a power of two */
+#define NAME_BYTES (DT_POINTER_TEXT - 32)
+
+/* A file, which several processes may have. */
+struct file {
+	const char *path, *build_id;
+	uint64_t low, high; /* in its own addresses; equal: it is not there, or another */
+	struct dt_symtab *symtab;
+	bool opened;
+};
+
+/* Where a process has it, [low, high). */
+struct mapping {
+	uint32_t pid, file;
+	uint64_t low, high, base;
+};
+
+struct found {
+	uint64_t address;
+	uint32_t pid;
+	uint32_t offset;  /* into name */
+	const char *name; /* NULL: nothing is known there */
+	bool used;
+};
+
+struct dt_pointers {
+	const struct dt_reader *reader;
+	uint32_t modules; /* rows that have been looked at */
+	struct file *file;
+	size_t files;
+	struct mapping *mapping; /* sorted by pid, then low */
+	size_t mappings;
+	uint64_t low, high; /* of all mappings */
+	struct found found[FOUND];
+};
+
+struct dt_pointers *dt_pointers_new(const struct dt_reader *r)
+{
+	struct dt_pointers *p = calloc(1, sizeof(*p));
+
+	if (p) {
+		p->reader = r;
+		p->low = UINT64_MAX;
+	}
+	return p;
+}
+
+void dt_pointers_free(struct dt_pointers *p)
+{
+	for (size_t i = 0; p && i < p->files; i++)
+		dt_symtab_close(p->file[i].symtab);
+	if (p) {
+		free(p->file);
+		free(p->mapping);
+	}
+	free(p);
+}
+
+/* The file of a module; -1: no memory. */
+static int file_of(struct dt_pointers *p, const struct dt_module_info *m)
+{
+	struct dt_elf *elf;
+	struct file *f;
+
+	for (size_t i = 0; i < p->files; i++)
+		if (!strcmp(p->file[i].path, m->path) && !strcmp(p->file[i].build_id, m->build_id))
+			return (int)i;
+	f = realloc(p->file, (p->files + 1) * sizeof(*f));
+	if (!f)
+		return -1;
+	p->file = f;
+	f += p->files;
+	*f = (struct file){.path = m->path, .build_id = m->build_id};
+	elf = dt_elf_open(m->path, NULL);
+	if (elf && !strcmp(elf->build_id, m->build_id)) {
+		f->low = elf->low;
+		f->high = elf->high;
+	}
+	dt_elf_close(elf);
+	return (int)p->files++;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* Two files at one place, at different times: which one a pointer meant can not be told. */
+static void drop_ambiguous(struct dt_pointers *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->mappings; i++) {
+		struct mapping *m = &p->mapping[i], *last = n ? &p->mapping[n - 1] : NULL;
+
+		if (!last || last->pid != m->pid || last->high <= m->low) {
+			p->mapping[n++] = *m;
+		} else if (last->file != m->file || last->base != m->base) {
+			last->file = UINT32_MAX;
+			if (m->high > last->high)
+				last->high = m->high;
+		}
+	}
+	p->mappings = n;
+}
+
+/* A live trace gains modules. */
+static void look(struct dt_pointers *p)
+{
+	uint32_t n = dt_reader_modules(p->reader);
+	struct mapping *all;
+
+	if (__builtin_expect(n == p->modules, 1))
+		return;
+	all = realloc(p->mapping, (p->mappings + n - p->modules) * sizeof(*all));
+	if (!all)
+		return;
+	p->mapping = all;
+	memset(p->found, 0, sizeof(p->found));
+	for (; p->modules < n; p->modules++) {
+		const struct dt_module_info *m = dt_reader_module(p->reader, p->modules + 1);
+		int file = m && m->path[0] ? file_of(p, m) : -1;
+		struct mapping *to = &all[p->mappings];
+
+		if (file < 0 || p->file[file].low == p->file[file].high)
+			continue;
+		*to = (struct mapping){.pid = m->pid,
+				       .file = (uint32_t)file,
+				       .low = m->base + p->file[file].low,
+				       .high = m->base + p->file[file].high,
+				       .base = m->base};
+		if (to->low >= to->high)
+			continue;
+		p->low = to->low < p->low ? to->low : p->low;
+		p->high = to->high > p->high ? to->high : p->high;
+		p->mappings++;
+	}
+	qsort(all, p->mappings, sizeof(*all), by_place);
+	drop_ambiguous(p);
+}
+
+bool dt_pointers_any(struct dt_pointers *p, uint64_t address)
+{
+	look(p);
+	if (address < p->low || address >= p->high)
+		return false;
+	for (size_t i = 0; i < p->mappings; i++)
+		if (address >= p->mapping[i].low && address < p->mapping[i].high)
+			return true;
+	return false;
+}
+
+static const struct mapping *mapping_of(const struct dt_pointers *p, uint32_t pid, uint64_t address)
+{
+	size_t low = 0, high = p->mappings;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct mapping *m = &p->mapping[mid];
+
+		if (m->pid < pid || (m->pid == pid && m->low <= address))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || p->mapping[low - 1].pid != pid || address >= p->mapping[low - 1].high ||
+	    p->mapping[low - 1].file == UINT32_MAX)
+		return NULL;
+	return &p->mapping[low - 1];
+}
+
+static void find(struct dt_pointers *p, struct found *out)
+{
+	const struct mapping *m = mapping_of(p, out->pid, out->address);
+	const struct dt_function *function;
+	const struct dt_object *object;
+	struct file *f;
+	uint64_t at;
+
+	out->name = NULL;
+	if (!m)
+		return;
+	f = &p->file[m->file];
+	at = out->address - m->base;
+	if (!f->opened) {
+		f->opened = true;
+		f->symtab = dt_symtab_open(f->path, NULL, NULL);
+	}
+	if (!f->symtab)
+		return;
+	object = dt_symtab_object(f->symtab, at);
+	function = object ? NULL : dt_symtab_find(f->symtab, at);
+	if (!object && !function)
+		return;
+	at -= object ? object->address : function->address;
+	if (at > UINT32_MAX)
+		return;
+	out->offset = (uint32_t)at;
+	out->name = object ? object->name : function->name;
+}
+
+const char *dt_pointers_name(struct dt_pointers *p, uint32_t pid, uint64_t address,
+			     uint64_t *offset)
+{
+	struct found *f = &p->found[dt_hash(address + pid) & (FOUND - 1)];
+
+	look(p);
+	if (!f->used || f->address != address || f->pid != pid) {
+		*f = (struct found){.used = true, .address = address, .pid = pid};
+		find(p, f);
+	}
+	*offset = f->offset;
+	return f->name;
+}
+
+char *dt_pointers_put(struct dt_pointers *p, char *out, uint32_t pid, uint64_t address)
+{
+	uint64_t offset;
+	const char *name = dt_pointers_name(p, pid, address, &offset);
+	size_t n;
+
+	if (!name)
+		return out;
+	n = strnlen(name, NAME_BYTES);
+	*out++ = ' ';
+	*out++ = '<';
+	memcpy(out, name, n);
+	out += n;
+	if (name[n])
+		out = stpcpy(out, "...");
+	if (offset) {
+		*out++ = '+';
+		out += dt_text_hex(out, offset);
+	}
+	*out++ = '>';
+	return out;
+}

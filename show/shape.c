@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Types as a trace describes them. The file may be damaged: what is not understood is left out. */
+#include "show/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/signature.h"
+
+#define MAX_PARTS 4096
+#define MAX_NAME  64 /* bytes of a name that are printed */
+#define MAX_DEPTH 4  /* structures in structures */
+
+struct part {
+	const char *name;
+	uint32_t name_length;
+	/* of an enumeration */
+	int64_t value;
+	/* of an aggregate */
+	char letter;
+	uint8_t size; /* bytes */
+	uint32_t row; /* of its own type; 0: none */
+	uint16_t bit, bits;
+};
+
+struct dt_shape {
+	bool ready;
+	char kind;  /* 'e', 'a'; 0: it could not be understood */
+	bool flags; /* of an enumeration: single bits that are combined */
+	struct part *part;
+	uint32_t parts;
+};
+
+/* ---- reading ---- */
+
+/* "RED=3", and goes behind it. */
+static bool read_enumerator(const char **p, struct part *part)
+{
+	const char *at = *p;
+	char *end;
+
+	part->name = at;
+	part->name_length = (uint32_t)strcspn(at, "=,");
+	at += part->name_length;
+	if (*at != '=' || !part->name_length)
+		return false;
+	part->value = strtoll(at + 1, &end, 10);
+	if (end == at + 1 || (*end && *end != ','))
+		return false;
+	*p = *end ? end + 1 : end;
+	return true;
+}
+
+/* "x:i4#12@32/3", and goes behind it. */
+static bool read_member(const char **p, struct part *part)
+{
+	struct dt_signature_member m;
+
+	if (dt_signature_member(p, &m) < 1)
+		return false;
+	*part = (struct part){.name = m.name,
+			      .name_length = m.name_length,
+			      .letter = m.type.letter,
+			      .size = m.type.size,
+			      .row = m.type.row,
+			      .bit = m.bit,
+			      .bits = m.bits};
+	return true;
+}
+
+/* Are they single bits and sums of such? Then other sums have names too. Numbers that are counted
+ * (0, 1, 2, 3, 4) look like that as well, but do not get so high. */
+static bool are_flags(const struct dt_shape *s)
+{
+	uint64_t bits = 0, all = 0;
+
+	for (uint32_t i = 0; i < s->parts; i++) {
+		uint64_t v = (uint64_t)s->part[i].value;
+
+		all |= v;
+		if (!(v & (v - 1)))
+			bits |= v;
+	}
+	return bits == all && bits > 2ull * s->parts;
+}
+
+static void read_shape(struct dt_shape *s, const char *text)
+{
+	const char *p = strchr(text, ';');
+	char kind = text[0];
+
+	if (!p || (kind != 'e' && kind != 'a') || text[1] != ':')
+		return;
+	for (p++; *p;) {
+		struct part part = {0}, *more;
+
+		if (s->parts == MAX_PARTS ||
+		    !(kind == 'e' ? read_enumerator(&p, &part) : read_member(&p, &part)))
+			return;
+		if ((s->parts & (s->parts - 1)) == 0) {
+			more = realloc(s->part, (s->parts ? 2 * s->parts : 1) * sizeof(*more));
+			if (!more)
+				return;
+			s->part = more;
+		}
+		s->part[s->parts++] = part;
+	}
+	s->kind = kind;
+	s->flags = kind == 'e' && are_flags(s);
+}
+
+static const struct dt_shape *shape_of(struct dt_shapes *all, uint32_t row)
+{
+	struct dt_shape *s;
+	const char *text;
+
+	if (row >= all->shapes) {
+		uint32_t n;
+
+		if (!dt_reader_type(all->reader, row))
+			return NULL;
+		n = row + 64;
+		s = realloc(all->shape, n * sizeof(*s));
+		if (!s)
+			return NULL;
+		memset(s + all->shapes, 0, (n - all->shapes) * sizeof(*s));
+		all->shape = s;
+		all->shapes = n;
+	}
+	s = &all->shape[row];
+	if (!s->ready) {
+		text = dt_reader_type(all->reader, row);
+		if (!text)
+			return NULL;
+		s->ready = true;
+		read_shape(s, text);
+	}
+	return s->kind ? s : NULL;
+}
+
+/* ---- printing ---- */
+
+struct put {
+	struct dt_shapes *all;
+	dt_shape_plain_fn *plain;
+	char *p, *end; /* the end: so far a value may begin */
+};
+
+static void put_name(struct put *o, const struct part *part)
+{
+	uint32_t n = part->name_length < MAX_NAME ? part->name_length : MAX_NAME;
+
+	memcpy(o->p, part->name, n);
+	o->p += n;
+}
+
+static uint64_t cut(uint64_t v, unsigned bits)
+{
+	return bits >= 64 ? v : v & (((uint64_t)1 << bits) - 1);
+}
+
+static bool put_flags(struct put *o, const struct dt_shape *s, uint64_t v)
+{
+	char *from = o->p;
+
+	for (uint32_t i = 0; i < s->parts && v && o->p < o->end; i++) {
+		uint64_t bit = (uint64_t)s->part[i].value;
+
+		if (!bit || bit & (bit - 1) || !(v & bit))
+			continue;
+		if (o->p > from)
+			*o->p++ = '|';
+		put_name(o, &s->part[i]);
+		v &= ~bit;
+	}
+	if (v)
+		o->p = from;
+	return o->p > from;
+}
+
+static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
+{
+	v = cut(v, bits);
+	for (uint32_t i = 0; i < s->parts; i++)
+		if (cut((uint64_t)s->part[i].value, bits) == v) {
+			put_name(o, &s->part[i]);
+			return true;
+		}
+	return s->flags && put_flags(o, s, v);
+}
+
+static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v,
+			unsigned depth);
+
+static void put_member(struct put *o, const struct part *m, unsigned __int128 v, unsigned depth)
+{
+	const struct dt_shape *of = m->row ? shape_of(o->all, m->row) : NULL;
+	unsigned bits = m->bits ? m->bits : 8u * m->size;
+	uint64_t low;
+
+	v >>= m->bit;
+	low = cut((uint64_t)v, bits);
+	if (of && of->kind == 'a' && depth < MAX_DEPTH) {
+		put_members(o, of, v, depth + 1);
+		return;
+	}
+	if (of && of->kind == 'e' && put_enumerator(o, of, bits, low))
+		return;
+	if (m->letter == 'a' || m->size > 8) {
+		*o->p++ = '?';
+		return;
+	}
+	/* a bit field has its sign where it ends */
+	if (m->bits && (m->letter == 'i' || m->letter == 'e') && bits < 64)
+		low = (uint64_t)((int64_t)(low << (64 - bits)) >> (64 - bits));
+	o->p = o->plain(o->p, m->letter, m->bits && m->letter != 'b' ? 8 : m->size, low);
+}
+
+/* An array of char is a text. */
+static bool put_text(struct put *o, const struct dt_shape *s, unsigned __int128 v)
+{
+	char text[17];
+
+	for (uint32_t i = 0; i < s->parts; i++) {
+		if (s->part[i].letter != 'c' || s->part[i].name_length || i > 15)
+			return false;
+		text[i] = (char)(v >> s->part[i].bit);
+		text[i + 1] = '\0';
+		if (text[i] && (text[i] < ' ' || text[i] == 127))
+			return false;
+	}
+	*o->p++ = '"';
+	for (char *t = text; *t; t++) {
+		if (*t == '"' || *t == '\\')
+			*o->p++ = '\\';
+		*o->p++ = *t;
+	}
+	*o->p++ = '"';
+	return true;
+}
+
+static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v,
+			unsigned depth)
+{
+	if (put_text(o, s, v))
+		return;
+	*o->p++ = '{';
+	for (uint32_t i = 0; i < s->parts; i++) {
+		if (i) {
+			*o->p++ = ',';
+			*o->p++ = ' ';
+		}
+		if (o->p >= o->end) {
+			o->p = stpcpy(o->p, "...");
+			break;
+		}
+		if (s->part[i].name_length) {
+			put_name(o, &s->part[i]);
+			*o->p++ = '=';
+		}
+		put_member(o, &s->part[i], v, depth);
+	}
+	*o->p++ = '}';
+}
+
+char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, uint64_t low,
+		   uint64_t high, dt_shape_plain_fn *plain)
+{
+	const struct dt_shape *s = shape_of(all, row);
+	/* a part that begins takes at most a name, a value, and the braces around it */
+	struct put o = {all, plain, p, p + DT_SHAPE_TEXT - 512};
+
+	if (!s)
+		return NULL;
+	if (s->kind == 'a') {
+		put_members(&o, s, (unsigned __int128)high << 64 | low, 0);
+		return o.p;
+	}
+	return put_enumerator(&o, s, 8 * size, low) ? o.p : NULL;
+}
+
+void dt_shapes_free(struct dt_shapes *s)
+{
+	for (uint32_t i = 0; i < s->shapes; i++)
+		free(s->shape[i].part);
+	free(s->shape);
+}

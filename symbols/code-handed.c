@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions that jump on with an address in the frame that they have just given back.
+ *
+ * gcc does that where it believes that what is jumped to reads no memory, as when assembly in a
+ * function does not say that it does: libtheora's SATD hands a buffer on so. Nothing overwrites the
+ * 128 bytes below the stack pointer, not even a signal, so it works; a hook at the jump, or at the
+ * beginning of what is jumped to, would overwrite it. So neither is hooked.
+ *
+ * Found is what registers hold: an address that was stored and read again is not followed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+#include "symbols/code-read.h"
+
+#define DEPTH 8 /* calls of calls that are looked into; below, the worst is taken for true */
+
+/* Of all functions. */
+struct handing {
+	struct reader *r;
+	uint16_t *given; /* which arguments are such addresses when the function begins */
+	uint16_t *lost;	 /* which registers a call of the function changes; 0: not looked at */
+	uint16_t *
+		used; /* which it reads before it changes them, and DT_INSN_RSP; 0: not looked at */
+};
+
+/* One function's work. A state is a mask of registers; rsp is always in it, so 0: not reached. */
+struct handed {
+	struct handing *all_of;
+	const struct dt_code *c;
+	const struct dt_code_function *f;
+	const struct dt_code_region *r;
+	uint16_t *state; /* in front of the instruction at each byte */
+	uint16_t
+		*done; /* the state with which that instruction has been stepped over, 0: not yet */
+	struct dt_insn *in;
+	size_t n;     /* instructions of the function, decoded once */
+	uint16_t all; /* of all instructions */
+	bool changed;
+};
+
+static void reach(struct handed *h, uint64_t at, uint16_t state)
+{
+	uint16_t *s;
+
+	if (at < h->f->start || at >= h->f->end)
+		return;
+	s = &h->state[at - h->f->start];
+	if ((*s | state) == *s)
+		return;
+	*s |= state;
+	h->changed = true;
+}
+
+/*
+ * Is it got to in other ways than those that are followed: from a table of jumps, from another
+ * part? What is behind a call is marked so too, and the beginning of a function.
+ */
+static bool is_far_target(const struct handed *h, const struct dt_insn *before, uint64_t at)
+{
+	return at != h->f->start && !dt_insn_calls(before) &&
+	       h->r->mark[at - h->r->low] & (DT_CODE_HARD | DT_CODE_CROSS);
+}
+
+/* The function whose code a call or jump leads to, or functions: another file's, or not known. */
+static size_t callee_of(const struct dt_code *c, const struct dt_insn *in)
+{
+	size_t t = c->functions;
+
+	if ((in->kind == DT_INSN_CALL || in->kind == DT_INSN_JUMP) &&
+	    dt_code_text_at(c, in->target))
+		t = dt_code_function_at(c, in->target);
+	return t < c->functions && c->function[t].start == in->target ? t : c->functions;
+}
+
+static bool leaves(const struct dt_code_function *f, const struct dt_insn *in)
+{
+	return dt_insn_calls(in) || in->kind == DT_INSN_JUMP_INDIRECT ||
+	       (in->kind == DT_INSN_JUMP && (in->target < f->start || in->target >= f->end));
+}
+
+/*
+ * The registers that a call changes. A compiler that knows the called function keeps things in what
+ * that leaves alone; of others it knows what the ABI says.
+ */
+static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned depth)
+{
+	const struct dt_code *c = all->r->c;
+	size_t t = callee_of(c, in);
+	const struct dt_code_function *f = &c->function[t];
+	const struct dt_code_region *r;
+	struct dt_insn at;
+	uint16_t lost = 0, written, read;
+
+	if (t == c->functions || f->trouble || depth > DEPTH)
+		return DT_INSN_LOST;
+	if (all->lost[t])
+		return all->lost[t];
+	r = dt_code_text_at(c, f->start);
+	for (uint64_t a = f->start; a < f->end && lost != DT_INSN_LOST; a += at.length) {
+		if (!dt_insn_decode(&at, r->bytes + (a - r->low), f->end - a, a))
+			return DT_INSN_LOST;
+		if (leaves(f, &at)) {
+			lost |= lost_by(all, &at, depth + 1);
+			continue;
+		}
+		dt_insn_registers(r->bytes + (a - r->low), at.length, &written, &read);
+		lost |= written & DT_INSN_LOST;
+	}
+	return all->lost[t] = lost | DT_INSN_RAX;
+}
+
+static uint16_t used_by(struct handing *all, size_t t, unsigned depth);
+
+/* In the order of addresses, until nothing changes: what comes unchanged to each instruction. */
+static uint16_t use_pass(struct handed *h, unsigned depth)
+{
+	const struct dt_code_function *f = h->f;
+	uint16_t used = 0, written, read, state;
+	struct dt_insn in = {0}, before;
+	size_t t;
+
+	for (uint64_t at = f->start; at < f->end; at += in.length) {
+		before = in;
+		if (!dt_insn_decode(&in, h->r->bytes + (at - h->r->low), f->end - at, at))
+			return DT_INSN_ARGUMENTS;
+		if (is_far_target(h, &before, at))
+			reach(h, at, h->all);
+		state = h->state[at - f->start];
+		if (!state)
+			continue;
+		h->all |= state;
+		dt_insn_registers(h->r->bytes + (at - h->r->low), in.length, &written, &read);
+		used |= state & read & DT_INSN_ARGUMENTS;
+		if (leaves(f, &in)) {
+			/* what is not known to the compiler may read memory, and be no such thing
+			 */
+			t = callee_of(h->c, &in);
+			if (t < h->c->functions)
+				used |= state & used_by(h->all_of, t, depth + 1);
+			written |= DT_INSN_LOST;
+		}
+		state = (state & (uint16_t)~written) | DT_INSN_RSP;
+		if (dt_insn_direct(&in) && !dt_insn_calls(&in))
+			reach(h, in.target, state);
+		if (!dt_insn_ends(&in))
+			reach(h, at + in.length, state);
+	}
+	return used;
+}
+
+static uint16_t used_by(struct handing *all, size_t t, unsigned depth)
+{
+	const struct dt_code_function *f = &all->r->c->function[t];
+	struct handed h = {.all_of = all, .c = all->r->c, .f = f};
+	uint16_t used = 0;
+
+	if (all->used[t])
+		return all->used[t] & DT_INSN_ARGUMENTS;
+	h.r = dt_code_text_at(h.c, f->start);
+	if (!h.r || f->end <= f->start || depth > DEPTH)
+		return DT_INSN_ARGUMENTS;
+	all->used[t] = DT_INSN_ARGUMENTS | DT_INSN_RSP; /* of one that calls itself */
+	h.state = calloc(f->end - f->start, sizeof(*h.state));
+	if (!h.state) {
+		all->r->failed = true;
+		return DT_INSN_ARGUMENTS;
+	}
+	h.state[0] = DT_INSN_ARGUMENTS | DT_INSN_RSP;
+	do {
+		h.changed = false;
+		used |= use_pass(&h, depth);
+	} while (h.changed);
+	free(h.state);
+	all->used[t] = used | DT_INSN_RSP;
+	return used;
+}
+
+static void step(struct handed *h, uint64_t at, const struct dt_insn *in)
+{
+	const uint8_t *code = h->r->bytes + (at - h->r->low);
+	uint16_t state = h->state[at - h->f->start];
+	int64_t depth = h->f->frame ? dt_frame_depth(h->f->frame, at) : -1;
+
+	h->all |= state;
+	if (dt_insn_calls(in))
+		state &= (uint16_t)~lost_by(h->all_of, in, 0);
+	else
+		state = dt_insn_derive(code, in->length, state, depth);
+	if (dt_insn_direct(in) && !dt_insn_calls(in))
+		reach(h, in->target, state);
+	if (!dt_insn_ends(in))
+		reach(h, at + in->length, state);
+}
+
+/* One pass over the function, in the order of addresses: what has a new state since the last is
+ * stepped over. */
+static void pass(struct handed *h, uint16_t anywhere)
+{
+	static const struct dt_insn none;
+	uint64_t start = h->f->start, at = start;
+
+	for (size_t i = 0; i < h->n; at += h->in[i++].length) {
+		if (is_far_target(h, i ? &h->in[i - 1] : &none, at))
+			reach(h, at, anywhere);
+		if (h->state[at - start] == h->done[at - start])
+			continue;
+		h->done[at - start] = h->state[at - start];
+		step(h, at, &h->in[i]);
+	}
+}
+
+/* Decodes the function, up to what can not be decoded. */
+static bool decode(struct handed *h)
+{
+	const struct dt_code_function *f = h->f;
+	uint64_t size = f->end - f->start;
+
+	h->state = calloc(2 * size, sizeof(*h->state));
+	h->done = h->state + size;
+	h->in = malloc(size * sizeof(*h->in));
+	if (!h->state || !h->in)
+		return false;
+	for (uint64_t at = f->start; at < f->end; at += h->in[h->n++].length)
+		if (!dt_insn_decode(&h->in[h->n], h->r->bytes + (at - h->r->low), f->end - at, at))
+			break;
+	return true;
+}
+
+static size_t target_of(const struct dt_code *c, const struct dt_exit *x)
+{
+	size_t t;
+
+	if (x->into || (x->kind != DT_EXIT_TAIL && x->kind != DT_EXIT_BRANCH) ||
+	    !dt_code_text_at(c, x->target))
+		return c->functions;
+	t = dt_code_function_at(c, x->target);
+	return t < c->functions && c->function[t].start == x->target ? t : c->functions;
+}
+
+/* Has it given back its frame where it leaves? Yes where that is not known. */
+static bool is_released(const struct dt_code_function *f, const struct dt_exit *x)
+{
+	int64_t depth = f->frame ? dt_frame_depth(f->frame, x->address) : -1;
+
+	return depth == 8 || depth < 0;
+}
+
+static bool may_hand(const struct dt_code *c, const struct dt_code_function *f, uint16_t given)
+{
+	if ((!f->points && !given) || f->trouble)
+		return false;
+	for (size_t i = f->first_exit; i < f->first_exit + f->exits; i++)
+		if (target_of(c, &c->exit[i]) < c->functions && is_released(f, &c->exit[i]))
+			return true;
+	return false;
+}
+
+static void look(struct handing *all, size_t index);
+
+/* Neither what jumps nor what is jumped to is hooked, nor what that jumps on to with it. */
+static void judge(const struct handed *h, size_t index)
+{
+	uint16_t *given = h->all_of->given;
+	struct dt_code *c = h->all_of->r->c;
+	struct dt_code_function *f = &c->function[index];
+
+	for (size_t i = f->first_exit; i < f->first_exit + f->exits; i++) {
+		const struct dt_exit *x = &c->exit[i];
+		size_t t = target_of(c, x);
+		uint16_t state = h->state[x->address - f->start] & DT_INSN_ARGUMENTS;
+
+		if (t == c->functions || !state || !is_released(f, x))
+			continue;
+		state &= used_by(h->all_of, t, 0);
+		if (!state)
+			continue;
+		if (!given[index])
+			dt_code_set_trouble(f, DT_TROUBLE_HANDS, x->address);
+		if ((given[t] | state) == given[t])
+			continue;
+		given[t] |= state;
+		if (t != index)
+			look(h->all_of, t);
+		dt_code_set_trouble(&c->function[t], DT_TROUBLE_HANDED, c->function[t].start);
+	}
+}
+
+static void look(struct handing *all, size_t index)
+{
+	const struct dt_code *c = all->r->c;
+	const struct dt_code_function *f = &c->function[index];
+	struct handed h = {.all_of = all, .c = c, .f = f, .r = dt_code_text_at(c, f->start)};
+
+	if (!h.r || !may_hand(c, f, all->given[index]))
+		return;
+	if (!decode(&h)) {
+		all->r->failed = true;
+		goto out;
+	}
+	h.state[0] = (uint16_t)(all->given[index] | DT_INSN_RSP);
+	do {
+		h.changed = false;
+		pass(&h, h.all);
+	} while (h.changed);
+	judge(&h, index);
+out:
+	free(h.in);
+	free(h.state);
+}
+
+void dt_code_find_handed(struct reader *r)
+{
+	size_t n = r->c->functions;
+	struct handing all = {
+		.r = r,
+		.given = calloc(n + 1, sizeof(*all.given)),
+		.lost = calloc(n + 1, sizeof(*all.lost)),
+		.used = calloc(n + 1, sizeof(*all.used)),
+	};
+
+	if (!all.given || !all.lost || !all.used)
+		r->failed = true;
+	for (size_t i = 0; i < n && !r->failed; i++)
+		look(&all, i);
+	free(all.given);
+	free(all.lost);
+	free(all.used);
+}

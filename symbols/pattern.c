@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* Patterns for functions, and what was probably meant when one matches nothing. */
+#include "symbols/pattern.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/choice.h"
+
+#define MAX_NAME 1024 /* longer names are matched as they are only */
+
+/* The single ':' that ends a module prefix; "::" is part of a name. NULL: there is none. */
+static const char *prefix_end(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (*p != ':')
+			continue;
+		if (p[1] != ':')
+			return p;
+		while (p[1] == ':')
+			p++;
+	}
+	return NULL;
+}
+
+int dt_selection_add(struct dt_selection *s, const char *text, bool remove, struct dt_error *e)
+{
+	const char *colon = prefix_end(text), *name = colon ? colon + 1 : text;
+	struct dt_pattern *more, p = {.remove = remove};
+
+	if (!*text)
+		return dt_fail(e, "empty pattern: give a function's name, such as tcp_*");
+	if (colon && !*name)
+		return dt_fail(e, "%s names no function after ':': for all of them write %s*", text,
+			       text);
+	if (colon == text)
+		return dt_fail(e, "%s names no module before ':': for any write *%s", text, text);
+	more = realloc(s->pattern, (s->n + 1) * sizeof(*more));
+	if (!more)
+		return dt_fail(e, "out of memory for pattern %s", text);
+	s->pattern = more;
+	p.text = strdup(text);
+	p.name = strdup(name);
+	p.module = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+	if (!p.text || !p.name || (colon && !p.module)) {
+		free(p.text);
+		free(p.name);
+		free(p.module);
+		return dt_fail(e, "out of memory for pattern %s", text);
+	}
+	s->pattern[s->n++] = p;
+	return 0;
+}
+
+void dt_selection_clear(struct dt_selection *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->pattern[i].text);
+		free(s->pattern[i].name);
+		free(s->pattern[i].module);
+	}
+	free(s->pattern);
+	*s = (struct dt_selection){0};
+}
+
+static bool glob(const char *pattern, const char *text)
+{
+	/* equal first: "operator[]" is a name, not a bracket expression */
+	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
+}
+
+/* One of the names of a module, n bytes. */
+static bool match_module(const struct dt_pattern *p, const char *name, size_t n)
+{
+	char text[4096], *base, *so;
+
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, name, n);
+	text[n] = '\0';
+	if (strchr(p->module, '/'))
+		return glob(p->module, text);
+	base = strrchr(text, '/');
+	base = base ? base + 1 : text;
+	if (glob(p->module, base))
+		return true;
+	so = strstr(base, ".so");
+	if (!so || (so[3] && so[3] != '.'))
+		return false;
+	*so = '\0';
+	return glob(p->module, base);
+}
+
+bool dt_pattern_module(const struct dt_pattern *p, const char *module)
+{
+	if (!p->module)
+		return true;
+	for (;;) {
+		size_t n = strcspn(module, "\n");
+
+		if (match_module(p, module, n))
+			return true;
+		if (!module[n])
+			return false;
+		module += n + 1;
+	}
+}
+
+/* Cuts what a compiler appends to the name of a copy; false when there is nothing. */
+static bool cut_suffix(char *name)
+{
+	static const char *const suffix[] = {".constprop.", ".isra.", ".part.",	 ".cold",
+					     ".lto_priv.",  ".llvm.", ".clone.", ".localalias"};
+	bool cut = false;
+
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
+		char *at = strstr(name, suffix[i]);
+
+		if (at && at != name) {
+			*at = '\0';
+			cut = true;
+		}
+	}
+	return cut;
+}
+
+/* "ns::map<int, A<b> >::find<c>" -> "ns::map::find"; false when there are no arguments. */
+static bool cut_templates(char *name)
+{
+	char *out = name;
+	int depth = 0;
+	bool cut = false;
+
+	if (!strchr(name, '<') || strstr(name, "operator<") || strstr(name, "operator>") ||
+	    strstr(name, "operator-"))
+		return false;
+	for (const char *p = name; *p; p++) {
+		if (*p == '<') {
+			depth++;
+			cut = true;
+		} else if (*p == '>' && depth) {
+			depth--;
+		} else if (!depth) {
+			*out++ = *p;
+		}
+	}
+	*out = '\0';
+	return cut && *name;
+}
+
+bool dt_pattern_name(const struct dt_pattern *p, const char *name)
+{
+	char cut[MAX_NAME];
+
+	if (glob(p->name, name))
+		return true;
+	if (strlen(name) >= sizeof(cut))
+		return false;
+	strcpy(cut, name);
+	if (cut_suffix(cut) && glob(p->name, cut))
+		return true;
+	return !strchr(p->name, '<') && cut_templates(cut) && glob(p->name, cut);
+}
+
+static bool match_any(const struct dt_pattern *p, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (dt_pattern_name(p, names[i]))
+			return true;
+	return false;
+}
+
+static void note(struct dt_choice *c, struct dt_pattern *p, bool matches)
+{
+	p->hits += matches;
+	dt_choice_note(c, p->remove, matches);
+}
+
+bool dt_selection_match(struct dt_selection *s, const char *module, const char *const *names,
+			size_t n)
+{
+	struct dt_choice c = {0};
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct dt_pattern *p = &s->pattern[i];
+
+		note(&c, p, dt_pattern_module(p, module) && match_any(p, names, n));
+	}
+	return dt_choice_made(&c);
+}
+
+bool dt_selection_event(struct dt_selection *s, const char *const subsystem[2],
+			const char *const event[2])
+{
+	struct dt_choice c = {0};
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct dt_pattern *p = &s->pattern[i];
+
+		note(&c, p,
+		     (!p->module || glob(p->module, subsystem[0]) ||
+		      glob(p->module, subsystem[1])) &&
+			     (glob(p->name, event[0]) || glob(p->name, event[1])));
+	}
+	return dt_choice_made(&c);
+}
+
+static bool is_any(const char *pattern)
+{
+	return strspn(pattern, "*") == strlen(pattern);
+}
+
+bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name, bool by_name)
+{
+	struct dt_choice c = {.adds = true}; /* none is chosen but by name */
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct dt_pattern *p = &s->pattern[i];
+		bool names = p->remove || !by_name || !is_any(p->module ? p->module : "") ||
+			     !is_any(p->name);
+
+		note(&c, p, p->module && names && glob(p->module, provider) && glob(p->name, name));
+	}
+	return dt_choice_made(&c);
+}
+
+bool dt_selection_rest(const struct dt_selection *s)
+{
+	struct dt_choice c = {0};
+
+	for (size_t i = 0; i < s->n; i++)
+		dt_choice_note(&c, s->pattern[i].remove, false);
+	return dt_choice_made(&c);
+}
+
+bool dt_name_is_startup(const char *name)
+{
+	static const char *const startup[] = {
+		"_start",
+		"_init",
+		"_fini",
+		"frame_dummy",
+		"register_tm_clones",
+		"deregister_tm_clones",
+		"__do_global_dtors_aux",
+		"__do_global_ctors_aux",
+		"__libc_csu_init",
+		"__libc_csu_fini",
+		"_dl_relocate_static_pie",
+	};
+
+	for (size_t i = 0; name && i < sizeof(startup) / sizeof(startup[0]); i++)
+		if (!strcmp(name, startup[i]))
+			return true;
+	return false;
+}
+
+bool dt_symtab_has_startup(const struct dt_symtab *t)
+{
+	size_t n = 0;
+	const struct dt_function *f = t ? dt_symtab_functions(t, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].linkage && strcmp(f[i].linkage, "_start") &&
+		    dt_name_is_startup(f[i].linkage))
+			return true;
+	return false;
+}
+
+/* Has it a name of start-up code, and no pattern means that one and nothing else? */
+static bool left_out(const struct dt_selection *s, const char *const *names, size_t n)
+{
+	bool startup = false;
+
+	for (size_t k = 0; k < n; k++) {
+		if (!dt_name_is_startup(names[k]))
+			continue;
+		startup = true;
+		for (size_t i = 0; i < s->n; i++)
+			if (!s->pattern[i].remove && !strcmp(s->pattern[i].name, names[k]))
+				return false;
+	}
+	return startup;
+}
+
+/* The aliases of a symbol table, sorted by address as they are given. */
+struct aliases {
+	struct {
+		uint64_t address;
+		const char *name;
+	} * of;
+	size_t n, room;
+	bool failed;
+};
+
+static void collect(void *ctx, uint64_t address, const char *name)
+{
+	struct aliases *a = ctx;
+
+	if (a->n == a->room) {
+		size_t room = a->room ? a->room * 2 : 256;
+		void *p = realloc(a->of, room * sizeof(*a->of));
+
+		if (!p) {
+			a->failed = true;
+			return;
+		}
+		a->of = p;
+		a->room = room;
+	}
+	a->of[a->n].address = address;
+	a->of[a->n++].name = name;
+}
+
+int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const struct dt_symtab *t,
+			    bool *chosen)
+{
+	struct aliases a = {0};
+	size_t n, next = 0;
+	const struct dt_function *f = dt_symtab_functions(t, &n);
+	bool startup = dt_symtab_has_startup(t);
+	int64_t count = 0;
+
+	if (s->n)
+		dt_symtab_aliases(t, collect, &a);
+	for (size_t i = 0; !a.failed && i < n; i++) {
+		const char *names[32] = {f[i].name, f[i].linkage};
+		size_t k = 2;
+
+		while (next < a.n && a.of[next].address < f[i].address)
+			next++;
+		for (; next < a.n && a.of[next].address == f[i].address; next++)
+			if (k < sizeof(names) / sizeof(names[0]))
+				names[k++] = a.of[next].name;
+		chosen[i] = dt_selection_match(s, module, names, k) &&
+			    !(startup && left_out(s, names, k));
+		count += chosen[i];
+	}
+	free(a.of);
+	return a.failed ? -1 : count;
+}
+
+void dt_near_start(struct dt_near *near, const char *pattern)
+{
+	const char *colon = prefix_end(pattern);
+	size_t n = 0;
+
+	*near = (struct dt_near){0};
+	/* without wildcards, which no name contains */
+	for (const char *p = colon ? colon + 1 : pattern; *p && n + 1 < sizeof(near->want); p++)
+		if (!strchr("*?[]", *p))
+			near->want[n++] = (char)tolower((unsigned char)*p);
+}
+
+/* Changes of one letter (also two exchanged) that make b of a; at most limit + 1. */
+static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
+{
+	unsigned row[3][129];
+	unsigned *last2 = row[0], *last = row[1], *now = row[2];
+
+	if (n > 128 || m > 128 || (n > m ? n - m : m - n) > limit)
+		return limit + 1;
+	for (size_t k = 0; k <= m; k++)
+		last[k] = (unsigned)k;
+	for (size_t i = 1; i <= n; i++) {
+		unsigned *reuse = last2, least = now[0] = (unsigned)i;
+
+		for (size_t k = 1; k <= m; k++) {
+			unsigned v = last[k - 1] + (a[i - 1] != b[k - 1]);
+
+			if (last[k] + 1 < v)
+				v = last[k] + 1;
+			if (now[k - 1] + 1 < v)
+				v = now[k - 1] + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+			    last2[k - 2] + 1 < v)
+				v = last2[k - 2] + 1;
+			now[k] = v;
+			if (v < least)
+				least = v;
+		}
+		if (least > limit)
+			return limit + 1;
+		last2 = last;
+		last = now;
+		now = reuse;
+	}
+	return last[m];
+}
+
+/* 0: best; ~0: not near. The same but for case, then a few letters, then a part of the name. */
+static unsigned cost_of(const char *want, const char *name)
+{
+	size_t n = strlen(want), m = strlen(name);
+	unsigned limit = n < 4 ? 1 : n < 12 ? 2 : 3, d;
+	char low[MAX_NAME];
+
+	if (!n || m >= sizeof(low))
+		return ~0u;
+	for (size_t i = 0; i <= m; i++)
+		low[i] = (char)tolower((unsigned char)name[i]);
+	d = distance(want, n, low, m, limit);
+	if (d <= limit)
+		return d * 1000;
+	if (n >= 3 && strstr(low, want))
+		return 4000 + (unsigned)(m - n);
+	return ~0u;
+}
+
+void dt_near_offer(struct dt_near *near, const char *name)
+{
+	const char *last = strrchr(name, ':');
+	unsigned cost = cost_of(near->want, name);
+	size_t at;
+
+	/* "find" is near "ns::finds" as well */
+	if (last && cost > 500) {
+		unsigned inner = cost_of(near->want, last + 1);
+
+		if (inner != ~0u && inner + 500 < cost)
+			cost = inner + 500;
+	}
+	if (cost == ~0u || strlen(name) >= sizeof(near->name[0]))
+		return;
+	for (size_t i = 0; i < near->n; i++)
+		if (!strcmp(near->name[i], name))
+			return;
+	for (at = near->n; at > 0 && near->cost[at - 1] > cost; at--)
+		if (at < DT_NEAR) {
+			memcpy(near->name[at], near->name[at - 1], sizeof(near->name[at]));
+			near->cost[at] = near->cost[at - 1];
+		}
+	if (at == DT_NEAR)
+		return;
+	strcpy(near->name[at], name);
+	near->cost[at] = cost;
+	if (near->n < DT_NEAR)
+		near->n++;
+}
+
+static void offer(void *ctx, uint64_t address, const char *name)
+{
+	(void)address;
+	if (strncmp(name, "_Z", 2))
+		dt_near_offer(ctx, name);
+}
+
+void dt_near_symtab(struct dt_near *near, const struct dt_symtab *t)
+{
+	size_t n;
+	const struct dt_function *f = dt_symtab_functions(t, &n);
+
+	for (size_t i = 0; i < n; i++)
+		dt_near_offer(near, f[i].name);
+	dt_symtab_aliases(t, offer, near);
+}

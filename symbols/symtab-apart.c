@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/symtab-apart.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/dwarf.h"
+#include "symbols/symtab-question.h"
+#include "symbols/symtab-tell.h"
+#include "symbols/symtab-work.h"
+
+static char broken[256]; /* the first */
+
+const char *dt_symtab_apart_broken(void)
+{
+	return broken[0] ? broken : NULL;
+}
+
+static void note_broken(const char *path)
+{
+	if (!broken[0])
+		dt_format(broken, sizeof(broken), "%s", path);
+}
+
+/* As dt_apart_ask(). NULL: nothing more is known of the file from here on. */
+static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uint64_t second,
+		 const char *more, size_t most, struct dt_apart_answer *a)
+{
+	size_t n = more ? strlen(more) : 0;
+	const struct dt_apart_ask q = {what, (uint32_t)n, {first, second}};
+	char *text;
+
+	if (t->channel < 0 || n > DT_APART_ASK_MAX)
+		return NULL;
+	text = dt_apart_ask(t->channel, &q, more ? more : "", most, a);
+	if (text)
+		return text;
+	close(t->channel);
+	t->channel = -1;
+	note_broken(t->main.path);
+	return NULL;
+}
+
+char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a)
+{
+	return ask((struct dt_symtab *)(uintptr_t)t, DT_ASK_CODE, 0, 0, NULL,
+		   DT_TOLD_CODE * (size + 65536), a);
+}
+
+/* Copies what answers have: as much of the text as is one. */
+static bool take_text(char *buf, size_t size, const char *text)
+{
+	return size && dt_format(buf, size, "%s", text) < size;
+}
+
+static int make_tables(struct dt_symtab *t, const struct dt_told_all *head,
+		       const struct dt_told_function *f, const struct dt_told_alias *a,
+		       const char *text)
+{
+	t->function = calloc(head->functions + 1, sizeof(*t->function));
+	t->alias = calloc(head->aliases + 1, sizeof(*t->alias));
+	t->reach = calloc(head->functions + 1, sizeof(*t->reach));
+	text = dt_symtab_keep(t, text, head->text);
+	if (!t->function || !t->alias || !t->reach || !text)
+		return -1;
+	for (size_t i = 0; i < head->functions; i++) {
+		if (f[i].linkage >= head->text || (i && f[i].address <= f[i - 1].address))
+			return -1;
+		t->function[i] = (struct dt_function){.address = f[i].address,
+						      .size = f[i].size,
+						      .linkage = text + f[i].linkage,
+						      .label = f[i].label != 0};
+	}
+	for (size_t i = 0; i < head->aliases; i++) {
+		if (a[i].linkage >= head->text || (i && a[i].address < a[i - 1].address))
+			return -1;
+		t->alias[i] = (struct dt_symtab_alias){a[i].address, text + a[i].linkage, NULL};
+	}
+	t->functions = head->functions;
+	t->aliases = head->aliases;
+	dt_symtab_fill_sizes(t);
+	return 0;
+}
+
+/* The tables, which are the file's, if they are such; dt_symtab_keep() puts a byte 0 behind the
+ * text. */
+static int take_all(struct dt_symtab *t, const char *answer, size_t bytes)
+{
+	struct dt_told_all head;
+	size_t at = sizeof(head), functions, aliases;
+
+	if (bytes < at)
+		return -1;
+	memcpy(&head, answer, sizeof(head));
+	functions = sizeof(struct dt_told_function) * head.functions;
+	aliases = sizeof(struct dt_told_alias) * head.aliases;
+	if (head.functions > DT_TOLD_MOST || head.aliases > DT_TOLD_MOST ||
+	    head.text > DT_TOLD_MOST || bytes != at + functions + aliases + head.text)
+		return -1;
+	head.build_id[sizeof(t->main.build_id) - 1] = '\0';
+	memcpy(t->main.build_id, head.build_id, sizeof(t->main.build_id));
+	return make_tables(t, &head, (const struct dt_told_function *)(const void *)(answer + at),
+			   (const struct dt_told_alias *)(const void *)(answer + at + functions),
+			   answer + at + functions + aliases);
+}
+
+static bool is_mangled(const char *linkage)
+{
+	return linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
+}
+
+static void answer_name(struct dt_symtab *t, struct dt_function *f)
+{
+	struct dt_apart_answer a;
+	char *text = is_mangled(f->linkage)
+			     ? ask(t, DT_ASK_NAME, f->address, 0, NULL, DT_TOLD_MOST, &a)
+			     : NULL;
+
+	f->name = text && a.result == 1 ? dt_symtab_keep(t, text, strlen(text)) : NULL;
+	if (!f->name)
+		f->name = f->linkage;
+	free(text);
+}
+
+static void answer_names(struct dt_symtab *t)
+{
+	size_t n = t->functions + t->aliases, begin = 4 * n;
+	struct dt_apart_answer a;
+	const char *kept = NULL;
+	char *text;
+
+	if (t->named)
+		return;
+	t->named = true;
+	text = ask(t, DT_ASK_NAMES, 0, 0, NULL, DT_TOLD_MOST, &a);
+	if (text && a.bytes >= begin)
+		kept = dt_symtab_keep(t, text + begin, a.bytes - begin);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = DT_TOLD_SAME;
+
+		if (kept)
+			memcpy(&at, text + 4 * i, sizeof(at));
+		if (i < t->functions)
+			t->function[i].name =
+				kept && at < a.bytes - begin ? kept + at : t->function[i].linkage;
+		else
+			t->alias[i - t->functions].name =
+				kept && at < a.bytes - begin ? kept + at : NULL;
+	}
+	free(text);
+}
+
+/* Names of sources come again and again: those that have come are kept, and the last one is found
+ * first. */
+static const char *source(struct dt_symtab *t, const char *name)
+{
+	struct dt_symtab_kept **at = &t->file, *k;
+	size_t n = strlen(name) + 1;
+
+	while ((k = *at) && strcmp(k->text, name))
+		at = &k->next;
+	if (k)
+		*at = k->next;
+	else if (!(k = malloc(sizeof(*k) + n)))
+		return NULL;
+	memcpy(k->text, name, n);
+	k->next = t->file;
+	t->file = k;
+	return k->text;
+}
+
+/* What there is of an address is asked for together: line and signature. False: nothing is known.
+ */
+static bool ask_last(struct dt_symtab *t, uint64_t address)
+{
+	struct dt_apart_answer a;
+	char *text;
+	size_t n;
+
+	if (t->bare || (t->last.signature && t->last.at == address))
+		return !t->bare;
+	text = ask(t, DT_ASK_LINE, address, 0, NULL, 2 * DT_TOLD_ONE, &a);
+	if (!text)
+		return false;
+	n = strlen(text) + 1;
+	t->bare = a.result == DT_TOLD_BARE;
+	free(t->last.signature);
+	t->last.signature = strdup(n <= a.bytes ? text + n : "");
+	t->last.at = address;
+	t->last.source = a.result >= 0 && a.result <= INT32_MAX ? source(t, text) : NULL;
+	t->last.line = t->last.source ? (unsigned)a.result : 0;
+	free(text);
+	return !t->bare;
+}
+
+static bool answer_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line)
+{
+	if (!ask_last(t, address) || !t->last.source)
+		return false;
+	*file = t->last.source;
+	*line = t->last.line;
+	return true;
+}
+
+static bool answer_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
+			   uint64_t *address)
+{
+	char *name = strndup(file, length), *text;
+	struct dt_apart_answer a;
+	bool known;
+
+	if (!name)
+		return false;
+	text = ask(t, DT_ASK_ADDRESS, line, 0, name, DT_TOLD_ONE, &a);
+	known = text && a.result == 1 && a.bytes == sizeof(*address);
+	if (known)
+		memcpy(address, text, sizeof(*address));
+	free(text);
+	free(name);
+	return known;
+}
+
+static void answer_signature(struct dt_symtab *t, const struct dt_function *f, unsigned how,
+			     char *buf, size_t size)
+{
+	struct dt_apart_answer a;
+	char *text = NULL;
+
+	buf[0] = '\0';
+	if (how == DT_SIGNATURE_KEYS) {
+		if (ask_last(t, f->address) && t->last.signature &&
+		    !take_text(buf, size, t->last.signature))
+			buf[0] = '\0';
+		return;
+	}
+	text = t->bare ? NULL : ask(t, DT_ASK_SIGNATURE, f->address, how, NULL, DT_TOLD_ONE, &a);
+	if (!text || !take_text(buf, size, text))
+		buf[0] = '\0';
+	free(text);
+}
+
+static bool answer_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
+{
+	struct dt_apart_answer a;
+	char *text = t->bare ? NULL : ask(t, DT_ASK_TYPE, key, size, NULL, DT_TOLD_ONE, &a);
+	bool known = text && a.result == 1 && take_text(buf, size, text);
+
+	free(text);
+	return known;
+}
+
+static const struct dt_object *answer_object(struct dt_symtab *t, uint64_t address)
+{
+	struct dt_apart_answer a;
+	struct dt_told_object one;
+	char *text = ask(t, DT_ASK_OBJECT, address, 0, NULL, DT_TOLD_MOST, &a);
+	const char *name = NULL;
+
+	if (text && a.result == 1 && a.bytes > sizeof(one)) {
+		memcpy(&one, text, sizeof(one));
+		name = dt_symtab_keep(t, text + sizeof(one), strlen(text + sizeof(one)));
+	}
+	free(text);
+	if (!name || address < one.address || address - one.address >= one.size)
+		return NULL;
+	/* the one that was asked for last */
+	if (!t->object && !(t->object = calloc(1, sizeof(*t->object))))
+		return NULL;
+	*t->object = (struct dt_object){one.address, one.size, name};
+	return t->object;
+}
+
+static int answer_variable(struct dt_symtab *t, uint64_t address, const char *expression,
+			   struct dt_variable *v, struct dt_error *e)
+{
+	struct dt_apart_answer a;
+	char *text = ask(t, DT_ASK_VARIABLE, address, 0, expression, DT_TOLD_ONE, &a);
+	int rc = 0;
+
+	if (text && a.result < 0) {
+		rc = dt_fail(e, "%s", text);
+	} else if (text && a.bytes == sizeof(*v)) {
+		memcpy(v, text, sizeof(*v));
+		v->type[sizeof(v->type) - 1] = '\0';
+		if (!dt_item_settle(&v->item))
+			rc = dt_fail(e, "%s: what the debug information says of it can not be",
+				     expression);
+	} else {
+		rc = dt_fail(e, "%s: what reads the debug information has ended, or did not answer",
+			     expression);
+	}
+	free(text);
+	return rc;
+}
+
+static const struct dt_symtab_answers answers = {
+	.name = answer_name,
+	.names = answer_names,
+	.line = answer_line,
+	.address = answer_address,
+	.signature = answer_signature,
+	.type = answer_type,
+	.object = answer_object,
+	.variable = answer_variable,
+};
+
+struct dt_symtab *dt_symtab_apart_begin(int channel, const char *path, struct dt_error *e)
+{
+	struct dt_symtab *t = calloc(1, sizeof(*t));
+	struct dt_apart_answer a;
+	char *text = NULL;
+
+	if (!t || !(t->main.path = strdup(path))) {
+		close(channel);
+		free(t);
+		dt_fail(e, "out of memory reading the symbols of %s", path);
+		return NULL;
+	}
+	t->main.fd = t->debug.fd = -1;
+	t->apart = &answers;
+	t->channel = channel;
+	text = ask(t, DT_ASK_ALL, 0, 0, NULL, DT_TOLD_MOST, &a);
+	if (!text)
+		dt_fail(e, "%s: the process that was to read it has ended, or did not answer",
+			path);
+	else if (a.result < 0)
+		dt_fail(e, "%s", text);
+	else if (take_all(t, text, a.bytes) < 0)
+		dt_fail(e,
+			"%s: what was read of its symbols can not be, or there is no memory for it",
+			path);
+	else
+		goto done;
+	dt_symtab_close(t);
+	t = NULL;
+done:
+	free(text);
+	return t;
+}
+
+struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
+{
+	int channel = dt_apart_connect(path, e);
+
+	if (channel >= 0)
+		return dt_symtab_apart_begin(channel, path, e);
+	if (dt_apart_gone())
+		note_broken(path);
+	return NULL;
+}
+
+int dt_symtab_apart_start(struct dt_error *e)
+{
+	if (dt_apart_begin(dt_symtab_tell, e) < 0)
+		return -1;
+	dt_symtab_opens = dt_symtab_apart_open;
+	return 0;
+}
+
+void dt_symtab_apart_stop(void)
+{
+	dt_apart_leave();
+	dt_symtab_opens = NULL;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/symtab-tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/code-apart.h"
+#include "symbols/dwarf.h"
+#include "symbols/symtab-question.h"
+#include "symbols/symtab-work.h"
+
+/* Texts one behind the other. */
+struct pool {
+	char *p;
+	size_t n, room;
+	bool failed;
+};
+
+static void *add(struct pool *o, const void *bytes, size_t n)
+{
+	if (o->n + n > o->room) {
+		size_t room = 2 * (o->n + n) + 4096;
+		char *more = realloc(o->p, room);
+
+		if (!more) {
+			o->failed = true;
+			return NULL;
+		}
+		o->p = more;
+		o->room = room;
+	}
+	memcpy(o->p + o->n, bytes, n);
+	o->n += n;
+	return o->p + o->n - n;
+}
+
+static uint32_t add_text(struct pool *o, const char *text)
+{
+	size_t at = o->n;
+
+	return add(o, text, strlen(text) + 1) && at < DT_TOLD_MOST ? (uint32_t)at : DT_TOLD_SAME;
+}
+
+/* Sends both, one behind the other, and frees them. */
+static bool tell_pools(int channel, int64_t result, struct pool *first, struct pool *second)
+{
+	bool ok;
+
+	if (second->n)
+		add(first, second->p, second->n);
+	ok = !first->failed && !second->failed &&
+	     dt_apart_tell(channel, result, first->p ? first->p : "", first->n);
+	free(first->p);
+	free(second->p);
+	return ok;
+}
+
+static bool tell_all(int channel, const struct dt_symtab *t)
+{
+	struct dt_told_all head = {.functions = t->functions, .aliases = t->aliases};
+	struct pool out = {0}, text = {0};
+
+	dt_format(head.build_id, sizeof(head.build_id), "%s", t->main.build_id);
+	add(&out, &head, sizeof(head));
+	for (size_t i = 0; i < t->functions; i++) {
+		const struct dt_function *f = &t->function[i];
+		const struct dt_told_function one = {f->address, f->size,
+						     add_text(&text, f->linkage), f->label};
+
+		add(&out, &one, sizeof(one));
+	}
+	for (size_t i = 0; i < t->aliases; i++) {
+		const struct dt_told_alias one = {t->alias[i].address,
+						  add_text(&text, t->alias[i].linkage), 0};
+
+		add(&out, &one, sizeof(one));
+	}
+	if (!out.failed)
+		((struct dt_told_all *)(void *)out.p)->text = text.n;
+	return tell_pools(channel, 0, &out, &text);
+}
+
+struct naming {
+	struct pool at, text;
+	const char *last; /* the linkage name that was told just now */
+};
+
+/* Each is told as it is in the table, and again if it is demangled. */
+static void name_alias(void *ctx, uint64_t address, const char *name)
+{
+	struct naming *n = ctx;
+	uint32_t at = DT_TOLD_SAME;
+
+	if (n->last) { /* the same one's */
+		at = add_text(&n->text, name);
+		memcpy(n->at.p + n->at.n - sizeof(at), &at, sizeof(at));
+		n->last = NULL;
+		return;
+	}
+	add(&n->at, &at, sizeof(at));
+	n->last = name;
+}
+
+static bool tell_names(int channel, struct dt_symtab *t)
+{
+	struct naming n = {0};
+	size_t functions;
+	const struct dt_function *f = dt_symtab_functions(t, &functions);
+
+	for (size_t i = 0; i < functions; i++) {
+		uint32_t at =
+			f[i].name == f[i].linkage ? DT_TOLD_SAME : add_text(&n.text, f[i].name);
+
+		add(&n.at, &at, sizeof(at));
+	}
+	for (size_t i = 0; i < t->aliases && !n.at.failed; i++) {
+		struct dt_symtab one = {
+			.alias = &t->alias[i], .aliases = 1, .channel = -1, .kept = t->kept};
+
+		n.last = NULL;
+		dt_symtab_aliases(&one, name_alias, &n);
+		t->kept = one.kept;
+	}
+	return tell_pools(channel, 0, &n.at, &n.text);
+}
+
+static const struct dt_function *function_at(struct dt_symtab *t, uint64_t address)
+{
+	const struct dt_function *f = dt_symtab_find(t, address);
+
+	return f && f->address == address ? f : NULL;
+}
+
+static bool tell_name(int channel, struct dt_symtab *t, uint64_t address)
+{
+	const struct dt_function *f = function_at(t, address);
+	bool other = f && f->name != f->linkage;
+
+	return dt_apart_tell(channel, other, other ? f->name : "", other ? strlen(f->name) : 0);
+}
+
+/* Whoever describes a function asks for its signature next. */
+static bool tell_line(int channel, struct dt_symtab *t, uint64_t address)
+{
+	const struct dt_function *f = function_at(t, address);
+	char text[2 * DT_TOLD_ONE] = "";
+	const char *file = "";
+	unsigned line = 0;
+	bool known;
+	size_t n;
+
+	if (!dt_symtab_has_debug(t))
+		return dt_apart_tell(channel, DT_TOLD_BARE, "", 0);
+	known = dt_symtab_line(t, address, &file, &line) && file;
+	n = dt_format(text, DT_TOLD_ONE, "%s", known ? file : "");
+	if (n >= DT_TOLD_ONE)
+		n = DT_TOLD_ONE - 1;
+	if (f)
+		dt_symtab_described(t, f, text + n + 1, DT_TOLD_ONE);
+	return dt_apart_tell(channel, known ? (int64_t)line : -1, text,
+			     n + 1 + strlen(text + n + 1));
+}
+
+static bool tell_address(int channel, struct dt_symtab *t, unsigned line, const char *file,
+			 size_t n)
+{
+	uint64_t address = 0;
+	bool known = dt_symtab_address(t, file, n, line, &address);
+
+	return dt_apart_tell(channel, known, &address, sizeof(address));
+}
+
+static bool tell_signature(int channel, struct dt_symtab *t, const struct dt_apart_ask *a)
+{
+	const struct dt_function *f = function_at(t, a->number[0]);
+	char text[DT_TOLD_ONE] = "";
+
+	if (f && a->number[1] == DT_SIGNATURE_PLAIN)
+		dt_symtab_signature(t, f, text, sizeof(text));
+	else if (f && a->number[1] == DT_SIGNATURE_KEYS)
+		dt_symtab_described(t, f, text, sizeof(text));
+	else if (f)
+		dt_symtab_places(t, f, text, sizeof(text));
+	return dt_apart_tell(channel, 0, text, strlen(text));
+}
+
+static bool tell_type(int channel, struct dt_symtab *t, uint64_t key, uint64_t bytes)
+{
+	size_t size = bytes < DT_TOLD_ONE ? (size_t)bytes : DT_TOLD_ONE;
+	char text[DT_TOLD_ONE] = "";
+	bool known = dt_symtab_type(t, key, text, size);
+
+	return dt_apart_tell(channel, known, text, known ? strlen(text) : 0);
+}
+
+static bool tell_object(int channel, struct dt_symtab *t, uint64_t address)
+{
+	const struct dt_object *o = dt_symtab_object(t, address);
+	struct dt_told_object one = {0};
+	struct pool out = {0}, text = {0};
+
+	if (o) {
+		one = (struct dt_told_object){o->address, o->size};
+		add_text(&text, o->name);
+	}
+	add(&out, &one, sizeof(one));
+	return tell_pools(channel, o != NULL, &out, &text);
+}
+
+static bool tell_variable(int channel, struct dt_symtab *t, uint64_t address,
+			  const char *expression)
+{
+	struct dt_variable v = {.type = ""};
+	struct dt_error e = {""};
+
+	if (dt_variable_find(t, address, expression, &v, &e) < 0)
+		return dt_apart_tell(channel, -1, e.text, strlen(e.text));
+	v.item.from.symbol = NULL; /* of this process's memory */
+	return dt_apart_tell(channel, 0, &v, sizeof(v));
+}
+
+static bool answer(int channel, struct dt_symtab *t, const struct dt_apart_ask *a, const char *more)
+{
+	switch (a->what) {
+	case DT_ASK_ALL:
+		return tell_all(channel, t);
+	case DT_ASK_NAMES:
+		return tell_names(channel, t);
+	case DT_ASK_NAME:
+		return tell_name(channel, t, a->number[0]);
+	case DT_ASK_LINE:
+		return tell_line(channel, t, a->number[0]);
+	case DT_ASK_ADDRESS:
+		return tell_address(channel, t, (unsigned)a->number[0], more, a->bytes);
+	case DT_ASK_SIGNATURE:
+		return tell_signature(channel, t, a);
+	case DT_ASK_TYPE:
+		return tell_type(channel, t, a->number[0], a->number[1]);
+	case DT_ASK_OBJECT:
+		return tell_object(channel, t, a->number[0]);
+	case DT_ASK_VARIABLE:
+		return tell_variable(channel, t, a->number[0], more);
+	case DT_ASK_CODE:
+		return dt_code_apart_tell(channel, t->main.fd, t->main.path, t);
+	default:
+		return false;
+	}
+}
+
+void dt_symtab_tell(int channel, const struct dt_apart_file *file)
+{
+	struct dt_error e = {""};
+	struct dt_apart_ask ask;
+	struct dt_symtab *t;
+	char *more;
+	bool ok = true;
+
+	memcpy(dt_symfile_beside, file->beside, sizeof(dt_symfile_beside));
+	t = dt_symtab_open_file(file->fd, file->path, NULL, &e);
+	while (ok && (more = dt_apart_next(channel, &ask))) {
+		ok = t ? answer(channel, t, &ask, more)
+		       : dt_apart_tell(channel, -1, e.text, strlen(e.text));
+		free(more);
+	}
+	dt_symtab_close(t);
+}

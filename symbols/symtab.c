@@ -1,0 +1,809 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of an ELF file, from .symtab (its own or that of its debug file) and .dynsym.
+ * Opening reads the symbols only; names are demangled and DWARF is read when first asked for, so
+ * one symtab must not be used by two threads at once.
+ */
+#include "symbols/symtab.h"
+#include "symbols/variable.h"
+
+#include <gelf.h>
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/dwarf.h"
+#include "elf/elf.h"
+#include "elf/ifunc.h"
+#include "symbols/symtab-work.h"
+
+#define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
+
+#define NAMES_SHARE                                                                                \
+	8 /* bytes of all names, for one of the file: most names share none with others */
+
+#define IMPLEMENTATIONS 32 /* of one function */
+
+struct symbol {
+	uint64_t address, size;
+	const char *name; /* in the string table of a file, or a kept copy */
+	uint32_t section;
+	uint8_t rank; /* lower is better */
+	bool local;
+	bool typed; /* it says what it is */
+	bool weak;
+	uint64_t resolved; /* by whom, of one that a resolver returns; how large it is only another
+			    * name can say. 0: it is none */
+	bool resolver;	   /* of an IFUNC: the name is that of what it returns */
+};
+
+/* All symbols while they are being read. */
+struct table {
+	struct dt_symtab *t;
+	struct symbol *symbol;
+	size_t n, room;
+	size_t read, kept; /* symbols, and bytes of names that were copied */
+	size_t named;	   /* bytes of all names */
+	bool failed, damaged;
+};
+
+/*
+ * Headers can have many tables, and many names, in the same bytes of a file: as many as it has
+ * bytes for are read, in all, and copied.
+ */
+static size_t bytes_of(const struct dt_symtab *t)
+{
+	struct stat st[2] = {{0}};
+
+	fstat(t->main.fd, &st[0]);
+	if (t->debug.fd >= 0)
+		fstat(t->debug.fd, &st[1]);
+	return (size_t)(st[0].st_size + st[1].st_size);
+}
+
+const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n)
+{
+	struct dt_symtab_kept *k = malloc(sizeof(*k) + n + 1);
+
+	if (!k)
+		return NULL;
+	memcpy(k->text, text, n);
+	k->text[n] = '\0';
+	k->next = t->kept;
+	t->kept = k;
+	return k->text;
+}
+
+/* A demangled name without parameters; "f [clone .cold]" becomes "f.cold". NULL: not mangled. */
+static const char *demangle(struct dt_symtab *t, const char *linkage)
+{
+	const char *kept;
+	char *text, *clone;
+
+	if (linkage[0] != '_' || (linkage[1] != 'Z' && linkage[1] != 'R'))
+		return NULL;
+	text = cplus_demangle(linkage, DMGL_ANSI | DMGL_AUTO);
+	if (!text)
+		return NULL;
+	while ((clone = strstr(text, " [clone "))) {
+		char *end = strchr(clone, ']');
+
+		if (!end)
+			break;
+		memmove(clone, clone + 8, (size_t)(end - clone) - 8);
+		memmove(end - 8, end + 1, strlen(end + 1) + 1);
+	}
+	kept = dt_symtab_keep(t, text, strlen(text));
+	free(text);
+	return kept;
+}
+
+static void name_function(struct dt_symtab *t, struct dt_function *f)
+{
+	if (f->name)
+		return;
+	if (t->apart) {
+		t->apart->name(t, f);
+		return;
+	}
+	f->name = demangle(t, f->linkage);
+	if (!f->name)
+		f->name = f->linkage;
+}
+
+/* Lower is better: global functions, then weak and indirect ones, then local ones. */
+static uint8_t rank_of(const GElf_Sym *s)
+{
+	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
+
+	if (type == STT_GNU_IFUNC)
+		return (uint8_t)((bind == STB_LOCAL) * 8 + 1);
+	return (uint8_t)((bind == STB_LOCAL) * 8 + (type == STT_NOTYPE) * 4);
+}
+
+static bool is_function(const GElf_Sym *s, const char *name)
+{
+	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
+
+	if (s->st_shndx == SHN_UNDEF || (s->st_shndx >= SHN_LORESERVE && s->st_shndx != SHN_XINDEX))
+		return false;
+	if (!name[0] || !strncmp(name, "__devtrace_", 11))
+		return false;
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	/* assembler code without types: its local names are mere labels */
+	return type == STT_NOTYPE && bind != STB_LOCAL;
+}
+
+static bool is_code(const struct dt_symfile *f, uint32_t section, GElf_Shdr *sh)
+{
+	Elf_Scn *s = elf_getscn(f->elf, section);
+
+	return s && gelf_getshdr(s, sh) && (sh->sh_flags & SHF_EXECINSTR);
+}
+
+/* Room for one more. */
+static bool reserve(struct table *all)
+{
+	size_t room = all->room ? all->room * 2 : 1024;
+	struct symbol *p;
+
+	if (all->n < all->room)
+		return true;
+	p = realloc(all->symbol, room * sizeof(*p));
+	if (!p) {
+		all->failed = true;
+		return false;
+	}
+	all->symbol = p;
+	all->room = room;
+	return true;
+}
+
+static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
+{
+	const char *version = strchr(name + 1, '@');
+
+	if (!reserve(all))
+		return;
+	if (version) {
+		all->kept += (size_t)(version - name);
+		name = dt_symtab_keep(all->t, name, (size_t)(version - name));
+	}
+	if (!name) {
+		all->failed = true;
+		return;
+	}
+	all->symbol[all->n++] = (struct symbol){
+		.address = s->st_value,
+		.size = s->st_size,
+		.name = name,
+		.section = s->st_shndx,
+		.rank = rank_of(s),
+		.local = GELF_ST_BIND(s->st_info) == STB_LOCAL,
+		.typed = GELF_ST_TYPE(s->st_info) != STT_NOTYPE,
+		.weak = GELF_ST_BIND(s->st_info) == STB_WEAK,
+		.resolver = GELF_ST_TYPE(s->st_info) == STT_GNU_IFUNC,
+	};
+}
+
+/* A symbol without a size reaches, at most, to the end of its section. */
+static void limit_size(struct symbol *s, const GElf_Shdr *sh)
+{
+	if (s->address < sh->sh_addr || s->address - sh->sh_addr >= sh->sh_size)
+		return;
+	if (s->size > sh->sh_addr + sh->sh_size - s->address)
+		s->size = sh->sh_addr + sh->sh_size - s->address;
+}
+
+static void read_section(struct table *all, const struct dt_symfile *f, Elf_Scn *scn,
+			 const GElf_Shdr *table)
+{
+	Elf_Data *d = elf_getdata(scn, NULL);
+	size_t n = d && table->sh_entsize ? d->d_size / sizeof(Elf64_Sym) : 0;
+	size_t most = bytes_of(all->t);
+	uint32_t last = 0;
+	bool code = false;
+	GElf_Shdr sh = {0};
+	GElf_Sym s;
+
+	if (gelf_getclass(f->elf) == ELFCLASS32 && d)
+		n = d->d_size / sizeof(Elf32_Sym);
+	all->read += n;
+	if (all->read > most / sizeof(Elf32_Sym) + 1)
+		all->damaged = true;
+	for (size_t i = 1; i < n && !all->failed && !all->damaged; i++) {
+		const char *name;
+		size_t length;
+
+		all->damaged = all->kept > most || all->named / NAMES_SHARE > most;
+
+		if (!gelf_getsym(d, (int)i, &s))
+			continue;
+		name = elf_strptr(f->elf, table->sh_link, s.st_name);
+		if (!name || !is_function(&s, name))
+			continue;
+		length = strnlen(name, NAME_MAX_BYTES);
+		if (length == NAME_MAX_BYTES)
+			continue;
+		all->named += length;
+		if (s.st_shndx != last) {
+			last = s.st_shndx;
+			code = last == SHN_XINDEX || is_code(f, last, &sh);
+		}
+		if (!code)
+			continue;
+		add_symbol(all, &s, name);
+		if (!all->failed && last != SHN_XINDEX)
+			limit_size(&all->symbol[all->n - 1], &sh);
+	}
+}
+
+static bool read_symbols(struct table *all, const struct dt_symfile *f, uint32_t type)
+{
+	Elf_Scn *s = NULL;
+	size_t before = all->n;
+	GElf_Shdr sh;
+
+	while ((s = elf_nextscn(f->elf, s)))
+		if (gelf_getshdr(s, &sh) && sh.sh_type == type)
+			read_section(all, f, s, &sh);
+	return all->n > before;
+}
+
+/*
+ * What a resolver may return has the name that it is called by, and the resolver one of its own. Of
+ * several such names of one function (memcpy and memmove) the table's usual order decides.
+ */
+static void name_resolved(struct table *all, const struct dt_symfile *f)
+{
+	size_t n = all->n;
+
+	for (size_t i = 0; i < n && !all->failed; i++) {
+		struct symbol s = all->symbol[i];
+		uint64_t target[IMPLEMENTATIONS];
+		size_t targets;
+		char name[1024];
+
+		if (!s.resolver)
+			continue;
+		targets = dt_ifunc_targets(f->elf, s.address, s.size, target, IMPLEMENTATIONS);
+		dt_format(name, sizeof(name), "%s.resolver", s.name);
+		all->symbol[i].name = dt_symtab_keep(all->t, name, strlen(name));
+		all->failed = all->failed || !all->symbol[i].name;
+		s.resolver = false;
+		s.resolved = s.address;
+		s.size = 0;
+		s.rank--; /* a function as any other */
+		for (size_t k = 0; k < targets && reserve(all); k++) {
+			s.address = target[k];
+			all->symbol[all->n++] = s;
+		}
+	}
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* By address; at one address the best name first: _IO_puts and puts is puts. */
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (underscores(x->name) != underscores(y->name))
+		return underscores(x->name) < underscores(y->name) ? -1 : 1;
+	/* strchr, not index */
+	if (x->resolved && x->resolved == y->resolved && x->weak != y->weak)
+		return x->weak ? 1 : -1;
+	if (strlen(x->name) != strlen(y->name))
+		return strlen(x->name) < strlen(y->name) ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* By name; of equal ones the first in the order of names of that address. */
+static int by_name(const void *a, const void *b)
+{
+	const struct symbol *const *x = a, *const *y = b;
+	int order = (*x)->name == (*y)->name ? 0 : strcmp((*x)->name, (*y)->name);
+
+	return order ? order : *x < *y ? -1 : *x > *y;
+}
+
+/* Of the names of one address, the first always among them, those that were there before get none.
+ * false: no memory. */
+static bool drop_known(struct symbol *s, size_t n)
+{
+	const struct symbol **sorted = malloc(n * sizeof(*sorted));
+
+	if (!sorted)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &s[i];
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (size_t i = n - 1; i > 0; i--)
+		if (sorted[i]->name == sorted[i - 1]->name ||
+		    !strcmp(sorted[i]->name, sorted[i - 1]->name))
+			s[sorted[i] - s].name = NULL;
+	free(sorted);
+	return true;
+}
+
+/* All the symbols of one address are one function and its aliases. */
+static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
+{
+	struct dt_function *f = &t->function[t->functions];
+
+	if (n > 1 && !drop_known(s, n))
+		return false;
+	*f = (struct dt_function){.address = s->address, .size = s->size, .linkage = s->name};
+	t->local[t->functions++] = s->local;
+	for (size_t i = 1; i < n; i++) {
+		if (!f->size)
+			f->size = s[i].size;
+		if (!s[i].local)
+			t->local[t->functions - 1] = false;
+		if (s[i].name)
+			t->alias[t->aliases++] =
+				(struct dt_symtab_alias){s->address, s[i].name, NULL};
+	}
+	/* up to the next name there may be others', which have none */
+	if (!f->size && s->resolved)
+		f->size = 1;
+	return true;
+}
+
+static bool is_typed(const struct symbol *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].typed)
+			return true;
+	return false;
+}
+
+void dt_symtab_fill_sizes(struct dt_symtab *t)
+{
+	uint64_t reach = 0;
+
+	for (size_t i = 0; i < t->functions; i++) {
+		struct dt_function *f = &t->function[i];
+
+		if (i + 1 < t->functions && !f->size && f[1].address - f->address < 1 << 20)
+			f->size = f[1].address - f->address;
+		if (f->address + f->size > reach && f->address + f->size >= f->address)
+			reach = f->address + f->size;
+		t->reach[i] = reach;
+	}
+}
+
+static int build(struct dt_symtab *t, struct table *all)
+{
+	size_t n = all->n;
+	uint64_t covered = 0; /* by the functions so far that say so themselves */
+
+	t->function = calloc(n + 1, sizeof(*t->function));
+	t->alias = calloc(n + 1, sizeof(*t->alias));
+	t->local = calloc(n + 1, sizeof(*t->local));
+	t->reach = calloc(n + 1, sizeof(*t->reach));
+	if (all->failed || !t->function || !t->alias || !t->local || !t->reach)
+		return -1;
+	if (n)
+		qsort(all->symbol, n, sizeof(*all->symbol), by_address);
+	for (size_t i = 0, k; i < n; i = k) {
+		struct dt_function *f;
+
+		for (k = i + 1; k < n && all->symbol[k].address == all->symbol[i].address;)
+			k++;
+		if (!add_function(t, &all->symbol[i], k - i))
+			return -1;
+		f = &t->function[t->functions - 1];
+		if (!is_typed(&all->symbol[i], k - i))
+			f->label = f->address < covered;
+		else if (f->size && f->address + f->size > covered)
+			covered = f->address + f->size;
+	}
+	dt_symtab_fill_sizes(t);
+	return 0;
+}
+
+struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
+
+struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e)
+{
+	int file;
+
+	if (dt_symtab_opens)
+		return dt_symtab_opens(path, e);
+	file = dt_elf_file(path, true, e);
+	return file < 0 ? NULL : dt_symtab_open_file(file, path, debug_dirs, e);
+}
+
+struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
+				      struct dt_error *e)
+{
+	struct dt_symtab *t = calloc(1, sizeof(*t));
+	struct table all = {.t = t};
+
+	if (!t) {
+		close(file);
+		goto memory;
+	}
+	t->main.fd = t->debug.fd = t->channel = -1;
+	if (dt_symfile_begin(&t->main, file, path, e))
+		goto fail;
+	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
+	if (!t->dirs)
+		goto memory;
+	if (!read_symbols(&all, &t->main, SHT_SYMTAB) &&
+	    dt_symfile_debug(&t->debug, &t->main, t->dirs))
+		read_symbols(&all, &t->debug, SHT_SYMTAB);
+	read_symbols(&all, &t->main, SHT_DYNSYM);
+	name_resolved(&all, &t->main);
+	if (all.damaged) {
+		dt_fail(e, "%s is damaged: it has more symbols than bytes for them", path);
+		goto fail;
+	}
+	if (build(t, &all))
+		goto memory;
+	free(all.symbol);
+	return t;
+memory:
+	dt_fail(e, "out of memory reading the symbols of %s", path);
+fail:
+	free(all.symbol);
+	dt_symtab_close(t);
+	return NULL;
+}
+
+bool dt_symtab_is_apart(const struct dt_symtab *t)
+{
+	return t->apart != NULL;
+}
+
+static void free_kept(struct dt_symtab_kept *k)
+{
+	while (k) {
+		struct dt_symtab_kept *next = k->next;
+
+		free(k);
+		k = next;
+	}
+}
+
+void dt_symtab_close(struct dt_symtab *t)
+{
+	if (!t)
+		return;
+	dt_dwarf_close(t->dwarf);
+	dt_symfile_close(&t->debug);
+	dt_symfile_close(&t->main);
+	if (t->apart && t->channel >= 0)
+		close(t->channel);
+	free_kept(t->kept);
+	free_kept(t->file);
+	free(t->last.signature);
+	free(t->function);
+	free(t->object);
+	free(t->alias);
+	free(t->local);
+	free(t->reach);
+	free(t->dirs);
+	free(t);
+}
+
+/* The contract's const is that of the meaning: names are filled in when first asked for. */
+static struct dt_symtab *mutable(const struct dt_symtab *t)
+{
+	return (struct dt_symtab *)(uintptr_t)t;
+}
+
+const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t *n)
+{
+	if (t->apart)
+		t->apart->names(mutable(t));
+	for (size_t i = 0; i < t->functions; i++)
+		name_function(mutable(t), &t->function[i]);
+	*n = t->functions;
+	return t->function;
+}
+
+/* The index of the last function that begins at or below address, plus 1; 0: none. */
+static size_t below(const struct dt_symtab *t, uint64_t address)
+{
+	size_t low = 0, high = t->functions;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->function[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t address)
+{
+	size_t i = below(t, address);
+
+	/* mostly the first; further back only where functions lie inside others */
+	for (; i && (t->reach[i - 1] > address || t->function[i - 1].address == address); i--) {
+		struct dt_function *f = &t->function[i - 1];
+
+		if (address == f->address || (address - f->address < f->size && !f->label)) {
+			name_function(mutable(t), f);
+			return f;
+		}
+	}
+	return NULL;
+}
+
+/* ---- variables ---- */
+
+struct objects {
+	struct dt_symtab *t;
+	struct dt_object *object;
+	size_t n, room;
+};
+
+static int add_object(struct objects *all, const GElf_Sym *s, const char *name)
+{
+	const char *version = strchr(name + 1, '@');
+
+	if (all->n == all->room) {
+		size_t room = all->room ? all->room * 2 : 256;
+		struct dt_object *p = realloc(all->object, room * sizeof(*p));
+
+		if (!p)
+			return -1;
+		all->object = p;
+		all->room = room;
+	}
+	if (version)
+		name = dt_symtab_keep(all->t, name, (size_t)(version - name));
+	if (!name)
+		return -1;
+	all->object[all->n++] = (struct dt_object){s->st_value, s->st_size, name};
+	return 0;
+}
+
+static bool read_objects(struct objects *all, const struct dt_symfile *f, uint32_t type)
+{
+	size_t before = all->n;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym s;
+
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		Elf_Data *d;
+		size_t n;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type || !(d = elf_getdata(scn, NULL)))
+			continue;
+		n = d->d_size / sizeof(Elf64_Sym);
+		for (size_t i = 1; i < n; i++) {
+			const char *name;
+
+			if (!gelf_getsym(d, (int)i, &s) || GELF_ST_TYPE(s.st_info) != STT_OBJECT ||
+			    s.st_shndx == SHN_UNDEF || !s.st_size || s.st_size > 1ull << 40)
+				continue;
+			name = elf_strptr(f->elf, sh.sh_link, s.st_name);
+			if (name && name[0] && add_object(all, &s, name) < 0)
+				return false;
+		}
+	}
+	return all->n > before;
+}
+
+/* By address; the larger first, then the better name. */
+static int objects_by_address(const void *a, const void *b)
+{
+	const struct dt_object *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	if (underscores(x->name) != underscores(y->name))
+		return underscores(x->name) < underscores(y->name) ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void open_objects(struct dt_symtab *t)
+{
+	struct objects all = {.t = t};
+	uint64_t end = 0;
+
+	t->objects_read = true;
+	if (!read_objects(&all, &t->main, SHT_SYMTAB) && t->debug.fd >= 0)
+		read_objects(&all, &t->debug, SHT_SYMTAB);
+	read_objects(&all, &t->main, SHT_DYNSYM);
+	if (all.n)
+		qsort(all.object, all.n, sizeof(*all.object), objects_by_address);
+	t->object = all.object;
+	for (size_t i = 0; i < all.n; i++) {
+		struct dt_object *o = &all.object[i];
+		const char *name;
+
+		if (o->address + o->size <= end)
+			continue; /* within one before, or the same again */
+		name = demangle(t, o->name);
+		t->object[t->objects] = *o;
+		if (name)
+			t->object[t->objects].name = name;
+		t->objects++;
+		end = o->address + o->size;
+	}
+}
+
+const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (t->apart)
+		return t->apart->object(t, address);
+	if (!t->objects_read)
+		open_objects(t);
+	high = t->objects;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->object[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || address - t->object[low - 1].address >= t->object[low - 1].size)
+		return NULL;
+	return &t->object[low - 1];
+}
+
+static bool has_dwarf(const struct dt_symfile *f)
+{
+	return dt_symfile_section(f, ".debug_info") || dt_symfile_section(f, ".zdebug_info");
+}
+
+static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
+{
+	const struct dt_symfile *f = &t->main;
+
+	if (t->dwarf_tried)
+		return t->dwarf;
+	t->dwarf_tried = true;
+	if (!has_dwarf(f)) {
+		if (t->debug.fd < 0 && !dt_symfile_debug(&t->debug, &t->main, t->dirs))
+			return NULL;
+		f = &t->debug;
+	}
+	t->dwarf = dt_dwarf_open(f, t->dirs);
+	return t->dwarf;
+}
+
+bool dt_symtab_has_debug(struct dt_symtab *t)
+{
+	return t->apart ? !t->bare : dwarf_of(t) != NULL;
+}
+
+bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line)
+{
+	struct dt_dwarf *d;
+
+	if (t->apart)
+		return t->apart->line(t, address, file, line);
+	d = dwarf_of(t);
+	return d && dt_dwarf_line(d, address, file, line);
+}
+
+bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
+		       uint64_t *address)
+{
+	struct dt_dwarf *d;
+
+	if (t->apart)
+		return t->apart->address(t, file, length, line, address);
+	d = dwarf_of(t);
+	return d && dt_dwarf_address(d, file, length, line, address);
+}
+
+int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expression,
+		     struct dt_variable *v, struct dt_error *e)
+{
+	struct dt_dwarf *d;
+
+	if (t && t->apart)
+		return t->apart->variable(t, address, expression, v, e);
+	d = t ? dwarf_of(t) : NULL;
+	if (!d)
+		return dt_fail(e,
+			       "devtrace: %s: there is no debug information (-g, or a package with "
+			       "-dbgsym) that tells of variables",
+			       expression);
+	return dt_dwarf_variable_at(d, t->main.elf, address, expression, v, e);
+}
+
+/*
+ * Copies of a function that the compiler made for some of its callers have other parameters, and
+ * C++ thunks have those of the function they lead to.
+ */
+static bool is_clone(const char *linkage)
+{
+	if (!strncmp(linkage, "_ZT", 3))
+		return true;
+	return strstr(linkage, ".constprop.") || strstr(linkage, ".isra.") ||
+	       strstr(linkage, ".part.") || strstr(linkage, ".cold");
+}
+
+static void signature_of(struct dt_symtab *t, const struct dt_function *f,
+			 enum dt_dwarf_signature how, char *buf, size_t size)
+{
+	struct dt_dwarf *d;
+
+	if (!size)
+		return;
+	if (t->apart) {
+		t->apart->signature(t, f, how, buf, size);
+		return;
+	}
+	buf[0] = '\0';
+	if (is_clone(f->linkage) || !(d = dwarf_of(t)))
+		return;
+	dt_dwarf_signature(d, f,
+			   f >= t->function && f < t->function + t->functions
+				   ? t->local[f - t->function]
+				   : false,
+			   how, buf, size);
+}
+
+void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
+{
+	signature_of(t, f, DT_SIGNATURE_PLAIN, buf, size);
+}
+
+void dt_symtab_described(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
+{
+	signature_of(t, f, DT_SIGNATURE_KEYS, buf, size);
+}
+
+void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
+{
+	signature_of(t, f, DT_SIGNATURE_PLACES, buf, size);
+}
+
+bool dt_symtab_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
+{
+	struct dt_dwarf *d;
+
+	if (t->apart)
+		return t->apart->type(t, key, buf, size);
+	d = dwarf_of(t);
+	return d && dt_dwarf_type(d, key, buf, size);
+}
+
+const char *dt_symtab_build_id(const struct dt_symtab *t)
+{
+	return t->main.build_id;
+}
+
+void dt_symtab_aliases(const struct dt_symtab *t,
+		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx)
+{
+	if (t->apart)
+		t->apart->names(mutable(t));
+	for (size_t i = 0; i < t->aliases; i++) {
+		struct dt_symtab_alias *a = &t->alias[i];
+
+		fn(ctx, a->address, a->linkage);
+		if (!a->name && !t->apart)
+			a->name = demangle(mutable(t), a->linkage);
+		if (a->name)
+			fn(ctx, a->address, a->name);
+	}
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# No folder uses one that is above it in README's table, no file another that uses it; and who looks for such finds them.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+echo 1..2
+# is N WHAT FOUND: nothing was found
+is() {
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		echo "not ok $1 - $2"
+		sed 's/^/# /' <<<"$3"
+	fi
+}
+is 1 "no arrow upward, no circle that is not known" "$(python3 test/lint/arrows.py 2>&1)"
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cp test/lint/arrows.py "$scratch"
+cd "$scratch" || exit 1
+mkdir low high
+printf '## Layout\n\n| folder | holds |\n|---|---|\n| `high/` | x |\n| `low/`, `beside/` | y |\n' >README.md
+printf '#include "high/b.h"\n#include "other/x.h"\n' >low/a.c
+printf '#include "low/c-work.h"\n' >low/c.h
+printf '#include "low/d.h"\n' >low/c-work.h
+printf '#include "low/c.h"\n' >low/d.h
+mkdir other beside && touch high/b.h other/x.h && printf '#include "low/d.h"\n' >beside/e.c
+found=$(python3 arrows.py 2>&1 | grep -v 'is no more')
+is 2 "what is upward, beside, nowhere or in a circle is named" "$(diff <(echo "$found") - <<-'W'
+	beside/e.c: low/d.h is not below it
+	low/a.c: high/b.h is not below it
+	low/a.c: other/x.h is in no folder of README's table
+	a circle: low/c low/d
+W
+)"
