@@ -114,7 +114,7 @@ static bool put_record(const struct dt_reader *r, FILE *f, const struct header *
 static int export_core(struct dt_reader *r, FILE *f, const struct header *h, unsigned core,
 		       uint64_t *left_out, struct dt_error *e)
 {
-	struct dt_range range = {.values = true, .one_core = true, .core = (uint16_t)core};
+	struct dt_reader_range range = {.values = true, .one_core = true, .core = (uint16_t)core};
 	bool begun = false;
 	struct dt_span s;
 	int rc = dt_reader_start(r, &range, e);

@@ -402,7 +402,7 @@ static uint64_t end_of(const struct checking *k)
 static int check_calls(struct checking *k, struct dt_error *e)
 {
 	const struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = k};
-	const struct dt_range range = {.order = DT_BY_THREAD};
+	const struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_error why = {""};
 	struct dt_span s;
 	int rc = -1;

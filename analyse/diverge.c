@@ -229,7 +229,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 static int run(struct pass *p, struct dt_error *e)
 {
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = p};
-	struct dt_range range = p->o->range[p->side];
+	struct dt_reader_range range = p->o->range[p->side];
 	struct dt_span s;
 	int rc;
 

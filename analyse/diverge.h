@@ -24,7 +24,7 @@ struct dt_diverge_options {
 	bool arguments, results;  /* must be the same, too... */
 	bool pointers;		  /* ...also pointers and what no signature describes */
 	const bool *shown[2];	  /* by row of each trace; others are as if they were not traced */
-	struct dt_range range[2]; /* from and to */
+	struct dt_reader_range range[2]; /* from and to */
 };
 
 /* A call, or its end. Values are meant as far as its function's signature says. */

@@ -376,7 +376,7 @@ static void fold(struct dt_graph_tree *t)
 	}
 }
 
-static int take_spans(struct reading *k, struct dt_reader *r, const struct dt_range *range,
+static int take_spans(struct reading *k, struct dt_reader *r, const struct dt_reader_range *range,
 		      struct dt_error *e)
 {
 	const struct dt_pair_events events = {
@@ -416,7 +416,7 @@ static bool start(struct reading *k, struct dt_graph *g)
 	return !k->failed;
 }
 
-int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_range *range,
+int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_reader_range *range,
 		  struct dt_error *e)
 {
 	struct reading k = {.g = g};

@@ -54,7 +54,7 @@ struct dt_graph {
 	uint64_t self;		     /* of all calls: what shares are of */
 };
 
-int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_range *range,
+int dt_graph_read(struct dt_graph *g, struct dt_reader *r, const struct dt_reader_range *range,
 		  struct dt_error *e);
 void dt_graph_free(struct dt_graph *g);
 

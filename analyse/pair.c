@@ -1512,7 +1512,7 @@ void dt_pair_free(struct dt_pair *p)
 	free(p);
 }
 
-int dt_pair_run(struct dt_reader *r, const struct dt_range *range,
+int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 		const struct dt_pair_events *events, struct dt_error *e)
 {
 	struct dt_pair *p = dt_pair_new(r, events, range->values);

@@ -208,10 +208,10 @@ static int take_region(struct dt_building *b, struct dt_error *e)
 	struct dt_pyramid *p = b->p;
 	size_t at = p->regions - p->tail;
 	uint64_t begin = b->bound[at], end = b->bound[at + 1];
-	struct dt_range range = {.order = p->live ? DT_BY_TIME : dt_feed_order(p->reader),
-				 .values = b->values,
-				 .from = begin,
-				 .to = end - 1};
+	struct dt_reader_range range = {.order = p->live ? DT_BY_TIME : dt_feed_order(p->reader),
+					.values = b->values,
+					.from = begin,
+					.to = end - 1};
 	struct dt_span s;
 	int rc;
 

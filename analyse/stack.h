@@ -6,7 +6,8 @@
 #ifndef DT_ANALYSE_STACK_H
 #define DT_ANALYSE_STACK_H
 
-#include "analyse/pair.h"
+#include "analyse/call.h"
+#include "store/info.h"
 
 /*
  * A call's frame normally begins within this many bytes of its caller's. What is further away may

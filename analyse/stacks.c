@@ -113,7 +113,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	n->self += took > c->children ? took - c->children : 0;
 }
 
-int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_range *range,
+int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_reader_range *range,
 		   struct dt_error *e)
 {
 	struct taking t = {.s = s};

@@ -29,7 +29,7 @@ uint32_t dt_stacks_node(struct dt_stacks *s, uint32_t parent, uint32_t function,
 			bool again);
 
 /* Takes a range of the trace. Nodes of callers stand before those of their callees. */
-int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_range *range,
+int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_reader_range *range,
 		   struct dt_error *e);
 void dt_stacks_free(struct dt_stacks *s);
 

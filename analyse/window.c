@@ -120,9 +120,9 @@ static int read_regions(struct dt_windows *w, size_t first, size_t last, uint64_
 {
 	const struct dt_pyramid *p = w->pyramid;
 	const struct dt_region *r = &p->region[first], *end = &p->region[last];
-	struct dt_range range = {.order = p->live ? DT_BY_TIME : dt_feed_order(w->reader),
-				 .values = values,
-				 .from = r->begin};
+	struct dt_reader_range range = {.order = p->live ? DT_BY_TIME : dt_feed_order(w->reader),
+					.values = values,
+					.from = r->begin};
 	struct dt_span s;
 	int rc;
 

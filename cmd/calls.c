@@ -953,7 +953,8 @@ static int run(struct calls *k)
 {
 	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k,
 					k->subtract ? k->cost : NULL};
-	struct dt_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD, .values = true};
+	struct dt_reader_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD,
+					.values = true};
 	struct dt_error e = {""};
 	struct dt_span s;
 	uint32_t tid = DT_NO_TID;

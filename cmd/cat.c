@@ -353,7 +353,7 @@ static void print_span(struct cat *k, const struct dt_span *s)
 	}
 }
 
-static int print(struct cat *k, const struct dt_range *range)
+static int print(struct cat *k, const struct dt_reader_range *range)
 {
 	struct dt_error e;
 	struct dt_span s;
@@ -457,7 +457,7 @@ int dt_cmd_cat(int argc, char **argv)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	static struct cat k = {.out.fd = STDOUT_FILENO};
-	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 	struct dt_range_options when = {0};
 	int status = parse(argc, argv, &k, &when);
 

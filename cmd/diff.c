@@ -87,7 +87,7 @@ static bool add_stats(struct table *t, unsigned side, const struct dt_stats *s)
 static int read_side(struct table *t, unsigned side)
 {
 	struct dt_diff *d = t->diff;
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_stats stats = {0};
 	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
 	struct dt_error e;

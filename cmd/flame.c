@@ -24,8 +24,8 @@ static const char help[] =
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
-static int write_picture(struct dt_reader *r, const struct dt_range *range, FILE *f, unsigned width,
-			 const char *title)
+static int write_picture(struct dt_reader *r, const struct dt_reader_range *range, FILE *f,
+			 unsigned width, const char *title)
 {
 	struct dt_stacks s = {0};
 	struct dt_error e = {""};
@@ -50,7 +50,7 @@ int dt_cmd_flame(int argc, char **argv)
 						{"to", required_argument, NULL, 2},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_range_options when = {0};
 	const char *output = "devtrace.svg", *command;
 	unsigned long width = 1200;

@@ -661,7 +661,7 @@ static void say_left_out(struct graph *k)
 
 static int run(struct graph *k, char **word, int words)
 {
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	uint32_t focus[FOCUSES + 1];
 	bool *shown = dt_cmd_shown(k->reader, &k->select);
 	struct dt_error e;

@@ -142,7 +142,8 @@ bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks)
 	return true;
 }
 
-bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range)
+bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
+		  struct dt_reader_range *range)
 {
 	return (!o->from || dt_cmd_time(r, o->from, &range->from)) &&
 	       (!o->to || dt_cmd_time(r, o->to, &range->to));

@@ -52,7 +52,8 @@ struct dt_range_options {
 	const char *from, *to;
 };
 
-bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o, struct dt_range *range);
+bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
+		  struct dt_reader_range *range);
 
 /* What a record of a kind ("entry", "exit", "point") cost by itself, in ticks: hook/calibrate.h.
  * False: the trace does not say. */

@@ -135,7 +135,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 static int pass(struct plot *k)
 {
 	struct dt_pair_events events = {.end = on_call, .ctx = k};
-	struct dt_range range = {.order = DT_BY_TIME};
+	struct dt_reader_range range = {.order = DT_BY_TIME};
 	struct dt_error e;
 	FILE *f;
 	int rc;

@@ -352,8 +352,9 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 }
 
 /* All of the range as calls. What is asked of all of a trace is to add up. */
-static int read_calls(struct dt_reader *r, const struct report *o, const struct dt_range *range,
-		      const struct dt_pair_events *events, struct dt_error *e)
+static int read_calls(struct dt_reader *r, const struct report *o,
+		      const struct dt_reader_range *range, const struct dt_pair_events *events,
+		      struct dt_error *e)
 {
 	struct dt_pair *p = dt_pair_new(r, events, range->values);
 	uint64_t records = 0, total = 0;
@@ -382,7 +383,7 @@ static int report(struct dt_reader *r, struct report *o)
 {
 	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
 	double cost[256];
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct row *row = NULL;
 	struct dt_summary s;
 	struct dt_error e;

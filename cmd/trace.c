@@ -21,6 +21,7 @@
 #include "process/needed.h"
 #include "process/rights.h"
 #include "symbols/symtab-apart.h"
+#include "symbols/symtab-tell.h"
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/mount.h"
@@ -583,7 +584,7 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 /* Root has executables read apart: before any is looked at, and there is anything worth taking. */
 static int read_apart(struct dt_error *e)
 {
-	return geteuid() == 0 ? dt_symtab_apart_start(e) : 0;
+	return geteuid() == 0 ? dt_symtab_apart_start(dt_symtab_tell, e) : 0;
 }
 
 /* Before there are other threads. */

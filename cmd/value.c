@@ -168,7 +168,7 @@ static int take_span(struct file_pass *k, const struct dt_span *s)
 static int run_file(struct dt_values *v, struct dt_reader *r)
 {
 	struct file_pass k = {.v = v, .reader = r};
-	struct dt_range range = {.order = DT_BY_THREAD, .values = true};
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = true};
 	struct dt_error e;
 	struct dt_span s;
 	int rc;
@@ -212,7 +212,7 @@ static int run_durations(struct dt_values *v, struct dt_reader *r)
 {
 	struct duration_pass k = {.file = {.v = v, .reader = r}, .ns = dt_reader_ns_per_tick(r)};
 	const struct dt_pair_events events = {.end = take_duration, .ctx = &k};
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_error e;
 	int rc;
 

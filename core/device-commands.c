@@ -20,7 +20,7 @@ static int remove_one(struct dt_device *d, struct dt_range *r, struct dt_error *
 {
 	if (dt_range_switch(d, r, false, e) < 0)
 		return -1;
-	dt_range_remove(d, r);
+	dt_device_remove(d, r);
 	return 0;
 }
 

@@ -8,9 +8,6 @@
 
 #include "core/device.h"
 
-/* Memory of the provider: as dt_device_ops.resize. */
-void *dt_device_resize(struct dt_device *d, void *p, size_t bytes);
-
 /* A line to whoever asks, if he listens; cut at 510 bytes. Always 0. */
 int dt_device_answer(const struct dt_asker *who, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -30,9 +27,6 @@ struct dt_range *dt_range_named(struct dt_device *d, const char *word);
 /* Switches it and has the provider follow. */
 int dt_range_switch(struct dt_device *d, struct dt_range *r, bool on, struct dt_error *e);
 int dt_range_rename(struct dt_device *d, struct dt_range *r, const char *name, struct dt_error *e);
-/* Forgets it; it is off already. */
-void dt_range_remove(struct dt_device *d, struct dt_range *r);
-
 /* "There is none of that name": always -1. */
 int dt_range_unknown(const char *name, struct dt_error *e);
 

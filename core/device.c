@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The device: its ranges. The commands are in device-commands.c, reading in device-read.c. */
+/* The device: which ranges it has. device-ranges.c makes them; the commands are in
+ * device-commands.c, reading in device-read.c. */
 #include "core/device.h"
-#include "core/address.h"
-#include "core/device-ranges.h"
-#include "core/device-words.h"
 #include "core/ring.h"
 #include "core/words.h"
 
@@ -65,7 +63,7 @@ static void hash_one(struct dt_device *d, uint32_t i)
 	*head = i + 1;
 }
 
-static void hash_all(struct dt_device *d)
+void dt_device_hash(struct dt_device *d)
 {
 	for (size_t i = 0; i < d->buckets; i++)
 		d->hash[i] = 0;
@@ -90,7 +88,7 @@ static size_t begun(const struct dt_device *d, uint64_t address)
 }
 
 /* Ranges are closed and never overlap, so only the last one that begins below `end' can. */
-static struct dt_range *overlapping(struct dt_device *d, uint64_t start, uint64_t end)
+struct dt_range *dt_device_overlapping(struct dt_device *d, uint64_t start, uint64_t end)
 {
 	size_t i = begun(d, end);
 	struct dt_range *r = i ? &d->range[d->by_start[i - 1]] : NULL;
@@ -106,11 +104,11 @@ struct dt_range *dt_device_at(struct dt_device *d, uint64_t address)
 		if (d->range[i].kind == DT_RANGE_POINT && d->range[i].on &&
 		    d->range[i].start == address)
 			return &d->range[i];
-	r = overlapping(d, address, address);
+	r = dt_device_overlapping(d, address, address);
 	return r && r->on ? r : NULL;
 }
 
-static struct dt_range *point_at(struct dt_device *d, uint64_t address)
+struct dt_range *dt_device_point(struct dt_device *d, uint64_t address)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (d->range[i].kind == DT_RANGE_POINT && d->range[i].start == address)
@@ -121,7 +119,7 @@ static struct dt_range *point_at(struct dt_device *d, uint64_t address)
 /* ---- adding and removing ---- */
 
 /* Room for one more range everywhere: what follows can not fail. */
-static int make_room(struct dt_device *d, struct dt_error *e)
+int dt_device_room(struct dt_device *d, struct dt_error *e)
 {
 	size_t room = d->room ? 2 * d->room : 16, buckets = 2 * room;
 	struct dt_range *range;
@@ -143,23 +141,13 @@ static int make_room(struct dt_device *d, struct dt_error *e)
 	d->hash = p;
 	d->room = room;
 	d->buckets = buckets;
-	hash_all(d);
+	dt_device_hash(d);
 	return 0;
 fail:
 	return dt_fail(e, "out of memory");
 }
 
-static char *copy_text(struct dt_device *d, const char *text)
-{
-	size_t n = dt_word_length(text) + 1;
-	char *copy = dt_device_resize(d, NULL, n);
-
-	for (size_t i = 0; copy && i < n; i++)
-		copy[i] = text[i];
-	return copy;
-}
-
-static struct dt_range *insert(struct dt_device *d, const struct dt_range *r)
+struct dt_range *dt_device_insert(struct dt_device *d, const struct dt_range *r)
 {
 	uint32_t i = (uint32_t)d->n++;
 
@@ -176,7 +164,7 @@ static struct dt_range *insert(struct dt_device *d, const struct dt_range *r)
 	return &d->range[i];
 }
 
-void dt_range_remove(struct dt_device *d, struct dt_range *r)
+void dt_device_remove(struct dt_device *d, struct dt_range *r)
 {
 	uint32_t gone = (uint32_t)(r - d->range);
 	size_t n = 0;
@@ -189,316 +177,5 @@ void dt_range_remove(struct dt_device *d, struct dt_range *r)
 		if (d->by_start[i] != gone)
 			d->by_start[n++] = d->by_start[i] - (d->by_start[i] > gone);
 	d->addresses = n;
-	hash_all(d);
-}
-
-/* Switches a range and has the provider follow. */
-int dt_range_switch(struct dt_device *d, struct dt_range *r, bool on, struct dt_error *e)
-{
-	if (r->on == on)
-		return 0;
-	r->on = on;
-	if (d->ops->apply(d->ctx, r, e) < 0) {
-		r->on = !on;
-		return -1;
-	}
-	return 0;
-}
-
-int dt_range_unknown(const char *name, struct dt_error *e)
-{
-	return dt_fail(e, "devtrace: trace not found: '%s'; reading ctl shows those there are",
-		       name);
-}
-
-static int check_name(struct dt_device *d, const char *name, struct dt_error *e)
-{
-	if (!*name)
-		return dt_fail(e, "devtrace: a trace needs a name");
-	if (dt_word_length(name) > DT_NAME_MAX)
-		return dt_fail(e, "devtrace: the name '%.20s...' has %zu bytes; at most %d", name,
-			       dt_word_length(name), DT_NAME_MAX);
-	for (const char *p = name; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			return dt_fail(e, "devtrace: there is a control character in the name");
-	if (dt_device_find(d, name))
-		return dt_fail(e, "devtrace: trace with that name already exists: '%s'", name);
-	return 0;
-}
-
-static void set_name(struct dt_range *r, const char *name)
-{
-	size_t i = 0;
-
-	for (; name[i] && i < DT_NAME_MAX; i++)
-		r->name[i] = name[i];
-	r->name[i] = '\0';
-}
-
-static int add(struct dt_device *d, struct dt_range *r, struct dt_range **added, struct dt_error *e)
-{
-	r->host = NULL;
-	if (make_room(d, e) < 0)
-		return -1;
-	if (d->ops->check && d->ops->check(d->ctx, r, e) < 0)
-		return -1;
-	*added = insert(d, r);
-	return 0;
-}
-
-/* ---- trace ... new ---- */
-
-/* It lies in the text, and in no other range's way. */
-static int check_range(struct dt_device *d, const struct dt_range *r, struct dt_error *e)
-{
-	struct dt_range *other;
-	uint64_t base, end;
-
-	d->ops->text(d->ctx, &base, &end);
-	if (r->start < base || r->end > end)
-		return dt_fail(e, "devtrace: invalid address range: the text is from %lx to %lx",
-			       (unsigned long)base, (unsigned long)end);
-	other = overlapping(d, r->start, r->end);
-	if (other)
-		return dt_fail(
-			e, "devtrace: given range overlaps with existing trace '%s', %lx to %lx",
-			other->name, (unsigned long)other->start, (unsigned long)other->end);
-	return 0;
-}
-
-static int two_addresses(struct dt_device *d, char *const *word, struct dt_range *r,
-			 struct dt_error *e)
-{
-	struct dt_place place;
-
-	if (dt_address(d, word[0], &place, "start", e) < 0)
-		return -1;
-	r->start = place.start;
-	if (dt_address(d, word[1], &place, "end", e) < 0)
-		return -1;
-	r->end = place.start;
-	if (r->start > r->end)
-		return dt_fail(e, "devtrace: invalid address range: %lx is above %lx",
-			       (unsigned long)r->start, (unsigned long)r->end);
-	return check_range(d, r, e);
-}
-
-/* Patterns; "+name" is one that has no wildcard, "!name" one that takes away. */
-static bool is_set(const char *word)
-{
-	if (word[0] == '+' || word[0] == '!' || dt_word_is_pattern(word))
-		return true;
-	for (; *word; word++)
-		if (*word == ' ')
-			return true;
-	return false;
-}
-
-/* A function by name, a place in a file, or what a pattern means. */
-static int one_word(struct dt_device *d, const char *word, struct dt_range *r, struct dt_error *e)
-{
-	struct dt_place place;
-
-	if (is_set(word)) {
-		r->kind = DT_RANGE_SET;
-		return 0;
-	}
-	if (dt_address(d, word, &place, "start", e) < 0)
-		return -1;
-	r->start = place.start;
-	r->end = place.end;
-	return check_range(d, r, e);
-}
-
-/* word: what is traced (one or two words), "new", the name, options. */
-int dt_range_new(struct dt_device *d, char *const *word, unsigned n, unsigned what,
-		 struct dt_error *e)
-{
-	struct dt_range r = {.kind = DT_RANGE_ADDRESS}, *added;
-	unsigned used;
-	int rc;
-
-	if (n < what + 2)
-		return dt_fail(e, "devtrace: usage: trace <ktextstart> <ktextend> new <name>");
-	if (dt_parse_action(&word[what + 2], n - what - 2, &r.action, NULL, &used, e) < 0)
-		return -1;
-	if (what + 2 + used != n)
-		return dt_fail(e,
-			       "devtrace: '%s' is no option of a trace; ENTRY, EXIT, COUNT, "
-			       "FREEZE, UNFREEZE, LATEFREEZE n, ONLYPID pid, BASE, ADJACENT, "
-			       "CONST value, PID and ARGS are",
-			       word[what + 2 + used]);
-	if (!(r.action.what & (DT_DO_ENTRY | DT_DO_EXIT)))
-		r.action.what |= DT_DO_ENTRY | DT_DO_EXIT;
-	if (dt_device_find(d, word[0]) && what == 2)
-		return dt_fail(e, "devtrace: trace already exists: '%s'", word[0]);
-	if (check_name(d, word[what + 1], e) < 0)
-		return -1;
-	rc = what == 2 ? two_addresses(d, word, &r, e) : one_word(d, word[0], &r, e);
-	if (rc < 0)
-		return -1;
-	if (r.kind == DT_RANGE_SET) {
-		r.what = copy_text(d, word[0]);
-		if (!r.what)
-			return dt_fail(e, "out of memory");
-	}
-	set_name(&r, word[what + 1]);
-	if (add(d, &r, &added, e) < 0) {
-		dt_device_resize(d, r.what, 0);
-		return -1;
-	}
-	return 0;
-}
-
-/* ---- Kitrace's trace ---- */
-
-int dt_device_answer(const struct dt_asker *who, const char *format, ...)
-{
-	char line[2048];
-	va_list ap;
-	size_t n;
-
-	if (!who || !who->answer)
-		return 0;
-	va_start(ap, format);
-	n = dt_vformat(line, sizeof(line) - 1, format, ap);
-	va_end(ap);
-	if (n > sizeof(line) - 2)
-		n = sizeof(line) - 2;
-	line[n++] = '\n';
-	who->answer(who->ctx, line, n);
-	return 0;
-}
-
-/* A point is called as its address was written; with +0 behind when a range has that name. */
-static bool point_name(struct dt_device *d, const char *text, struct dt_range *r)
-{
-	set_name(r, text);
-	if (dt_device_find(d, r->name) && dt_word_length(text) + 2 <= DT_NAME_MAX)
-		dt_format(r->name, sizeof(r->name), "%s+0", text);
-	return !dt_device_find(d, r->name);
-}
-
-static void forget_point(struct dt_device *d, struct dt_range *r)
-{
-	if (d->ops->forget)
-		d->ops->forget(d->ctx, r);
-	dt_device_resize(d, r->capture, 0);
-	r->capture = NULL;
-}
-
-/* One group: an address and its options. Makes the point in *r, not added yet. */
-static int parse_point(struct dt_device *d, char *const *word, unsigned n, struct dt_range *r,
-		       unsigned *used, struct dt_error *e)
-{
-	char capture[DT_CAPTURE_MAX + 1];
-	struct dt_place place;
-
-	*r = (struct dt_range){.kind = DT_RANGE_POINT};
-	if (dt_parse_action(word + 1, n - 1, &r->action, capture, used, e) < 0 ||
-	    dt_address(d, word[0], &place, "start", e) < 0)
-		return -1;
-	if (!(r->action.what & DT_DO_EXIT))
-		r->action.what |= DT_DO_ENTRY;
-	if (dt_word_length(word[0]) > DT_NAME_MAX)
-		return dt_fail(e, "devtrace: '%.20s...' is too long for a name; at most %d bytes",
-			       word[0], DT_NAME_MAX);
-	++*used;
-	r->start = r->end = place.at ? place.at : place.start;
-	if (capture[0] && !(r->capture = copy_text(d, capture)))
-		return dt_fail(e, "out of memory");
-	if (make_room(d, e) < 0 || (d->ops->check && d->ops->check(d->ctx, r, e) < 0)) {
-		dt_device_resize(d, r->capture, 0);
-		return -1;
-	}
-	if (point_at(d, r->start) || point_name(d, word[0], r))
-		return 0;
-	forget_point(d, r);
-	return dt_fail(e, "devtrace: trace with that name already exists: '%s'", word[0]);
-}
-
-/* Another point in place of old, at the same address: on, whatever it was. */
-static int update_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *old,
-			struct dt_range *r, struct dt_error *e)
-{
-	struct dt_range before = *old;
-	int rc;
-
-	old->action = r->action;
-	old->capture = r->capture;
-	old->host = r->host;
-	rc = d->ops->update ? d->ops->update(d->ctx, &before, old, e)
-			    : d->ops->apply(d->ctx, NULL, e);
-	if (rc < 0) {
-		*old = before;
-		forget_point(d, r);
-		return -1;
-	}
-	forget_point(d, &before);
-	dt_device_answer(who, "kitrace: Tracepoint at %s already exists, updating", old->name);
-	return dt_range_switch(d, old, true, e);
-}
-
-static int set_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *r,
-		     struct dt_error *e)
-{
-	struct dt_range *old = point_at(d, r->start), *added;
-
-	if (old)
-		return update_point(d, who, old, r, e);
-	r->what = copy_text(d, r->name);
-	if (!r->what) {
-		forget_point(d, r);
-		return dt_fail(e, "out of memory");
-	}
-	added = insert(d, r);
-	if (dt_range_switch(d, added, true, e) < 0) {
-		dt_range_remove(d, added);
-		return -1;
-	}
-	return 0;
-}
-
-/* Every group is looked at before the first is set. */
-int dt_range_points(struct dt_device *d, const struct dt_asker *who, char *const *word, unsigned n,
-		    struct dt_error *e)
-{
-	struct dt_range r;
-	unsigned used;
-
-	for (unsigned i = 0; i < n; i += used) {
-		if (parse_point(d, word + i, n - i, &r, &used, e) < 0)
-			return -1;
-		forget_point(d, &r);
-	}
-	for (unsigned i = 0; i < n; i += used)
-		if (parse_point(d, word + i, n - i, &r, &used, e) < 0 ||
-		    set_point(d, who, &r, e) < 0)
-			return -1;
-	return 0;
-}
-
-/* A point by its name, or by any way to write its address. */
-struct dt_range *dt_range_named(struct dt_device *d, const char *word)
-{
-	struct dt_range *r = dt_device_find(d, word);
-	struct dt_place place;
-	struct dt_range p = {.kind = DT_RANGE_POINT};
-
-	if (r || dt_address(d, word, &place, "", NULL) < 0)
-		return r;
-	p.start = p.end = place.at ? place.at : place.start;
-	if (d->ops->check && d->ops->check(d->ctx, &p, NULL) < 0)
-		return NULL;
-	if (d->ops->forget)
-		d->ops->forget(d->ctx, &p);
-	return point_at(d, p.start);
-}
-int dt_range_rename(struct dt_device *d, struct dt_range *r, const char *name, struct dt_error *e)
-{
-	if (check_name(d, name, e) < 0)
-		return -1;
-	set_name(r, name);
-	hash_all(d);
-	return 0;
+	dt_device_hash(d);
 }

@@ -176,6 +176,23 @@ struct dt_range *dt_device_find(struct dt_device *d, const char *name);
 /* The enabled range that contains address, points first; NULL: none. */
 struct dt_range *dt_device_at(struct dt_device *d, uint64_t address);
 
+/* The address range that has something in common with [start, end]; the point at address, on or
+ * off. NULL: none. */
+struct dt_range *dt_device_overlapping(struct dt_device *d, uint64_t start, uint64_t end);
+struct dt_range *dt_device_point(struct dt_device *d, uint64_t address);
+
+/* Room for one more range everywhere; behind that dt_device_insert() can not fail. */
+int dt_device_room(struct dt_device *d, struct dt_error *e);
+/* Puts a copy of it among the others; valid until the next is. */
+struct dt_range *dt_device_insert(struct dt_device *d, const struct dt_range *r);
+/* The names of ranges have changed. */
+void dt_device_hash(struct dt_device *d);
+/* Forgets it; it is off already. */
+void dt_device_remove(struct dt_device *d, struct dt_range *r);
+
+/* Memory of the provider: as dt_device_ops.resize. */
+void *dt_device_resize(struct dt_device *d, void *p, size_t bytes);
+
 /* Are events of this subsystem recorded? */
 bool dt_device_subsystem(const struct dt_device *d, uint16_t number);
 

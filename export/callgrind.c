@@ -69,7 +69,7 @@ int dt_export_callgrind(struct dt_reader *r, FILE *f, struct dt_formats *formats
 	bool *told = NULL;
 	size_t edges = 0, at = 0;
 	uint32_t functions;
-	int rc = dt_stacks_read(&s, r, &(struct dt_range){.order = DT_BY_THREAD}, e);
+	int rc = dt_stacks_read(&s, r, &(struct dt_reader_range){.order = DT_BY_THREAD}, e);
 
 	if (rc < 0)
 		goto out;

@@ -182,7 +182,8 @@ int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats, s
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"creator\":\"devtrace\"},\"traceEvents\":[",
 	      f);
 	write_names(&w);
-	rc = dt_pair_run(r, &(struct dt_range){.order = DT_BY_TIME, .values = true}, &events, e);
+	rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME, .values = true}, &events,
+			 e);
 	write_holds(&w);
 	fputs("\n]}\n", f);
 	if (rc == 0 && (w.line.failed || w.text.failed))

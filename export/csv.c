@@ -79,7 +79,8 @@ int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, stru
 	w.ns = dt_reader_ns_per_tick(r);
 	fputs("process,thread,call,caller,depth,function,module,begin_ns,end_ns,duration_ns,self_ns,end,text\r\n",
 	      f);
-	rc = dt_pair_run(r, &(struct dt_range){.order = DT_BY_TIME, .values = formats != NULL},
+	rc = dt_pair_run(r,
+			 &(struct dt_reader_range){.order = DT_BY_TIME, .values = formats != NULL},
 			 &events, e);
 	free(w.line.bytes.p);
 	return rc;

@@ -724,7 +724,7 @@ int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *fo
 		goto out;
 	}
 	if (dt_reader_summary(r, &sum, e) ||
-	    dt_reader_start(r, &(struct dt_range){.order = DT_BY_TIME, .values = true}, e))
+	    dt_reader_start(r, &(struct dt_reader_range){.order = DT_BY_TIME, .values = true}, e))
 		goto out;
 	if (dt_reader_helds(r, on_hold, &w)) {
 		dt_fail(e, "out of memory");

@@ -48,7 +48,7 @@ int dt_export_folded(struct dt_reader *r, FILE *f, struct dt_formats *formats, s
 		dt_fail(e, "out of memory");
 		goto out;
 	}
-	rc = dt_stacks_read(&s, r, &(struct dt_range){.order = DT_BY_THREAD}, e);
+	rc = dt_stacks_read(&s, r, &(struct dt_reader_range){.order = DT_BY_THREAD}, e);
 	for (uint32_t i = 1; rc == 0 && i < s.n; i++) {
 		uint64_t own = (uint64_t)((double)s.node[i].self * ns + 0.5);
 

@@ -903,9 +903,9 @@ static void write_holds(struct writing *w)
 
 static int run(struct writing *w, struct dt_messages *messages, struct dt_error *e)
 {
-	const struct dt_range range = {.order = DT_BY_TIME,
-				       .values = w->formats || dt_feed_needs_values(w->r) ||
-						 dt_feed_has_switches(w->r)};
+	const struct dt_reader_range range = {.order = DT_BY_TIME,
+					      .values = w->formats || dt_feed_needs_values(w->r) ||
+							dt_feed_has_switches(w->r)};
 	const struct dt_feed_to to = {
 		.bar = on_bar, .call = on_end, .begin = on_begin, .other = on_other, .ctx = w};
 	struct dt_span s;

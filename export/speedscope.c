@@ -209,7 +209,7 @@ int dt_export_speedscope(struct dt_reader *r, FILE *f, struct dt_formats *format
 {
 	struct writing w = {.r = r, .first = dt_export_first(r)};
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &w};
-	int rc = dt_pair_run(r, &(struct dt_range){.order = DT_BY_TIME}, &events, e);
+	int rc = dt_pair_run(r, &(struct dt_reader_range){.order = DT_BY_TIME}, &events, e);
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"devtrace\",\n"
 	      "\"shared\":{\"frames\":[",

@@ -38,6 +38,8 @@ struct dt_file {
 	bool went_off; /* the chooser's: a site has, which was chosen */
 	uint8_t *once; /* the chooser's, per site: has been chosen at some time. NULL: as chosen */
 	bool program;  /* of a process that was named, not a library */
+	bool unmeant;  /* the chooser's: none of its functions is meant, so its code has not been
+			  looked at */
 	struct dt_code *code; /* NULL until asked for: see hook/probes.h */
 	bool looked_for_clone3;
 	uint64_t clone3; /* see dt_file_clone3() */

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "hook/target-detach.h"
 #include "hook/connect.h"
+#include "hook/target-modules.h"
+#include "hook/target-switch.h"
 #include "process/memory.h"
 #include "hook/probes.h"
 #include "hook/target-work.h"

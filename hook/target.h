@@ -79,46 +79,14 @@ struct dt_targets {
 };
 
 struct dt_target *dt_target_open(pid_t pid, struct dt_error *e);
-void dt_target_close(struct dt_target *t);
-/* The probes in t->old are forgotten. */
-void dt_target_free_old(struct dt_target *t);
 /* Marks it as ended, and gives its descriptors back: its modules stay, for records not yet
  * described. */
 void dt_target_end(struct dt_target *t);
-/* It has ended, and its children are known: it is `last', and keeps what tells its records. */
-void dt_target_fold(struct dt_target *t);
-/* All its records have been read: its modules' names stay. */
-void dt_target_leave(struct dt_target *t);
 /* The process has ended (it may be a zombie). */
 bool dt_target_gone(const struct dt_target *t);
 
-/*
- * Installs the area through the ptrace-stopped thread tid, connects libc, hooks and switches on
- * every module there is.
- */
-int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, struct dt_error *e);
-
-/*
- * Looks for modules that came or went, and treats the new ones as the others; one in which nothing
- * can be planted is left out, and says why. -1: it can not be done now (t->busy), or at all. quiet:
- * the process is not running user code but in our slow path (its only thread waits for us), so its
- * text can be patched without stopping it.
- */
-int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, struct dt_error *e);
-
 /* -1 and why, when functions were chosen, but nothing could be planted in any module. */
 int dt_target_any(const struct dt_target *t, struct dt_error *e);
-
-/* A forked child of parent (NULL: not known) that has inherited area, hooks, probes and switched
- * sites. */
-int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
-		    const struct dt_target *parent, struct dt_error *e);
-
-/*
- * Learns where threads keep their id and rseq block, and goes over to the rseq hooks. fs: thread
- * pointer of the thread tid. Returns false when the process has no rseq (yet).
- */
-bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
 
 /* Has it, by its first thread, restricted its system calls by seccomp to fewer than we have? */
 bool dt_target_confined(const struct dt_target *t);
@@ -130,36 +98,8 @@ void dt_target_confine(struct dt_target *t);
 /* Do two processes run in one memory? False where the kernel can not tell. */
 bool dt_same_memory(pid_t a, pid_t b);
 
-/*
- * Has the sites of one file (NULL: of all) at the file's addresses from low to high follow what is
- * chosen now; or be off, in a process that is not watched.
- */
-int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
-		   bool watched, struct dt_error *e);
-
-/* Would that stop the process? Then only its owner thread may do it. */
-bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_t low,
-		     uint64_t high);
-
-/* Switches chosen sites on or off in all modules. */
-int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e);
-
-/* The process wants nothing recorded any more: its sites go off, and stay so. */
-int dt_target_opt_out(struct dt_target *t, struct dt_error *e);
-
-/*
- * Puts every byte back, verifies it, and unmaps the area. *left: code that had to stay mapped
- * because a thread may still return into it (bytes; 0: none).
- */
-int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e);
-
-/* What is remembered of modules that have gone is not asked for any more. */
-void dt_target_forget(struct dt_target *t);
-
-/* The module that has code at address, or had it before it went, or NULL. */
-struct dt_module *dt_target_module(struct dt_target *t, uint64_t address);
-
-/* How many chosen sites there are in all modules; *all: how many sites. */
+/* How many chosen sites there are in all modules; *all: how many sites, a file that has not been
+ * looked at (unmeant) counting as one. */
 size_t dt_target_sites(const struct dt_target *t, size_t *all);
 /* Has it functions of Go, which can not be hooked? They are not among those sites. */
 bool dt_target_has_go(const struct dt_target *t);

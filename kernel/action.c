@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* What is to happen at a hit where something is asked: options, freezing, counting. */
-#include "kernel/hit.h"
+#include "kernel/hook-work.h"
 
 /* Records that may still be made before it freezes; 0: it is frozen. Below: as many as come. */
 #define NO_END (-1)

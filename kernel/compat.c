@@ -5,8 +5,6 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
-#include "kernel/hook.h"
-
 DEFINE_STATIC_CALL_NULL(dt_kallsyms_lookup_name, dt_like_kallsyms_lookup_name);
 DEFINE_STATIC_CALL_NULL(dt_kallsyms_lookup_size_offset, dt_like_kallsyms_lookup_size_offset);
 DEFINE_STATIC_CALL_NULL(dt_ftrace_location, dt_like_ftrace_location);
@@ -93,30 +91,30 @@ static struct {
 #endif
 };
 
-static __init int note(const char *name, unsigned long at)
+static __init int note(dt_each_symbol_fn *each, const char *name, unsigned long at)
 {
 	for (unsigned int i = 0; i < SYMBOLS; i++)
 		if (!symbol[i].at && !strcmp(symbol[i].name, name))
 			symbol[i].at = at;
-	dt_hooks_note(name, at);
+	each(name, at);
 	return 0;
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
 static __init int on_symbol(void *ctx, const char *name, struct module *m, unsigned long at)
 {
-	return note(name, at);
+	return note((dt_each_symbol_fn *)ctx, name, at);
 }
 #else
 static __init int on_symbol(void *ctx, const char *name, unsigned long at)
 {
-	return note(name, at);
+	return note((dt_each_symbol_fn *)ctx, name, at);
 }
 #endif
 
 #define SET(name, i) static_call_update(dt_##name, (typeof(&dt_like_##name))symbol[i].at)
 
-int __init dt_find_all(void)
+int __init dt_find_all(void (*each)(const char *name, unsigned long at))
 {
 	unsigned long lookup = find_lookup_name();
 
@@ -129,7 +127,7 @@ int __init dt_find_all(void)
 	symbol[EACH].at = static_call(dt_kallsyms_lookup_name)(symbol[EACH].name);
 	if (symbol[EACH].at) {
 		SET(kallsyms_on_each_symbol, EACH);
-		static_call(dt_kallsyms_on_each_symbol)(on_symbol, NULL);
+		static_call(dt_kallsyms_on_each_symbol)(on_symbol, each);
 	}
 	for (unsigned int i = 0; i < SYMBOLS; i++)
 		if (!symbol[i].at) {

@@ -61,8 +61,10 @@ static inline void dt_map_read_only(struct vm_area_struct *area)
 #endif
 }
 
-/* 0, or -ENOENT with a line in the log that names what this kernel has not. */
-int dt_find_all(void);
+/* 0, or -ENOENT with a line in the log that names what this kernel has not. each: told of every
+ * symbol that the kernel has. */
+typedef void dt_each_symbol_fn(const char *name, unsigned long at);
+int dt_find_all(dt_each_symbol_fn *each);
 
 /*
  * The registers that ftrace has saved for a hook: at least those of the arguments, and the stack

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* What happens when a function that is hooked is entered and left. */
-#include "kernel/hit.h"
+#include "kernel/hook-work.h"
 
 #include <linux/kprobes.h>
 

@@ -12,7 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "kernel/compat.h"
-#include "kernel/hit.h"
+#include "kernel/hook-work.h"
 #include "include/devtrace-ioctl.h"
 
 u32 dt_mode __read_mostly;

@@ -25,7 +25,7 @@ static int __init dt_load(void)
 
 	if (dt_nodes_check(nodes, &e) < 0)
 		goto fail;
-	rc = dt_find_all();
+	rc = dt_find_all(dt_hooks_note);
 	if (rc < 0)
 		return rc;
 	rc = -ENOMEM;

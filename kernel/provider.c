@@ -435,7 +435,7 @@ void dt_provider_leave(const void *who)
 
 		if (r->on)
 			dt_range_switch(&device, r, false, &e);
-		dt_range_remove(&device, r);
+		dt_device_remove(&device, r);
 	}
 	if (stale)
 		set_hooks(&e);

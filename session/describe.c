@@ -7,6 +7,7 @@
 
 #include "core/signature.h"
 #include "process/memory.h"
+#include "hook/target-modules.h"
 #include "hook/probes.h"
 #include "symbols/prototype.h"
 #include "session/kernel-ranges.h"

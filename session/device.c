@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the device language means for a session of processes. */
 #include "session/device.h"
+#include "hook/target-switch.h"
 
 #include <errno.h>
 #include <fcntl.h>

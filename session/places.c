@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses and names in a session's processes. */
 #include "session/places.h"
+#include "hook/target-modules.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranges become sites that are wanted, and entries of the slow path's table. */
 #include "session/ranges.h"
+#include "hook/target-modules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -661,10 +662,13 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	struct dt_session *s = ctx;
 	struct dt_symtab *tab;
 
-	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
-		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f))
-			dt_file_probes(f, NULL);
 	f->program = dt_session_is_program(s, f);
+	f->unmeant = f->program && !f->elf->sites && !f->probed;
+	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
+		if (s->device.range[i].on && may_probe(s, &s->device.range[i], f)) {
+			f->unmeant = false;
+			dt_file_probes(f, NULL);
+		}
 	for (size_t i = 0; i < s->device.n; i++)
 		if (s->device.range[i].on && s->device.range[i].kind == DT_RANGE_SET)
 			each_point(f, &s->device.range[i], want_point, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "process/memory.h"
+#include "hook/target-modules.h"
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"

@@ -17,6 +17,10 @@
 
 #include "arch/arch.h"
 #include "hook/connect.h"
+#include "hook/target-detach.h"
+#include "hook/target-modules.h"
+#include "hook/target-switch.h"
+#include "hook/target-threads.h"
 #include "process/launch.h"
 #include "process/memory.h"
 #include "hook/probes.h"

@@ -2,6 +2,9 @@
 /* Sessions: beginning, ending, and the processes in them. */
 #include "arch/arch.h"
 #include "session/device.h"
+#include "hook/target-detach.h"
+#include "hook/target-modules.h"
+#include "hook/target-threads.h"
 #include "session/doubt.h"
 #include "session/helds.h"
 

@@ -383,7 +383,7 @@ static int begin_pairing(struct scan *x, struct dt_error *e)
 	uint64_t last = x->of->pass->source->last;
 	/* what begins then has not ended before */
 	uint64_t from = w->begin.from > w->end.from ? w->begin.from : w->end.from;
-	struct dt_range range = {.order = DT_BY_THREAD, .values = x->values};
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = x->values};
 	const struct dt_region *region = NULL;
 	bool ends = w->end.to < last;
 

@@ -22,8 +22,8 @@ struct dt_sql_walk {
 	bool begun;
 };
 
-/* values: they are wanted. Ticks are as those of struct dt_range, but `to' is UINT64_MAX for no
- * limit. */
+/* values: they are wanted. Ticks are as those of struct dt_reader_range, but `to' is UINT64_MAX for
+ * no limit. */
 int dt_sql_walk_begin(struct dt_sql_walk *w, struct dt_reader *r, uint64_t from, uint64_t to,
 		      bool values, struct dt_error *e);
 /* Moves to the next record. 1: there is one; 0; -1. */

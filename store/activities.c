@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "store/state.h"
+#include "store/reader-work.h"
 
 #define MOST 20000 /* rows of one answer */
 

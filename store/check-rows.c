@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/check-work.h"
-#include "store/state.h"
+#include "store/reader-work.h"
 
 #define NESTED 16u /* waits of a thread inside each other: signals' handlers wait, too */
 

@@ -11,7 +11,7 @@
 #include "core/signature.h"
 #include "store/check-work.h"
 #include "store/layout.h"
-#include "store/state.h"
+#include "store/reader-work.h"
 
 struct checking {
 	struct dt_reader *r;

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "store/state.h"
+#include "store/reader-work.h"
 
 /* ---- cursors ---- */
 
@@ -369,7 +369,7 @@ static int find_cores(struct dt_reader *r, struct dt_error *e)
 }
 
 /* Is it the range that follows the one that has been read? Then nothing need be read twice. */
-static bool follows(const struct dt_reader *r, const struct dt_range *range)
+static bool follows(const struct dt_reader *r, const struct dt_reader_range *range)
 {
 	return r->through && !r->failed && r->range.to < UINT64_MAX &&
 	       range->from == r->range.to + 1 && range->order == r->range.order &&
@@ -393,7 +393,7 @@ static void go_back(struct dt_cursor *c)
 	c->behind.set = false;
 }
 
-int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt_error *e)
+int dt_reader_start(struct dt_reader *r, const struct dt_reader_range *range, struct dt_error *e)
 {
 	if (follows(r, range)) {
 		for (size_t i = 0; i < r->cursors; i++)

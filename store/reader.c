@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "store/journal.h"
 #include "store/layout.h"
-#include "store/state.h"
+#include "store/reader-work.h"
 
 #define OPENINGS 100  /* of a file that is replaced again and again */
 #define DENSE	 32   /* records in a byte of a file, at most, */

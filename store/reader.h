@@ -9,53 +9,10 @@
 
 #include "core/error.h"
 #include "core/record.h"
+#include "store/info.h"
 #include "store/store.h"
 
 struct dt_reader;
-
-/* A site: where a record comes from. Strings everywhere are owned by the reader, never NULL. */
-struct dt_site {
-	uint64_t pc;
-	uint32_t pid;	   /* 0: not known */
-	uint32_t function; /* for dt_reader_function(); 0: not known */
-	uint8_t kind;	   /* dt_record.kind */
-	uint8_t place;	   /* enum dt_site_kind */
-	uint8_t mask;	   /* the values that are meant */
-	uint64_t target;   /* of a tail jump; 0: not known */
-};
-
-struct dt_function_info {
-	uint64_t address, size;
-	uint32_t module; /* for dt_reader_module(); 0: not known */
-	uint32_t line;
-	const char *name, *file, *signature;
-};
-
-struct dt_module_info {
-	uint32_t pid;
-	uint64_t base, low, high, begin_ticks, end_ticks;
-	const char *path, *build_id;
-	const char *file; /* the end of the path, as plain text: core/plain.h */
-	const char *called; /* the path, and behind newlines its other names: symbols/pattern.h */
-};
-
-struct dt_thread_info {
-	uint32_t tid, pid;
-	const char *name;
-};
-
-struct dt_process_info {
-	uint32_t pid, ppid;
-	const char *exe, *cmdline;
-	uint64_t begin_ticks, end_ticks; /* end_ticks 0: not known to have ended */
-	int status;			 /* as wait(2) gives it; -1: not known */
-};
-
-/* A process executed another program: calls from before are over. Told since 2026-11-23. */
-struct dt_exec_info {
-	uint32_t pid;
-	uint64_t ticks;
-};
 
 struct dt_summary {
 	uint64_t records, lost, chunks;
@@ -141,9 +98,6 @@ uint64_t dt_reader_ns(const struct dt_reader *r, uint64_t ticks);
 /* Length of a time; a trace's clock is taken to have run evenly. */
 double dt_reader_ns_per_tick(const struct dt_reader *r);
 /* The readings themselves: the first and the last. False when there is none. */
-struct dt_clock {
-	uint64_t ticks, monotonic_ns, realtime_ns;
-};
 bool dt_reader_clock(const struct dt_reader *r, struct dt_clock *first, struct dt_clock *last);
 /* Wall clock of a tick, in ns since 1970; false: the file has no reading of that clock. */
 bool dt_reader_realtime(const struct dt_reader *r, uint64_t ticks, uint64_t *ns);
@@ -163,14 +117,11 @@ int dt_reader_changes(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_
 		      void *ctx);
 
 /*
- * Times in which a thread could not go on because of the tracer: from its wait for room in a ring, or
- * being stopped. They are not the program's. Those of a thread are ascending and apart, and valid until
- * the reader is refreshed and dt_reader_holds(), which counts what is known, is another; 0: none.
+ * Times in which a thread could not go on because of the tracer: from its wait for room in a ring,
+ * or being stopped. They are not the program's. Those of a thread are ascending and apart, and
+ * valid until the reader is refreshed and dt_reader_holds(), which counts what is known, is
+ * another; 0: none.
  */
-struct dt_times {
-	uint64_t begin, end; /* ticks */
-	bool record; /* it was for a record: until the thread's next one nothing else happened */
-};
 const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_t tid, size_t *n);
 size_t dt_reader_holds(const struct dt_reader *r);
 
@@ -195,7 +146,7 @@ enum dt_order {
 	DT_BY_THREAD,
 };
 
-struct dt_range {
+struct dt_reader_range {
 	enum dt_order order;
 	bool values;	   /* also read the values */
 	uint64_t from, to; /* ticks, both included; to 0: no limit */
@@ -229,7 +180,7 @@ static inline uint16_t dt_span_core(const struct dt_span *s, uint32_t i)
 void dt_reader_watch(struct dt_reader *r, bool (*fn)(void *ctx, uint64_t records), void *ctx);
 
 /* Starts (again) at the beginning of the range. */
-int dt_reader_start(struct dt_reader *r, const struct dt_range *range, struct dt_error *e);
+int dt_reader_start(struct dt_reader *r, const struct dt_reader_range *range, struct dt_error *e);
 
 /* 1 and a span; 0: no more (call again later for what a live file has gained); -1: error. The
  * span's columns are valid until the next call. */

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/record.h"
+#include "store/info.h"
 
 #define DT_STORE_SCHEMA 1
 
@@ -182,13 +183,6 @@ struct dt_written_row {
 };
 int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e);
 
-/* What an event of a program's own is called; of several with the same numbers the last one counts.
- * The name of a subsystem without events: event DT_NO_EVENT. */
-#define DT_NO_EVENT 0xffffffffu
-struct dt_event_row {
-	uint32_t subsystem, event; /* 16 bits each */
-	const char *subsystem_name, *name, *description;
-};
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);
 
 /*

@@ -4,7 +4,8 @@
 #define DT_STORE_TABLES_H
 
 #include <sqlite3.h>
-#include "store/reader.h"
+#include "core/error.h"
+#include "store/info.h"
 
 struct dt_array {
 	void *p;

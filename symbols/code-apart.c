@@ -278,7 +278,7 @@ static bool take_all(struct dt_code *c, size_t bytes, const struct dt_symtab *t,
 	return c->region && c->cross && take_regions(c, region, &rest, file) && is_sound(c, t);
 }
 
-struct dt_code *dt_code_apart_open(const char *path, const struct dt_symtab *t, struct dt_error *e)
+static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, struct dt_error *e)
 {
 	struct dt_apart_answer a = {0, 0};
 	int file = dt_elf_file(path, true, e);
@@ -313,4 +313,19 @@ fail:
 	close(file);
 	dt_code_close(c);
 	return NULL;
+}
+
+struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, struct dt_error *e)
+{
+	int file;
+
+	if (symtab && dt_symtab_is_apart(symtab))
+		return open_apart(path, symtab, e);
+	if (!symtab && dt_symtab_opens) { /* what another process is to read is not read here when
+					     that fails */
+		dt_fail(e, "%s: its code can not be read, since its symbols can not", path);
+		return NULL;
+	}
+	file = dt_elf_file(path, true, e);
+	return file < 0 ? NULL : dt_code_open_file(file, path, symtab, e);
 }

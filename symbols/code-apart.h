@@ -12,7 +12,4 @@
 /* The process's side: tells the map on the channel. */
 bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt_symtab *t);
 
-/* As dt_code_open(), of a symtab that is read apart. */
-struct dt_code *dt_code_apart_open(const char *path, const struct dt_symtab *t, struct dt_error *e);
-
 #endif

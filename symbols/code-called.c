@@ -16,7 +16,7 @@
 
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/stack.h"
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 #include "symbols/code-switch.h"
 
 #define NOTABLE	      20   /* one part in so many, */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 
 #ifndef SHT_RELR
 #define SHT_RELR 19

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arch/x86_64/insn.h"
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 
 #define TABLE_LOOK 16 /* entries of a table that are looked at to see what it is */
 

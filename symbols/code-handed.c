@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "arch/x86_64/insn.h"
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 
 #define DEPTH 8 /* calls of calls that are looked into; below, the worst is taken for true */
 

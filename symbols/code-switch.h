@@ -8,7 +8,7 @@
 #define DT_SYMBOLS_CODE_SWITCH_H
 
 #include "arch/x86_64/insn.h"
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 
 #define DT_SWITCH_MOST 65536 /* entries of a table */
 

@@ -8,8 +8,7 @@
 #include <Zydis/Zydis.h>
 
 #include "arch/x86_64/insn.h"
-#include "symbols/code-apart.h"
-#include "symbols/code-read.h"
+#include "symbols/code-work.h"
 #include "elf/elf.h"
 #include "elf/go.h"
 
@@ -545,21 +544,6 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 	dt_code_find_handed(r);
 	dt_code_find_filler(c);
 	return r->failed ? dt_fail(e, "out of memory reading %s", path) : 0;
-}
-
-struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, struct dt_error *e)
-{
-	int file;
-
-	if (symtab && dt_symtab_is_apart(symtab))
-		return dt_code_apart_open(path, symtab, e);
-	if (!symtab && dt_symtab_opens) { /* what another process is to read is not read here when
-					     that fails */
-		dt_fail(e, "%s: its code can not be read, since its symbols can not", path);
-		return NULL;
-	}
-	file = dt_elf_file(path, true, e);
-	return file < 0 ? NULL : dt_code_open_file(file, path, symtab, e);
 }
 
 struct dt_code *dt_code_open_file(int file, const char *path, const struct dt_symtab *symtab,

@@ -6,8 +6,8 @@
 #ifndef DT_SYMBOLS_DWARF_H
 #define DT_SYMBOLS_DWARF_H
 
-#include "symbols/symtab.h"
 #include "elf/symtab-file.h"
+#include "symbols/function.h"
 #include "symbols/variable.h"
 
 struct dt_dwarf;

@@ -7,7 +7,6 @@
 
 #include "symbols/dwarf.h"
 #include "symbols/symtab-question.h"
-#include "symbols/symtab-tell.h"
 #include "symbols/symtab-work.h"
 
 static char broken[256]; /* the first */
@@ -350,9 +349,9 @@ struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
 	return NULL;
 }
 
-int dt_symtab_apart_start(struct dt_error *e)
+int dt_symtab_apart_start(dt_apart_serve *tell, struct dt_error *e)
 {
-	if (dt_apart_begin(dt_symtab_tell, e) < 0)
+	if (dt_apart_begin(tell, e) < 0)
 		return -1;
 	dt_symtab_opens = dt_symtab_apart_open;
 	return 0;

@@ -11,8 +11,8 @@
 #include "symbols/variable.h"
 
 /* From then on dt_symtab_open() has files read apart, with debug files from the usual folders; or
- * not any more. */
-int dt_symtab_apart_start(struct dt_error *e);
+ * not any more. tell: what answers there, dt_symtab_tell(). */
+int dt_symtab_apart_start(dt_apart_serve *tell, struct dt_error *e);
 void dt_symtab_apart_stop(void);
 
 struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e);

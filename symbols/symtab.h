@@ -8,20 +8,7 @@
 #define DT_SYMBOLS_SYMTAB_H
 
 #include "core/error.h"
-
-/*
- * A signature, as doc/format.md has it, is "" when it is not known; core/signature.h reads it. Of a
- * result, integers and pointers are in place 0, those of 16 bytes in 0+1, float and double in 2;
- * aggregates also in 0+2 and 2+0 (one half in each kind of register) and 2+3 (a 16-byte vector).
- */
-struct dt_function {
-	uint64_t address; /* in the file */
-	uint64_t size;
-	const char *name;    /* demangled, with parameters cut off: "ns::f" ; owned by the symtab */
-	const char *linkage; /* as in the symbol table */
-	bool label; /* a name inside a function, of assembler code: jumped to perhaps, never called
-		     */
-};
+#include "symbols/function.h"
 
 struct dt_symtab;
 
@@ -75,10 +62,6 @@ void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *bu
 
 /* The variable that contains an address, and its name, owned by the symtab; NULL: none that says
  * how large it is. O(log n); the first call reads them all. */
-struct dt_object {
-	uint64_t address, size;
-	const char *name; /* demangled */
-};
 const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address);
 
 /* Build id in lower-case hex, "" when none. */

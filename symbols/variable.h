@@ -8,7 +8,8 @@
 
 #include "arch/x86_64/capture.h"
 #include "core/error.h"
-#include "symbols/symtab.h"
+
+struct dt_symtab;
 
 struct dt_variable {
 	struct dt_item item;

@@ -128,7 +128,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 /* The exit's record of a long call, by itself. */
 static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e)
 {
-	struct dt_range at = {
+	struct dt_reader_range at = {
 		.order = DT_BY_TIME, .values = true, .from = w->call.end, .to = w->call.end};
 	struct dt_span s;
 	int rc = dt_reader_start(r, &at, e);

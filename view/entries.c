@@ -119,7 +119,7 @@ static int take(struct reading *x, const struct dt_span *s, uint32_t k)
 
 int dt_entries_read(struct dt_reader *r, struct dt_entry *entry, size_t n, struct dt_error *e)
 {
-	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 	struct reading x = {.reader = r, .entry = entry, .end = entry + n};
 	uint64_t late = 0; /* records behind the last begin */
 	struct dt_span s;

@@ -128,6 +128,17 @@ load wait
 	[ "$(sqlite3 "$dir/t.db" 'select sum(records) from chunk')" = $((150 * 8)) ]
 }
 
+@test "record: a program that only executes the one that is meant need have nothing to be traced" {
+	printf '#include <unistd.h>\nint main(int n, char **a) { (void)n; return execv(a[1], a + 1); }\n' >"$dir/execs.c"
+	gcc -o "$dir/execs" "$dir/execs.c"
+	gcc -static -o "$dir/execs-static" "$dir/execs.c"
+	for execs in env "$dir/execs" "$dir/execs-static"; do
+		run "$dt" record -F fib:fib -o "$dir/t.db" "$execs" "$dir/fib" 5
+		[ "$status" = 3 ]
+		[ "$(sqlite3 "$dir/t.db" "select sum(records) from chunk")" = 30 ]
+	done
+}
+
 @test "record: every exec of one process is followed" {
 	run "$dt" record -f -F 'fib:*' -o "$dir/t.db" env env nice env "$dir/fib" 10
 	[ "$status" = 3 ]

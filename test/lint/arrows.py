@@ -16,23 +16,9 @@ import sys
 
 # Circles that stay, each with its reason: a line "files that are in it, sorted: why".
 KNOWN_CIRCLES = {
-	"store/reader store/state store/tables":
-		"to be undone",
-	"analyse/pair analyse/stack":
-		"to be undone",
-	"symbols/dwarf symbols/dwarf-variable symbols/symtab symbols/variable":
-		"to be undone",
-	"core/address core/device core/device-ranges core/device-words":
-		"to be undone",
-	"symbols/code symbols/code-apart symbols/code-read symbols/symtab-apart symbols/symtab-tell":
-		"to be undone",
-	"hook/connect hook/probes hook/target":
-		"to be undone",
 	"session/kernel session/kernel-names session/kernel-ranges":
 		"to be undone",
 	"session/capture session/device session/domain session/doubt session/helds session/pauses session/places session/ranges session/session session/tids session/unhooked":
-		"to be undone",
-	"kernel/compat kernel/hit kernel/hook kernel/ring":
 		"to be undone",
 }
 

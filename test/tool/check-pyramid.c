@@ -85,7 +85,8 @@ static void read_all(const char *path)
 		die("the filter");
 	values = filter || dt_feed_needs_values(r);
 	f = dt_feed_new(r, &to, values, filter);
-	if (dt_reader_start(r, &(struct dt_range){.order = DT_BY_TIME, .values = values}, &error))
+	if (dt_reader_start(r, &(struct dt_reader_range){.order = DT_BY_TIME, .values = values},
+			    &error))
 		die("reading");
 	while ((rc = dt_reader_next(r, &s, &error)) > 0)
 		dt_feed_span(f, &s);

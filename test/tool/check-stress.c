@@ -79,7 +79,7 @@ static void check_place(const struct dt_site *site, const uint64_t v[4], uint64_
 
 int main(int argc, char **argv)
 {
-	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 	uint64_t calls = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	struct dt_reader *r;
 	struct dt_span s;

@@ -218,7 +218,7 @@ static void leave_out(void)
 
 static void load_records(void)
 {
-	struct dt_range all = {.order = DT_BY_TIME, .values = true};
+	struct dt_reader_range all = {.order = DT_BY_TIME, .values = true};
 	struct dt_error e;
 	struct dt_span s;
 	int ret;
@@ -532,7 +532,7 @@ static void call_ends(void *ctx, const struct dt_call *c)
 
 static void load_calls(void)
 {
-	struct dt_range all = {.order = DT_BY_THREAD, .values = true};
+	struct dt_reader_range all = {.order = DT_BY_THREAD, .values = true};
 	struct dt_pair_events events = {.begin = call_begins, .end = call_ends};
 	struct dt_error e;
 

@@ -22,7 +22,7 @@ static void walk_pair(struct dt_reader *r, enum dt_order order)
 {
 	struct dt_stats stats = {0};
 	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
-	struct dt_range range = {.order = order, .values = order == DT_BY_TIME};
+	struct dt_reader_range range = {.order = order, .values = order == DT_BY_TIME};
 
 	dt_pair_run(r, &range, &events, &walk_error);
 	dt_stats_free(&stats);
@@ -32,7 +32,7 @@ static void walk_graph(struct dt_reader *r)
 {
 	uint32_t focus = 1;
 	struct dt_graph g = {.focus = &focus, .focuses = 1};
-	struct dt_range range = {0};
+	struct dt_reader_range range = {0};
 
 	dt_graph_read(&g, r, &range, &walk_error);
 	dt_graph_free(&g);

@@ -197,7 +197,7 @@ static const char *pair(enum dt_order order)
 {
 	struct dt_pair_events events = {
 		.begin = on_begin, .end = on_end, .other = on_other, .cost = cost};
-	struct dt_range range = {.order = order, .values = true};
+	struct dt_reader_range range = {.order = order, .values = true};
 	struct dt_error e;
 
 	used = 0;
@@ -440,7 +440,7 @@ static void test_exec(void **state)
 static void test_exec_live(void **state)
 {
 	struct dt_pair_events events = {.begin = on_begin, .end = on_end};
-	struct dt_range range = {.order = DT_BY_TIME, .values = true};
+	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 	static const struct {
 		uint64_t exec; /* of this process before the record */
 		char kind, f;
@@ -747,7 +747,7 @@ static void test_same(void **state)
 	struct dt_module_row m = {1, 0, 0, 0x10000, "/bin/x", "", 0, 0};
 	struct dt_stats stats = {0};
 	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
-	struct dt_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_record r[] = {{.ticks = 10, .kind = 'E', .tid = 1, .pc = 0x1005, .sp = 900},
 				{.ticks = 20, .kind = 'X', .tid = 1, .pc = 0x2006, .sp = 900},
 				{.ticks = 30, .kind = 'E', .tid = 2, .pc = 0x101005, .sp = 900},
@@ -799,7 +799,7 @@ static void test_total_of_unfinished(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		struct dt_stats stats = {0};
 		struct dt_pair_events events = {.end = dt_stats_call, .ctx = &stats};
-		struct dt_range range = {.order = DT_BY_THREAD};
+		struct dt_reader_range range = {.order = DT_BY_THREAD};
 		const struct dt_function_stats *a = NULL;
 		struct dt_reader *in;
 		struct dt_error e = {""};

@@ -27,6 +27,7 @@
 #include "hook/plan.h"
 #include "hook/space.h"
 #include "symbols/symtab-apart.h"
+#include "symbols/symtab-tell.h"
 #include "symbols/symtab-question.h"
 #include "test/unit/test-elf-scratch.h"
 
@@ -44,7 +45,7 @@ static void open_both(struct both *b, const char *path)
 	b->here = dt_symtab_open(path, NULL, &e);
 	if (!b->here)
 		fail_msg("%s", e.text);
-	assert_int_equal(dt_symtab_apart_start(&e), 0);
+	assert_int_equal(dt_symtab_apart_start(dt_symtab_tell, &e), 0);
 	b->apart = dt_symtab_open(path, NULL, &e);
 	if (!b->apart)
 		fail_msg("%s", e.text);
@@ -349,7 +350,7 @@ static void test_errors(void **state)
 	struct dt_error e = {""};
 	struct dt_symtab *t;
 
-	assert_int_equal(dt_symtab_apart_start(&e), 0);
+	assert_int_equal(dt_symtab_apart_start(dt_symtab_tell, &e), 0);
 	/* the file goes away between its symbols and its code: nothing else is closed */
 	assert_int_equal(scratch_run("cp /bin/true gone"), 0);
 	t = dt_symtab_open(scratch_path("gone"), NULL, &e);
@@ -463,7 +464,7 @@ static void ask_real(const char *path, uint64_t address)
 	struct dt_error e = {""};
 	int channel;
 
-	assert_int_equal(dt_symtab_apart_start(&e), 0);
+	assert_int_equal(dt_symtab_apart_start(dt_symtab_tell, &e), 0);
 	channel = dt_apart_connect(path, &e);
 	assert_true(channel >= 0);
 	for (uint32_t i = DT_ASK_ALL; i < DT_QUESTIONS; i++) {

@@ -35,7 +35,7 @@ static void put(struct dt_store *s, unsigned core, uint64_t ticks, uint64_t lost
 /* "C:TICKS " of each record in the order of time, "-N " of a loss in front of one. */
 static void read_all(const char *path, char *out)
 {
-	struct dt_range range = {.values = true};
+	struct dt_reader_range range = {.values = true};
 	struct dt_error e;
 	struct dt_reader *r = dt_reader_open(path, &e);
 	struct dt_span s;

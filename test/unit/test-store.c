@@ -91,7 +91,7 @@ static void put_counted(struct dt_store *s, unsigned core, uint64_t from, uint64
 static void check(struct dt_record **all, const size_t *n, unsigned cores, enum dt_order order,
 		  uint64_t lost)
 {
-	struct dt_range range = {.order = order, .values = true};
+	struct dt_reader_range range = {.order = order, .values = true};
 	struct dt_reader *r = reopen();
 	size_t *got = calloc(cores, sizeof(*got));
 	struct dt_error e;
@@ -222,7 +222,7 @@ static void test_one_core(void **state)
 	assert_int_equal(dt_store_close(s, NULL), 0);
 	r = reopen();
 	for (uint16_t c = 0; c < 6; c++) {
-		struct dt_range range = {.values = true, .one_core = true, .core = c};
+		struct dt_reader_range range = {.values = true, .one_core = true, .core = c};
 		uint64_t n = 0;
 		struct dt_span span;
 
@@ -325,7 +325,7 @@ static void test_loss(void **state)
 	size_t n = 150000, at = 0;
 	struct dt_record *r = calloc(n, sizeof(*r));
 	struct dt_store *s = create(NULL);
-	struct dt_range range = {.order = DT_BY_TIME};
+	struct dt_reader_range range = {.order = DT_BY_TIME};
 	uint64_t *before = calloc(n + 1, sizeof(*before)), total = 0, sum;
 	struct dt_reader *reader;
 	struct dt_summary summary;
@@ -413,7 +413,7 @@ static uint64_t count(struct dt_reader *r, uint64_t from, uint64_t to)
 static void test_range(void **state)
 {
 	struct dt_store *s = create(NULL);
-	struct dt_range range = {.values = true};
+	struct dt_reader_range range = {.values = true};
 	struct dt_reader *r;
 	struct dt_error e;
 
@@ -498,7 +498,8 @@ static void test_ranges_in_a_row(void **state)
 	row = reopen();
 	alone = reopen();
 	for (int pass = 0; pass < 4; pass++) {
-		struct dt_range range = {.order = pass % 2 ? DT_BY_TIME : DT_BY_THREAD, .values = pass / 2};
+		struct dt_reader_range range = {.order = pass % 2 ? DT_BY_TIME : DT_BY_THREAD,
+						.values = pass / 2};
 		uint64_t n = 0;
 
 		for (uint64_t from = 1; from < end; from = range.to + 1) {
@@ -532,7 +533,7 @@ static void test_ranges_in_a_row(void **state)
 static void test_live(void **state)
 {
 	struct dt_store *s = create(NULL);
-	struct dt_range range = {0};
+	struct dt_reader_range range = {0};
 	struct dt_reader *r;
 	struct dt_error e;
 	uint64_t n = 0, seen = 0;
@@ -741,7 +742,7 @@ static void test_kill(void **state)
 {
 	for (int round = 0; round < 40; round++) {
 		uint64_t flushed = 0, got = 0, said = 1 + random64() % 60;
-		struct dt_range range = {.values = true};
+		struct dt_reader_range range = {.values = true};
 		struct dt_reader *r;
 		struct dt_error e;
 		struct dt_span s;
@@ -785,7 +786,7 @@ static void test_disk_full(void **state)
 	struct rlimit old, small;
 	struct dt_store *s = create(NULL);
 	uint64_t flushed = 0, n = 0;
-	struct dt_range range = {0};
+	struct dt_reader_range range = {0};
 	struct dt_reader *r;
 	struct dt_error e;
 
@@ -1021,7 +1022,7 @@ static void test_undescribed(void **state)
 static bool read_damaged(void)
 {
 	struct dt_error e = {""};
-	struct dt_range range = {.values = true};
+	struct dt_reader_range range = {.values = true};
 	struct dt_reader *r = dt_reader_open(trace_path, &e);
 	struct dt_span s;
 	int rc = -1;

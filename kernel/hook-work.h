@@ -3,8 +3,8 @@
  * The hooks of functions. What each hit goes through is in hit.c, which is compiled to be fast; the
  * rest of it, which is small, in hook.c. Preemption is off in all of them.
  */
-#ifndef DT_KERNEL_HIT_H
-#define DT_KERNEL_HIT_H
+#ifndef DT_KERNEL_HOOK_WORK_H
+#define DT_KERNEL_HOOK_WORK_H
 
 #include "kernel/compat.h"
 #include "kernel/hook.h"

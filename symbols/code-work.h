@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the reader of code (code.c, code-data.c, code-flow.c) share; for nobody else.
  */
-#ifndef DT_SYMBOLS_CODE_READ_H
-#define DT_SYMBOLS_CODE_READ_H
+#ifndef DT_SYMBOLS_CODE_WORK_H
+#define DT_SYMBOLS_CODE_WORK_H
 
 #include <gelf.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The insides of a reader, for reader.c (the file, its descriptions) and merge.c (its records). */
-#ifndef DT_STORE_STATE_H
-#define DT_STORE_STATE_H
+#ifndef DT_STORE_READER_WORK_H
+#define DT_STORE_READER_WORK_H
 
 #include <sys/types.h>
 #include <zstd.h>
 #include "store/decode.h"
+#include "store/reader.h"
 #include "store/tables.h"
 
 struct dt_loss {
@@ -29,9 +30,11 @@ struct dt_cursor {
 	 * follows: how much of which one has been said */
 	uint64_t said_after, said_lost;
 	uint64_t chunk;	  /* number of the loaded chunk's first record */
-	uint64_t back;	  /* ticks that a record of it, or behind it, is earlier than one of it, at most */
+	uint64_t back;	  /* ticks that a record of it, or behind it, is earlier than one of it, at
+			     most */
 	uint64_t batches; /* that have been left */
-	/* the first record behind the range, where the next range begins; looking further may have gone on */
+	/* the first record behind the range, where the next range begins; looking further may have
+	 * gone on */
 	struct {
 		bool set;
 		uint64_t chunk, batches;
@@ -49,7 +52,7 @@ struct dt_reader {
 	sqlite3_stmt *statement[STATEMENTS];
 	ZSTD_DCtx *dctx;
 	struct dt_tables tables;
-	struct dt_range range;
+	struct dt_reader_range range;
 	uint64_t limit; /* last chunk that this pass reads */
 	bool through;	/* the range has been read to its end */
 	uint64_t back;	/* the largest of the cursors' ever */
@@ -57,10 +60,10 @@ struct dt_reader {
 	size_t cursors;
 	struct dt_cursor **heap; /* those not ended; the earliest first */
 	size_t heaped;
-	struct dt_cursor *current; /* whose span was handed out last */
+	struct dt_cursor *current;		    /* whose span was handed out last */
 	bool (*watch)(void *ctx, uint64_t records); /* NULL: nobody */
 	void *watching;
-	bool failed;		   /* dt_reader_next() has failed and says so again */
+	bool failed; /* dt_reader_next() has failed and says so again */
 	struct dt_error failure;
 };
 

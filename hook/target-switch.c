@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Hooking the modules of a traced process, and switching their sites. */
+#include "hook/target-switch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "hook/probes.h"
+#include "hook/target-work.h"
+#include "process/memory.h"
+
+#define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
+
+/* by enum dt_elf_kind; 0: not toggled in place */
+const unsigned char dt_target_off[DT_ELF_KINDS] = {
+	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};
+const unsigned char dt_target_on[DT_ELF_KINDS] = {
+	0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
+
+void dt_target_event_words(const struct dt_module *m, uint64_t area, const uint64_t *hook,
+			   uint64_t word[4])
+{
+	const struct dt_elf *elf = m->file->elf;
+	uint64_t ret = 0;
+
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = elf->thunk_event[i] ? m->bias + elf->thunk_event[i] + THUNK : 0;
+	word[0] = area ? hook[DT_HOOK_EVENT] : ret;
+	word[1] = area ? hook[DT_HOOK_EVENT4] : ret;
+	word[2] = area ? area + dt_blob_head()->opt_out : ret;
+	word[3] = area != 0;
+}
+
+/* Has the module called DT_DISABLE_PROCESS(), in this session or before? */
+void dt_target_note_opted_out(struct dt_target *t, const struct dt_module *m)
+{
+	uint32_t word = 0;
+
+	if (m->file->elf->event_hooks &&
+	    dt_memory_read(t->mem, m->bias + m->file->elf->event_hooks + 24, &word, sizeof(word)) ==
+		    0 &&
+	    word == OPTED_OUT)
+		t->opted_out = true;
+}
+
+int dt_target_hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	static const enum dt_hook slots[] = {DT_HOOK_ENTRY, DT_HOOK_EXIT, DT_HOOK_JUMP};
+	const struct dt_elf *elf = m->file->elf;
+	uint64_t slot[DT_HOOKS], word[4];
+
+	if (m->probes && dt_probes_hook(t, m->probes, e) < 0)
+		return -1;
+	if (!dt_file_has_toggles(m->file))
+		return 0;
+	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
+		return dt_fail(e, "the area of process %d can not be read", t->pid);
+	for (unsigned i = 0; elf->hooks && i < sizeof(slots) / sizeof(*slots); i++)
+		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[slots[i]],
+				    sizeof(slot[i])) < 0)
+			goto fail;
+	dt_target_event_words(m, t->area, slot, word);
+	dt_target_note_opted_out(t, m);
+	if (t->opted_out)
+		word[3] = OPTED_OUT;
+	for (unsigned i = 0; elf->event_hooks && i < 4; i++)
+		if (dt_memory_write(t->mem, m->bias + elf->event_hooks + 8u * i, &word[i],
+				    sizeof(word[i])) < 0)
+			goto fail;
+	m->hooked = true;
+	return 0;
+fail:
+	return dt_fail(e, "%s: its hook slots can not be written: %s", m->file->path,
+		       strerror(errno));
+}
+
+/*
+ * One byte a site: valid before and after, so nobody has to stop. The chosen ones are to be on or
+ * off; others: what is not chosen is to be off.
+ */
+static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on, bool others,
+			size_t *switched, struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
+
+	for (size_t i = 0; i < elf->sites; i++) {
+		const struct dt_elf_site *s = &elf->site[i];
+		bool to_on = on && m->file->chosen[i];
+		unsigned char from = to_on ? dt_target_off[s->kind] : dt_target_on[s->kind];
+		unsigned char to = to_on ? dt_target_on[s->kind] : dt_target_off[s->kind];
+		uint64_t at = m->bias + s->address;
+
+		if (!to || (!m->file->chosen[i] && !others))
+			continue;
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
+					       m->file->path, (unsigned long)at, strerror(errno));
+		}
+		if (page[at - have] != from) /* a debugger's breakpoint, say: not ours to change */
+			continue;
+		if (dt_memory_write(t->mem, at, &to, 1) < 0)
+			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
+				       (unsigned long)at, strerror(errno));
+		++*switched;
+	}
+	return 0;
+}
+
+static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size_t *switched,
+			 struct dt_error *e)
+{
+	if (m->on == on || !m->file->chosen)
+		return 0;
+	/* those of probes are in trampolines, and are left to dt_probes_sync() */
+	if (dt_file_has_toggles(m->file) && switch_sites(t, m, on, false, switched, e) < 0)
+		return -1;
+	m->on = on;
+	return 0;
+}
+
+int dt_target_switch(struct dt_target *t, bool on, struct dt_error *e)
+{
+	uint64_t begin = dt_now_ns();
+	size_t switched = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n && rc == 0; i++)
+		if (!on || (t->module[i].hooked && !dt_target_is_silent(t)))
+			rc = switch_module(t, &t->module[i], on, &switched, e);
+	if (switched > t->switched) {
+		t->switch_ns = dt_now_ns() - begin;
+		t->switched = switched;
+	}
+	return rc;
+}
+
+static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+		       struct dt_error *e)
+{
+	const struct dt_elf *elf = m->file->elf;
+	unsigned char page[PAGE];
+	uint64_t have = ~0ull;
+
+	if ((m->file->probed || m->file->points.n) && dt_probes_sync(t, m, low, high, e) < 0)
+		return -1;
+	if (!m->file->chosen || !dt_file_has_toggles(m->file))
+		return 0;
+	if (m->file->chosen_sites && !t->unwatched && !m->hooked && dt_target_hook(t, m, e) < 0)
+		return -1;
+	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
+	     i++) {
+		const struct dt_elf_site *s = &elf->site[i];
+		bool on = m->file->chosen[i] && !dt_target_is_silent(t) && m->hooked;
+		unsigned char from = on ? dt_target_off[s->kind] : dt_target_on[s->kind];
+		unsigned char to = on ? dt_target_on[s->kind] : dt_target_off[s->kind];
+		uint64_t at = m->bias + s->address;
+
+		if (!to)
+			continue;
+		if ((at & ~(PAGE - 1)) != have) {
+			have = at & ~(PAGE - 1);
+			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
+				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
+					       m->file->path, (unsigned long)at, strerror(errno));
+		}
+		if (page[at - have] != from)
+			continue;
+		if (dt_memory_write(t->mem, at, &to, 1) < 0)
+			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
+				       (unsigned long)at, strerror(errno));
+	}
+	m->on = m->hooked && m->file->chosen_sites && !t->unwatched;
+	return 0;
+}
+
+int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, uint64_t high,
+		   bool watched, struct dt_error *e)
+{
+	bool all = t->unwatched ==
+		   (watched &&
+		    !t->opted_out); /* it was the other way round: every site is concerned */
+	int rc = 0;
+
+	t->unwatched = !watched || t->opted_out;
+	for (size_t i = 0; i < t->n && rc == 0; i++) {
+		struct dt_module *m = &t->module[i];
+
+		if ((!m->file->chosen && !m->file->points.n) || (f && m->file != f && !all))
+			continue;
+		if (all)
+			rc = sync_module(t, m, 0, ~0ull, e);
+		else
+			rc = sync_module(t, m, low, high, e);
+	}
+	/* one that has ended has nothing to be switched */
+	return rc < 0 && (dt_target_gone(t) || dt_memory_gone(t->pid)) ? 0 : rc;
+}
+
+bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_t low,
+		     uint64_t high)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if ((!f || t->module[i].file == f) && dt_probes_wants(t, &t->module[i], low, high))
+			return true;
+	return false;
+}
+
+int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
+{
+	t->opted_out = true;
+	/* every module is told; their sites go off */
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].hooked && dt_target_hook(t, &t->module[i], e) < 0)
+			return -1;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].probes && dt_probes_off(t, t->module[i].probes, e) < 0)
+			return -1;
+	return dt_target_switch(t, false, e);
+}
+
+/* What is chosen of a module, once. One in which nothing can be planted does not keep others from
+ * it. */
+static int plant_module(struct dt_target *t, struct dt_module *m, struct dt_error *e)
+{
+	const struct dt_file *f = m->file;
+	bool probes = (f->probed && f->chosen_sites) || f->points.n;
+	bool sleds = dt_file_has_toggles(f) && f->chosen_sites;
+	struct dt_error why;
+	int rc = 0;
+
+	if (m->complete || m->failed || (!probes && !sleds))
+		return 0;
+	t->busy = false;
+	if (m->again && (rc = dt_probes_again(t, m, &why)) == 0)
+		m->again = false;
+	if (probes && rc == 0)
+		rc = dt_probes_sync(t, m, 0, ~0ull, &why);
+	if (rc == 0 && sleds && !m->hooked)
+		rc = dt_target_hook(t, m, &why);
+	if (rc == 0) {
+		m->complete = dt_ticks();
+		return 0;
+	}
+	if (t->busy || dt_target_gone(t) || dt_memory_gone(t->pid)) {
+		if (e)
+			*e = why;
+		return -1;
+	}
+	m->failed = true;
+	dt_format(m->why, sizeof(m->why), "%s", why.text);
+	return 0;
+}
+
+int dt_target_hook_new(struct dt_target *t, struct dt_error *e)
+{
+	/* before anything is planted in one that wants nothing */
+	for (size_t i = 0; i < t->n; i++)
+		if (dt_file_has_toggles(t->module[i].file) && !t->module[i].hooked)
+			dt_target_note_opted_out(t, &t->module[i]);
+	for (size_t i = 0; i < t->n; i++)
+		if (plant_module(t, &t->module[i], e) < 0)
+			return -1;
+	return dt_target_switch(t, true, e);
+}

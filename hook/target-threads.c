@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "hook/target-threads.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "hook/target-switch.h"
+#include "hook/target-work.h"
+#include "process/memory.h"
+
+static struct dt_module *module_with(struct dt_target *t, const char *symbol, uint64_t *address)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_file *f = t->module[i].file;
+
+		if (f->elf && dt_elf_symbol(f->elf, symbol, address, NULL) == 0) {
+			*address += t->module[i].bias;
+			return &t->module[i];
+		}
+	}
+	return NULL;
+}
+
+static bool holds_tid(struct dt_target *t, uint64_t fs, int64_t offset, pid_t tid)
+{
+	uint32_t value;
+
+	return dt_memory_read(t->mem, fs + (uint64_t)offset, &value, sizeof(value)) == 0 &&
+	       value == (uint32_t)tid;
+}
+
+/*
+ * glibc tells debuggers where a thread block holds the thread id: _thread_db_pthread_tid is {bits,
+ * elements, offset}. A static program may lack it: then the id is looked for, first where
+ * glibc 2.34 and later have it.
+ */
+static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t *offset)
+{
+	uint64_t address;
+	uint32_t field[3];
+
+	if (t->tag)
+		tid = dt_pid_inner(t->pid, tid);
+	if (module_with(t, "_thread_db_pthread_tid", &address)) {
+		if (dt_memory_read(t->mem, address, field, sizeof(field)) < 0 || field[0] != 32)
+			return false;
+		*offset = (int32_t)field[2];
+		return holds_tid(t, fs, *offset, tid);
+	}
+	*offset = 0x2d0;
+	if (holds_tid(t, fs, *offset, tid))
+		return true;
+	for (*offset = 0x100; *offset < 0x900; *offset += 4)
+		if (holds_tid(t, fs, *offset, tid))
+			return true;
+	return false;
+}
+
+static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
+		      struct dt_thread_offsets *o)
+{
+	uint64_t address, at;
+	uint32_t registered = 0;
+
+	o->signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
+	o->rseq_size = 32;
+	/* glibc 2.35 and later export where it is, and set the size when it is registered. A
+	 * program can register a block of its own for one thread: that says nothing of the others.
+	 */
+	if (module_with(t, "__rseq_size", &at)) {
+		if (dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 ||
+		    (!registered && !stopped) || !module_with(t, "__rseq_offset", &at) ||
+		    dt_memory_read(t->mem, at, &o->rseq, sizeof(o->rseq)) < 0)
+			return false;
+		if (registered)
+			return !stopped ||
+			       !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature) ||
+			       (int64_t)(address - fs) == o->rseq;
+	}
+	/* a static program without symbols, or just begun, whose libc has not said it yet: near the
+	 * thread pointer, where a thread block is */
+	if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
+		return false;
+	o->rseq = (int64_t)(address - fs);
+	return o->rseq >= -8192 && o->rseq < 8192;
+}
+
+bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
+{
+	struct dt_thread_offsets o = {.tag = t->tag};
+	int32_t cpu;
+
+	if (t->fast)
+		return true;
+	if (!fs || !find_rseq(t, tid, fs, stopped, &o) || !find_tid_offset(t, tid, fs, &o.tid))
+		return false;
+	if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
+	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0)
+		return false;
+	/* the kernel fills it in when a stopped thread goes on */
+	if (cpu < 0 && !stopped)
+		return false;
+	if (dt_area_make_hooks(t->mem, t->area, t->geometry, &o, NULL) < 0)
+		return false;
+	t->fast = true;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].hooked)
+			dt_target_hook(t, &t->module[i], NULL);
+	return true;
+}

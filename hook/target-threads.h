@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the threads of a process keep their id and their rseq block. */
+#ifndef DT_HOOK_TARGET_THREADS_H
+#define DT_HOOK_TARGET_THREADS_H
+
+#include "hook/target.h"
+
+/*
+ * Learns where threads keep their id and rseq block, and goes over to the rseq hooks. fs: thread
+ * pointer of the thread tid. Returns false when the process has no rseq (yet).
+ */
+bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
+
+#endif
