@@ -27,6 +27,11 @@
 #include "session/mount.h"
 #include "session/server.h"
 #include "session/unhooked.h"
+#include "session/begin.h"
+#include "session/ctl.h"
+#include "session/processes.h"
+#include "session/serve.h"
+#include "session/thread-table.h"
 
 #define NAMED	  5	      /* processes in a message, at most */
 #define ALONE_NS 10000000000u /* how long a session without a file waits when its processes have ended */

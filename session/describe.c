@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the trace file is told of a pc when it first appears: function, kind of site, values meant.
  */
+#include "session/describe.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "hook/probes.h"
 #include "symbols/prototype.h"
 #include "session/kernel-ranges.h"
-#include "session/session.h"
+#include "session/thread-table.h"
 
 #define ALL_VALUES 0x0f
 #define SIGNATURE  4096 /* bytes; longer ones count as not known */
@@ -107,7 +109,7 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 				struct dt_target **target)
 {
 	struct dt_module *m = NULL;
-	uint32_t pid = dt_recorder_process(s, r->tid);
+	uint32_t pid = dt_thread_table_process(s, r->tid);
 
 	for (int any = 0; any < 2; any++)
 		for (struct dt_target *t = s->first; t; t = t->next)

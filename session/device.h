@@ -9,7 +9,7 @@
 #define DT_SESSION_DEVICE_H
 
 #include "core/device.h"
-#include "session/session.h"
+#include "session/state.h"
 
 int dt_session_device_init(struct dt_session *s, struct dt_error *e);
 void dt_session_device_free(struct dt_session *s);
@@ -45,11 +45,5 @@ int dt_session_device_sync(struct dt_session *s, struct dt_error *e);
 
 /* Timers of the triggers. Owner thread, from time to time, without the lock. */
 void dt_session_device_tick(struct dt_session *s);
-
-/* Writes and reads ctl, everything that has been recorded being counted. Without the lock. */
-int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
-		     struct dt_error *e);
-void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
-		     void *ctx);
 
 #endif

@@ -12,44 +12,7 @@
 #ifndef DT_SESSION_DOMAIN_H
 #define DT_SESSION_DOMAIN_H
 
-#include <sys/types.h>
-
-#include "core/error.h"
-#include "process/rights.h"
-#include "hook/shared.h"
-#include "session/pauses.h"
-#include "session/rings.h"
-
-struct dt_session;
-
-/* entries of the two tables below; powers of two */
-#define DT_DOMAIN_OWNED	 256u
-#define DT_DOMAIN_PLACES 1024u
-
-struct dt_domain {
-	struct dt_shared *shared;
-	unsigned number;	 /* from 0 on */
-	struct dt_rights rights; /* of its first process */
-	bool has_rights;	 /* it has had a process */
-	struct dt_ring_reader
-		*reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
-	bool forges;	 /* it has told of waits that can not have been; with the lock */
-	bool doubted; /* its processes are another user's (session/doubt.h); owner thread writes */
-	/* Recorder thread. Hashed: the threads whose records are known to be the domain's own, and
-	 * the calls that hooks are known to record, pc << 8 | kind */
-	uint32_t owned[DT_DOMAIN_OWNED];
-	uint64_t place[DT_DOMAIN_PLACES];
-	uint32_t helds;	     /* of dt_control.helds, so many have been taken; recorder thread */
-	struct dt_pauses pauses;
-	bool frozen;	    /* as it was last seen; owner thread */
-	uint64_t *left_pos; /* owner thread: where the rings were when those that are leaving had
-			       ended */
-	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody
-	 * known */
-	struct {
-		pid_t pid, tid;
-	} poster[DT_REQUESTS];
-};
+#include "session/state.h"
 
 /* Gives the session its first domain, for whose memory s->targets.shared is. */
 int dt_domain_first(struct dt_session *s, struct dt_error *e);

@@ -5,17 +5,11 @@
 
 #include "arch/arch.h"
 #include "process/pid-namespace.h"
-#include "session/session.h"
+#include "session/describe.h"
+#include "session/domain.h"
+#include "session/thread-table.h"
 
 #define APART_NS 1e6 /* the clocks of two cores, at most, beside what has been measured */
-
-bool dt_doubt_rights(const struct dt_rights *r)
-{
-	for (unsigned i = 0; i < sizeof(r->user) / sizeof(*r->user); i++)
-		if (r->user[i] != geteuid())
-			return true;
-	return false;
-}
 
 size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 			size_t n)
@@ -32,7 +26,7 @@ size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct 
 		if (tid == last || tid == *owned)
 			continue;
 		pthread_mutex_lock(&s->lock);
-		owns = dt_recorder_owns(s, d, tid, &known);
+		owns = dt_thread_table_owns(s, d, tid, &known);
 		pthread_mutex_unlock(&s->lock);
 		if (!owns)
 			return i;

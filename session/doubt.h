@@ -6,13 +6,7 @@
 #ifndef DT_SESSION_DOUBT_H
 #define DT_SESSION_DOUBT_H
 
-#include "session/domain.h"
-
-/*
- * Are the domain's processes another user's than this one? A program of our own user that runs wild
- * spoils its own trace, and `check` finds that; another's may mean to.
- */
-bool dt_doubt_rights(const struct dt_rights *r);
+#include "session/state.h"
 
 /* By how many ticks a time that a traced process's core had and one that is read here may differ,
  * at most. */

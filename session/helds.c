@@ -6,7 +6,9 @@
 #include "arch/arch.h"
 #include "process/threads.h"
 #include "session/doubt.h"
-#include "session/session.h"
+#include "session/domain.h"
+#include "session/thread-table.h"
+#include "session/tids.h"
 
 static const char *const why[DT_HELD_WHYS] = {
 	[DT_HELD_ROOM] = "room", [DT_HELD_MODULES] = "modules", [DT_HELD_EXEC] = "exec",
@@ -40,7 +42,7 @@ static void put(struct dt_session *s, const struct dt_held_row *row)
 	if (!row->tid || row->begin >= row->end)
 		return;
 	if (s->store) {
-		dt_recorder_thread(s, row->tid); /* which may have no record: none was kept */
+		dt_thread_table_describe(s, row->tid); /* which may have no record: none was kept */
 		dt_store_held(s->store, row, NULL);
 	}
 	if (s->has_log && !s->held)
@@ -94,7 +96,7 @@ static bool is_possible(struct dt_session *s, const struct dt_domain *d,
 	bool known;
 
 	return row->why[0] && row->begin + apart >= s->began && row->begin <= row->end &&
-	       row->end <= dt_ticks() + apart && dt_recorder_owns(s, d, row->tid, &known);
+	       row->end <= dt_ticks() + apart && dt_thread_table_owns(s, d, row->tid, &known);
 }
 
 static void take(struct dt_session *s, struct dt_domain *d)

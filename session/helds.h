@@ -7,11 +7,7 @@
 #ifndef DT_SESSION_HELDS_H
 #define DT_SESSION_HELDS_H
 
-#include "core/types.h"
-
-struct dt_session;
-
-#define DT_HELD_LOG 65536u /* waits that a session without a file remembers */
+#include "session/state.h"
 
 /* What threads have told since the last call, into the session's file, if it has one. With the lock. */
 void dt_helds_take(struct dt_session *s);

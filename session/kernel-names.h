@@ -3,9 +3,15 @@
 #ifndef DT_SESSION_KERNEL_NAMES_H
 #define DT_SESSION_KERNEL_NAMES_H
 
-#include "session/kernel.h"
+#include "core/error.h"
 
 struct dt_kernel_names;
+
+struct dt_kernel_symbol {
+	uint64_t address, end;
+	const char *name;
+	const char *module; /* "vmlinux" for the kernel itself */
+};
 
 /* NULL and an error when the kernel tells no addresses (kptr_restrict). */
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);

@@ -10,24 +10,7 @@
 #include "core/capture.h"
 #include "core/device-words.h"
 #include "include/devtrace-ioctl.h"
-
-/*
- * From when to when records at an address were of this point: ticks, both included. Where one takes
- * the place of another, for a moment both are, and the records' serial numbers tell.
- */
-struct stay {
-	uint64_t address, begin, end;
-	uint32_t id;
-	uint8_t serial;
-};
-
-/* Points are never forgotten, as a file's are not: hook/point.h. */
-struct dt_kernel_points {
-	pthread_mutex_t lock; /* commands change it, the recorder looks */
-	struct dt_points all;
-	struct stay *stay; /* in the order in which they began */
-	size_t n, room;
-};
+#include "session/kernel-points.h"
 
 struct dt_kernel_range {
 	struct dt_kernel *k;
@@ -36,25 +19,6 @@ struct dt_kernel_range {
 	char *set;		/* of functions: as the kernel's device is told */
 	unsigned number;	/* what the kernel's device calls it: sNUMBER */
 };
-
-struct dt_kernel_points *dt_kernel_points_new(void)
-{
-	struct dt_kernel_points *p = calloc(1, sizeof(*p));
-
-	if (p)
-		pthread_mutex_init(&p->lock, NULL);
-	return p;
-}
-
-void dt_kernel_points_free(struct dt_kernel_points *p)
-{
-	if (!p)
-		return;
-	dt_points_free(&p->all);
-	free(p->stay);
-	pthread_mutex_destroy(&p->lock);
-	free(p);
-}
 
 /* ---- what is meant ---- */
 
@@ -221,14 +185,15 @@ static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p, ui
 {
 	if (all->n == all->room) {
 		size_t room = all->room ? 2 * all->room : 16;
-		struct stay *more = realloc(all->stay, room * sizeof(*more));
+		struct dt_kernel_stay *more = realloc(all->stay, room * sizeof(*more));
 
 		if (!more)
 			return -1;
 		all->stay = more;
 		all->room = room;
 	}
-	all->stay[all->n++] = (struct stay){p->site.address, dt_ticks(), ~0ull, p->id, serial};
+	all->stay[all->n++] =
+		(struct dt_kernel_stay){p->site.address, dt_ticks(), ~0ull, p->id, serial};
 	return 0;
 }
 
@@ -317,7 +282,7 @@ uint64_t dt_kernel_point_pc(struct dt_kernel *k, const struct dt_record *r)
 		return pc;
 	pthread_mutex_lock(&all->lock);
 	for (size_t i = all->n; i-- > 0;) {
-		const struct stay *s = &all->stay[i];
+		const struct dt_kernel_stay *s = &all->stay[i];
 
 		if (s->address == r->pc && s->serial == r->core >> 8 && s->begin <= r->ticks &&
 		    r->ticks <= s->end) {

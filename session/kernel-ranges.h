@@ -19,10 +19,6 @@ int dt_kernel_range(const struct dt_range *r, struct dt_error *e);
 int dt_kernel_place(struct dt_kernel *k, const char *name, struct dt_place *place,
 		    struct dt_error *e);
 
-/* Those of a session: dt_kernel_points(). */
-struct dt_kernel_points *dt_kernel_points_new(void);
-void dt_kernel_points_free(struct dt_kernel_points *p);
-
 struct dt_kernel_range; /* what the provider knows of one */
 
 /* As dt_device_ops has them. The range is off when it is forgotten. */

@@ -13,7 +13,7 @@
 
 #include "include/devtrace-ioctl.h"
 #include "session/kernel-names.h"
-#include "session/kernel-ranges.h"
+#include "session/kernel-points.h"
 
 #define CTL  "/dev/tracectl"
 #define LOG  "/dev/trace"

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/record.h"
+#include "session/kernel-names.h"
 
 struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another */
 
@@ -57,12 +58,6 @@ static inline bool dt_kernel_address(uint64_t pc)
 {
 	return pc >> 63;
 }
-
-struct dt_kernel_symbol {
-	uint64_t address, end;
-	const char *name;
-	const char *module; /* "vmlinux" for the kernel itself */
-};
 
 /* What the kernel calls the function at pc. False: nothing is known. */
 bool dt_kernel_symbol(struct dt_kernel *k, uint64_t pc, struct dt_kernel_symbol *s);

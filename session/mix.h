@@ -9,7 +9,7 @@
 #ifndef DT_SESSION_MIX_H
 #define DT_SESSION_MIX_H
 
-#include "session/session.h"
+#include "session/state.h"
 
 enum dt_mix_source { DT_MIX_RING, DT_MIX_SWITCHES, DT_MIX_KERNEL, DT_MIX_SOURCES };
 

@@ -6,8 +6,8 @@
 #include "arch/arch.h"
 #include "session/doubt.h"
 #include "session/rings.h"
-#include "session/session.h"
 #include "store/store.h"
+#include "session/domain.h"
 
 #define MOMENT	23u /* ticks, as a power of two: some 4 ms */
 #define SINGLES 16u /* as many pauses that end in one are told one by one */

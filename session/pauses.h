@@ -7,24 +7,7 @@
 #ifndef DT_SESSION_PAUSES_H
 #define DT_SESSION_PAUSES_H
 
-#include "core/ring.h"
-#include "store/store.h"
-
-struct dt_session;
-struct dt_domain;
-
-/* Of one domain. */
-struct dt_pauses {
-	uint64_t stopped; /* since when, ticks; 0: it is not. Of the first domain only: it is so of
-			     all */
-	uint64_t last;	  /* ticks of the last record taken from the shared ring */
-	uint64_t all_told; /* ticks: all pauses that ended before have been told */
-	uint64_t missed;  /* dt_control.missed when it went on last */
-	uint32_t thaws;	  /* how many of dt_control.thaws have been told */
-	uint64_t moment;  /* in which the last one ended; and how many have been told of it */
-	unsigned singles;
-	struct dt_pause many; /* of the same moment, to be told as one; times: 0: none */
-};
+#include "session/state.h"
 
 /* The session begins, or is told to start or stop. */
 void dt_pauses_start(struct dt_session *s, bool active);

@@ -10,6 +10,7 @@
 #include "symbols/pattern.h"
 #include "hook/probes.h"
 #include "session/kernel-ranges.h"
+#include "session/describe.h"
 
 /* The process that addresses are read in: the one that has been there longest. */
 struct dt_target *dt_places_reference(struct dt_session *s)

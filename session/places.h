@@ -4,7 +4,7 @@
 #define DT_SESSION_PLACES_H
 
 #include "core/device.h"
-#include "session/session.h"
+#include "session/state.h"
 
 /* The process that addresses are read in: the one that has been there longest. NULL: none. */
 struct dt_target *dt_places_reference(struct dt_session *s);

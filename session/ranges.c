@@ -12,6 +12,7 @@
 #include "session/kernel-ranges.h"
 #include "session/places.h"
 #include "session/unhooked.h"
+#include "session/programs.h"
 
 /* What the provider knows of a range: range->host. */
 struct place_of_range {

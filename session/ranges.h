@@ -7,7 +7,7 @@
 #ifndef DT_SESSION_RANGES_H
 #define DT_SESSION_RANGES_H
 
-#include "session/session.h"
+#include "session/state.h"
 
 /* As dt_device_ops.check and .forget: what the range means, kept in range->host. */
 int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e);

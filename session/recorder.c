@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The recorder: takes records out of the rings, into the trace file. */
+#include "session/recorder.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -11,14 +13,18 @@
 #include "arch/arch.h"
 #include "process/memory.h"
 #include "hook/target-modules.h"
+#include "session/clock.h"
+#include "session/domain.h"
 #include "session/doubt.h"
 #include "session/helds.h"
 #include "session/mix.h"
+#include "session/pauses.h"
 #include "session/places.h"
+#include "session/thread-table.h"
+#include "session/tids.h"
 
 #define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
-#define TAKES	 128	       /* from one ring, before the next is looked at */
-#define ANCESTORS 8		/* so many generations of parents are looked at */
+#define TAKES	  128		/* from one ring, before the next is looked at */
 #define TURN	 200	       /* of 10 us: for a ring, where there are several domains */
 #define LOG_TAKES 8	       /* the same, of a session that keeps a log */
 #define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
@@ -42,240 +48,6 @@ static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells 
 	dt_shared_bells_wait(&s->targets.shared, bells, &t);
 }
 
-void dt_session_read_name(uint32_t tid, char *name, size_t size)
-{
-	char path[64];
-	FILE *f;
-
-	name[0] = '\0';
-	dt_format(path, sizeof(path), "/proc/%u/comm", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	if (fgets(name, (int)size, f))
-		name[strcspn(name, "\n")] = '\0';
-	fclose(f);
-}
-
-/* The process of a thread, 0: it has gone. */
-static uint32_t living_process_of(uint32_t tid)
-{
-	char path[64], line[128];
-	uint32_t pid = 0;
-	FILE *f;
-
-	dt_format(path, sizeof(path), "/proc/%u/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %u", &pid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return pid;
-}
-
-/* The domain whose memory the process has mapped; NULL: it has none of the session's, or has ended.
- */
-static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
-{
-	struct dt_domain *has = NULL;
-	struct dt_maps maps;
-
-	if (dt_maps_read(pid, &maps, NULL) == 0) {
-		has = dt_domain_mapped(s, &maps);
-		dt_maps_free(&maps);
-	}
-	return has;
-}
-
-/*
- * Is the process one that is recorded, or was? One that has not made itself known yet has the
- * session's memory, or comes from one that is known.
- */
-static bool is_ours(struct dt_session *s, uint32_t pid)
-{
-	uint32_t parent = (uint32_t)dt_session_parent_of((pid_t)pid);
-
-	for (const struct dt_target *t = s->first; t; t = t->next)
-		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
-			return true;
-	/* a process that is ending has no memory to look at: it is taken for one of ours */
-	return domain_of(s, (pid_t)pid) || dt_memory_gone((pid_t)pid);
-}
-
-/*
- * The process of a thread, 0 when it can not be known (it has gone, and there were several). Who
- * has its number now may be a stranger: numbers come again.
- */
-static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
-{
-	uint32_t pid = living_process_of(r->tid);
-
-	if (pid && is_ours(s, pid))
-		return pid;
-	pid = 0;
-	if (s->only_pid)
-		return s->only_pid;
-	for (struct dt_target *t = s->first; t; t = t->next) {
-		if (!dt_target_module(t, r->pc))
-			continue;
-		if (pid)
-			return 0;
-		pid = (uint32_t)t->pid;
-	}
-	return pid;
-}
-
-/* Where a thread is in the table, or is to be. There is room. */
-static struct dt_thread_entry *entry_of(const struct dt_session *s, uint32_t tid)
-{
-	size_t i = tid * 2654435761u & (s->thread_room - 1);
-
-	while (s->thread[i].tid && s->thread[i].tid != tid)
-		i = (i + 1) & (s->thread_room - 1);
-	return &s->thread[i];
-}
-
-uint32_t dt_recorder_process(const struct dt_session *s, uint32_t tid)
-{
-	return s->thread_room ? entry_of(s, tid)->pid : 0;
-}
-
-static bool is_recorded(const struct dt_session *s, uint32_t tid)
-{
-	return s->thread_room && entry_of(s, tid)->recorded;
-}
-
-/* At most half of it is full. */
-static bool grow_threads(struct dt_session *s)
-{
-	struct dt_thread_entry *old = s->thread;
-	size_t n = s->thread_room, room = n ? 2 * n : 128;
-
-	if (2 * s->threads < n)
-		return true;
-	s->thread = calloc(room, sizeof(*s->thread));
-	if (!s->thread) {
-		s->thread = old;
-		return false;
-	}
-	s->thread_room = room;
-	for (size_t i = 0; i < n; i++)
-		if (old[i].tid)
-			*entry_of(s, old[i].tid) = old[i];
-	free(old);
-	return true;
-}
-
-static void new_thread(struct dt_session *s, const struct dt_record *r)
-{
-	uint32_t pid;
-	char name[64];
-
-	if (r->tid == DT_NO_TID || is_recorded(s, r->tid))
-		return;
-	pid = dt_recorder_process(s, r->tid);
-	if (!pid)
-		pid = process_of(s, r);
-	name[0] = '\0';
-	if (living_process_of(r->tid) == pid) /* not a stranger that has its number now */
-		dt_session_read_name(r->tid, name, sizeof(name));
-	/* a child that has gone was called as its parent is */
-	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
-		if ((uint32_t)t->pid == pid && t->forked)
-			dt_session_read_name((uint32_t)t->ppid, name, sizeof(name));
-	dt_recorder_note(s, r->tid, pid, name);
-}
-
-void dt_recorder_thread(struct dt_session *s, uint32_t tid)
-{
-	const struct dt_record r = {.tid = tid};
-	uint32_t pid;
-	char name[64];
-
-	if (is_recorded(s, tid))
-		return;
-	/* one that is known may have ended since */
-	pid = dt_recorder_process(s, tid);
-	if (pid || dt_session_find(s, (pid_t)process_of(s, &r))) {
-		new_thread(s, &r);
-		return;
-	}
-	/* a process that has not made itself known: when it does, its first record names it */
-	dt_session_read_name(tid, name, sizeof(name));
-	dt_recorder_note(s, tid, 0, name);
-	entry_of(s, tid)->recorded = false;
-}
-
-void dt_recorder_note(struct dt_session *s, uint32_t tid, uint32_t pid, const char *name)
-{
-	struct dt_thread_entry *entry;
-
-	if (!tid || !grow_threads(s))
-		return;
-	entry = entry_of(s, tid);
-	s->threads += !entry->tid;
-	*entry = (struct dt_thread_entry){tid, pid, entry->domains, name != NULL};
-	if (s->store && name)
-		dt_store_thread(s->store, tid, pid, name, NULL);
-}
-
-/* Is one of the processes that it comes from known to be in the domain? */
-static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pid_t pid)
-{
-	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
-		pid = dt_session_parent_of(pid);
-		if (pid > 1 && s->thread_room &&
-		    (entry_of(s, (uint32_t)pid)->domains >> d->number & 1))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Has its process the domain's memory? One that has none of the session's has recorded before it
- * executed something, and is not followed, or not yet: it has the domain's rights, or had them and
- * comes from a process of the domain, as vfork's children do, which do not make themselves known.
- */
-static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
-{
-	const struct dt_domain *has = domain_of(s, pid);
-	struct dt_rights rights;
-
-	if (has)
-		return has == d;
-	return (dt_rights_of(pid, &rights) && memcmp(&rights, &d->rights, sizeof(rights)) == 0) ||
-	       is_born_in(s, d, pid);
-}
-
-void dt_recorder_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid)
-{
-	if (!s->thread_room || !entry_of(s, tid)->tid)
-		dt_recorder_note(s, tid, 0, NULL);
-	if (s->thread_room && entry_of(s, tid)->tid)
-		entry_of(s, tid)->domains |= 1u << d->number;
-}
-
-bool dt_recorder_owns(struct dt_session *s, const struct dt_domain *d, uint32_t tid, bool *known)
-{
-	struct dt_thread_entry *entry = s->thread_room ? entry_of(s, tid) : NULL;
-	uint32_t pid;
-
-	*known = s->domains < 2 || tid == DT_NO_TID;
-	if (entry && !entry->tid)
-		entry = NULL;
-	if (*known || (entry && (entry->domains >> d->number & 1)))
-		return *known = true;
-	pid = living_process_of(tid);
-	if (!pid)
-		return true;
-	if (!is_in(s, d, (pid_t)pid))
-		return false;
-	if (entry)
-		entry->domains |= 1u << d->number;
-	return *known = true;
-}
-
 /* A hint of which threads have been seen, to look at each record's only briefly. */
 struct seen {
 	uint32_t tid[256];
@@ -295,7 +67,7 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 		if (seen->tid[tid % 256] == tid)
 			continue;
 		seen->tid[tid % 256] = tid;
-		new_thread(s, &r[i]);
+		dt_thread_table_new(s, &r[i]);
 	}
 }
 
@@ -541,6 +313,43 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 		pthread_mutex_unlock(&s->lock);
 		*clocked = now;
 	}
+}
+
+/*
+ * Lets the recorder take every record there is now, at most for a second: addresses are about to
+ * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
+ */
+void dt_session_drained(struct dt_session *s)
+{
+	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
+	uint64_t *pos = calloc(rings, sizeof(*pos)), now;
+
+	for (unsigned i = 0; i < rings && pos; i++)
+		pos[i] = dt_shared_ring_pos(s->domain[i / each]->shared, i % each);
+	now = dt_ticks();
+	atomic_store(&s->drain_now, true);
+	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
+		struct timespec t = {0, 1000000};
+		bool all = true;
+
+		for (unsigned i = 0; i < rings && pos; i++) {
+			const struct dt_ring_reader *r = &s->domain[i / each]->reader[i % each];
+
+			all = all && (r->broken ||
+				      __atomic_load_n(&r->released, __ATOMIC_ACQUIRE) >= pos[i]);
+		}
+		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
+			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
+		/* what has been read of the kernel's rings is told by time */
+		all = all &&
+		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
+		if (all || s->log_stalled)
+			break;
+		dt_shared_bell_ring(&s->targets.shared);
+		nanosleep(&t, NULL);
+	}
+	atomic_store(&s->drain_now, false);
+	free(pos);
 }
 
 void *dt_recorder_main(void *session)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Serving the traced processes: their messages, their execs, their ends. Owner thread. */
+/* Serving the traced processes: their messages, and what other threads ask for. Owner thread. */
+#include "session/serve.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -11,27 +13,30 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "hook/connect.h"
+#include "hook/probes.h"
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
 #include "hook/target-switch.h"
 #include "hook/target-threads.h"
 #include "process/launch.h"
 #include "process/memory.h"
-#include "hook/probes.h"
+#include "session/begin.h"
 #include "session/device.h"
+#include "session/domain.h"
+#include "session/ended.h"
+#include "session/execs.h"
+#include "session/processes.h"
+#include "session/recorder.h"
+#include "session/thread-table.h"
+#include "process/status.h"
 
-#define EXECS (sizeof(((struct dt_session *)0)->exec_tid) / sizeof(pid_t))
-#define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
-#define EXEC_TRIES 500 /* of 20 us and more: with a thread whose execve is said to have failed */
+#define PATIENCE   10000000000u /* ns: with threads that do not stop, until a library is left out */
 #define CONFINE_NS 10000000u /* between two looks at whether a process confines itself, at least */
-#define TURN_NS 20000000u /* of a domain's messages, where there are several */
-#define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+#define TURN_NS	   20000000u /* of a domain's messages, where there are several */
 
 /* How many threads: the link count of the task directory is 2 more. */
 static unsigned tasks(pid_t pid)
@@ -46,7 +51,8 @@ static unsigned tasks(pid_t pid)
 /* A child that has ended already: whose it was is to be known. Its parent may have ended, too. */
 static void note_gone(struct dt_session *s, const struct dt_request *q)
 {
-	if (q->pid == q->tid && dt_recorder_process(s, q->ppid) == q->ppid && dt_memory_gone((pid_t)q->pid))
+	if (q->pid == q->tid && dt_thread_table_process(s, q->ppid) == q->ppid &&
+	    dt_memory_gone((pid_t)q->pid))
 		dt_session_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
 }
 
@@ -74,55 +80,6 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 		return;
 	}
 	dt_session_add(s, t);
-}
-
-/*
- * Lets the recorder take every record there is now, at most for a second: addresses are about to
- * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
- */
-void dt_session_drained(struct dt_session *s)
-{
-	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
-	uint64_t *pos = calloc(rings, sizeof(*pos)), now;
-
-	for (unsigned i = 0; i < rings && pos; i++)
-		pos[i] = dt_shared_ring_pos(s->domain[i / each]->shared, i % each);
-	now = dt_ticks();
-	atomic_store(&s->drain_now, true);
-	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
-		struct timespec t = {0, 1000000};
-		bool all = true;
-
-		for (unsigned i = 0; i < rings && pos; i++) {
-			const struct dt_ring_reader *r = &s->domain[i / each]->reader[i % each];
-
-			all = all && (r->broken ||
-				      __atomic_load_n(&r->released, __ATOMIC_ACQUIRE) >= pos[i]);
-		}
-		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
-			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
-		/* what has been read of the kernel's rings is told by time */
-		all = all &&
-		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
-		if (all || s->log_stalled)
-			break;
-		dt_shared_bell_ring(&s->targets.shared);
-		nanosleep(&t, NULL);
-	}
-	atomic_store(&s->drain_now, false);
-	free(pos);
-}
-
-static void forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
-{
-	for (size_t i = 0; s->store && i < n; i++) {
-		uint64_t low, high;
-
-		dt_store_forget(s->store, m[i].low, m[i].high);
-		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
-			dt_store_forget(s->store, low, high);
-		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
-	}
 }
 
 static void asked(struct dt_session *s);
@@ -211,213 +168,24 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 		pthread_mutex_unlock(&s->lock);
 		dt_session_drained(s);
 		pthread_mutex_lock(&s->lock);
-		forget_modules(s, t->gone, t->n_gone);
+		dt_session_forget_modules(s, t->gone, t->n_gone);
 		dt_target_forget(t);
 	}
 	return true;
 }
 
-/* --- exec */
-
-static void forget_exec(struct dt_session *s, size_t i)
-{
-	s->exec_tid[i] = s->exec_tid[--s->execs];
-	s->exec_ppid[i] = s->exec_ppid[s->execs];
-	s->exec_pid[i] = s->exec_pid[s->execs];
-}
-
-/* The process goes on as it is: its new program is not traced. */
-static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
-{
-	if (s->unfollowed++)
-		return;
-	s->unfollowed_pid = pid;
-	dt_fail(&s->unfollowed_why, "%s", why);
-}
-
-/*
- * A setuid program, or one with capabilities of its own, does not get them when its process is held
- * by an ordinary user's ptrace: then the new image is not followed.
- */
-static bool loses_rights(const struct dt_request *q)
-{
-	char name[4096] = "", path[4200];
-	struct stat st;
-	size_t n = 0;
-	int mem;
-
-	if (geteuid() == 0)
-		return false;
-	mem = dt_memory_open((pid_t)q->pid, NULL);
-	if (mem < 0)
-		return true;
-	while (n + 1 < sizeof(name) && dt_memory_read(mem, q->path + n, &name[n], 1) == 0 && name[n])
-		n++;
-	name[n] = '\0';
-	close(mem);
-	if (!name[0]) /* fexecve */
-		dt_format(path, sizeof(path), "/proc/%u/fd/%d", q->pid, q->dirfd);
-	else if (name[0] == '/')
-		dt_format(path, sizeof(path), "/proc/%u/root%s", q->pid, name);
-	else if (q->dirfd >= 0)
-		dt_format(path, sizeof(path), "/proc/%u/fd/%d/%s", q->pid, q->dirfd, name);
-	else
-		dt_format(path, sizeof(path), "/proc/%u/cwd/%s", q->pid, name);
-	return stat(path, &st) == 0 &&
-	       ((st.st_mode & (S_ISUID | S_ISGID)) ||
-		getxattr(path, "security.capability", NULL, 0) > 0);
-}
-
-/* Holds the thread by ptrace, running, so that it stops when its execve is through. */
-static void exec_begins(struct dt_session *s, const struct dt_request *q)
-{
-	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
-
-	if (loses_rights(q)) {
-		leave_unfollowed(s, (pid_t)q->pid, "it is setuid, or has capabilities, which it would not get "
-						   "while it is held; as root it can be traced");
-		return;
-	}
-	if (ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0) {
-		if (errno != ESRCH)
-			leave_unfollowed(s, (pid_t)q->pid,
-					 errno == EPERM ? "another program traces it, or it is not ours to trace"
-							: strerror(errno));
-		return;
-	}
-	if (t)
-		t->execing = true;
-	s->exec_ppid[s->execs] = (pid_t)q->ppid;
-	s->exec_tid[s->execs] = (pid_t)q->tid;
-	s->exec_pid[s->execs++] = (pid_t)q->pid;
-}
-
-/* False: the thread does not stop just now. What a message says may be a lie: it might be in an execve, or wait for a
- * child of vfork. */
-static bool exec_failed(struct dt_session *s, const struct dt_request *q)
-{
-	struct dt_target *t;
-
-	for (size_t i = 0; i < s->execs; i++) {
-		pid_t got = -1;
-		int status;
-
-		if (s->exec_tid[i] != (pid_t)q->tid)
-			continue;
-		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
-			for (int tries = 0; (got = dt_threads_wait((pid_t)q->tid, &status)) == 0; tries++) {
-				if (tries == EXEC_TRIES)
-					return false;
-				usleep(20);
-			}
-		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, q->tid, 0,
-			       status >> 16 ? 0 : WSTOPSIG(status));
-		forget_exec(s, i);
-		t = dt_session_find(s, (pid_t)q->pid);
-		if (t) { /* what was chosen meanwhile */
-			t->execing = false;
-			dt_session_device_follow(s, t);
-		}
-		return true;
-	}
-	return true;
-}
-
-/* The new image is there, stopped before its first instruction, nothing of ours in it. */
-static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
-{
-	struct dt_target *old = dt_session_find(s, pid), *t;
-	struct dt_error e;
-	bool ours = old && old->ours;
-
-	if (s->store)
-		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
-	if (old) {
-		forget_modules(s, old->module, old->n);
-		dt_target_end(old); /* its image has ended */
-	}
-	t = dt_target_open(pid, &e);
-	if (!t) {
-		if (!dt_memory_gone(pid))
-			leave_unfollowed(s, pid, e.text);
-		return;
-	}
-	t->ours = ours;
-	t->ppid = ppid;
-	t->held = pid;
-	t->others = &s->first;
-	if (s->options.follow)
-		dt_session_note_program(s, pid);
-	if (dt_target_confined(t)) { /* a call made for us might be its end */
-		dt_shared_count_unsent(&s->targets.shared);
-		dt_target_close(t);
-		return;
-	}
-	if (dt_session_choose_memory(s, t, &e) < 0 ||
-	    dt_target_install(t, &s->targets, pid, &e) < 0 ||
-	    dt_target_scan(t, &s->targets, true, &e) < 0) {
-		if (!dt_target_gone(t))
-			leave_unfollowed(s, pid, e.text);
-		dt_target_close(t);
-		return;
-	}
-	dt_session_add(s, t);
-	t->held = 0;
-}
-
 static void requests(struct dt_session *s);
-static void check_execs(struct dt_session *s);
 
 void dt_session_let_execs_go(struct dt_session *s)
 {
 	for (int rounds = 0; rounds < 100; rounds++) {
 		requests(s);
-		check_execs(s);
+		dt_execs_check(s);
 		for (size_t i = 0; i < s->execs; i++)
 			ptrace(PTRACE_INTERRUPT, s->exec_tid[i], 0, 0);
 		if (!s->execs)
 			return;
 		usleep(1000);
-	}
-}
-
-static void check_execs(struct dt_session *s)
-{
-	for (size_t i = 0; i < s->execs;) {
-		pid_t tid = s->exec_tid[i], got;
-		int status;
-
-		got = dt_threads_wait(tid, &status);
-		/* a thread that execs continues as the process's first thread */
-		if (got < 0 && errno == ECHILD && tid != s->exec_pid[i])
-			got = dt_threads_wait(s->exec_pid[i], &status);
-		if (got == 0) {
-			i++;
-			continue;
-		}
-		if (got < 0 || !WIFSTOPPED(status)) {
-			forget_exec(s, i);
-			continue;
-		}
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
-			pid_t pid = s->exec_pid[i];
-
-			dt_session_drained(s);
-			pthread_mutex_lock(&s->lock);
-			follow(s, pid, s->exec_ppid[i]);
-			ptrace(PTRACE_DETACH, pid, 0, 0);
-			pthread_mutex_unlock(&s->lock);
-			forget_exec(s, i);
-			continue;
-		}
-		if (s->targets.shared.state == DT_STOPPED) {
-			/* the session ends: what is held is let go */
-			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
-			forget_exec(s, i);
-			continue;
-		}
-		ptrace(PTRACE_CONT, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
 	}
 }
 
@@ -502,7 +270,7 @@ static bool make_outer(struct dt_session *s, struct dt_domain *d, struct dt_requ
 	if (!tid)
 		return false;
 	if (pid != (pid_t)q->pid)
-		q->ppid = (uint32_t)dt_session_parent_of(pid);
+		q->ppid = (uint32_t)dt_status_parent(pid);
 	q->pid = (uint32_t)pid;
 	q->tid = (uint32_t)tid;
 	return true;
@@ -514,7 +282,7 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 {
 	if (q->kind != DT_REQUEST_EXEC)
 		return false;
-	if (s->execs == EXECS)
+	if (s->execs == DT_EXECS)
 		return true;
 	for (size_t i = 0; i < s->execs; i++)
 		if (s->exec_pid[i] == (pid_t)q->pid)
@@ -560,10 +328,10 @@ static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_re
 	case DT_REQUEST_MODULES:
 		return modules_changed(s, m, q);
 	case DT_REQUEST_EXEC:
-		exec_begins(s, q);
+		dt_exec_begins(s, q);
 		break;
 	case DT_REQUEST_EXEC_FAILED:
-		return exec_failed(s, q);
+		return dt_exec_failed(s, q);
 	case DT_REQUEST_OPT_OUT:
 		opt_out(s, m, q);
 		break;
@@ -592,7 +360,7 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 		pthread_mutex_lock(&s->lock);
 		lives = make_outer(s, d, &copy, i);
 		if (lives)
-			dt_recorder_join(s, d, copy.tid);
+			dt_thread_table_join(s, d, copy.tid);
 		pthread_mutex_unlock(&s->lock);
 		if (lives && must_wait(s, &copy))
 			continue;
@@ -612,158 +380,6 @@ static void requests(struct dt_session *s)
 	s->unanswered = false;
 	for (unsigned i = 0; i < s->domains; i++)
 		requests_of(s, s->domain[i]);
-}
-
-/* --- ends */
-
-static void ends(struct dt_session *s)
-{
-	for (struct dt_target *t = s->first; t; t = t->next) {
-		int status = -1;
-
-		if (t->ended || !dt_target_gone(t))
-			continue;
-		dt_session_note_user(s, t); /* before it is buried */
-		if (t->ours && !dt_has_ended(t->pid, &status))
-			continue;
-		dt_target_end(t);
-		if (s->store) {
-			pthread_mutex_lock(&s->lock);
-			dt_store_process_end(s->store, (uint32_t)t->pid, status, dt_ticks(), NULL);
-			pthread_mutex_unlock(&s->lock);
-		}
-	}
-}
-
-/* Does a process that lives have all that this one had, where it had it? Its records can be told by
- * that, and those that it may have forked last find what they began with. */
-static bool is_covered(const struct dt_session *s, const struct dt_target *t)
-{
-	if (t->n_gone || !t->n)
-		return false;
-	for (const struct dt_target *u = s->first; u; u = u->next) {
-		size_t i = 0, k;
-
-		if (u->ended || u->area != t->area || u->shared != t->shared)
-			continue;
-		for (; i < t->n; i++) {
-			for (k = 0; k < u->n; k++)
-				if (u->module[k].file == t->module[i].file &&
-				    u->module[k].bias == t->module[i].bias)
-					break;
-			if (k == u->n)
-				break;
-		}
-		if (i == t->n)
-			return true;
-	}
-	return false;
-}
-
-/* What a flight recorder has written over is not read any more. */
-static bool are_rings_read(const struct dt_domain *d)
-{
-	const struct dt_shared *g = d->shared;
-	uint64_t size = g->geometry.ring_size;
-
-	for (unsigned i = 0; i <= g->geometry.cores; i++) {
-		const struct dt_ring_reader *r = &d->reader[i];
-		uint64_t read = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE),
-			 pos = dt_shared_ring_pos(g, i);
-
-		if (r->broken)
-			continue;
-
-		if (g->policy == DT_OVERWRITE && pos > size && pos - size > read)
-			read = pos - size;
-		if (read < d->left_pos[i])
-			return false;
-	}
-	return true;
-}
-
-/* Has every record been read that there was when they ended? */
-static bool is_read(struct dt_session *s)
-{
-	for (unsigned i = 0; i < s->domains; i++)
-		if (!are_rings_read(s->domain[i]))
-			return false;
-	return !__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= s->left_ticks;
-}
-
-/*
- * Of those that have ended only what tells their records is kept. Children that they may have forked
- * last find what they began with in a process that has the same, or, where there is none (as after an
- * execve), are looked for first: /proc is gone through for that, so once a second at most.
- */
-static void fold_ended(struct dt_session *s)
-{
-	struct timespec now;
-	bool alone = false;
-
-	for (struct dt_target *t = s->first; t; t = t->next) {
-		if (!t->ended || t->last)
-			continue;
-		if (is_covered(s, t)) {
-			pthread_mutex_lock(&s->lock);
-			dt_target_fold(t);
-			pthread_mutex_unlock(&s->lock);
-		} else {
-			alone = true;
-		}
-	}
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (!alone || now.tv_sec == s->last_looked)
-		return;
-	s->last_looked = now.tv_sec;
-	pthread_mutex_lock(&s->lock);
-	dt_session_adopt_strays(s);
-	for (struct dt_target *t = s->first; t; t = t->next)
-		if (t->ended && !t->last)
-			dt_target_fold(t);
-	pthread_mutex_unlock(&s->lock);
-	malloc_trim(0); /* it was megabytes each */
-}
-
-/* Their records have been read. The log asks for names later. */
-static void let_go(struct dt_session *s)
-{
-	for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
-		if (t->leaving && !t->left)
-			dt_target_leave(t);
-		if (t->left && (!s->has_log || is_covered(s, t))) {
-			*p = t->next;
-			dt_target_close(t);
-		} else {
-			p = &t->next;
-		}
-	}
-}
-
-/* Those that have ended and are needed no more: a server that forks for each connection has many, and
- * so has a shell that starts programs. */
-static void leave(struct dt_session *s)
-{
-	unsigned cores = s->targets.shared.geometry.cores;
-
-	fold_ended(s);
-	if (s->anybody_leaving) {
-		if (!is_read(s))
-			return;
-		pthread_mutex_lock(&s->lock);
-		let_go(s);
-		pthread_mutex_unlock(&s->lock);
-		s->anybody_leaving = false;
-	}
-	for (struct dt_target *t = s->first; t; t = t->next) {
-		t->leaving = t->last && !t->left;
-		s->anybody_leaving = s->anybody_leaving || t->leaving;
-	}
-	for (unsigned i = 0; s->anybody_leaving && i < s->domains; i++)
-		for (unsigned k = 0; k <= cores; k++)
-			s->domain[i]->left_pos[k] = dt_shared_ring_pos(s->domain[i]->shared, k);
-	s->left_ticks = dt_ticks();
 }
 
 /* A program may restrict its own system calls at any time: the hooks then make none. One that waits for room
@@ -832,9 +448,9 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 
 	dt_shared_bells(&s->targets.shared, &bells);
 	requests(s);
-	check_execs(s);
-	ends(s);
-	leave(s);
+	dt_execs_check(s);
+	dt_ended_look(s);
+	dt_ended_leave(s);
 	dt_threads_late();
 	confine(s);
 	asked(s);

@@ -22,6 +22,10 @@
 #include "session/helds.h"
 #include "session/places.h"
 #include "session/send.h"
+#include "session/ctl.h"
+#include "session/processes.h"
+#include "session/recorder.h"
+#include "session/thread-table.h"
 
 #define CONNECTIONS 1000
 #define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
@@ -250,7 +254,7 @@ static int do_thread(struct connection *c, const char *line)
 	char name[64];
 
 	pthread_mutex_lock(&s->lock);
-	pid = dt_recorder_process(s, tid);
+	pid = dt_thread_table_process(s, tid);
 	pthread_mutex_unlock(&s->lock);
 	if (pid) {
 		dt_session_read_name(tid, name, sizeof(name));

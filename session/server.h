@@ -6,7 +6,7 @@
 #ifndef DT_SESSION_SERVER_H
 #define DT_SESSION_SERVER_H
 
-#include "session/session.h"
+#include "session/state.h"
 
 /* Where this user's sessions are: "/run/user/1000/devtrace" or "/tmp/devtrace-1000". */
 int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e);

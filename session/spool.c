@@ -8,7 +8,7 @@
 
 #include "arch/arch.h"
 #include "session/client.h"
-#include "session/session.h"
+#include "session/state.h"
 #include "store/store.h"
 
 #define BATCH 8192u

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Our numbers of threads in other PID namespaces. */
+#include "session/tids.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 
 #include "process/pid-namespace.h"
-#include "session/session.h"
-#include "session/tids.h"
 
 #define INNER(tid) ((pid_t)((tid) & ((1u << DT_TAG_SHIFT) - 1)))
 

@@ -7,22 +7,7 @@
 #ifndef DT_SESSION_TIDS_H
 #define DT_SESSION_TIDS_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include "core/record.h"
-
-struct dt_session;
-struct dt_target;
-
-struct dt_tid {
-	uint32_t inner, outer; /* with tag; ours. inner 0: empty */
-};
-
-struct dt_tids {
-	struct dt_tid *at; /* hashed by inner; room: a power of two, or 0 */
-	size_t n, room;
-	size_t unknown; /* have ended before they were asked for */
-};
+#include "session/state.h"
 
 /* The number of process t, when it is in another namespace, is known. With the lock. */
 void dt_tids_note(struct dt_session *s, const struct dt_target *t);

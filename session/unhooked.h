@@ -3,7 +3,7 @@
 #ifndef DT_SESSION_UNHOOKED_H
 #define DT_SESSION_UNHOOKED_H
 
-#include "session/session.h"
+#include "session/state.h"
 
 struct dt_unhooked {
 	size_t chosen, left_out; /* functions without sleds */

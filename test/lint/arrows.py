@@ -16,10 +16,6 @@ import sys
 
 # Circles that stay, each with its reason: a line "files that are in it, sorted: why".
 KNOWN_CIRCLES = {
-	"session/kernel session/kernel-names session/kernel-ranges":
-		"to be undone",
-	"session/capture session/device session/domain session/doubt session/helds session/pauses session/places session/ranges session/session session/tids session/unhooked":
-		"to be undone",
 }
 
 

@@ -16,6 +16,11 @@
 #include <unistd.h>
 
 #include "session/device.h"
+#include "process/launch.h"
+#include "session/begin.h"
+#include "session/ctl.h"
+#include "session/serve.h"
+#include "session/session.h"
 
 static struct dt_session session;
 

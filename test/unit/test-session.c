@@ -15,6 +15,9 @@
 #include "session/kernel-ranges.h"
 #include "session/session.h"
 #include "test/unit/test-trace-scratch.h"
+#include "session/ctl.h"
+#include "session/kernel-points.h"
+#include "session/recorder.h"
 
 #define AHEAD 5000000 /* ticks */
 

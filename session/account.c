@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What the trace file is told of the whole session at its end. */
+#include "session/account.h"
+
+#include <string.h>
+
+#include "session/domain.h"
+#include "session/doubt.h"
+
+/* Threads of other PID namespaces that were gone when they were looked for. */
+static void store_unknown_tids(struct dt_session *s)
+{
+	char text[32];
+
+	if (!s->tids.unknown)
+		return;
+	dt_format(text, sizeof(text), "%zu", s->tids.unknown);
+	dt_store_meta(s->store, "unknown_tids", text, NULL);
+}
+
+/* Of threads that had forbidden themselves to read the clock. */
+static void store_clockless(struct dt_session *s)
+{
+	struct dt_shared_counts c = dt_domains_counts(s);
+	char text[64];
+
+	s->clockless = c.clockless_in;
+	s->unsent = c.unsent;
+	if (!c.clockless_in && !c.clockless_out)
+		return;
+	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c.clockless_in,
+		  (unsigned long)c.clockless_out);
+	dt_store_meta(s->store, "clockless", text, NULL);
+}
+
+/* Whose memories there were, in the order of their rings' numbers. */
+static void store_domains(struct dt_session *s)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->domains && s->domains > 1; i++)
+		n += dt_format(s->domain_users + n, sizeof(s->domain_users) - n, "%s%u",
+			       i ? " " : "", s->domain[i]->rights.user[1]);
+	if (n)
+		dt_store_meta(s->store, "domains", s->domain_users, NULL);
+}
+
+/* These users' processes could read and change each other's records. */
+static void store_users(struct dt_session *s)
+{
+	char text[128];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->users; i++)
+		n += dt_format(text + n, sizeof(text) - n, "%s%u", i ? " " : "", s->user[i]);
+	if (s->users > 1)
+		dt_store_meta(s->store, "users", text, NULL);
+}
+
+static void put_written(struct dt_session *s, unsigned core, const char *source, uint64_t records,
+			uint64_t dropped)
+{
+	struct dt_written_row row = {core, source, records, dropped};
+
+	if (records || dropped || core == DT_SHARED_CORE)
+		dt_store_written(s->store, &row, NULL);
+}
+
+/*
+ * How many records were written, by those who did: where each ring's writers are, and what they
+ * found no place for. Not what the recorder has taken: who reads the file compares. The shared
+ * ring's row is always there, and says so that it is known.
+ */
+static void store_written(struct dt_session *s)
+{
+	unsigned cores = s->targets.shared.geometry.cores;
+	uint64_t records, dropped;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->domains * (cores + 1); i++) {
+		const struct dt_domain *d = s->domain[i / (cores + 1)];
+		const struct dt_ring_reader *reader = &d->reader[i % (cores + 1)];
+		struct dt_shared_ring_counts r = dt_shared_ring_counts(d->shared, i % (cores + 1));
+		unsigned core = dt_domain_core(s, i / (cores + 1), i % (cores + 1));
+
+		if (!reader->broken && !dt_doubt_counts(d, i % (cores + 1))) {
+			put_written(s, core, "ring", r.pos / 64, r.dropped);
+			continue;
+		}
+		/* nobody knows what it wrote */
+		put_written(s, core, "ring", reader->taken + reader->lost_total, 0);
+		if (n < sizeof(s->broken) - 16)
+			n += dt_format(s->broken + n, sizeof(s->broken) - n, "%s%u", n ? " " : "",
+				       core);
+	}
+	if (n)
+		dt_store_meta(s->store, "broken_rings", s->broken, NULL);
+	for (unsigned i = 0; i < cores && s->switches; i++) {
+		dt_switches_written(s->switches, i, &records, &dropped);
+		put_written(s, i, "switches", records, dropped);
+	}
+	for (unsigned i = 0; i < cores && s->kernel; i++)
+		if (!dt_kernel_written(s->kernel, i, &records, &dropped))
+			put_written(s, i, "kernel", records, dropped);
+}
+
+void dt_account_write(struct dt_session *s)
+{
+	store_clockless(s);
+	store_unknown_tids(s);
+	store_users(s);
+	store_domains(s);
+	store_written(s);
+}

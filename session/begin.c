@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting programs under trace, and attaching to processes that run. Owner thread. */
+#include "session/begin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "hook/connect.h"
+#include "hook/probes.h"
+#include "hook/target-detach.h"
+#include "hook/target-modules.h"
+#include "hook/target-threads.h"
+#include "process/memory.h"
+#include "session/device.h"
+#include "session/processes.h"
+#include "session/programs.h"
+
+#define LONG_ATTACH 100000000u /* ns: to be said */
+
+/* A static program has no dynamic linker that tells when threads are set up. */
+static bool is_static(const struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->module[i].file->elf->interp)
+			return false;
+	return true;
+}
+
+struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_error *e)
+{
+	const char *path = l->path;
+	struct dt_target *t = NULL;
+	pid_t pid = dt_launch(l, e);
+	int rc = 0;
+
+	if (pid < 0)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	t = dt_target_open(pid, e);
+	if (!t)
+		goto fail;
+	t->ours = true;
+	t->held = pid;
+	t->ppid = getpid();
+	dt_session_note_program(s, pid);
+	if (dt_session_choose_memory(s, t, e) < 0 ||
+	    dt_target_install(t, &s->targets, pid, e) < 0 ||
+	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
+		goto fail;
+	t->first_image = true;
+	if (is_static(t)) {
+		size_t sites;
+
+		dt_target_sites(t, &sites);
+		if (!sites && !s->options.follow && !s->options.points && !s->options.kernel) {
+			if (dt_target_has_go(t))
+				dt_fail(e, "%s: " DT_GO, path);
+			else
+				dt_fail(e, DT_NO_SLEDS, path);
+			goto fail;
+		}
+		rc = dt_launch_until_rseq(pid);
+		if (rc == 1) {
+			dt_target_find_threads(t, pid, dt_thread_fs(pid), true);
+			dt_connect(t, true, NULL);
+		}
+	}
+	dt_session_add(s, t);
+	/* what is in a library waits until that is there */
+	if (dt_session_device_points(s, e) < 0 && is_static(t)) {
+		t = NULL; /* the session's by now */
+		goto fail;
+	}
+	t->held = 0;
+	/* with the lock: a command that comes now may want to stop it itself */
+	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
+		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
+		t = NULL;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return t;
+fail:
+	pthread_mutex_unlock(&s->lock);
+	if (t)
+		dt_target_close(t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	return NULL;
+}
+
+/* An area of an earlier session whose controller has died is taken away; a live one is refused. */
+static int clear_old_area(struct dt_target *t, struct dt_error *e)
+{
+	struct dt_shared_old old;
+	struct dt_maps maps;
+	uint64_t area;
+	size_t left;
+	int rc;
+
+	if (dt_maps_read(t->pid, &maps, e) < 0)
+		return -1;
+	area = dt_area_find(t->mem, &maps);
+	dt_maps_free(&maps);
+	if (!area)
+		return 0;
+	if (!dt_shared_old(t->mem, area + DT_AREA_SESSION, &old))
+		old.fits = old.lives = false;
+	if (old.lives)
+		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
+			       old.controller);
+	/* the process could write there whatever it likes */
+	if (!old.fits)
+		return dt_fail(
+			e,
+			"process %d has memory of an earlier session that this devtrace can not take "
+			"away (another version's, or damaged); start the program anew",
+			t->pid);
+	t->area = area;
+	t->geometry = &old.geometry;
+	if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n; i++)
+		t->module[i].hooked = t->module[i].on = t->module[i].file->chosen != NULL;
+	rc = dt_target_detach(t, &left, e);
+	t->geometry = NULL;
+	t->area = 0;
+	dt_target_free_old(t);
+	if (rc == 0 && left)
+		rc = dt_fail(e, "process %d still runs code of an earlier session; try again",
+			     t->pid);
+	return rc;
+}
+
+struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
+{
+	uint64_t began = dt_now_ns();
+	struct dt_threads one;
+	struct dt_target *t;
+	size_t sites;
+	int rc;
+
+	t = dt_target_open(pid, e);
+	if (!t)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	t->others = &s->first;
+	dt_session_note_program(s, pid);
+	/* everything slow (files, symbols, patterns) before anything is stopped */
+	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
+		goto fail;
+	dt_target_sites(t, &sites);
+	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till
+	 * then */
+	if (!sites && dt_target_has_go(t) && !s->options.idle && !s->options.kernel) {
+		dt_fail(e, "process %d: " DT_GO, pid);
+		goto fail;
+	}
+	if (!sites && !s->options.idle && !s->options.points && !s->options.arguments) {
+		dt_fail(e,
+			"process %d has no function that could be traced ('devtrace list -v' says "
+			"why); build its program with CFLAGS=\"$(pkg-config --cflags devtrace)\"",
+			pid);
+		goto fail;
+	}
+	if (dt_target_any_confined(t)) {
+		dt_fail(e,
+			"process %d has confined itself by seccomp: a system call made for devtrace "
+			"might be its end; start it under devtrace instead",
+			pid);
+		goto fail;
+	}
+	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
+		goto fail;
+	rc = dt_session_choose_memory(s, t, e);
+	if (rc == 0)
+		rc = dt_target_install(t, &s->targets, pid, e);
+	dt_threads_release(&one);
+	t->stop_ns = one.stopped_for;
+	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
+		goto fail;
+	dt_session_add(s, t);
+	/* the rings are open meanwhile; the file has it of each module */
+	if (dt_now_ns() - began > LONG_ATTACH)
+		dt_format(s->note, sizeof(s->note),
+			  "process %d is recorded completely from %lu ms after its attach on", pid,
+			  (unsigned long)((dt_now_ns() - began) / 1000000));
+	pthread_mutex_unlock(&s->lock);
+	return t;
+fail:
+	if (t->area) {
+		size_t left;
+
+		dt_target_detach(t, &left, NULL);
+	}
+	pthread_mutex_unlock(&s->lock);
+	dt_target_close(t);
+	return NULL;
+}

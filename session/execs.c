@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that traced processes execute: each is held until it can be traced. Owner thread. */
+#include "session/execs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "hook/probes.h"
+#include "hook/target-modules.h"
+#include "process/launch.h"
+#include "process/memory.h"
+#include "session/device.h"
+#include "session/processes.h"
+#include "session/recorder.h"
+#include "session/programs.h"
+
+#define EXEC_TRIES 500 /* of 20 us and more: with a thread whose execve is said to have failed */
+#define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+
+static void forget_exec(struct dt_session *s, size_t i)
+{
+	s->exec_tid[i] = s->exec_tid[--s->execs];
+	s->exec_ppid[i] = s->exec_ppid[s->execs];
+	s->exec_pid[i] = s->exec_pid[s->execs];
+}
+
+/* The process goes on as it is: its new program is not traced. */
+static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
+{
+	if (s->unfollowed++)
+		return;
+	s->unfollowed_pid = pid;
+	dt_fail(&s->unfollowed_why, "%s", why);
+}
+
+/*
+ * A setuid program, or one with capabilities of its own, does not get them when its process is held
+ * by an ordinary user's ptrace: then the new image is not followed.
+ */
+static bool loses_rights(const struct dt_request *q)
+{
+	char name[4096] = "", path[4200];
+	struct stat st;
+	size_t n = 0;
+	int mem;
+
+	if (geteuid() == 0)
+		return false;
+	mem = dt_memory_open((pid_t)q->pid, NULL);
+	if (mem < 0)
+		return true;
+	while (n + 1 < sizeof(name) && dt_memory_read(mem, q->path + n, &name[n], 1) == 0 &&
+	       name[n])
+		n++;
+	name[n] = '\0';
+	close(mem);
+	if (!name[0]) /* fexecve */
+		dt_format(path, sizeof(path), "/proc/%u/fd/%d", q->pid, q->dirfd);
+	else if (name[0] == '/')
+		dt_format(path, sizeof(path), "/proc/%u/root%s", q->pid, name);
+	else if (q->dirfd >= 0)
+		dt_format(path, sizeof(path), "/proc/%u/fd/%d/%s", q->pid, q->dirfd, name);
+	else
+		dt_format(path, sizeof(path), "/proc/%u/cwd/%s", q->pid, name);
+	return stat(path, &st) == 0 && ((st.st_mode & (S_ISUID | S_ISGID)) ||
+					getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+/* Holds the thread by ptrace, running, so that it stops when its execve is through. */
+void dt_exec_begins(struct dt_session *s, const struct dt_request *q)
+{
+	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
+
+	if (loses_rights(q)) {
+		leave_unfollowed(s, (pid_t)q->pid,
+				 "it is setuid, or has capabilities, which it would not get "
+				 "while it is held; as root it can be traced");
+		return;
+	}
+	if (ptrace(PTRACE_SEIZE, q->tid, 0, TRACE_EXEC) < 0) {
+		if (errno != ESRCH)
+			leave_unfollowed(
+				s, (pid_t)q->pid,
+				errno == EPERM
+					? "another program traces it, or it is not ours to trace"
+					: strerror(errno));
+		return;
+	}
+	if (t)
+		t->execing = true;
+	s->exec_ppid[s->execs] = (pid_t)q->ppid;
+	s->exec_tid[s->execs] = (pid_t)q->tid;
+	s->exec_pid[s->execs++] = (pid_t)q->pid;
+}
+
+/* False: the thread does not stop just now. What a message says may be a lie: it might be in an
+ * execve, or wait for a child of vfork. */
+bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
+{
+	struct dt_target *t;
+
+	for (size_t i = 0; i < s->execs; i++) {
+		pid_t got = -1;
+		int status;
+
+		if (s->exec_tid[i] != (pid_t)q->tid)
+			continue;
+		if (ptrace(PTRACE_INTERRUPT, q->tid, 0, 0) == 0)
+			for (int tries = 0; (got = dt_threads_wait((pid_t)q->tid, &status)) == 0;
+			     tries++) {
+				if (tries == EXEC_TRIES)
+					return false;
+				usleep(20);
+			}
+		if (got > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, q->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+		forget_exec(s, i);
+		t = dt_session_find(s, (pid_t)q->pid);
+		if (t) { /* what was chosen meanwhile */
+			t->execing = false;
+			dt_session_device_follow(s, t);
+		}
+		return true;
+	}
+	return true;
+}
+
+/* The new image is there, stopped before its first instruction, nothing of ours in it. */
+static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
+{
+	struct dt_target *old = dt_session_find(s, pid), *t;
+	struct dt_error e;
+	bool ours = old && old->ours;
+
+	if (s->store)
+		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
+	if (old) {
+		dt_session_forget_modules(s, old->module, old->n);
+		dt_target_end(old); /* its image has ended */
+	}
+	t = dt_target_open(pid, &e);
+	if (!t) {
+		if (!dt_memory_gone(pid))
+			leave_unfollowed(s, pid, e.text);
+		return;
+	}
+	t->ours = ours;
+	t->ppid = ppid;
+	t->held = pid;
+	t->others = &s->first;
+	if (s->options.follow)
+		dt_session_note_program(s, pid);
+	if (dt_target_confined(t)) { /* a call made for us might be its end */
+		dt_shared_count_unsent(&s->targets.shared);
+		dt_target_close(t);
+		return;
+	}
+	if (dt_session_choose_memory(s, t, &e) < 0 ||
+	    dt_target_install(t, &s->targets, pid, &e) < 0 ||
+	    dt_target_scan(t, &s->targets, true, &e) < 0) {
+		if (!dt_target_gone(t))
+			leave_unfollowed(s, pid, e.text);
+		dt_target_close(t);
+		return;
+	}
+	dt_session_add(s, t);
+	t->held = 0;
+}
+
+void dt_execs_check(struct dt_session *s)
+{
+	for (size_t i = 0; i < s->execs;) {
+		pid_t tid = s->exec_tid[i], got;
+		int status;
+
+		got = dt_threads_wait(tid, &status);
+		/* a thread that execs continues as the process's first thread */
+		if (got < 0 && errno == ECHILD && tid != s->exec_pid[i])
+			got = dt_threads_wait(s->exec_pid[i], &status);
+		if (got == 0) {
+			i++;
+			continue;
+		}
+		if (got < 0 || !WIFSTOPPED(status)) {
+			forget_exec(s, i);
+			continue;
+		}
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+			pid_t pid = s->exec_pid[i];
+
+			dt_session_drained(s);
+			pthread_mutex_lock(&s->lock);
+			follow(s, pid, s->exec_ppid[i]);
+			ptrace(PTRACE_DETACH, pid, 0, 0);
+			pthread_mutex_unlock(&s->lock);
+			forget_exec(s, i);
+			continue;
+		}
+		if (s->targets.shared.state == DT_STOPPED) {
+			/* the session ends: what is held is let go */
+			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
+			forget_exec(s, i);
+			continue;
+		}
+		ptrace(PTRACE_CONT, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	}
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a session. */
+#include "session/processes.h"
+
+#include <fcntl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "arch/arch.h"
+#include "hook/probes.h"
+#include "hook/target-modules.h"
+#include "process/memory.h"
+#include "process/rights.h"
+#include "process/status.h"
+#include "session/device.h"
+#include "session/domain.h"
+#include "session/thread-table.h"
+#include "session/tids.h"
+
+static void read_cmdline(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	dt_format(path, sizeof(path), "/proc/%d/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	for (ssize_t i = 0; i + 1 < n; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+}
+
+void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	dt_format(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, exe, exe_size - 1);
+	exe[n > 0 ? n : 0] = '\0';
+	read_cmdline(pid, cmdline, size);
+}
+
+/* Its program and command line are those of `like'. */
+static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like)
+{
+	char exe[4096], cmdline[4096];
+
+	if (!s->store)
+		return;
+	dt_session_read_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
+	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline, dt_ticks(), NULL);
+}
+
+void dt_session_note_process(struct dt_session *s, struct dt_target *t)
+{
+	note_process(s, t->pid, t->ppid, t->pid);
+}
+
+void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
+{
+	char name[64];
+
+	s->known_targets++;
+	s->only_pid = 0;
+	dt_session_read_name((uint32_t)ppid, name, sizeof(name));
+	dt_thread_table_note(s, (uint32_t)pid, (uint32_t)pid, name);
+	note_process(s, pid, ppid, ppid);
+	if (s->store)
+		dt_store_process_end(s->store, (uint32_t)pid, -1, dt_ticks(), NULL);
+}
+
+static void note_names(struct dt_session *s, const struct dt_module *m)
+{
+	const char *called = dt_file_called(m->file, NULL);
+	char name[256];
+
+	for (const char *p = strchr(called, '\n'); p; p = strchr(p + 1, '\n')) {
+		dt_format(name, sizeof(name), "%.*s", (int)strcspn(p + 1, "\n"), p + 1);
+		dt_store_module_name(s->store, m->row, name, NULL);
+	}
+}
+
+static void note_failed(struct dt_session *s, struct dt_module *m)
+{
+	if (m->failed && !m->failed_told)
+		dt_format(s->note, sizeof(s->note), "nothing of %s is recorded: %s", m->file->path,
+			  m->why);
+	m->failed_told = m->failed;
+}
+
+static void note_complete(struct dt_session *s, struct dt_module *m)
+{
+	if (m->complete && !m->complete_told && m->row)
+		dt_store_complete(s->store, m->row, m->complete, NULL);
+	m->complete_told = m->complete != 0;
+}
+
+void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		note_failed(s, &t->module[i]);
+	if (!s->store)
+		return;
+	for (size_t i = 0; i < t->n; i++) {
+		struct dt_module *m = &t->module[i];
+		struct dt_module_row row = {
+			.pid = (uint32_t)t->pid,
+			.base = m->bias,
+			.low = m->low,
+			.high = m->high,
+			.path = m->file->path,
+			.build_id = m->file->elf ? m->file->elf->build_id : "",
+			.begin_ticks = m->begin_ticks,
+		};
+
+		if (!m->row) {
+			m->row = dt_store_module(s->store, &row, NULL);
+			if (m->row < 0)
+				m->row = 0;
+			else
+				note_names(s, m);
+		}
+		note_complete(s, m);
+	}
+}
+
+static void note_area(struct dt_session *s, uint64_t area)
+{
+	uint64_t *more;
+
+	for (size_t i = s->areas; i-- > 0;)
+		if (s->area[i] == area)
+			return;
+	if (!(s->areas & (s->areas + 1)) || !s->area) { /* room for the next power of two */
+		more = realloc(s->area, 2 * (s->areas + 1) * sizeof(*more));
+		if (!more)
+			return;
+		s->area = more;
+	}
+	s->area[s->areas++] = area;
+}
+
+int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e)
+{
+	struct dt_domain *d = dt_domain_for(s, t->pid, e);
+
+	if (!d)
+		return -1;
+	t->shared = d->shared;
+	return 0;
+}
+
+static void add_user(struct dt_session *s, uid_t uid)
+{
+	for (unsigned i = 0; i < s->users; i++)
+		if (s->user[i] == uid)
+			return;
+	if (s->users < sizeof(s->user) / sizeof(*s->user))
+		s->user[s->users++] = uid;
+}
+
+void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
+{
+	struct dt_rights now;
+
+	for (unsigned i = 0; i < s->domains; i++) {
+		const struct dt_domain *d = s->domain[i];
+
+		if (d->shared != t->shared || !dt_rights_of(t->pid, &now) ||
+		    d->rights.user[1] == now.user[1])
+			continue;
+		add_user(s, d->rights.user[1]);
+		add_user(s, now.user[1]);
+	}
+}
+
+/* Whose processes' records are believed only as far as they can be true: other users' than ours. */
+void dt_session_store_doubted(struct dt_session *s)
+{
+	char text[sizeof(s->doubted)] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; i < s->domains; i++)
+		if (s->domain[i]->doubted)
+			n += dt_format(text + n, sizeof(text) - n, "%s%u", n ? " " : "",
+				       s->domain[i]->rights.user[1]);
+	if (!strcmp(text, s->doubted))
+		return;
+	memcpy(s->doubted, text, sizeof(text));
+	if (s->store)
+		dt_store_meta(s->store, "doubted", s->doubted, NULL);
+}
+
+void dt_session_add(struct dt_session *s, struct dt_target *t)
+{
+	struct dt_error e;
+
+	note_area(s, t->area);
+	dt_session_note_user(s, t);
+	t->next = s->first;
+	t->others = &s->first;
+	s->first = t;
+	s->known_targets++;
+	s->only_pid = s->known_targets == 1 ? (uint32_t)t->pid : 0;
+	dt_thread_table_note(s, (uint32_t)t->pid, (uint32_t)t->pid, NULL);
+	for (unsigned i = 0; i < s->domains; i++)
+		if (s->domain[i]->shared == t->shared)
+			dt_thread_table_join(s, s->domain[i], (uint32_t)t->pid);
+	dt_session_store_doubted(s);
+	dt_tids_note(s, t);
+	dt_session_device_follow(s, t);
+	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
+		dt_format(s->note, sizeof(s->note), "%s", e.text);
+	if (s->kernel && dt_kernel_watch(s->kernel, t->pid, &e) < 0)
+		dt_format(s->note, sizeof(s->note), "%s", e.text);
+	dt_session_note_process(s, t);
+	dt_session_note_modules(s, t);
+}
+
+/* Forked children that never recorded anything have not made themselves known; they have the area.
+ */
+bool dt_session_adopt_strays(struct dt_session *s)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+	bool any = false;
+
+	while (d && (entry = readdir(d)) != NULL) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		struct dt_domain *ours;
+		struct dt_target *t;
+		struct dt_maps maps;
+
+		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
+		    dt_maps_read(pid, &maps, NULL) < 0)
+			continue;
+		ours = dt_domain_mapped(s, &maps);
+		t = ours && !dt_session_shares(s, pid) ? dt_target_open(pid, NULL) : NULL;
+		if (t) {
+			uint64_t area = dt_area_find(t->mem, &maps);
+
+			t->ppid = dt_status_parent(pid);
+			t->forked = true;
+			t->shared = ours->shared;
+			if (area &&
+			    dt_target_adopt(t, &s->targets, area,
+					    dt_session_parent(s, t->shared, area), NULL) == 0)
+				dt_session_add(s, t), any = true;
+			else
+				dt_target_close(t);
+		}
+		dt_maps_free(&maps);
+	}
+	if (d)
+		closedir(d);
+	return any;
+}
+
+bool dt_session_shares(struct dt_session *s, pid_t pid)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (!t->ended && t->pid != pid && dt_same_memory(pid, t->pid))
+			return true;
+	return false;
+}
+
+/* Whoever has its area there is an ancestor, or a brother: it has what the process had at its
+ * birth. */
+const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m,
+					  uint64_t area)
+{
+	for (struct dt_target *t = s->first; t; t = t->next)
+		if (t->area == area && t->shared == m && !t->last)
+			return t;
+	return NULL;
+}
+
+void dt_session_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
+{
+	for (size_t i = 0; s->store && i < n; i++) {
+		uint64_t low, high;
+
+		dt_store_forget(s->store, m[i].low, m[i].high);
+		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
+			dt_store_forget(s->store, low, high);
+		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
+	}
+}
