@@ -4,7 +4,15 @@
 #define DT_ARCH_ARCH_H
 
 #ifdef __x86_64__
+#include "arch/x86_64/area.h"
+#include "arch/x86_64/capture.h"
 #include "arch/x86_64/cpu.h"
+#include "arch/x86_64/emit.h"
+#include "arch/x86_64/gate.h"
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/relocate.h"
+#include "arch/x86_64/stack.h"
+#include "arch/x86_64/jump-table.h"
 #else
 #error "devtrace does not know this processor yet"
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "cmd/commands.h"
 #include "show/event.h"
 #include "cmd/follow.h"

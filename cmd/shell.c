@@ -16,7 +16,7 @@
 #include "cmd/commands.h"
 #include "core/plain.h"
 #include "cmd/open.h"
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "show/out.h"
 #include "core/kitrace.h"
 #include "core/words.h"

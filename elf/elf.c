@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "core/record.h"
 
 #define HOLES (64ull << 20) /* bytes, and three times what is none */

@@ -6,7 +6,7 @@
 #ifndef DT_ELF_GATES_H
 #define DT_ELF_GATES_H
 
-#include "arch/x86_64/gate.h"
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 struct dt_gates {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 
 #define LEA	0x8d
 #define LOAD	0x8b

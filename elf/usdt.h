@@ -8,7 +8,7 @@
 #ifndef DT_ELF_USDT_H
 #define DT_ELF_USDT_H
 
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 #define DT_USDT_ARGUMENTS 16 /* at most so many are described; <sys/sdt.h> has 12 */

@@ -7,7 +7,7 @@
 #define DT_HOOK_AREA_H
 
 #include <sys/types.h>
-#include "arch/x86_64/area.h"
+#include "arch/arch.h"
 #include "core/error.h"
 #include "process/maps.h"
 #include "hook/shared.h"

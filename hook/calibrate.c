@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "arch/x86_64/capture.h"
 #include "process/memory.h"
 
 #define BATCH	200 /* records: fewer than a scratch ring holds */

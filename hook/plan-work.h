@@ -3,7 +3,7 @@
 #ifndef DT_HOOK_PLAN_WORK_H
 #define DT_HOOK_PLAN_WORK_H
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "hook/plan.h"
 
 #define JUMP_SIZE 5

@@ -14,7 +14,7 @@
 #ifndef DT_HOOK_PLAN_H
 #define DT_HOOK_PLAN_H
 
-#include "arch/x86_64/relocate.h"
+#include "arch/arch.h"
 #include "symbols/code.h"
 
 /* By cost: each one's sites are slower than those of the ones before. */

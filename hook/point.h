@@ -7,7 +7,7 @@
 #ifndef DT_HOOK_POINT_H
 #define DT_HOOK_POINT_H
 
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "core/error.h"
 #include "elf/elf.h"
 

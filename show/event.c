@@ -2,7 +2,7 @@
 /* Events as text. */
 #include <stdlib.h>
 #include <string.h>
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "analyse/messages.h"
 #include "show/event.h"
 #include "core/signature.h"

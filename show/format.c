@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "show/format.h"
 #include "show/pointer.h"
 #include "core/signature.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "elf/elf.h"
 #include "symbols/symtab-apart.h"
 #include "symbols/symtab-question.h"

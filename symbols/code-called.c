@@ -14,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/stack.h"
+#include "arch/arch.h"
 #include "symbols/code-work.h"
-#include "symbols/code-switch.h"
 
 #define NOTABLE	      20   /* one part in so many, */
 #define NOTABLE_LEAST 1024 /* and more bytes than start-up code has, where others have entries, */
@@ -254,31 +252,52 @@ static void take(struct search *s, uint64_t at)
 	push(s, at);
 }
 
-/* The address that an immediate is, in a file at a fixed address; 0: none. */
+/* The address that the instruction makes, in a file at a fixed address also as a number; 0: none.
+ */
 static uint64_t taken_by(const struct search *s, const struct dt_insn *in, const uint8_t *code)
 {
-	uint64_t v = 0;
-
 	if (in->rip)
-		return !in->map && in->opcode == 0x8d ? in->memory : 0;
-	if (!s->r->fixed || in->map || in->imm_size < 4 ||
-	    (in->opcode != 0xc7 && in->opcode != 0x68 && (in->opcode & 0xf8) != 0xb8))
-		return 0;
-	memcpy(&v, code + in->imm_at, in->imm_size);
-	return v;
+		return dt_insn_makes_address(in) ? in->memory : 0;
+	return s->r->fixed ? dt_insn_puts(in, code) : 0;
+}
+
+/* A jump through a table. */
+struct table {
+	struct dt_jump_table is;
+	const uint8_t *bytes; /* in the file */
+};
+
+static bool find_table(const struct search *s, const struct dt_insn *jump, struct table *table)
+{
+	const struct dt_code_region *g = dt_code_text_at(s->c, jump->address);
+	struct dt_jump_table_code text;
+	size_t left;
+
+	if (!g)
+		return false;
+	text = (struct dt_jump_table_code){g->low, g->bytes, g->mark, DT_CODE_INSN};
+	if (!dt_jump_table_find(&text, jump, s->r->fixed, &table->is))
+		return false;
+	table->bytes = dt_code_data_at(s->r->elf, table->is.table, &left);
+	return table->bytes && left >= (size_t)table->is.entries * table->is.size;
+}
+
+static uint64_t leads_to(const struct table *table, uint32_t i)
+{
+	return dt_jump_table_to(&table->is, table->bytes, i);
 }
 
 static void walk_switch(struct search *s, const struct dt_insn *in)
 {
-	struct dt_switch table;
+	struct table table;
 
-	if (dt_code_switch(s->r, in, &table))
-		for (uint32_t i = 0; i < table.entries; i++) {
-			uint8_t *m = mark_at(s, dt_code_switch_to(&table, i));
+	if (find_table(s, in, &table))
+		for (uint32_t i = 0; i < table.is.entries; i++) {
+			uint8_t *m = mark_at(s, leads_to(&table, i));
 
 			if (m)
 				*m |= LABEL;
-			push(s, dt_code_switch_to(&table, i));
+			push(s, leads_to(&table, i));
 		}
 }
 
@@ -606,18 +625,6 @@ static bool make_room(struct search *s)
 	return true;
 }
 
-/* Of two ways to one place, what both agree in. */
-static bool merge(struct dt_stack *known, const struct dt_stack *more)
-{
-	struct dt_stack was = *known;
-
-	if (known->sp != more->sp)
-		known->sp = DT_STACK_UNKNOWN;
-	if (known->bp != more->bp)
-		known->bp = DT_STACK_UNKNOWN;
-	return known->sp != was.sp || known->bp != was.bp;
-}
-
 static void go(struct search *s, uint64_t at, const struct dt_stack *stack, uint8_t how)
 {
 	bool after = how == CAME_BACK;
@@ -665,7 +672,7 @@ static bool comes_back(const struct search *s, const struct dt_code_region *g, u
 			return false;
 		if (!dt_insn_decode(&in, g->bytes + (at - g->low), g->high - at, at))
 			return false;
-		if (in.kind != DT_INSN_NOP && in.opcode != 0xcc)
+		if (!dt_insn_is_padding(&in))
 			return true;
 	}
 	return false;
@@ -690,8 +697,8 @@ static void look_at_address(struct search *s, const struct dt_insn *in, const ui
 	size_t left;
 	int32_t d;
 
-	if (!at && s->r->fixed && in->disp_size == 4 && !in->rip && in->kind == DT_INSN_PLAIN)
-		at = (uint64_t)(int64_t)in->disp;
+	if (!at && s->r->fixed && in->kind == DT_INSN_PLAIN)
+		at = dt_insn_absolute(in);
 	if (!at && in->rip && in->kind == DT_INSN_PLAIN)
 		at = in->memory;
 	if (!at || s->labels)
@@ -713,7 +720,7 @@ static void look_at_address(struct search *s, const struct dt_insn *in, const ui
 
 static void step_jump(struct search *s, const struct dt_insn *in, const struct dt_stack *stack)
 {
-	struct dt_switch table;
+	struct table table;
 
 	if (in->kind != DT_INSN_JUMP_INDIRECT) {
 		if (leaves(s, in->target))
@@ -727,9 +734,9 @@ static void step_jump(struct search *s, const struct dt_insn *in, const struct d
 		    grow(s, &s->jumped, s->jumpeds, &s->jumped_room, sizeof(*s->jumped)))
 			s->jumped[s->jumpeds++] = in->target;
 		go(s, in->target, stack, JUMPED);
-	} else if (dt_code_switch(s->r, in, &table)) {
-		for (uint32_t i = 0; i < table.entries; i++) {
-			uint64_t to = dt_code_switch_to(&table, i);
+	} else if (find_table(s, in, &table)) {
+		for (uint32_t i = 0; i < table.is.entries; i++) {
+			uint64_t to = leads_to(&table, i);
 
 			if (leaves(s, to))
 				set_trouble(s->f, DT_TROUBLE_JUMPS, in->address);
@@ -779,7 +786,7 @@ static void follow(struct search *s, const struct next *from)
 			/* behind a call that does not come back is other code */
 			if (how == CAME_BACK && v->stack.sp != stack.sp)
 				return;
-			if (!merge(&v->stack, &stack))
+			if (!dt_stack_merge(&v->stack, &stack))
 				return;
 			stack = v->stack;
 		} else if (s->visits >= MOST ||
@@ -839,7 +846,7 @@ static void note_jump(struct search *s, uint64_t at, bool leaving)
 static void check_leaving(struct search *s, const struct visit *v, const struct dt_insn *in)
 {
 	struct start *f = s->f;
-	struct dt_switch table;
+	struct table table;
 
 	if (in->kind == DT_INSN_FAR)
 		set_trouble(f, DT_TROUBLE_FAR, v->at);
@@ -855,9 +862,9 @@ static void check_leaving(struct search *s, const struct visit *v, const struct 
 	}
 	if (in->kind != DT_INSN_JUMP_INDIRECT)
 		return;
-	if (dt_code_switch(s->r, in, &table)) {
-		for (uint32_t i = 0; i < table.entries; i++)
-			dt_code_set_mark(s->c, dt_code_switch_to(&table, i), DT_CODE_HARD);
+	if (find_table(s, in, &table)) {
+		for (uint32_t i = 0; i < table.is.entries; i++)
+			dt_code_set_mark(s->c, leads_to(&table, i), DT_CODE_HARD);
 		note_jump(s, v->at, false);
 		return;
 	}
@@ -869,10 +876,10 @@ static void check_leaving(struct search *s, const struct visit *v, const struct 
 /* A jump by adding to an address is a table's, which was not understood then. */
 static void check_sum(struct search *s, const struct dt_insn *in, const struct dt_insn *before)
 {
-	struct dt_switch table;
+	struct table table;
 
-	if (in->kind == DT_INSN_JUMP_INDIRECT && dt_code_looks(in, before) == LOOKS_SWITCH &&
-	    !dt_code_switch(s->r, in, &table))
+	if (in->kind == DT_INSN_JUMP_INDIRECT &&
+	    dt_insn_looks(in, before) == DT_INSN_BY_DISTANCES && !find_table(s, in, &table))
 		set_trouble(s->f, DT_TROUBLE_JUMPS, in->address);
 }
 
@@ -885,17 +892,9 @@ static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
 	for (; at < end; at += in.length)
 		if (g->mark[at - g->low] & START || is_taken(g->mark[at - g->low]) ||
 		    !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
-		    (in.kind != DT_INSN_NOP && in.opcode != 0xcc))
+		    !dt_insn_is_padding(&in))
 			return false;
 	return true;
-}
-
-/* Free Pascal makes its frames by lea. */
-static bool is_below_sp(const struct dt_insn *in)
-{
-	bool frame = !in->map && in->opcode == 0x8d && (in->modrm >> 3 & 7) == 4 && !in->reg_ext;
-
-	return in->sib_at && (in->sib & 7) == 4 && !in->base_ext && in->disp < 0 && !frame;
 }
 
 static void add_piece(struct search *s, const struct piece *p)
@@ -911,7 +910,7 @@ static void finish(struct search *s)
 	const struct dt_code_region *g = NULL;
 	struct dt_insn in = {0}, before;
 	bool leaving = false, special = false, jumps = false;
-	struct dt_switch table;
+	struct table table;
 	uint64_t inside = 0, end = 0;
 
 	if (s->orders)
@@ -923,7 +922,7 @@ static void finish(struct search *s)
 			g = dt_code_text_at(s->c, v->at);
 		/* but for a jump over a prefix */
 		if (v->at < p.high && in.address + in.length == v->at + v->length &&
-		    v->at - in.address <= in.prefixes)
+		    dt_insn_is_prefix(&in, v->at - in.address))
 			continue;
 		if (v->at < p.high)
 			set_trouble(s->f, DT_TROUBLE_OVERLAP, v->at);
@@ -940,11 +939,11 @@ static void finish(struct search *s)
 		if (v->at != s->f->at && is_taken(g->mark[v->at - g->low]))
 			inside = v->at;
 		special |= in.kind == DT_INSN_SYSCALL;
-		jumps |= (in.kind == DT_INSN_JUMP_INDIRECT && !dt_code_switch(s->r, &in, &table)) ||
+		jumps |= (in.kind == DT_INSN_JUMP_INDIRECT && !find_table(s, &in, &table)) ||
 			 (dt_insn_direct(&in) && !dt_insn_calls(&in) && leaves(s, in.target));
 		leaving |= in.kind == DT_INSN_RETURN || jumps;
 		special |= in.kind == DT_INSN_JUMP_INDIRECT;
-		s->below_sp |= is_below_sp(&in);
+		s->below_sp |= dt_insn_below_sp(&in);
 		/* pieces in front of the first are not promoted: its end is not known yet */
 		if (p.low == s->f->at)
 			end = p.high;
@@ -1052,7 +1051,7 @@ static uint64_t behind_filler(const struct dt_code_region *g, uint64_t at, uint6
 
 		if (zeros == at && (g->mark[at - g->low] & DT_CODE_INSN ||
 				    !dt_insn_decode(&in, g->bytes + (at - g->low), end - at, at) ||
-				    (in.kind != DT_INSN_NOP && in.opcode != 0xcc)))
+				    !dt_insn_is_padding(&in)))
 			break;
 		at = zeros != at ? zeros : at + in.length;
 	}

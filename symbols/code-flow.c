@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "symbols/code-work.h"
 
 #define TABLE_LOOK 16 /* entries of a table that are looked at to see what it is */
@@ -161,7 +161,7 @@ static bool skips_prefix(const struct dt_code *c, uint64_t to)
 	       !(r->mark[start - r->low] & DT_CODE_INSN));
 	return dt_insn_decode(&whole, r->bytes + (start - r->low), r->high - start, start) &&
 	       dt_insn_decode(&rest, r->bytes + (to - r->low), r->high - to, to) &&
-	       start + whole.length == to + rest.length && to - start <= whole.prefixes;
+	       start + whole.length == to + rest.length && dt_insn_is_prefix(&whole, to - start);
 }
 
 void dt_code_check_links(struct dt_code *c)
@@ -217,7 +217,7 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 	if (!r->fixed ||
 	    !dt_insn_decode(&in, region->bytes + (l->from - region->low), l->length, l->from))
 		return 0;
-	p = dt_code_data_at(r->elf, in.rip ? in.memory : (uint64_t)in.disp, &left);
+	p = dt_code_data_at(r->elf, in.rip ? in.memory : dt_insn_absolute(&in), &left);
 	for (size_t n = 0; p && n + 8 <= left && n < TABLE_LOOK * 8; n += 8) {
 		uint64_t to;
 		size_t t;
@@ -271,29 +271,30 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 	/* what was on the stack is gone again: nothing but a call is left to do */
 	bool undone = bare && frame && dt_frame_pushes(frame);
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
-	int leads = l->how == LOOKS_TABLE || l->how == LOOKS_SLOT ? table_leads(r, f, l) : 0;
+	int leads =
+		l->how == DT_INSN_BY_TABLE || l->how == DT_INSN_BY_SLOT ? table_leads(r, f, l) : 0;
 
 	if (f->found)
 		return leaves_found(r, whole, l);
 	if (leads < 0 && bare)
 		return true;
 	switch (l->how) {
-	case LOOKS_SWITCH:
+	case DT_INSN_BY_DISTANCES:
 		/* arithmetic on a taken address can lead anywhere */
 		if (!table || taken)
 			whole->anywhere = true;
 		return false;
-	case LOOKS_TABLE:
+	case DT_INSN_BY_TABLE:
 		/* of addresses: of this function's, then it is a switch, or of functions */
 		if (bare && !taken)
 			return true;
 		break;
-	case LOOKS_SLOT: /* also what is left of a switch over a constant */
-	case LOOKS_MEMORY:
+	case DT_INSN_BY_SLOT: /* also what is left of a switch over a constant */
+	case DT_INSN_BY_MEMORY:
 		if (bare && leads <= 0)
 			return true;
 		break;
-	case LOOKS_INDEXED:
+	case DT_INSN_BY_INDEX:
 		if (bare && (!taken || undone))
 			return true;
 		break;
@@ -301,7 +302,7 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 		if (bare && (!taken || undone) && (!table || has_switch))
 			return true;
 	}
-	if (l->how == LOOKS_REGISTER ? taken || !table : !taken)
+	if (l->how == DT_INSN_BY_REGISTER ? taken || !table : !taken)
 		whole->anywhere = true;
 	return false;
 }
@@ -332,12 +333,12 @@ static bool sort_indirect(struct reader *r, struct dt_code_function *f)
 	bool has_switch = false, stays = false;
 
 	for (const struct dt_code_link *k = l; k < end; k++)
-		has_switch |= k->how == LOOKS_SWITCH;
+		has_switch |= k->how == DT_INSN_BY_DISTANCES;
 	for (; l < end; l++) {
 		if (l->kind != DT_INSN_JUMP_INDIRECT)
 			continue;
 		if (leaves(r, f, l, has_switch))
-			l->how = LOOKS_LEAVING;
+			l->how = DT_CODE_LEAVING;
 		else
 			stays = true;
 	}
@@ -381,7 +382,7 @@ static void find_exits_of(struct reader *r, struct dt_code_function *f)
 			continue;
 		}
 		if (l->kind == DT_INSN_JUMP_INDIRECT) {
-			if (l->how == LOOKS_LEAVING)
+			if (l->how == DT_CODE_LEAVING)
 				add_exit(r, l, DT_EXIT_INDIRECT, false);
 			continue;
 		}
@@ -425,9 +426,9 @@ static uint64_t fill_from(const struct dt_code_region *r, uint64_t at, uint64_t 
 		/* in front of it, not behind: from there on it is used */
 		if (*m & DT_CODE_TARGET)
 			break;
-		if (inside || !dt_code_filler_byte(r->bytes[at - r->low])) {
+		if (inside || !dt_insn_pads(r->bytes[at - r->low])) {
 			n = dt_insn_decode(&in, r->bytes + (at - r->low), high - at, at);
-			if (!n || (in.kind != DT_INSN_NOP && in.opcode != 0xcc))
+			if (!n || !dt_insn_is_padding(&in))
 				break;
 			for (unsigned k = 1; k < n; k++)
 				if (m[k] & DT_CODE_TARGET)

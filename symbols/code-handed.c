@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "symbols/code-work.h"
 
 #define DEPTH 8 /* calls of calls that are looked into; below, the worst is taken for true */
@@ -22,8 +22,8 @@ struct handing {
 	struct reader *r;
 	uint16_t *given; /* which arguments are such addresses when the function begins */
 	uint16_t *lost;	 /* which registers a call of the function changes; 0: not looked at */
-	uint16_t *
-		used; /* which it reads before it changes them, and DT_INSN_RSP; 0: not looked at */
+	uint16_t
+		*used; /* which it reads before it changes them, and DT_INSN_SP; 0: not looked at */
 };
 
 /* One function's work. A state is a mask of registers; rsp is always in it, so 0: not reached. */
@@ -109,7 +109,7 @@ static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned 
 		dt_insn_registers(r->bytes + (a - r->low), at.length, &written, &read);
 		lost |= written & DT_INSN_LOST;
 	}
-	return all->lost[t] = lost | DT_INSN_RAX;
+	return all->lost[t] = lost | DT_INSN_RESULT;
 }
 
 static uint16_t used_by(struct handing *all, size_t t, unsigned depth);
@@ -142,7 +142,7 @@ static uint16_t use_pass(struct handed *h, unsigned depth)
 				used |= state & used_by(h->all_of, t, depth + 1);
 			written |= DT_INSN_LOST;
 		}
-		state = (state & (uint16_t)~written) | DT_INSN_RSP;
+		state = (state & (uint16_t)~written) | DT_INSN_SP;
 		if (dt_insn_direct(&in) && !dt_insn_calls(&in))
 			reach(h, in.target, state);
 		if (!dt_insn_ends(&in))
@@ -162,19 +162,19 @@ static uint16_t used_by(struct handing *all, size_t t, unsigned depth)
 	h.r = dt_code_text_at(h.c, f->start);
 	if (!h.r || f->end <= f->start || depth > DEPTH)
 		return DT_INSN_ARGUMENTS;
-	all->used[t] = DT_INSN_ARGUMENTS | DT_INSN_RSP; /* of one that calls itself */
+	all->used[t] = DT_INSN_ARGUMENTS | DT_INSN_SP; /* of one that calls itself */
 	h.state = calloc(f->end - f->start, sizeof(*h.state));
 	if (!h.state) {
 		all->r->failed = true;
 		return DT_INSN_ARGUMENTS;
 	}
-	h.state[0] = DT_INSN_ARGUMENTS | DT_INSN_RSP;
+	h.state[0] = DT_INSN_ARGUMENTS | DT_INSN_SP;
 	do {
 		h.changed = false;
 		used |= use_pass(&h, depth);
 	} while (h.changed);
 	free(h.state);
-	all->used[t] = used | DT_INSN_RSP;
+	all->used[t] = used | DT_INSN_SP;
 	return used;
 }
 
@@ -300,7 +300,7 @@ static void look(struct handing *all, size_t index)
 		all->r->failed = true;
 		goto out;
 	}
-	h.state[0] = (uint16_t)(all->given[index] | DT_INSN_RSP);
+	h.state[0] = (uint16_t)(all->given[index] | DT_INSN_SP);
 	do {
 		h.changed = false;
 		pass(&h, h.all);

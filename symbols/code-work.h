@@ -6,19 +6,11 @@
 
 #include <gelf.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "symbols/code.h"
 
-/* looks of an indirect jump */
-enum {
-	LOOKS_REGISTER = 1, /* jmp *%rax */
-	LOOKS_SWITCH,	    /* add %rdx, %rax; jmp *%rax: a table of distances */
-	LOOKS_TABLE,	    /* jmp *table(, %rax, 8) */
-	LOOKS_INDEXED,	    /* jmp *(%rdx, %rax, 8) */
-	LOOKS_MEMORY,	    /* jmp *24(%rax) */
-	LOOKS_LEAVING,	    /* none of these any more: it was found to leave the function */
-	LOOKS_SLOT,	    /* jmp *slot(%rip), or of another absolute address */
-};
+/* Instead of how an indirect jump looks: it was found to leave the function. */
+#define DT_CODE_LEAVING 0xff
 
 /* An address that function computes: perhaps a table of distances. */
 struct lea {
@@ -62,11 +54,6 @@ void dt_code_set_mark(const struct dt_code *c, uint64_t address, uint8_t bits);
 bool dt_code_take_address(struct reader *r, uint64_t address, bool sure);
 /* Notes the function's first trouble. */
 void dt_code_set_trouble(struct dt_code_function *f, uint8_t trouble, uint64_t at);
-/* A byte that can stand between functions: nop, int3. Not zero, which may be data. */
-bool dt_code_filler_byte(uint8_t b);
-
-/* How an indirect jump looks: LOOKS_*. before: the instruction in front of it. */
-uint8_t dt_code_looks(const struct dt_insn *in, const struct dt_insn *before);
 
 /*
  * code-called.c: functions that only calls tell of, behind those that are known. true: it was worth

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <Zydis/Zydis.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "symbols/code-work.h"
 #include "elf/elf.h"
 #include "elf/go.h"
@@ -272,30 +271,6 @@ static void cut_functions(struct reader *r)
 
 /* --- instructions */
 
-uint8_t dt_code_looks(const struct dt_insn *in, const struct dt_insn *before)
-{
-	uint8_t target = in->modrm & 7;
-
-	if (in->rip)
-		return LOOKS_SLOT;
-	if (in->modrm >= 0xc0) {
-		bool adds = !before->map && before->modrm >= 0xc0 &&
-			    ((before->opcode == 0x01 && (before->modrm & 7) == target &&
-			      before->base_ext == in->base_ext) ||
-			     (before->opcode == 0x03 && (before->modrm >> 3 & 7) == target &&
-			      before->reg_ext == in->base_ext));
-
-		return adds ? LOOKS_SWITCH : LOOKS_REGISTER;
-	}
-	/* number 4 is no index, but with its extension it is r12 */
-	if (!in->sib_at || ((in->sib >> 3 & 7) == 4 && !in->index_ext))
-		return in->sib_at && (in->sib & 7) == 5 && in->modrm < 0x40 ? LOOKS_SLOT
-									    : LOOKS_MEMORY;
-	if ((in->sib & 7) == 5 && in->modrm < 0x40)
-		return LOOKS_TABLE;
-	return LOOKS_INDEXED;
-}
-
 static void add_link(struct reader *r, const struct dt_insn *in, uint8_t how)
 {
 	struct dt_code *c = r->c;
@@ -320,22 +295,11 @@ static void add_lea(struct reader *r, uint64_t table, size_t function)
 		r->lea[r->leas++] = (struct lea){table, (uint32_t)function};
 }
 
-/*
- * Code that is read: V8 takes constants from its instructions' immediates. As many bytes as such
- * an instruction can read.
- */
+/* Code that is read: V8 takes constants from its instructions' immediates. */
 static void read_as_data(struct reader *r, const struct dt_insn *in)
 {
-	static const uint8_t size[] = {
-		[ZYDIS_INSTRUCTION_ENCODING_LEGACY] = 8, [ZYDIS_INSTRUCTION_ENCODING_3DNOW] = 8,
-		[ZYDIS_INSTRUCTION_ENCODING_XOP] = 32,	 [ZYDIS_INSTRUCTION_ENCODING_VEX] = 32,
-		[ZYDIS_INSTRUCTION_ENCODING_EVEX] = 64,	 [ZYDIS_INSTRUCTION_ENCODING_MVEX] = 64,
-	};
-	unsigned n = size[in->encoding];
+	unsigned n = dt_insn_reads(in);
 
-	if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-	    (in->map || (in->opcode >= 0xd8 && in->opcode <= 0xdf)))
-		n = 16;
 	for (unsigned i = 0; i < n; i++)
 		dt_code_set_mark(r->c, in->memory + i, DT_CODE_READ);
 }
@@ -344,24 +308,14 @@ static void read_as_data(struct reader *r, const struct dt_insn *in)
 static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8_t *code,
 			 size_t function)
 {
-	bool lea = !in->map && in->opcode == 0x8d;
+	uint64_t number[2];
 
-	if (in->rip && !lea && in->kind != DT_INSN_NOP)
-		read_as_data(r, in);
-	if (in->rip && lea && !dt_code_take_address(r, in->memory, true))
+	read_as_data(r, in);
+	if (dt_insn_makes_address(in) && !dt_code_take_address(r, in->memory, true))
 		add_lea(r, in->memory, function);
-	if (!r->fixed)
-		return;
-	if (in->imm_size == 4 && !dt_insn_direct(in)) {
-		uint32_t v;
-
-		memcpy(&v, code + in->imm_at, sizeof(v));
-		if (dt_code_text_at(r->c, v))
-			dt_code_take_address(r, v, false);
-	}
-	if (in->disp_size == 4 && !in->rip && in->disp > 0 &&
-	    dt_code_text_at(r->c, (uint64_t)in->disp))
-		dt_code_take_address(r, (uint64_t)in->disp, false);
+	for (unsigned n = r->fixed ? dt_insn_numbers(in, code, number) : 0; n-- > 0;)
+		if (dt_code_text_at(r->c, number[n]))
+			dt_code_take_address(r, number[n], false);
 }
 
 static void link_of(struct reader *r, struct dt_code_function *f, const struct dt_insn *in,
@@ -392,7 +346,7 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 		add_link(r, in, 0);
 		break;
 	case DT_INSN_JUMP_INDIRECT:
-		add_link(r, in, dt_code_looks(in, before));
+		add_link(r, in, dt_insn_looks(in, before));
 		break;
 	case DT_INSN_RETURN:
 		add_link(r, in, 0);
@@ -446,11 +400,6 @@ static void decode_function(struct reader *r, size_t index)
 	f->links = (uint32_t)r->c->links - f->first_link;
 }
 
-bool dt_code_filler_byte(uint8_t b)
-{
-	return b == 0xcc || b == 0x90;
-}
-
 /* Does an instruction that is known begin within another that is none? */
 static bool is_inside(const struct dt_code_region *r, uint64_t at, unsigned length)
 {
@@ -472,7 +421,7 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		const uint8_t *code = region->bytes + (at - region->low);
 
 		in.length = 0;
-		if (dt_code_filler_byte(*code))
+		if (dt_insn_pads(*code))
 			continue;
 		/* where it was followed from elsewhere, that says where instructions begin */
 		if (!dt_insn_decode(&in, code, high - at, at) || is_inside(region, at, in.length)) {
@@ -483,9 +432,9 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		r->c->left += in.kind == DT_INSN_NOP || !*code ? 0 : in.length;
 		if (dt_insn_direct(&in))
 			dt_code_set_mark(r->c, in.target, DT_CODE_HARD | DT_CODE_CALLED);
-		if (in.rip && !in.map && in.opcode == 0x8d)
+		if (dt_insn_makes_address(&in))
 			dt_code_take_address(r, in.memory, true);
-		else if (in.rip && in.kind != DT_INSN_NOP)
+		else
 			read_as_data(r, &in);
 	}
 }

@@ -6,7 +6,7 @@
 #ifndef DT_SYMBOLS_VARIABLE_H
 #define DT_SYMBOLS_VARIABLE_H
 
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "core/error.h"
 
 struct dt_symtab;

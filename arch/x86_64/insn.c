@@ -2,7 +2,11 @@
 /* Decoding by Zydis; what kind of instruction it is comes from its opcode. */
 #include "arch/x86_64/insn.h"
 
+#include <string.h>
 #include <Zydis/Zydis.h>
+
+#define NOP  0x90
+#define INT3 0xcc
 
 static const ZydisDecoder *decoder(void)
 {
@@ -260,7 +264,7 @@ static bool leads_into(const ZydisDecodedOperandMem *m, uint16_t held, int64_t d
 {
 	uint16_t base = register_bit(m->base), index = register_bit(m->index);
 
-	if (base == DT_INSN_RSP && !index && depth >= 8)
+	if (base == DT_INSN_SP && !index && depth >= 8)
 		return m->disp.value < depth - 8;
 	return (base | index) & held;
 }
@@ -272,7 +276,7 @@ uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t
 	uint16_t written = 0;
 	bool from = false;
 
-	held |= DT_INSN_RSP;
+	held |= DT_INSN_SP;
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(full_decoder(), code, size, &z, o)))
 		return held;
 	for (unsigned i = 0; i < z.operand_count; i++) {
@@ -291,7 +295,7 @@ uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t
 	}
 	if (is_cleared(&z, o))
 		from = false;
-	return (uint16_t)((from ? held | written : held & ~written) | DT_INSN_RSP);
+	return (uint16_t)((from ? held | written : held & ~written) | DT_INSN_SP);
 }
 
 const char *dt_insn_immovable(const struct dt_insn *in)
@@ -313,4 +317,109 @@ const char *dt_insn_immovable(const struct dt_insn *in)
 			return "a branch with an operand-size prefix";
 	}
 	return NULL;
+}
+
+bool dt_insn_is_padding(const struct dt_insn *in)
+{
+	return in->kind == DT_INSN_NOP || in->opcode == INT3;
+}
+
+bool dt_insn_pads(uint8_t byte)
+{
+	return byte == INT3 || byte == NOP;
+}
+
+bool dt_insn_is_prefix(const struct dt_insn *in, uint64_t n)
+{
+	return n <= in->prefixes;
+}
+
+static bool is_lea(const struct dt_insn *in)
+{
+	return !in->map && in->opcode == 0x8d;
+}
+
+bool dt_insn_makes_address(const struct dt_insn *in)
+{
+	return in->rip && is_lea(in);
+}
+
+unsigned dt_insn_reads(const struct dt_insn *in)
+{
+	static const uint8_t size[] = {
+		[ZYDIS_INSTRUCTION_ENCODING_LEGACY] = 8, [ZYDIS_INSTRUCTION_ENCODING_3DNOW] = 8,
+		[ZYDIS_INSTRUCTION_ENCODING_XOP] = 32,	 [ZYDIS_INSTRUCTION_ENCODING_VEX] = 32,
+		[ZYDIS_INSTRUCTION_ENCODING_EVEX] = 64,	 [ZYDIS_INSTRUCTION_ENCODING_MVEX] = 64,
+	};
+
+	if (!in->rip || in->kind == DT_INSN_NOP || is_lea(in))
+		return 0;
+	/* SSE, and what x87 saves */
+	if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+	    (in->map || (in->opcode >= 0xd8 && in->opcode <= 0xdf)))
+		return 16;
+	return size[in->encoding];
+}
+
+unsigned dt_insn_numbers(const struct dt_insn *in, const uint8_t *code, uint64_t number[2])
+{
+	unsigned n = 0;
+	uint32_t v;
+
+	if (in->imm_size == 4 && !dt_insn_direct(in)) {
+		memcpy(&v, code + in->imm_at, sizeof(v));
+		number[n++] = v;
+	}
+	if (in->disp_size == 4 && !in->rip && in->disp > 0)
+		number[n++] = (uint64_t)in->disp;
+	return n;
+}
+
+uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code)
+{
+	uint64_t v = 0;
+
+	/* mov to memory, push, mov to a register */
+	if (in->map || in->imm_size < 4 ||
+	    (in->opcode != 0xc7 && in->opcode != 0x68 && (in->opcode & 0xf8) != 0xb8))
+		return 0;
+	memcpy(&v, code + in->imm_at, in->imm_size);
+	return v;
+}
+
+uint64_t dt_insn_absolute(const struct dt_insn *in)
+{
+	return in->disp_size == 4 && !in->rip ? (uint64_t)(int64_t)in->disp : 0;
+}
+
+/* But for an lea that makes the frame, as Free Pascal's. */
+bool dt_insn_below_sp(const struct dt_insn *in)
+{
+	bool frame = is_lea(in) && (in->modrm >> 3 & 7) == 4 && !in->reg_ext;
+
+	return in->sib_at && (in->sib & 7) == 4 && !in->base_ext && in->disp < 0 && !frame;
+}
+
+enum dt_insn_looks dt_insn_looks(const struct dt_insn *in, const struct dt_insn *before)
+{
+	uint8_t target = in->modrm & 7;
+
+	if (in->rip)
+		return DT_INSN_BY_SLOT;
+	if (in->modrm >= 0xc0) {
+		bool adds = !before->map && before->modrm >= 0xc0 &&
+			    ((before->opcode == 0x01 && (before->modrm & 7) == target &&
+			      before->base_ext == in->base_ext) ||
+			     (before->opcode == 0x03 && (before->modrm >> 3 & 7) == target &&
+			      before->reg_ext == in->base_ext));
+
+		return adds ? DT_INSN_BY_DISTANCES : DT_INSN_BY_REGISTER;
+	}
+	/* number 4 is no index, but with its extension it is r12 */
+	if (!in->sib_at || ((in->sib >> 3 & 7) == 4 && !in->index_ext))
+		return in->sib_at && (in->sib & 7) == 5 && in->modrm < 0x40 ? DT_INSN_BY_SLOT
+									    : DT_INSN_BY_MEMORY;
+	if ((in->sib & 7) == 5 && in->modrm < 0x40)
+		return DT_INSN_BY_TABLE;
+	return DT_INSN_BY_INDEX;
 }

@@ -80,13 +80,46 @@ static inline bool dt_insn_direct(const struct dt_insn *in)
 }
 
 /* Masks of general registers: bit n is register n as instructions number them. */
-#define DT_INSN_RSP	  (1 << 4)
+#define DT_INSN_SP	  (1 << 4)
 #define DT_INSN_ARGUMENTS (1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9)
 #define DT_INSN_LOST	  0x0fc7 /* what a call may change: not rbx, rsp, rbp, r12 to r15 */
-#define DT_INSN_RAX	  (1 << 0)
+#define DT_INSN_RESULT	  (1 << 0)
 
 /* Does it put an address in its function's frame into a register, other than rsp and rbp? */
 bool dt_insn_points(const struct dt_insn *in);
+
+/* Does nothing, or traps as what stands between functions does. */
+bool dt_insn_is_padding(const struct dt_insn *in);
+/* Can an instruction that stands between functions begin with this byte? Not zero, which may be
+ * data. */
+bool dt_insn_pads(uint8_t byte);
+/* Are its first n bytes only prefixes, so that a jump behind them is sound? */
+bool dt_insn_is_prefix(const struct dt_insn *in, uint64_t n);
+
+/* Does it make the address `memory', rather than read there? */
+bool dt_insn_makes_address(const struct dt_insn *in);
+/* How many bytes it can read at `memory', at most; 0: it reads nothing there. */
+unsigned dt_insn_reads(const struct dt_insn *in);
+/* In a file at a fixed address: numbers in it that may be addresses; how many, at most 2. */
+unsigned dt_insn_numbers(const struct dt_insn *in, const uint8_t *code, uint64_t number[2]);
+/* Likewise: the number that it puts into a register or memory as it is; 0: none. */
+uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code);
+/* Likewise: the address of its operand in memory, without what registers add; 0: none, or it is
+ * relative. */
+uint64_t dt_insn_absolute(const struct dt_insn *in);
+/* Does it read or write below the stack pointer? */
+bool dt_insn_below_sp(const struct dt_insn *in);
+
+/* How an indirect jump looks, with the instruction in front of it. */
+enum dt_insn_looks {
+	DT_INSN_BY_REGISTER = 1, /* jmp *%rax */
+	DT_INSN_BY_DISTANCES,	 /* add %rdx, %rax; jmp *%rax: a table of distances */
+	DT_INSN_BY_TABLE,	 /* jmp *table(, %rax, 8) */
+	DT_INSN_BY_INDEX,	 /* jmp *(%rdx, %rax, 8) */
+	DT_INSN_BY_MEMORY,	 /* jmp *24(%rax) */
+	DT_INSN_BY_SLOT,	 /* jmp *slot(%rip), or of another absolute address */
+};
+enum dt_insn_looks dt_insn_looks(const struct dt_insn *jump, const struct dt_insn *before);
 
 /* Which registers the instruction may change, and reads; all: it is not known. */
 void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint16_t *read);

@@ -44,12 +44,12 @@ static void set(struct dt_stack *s, unsigned reg, int32_t to)
 	if (reg == RSP)
 		s->sp = to;
 	if (reg == RBP)
-		s->bp = to;
+		s->fp = to;
 }
 
 static int32_t value(const struct dt_stack *s, unsigned reg)
 {
-	return reg == RSP ? s->sp : reg == RBP ? s->bp : DT_STACK_UNKNOWN;
+	return reg == RSP ? s->sp : reg == RBP ? s->fp : DT_STACK_UNKNOWN;
 }
 
 /* lea disp(%base), %reg */
@@ -100,8 +100,8 @@ static bool step_known(struct dt_stack *s, const struct dt_insn *in, const uint8
 		s->sp = in->data16 ? DT_STACK_UNKNOWN : moved(s->sp, 8);
 		return true;
 	case 0xc9:
-		s->sp = moved(s->bp, -8);
-		s->bp = DT_STACK_UNKNOWN;
+		s->sp = moved(s->fp, -8);
+		s->fp = DT_STACK_UNKNOWN;
 		return true;
 	case 0x81:
 	case 0x83:
@@ -154,5 +154,16 @@ void dt_stack_step(struct dt_stack *s, const struct dt_insn *in, const uint8_t *
 	if (written & 1 << RSP || in->opcode == 0xc8)
 		s->sp = DT_STACK_UNKNOWN;
 	if (written & 1 << RBP || in->opcode == 0xc8)
-		s->bp = DT_STACK_UNKNOWN;
+		s->fp = DT_STACK_UNKNOWN;
+}
+
+bool dt_stack_merge(struct dt_stack *known, const struct dt_stack *more)
+{
+	struct dt_stack was = *known;
+
+	if (known->sp != more->sp)
+		known->sp = DT_STACK_UNKNOWN;
+	if (known->fp != more->fp)
+		known->fp = DT_STACK_UNKNOWN;
+	return known->sp != was.sp || known->fp != was.fp;
 }

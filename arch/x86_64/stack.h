@@ -10,14 +10,17 @@
 
 #define DT_STACK_UNKNOWN INT32_MIN
 
-/* In bytes below where rsp was when the function began; negative: above, in its caller's frame. */
+/* In bytes below where the stack pointer was when the function began; negative: above, in its
+ * caller's frame. */
 struct dt_stack {
 	int32_t sp;
-	int32_t bp; /* what rbp holds, if that is an address in the stack */
+	int32_t fp; /* what the frame pointer holds, if that is an address in the stack */
 };
 
 /* What is known behind the instruction, of which code are the bytes. A call comes back as it
  * should. */
 void dt_stack_step(struct dt_stack *s, const struct dt_insn *in, const uint8_t *code);
+/* Of two ways to one place, what both agree in, to known; true: that has become less. */
+bool dt_stack_merge(struct dt_stack *known, const struct dt_stack *more);
 
 #endif

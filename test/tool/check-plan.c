@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/arch.h"
 #include "hook/plan.h"
 #include "hook/space.h"
 

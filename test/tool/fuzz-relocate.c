@@ -31,8 +31,7 @@
 #include <unistd.h>
 #include <Zydis/Zydis.h>
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/relocate.h"
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 /* where things are in the child; the same memory is somewhere else in the parent */

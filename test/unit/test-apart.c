@@ -22,7 +22,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "arch/x86_64/capture.h"
+#include "arch/arch.h"
 #include "symbols/code.h"
 #include "hook/plan.h"
 #include "hook/space.h"

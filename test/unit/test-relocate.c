@@ -12,8 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "arch/x86_64/insn.h"
-#include "arch/x86_64/relocate.h"
+#include "arch/arch.h"
 
 #define FROM 0x401000ull
 #define NEAR 0x10401000ull     /* everything reaches */

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "arch/x86_64/area.h"
+#include "arch/arch.h"
 #include "process/threads.h"
 
 static void step(void);

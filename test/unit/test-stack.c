@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "arch/x86_64/stack.h"
+#include "arch/arch.h"
 
 #define NO DT_STACK_UNKNOWN
 
@@ -27,8 +27,8 @@ static void step(const char *hex, int32_t sp, int32_t bp, int32_t sp_then, int32
 	}
 	assert_int_equal(dt_insn_decode(&in, code, n, 0x1000), n);
 	dt_stack_step(&s, &in, code);
-	if (s.sp != sp_then || s.bp != bp_then)
-		fail_msg("%s: %d %d, not %d %d", hex, s.sp, s.bp, sp_then, bp_then);
+	if (s.sp != sp_then || s.fp != bp_then)
+		fail_msg("%s: %d %d, not %d %d", hex, s.sp, s.fp, sp_then, bp_then);
 }
 
 static void test_pushes(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See code-switch.h. The instructions are looked at backwards from the jump, in the order of their
+ * See jump-table.h. The instructions are looked at backwards from the jump, in the order of their
  * addresses; what is wanted moves from register to register with the copies that were made of it.
  */
-#include "symbols/code-switch.h"
+#include "arch/x86_64/jump-table.h"
 
 #include <string.h>
 
@@ -20,8 +20,7 @@ struct place {
 };
 
 struct look {
-	const struct reader *r;
-	const struct dt_code_region *region;
+	const struct dt_jump_table_code *text;
 	struct dt_insn in; /* the one that is looked at */
 	const uint8_t *code;
 	uint8_t sum[2];	 /* registers whose sum is the target; NONE */
@@ -48,7 +47,7 @@ static unsigned reg_of(const struct dt_insn *in)
 }
 
 /* Behind a jump there may be something that nothing gets to. */
-static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
+static bool is_filler(const struct dt_jump_table_code *g, uint64_t at, uint64_t end)
 {
 	struct dt_insn in;
 
@@ -63,12 +62,12 @@ static bool back(struct look *l)
 {
 	uint64_t at = l->in.address;
 
-	for (uint64_t k = 1; k <= 2 * DT_INSN_MAX && k <= at - l->region->low; k++) {
-		if (!(l->region->mark[at - k - l->region->low] & DT_CODE_INSN))
+	for (uint64_t k = 1; k <= 2 * DT_INSN_MAX && k <= at - l->text->low; k++) {
+		if (!(l->text->mark[at - k - l->text->low] & l->text->begins))
 			continue;
-		l->code = l->region->bytes + (at - k - l->region->low);
+		l->code = l->text->bytes + (at - k - l->text->low);
 		return dt_insn_decode(&l->in, l->code, k, at - k) &&
-		       is_filler(l->region, at - k + l->in.length, at);
+		       is_filler(l->text, at - k + l->in.length, at);
 	}
 	return false;
 }
@@ -339,7 +338,7 @@ static bool before(struct look *l, uint16_t written)
 	    (in->modrm >> 3 & 7) == 4 && rm_of(in) == l->index.reg) {
 		uint64_t mask = immediate(l);
 
-		l->bound = (mask & (mask + 1)) || mask >= DT_SWITCH_MOST ? -1 : (int64_t)mask;
+		l->bound = (mask & (mask + 1)) || mask >= DT_JUMP_TABLE_MOST ? -1 : (int64_t)mask;
 		return l->bound >= 0;
 	}
 	/* cltq, and mov %eax,%eax */
@@ -352,12 +351,12 @@ static bool before(struct look *l, uint16_t written)
 	return l->index.reg == NONE || !(written & 1u << l->index.reg);
 }
 
-bool dt_code_switch(const struct reader *r, const struct dt_insn *jump, struct dt_switch *s)
+bool dt_jump_table_find(const struct dt_jump_table_code *text, const struct dt_insn *jump,
+			bool fixed, struct dt_jump_table *s)
 {
-	struct look l = {.r = r, .region = dt_code_text_at(r->c, jump->address)};
-	size_t left;
+	struct look l = {.text = text};
 
-	if (!l.region || !begin(&l, jump) || (l.absolute && !r->fixed))
+	if (!begin(&l, jump) || (l.absolute && !fixed))
 		return false;
 	for (unsigned i = 0; l.bound < 0 || !l.table || l.base != NONE; i++) {
 		uint16_t written, read;
@@ -371,22 +370,19 @@ bool dt_code_switch(const struct reader *r, const struct dt_insn *jump, struct d
 	}
 	s->entries = (uint32_t)l.bound + 1;
 	s->table = l.table;
-	s->absolute = l.absolute;
-	if (l.bound >= DT_SWITCH_MOST)
-		return false;
-	s->bytes = dt_code_data_at(r->elf, s->table, &left);
-	return s->bytes && left >= (size_t)s->entries * (s->absolute ? 8 : 4);
+	s->size = l.absolute ? 8 : 4;
+	return l.bound < DT_JUMP_TABLE_MOST;
 }
 
-uint64_t dt_code_switch_to(const struct dt_switch *s, uint32_t i)
+uint64_t dt_jump_table_to(const struct dt_jump_table *s, const uint8_t *table, uint32_t i)
 {
 	uint64_t to;
 	int32_t d;
 
-	if (s->absolute) {
-		memcpy(&to, s->bytes + 8ull * i, sizeof(to));
+	if (s->size == 8) {
+		memcpy(&to, table + 8ull * i, sizeof(to));
 		return to;
 	}
-	memcpy(&d, s->bytes + 4ull * i, sizeof(d));
+	memcpy(&d, table + 4ull * i, sizeof(d));
 	return s->table + (uint64_t)(int64_t)d;
 }
