@@ -365,7 +365,7 @@ hostile() {
 	local until=$((SECONDS + 60 * $1)) rounds=0
 	while [ $SECONDS -lt $until ]; do
 		HOSTILE_SECONDS=3 bash "$root/test/hostile/hostile.t" >"$work/log" 2>&1 && ! grep -q '^not ok' "$work/log" ||
-			{ grep -A 12 '^not ok' "$work/log" >>"$work/why" || tail -n 20 "$work/log" >>"$work/why"; return 1; }
+			{ grep -A 62 '^not ok' "$work/log" >>"$work/why" || tail -n 20 "$work/log" >>"$work/why"; return 1; }
 		rounds=$((rounds + 1))
 	done
 	echo "# $rounds rounds" >&2
