@@ -9,10 +9,14 @@
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/emit.h"
 #include "arch/x86_64/gate.h"
+#include "arch/x86_64/injected.h"
 #include "arch/x86_64/insn.h"
+#include "arch/x86_64/regs.h"
 #include "arch/x86_64/relocate.h"
+#include "arch/x86_64/sled.h"
 #include "arch/x86_64/stack.h"
 #include "arch/x86_64/jump-table.h"
+#include "arch/x86_64/object.h"
 #else
 #error "devtrace does not know this processor yet"
 #endif

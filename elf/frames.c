@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "elf/elf.h"
 
 /* A place in a section whose bytes are mapped at address. */
@@ -445,7 +446,7 @@ int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
 	if (!run_cfa(initial, f, UINT64_MAX, &now, &ignored) ||
 	    !run_cfa(code, f, address, &now, &ignored))
 		return -1;
-	return now.reg == 7 ? now.offset : -1; /* 7: rsp in the psABI's numbers */
+	return now.reg == DT_FRAME_SP ? now.offset : -1;
 }
 
 /* The bytes of the file from address to the end of their section. */

@@ -6,8 +6,6 @@
 
 #include "arch/arch.h"
 
-#define LEA	0x8d
-#define LOAD	0x8b
 #define SIZE	4096 /* of a resolver, at most */
 #define TABLE	16   /* of a table that it looks into, at most so many words */
 #define ALIGNED 16   /* what an immediate must be to be taken for a function's address */
@@ -33,20 +31,15 @@ static const uint8_t *code_at(Elf *elf, uint64_t address, uint64_t *size)
 	return NULL;
 }
 
-/* The address that the instruction takes; 0: none. In a file at a fixed address it is an immediate.
- */
+/* The address that the instruction takes; 0: none. In a file at a fixed address it is a number. */
 static uint64_t taken(const struct dt_insn *in, const uint8_t *code)
 {
-	uint32_t value;
+	uint64_t value;
 
-	if (in->map == 0 && in->opcode == LEA && in->rip)
-		return in->memory;
-	if (in->map == 0 && (in->opcode == 0xc7 || (in->opcode & 0xf8) == 0xb8) &&
-	    in->imm_size == 4) {
-		memcpy(&value, code + in->imm_at, sizeof(value));
-		return value % ALIGNED ? 0 : value;
-	}
-	return 0;
+	if (in->rip)
+		return dt_insn_makes_address(in) ? in->memory : 0;
+	value = dt_insn_puts(in, code);
+	return value > UINT32_MAX || value % ALIGNED ? 0 : value;
 }
 
 /*
@@ -72,7 +65,7 @@ static uint64_t word_at(Elf *elf, uint64_t address)
 		for (int i = 0; d && sh.sh_type == SHT_RELA && gelf_getrela(d, i, &r); i++) {
 			if (r.r_offset != address)
 				continue;
-			if (GELF_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+			if (dt_relocation_of(GELF_R_TYPE(r.r_info)) == DT_RELOCATION_RELATIVE)
 				return (uint64_t)r.r_addend;
 			symbols = elf_getscn(elf, sh.sh_link);
 			if (!symbols ||
@@ -102,7 +95,7 @@ static size_t candidates(Elf *elf, const struct dt_insn *in, const uint8_t *code
 	uint64_t address = taken(in, code), room;
 	size_t n = 0;
 
-	if (in->map == 0 && in->opcode == LOAD && in->rip) {
+	if (dt_insn_loads(in)) {
 		out[0] = word_at(elf, in->memory);
 		return out[0] != 0;
 	}

@@ -532,7 +532,7 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		       struct dt_error *e)
 {
 	uint64_t bytes = shared->geometry.bytes;
-	struct dt_call call[] = {
+	struct dt_injected_call call[] = {
 		{"opening the session's memory",
 		 SYS_openat,
 		 {(uint64_t)AT_FDCWD, area + PATH_AT, O_RDWR | O_CLOEXEC},
@@ -541,10 +541,10 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 		{"mapping the rings",
 		 SYS_mmap,
 		 {area + DT_AREA_SESSION, bytes, PROT_READ | PROT_WRITE,
-		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, DT_CALL_FD, 0},
+		  MAP_SHARED | MAP_FIXED | MAP_POPULATE, DT_INJECTED_FD, 0},
 		 0,
 		 false},
-		{"closing the session's memory", SYS_close, {DT_CALL_FD}, 0, true},
+		{"closing the session's memory", SYS_close, {DT_INJECTED_FD}, 0, true},
 		{"mapping the process block",
 		 SYS_mmap,
 		 {area + DT_AREA_PROCESS, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -601,13 +601,14 @@ static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint64_t at,
 		   uint64_t bytes, struct dt_error *e)
 {
-	struct dt_call call = {"reserving addresses",
-			       SYS_mmap,
-			       {at, bytes, PROT_READ | PROT_EXEC,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-				(uint64_t)-1, 0},
-			       0,
-			       false};
+	struct dt_injected_call call = {
+		"reserving addresses",
+		SYS_mmap,
+		{at, bytes, PROT_READ | PROT_EXEC,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (uint64_t)-1,
+		 0},
+		0,
+		false};
 
 	if (dt_inject(tid, mem, maps, 0, &call, 1, e) < 0)
 		return -1;
@@ -705,7 +706,7 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt
 {
 	struct dt_blob head;
 	struct dt_maps maps;
-	struct dt_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
+	struct dt_injected_call call = {"unmapping the area", SYS_munmap, {area, 0}, 0, false};
 	int rc = 0;
 
 	if (dt_maps_read(pid, &maps, e) < 0)
@@ -713,7 +714,7 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt
 	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 || head.magic != DT_BLOB_MAGIC)
 		head.jumps[0] = head.jumps[1] = 0;
 	for (int i = 0; i < 2 && rc == 0; i++) {
-		struct dt_call page = {
+		struct dt_injected_call page = {
 			"unmapping the jumps", SYS_munmap, {head.jumps[i], PAGE}, 0, false};
 
 		if (head.jumps[i])

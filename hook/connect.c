@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "process/memory.h"
@@ -310,19 +309,18 @@ static int plant(struct dt_target *t, const struct lead *l, struct dt_error *e)
  */
 static void lead_back(const struct dt_threads *threads, uint64_t address)
 {
-	const long restart = -513; /* ERESTARTNOINTR, as the kernel keeps it */
-
 	for (size_t i = 0; i < threads->n; i++) {
-		struct user_regs_struct r;
+		struct dt_regs r;
+		uint64_t ip;
 
-		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0)
+		if (dt_regs_get(threads->tid[i], &r) < 0)
 			continue;
-		if (r.rip != address + JUMP &&
-		    (r.rip != address + JUMP + 2 || (long)r.orig_rax < 0 || (long)r.rax != restart))
+		ip = dt_regs_ip(&r);
+		if (ip != address + JUMP && (ip != address + JUMP + 2 || !dt_regs_begins_anew(&r)))
 			continue;
-		r.rip = address;
-		r.orig_rax = (unsigned long)-1;
-		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+		dt_regs_set_ip(&r, address);
+		dt_regs_leave_call(&r);
+		dt_regs_set(threads->tid[i], &r);
 	}
 }
 
@@ -337,7 +335,7 @@ static void mark_unregistered(struct dt_target *t, const struct dt_threads *thre
 	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0 || !head.rseq_offset)
 		return;
 	for (size_t i = 0; i < threads->n; i++) {
-		uint64_t fs = dt_thread_fs(threads->tid[i]), word[3], at, none = 0;
+		uint64_t fs = dt_thread_pointer(threads->tid[i]), word[3], at, none = 0;
 		uint32_t size, signature;
 		int32_t cpu, unset = -1;
 

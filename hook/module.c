@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The files behind a process's modules. */
 #include "hook/module.h"
+#include "arch/arch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,19 +213,16 @@ const struct dt_names *dt_file_names(struct dt_file *f)
 	return f->names;
 }
 
-/* mov %rcx, %r8; mov $435, %eax; syscall; test %rax, %rax: once in the file, or we do not know it.
- */
+/* Once in the file, or we do not know it. */
 uint64_t dt_file_clone3(struct dt_file *f)
 {
-	static const unsigned char code[] = {0x49, 0x89, 0xc8, 0xb8, 0xb3, 0x01, 0,
-					     0,	   0x0f, 0x05, 0x48, 0x85, 0xc0};
 	uint64_t at;
 
 	if (f->looked_for_clone3 || !f->elf)
 		return f->clone3;
 	f->looked_for_clone3 = true;
-	at = dt_elf_only(f->elf, ".text", code, sizeof(code));
-	f->clone3 = at ? at + 3 : 0;
+	at = dt_elf_only(f->elf, ".text", dt_clone3_code, dt_clone3_size);
+	f->clone3 = at ? at + DT_CLONE3_NUMBER : 0;
 	return f->clone3;
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 
+#include "arch/arch.h"
 #include "hook/probes-work.h"
 
 /* ---- what planting and leaving share */
@@ -36,8 +36,8 @@ int dt_probe_by_pc(const void *a, const void *b)
 }
 
 /* Calls made together run from the area, where one stopped thread makes them all. */
-int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,
-		   size_t n, struct dt_error *e)
+int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
+		   struct dt_injected_call *call, size_t n, struct dt_error *e)
 {
 	/* what an earlier session has left has no place of that kind: one at a time there */
 	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
@@ -212,14 +212,14 @@ uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip)
 static void go_back(const struct dt_probes *p, const struct dt_threads *threads)
 {
 	for (size_t i = 0; i < threads->n; i++) {
-		struct user_regs_struct r;
+		struct dt_regs r;
 		uint64_t back;
 
-		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
-		    !(back = dt_probes_back(p, r.rip)))
+		if (dt_regs_get(threads->tid[i], &r) < 0 ||
+		    !(back = dt_probes_back(p, dt_regs_ip(&r))))
 			continue;
-		r.rip = back;
-		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+		dt_regs_set_ip(&r, back);
+		dt_regs_set(threads->tid[i], &r);
 	}
 }
 
@@ -336,34 +336,35 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 static void leave_boards(const struct dt_probes *p, const struct dt_threads *threads)
 {
 	for (size_t i = 0; i < threads->n; i++) {
-		struct user_regs_struct r;
+		struct dt_regs r;
 		const struct patch *x, *board;
 		struct patch here = {0};
 		int32_t distance;
 
-		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0 ||
-		    !(x = leads_to(p->patch, p->patches, r.rip)))
+		if (dt_regs_get(threads->tid[i], &r) < 0 ||
+		    !(x = leads_to(p->patch, p->patches, dt_regs_ip(&r))))
 			continue;
 		if (x->length == 2) {
-			r.rip = x->address;
+			dt_regs_set_ip(&r, x->address);
 		} else {
-			here.address = r.rip;
+			here.address = dt_regs_ip(&r);
 			board = bsearch(&here, p->patch, p->patches, sizeof(here),
 					dt_probe_by_patch);
 			/* of what a controller has left, go_back does not know the trampolines */
 			if (!board || !p->windows)
 				continue;
 			memcpy(&distance, board->new + 1, sizeof(distance));
-			r.rip += board->length + (uint64_t)(int64_t)distance;
+			dt_regs_set_ip(&r,
+				       here.address + board->length + (uint64_t)(int64_t)distance);
 		}
-		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+		dt_regs_set(threads->tid[i], &r);
 	}
 }
 
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
 		     struct dt_error *e)
 {
-	struct dt_call *call;
+	struct dt_injected_call *call;
 	struct dt_maps maps;
 	int rc;
 
@@ -381,11 +382,12 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_t
 		return -1;
 	call = calloc(p->regions + 1, sizeof(*call));
 	for (size_t i = 0; call && i < p->regions; i++)
-		call[i] = (struct dt_call){"unmapping trampolines",
-					   SYS_munmap,
-					   {p->region[i].low, p->region[i].high - p->region[i].low},
-					   0,
-					   false};
+		call[i] = (struct dt_injected_call){
+			"unmapping trampolines",
+			SYS_munmap,
+			{p->region[i].low, p->region[i].high - p->region[i].low},
+			0,
+			false};
 	rc = call ? dt_probe_calls(t, threads->tid[0], &maps, call, p->regions, e)
 		  : dt_fail(e, "out of memory");
 	free(call);

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "hook/probes-job.h"
+#include "arch/arch.h"
 
 #define FSGSBASE 2 /* in AT_HWCAP2: programs may read the base of fs */
 
@@ -297,18 +298,16 @@ static void refuse_point(struct planted_point *x, const struct dt_plan_point *wh
 /* Whoever comes by a function's entry sled comes by what is behind it; the sled itself stays. */
 static uint64_t behind_sled(const struct dt_file *f, uint64_t address)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	const struct dt_code_region *r = dt_code_region_of(f->code, address);
 	const struct dt_elf_site *s;
 	unsigned skip = 0;
 
 	if (f->probed)
 		return address;
-	if (r && r->high - address > sizeof(endbr64) &&
-	    memcmp(r->bytes + (address - r->low), endbr64, sizeof(endbr64)) == 0)
-		skip = sizeof(endbr64);
+	if (r)
+		skip = dt_landing_pad(r->bytes + (address - r->low), r->high - address);
 	s = dt_elf_site_at(f->elf, address + skip);
-	return s && s->kind == DT_ELF_ENTRY ? address + skip + 5 : address;
+	return s && s->kind == DT_ELF_ENTRY ? address + skip + DT_SLED_ENTRY : address;
 }
 
 /* Plans a point. */

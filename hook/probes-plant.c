@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "hook/probes-job.h"
 
 #define TRIES 60
@@ -238,7 +238,7 @@ static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, str
 	struct dt_probes *p = j->p;
 	struct region *more =
 		realloc(p->region, (p->regions + 1 + 5 * j->made.fars) * sizeof(*more));
-	struct dt_call *call = calloc(1 + 5 * j->made.fars, sizeof(*call));
+	struct dt_injected_call *call = calloc(1 + 5 * j->made.fars, sizeof(*call));
 	size_t first = p->regions, n = 0;
 	int rc = -1;
 
@@ -261,7 +261,7 @@ static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, str
 	}
 	p->regions = first;
 	for (size_t i = 0; i < n; i++)
-		call[i] = (struct dt_call){
+		call[i] = (struct dt_injected_call){
 			"mapping trampolines",
 			SYS_mmap,
 			{more[first + i].low, more[first + i].high - more[first + i].low,
@@ -370,21 +370,23 @@ static bool move_threads(struct job *j, const struct dt_threads *threads)
 	if (saved.found)
 		return false;
 	for (size_t i = 0; i < threads->n; i++) {
-		struct user_regs_struct r;
+		struct dt_regs r;
 		const struct window *x;
-		uint64_t back;
+		uint64_t back, ip;
 
-		if (ptrace(PTRACE_GETREGS, threads->tid[i], 0, &r) < 0)
+		if (dt_regs_get(threads->tid[i], &r) < 0)
 			continue;
-		back = dt_probe_off_board(j->undo, j->undos, r.rip);
+		ip = dt_regs_ip(&r);
+		back = dt_probe_off_board(j->undo, j->undos, ip);
 		if (back)
-			r.rip = back;
-		x = inside(w, n, r.rip, false);
+			ip = back;
+		x = inside(w, n, ip, false);
 		if (!x && !back)
 			continue;
 		if (x)
-			r.rip = dt_moved_forward(&x->moved, x->start, x->copy, r.rip);
-		ptrace(PTRACE_SETREGS, threads->tid[i], 0, &r);
+			ip = dt_moved_forward(&x->moved, x->start, x->copy, ip);
+		dt_regs_set_ip(&r, ip);
+		dt_regs_set(threads->tid[i], &r);
 	}
 	return true;
 }

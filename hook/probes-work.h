@@ -139,8 +139,8 @@ bool dt_probe_is_apart(const void *file, size_t function);	    /* the same, for 
 bool dt_probe_is_ours(const struct dt_file *file, size_t function); /* index in its code */
 
 /* Calls made together by a stopped thread. */
-int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps, struct dt_call *call,
-		   size_t n, struct dt_error *e);
+int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
+		   struct dt_injected_call *call, size_t n, struct dt_error *e);
 
 void dt_made_free(struct made *m);
 

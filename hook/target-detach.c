@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "hook/target-detach.h"
+#include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/target-modules.h"
 #include "hook/target-switch.h"
@@ -27,14 +28,14 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 	for (size_t i = 0; i < elf->sites; i++) {
 		uint64_t at = m->bias + elf->site[i].address;
 
-		if (!dt_target_on[elf->site[i].kind])
+		if (!dt_sled_on[elf->site[i].kind])
 			continue;
 		if ((at & ~(PAGE - 1)) != have) {
 			have = at & ~(PAGE - 1);
 			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
 				return 0; /* unmapped meanwhile */
 		}
-		if (page[at - have] == dt_target_on[elf->site[i].kind])
+		if (page[at - have] == dt_sled_on[elf->site[i].kind])
 			return dt_fail(e, "%s: the byte at 0x%lx could not be put back",
 				       m->file->path, (unsigned long)at);
 	}
@@ -56,7 +57,7 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 
 		/* kernels before 5.13 do not tell; where the hooks looked is where it is */
 		if (!dt_thread_rseq(threads->tid[i], &address, &size, &signature))
-			address = head.rseq_offset ? dt_thread_fs(threads->tid[i]) +
+			address = head.rseq_offset ? dt_thread_pointer(threads->tid[i]) +
 							     (uint64_t)head.rseq_offset
 						   : 0;
 		if (address && dt_memory_read(t->mem, address + 8, &cs, sizeof(cs)) == 0 &&
@@ -84,7 +85,7 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 		thunk[0] = elf->thunk_entry, thunk[1] = elf->thunk_exit, thunk[2] = elf->thunk_jump;
 		for (int k = 0; k < 3; k++) {
 			low = t->module[i].bias + thunk[k];
-			if (thunk[k] && dt_ips_inside(ips, low, low + THUNK))
+			if (thunk[k] && dt_ips_inside(ips, low, low + DT_SLED_THUNK))
 				return true;
 		}
 	}

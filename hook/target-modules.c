@@ -396,7 +396,7 @@ int dt_target_install(struct dt_target *t, struct dt_targets *all, pid_t tid, st
 		return -1;
 	if (enter_namespace(t, all) < 0)
 		return dt_fail(e, "the area can not be written: %s", strerror(errno));
-	fs = dt_thread_fs(tid);
+	fs = dt_thread_pointer(tid);
 	dt_target_find_threads(t, tid, fs, true);
 	return 0;
 }

@@ -13,12 +13,6 @@
 
 #define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
 
-/* by enum dt_elf_kind; 0: not toggled in place */
-const unsigned char dt_target_off[DT_ELF_KINDS] = {
-	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};
-const unsigned char dt_target_on[DT_ELF_KINDS] = {
-	0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
-
 void dt_target_event_words(const struct dt_module *m, uint64_t area, const uint64_t *hook,
 			   uint64_t word[4])
 {
@@ -26,7 +20,7 @@ void dt_target_event_words(const struct dt_module *m, uint64_t area, const uint6
 	uint64_t ret = 0;
 
 	for (int i = 0; i < 3 && !ret; i++)
-		ret = elf->thunk_event[i] ? m->bias + elf->thunk_event[i] + THUNK : 0;
+		ret = elf->thunk_event[i] ? m->bias + elf->thunk_event[i] + DT_SLED_THUNK : 0;
 	word[0] = area ? hook[DT_HOOK_EVENT] : ret;
 	word[1] = area ? hook[DT_HOOK_EVENT4] : ret;
 	word[2] = area ? area + dt_blob_head()->opt_out : ret;
@@ -90,8 +84,8 @@ static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on,
 	for (size_t i = 0; i < elf->sites; i++) {
 		const struct dt_elf_site *s = &elf->site[i];
 		bool to_on = on && m->file->chosen[i];
-		unsigned char from = to_on ? dt_target_off[s->kind] : dt_target_on[s->kind];
-		unsigned char to = to_on ? dt_target_on[s->kind] : dt_target_off[s->kind];
+		unsigned char from = to_on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
+		unsigned char to = to_on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
 		uint64_t at = m->bias + s->address;
 
 		if (!to || (!m->file->chosen[i] && !others))
@@ -157,8 +151,8 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 	     i++) {
 		const struct dt_elf_site *s = &elf->site[i];
 		bool on = m->file->chosen[i] && !dt_target_is_silent(t) && m->hooked;
-		unsigned char from = on ? dt_target_off[s->kind] : dt_target_on[s->kind];
-		unsigned char to = on ? dt_target_on[s->kind] : dt_target_off[s->kind];
+		unsigned char from = on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
+		unsigned char to = on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
 		uint64_t at = m->bias + s->address;
 
 		if (!to)

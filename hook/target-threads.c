@@ -64,7 +64,7 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 	uint64_t address, at;
 	uint32_t registered = 0;
 
-	o->signature = 0x53053053; /* glibc's RSEQ_SIG for x86 */
+	o->signature = DT_RSEQ_SIGNATURE;
 	o->rseq_size = 32;
 	/* glibc 2.35 and later export where it is, and set the size when it is registered. A
 	 * program can register a block of its own for one thread: that says nothing of the others.

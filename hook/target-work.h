@@ -6,11 +6,7 @@
 
 #include "hook/target.h"
 
-#define PAGE  4096ull
-#define THUNK 7 /* bytes: notrack jmp *slot(%rip) */
-
-/* The byte that is toggled, by enum dt_elf_kind: doc/sleds.md */
-extern const unsigned char dt_target_off[DT_ELF_KINDS], dt_target_on[DT_ELF_KINDS];
+#define PAGE 4096ull
 
 /*
  * The words that an event's hooks are found through (include/devtrace.h). Threads may be in a stub

@@ -11,162 +11,28 @@
 #include <sys/ptrace.h>
 #include <linux/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
-#include "include/devtrace-ioctl.h"
 #include "process/memory.h"
 #include "process/threads.h"
 
 #define STUB_MAX 1024
 
-/* what the kernel leaves in rax of a system call that was interrupted by the stop (include/linux/errno.h) */
-#define ERESTARTSYS 512
-#define ERESTARTNOINTR 513
-#define ERESTARTNOHAND 514
-#define ERESTART_RESTARTBLOCK 516
-#define NR_RESTART_SYSCALL 219
-
-struct stub {
-	unsigned char text[STUB_MAX];
-	size_t n;
-};
-
-static void byte(struct stub *s, unsigned b)
-{
-	if (s->n < sizeof(s->text))
-		s->text[s->n++] = (unsigned char)b;
-}
-
-static void number(struct stub *s, uint64_t v, int bytes)
-{
-	while (bytes-- > 0) {
-		byte(s, v & 0xff);
-		v >>= 8;
-	}
-}
-
-/* mov $v, register; reg as x86 numbers them. Flags are not touched. */
-static void load(struct stub *s, unsigned reg, uint64_t v)
-{
-	if (v <= 0xffffffffull) {
-		if (reg >= 8)
-			byte(s, 0x41);
-		byte(s, 0xb8 + (reg & 7));
-		number(s, v, 4);
-	} else {
-		byte(s, reg >= 8 ? 0x49 : 0x48);
-		byte(s, 0xb8 + (reg & 7));
-		number(s, v, 8);
-	}
-}
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-
-/*
- * syscall, behind mov $MARK, %r15, always in its long form: the kernel's device is not to take it for
- * the program's.
- */
-static void system_call(struct stub *s, uint64_t code)
-{
-	byte(s, 0x49), byte(s, 0xbf);
-	number(s, (code + s->n + 8 + 2) ^ DEVTRACE_OWN_CALL, 8);
-	byte(s, 0x0f), byte(s, 0x05);
-}
-
-/* rt_sigprocmask(SIG_SETMASK, mask, NULL, 8); the mask stands at the start of the stub. */
-static void restore_mask(struct stub *s, uint64_t code)
-{
-	load(s, RDI, 2);
-	load(s, RSI, code);
-	load(s, RDX, 0);
-	load(s, R10, 8);
-	load(s, RAX, SYS_rt_sigprocmask);
-	system_call(s, code);
-}
-
-static void assemble(struct stub *s, uint64_t code, uint64_t mask, const struct dt_call *call,
-		     size_t n, const struct user_regs_struct *r)
-{
-	static const unsigned reg[6] = {RDI, RSI, RDX, R10, R8, R9};
-
-	number(s, mask, 8);
-	for (size_t i = 0; i < n; i++) {
-		for (int a = 0; a < 6; a++) {
-			if (call[i].arg[a] != DT_CALL_FD) {
-				load(s, reg[a], call[i].arg[a]);
-				continue;
-			}
-			/* mov %r12, reg */
-			byte(s, reg[a] >= 8 ? 0x4d : 0x4c);
-			byte(s, 0x89);
-			byte(s, 0xe0 | (reg[a] & 7));
-		}
-		load(s, RAX, call[i].nr);
-		system_call(s, code);
-		if (i == 0) { /* mov %rax, %r12 */
-			byte(s, 0x49), byte(s, 0x89), byte(s, 0xc4);
-		}
-	}
-	restore_mask(s, code);
-	load(s, RAX, r->rax);
-	load(s, RCX, r->rcx);
-	load(s, RDX, r->rdx);
-	load(s, RSI, r->rsi);
-	load(s, RDI, r->rdi);
-	load(s, R8, r->r8);
-	load(s, R9, r->r9);
-	load(s, R10, r->r10);
-	load(s, R11, r->r11);
-	load(s, R12, r->r12);
-	load(s, R15, r->r15);
-	/* jmp *0(%rip); the address */
-	byte(s, 0xff), byte(s, 0x25), number(s, 0, 4);
-	number(s, r->rip, 8);
-}
-
-/*
- * Turns the registers of a thread stopped inside a system call into those it would have when the
- * kernel restarts the call, since we resume it from elsewhere.
- */
-static void settle_restart(struct user_regs_struct *r)
-{
-	if ((long)r->orig_rax < 0)
-		return;
-	switch (-(long)r->rax) {
-	case ERESTARTSYS:
-	case ERESTARTNOINTR:
-	case ERESTARTNOHAND:
-		r->rax = r->orig_rax;
-		r->rip -= 2;
-		break;
-	case ERESTART_RESTARTBLOCK:
-		r->rax = NR_RESTART_SYSCALL;
-		r->rip -= 2;
-		break;
-	case ENOSYS: /* stopped inside the execve that has just made this image: it succeeds */
-		if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
-			r->rax = 0;
-		break;
-	}
-	r->orig_rax = (unsigned long)-1;
-}
-
 /*
  * A thread in a restartable sequence of its own (tcmalloc has some) is to begin it anew: the kernel
  * sees only that the thread is in the stub, and takes the sequence for left.
  */
-static void abort_sequence(pid_t tid, int mem, struct user_regs_struct *r)
+static void abort_sequence(pid_t tid, int mem, struct dt_regs *r)
 {
 	uint64_t address, at, cs[4], zero = 0;
 	uint32_t size, signature;
 
 	if (!dt_thread_rseq(tid, &address, &size, &signature) ||
 	    dt_memory_read(mem, address + 8, &at, sizeof(at)) < 0 || !at ||
-	    dt_memory_read(mem, at, cs, sizeof(cs)) < 0 || r->rip - cs[1] >= cs[2])
+	    dt_memory_read(mem, at, cs, sizeof(cs)) < 0 || dt_regs_ip(r) - cs[1] >= cs[2])
 		return;
 	if (dt_memory_write(mem, address + 8, &zero, sizeof(zero)) == 0)
-		r->rip = cs[3];
+		dt_regs_set_ip(r, cs[3]);
 }
 
 /* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's end. */
@@ -262,14 +128,15 @@ static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 }
 
 /* Lets the stub run from system call to system call, taking the results. */
-static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size_t n,
+static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *call, size_t n,
 	       struct dt_error *e)
 {
-	struct user_regs_struct r;
+	struct dt_regs r;
 	struct ptrace_syscall_info info;
-	uint64_t entered = 0; /* rip behind our call that is under way */
+	uint64_t entered = 0; /* where the thread goes on behind our call that is under way */
 	/* of each call, whatever else the thread is made to do meanwhile */
-	uint64_t until = dt_now_ns() + PATIENCE;
+	uint64_t until = dt_now_ns() + PATIENCE, ip;
+	int64_t result;
 	size_t i = 0;
 	int signal = 0, status;
 	bool late;
@@ -294,78 +161,75 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_call *call, size
 				signal = WSTOPSIG(status);
 			continue;
 		}
-		if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 ||
+		if (dt_regs_get(tid, &r) < 0 ||
 		    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		/* Not ours: at `code' itself the end of the execve that the thread was stopped in;
 		 * elsewhere a signal handler's calls; in the stub, but not entered from it, the end of a
 		 * handler's rt_sigreturn, which has put back the stub's registers already. */
-		if (r.rip <= code || r.rip >= code + size)
+		ip = dt_regs_ip(&r);
+		if (ip <= code || ip >= code + size)
 			continue;
 		if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
-			entered = r.rip;
+			entered = ip;
 			continue;
 		}
-		if (info.op != PTRACE_SYSCALL_INFO_EXIT || r.rip != entered)
+		if (info.op != PTRACE_SYSCALL_INFO_EXIT || ip != entered)
 			continue;
 		entered = 0;
 		until = dt_now_ns() + PATIENCE;
-		call[i].result = (int64_t)r.rax;
-		if ((int64_t)r.rax < 0 && (int64_t)r.rax > -4096 && !call[i].may_fail)
+		result = call[i].result = dt_regs_result(&r);
+		if (result < 0 && result > -4096 && !call[i].may_fail)
 			return dt_fail(e, "%s failed in the traced process: %s", call[i].what,
-				       strerror((int)-(int64_t)r.rax));
+				       strerror((int)-result));
 		i++;
 	}
 	return 0;
 }
 
-int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code, struct dt_call *call,
-	      size_t n, struct dt_error *e)
+int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
+	      struct dt_injected_call *call, size_t n, struct dt_error *e)
 {
-	struct user_regs_struct saved, r;
-	struct stub s = {.n = 0};
-	unsigned char old[STUB_MAX];
+	struct dt_regs saved, r;
+	unsigned char text[STUB_MAX], old[STUB_MAX];
 	uint64_t mask, all = ~0ull;
 	bool cave = code == 0;
-	size_t size;
+	size_t size, used; /* of the code, at most; as it is */
 	int rc = -1;
 
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD) < 0 ||
-	    ptrace(PTRACE_GETREGS, tid, 0, &saved) < 0 ||
-	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0)
+	    dt_regs_get(tid, &saved) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0)
 		return dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
-	settle_restart(&saved);
+	dt_regs_settle(&saved);
 	abort_sequence(tid, mem, &saved);
 	/* once for its length; addresses below 4 GiB are the shorter ones */
-	assemble(&s, ~0ull, mask, call, n, &saved);
-	if (s.n >= sizeof(s.text))
+	size = dt_injected_code(text, sizeof(text), ~0ull, mask, call, n, &saved);
+	if (size >= sizeof(text))
 		return dt_fail(e, "too many calls to inject");
 	if (cave) {
-		code = find_cave(mem, maps, s.n);
+		code = find_cave(mem, maps, size);
 		if (!code)
-			return dt_fail(e, "no room for %zu bytes of code at the end of any text segment",
-				       s.n);
-		if (dt_memory_read(mem, code, old, s.n) < 0)
+			return dt_fail(
+				e, "no room for %zu bytes of code at the end of any text segment",
+				size);
+		if (dt_memory_read(mem, code, old, size) < 0)
 			return dt_fail(e, "the process's text can not be read: %s", strerror(errno));
 	}
-	size = s.n;
-	s.n = 0;
-	assemble(&s, code, mask, call, n, &saved);
-	if (dt_memory_write(mem, code, s.text, s.n) < 0)
+	used = dt_injected_code(text, sizeof(text), code, mask, call, n, &saved);
+	if (dt_memory_write(mem, code, text, used) < 0)
 		return dt_fail(e, "the process's text can not be written: %s", strerror(errno));
 	r = saved;
-	r.rip = code + 8; /* behind the mask */
-	r.orig_rax = (unsigned long)-1;
+	dt_regs_set_ip(&r, code + DT_INJECTED_ENTRY);
+	dt_regs_leave_call(&r);
 	/*
 	 * No signal comes in between: its handler might not return, and an interrupted system call
 	 * that is restarted afterwards would not know of it. The stub puts the mask back itself.
 	 */
-	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) < 0 ||
-	    ptrace(PTRACE_SETREGS, tid, 0, &r) < 0)
+	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) < 0 || dt_regs_set(tid, &r) < 0)
 		dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
 	else
-		rc = run(tid, code + 8, s.n - 8, call, n, e);
-	if ((ptrace(PTRACE_SETREGS, tid, 0, &saved) < 0 ||
+		rc = run(tid, code + DT_INJECTED_ENTRY, used - DT_INJECTED_ENTRY, call, n, e);
+	if ((dt_regs_set(tid, &saved) < 0 ||
 	     ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0) &&
 	    rc == 0)
 		rc = dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));

@@ -8,20 +8,11 @@
 #define DT_PROCESS_INJECT_H
 
 #include <sys/types.h>
+#include "arch/arch.h"
 #include "core/error.h"
 #include "process/maps.h"
 
 #define DT_CALL_MAX 12
-
-/* An argument that stands for the result of the list's first openat or memfd_create. */
-#define DT_CALL_FD 0x7fffffff5fd5fd5full
-
-struct dt_call {
-	const char *what; /* for the error */
-	uint64_t nr, arg[6];
-	int64_t result;
-	bool may_fail;
-};
 
 /*
  * Runs the calls in the ptrace-stopped thread tid, from `code': 1 KiB of executable memory nobody
@@ -29,7 +20,7 @@ struct dt_call {
  * one call, and is put back afterwards. Stops at the first call that fails, unless it may.
  * The thread is left stopped with the registers it had.
  */
-int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code, struct dt_call *call,
-	      size_t n, struct dt_error *e);
+int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
+	      struct dt_injected_call *call, size_t n, struct dt_error *e);
 
 #endif

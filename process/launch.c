@@ -11,7 +11,6 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "elf/elf.h"
 #include "process/limits.h"
 #include "process/threads.h"
+#include "arch/arch.h"
 
 char *dt_launch_search(const char *name)
 {
@@ -284,7 +284,7 @@ int dt_launch_until_rseq(pid_t pid)
 	if (ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
 		return -1;
 	for (int stops = 0; stops < 64;) {
-		struct user_regs_struct r;
+		struct dt_regs r;
 		uint64_t address;
 		uint32_t size, signature;
 
@@ -303,9 +303,9 @@ int dt_launch_until_rseq(pid_t pid)
 		stops++;
 		if (dt_thread_rseq(pid, &address, &size, &signature))
 			return 1;
-		if (ptrace(PTRACE_GETREGS, pid, 0, &r) < 0)
+		if (dt_regs_get(pid, &r) < 0)
 			return -1;
-		if (!early_call(r.orig_rax))
+		if (!early_call((uint64_t)dt_regs_call(&r)))
 			return 0;
 	}
 	return 0;

@@ -13,7 +13,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,17 +142,18 @@ static bool has_exited(pid_t pid, pid_t tid)
  */
 static void restart_call(pid_t tid, bool *waits)
 {
-	struct user_regs_struct r;
+	struct dt_regs r;
+	int64_t result;
 
 	*waits = false;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+	if (dt_regs_get(tid, &r) < 0)
 		return;
 	/* interrupted while it slept: what it sleeps for goes on meanwhile (the kernel's ERESTART...) */
-	*waits = (long)r.orig_rax >= 0 &&
-		 ((long)r.rax == -EINTR || ((long)r.rax <= -512 && (long)r.rax >= -516));
-	if ((long)r.rax != -EINTR)
+	result = dt_regs_result(&r);
+	*waits = dt_regs_call(&r) >= 0 && (result == -EINTR || (result <= -512 && result >= -516));
+	if (result != -EINTR)
 		return;
-	switch (r.orig_rax) {
+	switch (dt_regs_call(&r)) {
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 	case SYS_epoll_pwait2:
@@ -162,10 +162,8 @@ static void restart_call(pid_t tid, bool *waits)
 	case SYS_rt_sigtimedwait:
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
-		r.rax = r.orig_rax;
-		r.rip -= 2;
-		r.orig_rax = (unsigned long)-1;
-		ptrace(PTRACE_SETREGS, tid, 0, &r);
+		dt_regs_again(&r);
+		dt_regs_set(tid, &r);
 	}
 }
 
@@ -363,31 +361,19 @@ void dt_threads_release(struct dt_threads *t)
 	t->n = t->room = 0;
 }
 
-/*
- * A signal frame on the stack, as the kernel lays it out (struct rt_sigframe): the address of the
- * restorer, struct ucontext; in that, rip 168 bytes in, the flags behind it, then cs.
- */
-#define FRAME_RIP 176
-#define USER_CS 0x33
-
-/* `mov $15, %rax; syscall' (rt_sigreturn), with either form of the mov. */
 static bool is_restorer(int mem, uint64_t address)
 {
-	static const unsigned char form[2][9] = {{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05},
-						 {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}};
-	unsigned char text[9];
+	unsigned char text[DT_RESTORER];
 
-	if (dt_memory_read(mem, address, text, sizeof(text)) < 0)
-		return false;
-	return memcmp(text, form[0], 9) == 0 || memcmp(text, form[1], 7) == 0;
+	return dt_memory_read(mem, address, text, sizeof(text)) == 0 && dt_frame_restorer(text);
 }
 
 /* Where the signal frames between sp and end return to. */
 static void frames(int mem, uint64_t sp, uint64_t end, void (*fn)(void *ctx, uint64_t ip, bool frame),
 		   void *ctx)
 {
-	enum { KEEP = FRAME_RIP / 8, MORE = 2, WORDS = 4096 };
-	uint64_t word[KEEP + WORDS + MORE];
+	enum { KEEP = DT_FRAME_BEFORE, MORE = DT_FRAME_AFTER, WORDS = 4096 };
+	uint64_t word[KEEP + WORDS + MORE], restorer;
 
 	for (sp &= ~7ull; sp < end; sp += 8 * WORDS) {
 		/* the last words again, since a frame may lie across */
@@ -396,7 +382,7 @@ static void frames(int mem, uint64_t sp, uint64_t end, void (*fn)(void *ctx, uin
 		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
 			return;
 		for (size_t i = KEEP; i + MORE < n; i++)
-			if ((word[i + 2] & 0xffff) == USER_CS && is_restorer(mem, word[i - KEEP]))
+			if (dt_frame_may_be(word + i, &restorer) && is_restorer(mem, restorer))
 				fn(ctx, word[i], true);
 	}
 }
@@ -410,14 +396,14 @@ void dt_threads_saved(const struct dt_threads *t, int mem,
 		return;
 	for (size_t i = 0; i < t->n; i++) {
 		const struct dt_mapping *stack;
-		struct user_regs_struct r;
+		struct dt_regs r;
 
-		if (ptrace(PTRACE_GETREGS, t->tid[i], 0, &r) < 0)
+		if (dt_regs_get(t->tid[i], &r) < 0)
 			continue;
-		fn(ctx, r.rip, false);
-		stack = dt_maps_at(&maps, r.rsp);
+		fn(ctx, dt_regs_ip(&r), false);
+		stack = dt_maps_at(&maps, dt_regs_sp(&r));
 		if (stack)
-			frames(mem, r.rsp, stack->high, fn, ctx);
+			frames(mem, dt_regs_sp(&r), stack->high, fn, ctx);
 	}
 	dt_maps_free(&maps);
 }
@@ -483,11 +469,11 @@ bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t hig
 	return inside;
 }
 
-uint64_t dt_thread_fs(pid_t tid)
+uint64_t dt_thread_pointer(pid_t tid)
 {
-	struct user_regs_struct r;
+	struct dt_regs r;
 
-	return ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 ? 0 : r.fs_base;
+	return dt_regs_get(tid, &r) < 0 ? 0 : dt_regs_tp(&r);
 }
 
 bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature)

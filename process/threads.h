@@ -67,8 +67,8 @@ void dt_ips_free(struct dt_ips *ips);
 /* Is one of them in [low, high)? */
 bool dt_ips_inside(const struct dt_ips *ips, uint64_t low, uint64_t high);
 
-/* %fs base of a stopped thread; 0 when it has none */
-uint64_t dt_thread_fs(pid_t tid);
+/* The thread pointer of a stopped thread; 0 when it has none. */
+uint64_t dt_thread_pointer(pid_t tid);
 /* The thread's rseq registration: pointer, size, signature; false when it has none. */
 bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature);
 

@@ -70,7 +70,7 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 		}
 		rc = dt_launch_until_rseq(pid);
 		if (rc == 1) {
-			dt_target_find_threads(t, pid, dt_thread_fs(pid), true);
+			dt_target_find_threads(t, pid, dt_thread_pointer(pid), true);
 			dt_connect(t, true, NULL);
 		}
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "core/signature.h"
 #include "process/memory.h"
 #include "hook/target-modules.h"
@@ -130,22 +131,13 @@ static bool tells_target(const struct dt_record *r)
 /* Where a jump to an address leads: through the PLT when that is in one. */
 static uint64_t behind_plt(struct dt_target *t, uint64_t to)
 {
-	static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	unsigned char plt[16];
-	uint64_t real;
-	size_t skip = 0;
-	int32_t rel;
+	unsigned char plt[DT_PLT];
+	uint64_t real, slot;
 
 	if (dt_memory_read(t->mem, to, plt, sizeof(plt)) < 0)
 		return to;
-	if (memcmp(plt, endbr64, sizeof(endbr64)) == 0)
-		skip = sizeof(endbr64);
-	if (plt[skip] == 0xf2) /* bnd */
-		skip++;
-	if (plt[skip] != 0xff || plt[skip + 1] != 0x25) /* jmp *slot(%rip) */
-		return to;
-	memcpy(&rel, plt + skip + 2, sizeof(rel));
-	if (dt_memory_read(t->mem, to + skip + 6 + (uint64_t)(int64_t)rel, &real, sizeof(real)) < 0)
+	slot = dt_plt_slot(plt, to);
+	if (!slot || dt_memory_read(t->mem, slot, &real, sizeof(real)) < 0)
 		return to;
 	return real;
 }

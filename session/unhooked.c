@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "symbols/pattern.h"
 #include "hook/probes.h"
 
@@ -60,17 +61,16 @@ static void note_callers(struct dt_session *s, const struct dt_file *f, const bo
 	for (size_t i = 0; i < c->regions; i++) {
 		const struct dt_code_region *r = &c->region[i];
 
-		for (uint64_t at = r->low; at + 5 <= r->high; at++) {
+		for (uint64_t at = r->low; at < r->high; at++) {
 			const uint8_t *p = r->bytes + (at - r->low);
 			size_t from, to;
-			int32_t distance;
+			uint64_t target;
 
-			if (!(r->mark[at - r->low] & DT_CODE_INSN) || (*p != 0xe8 && *p != 0xe9))
+			if (!(r->mark[at - r->low] & DT_CODE_INSN) ||
+			    !dt_reaches_far(p, r->high - at, at, &target))
 				continue;
-			memcpy(&distance, p + 1, 4);
-			to = dt_code_function_at(c, at + 5 + (uint64_t)(int64_t)distance);
-			if (to == c->functions || !left[to] ||
-			    c->function[to].start != at + 5 + (uint64_t)(int64_t)distance)
+			to = dt_code_function_at(c, target);
+			if (to == c->functions || !left[to] || c->function[to].start != target)
 				continue;
 			from = dt_code_function_at(c, at);
 			if (from == c->functions)

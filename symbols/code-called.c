@@ -497,8 +497,7 @@ static void read_slots(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
 		const char *name;
 
 		if (!gelf_getrela(d, (int)i, &rela) ||
-		    (GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT &&
-		     GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT) ||
+		    dt_relocation_of(GELF_R_TYPE(rela.r_info)) != DT_RELOCATION_SLOT ||
 		    !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym))
 			continue;
 		name = elf_strptr(s->r->elf, of.sh_link, sym.st_name);

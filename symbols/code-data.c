@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbols/code-work.h"
+#include "arch/arch.h"
 
 #ifndef SHT_RELR
 #define SHT_RELR 19
@@ -80,19 +81,18 @@ static void read_rela(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh)
 		if (!gelf_getrela(d, (int)i, &rela))
 			continue;
 		value = (uint64_t)rela.r_addend;
-		switch (GELF_R_TYPE(rela.r_info)) {
-		case R_X86_64_RELATIVE:
-		case R_X86_64_IRELATIVE:
+		switch (dt_relocation_of(GELF_R_TYPE(rela.r_info))) {
+		case DT_RELOCATION_RELATIVE:
+		case DT_RELOCATION_IRELATIVE:
 			break;
-		case R_X86_64_64:
-		case R_X86_64_GLOB_DAT:
-		case R_X86_64_JUMP_SLOT:
+		case DT_RELOCATION_SYMBOL:
+		case DT_RELOCATION_SLOT:
 			if (!symbols || !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym) ||
 			    sym.st_shndx == SHN_UNDEF)
 				continue;
 			value += sym.st_value;
 			break;
-		default:
+		case DT_RELOCATION_OTHER:
 			continue;
 		}
 		relocated(r, rela.r_offset, value);

@@ -157,9 +157,9 @@ static int read_regions(struct reader *r, const char *path, struct dt_error *e)
 	GElf_Ehdr eh;
 	GElf_Phdr ph;
 
-	if (!gelf_getehdr(r->elf, &eh) || eh.e_machine != EM_X86_64 ||
+	if (!gelf_getehdr(r->elf, &eh) || eh.e_machine != DT_MACHINE ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64)
-		return dt_fail(e, "%s is not for this processor (x86-64)", path);
+		return dt_fail(e, "%s is not for this processor (" DT_MACHINE_NAME ")", path);
 	r->fixed = eh.e_type == ET_EXEC;
 	r->c->low = UINT64_MAX;
 	elf_getphdrnum(r->elf, &headers);

@@ -344,6 +344,11 @@ bool dt_insn_makes_address(const struct dt_insn *in)
 	return in->rip && is_lea(in);
 }
 
+bool dt_insn_loads(const struct dt_insn *in)
+{
+	return !in->map && in->opcode == 0x8b && in->rip;
+}
+
 unsigned dt_insn_reads(const struct dt_insn *in)
 {
 	static const uint8_t size[] = {

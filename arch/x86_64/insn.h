@@ -98,6 +98,8 @@ bool dt_insn_is_prefix(const struct dt_insn *in, uint64_t n);
 
 /* Does it make the address `memory', rather than read there? */
 bool dt_insn_makes_address(const struct dt_insn *in);
+/* Does it load a register from `memory'? */
+bool dt_insn_loads(const struct dt_insn *in);
 /* How many bytes it can read at `memory', at most; 0: it reads nothing there. */
 unsigned dt_insn_reads(const struct dt_insn *in);
 /* In a file at a fixed address: numbers in it that may be addresses; how many, at most 2. */

@@ -103,7 +103,8 @@ static double seconds(void)
 }
 
 /* Has a child with that written make a few calls; what dt_inject() says. */
-static int try(const struct writing *w, struct dt_error *e, double *took, struct dt_call *call, size_t n)
+static int try(const struct writing *w, struct dt_error *e, double *took,
+	       struct dt_injected_call *call, size_t n)
 {
 	pid_t pid = start(w);
 	struct dt_threads one;
@@ -130,7 +131,8 @@ static int try(const struct writing *w, struct dt_error *e, double *took, struct
 static void test_calls_are_made(void **state)
 {
 	static const struct writing nothing = {"nothing", {0}, 0};
-	struct dt_call call[2] = {{.what = "getpid", .nr = SYS_getpid}, {.what = "getppid", .nr = SYS_getppid}};
+	struct dt_injected_call call[2] = {{.what = "getpid", .nr = SYS_getpid},
+					   {.what = "getppid", .nr = SYS_getppid}};
 	struct dt_error e = {""};
 	double took;
 
@@ -142,9 +144,9 @@ static void test_calls_are_made(void **state)
 static void test_code_is_written_over(void **state)
 {
 	for (size_t i = 0; i < sizeof(writing) / sizeof(*writing); i++) {
-		struct dt_call call[3] = {{.what = "a", .nr = SYS_getppid},
-					  {.what = "b", .nr = SYS_getppid},
-					  {.what = "c", .nr = SYS_getppid}};
+		struct dt_injected_call call[3] = {{.what = "a", .nr = SYS_getppid},
+						   {.what = "b", .nr = SYS_getppid},
+						   {.what = "c", .nr = SYS_getppid}};
 		struct dt_error e = {""};
 		double took;
 		int rc = 0, tries = 0;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/x86_64/sled.h"
+
+#include <string.h>
+
+#include "arch/x86_64/insn.h"
+
+/* by enum dt_elf_kind; 0: not toggled in place */
+const unsigned char dt_sled_off[DT_ELF_KINDS] = {
+	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};
+const unsigned char dt_sled_on[DT_ELF_KINDS] = {
+	0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
+
+static uint64_t rel32(const uint8_t *p, uint64_t next)
+{
+	int32_t d;
+
+	memcpy(&d, p, sizeof(d));
+	return next + (uint64_t)(int64_t)d;
+}
+
+static const uint8_t *code_at(const struct dt_sled_code *c, uint64_t address, uint64_t n)
+{
+	return c->at(c->ctx, address, n);
+}
+
+/* Is there a thunk (an optional notrack, jmp *slot(%rip)) for that hook slot at address? */
+bool dt_sled_is_thunk(const struct dt_sled_code *c, uint64_t address, uint64_t slot)
+{
+	const uint8_t *p = code_at(c, address, 7);
+
+	if (p && p[0] == 0x3e && p[1] == 0xff && p[2] == 0x25)
+		return rel32(p + 3, address + 7) == slot;
+	p = code_at(c, address, 6);
+	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
+}
+
+/*
+ * The jump of a sled as the push behind it says, of the same operand, which is length bytes on: its
+ * bytes, and of these the one that is toggled. Returns how many.
+ */
+static unsigned jump_of_push(const struct dt_insn *in, const uint8_t *push,
+			     uint8_t jump[DT_INSN_MAX], unsigned *toggled)
+{
+	unsigned length = in->length;
+	uint32_t distance;
+
+	memcpy(jump, push, length);
+	if (in->map == 0 && in->opcode >= 0x50 && in->opcode < 0x58) { /* of a register */
+		jump[length - 1] = 0xff;
+		jump[length] = (uint8_t)(0xe0 | (in->opcode & 7));
+		*toggled = length - 1;
+		return length + 1;
+	}
+	if (in->map != 0 || in->opcode != 0xff || !in->modrm_at || (in->modrm >> 3 & 7) != 6)
+		return 0;
+	*toggled = in->modrm_at - 1u;
+	jump[in->modrm_at] = (uint8_t)((in->modrm & 0xc7) | 4 << 3);
+	if (in->rip) {
+		memcpy(&distance, jump + in->disp_at, sizeof(distance));
+		distance += length;
+		memcpy(jump + in->disp_at, &distance, sizeof(distance));
+	}
+	return length;
+}
+
+/*
+ * A jump through a register or memory. The table has the address behind it, where the operand is
+ * pushed; what stands in front is toggled. Returns where its call leads; 0: it is no such sled.
+ */
+static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
+{
+	static const uint8_t pop[] = {0x48, 0x8d, 0x64, 0x24, 0x08};
+	uint8_t jump[DT_INSN_MAX + 1];
+	uint64_t behind = s->address;
+	unsigned length, toggled = 0;
+	const uint8_t *p, *q;
+	struct dt_insn in;
+
+	/* the shortest push, the call, the pop, the shortest jump; prefixes are the assembler's
+	 * padding */
+	while ((p = code_at(c, behind, 13)) &&
+	       (*p == 0x2e || *p == 0x3e || *p == 0x26 || *p == 0x36) && behind - s->address < 8)
+		behind++;
+	if (!p || !dt_insn_decode(&in, p, 13, behind))
+		return 0;
+	length = jump_of_push(&in, p, jump, &toggled);
+	p = code_at(c, behind + in.length, 5 + sizeof(pop) + 2);
+	if (!length || !p || p[0] != 0xe8 || memcmp(p + 5, pop, sizeof(pop)))
+		return 0;
+	q = code_at(c, s->address - length, length);
+	if (in.rip && behind != s->address) /* the distance is another one there */
+		return 0;
+	if (q && !memcmp(q, jump, length)) {
+		s->kind = DT_ELF_JUMP;
+		s->address -= length - toggled;
+	} else if ((q = code_at(c, s->address - 6, 6)) && q[0] == 0xe9 && q[5] == 0x90 && in.rip) {
+		s->target = rel32(q + 1, s->address - 1);
+		s->kind = DT_ELF_JUMP_DIRECT;
+		s->address -= 6;
+	} else {
+		return 0;
+	}
+	s->back = (uint8_t)(behind + in.length + 5 - s->address);
+	return rel32(p + 1, behind + in.length + 5);
+}
+
+uint64_t dt_sled_check(const struct dt_sled_code *c, struct dt_elf_site *s)
+{
+	uint64_t a = s->address;
+	const uint8_t *p;
+
+	switch (s->kind) {
+	case DT_ELF_ENTRY:
+		p = code_at(c, a, 5);
+		if (!p || p[0] != 0xa9)
+			return 0;
+		s->back = 5;
+		return rel32(p + 1, a + 5);
+	case DT_ELF_RETURN:
+		p = code_at(c, a, 7);
+		if (!p || p[0] != 0xc3 || p[1] != 0xe8 || p[6] != 0xc3)
+			return 0;
+		s->back = 6;
+		return rel32(p + 2, a + 6);
+	case DT_ELF_TAIL:
+		p = code_at(c, a, 15);
+		if (!p || p[0] != 0xe9 || p[5] != 0xe8 || p[10] != 0xe9 ||
+		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
+			return 0;
+		s->back = 10;
+		s->target = rel32(p + 1, a + 5);
+		return rel32(p + 6, a + 10);
+	case DT_SLED_TABLE_JUMP:
+		return check_jump(c, s);
+	}
+	return 0;
+}
+
+uint64_t dt_sled_call(const struct dt_sled_code *c, uint64_t pc, uint8_t kind, uint8_t values)
+{
+	const uint8_t *p = code_at(c, pc - 5, 10), *thunk;
+	uint64_t to;
+
+	if (!p || p[0] != 0xe8 || p[5] != 0xa9 || p[6] != kind || p[7] != values || p[8] || p[9])
+		return 0;
+	to = rel32(p + 1, pc);
+	thunk = code_at(c, to, DT_SLED_THUNK + 1);
+	return thunk && thunk[0] == 0x3e && thunk[DT_SLED_THUNK] == 0xc3 ? to : 0;
+}
+
+bool dt_sled_event(const struct dt_sled_code *c, uint64_t address)
+{
+	const uint8_t *p = code_at(c, address, 5);
+
+	return p && p[0] == 0xa9 && code_at(c, rel32(p + 1, address + 5), 5);
+}
