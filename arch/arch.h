@@ -6,6 +6,7 @@
 #ifdef __x86_64__
 #include "arch/x86_64/area.h"
 #include "arch/x86_64/capture.h"
+#include "arch/x86_64/connection.h"
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/emit.h"
 #include "arch/x86_64/gate.h"
@@ -15,6 +16,7 @@
 #include "arch/x86_64/relocate.h"
 #include "arch/x86_64/sled.h"
 #include "arch/x86_64/stack.h"
+#include "arch/x86_64/trial.h"
 #include "arch/x86_64/jump-table.h"
 #include "arch/x86_64/object.h"
 #else

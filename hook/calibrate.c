@@ -17,61 +17,6 @@
 #define BATCH	200 /* records: fewer than a scratch ring holds */
 #define BATCHES 50
 
-struct registers {
-	uint64_t r[15]; /* rax rbx rcx rdx rsi rdi rbp r8-r15, in this order */
-};
-
-/* Calls hook with every register set from *in and stores all of them to *out afterwards. */
-static void call_hook(uint64_t hook, const struct registers *in, struct registers *out)
-{
-	__asm__ volatile("push %%rbp\n\t"
-			 "push %%rbx\n\t"
-			 "sub $128, %%rsp\n\t" /* our own red zone */
-			 "push %%rdi\n\t"      /* out */
-			 "push %%rax\n\t"      /* hook */
-			 "mov %%rsi, %%rax\n\t"
-			 "mov 8(%%rax), %%rbx\n\t"
-			 "mov 16(%%rax), %%rcx\n\t"
-			 "mov 24(%%rax), %%rdx\n\t"
-			 "mov 32(%%rax), %%rsi\n\t"
-			 "mov 40(%%rax), %%rdi\n\t"
-			 "mov 48(%%rax), %%rbp\n\t"
-			 "mov 56(%%rax), %%r8\n\t"
-			 "mov 64(%%rax), %%r9\n\t"
-			 "mov 72(%%rax), %%r10\n\t"
-			 "mov 80(%%rax), %%r11\n\t"
-			 "mov 88(%%rax), %%r12\n\t"
-			 "mov 96(%%rax), %%r13\n\t"
-			 "mov 104(%%rax), %%r14\n\t"
-			 "mov 112(%%rax), %%r15\n\t"
-			 "mov (%%rax), %%rax\n\t"
-			 "call *(%%rsp)\n\t"
-			 "mov %%rax, (%%rsp)\n\t"
-			 "mov 8(%%rsp), %%rax\n\t"
-			 "pop (%%rax)\n\t"
-			 "mov %%rbx, 8(%%rax)\n\t"
-			 "mov %%rcx, 16(%%rax)\n\t"
-			 "mov %%rdx, 24(%%rax)\n\t"
-			 "mov %%rsi, 32(%%rax)\n\t"
-			 "mov %%rdi, 40(%%rax)\n\t"
-			 "mov %%rbp, 48(%%rax)\n\t"
-			 "mov %%r8, 56(%%rax)\n\t"
-			 "mov %%r9, 64(%%rax)\n\t"
-			 "mov %%r10, 72(%%rax)\n\t"
-			 "mov %%r11, 80(%%rax)\n\t"
-			 "mov %%r12, 88(%%rax)\n\t"
-			 "mov %%r13, 96(%%rax)\n\t"
-			 "mov %%r14, 104(%%rax)\n\t"
-			 "mov %%r15, 112(%%rax)\n\t"
-			 "add $136, %%rsp\n\t"
-			 "pop %%rbx\n\t"
-			 "pop %%rbp\n\t"
-			 : "+a"(hook), "+S"(in), "+D"(out)
-			 :
-			 : "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			   "memory", "cc");
-}
-
 /* The last record, of the core whose ring has grown; false: none has. */
 static bool last_record(const struct dt_shared *c, const uint64_t *before, struct dt_record *rec)
 {
@@ -86,36 +31,21 @@ static bool last_record(const struct dt_shared *c, const uint64_t *before, struc
 	return false;
 }
 
-/* Calls a hook of events as the stub of a site does, with what is meant behind the call. */
-static void call_event(uint64_t hook, uint64_t body, uint64_t more)
-{
-	uint64_t rsi = more, rcx = ~more, rdx = more + 1;
-
-	__asm__ volatile("lea -256(%%rsp), %%rsp\n\t"
-			 "call *%%rax\n\t"
-			 ".byte 0xa9\n\t"
-			 ".long 0x0456\n\t"
-			 "lea 256(%%rsp), %%rsp\n\t"
-			 : "+a"(hook), "+D"(body), "+S"(rsi), "+c"(rcx), "+d"(rdx)
-			 :
-			 : "memory", "cc");
-}
-
 static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct dt_error *e)
 {
 	uint64_t before[c->geometry.cores], body = 0xa000000100000011, more = 0x123456789abcdef;
-	struct registers in, out = {{0}};
+	struct dt_trial_registers in, out = {{0}};
 	struct dt_record rec;
 
-	for (int i = 0; i < 15; i++)
+	for (int i = 0; i < DT_TRIAL_REGISTERS; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
 	/* this leaves a record of no meaning: behind that call is something else */
-	call_hook(hook, &in, &out);
+	dt_trial_call(hook, &in, &out);
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
 	for (unsigned i = 0; i < c->geometry.cores; i++)
 		before[i] = dt_shared_ring_pos(c, i);
-	call_event(hook, body, more);
+	dt_trial_event(hook, body, more);
 	if (!last_record(c, before, &rec) || rec.kind != DT_EVENT || rec.flags != 4 ||
 	    rec.tid != (uint32_t)gettid() || rec.value[0] != body ||
 	    (four && (rec.value[1] != more || rec.value[2] != more + 1 || rec.value[3] != ~more)))
@@ -126,22 +56,23 @@ static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct
 
 static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
 {
-	struct registers in, out = {{0}};
+	struct dt_trial_registers in, out = {{0}};
 	uint64_t before[c->geometry.cores], t0, t1;
 	struct dt_record rec;
 
-	for (int i = 0; i < 15; i++)
+	for (int i = 0; i < DT_TRIAL_REGISTERS; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
 	for (unsigned i = 0; i < c->geometry.cores; i++)
 		before[i] = dt_shared_ring_pos(c, i);
 	t0 = dt_ticks();
-	call_hook(hook, &in, &out);
+	dt_trial_call(hook, &in, &out);
 	t1 = dt_ticks();
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
 	if (!last_record(c, before, &rec) || rec.kind != kind || rec.tid != (uint32_t)gettid() ||
-	    rec.ticks < t0 || rec.ticks > t1 || rec.value[0] != in.r[kind == DT_ENTRY ? 5 : 0] ||
-	    rec.value[1] != in.r[kind == DT_ENTRY ? 4 : 3])
+	    rec.ticks < t0 || rec.ticks > t1 ||
+	    rec.value[0] != in.r[kind == DT_ENTRY ? DT_TRIAL_ARGUMENT(0) : DT_TRIAL_RESULT(0)] ||
+	    rec.value[1] != in.r[kind == DT_ENTRY ? DT_TRIAL_ARGUMENT(1) : DT_TRIAL_RESULT(1)])
 		return dt_fail(e,
 			       "self test: a hook does not record what it should on this machine");
 	return 0;
@@ -156,10 +87,7 @@ static double measure(const struct dt_shared *c, uint64_t hook)
 		uint64_t begin = dt_ticks(), n;
 
 		for (int i = 0; i < BATCH; i++)
-			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
-					 :
-					 : "b"(hook)
-					 : "memory", "cc");
+			dt_trial_bare(hook);
 		n = dt_ticks() - begin;
 		if (n < best)
 			best = n;
@@ -246,10 +174,7 @@ static void sample(const struct dt_shared *c, uint64_t code, unsigned group, str
 		for (unsigned i = 0; i <= c->geometry.cores; i++)
 			before[i] = dt_shared_ring_pos(c, i);
 		for (unsigned i = 0; i < BATCH / group; i++)
-			__asm__ volatile("sub $136, %%rsp\n\tcall *%0\n\tadd $136, %%rsp"
-					 :
-					 : "b"(code)
-					 : "memory", "cc");
+			dt_trial_bare(code);
 		take_samples(c, before, group > 1 ? group : BATCH, s);
 	}
 }
@@ -260,7 +185,7 @@ static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes
 {
 	static const struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
 						     .size = 8,
-						     .reg = 3,
+						     .reg = DT_TRIAL_REGISTER,
 						     .base = DT_REGISTER_NONE,
 						     .index = DT_REGISTER_NONE}};
 	uint64_t address = area + ((bytes + 4095) & ~4095ull);
@@ -275,7 +200,7 @@ static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes
 	o = (struct dt_emit){.bytes = page, .room = 4096, .address = (uint64_t)page};
 	for (int i = 0; i < GROUP; i++)
 		dt_capture_emit(&o, &item, 1, &capture, &made);
-	dt_emit_byte(&o, 0xc3);
+	dt_emit_bytes(&o, DT_TRIAL_RETURN, sizeof(DT_TRIAL_RETURN) - 1);
 	if (o.size <= o.room && !mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		sample(c, (uint64_t)page, GROUP, s);
 	munmap(page, 4096);
@@ -292,7 +217,8 @@ static int64_t own_tid_offset(void)
 
 int dt_calibrate(const struct dt_shared *scratch, struct dt_costs *costs, struct dt_error *e)
 {
-	struct dt_thread_offsets o = {own_tid_offset(), __rseq_offset, __rseq_size, 0x53053053, 0};
+	struct dt_thread_offsets o = {own_tid_offset(), __rseq_offset, __rseq_size,
+				      DT_RSEQ_SIGNATURE, 0};
 	const struct dt_shared *c = scratch;
 	uint64_t area, hook[DT_HOOKS];
 	struct samples *s;

@@ -10,91 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "process/memory.h"
 
-#define JUMP	5 /* bytes of a jmp rel32 */
 #define PATCHES DT_PATCHES
-
-static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-struct connection {
-	const char *name;
-	unsigned char head[12]; /* the function's first bytes, behind an endbr64 if it has one */
-	size_t head_size;
-	uint32_t stub;	 /* offset of the stub in the area */
-	size_t back_at;	 /* offset in struct dt_blob of the field that leads back; 0: none */
-	size_t back;	 /* bytes from what is replaced to where the stub returns to */
-	bool linker;	 /* in the dynamic linker, otherwise in libc */
-	bool needs_rseq; /* of use only where threads have rseq */
-	size_t at;	 /* bytes from the head to what is replaced */
-	size_t within;	 /* the head may begin so far behind the function's beginning, once */
-	bool unnamed;	 /* dt_file_clone3() knows where it is */
-};
-
-#define CONNECTIONS 7
-
-static void connections(struct connection c[CONNECTIONS])
-{
-	const struct dt_blob *b = dt_blob_head();
-	const struct connection all[CONNECTIONS] = {
-		/* ret; the rest up to the next 16 bytes is padding */
-		{.name = "_dl_debug_state",
-		 .head = {0xc3},
-		 .head_size = 1,
-		 .stub = b->modules,
-		 .linker = true},
-		/* mov $59, %eax; syscall */
-		{.name = "execve",
-		 .head = {0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
-		 .head_size = 7,
-		 .stub = b->execve,
-		 .back_at = offsetof(struct dt_blob, execve_back),
-		 .back = 7},
-		/* musl: sub $8, %rsp in front */
-		{.name = "execve",
-		 .head = {0x48, 0x83, 0xec, 0x08, 0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
-		 .head_size = 11,
-		 .stub = b->execve,
-		 .back_at = offsetof(struct dt_blob, execve_back),
-		 .back = 7,
-		 .at = 4},
-		/* mov %rcx, %r10; mov $322, %eax; syscall */
-		{.name = "execveat",
-		 .head = {0x49, 0x89, 0xca, 0xb8, 0x42, 0x01, 0, 0, 0x0f, 0x05},
-		 .head_size = 10,
-		 .stub = b->execveat,
-		 .back_at = offsetof(struct dt_blob, execveat_back),
-		 .back = 10},
-		/* pop %rdi; mov $58, %eax; syscall; push %rdi */
-		{.name = "vfork",
-		 .head = {0x5f, 0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57},
-		 .head_size = 9,
-		 .stub = b->vfork,
-		 .back_at = offsetof(struct dt_blob, vfork_back),
-		 .back = 9,
-		 .needs_rseq = true},
-		/* mov $56, %eax; syscall; test %rax, %rax: what is in front of it varies */
-		{.name = "clone",
-		 .head = {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0},
-		 .head_size = 10,
-		 .stub = b->clone,
-		 .back_at = offsetof(struct dt_blob, clone_back),
-		 .back = 7,
-		 .needs_rseq = true,
-		 .within = 0x40},
-		/* mov $435, %eax; syscall; test %rax, %rax: libc does not export it */
-		{.name = "clone3",
-		 .head = {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0},
-		 .head_size = 10,
-		 .stub = b->clone3,
-		 .back_at = offsetof(struct dt_blob, clone3_back),
-		 .back = 7,
-		 .needs_rseq = true,
-		 .unnamed = true},
-	};
-
-	memcpy(c, all, sizeof(all));
-}
 
 static const char *base_name(const char *path)
 {
@@ -103,7 +22,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool may_hold(const struct dt_file *f, const struct connection *c)
+static bool may_hold(const struct dt_file *f, const struct dt_connection *c)
 {
 	const char *name = base_name(f->path);
 
@@ -122,7 +41,7 @@ static bool may_hold(const struct dt_file *f, const struct connection *c)
 }
 
 /* Where the one of a stretch that looks like the head begins; NULL: there is none, or several. */
-static const unsigned char *only(const unsigned char *text, size_t n, const struct connection *c)
+static const unsigned char *only(const unsigned char *text, size_t n, const struct dt_connection *c)
 {
 	const unsigned char *at = memmem(text, n, c->head, c->head_size);
 
@@ -132,7 +51,7 @@ static const unsigned char *only(const unsigned char *text, size_t n, const stru
 }
 
 /* Address of what is replaced if the function is exactly as expected, else 0. */
-static uint64_t find(struct dt_target *t, const struct dt_module *m, const struct connection *c)
+static uint64_t find(struct dt_target *t, const struct dt_module *m, const struct dt_connection *c)
 {
 	unsigned char text[0x60];
 	const unsigned char *at;
@@ -151,14 +70,13 @@ static uint64_t find(struct dt_target *t, const struct dt_module *m, const struc
 	address += m->bias;
 	if (dt_memory_read(t->mem, address, text, sizeof(text)) < 0)
 		return 0;
-	if (memcmp(text, endbr64, sizeof(endbr64)) == 0)
-		skip = sizeof(endbr64);
+	skip = dt_landing_pad(text, sizeof(text));
 	at = only(text + skip, c->within + c->head_size, c);
 	if (!at || (!c->within && at != text + skip))
 		return 0;
 	if (c->linker) {
 		/* an empty function, and room for the jump before the next can begin */
-		if (size > skip + 1 || (address & 15) != 0 || skip + JUMP > 16)
+		if (size > skip + 1 || (address & 15) != 0 || skip + DT_LEAD > 16)
 			return 0;
 	}
 	return address + (uint64_t)(at - text) + c->at;
@@ -177,7 +95,7 @@ size_t dt_connected(const struct dt_target *t)
 }
 
 /* A second libc (dlmopen) is left alone: each stub knows one place to go back to. */
-static bool stub_taken(struct dt_target *t, const struct connection *c)
+static bool stub_taken(struct dt_target *t, const struct dt_connection *c)
 {
 	uint64_t back = 0;
 
@@ -188,14 +106,12 @@ static bool stub_taken(struct dt_target *t, const struct connection *c)
 /* Is the jump there that was planted? Its module may have been unmapped, and another be there. */
 static bool leads_here(const struct dt_target *t, const struct dt_blob *head, uint64_t address)
 {
-	unsigned char now[JUMP];
-	int32_t rel;
+	unsigned char now[DT_LEAD];
 	uint64_t to;
 
-	if (dt_memory_read(t->mem, address, now, sizeof(now)) < 0 || now[0] != 0xe9)
+	if (dt_memory_read(t->mem, address, now, sizeof(now)) < 0 ||
+	    !dt_lead_read(now, address, &to))
 		return false;
-	memcpy(&rel, now + 1, sizeof(rel));
-	to = address + JUMP + (uint64_t)(int64_t)rel;
 	return to - t->area < DT_CODE_SIZE || (head->jumps[0] && to - head->jumps[0] < 4096) ||
 	       (head->jumps[1] && to - head->jumps[1] < 4096);
 }
@@ -212,36 +128,32 @@ static bool planted(struct dt_target *t, uint64_t address)
 	return false;
 }
 
-static bool is_near(uint64_t from, uint64_t to)
+/* A jump to `to' on a page that the one at `from' reaches, which is written to jump. false: there
+ * is no such page. */
+static bool far_jump(struct dt_target *t, uint64_t from, uint64_t to, unsigned char jump[DT_LEAD])
 {
-	return (int64_t)(to - from) == (int32_t)(to - from);
-}
-
-/* A jump to `to' on a page near `from': jmp *0(%rip), and the address. 0: there is no such page. */
-static uint64_t far_jump(struct dt_target *t, uint64_t from, uint64_t to)
-{
-	unsigned char code[16] = {0xff, 0x25, 0, 0, 0, 0};
+	unsigned char code[DT_LEAD_FAR];
 	struct dt_blob head;
 
 	if (dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
-		return 0;
-	memcpy(code + 6, &to, sizeof(to));
+		return false;
+	dt_lead_far(code, to);
 	for (int i = 0; i < 2; i++) {
 		uint64_t at = head.jumps[i] + t->patches * sizeof(code);
 
-		if (head.jumps[i] && is_near(from, at))
-			return dt_memory_write(t->mem, at, code, sizeof(code)) < 0 ? 0 : at;
+		if (head.jumps[i] && dt_lead_write(jump, from, at))
+			return dt_memory_write(t->mem, at, code, sizeof(code)) == 0;
 	}
-	return 0;
+	return false;
 }
 
 /* What is to be led through the area: a function, or a gate. */
 struct lead {
-	uint64_t address; /* of the five bytes that are replaced */
+	uint64_t address; /* of the bytes that are replaced */
 	const char *name; /* for errors */
 	uint32_t length;  /* of a gate: what is moved; 0: a function */
 	uint32_t stub;
-	size_t back_at, back; /* as in struct connection */
+	size_t back_at, back; /* as in struct dt_connection */
 };
 
 static uint64_t gate_at(const struct dt_target *t, size_t i)
@@ -280,18 +192,15 @@ static uint64_t make_end(struct dt_target *t, const struct lead *l)
 /* Writes down what will be replaced before replacing it: whoever comes after us can put it back. */
 static int plant(struct dt_target *t, const struct lead *l, struct dt_error *e)
 {
-	unsigned char jump[JUMP] = {0xe9};
-	uint64_t address = l->address, back = address + l->back, entry[3] = {address, 0, JUMP};
+	unsigned char jump[DT_LEAD];
+	uint64_t address = l->address, back = address + l->back, entry[3] = {address, 0, DT_LEAD};
 	size_t slot = offsetof(struct dt_blob, patch) + t->patches * sizeof(entry);
 	uint64_t to;
-	int32_t rel;
 
 	if (t->patches == PATCHES || !(to = make_end(t, l)))
 		return 0;
-	if (!is_near(address + JUMP, to) && !(to = far_jump(t, address + JUMP, to)))
+	if (!dt_lead_write(jump, address, to) && !far_jump(t, address, to, jump))
 		return 0; /* out of reach: this process is not followed there */
-	rel = (int32_t)(to - (address + JUMP));
-	memcpy(jump + 1, &rel, sizeof(rel));
 	if (dt_memory_read(t->mem, address, &entry[1], sizeof(uint64_t)) < 0)
 		return dt_fail(e, "%s of process %d can not be read", l->name, t->pid);
 	if (l->back_at && dt_memory_write(t->mem, t->area + l->back_at, &back, sizeof(back)) < 0)
@@ -316,7 +225,8 @@ static void lead_back(const struct dt_threads *threads, uint64_t address)
 		if (dt_regs_get(threads->tid[i], &r) < 0)
 			continue;
 		ip = dt_regs_ip(&r);
-		if (ip != address + JUMP && (ip != address + JUMP + 2 || !dt_regs_begins_anew(&r)))
+		if (ip != address + DT_LEAD &&
+		    (ip != address + DT_LEAD + DT_SYSCALL || !dt_regs_begins_anew(&r)))
 			continue;
 		dt_regs_set_ip(&r, address);
 		dt_regs_leave_call(&r);
@@ -383,12 +293,12 @@ static size_t find_gates(struct dt_target *t, struct dt_module *m, struct lead *
 /* What is not led through the area yet. */
 static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
 {
-	struct connection c[CONNECTIONS];
+	struct dt_connection c[DT_CONNECTIONS];
 	size_t n = 0;
 
-	connections(c);
+	dt_connections(dt_blob_head(), c);
 	for (size_t i = 0; i < t->n; i++) {
-		for (size_t k = 0; k < CONNECTIONS; k++) {
+		for (size_t k = 0; k < DT_CONNECTIONS; k++) {
 			uint64_t address;
 
 			if (!may_hold(t->module[i].file, &c[k]) || (c[k].needs_rseq && !t->fast))
@@ -428,7 +338,7 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
 		for (size_t i = 0; i < n; i++)
 			between =
 				between || dt_threads_inside(&threads, t->mem, todo[i].address + 1,
-							     todo[i].address + JUMP);
+							     todo[i].address + DT_LEAD);
 		if (!between)
 			break;
 		dt_threads_release(&threads);
