@@ -19,6 +19,7 @@
 #include "arch/x86_64/trial.h"
 #include "arch/x86_64/jump-table.h"
 #include "arch/x86_64/object.h"
+#include "arch/x86_64/plan.h"
 #else
 #error "devtrace does not know this processor yet"
 #endif

@@ -9,7 +9,7 @@
 /* A window that another takes the place of. */
 struct gone {
 	uint32_t index, by; /* of the plan */
-	struct dt_window was;
+	struct dt_plan_window was;
 	bool undone; /* its bytes are to be put back */
 };
 

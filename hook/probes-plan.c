@@ -16,11 +16,11 @@
 
 /* ---- making */
 
-static size_t file_site(const struct dt_elf *elf, const struct dt_site *s)
+static size_t file_site(const struct dt_elf *elf, const struct dt_plan_site *s)
 {
 	for (size_t i = dt_elf_site_from(elf, s->address);
 	     i < elf->sites && elf->site[i].address == s->address; i++)
-		if (dt_probe_is_entry(&elf->site[i]) == (s->kind == DT_SITE_ENTRY))
+		if (dt_probe_is_entry(&elf->site[i]) == (s->kind == DT_PLAN_ENTRY))
 			return i;
 	return elf->sites;
 }
@@ -39,7 +39,7 @@ static void note_own(struct dt_capture *c, const struct dt_elf *elf)
 }
 
 /* All points that are at this instruction, in the order they were made. */
-static void emit_points(struct dt_emit *o, const struct dt_site *site, struct job *j)
+static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, struct job *j)
 {
 	const struct dt_module *m = j->m;
 	struct dt_capture c = {
@@ -80,7 +80,7 @@ static uint64_t rung(uint64_t ladder, uint64_t next)
 }
 
 /* In front of the hook of a jump through a register or memory: where to, for it to record. */
-static bool push_target(struct dt_emit *o, const struct dt_site *site, const struct job *j)
+static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, const struct job *j)
 {
 	const struct dt_code_region *r = dt_code_region_of(j->m->file->code, site->address);
 
@@ -88,20 +88,20 @@ static bool push_target(struct dt_emit *o, const struct dt_site *site, const str
 				     r->high - site->address, site->address + j->m->bias) == 0;
 }
 
-static void emit_call(struct dt_emit *o, const struct dt_site *site, void *ctx)
+static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *ctx)
 {
 	static const uint8_t pop[] = {0x48, 0x8d, 0x64, 0x24, 0x08}; /* lea 8(%rsp), %rsp */
-	unsigned way = site->kind == DT_SITE_ENTRY ? WAY_ENTRY : WAY_EXIT;
+	unsigned way = site->kind == DT_PLAN_ENTRY ? WAY_ENTRY : WAY_EXIT;
 	struct job *j = ctx;
 	uint64_t next;
 	size_t i;
 	bool on;
 
-	if (site->kind == DT_SITE_POINT) {
+	if (site->kind == DT_PLAN_POINT) {
 		emit_points(o, site, j);
 		return;
 	}
-	if (site->kind == DT_SITE_INDIRECT && push_target(o, site, j))
+	if (site->kind == DT_PLAN_INDIRECT && push_target(o, site, j))
 		way = WAY_JUMP;
 	i = file_site(j->m->file->elf, site);
 	if (i < j->m->file->elf->sites)
@@ -217,7 +217,7 @@ static int far_room(struct job *j, struct dt_error *e)
 static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 {
 	const struct dt_plan_hook hook = {emit_call, j};
-	const struct dt_window *w = &j->p->plan.window[index];
+	const struct dt_plan_window *w = &j->p->plan.window[index];
 	bool punned = w->tactic == DT_TACTIC_PUNNED;
 	struct dt_emit far = {.room = w->room < LONGEST ? w->room : LONGEST,
 			      .address = w->at + j->m->bias};
@@ -276,7 +276,7 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 
 /* ---- planning */
 
-static int note_gone(struct job *j, const struct dt_window_gone *gone, uint32_t by,
+static int note_gone(struct job *j, const struct dt_plan_gone *gone, uint32_t by,
 		     struct dt_error *e)
 {
 	struct gone *more = realloc(j->gone, (j->n_gone + 1) * sizeof(*more));
@@ -336,7 +336,7 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 }
 
 /* The points of a window that is gone get another one. */
-static int plan_again(struct job *j, const struct dt_window *was, struct dt_error *e)
+static int plan_again(struct job *j, const struct dt_plan_window *was, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
 
@@ -362,7 +362,7 @@ static int plan_function(struct job *j, size_t function, bool among, struct dt_e
 {
 	struct dt_probes *p = j->p;
 	struct dt_plan_function f;
-	struct dt_window_gone gone[64];
+	struct dt_plan_gone gone[64];
 	size_t n = 0;
 	bool any = false;
 
@@ -437,7 +437,7 @@ int dt_job_make(struct job *j, struct dt_error *e)
 	const struct dt_code *code = j->m->file->code;
 
 	for (uint32_t i = (uint32_t)j->mark.windows; i < plan->windows; i++) {
-		const struct dt_window *w = &plan->window[i];
+		const struct dt_plan_window *w = &plan->window[i];
 		int rc = w->sites ? make_window(j, i, e) : 0;
 
 		if (rc < 0)
@@ -451,7 +451,7 @@ int dt_job_make(struct job *j, struct dt_error *e)
 /* The function that a window of the plan is of, by its sites. */
 static uint32_t owner(const struct job *j, uint32_t window)
 {
-	const struct dt_window *w = &j->p->plan.window[window];
+	const struct dt_plan_window *w = &j->p->plan.window[window];
 	const struct dt_plan *plan = &j->p->plan;
 
 	return w->sites ? j->m->file->code->function[plan->site[w->first_site].function].whole
@@ -465,11 +465,11 @@ static bool is_failed(const struct job *j, uint32_t window)
 	return f != NONE && j->failed[f];
 }
 
-static void fail_site(struct job *j, const struct dt_site *s)
+static void fail_site(struct job *j, const struct dt_plan_site *s)
 {
 	size_t k;
 
-	if (s->kind == DT_SITE_POINT) {
+	if (s->kind == DT_PLAN_POINT) {
 		for (uint32_t id = 0; id < j->p->points; id++)
 			if (j->p->point[id].at == s->address && j->p->point[id].state == PLANTED) {
 				/* one that was planted before stays as it was */
@@ -523,7 +523,7 @@ void dt_job_drop_failed(struct job *j)
 	for (size_t i = 0; i < j->n_gone; i++)
 		j->gone[i].undone = !stays(j, &j->gone[i]);
 	for (uint32_t i = (uint32_t)j->mark.windows; i < p->plan.windows; i++) {
-		struct dt_window *w = &p->plan.window[i];
+		struct dt_plan_window *w = &p->plan.window[i];
 
 		if (!is_failed(j, i))
 			continue;
@@ -564,8 +564,8 @@ void dt_job_give_back(struct job *j, const bool *wanted)
 		dt_plan_back(&p->plan, &j->mark);
 		for (size_t i = j->n_gone; i-- > 0;)
 			if (j->gone[i].index < j->mark.windows)
-				dt_plan_restore(&p->plan, &(struct dt_window_gone){j->gone[i].index,
-										   j->gone[i].was});
+				dt_plan_restore(&p->plan, &(struct dt_plan_gone){j->gone[i].index,
+										 j->gone[i].was});
 	}
 	for (uint32_t id = 0; id < p->points; id++)
 		if (p->point[id].state == PLANTED && !p->point[id].toggle)

@@ -6,7 +6,7 @@
 
 #include "process/inject.h"
 #include "process/memory.h"
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "hook/probes.h"
 #include "hook/space.h"
 

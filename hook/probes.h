@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes: sites in a module that was not built with any. The functions that are wanted are planned
- * (hook/plan.h), their trampolines written near the module, and jumps to them planted while all
- * threads are stopped. In a trampoline the hook's call is a sled of its own, one byte to be
+ * (arch/x86_64/plan.h), their trampolines written near the module, and jumps to them planted while
+ * all threads are stopped. In a trampoline the hook's call is a sled of its own, one byte to be
  * switched, so from then on sites go on and off without anybody stopping.
  *
  * The sites themselves are the file's (dt_file_probes()), with the addresses of the instructions

@@ -291,7 +291,6 @@ static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, s
 		dt_fail(e, "out of memory reading %s", path);
 		goto fail;
 	}
-	c->frames.file.fd = -1;
 	c->apart = dt_symtab_apart_code(t, size_of(file), &a);
 	if (!c->apart) {
 		dt_fail(e, "%s: the process that was to read its code has ended, or did not answer",

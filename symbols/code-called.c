@@ -227,7 +227,7 @@ static bool is_notable(const struct dt_code *c)
 		if (g->high > at + GAP_LEAST)
 			left += g->high - at;
 	}
-	return left > text / NOTABLE && (left > NOTABLE_LEAST || !c->frames.n);
+	return left > text / NOTABLE && (left > NOTABLE_LEAST || !c->frames->n);
 }
 
 /* ---- following everything that can be reached */

@@ -192,12 +192,12 @@ static void landing(void *ctx, uint64_t address)
 
 void dt_code_read_landings(struct reader *r)
 {
-	for (size_t i = 0; i < r->c->frames.n; i++) {
-		const struct dt_frame *f = &r->c->frames.frame[i];
+	for (size_t i = 0; i < r->c->frames->n; i++) {
+		const struct dt_frame *f = &r->c->frames->frame[i];
 		struct landing l = {r, dt_code_function_at(r->c, f->start)};
 
 		if (f->lsda)
-			dt_frame_landings(&r->c->frames, f, landing, &l);
+			dt_frame_landings(r->c->frames, f, landing, &l);
 	}
 }
 

@@ -266,7 +266,7 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 {
 	const struct dt_code *c = r->c;
 	struct dt_code_function *whole = &c->function[f->whole];
-	const struct dt_frame *frame = dt_frames_find(&c->frames, l->from);
+	const struct dt_frame *frame = dt_frames_find(c->frames, l->from);
 	bool bare = !frame || dt_frame_depth(frame, l->from) == 8;
 	/* what was on the stack is gone again: nothing but a call is left to do */
 	bool undone = bare && frame && dt_frame_pushes(frame);

@@ -11,66 +11,13 @@
 #include "elf/elf.h"
 #include "elf/go.h"
 
-const char *dt_trouble_text(uint8_t trouble)
-{
-	static const char *const text[] = {
-		"",
-		"it has no instructions",
-		"something in it is not an instruction",
-		"something jumps into the middle of one of its instructions",
-		"it leaves by a far return",
-		"signal handlers return to it",
-		"it is a restartable sequence",
-		"it is Go: its stacks are too small for a hook, and are moved",
-		"it begins with a nop and a call: whoever made its stack returns to behind the nop",
-		"it jumps on with an address in its own frame, which it has given back",
-		"it is jumped to with an address in a frame that has been given back",
-		"only calls tell of it, and it jumps to where nobody knows",
-		"only calls tell of it, and it may leave with something on the stack",
-		"only calls tell of it, and others jump into it",
-		"only calls tell of it, in code that nothing is known to lead to",
-	};
-
-	return text[trouble];
-}
-
 /* --- finding things */
-
-const struct dt_code_region *dt_code_region_of(const struct dt_code *c, uint64_t address)
-{
-	for (size_t i = 0; i < c->regions; i++)
-		if (address >= c->region[i].low && address < c->region[i].high)
-			return &c->region[i];
-	return NULL;
-}
 
 const struct dt_code_region *dt_code_text_at(const struct dt_code *c, uint64_t address)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, address);
 
 	return r && !r->plt ? r : NULL;
-}
-
-uint8_t dt_code_mark(const struct dt_code *c, uint64_t address)
-{
-	const struct dt_code_region *r = dt_code_text_at(c, address);
-
-	return r ? r->mark[address - r->low] : 0;
-}
-
-size_t dt_code_function_at(const struct dt_code *c, uint64_t address)
-{
-	size_t low = 0, high = c->functions;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->function[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && address < c->function[low - 1].end ? low - 1 : c->functions;
 }
 
 bool dt_code_grow(struct reader *r, void **array, size_t n, size_t *room, size_t size)
@@ -203,7 +150,7 @@ static struct dt_code_function *add_function(struct reader *r, uint64_t start, u
 /* Symbols and frames, both sorted, into one sorted list. */
 static void read_functions(struct reader *r, const struct dt_symtab *symtab)
 {
-	const struct dt_frames *frames = &r->c->frames;
+	const struct dt_frames *frames = r->c->frames;
 	uint64_t covered = 0; /* what the last symbol with a size covers */
 	size_t n = 0, i = 0, k = 0;
 	const struct dt_function *s = symtab ? dt_symtab_functions(symtab, &n) : NULL;
@@ -251,7 +198,7 @@ static void cut_functions(struct reader *r)
 
 	for (size_t i = 0; i < c->functions; i++) {
 		struct dt_code_function *f = &c->function[i];
-		const struct dt_frame *around = dt_frames_find(&c->frames, f->start);
+		const struct dt_frame *around = dt_frames_find(c->frames, f->start);
 		uint64_t limit = dt_code_text_at(c, f->start)->high;
 
 		if (i + 1 < c->functions && c->function[i + 1].start < limit)
@@ -499,18 +446,23 @@ struct dt_code *dt_code_open_file(int file, const char *path, const struct dt_sy
 				  struct dt_error *e)
 {
 	struct dt_code *c = calloc(1, sizeof(*c));
+	struct dt_frames *frames = calloc(1, sizeof(*frames));
 	struct reader r = {.c = c};
 
-	if (!c) {
+	if (!c || !frames) {
+		free(c);
+		free(frames);
 		close(file);
 		dt_fail(e, "out of memory reading %s", path);
 		return NULL;
 	}
-	if (dt_frames_begin(&c->frames, file, path, e)) {
+	if (dt_frames_begin(frames, file, path, e)) {
 		free(c);
+		free(frames);
 		return NULL;
 	}
-	r.elf = c->frames.file.elf;
+	c->frames = frames;
+	r.elf = frames->file.elf;
 	if (read_code(&r, path, symtab, e)) {
 		dt_code_close(c);
 		c = NULL;
@@ -540,6 +492,8 @@ void dt_code_close(struct dt_code *c)
 	free(c->exit);
 	free(c->link);
 	free(c->cross);
-	dt_frames_close(&c->frames);
+	if (c->frames)
+		dt_frames_close(c->frames);
+	free(c->frames);
 	free(c);
 }

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "process/apart.h"
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "symbols/symtab-apart.h"
 #include "test/fuzz/apart.h"
 #include "test/fuzz/elf.h"

@@ -6,7 +6,7 @@
 #include "symbols/code.h"
 #include "elf/elf.h"
 #include "process/needed.h"
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "elf/usdt.h"
 #include "test/fuzz/elf.h"
 

@@ -24,8 +24,9 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "hook/plan.h"
 #include "hook/space.h"
+#include "symbols/code.h"
+#include "symbols/symtab.h"
 
 struct jump {
 	uint64_t from, to;
@@ -181,7 +182,7 @@ static void check_map(const struct dt_code *c)
 				 (unsigned long)label[i]);
 }
 
-static bool redirected(const struct dt_plan *p, const struct dt_window *w, uint64_t from)
+static bool redirected(const struct dt_plan *p, const struct dt_plan_window *w, uint64_t from)
 {
 	for (size_t i = w->first_retarget; i < w->first_retarget + w->retargets; i++)
 		if (p->retarget[i].from == from)
@@ -191,7 +192,7 @@ static bool redirected(const struct dt_plan *p, const struct dt_window *w, uint6
 }
 
 /* Is there someone who jumps to at, and are all of them led to the window's copy? */
-static bool all_redirected(const struct dt_plan *p, const struct dt_window *w, uint64_t at)
+static bool all_redirected(const struct dt_plan *p, const struct dt_plan_window *w, uint64_t at)
 {
 	bool any = false;
 
@@ -204,14 +205,14 @@ static bool all_redirected(const struct dt_plan *p, const struct dt_window *w, u
 	return any;
 }
 
-static void check_window(const struct dt_plan *p, const struct dt_window *w)
+static void check_window(const struct dt_plan *p, const struct dt_plan_window *w)
 {
 	uint64_t end = w->start + w->patch;
 	/* without a jump at its start nobody may come there either */
 	uint64_t low = w->patch ? w->start + 1 : w->start;
 
 	for (size_t i = w->first_site; i < w->first_site + w->sites; i++)
-		if (p->site[i].kind != DT_SITE_ENTRY && p->site[i].address + 1 > end)
+		if (p->site[i].kind != DT_PLAN_ENTRY && p->site[i].address + 1 > end)
 			end = p->site[i].address + 1;
 	for (size_t i = 0; i < labels; i++)
 		if (w->host_size && label[i] > w->host && label[i] < w->host + w->host_size &&
@@ -240,7 +241,7 @@ static void touch(const struct dt_code *c, uint8_t **touched, uint64_t at, const
 	complain("the byte at %lx, to be changed, is no code (%s)", (unsigned long)at, what);
 }
 
-static void emit_nothing(struct dt_emit *o, const struct dt_site *s, void *ctx)
+static void emit_nothing(struct dt_emit *o, const struct dt_plan_site *s, void *ctx)
 {
 	dt_emit_byte(o, 0x90);
 }
@@ -255,7 +256,7 @@ static void check_patches(const struct dt_plan *p)
 	for (size_t i = 0; i < c->regions; i++)
 		touched[i] = calloc(1, c->region[i].high - c->region[i].low);
 	for (size_t i = 0; i < p->windows; i++) {
-		const struct dt_window *w = &p->window[i];
+		const struct dt_plan_window *w = &p->window[i];
 		uint8_t bytes[4096];
 		struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes)};
 		struct dt_trampoline t;
@@ -295,7 +296,7 @@ static void check_function(const struct dt_plan *p, size_t index, const struct d
 		if (c->function[i].whole == index)
 			exits += c->function[i].exits;
 	for (size_t i = x->first_site; i < x->first_site + x->sites; i++)
-		entries += p->site[i].kind == DT_SITE_ENTRY;
+		entries += p->site[i].kind == DT_PLAN_ENTRY;
 	if (entries != 1 || x->sites != exits + 1)
 		complain("%lx has %zu entries and %u sites for %zu exits", (unsigned long)f->start,
 			 entries, x->sites, exits);

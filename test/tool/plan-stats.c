@@ -14,9 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "hook/space.h"
 #include "symbols/symtab.h"
+#include "symbols/code.h"
 
 #define NEIGHBOURS 0x2000000ull /* bytes on both sides */
 #define LOWEST	   0x10000ull	/* vm.mmap_min_addr */
@@ -38,7 +39,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void emit_hook(struct dt_emit *o, const struct dt_site *s, void *ctx)
+static void emit_hook(struct dt_emit *o, const struct dt_plan_site *s, void *ctx)
 {
 	dt_emit_bytes(o, "\xe8\0\0\0\0", 5);
 }
@@ -86,7 +87,7 @@ static void count(struct dt_plan *p, const struct dt_code_function *f,
 	for (size_t i = x->first_site; i < x->first_site + x->sites; i++) {
 		unsigned tactic = p->window[p->site[i].window].tactic;
 
-		p->site[i].kind == DT_SITE_ENTRY ? n->entry[tactic]++ : n->exit[tactic]++;
+		p->site[i].kind == DT_PLAN_ENTRY ? n->entry[tactic]++ : n->exit[tactic]++;
 		if (verbose && tactic == DT_TACTIC_TRAP)
 			printf("  %lx %s: int3 at %lx\n", (unsigned long)f->start, name_of(f),
 			       (unsigned long)p->site[i].address);

@@ -9,9 +9,9 @@
  *   -t         hook every site by int3 where that is possible: only what is moved is tested
  *
  * The exit status is the program's, 128 + N when it died of signal N, or 125 when probes could not
- * be set. The planner (hook/plan.h) is put to the test here as a whole: what it plans is done to
- * a real process and must change nothing. The program is stopped at its first instruction, when its
- * libraries are there and no thread is; int3 is served from here.
+ * be set. The planner (arch/x86_64/plan.h) is put to the test here as a whole: what it plans is
+ * done to a real process and must change nothing. The program is stopped at its first instruction,
+ * when its libraries are there and no thread is; int3 is served from here.
  */
 #include <elf.h>
 #include <errno.h>
@@ -29,9 +29,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "hook/space.h"
 #include "symbols/symtab.h"
+#include "symbols/code.h"
 
 #define MODULES 64
 #define PAGE	4096ull
@@ -282,10 +283,10 @@ static bool plan_module(struct module *m, struct dt_error *e)
 }
 
 /* Adds one to a counter and changes nothing else. */
-static void emit_count(struct dt_emit *o, const struct dt_site *s, void *ctx)
+static void emit_count(struct dt_emit *o, const struct dt_plan_site *s, void *ctx)
 {
 	struct module *m = ctx;
-	uint64_t counter = m->counters + 16 * s->function + 8 * (s->kind != DT_SITE_ENTRY);
+	uint64_t counter = m->counters + 16 * s->function + 8 * (s->kind != DT_PLAN_ENTRY);
 
 	dt_emit_bytes(o, "\x48\x8d\x64\x24\x80\x9c\xf0\x48\xff\x05", 10);
 	dt_emit_u32(o, (uint32_t)(counter - dt_emit_here(o) - 4));
@@ -325,7 +326,7 @@ static void write_module(struct module *m)
 		die("out of memory");
 	map(m->area, m->area_size);
 	for (size_t i = 0; i < m->plan.windows; i++) {
-		const struct dt_window *w = &m->plan.window[i];
+		const struct dt_plan_window *w = &m->plan.window[i];
 		bool punned = w->tactic == DT_TACTIC_PUNNED;
 		struct dt_emit far = {
 			.bytes = one, .room = sizeof(one), .address = w->at + m->bias};

@@ -24,7 +24,6 @@
 
 #include "arch/arch.h"
 #include "symbols/code.h"
-#include "hook/plan.h"
 #include "hook/space.h"
 #include "symbols/symtab-apart.h"
 #include "symbols/symtab-tell.h"

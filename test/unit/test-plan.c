@@ -10,9 +10,12 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "hook/plan.h"
+#include "arch/arch.h"
 #include "hook/space.h"
 #include "test/unit/test-elf-scratch.h"
+#include "elf/frames.h"
+#include "symbols/code.h"
+#include "symbols/symtab.h"
 
 struct file {
 	struct dt_symtab *symtab;
@@ -120,10 +123,10 @@ static void test_tactics(void **state)
 		if (x.refusal)
 			fail_msg("%s: %s", expected[i].name, x.why);
 		for (uint32_t k = x.first_site; k < x.first_site + x.sites; k++) {
-			const struct dt_site *s = &f.plan.site[k];
+			const struct dt_plan_site *s = &f.plan.site[k];
 			int tactic = f.plan.window[s->window].tactic, want;
 
-			want = s->kind == DT_SITE_ENTRY ? expected[i].entry
+			want = s->kind == DT_PLAN_ENTRY ? expected[i].entry
 							: expected[i].exit[exits++];
 			/* filler is as good as an instruction's own bytes */
 			if (tactic != want && !(tactic < SHARED && want < SHARED))
@@ -198,7 +201,7 @@ static void test_punned(void **state)
 {
 	static const struct dt_plan_hook none = {.emit = NULL};
 	struct dt_plan_point x;
-	const struct dt_window *w;
+	const struct dt_plan_window *w;
 	struct dt_trampoline t;
 	uint8_t bytes[200], jump[8] = {0};
 	struct dt_emit o = {.bytes = bytes, .room = sizeof(bytes)};
@@ -244,11 +247,11 @@ static void test_punned(void **state)
 /* The addresses of a window's points, in order; how many there are. */
 static unsigned points_of(const struct file *f, uint32_t window, uint64_t *at)
 {
-	const struct dt_window *w = &f->plan.window[window];
+	const struct dt_plan_window *w = &f->plan.window[window];
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < w->sites; i++)
-		if (f->plan.site[w->first_site + i].kind == DT_SITE_POINT)
+		if (f->plan.site[w->first_site + i].kind == DT_PLAN_POINT)
 			at[n++] = f->plan.site[w->first_site + i].address;
 	return n;
 }
@@ -307,7 +310,7 @@ static void test_points_in_functions(void **state)
 	struct dt_plan_function whole;
 	struct dt_plan_point x;
 	uint64_t plain, at[8];
-	struct dt_window_gone gone[4];
+	struct dt_plan_gone gone[4];
 	struct file f;
 	size_t index;
 
@@ -327,7 +330,7 @@ static void test_points_in_functions(void **state)
 	assert_int_equal(x.gone[0].index, whole.first_window);
 	/* the entry is still there, in front of the point */
 	assert_int_equal(f.plan.window[x.window].sites, 2);
-	assert_int_equal(f.plan.site[f.plan.window[x.window].first_site].kind, DT_SITE_ENTRY);
+	assert_int_equal(f.plan.site[f.plan.window[x.window].first_site].kind, DT_PLAN_ENTRY);
 	assert_int_equal(points_of(&f, x.window, at), 1);
 	assert_int_equal(at[0], plain + 3);
 	/* nothing but points is given back */
@@ -347,7 +350,7 @@ static void test_points_in_rooms(void **state)
 		     {"moves_entry", {4, 8, 13, 14}},
 		     {"runs_into_two", {60, 64, 72, 73}}};
 	struct dt_plan_function whole;
-	struct dt_window_gone gone[4];
+	struct dt_plan_gone gone[4];
 	struct dt_plan_point x;
 	uint64_t start, at[8];
 	struct file f;
@@ -369,7 +372,7 @@ static void test_points_in_rooms(void **state)
 		assert_int_equal(whole.refusal, DT_REFUSED_NOT);
 		window = f.plan.site[whole.first_site + whole.sites - 1].window;
 		for (unsigned k = 0; k < 4; k++) {
-			const struct dt_window *w, *was;
+			const struct dt_plan_window *w, *was;
 
 			dt_plan_point(&f.plan, start + rooms[i].point[k], &x);
 			assert_int_equal(x.refusal, DT_REFUSED_NOT);
@@ -470,9 +473,9 @@ static void test_compiled(void **state)
 	assert_true(fn->frame->lsda != 0);
 	assert_int_equal(dt_frame_depth(fn->frame, fn->start), 8);
 	assert_true(dt_frame_pushes(fn->frame));
-	frame = dt_frames_find(&f.code->frames, fn->start + 1);
+	frame = dt_frames_find(f.code->frames, fn->start + 1);
 	assert_ptr_equal(frame, fn->frame);
-	assert_null(dt_frames_find(&f.code->frames, 0x10));
+	assert_null(dt_frames_find(f.code->frames, 0x10));
 	/* gcc puts what throws apart */
 	fn = &f.code->function[named(&f, "pads.cold")];
 	assert_true(fn->part);
@@ -613,7 +616,7 @@ static void test_ways_in(void **state)
 		assert_true(dt_code_mark(f.code, in) & entered[i].mark);
 		dt_plan_function(&f.plan, at, &x);
 		for (uint32_t k = x.first_window; k < x.first_window + x.windows; k++) {
-			const struct dt_window *w = &f.plan.window[k];
+			const struct dt_plan_window *w = &f.plan.window[k];
 
 			if (w->start < in && w->start + w->size > in)
 				fail_msg("%s: a window goes across where it is entered", entered[i].name);

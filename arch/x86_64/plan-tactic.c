@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hook/plan-work.h"
+#include "arch/x86_64/plan-work.h"
 
 #define STARTS	    24 /* places where a window for an exit may start, at most */
 #define SHORT_REACH 127
@@ -162,8 +162,8 @@ static bool fits(const struct work *w, uint64_t start, uint64_t end, uint64_t ch
 
 /* --- windows and sites */
 
-static struct dt_window *add_window(struct work *w, uint64_t start, uint64_t end, uint8_t patch,
-				    uint8_t tactic)
+static struct dt_plan_window *add_window(struct work *w, uint64_t start, uint64_t end,
+					 uint8_t patch, uint8_t tactic)
 {
 	struct dt_plan *p = w->p;
 	uint64_t used = start + patch > end ? start + patch : end;
@@ -172,7 +172,7 @@ static struct dt_window *add_window(struct work *w, uint64_t start, uint64_t end
 	if (p->failed)
 		return NULL;
 	dt_work_take(w, start, used, true);
-	p->window[p->windows] = (struct dt_window){
+	p->window[p->windows] = (struct dt_plan_window){
 		.start = start,
 		.size = (uint16_t)(end - start),
 		.patch = patch,
@@ -189,7 +189,7 @@ void dt_work_add_site(struct work *w, uint64_t address, uint8_t kind, size_t win
 	p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
 	if (p->failed)
 		return;
-	p->site[p->sites++] = (struct dt_site){
+	p->site[p->sites++] = (struct dt_plan_site){
 		.address = address,
 		.function = (uint32_t)(w->whole - w->c->function),
 		.window = (uint32_t)window,
@@ -201,7 +201,7 @@ void dt_work_add_site(struct work *w, uint64_t address, uint8_t kind, size_t win
 long dt_work_window_of(const struct work *w, uint64_t address)
 {
 	for (size_t i = w->first_window; i < w->p->windows; i++) {
-		const struct dt_window *x = &w->p->window[i];
+		const struct dt_plan_window *x = &w->p->window[i];
 
 		if ((address >= x->start && address < x->start + x->size) ||
 		    (address >= x->host && address < x->host + x->host_size))
@@ -236,7 +236,7 @@ static uint64_t cover(const struct work *w, uint64_t start, unsigned size, unsig
 }
 
 /* A jump at start that covers what follows: entries and points. */
-struct dt_window *dt_work_jump_forward(struct work *w, uint64_t start)
+struct dt_plan_window *dt_work_jump_forward(struct work *w, uint64_t start)
 {
 	unsigned padding;
 	uint64_t end = cover(w, start, JUMP_SIZE, &padding);
@@ -258,12 +258,12 @@ static long plain_window(const struct work *w, uint64_t at)
 		       : -1;
 }
 
-struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
-				unsigned *n)
+struct dt_plan_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
+				     unsigned *n)
 {
 	unsigned padding = 0;
 	uint64_t end = until >= start + JUMP_SIZE ? until : cover(w, start, JUMP_SIZE, &padding);
-	struct dt_window *x = NULL;
+	struct dt_plan_window *x = NULL;
 	bool good = end && !padding;
 
 	*n = 0;
@@ -288,7 +288,7 @@ struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, 
 		return NULL;
 	}
 	for (unsigned i = 0; i < *n; i++) {
-		const struct dt_window *old = &w->p->window[gone[i]];
+		const struct dt_plan_window *old = &w->p->window[gone[i]];
 
 		dt_work_take(w, old->start,
 			     old->start + (old->size > old->patch ? old->size : old->patch), false);
@@ -296,7 +296,7 @@ struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, 
 	if (!dt_work_any_taken(w, start, end) && fits(w, start, end, end, false))
 		x = add_window(w, start, end, JUMP_SIZE, DT_TACTIC_JUMP);
 	for (unsigned i = 0; i < *n && !x; i++) {
-		const struct dt_window *old = &w->p->window[gone[i]];
+		const struct dt_plan_window *old = &w->p->window[gone[i]];
 
 		dt_work_take(w, old->start,
 			     old->start + (old->size > old->patch ? old->size : old->patch), true);
@@ -318,9 +318,9 @@ static uint64_t find_board(const struct work *w, uint64_t next)
 	return 0;
 }
 
-static struct dt_window *short_jump(struct work *w, uint64_t start, uint64_t end)
+static struct dt_plan_window *short_jump(struct work *w, uint64_t start, uint64_t end)
 {
-	struct dt_window *x;
+	struct dt_plan_window *x;
 	uint64_t board;
 
 	/* the board must not be filler that the short jump itself needs */
@@ -366,14 +366,15 @@ static bool claim(struct work *w, uint64_t start, unsigned own, unsigned prefixe
  * A jump of which only the first own bytes may be written. What the rest of its distance is to be,
  * the bytes there say already: they must never change.
  */
-static struct dt_window *punned_jump(struct work *w, uint64_t start, uint64_t end, unsigned own)
+static struct dt_plan_window *punned_jump(struct work *w, uint64_t start, uint64_t end,
+					  unsigned own)
 {
 	size_t size = (end - start) * 8 + 3 * w->p->options.hook + 64;
 
 	for (unsigned prefixes = 0; w->p->options.claim && !w->simple && prefixes < own;
 	     prefixes++) {
 		uint64_t next = start + prefixes + JUMP_SIZE, at;
-		struct dt_window *x;
+		struct dt_plan_window *x;
 
 		if (!stay(w, start + own, next))
 			return NULL;
@@ -391,7 +392,7 @@ static struct dt_window *punned_jump(struct work *w, uint64_t start, uint64_t en
 	return NULL;
 }
 
-bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at)
+bool dt_work_claim_again(struct work *w, struct dt_plan_window *x, uint64_t *at)
 {
 	uint32_t room = (uint32_t)(x->room + 3 * w->p->options.hook);
 
@@ -436,7 +437,7 @@ static bool fits_inner(const struct work *w, uint64_t start, uint64_t inner, uin
 	       !has_loop(w, start, inner);
 }
 
-static struct dt_window *make_inner(struct dt_window *x, uint64_t inner, uint64_t end)
+static struct dt_plan_window *make_inner(struct dt_plan_window *x, uint64_t inner, uint64_t end)
 {
 	if (x) {
 		x->size = (uint16_t)(end - x->start);
@@ -448,10 +449,11 @@ static struct dt_window *make_inner(struct dt_window *x, uint64_t inner, uint64_
 }
 
 /* The window that has the instruction at, one of this function's, reaches to end now. */
-static struct dt_window *extend_inner(struct work *w, uint64_t at, uint64_t inner, uint64_t end)
+static struct dt_plan_window *extend_inner(struct work *w, uint64_t at, uint64_t inner,
+					   uint64_t end)
 {
 	long i = plain_window(w, at);
-	struct dt_window *x = i >= 0 ? &w->p->window[i] : NULL;
+	struct dt_plan_window *x = i >= 0 ? &w->p->window[i] : NULL;
 	uint64_t old = x ? x->start + x->size : 0;
 	bool good;
 
@@ -468,8 +470,8 @@ static struct dt_window *extend_inner(struct work *w, uint64_t at, uint64_t inne
  * inner meets the short jump. calls: one may be moved; the processor predicts its return wrongly
  * then. own: a window of the function that is in the way may be made longer.
  */
-static struct dt_window *inner_jump(struct work *w, uint64_t inner, uint64_t end, bool calls,
-				    bool own)
+static struct dt_plan_window *inner_jump(struct work *w, uint64_t inner, uint64_t end, bool calls,
+					 bool own)
 {
 	struct dt_insn in;
 
@@ -523,7 +525,7 @@ static bool fits_around(const struct work *w, uint64_t start, uint64_t inner, ui
  * As inner_jump(), where [inner, end) alone can not be moved because of branches in front of it
  * that lead into it: these are moved along.
  */
-static struct dt_window *inner_around(struct work *w, uint64_t inner, uint64_t end, bool calls)
+static struct dt_plan_window *inner_around(struct work *w, uint64_t inner, uint64_t end, bool calls)
 {
 	struct dt_insn in;
 
@@ -622,10 +624,10 @@ static struct room find_room(const struct work *w, uint64_t start, uint64_t end,
 }
 
 /* The room is elsewhere. */
-static struct dt_window *hosted_jump(struct work *w, uint64_t start, uint64_t end, bool calls)
+static struct dt_plan_window *hosted_jump(struct work *w, uint64_t start, uint64_t end, bool calls)
 {
 	struct room room = find_room(w, start, end, calls);
-	struct dt_window *x = room.size ? add_window(w, start, end, 2, DT_TACTIC_INNER) : NULL;
+	struct dt_plan_window *x = room.size ? add_window(w, start, end, 2, DT_TACTIC_INNER) : NULL;
 
 	if (!x)
 		return NULL;
@@ -635,7 +637,7 @@ static struct dt_window *hosted_jump(struct work *w, uint64_t start, uint64_t en
 	return x;
 }
 
-static struct dt_window *trap(struct work *w, uint64_t start)
+static struct dt_plan_window *trap(struct work *w, uint64_t start)
 {
 	struct dt_insn in;
 
@@ -660,7 +662,7 @@ static unsigned own_bytes(const struct work *w, uint64_t start, uint64_t end)
 }
 
 /* The same for what begins at start. */
-static struct dt_window *squeeze_inner(struct work *w, uint64_t start)
+static struct dt_plan_window *squeeze_inner(struct work *w, uint64_t start)
 {
 	unsigned padding;
 	uint64_t end = cover(w, start, 2, &padding);
@@ -668,7 +670,7 @@ static struct dt_window *squeeze_inner(struct work *w, uint64_t start)
 	if (!end || padding || dt_work_any_taken(w, start, end) || !fits(w, start, end, end, false))
 		return NULL;
 	for (int calls = 0; calls < 2; calls++) {
-		struct dt_window *x = inner_jump(w, start, end, calls, false);
+		struct dt_plan_window *x = inner_jump(w, start, end, calls, false);
 
 		if (!x)
 			x = hosted_jump(w, start, end, calls);
@@ -679,9 +681,9 @@ static struct dt_window *squeeze_inner(struct work *w, uint64_t start)
 }
 
 /* The dearer tactics at start, where what is moved begins, with as few instructions as will do. */
-struct dt_window *dt_work_squeeze_forward(struct work *w, uint64_t start)
+struct dt_plan_window *dt_work_squeeze_forward(struct work *w, uint64_t start)
 {
-	struct dt_window *x;
+	struct dt_plan_window *x;
 	struct dt_insn in;
 	uint64_t one;
 
@@ -737,7 +739,7 @@ static unsigned starts_of(const struct work *w, uint64_t site, uint64_t end, uin
 }
 
 /* The window's instructions reach to end now. */
-static bool extend(struct work *w, struct dt_window *x, uint64_t end)
+static bool extend(struct work *w, struct dt_plan_window *x, uint64_t end)
 {
 	uint64_t old = x->start + x->size;
 
@@ -767,15 +769,15 @@ static long join(struct work *w, uint64_t site, uint64_t end)
 	return -1;
 }
 
-struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end, uint32_t *gone,
-				    unsigned *n)
+struct dt_plan_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end,
+					 uint32_t *gone, unsigned *n)
 {
 	uint64_t start[STARTS];
 	unsigned starts = starts_of(w, site, end, start);
 
 	*n = 0;
 	for (unsigned i = 1; i < starts; i++) {
-		struct dt_window *x = NULL;
+		struct dt_plan_window *x = NULL;
 		long at = dt_work_window_of(w, start[i]);
 
 		if (at >= 0)
@@ -791,7 +793,7 @@ struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end,
 	return NULL;
 }
 
-long dt_work_index_of(const struct work *w, const struct dt_window *x)
+long dt_work_index_of(const struct work *w, const struct dt_plan_window *x)
 {
 	return x ? x - w->p->window : -1;
 }
@@ -994,7 +996,7 @@ long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops
 		unsigned size = (unsigned)(end - at),
 			 padding = size < JUMP_SIZE ? JUMP_SIZE - size : 0;
 		bool jumped = only_jumped_to(w, at);
-		struct dt_window *x;
+		struct dt_plan_window *x;
 
 		if (dt_work_any_taken(w, at, end) || !fits_shared(w, at, end))
 			return -1;
@@ -1032,7 +1034,7 @@ long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end, bool sto
 {
 	uint64_t start[STARTS];
 	unsigned n = starts_of(w, site, end, start);
-	struct dt_window *x;
+	struct dt_plan_window *x;
 	long at;
 
 	for (unsigned pass = 0; pass < 4; pass++)

@@ -2,13 +2,13 @@
 /* From a planned window to its trampoline and the bytes that lead there. See plan.h. */
 #include <string.h>
 
-#include "hook/plan.h"
+#include "arch/x86_64/plan.h"
 
 #define JUMP_SIZE 5
 
 struct emission {
 	const struct dt_plan_hook *hook;
-	const struct dt_site *site;
+	const struct dt_plan_site *site;
 };
 
 static void emit_hook(struct dt_emit *o, const struct dt_relocate_hook *h)
@@ -33,7 +33,7 @@ static bool jump_patch(struct dt_patch *p, uint64_t address, uint64_t to)
 	return distance(address + JUMP_SIZE, to, p->bytes + 1);
 }
 
-static bool punned_patch(struct dt_patch *p, const struct dt_window *x, uint64_t to)
+static bool punned_patch(struct dt_patch *p, const struct dt_plan_window *x, uint64_t to)
 {
 	uint8_t bytes[4 + JUMP_SIZE];
 
@@ -62,7 +62,7 @@ static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_reta
 }
 
 /* The jump that makes the room, the springboard behind it, and the short jump that leads there. */
-static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_window *x,
+static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_plan_window *x,
 			  const struct dt_trampoline *t)
 {
 	uint64_t room = x->host_size ? x->host : x->start, inner = x->start + x->inner;
@@ -76,10 +76,10 @@ static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_windo
 	return reaches;
 }
 
-static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t bias,
+static int patches(const struct dt_plan *p, const struct dt_plan_window *x, uint64_t bias,
 		   struct dt_trampoline *t, struct dt_error *e)
 {
-	struct dt_window here = *x;
+	struct dt_plan_window here = *x;
 	struct dt_patch *out = t->patch;
 	unsigned n = 0;
 	bool reaches = true;
@@ -134,19 +134,19 @@ static int patches(const struct dt_plan *p, const struct dt_window *x, uint64_t 
  * The copy of [low, low + size), which is the window's or its host's, with the hooks of the sites
  * in it, and behind it the way back. An entry's is in front of the copy.
  */
-static int emit_stretch(const struct dt_plan *p, const struct dt_window *x, uint64_t low,
+static int emit_stretch(const struct dt_plan *p, const struct dt_plan_window *x, uint64_t low,
 			size_t size, uint64_t bias, const struct dt_plan_hook *hook,
 			struct dt_emit *o, uint64_t *copy, struct dt_moved *moved,
 			struct dt_error *e)
 {
 	const struct dt_code_region *r = dt_code_region_of(p->code, low);
-	const struct dt_site *site = p->site + x->first_site;
+	const struct dt_plan_site *site = p->site + x->first_site;
 	struct emission what[DT_WINDOW_MAX + 1];
 	struct dt_relocate_hook hooks[DT_WINDOW_MAX + 1];
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->sites; i++) {
-		if (site[i].kind == DT_SITE_ENTRY && low == x->start) {
+		if (site[i].kind == DT_PLAN_ENTRY && low == x->start) {
 			/* a branch of the window back to its start means the copy, behind this */
 			hook->emit(o, &site[i], hook->ctx);
 			continue;
@@ -156,7 +156,7 @@ static int emit_stretch(const struct dt_plan *p, const struct dt_window *x, uint
 		what[n] = (struct emission){hook, &site[i]};
 		hooks[n] = (struct dt_relocate_hook){
 			.address = site[i].address + bias,
-			.place = site[i].kind == DT_SITE_BRANCH ? DT_HOOK_TAKEN : DT_HOOK_BEFORE,
+			.place = site[i].kind == DT_PLAN_BRANCH ? DT_HOOK_TAKEN : DT_HOOK_BEFORE,
 			.emit = emit_hook,
 			.ctx = &what[n],
 		};
@@ -174,7 +174,7 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 		 const struct dt_plan_hook *hook, struct dt_emit *o, struct dt_trampoline *t,
 		 struct dt_error *e)
 {
-	const struct dt_window *x = &p->window[window];
+	const struct dt_plan_window *x = &p->window[window];
 
 	t->address = dt_emit_here(o);
 	if (x->tactic == DT_TACTIC_PUNNED && t->address != x->at + bias)

@@ -4,12 +4,12 @@
  * function what needs a plain jump, then for those left over the rest: so that a rare expensive
  * site does not take bytes from a cheap one.
  */
-#include "hook/plan.h"
+#include "arch/x86_64/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "hook/plan-work.h"
+#include "arch/x86_64/plan-work.h"
 
 const char *dt_tactic_name(unsigned tactic)
 {
@@ -102,7 +102,7 @@ static void refuse(struct dt_plan_function *f, uint8_t refusal, uint64_t at, con
 }
 
 /* Takes a window's bytes, or gives them back, but not those of its retargets. */
-static void take_window(struct work *w, const struct dt_window *x, bool yes)
+static void take_window(struct work *w, const struct dt_plan_window *x, bool yes)
 {
 	uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
 
@@ -136,7 +136,7 @@ static const char no_room[] =
 
 static bool plan_entry(struct work *w, struct dt_plan_function *f)
 {
-	struct dt_window *x = NULL;
+	struct dt_plan_window *x = NULL;
 	uint64_t start = w->whole->start;
 	struct dt_insn in;
 
@@ -159,17 +159,17 @@ static bool plan_entry(struct work *w, struct dt_plan_function *f)
 		       fixed ? cannot_move : no_room);
 		return false;
 	}
-	dt_work_add_site(w, start, DT_SITE_ENTRY, (size_t)dt_work_index_of(w, x));
+	dt_work_add_site(w, start, DT_PLAN_ENTRY, (size_t)dt_work_index_of(w, x));
 	return true;
 }
 
 static uint8_t site_kind(const struct dt_exit *x)
 {
 	static const uint8_t kind[] = {
-		[DT_EXIT_RETURN] = DT_SITE_RETURN,
-		[DT_EXIT_TAIL] = DT_SITE_TAIL,
-		[DT_EXIT_BRANCH] = DT_SITE_BRANCH,
-		[DT_EXIT_INDIRECT] = DT_SITE_INDIRECT,
+		[DT_EXIT_RETURN] = DT_PLAN_RETURN,
+		[DT_EXIT_TAIL] = DT_PLAN_TAIL,
+		[DT_EXIT_BRANCH] = DT_PLAN_BRANCH,
+		[DT_EXIT_INDIRECT] = DT_PLAN_INDIRECT,
 	};
 
 	return kind[x->kind];
@@ -179,7 +179,7 @@ static uint8_t site_kind(const struct dt_exit *x)
 static bool has_exit(const struct work *w, const struct dt_plan_function *f, uint64_t address)
 {
 	for (size_t i = f->first_site; i < w->p->sites; i++)
-		if (w->p->site[i].address == address && w->p->site[i].kind != DT_SITE_ENTRY)
+		if (w->p->site[i].address == address && w->p->site[i].kind != DT_PLAN_ENTRY)
 			return true;
 	return false;
 }
@@ -226,14 +226,14 @@ static const struct dt_code_function *next_part(const struct work *w,
 }
 
 /* At one address: the entry, then a point, and last what leaves the function. */
-static unsigned order(const struct dt_site *s)
+static unsigned order(const struct dt_plan_site *s)
 {
-	return s->kind == DT_SITE_ENTRY ? 0 : s->kind == DT_SITE_POINT ? 1 : 2;
+	return s->kind == DT_PLAN_ENTRY ? 0 : s->kind == DT_PLAN_POINT ? 1 : 2;
 }
 
 static int by_window(const void *a, const void *b)
 {
-	const struct dt_site *x = a, *y = b;
+	const struct dt_plan_site *x = a, *y = b;
 
 	if (x->window != y->window)
 		return x->window < y->window ? -1 : 1;
@@ -250,7 +250,7 @@ static int by_window(const void *a, const void *b)
 static void plan_loops(struct work *w, struct dt_plan_function *f)
 {
 	struct dt_plan *p = w->p;
-	struct dt_window *x = &p->window[w->first_window];
+	struct dt_plan_window *x = &p->window[w->first_window];
 
 	x->first_retarget = (uint32_t)p->retargets;
 	for (const struct dt_code_function *part = w->whole; part; part = next_part(w, part)) {
@@ -292,7 +292,7 @@ static void finish(struct work *w, struct dt_plan_function *f)
 	f->why = "";
 	qsort(p->site + f->first_site, f->sites, sizeof(*p->site), by_window);
 	for (size_t i = p->sites; i-- > f->first_site;) {
-		struct dt_window *x = &p->window[p->site[i].window];
+		struct dt_plan_window *x = &p->window[p->site[i].window];
 
 		x->first_site = (uint32_t)i;
 		x->sites++;
@@ -398,7 +398,7 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 {
 	uint32_t n = p->window[i].sites;
 
-	x->gone[x->n_gone++] = (struct dt_window_gone){i, p->window[i]};
+	x->gone[x->n_gone++] = (struct dt_plan_gone){i, p->window[i]};
 	for (uint32_t k = 0; k < n && !p->failed; k++) {
 		p->site = dt_work_grow(p, p->site, p->sites, &p->site_room, sizeof(*p->site));
 		if (p->failed)
@@ -406,7 +406,7 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 		p->site[p->sites] = p->site[p->window[i].first_site + k];
 		p->site[p->sites++].window = x->window;
 	}
-	p->window[i] = (struct dt_window){.start = p->window[i].start};
+	p->window[i] = (struct dt_plan_window){.start = p->window[i].start};
 }
 
 /* A second window in place of i, the same but for its trampoline. */
@@ -438,7 +438,7 @@ static void refuse_point(struct dt_plan_point *x, uint8_t refusal, uint64_t at, 
 static bool place_point(struct work *w, unsigned length, struct dt_plan_point *x)
 {
 	struct dt_plan *p = w->p;
-	struct dt_window *made;
+	struct dt_plan_window *made;
 	uint32_t gone[DT_POINT_GONE];
 	unsigned n = 0;
 	long i = dt_work_window_of(w, x->address);
@@ -467,9 +467,9 @@ static void finish_point(struct work *w, size_t first, struct dt_plan_point *x)
 	bool has = false;
 
 	for (size_t i = first; i < p->sites; i++)
-		has = has || (p->site[i].address == x->address && p->site[i].kind == DT_SITE_POINT);
+		has = has || (p->site[i].address == x->address && p->site[i].kind == DT_PLAN_POINT);
 	if (!has)
-		dt_work_add_site(w, x->address, DT_SITE_POINT, x->window);
+		dt_work_add_site(w, x->address, DT_PLAN_POINT, x->window);
 	if (p->failed)
 		return;
 	qsort(p->site + first, p->sites - first, sizeof(*p->site), by_window);
@@ -543,7 +543,7 @@ void dt_plan_back(struct dt_plan *p, const struct dt_plan_mark *m)
 	p->retargets = m->retargets;
 }
 
-void dt_plan_restore(struct dt_plan *p, const struct dt_window_gone *gone)
+void dt_plan_restore(struct dt_plan *p, const struct dt_plan_gone *gone)
 {
 	struct work w = {.p = p, .c = p->code};
 
@@ -551,7 +551,7 @@ void dt_plan_restore(struct dt_plan *p, const struct dt_window_gone *gone)
 	take_window(&w, &gone->was, true);
 }
 
-size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_gone *gone,
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_plan_gone *gone,
 			   size_t most)
 {
 	struct dt_plan_function unused;
@@ -560,18 +560,18 @@ size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_
 
 	begin(&w, p, function, &unused);
 	for (size_t i = 0; i < p->windows; i++) {
-		struct dt_window *x = &p->window[i];
+		struct dt_plan_window *x = &p->window[i];
 		size_t owner = x->sites ? dt_code_function_at(p->code, x->start) : function;
 		bool points = x->sites &&
 			      p->code->function[owner].whole == p->code->function[function].whole;
 
 		for (uint32_t k = 0; points && k < x->sites; k++)
-			points = p->site[x->first_site + k].kind == DT_SITE_POINT;
+			points = p->site[x->first_site + k].kind == DT_PLAN_POINT;
 		if (!points || n == most)
 			continue;
 		take_window(&w, x, false);
-		gone[n++] = (struct dt_window_gone){(uint32_t)i, *x};
-		*x = (struct dt_window){.start = x->start};
+		gone[n++] = (struct dt_plan_gone){(uint32_t)i, *x};
+		*x = (struct dt_plan_window){.start = x->start};
 	}
 	return n;
 }

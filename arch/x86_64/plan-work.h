@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What planning a function (plan.c) and its tactics (plan-tactic.c) share; for nobody else. */
-#ifndef DT_HOOK_PLAN_WORK_H
-#define DT_HOOK_PLAN_WORK_H
+#ifndef DT_ARCH_PLAN_WORK_H
+#define DT_ARCH_PLAN_WORK_H
 
-#include "arch/arch.h"
-#include "hook/plan.h"
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/plan.h"
 
 #define JUMP_SIZE 5
 #define RETARGETS (DT_PLAN_PATCHES / 2 - 2) /* branches that one window can change */
@@ -34,22 +34,22 @@ uint64_t dt_work_before(const struct work *w, uint64_t at);
 bool dt_work_movable(const struct work *w, const struct dt_insn *in);
 void dt_work_add_site(struct work *w, uint64_t address, uint8_t kind, size_t window);
 long dt_work_window_of(const struct work *w, uint64_t address);
-long dt_work_index_of(const struct work *w, const struct dt_window *x);
+long dt_work_index_of(const struct work *w, const struct dt_plan_window *x);
 
 /* The tactics: the window made, NULL or -1 when there can be none. */
-struct dt_window *dt_work_jump_forward(struct work *w, uint64_t start);
-struct dt_window *dt_work_squeeze_forward(struct work *w, uint64_t start);
+struct dt_plan_window *dt_work_jump_forward(struct work *w, uint64_t start);
+struct dt_plan_window *dt_work_squeeze_forward(struct work *w, uint64_t start);
 /*
  * One window from start on, to `until' at least, with all that the windows in its way move: gone
  * (DT_POINT_GONE).
  */
-struct dt_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
-				unsigned *n);
+struct dt_plan_window *dt_work_merge(struct work *w, uint64_t start, uint64_t until, uint32_t *gone,
+				     unsigned *n);
 /* One that takes what is in front of site along, also when that is another window. */
-struct dt_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end, uint32_t *gone,
-				    unsigned *n);
+struct dt_plan_window *dt_work_jump_back(struct work *w, uint64_t site, uint64_t end,
+					 uint32_t *gone, unsigned *n);
 /* Another place for the trampoline of a punned jump. */
-bool dt_work_claim_again(struct work *w, struct dt_window *x, uint64_t *at);
+bool dt_work_claim_again(struct work *w, struct dt_plan_window *x, uint64_t *at);
 long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stops);
 /* make: room may be made for the springboard of a short branch. */
 long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops, bool make);

@@ -3,7 +3,7 @@
  * How to hook a function that was not made for it: for its entry and each of its exits, or for any
  * single instruction, which bytes are changed, which instructions are moved to a trampoline, and
  * what that costs. Nothing here touches a process: a plan is made from the map of the code
- * (symbols/code.h), and dt_plan_emit() turns each of its windows into bytes.
+ * (core/code-map.h), and dt_plan_emit() turns each of its windows into bytes.
  *
  * A window is a run of whole instructions. They are moved to its trampoline, and at its start there
  * is a jump to it. Several sites of a function can be in one window; windows never overlap. What
@@ -11,11 +11,11 @@
  * is moved or changed too, or finds a jump of its own there. No return address is ever replaced: an
  * exit's trampoline does what was in front of the ret, calls the hook, and returns itself.
  */
-#ifndef DT_HOOK_PLAN_H
-#define DT_HOOK_PLAN_H
+#ifndef DT_ARCH_PLAN_H
+#define DT_ARCH_PLAN_H
 
-#include "arch/arch.h"
-#include "symbols/code.h"
+#include "arch/x86_64/relocate.h"
+#include "core/code-map.h"
 
 /* By cost: each one's sites are slower than those of the ones before. */
 enum dt_tactic {
@@ -33,13 +33,13 @@ enum dt_tactic {
 
 #define DT_WINDOW_MAX 48 /* bytes of instructions that a window moves, at most */
 
-enum dt_site_kind {
-	DT_SITE_ENTRY,
-	DT_SITE_RETURN,
-	DT_SITE_TAIL,	  /* about to jump to another function */
-	DT_SITE_BRANCH,	  /* the same, and the conditional jump is taken */
-	DT_SITE_INDIRECT, /* the same, through a register or memory */
-	DT_SITE_POINT,	  /* any instruction: it is about to run */
+enum dt_plan_site_kind {
+	DT_PLAN_ENTRY,
+	DT_PLAN_RETURN,
+	DT_PLAN_TAIL,	  /* about to jump to another function */
+	DT_PLAN_BRANCH,	  /* the same, and the conditional jump is taken */
+	DT_PLAN_INDIRECT, /* the same, through a register or memory */
+	DT_PLAN_POINT,	  /* any instruction: it is about to run */
 };
 
 enum dt_refusal {
@@ -53,11 +53,11 @@ enum dt_refusal {
 	DT_REFUSED_OUTSIDE,   /* (a point) it is not in a function's code */
 };
 
-struct dt_site {
+struct dt_plan_site {
 	uint64_t address;
 	uint32_t function; /* index in dt_code; that of the whole for a part's exits */
 	uint32_t window;
-	uint8_t kind; /* enum dt_site_kind */
+	uint8_t kind; /* enum dt_plan_site_kind */
 };
 
 /* A branch that is made to lead to the copy of its target. */
@@ -68,7 +68,7 @@ struct dt_retarget {
 	uint8_t length;
 };
 
-struct dt_window {
+struct dt_plan_window {
 	uint64_t start;
 	uint16_t size;	/* bytes of instructions that are moved */
 	uint8_t patch;	/* bytes changed at start */
@@ -118,9 +118,9 @@ struct dt_plan {
 	const struct dt_code *code;
 	struct dt_plan_options options;
 	uint8_t **taken; /* for each region, a bit mask of bytes */
-	struct dt_site *site;
+	struct dt_plan_site *site;
 	size_t sites, site_room;
-	struct dt_window *window;
+	struct dt_plan_window *window;
 	size_t windows, window_room;
 	struct dt_retarget *retarget;
 	size_t retargets, retarget_room;
@@ -150,9 +150,9 @@ void dt_plan_function_among(struct dt_plan *p, size_t function, struct dt_plan_f
 #define DT_POINT_GONE 8 /* windows that one point can take the place of */
 
 /* A window that has no bytes any more, and what it was. */
-struct dt_window_gone {
+struct dt_plan_gone {
 	uint32_t index;
-	struct dt_window was;
+	struct dt_plan_window was;
 };
 
 /* What became of a point. */
@@ -162,7 +162,7 @@ struct dt_plan_point {
 	const char *why;  /* one line, never NULL */
 	uint64_t address; /* of its site: behind an endbr64, the next instruction */
 	uint32_t window;  /* that it is in: a new one, to be emitted with all of its sites, */
-	struct dt_window_gone gone[DT_POINT_GONE]; /* in place of these */
+	struct dt_plan_gone gone[DT_POINT_GONE]; /* in place of these */
 	unsigned n_gone;
 };
 
@@ -181,21 +181,21 @@ struct dt_plan_mark {
 struct dt_plan_mark dt_plan_mark(const struct dt_plan *p);
 void dt_plan_back(struct dt_plan *p, const struct dt_plan_mark *m);
 /* A window that was gone is there again; those that took its place have been given back. */
-void dt_plan_restore(struct dt_plan *p, const struct dt_window_gone *gone);
+void dt_plan_restore(struct dt_plan *p, const struct dt_plan_gone *gone);
 
 /*
  * Gives back the windows of a function, all parts of it, that hold nothing but points, so that the
  * function can be planned: those points must be planned again, then. At most `most' of them;
  * returns how many.
  */
-size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_window_gone *gone,
+size_t dt_plan_drop_points(struct dt_plan *p, size_t function, struct dt_plan_gone *gone,
 			   size_t most);
 
 const char *dt_tactic_name(unsigned tactic);
 
 /* The hook of a site: writes code that changes nothing the program could notice. */
 struct dt_plan_hook {
-	void (*emit)(struct dt_emit *o, const struct dt_site *site, void *ctx);
+	void (*emit)(struct dt_emit *o, const struct dt_plan_site *site, void *ctx);
 	void *ctx;
 };
 
