@@ -10,6 +10,7 @@
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/emit.h"
 #include "arch/x86_64/gate.h"
+#include "arch/x86_64/hook-call.h"
 #include "arch/x86_64/injected.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/regs.h"

@@ -84,7 +84,9 @@ static void set_sleds(struct job *j, const uint64_t *toggle)
 		uint8_t *sled = toggle[i] ? byte_at(j, toggle[i]) : NULL;
 
 		if (sled)
-			*sled = f->chosen && f->chosen[i] && !dt_target_is_silent(j->t) ? ON : OFF;
+			*sled = f->chosen && f->chosen[i] && !dt_target_is_silent(j->t)
+					? DT_HOOK_CALL_ON
+					: DT_HOOK_CALL_OFF;
 		j->toggle[i] = toggle[i];
 	}
 }

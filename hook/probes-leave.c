@@ -62,23 +62,11 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
 	return 0;
 }
 
-/* The springboard that a short jump, or a branch whose distance was changed, leads to; else any
- * address. */
-static uint64_t board_of(const struct patch *x)
-{
-	return x->address + x->length + (uint64_t)(int8_t)x->new[x->length - 1];
-}
-
-static bool is_short(const struct patch *x)
-{
-	return x->length == 1 || (x->length == 2 && x->new[0] == 0xeb);
-}
-
 /* The one that leads to the springboard at ip; NULL: there is none. */
 static const struct patch *leads_to(const struct patch *patch, size_t n, uint64_t ip)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_short(&patch[i]) && board_of(&patch[i]) == ip)
+		if (dt_patch_board(patch[i].address, patch[i].new, patch[i].length) == ip)
 			return &patch[i];
 	return NULL;
 }
@@ -106,10 +94,12 @@ static bool lies_apart(const struct patch *patch, size_t n, size_t i)
 	if (board->length != 5 || (offset > far && offset + far < PAGE))
 		return false;
 	for (size_t k = i; k-- > 0 && board->address - patch[k].address <= far;)
-		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+		if (dt_patch_board(patch[k].address, patch[k].new, patch[k].length) ==
+		    board->address)
 			return patch[k].address / PAGE != low || low != high;
 	for (size_t k = i + 1; k < n && patch[k].address - board->address <= far; k++)
-		if (is_short(&patch[k]) && board_of(&patch[k]) == board->address)
+		if (dt_patch_board(patch[k].address, patch[k].new, patch[k].length) ==
+		    board->address)
 			return patch[k].address / PAGE != low || low != high;
 	return false;
 }

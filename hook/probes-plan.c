@@ -72,13 +72,6 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 	}
 }
 
-/* That of the ladder whose distance from the next instruction, at `next', ends in OVER. */
-static uint64_t rung(uint64_t ladder, uint64_t next)
-{
-	/* LADDER times 183 is 1 modulo 256 */
-	return ladder + LADDER * (uint8_t)((uint8_t)(next + OVER - ladder) * 183);
-}
-
 /* In front of the hook of a jump through a register or memory: where to, for it to record. */
 static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, const struct job *j)
 {
@@ -90,10 +83,8 @@ static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, cons
 
 static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *ctx)
 {
-	static const uint8_t pop[] = {0x48, 0x8d, 0x64, 0x24, 0x08}; /* lea 8(%rsp), %rsp */
 	unsigned way = site->kind == DT_PLAN_ENTRY ? WAY_ENTRY : WAY_EXIT;
 	struct job *j = ctx;
-	uint64_t next;
 	size_t i;
 	bool on;
 
@@ -108,11 +99,9 @@ static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *
 		j->toggle[i] = dt_emit_here(o);
 	/* on from the first moment: one that is planted once more misses no record */
 	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
-	next = dt_emit_here(o) + CALL;
-	dt_emit_byte(o, on ? ON : OFF);
-	dt_emit_u32(o, (uint32_t)(rung(j->thunk[way], next) - next));
+	dt_hook_call_emit(o, j->thunk[way], on);
 	if (way == WAY_JUMP)
-		dt_emit_bytes(o, pop, sizeof(pop));
+		dt_hook_call_pop(o);
 }
 
 static int add_patch(struct dt_probes *p, const struct patch *x)

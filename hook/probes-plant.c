@@ -132,11 +132,7 @@ static void emit_thunks(struct job *j)
 		dt_emit_u64(o, 0);
 	for (unsigned i = 0; i < WAYS; i++, way += 8) {
 		j->thunk[i] = dt_emit_here(o);
-		for (unsigned n = dt_way_is_switched(i) ? RUNGS : 1; n; n--) {
-			dt_emit_bytes(o, "\xff\x25", 2); /* jmp *way(%rip) */
-			dt_emit_u32(o, (uint32_t)(way - dt_emit_here(o) - 4));
-			dt_emit_byte(o, 0xcc);
-		}
+		dt_hook_way_emit(o, way, dt_way_is_switched(i));
 	}
 }
 
@@ -187,7 +183,7 @@ static int collect_pcs(struct job *j, struct dt_error *e)
 	for (size_t i = 0; i < j->m->file->elf->sites && rc == 0; i++)
 		if (j->toggle[i])
 			rc = note_pc(j,
-				     &(struct pc_entry){.pc = j->toggle[i] + CALL,
+				     &(struct pc_entry){.pc = j->toggle[i] + DT_HOOK_CALL,
 							.toggle = j->toggle[i],
 							.site = (uint32_t)i},
 				     e);
@@ -202,8 +198,7 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	struct head *h = (struct head *)j->made.near.bytes;
 	struct dt_emit *o = &j->made.near;
 
-	while (o->size & 7)
-		dt_emit_byte(o, 0xcc);
+	dt_emit_pad(o, 8);
 	*h = (struct head){.magic = MAGIC};
 	h->patch = dt_emit_here(o);
 	h->patches = j->p->patches - j->first_patch;

@@ -11,13 +11,9 @@
 #include "hook/space.h"
 
 #define PAGE 4096ull
-#define OFF  0xeb /* jmp over it: the lowest byte of each call's distance is OVER */
-#define ON   0xe8 /* call rel32 */
-#define OVER 3
-#define CALL 5
 #define HOOK                                                                                       \
-	(DT_RELOCATE_PUSH + CALL +                                                                 \
-	 5)		      /* bytes of a call of a hook, and what is around it, at most */
+	(DT_RELOCATE_PUSH + DT_HOOK_CALL +                                                         \
+	 DT_HOOK_CALL_POP)    /* bytes of a call of a hook, and what is around it, at most */
 #define REACH	0x60000000ull /* from the module's ends, for punned jumps, */
 #define BESIDE	0x18000000ull /* for all other trampolines */
 #define MARGIN	0x2000000ull  /* left free beside other mappings: heaps and stacks grow */
@@ -38,14 +34,6 @@ struct made {
 	size_t fars;
 };
 
-/*
- * What trampolines reach through their region's thunks. A call of a hook is switched off by its
- * first byte, and then changes nothing, flags neither: it is a jump to what is behind it, as far as
- * the first byte of the call's distance says. So there is a thunk for each of the 256 places that a
- * call can have modulo 256: each LADDER bytes, which is odd, behind the one before.
- */
-#define LADDER 7
-#define RUNGS  256
 enum { WAY_ENTRY, WAY_EXIT, WAY_JUMP, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
 
 static inline bool dt_way_is_switched(unsigned way)

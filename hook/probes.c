@@ -346,7 +346,9 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
 		if (m->probes->toggle[i])
 			rc = switch_byte(t, &ahead, m->probes->toggle[i],
-					 m->file->chosen[i] && !dt_target_is_silent(t) ? ON : OFF,
+					 m->file->chosen[i] && !dt_target_is_silent(t)
+						 ? DT_HOOK_CALL_ON
+						 : DT_HOOK_CALL_OFF,
 					 e);
 	if (rc == 0)
 		rc = switch_points(t, m, e);
@@ -397,8 +399,8 @@ int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_erro
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < p->pcs; i++)
-		rc = write_byte(t, p->pc[i].toggle, p->pc[i].site == NONE ? DT_CAPTURE_OFF : OFF,
-				e);
+		rc = write_byte(t, p->pc[i].toggle,
+				p->pc[i].site == NONE ? DT_CAPTURE_OFF : DT_HOOK_CALL_OFF, e);
 	return rc;
 }
 
@@ -486,7 +488,7 @@ const char *dt_probes_refused(const struct dt_module *m, uint32_t id, uint64_t *
 
 uint64_t dt_probes_pc(const struct dt_module *m, size_t site)
 {
-	return m->probes && m->probes->toggle[site] ? m->probes->toggle[site] + CALL : 0;
+	return m->probes && m->probes->toggle[site] ? m->probes->toggle[site] + DT_HOOK_CALL : 0;
 }
 
 /* ---- how a file's functions would be hooked */

@@ -47,3 +47,9 @@ void dt_emit_land(struct dt_emit *o, size_t at)
 	if (at + 4 <= o->room)
 		memcpy(o->bytes + at, &d, sizeof(d));
 }
+
+void dt_emit_pad(struct dt_emit *o, unsigned n)
+{
+	while (o->size % n)
+		dt_emit_byte(o, 0xcc);
+}

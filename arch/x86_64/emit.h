@@ -31,6 +31,8 @@ void dt_emit_bytes(struct dt_emit *o, const void *bytes, size_t n);
 void dt_emit_byte(struct dt_emit *o, uint8_t b);
 void dt_emit_u32(struct dt_emit *o, uint32_t v);
 void dt_emit_u64(struct dt_emit *o, uint64_t v);
+/* Filler that traps, up to a multiple of n bytes. */
+void dt_emit_pad(struct dt_emit *o, unsigned n);
 
 /*
  * jmp to any address, changing no register and no flag: jmp rel32 when it reaches, else through

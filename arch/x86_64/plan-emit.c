@@ -186,3 +186,10 @@ int dt_plan_emit(const struct dt_plan *p, size_t window, uint64_t bias,
 		return -1;
 	return patches(p, x, bias, t, e);
 }
+
+uint64_t dt_patch_board(uint64_t address, const uint8_t *bytes, unsigned length)
+{
+	if (length != 1 && (length != 2 || bytes[0] != 0xeb))
+		return 0;
+	return address + length + (uint64_t)(int8_t)bytes[length - 1];
+}

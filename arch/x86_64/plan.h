@@ -206,6 +206,10 @@ struct dt_patch {
 	uint8_t bytes[8];
 };
 
+/* The springboard that a patch leads to, which is a short jump, or the distance of a branch; 0: it
+ * is another. */
+uint64_t dt_patch_board(uint64_t address, const uint8_t *bytes, unsigned length);
+
 #define DT_PLAN_PATCHES 40 /* of a window, at most */
 
 /* What there is to know of a window's trampoline once it is written. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/x86_64/hook-call.h"
+
+#define OVER                                                                                       \
+	3 /* the lowest byte of each call's distance: what a call that is off jumps over is the    \
+	     rest of it */
+
+/*
+ * What trampolines reach through their region's thunks. A call of a hook is switched off by its
+ * first byte, and then changes nothing, flags neither: it is a jump to what is behind it, as far as
+ * the first byte of the call's distance says. So there is a thunk for each of the 256 places that a
+ * call can have modulo 256: each LADDER bytes, which is odd, behind the one before.
+ */
+#define LADDER 7
+#define RUNGS  256
+
+/* That of the ladder whose distance from the next instruction, at `next', ends in OVER. */
+static uint64_t rung(uint64_t ladder, uint64_t next)
+{
+	/* LADDER times 183 is 1 modulo 256 */
+	return ladder + LADDER * (uint8_t)((uint8_t)(next + OVER - ladder) * 183);
+}
+
+void dt_hook_call_emit(struct dt_emit *o, uint64_t way, bool on)
+{
+	uint64_t next = dt_emit_here(o) + DT_HOOK_CALL;
+
+	dt_emit_byte(o, on ? DT_HOOK_CALL_ON : DT_HOOK_CALL_OFF);
+	dt_emit_u32(o, (uint32_t)(rung(way, next) - next));
+}
+
+void dt_hook_call_pop(struct dt_emit *o)
+{
+	static const uint8_t pop[DT_HOOK_CALL_POP] = {0x48, 0x8d, 0x64, 0x24,
+						      0x08}; /* lea 8(%rsp), %rsp */
+
+	dt_emit_bytes(o, pop, sizeof(pop));
+}
+
+void dt_hook_way_emit(struct dt_emit *o, uint64_t through, bool switched)
+{
+	for (unsigned n = switched ? RUNGS : 1; n; n--) {
+		dt_emit_bytes(o, "\xff\x25", 2); /* jmp *through(%rip) */
+		dt_emit_u32(o, (uint32_t)(through - dt_emit_here(o) - 4));
+		dt_emit_byte(o, 0xcc);
+	}
+}
