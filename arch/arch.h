@@ -4,6 +4,7 @@
 #define DT_ARCH_ARCH_H
 
 #ifdef __x86_64__
+#include "arch/x86_64/abi.h"
 #include "arch/x86_64/area.h"
 #include "arch/x86_64/capture.h"
 #include "arch/x86_64/connection.h"
@@ -13,11 +14,13 @@
 #include "arch/x86_64/hook-call.h"
 #include "arch/x86_64/injected.h"
 #include "arch/x86_64/insn.h"
+#include "arch/x86_64/register.h"
 #include "arch/x86_64/regs.h"
 #include "arch/x86_64/relocate.h"
 #include "arch/x86_64/sled.h"
 #include "arch/x86_64/stack.h"
 #include "arch/x86_64/trial.h"
+#include "arch/x86_64/waiting.h"
 #include "arch/x86_64/jump-table.h"
 #include "arch/x86_64/object.h"
 #include "arch/x86_64/plan.h"

@@ -17,6 +17,7 @@
 #include "core/kitrace.h"
 #include "core/signature.h"
 #include "core/text.h"
+#include "core/processor.h"
 
 static const char help[] =
 	"usage: devtrace cat [-l|-c|-3|-k] [--cpu] [--from TIME] [--to TIME] [FILE]\n"
@@ -236,8 +237,8 @@ static void point_names(const char *signature, char *text, size_t size, const ch
 
 static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_t i, int64_t zone)
 {
-	static const char *const names[2][4] = {{"v0", "v1", "v2", "v3"},
-						{"rdi", "rsi", "rdx", "rcx"}};
+	static const char *const numbers[4] = {"v0", "v1", "v2", "v3"};
+	const struct dt_processor *processor = dt_processor(dt_reader_meta(k->reader, "processor"));
 	const struct dt_site *site = dt_reader_site(k->reader, s->site[i]);
 	const struct dt_function_info *f = dt_reader_function(k->reader, site->function);
 	const char *name[4];
@@ -250,7 +251,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 					 .item = item};
 	uint64_t ns = 0;
 
-	memcpy(name, names[site->kind == DT_ENTRY], sizeof(name));
+	memcpy(name, site->kind == DT_ENTRY ? processor->entry : numbers, sizeof(name));
 	if (s->flags[i] & DT_LATEFREEZE)
 		line.flags |= DT_KITRACE_LATEFREEZE;
 	if ((s->flags[i] & DT_NARGS) == DT_ADJACENT)
@@ -281,7 +282,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 			  (site->kind == DT_POINT || site->kind == DT_MORE) &&
 			  dt_capture_is_bad(it->value);
 		if (site->kind == DT_EXIT)
-			it->name = "rax";
+			it->name = processor->exit[0];
 		if (!it->bad)
 			it->symbol = symbol_at(k, site->pid, it->value, &it->offset);
 		line.items++;

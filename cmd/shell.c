@@ -20,6 +20,7 @@
 #include "show/out.h"
 #include "core/kitrace.h"
 #include "core/words.h"
+#include "core/processor.h"
 #include "session/client.h"
 
 #define RECORDS 8192u
@@ -285,8 +286,8 @@ static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_rec
 		      const struct dt_record *more)
 {
 	const struct place *p = place_of(s, r);
-	static const char *const names[2][4] = {{"rdi", "rsi", "rdx", "rcx"},
-						{"rax", "rdx", "xmm0", "xmm0.1"}};
+	const struct dt_processor *processor = dt_processor(DT_MACHINE_NAME);
+	const char *const *names = r->kind == DT_EXIT ? processor->exit : processor->entry;
 	struct dt_kitrace_item item[4];
 	struct dt_kitrace_record v = {
 		.symbol = p->text ? p->text : "?",
@@ -305,8 +306,7 @@ static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_rec
 		item[v.items++] = (struct dt_kitrace_item){.name = "const",
 							   .value = more->value[0]};
 	for (unsigned i = 0; !more && !p->pid && i < dt_record_values(r) && i < 4; i++)
-		item[v.items++] = (struct dt_kitrace_item){
-			.name = names[r->kind == DT_EXIT][i], .value = r->value[i]};
+		item[v.items++] = (struct dt_kitrace_item){.name = names[i], .value = r->value[i]};
 	dt_out_used(&s->out, dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + 2048), &v));
 }
 

@@ -158,69 +158,6 @@ static bool number(struct cursor *c, int64_t *value)
 	return true;
 }
 
-static bool is(const char *s, size_t n, const char *word)
-{
-	return strlen(word) == n && !memcmp(s, word, n);
-}
-
-/* The old registers, by size: 8, 4, 2, 1 bytes */
-static const char *const old_name[4][8] = {
-	{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"},
-	{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"},
-	{"ax", "cx", "dx", "bx", "sp", "bp", "si", "di"},
-	{"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil"},
-};
-static const char *const high_name[4] = {"ah", "ch", "dh", "bh"};
-
-/* A register's name without "%": its number, how many bytes it means, and from which on. */
-static bool register_of(const char *s, size_t n, uint8_t *reg, uint8_t *bytes, uint8_t *from)
-{
-	static const uint8_t size[4] = {8, 4, 2, 1};
-	size_t number_end = 1, v;
-
-	*from = 0;
-	for (uint8_t k = 0; k < 4; k++)
-		for (uint8_t i = 0; i < 8; i++)
-			if (is(s, n, old_name[k][i])) {
-				*reg = i;
-				*bytes = size[k];
-				return true;
-			}
-	for (uint8_t i = 0; i < 4; i++)
-		if (is(s, n, high_name[i])) {
-			*reg = i;
-			*bytes = *from = 1;
-			return true;
-		}
-	*bytes = 8;
-	if (is(s, n, "rip")) {
-		*reg = DT_REGISTER_RIP;
-		return true;
-	}
-	/* r8 to r15 with d, w, b behind, and xmm0, ymm0, zmm0 */
-	if (n > 3 && !memcmp(s + 1, "mm", 2) && (s[0] == 'x' || s[0] == 'y' || s[0] == 'z')) {
-		*bytes = s[0] == 'x' ? 16 : s[0] == 'y' ? 32 : 64;
-		number_end = 3;
-	} else if (n < 2 || s[0] != 'r') {
-		return false;
-	}
-	for (v = 0; number_end < n && digit(s[number_end]) < 10 && v < 100; number_end++)
-		v = v * 10 + (size_t)digit(s[number_end]);
-	if (*bytes > 8) {
-		if (number_end != n || v > 31)
-			return false;
-		*reg = (uint8_t)(DT_REGISTER_XMM0 + v);
-		return true;
-	}
-	if (v < 8 || v > 15 || n - number_end > 1)
-		return false;
-	*reg = (uint8_t)v;
-	if (number_end == n)
-		return true;
-	*bytes = s[number_end] == 'd' ? 4 : s[number_end] == 'w' ? 2 : s[number_end] == 'b' ? 1 : 0;
-	return *bytes != 0;
-}
-
 static bool letter(char ch)
 {
 	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
@@ -236,7 +173,7 @@ static bool take_register(struct cursor *c, uint8_t *reg, uint8_t *bytes, uint8_
 		return false;
 	for (start = c->p; c->p < c->end && letter(*c->p);)
 		c->p++;
-	return register_of(start, (size_t)(c->p - start), reg, bytes, from);
+	return dt_register_read(start, (size_t)(c->p - start), reg, bytes, from);
 }
 
 /* A number, or symbol+number, or number+symbol; any part may be missing. */
@@ -377,29 +314,6 @@ size_t dt_usdt_arguments(const char *text, struct dt_operand *out, size_t max)
 	}
 }
 
-static const char *register_name(char *out, size_t size, uint8_t reg, uint8_t bytes, uint8_t from)
-{
-	static const char *const suffix[4] = {"", "d", "w", "b"};
-	int k = bytes == 8 ? 0 : bytes == 4 ? 1 : bytes == 2 ? 2 : 3;
-
-	if (reg == DT_REGISTER_RIP)
-		return "rip";
-	if (reg >= DT_REGISTER_XMM0) {
-		dt_format(out, size, "%cmm%u",
-			  bytes == 64	? 'z'
-			  : bytes == 32 ? 'y'
-					: 'x',
-			  reg - DT_REGISTER_XMM0);
-		return out;
-	}
-	if (from)
-		return high_name[reg & 3];
-	if (reg < 8)
-		return old_name[k][reg];
-	dt_format(out, size, "r%u%s", reg, suffix[k]);
-	return out;
-}
-
 size_t dt_usdt_operand_text(char *out, size_t size, const struct dt_operand *o)
 {
 	char value[32] = "", base[8], index[8];
@@ -411,7 +325,7 @@ size_t dt_usdt_operand_text(char *out, size_t size, const struct dt_operand *o)
 		return dt_format(out, size, "%c%u ?", type, o->size);
 	if (o->kind == DT_OPERAND_REGISTER)
 		return dt_format(out, size, "%c%u %%%s", type, o->size,
-				 register_name(base, sizeof(base), o->reg, o->size, o->byte));
+				 dt_register_write(base, sizeof(base), o->reg, o->size, o->byte));
 	dt_format(value, sizeof(value), "%s%lu", o->value < 0 || o->symbol ? sign : "",
 		  (unsigned long)magnitude);
 	if (o->kind == DT_OPERAND_CONSTANT)
@@ -419,20 +333,22 @@ size_t dt_usdt_operand_text(char *out, size_t size, const struct dt_operand *o)
 				 o->symbol_length < 40 ? o->symbol_length : 40,
 				 o->symbol ? o->symbol : "", value);
 	dt_format(value, sizeof(value), "%s%lu", sign, (unsigned long)magnitude);
-	return dt_format(
-		out, size, "%c%u [%s%.*s%s%s%s%s%s%s]", type, o->size,
-		o->segment == 'f' ? "fs:"
-		: o->segment	  ? "gs:"
-				  : "",
-		o->symbol_length < 40 ? o->symbol_length : 40, o->symbol ? o->symbol : "",
-		o->symbol && o->base != DT_REGISTER_NONE ? "+" : "",
-		o->base == DT_REGISTER_NONE ? "" : register_name(base, sizeof(base), o->base, 8, 0),
-		o->index == DT_REGISTER_NONE ? "" : "+",
-		o->index == DT_REGISTER_NONE ? ""
-					     : register_name(index, sizeof(index), o->index, 8, 0),
-		o->scale == 8 && o->index != DT_REGISTER_NONE	? "*8"
-		: o->scale == 4 && o->index != DT_REGISTER_NONE ? "*4"
-		: o->scale == 2 && o->index != DT_REGISTER_NONE ? "*2"
-								: "",
-		o->value ? value : "");
+	return dt_format(out, size, "%c%u [%s%.*s%s%s%s%s%s%s]", type, o->size,
+			 o->segment == 'f' ? "fs:"
+			 : o->segment	   ? "gs:"
+					   : "",
+			 o->symbol_length < 40 ? o->symbol_length : 40, o->symbol ? o->symbol : "",
+			 o->symbol && o->base != DT_REGISTER_NONE ? "+" : "",
+			 o->base == DT_REGISTER_NONE
+				 ? ""
+				 : dt_register_write(base, sizeof(base), o->base, 8, 0),
+			 o->index == DT_REGISTER_NONE ? "" : "+",
+			 o->index == DT_REGISTER_NONE
+				 ? ""
+				 : dt_register_write(index, sizeof(index), o->index, 8, 0),
+			 o->scale == 8 && o->index != DT_REGISTER_NONE	 ? "*8"
+			 : o->scale == 4 && o->index != DT_REGISTER_NONE ? "*4"
+			 : o->scale == 2 && o->index != DT_REGISTER_NONE ? "*2"
+									 : "",
+			 o->value ? value : "");
 }

@@ -360,47 +360,6 @@ static void end_double(const struct area_double *d)
 		usleep(1000);
 }
 
-/* A program that waits until nobody can write to file 3: the file's beginning is its code, mapped
- * at 4 MiB. */
-static const struct waiting_program {
-	Elf64_Ehdr head;
-	Elf64_Phdr segment;
-	uint8_t code[26];
-} waiting_program = {
-	{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-	 .e_type = ET_EXEC,
-	 .e_machine = EM_X86_64,
-	 .e_version = EV_CURRENT,
-	 .e_entry = 0x400000 + offsetof(struct waiting_program, code),
-	 .e_phoff = offsetof(struct waiting_program, segment),
-	 .e_ehsize = sizeof(Elf64_Ehdr),
-	 .e_phentsize = sizeof(Elf64_Phdr),
-	 .e_phnum = 1},
-	{.p_type = PT_LOAD,
-	 .p_flags = PF_R | PF_X,
-	 .p_vaddr = 0x400000,
-	 .p_filesz = sizeof(struct waiting_program),
-	 .p_memsz = sizeof(struct waiting_program),
-	 .p_align = PAGE},
-	{
-		0x31, 0xc0, /* xor %eax, %eax (read) */
-		0xbf, 3,
-		0,    0,
-		0, /* mov $3, %edi */
-		0x48, 0x89,
-		0xe6, /* mov %rsp, %rsi */
-		0xba, 1,
-		0,    0,
-		0,	    /* mov $1, %edx */
-		0x0f, 0x05, /* syscall */
-		0xb8, SYS_exit_group,
-		0,    0,
-		0,	    /* mov $SYS_exit_group, %eax */
-		0x31, 0xff, /* xor %edi, %edi */
-		0x0f, 0x05, /* syscall */
-	},
-};
-
 /* Files of ours that a double begins with. */
 struct double_files {
 	int shared, program, failed;
@@ -494,8 +453,7 @@ static bool start_double(struct area_double *d, pid_t pid, const struct dt_share
 	dt_format(path, size, "/proc/%d/ns/pid", pid);
 	if (program < 0 || number == MAP_FAILED || !dt_rights_of(pid, &whose) ||
 	    pipe2(ready, O_CLOEXEC) < 0 || pipe2(end, O_CLOEXEC) < 0 ||
-	    write(program, &waiting_program, sizeof(waiting_program)) !=
-		    (ssize_t)sizeof(waiting_program) ||
+	    write(program, dt_waiting_program, dt_waiting_size) != (ssize_t)dt_waiting_size ||
 	    (inside && (ns = open(path, O_RDONLY | O_CLOEXEC)) < 0))
 		goto out;
 	files = (struct double_files){shared->fd, program, ready[1], end[0], end[1]};

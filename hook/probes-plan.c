@@ -7,12 +7,9 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "hook/probes-job.h"
 #include "arch/arch.h"
-
-#define FSGSBASE 2 /* in AT_HWCAP2: programs may read the base of fs */
 
 /* ---- making */
 
@@ -47,7 +44,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		.peek = j->thunk[WAY_PEEK],
 		.text = j->thunk[WAY_TEXT],
 		.bias = m->bias,
-		.fsbase = getauxval(AT_HWCAP2) & FSGSBASE,
+		.fsbase = dt_capture_has_fsbase(),
 		.on = !dt_target_is_silent(j->t),
 	};
 

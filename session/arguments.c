@@ -10,10 +10,6 @@
 
 #define PARAMETERS 64
 #define SIGNATURE  4096
-#define REGISTERS  6
-
-/* rdi rsi rdx rcx r8 r9, as the processor numbers them */
-static const uint8_t integer_register[REGISTERS] = {7, 6, 2, 1, 8, 9};
 
 /* ---- which ---- */
 
@@ -98,12 +94,12 @@ static struct dt_item item_at(struct dt_signature_place place)
 
 	if (place.kind == DT_PLACE_MEMORY) {
 		item.from.kind = DT_OPERAND_MEMORY;
-		item.from.base = 4; /* rsp */
+		item.from.base = DT_ABI_SP;
 		item.from.value = place.n;
 	} else if (place.kind == DT_PLACE_VECTOR) {
 		item.from.reg = (uint8_t)(DT_REGISTER_XMM0 + place.n);
 	} else {
-		item.from.reg = integer_register[place.n < REGISTERS ? place.n : 0];
+		item.from.reg = dt_abi_register[place.n < DT_ABI_INTEGERS ? place.n : 0];
 	}
 	return item;
 }

@@ -61,6 +61,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 		dt_store_meta(s->store, "host", u.nodename, NULL);
 		dt_store_meta(s->store, "kernel", u.release, NULL);
 	}
+	dt_store_meta(s->store, "processor", DT_MACHINE_NAME, NULL);
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
 	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each means */
 	dt_store_meta(s->store, "revision", "2", NULL);

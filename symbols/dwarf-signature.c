@@ -10,16 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "symbols/dwarf-text.h"
 #include "symbols/dwarf-type.h"
 
 #define MAX_PARAMETERS	  64
-#define INTEGER_REGISTERS 6
-#define VECTOR_REGISTERS  8
+#define INTEGER_REGISTERS DT_ABI_INTEGERS
+#define VECTOR_REGISTERS  DT_ABI_VECTORS
 #define CAPTURED	  4 /* integer registers in a record */
-
-/* DWARF's numbers of rdi rsi rdx rcx r8 r9 */
-static const int dwarf_register[INTEGER_REGISTERS] = {5, 4, 1, 2, 8, 9};
 
 enum evidence {
 	NOTHING,  /* no location at the entry */
@@ -160,7 +158,7 @@ static void read_parameters(struct signature *s, Dwarf_Die *die)
 static int integer_index(int reg)
 {
 	for (int i = 0; i < INTEGER_REGISTERS; i++)
-		if (dwarf_register[i] == reg)
+		if (dt_abi_dwarf[i] == reg)
 			return i;
 	return -1;
 }
@@ -360,7 +358,7 @@ static void put_place(struct text *t, const struct parameter *p)
 		dt_dwarf_put(t, "@%d+%d", p->place[0], p->place[1]);
 }
 
-/* A result is in rax, rdx, and xmm0: values 0, 1, and 2 with 3. */
+/* A result is in two integer registers and a vector register: values 0, 1, and 2 with 3. */
 static void put_result(struct text *t, const struct dt_signature_context *c,
 		       const struct dt_type *r)
 {

@@ -12,6 +12,8 @@
  */
 #include "arch/x86_64/capture.h"
 
+#include <sys/auxv.h>
+
 #include "core/record.h"
 
 #define FRAME 192
@@ -456,4 +458,11 @@ bool dt_item_settle(struct dt_item *item)
 			return false;
 	}
 	return true;
+}
+
+#define FSGSBASE 2 /* in AT_HWCAP2 */
+
+bool dt_capture_has_fsbase(void)
+{
+	return getauxval(AT_HWCAP2) & FSGSBASE;
 }

@@ -105,4 +105,7 @@ struct dt_captured {
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		     const struct dt_capture *c, struct dt_captured *out);
 
+/* struct dt_capture.fsbase: may programs read the base of fs here? */
+bool dt_capture_has_fsbase(void);
+
 #endif

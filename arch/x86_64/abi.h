@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The System V calling convention: which registers arguments are in. */
+#ifndef DT_ARCH_ABI_H
+#define DT_ARCH_ABI_H
+
+#include "core/types.h"
+
+#define DT_ABI_INTEGERS 6 /* registers of integers and pointers: rdi rsi rdx rcx r8 r9 */
+#define DT_ABI_VECTORS	8
+
+/* By the argument's place: as DWARF numbers them, and as instructions do (core/capture.h). */
+static const int dt_abi_dwarf[DT_ABI_INTEGERS] = {5, 4, 1, 2, 8, 9};
+static const uint8_t dt_abi_register[DT_ABI_INTEGERS] = {7, 6, 2, 1, 8, 9};
+
+#define DT_ABI_SP 4 /* the stack pointer, as instructions number it */
+
+#endif
