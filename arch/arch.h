@@ -12,6 +12,7 @@
 #include "arch/x86_64/emit.h"
 #include "arch/x86_64/gate.h"
 #include "arch/x86_64/hook-call.h"
+#include "arch/x86_64/hooks.h"
 #include "arch/x86_64/injected.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/register.h"

@@ -36,7 +36,7 @@ static uint64_t taken(const struct dt_insn *in, const uint8_t *code)
 {
 	uint64_t value;
 
-	if (in->rip)
+	if (in->relative)
 		return dt_insn_makes_address(in) ? in->memory : 0;
 	value = dt_insn_puts(in, code);
 	return value > UINT32_MAX || value % ALIGNED ? 0 : value;

@@ -30,13 +30,6 @@ int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt
 /* Finds the area of a process that is or was traced, by its head; 0: there is none. */
 uint64_t dt_area_find(int mem, const struct dt_maps *maps);
 
-/* Where a process's threads have what the hooks need, relative to %fs. */
-struct dt_thread_offsets {
-	int64_t tid, rseq;
-	uint32_t rseq_size, signature;
-	uint32_t tag; /* of the process's PID namespace: process/pid-namespace.h */
-};
-
 /* Makes the rseq hooks for this process. The slow ones need nothing. */
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
@@ -58,8 +51,5 @@ int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, si
 /* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
 bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low,
 		  uint64_t *high);
-
-/* The head of the blob as it was built. */
-const struct dt_blob *dt_blob_head(void);
 
 #endif

@@ -256,7 +256,7 @@ static void take(struct search *s, uint64_t at)
  */
 static uint64_t taken_by(const struct search *s, const struct dt_insn *in, const uint8_t *code)
 {
-	if (in->rip)
+	if (in->relative)
 		return dt_insn_makes_address(in) ? in->memory : 0;
 	return s->r->fixed ? dt_insn_puts(in, code) : 0;
 }
@@ -339,7 +339,7 @@ static void walk(struct search *s, uint64_t at)
 		*m |= DT_CODE_INSN;
 		for (unsigned k = 1; k < in.length; k++)
 			m[k] |= INNER;
-		if (in.kind != DT_INSN_PLAIN || in.rip || s->r->fixed)
+		if (in.kind != DT_INSN_PLAIN || in.relative || s->r->fixed)
 			walk_insn(s, &in, g->bytes + (at - g->low));
 		if (dt_insn_ends(&in)) {
 			at += in.length;
@@ -366,7 +366,7 @@ static void walk_known(struct search *s, const struct dt_code_function *f)
 	for (uint64_t at = f->start; at < f->end; at += in.length) {
 		if (!dt_insn_decode(&in, g->bytes + (at - g->low), f->end - at, at))
 			return;
-		if (in.kind == DT_INSN_PLAIN && !in.rip && !s->r->fixed)
+		if (in.kind == DT_INSN_PLAIN && !in.relative && !s->r->fixed)
 			continue;
 		if (in.kind == DT_INSN_JUMP_INDIRECT) /* its tables are read elsewhere */
 			continue;
@@ -515,7 +515,7 @@ static void mark_stubs(struct search *s, const struct dt_code_region *g)
 	for (uint64_t at = g->low, stub = at; at < g->high; at += in.length) {
 		if (!dt_insn_decode(&in, g->bytes + (at - g->low), g->high - at, at))
 			return;
-		if (in.kind == DT_INSN_JUMP_INDIRECT && in.rip && s->slots &&
+		if (in.kind == DT_INSN_JUMP_INDIRECT && in.relative && s->slots &&
 		    bsearch(&in.memory, s->slot, s->slots, sizeof(*s->slot), by_number))
 			g->mark[stub - g->low] |= NEVER;
 		if (at % 8 + in.length >= 8 || dt_insn_ends(&in))
@@ -698,7 +698,7 @@ static void look_at_address(struct search *s, const struct dt_insn *in, const ui
 
 	if (!at && s->r->fixed && in->kind == DT_INSN_PLAIN)
 		at = dt_insn_absolute(in);
-	if (!at && in->rip && in->kind == DT_INSN_PLAIN)
+	if (!at && in->relative && in->kind == DT_INSN_PLAIN)
 		at = in->memory;
 	if (!at || s->labels)
 		return;
@@ -750,7 +750,7 @@ static bool is_never(const struct search *s, const struct dt_insn *in)
 	uint64_t at = in->kind == DT_INSN_CALL ? in->target : 0;
 	const struct dt_code_region *g = at ? dt_code_region_of(s->c, at) : NULL;
 
-	if (in->rip && in->kind == DT_INSN_CALL_INDIRECT)
+	if (in->relative && in->kind == DT_INSN_CALL_INDIRECT)
 		return s->slots &&
 		       bsearch(&in->memory, s->slot, s->slots, sizeof(*s->slot), by_number);
 	return g && g->mark[at - g->low] & NEVER;
@@ -801,7 +801,7 @@ static void follow(struct search *s, const struct next *from)
 			*v = (struct visit){at, stack, s->turn, in.length};
 			s->visits++;
 			s->order[s->orders++] = at;
-			if (in.kind != DT_INSN_JUMP_INDIRECT && (in.rip || s->r->fixed))
+			if (in.kind != DT_INSN_JUMP_INDIRECT && (in.relative || s->r->fixed))
 				look_at_address(s, &in, code);
 		}
 		if (in.kind == DT_INSN_JUMP || in.kind == DT_INSN_BRANCH ||

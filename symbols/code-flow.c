@@ -217,7 +217,7 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 	if (!r->fixed ||
 	    !dt_insn_decode(&in, region->bytes + (l->from - region->low), l->length, l->from))
 		return 0;
-	p = dt_code_data_at(r->elf, in.rip ? in.memory : dt_insn_absolute(&in), &left);
+	p = dt_code_data_at(r->elf, in.relative ? in.memory : dt_insn_absolute(&in), &left);
 	for (size_t n = 0; p && n + 8 <= left && n < TABLE_LOOK * 8; n += 8) {
 		uint64_t to;
 		size_t t;

@@ -333,7 +333,7 @@ static void decode_function(struct reader *r, size_t index)
 		f->points = f->points || dt_insn_points(&in);
 		if (in.kind != DT_INSN_PLAIN)
 			link_of(r, f, &in, &before);
-		if (in.rip || r->fixed)
+		if (in.relative || r->fixed)
 			addresses_of(r, &in, code, index);
 		f->ends = dt_insn_ends(&in);
 		f->calls = dt_insn_calls(&in);

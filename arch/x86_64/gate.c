@@ -22,7 +22,7 @@ static const uint8_t end_of_syscall[] = {0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x2
 /* Does it do the same at another address? */
 static bool is_movable(const struct dt_insn *in)
 {
-	return (in->kind == DT_INSN_PLAIN || in->kind == DT_INSN_NOP) && !in->rip;
+	return (in->kind == DT_INSN_PLAIN || in->kind == DT_INSN_NOP) && !in->relative;
 }
 
 /* Bytes from code to the system call that movable instructions, and nothing else, lead to; 0: none. */

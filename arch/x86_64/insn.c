@@ -183,7 +183,7 @@ unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, ui
 		in->target = address + in->length + (uint64_t)z.raw.imm[0].value.s;
 	/* mov to and from control registers has this ModRM too, but no displacement */
 	if (in->modrm_at && (in->modrm & 0xc7) == 5 && in->disp_size == 4) {
-		in->rip = true;
+		in->relative = true;
 		in->memory = address + in->length + (uint64_t)(int64_t)in->disp;
 		if (in->addr32)
 			in->memory = (uint32_t)in->memory;
@@ -341,12 +341,12 @@ static bool is_lea(const struct dt_insn *in)
 
 bool dt_insn_makes_address(const struct dt_insn *in)
 {
-	return in->rip && is_lea(in);
+	return in->relative && is_lea(in);
 }
 
 bool dt_insn_loads(const struct dt_insn *in)
 {
-	return !in->map && in->opcode == 0x8b && in->rip;
+	return !in->map && in->opcode == 0x8b && in->relative;
 }
 
 unsigned dt_insn_reads(const struct dt_insn *in)
@@ -357,7 +357,7 @@ unsigned dt_insn_reads(const struct dt_insn *in)
 		[ZYDIS_INSTRUCTION_ENCODING_EVEX] = 64,	 [ZYDIS_INSTRUCTION_ENCODING_MVEX] = 64,
 	};
 
-	if (!in->rip || in->kind == DT_INSN_NOP || is_lea(in))
+	if (!in->relative || in->kind == DT_INSN_NOP || is_lea(in))
 		return 0;
 	/* SSE, and what x87 saves */
 	if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
@@ -375,7 +375,7 @@ unsigned dt_insn_numbers(const struct dt_insn *in, const uint8_t *code, uint64_t
 		memcpy(&v, code + in->imm_at, sizeof(v));
 		number[n++] = v;
 	}
-	if (in->disp_size == 4 && !in->rip && in->disp > 0)
+	if (in->disp_size == 4 && !in->relative && in->disp > 0)
 		number[n++] = (uint64_t)in->disp;
 	return n;
 }
@@ -394,7 +394,7 @@ uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code)
 
 uint64_t dt_insn_absolute(const struct dt_insn *in)
 {
-	return in->disp_size == 4 && !in->rip ? (uint64_t)(int64_t)in->disp : 0;
+	return in->disp_size == 4 && !in->relative ? (uint64_t)(int64_t)in->disp : 0;
 }
 
 /* But for an lea that makes the frame, as Free Pascal's. */
@@ -409,7 +409,7 @@ enum dt_insn_looks dt_insn_looks(const struct dt_insn *in, const struct dt_insn 
 {
 	uint8_t target = in->modrm & 7;
 
-	if (in->rip)
+	if (in->relative)
 		return DT_INSN_BY_SLOT;
 	if (in->modrm >= 0xc0) {
 		bool adds = !before->map && before->modrm >= 0xc0 &&

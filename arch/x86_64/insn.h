@@ -30,7 +30,7 @@ enum dt_insn_kind {
 struct dt_insn {
 	uint64_t address;
 	uint64_t target;  /* of a direct transfer */
-	uint64_t memory;  /* that a rip-relative operand means */
+	uint64_t memory;  /* the address that such an operand means: relative */
 	int32_t disp;	  /* of any memory operand */
 	uint8_t length;	  /* bytes; 0: not decoded */
 	uint8_t kind;	  /* enum dt_insn_kind */
@@ -47,7 +47,7 @@ struct dt_insn {
 	uint8_t disp_size; /* bytes */
 	uint8_t imm_at;	   /* of the first immediate or branch distance; 0: none */
 	uint8_t imm_size;  /* bytes */
-	bool rip;	   /* has a rip-relative operand, at memory */
+	bool relative;	   /* has an operand at an address that counts from its own: memory */
 	bool wide;	   /* REX.W */
 	bool base_ext;	   /* REX.B as the instruction means it: base register r8 to r15 */
 	bool index_ext;	   /* REX.X */

@@ -199,7 +199,7 @@ static bool before_load(struct look *l, uint16_t written)
 	unsigned to = reg_of(in);
 	bool mine = to == l->sum[0] || to == l->sum[1];
 
-	if (in->map == 0 && in->opcode == 0x8d && in->rip && mine) {
+	if (in->map == 0 && in->opcode == 0x8d && in->relative && mine) {
 		l->table = in->memory;
 		l->loaded = to == l->sum[0] ? l->sum[1] : l->sum[0];
 		return true;
@@ -278,7 +278,7 @@ static bool follow_copy(struct look *l)
 		l->index = in_register(index_of(in));
 		return true;
 	}
-	if (!copies || in->rip || !same(&to, &l->index))
+	if (!copies || in->relative || !same(&to, &l->index))
 		return false;
 	if (in->map == 1 && in->opcode == 0xb6 && from.reg != NONE && from.reg >= 4 &&
 	    in->head == 0xff)
@@ -296,7 +296,7 @@ static void split_pair(struct look *l)
 
 	if (l->pair[0] == NONE || l->in.map || l->in.opcode != 0x8d)
 		return;
-	if (l->in.rip && (to == l->pair[0] || to == l->pair[1])) {
+	if (l->in.relative && (to == l->pair[0] || to == l->pair[1])) {
 		l->table = l->in.memory;
 		l->index = in_register(to == l->pair[0] ? l->pair[1] : l->pair[0]);
 		l->base = l->pair[0] = l->pair[1] = NONE;
@@ -308,13 +308,13 @@ static bool before(struct look *l, uint16_t written)
 {
 	const struct dt_insn *in = &l->in;
 
-	if (l->pair[0] != NONE && in->map == 0 && in->opcode == 0x8d && in->rip) {
+	if (l->pair[0] != NONE && in->map == 0 && in->opcode == 0x8d && in->relative) {
 		split_pair(l);
 		return true;
 	}
 	if (l->pair[0] != NONE)
 		return !(written & (1u << l->pair[0] | 1u << l->pair[1])) || in->opcode == 0x98;
-	if (l->base != NONE && in->map == 0 && in->opcode == 0x8d && in->rip &&
+	if (l->base != NONE && in->map == 0 && in->opcode == 0x8d && in->relative &&
 	    reg_of(in) == l->base) {
 		l->table = in->memory;
 		l->base = NONE;

@@ -158,7 +158,7 @@ static int copy_near(struct move *v, const struct dt_insn *in, const uint8_t *co
 	uint32_t distance;
 
 	memcpy(bytes, code, length);
-	if (in->rip) {
+	if (in->relative) {
 		/* with prefix 67 the sum wraps at 32 bits: everything reaches */
 		distance = (uint32_t)(in->memory - next);
 		memcpy(bytes + in->disp_at, &distance, sizeof(distance));
@@ -198,7 +198,7 @@ static void jump_far_memory(struct dt_emit *o, const struct dt_insn *in)
 
 static int move_jump_indirect(struct move *v, const struct dt_insn *in, const uint8_t *code)
 {
-	if (in->rip && !rip_reaches(v, in)) {
+	if (in->relative && !rip_reaches(v, in)) {
 		jump_far_memory(v->o, in);
 		return 0;
 	}
@@ -260,7 +260,7 @@ static int move_call_indirect(struct move *v, const struct dt_insn *in, const ui
 	if (memory && in->sib_at && (in->sib & 7) == 4 && !in->base_ext)
 		return call_stack_operand(v, in, code);
 	push = push_begin(o);
-	if (in->rip && !rip_reaches(v, in)) {
+	if (in->relative && !rip_reaches(v, in)) {
 		jump_far_memory(o, in);
 	} else {
 		memcpy(jump, code, in->length);
@@ -459,7 +459,7 @@ static int move_one(struct move *v, const struct dt_insn *in, const uint8_t *cod
 	case DT_INSN_XBEGIN:
 		return move_xbegin(v, in);
 	default:
-		if (in->rip && !rip_reaches(v, in))
+		if (in->relative && !rip_reaches(v, in))
 			return move_far_memory(v, in, code);
 		return copy_near(v, in, code, in->length);
 	}
@@ -539,7 +539,7 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 	if (!dt_insn_decode(&in, code, size, from) || in.kind != DT_INSN_JUMP_INDIRECT || in.data16 ||
 	    dt_insn_immovable(&in))
 		return -1;
-	if (in.rip && !rip_reaches(&v, &in)) {
+	if (in.relative && !rip_reaches(&v, &in)) {
 		push_far_memory(o, &in);
 		return 0;
 	}

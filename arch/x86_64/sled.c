@@ -56,7 +56,7 @@ static unsigned jump_of_push(const struct dt_insn *in, const uint8_t *push,
 		return 0;
 	*toggled = in->modrm_at - 1u;
 	jump[in->modrm_at] = (uint8_t)((in->modrm & 0xc7) | 4 << 3);
-	if (in->rip) {
+	if (in->relative) {
 		memcpy(&distance, jump + in->disp_at, sizeof(distance));
 		distance += length;
 		memcpy(jump + in->disp_at, &distance, sizeof(distance));
@@ -89,12 +89,13 @@ static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
 	if (!length || !p || p[0] != 0xe8 || memcmp(p + 5, pop, sizeof(pop)))
 		return 0;
 	q = code_at(c, s->address - length, length);
-	if (in.rip && behind != s->address) /* the distance is another one there */
+	if (in.relative && behind != s->address) /* the distance is another one there */
 		return 0;
 	if (q && !memcmp(q, jump, length)) {
 		s->kind = DT_ELF_JUMP;
 		s->address -= length - toggled;
-	} else if ((q = code_at(c, s->address - 6, 6)) && q[0] == 0xe9 && q[5] == 0x90 && in.rip) {
+	} else if ((q = code_at(c, s->address - 6, 6)) && q[0] == 0xe9 && q[5] == 0x90 &&
+		   in.relative) {
 		s->target = rel32(q + 1, s->address - 1);
 		s->kind = DT_ELF_JUMP_DIRECT;
 		s->address -= 6;

@@ -57,7 +57,7 @@ static int32_t address(const struct dt_stack *s, const struct dt_insn *in)
 {
 	unsigned base = in->modrm & 7u;
 
-	if (in->rip || in->modrm >> 6 == 3 || in->base_ext || in->addr32 || !in->wide)
+	if (in->relative || in->modrm >> 6 == 3 || in->base_ext || in->addr32 || !in->wide)
 		return DT_STACK_UNKNOWN;
 	if (base == RSP) { /* there is a SIB */
 		if ((in->sib >> 3 & 7) != RSP || in->index_ext)

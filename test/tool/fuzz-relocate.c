@@ -288,7 +288,7 @@ static uint8_t *make_relative(uint8_t *out, const struct piece *p)
 	struct dt_insn in, now;
 
 	dt_insn_decode(&in, p->bytes, p->length, 0);
-	if (!in.modrm_at || in.modrm >= 0xc0 || in.rip)
+	if (!in.modrm_at || in.modrm >= 0xc0 || in.relative)
 		goto plain;
 	memcpy(bytes, p->bytes, in.modrm_at);
 	n = in.modrm_at;
@@ -298,7 +298,7 @@ static uint8_t *make_relative(uint8_t *out, const struct piece *p)
 	rest = in.modrm_at + 1u + (in.sib_at != 0) + in.disp_size;
 	memcpy(bytes + n, p->bytes + rest, in.length - rest);
 	n = (uint8_t)(n + in.length - rest);
-	if (n > DT_INSN_MAX || dt_insn_decode(&now, bytes, n, 0) != n || !now.rip ||
+	if (n > DT_INSN_MAX || dt_insn_decode(&now, bytes, n, 0) != n || !now.relative ||
 	    now.opcode != in.opcode)
 		goto plain;
 	memcpy(out, bytes, n);
@@ -365,7 +365,7 @@ static size_t make(uint8_t *out)
 		dt_insn_decode(&in, at, (size_t)(end - at), WINDOW + starts[i]);
 		if (dt_insn_direct(&in) && !direct(&in, at, starts, count, (size_t)(end - out)))
 			return 0;
-		if (!in.rip)
+		if (!in.relative)
 			continue;
 		distance =
 			(int32_t)((in.addr32 ? LOW : DATA) +

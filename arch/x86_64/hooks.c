@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/x86_64/hooks.h"
+
+#include <string.h>
+
+#define PAGE 4096ull
+
+const struct dt_blob *dt_blob_head(void)
+{
+	return (const struct dt_blob *)dt_blob_image;
+}
+
+/* Every address in the image differs by DT_BLOB_OTHER in the two builds. */
+void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area)
+{
+	for (size_t i = 3; i < size; i++) {
+		uint32_t word;
+
+		if (dt_blob_image[i] == dt_blob_other[i])
+			continue;
+		memcpy(&word, image + i - 3, sizeof(word));
+		word += (uint32_t)area;
+		memcpy(image + i - 3, &word, sizeof(word));
+	}
+}
+
+/*
+ * Up to so many cores a hook goes from copy to copy until it is right; with more, its head jumps to
+ * the copy through a table, which costs a little more than a chain of few.
+ */
+#define CHAIN	   4
+#define TABLE_JUMP 8 /* bytes of jmp *table(, %r11, 8) */
+
+/* Room for a hook: for each core a struct rseq_cs and a word of the table; its head, the copies. */
+static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
+{
+	return (cores * 40 + (t->copy - t->head) + TABLE_JUMP + cores * (t->end - t->copy) + 127) &
+	       ~63ull;
+}
+
+uint64_t dt_hooks_size(uint64_t cores)
+{
+	const struct dt_blob *b = dt_blob_head();
+	uint64_t n = 0;
+
+	for (int i = 0; i < DT_HOOKS; i++)
+		n += hook_size(&b->hook_template[i], cores);
+	return (n + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
+struct part {
+	uint64_t area, to, ring, next, cs;
+	uint32_t from, end, core, mask;
+	const struct dt_thread_offsets *o;
+};
+
+static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32_t at)
+{
+	switch (type) {
+	case DT_FIX_REL:
+		return word - (uint32_t)(p->to - (p->area + p->from));
+	case DT_FIX_CPU:
+		return (uint32_t)(p->o->rseq + 4);
+	case DT_FIX_ARM:
+		return (uint32_t)(p->o->rseq + 8);
+	case DT_FIX_TID:
+		return (uint32_t)p->o->tid;
+	case DT_FIX_CS:
+		return (uint32_t)p->cs;
+	case DT_FIX_CORE:
+		return p->core;
+	case DT_FIX_NEXT:
+		return (uint32_t)(p->next - (p->to + (at - p->from) + 4));
+	case DT_FIX_RING:
+		return word + (uint32_t)p->ring;
+	case DT_FIX_MASK:
+		return p->mask;
+	case DT_FIX_SIGNATURE:
+		return p->o->signature;
+	case DT_FIX_TAG:
+		return p->o->tag;
+	}
+	return word;
+}
+
+/* Applies to text, which holds the relocated bytes of the part. */
+static void apply(unsigned char *text, const struct part *p)
+{
+	const struct dt_blob *b = dt_blob_head();
+	const struct dt_fixup *f = (const struct dt_fixup *)(dt_blob_image + b->fixups);
+	const struct dt_fixup *end = (const struct dt_fixup *)(dt_blob_image + b->fixups_end);
+
+	for (; f < end; f++) {
+		uint32_t word;
+
+		if (f->at < p->from || f->at >= p->end)
+			continue;
+		memcpy(&word, text + (f->at - p->from), sizeof(word));
+		word = fixed(p, f->type, word, f->at);
+		memcpy(text + (f->at - p->from), &word, sizeof(word));
+	}
+}
+
+/* Makes one hook at `at'; image is the relocated blob. Returns its address by *hook and *again. */
+static void make_hook(unsigned char *out, uint64_t at, const unsigned char *image,
+		      const struct dt_template *t, const struct dt_geometry *g, uint64_t area,
+		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)
+{
+	uint32_t copy = t->end - t->copy;
+	bool chain = g->cores <= CHAIN;
+	uint64_t table_at = at + g->cores * 32;
+	uint64_t head_at = (table_at + g->cores * 8 + 63) & ~63ull;
+	uint64_t copies_at = head_at + (t->copy - t->head) + (chain ? 0 : TABLE_JUMP);
+	struct part p = {.area = area,
+			 .to = head_at,
+			 .from = t->head,
+			 .end = t->copy,
+			 .mask = (uint32_t)g->ring_size - 1,
+			 .o = o};
+
+	memcpy(out + (head_at - at), image + t->head, t->copy - t->head);
+	apply(out + (head_at - at), &p);
+	*hook = head_at + (t->hook - t->head);
+	*again = head_at + (t->again - t->head);
+	if (!chain) {
+		unsigned char jump[TABLE_JUMP] = {0x42, 0xff, 0x24, 0xdd};
+
+		memcpy(jump + 4, &table_at, 4);
+		memcpy(out + (copies_at - TABLE_JUMP - at), jump, sizeof(jump));
+	}
+	p.from = t->copy;
+	p.end = t->end;
+	for (uint32_t core = 0; core < g->cores; core++) {
+		uint64_t cs[4];
+
+		p.to = copies_at + core * copy;
+		p.core = core;
+		p.cs = at + core * 32;
+		p.ring = area + DT_AREA_SESSION + DT_CONTROL_SIZE + core * g->stride;
+		p.next = chain && core + 1 < g->cores ? p.to + copy : *again;
+		memcpy(out + (table_at - at) + 8 * core, &p.to, sizeof(p.to));
+		memcpy(out + (p.to - at), image + t->copy, copy);
+		apply(out + (p.to - at), &p);
+		/* struct rseq_cs: version and flags, start, length, abort */
+		cs[0] = 0;
+		cs[1] = p.to + (t->start - t->copy);
+		cs[2] = t->commit - t->start;
+		cs[3] = head_at + (t->abort - t->head);
+		memcpy(out + core * 32, cs, sizeof(cs));
+	}
+}
+
+void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struct dt_geometry *g,
+		   const struct dt_thread_offsets *o, unsigned char *out)
+{
+	const struct dt_blob *b = dt_blob_head();
+	size_t size = (size_t)(dt_blob_image_end - dt_blob_image);
+	uint64_t at = area + DT_AREA_SESSION + g->bytes;
+	unsigned char fresh[DT_CODE_SIZE] = {0};
+	struct dt_blob *head = (struct dt_blob *)image;
+	uint64_t done = 0;
+
+	apply(image + b->code_begin, &(struct part){.area = area,
+						    .to = area + b->code_begin,
+						    .from = b->code_begin,
+						    .end = b->code_end,
+						    .o = o});
+	memcpy(fresh, dt_blob_image, size);
+	dt_blob_relocate(fresh, size, area);
+	for (int i = 0; i < DT_HOOKS; i++) {
+		const struct dt_template *t = &b->hook_template[i];
+
+		make_hook(out + done, at + done, fresh, t, g, area, o, &head->hook[i],
+			  &head->again[i]);
+		done += hook_size(t, g->cores);
+	}
+}
