@@ -4,6 +4,7 @@
  * its trace file. The input is a row of steps: what a hostile process writes where and what the recorder does
  * then. Whatever it was, the file can be read and has as many records as were put into it.
  */
+#include "session/describe.h"
 #include "session/recorder.c"
 
 #include "core/control.h"
