@@ -1,4 +1,4 @@
-# devtrace: make, make demo, make check, make bench, make soak, make mutate,
+# devtrace: make, make demo, make test T=word, make check, make bench, make soak, make mutate,
 # make install DESTDIR=, make clean
 # SAN=1 builds the controller and the tests with address and undefined-behaviour sanitizers.
 # They are not position-independent, and undefined behaviour traps (ASan says where, handle_sigill): without 10 MB of
@@ -120,6 +120,17 @@ tests: all $(UNIT) $(TOOL)
 deps:
 	@sh ./install-deps.sh build
 
+# make test T=word: the tests whose path contains the word, without sanitizers; it installs and builds what those need
+MATCHED  = $(strip $(foreach u,$(UNIT),$(if $(findstring $(T),test/unit/$(notdir $(u))),$(u))))
+CASES    = $(strip $(foreach c,$(wildcard test/cases/*.bats),$(if $(findstring $(T),$(c)),$(c))))
+OTHERS   = $(strip $(foreach c,$(wildcard test/*/*.t),$(if $(findstring $(T),$(c)),$(c))))
+test:
+	@[ -n '$(T)' ] || { echo "make test T=word: the tests whose path contains the word (make check: all)" >&2; exit 2; }
+	@[ -n '$(MATCHED)$(CASES)$(OTHERS)' ] || { echo "no test's path contains '$(T)': test/unit/*.c, test/cases/*.bats, test/*/*.t" >&2; exit 2; }
+	@sh ./install-deps.sh build unit $(if $(CASES),cases) $(if $(OTHERS),check kernel)
+	$(MAKE) -j2 $(MATCHED) $(if $(CASES)$(OTHERS),all $(TOOL))
+	PLAIN=1 ./test/run.sh '$(T)'
+
 check:
 	@sh ./install-deps.sh build check kernel
 	$(MAKE) -j2 tests
@@ -173,6 +184,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers deps check demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers deps test check demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

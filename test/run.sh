@@ -10,6 +10,7 @@
 # order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning). All of them: make soak S="whole sanitizers".
 # Cases tagged long run with sanitizers in soak only.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
+#	PLAIN=1: nothing that was built with sanitizers
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export DEVTRACE_ROOT=$PWD
@@ -74,7 +75,7 @@ cases() {
 
 with_sanitizers() {
 	local t
-	[ -x build/san/devtrace ] || return 0
+	[ -x build/san/devtrace ] && [ -z "${PLAIN-}" ] || return 0
 	for t; do
 		# some, however slow the machine is
 		if [ "$SECONDS" -ge "$SANITIZERS_UNTIL" ] && [ "$(ls -d "$out"/*.san 2>/dev/null | wc -l)" -ge 10 ]; then
@@ -97,7 +98,9 @@ commands() {
 
 the_rest() {
 	local t
-	for t in test/*/*.t build/test/unit/* build/san/test/unit/*; do
+	local san=(build/san/test/unit/*)
+	[ -z "${PLAIN-}" ] || san=()
+	for t in test/*/*.t build/test/unit/* "${san[@]}"; do
 		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
 	done
 	with_sanitizers "${shuffled[@]}"

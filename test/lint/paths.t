@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Files and functions that documents and remarks name are there; and what is not is named.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+echo 1..2
+# is N WHAT FOUND: nothing was found
+is() {
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		echo "not ok $1 - $2"
+		sed 's/^/# /' <<<"$3"
+	fi
+}
+is 1 "every file and function that is named is there" "$(python3 test/lint/paths.py 2>&1)"
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+printf '%s\n' 'See core/record.h and core/nothing.h, `store/store.[ch]`, `store/gone.[ch]`.' '`dt_store_put()`, `dt_store_lost_function()`' \
+	'unit/test-text.c: view/page.t: view/no-page.t' >"$scratch/x.md"
+is 2 "what is not there is named" "$(diff <(python3 test/lint/paths.py "$scratch/x.md" | sed 's/.*x.md://') - <<-'W'
+	1: core/nothing.h
+	1: store/gone.[ch]
+	2: dt_store_lost_function()
+	3: view/no-page.t
+W
+)"
