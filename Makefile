@@ -138,6 +138,10 @@ check:
 	$(MAKE) -j2 FUZZ=1 fuzzers
 	./test/run.sh $(T)
 
+lint:
+	@sh ./install-deps.sh lint
+	for t in test/lint/*.t; do "$$t" || exit; done
+
 demo:
 	@sh ./install-deps.sh build demo
 	$(MAKE) all
@@ -184,6 +188,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers deps test check demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers deps test check lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

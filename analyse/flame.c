@@ -7,9 +7,9 @@
 
 #include "analyse/svg.h"
 
-#define ROW   17
-#define TOP   34
-#define SIDE  8
+#define ROW   17u
+#define TOP   34u
+#define SIDE  8u
 #define LEAST 0.3 /* pixels: what is narrower is drawn together with its neighbours */
 
 struct drawing {

@@ -54,7 +54,8 @@ once() {
 }
 middle() { sort -g "$1" | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'; }
 for what; do
-	: >"$work/new" >"$work/old"
+	: >"$work/new"
+	: >"$work/old"
 	for ((i = 0; i < rounds; i++)); do
 		once "$root/build/devtrace" $what >>"$work/new"
 		once "$other" $what >>"$work/old"

@@ -53,7 +53,7 @@ static void set_name(struct dt_range *r, const char *name)
 {
 	size_t i = 0;
 
-	for (; name[i] && i < DT_NAME_MAX; i++)
+	for (; i < DT_NAME_MAX && name[i]; i++)
 		r->name[i] = name[i];
 	r->name[i] = '\0';
 }

@@ -46,10 +46,14 @@ static void add_name(struct dt_needs *s, const char *path, const char *end, unsi
 			       n = {.may = may};
 
 	l->name = more ? more : l->name;
-	if (!more || asprintf(&n.path, "%s%s", path, end) < 0 || (to && !(n.to = strdup(to))))
+	if (!more || asprintf(&n.path, "%s%s", path, end) < 0) {
 		s->no_memory = true;
-	else
+	} else if (to && !(n.to = strdup(to))) {
+		free(n.path);
+		s->no_memory = true;
+	} else {
 		l->name[l->names++] = n;
+	}
 }
 
 void dt_needs_removed(struct dt_needs *s, const char *path, bool at_end)

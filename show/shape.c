@@ -219,7 +219,7 @@ static void put_member(struct put *o, const struct part *m, unsigned __int128 v,
 /* An array of char is a text. */
 static bool put_text(struct put *o, const struct dt_shape *s, unsigned __int128 v)
 {
-	char text[17];
+	char text[17] = "";
 
 	for (uint32_t i = 0; i < s->parts; i++) {
 		if (s->part[i].letter != 'c' || s->part[i].name_length || i > 15)

@@ -117,7 +117,7 @@ export -f judge
 
 # One case: NAME|COMPILER|FLAGS|ARGUMENTS|before
 run_case() {
-	local name compiler flags arguments before ok here interrupted= toggle=
+	local name compiler flags arguments before ok here interrupted="" toggle=""
 	IFS='|' read -r name compiler flags arguments before <<<"$1"
 	here=$dir/${name// /-}
 	export interrupted toggle

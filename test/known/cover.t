@@ -33,7 +33,7 @@ N int early(int *p, int n) { if (!p) return 0; while (n--) *p += n; return *p; }
 
 # Prints "left of FILE NAME REASON", and how many there are.
 build() {
-	local file=$1 compiler=$2 level=$3 cc=$2 more= name
+	local file=$1 compiler=$2 level=$3 cc=$2 more="" name
 	[ "$compiler ${file##*/}" = "clang nested.c" ] && return # functions in functions
 	name=${file##*/} name=${name//./_}$level-$compiler
 	case $file in *.cc) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
@@ -64,7 +64,7 @@ done | share >"$dir/ways"
 
 # known.t's, and the others; enums.c has empty functions of one byte side by side, forbid.c one that is little
 # more than a syscall, which is not moved along
-sources=$(ls "$dir"/*.c "$dir"/*.cc test/programs/*.c test/programs/*.cc | grep -v '/enums.c\|/forbid.c')
+sources=$(printf '%s\n' "$dir"/*.c "$dir"/*.cc test/programs/*.c test/programs/*.cc | grep -v '/enums.c\|/forbid.c')
 for source in $sources; do
 	while read -r how; do echo "$source $how"; done <"$dir/ways"
 done | xargs -L 1 -P "$(nproc)" bash -c 'out=$(build "$1" "$2" "$3"); echo "$out"' build >"$dir/log"

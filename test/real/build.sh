@@ -169,12 +169,12 @@ build_openssl() {
 	# those of its tests that are about assembler; data as its own recipes have it
 	make -j2 test/{bntest,bn_internal_test,poly1305_internal_test,chacha_internal_test,modes_internal_test,sm4_internal_test,siphash_internal_test,curve448_internal_test,ectest,ec_internal_test,ecdsatest,exptest,sha_test,destest,rc4test,hmactest,evp_test,rsa_test,igetest,sparse_array_test,mdc2test,casttest,bftest,ideatest,rsa_mp_test,dsatest,dhtest,ecstresstest,sm2_internal_test,cmactest}
 	for t in bn_internal poly1305_internal chacha_internal modes_internal sm4_internal siphash_internal curve448_internal ec ec_internal ecdsa exp sha_ des rc4 hmac rsa_ ige mdc2 cast bf idea rsa_mp_ dsa dh sm2_internal cmac; do
-		for t in test/${t}_test test/${t}test; do [ ! -x "$t" ] || echo "$t"; done
+		for p in test/${t}_test test/${t}test; do [ ! -x "$p" ] || echo "$p"; done
 	done >suite
 	for t in test/recipes/10-test_bn_data/*.txt; do echo "test/bntest $t"; done >>suite
 	for t in aes aria aescbc aessiv camellia chacha cmac_aes md sha sm4 sm3 blake2 poly1305 siphash ccmcavs gcm gost hmac rc4 des seed cast idea rc2 rc5 keccak; do
-		for t in test/recipes/30-test_evp_data/evp*_"$t".txt test/recipes/30-test_evp_data/evp*_"${t}"_common.txt; do
-			[ ! -e "$t" ] || echo "test/evp_test -config test/default-and-legacy.cnf $t"
+		for p in test/recipes/30-test_evp_data/evp*_"$t".txt test/recipes/30-test_evp_data/evp*_"${t}"_common.txt; do
+			[ ! -e "$p" ] || echo "test/evp_test -config test/default-and-legacy.cnf $p"
 		done
 	done | sort -u >>suite
 	chmod +x suite

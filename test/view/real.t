@@ -34,8 +34,8 @@ pg "$postgresql_bin/pgbench" -n -c 3 -t 1000000 postgres >"$dir/bench" 2>&1 &
 bench=$!
 transactions() { pg psql -At -c 'SELECT count(*) FROM pgbench_history'; }
 wait_for() { local least=$(($(transactions) + $1)); until [ "$(transactions)" -ge "$least" ]; do kill -0 $bench || return; done; }
+# shellcheck disable=SC2046
 wait_for 10 &&
-	# shellcheck disable=SC2046
 	"$devtrace" attach -d -s "view-$$" -o "$dir/pg.db" -F 'postgresql:query*' -F 'postgresql:transaction*' -F 'postgres:Exec*' \
 		-F 'postgres:standard_*' -F 'postgres:heap_*' -F 'postgres:WaitEventSetWait' \
 		"$postgresql_master" $(pgrep -P "$postgresql_master") >"$dir/said" 2>&1 &&

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What tools of others say of the sources: cppcheck of C, shellcheck of the shell's, node of the page's. `make lint' runs it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+echo 1..3
+# is N WHAT FOUND: nothing was found
+is() {
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		echo "not ok $1 - $2"
+		sed 's/^/# /' <<<"$3"
+	fi
+}
+rooms=(core arch elf process symbols hook session store analyse show export sql view remote cmd instrument)
+is 1 "cppcheck finds nothing that was not looked at (test/lint/cppcheck.txt)" \
+	"$(cppcheck -q -j2 --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem \
+		--suppress=unmatchedSuppression --suppressions-list=test/lint/cppcheck.txt --template='{file}:{line}: {message} [{id}]' \
+		-I. "${rooms[@]}" 2>&1)"
+mapfile -t scripts < <(git ls-files | xargs grep -lE '^#!/(usr/)?bin/(env )?(ba)?sh' 2>/dev/null)
+is 2 "shellcheck: no warning" "$(shellcheck -f gcc -S warning "${scripts[@]}" 2>&1)"
+is 3 "the page's scripts can be read" "$(for f in view/page/*.js; do node --check "$f" 2>&1; done)"
