@@ -138,6 +138,16 @@ check:
 	$(MAKE) -j2 FUZZ=1 fuzzers
 	./test/run.sh $(T)
 
+# but for programs that tests trace as they are, and the header of macros that programs include
+FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -vE '^(test/(golden|known|programs|probe)/|examples/|include/devtrace\.h)')
+format:
+	@sh ./install-deps.sh lint
+	clang-format -i $(FORMATTED)
+
+# where it would change something
+format-wanted:
+	@clang-format --dry-run $(FORMATTED) 2>&1 | grep -oE '^[^ :]+:[0-9]+' | sort -u | head -n 20
+
 lint:
 	@sh ./install-deps.sh lint
 	for t in test/lint/*.t; do "$$t" || exit; done
@@ -188,6 +198,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers deps test check lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers deps test check format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

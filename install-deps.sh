@@ -8,8 +8,8 @@ node_packages() { { command -v node && command -v npm; } >/dev/null || echo node
 for group; do
 	case $group in
 	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libbpf-dev libmicrohttpd-dev libbabeltrace2-dev libseccomp-dev" ;;
-	check) want="$want g++ cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
-	lint) want="$want cppcheck shellcheck python3 git $(node_packages)" ;;
+	check) want="$want g++ clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
+	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
 	unit) want="$want libcmocka-dev" ;;
 	cases) want="$want bats g++ gdb python3 sqlite3 strace" ;;
 	kernel) want="$want qemu-system-x86 busybox-static cpio binutils dkms" ;;

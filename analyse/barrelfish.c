@@ -7,8 +7,8 @@
 
 #define SENT	 0xeaull
 #define RECEIVED 0xebull
-#define SWITCH2011                                                                                 \
-	0xffffccccull /* subsystem and event of a context switch in the numbers of 2011 */
+/* subsystem and event of a context switch in the numbers of 2011 */
+#define SWITCH2011  0xffffccccull
 #define EQUAL_SIGNS "==================================================" /* 50 */
 #define BATCH	    1024
 
@@ -473,7 +473,8 @@ int dt_barrelfish_import(struct dt_store *s, FILE *f, const char *path,
 
 	if (!k)
 		return dt_fail(e, "out of memory");
-	*k = (struct import){.store = s, .events = events, .applications = applications, .path = path, .e = e};
+	*k = (struct import){
+		.store = s, .events = events, .applications = applications, .path = path, .e = e};
 	rc = names(k);
 	/* in front of the dump's own: see take_application() */
 	for (size_t i = 0; !rc && i < applications->rows; i++)

@@ -34,17 +34,17 @@ enum dt_dump_form {
 int dt_barrelfish_export(struct dt_reader *r, FILE *f, enum dt_dump_form form, uint64_t *left_out,
 			 struct dt_error *e);
 
-/* path is for errors: "PATH:LINE: ...". events, applications: names; may have none. A name in the table
- * of applications counts more than the dump's, which has only the first 8 bytes of it. */
+/* path is for errors: "PATH:LINE: ...". events, applications: names; may have none. A name in the
+ * table of applications counts more than the dump's, which has only the first 8 bytes of it. */
 int dt_barrelfish_import(struct dt_store *s, FILE *f, const char *path,
 			 const struct dt_definition *events,
 			 const struct dt_applications *applications, struct dt_error *e);
 
 /*
- * The length that a server sends in front of a dump, as its versions and clients have it: 8 digits; 6
- * of them, or spaces and digits, when the dump's '#' is next; digits, a NUL and anything up to 8 bytes.
- * NULs in front of it are skipped. Of the n bytes at p it takes *used. 0: more bytes are needed; -1: this
- * is none.
+ * The length that a server sends in front of a dump, as its versions and clients have it: 8 digits;
+ * 6 of them, or spaces and digits, when the dump's '#' is next; digits, a NUL and anything up to 8
+ * bytes. NULs in front of it are skipped. Of the n bytes at p it takes *used. 0: more bytes are
+ * needed; -1: this is none.
  */
 #define DT_DUMP_LENGTH_MAX 16 /* bytes, with what is skipped */
 int dt_barrelfish_length(const char *p, size_t n, uint64_t *length, size_t *used);

@@ -25,7 +25,8 @@ static bool sum_regions(struct dt_pyramid *p, struct dt_stats *sum, uint64_t *re
 		*records += r->records;
 		if (r->stats)
 			ok = dt_bars_load(p->bars, r->stats, &bytes, NULL) == 0 &&
-			     dt_stats_add(sum, bytes.p, bytes.n, dt_reader_functions(p->reader)) == 0;
+			     dt_stats_add(sum, bytes.p, bytes.n, dt_reader_functions(p->reader)) ==
+				     0;
 		bytes.n = 0;
 		if (ok && r->snapshot)
 			ok = dt_bars_load(p->bars, r->snapshot, &bytes, NULL) == 0;
@@ -61,8 +62,8 @@ static bool read_lanes(struct dt_pyramid *p, struct dt_error *why)
 	for (uint32_t i = 0; i < p->tracks; i++)
 		for (unsigned lane = 0; lane < 2 * DT_LEVELS; lane++)
 			if (dt_bars_each(p->bars,
-					 (struct dt_lane){i, (uint8_t)(lane / 2), (lane & 1) != 0}, 0,
-					 UINT64_MAX, on_bar, &b, why) < 0 ||
+					 (struct dt_lane){i, (uint8_t)(lane / 2), (lane & 1) != 0},
+					 0, UINT64_MAX, on_bar, &b, why) < 0 ||
 			    b.wrong)
 				return false;
 	return true;
@@ -72,8 +73,8 @@ static bool same(const struct dt_function_stats *a, const struct dt_function_sta
 {
 	return a->calls == b->calls && a->timed == b->timed && a->unwound == b->unwound &&
 	       a->tail == b->tail && a->open == b->open && a->no_entry == b->no_entry &&
-	       a->loss == b->loss && a->total == b->total && a->self == b->self && a->sum == b->sum &&
-	       a->min == b->min && a->max == b->max;
+	       a->loss == b->loss && a->total == b->total && a->self == b->self &&
+	       a->sum == b->sum && a->min == b->min && a->max == b->max;
 }
 
 static void compare_functions(struct dt_check *c, struct dt_reader *r, const struct dt_stats *sum)
@@ -88,11 +89,12 @@ static void compare_functions(struct dt_check *c, struct dt_reader *r, const str
 		const struct dt_function_info *f = dt_reader_function(r, i);
 
 		if (!same(a, b))
-			dt_faults_add(&c->faults, DT_FAULT_PYRAMID,
-				      "%.100s: %lu calls of %lu ticks (%lu own), and there are %lu of %lu (%lu)",
-				      f ? f->name : "?", (unsigned long)a->calls, (unsigned long)a->sum,
-				      (unsigned long)a->self, (unsigned long)b->calls,
-				      (unsigned long)b->sum, (unsigned long)b->self);
+			dt_faults_add(
+				&c->faults, DT_FAULT_PYRAMID,
+				"%.100s: %lu calls of %lu ticks (%lu own), and there are %lu of %lu (%lu)",
+				f ? f->name : "?", (unsigned long)a->calls, (unsigned long)a->sum,
+				(unsigned long)a->self, (unsigned long)b->calls,
+				(unsigned long)b->sum, (unsigned long)b->self);
 	}
 }
 
@@ -108,8 +110,8 @@ static int compare(struct dt_check *c, struct dt_pyramid *p, struct dt_error *e)
 		return dt_fail(e, "out of memory");
 	}
 	if (!whole || !read_lanes(p, &why)) {
-		dt_faults_add(&c->faults, DT_FAULT_PYRAMID, "it is damaged%s%s", *why.text ? ": " : "",
-			      why.text);
+		dt_faults_add(&c->faults, DT_FAULT_PYRAMID, "it is damaged%s%s",
+			      *why.text ? ": " : "", why.text);
 	} else {
 		add(c, "records in regions", records, c->chunks.records);
 		add(c, "records", p->records, c->chunks.records);

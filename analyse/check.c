@@ -13,9 +13,11 @@
 struct seen {
 	uint32_t tid; /* of a free slot: 0, and there is no record */
 	bool used;
-	uint64_t last; /* ticks of its last record */
-	uint64_t jumped; /* the stack pointer of its call that ended last, if that was by a jump; else 0 */
-	/* calls that ended last at each stack pointer, the lowest last: what is above ended before */
+	uint64_t last;	 /* ticks of its last record */
+	uint64_t jumped; /* the stack pointer of its call that ended last, if that was by a jump;
+			    else 0 */
+	/* calls that ended last at each stack pointer, the lowest last: what is above ended before
+	 */
 	struct {
 		uint64_t sp, at;
 	} ended[ENDED];
@@ -34,8 +36,8 @@ struct checking {
 	struct dt_check *c;
 	struct dt_pair *pair;
 	struct dt_same same;
-	struct tally *tally;	/* by function */
-	uint64_t *of_site;	/* records that came, by site */
+	struct tally *tally; /* by function */
+	uint64_t *of_site;   /* records that came, by site */
 	uint32_t sites, functions;
 	struct seen *thread; /* open addressing */
 	size_t threads, slots;
@@ -99,7 +101,8 @@ static void note_end(struct seen *t, const struct dt_call *c)
 	t->jumped = c->flags & DT_CALL_TAIL ? c->sp : 0;
 }
 
-/* setjmp() and those like it return once more for each longjmp(), some libcs' by an instruction of their own. */
+/* setjmp() and those like it return once more for each longjmp(), some libcs' by an instruction of
+ * their own. */
 static bool returns_twice(const struct checking *k, const struct dt_call *c)
 {
 	const char *name = name_of(k, c->function);
@@ -109,10 +112,11 @@ static bool returns_twice(const struct checking *k, const struct dt_call *c)
 }
 
 /*
- * Why has a call no entry? It may have been made before the thread's first record, or while nothing was
- * recorded, or before its function was; or another function jumped into it. Of one inside a call that
- * the trace has from its beginning, and whose function was recorded then, there is no such reason; but
- * where a file is cut off, one core may have been read further than the one with the entry.
+ * Why has a call no entry? It may have been made before the thread's first record, or while nothing
+ * was recorded, or before its function was; or another function jumped into it. Of one inside a
+ * call that the trace has from its beginning, and whose function was recorded then, there is no
+ * such reason; but where a file is cut off, one core may have been read further than the one with
+ * the entry.
  */
 static void check_orphan(struct checking *k, const struct dt_call *c)
 {
@@ -132,25 +136,28 @@ static void check_orphan(struct checking *k, const struct dt_call *c)
 		k->c->calls.early++;
 		return;
 	}
-	dt_faults_add(&k->c->faults, DT_FAULT_PAIR, "%.100s in thread %u, at tick %lu", name_of(k, c->function),
-		      c->tid, (unsigned long)c->end);
+	dt_faults_add(&k->c->faults, DT_FAULT_PAIR, "%.100s in thread %u, at tick %lu",
+		      name_of(k, c->function), c->tid, (unsigned long)c->end);
 }
 
 static void check_times(struct checking *k, const struct dt_call *c)
 {
 	uint64_t took = dt_call_ticks(c);
 
-	if (c->flags & DT_CALL_BACKWARD || c->end < c->begin || c->end > k->end || c->begin < k->c->chunks.begin)
-		dt_faults_add(&k->c->faults, DT_FAULT_DURATION,
-			      "%.100s in thread %u, from tick %lu to %lu; the trace is from %lu to %lu",
-			      name_of(k, c->function), c->tid, (unsigned long)c->begin,
-			      (unsigned long)c->end, (unsigned long)k->c->chunks.begin,
-			      (unsigned long)k->end);
+	if (c->flags & DT_CALL_BACKWARD || c->end < c->begin || c->end > k->end ||
+	    c->begin < k->c->chunks.begin)
+		dt_faults_add(
+			&k->c->faults, DT_FAULT_DURATION,
+			"%.100s in thread %u, from tick %lu to %lu; the trace is from %lu to %lu",
+			name_of(k, c->function), c->tid, (unsigned long)c->begin,
+			(unsigned long)c->end, (unsigned long)k->c->chunks.begin,
+			(unsigned long)k->end);
 	else if (c->children > took && !(c->flags & DT_CALL_UNTIMED) && c->children != UINT64_MAX)
-		dt_faults_add(&k->c->faults, DT_FAULT_DURATION,
-			      "%.100s in thread %u, at tick %lu: %lu ticks, and %lu in what it called",
-			      name_of(k, c->function), c->tid, (unsigned long)c->begin,
-			      (unsigned long)took, (unsigned long)c->children);
+		dt_faults_add(
+			&k->c->faults, DT_FAULT_DURATION,
+			"%.100s in thread %u, at tick %lu: %lu ticks, and %lu in what it called",
+			name_of(k, c->function), c->tid, (unsigned long)c->begin,
+			(unsigned long)took, (unsigned long)c->children);
 }
 
 static void count(struct dt_check_calls *n, const struct dt_call *c)
@@ -266,8 +273,8 @@ static int take_span(struct checking *k, const struct dt_span *s)
 		for (uint32_t i = 0; i < s->n; i++) {
 			if (s->ticks[i] < last)
 				dt_faults_add(&k->c->faults, DT_FAULT_BACK,
-					      "thread %u, on core %u, at tick %lu: %lu earlier", s->tid,
-					      s->core, (unsigned long)s->ticks[i],
+					      "thread %u, on core %u, at tick %lu: %lu earlier",
+					      s->tid, s->core, (unsigned long)s->ticks[i],
 					      (unsigned long)(last - s->ticks[i]));
 			last = s->ticks[i];
 		}
@@ -318,8 +325,9 @@ static void compare_calls(struct checking *k)
 		if (t->entries != t->begun || t->exits != t->left)
 			dt_faults_add(&k->c->faults, DT_FAULT_COUNT,
 				      "%.100s: %lu entries and %lu exits, in %lu calls and %lu",
-				      name_of(k, i), (unsigned long)t->entries, (unsigned long)t->exits,
-				      (unsigned long)t->begun, (unsigned long)t->left);
+				      name_of(k, i), (unsigned long)t->entries,
+				      (unsigned long)t->exits, (unsigned long)t->begun,
+				      (unsigned long)t->left);
 	}
 }
 
@@ -457,7 +465,8 @@ static int check_held(struct checking *k, const char *path, bool again,
 	struct dt_check *c = k->c;
 	int rc;
 
-	if (dt_reader_refresh(k->r, e) || dt_check_file(k->r, &c->faults, &c->chunks, watch, ctx, e))
+	if (dt_reader_refresh(k->r, e) ||
+	    dt_check_file(k->r, &c->faults, &c->chunks, watch, ctx, e))
 		return -1;
 	if (c->chunks.cut)
 		return 0; /* what is left would be compared with itself */

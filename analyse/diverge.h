@@ -21,9 +21,9 @@
 #include "analyse/pair.h"
 
 struct dt_diverge_options {
-	bool arguments, results;  /* must be the same, too... */
-	bool pointers;		  /* ...also pointers and what no signature describes */
-	const bool *shown[2];	  /* by row of each trace; others are as if they were not traced */
+	bool arguments, results; /* must be the same, too... */
+	bool pointers;		 /* ...also pointers and what no signature describes */
+	const bool *shown[2];	 /* by row of each trace; others are as if they were not traced */
 	struct dt_reader_range range[2]; /* from and to */
 };
 

@@ -29,8 +29,8 @@ struct dt_feed {
 	uint64_t message_ticks; /* of the last one's record */
 	const struct dt_span *span;
 	bool switches, no_memory;
-	uint32_t *point; /* by function row: dt_feed_point()'s answer; 0: not asked yet */
-	uint32_t points; /* it has room for */
+	uint32_t *point;      /* by function row: dt_feed_point()'s answer; 0: not asked yet */
+	uint32_t points;      /* it has room for */
 	struct dt_first same; /* function rows; those up to `looked' are in it */
 	uint32_t looked;
 	uint64_t last_ticks;
@@ -201,7 +201,8 @@ static bool lost_between(const struct dt_feed *f, uint64_t after, uint64_t until
 	return low < f->losses && f->lost[low] <= until;
 }
 
-/* Makes a place in front of the i-th. The array has room for one less than a power of two, at least. */
+/* Makes a place in front of the i-th. The array has room for one less than a power of two, at
+ * least. */
 static int add_loss_at(struct dt_feed *f, size_t i)
 {
 	uint64_t *more = f->losses & (f->losses + 1)
@@ -216,8 +217,8 @@ static int add_loss_at(struct dt_feed *f, size_t i)
 	return 0;
 }
 
-/* One that a span tells of: most are known, since begin_messages() has asked for all; of a trace that grows
- * they come in order. */
+/* One that a span tells of: most are known, since begin_messages() has asked for all; of a trace
+ * that grows they come in order. */
 static int on_loss(struct dt_feed *f, uint64_t at)
 {
 	size_t low = 0, high = f->losses;
@@ -331,8 +332,8 @@ static uint32_t first_point(struct dt_feed *f, uint32_t function)
 
 		if (dt_first_room(&f->same))
 			return 0;
-		hash = dt_first_hash(dt_first_hash(0, info->signature, strlen(info->signature)), info->name,
-				     strlen(info->name));
+		hash = dt_first_hash(dt_first_hash(0, info->signature, strlen(info->signature)),
+				     info->name, strlen(info->name));
 		x = dt_first_find(&f->same, hash, is_same_point, f->reader, info);
 		if (!x->id)
 			dt_first_put(&f->same, x, id, hash);
@@ -410,7 +411,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		break;
 	case DT_SEND:
 	case DT_RECEIVE:
-		/* all messages of one direction are one event; its value is what the program said */
+		/* all messages of one direction are one event; its value is what the program said
+		 */
 		dot(f, DT_TRACK_EVENT, site->kind == DT_SEND ? 0xea000000u : 0xeb000000u, s, i,
 		    value);
 		if (s->value)

@@ -15,7 +15,8 @@ enum dt_track_kind {
 	DT_TRACK_THREAD,  /* id: thread; bars: calls, what: function row */
 	DT_TRACK_CORE,	  /* id: core; bars: what: the thread that ran, flags: DT_BAR_SEEN */
 	DT_TRACK_EVENT,	  /* id: subsystem << 16 | event; what: thread, low and high: argument */
-	DT_TRACK_POINT,	  /* id: function row of a point, of the same ones the first; what: thread, low and high: first value */
+	DT_TRACK_POINT,	  /* id: function row of a point, of the same ones the first; what: thread,
+			     low and high: first value */
 	DT_TRACK_MESSAGE, /* id: DT_MESSAGE_WHOLE or _BACKWARD; from its first end to its last;
 			     what: the sender, low: key, high: dt_other_end() */
 	DT_TRACK_KINDS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the rows that are equal came first: a table of rows by what they are equal in, which its user
- * hashes and compares.
+ * Which of the rows that are equal came first: a table of rows by what they are equal in, which its
+ * user hashes and compares.
  */
 #ifndef DT_ANALYSE_FIRST_H
 #define DT_ANALYSE_FIRST_H
@@ -15,7 +15,7 @@ struct dt_first {
 	struct dt_first_entry {
 		uint32_t id; /* 0: free */
 		uint32_t hash;
-	} *entry;
+	} * entry;
 	uint32_t n, size; /* size: a power of two */
 };
 
@@ -30,7 +30,8 @@ static inline uint32_t dt_first_hash(uint64_t seed, const char *text, size_t n)
 
 /* Where a row is that is equal to key, or free if there is none: there is a free one. */
 static inline struct dt_first_entry *dt_first_find(const struct dt_first *t, uint32_t hash,
-						   bool (*equal)(const void *ctx, uint32_t id, const void *key),
+						   bool (*equal)(const void *ctx, uint32_t id,
+								 const void *key),
 						   const void *ctx, const void *key)
 {
 	for (uint32_t i = hash;; i++) {
@@ -63,7 +64,8 @@ static inline int dt_first_room(struct dt_first *t)
 }
 
 /* Takes the free place that dt_first_find() gave. */
-static inline void dt_first_put(struct dt_first *t, struct dt_first_entry *x, uint32_t id, uint32_t hash)
+static inline void dt_first_put(struct dt_first *t, struct dt_first_entry *x, uint32_t id,
+				uint32_t hash)
 {
 	*x = (struct dt_first_entry){id, hash};
 	t->n++;

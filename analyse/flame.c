@@ -16,7 +16,7 @@ struct drawing {
 	const struct dt_stacks *s;
 	struct dt_reader *r;
 	FILE *f;
-	uint64_t *time; /* by node: its own and all below it, ticks */
+	uint64_t *time;	  /* by node: its own and all below it, ticks */
 	uint32_t *sorted; /* room for the children of one node after the other */
 	double scale, ns;
 	unsigned deepest;
@@ -60,7 +60,8 @@ static void box(struct drawing *d, uint32_t i, double x, double w, unsigned dept
 	fprintf(d->f, ": %.3f ms", ms);
 	if (!n->thread)
 		fprintf(d->f, ", itself %.3f ms, %lu calls", own, (unsigned long)n->calls);
-	fprintf(d->f, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>", x,
+	fprintf(d->f,
+		"</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>", x,
 		TOP + depth * ROW, w, ROW - 1, n->thread ? "#d5dae0" : colour(n->function));
 	length = (unsigned)strlen(name);
 	fprintf(d->f, "<text x=\"%.2f\" y=\"%u\">", x + 3, TOP + depth * ROW + 12);
@@ -189,7 +190,8 @@ int dt_flame_write(const struct dt_stacks *s, struct dt_reader *r, FILE *f, unsi
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text id=\"title\" x=\"%u\" y=\"20\">",
 		width + 2 * SIDE, TOP + d.deepest * ROW + SIDE, width, style, SIDE);
 	dt_svg_text(f, title);
-	fprintf(f, "</text>\n<text id=\"say\" x=\"%u\" y=\"20\" text-anchor=\"end\" data-help=\"%s\">%s</text>\n",
+	fprintf(f,
+		"</text>\n<text id=\"say\" x=\"%u\" y=\"20\" text-anchor=\"end\" data-help=\"%s\">%s</text>\n",
 		width + SIDE, help, help);
 	if (d.scale > 0)
 		children(&d, 0, SIDE, 0, d.sorted);

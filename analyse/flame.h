@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as one SVG file that needs nothing else: a box for each stack, as wide as the time in
- * it, below the one that called it. Boxes tell their times, a click widens one, and functions can be
- * searched for.
+ * A flame graph as one SVG file that needs nothing else: a box for each stack, as wide as the time
+ * in it, below the one that called it. Boxes tell their times, a click widens one, and functions
+ * can be searched for.
  */
 #ifndef DT_ANALYSE_FLAME_H
 #define DT_ANALYSE_FLAME_H

@@ -183,7 +183,8 @@ int dt_messages_save(const struct dt_messages *m, struct dt_bytes *b)
 	for (uint32_t i = m->all.first; i != NONE; i = m->end[i].newer) {
 		const struct end *x = &m->end[i];
 
-		if (DT_PUT(b, 1, x->kind, x->key, x->channel, dt_zigzag(x->ticks - last), x->tid, x->core))
+		if (DT_PUT(b, 1, x->kind, x->key, x->channel, dt_zigzag(x->ticks - last), x->tid,
+			   x->core))
 			return -1;
 		last = x->ticks;
 	}

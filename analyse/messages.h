@@ -16,8 +16,8 @@
 #define DT_MESSAGE_KEY 0xffffffffffffffull
 
 /*
- * What the program said: the channel. A body has it from bit 12 on, as in Barrelfish; one without the
- * top byte of a message's is the channel.
+ * What the program said: the channel. A body has it from bit 12 on, as in Barrelfish; one without
+ * the top byte of a message's is the channel.
  */
 static inline uint64_t dt_message_channel(uint64_t body)
 {
@@ -38,7 +38,7 @@ enum dt_message_state {
 
 struct dt_message {
 	enum dt_message_state state;
-	uint64_t key; /* dt_message_channel(): what the program said */
+	uint64_t key;		   /* dt_message_channel(): what the program said */
 	uint64_t sent, received;   /* ticks */
 	uint64_t known;		   /* ticks of the record by which it was paired, or given up */
 	uint32_t sender, receiver; /* threads */

@@ -21,12 +21,14 @@ struct core_loss {
 /* What matters of a site, side by side. */
 struct fact {
 	uint32_t function; /* of several rows for one, the first */
-	uint32_t lands;	   /* of a tail jump: the function it leads to, if that one's entries are recorded */
+	uint32_t lands;	   /* of a tail jump: the function it leads to, if that one's entries are
+			      recorded */
 	uint8_t kind;	   /* of the record */
 	bool tail;	   /* an exit in front of a jump */
 	bool alone;	   /* an entry whose exit is not recorded */
-	bool arrives;	   /* of swapcontext(), setcontext(), longjmp(): its exit is where the thread has come to */
-	bool keeps;	   /* of swapcontext(): the thread may come back to its entry */
+	bool arrives; /* of swapcontext(), setcontext(), longjmp(): its exit is where the thread has
+			 come to */
+	bool keeps;   /* of swapcontext(): the thread may come back to its entry */
 };
 
 struct dt_pair {
@@ -43,8 +45,10 @@ struct dt_pair {
 	struct core_loss *loss[65536];
 	struct dt_thread_stack *nobody[65536]; /* by core */
 	bool any_loss, no_memory;
-	uint64_t impossible; /* records of calls that are earlier than one before them of their thread */
-	uint64_t next_loss; /* behind this time the span's core may lose something, or loses it already */
+	uint64_t impossible; /* records of calls that are earlier than one before them of their
+				thread */
+	uint64_t next_loss;  /* behind this time the span's core may lose something, or loses it
+				already */
 	/* of the record being handled */
 	const struct dt_span *span;
 	uint32_t at;
@@ -54,7 +58,8 @@ struct dt_pair {
 	uint32_t enclosing;
 };
 
-/* The stack of a thread, of what runs on a core without one; made when it is new. NULL: no memory. */
+/* The stack of a thread, of what runs on a core without one; made when it is new. NULL: no memory.
+ */
 struct dt_thread_stack *dt_pair_thread(struct dt_pair *p, uint32_t tid);
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core);
 

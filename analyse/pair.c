@@ -5,9 +5,9 @@
  * (an entry: the frame ended in a tail call). Whether another segment is meant instead is decided
  * by what is certain first (an exit that matches a frame exactly) and by nearness last.
  *
- * A call that jumps to a function whose entries are recorded stays open, and that function is in it,
- * at the same s: both end by the exit of the latter. Where it is not known what was jumped to, the
- * call ends at its jump, and what may have been called from there is marked.
+ * A call that jumps to a function whose entries are recorded stays open, and that function is in
+ * it, at the same s: both end by the exit of the latter. Where it is not known what was jumped to,
+ * the call ends at its jump, and what may have been called from there is marked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 
 	c->exit = exit;
 	c->end = p->now;
-	c->held = p->events.cost ? 0 : t->held - f->held; /* else the thread's clock has stood still */
+	c->held = p->events.cost ? 0
+				 : t->held - f->held; /* else the thread's clock has stood still */
 	c->flags |= flags;
 	/* in front of a jump the registers hold the next function's arguments */
 	c->result = exit && p->values && !(flags & DT_CALL_LEFT) ? p->span->value[p->at] : NULL;
@@ -74,9 +75,9 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 }
 
 /*
- * A recursive call's time counts in that of the call of the same function that it is in; when that one's is
- * not known, it is all that is. Not looked for behind so many calls: the same function could be at the
- * bottom of a deep stack and called at its top, again and again.
+ * A recursive call's time counts in that of the call of the same function that it is in; when that
+ * one's is not known, it is all that is. Not looked for behind so many calls: the same function
+ * could be at the bottom of a deep stack and called at its top, again and again.
  */
 #define REACH 64
 
@@ -113,7 +114,8 @@ static struct dt_frame *top_of(struct dt_segment *s)
 }
 
 /* The innermost frame is gone without an exit. One that had jumped may have been returned for. */
-static void pop_gone(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags)
+static void pop_gone(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+		     uint32_t flags)
 {
 	if (top_of(s)->jump == DT_JUMP_MADE)
 		flags = DT_CALL_TAIL | DT_CALL_INFERRED;
@@ -246,7 +248,8 @@ static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, ui
 			    .begin = p->now,
 			    .end = p->now,
 			    .sp = sp,
-			    .result = p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at] : NULL};
+			    .result = p->values && !(flags & DT_CALL_TAIL) ? p->span->value[p->at]
+									   : NULL};
 
 	p->said = NULL;
 	p->enclosing = 0;
@@ -276,8 +279,9 @@ static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
 }
 
 /*
- * A segment is left by swapcontext(), or is where the thread is again. Meanwhile that call is not counted as
- * an open one of its function, or a call of it from another stack would be taken for one within it.
+ * A segment is left by swapcontext(), or is where the thread is again. Meanwhile that call is not
+ * counted as an open one of its function, or a call of it from another stack would be taken for one
+ * within it.
  */
 static void keep(struct dt_segment *s)
 {
@@ -361,10 +365,11 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 }
 
 /*
- * The segment that a new frame at sp is on. May be a new one. kept: or one that the thread has left to come
- * back to. NULL: no memory.
+ * The segment that a new frame at sp is on. May be a new one. kept: or one that the thread has left
+ * to come back to. NULL: no memory.
  */
-static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, bool kept)
+static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+				bool kept)
 {
 	struct dt_segment *c = t->current, *other, *s;
 	int64_t above = c ? dt_segment_above(c, sp) : -1;
@@ -413,8 +418,8 @@ static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
 }
 
 /*
- * From a program's stack to the kernel's: what is called there is called by what the program was in.
- * And back: all calls of the kernel are over then.
+ * From a program's stack to the kernel's: what is called there is called by what the program was
+ * in. And back: all calls of the kernel are over then.
  */
 static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
@@ -432,10 +437,10 @@ static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 }
 
 /*
- * An entry behind a tail jump of a call that is closed: what is there to say of how this one began? At
- * the jump's sp it is what was jumped to, or the next call of the same caller when that has returned
- * unseen. Below, it is called from there, or with arguments on the stack by the caller. On another
- * stack nothing is known by it.
+ * An entry behind a tail jump of a call that is closed: what is there to say of how this one began?
+ * At the jump's sp it is what was jumped to, or the next call of the same caller when that has
+ * returned unseen. Below, it is called from there, or with arguments on the stack by the caller. On
+ * another stack nothing is known by it.
  */
 static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
@@ -451,7 +456,8 @@ static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 }
 
 /* Is a new frame at the innermost one's sp what that has jumped to? */
-static bool has_landed(const struct dt_thread_stack *t, const struct dt_frame *top, uint32_t function)
+static bool has_landed(const struct dt_thread_stack *t, const struct dt_frame *top,
+		       uint32_t function)
 {
 	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
 }
@@ -486,8 +492,9 @@ static bool is_at_bottom(const struct dt_thread_stack *t)
 }
 
 /*
- * Is an entry at sp the first call on a stack, by where the thread is? Who began that stack calls another
- * function when the first one has returned, as libc does setcontext(), from where that one's arguments are.
+ * Is an entry at sp the first call on a stack, by where the thread is? Who began that stack calls
+ * another function when the first one has returned, as libc does setcontext(), from where that
+ * one's arguments are.
  */
 static bool begins_stack(const struct dt_thread_stack *t, uint64_t sp)
 {
@@ -505,7 +512,8 @@ static bool reaches_bottom(const struct dt_thread_stack *t, uint64_t sp)
 }
 
 /* The first call on a stack. One that was kept, and began at the same place, has been given up. */
-static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			uint32_t function)
 {
 	struct dt_segment *s;
 
@@ -559,7 +567,8 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 	before = s->n;
 	unwind(p, t, s, sp);
 	top = top_of(s);
-	/* in the kernel a function that ends in a jump still has its exit, behind that of the other */
+	/* in the kernel a function that ends in a jump still has its exit, behind that of the other
+	 */
 	if (top && top->call.sp == sp && has_landed(t, top, function)) {
 		top->jump = DT_JUMP_LANDED;
 		how = DT_CALL_TAILED;
@@ -584,7 +593,8 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 	}
 }
 
-static inline void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+static inline void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			 uint32_t function)
 {
 	if (__builtin_expect(!t->tail_sp && is_deeper(t, sp), 1))
 		push(p, t, t->current, sp, function, 0);
@@ -593,7 +603,8 @@ static inline void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t 
 }
 
 /* An entry that is all there is of its call. */
-static void entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function)
+static void entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+			uint32_t function)
 {
 	struct dt_segment *s;
 
@@ -614,7 +625,8 @@ static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp,
 		struct dt_segment *s = t->segment[i];
 		int64_t above = s == t->current ? -1 : dt_segment_above(s, sp);
 
-		if (above >= 0 && s->frame[above].call.sp == sp && s->frame[above].call.function == function)
+		if (above >= 0 && s->frame[above].call.sp == sp &&
+		    s->frame[above].call.function == function)
 			return s;
 	}
 	return NULL;
@@ -665,8 +677,8 @@ static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_s
 }
 
 /*
- * The frames at the sp of an exit that is none of theirs: they have come to it by a jump, of which a
- * record tells, or none.
+ * The frames at the sp of an exit that is none of theirs: they have come to it by a jump, of which
+ * a record tells, or none.
  */
 static void replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 			uint64_t sp, const struct fact *fact)
@@ -735,7 +747,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 }
 
 /* The segment that is left by swapcontext(), whose frame is at sp. */
-static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_thread_stack *t, uint64_t sp)
+static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_thread_stack *t,
+				  uint64_t sp)
 {
 	for (uint32_t i = 0; i < t->segments; i++) {
 		struct dt_segment *s = t->segment[i];
@@ -748,17 +761,20 @@ static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_threa
 }
 
 /*
- * An exit of swapcontext(), setcontext() or longjmp(): where its stack pointer is, the thread goes on. That is
- * where a call of swapcontext() has left another stack, or the same; or else where a new one begins, or
- * getcontext() or setjmp() was called, which the next record tells. The stack that is left is as it was when the thread comes back,
- * wherever it lies: also in an array of a call that goes on meanwhile.
+ * An exit of swapcontext(), setcontext() or longjmp(): where its stack pointer is, the thread goes
+ * on. That is where a call of swapcontext() has left another stack, or the same; or else where a
+ * new one begins, or getcontext() or setjmp() was called, which the next record tells. The stack
+ * that is left is as it was when the thread comes back, wherever it lies: also in an array of a
+ * call that goes on meanwhile.
  */
-static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, const struct fact *fact)
+static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
+		   const struct fact *fact)
 {
 	uint32_t site = p->span->site[p->at];
 	struct dt_segment *from = t->current, *to = left_at(p, t, sp);
 	struct dt_frame *top = from ? top_of(from) : NULL;
-	const struct fact *left = top && top->call.entry < p->facts ? &p->fact[top->call.entry] : NULL;
+	const struct fact *left =
+		top && top->call.entry < p->facts ? &p->fact[top->call.entry] : NULL;
 	bool ended = left && left->arrives && !left->keeps;
 
 	t->tail_sp = 0;
@@ -774,7 +790,8 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, co
 	if (!to) {
 		if (!ended)
 			orphan(p, t, sp, fact->function,
-			       lossy(t) | DT_CALL_OTHER_STACK | (fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0));
+			       lossy(t) | DT_CALL_OTHER_STACK |
+				       (fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0));
 		t->tail_sp = sp;
 		t->tail_lands = DT_LANDS_STACK;
 		return;
@@ -793,11 +810,14 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		  const struct fact *fact)
 {
 	struct dt_segment *s = t->current;
-	bool waits, bottom, mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
-			   s->frame[s->n - 1].call.function == function;
+	bool waits, bottom,
+		mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
+		       s->frame[s->n - 1].call.function == function;
 
 	/* neither makes a jump, nor was made by one, and there is something left */
-	if (__builtin_expect(mine && !fact->tail && !t->tail_sp && s->n > 1 && !s->frame[s->n - 2].jump, 1)) {
+	if (__builtin_expect(mine && !fact->tail && !t->tail_sp && s->n > 1 &&
+				     !s->frame[s->n - 2].jump,
+			     1)) {
 		pop(p, t, s, 0, p->span->site[p->at]);
 		return;
 	}
@@ -820,14 +840,15 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		waits = s && s->n && top_of(s)->jump == DT_JUMP_MADE && top_of(s)->call.sp == sp;
 		t->tail_sp = waits ? 0 : sp;
 		t->tail_lands = fact->lands;
-	} else if (__builtin_expect(t->tail_sp && sp >= t->tail_sp && sp <= t->tail_sp + DT_STACK_FAR, 0)) {
+	} else if (__builtin_expect(
+			   t->tail_sp && sp >= t->tail_sp && sp <= t->tail_sp + DT_STACK_FAR, 0)) {
 		t->tail_sp = 0;
 	}
 }
 
 /*
- * A point or an event inside a function: what is below it on this stack is gone. It may be on another
- * stack than the record before, which was left without a record.
+ * A point or an event inside a function: what is below it on this stack is gone. It may be on
+ * another stack than the record before, which was left without a record.
  */
 static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
@@ -871,8 +892,8 @@ static size_t losses_before(const struct core_loss *l, uint64_t time)
 }
 
 /*
- * All are known from the start, because a thread may go on elsewhere before its core does. Those of a
- * core may overlap: each of its sources (its ring, the kernel) has its own. They are kept apart.
+ * All are known from the start, because a thread may go on elsewhere before its core does. Those of
+ * a core may overlap: each of its sources (its ring, the kernel) has its own. They are kept apart.
  */
 static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end)
 {
@@ -884,7 +905,8 @@ static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t e
 	end = end ? end : UINT64_MAX;
 	p->any_loss = true;
 	at = losses_before(l, begin);
-	if (at < l->n && l->i[at].begin == begin) { /* told once more: its end may be known by now */
+	if (at < l->n &&
+	    l->i[at].begin == begin) { /* told once more: its end may be known by now */
 		if (end == UINT64_MAX || l->i[at].end == end)
 			return 0;
 		if (l->i[at].end == UINT64_MAX || l->i[at].end < end)
@@ -926,12 +948,13 @@ static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin,
 }
 
 /*
- * Whether that may be records of a thread, which has made one at `since' and the next, at now, on the same core.
- * What a ring has lost lies between two of its records, or in the one of all cores, where times are in no
- * strict order, about there. Another interval comes from the kernel, which goes on losing while the ring does
- * not: that matters for calls in the kernel, and where it began.
+ * Whether that may be records of a thread, which has made one at `since' and the next, at now, on
+ * the same core. What a ring has lost lies between two of its records, or in the one of all cores,
+ * where times are in no strict order, about there. Another interval comes from the kernel, which
+ * goes on losing while the ring does not: that matters for calls in the kernel, and where it began.
  */
-static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now, bool kernel)
+static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now,
+		       bool kernel)
 {
 	const struct core_loss *l = p->loss[core];
 	size_t n;
@@ -1103,13 +1126,15 @@ static bool is_named(const struct dt_pair *p, uint32_t function, const char *nam
 {
 	const struct dt_function_info *f = dt_reader_function(p->reader, function);
 
-	return f && (!strcmp(f->name, name) || (!strncmp(f->name, "__", 2) && !strcmp(f->name + 2, name)));
+	return f && (!strcmp(f->name, name) ||
+		     (!strncmp(f->name, "__", 2) && !strcmp(f->name + 2, name)));
 }
 
 /* Of libc's: the function that loads the stack pointer and jumps. */
 static bool changes_stack(const struct dt_pair *p, uint32_t function)
 {
-	static const char *const names[] = {"swapcontext", "setcontext", "longjmp", "_longjmp", "__longjmp_chk"};
+	static const char *const names[] = {"swapcontext", "setcontext", "longjmp", "_longjmp",
+					    "__longjmp_chk"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (is_named(p, function, names[i]))
@@ -1147,7 +1172,8 @@ static int update_facts(struct dt_pair *p)
 				     .keeps = is_named(p, site->function, "swapcontext")};
 		f[i].arrives = changes_stack(p, site->function);
 		if (f[i].tail && site->target)
-			f[i].lands = head_at(head, n, site->target, pid_of(p->reader, site->function));
+			f[i].lands =
+				head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}
 	free(head);
 	return 0;
@@ -1174,7 +1200,8 @@ static void find_pauses(const struct dt_pair *p, struct dt_thread_stack *t)
 	t->next_pause = t->pause_at < n ? x[t->pause_at].begin : UINT64_MAX;
 }
 
-/* Was recording paused since the thread's last record? Then what was open need not be what ends now. */
+/* Was recording paused since the thread's last record? Then what was open need not be what ends
+ * now. */
 static void pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t now)
 {
 	size_t n;
@@ -1186,7 +1213,7 @@ static void pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t n
 		if (x[t->pause_at].end > now)
 			break;
 	}
-	t->next_pause = t->pause_at >= n ? UINT64_MAX
+	t->next_pause = t->pause_at >= n	     ? UINT64_MAX
 			: x[t->pause_at].begin < now ? now
 						     : x[t->pause_at].begin;
 	if (!paused || !t->last_ticks)
@@ -1211,9 +1238,9 @@ static void find_holds(struct dt_pair *p, struct dt_thread_stack *t)
 }
 
 /*
- * Adds up how long the thread was held until now, when it made a record (its own, not the kernel's of
- * it). Between two records that both lie within a hold it ran after all: a signal's handler. What it
- * waited for room for is its next record.
+ * Adds up how long the thread was held until now, when it made a record (its own, not the kernel's
+ * of it). Between two records that both lie within a hold it ran after all: a signal's handler.
+ * What it waited for room for is its next record.
  */
 static void hold(struct dt_thread_stack *t, uint64_t now, bool own)
 {
@@ -1242,8 +1269,8 @@ static void hold(struct dt_thread_stack *t, uint64_t now, bool own)
  * next it is the rest of the first one's making and the beginning of the second one's: one cost.
  * It stood still while the thread was held, too.
  */
-static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks, uint8_t kind,
-			     uint64_t held)
+static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks,
+			     uint8_t kind, uint64_t held)
 {
 	double passed;
 
@@ -1330,7 +1357,8 @@ static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 	t->floor = 0;
 	t->tail_sp = 0;
 	/* of several without a record between them, all */
-	t->next_exec = until == UINT64_MAX ? UINT64_MAX : dt_reader_exec(p->reader, t->tid, until + 1);
+	t->next_exec =
+		until == UINT64_MAX ? UINT64_MAX : dt_reader_exec(p->reader, t->tid, until + 1);
 }
 
 /* Is a record of a call in the kernel? */
@@ -1349,7 +1377,8 @@ static void lose(struct dt_thread_stack *t)
 }
 
 /* Within a span, whose records are of one thread and core: where it is cut decides nothing. */
-static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s, uint32_t i)
+static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
+			uint32_t i)
 {
 	if (i && lost_since(p, s->core, s->ticks[i - 1], s->ticks[i], is_kernels(p, s, i)))
 		lose(t);
@@ -1377,7 +1406,8 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 				pause(p, t, s->ticks[i]);
 			hold(t, s->ticks[i], s->sp[i] && !is_kernel(s->sp[i]));
 			if (p->events.cost)
-				p->now = without_cost(p, t, s->ticks[i], fact->kind, t->held - held);
+				p->now =
+					without_cost(p, t, s->ticks[i], fact->kind, t->held - held);
 		}
 		if (fact->kind == DT_ENTRY) {
 			if (__builtin_expect(fact->alone, 0))
@@ -1407,19 +1437,22 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 				       s->lost_end);
 		return 0;
 	}
-	t = s->tid == DT_NO_TID && is_kernel(s->sp[0]) ? dt_pair_nobody(p, s->core) : dt_pair_thread(p, s->tid);
+	t = s->tid == DT_NO_TID && is_kernel(s->sp[0]) ? dt_pair_nobody(p, s->core)
+						       : dt_pair_thread(p, s->tid);
 	if (!t || update_facts(p))
 		return -1;
 	p->span = s;
 	p->values = p->wanted && s->value;
 	/* within a span, the end of some call shows it */
-	p->impossible += s->ticks[0] < t->last_ticks && !is_kernel(s->sp[0]) &&
-			 (p->fact[s->site[0]].kind == DT_ENTRY || p->fact[s->site[0]].kind == DT_EXIT);
+	p->impossible +=
+		s->ticks[0] < t->last_ticks && !is_kernel(s->sp[0]) &&
+		(p->fact[s->site[0]].kind == DT_ENTRY || p->fact[s->site[0]].kind == DT_EXIT);
 	if (s->lost && p->events.loss)
 		p->events.loss(p->events.ctx, s->tid, s->lost, s->lost_begin, s->lost_end);
 	if (p->any_loss && t->last_ticks &&
 	    (s->lost ||
-	     lost_since(p, s->core, t->last_ticks, s->ticks[0], t->last_core != s->core || is_kernels(p, s, 0)) ||
+	     lost_since(p, s->core, t->last_ticks, s->ticks[0],
+			t->last_core != s->core || is_kernels(p, s, 0)) ||
 	     (t->last_core != s->core &&
 	      lost_between(p, t->last_core, t->last_ticks, s->ticks[0]))))
 		lose(t);
@@ -1459,17 +1492,18 @@ int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_
 	struct dt_error why;
 
 	if (records < total)
-		return dt_fail(e,
-			       "the trace does not add up: %lu of its %lu records are out of order and are "
-			       "not met; %s",
-			       (unsigned long)(total - records), (unsigned long)total, tell);
+		return dt_fail(
+			e,
+			"the trace does not add up: %lu of its %lu records are out of order and are "
+			"not met; %s",
+			(unsigned long)(total - records), (unsigned long)total, tell);
 	if (impossible)
-		return dt_fail(e,
-			       "the trace does not add up: %lu %s; %s",
-			       (unsigned long)impossible,
-			       impossible == 1 ? "record is earlier than one before it of its thread"
-					       : "records are earlier than ones before them of their threads",
-			       tell);
+		return dt_fail(
+			e, "the trace does not add up: %lu %s; %s", (unsigned long)impossible,
+			impossible == 1
+				? "record is earlier than one before it of its thread"
+				: "records are earlier than ones before them of their threads",
+			tell);
 	/* of a part of it, it is not known */
 	if (total && dt_reader_all_written(r, &why))
 		return dt_fail(e, "%.200s; %s", why.text, tell);

@@ -22,8 +22,8 @@ struct dt_pair_events {
 	/* A record that is neither an entry nor an exit. May be NULL. */
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 	void *ctx;
-	/* Ticks that a record of each kind takes by itself, 256 of them: all times are without them, as if
-	 * the thread's clock stood still meanwhile. NULL: times are as recorded. */
+	/* Ticks that a record of each kind takes by itself, 256 of them: all times are without
+	 * them, as if the thread's clock stood still meanwhile. NULL: times are as recorded. */
 	const double *cost;
 };
 
@@ -49,13 +49,14 @@ const uint32_t *dt_pair_caller_note(const struct dt_pair *p);
 /* In an event about a call: is it the outermost known on its stack? A thread may have several. */
 bool dt_pair_is_first(const struct dt_pair *p);
 
-/* How many records of calls, so far, were earlier than one before them of their thread: of those in the
- * middle of a span only such that make a call end before it begins. */
+/* How many records of calls, so far, were earlier than one before them of their thread: of those in
+ * the middle of a span only such that make a call end before it begins. */
 uint64_t dt_pair_impossible(const struct dt_pair *p);
 
-/* What makes a trace not worth drawing, from what a pass over all of it has met; 0: nothing, else -1
- * and the reason. total: records in the file. */
-int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible, struct dt_error *e);
+/* What makes a trace not worth drawing, from what a pass over all of it has met; 0: nothing, else
+ * -1 and the reason. total: records in the file. */
+int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible,
+		  struct dt_error *e);
 
 /* Closes every call that is still open, as DT_CALL_OPEN. */
 int dt_pair_finish(struct dt_pair *p);

@@ -84,8 +84,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 12 ||
 	    7 * tracks + 6 * regions + 12 * lates > head->n)
 		return -1;
-	/* and cannot be without what it is made of: a track without a bar, but for a few of a trace that
-	 * was followed, a region without about a chunk's records */
+	/* and cannot be without what it is made of: a track without a bar, but for a few of a trace
+	 * that was followed, a region without about a chunk's records */
 	if (tracks > dt_bars_rows(p->bars) + TRACKS_BARE || regions > 2 * v[1] + REGIONS_BARE)
 		return -1;
 	p->track = calloc(tracks + 1, sizeof(*p->track));
@@ -134,7 +134,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		x->sp = dt_get_varint(&c);
 		x->children = dt_get_varint(&c);
 		x->inner = dt_get_varint(&c);
-		if (x->function > v[3] || x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
+		if (x->function > v[3] || x->entry > dt_reader_sites(p->reader) ||
+		    x->depth > DT_DEPTHS)
 			return -1;
 	}
 	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : 0;

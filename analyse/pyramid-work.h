@@ -56,8 +56,8 @@ void dt_building_free_cells(struct dt_building *b);
 /* Room in the index of tracks for one more than there are. */
 int dt_pyramid_more_slots(struct dt_pyramid *p);
 
-/* What a file has of it: all but the bars. -1: it is damaged, or of another state of the trace; -2: it
- * was made by another version of this. */
+/* What a file has of it: all but the bars. -1: it is damaged, or of another state of the trace; -2:
+ * it was made by another version of this. */
 int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head);
 
 #endif

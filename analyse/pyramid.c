@@ -7,7 +7,7 @@
 
 #define REGION	(1u << 16) /* records: below the finest level they are read, for a window */
 #define PICTURE 512	   /* cells that a region has at its finest level, at least */
-#define TURN	 16 /* regions that are taken at once while a trace is followed */
+#define TURN	16	   /* regions that are taken at once while a trace is followed */
 
 int dt_building_fail(struct dt_building *b, const char *why)
 {
@@ -413,7 +413,8 @@ int dt_pyramid_build(struct dt_pyramid *p, uint64_t n, struct dt_error *e)
 		if (p->records >= until && p->regions + 1 < p->building->bounds)
 			return 1;
 	}
-	if (!p->anyway && dt_pair_sound(p->reader, p->records, p->total, dt_feed_impossible(p->building->feed), e))
+	if (!p->anyway && dt_pair_sound(p->reader, p->records, p->total,
+					dt_feed_impossible(p->building->feed), e))
 		return -1;
 	return finish(p->building, e);
 }
@@ -426,7 +427,8 @@ int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,
 	struct dt_track *t = dt_pyramid_track(p, kind, id);
 
 	if (!t) {
-		/* the records of the tail are read by others, who know more threads than we do yet */
+		/* the records of the tail are read by others, who know more threads than we do yet
+		 */
 		if (kind == DT_TRACK_THREAD && !dt_reader_thread(p->reader, id))
 			dt_reader_refresh(p->reader, NULL);
 		if (!p->building || new_track(p->building, kind, id) < 0)
@@ -452,7 +454,8 @@ static int set_tail(struct dt_building *b, uint64_t end, uint64_t records)
 
 	/* what ends before it in a cell that goes on in it is to be seen now: the cell has two
 	 * parts then */
-	if (!p->tail && (begin_region(b, begin, end) < 0 || dt_building_close_cells(b, UINT64_MAX) < 0))
+	if (!p->tail &&
+	    (begin_region(b, begin, end) < 0 || dt_building_close_cells(b, UINT64_MAX) < 0))
 		return -1;
 	p->tail = true;
 	r = &p->region[p->regions - 1];

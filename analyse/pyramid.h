@@ -54,9 +54,9 @@ struct dt_pyramid {
 	uint64_t begin, end;	 /* ticks of the first and last record */
 	uint64_t records, total; /* taken so far; in the file when it began */
 	bool complete;
-	bool anyway; /* also of a trace that does not add up */
+	bool anyway;	/* also of a trace that does not add up */
 	uint64_t guard; /* of dt_pyramid_follow(); else 0 */
-	bool live; /* it follows a trace that is being recorded */
+	bool live;	/* it follows a trace that is being recorded */
 	bool tail; /* the last region is still growing: drawn from its records, however coarse */
 	/* calls that were open when the trace ended; not in any region's statistics */
 	struct dt_call *late;

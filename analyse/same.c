@@ -23,7 +23,8 @@ static bool is_same(const void *reader, uint32_t a, const void *b)
 	struct place p = place_of(r, a), q = place_of(r, *(const uint32_t *)b);
 
 	return p.offset == q.offset && !strcmp(p.path, q.path) &&
-	       !strcmp(dt_reader_function(r, a)->name, dt_reader_function(r, *(const uint32_t *)b)->name);
+	       !strcmp(dt_reader_function(r, a)->name,
+		       dt_reader_function(r, *(const uint32_t *)b)->name);
 }
 
 /* The row that stands for one of the same place; 0: out of memory. */
@@ -57,8 +58,8 @@ static bool is_called(const void *reader, uint32_t id, const void *part)
 	return f->module == p->module && !strncmp(f->name, p->name, p->n) && !f->name[p->n];
 }
 
-static struct dt_first_entry *find_name(const struct dt_same *s, const struct dt_reader *r, const struct part *p,
-					uint32_t *hash)
+static struct dt_first_entry *find_name(const struct dt_same *s, const struct dt_reader *r,
+					const struct part *p, uint32_t *hash)
 {
 	*hash = dt_first_hash(p->module, p->name, p->n);
 	return dt_first_find(&s->name, *hash, is_called, r, p);

@@ -10,10 +10,11 @@
 #include "store/reader.h"
 
 struct dt_same {
-	uint32_t *first; /* function row -> the row that stands for it; [0] is 0 */
-	uint32_t n;	 /* elements of first */
+	uint32_t *first;       /* function row -> the row that stands for it; [0] is 0 */
+	uint32_t n;	       /* elements of first */
 	struct dt_first place; /* rows by where they are and what they are called */
-	struct dt_first name;  /* by module and name, when there are parts; those below named are in it */
+	struct dt_first
+		name; /* by module and name, when there are parts; those below named are in it */
 	uint32_t named;
 };
 

@@ -11,7 +11,7 @@
 /* Bytes that all which is taken from one snapshot may need: what is more is damage. */
 #define MEMORY_MAX ((size_t)512 << 20)
 
-#define SEGMENT_BYTES 5  /* that a segment takes in a snapshot, at least... */
+#define SEGMENT_BYTES 5	 /* that a segment takes in a snapshot, at least... */
 #define FRAME_BYTES   15 /* ...and a frame */
 
 /* ---- keeping ---- */
@@ -37,8 +37,9 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 		const struct dt_call *c = &f->call;
 
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
-			dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
-			t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held, t->pauses - f->pauses, f->inner))
+			   dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
+			   t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held,
+			   t->pauses - f->pauses, f->inner))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -49,8 +50,8 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 /* core: of what has no thread, plus one; 0: it is a thread. */
 static int put_thread(struct dt_bytes *b, const struct dt_thread_stack *t, uint32_t core)
 {
-	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp, t->tail_lands,
-		t->floor, index_of(t, t->current), t->segments))
+	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp,
+		   t->tail_lands, t->floor, index_of(t, t->current), t->segments))
 		return -1;
 	for (uint32_t i = 0; i < t->segments; i++)
 		if (put_segment(b, t, t->segment[i]))
@@ -81,7 +82,7 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 struct taking {
 	struct dt_cursor_bytes c;
 	struct dt_pair *pair;
-	size_t left; /* bytes that may still be allocated */
+	size_t left;		   /* bytes that may still be allocated */
 	uint32_t functions, sites; /* that the trace has */
 	bool looked;		   /* for more, in a trace that grows */
 };
@@ -111,7 +112,8 @@ static int need(struct taking *k, size_t bytes)
 	return 0;
 }
 
-/* Does the trace have them? One that is being recorded may have gained some since its reader looked. */
+/* Does the trace have them? One that is being recorded may have gained some since its reader
+ * looked. */
 static bool is_known(struct taking *k, uint32_t function, uint32_t site)
 {
 	if ((function > k->functions || site > k->sites) && !k->looked) {
@@ -135,7 +137,8 @@ static uint32_t *count_of(struct taking *k, struct dt_thread_stack *t, uint32_t 
 	return dt_open_count(&t->open, function);
 }
 
-static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_segment *s, uint64_t n)
+static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_segment *s,
+		       uint64_t n)
 {
 	struct dt_cursor_bytes *c = &k->c;
 	uint64_t sp = 0, begin = 0;
@@ -203,8 +206,8 @@ static int take_segment(struct taking *k, struct dt_thread_stack *t, uint32_t *b
 }
 
 /*
- * Segments name each other, each one that was there before it: whoever goes from one to the one below
- * comes to an end. way[i]: the walk, plus one, on which segment i was met.
+ * Segments name each other, each one that was there before it: whoever goes from one to the one
+ * below comes to an end. way[i]: the walk, plus one, on which segment i was met.
  */
 static int link_segments(struct dt_thread_stack *t, const uint32_t *below, uint32_t *way)
 {
@@ -228,7 +231,8 @@ static int link_segments(struct dt_thread_stack *t, const uint32_t *below, uint3
 	return 0;
 }
 
-/* current: the one that the thread is on, plus one. Only that, or the only one, is without a call. */
+/* current: the one that the thread is on, plus one. Only that, or the only one, is without a call.
+ */
 static int take_segments(struct taking *k, struct dt_thread_stack *t, uint32_t n, uint32_t current)
 {
 	uint32_t *below = calloc(2 * (size_t)n + 1, sizeof(*below));

@@ -24,8 +24,8 @@ static uint32_t *find(const struct dt_stacks *s, uint32_t parent, uint32_t funct
 		uint32_t *slot = &s->slot[at & (s->slots - 1)];
 		const struct dt_stack_node *n = &s->node[*slot];
 
-		if (!*slot || (n->parent == parent && n->function == function && n->thread == thread &&
-			       n->again == again))
+		if (!*slot || (n->parent == parent && n->function == function &&
+			       n->thread == thread && n->again == again))
 			return slot;
 	}
 }

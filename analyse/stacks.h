@@ -12,7 +12,7 @@ struct dt_stack_node {
 	uint32_t parent;   /* index; 0: none, as of threads and of node 0, which is none */
 	uint32_t function; /* row; of a thread's node its id */
 	bool thread;
-	bool again; /* analyse/graph.h: of a function that stands above it, too */
+	bool again;		     /* analyse/graph.h: of a function that stands above it, too */
 	uint64_t calls, self, total; /* ticks; of calls whose times are known */
 	uint32_t child, next;	     /* first child, next of the same parent; 0: none */
 };

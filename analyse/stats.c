@@ -130,7 +130,8 @@ int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b)
 		if (!f->calls && !f->no_entry)
 			continue;
 		if (DT_PUT(b, f->function + 1ull, f->calls, f->timed, f->unwound, f->tail, f->open,
-			   f->no_entry, f->no_exit, f->loss, f->paused, f->backward, f->total, f->self, f->sum, f->min, f->max) ||
+			   f->no_entry, f->no_exit, f->loss, f->paused, f->backward, f->total,
+			   f->self, f->sum, f->min, f->max) ||
 		    (f->timed && save_buckets(f, b)))
 			return -1;
 	}
@@ -172,7 +173,8 @@ int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t fu
 	uint64_t function, v[15];
 
 	while ((function = dt_get_varint(&c)) != 0) {
-		struct dt_function_stats *f = function > functions + 1ull ? NULL : stats_of(s, (uint32_t)function - 1);
+		struct dt_function_stats *f =
+			function > functions + 1ull ? NULL : stats_of(s, (uint32_t)function - 1);
 
 		for (unsigned i = 0; i < 15; i++)
 			v[i] = dt_get_varint(&c);

@@ -13,17 +13,18 @@
 
 struct dt_function_stats {
 	uint32_t function;
-	uint64_t calls;	  /* made, by their entries; the others below but no_entry are parts of it */
-	uint64_t timed;	  /* begin and end are known: what the times are from */
-	uint64_t unwound; /* ended without an exit */
-	uint64_t tail;	  /* ended in a tail call */
-	uint64_t open;	  /* not ended in the trace */
+	uint64_t calls; /* made, by their entries; the others below but no_entry are parts of it */
+	uint64_t timed; /* begin and end are known: what the times are from */
+	uint64_t unwound;  /* ended without an exit */
+	uint64_t tail;	   /* ended in a tail call */
+	uint64_t open;	   /* not ended in the trace */
 	uint64_t no_exit;  /* their exits are not recorded */
 	uint64_t no_entry; /* exits without an entry */
 	uint64_t loss;	   /* records were lost meanwhile */
 	uint64_t paused;   /* recording was paused meanwhile */
 	uint64_t backward; /* they seem to end before they begin */
-	uint64_t total; /* recursive calls count once; of a call whose time is not known, those in it */
+	uint64_t total; /* recursive calls count once; of a call whose time is not known, those in
+			   it */
 	uint64_t self;
 	uint64_t sum; /* of all timed calls, for the average */
 	uint64_t min, max;
@@ -42,8 +43,8 @@ void dt_stats_call(void *ctx, const struct dt_call *c);
 /* The duration that a share of the timed calls (0.5: the median) does not exceed. */
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share);
 
-/* As bytes, appended to b, of those functions that have calls; and all of them forgotten. -1: out of
- * memory. */
+/* As bytes, appended to b, of those functions that have calls; and all of them forgotten. -1: out
+ * of memory. */
 int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b);
 void dt_stats_reset(struct dt_stats *s);
 /* Adds what dt_stats_save() made, of a trace with so many functions. -1: it is damaged, or out of

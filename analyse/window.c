@@ -7,7 +7,7 @@
 
 #include "analyse/snapshot.h"
 
-#define CACHED 4 /* regions that were read from their records */
+#define CACHED 4	  /* regions that were read from their records */
 #define CELLS  (1u << 26) /* by depth and place that a window may have */
 
 /* A bar of a region, and whose. */
@@ -36,7 +36,8 @@ struct dt_windows {
 	struct shorts cache[CACHED];
 	uint64_t clock;
 	/* who gets what the feed says */
-	bool filling; /* the next: what is too short for the pyramid, in the order in which it comes */
+	bool filling; /* the next: what is too short for the pyramid, in the order in which it comes
+		       */
 	struct short_bar *bar;
 	size_t bars, bar_room;
 	uint64_t limit; /* of length: below that it is a short one */
@@ -283,8 +284,9 @@ static int make_cells(struct dt_windows *w, uint32_t depths, struct dt_error *e)
 	w->depths = depths;
 	n = w->cells * ((size_t)depths + 1);
 	if (n > CELLS)
-		return dt_fail(e, "%u calls in each other are too many to be shown in %zu places at once", depths,
-			       w->cells);
+		return dt_fail(
+			e, "%u calls in each other are too many to be shown in %zu places at once",
+			depths, w->cells);
 	if (n > w->cell_room) {
 		int32_t *more = realloc(w->cell, n * sizeof(*more));
 
@@ -354,7 +356,8 @@ static int add_regions(struct dt_windows *w, uint32_t track, struct dt_error *e)
 		uint64_t begin = i ? p->region[i].begin : 0, end;
 		int rc;
 
-		/* of all that follow each other and are fine enough together: there can be thousands */
+		/* of all that follow each other and are fine enough together: there can be
+		 * thousands */
 		for (n = 0; i + n < p->regions && p->region[i + n].begin <= to &&
 			    2u * p->region[i + n].level <= x->shift;)
 			n++;
@@ -408,8 +411,8 @@ static void merge_runs(struct dt_bar *to, const struct dt_bar *from, size_t n, s
 }
 
 /*
- * By depth, then by when they begin. Within a depth they come a level at a time, in that order: those
- * that are by themselves first, few in a wide window, then all cells.
+ * By depth, then by when they begin. Within a depth they come a level at a time, in that order:
+ * those that are by themselves first, few in a wide window, then all cells.
  */
 static int sort_bars(struct dt_windows *w)
 {

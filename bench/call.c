@@ -5,8 +5,8 @@
  * usage: call [SECONDS]           nanoseconds for one call of leaf(), and best of all batches
  *        call floor [SECONDS]     the same for the floor: twice the clock and a 64-byte store
  *        call two [SECONDS]       calls a second of one thread, then of two threads on two cores
- *        call event [SECONDS]     nanoseconds for one event of <devtrace.h>, less the loop (with -DEVENTS)
- *        call one [SECONDS]       calls without end for that time, printing nothing
+ *        call event [SECONDS]     nanoseconds for one event of <devtrace.h>, less the loop (with
+ * -DEVENTS) call one [SECONDS]       calls without end for that time, printing nothing
  *
  * The same source is compiled plain, with sleds, for uftrace and for XRay. The loop is cut into
  * batches of some ten milliseconds; the median batch is printed, so that what else the machine does

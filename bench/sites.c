@@ -30,13 +30,13 @@
 #define D2(m, n)                                                                                   \
 	D1(m, n##0)                                                                                \
 	D1(m, n##1)                                                                                \
-	D1(m, n##2) D1(m, n##3) D1(m, n##4) D1(m, n##5) D1(m, n##6) D1(m, n##7) D1(m, n##8)        \
-		D1(m, n##9)
+	D1(m, n##2)                                                                                \
+	D1(m, n##3) D1(m, n##4) D1(m, n##5) D1(m, n##6) D1(m, n##7) D1(m, n##8) D1(m, n##9)
 #define D3(m, n)                                                                                   \
 	D2(m, n##0)                                                                                \
 	D2(m, n##1)                                                                                \
-	D2(m, n##2) D2(m, n##3) D2(m, n##4) D2(m, n##5) D2(m, n##6) D2(m, n##7) D2(m, n##8)        \
-		D2(m, n##9)
+	D2(m, n##2)                                                                                \
+	D2(m, n##3) D2(m, n##4) D2(m, n##5) D2(m, n##6) D2(m, n##7) D2(m, n##8) D2(m, n##9)
 #define ALL(m)	D3(m, 10) D3(m, 11) D3(m, 12) D3(m, 13) D3(m, 14)
 #define NAME(n) f##n,
 

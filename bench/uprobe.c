@@ -71,6 +71,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		if (read(fd[i], &count[i], 8) != 8)
 			perror("uprobe: read");
-	fprintf(stderr, "entries=%lu exits=%lu\n", (unsigned long)count[0], (unsigned long)count[1]);
+	fprintf(stderr, "entries=%lu exits=%lu\n", (unsigned long)count[0],
+		(unsigned long)count[1]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

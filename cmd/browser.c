@@ -56,7 +56,8 @@ static void set_free(void *ctx)
 		_exit(1);
 }
 
-int dt_browser_prepare(struct dt_browser *b, const char *address, struct dt_needs *needs, struct dt_error *e)
+int dt_browser_prepare(struct dt_browser *b, const char *address, struct dt_needs *needs,
+		       struct dt_error *e)
 {
 	b->path[0] = '\0';
 	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))

@@ -72,12 +72,12 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
-	bool ending;		 /* no record comes any more */
-	uint64_t until;		 /* ticks: what is behind is not looked at */
-	uint64_t resumed;	 /* ticks: the end of the last pause; 0: there was none */
-	struct dt_fulls fulls;	 /* of calls whose lines are still to be written */
-	double cost[256]; /* of a record, by kind, in ticks; to subtract */
-	uint32_t *thread; /* chosen ones */
+	bool ending;	       /* no record comes any more */
+	uint64_t until;	       /* ticks: what is behind is not looked at */
+	uint64_t resumed;      /* ticks: the end of the last pause; 0: there was none */
+	struct dt_fulls fulls; /* of calls whose lines are still to be written */
+	double cost[256];      /* of a record, by kind, in ticks; to subtract */
+	uint32_t *thread;      /* chosen ones */
 	size_t threads;
 	bool *shown;
 	uint32_t functions;	 /* known to shown[] */
@@ -358,8 +358,7 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 #define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK | DT_CALL_DOUBTFUL)
 #define MARKED_END                                                                                 \
 	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_LEFT | DT_CALL_OPEN |         \
-	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT |                                       \
-	 DT_CALL_PAUSED | DT_CALL_BACKWARD)
+	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT | DT_CALL_PAUSED | DT_CALL_BACKWARD)
 
 static void end_line(struct calls *k, const char *line, char *p)
 {
@@ -779,7 +778,8 @@ static bool take_first(void *ctx, const struct dt_call *c)
 	return false;
 }
 
-/* Is what happens now in a call of a function that is not chosen? Then it is that call's, as its line. */
+/* Is what happens now in a call of a function that is not chosen? Then it is that call's, as its
+ * line. */
 static bool is_of_hidden(struct calls *k)
 {
 	const struct dt_call *c = NULL;
@@ -789,8 +789,8 @@ static bool is_of_hidden(struct calls *k)
 }
 
 /*
- * The beginning of the line of what is not a call, in the calls that it happened in. NULL: none. Own: the
- * thread recorded it itself, in the innermost call.
+ * The beginning of the line of what is not a call, in the calls that it happened in. NULL: none.
+ * Own: the thread recorded it itself, in the innermost call.
  */
 static struct output *start_line(struct calls *k, uint32_t tid, bool own, char **text, char **p)
 {
@@ -951,8 +951,8 @@ static int on_pause(void *ctx, const struct dt_pause *p)
 
 static int run(struct calls *k)
 {
-	struct dt_pair_events events = {on_begin, on_end, on_loss, on_other, k,
-					k->subtract ? k->cost : NULL};
+	struct dt_pair_events events = {on_begin, on_end, on_loss,
+					on_other, k,	  k->subtract ? k->cost : NULL};
 	struct dt_reader_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD,
 					.values = true};
 	struct dt_error e = {""};

@@ -85,12 +85,16 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 		asked = !dt_reader_is_replaced(r);
 		if (asked)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "%s", e.text);
-	} else if (!ask(&s, "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
-			calls) ||
-		   !ask(&s, "SELECT count(*) FROM records", records) ||
-		   !ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost) ||
-		   !ask(&s, "SELECT count(*), cast(ifnull(sum(duration), 0) as integer), "
-			    "(SELECT count(*) FROM pauses) FROM held", waits)) {
+	} else if (
+		!ask(&s,
+		     "SELECT count(*), sum(timed), cast(ifnull(sum(iif(timed, duration, 0)), 0) as integer) FROM calls",
+		     calls) ||
+		!ask(&s, "SELECT count(*) FROM records", records) ||
+		!ask(&s, "SELECT ifnull(sum(records), 0) FROM lost", lost) ||
+		!ask(&s,
+		     "SELECT count(*), cast(ifnull(sum(duration), 0) as integer), "
+		     "(SELECT count(*) FROM pauses) FROM held",
+		     waits)) {
 		asked = !dt_reader_is_replaced(r);
 		if (asked)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "it fails: %s",
@@ -102,24 +106,27 @@ static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu records, and there are %lu",
 				      (unsigned long)records[0], (unsigned long)c->chunks.records);
 		if (lost[0] != c->chunks.lost)
-			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu records lost, and there are %lu",
-				      (unsigned long)lost[0], (unsigned long)c->chunks.lost);
+			dt_faults_add(&c->faults, DT_FAULT_SQL,
+				      "%lu records lost, and there are %lu", (unsigned long)lost[0],
+				      (unsigned long)c->chunks.lost);
 		off = (double)waits[1] > held ? (double)waits[1] - held : held - (double)waits[1];
 		if (waits[0] != c->chunks.holds || off > 2 + (double)waits[0] + held / 1e9)
 			dt_faults_add(&c->faults, DT_FAULT_SQL,
-				      "%lu waits of %lu ns, and there are %lu of %.0f", (unsigned long)waits[0],
-				      (unsigned long)waits[1], (unsigned long)c->chunks.holds, held);
+				      "%lu waits of %lu ns, and there are %lu of %.0f",
+				      (unsigned long)waits[0], (unsigned long)waits[1],
+				      (unsigned long)c->chunks.holds, held);
 		if (waits[2] != c->pauses)
 			dt_faults_add(&c->faults, DT_FAULT_SQL, "%lu pauses, and there are %lu",
 				      (unsigned long)waits[2], (unsigned long)c->pauses);
 		off = (double)calls[2] > ns ? (double)calls[2] - ns : ns - (double)calls[2];
 		if (calls[0] != c->calls.calls || calls[1] != c->calls.timed ||
 		    off > 2 + (double)c->calls.timed / 10 + ns / 1e9)
-			dt_faults_add(&c->faults, DT_FAULT_SQL,
-				      "%lu calls, %lu timed of %lu ns, and there are %lu, %lu of %.0f",
-				      (unsigned long)calls[0], (unsigned long)calls[1],
-				      (unsigned long)calls[2], (unsigned long)c->calls.calls,
-				      (unsigned long)c->calls.timed, ns);
+			dt_faults_add(
+				&c->faults, DT_FAULT_SQL,
+				"%lu calls, %lu timed of %lu ns, and there are %lu, %lu of %.0f",
+				(unsigned long)calls[0], (unsigned long)calls[1],
+				(unsigned long)calls[2], (unsigned long)c->calls.calls,
+				(unsigned long)c->calls.timed, ns);
 	}
 	dt_sql_close(&s);
 	return asked;
@@ -138,8 +145,8 @@ static void say_faults(const char *path, const struct dt_check *c)
 		const struct dt_fault *f = &c->faults.kind[i];
 
 		if (f->n)
-			printf("%s: %lu %s%s: %s\n", path, (unsigned long)f->n, dt_faults_words(i, f->n),
-			       f->n == 1 ? "" : "; the first", f->first);
+			printf("%s: %lu %s%s: %s\n", path, (unsigned long)f->n,
+			       dt_faults_words(i, f->n), f->n == 1 ? "" : "; the first", f->first);
 	}
 }
 
@@ -246,7 +253,8 @@ static void say_left_out(const struct dt_reader *r, const struct dt_check *c)
 	}
 }
 
-static void say_sound(const char *path, struct dt_reader *r, const struct dt_check *c, bool asked_sql)
+static void say_sound(const char *path, struct dt_reader *r, const struct dt_check *c,
+		      bool asked_sql)
 {
 	const struct dt_check_calls *n = &c->calls;
 

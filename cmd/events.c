@@ -63,7 +63,8 @@ static int run(const char *definition, const char *header, const char *json, con
 		dt_needs_add(&needs, DT_NEED_READ, definition);
 	if (trace)
 		dt_needs_add(&needs, DT_NEED_CHANGED, trace);
-	if ((header && !open_output(header, &part[0], &needs)) || (json && !open_output(json, &part[1], &needs)))
+	if ((header && !open_output(header, &part[0], &needs)) ||
+	    (json && !open_output(json, &part[1], &needs)))
 		status = 1;
 	if (!status)
 		status = dt_cmd_confine(&needs);

@@ -55,7 +55,8 @@ static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_fo
 }
 
 /* One of dt_exports. */
-static int write_format(struct dt_reader *r, struct dt_part *part, const struct dt_export *x, bool values)
+static int write_format(struct dt_reader *r, struct dt_part *part, const struct dt_export *x,
+			bool values)
 {
 	struct dt_formats formats = {.reader = r};
 	struct dt_progress progress;
@@ -87,9 +88,10 @@ static int write_ctf(struct dt_reader *r, struct dt_part *part, bool values)
 		dt_cmd_fail("%s: %s", part->said, e.text);
 	rc = dt_part_end(part, !rc);
 	if (!rc && moved)
-		dt_cmd_fail("note: %llu records are of an earlier time than the one in front of them "
-			    "on their core; here they have its time",
-			    (unsigned long long)moved);
+		dt_cmd_fail(
+			"note: %llu records are of an earlier time than the one in front of them "
+			"on their core; here they have its time",
+			(unsigned long long)moved);
 	dt_formats_free(&formats);
 	return rc;
 }
@@ -105,20 +107,14 @@ static const struct dt_export *find_format(const char *name)
 
 int dt_cmd_export(int argc, char **argv)
 {
-	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
-						{"relative", no_argument, NULL, 2},
-						{"absolute", no_argument, NULL, 3},
-						{"chrome", no_argument, NULL, 4},
-						{"perfetto", no_argument, NULL, 4},
-						{"speedscope", no_argument, NULL, 4},
-						{"folded", no_argument, NULL, 4},
-						{"callgrind", no_argument, NULL, 4},
-						{"csv", no_argument, NULL, 4},
-						{"no-values", no_argument, NULL, 5},
-						{"ctf", required_argument, NULL, 6},
-						{"output", required_argument, NULL, 'o'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"barrelfish", no_argument, NULL, 1}, {"relative", no_argument, NULL, 2},
+		{"absolute", no_argument, NULL, 3},   {"chrome", no_argument, NULL, 4},
+		{"perfetto", no_argument, NULL, 4},   {"speedscope", no_argument, NULL, 4},
+		{"folded", no_argument, NULL, 4},     {"callgrind", no_argument, NULL, 4},
+		{"csv", no_argument, NULL, 4},	      {"no-values", no_argument, NULL, 5},
+		{"ctf", required_argument, NULL, 6},  {"output", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, 'h'},     {0}};
 	const struct dt_export *format = NULL;
 	const char *output = NULL, *folder = NULL;
 	enum dt_dump_form form = DT_DUMP_AS_IMPORTED;
@@ -169,10 +165,12 @@ int dt_cmd_export(int argc, char **argv)
 		return dt_cmd_usage("export");
 	}
 	if (formats != 1 || (form != DT_DUMP_AS_IMPORTED && !barrelfish)) {
-		dt_cmd_fail(formats == 1 ? "export: --relative and --absolute are of --barrelfish"
-			    : formats	 ? "export: one format at a time"
-					 : "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
-					   "--folded, --callgrind, --csv or --barrelfish");
+		dt_cmd_fail(
+			formats == 1 ? "export: --relative and --absolute are of --barrelfish"
+			: formats
+				? "export: one format at a time"
+				: "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
+				  "--folded, --callgrind, --csv or --barrelfish");
 		return dt_cmd_usage("export");
 	}
 	if (!(folder ? dt_part_open_folder(&part, folder) : dt_part_open(&part, output)))

@@ -175,7 +175,9 @@ static int keep(const struct command *c, const char *path, int fd, struct dt_err
 		return -1;
 	if (check_output(c, e) < 0)
 		return -1;
-	return dt_outside_move(path, c->output) < 0 ? dt_fail(e, "%s: %s", c->output, strerror(errno)) : 0;
+	return dt_outside_move(path, c->output) < 0
+		       ? dt_fail(e, "%s: %s", c->output, strerror(errno))
+		       : 0;
 }
 
 /* ---- fetching */
@@ -278,7 +280,8 @@ static void disconnect(struct dt_link *l)
 
 static int confine(struct command *c)
 {
-	struct dt_needs needs = {.outside = {.connect = connect_there, .disconnect = disconnect_there, .ctx = c}};
+	struct dt_needs needs = {
+		.outside = {.connect = connect_there, .disconnect = disconnect_there, .ctx = c}};
 	struct dt_error e;
 
 	/* with no connection yet, it is closed all the same */
@@ -338,20 +341,14 @@ static void there(struct command *c, const char *argument)
 /* 0; or the exit status plus one. */
 static int parse(struct command *c, int argc, char **argv)
 {
-	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-						{"continuous", no_argument, NULL, 'c'},
-						{"count", required_argument, NULL, 'n'},
-						{"barrelfish", no_argument, NULL, 'b'},
-						{"events", required_argument, NULL, 'E'},
-						{"names", required_argument, NULL, 'N'},
-						{"text", no_argument, NULL, 't'},
-						{"session", required_argument, NULL, 's'},
-						{"arm", required_argument, NULL, 'a'},
-						{"for", required_argument, NULL, 'f'},
-						{"ssh", required_argument, NULL, 'e'},
-						{"remote", required_argument, NULL, 'r'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'}, {"continuous", no_argument, NULL, 'c'},
+		{"count", required_argument, NULL, 'n'},  {"barrelfish", no_argument, NULL, 'b'},
+		{"events", required_argument, NULL, 'E'}, {"names", required_argument, NULL, 'N'},
+		{"text", no_argument, NULL, 't'},	  {"session", required_argument, NULL, 's'},
+		{"arm", required_argument, NULL, 'a'},	  {"for", required_argument, NULL, 'f'},
+		{"ssh", required_argument, NULL, 'e'},	  {"remote", required_argument, NULL, 'r'},
+		{"help", no_argument, NULL, 'h'},	  {0}};
 	char *end;
 	int o;
 

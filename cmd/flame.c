@@ -44,12 +44,10 @@ static int write_picture(struct dt_reader *r, const struct dt_reader_range *rang
 
 int dt_cmd_flame(int argc, char **argv)
 {
-	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-						{"width", required_argument, NULL, 'w'},
-						{"from", required_argument, NULL, 1},
-						{"to", required_argument, NULL, 2},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'}, {"width", required_argument, NULL, 'w'},
+		{"from", required_argument, NULL, 1},	  {"to", required_argument, NULL, 2},
+		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_range_options when = {0};
 	const char *output = "devtrace.svg", *command;
@@ -67,7 +65,8 @@ int dt_cmd_flame(int argc, char **argv)
 			break;
 		case 'w':
 			width = strtoul(optarg, &end, 10);
-			if (*end || *optarg < '0' || *optarg > '9' || width < 100 || width > 100000) {
+			if (*end || *optarg < '0' || *optarg > '9' || width < 100 ||
+			    width > 100000) {
 				dt_cmd_fail("-w %s: a width is 100 to 100000 pixels", optarg);
 				return dt_cmd_usage("flame");
 			}
@@ -94,7 +93,8 @@ int dt_cmd_flame(int argc, char **argv)
 	}
 	command = dt_reader_meta(r, "command");
 	status = dt_cmd_range(r, &when, &range)
-			 ? write_picture(r, &range, part.file, (unsigned)width, command ? command : "devtrace")
+			 ? write_picture(r, &range, part.file, (unsigned)width,
+					 command ? command : "devtrace")
 			 : 1;
 	status = dt_part_end(&part, !status);
 	dt_cmd_say_lost(r);

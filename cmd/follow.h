@@ -5,7 +5,8 @@
 
 #include "core/types.h"
 
-/* session NULL: the only one. follow: until the session ends. long_lines: with names. Exit status. */
+/* session NULL: the only one. follow: until the session ends. long_lines: with names. Exit status.
+ */
 int dt_cmd_follow(const char *session, bool follow, bool consume, bool long_lines);
 
 #endif

@@ -10,7 +10,8 @@
 #define DT_FROM_WORDS 12
 
 struct dt_from {
-	const char *word[DT_FROM_WORDS]; /* options of fetch, and behind "--" the address, the file */
+	const char
+		*word[DT_FROM_WORDS]; /* options of fetch, and behind "--" the address, the file */
 	size_t words;
 	struct dt_temporary trace;
 };

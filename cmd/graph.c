@@ -15,8 +15,8 @@
 #include "cmd/table.h"
 
 #define FOCUSES 64 /* functions that are looked at in one pass: each call is noted for each */
-#define DEEPEST                                                                                    \
-	2000 /* levels that are printed: nothing that is drawn so far to the right is read */
+/* levels that are printed: nothing that is drawn so far to the right is read */
+#define DEEPEST 2000
 
 static const char help[] =
 	"usage: devtrace graph [OPTION]... [FILE] [FUNCTION]...\n"
@@ -815,7 +815,7 @@ int dt_cmd_graph(int argc, char **argv)
 		k.reader = status ? NULL : dt_reader_open(path, &e);
 		status = status	    ? status
 			 : k.reader ? run(&k, argv + optind, argc - optind)
-				  : dt_cmd_fail("%s", e.text);
+				    : dt_cmd_fail("%s", e.text);
 		if (k.reader)
 			dt_cmd_say_lost(k.reader);
 		dt_reader_close(k.reader);

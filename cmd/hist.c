@@ -93,10 +93,12 @@ static bool parse_buckets(struct hist *h, const char *text)
 static void print_text(const struct hist *h, const char *what, FILE *f)
 {
 	fprintf(f, "# histogram of %s\n# values %llu\n# bad %llu\n# above %llu\n", what,
-		(unsigned long long)h->values, (unsigned long long)h->bad, (unsigned long long)h->above);
+		(unsigned long long)h->values, (unsigned long long)h->bad,
+		(unsigned long long)h->above);
 	for (size_t i = 0; i < h->buckets; i++)
 		if (h->bucket[i])
-			fprintf(f, "%llu %llu\n", (unsigned long long)dt_histogram_lowest(h->width, i),
+			fprintf(f, "%llu %llu\n",
+				(unsigned long long)dt_histogram_lowest(h->width, i),
 				(unsigned long long)h->bucket[i]);
 }
 
@@ -125,7 +127,8 @@ static void draw(const struct hist *h, const struct dt_values *v, const char *wh
 
 	for (size_t i = 0; i < v->select.n && n < sizeof(title); i++)
 		n += dt_format(title + n, sizeof(title) - n, "%s%s%s", i ? ", " : " of ",
-			       v->select.pattern[i].remove ? "not " : "", v->select.pattern[i].text);
+			       v->select.pattern[i].remove ? "not " : "",
+			       v->select.pattern[i].text);
 	picture.title = title;
 	picture.about = about;
 	dt_histogram_draw(&picture, f);
@@ -205,7 +208,8 @@ static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, con
 	if (!v->durations && !dt_value_parse(&v->value, *value, strlen(*value)))
 		return 2;
 	h->width = v->durations && !h->has_buckets ? 0 : h->width;
-	h->svg |= h->output && strlen(h->output) > 4 && !strcmp(h->output + strlen(h->output) - 4, ".svg");
+	h->svg |= h->output && strlen(h->output) > 4 &&
+		  !strcmp(h->output + strlen(h->output) - 4, ".svg");
 	if (h->log && !h->svg) {
 		dt_cmd_fail("--log is of a picture: say --svg, or -o NAME.svg");
 		return dt_cmd_usage("hist");

@@ -65,7 +65,8 @@ static int import(struct import *m)
 		dt_needs_add(&needs, DT_NEED_READ, m->definition);
 	if (m->table)
 		dt_needs_add(&needs, DT_NEED_READ, m->table);
-	if (dt_store_check_room(m->output, &e) < 0 || dt_aside_open(&m->aside, m->output, &needs, &e) < 0)
+	if (dt_store_check_room(m->output, &e) < 0 ||
+	    dt_aside_open(&m->aside, m->output, &needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	status = dt_cmd_confine(&needs);
 	if (!status && (read_names(m, &e) || make(m, &e)))
@@ -80,12 +81,10 @@ static int import(struct import *m)
 
 int dt_cmd_import(int argc, char **argv)
 {
-	static const struct option options[] = {{"barrelfish", no_argument, NULL, 1},
-						{"events", required_argument, NULL, 2},
-						{"names", required_argument, NULL, 3},
-						{"output", required_argument, NULL, 'o'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"barrelfish", no_argument, NULL, 1},  {"events", required_argument, NULL, 2},
+		{"names", required_argument, NULL, 3}, {"output", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, 'h'},      {0}};
 	struct import m = {.output = DT_DEFAULT_FILE};
 	bool barrelfish = false;
 	int o;

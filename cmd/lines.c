@@ -17,7 +17,8 @@ struct open_call {
 	size_t outer;	  /* its thread's call of the same function before it, by place plus one */
 };
 
-/* A function in a thread: its innermost open call, by place plus one, or 0: an exit may have no entry. */
+/* A function in a thread: its innermost open call, by place plus one, or 0: an exit may have no
+ * entry. */
 struct innermost {
 	uint32_t tid;
 	uint64_t function;
@@ -172,7 +173,8 @@ static struct innermost *innermost_of(struct lines *l, uint32_t tid, uint64_t fu
 	return &l->innermost[l->functions - 1];
 }
 
-static int enter(struct lines *l, struct thread_calls *t, const struct dt_record *r, uint64_t function)
+static int enter(struct lines *l, struct thread_calls *t, const struct dt_record *r,
+		 uint64_t function)
 {
 	struct innermost *i = innermost_of(l, t->tid, function);
 

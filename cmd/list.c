@@ -72,7 +72,8 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 						 : ", found by calls of it");
 		else
 			printf("sled %u+%u+%u", f->count[DT_ELF_ENTRY], f->count[DT_ELF_RETURN],
-			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] + f->count[DT_ELF_JUMP_DIRECT]);
+			       f->count[DT_ELF_TAIL] + f->count[DT_ELF_JUMP] +
+				       f->count[DT_ELF_JUMP_DIRECT]);
 		if (sym && dt_symtab_line(t, sym->address, &file, &line))
 			printf("\t%s:%u", dt_cmd_plain(file), line);
 		if (sym)
@@ -177,7 +178,7 @@ static void say_hooks(const char *of, const struct hooks *h)
 struct place {
 	char *name; /* "event net:send", as it is printed and sorted */
 	uint64_t address;
-	const struct dt_elf_event *event;    /* one of the two */
+	const struct dt_elf_event *event; /* one of the two */
 	const struct dt_usdt_probe *probe;
 };
 
@@ -232,8 +233,8 @@ static void print_place(const char *module, struct dt_symtab *t, const struct pl
 {
 	const struct dt_function *f = t ? dt_symtab_find(t, p->address) : NULL;
 
-	printf("\t0x%lx\t%s%s%s", (unsigned long)p->address,
-	       dt_cmd_plain(module), f ? ":" : "", f ? dt_cmd_plain(f->name) : "");
+	printf("\t0x%lx\t%s%s%s", (unsigned long)p->address, dt_cmd_plain(module), f ? ":" : "",
+	       f ? dt_cmd_plain(f->name) : "");
 	if (p->event && !(p->event->flags & DT_EVENT_FREE))
 		printf("\t%u:%u", p->event->subsystem, p->event->event);
 	if (p->event && p->event->flags & DT_EVENT_TEXT)
@@ -328,7 +329,9 @@ static int find_process(struct listed *l)
 		return 1;
 	}
 	for (size_t i = 0; i < l->maps.n; i++) {
-		struct dt_file *f = is_code(&l->maps.map[i]) ? dt_file_noted(&l->files, l->pid, &l->maps.map[i]) : NULL;
+		struct dt_file *f = is_code(&l->maps.map[i])
+					    ? dt_file_noted(&l->files, l->pid, &l->maps.map[i])
+					    : NULL;
 
 		if (f)
 			f->program = is_program(l->pid, f);
@@ -356,8 +359,8 @@ static int list_process(struct listed *l, bool all, bool verbose)
 	say_hooks(name, &hooks);
 	if (n == 0 && !hooks.can_not)
 		fprintf(stderr,
-			"devtrace list: process %d has no functions that could be traced%s\n", l->pid,
-			all ? "" : "; its libraries: -a");
+			"devtrace list: process %d has no functions that could be traced%s\n",
+			l->pid, all ? "" : "; its libraries: -a");
 	return n == 0;
 }
 
@@ -434,8 +437,9 @@ static int list_sessions(void)
 		return 1;
 	}
 	if (!n)
-		fprintf(stderr, "devtrace list: no session runs; name a program or process to see what "
-				"can be traced there\n");
+		fprintf(stderr,
+			"devtrace list: no session runs; name a program or process to see what "
+			"can be traced there\n");
 	return 0;
 }
 
@@ -504,5 +508,6 @@ int dt_cmd_list(int argc, char **argv)
 			return 2;
 		}
 	}
-	return optind == argc ? list_sessions() : list_all(argv + optind, (size_t)(argc - optind), all, verbose);
+	return optind == argc ? list_sessions()
+			      : list_all(argv + optind, (size_t)(argc - optind), all, verbose);
 }

@@ -190,7 +190,8 @@ static bool is_allowed(const char *command)
 /* What the session says of the pattern that has just been switched on. */
 static void note_of(struct dt_live *l, const char *command, struct dt_error *note)
 {
-	static const char *const form[] = {"#trace %s: ", "#trace '%s': "}; /* names with blanks are quoted */
+	static const char *const form[] = {"#trace %s: ",
+					   "#trace '%s': "}; /* names with blanks are quoted */
 	char name[256], line[300], *found = NULL;
 
 	note->text[0] = '\0';

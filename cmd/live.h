@@ -18,10 +18,11 @@ struct dt_live {
 	pthread_mutex_t lock; /* of tell */
 	struct dt_client tell;
 
-	/* of a session that keeps its records in its log: what is in there goes to a file of ours */
+	/* of a session that keeps its records in its log: what is in there goes to a file of ours
+	 */
 	struct dt_temporary trace;
 	struct dt_spool *spool; /* the thread's, while it runs */
-	bool writes; /* by: */
+	bool writes;		/* by: */
 	pthread_t writer;
 	atomic_bool enough, written; /* it is to end; it has */
 	struct dt_error error;	     /* of writing */

@@ -50,8 +50,9 @@ static const struct {
 
 static void help(FILE *f)
 {
-	fprintf(f, "usage: devtrace [OPTION]... PROG [ARG]...   run PROG, print the tree of its calls\n"
-		   "       devtrace COMMAND [OPTION]...         (devtrace COMMAND --help tells more)\n\n");
+	fprintf(f,
+		"usage: devtrace [OPTION]... PROG [ARG]...   run PROG, print the tree of its calls\n"
+		"       devtrace COMMAND [OPTION]...         (devtrace COMMAND --help tells more)\n\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", command[i].name, command[i].help);
 	fprintf(f, "\nAny program is traced, as it is. One that is built with sleds costs less "
@@ -76,8 +77,8 @@ static void *run_here(void *argv)
 }
 
 /*
- * With a small stack (ulimit -s), which other threads would have, too: all is done on another thread's. This one
- * takes no signals, so that they reach that.
+ * With a small stack (ulimit -s), which other threads would have, too: all is done on another
+ * thread's. This one takes no signals, so that they reach that.
  */
 static int run_on_stack(int argc, char **argv)
 {
@@ -90,8 +91,9 @@ static int run_on_stack(int argc, char **argv)
 	sigfillset(&all);
 	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, DT_LIMITS_STACK) ||
 	    pthread_setattr_default_np(&attr) || pthread_create(&thread, &attr, run_here, argv)) {
-		fprintf(stderr, "devtrace: the stack is too small (ulimit -s), and there is no memory for "
-				"another\n");
+		fprintf(stderr,
+			"devtrace: the stack is too small (ulimit -s), and there is no memory for "
+			"another\n");
 		return 1;
 	}
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
@@ -117,7 +119,8 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("devtrace " DT_VERSION);
 		/* without it, commands work as well: here it can be seen */
-		printf("what only reads is confined by: %s\n", dt_confine_means(means, sizeof(means)));
+		printf("what only reads is confined by: %s\n",
+		       dt_confine_means(means, sizeof(means)));
 		return 0;
 	}
 	dt_limits_raise();

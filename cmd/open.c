@@ -62,7 +62,8 @@ int dt_cmd_confine(struct dt_needs *needs)
 	return dt_confine(needs, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
 }
 
-struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs, int *status)
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs,
+			      int *status)
 {
 	const char *path = optind < argc ? argv[optind] : DT_DEFAULT_FILE;
 	struct dt_needs none = {.n = 0};
@@ -208,8 +209,9 @@ bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost
 
 	dt_format(key, sizeof(key), "cost.%s", kind);
 	text = dt_reader_meta(r, key);
-	return text && sscanf(text, "%lf %lf %lf %lf %u", &c->median, &c->mean, &c->deviation,
-			      &c->interval, &c->n) == 5 &&
+	return text &&
+	       sscanf(text, "%lf %lf %lf %lf %u", &c->median, &c->mean, &c->deviation, &c->interval,
+		      &c->n) == 5 &&
 	       c->median >= 0 && c->median < 1e9;
 }
 
@@ -218,8 +220,9 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost)
 	struct dt_cmd_cost entry, leave, point;
 
 	if (!dt_cmd_cost(r, "entry", &entry) || !dt_cmd_cost(r, "exit", &leave)) {
-		dt_cmd_fail("the trace does not say what a record cost: it was imported, or made by an "
-			    "older devtrace");
+		dt_cmd_fail(
+			"the trace does not say what a record cost: it was imported, or made by an "
+			"older devtrace");
 		return false;
 	}
 	if (!dt_cmd_cost(r, "point", &point))

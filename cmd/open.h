@@ -13,19 +13,21 @@
 int dt_cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Confines itself to what is needed (process/confine.h), which may be NULL: to that and the trace, and opens
- * it: argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage said.
+ * Confines itself to what is needed (process/confine.h), which may be NULL: to that and the trace,
+ * and opens it: argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage
+ * said.
  */
-struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs, int *status);
+struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs,
+			      int *status);
 
-/* The same without opening: files for a while are needed by all. Nothing more when it has been done. 0, or the
- * exit status and an error said. */
+/* The same without opening: files for a while are needed by all. Nothing more when it has been
+ * done. 0, or the exit status and an error said. */
 int dt_cmd_confine(struct dt_needs *needs);
 
 /* "the usage is wrong": prints how to get help; returns 2. */
 
-/* Words of others for a terminal: core/plain.h. Valid until seven more of this thread; s itself where
- * that is plain. */
+/* Words of others for a terminal: core/plain.h. Valid until seven more of this thread; s itself
+ * where that is plain. */
 const char *dt_cmd_plain(const char *s);
 int dt_cmd_usage(const char *name);
 
@@ -40,8 +42,9 @@ bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks);
 
 /* For each function row, whether the selection shows it. calloc'ed; NULL: out of memory. */
 /*
- * Says on standard error, for each function that is shown and calls others that were chosen and could not be
- * hooked, that its own time includes theirs. shown: as dt_cmd_shown() gives it; file: in front, or NULL.
+ * Says on standard error, for each function that is shown and calls others that were chosen and
+ * could not be hooked, that its own time includes theirs. shown: as dt_cmd_shown() gives it; file:
+ * in front, or NULL.
  */
 void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
 
@@ -63,8 +66,8 @@ struct dt_cmd_cost {
 };
 bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost *c);
 
-/* The medians by the kinds of records, 256 of them, for struct dt_pair_events; false and an error said:
- * the trace does not tell them. */
+/* The medians by the kinds of records, 256 of them, for struct dt_pair_events; false and an error
+ * said: the trace does not tell them. */
 bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
 /* Says on stderr what the trace lacks, if anything: one line. */

@@ -22,7 +22,7 @@ struct file {
 struct files {
 	struct file *file; /* the program first */
 	size_t n;
-	bool all;  /* it is known what is needed */
+	bool all; /* it is known what is needed */
 	bool asked;
 };
 
@@ -87,8 +87,8 @@ static bool is_in(struct file *f, const struct dt_pattern *p)
 	if (dt_pattern_module(p, f->called))
 		return true;
 	for (int i = 0; i < 2 && !strpbrk(p->module, "/*?["); i++) {
-		dt_format(path, sizeof(path), "%.*s%s%s", slash ? (int)(slash + 1 - f->path) : 0, f->path,
-			  p->module, end[i]);
+		dt_format(path, sizeof(path), "%.*s%s%s", slash ? (int)(slash + 1 - f->path) : 0,
+			  f->path, p->module, end[i]);
 		if (stat(path, &st) == 0 && stat(f->path, &own) == 0 && st.st_ino == own.st_ino &&
 		    st.st_dev == own.st_dev)
 			return true;
@@ -115,7 +115,7 @@ static bool has_event(struct file *f, struct dt_selection *one)
 	if (!has && !f->elf->events && dt_usdt_read(f->elf, &usdt, NULL) == 0)
 		for (size_t i = 0; i < usdt.n && !has; i++)
 			has = dt_selection_usdt(one, usdt.probe[i].provider, usdt.probe[i].name,
-						 false);
+						false);
 	dt_usdt_free(&usdt);
 	return has;
 }
@@ -217,7 +217,8 @@ static void offer_functions(struct dt_near *near, struct files *k, const struct 
 
 		if (in && symtab(&k->file[i]))
 			dt_near_symtab(near, k->file[i].symtab);
-		for (size_t v = 0; v < k->file[i].elf->events && (in || has_subsystem(&k->file[i], p)); v++)
+		for (size_t v = 0;
+		     v < k->file[i].elf->events && (in || has_subsystem(&k->file[i], p)); v++)
 			if (k->file[i].elf->event[v].kind)
 				dt_near_offer(near, k->file[i].elf->event[v].event_name);
 	}
@@ -232,7 +233,8 @@ static bool has_no_names(struct file *f)
 	return n == 0;
 }
 
-static void say(const char *name, struct files *k, const struct dt_pattern *p, const char *option, bool certain)
+static void say(const char *name, struct files *k, const struct dt_pattern *p, const char *option,
+		bool certain)
 {
 	bool module = !p->module;
 	struct dt_near near;
@@ -262,8 +264,8 @@ static void say(const char *name, struct files *k, const struct dt_pattern *p, c
 }
 
 /*
- * Functions that libc leaves to code of the kernel's in the process, if there is any (vdso(7)): that is in no
- * file, and is not hooked. What libc would do itself is.
+ * Functions that libc leaves to code of the kernel's in the process, if there is any (vdso(7)):
+ * that is in no file, and is not hooked. What libc would do itself is.
  */
 static void say_vdso(const char *name, struct files *k, const struct dt_pattern *p)
 {
@@ -274,8 +276,10 @@ static void say_vdso(const char *name, struct files *k, const struct dt_pattern 
 			struct dt_selection resolver = {0};
 			char text[64];
 
-			dt_format(text, sizeof(text), "%s%s.resolver", p->module ? "*:" : "", left[v]);
-			if (!k->file[i].system || strcmp(p->name, left[v]) || !is_in(&k->file[i], p) ||
+			dt_format(text, sizeof(text), "%s%s.resolver", p->module ? "*:" : "",
+				  left[v]);
+			if (!k->file[i].system || strcmp(p->name, left[v]) ||
+			    !is_in(&k->file[i], p) ||
 			    dt_selection_add(&resolver, text, false, NULL) < 0)
 				continue;
 			if (has_function(&k->file[i], &resolver))

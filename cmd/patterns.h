@@ -6,9 +6,10 @@
 #include "session/session.h"
 
 /*
- * Looks for each pattern that adds in the program and in the libraries that it needs. One that matches
- * nothing there is said: it may do so later, in a library that the program loads or a program that it
- * runs, or it never will. false: none of them ever will, so there is nothing to run the program for.
+ * Looks for each pattern that adds in the program and in the libraries that it needs. One that
+ * matches nothing there is said: it may do so later, in a library that the program loads or a
+ * program that it runs, or it never will. false: none of them ever will, so there is nothing to run
+ * the program for.
  */
 bool dt_patterns_check(const char *name, struct dt_options *o, const char *program);
 

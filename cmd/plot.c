@@ -56,7 +56,7 @@ struct plot {
 	struct dt_function_stats all; /* durations, to choose how many are drawn */
 	struct dt_out *out;	      /* NULL: only counting */
 	bool no_memory;
-	struct dt_part part;	    /* the output */
+	struct dt_part part; /* the output */
 	struct dt_needs needs;
 	char data[600], commands[600]; /* temporary files, for gnuplot */
 	char *gnuplot[3];
@@ -65,9 +65,9 @@ struct plot {
 #define LABEL 40 /* characters of a name that the picture shows */
 
 /*
- * A name as gnuplot's data has it: between tabs, in a line, and no quote that would begin a word. (Names
- * of a trace have neither tabs nor ends of lines: core/plain.h; those of a text may.) What is data is not
- * run: neither `...` nor @macro.
+ * A name as gnuplot's data has it: between tabs, in a line, and no quote that would begin a word.
+ * (Names of a trace have neither tabs nor ends of lines: core/plain.h; those of a text may.) What
+ * is data is not run: neither `...` nor @macro.
  */
 static const char *gnuplot_name(const char *name)
 {
@@ -87,7 +87,8 @@ static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *n
 
 	if (strlen(name) > 4096)
 		name = "?";
-	/* in the picture, long names (C++) would leave no room for the bars: their ends tell most */
+	/* in the picture, long names (C++) would leave no room for the bars: their ends tell most
+	 */
 	if (!k->text && strlen(name) > LABEL) {
 		const char *from = name + strlen(name) - LABEL;
 
@@ -213,8 +214,8 @@ static int write_script(FILE *f, const struct plot *k)
 
 	if (!name)
 		return -1;
-	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n", !strcmp(dot, ".png") ? "png" : "svg",
-		height(k->lines.row));
+	fprintf(f, "set terminal %s size 1200,%lu noenhanced\n",
+		!strcmp(dot, ".png") ? "png" : "svg", height(k->lines.row));
 	fprintf(f, "set output '%s'\n", quoted(name, to));
 	dt_format(from, sizeof(from), "'%s'", k->data);
 	write_commands(f, k->lines.row, from);
@@ -222,8 +223,8 @@ static int write_script(FILE *f, const struct plot *k)
 	return 0;
 }
 
-/* In the process that is to be gnuplot: what it is told was made from a trace. It writes the picture, and what it
- * knows of fonts. */
+/* In the process that is to be gnuplot: what it is told was made from a trace. It writes the
+ * picture, and what it knows of fonts. */
 static void confine_gnuplot(void *plot)
 {
 	const struct plot *k = plot;
@@ -277,11 +278,12 @@ static int plot_script(struct plot *k)
 	out.fd = fileno(k->part.file);
 	k->out = &out;
 	k->lines.separator = '\t';
-	dt_out_text(&out, "# calls of a trace, by devtrace: middle, row, half and half of the duration "
-			  "(ticks), function\n"
-			  "# gnuplot -p FILE, or gnuplot -e \"set terminal svg noenhanced; set output "
-			  "'calls.svg'\" FILE\n"
-			  "$calls << END_OF_CALLS\n");
+	dt_out_text(&out,
+		    "# calls of a trace, by devtrace: middle, row, half and half of the duration "
+		    "(ticks), function\n"
+		    "# gnuplot -p FILE, or gnuplot -e \"set terminal svg noenhanced; set output "
+		    "'calls.svg'\" FILE\n"
+		    "$calls << END_OF_CALLS\n");
 	rc = pass(k);
 	dt_out_text(&out, "END_OF_CALLS\n");
 	if (dt_out_end(&out))
@@ -392,9 +394,10 @@ static int parse(int argc, char **argv, struct plot *k)
 			k->script = dot && !strcmp(dot, ".gp");
 			if (dot && (!strcmp(dot, ".svg") || !strcmp(dot, ".png") || k->script))
 				break;
-			dt_cmd_fail("'%s': the picture's name must end in .svg or .png, or in .gp for "
-				    "gnuplot's commands",
-				    optarg);
+			dt_cmd_fail(
+				"'%s': the picture's name must end in .svg or .png, or in .gp for "
+				"gnuplot's commands",
+				optarg);
 			return 2;
 		case 't':
 			k->time = optarg;
@@ -431,7 +434,8 @@ static int parse(int argc, char **argv, struct plot *k)
 	return -1;
 }
 
-/* All that is written is made, and gnuplot is made ready, before anything of the trace is looked at. */
+/* All that is written is made, and gnuplot is made ready, before anything of the trace is looked
+ * at. */
 static int prepare(struct plot *k, int argc, char **argv)
 {
 	struct dt_needs *n = &k->needs;
@@ -445,7 +449,8 @@ static int prepare(struct plot *k, int argc, char **argv)
 	dt_part_needs(&k->part, n);
 	if (!k->text && !k->script) {
 		if (!folder)
-			return dt_cmd_fail("there is no place for temporary files: %s", strerror(errno));
+			return dt_cmd_fail("there is no place for temporary files: %s",
+					   strerror(errno));
 		dt_format(k->data, sizeof(k->data), "%s/calls", folder);
 		dt_format(k->commands, sizeof(k->commands), "%s/commands", folder);
 		k->gnuplot[0] = "gnuplot";

@@ -14,26 +14,26 @@
 #include "cmd/trace.h"
 #include "symbols/symtab-apart.h"
 
-#define OPTIONS                                                                                    \
-	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n" \
-	"                             sleds, and of files without sleds those of the program\n"    \
-	"  -N, --no-function=PATTERN  do not trace those that match\n"                             \
-	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n" \
-	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"         \
-	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
-	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n" \
-	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n" \
-	"  -o, --output=FILE          the trace file (devtrace.db)\n"                              \
-	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"        \
-	"                             drop (keep the oldest), overwrite (keep the newest)\n"       \
-	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"             \
-	"  -s, --session=NAME         what the session is called (its process id)\n"               \
-	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"   \
-	"                             (system calls, vfs_*); needs root and devtrace.ko\n"            \
-	"  -S, --switches             record too which thread runs on which core when\n"           \
-	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n" \
-	"  -v, --verbose              say more at the end\n"                                       \
-	"  -h, --help\n"                                                                           \
+#define OPTIONS                                                                                          \
+	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n"       \
+	"                             sleds, and of files without sleds those of the program\n"          \
+	"  -N, --no-function=PATTERN  do not trace those that match\n"                                   \
+	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"     \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                  \
+	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n" \
+	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"       \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"      \
+	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                    \
+	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"              \
+	"                             drop (keep the oldest), overwrite (keep the newest)\n"             \
+	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                   \
+	"  -s, --session=NAME         what the session is called (its process id)\n"                     \
+	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"     \
+	"                             (system calls, vfs_*); needs root and devtrace.ko\n"               \
+	"  -S, --switches             record too which thread runs on which core when\n"                 \
+	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"       \
+	"  -v, --verbose              say more at the end\n"                                             \
+	"  -h, --help\n"                                                                                 \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
 
 #define DEFAULT_FILE "devtrace.db"
@@ -46,15 +46,16 @@ static const char record_usage[] =
 	"                             runs as if it was named, and wait for what it leaves "
 	"running\n" OPTIONS;
 
-static const char attach_usage[] = "usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
-				   "Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
-				   "  -d, --detach               go on in the background: prints the session's name; "
-				   "'devtrace ctl'\n"
-				   "                             tells it what to trace (nothing, without -F "
-				   "and -o) and when to\n"
-				   "                             quit; without -o its records stay in its log, "
-				   "for\n"
-				   "                             'devtrace cat -s'\n" OPTIONS;
+static const char attach_usage[] =
+	"usage: devtrace attach [OPTION]... PID...; devtrace attach -k[PATTERN]\n"
+	"Traces running processes until they end, or Ctrl-C; or the kernel alone.\n\n"
+	"  -d, --detach               go on in the background: prints the session's name; "
+	"'devtrace ctl'\n"
+	"                             tells it what to trace (nothing, without -F "
+	"and -o) and when to\n"
+	"                             quit; without -o its records stay in its log, "
+	"for\n"
+	"                             'devtrace cat -s'\n" OPTIONS;
 
 static const char run_usage[] =
 	"usage: devtrace [OPTION]... PROG [ARG]...\n"

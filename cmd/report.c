@@ -145,7 +145,8 @@ static int on_held(void *ctx, const struct dt_held_row *h)
 	if (c.begin >= c.end)
 		return 0;
 	dt_stats_call(&o->held, &c);
-	while (i < sizeof(o->why) / sizeof(*o->why) - 1 && *o->why[i].word && strcmp(o->why[i].word, h->why))
+	while (i < sizeof(o->why) / sizeof(*o->why) - 1 && *o->why[i].word &&
+	       strcmp(o->why[i].word, h->why))
 		i++;
 	dt_format(o->why[i].word, sizeof(o->why[i].word), "%s", h->why);
 	o->why[i].times++;
@@ -179,9 +180,10 @@ static void say_missed(const struct dt_reader *r)
 	unsigned long n, ns;
 
 	if (text && sscanf(text, "%lu %lu", &n, &ns) == 2 && n)
-		dt_cmd_fail("note: %lu more waits for devtrace, of %.3f ms together, could not be told apart: "
-			    "they are in the times",
-			    n, (double)ns / 1e6);
+		dt_cmd_fail(
+			"note: %lu more waits for devtrace, of %.3f ms together, could not be told apart: "
+			"they are in the times",
+			n, (double)ns / 1e6);
 }
 
 static void print_held(const struct dt_reader *r, const struct report *o)
@@ -309,9 +311,9 @@ static void print_json(const struct dt_reader *r, const struct report *o, const 
 		       info ? info->line : 0, (unsigned long long)f->calls,
 		       (unsigned long long)f->timed, (unsigned long long)f->unwound,
 		       (unsigned long long)f->tail, (unsigned long long)f->open,
-		       (unsigned long long)f->no_exit,
-		       (unsigned long long)f->no_entry, (unsigned long long)f->loss,
-		       (unsigned long long)f->paused, (unsigned long long)f->backward);
+		       (unsigned long long)f->no_exit, (unsigned long long)f->no_entry,
+		       (unsigned long long)f->loss, (unsigned long long)f->paused,
+		       (unsigned long long)f->backward);
 		if (f->timed)
 			printf(", \"total\": %.1f, \"self\": %.1f, \"avg\": %.1f, \"min\": %.1f, "
 			       "\"p50\": %.1f, \"p99\": %.1f, \"max\": %.1f",

@@ -119,7 +119,8 @@ static void csv_row(struct dt_rows *r, sqlite3_stmt *s)
 
 		if (i)
 			putc(',', r->f);
-		if (text && (sqlite3_column_type(s, i) == SQLITE_INTEGER || sqlite3_column_type(s, i) == SQLITE_FLOAT))
+		if (text && (sqlite3_column_type(s, i) == SQLITE_INTEGER ||
+			     sqlite3_column_type(s, i) == SQLITE_FLOAT))
 			fputs(text, r->f);
 		else if (text)
 			dt_csv_words(r->f, text, (size_t)sqlite3_column_bytes(s, i), false);

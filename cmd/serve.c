@@ -188,8 +188,7 @@ static int run(struct command *c, char **files)
 	if (rc == 0 && !status)
 		rc = dt_serve(&c->how, &e);
 	dt_address_close(&listener);
-	return status	? status
-	       : rc < 0 ? dt_cmd_fail("%s", e.text) : 0;
+	return status ? status : rc < 0 ? dt_cmd_fail("%s", e.text) : 0;
 }
 
 int dt_cmd_serve(int argc, char **argv)

@@ -201,7 +201,8 @@ static bool add_text(char *out, size_t *n, const struct dt_record *r)
 	for (unsigned i = 0; i < sizeof(r->value) && *n < DT_CAPTURE_TEXT; i++) {
 		if (!bytes[i])
 			return true;
-		out[(*n)++] = bytes[i] >= ' ' && bytes[i] != 0x7f && bytes[i] != '"' ? bytes[i] : '.';
+		out[(*n)++] =
+			bytes[i] >= ' ' && bytes[i] != 0x7f && bytes[i] != '"' ? bytes[i] : '.';
 	}
 	return *n == DT_CAPTURE_TEXT || (r->flags & DT_FAULT);
 }
@@ -223,8 +224,8 @@ static bool symbol_of(struct shell *s, uint64_t value, char out[128])
 }
 
 /*
- * A point's record and those that continue it: n of them. Values by their labels, in hexadecimal and
- * as the symbol they point to; texts in quotes behind the value that leads to them.
+ * A point's record and those that continue it: n of them. Values by their labels, in hexadecimal
+ * and as the symbol they point to; texts in quotes behind the value that leads to them.
  */
 static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n)
 {
@@ -275,11 +276,11 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 			item[i].symbol = symbol[i];
 	}
 	if (constant)
-		item[v.items++] = (struct dt_kitrace_item){.name = "const",
-							   .value = r[constant].value[0]};
+		item[v.items++] =
+			(struct dt_kitrace_item){.name = "const", .value = r[constant].value[0]};
 	dt_out_used(&s->out,
-		    dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + DT_CAPTURE_ITEMS * 512),
-				    &v));
+		    dt_kitrace_line(
+			    k, dt_out_room(&s->out, DT_KITRACE_TEXT + DT_CAPTURE_ITEMS * 512), &v));
 }
 
 static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_record *r,
@@ -303,8 +304,8 @@ static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_rec
 	if ((r->flags & DT_NARGS) == DT_ADJACENT)
 		v.flags |= DT_KITRACE_ADJACENT;
 	if (more)
-		item[v.items++] = (struct dt_kitrace_item){.name = "const",
-							   .value = more->value[0]};
+		item[v.items++] =
+			(struct dt_kitrace_item){.name = "const", .value = more->value[0]};
 	for (unsigned i = 0; !more && !p->pid && i < dt_record_values(r) && i < 4; i++)
 		item[v.items++] = (struct dt_kitrace_item){.name = names[i], .value = r->value[i]};
 	dt_out_used(&s->out, dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + 2048), &v));

@@ -167,7 +167,8 @@ static bool arguments(struct query *q, int argc, char **argv)
 	return q->text;
 }
 
-/* Is it in the text, by itself, in whatever case? Also in a string or a remark: that only takes more rights. */
+/* Is it in the text, by itself, in whatever case? Also in a string or a remark: that only takes
+ * more rights. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -186,12 +187,15 @@ static bool has_any(const char *text, const char *const *word)
 	return *word;
 }
 
-/* Confines itself to what the text asks for. *write: the trace, or another file, may be written to. */
+/* Confines itself to what the text asks for. *write: the trace, or another file, may be written to.
+ */
 static int confine(const struct query *q, bool *write)
 {
-	static const char *const changes[] = {"insert", "update", "delete", "replace", "drop", NULL},
+	static const char *const changes[] = {"insert",	 "update", "delete",
+					      "replace", "drop",   NULL},
 				 *const files[] = {"attach", "vacuum", NULL};
-	bool trace = has_word(q->text, "activities") && has_any(q->text, changes), others = has_any(q->text, files);
+	bool trace = has_word(q->text, "activities") && has_any(q->text, changes),
+	     others = has_any(q->text, files);
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS | (others ? DT_NEED_ALL_FILES : 0)};
 
 	*write = trace || others;

@@ -33,9 +33,10 @@
 #include "session/serve.h"
 #include "session/thread-table.h"
 
-#define NAMED	  5	      /* processes in a message, at most */
-#define ALONE_NS 10000000000u /* how long a session without a file waits when its processes have ended */
-#define MOMENT_NS 100000000ull /* what ends so soon after its program is waited for */
+#define NAMED 5 /* processes in a message, at most */
+/* how long a session without a file waits when its processes have ended */
+#define ALONE_NS  10000000000u
+#define MOMENT_NS 100000000ull	/* what ends so soon after its program is waited for */
 #define TELL_NS	  1000000000ull /* what is waited for longer is told of */
 
 static volatile sig_atomic_t interrupted;
@@ -237,10 +238,12 @@ static void say_summary(const struct dt_trace_command *c, const struct dt_sessio
 			"they loaded, nor whether they still run: %s\n",
 			c->name, (unsigned long)s->unopened, s->unopened_why.text);
 	if (s->unfollowed)
-		fprintf(stderr, "%s: %lu program%s that processes executed %s not recorded%s process %d: %s\n",
+		fprintf(stderr,
+			"%s: %lu program%s that processes executed %s not recorded%s process %d: %s\n",
 			c->name, (unsigned long)s->unfollowed, s->unfollowed == 1 ? "" : "s",
-			s->unfollowed == 1 ? "is" : "are", s->unfollowed == 1 ? ", of" : "; the first, of",
-			s->unfollowed_pid, s->unfollowed_why.text);
+			s->unfollowed == 1 ? "is" : "are",
+			s->unfollowed == 1 ? ", of" : "; the first, of", s->unfollowed_pid,
+			s->unfollowed_why.text);
 	if (s->unsent)
 		fprintf(stderr,
 			"%s: what a process did that had confined itself by seccomp was not followed "
@@ -395,8 +398,8 @@ static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint6
 }
 
 /*
- * Is it one of several that are chosen from when the program begins, and another is hooked? Which one
- * is called only the processor decides.
+ * Is it one of several that are chosen from when the program begins, and another is hooked? Which
+ * one is called only the processor decides.
  */
 static bool is_choice(const struct dt_session *s, const struct dt_file *f, const char *name)
 {
@@ -408,7 +411,8 @@ static bool is_choice(const struct dt_session *s, const struct dt_file *f, const
 		const struct dt_code_function *g = &f->code->function[i];
 
 		chosen = chosen || (g->name && strcmp(g->name, resolver) == 0);
-		hooked = hooked || (g->name && strcmp(g->name, name) == 0 && is_hooked(s, f, g->start));
+		hooked = hooked ||
+			 (g->name && strcmp(g->name, name) == 0 && is_hooked(s, f, g->start));
 	}
 	return chosen && hooked;
 }
@@ -660,7 +664,8 @@ static size_t name_running(const struct dt_session *s, char *text, size_t size)
 		if (++n > NAMED)
 			continue;
 		dt_session_read_name((uint32_t)t->pid, name, sizeof(name));
-		dt_format(text + length, size - length, "%s%d (%s)", length ? ", " : "", t->pid, name);
+		dt_format(text + length, size - length, "%s%d (%s)", length ? ", " : "", t->pid,
+			  name);
 		length = strlen(text);
 	}
 	if (n > NAMED)
@@ -668,7 +673,8 @@ static size_t name_running(const struct dt_session *s, char *text, size_t size)
 	return n;
 }
 
-/* Serves what runs, also children that have not recorded anything yet. False: nothing runs any more. */
+/* Serves what runs, also children that have not recorded anything yet. False: nothing runs any
+ * more. */
 static bool serve_others(struct dt_session *s)
 {
 	if (dt_session_serve(s, 20))
@@ -680,8 +686,8 @@ static bool serve_others(struct dt_session *s)
 }
 
 /*
- * The program has ended, what it has left running has not. With --follow that is waited for, as long
- * as the user likes; without, a moment, and what runs on is named.
+ * The program has ended, what it has left running has not. With --follow that is waited for, as
+ * long as the user likes; without, a moment, and what runs on is named.
  */
 static void outlast(const struct dt_trace_command *c, struct dt_session *s, const char *program)
 {
@@ -696,7 +702,8 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 
 		if (!s->options.follow && ns > MOMENT_NS)
 			break;
-		if (s->options.follow && ns > TELL_NS && !told && name_running(s, text, sizeof(text))) {
+		if (s->options.follow && ns > TELL_NS && !told &&
+		    name_running(s, text, sizeof(text))) {
 			fprintf(stderr,
 				"%s: %s has ended; waiting for what it has left running: %s; Ctrl-C "
 				"waits no more\n",
@@ -705,8 +712,8 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 		}
 	}
 	if (!atomic_load(&s->quit) && name_running(s, text, sizeof(text)))
-		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name, text,
-			s->options.follow ? "" : "; with --follow these are waited for");
+		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name,
+			text, s->options.follow ? "" : "; with --follow these are waited for");
 }
 
 int dt_trace_program(struct dt_trace_command *c, char **argv)
@@ -834,8 +841,8 @@ static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s
 }
 
 /*
- * A session without a file outlives its processes for as long as its log has something to be read, and a
- * moment: for whoever reads it, or attaches to another process. n: so many processes live.
+ * A session without a file outlives its processes for as long as its log has something to be read,
+ * and a moment: for whoever reads it, or attaches to another process. n: so many processes live.
  */
 static bool goes_on(struct dt_session *s, int n, uint64_t *alone_since)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What `record', `attach' and plain `devtrace PROG' share: options, and seeing a session through. */
+/* What `record', `attach' and plain `devtrace PROG' share: options, and seeing a session through.
+ */
 #ifndef DT_CMD_TRACE_H
 #define DT_CMD_TRACE_H
 
@@ -9,17 +10,17 @@ struct dt_trace_command {
 	const char *name; /* for messages: "devtrace record" */
 	const char *usage;
 	struct dt_options options;
-	const char *point[64]; /* of options.point */
-	const char *argument[64]; /* of options.argument */
-	const char *kernel[64];	  /* of options.kernel_pattern */
-	bool kernel_functions;	  /* -k was given: functions of the kernel, not only tracepoints */
-	const char *session; /* the name it is to have, NULL: its process id */
-	bool detach;	     /* go on behind the command */
-	bool policy;	     /* one was given, */
+	const char *point[64];	   /* of options.point */
+	const char *argument[64];  /* of options.argument */
+	const char *kernel[64];	   /* of options.kernel_pattern */
+	bool kernel_functions;	   /* -k was given: functions of the kernel, not only tracepoints */
+	const char *session;	   /* the name it is to have, NULL: its process id */
+	bool detach;		   /* go on behind the command */
+	bool policy;		   /* one was given, */
 	enum dt_policy log_policy; /* this: of the log, in a session without a file */
 	bool verbose;
 	bool no_trace; /* afterwards: nothing was written, a file that is there is from before */
-	bool summary; /* say at the end what was recorded */
+	bool summary;  /* say at the end what was recorded */
 };
 
 /* Parses options up to the first that is none; its index, or -1: help was printed, -2: wrong. */

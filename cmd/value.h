@@ -39,8 +39,8 @@ struct dt_values {
 	struct dt_value value;
 	struct dt_selection select;
 	struct dt_range_options when;
-	const char *symbols;					  /* for text */
-	struct dt_needs needs;					  /* beside the file */
+	const char *symbols;   /* for text */
+	struct dt_needs needs; /* beside the file */
 	bool durations; /* instead of values: how long calls took, in ns, where that is known */
 	int (*take)(void *ctx, uint32_t pid, struct dt_number v); /* -1: out of memory */
 	void *ctx;

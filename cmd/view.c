@@ -63,7 +63,8 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 	uint64_t records, total;
 	struct dt_error e = {""};
 
-	/* who ends it may have been told by the page already what is wrong: it is looked at once more */
+	/* who ends it may have been told by the page already what is wrong: it is looked at once
+	 * more */
 	while (!complete) {
 		complete = dt_view_progress(v, &records, &total, &e);
 		if (e.text[0]) {
@@ -87,13 +88,13 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 struct asked {
 	const char *path, *session, *listen;
 	const char *address, *ssh, *remote; /* of --from */
-	const char *folder; /* that the trace was brought to; NULL: none */
+	const char *folder;		    /* that the trace was brought to; NULL: none */
 	bool open, index, anyway;
 };
 
 /* All that is needed by name, and the address, before anything of the trace is looked at. */
-static int prepare(const struct asked *a, const char *path, struct dt_live *live, struct dt_http **s,
-		   struct dt_browser *browser)
+static int prepare(const struct asked *a, const char *path, struct dt_live *live,
+		   struct dt_http **s, struct dt_browser *browser)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS | DT_NEED_CLIENTS};
 	struct dt_error e = {""};
@@ -217,16 +218,12 @@ static const char *contradiction(const struct asked *a)
 
 int dt_cmd_view(int argc, char **argv)
 {
-	static const struct option options[] = {{"no-open", no_argument, NULL, 'n'},
-						{"session", required_argument, NULL, 's'},
-						{"listen", required_argument, NULL, 'l'},
-						{"index", no_argument, NULL, 'i'},
-						{"from", required_argument, NULL, 'f'},
-						{"ssh", required_argument, NULL, 'e'},
-						{"remote", required_argument, NULL, 'r'},
-						{"anyway", no_argument, NULL, 'a'},
-						{"help", no_argument, NULL, 'h'},
-						{0}};
+	static const struct option options[] = {
+		{"no-open", no_argument, NULL, 'n'},	  {"session", required_argument, NULL, 's'},
+		{"listen", required_argument, NULL, 'l'}, {"index", no_argument, NULL, 'i'},
+		{"from", required_argument, NULL, 'f'},	  {"ssh", required_argument, NULL, 'e'},
+		{"remote", required_argument, NULL, 'r'}, {"anyway", no_argument, NULL, 'a'},
+		{"help", no_argument, NULL, 'h'},	  {0}};
 	struct asked a = {.open = true};
 	const char *why;
 	int o;

@@ -9,7 +9,8 @@
 
 #include "core/device.h"
 
-/* role: "start", "end": what the error calls it. place->end is the function's when the word is one. */
+/* role: "start", "end": what the error calls it. place->end is the function's when the word is one.
+ */
 int dt_address(struct dt_device *d, const char *word, struct dt_place *place, const char *role,
 	       struct dt_error *e);
 

@@ -50,14 +50,14 @@ struct dt_ring {
 
 /*
  * dt_ring.lost: the low bits count what was lost while `hard' stood where it does, in front of the
- * record there; the high ones are the low bits of hard / 64. So a loss is counted only if the ring is
- * still full in that very moment. To move hard, the controller first exchanges this word for the new
- * place and no losses. Between the two, whoever finds the ring full moves hard on himself.
+ * record there; the high ones are the low bits of hard / 64. So a loss is counted only if the ring
+ * is still full in that very moment. To move hard, the controller first exchanges this word for the
+ * new place and no losses. Between the two, whoever finds the ring full moves hard on himself.
  */
-#define DT_LOST_BITS	  39
-#define DT_LOST_MAX	  ((1ull << DT_LOST_BITS) - 1) /* it counts no further */
-#define DT_LOST_COUNT(lost) ((lost) & DT_LOST_MAX)
-#define DT_LOST_AT(hard)  ((hard) / 64 << DT_LOST_BITS)
+#define DT_LOST_BITS	    39
+#define DT_LOST_MAX	    ((1ull << DT_LOST_BITS) - 1) /* it counts no further */
+#define DT_LOST_COUNT(lost) ((lost)&DT_LOST_MAX)
+#define DT_LOST_AT(hard)    ((hard) / 64 << DT_LOST_BITS)
 /* bytes that hard is to be moved on; a ring has fewer than the 2^31 this can tell */
 #define DT_LOST_AHEAD(lost, hard) (((lost)-DT_LOST_AT(hard)) >> DT_LOST_BITS << 6)
 
@@ -69,14 +69,15 @@ struct dt_control {
 	struct dt_geometry geometry;
 	uint32_t state; /* enum dt_state; written by the controller; and set to DT_STOPPED by a
 			 * slow path that finds the controller dead */
-	uint32_t bell; /* futex: traced threads add 1 and wake the controller */
+	uint32_t bell;	/* futex: traced threads add 1 and wake the controller */
 	uint32_t requests_full; /* requests that found no free slot; locked add */
 	uint32_t controller;	/* process id of the controller */
-	uint32_t proofs; /* of requests, the last one given; locked add */
+	uint32_t proofs;	/* of requests, the last one given; locked add */
 	/*
-	 * A robust futex: the thread id of the controller's owner thread. When that thread dies, however
-	 * it dies, the kernel sets FUTEX_OWNER_DIED here, so no traced thread ever waits for a
-	 * controller that is gone. The list that the kernel finds it by is in the controller's memory.
+	 * A robust futex: the thread id of the controller's owner thread. When that thread dies,
+	 * however it dies, the kernel sets FUTEX_OWNER_DIED here, so no traced thread ever waits
+	 * for a controller that is gone. The list that the kernel finds it by is in the
+	 * controller's memory.
 	 */
 	uint32_t owner;
 	uint32_t pad[2];
@@ -95,22 +96,24 @@ struct dt_control {
 	uint32_t arm_state; /* enum dt_arm_state; the slow path by compare-and-swap */
 	uint32_t arm_has;   /* 1: a start event, 2: a stop event */
 	uint64_t arm_start, arm_stop;
-	uint64_t arm_begin;	    /* ticks of the start event; written by the slow path */
+	uint64_t arm_begin;	      /* ticks of the start event; written by the slow path */
 	uint32_t watch[DT_WATCH_MAX]; /* processes and threads, sorted */
-	uint64_t frozen; /* ticks at which the controller froze; 0: it did not. Whoever thaws clears */
+	uint64_t frozen; /* ticks at which the controller froze; 0: it did not. Whoever thaws clears
+			  */
 	uint64_t missed; /* events that came while recording was frozen; slow path, locked add */
-	uint32_t thaws;	 /* how often it went on, ever; locked add. The n-th is thaw[n % DT_THAWS] */
+	uint32_t thaws; /* how often it went on, ever; locked add. The n-th is thaw[n % DT_THAWS] */
 	uint32_t pad2;
 	struct dt_thaw thaw[DT_THAWS];
 	/* threads; the counts by locked add. helds: how many have been posted */
 	uint32_t helds, held_missed;
 	uint64_t held_missed_ticks;
 	struct dt_held held[DT_HELDS];
-	/* entries and exits of threads that have forbidden themselves to read the clock, which can not
-	 * be recorded; messages of processes that allow themselves no system calls, which are not sent.
-	 * Slow path, locked add */
+	/* entries and exits of threads that have forbidden themselves to read the clock, which can
+	 * not be recorded; messages of processes that allow themselves no system calls, which are
+	 * not sent. Slow path, locked add */
 	uint64_t clockless_in, clockless_out, unsent;
-	uint32_t confined; /* there is such a process, and its bell is not heard. Slow path, controller */
+	uint32_t confined; /* there is such a process, and its bell is not heard. Slow path,
+			      controller */
 	uint32_t pad3;
 };
 
@@ -137,7 +140,8 @@ static inline void dt_ring_note_thaw(struct dt_control *c, uint64_t pos, uint64_
 	__atomic_store_n(&t->number, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->begin, begin, __ATOMIC_RELEASE);
 	__atomic_store_n(&t->end, ticks, __ATOMIC_RELEASE);
-	__atomic_store_n(&t->missed, __atomic_load_n(&c->missed, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+	__atomic_store_n(&t->missed, __atomic_load_n(&c->missed, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 	__atomic_store_n(&t->pos, pos + 1, __ATOMIC_RELEASE);
 }
 
@@ -148,8 +152,8 @@ static inline struct dt_record *dt_ring_records(struct dt_ring *r)
 
 /*
  * The shared ring has a mark per slot behind its records. Bit 0 set: being written by the thread
- * in bits 1-23 (all set: it is not known, or only in another PID namespace), for position bits 24-63 (in
- * records); bit 0 clear and bit 1 set: committed.
+ * in bits 1-23 (all set: it is not known, or only in another PID namespace), for position bits
+ * 24-63 (in records); bit 0 clear and bit 1 set: committed.
  */
 static inline uint64_t *dt_ring_marks(struct dt_ring *r, uint64_t ring_size)
 {

@@ -36,8 +36,8 @@ static void set_line(const struct reading *to, struct dt_device *d, const struct
 
 	if (!line)
 		return;
-	n = dt_format(line, size, "trace %s new %s%s\n", dt_word_written(line + size, size, r->what), name,
-		      options);
+	n = dt_format(line, size, "trace %s new %s%s\n",
+		      dt_word_written(line + size, size, r->what), name, options);
 	to->line(to->ctx, line, n);
 	d->ops->resize(d->ctx, line, 0);
 }
@@ -52,8 +52,8 @@ static void new_line(const struct reading *to, struct dt_device *d, const struct
 	capture = r->capture ? r->capture : "";
 	space = r->capture ? " " : "";
 	if (r->kind == DT_RANGE_POINT && dt_word_is(r->name, r->what)) {
-		say(to, "trace %s%s%s%s", dt_word_written(what, sizeof(what), r->what), options, space,
-		    capture);
+		say(to, "trace %s%s%s%s", dt_word_written(what, sizeof(what), r->what), options,
+		    space, capture);
 	} else if (r->kind == DT_RANGE_POINT) {
 		/* by its address: what it was set by may be another's name by now */
 		say(to, "trace %016lx%s%s%s", (unsigned long)r->start, options, space, capture);
@@ -73,7 +73,8 @@ static void state_line(const struct reading *to, const struct dt_range *r)
 	char name[2 * DT_NAME_MAX + 4];
 
 	if (r->on != (r->kind == DT_RANGE_POINT))
-		say(to, "trace %s %s", dt_word_written(name, sizeof(name), r->name), r->on ? "on" : "off");
+		say(to, "trace %s %s", dt_word_written(name, sizeof(name), r->name),
+		    r->on ? "on" : "off");
 }
 
 static void event(char *out, size_t size, bool has, uint64_t body)

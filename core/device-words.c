@@ -25,8 +25,8 @@ static const struct {
 static const struct {
 	const char *name, *needs; /* NULL: no word behind it */
 } at_instructions[] = {
-	{"PSR", NULL},		  {"ALLREGS", NULL},	  {"REG", "a register's name"},
-	{"STACK", "an offset"},	  {"FRAME", "an offset"}, {"LOC", "an address"},
+	{"PSR", NULL},		 {"ALLREGS", NULL},	 {"REG", "a register's name"},
+	{"STACK", "an offset"},	 {"FRAME", "an offset"}, {"LOC", "an address"},
 	{"VALUE", "a variable"}, {"TEXT", "a variable"},
 };
 

@@ -14,31 +14,31 @@
 #include "core/error.h"
 #include "core/record.h"
 
-#define DT_NAME_MAX 63		 /* bytes of a range's name */
-#define DT_LOG_DEFAULT 8192u	 /* records */
-#define DT_LOG_MAX_EXPONENT 26u	 /* 64 Mi records: 4 GiB */
-#define DT_WORDS_MAX 256u	 /* in one command */
-#define DT_CAPTURE_MAX 1023	 /* bytes of what one point captures, as words */
+#define DT_NAME_MAX	    63	  /* bytes of a range's name */
+#define DT_LOG_DEFAULT	    8192u /* records */
+#define DT_LOG_MAX_EXPONENT 26u	  /* 64 Mi records: 4 GiB */
+#define DT_WORDS_MAX	    256u  /* in one command */
+#define DT_CAPTURE_MAX	    1023  /* bytes of what one point captures, as words */
 
 /* What happens at the sites of a range; a set of these. */
 enum {
-	DT_DO_ENTRY = 1 << 0,	 /* entries are recorded */
-	DT_DO_EXIT = 1 << 1,	 /* exits are */
-	DT_DO_COUNT = 1 << 2,	 /* counted only, no record */
-	DT_DO_FREEZE = 1 << 3,	 /* recording stops behind this record */
-	DT_DO_UNFREEZE = 1 << 4, /* recording goes on with this record, also when frozen */
+	DT_DO_ENTRY = 1 << 0,	   /* entries are recorded */
+	DT_DO_EXIT = 1 << 1,	   /* exits are */
+	DT_DO_COUNT = 1 << 2,	   /* counted only, no record */
+	DT_DO_FREEZE = 1 << 3,	   /* recording stops behind this record */
+	DT_DO_UNFREEZE = 1 << 4,   /* recording goes on with this record, also when frozen */
 	DT_DO_LATEFREEZE = 1 << 5, /* recording stops `late' records behind this one */
-	DT_DO_ONLYPID = 1 << 6,	 /* only in process `pid' */
-	DT_DO_BASE = 1 << 7,	 /* later time differences are from this record */
-	DT_DO_ADJACENT = 1 << 8, /* ...from the one before, again */
-	DT_DO_CONST = 1 << 9,	 /* the value `constant' goes with it */
-	DT_DO_PID = 1 << 10,	 /* Kitrace's PID: every record has its thread */
-	DT_DO_ARGS = 1 << 11,	 /* with an entry go those arguments that its record lacks */
+	DT_DO_ONLYPID = 1 << 6,	   /* only in process `pid' */
+	DT_DO_BASE = 1 << 7,	   /* later time differences are from this record */
+	DT_DO_ADJACENT = 1 << 8,   /* ...from the one before, again */
+	DT_DO_CONST = 1 << 9,	   /* the value `constant' goes with it */
+	DT_DO_PID = 1 << 10,	   /* Kitrace's PID: every record has its thread */
+	DT_DO_ARGS = 1 << 11,	   /* with an entry go those arguments that its record lacks */
 };
 
 /* Those that need each event looked at. The others are done by switching sites. */
 #define DT_DO_CAREFUL                                                                              \
-	(DT_DO_COUNT | DT_DO_FREEZE | DT_DO_UNFREEZE | DT_DO_LATEFREEZE | DT_DO_ONLYPID |           \
+	(DT_DO_COUNT | DT_DO_FREEZE | DT_DO_UNFREEZE | DT_DO_LATEFREEZE | DT_DO_ONLYPID |          \
 	 DT_DO_BASE | DT_DO_ADJACENT | DT_DO_CONST)
 
 struct dt_action {
@@ -55,7 +55,7 @@ enum dt_range_kind {
 
 struct dt_range {
 	char name[DT_NAME_MAX + 1];
-	char *what; /* of a set or point: as it was given. Owned. */
+	char *what;    /* of a set or point: as it was given. Owned. */
 	char *capture; /* of a point: what is captured, as words; NULL: nothing. Owned. */
 	uint64_t start, end;
 	enum dt_range_kind kind;
@@ -76,8 +76,8 @@ struct dt_counters {
 	uint64_t hits;	 /* records ever made since the beginning or the last size, lost ones too */
 	uint64_t queued; /* of those, how many have not been read */
 	uint64_t lost;
-	uint64_t in, out;  /* entries and exits that hit an enabled range, recorded or not */
-	uint64_t log;	   /* an address for #tracelog */
+	uint64_t in, out; /* entries and exits that hit an enabled range, recorded or not */
+	uint64_t log;	  /* an address for #tracelog */
 	bool frozen, armed;
 };
 
@@ -107,9 +107,11 @@ struct dt_device_ops {
 	/* may this range be made? fills in range->host; start and end of a point */
 	int (*check)(void *ctx, struct dt_range *r, struct dt_error *e);
 	void (*forget)(void *ctx, struct dt_range *r);
-	/* A point that was `before' is r from here on, in one moment; before's host is still there. */
+	/* A point that was `before' is r from here on, in one moment; before's host is still there.
+	 */
 	int (*update)(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e);
-	/* Ranges have changed: r has been switched, or (NULL) actions, watch, arm, masks or modes. */
+	/* Ranges have changed: r has been switched, or (NULL) actions, watch, arm, masks or modes.
+	 */
 	int (*apply)(void *ctx, struct dt_range *r, struct dt_error *e);
 	int (*start)(void *ctx, bool active, bool all, struct dt_error *e);
 	int (*freeze)(void *ctx, bool frozen, struct dt_error *e);
@@ -145,7 +147,7 @@ struct dt_device {
 	struct {
 		uint16_t number;
 		bool on;
-	} *mask; /* subsystems that differ from mask_all; sorted */
+	} * mask; /* subsystems that differ from mask_all; sorted */
 	size_t masks;
 	bool mask_off; /* subsystems that are not named are off */
 	uint64_t logsize;

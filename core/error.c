@@ -158,7 +158,8 @@ int dt_fail(struct dt_error *e, const char *format, ...)
 		end[0] = end[1] = end[2] = '.';
 	}
 	/* it may have words of others */
-#ifndef __KERNEL__ /* who reads it from the kernel shows it so, and it has no room for more code */
+#ifndef __KERNEL__ /* who reads it from the kernel shows it so, and it has no room for more code   \
+		    */
 	dt_plain_cut(e->text, true);
 #endif
 	return -1;

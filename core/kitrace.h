@@ -48,8 +48,8 @@ struct dt_kitrace_record {
 /*
  * The parenthesis of a record is empty for the first one; else the time since the last record with
  * BASE if there is one, or since the record before. A record with BASE is itself measured from what
- * was the base until then, and so is one with ADJACENT, which ends that. Returns the length, with the
- * newline.
+ * was the base until then, and so is one with ADJACENT, which ends that. Returns the length, with
+ * the newline.
  */
 size_t dt_kitrace_line(struct dt_kitrace *k, char *out, const struct dt_kitrace_record *r);
 

@@ -6,7 +6,12 @@
 static unsigned decode(const char *text, size_t n, uint32_t *c)
 {
 	const uint8_t *s = (const uint8_t *)text;
-	unsigned length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	unsigned length = s[0] < 0x80	? 1
+			  : s[0] < 0xc2 ? 0
+			  : s[0] < 0xe0 ? 2
+			  : s[0] < 0xf0 ? 3
+			  : s[0] < 0xf5 ? 4
+					: 0;
 
 	if (!length || length > n)
 		return 0;
@@ -23,12 +28,14 @@ static unsigned decode(const char *text, size_t n, uint32_t *c)
 	return length;
 }
 
-/* Does it do anything but stand there? Controls; marks that nobody sees, or that turn what follows. */
+/* Does it do anything but stand there? Controls; marks that nobody sees, or that turn what follows.
+ */
 static bool is_unseen(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe007f);
 }
 
 unsigned dt_plain_character(const char *s, size_t n, uint32_t *c, bool *unseen)

@@ -24,24 +24,24 @@ enum dt_kind {
  * dt_record.flags: the low three bits say how many of the values are meant, 0 to 4; or are
  * DT_ADJACENT: all that the kind has, and later time differences are between neighbours again.
  */
-#define DT_NARGS 0x07
-#define DT_ADJACENT 0x07
-#define DT_FREEZE 0x08
-#define DT_UNFREEZE 0x10
-#define DT_BASE 0x20
-#define DT_INTERRUPT 0x40 /* recorded in interrupt context (kernel) */
-#define DT_FAULT 0x40	  /* P and its continuations: what is DT_CAPTURE_BAD could not be read */
+#define DT_NARGS      0x07
+#define DT_ADJACENT   0x07
+#define DT_FREEZE     0x08
+#define DT_UNFREEZE   0x10
+#define DT_BASE	      0x20
+#define DT_INTERRUPT  0x40 /* recorded in interrupt context (kernel) */
+#define DT_FAULT      0x40 /* P and its continuations: what is DT_CAPTURE_BAD could not be read */
 #define DT_LATEFREEZE 0x80
 
-#define DT_NO_TID 0xffffffffu  /* no thread: interrupt or scheduler context */
+#define DT_NO_TID 0xffffffffu /* no thread: interrupt or scheduler context */
 /*
  * Numbers of rings, as a file has them. A ring is a core's, or the one that threads without rseq
  * share; a session of processes of several users has such rings for each (session/domain.h): the
  * numbers below are the first's, and the others' lie from DT_FURTHER_CORES on. There each record
  * says itself of which core it is.
  */
-#define DT_SHARED_CORE 0xffffu /* the shared ring; in a record: its core is not known */
-#define DT_SHARED_CORES 0xff00u	 /* from here up: shared rings, in no strict order */
+#define DT_SHARED_CORE	 0xffffu /* the shared ring; in a record: its core is not known */
+#define DT_SHARED_CORES	 0xff00u /* from here up: shared rings, in no strict order */
 #define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings, then shared ones */
 
 struct dt_record {
@@ -56,14 +56,14 @@ struct dt_record {
 };
 
 /*
- * The pc of a point's records, P and their continuations, as a session's log has them: the number of
- * the point in its file plus one is in the high 16 bits, for those who want to know what the values
- * are. Who shows such records makes it the address again.
+ * The pc of a point's records, P and their continuations, as a session's log has them: the number
+ * of the point in its file plus one is in the high 16 bits, for those who want to know what the
+ * values are. Who shows such records makes it the address again.
  */
 static inline uint64_t dt_record_pc(const struct dt_record *r)
 {
 	return r->kind == DT_POINT || r->kind == DT_MORE ? (uint64_t)((int64_t)(r->pc << 16) >> 16)
-							  : r->pc;
+							 : r->pc;
 }
 
 static inline struct dt_record dt_record_shown(const struct dt_record *r)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said in a session's shared memory: messages, settings, where recording went on. The memory itself,
- * and who may look at it, is in core/control.h. All positions count bytes since the session began and only
- * grow; a record's place is position & mask.
+ * What is said in a session's shared memory: messages, settings, where recording went on. The
+ * memory itself, and who may look at it, is in core/control.h. All positions count bytes since the
+ * session began and only grow; a record's place is position & mask.
  */
 #ifndef DT_CORE_RING_H
 #define DT_CORE_RING_H
 
 #include "core/record.h"
 
-#define DT_SESSION_MAGIC 0x7472616365763164ull
-#define DT_SESSION_VERSION 3 /* of the layout of what is shared */
-#define DT_CONTROL_SIZE 0x20000u /* bytes kept for struct dt_control at the start */
-#define DT_RING_HEAD 4096u	 /* bytes of struct dt_ring in front of a ring's records */
-#define DT_NO_LIMIT (1ull << 62)
-#define DT_FROZEN 1ull /* in a limit: it is where recording freezes, and nobody moves it for room */
+#define DT_SESSION_MAGIC   0x7472616365763164ull
+#define DT_SESSION_VERSION 3	    /* of the layout of what is shared */
+#define DT_CONTROL_SIZE	   0x20000u /* bytes kept for struct dt_control at the start */
+#define DT_RING_HEAD	   4096u    /* bytes of struct dt_ring in front of a ring's records */
+#define DT_NO_LIMIT	   (1ull << 62)
+#define DT_FROZEN                                                                                  \
+	1ull /* in a limit: it is where recording freezes, and nobody moves it for room            \
+	      */
 
 enum dt_policy {
 	DT_OVERWRITE, /* newest records win: a flight recorder */
@@ -44,16 +46,17 @@ enum dt_request_state {
 	DT_REQUEST_DONE, /* the controller has dealt with it; the poster frees the slot */
 };
 
-#define DT_REQUESTS 256u
+#define DT_REQUESTS  256u
 #define DT_WATCH_MAX 4096u
 
-/* Barrelfish's triggers. NONE -> ARMED (controller) -> STARTING -> RUNNING (start event) -> DONE. */
+/* Barrelfish's triggers. NONE -> ARMED (controller) -> STARTING -> RUNNING (start event) -> DONE.
+ */
 enum dt_arm_state {
 	DT_ARM_NONE,
-	DT_ARM_ARMED,	/* frozen until the start event */
+	DT_ARM_ARMED,	 /* frozen until the start event */
 	DT_ARM_STARTING, /* it is there, but may not have been recorded yet */
-	DT_ARM_RUNNING, /* until the stop event, or the end */
-	DT_ARM_DONE,	/* frozen again */
+	DT_ARM_RUNNING,	 /* until the stop event, or the end */
+	DT_ARM_DONE,	 /* frozen again */
 };
 
 /*
@@ -69,16 +72,18 @@ struct dt_table_entry {
 };
 
 #define DT_TABLE_SIZE (1u << 20) /* bytes kept for a table */
-#define DT_TABLE_MAX ((DT_TABLE_SIZE - 16) / sizeof(struct dt_table_entry))
+#define DT_TABLE_MAX  ((DT_TABLE_SIZE - 16) / sizeof(struct dt_table_entry))
 
-/* Writer: the controller, with seq odd while it writes; readers begin again when seq has changed. */
+/* Writer: the controller, with seq odd while it writes; readers begin again when seq has changed.
+ */
 struct dt_table {
 	uint32_t seq, n;
 	uint64_t pad;
 	struct dt_table_entry entry[];
 };
 
-/* Where recording went on after it was frozen. Writer: whoever thaws; pos last, 0 while it writes. */
+/* Where recording went on after it was frozen. Writer: whoever thaws; pos last, 0 while it writes.
+ */
 #define DT_THAWS 512u
 
 struct dt_thaw {
@@ -94,18 +99,18 @@ struct dt_request {
 			 * (controller) -> FREE (poster, or the controller when nobody waits) */
 	uint32_t kind;
 	uint32_t pid, tid, ppid; /* as the poster knows them, in its PID namespace */
-	uint32_t waited; /* the poster waits for DONE */
-	uint64_t area;	 /* where the poster's area begins */
-	uint64_t fs;	 /* the poster's thread pointer, 0 when it has none yet */
-	uint64_t path;	 /* EXEC: address of the new image's name... */
-	int32_t dirfd;	 /* ...and what it is relative to, -1: the working directory */
+	uint32_t waited;	 /* the poster waits for DONE */
+	uint64_t area;		 /* where the poster's area begins */
+	uint64_t fs;		 /* the poster's thread pointer, 0 when it has none yet */
+	uint64_t path;		 /* EXEC: address of the new image's name... */
+	int32_t dirfd;		 /* ...and what it is relative to, -1: the working directory */
 	uint32_t proof; /* stands in the poster's own memory, too: struct dt_process_block */
 	uint64_t pad2;
 };
 
 /*
- * A time in which a thread could not go on because of us: told by the thread when it goes on, in a free
- * place of dt_control.held. Whoever finds none counts it in held_missed.
+ * A time in which a thread could not go on because of us: told by the thread when it goes on, in a
+ * free place of dt_control.held. Whoever finds none counts it in held_missed.
  */
 #define DT_HELDS 1024u
 
@@ -128,7 +133,7 @@ struct dt_held {
 
 /* Where things are in the shared memory. */
 struct dt_geometry {
-	uint32_t cores;	    /* rings, without the shared one */
+	uint32_t cores; /* rings, without the shared one */
 	uint32_t pad;
 	uint64_t ring_size; /* bytes of records in a ring, a power of two */
 	uint64_t stride;    /* from one ring's head to the next */
@@ -150,7 +155,8 @@ static inline struct dt_geometry dt_geometry(uint32_t cores, uint64_t ring_size)
 	/* the shared ring has its marks behind the records; all rings are given that room */
 	uint64_t stride = DT_RING_HEAD + ((ring_size + ring_size / 8 + 4095) & ~4095ull);
 
-	return (struct dt_geometry){cores, 0, ring_size, stride, DT_CONTROL_SIZE + (cores + 1ull) * stride};
+	return (struct dt_geometry){cores, 0, ring_size, stride,
+				    DT_CONTROL_SIZE + (cores + 1ull) * stride};
 }
 
 #endif

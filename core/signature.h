@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading signatures, and the descriptions of types that they lead to. doc/format.md has the grammar;
- * this is all the code that reads it. Text comes from files that may be damaged: what is not
- * understood is said to be so (letter 0, places 0), and what stands behind it is read all the same.
+ * Reading signatures, and the descriptions of types that they lead to. doc/format.md has the
+ * grammar; this is all the code that reads it. Text comes from files that may be damaged: what is
+ * not understood is said to be so (letter 0, places 0), and what stands behind it is read all the
+ * same.
  */
 #ifndef DT_CORE_SIGNATURE_H
 #define DT_CORE_SIGNATURE_H
@@ -18,7 +19,8 @@ struct dt_signature_type {
 };
 
 enum dt_place_kind {
-	DT_PLACE_VALUE,	 /* 0 to 3: of a record's values; in the text of dt_symtab_places() an integer register */
+	DT_PLACE_VALUE,	 /* 0 to 3: of a record's values; in the text of dt_symtab_places() an
+			    integer register */
 	DT_PLACE_VECTOR, /* "x0": a vector register */
 	DT_PLACE_MEMORY	 /* "m8": bytes above the stack pointer at the entry */
 };

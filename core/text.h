@@ -57,8 +57,8 @@ bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct d
  */
 size_t dt_text_long(char *out, const struct dt_record *r, const char *function, unsigned mask);
 
-/* A name as such a line has it, in quotes when it needs them: at most twice the name and 2. Returns the
- * end; no NUL. */
+/* A name as such a line has it, in quotes when it needs them: at most twice the name and 2. Returns
+ * the end; no NUL. */
 char *dt_text_name(char *out, const char *s);
 
 /* A long line that was read back. What it does not say is 0, NULL. */
@@ -85,9 +85,9 @@ size_t dt_text_decimal(char *out, uint64_t v);
 size_t dt_text_hex(char *out, uint64_t v);
 
 /*
- * Numbers of rings (record.h), with blanks between, as a person calls them: "core 1, the shared ring of user 1000".
- * users: whose rings they are, by numbers with blanks between, first those whose rings have the cores' own numbers;
- * NULL: all are one's. Cut where out has no room.
+ * Numbers of rings (record.h), with blanks between, as a person calls them: "core 1, the shared
+ * ring of user 1000". users: whose rings they are, by numbers with blanks between, first those
+ * whose rings have the cores' own numbers; NULL: all are one's. Cut where out has no room.
  */
 void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores, const char *users);
 

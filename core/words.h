@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands as words: separated by white space, 'quoted as in Plan 9' where '' stands for one quote. */
+/* Commands as words: separated by white space, 'quoted as in Plan 9' where '' stands for one quote.
+ */
 #ifndef DT_CORE_WORDS_H
 #define DT_CORE_WORDS_H
 

@@ -16,8 +16,8 @@
 #include "hook/probes-job.h"
 
 #define TRIES 60
-#define FUNCTION_SIZE                                                                              \
-	800 /* bytes of trampolines and tables: 2.5 windows of 30 bytes, as many patches */
+/* bytes of trampolines and tables: 2.5 windows of 30 bytes, as many patches */
+#define FUNCTION_SIZE 800
 
 /* Patches of windows that are gone, to be put back. */
 static int collect_undo(struct job *j, struct dt_error *e)

@@ -60,19 +60,19 @@ struct scan {
 	bool joined;	 /* the line being read was appended to the one before */
 	struct str type; /* the last symbol declared a function */
 
-	struct secname sec, before; /* current and previous section */
+	struct secname sec, before;			  /* current and previous section */
 	struct secname stack[STACK], stack_before[STACK]; /* the same of pushed ones */
 	unsigned depth;
 
 	/* the function being read; `func` is its label, 0 outside functions */
 	struct str func_name, func_sec; /* its name and that of its section */
-	const char *func_text; /* where it begins */
+	const char *func_text;		/* where it begins */
 	uint32_t func, parent, section;
 	bool pending, patchable;
 
 	struct taken taken;
 	const char *leaves_text; /* the function that `leaves' is of */
-	int leaves; /* TAKEN_LEAVES_ */
+	int leaves;		 /* TAKEN_LEAVES_ */
 
 	const char *label, *insn; /* the last label and instruction */
 	unsigned since;		  /* instructions since the last label */
@@ -495,8 +495,8 @@ static void write_tail(struct scan *s, const char *p, const char *inverse, struc
 }
 
 /*
- * A jump through a register or memory: the operand is written three times, to jump, to push where that
- * would lead, and to jump. The label stands behind the first jump, whose length is the push's.
+ * A jump through a register or memory: the operand is written three times, to jump, to push where
+ * that would lead, and to jump. The label stands behind the first jump, whose length is the push's.
  */
 static void write_jump(struct scan *s, const char *p, struct str operand)
 {
@@ -986,8 +986,9 @@ static const char *function_text_end(const struct scan *s)
 }
 
 /*
- * Does the jump surely lead to another function? clang says so of each that does. gcc does not: what
- * is loaded from a symbol's place in the table of addresses is a function; and of the rest taken.h knows.
+ * Does the jump surely lead to another function? clang says so of each that does. gcc does not:
+ * what is loaded from a symbol's place in the table of addresses is a function; and of the rest
+ * taken.h knows.
  */
 static bool is_tail_jump(struct scan *s, const char *p, struct str operand)
 {
@@ -1003,8 +1004,9 @@ static bool is_tail_jump(struct scan *s, const char *p, struct str operand)
 		if (!s->taken.made)
 			taken_read(&s->taken, s->begin, s->end);
 		s->leaves_text = s->func_text;
-		s->leaves = s->func_text ? taken_leaves(&s->taken, s->func_text, function_text_end(s))
-					 : TAKEN_LEAVES_NONE;
+		s->leaves = s->func_text
+				    ? taken_leaves(&s->taken, s->func_text, function_text_end(s))
+				    : TAKEN_LEAVES_NONE;
 	}
 	/* through a register, or a table of the compiler's own: perhaps those of a switch */
 	if (*operand.p == '%' && s->leaves == TAKEN_LEAVES_MEMORY)
@@ -1138,7 +1140,8 @@ static void write_thunks(struct scan *s)
 	write_thunk(s, "__devtrace_exit", "+8");
 	/* in a group of its own: objects of before have the other one without it */
 	if (s->jumps) {
-		add(s->out, "\t.section\t.text.__devtrace_jump,\"axG\",@progbits,__devtrace_jump,comdat\n");
+		add(s->out,
+		    "\t.section\t.text.__devtrace_jump,\"axG\",@progbits,__devtrace_jump,comdat\n");
 		write_thunk(s, "__devtrace_jump", "+16");
 	}
 	add(s->out, "\t.section\tdevtrace_hooks,\"awG\",@nobits,__devtrace_thunks,comdat\n"

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST (1u << 28) /* of labels with higher numbers, which no compiler makes, nothing is known */
+#define MOST                                                                                       \
+	(1u << 28) /* of labels with higher numbers, which no compiler makes, nothing is known */
 
 static bool begins(const char *p, const char *prefix)
 {
@@ -57,7 +58,8 @@ static void take(struct taken *t, uint32_t label, uint8_t how)
 	t->how[label] |= how;
 }
 
-/* Does the line only jump to the labels that it names? Its indirect jumps name tables, which are data. */
+/* Does the line only jump to the labels that it names? Its indirect jumps name tables, which are
+ * data. */
 static bool jumps(const char *q)
 {
 	return *q == 'j' || begins(q, "call") || begins(q, "loop") || begins(q, "xbegin") ||
@@ -77,7 +79,8 @@ static bool is_apart(const char *q, bool apart)
 /* A word of data. */
 static bool is_word(const char *q)
 {
-	static const char *const words[] = {".long", ".quad", ".value", ".byte", ".4byte", ".8byte", ".2byte"};
+	static const char *const words[] = {".long",  ".quad",	".value", ".byte",
+					    ".4byte", ".8byte", ".2byte"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (begins(q, words[i]))
@@ -98,7 +101,8 @@ void taken_read(struct taken *t, const char *in, const char *end)
 			apart = is_apart(q, apart);
 		if (q == p && *q != '#') /* a label: a table's is local */
 			table = begins(q, ".L") && digit(q[2]);
-		if (apart || q == p || *q == '#' || begins(q, ".loc") || begins(q, ".cfi") || jumps(q))
+		if (apart || q == p || *q == '#' || begins(q, ".loc") || begins(q, ".cfi") ||
+		    jumps(q))
 			continue;
 		how = table && is_word(q) ? IN_TABLE : ELSEWHERE;
 		while ((q = memmem(q, (size_t)(stop - q), ".L", 2)) != NULL) {
@@ -124,7 +128,8 @@ static bool moves_stack(const char *q, const char *stop)
 {
 	const char *to = memmem(q, (size_t)(stop - q), "%rsp", 4);
 
-	if (!to || to[-1] == '(' || (to[4] != '\n' && to[4] != '\r' && to[4] != ' ' && to[4] != '\t'))
+	if (!to || to[-1] == '(' ||
+	    (to[4] != '\n' && to[4] != '\r' && to[4] != ' ' && to[4] != '\t'))
 		return false;
 	if (begins(q, "mov"))
 		return memchr(q, '(', (size_t)(to - q)) != NULL;
@@ -166,7 +171,8 @@ int taken_leaves(const struct taken *t, const char *p, const char *end)
 /* Instructions that write to their last operand and to nothing else, or to nothing. */
 static bool is_simple(const char *q)
 {
-	static const char *const names[] = {"mov", "lea", "add", "sub", "xor", "and", "or", "test", "cmp", "pop"};
+	static const char *const names[] = {"mov", "lea", "add",  "sub", "xor",
+					    "and", "or",  "test", "cmp", "pop"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (begins(q, names[i]))
@@ -218,8 +224,9 @@ bool taken_loaded(const char *begin, const char *line, const char *reg)
 			continue;
 		from = skip(q + strcspn(q, " \t\n"));
 		return (begins(q, "movq\t") || begins(q, "mov\t")) && !is_part(reg, "%rsp") &&
-		       memchr(from, '(', (size_t)(to - from)) && from < to && to[-1] == ' ' && to[-2] == ',' &&
-		       !memchr(from, ',', (size_t)(to - 2 - from)) && !memmem(from, (size_t)(to - from), ".L", 2);
+		       memchr(from, '(', (size_t)(to - from)) && from < to && to[-1] == ' ' &&
+		       to[-2] == ',' && !memchr(from, ',', (size_t)(to - 2 - from)) &&
+		       !memmem(from, (size_t)(to - from), ".L", 2);
 	}
 	return false;
 }

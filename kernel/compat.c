@@ -35,7 +35,8 @@ static __init unsigned long find_lookup_name(void)
 		return 0;
 	address = (unsigned long)k.addr;
 	unregister_kprobe(&k);
-	/* with endbr64 in front, the probe comes behind that: the kernel's own table says how far */
+	/* with endbr64 in front, the probe comes behind that: the kernel's own table says how far
+	 */
 	sprint_symbol(text, address); /* name+0xOFFSET/0xSIZE */
 	plus = strchr(text, '+');
 	if (!plus || sscanf(plus, "+0x%lx", &behind) != 1)

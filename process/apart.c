@@ -23,7 +23,7 @@
 #define NOBODY 65534
 /* from here on no distribution, nor container, gives numbers to users */
 #define FREE_USERS 2147400000u
-#define ANSWERED_S 120	 /* after so long nobody waits for an answer any more: it ends */
+#define ANSWERED_S 120	  /* after so long nobody waits for an answer any more: it ends */
 #define PIECE	   65536u /* bytes of an answer that are believed to come */
 
 uint64_t dt_apart_patience = 60000000000;

@@ -437,9 +437,10 @@ static const int children[] = {CALL(fork),
 			       CALL(capset)};
 
 /* Of the sanitizers: they stop the other threads, and look at memory, at the end. */
-static const int sanitized[] = {CALL(clone),  CALL(getdents),	  CALL(tkill),	   CALL(ptrace),
-				CALL(prctl),  CALL(kill),	  CALL(tgkill),	   CALL(personality),
-				CALL(prlimit64), CALL(process_vm_readv), CALL(msync), CALL(mincore)};
+static const int sanitized[] = {
+	CALL(clone), CALL(getdents), CALL(tkill),	CALL(ptrace),	 CALL(prctl),
+	CALL(kill),  CALL(tgkill),   CALL(personality), CALL(prlimit64), CALL(process_vm_readv),
+	CALL(msync), CALL(mincore)};
 
 /* What no program that is run outside has a use for. */
 static const int closed[] = {CALL(ptrace),
@@ -510,7 +511,8 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	if (!rc && !DT_SANITIZED && !(s->flags & DT_NEED_CHILDREN))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
-	/* they end with who has forked them, and can not take that back; or when they take too long */
+	/* they end with who has forked them, and can not take that back; or when they take too long
+	 */
 	if (!rc && !DT_SANITIZED && s->flags & DT_NEED_FORKS)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 2,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG),

@@ -29,7 +29,8 @@ enum dt_need_kind {
 	DT_NEED_WRITE,	 /* a file that is there */
 	DT_NEED_FOLDER,	 /* files are made, written and removed in it; it is removed in the end */
 	DT_NEED_ENTRIES, /* the same, of one that stays */
-	DT_NEED_TRACE,	 /* it is read, with the log beside it, also when another has taken its place */
+	DT_NEED_TRACE, /* it is read, with the log beside it, also when another has taken its place
+			*/
 	DT_NEED_CHANGED, /* a trace that is written to, with a journal beside it */
 };
 

@@ -35,7 +35,8 @@ static void abort_sequence(pid_t tid, int mem, struct dt_regs *r)
 		dt_regs_set_ip(r, cs[3]);
 }
 
-/* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's end. */
+/* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's
+ * end. */
 static uint64_t find_cave(int mem, const struct dt_maps *maps, size_t need)
 {
 	uint64_t best = 0, room = 0;
@@ -107,8 +108,8 @@ static bool is_zombie(pid_t tid)
 
 /*
  * The next stop of tid. A first thread that is killed reports nothing before its process's other
- * threads have been waited for, and these may be ours, too: it is then looked at. *late: it has not come to
- * one until that time, and was stopped by us.
+ * threads have been waited for, and these may be ours, too: it is then looked at. *late: it has not
+ * come to one until that time, and was stopped by us.
  */
 static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 {
@@ -148,12 +149,14 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 		status = 0;
 		if (next_stop(tid, until, &status, &late) < 0 || !WIFSTOPPED(status))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
-		/* the calls are short; somebody else may have written over the code that makes them */
+		/* the calls are short; somebody else may have written over the code that makes them
+		 */
 		if (late || dt_now_ns() > until)
-			return dt_fail(e,
-				       "thread %d does not come back from what it is made to do; another of its "
-				       "process's threads has changed its code, or the machine stands still",
-				       tid);
+			return dt_fail(
+				e,
+				"thread %d does not come back from what it is made to do; another of its "
+				"process's threads has changed its code, or the machine stands still",
+				tid);
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			/* a signal is delivered as always: the stub is interruptible. A stop of the
 			 * whole group is passed over; it takes effect when we let go. */
@@ -165,8 +168,8 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 		    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
 		/* Not ours: at `code' itself the end of the execve that the thread was stopped in;
-		 * elsewhere a signal handler's calls; in the stub, but not entered from it, the end of a
-		 * handler's rt_sigreturn, which has put back the stub's registers already. */
+		 * elsewhere a signal handler's calls; in the stub, but not entered from it, the end
+		 * of a handler's rt_sigreturn, which has put back the stub's registers already. */
 		ip = dt_regs_ip(&r);
 		if (ip <= code || ip >= code + size)
 			continue;
@@ -213,7 +216,8 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 				e, "no room for %zu bytes of code at the end of any text segment",
 				size);
 		if (dt_memory_read(mem, code, old, size) < 0)
-			return dt_fail(e, "the process's text can not be read: %s", strerror(errno));
+			return dt_fail(e, "the process's text can not be read: %s",
+				       strerror(errno));
 	}
 	used = dt_injected_code(text, sizeof(text), code, mask, call, n, &saved);
 	if (dt_memory_write(mem, code, text, used) < 0)

@@ -16,9 +16,9 @@
 
 /*
  * Runs the calls in the ptrace-stopped thread tid, from `code': 1 KiB of executable memory nobody
- * else uses, or 0: a place at the end of one of the process's text segments is found, which is enough for
- * one call, and is put back afterwards. Stops at the first call that fails, unless it may.
- * The thread is left stopped with the registers it had.
+ * else uses, or 0: a place at the end of one of the process's text segments is found, which is
+ * enough for one call, and is put back afterwards. Stops at the first call that fails, unless it
+ * may. The thread is left stopped with the registers it had.
  */
 int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 	      struct dt_injected_call *call, size_t n, struct dt_error *e);

@@ -90,7 +90,8 @@ char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_
 	if (is_script(path)) {
 		if (scripts)
 			return path;
-		dt_fail(e, "%s: is a script; name the program it runs, or use --follow to trace what it runs",
+		dt_fail(e,
+			"%s: is a script; name the program it runs, or use --follow to trace what it runs",
 			path);
 		goto fail;
 	}
@@ -252,7 +253,8 @@ static bool early_call(uint64_t nr)
 	return false;
 }
 
-/* Until our child stops or ends, or time is up, in which case it is told to stop; false: it has gone. */
+/* Until our child stops or ends, or time is up, in which case it is told to stop; false: it has
+ * gone. */
 static bool wait_at_most(pid_t pid, int *status, uint64_t until)
 {
 	pid_t got;

@@ -17,14 +17,16 @@ char *dt_launch_search(const char *name);
 char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e);
 
 /*
- * A program that is going to be started: a process of its own, with all that devtrace has when it is
- * begun (limits, capabilities, handlers of signals), which waits. Ends by itself when devtrace does.
+ * A program that is going to be started: a process of its own, with all that devtrace has when it
+ * is begun (limits, capabilities, handlers of signals), which waits. Ends by itself when devtrace
+ * does.
  */
 struct dt_launch {
 	const char *path;
 	pid_t pid; /* 0: it does not wait, or not any more */
 	int go, failed;
-	char variable[4096]; /* NAME=VALUE: is set in its environment, NAME: is taken out; "": none */
+	char variable[4096]; /* NAME=VALUE: is set in its environment, NAME: is taken out; "": none
+			      */
 };
 
 /* path and argv must stay. To be followed by dt_launch() or dt_launch_cancel(). */
@@ -33,8 +35,8 @@ int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], s
 void dt_launch_cancel(struct dt_launch *l);
 
 /*
- * Lets it start. Returns its pid, stopped at the end of its execve, or -1. Killed meanwhile, devtrace
- * leaves it running, or not begun.
+ * Lets it start. Returns its pid, stopped at the end of its execve, or -1. Killed meanwhile,
+ * devtrace leaves it running, or not begun.
  */
 pid_t dt_launch(struct dt_launch *l, struct dt_error *e);
 

@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 
 /* the stack first: see dt_limits_stack_fits() */
-static const int ours[] = {RLIMIT_STACK, RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE,
-			   RLIMIT_MEMLOCK};
+static const int ours[] = {RLIMIT_STACK, RLIMIT_AS,	RLIMIT_DATA,
+			   RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_MEMLOCK};
 #define LIMITS (sizeof(ours) / sizeof(*ours))
-#define FILES 65536u /* descriptors are enough: more would be slow to close one by one */
+#define FILES  65536u /* descriptors are enough: more would be slow to close one by one */
 
 static struct rlimit before[LIMITS];
 static struct sigaction xfsz;

@@ -11,11 +11,11 @@
 
 #include "process/memory.h"
 
-#define LOWEST 0x10000ull	  /* Linux's usual vm.mmap_min_addr */
-#define HIGHEST 0x7ffffffff000ull /* end of a 47-bit address space */
-#define CLEAR 0x200000ull	  /* bytes kept free next to other mappings */
-#define HEAP_CLEAR (512ull << 20) /* above the heap */
-#define STACK_CLEAR 0x10000000ull /* below the stack */
+#define LOWEST	    0x10000ull	      /* Linux's usual vm.mmap_min_addr */
+#define HIGHEST	    0x7ffffffff000ull /* end of a 47-bit address space */
+#define CLEAR	    0x200000ull	      /* bytes kept free next to other mappings */
+#define HEAP_CLEAR  (512ull << 20)    /* above the heap */
+#define STACK_CLEAR 0x10000000ull     /* below the stack */
 
 static char *slurp(pid_t pid, struct dt_error *e)
 {

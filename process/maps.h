@@ -12,8 +12,8 @@ struct dt_mapping {
 	uint64_t inode;	    /* 0: anonymous */
 	unsigned dev_major, dev_minor;
 	bool read, write, exec, shared;
-	bool deleted;	    /* the file has been removed or replaced */
-	const char *path;   /* "" for anonymous ones; owned by the maps */
+	bool deleted;	  /* the file has been removed or replaced */
+	const char *path; /* "" for anonymous ones; owned by the maps */
 };
 
 struct dt_maps {
@@ -28,7 +28,8 @@ const struct dt_mapping *dt_maps_at(const struct dt_maps *m, uint64_t address);
 
 /*
  * Finds `size' bytes of free addresses, page aligned, as near below or above `near' as there are,
- * within `reach' bytes of it and ending below `top'. 0: none. Keeps clear of the heap's and the stack's way to grow.
+ * within `reach' bytes of it and ending below `top'. 0: none. Keeps clear of the heap's and the
+ * stack's way to grow.
  */
 uint64_t dt_maps_gap(const struct dt_maps *m, uint64_t near, uint64_t size, uint64_t reach,
 		     uint64_t top);

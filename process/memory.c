@@ -65,8 +65,9 @@ int dt_memory_refused(pid_t pid, int errnum, struct dt_error *e)
 
 	dt_format(path, sizeof(path), "/proc/%d", pid);
 	if (is_zombie(pid))
-		return dt_fail(e, "process %d has ended; its parent has not taken notice yet (a zombie)",
-			       pid);
+		return dt_fail(
+			e, "process %d has ended; its parent has not taken notice yet (a zombie)",
+			pid);
 	if (errnum == ESRCH || stat(path, &st) < 0)
 		return dt_fail(e, "there is no process %d", pid);
 	if (dt_memory_gone(pid))
@@ -74,13 +75,15 @@ int dt_memory_refused(pid_t pid, int errnum, struct dt_error *e)
 	if (errnum != EPERM && errnum != EACCES)
 		return dt_fail(e, "process %d can not be traced: %s", pid, strerror(errnum));
 	if (geteuid() != 0 && st.st_uid != geteuid())
-		return dt_fail(e, "process %d belongs to another user (uid %u): only root may trace it",
-			       pid, st.st_uid);
+		return dt_fail(
+			e, "process %d belongs to another user (uid %u): only root may trace it",
+			pid, st.st_uid);
 	if (scope > 0)
-		return dt_fail(e,
-			       "process %d can not be attached to: Yama allows only %s here; start it "
-			       "under devtrace, or as root: echo 0 >/proc/sys/kernel/yama/ptrace_scope",
-			       pid, scope == 1 ? "one's own children" : "root");
+		return dt_fail(
+			e,
+			"process %d can not be attached to: Yama allows only %s here; start it "
+			"under devtrace, or as root: echo 0 >/proc/sys/kernel/yama/ptrace_scope",
+			pid, scope == 1 ? "one's own children" : "root");
 	return dt_fail(e,
 		       "process %d does not allow tracing (it is setuid, or has made itself not "
 		       "dumpable, or another tracer holds it)",

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x...)", or "\t/lib64/ld-linux-x86-64.so.2 (0x...)" */
+/* "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x...)", or "\t/lib64/ld-linux-x86-64.so.2
+ * (0x...)" */
 static bool parse(char *line, char **name, char **path)
 {
 	char *arrow = strstr(line, " => "), *end = strstr(line, " (0x");
@@ -25,7 +26,8 @@ static bool parse(char *line, char **name, char **path)
 		*arrow = '\0';
 		*path = arrow + 4;
 	}
-	return strchr(*path, '/') != NULL; /* not the vdso, nor what was not found; it may be relative */
+	return strchr(*path, '/') !=
+	       NULL; /* not the vdso, nor what was not found; it may be relative */
 }
 
 int dt_needed_each(const char *path, const char *interp,
@@ -67,11 +69,11 @@ int dt_needed_each(const char *path, const char *interp,
 
 static bool brings_in(const char *name)
 {
-	static const char *const whole[] = {"dlopen",  "dlmopen", "system",   "popen",
+	static const char *const whole[] = {"dlopen",  "dlmopen", "system", "popen",
 					    "syscall", "clone",	  "wordexp"};
-	static const char *const begins[] = {"exec", "posix_spawn", "fexec", "getpw",	 "getgr",
-					     "getaddr", "gethost", "getserv", "getspnam", "iconv",
-					     "nss_",	"__nss"};
+	static const char *const begins[] = {"exec",	 "posix_spawn", "fexec",   "getpw",
+					     "getgr",	 "getaddr",	"gethost", "getserv",
+					     "getspnam", "iconv",	"nss_",	   "__nss"};
 
 	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
 		if (strcmp(name, whole[i]) == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes in other PID namespaces: /proc/PID/ns/pid names one, "NSpid:" in status the numbers there. */
+/* Processes in other PID namespaces: /proc/PID/ns/pid names one, "NSpid:" in status the numbers
+ * there. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,8 @@ pid_t dt_pid_outer_thread(pid_t pid, pid_t inner)
 	return found;
 }
 
-/* A namespace that has gone may have had this inode: it is the same one as long as its first process lives. */
+/* A namespace that has gone may have had this inode: it is the same one as long as its first
+ * process lives. */
 static uint32_t known(const struct dt_pid_namespaces *all, uint64_t inode, pid_t first)
 {
 	for (uint32_t i = 1; i < DT_TAGS; i++) {

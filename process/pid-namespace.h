@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes in PID namespaces other than ours. Such a process numbers itself and its threads in its own way,
- * and so do its records and messages: 1, 2, 3 in each container. So that they are not taken for each other's,
- * a process gets a tag, one for each namespace, which its hooks put above the 22 bits of a thread id
- * (Linux's PID_MAX_LIMIT is 2^22). The recorder makes our numbers of these: session/tids.h.
+ * Processes in PID namespaces other than ours. Such a process numbers itself and its threads in its
+ * own way, and so do its records and messages: 1, 2, 3 in each container. So that they are not
+ * taken for each other's, a process gets a tag, one for each namespace, which its hooks put above
+ * the 22 bits of a thread id (Linux's PID_MAX_LIMIT is 2^22). The recorder makes our numbers of
+ * these: session/tids.h.
  */
 #ifndef DT_PROCESS_PID_NAMESPACE_H
 #define DT_PROCESS_PID_NAMESPACE_H
@@ -13,7 +14,7 @@
 #include <sys/types.h>
 
 #define DT_TAG_SHIFT 22
-#define DT_TAGS 1023u /* tags are from 1 to DT_TAGS - 1; all bits set would be DT_NO_TID */
+#define DT_TAGS	     1023u /* tags are from 1 to DT_TAGS - 1; all bits set would be DT_NO_TID */
 
 struct dt_pid_namespaces {
 	struct {
@@ -25,9 +26,9 @@ struct dt_pid_namespaces {
 };
 
 /*
- * The tag of process pid, shifted to where it belongs in a thread id, and one user more of it: 0 when its
- * namespace is ours, or when it has ended. With more than DT_TAGS - 1 namespaces at once the last tag is
- * that of several.
+ * The tag of process pid, shifted to where it belongs in a thread id, and one user more of it: 0
+ * when its namespace is ours, or when it has ended. With more than DT_TAGS - 1 namespaces at once
+ * the last tag is that of several.
  */
 uint32_t dt_pid_namespace_tag(struct dt_pid_namespaces *all, pid_t pid);
 /* A user less. */

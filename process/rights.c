@@ -20,7 +20,7 @@
 	 BIT(CAP_DAC_OVERRIDE) | /* /proc/PID/mem is its process's user's; so may our files be */  \
 	 BIT(CAP_SETUID) | BIT(CAP_SETGID) | /* the double: area.c */                              \
 	 BIT(CAP_KILL) |		     /* ends it */                                         \
-	 BIT(CAP_SYS_ADMIN) |	/* a double in another PID namespace: area.c */                    \
+	 BIT(CAP_SYS_ADMIN) |		     /* a double in another PID namespace: area.c */       \
 	 BIT(CAP_CHECKPOINT_RESTORE))	     /* /proc/PID/map_files: module.c */
 
 static uint64_t needed(bool switches, bool kernel)

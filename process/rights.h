@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may what. Of the capabilities that root's controller has it needs few: the others are given up before it
- * looks at anything that it does not trust. doc/security.md has which are for what.
+ * Who may what. Of the capabilities that root's controller has it needs few: the others are given
+ * up before it looks at anything that it does not trust. doc/security.md has which are for what.
  */
 #ifndef DT_PROCESS_RIGHTS_H
 #define DT_PROCESS_RIGHTS_H
@@ -22,7 +22,8 @@ int dt_rights_limit(bool switches, bool kernel, struct dt_error *e);
 /* The same, but for those that are set in keep. */
 int dt_rights_only(uint64_t keep, struct dt_error *e);
 
-/* Does fits() say no when these capabilities are not effective? False where this thread has none of them. */
+/* Does fits() say no when these capabilities are not effective? False where this thread has none of
+ * them. */
 bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t all);
 
 /*
@@ -38,6 +39,5 @@ struct dt_rights {
 
 /* Of a process's first thread, whoever its /proc entry belongs to. False: it has gone. */
 bool dt_rights_of(pid_t pid, struct dt_rights *r);
-
 
 #endif

@@ -21,9 +21,9 @@
 #include "process/maps.h"
 #include "process/memory.h"
 
-#define STOP_NS 100000000ull  /* a thread that has not stopped by then can not be stopped, */
-#define STOPS_MAX 65536	      /* remembered, if nobody takes them */
-#define BUSY_NS 3000000000ull /* or then, if it could run */
+#define STOP_NS	  100000000ull	/* a thread that has not stopped by then can not be stopped, */
+#define STOPS_MAX 65536		/* remembered, if nobody takes them */
+#define BUSY_NS	  3000000000ull /* or then, if it could run */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -39,7 +39,8 @@ uint64_t dt_now_ns(void)
 
 /* ---- what stopping took ---- */
 
-/* Times that threads were stopped, until somebody takes them. Owner thread puts, any thread takes. */
+/* Times that threads were stopped, until somebody takes them. Owner thread puts, any thread takes.
+ */
 static struct {
 	pthread_mutex_t lock;
 	struct dt_stopped *stop;
@@ -90,7 +91,8 @@ static bool known(const struct dt_threads *t, pid_t tid)
 	return false;
 }
 
-/* since: ticks at which it could not go on any more; 0: it waited in a system call, and still does. */
+/* since: ticks at which it could not go on any more; 0: it waited in a system call, and still does.
+ */
 static int add(struct dt_threads *t, pid_t tid, uint64_t since, struct dt_error *e)
 {
 	if (t->n == t->room) {
@@ -148,7 +150,8 @@ static void restart_call(pid_t tid, bool *waits)
 	*waits = false;
 	if (dt_regs_get(tid, &r) < 0)
 		return;
-	/* interrupted while it slept: what it sleeps for goes on meanwhile (the kernel's ERESTART...) */
+	/* interrupted while it slept: what it sleeps for goes on meanwhile (the kernel's
+	 * ERESTART...) */
 	result = dt_regs_result(&r);
 	*waits = dt_regs_call(&r) >= 0 && (result == -EINTR || (result <= -512 && result >= -516));
 	if (result != -EINTR)
@@ -202,8 +205,8 @@ static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
-		/* one that only waits for a core will have it, on a busy machine a little later; on such
-		 * a one it can also be us who had none, and it has stopped since we looked */
+		/* one that only waits for a core will have it, on a busy machine a little later; on
+		 * such a one it can also be us who had none, and it has stopped since we looked */
 		while (dt_now_ns() - begin > until) {
 			if (until >= BUSY_NS || !strchr("Rt", state_of(pid, tid)))
 				return dt_threads_wait(tid, status);
@@ -240,8 +243,7 @@ void dt_threads_late(void)
 			continue;
 		}
 		if (got > 0 && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, late[i], 0,
-			       status >> 16 ? 0 : WSTOPSIG(status));
+			ptrace(PTRACE_DETACH, late[i], 0, status >> 16 ? 0 : WSTOPSIG(status));
 		late[i] = late[--lates];
 	}
 }
@@ -269,10 +271,11 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		if (got == 0) {
 			/* it is ours until it stops; released with the others if it does by then */
 			add(t, tid, 0, NULL);
-			return dt_fail(e,
-				       "thread %d of process %d can not be stopped (it may wait for a "
-				       "vfork child or a device); try again",
-				       tid, t->pid);
+			return dt_fail(
+				e,
+				"thread %d of process %d can not be stopped (it may wait for a "
+				"vfork child or a device); try again",
+				tid, t->pid);
 		}
 		if (got < 0 || !WIFSTOPPED(status))
 			return 1;
@@ -369,8 +372,8 @@ static bool is_restorer(int mem, uint64_t address)
 }
 
 /* Where the signal frames between sp and end return to. */
-static void frames(int mem, uint64_t sp, uint64_t end, void (*fn)(void *ctx, uint64_t ip, bool frame),
-		   void *ctx)
+static void frames(int mem, uint64_t sp, uint64_t end,
+		   void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx)
 {
 	enum { KEEP = DT_FRAME_BEFORE, MORE = DT_FRAME_AFTER, WORDS = 4096 };
 	uint64_t word[KEEP + WORDS + MORE], restorer;

@@ -9,7 +9,8 @@
 struct dt_threads {
 	pid_t pid;
 	pid_t *tid;
-	uint64_t *since; /* ticks at which each could not go on any more; 0: it waits in a system call */
+	uint64_t *since; /* ticks at which each could not go on any more; 0: it waits in a system
+			    call */
 	size_t n, room;
 	bool whole_process;   /* all threads, not one chosen thread */
 	uint64_t stopped_at;  /* monotonic ns */
@@ -37,7 +38,8 @@ struct dt_stopped {
 	uint64_t begin, end; /* ticks */
 };
 
-/* Takes one of those that have not been taken; false: there is none. NULL: only looks. Any thread. */
+/* Takes one of those that have not been taken; false: there is none. NULL: only looks. Any thread.
+ */
 bool dt_threads_stopped(struct dt_stopped *s);
 
 /*

@@ -26,8 +26,8 @@
 #define FIRST	3   /* place among those waited for: behind signals, making, listener */
 #define FULL_MS 100 /* until it is tried again */
 
-#define ASK_MS                                                                                     \
-	30000 /* until the first request of a client, or one that it has begun, is complete */
+/* until the first request of a client, or one that it has begun, is complete */
+#define ASK_MS	30000
 #define IDLE_MS 1000  /* who has asked for nothing so long gives way to others */
 #define DEAF_MS 10000 /* so does who has read nothing so long of what it asked for */
 

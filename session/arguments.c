@@ -30,13 +30,16 @@ int dt_arguments_check(const char *which, struct dt_error *e)
 		size_t n = strcspn(p, ","), name = strcspn(p, ":,");
 
 		if (name == 0)
-			return dt_fail(e, "devtrace: '%s': behind @ are arguments, such as path:str,mode or 1:str",
-				       which);
+			return dt_fail(
+				e,
+				"devtrace: '%s': behind @ are arguments, such as path:str,mode or 1:str",
+				which);
 		if (p[name] == ':' && !is_type(p + name + 1, n - name - 1))
-			return dt_fail(e,
-				       "devtrace: '%.*s' is no way to show an argument; str, i1 to i8, "
-				       "u1 to u8, f4, f8, b, c and p are",
-				       (int)(n - name - 1), p + name + 1);
+			return dt_fail(
+				e,
+				"devtrace: '%.*s' is no way to show an argument; str, i1 to i8, "
+				"u1 to u8, f4, f8, b, c and p are",
+				(int)(n - name - 1), p + name + 1);
 		p += n;
 		if (!*p)
 			return 0;
@@ -123,8 +126,8 @@ static bool is_recorded(const struct dt_signature_value *p)
 	return true;
 }
 
-static void words_of(const struct dt_signature_value *p, const char *entry, char *name, size_t name_size,
-		     char *type, size_t type_size)
+static void words_of(const struct dt_signature_value *p, const char *entry, char *name,
+		     size_t name_size, char *type, size_t type_size)
 {
 	size_t skip = entry ? strcspn(entry, ":,") : 0;
 
@@ -137,7 +140,8 @@ static void words_of(const struct dt_signature_value *p, const char *entry, char
 		strcpy(type, "s");
 }
 
-/* Passes: first what takes two values, which are to be in one record, then single values, then texts. */
+/* Passes: first what takes two values, which are to be in one record, then single values, then
+ * texts. */
 enum pass { PAIRS, VALUES, TEXTS };
 
 static int add_parameter(struct dt_point *point, const struct dt_signature_value *p,
@@ -158,8 +162,7 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 	}
 	/* shown as it is declared, it is in the record already */
 	if (pass == TEXTS || (pass == PAIRS) != second ||
-	    (is_recorded(p) &&
-	     (second || strncmp(type, p->typed, (size_t)p->typed_length) == 0)))
+	    (is_recorded(p) && (second || strncmp(type, p->typed, (size_t)p->typed_length) == 0)))
 		return 0;
 	if (second) {
 		if (dt_point_item(point, &item, name, type, NULL) < 0)
@@ -197,9 +200,9 @@ int dt_arguments_point(struct dt_file *f, const struct dt_function *function, co
 	unsigned n;
 	int rc = 0;
 
-	*point = (struct dt_point){.site = {.address = function->address,
-					    .function = function->address},
-				   .headless = true};
+	*point = (struct dt_point){
+		.site = {.address = function->address, .function = function->address},
+		.headless = true};
 	dt_symtab_places(f->symtab, function, signature, sizeof(signature));
 	if (!signature[0] && dt_prototype_file(f->path))
 		dt_prototype(function->name, true, signature, sizeof(signature));
@@ -217,7 +220,8 @@ int dt_arguments_point(struct dt_file *f, const struct dt_function *function, co
 		}
 	point->what = malloc(which ? strlen(which) + 8 : 8);
 	if (rc == 0 && point->what && point->items) {
-		dt_format(point->what, which ? strlen(which) + 8 : 8, "ARGS@%s", which ? which : "");
+		dt_format(point->what, which ? strlen(which) + 8 : 8, "ARGS@%s",
+			  which ? which : "");
 		return 1;
 	}
 	rc = rc < 0 || !point->what ? -1 : 0;

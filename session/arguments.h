@@ -17,8 +17,8 @@
 int dt_arguments_check(const char *which, struct dt_error *e);
 
 /*
- * Makes such a point, not added yet; which NULL: all of them. Sets bit i of *had (NULL: not wanted) for
- * each of the list's entries that the function has. 1; 0: there is nothing that the record
+ * Makes such a point, not added yet; which NULL: all of them. Sets bit i of *had (NULL: not wanted)
+ * for each of the list's entries that the function has. 1; 0: there is nothing that the record
  * lacks, or nothing is known; -1: no memory.
  */
 int dt_arguments_point(struct dt_file *f, const struct dt_function *function, const char *which,

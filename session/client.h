@@ -33,8 +33,8 @@ void dt_client_wait_end(struct dt_client *c);
 int dt_client_ask(struct dt_client *c, const char *request, struct dt_error *e);
 
 /*
- * Records from *position on, 0: the oldest; in c->text. Returns how many; -1: error; -2: the session
- * has ended and nothing is left. *position: of the first. *lost: missing in front of them.
+ * Records from *position on, 0: the oldest; in c->text. Returns how many; -1: error; -2: the
+ * session has ended and nothing is left. *position: of the first. *lost: missing in front of them.
  */
 long dt_client_take(struct dt_client *c, size_t max, uint64_t *position, int wait_ms, bool consume,
 		    uint64_t *lost, struct dt_error *e);
@@ -46,14 +46,15 @@ long dt_client_look(struct dt_client *c, size_t max, uint64_t *position, int wai
 /* The positions of the oldest record that has not been taken, and of the next to come. */
 int dt_client_positions(struct dt_client *c, uint64_t *oldest, uint64_t *next, struct dt_error *e);
 
-/* Waits for devtrace from number *next on, in c->text: session/helds.h. *next: where the next ones begin;
- * *gone: so many in front of them are not remembered. */
+/* Waits for devtrace from number *next on, in c->text: session/helds.h. *next: where the next ones
+ * begin; *gone: so many in front of them are not remembered. */
 int dt_client_held(struct dt_client *c, uint64_t *next, uint64_t *gone, struct dt_error *e);
 
 /* The name of what contains pc; valid until the next request. */
 const char *dt_client_name(struct dt_client *c, uint64_t pc, uint32_t tid);
 
-/* The file of the session, which has just been asked for its status, for free(); NULL: it writes none. */
+/* The file of the session, which has just been asked for its status, for free(); NULL: it writes
+ * none. */
 char *dt_client_file(const struct dt_client *c);
 
 /* Whose thread it is; 0: not known. Its name is in c->text. */

@@ -451,8 +451,8 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 }
 
 /*
- * Of a function that has exits, have none ever been chosen? Not: are none now. The record that is described
- * may be from before a command that switched the function off.
+ * Of a function that has exits, have none ever been chosen? Not: are none now. The record that is
+ * described may be from before a command that switched the function off.
  */
 static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 {

@@ -515,8 +515,9 @@ static void host_state(void *ctx, void (*line)(void *to, const char *text, size_
 		if (r->kind != DT_RANGE_SET || !r->on || dt_ranges_kernel(r) ||
 		    dt_ranges_matched(r, missing, sizeof(missing)))
 			continue;
-		line(to, text, dt_format(text, sizeof(text), "#trace %s: no function matches yet\n",
-					 dt_word_written(name, sizeof(name), r->name)));
+		line(to, text,
+		     dt_format(text, sizeof(text), "#trace %s: no function matches yet\n",
+			       dt_word_written(name, sizeof(name), r->name)));
 	}
 }
 
@@ -623,8 +624,7 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 		if (n < sizeof(command))
 			n += dt_format(command + n, sizeof(command) - n, "' new args%zu ARGS", i);
 		if (n >= sizeof(command))
-			return dt_fail(e,
-				       "the pattern '%.40s...', with those of -N, is too long",
+			return dt_fail(e, "the pattern '%.40s...', with those of -N, is too long",
 				       pattern);
 		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
 			return -1;
@@ -644,10 +644,12 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	/* where no functions are traced there are no calls to be paired */
 	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
 		return 0;
-	n = dt_format(command, sizeof(command), "trace '+libc.so*:swapcontext +libc.so*:setcontext");
+	n = dt_format(command, sizeof(command),
+		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");
 	n += put_removed(&o->select, command + n, sizeof(command) - n);
 	if (n < sizeof(command))
-		n += dt_format(command + n, sizeof(command) - n, "' new contexts\ntrace contexts on");
+		n += dt_format(command + n, sizeof(command) - n,
+			       "' new contexts\ntrace contexts on");
 	if (n >= sizeof(command))
 		return dt_fail(e, "the patterns of -N are too long");
 	return dt_device_write(&s->device, NULL, command, n, e);

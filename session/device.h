@@ -24,8 +24,8 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);
 /* As a range `contexts' that is on: the functions by which the program changes stacks. */
 int dt_session_device_contexts(struct dt_session *s, struct dt_error *e);
 
-/* Sets the tracepoints of the session's options that are not set yet. With the lock, or before there
- * are other threads. */
+/* Sets the tracepoints of the session's options that are not set yet. With the lock, or before
+ * there are other threads. */
 int dt_session_device_points(struct dt_session *s, struct dt_error *e);
 
 /* How many functions each of the selection's patterns has matched. Takes the lock itself. */
@@ -40,7 +40,8 @@ uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing
 /* A process has come, or its modules have changed: its sites and its table follow. */
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t);
 
-/* The sites that s->ask_... say follow what is chosen, in every process. Owner thread, with the lock. */
+/* The sites that s->ask_... say follow what is chosen, in every process. Owner thread, with the
+ * lock. */
 int dt_session_device_sync(struct dt_session *s, struct dt_error *e);
 
 /* Timers of the triggers. Owner thread, from time to time, without the lock. */

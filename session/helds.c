@@ -60,13 +60,14 @@ uint64_t dt_helds_list(struct dt_session *s, uint64_t from, uint64_t *first,
 	add(ctx, line,
 	    dt_format(line, sizeof(line), "missed %u %lu\n", c.held_missed + s->held_refused,
 		      (unsigned long)((double)c.held_missed_ticks / s->ticks_per_ns)));
-	*first = s->held_n > DT_HELD_LOG && from < s->held_n - DT_HELD_LOG ? s->held_n - DT_HELD_LOG : from;
+	*first = s->held_n > DT_HELD_LOG && from < s->held_n - DT_HELD_LOG ? s->held_n - DT_HELD_LOG
+									   : from;
 	for (uint64_t i = *first; i < s->held_n; i++) {
 		const struct dt_held_row *r = &s->held[i % DT_HELD_LOG];
 
 		add(ctx, line,
-		    dt_format(line, sizeof(line), "%u %lu %lu %s\n", r->tid, (unsigned long)r->begin,
-			      (unsigned long)r->end, r->why));
+		    dt_format(line, sizeof(line), "%u %lu %lu %s\n", r->tid,
+			      (unsigned long)r->begin, (unsigned long)r->end, r->why));
 	}
 	return s->held_n;
 }
@@ -110,7 +111,8 @@ static void take(struct dt_session *s, struct dt_domain *d)
 		row = (struct dt_held_row){.tid = dt_tids_outer(s, h.tid),
 					   .begin = corrected(s, h.begin, h.core_begin),
 					   .end = corrected(s, h.end, h.core_end),
-					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why] : ""};
+					   .why = h.why < DT_HELD_WHYS && why[h.why] ? why[h.why]
+										     : ""};
 		d->helds++;
 		d->forges = d->forges || !is_possible(s, d, &row);
 		if (d->forges)

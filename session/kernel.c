@@ -336,7 +336,8 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 	return r;
 }
 
-int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records, uint64_t *dropped)
+int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records,
+		      uint64_t *dropped)
 {
 	struct devtrace_counts n = {.core = core};
 

@@ -51,7 +51,8 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 
 /* How many records of a core the device has written, and for how many it had no place, as it counts
  * them itself. -1: it does not tell. */
-int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records, uint64_t *dropped);
+int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records,
+		      uint64_t *dropped);
 
 /* Is it an address of the kernel? */
 static inline bool dt_kernel_address(uint64_t pc)

@@ -17,9 +17,9 @@ struct dt_log {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* records came, room was made, or it was closed */
 	struct dt_record *record;
-	uint64_t size;	  /* records, a power of two */
-	uint64_t head;	  /* records put in since the last dt_log_resize(); the place is head & mask */
-	uint64_t tail;	  /* the oldest that has not been taken */
+	uint64_t size; /* records, a power of two */
+	uint64_t head; /* records put in since the last dt_log_resize(); the place is head & mask */
+	uint64_t tail; /* the oldest that has not been taken */
 	uint64_t dropped; /* not put in: no room here (drop), or none in a ring */
 	uint64_t overwritten;
 	uint64_t told;	  /* of those two, told to a reader */

@@ -11,7 +11,7 @@ struct head {
 	const struct dt_record *record;	 /* of the ring and the kernel */
 	const struct dt_switch *changes; /* of switches */
 	size_t n, at;
-	uint64_t lost; /* the kernel's: so many are missing... */
+	uint64_t lost;	/* the kernel's: so many are missing... */
 	size_t lost_at; /* ...in front of this one of them */
 	uint64_t ticks; /* of the next one, on the clock of the first core */
 };
@@ -119,8 +119,8 @@ static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 		out->core = 0; /* the part of a point's, in the kernel's ring */
 	}
 	/*
-	 * A switch has its time from another clock. One that is told of only now came behind what has
-	 * been taken: the kernel tells before the core goes on.
+	 * A switch has its time from another clock. One that is told of only now came behind what
+	 * has been taken: the kernel tells before the core goes on.
 	 */
 	if (source == DT_MIX_SWITCHES && out->ticks < c->last)
 		out->ticks = c->last;
@@ -180,8 +180,8 @@ static int tell_rest(struct dt_mix *m, struct dt_mix_core *c)
 	return 0;
 }
 
-int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r, size_t n,
-		uint64_t lost, uint64_t now, bool end, struct dt_error *e)
+int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r,
+		size_t n, uint64_t lost, uint64_t now, bool end, struct dt_error *e)
 {
 	struct dt_mix_core *c = &m->core[i];
 	struct head head[DT_MIX_SOURCES] = {{.n = n}};

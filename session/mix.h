@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What several sources tell of one core, as one row of records in the order of time: the core's ring,
- * the kernel's word of context switches, the kernel's device. A source may tell of something late:
- * others' records are taken only up to a time before which nothing of the ring can come any more.
+ * What several sources tell of one core, as one row of records in the order of time: the core's
+ * ring, the kernel's word of context switches, the kernel's device. A source may tell of something
+ * late: others' records are taken only up to a time before which nothing of the ring can come any
+ * more.
  *
  * Recorder thread only.
  */
@@ -13,9 +14,10 @@
 
 enum dt_mix_source { DT_MIX_RING, DT_MIX_SWITCHES, DT_MIX_KERNEL, DT_MIX_SOURCES };
 
-/* Records of one source are missing in front of record `at' of a mix, which is of the same source. */
+/* Records of one source are missing in front of record `at' of a mix, which is of the same source.
+ */
 struct dt_mix_gap {
-	size_t at;	/* the number of records: at the end, nothing has come after */
+	size_t at; /* the number of records: at the end, nothing has come after */
 	uint64_t lost;
 	uint64_t begin; /* ticks of the source's last record before, 0: none */
 };
@@ -39,7 +41,7 @@ struct dt_mix {
 	size_t n;
 	struct dt_mix_gap *gap; /* ascending */
 	size_t gaps, gap_room;
-	uint64_t lost; /* told by the sources just now */
+	uint64_t lost;			/* told by the sources just now */
 	uint64_t kernel_n, kernel_lost; /* by the kernel's device, in all */
 };
 
@@ -52,7 +54,7 @@ void dt_mix_free(struct dt_mix *m);
  * before the ring was read; of an empty ring nothing earlier will come. end: nothing more comes at
  * all; what is known is told.
  */
-int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r, size_t n,
-		uint64_t lost, uint64_t now, bool end, struct dt_error *e);
+int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct dt_record *r,
+		size_t n, uint64_t lost, uint64_t now, bool end, struct dt_error *e);
 
 #endif

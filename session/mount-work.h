@@ -34,10 +34,10 @@ struct dt_mount {
 	bool made;    /* the directory is ours to remove */
 	bool mounted; /* as far as we know */
 	bool aloud;
-	int alive; /* a socket's end that closes when this process does; -1: none */
-	char link[128]; /* where sessions find us */
+	int alive;	    /* a socket's end that closes when this process does; -1: none */
+	char link[128];	    /* where sessions find us */
 	struct stat linked; /* the link that we have left */
-	int ready; /* closed when it is there; -1: nobody waits */
+	int ready;	    /* closed when it is there; -1: nobody waits */
 	unsigned max_write;
 	pthread_mutex_t lock; /* guards what follows */
 	char (*name)[64];     /* a name keeps its place */

@@ -13,8 +13,8 @@
 #include "arch/arch.h"
 #include "core/offset.h"
 
-#define ROUNDS	 200
-#define GOOD	 200u	     /* ticks: better is not to be had */
+#define ROUNDS 200
+#define GOOD   200u /* ticks: better is not to be had */
 
 struct exchange {
 	unsigned core;

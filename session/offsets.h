@@ -10,7 +10,8 @@
 
 struct dt_offset {
 	int64_t ahead;	/* ticks: this core's counter before the first core's */
-	uint64_t error; /* it may be off by so much; ~0: not measured (the core is not ours to use) */
+	uint64_t error; /* it may be off by so much; ~0: not measured (the core is not ours to use)
+			 */
 };
 
 #define DT_OFFSETS_PATIENCE 50000000ull

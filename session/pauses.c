@@ -37,8 +37,9 @@ void dt_pauses_start(struct dt_session *s, bool active)
 }
 
 /*
- * One that is known whole. When there are many, all of a moment are told as one. Who ends a pause reads
- * the clock before its record has a place, so that the record in front may be later: it was short.
+ * One that is known whole. When there are many, all of a moment are told as one. Who ends a pause
+ * reads the clock before its record has a place, so that the record in front may be later: it was
+ * short.
  */
 static void add(struct dt_session *s, struct dt_pauses *p, struct dt_pause *one)
 {
@@ -93,7 +94,8 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 			break;
 		size_t at = t.pos > pos ? (t.pos - pos) / 64 : 0;
 		uint64_t since = at ? r[at - 1].ticks : p->last;
-		/* who ended one reads the clock first, then this: two at a time may do so in turns */
+		/* who ended one reads the clock first, then this: two at a time may do so in turns
+		 */
 		uint64_t missed = t.missed > p->missed ? t.missed - p->missed : 0;
 		struct dt_pause one = {t.begin ? t.begin : since, t.end, false, 1 + unseen, missed};
 

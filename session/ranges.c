@@ -375,10 +375,10 @@ static int each_site(struct dt_file *f, struct dt_range *r,
 	}
 	for (size_t i = 0; i < elf->sites; i++)
 		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
-		    (everything ? !startup ||
-					  !is_startup(choice.tab, elf->site[i].function, &choice)
-				: is_chosen(&choice, select, f->called ? f->called : f->path,
-					    elf->site[i].function)))
+		    (everything
+			     ? !startup || !is_startup(choice.tab, elf->site[i].function, &choice)
+			     : is_chosen(&choice, select, f->called ? f->called : f->path,
+					 elf->site[i].function)))
 			fn(ctx, f, i, r);
 	free(choice.chosen);
 	return 0;
@@ -595,7 +595,8 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 		return 0;
 	functions = dt_symtab_functions(tab, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	if (!chosen || (!p->file && dt_selection_symtab(select, called(f, select), tab, chosen) < 0))
+	if (!chosen ||
+	    (!p->file && dt_selection_symtab(select, called(f, select), tab, chosen) < 0))
 		rc = dt_fail(e, "out of memory");
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)

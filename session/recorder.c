@@ -23,19 +23,21 @@
 #include "session/thread-table.h"
 #include "session/tids.h"
 
-#define RELEASE	 4	       /* writers are told of room by such a part of a ring: they wake each time */
-#define TAKES	  128		/* from one ring, before the next is looked at */
-#define TURN	 200	       /* of 10 us: for a ring, where there are several domains */
-#define LOG_TAKES 8	       /* the same, of a session that keeps a log */
-#define FLUSH_NS 300000000ull  /* records are in the file at most this long after */
-#define CLOCK_NS 2000000000ull /* between readings of the clocks */
-#define IDLE_MS	 50	       /* between rounds; a writer that is half a ring ahead rings before */
-#define LIVE_MS	 20	       /* the same, when somebody may be watching */
-#define HELD_NS	 20000	       /* the same, when records are held: they are good soon */
-#define HELD	 65536u	       /* records held, or some more, where the program waits for the log */
-#define QUIET_NS 600000000ull /* without a record, longer than FLUSH_NS and a round: then the next one */
-#define QUIET_MS 1000	      /* rings the bell, and nobody looks before, but for the clocks */
-#define DEAF_MS	 1    /* between rounds when a process has confined itself, and can not wake us */
+#define RELEASE	  4   /* writers are told of room by such a part of a ring: they wake each time */
+#define TAKES	  128 /* from one ring, before the next is looked at */
+#define TURN	  200 /* of 10 us: for a ring, where there are several domains */
+#define LOG_TAKES 8   /* the same, of a session that keeps a log */
+#define FLUSH_NS  300000000ull	/* records are in the file at most this long after */
+#define CLOCK_NS  2000000000ull /* between readings of the clocks */
+#define IDLE_MS	  50	 /* between rounds; a writer that is half a ring ahead rings before */
+#define LIVE_MS	  20	 /* the same, when somebody may be watching */
+#define HELD_NS	  20000	 /* the same, when records are held: they are good soon */
+#define HELD	  65536u /* records held, or some more, where the program waits for the log */
+/* without a record so long, more than FLUSH_NS and a round, the next one rings the bell; nobody
+ * looks before, but for the clocks */
+#define QUIET_NS 600000000ull
+#define QUIET_MS 1000
+#define DEAF_MS	 1 /* between rounds when a process has confined itself, and can not wake us */
 
 static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells *bells, int ms)
 {
@@ -174,7 +176,8 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
 	for (size_t i = 0; i < m->gaps; i++) {
 		const struct dt_mix_gap *g = &m->gap[i];
 
-		if (dt_store_put(s->store, core, m->record + at, g->at - at, 0, &s->recorder_error) ||
+		if (dt_store_put(s->store, core, m->record + at, g->at - at, 0,
+				 &s->recorder_error) ||
 		    dt_store_lose(s->store, core, g->lost, g->begin, &s->recorder_error))
 			return -1;
 		at = g->at;
@@ -275,7 +278,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			if (rc < 0)
 				return -1;
 			all += (long)n + (m->lost != 0);
-			if (s->has_log && r->pos - r->released >= s->targets.shared.geometry.ring_size / 2)
+			if (s->has_log &&
+			    r->pos - r->released >= s->targets.shared.geometry.ring_size / 2)
 				break;
 		}
 		merge(k, middle);
@@ -300,7 +304,8 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 		return;
 	if (now - *flushed > FLUSH_NS) {
 		pthread_mutex_lock(&s->lock);
-		/* in the same transaction as the records: what is behind may be there of one core only */
+		/* in the same transaction as the records: what is behind may be there of one core
+		 * only */
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->read_until);
 		dt_store_meta(s->store, "whole_until", text, NULL);
 		dt_store_flush(s->store, NULL);
@@ -371,7 +376,8 @@ void *dt_recorder_main(void *session)
 
 		dt_shared_bells(&s->targets.shared, &bells);
 		/* a flight recorder is read once it has landed */
-		if (s->targets.shared.policy == DT_OVERWRITE && !stopping && !atomic_load(&s->drain_now)) {
+		if (s->targets.shared.policy == DT_OVERWRITE && !stopping &&
+		    !atomic_load(&s->drain_now)) {
 			n = 0;
 			if (s->switches)
 				dt_switches_keep(s->switches);

@@ -13,7 +13,7 @@
 #include "process/threads.h"
 
 /* after this an unfinished record of the shared ring counts as lost */
-#define STUCK_NS 50000000ull
+#define STUCK_NS      50000000ull
 #define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
 
 static struct dt_ring *ring_of(const struct dt_shared *s, unsigned i)
@@ -24,7 +24,8 @@ static struct dt_ring *ring_of(const struct dt_shared *s, unsigned i)
 /* Moves the hard limit. Returns how many records were lost at the old one, all of them. */
 static uint64_t set_hard(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
-	uint64_t hard = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size, lost = 0;
+	uint64_t hard = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size,
+		 lost = 0;
 
 	__atomic_store_n(&r->read, read, __ATOMIC_RELEASE);
 	if (hard != DT_NO_LIMIT)
@@ -39,7 +40,8 @@ static uint64_t set_hard(const struct dt_shared *s, struct dt_ring *r, uint64_t 
  */
 static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
-	uint64_t limit = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size / 2, old;
+	uint64_t limit = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size / 2,
+		 old;
 
 	if (r == ring_of(s, s->geometry.cores)) {
 		/* where recording freezes is not moved for room */
@@ -57,7 +59,8 @@ static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t rea
 	}
 }
 
-/* Room before the word to begin, so that nothing is lost at the start; no append before that word. */
+/* Room before the word to begin, so that nothing is lost at the start; no append before that word.
+ */
 void dt_rings_start(struct dt_shared *s)
 {
 	unsigned rings = s->geometry.cores + 1;
@@ -227,9 +230,10 @@ static void lose(struct dt_ring_reader *r, uint64_t records)
 }
 
 /*
- * Can a ring be at pos? A position only grows, by whole records, and never beyond what a reader has made room
- * for, but where the newest records win: then less than some years on. What is not so has been written there
- * by a program that runs wild, or means harm: nothing more of that ring is believed.
+ * Can a ring be at pos? A position only grows, by whole records, and never beyond what a reader has
+ * made room for, but where the newest records win: then less than some years on. What is not so has
+ * been written there by a program that runs wild, or means harm: nothing more of that ring is
+ * believed.
  */
 static bool is_possible(const struct dt_ring_reader *r, uint64_t pos)
 {
@@ -239,7 +243,8 @@ static bool is_possible(const struct dt_ring_reader *r, uint64_t pos)
 	return pos % 64 == 0 && ahead <= (bounded ? r->shared->geometry.ring_size : 1ull << 56);
 }
 
-/* Copies what there is up to pos, at most max records, from the reader's place on; returns how many. */
+/* Copies what there is up to pos, at most max records, from the reader's place on; returns how
+ * many. */
 static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
 {
 	uint64_t size = r->shared->geometry.ring_size, mask = size - 1;
@@ -265,7 +270,8 @@ static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max,
 	size_t n;
 
 	if (pos - r->pos >= size) {
-		/* keep clear of the writer: begin an eighth of the ring, and a record at least, behind the oldest */
+		/* keep clear of the writer: begin an eighth of the ring, and a record at least,
+		 * behind the oldest */
 		uint64_t begin = pos - size + (last ? 64 : (size / 8 + 63) & ~63ull);
 
 		lose(r, (begin - r->pos) / 64);
@@ -302,8 +308,8 @@ static bool thread_lives(uint32_t tid)
 }
 
 /*
- * A writer that never finishes its record must not hold up the others for long. Of one that may make
- * no system call, and so has no thread id, nobody knows whether it lives.
+ * A writer that never finishes its record must not hold up the others for long. Of one that may
+ * make no system call, and so has no thread id, nobody knows whether it lives.
  */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {

@@ -12,8 +12,8 @@ void dt_rings_start(struct dt_shared *s);
 void dt_rings_stop(struct dt_shared *s);
 
 /*
- * Has the next record of each ring ring the bell, so that a reader who has found nothing need not look
- * again until then. Look once more behind it: one may have come just before.
+ * Has the next record of each ring ring the bell, so that a reader who has found nothing need not
+ * look again until then. Look once more behind it: one may have come just before.
  */
 void dt_rings_alert(struct dt_shared *s);
 
@@ -38,20 +38,21 @@ bool dt_rings_frozen(const struct dt_shared *s);
 struct dt_ring_reader {
 	const struct dt_shared *shared;
 	struct dt_ring *ring;
-	unsigned index;	    /* of the ring; geometry.cores: the shared one */
-	uint64_t pos;	    /* bytes taken or passed over */
-	uint64_t released;  /* bytes that the writers know to be taken */
-	bool broken;	    /* somebody has written what can not be: nothing more is read */
-	uint64_t latest; /* ticks of the last record, where they are looked at: session/doubt.h */
-	uint64_t lost;	    /* records lost since the last take */
+	unsigned index;	   /* of the ring; geometry.cores: the shared one */
+	uint64_t pos;	   /* bytes taken or passed over */
+	uint64_t released; /* bytes that the writers know to be taken */
+	bool broken;	   /* somebody has written what can not be: nothing more is read */
+	uint64_t latest;   /* ticks of the last record, where they are looked at: session/doubt.h */
+	uint64_t lost;	   /* records lost since the last take */
 	uint64_t taken, lost_total;
 	/* losses noticed before the reader has come to where they are, oldest first: gap[gap_first]
 	 * up to gap[gaps - 1]. No more than the ring has records */
 	struct dt_gap {
 		uint64_t pos, lost;
-	} *gap;
+	} * gap;
 	size_t gap_first, gaps, gap_room;
-	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished */
+	uint64_t stuck_since; /* ns; shared ring: when the record at pos was first found unfinished
+			       */
 	struct dt_record *copy; /* what is read: nobody else can change it */
 };
 
@@ -63,8 +64,8 @@ void dt_ring_reader_free(struct dt_ring_reader *r);
 
 /*
  * The next records, at most max of them, in *records; *lost are missing directly before the first.
- * They stay valid until the next; dt_ring_release() makes room for the writers. 0 records with *lost
- * set: nothing yet, but a loss. last: no writer runs any more.
+ * They stay valid until the next; dt_ring_release() makes room for the writers. 0 records with
+ * *lost set: nothing yet, but a loss. last: no writer runs any more.
  */
 size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		    const struct dt_record **records, uint64_t *lost);

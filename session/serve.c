@@ -34,9 +34,11 @@
 #include "session/thread-table.h"
 #include "process/status.h"
 
-#define PATIENCE   10000000000u /* ns: with threads that do not stop, until a library is left out */
-#define CONFINE_NS 10000000u /* between two looks at whether a process confines itself, at least */
-#define TURN_NS	   20000000u /* of a domain's messages, where there are several */
+#define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
+#define CONFINE_NS                                                                                 \
+	10000000u	  /* between two looks at whether a process confines itself, at least      \
+			   */
+#define TURN_NS 20000000u /* of a domain's messages, where there are several */
 
 /* How many threads: the link count of the task directory is 2 more. */
 static unsigned tasks(pid_t pid)
@@ -136,8 +138,9 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 	if (dt_now_ns() - t->busy_since < PATIENCE)
 		return true;
 	t->busy_since = 0;
-	dt_format(s->note, sizeof(s->note), "process %d: libraries that it has loaded are not recorded: %s",
-		  t->pid, why->text);
+	dt_format(s->note, sizeof(s->note),
+		  "process %d: libraries that it has loaded are not recorded: %s", t->pid,
+		  why->text);
 	return false;
 }
 
@@ -208,7 +211,8 @@ static bool is_area(const struct dt_session *s, uint64_t area)
 static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pid,
 		       const struct dt_request *q, size_t slot)
 {
-	uint64_t at = q->area + DT_AREA_PROCESS + offsetof(struct dt_process_block, proof) + 4 * slot;
+	uint64_t at =
+		q->area + DT_AREA_PROCESS + offsetof(struct dt_process_block, proof) + 4 * slot;
 	struct dt_maps maps;
 	uint32_t proof;
 	bool has;
@@ -229,9 +233,9 @@ static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pi
 }
 
 /*
- * Which process has posted q; 0: it has ended, or there is none. Mostly the one that has this number here.
- * Others are looked for where there may be some: in other namespaces, where one sees no parent (0), or the
- * first process (1), or where there are such already.
+ * Which process has posted q; 0: it has ended, or there is none. Mostly the one that has this
+ * number here. Others are looked for where there may be some: in other namespaces, where one sees
+ * no parent (0), or the first process (1), or where there are such already.
  */
 static pid_t find_poster(struct dt_session *s, const struct dt_domain *from,
 			 const struct dt_request *q, size_t slot)
@@ -263,8 +267,9 @@ static bool make_outer(struct dt_session *s, struct dt_domain *d, struct dt_requ
 	pid_t pid = find_poster(s, d, q, slot), tid = 0;
 
 	if (pid)
-		tid = dt_pid_inner(pid, (pid_t)q->tid) == (pid_t)q->tid ? (pid_t)q->tid
-									: dt_pid_outer_thread(pid, (pid_t)q->tid);
+		tid = dt_pid_inner(pid, (pid_t)q->tid) == (pid_t)q->tid
+			      ? (pid_t)q->tid
+			      : dt_pid_outer_thread(pid, (pid_t)q->tid);
 	d->poster[slot].pid = pid;
 	d->poster[slot].tid = tid;
 	if (!tid)
@@ -382,8 +387,8 @@ static void requests(struct dt_session *s)
 		requests_of(s, s->domain[i]);
 }
 
-/* A program may restrict its own system calls at any time: the hooks then make none. One that waits for room
- * rings the bell all the time: it is not asked each time. */
+/* A program may restrict its own system calls at any time: the hooks then make none. One that waits
+ * for room rings the bell all the time: it is not asked each time. */
 static void confine(struct dt_session *s)
 {
 	uint64_t now = dt_now_ns();
@@ -420,7 +425,8 @@ static void asked(struct dt_session *s)
 	enum dt_ask what = __atomic_load_n(&s->ask, __ATOMIC_RELAXED);
 	pid_t pid;
 
-	/* without the lock, which the recorder has most of the time: who asks rings the bell behind it */
+	/* without the lock, which the recorder has most of the time: who asks rings the bell behind
+	 * it */
 	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
 		return;
 	pthread_mutex_lock(&s->lock);

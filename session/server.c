@@ -373,7 +373,8 @@ static int do_status(struct connection *c)
 	return answer(c, "ok", 0, 0);
 }
 
-/* Everything recorded so far can be read where the session keeps it: the path of its file, or its log. */
+/* Everything recorded so far can be read where the session keeps it: the path of its file, or its
+ * log. */
 static int do_flush(struct connection *c)
 {
 	struct dt_session *s = c->server->session;

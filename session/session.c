@@ -36,7 +36,7 @@
 #include "session/tids.h"
 
 #define DEFAULT_RING (4u << 20)
-#define CLOCK_APART 5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
+#define CLOCK_APART  5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
 
 static void store_cost(struct dt_session *s, const char *kind, const struct dt_cost *c)
 {
@@ -63,7 +63,8 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	}
 	dt_store_meta(s->store, "processor", DT_MACHINE_NAME, NULL);
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
-	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each means */
+	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each
+	 * means */
 	dt_store_meta(s->store, "revision", "2", NULL);
 	dt_store_meta(s->store, "whole_until", "0", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
@@ -111,8 +112,9 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 
 	memset(s, 0, sizeof(*s));
 	if (prctl(PR_GET_TSC, &tsc) == 0 && tsc == PR_TSC_SIGSEGV)
-		return dt_fail(e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
-				  "be recorded");
+		return dt_fail(
+			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
+			   "be recorded");
 	began = dt_clocks_read();
 	s->began = began.ticks;
 	s->options = *o;
@@ -130,7 +132,8 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	if (dt_session_device_init(s, e) < 0)
 		goto fail;
 	s->has_log = !o->output;
-	/* what is only taken away is taken from what else was asked for, and from all when nothing was */
+	/* what is only taken away is taken from what else was asked for, and from all when nothing
+	 * was */
 	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
@@ -145,7 +148,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 	if (o->switches && !(s->switches = dt_switches_open(cores, e)))
 		goto fail;
 	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
-						       o->everybody, e)))
+						      o->everybody, e)))
 		goto fail;
 	if (s->kernel && dt_kernel_gone(s->kernel))
 		dt_format(s->note, sizeof(s->note),
@@ -277,8 +280,8 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		}
 		if (left)
 			dt_format(s->note, sizeof(s->note),
-				  "process %d keeps %zu bytes of devtrace's code mapped: %s", t->pid,
-				  left,
+				  "process %d keeps %zu bytes of devtrace's code mapped: %s",
+				  t->pid, left,
 				  t->confined ? "it has confined itself by seccomp, and unmapping "
 						"them might be its end"
 					      : "a thread may still return into it");

@@ -5,7 +5,8 @@
  *
  * Two threads. The owner thread (the one that called dt_session_create()) does everything with
  * processes, since ptrace belongs to a thread: it starts, attaches, follows, detaches. The recorder
- * thread takes records out of the rings and writes them. `lock' guards the targets, the files and the store.
+ * thread takes records out of the rings and writes them. `lock' guards the targets, the files and
+ * the store.
  */
 #ifndef DT_SESSION_SESSION_H
 #define DT_SESSION_SESSION_H

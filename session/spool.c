@@ -136,7 +136,8 @@ static int put(struct dt_spool *s, const struct dt_record *r, size_t n, uint64_t
 
 /* ---- waits ---- */
 
-static int note_missed(struct dt_spool *s, unsigned long missed, unsigned long ns, struct dt_error *e)
+static int note_missed(struct dt_spool *s, unsigned long missed, unsigned long ns,
+		       struct dt_error *e)
 {
 	char text[64];
 

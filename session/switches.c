@@ -19,8 +19,8 @@
 #include "arch/arch.h"
 
 #define PAGE 4096u
-#define PAGES                                                                                      \
-	32u /* of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
+/* of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
+#define PAGES 32u
 
 #define KEPT (1u << 18) /* of a core, when nobody takes them: 18 MiB */
 
@@ -29,9 +29,9 @@ struct core {
 	struct perf_event_mmap_page *page;
 	struct dt_switch *pending; /* rundown, and what has not been taken; in the order of time */
 	size_t n, room;
-	uint64_t lost; /* behind the last of them */
+	uint64_t lost;		   /* behind the last of them */
 	uint64_t written, dropped; /* in all: that came, that the kernel said are missing */
-	uint32_t running; /* the thread that is on the core, as far as is known */
+	uint32_t running;	   /* the thread that is on the core, as far as is known */
 };
 
 struct dt_switches {

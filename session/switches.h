@@ -37,9 +37,10 @@ struct dt_switch {
 /* Takes what the kernel has to tell, so that it has room again. For who does not take for long. */
 void dt_switches_keep(struct dt_switches *w);
 
-/* How many there were of a core in all, as the kernel told them and threads were found; and of how many
- * more it said that it had no room. */
-void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records, uint64_t *dropped);
+/* How many there were of a core in all, as the kernel told them and threads were found; and of how
+ * many more it said that it had no room. */
+void dt_switches_written(struct dt_switches *w, unsigned core, uint64_t *records,
+			 uint64_t *dropped);
 
 /*
  * The records of one core up to a tick, in the order of time; valid until the next call. *lost: how

@@ -25,7 +25,8 @@ static struct dt_tid *entry_of(const struct dt_tids *t, uint32_t inner)
 
 static bool grow(struct dt_tids *t)
 {
-	struct dt_tids more = {.room = t->room ? 2 * t->room : 64, .n = t->n, .unknown = t->unknown};
+	struct dt_tids more = {
+		.room = t->room ? 2 * t->room : 64, .n = t->n, .unknown = t->unknown};
 
 	if (2 * t->n < t->room)
 		return true;
@@ -93,7 +94,8 @@ uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid)
 		if (!t->ended && t->tag >> DT_TAG_SHIFT == tid >> DT_TAG_SHIFT)
 			found = dt_pid_outer_thread(t->pid, INNER(tid));
 	/* a traced process may write any number */
-	inode = tid >> DT_TAG_SHIFT < DT_TAGS ? s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode : 0;
+	inode = tid >> DT_TAG_SHIFT < DT_TAGS ? s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode
+					      : 0;
 	if (!found && inode)
 		found = find_process(inode, INNER(tid));
 	if (!found)

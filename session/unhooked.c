@@ -77,8 +77,7 @@ static void note_callers(struct dt_session *s, const struct dt_file *f, const bo
 				continue;
 			from = c->function[from].whole;
 			if (from != to && !left[from])
-				dt_store_unhooked_caller(s->store, f->path,
-							 c->function[from].start,
+				dt_store_unhooked_caller(s->store, f->path, c->function[from].start,
 							 c->function[to].start, NULL);
 		}
 	}
@@ -94,7 +93,8 @@ static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooke
 		char name[256];
 		size_t k;
 
-		if (!(f->once ? f->once[i] : f->chosen[i]) || f->elf->site[i].kind != DT_ELF_PROBE_ENTRY)
+		if (!(f->once ? f->once[i] : f->chosen[i]) ||
+		    f->elf->site[i].kind != DT_ELF_PROBE_ENTRY)
 			continue;
 		k = dt_code_function_at(f->code, f->elf->site[i].function);
 		if (k == f->code->functions || dt_name_is_startup(f->code->function[k].name))

@@ -8,9 +8,9 @@
 struct dt_unhooked {
 	size_t chosen, left_out; /* functions without sleds */
 	size_t own;		 /* of those left out: how many are of programs that were named */
-	char names[160];	 /* the first ones left out, those of these programs before others */
-	bool more;		 /* there is no room for all: "..." stands at their end */
-	const char *path;	 /* of the first one's file; the session's */
+	char names[160];  /* the first ones left out, those of these programs before others */
+	bool more;	  /* there is no room for all: "..." stands at their end */
+	const char *path; /* of the first one's file; the session's */
 };
 
 /* Is a site of f hooked anywhere? If not, why its function can not be; NULL: it could. With the

@@ -468,9 +468,9 @@ static void finish(struct scan *x)
 /* Nothing that is asked for comes any more. */
 static bool is_over(const struct scan *x)
 {
-	return x->over || (x->counts && !x->open_now && x->span.n &&
-			   dt_sql_far_behind(x->of->pass->reader, x->span.ticks[0],
-					     x->of->want.begin.to));
+	return x->over ||
+	       (x->counts && !x->open_now && x->span.n &&
+		dt_sql_far_behind(x->of->pass->reader, x->span.ticks[0], x->of->want.begin.to));
 }
 
 static int take_span(struct scan *x, struct dt_error *e)
@@ -671,14 +671,14 @@ static void put_result(struct scan *x, sqlite3_context *to, struct row *r)
 
 static const char *how_ended(const struct dt_call *c)
 {
-	return c->flags & DT_CALL_OPEN	    ? "open"
-	       : c->flags & DT_CALL_LOSS    ? "lost"
-	       : c->flags & DT_CALL_PAUSED  ? "paused"
+	return c->flags & DT_CALL_OPEN	     ? "open"
+	       : c->flags & DT_CALL_LOSS     ? "lost"
+	       : c->flags & DT_CALL_PAUSED   ? "paused"
 	       : c->flags & DT_CALL_BACKWARD ? "backward"
-	       : c->flags & DT_CALL_NO_EXIT ? "unseen"
-	       : c->flags & DT_CALL_UNWOUND ? "unwound"
-	       : c->flags & DT_CALL_TAIL    ? "tail"
-					    : "returned";
+	       : c->flags & DT_CALL_NO_EXIT  ? "unseen"
+	       : c->flags & DT_CALL_UNWOUND  ? "unwound"
+	       : c->flags & DT_CALL_TAIL     ? "tail"
+					     : "returned";
 }
 
 static void put_number(sqlite3_context *to, int64_t v, bool known)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that are not made from records: lost, pauses, changes, held, threads, processes, functions, and
- * activities where there are none. */
+/* Tables that are not made from records: lost, pauses, changes, held, threads, processes,
+ * functions, and activities where there are none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,7 +350,8 @@ static void held_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		sqlite3_result_int64(to, dt_sql_ns(s->pass, x->end));
 		break;
 	case H_DURATION:
-		dt_sql_put_duration(to, (double)(x->end - x->begin) * dt_reader_ns_per_tick(s->pass->reader));
+		dt_sql_put_duration(to, (double)(x->end - x->begin) *
+						dt_reader_ns_per_tick(s->pass->reader));
 		break;
 	default:
 		sqlite3_result_text(to, x->why, -1, SQLITE_TRANSIENT);

@@ -5,8 +5,8 @@
 
 #include "sql/table.h"
 
-/* An interrupt's records may stand among later ones: so much later, in ticks; or more, which the reader
- * knows when it has come there: dt_reader_back(). */
+/* An interrupt's records may stand among later ones: so much later, in ticks; or more, which the
+ * reader knows when it has come there: dt_reader_back(). */
 #define DT_SQL_DISORDER (1u << 18)
 
 /* Is it so much later than `to' that nothing up to that comes any more? */

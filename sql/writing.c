@@ -120,7 +120,9 @@ int dt_sql_open(struct dt_sql_session *s, const char *path, bool write, struct d
 	s->device = st.st_dev;
 	s->inode = st.st_ino;
 	/* CREATE: holds for files that are attached; this one is there */
-	if (sqlite3_open_v2(path, &s->db, write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY,
+	if (sqlite3_open_v2(path, &s->db,
+			    write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+				  : SQLITE_OPEN_READONLY,
 			    dt_journal_vfs()))
 		return dt_fail(e, "%s: %s", path, sqlite3_errmsg(s->db));
 	sqlite3_busy_timeout(s->db, BUSY_MS);

@@ -14,9 +14,9 @@ struct dt_sql_session {
 	bool refused;		/* it was not prepared, because the trace is being recorded */
 };
 
-/* write: something is, or made, in the trace or a file that is attached; else they are opened for reading.
- * The trace at path is the connection's main database, with the tables. s stays where it is until
- * dt_sql_close(), which is to be called in any case. */
+/* write: something is, or made, in the trace or a file that is attached; else they are opened for
+ * reading. The trace at path is the connection's main database, with the tables. s stays where it
+ * is until dt_sql_close(), which is to be called in any case. */
 int dt_sql_open(struct dt_sql_session *s, const char *path, bool write, struct dt_error *e);
 void dt_sql_close(struct dt_sql_session *s);
 

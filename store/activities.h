@@ -22,9 +22,10 @@ struct dt_activity_want {
 };
 
 /*
- * Those that are wanted (NULL: all) and partly in [from, to], by name and begin: by themselves when they take `cell' ns or
- * more, else together with those of that name that begin in the same cell. *more: there are others,
- * of which there would be too many. -1: error; a file without any has none.
+ * Those that are wanted (NULL: all) and partly in [from, to], by name and begin: by themselves when
+ * they take `cell' ns or more, else together with those of that name that begin in the same cell.
+ * *more: there are others, of which there would be too many. -1: error; a file without any has
+ * none.
  */
 int dt_reader_activities(struct dt_reader *r, const struct dt_activity_want *want, int64_t from,
 			 int64_t to, int64_t cell,

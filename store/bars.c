@@ -13,19 +13,19 @@
 #include "store/journal.h"
 #include "store/varint.h"
 
-#define BLOCK	  512	     /* bars */
-#define CACHED	  1024	     /* blocks that are kept as they were read, 37 MB */
-#define BLOB_MAX  (64u << 20) /* bytes of one, uncompressed: what is more is damage */
-#define COLUMNS	  10
-#define QUEUED	  64	     /* blobs that are still to be compressed */
-#define HEAD_ID	  1
-#define BUSY_MS	  5000
+#define BLOCK	   512	       /* bars */
+#define CACHED	   1024	       /* blocks that are kept as they were read, 37 MB */
+#define BLOB_MAX   (64u << 20) /* bytes of one, uncompressed: what is more is damage */
+#define COLUMNS	   10
+#define QUEUED	   64 /* blobs that are still to be compressed */
+#define HEAD_ID	   1
+#define BUSY_MS	   5000
 #define TRACKS_MAX (1u << 20) /* what is more is damage */
-#define MAGIC	  0x70647264 /* of the head */
+#define MAGIC	   0x70647264 /* of the head */
 
 struct block {
 	int64_t id;
-	uint64_t first, last; /* least and greatest end */
+	uint64_t first, last;  /* least and greatest end */
 	uint64_t since, until; /* least one from here on; greatest one up to here */
 	uint32_t n;
 };
@@ -342,8 +342,8 @@ static void order_blocks(struct lane *l)
 	}
 }
 
-static inline __attribute__((always_inline)) void put_each(struct dt_bytes *to, const struct lane *l,
-							   unsigned c)
+static inline __attribute__((always_inline)) void put_each(struct dt_bytes *to,
+							   const struct lane *l, unsigned c)
 {
 	static const struct dt_bar none;
 
@@ -584,7 +584,8 @@ struct dt_bars *dt_bars_new(struct dt_error *e)
 	if (!b)
 		return NULL;
 	/* id 1 is the head's */
-	if (sqlite3_open_v2("", &b->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+	if (sqlite3_open_v2("", &b->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    dt_journal_vfs()) ||
 	    sqlite3_exec(b->db,
 			 "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000;"
@@ -648,7 +649,7 @@ static int write_lane(struct dt_bytes *out, const struct lane *l)
 		const struct block *x = &l->block[i];
 
 		if (DT_PUT(out, dt_zigzag((uint64_t)(x->id - id)), dt_zigzag(x->first - end),
-			x->last - x->first, x->n))
+			   x->last - x->first, x->n))
 			return -1;
 		id = x->id;
 		end = x->last;
@@ -705,7 +706,8 @@ static int read_lane(struct dt_bars *b, struct dt_cursor_bytes *c, uint64_t trac
 	key.level = (uint8_t)dt_get_varint(c);
 	key.single = dt_get_varint(c);
 	n = dt_get_varint(c);
-	if (c->bad || track > TRACKS_MAX || n > (size_t)(c->end - c->p) / 4 || n > b->rows - b->blocks)
+	if (c->bad || track > TRACKS_MAX || n > (size_t)(c->end - c->p) / 4 ||
+	    n > b->rows - b->blocks)
 		return -1;
 	b->blocks += n;
 	l = make_lane(b, key);
@@ -763,11 +765,10 @@ out:
 int dt_bars_save(struct dt_bars *b, const char *path, const uint8_t *head, size_t n,
 		 struct dt_error *e)
 {
-	static const char copy[] =
-		"BEGIN IMMEDIATE;"
-		"DROP TABLE IF EXISTS file.pyramid;"
-		"CREATE TABLE file.pyramid(id INTEGER PRIMARY KEY, data BLOB);"
-		"INSERT INTO file.pyramid SELECT * FROM main.pyramid; COMMIT";
+	static const char copy[] = "BEGIN IMMEDIATE;"
+				   "DROP TABLE IF EXISTS file.pyramid;"
+				   "CREATE TABLE file.pyramid(id INTEGER PRIMARY KEY, data BLOB);"
+				   "INSERT INTO file.pyramid SELECT * FROM main.pyramid; COMMIT";
 	char *attach;
 	int rc;
 
@@ -818,16 +819,17 @@ struct dt_bars *dt_bars_open(const char *path, struct dt_bytes *head, struct dt_
 
 	if (!b)
 		return NULL;
-	if (sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, dt_journal_vfs())) {
+	if (sqlite3_open_v2(path, &b->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			    dt_journal_vfs())) {
 		sql_error(b, e);
 		goto fail;
 	}
 	sqlite3_busy_timeout(b->db, BUSY_MS);
 	sqlite3_exec(b->db, "PRAGMA query_only=ON; PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 	sqlite3_db_config(b->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	there = sqlite3_prepare_v2(b->db,
-				   "SELECT 1 FROM sqlite_schema WHERE name='pyramid' AND type='table'", -1,
-				   &q, NULL) == SQLITE_OK &&
+	there = sqlite3_prepare_v2(
+			b->db, "SELECT 1 FROM sqlite_schema WHERE name='pyramid' AND type='table'",
+			-1, &q, NULL) == SQLITE_OK &&
 		sqlite3_step(q) == SQLITE_ROW;
 	sqlite3_finalize(q);
 	if (there && count_rows(b) == 0 && prepare(b, e) == 0 && read_head(b, head, e) == 0)

@@ -2,8 +2,8 @@
 /*
  * Bars: what a time line draws. A bar is a call, a time that a thread ran, an event; or what many
  * short ones are together. They are kept in lanes, one for each track, level and kind, about in
- * the order of their ends; a lane is cut into blocks, by columns, compressed. What they mean, and which lanes
- * there are, is analyse/pyramid.h's.
+ * the order of their ends; a lane is cut into blocks, by columns, compressed. What they mean, and
+ * which lanes there are, is analyse/pyramid.h's.
  *
  * They are kept in a temporary database, and put into the trace file when they are complete: table
  * pyramid(id INTEGER PRIMARY KEY, data BLOB), doc/format.md.
@@ -56,8 +56,8 @@ int dt_bars_load(struct dt_bars *b, int64_t id, struct dt_bytes *out, struct dt_
 int dt_bars_save(struct dt_bars *b, const char *path, const uint8_t *head, size_t n,
 		 struct dt_error *e);
 
-/* What dt_bars_save() has put into a trace file; *head is appended to. NULL: there is nothing, and e
- * is not touched; or it can not be read. */
+/* What dt_bars_save() has put into a trace file; *head is appended to. NULL: there is nothing, and
+ * e is not touched; or it can not be read. */
 struct dt_bars *dt_bars_open(const char *path, struct dt_bytes *head, struct dt_error *e);
 
 #endif

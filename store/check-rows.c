@@ -222,7 +222,8 @@ static void on_change(void *ctx, sqlite3_stmt *q)
 	if (end < begin)
 		dt_faults_add(k->f, DT_FAULT_TIMES, "change, row %ld: ends before it begins", row);
 	else if (!is_within(k, begin) || !is_within(k, end))
-		dt_faults_add(k->f, DT_FAULT_TIMES, "change, row %ld: it is not in the session", row);
+		dt_faults_add(k->f, DT_FAULT_TIMES, "change, row %ld: it is not in the session",
+			      row);
 }
 
 static void check_changes(struct checking *k)
@@ -364,10 +365,11 @@ static void check_meta(struct checking *k)
 	static const struct {
 		const char *key;
 		int n;
-	} numbers[] = {{"cores", 1},	    {"ring_size", 1},  {"record_ticks", 1},
-		       {"longest_stop", 1}, {"whole_until", 1}, {"clockless", 2},  {"held_missed", 2},
-		       {"unknown_tids", 1}, {"revision", 1},   {"cost.entry", 5},
-		       {"cost.exit", 5},    {"cost.point", 5}, {"ticks_per_second", 1}};
+	} numbers[] = {{"cores", 1},	       {"ring_size", 1},    {"record_ticks", 1},
+		       {"longest_stop", 1},    {"whole_until", 1},  {"clockless", 2},
+		       {"held_missed", 2},     {"unknown_tids", 1}, {"revision", 1},
+		       {"cost.entry", 5},      {"cost.exit", 5},    {"cost.point", 5},
+		       {"ticks_per_second", 1}};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		check_number(k, numbers[i].key, numbers[i].n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking a trace file. Nothing of it is believed: the tables are read once more, with what a reader
- * takes as it comes, and each chunk is decoded by itself, so that one that is damaged hides no other.
+ * Checking a trace file. Nothing of it is believed: the tables are read once more, with what a
+ * reader takes as it comes, and each chunk is decoded by itself, so that one that is damaged hides
+ * no other.
  */
 #include "store/check.h"
 
@@ -29,8 +30,8 @@ struct checking {
 	uint32_t tid;		 /* looked up last */
 	uint32_t *strange;	 /* threads that are not described */
 	size_t stranges;
-	bool shared;		 /* of the core that is looked at: threads' records are not in one order */
-	uint64_t latest;	 /* of that core */
+	bool shared;	 /* of the core that is looked at: threads' records are not in one order */
+	uint64_t latest; /* of that core */
 	bool latest_kernel;
 };
 
@@ -93,7 +94,8 @@ static void on_damage(struct checking *k, sqlite3_stmt *q)
 /* Numbers where numbers belong: table, row, column. */
 static void on_no_number(struct checking *k, sqlite3_stmt *q)
 {
-	dt_faults_add(k->f, DT_FAULT_ROW, "%s, row %ld: something else than a number where one belongs",
+	dt_faults_add(k->f, DT_FAULT_ROW,
+		      "%s, row %ld: something else than a number where one belongs",
 		      sqlite3_column_text(q, 0), (long)sqlite3_column_int64(q, 1));
 }
 
@@ -103,24 +105,30 @@ static void check_numbers(struct checking *k)
 		const char *table, *sql;
 	} table[] = {
 #define IS(c) "iif(typeof(" c ") = 'integer', 1, 0)"
-		{"chunk", "SELECT 'chunk', id FROM chunk WHERE " IS("core") "+" IS("first") "+" IS(
-				  "records") "+" IS("min_ticks") "+" IS("max_ticks") " < 5 OR "
-							"typeof(events) <> 'blob' OR typeof(vals) <> 'blob'"},
-		{"site", "SELECT 'site', id FROM site WHERE " IS("pc") "+" IS("mask") "+" IS("target") " < 3"},
-		{"function", "SELECT 'function', id FROM function WHERE " IS("module") "+" IS("address") "+" IS(
-				     "size") " < 3"},
-		{"module", "SELECT 'module', id FROM module WHERE " IS("pid") "+" IS("base") "+" IS("low") "+" IS(
-				   "high") " < 4"},
-		{"clock", "SELECT 'clock', rowid FROM clock WHERE " IS("ticks") "+" IS("monotonic_ns") " < 2"},
-		{"loss", "SELECT 'loss', after FROM loss WHERE " IS("core") "+" IS("after") "+" IS("lost") "+" IS(
-				 "begin_ticks") "+" IS("end_ticks") " < 5"},
-		{"written", "SELECT 'written', core FROM written WHERE " IS("core") "+" IS("records") "+" IS(
-				    "dropped") " < 3 OR records < 0 OR dropped < 0"},
-		{"pause", "SELECT 'pause', rowid FROM pause WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2"},
-		{"change", "SELECT 'change', rowid FROM change WHERE " IS("begin_ticks") "+" IS("end_ticks") " < 2 OR "
-								"typeof(command) <> 'text' OR off NOT IN (0, 1)"},
-		{"hold", "SELECT 'hold', rowid FROM hold WHERE " IS("tid") "+" IS("begin_ticks") "+" IS(
-				 "end_ticks") " < 3"},
+		{"chunk",
+		 "SELECT 'chunk', id FROM chunk WHERE " IS("core") "+" IS("first") "+" IS("records") "+" IS(
+			 "min_ticks") "+" IS("max_ticks") " < 5 OR "
+							  "typeof(events) <> 'blob' OR typeof(vals) <> 'blob'"},
+		{"site", "SELECT 'site', id FROM site WHERE " IS("pc") "+" IS("mask") "+" IS(
+				 "target") " < 3"},
+		{"function", "SELECT 'function', id FROM function WHERE " IS("module") "+" IS(
+				     "address") "+" IS("size") " < 3"},
+		{"module", "SELECT 'module', id FROM module WHERE " IS("pid") "+" IS("base") "+" IS(
+				   "low") "+" IS("high") " < 4"},
+		{"clock", "SELECT 'clock', rowid FROM clock WHERE " IS("ticks") "+" IS(
+				  "monotonic_ns") " < 2"},
+		{"loss", "SELECT 'loss', after FROM loss WHERE " IS("core") "+" IS("after") "+" IS(
+				 "lost") "+" IS("begin_ticks") "+" IS("end_ticks") " < 5"},
+		{"written",
+		 "SELECT 'written', core FROM written WHERE " IS("core") "+" IS("records") "+" IS(
+			 "dropped") " < 3 OR records < 0 OR dropped < 0"},
+		{"pause", "SELECT 'pause', rowid FROM pause WHERE " IS("begin_ticks") "+" IS(
+				  "end_ticks") " < 2"},
+		{"change", "SELECT 'change', rowid FROM change WHERE " IS("begin_ticks") "+" IS(
+				   "end_ticks") " < 2 OR "
+						"typeof(command) <> 'text' OR off NOT IN (0, 1)"},
+		{"hold", "SELECT 'hold', rowid FROM hold WHERE " IS("tid") "+" IS(
+				 "begin_ticks") "+" IS("end_ticks") " < 3"},
 		{"complete", "SELECT 'complete', module FROM complete WHERE " IS("ticks") " < 1"},
 		{"event", "SELECT 'event', rowid FROM event WHERE " IS("subsystem") " < 1"},
 		{"unhooked", "SELECT 'unhooked', rowid FROM unhooked WHERE " IS("address") " < 1"},
@@ -134,8 +142,8 @@ static void check_numbers(struct checking *k)
 
 static void on_clock(struct checking *k, sqlite3_stmt *q)
 {
-	dt_faults_add(k->f, DT_FAULT_TIMES,
-		      "clock, row %ld: not after the reading before it", (long)sqlite3_column_int64(q, 0));
+	dt_faults_add(k->f, DT_FAULT_TIMES, "clock, row %ld: not after the reading before it",
+		      (long)sqlite3_column_int64(q, 0));
 }
 
 static void on_process(struct checking *k, sqlite3_stmt *q)
@@ -147,7 +155,8 @@ static void on_process(struct checking *k, sqlite3_stmt *q)
 
 static void on_exec(struct checking *k, sqlite3_stmt *q)
 {
-	dt_faults_add(k->f, DT_FAULT_ROW, "exec: process %lu is not described", (unsigned long)u64(q, 0));
+	dt_faults_add(k->f, DT_FAULT_ROW, "exec: process %lu is not described",
+		      (unsigned long)u64(q, 0));
 }
 
 static void on_end(struct checking *k, sqlite3_stmt *q)
@@ -157,8 +166,9 @@ static void on_end(struct checking *k, sqlite3_stmt *q)
 }
 
 /*
- * Does the session go on, or was its controller killed? What is written at its end, how many records there were, is
- * not there then, and a process may not be described yet of which a thread is known.
+ * Does the session go on, or was its controller killed? What is written at its end, how many
+ * records there were, is not there then, and a process may not be described yet of which a thread
+ * is known.
  */
 static bool is_cut_off(struct checking *k)
 {
@@ -202,21 +212,29 @@ static void on_mask(struct checking *k, sqlite3_stmt *q)
 
 static void check_tables(struct checking *k)
 {
-	each(k, "clock", "SELECT rowid FROM (SELECT rowid, ticks, monotonic_ns, lag(ticks) OVER w AS t, "
-			 "lag(monotonic_ns) OVER w AS n FROM clock WINDOW w AS (ORDER BY rowid)) "
-			 "WHERE ticks < t OR monotonic_ns < n", on_clock);
+	each(k, "clock",
+	     "SELECT rowid FROM (SELECT rowid, ticks, monotonic_ns, lag(ticks) OVER w AS t, "
+	     "lag(monotonic_ns) OVER w AS n FROM clock WINDOW w AS (ORDER BY rowid)) "
+	     "WHERE ticks < t OR monotonic_ns < n",
+	     on_clock);
 	each(k, "process", "SELECT pid, ifnull(begin_ticks, 0), ifnull(end_ticks, 0) FROM process",
 	     on_process);
 	each(k, "exec", "SELECT pid FROM exec WHERE pid NOT IN (SELECT pid FROM process)", on_exec);
-	each(k, "thread", "SELECT tid, pid FROM thread WHERE pid <> 0 AND pid NOT IN (SELECT pid FROM "
-			  "process) AND EXISTS (SELECT 1 FROM process)", on_thread);
-	each(k, "activities", "SELECT id FROM activities WHERE duration <> end - begin OR end < begin",
-	     on_activity);
-	each(k, "site", "SELECT id, function FROM site WHERE function <> 0 AND function NOT IN "
-			"(SELECT id FROM function)", on_site_function);
+	each(k, "thread",
+	     "SELECT tid, pid FROM thread WHERE pid <> 0 AND pid NOT IN (SELECT pid FROM "
+	     "process) AND EXISTS (SELECT 1 FROM process)",
+	     on_thread);
+	each(k, "activities",
+	     "SELECT id FROM activities WHERE duration <> end - begin OR end < begin", on_activity);
+	each(k, "site",
+	     "SELECT id, function FROM site WHERE function <> 0 AND function NOT IN "
+	     "(SELECT id FROM function)",
+	     on_site_function);
 	each(k, "site", "SELECT id, mask FROM site WHERE mask NOT BETWEEN 0 AND 15", on_mask);
-	each(k, "function", "SELECT id, module FROM function WHERE module <> 0 AND module NOT IN "
-			    "(SELECT id FROM module)", on_function_module);
+	each(k, "function",
+	     "SELECT id, module FROM function WHERE module <> 0 AND module NOT IN "
+	     "(SELECT id FROM module)",
+	     on_function_module);
 }
 
 /* ---- descriptions, as a reader has them ---- */
@@ -231,7 +249,8 @@ static void check_signature(struct checking *k, uint32_t row, const char *signat
 	if (!*signature)
 		return;
 	if (!dt_signature_known(signature)) {
-		dt_faults_add(k->f, DT_FAULT_ROW, "function %u: '%.60s' is no signature", row, signature);
+		dt_faults_add(k->f, DT_FAULT_ROW, "function %u: '%.60s' is no signature", row,
+			      signature);
 		return;
 	}
 	for (;;) {
@@ -241,11 +260,12 @@ static void check_signature(struct checking *k, uint32_t row, const char *signat
 			p = "";
 		}
 		if (!v.type.letter)
-			dt_faults_add(k->f, DT_FAULT_ROW, "function %u: '%.*s' is no type, in its signature",
-				      row, v.typed_length < 40 ? v.typed_length : 40, v.typed);
-		else if (v.type.keyed && !dt_reader_type(k->r, v.type.row))
-			dt_faults_add(k->f, DT_FAULT_ROW, "function %u: there is no type '%.*s'", row,
+			dt_faults_add(k->f, DT_FAULT_ROW,
+				      "function %u: '%.*s' is no type, in its signature", row,
 				      v.typed_length < 40 ? v.typed_length : 40, v.typed);
+		else if (v.type.keyed && !dt_reader_type(k->r, v.type.row))
+			dt_faults_add(k->f, DT_FAULT_ROW, "function %u: there is no type '%.*s'",
+				      row, v.typed_length < 40 ? v.typed_length : 40, v.typed);
 		if (result)
 			return;
 	}
@@ -259,11 +279,11 @@ static void check_functions(struct checking *k)
 		const struct dt_module_info *m = dt_reader_module(k->r, i);
 
 		if (m->high < m->low)
-			dt_faults_add(k->f, DT_FAULT_ROW, "module %u: %.100s ends before it begins", i,
-				      m->path);
-		if (m->end_ticks && m->end_ticks < m->begin_ticks)
-			dt_faults_add(k->f, DT_FAULT_TIMES, "module %u: %.100s is gone before it is there",
+			dt_faults_add(k->f, DT_FAULT_ROW, "module %u: %.100s ends before it begins",
 				      i, m->path);
+		if (m->end_ticks && m->end_ticks < m->begin_ticks)
+			dt_faults_add(k->f, DT_FAULT_TIMES,
+				      "module %u: %.100s is gone before it is there", i, m->path);
 	}
 }
 
@@ -286,12 +306,14 @@ static void check_sites(struct checking *k)
 			dt_faults_add(k->f, DT_FAULT_SITE, "site %u: pc %lx is of no function", i,
 				      (unsigned long)s->pc);
 		else if (m && m->high > m->low && (s->pc < m->low || s->pc > m->high))
-			dt_faults_add(k->f, DT_FAULT_SITE,
-				      "site %u: pc %lx is not in the module of its function, %.100s", i,
-				      (unsigned long)s->pc, m->path);
+			dt_faults_add(
+				k->f, DT_FAULT_SITE,
+				"site %u: pc %lx is not in the module of its function, %.100s", i,
+				(unsigned long)s->pc, m->path);
 		else if (m && m->high > m->low && (f->address < m->low || f->address > m->high))
-			dt_faults_add(k->f, DT_FAULT_SITE, "function %u, %.100s: %lx is not in its module",
-				      s->function, f->name, (unsigned long)f->address);
+			dt_faults_add(k->f, DT_FAULT_SITE,
+				      "function %u, %.100s: %lx is not in its module", s->function,
+				      f->name, (unsigned long)f->address);
 	}
 }
 
@@ -337,8 +359,8 @@ static void check_dictionary(struct checking *k, int64_t id)
 	for (uint32_t i = 0; i < d->locals; i++)
 		if (d->local[i].mask != dt_reader_site(k->r, d->local[i].site)->mask)
 			dt_faults_add(k->f, DT_FAULT_HEAD,
-				      "chunk %ld: other values of site %u than its row says", (long)id,
-				      d->local[i].site);
+				      "chunk %ld: other values of site %u than its row says",
+				      (long)id, d->local[i].site);
 }
 
 static bool is_kernel(const struct checking *k, uint32_t site)
@@ -356,7 +378,8 @@ static void find_disorder(struct checking *k, unsigned core, uint64_t first)
 
 		/* in the kernel an interrupt comes in while a record is made */
 		if (b->ticks[i] < k->latest && !(kernel && k->latest_kernel))
-			dt_faults_add(k->f, DT_FAULT_ORDER, "record %lu of core %u, %lu ticks earlier",
+			dt_faults_add(k->f, DT_FAULT_ORDER,
+				      "record %lu of core %u, %lu ticks earlier",
 				      (unsigned long)(first + i), core,
 				      (unsigned long)(k->latest - b->ticks[i]));
 		if (b->ticks[i] >= k->latest) {
@@ -401,8 +424,8 @@ static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64
 		const struct dt_batch *b = k->batch;
 
 		if (dt_decoder_batch(&k->decoder, core, k->batch, &why)) {
-			dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %u: %s", (long)id, core,
-				      why.text);
+			dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %u: %s", (long)id,
+				      core, why.text);
 			return -1;
 		}
 		if (!b->n)
@@ -414,10 +437,11 @@ static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64
 		take_batch(k, core, at);
 	}
 	if (low != u64(q, 4) || high != u64(q, 5))
-		dt_faults_add(k->f, DT_FAULT_HEAD,
-			      "chunk %ld: its records are from tick %lu to %lu, its row says %lu to %lu",
-			      (long)id, (unsigned long)low, (unsigned long)high, (unsigned long)u64(q, 4),
-			      (unsigned long)u64(q, 5));
+		dt_faults_add(
+			k->f, DT_FAULT_HEAD,
+			"chunk %ld: its records are from tick %lu to %lu, its row says %lu to %lu",
+			(long)id, (unsigned long)low, (unsigned long)high, (unsigned long)u64(q, 4),
+			(unsigned long)u64(q, 5));
 	k->c->begin = low < k->c->begin ? low : k->c->begin;
 	k->c->end = high > k->c->end ? high : k->c->end;
 	return 0;
@@ -444,17 +468,19 @@ static bool on_chunk(struct checking *k, sqlite3_stmt *q)
 	}
 	if (first != k->records[core])
 		dt_faults_add(k->f, DT_FAULT_PLACE,
-			      "chunk %ld: core %ld has %lu records before it, its row says %lu", (long)id,
-			      (long)core, (unsigned long)k->records[core], (unsigned long)first);
+			      "chunk %ld: core %ld has %lu records before it, its row says %lu",
+			      (long)id, (long)core, (unsigned long)k->records[core],
+			      (unsigned long)first);
 	k->records[core] = first + records;
 	/* SQLite gives NULL for one without bytes, which would mean that nobody wants the values */
 	vals = sqlite3_column_blob(q, 7);
 	if (records > DT_CHUNK_MAX ||
 	    dt_decoder_load(&k->decoder, k->r->dctx, sqlite3_column_blob(q, 6),
 			    (size_t)sqlite3_column_bytes(q, 6), vals ? vals : "",
-			    (size_t)sqlite3_column_bytes(q, 7), (uint32_t)records, k->c->sites, &why)) {
-		dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %ld: %s", (long)id, (long)core,
-			      why.text);
+			    (size_t)sqlite3_column_bytes(q, 7), (uint32_t)records, k->c->sites,
+			    &why)) {
+		dt_faults_add(k->f, DT_FAULT_CHUNK, "chunk %ld, of core %ld: %s", (long)id,
+			      (long)core, why.text);
 		k->c->cut = true;
 	} else if (take_chunk(k, q, (unsigned)core, first)) {
 		k->c->cut = true;
@@ -498,18 +524,19 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 	k->c->lost += lost;
 	k->lost[core] += lost;
 	if (!lost || lost > INT64_MAX)
-		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: %ld records", (long)core,
-			      (unsigned long)after, (long)lost);
+		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: %ld records",
+			      (long)core, (unsigned long)after, (long)lost);
 	else if (after > k->records[core])
 		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: it has but %lu",
 			      (long)core, (unsigned long)after, (unsigned long)k->records[core]);
 	else if (end && end < begin)
-		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: it ends before it begins",
-			      (long)core, (unsigned long)after);
+		dt_faults_add(k->f, DT_FAULT_LOSS,
+			      "core %ld, behind record %lu: it ends before it begins", (long)core,
+			      (unsigned long)after);
 	else if (!end && after < k->records[core])
 		dt_faults_add(k->f, DT_FAULT_LOSS,
-			      "core %ld, behind record %lu: no end, but records come after", (long)core,
-			      (unsigned long)after);
+			      "core %ld, behind record %lu: no end, but records come after",
+			      (long)core, (unsigned long)after);
 }
 
 /* ---- written ---- */
@@ -529,24 +556,28 @@ static void on_written(struct checking *k, sqlite3_stmt *q)
 	k->c->written_known = true;
 	k->c->written += records + dropped;
 	if (records + dropped != here && !k->c->cut)
-		dt_faults_add(k->f, DT_FAULT_WRITTEN,
-			      "core %ld: %s wrote %lu, and had no place for %lu; %lu are here and %lu "
-			      "are counted as lost",
-			      (long)core, sqlite3_column_text(q, 3), (unsigned long)records,
-			      (unsigned long)dropped, (unsigned long)k->records[core],
-			      (unsigned long)k->lost[core]);
+		dt_faults_add(
+			k->f, DT_FAULT_WRITTEN,
+			"core %ld: %s wrote %lu, and had no place for %lu; %lu are here and %lu "
+			"are counted as lost",
+			(long)core, sqlite3_column_text(q, 3), (unsigned long)records,
+			(unsigned long)dropped, (unsigned long)k->records[core],
+			(unsigned long)k->lost[core]);
 }
 
 /* What who wrote the records says, and what came of them. Files without that are read, too. */
 static void check_written(struct checking *k)
 {
-	each(k, "written", "SELECT core, sum(records), sum(dropped), group_concat(source, ' and ') "
-			   "FROM written GROUP BY core", on_written);
+	each(k, "written",
+	     "SELECT core, sum(records), sum(dropped), group_concat(source, ' and ') "
+	     "FROM written GROUP BY core",
+	     on_written);
 	for (unsigned i = 0; i <= DT_SHARED_CORE && k->c->written_known; i++)
 		if (!k->recorded[i] && k->records[i] + k->lost[i])
-			dt_faults_add(k->f, DT_FAULT_WRITTEN,
-				      "core %u: nobody wrote any; %lu are here and %lu are counted as lost", i,
-				      (unsigned long)k->records[i], (unsigned long)k->lost[i]);
+			dt_faults_add(
+				k->f, DT_FAULT_WRITTEN,
+				"core %u: nobody wrote any; %lu are here and %lu are counted as lost",
+				i, (unsigned long)k->records[i], (unsigned long)k->lost[i]);
 }
 
 /* ---- all of it ---- */
@@ -578,7 +609,8 @@ int dt_check_file(struct dt_reader *r, struct dt_faults *f, struct dt_check_chun
 	if (check_chunks(k))
 		goto out;
 	check_sites(k);
-	each(k, "loss", "SELECT core, after, lost, begin_ticks, end_ticks FROM loss ORDER BY core, after",
+	each(k, "loss",
+	     "SELECT core, after, lost, begin_ticks, end_ticks FROM loss ORDER BY core, after",
 	     on_loss);
 	check_written(k);
 	rc = 0;

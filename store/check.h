@@ -9,13 +9,13 @@
 /* What the chunks have, without those that can not be decoded. */
 struct dt_check_chunks {
 	uint64_t records, chunks, lost;
-	uint64_t written;	/* by who wrote them, with those that had no place */
+	uint64_t written; /* by who wrote them, with those that had no place */
 	bool written_known;
-	uint64_t holds, held;	/* waits for devtrace, and the ticks of all of them together */
-	uint64_t begin, end;	/* ticks: of the first and the last; end 0: there are none */
-	uint64_t *of_site;	/* records, by row */
-	uint32_t sites;		/* the highest row */
-	bool cut;		/* some chunk was left out: what is counted is not all */
+	uint64_t holds, held; /* waits for devtrace, and the ticks of all of them together */
+	uint64_t begin, end;  /* ticks: of the first and the last; end 0: there are none */
+	uint64_t *of_site;    /* records, by row */
+	uint32_t sites;	      /* the highest row */
+	bool cut;	      /* some chunk was left out: what is counted is not all */
 };
 
 /*

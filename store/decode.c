@@ -144,7 +144,8 @@ static uint64_t furthest_back(const struct dt_decoder *d, uint32_t escapes)
 	for (uint32_t i = 0; i < escapes; i++)
 		back = back || escape[i] > INT64_MAX;
 	for (uint32_t i = 0; back && i < d->n; i++) {
-		uint64_t step = d->tick_low[i] | (d->tick_high ? (uint64_t)d->tick_high[i] << 8 : 0);
+		uint64_t step =
+			d->tick_low[i] | (d->tick_high ? (uint64_t)d->tick_high[i] << 8 : 0);
 
 		if (step == 0xffff && d->tick_escape && escape < d->tick_escape_end)
 			step = *escape++;

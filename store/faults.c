@@ -29,16 +29,19 @@ static const char *const words[DT_FAULTS][2] = {
 			   "places in the code are not in what is described"},
 	[DT_FAULT_THREAD] = {"thread has records and is not described",
 			     "threads have records and are not described"},
-	[DT_FAULT_READ] = {"record is not read as it is stored", "records are not read as they are stored"},
+	[DT_FAULT_READ] = {"record is not read as it is stored",
+			   "records are not read as they are stored"},
 	[DT_FAULT_PAIR] = {"exit has no entry, and nothing says why",
 			   "exits have no entry, and nothing says why"},
 	[DT_FAULT_COUNT] = {"function has not as many calls as entries and exits",
 			    "functions have not as many calls as entries and exits"},
-	[DT_FAULT_DURATION] = {"call has an impossible duration", "calls have impossible durations"},
+	[DT_FAULT_DURATION] = {"call has an impossible duration",
+			       "calls have impossible durations"},
 	[DT_FAULT_SUM] = {"sum is not that of its parts", "sums are not those of their parts"},
 	[DT_FAULT_PYRAMID] = {"sum that view keeps in the file is not that of the calls",
 			      "sums that view keeps in the file are not those of the calls"},
-	[DT_FAULT_SQL] = {"sum of sql is not that of the calls", "sums of sql are not those of the calls"},
+	[DT_FAULT_SQL] = {"sum of sql is not that of the calls",
+			  "sums of sql are not those of the calls"},
 };
 
 void dt_faults_add(struct dt_faults *f, enum dt_fault_kind kind, const char *format, ...)

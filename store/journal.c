@@ -25,7 +25,8 @@ static void use_outside(void)
 	theirs->xSetSystemCall(theirs, "unlink", (sqlite3_syscall_ptr)dt_outside_remove);
 }
 
-/* Of its own transactions SQLite creates the journal; without that, it is to undo somebody else's. */
+/* Of its own transactions SQLite creates the journal; without that, it is to undo somebody else's.
+ */
 static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
 {
 	f->pMethods = NULL;

@@ -55,9 +55,11 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 		}
 		/* one for each place, as the table's key demands: a file may have another table */
 		if (sqlite3_column_type(q, 0) != SQLITE_INTEGER ||
-		    (c->losses && (uint64_t)sqlite3_column_int64(q, 0) == c->loss[c->losses - 1].after)) {
+		    (c->losses &&
+		     (uint64_t)sqlite3_column_int64(q, 0) == c->loss[c->losses - 1].after)) {
 			sqlite3_reset(q);
-			return dt_fail(e, "%s: the trace is damaged: losses of core %u", r->path, c->core);
+			return dt_fail(e, "%s: the trace is damaged: losses of core %u", r->path,
+				       c->core);
 		}
 		l = &c->loss[c->losses++];
 		l->after = (uint64_t)sqlite3_column_int64(q, 0);
@@ -69,7 +71,8 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
-/* How much earlier a record of the chunks that follow is than one of the loaded one, which ends at max. */
+/* How much earlier a record of the chunks that follow is than one of the loaded one, which ends at
+ * max. */
 static uint64_t following_back(struct dt_reader *r, const struct dt_cursor *c, uint64_t max)
 {
 	sqlite3_stmt *q = r->statement[FOLLOWING];
@@ -93,15 +96,17 @@ uint64_t dt_reader_back(const struct dt_reader *r)
 }
 
 /*
- * Are the chunk's first record and how many it has what they can be? By the first one of the next is
- * found: it must lie behind. A column may hold anything, also text, whatever type it was declared of.
+ * Are the chunk's first record and how many it has what they can be? By the first one of the next
+ * is found: it must lie behind. A column may hold anything, also text, whatever type it was
+ * declared of.
  */
 static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
 {
 	int64_t first = sqlite3_column_int64(q, 1), records = sqlite3_column_int64(q, 2);
 
-	return sqlite3_column_type(q, 1) == SQLITE_INTEGER && first >= 0 && (uint64_t)first >= c->next &&
-	       records > 0 && records <= DT_CHUNK_MAX && first <= INT64_MAX - records;
+	return sqlite3_column_type(q, 1) == SQLITE_INTEGER && first >= 0 &&
+	       (uint64_t)first >= c->next && records > 0 && records <= DT_CHUNK_MAX &&
+	       first <= INT64_MAX - records;
 }
 
 /* Loads the chunk that follows. 1: loaded; 0: there is none. */
@@ -129,8 +134,10 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 	id = sqlite3_column_int64(q, 0);
 	if (!is_next(c, q)) {
 		sqlite3_reset(q);
-		return dt_fail(e, "%s: chunk %ld of the trace: damaged: where it begins, or how long it is",
-			       r->path, (long)id);
+		return dt_fail(
+			e,
+			"%s: chunk %ld of the trace: damaged: where it begins, or how long it is",
+			r->path, (long)id);
 	}
 	c->base = (uint64_t)sqlite3_column_int64(q, 1);
 	records = (uint32_t)sqlite3_column_int64(q, 2);
@@ -205,8 +212,8 @@ static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c,
 }
 
 /*
- * Over records outside the range, to one that is in it or far behind. A core's records are in the order
- * of time but for what came in between in an interrupt, or was told late.
+ * Over records outside the range, to one that is in it or far behind. A core's records are in the
+ * order of time but for what came in between in an interrupt, or was told late.
  */
 static void skip(const struct dt_reader *r, struct dt_cursor *c)
 {

@@ -35,7 +35,8 @@ int dt_store_name_events(const char *path, const struct dt_event_row *row, size_
 	if (!r)
 		return -1;
 	dt_reader_close(r);
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, dt_journal_vfs());
+	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			     dt_journal_vfs());
 	if (!rc) {
 		sqlite3_busy_timeout(db, BUSY_MS);
 		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);

@@ -11,18 +11,19 @@
 #include "store/layout.h"
 #include "store/reader-work.h"
 
-#define OPENINGS 100  /* of a file that is replaced again and again */
-#define DENSE	 32   /* records in a byte of a file, at most, */
+#define OPENINGS   100	   /* of a file that is replaced again and again */
+#define DENSE	   32	   /* records in a byte of a file, at most, */
 #define DENSE_FREE 4000000 /* beyond so many */
-#define BUSY_MS	 5000 /* the writer has the file to itself when it begins and when it closes it */
+#define BUSY_MS	   5000 /* the writer has the file to itself when it begins and when it closes it */
 
 static const char *const statement_sql[STATEMENTS] = {
 	[CHUNK] = "SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
 		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
 		  " AND min_ticks<=?5 ORDER BY first LIMIT 1)",
 	/* disorder comes from what a ring held, and hardly goes further than so many chunks */
-	[FOLLOWING] = "SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
-		      " AND id<=?3 ORDER BY first LIMIT 64)",
+	[FOLLOWING] =
+		"SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
+		" AND id<=?3 ORDER BY first LIMIT 64)",
 	[VALS] = "SELECT vals FROM chunk WHERE id=?1",
 	[LOSSES] = "SELECT after, lost, begin_ticks, end_ticks FROM loss "
 		   "WHERE core=?1 AND after>=?2 AND after<?3 ORDER BY after",
@@ -62,7 +63,8 @@ static bool has_log(const char *path)
 	return has_beside(path, "-wal");
 }
 
-/* Did reading fail because a journal had to be undone first? store/journal.h tells why it is not. */
+/* Did reading fail because a journal had to be undone first? store/journal.h tells why it is not.
+ */
 static bool wants_journal(const struct dt_reader *r)
 {
 	int code = sqlite3_extended_errcode(r->db);
@@ -73,11 +75,12 @@ static bool wants_journal(const struct dt_reader *r)
 
 static int fail_of_journal(const struct dt_reader *r, struct dt_error *e)
 {
-	return dt_fail(e,
-		       "%s: beside it is %s-journal, of a writing that did not come to its end. To undo it, as "
-		       "SQLite does, can change and delete other files, so it is not done for you: delete it; or, "
-		       "when nobody else can have made it, undo it by `sqlite3 %s .schema`",
-		       r->path, r->path, r->path);
+	return dt_fail(
+		e,
+		"%s: beside it is %s-journal, of a writing that did not come to its end. To undo it, as "
+		"SQLite does, can change and delete other files, so it is not done for you: delete it; or, "
+		"when nobody else can have made it, undo it by `sqlite3 %s .schema`",
+		r->path, r->path, r->path);
 }
 
 /* Says in plain words why a file cannot be a trace, before SQLite is asked. */
@@ -192,7 +195,10 @@ static int check_keys(struct dt_reader *r, struct dt_error *e)
 		" = 'core,first,records,min_ticks,max_ticks' AND (SELECT count(*) FROM pragma_table_info('loss')"
 		" WHERE (name='core' AND pk=1) OR (name='after' AND pk=2)) = 2";
 
-	return single(r, sql) == 1 ? 0 : dt_fail(e, "%s: the trace is damaged: its chunks or losses have no index", r->path);
+	return single(r, sql) == 1
+		       ? 0
+		       : dt_fail(e, "%s: the trace is damaged: its chunks or losses have no index",
+				 r->path);
 }
 
 /* Bytes of a file on the disk: holes are none. */
@@ -202,31 +208,35 @@ static uint64_t bytes_of(const char *path)
 
 	if (stat(path, &st))
 		return 0;
-	return st.st_blocks && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size ? (uint64_t)st.st_blocks * 512
-										   : (uint64_t)st.st_size;
+	return st.st_blocks && (uint64_t)st.st_blocks * 512 < (uint64_t)st.st_size
+		       ? (uint64_t)st.st_blocks * 512
+		       : (uint64_t)st.st_size;
 }
 
 /*
- * Equal records at equal distances take next to nothing, so a small file can have as many as nobody would
- * wait for. Clocks are not so even: a loop around an empty function, of which each call is like the others, has
- * some 10 records a byte, and 21 in its best chunk.
+ * Equal records at equal distances take next to nothing, so a small file can have as many as nobody
+ * would wait for. Clocks are not so even: a loop around an empty function, of which each call is
+ * like the others, has some 10 records a byte, and 21 in its best chunk.
  */
 static int check_density(struct dt_reader *r, struct dt_error *e)
 {
-	int64_t records = single(r, "SELECT CAST(min(total(max(records, 0)), 9e18) AS INTEGER) FROM chunk "
-				   "INDEXED BY chunk_order");
+	int64_t records =
+		single(r, "SELECT CAST(min(total(max(records, 0)), 9e18) AS INTEGER) FROM chunk "
+			  "INDEXED BY chunk_order");
 	char *log = sqlite3_mprintf("%s-wal", r->path);
 	uint64_t bytes = bytes_of(r->path) + (log ? bytes_of(log) : 0);
 
 	sqlite3_free(log);
 	if (records < 0)
 		return dt_reader_sql_error(r, e);
-	if ((uint64_t)records <= DENSE_FREE || ((uint64_t)records - DENSE_FREE) / DENSE <= bytes || getenv("DEVTRACE_DENSE"))
+	if ((uint64_t)records <= DENSE_FREE || ((uint64_t)records - DENSE_FREE) / DENSE <= bytes ||
+	    getenv("DEVTRACE_DENSE"))
 		return 0;
-	return dt_fail(e,
-		       "%s: the trace is damaged, or was made to take very long to read: %lu records in %lu bytes are "
-		       "more than recording makes; DEVTRACE_DENSE=1 has it read all the same",
-		       r->path, (unsigned long)records, (unsigned long)bytes);
+	return dt_fail(
+		e,
+		"%s: the trace is damaged, or was made to take very long to read: %lu records in %lu bytes are "
+		"more than recording makes; DEVTRACE_DENSE=1 has it read all the same",
+		r->path, (unsigned long)records, (unsigned long)bytes);
 }
 
 static int check_schema(struct dt_reader *r, struct dt_error *e)
@@ -410,10 +420,12 @@ int dt_reader_all_written(struct dt_reader *r, struct dt_error *e)
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
 		return 0;
 	if (sqlite3_step(q) == SQLITE_ROW)
-		rc = dt_fail(e, "the trace does not add up: %ld records of core %ld were written, %ld are here "
-				"and %ld are counted as lost",
-			     (long)sqlite3_column_int64(q, 1), (long)sqlite3_column_int64(q, 0),
-			     (long)sqlite3_column_int64(q, 2), (long)sqlite3_column_int64(q, 3));
+		rc = dt_fail(
+			e,
+			"the trace does not add up: %ld records of core %ld were written, %ld are here "
+			"and %ld are counted as lost",
+			(long)sqlite3_column_int64(q, 1), (long)sqlite3_column_int64(q, 0),
+			(long)sqlite3_column_int64(q, 2), (long)sqlite3_column_int64(q, 3));
 	sqlite3_finalize(q);
 	return rc;
 }
@@ -502,7 +514,8 @@ size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, s
 			if (name && used + strlen(name) + 8 < size)
 				used += dt_format(names + used, size - used, "%s%s", n ? ", " : "",
 						  name);
-			else if (used + 6 < size && strcmp(names + (used > 3 ? used - 3 : 0), "..."))
+			else if (used + 6 < size &&
+				 strcmp(names + (used > 3 ? used - 3 : 0), "..."))
 				used += dt_format(names + used, size - used, ", ...");
 		}
 	}
@@ -517,8 +530,8 @@ static const char *text_of(sqlite3_stmt *q, int column)
 	return text ? (const char *)text : "";
 }
 
-size_t dt_reader_left_out(struct dt_reader *r, size_t most, void (*fn)(void *ctx, const struct dt_left_out *l),
-			  void *ctx)
+size_t dt_reader_left_out(struct dt_reader *r, size_t most,
+			  void (*fn)(void *ctx, const struct dt_left_out *l), void *ctx)
 {
 	static const char count[] = "SELECT count(*) FROM unhooked";
 	static const char rows[] =
@@ -531,14 +544,16 @@ size_t dt_reader_left_out(struct dt_reader *r, size_t most, void (*fn)(void *ctx
 	size_t n = 0;
 
 	/* files of before there was the table have nothing to say */
-	if (sqlite3_prepare_v2(r->db, count, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+	if (sqlite3_prepare_v2(r->db, count, -1, &q, NULL) == SQLITE_OK &&
+	    sqlite3_step(q) == SQLITE_ROW)
 		n = (size_t)sqlite3_column_int64(q, 0);
 	sqlite3_finalize(q);
 	if (!n || !fn || sqlite3_prepare_v2(r->db, rows, -1, &q, NULL) != SQLITE_OK)
 		return n;
 	sqlite3_bind_int64(q, 1, (sqlite3_int64)most);
 	while (sqlite3_step(q) == SQLITE_ROW)
-		fn(ctx, &(struct dt_left_out){text_of(q, 0), text_of(q, 1), text_of(q, 2), text_of(q, 3)});
+		fn(ctx, &(struct dt_left_out){text_of(q, 0), text_of(q, 1), text_of(q, 2),
+					      text_of(q, 3)});
 	sqlite3_finalize(q);
 	return n;
 }
@@ -793,7 +808,8 @@ const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_
 	return (const struct dt_times *)r->tables.holds.p + x[low].first;
 }
 
-int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h), void *ctx)
+int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h),
+		    void *ctx)
 {
 	static const char sql[] = "SELECT tid, begin_ticks, end_ticks, why FROM hold "
 				  "ORDER BY begin_ticks, end_ticks";
@@ -887,7 +903,8 @@ int dt_reader_chunks(struct dt_reader *r,
 			rc = 1;
 		else
 			rc = fn(ctx, (unsigned)sqlite3_column_int(q, 0), (uint64_t)records,
-				(uint64_t)sqlite3_column_int64(q, 2), (uint64_t)sqlite3_column_int64(q, 3));
+				(uint64_t)sqlite3_column_int64(q, 2),
+				(uint64_t)sqlite3_column_int64(q, 3));
 	}
 	sqlite3_finalize(q);
 	return rc;

@@ -30,14 +30,14 @@ struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e)
 bool dt_reader_is_replaced(const struct dt_reader *r);
 void dt_reader_close(struct dt_reader *r);
 
-/* Looks for what a file that is being written has gained: descriptions, chunks. Starting a range, and
- * going on behind its end, do so by themselves. */
+/* Looks for what a file that is being written has gained: descriptions, chunks. Starting a range,
+ * and going on behind its end, do so by themselves. */
 int dt_reader_refresh(struct dt_reader *r, struct dt_error *e);
 
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e);
 
-/* Is every record here, or counted as lost, that its writers say they wrote? -1: no, *e says where. Of
- * files that do not have it, it is not asked. */
+/* Is every record here, or counted as lost, that its writers say they wrote? -1: no, *e says where.
+ * Of files that do not have it, it is not asked. */
 int dt_reader_all_written(struct dt_reader *r, struct dt_error *e);
 
 /* The numbers of the rings that have records, ascending; malloc'ed. */
@@ -53,8 +53,8 @@ const struct dt_module_info *dt_reader_module(const struct dt_reader *r, uint32_
 /* What the number behind a '#' in a signature means: symbols/symtab.h. NULL: there is none. */
 const char *dt_reader_type(const struct dt_reader *r, uint32_t id);
 /*
- * How many of the functions that this one calls were chosen and could not be hooked, so that their time
- * is in its own; names: the first ones, with commas.
+ * How many of the functions that this one calls were chosen and could not be hooked, so that their
+ * time is in its own; names: the first ones, with commas.
  */
 size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, size_t size);
 /* What was chosen and could not be hooked, by file and address. */
@@ -63,8 +63,8 @@ struct dt_left_out {
 	const char *callers; /* names of those that call it and are known, with commas; "": none */
 };
 /* Up to `most' of them to fn, which may be NULL; how many there are. */
-size_t dt_reader_left_out(struct dt_reader *r, size_t most, void (*fn)(void *ctx, const struct dt_left_out *l),
-			  void *ctx);
+size_t dt_reader_left_out(struct dt_reader *r, size_t most,
+			  void (*fn)(void *ctx, const struct dt_left_out *l), void *ctx);
 uint32_t dt_reader_sites(const struct dt_reader *r);	 /* highest id */
 uint32_t dt_reader_functions(const struct dt_reader *r); /* highest id */
 uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
@@ -110,7 +110,8 @@ int dt_reader_losses(struct dt_reader *r,
 
 /* Every time in which nothing was recorded (store/store.h), by its begin. fn as above. */
 struct dt_pause;
-int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p), void *ctx);
+int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_pause *p),
+		     void *ctx);
 /* Likewise the commands that changed what is recorded, by their begin. */
 struct dt_change;
 int dt_reader_changes(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_change *c),
@@ -130,7 +131,8 @@ const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *
 
 /* Every one of them as it was told (store/store.h), in the order of begin. fn as above. */
 struct dt_held_row;
-int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h), void *ctx);
+int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_held_row *h),
+		    void *ctx);
 
 /* Every chunk of records in the file, in no order. fn returns non-zero to stop. */
 int dt_reader_chunks(struct dt_reader *r,
@@ -175,8 +177,8 @@ static inline uint16_t dt_span_core(const struct dt_span *s, uint32_t i)
 	return s->core >= DT_FURTHER_CORES ? s->record_core[i] : s->core;
 }
 
-/* fn is told of each chunk of records before they are handed out, on whatever pass; when it says false,
- * the pass fails with "interrupted". NULL: no more. */
+/* fn is told of each chunk of records before they are handed out, on whatever pass; when it says
+ * false, the pass fails with "interrupted". NULL: no more. */
 void dt_reader_watch(struct dt_reader *r, bool (*fn)(void *ctx, uint64_t records), void *ctx);
 
 /* Starts (again) at the beginning of the range. */
@@ -186,8 +188,8 @@ int dt_reader_start(struct dt_reader *r, const struct dt_reader_range *range, st
  * span's columns are valid until the next call. */
 int dt_reader_next(struct dt_reader *r, struct dt_span *span, struct dt_error *e);
 
-/* Records of a core come in the order of time, but for what was told late: so many ticks later than it
- * should be at most, of what has been read so far. */
+/* Records of a core come in the order of time, but for what was told late: so many ticks later than
+ * it should be at most, of what has been read so far. */
 uint64_t dt_reader_back(const struct dt_reader *r);
 
 /* Assembles record i of a span that was read with its values. */

@@ -12,7 +12,8 @@ static struct dt_site_entry *slot(struct dt_site_entry *entry, size_t size, uint
 	for (;; i++) {
 		struct dt_site_entry *e = &entry[i & (size - 1)];
 
-		if (!e->used || (e->pc == pc && e->target == target && e->pid == pid && e->kind == kind))
+		if (!e->used ||
+		    (e->pc == pc && e->target == target && e->pid == pid && e->kind == kind))
 			return e;
 	}
 }

@@ -116,22 +116,22 @@ struct dt_store {
 	struct core *core[65536];
 	unsigned cores; /* highest core number seen, plus one */
 	struct dt_sites sites;
-	uint32_t targets; /* rows of sites for one target each */
+	uint32_t targets;	   /* rows of sites for one target each */
 	struct dt_sites functions; /* by module, in place of the pid, and address */
 	struct dt_type_entry {
 		uint64_t hash; /* of its text */
 		int64_t row;
-	} *type;
+	} * type;
 	size_t types;
 	struct dt_pids pids;
 	uint32_t pids_version;
 	struct dt_bytes events, vals;
 	bool in_transaction, failed;
-	bool losses; /* in the transaction; maybe behind records that are not in it yet */
-	bool late;	 /* in memory until it has records: another trace is at the path */
+	bool losses;  /* in the transaction; maybe behind records that are not in it yet */
+	bool late;    /* in memory until it has records: another trace is at the path */
 	bool patient; /* it was, when it was begun */
 	bool has_records;
-	bool closing; /* nothing comes after */
+	bool closing;	 /* nothing comes after */
 	const char *old; /* appended to the name of what was there; NULL: nothing was */
 	bool keep_old;	 /* when the new one is complete, too */
 	struct dt_error failure;
@@ -229,7 +229,8 @@ static void remove_all(const char *path, const char *end)
 	char name[4096];
 
 	for (int i = 0; i < 3; i++)
-		if (dt_format(name, sizeof(name), "%s%s%s", path, end, side_files[i]) < sizeof(name))
+		if (dt_format(name, sizeof(name), "%s%s%s", path, end, side_files[i]) <
+		    sizeof(name))
 			unlink(name);
 }
 
@@ -284,17 +285,19 @@ static void move_back(const char *path, const char *old)
 }
 
 /*
- * The tables, in a database that keeps a write-ahead log. The application's number comes first: who wants
- * to replace the file looks for it where it is, not in the log.
+ * The tables, in a database that keeps a write-ahead log. The application's number comes first: who
+ * wants to replace the file looks for it where it is, not in the log.
  */
 static int make_tables(struct dt_store *s, struct dt_error *e)
 {
 	char sql[128];
 
-	/* no journal beside it, ever: who is killed would leave one, and no reader undoes it (store/journal.h) */
-	dt_format(sql, sizeof(sql),
-		  "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
-		  DT_APPLICATION_ID);
+	/* no journal beside it, ever: who is killed would leave one, and no reader undoes it
+	 * (store/journal.h) */
+	dt_format(
+		sql, sizeof(sql),
+		"PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
+		DT_APPLICATION_ID);
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL) ||
 	    sqlite3_exec(s->db, "BEGIN;" DT_SCHEMA_SQL, NULL, NULL, NULL))
@@ -374,8 +377,8 @@ static int put_new(struct dt_store *s, const char *new, struct dt_error *e)
 }
 
 /*
- * A new trace at path. It is made under another name first: whoever looks for it sees none, or a whole
- * one, and holds no lock that would be in our way.
+ * A new trace at path. It is made under another name first: whoever looks for it sees none, or a
+ * whole one, and holds no lock that would be in our way.
  */
 static int make_file(struct dt_store *s, struct dt_error *e)
 {
@@ -426,8 +429,9 @@ static int sync_file(const char *path, struct dt_error *e)
 }
 
 /*
- * What is in memory becomes a file under the name new: with a log for what is still to come, or, when
- * that was all, without any file beside it that a reader of the old one could take for its own.
+ * What is in memory becomes a file under the name new: with a log for what is still to come, or,
+ * when that was all, without any file beside it that a reader of the old one could take for its
+ * own.
  */
 static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 {
@@ -443,8 +447,10 @@ static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 		return rc == 0 ? sync_file(new, e) : rc;
 	if (rc == 0 &&
 	    (sqlite3_open_v2(new, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	     sqlite3_exec(db, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL", NULL, NULL,
-			  NULL)))
+	     sqlite3_exec(
+		     db,
+		     "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL",
+		     NULL, NULL, NULL)))
 		rc = dt_fail(e, "%s: cannot create: %s", s->path, sqlite3_errmsg(db));
 	sqlite3_close(db);
 	return rc;
@@ -592,9 +598,10 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	 * tables have gone.
 	 */
 	if (!s->failed && s->db)
-		sqlite3_exec(s->db, "INSERT INTO process(pid, ppid, exe, cmdline)"
-				    " SELECT DISTINCT pid, 0, '', '' FROM thread"
-				    " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)",
+		sqlite3_exec(s->db,
+			     "INSERT INTO process(pid, ppid, exe, cmdline)"
+			     " SELECT DISTINCT pid, 0, '', '' FROM thread"
+			     " WHERE pid > 0 AND pid NOT IN (SELECT pid FROM process)",
 			     NULL, NULL, NULL);
 	rc = dt_store_flush(s, e);
 	if (dt_store_is_late(s)) {
@@ -617,8 +624,8 @@ void dt_store_settle(const char *path)
 {
 	sqlite3 *db;
 
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, dt_journal_vfs()) ==
-	    SQLITE_OK)
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			    dt_journal_vfs()) == SQLITE_OK)
 		sqlite3_exec(db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
 	sqlite3_close(db);
 }
@@ -661,8 +668,8 @@ static void clear_slots(struct core *c)
 	}
 }
 
-static inline struct slot *find_slot(const struct core *c, uint64_t pc, uint64_t target, uint32_t pid,
-				     uint32_t tag)
+static inline struct slot *find_slot(const struct core *c, uint64_t pc, uint64_t target,
+				     uint32_t pid, uint32_t tag)
 {
 	size_t i = dt_hash(pc + target);
 
@@ -711,7 +718,8 @@ static inline uint64_t target_of(const struct dt_record *r)
 	return r->value[0] ? r->value[0] : 1;
 }
 
-/* Describes the site of a record and writes its row; *k is where it is kept, with by_target another. */
+/* Describes the site of a record and writes its row; *k is where it is kept, with by_target
+ * another. */
 static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct dt_record *r,
 		    struct dt_error *e)
 {
@@ -879,7 +887,8 @@ static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 			c->pids_version = s->pids_version;
 		}
 		slot = find_slot(c, r[i].pc, 0, c->pid, tag);
-		if (__builtin_expect(slot->local == BY_TARGET, 0) && slot->generation == c->generation)
+		if (__builtin_expect(slot->local == BY_TARGET, 0) &&
+		    slot->generation == c->generation)
 			slot = find_slot(c, r[i].pc, target_of(&r[i]), c->pid, tag);
 		if (__builtin_expect(slot->generation == c->generation, 1)) {
 			l = slot->local;
@@ -958,9 +967,11 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 			return -1;
 		r += done;
 		n -= (size_t)done;
-		/* a loss is not in the file before the records in front of it, which another core holds */
+		/* a loss is not in the file before the records in front of it, which another core
+		 * holds */
 		if (c->chunk->n == DT_CHUNK_MAX &&
-		    (write_chunk(s, core, c, e) || (s->losses ? dt_store_flush(s, e) : commit(s, e))))
+		    (write_chunk(s, core, c, e) ||
+		     (s->losses ? dt_store_flush(s, e) : commit(s, e))))
 			return -1;
 	}
 	c->last_ticks = r[-1].ticks;

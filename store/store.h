@@ -16,18 +16,19 @@
 
 enum dt_site_kind {
 	DT_SITE_ENTRY = 'E',
-	DT_SITE_ENTRY_JUMPS = 'J', /* entry of a function that may end in a tail call without a record:
-				    * it has an indirect jump */
+	DT_SITE_ENTRY_JUMPS = 'J', /* entry of a function that may end in a tail call without a
+				    * record: it has an indirect jump */
 	DT_SITE_ENTRY_ALONE = 'e', /* entry of a function whose exits are not recorded */
 	DT_SITE_RETURN = 'X',
-	DT_SITE_TAIL = 'T', /* exit record written in front of a jump to another function */
+	DT_SITE_TAIL = 'T',  /* exit record written in front of a jump to another function */
 	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
 	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows */
 	DT_SITE_MORE = 'c',  /* more of that text, of the same thread at the same sp */
 	DT_SITE_POINT = 'P', /* an instruction; its "function" says what the values are called */
-	DT_SITE_POINT_MORE = 'p', /* the next values of the point before, of the same thread and sp */
-	DT_SITE_POINT_TEXT = 's', /* 32 bytes of the text that one of them points to; the signature's
-				   * one parameter is that value; a NUL ends the text */
+	DT_SITE_POINT_MORE =
+		'p', /* the next values of the point before, of the same thread and sp */
+	DT_SITE_POINT_TEXT = 's', /* 32 bytes of the text that one of them points to; the
+				   * signature's one parameter is that value; a NUL ends the text */
 	DT_SITE_UNKNOWN = '?',
 };
 
@@ -58,7 +59,7 @@ struct dt_site_row {
 	uint8_t kind;	  /* enum dt_site_kind */
 	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */
 	uint64_t target;  /* DT_SITE_TAIL: run-time address it jumps to; 0: not known */
-	bool by_target;	  /* its records say in value[0] where it jumps to: each target gets a row */
+	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row */
 };
 
 #define DT_STORE_TARGETS 65536 /* such rows in a file, at most; further targets are not known */
@@ -78,13 +79,14 @@ struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, voi
 				 struct dt_error *e);
 
 /*
- * The same, but a trace that is there stays there until the new one has records, which is then put in its
- * place; and for good when it never has. keep_old: what was there is kept, as path.old.
+ * The same, but a trace that is there stays there until the new one has records, which is then put
+ * in its place; and for good when it never has. keep_old: what was there is kept, as path.old.
  */
 struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
 				      void *ctx, struct dt_error *e);
 
-/* Has no record been put yet, so that the trace that was there is at the path still, or will be again? */
+/* Has no record been put yet, so that the trace that was there is at the path still, or will be
+ * again? */
 bool dt_store_is_late(const struct dt_store *s);
 /* Somebody wants to read it where it is, records or not. */
 int dt_store_show(struct dt_store *s, struct dt_error *e);
@@ -102,8 +104,9 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 		 uint64_t lost, struct dt_error *e);
 
 /*
- * Notes that records of a core are missing in front of what is put next, since a time: for a core whose
- * records are of several sources, of which one has lost them. begin_ticks 0: since the beginning.
+ * Notes that records of a core are missing in front of what is put next, since a time: for a core
+ * whose records are of several sources, of which one has lost them. begin_ticks 0: since the
+ * beginning.
  */
 int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
 		  struct dt_error *e);
@@ -123,8 +126,8 @@ int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struc
 int dt_store_module_name(struct dt_store *s, int64_t module, const char *name, struct dt_error *e);
 /* From ticks on all that was chosen of the module when it was mapped is recorded. */
 int dt_store_complete(struct dt_store *s, int64_t module, uint64_t ticks, struct dt_error *e);
-/* A function that was chosen and is not recorded: its file and address there, and why; and one that calls
- * it, whose own time its calls are in. */
+/* A function that was chosen and is not recorded: its file and address there, and why; and one that
+ * calls it, whose own time its calls are in. */
 int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, const char *name,
 		      const char *reason, struct dt_error *e);
 int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
@@ -173,7 +176,8 @@ int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_e
 
 /*
  * How many records a source has written for a core, as the source itself counts: of those that
- * dt_store_put() and dt_store_lose() are told of, nobody needs to be believed. Once all have been put.
+ * dt_store_put() and dt_store_lose() are told of, nobody needs to be believed. Once all have been
+ * put.
  */
 struct dt_written_row {
 	unsigned core;

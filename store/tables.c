@@ -62,8 +62,8 @@ static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
 }
 
 /*
- * The same of words that are a name, which is written to terminals, pictures and files of other tools by many: here it
- * becomes what does nothing there but stand.
+ * The same of words that are a name, which is written to terminals, pictures and files of other
+ * tools by many: here it becomes what does nothing there but stand.
  */
 static const char *plain_text(struct dt_tables *t, const char *s)
 {
@@ -334,11 +334,11 @@ static int take_event(struct dt_tables *t, sqlite3_stmt *q)
 static bool has_table(sqlite3 *db, const char *name)
 {
 	sqlite3_stmt *q;
-	bool has = sqlite3_prepare_v2(db,
-				      "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?",
-				      -1, &q, NULL) == SQLITE_OK &&
-		   sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
-		   sqlite3_step(q) == SQLITE_ROW;
+	bool has =
+		sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?",
+				   -1, &q, NULL) == SQLITE_OK &&
+		sqlite3_bind_text(q, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
+		sqlite3_step(q) == SQLITE_ROW;
 
 	sqlite3_finalize(q);
 	return has;
@@ -392,16 +392,17 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		     take_exec, e))
 		return -1;
 	if (has_table(db, "pause") &&
-	    take_all(t, db,
-		     "SELECT begin_ticks, end_ticks FROM pause WHERE ?1=0 ORDER BY begin_ticks, end_ticks",
-		     0, take_pause, e))
+	    take_all(
+		    t, db,
+		    "SELECT begin_ticks, end_ticks FROM pause WHERE ?1=0 ORDER BY begin_ticks, end_ticks",
+		    0, take_pause, e))
 		return -1;
 	if (has_table(db, "change") &&
 	    take_all(t, db,
-		     /* while it is being done calls are recorded as before, or not at all: what may be
-		      * taken for another ends when all of it is off */
-		     "SELECT end_ticks, end_ticks FROM change WHERE ?1=0 AND off",
-		     0, take_pause, e))
+		     /* while it is being done calls are recorded as before, or not at all: what may
+		      * be taken for another ends when all of it is off */
+		     "SELECT end_ticks, end_ticks FROM change WHERE ?1=0 AND off", 0, take_pause,
+		     e))
 		return -1;
 	if (t->pauses.n)
 		qsort(t->pauses.p, t->pauses.n, sizeof(struct dt_times), by_begin);
@@ -451,9 +452,9 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 
 void dt_tables_free(struct dt_tables *t)
 {
-	struct dt_array *all[] = {&t->sites,	 &t->functions, &t->modules, &t->threads,
-				  &t->processes, &t->clocks,	&t->meta,    &t->events,
-				  &t->types,	 &t->execs,	&t->helds,   &t->holds,
+	struct dt_array *all[] = {&t->sites,	    &t->functions, &t->modules, &t->threads,
+				  &t->processes,    &t->clocks,	   &t->meta,	&t->events,
+				  &t->types,	    &t->execs,	   &t->helds,	&t->holds,
 				  &t->held_threads, &t->pauses};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

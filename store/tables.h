@@ -22,10 +22,11 @@ struct dt_tables {
 	struct dt_array events; /* sorted by subsystem and event */
 	struct dt_array execs;	/* sorted by pid and ticks */
 	struct dt_array helds;	/* struct dt_hold_info, as many as in the file, sorted */
-	struct dt_array holds;	/* struct dt_times made of them: thread by thread, in order, apart... */
+	struct dt_array
+		holds; /* struct dt_times made of them: thread by thread, in order, apart... */
 	struct dt_array held_threads; /* ...and where each thread's are; by tid */
-	struct dt_array pauses; /* struct dt_times: nothing was recorded, or something went off that was; by
-				 * begin */
+	struct dt_array pauses; /* struct dt_times: nothing was recorded, or something went off that
+				 * was; by begin */
 	size_t holds_of;	/* how many helds they have been made of */
 	struct dt_array processes, clocks, meta;
 	struct dt_block *blocks;

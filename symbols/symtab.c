@@ -21,8 +21,8 @@
 
 #define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
 
-#define NAMES_SHARE                                                                                \
-	8 /* bytes of all names, for one of the file: most names share none with others */
+/* bytes of all names, for one of the file: most names share none with others */
+#define NAMES_SHARE 8
 
 #define IMPLEMENTATIONS 32 /* of one function */
 

@@ -33,7 +33,7 @@ struct dt_door {
 	struct dt_doorman man;
 	int fd, end;
 	unsigned port;
-	bool full; /* there is no descriptor for another */
+	bool full;    /* there is no descriptor for another */
 	bool watched; /* by: */
 	pthread_t thread;
 	struct visitor visitor[VISITORS]; /* as they came */

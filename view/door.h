@@ -26,7 +26,8 @@ struct dt_doorman {
 	void *ctx;
 };
 
-/* Listens there; nobody is looked at before dt_door_watch(). NULL: e is the system's reason alone. */
+/* Listens there; nobody is looked at before dt_door_watch(). NULL: e is the system's reason alone.
+ */
 struct dt_door *dt_door_open(const struct sockaddr_storage *at, const struct dt_doorman *man,
 			     struct dt_error *e);
 /* 0, or the system's reason. */

@@ -11,8 +11,8 @@
 
 struct dt_http;
 
-/* Its address is known from then on, and nobody is answered before dt_http_start(). listen: "ADDRESS:PORT", "ADDRESS", ":PORT"; NULL:
- * 127.0.0.1, and any port. */
+/* Its address is known from then on, and nobody is answered before dt_http_start(). listen:
+ * "ADDRESS:PORT", "ADDRESS", ":PORT"; NULL: 127.0.0.1, and any port. */
 struct dt_http *dt_http_listen(const char *listen, struct dt_error *e);
 int dt_http_start(struct dt_http *s, struct dt_view *v, struct dt_error *e);
 /* In any case, before the view is closed. */

@@ -28,14 +28,15 @@ struct dt_picture {
 	struct dt_error error; /* of building; "" */
 	char not_kept[512];    /* why the pyramid was not put into the file; "" */
 	bool anyway;
-	bool live;	       /* of a trace that is being recorded, until that has ended */
-	bool building;	       /* the thread is there to be joined */
-	bool stop;	       /* atomic */
+	bool live;     /* of a trace that is being recorded, until that has ended */
+	bool building; /* the thread is there to be joined */
+	bool stop;     /* atomic */
 	pthread_t thread;
 	unsigned waiting; /* atomic: answers that want the lock */
 };
 
-/* anyway: also of a trace that does not add up. filter NULL: everything; and the pyramid is put into the file. follows: NULL, or stays there. */
+/* anyway: also of a trace that does not add up. filter NULL: everything; and the pyramid is put
+ * into the file. follows: NULL, or stays there. */
 struct dt_picture *dt_picture_new(const char *path, const char *filter,
 				  const struct dt_picture_live *follows, bool anyway,
 				  struct dt_error *e);

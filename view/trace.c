@@ -5,7 +5,7 @@
 
 #include "view/asked.h"
 
-#define LOSSES 2000 /* told one by one; then those that are near each other together */
+#define LOSSES 2000  /* told one by one; then those that are near each other together */
 #define HELDS  20000 /* of one thread */
 
 static const char *track_kind(uint8_t kind)
@@ -240,9 +240,10 @@ static void pauses(struct dt_asked *a)
 }
 
 /*
- * Times in which threads were held by the tracer: [thread, begin, end, ticks of it, times]. Neighbours are
- * one where at least half of the time from the first to the last was such, and, where there are more than
- * HELDS, where they are close: the page draws what share of a pixel's time they are.
+ * Times in which threads were held by the tracer: [thread, begin, end, ticks of it, times].
+ * Neighbours are one where at least half of the time from the first to the last was such, and,
+ * where there are more than HELDS, where they are close: the page draws what share of a pixel's
+ * time they are.
  */
 static bool say_held(struct dt_asked *a, uint32_t tid, const struct dt_times *h, size_t n, bool any)
 {
@@ -256,7 +257,8 @@ static bool say_held(struct dt_asked *a, uint32_t tid, const struct dt_times *h,
 			uint64_t from = h[to].begin > end ? h[to].begin : end;
 			uint64_t more = h[to].end > from ? h[to].end - from : 0;
 
-			if (more && end > begin && from > end + near && (held + more) * 2 < h[to].end - begin)
+			if (more && end > begin && from > end + near &&
+			    (held + more) * 2 < h[to].end - begin)
 				break;
 			held += more;
 			end = more ? h[to].end : end;
@@ -309,7 +311,8 @@ void dt_answer_trace(struct dt_asked *a)
 	dt_json_string(out, a->p->not_kept);
 	dt_json_print(out, ",\"live\":%s", a->all->live ? "true" : "false");
 	dt_json_print(out, ",\"switches\":%s,\"unhooked\":%zu,",
-		      dt_feed_has_switches(r) ? "true" : "false", dt_reader_left_out(r, 0, NULL, NULL));
+		      dt_feed_has_switches(r) ? "true" : "false",
+		      dt_reader_left_out(r, 0, NULL, NULL));
 	tracks(a);
 	dt_json_print(out, ",");
 	processes(a);

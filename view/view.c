@@ -16,7 +16,7 @@ struct dt_view {
 	bool anyway;
 	struct dt_view_live live;
 	struct dt_picture_live follows; /* what pictures follow the trace by */
-	pthread_mutex_t news_lock; /* of the next; held while it is told */
+	pthread_mutex_t news_lock;	/* of the next; held while it is told */
 	struct dt_view_news news;
 	pthread_mutex_t lock; /* one answer at a time; all below */
 	struct dt_picture *all;
@@ -168,10 +168,10 @@ static const struct {
 	const char *what;
 	void (*answer)(struct dt_asked *a);
 } requests[] = {
-	{"trace", dt_answer_trace}, {"window", dt_answer_window},
-	{"names", dt_answer_names}, {"search", dt_answer_search},
-	{"stats", dt_answer_stats}, {"call", dt_answer_call},
-	{"list", dt_answer_list},   {"activities", dt_answer_activities},
+	{"trace", dt_answer_trace},	  {"window", dt_answer_window},
+	{"names", dt_answer_names},	  {"search", dt_answer_search},
+	{"stats", dt_answer_stats},	  {"call", dt_answer_call},
+	{"list", dt_answer_list},	  {"activities", dt_answer_activities},
 	{"unhooked", dt_answer_unhooked},
 };
 
@@ -190,7 +190,8 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 	if (a->p != a->all)
 		dt_picture_lock(a->all);
 	a->origin = v->all->pyramid->begin;
-	/* of what can not be read to its end, or does not add up, nothing is drawn but the reason */
+	/* of what can not be read to its end, or does not add up, nothing is drawn but the reason
+	 */
 	if (a->p->error.text[0] && fn != dt_answer_trace)
 		dt_refuse(a, 409, a->p->error.text);
 	else

@@ -114,10 +114,12 @@ static void extend(struct dt_emit *o, unsigned size, bool is_signed)
 {
 	switch (size) {
 	case 1: /* movsx %al, %rax; movzx %al, %eax */
-		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbe\xc0" : "\x0f\xb6\xc0", is_signed ? 4 : 3);
+		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbe\xc0" : "\x0f\xb6\xc0",
+			      is_signed ? 4 : 3);
 		break;
 	case 2:
-		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbf\xc0" : "\x0f\xb7\xc0", is_signed ? 4 : 3);
+		dt_emit_bytes(o, is_signed ? "\x48\x0f\xbf\xc0" : "\x0f\xb7\xc0",
+			      is_signed ? 4 : 3);
 		break;
 	case 4: /* cltq; mov %eax, %eax */
 		dt_emit_bytes(o, is_signed ? "\x48\x98" : "\x89\xc0", 2);
@@ -190,7 +192,10 @@ static void load(struct dt_emit *o, unsigned size)
 {
 	static const struct {
 		uint8_t n, bytes[3];
-	} insn[] = {{3, {0x0f, 0xb6, 0x00}}, {3, {0x0f, 0xb7, 0x00}}, {2, {0x8b, 0x00}}, {3, {0x48, 0x8b, 0x00}}};
+	} insn[] = {{3, {0x0f, 0xb6, 0x00}},
+		    {3, {0x0f, 0xb7, 0x00}},
+		    {2, {0x8b, 0x00}},
+		    {3, {0x48, 0x8b, 0x00}}};
 	unsigned i = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 
 	dt_emit_bytes(o, insn[i].bytes, insn[i].n);
@@ -317,7 +322,8 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 static void record(struct dt_emit *o, const struct dt_capture *c, uint8_t kind, uint8_t flags,
 		   struct dt_capture_pc pc, struct dt_captured *out)
 {
-	/* the hook reads two bytes one behind where it returns to: aligned, should that be checked (AC) */
+	/* the hook reads two bytes one behind where it returns to: aligned, should that be checked
+	 * (AC) */
 	if (dt_emit_here(o) & 1)
 		dt_emit_byte(o, 0x90);
 	call(o, c->hook);
@@ -359,10 +365,11 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 }
 
 /*
- * The text that an item points to, a record for each 32 bytes: the routine finds the address in rax,
- * fills rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has ended or
- * can not be read on. When not a byte can be read, it returns with the carry flag set, and the record
- * says that. So each text has a record that ends it: with a NUL, or marked, or the last of many.
+ * The text that an item points to, a record for each 32 bytes: the routine finds the address in
+ * rax, fills rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has
+ * ended or can not be read on. When not a byte can be read, it returns with the carry flag set, and
+ * the record says that. So each text has a record that ends it: with a NUL, or marked, or the last
+ * of many.
  */
 static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
 			const struct dt_capture *c, struct dt_captured *out)
@@ -395,8 +402,8 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	static const uint8_t begin[] = {0x48, 0x8d, 0x64, 0x24, 0x80, 0x9c, 0xfc, 0x50,
 					0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51};
 	/* all back; lea 128(%rsp), %rsp */
-	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58, 0x9d,
-				      0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	  0,	0};
+	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58,
+				      0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	0,    0};
 	unsigned values = 0;
 	size_t past;
 

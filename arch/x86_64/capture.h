@@ -34,10 +34,10 @@ struct dt_operand {
 	int64_t value; /* the displacement, or the constant */
 };
 
-#define DT_ITEM_STEPS	 8
-#define DT_CAPTURE_OWN	 8   /* segments of a file that are read directly, at most */
-#define DT_CAPTURE_TEXT	 256 /* bytes of a text, at most */
-#define DT_CAPTURE_SIZE	 4000 /* bytes of code, at most */
+#define DT_ITEM_STEPS	8
+#define DT_CAPTURE_OWN	8    /* segments of a file that are read directly, at most */
+#define DT_CAPTURE_TEXT 256  /* bytes of a text, at most */
+#define DT_CAPTURE_SIZE 4000 /* bytes of code, at most */
 
 /* Is it one, in a record with DT_FAULT? What has been added to it leaves the high half. */
 static inline bool dt_capture_is_bad(uint64_t value)
@@ -52,13 +52,14 @@ struct dt_item {
 	bool relative; /* from.value is an address of the file: the bias is to be added */
 	unsigned steps;
 	struct {
-		int64_t add; /* to the pointer so far; there the next value is, */
+		int64_t add;  /* to the pointer so far; there the next value is, */
 		uint8_t size; /* of so many bytes: 1, 2, 4, 8 */
 		bool is_signed;
 		bool place; /* no: the address itself is the value */
 	} step[DT_ITEM_STEPS];
-	uint16_t text; /* the value is a pointer to a text: so many bytes of that too; 0: no */
-	bool only_text; /* and the value itself is not recorded: such items come behind the others */
+	uint16_t text;	/* the value is a pointer to a text: so many bytes of that too; 0: no */
+	bool only_text; /* and the value itself is not recorded: such items come behind the others
+			 */
 };
 
 /*
@@ -69,18 +70,18 @@ bool dt_item_settle(struct dt_item *item);
 
 /* Where the code finds what it needs; all within reach of a 32-bit distance from it. */
 struct dt_capture {
-	uint64_t hook;	 /* records four values */
-	uint64_t peek;	 /* reads memory: see target/hook.S */
-	uint64_t text;	 /* reads a text, 32 bytes at a time */
-	uint64_t bias;	 /* run-time addresses minus the file's */
+	uint64_t hook; /* records four values */
+	uint64_t peek; /* reads memory: see target/hook.S */
+	uint64_t text; /* reads a text, 32 bytes at a time */
+	uint64_t bias; /* run-time addresses minus the file's */
 	struct {
 		uint64_t low, high; /* [low, high) */
-	} own[DT_CAPTURE_OWN];	    /* the file's own memory, run-time: there as long as the code is */
+	} own[DT_CAPTURE_OWN]; /* the file's own memory, run-time: there as long as the code is */
 	unsigned owns;
 	uint64_t address; /* of the instruction, run-time: what rip is */
-	bool fsbase;	 /* the processor reads the base of fs for programs */
-	bool on;	 /* it is on from the beginning */
-	bool headless;	 /* its records are more of the one that was just made */
+	bool fsbase;	  /* the processor reads the base of fs for programs */
+	bool on;	  /* it is on from the beginning */
+	bool headless;	  /* its records are more of the one that was just made */
 };
 
 /* A place in the code that records: what its hook sees as pc. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding where system calls are made that are to be heard of, and leading them through the area. */
+/* Finding where system calls are made that are to be heard of, and leading them through the area.
+ */
 #include "arch/x86_64/gate.h"
 
 #include <string.h>
@@ -10,14 +11,15 @@
 
 #define JUMP 5
 
-_Static_assert(DT_GATES * DT_GATE_SIZE <= DT_AREA_STUB - DT_AREA_GATES, "the gates fit");
+_Static_assert(DT_GATES *DT_GATE_SIZE <= DT_AREA_STUB - DT_AREA_GATES, "the gates fit");
 
 static const uint8_t system_call[2] = {0x0f, 0x05};
 
 /* mov $157, %eax and mov $317, %eax: by enum dt_gate_what */
 static const uint8_t load[2][JUMP] = {{0xb8, 0x9d}, {0xb8, 0x3d, 0x01}};
 /* mov %r9, %r8; mov 8(%rsp), %r9; syscall: only the second is replaced */
-static const uint8_t end_of_syscall[] = {0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05};
+static const uint8_t end_of_syscall[] = {0x4d, 0x89, 0xc8, 0x4c, 0x8b,
+					 0x4c, 0x24, 0x08, 0x0f, 0x05};
 
 /* Does it do the same at another address? */
 static bool is_movable(const struct dt_insn *in)
@@ -25,7 +27,8 @@ static bool is_movable(const struct dt_insn *in)
 	return (in->kind == DT_INSN_PLAIN || in->kind == DT_INSN_NOP) && !in->relative;
 }
 
-/* Bytes from code to the system call that movable instructions, and nothing else, lead to; 0: none. */
+/* Bytes from code to the system call that movable instructions, and nothing else, lead to; 0: none.
+ */
 static size_t to_call(const uint8_t *code, size_t size)
 {
 	struct dt_insn in;
@@ -56,7 +59,8 @@ static bool is_loaded(const uint8_t *code, size_t size, size_t at, const uint8_t
 
 static bool next_end(const uint8_t *code, size_t size, size_t *from, struct dt_gate *out)
 {
-	const uint8_t *p = memmem(code + *from, size - *from, end_of_syscall, sizeof(end_of_syscall));
+	const uint8_t *p =
+		memmem(code + *from, size - *from, end_of_syscall, sizeof(end_of_syscall));
 
 	if (!p) {
 		*from = size;
@@ -112,8 +116,9 @@ bool dt_gate_function(const uint8_t *code, size_t size, struct dt_gate *out)
 void dt_gate_write(uint8_t out[DT_GATE_SIZE], uint64_t address, const uint8_t *moved, size_t length,
 		   uint64_t call, uint64_t back)
 {
-	static const uint8_t over[] = {0x48, 0x8d, 0x64, 0x24, 0x80};		   /* lea -128(%rsp), %rsp */
-	static const uint8_t again[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0}; /* lea 128(%rsp), %rsp */
+	static const uint8_t over[] = {0x48, 0x8d, 0x64, 0x24, 0x80}; /* lea -128(%rsp), %rsp */
+	static const uint8_t again[] = {0x48, 0x8d, 0xa4, 0x24,
+					0x80, 0,    0,	  0}; /* lea 128(%rsp), %rsp */
 	struct dt_emit o = {.bytes = out, .room = DT_GATE_SIZE, .address = address};
 
 	memset(out, 0, DT_GATE_SIZE);

@@ -2,8 +2,8 @@
 /*
  * Gates. A program can forbid itself what the hooks need: to read the clock, to make system calls.
  * The place where it does so is led through the area, where the slow path hears of it first. Only
- * instructions in front of the system call are replaced, five bytes of them, so that it stays where it
- * is: the gate has a copy of them, calls the blob's `call', and jumps back to the system call.
+ * instructions in front of the system call are replaced, five bytes of them, so that it stays where
+ * it is: the gate has a copy of them, calls the blob's `call', and jumps back to the system call.
  */
 #ifndef DT_ARCH_GATE_H
 #define DT_ARCH_GATE_H
@@ -15,12 +15,13 @@
 #define DT_GATE_MOVED 31 /* bytes that a gate can hold a copy of */
 
 struct dt_gate {
-	uint64_t at;	 /* offset of what is replaced; others may jump here, and nowhere behind it... */
+	uint64_t
+		at; /* offset of what is replaced; others may jump here, and nowhere behind it... */
 	uint32_t length; /* ...up to the system call, but to whole instructions */
 };
 
 enum dt_gate_what {
-	DT_GATE_PRCTL,	 /* prctl's number is loaded, and the system call follows without a branch */
+	DT_GATE_PRCTL, /* prctl's number is loaded, and the system call follows without a branch */
 	DT_GATE_SECCOMP, /* the same with seccomp's */
 	DT_GATE_SYSCALL, /* the end of glibc's syscall() */
 	DT_GATE_WHATS

@@ -496,7 +496,8 @@ static int pass(struct move *v, size_t size)
 }
 
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
-		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e)
+		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m,
+		struct dt_error *e)
 {
 	struct move v = {.o = o,
 			 .code = code,
@@ -514,7 +515,8 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 	return pass(&v, size);
 }
 
-/* The same from a far address: rax is pushed, loaded with it, and exchanged with what was pushed. */
+/* The same from a far address: rax is pushed, loaded with it, and exchanged with what was pushed.
+ */
 static void push_far_memory(struct dt_emit *o, const struct dt_insn *in)
 {
 	static const uint8_t exchange[] = {0x48, 0x87, 0x04, 0x24};
@@ -536,8 +538,8 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 		size--;
 		from++;
 	}
-	if (!dt_insn_decode(&in, code, size, from) || in.kind != DT_INSN_JUMP_INDIRECT || in.data16 ||
-	    dt_insn_immovable(&in))
+	if (!dt_insn_decode(&in, code, size, from) || in.kind != DT_INSN_JUMP_INDIRECT ||
+	    in.data16 || dt_insn_immovable(&in))
 		return -1;
 	if (in.relative && !rip_reaches(&v, &in)) {
 		push_far_memory(o, &in);

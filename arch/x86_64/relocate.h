@@ -4,8 +4,8 @@
  * original does, there. No register is changed, no flag, and nothing of the 128 bytes below the
  * stack pointer.
  *
- *   rip-relative memory	the distance is corrected. Where it does not reach: lea becomes mov of
- *a constant, anything else borrows a register it does not use, which it saves below the red zone
+ *   rip-relative memory	the distance is corrected. Where it does not reach: lea becomes mov
+ *of a constant, anything else borrows a register it does not use, which it saves below the red zone
  *   jmp, jcc, xbegin	with a 32-bit distance; where it does not reach, through an address beside
  *			the jump (xbegin: refused)
  *   loop, jrcxz	turned into a short one over a jump
@@ -61,14 +61,15 @@ struct dt_moved {
  * that there is room.
  */
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
-		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m, struct dt_error *e);
+		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m,
+		struct dt_error *e);
 
 #define DT_RELOCATE_PUSH 24 /* bytes of that, at most */
 
 /*
- * Appends code that pushes the address to which the jump through a register or memory at code, which
- * runs at from, is about to jump. It needs 8 bytes below the stack pointer and changes nothing else. 0,
- * or -1 when that can not be done; nothing is written then.
+ * Appends code that pushes the address to which the jump through a register or memory at code,
+ * which runs at from, is about to jump. It needs 8 bytes below the stack pointer and changes
+ * nothing else. 0, or -1 when that can not be done; nothing is written then.
  */
 int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls 1,000 times each functions that libc and libm choose for the processor when a program begins,
- * and one of its own; first, with an argument, it says "ready" and waits for a line.
+ * Calls 1,000 times each functions that libc and libm choose for the processor when a program
+ * begins, and one of its own; first, with an argument, it says "ready" and waits for a line.
  */
 #include <math.h>
 #include <stdio.h>

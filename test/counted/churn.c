@@ -109,7 +109,8 @@ static void on_own_stack(void)
 	pthread_attr_t attr;
 
 	if (!stack)
-		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 	memset(stack, 1, STACK);
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, stack, STACK);

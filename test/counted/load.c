@@ -75,8 +75,9 @@ static void apart(const char *file, int n)
 
 		dlclose(library);
 		if (i & 1)
-			in_its_place = mmap((void *)at, 1 << 16, PROT_NONE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+			in_its_place =
+				mmap((void *)at, 1 << 16, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 		dlclose(load(file));
 		if (in_its_place != MAP_FAILED && i % 8 != 7)
 			munmap(in_its_place, 1 << 16);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loaded and unloaded by load.c. -DNAME: what its inner function is called, as of another version. */
+/* Loaded and unloaded by load.c. -DNAME: what its inner function is called, as of another version.
+ */
 #ifndef NAME
 #define NAME inner
 #endif

@@ -18,7 +18,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-	__attribute__((visibility("default"))) long plugin(struct truth *t, long n);
+	__attribute__((visibility("default"))) long
+	plugin(struct truth *t, long n);
 
 long plugin(struct truth *t, long n)
 {

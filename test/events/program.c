@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of all kinds, in C or in C++. Each is told to a shared file in the words of the record that
- * it should leave, and what the program computes is printed: it must be the same whether its events
- * are on, off, or switched all the time.
+ * Events of all kinds, in C or in C++. Each is told to a shared file in the words of the record
+ * that it should leave, and what the program computes is printed: it must be the same whether its
+ * events are on, off, or switched all the time.
  *
  * usage: program [WORK...]    with DT_TRUTH: the file that is told; "program tell FILE" prints it
  */
@@ -83,11 +83,11 @@ FN uint64_t pressure(uint64_t x)
  */
 #define PINNED(n, event)                                                                           \
 	do {                                                                                       \
-		register uint64_t rax __asm__("rax") = (n) + 1, rcx __asm__("rcx") = (n) * 2,      \
-				      rdx __asm__("rdx") = (n) * 3, rsi __asm__("rsi") = (n) * 5,  \
-				      rdi __asm__("rdi") = (n) * 7, r8 __asm__("r8") = (n) * 11,   \
-				      r9 __asm__("r9") = (n) * 13, r10 __asm__("r10") = (n) * 17,  \
-				      r11 __asm__("r11") = (n) * 19;                               \
+		register uint64_t rax __asm__("rax") = (n) + 1, rcx __asm__("rcx") = (n)*2,        \
+				      rdx __asm__("rdx") = (n)*3, rsi __asm__("rsi") = (n)*5,      \
+				      rdi __asm__("rdi") = (n)*7, r8 __asm__("r8") = (n)*11,       \
+				      r9 __asm__("r9") = (n)*13, r10 __asm__("r10") = (n)*17,      \
+				      r11 __asm__("r11") = (n)*19;                                 \
                                                                                                    \
 		__asm__ volatile(""                                                                \
 				 : "+r"(rax), "+r"(rcx), "+r"(rdx), "+r"(rsi), "+r"(rdi),          \

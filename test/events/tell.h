@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program tells of its own events: the records they should leave, in the order of each thread. */
+/* What a program tells of its own events: the records they should leave, in the order of each
+ * thread. */
 #ifndef DT_TEST_TELL_H
 #define DT_TEST_TELL_H
 
@@ -32,7 +33,8 @@ static void truth_start(void)
 		perror(path);
 		exit(99);
 	}
-	truth = (struct truth *)mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	truth = (struct truth *)mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				     0);
 	close(fd);
 }
 
@@ -76,7 +78,7 @@ static inline __attribute__((always_inline)) void tell(char kind, int n, uint64_
 
 /* The body is put together here in another way than by the header. */
 #define TELL_BODY(s, e, v)                                                                         \
-	((uint64_t)(s) * 0x1000000000000 + (uint64_t)(e) * 0x100000000 + (uint64_t)(uint32_t)(v))
+	((uint64_t)(s)*0x1000000000000 + (uint64_t)(e)*0x100000000 + (uint64_t)(uint32_t)(v))
 #define TELL(kind, n, a, b, c, d)                                                                  \
 	tell(kind, n, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c), (uint64_t)(d), 0)
 #define TELL_EVENT(n, s, e, a, b, c, d)                                                            \
@@ -109,12 +111,12 @@ static inline __attribute__((always_inline)) void tell(char kind, int n, uint64_
 	} while (0)
 #define SENT(x)                                                                                    \
 	do {                                                                                       \
-		TELL('M', 1, 0xea00000000000000 + (uint64_t)(x) * 4096 % (1ull << 56), 0, 0, 0);   \
+		TELL('M', 1, 0xea00000000000000 + (uint64_t)(x)*4096 % (1ull << 56), 0, 0, 0);     \
 		DT_SEND(x);                                                                        \
 	} while (0)
 #define RECEIVED(x)                                                                                \
 	do {                                                                                       \
-		TELL('N', 1, 0xeb00000000000000 + (uint64_t)(x) * 4096 % (1ull << 56), 0, 0, 0);   \
+		TELL('N', 1, 0xeb00000000000000 + (uint64_t)(x)*4096 % (1ull << 56), 0, 0, 0);     \
 		DT_RECEIVE(x);                                                                     \
 	} while (0)
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dumps of other tracers and traces as text: what import, plot and fetch read. The first byte chooses:
- *   0, 1  Barrelfish's text dump; what is taken must be exported without an error
- *   2     lines of records, as calls
- *   3     a table of symbols, and a record line after the other
- *   4     names of applications
- *   5     the length in front of a dump, with the bytes coming one by one
+ * Dumps of other tracers and traces as text: what import, plot and fetch read. The first byte
+ * chooses: 0, 1  Barrelfish's text dump; what is taken must be exported without an error 2 lines of
+ * records, as calls 3     a table of symbols, and a record line after the other 4     names of
+ * applications 5     the length in front of a dump, with the bytes coming one by one
  */
 #include "analyse/barrelfish.h"
 #include "cmd/lines.h"
@@ -22,7 +20,8 @@ static void export_again(void)
 
 	fuzz_must(r && f);
 	for (int form = DT_DUMP_AS_IMPORTED; form <= DT_DUMP_ABSOLUTE; form++)
-		fuzz_must(dt_barrelfish_export(r, f, (enum dt_dump_form)form, &left_out, &error) == 0);
+		fuzz_must(dt_barrelfish_export(r, f, (enum dt_dump_form)form, &left_out, &error) ==
+			  0);
 	fclose(f);
 	dt_reader_close(r);
 }

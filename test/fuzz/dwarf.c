@@ -38,7 +38,8 @@ static void signatures(struct dt_symtab *t, const struct dt_function *f)
 
 static void variables(struct dt_symtab *t, uint64_t address)
 {
-	static const char *const expression[] = {"n", "*p", "p->next->len", "argv[1]", "&point", "point.x", "counter", "s->inner.b"};
+	static const char *const expression[] = {"n",	   "*p",      "p->next->len", "argv[1]",
+						 "&point", "point.x", "counter",      "s->inner.b"};
 	struct dt_variable v;
 
 	for (size_t i = 0; i < sizeof(expression) / sizeof(*expression); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executables and libraries: headers, notes, symbols, sleds, events, SystemTap's probes, unwind tables, and
- * the code, with the plan of what could be hooked in it.
+ * Executables and libraries: headers, notes, symbols, sleds, events, SystemTap's probes, unwind
+ * tables, and the code, with the plan of what could be hooked in it.
  */
 #include "symbols/code.h"
 #include "elf/elf.h"
@@ -52,7 +52,8 @@ static void headers(const char *path)
 	}
 	for (size_t i = 0; i < f->events && i < MOST; i++) {
 		dt_elf_event_at(f, f->event[i].pc);
-		fuzz_must(strlen(f->event[i].subsystem_name) + strlen(f->event[i].event_name) < 1u << 20);
+		fuzz_must(strlen(f->event[i].subsystem_name) + strlen(f->event[i].event_name) <
+			  1u << 20);
 	}
 	dt_elf_symbol(f, "main", &v, &size);
 	free(dt_elf_section(f, ".dynstr", &size, &v));
@@ -75,7 +76,8 @@ static void frames(const char *path)
 	if (dt_frames_open(&f, path, &error))
 		return;
 	for (size_t i = 0; i < f.n && i < MOST; i++) {
-		sum += (uint64_t)dt_frame_depth(&f.frame[i], f.frame[i].end - 1) + dt_frame_pushes(&f.frame[i]);
+		sum += (uint64_t)dt_frame_depth(&f.frame[i], f.frame[i].end - 1) +
+		       dt_frame_pushes(&f.frame[i]);
 		dt_frame_landings(&f, &f.frame[i], landing, &sum);
 		dt_frames_find(&f, f.frame[i].start);
 	}

@@ -35,7 +35,8 @@ static inline uint8_t *fuzz_elf_content(uint8_t *data, size_t size, const Elf64_
 	return data + s->sh_offset;
 }
 
-/* Its length stays: nothing in it moves. wanted: is this section one that is to be changed? NULL: all are. */
+/* Its length stays: nothing in it moves. wanted: is this section one that is to be changed? NULL:
+ * all are. */
 static inline size_t fuzz_elf_mutate(uint8_t *data, size_t size, size_t max, unsigned from,
 				     int (*wanted)(const char *name))
 {
@@ -49,7 +50,8 @@ static inline size_t fuzz_elf_mutate(uint8_t *data, size_t size, size_t max, uns
 		return LLVMFuzzerMutate(data, size, max);
 	memcpy(&h, data, sizeof(h));
 	at = h.e_shoff + (uint64_t)h.e_shstrndx * sizeof(s);
-	if (h.e_shoff > size || h.e_shnum > (size - h.e_shoff) / sizeof(s) || h.e_shstrndx >= h.e_shnum) {
+	if (h.e_shoff > size || h.e_shnum > (size - h.e_shoff) / sizeof(s) ||
+	    h.e_shstrndx >= h.e_shnum) {
 		fuzz_elf_numbers(&seed, data, size);
 		return size;
 	}
@@ -58,15 +60,18 @@ static inline size_t fuzz_elf_mutate(uint8_t *data, size_t size, size_t max, uns
 		if (fuzz_random(&seed, 3))
 			fuzz_elf_numbers(&seed, data + h.e_shoff, h.e_shnum * sizeof(s));
 		else
-			fuzz_elf_numbers(&seed, data + 16, sizeof(h) - 16 + 10 * sizeof(Elf64_Phdr) < size ? sizeof(h) - 16 + 10 * sizeof(Elf64_Phdr) : size - 16);
+			fuzz_elf_numbers(&seed, data + 16,
+					 sizeof(h) - 16 + 10 * sizeof(Elf64_Phdr) < size
+						 ? sizeof(h) - 16 + 10 * sizeof(Elf64_Phdr)
+						 : size - 16);
 		return size;
 	}
 	memcpy(&names, data + at, sizeof(names));
 	strings = fuzz_elf_content(data, size, &names, &strings_n);
 	for (int tries = 0; tries < 50 && !n; tries++) {
 		memcpy(&s, data + h.e_shoff + fuzz_random(&seed, h.e_shnum) * sizeof(s), sizeof(s));
-		if (wanted && strings && strings_n && !strings[strings_n - 1] && s.sh_name < strings_n &&
-		    !wanted((const char *)strings + s.sh_name))
+		if (wanted && strings && strings_n && !strings[strings_n - 1] &&
+		    s.sh_name < strings_n && !wanted((const char *)strings + s.sh_name))
 			continue;
 		p = fuzz_elf_content(data, size, &s, &n);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole trace files, read as the commands read them (test/tool/walk.h). What is changed has structure: cells
- * of tables, keys of tables, columns of chunks and numbers of pyramids and snapshots, which are compressed again;
- * SQLite's own pages only now and then.
+ * Whole trace files, read as the commands read them (test/tool/walk.h). What is changed has
+ * structure: cells of tables, keys of tables, columns of chunks and numbers of pyramids and
+ * snapshots, which are compressed again; SQLite's own pages only now and then.
  */
 #include <sqlite3.h>
 #include <zstd.h>
@@ -12,7 +12,7 @@
 #include "test/fuzz/fuzz.h"
 #include "test/tool/walk.h"
 
-#define COLUMN_MAX (1u << 24) /* bytes of a frame that are looked at */
+#define COLUMN_MAX  (1u << 24) /* bytes of a frame that are looked at */
 #define NUMBERS_MAX (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -59,7 +59,8 @@ static int64_t number(sqlite3_stmt *q)
 static char *some_text(uint64_t *seed, sqlite3 *db, const char *what)
 {
 	int64_t n = number(prepare(db, "SELECT count(*) FROM (%s)", what));
-	sqlite3_stmt *q = n > 0 ? prepare(db, "%s LIMIT 1 OFFSET %lld", what, (long long)fuzz_random(seed, (uint64_t)n))
+	sqlite3_stmt *q = n > 0 ? prepare(db, "%s LIMIT 1 OFFSET %lld", what,
+					  (long long)fuzz_random(seed, (uint64_t)n))
 				: NULL;
 	char *text = NULL;
 
@@ -76,19 +77,30 @@ static char *some_table(uint64_t *seed, sqlite3 *db)
 
 	if (at < 5)
 		return sqlite3_mprintf("%s", more[at]);
-	return some_text(seed, db, "SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%'");
+	return some_text(
+		seed, db,
+		"SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite_%'");
 }
 
 /* ---- rows ---- */
 
 static void bind_another(uint64_t *seed, sqlite3_stmt *q, int64_t old)
 {
-	static const char *const text[] = {"", "word", "99999999999999999999999999999", "\x1b[2J\n", "f.cold", "a\nb", "i4#00000001",
-					   "-1", "#1:a#2:i4@0+1=v", "x%sx%n"};
+	static const char *const text[] = {"",
+					   "word",
+					   "99999999999999999999999999999",
+					   "\x1b[2J\n",
+					   "f.cold",
+					   "a\nb",
+					   "i4#00000001",
+					   "-1",
+					   "#1:a#2:i4@0+1=v",
+					   "x%sx%n"};
 
 	switch (fuzz_random(seed, 8)) {
 	case 0:
-		sqlite3_bind_text(q, 1, text[fuzz_random(seed, sizeof(text) / sizeof(*text))], -1, SQLITE_STATIC);
+		sqlite3_bind_text(q, 1, text[fuzz_random(seed, sizeof(text) / sizeof(*text))], -1,
+				  SQLITE_STATIC);
 		break;
 	case 1:
 		sqlite3_bind_null(q, 1);
@@ -119,16 +131,18 @@ static void change_cell(uint64_t *seed, sqlite3 *db)
 	column = some_text(seed, db, what);
 	if (!column)
 		goto out;
-	old = number(prepare(db, "SELECT \"%w\" FROM \"%w\" LIMIT 1 OFFSET %lld", column, table, at));
+	old = number(
+		prepare(db, "SELECT \"%w\" FROM \"%w\" LIMIT 1 OFFSET %lld", column, table, at));
 	if (fuzz_random(seed, 5) == 0)
 		q = prepare(db, "UPDATE OR IGNORE \"%w\" SET \"%w\"=?1", table, column);
 	else
-		q = prepare(db,
-			    "UPDATE OR IGNORE \"%w\" SET \"%w\"=?1 WHERE rowid=(SELECT rowid FROM \"%w\" LIMIT 1 OFFSET %lld)",
-			    table, column, table, at);
+		q = prepare(
+			db,
+			"UPDATE OR IGNORE \"%w\" SET \"%w\"=?1 WHERE rowid=(SELECT rowid FROM \"%w\" LIMIT 1 OFFSET %lld)",
+			table, column, table, at);
 	if (!q) /* without rowids */
-		q = prepare(db, "UPDATE OR IGNORE \"%w\" SET \"%w\"=?1 WHERE \"%w\" IS %lld", table, column, column,
-			    (long long)old);
+		q = prepare(db, "UPDATE OR IGNORE \"%w\" SET \"%w\"=?1 WHERE \"%w\" IS %lld", table,
+			    column, column, (long long)old);
 	if (q)
 		bind_another(seed, q, old);
 	run(q);
@@ -157,12 +171,17 @@ static void change_rows(uint64_t *seed, sqlite3 *db)
 		"INSERT OR IGNORE INTO unhooked_caller SELECT 'p', id, id+%d FROM function",
 		"INSERT OR IGNORE INTO type SELECT id, 'a%d 0:4:i4:x' FROM function",
 		"INSERT OR IGNORE INTO module_name SELECT id, 'n%d' FROM module",
-		"DELETE FROM site WHERE id%%7=%d", "DELETE FROM function WHERE id%%5=%d", "DELETE FROM thread WHERE tid%%2=%d",
-		"DELETE FROM module WHERE 1 OR %d", "DELETE FROM chunk WHERE id%%2=%d", "DELETE FROM pyramid WHERE id=1+%d",
+		"DELETE FROM site WHERE id%%7=%d",
+		"DELETE FROM function WHERE id%%5=%d",
+		"DELETE FROM thread WHERE tid%%2=%d",
+		"DELETE FROM module WHERE 1 OR %d",
+		"DELETE FROM chunk WHERE id%%2=%d",
+		"DELETE FROM pyramid WHERE id=1+%d",
 	};
 	static const int step[] = {1, 0, 7, 100, 70000, 1 << 30};
 
-	run(prepare(db, sql[fuzz_random(seed, sizeof(sql) / sizeof(*sql))], step[fuzz_random(seed, 6)]));
+	run(prepare(db, sql[fuzz_random(seed, sizeof(sql) / sizeof(*sql))],
+		    step[fuzz_random(seed, 6)]));
 }
 
 /* A table without its keys and indices, with its rows not at all, once or twice. */
@@ -180,7 +199,9 @@ static void drop_keys(uint64_t *seed, sqlite3 *db)
 	run(prepare(db, "DROP TABLE \"%w\"", table));
 	run(prepare(db, "ALTER TABLE fuzzed RENAME TO \"%w\"", table));
 	if (fuzz_random(seed, 4))
-		run(prepare(db, "CREATE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks)"));
+		run(prepare(
+			db,
+			"CREATE INDEX chunk_order ON chunk(core, first, records, min_ticks, max_ticks)"));
 	sqlite3_free(table);
 }
 
@@ -189,7 +210,8 @@ static void drop_keys(uint64_t *seed, sqlite3 *db)
 /* The bytes of one; the caller frees them. */
 static uint8_t *blob_of(sqlite3 *db, const char *table, const char *column, int64_t id, size_t *n)
 {
-	sqlite3_stmt *q = prepare(db, "SELECT \"%w\" FROM \"%w\" WHERE id=%lld", column, table, (long long)id);
+	sqlite3_stmt *q = prepare(db, "SELECT \"%w\" FROM \"%w\" WHERE id=%lld", column, table,
+				  (long long)id);
 	uint8_t *p = NULL;
 
 	*n = 0;
@@ -201,9 +223,11 @@ static uint8_t *blob_of(sqlite3 *db, const char *table, const char *column, int6
 	return p;
 }
 
-static void put_blob(sqlite3 *db, const char *table, const char *column, int64_t id, const void *p, size_t n)
+static void put_blob(sqlite3 *db, const char *table, const char *column, int64_t id, const void *p,
+		     size_t n)
 {
-	sqlite3_stmt *q = prepare(db, "UPDATE \"%w\" SET \"%w\"=?1 WHERE id=%lld", table, column, (long long)id);
+	sqlite3_stmt *q = prepare(db, "UPDATE \"%w\" SET \"%w\"=?1 WHERE id=%lld", table, column,
+				  (long long)id);
 
 	if (q)
 		sqlite3_bind_blob(q, 1, p, (int)n, SQLITE_TRANSIENT);
@@ -299,7 +323,8 @@ static struct numbers read_numbers(sqlite3 *db, int64_t id)
 {
 	struct numbers all = {0};
 	size_t n, length;
-	uint8_t *p = blob_of(db, "pyramid", "data", id, &n), *in = p ? content(p, n, &length) : NULL;
+	uint8_t *p = blob_of(db, "pyramid", "data", id, &n),
+		*in = p ? content(p, n, &length) : NULL;
 	struct dt_cursor_bytes c;
 
 	free(p);
@@ -329,8 +354,9 @@ static void put_numbers(sqlite3 *db, int64_t id, const struct numbers *all)
 static void change_pyramid(uint64_t *seed, sqlite3 *db)
 {
 	/* snapshots are long, and few; the head is the first */
-	static const char *const some[] = {"SELECT 1", "SELECT id FROM pyramid",
-					   "SELECT id FROM (SELECT id FROM pyramid ORDER BY length(data) DESC LIMIT 12)"};
+	static const char *const some[] = {
+		"SELECT 1", "SELECT id FROM pyramid",
+		"SELECT id FROM (SELECT id FROM pyramid ORDER BY length(data) DESC LIMIT 12)"};
 	char *id = some_text(seed, db, some[fuzz_random(seed, 3)]);
 	struct numbers all = id ? read_numbers(db, atoll(id)) : (struct numbers){0};
 
@@ -348,7 +374,8 @@ static void change_pyramid(uint64_t *seed, sqlite3 *db)
 	sqlite3_free(id);
 }
 
-/* ---- snapshots that are made up: threads and segments as there may be, and as there may not ---- */
+/* ---- snapshots that are made up: threads and segments as there may be, and as there may not ----
+ */
 
 struct made {
 	uint64_t *seed;
@@ -360,7 +387,8 @@ struct made {
 static void make(struct made *m, uint64_t v)
 {
 	if (m->all.n + 1 < NUMBERS_MAX)
-		m->all.v[m->all.n++] = fuzz_random(m->seed, 100) < m->harm ? fuzz_another(m->seed, v) : v;
+		m->all.v[m->all.n++] =
+			fuzz_random(m->seed, 100) < m->harm ? fuzz_another(m->seed, v) : v;
 }
 
 static uint64_t zigzag(int64_t d)
@@ -402,7 +430,8 @@ static void make_thread(struct made *m, uint64_t tid)
 	make(m, fuzz_random(s, segments + 1));
 	make(m, segments);
 	for (uint64_t i = 0; i < segments; i++) {
-		static const int64_t top[] = {8, 0x7ffd00000000, 0x7ffd00100000, (int64_t)0xffff800000001000};
+		static const int64_t top[] = {8, 0x7ffd00000000, 0x7ffd00100000,
+					      (int64_t)0xffff800000001000};
 		uint64_t frames = fuzz_random(s, 4);
 		int64_t sp = top[fuzz_random(s, 4)];
 
@@ -437,7 +466,10 @@ static void make_snapshot(uint64_t *seed, sqlite3 *db)
 	for (int i = 0; i < 3; i++)
 		make(&m, 0);
 	make(&m, 1u << 20);
-	make(&m, (uint64_t)number(prepare(db, "SELECT count(*) FROM (SELECT tid FROM thread UNION SELECT 7 LIMIT 100)")));
+	make(&m,
+	     (uint64_t)number(prepare(
+		     db,
+		     "SELECT count(*) FROM (SELECT tid FROM thread UNION SELECT 7 LIMIT 100)")));
 	while (q && sqlite3_step(q) == SQLITE_ROW)
 		make_thread(&m, (uint64_t)sqlite3_column_int64(q, 0));
 	put_numbers(db, (int64_t)head.v[region + 3], &m.all);
@@ -468,7 +500,8 @@ static void stamp(sqlite3 *db)
 		all.v[5] = (uint64_t)number(prepare(db, "SELECT max(max_ticks) FROM chunk"));
 		all.v[6] = (uint64_t)number(prepare(db, "SELECT max(id) FROM function"));
 		if (all.v[10] < NUMBERS_MAX && all.v[11] < NUMBERS_MAX && all.v[12] < NUMBERS_MAX)
-			all.v[1] = bytes_of(&all, 2, 13 + 7 * all.v[10] + 6 * all.v[11] + 11 * all.v[12]);
+			all.v[1] = bytes_of(&all, 2,
+					    13 + 7 * all.v[10] + 6 * all.v[11] + 11 * all.v[12]);
 		put_numbers(db, 1, &all);
 	}
 	free(all.v);
@@ -478,8 +511,9 @@ static void stamp(sqlite3 *db)
 
 static void change(uint64_t *seed, sqlite3 *db)
 {
-	static void (*const kinds[])(uint64_t *seed, sqlite3 *db) = {
-		change_cell, change_cell, change_rows, drop_keys, change_chunk, change_chunk, change_pyramid, change_pyramid, make_snapshot,
+	static void (*const kinds[])(uint64_t * seed, sqlite3 * db) = {
+		change_cell,  change_cell,    change_rows,    drop_keys,     change_chunk,
+		change_chunk, change_pyramid, change_pyramid, make_snapshot,
 	};
 
 	for (uint64_t n = 1 + fuzz_random(seed, 3); n; n--)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fuzzers share. Each is one file of this folder and tries one kind of input with libFuzzer,
- * which looks for inputs that reach new code; test/fuzz/run.sh runs one.
+ * What the fuzzers share. Each is one file of this folder and tries one kind of input with
+ * libFuzzer, which looks for inputs that reach new code; test/fuzz/run.sh runs one.
  *
- * An input of up to 1 MB may cost 1 GB of memory and 10 s. It may not make the sanitizers say anything,
- * and what a fuzzer knows to hold whatever the input is (fuzz_must) must hold.
+ * An input of up to 1 MB may cost 1 GB of memory and 10 s. It may not make the sanitizers say
+ * anything, and what a fuzzer knows to hold whatever the input is (fuzz_must) must hold.
  */
 #ifndef DT_TEST_FUZZ_H
 #define DT_TEST_FUZZ_H
@@ -33,7 +33,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 		}                                                                                  \
 	} while (0)
 
-#define FUZZ_SECONDS_MAX 10 /* of processor time, for one input: libFuzzer's own limit is by the clock on the wall */
+#define FUZZ_SECONDS_MAX                                                                           \
+	10 /* of processor time, for one input: libFuzzer's own limit is by the clock on the wall  \
+	    */
 
 static void fuzz_too_long(int signal)
 {
@@ -63,7 +65,8 @@ static char fuzz_folder[100]; /* this process's, in memory */
 
 static inline void fuzz_remove_folder(void)
 {
-	static const char *const name[] = {"input", "second", "input-journal", "input-wal", "input-shm"};
+	static const char *const name[] = {"input", "second", "input-journal", "input-wal",
+					   "input-shm"};
 	char path[160];
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
@@ -80,9 +83,11 @@ static inline const char *fuzz_path(const char *name)
 	char *p = path[name[0] == 's'];
 
 	if (!fuzz_folder[0]) {
-		const char *in = getenv("DEVTRACE_FUZZ_FOLDER"); /* run.sh's, who removes it whatever happens here */
+		const char *in = getenv("DEVTRACE_FUZZ_FOLDER"); /* run.sh's, who removes it
+								    whatever happens here */
 
-		snprintf(fuzz_folder, sizeof(fuzz_folder), "%s/devtrace-fuzz-XXXXXX", in ? in : "/dev/shm");
+		snprintf(fuzz_folder, sizeof(fuzz_folder), "%s/devtrace-fuzz-XXXXXX",
+			 in ? in : "/dev/shm");
 		fuzz_must(mkdtemp(fuzz_folder));
 		atexit(fuzz_remove_folder);
 	}
@@ -126,9 +131,32 @@ static inline uint64_t fuzz_random(uint64_t *seed, uint64_t n)
 /* Another number in the place of v: an extreme one, one close by, any. */
 static inline uint64_t fuzz_another(uint64_t *seed, uint64_t v)
 {
-	static const uint64_t extreme[] = {0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 4095, 4096, 65535, 65536, 1u << 24,
-					   0x7fffffff, 0x80000000, 0xffffffff, 1ull << 32, 1ull << 40, (1ull << 48) - 1,
-					   INT64_MAX, 1ull << 63, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 65535};
+	static const uint64_t extreme[] = {0,
+					   1,
+					   2,
+					   3,
+					   7,
+					   8,
+					   127,
+					   128,
+					   255,
+					   256,
+					   4095,
+					   4096,
+					   65535,
+					   65536,
+					   1u << 24,
+					   0x7fffffff,
+					   0x80000000,
+					   0xffffffff,
+					   1ull << 32,
+					   1ull << 40,
+					   (1ull << 48) - 1,
+					   INT64_MAX,
+					   1ull << 63,
+					   UINT64_MAX,
+					   UINT64_MAX - 7,
+					   UINT64_MAX - 65535};
 
 	switch (fuzz_random(seed, 6)) {
 	case 0:

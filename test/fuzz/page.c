@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page's requests, of a trace that is a seed. The first byte chooses:
- *   0     the rest is what a client sends, byte for byte: the door and the HTTP server. '@' stands for the word
- *         in the address, '`' for the host
- *   else  what is asked for, and lines NAME=VALUE: what answers
+ *   0     the rest is what a client sends, byte for byte: the door and the HTTP server. '@' stands
+ * for the word in the address, '`' for the host else  what is asked for, and lines NAME=VALUE: what
+ * answers
  */
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -47,7 +47,8 @@ static void begin(void)
 		usleep(10000);
 	fuzz_must(sscanf(dt_http_address(http), "http://%63[^/]/%32[0-9a-f]", host, word) == 2);
 	fuzz_must(sscanf(host, "127.0.0.1:%u", &port) == 1);
-	address = (struct sockaddr_in){AF_INET, htons((uint16_t)port), {htonl(INADDR_LOOPBACK)}, {0}};
+	address =
+		(struct sockaddr_in){AF_INET, htons((uint16_t)port), {htonl(INADDR_LOOPBACK)}, {0}};
 }
 
 /* ---- by HTTP ---- */
@@ -131,7 +132,8 @@ static void by_hand(const uint8_t *data, size_t size)
 	if (r.what) {
 		dt_view_answer(view, &r, &a);
 		fuzz_must(!a.text.failed);
-		fuzz_must(a.status == 200 || a.status == 400 || a.status == 404 || a.status == 409 || a.status == 500);
+		fuzz_must(a.status == 200 || a.status == 400 || a.status == 404 ||
+			  a.status == 409 || a.status == 500);
 		free(a.text.bytes.p);
 	}
 	free(text);

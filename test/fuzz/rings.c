@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a session's reader takes out of memory that the traced processes can write as they like, and writes to
- * its trace file. The input is a row of steps: what a hostile process writes where and what the recorder does
- * then. Whatever it was, the file can be read and has as many records as were put into it.
+ * What a session's reader takes out of memory that the traced processes can write as they like, and
+ * writes to its trace file. The input is a row of steps: what a hostile process writes where and
+ * what the recorder does then. Whatever it was, the file can be read and has as many records as
+ * were put into it.
  */
 #include "session/describe.h"
 #include "session/recorder.c"
@@ -47,7 +48,8 @@ static uint64_t take_number(struct input *in, size_t bytes)
 /* A word: a small one as it is, or one beside what a ring's positions may be. */
 static uint64_t take_word(struct input *in, uint64_t now)
 {
-	static const uint64_t beside[] = {0, 64, SIZE, SIZE / 2, SIZE + 64, 1ull << 56, 1ull << 61, DT_NO_LIMIT};
+	static const uint64_t beside[] = {0,	     64,	 SIZE,	     SIZE / 2,
+					  SIZE + 64, 1ull << 56, 1ull << 61, DT_NO_LIMIT};
 	uint8_t how = (uint8_t)take_number(in, 1);
 
 	if (how < 64)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server of traces and its clients, several at a time, as serve has them. Each byte of the input is a
- * client (two bits) and what happens: it says the next line or piece, it asks for no more, it reads, it goes,
- * or what is being made is ready.
+ * The server of traces and its clients, several at a time, as serve has them. Each byte of the
+ * input is a client (two bits) and what happens: it says the next line or piece, it asks for no
+ * more, it reads, it goes, or what is being made is ready.
  */
 #include "remote/server.c"
 
@@ -17,8 +17,8 @@ static bool making, unwanted;
 
 /* ---- in place of remote/making.c: no processes ---- */
 
-int dt_making_begin(struct dt_making *m, const struct dt_maker *maker, enum dt_form form, unsigned long turn,
-		    struct dt_error *e)
+int dt_making_begin(struct dt_making *m, const struct dt_maker *maker, enum dt_form form,
+		    unsigned long turn, struct dt_error *e)
 {
 	fuzz_must(!making);
 	if (turn % 7 == 6)
@@ -111,7 +111,9 @@ static size_t happen(struct server *s, int *fd, uint8_t what, const uint8_t *dat
 	case 1:
 	case 2:
 		/* a line, */
-		n = size && memchr(data, '\n', size) ? (size_t)((const uint8_t *)memchr(data, '\n', size) - data) + 1 : size;
+		n = size && memchr(data, '\n', size)
+			    ? (size_t)((const uint8_t *)memchr(data, '\n', size) - data) + 1
+			    : size;
 		break;
 	case 3:
 		/* or a piece; */
@@ -153,7 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= 1 + used;
 		turn(s, (what >> 2 & 7) == 7);
 		for (size_t i = 0; i < s->peers; i++)
-			fuzz_must(s->peer[i]->requests <= PENDING && s->peer[i]->n <= sizeof(s->peer[i]->data));
+			fuzz_must(s->peer[i]->requests <= PENDING &&
+				  s->peer[i]->n <= sizeof(s->peer[i]->data));
 	}
 	/* when all have gone, nothing is left of them */
 	for (size_t i = 0; i < CLIENTS; i++)

@@ -30,7 +30,7 @@
 #include "process/pid-namespace.h"
 
 #define CONTROL DT_CONTROL_SIZE
-#define FN __attribute__((noinline, noclone))
+#define FN	__attribute__((noinline, noclone))
 
 static volatile uint64_t *memory;
 static size_t bytes;
@@ -54,9 +54,11 @@ static int find(char *path, size_t size)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		name[0] = '\0';
-		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %255[^\n]", &low, &high, perms, &inode, name) < 4)
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %255[^\n]", &low, &high, perms, &inode,
+			   name) < 4)
 			continue;
-		if (strcmp(perms, "rw-s") || (!strstr(name, "devtrace") && !strstr(name, "/dev/shm")))
+		if (strcmp(perms, "rw-s") ||
+		    (!strstr(name, "devtrace") && !strstr(name, "/dev/shm")))
 			continue;
 		memory = (volatile uint64_t *)low;
 		bytes = high - low;
@@ -70,9 +72,28 @@ static int find(char *path, size_t size)
 
 static uint64_t value(uint64_t before)
 {
-	static const uint64_t extreme[] = {0, 1, 63, 64, 65, 4095, ~0ull, ~0ull >> 1, 1ull << 63, 1ull << 62, 1ull << 61,
-					   1ull << 48, 1ull << 32, 0xffffffff, 0x7fffffff, 0x80000000, 0x4141414141414141,
-					   0x7fff00000000, 0xffff800000000000, 0x40000001, 3, 2};
+	static const uint64_t extreme[] = {0,
+					   1,
+					   63,
+					   64,
+					   65,
+					   4095,
+					   ~0ull,
+					   ~0ull >> 1,
+					   1ull << 63,
+					   1ull << 62,
+					   1ull << 61,
+					   1ull << 48,
+					   1ull << 32,
+					   0xffffffff,
+					   0x7fffffff,
+					   0x80000000,
+					   0x4141414141414141,
+					   0x7fff00000000,
+					   0xffff800000000000,
+					   0x40000001,
+					   3,
+					   2};
 
 	switch (next() % 8) {
 	case 0:
@@ -99,15 +120,16 @@ static void scribble(const char *what)
 
 	if (!stride) /* geometry: two words behind version and policy */
 		for (at = 1; at < 8 && !stride; at++)
-			if (memory[at] > 65536 && memory[at] < bytes && memory[at] % 4096 == 0 && memory[at] != bytes &&
-			    (memory[at] & (memory[at] - 1)))
+			if (memory[at] > 65536 && memory[at] < bytes && memory[at] % 4096 == 0 &&
+			    memory[at] != bytes && (memory[at] & (memory[at] - 1)))
 				stride = memory[at] / 8;
 	switch (all ? next() % 3 : what[0] == 'c' ? 0 : what[0] == 'r' && what[1] == 'i' ? 1 : 2) {
 	case 0:
 		at = next() % 4 ? next() % 64 : next() % control;
 		break;
 	case 1:
-		at = control + (stride ? next() % ((words - control) / stride) * stride : 0) + next() % 24;
+		at = control + (stride ? next() % ((words - control) / stride) * stride : 0) +
+		     next() % 24;
 		break;
 	default:
 		at = control + next() % (words - control);
@@ -247,7 +269,8 @@ static void *watch(void *arg)
 			struct stat st;
 			int mine;
 
-			if (fstat(fd, &st) || st.st_size < 200000 || (mine = fcntl(fd, F_DUPFD, 50)) < 0)
+			if (fstat(fd, &st) || st.st_size < 200000 ||
+			    (mine = fcntl(fd, F_DUPFD, 50)) < 0)
 				continue;
 			caught = mine;
 			break;
@@ -317,7 +340,8 @@ int main(int argc, char **argv)
 		if (next() % 16 == 0)
 			usleep(next() % 2000);
 		clock_gettime(CLOCK_MONOTONIC, &t);
-	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+	} while ((double)(t.tv_sec - begin.tv_sec) + (double)(t.tv_nsec - begin.tv_nsec) / 1e9 <
+		 seconds);
 	stop = 1;
 	look();
 	/* a thread that waits for ever for room is ended with the rest */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into devtrace: what somebody tries who runs code in it. The first time that a function is called with
- * which a file of others is read, behind the confinement, it tries all of what it knows, and says of each on
- * standard error whether it could: "taken: NAME" or "refused: NAME: why".
+ * Preloaded into devtrace: what somebody tries who runs code in it. The first time that a function
+ * is called with which a file of others is read, behind the confinement, it tries all of what it
+ * knows, and says of each on standard error whether it could: "taken: NAME" or "refused: NAME:
+ * why".
  *
  * TAKEN_SECRET  a file that is to be read       TAKEN_MAKE  a file that is to be made
  * TAKEN_PID     a process of the same user      TAKEN_PORT  of this machine, where somebody listens
  * TAKEN_STATED  a file that the command needs
- * TAKEN_SOCKET  the same, a path                TAKEN_LACKS words: "landlock", "seccomp", "rights": as on a kernel
- *                                               without that (of rights: that does not let go of them)
+ * TAKEN_SOCKET  the same, a path                TAKEN_LACKS words: "landlock", "seccomp", "rights":
+ * as on a kernel without that (of rights: that does not let go of them)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -102,7 +103,8 @@ static int could_fork(int runs)
 
 static int could_connect(int family, const void *to, socklen_t n)
 {
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), could = fd >= 0 && connect(fd, to, n) == 0;
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0),
+	    could = fd >= 0 && connect(fd, to, n) == 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -111,7 +113,8 @@ static int could_connect(int family, const void *to, socklen_t n)
 
 static int could_connect_port(void)
 {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(given("TAKEN_PORT")))};
+	struct sockaddr_in a = {.sin_family = AF_INET,
+				.sin_port = htons((uint16_t)atoi(given("TAKEN_PORT")))};
 
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return could_connect(AF_INET, &a, sizeof(a));
@@ -183,13 +186,17 @@ static int could_ask(int request, int flags, const char *path)
 	snprintf(asked.path, sizeof(asked.path), "%s", path);
 	for (int fd = 3; fd < 64; fd++) {
 		struct iovec part = {answer, sizeof(answer)};
-		struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = 64};
+		struct msghdr m = {.msg_iov = &part,
+				   .msg_iovlen = 1,
+				   .msg_control = control,
+				   .msg_controllen = 64};
 		struct sockaddr_un name;
 		socklen_t n = sizeof(name);
 		struct stat st;
 
 		/* the one that has no name, and keeps messages apart */
-		if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || (getpeername(fd, (void *)&name, &n) == 0 && n > 2))
+		if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+		    (getpeername(fd, (void *)&name, &n) == 0 && n > 2))
 			continue;
 		if (send(fd, &asked, 12 + strlen(path) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 		    recvmsg(fd, &m, MSG_CMSG_CLOEXEC) < 8)

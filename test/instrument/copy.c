@@ -14,7 +14,7 @@
 
 #define BLOCK  8192
 #define SECTOR 512
-#define LAYER __attribute__((noinline))
+#define LAYER  __attribute__((noinline))
 
 struct block {
 	unsigned char bytes[BLOCK];

@@ -254,17 +254,18 @@ static void check_entry(const struct site *s, const uint8_t *b)
 }
 
 /*
- * Behind the first jump: a push, of 1 to 9 bytes, the call, `lea 8(%rsp), %rsp'. In front of it the jump: of a
- * register by the same number, or with the push's bytes but for three bits and a distance from here; or
- * what a linker has made of that.
+ * Behind the first jump: a push, of 1 to 9 bytes, the call, `lea 8(%rsp), %rsp'. In front of it the
+ * jump: of a register by the same number, or with the push's bytes but for three bits and a
+ * distance from here; or what a linker has made of that.
  */
 static void check_jump(const struct site *s)
 {
 	const uint8_t *b = bytes(s->at - 9, 9 + 9 + 10);
 	unsigned n = 1;
 
-	while (b && n < 10 && (b[9 + n] != 0xe8 || rel32(b + 10 + n, s->at + n + 1) != jump_thunk ||
-			       memcmp(b + 14 + n, "\x48\x8d\x64\x24\x08", 5)))
+	while (b && n < 10 &&
+	       (b[9 + n] != 0xe8 || rel32(b + 10 + n, s->at + n + 1) != jump_thunk ||
+		memcmp(b + 14 + n, "\x48\x8d\x64\x24\x08", 5)))
 		n++;
 	if (!b || n == 10) {
 		wrong("%lx: not a jump sled", s->at);

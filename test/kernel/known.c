@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that makes these system calls and no others: three times write(1, text, 1 + i),
- * lseek(0, -5, SEEK_SET), access("/nosuch", 4) and getpid(); then exit(7). Without a libc. In between
- * it calls leaf() a number of times. With -DINT80, and with -m32, by int $0x80: those have other
- * numbers, and their arguments other registers.
+ * lseek(0, -5, SEEK_SET), access("/nosuch", 4) and getpid(); then exit(7). Without a libc. In
+ * between it calls leaf() a number of times. With -DINT80, and with -m32, by int $0x80: those have
+ * other numbers, and their arguments other registers.
  */
 #if defined(INT80) || defined(__i386__)
 enum { WRITE = 4, LSEEK = 19, ACCESS = 33, GETPID = 20, EXIT = 1 };
@@ -22,9 +22,15 @@ static long call(long nr, long a, long b, long c)
 	long ret;
 
 #if defined(INT80) || defined(__i386__)
-	__asm__ volatile("int $0x80" : "=a"(ret) : "a"(nr), "b"(a | HIGH), "c"(b), "d"(c) : "memory");
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "a"(nr), "b"(a | HIGH), "c"(b), "d"(c)
+			 : "memory");
 #else
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
 #endif
 	return ret;
 }

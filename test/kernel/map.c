@@ -70,7 +70,8 @@ static void take(struct core *c, uint64_t first, uint64_t kept)
 		const struct dt_record *r = &c->copy[i];
 
 		if (!(r->pc >> 63) || (r->kind != DT_ENTRY && r->kind != DT_EXIT))
-			fail("a record that is not whole: kind %u pc %lx", r->kind, (unsigned long)r->pc);
+			fail("a record that is not whole: kind %u pc %lx", r->kind,
+			     (unsigned long)r->pc);
 		if (r->ticks < c->last)
 			fail("a record earlier than the one before");
 		c->last = r->ticks;
@@ -148,11 +149,15 @@ static int refusals(void)
 	hold();
 	refused(ioctl(other, DEVTRACE_RINGS, &other_rings) == 0, EBUSY, "holding the rings twice");
 	refused(ioctl(other, DEVTRACE_SPAN, &span) == 0, EBUSY, "a span of another's rings");
-	refused(map(other, 0, PROT_READ, MAP_SHARED) != MAP_FAILED, EBUSY, "mapping another's rings");
+	refused(map(other, 0, PROT_READ, MAP_SHARED) != MAP_FAILED, EBUSY,
+		"mapping another's rings");
 	refused(read(other, line, sizeof(line)) >= 0, EBUSY, "reading what another has mapped");
-	refused(map(fd, rings.cores, PROT_READ, MAP_SHARED) != MAP_FAILED, EINVAL, "a core that is not there");
-	refused(mmap(NULL, rings.bytes / 2, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED, EINVAL, "half a ring");
-	refused(mmap(NULL, 2 * rings.bytes, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED, EINVAL, "two rings");
+	refused(map(fd, rings.cores, PROT_READ, MAP_SHARED) != MAP_FAILED, EINVAL,
+		"a core that is not there");
+	refused(mmap(NULL, rings.bytes / 2, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED, EINVAL,
+		"half a ring");
+	refused(mmap(NULL, 2 * rings.bytes, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED, EINVAL,
+		"two rings");
 	refused(mmap(NULL, rings.bytes, PROT_READ, MAP_SHARED, fd, 4096) != MAP_FAILED, EINVAL,
 		"a ring from its middle on");
 	refused(map(fd, 0, PROT_READ, MAP_PRIVATE) != MAP_FAILED, EPERM, "a private mapping");

@@ -25,5 +25,5 @@ is 2 "nobody else follows the pointer to it" \
 		grep -vE '^(arch/x86_64/target/slow\.c|hook/shared\.c|session/rings\.c|core/control\.h):')"
 # no pointer, nothing of libc's: what a structure there may have
 is 3 "there are numbers in it, and no pointer" \
-	"$(sed -n '/^struct dt_\(ring\|control\) {/,/^};/p' core/control.h | sed 's:/\*.*::' |
+	"$(sed -n '/^struct dt_\(ring\|control\) {/,/^};/p' core/control.h | perl -0pe 's:/\*.*?\*/::gs' |
 		grep -E '^\s+(struct \w+|[a-z_]\w*( \w+)*)\s*\*|pthread|FILE|\bint\b|\blong\b|size_t')"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What tools of others say of the sources: cppcheck of C, shellcheck of the shell's, node of the page's. `make lint' runs it.
+# What tools of others say of the sources: clang-format and cppcheck of C, shellcheck of the shell's, node of the page's.
+# `make lint' runs it; `make format' does what the first one asks for.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-echo 1..3
+echo 1..4
 # is N WHAT FOUND: nothing was found
 is() {
 	if [ -z "$3" ]; then
@@ -21,3 +22,4 @@ is 1 "cppcheck finds nothing that was not looked at (test/lint/cppcheck.txt)" \
 mapfile -t scripts < <(git ls-files | xargs grep -lE '^#!/(usr/)?bin/(env )?(ba)?sh' 2>/dev/null)
 is 2 "shellcheck: no warning" "$(shellcheck -f gcc -S warning "${scripts[@]}" 2>&1)"
 is 3 "the page's scripts can be read" "$(for f in view/page/*.js; do node --check "$f" 2>&1; done)"
+is 4 "clang-format would change nothing (make format)" "$(make -s --no-print-directory format-wanted 2>&1)"

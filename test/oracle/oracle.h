@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a generated program counts with. The counts are in a file that every process of the run maps,
- * so that they outlive forks, execs and kills. They are kept for each phase of the run: what the
- * tracer is told between two phases is true for whole phases.
+ * What a generated program counts with. The counts are in a file that every process of the run
+ * maps, so that they outlive forks, execs and kills. They are kept for each phase of the run: what
+ * the tracer is told between two phases is true for whole phases.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -32,9 +32,9 @@ extern __thread volatile unsigned oracle_caller; /* who makes the next call in t
 	((void)__atomic_fetch_add(&oracle->in[ORACLE_PHASE()][id], 1, __ATOMIC_RELAXED),           \
 	 (void)__atomic_fetch_add(&oracle->calls[oracle_caller][id], 1, __ATOMIC_RELAXED),         \
 	 (void)(oracle_caller = 0))
-#define OUT(id)	       ((void)__atomic_fetch_add(&oracle->out[ORACLE_PHASE()][id], 1, __ATOMIC_RELAXED))
+#define OUT(id) ((void)__atomic_fetch_add(&oracle->out[ORACLE_PHASE()][id], 1, __ATOMIC_RELAXED))
 /* a call of a counted function by another; what it hands over calls none */
-#define BY(id, call)   (oracle_caller = (id), (call))
-#define COUNTED	       __attribute__((noinline, noclone))
+#define BY(id, call) (oracle_caller = (id), (call))
+#define COUNTED	     __attribute__((noinline, noclone))
 
 #endif

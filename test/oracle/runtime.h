@@ -5,7 +5,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-void oracle_barrier(void);
+	void
+	oracle_barrier(void);
 /* The program's own path, or that of a copy which has another user's rights. */
 const char *oracle_again(void);
 #endif

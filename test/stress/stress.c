@@ -24,12 +24,12 @@
 static struct shared {
 	uint64_t calls;	   /* of all processes, added when a thread or handler is done */
 	uint64_t progress; /* of thread 0 of process 0, after each call */
-} *shared;
+} * shared;
 
 /*
- * Volatile: the timer's handler comes between any two of these accesses, and they must be made in the
- * order they stand in. The compiler would read the sum before the signals are blocked, as it is told
- * that the C library's functions (leaf) call nothing of this file.
+ * Volatile: the timer's handler comes between any two of these accesses, and they must be made in
+ * the order they stand in. The compiler would read the sum before the signals are blocked, as it is
+ * told that the C library's functions (leaf) call nothing of this file.
  */
 static __thread volatile uint64_t lane[2];
 static __thread volatile uint64_t self;

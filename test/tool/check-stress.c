@@ -104,7 +104,8 @@ int main(int argc, char **argv)
 			const struct dt_site *site = dt_reader_site(r, s.site[i]);
 
 			if (s.ticks[i] < last_ticks[core] && s.core != DT_SHARED_CORE)
-				complain("time goes back on core", core, last_ticks[core] - s.ticks[i]);
+				complain("time goes back on core", core,
+					 last_ticks[core] - s.ticks[i]);
 			last_ticks[core] = s.ticks[i];
 			if (argc > 3)
 				check_place(site, s.value[i], lost_in_front);

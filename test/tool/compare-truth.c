@@ -639,8 +639,8 @@ static bool end_fits(const struct expected *x, const struct call *c)
 	}
 }
 
-/* Was the call left by a jump that only the next entry tells of, or of which it is not known where it
- * led? Then that is marked as such, and the next not said to be made from it. */
+/* Was the call left by a jump that only the next entry tells of, or of which it is not known where
+ * it led? Then that is marked as such, and the next not said to be made from it. */
 static bool jumped_unseen(const struct thread *t, const int64_t *of, size_t upto, int64_t call)
 {
 	for (size_t i = 0; i < upto; i++)

@@ -54,9 +54,17 @@ static int read_places(const struct dt_code *c, struct places *p)
 static size_t options(char *out, size_t size)
 {
 	static const char *const what[] = {
-		"",	     " REG rax",     " ALLREGS",	   " STACK 0 STACK 8 REG rsp",
-		" FRAME -8", " LOC 10 PSR",  " REG eax REG bl REG r15w REG xmm1", " ALLREGS PSR STACK 1000",
-		" PID",	     " FRAME 7fff0", " REG rip REG rflags",
+		"",
+		" REG rax",
+		" ALLREGS",
+		" STACK 0 STACK 8 REG rsp",
+		" FRAME -8",
+		" LOC 10 PSR",
+		" REG eax REG bl REG r15w REG xmm1",
+		" ALLREGS PSR STACK 1000",
+		" PID",
+		" FRAME 7fff0",
+		" REG rip REG rflags",
 	};
 
 	return dt_format(out, size, "%s", what[any() % (sizeof(what) / sizeof(*what))]);
@@ -95,9 +103,16 @@ static size_t command(char *out, size_t size, const struct places *p, uint64_t *
 /* What may be said of a point at an instruction that is one. */
 static bool allowed(const char *text)
 {
-	static const char *const reasons[] = {"no tracepoint can be at", "trace not found",
-					      "ended", "ending", "no process", "hung up",
-					      "no answer", "no session", "can not be", "closed"};
+	static const char *const reasons[] = {"no tracepoint can be at",
+					      "trace not found",
+					      "ended",
+					      "ending",
+					      "no process",
+					      "hung up",
+					      "no answer",
+					      "no session",
+					      "can not be",
+					      "closed"};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (strstr(text, reasons[i]))
@@ -118,7 +133,8 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4 || !name) {
-		fprintf(stderr, "usage: DEVTRACE_POINTER=NAME pointer SEED PROG COMMAND [ARG...]\n");
+		fprintf(stderr,
+			"usage: DEVTRACE_POINTER=NAME pointer SEED PROG COMMAND [ARG...]\n");
 		return 2;
 	}
 	seed = strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u | 1;
@@ -149,7 +165,8 @@ int main(int argc, char **argv)
 		rc = dt_client_write(&client, text, n, 0, &e);
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		/* as long again for the program, which may have stood still meanwhile */
-		pause.tv_nsec = end.tv_sec == begin.tv_sec ? end.tv_nsec - begin.tv_nsec : 500000000;
+		pause.tv_nsec =
+			end.tv_sec == begin.tv_sec ? end.tv_nsec - begin.tv_nsec : 500000000;
 		nanosleep(&pause, NULL);
 		if (rc == 0) {
 			set++;
@@ -159,8 +176,8 @@ int main(int argc, char **argv)
 		if (!allowed(e.text) && !odd.text[0])
 			dt_format(odd.text, sizeof(odd.text), "%s: %s", text, e.text);
 	}
-	fprintf(stderr, "pointer: %lu commands, %lu refused, the last: %s\n", set + refused, refused,
-		e.text);
+	fprintf(stderr, "pointer: %lu commands, %lu refused, the last: %s\n", set + refused,
+		refused, e.text);
 	free(places.at);
 	if (odd.text[0]) {
 		fprintf(stderr, "pointer: unexpected: %s\n", odd.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stops a traced process at the N-th instruction of an append, and kills it there, or holds it there
- * while others go on.
+ * Stops a traced process at the N-th instruction of an append, and kills it there, or holds it
+ * there while others go on.
  *
  * usage: stopat PID HOOK N kill
  *        stopat PID HOOK N hold PROGRESS-FILE COUNT

@@ -86,8 +86,15 @@ static bool find_bias(pid_t pid, const struct dt_elf *f, const struct stat *prog
 /* The other of a site's two bytes; 0: neither is there. */
 static uint8_t other(uint8_t kind, uint8_t is)
 {
-	static const uint8_t off[DT_ELF_KINDS] = {0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9},
-			     on[DT_ELF_KINDS] = {0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
+	static const uint8_t off[DT_ELF_KINDS] =
+		{0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9},
+			     on[DT_ELF_KINDS] = {0,
+						 0xe8,
+						 0x90,
+						 0xa9,
+						 0xe9,
+						 [DT_ELF_JUMP] = 0x85,
+						 [DT_ELF_JUMP_DIRECT] = 0xa9};
 
 	return is == off[kind] ? on[kind] : is == on[kind] ? off[kind] : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads all that there is in trace files, whatever they hold: test/tool/walk.h. The tests run it over damaged
- * and hostile files, with sanitizers. More than SECONDS (10) for one is a failure.
+ * Reads all that there is in trace files, whatever they hold: test/tool/walk.h. The tests run it
+ * over damaged and hostile files, with sanitizers. More than SECONDS (10) for one is a failure.
  *
  * usage: walk-trace [-t SECONDS] FILE...      prints a line for each file that it cannot open
  */
@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 		seconds = (unsigned)atoi(optarg);
 	}
 	for (; optind < argc; optind++) {
-		fprintf(stderr, "%s\n", argv[optind]); /* the last one is the one that it did not survive */
+		fprintf(stderr, "%s\n",
+			argv[optind]); /* the last one is the one that it did not survive */
 		alarm(seconds);
 		if (!walk(argv[optind]))
 			printf("%s\n", walk_error.text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads all that there is in a trace file, whatever it holds, as the commands do: pairs its calls in
- * both orders, sums them up, makes their graph, checks them, reads what view has kept in it or makes it
- * anew, looks at windows of it and at what was called in them. What it finds does not matter.
- * For test/tool/walk-trace.c, and the fuzzer of files.
+ * Reads all that there is in a trace file, whatever it holds, as the commands do: pairs its calls
+ * in both orders, sums them up, makes their graph, checks them, reads what view has kept in it or
+ * makes it anew, looks at windows of it and at what was called in them. What it finds does not
+ * matter. For test/tool/walk-trace.c, and the fuzzer of files.
  */
 #ifndef DT_TEST_WALK_H
 #define DT_TEST_WALK_H
@@ -90,7 +90,8 @@ static void walk_view(struct dt_reader *r, const char *path)
 		w = dt_windows_new(p, path, &walk_error);
 	length = p->end - p->begin;
 	for (unsigned i = 0; w && i < WALK_WINDOWS; i++)
-		walk_look(w, p, p->begin + (length >> (i + 1)), i & 1 ? p->end : p->end - (length >> (i + 2)));
+		walk_look(w, p, p->begin + (length >> (i + 1)),
+			  i & 1 ? p->end : p->end - (length >> (i + 2)));
 	dt_windows_free(w);
 	dt_pyramid_close(p);
 }

@@ -12,11 +12,11 @@
  *	flags N                       of the records that follow
  *	event NUMBER NUMBER SUBSYSTEM NAME DESCRIPTION
  *	type TEXT                     numbered from 1
- *	process PID PARENT BEGIN END STATUS PROGRAM COMMAND   in PID: of which threads and modules are that follow
- *	module LOW HIGH PATH          whose functions follow     exec TICKS
- *	pause BEGIN END stopped|frozen TIMES MISSED    hold TID BEGIN END WHY    change BEGIN END OFF COMMAND
- *	unhooked PATH ADDRESS NAME REASON   caller PATH CALLER CALLEE
- *	kinds                         sites of V, P, M, N, S and R are of events and points, which they are not else
+ *	process PID PARENT BEGIN END STATUS PROGRAM COMMAND   in PID: of which threads and modules
+ *are that follow module LOW HIGH PATH          whose functions follow     exec TICKS pause BEGIN
+ *END stopped|frozen TIMES MISSED    hold TID BEGIN END WHY    change BEGIN END OFF COMMAND unhooked
+ *PATH ADDRESS NAME REASON   caller PATH CALLER CALLEE kinds                         sites of V, P,
+ *M, N, S and R are of events and points, which they are not else
  *
  * usage: writetrace FILE <TEXT
  */
@@ -55,9 +55,9 @@ static int find(const char *name)
 
 static void add_function(const char *name, const char *signature)
 {
-	struct dt_function_row f = {module,   TEXT + 0x100 * (uint64_t)functions,
-				    0x100,    name,
-				    "t.c",    (uint32_t)functions + 1,
+	struct dt_function_row f = {module,    TEXT + 0x100 * (uint64_t)functions,
+				    0x100,     name,
+				    "t.c",     (uint32_t)functions + 1,
 				    signature, 0};
 
 	if (functions == FUNCTIONS)
@@ -110,20 +110,24 @@ static bool add_row(const char *word, char *line)
 		sscanf(line, "%lu %511[^\n]", n, rest);
 		dt_store_thread(store, (uint32_t)n[0], pid, rest, &error);
 	} else if (!strcmp(word, "process")) {
-		sscanf(line, "%lu %lu %lu %lu %li %255s %511[^\n]", n, n + 1, n + 2, n + 3, (long *)n + 4, a, rest);
+		sscanf(line, "%lu %lu %lu %lu %li %255s %511[^\n]", n, n + 1, n + 2, n + 3,
+		       (long *)n + 4, a, rest);
 		dt_store_process(store, (uint32_t)n[0], (uint32_t)n[1], a, rest, n[2], &error);
 		if (n[3])
 			dt_store_process_end(store, (uint32_t)n[0], (int)n[4], n[3], &error);
 	} else if (!strcmp(word, "module")) {
 		sscanf(line, "%li %li %511[^\n]", (long *)n, (long *)n + 1, rest);
-		module = dt_store_module(store, &(struct dt_module_row){pid, n[0], n[0], n[1], rest, "", 1, 0}, &error);
+		module = dt_store_module(
+			store, &(struct dt_module_row){pid, n[0], n[0], n[1], rest, "", 1, 0},
+			&error);
 	} else if (!strcmp(word, "exec")) {
 		dt_store_exec(store, pid, strtoull(line, NULL, 0), &error);
 	} else if (!strcmp(word, "type")) {
 		dt_store_type(store, line + strspn(line, " "), &error);
 	} else if (!strcmp(word, "pause")) {
 		sscanf(line, "%lu %lu %255s %lu %lu", n, n + 1, a, n + 2, n + 3);
-		dt_store_pause(store, &(struct dt_pause){n[0], n[1], *a == 's', n[2], n[3]}, &error);
+		dt_store_pause(store, &(struct dt_pause){n[0], n[1], *a == 's', n[2], n[3]},
+			       &error);
 	} else if (!strcmp(word, "hold")) {
 		sscanf(line, "%lu %lu %lu %255s", n, n + 1, n + 2, a);
 		dt_store_held(store, &(struct dt_held_row){(uint32_t)n[0], n[1], n[2], a}, &error);
@@ -211,7 +215,8 @@ int main(int argc, char **argv)
 		else if (!strcmp(word, "flags"))
 			flags = (unsigned)atoi(a);
 		else if (!strcmp(word, "lose"))
-			dt_store_lose(store, core, strtoull(a, NULL, 0), strtoull(b, NULL, 0), &error);
+			dt_store_lose(store, core, strtoull(a, NULL, 0), strtoull(b, NULL, 0),
+				      &error);
 		else if (strlen(word) == 1)
 			put(word[0], line + n, tid, core, (uint8_t)flags, &lost);
 		else if (!add_row(word, line + n))

@@ -12,7 +12,8 @@
  *
  * Functions are a to z. Each record is 10 ticks after the one before, the first at 10. What comes
  * out is a line for each call, in the order in which they end: function, its caller or -, depth,
- * begin-end, marks, and for how long it was held; and for each event "*", how many calls it is in, and when it was.
+ * begin-end, marks, and for how long it was held; and for each event "*", how many calls it is in,
+ *and when it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +113,8 @@ static void write_trace(const char *text)
 			assert_int_equal(dt_store_lose(store, r.core, n, since, NULL), 0);
 			continue;
 		}
-		if (sscanf(text, " %[hs] %u %lu %lu%n", how, &held.tid, &held.begin, &held.end, &used_chars) == 4) {
+		if (sscanf(text, " %[hs] %u %lu %lu%n", how, &held.tid, &held.begin, &held.end,
+			   &used_chars) == 4) {
 			held.why = how[0] == 'h' ? "room" : "stop";
 			assert_int_equal(dt_store_held(store, &held, NULL), 0);
 			continue;
@@ -164,10 +166,10 @@ static void on_end(void *ctx, const struct dt_call *c)
 	} marks[] = {{DT_CALL_UNWOUND, "unwound"},   {DT_CALL_TAIL, "tail"},
 		     {DT_CALL_INFERRED, "inferred"}, {DT_CALL_OPEN, "open"},
 		     {DT_CALL_NO_ENTRY, "no-entry"}, {DT_CALL_TAILED, "tailed"},
-		     {DT_CALL_LOSS, "loss"}, {DT_CALL_PAUSED, "paused"}, {DT_CALL_BACKWARD, "backward"},	     {DT_CALL_RECURSIVE, "recursive"},
+		     {DT_CALL_LOSS, "loss"},	     {DT_CALL_PAUSED, "paused"},
+		     {DT_CALL_BACKWARD, "backward"}, {DT_CALL_RECURSIVE, "recursive"},
 		     {DT_CALL_OTHER_STACK, "other"}, {DT_CALL_LEFT, "left"},
-		     {DT_CALL_NO_EXIT, "no-exit"},
-		     {DT_CALL_DOUBTFUL, "doubtful"}};
+		     {DT_CALL_NO_EXIT, "no-exit"},   {DT_CALL_DOUBTFUL, "doubtful"}};
 	char caller = c->parent ? name_of_id[c->parent] : '-';
 
 	used += (size_t)sprintf(result + used, "%s %c %u %lu-%lu",
@@ -364,7 +366,8 @@ static void test_tail_chain(void **state)
 			continue;
 		open = depth > open ? depth : open;
 		/* all that wait, and the last one, end with that */
-		if (strstr(line, " left") && (size_t)(strstr(line, " left") - line) < strcspn(line, "\n")) {
+		if (strstr(line, " left") &&
+		    (size_t)(strstr(line, " left") - line) < strcspn(line, "\n")) {
 			assert_int_equal(end, begin + 10);
 			left++;
 		} else {
@@ -495,7 +498,8 @@ static void test_entry_alone(void **state)
 	gives("E m 900 E u 800 E c 7f0 X c 7f0 E u 800 E u 700 X m 900",
 	      "u m 1 20-20 no-exit\nc m 1 30-40\nu m 1 50-50 no-exit\nu m 1 60-60 no-exit\n"
 	      "m - 0 10-70\n");
-	gives("E u 800 E u 800 E b 900 X b 900", "u - 0 10-10 no-exit\nu - 0 20-20 no-exit\nb - 0 30-40\n");
+	gives("E u 800 E u 800 E b 900 X b 900",
+	      "u - 0 10-10 no-exit\nu - 0 20-20 no-exit\nb - 0 30-40\n");
 }
 
 /* By a jump that has no site of its own. */
@@ -618,7 +622,8 @@ static void test_event_stack(void **state)
 	/* an event in a caller: the calls below it have been left by a jump */
 	gives("E m 900 E a 800 E b 700 E c 600 V a 7f0 X a 800 X m 900",
 	      "c b 3 40-50 unwound\nb a 2 30-50 unwound\n* 2 50\na m 1 20-60\nm - 0 10-70\n");
-	/* a coroutine yields without a record; so it is resumed, and events tell where the thread is */
+	/* a coroutine yields without a record; so it is resumed, and events tell where the thread
+	 * is */
 	gives("E m 7fff9000 E r 7fff8000 E c 5000ff0 E d 5000f00 V r 7fff7ff0 V d 5000ef0 "
 	      "V m 7fff8f00 X d 5000f00 X c 5000ff0 X m 7fff9000",
 	      "* 2 50\n* 2 60\nr m 1 20-70 unwound\n* 1 70\nd c 1 40-80\nc - 0 30-90 other\n"
@@ -669,7 +674,8 @@ static void test_paused(void **state)
 	gives("z 25 38 E m 900 E a 800 + 20 X a 800 X m 900",
 	      "a m 1 20-50 paused\nm - 0 10-60 paused\n");
 	/* an entry that was missed */
-	gives("z 15 18 E m 900 X a 800 X m 900", "a m 1 20-20 no-entry paused\nm - 0 10-30 paused\n");
+	gives("z 15 18 E m 900 X a 800 X m 900",
+	      "a m 1 20-20 no-entry paused\nm - 0 10-30 paused\n");
 	/* before, behind and between calls; from a record to the next one of the thread */
 	gives("z 1 5 z 32 38 z 61 70 E a 800 E b 700 X b 700 + 10 E b 700 X b 700 X a 800",
 	      "b a 1 20-30\nb a 1 50-60\na - 0 10-70 paused\n");
@@ -678,13 +684,15 @@ static void test_paused(void **state)
 	/* it began before the trace */
 	gives("z 0 9 E m 900 X m 900", "m - 0 10-20\n");
 	/* losses and pauses are told apart */
-	gives("z 12 18 E m 900 E a 800 L 2 X a 800 X m 900", "a m 1 20-30 loss\nm - 0 10-40 loss paused\n");
+	gives("z 12 18 E m 900 E a 800 L 2 X a 800 X m 900",
+	      "a m 1 20-30 loss\nm - 0 10-40 loss paused\n");
 }
 
 /* What seems to end before it began took no time that is known. */
 static void test_backward(void **state)
 {
-	gives("E m 900 + 20 E a 800 - 25 X a 800 + 20 X m 900", "a m 1 40-40 backward\nm - 0 10-55\n");
+	gives("E m 900 + 20 E a 800 - 25 X a 800 + 20 X m 900",
+	      "a m 1 40-40 backward\nm - 0 10-55\n");
 }
 
 /* ---- the tracer's own time ---- */
@@ -694,22 +702,27 @@ static void test_held(void **state)
 	double costs[256] = {['E'] = 2, ['X'] = 2};
 
 	/* it is of no call's time, wherever it began and ended */
-	gives("s 1 22 27 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 5\nm - 0 10-40 held 5\n");
+	gives("s 1 22 27 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30 held 5\nm - 0 10-40 held 5\n");
 	gives("s 1 12 18 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40 held 6\n");
-	gives("s 1 5 12 s 1 38 99 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40 held 4\n");
-	gives("s 1 15 25 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 5\nm - 0 10-40 held 10\n");
+	gives("s 1 5 12 s 1 38 99 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30\nm - 0 10-40 held 4\n");
+	gives("s 1 15 25 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30 held 5\nm - 0 10-40 held 10\n");
 	gives("s 2 15 25 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30\nm - 0 10-40\n");
 	/* told twice, or in pieces, it is counted once */
 	gives("s 1 24 28 s 1 22 26 s 1 23 24 E m 900 E a 800 X a 800 X m 900",
 	      "a m 1 20-30 held 6\nm - 0 10-40 held 6\n");
-	/* a handler of a signal ran meanwhile: its time is its own, what is before and behind is not */
+	/* a handler of a signal ran meanwhile: its time is its own, what is before and behind is
+	 * not */
 	gives("s 1 25 55 E m 900 E a 800 E h 700 X h 700 V a 7f0 X a 800 X m 900",
 	      "h a 2 30-40\n* 2 50\na m 1 20-60 held 10\nm - 0 10-70 held 10\n");
 	/* the kernel's calls are not the program's */
 	gives("s 1 25 55 E m 900 E a 800 E k ffff800000001000 X k ffff800000001000 X a 800 X m 900",
 	      "k a 2 30-40 held 10\na m 1 20-50 held 25\nm - 0 10-60 held 30\n");
 	/* for room: until the record that it was for, and until then once */
-	gives("h 1 22 27 E m 900 E a 800 X a 800 X m 900", "a m 1 20-30 held 8\nm - 0 10-40 held 8\n");
+	gives("h 1 22 27 E m 900 E a 800 X a 800 X m 900",
+	      "a m 1 20-30 held 8\nm - 0 10-40 held 8\n");
 	gives("h 1 12 15 h 1 16 18 s 1 17 19 E m 900 E a 800 X a 800 X m 900",
 	      "a m 1 20-30\nm - 0 10-40 held 8\n");
 	gives("h 1 25 55 E m 900 E a 800 E h 700 X h 700 V a 7f0 X a 800 X m 900",
@@ -779,7 +792,8 @@ static void test_same(void **state)
 
 /* ---- statistics ---- */
 
-/* The total of a, of which the outermost calls' times are not known: what is known of those in them, once. */
+/* The total of a, of which the outermost calls' times are not known: what is known of those in
+ * them, once. */
 static void test_total_of_unfinished(void **state)
 {
 	static const struct {
@@ -809,7 +823,8 @@ static void test_total_of_unfinished(void **state)
 		if (!in || dt_pair_run(in, &range, &events, &e))
 			fail_msg("%s: %s", t[i].text, e.text);
 		for (uint32_t k = 1; k < stats.functions; k++)
-			if (stats.function[k].calls && !strcmp(dt_reader_function(in, k)->name, "a"))
+			if (stats.function[k].calls &&
+			    !strcmp(dt_reader_function(in, k)->name, "a"))
 				a = &stats.function[k];
 		if (!a || a->total != t[i].total || a->self != t[i].self)
 			fail_msg("%s: %lu, %lu", t[i].text, a ? (unsigned long)a->total : 0,
@@ -868,12 +883,14 @@ static void test_stats_of_ends(void **state)
 	for (size_t i = 0; i < ends; i++) {
 		struct dt_stats s = {0};
 
-		dt_stats_call(&s, &(struct dt_call){.function = 1, .end = 10, .flags = end[i].flag});
+		dt_stats_call(&s,
+			      &(struct dt_call){.function = 1, .end = 10, .flags = end[i].flag});
 		assert_int_equal(s.function[1].calls, 1);
 		assert_int_equal(s.function[1].timed, end[i].timed);
 		assert_int_equal(s.function[1].total, end[i].timed ? 10 : 0);
 		for (size_t k = 0; k < ends; k++)
-			assert_int_equal(*(uint64_t *)((char *)&s.function[1] + end[k].count), k == i);
+			assert_int_equal(*(uint64_t *)((char *)&s.function[1] + end[k].count),
+					 k == i);
 		dt_stats_free(&s);
 	}
 }
@@ -885,33 +902,26 @@ static void test_filter(void **state)
 {
 	static const struct {
 		const char *name, *signature;
-	} function[] = {{"alpha", "arg0:i4@0,n:i4@1;v"}, {"beta", "a:i8@0,b:i4@1;v"}, {"gamma", ""}};
+	} function[] = {
+		{"alpha", "arg0:i4@0,n:i4@1;v"}, {"beta", "a:i8@0,b:i4@1;v"}, {"gamma", ""}};
 	static const struct {
 		const char *filter, *wants;
 	} wanted[] = {
-		{"", "abg"},
-		{"alpha", "a"},
-		{"-alpha", "bg"},
-		{"-alpha -gamma", "b"},
-		{"*a -beta", "ag"},
-		{"-b* *a", "ag"},
-		{"arg0=1", "a"}, /* a parameter's name; the first argument is arg1 */
-		{"arg0=2", ""},
-		{"arg1=1", "abg"},
-		{"arg1=2", ""},
-		{"arg2=2", "abg"},
+		{"", "abg"},	    {"alpha", "a"},    {"-alpha", "bg"}, {"-alpha -gamma", "b"},
+		{"*a -beta", "ag"}, {"-b* *a", "ag"},  {"arg0=1", "a"}, /* a parameter's name; the
+									   first argument is arg1 */
+		{"arg0=2", ""},	    {"arg1=1", "abg"}, {"arg1=2", ""},	 {"arg2=2", "abg"},
 		{"arg4=4", "g"}, /* nothing is known of it: as it is in the register */
-		{"n=2", "a"},
-		{"b>1 b<3", "b"},
-		{"b!=2", ""},
-		{"-beta arg2>1", "ag"},
+		{"n=2", "a"},	    {"b>1 b<3", "b"},  {"b!=2", ""},	 {"-beta arg2>1", "ag"},
 	};
 	static const uint64_t argument[4] = {1, 2, 3, 4};
 	struct dt_error e = {""};
 
 	begin_trace();
 	for (size_t i = 0; i < 3; i++) {
-		struct dt_function_row row = {0, address('a') + 0x1000 * i, 0x1000, function[i].name, "", 0, function[i].signature, 0};
+		struct dt_function_row row = {
+			0, address('a') + 0x1000 * i, 0x1000, function[i].name, "",
+			0, function[i].signature,     0};
 
 		assert_int_equal(dt_store_function(store, &row, NULL), i + 1);
 	}
@@ -925,10 +935,13 @@ static void test_filter(void **state)
 		if (!f)
 			fail_msg("%s: %s", wanted[i].filter, e.text);
 		for (uint32_t k = 0; k < 3; k++)
-			if (dt_filter_begin(f, &(struct dt_call){.id = 1, .function = k + 1, .argument = argument}))
+			if (dt_filter_begin(f, &(struct dt_call){.id = 1,
+								 .function = k + 1,
+								 .argument = argument}))
 				*p++ = function[k].name[0];
 		if (strcmp(got, wanted[i].wants))
-			fail_msg("'%s' wants '%s', not '%s'", wanted[i].filter, got, wanted[i].wants);
+			fail_msg("'%s' wants '%s', not '%s'", wanted[i].filter, got,
+				 wanted[i].wants);
 		dt_filter_free(f);
 	}
 	dt_reader_close(reader);
@@ -1037,8 +1050,8 @@ static void tail_call(struct stack *s, char f, bool known)
 		}
 	}
 	record('E', f, sp, 5);
-	s->frame[s->n++] =
-		(struct truth){.begin = now, .sp = sp, .function = f, .tailed = known, .doubtful = !known};
+	s->frame[s->n++] = (struct truth){
+		.begin = now, .sp = sp, .function = f, .tailed = known, .doubtful = !known};
 }
 
 /* n frames are left without exits; they are seen gone at the next record: so another follows. */
@@ -1182,7 +1195,8 @@ static void check_127_offset(void **state)
 	}
 }
 
-/* What records cost is taken off: their threads' clocks stand still meanwhile, and never go back. */
+/* What records cost is taken off: their threads' clocks stand still meanwhile, and never go back.
+ */
 static void check_128_cost(void **state)
 {
 	double ticks[256] = {[DT_ENTRY] = 3, [DT_EXIT] = 2, [DT_POINT] = 4};
@@ -1192,7 +1206,8 @@ static void check_128_cost(void **state)
 	gives("@ 0 1 E a 900 @ 1 2 E a 900 @ 0 1 E b 800 X b 800 @ 1 2 X a 900 @ 0 1 X a 900",
 	      "b a 1 27-35\na - 0 20-48\na - 0 10-53\n");
 	/* open and without an entry */
-	gives("E a 900 X b 800 E c 800", "b a 1 18-18 no-entry\nc a 1 25-25 open\na - 0 10-25 open\n");
+	gives("E a 900 X b 800 E c 800",
+	      "b a 1 18-18 no-entry\nc a 1 25-25 open\na - 0 10-25 open\n");
 	/* up to another program */
 	gives("E a 900 E b 800 ! 1 E a 900 X a 900",
 	      "b a 1 17-27 unwound\na - 0 10-27 unwound\na - 0 34-42\n");
@@ -1203,7 +1218,8 @@ static void check_128_cost(void **state)
 	cost = NULL;
 }
 
-/* This machine's cores: what is measured is certain to within microseconds, and what is not is left. */
+/* This machine's cores: what is measured is certain to within microseconds, and what is not is
+ * left. */
 static void test_offsets_of_cores(void **state)
 {
 	struct dt_offset o[4], again[4];
@@ -1232,13 +1248,25 @@ static void test_window_shift(void **state)
 		uint64_t from, to;
 		unsigned cells, shift;
 	} wanted[] = {
-		{0, 0, 1, 0}, {7, 7, 1, 0}, {0, 1, 1, 1}, {0, 1, 2, 0}, {0, 99, 100, 0}, {0, 100, 100, 1},
-		{0, 199, 100, 1}, {0, 200, 100, 2}, {1000, 1099, 100, 0}, {1000, 1100, 100, 1},
-		{0, 400, 400, 1}, {0, 399, 400, 0}, {0, UINT64_MAX, 8192, 51}, {0, UINT64_MAX, 4, 62},
+		{0, 0, 1, 0},
+		{7, 7, 1, 0},
+		{0, 1, 1, 1},
+		{0, 1, 2, 0},
+		{0, 99, 100, 0},
+		{0, 100, 100, 1},
+		{0, 199, 100, 1},
+		{0, 200, 100, 2},
+		{1000, 1099, 100, 0},
+		{1000, 1100, 100, 1},
+		{0, 400, 400, 1},
+		{0, 399, 400, 0},
+		{0, UINT64_MAX, 8192, 51},
+		{0, UINT64_MAX, 4, 62},
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		assert_int_equal(dt_window_shift(wanted[i].from, wanted[i].to, wanted[i].cells), wanted[i].shift);
+		assert_int_equal(dt_window_shift(wanted[i].from, wanted[i].to, wanted[i].cells),
+				 wanted[i].shift);
 }
 
 /* Of several answers the surest is believed, wherever it comes; of equal ones the first. */
@@ -1279,7 +1307,8 @@ static void test_offsets_given_up(void **state)
 /* m calls f so often, and is in no region but the last one, in which it ends. */
 static void write_long_call(unsigned calls)
 {
-	struct dt_record r = {.tid = 1, .ticks = 10, .sp = 0x900, .kind = 'E', .pc = address('m') + 5};
+	struct dt_record r = {
+		.tid = 1, .ticks = 10, .sp = 0x900, .kind = 'E', .pc = address('m') + 5};
 
 	begin_trace();
 	put(0, 0, &r);

@@ -832,7 +832,8 @@ static void serve_nothing(int channel, const struct dt_apart_file *file)
 	free(dt_apart_next(channel, &ask));
 }
 
-/* Signals that come all the time, and restart nothing, take nothing away, and do not make it wait longer. */
+/* Signals that come all the time, and restart nothing, take nothing away, and do not make it wait
+ * longer. */
 static void test_signals(void **state)
 {
 	const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};

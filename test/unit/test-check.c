@@ -54,8 +54,9 @@ static void make_trace(void)
 	assert_int_equal(dt_store_module(s, &m, NULL), 1);
 	assert_int_equal(dt_store_type(s, "e:color;RED=1", NULL), 1);
 	for (int i = 0; i < 3; i++) {
-		struct dt_function_row f = {1,	0x401000 + 0x100 * (uint64_t)i, 0x100, name[i], "x.c", 1,
-					    i ? "a:e4#1@0;i4@0" : "", 0};
+		struct dt_function_row f = {
+			1, 0x401000 + 0x100 * (uint64_t)i, 0x100, name[i], "x.c",
+			1, i ? "a:e4#1@0;i4@0" : "",	   0};
 
 		function[i] = dt_store_function(s, &f, NULL);
 	}
@@ -146,42 +147,55 @@ static void test_damage(void **state)
 		 DT_FAULT_CHUNK, "chunk 2, of core", 1},
 		{"UPDATE chunk SET events = x'' WHERE id IN (1, 3)", DT_FAULT_CHUNK, "no head", 2},
 		{"UPDATE chunk SET vals = x'' WHERE id = 1", DT_FAULT_CHUNK, "chunk 1", 1},
-		{"UPDATE chunk SET vals = substr(vals, 1, length(vals) - 3) WHERE id = 1", DT_FAULT_CHUNK,
-		 "values", 1},
+		{"UPDATE chunk SET vals = substr(vals, 1, length(vals) - 3) WHERE id = 1",
+		 DT_FAULT_CHUNK, "values", 1},
 		{"UPDATE chunk SET records = 5 WHERE id = 1", DT_FAULT_CHUNK, "impossible head", 1},
-		{"UPDATE chunk SET records = 4294967297 WHERE id = 1", DT_FAULT_CHUNK, "impossible head", 1},
+		{"UPDATE chunk SET records = 4294967297 WHERE id = 1", DT_FAULT_CHUNK,
+		 "impossible head", 1},
 		{"UPDATE chunk SET first = first + 7 WHERE id = 2", DT_FAULT_PLACE, "chunk 2", 0},
-		{"DELETE FROM chunk WHERE id = (SELECT id FROM chunk WHERE core = 1 AND first = 0)", DT_FAULT_PLACE,
-		 "0 records before it", 1},
+		{"DELETE FROM chunk WHERE id = (SELECT id FROM chunk WHERE core = 1 AND first = 0)",
+		 DT_FAULT_PLACE, "0 records before it", 1},
 		{"UPDATE chunk SET core = 70000 WHERE id = 1", DT_FAULT_ROW, "core 70000", 1},
-		{"UPDATE chunk SET min_ticks = min_ticks + 1 WHERE id = 1", DT_FAULT_HEAD, "its row says", 1},
+		{"UPDATE chunk SET min_ticks = min_ticks + 1 WHERE id = 1", DT_FAULT_HEAD,
+		 "its row says", 1},
 		{"UPDATE chunk SET max_ticks = 'x' WHERE id = 1", DT_FAULT_ROW, "chunk, row 1", 1},
 		/* what the same chunks say twice is later than it is */
 		{"UPDATE chunk SET first = 131072 - first WHERE core = 0 AND first IN (0, 65536) AND "
 		 "(SELECT count(*) FROM chunk WHERE core = 0) > 1",
 		 DT_FAULT_PLACE, "", 0},
 		/* tables */
-		{"UPDATE site SET function = 99 WHERE id = 1", DT_FAULT_ROW, "there is no function 99", 1},
+		{"UPDATE site SET function = 99 WHERE id = 1", DT_FAULT_ROW,
+		 "there is no function 99", 1},
 		{"UPDATE site SET function = 0 WHERE id = 2", DT_FAULT_SITE, "of no function", 1},
-		{"UPDATE site SET mask = 3 WHERE id = 2", DT_FAULT_HEAD, "other values of site 2", 0},
+		{"UPDATE site SET mask = 3 WHERE id = 2", DT_FAULT_HEAD, "other values of site 2",
+		 0},
 		{"UPDATE site SET mask = 300 WHERE id = 2", DT_FAULT_ROW, "values 300", 1},
-		{"UPDATE site SET pc = 5 WHERE id = 3", DT_FAULT_SITE, "pc 5 is not in the module", 1},
+		{"UPDATE site SET pc = 5 WHERE id = 3", DT_FAULT_SITE, "pc 5 is not in the module",
+		 1},
 		{"UPDATE site SET kind = 'X', place = 'X' WHERE id = 2", DT_FAULT_PAIR, "", 0},
-		{"UPDATE function SET module = 7 WHERE id = 1", DT_FAULT_ROW, "there is no module 7", 1},
+		{"UPDATE function SET module = 7 WHERE id = 1", DT_FAULT_ROW,
+		 "there is no module 7", 1},
 		{"UPDATE function SET signature = 'a:i4#9@0;v' WHERE id = 1", DT_FAULT_ROW,
 		 "there is no type 'i4#9'", 1},
 		{"UPDATE function SET signature = 'a:i4@0;q99@0' WHERE id = 1", DT_FAULT_ROW,
 		 "'q99' is no type", 1},
-		{"UPDATE function SET signature = 'a' WHERE id = 1", DT_FAULT_ROW, "'a' is no signature", 1},
-		{"UPDATE function SET address = NULL WHERE id = 1", DT_FAULT_ROW, "function, row 1", 1},
-		{"UPDATE module SET low = 0x402000, high = 0x401000", DT_FAULT_ROW, "ends before it begins", 1},
-		{"UPDATE module SET end_ticks = 1, begin_ticks = 2", DT_FAULT_TIMES, "gone before", 1},
+		{"UPDATE function SET signature = 'a' WHERE id = 1", DT_FAULT_ROW,
+		 "'a' is no signature", 1},
+		{"UPDATE function SET address = NULL WHERE id = 1", DT_FAULT_ROW, "function, row 1",
+		 1},
+		{"UPDATE module SET low = 0x402000, high = 0x401000", DT_FAULT_ROW,
+		 "ends before it begins", 1},
+		{"UPDATE module SET end_ticks = 1, begin_ticks = 2", DT_FAULT_TIMES, "gone before",
+		 1},
 		{"UPDATE thread SET tid = 99 WHERE tid = 12", DT_FAULT_THREAD, "thread 12", 1},
 		{"UPDATE thread SET pid = 99 WHERE tid = 12", DT_FAULT_ROW, "process 99", 1},
-		{"UPDATE process SET end_ticks = 1, begin_ticks = 2", DT_FAULT_TIMES, "process 10", 1},
+		{"UPDATE process SET end_ticks = 1, begin_ticks = 2", DT_FAULT_TIMES, "process 10",
+		 1},
 		{"INSERT INTO exec VALUES (77, 1500)", DT_FAULT_ROW, "process 77", 1},
-		{"INSERT INTO pause VALUES (20, 10, 'stopped', 1, 0)", DT_FAULT_TIMES, "pause, row 1", 1},
-		{"INSERT INTO change VALUES (1500, 1400, 'x', 0)", DT_FAULT_TIMES, "change, row 1: ends before", 1},
+		{"INSERT INTO pause VALUES (20, 10, 'stopped', 1, 0)", DT_FAULT_TIMES,
+		 "pause, row 1", 1},
+		{"INSERT INTO change VALUES (1500, 1400, 'x', 0)", DT_FAULT_TIMES,
+		 "change, row 1: ends before", 1},
 		{"INSERT INTO change VALUES ('x', 1400, 'x', 0)", DT_FAULT_ROW, "change, row 1", 1},
 		{"INSERT INTO clock VALUES (600, 600, 600)", DT_FAULT_TIMES, "clock, row 3", 1},
 		{"CREATE TABLE activities(id INTEGER PRIMARY KEY, name, begin, end, duration, thread, core, "
@@ -190,12 +204,13 @@ static void test_damage(void **state)
 		/* losses */
 		{"UPDATE loss SET lost = 0", DT_FAULT_LOSS, "0 records", 1},
 		{"UPDATE loss SET after = 99999999", DT_FAULT_LOSS, "it has but", 1},
-		{"UPDATE loss SET end_ticks = begin_ticks - 1", DT_FAULT_LOSS, "ends before it begins", 1},
+		{"UPDATE loss SET end_ticks = begin_ticks - 1", DT_FAULT_LOSS,
+		 "ends before it begins", 1},
 		{"UPDATE loss SET end_ticks = 0", DT_FAULT_LOSS, "records come after", 1},
 		{"INSERT INTO loss VALUES (-1, 0, 1, 0, 0)", DT_FAULT_ROW, "core -1", 1},
 		/* what view keeps */
-		{"UPDATE pyramid SET data = zeroblob(length(data)) WHERE id = 2",
-		 DT_FAULT_PYRAMID, "", 0},
+		{"UPDATE pyramid SET data = zeroblob(length(data)) WHERE id = 2", DT_FAULT_PYRAMID,
+		 "", 0},
 		{"DELETE FROM pyramid WHERE id > 1", DT_FAULT_PYRAMID, "", 0},
 		{"UPDATE function SET name = 'h' WHERE id = 3; INSERT INTO function SELECT 4, 0, 0, 0, 'n', '', 0, ''",
 		 DT_FAULT_PYRAMID, "another state", 1},
@@ -210,10 +225,12 @@ static void test_damage(void **state)
 		run(damage[i].sql);
 		check(&c);
 		f = &c.faults.kind[damage[i].kind];
-		if (!f->n || (damage[i].n && f->n != damage[i].n) || !strstr(f->first, damage[i].words)) {
+		if (!f->n || (damage[i].n && f->n != damage[i].n) ||
+		    !strstr(f->first, damage[i].words)) {
 			for (unsigned k = 0; k < DT_FAULTS; k++)
 				if (c.faults.kind[k].n)
-					print_error("%lu %s: %s\n", (unsigned long)c.faults.kind[k].n,
+					print_error("%lu %s: %s\n",
+						    (unsigned long)c.faults.kind[k].n,
 						    dt_faults_words(k, 2), c.faults.kind[k].first);
 			fail_msg("not as it should be: %s", damage[i].sql);
 		}
@@ -234,7 +251,8 @@ static void test_records(void **state)
 		s = dt_store_create(trace_path, describe, NULL, NULL);
 		assert_non_null(s);
 		for (int k = 0; k < 3; k++) {
-			struct dt_function_row row = {0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
+			struct dt_function_row row = {
+				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
 
 			function[k] = dt_store_function(s, &row, NULL);
 		}
@@ -262,8 +280,8 @@ static void test_records(void **state)
 }
 
 /*
- * The same exit has a reason when a command changed what is recorded between its entry and it, or when the
- * file was cut off before the core of its entry had been read as far.
+ * The same exit has a reason when a command changed what is recorded between its entry and it, or
+ * when the file was cut off before the core of its entry had been read as far.
  */
 static void test_reasons(void **state)
 {
@@ -284,7 +302,8 @@ static void test_reasons(void **state)
 		/* an older devtrace's does not say how far it was read */
 		{"INSERT INTO meta VALUES ('policy', 'wait')", 1, 0},
 		/* it ended in order */
-		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '2400'), ('longest_stop', '9')", 1, 0},
+		{"INSERT INTO meta VALUES ('policy', 'wait'), ('whole_until', '2400'), ('longest_stop', '9')",
+		 1, 0},
 	};
 
 	(void)state;
@@ -294,7 +313,8 @@ static void test_reasons(void **state)
 
 		assert_non_null(s);
 		for (int k = 0; k < 3; k++) {
-			struct dt_function_row row = {0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
+			struct dt_function_row row = {
+				0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "", 0};
 
 			function[k] = dt_store_function(s, &row, NULL);
 		}
@@ -307,9 +327,11 @@ static void test_reasons(void **state)
 		assert_int_equal(dt_store_close(s, NULL), 0);
 		run(reason[i].sql);
 		check(&c);
-		if (c.faults.kind[DT_FAULT_PAIR].n != reason[i].faults || c.calls.early != reason[i].early)
+		if (c.faults.kind[DT_FAULT_PAIR].n != reason[i].faults ||
+		    c.calls.early != reason[i].early)
 			fail_msg("%s: %lu faults, %lu too early", reason[i].sql,
-				 (unsigned long)c.faults.kind[DT_FAULT_PAIR].n, (unsigned long)c.calls.early);
+				 (unsigned long)c.faults.kind[DT_FAULT_PAIR].n,
+				 (unsigned long)c.calls.early);
 		assert_int_equal(dt_faults_sum(&c.faults), reason[i].faults);
 		dt_check_free(&c);
 	}
@@ -330,8 +352,9 @@ static void test_killed(void **state)
 			struct dt_store *s = dt_store_create(trace_path, describe, NULL, NULL);
 
 			for (int k = 0; k < 3; k++) {
-				struct dt_function_row row = {0,   0x401000 + 0x100 * (uint64_t)k,
-							      0x100, "x", "", 0, "", 0};
+				struct dt_function_row row = {
+					0, 0x401000 + 0x100 * (uint64_t)k, 0x100, "x", "", 0, "",
+					0};
 
 				function[k] = dt_store_function(s, &row, NULL);
 			}
@@ -339,7 +362,8 @@ static void test_killed(void **state)
 			put(s, 1, 2, DT_ENTRY, 0, 0x17000, 1000, 0);
 			put(s, 1, 2, DT_ENTRY, 1, 0x16f00, 1100, 7);
 			for (int i = 0; i < records; i++)
-				put(s, 0, 1, i % 2 ? DT_EXIT : DT_ENTRY, 0, 0x7000, 1200 + (uint64_t)i, 0);
+				put(s, 0, 1, i % 2 ? DT_EXIT : DT_ENTRY, 0, 0x7000,
+				    1200 + (uint64_t)i, 0);
 			_exit(0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -347,7 +371,8 @@ static void test_killed(void **state)
 		check(&c);
 		for (unsigned i = 0; i < DT_FAULTS; i++)
 			if (c.faults.kind[i].n)
-				fail_msg("%d: %s: %s", records, dt_faults_words(i, 2), c.faults.kind[i].first);
+				fail_msg("%d: %s: %s", records, dt_faults_words(i, 2),
+					 c.faults.kind[i].first);
 		assert_int_equal(c.chunks.records, records < DT_CHUNK_MAX ? 0 : DT_CHUNK_MAX + 2);
 		assert_int_equal(c.chunks.lost, records < DT_CHUNK_MAX ? 0 : 7);
 		dt_check_free(&c);

@@ -29,7 +29,8 @@ static void with_cores(unsigned cores)
 		if (dt_calibrate(&scratch, &costs, &e) < 0)
 			fail_msg("%u cores, on core %d: %s", cores, cpu, e.text);
 		assert_true(costs.ticks > 0);
-		/* one record after another takes no less than the fastest batch did, and has been seen */
+		/* one record after another takes no less than the fastest batch did, and has been
+		 * seen */
 		assert_true(costs.entry.n > 1000 && costs.exit.n > 1000 && costs.point.n > 1000);
 		assert_true(costs.entry.median > costs.ticks / 2);
 		assert_true(costs.point.median > costs.ticks / 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls made by threads of a process that does not want it: another of its threads writes over the code they are to
- * run. Whatever it makes of it, devtrace has an answer in time, and the process goes on.
+ * Calls made by threads of a process that does not want it: another of its threads writes over the
+ * code they are to run. Whatever it makes of it, devtrace has an answer in time, and the process
+ * goes on.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 #include "process/threads.h"
 
 /* devtrace's clock runs so many times faster: its seconds are not to be waited for */
-#define FASTER 20
+#define FASTER	    20
 #define dt_now_ns() (FASTER * dt_now_ns())
 #include "process/inject.c"
 #undef dt_now_ns
@@ -72,7 +73,8 @@ static pid_t start(const struct writing *w)
 
 	now = w;
 	assert_int_equal(pipe(ready), 0);
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	assert_true(page != MAP_FAILED);
 	memcpy(page + 2048, for_ever, sizeof(for_ever));
 	pid = fork();
@@ -155,11 +157,13 @@ static void test_code_is_written_over(void **state)
 		while (rc == 0 && tries++ < TRIES) {
 			rc = try(&writing[i], &e, &took, call, 3);
 			if (took > ALLOWED)
-				fail_msg("%s: %.1f s until there was an answer", writing[i].what, took);
+				fail_msg("%s: %.1f s until there was an answer", writing[i].what,
+					 took);
 		}
 		print_message("%s: %s (%.1f s, %d tries)\n", writing[i].what, e.text, took, tries);
 		if (rc == 0)
-			fail_msg("%s: the calls were made first, each of %d times", writing[i].what, TRIES);
+			fail_msg("%s: the calls were made first, each of %d times", writing[i].what,
+				 TRIES);
 		assert_true(e.text[0]);
 	}
 }

@@ -42,8 +42,10 @@ static void ends(struct dt_messages *m, uint64_t ticks, const char *expect)
 	assert_string_equal(said, expect);
 }
 
-#define S(key, ticks) dt_messages_record(m, DT_SEND, 0xeaull << 56 | (uint64_t)(key) << 12, ticks, 1, 0)
-#define R(key, ticks) dt_messages_record(m, DT_RECEIVE, 0xebull << 56 | (uint64_t)(key) << 12, ticks, 2, 1)
+#define S(key, ticks)                                                                              \
+	dt_messages_record(m, DT_SEND, 0xeaull << 56 | (uint64_t)(key) << 12, ticks, 1, 0)
+#define R(key, ticks)                                                                              \
+	dt_messages_record(m, DT_RECEIVE, 0xebull << 56 | (uint64_t)(key) << 12, ticks, 2, 1)
 
 static void kinds(void **state)
 {

@@ -136,7 +136,7 @@ static void test_order(void **state)
 static void test_order_of_events(void **state)
 {
 	static const char *const net[] = {"net", "7"}, *const send[] = {"send", "1"},
-					 *const other[] = {"other", "2"};
+				 *const other[] = {"other", "2"};
 
 	for (int order = 0; order < 2; order++) {
 		struct dt_selection s = {0};
@@ -278,9 +278,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),	cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_order_of_events),	cmocka_unit_test(test_symtab),
-		cmocka_unit_test(test_near),	cmocka_unit_test(test_event),
+		cmocka_unit_test(test_order),	cmocka_unit_test(test_order_of_events),
+		cmocka_unit_test(test_symtab),	cmocka_unit_test(test_near),
+		cmocka_unit_test(test_event),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -430,7 +430,8 @@ static void test_back(void **state)
 	/* nothing is left taken: all of it can be planned as in a new plan */
 	assert_int_equal(dt_plan_drop_points(&f.plan, index, &again.gone[0], 1), 1);
 	for (size_t i = 0; i < f.code->regions; i++)
-		for (uint64_t at = 0; at < (f.code->region[i].high - f.code->region[i].low) / 8; at++)
+		for (uint64_t at = 0; at < (f.code->region[i].high - f.code->region[i].low) / 8;
+		     at++)
 			assert_int_equal(f.plan.taken[i][at], 0);
 	close_file(&f);
 }
@@ -521,20 +522,16 @@ static void test_looked_at(void **state)
 static const struct {
 	const char *name, *whole;
 } parts[] = {
-	{"warm", NULL},
-	{"warm.cold", "warm"},
-	{"older", NULL},
-	{"older.cold.3", "older"},
-	{"jumper", NULL},
-	{"called", NULL}, /* what is called is a function, whoever jumps there too */
-	{"alone", "jumper2"}, /* nobody calls it, and only one jumps there */
-	{"jumper2", NULL},
-	{"shared", NULL}, /* several do */
+	{"warm", NULL},	      {"warm.cold", "warm"}, {"older", NULL}, {"older.cold.3", "older"},
+	{"jumper", NULL},     {"called", NULL}, /* what is called is a function, whoever jumps there
+						   too */
+	{"alone", "jumper2"},			/* nobody calls it, and only one jumps there */
+	{"jumper2", NULL},    {"shared", NULL}, /* several do */
 };
 
 /*
- * Which part of the code belongs to which function: by the names that compilers give to cold paths, and
- * without names by who gets there.
+ * Which part of the code belongs to which function: by the names that compilers give to cold paths,
+ * and without names by who gets there.
  */
 static void test_parts(void **state)
 {
@@ -559,10 +556,12 @@ static void test_parts(void **state)
 	open_file(&f, "q");
 	open_file(&bare, "bare");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		size_t at = named(&f, parts[i].name), k = dt_code_function_at(bare.code, f.code->function[at].start);
+		size_t at = named(&f, parts[i].name),
+		       k = dt_code_function_at(bare.code, f.code->function[at].start);
 		size_t whole = parts[i].whole ? named(&f, parts[i].whole) : at;
 		bool cold = strstr(parts[i].name, ".cold");
-		const struct dt_code_function *x = &f.code->function[at], *y = &bare.code->function[k];
+		const struct dt_code_function *x = &f.code->function[at],
+					      *y = &bare.code->function[k];
 
 		/* with names it is these that count: one that has another is a function */
 		if (cold || !parts[i].whole)
@@ -577,7 +576,8 @@ static void test_parts(void **state)
 	close_file(&bare);
 }
 
-/* Where other code gets into the middle of a function, no window goes across; labels whose addresses are taken are code. */
+/* Where other code gets into the middle of a function, no window goes across; labels whose
+ * addresses are taken are code. */
 static void test_ways_in(void **state)
 {
 	static const char source[] =
@@ -602,7 +602,9 @@ static void test_ways_in(void **state)
 		const char *name;
 		unsigned in; /* where it is entered, from its start */
 		uint8_t mark;
-	} entered[] = {{"entered", 2, DT_CODE_CROSS}, {"entered2", 2, DT_CODE_CROSS}, {"frames", 2, DT_CODE_HARD}};
+	} entered[] = {{"entered", 2, DT_CODE_CROSS},
+		       {"entered2", 2, DT_CODE_CROSS},
+		       {"frames", 2, DT_CODE_HARD}};
 	struct dt_plan_function x;
 	struct file f;
 
@@ -619,7 +621,8 @@ static void test_ways_in(void **state)
 			const struct dt_plan_window *w = &f.plan.window[k];
 
 			if (w->start < in && w->start + w->size > in)
-				fail_msg("%s: a window goes across where it is entered", entered[i].name);
+				fail_msg("%s: a window goes across where it is entered",
+					 entered[i].name);
 		}
 	}
 	dt_plan_function(&f.plan, named(&f, "computed"), &x);

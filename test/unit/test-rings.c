@@ -62,7 +62,7 @@ static uint64_t clock_now(void)
 #undef CLONE_VFORK
 #undef CLONE_SETTLS
 static struct dt_control *session_at; /* where the writers have the session */
-static struct dt_shared memory_of;      /* and what the controller knows of it */
+static struct dt_shared memory_of;    /* and what the controller knows of it */
 #define session (*session_at)
 #define extern static
 #include "arch/x86_64/target/slow.c"
@@ -179,8 +179,9 @@ static void complain(const char *what)
 }
 
 /*
- * As the hooks' fast path: room is looked for and the record committed in one go, or it is begun anew when
- * another writer has come in between. The record is in its place before the position says so.
+ * As the hooks' fast path: room is looked for and the record committed in one go, or it is begun
+ * anew when another writer has come in between. The record is in its place before the position says
+ * so.
  */
 static bool append_by_rseq(struct dt_ring *r, const struct dt_record *rec)
 {
@@ -193,7 +194,8 @@ static bool append_by_rseq(struct dt_ring *r, const struct dt_record *rec)
 			return false;
 		dt_ring_records(r)[(pos & (RING - 1)) / 64] = *rec;
 		step();
-	} while (r->pos != pos || dt_ring_records(r)[(pos & (RING - 1)) / 64].value[0] != rec->value[0]);
+	} while (r->pos != pos ||
+		 dt_ring_records(r)[(pos & (RING - 1)) / 64].value[0] != rec->value[0]);
 	r->pos += 64;
 	return true;
 }
@@ -316,8 +318,8 @@ static void begin_session(void)
 	wrong = NULL;
 	session_at = (struct dt_control *)memory;
 	memory_of = (struct dt_shared){.control = session_at,
-				    .geometry = {1, 0, RING, STRIDE, sizeof(memory)},
-				    .policy = setup.policy};
+				       .geometry = {1, 0, RING, STRIDE, sizeof(memory)},
+				       .policy = setup.policy};
 	session_at->policy = setup.policy;
 	session_at->owner = 1;
 	blob.cores = process_block.cores = 1;
@@ -362,7 +364,8 @@ static unsigned one_run(const struct schedule *p)
 	return steps;
 }
 
-/* With sanitizers a run takes ten times as long, and what they look for is the same in all: some. */
+/* With sanitizers a run takes ten times as long, and what they look for is the same in all: some.
+ */
 #ifdef __SANITIZE_ADDRESS__
 #define SOME 25
 #else
@@ -452,7 +455,8 @@ static void check_072_counters(void **state)
 		for (int policy = DT_OVERWRITE; policy <= DT_DROP; policy++)
 			for (int shared = 0; shared < 2; shared++) {
 				start = (1ull << bits[i]) - 5;
-				setup = (struct setup){(enum dt_policy)policy, shared, 3, 10, 10, 2};
+				setup = (struct setup){
+					(enum dt_policy)policy, shared, 3, 10, 10, 2};
 				many_with_more(20000 / SOME, 150);
 			}
 	start = 0;
@@ -495,7 +499,8 @@ static void *wait_for_room_and_append(void *unused)
 	return unused;
 }
 
-/* A writer that waits is among the waiters as long as it does, and is woken as soon as there is room. */
+/* A writer that waits is among the waiters as long as it does, and is woken as soon as there is
+ * room. */
 static void test_waiter_is_woken(void **state)
 {
 	struct dt_ring *r;
@@ -524,7 +529,8 @@ static void test_waiter_is_woken(void **state)
 		assert_true(r->wake > wake || atomic_load(&appended));
 		while (!atomic_load(&appended))
 			;
-		/* by itself it looks again after 20 ms; this machine may be busy with something else */
+		/* by itself it looks again after 20 ms; this machine may be busy with something
+		 * else */
 		late += clock_now() - begun > 10000000;
 		pthread_join(t, NULL);
 		assert_int_equal(r->waiters, 0);
@@ -535,12 +541,9 @@ static void test_waiter_is_woken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drop_core),
-		cmocka_unit_test(test_drop_shared),
-		cmocka_unit_test(test_overwrite_shared),
-		cmocka_unit_test(test_overwrite_core),
-		cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_waiter_is_woken),
+		cmocka_unit_test(test_drop_core),	 cmocka_unit_test(test_drop_shared),
+		cmocka_unit_test(test_overwrite_shared), cmocka_unit_test(test_overwrite_core),
+		cmocka_unit_test(test_unfinished),	 cmocka_unit_test(test_waiter_is_woken),
 		cmocka_unit_test(check_072_counters),
 	};
 

@@ -29,7 +29,7 @@ struct dt_kernel {
 		struct dt_record record[16];
 		size_t n, taken;
 		uint64_t dropped; /* what was lost, once it has been taken */
-		uint64_t lost; /* in front of the one at lost_at */
+		uint64_t lost;	  /* in front of the one at lost_at */
 		size_t lost_at;
 	} core[2];
 };
@@ -67,8 +67,8 @@ void dt_kernel_stop(struct dt_kernel *k)
 {
 }
 
-const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until, size_t *n,
-				       uint64_t *lost, size_t *lost_at)
+const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint64_t until,
+				       size_t *n, uint64_t *lost, size_t *lost_at)
 {
 	const struct dt_record *r;
 
@@ -91,7 +91,8 @@ const struct dt_record *dt_kernel_take(struct dt_kernel *k, unsigned core, uint6
 	return r;
 }
 
-int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records, uint64_t *dropped)
+int dt_kernel_written(const struct dt_kernel *k, unsigned core, uint64_t *records,
+		      uint64_t *dropped)
 {
 	*records = core < 2 ? k->core[core].n : 0;
 	*dropped = core < 2 ? k->core[core].dropped : 0;
@@ -149,8 +150,8 @@ static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t
 }
 
 /* The session's cores: 0 is right, 1 is ahead. */
-static void begin_with(struct dt_session *s, const char *output, int64_t ahead, enum dt_policy policy,
-		       uint64_t ring_size)
+static void begin_with(struct dt_session *s, const char *output, int64_t ahead,
+		       enum dt_policy policy, uint64_t ring_size)
 {
 	const struct dt_options o = {.policy = policy, .ring_size = ring_size, .output = output};
 	struct dt_error e = {""};
@@ -372,8 +373,10 @@ static void lost(unsigned n, uint64_t records, uint64_t begin, uint64_t end)
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT lost, begin_ticks, end_ticks FROM loss "
-						"WHERE core=0 ORDER BY after LIMIT 1 OFFSET ?", -1, &q, NULL),
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT lost, begin_ticks, end_ticks FROM loss "
+					    "WHERE core=0 ORDER BY after LIMIT 1 OFFSET ?",
+					    -1, &q, NULL),
 			 SQLITE_OK);
 	sqlite3_bind_int(q, 1, (int)n);
 	assert_int_equal(sqlite3_step(q), records ? SQLITE_ROW : SQLITE_DONE);
@@ -458,7 +461,8 @@ static void test_untold_waits(void **state)
 	s.targets.shared.control->held_missed_ticks = (uint64_t)(3e6 * s.ticks_per_ns);
 	end(&s);
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='held_missed'", -1, &q, NULL),
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='held_missed'",
+					    -1, &q, NULL),
 			 SQLITE_OK);
 	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
 	assert_int_equal(sscanf((const char *)sqlite3_column_text(q, 0), "%lu %lu", &n, &ns), 2);
@@ -469,7 +473,8 @@ static void test_untold_waits(void **state)
 	unlink(trace_path);
 }
 
-/* A thread that waited for room, and whose record was not kept since recording ended meanwhile, is described. */
+/* A thread that waited for room, and whose record was not kept since recording ended meanwhile, is
+ * described. */
 static void test_waits_of_a_thread_without_records(void **state)
 {
 	static struct dt_session s;
@@ -481,18 +486,25 @@ static void test_waits_of_a_thread_without_records(void **state)
 	begin(&s, trace_path, 0);
 	now = __builtin_ia32_rdtsc();
 	c = s.targets.shared.control;
-	c->held[3] = (struct dt_held){
-		.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = now - 2000, .end = now - 1000};
-	/* these two can not have been: before the session, and for nothing. Behind them none is believed */
-	c->held[4] = (struct dt_held){.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = 1000, .end = 2000};
-	c->held[5] = (struct dt_held){.tid = (uint32_t)getpid(), .why = 99, .begin = now - 2000, .end = now - 1000};
+	c->held[3] = (struct dt_held){.tid = (uint32_t)getpid(),
+				      .why = DT_HELD_ROOM,
+				      .begin = now - 2000,
+				      .end = now - 1000};
+	/* these two can not have been: before the session, and for nothing. Behind them none is
+	 * believed */
+	c->held[4] = (struct dt_held){
+		.tid = (uint32_t)getpid(), .why = DT_HELD_ROOM, .begin = 1000, .end = 2000};
+	c->held[5] = (struct dt_held){
+		.tid = (uint32_t)getpid(), .why = 99, .begin = now - 2000, .end = now - 1000};
 	for (unsigned i = 3; i < 6; i++)
 		__atomic_store_n(&c->held[i].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->helds, 3, __ATOMIC_RELEASE);
 	end(&s);
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*), sum(tid IN (SELECT tid FROM thread)) FROM hold", -1,
-					    &q, NULL),
+	assert_int_equal(sqlite3_prepare_v2(
+				 db,
+				 "SELECT count(*), sum(tid IN (SELECT tid FROM thread)) FROM hold",
+				 -1, &q, NULL),
 			 SQLITE_OK);
 	assert_int_equal(sqlite3_step(q), SQLITE_ROW);
 	assert_int_equal(sqlite3_column_int(q, 0), 1);

@@ -107,10 +107,31 @@ static void test_values(void **state)
 static void test_damage(void **state)
 {
 	static const char *const text[] = {
-		"", "e", "e:", "e:;A", "e:;A=", "e:;A=x", "e:;=3", "e:;A=3x", "q:;A=3",
-		"a:x", "a:x;", "a:x;y", "a:x;y:", "a:x;y:i", "a:x;y:i0@0", "a:x;y:i4@", "a:x;y:i4@128",
-		"a:x;y:i99@0", "a:x;y:i4#@0", "a:x;y:i4#99999999999@0", "a:x;y:i4@0/0", "a:x;y:i4@0/65",
-		"a:x;y:i4@0z", "e:;A=3,", "a:x;y:i4@0,,z:i4@0",
+		"",
+		"e",
+		"e:",
+		"e:;A",
+		"e:;A=",
+		"e:;A=x",
+		"e:;=3",
+		"e:;A=3x",
+		"q:;A=3",
+		"a:x",
+		"a:x;",
+		"a:x;y",
+		"a:x;y:",
+		"a:x;y:i",
+		"a:x;y:i0@0",
+		"a:x;y:i4@",
+		"a:x;y:i4@128",
+		"a:x;y:i99@0",
+		"a:x;y:i4#@0",
+		"a:x;y:i4#99999999999@0",
+		"a:x;y:i4@0/0",
+		"a:x;y:i4@0/65",
+		"a:x;y:i4@0z",
+		"e:;A=3,",
+		"a:x;y:i4@0,,z:i4@0",
 	};
 	const size_t n = sizeof(text) / sizeof(*text);
 	struct dt_shapes s = {.reader = with_types(text, n)};
@@ -119,7 +140,8 @@ static void test_damage(void **state)
 	for (uint32_t row = 1; row <= n; row++) {
 		char *end = dt_shape_put(&s, out, row, 4, 3, 0, plain);
 
-		/* what has nothing in it, or a comma too many at the end, is whole as far as it goes */
+		/* what has nothing in it, or a comma too many at the end, is whole as far as it
+		 * goes */
 		if (end && strcmp(text[row - 1], "e:;A=3,") && strcmp(text[row - 1], "a:x;"))
 			fail_msg("'%s' gives %.*s", text[row - 1], (int)(end - out), out);
 	}

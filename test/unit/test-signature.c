@@ -173,7 +173,9 @@ static void test_members(void **state)
 	} golden[] = {
 		{"x:i4@32", 1, {.name_length = 1, .type = {'i', 4, 0, false}, .bit = 32}},
 		{":e2#9@127", 1, {.type = {'e', 2, 9, true}, .bit = 127}},
-		{"n:u8@3/61", 1, {.name_length = 1, .type = {'u', 8, 0, false}, .bit = 3, .bits = 61}},
+		{"n:u8@3/61",
+		 1,
+		 {.name_length = 1, .type = {'u', 8, 0, false}, .bit = 3, .bits = 61}},
 		{"w:i16@0", 1, {.name_length = 1, .type = {'i', 16, 0, false}}},
 		{"", 0, {0}},
 		{"x", -1, {0}},

@@ -450,8 +450,8 @@ static long next_records(struct dt_reader *r, struct dt_record *to, uint64_t *lo
 	return rc ? (long)s.n : -1;
 }
 
-/* Ranges read one behind the other, which go on where the last one ended, are as when each is read by
- * itself: records out of order and lost ones at the borders, threads and values that change. */
+/* Ranges read one behind the other, which go on where the last one ended, are as when each is read
+ * by itself: records out of order and lost ones at the borders, threads and values that change. */
 static void test_ranges_in_a_row(void **state)
 {
 	struct dt_record *one = calloc(2048, sizeof(*one)), *two = calloc(2048, sizeof(*two));
@@ -464,9 +464,11 @@ static void test_ranges_in_a_row(void **state)
 		struct dt_record r = {.kind = 'E', .core = (uint16_t)core, .ticks = 1000};
 
 		for (unsigned i = 0; i < 150000; i++) {
-			/* two cores' records are in order in each chunk, but a chunk may begin earlier */
+			/* two cores' records are in order in each chunk, but a chunk may begin
+			 * earlier */
 			uint64_t turn = random64() % 20000;
-			uint64_t late = turn < 3 || (core > 1 && turn % 20 == 0) ? random64() % 250000 : 0;
+			uint64_t late =
+				turn < 3 || (core > 1 && turn % 20 == 0) ? random64() % 250000 : 0;
 
 			/* or told late, after what a ring had held */
 			if (core == 3 && turn % 1000 == 0)
@@ -489,7 +491,8 @@ static void test_ranges_in_a_row(void **state)
 				r.ticks -= late;
 				all++;
 			}
-			assert_int_equal(dt_store_put(s, core, &r, 1, random64() % 500 ? 0 : 2, &e), 0);
+			assert_int_equal(dt_store_put(s, core, &r, 1, random64() % 500 ? 0 : 2, &e),
+					 0);
 			r.ticks += late;
 			end = r.ticks > end ? r.ticks : end;
 		}
@@ -646,13 +649,16 @@ static void test_descriptions(void **state)
 	dt_reader_close(r);
 }
 
-/* A clock that does not run evenly: a time is between the two readings around it, wherever the others are. */
+/* A clock that does not run evenly: a time is between the two readings around it, wherever the
+ * others are. */
 static void test_uneven_clock(void **state)
 {
 	/* ticks, ns of the monotonic and of the real-time clock, which is set back once */
-	static const uint64_t clock[][3] = {{1000, 500, 10500}, {3000, 1500, 11500}, {5000, 5500, 12500}, {9000, 6500, 13500}};
-	static const uint64_t wanted[][3] = {{2000, 1000, 11000}, {3000, 1500, 11500}, {3500, 2500, 12500},
-					     {4999, 5498, 15498}, {5000, 5500, 12500}, {7000, 6000, 13000}};
+	static const uint64_t clock[][3] = {
+		{1000, 500, 10500}, {3000, 1500, 11500}, {5000, 5500, 12500}, {9000, 6500, 13500}};
+	static const uint64_t wanted[][3] = {{2000, 1000, 11000}, {3000, 1500, 11500},
+					     {3500, 2500, 12500}, {4999, 5498, 15498},
+					     {5000, 5500, 12500}, {7000, 6000, 13000}};
 	struct dt_store *s = create(NULL);
 	struct dt_reader *r;
 	struct dt_error e;
@@ -1080,8 +1086,10 @@ static void test_damage(void **state)
 	free(copy);
 }
 
-/* A chunk of n records of one site with so many values each; each but the first is `step' after the one before. */
-static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_bytes *events, struct dt_bytes *vals)
+/* A chunk of n records of one site with so many values each; each but the first is `step' after the
+ * one before. */
+static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_bytes *events,
+		       struct dt_bytes *vals)
 {
 	struct dt_encoder *c = dt_encoder_new();
 	ZSTD_CCtx *cctx = ZSTD_createCCtx();
@@ -1093,7 +1101,8 @@ static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_byt
 	l = dt_encoder_local(c, 1, (uint8_t)((1 << values) - 1), 0);
 	assert_int_equal(l, 0);
 	for (uint32_t i = 0; i < n; i++) {
-		struct dt_record r = {.ticks = 1000000 + i * step, .tid = 1, .value = {i, 2 * i, 3 * i, 4 * i}};
+		struct dt_record r = {
+			.ticks = 1000000 + i * step, .tid = 1, .value = {i, 2 * i, 3 * i, 4 * i}};
 
 		dt_encoder_put(c, &r, 0, 0);
 	}
@@ -1104,8 +1113,8 @@ static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_byt
 
 static struct dt_decoder decoder;
 
-static int load(const struct dt_bytes *events, size_t cut, const struct dt_bytes *vals, size_t vals_cut, uint32_t n,
-		uint32_t sites)
+static int load(const struct dt_bytes *events, size_t cut, const struct dt_bytes *vals,
+		size_t vals_cut, uint32_t n, uint32_t sites)
 {
 	ZSTD_DCtx *dctx = ZSTD_createDCtx();
 	struct dt_error e = {""};
@@ -1128,10 +1137,12 @@ static void test_parts_disagree(void **state)
 		assert_int_equal(load(&events[k], 0, NULL, 0, 100, 1), 0);
 		for (unsigned v = 0; v < 5; v++) /* too few values are as wrong as too many */
 			if (vals[v].n)
-				assert_int_equal(load(&events[k], 0, &vals[v], 0, 100, 1), k == v ? 0 : -1);
+				assert_int_equal(load(&events[k], 0, &vals[v], 0, 100, 1),
+						 k == v ? 0 : -1);
 		assert_int_equal(load(&events[k], 0, NULL, 0, 99, 1), -1);
 		assert_int_equal(load(&events[k], 0, NULL, 0, 101, 1), -1);
-		assert_int_equal(load(&events[k], 0, NULL, 0, 100, 0), -1); /* a site that is not there */
+		assert_int_equal(load(&events[k], 0, NULL, 0, 100, 0),
+				 -1); /* a site that is not there */
 		assert_int_equal(load(&events[k], 1, NULL, 0, 100, 1), -1);
 		if (vals[k].n)
 			assert_int_equal(load(&events[k], 0, &vals[k], 1, 100, 1), -1);
@@ -1144,7 +1155,8 @@ static void test_parts_disagree(void **state)
 	memset(&decoder, 0, sizeof(decoder));
 }
 
-/* How far a chunk's times go back is known when it is loaded: its records wait for each other that long. */
+/* How far a chunk's times go back is known when it is loaded: its records wait for each other that
+ * long. */
 static void test_steps_back(void **state)
 {
 	static const uint64_t step[] = {10, 70000, (uint64_t)-1, (uint64_t)-70000, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session/switches.c: what it makes of what the kernel tells. The kernel's buffer is played here, so that
- * every switch and every loss is known, also those that wrap around its end.
+ * session/switches.c: what it makes of what the kernel tells. The kernel's buffer is played here,
+ * so that every switch and every loss is known, also those that wrap around its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@ static int open_one(void **state)
 
 	w = dt_switches_open(2, &e);
 	assert_non_null(w);
-	w->core[1].page = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w->core[1].page = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(w->core[1].page, MAP_FAILED);
 	now = raw_ns() - 100000000;
 	return 0;
@@ -91,7 +92,8 @@ static void test_switches(void **state)
 	static const struct {
 		uint32_t tid;
 		uint64_t process, left;
-	} want[] = {{70, 7, DT_NO_TID},		{DT_NO_TID, 0, 70}, {80, 8, DT_NO_TID}, {DT_NO_TID, 0, 80 | 1ull << 32},
+	} want[] = {{70, 7, DT_NO_TID}, {DT_NO_TID, 0, 70},
+		    {80, 8, DT_NO_TID}, {DT_NO_TID, 0, 80 | 1ull << 32},
 		    {90, 9, DT_NO_TID}, {91, 9, 90}};
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(s[i].record.kind, DT_SWITCH);
@@ -105,7 +107,8 @@ static void test_switches(void **state)
 	take(~0ull, 0, 0);
 }
 
-/* A loss is in front of the switch that came next, once; behind the last one it is told at the end, once. */
+/* A loss is in front of the switch that came next, once; behind the last one it is told at the end,
+ * once. */
 static void test_losses(void **state)
 {
 	const struct dt_switch *s;
@@ -165,7 +168,8 @@ static void test_wrapping(void **state)
 		size_t n;
 
 		for (unsigned i = 0; i < 1000; i++) {
-			tell_switch(100000 + (uint32_t)told % 1000, told & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
+			tell_switch(100000 + (uint32_t)told % 1000,
+				    told & 1 ? PERF_RECORD_MISC_SWITCH_OUT : 0);
 			if (++told % 37 == 0) {
 				tell_lost(told % 5 + 1);
 				gone += told % 5 + 1;

@@ -188,14 +188,16 @@ static void test_cxx(void **state)
 }
 
 /*
- * What a constructor's and a destructor's copies have besides what is written: the one that makes a base gets
- * the table of its bases, the one that makes a whole does not, and none has what says which of them it is.
+ * What a constructor's and a destructor's copies have besides what is written: the one that makes a
+ * base gets the table of its bases, the one that makes a whole does not, and none has what says
+ * which of them it is.
  */
 static void check_copies(struct dt_symtab *t)
 {
 	static const struct {
 		const char *name;
-		const char *whole, *base; /* signatures; of the latter what is behind the second name */
+		const char *whole,
+			*base; /* signatures; of the latter what is behind the second name */
 	} wanted[] = {
 		{"ns::D::D", "this:p@0,x:i4@1,y:i8@2;v", ":p@1,x:i4@2,y:i8@3;v"},
 		{"ns::D::~D", "this:p@0;v", ":p@1;v"},
@@ -220,20 +222,20 @@ static void check_copies(struct dt_symtab *t)
 			base += second && !strcmp(second, wanted[k].base);
 		}
 		if (!whole || !base || whole + base != all)
-			fail_msg("%s: of %u copies %u make a whole, %u a base", wanted[k].name, all, whole, base);
+			fail_msg("%s: of %u copies %u make a whole, %u a base", wanted[k].name, all,
+				 whole, base);
 	}
 }
 
 static void test_constructors(void **state)
 {
-	static const char source[] =
-		"namespace ns {\n"
-		"struct V { virtual ~V() {} long v; };\n"
-		"struct D : virtual V { int d; D(int x, long y); ~D(); };\n"
-		"D::D(int x, long y) : d(x + (int)y) {}\n"
-		"D::~D() { v = d; }\n"
-		"}\n"
-		"int main() { return 0; }\n";
+	static const char source[] = "namespace ns {\n"
+				     "struct V { virtual ~V() {} long v; };\n"
+				     "struct D : virtual V { int d; D(int x, long y); ~D(); };\n"
+				     "D::D(int x, long y) : d(x + (int)y) {}\n"
+				     "D::~D() { v = d; }\n"
+				     "}\n"
+				     "int main() { return 0; }\n";
 	const struct dt_function *f;
 	struct dt_symtab *t;
 	unsigned both = 0;
@@ -251,7 +253,8 @@ static void test_constructors(void **state)
 
 		dt_symtab_signature(t, &f[i], text, sizeof(text));
 		assert_null(strstr(text, "__in_chrg"));
-		both += !strcmp(f[i].name, "ns::D::~D") && !strcmp(text, "this:p@0,__vtt_parm:p@2;v");
+		both += !strcmp(f[i].name, "ns::D::~D") &&
+			!strcmp(text, "this:p@0,__vtt_parm:p@2;v");
 	}
 	assert_int_equal(both, 1);
 	dt_symtab_close(t);
@@ -354,8 +357,9 @@ static const struct {
 
 static void test_places(void **state)
 {
-	static const char *const command[] = {"gcc -w -g -O0 -o p c.c", "gcc -w -g -O2 -o p c.c",
-					      "gcc -w -gdwarf-4 -fdebug-types-section -g -O1 -o p c.c"};
+	static const char *const command[] = {
+		"gcc -w -g -O0 -o p c.c", "gcc -w -g -O2 -o p c.c",
+		"gcc -w -gdwarf-4 -fdebug-types-section -g -O1 -o p c.c"};
 	char text[512];
 	uint64_t key;
 
@@ -397,7 +401,8 @@ static void test_objects(void **state)
 		"int numbers[4] = {1}; static long hidden = 2; const char text[] = \"x\"; char bss[100];\n"
 		"__thread int own;\n"
 		"int main() { return numbers[0] + hidden + text[0] + bss[5] + own; }\n";
-	static const char *const command[] = {"gcc -w -g -O0 -o o o.c", "gcc -w -O0 -rdynamic -s -o o o.c"};
+	static const char *const command[] = {"gcc -w -g -O0 -o o o.c",
+					      "gcc -w -O0 -rdynamic -s -o o o.c"};
 
 	scratch_write("o.c", source, sizeof(source) - 1);
 	for (int i = 0; i < 2; i++) {
@@ -554,11 +559,17 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_c),	 cmocka_unit_test(test_cxx), cmocka_unit_test(test_constructors),
-		cmocka_unit_test(test_clones),	 cmocka_unit_test(test_lines_only),
-		cmocka_unit_test(test_separate), cmocka_unit_test(test_without_build_id),
-		cmocka_unit_test(test_dynsym),	 cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_errors),	 cmocka_unit_test(test_places),
+		cmocka_unit_test(test_c),
+		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_constructors),
+		cmocka_unit_test(test_clones),
+		cmocka_unit_test(test_lines_only),
+		cmocka_unit_test(test_separate),
+		cmocka_unit_test(test_without_build_id),
+		cmocka_unit_test(test_dynsym),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_objects),
 	};
 

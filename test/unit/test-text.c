@@ -555,16 +555,24 @@ static void test_plain(void **state)
 	static const struct {
 		const char *in, *plain, *cut;
 	} of[] = {
-		{"std::vector<int>::push_back", "std::vector<int>::push_back", "std::vector<int>::push_back"},
-		{"grüße \xe2\x82\xac \xf0\x9f\x98\x80", "grüße \xe2\x82\xac \xf0\x9f\x98\x80", "grüße \xe2\x82\xac \xf0\x9f\x98\x80"},
+		{"std::vector<int>::push_back", "std::vector<int>::push_back",
+		 "std::vector<int>::push_back"},
+		{"grüße \xe2\x82\xac \xf0\x9f\x98\x80", "grüße \xe2\x82\xac \xf0\x9f\x98\x80",
+		 "grüße \xe2\x82\xac \xf0\x9f\x98\x80"},
 		{"a\033]0;x\007b", "a\\x1b]0;x\\x07b", "a?]0;x?b"},
 		{"a\nb\tc\rd\177", "a\\nb\\tc\\x0dd\\x7f", "a?b?c?d?"},
-		{"\xe2\x80\xae" "abc\xe2\x80\x8f", "\\u202eabc\\u200f", "???abc???"},
-		{"\xc2\x9b" "31m", "\\u009b31m", "??31m"},
+		{"\xe2\x80\xae"
+		 "abc\xe2\x80\x8f",
+		 "\\u202eabc\\u200f", "???abc???"},
+		{"\xc2\x9b"
+		 "31m",
+		 "\\u009b31m", "??31m"},
 		{"\xf3\xa0\x81\x81", "\\U000e0041", "????"},
-		/* no byte of its own, longer than need be, half of a pair, beyond the last, cut off */
+		/* no byte of its own, longer than need be, half of a pair, beyond the last, cut off
+		 */
 		{"\xff \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82",
-		 "\\xff \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82", "? ?? ??? ???? ??"},
+		 "\\xff \\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x82",
+		 "? ?? ??? ???? ??"},
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
@@ -588,8 +596,10 @@ static void test_rings(void **state)
 
 	(void)state;
 	dt_text_rings(out, sizeof(out), "0 1 65535 32768 32769 32770 65534", 2, "0 1000 33");
-	assert_string_equal(out, "core 0 of user 0, core 1 of user 0, the shared ring of user 0, core 0 of user 1000, "
-				 "core 1 of user 1000, core 0 of user 33, the");
+	assert_string_equal(
+		out,
+		"core 0 of user 0, core 1 of user 0, the shared ring of user 0, core 0 of user 1000, "
+		"core 1 of user 1000, core 0 of user 33, the");
 	dt_text_rings(out, sizeof(out), "65533 32770", 2, "0 1000 33");
 	assert_string_equal(out, "the shared ring of user 33, core 0 of user 33");
 	dt_text_rings(out, sizeof(out), "1 65535", 2, NULL);

@@ -11,16 +11,16 @@
 #include "core/control.h"
 #include "include/devtrace-ioctl.h"
 
-#define SYS_RT_SIGPROCMASK 14
-#define SYS_GETPID	39
-#define SYS_GETPPID	110
-#define SYS_PRCTL	157
-#define SYS_ARCH_PRCTL	158
-#define SYS_GETTID	186
-#define SYS_FUTEX	202
+#define SYS_RT_SIGPROCMASK   14
+#define SYS_GETPID	     39
+#define SYS_GETPPID	     110
+#define SYS_PRCTL	     157
+#define SYS_ARCH_PRCTL	     158
+#define SYS_GETTID	     186
+#define SYS_FUTEX	     202
 #define SYS_PROCESS_VM_READV 310
-#define SYS_SECCOMP	317
-#define SYS_RSEQ	334
+#define SYS_SECCOMP	     317
+#define SYS_RSEQ	     334
 
 #define FUTEX_WAIT	 0
 #define FUTEX_WAKE	 1
@@ -28,10 +28,10 @@
 #define FUTEX_TID_MASK	 0x3fffffffu
 #define INT_MAX		 0x7fffffff
 
-#define ARCH_GET_FS	 0x1003
-#define CLONE_VM	 0x00000100u
-#define CLONE_VFORK	 0x00004000u
-#define CLONE_SETTLS	 0x00080000u
+#define ARCH_GET_FS  0x1003
+#define CLONE_VM     0x00000100u
+#define CLONE_VFORK  0x00004000u
+#define CLONE_SETTLS 0x00080000u
 
 #define PR_SET_SECCOMP 22
 #define PR_GET_TSC     25
@@ -112,8 +112,8 @@ static void futex_wake(uint32_t *word, long n)
 }
 
 /*
- * Does the process allow itself so few system calls that we make none? It may say so at any time, by
- * another thread: who is counted in process_block.calling before he asks is waited for.
+ * Does the process allow itself so few system calls that we make none? It may say so at any time,
+ * by another thread: who is counted in process_block.calling before he asks is waited for.
  */
 static bool confined(void)
 {
@@ -191,7 +191,8 @@ static struct since since_now(void)
 	return s;
 }
 
-/* Tells the controller that the thread was held until now, so that the time is not taken for its own. */
+/* Tells the controller that the thread was held until now, so that the time is not taken for its
+ * own. */
 static void tell_held(uint32_t tid, const struct since *since, uint32_t why)
 {
 	uint32_t core, at = __atomic_load_n(&session.helds, __ATOMIC_RELAXED);
@@ -285,8 +286,8 @@ int dt_peek(uint64_t *x)
 }
 
 /*
- * x[0..3]: 32 bytes of the text at x[4], zeros behind its end; x[4]: where it goes on, 0: nowhere. -1:
- * nothing can be read there.
+ * x[0..3]: 32 bytes of the text at x[4], zeros behind its end; x[4]: where it goes on, 0: nowhere.
+ * -1: nothing can be read there.
  */
 int dt_text(uint64_t *x)
 {
@@ -341,8 +342,9 @@ static struct dt_request *find_request(bool wait)
 
 /*
  * Tells the controller something; with wait, returns when it has dealt with it, or is gone. It is
- * waited for however long it takes: to plan a library of a hundred thousand functions takes seconds,
- * and what ran meanwhile would not be recorded. Who wants nothing recorded waits three seconds at most.
+ * waited for however long it takes: to plan a library of a hundred thousand functions takes
+ * seconds, and what ran meanwhile would not be recorded. Who wants nothing recorded waits three
+ * seconds at most.
  */
 #define PATIENCE 60 /* times 50 ms */
 
@@ -391,8 +393,7 @@ static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 
 		if (state == DT_REQUEST_DONE || controller_gone() || !followed())
 			break;
-		if (rounds >= PATIENCE &&
-		    __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
+		if (rounds >= PATIENCE && __atomic_load_n(&kept_block.opted_out, __ATOMIC_ACQUIRE))
 			break;
 		futex_wait(&q->state, state, 50 * MS);
 	}
@@ -425,8 +426,9 @@ void dt_before_exec(uint64_t path)
 }
 
 /*
- * The process wants nothing recorded any more. From here on its hooks end in the slow path and leave
- * nothing; the controller, which is waited for, switches its sites off. Children inherit both.
+ * The process wants nothing recorded any more. From here on its hooks end in the slow path and
+ * leave nothing; the controller, which is waited for, switches its sites off. Children inherit
+ * both.
  */
 void dt_opt_out(void)
 {
@@ -456,7 +458,8 @@ void dt_after_vfork(void)
 		return;
 	fs = thread_pointer() + (uint64_t)blob.rseq_offset;
 	counted = begin_calling();
-	if (!confined()) { /* otherwise the kernel stores it when it runs another thread in between */
+	if (!confined()) { /* otherwise the kernel stores it when it runs another thread in between
+			    */
 		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
 		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
 	}
@@ -472,8 +475,8 @@ static void leave_fast_path(void)
 
 /*
  * A clone without a thread block of its own appends with its maker's rseq block, which does not
- * protect it. Where the maker sleeps meanwhile (as in vfork) the child marks the block, see clone in
- * hook.S; where both run, nobody in the process can append by rseq any more.
+ * protect it. Where the maker sleeps meanwhile (as in vfork) the child marks the block, see clone
+ * in hook.S; where both run, nobody in the process can append by rseq any more.
  */
 void dt_before_clone(uint64_t flags)
 {
@@ -491,15 +494,16 @@ void dt_before_clone3(const uint64_t *args)
 /* --- what the program is about to forbid itself */
 
 /*
- * Waits until nobody makes a system call for us; by calls, while they are allowed. A minute at most: a
- * thread may have left the slow path by longjmp from a signal handler.
+ * Waits until nobody makes a system call for us; by calls, while they are allowed. A minute at
+ * most: a thread may have left the slow path by longjmp from a signal handler.
  */
 static void wait_for_calls(bool allowed)
 {
 	for (int i = 0; i < 60000 && !controller_gone(); i++) {
 		uint32_t n = __atomic_load_n(&process_block.calling, __ATOMIC_SEQ_CST);
 
-		/* negative: a signal handler has forked in the middle of one, and its child has gone on */
+		/* negative: a signal handler has forked in the middle of one, and its child has
+		 * gone on */
 		if ((int32_t)n <= 0)
 			return;
 		if (allowed)
@@ -510,7 +514,8 @@ static void wait_for_calls(bool allowed)
 	}
 }
 
-/* This thread alone: it can make no system call but read, write and exit, and not read the clock. */
+/* This thread alone: it can make no system call but read, write and exit, and not read the clock.
+ */
 static void become_strict(void)
 {
 	uint64_t fs = 0;
@@ -587,9 +592,9 @@ static bool watched(uint32_t id)
 }
 
 /*
- * A forked child finds its process block wiped: it fills it, and makes itself known. The first of a PID
- * namespace, or one that has been put into another, does not see its parent (0); it, and whose parent is the
- * first one, waits until the controller has told its numbers from others'.
+ * A forked child finds its process block wiped: it fills it, and makes itself known. The first of a
+ * PID namespace, or one that has been put into another, does not see its parent (0); it, and whose
+ * parent is the first one, waits until the controller has told its numbers from others'.
  */
 static void begin_process(void)
 {
@@ -599,18 +604,19 @@ static void begin_process(void)
 	if (strange)
 		tell(DT_REQUEST_PROCESS, true);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&kept_block.opted_out, __ATOMIC_SEQ_CST)) /* by another thread, just now */
+	if (__atomic_load_n(&kept_block.opted_out,
+			    __ATOMIC_SEQ_CST)) /* by another thread, just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
 		leave_fast_path();
 	if (strange)
 		return;
 	/* the child of a process that is watched is not: its sites are switched off first */
-	tell(DT_REQUEST_PROCESS,
-	     session.watches && !session.all && !watched(process_block.pid));
+	tell(DT_REQUEST_PROCESS, session.watches && !session.all && !watched(process_block.pid));
 }
 
-/* *word and the one behind it, if they are as expected; otherwise what they are. Aligned to 16 bytes. */
+/* *word and the one behind it, if they are as expected; otherwise what they are. Aligned to 16
+ * bytes. */
 static bool change_both(uint64_t *word, uint64_t *first, uint64_t *second, uint64_t new_first,
 			uint64_t new_second)
 {
@@ -624,12 +630,13 @@ static bool change_both(uint64_t *word, uint64_t *first, uint64_t *second, uint6
 }
 
 /*
- * Counts a record as lost because the ring is full up to `hard'. Returns false when it is not so any
- * more: the record is to be tried again.
+ * Counts a record as lost because the ring is full up to `hard'. Returns false when it is not so
+ * any more: the record is to be tried again.
  */
 static bool count_lost(struct dt_ring *r, uint64_t hard)
 {
-	uint64_t lost = __atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* after hard: never behind it */
+	uint64_t lost =
+		__atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* after hard: never behind it */
 	uint64_t dropped = __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
 
 	do {
@@ -690,9 +697,9 @@ static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *r
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return false;
 	/*
-	 * Careful is set before the limits of the cores' rings are: leave those as they are. The shared
-	 * ring's limit may be 0 in a careful session, too: dt_rings_alert() makes it so before the first
-	 * record.
+	 * Careful is set before the limits of the cores' rings are: leave those as they are. The
+	 * shared ring's limit may be 0 in a careful session, too: dt_rings_alert() makes it so
+	 * before the first record.
 	 */
 	if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
 		return true;
@@ -707,7 +714,8 @@ static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *r
 			return true;
 		/* a limit of 0 may have been dt_rings_alert()'s, and be a careful session's by now:
 		 * dt_rings_careful() writes the two in the other order */
-		if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_SEQ_CST)) {
+		if (!limit && r != shared_ring() &&
+		    __atomic_load_n(&session.careful, __ATOMIC_SEQ_CST)) {
 			__atomic_compare_exchange_n(&r->limit, &hard, 0, false, __ATOMIC_SEQ_CST,
 						    __ATOMIC_RELAXED);
 			return true;
@@ -758,7 +766,8 @@ static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record 
 	uint64_t *m = dt_ring_marks(r, blob.mask + 1) + (index & blob.mask / 64);
 
 	mark = __atomic_load_n(m, __ATOMIC_ACQUIRE);
-	/* its writer of a lap ago has not come back, or others have come round to it: it stays empty */
+	/* its writer of a lap ago has not come back, or others have come round to it: it stays
+	 * empty */
 	if ((mark & 1) || DT_MARK_AHEAD(mark, index))
 		return;
 	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
@@ -779,9 +788,10 @@ static bool is_frozen_at(uint64_t limit, uint64_t pos)
  * one waits for it. The reader counts a place that never gets committed as lost. Where writers wait
  * for room, a signal handler must not come in between: it would wait for the place below it.
  *
- * Who comes here has seen that events are not looked at, which may have changed since: recording may
- * have frozen. Whose place is behind that all the same began before it, and so is its time made to be.
- * (Not every processor has what changes pos and limit together, which a session that looks at events needs.)
+ * Who comes here has seen that events are not looked at, which may have changed since: recording
+ * may have frozen. Whose place is behind that all the same began before it, and so is its time made
+ * to be. (Not every processor has what changes pos and limit together, which a session that looks
+ * at events needs.)
  */
 static bool append_shared(struct dt_record *rec)
 {
@@ -797,7 +807,8 @@ static bool append_shared(struct dt_record *rec)
 	do {
 		limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 		frozen = is_frozen_at(limit, pos);
-		full = pos >= limit || ((limit & DT_FROZEN) && pos >= __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE));
+		full = pos >= limit ||
+		       ((limit & DT_FROZEN) && pos >= __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE));
 		if (frozen || full)
 			break;
 		rec->ticks = clock_and_core(&core);
@@ -808,7 +819,8 @@ static bool append_shared(struct dt_record *rec)
 	} else if (!full) {
 		uint64_t since = __atomic_load_n(&session.frozen, __ATOMIC_RELAXED);
 
-		if (is_frozen_at(__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), pos) && since && rec->ticks > since)
+		if (is_frozen_at(__atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), pos) && since &&
+		    rec->ticks > since)
 			rec->ticks = since;
 		rec->core = (uint16_t)core;
 		fill_shared(r, pos, rec);
@@ -940,7 +952,8 @@ static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t
 		fill_shared(r, pos + 64, &more);
 	}
 	half = r->read + (blob.mask + 1) / 2;
-	if (((end & DT_FROZEN) && pos + bytes >= (end & ~DT_FROZEN)) || (pos < half && pos + bytes >= half))
+	if (((end & DT_FROZEN) && pos + bytes >= (end & ~DT_FROZEN)) ||
+	    (pos < half && pos + bytes >= half))
 		ring_bell();
 	return false;
 }
@@ -961,7 +974,8 @@ static bool is_frozen(void)
 	return is_frozen_at(limit, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE));
 }
 
-/* The start event is recorded, and nothing is frozen any more: the controller may look at the time. */
+/* The start event is recorded, and nothing is frozen any more: the controller may look at the time.
+ */
 static void started(uint32_t what)
 {
 	uint32_t starting = DT_ARM_STARTING;
@@ -1034,9 +1048,10 @@ static bool careful(struct dt_record *rec)
 	}
 	if (__atomic_load_n(&session.arm_state, __ATOMIC_RELAXED) != DT_ARM_NONE)
 		trigger(rec, &what);
-	rec->flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) | (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
-		      (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) | (what & DT_DO_BASE ? DT_BASE : 0) |
-		      (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
+	rec->flags |= (what & DT_DO_FREEZE ? DT_FREEZE : 0) |
+		      (what & DT_DO_UNFREEZE ? DT_UNFREEZE : 0) |
+		      (what & DT_DO_LATEFREEZE ? DT_LATEFREEZE : 0) |
+		      (what & DT_DO_BASE ? DT_BASE : 0) | (what & DT_DO_ADJACENT ? DT_ADJACENT : 0);
 	if (session.policy != DT_WAIT || confined()) {
 		again = append_careful(rec, &t, what);
 		started(what);
@@ -1110,8 +1125,8 @@ static int append(struct dt_record *rec)
 }
 
 /*
- * A hook could not append r by rseq. Returns 1 when the hook is to try again, 0 when r is done with:
- * appended, counted as lost, or not wanted.
+ * A hook could not append r by rseq. Returns 1 when the hook is to try again, 0 when r is done
+ * with: appended, counted as lost, or not wanted.
  */
 int dt_slow(struct dt_record *rec)
 {
