@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace graph: callers and callees. */
-#include "analyse/graph.h"
+#include "cmd/graph-work.h"
 
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "export/export.h"
+#include "analyse/graph.h"
 #include "analyse/same.h"
 #include "cmd/commands.h"
-#include "cmd/open.h"
-#include "cmd/table.h"
-
-#define FOCUSES 64 /* functions that are looked at in one pass: each call is noted for each */
-/* levels that are printed: nothing that is drawn so far to the right is read */
-#define DEEPEST 2000
 
 static const char help[] =
 	"usage: devtrace graph [OPTION]... [FILE] [FUNCTION]...\n"
@@ -44,39 +35,21 @@ static const char help[] =
 	"FILE is devtrace.db when not given; the first word is a FILE when there is such a "
 	"trace.\n";
 
-enum form { TEXT, DOT, JSON };
-
-struct graph {
-	struct dt_reader *reader;
-	struct dt_graph graph;
-	struct dt_selection select;
-	struct dt_range_options when;
-	struct dt_table_threads threads;
-	uint64_t depth;
-	double min;	      /* per cent; negative: not given */
-	bool subtract, first; /* first: of what is printed as JSON */
-	bool cut;	      /* there are more than DEEPEST levels */
-	enum form form;
-	char branch[3 * 4 * DEEPEST]; /* what stands in front of a name */
-};
-
-static double ns_of(const struct graph *k, uint64_t ticks)
+double dt_graph_ns_of(const struct graph *k, uint64_t ticks)
 {
 	return (double)ticks * dt_reader_ns_per_tick(k->reader);
 }
 
-static double share(uint64_t part, uint64_t whole)
+double dt_graph_share(uint64_t part, uint64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static const char *name_of(const struct graph *k, uint32_t function)
+const char *dt_graph_name_of(const struct graph *k, uint32_t function)
 {
 	return function == DT_GRAPH_NO_CALLER ? "(no caller in the trace)"
 					      : dt_reader_function_name(k->reader, function);
 }
-
-/* ---- the order of a node's children ---- */
 
 struct ordering {
 	const struct graph *k;
@@ -96,8 +69,8 @@ static int by_total(const void *a, const void *b, void *ctx)
 		return x->sum > y->sum ? -1 : 1;
 	if (x->calls != y->calls)
 		return x->calls > y->calls ? -1 : 1;
-	names = strcmp(name_of(o->k, o->t->way.node[i].function),
-		       name_of(o->k, o->t->way.node[j].function));
+	names = strcmp(dt_graph_name_of(o->k, o->t->way.node[i].function),
+		       dt_graph_name_of(o->k, o->t->way.node[j].function));
 	return names ? names : i < j ? -1 : 1;
 }
 
@@ -120,405 +93,6 @@ static bool sort_tree(const struct graph *k, struct dt_graph_tree *t)
 	free(child);
 	return child != NULL;
 }
-
-/* ---- as text ---- */
-
-static void print_head(void)
-{
-	printf("%12s %7s %12s %10s %12s  %s\n", "total", "share", "self", "calls", "mean",
-	       "function");
-}
-
-static void print_mean(const struct graph *k, const struct dt_graph_sum *s)
-{
-	if (s->timed)
-		dt_table_ns(ns_of(k, s->sum) / (double)s->timed);
-	else
-		printf("%12s", "-");
-}
-
-/* The columns before the name. */
-static void print_sum(const struct graph *k, const struct dt_graph_sum *s, uint64_t of, bool self)
-{
-	if (s->total) {
-		dt_table_time(k->reader, s->total);
-		printf(" %6.1f%%", share(s->total, of));
-	} else {
-		printf("%12s %7s", "-", "-");
-	}
-	putchar(' ');
-	if (self && s->timed)
-		dt_table_time(k->reader, s->self);
-	else
-		printf("%12s", "-");
-	printf(" %10llu ", (unsigned long long)s->calls);
-	print_mean(k, s);
-}
-
-static void print_notes(const struct dt_graph_sum *s)
-{
-	if (s->open)
-		printf("  (%llu unfinished)", (unsigned long long)s->open);
-	if (s->timed < s->calls)
-		printf("  (%llu of unknown time)", (unsigned long long)(s->calls - s->timed));
-	if (s->exits)
-		printf("  (%llu exits without an entry)", (unsigned long long)s->exits);
-}
-
-static bool is_small(const struct graph *k, const struct dt_graph_sum *s, uint64_t of)
-{
-	return k->min > 0 && share(s->total, of) < k->min;
-}
-
-static bool is_too_deep(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
-			uint64_t level)
-{
-	k->cut |= level >= DEEPEST && t->way.node[parent].child;
-	return level >= DEEPEST;
-}
-
-static void print_rest(const struct graph *k, uint32_t n, const struct dt_graph_sum *s, uint64_t of,
-		       uint64_t level)
-{
-	struct dt_graph_sum sum = *s;
-
-	sum.timed = 0; /* neither self nor a mean of several functions says anything */
-	print_sum(k, &sum, of, false);
-	printf("  %s%s%u more below %g %%\n", k->branch, level == 1 ? "" : "└─ ", n, k->min);
-}
-
-/* The children of a node, one of which is printed in each line, `level' levels below the top. */
-static void print_children(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
-			   uint64_t of, uint64_t level, bool self)
-{
-	struct dt_graph_sum rest = {0};
-	size_t branch = strlen(k->branch);
-	uint32_t small = 0;
-
-	if (level > k->depth || is_too_deep(k, t, parent, level))
-		return;
-	/* what is small stands behind: they are sorted */
-	for (uint32_t c = t->way.node[parent].child; c; c = t->way.node[c].next) {
-		if (is_small(k, &t->sum[c], of)) {
-			small++;
-			rest.total += t->sum[c].total;
-			rest.calls += t->sum[c].calls;
-		}
-	}
-	for (uint32_t c = t->way.node[parent].child; c; c = t->way.node[c].next) {
-		const struct dt_stack_node *n = &t->way.node[c];
-		bool last = !n->next && !small;
-
-		if (is_small(k, &t->sum[c], of))
-			break;
-		print_sum(k, &t->sum[c], of, self && !n->again);
-		printf("  %s%s%s%s", k->branch,
-		       level == 1 ? ""
-		       : last	  ? "└─ "
-				  : "├─ ",
-		       name_of(k, n->function), n->again ? " (again)" : "");
-		print_notes(&t->sum[c]);
-		putchar('\n');
-		if (level > 1)
-			strcat(k->branch, last ? "   " : "│  ");
-		print_children(k, t, c, of, level + 1, self);
-		k->branch[branch] = '\0';
-	}
-	if (small)
-		print_rest(k, small, &rest, of, level);
-}
-
-static void print_focus(struct graph *k, size_t i)
-{
-	uint32_t f = k->graph.focus[i];
-	const struct dt_function_info *info = dt_reader_function(k->reader, f);
-	const struct dt_graph_sum s = dt_graph_function(&k->graph, f);
-
-	printf("%s%s", i ? "\n" : "", name_of(k, f));
-	if (*dt_export_module(k->reader, f))
-		printf("  %s", dt_export_module(k->reader, f));
-	if (info && *info->file)
-		printf("  %s:%u", info->file, info->line);
-	printf("\n%llu calls", (unsigned long long)s.calls);
-	if (s.recursive)
-		printf(" (%llu recursive)", (unsigned long long)s.recursive);
-	if (s.timed) {
-		printf(", total");
-		dt_table_time(k->reader, s.total);
-		printf(" (%.1f %% of all), self", share(s.total, k->graph.self));
-		dt_table_time(k->reader, s.self);
-		printf(", mean");
-		print_mean(k, &s);
-	}
-	print_notes(&s);
-	printf("\n\ncalled by\n");
-	print_head();
-	print_children(k, &k->graph.above[i], 1, s.total, 1, true);
-	printf("\ncalls\n");
-	print_head();
-	print_children(k, &k->graph.below[i], 1, s.total, 1, true);
-}
-
-static void print_text(struct graph *k)
-{
-	if (k->graph.focuses) {
-		for (size_t i = 0; i < k->graph.focuses; i++)
-			print_focus(k, i);
-	} else if (k->graph.whole.way.n > 1) {
-		print_head();
-		print_children(k, &k->graph.whole, 0, k->graph.self, 1, true);
-	} else {
-		puts("no calls");
-	}
-	if (k->subtract)
-		dt_table_costs(k->reader);
-}
-
-/* ---- as JSON ---- */
-
-static void print_json_sum(struct graph *k, uint32_t function, const struct dt_graph_sum *s,
-			   uint64_t of, bool self)
-{
-	const struct dt_function_info *info = dt_reader_function(k->reader, function);
-	const struct dt_module_info *m = info ? dt_reader_module(k->reader, info->module) : NULL;
-
-	printf("\"function\": ");
-	if (function == DT_GRAPH_NO_CALLER)
-		printf("null");
-	else
-		dt_table_json(name_of(k, function));
-	printf(", \"module\": ");
-	dt_table_json(m ? m->path : "");
-	printf(", \"calls\": %llu, \"recursive\": %llu, \"timed\": %llu, \"unfinished\": %llu",
-	       (unsigned long long)s->calls, (unsigned long long)s->recursive,
-	       (unsigned long long)s->timed, (unsigned long long)s->open);
-	if (!s->timed)
-		return;
-	printf(", \"total\": %.1f, \"share\": %.4f, \"mean\": %.1f", ns_of(k, s->total),
-	       share(s->total, of), ns_of(k, s->sum) / (double)s->timed);
-	if (self)
-		printf(", \"self\": %.1f", ns_of(k, s->self));
-}
-
-/* Nodes stand before those below them. */
-static void print_json_tree(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
-			    uint64_t of, uint64_t level)
-{
-	if (level > k->depth || t->way.n < 2 || is_too_deep(k, t, parent, level))
-		return;
-	for (uint32_t c = t->way.node[parent].child; c; c = t->way.node[c].next) {
-		const struct dt_stack_node *n = &t->way.node[c];
-
-		if (is_small(k, &t->sum[c], of))
-			break;
-		printf("%s\n  {\"depth\": %llu, \"again\": %s, ", k->first ? "" : ",",
-		       (unsigned long long)level, n->again ? "true" : "false");
-		k->first = false;
-		print_json_sum(k, n->function, &t->sum[c], of, !n->again);
-		putchar('}');
-		print_json_tree(k, t, c, of, level + 1);
-	}
-}
-
-static void print_json_list(struct graph *k, const char *name, const struct dt_graph_tree *t,
-			    uint32_t parent, uint64_t of)
-{
-	printf("\"%s\": [", name);
-	k->first = true;
-	print_json_tree(k, t, parent, of, 1);
-	putchar(']');
-}
-
-static void print_json(struct graph *k)
-{
-	if (!k->graph.focuses) {
-		putchar('{');
-		print_json_list(k, "tree", &k->graph.whole, 0, k->graph.self);
-		puts("}");
-		return;
-	}
-	puts("[");
-	for (size_t i = 0; i < k->graph.focuses; i++) {
-		const struct dt_graph_sum s = dt_graph_function(&k->graph, k->graph.focus[i]);
-
-		printf("%s {", i ? ",\n" : "");
-		print_json_sum(k, k->graph.focus[i], &s, k->graph.self, true);
-		printf(",\n ");
-		print_json_list(k, "called_by", &k->graph.above[i], 1, s.total);
-		printf(",\n ");
-		print_json_list(k, "callees", &k->graph.below[i], 1, s.total);
-		putchar('}');
-	}
-	puts("\n]");
-}
-
-/* ---- for Graphviz ---- */
-
-struct edge {
-	uint32_t from, to; /* functions */
-	uint64_t calls, total;
-};
-
-struct drawing {
-	struct graph *k;
-	struct edge *edge;
-	size_t edges;
-	bool *used; /* by function */
-	uint64_t of;
-};
-
-static int by_functions(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-/* The arrows of a tree; up: it is one of callers. */
-static void take_edges(struct drawing *d, const struct dt_graph_tree *t, bool up)
-{
-	for (uint32_t i = 1; i < t->way.n; i++) {
-		const struct dt_stack_node *n = &t->way.node[i], *p = &t->way.node[n->parent];
-		uint64_t total = t == &d->k->graph.whole ? t->sum[i].outer : t->sum[i].total;
-
-		if (n->function == DT_GRAPH_NO_CALLER || !n->parent)
-			continue;
-		d->edge[d->edges++] =
-			up ? (struct edge){n->function, p->function, t->sum[i].calls, total}
-			   : (struct edge){p->function, n->function, t->sum[i].here, total};
-	}
-}
-
-/* Those of the same functions together. */
-static void join_edges(struct drawing *d)
-{
-	size_t n = 0;
-
-	qsort(d->edge, d->edges, sizeof(*d->edge), by_functions);
-	for (size_t i = 0; i < d->edges; i++) {
-		if (n && !by_functions(&d->edge[n - 1], &d->edge[i])) {
-			d->edge[n - 1].calls += d->edge[i].calls;
-			d->edge[n - 1].total += d->edge[i].total;
-		} else {
-			d->edge[n++] = d->edge[i];
-		}
-	}
-	d->edges = n;
-}
-
-static void print_quoted(const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putchar('\\');
-		if ((unsigned char)*s >= ' ')
-			putchar(*s);
-	}
-}
-
-/* What is in a function's own time and has no box: it was chosen, and could not be hooked. */
-static void print_left_out(const struct drawing *d, uint32_t function)
-{
-	char names[160];
-
-	if (!dt_reader_unhooked(d->k->reader, function, names, sizeof(names)))
-		return;
-	printf("\\nself includes, not hooked: ");
-	print_quoted(names);
-}
-
-/* The more time, the darker. */
-static void print_box(const struct drawing *d, uint32_t function, const struct dt_graph_sum *s)
-{
-	double part = share(s->self, d->k->graph.self) / 100;
-
-	printf("\tf%u [label=\"", function);
-	print_quoted(name_of(d->k, function));
-	printf("\\n%llu calls\\ntotal", (unsigned long long)s->calls);
-	dt_table_time(d->k->reader, s->total);
-	printf(" (%.1f %%)\\nself", share(s->total, d->k->graph.self));
-	dt_table_time(d->k->reader, s->self);
-	print_left_out(d, function);
-	printf("\", fillcolor=\"0.08 %.3f 1.0\"];\n", part > 1	    ? 1.0
-						      : part < 0.02 ? 0.02
-								    : sqrt(part));
-}
-
-static void print_arrow(const struct drawing *d, const struct edge *x)
-{
-	double part = share(x->total, d->k->graph.self) / 100;
-
-	printf("\tf%u -> f%u [label=\"%llu\\n", x->from, x->to, (unsigned long long)x->calls);
-	if (x->total)
-		dt_table_time(d->k->reader, x->total);
-	else
-		printf("recursive");
-	printf("\", penwidth=%.1f];\n", 1 + 4 * (part > 1 ? 1 : part));
-}
-
-static void print_drawing(struct drawing *d)
-{
-	const struct dt_graph *g = &d->k->graph;
-	uint32_t functions = dt_reader_functions(d->k->reader) + 1, small = 0;
-
-	puts("digraph devtrace {\n\tnode [shape=box, style=\"filled,rounded\", "
-	     "fontname=\"sans-serif\"];\n"
-	     "\tedge [fontname=\"sans-serif\", fontsize=10];");
-	for (uint32_t f = 0; f < functions; f++) {
-		struct dt_graph_sum s;
-
-		if (!d->used[f])
-			continue;
-		s = dt_graph_function(g, f);
-		if (is_small(d->k, &s, d->of) && !g->focuses) {
-			d->used[f] = false;
-			small++;
-		} else {
-			print_box(d, f, &s);
-		}
-	}
-	for (size_t i = 0; i < d->edges; i++)
-		if (d->used[d->edge[i].from] && d->used[d->edge[i].to])
-			print_arrow(d, &d->edge[i]);
-	if (small)
-		printf("\tlabel=\"without %u functions below %g %% of the time\";\n", small,
-		       d->k->min);
-	puts("}");
-}
-
-static int draw(struct graph *k)
-{
-	const struct dt_graph *g = &k->graph;
-	struct drawing d = {.k = k, .of = g->self};
-	size_t room = g->whole.way.n + 1;
-
-	if (g->focuses)
-		room += g->below[0].way.n + g->above[0].way.n;
-	d.edge = calloc(room, sizeof(*d.edge));
-	d.used = calloc(dt_reader_functions(k->reader) + 1, sizeof(*d.used));
-	if (d.edge && d.used) {
-		if (g->focuses) {
-			take_edges(&d, &g->below[0], false);
-			take_edges(&d, &g->above[0], true);
-			d.used[g->focus[0]] = true;
-		} else {
-			take_edges(&d, &g->whole, false);
-			for (uint32_t i = 1; i < g->whole.way.n; i++)
-				d.used[g->whole.way.node[i].function] = true;
-		}
-		join_edges(&d);
-		for (size_t i = 0; i < d.edges; i++)
-			d.used[d.edge[i].from] = d.used[d.edge[i].to] = true;
-		print_drawing(&d);
-	}
-	free(d.edge);
-	free(d.used);
-	return d.edge && d.used ? 0 : dt_cmd_fail("out of memory");
-}
-
-/* ---- the command ---- */
 
 /* Which rows stand for functions that were called. calloc'ed; NULL: no memory. */
 static uint32_t *called_rows(const struct dt_reader *r)
@@ -563,7 +137,7 @@ static int take_word(struct graph *k, struct dt_selection *of, const char *word,
 
 		if (!row[i] || !k->graph.shown[i])
 			continue;
-		dt_near_offer(&near, name_of(k, i));
+		dt_near_offer(&near, dt_graph_name_of(k, i));
 		if (!meant[i])
 			continue;
 		any = true;
@@ -620,11 +194,11 @@ static int print(struct graph *k)
 	if (k->min < 0)
 		k->min = k->form == JSON ? 0 : 0.5;
 	if (k->form == TEXT)
-		print_text(k);
+		dt_graph_print_text(k);
 	else if (k->form == JSON)
-		print_json(k);
+		dt_graph_print_json(k);
 	else
-		status = draw(k);
+		status = dt_graph_draw(k);
 	if (fflush(stdout) || ferror(stdout))
 		status = dt_cmd_fail("cannot write the graph");
 	if (k->cut)

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* What the device language means for a session of processes. */
 #include "session/device.h"
-#include "hook/target-switch.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
+#include "hook/target-switch.h"
 #include "core/device-words.h"
-#include "core/text.h"
 #include "core/words.h"
 #include "session/domain.h"
 #include "session/pauses.h"
 #include "session/places.h"
 #include "session/ranges.h"
-#include "session/recorder.h"
 #include "session/tids.h"
 
 static void *host_resize(void *ctx, void *p, size_t bytes)
@@ -49,8 +43,6 @@ static void host_forget(void *ctx, struct dt_range *r)
 	(void)ctx;
 	dt_ranges_forget(r);
 }
-
-/* ---- applying ---- */
 
 static bool is_watched(const struct dt_session *s, const struct dt_target *t)
 {
@@ -433,8 +425,6 @@ static void host_counters(void *ctx, struct dt_counters *n)
 	n->armed = s->device.arm.set;
 }
 
-/* ---- commands that only sessions have ---- */
-
 static int pid_of(char *const *word, unsigned n, pid_t *pid, struct dt_error *e)
 {
 	uint64_t v;
@@ -545,8 +535,6 @@ static const struct dt_device_ops ops = {
 		      "quit        end the session\n",
 };
 
-/* ---- for the rest of the session ---- */
-
 int dt_session_device_init(struct dt_session *s, struct dt_error *e)
 {
 	dt_device_init(&s->device, &ops, s);
@@ -567,142 +555,6 @@ void dt_session_device_free(struct dt_session *s)
 	pthread_mutex_destroy(&s->writing);
 }
 
-int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
-			     struct dt_error *e)
-{
-	size_t size = 128, n;
-	char *command;
-	int rc;
-
-	for (size_t i = 0; i < select->n; i++) {
-		if (strpbrk(select->pattern[i].text, "' \n"))
-			return dt_fail(e,
-				       "the pattern '%s' has a quote or a blank in it: put ? there",
-				       select->pattern[i].text);
-		size += strlen(select->pattern[i].text) + 2;
-	}
-	command = malloc(size);
-	if (!command)
-		return dt_fail(e, "out of memory");
-	n = dt_format(command, size, "trace '%s", select->n ? "" : "*");
-	for (size_t i = 0; i < select->n; i++)
-		n += dt_format(command + n, size - n, "%s%s%s", i ? " " : "",
-			       select->pattern[i].remove ? "!" : "+", select->pattern[i].text);
-	dt_format(command + n, size - n, "' new selection\ntrace selection on");
-	rc = dt_device_write(&s->device, NULL, command, strlen(command), e);
-	free(command);
-	return rc;
-}
-
-/* Those of the patterns that take away, each with a blank in front. */
-static size_t put_removed(const struct dt_selection *select, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < select->n && n < size; i++)
-		if (select->pattern[i].remove)
-			n += dt_format(out + n, size - n, " !%s", select->pattern[i].text);
-	return n;
-}
-
-int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
-{
-	for (size_t i = 0; i < s->options.arguments; i++) {
-		const char *pattern = s->options.argument[i];
-		char command[4096];
-		size_t n;
-
-		if (strpbrk(pattern, "' \n"))
-			return dt_fail(
-				e,
-				"'%s' is no pattern of functions and their arguments, such as "
-				"open or open@path:str,flags",
-				pattern);
-		n = dt_format(command, sizeof(command), "trace '+%s", pattern);
-		if (n < sizeof(command))
-			n += put_removed(&s->options.select, command + n, sizeof(command) - n);
-		if (n < sizeof(command))
-			n += dt_format(command + n, sizeof(command) - n, "' new args%zu ARGS", i);
-		if (n >= sizeof(command))
-			return dt_fail(e, "the pattern '%.40s...', with those of -N, is too long",
-				       pattern);
-		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
-			return -1;
-		n = dt_format(command, sizeof(command), "trace args%zu on", i);
-		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
-{
-	const struct dt_options *o = &s->options;
-	char command[4096];
-	size_t n;
-
-	/* where no functions are traced there are no calls to be paired */
-	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
-		return 0;
-	n = dt_format(command, sizeof(command),
-		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");
-	n += put_removed(&o->select, command + n, sizeof(command) - n);
-	if (n < sizeof(command))
-		n += dt_format(command + n, sizeof(command) - n,
-			       "' new contexts\ntrace contexts on");
-	if (n >= sizeof(command))
-		return dt_fail(e, "the patterns of -N are too long");
-	return dt_device_write(&s->device, NULL, command, n, e);
-}
-
-int dt_session_device_points(struct dt_session *s, struct dt_error *e)
-{
-	for (; s->points_set < s->options.points; s->points_set++) {
-		const char *point = s->options.point[s->points_set];
-		size_t size = point ? strlen(point) + sizeof("trace ") : 0;
-		char *command;
-		int rc;
-
-		if (!point || strchr(point, '\n'))
-			return dt_fail(e, "devtrace: a tracepoint is one line");
-		command = malloc(size);
-		if (!command)
-			return dt_fail(e, "out of memory");
-		dt_format(command, size, "trace %s", point);
-		rc = dt_device_write(&s->device, NULL, command, size - 1, e);
-		free(command);
-		if (rc < 0)
-			return -1;
-	}
-	return 0;
-}
-
-void dt_session_device_hits(struct dt_session *s, struct dt_selection *select)
-{
-	const struct dt_range *r;
-
-	pthread_mutex_lock(&s->lock);
-	r = dt_device_find(&s->device, "selection");
-	if (r)
-		dt_ranges_hits(r, select);
-	pthread_mutex_unlock(&s->lock);
-}
-
-uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size)
-{
-	const struct dt_range *r;
-	uint64_t matched;
-	char name[32];
-
-	dt_format(name, sizeof(name), "args%zu", i);
-	missing[0] = '\0';
-	pthread_mutex_lock(&s->lock);
-	r = dt_device_find(&s->device, name);
-	matched = r ? dt_ranges_matched(r, missing, size) : 0;
-	pthread_mutex_unlock(&s->lock);
-	return matched;
-}
-
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
 {
 	if (!t->area || t->ended)
@@ -710,80 +562,4 @@ void dt_session_device_follow(struct dt_session *s, struct dt_target *t)
 	if (s->targets.shared.careful)
 		dt_ranges_table(s, t, NULL);
 	dt_target_sync(t, NULL, 0, ~0ull, is_watched(s, t), NULL);
-}
-
-/* The log's records as lines, where dump says. With the lock. */
-static int write_dump(struct dt_session *s, struct dt_error *e)
-{
-	char line[DT_LINE];
-	struct dt_record r;
-	uint64_t at = 0, lost;
-	FILE *f;
-	int fd = open(s->dump, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || !(f = fdopen(fd, "w"))) {
-		dt_fail(e, "%s: %s", s->dump, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	while (dt_log_read(&s->log, &r, 1, &at, &lost, 0, false)) {
-		r = dt_record_shown(&r);
-		dt_text_line(line, &r);
-		fwrite(line, 1, sizeof(line), f);
-		at++;
-	}
-	if (ferror(f) | fclose(f))
-		return dt_fail(e, "%s: can not be written", s->dump);
-	return 0;
-}
-
-/* What triggers have stopped: whoever waits is told, and the log is dumped if that was asked for.
- */
-static void fired(struct dt_session *s)
-{
-	struct dt_error e;
-
-	if (s->dump && write_dump(s, &e) < 0)
-		dt_format(s->device.error, sizeof(s->device.error), "%s", e.text);
-	pthread_cond_broadcast(&s->asked);
-}
-
-void dt_session_device_tick(struct dt_session *s)
-{
-	struct dt_shared *first = &s->targets.shared;
-	enum dt_arm_state state;
-	bool frozen, news, waits;
-	uint64_t begin;
-
-	dt_domains_spread(s);
-	state = dt_shared_arm_state(first);
-	if (s->arm_ticks && state == DT_ARM_RUNNING) {
-		begin = dt_shared_arm_begin(first);
-		if (begin && dt_ticks() - begin >= s->arm_ticks)
-			dt_shared_each(first, m)
-				dt_rings_freeze(m, true);
-	}
-	frozen = dt_domains_frozen(s);
-	/* whoever brought the start event may have ended before it could say so */
-	dt_shared_each(first, m) {
-		if (!frozen)
-			dt_shared_arm_move(m, DT_ARM_STARTING, DT_ARM_RUNNING);
-		else
-			dt_shared_arm_move(m, DT_ARM_RUNNING, DT_ARM_DONE);
-	}
-	s->arm_state = state = dt_shared_arm_state(first);
-	waits = state == DT_ARM_ARMED || state == DT_ARM_STARTING;
-	news = frozen && !s->was_frozen && !waits;
-	s->was_frozen = frozen && !waits;
-	/* without the lock, which the recorder has most of the time */
-	if (!news && __atomic_load_n(&s->frozen, __ATOMIC_RELAXED) == frozen)
-		return;
-	if (news) /* also what froze it */
-		dt_session_drained(s);
-	pthread_mutex_lock(&s->lock);
-	s->frozen = frozen;
-	if (news)
-		fired(s);
-	pthread_mutex_unlock(&s->lock);
 }

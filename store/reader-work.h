@@ -72,4 +72,6 @@ int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e);
 
 void dt_reader_free_cursors(struct dt_reader *r);
 
+int64_t dt_reader_single(struct dt_reader *r, const char *sql);
+
 #endif

@@ -3,13 +3,11 @@
  * Classification of types. DWARF read here may be damaged: chains are followed a bounded number of
  * steps, and anything odd makes the type UNKNOWN rather than wrong.
  */
-#include "symbols/dwarf-type.h"
+#include "symbols/dwarf-type-work.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "symbols/dwarf-text.h"
 
 #define MAX_CHAIN   64	/* typedefs and qualifiers in a row */
 #define MAX_DEPTH   16	/* structures in structures */
@@ -54,7 +52,7 @@ int dt_type_peel(Dwarf_Die *die, Dwarf_Die *type)
 	return -1;
 }
 
-static bool number(Dwarf_Die *die, unsigned name, uint64_t *value)
+bool dt_type_number(Dwarf_Die *die, unsigned name, uint64_t *value)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -65,20 +63,19 @@ static bool number(Dwarf_Die *die, unsigned name, uint64_t *value)
 	return true;
 }
 
-static bool flag(Dwarf_Die *die, unsigned name)
+bool dt_type_flag(Dwarf_Die *die, unsigned name)
 {
 	return dwarf_hasattr(die, name);
 }
 
-static const char *name_of(Dwarf_Die *die)
+const char *dt_type_name_of(Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
 
 	return name ? name : "";
 }
 
-/* Elements of an array type over all its dimensions; -1: not known. */
-static int64_t elements(Dwarf_Die *array)
+int64_t dt_type_elements(Dwarf_Die *array)
 {
 	uint64_t n = 1, v, last = 0;
 	Dwarf_Die d;
@@ -91,8 +88,8 @@ static int64_t elements(Dwarf_Die *array)
 		last = dwarf_dieoffset(&d);
 		if (dwarf_tag(&d) != DW_TAG_subrange_type)
 			continue;
-		if (!number(&d, DW_AT_count, &v)) {
-			if (!number(&d, DW_AT_upper_bound, &v))
+		if (!dt_type_number(&d, DW_AT_count, &v)) {
+			if (!dt_type_number(&d, DW_AT_upper_bound, &v))
 				return 0; /* a flexible array member */
 			v++;
 		}
@@ -103,14 +100,13 @@ static int64_t elements(Dwarf_Die *array)
 	return (int64_t)n;
 }
 
-/* In bytes; -1: not known. */
-static int64_t size_of(Dwarf_Die *type, int depth)
+int64_t dt_type_size_of(Dwarf_Die *type, int depth)
 {
 	uint64_t size;
 	int64_t n, each;
 	Dwarf_Die of;
 
-	if (number(type, DW_AT_byte_size, &size))
+	if (dt_type_number(type, DW_AT_byte_size, &size))
 		return size < 1ull << 40 ? (int64_t)size : -1;
 	switch (dwarf_tag(type)) {
 	case DW_TAG_pointer_type:
@@ -122,15 +118,15 @@ static int64_t size_of(Dwarf_Die *type, int depth)
 		return !dt_type_peel(type, &of) && dwarf_tag(&of) == DW_TAG_subroutine_type ? 16
 											    : 8;
 	case DW_TAG_array_type:
-		n = elements(type);
+		n = dt_type_elements(type);
 		if (depth > MAX_DEPTH || n < 0 || dt_type_peel(type, &of))
 			return -1;
-		each = size_of(&of, depth + 1);
+		each = dt_type_size_of(&of, depth + 1);
 		return each < 0 || each > 1 << 20 ? -1 : n * each;
 	case DW_TAG_enumeration_type:
 		if (depth > MAX_DEPTH || dt_type_peel(type, &of))
 			return -1;
-		return size_of(&of, depth + 1);
+		return dt_type_size_of(&of, depth + 1);
 	}
 	return -1;
 }
@@ -188,10 +184,10 @@ static void classify_base(struct walk *w, Dwarf_Die *type, uint64_t offset, uint
 {
 	uint64_t encoding = 0;
 
-	number(type, DW_AT_encoding, &encoding);
+	dt_type_number(type, DW_AT_encoding, &encoding);
 	switch (encoding) {
 	case DW_ATE_float:
-		set_float(w, offset, size, name_of(type));
+		set_float(w, offset, size, dt_type_name_of(type));
 		break;
 	case DW_ATE_decimal_float:
 		set_scalar(w, offset, size, DT_CLASS_SSE, DT_CLASS_SSEUP);
@@ -200,7 +196,7 @@ static void classify_base(struct walk *w, Dwarf_Die *type, uint64_t offset, uint
 		/* of long double: by memory, but returned in two x87 registers */
 		if (size > 16) {
 			set(w, offset,
-			    strstr(name_of(type), "128") ? DT_CLASS_MEMORY : DT_CLASS_X87);
+			    strstr(dt_type_name_of(type), "128") ? DT_CLASS_MEMORY : DT_CLASS_X87);
 			break;
 		}
 		set_float(w, offset, size / 2, "");
@@ -222,10 +218,10 @@ static void classify_base(struct walk *w, Dwarf_Die *type, uint64_t offset, uint
 
 static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uint64_t size)
 {
-	int64_t n = elements(type), each;
+	int64_t n = dt_type_elements(type), each;
 	Dwarf_Die of;
 
-	if (flag(type, DW_AT_GNU_vector)) {
+	if (dt_type_flag(type, DW_AT_GNU_vector)) {
 		if (size < 8 || dt_type_peel(type, &of) || offset % size)
 			set(w, offset, DT_CLASS_UNKNOWN);
 		else if (size == 8)
@@ -238,7 +234,7 @@ static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uin
 		}
 		return;
 	}
-	if (n < 0 || dt_type_peel(type, &of) || (each = size_of(&of, 0)) < 0) {
+	if (n < 0 || dt_type_peel(type, &of) || (each = dt_type_size_of(&of, 0)) < 0) {
 		set(w, offset, DT_CLASS_UNKNOWN);
 		return;
 	}
@@ -256,12 +252,12 @@ static bool classify_bits(struct walk *w, Dwarf_Die *member, Dwarf_Die *type, ui
 {
 	uint64_t bits, at, old;
 
-	if (!number(member, DW_AT_bit_size, &bits) || !bits)
+	if (!dt_type_number(member, DW_AT_bit_size, &bits) || !bits)
 		return false;
-	if (number(member, DW_AT_data_bit_offset, &at))
+	if (dt_type_number(member, DW_AT_data_bit_offset, &at))
 		at += offset * 8;
-	else if (number(member, DW_AT_bit_offset, &old)) /* counted from the high end */
-		at = (offset + in + (uint64_t)size_of(type, 0)) * 8 - old - bits;
+	else if (dt_type_number(member, DW_AT_bit_offset, &old)) /* counted from the high end */
+		at = (offset + in + (uint64_t)dt_type_size_of(type, 0)) * 8 - old - bits;
 	else
 		at = (offset + in) * 8;
 	set(w, at / 8, DT_CLASS_INTEGER);
@@ -275,8 +271,8 @@ static void classify_member(struct walk *w, Dwarf_Die *member, uint64_t offset)
 	Dwarf_Die type;
 
 	if (++w->members > MAX_MEMBERS || dt_type_peel(member, &type) ||
-	    (flag(member, DW_AT_data_member_location) &&
-	     !number(member, DW_AT_data_member_location, &in)) ||
+	    (dt_type_flag(member, DW_AT_data_member_location) &&
+	     !dt_type_number(member, DW_AT_data_member_location, &in)) ||
 	    in > 1 << 20) {
 		set(w, offset, DT_CLASS_UNKNOWN);
 		return;
@@ -290,7 +286,7 @@ static void classify_aggregate(struct walk *w, Dwarf_Die *type, uint64_t offset,
 	uint64_t last = 0;
 	Dwarf_Die d;
 
-	if (flag(type, DW_AT_declaration)) {
+	if (dt_type_flag(type, DW_AT_declaration)) {
 		set(w, offset, DT_CLASS_UNKNOWN);
 		return;
 	}
@@ -302,7 +298,8 @@ static void classify_aggregate(struct walk *w, Dwarf_Die *type, uint64_t offset,
 		last = dwarf_dieoffset(&d);
 		switch (dwarf_tag(&d)) {
 		case DW_TAG_member: /* static ones are declarations */
-			if (!flag(&d, DW_AT_external) && !flag(&d, DW_AT_declaration))
+			if (!dt_type_flag(&d, DW_AT_external) &&
+			    !dt_type_flag(&d, DW_AT_declaration))
 				classify_member(w, &d, offset);
 			break;
 		case DW_TAG_inheritance:
@@ -321,7 +318,7 @@ static void classify_aggregate(struct walk *w, Dwarf_Die *type, uint64_t offset,
 /* Adds what lies at offset of the value to its classes. */
 static void classify(struct walk *w, Dwarf_Die *type, uint64_t offset)
 {
-	int64_t size = size_of(type, 0);
+	int64_t size = dt_type_size_of(type, 0);
 
 	if (size < 0 || ++w->depth > MAX_DEPTH) {
 		set(w, offset, DT_CLASS_UNKNOWN);
@@ -344,7 +341,7 @@ static void classify(struct walk *w, Dwarf_Die *type, uint64_t offset)
 		break;
 	case DW_TAG_unspecified_type:
 		set(w, offset,
-		    strstr(name_of(type), "nullptr") ? DT_CLASS_INTEGER : DT_CLASS_UNKNOWN);
+		    strstr(dt_type_name_of(type), "nullptr") ? DT_CLASS_INTEGER : DT_CLASS_UNKNOWN);
 		break;
 	case DW_TAG_array_type:
 		classify_array(w, type, offset, (uint64_t)size);
@@ -403,8 +400,9 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 	Dwarf_Die d, of, to;
 
 	/* the constructor of "v<int>" is called "v" */
-	if (strncmp(name_of(function), name_of(class), strcspn(name_of(class), "<")) ||
-	    name_of(function)[0] == '~' || dwarf_child(function, &d))
+	if (strncmp(dt_type_name_of(function), dt_type_name_of(class),
+		    strcspn(dt_type_name_of(class), "<")) ||
+	    dt_type_name_of(function)[0] == '~' || dwarf_child(function, &d))
 		return false;
 	do {
 		int tag;
@@ -412,12 +410,13 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 		if (dwarf_dieoffset(&d) <= last)
 			return false;
 		last = dwarf_dieoffset(&d);
-		if (dwarf_tag(&d) != DW_TAG_formal_parameter || flag(&d, DW_AT_artificial))
+		if (dwarf_tag(&d) != DW_TAG_formal_parameter || dt_type_flag(&d, DW_AT_artificial))
 			continue;
 		tag = dt_type_peel(&d, &of) ? 0 : dwarf_tag(&of);
 		return (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type) &&
 		       !dt_type_peel(&of, &to) &&
-		       (to.addr == class->addr || !strcmp(name_of(&to), name_of(class)));
+		       (to.addr == class->addr ||
+			!strcmp(dt_type_name_of(&to), dt_type_name_of(class)));
 	} while (!dwarf_siblingof(&d, &d));
 	return false;
 }
@@ -430,22 +429,23 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 
 	switch (dwarf_tag(d)) {
 	case DW_TAG_subprogram:
-		if (number(d, DW_AT_virtuality, &v) && v != DW_VIRTUALITY_none)
+		if (dt_type_number(d, DW_AT_virtuality, &v) && v != DW_VIRTUALITY_none)
 			return NONTRIVIAL;
-		if (name_of(d)[0] != '~' && !is_copy(d, class))
+		if (dt_type_name_of(d)[0] != '~' && !is_copy(d, class))
 			return TRIVIAL;
-		if (flag(d, DW_AT_deleted))
+		if (dt_type_flag(d, DW_AT_deleted))
 			return UNSURE;
 		/* written by the compiler: as trivial as the members are */
-		if (flag(d, DW_AT_artificial) || (number(d, DW_AT_defaulted, &v) && v == 1))
+		if (dt_type_flag(d, DW_AT_artificial) ||
+		    (dt_type_number(d, DW_AT_defaulted, &v) && v == 1))
 			return TRIVIAL;
 		return NONTRIVIAL;
 	case DW_TAG_inheritance:
-		if (number(d, DW_AT_virtuality, &v) && v != DW_VIRTUALITY_none)
+		if (dt_type_number(d, DW_AT_virtuality, &v) && v != DW_VIRTUALITY_none)
 			return NONTRIVIAL;
 		break;
 	case DW_TAG_member:
-		if (flag(d, DW_AT_external) || flag(d, DW_AT_declaration))
+		if (dt_type_flag(d, DW_AT_external) || dt_type_flag(d, DW_AT_declaration))
 			return TRIVIAL;
 		break;
 	default:
@@ -470,7 +470,7 @@ static enum triviality derive_triviality(Dwarf_Die *class, int depth, struct see
 	uint64_t last = 0;
 	Dwarf_Die d;
 
-	if (depth > MAX_DEPTH || flag(class, DW_AT_declaration))
+	if (depth > MAX_DEPTH || dt_type_flag(class, DW_AT_declaration))
 		return UNSURE;
 	if (dwarf_child(class, &d))
 		return TRIVIAL;
@@ -507,7 +507,7 @@ static enum triviality class_triviality(Dwarf_Die *class, int depth, struct seen
 /* Fat pointers are the only Rust aggregates whose passing has been the same in every version. */
 static bool rust_aggregate(Dwarf_Die *type, struct dt_type *t)
 {
-	if (name_of(type)[0] == '&' && size_of(type, 0) == 16)
+	if (dt_type_name_of(type)[0] == '&' && dt_type_size_of(type, 0) == 16)
 		t->class[0] = t->class[1] = DT_CLASS_INTEGER;
 	else
 		t->class[0] = DT_CLASS_UNKNOWN;
@@ -526,7 +526,7 @@ static bool special_class(Dwarf_Die *type, int language, struct dt_type *t)
 		return rust_aggregate(type, t);
 	if (!is_cxx(language))
 		return false;
-	if (number(type, DW_AT_calling_convention, &convention)) {
+	if (dt_type_number(type, DW_AT_calling_convention, &convention)) {
 		t->reference = convention == DW_CC_pass_by_reference;
 		return t->reference;
 	}
@@ -548,15 +548,16 @@ static bool is_unsigned(Dwarf_Die *enumeration)
 	uint64_t encoding = 0;
 	Dwarf_Die of;
 
-	if (!number(enumeration, DW_AT_encoding, &encoding) && !dt_type_peel(enumeration, &of))
-		number(&of, DW_AT_encoding, &encoding);
+	if (!dt_type_number(enumeration, DW_AT_encoding, &encoding) &&
+	    !dt_type_peel(enumeration, &of))
+		dt_type_number(&of, DW_AT_encoding, &encoding);
 	return encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
 	       encoding == DW_ATE_boolean || encoding == DW_ATE_UTF;
 }
 
 static void letter(Dwarf_Die *type, struct dt_type *t)
 {
-	int64_t size = size_of(type, 0);
+	int64_t size = dt_type_size_of(type, 0);
 	uint64_t encoding = 0;
 	Dwarf_Die to;
 	char c = 'a';
@@ -565,7 +566,7 @@ static void letter(Dwarf_Die *type, struct dt_type *t)
 	case DW_TAG_pointer_type:
 		c = 'p';
 		if (!dt_type_peel(type, &to) && dwarf_tag(&to) == DW_TAG_base_type &&
-		    !strcmp(name_of(&to), "char"))
+		    !strcmp(dt_type_name_of(&to), "char"))
 			c = 's';
 		break;
 	case DW_TAG_reference_type:
@@ -581,10 +582,10 @@ static void letter(Dwarf_Die *type, struct dt_type *t)
 		t->is_unsigned = is_unsigned(type);
 		break;
 	case DW_TAG_base_type:
-		number(type, DW_AT_encoding, &encoding);
+		dt_type_number(type, DW_AT_encoding, &encoding);
 		if (encoding == DW_ATE_boolean)
 			c = 'b';
-		else if (size == 1 && !strcmp(name_of(type), "char"))
+		else if (size == 1 && !strcmp(dt_type_name_of(type), "char"))
 			c = 'c';
 		else if (encoding == DW_ATE_signed || encoding == DW_ATE_signed_char)
 			c = 'i';
@@ -621,7 +622,7 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 		return;
 	}
 	t->die = type;
-	if (dwarf_tag(&type) == DW_TAG_base_type && size_of(&type, 0) == 0) {
+	if (dwarf_tag(&type) == DW_TAG_base_type && dt_type_size_of(&type, 0) == 0) {
 		strcpy(t->text, "v"); /* Rust's () and ! */
 		return;
 	}
@@ -638,191 +639,4 @@ void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t)
 	letter(&type, t);
 	if (t->reference)
 		strcpy(t->text, "p");
-}
-
-/* ---- descriptions ---- */
-
-#define MAX_PARTS 4096 /* enumerators, members, elements: of more nothing is told */
-
-static void put_name(struct text *t, const char *name)
-{
-	for (; *name; name++)
-		dt_dwarf_put(t, "%c", strchr(",;:@#= \t\n", *name) ? '_' : *name);
-}
-
-int64_t dt_type_size(const struct dt_type *t)
-{
-	Dwarf_Die die = t->die;
-
-	return die.addr ? size_of(&die, 0) : -1;
-}
-
-/* Its offset, and whether that is in the file that dwz shares. */
-uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t)
-{
-	Dwarf_Die die = t->die, same;
-	bool alt;
-	Dwarf *of;
-
-	if (!die.addr || t->reference || (t->text[0] != 'e' && t->text[0] != 'a') ||
-	    (t->text[0] == 'a' && (size_of(&die, 0) <= 0 || size_of(&die, 0) > 16)))
-		return 0;
-	of = dwarf_cu_getdwarf(die.cu);
-	alt = of != dwarf;
-	if (alt && of != dwarf_getalt(dwarf))
-		return 0;
-	/* a type in a section of its own is not found by that offset */
-	if (!dwarf_offdie(of, dwarf_dieoffset(&die), &same) || same.addr != die.addr)
-		return 0;
-	return (uint64_t)dwarf_dieoffset(&die) << 1 | alt;
-}
-
-void dt_type_put(struct text *t, Dwarf *dwarf, const struct dt_type *type)
-{
-	uint64_t key = dwarf ? dt_type_key(dwarf, type) : 0;
-
-	if (key && type->is_unsigned)
-		dt_dwarf_put(t, "u%s", type->text + 1);
-	else
-		dt_dwarf_put(t, "%s", type->text);
-	if (key)
-		dt_dwarf_put(t, DT_KEY_FORMAT, (unsigned long long)key);
-}
-
-static void put_part(struct text *t, Dwarf *dwarf, const char *name, Dwarf_Die *typed, int language,
-		     uint64_t bit, uint64_t bits)
-{
-	struct dt_type type;
-
-	dt_type_of(typed, language, &type);
-	dt_dwarf_put(t, t->parts++ ? "," : "");
-	put_name(t, name);
-	dt_dwarf_put(t, ":");
-	dt_type_put(t, dwarf, &type);
-	dt_dwarf_put(t, "@%llu", (unsigned long long)bit);
-	if (bits)
-		dt_dwarf_put(t, "/%llu", (unsigned long long)bits);
-}
-
-/*
- * An enumerator's value. The forms of one, two and four bytes do not say whether they have a sign:
- * gcc writes what is not negative in the least of them that holds it, and the rest with a sign.
- * Where the form is as wide as the type both are the same bits.
- */
-static bool enumerator(Dwarf_Attribute *attr, Dwarf_Sword *v)
-{
-	Dwarf_Word bits;
-
-	switch (dwarf_whatform(attr)) {
-	case DW_FORM_data1:
-	case DW_FORM_data2:
-	case DW_FORM_data4:
-	case DW_FORM_data8:
-	case DW_FORM_udata:
-		if (dwarf_formudata(attr, &bits))
-			return false;
-		*v = (Dwarf_Sword)bits;
-		return true;
-	default:
-		return !dwarf_formsdata(attr, v);
-	}
-}
-
-static void put_enumerators(struct text *t, Dwarf_Die *type)
-{
-	uint64_t last = 0;
-	Dwarf_Die d;
-
-	if (dwarf_child(type, &d))
-		return;
-	do {
-		Dwarf_Attribute attr;
-		Dwarf_Sword v;
-
-		if (dwarf_dieoffset(&d) <= last)
-			return;
-		last = dwarf_dieoffset(&d);
-		if (dwarf_tag(&d) != DW_TAG_enumerator ||
-		    !dwarf_attr(&d, DW_AT_const_value, &attr) || !enumerator(&attr, &v))
-			continue;
-		dt_dwarf_put(t, t->parts++ ? "," : "");
-		put_name(t, name_of(&d));
-		dt_dwarf_put(t, "=%lld", (long long)v);
-	} while (!dwarf_siblingof(&d, &d) && t->parts <= MAX_PARTS);
-}
-
-static void put_elements(struct text *t, Dwarf *dwarf, Dwarf_Die *type, int language)
-{
-	int64_t n = elements(type), each;
-	Dwarf_Die of;
-
-	if (n <= 0 || dt_type_peel(type, &of) || (each = size_of(&of, 0)) <= 0)
-		return;
-	for (int64_t i = 0; i < n && i * each < 16; i++)
-		put_part(t, dwarf, "", type, language, (uint64_t)(i * each * 8), 0);
-}
-
-static void put_members(struct text *t, Dwarf *dwarf, Dwarf_Die *type, int language)
-{
-	uint64_t last = 0, in, bits, at, old;
-	Dwarf_Die d, of;
-
-	if (dwarf_child(type, &d))
-		return;
-	do {
-		int tag = dwarf_tag(&d);
-
-		if (dwarf_dieoffset(&d) <= last)
-			return;
-		last = dwarf_dieoffset(&d);
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-		    flag(&d, DW_AT_external) || flag(&d, DW_AT_declaration))
-			continue;
-		in = bits = 0;
-		if (flag(&d, DW_AT_data_member_location) &&
-		    !number(&d, DW_AT_data_member_location, &in))
-			continue;
-		if (dt_type_peel(&d, &of) || size_of(&of, 0) <= 0)
-			continue;
-		at = in * 8;
-		if (number(&d, DW_AT_bit_size, &bits) && bits) {
-			if (number(&d, DW_AT_data_bit_offset, &old))
-				at = old;
-			else if (number(&d, DW_AT_bit_offset, &old))
-				at = (in + (uint64_t)size_of(&of, 0)) * 8 - old - bits;
-		}
-		if (at < 128)
-			put_part(t, dwarf, tag == DW_TAG_member ? name_of(&d) : "", &d, language,
-				 at, bits);
-	} while (!dwarf_siblingof(&d, &d) && t->parts <= MAX_PARTS);
-}
-
-bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size)
-{
-	Dwarf *of = key & 1 ? dwarf_getalt(dwarf) : dwarf;
-	struct text t = {buf, size, 0, 0};
-	Dwarf_Die die, unit;
-	int language;
-
-	if (!key || !of || !dwarf_offdie(of, key >> 1, &die) ||
-	    !dwarf_diecu(&die, &unit, NULL, NULL))
-		return false;
-	language = dwarf_srclang(&unit);
-	dt_dwarf_put(&t, dwarf_tag(&die) == DW_TAG_enumeration_type ? "e:" : "a:");
-	put_name(&t, name_of(&die));
-	dt_dwarf_put(&t, ";");
-	switch (dwarf_tag(&die)) {
-	case DW_TAG_enumeration_type:
-		put_enumerators(&t, &die);
-		break;
-	case DW_TAG_array_type:
-		put_elements(&t, dwarf, &die, language);
-		break;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-		put_members(&t, dwarf, &die, language);
-		break;
-	}
-	return t.parts && t.parts <= MAX_PARTS && t.len < size;
 }

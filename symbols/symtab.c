@@ -4,10 +4,8 @@
  * Opening reads the symbols only; names are demangled and DWARF is read when first asked for, so
  * one symtab must not be used by two threads at once.
  */
-#include "symbols/symtab.h"
-#include "symbols/variable.h"
+#include "symbols/symtab-work.h"
 
-#include <gelf.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,6 @@
 #include "symbols/dwarf.h"
 #include "elf/elf.h"
 #include "elf/ifunc.h"
-#include "symbols/symtab-work.h"
 
 #define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
 
@@ -76,8 +73,7 @@ const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n)
 	return k->text;
 }
 
-/* A demangled name without parameters; "f [clone .cold]" becomes "f.cold". NULL: not mangled. */
-static const char *demangle(struct dt_symtab *t, const char *linkage)
+const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage)
 {
 	const char *kept;
 	char *text, *clone;
@@ -108,7 +104,7 @@ static void name_function(struct dt_symtab *t, struct dt_function *f)
 		t->apart->name(t, f);
 		return;
 	}
-	f->name = demangle(t, f->linkage);
+	f->name = dt_symtab_demangle(t, f->linkage);
 	if (!f->name)
 		f->name = f->linkage;
 }
@@ -284,7 +280,7 @@ static void name_resolved(struct table *all, const struct dt_symfile *f)
 	}
 }
 
-static size_t underscores(const char *name)
+size_t dt_symtab_underscores(const char *name)
 {
 	return strspn(name, "_");
 }
@@ -298,8 +294,8 @@ static int by_address(const void *a, const void *b)
 		return x->address < y->address ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	if (underscores(x->name) != underscores(y->name))
-		return underscores(x->name) < underscores(y->name) ? -1 : 1;
+	if (dt_symtab_underscores(x->name) != dt_symtab_underscores(y->name))
+		return dt_symtab_underscores(x->name) < dt_symtab_underscores(y->name) ? -1 : 1;
 	/* strchr, not index */
 	if (x->resolved && x->resolved == y->resolved && x->weak != y->weak)
 		return x->weak ? 1 : -1;
@@ -412,8 +408,6 @@ static int build(struct dt_symtab *t, struct table *all)
 	dt_symtab_fill_sizes(t);
 	return 0;
 }
-
-struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
 
 struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e)
 {
@@ -546,247 +540,6 @@ const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t add
 	return NULL;
 }
 
-/* ---- variables ---- */
-
-struct objects {
-	struct dt_symtab *t;
-	struct dt_object *object;
-	size_t n, room;
-};
-
-static int add_object(struct objects *all, const GElf_Sym *s, const char *name)
-{
-	const char *version = strchr(name + 1, '@');
-
-	if (all->n == all->room) {
-		size_t room = all->room ? all->room * 2 : 256;
-		struct dt_object *p = realloc(all->object, room * sizeof(*p));
-
-		if (!p)
-			return -1;
-		all->object = p;
-		all->room = room;
-	}
-	if (version)
-		name = dt_symtab_keep(all->t, name, (size_t)(version - name));
-	if (!name)
-		return -1;
-	all->object[all->n++] = (struct dt_object){s->st_value, s->st_size, name};
-	return 0;
-}
-
-static bool read_objects(struct objects *all, const struct dt_symfile *f, uint32_t type)
-{
-	size_t before = all->n;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	GElf_Sym s;
-
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		Elf_Data *d;
-		size_t n;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type || !(d = elf_getdata(scn, NULL)))
-			continue;
-		n = d->d_size / sizeof(Elf64_Sym);
-		for (size_t i = 1; i < n; i++) {
-			const char *name;
-
-			if (!gelf_getsym(d, (int)i, &s) || GELF_ST_TYPE(s.st_info) != STT_OBJECT ||
-			    s.st_shndx == SHN_UNDEF || !s.st_size || s.st_size > 1ull << 40)
-				continue;
-			name = elf_strptr(f->elf, sh.sh_link, s.st_name);
-			if (name && name[0] && add_object(all, &s, name) < 0)
-				return false;
-		}
-	}
-	return all->n > before;
-}
-
-/* By address; the larger first, then the better name. */
-static int objects_by_address(const void *a, const void *b)
-{
-	const struct dt_object *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	if (underscores(x->name) != underscores(y->name))
-		return underscores(x->name) < underscores(y->name) ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-static void open_objects(struct dt_symtab *t)
-{
-	struct objects all = {.t = t};
-	uint64_t end = 0;
-
-	t->objects_read = true;
-	if (!read_objects(&all, &t->main, SHT_SYMTAB) && t->debug.fd >= 0)
-		read_objects(&all, &t->debug, SHT_SYMTAB);
-	read_objects(&all, &t->main, SHT_DYNSYM);
-	if (all.n)
-		qsort(all.object, all.n, sizeof(*all.object), objects_by_address);
-	t->object = all.object;
-	for (size_t i = 0; i < all.n; i++) {
-		struct dt_object *o = &all.object[i];
-		const char *name;
-
-		if (o->address + o->size <= end)
-			continue; /* within one before, or the same again */
-		name = demangle(t, o->name);
-		t->object[t->objects] = *o;
-		if (name)
-			t->object[t->objects].name = name;
-		t->objects++;
-		end = o->address + o->size;
-	}
-}
-
-const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address)
-{
-	size_t low = 0, high;
-
-	if (t->apart)
-		return t->apart->object(t, address);
-	if (!t->objects_read)
-		open_objects(t);
-	high = t->objects;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->object[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || address - t->object[low - 1].address >= t->object[low - 1].size)
-		return NULL;
-	return &t->object[low - 1];
-}
-
-static bool has_dwarf(const struct dt_symfile *f)
-{
-	return dt_symfile_section(f, ".debug_info") || dt_symfile_section(f, ".zdebug_info");
-}
-
-static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
-{
-	const struct dt_symfile *f = &t->main;
-
-	if (t->dwarf_tried)
-		return t->dwarf;
-	t->dwarf_tried = true;
-	if (!has_dwarf(f)) {
-		if (t->debug.fd < 0 && !dt_symfile_debug(&t->debug, &t->main, t->dirs))
-			return NULL;
-		f = &t->debug;
-	}
-	t->dwarf = dt_dwarf_open(f, t->dirs);
-	return t->dwarf;
-}
-
-bool dt_symtab_has_debug(struct dt_symtab *t)
-{
-	return t->apart ? !t->bare : dwarf_of(t) != NULL;
-}
-
-bool dt_symtab_line(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line)
-{
-	struct dt_dwarf *d;
-
-	if (t->apart)
-		return t->apart->line(t, address, file, line);
-	d = dwarf_of(t);
-	return d && dt_dwarf_line(d, address, file, line);
-}
-
-bool dt_symtab_address(struct dt_symtab *t, const char *file, size_t length, unsigned line,
-		       uint64_t *address)
-{
-	struct dt_dwarf *d;
-
-	if (t->apart)
-		return t->apart->address(t, file, length, line, address);
-	d = dwarf_of(t);
-	return d && dt_dwarf_address(d, file, length, line, address);
-}
-
-int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expression,
-		     struct dt_variable *v, struct dt_error *e)
-{
-	struct dt_dwarf *d;
-
-	if (t && t->apart)
-		return t->apart->variable(t, address, expression, v, e);
-	d = t ? dwarf_of(t) : NULL;
-	if (!d)
-		return dt_fail(e,
-			       "devtrace: %s: there is no debug information (-g, or a package with "
-			       "-dbgsym) that tells of variables",
-			       expression);
-	return dt_dwarf_variable_at(d, t->main.elf, address, expression, v, e);
-}
-
-/*
- * Copies of a function that the compiler made for some of its callers have other parameters, and
- * C++ thunks have those of the function they lead to.
- */
-static bool is_clone(const char *linkage)
-{
-	if (!strncmp(linkage, "_ZT", 3))
-		return true;
-	return strstr(linkage, ".constprop.") || strstr(linkage, ".isra.") ||
-	       strstr(linkage, ".part.") || strstr(linkage, ".cold");
-}
-
-static void signature_of(struct dt_symtab *t, const struct dt_function *f,
-			 enum dt_dwarf_signature how, char *buf, size_t size)
-{
-	struct dt_dwarf *d;
-
-	if (!size)
-		return;
-	if (t->apart) {
-		t->apart->signature(t, f, how, buf, size);
-		return;
-	}
-	buf[0] = '\0';
-	if (is_clone(f->linkage) || !(d = dwarf_of(t)))
-		return;
-	dt_dwarf_signature(d, f,
-			   f >= t->function && f < t->function + t->functions
-				   ? t->local[f - t->function]
-				   : false,
-			   how, buf, size);
-}
-
-void dt_symtab_signature(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
-{
-	signature_of(t, f, DT_SIGNATURE_PLAIN, buf, size);
-}
-
-void dt_symtab_described(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
-{
-	signature_of(t, f, DT_SIGNATURE_KEYS, buf, size);
-}
-
-void dt_symtab_places(struct dt_symtab *t, const struct dt_function *f, char *buf, size_t size)
-{
-	signature_of(t, f, DT_SIGNATURE_PLACES, buf, size);
-}
-
-bool dt_symtab_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
-{
-	struct dt_dwarf *d;
-
-	if (t->apart)
-		return t->apart->type(t, key, buf, size);
-	d = dwarf_of(t);
-	return d && dt_dwarf_type(d, key, buf, size);
-}
-
 const char *dt_symtab_build_id(const struct dt_symtab *t)
 {
 	return t->main.build_id;
@@ -802,7 +555,7 @@ void dt_symtab_aliases(const struct dt_symtab *t,
 
 		fn(ctx, a->address, a->linkage);
 		if (!a->name && !t->apart)
-			a->name = demangle(mutable(t), a->linkage);
+			a->name = dt_symtab_demangle(mutable(t), a->linkage);
 		if (a->name)
 			fn(ctx, a->address, a->name);
 	}

@@ -68,4 +68,68 @@ bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct d
 			  struct room *room);
 void dt_work_take_retarget(struct work *w, const struct dt_retarget *t, bool yes);
 
+#define STARTS	    24 /* places where a window for an exit may start, at most */
+#define SHORT_REACH 127
+#define PAGE	    4096u
+
+/* Branches that are to lead elsewhere, taken while they are looked for. */
+struct retargets {
+	struct dt_retarget r[RETARGETS];
+	unsigned n;
+	bool make; /* room may be made for a springboard: */
+	struct room room;
+};
+
+bool dt_work_is_taken(const struct work *w, uint64_t at);
+/* Bytes of filler from at on, not used by anything yet, at most wanted. */
+unsigned dt_work_filler(const struct work *w, uint64_t at, unsigned wanted);
+/* Is everything that jumps to the near target at, inside [low, high)? */
+bool dt_work_sources_inside(const struct work *w, uint64_t at, uint64_t low, uint64_t high);
+/*
+ * May [start, end) be moved, when sites in it must not be passed by: whatever is jumped to inside,
+ * is so only from inside? Of what lies behind checked, only that it can be moved. syscalls:
+ * they may be moved, but a thread can be stopped in one for long, and be unwound from there.
+ */
+bool dt_work_fits(const struct work *w, uint64_t start, uint64_t end, uint64_t checked,
+		  bool syscalls);
+struct dt_plan_window *dt_work_add_window(struct work *w, uint64_t start, uint64_t end,
+					  uint8_t patch, uint8_t tactic);
+/* Where the instructions from start on end that a jump of size bytes covers; 0: they do not. */
+uint64_t dt_work_cover(const struct work *w, uint64_t start, unsigned size, unsigned *padding);
+/* The window, none of a retarget or a tactic that needs more than its own bytes, that at is in. */
+long dt_work_plain_window(const struct work *w, uint64_t at);
+/* Five bytes of filler that a short jump whose end is at next reaches; 0: there are none. */
+uint64_t dt_work_find_board(const struct work *w, uint64_t next);
+struct dt_plan_window *dt_work_short_jump(struct work *w, uint64_t start, uint64_t end);
+/*
+ * A jump of which only the first own bytes may be written. What the rest of its distance is to be,
+ * the bytes there say already: they must never change.
+ */
+struct dt_plan_window *dt_work_punned_jump(struct work *w, uint64_t start, uint64_t end,
+					   unsigned own);
+/*
+ * The room is in front of inner, with as few instructions as will do. What jumps or returns to
+ * inner meets the short jump. calls: one may be moved; the processor predicts its return wrongly
+ * then. own: a window of the function that is in the way may be made longer.
+ */
+struct dt_plan_window *dt_work_inner_jump(struct work *w, uint64_t inner, uint64_t end, bool calls,
+					  bool own);
+/*
+ * As dt_work_inner_jump(), where [inner, end) alone can not be moved because of branches in front
+ * of it that lead into it: these are moved along.
+ */
+struct dt_plan_window *dt_work_inner_around(struct work *w, uint64_t inner, uint64_t end,
+					    bool calls);
+/*
+ * Room for the springboard of a short jump at start, of what ends at end, as near as there is any:
+ * in the function, or also elsewhere.
+ */
+struct room dt_work_find_room(const struct work *w, uint64_t start, uint64_t end, bool calls);
+/* The room is elsewhere. */
+struct dt_plan_window *dt_work_hosted_jump(struct work *w, uint64_t start, uint64_t end,
+					   bool calls);
+struct dt_plan_window *dt_work_trap(struct work *w, uint64_t start);
+/* How many bytes from start on may be written, at most 4, when [start, end) is moved. */
+unsigned dt_work_own_bytes(const struct work *w, uint64_t start, uint64_t end);
+
 #endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of what traces. */
+#include "cmd/trace.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/kernel-ranges.h"
+
+static int bad_usage(const struct dt_trace_command *c, const char *what, const char *value)
+{
+	fprintf(stderr, "%s: %s '%s'\n", c->name, what, value);
+	return -2;
+}
+
+/* "64K", "4M", "1G", or bytes */
+static bool parse_size(const char *text, uint64_t *size)
+{
+	char *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno || end == text)
+		return false;
+	switch (*end) {
+	case 'k':
+	case 'K':
+		v <<= 10, end++;
+		break;
+	case 'm':
+	case 'M':
+		v <<= 20, end++;
+		break;
+	case 'g':
+	case 'G':
+		v <<= 30, end++;
+		break;
+	}
+	*size = v;
+	return *end == '\0';
+}
+
+static bool is_kernels(const char *point)
+{
+	return strncmp(point, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0;
+}
+
+/* One more of what can be given again and again; -2: too often. */
+static int add(const struct dt_trace_command *c, const char **list, size_t room, size_t *n,
+	       char option)
+{
+	char what[64];
+
+	if (*n == room) {
+		dt_format(what, sizeof(what), "-%c can be given %zu times at most, not for", option,
+			  room);
+		return bad_usage(c, what, optarg);
+	}
+	list[(*n)++] = optarg;
+	return 0;
+}
+
+#define ROOM(a) (sizeof(a) / sizeof(*(a)))
+
+/* An option that takes something to be traced. */
+static int take_what(struct dt_trace_command *c, int opt)
+{
+	struct dt_options *o = &c->options;
+	struct dt_error e;
+
+	switch (opt) {
+	case 'A':
+		o->argument = c->argument;
+		return add(c, c->argument, ROOM(c->argument), &o->arguments, 'A');
+	case 'T':
+		o->point = c->point;
+		o->kernel = o->kernel || is_kernels(optarg);
+		return add(c, c->point, ROOM(c->point), &o->points, 'T');
+	case 'k':
+		o->kernel = c->kernel_functions = true;
+		o->kernel_pattern = c->kernel;
+		return optarg ? add(c, c->kernel, ROOM(c->kernel), &o->kernel_patterns, 'k') : 0;
+	}
+	return dt_selection_add(&o->select, optarg, opt == 'N', &e) < 0
+		       ? bad_usage(c, e.text, optarg)
+		       : 0;
+}
+
+static int take_policy(struct dt_trace_command *c)
+{
+	static const char *const name[] = {
+		[DT_OVERWRITE] = "overwrite", [DT_DROP] = "drop", [DT_WAIT] = "wait"};
+
+	c->policy = true;
+	for (unsigned i = 0; i < ROOM(name); i++)
+		if (name[i] && strcmp(optarg, name[i]) == 0) {
+			c->options.policy = (enum dt_policy)i;
+			return 0;
+		}
+	return bad_usage(c, "-p is overwrite, drop or wait, not", optarg);
+}
+
+/* One option; -1: help was printed, -2: it is wrong. */
+static int take(struct dt_trace_command *c, int opt)
+{
+	struct dt_options *o = &c->options;
+
+	switch (opt) {
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 'p':
+		return take_policy(c);
+	case 'b':
+		return parse_size(optarg, &o->ring_size)
+			       ? 0
+			       : bad_usage(c, "-b is a size such as 512K or 4M, not", optarg);
+	case 's':
+		c->session = optarg;
+		return 0;
+	case 'S':
+		return o->switches = true, 0;
+	case 1:
+		return o->stopped = true, 0;
+	case 'd':
+		return c->detach = true, 0;
+	case 'f':
+		return o->follow = true, 0;
+	case 'v':
+		return c->verbose = true, 0;
+	case 'h':
+		fputs(c->usage, stdout);
+		return -1;
+	case '?':
+		fprintf(stderr, "Try '%s --help'.\n", c->name);
+		return -2;
+	}
+	return take_what(c, opt);
+}
+
+int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"function", required_argument, NULL, 'F'},
+		{"no-function", required_argument, NULL, 'N'},
+		{"trace", required_argument, NULL, 'T'},
+		{"arguments", required_argument, NULL, 'A'},
+		{"output", required_argument, NULL, 'o'},
+		{"policy", required_argument, NULL, 'p'},
+		{"buffer", required_argument, NULL, 'b'},
+		{"follow", no_argument, NULL, 'f'},
+		{"session", required_argument, NULL, 's'},
+		{"detach", no_argument, NULL, 'd'},
+		{"switches", no_argument, NULL, 'S'},
+		{"stopped", no_argument, NULL, 1},
+		{"kernel", optional_argument, NULL, 'k'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct dt_options *o = &c->options;
+	int opt, rc;
+
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::Sdfvh", longs, NULL)) != -1) {
+		rc = take(c, opt);
+		if (rc < 0)
+			return rc;
+	}
+	if (c->kernel_functions && !o->kernel_patterns) {
+		o->kernel_pattern = c->kernel;
+		c->kernel[o->kernel_patterns++] = DT_KERNEL_PATTERN;
+	}
+	return optind;
+}

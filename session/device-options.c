@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session's options have chosen, as ranges of the device. */
+#include "session/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/ranges.h"
+
+int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
+			     struct dt_error *e)
+{
+	size_t size = 128, n;
+	char *command;
+	int rc;
+
+	for (size_t i = 0; i < select->n; i++) {
+		if (strpbrk(select->pattern[i].text, "' \n"))
+			return dt_fail(e,
+				       "the pattern '%s' has a quote or a blank in it: put ? there",
+				       select->pattern[i].text);
+		size += strlen(select->pattern[i].text) + 2;
+	}
+	command = malloc(size);
+	if (!command)
+		return dt_fail(e, "out of memory");
+	n = dt_format(command, size, "trace '%s", select->n ? "" : "*");
+	for (size_t i = 0; i < select->n; i++)
+		n += dt_format(command + n, size - n, "%s%s%s", i ? " " : "",
+			       select->pattern[i].remove ? "!" : "+", select->pattern[i].text);
+	dt_format(command + n, size - n, "' new selection\ntrace selection on");
+	rc = dt_device_write(&s->device, NULL, command, strlen(command), e);
+	free(command);
+	return rc;
+}
+
+/* Those of the patterns that take away, each with a blank in front. */
+static size_t put_removed(const struct dt_selection *select, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < select->n && n < size; i++)
+		if (select->pattern[i].remove)
+			n += dt_format(out + n, size - n, " !%s", select->pattern[i].text);
+	return n;
+}
+
+int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
+{
+	for (size_t i = 0; i < s->options.arguments; i++) {
+		const char *pattern = s->options.argument[i];
+		char command[4096];
+		size_t n;
+
+		if (strpbrk(pattern, "' \n"))
+			return dt_fail(
+				e,
+				"'%s' is no pattern of functions and their arguments, such as "
+				"open or open@path:str,flags",
+				pattern);
+		n = dt_format(command, sizeof(command), "trace '+%s", pattern);
+		if (n < sizeof(command))
+			n += put_removed(&s->options.select, command + n, sizeof(command) - n);
+		if (n < sizeof(command))
+			n += dt_format(command + n, sizeof(command) - n, "' new args%zu ARGS", i);
+		if (n >= sizeof(command))
+			return dt_fail(e, "the pattern '%.40s...', with those of -N, is too long",
+				       pattern);
+		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
+			return -1;
+		n = dt_format(command, sizeof(command), "trace args%zu on", i);
+		if (dt_device_write(&s->device, NULL, command, n, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+	char command[4096];
+	size_t n;
+
+	/* where no functions are traced there are no calls to be paired */
+	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
+		return 0;
+	n = dt_format(command, sizeof(command),
+		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");
+	n += put_removed(&o->select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n,
+			       "' new contexts\ntrace contexts on");
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e);
+}
+
+int dt_session_device_points(struct dt_session *s, struct dt_error *e)
+{
+	for (; s->points_set < s->options.points; s->points_set++) {
+		const char *point = s->options.point[s->points_set];
+		size_t size = point ? strlen(point) + sizeof("trace ") : 0;
+		char *command;
+		int rc;
+
+		if (!point || strchr(point, '\n'))
+			return dt_fail(e, "devtrace: a tracepoint is one line");
+		command = malloc(size);
+		if (!command)
+			return dt_fail(e, "out of memory");
+		dt_format(command, size, "trace %s", point);
+		rc = dt_device_write(&s->device, NULL, command, size - 1, e);
+		free(command);
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void dt_session_device_hits(struct dt_session *s, struct dt_selection *select)
+{
+	const struct dt_range *r;
+
+	pthread_mutex_lock(&s->lock);
+	r = dt_device_find(&s->device, "selection");
+	if (r)
+		dt_ranges_hits(r, select);
+	pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size)
+{
+	const struct dt_range *r;
+	uint64_t matched;
+	char name[32];
+
+	dt_format(name, sizeof(name), "args%zu", i);
+	missing[0] = '\0';
+	pthread_mutex_lock(&s->lock);
+	r = dt_device_find(&s->device, name);
+	matched = r ? dt_ranges_matched(r, missing, size) : 0;
+	pthread_mutex_unlock(&s->lock);
+	return matched;
+}

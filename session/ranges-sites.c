@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Which sites of a file a range means. */
+#include "session/ranges-work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hook/probes.h"
+#include "session/programs.h"
+
+static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
+{
+	if (site->kind == DT_ELF_EVENT) /* neither the one nor the other */
+		return (a->what & DT_DO_ENTRY) && (a->what & DT_DO_EXIT);
+	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY
+		       ? a->what & DT_DO_ENTRY
+		       : a->what & DT_DO_EXIT;
+}
+
+/* What a selection wants of a file's functions. */
+struct choice {
+	const struct dt_symtab *tab;
+	const struct dt_function *function; /* of the table */
+	bool *chosen;			    /* by function */
+	uint64_t unnamed;		    /* the function without a name that was asked of last */
+	bool unnamed_chosen;
+	uint64_t named; /* the function that is_startup() was asked of last */
+	bool startup;
+};
+
+const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *select)
+{
+	for (size_t i = 0; i < select->n; i++)
+		if (select->pattern[i].module)
+			dt_file_called(f, select->pattern[i].module);
+	return dt_file_called(f, NULL);
+}
+
+/* Functions without a name are called by their addresses, here as elsewhere. */
+static bool is_chosen(struct choice *c, struct dt_selection *select, const char *module,
+		      uint64_t address)
+{
+	const struct dt_function *f = dt_symtab_find(c->tab, address);
+	char name[32];
+
+	if (f)
+		return c->chosen[f - c->function];
+	if (address != c->unnamed) {
+		dt_format(name, sizeof(name), "0x%lx", (unsigned long)address);
+		c->unnamed = address;
+		c->unnamed_chosen =
+			dt_selection_match(select, module, (const char *const[]){name}, 1);
+	}
+	return c->unnamed_chosen;
+}
+
+/* An event by its own names and numbers; what asks or opts out follows: dt_file_choose_askers(). */
+static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
+			  const struct dt_elf_site *site)
+{
+	const struct dt_elf_event *v = &elf->event[site->event];
+	char subsystem[8], event[8];
+
+	if (!v->kind)
+		return false;
+	dt_format(subsystem, sizeof(subsystem), "%u", v->subsystem);
+	dt_format(event, sizeof(event), "%u", v->event);
+	if (v->flags & DT_EVENT_FREE) /* no numbers, but words: message:send, raw: */
+		return dt_selection_event(
+			&p->select, (const char *const[]){v->subsystem_name, v->subsystem_name},
+			(const char *const[]){v->event_name, v->event_name});
+	return dt_selection_event(&p->select, (const char *const[]){v->subsystem_name, subsystem},
+				  (const char *const[]){v->event_name, event});
+}
+
+/* Everything, also where no name is known? */
+static bool takes_all(const struct dt_selection *s)
+{
+	return s->n == 1 && !s->pattern[0].remove && strcmp(s->pattern[0].text, "*") == 0;
+}
+
+/* Is the function at address start-up code, which everything does not mean? */
+static bool is_startup(const struct dt_symtab *tab, uint64_t address, struct choice *c)
+{
+	const struct dt_function *f;
+
+	if (address == c->named)
+		return c->startup;
+	f = tab ? dt_symtab_find(tab, address) : NULL;
+	c->named = address;
+	c->startup = f && f->address == address && dt_name_is_startup(f->linkage);
+	return c->startup;
+}
+
+int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
+			void (*fn)(void *ctx, struct dt_file *f, size_t site,
+				   const struct dt_range *r),
+			void *ctx, struct dt_error *e)
+{
+	struct place_of_range *p = r->host;
+	const struct dt_elf *elf = f->elf;
+	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
+	struct choice choice = {.unnamed = UINT64_MAX, .named = UINT64_MAX};
+	bool everything, events, startup = false;
+	size_t n = 0;
+
+	if (!elf || !elf->sites || p->point || p->kernel)
+		return 0;
+	if (r->kind != DT_RANGE_SET) {
+		/* a site begins up to so many bytes in front of its pc */
+		for (size_t i = p->file == f ? dt_elf_site_from(elf, p->low > 16 ? p->low - 16 : 0)
+					     : elf->sites;
+		     i < elf->sites && elf->site[i].address <= p->high; i++)
+			if (dt_ranges_site_pc(&elf->site[i]) >= p->low &&
+			    dt_ranges_site_pc(&elf->site[i]) <= p->high &&
+			    kind_wanted(&elf->site[i], &r->action))
+				fn(ctx, f, i, r);
+		return 0;
+	}
+	everything = takes_all(select);
+	events = takes_all(&p->select);
+	for (size_t i = 0; i < elf->sites; i++)
+		if (elf->site[i].kind == DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
+		    (events || event_matches(p, elf, &elf->site[i]))) {
+			p->select.pattern[0].hits += events;
+			fn(ctx, f, i, r);
+		}
+	if (!select->n) /* of libraries: a selection of nothing else would be one of everything */
+		return 0;
+	choice.tab = dt_file_symtab(f);
+	if (!everything) {
+		if (!choice.tab)
+			return 0;
+		choice.function = dt_symtab_functions(choice.tab, &n);
+		choice.chosen = calloc(n + 1, sizeof(*choice.chosen));
+		if (!choice.chosen || dt_selection_symtab(select, dt_ranges_called(f, select),
+							  choice.tab, choice.chosen) < 0) {
+			free(choice.chosen);
+			return dt_fail(e, "out of memory");
+		}
+	} else {
+		select->pattern[0].hits += elf->sites;
+		startup = dt_symtab_has_startup(choice.tab);
+	}
+	for (size_t i = 0; i < elf->sites; i++)
+		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
+		    (everything
+			     ? !startup || !is_startup(choice.tab, elf->site[i].function, &choice)
+			     : is_chosen(&choice, select, f->called ? f->called : f->path,
+					 elf->site[i].function)))
+			fn(ctx, f, i, r);
+	free(choice.chosen);
+	return 0;
+}
+
+/* Chosen is what is wanted, unless it is an event of a subsystem that is off. */
+static void choose_site(struct dt_file *f, size_t site)
+{
+	bool on = f->wanted[site] && !f->masked[site];
+
+	if (f->chosen[site] == on)
+		return;
+	f->chosen[site] = on;
+	f->once[site] |= on;
+	f->went_off |= !on;
+	f->chosen_sites += on ? 1 : (size_t)-1;
+}
+
+void dt_ranges_count_site(struct dt_file *f, size_t site, int add)
+{
+	f->wanted[site] = (uint16_t)(f->wanted[site] + add);
+	choose_site(f, site);
+}
+
+void dt_ranges_want(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
+{
+	(void)ctx, (void)r;
+	dt_ranges_count_site(f, site, 1);
+}
+
+void dt_ranges_want_no_more(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
+{
+	(void)ctx, (void)r;
+	dt_ranges_count_site(f, site, -1);
+}
+
+void dt_ranges_mask_file(struct dt_session *s, struct dt_file *f)
+{
+	for (size_t i = 0; f->wanted && i < f->elf->sites; i++) {
+		const struct dt_elf_event *v;
+
+		if (f->elf->site[i].kind != DT_ELF_EVENT)
+			continue;
+		v = &f->elf->event[f->elf->site[i].event];
+		f->masked[i] = v->kind && !(v->flags & DT_EVENT_FREE) &&
+			       !dt_device_subsystem(&s->device, v->subsystem);
+		choose_site(f, i);
+	}
+	if (f->wanted)
+		dt_file_choose_askers(f);
+}
+
+void dt_ranges_masks(struct dt_session *s)
+{
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+		dt_ranges_mask_file(s, f);
+}
+
+void dt_ranges_warm(struct dt_symtab *t)
+{
+	const struct dt_function *f;
+	char text[16];
+	size_t n;
+
+	f = dt_symtab_functions(t, &n);
+	if (n)
+		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
+}
+
+/* May any function of this module be chosen? */
+static bool means_module(const struct dt_selection *select, const char *name)
+{
+	for (size_t i = 0; i < select->n; i++)
+		if (!select->pattern[i].remove && dt_pattern_module(&select->pattern[i], name))
+			return true;
+	return dt_selection_rest(select);
+}
+
+bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct dt_file *f)
+{
+	struct place_of_range *p = r->host;
+	struct dt_symtab *tab;
+	const char *name;
+	bool *chosen, any;
+	size_t n;
+
+	if (p->kernel)
+		return false;
+	if (r->kind != DT_RANGE_SET)
+		return p->file == f;
+	f->program = dt_session_is_program(s, f);
+	if (f->program)
+		return means_module(&p->select, dt_ranges_called(f, &p->select));
+	any = false;
+	name = dt_ranges_called(f, &p->libraries);
+	for (size_t i = 0; i < p->libraries.n; i++) {
+		const struct dt_pattern *x = &p->libraries.pattern[i];
+
+		if (x->remove || !dt_pattern_module(x, name))
+			continue;
+		any = true;
+		/* functions that no table names, which are not known before their code is read */
+		if (strncmp(x->name, "0x", 2) == 0 || strcmp(x->name, "*") == 0)
+			return true;
+	}
+	if (!any)
+		return false;
+	tab = dt_file_symtab(f);
+	if (!tab)
+		return false;
+	dt_symtab_functions(tab, &n);
+	chosen = calloc(n + 1, sizeof(*chosen));
+	any = chosen && dt_selection_symtab(&p->libraries, name, tab, chosen) > 0;
+	free(chosen);
+	return any;
+}
+
+int dt_ranges_note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e)
+{
+	if (f->wanted || !f->elf || !f->elf->sites)
+		return 0;
+	free(f->chosen);
+	f->chosen = NULL;
+	/* of one that has events only, whose functions may be wanted later; else it has these */
+	if (!f->elf->sleds)
+		dt_file_probes(f, NULL);
+	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));
+	f->wanted = calloc(f->elf->sites, sizeof(*f->wanted));
+	f->masked = calloc(f->elf->sites, sizeof(*f->masked));
+	f->once = calloc(f->elf->sites, sizeof(*f->once));
+	if (!f->chosen || !f->wanted || !f->masked || !f->once)
+		return dt_fail(e, "out of memory");
+	f->chosen_sites = 0;
+	if (s->uniform)
+		for (size_t i = 0; i < f->elf->sites; i++)
+			dt_ranges_count_site(f, i, 1);
+	return 0;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing a trace: rows that describe. */
+#include "store/store-work.h"
+
+#include <stdlib.h>
+
+int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_text(s->statement[META], 1, key);
+	dt_store_bind_text(s->statement[META], 2, value);
+	return dt_store_run(s, META, e);
+}
+
+int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[MODULE];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, m->pid);
+	dt_store_bind_u64(t, 2, m->base);
+	dt_store_bind_u64(t, 3, m->low);
+	dt_store_bind_u64(t, 4, m->high);
+	dt_store_bind_text(t, 5, m->path);
+	dt_store_bind_text(t, 6, m->build_id);
+	dt_store_bind_u64(t, 7, m->begin_ticks);
+	dt_store_bind_u64(t, 8, m->end_ticks);
+	return dt_store_run(s, MODULE, e) ? -1 : sqlite3_last_insert_rowid(s->db);
+}
+
+int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_u64(s->statement[MODULE_END], 1, end_ticks);
+	sqlite3_bind_int64(s->statement[MODULE_END], 2, module);
+	return dt_store_run(s, MODULE_END, e);
+}
+
+int dt_store_complete(struct dt_store *s, int64_t module, uint64_t ticks, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[COMPLETE], 1, module);
+	dt_store_bind_u64(s->statement[COMPLETE], 2, ticks);
+	return dt_store_run(s, COMPLETE, e);
+}
+
+int dt_store_module_name(struct dt_store *s, int64_t module, const char *name, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[MODULE_NAME], 1, module);
+	dt_store_bind_text(s->statement[MODULE_NAME], 2, name);
+	return dt_store_run(s, MODULE_NAME, e);
+}
+
+int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, const char *name,
+		      const char *reason, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_text(s->statement[UNHOOKED], 1, path);
+	dt_store_bind_u64(s->statement[UNHOOKED], 2, address);
+	dt_store_bind_text(s->statement[UNHOOKED], 3, name);
+	dt_store_bind_text(s->statement[UNHOOKED], 4, reason);
+	return dt_store_run(s, UNHOOKED, e);
+}
+
+int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
+			     struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_text(s->statement[UNHOOKED_CALLER], 1, path);
+	dt_store_bind_u64(s->statement[UNHOOKED_CALLER], 2, caller);
+	dt_store_bind_u64(s->statement[UNHOOKED_CALLER], 3, callee);
+	return dt_store_run(s, UNHOOKED_CALLER, e);
+}
+
+int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[FUNCTION];
+	struct dt_site_entry *known;
+
+	if (dt_store_begin(s, e))
+		return -1;
+	known = dt_sites_find(&s->functions, (uint32_t)f->module,
+			      f->address ^ f->variant * 0x9e3779b97f4a7c15u, 0, 0);
+	if (!known)
+		return dt_store_no_memory(s, e);
+	if (known->row)
+		return known->row;
+	sqlite3_bind_int64(t, 1, f->module);
+	dt_store_bind_u64(t, 2, f->address);
+	dt_store_bind_u64(t, 3, f->size);
+	dt_store_bind_text(t, 4, f->name);
+	dt_store_bind_text(t, 5, f->file);
+	sqlite3_bind_int64(t, 6, f->line);
+	dt_store_bind_text(t, 7, f->signature);
+	if (dt_store_run(s, FUNCTION, e))
+		return -1;
+	known->row = (uint32_t)sqlite3_last_insert_rowid(s->db);
+	return known->row;
+}
+
+int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e)
+{
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	struct dt_type_entry *more;
+
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (uint8_t)*p) * 0x100000001b3u;
+	for (size_t i = 0; i < s->types; i++)
+		if (s->type[i].hash == hash)
+			return s->type[i].row;
+	if (dt_store_begin(s, e))
+		return -1;
+	more = realloc(s->type, (s->types + 1) * sizeof(*more));
+	if (!more)
+		return dt_store_no_memory(s, e);
+	s->type = more;
+	dt_store_bind_text(s->statement[TYPE], 1, text);
+	if (dt_store_run(s, TYPE, e))
+		return -1;
+	s->type[s->types] = (struct dt_type_entry){hash, sqlite3_last_insert_rowid(s->db)};
+	return s->type[s->types++].row;
+}
+
+int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
+		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PROCESS];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, pid);
+	sqlite3_bind_int64(t, 2, ppid);
+	dt_store_bind_text(t, 3, exe);
+	dt_store_bind_text(t, 4, cmdline);
+	dt_store_bind_u64(t, 5, begin_ticks);
+	return dt_store_run(s, PROCESS, e);
+}
+
+int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
+			 struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PROCESS_END];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int(t, 1, status);
+	dt_store_bind_u64(t, 2, end_ticks);
+	sqlite3_bind_int64(t, 3, pid);
+	return dt_store_run(s, PROCESS_END, e);
+}
+
+int dt_store_exec(struct dt_store *s, uint32_t pid, uint64_t ticks, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[EXEC];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, pid);
+	dt_store_bind_u64(t, 2, ticks);
+	return dt_store_run(s, EXEC, e);
+}
+
+int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
+		    struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[THREAD];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	if (dt_pids_set(&s->pids, tid, pid))
+		return dt_store_no_memory(s, e);
+	s->pids_version++;
+	sqlite3_bind_int64(t, 1, tid);
+	sqlite3_bind_int64(t, 2, pid);
+	dt_store_bind_text(t, 3, name);
+	return dt_store_run(s, THREAD, e);
+}
+
+int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
+		   struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[CLOCK];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_u64(t, 1, ticks);
+	dt_store_bind_u64(t, 2, monotonic_ns);
+	dt_store_bind_u64(t, 3, realtime_ns);
+	return dt_store_run(s, CLOCK, e);
+}
+
+int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[PAUSE];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_u64(t, 1, p->begin);
+	dt_store_bind_u64(t, 2, p->end);
+	dt_store_bind_text(t, 3, p->stopped ? "stopped" : "frozen");
+	dt_store_bind_u64(t, 4, p->times);
+	if (p->missed == DT_NOT_KNOWN)
+		sqlite3_bind_null(t, 5);
+	else
+		dt_store_bind_u64(t, 5, p->missed);
+	return dt_store_run(s, PAUSE, e);
+}
+
+int dt_store_change(struct dt_store *s, const struct dt_change *c, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[CHANGE];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	dt_store_bind_u64(t, 1, c->begin);
+	dt_store_bind_u64(t, 2, c->end);
+	dt_store_bind_text(t, 3, c->command);
+	sqlite3_bind_int(t, 4, c->off);
+	return dt_store_run(s, CHANGE, e);
+}
+
+int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[HELD];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->tid);
+	dt_store_bind_u64(t, 2, row->begin);
+	dt_store_bind_u64(t, 3, row->end);
+	dt_store_bind_text(t, 4, row->why);
+	return dt_store_run(s, HELD, e);
+}
+
+int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[WRITTEN];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->core);
+	dt_store_bind_text(t, 2, row->source);
+	dt_store_bind_u64(t, 3, row->records);
+	dt_store_bind_u64(t, 4, row->dropped);
+	return dt_store_run(s, WRITTEN, e);
+}
+
+int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[EVENT];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(t, 1, row->subsystem);
+	if (row->event == DT_NO_EVENT)
+		sqlite3_bind_null(t, 2);
+	else
+		sqlite3_bind_int64(t, 2, row->event);
+	dt_store_bind_text(t, 3, row->subsystem_name);
+	dt_store_bind_text(t, 4, row->name);
+	dt_store_bind_text(t, 5, row->description);
+	return dt_store_run(s, EVENT, e);
+}
