@@ -105,6 +105,68 @@ static const struct dt_export *find_format(const char *name)
 	return x->name ? x : NULL;
 }
 
+struct asked {
+	const struct dt_export *format;
+	const char *output, *folder;
+	enum dt_dump_form form;
+	bool values, barrelfish;
+	unsigned formats; /* how many of them */
+};
+
+/* One option; the exit status when that is all, -1: go on. */
+static int take(struct asked *a, int o, const char *name)
+{
+	switch (o) {
+	case 1:
+		a->formats += !a->barrelfish;
+		a->barrelfish = true;
+		return -1;
+	case 4:
+		a->formats += a->format != find_format(name);
+		a->format = find_format(name);
+		return -1;
+	case 5:
+		a->values = false;
+		return -1;
+	case 6:
+		a->formats += !a->folder;
+		a->folder = optarg;
+		return -1;
+	case 2:
+	case 3:
+		if (a->form != DT_DUMP_AS_IMPORTED) {
+			dt_cmd_fail("--relative and --absolute are different; choose one");
+			return dt_cmd_usage("export");
+		}
+		a->form = o == 2 ? DT_DUMP_RELATIVE : DT_DUMP_ABSOLUTE;
+		return -1;
+	case 'o':
+		a->output = optarg;
+		return -1;
+	case 'h':
+		fputs(help, stdout);
+		return 0;
+	}
+	return dt_cmd_usage("export");
+}
+
+/* Do they go together? The exit status when not, -1: they do. */
+static int check(const struct asked *a)
+{
+	if (a->folder && a->output && a->formats == 1) {
+		dt_cmd_fail("export: --ctf names its folder itself: no -o");
+		return dt_cmd_usage("export");
+	}
+	if (a->formats == 1 && (a->form == DT_DUMP_AS_IMPORTED || a->barrelfish))
+		return -1;
+	dt_cmd_fail(a->formats == 1 ? "export: --relative and --absolute are of --barrelfish"
+		    : a->formats
+			    ? "export: one format at a time"
+			    : "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
+			      "--folded, --callgrind, --csv or --barrelfish");
+	return dt_cmd_usage("export");
+}
+
 int dt_cmd_export(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -115,65 +177,21 @@ int dt_cmd_export(int argc, char **argv)
 		{"csv", no_argument, NULL, 4},	      {"no-values", no_argument, NULL, 5},
 		{"ctf", required_argument, NULL, 6},  {"output", required_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},     {0}};
-	const struct dt_export *format = NULL;
-	const char *output = NULL, *folder = NULL;
-	enum dt_dump_form form = DT_DUMP_AS_IMPORTED;
-	bool values = true, barrelfish = false;
-	unsigned formats = 0;
+	struct asked a = {.form = DT_DUMP_AS_IMPORTED, .values = true};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct dt_part part;
 	struct dt_reader *r;
 	int o, status, which = 0;
 
 	while ((o = getopt_long(argc, argv, "o:h", options, &which)) != -1) {
-		switch (o) {
-		case 1:
-			formats += !barrelfish;
-			barrelfish = true;
-			break;
-		case 4:
-			formats += format != find_format(options[which].name);
-			format = find_format(options[which].name);
-			break;
-		case 5:
-			values = false;
-			break;
-		case 6:
-			formats += !folder;
-			folder = optarg;
-			break;
-		case 2:
-		case 3:
-			if (form != DT_DUMP_AS_IMPORTED) {
-				dt_cmd_fail("--relative and --absolute are different; choose one");
-				return dt_cmd_usage("export");
-			}
-			form = o == 2 ? DT_DUMP_RELATIVE : DT_DUMP_ABSOLUTE;
-			break;
-		case 'o':
-			output = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return dt_cmd_usage("export");
-		}
+		status = take(&a, o, options[which].name);
+		if (status >= 0)
+			return status;
 	}
-	if (folder && output && formats == 1) {
-		dt_cmd_fail("export: --ctf names its folder itself: no -o");
-		return dt_cmd_usage("export");
-	}
-	if (formats != 1 || (form != DT_DUMP_AS_IMPORTED && !barrelfish)) {
-		dt_cmd_fail(
-			formats == 1 ? "export: --relative and --absolute are of --barrelfish"
-			: formats
-				? "export: one format at a time"
-				: "export: say the format: --chrome, --perfetto, --ctf, --speedscope, "
-				  "--folded, --callgrind, --csv or --barrelfish");
-		return dt_cmd_usage("export");
-	}
-	if (!(folder ? dt_part_open_folder(&part, folder) : dt_part_open(&part, output)))
+	status = check(&a);
+	if (status >= 0)
+		return status;
+	if (!(a.folder ? dt_part_open_folder(&part, a.folder) : dt_part_open(&part, a.output)))
 		return 1;
 	dt_part_needs(&part, &needs);
 	r = dt_cmd_open(argc, argv, "export", &needs, &status);
@@ -181,9 +199,9 @@ int dt_cmd_export(int argc, char **argv)
 		dt_part_end(&part, false);
 		return status;
 	}
-	status = barrelfish ? write_dump(r, &part, form)
-		 : folder   ? write_ctf(r, &part, values)
-			    : write_format(r, &part, format, values);
+	status = a.barrelfish ? write_dump(r, &part, a.form)
+		 : a.folder   ? write_ctf(r, &part, a.values)
+			      : write_format(r, &part, a.format, a.values);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

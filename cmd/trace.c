@@ -250,15 +250,69 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 			text, s->options.follow ? "" : "; with --follow these are waited for");
 }
 
+/* It was ended at once: nothing of it can be traced, or its tracepoints can not be set. */
+static int refuse(struct dt_trace_command *c, struct dt_session *s, const char *path, pid_t pid)
+{
+	struct dt_error e;
+
+	if (s->no_point)
+		e = s->point_error;
+	else if (s->go)
+		dt_fail(&e, "%s: " DT_GO, path);
+	else
+		dt_fail(&e, DT_NO_SLEDS, path);
+	complain(c, e.text);
+	reap(pid);
+	give_up(s);
+	return 1;
+}
+
+/* Starts the program, and sees it through. */
+static int run_program(struct dt_trace_command *c, struct dt_session *s, struct dt_launch *launch,
+		       const char *path, const char *name)
+{
+	struct dt_target *t;
+	struct dt_error e;
+	int status;
+	pid_t pid;
+
+	catch_signals(true);
+	status = serve(c, s);
+	if (status) {
+		dt_launch_cancel(launch);
+		give_up(s);
+		return status;
+	}
+	offer_ctl(s, launch);
+	status = dt_session_record(s, &e);
+	t = status == 0 ? dt_session_start(s, launch, &e) : NULL;
+	if (!t) {
+		dt_launch_cancel(launch);
+		complain(c, e.text);
+		give_up(s);
+		return 1;
+	}
+	pid = t->pid;
+	while (!dt_has_ended(pid, NULL) && !atomic_load(&s->quit)) {
+		dt_session_serve(s, 20);
+		pass_signal(pid);
+	}
+	outlast(c, s, name);
+	if (s->no_sleds || s->no_point)
+		return refuse(c, s, path, pid);
+	dt_session_serve(s, 0);
+	if (!dt_has_ended(pid, NULL))
+		return finish_before(c, s, pid);
+	return finish(c, s, reap(pid));
+}
+
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
 	struct dt_launch launch;
 	struct dt_session s;
-	struct dt_target *t;
 	struct dt_error e;
 	bool has_sleds;
 	char *path;
-	pid_t pid;
 	int status;
 
 	c->no_trace = true; /* unless it comes to that */
@@ -277,59 +331,18 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 1;
 	}
 	/* the program keeps what it would have had without us */
-	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0) {
-		dt_launch_cancel(&launch);
-		free(path);
-		return complain(c, e.text);
-	}
+	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)
+		goto fail;
 	c->options.contexts = dt_needed_contexts(path);
-	if (dt_session_create(&s, &c->options, &e) < 0) {
-		dt_launch_cancel(&launch);
-		free(path);
-		return complain(c, e.text);
-	}
-	catch_signals(true);
-	status = serve(c, &s);
-	if (status) {
-		dt_launch_cancel(&launch);
-		give_up(&s);
-		free(path);
-		return status;
-	}
-	offer_ctl(&s, &launch);
-	status = dt_session_record(&s, &e);
-	t = status == 0 ? dt_session_start(&s, &launch, &e) : NULL;
-	if (!t) {
-		dt_launch_cancel(&launch);
-		complain(c, e.text);
-		give_up(&s);
-		free(path);
-		return 1;
-	}
-	pid = t->pid;
-	while (!dt_has_ended(pid, NULL) && !atomic_load(&s.quit)) {
-		dt_session_serve(&s, 20);
-		pass_signal(pid);
-	}
-	outlast(c, &s, argv[0]);
-	if (s.no_sleds || s.no_point) {
-		if (s.no_point)
-			e = s.point_error;
-		else if (s.go)
-			dt_fail(&e, "%s: " DT_GO, path);
-		else
-			dt_fail(&e, DT_NO_SLEDS, path);
-		complain(c, e.text);
-		reap(pid);
-		give_up(&s);
-		free(path);
-		return 1;
-	}
-	dt_session_serve(&s, 0);
+	if (dt_session_create(&s, &c->options, &e) < 0)
+		goto fail;
+	status = run_program(c, &s, &launch, path, argv[0]);
 	free(path);
-	if (!dt_has_ended(pid, NULL))
-		return finish_before(c, &s, pid);
-	return finish(c, &s, reap(pid));
+	return status;
+fail:
+	dt_launch_cancel(&launch);
+	free(path);
+	return complain(c, e.text);
 }
 
 /* Parses and attaches; an exit status. Of several processes, some may have ended meanwhile. */

@@ -47,6 +47,22 @@ static void put_number(struct out *o, unsigned long long v, unsigned base, bool 
 		pad(o, ' ', width);
 }
 
+static void put_text(struct out *o, const char *s, long width, long precision, bool left)
+{
+	long n = 0;
+
+	if (!s)
+		s = "(null)";
+	while ((precision < 0 || n < precision) && s[n])
+		n++;
+	if (!left)
+		pad(o, ' ', width - n);
+	for (long i = 0; i < n; i++)
+		put(o, s[i]);
+	if (left)
+		pad(o, ' ', width - n);
+}
+
 size_t dt_vformat(char *buf, size_t size, const char *f, va_list ap)
 {
 	struct out o = {buf, size, 0};
@@ -80,22 +96,9 @@ size_t dt_vformat(char *buf, size_t size, const char *f, va_list ap)
 		for (; *f == 'l' || *f == 'z'; f++)
 			longs++;
 		switch (*f) {
-		case 's': {
-			const char *s = va_arg(ap, const char *);
-			long n = 0;
-
-			if (!s)
-				s = "(null)";
-			while ((precision < 0 || n < precision) && s[n])
-				n++;
-			if (!left)
-				pad(&o, ' ', width - n);
-			for (long i = 0; i < n; i++)
-				put(&o, s[i]);
-			if (left)
-				pad(&o, ' ', width - n);
+		case 's':
+			put_text(&o, va_arg(ap, const char *), width, precision, left);
 			break;
-		}
 		case 'c':
 			put(&o, (char)va_arg(ap, int));
 			break;

@@ -318,6 +318,58 @@ static void look(const struct cfa *now, bool *pushes)
 	*pushes |= now->reg != 7 || now->offset != 8;
 }
 
+/* What says where the frame's address is counted from, and how far; false: it is no such
+ * instruction. */
+static bool define_cfa(struct cursor *c, uint8_t op, const struct dt_frame *f, struct cfa *now)
+{
+	switch (op) {
+	case DW_CFA_def_cfa:
+		now->reg = uleb(c);
+		now->offset = (int64_t)uleb(c);
+		return true;
+	case DW_CFA_def_cfa_sf:
+		now->reg = uleb(c);
+		now->offset = sleb(c) * f->data_align;
+		return true;
+	case DW_CFA_def_cfa_register:
+		now->reg = uleb(c);
+		return true;
+	case DW_CFA_def_cfa_offset:
+		now->offset = (int64_t)uleb(c);
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		now->offset = sleb(c) * f->data_align;
+		return true;
+	}
+	return false;
+}
+
+/* Passes over the operands of what says where another register is; false: it is no such
+ * instruction. */
+static bool pass_register(struct cursor *c, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_offset_extended:
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+		uleb(c);
+		uleb(c);
+		return true;
+	case DW_CFA_offset_extended_sf:
+	case DW_CFA_val_offset_sf:
+		uleb(c);
+		sleb(c);
+		return true;
+	case DW_CFA_restore_extended:
+	case DW_CFA_undefined:
+	case DW_CFA_same_value:
+	case DW_CFA_GNU_args_size:
+		uleb(c);
+		return true;
+	}
+	return false;
+}
+
 /* Runs DW_CFA instructions until they are about addresses above wanted. false: not understood. */
 static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now,
 		    bool *pushes)
@@ -354,23 +406,6 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 		case DW_CFA_advance_loc4:
 			step = take(&c, 4) * f->code_align;
 			goto advance;
-		case DW_CFA_offset_extended:
-		case DW_CFA_register:
-		case DW_CFA_val_offset:
-			uleb(&c);
-			uleb(&c);
-			break;
-		case DW_CFA_offset_extended_sf:
-		case DW_CFA_val_offset_sf:
-			uleb(&c);
-			sleb(&c);
-			break;
-		case DW_CFA_restore_extended:
-		case DW_CFA_undefined:
-		case DW_CFA_same_value:
-		case DW_CFA_GNU_args_size:
-			uleb(&c);
-			break;
 		case DW_CFA_remember_state:
 			if (depth == STATES)
 				return false;
@@ -380,23 +415,6 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 			if (!depth)
 				return false;
 			*now = kept[--depth];
-			break;
-		case DW_CFA_def_cfa:
-			now->reg = uleb(&c);
-			now->offset = (int64_t)uleb(&c);
-			break;
-		case DW_CFA_def_cfa_sf:
-			now->reg = uleb(&c);
-			now->offset = sleb(&c) * f->data_align;
-			break;
-		case DW_CFA_def_cfa_register:
-			now->reg = uleb(&c);
-			break;
-		case DW_CFA_def_cfa_offset:
-			now->offset = (int64_t)uleb(&c);
-			break;
-		case DW_CFA_def_cfa_offset_sf:
-			now->offset = sleb(&c) * f->data_align;
 			break;
 		case DW_CFA_def_cfa_expression:
 			now->offset = -1;
@@ -408,7 +426,8 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 			step = uleb(&c);
 			goto skip;
 		default:
-			return false;
+			if (!define_cfa(&c, op, f, now) && !pass_register(&c, op))
+				return false;
 		}
 		continue;
 	skip:

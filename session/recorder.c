@@ -201,6 +201,54 @@ static size_t believed(struct dt_session *s, struct dt_domain *d, unsigned ring,
 	return good;
 }
 
+/* Takes what one ring has next, as far as it can be true; what is told by other ways is taken with
+ * it. */
+static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, unsigned core,
+		   bool last, const struct dt_record **records, uint64_t *lost)
+{
+	struct dt_ring_reader *r = &d->reader[ring];
+	size_t n = dt_ring_take(r, DT_RING_TAKE, last, records, lost);
+
+	if (dt_doubt_losses(s, d, r->lost_total)) {
+		dt_ring_refuse(r, 0);
+		r->lost_total -= *lost;
+		*lost = 0;
+	}
+	n = believed(s, d, ring, (struct dt_record *)*records, n);
+	if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
+		say_core((struct dt_record *)*records, n, ring);
+	if (dt_helds_new(s)) { /* those before these records have been told */
+		pthread_mutex_lock(&s->lock);
+		dt_helds_take(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+	if (core >= DT_SHARED_CORES) {
+		pthread_mutex_lock(&s->lock);
+		dt_pauses_take(s, d, *records, n, r->pos - n * 64);
+		pthread_mutex_unlock(&s->lock);
+	}
+	return n;
+}
+
+/* What has been mixed of a core, into the file, or kept for the log. With the lock. */
+static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigned core)
+{
+	const struct dt_mix *m = &k->mix;
+	int rc = 0;
+
+	note_threads(s, seen, m->record, m->n);
+	if (s->store)
+		rc = put_store(s, core, m);
+	if (s->has_log && rc == 0 && keep(k, m->record, m->n, core) < 0)
+		rc = dt_fail(&s->recorder_error, "out of memory");
+	if (s->has_log && rc == 0 && m->n)
+		dt_session_translate(s, k->record + k->n - m->n, m->n);
+	k->lost += m->lost;
+	if (!s->has_log && rc == 0)
+		dt_log_note(&s->log, m->record, m->n, m->lost);
+	return rc;
+}
+
 /* One round over all rings; returns how many records it took, -1 when the file can not be written.
  * last: nobody records any more. end: and all rings have been found empty.
  */
@@ -232,25 +280,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			/* what one domain has to be asked about is not to hold up the others */
 			if (rings > each && now > begun + TURN * s->settled)
 				break;
-			n = dt_ring_take(r, DT_RING_TAKE, last, &records, &lost);
-			if (dt_doubt_losses(s, d, r->lost_total)) {
-				dt_ring_refuse(r, 0);
-				r->lost_total -= lost;
-				lost = 0;
-			}
-			n = believed(s, d, i % each, (struct dt_record *)records, n);
-			if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
-				say_core((struct dt_record *)records, n, i % each);
-			if (dt_helds_new(s)) { /* those before these records have been told */
-				pthread_mutex_lock(&s->lock);
-				dt_helds_take(s);
-				pthread_mutex_unlock(&s->lock);
-			}
-			if (core >= DT_SHARED_CORES) {
-				pthread_mutex_lock(&s->lock);
-				dt_pauses_take(s, d, records, n, r->pos - n * 64);
-				pthread_mutex_unlock(&s->lock);
-			}
+			n = take(s, d, i % each, core, last, &records, &lost);
 			rc = dt_mix_take(m, s, i, records, n, lost, now, end, &s->recorder_error);
 			if (rc < 0)
 				return -1;
@@ -262,16 +292,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			}
 			pthread_mutex_lock(&s->lock);
-			note_threads(s, seen, m->record, n);
-			if (s->store)
-				rc = put_store(s, core, m);
-			if (s->has_log && rc == 0 && keep(k, m->record, n, core) < 0)
-				rc = dt_fail(&s->recorder_error, "out of memory");
-			if (s->has_log && rc == 0 && n)
-				dt_session_translate(s, k->record + k->n - n, n);
-			k->lost += m->lost;
-			if (!s->has_log && rc == 0)
-				dt_log_note(&s->log, m->record, n, m->lost);
+			rc = put(s, seen, k, core);
 			if (!s->has_log && r->pos - r->released >= release)
 				dt_ring_release(r); /* with the lock: not while recording begins */
 			pthread_mutex_unlock(&s->lock);

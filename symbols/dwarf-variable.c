@@ -16,6 +16,7 @@
 #include "symbols/dwarf-text.h"
 #include "symbols/dwarf-type.h"
 
+#define NO_FRAME   "where its function's frame is at that instruction is not known"
 #define MAX_NAME   128
 #define MAX_DEPTH  16 /* of structures without names in structures */
 #define MAX_UNITS  100000
@@ -189,15 +190,9 @@ static int load(struct chain *k, uint8_t size, bool is_signed)
 	return 0;
 }
 
-/* A location's operations: the first one says where, the others what is done from there. */
-static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attribute *location,
-		  const Dwarf_Op *op, size_t n)
+/* Is it in one place, that of the instruction? */
+static int check_place(struct chain *k, const Dwarf_Op *op, size_t n)
 {
-	int64_t offset = 0, v;
-	uint8_t reg;
-
-	if (!n)
-		return fail(k, "it is optimized away there");
 	for (size_t i = 0; i < n; i++)
 		switch (op[i].atom) {
 		case DW_OP_piece:
@@ -211,6 +206,51 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 		case DW_OP_GNU_push_tls_address:
 			return fail(k, "it is of each thread's own, which can not be captured");
 		}
+	return 0;
+}
+
+/* What is done behind the first operation. */
+static int apply_rest(struct chain *k, const Dwarf_Op *op, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		switch (op[i].atom) {
+		case DW_OP_stack_value: /* what was computed is the value itself */
+			if (k->memory && k->started)
+				return fail(k, "its value is computed there");
+			if (k->memory)
+				k->item.place = true;
+			k->memory = false;
+			break;
+		case DW_OP_deref:
+			if (!k->memory || load(k, 8, false) < 0)
+				return -1;
+			k->memory = k->started = true;
+			k->add = 0;
+			break;
+		case DW_OP_plus_uconst:
+			if (k->started)
+				k->add = plus(k->add, op[i].number);
+			else
+				k->item.from.value = plus(k->item.from.value, op[i].number);
+			break;
+		default:
+			return fail(k, "its value is computed there from several others");
+		}
+	}
+	return 0;
+}
+
+/* A location's operations: the first one says where, the others what is done from there. */
+static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attribute *location,
+		  const Dwarf_Op *op, size_t n)
+{
+	int64_t offset = 0, v;
+	uint8_t reg;
+
+	if (!n)
+		return fail(k, "it is optimized away there");
+	if (check_place(k, op, n) < 0)
+		return -1;
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31 && n == 1) {
 		if (!is_register(op->atom - DW_OP_reg0, &reg))
 			return fail(k, "it is in a register that can not be captured");
@@ -240,13 +280,11 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 		set_memory(k, DT_REGISTER_NONE, (int64_t)op->number, true);
 	} else if (op->atom == DW_OP_fbreg) {
 		if (!frame_base(k->c, scopes, n_scopes, &reg, &offset))
-			return fail(k, "where its function's frame is at that instruction is not "
-				       "known");
+			return fail(k, NO_FRAME);
 		set_memory(k, reg, plus(offset, op->number), false);
 	} else if (op->atom == DW_OP_call_frame_cfa) {
 		if (!frame_address(k->c, &reg, &offset))
-			return fail(k, "where its function's frame is at that instruction is not "
-				       "known");
+			return fail(k, NO_FRAME);
 		set_memory(k, reg, offset, false);
 	} else if (based(op, &reg, &offset)) {
 		set_memory(k, reg, offset, false);
@@ -255,32 +293,7 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 	} else {
 		return fail(k, "where it is there is told in a way that is not understood");
 	}
-	for (size_t i = 1; i < n; i++) {
-		switch (op[i].atom) {
-		case DW_OP_stack_value: /* what was computed is the value itself */
-			if (k->memory && k->started)
-				return fail(k, "its value is computed there");
-			if (k->memory)
-				k->item.place = true;
-			k->memory = false;
-			break;
-		case DW_OP_deref:
-			if (!k->memory || load(k, 8, false) < 0)
-				return -1;
-			k->memory = k->started = true;
-			k->add = 0;
-			break;
-		case DW_OP_plus_uconst:
-			if (k->started)
-				k->add = plus(k->add, op[i].number);
-			else
-				k->item.from.value = plus(k->item.from.value, op[i].number);
-			break;
-		default:
-			return fail(k, "its value is computed there from several others");
-		}
-	}
-	return 0;
+	return apply_rest(k, op, n);
 }
 
 /*
