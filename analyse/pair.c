@@ -19,7 +19,7 @@
 /* ---- closing and opening calls ---- */
 
 static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
-		    struct dt_frame *f, uint32_t flags, uint32_t exit)
+		    struct dt_stack_frame *f, uint32_t flags, uint32_t exit)
 {
 	struct dt_call *c = &f->call;
 
@@ -81,12 +81,12 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
  */
 #define REACH 64
 
-static void credit(struct dt_segment *s, const struct dt_frame *f)
+static void credit(struct dt_segment *s, const struct dt_stack_frame *f)
 {
 	uint64_t ticks = f->call.flags & DT_CALL_UNTIMED ? f->inner : dt_call_ticks(&f->call);
-	const struct dt_frame *last = f - s->frame > REACH ? f - REACH : s->frame;
+	const struct dt_stack_frame *last = f - s->frame > REACH ? f - REACH : s->frame;
 
-	for (struct dt_frame *g = s->frame + (f - s->frame); ticks && g-- > last;)
+	for (struct dt_stack_frame *g = s->frame + (f - s->frame); ticks && g-- > last;)
 		if (g->call.function == f->call.function) {
 			g->inner += ticks;
 			return;
@@ -97,7 +97,7 @@ static void credit(struct dt_segment *s, const struct dt_frame *f)
 static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t flags,
 		uint32_t exit)
 {
-	struct dt_frame *f = &s->frame[s->n - 1];
+	struct dt_stack_frame *f = &s->frame[s->n - 1];
 
 	--*f->open;
 	f->call.inner = f->inner;
@@ -108,7 +108,7 @@ static void pop(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment 
 	s->n--;
 }
 
-static struct dt_frame *top_of(struct dt_segment *s)
+static struct dt_stack_frame *top_of(struct dt_segment *s)
 {
 	return s->n ? &s->frame[s->n - 1] : NULL;
 }
@@ -134,7 +134,7 @@ static void pop_chain(struct dt_pair *p, struct dt_thread_stack *t, struct dt_se
 		      uint32_t flags, uint32_t exit)
 {
 	uint64_t sp = top_of(s)->call.sp;
-	struct dt_frame *f;
+	struct dt_stack_frame *f;
 
 	pop(p, t, s, flags, exit);
 	while ((f = top_of(s)) && f->call.sp == sp && f->jump)
@@ -154,7 +154,7 @@ static inline uint32_t *open_count(struct dt_thread_stack *t, uint32_t function)
 static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint64_t sp,
 		 uint32_t function, uint32_t flags)
 {
-	struct dt_frame *f;
+	struct dt_stack_frame *f;
 	struct dt_call *c;
 	uint32_t *open = open_count(t, function);
 
@@ -410,7 +410,7 @@ static void detach(struct dt_segment *s)
 }
 
 /* Could the call have ended in a tail call that left no record? Only by an indirect jump. */
-static bool may_jump(const struct dt_pair *p, const struct dt_frame *f)
+static bool may_jump(const struct dt_pair *p, const struct dt_stack_frame *f)
 {
 	const struct dt_site *site = dt_reader_site(p->reader, f->call.entry);
 
@@ -456,7 +456,7 @@ static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 }
 
 /* Is a new frame at the innermost one's sp what that has jumped to? */
-static bool has_landed(const struct dt_thread_stack *t, const struct dt_frame *top,
+static bool has_landed(const struct dt_thread_stack *t, const struct dt_stack_frame *top,
 		       uint32_t function)
 {
 	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
@@ -465,7 +465,7 @@ static bool has_landed(const struct dt_thread_stack *t, const struct dt_frame *t
 /* The frame at the sp of a new one has been reused: a tail call, or it went with those below it. */
 static void replace(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, bool alone)
 {
-	struct dt_frame *top = top_of(s);
+	struct dt_stack_frame *top = top_of(s);
 	bool tail = top->jump || (alone && top->losses == t->losses && may_jump(p, top));
 
 	pop_chain(p, t, s, tail ? DT_CALL_TAIL | DT_CALL_INFERRED : DT_CALL_UNWOUND, 0);
@@ -541,7 +541,7 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 {
 	struct dt_segment *s;
 	uint64_t caller_sp = UINT64_MAX;
-	struct dt_frame *top;
+	struct dt_stack_frame *top;
 	uint32_t before, how = 0;
 	bool arrived = has_arrived(t);
 
@@ -649,7 +649,7 @@ static uint32_t chain_length(const struct dt_segment *s)
 static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t lands)
 {
 	uint32_t site = p->span->site[p->at];
-	struct dt_frame *f;
+	struct dt_stack_frame *f;
 
 	if (!lands) {
 		pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_LEFT, site);
@@ -683,7 +683,7 @@ static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_s
 static void replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 			uint64_t sp, const struct fact *fact)
 {
-	const struct dt_frame *top = top_of(s);
+	const struct dt_stack_frame *top = top_of(s);
 	bool known = !fact->tail && has_landed(t, top, fact->function);
 
 	if (known)
@@ -772,7 +772,7 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 {
 	uint32_t site = p->span->site[p->at];
 	struct dt_segment *from = t->current, *to = left_at(p, t, sp);
-	struct dt_frame *top = from ? top_of(from) : NULL;
+	struct dt_stack_frame *top = from ? top_of(from) : NULL;
 	const struct fact *left =
 		top && top->call.entry < p->facts ? &p->fact[top->call.entry] : NULL;
 	bool ended = left && left->arrives && !left->keeps;

@@ -33,7 +33,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 		   s->doubtful | s->kept << 1))
 		return -1;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct dt_frame *f = &s->frame[i];
+		const struct dt_stack_frame *f = &s->frame[i];
 		const struct dt_call *c = &f->call;
 
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
@@ -144,10 +144,10 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 	uint64_t sp = 0, begin = 0;
 
 	for (; s->n < n; s->n++) {
-		struct dt_frame *f = &s->frame[s->n];
+		struct dt_stack_frame *f = &s->frame[s->n];
 		struct dt_call *call = &f->call;
 
-		*f = (struct dt_frame){0};
+		*f = (struct dt_stack_frame){0};
 		call->id = dt_get_varint(c);
 		call->parent = dt_get_varint(c);
 		call->tid = t->tid;

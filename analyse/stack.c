@@ -59,7 +59,7 @@ void dt_segment_drop(struct dt_thread_stack *t, struct dt_segment *s)
 int dt_segment_grow(struct dt_segment *s)
 {
 	uint32_t size = 2 * s->size;
-	struct dt_frame *f = realloc(s->frame, size * sizeof(*f));
+	struct dt_stack_frame *f = realloc(s->frame, size * sizeof(*f));
 
 	if (!f)
 		return -1;

@@ -24,7 +24,7 @@ enum dt_jump {
 	DT_JUMP_LANDED, /* ...and was */
 };
 
-struct dt_frame {
+struct dt_stack_frame {
 	struct dt_call call; /* as events show it, as far as it is known yet */
 	uint64_t argument[4];
 	uint64_t held;		 /* of the thread, when it began */
@@ -37,7 +37,7 @@ struct dt_frame {
 };
 
 struct dt_segment {
-	struct dt_frame *frame;
+	struct dt_stack_frame *frame;
 	uint32_t n, size;
 	uint32_t depth;		  /* of frame[0] */
 	struct dt_segment *below; /* the one it was entered from; NULL: not nested */

@@ -27,7 +27,7 @@ struct reading {
 	struct dt_error *e;
 };
 
-static int give(struct reading *k, const struct dt_asked *c)
+static int give(struct reading *k, const struct dt_capture_asked *c)
 {
 	if (k->n++ == DT_CAPTURE_ITEMS)
 		return dt_fail(k->e, "devtrace: at most %d values can be captured at one place",
@@ -38,7 +38,7 @@ static int give(struct reading *k, const struct dt_asked *c)
 static int give_register(struct reading *k, const char *name)
 {
 	static const char *const type[] = {"p", "u4", "u2", "u1"};
-	struct dt_asked c = {.label = name, .type = "p", .size = 8};
+	struct dt_capture_asked c = {.label = name, .type = "p", .size = 8};
 	uint64_t n;
 
 	for (c.reg = 0; c.reg < 16; c.reg++)
@@ -89,12 +89,13 @@ static int give_offset(struct reading *k, const char *what, const char *from, ui
 			       what, word);
 	dt_format(label, sizeof(label), "%s%s%lx", from, negative ? "-" : "+",
 		  (unsigned long)offset);
-	return give(k, &(struct dt_asked){.label = label,
-					  .type = "p",
-					  .memory = true,
-					  .reg = base,
-					  .size = 8,
-					  .offset = negative ? -(int64_t)offset : (int64_t)offset});
+	return give(k, &(struct dt_capture_asked){.label = label,
+						  .type = "p",
+						  .memory = true,
+						  .reg = base,
+						  .size = 8,
+						  .offset = negative ? -(int64_t)offset
+								     : (int64_t)offset});
 }
 
 /* A sum of symbols and hexadecimal numbers; what begins with 0x is no symbol. */
@@ -121,12 +122,12 @@ static int give_location(struct reading *k, const char *word)
 		sum += v;
 		p += n + (p[n] == '+' && p[n + 1]);
 	}
-	return give(k, &(struct dt_asked){.label = word,
-					  .type = "p",
-					  .memory = true,
-					  .reg = DT_REGISTER_NONE,
-					  .size = 8,
-					  .offset = (int64_t)sum});
+	return give(k, &(struct dt_capture_asked){.label = word,
+						  .type = "p",
+						  .memory = true,
+						  .reg = DT_REGISTER_NONE,
+						  .size = 8,
+						  .offset = (int64_t)sum});
 }
 
 int dt_capture_words(char *words, size_t n, const struct dt_capture_ops *ops, void *ctx,
@@ -159,9 +160,9 @@ int dt_capture_words(char *words, size_t n, const struct dt_capture_ops *ops, vo
 		else if (dt_word_is(what, "LOC"))
 			rc = give_location(&k, behind);
 		else
-			rc = give(&k, &(struct dt_asked){.label = behind,
-							 .variable = behind,
-							 .text = dt_word_is(what, "TEXT")});
+			rc = give(&k, &(struct dt_capture_asked){.label = behind,
+								 .variable = behind,
+								 .text = dt_word_is(what, "TEXT")});
 	}
 	return rc;
 }

@@ -22,7 +22,7 @@
 #define DT_CAPTURE_BAD	 0xbadbadba00000000ull /* in place of a value that can not be read */
 
 /* One value. */
-struct dt_asked {
+struct dt_capture_asked {
 	const char *label; /* as it is shown: "rax", "stack+8" */
 	const char *type;  /* as in a signature: "p", "u4", "f8" */
 	/* VALUE, TEXT: an expression of the source, and nothing below is known; otherwise NULL */
@@ -38,7 +38,7 @@ struct dt_capture_ops {
 	/* the address of anything that has a symbol; false: there is none of that name */
 	bool (*symbol)(void *ctx, const char *name, uint64_t *address);
 	/* Called for each value, in their order; what c points to is gone behind it. */
-	int (*item)(void *ctx, const struct dt_asked *c, struct dt_error *e);
+	int (*item)(void *ctx, const struct dt_capture_asked *c, struct dt_error *e);
 };
 
 /*

@@ -10,27 +10,27 @@
  * cost as much again. RCU need not watch: nodes are freed when no hook is left, see
  * dt_hooks_exit().
  */
-static __always_inline struct dt_call *hook_exit(struct pt_regs *regs)
+static __always_inline struct dt_entered *hook_exit(struct pt_regs *regs)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 	struct freelist_node *f = freelist_try_get(&dt_rethook->pool);
 	unsigned long *stack = (unsigned long *)regs->sp;
-	struct dt_call *n;
+	struct dt_entered *n;
 
 	if (unlikely(!f))
 		return NULL;
-	n = container_of(f, struct dt_call, node.freelist);
+	n = container_of(f, struct dt_entered, node.freelist);
 	n->node.ret_addr = stack[0];
 	n->node.frame = regs->sp;
 	stack[0] = dt_rethook_trampoline;
 	__llist_add(&n->node.llist, &current->rethooks);
 #else
-	struct dt_call *n;
+	struct dt_entered *n;
 
 	/* a push to an object pool that an NMI comes in between may not be followed by another */
 	if (unlikely(in_nmi()))
 		return NULL;
-	n = (struct dt_call *)static_call(dt_rethook_try_get)(dt_rethook);
+	n = (struct dt_entered *)static_call(dt_rethook_try_get)(dt_rethook);
 	if (likely(n))
 		static_call(dt_rethook_hook)(&n->node, regs, true);
 #endif
@@ -51,7 +51,7 @@ static __always_inline u32 enter(struct dt_core *core, u64 ip, struct pt_regs *r
 	return pid;
 }
 
-static __always_inline void leave(struct dt_core *core, const struct dt_call *n,
+static __always_inline void leave(struct dt_core *core, const struct dt_entered *n,
 				  struct pt_regs *regs, u32 mode)
 {
 	u32 tid = n->tid;
@@ -68,7 +68,7 @@ static __always_inline void leave(struct dt_core *core, const struct dt_call *n,
 static __always_inline void entered(u64 ip, struct pt_regs *regs, u32 mode, bool exits)
 {
 	struct dt_core *core;
-	struct dt_call *n;
+	struct dt_entered *n;
 	u32 tid;
 
 	preempt_disable_notrace();
@@ -118,7 +118,7 @@ void notrace dt_hit_call(unsigned long ip, unsigned long parent, struct ftrace_o
 		called(ip, dt_regs(fregs), mode);
 }
 
-static noinline void left(const struct dt_call *n, struct pt_regs *regs, u32 mode)
+static noinline void left(const struct dt_entered *n, struct pt_regs *regs, u32 mode)
 {
 	struct dt_core *core = this_cpu_ptr(&dt_core); /* rethook has preemption off */
 
@@ -139,6 +139,6 @@ void notrace dt_hit_exit(struct rethook_node *node, void *data, unsigned long to
 	u32 mode = READ_ONCE(dt_mode);
 
 	if (mode & DT_ON)
-		left((const struct dt_call *)node, regs, mode);
+		left((const struct dt_entered *)node, regs, mode);
 }
 NOKPROBE_SYMBOL(dt_hit_exit);

@@ -11,7 +11,7 @@
 #include "include/devtrace-ioctl.h"
 
 /* What an entry leaves for its exit. The kernel frees it, by the address of its first member. */
-struct dt_call {
+struct dt_entered {
 	struct rethook_node node;
 	u64 pc, sp;
 	u32 tid; /* whose it is, and was at its entry: what begins an interrupt returns in it */
@@ -23,7 +23,7 @@ extern struct rethook *dt_rethook;
 
 /* Entries and exits but the usual ones. What the first gives is as for a usual one. */
 u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 mode);
-void dt_hit_leave(struct dt_core *core, const struct dt_call *n, const struct pt_regs *regs,
+void dt_hit_leave(struct dt_core *core, const struct dt_entered *n, const struct pt_regs *regs,
 		  u32 mode);
 
 /* A record of dt_hit_enter() and dt_hit_leave(), or none, by what is asked at pc. */

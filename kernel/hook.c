@@ -323,7 +323,7 @@ u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 m
 }
 
 /* All exits but the usual ones. */
-void dt_hit_leave(struct dt_core *core, const struct dt_call *n, const struct pt_regs *regs,
+void dt_hit_leave(struct dt_core *core, const struct dt_entered *n, const struct pt_regs *regs,
 		  u32 mode)
 {
 	u32 tid = n->tid;
@@ -428,9 +428,9 @@ int __init dt_nodes_check(unsigned int nodes, struct dt_error *e)
 	u64 free = (u64)si_mem_available() << PAGE_SHIFT;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 	/* any core may have all of them */
-	u64 each = sizeof(struct dt_call) + 2 * sizeof(void *) * num_possible_cpus();
+	u64 each = sizeof(struct dt_entered) + 2 * sizeof(void *) * num_possible_cpus();
 #else
-	u64 each = kmalloc_size_roundup(sizeof(struct dt_call));
+	u64 each = kmalloc_size_roundup(sizeof(struct dt_entered));
 #endif
 
 	if (!nodes || nodes > NODES_MAX)
@@ -459,7 +459,7 @@ int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 		return dt_fail(e, "out of memory");
 	}
 	for (unsigned int i = 0; i < nodes; i++) {
-		struct dt_call *n = kzalloc(sizeof(*n), GFP_KERNEL);
+		struct dt_entered *n = kzalloc(sizeof(*n), GFP_KERNEL);
 
 		if (!n) {
 			dt_hooks_exit();
@@ -468,7 +468,7 @@ int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 		static_call(dt_rethook_add_node)(dt_rethook, &n->node);
 	}
 #else
-	dt_rethook = static_call(dt_rethook_alloc)(NULL, dt_hit_exit, sizeof(struct dt_call),
+	dt_rethook = static_call(dt_rethook_alloc)(NULL, dt_hit_exit, sizeof(struct dt_entered),
 						   (int)nodes);
 	if (IS_ERR_OR_NULL(dt_rethook)) {
 		dt_rethook = NULL;

@@ -78,7 +78,7 @@ static bool on_symbol(void *ctx, const char *name, u64 *address)
 	return true;
 }
 
-static __cold int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+static __cold int on_item(void *ctx, const struct dt_capture_asked *c, struct dt_error *e)
 {
 	struct parsing *k = ctx;
 	struct item i = {.memory = c->memory, .size = c->size, .offset = c->offset};

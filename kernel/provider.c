@@ -127,15 +127,15 @@ static size_t functions_gone; /* of those that were to be hooked last */
 
 static int set_hooks(struct dt_error *e)
 {
-	struct dt_plan p;
+	struct dt_chosen p;
 	size_t gone;
 	int rc;
 
-	if (dt_plan_make(&p, &device, e) < 0)
+	if (dt_chosen_make(&p, &device, e) < 0)
 		return -1;
 	rc = dt_hooks_set(p.both, p.boths, p.entry, p.entries, p.actions, &gone, e);
 	p.actions = NULL; /* the hooks' now */
-	dt_plan_free(&p);
+	dt_chosen_free(&p);
 	functions_gone = gone;
 	if (gone) {
 		pr_info("devtrace: %lu functions have gone with their modules since they were "

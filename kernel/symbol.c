@@ -402,13 +402,13 @@ static void merge(struct dt_action *to, const struct dt_action *from)
 		to->constant = from->constant;
 }
 
-int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *e)
+int dt_chosen_make(struct dt_chosen *p, const struct dt_device *d, struct dt_error *e)
 {
 	struct collecting c;
 	bool looks = d->uniform || d->events || d->arm.set;
 	size_t n = 0;
 
-	*p = (struct dt_plan){0};
+	*p = (struct dt_chosen){0};
 	for (size_t i = 0; i < d->n; i++)
 		looks = looks || (d->range[i].on && d->range[i].kind == DT_RANGE_POINT &&
 				  (d->range[i].action.what & DT_DO_CAREFUL));
@@ -419,7 +419,7 @@ int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *
 	p->actions = kvzalloc(struct_size(p->actions, act, c.n + 1), GFP_KERNEL);
 	if (!p->both || !p->entry || !p->actions) {
 		stop_collecting(&c);
-		dt_plan_free(p);
+		dt_chosen_free(p);
 		return dt_fail(e, "out of memory");
 	}
 	for (size_t i = 0; i < c.n; n++) {
@@ -445,7 +445,7 @@ int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *
 	return 0;
 }
 
-void dt_plan_free(struct dt_plan *p)
+void dt_chosen_free(struct dt_chosen *p)
 {
 	kvfree(p->both);
 	kvfree(p->entry);

@@ -13,15 +13,15 @@ int dt_symbol_place(const char *text, struct dt_place *place);
 void dt_symbol_text(u64 *base, u64 *end);
 
 /* Which functions are hooked, and what is to happen in them. */
-struct dt_plan {
+struct dt_chosen {
 	unsigned long *both, *entry; /* addresses at which ftrace calls */
 	size_t boths, entries;
 	struct dt_actions *actions; /* NULL: none looks at anything */
 };
 
-/* What the ranges that are on mean now. The caller frees it by dt_plan_free(). */
-int dt_plan_make(struct dt_plan *p, const struct dt_device *d, struct dt_error *e);
-void dt_plan_free(struct dt_plan *p);
+/* What the ranges that are on mean now. The caller frees it by dt_chosen_free(). */
+int dt_chosen_make(struct dt_chosen *p, const struct dt_device *d, struct dt_error *e);
+void dt_chosen_free(struct dt_chosen *p);
 
 /*
  * How many functions this range means that can be traced; which ones is remembered in r->host,

@@ -48,7 +48,8 @@ static bool on_symbol(void *ctx, const char *name, uint64_t *address)
 	return true;
 }
 
-static int add_variable(const struct parsing *k, const struct dt_asked *c, struct dt_error *e)
+static int add_variable(const struct parsing *k, const struct dt_capture_asked *c,
+			struct dt_error *e)
 {
 	struct dt_symtab *tab = dt_file_symtab(k->m->file);
 	struct dt_variable v;
@@ -64,7 +65,7 @@ static int add_variable(const struct parsing *k, const struct dt_asked *c, struc
 	return dt_point_item(k->p, &v.item, c->label, c->text ? "s" : v.type, e);
 }
 
-static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+static int on_item(void *ctx, const struct dt_capture_asked *c, struct dt_error *e)
 {
 	const struct parsing *k = ctx;
 	const struct dt_elf *elf = k->m->file->elf;

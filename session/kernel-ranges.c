@@ -70,7 +70,7 @@ static bool on_symbol(void *ctx, const char *name, uint64_t *address)
 	return true;
 }
 
-static int on_item(void *ctx, const struct dt_asked *c, struct dt_error *e)
+static int on_item(void *ctx, const struct dt_capture_asked *c, struct dt_error *e)
 {
 	struct dt_item item = {0};
 

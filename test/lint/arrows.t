@@ -3,7 +3,7 @@
 # No folder uses one that is above it in README's table, no file another that uses it; and who looks for such finds them.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-echo 1..2
+echo 1..3
 # is N WHAT FOUND: nothing was found
 is() {
 	if [ -z "$3" ]; then
@@ -14,6 +14,9 @@ is() {
 	fi
 }
 is 1 "no arrow upward, no circle that is not known" "$(python3 test/lint/arrows.py 2>&1)"
+
+is 2 "no two types of one name" "$(git ls-files '*.h' '*.c' | grep -vE '^(test|bench|examples)/' |
+	xargs grep -hoE '^(struct|enum|union) dt_\w+ \{' | sort | uniq -d)"
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -27,7 +30,7 @@ printf '#include "low/d.h"\n' >low/c-work.h
 printf '#include "low/c.h"\n' >low/d.h
 mkdir other beside && touch high/b.h other/x.h && printf '#include "low/d.h"\n' >beside/e.c
 found=$(python3 arrows.py 2>&1 | grep -v 'is no more')
-is 2 "what is upward, beside, nowhere or in a circle is named" "$(diff <(echo "$found") - <<-'W'
+is 3 "what is upward, beside, nowhere or in a circle is named" "$(diff <(echo "$found") - <<-'W'
 	beside/e.c: low/d.h is not below it
 	low/a.c: high/b.h is not below it
 	low/a.c: other/x.h is in no folder of README's table
