@@ -17,7 +17,7 @@
 #include "show/event.h"
 #include "show/format.h"
 #include "show/full-arguments.h"
-#include "cmd/kept.h"
+#include "cmd/kept-lines.h"
 #include "cmd/open.h"
 #include "show/out.h"
 #include "core/text.h"

@@ -8,7 +8,7 @@
 #include "analyse/definition.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
-#include "cmd/part.h"
+#include "cmd/output.h"
 
 static const char help[] =
 	"usage: devtrace events DEFINITION [--header FILE] [--json FILE] [--trace FILE]\n"
@@ -36,11 +36,11 @@ static void print_table(const struct dt_definition *d)
 }
 
 /* Opened before the definition is looked at. NULL, and an error said: it can not be. */
-static FILE *open_output(const char *path, struct dt_part *p, struct dt_needs *needs)
+static FILE *open_output(const char *path, struct dt_output *p, struct dt_needs *needs)
 {
-	if (!dt_part_open(p, strcmp(path, "-") ? path : NULL))
+	if (!dt_output_open(p, strcmp(path, "-") ? path : NULL))
 		return NULL;
-	dt_part_needs(p, needs);
+	dt_output_needs(p, needs);
 	return p->file;
 }
 
@@ -53,7 +53,7 @@ static void write_header(const struct dt_definition *d, const char *path, FILE *
 
 static int run(const char *definition, const char *header, const char *json, const char *trace)
 {
-	struct dt_part part[2] = {{.file = NULL}, {.file = NULL}};
+	struct dt_output part[2] = {{.file = NULL}, {.file = NULL}};
 	struct dt_needs needs = {.n = 0};
 	struct dt_definition d = {0};
 	struct dt_error e;
@@ -80,7 +80,7 @@ static int run(const char *definition, const char *header, const char *json, con
 		dt_definition_json(&d, part[1].file);
 	for (unsigned i = 0; i < 2; i++)
 		if (part[i].file)
-			status = dt_part_end(&part[i], !status);
+			status = dt_output_end(&part[i], !status);
 	if (!status && trace && dt_store_name_events(trace, d.row, d.rows, &e))
 		status = dt_cmd_fail("%s", e.text);
 	dt_definition_free(&d);

@@ -7,7 +7,7 @@
 #include "export/export.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
-#include "cmd/part.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 
 static const char help[] =
@@ -34,7 +34,7 @@ static const char help[] =
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
-static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_form form)
+static int write_dump(struct dt_reader *r, struct dt_output *part, enum dt_dump_form form)
 {
 	struct dt_progress progress;
 	uint64_t left_out = 0;
@@ -46,7 +46,7 @@ static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_fo
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
-	rc = dt_part_end(part, !rc);
+	rc = dt_output_end(part, !rc);
 	if (!rc && left_out)
 		dt_cmd_fail("note: %llu records are no part of such a dump: calls and points, and "
 			    "what came before the start of a relative one",
@@ -55,7 +55,7 @@ static int write_dump(struct dt_reader *r, struct dt_part *part, enum dt_dump_fo
 }
 
 /* One of dt_exports. */
-static int write_format(struct dt_reader *r, struct dt_part *part, const struct dt_export *x,
+static int write_format(struct dt_reader *r, struct dt_output *part, const struct dt_export *x,
 			bool values)
 {
 	struct dt_formats formats = {.reader = r};
@@ -68,12 +68,12 @@ static int write_format(struct dt_reader *r, struct dt_part *part, const struct 
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s", e.text);
-	rc = dt_part_end(part, !rc);
+	rc = dt_output_end(part, !rc);
 	dt_formats_free(&formats);
 	return rc;
 }
 
-static int write_ctf(struct dt_reader *r, struct dt_part *part, bool values)
+static int write_ctf(struct dt_reader *r, struct dt_output *part, bool values)
 {
 	struct dt_formats formats = {.reader = r};
 	struct dt_progress progress;
@@ -86,7 +86,7 @@ static int write_ctf(struct dt_reader *r, struct dt_part *part, bool values)
 	dt_progress_end(&progress, r);
 	if (rc)
 		dt_cmd_fail("%s: %s", part->said, e.text);
-	rc = dt_part_end(part, !rc);
+	rc = dt_output_end(part, !rc);
 	if (!rc && moved)
 		dt_cmd_fail(
 			"note: %llu records are of an earlier time than the one in front of them "
@@ -179,7 +179,7 @@ int dt_cmd_export(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},     {0}};
 	struct asked a = {.form = DT_DUMP_AS_IMPORTED, .values = true};
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
-	struct dt_part part;
+	struct dt_output part;
 	struct dt_reader *r;
 	int o, status, which = 0;
 
@@ -191,12 +191,12 @@ int dt_cmd_export(int argc, char **argv)
 	status = check(&a);
 	if (status >= 0)
 		return status;
-	if (!(a.folder ? dt_part_open_folder(&part, a.folder) : dt_part_open(&part, a.output)))
+	if (!(a.folder ? dt_output_open_folder(&part, a.folder) : dt_output_open(&part, a.output)))
 		return 1;
-	dt_part_needs(&part, &needs);
+	dt_output_needs(&part, &needs);
 	r = dt_cmd_open(argc, argv, "export", &needs, &status);
 	if (!r) {
-		dt_part_end(&part, false);
+		dt_output_end(&part, false);
 		return status;
 	}
 	status = a.barrelfish ? write_dump(r, &part, a.form)

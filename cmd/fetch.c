@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "analyse/barrelfish.h"
-#include "cmd/aside.h"
+#include "cmd/new-trace.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "process/outside.h"
@@ -57,7 +57,7 @@ struct command {
 	const char *definition, *table; /* the files of the next two; NULL: none */
 	struct dt_definition events;
 	struct dt_applications applications;
-	struct dt_aside aside; /* where what comes is kept until it is whole */
+	struct dt_new_trace aside; /* where what comes is kept until it is whole */
 };
 
 static volatile sig_atomic_t stop;
@@ -291,7 +291,8 @@ static int confine(struct command *c)
 	if (c->table)
 		dt_needs_add(&needs, DT_NEED_READ, c->table);
 	if (!to_stdout(c)) {
-		if (check_output(c, &e) < 0 || dt_aside_open(&c->aside, c->output, &needs, &e) < 0)
+		if (check_output(c, &e) < 0 ||
+		    dt_new_trace_open(&c->aside, c->output, &needs, &e) < 0)
 			return dt_cmd_fail("%s", e.text);
 		dt_needs_add(&needs, DT_NEED_TRACE, c->output);
 	}
@@ -450,7 +451,7 @@ int dt_cmd_fetch(int argc, char **argv)
 		status = dt_cmd_fail("%s", e.text);
 	if (!status)
 		status = fetch(&c);
-	dt_aside_close(&c.aside);
+	dt_new_trace_close(&c.aside);
 	dt_applications_free(&c.applications);
 	dt_definition_free(&c.events);
 	return status;

@@ -9,7 +9,7 @@
 #include "analyse/flame.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
-#include "cmd/part.h"
+#include "cmd/output.h"
 
 static const char help[] =
 	"usage: devtrace flame [OPTION]... [FILE]\n"
@@ -53,7 +53,7 @@ int dt_cmd_flame(int argc, char **argv)
 	const char *output = "devtrace.svg", *command;
 	unsigned long width = 1200;
 	struct dt_needs needs = {.n = 0};
-	struct dt_part part;
+	struct dt_output part;
 	struct dt_reader *r;
 	int o, status;
 	char *end;
@@ -83,12 +83,12 @@ int dt_cmd_flame(int argc, char **argv)
 			return dt_cmd_usage("flame");
 		}
 	}
-	if (!dt_part_open(&part, strcmp(output, "-") ? output : NULL))
+	if (!dt_output_open(&part, strcmp(output, "-") ? output : NULL))
 		return 1;
-	dt_part_needs(&part, &needs);
+	dt_output_needs(&part, &needs);
 	r = dt_cmd_open(argc, argv, "flame", &needs, &status);
 	if (!r) {
-		dt_part_end(&part, false);
+		dt_output_end(&part, false);
 		return status;
 	}
 	command = dt_reader_meta(r, "command");
@@ -96,7 +96,7 @@ int dt_cmd_flame(int argc, char **argv)
 			 ? write_picture(r, &range, part.file, (unsigned)width,
 					 command ? command : "devtrace")
 			 : 1;
-	status = dt_part_end(&part, !status);
+	status = dt_output_end(&part, !status);
 	dt_cmd_say_lost(r);
 	dt_reader_close(r);
 	return status;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "analyse/histogram.h"
 #include "cmd/commands.h"
-#include "cmd/part.h"
+#include "cmd/output.h"
 #include "cmd/value.h"
 
 #define BUCKETS_LIMIT (1u << 24) /* 128 MiB of counters, touched as they are used */
@@ -36,8 +36,8 @@ static const char help[] =
 	"input; it is devtrace.db when not given.\n";
 
 struct hist {
-	struct dt_part part; /* of output */
-	uint64_t max, width; /* width 0: powers of two */
+	struct dt_output part; /* of output */
+	uint64_t max, width;   /* width 0: powers of two */
 	bool has_max, has_buckets;
 	bool svg, log;
 	const char *output; /* NULL: standard output */
@@ -235,15 +235,15 @@ int dt_cmd_hist(int argc, char **argv)
 		goto out;
 	h.buckets = dt_histogram_bucket(h.width, h.max) + 1;
 	h.bucket = calloc(h.buckets, sizeof(*h.bucket));
-	if (!dt_part_open(&h.part, h.output)) {
+	if (!dt_output_open(&h.part, h.output)) {
 		status = 1;
 		goto out;
 	}
-	dt_part_needs(&h.part, &v.needs);
+	dt_output_needs(&h.part, &v.needs);
 	status = h.bucket ? dt_values_run(&v, argc, argv, "hist") : dt_cmd_fail("out of memory");
 	if (!status)
 		status = print(&h, &v, value);
-	failed = dt_part_end(&h.part, !status);
+	failed = dt_output_end(&h.part, !status);
 	status = status ? status : failed;
 out:
 	free(h.bucket);

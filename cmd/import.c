@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
-#include "cmd/aside.h"
+#include "cmd/new-trace.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 
@@ -27,7 +27,7 @@ static const char help[] =
 struct import {
 	const char *path, *output, *definition, *table; /* the last two may be NULL */
 	FILE *f;
-	struct dt_aside aside;
+	struct dt_new_trace aside;
 	struct dt_definition events;
 	struct dt_applications applications;
 };
@@ -49,7 +49,7 @@ static int make(struct import *m, struct dt_error *e)
 		dt_store_discard(s);
 		return -1;
 	}
-	return dt_store_close(s, e) ? -1 : dt_aside_place(&m->aside, e);
+	return dt_store_close(s, e) ? -1 : dt_new_trace_place(&m->aside, e);
 }
 
 static int import(struct import *m)
@@ -66,12 +66,12 @@ static int import(struct import *m)
 	if (m->table)
 		dt_needs_add(&needs, DT_NEED_READ, m->table);
 	if (dt_store_check_room(m->output, &e) < 0 ||
-	    dt_aside_open(&m->aside, m->output, &needs, &e) < 0)
+	    dt_new_trace_open(&m->aside, m->output, &needs, &e) < 0)
 		return dt_cmd_fail("%s", e.text);
 	status = dt_cmd_confine(&needs);
 	if (!status && (read_names(m, &e) || make(m, &e)))
 		status = dt_cmd_fail("%s", e.text);
-	dt_aside_close(&m->aside);
+	dt_new_trace_close(&m->aside);
 	dt_applications_free(&m->applications);
 	dt_definition_free(&m->events);
 	if (m->f != stdin)

@@ -18,7 +18,7 @@
 #include "cmd/lines.h"
 #include "cmd/open.h"
 #include "show/out.h"
-#include "cmd/part.h"
+#include "cmd/output.h"
 #include "core/plain.h"
 #include "process/outside.h"
 
@@ -56,7 +56,7 @@ struct plot {
 	struct dt_function_stats all; /* durations, to choose how many are drawn */
 	struct dt_out *out;	      /* NULL: only counting */
 	bool no_memory;
-	struct dt_part part; /* the output */
+	struct dt_output part; /* the output */
 	struct dt_needs needs;
 	char data[600], commands[600]; /* temporary files, for gnuplot */
 	char *gnuplot[3];
@@ -444,9 +444,9 @@ static int prepare(struct plot *k, int argc, char **argv)
 	dt_needs_add(n, DT_NEED_TRACE, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
 	if (k->symbols)
 		dt_needs_add(n, DT_NEED_READ, k->symbols);
-	if (!k->text && !dt_part_open(&k->part, k->output))
+	if (!k->text && !dt_output_open(&k->part, k->output))
 		return 1;
-	dt_part_needs(&k->part, n);
+	dt_output_needs(&k->part, n);
 	if (!k->text && !k->script) {
 		if (!folder)
 			return dt_cmd_fail("there is no place for temporary files: %s",
@@ -474,7 +474,7 @@ int dt_cmd_plot(int argc, char **argv)
 		status = open_input(&k, argc, argv);
 	if (!status)
 		status = k.text ? plot_text(&k) : k.script ? plot_script(&k) : plot_picture(&k);
-	if (k.part.said && dt_part_end(&k.part, !status) && !status)
+	if (k.part.said && dt_output_end(&k.part, !status) && !status)
 		status = 1;
 out:
 	dt_reader_close(k.reader);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cmd/part.h"
+#include "cmd/output.h"
 
 static bool on_chunk(void *ctx, uint64_t records)
 {
@@ -19,7 +19,7 @@ static bool on_chunk(void *ctx, uint64_t records)
 		p->said = true;
 		p->percent = percent;
 	}
-	return !dt_part_is_interrupted();
+	return !dt_output_is_interrupted();
 }
 
 void dt_progress_begin(struct dt_progress *p, struct dt_reader *r)

@@ -14,7 +14,7 @@ struct dt_progress {
 };
 
 /* Tells of each chunk that r reads, until the end of the work, which takes every record once. Also
- * lets it fail when cmd/part.h has been interrupted. p must stay where it is. */
+ * lets it fail when cmd/output.h has been interrupted. p must stay where it is. */
 void dt_progress_begin(struct dt_progress *p, struct dt_reader *r);
 /* Leaves the terminal's line. */
 void dt_progress_end(struct dt_progress *p, struct dt_reader *r);

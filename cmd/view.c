@@ -11,7 +11,7 @@
 
 #include "cmd/browser.h"
 #include "cmd/commands.h"
-#include "cmd/from.h"
+#include "cmd/fetched.h"
 #include "cmd/live.h"
 #include "cmd/open.h"
 #include "store/store.h"
@@ -172,7 +172,7 @@ out:
 	return status;
 }
 
-static void word(struct dt_from *f, const char *option, const char *value)
+static void word(struct dt_fetched *f, const char *option, const char *value)
 {
 	if (value) {
 		f->word[f->words++] = option;
@@ -184,7 +184,7 @@ static void word(struct dt_from *f, const char *option, const char *value)
 static int show_from(const struct asked *a)
 {
 	struct asked here = *a;
-	struct dt_from f = {.words = 0};
+	struct dt_fetched f = {.words = 0};
 	int status;
 
 	word(&f, "-s", a->session);
@@ -193,7 +193,7 @@ static int show_from(const struct asked *a)
 	word(&f, "--", a->address);
 	if (a->path)
 		f.word[f.words++] = a->path;
-	status = dt_from_fetch(&f);
+	status = dt_fetched_get(&f);
 	here.path = f.trace.path;
 	here.folder = f.trace.folder;
 	here.session = NULL;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "cmd/kept.c"
+#include "cmd/kept-lines.c"
 
 #define THREADS 5
 #define LINES	200000u

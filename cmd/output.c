@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Output that is there only when it is complete. */
-#include "cmd/part.h"
+#include "cmd/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static void give_signals_back(void)
 		raise(interrupted);
 }
 
-bool dt_part_is_interrupted(void)
+bool dt_output_is_interrupted(void)
 {
 	return interrupted;
 }
@@ -57,7 +57,7 @@ static mode_t usual_mode(mode_t all)
 }
 
 /* The name beside the path; p->path is set. */
-static bool make_name(struct dt_part *p)
+static bool make_name(struct dt_output *p)
 {
 	static const char end[] = ".part-XXXXXX";
 
@@ -68,7 +68,7 @@ static bool make_name(struct dt_part *p)
 	return true;
 }
 
-static void forget(struct dt_part *p)
+static void forget(struct dt_output *p)
 {
 	free(p->path);
 	free(p->name);
@@ -76,19 +76,19 @@ static void forget(struct dt_part *p)
 	p->path = p->name = p->outer = NULL;
 }
 
-static bool fail(struct dt_part *p)
+static bool fail(struct dt_output *p)
 {
 	dt_cmd_fail("%s: %s", p->said, strerror(errno));
 	forget(p);
 	return false;
 }
 
-bool dt_part_open(struct dt_part *p, const char *path)
+bool dt_output_open(struct dt_output *p, const char *path)
 {
 	struct stat st;
 	int fd;
 
-	*p = (struct dt_part){.said = path ? path : "standard output", .file = stdout};
+	*p = (struct dt_output){.said = path ? path : "standard output", .file = stdout};
 	if (!path)
 		return true;
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
@@ -127,11 +127,11 @@ static bool is_empty(const char *path)
 	return d ? n <= 2 : errno == ENOENT;
 }
 
-bool dt_part_open_folder(struct dt_part *p, const char *path)
+bool dt_output_open_folder(struct dt_output *p, const char *path)
 {
 	size_t n = strlen(path);
 
-	*p = (struct dt_part){.said = path, .path = strdup(path)};
+	*p = (struct dt_output){.said = path, .path = strdup(path)};
 	while (p->path && n > 1 && p->path[n - 1] == '/')
 		p->path[--n] = '\0';
 	if (!p->path)
@@ -169,7 +169,7 @@ static void remove_folder(const char *path)
 	rmdir(path);
 }
 
-void dt_part_needs(const struct dt_part *p, struct dt_needs *needs)
+void dt_output_needs(const struct dt_output *p, struct dt_needs *needs)
 {
 	if (p->outer)
 		dt_needs_add(needs, DT_NEED_FOLDER, p->outer);
@@ -177,7 +177,7 @@ void dt_part_needs(const struct dt_part *p, struct dt_needs *needs)
 		dt_needs_place(needs, p->name, p->path);
 }
 
-int dt_part_end(struct dt_part *p, bool ok)
+int dt_output_end(struct dt_output *p, bool ok)
 {
 	bool folder = !p->file, done = ok && !interrupted;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/aside.h"
+#include "cmd/new-trace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 
 static const char *const beside[FILES] = {"-wal", "-shm"};
 
-int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs,
-		  struct dt_error *e)
+int dt_new_trace_open(struct dt_new_trace *a, const char *output, struct dt_needs *needs,
+		      struct dt_error *e)
 {
 	char name[4096];
 
-	*a = (struct dt_aside){.output = output};
+	*a = (struct dt_new_trace){.output = output};
 	if (dt_format(a->folder, sizeof(a->folder), "%s-new.XXXXXX", output) >= sizeof(a->folder) ||
 	    dt_format(a->trace, sizeof(a->trace), "%s/trace.db", a->folder) >= sizeof(a->trace)) {
 		a->folder[0] = '\0';
@@ -36,7 +36,7 @@ int dt_aside_open(struct dt_aside *a, const char *output, struct dt_needs *needs
 	return 0;
 }
 
-int dt_aside_place(struct dt_aside *a, struct dt_error *e)
+int dt_new_trace_place(struct dt_new_trace *a, struct dt_error *e)
 {
 	char name[4096];
 
@@ -48,7 +48,7 @@ int dt_aside_place(struct dt_aside *a, struct dt_error *e)
 		       : 0;
 }
 
-void dt_aside_close(struct dt_aside *a)
+void dt_new_trace_close(struct dt_new_trace *a)
 {
 	if (!a->folder[0])
 		return;

@@ -3,7 +3,7 @@
  * Kept lines. A line is a word that says what follows, then numbers of as many bytes as that word
  * says; where a number is what is expected, it is left out.
  */
-#include "cmd/kept.h"
+#include "cmd/kept-lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fetching for view --from. */
-#include "cmd/from.h"
+#include "cmd/fetched.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include "cmd/open.h"
 
 /* In a process of its own: it has signals and an end of its own. */
-static void run_fetch(const struct dt_from *f, const sigset_t *signals)
+static void run_fetch(const struct dt_fetched *f, const sigset_t *signals)
 {
-	char *args[DT_FROM_WORDS + 5] = {"devtrace", "fetch", "-o", (char *)f->trace.path};
+	char *args[DT_FETCHED_WORDS + 5] = {"devtrace", "fetch", "-o", (char *)f->trace.path};
 
 	for (size_t i = 0; i < f->words; i++)
 		args[4 + i] = (char *)f->word[i];
@@ -23,7 +23,7 @@ static void run_fetch(const struct dt_from *f, const sigset_t *signals)
 	_exit(dt_cmd_fail("view: fetch can not be started: %s", strerror(errno)));
 }
 
-int dt_from_fetch(struct dt_from *f)
+int dt_fetched_get(struct dt_fetched *f)
 {
 	sigset_t block, before;
 	struct dt_error e;

@@ -3,8 +3,8 @@
  * Lines of a thread that are to be written when it is that thread's turn: kept as what they say, a
  * fifth of the text. In memory up to a bound that holds for all threads together, then in a file.
  */
-#ifndef DT_CMD_KEPT_H
-#define DT_CMD_KEPT_H
+#ifndef DT_CMD_KEPT_LINES_H
+#define DT_CMD_KEPT_LINES_H
 
 #include "analyse/pair.h"
 
