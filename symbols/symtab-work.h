@@ -73,8 +73,6 @@ bool dt_symtab_has_debug(struct dt_symtab *t);
 /* Looks for the ends of functions that have no sizes, and makes `reach'. */
 void dt_symtab_fill_sizes(struct dt_symtab *t);
 
-struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
-
 /* A demangled name without parameters; "f [clone .cold]" becomes "f.cold". NULL: not mangled. */
 const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage);
 size_t dt_symtab_underscores(const char *name);

@@ -409,6 +409,8 @@ static int build(struct dt_symtab *t, struct table *all)
 	return 0;
 }
 
+struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
+
 struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struct dt_error *e)
 {
 	int file;
