@@ -5,6 +5,15 @@
 
 #include "core/types.h"
 
+/* Where the 32-bit distance at p leads, which counts from `from'. */
+static inline uint64_t dt_site_distance(const uint8_t *p, uint64_t from)
+{
+	int32_t d;
+
+	__builtin_memcpy(&d, p, sizeof(d));
+	return from + (uint64_t)(int64_t)d;
+}
+
 enum dt_elf_kind {
 	DT_ELF_ENTRY = 1,
 	DT_ELF_RETURN = 2,

@@ -33,14 +33,6 @@ static const uint8_t *code_at(const struct code *c, size_t n_code, uint64_t addr
 	return NULL;
 }
 
-static uint64_t rel32(const uint8_t *p, uint64_t next)
-{
-	int32_t d;
-
-	memcpy(&d, p, sizeof(d));
-	return next + (uint64_t)(int64_t)d;
-}
-
 static const uint8_t *site_code(void *ctx, uint64_t address, uint64_t n)
 {
 	const struct text *t = ctx;
@@ -226,8 +218,8 @@ static int read_table(struct dt_elf *f, const struct dt_elf_section *table, stru
 		uint64_t at = table->vaddr + 12 * i;
 		const uint8_t *p = raw + 12 * i;
 		struct dt_elf_site s = {
-			.address = rel32(p, at),
-			.function = rel32(p + 4, at + 4),
+			.address = dt_site_distance(p, at),
+			.function = dt_site_distance(p + 4, at + 4),
 			.kind = p[8],
 			.jumps = p[9] & 1,
 		};
@@ -252,7 +244,7 @@ static uint64_t field(const uint8_t *p, uint64_t at)
 {
 	static const uint8_t none[4];
 
-	return memcmp(p, none, 4) ? rel32(p, at) : 0;
+	return memcmp(p, none, 4) ? dt_site_distance(p, at) : 0;
 }
 
 /* One entry of the table of events, whose size is known to fit. False: it makes no sense. */
@@ -265,7 +257,7 @@ static bool parse_event(const char *p, size_t size, uint64_t at, struct dt_elf_s
 	first = strnlen(p + 24, size - 24);
 	if (first == size - 24 || strnlen(p + 25 + first, size - 25 - first) == size - 25 - first)
 		return false;
-	s->address = s->function = rel32(b, at);
+	s->address = s->function = dt_site_distance(b, at);
 	v->pc = field(b + 4, at + 4);
 	v->more = field(b + 8, at + 8);
 	v->kind = b[12];

@@ -446,7 +446,7 @@ static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, 
 
 bool dt_frame_pushes(const struct dt_frame *f)
 {
-	struct cfa now = {7, 8};
+	struct cfa now = {DT_FRAME_SP, DT_FRAME_AT_ENTRY};
 	struct cursor code = {f->code, f->code_end, 0, false};
 	bool pushes = false;
 

@@ -336,8 +336,8 @@ static void describe(struct writing *w, const struct dt_site *site, const struct
 	if (!w->formats)
 		return;
 	if (x->kind == DT_ENTRY || x->kind == DT_POINT || site->place == DT_SITE_POINT_MORE) {
-		dt_words_each(w->formats, site->function, x->value,
-			      x->kind != DT_ENTRY && (x->flags & DT_FAULT), on_value, w);
+		dt_format_each(w->formats, site->function, x->value,
+			       x->kind != DT_ENTRY && (x->flags & DT_FAULT), on_value, w);
 	} else if (x->kind == DT_EXIT && site->place != DT_SITE_TAIL) {
 		dt_words_result(w->formats, &w->text, site->function, x->value);
 		/* without the " = " in front */

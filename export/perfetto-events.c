@@ -142,6 +142,6 @@ void dt_perfetto_put_values(struct writing *w, uint32_t function, const uint64_t
 		return;
 	w->arguments = 0;
 	w->function = function;
-	dt_words_each(w->formats, function, value, faults, on_value, w);
+	dt_format_each(w->formats, function, value, faults, on_value, w);
 	w->arguments_told[function] = true;
 }

@@ -91,7 +91,7 @@ static bool lies_apart(const struct patch *patch, size_t n, size_t i)
 	uint64_t offset = board->address % PAGE;
 	const uint64_t far = 2 + 128; /* of a short jump, from its address */
 
-	if (board->length != 5 || (offset > far && offset + far < PAGE))
+	if (board->length != DT_PATCH_JUMP || (offset > far && offset + far < PAGE))
 		return false;
 	for (size_t k = i; k-- > 0 && board->address - patch[k].address <= far;)
 		if (dt_patch_board(patch[k].address, patch[k].new, patch[k].length) ==

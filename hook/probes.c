@@ -55,15 +55,13 @@ static size_t exits_of(const struct dt_code *c)
 static void keep_sleds(struct dt_file *f)
 {
 	/* bytes, by enum dt_elf_kind: doc/sleds.md */
-	static const uint8_t size[] = {0, 5, 7, 15, 5};
 
 	for (size_t i = 0; i < f->elf->sites; i++) {
 		const struct dt_elf_site *s = &f->elf->site[i];
 		const struct dt_code_region *r = dt_code_region_of(f->code, s->address);
 
 		for (uint64_t at = s->address;
-		     r && s->kind < sizeof(size) && at < s->address + size[s->kind] && at < r->high;
-		     at++)
+		     r && at < s->address + dt_sled_size[s->kind] && at < r->high; at++)
 			r->mark[at - r->low] |= DT_CODE_READ;
 	}
 }

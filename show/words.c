@@ -67,11 +67,3 @@ void dt_words_result(struct dt_formats *f, struct dt_json *t, uint32_t function,
 
 	dt_json_bytes(t, line, (size_t)(end - line));
 }
-
-void dt_words_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
-		   void (*fn)(void *to, const char *name, size_t n, const char *text,
-			      size_t length),
-		   void *to)
-{
-	dt_format_each(f, function, value, faults, fn, to);
-}

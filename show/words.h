@@ -15,9 +15,5 @@ void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument, const struct dt_more *more, size_t n);
 void dt_words_result(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		     const uint64_t *result);
-void dt_words_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
-		   void (*fn)(void *to, const char *name, size_t n, const char *text,
-			      size_t length),
-		   void *to);
 
 #endif

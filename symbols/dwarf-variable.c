@@ -22,9 +22,6 @@
 #define MAX_UNITS  100000
 #define MAX_LOOKED 65536 /* members of all structures that one without a name leads to */
 
-/* The processor's numbers of DWARF's registers 0 to 15 */
-static const uint8_t number_of[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
-
 struct chain {
 	const struct dt_variable_context *c;
 	const char *text, *p; /* the expression, and how far it has been read */
@@ -62,28 +59,16 @@ static void set_memory(struct chain *k, uint8_t base, int64_t value, bool relati
 					   .value = value};
 }
 
-/* DWARF's number of a register, the processor's; false: one that is not captured. */
-static bool is_register(Dwarf_Word dwarf, uint8_t *reg)
-{
-	if (dwarf < sizeof(number_of))
-		*reg = number_of[dwarf];
-	else if (dwarf >= 17 && dwarf < 33)
-		*reg = (uint8_t)(DT_REGISTER_XMM0 + dwarf - 17);
-	else
-		return false;
-	return true;
-}
-
 /* A register and an offset; false: it is something else. */
 static bool based(const Dwarf_Op *op, uint8_t *reg, int64_t *offset)
 {
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
 		*offset = (int64_t)op->number;
-		return is_register(op->atom - DW_OP_breg0, reg) && *reg < 16;
+		return dt_abi_register_of(op->atom - DW_OP_breg0, reg) && *reg < 16;
 	}
 	if (op->atom == DW_OP_bregx) {
 		*offset = (int64_t)op->number2;
-		return is_register(op->number, reg) && *reg < 16;
+		return dt_abi_register_of(op->number, reg) && *reg < 16;
 	}
 	return false;
 }
@@ -126,7 +111,7 @@ static bool frame_base(const struct dt_variable_context *c, Dwarf_Die *scopes, i
 			return frame_address(c, reg, offset);
 		if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31) {
 			*offset = 0;
-			return is_register(op->atom - DW_OP_reg0, reg) && *reg < 16;
+			return dt_abi_register_of(op->atom - DW_OP_reg0, reg) && *reg < 16;
 		}
 		return based(op, reg, offset);
 	}
@@ -252,10 +237,10 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 	if (check_place(k, op, n) < 0)
 		return -1;
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31 && n == 1) {
-		if (!is_register(op->atom - DW_OP_reg0, &reg))
+		if (!dt_abi_register_of(op->atom - DW_OP_reg0, &reg))
 			return fail(k, "it is in a register that can not be captured");
 	} else if (op->atom == DW_OP_regx && n == 1) {
-		if (!is_register(op->number, &reg))
+		if (!dt_abi_register_of(op->number, &reg))
 			return fail(k, "it is in a register that can not be captured");
 	} else {
 		reg = DT_REGISTER_NONE;

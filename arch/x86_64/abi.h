@@ -12,6 +12,10 @@
 static const int dt_abi_dwarf[DT_ABI_INTEGERS] = {5, 4, 1, 2, 8, 9};
 static const uint8_t dt_abi_register[DT_ABI_INTEGERS] = {7, 6, 2, 1, 8, 9};
 
+/* The number that instructions have (core/capture.h) of the register that DWARF has by that; false:
+ * it is not captured. */
+bool dt_abi_register_of(uint64_t dwarf, uint8_t *reg);
+
 #define DT_ABI_SP 4 /* the stack pointer, as instructions number it */
 
 #endif

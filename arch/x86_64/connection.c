@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch/x86_64/area.h"
+#include "core/site.h"
 
 void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS])
 {
@@ -81,10 +82,7 @@ bool dt_lead_write(unsigned char out[DT_LEAD], uint64_t from, uint64_t to)
 
 bool dt_lead_read(const unsigned char code[DT_LEAD], uint64_t from, uint64_t *to)
 {
-	int32_t rel;
-
-	memcpy(&rel, code + 1, sizeof(rel));
-	*to = from + DT_LEAD + (uint64_t)(int64_t)rel;
+	*to = dt_site_distance(code + 1, from + DT_LEAD);
 	return code[0] == 0xe9;
 }
 

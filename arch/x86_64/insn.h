@@ -79,6 +79,17 @@ static inline bool dt_insn_direct(const struct dt_insn *in)
 	       in->kind == DT_INSN_CALL || in->kind == DT_INSN_XBEGIN;
 }
 
+/* The registers that ModRM names, with their extensions: for arch/ only. */
+static inline unsigned dt_insn_rm(const struct dt_insn *in)
+{
+	return (in->modrm & 7u) | (in->base_ext ? 8u : 0);
+}
+
+static inline unsigned dt_insn_reg(const struct dt_insn *in)
+{
+	return (in->modrm >> 3 & 7u) | (in->reg_ext ? 8u : 0);
+}
+
 /* Masks of general registers: bit n is register n as instructions number them. */
 #define DT_INSN_SP	  (1 << 4)
 #define DT_INSN_ARGUMENTS (1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9)

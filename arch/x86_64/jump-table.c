@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/site.h"
+
 #define NEAR 40	 /* instructions back, for all but the table's address, */
 #define FAR  400 /* and for that, which is taken in front of a loop */
 #define NONE 0xff
@@ -35,16 +37,6 @@ struct look {
 	int64_t bound; /* the highest index; negative: not known */
 	bool absolute;
 };
-
-static unsigned rm_of(const struct dt_insn *in)
-{
-	return (in->modrm & 7u) | (in->base_ext ? 8u : 0);
-}
-
-static unsigned reg_of(const struct dt_insn *in)
-{
-	return (in->modrm >> 3 & 7u) | (in->reg_ext ? 8u : 0);
-}
 
 /* Behind a jump there may be something that nothing gets to. */
 static bool is_filler(const struct dt_jump_table_code *g, uint64_t at, uint64_t end)
@@ -81,7 +73,7 @@ static struct place in_register(unsigned reg)
 static struct place operand(const struct dt_insn *in)
 {
 	if (in->modrm >> 6 == 3)
-		return in_register(rm_of(in));
+		return in_register(dt_insn_rm(in));
 	return (struct place){NONE,	    in->modrm & 0xc7, in->sib_at ? in->sib : 0,
 			      in->base_ext, in->index_ext,    in->disp};
 }
@@ -175,12 +167,12 @@ static bool begin(struct look *l, const struct dt_insn *jump)
 		if (!back(l) || l->in.kind > DT_INSN_NOP)
 			return false;
 		dt_insn_registers(l->code, l->in.length, &written, &read);
-		if (!(written & 1 << rm_of(jump)))
+		if (!(written & 1 << dt_insn_rm(jump)))
 			continue;
 		whole = l->in.map == 0 && l->in.modrm >> 6 == 3 && l->in.wide;
 		if (whole && (l->in.opcode == 0x01 || l->in.opcode == 0x03)) {
-			l->sum[0] = (uint8_t)rm_of(&l->in);
-			l->sum[1] = (uint8_t)reg_of(&l->in);
+			l->sum[0] = (uint8_t)dt_insn_rm(&l->in);
+			l->sum[1] = (uint8_t)dt_insn_reg(&l->in);
 			l->loaded = NONE - 1;
 			return true;
 		}
@@ -196,7 +188,7 @@ static bool begin(struct look *l, const struct dt_insn *jump)
 static bool before_load(struct look *l, uint16_t written)
 {
 	const struct dt_insn *in = &l->in;
-	unsigned to = reg_of(in);
+	unsigned to = dt_insn_reg(in);
 	bool mine = to == l->sum[0] || to == l->sum[1];
 
 	if (in->map == 0 && in->opcode == 0x8d && in->relative && mine) {
@@ -261,7 +253,7 @@ static bool compare(struct look *l)
 static bool follow_copy(struct look *l)
 {
 	const struct dt_insn *in = &l->in;
-	struct place from = operand(in), to = in_register(reg_of(in));
+	struct place from = operand(in), to = in_register(dt_insn_reg(in));
 	bool copies = (in->map == 0 && (in->opcode == 0x8b || in->opcode == 0x63)) ||
 		      (in->map == 1 && (in->opcode == 0xb6 || in->opcode == 0xb7));
 
@@ -292,7 +284,7 @@ static bool follow_copy(struct look *l)
 /* Of two registers one was found to be the table's address: the other is the index. */
 static void split_pair(struct look *l)
 {
-	unsigned to = reg_of(&l->in);
+	unsigned to = dt_insn_reg(&l->in);
 
 	if (l->pair[0] == NONE || l->in.map || l->in.opcode != 0x8d)
 		return;
@@ -315,7 +307,7 @@ static bool before(struct look *l, uint16_t written)
 	if (l->pair[0] != NONE)
 		return !(written & (1u << l->pair[0] | 1u << l->pair[1])) || in->opcode == 0x98;
 	if (l->base != NONE && in->map == 0 && in->opcode == 0x8d && in->relative &&
-	    reg_of(in) == l->base) {
+	    dt_insn_reg(in) == l->base) {
 		l->table = in->memory;
 		l->base = NONE;
 		return true;
@@ -335,7 +327,7 @@ static bool before(struct look *l, uint16_t written)
 	if (compare(l) || follow_copy(l))
 		return true;
 	if (in->map == 0 && (in->opcode == 0x83 || in->opcode == 0x81) && in->modrm >> 6 == 3 &&
-	    (in->modrm >> 3 & 7) == 4 && rm_of(in) == l->index.reg) {
+	    (in->modrm >> 3 & 7) == 4 && dt_insn_rm(in) == l->index.reg) {
 		uint64_t mask = immediate(l);
 
 		l->bound = (mask & (mask + 1)) || mask >= DT_JUMP_TABLE_MOST ? -1 : (int64_t)mask;
@@ -377,12 +369,9 @@ bool dt_jump_table_find(const struct dt_jump_table_code *text, const struct dt_i
 uint64_t dt_jump_table_to(const struct dt_jump_table *s, const uint8_t *table, uint32_t i)
 {
 	uint64_t to;
-	int32_t d;
 
-	if (s->size == 8) {
-		memcpy(&to, table + 8ull * i, sizeof(to));
-		return to;
-	}
-	memcpy(&d, table + 4ull * i, sizeof(d));
-	return s->table + (uint64_t)(int64_t)d;
+	if (s->size == 4)
+		return dt_site_distance(table + 4ull * i, s->table);
+	memcpy(&to, table + 8ull * i, sizeof(to));
+	return to;
 }

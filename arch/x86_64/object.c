@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/site.h"
+
 enum dt_relocation dt_relocation_of(uint32_t type)
 {
 	switch (type) {
@@ -28,29 +30,22 @@ unsigned dt_landing_pad(const uint8_t *code, size_t size)
 		       : 0;
 }
 
-static uint64_t rel32(const uint8_t *p, uint64_t next)
-{
-	int32_t d;
-
-	memcpy(&d, p, sizeof(d));
-	return next + (uint64_t)(int64_t)d;
-}
-
 /* endbr64, bnd, if there are any; jmp *slot(%rip) */
 uint64_t dt_plt_slot(const uint8_t code[DT_PLT], uint64_t address)
 {
 	unsigned at = dt_landing_pad(code, DT_PLT);
 
 	at += code[at] == 0xf2;
-	return code[at] == 0xff && code[at + 1] == 0x25 ? rel32(code + at + 2, address + at + 6)
-							: 0;
+	return code[at] == 0xff && code[at + 1] == 0x25
+		       ? dt_site_distance(code + at + 2, address + at + 6)
+		       : 0;
 }
 
 bool dt_reaches_far(const uint8_t *code, size_t size, uint64_t address, uint64_t *to)
 {
 	if (size < 5 || (*code != 0xe8 && *code != 0xe9))
 		return false;
-	*to = rel32(code + 1, address + 5);
+	*to = dt_site_distance(code + 1, address + 5);
 	return true;
 }
 

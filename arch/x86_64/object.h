@@ -11,7 +11,8 @@
 #define DT_MACHINE_NAME "x86-64"
 
 /* In DWARF's tables: the stack pointer, as the register that a frame's address is counted from. */
-#define DT_FRAME_SP 7
+#define DT_FRAME_SP	  7
+#define DT_FRAME_AT_ENTRY 8 /* bytes from there to the frame's address, where a function begins */
 
 /* What a relocation puts where it is. */
 enum dt_relocation {

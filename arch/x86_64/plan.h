@@ -206,6 +206,8 @@ struct dt_patch {
 	uint8_t bytes[8];
 };
 
+#define DT_PATCH_JUMP 5 /* bytes of a jump that reaches its trampoline, or of a springboard */
+
 /* The springboard that a patch leads to, which is a short jump, or the distance of a branch; 0: it
  * is another. */
 uint64_t dt_patch_board(uint64_t address, const uint8_t *bytes, unsigned length);

@@ -11,13 +11,7 @@ const unsigned char dt_sled_off[DT_ELF_KINDS] = {
 const unsigned char dt_sled_on[DT_ELF_KINDS] = {
 	0, 0xe8, 0x90, 0xa9, 0xe9, [DT_ELF_JUMP] = 0x85, [DT_ELF_JUMP_DIRECT] = 0xa9};
 
-static uint64_t rel32(const uint8_t *p, uint64_t next)
-{
-	int32_t d;
-
-	memcpy(&d, p, sizeof(d));
-	return next + (uint64_t)(int64_t)d;
-}
+const uint8_t dt_sled_size[DT_ELF_KINDS] = {0, DT_SLED_ENTRY, 7, 15, 5};
 
 static const uint8_t *code_at(const struct dt_sled_code *c, uint64_t address, uint64_t n)
 {
@@ -30,9 +24,9 @@ bool dt_sled_is_thunk(const struct dt_sled_code *c, uint64_t address, uint64_t s
 	const uint8_t *p = code_at(c, address, 7);
 
 	if (p && p[0] == 0x3e && p[1] == 0xff && p[2] == 0x25)
-		return rel32(p + 3, address + 7) == slot;
+		return dt_site_distance(p + 3, address + 7) == slot;
 	p = code_at(c, address, 6);
-	return p && p[0] == 0xff && p[1] == 0x25 && rel32(p + 2, address + 6) == slot;
+	return p && p[0] == 0xff && p[1] == 0x25 && dt_site_distance(p + 2, address + 6) == slot;
 }
 
 /*
@@ -96,14 +90,14 @@ static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
 		s->address -= length - toggled;
 	} else if ((q = code_at(c, s->address - 6, 6)) && q[0] == 0xe9 && q[5] == 0x90 &&
 		   in.relative) {
-		s->target = rel32(q + 1, s->address - 1);
+		s->target = dt_site_distance(q + 1, s->address - 1);
 		s->kind = DT_ELF_JUMP_DIRECT;
 		s->address -= 6;
 	} else {
 		return 0;
 	}
 	s->back = (uint8_t)(behind + in.length + 5 - s->address);
-	return rel32(p + 1, behind + in.length + 5);
+	return dt_site_distance(p + 1, behind + in.length + 5);
 }
 
 uint64_t dt_sled_check(const struct dt_sled_code *c, struct dt_elf_site *s)
@@ -117,21 +111,21 @@ uint64_t dt_sled_check(const struct dt_sled_code *c, struct dt_elf_site *s)
 		if (!p || p[0] != 0xa9)
 			return 0;
 		s->back = 5;
-		return rel32(p + 1, a + 5);
+		return dt_site_distance(p + 1, a + 5);
 	case DT_ELF_RETURN:
 		p = code_at(c, a, 7);
 		if (!p || p[0] != 0xc3 || p[1] != 0xe8 || p[6] != 0xc3)
 			return 0;
 		s->back = 6;
-		return rel32(p + 2, a + 6);
+		return dt_site_distance(p + 2, a + 6);
 	case DT_ELF_TAIL:
 		p = code_at(c, a, 15);
 		if (!p || p[0] != 0xe9 || p[5] != 0xe8 || p[10] != 0xe9 ||
-		    rel32(p + 1, a + 5) != rel32(p + 11, a + 15))
+		    dt_site_distance(p + 1, a + 5) != dt_site_distance(p + 11, a + 15))
 			return 0;
 		s->back = 10;
-		s->target = rel32(p + 1, a + 5);
-		return rel32(p + 6, a + 10);
+		s->target = dt_site_distance(p + 1, a + 5);
+		return dt_site_distance(p + 6, a + 10);
 	case DT_SLED_TABLE_JUMP:
 		return check_jump(c, s);
 	}
@@ -145,7 +139,7 @@ uint64_t dt_sled_call(const struct dt_sled_code *c, uint64_t pc, uint8_t kind, u
 
 	if (!p || p[0] != 0xe8 || p[5] != 0xa9 || p[6] != kind || p[7] != values || p[8] || p[9])
 		return 0;
-	to = rel32(p + 1, pc);
+	to = dt_site_distance(p + 1, pc);
 	thunk = code_at(c, to, DT_SLED_THUNK + 1);
 	return thunk && thunk[0] == 0x3e && thunk[DT_SLED_THUNK] == 0xc3 ? to : 0;
 }
@@ -154,5 +148,5 @@ bool dt_sled_event(const struct dt_sled_code *c, uint64_t address)
 {
 	const uint8_t *p = code_at(c, address, 5);
 
-	return p && p[0] == 0xa9 && code_at(c, rel32(p + 1, address + 5), 5);
+	return p && p[0] == 0xa9 && code_at(c, dt_site_distance(p + 1, address + 5), 5);
 }

@@ -11,6 +11,9 @@
 /* The byte of a site that is toggled, off and on, by enum dt_elf_kind; 0: it is not. */
 extern const unsigned char dt_sled_off[DT_ELF_KINDS], dt_sled_on[DT_ELF_KINDS];
 
+/* Bytes of a sled in a table, likewise; 0: it is none. */
+extern const uint8_t dt_sled_size[DT_ELF_KINDS];
+
 #define DT_SLED_THUNK	   7 /* bytes of a thunk for events */
 #define DT_SLED_ENTRY	   5 /* bytes of an entry's sled */
 #define DT_SLED_TABLE_JUMP 4 /* the kind, in the table of sleds, of what becomes DT_ELF_JUMP */

@@ -28,16 +28,6 @@ static int64_t immediate(const struct dt_insn *in, const uint8_t *code)
 	return v;
 }
 
-static unsigned rm_of(const struct dt_insn *in)
-{
-	return (in->modrm & 7u) | (in->base_ext ? 8u : 0);
-}
-
-static unsigned reg_of(const struct dt_insn *in)
-{
-	return (in->modrm >> 3 & 7u) | (in->reg_ext ? 8u : 0);
-}
-
 /* Sets rsp or rbp, if the register is one of them. */
 static void set(struct dt_stack *s, unsigned reg, int32_t to)
 {
@@ -92,7 +82,7 @@ static bool step_known(struct dt_stack *s, const struct dt_insn *in, const uint8
 	case 0x8f:
 		s->sp = in->data16 ? DT_STACK_UNKNOWN : moved(s->sp, -8);
 		if (in->modrm >> 6 == 3)
-			set(s, rm_of(in), DT_STACK_UNKNOWN);
+			set(s, dt_insn_rm(in), DT_STACK_UNKNOWN);
 		return true;
 	case 0xff:
 		if (kind != 6)
@@ -107,22 +97,22 @@ static bool step_known(struct dt_stack *s, const struct dt_insn *in, const uint8
 	case 0x83:
 		if (!plain || (kind != 0 && kind != 5))
 			return false;
-		set(s, rm_of(in),
-		    moved(value(s, rm_of(in)),
+		set(s, dt_insn_rm(in),
+		    moved(value(s, dt_insn_rm(in)),
 			  kind == 5 ? immediate(in, code) : -immediate(in, code)));
 		return true;
 	case 0x89:
 		if (!plain)
 			return false;
-		set(s, rm_of(in), value(s, reg_of(in)));
+		set(s, dt_insn_rm(in), value(s, dt_insn_reg(in)));
 		return true;
 	case 0x8b:
 		if (!plain)
 			return false;
-		set(s, reg_of(in), value(s, rm_of(in)));
+		set(s, dt_insn_reg(in), value(s, dt_insn_rm(in)));
 		return true;
 	case 0x8d:
-		set(s, reg_of(in), address(s, in));
+		set(s, dt_insn_reg(in), address(s, in));
 		return true;
 	}
 	return false;
@@ -135,7 +125,7 @@ static bool may_write(const struct dt_insn *in)
 		return in->map >= 2; /* of those only BMI writes general registers */
 	if (!in->modrm_at)
 		return (in->opcode & 7) == RSP || (in->opcode & 7) == RBP || in->opcode == 0xc8;
-	return (reg_of(in) & 6) == 4 || (in->modrm >> 6 == 3 && (in->modrm & 6) == 4);
+	return (dt_insn_reg(in) & 6) == 4 || (in->modrm >> 6 == 3 && (in->modrm & 6) == 4);
 }
 
 void dt_stack_step(struct dt_stack *s, const struct dt_insn *in, const uint8_t *code)

@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What knows the processor stands in arch/: nothing else names its registers, its instructions, its object files or the
 # library that decodes it, or includes more of arch/ than arch/arch.h. And who looks for such finds it.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..3
-# is N WHAT FOUND: nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 rooms=(core elf process symbols hook session store analyse show export sql view remote cmd)
 # names of registers count as words in quotes, or with a % in front: elsewhere they may be something else
 names='rdtsc|Zydis|ZYDIS|EM_X86|R_X86|user_regs_struct|fs_base|endbr|__x86_64__|x86intrin|\brexw?\b|ModRM|modrm|[^a-z_]opcode[^,]'

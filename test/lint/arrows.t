@@ -1,18 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # No folder uses one that is above it in README's table, no file another that uses it; and who looks for such finds them.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..3
-# is N WHAT FOUND: nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 is 1 "no arrow upward, no circle that is not known" "$(python3 test/lint/arrows.py 2>&1)"
 
 is 2 "no two types of one name" "$(git ls-files '*.h' '*.c' | grep -vE '^(test|bench|examples)/' |

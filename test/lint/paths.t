@@ -1,18 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Files and functions that documents and remarks name are there; and what is not is named.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..2
-# is N WHAT FOUND: nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 is 1 "every file and function that is named is there" "$(python3 test/lint/paths.py 2>&1)"
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

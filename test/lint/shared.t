@@ -1,19 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A session's shared memory is looked at in few files only: whoever has it traced can write there what it likes.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..3
 
-# is NUMBER NAME FOUND: passes where nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 sources() { git ls-files '*.[ch]' 2>/dev/null | grep -vE '^(test|bench|examples|kernel)/' || find . -name '*.[ch]' | cut -c3- | grep -vE '^(test|bench|examples|kernel|build)/'; }
 
 is 1 "only the traced process's part, hook/shared.c and session/rings.c have its layout" \

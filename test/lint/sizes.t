@@ -1,18 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # No function has more than 80 lines, no file of the product more than 700: what is longer holds several things.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..3
-# is N WHAT FOUND: nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 # long_functions FILE...: sources are formatted, so a function begins with { and ends with } at the left edge
 long_functions() {
 	awk 'FNR == 1 { begun = 0 } /^\{$/ { begun = FNR } /^\}$/ && begun { if (FNR - begun > 80) print FILENAME ":" begun ": " FNR - begun " lines"; begun = 0 }' "$@"

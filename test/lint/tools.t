@@ -2,18 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What tools of others say of the sources: clang-format and cppcheck of C, shellcheck of the shell's, node of the page's.
 # `make lint' runs it; `make format' does what the first one asks for.
-set -u
-cd "$(dirname "$0")/../.." || exit 1
+. "$(dirname "$0")/common.bash"
 echo 1..4
-# is N WHAT FOUND: nothing was found
-is() {
-	if [ -z "$3" ]; then
-		echo "ok $1 - $2"
-	else
-		echo "not ok $1 - $2"
-		sed 's/^/# /' <<<"$3"
-	fi
-}
 rooms=(core arch elf process symbols hook session store analyse show export sql view remote cmd instrument)
 is 1 "cppcheck finds nothing that was not looked at (test/lint/cppcheck.txt)" \
 	"$(cppcheck -q -j2 --std=c11 --enable=warning,performance,portability --suppress=missingIncludeSystem \
