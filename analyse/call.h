@@ -77,4 +77,7 @@ static inline uint64_t dt_call_ticks(const struct dt_call *c)
 	return c->end - c->begin - c->held;
 }
 
+/* How it ended, in the word that tables of calls have for it: doc/sql.md. */
+const char *dt_call_ended(const struct dt_call *c);
+
 #endif

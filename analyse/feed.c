@@ -7,6 +7,7 @@
 
 #include "analyse/first.h"
 #include "analyse/snapshot.h"
+#include "core/search.h"
 #include "store/varint.h"
 
 #define CORES 65536
@@ -188,16 +189,8 @@ static void on_message(void *ctx, const struct dt_message *m)
 /* Has anything been lost after the first time, and not after the second? */
 static bool lost_between(const struct dt_feed *f, uint64_t after, uint64_t until)
 {
-	size_t low = 0, high = f->losses;
+	size_t low = dt_count_before(f->losses, i, f->lost[i] <= after);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (f->lost[mid] <= after)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < f->losses && f->lost[low] <= until;
 }
 
@@ -221,16 +214,8 @@ static int add_loss_at(struct dt_feed *f, size_t i)
  * that grows they come in order. */
 static int on_loss(struct dt_feed *f, uint64_t at)
 {
-	size_t low = 0, high = f->losses;
+	size_t low = dt_count_before(f->losses, i, f->lost[i] < at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (f->lost[middle] < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < f->losses && f->lost[low] == at)
 		return 0;
 	if (add_loss_at(f, low) < 0)

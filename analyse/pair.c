@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/pair-work.h"
+#include "core/search.h"
 
 #define STACK_LEAST    2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
 #define ARGUMENTS_MOST 128  /* bytes of arguments that a stack's first call has on it */
@@ -878,17 +879,7 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 /* How many losses of a core begin before a time. */
 static size_t losses_before(const struct core_loss *l, uint64_t time)
 {
-	size_t low = 0, high = l ? l->n : 0;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (l->i[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return dt_count_before(l ? l->n : 0, k, l->i[k].begin < time);
 }
 
 /*

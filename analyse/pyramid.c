@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/pyramid-work.h"
+#include "core/search.h"
 
 #define REGION	(1u << 16) /* records: below the finest level they are read, for a window */
 #define PICTURE 512	   /* cells that a region has at its finest level, at least */
@@ -523,16 +524,8 @@ int dt_pyramid_follow(struct dt_pyramid *p, uint64_t guard, bool ended, struct d
 
 size_t dt_pyramid_region(const struct dt_pyramid *p, uint64_t ticks)
 {
-	size_t low = 0, high = p->regions;
+	size_t low = dt_count_before(p->regions, i, p->region[i].begin <= ticks);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (p->region[mid].begin <= ticks)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low ? low - 1 : 0;
 }
 

@@ -2,6 +2,7 @@
 /* Segments of open calls. */
 #include <stdlib.h>
 #include "analyse/stack.h"
+#include "core/search.h"
 
 struct dt_segment *dt_segment_new(struct dt_thread_stack *t)
 {
@@ -75,16 +76,8 @@ int dt_segment_grow(struct dt_segment *s)
 
 int64_t dt_segment_above(const struct dt_segment *s, uint64_t sp)
 {
-	uint32_t low = 0, high = s->n;
+	size_t low = dt_count_before(s->n, i, s->frame[i].call.sp >= sp);
 
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (s->frame[middle].call.sp >= sp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return (int64_t)low - 1;
 }
 

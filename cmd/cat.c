@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "arch/arch.h"
 #include "cmd/commands.h"
+#include "core/search.h"
 #include "show/event.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
@@ -162,18 +163,12 @@ static void sort_functions(struct cat *k)
 /* The function of a process that an address points into, as far as it is in the trace; or NULL. */
 static const char *function_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	if (k->sorted != dt_reader_functions(k->reader))
 		sort_functions(k);
-	for (high = k->sorted; low < high;) {
-		size_t middle = (low + high) / 2;
-
-		if (dt_reader_function(k->reader, k->by_address[middle])->address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = dt_count_before(k->sorted, i,
+			      dt_reader_function(k->reader, k->by_address[i])->address <= address);
 	/* of several processes, there may be several with one address */
 	for (uint64_t at = 0; low-- > 0;) {
 		uint32_t row = k->by_address[low];

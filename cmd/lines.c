@@ -9,6 +9,7 @@
 #include "cmd/lines.h"
 #include "cmd/open.h"
 #include "core/compact.h"
+#include "core/search.h"
 #include "core/text.h"
 
 struct open_call {
@@ -99,17 +100,7 @@ int dt_symbols_read(struct dt_symbols *s, const char *path, struct dt_error *e)
 
 size_t dt_symbols_find(const struct dt_symbols *s, uint64_t pc)
 {
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (s->p[middle].address <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return dt_count_before(s->n, i, s->p[i].address <= pc);
 }
 
 static bool is_tid(const void *lines, uint32_t id, const void *tid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/code-map.h"
+#include "core/search.h"
 
 const char *dt_trouble_text(uint8_t trouble)
 {
@@ -41,15 +42,7 @@ uint8_t dt_code_mark(const struct dt_code *c, uint64_t address)
 
 size_t dt_code_function_at(const struct dt_code *c, uint64_t address)
 {
-	size_t low = 0, high = c->functions;
+	size_t low = dt_count_before(c->functions, i, c->function[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->function[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && address < c->function[low - 1].end ? low - 1 : c->functions;
 }

@@ -3,6 +3,7 @@
  * device-commands.c, reading in device-read.c. */
 #include "core/device.h"
 #include "core/ring.h"
+#include "core/search.h"
 #include "core/words.h"
 
 void *dt_device_resize(struct dt_device *d, void *p, size_t bytes)
@@ -74,17 +75,7 @@ void dt_device_hash(struct dt_device *d)
 /* How many address ranges begin at or below address. */
 static size_t begun(const struct dt_device *d, uint64_t address)
 {
-	size_t low = 0, high = d->addresses;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (d->range[d->by_start[mid]].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return dt_count_before(d->addresses, i, d->range[d->by_start[i]].start <= address);
 }
 
 /* Ranges are closed and never overlap, so only the last one that begins below `end' can. */

@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "core/record.h"
+#include "core/search.h"
 
 #define HOLES (64ull << 20) /* bytes, and three times what is none */
 
@@ -512,17 +513,7 @@ int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t 
 
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address)
 {
-	size_t low = 0, high = f->sites;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (f->site[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return dt_count_before(f->sites, i, f->site[i].address < address);
 }
 
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address)

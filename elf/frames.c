@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "core/search.h"
 #include "elf/elf.h"
 
 /* A place in a section whose bytes are mapped at address. */
@@ -292,16 +293,8 @@ void dt_frames_close(struct dt_frames *f)
 
 const struct dt_frame *dt_frames_find(const struct dt_frames *f, uint64_t address)
 {
-	size_t low = 0, high = f->n;
+	size_t low = dt_count_before(f->n, i, f->frame[i].start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->frame[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && address < f->frame[low - 1].end ? &f->frame[low - 1] : NULL;
 }
 
@@ -471,26 +464,12 @@ int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
 /* The bytes of the file from address to the end of their section. */
 static bool section_at(const struct dt_frames *f, uint64_t address, struct cursor *c)
 {
-	Elf_Scn *s = NULL;
-	GElf_Shdr sh;
+	size_t left;
+	const uint8_t *p = dt_symfile_bytes(f->file.elf, address, &left);
 
-	while ((s = elf_nextscn(f->file.elf, s))) {
-		Elf_Data *d;
-
-		if (!gelf_getshdr(s, &sh) || !(sh.sh_flags & SHF_ALLOC) ||
-		    sh.sh_type == SHT_NOBITS || address < sh.sh_addr ||
-		    address - sh.sh_addr >= sh.sh_size)
-			continue;
-		d = elf_rawdata(s, NULL);
-		if (!d || !d->d_buf || d->d_size < sh.sh_size)
-			return false;
-		c->p = (const uint8_t *)d->d_buf + (address - sh.sh_addr);
-		c->end = (const uint8_t *)d->d_buf + d->d_size;
-		c->address = address;
-		c->bad = false;
-		return true;
-	}
-	return false;
+	if (p)
+		*c = (struct cursor){p, p + left, address, false};
+	return p;
 }
 
 void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,

@@ -253,3 +253,24 @@ bool dt_symfile_alt(struct dt_symfile *alt, const struct dt_symfile *f, const ch
 		 name);
 	return try_file(alt, path, id, NULL) || try_dirs(alt, dirs, ".dwz/", name, id, NULL);
 }
+
+const uint8_t *dt_symfile_bytes(Elf *elf, uint64_t address, size_t *left)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr sh;
+
+	while ((s = elf_nextscn(elf, s))) {
+		Elf_Data *d;
+
+		if (!gelf_getshdr(s, &sh) || !(sh.sh_flags & SHF_ALLOC) ||
+		    sh.sh_type == SHT_NOBITS || address < sh.sh_addr ||
+		    address - sh.sh_addr >= sh.sh_size)
+			continue;
+		d = elf_rawdata(s, NULL);
+		if (!d || !d->d_buf || d->d_size < sh.sh_size)
+			return NULL;
+		*left = sh.sh_size - (address - sh.sh_addr);
+		return (const uint8_t *)d->d_buf + (address - sh.sh_addr);
+	}
+	return NULL;
+}

@@ -38,4 +38,8 @@ bool dt_symfile_alt(struct dt_symfile *alt, const struct dt_symfile *f, const ch
 /* The section of that name, NULL when there is none. */
 Elf_Scn *dt_symfile_section(const struct dt_symfile *f, const char *name);
 
+/* The bytes of the section that is loaded at address, from there on, and how many; NULL: there is
+ * none, or the file does not have them. They live as long as elf. */
+const uint8_t *dt_symfile_bytes(Elf *elf, uint64_t address, size_t *left);
+
 #endif

@@ -49,15 +49,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	quoted(w->f, dt_export_module(w->r, c->function));
 	putc(',', w->f);
 	write_times(w, c);
-	fprintf(w->f, ",%s,",
-		c->flags & DT_CALL_OPEN	      ? "open"
-		: c->flags & DT_CALL_LOSS     ? "lost"
-		: c->flags & DT_CALL_PAUSED   ? "paused"
-		: c->flags & DT_CALL_BACKWARD ? "backward"
-		: c->flags & DT_CALL_NO_EXIT  ? "unseen"
-		: c->flags & DT_CALL_UNWOUND  ? "unwound"
-		: c->flags & DT_CALL_TAIL     ? "tail"
-					      : "returned");
+	fprintf(w->f, ",%s,", dt_call_ended(c));
 	if (w->formats) {
 		w->line.bytes.n = 0;
 		dt_words_call(w->formats, &w->line, c->function, c->argument);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "core/search.h"
 #include "hook/probes-job.h"
 
 #define TRIES 60
@@ -320,17 +321,9 @@ static int window_by_start(const void *a, const void *b)
 /* The new window behind whose start ip is; patched: in bytes that change, else in what is moved. */
 static const struct window *inside(const struct window *w, size_t n, uint64_t ip, bool patched)
 {
-	size_t low = 0, high = n;
+	size_t low = dt_count_before(n, i, w[i].start < ip);
 	const struct window *x;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (w[mid].start < ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return NULL;
 	x = &w[low - 1];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "symbols/pattern.h"
 #include "hook/probes-work.h"
 
@@ -424,16 +425,8 @@ int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 static const struct pc_entry *entry_at(const struct dt_module *m, uint64_t pc)
 {
 	const struct dt_probes *p = m->probes;
-	size_t low = 0, high = p ? p->pcs : 0;
+	size_t low = dt_count_before(p ? p->pcs : 0, i, p->pc[i].pc < pc);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (p->pc[mid].pc < pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return p && low < p->pcs && p->pc[low].pc == pc ? &p->pc[low] : NULL;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
+
 static bool reserve(struct dt_space *s, size_t n)
 {
 	struct dt_extent *p;
@@ -38,17 +40,7 @@ void dt_space_free(struct dt_space *s)
 /* The first extent that ends behind address. */
 static size_t find(const struct dt_space *s, uint64_t address)
 {
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->free[mid].high <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return dt_count_before(s->n, i, s->free[i].high <= address);
 }
 
 bool dt_space_claim(void *space, uint64_t low, uint64_t high, size_t size, uint64_t *at)

@@ -70,38 +70,54 @@ fail:
 		       strerror(errno));
 }
 
+/* The page of the code that was read last. */
+struct code_page {
+	uint64_t at; /* ~0: none yet */
+	unsigned char bytes[PAGE];
+};
+
 /*
- * One byte a site: valid before and after, so nobody has to stop. The chosen ones are to be on or
- * off; others: what is not chosen is to be off.
+ * Switches the i-th site. One byte: valid before and after, so nobody has to stop. 1: done; 0:
+ * there was nothing to do, or it has a byte that is not ours to change (a debugger's breakpoint).
  */
+static int switch_site(struct dt_target *t, const struct dt_module *m, size_t i, bool on,
+		       struct code_page *page, struct dt_error *e)
+{
+	const struct dt_elf_site *s = &m->file->elf->site[i];
+	unsigned char from = on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
+	unsigned char to = on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
+	uint64_t at = m->bias + s->address;
+
+	if (!to)
+		return 0;
+	if ((at & ~(PAGE - 1)) != page->at) {
+		page->at = at & ~(PAGE - 1);
+		if (dt_memory_read(t->mem, page->at, page->bytes, PAGE) < 0)
+			return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
+				       m->file->path, (unsigned long)at, strerror(errno));
+	}
+	if (page->bytes[at - page->at] != from)
+		return 0;
+	if (dt_memory_write(t->mem, at, &to, 1) < 0)
+		return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
+			       (unsigned long)at, strerror(errno));
+	return 1;
+}
+
+/* The chosen sites are to be on or off; others: what is not chosen is to be off. */
 static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on, bool others,
 			size_t *switched, struct dt_error *e)
 {
-	const struct dt_elf *elf = m->file->elf;
-	unsigned char page[PAGE];
-	uint64_t have = ~0ull;
+	struct code_page page = {.at = ~0ull};
 
-	for (size_t i = 0; i < elf->sites; i++) {
-		const struct dt_elf_site *s = &elf->site[i];
-		bool to_on = on && m->file->chosen[i];
-		unsigned char from = to_on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
-		unsigned char to = to_on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
-		uint64_t at = m->bias + s->address;
+	for (size_t i = 0; i < m->file->elf->sites; i++) {
+		int n = m->file->chosen[i] || others
+				? switch_site(t, m, i, on && m->file->chosen[i], &page, e)
+				: 0;
 
-		if (!to || (!m->file->chosen[i] && !others))
-			continue;
-		if ((at & ~(PAGE - 1)) != have) {
-			have = at & ~(PAGE - 1);
-			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
-				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
-					       m->file->path, (unsigned long)at, strerror(errno));
-		}
-		if (page[at - have] != from) /* a debugger's breakpoint, say: not ours to change */
-			continue;
-		if (dt_memory_write(t->mem, at, &to, 1) < 0)
-			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
-				       (unsigned long)at, strerror(errno));
-		++*switched;
+		if (n < 0)
+			return -1;
+		*switched += (size_t)n;
 	}
 	return 0;
 }
@@ -138,8 +154,7 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 		       struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
-	unsigned char page[PAGE];
-	uint64_t have = ~0ull;
+	struct code_page page = {.at = ~0ull};
 
 	if ((m->file->probed || m->file->points.n) && dt_probes_sync(t, m, low, high, e) < 0)
 		return -1;
@@ -149,25 +164,10 @@ static int sync_module(struct dt_target *t, struct dt_module *m, uint64_t low, u
 		return -1;
 	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
 	     i++) {
-		const struct dt_elf_site *s = &elf->site[i];
 		bool on = m->file->chosen[i] && !dt_target_is_silent(t) && m->hooked;
-		unsigned char from = on ? dt_sled_off[s->kind] : dt_sled_on[s->kind];
-		unsigned char to = on ? dt_sled_on[s->kind] : dt_sled_off[s->kind];
-		uint64_t at = m->bias + s->address;
 
-		if (!to)
-			continue;
-		if ((at & ~(PAGE - 1)) != have) {
-			have = at & ~(PAGE - 1);
-			if (dt_memory_read(t->mem, have, page, PAGE) < 0)
-				return dt_fail(e, "%s: its code at 0x%lx can not be read: %s",
-					       m->file->path, (unsigned long)at, strerror(errno));
-		}
-		if (page[at - have] != from)
-			continue;
-		if (dt_memory_write(t->mem, at, &to, 1) < 0)
-			return dt_fail(e, "%s: site 0x%lx can not be switched: %s", m->file->path,
-				       (unsigned long)at, strerror(errno));
+		if (switch_site(t, m, i, on, &page, e) < 0)
+			return -1;
 	}
 	m->on = m->hooked && m->file->chosen_sites && !t->unwatched;
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "core/choice.h"
 #include "core/device-ranges.h"
+#include "core/search.h"
 #include "core/words.h"
 #include "kernel/compat.h"
 
@@ -193,16 +194,8 @@ static void add_found(struct collecting *c, struct found *x, unsigned long ip)
 
 static struct found *range_at(const struct collecting *c, unsigned long address)
 {
-	size_t low = 0, high = c->ranges;
+	size_t low = dt_count_before(c->ranges, i, c->range[i]->r->start <= address);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (c->range[mid]->r->start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && c->range[low - 1]->r->end >= address ? c->range[low - 1] : NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/search.h"
 #include "core/text.h"
 #include "symbols/prototype.h"
 
@@ -252,16 +253,8 @@ bool dt_kernel_names_named(const struct dt_kernel_names *k, const char *name,
 
 bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kernel_symbol *s)
 {
-	size_t low = 0, high = k->n, first;
+	size_t low = dt_count_before(k->n, i, k->symbol[i].address <= pc), first;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (k->symbol[mid].address <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return false;
 	/* of several names, the first that kallsyms has; compiler's copies last */

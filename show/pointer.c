@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "core/text.h"
 #include "elf/elf.h"
 #include "symbols/symtab.h"
@@ -169,17 +170,10 @@ bool dt_pointers_any(struct dt_pointers *p, uint64_t address)
 
 static const struct mapping *mapping_of(const struct dt_pointers *p, uint32_t pid, uint64_t address)
 {
-	size_t low = 0, high = p->mappings;
+	const struct mapping *m = p->mapping;
+	size_t low = dt_count_before(p->mappings, i,
+				     m[i].pid < pid || (m[i].pid == pid && m[i].low <= address));
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		const struct mapping *m = &p->mapping[mid];
-
-		if (m->pid < pid || (m->pid == pid && m->low <= address))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || p->mapping[low - 1].pid != pid || address >= p->mapping[low - 1].high ||
 	    p->mapping[low - 1].file == UINT32_MAX)
 		return NULL;

@@ -669,18 +669,6 @@ static void put_result(struct scan *x, sqlite3_context *to, struct row *r)
 		dt_sql_put_value(to, x->text + 3, (size_t)(end - x->text - 3));
 }
 
-static const char *how_ended(const struct dt_call *c)
-{
-	return c->flags & DT_CALL_OPEN	     ? "open"
-	       : c->flags & DT_CALL_LOSS     ? "lost"
-	       : c->flags & DT_CALL_PAUSED   ? "paused"
-	       : c->flags & DT_CALL_BACKWARD ? "backward"
-	       : c->flags & DT_CALL_NO_EXIT  ? "unseen"
-	       : c->flags & DT_CALL_UNWOUND  ? "unwound"
-	       : c->flags & DT_CALL_TAIL     ? "tail"
-					     : "returned";
-}
-
 static void put_number(sqlite3_context *to, int64_t v, bool known)
 {
 	if (known)
@@ -739,7 +727,7 @@ static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		dt_sql_put_module(s, to, c->function);
 		break;
 	case ENDED:
-		dt_sql_put_text(to, how_ended(c));
+		dt_sql_put_text(to, dt_call_ended(c));
 		break;
 	case TIMED:
 		sqlite3_result_int(to, !(c->flags & DT_CALL_UNTIMED));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "core/search.h"
 #include "store/journal.h"
 #include "store/varint.h"
 
@@ -511,17 +512,7 @@ int dt_bars_put(struct dt_bars *b, struct dt_lane key, const struct dt_bar *bar,
 /* The first block that a bar which ends at `from' or later can be in. */
 static size_t first_block(const struct lane *l, uint64_t from)
 {
-	size_t low = 0, high = l->blocks;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (l->block[mid].until < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return dt_count_before(l->blocks, i, l->block[i].until < from);
 }
 
 int dt_bars_each(struct dt_bars *b, struct dt_lane key, uint64_t from, uint64_t to,

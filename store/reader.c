@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
+
 int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error *e)
 {
 	*s = (struct dt_summary){0};
@@ -207,35 +209,18 @@ const struct dt_exec_info *dt_reader_execs(const struct dt_reader *r, size_t *n)
 uint64_t dt_reader_exec(const struct dt_reader *r, uint32_t pid, uint64_t from)
 {
 	const struct dt_exec_info *x = r->tables.execs.p;
-	size_t low = 0, high = r->tables.execs.n;
+	size_t low = dt_count_before(r->tables.execs.n, i,
+				     x[i].pid < pid || (x[i].pid == pid && x[i].ticks < from));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (x[middle].pid < pid || (x[middle].pid == pid && x[middle].ticks < from))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < r->tables.execs.n && x[low].pid == pid ? x[low].ticks : UINT64_MAX;
 }
 
 const struct dt_thread_info *dt_reader_thread(const struct dt_reader *r, uint32_t tid)
 {
 	const struct dt_thread_info *t = r->tables.threads.p;
-	size_t low = 0, high = r->tables.threads.n;
+	size_t low = dt_count_before(r->tables.threads.n, i, t[i].tid < tid);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t[middle].tid == tid)
-			return &t[middle];
-		if (t[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return low < r->tables.threads.n && t[low].tid == tid ? &t[low] : NULL;
 }
 
 uint16_t dt_reader_ring_core(const struct dt_reader *r, unsigned ring)
@@ -271,17 +256,12 @@ const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t b
 {
 	uint32_t subsystem = (uint32_t)(body >> 48), event = body >> 32 & 0xffff;
 	const struct dt_event_row *row = r->tables.events.p;
-	size_t low = 0, n = r->tables.events.n, high = n;
+	size_t n = r->tables.events.n,
+	       low = dt_count_before(
+		       n, i,
+		       row[i].subsystem < subsystem ||
+			       (row[i].subsystem == subsystem && row[i].event < event));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (row[middle].subsystem < subsystem ||
-		    (row[middle].subsystem == subsystem && row[middle].event < event))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < n && row[low].subsystem == subsystem && row[low].event == event)
 		return &row[low];
 	/* the row of the subsystem itself is behind those of its events */
@@ -327,16 +307,8 @@ double dt_reader_ns_per_tick(const struct dt_reader *r)
 static size_t clock_before(const struct dt_reader *r, uint64_t ticks)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
-	size_t low = 0, high = r->tables.clocks.n;
+	size_t low = dt_count_before(r->tables.clocks.n, i, c[i].ticks <= ticks);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c[middle].ticks <= ticks)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : 0;
 }
 
@@ -404,16 +376,8 @@ const struct dt_times *dt_reader_pause_times(const struct dt_reader *r, size_t *
 const struct dt_times *dt_reader_thread_holds(const struct dt_reader *r, uint32_t tid, size_t *n)
 {
 	const struct dt_held_thread *x = r->tables.held_threads.p;
-	size_t low = 0, high = r->tables.held_threads.n;
+	size_t low = dt_count_before(r->tables.held_threads.n, i, x[i].tid < tid);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (x[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*n = 0;
 	if (low == r->tables.held_threads.n || x[low].tid != tid)
 		return NULL;

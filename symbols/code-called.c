@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "symbols/code-work.h"
 
 int dt_called_by_number(const void *a, const void *b)
@@ -63,16 +64,8 @@ bool dt_called_is_taken(uint8_t mark)
 uint64_t dt_called_end_of_gap(const struct dt_code *c, uint64_t at)
 {
 	uint64_t end = dt_code_text_at(c, at)->high;
-	size_t low = 0, high = c->functions;
+	size_t low = dt_count_before(c->functions, i, c->function[i].start <= at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->function[mid].start <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < c->functions && c->function[low].start < end ? c->function[low].start : end;
 }
 
@@ -220,16 +213,8 @@ static int by_low(const void *a, const void *b)
 
 static bool is_swept(const struct search *s, uint64_t at)
 {
-	size_t low = 0, high = s->swepts;
+	size_t low = dt_count_before(s->swepts, i, s->swept[i].low <= at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->swept[mid].low <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && at < s->swept[low - 1].high;
 }
 

@@ -11,33 +11,11 @@
 #define SHT_RELR 19
 #endif
 
-/* The bytes of a section that is loaded, from address on. */
-const uint8_t *dt_code_data_at(Elf *elf, uint64_t address, size_t *left)
-{
-	Elf_Scn *s = NULL;
-	GElf_Shdr sh;
-
-	while ((s = elf_nextscn(elf, s))) {
-		Elf_Data *d;
-
-		if (!gelf_getshdr(s, &sh) || !(sh.sh_flags & SHF_ALLOC) ||
-		    sh.sh_type == SHT_NOBITS || address < sh.sh_addr ||
-		    address - sh.sh_addr >= sh.sh_size)
-			continue;
-		d = elf_rawdata(s, NULL);
-		if (!d || !d->d_buf || d->d_size < sh.sh_size)
-			return NULL;
-		*left = sh.sh_size - (address - sh.sh_addr);
-		return (const uint8_t *)d->d_buf + (address - sh.sh_addr);
-	}
-	return NULL;
-}
-
 /* A restartable sequence: struct rseq_cs at address. */
 static void read_sequence(struct reader *r, uint64_t address, uint64_t start)
 {
 	size_t left, i;
-	const uint8_t *p = dt_code_data_at(r->elf, address, &left);
+	const uint8_t *p = dt_symfile_bytes(r->elf, address, &left);
 	uint64_t size;
 
 	if (!p || left < 32)
@@ -102,7 +80,7 @@ static void read_rela(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh)
 static void relocated_word(struct reader *r, uint64_t where)
 {
 	size_t left;
-	const uint8_t *p = dt_code_data_at(r->elf, where, &left);
+	const uint8_t *p = dt_symfile_bytes(r->elf, where, &left);
 	uint64_t value;
 
 	if (!p || left < 8)
@@ -246,7 +224,7 @@ void dt_code_read_tables(struct reader *r)
 			continue;
 		/* sorted: mostly the section of the one before */
 		if (!p || l->table - base >= left) {
-			p = dt_code_data_at(r->elf, l->table, &left);
+			p = dt_symfile_bytes(r->elf, l->table, &left);
 			base = l->table;
 		}
 		for (n = l->table - base; p && n + 4 <= left; n += 4) {

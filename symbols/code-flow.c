@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "core/search.h"
 #include "symbols/code-work.h"
 
 #define TABLE_LOOK 16 /* entries of a table that are looked at to see what it is */
@@ -217,7 +218,7 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 	if (!r->fixed ||
 	    !dt_insn_decode(&in, region->bytes + (l->from - region->low), l->length, l->from))
 		return 0;
-	p = dt_code_data_at(r->elf, in.relative ? in.memory : dt_insn_absolute(&in), &left);
+	p = dt_symfile_bytes(r->elf, in.relative ? in.memory : dt_insn_absolute(&in), &left);
 	for (size_t n = 0; p && n + 8 <= left && n < TABLE_LOOK * 8; n += 8) {
 		uint64_t to;
 		size_t t;
@@ -239,16 +240,8 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 static bool leaves_found(const struct reader *r, struct dt_code_function *whole,
 			 const struct dt_code_link *l)
 {
-	size_t low = 0, high = r->jumps;
+	size_t low = dt_count_before(r->jumps, i, r->jump[i].at < l->from);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->jump[mid].at < l->from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low < r->jumps && r->jump[low].at == l->from)
 		return r->jump[low].leaves;
 	whole->anywhere = true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "symbols/code-work.h"
 
 static void set_trouble(struct start *f, uint8_t trouble, uint64_t at)
@@ -24,16 +25,8 @@ void dt_called_set_shared(struct start *f, uint64_t at)
 
 struct start *dt_called_start_among(struct search *s, size_t n, uint64_t at)
 {
-	size_t low = 0, high = n;
+	size_t low = dt_count_before(n, i, s->start[i].at < at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->start[mid].at < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < n && s->start[low].at == at ? &s->start[low] : NULL;
 }
 
@@ -44,16 +37,8 @@ struct start *dt_called_start_of(struct search *s, uint64_t at)
 
 static uint64_t next_start(const struct search *s, uint64_t at)
 {
-	size_t low = 0, high = s->starts;
+	size_t low = dt_count_before(s->starts, i, s->start[i].at <= at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->start[mid].at <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < s->starts ? s->start[low].at : UINT64_MAX;
 }
 
@@ -170,7 +155,7 @@ static void look_at_address(struct search *s, const struct dt_insn *in, const ui
 		s->labels = dt_called_is_open(s, at) && !dt_called_is_marked(s, at, START);
 		return;
 	}
-	p = dt_code_data_at(s->r->elf, at, &left);
+	p = dt_symfile_bytes(s->r->elf, at, &left);
 	if (!p)
 		return;
 	s->labels = has_labels(s, at);

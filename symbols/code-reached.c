@@ -45,7 +45,7 @@ bool dt_called_find_table(const struct search *s, const struct dt_insn *jump, st
 	text = (struct dt_jump_table_code){g->low, g->bytes, g->mark, DT_CODE_INSN};
 	if (!dt_jump_table_find(&text, jump, s->r->fixed, &table->is))
 		return false;
-	table->bytes = dt_code_data_at(s->r->elf, table->is.table, &left);
+	table->bytes = dt_symfile_bytes(s->r->elf, table->is.table, &left);
 	return table->bytes && left >= (size_t)table->is.entries * table->is.size;
 }
 

@@ -62,7 +62,6 @@ void dt_code_set_trouble(struct dt_code_function *f, uint8_t trouble, uint64_t a
 bool dt_code_find_called(struct reader *r);
 
 /* code-data.c: addresses in data, landing pads, tables of distances */
-const uint8_t *dt_code_data_at(Elf *elf, uint64_t address, size_t *left);
 void dt_code_read_data(struct reader *r);
 void dt_code_read_landings(struct reader *r);
 void dt_code_read_tables(struct reader *r);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
 #include "symbols/dwarf-signature.h"
 #include "symbols/dwarf-type.h"
 #include "symbols/dwarf-variable.h"
@@ -189,18 +190,11 @@ static void index_units(struct dt_dwarf *d)
 
 static struct unit *find_unit(struct dt_dwarf *d, uint64_t address)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	if (!d->indexed)
 		index_units(d);
-	for (high = d->ranges; low < high;) {
-		size_t mid = low + (high - low) / 2;
-
-		if (d->range[mid].low <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = dt_count_before(d->ranges, i, d->range[i].low <= address);
 	if (!low || address >= d->range[low - 1].high)
 		return NULL;
 	return &d->unit[d->range[low - 1].unit];
@@ -420,16 +414,8 @@ static int by_address(const void *a, const void *b)
 /* The first of the unit's functions that begins at address, NULL when there is none. */
 static struct function *first_at(struct unit *u, uint64_t address)
 {
-	size_t low = 0, high = u->functions;
+	size_t low = dt_count_before(u->functions, i, u->function[i].address < address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (u->function[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low < u->functions && u->function[low].address == address ? &u->function[low] : NULL;
 }
 

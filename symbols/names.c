@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
+
 struct entry {
 	uint64_t hash;
 	const char *name; /* the symbol table's */
@@ -95,16 +97,8 @@ void dt_names_find(const struct dt_names *n, const char *name,
 		   void (*fn)(void *ctx, const struct dt_function *f), void *ctx)
 {
 	uint64_t hash = hash_of(name);
-	size_t low = 0, high = n->n;
+	size_t low = dt_count_before(n->n, i, n->entry[i].hash < hash);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (n->entry[mid].hash < hash)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low < n->n && n->entry[low].hash == hash; low++)
 		if (strcmp(n->entry[low].name, name) == 0)
 			fn(ctx, n->entry[low].function);

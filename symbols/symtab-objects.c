@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/search.h"
+
 struct objects {
 	struct dt_symtab *t;
 	struct dt_object *object;
@@ -104,21 +106,13 @@ static void open_objects(struct dt_symtab *t)
 
 const struct dt_object *dt_symtab_object(struct dt_symtab *t, uint64_t address)
 {
-	size_t low = 0, high;
+	size_t low;
 
 	if (t->apart)
 		return t->apart->object(t, address);
 	if (!t->objects_read)
 		open_objects(t);
-	high = t->objects;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->object[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = dt_count_before(t->objects, i, t->object[i].address <= address);
 	if (!low || address - t->object[low - 1].address >= t->object[low - 1].size)
 		return NULL;
 	return &t->object[low - 1];

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/search.h"
 #include "symbols/dwarf.h"
 #include "elf/elf.h"
 #include "elf/ifunc.h"
@@ -513,17 +514,7 @@ const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t 
 /* The index of the last function that begins at or below address, plus 1; 0: none. */
 static size_t below(const struct dt_symtab *t, uint64_t address)
 {
-	size_t low = 0, high = t->functions;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->function[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return dt_count_before(t->functions, i, t->function[i].address <= address);
 }
 
 const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t address)

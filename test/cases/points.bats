@@ -99,16 +99,19 @@ setup_file() {
 		__attribute__((noinline)) int chase(int **p) { return p != 0; }
 		int main(int argc, char **argv)
 		{
-			int turns = argc > 1 ? atoi(argv[1]) : 3;
+			int turns = argc > 1 ? atoi(argv[1]) : 3, i;
 			unsigned long sum = 0;
 			puts("ready");
 			fflush(stdout);
-			for (int i = 0; i < turns; i++) {
+			/* a second word names a file: the turns go on until it exists */
+			for (i = 0; i < turns || (argc > 2 && access(argv[2], F_OK)); i++) {
 				sum = known() + (unsigned)chase((int **)16);
 				if (turns > 100)
 					usleep(1000);
 			}
 			printf("%lx\n", sum);
+			if (argc > 2)
+				printf("%d\n", i);
 			return 0;
 		}
 	C
@@ -343,7 +346,8 @@ here                     CONST 0x7" ]
 
 @test "check-F16-update: a point that is changed again and again misses nothing and repeats nothing" {
 	cd "$dir"
-	"$dt" record -s "$session" -o u.db -T 'known REG rsp' ./known 4000 >out 3>&- &
+	rm -f enough
+	"$dt" record -s "$session" -o u.db -T 'known REG rsp' ./known 4000 enough >out 3>&- &
 	tracer=$!
 	updates=0
 	while kill -0 "$tracer" 2>/dev/null; do
@@ -351,12 +355,13 @@ here                     CONST 0x7" ]
 		ctl trace known+1 ALLREGS >/dev/null 2>&1 || true
 		if ctl trace known STACK 0 >/dev/null 2>&1; then updates=$((updates + 1)); fi
 		ctl delete known+1 >/dev/null 2>&1 || true
+		[ "$updates" -le 40 ] || : >enough
 	done
 	wait "$tracer"
-	[ "$updates" -gt 20 ]
+	[ "$updates" -gt 40 ]
 	# one record a call, whichever of the points made it
 	"$dt" cat -l u.db | grep -c 'kind=P .*function=known ' >hits
-	[ "$(cat hits)" = 4000 ] || { cat hits; echo "$updates updates"; false; }
+	[ "$(cat hits)" = "$(tail -n 1 out)" ] || { cat hits out; echo "$updates updates"; false; }
 }
 
 @test "F16: who stands in a trampoline while its point is changed is recorded" {
