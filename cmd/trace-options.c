@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/kernel-ranges.h"
-
 static int bad_usage(const struct dt_trace_command *c, const char *what, const char *value)
 {
 	fprintf(stderr, "%s: %s '%s'\n", c->name, what, value);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Seeing a tracing session through, from the command line. */
-#include "cmd/trace-work.h"
-#include "cmd/patterns.h"
-#include "core/text.h"
-#include "hook/probes.h"
+#include "cmd/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,18 +19,17 @@
 #include "process/rights.h"
 #include "symbols/symtab-apart.h"
 #include "symbols/symtab-tell.h"
-#include "session/device.h"
-#include "session/kernel-ranges.h"
-#include "session/mount.h"
-#include "session/server.h"
-#include "session/unhooked.h"
+#include "process/threads.h"
 #include "session/begin.h"
 #include "session/ctl.h"
+#include "session/findings.h"
+#include "session/mount.h"
+#include "session/pattern-check.h"
 #include "session/processes.h"
 #include "session/serve.h"
-#include "session/thread-table.h"
+#include "session/server.h"
+#include "session/session.h"
 
-#define NAMED 5 /* processes in a message, at most */
 /* how long a session without a file waits when its processes have ended */
 #define ALONE_NS  10000000000u
 #define MOMENT_NS 100000000ull	/* what ends so soon after its program is waited for */
@@ -66,34 +62,48 @@ static int complain(const struct dt_trace_command *c, const char *text)
 	return 1;
 }
 
+/* A line of the session's, behind the command's name. */
+static void print_line(void *ctx, const char *text)
+{
+	complain(ctx, text);
+}
+
+static struct dt_say say_of(struct dt_trace_command *c)
+{
+	return (struct dt_say){print_line, c};
+}
+
+static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
+{
+	struct dt_say say = say_of(c);
+
+	dt_results_say(r, &c->options, &say);
+	if (!r->lost && !r->left_as_it_was && c->summary && isatty(2))
+		dt_say(&say, "%lu records in %s", (unsigned long)r->taken, c->options.output);
+	if (c->verbose)
+		dt_say(&say,
+		       "%lu records, %lu lost, waited %lu times for room; %lu sites switched in "
+		       "%lu us; longest stop %lu us",
+		       (unsigned long)r->taken, (unsigned long)r->lost, (unsigned long)r->stalls,
+		       (unsigned long)r->switched, (unsigned long)r->switch_ns / 1000,
+		       (unsigned long)r->stop_ns / 1000);
+}
+
 static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 {
-	struct dt_unhooked u;
+	struct dt_say say = say_of(c);
+	struct dt_results results;
 	struct dt_error e;
-	size_t said = 0;
-	bool none;
 
 	if (dt_session_end(s, &e) < 0)
 		status = complain(c, e.text);
 	dt_server_stop(s);
-	if ((dt_trace_unmatched_pattern(c, s, false) | dt_trace_unmatched_arguments(c, s)) &&
-	    s->taken == 0 && status == 0)
+	if (dt_findings_say(s, c->summary && isatty(2), &say) && status == 0)
 		status = 1;
-	none = s->taken == 0 && dt_trace_nothing_hooked(c, s);
-	if (none && status == 0)
-		status = 1;
-	if (dt_trace_unhooked(c, s, &said) && s->taken == 0 && status == 0)
-		status = 1;
-	dt_trace_say_go(c, s);
-	dt_trace_say_unnamed(c);
-	dt_unhooked_note(s, &u);
-	if (!none && (said < u.left_out || !said))
-		dt_trace_say_left_out(c, &u);
-	if (dt_session_close(s, &e) < 0)
+	if (dt_session_close(s, &results, &e) < 0)
 		status = complain(c, e.text);
-	dt_trace_say_summary(c, s);
-	c->no_trace = s->left_as_it_was;
-	dt_server_free(s);
+	say_summary(c, &results);
+	c->no_trace = results.left_as_it_was;
 	return status;
 }
 
@@ -142,7 +152,6 @@ static void give_up(struct dt_session *s)
 	dt_session_end(s, NULL);
 	dt_server_stop(s);
 	dt_session_discard(s);
-	dt_server_free(s);
 }
 
 /* Status of our child: 0 to 255, 128 + signal when it was killed, as a shell says it. */
@@ -184,41 +193,6 @@ static int finish_before(struct dt_trace_command *c, struct dt_session *s, pid_t
 	return own ? own : status;
 }
 
-/* Names those that are still running, as "120 (sleep), 122 (sh)"; how many they are. */
-static size_t name_running(const struct dt_session *s, char *text, size_t size)
-{
-	size_t n = 0, length = 0;
-
-	text[0] = '\0';
-	for (const struct dt_target *t = s->first; t; t = t->next) {
-		char name[64];
-
-		if (t->ended || dt_target_gone(t))
-			continue;
-		if (++n > NAMED)
-			continue;
-		dt_session_read_name((uint32_t)t->pid, name, sizeof(name));
-		dt_format(text + length, size - length, "%s%d (%s)", length ? ", " : "", t->pid,
-			  name);
-		length = strlen(text);
-	}
-	if (n > NAMED)
-		dt_format(text + length, size - length, " and %zu more", n - NAMED);
-	return n;
-}
-
-/* Serves what runs, also children that have not recorded anything yet. False: nothing runs any
- * more. */
-static bool serve_others(struct dt_session *s)
-{
-	if (dt_session_serve(s, 20))
-		return true;
-	pthread_mutex_lock(&s->lock);
-	dt_session_adopt_strays(s);
-	pthread_mutex_unlock(&s->lock);
-	return dt_session_serve(s, 0) > 0;
-}
-
 /*
  * The program has ended, what it has left running has not. With --follow that is waited for, as
  * long as the user likes; without, a moment, and what runs on is named.
@@ -229,15 +203,13 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 	bool told = false;
 	char text[512];
 
-	if (s->no_sleds || s->no_point)
-		return;
-	while (!interrupted && !atomic_load(&s->quit) && serve_others(s)) {
+	while (!interrupted && !dt_session_is_told_to_quit(s) && dt_session_serve_all(s, 20)) {
 		uint64_t ns = dt_now_ns() - begin;
 
-		if (!s->options.follow && ns > MOMENT_NS)
+		if (!c->options.follow && ns > MOMENT_NS)
 			break;
-		if (s->options.follow && ns > TELL_NS && !told &&
-		    name_running(s, text, sizeof(text))) {
+		if (c->options.follow && ns > TELL_NS && !told &&
+		    dt_session_running(s, text, sizeof(text))) {
 			fprintf(stderr,
 				"%s: %s has ended; waiting for what it has left running: %s; Ctrl-C "
 				"waits no more\n",
@@ -245,33 +217,15 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 			told = true;
 		}
 	}
-	if (!atomic_load(&s->quit) && name_running(s, text, sizeof(text)))
+	if (!dt_session_is_told_to_quit(s) && dt_session_running(s, text, sizeof(text)))
 		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name,
-			text, s->options.follow ? "" : "; with --follow these are waited for");
-}
-
-/* It was ended at once: nothing of it can be traced, or its tracepoints can not be set. */
-static int refuse(struct dt_trace_command *c, struct dt_session *s, const char *path, pid_t pid)
-{
-	struct dt_error e;
-
-	if (s->no_point)
-		e = s->point_error;
-	else if (s->go)
-		dt_fail(&e, "%s: " DT_GO, path);
-	else
-		dt_fail(&e, DT_NO_SLEDS, path);
-	complain(c, e.text);
-	reap(pid);
-	give_up(s);
-	return 1;
+			text, c->options.follow ? "" : "; with --follow these are waited for");
 }
 
 /* Starts the program, and sees it through. */
 static int run_program(struct dt_trace_command *c, struct dt_session *s, struct dt_launch *launch,
-		       const char *path, const char *name)
+		       const char *name)
 {
-	struct dt_target *t;
 	struct dt_error e;
 	int status;
 	pid_t pid;
@@ -285,21 +239,24 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 	}
 	offer_ctl(s, launch);
 	status = dt_session_record(s, &e);
-	t = status == 0 ? dt_session_start(s, launch, &e) : NULL;
-	if (!t) {
+	pid = status == 0 ? dt_session_start(s, launch, &e) : -1;
+	if (pid < 0) {
 		dt_launch_cancel(launch);
 		complain(c, e.text);
 		give_up(s);
 		return 1;
 	}
-	pid = t->pid;
-	while (!dt_has_ended(pid, NULL) && !atomic_load(&s->quit)) {
+	while (!dt_has_ended(pid, NULL) && !dt_session_is_told_to_quit(s)) {
 		dt_session_serve(s, 20);
 		pass_signal(pid);
 	}
+	if (dt_session_refused(s, &e)) {
+		complain(c, e.text);
+		reap(pid);
+		give_up(s);
+		return 1;
+	}
 	outlast(c, s, name);
-	if (s->no_sleds || s->no_point)
-		return refuse(c, s, path, pid);
 	dt_session_serve(s, 0);
 	if (!dt_has_ended(pid, NULL))
 		return finish_before(c, s, pid);
@@ -308,8 +265,9 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
+	struct dt_say say = say_of(c);
 	struct dt_launch launch;
-	struct dt_session s;
+	struct dt_session *s;
 	struct dt_error e;
 	bool has_sleds;
 	char *path;
@@ -326,7 +284,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return complain(c, e.text);
 	}
-	if (!dt_patterns_check(c->name, &c->options, path)) {
+	if (!dt_pattern_check(&c->options, path, &say)) {
 		free(path);
 		return 1;
 	}
@@ -334,9 +292,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)
 		goto fail;
 	c->options.contexts = dt_needed_contexts(path);
-	if (dt_session_create(&s, &c->options, &e) < 0)
+	s = dt_session_create(&c->options, &e);
+	if (!s)
 		goto fail;
-	status = run_program(c, &s, &launch, path, argv[0]);
+	status = run_program(c, s, &launch, argv[0]);
 	free(path);
 	return status;
 fail:
@@ -359,7 +318,7 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 			fprintf(stderr, "%s: '%s' is not a process id\n", c->name, *pids);
 			return 2;
 		}
-		if (dt_session_attach(s, (pid_t)pid, &e)) {
+		if (dt_session_attach(s, (pid_t)pid, &e) == 0) {
 			n++;
 			continue;
 		}
@@ -391,18 +350,19 @@ static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s
  * A session without a file outlives its processes for as long as its log has something to be read,
  * and a moment: for whoever reads it, or attaches to another process. n: so many processes live.
  */
-static bool goes_on(struct dt_session *s, int n, uint64_t *alone_since)
+static bool goes_on(const struct dt_trace_command *c, struct dt_session *s, size_t n,
+		    uint64_t *alone_since)
 {
+	const struct dt_options *o = &c->options;
 	uint64_t now = dt_now_ns();
 
-	if (n > 0 || s->options.everybody || !s->options.idle || !dt_log_is_empty(&s->log)) {
+	if (n > 0 || o->everybody || !o->idle || !dt_session_is_all_read(s)) {
 		*alone_since = now;
-		return n > 0 || s->options.everybody || s->options.idle;
+		return n > 0 || o->everybody || o->idle;
 	}
 	return now - *alone_since < ALONE_NS;
 }
 
-/* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
 /* Does one of the processes change stacks in a way that has to be recorded? */
 static bool any_contexts(char **pids)
 {
@@ -416,46 +376,48 @@ static bool any_contexts(char **pids)
 	return false;
 }
 
+/* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
 static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
 	uint64_t alone_since = dt_now_ns();
-	struct dt_session s;
+	struct dt_say say = say_of(c);
+	struct dt_session *s;
 	struct dt_error e;
 	int status;
 
 	c->options.contexts = any_contexts(pids);
-	if (dt_session_create(&s, &c->options, &e) < 0)
+	s = dt_session_create(&c->options, &e);
+	if (!s)
 		return complain(c, e.text);
 	catch_signals(false);
-	status = serve(c, &s);
-	if (status == 0 && dt_session_record(&s, &e) < 0)
+	status = serve(c, s);
+	if (status == 0 && dt_session_record(s, &e) < 0)
 		status = complain(c, e.text);
-	if (status == 0 && set_log_policy(c, &s, &e) < 0)
+	if (status == 0 && set_log_policy(c, s, &e) < 0)
 		status = complain(c, e.text);
 	if (status == 0)
-		status = attach_all(c, &s, pids);
+		status = attach_all(c, s, pids);
 	if (status != 0) {
-		give_up(&s);
+		give_up(s);
 		return status;
 	}
-	dt_trace_unmatched_pattern(c, &s, true);
+	dt_findings_unmatched(s, &say);
 	if (ready >= 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		/* nobody is there any more to be told anything */
 		dup2(null, 2);
 		close(null);
-		dprintf(ready, "%s\n", dt_server_name(&s));
+		dprintf(ready, "%s\n", dt_server_name(s));
 		close(ready);
 	} else if (c->verbose || isatty(2)) {
 		fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
 	}
 	/* what is asked for rings the bell; that a process has ended is noticed a little later */
-	while (!interrupted && !atomic_load(&s.quit) &&
-	       goes_on(&s, dt_session_serve(&s, c->detach ? 200 : 50), &alone_since))
-		if (atomic_load(&s.recorder_failed))
-			break;
-	return finish(c, &s, status);
+	while (!interrupted && !dt_session_is_told_to_quit(s) && !dt_session_is_broken(s) &&
+	       goes_on(c, s, dt_session_serve(s, c->detach ? 200 : 50), &alone_since))
+		;
+	return finish(c, s, status);
 }
 
 int dt_trace_processes(struct dt_trace_command *c, char **pids)

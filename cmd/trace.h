@@ -4,7 +4,7 @@
 #ifndef DT_CMD_TRACE_H
 #define DT_CMD_TRACE_H
 
-#include "session/session.h"
+#include "session/options.h"
 
 struct dt_trace_command {
 	const char *name; /* for messages: "devtrace record" */

@@ -24,8 +24,8 @@ static void store_clockless(struct dt_session *s)
 	struct dt_shared_counts c = dt_domains_counts(s);
 	char text[64];
 
-	s->clockless = c.clockless_in;
-	s->unsent = c.unsent;
+	s->results.clockless = c.clockless_in;
+	s->results.unsent = c.unsent;
 	if (!c.clockless_in && !c.clockless_out)
 		return;
 	dt_format(text, sizeof(text), "%lu %lu", (unsigned long)c.clockless_in,
@@ -39,10 +39,10 @@ static void store_domains(struct dt_session *s)
 	size_t n = 0;
 
 	for (unsigned i = 0; i < s->domains && s->domains > 1; i++)
-		n += dt_format(s->domain_users + n, sizeof(s->domain_users) - n, "%s%u",
+		n += dt_format(s->results.domains + n, sizeof(s->results.domains) - n, "%s%u",
 			       i ? " " : "", s->domain[i]->rights.user[1]);
 	if (n)
-		dt_store_meta(s->store, "domains", s->domain_users, NULL);
+		dt_store_meta(s->store, "domains", s->results.domains, NULL);
 }
 
 /* These users' processes could read and change each other's records. */
@@ -51,9 +51,10 @@ static void store_users(struct dt_session *s)
 	char text[128];
 	size_t n = 0;
 
-	for (unsigned i = 0; i < s->users; i++)
-		n += dt_format(text + n, sizeof(text) - n, "%s%u", i ? " " : "", s->user[i]);
-	if (s->users > 1)
+	for (unsigned i = 0; i < s->results.users; i++)
+		n += dt_format(text + n, sizeof(text) - n, "%s%u", i ? " " : "",
+			       s->results.user[i]);
+	if (s->results.users > 1)
 		dt_store_meta(s->store, "users", text, NULL);
 }
 
@@ -89,12 +90,12 @@ static void store_written(struct dt_session *s)
 		}
 		/* nobody knows what it wrote */
 		put_written(s, core, "ring", reader->taken + reader->lost_total, 0);
-		if (n < sizeof(s->broken) - 16)
-			n += dt_format(s->broken + n, sizeof(s->broken) - n, "%s%u", n ? " " : "",
-				       core);
+		if (n < sizeof(s->results.broken) - 16)
+			n += dt_format(s->results.broken + n, sizeof(s->results.broken) - n, "%s%u",
+				       n ? " " : "", core);
 	}
 	if (n)
-		dt_store_meta(s->store, "broken_rings", s->broken, NULL);
+		dt_store_meta(s->store, "broken_rings", s->results.broken, NULL);
 	for (unsigned i = 0; i < cores && s->switches; i++) {
 		dt_switches_written(s->switches, i, &records, &dropped);
 		put_written(s, i, "switches", records, dropped);

@@ -23,6 +23,17 @@
 #include "session/device.h"
 #include "session/processes.h"
 #include "session/programs.h"
+#include "session/state.h"
+
+#define DT_NO_SLEDS                                                                                \
+	"%s: has no function that could be traced ('devtrace list -v' says why); build it with "   \
+	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
+	"it runs"
+
+#define DT_GO                                                                                      \
+	"is a Go program: Go's stacks are too small for a hook, and are moved. What can be "       \
+	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
+	"(--follow), what it does in the kernel (-k)"
 
 #define LONG_ATTACH 100000000u /* ns: to be said */
 
@@ -35,7 +46,21 @@ static bool is_static(const struct dt_target *t)
 	return true;
 }
 
-struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_error *e)
+int dt_session_refuse(const struct dt_target *t, const char *path, struct dt_error *e)
+{
+	if (dt_target_has_go(t))
+		return dt_fail(e, "%s: " DT_GO, path);
+	return dt_fail(e, DT_NO_SLEDS, path);
+}
+
+bool dt_session_refused(const struct dt_session *s, struct dt_error *e)
+{
+	if (s->refused)
+		*e = s->refusal;
+	return s->refused;
+}
+
+pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_error *e)
 {
 	const char *path = l->path;
 	struct dt_target *t = NULL;
@@ -43,7 +68,8 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 	int rc = 0;
 
 	if (pid < 0)
-		return NULL;
+		return -1;
+	s->path = strdup(path);
 	pthread_mutex_lock(&s->lock);
 	t = dt_target_open(pid, e);
 	if (!t)
@@ -62,10 +88,7 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 
 		dt_target_sites(t, &sites);
 		if (!sites && !s->options.follow && !s->options.points && !s->options.kernel) {
-			if (dt_target_has_go(t))
-				dt_fail(e, "%s: " DT_GO, path);
-			else
-				dt_fail(e, DT_NO_SLEDS, path);
+			dt_session_refuse(t, path, e);
 			goto fail;
 		}
 		rc = dt_launch_until_rseq(pid);
@@ -84,17 +107,17 @@ struct dt_target *dt_session_start(struct dt_session *s, struct dt_launch *l, st
 	/* with the lock: a command that comes now may want to stop it itself */
 	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
 		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
-		t = NULL;
+		pid = -1;
 	}
 	pthread_mutex_unlock(&s->lock);
-	return t;
+	return pid;
 fail:
 	pthread_mutex_unlock(&s->lock);
 	if (t)
 		dt_target_close(t);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
-	return NULL;
+	return -1;
 }
 
 /* An area of an earlier session whose controller has died is taken away; a live one is refused. */
@@ -140,7 +163,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	return rc;
 }
 
-struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
+int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 {
 	uint64_t began = dt_now_ns();
 	struct dt_threads one;
@@ -150,7 +173,7 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 
 	t = dt_target_open(pid, e);
 	if (!t)
-		return NULL;
+		return -1;
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
 	dt_session_note_program(s, pid);
@@ -190,11 +213,11 @@ struct dt_target *dt_session_attach(struct dt_session *s, pid_t pid, struct dt_e
 	dt_session_add(s, t);
 	/* the rings are open meanwhile; the file has it of each module */
 	if (dt_now_ns() - began > LONG_ATTACH)
-		dt_format(s->note, sizeof(s->note),
+		dt_format(s->results.note, sizeof(s->results.note),
 			  "process %d is recorded completely from %lu ms after its attach on", pid,
 			  (unsigned long)((dt_now_ns() - began) / 1000000));
 	pthread_mutex_unlock(&s->lock);
-	return t;
+	return 0;
 fail:
 	if (t->area) {
 		size_t left;
@@ -203,5 +226,5 @@ fail:
 	}
 	pthread_mutex_unlock(&s->lock);
 	dt_target_close(t);
-	return NULL;
+	return -1;
 }

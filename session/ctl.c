@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing and reading ctl. */
 #include "session/ctl.h"
+#include "session/state.h"
 
 #include <string.h>
 

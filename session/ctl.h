@@ -3,7 +3,11 @@
 #ifndef DT_SESSION_CTL_H
 #define DT_SESSION_CTL_H
 
-#include "session/state.h"
+#include <stddef.h>
+
+#include "core/device.h"
+
+struct dt_session;
 
 /* Everything that has been recorded is counted before. Without the lock. */
 int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,

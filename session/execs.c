@@ -35,10 +35,10 @@ static void forget_exec(struct dt_session *s, size_t i)
 /* The process goes on as it is: its new program is not traced. */
 static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
 {
-	if (s->unfollowed++)
+	if (s->results.unfollowed++)
 		return;
-	s->unfollowed_pid = pid;
-	dt_fail(&s->unfollowed_why, "%s", why);
+	s->results.unfollowed_pid = pid;
+	dt_fail(&s->results.unfollowed_why, "%s", why);
 }
 
 /*

@@ -9,8 +9,7 @@
 #include "core/device.h"
 #include "hook/point.h"
 #include "session/kernel.h"
-
-#define DT_KERNEL_PREFIX "kernel:" /* of what is meant to be the kernel's */
+#include "session/options.h"
 
 /* Is it the kernel's, by its address or by what it is called? -1 and an error: in part. */
 int dt_kernel_range(const struct dt_range *r, struct dt_error *e);

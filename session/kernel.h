@@ -15,9 +15,6 @@
 
 struct dt_kernel; /* dt_kernel_take() by one thread, everything else by another */
 
-/* What is traced when nothing is said: system calls, and what they do to files. */
-#define DT_KERNEL_PATTERN "__x64_sys_* __ia32_sys_* __ia32_compat_sys_* ksys_* vfs_*"
-
 /*
  * Prepares the device: functions that match one of the n patterns (n 0: none), stopped. everybody:
  * not only who dt_kernel_watch() is told of. NULL and an error when there is no device, when

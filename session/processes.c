@@ -24,6 +24,8 @@
 #include "session/thread-table.h"
 #include "session/tids.h"
 
+#define NAMED 5 /* processes in a message, at most */
+
 static void read_cmdline(pid_t pid, char *text, size_t size)
 {
 	char path[64];
@@ -75,7 +77,7 @@ void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
 
 	s->known_targets++;
 	s->only_pid = 0;
-	dt_session_read_name((uint32_t)ppid, name, sizeof(name));
+	dt_thread_table_name((uint32_t)ppid, name, sizeof(name));
 	dt_thread_table_note(s, (uint32_t)pid, (uint32_t)pid, name);
 	note_process(s, pid, ppid, ppid);
 	if (s->store)
@@ -96,8 +98,8 @@ static void note_names(struct dt_session *s, const struct dt_module *m)
 static void note_failed(struct dt_session *s, struct dt_module *m)
 {
 	if (m->failed && !m->failed_told)
-		dt_format(s->note, sizeof(s->note), "nothing of %s is recorded: %s", m->file->path,
-			  m->why);
+		dt_format(s->results.note, sizeof(s->results.note), "nothing of %s is recorded: %s",
+			  m->file->path, m->why);
 	m->failed_told = m->failed;
 }
 
@@ -165,11 +167,11 @@ int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct d
 
 static void add_user(struct dt_session *s, uid_t uid)
 {
-	for (unsigned i = 0; i < s->users; i++)
-		if (s->user[i] == uid)
+	for (unsigned i = 0; i < s->results.users; i++)
+		if (s->results.user[i] == uid)
 			return;
-	if (s->users < sizeof(s->user) / sizeof(*s->user))
-		s->user[s->users++] = uid;
+	if (s->results.users < sizeof(s->results.user) / sizeof(*s->results.user))
+		s->results.user[s->results.users++] = uid;
 }
 
 void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
@@ -223,9 +225,9 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
-		dt_format(s->note, sizeof(s->note), "%s", e.text);
+		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	if (s->kernel && dt_kernel_watch(s->kernel, t->pid, &e) < 0)
-		dt_format(s->note, sizeof(s->note), "%s", e.text);
+		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	dt_session_note_process(s, t);
 	dt_session_note_modules(s, t);
 }
@@ -298,4 +300,25 @@ void dt_session_forget_modules(struct dt_session *s, const struct dt_module *m, 
 			dt_store_forget(s->store, low, high);
 		dt_store_module_end(s->store, m[i].row, dt_ticks(), NULL);
 	}
+}
+
+size_t dt_session_running(const struct dt_session *s, char *text, size_t size)
+{
+	size_t n = 0, length = 0;
+
+	text[0] = '\0';
+	for (const struct dt_target *t = s->first; t; t = t->next) {
+		char name[64];
+
+		if (t->ended || dt_target_gone(t))
+			continue;
+		if (++n > NAMED)
+			continue;
+		dt_thread_table_name((uint32_t)t->pid, name, sizeof(name));
+		length += dt_format(text + length, size - length, "%s%d (%s)", length ? ", " : "",
+				    t->pid, name);
+	}
+	if (n > NAMED)
+		dt_format(text + length, size - length, " and %zu more", n - NAMED);
+	return n;
 }

@@ -3,7 +3,17 @@
 #ifndef DT_SESSION_PROCESSES_H
 #define DT_SESSION_PROCESSES_H
 
-#include "session/state.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/error.h"
+
+struct dt_module;
+struct dt_session;
+struct dt_shared;
+struct dt_target;
 
 /* Its program and command line; "": it has gone. */
 void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size);
@@ -22,6 +32,9 @@ bool dt_session_shares(struct dt_session *s, pid_t pid);
 /* Forked children that have not made themselves known, in any process: they are now. With the lock.
  */
 bool dt_session_adopt_strays(struct dt_session *s);
+
+/* Names those that still run, as "120 (sleep), 122 (sh)", five at most; how many they are. */
+size_t dt_session_running(const struct dt_session *s, char *text, size_t size);
 
 const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m,
 					  uint64_t area);

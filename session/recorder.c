@@ -438,15 +438,15 @@ void *dt_recorder_main(void *session)
 		dt_shared_each(&s->targets.shared, m)
 			dt_rings_stop(m);
 	}
-	s->taken += round.mix.kernel_n;
-	s->lost += round.mix.kernel_lost;
+	s->results.taken += round.mix.kernel_n;
+	s->results.lost += round.mix.kernel_lost;
 	for (unsigned i = 0; i < dt_domains(s) * (cores + 1); i++) {
 		const struct dt_domain *d = s->domain[i / (cores + 1)];
 		unsigned ring = i % (cores + 1);
 
-		s->taken += d->reader[ring].taken;
-		s->lost += d->reader[ring].lost_total;
-		s->stalls += dt_shared_ring_counts(d->shared, ring).stalls;
+		s->results.taken += d->reader[ring].taken;
+		s->results.lost += d->reader[ring].lost_total;
+		s->results.stalls += dt_shared_ring_counts(d->shared, ring).stalls;
 	}
 	if (s->has_log)
 		dt_log_close(&s->log);

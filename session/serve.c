@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Serving the traced processes: their messages, and what other threads ask for. Owner thread. */
 #include "session/serve.h"
+#include "session/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,8 +69,8 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 		return;
 	t = dt_target_open((pid_t)q->pid, &e);
 	if (!t) {
-		if (!dt_memory_gone((pid_t)q->pid) && !s->unopened++)
-			s->unopened_why = e;
+		if (!dt_memory_gone((pid_t)q->pid) && !s->results.unopened++)
+			s->results.unopened_why = e;
 		note_gone(s, q);
 		return;
 	}
@@ -98,7 +99,7 @@ static int set_points(struct dt_session *s)
 		nanosleep(&t, NULL);
 		pthread_mutex_lock(&s->lock);
 	}
-	rc = dt_session_device_points(s, &s->point_error);
+	rc = dt_session_device_points(s, &s->refusal);
 	pthread_mutex_unlock(&s->writing);
 	return rc;
 }
@@ -115,16 +116,16 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 		return;
 	t->first_image = false;
 	if (set_points(s) < 0) {
-		s->no_point = true;
+		s->refused = true;
 		kill(t->pid, SIGKILL);
 	}
-	if (s->options.follow || s->options.points || s->options.kernel)
+	if (s->refused || s->options.follow || s->options.points || s->options.kernel)
 		return;
 	dt_target_sites(t, &sites);
 	if (sites)
 		return;
-	s->no_sleds = true;
-	s->go = dt_target_has_go(t);
+	s->refused = true;
+	dt_session_refuse(t, s->path ? s->path : t->module[0].file->path, &s->refusal);
 	kill(t->pid, SIGKILL);
 }
 
@@ -138,7 +139,7 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 	if (dt_now_ns() - t->busy_since < PATIENCE)
 		return true;
 	t->busy_since = 0;
-	dt_format(s->note, sizeof(s->note),
+	dt_format(s->results.note, sizeof(s->results.note),
 		  "process %d: libraries that it has loaded are not recorded: %s", t->pid,
 		  why->text);
 	return false;
@@ -440,7 +441,7 @@ static void asked(struct dt_session *s)
 	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
 		return;
 	if (what == DT_ASK_ATTACH)
-		s->ask_result = dt_session_attach(s, pid, &s->ask_error) ? 0 : -1;
+		s->ask_result = dt_session_attach(s, pid, &s->ask_error);
 	pthread_mutex_lock(&s->lock);
 	__atomic_store_n(&s->ask, DT_ASK_DONE, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&s->asked);
@@ -473,4 +474,16 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 		dt_shared_bells_wait(&s->targets.shared, &bells, &t);
 	}
 	return live;
+}
+
+size_t dt_session_serve_all(struct dt_session *s, int timeout_ms)
+{
+	size_t live = dt_session_serve(s, timeout_ms);
+
+	if (live)
+		return live;
+	pthread_mutex_lock(&s->lock);
+	dt_session_adopt_strays(s);
+	pthread_mutex_unlock(&s->lock);
+	return dt_session_serve(s, 0);
 }

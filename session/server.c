@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The session's socket. */
 #include "session/server.h"
+#include "session/state.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -257,7 +258,7 @@ static int do_thread(struct connection *c, const char *line)
 	pid = dt_thread_table_process(s, tid);
 	pthread_mutex_unlock(&s->lock);
 	if (pid) {
-		dt_session_read_name(tid, name, sizeof(name));
+		dt_thread_table_name(tid, name, sizeof(name));
 		add_text(c, name, strlen(name));
 	}
 	return answer(c, "ok", pid, 0);
@@ -680,15 +681,12 @@ void dt_server_stop(struct dt_session *s)
 	pthread_mutex_destroy(&v->lock);
 }
 
-void dt_server_free(struct dt_session *s)
+void dt_server_free(struct dt_server *v)
 {
-	struct dt_server *v = s->server;
-
 	for (int i = 0; v && i < CONNECTIONS; i++)
 		if (v->connection[i].fd >= 0)
 			close(v->connection[i].fd);
 	free(v);
-	s->server = NULL;
 }
 
 const char *dt_server_name(const struct dt_session *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: beginning and ending. */
 #include "session/session.h"
+#include "session/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,6 +34,7 @@
 #include "session/processes.h"
 #include "session/recorder.h"
 #include "session/serve.h"
+#include "session/server.h"
 #include "session/tids.h"
 
 #define DEFAULT_RING (4u << 20)
@@ -103,14 +105,14 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	return rc;
 }
 
-int dt_session_create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
+/* Fills s, all zero; what it has made so far is gone when it fails. */
+static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
 	struct dt_clocks began, now;
 	struct dt_costs costs;
 	int tsc;
 
-	memset(s, 0, sizeof(*s));
 	if (prctl(PR_GET_TSC, &tsc) == 0 && tsc == PR_TSC_SIGSEGV)
 		return dt_fail(
 			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
@@ -151,7 +153,7 @@ int dt_session_create(struct dt_session *s, const struct dt_options *o, struct d
 						      o->everybody, e)))
 		goto fail;
 	if (s->kernel && dt_kernel_gone(s->kernel))
-		dt_format(s->note, sizeof(s->note),
+		dt_format(s->results.note, sizeof(s->results.note),
 			  "%lu functions of the kernel have gone with their modules meanwhile: the "
 			  "others are recorded",
 			  dt_kernel_gone(s->kernel));
@@ -181,7 +183,19 @@ fail:
 	return -1;
 }
 
-int dt_session_close(struct dt_session *s, struct dt_error *e)
+struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error *e)
+{
+	struct dt_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		dt_fail(e, "no memory");
+	else if (create(s, o, e) == 0)
+		return s;
+	free(s);
+	return NULL;
+}
+
+int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error *e)
 {
 	struct dt_target *t, *next;
 	int rc = 0;
@@ -198,9 +212,11 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 		dt_pauses_end(s);
 		dt_helds_end(s);
 		dt_session_clock(s);
-		dt_format(text, sizeof(text), "%lu", (unsigned long)s->stop_ns);
+		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
-		s->left_as_it_was = dt_store_is_late(s->store);
+		s->results.left_as_it_was = dt_store_is_late(s->store);
+		s->results.cores = s->targets.shared.geometry.cores;
+		s->results.unknown_tids = s->tids.unknown;
 		dt_account_write(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
@@ -221,7 +237,12 @@ int dt_session_close(struct dt_session *s, struct dt_error *e)
 	dt_tids_free(&s->tids);
 	free(s->area);
 	free(s->program);
+	free(s->path);
 	pthread_mutex_destroy(&s->lock);
+	dt_server_free(s->server);
+	if (r)
+		*r = s->results;
+	free(s);
 	return rc;
 }
 
@@ -229,7 +250,7 @@ void dt_session_discard(struct dt_session *s)
 {
 	dt_store_discard(s->store);
 	s->store = NULL;
-	dt_session_close(s, NULL);
+	dt_session_close(s, NULL, NULL);
 }
 
 int dt_session_record(struct dt_session *s, struct dt_error *e)
@@ -250,11 +271,11 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 
 static void remember(struct dt_session *s, const struct dt_target *t)
 {
-	if (t->stop_ns > s->stop_ns)
-		s->stop_ns = t->stop_ns;
-	if (t->switched > s->switched) {
-		s->switched = t->switched;
-		s->switch_ns = t->switch_ns;
+	if (t->stop_ns > s->results.stop_ns)
+		s->results.stop_ns = t->stop_ns;
+	if (t->switched > s->results.switched) {
+		s->results.switched = t->switched;
+		s->results.switch_ns = t->switch_ns;
 	}
 }
 
@@ -279,7 +300,7 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 			rc = -1;
 		}
 		if (left)
-			dt_format(s->note, sizeof(s->note),
+			dt_format(s->results.note, sizeof(s->results.note),
 				  "process %d keeps %zu bytes of devtrace's code mapped: %s",
 				  t->pid, left,
 				  t->confined ? "it has confined itself by seccomp, and unmapping "
@@ -324,4 +345,19 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		rc = -1;
 	}
 	return rc;
+}
+
+bool dt_session_is_told_to_quit(const struct dt_session *s)
+{
+	return atomic_load(&s->quit);
+}
+
+bool dt_session_is_broken(const struct dt_session *s)
+{
+	return atomic_load(&s->recorder_failed);
+}
+
+bool dt_session_is_all_read(struct dt_session *s)
+{
+	return dt_log_is_empty(&s->log);
 }

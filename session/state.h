@@ -17,45 +17,12 @@
 #include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
+#include "session/options.h"
+#include "session/results.h"
 #include "session/rings.h"
 #include "session/switches.h"
 #include "store/store.h"
 #include "symbols/pattern.h"
-
-#define DT_NO_SLEDS                                                                                \
-	"%s: has no function that could be traced ('devtrace list -v' says why); build it with "   \
-	"CFLAGS=\"$(pkg-config --cflags devtrace)\", or use --follow to trace the programs that "  \
-	"it runs"
-
-#define DT_GO                                                                                      \
-	"is a Go program: Go's stacks are too small for a hook, and are moved. What can be "       \
-	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
-	"(--follow), what it does in the kernel (-k)"
-
-struct dt_options {
-	enum dt_policy policy;
-	uint64_t ring_size; /* bytes per core; 0: the default */
-	const char *output; /* NULL: nothing is stored, records are only taken and counted */
-	bool keep_old;	    /* a trace that is there becomes output.old */
-	struct dt_selection select;
-	bool follow;   /* what it executes is traced as it is, and the program itself need not have
-			* anything   to be traced */
-	bool switches; /* which thread runs where is recorded too */
-	bool kernel;   /* what they do in the kernel is recorded too, */
-	const char *const *kernel_pattern; /* these functions of it */
-	size_t kernel_patterns;
-	bool everybody; /* of the kernel: whoever it is, not only the processes of the session */
-	bool contexts;	/* libc's swapcontext() and setcontext() are recorded too, for who pairs the
-			   calls */
-	bool idle;	/* nothing is traced until the device is told so */
-	bool stopped;	/* all is chosen, and recorded from the device's `start' or a trigger on */
-	const char *const
-		*point; /* tracepoints, each as the command trace has it behind its name */
-	size_t points;
-	const char *const *argument; /* patterns: functions whose arguments are recorded in full */
-	uint64_t arguments_told;     /* bit i: as dt_pattern.told */
-	size_t arguments; /* with these or points, and an empty selection, only they are recorded */
-};
 
 /* ---- session/pauses.c ---- */
 
@@ -159,7 +126,6 @@ struct dt_session {
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
 	atomic_bool drain_now; /* also what a flight recorder holds: see dt_session_drained() */
-	uint64_t taken, lost, stalls; /* totals; valid when the recorder has ended */
 
 	/* which process a thread belongs to, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;
@@ -167,12 +133,7 @@ struct dt_session {
 
 	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
 
-	char domain_users[192]; /* of the domains, in order, when it has ended and there were
-				   several */
-	char doubted[192];	/* `doubted' of the file: users of the domains that are doubted */
-	char broken[256];	/* rings whose positions somebody has written to, by core, when the
-				   session has ended */
-
+	char doubted[192]; /* `doubted' of the file: users of the domains that are doubted */
 	/* owner thread: where areas have been mapped, in whatever process, each once */
 	uint64_t *area;
 	size_t areas;
@@ -225,9 +186,6 @@ struct dt_session {
 	struct dt_program *program; /* of the processes that were named; when following, of all */
 	size_t programs, program_room;
 	bool ending;
-	uid_t user[8]; /* whose processes have had a memory together, each once; the first ones. 0:
-			  each its own */
-	unsigned users;
 	bool was_frozen;      /* owner thread */
 	uint64_t arm_ticks;   /* how long an armed recording is to last; 0: without end */
 	uint64_t confined_at; /* ns: when the processes were last asked whether they confine
@@ -236,28 +194,14 @@ struct dt_session {
 	atomic_bool quit;     /* the device has been told so */
 	struct dt_server *server;
 
-	uint64_t known_targets;		       /* ever */
-	uint32_t only_pid;		       /* the one target while there has been one only */
-	uint64_t stop_ns, switch_ns, switched; /* largest of any target */
-	bool left_as_it_was; /* closed: no record came, so the file is the one from before */
-	char note[256];	     /* something the user should know at the end */
-	/* at the end: calls of threads that had forbidden themselves to read the clock; what
-	 * processes that had confined themselves could not tell us */
-	uint64_t clockless, unsent;
-	size_t points_set; /* of the options' tracepoints */
-	struct dt_error
-		point_error; /* why the next one can not be: the program was ended at once */
-	bool no_point;
-	/* children that could not be opened: what they load and execute is not known. Their calls
-	 * are recorded */
-	uint64_t unopened;
-	struct dt_error unopened_why;
-	/* executed, but could not be traced: how many, the first of them and why */
-	uint64_t unfollowed;
-	pid_t unfollowed_pid;
-	struct dt_error unfollowed_why;
-	bool no_sleds; /* the program turned out to have none: it was ended at once; */
-	bool go;       /* it is Go */
+	uint64_t known_targets; /* ever */
+	uint32_t only_pid;	/* the one target while there has been one only */
+	size_t points_set;	/* of the options' tracepoints */
+	struct dt_results results;
+	char *path;   /* of the program that was started; NULL: none was */
+	bool refused; /* it was ended at once: nothing of it can be traced, or its tracepoints can
+			 not be set, */
+	struct dt_error refusal; /* this one, or why */
 };
 
 /* The process of that number that has not ended; NULL: there is none. */

@@ -15,7 +15,7 @@
 
 #define ANCESTORS 8 /* so many generations of parents are looked at */
 
-void dt_session_read_name(uint32_t tid, char *name, size_t size)
+void dt_thread_table_name(uint32_t tid, char *name, size_t size)
 {
 	char path[64];
 	FILE *f;
@@ -143,11 +143,11 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 		pid = process_of(s, r);
 	name[0] = '\0';
 	if (living_process_of(r->tid) == pid) /* not a stranger that has its number now */
-		dt_session_read_name(r->tid, name, sizeof(name));
+		dt_thread_table_name(r->tid, name, sizeof(name));
 	/* a child that has gone was called as its parent is */
 	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
 		if ((uint32_t)t->pid == pid && t->forked)
-			dt_session_read_name((uint32_t)t->ppid, name, sizeof(name));
+			dt_thread_table_name((uint32_t)t->ppid, name, sizeof(name));
 	dt_thread_table_note(s, r->tid, pid, name);
 }
 
@@ -166,7 +166,7 @@ void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
 		return;
 	}
 	/* a process that has not made itself known: when it does, its first record names it */
-	dt_session_read_name(tid, name, sizeof(name));
+	dt_thread_table_name(tid, name, sizeof(name));
 	dt_thread_table_note(s, tid, 0, name);
 	entry_of(s, tid)->recorded = false;
 }

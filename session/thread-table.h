@@ -28,7 +28,7 @@ bool dt_thread_table_owns(struct dt_session *s, const struct dt_domain *d, uint3
 void dt_thread_table_join(struct dt_session *s, const struct dt_domain *d, uint32_t tid);
 
 /* What /proc calls a thread; "": it has gone. */
-void dt_session_read_name(uint32_t tid, char *name, size_t size);
+void dt_thread_table_name(uint32_t tid, char *name, size_t size);
 
 /* The thread of a record is told to the file, once. With the lock. */
 void dt_thread_table_new(struct dt_session *s, const struct dt_record *r);

@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "symbols/pattern.h"
 #include "hook/probes.h"
+#include "session/state.h"
 
 static bool is_planted(const struct dt_session *s, const struct dt_file *f, size_t site)
 {

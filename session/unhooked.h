@@ -3,7 +3,11 @@
 #ifndef DT_SESSION_UNHOOKED_H
 #define DT_SESSION_UNHOOKED_H
 
-#include "session/state.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dt_session;
+struct dt_file;
 
 struct dt_unhooked {
 	size_t chosen, left_out; /* functions without sleds */

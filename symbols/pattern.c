@@ -456,3 +456,13 @@ void dt_near_symtab(struct dt_near *near, const struct dt_symtab *t)
 		dt_near_offer(near, f[i].name);
 	dt_symtab_aliases(t, offer, near);
 }
+
+void dt_near_text(const struct dt_near *near, char text[DT_NEAR_TEXT])
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < near->n; i++)
+		length += dt_format(text + length, DT_NEAR_TEXT - length, "%s%s",
+				    i ? ", " : "; near names: ", near->name[i]);
+}

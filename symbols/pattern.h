@@ -101,4 +101,8 @@ void dt_near_start(struct dt_near *near, const char *pattern);
 void dt_near_offer(struct dt_near *near, const char *name);
 void dt_near_symtab(struct dt_near *near, const struct dt_symtab *t);
 
+/* As the end of a message: "; near names: a, b"; "" when there are none. */
+#define DT_NEAR_TEXT (DT_NEAR * 258 + 16)
+void dt_near_text(const struct dt_near *near, char text[DT_NEAR_TEXT]);
+
 #endif

@@ -18,6 +18,9 @@ import sys
 KNOWN_CIRCLES = {
 }
 
+# Headers for their own folder only, as are all NAME-work.h.
+OWN = {"session/state.h"}
+
 
 def layout():
 	"""The folders of README's table: name -> row, the uppermost 0."""
@@ -76,6 +79,8 @@ def main():
 				arrows[own, other] += 1
 				if row[other] <= row[own]:
 					wrong.append(f"{path}: {used} is not below it")
+				if used in OWN or used.endswith("-work.h"):
+					wrong.append(f"{path}: {used} is for {other}/ only")
 			a, b = (re.sub(r"(-work)?\.\w+$", "", x) for x in (path, used))
 			if a != b:
 				uses[a].add(b)

@@ -18,10 +18,11 @@ printf '#include "high/b.h"\n#include "other/x.h"\n' >low/a.c
 printf '#include "low/c-work.h"\n' >low/c.h
 printf '#include "low/d.h"\n' >low/c-work.h
 printf '#include "low/c.h"\n' >low/d.h
-mkdir other beside && touch high/b.h other/x.h && printf '#include "low/d.h"\n' >beside/e.c
+mkdir other beside && touch other/x.h && printf '#include "low/c-work.h"\n' >high/b.h && printf '#include "low/d.h"\n' >beside/e.c
 found=$(python3 arrows.py 2>&1 | grep -v 'is no more')
 is 3 "what is upward, beside, nowhere or in a circle is named" "$(diff <(echo "$found") - <<-'W'
 	beside/e.c: low/d.h is not below it
+	high/b.h: low/c-work.h is for low/ only
 	low/a.c: high/b.h is not below it
 	low/a.c: other/x.h is in no folder of README's table
 	a circle: low/c low/d

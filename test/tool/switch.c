@@ -15,14 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "session/device.h"
 #include "process/launch.h"
 #include "session/begin.h"
 #include "session/ctl.h"
 #include "session/serve.h"
 #include "session/session.h"
 
-static struct dt_session session;
+static struct dt_session *session;
 
 static void die(const char *what, const struct dt_error *e)
 {
@@ -43,7 +42,7 @@ static void serve_line(char *line)
 		if (n >= 0)
 			snprintf(number, sizeof(number), "%d", n);
 		snprintf(command, sizeof(command), "subsystem %s %s", number, word);
-		rc = dt_session_write(&session, NULL, command, strlen(command), &e);
+		rc = dt_session_write(session, NULL, command, strlen(command), &e);
 	}
 	if (rc)
 		die(line, &e);
@@ -55,7 +54,6 @@ int main(int argc, char **argv)
 	int ask[2], answer[2], status = 0;
 	struct dt_error e = {""};
 	struct dt_launch launch;
-	struct dt_target *t;
 	char line[64];
 	size_t at = 0;
 	pid_t pid;
@@ -74,16 +72,16 @@ int main(int argc, char **argv)
 		die("dup2", NULL);
 	close(ask[1]);
 	close(answer[0]);
-	if (dt_session_create(&session, &options, &e) || dt_session_record(&session, &e))
+	session = dt_session_create(&options, &e);
+	if (!session || dt_session_record(session, &e))
 		die("session", &e);
-	t = dt_launch_begin(&launch, argv[2], argv + 2, &e) == 0
-		    ? dt_session_start(&session, &launch, &e)
-		    : NULL;
-	if (!t)
+	pid = dt_launch_begin(&launch, argv[2], argv + 2, &e) == 0
+		      ? dt_session_start(session, &launch, &e)
+		      : -1;
+	if (pid < 0)
 		die(argv[2], &e);
-	pid = t->pid;
 	close(3);
-	while (dt_session_serve(&session, 1)) {
+	while (dt_session_serve(session, 1)) {
 		struct pollfd p = {ask[0], POLLIN, 0};
 
 		if (poll(&p, 1, 0) != 1 || !(p.revents & POLLIN) || read(ask[0], line + at, 1) != 1)
@@ -98,7 +96,7 @@ int main(int argc, char **argv)
 		if (write(answer[1], "\n", 1) != 1)
 			break;
 	}
-	if (dt_session_end(&session, &e) || dt_session_close(&session, &e))
+	if (dt_session_end(session, &e) || dt_session_close(session, NULL, &e))
 		die("end", &e);
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

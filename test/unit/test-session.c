@@ -14,6 +14,7 @@
 #include "session/device.h"
 #include "session/kernel-ranges.h"
 #include "session/session.h"
+#include "session/state.h"
 #include "test/unit/test-trace-scratch.h"
 #include "session/ctl.h"
 #include "session/kernel-points.h"
@@ -150,17 +151,18 @@ static void append(struct dt_session *s, unsigned core, uint64_t ticks, uint64_t
 }
 
 /* The session's cores: 0 is right, 1 is ahead. */
-static void begin_with(struct dt_session *s, const char *output, int64_t ahead,
-		       enum dt_policy policy, uint64_t ring_size)
+static struct dt_session *begin_with(const char *output, int64_t ahead, enum dt_policy policy,
+				     uint64_t ring_size)
 {
 	const struct dt_options o = {.policy = policy, .ring_size = ring_size, .output = output};
 	struct dt_error e = {""};
+	struct dt_session *s = dt_session_create(&o, &e);
 
-	if (dt_session_create(s, &o, &e) < 0)
+	if (!s)
 		fail_msg("%s", e.text);
 	if (s->targets.shared.geometry.cores < 2) {
 		print_message("a machine with one core: nothing to be set right\n");
-		dt_session_close(s, NULL);
+		dt_session_close(s, NULL, NULL);
 		skip();
 	}
 	assert_non_null(s->offset);
@@ -171,11 +173,12 @@ static void begin_with(struct dt_session *s, const char *output, int64_t ahead,
 		fill(s, kernel, ahead);
 	if (dt_session_record(s, &e) < 0)
 		fail_msg("%s", e.text);
+	return s;
 }
 
-static void begin(struct dt_session *s, const char *output, int64_t ahead)
+static struct dt_session *begin(const char *output, int64_t ahead)
 {
-	begin_with(s, output, ahead, DT_WAIT, 1 << 16);
+	return begin_with(output, ahead, DT_WAIT, 1 << 16);
 }
 
 /* Values 0 to 9, alternately by the two cores, 1,000 ticks from one to the next. */
@@ -187,26 +190,28 @@ static void append_alternately(struct dt_session *s, int64_t ahead)
 		append(s, i % 2, now + 1000 * i + (i % 2 ? (uint64_t)ahead : 0), i);
 }
 
-static void end(struct dt_session *s)
+static struct dt_results end(struct dt_session *s)
 {
 	struct dt_error e = {""};
+	struct dt_results r;
 
-	if (dt_session_end(s, &e) < 0 || dt_session_close(s, &e) < 0)
+	if (dt_session_end(s, &e) < 0 || dt_session_close(s, &r, &e) < 0)
 		fail_msg("%s", e.text);
+	return r;
 }
 
 /* The clock of a core that is ahead is set right in a trace file... */
 static void check_127_offset_in_a_file(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	char command[512], line[1024];
 	unsigned n = 0, core;
 	uint64_t ticks, last = 0, value;
 	FILE *f;
 
-	begin(&s, trace_path, AHEAD);
-	append_alternately(&s, AHEAD);
-	end(&s);
+	s = begin(trace_path, AHEAD);
+	append_alternately(s, AHEAD);
+	end(s);
 	snprintf(command, sizeof(command), "%.*s/../../devtrace cat -l %s",
 		 (int)(strrchr(self, '/') - self), self, trace_path);
 	f = popen(command, "r");
@@ -230,15 +235,15 @@ static void check_127_offset_in_a_log(void **state)
 {
 	static const int64_t ahead[] = {AHEAD, -AHEAD, 100};
 	struct dt_record record[16];
-	static struct dt_session s;
+	struct dt_session *s;
 	uint64_t from, lost;
 
 	for (unsigned k = 0; k < 3; k++) {
-		begin(&s, NULL, ahead[k]);
-		append_alternately(&s, ahead[k]);
-		dt_session_drained(&s);
+		s = begin(NULL, ahead[k]);
+		append_alternately(s, ahead[k]);
+		dt_session_drained(s);
 		from = 0;
-		assert_int_equal(dt_log_read(&s.log, record, 16, &from, &lost, 0, true), 10);
+		assert_int_equal(dt_log_read(&s->log, record, 16, &from, &lost, 0, true), 10);
 		for (unsigned i = 0; i < 10; i++) {
 			assert_int_equal(record[i].value[0], i);
 			assert_int_equal(record[i].core, i % 2);
@@ -249,7 +254,7 @@ static void check_127_offset_in_a_log(void **state)
 							 : 900);
 		}
 		assert_int_equal(lost, 0);
-		end(&s);
+		end(s);
 	}
 }
 
@@ -278,24 +283,24 @@ static void check_127_offset_of_kernel_records(void **state)
 {
 	static const int64_t ahead[] = {AHEAD, -AHEAD};
 	struct dt_record record[32];
-	static struct dt_session s;
+	struct dt_session *s;
 	static struct dt_kernel k;
 	uint64_t from, lost;
 
 	for (unsigned turn = 0; turn < 2; turn++) {
 		k = (struct dt_kernel){.core[0].n = 0};
 		kernel = &k;
-		begin(&s, NULL, ahead[turn]);
+		s = begin(NULL, ahead[turn]);
 		do
 			from = 0;
-		while (dt_log_read(&s.log, record, 32, &from, &lost, -1, false) < 20);
+		while (dt_log_read(&s->log, record, 32, &from, &lost, -1, false) < 20);
 		for (unsigned i = 0; i < 20; i++) {
 			assert_int_equal(record[i].value[0], i);
 			assert_int_equal(record[i].core, i / 2 % 2);
 			if (i)
 				assert_int_equal(record[i].ticks - record[i - 1].ticks, 500);
 		}
-		end(&s);
+		end(s);
 	}
 	kernel = NULL;
 }
@@ -309,13 +314,14 @@ static void find_hits(void *hits, const char *text, size_t n)
 /* What ctl says counts the kernel's records that are not in the file yet. */
 static void test_counted_with_the_kernel(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
+	struct dt_results r;
 	static struct dt_kernel k;
 	unsigned long hits = 0, before;
 
 	kernel = &k;
-	begin(&s, trace_path, 0);
-	dt_session_read(&s, find_hits, &hits);
+	s = begin(trace_path, 0);
+	dt_session_read(s, find_hits, &hits);
 	before = hits;
 	for (unsigned i = 0; i < 6; i++) {
 		size_t n = k.core[i % 2].n;
@@ -327,13 +333,13 @@ static void test_counted_with_the_kernel(void **state)
 							     .flags = 1,
 							     .core = (uint16_t)(i % 2)};
 		__atomic_store_n(&k.core[i % 2].n, n + 1, __ATOMIC_RELEASE);
-		dt_session_read(&s, find_hits, &hits);
+		dt_session_read(s, find_hits, &hits);
 		assert_int_equal(hits, before + i + 1);
 	}
-	end(&s);
 	/* as does what is said at the end */
-	assert_int_equal(s.taken, before + 6);
-	assert_int_equal(s.lost, 0);
+	r = end(s);
+	assert_int_equal(r.taken, before + 6);
+	assert_int_equal(r.lost, 0);
 	kernel = NULL;
 	unlink(trace_path);
 }
@@ -432,13 +438,13 @@ static void all_written(void)
 /* Records stay in order where more are in a ring than are taken at a time. */
 static void test_batches_in_order(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	static struct dt_kernel k;
 
 	kernel = &k;
 	fill = fill_many;
-	begin_with(&s, trace_path, 0, DT_WAIT, 1 << 22);
-	end(&s);
+	s = begin_with(trace_path, 0, DT_WAIT, 1 << 22);
+	end(s);
 	assert_int_equal(in_order(), MANY + 16);
 	lost(0, 0, 0, 0);
 	all_written();
@@ -450,16 +456,16 @@ static void test_batches_in_order(void **state)
 /* Waits that found no place to be told: how many, and how long they took. */
 static void test_untold_waits(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	unsigned long n = 0, ns = 0;
 	sqlite3_stmt *q;
 	sqlite3 *db;
 
-	begin(&s, trace_path, 0);
-	append(&s, 0, __builtin_ia32_rdtsc(), 1);
-	s.targets.shared.control->held_missed = 7;
-	s.targets.shared.control->held_missed_ticks = (uint64_t)(3e6 * s.ticks_per_ns);
-	end(&s);
+	s = begin(trace_path, 0);
+	append(s, 0, __builtin_ia32_rdtsc(), 1);
+	s->targets.shared.control->held_missed = 7;
+	s->targets.shared.control->held_missed_ticks = (uint64_t)(3e6 * s->ticks_per_ns);
+	end(s);
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='held_missed'",
 					    -1, &q, NULL),
@@ -477,15 +483,15 @@ static void test_untold_waits(void **state)
  * described. */
 static void test_waits_of_a_thread_without_records(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	struct dt_control *c;
 	sqlite3_stmt *q;
 	uint64_t now;
 	sqlite3 *db;
 
-	begin(&s, trace_path, 0);
+	s = begin(trace_path, 0);
 	now = __builtin_ia32_rdtsc();
-	c = s.targets.shared.control;
+	c = s->targets.shared.control;
 	c->held[3] = (struct dt_held){.tid = (uint32_t)getpid(),
 				      .why = DT_HELD_ROOM,
 				      .begin = now - 2000,
@@ -499,7 +505,7 @@ static void test_waits_of_a_thread_without_records(void **state)
 	for (unsigned i = 3; i < 6; i++)
 		__atomic_store_n(&c->held[i].state, DT_REQUEST_POSTED, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->helds, 3, __ATOMIC_RELEASE);
-	end(&s);
+	end(s);
 	assert_int_equal(sqlite3_open(trace_path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(
 				 db,
@@ -517,13 +523,13 @@ static void test_waits_of_a_thread_without_records(void **state)
 /* What one source has lost is missing between records of that source, not of another. */
 static void test_losses_of_each_source(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	static struct dt_kernel k = {.core[0] = {.lost = 5, .lost_at = 3}};
 
 	kernel = &k;
 	fill = fill_many;
-	begin_with(&s, trace_path, 0, DT_OVERWRITE, 1 << 16);
-	end(&s);
+	s = begin_with(trace_path, 0, DT_OVERWRITE, 1 << 16);
+	end(s);
 	assert_int_equal(in_order(), 1023 + 16);
 	lost(0, 5, first_of_many + 500 + 2500000 * 2, first_of_many + 500 + 2500000 * 3);
 	lost(1, MANY - 1023, 0, first_of_many + 1000 * (MANY - 1023));
@@ -537,23 +543,23 @@ static void test_losses_of_each_source(void **state)
 /* A record of a core waits until the other one has been read up to its time. */
 static void test_log_in_order(void **state)
 {
-	static struct dt_session s;
+	struct dt_session *s;
 	struct dt_record record[16];
 	uint64_t from = 0, lost, soon;
 
-	begin(&s, NULL, 0);
-	soon = __builtin_ia32_rdtsc() + (uint64_t)(50e6 * s.ticks_per_ns);
-	append(&s, 0, soon, 2);
-	dt_shared_bell_ring(&s.targets.shared);
-	while (!__atomic_load_n(&s.log_held, __ATOMIC_ACQUIRE))
+	s = begin(NULL, 0);
+	soon = __builtin_ia32_rdtsc() + (uint64_t)(50e6 * s->ticks_per_ns);
+	append(s, 0, soon, 2);
+	dt_shared_bell_ring(&s->targets.shared);
+	while (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE))
 		;
-	append(&s, 1, soon - 1000, 1);
-	while (dt_log_read(&s.log, record, 16, &from, &lost, -1, false) < 2)
+	append(s, 1, soon - 1000, 1);
+	while (dt_log_read(&s->log, record, 16, &from, &lost, -1, false) < 2)
 		;
 	assert_true(__builtin_ia32_rdtsc() > soon);
 	assert_int_equal(record[0].value[0], 1);
 	assert_int_equal(record[1].value[0], 2);
-	end(&s);
+	end(s);
 }
 
 int main(int argc, char **argv)

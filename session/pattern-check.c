@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking for what patterns mean in a program and what it needs. */
-#include "cmd/patterns.h"
+#include "session/pattern-check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,9 +233,10 @@ static bool has_no_names(struct file *f)
 	return n == 0;
 }
 
-static void say(const char *name, struct files *k, const struct dt_pattern *p, const char *option,
-		bool certain)
+static void say_unmatched(const struct dt_say *say, struct files *k, const struct dt_pattern *p,
+			  const char *option, bool certain)
 {
+	char names[DT_NEAR_TEXT];
 	bool module = !p->module;
 	struct dt_near near;
 
@@ -247,27 +248,26 @@ static void say(const char *name, struct files *k, const struct dt_pattern *p, c
 	else
 		offer_modules(&near, k);
 	if (module && has_no_names(&k->file[0]) && is_in(&k->file[0], p)) {
-		fprintf(stderr,
-			"%s: no function matches %s'%s'%s, and no event: %s has no names of functions, which "
-			"go by their addresses then ('devtrace list -v' shows them)\n",
-			name, option, p->text, certain ? "" : " yet", k->file[0].path);
+		dt_say(say,
+		       "no function matches %s'%s'%s, and no event: %s has no names of functions, "
+		       "which go by their addresses then ('devtrace list -v' shows them)",
+		       option, p->text, certain ? "" : " yet", k->file[0].path);
 		return;
 	}
-	fprintf(stderr, "%s: no function matches %s'%s'%s, and no event", name, option, p->text,
-		certain ? "" : " yet");
-	if (!module)
-		fprintf(stderr, ": no module '%s' is %s", p->module,
-			certain ? "loaded" : "loaded at the start");
-	for (size_t i = 0; i < near.n; i++)
-		fprintf(stderr, "%s%s", i ? ", " : "; near names: ", near.name[i]);
-	fputc('\n', stderr);
+	dt_near_text(&near, names);
+	dt_say(say, "no function matches %s'%s'%s, and no event%s%s%s%s", option, p->text,
+	       certain ? "" : " yet", module ? "" : ": no module '", module ? "" : p->module,
+	       module	 ? ""
+	       : certain ? "' is loaded"
+			 : "' is loaded at the start",
+	       names);
 }
 
 /*
  * Functions that libc leaves to code of the kernel's in the process, if there is any (vdso(7)):
  * that is in no file, and is not hooked. What libc would do itself is.
  */
-static void say_vdso(const char *name, struct files *k, const struct dt_pattern *p)
+static void say_vdso(const struct dt_say *say, struct files *k, const struct dt_pattern *p)
 {
 	static const char *const left[] = {"time", "gettimeofday"};
 
@@ -283,10 +283,10 @@ static void say_vdso(const char *name, struct files *k, const struct dt_pattern 
 			    dt_selection_add(&resolver, text, false, NULL) < 0)
 				continue;
 			if (has_function(&k->file[i], &resolver))
-				fprintf(stderr,
-					"%s: '%s' is left to the kernel's vdso, whose code is not hooked: only what libc "
-					"does where there is none would be recorded\n",
-					name, p->text);
+				dt_say(say,
+				       "'%s' is left to the kernel's vdso, whose code is not hooked: "
+				       "only what libc does where there is none would be recorded",
+				       p->text);
 			dt_selection_clear(&resolver);
 		}
 }
@@ -294,7 +294,8 @@ static void say_vdso(const char *name, struct files *k, const struct dt_pattern 
 enum found { THERE, LATER, NEVER };
 
 /* What can be said of one pattern is. option: what it was given by, and a blank, or nothing. */
-static enum found check_one(const char *name, struct files *k, const char *text, const char *option)
+static enum found check_one(const struct dt_say *say, struct files *k, const char *text,
+			    const char *option)
 {
 	struct dt_selection one = {0};
 	enum found found = THERE;
@@ -304,16 +305,16 @@ static enum found check_one(const char *name, struct files *k, const char *text,
 		return THERE;
 	if (is_there(k, &one)) {
 		if (!*option)
-			say_vdso(name, k, &one.pattern[0]);
+			say_vdso(say, k, &one.pattern[0]);
 	} else {
 		found = is_certain(k, &one.pattern[0]) ? NEVER : LATER;
-		say(name, k, &one.pattern[0], option, found == NEVER);
+		say_unmatched(say, k, &one.pattern[0], option, found == NEVER);
 	}
 	dt_selection_clear(&one);
 	return found;
 }
 
-bool dt_patterns_check(const char *name, struct dt_options *o, const char *program)
+bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt_say *say)
 {
 	const char *slash = strrchr(program, '/');
 	struct files k = {0};
@@ -327,10 +328,10 @@ bool dt_patterns_check(const char *name, struct dt_options *o, const char *progr
 		struct dt_pattern *p = &o->select.pattern[i];
 
 		if (p->remove) { /* there is still something to run the program for */
-			check_one(name, &k, p->text, "-N ");
+			check_one(say, &k, p->text, "-N ");
 			continue;
 		}
-		p->told = check_one(name, &k, p->text, "") == NEVER;
+		p->told = check_one(say, &k, p->text, "") == NEVER;
 		never += p->told;
 		asked++;
 	}
@@ -339,7 +340,7 @@ bool dt_patterns_check(const char *name, struct dt_options *o, const char *progr
 
 		dt_format(text, sizeof(text), "%.*s", (int)strcspn(o->argument[i], "@"),
 			  o->argument[i]);
-		if (check_one(name, &k, text, "") == NEVER) {
+		if (check_one(say, &k, text, "") == NEVER) {
 			o->arguments_told |= 1ull << i;
 			never++;
 		}

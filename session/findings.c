@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said of what was chosen: what matched nothing, what could not be hooked. */
+#include "session/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hook/probes.h"
+#include "session/device.h"
+#include "session/state.h"
+#include "session/unhooked.h"
+#include "symbols/symtab-apart.h"
+
+static void near_events(struct dt_near *near, const struct dt_elf *elf)
+{
+	for (size_t i = 0; i < elf->events; i++)
+		if (elf->event[i].kind)
+			dt_near_offer(near, elf->event[i].event_name);
+}
+
+/* A pattern that chose nothing gets the nearest names. */
+static void say_unmatched(struct dt_session *s, const struct dt_say *say, const char *pattern,
+			  const char *what)
+{
+	char names[DT_NEAR_TEXT];
+	struct dt_near near;
+
+	dt_near_start(&near, pattern);
+	pthread_mutex_lock(&s->lock); /* commands look names up, too */
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		if (f->elf && f->elf->sites && dt_file_symtab(f))
+			dt_near_symtab(&near, dt_file_symtab(f));
+		if (f->elf)
+			near_events(&near, f->elf);
+	}
+	pthread_mutex_unlock(&s->lock);
+	dt_near_text(&near, names);
+	dt_say(say, "no function matches '%s'%s%s", pattern, what, names);
+}
+
+/* Returns whether there was one. yet: a library that is loaded later may have it. */
+static bool unmatched_pattern(struct dt_session *s, const struct dt_say *say, bool yet)
+{
+	struct dt_selection *sel = &s->options.select;
+	bool any = false;
+
+	dt_session_device_hits(s, sel);
+	for (size_t i = 0; i < sel->n; i++) {
+		if (sel->pattern[i].hits || sel->pattern[i].remove || sel->pattern[i].told)
+			continue;
+		say_unmatched(s, say, sel->pattern[i].text,
+			      yet ? " yet, and no event" : ", and no event");
+		any = true;
+	}
+	return any;
+}
+
+/* The same of those of which the arguments are wanted, and arguments that they have not got. */
+static bool unmatched_arguments(struct dt_session *s, const struct dt_say *say)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->options.arguments; i++) {
+		const char *of = s->options.argument[i];
+		char missing[512], pattern[256];
+
+		dt_format(pattern, sizeof(pattern), "%.*s", (int)strcspn(of, "@"), of);
+		if (s->options.arguments_told >> i & 1)
+			continue;
+		if (!dt_session_device_matched(s, i, missing, sizeof(missing))) {
+			say_unmatched(s, say, pattern, "");
+			any = true;
+		} else if (missing[0]) {
+			dt_say(say, "no function that matches '%s' has an argument %s", pattern,
+			       missing);
+			any = true;
+		}
+	}
+	return any;
+}
+
+static bool is_probe_chosen(const struct dt_file *f)
+{
+	for (size_t i = 0; f->chosen && i < f->elf->sites; i++)
+		if (f->chosen[i] && dt_elf_is_probe(&f->elf->site[i]))
+			return true;
+	return false;
+}
+
+/* Functions were chosen, but of none of them there could be a probe: not to be left unsaid. */
+static bool nothing_hooked(const struct dt_session *s, const struct dt_say *say)
+{
+	const char *path = NULL;
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++)
+			if (t->module[i].file->probed && dt_probes_any(t->module[i].probes))
+				return false;
+	for (const struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		if (!is_probe_chosen(f))
+			continue;
+		if (f->hooked)
+			return false;
+		path = f->path;
+	}
+	if (!path)
+		return false;
+	dt_say(say, "%s: no function that was chosen can be hooked; 'devtrace list -v' says why",
+	       path);
+	return true;
+}
+
+static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint64_t address)
+{
+	for (size_t k = 0; f->hooked && k < f->elf->sites; k++)
+		if (f->elf->site[k].function == address && f->hooked[k])
+			return true;
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++) {
+			const struct dt_module *m = &t->module[i];
+
+			for (size_t k = 0; m->file == f && k < f->elf->sites; k++)
+				if (f->elf->site[k].function == address && dt_probes_pc(m, k))
+					return true;
+		}
+	return false;
+}
+
+/*
+ * Is it one of several that are chosen from when the program begins, and another is hooked? Which
+ * one is called only the processor decides.
+ */
+static bool is_choice(const struct dt_session *s, const struct dt_file *f, const char *name)
+{
+	char resolver[1024];
+	bool chosen = false, hooked = false;
+
+	dt_format(resolver, sizeof(resolver), "%s.resolver", name);
+	for (size_t i = 0; i < f->code->functions; i++) {
+		const struct dt_code_function *g = &f->code->function[i];
+
+		chosen = chosen || (g->name && strcmp(g->name, resolver) == 0);
+		hooked = hooked ||
+			 (g->name && strcmp(g->name, name) == 0 && is_hooked(s, f, g->start));
+	}
+	return chosen && hooked;
+}
+
+/* One that was asked for by its name, and is there, but can not be hooked. */
+static size_t say_unhooked(const struct dt_session *s, const struct dt_say *say, struct dt_file *f,
+			   const struct dt_pattern *p)
+{
+	const struct dt_symtab *tab = dt_file_symtab(f);
+	struct dt_probe_way *way = NULL;
+	size_t said = 0;
+
+	if (is_choice(s, f, p->name))
+		return 0;
+	for (size_t i = 0; i < f->code->functions; i++) {
+		const struct dt_code_function *g = &f->code->function[i];
+		const struct dt_function *sym = tab ? dt_symtab_find(tab, g->start) : NULL;
+
+		/* by the name as it is written, that of C++ too, or as the linker has it */
+		if (!g->name || g->part || !sym || sym->address != g->start ||
+		    (!dt_pattern_name(p, sym->name) && !dt_pattern_name(p, g->name)) ||
+		    is_hooked(s, f, g->start))
+			continue;
+		if (!way)
+			way = dt_file_probe_ways(f, NULL);
+		if (way && !way[i].hooked && ++said)
+			dt_say(say, "%s: %s is not recorded: %s", f->path, sym->name, way[i].how);
+	}
+	free(way);
+	return said;
+}
+
+/* In a file with sleds only these are hooked: one that was asked for by its name has none. */
+static bool say_sledless(const struct dt_say *say, struct dt_file *f, const struct dt_pattern *p)
+{
+	const struct dt_symtab *tab = dt_file_symtab(f);
+	const struct dt_function *g;
+	bool any = false;
+	size_t n = 0;
+
+	g = tab ? dt_symtab_functions(tab, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool sled = false;
+
+		if (g[i].label || strcmp(g[i].name, p->name) != 0)
+			continue;
+		for (size_t k = dt_elf_site_from(f->elf, g[i].address);
+		     k < f->elf->sites && f->elf->site[k].address < g[i].address + g[i].size; k++)
+			sled = sled || f->elf->site[k].kind == DT_ELF_ENTRY;
+		any = any || !sled;
+		if (!sled)
+			dt_say(say,
+			       "%s: calls of %s are not recorded: it has no sled, and in a file "
+			       "that has sleds nothing else is hooked",
+			       f->path, p->name);
+	}
+	return any;
+}
+
+/* Whether there was one that has no sled. *said: lines about others. */
+static bool unhooked(const struct dt_session *s, const struct dt_say *say, size_t *said)
+{
+	const struct dt_selection *sel = &s->options.select;
+	bool sledless = false;
+
+	for (size_t i = 0; i < sel->n; i++) {
+		const struct dt_pattern *p = &sel->pattern[i];
+
+		if (p->remove || !p->hits || strpbrk(p->name, "*?["))
+			continue;
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+			if (p->module && !dt_pattern_module(p, dt_file_called(f, p->module)))
+				continue;
+			if (f->probed && f->code && f->chosen_sites)
+				*said += say_unhooked(s, say, f, p);
+			else if (!f->probed && f->elf && f->elf->sleds)
+				sledless |= say_sledless(say, f, p);
+		}
+	}
+	return sledless;
+}
+
+/* C code beside Go's is traced; that the rest is not is said. */
+static void say_go(const struct dt_session *s, const struct dt_say *say)
+{
+	for (const struct dt_file *f = s->targets.files.first; f; f = f->next)
+		if (dt_file_go_sites(f, true))
+			dt_say(say,
+			       "%s: its functions of Go are not traced: Go's stacks are too small "
+			       "for a hook, and are moved",
+			       f->path);
+}
+
+/* What reads names for root has no rights, and may fall victim to what it reads. */
+static void say_unnamed(const struct dt_say *say)
+{
+	if (dt_symtab_apart_broken())
+		dt_say(say,
+		       "%s: the process that read its symbols and debug information ended, or did "
+		       "not answer: names, types and lines of it are missing from then on",
+		       dt_symtab_apart_broken());
+}
+
+static void say_left_out(const struct dt_unhooked *u, bool all, const struct dt_say *say)
+{
+	if (u->left_out)
+		dt_say(say,
+		       "%zu functions chosen, %zu hooked, %zu not: %s ('devtrace list -v %s' says "
+		       "why)",
+		       u->chosen, u->chosen - u->left_out, u->left_out, u->names, u->path);
+	else if (all && u->chosen)
+		dt_say(say, "%zu functions chosen, all hooked", u->chosen);
+}
+
+void dt_findings_unmatched(struct dt_session *s, const struct dt_say *say)
+{
+	unmatched_pattern(s, say, true);
+}
+
+bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say)
+{
+	bool none = s->results.taken == 0, nothing, why;
+	struct dt_unhooked u;
+	size_t said = 0;
+
+	why = unmatched_pattern(s, say, false) | unmatched_arguments(s, say);
+	nothing = none && nothing_hooked(s, say);
+	why = unhooked(s, say, &said) || nothing || why;
+	say_go(s, say);
+	say_unnamed(say);
+	dt_unhooked_note(s, &u);
+	if (!nothing && (said < u.left_out || !said))
+		say_left_out(&u, all, say);
+	return none && why;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said of a session that has ended. */
+#include "session/results.h"
+
+#include "core/text.h"
+#include "process/pid-namespace.h"
+
+static void say_broken(const struct dt_results *r, const struct dt_say *say)
+{
+	char rings[512];
+
+	if (!r->broken[0])
+		return;
+	dt_text_rings(rings, sizeof(rings), r->broken, r->cores, r->domains[0] ? r->domains : NULL);
+	dt_say(say,
+	       "a traced program has written into the memory of the rings: what was recorded there "
+	       "from then on is not known, and what was before may be wrong: %s",
+	       rings);
+}
+
+/* Processes of which not all could be recorded. */
+static void say_processes(const struct dt_results *r, const struct dt_say *say)
+{
+	if (r->users > 1)
+		dt_say(say,
+		       "processes changed their user while they were traced (%u, %u%s): whoever "
+		       "they are now could go on reading and changing the records of the user they "
+		       "were",
+		       r->user[0], r->user[1], r->users > 2 ? ", ..." : "");
+	if (r->clockless)
+		dt_say(say,
+		       "%lu calls are not recorded: the program had forbidden itself to read the "
+		       "clock then (prctl PR_SET_TSC, or strict seccomp)",
+		       (unsigned long)r->clockless);
+	if (r->unknown_tids)
+		dt_say(say,
+		       "%zu threads of other PID namespaces ended before their numbers here were "
+		       "known: they stand as their own ones, with %u and more added",
+		       r->unknown_tids, 1u << DT_TAG_SHIFT);
+	if (r->unopened)
+		dt_say(say,
+		       "of %lu processes only the calls of functions that their parents had are "
+		       "recorded, not what they loaded, nor whether they still run: %s",
+		       (unsigned long)r->unopened, r->unopened_why.text);
+	if (r->unfollowed)
+		dt_say(say, "%lu program%s that processes executed %s not recorded%s process %d: %s",
+		       (unsigned long)r->unfollowed, r->unfollowed == 1 ? "" : "s",
+		       r->unfollowed == 1 ? "is" : "are",
+		       r->unfollowed == 1 ? ", of" : "; the first, of", r->unfollowed_pid,
+		       r->unfollowed_why.text);
+	if (r->unsent)
+		dt_say(say,
+		       "what a process did that had confined itself by seccomp was not followed %lu "
+		       "times: a library it loaded, a child, or a program it executed",
+		       (unsigned long)r->unsent);
+}
+
+void dt_results_say(const struct dt_results *r, const struct dt_options *o,
+		    const struct dt_say *say)
+{
+	if (r->note[0])
+		dt_say(say, "%s", r->note);
+	say_processes(r, say);
+	say_broken(r, say);
+	if (r->lost)
+		dt_say(say, "%lu records, %lu lost: larger rings (-b) lose fewer, -p wait none%s",
+		       (unsigned long)r->taken, (unsigned long)r->lost,
+		       o->kernel ? " of the processes'; the kernel does not wait" : "");
+	else if (r->left_as_it_was)
+		dt_say(say, "nothing was recorded; %s is the trace that it was", o->output);
+}
