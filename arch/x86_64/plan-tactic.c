@@ -26,11 +26,16 @@ void *dt_work_grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_
 	return more;
 }
 
+void dt_work_enter_at(struct work *w, uint64_t address)
+{
+	w->r = dt_code_region_of(w->c, address);
+	w->taken = w->p->taken[w->r - w->c->region];
+}
+
 void dt_work_enter(struct work *w, const struct dt_code_function *f)
 {
 	w->f = f;
-	w->r = dt_code_region_of(w->c, f->start);
-	w->taken = w->p->taken[w->r - w->c->region];
+	dt_work_enter_at(w, f->start);
 }
 
 uint8_t dt_work_mark_of(const struct work *w, uint64_t at)

@@ -25,6 +25,9 @@ struct work {
 void *dt_work_grow(struct dt_plan *p, void *array, size_t n, size_t *room, size_t size);
 /* From here on it is about f, the function or one of its parts. */
 void dt_work_enter(struct work *w, const struct dt_code_function *f);
+/* From here on bytes are taken and given back in the region of this one, which need not be in a
+ * function: a window may begin in the filler in front of one. */
+void dt_work_enter_at(struct work *w, uint64_t address);
 uint8_t dt_work_mark_of(const struct work *w, uint64_t at);
 /* Does a window, a springboard or a changed branch have one of these bytes? */
 bool dt_work_any_taken(const struct work *w, uint64_t from, uint64_t to);

@@ -106,7 +106,7 @@ static void take_window(struct work *w, const struct dt_plan_window *x, bool yes
 {
 	uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
 
-	dt_work_enter(w, &w->c->function[dt_code_function_at(w->c, x->start)]);
+	dt_work_enter_at(w, x->start);
 	/* the bytes that a punned jump leaves as they are */
 	if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
 		end = x->start + x->prefixes + JUMP_SIZE;
@@ -116,6 +116,14 @@ static void take_window(struct work *w, const struct dt_plan_window *x, bool yes
 		dt_work_take(w, x->board, x->board + JUMP_SIZE, yes);
 }
 
+static void give_back_retargets(struct work *w, size_t first)
+{
+	for (size_t i = first; i < w->p->retargets; i++) {
+		dt_work_enter_at(w, w->p->retarget[i].from);
+		dt_work_take_retarget(w, &w->p->retarget[i], false);
+	}
+}
+
 /* Gives back what the function has so far. */
 static void undo(struct work *w, size_t sites, size_t retargets)
 {
@@ -123,8 +131,7 @@ static void undo(struct work *w, size_t sites, size_t retargets)
 
 	for (size_t i = w->first_window; i < p->windows; i++)
 		take_window(w, &p->window[i], false);
-	for (size_t i = retargets; i < p->retargets; i++)
-		dt_work_take_retarget(w, &p->retarget[i], false);
+	give_back_retargets(w, retargets);
 	p->windows = w->first_window;
 	p->sites = sites;
 	p->retargets = retargets;
@@ -530,11 +537,7 @@ void dt_plan_back(struct dt_plan *p, const struct dt_plan_mark *m)
 {
 	struct work w = {.p = p, .c = p->code, .first_window = m->windows};
 
-	/* a retarget is taken in the region of its function */
-	for (size_t i = m->retargets; i < p->retargets; i++) {
-		dt_work_enter(&w, &w.c->function[dt_code_function_at(w.c, p->retarget[i].from)]);
-		dt_work_take_retarget(&w, &p->retarget[i], false);
-	}
+	give_back_retargets(&w, m->retargets);
 	for (size_t i = m->windows; i < p->windows; i++)
 		if (p->window[i].size)
 			take_window(&w, &p->window[i], false);
