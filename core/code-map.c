@@ -33,6 +33,14 @@ const struct dt_code_region *dt_code_region_of(const struct dt_code *c, uint64_t
 	return NULL;
 }
 
+bool dt_code_is_room(const struct dt_code_region *region, size_t n, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < n; i++)
+		if (low < region[i].high && high > region[i].low)
+			return false;
+	return low < high;
+}
+
 uint8_t dt_code_mark(const struct dt_code *c, uint64_t address)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, address);

@@ -126,6 +126,10 @@ struct dt_code {
 			NULL: here */
 };
 
+/* Has none of the first n regions one of these addresses? Not when there are none. Two regions
+ * never share one: each is of one region only. */
+bool dt_code_is_room(const struct dt_code_region *region, size_t n, uint64_t low, uint64_t high);
+
 /* The region that contains address, or NULL. */
 const struct dt_code_region *dt_code_region_of(const struct dt_code *c, uint64_t address);
 

@@ -3,7 +3,7 @@
 #ifndef DT_SESSION_OPTIONS_H
 #define DT_SESSION_OPTIONS_H
 
-#include "core/control.h"
+#include "core/ring.h"
 #include "symbols/pattern.h"
 
 #define DT_KERNEL_PREFIX "kernel:" /* of functions and points that are the kernel's */

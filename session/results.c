@@ -43,7 +43,8 @@ static void say_processes(const struct dt_results *r, const struct dt_say *say)
 		       "recorded, not what they loaded, nor whether they still run: %s",
 		       (unsigned long)r->unopened, r->unopened_why.text);
 	if (r->unfollowed)
-		dt_say(say, "%lu program%s that processes executed %s not recorded%s process %d: %s",
+		dt_say(say,
+		       "%lu program%s that processes executed %s not recorded%s process %d: %s",
 		       (unsigned long)r->unfollowed, r->unfollowed == 1 ? "" : "s",
 		       r->unfollowed == 1 ? "is" : "are",
 		       r->unfollowed == 1 ? ", of" : "; the first, of", r->unfollowed_pid,

@@ -138,8 +138,8 @@ static bool take_regions(struct dt_code *c, const struct dt_told_region *from, s
 		*r = (struct dt_code_region){
 			.low = from[i].low, .high = from[i].high, .plt = from[i].plt != 0};
 		most += n;
-		if (r->high <= r->low || n > size || most > 16 * size ||
-		    !(r->mark = take(marks, n, 1)))
+		if (!dt_code_is_room(c->region, i, r->low, r->high) || n > size ||
+		    most > 16 * size || !(r->mark = take(marks, n, 1)))
 			return false;
 		r->bytes = bytes = malloc(n);
 		if (!bytes || pread(file, bytes, n, (off_t)from[i].offset) != (ssize_t)n)

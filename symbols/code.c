@@ -75,7 +75,8 @@ static bool read_region(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh, const
 	Elf_Data *d = elf_rawdata(s, NULL);
 	struct dt_code_region *p;
 
-	if (!d || !d->d_buf || d->d_size < sh->sh_size)
+	if (!d || !d->d_buf || d->d_size < sh->sh_size ||
+	    !dt_code_is_room(c->region, c->regions, sh->sh_addr, sh->sh_addr + sh->sh_size))
 		return true;
 	p = realloc(c->region, (c->regions + 1) * sizeof(*p));
 	if (!p)

@@ -709,6 +709,16 @@ static bool is_believed(void *at, const void *value, size_t size)
 		is_believed(&(at), &v_, sizeof(v_));                                               \
 	})
 
+/* With a region of as many bytes that begins there. */
+static bool region_moves(size_t i, uint64_t low)
+{
+	struct dt_told_region moved = region_told[i];
+
+	moved.high = low + (moved.high - moved.low);
+	moved.low = low;
+	return BELIEVED(region_told[i], moved);
+}
+
 /* Parts of functions in a ring that no function leads to. */
 static bool ring_is_believed(void)
 {
@@ -734,6 +744,8 @@ static bool has_room(uint64_t address, uint64_t n)
 
 static void test_directed(void **state)
 {
+	size_t plt;
+
 	const uint8_t seven = 7;
 	size_t x = 0, l = 0;
 
@@ -773,6 +785,12 @@ static void test_directed(void **state)
 	assert_false(BELIEVED(cross_told[0].length, 16));
 	assert_false(BELIEVED(region_told[0].offset, 1ull << 40));
 	assert_false(BELIEVED(region_told[0].high, region_told[0].low));
+	for (plt = 0; plt < told->regions && !region_told[plt].plt; plt++)
+		;
+	assert_true(plt < told->regions);
+	assert_true(region_moves(plt, region_told[plt].low));
+	/* no function is in it: nothing else speaks against its being on the last byte of one */
+	assert_false(region_moves(plt, region_told[told->regions - 1].high - 1));
 
 	assert_false(BELIEVED(symbol_told[0].linkage, (uint32_t)all_told->text));
 	assert_false(BELIEVED(symbol_told[1].address, symbol_told[0].address));
