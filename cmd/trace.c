@@ -209,7 +209,7 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 		if (!c->options.follow && ns > MOMENT_NS)
 			break;
 		if (c->options.follow && ns > TELL_NS && !told &&
-		    dt_session_running(s, text, sizeof(text))) {
+		    dt_process_running(s, text, sizeof(text))) {
 			fprintf(stderr,
 				"%s: %s has ended; waiting for what it has left running: %s; Ctrl-C "
 				"waits no more\n",
@@ -217,7 +217,7 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 			told = true;
 		}
 	}
-	if (!dt_session_is_told_to_quit(s) && dt_session_running(s, text, sizeof(text)))
+	if (!dt_session_is_told_to_quit(s) && dt_process_running(s, text, sizeof(text)))
 		fprintf(stderr, "%s: still running, and not recorded any more: %s%s\n", c->name,
 			text, c->options.follow ? "" : "; with --follow these are waited for");
 }
@@ -329,7 +329,7 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 	}
 	if (!n && gone)
 		return 1;
-	if (dt_session_points(s, &e) < 0)
+	if (dt_ctl_points(s, &e) < 0)
 		return complain(c, e.text);
 	return 0;
 }
@@ -343,7 +343,7 @@ static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s
 	if (!c->detach || c->options.output)
 		return 0;
 	dt_format(command, sizeof(command), "policy %s", dt_policy_name[c->log_policy]);
-	return dt_session_write(s, NULL, command, strlen(command), e);
+	return dt_ctl_write(s, NULL, command, strlen(command), e);
 }
 
 /*

@@ -77,8 +77,8 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 	t->ours = true;
 	t->held = pid;
 	t->ppid = getpid();
-	dt_session_note_program(s, pid);
-	if (dt_session_choose_memory(s, t, e) < 0 ||
+	dt_program_note(s, pid);
+	if (dt_process_choose_memory(s, t, e) < 0 ||
 	    dt_target_install(t, &s->targets, pid, e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
@@ -97,7 +97,7 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 			dt_connect(t, true, NULL);
 		}
 	}
-	dt_session_add(s, t);
+	dt_process_add(s, t);
 	/* what is in a library waits until that is there */
 	if (dt_session_device_points(s, e) < 0 && is_static(t)) {
 		t = NULL; /* the session's by now */
@@ -176,7 +176,7 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 		return -1;
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
-	dt_session_note_program(s, pid);
+	dt_program_note(s, pid);
 	/* everything slow (files, symbols, patterns) before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
@@ -203,14 +203,14 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	}
 	if (dt_threads_stop_one(pid, pid, &one, e) < 0)
 		goto fail;
-	rc = dt_session_choose_memory(s, t, e);
+	rc = dt_process_choose_memory(s, t, e);
 	if (rc == 0)
 		rc = dt_target_install(t, &s->targets, pid, e);
 	dt_threads_release(&one);
 	t->stop_ns = one.stopped_for;
 	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
-	dt_session_add(s, t);
+	dt_process_add(s, t);
 	/* the rings are open meanwhile; the file has it of each module */
 	if (dt_now_ns() - began > LONG_ATTACH)
 		dt_format(s->results.note, sizeof(s->results.note),

@@ -19,7 +19,7 @@ struct dt_clocks dt_clocks_read(void)
 				  (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec};
 }
 
-void dt_session_clock(struct dt_session *s)
+void dt_clock_store(struct dt_session *s)
 {
 	struct dt_clocks c = dt_clocks_read();
 

@@ -11,6 +11,6 @@ struct dt_clocks {
 
 struct dt_clocks dt_clocks_read(void);
 /* One more reading for the file. */
-void dt_session_clock(struct dt_session *s);
+void dt_clock_store(struct dt_session *s);
 
 #endif

@@ -50,15 +50,15 @@ static void begin_writing(struct dt_session *s)
 		dt_session_serve(s, 1);
 }
 
-int dt_session_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
-		     struct dt_error *e)
+int dt_ctl_write(struct dt_session *s, const struct dt_asker *who, const char *text, size_t n,
+		 struct dt_error *e)
 {
 	uint64_t begin;
 	int rc;
 
 	/* the lock is given away where the owner is asked; nobody else may write then */
 	begin_writing(s);
-	dt_session_drained(s);
+	dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen = dt_domains_frozen(s);
 	s->changed = s->narrowed = false;
@@ -75,7 +75,7 @@ int dt_session_write(struct dt_session *s, const struct dt_asker *who, const cha
 	return rc;
 }
 
-int dt_session_points(struct dt_session *s, struct dt_error *e)
+int dt_ctl_points(struct dt_session *s, struct dt_error *e)
 {
 	int rc;
 
@@ -87,10 +87,10 @@ int dt_session_points(struct dt_session *s, struct dt_error *e)
 	return rc;
 }
 
-void dt_session_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
-		     void *ctx)
+void dt_ctl_read(struct dt_session *s, void (*line)(void *ctx, const char *text, size_t n),
+		 void *ctx)
 {
-	dt_session_drained(s);
+	dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen = dt_domains_frozen(s);
 	dt_device_read(&s->device, line, ctx);

@@ -81,7 +81,7 @@ void dt_session_device_tick(struct dt_session *s)
 	if (!news && __atomic_load_n(&s->frozen, __ATOMIC_RELAXED) == frozen)
 		return;
 	if (news) /* also what froze it */
-		dt_session_drained(s);
+		dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen = frozen;
 	if (news)

@@ -109,7 +109,7 @@ static int sync_sites(struct dt_session *s, const struct dt_file *f, uint64_t lo
 {
 	bool ask = !pthread_equal(pthread_self(), s->owner) && stops(s, f, low, high);
 
-	/* one at a time: dt_session_write() */
+	/* one at a time: dt_ctl_write() */
 	s->ask_file = f;
 	s->ask_low = low;
 	s->ask_high = high;

@@ -24,7 +24,7 @@ void dt_ended_look(struct dt_session *s)
 
 		if (t->ended || !dt_target_gone(t))
 			continue;
-		dt_session_note_user(s, t); /* before it is buried */
+		dt_process_note_user(s, t); /* before it is buried */
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
 		dt_target_end(t);
@@ -119,7 +119,7 @@ static void fold_ended(struct dt_session *s)
 		return;
 	s->last_looked = now.tv_sec;
 	pthread_mutex_lock(&s->lock);
-	dt_session_adopt_strays(s);
+	dt_process_adopt_strays(s);
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (t->ended && !t->last)
 			dt_target_fold(t);

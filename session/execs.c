@@ -143,7 +143,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	if (s->store)
 		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
 	if (old) {
-		dt_session_forget_modules(s, old->module, old->n);
+		dt_process_forget_modules(s, old->module, old->n);
 		dt_target_end(old); /* its image has ended */
 	}
 	t = dt_target_open(pid, &e);
@@ -157,13 +157,13 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->held = pid;
 	t->others = &s->first;
 	if (s->options.follow)
-		dt_session_note_program(s, pid);
+		dt_program_note(s, pid);
 	if (dt_target_confined(t)) { /* a call made for us might be its end */
 		dt_shared_count_unsent(&s->targets.shared);
 		dt_target_close(t);
 		return;
 	}
-	if (dt_session_choose_memory(s, t, &e) < 0 ||
+	if (dt_process_choose_memory(s, t, &e) < 0 ||
 	    dt_target_install(t, &s->targets, pid, &e) < 0 ||
 	    dt_target_scan(t, &s->targets, true, &e) < 0) {
 		if (!dt_target_gone(t))
@@ -171,7 +171,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_target_close(t);
 		return;
 	}
-	dt_session_add(s, t);
+	dt_process_add(s, t);
 	t->held = 0;
 }
 
@@ -196,7 +196,7 @@ void dt_execs_check(struct dt_session *s)
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
 			pid_t pid = s->exec_pid[i];
 
-			dt_session_drained(s);
+			dt_recorder_drain(s);
 			pthread_mutex_lock(&s->lock);
 			follow(s, pid, s->exec_ppid[i]);
 			ptrace(PTRACE_DETACH, pid, 0, 0);

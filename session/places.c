@@ -210,8 +210,8 @@ void dt_places_text(struct dt_session *s, uint64_t *base, uint64_t *end)
 	*end = ~0ull;
 }
 
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
-		     size_t size)
+void dt_place_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		   size_t size)
 {
 	const struct dt_function *f = NULL;
 	struct dt_module *m = NULL;
@@ -231,7 +231,7 @@ void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offse
 }
 
 /* A record's pc in a trampoline, made the address of the instruction that it is of. */
-void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n)
+void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 {
 	uint64_t pc = 0, original = 0;
 
@@ -268,7 +268,7 @@ void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n)
 	}
 }
 
-bool dt_session_point(struct dt_session *s, uint64_t pc, char *out, size_t size)
+bool dt_place_point(struct dt_session *s, uint64_t pc, char *out, size_t size)
 {
 	const struct dt_record r = {.kind = DT_POINT, .pc = pc};
 	uint64_t address = dt_record_pc(&r);
@@ -293,8 +293,8 @@ bool dt_session_point(struct dt_session *s, uint64_t pc, char *out, size_t size)
 	return point != NULL;
 }
 
-void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
-			void (*fn)(void *ctx, const char *name), void *ctx)
+void dt_place_symbols(struct dt_session *s, const char *prefix, size_t max,
+		      void (*fn)(void *ctx, const char *name), void *ctx)
 {
 	size_t length = strlen(prefix), n = 0;
 	struct dt_target *t;

@@ -20,20 +20,20 @@ void dt_places_text(struct dt_session *s, uint64_t *base, uint64_t *end);
  * "luaH_getint", or hexadecimal: what contains pc in the thread's process; with offset
  * "luaH_getint+1c". Without the lock.
  */
-void dt_session_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
-		     size_t size);
+void dt_place_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset, char *out,
+		   size_t size);
 
 /* Makes the pcs of records that lie in trampolines those of the instructions they are of. */
-void dt_session_translate(struct dt_session *s, struct dt_record *r, size_t n);
+void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n);
 
 /* Calls fn for functions whose names begin with prefix, up to max of them. Without the lock. */
-void dt_session_symbols(struct dt_session *s, const char *prefix, size_t max,
-			void (*fn)(void *ctx, const char *name), void *ctx);
+void dt_place_symbols(struct dt_session *s, const char *prefix, size_t max,
+		      void (*fn)(void *ctx, const char *name), void *ctx);
 
 /*
  * What a point's record is of, from its pc in the log: a line with its name, then "label:type" for
  * each value it captures, with commas. false: it is of no point.
  */
-bool dt_session_point(struct dt_session *s, uint64_t pc, char *out, size_t size);
+bool dt_place_point(struct dt_session *s, uint64_t pc, char *out, size_t size);
 
 #endif

@@ -44,7 +44,7 @@ static void read_cmdline(pid_t pid, char *text, size_t size)
 			text[i] = ' ';
 }
 
-void dt_session_read_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size)
+void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size)
 {
 	char path[64];
 	ssize_t n;
@@ -62,16 +62,16 @@ static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like
 
 	if (!s->store)
 		return;
-	dt_session_read_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
+	dt_process_program(like, exe, sizeof(exe), cmdline, sizeof(cmdline));
 	dt_store_process(s->store, (uint32_t)pid, (uint32_t)ppid, exe, cmdline, dt_ticks(), NULL);
 }
 
-void dt_session_note_process(struct dt_session *s, struct dt_target *t)
+void dt_process_note(struct dt_session *s, struct dt_target *t)
 {
 	note_process(s, t->pid, t->ppid, t->pid);
 }
 
-void dt_session_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
+void dt_process_note_gone(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	char name[64];
 
@@ -110,7 +110,7 @@ static void note_complete(struct dt_session *s, struct dt_module *m)
 	m->complete_told = m->complete != 0;
 }
 
-void dt_session_note_modules(struct dt_session *s, struct dt_target *t)
+void dt_process_note_modules(struct dt_session *s, struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		note_failed(s, &t->module[i]);
@@ -155,7 +155,7 @@ static void note_area(struct dt_session *s, uint64_t area)
 	s->area[s->areas++] = area;
 }
 
-int dt_session_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e)
+int dt_process_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e)
 {
 	struct dt_domain *d = dt_domain_for(s, t->pid, e);
 
@@ -174,7 +174,7 @@ static void add_user(struct dt_session *s, uid_t uid)
 		s->results.user[s->results.users++] = uid;
 }
 
-void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
+void dt_process_note_user(struct dt_session *s, const struct dt_target *t)
 {
 	struct dt_rights now;
 
@@ -190,7 +190,7 @@ void dt_session_note_user(struct dt_session *s, const struct dt_target *t)
 }
 
 /* Whose processes' records are believed only as far as they can be true: other users' than ours. */
-void dt_session_store_doubted(struct dt_session *s)
+void dt_process_store_doubted(struct dt_session *s)
 {
 	char text[sizeof(s->doubted)] = "";
 	size_t n = 0;
@@ -206,12 +206,12 @@ void dt_session_store_doubted(struct dt_session *s)
 		dt_store_meta(s->store, "doubted", s->doubted, NULL);
 }
 
-void dt_session_add(struct dt_session *s, struct dt_target *t)
+void dt_process_add(struct dt_session *s, struct dt_target *t)
 {
 	struct dt_error e;
 
 	note_area(s, t->area);
-	dt_session_note_user(s, t);
+	dt_process_note_user(s, t);
 	t->next = s->first;
 	t->others = &s->first;
 	s->first = t;
@@ -221,20 +221,20 @@ void dt_session_add(struct dt_session *s, struct dt_target *t)
 	for (unsigned i = 0; i < s->domains; i++)
 		if (s->domain[i]->shared == t->shared)
 			dt_thread_table_join(s, s->domain[i], (uint32_t)t->pid);
-	dt_session_store_doubted(s);
+	dt_process_store_doubted(s);
 	dt_tids_note(s, t);
 	dt_session_device_follow(s, t);
 	if (s->switches && dt_switches_add(s->switches, t->pid, &e) < 0)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
 	if (s->kernel && dt_kernel_watch(s->kernel, t->pid, &e) < 0)
 		dt_format(s->results.note, sizeof(s->results.note), "%s", e.text);
-	dt_session_note_process(s, t);
-	dt_session_note_modules(s, t);
+	dt_process_note(s, t);
+	dt_process_note_modules(s, t);
 }
 
 /* Forked children that never recorded anything have not made themselves known; they have the area.
  */
-bool dt_session_adopt_strays(struct dt_session *s)
+bool dt_process_adopt_strays(struct dt_session *s)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
@@ -250,7 +250,7 @@ bool dt_session_adopt_strays(struct dt_session *s)
 		    dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
 		ours = dt_domain_mapped(s, &maps);
-		t = ours && !dt_session_shares(s, pid) ? dt_target_open(pid, NULL) : NULL;
+		t = ours && !dt_process_shares_memory(s, pid) ? dt_target_open(pid, NULL) : NULL;
 		if (t) {
 			uint64_t area = dt_area_find(t->mem, &maps);
 
@@ -259,8 +259,8 @@ bool dt_session_adopt_strays(struct dt_session *s)
 			t->shared = ours->shared;
 			if (area &&
 			    dt_target_adopt(t, &s->targets, area,
-					    dt_session_parent(s, t->shared, area), NULL) == 0)
-				dt_session_add(s, t), any = true;
+					    dt_process_parent(s, t->shared, area), NULL) == 0)
+				dt_process_add(s, t), any = true;
 			else
 				dt_target_close(t);
 		}
@@ -271,7 +271,7 @@ bool dt_session_adopt_strays(struct dt_session *s)
 	return any;
 }
 
-bool dt_session_shares(struct dt_session *s, pid_t pid)
+bool dt_process_shares_memory(struct dt_session *s, pid_t pid)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
 		if (!t->ended && t->pid != pid && dt_same_memory(pid, t->pid))
@@ -281,7 +281,7 @@ bool dt_session_shares(struct dt_session *s, pid_t pid)
 
 /* Whoever has its area there is an ancestor, or a brother: it has what the process had at its
  * birth. */
-const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_shared *m,
+const struct dt_target *dt_process_parent(struct dt_session *s, const struct dt_shared *m,
 					  uint64_t area)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)
@@ -290,7 +290,7 @@ const struct dt_target *dt_session_parent(struct dt_session *s, const struct dt_
 	return NULL;
 }
 
-void dt_session_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
+void dt_process_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n)
 {
 	for (size_t i = 0; s->store && i < n; i++) {
 		uint64_t low, high;
@@ -302,7 +302,7 @@ void dt_session_forget_modules(struct dt_session *s, const struct dt_module *m, 
 	}
 }
 
-size_t dt_session_running(const struct dt_session *s, char *text, size_t size)
+size_t dt_process_running(const struct dt_session *s, char *text, size_t size)
 {
 	size_t n = 0, length = 0;
 

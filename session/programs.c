@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-void dt_session_note_program(struct dt_session *s, pid_t pid)
+void dt_program_note(struct dt_session *s, pid_t pid)
 {
 	char path[64];
 	struct stat st;
@@ -31,7 +31,7 @@ void dt_session_note_program(struct dt_session *s, pid_t pid)
 		(struct dt_program){st.st_ino, major(st.st_dev), minor(st.st_dev)};
 }
 
-bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f)
+bool dt_program_is_known(const struct dt_session *s, const struct dt_file *f)
 {
 	for (size_t i = 0; i < s->programs; i++)
 		if (s->program[i].inode == f->inode && s->program[i].dev_major == f->dev_major &&

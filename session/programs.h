@@ -7,10 +7,10 @@
 #include "session/state.h"
 
 /* What a process runs is a program that was named. Before its modules are looked at. */
-void dt_session_note_program(struct dt_session *s, pid_t pid);
+void dt_program_note(struct dt_session *s, pid_t pid);
 
 /* Is it the program of a process that was named, rather than a library, or what that process runs?
  */
-bool dt_session_is_program(const struct dt_session *s, const struct dt_file *f);
+bool dt_program_is_known(const struct dt_session *s, const struct dt_file *f);
 
 #endif

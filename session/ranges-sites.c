@@ -238,7 +238,7 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 		return false;
 	if (r->kind != DT_RANGE_SET)
 		return p->file == f;
-	f->program = dt_session_is_program(s, f);
+	f->program = dt_program_is_known(s, f);
 	if (f->program)
 		return means_module(&p->select, dt_ranges_called(f, &p->select));
 	any = false;

@@ -226,7 +226,7 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 	struct dt_session *s = ctx;
 	struct dt_symtab *tab;
 
-	f->program = dt_session_is_program(s, f);
+	f->program = dt_program_is_known(s, f);
 	f->unmeant = f->program && !f->elf->sites && !f->probed;
 	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
 		if (s->device.range[i].on && dt_ranges_may_probe(s, &s->device.range[i], f)) {
@@ -261,7 +261,7 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 		return dt_kernel_range_switch(p->kernel, r, e);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next) {
 		if (r->kind == DT_RANGE_SET)
-			f->program = dt_session_is_program(s, f);
+			f->program = dt_program_is_known(s, f);
 		rc = dt_ranges_each_point(f, r, dt_ranges_want_point, NULL, e);
 	}
 	if (rc < 0 || p->point)

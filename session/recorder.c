@@ -163,7 +163,7 @@ static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint6
 	if (n && k->n)
 		memmove(k->record, k->record + n, k->n * sizeof(*k->record));
 	k->lost = 0;
-	/* before the rings are released: dt_session_drained() looks at these in the other order */
+	/* before the rings are released: dt_recorder_drain() looks at these in the other order */
 	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->log_held, k->n, __ATOMIC_RELEASE);
 }
@@ -242,7 +242,7 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	if (s->has_log && rc == 0 && keep(k, m->record, m->n, core) < 0)
 		rc = dt_fail(&s->recorder_error, "out of memory");
 	if (s->has_log && rc == 0 && m->n)
-		dt_session_translate(s, k->record + k->n - m->n, m->n);
+		dt_place_translate(s, k->record + k->n - m->n, m->n);
 	k->lost += m->lost;
 	if (!s->has_log && rc == 0)
 		dt_log_note(&s->log, m->record, m->n, m->lost);
@@ -307,7 +307,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	}
 	if (s->has_log)
 		put_log(s, k, rings, last ? ~0ull : room);
-	/* only now: see dt_session_drained() */
+	/* only now: see dt_recorder_drain() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
 		dt_ring_release(&s->domain[i / each]->reader[i % each]);
@@ -335,7 +335,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 	}
 	if (now - *clocked > CLOCK_NS) {
 		pthread_mutex_lock(&s->lock);
-		dt_session_clock(s);
+		dt_clock_store(s);
 		pthread_mutex_unlock(&s->lock);
 		*clocked = now;
 	}
@@ -345,7 +345,7 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
  * Lets the recorder take every record there is now, at most for a second: addresses are about to
  * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
  */
-void dt_session_drained(struct dt_session *s)
+void dt_recorder_drain(struct dt_session *s)
 {
 	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
 	uint64_t *pos = calloc(rings, sizeof(*pos)), now;

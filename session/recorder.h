@@ -9,6 +9,6 @@ void *dt_recorder_main(void *session);
 
 /* Every record there is now has been taken out of the rings, or a second has passed. Without the
  * lock. */
-void dt_session_drained(struct dt_session *s);
+void dt_recorder_drain(struct dt_session *s);
 
 #endif

@@ -56,7 +56,7 @@ static void note_gone(struct dt_session *s, const struct dt_request *q)
 {
 	if (q->pid == q->tid && dt_thread_table_process(s, q->ppid) == q->ppid &&
 	    dt_memory_gone((pid_t)q->pid))
-		dt_session_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
+		dt_process_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
 }
 
 /* m: the memory that it has. */
@@ -65,7 +65,7 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 	struct dt_error e;
 	struct dt_target *t;
 
-	if (dt_session_find(s, (pid_t)q->pid) || dt_session_shares(s, (pid_t)q->pid))
+	if (dt_session_find(s, (pid_t)q->pid) || dt_process_shares_memory(s, (pid_t)q->pid))
 		return;
 	t = dt_target_open((pid_t)q->pid, &e);
 	if (!t) {
@@ -77,12 +77,12 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 	t->ppid = (pid_t)q->ppid;
 	t->forked = true;
 	t->shared = m;
-	if (dt_target_adopt(t, &s->targets, q->area, dt_session_parent(s, m, q->area), &e) < 0) {
+	if (dt_target_adopt(t, &s->targets, q->area, dt_process_parent(s, m, q->area), &e) < 0) {
 		dt_target_close(t);
 		note_gone(s, q);
 		return;
 	}
-	dt_session_add(s, t);
+	dt_process_add(s, t);
 }
 
 static void asked(struct dt_session *s);
@@ -166,13 +166,13 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 	if (quiet && !t->fast && dt_target_find_threads(t, (pid_t)q->tid, q->fs, false))
 		dt_connect(t, true, NULL); /* vfork is connected only where there is rseq */
 	dt_session_device_follow(s, t);
-	dt_session_note_modules(s, t);
+	dt_process_note_modules(s, t);
 	end_if_sledless(s, t);
 	if (t->n_gone) {
 		pthread_mutex_unlock(&s->lock);
-		dt_session_drained(s);
+		dt_recorder_drain(s);
 		pthread_mutex_lock(&s->lock);
-		dt_session_forget_modules(s, t->gone, t->n_gone);
+		dt_process_forget_modules(s, t->gone, t->n_gone);
 		dt_target_forget(t);
 	}
 	return true;
@@ -180,7 +180,7 @@ static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 
 static void requests(struct dt_session *s);
 
-void dt_session_let_execs_go(struct dt_session *s)
+void dt_serve_let_execs_go(struct dt_session *s)
 {
 	for (int rounds = 0; rounds < 100; rounds++) {
 		requests(s);
@@ -483,7 +483,7 @@ size_t dt_session_serve_all(struct dt_session *s, int timeout_ms)
 	if (live)
 		return live;
 	pthread_mutex_lock(&s->lock);
-	dt_session_adopt_strays(s);
+	dt_process_adopt_strays(s);
 	pthread_mutex_unlock(&s->lock);
 	return dt_session_serve(s, 0);
 }

@@ -15,6 +15,6 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms);
 /* The same, with children that have not recorded anything yet. */
 size_t dt_session_serve_all(struct dt_session *s, int timeout_ms);
 /* Answers what is asked, and lets go every thread that is held until its execve is through. */
-void dt_session_let_execs_go(struct dt_session *s);
+void dt_serve_let_execs_go(struct dt_session *s);
 
 #endif

@@ -177,7 +177,7 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 		}
 		text[i] = (char)byte;
 	}
-	rc = dt_session_write(s, &who, text, n, &e);
+	rc = dt_ctl_write(s, &who, text, n, &e);
 	free(text);
 	if (atomic_load(&s->quit))
 		atomic_store(&c->quits, true);
@@ -208,7 +208,7 @@ static int do_take(struct connection *c, const char *line)
 	if (!record)
 		return refuse(c, "out of memory");
 	atomic_store(&c->follows, ms != 0);
-	dt_session_drained(s);
+	dt_recorder_drain(s);
 	do {
 		struct pollfd gone = {c->fd, POLLIN, 0};
 		int now = ms < 0 || ms > 200 ? 200 : ms;
@@ -242,7 +242,7 @@ static int do_position(struct connection *c)
 
 	if (!s->has_log)
 		return refuse(c, "this session's records go to a file: read that");
-	dt_session_drained(s);
+	dt_recorder_drain(s);
 	dt_log_positions(&s->log, &oldest, &next);
 	return answer(c, "ok", oldest, next);
 }
@@ -276,7 +276,7 @@ static int do_process(struct connection *c, const char *line)
 	known = dt_session_find(s, pid) != NULL;
 	pthread_mutex_unlock(&s->lock);
 	if (known) {
-		dt_session_read_program(pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
+		dt_process_program(pid, exe, sizeof(exe), cmdline, sizeof(cmdline));
 		add_text(c, exe, strcspn(exe, "\n"));
 		add_text(c, "\n", 1);
 		add_text(c, cmdline, strlen(cmdline));
@@ -291,7 +291,7 @@ static int do_name(struct connection *c, const char *line, bool offset)
 
 	if (sscanf(line, "%lx %lu", &pc, &tid) != 2)
 		return refuse(c, "name|place PC THREAD");
-	dt_session_name(c->server->session, (uint32_t)tid, pc, offset, name, sizeof(name));
+	dt_place_name(c->server->session, (uint32_t)tid, pc, offset, name, sizeof(name));
 	add_text(c, name, strlen(name));
 	return answer(c, "ok", 0, 0);
 }
@@ -303,7 +303,7 @@ static int do_point(struct connection *c, const char *line)
 
 	if (sscanf(line, "%lx", &pc) != 1)
 		return refuse(c, "point PC");
-	dt_session_point(c->server->session, pc, text, sizeof(text));
+	dt_place_point(c->server->session, pc, text, sizeof(text));
 	add_text(c, text, strlen(text));
 	return answer(c, "ok", 0, 0);
 }
@@ -382,7 +382,7 @@ static int do_flush(struct connection *c)
 	struct dt_error e = {""};
 	char *path;
 
-	dt_session_drained(s);
+	dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
 	if (s->store && dt_store_show(s->store, &e) < 0)
 		dt_format(s->device.error, sizeof(s->device.error), "%s", e.text);
@@ -420,11 +420,11 @@ static int request(struct connection *c, struct input *in, char *line)
 	if (strcmp(line, "point") == 0)
 		return do_point(c, rest);
 	if (strcmp(line, "symbols") == 0) {
-		dt_session_symbols(c->server->session, rest, SYMBOLS_MAX, add_line, c);
+		dt_place_symbols(c->server->session, rest, SYMBOLS_MAX, add_line, c);
 		return answer(c, "ok", 0, 0);
 	}
 	if (strcmp(line, "read") == 0) {
-		dt_session_read(c->server->session, add_text, c);
+		dt_ctl_read(c->server->session, add_text, c);
 		return answer(c, "ok", 0, 0);
 	}
 	if (strcmp(line, "clear") == 0) {

@@ -211,7 +211,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 
 		dt_pauses_end(s);
 		dt_helds_end(s);
-		dt_session_clock(s);
+		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
 		s->results.left_as_it_was = dt_store_is_late(s->store);
@@ -292,7 +292,7 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 		if (t->ended || !t->area || t->tried)
 			continue;
 		t->tried = true;
-		dt_session_note_user(s, t);
+		dt_process_note_user(s, t);
 		if (dt_target_detach(t, &left, &why) < 0 && !dt_target_gone(t) &&
 		    !dt_memory_gone(t->pid)) {
 			if (rc == 0 && e)
@@ -326,10 +326,10 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		dt_rings_stop(m);
 	if (s->kernel)
 		dt_kernel_stop(s->kernel);
-	dt_session_let_execs_go(s);
+	dt_serve_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);
 	/* children may be born of a process while others are detached: until there is nobody new */
-	for (int round = 0; round < 100 && (dt_session_adopt_strays(s) || round == 0); round++)
+	for (int round = 0; round < 100 && (dt_process_adopt_strays(s) || round == 0); round++)
 		if (detach_all(s, e) < 0)
 			rc = -1;
 	pthread_mutex_unlock(&s->lock);

@@ -125,7 +125,7 @@ struct dt_session {
 	atomic_bool stop_recorder; /* no writer runs any more: drain and end */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
-	atomic_bool drain_now; /* also what a flight recorder holds: see dt_session_drained() */
+	atomic_bool drain_now; /* also what a flight recorder holds: see dt_recorder_drain() */
 
 	/* which process a thread belongs to, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;

@@ -68,8 +68,8 @@ struct dt_store; /* writer */
 
 /*
  * Called by dt_store_put() for a (pc, kind) that has not been described yet. tid: the thread that
- * recorded it. Fills *row (it may call dt_store_function() on the same store). It cannot fail: what
- * is not known is said by DT_SITE_UNKNOWN and values 0xf.
+ * recorded it. Fills *row (it may call dt_store_function(), _event(), _module() and _type() on the
+ * same store). It cannot fail: what is not known is said by DT_SITE_UNKNOWN and values 0xf.
  */
 typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site_row *row);
 

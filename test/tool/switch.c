@@ -42,7 +42,7 @@ static void serve_line(char *line)
 		if (n >= 0)
 			snprintf(number, sizeof(number), "%d", n);
 		snprintf(command, sizeof(command), "subsystem %s %s", number, word);
-		rc = dt_session_write(session, NULL, command, strlen(command), &e);
+		rc = dt_ctl_write(session, NULL, command, strlen(command), &e);
 	}
 	if (rc)
 		die(line, &e);

@@ -241,7 +241,7 @@ static void check_127_offset_in_a_log(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		s = begin(NULL, ahead[k]);
 		append_alternately(s, ahead[k]);
-		dt_session_drained(s);
+		dt_recorder_drain(s);
 		from = 0;
 		assert_int_equal(dt_log_read(&s->log, record, 16, &from, &lost, 0, true), 10);
 		for (unsigned i = 0; i < 10; i++) {
@@ -321,7 +321,7 @@ static void test_counted_with_the_kernel(void **state)
 
 	kernel = &k;
 	s = begin(trace_path, 0);
-	dt_session_read(s, find_hits, &hits);
+	dt_ctl_read(s, find_hits, &hits);
 	before = hits;
 	for (unsigned i = 0; i < 6; i++) {
 		size_t n = k.core[i % 2].n;
@@ -333,7 +333,7 @@ static void test_counted_with_the_kernel(void **state)
 							     .flags = 1,
 							     .core = (uint16_t)(i % 2)};
 		__atomic_store_n(&k.core[i % 2].n, n + 1, __ATOMIC_RELEASE);
-		dt_session_read(s, find_hits, &hits);
+		dt_ctl_read(s, find_hits, &hits);
 		assert_int_equal(hits, before + i + 1);
 	}
 	/* as does what is said at the end */
