@@ -74,7 +74,7 @@ static int rank(uint64_t dcb)
 	return dcb >> 32 == 0xffffff00 ? 2 : dcb >> 32 == 0xffffff80 ? 1 : 0;
 }
 
-/* Of the same low bits, the one that is meant comes last. */
+/* Orders by the low bits; among those with the same ones, the one that is meant comes last. */
 static int compare(const void *a, const void *b)
 {
 	const struct dt_application *x = a, *y = b;

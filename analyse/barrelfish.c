@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Barrelfish's dump. Both ways are streams; the export reads the trace once for each core. */
+/*
+ * Barrelfish's dump. Export and import are streams; the export reads the trace once for each core.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/barrelfish.h"
@@ -51,7 +53,7 @@ static void put_core(const struct dt_reader *r, FILE *f, const struct header *h,
 		fprintf(f, "# Offset %u %lld\n", core, (long long)dt_reader_clock_offset(r, core));
 }
 
-/* A message's body; what is no body is the id of its channel. */
+/* Returns a message's body; a value that is not a body is the id of the channel. */
 static uint64_t message(uint64_t top, uint64_t v)
 {
 	return v >> 56 == top ? v : top << 56 | (v << 12 & ~(0xffull << 56));
@@ -79,7 +81,7 @@ static void put_application(const struct dt_reader *r, FILE *f, unsigned core,
 	const struct dt_thread_info *t = dt_reader_thread(r, x->tid);
 	const char *name = (const char *)&x->value[1];
 
-	/* in an imported dump, no name is no name */
+	/* in an imported dump, a missing name was missing */
 	if (!x->value[1] && t && !dt_reader_meta(r, "barrelfish.form"))
 		name = t->name;
 	fprintf(f, "# DCB %u ", core);
@@ -89,7 +91,7 @@ static void put_application(const struct dt_reader *r, FILE *f, unsigned core,
 	fputc('\n', f);
 }
 
-/* One record; false: it is none of a dump. *begun: the core's head has been written. */
+/* Writes one record; false: a dump has no such record. *begun: the core's head has been written. */
 static bool put_record(const struct dt_reader *r, FILE *f, const struct header *h, unsigned core,
 		       const struct dt_record *x, bool *begun)
 {
@@ -174,13 +176,13 @@ struct import {
 	struct dt_store *store;
 	const struct dt_definition *events;
 	const struct dt_applications *applications;
-	const char *path, *p; /* p: in the line */
+	const char *path, *p; /* p: position in the line */
 	unsigned long line;
 	bool relative, kernel_switch; /* the latter: event 0 of subsystem 0 is a context switch */
 	uint64_t start, min_timestamp;
-	bool in_core, offset_due, any; /* any: a line of this core has come */
+	bool in_core, offset_due, any; /* any: there was a line of this core */
 	unsigned core;
-	uint32_t tid; /* running on the core */
+	uint32_t tid; /* thread that is running on the core */
 	uint64_t ticks;
 	struct dt_record batch[BATCH];
 	size_t n;
@@ -202,7 +204,7 @@ static bool literal(struct import *k, const char *s)
 	return true;
 }
 
-/* As it is written out: no sign, no zeros in front. */
+/* Reads a number as a dump has it: without a sign or leading zeros. */
 static bool decimal(struct import *k, uint64_t *v)
 {
 	const char *from = k->p;
@@ -277,7 +279,7 @@ static int take_start(struct import *k)
 		       : 0;
 }
 
-/* The line behind Start tells the form. *taken: it was that of the minimum. */
+/* Takes the line after Start, which tells the form. *taken: it was the line of the minimum. */
 static int take_form(struct import *k, bool *taken)
 {
 	*taken = literal(k, "# Min_timestamp ");
@@ -286,7 +288,9 @@ static int take_form(struct import *k, bool *taken)
 		return wrong(k, "here must be '# Min_timestamp N'");
 	if (*taken && meta(k, "barrelfish.min_timestamp", k->min_timestamp))
 		return -1;
-	/* with names it is known; without, it is as Barrelfish has it */
+	/*
+	 * what event 0 of subsystem 0 is, is known from the names; without them, as in Barrelfish
+	 */
 	k->kernel_switch = *taken;
 	for (size_t i = 0; i < k->events->rows; i++) {
 		const struct dt_event_row *row = &k->events->row[i];
@@ -344,7 +348,7 @@ bad:
 	return wrong(k, "here must be '# Offset CORE N' of the core above");
 }
 
-/* Each application is taken for a process of one thread. */
+/* Names an application, which is taken for a process of one thread. */
 static int name_application(struct import *k, uint32_t tid, const char *name)
 {
 	return tid == DT_NO_TID ? 0 : dt_store_thread(k->store, tid, tid, name, k->e);
@@ -443,7 +447,8 @@ int dt_barrelfish_length(const char *p, size_t n, uint64_t *length, size_t *used
 	return n < skip + 8 ? 0 : 1;
 }
 
-/* What stands in front of a dump that was kept as a server sent it. n: what has been read. */
+/* Skips what comes before a dump that was kept as a server sent it. n: how many bytes have been
+ * read. */
 static void skip_front(struct import *k, size_t n)
 {
 	uint64_t length;
@@ -476,7 +481,7 @@ int dt_barrelfish_import(struct dt_store *s, FILE *f, const char *path,
 	*k = (struct import){
 		.store = s, .events = events, .applications = applications, .path = path, .e = e};
 	rc = names(k);
-	/* in front of the dump's own: see take_application() */
+	/* before the dump's own: see take_application() */
 	for (size_t i = 0; !rc && i < applications->rows; i++)
 		rc = name_application(k, (uint32_t)applications->row[i].dcb,
 				      applications->row[i].name);

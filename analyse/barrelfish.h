@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Barrelfish's text dump of a trace, to and from a trace file:
+ * Barrelfish's text dump of a trace, converted to and from a trace file:
  *
  *	# Start 45163585368 Duration 0 Stop 18446744073709551615
  *	# Min_timestamp 45163585368
@@ -10,9 +10,9 @@
  *	0 45163585368 7337000100000000
  *
  * The form of 2013 and later is this one, with absolute times. That of 2011 has neither
- * Min_timestamp nor Offset, and times count from Start; earlier events are left out.
+ * Min_timestamp nor Offset, and its times count from Start; earlier events are left out.
  *
- * Records: doc/format.md, "Kinds and their values". What no record holds is kept in meta as
+ * Records: doc/format.md, "Kinds and their values". What no record can hold is kept in meta as
  * barrelfish.* and clock_offset.*, so that a dump that was imported is exported byte for byte.
  */
 #ifndef DT_ANALYSE_BARRELFISH_H
@@ -24,32 +24,35 @@
 #include "store/reader.h"
 
 enum dt_dump_form {
-	DT_DUMP_AS_IMPORTED, /* absolute when it was not imported */
+	DT_DUMP_AS_IMPORTED, /* as it was imported; otherwise absolute */
 	DT_DUMP_RELATIVE,    /* 2011 */
 	DT_DUMP_ABSOLUTE,    /* 2013 and later */
 };
 
-/* *left_out: records of other kinds than a dump has, and events from before Start. Write errors
- * stay in f. */
+/* Writes the trace as a dump. Counts in *left_out the records whose kinds a dump does not have, and
+ * the events from before Start. Returns -1 on error, but write errors stay in f. */
 int dt_barrelfish_export(struct dt_reader *r, FILE *f, enum dt_dump_form form, uint64_t *left_out,
 			 struct dt_error *e);
 
-/* path is for errors: "PATH:LINE: ...". events, applications: names; may have none. A name in the
- * table of applications counts more than the dump's, which has only the first 8 bytes of it. */
+/*
+ * Puts a dump into a trace. path is for errors: "PATH:LINE: ...". events, applications: names; they
+ * may be empty. A name in the table of applications has precedence over the dump's, which has only
+ * its first 8 bytes. Returns -1 on error.
+ */
 int dt_barrelfish_import(struct dt_store *s, FILE *f, const char *path,
 			 const struct dt_definition *events,
 			 const struct dt_applications *applications, struct dt_error *e);
 
 /*
- * The length that a server sends in front of a dump, as its versions and clients have it: 8 digits;
- * 6 of them, or spaces and digits, when the dump's '#' is next; digits, a NUL and anything up to 8
- * bytes. NULs in front of it are skipped. Of the n bytes at p it takes *used. 0: more bytes are
- * needed; -1: this is none.
+ * Reads the length that a server sends before a dump, in all forms that its versions and clients
+ * use: 8 digits; 6 digits, or spaces and digits, if the dump's '#' comes next; or digits, a NUL and
+ * anything else, up to 8 bytes. NULs before it are skipped. p has n bytes, of which *used are
+ * taken. 1: *length is set; 0: more bytes are needed; -1: this is no length.
  */
-#define DT_DUMP_LENGTH_MAX 16 /* bytes, with what is skipped */
+#define DT_DUMP_LENGTH_MAX 16 /* most bytes, including what is skipped */
 int dt_barrelfish_length(const char *p, size_t n, uint64_t *length, size_t *used);
 
-/* For dt_store_create(): what the records of an import are. */
+/* Describes the records of an import: for dt_store_create(). */
 void dt_barrelfish_describe(void *ctx, const struct dt_record *r, struct dt_site_row *row);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What view has summed up, compared with the calls. */
+/* Comparing the sums of `view' with the calls. */
 #include <stdlib.h>
 
 #include "analyse/check.h"
@@ -12,7 +12,8 @@ static void add(struct dt_check *c, const char *what, uint64_t have, uint64_t wa
 			      (unsigned long)have, (unsigned long)want);
 }
 
-/* The calls that end in each region, and those that never do. False: it is damaged. */
+/* Adds up the calls that end in each region, and those that never ended. False: the pyramid is
+ * damaged. */
 static bool sum_regions(struct dt_pyramid *p, struct dt_stats *sum, uint64_t *records)
 {
 	struct dt_bytes bytes = {0};
@@ -49,12 +50,12 @@ static bool on_bar(void *ctx, const struct dt_bar *bar)
 {
 	struct bars *b = ctx;
 
-	/* of what is in the trace, it is in its time */
+	/* a bar is of something in the trace, so it lies in the trace's time */
 	b->wrong |= !bar->count || bar->begin > bar->end || bar->begin < b->p->begin;
 	return !b->wrong;
 }
 
-/* Every bar of every lane can be read. */
+/* Reads every bar of every lane. False: one cannot be read, or is wrong. */
 static bool read_lanes(struct dt_pyramid *p, struct dt_error *why)
 {
 	struct bars b = {p, false};
@@ -129,7 +130,7 @@ static int compare(struct dt_check *c, struct dt_pyramid *p, struct dt_error *e)
 	return 0;
 }
 
-/* What is in the file. */
+/* Checks the pyramid that is in the file. */
 static int check_kept(struct dt_reader *r, const char *path, struct dt_check *c, struct dt_error *e)
 {
 	struct dt_pyramid *p = calloc(1, sizeof(*p));
@@ -148,7 +149,7 @@ static int check_kept(struct dt_reader *r, const char *path, struct dt_check *c,
 	if (read == -1)
 		dt_faults_add(&c->faults, DT_FAULT_PYRAMID,
 			      "it is damaged, or of another state of the trace");
-	/* of another version: view makes it again */
+	/* -2: of another version, which view makes again */
 	if (read == 0) {
 		c->kept = true;
 		rc = compare(c, p, e);
@@ -167,7 +168,7 @@ static int check_new(struct dt_reader *r, struct dt_check *c, struct dt_error *e
 	if (!p)
 		return dt_fail(e, "out of memory");
 	p->reader = r;
-	p->anyway = true; /* what is missing is told by its sums */
+	p->anyway = true; /* missing records show in the sums */
 	rc = dt_pyramid_build(p, UINT64_MAX / 2, &why);
 	if (rc < 0) {
 		dt_faults_add(&c->faults, DT_FAULT_PYRAMID, "view can not sum it up: %s", why.text);

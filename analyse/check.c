@@ -9,25 +9,24 @@
 
 #define ENDED 64
 
-/* A thread, so far. */
+/* What is known of a thread so far. */
 struct seen {
-	uint32_t tid; /* of a free slot: 0, and there is no record */
+	uint32_t tid; /* 0 in a free slot */
 	bool used;
 	uint64_t last;	 /* ticks of its last record */
-	uint64_t jumped; /* the stack pointer of its call that ended last, if that was by a jump;
-			    else 0 */
-	/* calls that ended last at each stack pointer, the lowest last: what is above ended before
-	 */
+	uint64_t jumped; /* sp of its call that ended last, if that ended by a jump; otherwise 0 */
+	/* for stack pointers, the end of the last call that was there; the lowest sp comes last,
+	 * and at a higher one the end was earlier */
 	struct {
 		uint64_t sp, at;
 	} ended[ENDED];
 	unsigned n;
 };
 
-/* What the records of a function's places are, and the calls that were made of them. */
+/* The records of a function's sites, and the calls that were made of them. */
 struct tally {
-	uint64_t entries, exits; /* records; without those of tail jumps */
-	uint64_t begun, left;	 /* calls with the one, with the other */
+	uint64_t entries, exits; /* records; exits without those of tail jumps */
+	uint64_t begun, left;	 /* calls that have an entry, and an exit */
 	uint64_t first;		 /* ticks of its first record; 0: none yet */
 };
 
@@ -37,14 +36,15 @@ struct checking {
 	struct dt_pair *pair;
 	struct dt_same same;
 	struct tally *tally; /* by function */
-	uint64_t *of_site;   /* records that came, by site */
+	uint64_t *of_site;   /* records that the reader gave, by site */
 	uint32_t sites, functions;
 	struct seen *thread; /* open addressing */
 	size_t threads, slots;
 	struct seen *current;
-	uint64_t end; /* of the trace, ticks */
+	uint64_t end; /* ticks: end of the trace */
 	uint64_t parent_begin;
-	struct dt_times *pause; /* or another choice of what is recorded was made */
+	struct dt_times *pause; /* times in which nothing was recorded, or the choice of what is
+				   recorded changed */
 	size_t pauses;
 	uint64_t others;
 };
@@ -72,15 +72,18 @@ static bool is_paused(const struct checking *k, uint64_t begin, uint64_t end)
 	return false;
 }
 
-/* Did a function jump into the middle of this one, which returns in its place? */
+/*
+ * Returns whether another function jumped into the middle of this one, which returns in its place.
+ */
 static bool is_jumped_into(const struct checking *k, const struct dt_call *c)
 {
 	return k->current && k->current->tid == c->tid && k->current->jumped == c->sp;
 }
 
 /*
- * From when on there can have been no call at sp: what ended there or above had to be gone. What is
- * taken for ended because of the record at `now` tells of no time before.
+ * Returns the tick since which there can have been a call at sp: what ended there or above had to
+ * be gone before. A call that is taken to have ended because of the record at `now' tells nothing
+ * about an earlier time.
  */
 static uint64_t free_since(const struct seen *t, uint64_t sp, uint64_t now)
 {
@@ -101,8 +104,8 @@ static void note_end(struct seen *t, const struct dt_call *c)
 	t->jumped = c->flags & DT_CALL_TAIL ? c->sp : 0;
 }
 
-/* setjmp() and those like it return once more for each longjmp(), some libcs' by an instruction of
- * their own. */
+/* setjmp() and its relatives return once more for each longjmp(), in some libcs by an instruction
+ * of their own. */
 static bool returns_twice(const struct checking *k, const struct dt_call *c)
 {
 	const char *name = name_of(k, c->function);
@@ -112,11 +115,11 @@ static bool returns_twice(const struct checking *k, const struct dt_call *c)
 }
 
 /*
- * Why has a call no entry? It may have been made before the thread's first record, or while nothing
- * was recorded, or before its function was; or another function jumped into it. Of one inside a
- * call that the trace has from its beginning, and whose function was recorded then, there is no
- * such reason; but where a file is cut off, one core may have been read further than the one with
- * the entry.
+ * Looks for a reason why a call has no entry, and adds a fault if there is none. It may have been
+ * made before the thread's first record, or while nothing was recorded, or before its function was
+ * recorded; or another function jumped into it. A call within another one that the trace has from
+ * its beginning, and whose function was recorded by then, has none of these reasons. But if a file
+ * was cut off, one core may have been read further than the one with the entry.
  */
 static void check_orphan(struct checking *k, const struct dt_call *c)
 {
@@ -186,7 +189,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	struct tally *t = &k->tally[c->function];
 
 	t->begun += c->id != 0;
-	/* the exit of what was jumped to ends those that jumped, too */
+	/* the exit of a function that was jumped to also ends the calls that jumped */
 	t->left += c->exit && !(c->flags & DT_CALL_TAIL);
 	count(&k->c->calls, c);
 	if (__builtin_expect(!c->id, 0))
@@ -242,7 +245,7 @@ static struct seen *thread_of(struct checking *k, uint32_t tid)
 	return k->current = s;
 }
 
-/* Before a record's place is counted for the first time. */
+/* Notes the time of a site's first record. */
 static void first_of(struct checking *k, uint32_t site, uint64_t ticks)
 {
 	const struct dt_site *s = dt_reader_site(k->r, site);
@@ -267,7 +270,8 @@ static int take_span(struct checking *k, const struct dt_span *s)
 		if (__builtin_expect(!of_site[s->site[i]]++, 0))
 			first_of(k, s->site[i], last);
 	}
-	/* what has no thread, and what interrupts it in the kernel, is in the order of its core */
+	/* what has no thread, and what interrupts it in the kernel, is only in the order of its
+	 * core */
 	if (__builtin_expect(back && s->tid != DT_NO_TID && s->tid && !(s->sp[0] >> 63), 0)) {
 		last = t->last;
 		for (uint32_t i = 0; i < s->n; i++) {
@@ -284,7 +288,7 @@ static int take_span(struct checking *k, const struct dt_span *s)
 	return dt_pair_span(k->pair, s);
 }
 
-/* ---- what came is what there is ---- */
+/* ---- comparing what was read with what is stored ---- */
 
 static void compare_records(struct checking *k)
 {
@@ -344,7 +348,7 @@ static int on_hold(void *ctx, const struct dt_held_row *h)
 	return 0;
 }
 
-/* What report's row of waits is made of. */
+/* Compares the waits that the report shows with those that are stored. */
 static int compare_holds(struct checking *k)
 {
 	const struct dt_check_chunks *c = &k->c->chunks;
@@ -387,7 +391,7 @@ static int on_change(void *ctx, const struct dt_change *c)
 	return add_pause(ctx, c->begin, c->end);
 }
 
-/* Up to when a file that was cut off has what was recorded on all cores. */
+/* Returns the tick up to which a file that was cut off has the records of all cores. */
 static uint64_t whole_until(struct dt_reader *r)
 {
 	const char *until = dt_reader_meta(r, "whole_until");
@@ -395,7 +399,8 @@ static uint64_t whole_until(struct dt_reader *r)
 	return until ? strtoull(until, NULL, 10) : UINT64_MAX;
 }
 
-/* Of what an execve ended, and nothing was recorded of behind it. */
+/* Returns the end of the trace. Calls that an execve ended, without a record after it, may end
+ * later than the last record. */
 static uint64_t end_of(const struct checking *k)
 {
 	uint64_t end = k->c->chunks.end;
@@ -434,7 +439,7 @@ static int check_calls(struct checking *k, struct dt_error *e)
 	}
 	if (rc && !strcmp(why.text, "interrupted"))
 		return dt_fail(e, "interrupted");
-	if (rc) { /* every chunk could be decoded, so it is something else */
+	if (rc) { /* every chunk could be decoded, so something else is wrong */
 		dt_faults_add(&k->c->faults, DT_FAULT_READ, "%s", why.text);
 		return 0;
 	}

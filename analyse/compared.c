@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that can be compared. */
+/* Finding the values that can be compared. */
 #include "analyse/compared.h"
 
 #include <stdlib.h>
@@ -7,18 +7,18 @@
 
 #include "core/signature.h"
 
-#define DEEPEST 8 /* structures in structures that are looked into */
+#define DEEPEST 8 /* how deeply structures in structures are looked into */
 
-/* Values of the records of a function that are there: in every one of its sites. */
+/* Which values all records of a function have: the intersection over its sites. */
 struct masks {
 	uint8_t entry, exit;
 };
 
-/* A parameter or the result: of a type, in one or two places. */
+/* A parameter or the result: its type, and the one or two values that it is in. */
 struct value {
 	char letter;
 	uint8_t place[2], places;
-	uint64_t mask[2]; /* bits that are its */
+	uint64_t mask[2]; /* bits that belong to it */
 	bool pointer;
 };
 
@@ -27,8 +27,8 @@ static uint64_t ones(unsigned bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* The bits that the members of a structure have in its up to 16 bytes, from `bit' on. False: there
- * is a pointer among them, or it is not known what they are. */
+/* Adds to mask the bits that the members of a structure have in its up to 16 bytes, from `bit' on.
+ * False: there is a pointer among the members, or they are not known. */
 static bool take_members(const struct dt_reader *r, uint32_t type, uint64_t bit, unsigned depth,
 			 uint64_t mask[2])
 {
@@ -55,12 +55,12 @@ static bool take_members(const struct dt_reader *r, uint32_t type, uint64_t bit,
 	return rc == 0;
 }
 
-/* False: it is not recorded whole. */
+/* Reads where a value is. False: it is not recorded completely. */
 static bool read_value(const struct dt_reader *r, const struct dt_signature_value *s,
 		       struct value *v)
 {
 	*v = (struct value){.letter = s->type.letter, .mask = {UINT64_MAX, UINT64_MAX}};
-	/* files of before 2026-11-23 say e of what is now u */
+	/* files from before 2026-11-23 have e for what is u since then */
 	if (v->letter == 'e' || v->letter == 'u')
 		v->letter = 'i';
 	if (!dt_signature_whole(s))
@@ -134,7 +134,7 @@ static void compare_function(struct dt_compared *c, const struct dt_reader *cons
 	add(c->result, &c->results, v, leave, pointers);
 }
 
-/* By function of the match. */
+/* Returns the masks by function of the match. */
 static struct masks *read_masks(const struct dt_match *m, unsigned side, const struct dt_reader *r)
 {
 	struct masks *mask = calloc(m->n, sizeof(*mask));

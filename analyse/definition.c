@@ -7,7 +7,7 @@
 #include <string.h>
 #include "analyse/definition.h"
 
-#define LARGEST	   (64u << 20) /* bytes of a file; nobody writes one of that size */
+#define LARGEST	   (64u << 20) /* most bytes of a file; nobody writes one of that size */
 #define EVENTS	   0x10000
 #define NAME_LIMIT 255
 
@@ -16,7 +16,7 @@ struct dt_definition_text {
 	char text[];
 };
 
-/* A copy that lives as long as the definition; NULL: no memory. */
+/* Returns a copy that lives as long as the definition; NULL: out of memory. */
 static const char *keep(struct dt_definition *d, const char *s, size_t n)
 {
 	struct dt_definition_text *t = malloc(sizeof(*t) + n + 1);
@@ -59,7 +59,7 @@ void dt_definition_free(struct dt_definition *d)
 
 /* ---- macros ---- */
 
-/* "TRACE_EVENT_KERNEL_CSWITCH"; event NULL: "TRACE_SUBSYS_KERNEL". */
+/* Makes the name of a macro: "TRACE_EVENT_KERNEL_CSWITCH"; event NULL: "TRACE_SUBSYS_KERNEL". */
 static void macro(char *out, size_t size, const char *subsystem, const char *event)
 {
 	dt_format(out, size, event ? "TRACE_EVENT_%s_%s" : "TRACE_SUBSYS_%s", subsystem, event);
@@ -71,7 +71,7 @@ struct place {
 	unsigned long line, column;
 };
 
-/* A macro, and the row it is of. */
+/* A macro, and the row that it is for. */
 struct made {
 	char *macro;
 	size_t row;
@@ -85,8 +85,8 @@ static int by_macro(const void *a, const void *b)
 	return c ? c : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Names that differ may give the same macro: a.b_c and a_b.c, get and GET. place NULL: not known.
- */
+/* Checks that no two macros are the same: different names may give the same one (a.b_c and a_b.c,
+ * get and GET). place NULL: not known. */
 static int check_macros(const struct dt_definition *d, const struct place *place, const char *path,
 			struct dt_error *e)
 {
@@ -134,7 +134,7 @@ struct parser {
 	unsigned long line;
 	const char *line_start;
 	struct dt_error *e;
-	struct place *place; /* of each row's name, for the error of one that comes twice */
+	struct place *place; /* of each row's name, for the error about a macro that comes twice */
 	size_t places;
 };
 
@@ -159,7 +159,7 @@ static bool at(const struct parser *k, const char *s)
 	return (size_t)(k->end - k->p) >= n && !memcmp(k->p, s, n);
 }
 
-/* White space and comments. */
+/* Skips white space and comments. Returns -1 if a comment does not end. */
 static int skip(struct parser *k)
 {
 	for (;;) {
@@ -188,7 +188,7 @@ static bool is_name(char c)
 	       c == '_';
 }
 
-/* Length of the word at p. */
+/* Returns the length of the word at p. */
 static size_t word(const struct parser *k)
 {
 	size_t n = 0;
@@ -372,7 +372,7 @@ int dt_definition_parse(struct dt_definition *d, const char *text, size_t n, con
 
 /* ---- JSON ---- */
 
-/* Of the table's rows, in the order of the numbers. */
+/* The rows of the table, in the order of their numbers. */
 static const char json_sql[] =
 	"SELECT s.key, json_extract(s.value,'$.name'), v.key, json_extract(v.value,'$[0]'),"
 	" json_extract(v.value,'$[1]') FROM json_each(?1) s, json_each(s.value,'$.events') v"
@@ -385,7 +385,7 @@ static const char *column(struct dt_definition *d, sqlite3_stmt *q, int i)
 	return s ? keep(d, s, strlen(s)) : NULL;
 }
 
-/* "0" to limit - 1 as they are usually written; false: it is none of them. */
+/* Reads a number from 0 to limit - 1, in its usual form; false: it is none. */
 static bool number(sqlite3_stmt *q, int i, uint32_t limit, uint32_t *v)
 {
 	const char *s = (const char *)sqlite3_column_text(q, i);

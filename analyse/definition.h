@@ -18,7 +18,8 @@
 #include "core/error.h"
 #include "store/store.h"
 
-#define DT_SUBSYSTEMS 0xea00 /* from there on, bodies are those of messages */
+/* The most subsystems: from this number on, bodies are those of messages. */
+#define DT_SUBSYSTEMS 0xea00
 
 struct dt_definition {
 	struct dt_event_row *row; /* in the order of their numbers; strings are the definition's */
@@ -27,24 +28,31 @@ struct dt_definition {
 	struct dt_definition_text *texts;
 };
 
-/* Adds what text defines. path is for errors: "PATH:LINE:COLUMN: ...". After -1 only free it. */
+/* Adds what the text defines. path is for errors: "PATH:LINE:COLUMN: ...". After -1, *d may only be
+ * freed. */
 int dt_definition_parse(struct dt_definition *d, const char *text, size_t n, const char *path,
 			struct dt_error *e);
 
-/* The same from the JSON that dt_definition_json() writes; the two rows of messages are left out.
- */
+/* Adds what the JSON of dt_definition_json() defines, otherwise as dt_definition_parse(). The two
+ * entries of messages are left out. */
 int dt_definition_parse_json(struct dt_definition *d, const char *text, size_t n, const char *path,
 			     struct dt_error *e);
 
-/* Reads a file ("-": standard input) of either kind. */
+/* Adds what a file ("-": standard input) of either kind defines. Returns -1 on error. */
 int dt_definition_read(struct dt_definition *d, const char *path, struct dt_error *e);
 
-/* A C and C++ header: TRACE_SUBSYS_<NAME>, TRACE_EVENT_<SUBSYS>_<EVENT>, TRACE_NUM_SUBSYSTEMS. name
- * is the file's: it makes the guard. */
+/*
+ * Writes a header for C and C++ with TRACE_SUBSYS_<NAME>, TRACE_EVENT_<SUBSYS>_<EVENT> and
+ * TRACE_NUM_SUBSYSTEMS. name is the file's, from which the include guard is made. Write errors stay
+ * in f.
+ */
 void dt_definition_header(const struct dt_definition *d, FILE *f, const char *name);
 
-/* {"0": {"name": "kernel", "events": {"0": ["CSWITCH", "Context Switch"]}}}, and two entries for
- * messages by their upper 16 bits, signed: "-5632" sent, "-5376" received. */
+/*
+ * Writes {"0": {"name": "kernel", "events": {"0": ["CSWITCH", "Context Switch"]}}}, and two entries
+ * for messages, named by their upper 16 bits, signed: "-5632" sent, "-5376" received. Write errors
+ * stay in f.
+ */
 void dt_definition_json(const struct dt_definition *d, FILE *f);
 
 void dt_definition_free(struct dt_definition *d);

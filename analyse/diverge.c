@@ -7,7 +7,7 @@
 
 #include "analyse/compared.h"
 
-#define CHECKS 4096 /* fingerprints of a thread; a power of two */
+#define CHECKS 4096 /* most fingerprints of a thread; a power of two */
 
 /* One pass over one of the traces. */
 struct pass {
@@ -20,9 +20,9 @@ struct pass {
 	/* what is done with each step: a call, or its end */
 	void (*take)(struct pass *p, struct dt_diverge_thread *t, const struct dt_call *c, bool end,
 		     uint64_t print);
-	struct dt_diverge_thread *last; /* looked up */
-	bool known;  /* all threads are: in a file that grows, others come too late */
-	bool failed; /* no memory */
+	struct dt_diverge_thread *last; /* thread that was looked up last */
+	bool known;  /* all threads are known: in a file that grows, later ones come too late */
+	bool failed; /* out of memory */
 };
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -33,7 +33,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 /* ---- threads ---- */
 
-/* Of a record that tells its process. */
+/* Returns a thread, which is added if it is new; pid is from a record of it. NULL: out of memory,
+ * or it came too late. */
 static struct dt_diverge_thread *thread_of(struct pass *p, uint32_t tid, uint32_t pid)
 {
 	struct dt_diverge *d = p->d;
@@ -46,7 +47,7 @@ static struct dt_diverge_thread *thread_of(struct pass *p, uint32_t tid, uint32_
 			return p->last = &t[i];
 	if (p->known)
 		return NULL;
-	/* a new one; a power of two is full */
+	/* a new thread; the array is full when n is a power of two */
 	if (!(d->threads[p->side] & (d->threads[p->side] - 1))) {
 		size_t n = d->threads[p->side] ? 2 * d->threads[p->side] : 1;
 
@@ -62,15 +63,17 @@ static struct dt_diverge_thread *thread_of(struct pass *p, uint32_t tid, uint32_
 	return p->last = t;
 }
 
-/* How many processes with the same program were made before; the root is the first. */
+/*
+ * Returns how many processes with the same program were made before; the root is the first process.
+ */
 static size_t process_order(const struct dt_reader *r, const struct dt_process_info *of,
 			    const struct dt_process_info *root)
 {
 	size_t n, before = 0;
 	const struct dt_process_info *p = dt_reader_processes(r, &n);
 
-	/* ids count upwards and begin again at the lowest: from the root's on, as unsigned numbers
-	 */
+	/* ids count upwards and wrap round to the lowest: as unsigned differences to the root's
+	 * they are in order */
 	for (size_t i = 0; i < n; i++)
 		before += !strcmp(p[i].exe, of->exe) && p[i].pid - root->pid < of->pid - root->pid;
 	return before;
@@ -102,14 +105,14 @@ static void name_thread(const struct dt_reader *r, struct dt_diverge_thread *t)
 	dt_format(t->process, sizeof(t->process), "%s#%lu",
 		  p && root && !strcmp(p->exe, root->exe) ? "" : program,
 		  (unsigned long)(p && root ? process_order(r, p, root) : 0));
-	/* those that have not got a name of their own have the program's, which may be another one
-	 */
+	/* threads without a name of their own have the program's, which may differ between the
+	 * traces */
 	if (info && info->name[0] && !t->first)
 		dt_format(t->name, sizeof(t->name), "%s",
 			  strncmp(info->name, program, 15) != 0 ? info->name : "(program)");
 }
 
-/* Where not all names are known, in both traces, they do not count. */
+/* Forgets the names of a process's threads in both traces, because not all are known. */
 static void forget_names(struct dt_diverge *d, const char *of)
 {
 	for (unsigned side = 0; side < 2; side++)
@@ -120,7 +123,7 @@ static void forget_names(struct dt_diverge *d, const char *of)
 
 static void name_threads(struct dt_diverge *d, struct dt_reader *const r[2])
 {
-	const char *done = ""; /* processes come one after the other, mostly */
+	const char *done = ""; /* threads of one process mostly come together */
 
 	for (unsigned side = 0; side < 2; side++)
 		for (size_t i = 0; i < d->threads[side]; i++)
@@ -137,7 +140,7 @@ static void name_threads(struct dt_diverge *d, struct dt_reader *const r[2])
 	}
 }
 
-/* As what is the same in both traces. */
+/* Orders threads by what is the same in both traces. */
 static int compare_keys(const struct dt_diverge_thread *x, const struct dt_diverge_thread *y)
 {
 	int order = strcmp(x->process, y->process);
@@ -182,7 +185,7 @@ static uint32_t process_of(const struct pass *p, const struct dt_call *c)
 	return s ? s->pid : 0;
 }
 
-/* A call's note is how many calls that are shown it is in, itself included. */
+/* The note of a call is the number of shown calls that it is in, itself included. */
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct pass *p = ctx;
@@ -250,7 +253,8 @@ static int run(struct pass *p, struct dt_error *e)
 
 /* ---- first: fingerprints ---- */
 
-/* After each 2^shift steps; when there are too many, every other is forgotten. */
+/* Takes a fingerprint after each 2^shift steps; when there are too many, every other one is
+ * dropped. */
 static void take_print(struct pass *p, struct dt_diverge_thread *t, const struct dt_call *c,
 		       bool end, uint64_t print)
 {
@@ -268,7 +272,7 @@ static void take_print(struct pass *p, struct dt_diverge_thread *t, const struct
 		if (t->steps & ((1ull << t->shift) - 1))
 			return;
 	}
-	/* a power of two is full */
+	/* the array is full when n is a power of two */
 	if (!(t->checks & (t->checks - 1))) {
 		size_t n = t->checks ? 2 * t->checks : 1;
 		uint64_t *check = realloc(t->check, n * sizeof(*check));
@@ -284,7 +288,7 @@ static void take_print(struct pass *p, struct dt_diverge_thread *t, const struct
 
 /* ---- then: which part, and all steps of it ---- */
 
-/* Sets the part in which they diverge. False: they do not. */
+/* Sets the part in which two threads diverge. False: they do not diverge. */
 static bool find_part(struct dt_diverge_thread *const in[2])
 {
 	unsigned shift = in[0]->shift > in[1]->shift ? in[0]->shift : in[1]->shift;
@@ -306,7 +310,7 @@ static bool find_part(struct dt_diverge_thread *const in[2])
 		in[side]->high = low + (1ull << shift);
 		if (in[side]->high > in[side]->steps)
 			in[side]->high = in[side]->steps;
-		in[side]->steps = in[side]->calls = 0; /* counted again */
+		in[side]->steps = in[side]->calls = 0; /* they are counted again in the next pass */
 	}
 	return true;
 }
@@ -328,7 +332,7 @@ static void take_step(struct pass *p, struct dt_diverge_thread *t, const struct 
 		p->failed = true;
 }
 
-/* ---- and then: what they are ---- */
+/* ---- and then: what the two calls are ---- */
 
 static void copy_call(struct dt_diverge_call *to, const struct dt_call *c, bool end)
 {
@@ -398,7 +402,7 @@ static void take_point(struct pass *p, struct dt_diverge_thread *t, const struct
 
 /* ---- all of it ---- */
 
-/* The first step of a pair that is not the same; or where one ends. */
+/* Finds the first step of a pair that is not the same, or where one of them ends. */
 static void find_step(const struct dt_diverge *d, struct dt_diverge_pair *x)
 {
 	const struct dt_diverge_thread *a = x->in[0], *b = x->in[1];
@@ -407,7 +411,7 @@ static void find_step(const struct dt_diverge *d, struct dt_diverge_pair *x)
 	while (i < a->high && i < b->high && a->step[i - a->low] == b->step[i - b->low])
 		i++;
 	x->at = i;
-	/* where one was cut, that it ends is no difference */
+	/* if a trace was cut, it is no difference that the thread ends there */
 	x->diverges = (i < a->high && i < b->high) || (i < b->high && d->cut[0] == UINT64_MAX) ||
 		      (i < a->high && d->cut[1] == UINT64_MAX);
 }
@@ -445,7 +449,7 @@ static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, ui
 	return 0;
 }
 
-/* For the last pass: `high' is the step that is wanted. */
+/* Prepares the last pass: `high' is the step that is wanted. */
 static void want_points(struct dt_diverge *d)
 {
 	for (size_t i = 0; i < d->pairs; i++) {
@@ -491,7 +495,7 @@ static int by_time(const void *a, const void *b)
 	return s < t ? -1 : s > t;
 }
 
-/* Reads what differs once more. */
+/* Reads the traces twice more, for the threads that differ. */
 static int look_closer(struct dt_diverge *d, struct pass p[2], struct dt_error *e)
 {
 	bool any = false;
@@ -500,7 +504,7 @@ static int look_closer(struct dt_diverge *d, struct pass p[2], struct dt_error *
 		any |= d->pair[i].in[0] && d->pair[i].in[1] && find_part(d->pair[i].in);
 	if (!any)
 		return 0;
-	/* those that do not differ have an empty part */
+	/* threads that do not differ have an empty part */
 	for (unsigned side = 0; side < 2; side++)
 		for (size_t i = 0; i < d->threads[side]; i++)
 			d->thread[side][i].steps = d->thread[side][i].calls = 0;
@@ -530,7 +534,7 @@ int dt_diverge_read(struct dt_diverge *d, struct dt_reader *const r[2],
 	if (!compared)
 		return dt_fail(e, "out of memory");
 	for (unsigned side = 0; side < 2; side++) {
-		/* that a thread ends where it was told to end is no difference either */
+		/* nor is it a difference that a thread ends at the end of the range */
 		d->cut[side] = o->range[side].to ? o->range[side].to : UINT64_MAX;
 		dt_reader_losses(r[side], take_loss, &d->cut[side]);
 		p[side] = (struct pass){

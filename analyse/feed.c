@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bars from records. */
+/* Making bars from records. */
 #include "analyse/feed.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 #define CORES 65536
 
-/* Who runs on a core, as far as is known. */
+/* The thread that runs on a core, as far as is known. */
 struct run {
-	uint32_t tid; /* DT_NO_TID: nobody known */
+	uint32_t tid; /* DT_NO_TID: none is known */
 	bool open;
 	uint64_t begin, last;
 };
@@ -25,24 +25,24 @@ struct dt_feed {
 	struct dt_filter *filter; /* NULL: none */
 	struct dt_pair *pair;
 	struct dt_messages *messages; /* NULL: the trace has none */
-	uint64_t *lost;		      /* ticks where records were lost, ascending; when it has */
+	uint64_t *lost;		      /* ticks of losses, ascending; set with messages */
 	size_t losses;
-	uint64_t message_ticks; /* of the last one's record */
+	uint64_t message_ticks; /* ticks of the last message's record */
 	const struct dt_span *span;
 	bool switches, no_memory;
-	uint32_t *point;      /* by function row: dt_feed_point()'s answer; 0: not asked yet */
-	uint32_t points;      /* it has room for */
-	struct dt_first same; /* function rows; those up to `looked' are in it */
+	uint32_t *point;      /* by function row: the result of point_of(); 0: not asked yet */
+	uint32_t points;      /* room in point */
+	struct dt_first same; /* rows of functions; those up to `looked' are in it */
 	uint32_t looked;
 	uint64_t last_ticks;
-	unsigned cores; /* above which no core has run */
+	unsigned cores; /* highest core on which something ran, plus one */
 	struct run run[CORES];
 };
 
 /* ---- calls ---- */
 
-/* What is kept with an open call: the core where it began, plus one; and whether the filter wants
- * what is known at its beginning, of which a snapshot has not all. */
+/* The parts of an open call's note: the core where it began, plus one; and whether the filter wants
+ * the call by what was known at its beginning, which a snapshot does not have in full. */
 #define NOTE_CORE   ((1u << DT_FEED_NOTE) - 1)
 #define NOTE_WANTED 0x80000000u
 _Static_assert(DT_FEED_NOTE + DT_FEED_NOTE_BITS == 31, "see feed.h");
@@ -119,7 +119,8 @@ static void begin_run(struct dt_feed *f, unsigned core, uint32_t tid, uint64_t t
 		f->cores = core + 1;
 }
 
-/* It is on another core now: it was on that one until it last recorded there. */
+/* Ends the runs of a thread on other cores, as it is on this one: they last until its last record
+ * there. */
 static void leave_others(struct dt_feed *f, unsigned core, uint32_t tid)
 {
 	for (unsigned i = 0; i < f->cores; i++)
@@ -127,7 +128,9 @@ static void leave_others(struct dt_feed *f, unsigned core, uint32_t tid)
 			end_run(f, i, f->run[i].last);
 }
 
-/* The first one has come: what was told from records until then has ended. */
+/*
+ * Begins to use switches, when the first one comes: the runs that were concluded from records end.
+ */
 static void begin_switches(struct dt_feed *f)
 {
 	for (unsigned core = 0; core < f->cores; core++)
@@ -135,7 +138,7 @@ static void begin_switches(struct dt_feed *f)
 	f->switches = true;
 }
 
-/* Without switches: who records on a core runs there. */
+/* Without switches: takes the thread that records on a core as the one that runs there. */
 static void see(struct dt_feed *f, unsigned core, uint32_t tid, uint64_t first, uint64_t last)
 {
 	struct run *r = &f->run[core];
@@ -163,7 +166,8 @@ static void see_cores(struct dt_feed *f, const struct dt_span *s)
 
 /* ---- messages ---- */
 
-/* Those without an other end are told by the records of their one end. */
+/* Makes a bar of a message. One whose other end is not known has none: the event of its one end
+ * shows it. */
 static void on_message(void *ctx, const struct dt_message *m)
 {
 	struct dt_feed *f = ctx;
@@ -186,7 +190,7 @@ static void on_message(void *ctx, const struct dt_message *m)
 				   .what = m->sender});
 }
 
-/* Has anything been lost after the first time, and not after the second? */
+/* Returns whether anything was lost after the first time, and not after the second. */
 static bool lost_between(const struct dt_feed *f, uint64_t after, uint64_t until)
 {
 	size_t low = dt_count_before(f->losses, i, f->lost[i] <= after);
@@ -194,8 +198,7 @@ static bool lost_between(const struct dt_feed *f, uint64_t after, uint64_t until
 	return low < f->losses && f->lost[low] <= until;
 }
 
-/* Makes a place in front of the i-th. The array has room for one less than a power of two, at
- * least. */
+/* Makes a place before the i-th. The array's room is a power of two less one, at least. */
 static int add_loss_at(struct dt_feed *f, size_t i)
 {
 	uint64_t *more = f->losses & (f->losses + 1)
@@ -210,8 +213,8 @@ static int add_loss_at(struct dt_feed *f, size_t i)
 	return 0;
 }
 
-/* One that a span tells of: most are known, since begin_messages() has asked for all; of a trace
- * that grows they come in order. */
+/* Adds a loss that a span has. Most are known already, since begin_messages() takes all that the
+ * file has; those of a trace that grows come in order. */
 static int on_loss(struct dt_feed *f, uint64_t at)
 {
 	size_t low = dt_count_before(f->losses, i, f->lost[i] < at);
@@ -224,7 +227,8 @@ static int on_loss(struct dt_feed *f, uint64_t at)
 	return 0;
 }
 
-/* All that there are so far, in whatever order: by core they come, and a file may say anything. */
+/* Adds a loss that the file has: they come by core, and a file may say anything, so they are sorted
+ * afterwards. */
 static int on_known_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint64_t end)
 {
 	struct dt_feed *f = ctx;
@@ -242,7 +246,8 @@ static int by_ticks(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* When the first one comes: a trace that is still being recorded may have had none at first. */
+/* Begins the pairing of messages when the first one comes: a trace that is still being recorded may
+ * have none at first. */
 static int begin_messages(struct dt_feed *f)
 {
 	uint64_t ahead = (uint64_t)(DT_MESSAGE_AHEAD_NS / dt_reader_ns_per_tick(f->reader));
@@ -306,7 +311,7 @@ static bool is_same_point(const void *reader, uint32_t id, const void *function)
 	       strcmp(file_of(r, a), file_of(r, b)) == 0;
 }
 
-/* The first row that is the same, of those up to this one; 0: out of memory. */
+/* Returns the first row that is the same point, of those up to this one; 0: out of memory. */
 static uint32_t first_point(struct dt_feed *f, uint32_t function)
 {
 	struct dt_first_entry *x = NULL;
@@ -330,8 +335,11 @@ static uint32_t first_point(struct dt_feed *f, uint32_t function)
 	return x->id;
 }
 
-/* Each process, and each place that a probe is compiled to, has a row of its own: the first of
- * those that are the same to whoever reads the trace. */
+/*
+ * Returns the row that stands for a point. Each process has a row for it, and each place that a
+ * probe is compiled to; to a reader of the trace these are the same, and the first row stands for
+ * them.
+ */
 static uint32_t point_of(struct dt_feed *f, uint32_t function)
 {
 	const struct dt_function_info *info = dt_reader_function(f->reader, function);
@@ -396,8 +404,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		break;
 	case DT_SEND:
 	case DT_RECEIVE:
-		/* all messages of one direction are one event; its value is what the program said
-		 */
+		/* all messages of one direction are one event; its value is the channel */
 		dot(f, DT_TRACK_EVENT, site->kind == DT_SEND ? 0xea000000u : 0xeb000000u, s, i,
 		    value);
 		if (s->value)
@@ -540,7 +547,7 @@ int dt_feed_save(const struct dt_feed *f, struct dt_bytes *b)
 	return dt_pair_save(f->pair, b);
 }
 
-/* All but the calls, which come last. */
+/* Takes back everything but the calls, which come last. */
 static int restore_own(struct dt_feed *f, struct dt_cursor_bytes *c)
 {
 	uint64_t cores;

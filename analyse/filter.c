@@ -12,13 +12,13 @@
 #include "symbols/pattern.h"
 
 #define TEXT_MAX  4096
-#define TERMS	  16	   /* of values */
-#define RANGES	  64	   /* of cores */
-#define THREAD_OF 4194304u /* above which no thread has a number: PID_MAX_LIMIT */
+#define TERMS	  16	   /* most conditions */
+#define RANGES	  64	   /* most ranges of cores */
+#define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
 
 enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME };
 
-/* "len>9" */
+/* A condition: "len>9". */
 struct term {
 	enum what what;
 	char op;	/* '=', '!', '<', '>' */
@@ -26,18 +26,19 @@ struct term {
 	char name[64];	/* NAMED */
 	int64_t number; /* TIME: unused */
 	uint64_t unsigned_number;
-	bool above;  /* the number is greater than an int64_t can be */
+	bool above;  /* the number is greater than an int64_t can hold */
 	double real; /* TIME: ticks */
 };
 
-/* Where a function has the value of a term. */
+/* Where the records of a function have the value of a condition. */
 struct where {
-	uint8_t known, place, size; /* place 0xff: it has no such */
-	uint8_t second;		    /* where its upper half is; 0xff: it has 8 bytes at most */
+	uint8_t known, place, size; /* known 1: it was looked up; place: index of the value, 0xff:
+				       there is none; size in bytes */
+	uint8_t second;		    /* index of its upper half; 0xff: it has 8 bytes at most */
 	char letter;
 };
 
-/* Of a function; verdict 0: not looked at yet, 1: wanted, 2: not. */
+/* What is known of a function; verdict 0: not judged yet, 1: wanted, 2: not wanted. */
 struct function {
 	uint8_t verdict, point;
 	struct where where[TERMS];
@@ -61,8 +62,8 @@ struct dt_filter {
 	struct who process, thread;
 	struct dt_selection functions, events;
 	struct function *function; /* by row */
-	uint32_t known;		   /* how many */
-	uint8_t *of_thread;	   /* by tid: verdict */
+	uint32_t known;		   /* elements of function */
+	uint8_t *of_thread;	   /* by tid: verdict, as of a function */
 	bool no_memory;
 };
 
@@ -123,7 +124,7 @@ static int add_who(struct who *w, char *pattern, bool remove, struct dt_error *e
 	return 0;
 }
 
-/* "pattern:": what stands behind the colon; NULL: it is something else. */
+/* Returns what comes after "KEY:" in a word; NULL: the word does not begin so. */
 static char *behind(char *word, const char *key)
 {
 	size_t n = strlen(key);
@@ -154,7 +155,7 @@ static int add_number(struct term *t, const char *word, const char *text, struct
 	return 0;
 }
 
-/* NAME OP NUMBER; op: where the operator begins. */
+/* Adds a condition, NAME OP NUMBER; op: where the operator is in the word. */
 static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *e)
 {
 	struct term *t = &f->term[f->terms];
@@ -189,7 +190,7 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 	return add_number(t, word, number, e);
 }
 
-/* The operator behind a name; NULL: it is none, "operator<" say. */
+/* Returns the operator after a name; NULL: there is none, as in "operator<". */
 static char *operator_in(char *word)
 {
 	char *p = word;
@@ -358,7 +359,7 @@ static bool judge_thread(const struct dt_filter *f, uint32_t tid)
 
 	if (!is_who(&f->thread, tid, &name, 1))
 		return false;
-	/* an imported trace has applications, which are their own threads */
+	/* in an imported trace applications are processes of one thread each */
 	return is_who(&f->process, t ? t->pid : tid, names, p && *p->exe ? 1 : 2);
 }
 
@@ -399,7 +400,7 @@ static void find_where(struct where *w, const char *signature, const struct term
 	w->known = 1;
 	w->place = w->second = 0xff;
 	if (!find_value(signature, t, &v)) {
-		/* nothing is known of the function: as it is in the register */
+		/* nothing is known of the function: take what is in the register */
 		if (!dt_signature_known(signature) && t->what != NAMED) {
 			w->place = t->what == ARGUMENT ? (uint8_t)t->index : 0;
 			w->letter = 'i';
@@ -412,7 +413,7 @@ static void find_where(struct where *w, const char *signature, const struct term
 	w->size = v.type.size;
 	if (dt_signature_single(&v, &w->place))
 		return;
-	/* a number of 16 bytes */
+	/* a number of up to 16 bytes */
 	if ((w->letter == 'i' || w->letter == 'u') && v.places == 2 && dt_signature_whole(&v) &&
 	    v.place[0].n < 4 && v.place[1].n < 4) {
 		w->place = (uint8_t)v.place[0].n;
@@ -447,7 +448,7 @@ static int order_real(double v, double than)
 	return v < than ? -1 : v > than;
 }
 
-/* A number of more than 8 bytes. */
+/* Returns whether a condition is true of a number of more than 8 bytes. */
 static bool is_wide_true(const struct term *t, const struct where *w, uint64_t low, uint64_t high)
 {
 	unsigned __int128 v = (unsigned __int128)high << 64 | low;
@@ -485,7 +486,7 @@ static bool is_true(const struct term *t, const struct where *w, uint64_t v)
 	v = v << shift >> shift;
 	if (w->letter == 'i' || w->letter == 'c' || w->letter == 'e') {
 		s = (int64_t)(v << shift) >> shift;
-		/* an address, or all ones, may be meant of what has no type */
+		/* for a value without a type, an address or all ones may be meant */
 		if (w->size == 8 && (t->op == '=' || t->op == '!') && t->above)
 			return compare(t->op, (uint64_t)s != t->unsigned_number);
 		return compare(t->op, t->above ? -1 : s < t->number ? -1 : s > t->number);
@@ -552,7 +553,7 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 
 		if (t->what == RESULT && !holds(f, c->function, t, c->result))
 			return false;
-		/* a length that is not known is none */
+		/* a call whose length is not known fits no condition about it */
 		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
 			return false;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the rows that are equal came first: a table of rows by what they are equal in, which its
- * user hashes and compares.
+ * Which one of several equal rows came first: a hash table of rows. Its user says what makes them
+ * equal: it computes the hash and compares.
  */
 #ifndef DT_ANALYSE_FIRST_H
 #define DT_ANALYSE_FIRST_H
@@ -19,6 +19,7 @@ struct dt_first {
 	uint32_t n, size; /* size: a power of two */
 };
 
+/* Returns a hash of the text, which also depends on seed, so that several texts can be chained. */
 static inline uint32_t dt_first_hash(uint64_t seed, const char *text, size_t n)
 {
 	uint64_t h = seed ^ 0xcbf29ce484222325u;
@@ -28,7 +29,8 @@ static inline uint32_t dt_first_hash(uint64_t seed, const char *text, size_t n)
 	return (uint32_t)((h ^ h >> 29) * 0x9e3779b97f4a7c15u >> 32);
 }
 
-/* Where a row is that is equal to key, or free if there is none: there is a free one. */
+/* Returns the place of the row that is equal to key or, if there is none, a free one. The caller
+ * has called dt_first_room(). */
 static inline struct dt_first_entry *dt_first_find(const struct dt_first *t, uint32_t hash,
 						   bool (*equal)(const void *ctx, uint32_t id,
 								 const void *key),
@@ -42,7 +44,7 @@ static inline struct dt_first_entry *dt_first_find(const struct dt_first *t, uin
 	}
 }
 
-/* Room for one more. -1: out of memory. */
+/* Makes room for one more row. Returns -1 when out of memory. */
 static inline int dt_first_room(struct dt_first *t)
 {
 	struct dt_first more = {.n = t->n, .size = t->size ? 2 * t->size : 1024};
@@ -63,7 +65,7 @@ static inline int dt_first_room(struct dt_first *t)
 	return 0;
 }
 
-/* Takes the free place that dt_first_find() gave. */
+/* Puts a row into the free place that dt_first_find() returned. */
 static inline void dt_first_put(struct dt_first *t, struct dt_first_entry *x, uint32_t id,
 				uint32_t hash)
 {

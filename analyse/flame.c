@@ -10,14 +10,14 @@
 #define ROW   17u
 #define TOP   34u
 #define SIDE  8u
-#define LEAST 0.3 /* pixels: what is narrower is drawn together with its neighbours */
+#define LEAST 0.3 /* pixels: boxes that are narrower are drawn together with their neighbours */
 
 struct drawing {
 	const struct dt_stacks *s;
 	struct dt_reader *r;
 	FILE *f;
-	uint64_t *time;	  /* by node: its own and all below it, ticks */
-	uint32_t *sorted; /* room for the children of one node after the other */
+	uint64_t *time;	  /* ticks by node: its own and those of all nodes below it */
+	uint32_t *sorted; /* holds the children of each node that is being drawn */
 	double scale, ns;
 	unsigned deepest;
 };
@@ -36,7 +36,8 @@ static void name_of(const struct drawing *d, uint32_t i, char *out, size_t size)
 		snprintf(out, size, "%s %u", t && *t->name ? t->name : "thread", n->function);
 }
 
-/* Okabe and Ito's hues, lightened; by the function, so that it is the same in every picture. */
+/* The hues of Okabe and Ito, lightened; chosen by the function, so that it has the same in every
+ * picture. */
 static const char *colour(uint32_t function)
 {
 	static const char *const c[] = {"#f0c05a", "#7fc6ee", "#66c7a8", "#f5ec8e",
@@ -81,7 +82,7 @@ static void box(struct drawing *d, uint32_t i, double x, double w, unsigned dept
 	fputs("</text></g>\n", d->f);
 }
 
-/* Several that are too narrow for boxes of their own. */
+/* Draws one box for several that are too narrow for their own. */
 static void rest(struct drawing *d, unsigned n, uint64_t time, double x, double w, unsigned depth)
 {
 	if (w <= 0)
@@ -102,7 +103,8 @@ static int by_time(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* The widest first. Nodes have all their room in `sorted' until their children are done. */
+/* Draws the children of a node, the widest first. They stay in `sorted' until their own children
+ * are drawn. */
 static void children(struct drawing *d, uint32_t parent, double x, unsigned depth, uint32_t *room)
 {
 	uint32_t n = 0, narrow = 0;
@@ -128,7 +130,7 @@ static void children(struct drawing *d, uint32_t parent, double x, unsigned dept
 		rest(d, narrow, left, x, (double)left * d->scale, depth);
 }
 
-/* Depth of what is drawn. */
+/* Returns how deep the boxes that are drawn reach. */
 static unsigned deepest(const struct drawing *d)
 {
 	unsigned most = 0;
@@ -150,7 +152,7 @@ static const char style[] =
 	"rect{stroke:#fff;stroke-width:.5}g:hover rect{stroke:#000}.dim{opacity:.25}"
 	"#say{font-size:12px}#title{font-size:13px;font-weight:600}</style>\n";
 
-/* Clicking: that box as wide as the picture. /: a search. */
+/* A click makes that box as wide as the picture; / searches. */
 static const char script[] =
 	"<script><![CDATA[\n"
 	"const svg=document.documentElement,all=[...svg.querySelectorAll('g[data-x]')],width=+svg.dataset.width,say=svg.getElementById('say');\n"
@@ -178,7 +180,7 @@ int dt_flame_write(const struct dt_stacks *s, struct dt_reader *r, FILE *f, unsi
 		free(d.sorted);
 		return dt_fail(e, "out of memory");
 	}
-	/* callees stand behind their callers */
+	/* callees come after their callers */
 	for (uint32_t i = s->n; i-- > 1;) {
 		d.time[i] += s->node[i].self;
 		d.time[s->node[i].parent] += d.time[i];

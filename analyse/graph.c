@@ -5,24 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a call is in one of the trees; nowhere: all 0. */
+/* The place of a call in one of the trees; all 0: it is not in it. */
 struct place {
-	uint32_t node;	 /* what it calls is below that */
-	uint32_t again;	 /* its own node, when it was called again; or 0 */
+	uint32_t node;	 /* the calls that it makes are below this node */
+	uint32_t again;	 /* its own node, if its function was called again; or 0 */
 	bool node_first; /* no other call of that node was open in its thread */
 	bool again_first;
 };
 
-/* An open call, beside its places. Frame 0 is none. */
+/* An open call; its places are in reading.place. Frame 0 stands for none. */
 struct frame {
-	uint64_t who;  /* the thread; in interrupts, where the outermost one began */
+	uint64_t who; /* the thread; in an interrupt, the frame of the outermost call and 1 << 32 */
 	uint32_t free; /* the next free frame */
-	bool hidden;   /* it has its caller's places */
+	bool hidden;   /* its function is not shown: it has its caller's places */
 };
 
-/* How many calls of a node are open in a thread: while there are some. */
+/* How many calls of a node are open in a thread; there is an entry only while some are. */
 struct open {
-	uint64_t who, node; /* the tree in the upper half */
+	uint64_t who, node; /* node: the tree is in the upper half */
 	uint32_t calls;	    /* 0: free */
 };
 
@@ -36,7 +36,7 @@ struct reading {
 	uint32_t frames, room, free;
 	struct open *open; /* open addressing, a power of two */
 	size_t opens, open_size;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 /* ---- the trees ---- */
@@ -61,7 +61,7 @@ static uint32_t node_of(struct reading *k, struct dt_graph_tree *t, uint32_t par
 	return i;
 }
 
-/* The node of a function on the way to a node; 0: it does not stand there. */
+/* Returns the node of a function on the way to a node; 0: it is not on it. */
 static uint32_t stands_at(const struct dt_stacks *s, uint32_t node, uint32_t function)
 {
 	while (node && s->node[node].function != function)
@@ -117,7 +117,7 @@ static bool open_grow(struct reading *k)
 	return true;
 }
 
-/* True: it is the only one. */
+/* Counts an open call of a node. True: it is the only one. */
 static bool open_one(struct reading *k, uint64_t who, size_t tree, uint32_t node)
 {
 	uint64_t key = (uint64_t)tree << 32 | node;
@@ -144,7 +144,7 @@ static void close_one(struct reading *k, uint64_t who, size_t tree, uint32_t nod
 	if (!o->calls || --o->calls)
 		return;
 	k->opens--;
-	/* what stands behind it only because this place was taken moves up */
+	/* entries that stand after it only because this place was taken move up */
 	for (;;) {
 		size_t from;
 
@@ -191,7 +191,7 @@ static uint32_t new_frame(struct reading *k)
 	return i;
 }
 
-/* Where a call of a function that is called from `caller' is. */
+/* Returns the place of a call that is made from node `caller'. */
 static struct place find_place(struct reading *k, size_t tree, uint32_t caller,
 			       const struct dt_call *c)
 {
@@ -208,7 +208,7 @@ static struct place find_place(struct reading *k, size_t tree, uint32_t caller,
 	return p;
 }
 
-/* In an event about a call. */
+/* Returns the frame of the caller, in an event about a call; 0: none. */
 static uint32_t caller_of(const struct reading *k)
 {
 	const uint32_t *note = dt_pair_caller_note(k->pair);
@@ -276,7 +276,7 @@ static void count(struct dt_graph_tree *t, const struct place *p, const struct d
 		t->sum[p->again].total += took;
 }
 
-/* A call without an entry. */
+/* Counts a call without an entry. */
 static void count_orphan(struct reading *k, const struct dt_call *c)
 {
 	uint32_t caller = caller_of(k);
@@ -291,7 +291,7 @@ static void count_orphan(struct reading *k, const struct dt_call *c)
 	}
 }
 
-/* The time of what is not shown is its caller's own. */
+/* Counts the time of a call that is not shown as its caller's own. */
 static void count_hidden(struct reading *k, const struct place *p, const struct dt_call *c)
 {
 	uint64_t took = dt_call_ticks(c);
@@ -333,8 +333,8 @@ static void on_end(void *ctx, const struct dt_call *c)
 
 /* ---- when all calls are known ---- */
 
-/* The ways to a function, seen from it. A recursive call is followed no further than to the
- * function. */
+/* Makes the tree of the ways to a function, with the function as its root. A way ends where it
+ * meets the function again. */
 static void make_above(struct reading *k, uint32_t function, struct dt_graph_tree *above)
 {
 	const struct dt_graph_tree *w = &k->g->whole;
@@ -363,7 +363,7 @@ static void make_above(struct reading *k, uint32_t function, struct dt_graph_tre
 	}
 }
 
-/* What was called again counts where it stood first. */
+/* Adds the calls of functions that were called again to the node where the function stood first. */
 static void fold(struct dt_graph_tree *t)
 {
 	for (uint32_t i = 1; i < t->way.n; i++)
@@ -412,7 +412,7 @@ static bool start(struct reading *k, struct dt_graph *g)
 	k->tree[0] = &g->whole;
 	for (size_t i = 0; i < g->focuses; i++)
 		k->tree[i + 1] = &g->below[i];
-	new_frame(k); /* 0 is none: it is in no tree */
+	new_frame(k); /* frame 0 stands for none: it is in no tree */
 	return !k->failed;
 }
 

@@ -13,16 +13,16 @@
 #define TOP	  58
 #define BOTTOM	  52
 #define RIGHT	  24
-#define NARROWEST 2   /* pixels of a bar */
+#define NARROWEST 2   /* fewest pixels of a bar */
 #define DIGIT	  6.7 /* pixels of a digit of the axes */
 
 struct drawing {
 	const struct dt_histogram *h;
 	FILE *f;
 	size_t first, last; /* buckets that are drawn */
-	size_t step;	    /* so many in a bar */
-	uint64_t most;	    /* in a bar */
-	double left, bar;   /* pixels: where the first is; of a bar */
+	size_t step;	    /* buckets in a bar */
+	uint64_t most;	    /* the highest count of a bar */
+	double left, bar;   /* pixels: left edge of the first bar; width of a bar */
 };
 
 static const char style[] =
@@ -55,7 +55,8 @@ static double x_of(const struct drawing *d, size_t bucket)
 	return d->left + (double)(bucket - d->first) / (double)d->step * d->bar;
 }
 
-/* On a logarithmic scale the axis is at a half, so that 1 has a height. */
+/* Returns the height of a count in the picture. On a logarithmic scale the axis is at a half, so
+ * that 1 has a height. */
 static double y_of(const struct drawing *d, uint64_t n, double most)
 {
 	if (d->h->log)
@@ -64,7 +65,7 @@ static double y_of(const struct drawing *d, uint64_t n, double most)
 	return HEIGHT - BOTTOM - (double)n / most * (HEIGHT - BOTTOM - TOP);
 }
 
-/* 1, 2, 5, 10, 20...: the least with which at most `lines' of them make n. */
+/* Returns the least of 1, 2, 5, 10, 20... of which at most `lines' steps make n. */
 static uint64_t nice(uint64_t n, uint64_t lines)
 {
 	uint64_t step = 1;
@@ -74,7 +75,7 @@ static uint64_t nice(uint64_t n, uint64_t lines)
 	return step;
 }
 
-/* A value as the axis says it: durations with three places and a unit. */
+/* Writes a value as the axis shows it: durations with three digits and a unit. */
 static void put_value(const struct drawing *d, uint64_t v, char *out, size_t size)
 {
 	static const char *const unit[] = {"ns", "us", "ms", "s"};
@@ -99,7 +100,7 @@ static uint64_t count_of(const struct drawing *d, size_t from)
 	return n;
 }
 
-/* "8: 34 of 56 (60.7 %)": all values of a bar, exactly. */
+/* Prints the values of a bar and their exact number: "8: 34 of 56 (60.7 %)". */
 static void print_what(const struct drawing *d, size_t from, uint64_t n)
 {
 	const struct dt_histogram *h = d->h;
@@ -129,8 +130,8 @@ static void print_bars(const struct drawing *d, double most)
 		if (!n)
 			continue;
 		if (bottom - y < 1)
-			y = bottom - 1; /* what is there is seen */
-		/* the whole height can be pointed at */
+			y = bottom - 1; /* a bar is visible however low it is */
+		/* the pointer may be anywhere in the height of the picture */
 		fprintf(d->f,
 			"<g class=\"bar\" data-from=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 			dt_histogram_lowest(d->h->width, i), n);
@@ -144,7 +145,7 @@ static void print_bars(const struct drawing *d, double most)
 	}
 }
 
-/* Lines across, and what they stand for. */
+/* Prints horizontal lines with their counts. */
 static void print_counts(const struct drawing *d, uint64_t step, uint64_t most)
 {
 	for (uint64_t n = d->h->log; n <= most; n = d->h->log ? n * step : n + step) {
@@ -170,7 +171,7 @@ static void print_mark(const struct drawing *d, double x, uint64_t v)
 		x, x, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5, x, HEIGHT - BOTTOM + 19, text);
 }
 
-/* How many marks fit along the axis. */
+/* Returns how many marks fit along the axis. */
 static uint64_t marks(const struct drawing *d)
 {
 	char text[48];
@@ -181,8 +182,8 @@ static uint64_t marks(const struct drawing *d)
 	return (uint64_t)((WIDTH - RIGHT - d->left) / (room < 40 ? 40 : room));
 }
 
-/* Of powers of two each stands where its bucket begins; of others, in the middle of a value's bar,
- * or where the value begins. */
+/* Prints the marks of the axis. With powers of two, a mark is where its bucket begins; otherwise it
+ * is in the middle of a value's bar, or where the value begins. */
 static void print_values(const struct drawing *d)
 {
 	size_t count = d->last - d->first + 1, every;
@@ -224,7 +225,7 @@ static void print_words(const struct drawing *d)
 	fputs("</text>\n", d->f);
 }
 
-/* Which buckets, how many in a bar, and how wide that is. */
+/* Decides which buckets are drawn, how many are in a bar, and how wide a bar is. */
 static void lay_out(struct drawing *d)
 {
 	const struct dt_histogram *h = d->h;
@@ -236,7 +237,7 @@ static void lay_out(struct drawing *d)
 		d->last--;
 	while (d->first < d->last && !h->bucket[d->first])
 		d->first++;
-	/* near 0: from there */
+	/* if they begin near 0, begin at 0 */
 	if (h->width && d->first < d->last / 4)
 		d->first = 0;
 	d->left = 0;

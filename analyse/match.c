@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that two traces have in common. */
+/* Finding the functions that two traces have in common. */
 #include "analyse/match.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Keys first to last - 1 are of one name: gives each its function. */
+/* Gives each of the keys first to last - 1, which have one name, its function. */
 static void take_name(struct dt_match *m, const struct key *k, size_t first, size_t last)
 {
 	uint32_t begin = m->n, only[2] = {0}, alone[2] = {0};
@@ -95,7 +95,8 @@ static void take_name(struct dt_match *m, const struct key *k, size_t first, siz
 			alone[side]++;
 		}
 	}
-	/* one in each trace that is left over: its source was renamed, or is known in one only */
+	/* if one is left over in each trace, they belong together: the source file was renamed, or
+	 * is known in one trace only */
 	if (alone[0] != 1 || alone[1] != 1)
 		return;
 	m->function[only[0]].row[1] = m->function[only[1]].row[1];

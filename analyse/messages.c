@@ -8,14 +8,15 @@
 #define BUCKETS 4096
 #define NONE	UINT32_MAX
 
-/* One end, whose other is not known yet. In two lists: of all, by age; of its bucket, by age. */
+/* One end of a message, whose other end is not known yet. It is in two lists, both by age: of all
+ * ends, and of its bucket. */
 struct end {
 	uint64_t key, channel, ticks;
 	uint32_t tid;
 	uint16_t core;
 	uint8_t kind;		/* DT_SEND, DT_RECEIVE */
-	uint32_t older, newer;	/* of all */
-	uint32_t before, after; /* of the bucket */
+	uint32_t older, newer;	/* in the list of all */
+	uint32_t before, after; /* in its bucket's list */
 };
 
 struct list {
@@ -26,7 +27,7 @@ struct dt_messages {
 	dt_message_fn fn;
 	void *ctx;
 	uint64_t ahead;
-	uint32_t unused; /* through `newer' */
+	uint32_t unused; /* list of unused ends, linked by `newer' */
 	struct list all, bucket[BUCKETS];
 	struct end end[DT_MESSAGES_MAX];
 };
@@ -114,7 +115,7 @@ static void join(struct dt_messages *m, uint32_t i, const struct end *now)
 				   .received_core = received->core});
 }
 
-/* The oldest end of the other kind with that key. */
+/* Returns the oldest end of that kind with that key; NONE: there is none. */
 static uint32_t find(struct dt_messages *m, uint64_t key, uint8_t kind)
 {
 	uint32_t i = bucket_of(m, key)->first;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages: which sent one was received where. Both ends say the same key (the lower 56 bits of an
- * event's body, as in Barrelfish); of several with one key under way, the first sent is the first
- * received. A receipt that is seen before its sending is one whose clock is behind: it waits for
- * the sending as long as `ahead', no longer. Where records were lost nobody can tell, so that
- * whatever is under way then stays without its other end.
+ * Messages: which sent one was received where. Both ends have the same key (the lower 56 bits of an
+ * event's body, as in Barrelfish); if several with one key are under way, the first one sent is the
+ * first one received. A receipt that is seen before its sending is from a core whose clock is
+ * behind: it waits for the sending for up to `ahead' ticks. Where records were lost nobody can
+ * tell, so whatever is under way then stays without its other end.
  */
 #ifndef DT_ANALYSE_MESSAGES_H
 #define DT_ANALYSE_MESSAGES_H
@@ -16,17 +16,17 @@
 #define DT_MESSAGE_KEY 0xffffffffffffffull
 
 /*
- * What the program said: the channel. A body has it from bit 12 on, as in Barrelfish; one without
- * the top byte of a message's is the channel.
+ * Returns the channel, which is what the program said. A body has it from bit 12 on, as in
+ * Barrelfish; a body without the top byte of a message's is the channel itself.
  */
 static inline uint64_t dt_message_channel(uint64_t body)
 {
 	return body >> 56 ? (body & DT_MESSAGE_KEY) >> 12 : body;
 }
 
-/* Under way at once; the oldest of more is given up. */
+/* The most messages that are under way at once; if there are more, the oldest is given up. */
 #define DT_MESSAGES_MAX 16384
-/* Clocks that differ by more are not told from messages that are lost. */
+/* If clocks differ by more than this, messages are taken for lost. */
 #define DT_MESSAGE_AHEAD_NS 10000000.0
 
 enum dt_message_state {
@@ -38,33 +38,34 @@ enum dt_message_state {
 
 struct dt_message {
 	enum dt_message_state state;
-	uint64_t key;		   /* dt_message_channel(): what the program said */
-	uint64_t sent, received;   /* ticks */
-	uint64_t known;		   /* ticks of the record by which it was paired, or given up */
+	uint64_t key;		 /* dt_message_channel(): what the program said */
+	uint64_t sent, received; /* ticks */
+	uint64_t known; /* ticks of the record by which the message was paired, or given up */
 	uint32_t sender, receiver; /* threads */
 	uint16_t sent_core, received_core;
 };
 
 struct dt_messages;
 
-/* In the order in which they are known. */
+/* Is called for each message, in the order in which they become known. */
 typedef void (*dt_message_fn)(void *ctx, const struct dt_message *m);
 
-/* ahead: ticks. NULL: out of memory. */
+/* Makes a pairing of messages, which calls fn. ahead: ticks. NULL: out of memory. */
 struct dt_messages *dt_messages_new(uint64_t ahead, dt_message_fn fn, void *ctx);
 void dt_messages_free(struct dt_messages *m);
 
-/* A record of kind DT_SEND or DT_RECEIVE, in the order of time. */
+/* Takes a record of kind DT_SEND or DT_RECEIVE; they must come in the order of time. */
 void dt_messages_record(struct dt_messages *m, uint8_t kind, uint64_t body, uint64_t ticks,
 			uint32_t tid, uint16_t core);
-/* Records were lost here: gives up what is under way. */
+/* Gives up what is under way, because records were lost here. */
 void dt_messages_lost(struct dt_messages *m, uint64_t ticks);
-/* The trace has ended: gives up what is under way. */
+/* Gives up what is under way, because the trace has ended. */
 void dt_messages_finish(struct dt_messages *m, uint64_t ticks);
 
-/* As if nothing had been sent yet. */
+/* Forgets everything, as if nothing had been sent yet. */
 void dt_messages_forget(struct dt_messages *m);
-/* What is under way, as bytes, for analyse/feed.h. -1: out of memory; damaged. */
+/* Appends what is under way to b, as bytes, and reads it back, for analyse/feed.h. Return -1 when
+ * out of memory, or the bytes are damaged. */
 int dt_messages_save(const struct dt_messages *m, struct dt_bytes *b);
 int dt_messages_restore(struct dt_messages *m, struct dt_cursor_bytes *c);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of pairing. What a record at stack pointer s says of the frames on the same stack:
+ * The rules of pairing. What a record at stack pointer s says about the frames on the same stack:
  * those below s are gone; one at s is the record's own call (an exit), or has been replaced by it
- * (an entry: the frame ended in a tail call). Whether another segment is meant instead is decided
- * by what is certain first (an exit that matches a frame exactly) and by nearness last.
+ * (an entry: the frame ended in a tail call). Whether the record belongs to another segment is
+ * decided first by what is certain (an exit that matches a frame exactly), and last by nearness.
  *
  * A call that jumps to a function whose entries are recorded stays open, and that function is in
- * it, at the same s: both end by the exit of the latter. Where it is not known what was jumped to,
+ * it, at the same s: both end by the exit of the latter. If it is not known where the call jumped,
  * the call ends at its jump, and what may have been called from there is marked.
  */
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "analyse/pair-work.h"
 #include "core/search.h"
 
-#define STACK_LEAST    2048 /* bytes that a stack has, at least (MINSIGSTKSZ) */
-#define ARGUMENTS_MOST 128  /* bytes of arguments that a stack's first call has on it */
+#define STACK_LEAST    2048 /* the least bytes that a stack has (MINSIGSTKSZ) */
+#define ARGUMENTS_MOST 128  /* the most bytes of arguments on a stack below its first call */
 
 /* ---- closing and opening calls ---- */
 
@@ -27,9 +27,9 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 	c->exit = exit;
 	c->end = p->now;
 	c->held = p->events.cost ? 0
-				 : t->held - f->held; /* else the thread's clock has stood still */
+				 : t->held - f->held; /* otherwise the thread's clock stood still */
 	c->flags |= flags;
-	/* in front of a jump the registers hold the next function's arguments */
+	/* before a jump the registers hold the next function's arguments */
 	c->result = exit && p->values && !(flags & DT_CALL_LEFT) ? p->span->value[p->at] : NULL;
 	if (__builtin_expect(c->end < c->begin, 0)) {
 		p->impossible++;
@@ -38,7 +38,7 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 		c->held = 0;
 	}
 	if (__builtin_expect(f->losses != t->losses, 0)) {
-		/* how it ended is then not known, unless it was by this record */
+		/* then it is not known how the call ended, unless this record ended it */
 		c->flags |= t->pauses - f->pauses != t->losses - f->losses ? DT_CALL_LOSS : 0;
 		c->flags |= t->pauses != f->pauses ? DT_CALL_PAUSED : 0;
 		if (!exit)
@@ -49,7 +49,7 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 	p->events.end(p->events.ctx, c);
 }
 
-/* The frame that a nested segment was entered from; -1: it has gone. */
+/* Returns the index of the frame that a nested segment was entered from; -1: it is gone. */
 static int64_t below_frame(const struct dt_segment *s)
 {
 	const struct dt_segment *b = s->below;
@@ -60,7 +60,7 @@ static int64_t below_frame(const struct dt_segment *s)
 	return -1;
 }
 
-/* Adds what a call took to its caller's time in callees. */
+/* Adds what a call took to its caller's time in the calls it made. */
 static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 {
 	int64_t below;
@@ -69,16 +69,17 @@ static void charge(struct dt_segment *s, uint32_t i, uint64_t ticks)
 		s->frame[i - 1].call.children += ticks;
 		return;
 	}
-	/* nested: the caller is on another segment, if it is still there */
+	/* in a nested segment, the caller is on another segment, if it is still there */
 	below = below_frame(s);
 	if (below >= 0)
 		s->below->frame[below].call.children += ticks;
 }
 
 /*
- * A recursive call's time counts in that of the call of the same function that it is in; when that
- * one's is not known, it is all that is. Not looked for behind so many calls: the same function
- * could be at the bottom of a deep stack and called at its top, again and again.
+ * A recursive call's time counts in that of the call of the same function that it is in; if the
+ * outer one's time is not known, it is all that is known. The outer one is looked for among the
+ * next REACH callers only: a function could be at the bottom of a deep stack and be called at its
+ * top again and again.
  */
 #define REACH 64
 
@@ -114,7 +115,8 @@ static struct dt_stack_frame *top_of(struct dt_segment *s)
 	return s->n ? &s->frame[s->n - 1] : NULL;
 }
 
-/* The innermost frame is gone without an exit. One that had jumped may have been returned for. */
+/* Closes the innermost frame, which is gone without an exit. If it had jumped, another function may
+ * have returned for it. */
 static void pop_gone(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 		     uint32_t flags)
 {
@@ -130,7 +132,7 @@ static void unwind(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segme
 		pop_gone(p, t, s, DT_CALL_UNWOUND);
 }
 
-/* Closes the innermost frame, and those at its sp that had jumped to it: how it ended, they did. */
+/* Closes the innermost frame, and those at its sp that jumped to it: they ended as it did. */
 static void pop_chain(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 		      uint32_t flags, uint32_t exit)
 {
@@ -231,13 +233,13 @@ bool dt_pair_is_first(const struct dt_pair *p)
 	return !p->enclosing;
 }
 
-/* What may have happened to a call of which only the exit is known. */
+/* Returns the flags that say what may have happened to a call of which only the exit is known. */
 static uint32_t lossy(const struct dt_thread_stack *t)
 {
 	return (t->losses != t->pauses ? DT_CALL_LOSS : 0) | (t->pauses ? DT_CALL_PAUSED : 0);
 }
 
-/* A call whose entry was not recorded. */
+/* Passes on a call whose entry was not recorded. */
 static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint32_t function,
 		   uint32_t flags)
 {
@@ -263,7 +265,8 @@ static void orphan(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, ui
 	p->events.end(p->events.ctx, &c);
 }
 
-/* A segment whose last frame is gone is forgotten; the thread is then where it was entered from. */
+/* Forgets a segment whose last frame is gone; the thread is then where the segment was entered
+ * from. */
 static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
 {
 	struct dt_segment *below = s->below;
@@ -280,9 +283,9 @@ static void leave_empty(struct dt_thread_stack *t, struct dt_segment *s)
 }
 
 /*
- * A segment is left by swapcontext(), or is where the thread is again. Meanwhile that call is not
- * counted as an open one of its function, or a call of it from another stack would be taken for one
- * within it.
+ * Marks a segment that the thread leaves by swapcontext(); unkeep() marks that it is there again.
+ * Meanwhile the call of swapcontext() does not count as open, or a call of it from another stack
+ * would be taken for one within it.
  */
 static void keep(struct dt_segment *s)
 {
@@ -304,7 +307,7 @@ static bool is_kernel(uint64_t sp)
 	return sp >> 63;
 }
 
-/* Frames of other segments that a new frame at sp lies over are gone. */
+/* Closes the frames of other segments that a new frame at sp lies over: they are gone. */
 static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint64_t caller_sp)
 {
 	for (uint32_t i = 0; i < t->segments;) {
@@ -312,7 +315,7 @@ static void bury(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uint
 		uint32_t keep = s->n;
 
 		if (s != t->current && !s->kept) {
-			/* from the outermost one that is within [sp, caller_sp) inwards */
+			/* from the outermost frame within [sp, caller_sp) inwards */
 			while (keep && s->frame[keep - 1].call.sp < sp)
 				keep--;
 			while (keep && s->frame[keep - 1].call.sp < caller_sp)
@@ -347,7 +350,8 @@ static struct dt_segment *nested(struct dt_pair *p, struct dt_thread_stack *t,
 	return s;
 }
 
-/* A segment all of whose frames are a little below sp: unwound on its own stack. */
+/* Returns a segment all of whose frames are a little below sp: they are gone, unwound on their own
+ * stack. */
 static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t sp)
 {
 	struct dt_segment *best = NULL;
@@ -366,8 +370,8 @@ static struct dt_segment *just_below(const struct dt_thread_stack *t, uint64_t s
 }
 
 /*
- * The segment that a new frame at sp is on. May be a new one. kept: or one that the thread has left
- * to come back to. NULL: no memory.
+ * Returns the segment that a new frame at sp is on; it may be a new one. kept: also consider
+ * segments that the thread has left to come back to. NULL: out of memory.
  */
 static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 				bool kept)
@@ -377,7 +381,7 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 	uint64_t c_distance = above >= 0 ? c->frame[above].call.sp - sp : UINT64_MAX;
 	uint64_t o_distance = UINT64_MAX;
 
-	if (c && !c->n && c->below) /* just entered from the program: see cross() */
+	if (c && !c->n && c->below) /* it was just entered from the program: see cross() */
 		return c;
 	other = dt_stack_nearest(t, c, sp, kept);
 	if (other)
@@ -391,16 +395,16 @@ static struct dt_segment *place(struct dt_pair *p, struct dt_thread_stack *t, ui
 	s = just_below(t, sp);
 	if (s)
 		return s;
-	/* a caller with large arrays: only the call that the thread was in can be it */
+	/* the caller may have large arrays: only the call that the thread was in can be it */
 	if (c_distance <= DT_STACK_FAR)
 		return nested(p, t, c);
-	/* another stack; what the old one was left for is not known */
+	/* it is another stack; it is not known why the old one was left */
 	if (c)
 		c->doubtful = true;
 	return nested(p, t, NULL);
 }
 
-/* The call that a nested segment was entered from may be gone meanwhile. */
+/* Makes a segment independent if the call that it was entered from is gone. */
 static void detach(struct dt_segment *s)
 {
 	if (below_frame(s) >= 0)
@@ -410,7 +414,8 @@ static void detach(struct dt_segment *s)
 	s->depth = 0;
 }
 
-/* Could the call have ended in a tail call that left no record? Only by an indirect jump. */
+/* Returns whether the call could have ended in a tail call that left no record. Only an indirect
+ * jump leaves none. */
 static bool may_jump(const struct dt_pair *p, const struct dt_stack_frame *f)
 {
 	const struct dt_site *site = dt_reader_site(p->reader, f->call.entry);
@@ -419,8 +424,8 @@ static bool may_jump(const struct dt_pair *p, const struct dt_stack_frame *f)
 }
 
 /*
- * From a program's stack to the kernel's: what is called there is called by what the program was
- * in. And back: all calls of the kernel are over then.
+ * Follows the thread from the program's stack to the kernel's, where what is called is called by
+ * what the program was in; and back, when all calls of the kernel are over.
  */
 static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
@@ -438,10 +443,10 @@ static void cross(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 }
 
 /*
- * An entry behind a tail jump of a call that is closed: what is there to say of how this one began?
- * At the jump's sp it is what was jumped to, or the next call of the same caller when that has
- * returned unseen. Below, it is called from there, or with arguments on the stack by the caller. On
- * another stack nothing is known by it.
+ * Says how a call began whose entry comes after the tail jump of a call that is closed. At the
+ * jump's sp it is what was jumped to or, if that has returned unseen, the next call of the same
+ * caller. Below, it is called from there or, with arguments on the stack, by the caller. If it is
+ * on another stack, nothing is known.
  */
 static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
@@ -456,14 +461,15 @@ static uint32_t land(struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 	return t->tail_lands && function == t->tail_lands ? DT_CALL_TAILED : DT_CALL_DOUBTFUL;
 }
 
-/* Is a new frame at the innermost one's sp what that has jumped to? */
+/* Returns whether a new frame at the innermost one's sp is what that one has jumped to. */
 static bool has_landed(const struct dt_thread_stack *t, const struct dt_stack_frame *top,
 		       uint32_t function)
 {
 	return top->jump == DT_JUMP_MADE && top->lands == function && top->losses == t->losses;
 }
 
-/* The frame at the sp of a new one has been reused: a tail call, or it went with those below it. */
+/* Closes the frame at the sp of a new one, which has taken its place: either it ended in a tail
+ * call, or it is gone with those below it. */
 static void replace(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, bool alone)
 {
 	struct dt_stack_frame *top = top_of(s);
@@ -480,22 +486,25 @@ static bool is_deeper(const struct dt_thread_stack *t, uint64_t sp)
 	       s->frame[s->n - 1].call.sp - sp <= DT_STACK_NEAR && sp > t->floor;
 }
 
-/* Has the thread come to another stack, of which nothing is known but the stack pointer? */
+/*
+ * Returns whether the thread has come to another stack, of which only the stack pointer is known.
+ */
 static bool has_arrived(const struct dt_thread_stack *t)
 {
 	return t->tail_sp && t->tail_lands == DT_LANDS_STACK;
 }
 
-/* Has the first call on another stack returned? Nothing recorded has called it. */
+/* Returns whether the first call on another stack has returned. Nothing that is recorded has called
+ * it. */
 static bool is_at_bottom(const struct dt_thread_stack *t)
 {
 	return t->tail_sp && t->tail_lands == DT_LANDS_BOTTOM;
 }
 
 /*
- * Is an entry at sp the first call on a stack, by where the thread is? Who began that stack calls
- * another function when the first one has returned, as libc does setcontext(), from where that
- * one's arguments are.
+ * Returns whether an entry at sp is the first call on a stack, judging by where the thread is. When
+ * the first call has returned, whatever began that stack calls another function (libc calls
+ * setcontext()), with the stack pointer where the arguments of the first call are.
  */
 static bool begins_stack(const struct dt_thread_stack *t, uint64_t sp)
 {
@@ -503,7 +512,8 @@ static bool begins_stack(const struct dt_thread_stack *t, uint64_t sp)
 	       (is_at_bottom(t) && sp >= t->tail_sp && sp - t->tail_sp <= ARGUMENTS_MOST);
 }
 
-/* Is that what the exit at sp is, by which the innermost call of the thread ends? */
+/* Returns whether the exit at sp, by which the thread's innermost call ends, is that of the first
+ * call on a stack. */
 static bool reaches_bottom(const struct dt_thread_stack *t, uint64_t sp)
 {
 	const struct dt_segment *s = t->current;
@@ -512,7 +522,9 @@ static bool reaches_bottom(const struct dt_thread_stack *t, uint64_t sp)
 	       (s->frame[0].call.flags & DT_CALL_OTHER_STACK);
 }
 
-/* The first call on a stack. One that was kept, and began at the same place, has been given up. */
+/*
+ * Begins the first call on a stack. A kept segment that began at the same place has been given up.
+ */
 static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 			uint32_t function)
 {
@@ -528,7 +540,7 @@ static void begin_stack(struct dt_pair *p, struct dt_thread_stack *t, uint64_t s
 			pop(p, t, s, DT_CALL_UNWOUND, 0);
 		dt_segment_drop(t, s);
 	}
-	/* what was left where the new one lies, in an array of a caller of theirs, has gone */
+	/* what was left where the new stack lies, in an array of one of its callers, is gone */
 	bury(p, t, sp - STACK_LEAST + 1, sp + 1);
 	s = nested(p, t, NULL);
 	if (!s)
@@ -568,8 +580,8 @@ static void entry_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64
 	before = s->n;
 	unwind(p, t, s, sp);
 	top = top_of(s);
-	/* in the kernel a function that ends in a jump still has its exit, behind that of the other
-	 */
+	/* in the kernel, a function that ends in a jump still has its own exit, after that of the
+	 * other function */
 	if (top && top->call.sp == sp && has_landed(t, top, function)) {
 		top->jump = DT_JUMP_LANDED;
 		how = DT_CALL_TAILED;
@@ -603,7 +615,7 @@ static inline void entry(struct dt_pair *p, struct dt_thread_stack *t, uint64_t 
 		entry_elsewhere(p, t, sp, function);
 }
 
-/* An entry that is all there is of its call. */
+/* Handles an entry that is all there is of its call. */
 static void entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 			uint32_t function)
 {
@@ -619,7 +631,7 @@ static void entry_alone(struct dt_pair *p, struct dt_thread_stack *t, uint64_t s
 
 /* ---- exits ---- */
 
-/* The segment other than the current one that has exactly this frame. */
+/* Returns the segment other than the current one that has exactly this frame; NULL: none has. */
 static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp, uint32_t function)
 {
 	for (uint32_t i = 0; i < t->segments; i++) {
@@ -633,7 +645,7 @@ static struct dt_segment *matching(const struct dt_thread_stack *t, uint64_t sp,
 	return NULL;
 }
 
-/* How many frames at the innermost one's sp are held, each by the jump of the one before. */
+/* Returns how many frames at the innermost one's sp are open because of a jump to the next one. */
 static uint32_t chain_length(const struct dt_segment *s)
 {
 	uint32_t n = 1;
@@ -644,8 +656,8 @@ static uint32_t chain_length(const struct dt_segment *s)
 }
 
 /*
- * The innermost call makes a tail jump. In a chain that is too long it ends with that, and the one
- * before it waits for the other function in its place.
+ * Handles a tail jump of the innermost call. If the chain of jumps is too long, the call ends here,
+ * and the call before it waits for the other function in its place.
  */
 static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s, uint32_t lands)
 {
@@ -663,7 +675,7 @@ static void jump(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	f->lands = lands;
 }
 
-/* The innermost call of s ends by the record, or makes a tail jump. */
+/* Ends the innermost call of s by the record, which is its exit or a tail jump. */
 static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 		       const struct fact *fact)
 {
@@ -678,8 +690,8 @@ static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_s
 }
 
 /*
- * The frames at the sp of an exit that is none of theirs: they have come to it by a jump, of which
- * a record tells, or none.
+ * Closes the frames at the sp of an exit that belongs to none of them: they have come to the
+ * function of the exit by a jump, recorded or not.
  */
 static void replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 			uint64_t sp, const struct fact *fact)
@@ -701,7 +713,7 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	int64_t above;
 	bool replaced;
 
-	/* an exit in the kernel whose entry is not known: the program stays where it was */
+	/* an exit in the kernel whose entry is not known: the program's calls stay as they were */
 	if (s && s->n && is_kernel(sp) && !is_kernel(s->frame[0].call.sp)) {
 		orphan(p, t, sp, function, tail | (lossy(t)));
 		return;
@@ -715,7 +727,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 		leave_call(p, t, s, fact);
 		return;
 	}
-	/* libc's resolver of names takes two words off that it was jumped to with, and jumps on */
+	/* libc's resolver of names takes two words off the stack that were pushed for it, and jumps
+	 * on */
 	if (s && s->n && fact->tail && !replaced && top_of(s)->call.function == function &&
 	    sp > top_of(s)->call.sp && sp - top_of(s)->call.sp <= 16) {
 		pop_chain(p, t, s, tail, p->span->site[p->at]);
@@ -724,7 +737,9 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	}
 	s = matching(t, sp, function);
 	if (s) {
-		/* a nested segment left this way may be a coroutine's stack or may be gone */
+		/*
+		 * a nested segment that is left this way may be a coroutine's stack, or may be gone
+		 */
 		if (t->current && t->current->below == s)
 			t->current->doubtful = true;
 		unwind(p, t, s, sp);
@@ -747,7 +762,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 		leave_empty(t, s);
 }
 
-/* The segment that is left by swapcontext(), whose frame is at sp. */
+/* Returns the segment that was left by swapcontext() and whose innermost frame is at sp; NULL:
+ * there is none. */
 static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_thread_stack *t,
 				  uint64_t sp)
 {
@@ -762,11 +778,11 @@ static struct dt_segment *left_at(const struct dt_pair *p, const struct dt_threa
 }
 
 /*
- * An exit of swapcontext(), setcontext() or longjmp(): where its stack pointer is, the thread goes
- * on. That is where a call of swapcontext() has left another stack, or the same; or else where a
- * new one begins, or getcontext() or setjmp() was called, which the next record tells. The stack
- * that is left is as it was when the thread comes back, wherever it lies: also in an array of a
- * call that goes on meanwhile.
+ * Handles an exit of swapcontext(), setcontext() or longjmp(): the thread goes on where its stack
+ * pointer is. That is where a call of swapcontext() has left another stack, or the same one;
+ * otherwise a new stack begins there, or getcontext() or setjmp() was called there, which the next
+ * record tells. The stack that is left will be the same when the thread comes back, wherever it
+ * lies: even in an array of a call that goes on meanwhile.
  */
 static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 		   const struct fact *fact)
@@ -779,14 +795,14 @@ static void arrive(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
 	bool ended = left && left->arrives && !left->keeps;
 
 	t->tail_sp = 0;
-	if (ended) /* it does not come back: this is its exit */
+	if (ended) /* the call does not return: this is its exit */
 		pop(p, t, from, fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0, site);
 	else if (left && left->keeps && from != to)
 		keep(from);
 	if (from && from != to && !from->n)
 		dt_segment_drop(t, from);
 	else if (ended && from != to)
-		from->doubtful = true; /* mostly it is gone */
+		from->doubtful = true; /* most likely it is gone */
 	dt_stack_switch(t, to);
 	if (!to) {
 		if (!ended)
@@ -815,7 +831,7 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 		mine = s && s->n && s->frame[s->n - 1].call.sp == sp &&
 		       s->frame[s->n - 1].call.function == function;
 
-	/* neither makes a jump, nor was made by one, and there is something left */
+	/* it makes no jump, was not reached by one, and is not the segment's last frame */
 	if (__builtin_expect(mine && !fact->tail && !t->tail_sp && s->n > 1 &&
 				     !s->frame[s->n - 2].jump,
 			     1)) {
@@ -848,8 +864,8 @@ static void leave(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp, uin
 }
 
 /*
- * A point or an event inside a function: what is below it on this stack is gone. It may be on
- * another stack than the record before, which was left without a record.
+ * Handles a point or an event inside a function: what is below it on this stack is gone. It may be
+ * on another stack than the record before, which was left without a record.
  */
 static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 {
@@ -876,15 +892,16 @@ static void point(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp)
 
 /* ---- losses ---- */
 
-/* How many losses of a core begin before a time. */
+/* Returns how many losses of a core begin before a time. */
 static size_t losses_before(const struct core_loss *l, uint64_t time)
 {
 	return dt_count_before(l ? l->n : 0, k, l->i[k].begin < time);
 }
 
 /*
- * All are known from the start, because a thread may go on elsewhere before its core does. Those of
- * a core may overlap: each of its sources (its ring, the kernel) has its own. They are kept apart.
+ * Adds a loss. All losses are known from the start, because a thread may go on elsewhere before its
+ * core does. Those of a core may overlap, since each of its sources (its ring, the kernel) has its
+ * own; they are not put together.
  */
 static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t end)
 {
@@ -897,7 +914,7 @@ static int add_loss(struct dt_pair *p, unsigned core, uint64_t begin, uint64_t e
 	p->any_loss = true;
 	at = losses_before(l, begin);
 	if (at < l->n &&
-	    l->i[at].begin == begin) { /* told once more: its end may be known by now */
+	    l->i[at].begin == begin) { /* it is noted again: its end may be known by now */
 		if (end == UINT64_MAX || l->i[at].end == end)
 			return 0;
 		if (l->i[at].end == UINT64_MAX || l->i[at].end < end)
@@ -929,7 +946,7 @@ static int take_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, ui
 	return add_loss(ctx, core, begin, end);
 }
 
-/* Whether records of a core are missing somewhere in [begin, end]. */
+/* Returns whether records of a core are missing somewhere in [begin, end]. */
 static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin, uint64_t end)
 {
 	const struct core_loss *l = p->loss[core];
@@ -939,10 +956,11 @@ static bool lost_between(const struct dt_pair *p, uint16_t core, uint64_t begin,
 }
 
 /*
- * Whether that may be records of a thread, which has made one at `since' and the next, at now, on
- * the same core. What a ring has lost lies between two of its records, or in the one of all cores,
- * where times are in no strict order, about there. Another interval comes from the kernel, which
- * goes on losing while the ring does not: that matters for calls in the kernel, and where it began.
+ * Returns whether records may be missing of a thread that has made one at `since' and the next, at
+ * now, on the same core. What a ring has lost lies between two of its records; for a shared ring,
+ * whose times are in no strict order, about there. A loss that spans several records comes from the
+ * kernel, which goes on losing while the ring does not: that matters for calls in the kernel, and
+ * where it began.
  */
 static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, uint64_t now,
 		       bool kernel)
@@ -956,7 +974,9 @@ static bool lost_since(const struct dt_pair *p, uint16_t core, uint64_t since, u
 	return n && l->i[n - 1].begin >= since;
 }
 
-/* Behind which time something may be lost on a core again, or still; UINT64_MAX: none. */
+/*
+ * Returns the time after which something may be lost on a core again, or still; UINT64_MAX: never.
+ */
 static uint64_t next_loss(const struct dt_pair *p, uint16_t core, uint64_t time)
 {
 	const struct core_loss *l = p->loss[core];
@@ -982,7 +1002,7 @@ static struct dt_thread_stack **thread_slot(struct dt_thread_stack **table, size
 	}
 }
 
-/* What runs in the kernel without a thread, interrupts, is a stack of calls on each core. */
+/* Interrupts run in the kernel without a thread: they have a stack of calls for each core. */
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core)
 {
 	if (!p->nobody[core] && (p->nobody[core] = calloc(1, sizeof(**p->nobody))))
@@ -1043,7 +1063,7 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 {
 	struct dt_segment *s;
 
-	/* those are recorded by the thread itself; a switch or a rundown is about it */
+	/* these are recorded by the thread itself; a switch or a rundown is about it */
 	if (kind == DT_POINT || kind == DT_EVENT || kind == DT_SEND || kind == DT_RECEIVE)
 		point(p, t, sp);
 	s = t->current;
@@ -1084,7 +1104,7 @@ static uint32_t pid_of(const struct dt_reader *r, uint32_t function)
 	return m ? m->pid : 0;
 }
 
-/* All of them, sorted. NULL: out of memory. */
+/* Returns all such functions, sorted by address. NULL: out of memory. */
 static struct head *heads(const struct dt_pair *p, size_t *n)
 {
 	uint32_t sites = dt_reader_sites(p->reader);
@@ -1104,7 +1124,7 @@ static struct head *heads(const struct dt_pair *p, size_t *n)
 	return all;
 }
 
-/* The function whose entries at an address of a process are recorded; 0: none. */
+/* Returns the function whose entries at an address of a process are recorded; 0: none. */
 static uint32_t head_at(const struct head *all, size_t n, uint64_t address, uint32_t pid)
 {
 	struct head key = {address, pid, 0};
@@ -1121,7 +1141,7 @@ static bool is_named(const struct dt_pair *p, uint32_t function, const char *nam
 		     (!strncmp(f->name, "__", 2) && !strcmp(f->name + 2, name)));
 }
 
-/* Of libc's: the function that loads the stack pointer and jumps. */
+/* Returns whether this is one of libc's functions that load the stack pointer and jump. */
 static bool changes_stack(const struct dt_pair *p, uint32_t function)
 {
 	static const char *const names[] = {"swapcontext", "setcontext", "longjmp", "_longjmp",
@@ -1133,7 +1153,9 @@ static bool changes_stack(const struct dt_pair *p, uint32_t function)
 	return false;
 }
 
-/* A file that is still being written may have new sites and functions. */
+/*
+ * Brings the facts up to date: a file that is still being written may have new sites and functions.
+ */
 static int update_facts(struct dt_pair *p)
 {
 	uint32_t sites = dt_reader_sites(p->reader) + 1;
@@ -1172,7 +1194,7 @@ static int update_facts(struct dt_pair *p)
 
 /* ---- pauses ---- */
 
-/* Is another number when a file that grows has told of more times. */
+/* Returns a number that changes when a file that grows has got more holds or pauses. */
 static size_t known_times(const struct dt_pair *p)
 {
 	size_t pauses;
@@ -1191,8 +1213,8 @@ static void find_pauses(const struct dt_pair *p, struct dt_thread_stack *t)
 	t->next_pause = t->pause_at < n ? x[t->pause_at].begin : UINT64_MAX;
 }
 
-/* Was recording paused since the thread's last record? Then what was open need not be what ends
- * now. */
+/* Notes a pause as a loss if recording was paused since the thread's last record: then what was
+ * open need not be what ends now. */
 static void pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t now)
 {
 	size_t n;
@@ -1216,7 +1238,7 @@ static void pause(const struct dt_pair *p, struct dt_thread_stack *t, uint64_t n
 
 /* ---- the tracer's own time ---- */
 
-/* Looks for the times in which the thread was held, behind its last record. */
+/* Looks up the times in which the thread was held, after its last record. */
 static void find_holds(struct dt_pair *p, struct dt_thread_stack *t)
 {
 	t->holds_known = known_times(p);
@@ -1229,9 +1251,9 @@ static void find_holds(struct dt_pair *p, struct dt_thread_stack *t)
 }
 
 /*
- * Adds up how long the thread was held until now, when it made a record (its own, not the kernel's
- * of it). Between two records that both lie within a hold it ran after all: a signal's handler.
- * What it waited for room for is its next record.
+ * Adds up how long the thread was held until now, when it made a record (own: itself, not the
+ * kernel about it). If two records both lie within one hold, the thread ran in between after all: a
+ * signal's handler. A thread that waited for room did so for its next record.
  */
 static void hold(struct dt_thread_stack *t, uint64_t now, bool own)
 {
@@ -1256,9 +1278,9 @@ static void hold(struct dt_thread_stack *t, uint64_t now, bool own)
 }
 
 /*
- * The time of a record on a clock that stands still while a record is made. From one record to the
- * next it is the rest of the first one's making and the beginning of the second one's: one cost.
- * It stood still while the thread was held, too.
+ * Returns the time of a record on a clock that stands still while a record is made. Between two
+ * records lie the rest of making the first one and the beginning of making the second one: together
+ * one cost. The clock also stood still while the thread was held.
  */
 static uint64_t without_cost(struct dt_pair *p, struct dt_thread_stack *t, uint64_t ticks,
 			     uint8_t kind, uint64_t held)
@@ -1291,9 +1313,10 @@ static void close_all(struct dt_pair *p, struct dt_thread_stack *t, uint32_t fla
 /* ---- other programs in the same process ---- */
 
 /*
- * The thread that goes on behind an execve has the process's number, whichever called it: what
- * other threads have open is not met again. The program's first record tells that it is there:
- * until then the thread may be in the kernel, whose calls were made by the old one.
+ * Returns whether a record is of the program itself. The thread that goes on after an execve has
+ * the process's number, whichever thread called it; what other threads have open is not met again.
+ * The new program's first record tells that it is there: until then the thread may be in the
+ * kernel, whose calls were made by the old one.
  */
 static bool is_of_program(const struct dt_pair *p, const struct dt_span *s, uint32_t i)
 {
@@ -1304,7 +1327,8 @@ static bool is_of_program(const struct dt_pair *p, const struct dt_span *s, uint
 	       s->sp[i] && !is_kernel(s->sp[i]);
 }
 
-/* When the last of a program's calls began that are open; without any, the thread's last record. */
+/* Returns when the latest of the program's open calls began; if none is open, the time of the
+ * thread's last record. */
 static uint64_t newest(const struct dt_thread_stack *t)
 {
 	uint64_t begin = 0;
@@ -1319,7 +1343,8 @@ static uint64_t newest(const struct dt_thread_stack *t)
 	return begin ? begin : t->last_ticks;
 }
 
-/* Where, from record i on, the first one of another program is; the span's length: nowhere. */
+/* Returns the index of the first record of another program, from i on; the span's length: there is
+ * none. */
 static uint32_t new_program(const struct dt_pair *p, const struct dt_thread_stack *t,
 			    const struct dt_span *s, uint32_t i)
 {
@@ -1330,8 +1355,7 @@ static uint32_t new_program(const struct dt_pair *p, const struct dt_thread_stac
 	return i;
 }
 
-/* Up to when the old program's calls took: it came after the execve, and after all of their
- * records. */
+/* Returns when the old program's calls ended: at the execve, and after all of their records. */
 static uint64_t exec_time(const struct dt_pair *p, const struct dt_thread_stack *t)
 {
 	uint64_t passed = t->next_exec > t->last_ticks ? t->next_exec - t->last_ticks : 0;
@@ -1347,12 +1371,12 @@ static void exec(struct dt_pair *p, struct dt_thread_stack *t, uint64_t until)
 	close_all(p, t, DT_CALL_UNWOUND);
 	t->floor = 0;
 	t->tail_sp = 0;
-	/* of several without a record between them, all */
+	/* if there are several execs without a record between them, all are done */
 	t->next_exec =
 		until == UINT64_MAX ? UINT64_MAX : dt_reader_exec(p->reader, t->tid, until + 1);
 }
 
-/* Is a record of a call in the kernel? */
+/* Returns whether record i is of a call in the kernel. */
 static bool is_kernels(const struct dt_pair *p, const struct dt_span *s, uint32_t i)
 {
 	uint8_t kind = p->fact[s->site[i]].kind;
@@ -1360,14 +1384,15 @@ static bool is_kernels(const struct dt_pair *p, const struct dt_span *s, uint32_
 	return is_kernel(s->sp[i]) && (kind == DT_ENTRY || kind == DT_EXIT);
 }
 
-/* Behind a loss it is not known where the thread is. */
+/* Notes a loss: after it, it is not known where the thread is. */
 static void lose(struct dt_thread_stack *t)
 {
 	t->losses++;
 	t->tail_sp = 0;
 }
 
-/* Within a span, whose records are of one thread and core: where it is cut decides nothing. */
+/* Looks for a loss within a span, whose records are of one thread and core: the result must not
+ * depend on where the reader cuts spans. */
 static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
 			uint32_t i)
 {
@@ -1434,7 +1459,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 		return -1;
 	p->span = s;
 	p->values = p->wanted && s->value;
-	/* within a span, the end of some call shows it */
+	/* within a span, such a record shows at the end of some call */
 	p->impossible +=
 		s->ticks[0] < t->last_ticks && !is_kernel(s->sp[0]) &&
 		(p->fact[s->site[0]].kind == DT_ENTRY || p->fact[s->site[0]].kind == DT_EXIT);
@@ -1495,7 +1520,7 @@ int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_
 				? "record is earlier than one before it of its thread"
 				: "records are earlier than ones before them of their threads",
 			tell);
-	/* of a part of it, it is not known */
+	/* for a part of a trace, it is not known */
 	if (total && dt_reader_all_written(r, &why))
 		return dt_fail(e, "%.200s; %s", why.text, tell);
 	return 0;

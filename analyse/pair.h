@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pairing entries with exits into calls. A call is an entry and the exit of the same thread,
- * function and stack pointer. What ends without an exit is closed and marked, and so is whatever
- * else is not known: a call tree is never guessed.
+ * function and stack pointer. A call that ends without an exit is closed and marked, as is anything
+ * else that is not known: no part of a call tree is guessed.
  *
- * Streaming: memory is bounded by the stacks of the threads.
+ * Records are taken one after another: memory is bounded by the stacks of the threads.
  */
 #ifndef DT_ANALYSE_PAIR_H
 #define DT_ANALYSE_PAIR_H
@@ -15,54 +15,66 @@
 struct dt_pair_events {
 	/* A call began. Its end, children, exit and result are not known yet. May be NULL. */
 	void (*begin)(void *ctx, const struct dt_call *c);
-	/* A call ended; callees always before their caller. */
+	/* A call ended; a callee always before its caller. */
 	void (*end)(void *ctx, const struct dt_call *c);
-	/* Records of this thread are missing before what comes next. May be NULL. */
+	/* Records of this thread are missing before what comes next; DT_NO_TID: at the end of a
+	 * core. May be NULL. */
 	void (*loss)(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
 	/* A record that is neither an entry nor an exit. May be NULL. */
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
 	void *ctx;
-	/* Ticks that a record of each kind takes by itself, 256 of them: all times are without
-	 * them, as if the thread's clock stood still meanwhile. NULL: times are as recorded. */
+	/*
+	 * Ticks that recording costs, for each of the 256 kinds of records: they are taken out of
+	 * all times, as if the thread's clock stood still meanwhile. NULL: times are as recorded.
+	 */
 	const double *cost;
 };
 
 struct dt_pair;
 
-/* values: calls are wanted with theirs, if spans come with them. NULL: out of memory. */
+/* Makes a pairing of the records of r. values: calls get their values, if the spans have them.
+ * NULL: out of memory. */
 struct dt_pair *dt_pair_new(struct dt_reader *r, const struct dt_pair_events *events, bool values);
 
-/* Takes the next span of the reader. -1: out of memory. */
+/* Takes the next span of the reader, and calls the events. Returns -1 when out of memory. */
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s);
 
-/* In an event about a call: the open calls it is in, from the innermost outwards, until fn says
- * false. end, exit, children and result are not set. They stay where they are until the event is
- * over. */
+/*
+ * In an event about a call, calls fn for the open calls around it, from the innermost outwards,
+ * until fn returns false. Their end, exit, children and result are not set. The pointers are valid
+ * until the event is over.
+ */
 void dt_pair_callers(struct dt_pair *p, bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
 
-/* As if in an event about a call that this thread might begin now. */
+/* Makes dt_pair_callers() and the two below work as in an event about a call that this thread might
+ * begin now. */
 void dt_pair_look(struct dt_pair *p, uint32_t tid);
 
-/* In an event about a call: the innermost open call it is in; NULL: none. */
+/* In an event about a call, returns the note of the innermost open call around it; NULL: there is
+ * none. */
 const uint32_t *dt_pair_caller_note(const struct dt_pair *p);
 
-/* In an event about a call: is it the outermost known on its stack? A thread may have several. */
+/* In an event about a call, returns whether it is the outermost known on its stack. A thread may
+ * have several stacks. */
 bool dt_pair_is_first(const struct dt_pair *p);
 
-/* How many records of calls, so far, were earlier than one before them of their thread: of those in
- * the middle of a span only such that make a call end before it begins. */
+/* Returns how many records of calls so far were earlier than one before them in their thread. In
+ * the middle of a span, only those are counted that make a call end before it begins. */
 uint64_t dt_pair_impossible(const struct dt_pair *p);
 
-/* What makes a trace not worth drawing, from what a pass over all of it has met; 0: nothing, else
- * -1 and the reason. total: records in the file. */
+/*
+ * Looks whether a pass over all of a trace has met something that makes it not worth drawing: -1
+ * and the reason in *e; 0: nothing. records: how many the pass met, total: how many the file has.
+ */
 int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible,
 		  struct dt_error *e);
 
-/* Closes every call that is still open, as DT_CALL_OPEN. */
+/* Closes every call that is still open, as DT_CALL_OPEN. Returns 0. */
 int dt_pair_finish(struct dt_pair *p);
 void dt_pair_free(struct dt_pair *p);
 
-/* Runs over a range of the trace: start, every span, finish. */
+/* Pairs a range of the trace: starts the reader, takes every span, and finishes. Returns -1 on
+ * error. */
 int dt_pair_run(struct dt_reader *r, const struct dt_reader_range *range,
 		const struct dt_pair_events *events, struct dt_error *e);
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of a pyramid: what is too short to be by itself, summed up level by level. */
+/* The cells of a pyramid: bars that are too short to be kept by themselves are summed up, level by
+ * level. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/pyramid-work.h"
 
-#define TOPS 32 /* functions that are told apart in one cell */
+#define TOPS 32 /* functions that are counted separately in one cell */
 
 struct top {
 	uint32_t what;
 	uint64_t busy, count;
 };
 
-/* What ends in one cell of one level; count 0: nothing. */
+/* The sum of what ends in one cell of one level; count 0: nothing. */
 struct cell {
-	uint64_t index; /* of the cell: ticks >> 2 * level */
+	uint64_t index; /* which cell: ticks >> 2 * level */
 	struct dt_bar sum;
 	uint32_t n, room;
 	struct top *top;
@@ -65,7 +66,8 @@ void dt_bar_join(struct dt_bar *to, const struct dt_bar *x)
 	to->flags |= x->flags;
 }
 
-/* The one that took most; of equals the one that was most often, then the first row. */
+/* Chooses the function that took most; among equals the one that was called most often, then the
+ * lowest row. */
 static void choose_top(struct cell *c)
 {
 	const struct top *best = NULL;
@@ -87,7 +89,7 @@ static void choose_top(struct cell *c)
 static int into(struct dt_building *b, uint32_t track, struct line *l, unsigned level,
 		uint64_t index, const struct dt_bar *x, const struct top *top, uint32_t n);
 
-/* Keeps what a cell has, and adds it to the one above. */
+/* Puts what a cell has into its lane, and adds it to the cell above. */
 static int close_cell(struct dt_building *b, uint32_t track, struct line *l, unsigned level)
 {
 	struct cell *c = l->cell[level];
@@ -123,8 +125,8 @@ static int into(struct dt_building *b, uint32_t track, struct line *l, unsigned 
 }
 
 /*
- * Cells that end before `end' are complete. When one is not, those above, that it lies in, are not
- * either: each is opened only when all below it that are older have been closed.
+ * Closes the cells that end before `end': they are complete. If one is not, neither are those above
+ * that it lies in. So a cell is opened only after all older ones below it have been closed.
  */
 static int close_older(struct dt_building *b, uint32_t track, struct line *l, uint64_t end)
 {
@@ -205,7 +207,7 @@ static void note_track(struct dt_track *t, const struct dt_bar *x)
 	t->count++;
 }
 
-/* Its end may be in any region: when its thread recorded for the last time. */
+/* The end of such a bar may be in any region: it is when its thread recorded for the last time. */
 void dt_building_late(struct dt_building *b, uint32_t track, const struct dt_bar *x)
 {
 	note_track(&b->p->track[track], x);

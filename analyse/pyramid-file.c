@@ -9,7 +9,7 @@
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16
 
-/* What tells that a pyramid is this trace's, as it is now. */
+/* Gives numbers that tell whether a pyramid belongs to this trace in its present state. */
 static int stamp(struct dt_reader *r, uint64_t v[4], struct dt_error *e)
 {
 	struct dt_summary s;
@@ -80,12 +80,12 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	tracks = dt_get_varint(&c);
 	regions = dt_get_varint(&c);
 	lates = dt_get_varint(&c);
-	/* each takes as many bytes at least as it has numbers */
+	/* each takes at least as many bytes as it has numbers */
 	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 12 ||
 	    7 * tracks + 6 * regions + 12 * lates > head->n)
 		return -1;
-	/* and cannot be without what it is made of: a track without a bar, but for a few of a trace
-	 * that was followed, a region without about a chunk's records */
+	/* and none can be there without what it is made of: a track has a bar, except for a few in
+	 * a trace that was followed, and a region has about a chunk's records */
 	if (tracks > dt_bars_rows(p->bars) + TRACKS_BARE || regions > 2 * v[1] + REGIONS_BARE)
 		return -1;
 	p->track = calloc(tracks + 1, sizeof(*p->track));

@@ -6,9 +6,10 @@
 #include "analyse/pyramid-work.h"
 #include "core/search.h"
 
-#define REGION	(1u << 16) /* records: below the finest level they are read, for a window */
-#define PICTURE 512	   /* cells that a region has at its finest level, at least */
-#define TURN	16	   /* regions that are taken at once while a trace is followed */
+/* records of a region: what is finer than its finest level is drawn from them */
+#define REGION	(1u << 16)
+#define PICTURE 512 /* the fewest cells that a region has at its finest level */
+#define TURN	16  /* most regions that are taken by one call while a trace is followed */
 
 int dt_building_fail(struct dt_building *b, const char *why)
 {
@@ -90,7 +91,7 @@ static int new_track(struct dt_building *b, enum dt_track_kind kind, uint32_t id
 	return 0;
 }
 
-/* UINT32_MAX: out of memory. */
+/* Returns the index of a track, which is made if it is new. UINT32_MAX: out of memory. */
 static uint32_t track_of(struct dt_building *b, enum dt_track_kind kind, uint32_t id)
 {
 	const struct dt_track *t = &b->p->track[b->last_track];
@@ -107,7 +108,7 @@ static uint32_t track_of(struct dt_building *b, enum dt_track_kind kind, uint32_
 	return b->last_track = b->p->tracks - 1;
 }
 
-/* ---- what comes ---- */
+/* ---- what the feed passes on ---- */
 
 static void on_bar(void *ctx, enum dt_track_kind kind, uint32_t id, const struct dt_bar *x)
 {
@@ -134,7 +135,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 
 /* ---- regions ---- */
 
-/* The finest level for a region as long as that. */
+/* Returns the finest level for a region of that length. */
 static uint8_t level_for(uint64_t ticks)
 {
 	int level = dt_pyramid_level(ticks / PICTURE);
@@ -158,7 +159,7 @@ static int begin_region(struct dt_building *b, uint64_t begin, uint64_t end)
 	struct dt_pyramid *p = b->p;
 	struct dt_region *more, *r;
 
-	if (p->tail) { /* it was drawn already, and has its snapshot */
+	if (p->tail) { /* the tail has been drawn already, and has its snapshot */
 		r = &p->region[p->regions - 1];
 		r->end = end;
 		r->records = 0;
@@ -203,7 +204,7 @@ static int take(struct dt_building *b, const struct dt_span *s)
 	return b->failed ? -1 : 0;
 }
 
-/* The next region, all of it. */
+/* Takes all of the next region. */
 static int take_region(struct dt_building *b, struct dt_error *e)
 {
 	struct dt_pyramid *p = b->p;
@@ -226,7 +227,7 @@ static int take_region(struct dt_building *b, struct dt_error *e)
 
 /* ---- where regions are ---- */
 
-/* At these ticks the cores' chunks have so many records more, or less, a tick. */
+/* From this tick on, the cores' chunks together have so many records per tick more, or less. */
 struct change {
 	uint64_t ticks;
 	double rate;
@@ -235,7 +236,7 @@ struct change {
 struct changes {
 	struct change *change;
 	size_t n, room;
-	uint64_t from; /* what is before is planned already */
+	uint64_t from; /* regions before this tick are planned already */
 	uint64_t end;
 	bool failed;
 };
@@ -246,7 +247,7 @@ static int add_chunk(void *ctx, unsigned core, uint64_t records, uint64_t min, u
 	double rate = (double)records / (double)(max - min + 1);
 
 	if (max < min || max + 1 == 0)
-		return 1; /* damaged */
+		return 1; /* the chunk's row is damaged */
 	if (max < c->from)
 		return 0;
 	if (min < c->from)
@@ -289,7 +290,8 @@ static int add_bound(struct dt_building *b, uint64_t ticks)
 	return 0;
 }
 
-/* About so many records in each, as if those of a chunk came evenly. Bounds that there are stay. */
+/* Plans regions of about REGION records, as if the records of a chunk were evenly spaced. Existing
+ * bounds stay. */
 static int plan_regions(struct dt_building *b, struct dt_error *e)
 {
 	struct changes c = {.from = b->bounds ? b->bound[b->bounds - 1] : 0};
@@ -306,13 +308,13 @@ static int plan_regions(struct dt_building *b, struct dt_error *e)
 	for (size_t i = 0; i < c.n && rc == 0; i++) {
 		uint64_t at = c.change[i].ticks;
 
-		/* of one that is being recorded, earlier ones may still come */
+		/* in a trace that is being recorded, earlier records may still come */
 		if (!b->bounds)
 			rc = add_bound(b, at > b->p->guard ? at - b->p->guard : 0);
 		rate += c.change[i].rate;
 		if (i + 1 == c.n)
 			break;
-		/* up to the next change it goes on like this */
+		/* the rate is constant up to the next change */
 		while (rc == 0 && rate > 0 &&
 		       have + rate * (double)(c.change[i + 1].ticks - at) >= REGION) {
 			at += (uint64_t)((REGION - have) / rate) + 1;
@@ -323,7 +325,7 @@ static int plan_regions(struct dt_building *b, struct dt_error *e)
 		}
 		have += rate * (double)(c.change[i + 1].ticks - at);
 	}
-	/* the rest of the last one, if there is any */
+	/* the rest of the last region, if there is any */
 	if (rc == 0 && c.n)
 		rc = add_bound(b, c.end);
 	free(c.change);
@@ -379,7 +381,7 @@ static int finish(struct dt_building *b, struct dt_error *e)
 	struct dt_pyramid *p = b->p;
 	struct dt_summary s;
 
-	/* the last record of a span need not be its latest, in a dump that is out of order */
+	/* in a dump that is out of order, the last record of a span need not be its latest */
 	if (dt_reader_summary(p->reader, &s, NULL) == 0 && s.records) {
 		p->begin = s.min_ticks;
 		p->end = s.max_ticks;
@@ -428,8 +430,8 @@ int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,
 	struct dt_track *t = dt_pyramid_track(p, kind, id);
 
 	if (!t) {
-		/* the records of the tail are read by others, who know more threads than we do yet
-		 */
+		/* the records of the tail are read with another reader, which may know more threads
+		 * than ours */
 		if (kind == DT_TRACK_THREAD && !dt_reader_thread(p->reader, id))
 			dt_reader_refresh(p->reader, NULL);
 		if (!p->building || new_track(p->building, kind, id) < 0)
@@ -446,15 +448,15 @@ int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,
 	return 0;
 }
 
-/* What is behind the regions that are complete. */
+/* Makes the tail: what comes after the regions that are complete. */
 static int set_tail(struct dt_building *b, uint64_t end, uint64_t records)
 {
 	struct dt_pyramid *p = b->p;
 	uint64_t begin = b->bound[p->regions - p->tail];
 	struct dt_region *r;
 
-	/* what ends before it in a cell that goes on in it is to be seen now: the cell has two
-	 * parts then */
+	/* a cell that goes on into the tail must show what has ended before: so it will come in two
+	 * parts */
 	if (!p->tail &&
 	    (begin_region(b, begin, end) < 0 || dt_building_close_cells(b, UINT64_MAX) < 0))
 		return -1;
@@ -468,7 +470,7 @@ static int set_tail(struct dt_building *b, uint64_t end, uint64_t records)
 	return 0;
 }
 
-/* Where regions begin: as it was planned up to the tail's, and anew behind. */
+/* Plans regions again: up to the tail's beginning as before, and anew from there. */
 static int plan_again(struct dt_building *b, struct dt_error *e)
 {
 	size_t kept = b->p->regions - b->p->tail + 1;
@@ -478,7 +480,8 @@ static int plan_again(struct dt_building *b, struct dt_error *e)
 	return plan_regions(b, e);
 }
 
-/* The next region: nothing of it is missing. The last bound is only where the trace has come to. */
+/* Returns whether nothing of the next region is missing. The last bound is only where the trace
+ * ends so far. */
 static bool is_all_there(const struct dt_building *b, uint64_t guard, bool ended, uint64_t now)
 {
 	size_t next = b->p->regions - b->p->tail + 1;
@@ -539,7 +542,7 @@ struct dt_pyramid *dt_pyramid_open(struct dt_reader *r, const char *path, struct
 		return NULL;
 	}
 	p->reader = r;
-	/* one that is damaged, or of another state of the trace, is made again */
+	/* a pyramid that is damaged, or of another state of the trace, is made again */
 	p->bars = dt_bars_open(path, &head, NULL);
 	if (p->bars) {
 		p->complete = dt_pyramid_read_head(p, &head) == 0;

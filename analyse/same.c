@@ -27,7 +27,7 @@ static bool is_same(const void *reader, uint32_t a, const void *b)
 		       dt_reader_function(r, *(const uint32_t *)b)->name);
 }
 
-/* The row that stands for one of the same place; 0: out of memory. */
+/* Returns the row that stands for all rows of the same place; 0: out of memory. */
 static uint32_t first_of(struct dt_same *s, const struct dt_reader *r, uint32_t id)
 {
 	const char *name = dt_reader_function(r, id)->name;
@@ -65,7 +65,8 @@ static struct dt_first_entry *find_name(const struct dt_same *s, const struct dt
 	return dt_first_find(&s->name, *hash, is_called, r, p);
 }
 
-/* The function that "f.cold" was split off; its own row when there is none. 0: out of memory. */
+/* Returns the function that "f.cold" was split off from, or its own row if that is not there. 0:
+ * out of memory. */
 static uint32_t whole(struct dt_same *s, const struct dt_reader *r, uint32_t id)
 {
 	const struct dt_function_info *f = dt_reader_function(r, id);
@@ -104,7 +105,7 @@ int dt_same_update(struct dt_same *s, const struct dt_reader *r)
 	s->first = p;
 	if (s->n == 0)
 		s->first[s->n++] = 0;
-	/* all of them, so that a whole is found that comes behind its part */
+	/* first all rows, so that a function is found that comes after its part */
 	for (uint32_t i = s->n; i < n; i++)
 		if (!(s->first[i] = first_of(s, r, i)))
 			return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which rows of a trace's functions are one function: the same place of the same file in several
- * processes, and the parts a compiler split off ("f.cold").
+ * Which rows of a trace's functions are one function: the same place in the same file, in several
+ * processes; and the parts that a compiler split off ("f.cold").
  */
 #ifndef DT_ANALYSE_SAME_H
 #define DT_ANALYSE_SAME_H
@@ -10,15 +10,15 @@
 #include "store/reader.h"
 
 struct dt_same {
-	uint32_t *first;       /* function row -> the row that stands for it; [0] is 0 */
+	uint32_t *first;       /* by function row: the row that stands for it; [0] is 0 */
 	uint32_t n;	       /* elements of first */
-	struct dt_first place; /* rows by where they are and what they are called */
-	struct dt_first
-		name; /* by module and name, when there are parts; those below named are in it */
+	struct dt_first place; /* rows by their place and name */
+	struct dt_first name;  /* rows by module and name, filled when there are split-off parts;
+				  rows below `named' are in it */
 	uint32_t named;
 };
 
-/* Takes what the reader knows now. -1: out of memory. */
+/* Brings it up to date with the reader. Returns -1 when out of memory. */
 int dt_same_update(struct dt_same *s, const struct dt_reader *r);
 void dt_same_free(struct dt_same *s);
 

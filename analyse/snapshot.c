@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeping what pairing knows, and taking it back. */
+/* Saving what pairing knows, and taking it back. */
 #include "analyse/snapshot.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "analyse/pair-work.h"
 #include "store/varint.h"
 
-/* Bytes that all which is taken from one snapshot may need: what is more is damage. */
+/* The most bytes of memory that a snapshot may need: more is damage. */
 #define MEMORY_MAX ((size_t)512 << 20)
 
-#define SEGMENT_BYTES 5	 /* that a segment takes in a snapshot, at least... */
+#define SEGMENT_BYTES 5	 /* the fewest bytes that a segment takes in a snapshot... */
 #define FRAME_BYTES   15 /* ...and a frame */
 
 /* ---- keeping ---- */
@@ -47,7 +47,7 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 	return 0;
 }
 
-/* core: of what has no thread, plus one; 0: it is a thread. */
+/* core: for what runs without a thread, its core plus one; 0: it is a thread. */
 static int put_thread(struct dt_bytes *b, const struct dt_thread_stack *t, uint32_t core)
 {
 	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp,
@@ -78,13 +78,14 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 
 /* ---- taking ---- */
 
-/* A snapshot may have been written by anybody: see store/decode.c. */
+/* Reading a snapshot. It may have been written by anybody, so nothing in it is trusted: see
+ * store/decode.c. */
 struct taking {
 	struct dt_cursor_bytes c;
 	struct dt_pair *pair;
 	size_t left;		   /* bytes that may still be allocated */
-	uint32_t functions, sites; /* that the trace has */
-	bool looked;		   /* for more, in a trace that grows */
+	uint32_t functions, sites; /* how many the trace has */
+	bool looked;		   /* the reader has been refreshed, for a trace that grows */
 };
 
 static void forget(struct dt_thread_stack *t)
@@ -103,7 +104,7 @@ static void forget_all(struct dt_pair *p)
 			forget(p->nobody[i]);
 }
 
-/* Counts what will be allocated. -1: it is too much. */
+/* Counts what will be allocated. Returns -1 if it is too much. */
 static int need(struct taking *k, size_t bytes)
 {
 	if (bytes > k->left)
@@ -112,8 +113,8 @@ static int need(struct taking *k, size_t bytes)
 	return 0;
 }
 
-/* Does the trace have them? One that is being recorded may have gained some since its reader
- * looked. */
+/* Returns whether the trace has this function and this site. A trace that is being recorded may
+ * have gained some since its reader looked. */
 static bool is_known(struct taking *k, uint32_t function, uint32_t site)
 {
 	if ((function > k->functions || site > k->sites) && !k->looked) {
@@ -125,7 +126,8 @@ static bool is_known(struct taking *k, uint32_t function, uint32_t site)
 	return function <= k->functions && site <= k->sites;
 }
 
-/* The place where a function's open calls are counted; those of a trace have a page for many. */
+/* Returns the counter of a function's open calls, having counted the memory for it: one page has
+ * the counters of many functions. */
 static uint32_t *count_of(struct taking *k, struct dt_thread_stack *t, uint32_t function)
 {
 	size_t page = function / DT_COUNT_PAGE;
@@ -177,7 +179,7 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 	return 0;
 }
 
-/* below: which segment it was entered from, plus one; that may come later. */
+/* Takes a segment. *below: the one that it was entered from, plus one; that may come later. */
 static int take_segment(struct taking *k, struct dt_thread_stack *t, uint32_t *below)
 {
 	struct dt_cursor_bytes *c = &k->c;
@@ -206,8 +208,8 @@ static int take_segment(struct taking *k, struct dt_thread_stack *t, uint32_t *b
 }
 
 /*
- * Segments name each other, each one that was there before it: whoever goes from one to the one
- * below comes to an end. way[i]: the walk, plus one, on which segment i was met.
+ * Sets the `below' of all segments, and checks that these links have no cycle. way[i]: the walk,
+ * plus one, on which segment i was met.
  */
 static int link_segments(struct dt_thread_stack *t, const uint32_t *below, uint32_t *way)
 {
@@ -231,8 +233,8 @@ static int link_segments(struct dt_thread_stack *t, const uint32_t *below, uint3
 	return 0;
 }
 
-/* current: the one that the thread is on, plus one. Only that, or the only one, is without a call.
- */
+/* Takes n segments. current: the one that the thread is on, plus one. Only that one, or the only
+ * one, may be without a call. */
 static int take_segments(struct taking *k, struct dt_thread_stack *t, uint32_t n, uint32_t current)
 {
 	uint32_t *below = calloc(2 * (size_t)n + 1, sizeof(*below));

@@ -114,7 +114,8 @@ void dt_stack_switch(struct dt_thread_stack *t, struct dt_segment *s)
 			t->floor = o->frame[0].call.sp;
 		else if (o->frame[0].call.sp > s->frame[0].call.sp &&
 			 o->frame[o->n - 1].call.sp < s->frame[0].call.sp)
-			t->floor = UINT64_MAX; /* interleaved: look closely every time */
+			t->floor = UINT64_MAX; /* they are interleaved: entries always take the slow
+						  path */
 	}
 }
 

@@ -14,16 +14,17 @@
 #include "core/types.h"
 
 struct dt_stackify {
-	uint64_t first; /* ticks of the first record */
+	uint64_t first; /* ticks of the trace's first record */
 	uint64_t min;	/* calls that took fewer ticks are dropped */
-	uint64_t row;	/* of the next call */
+	uint64_t row;	/* row of the next call */
 	char separator; /* between columns: ' ', or '\t' where names may hold spaces */
 };
 
-/* Bytes a line takes at most besides its name. */
+/* The most bytes that a line takes, not counting the name. */
 #define DT_STACKIFY_LINE 128
 
-/* Writes a call's line and its newline, no terminator; returns the length, 0 when dropped. */
+/* Writes a call's line and its newline, without a terminating NUL, to out. Returns the length; 0:
+ * the call is dropped. */
 size_t dt_stackify_call(struct dt_stackify *s, char *out, uint64_t begin, uint64_t end,
 			const char *name);
 

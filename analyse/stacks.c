@@ -75,7 +75,7 @@ uint32_t dt_stacks_node(struct dt_stacks *s, uint32_t parent, uint32_t function,
 	return i;
 }
 
-/* In an event about a call: its node. */
+/* Returns the node of a call, in an event about it; 0: out of memory. */
 static uint32_t node_of_call(struct taking *t, const struct dt_call *c)
 {
 	const uint32_t *caller = dt_pair_caller_note(t->pair);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a trace: a tree with a node for each function called by the functions above it, and
- * what its calls took. Its size is that of the program's ways to call, not of the trace.
+ * The stacks of a trace: a tree with a node for each function as it is called by the functions
+ * above it, and what its calls took. The size depends on how many ways of calling the program has,
+ * not on the length of the trace.
  */
 #ifndef DT_ANALYSE_STACKS_H
 #define DT_ANALYSE_STACKS_H
@@ -9,26 +10,28 @@
 #include "analyse/pair.h"
 
 struct dt_stack_node {
-	uint32_t parent;   /* index; 0: none, as of threads and of node 0, which is none */
-	uint32_t function; /* row; of a thread's node its id */
+	uint32_t parent;   /* index; 0: no parent (nodes of threads, and node 0, which stands for
+			      nothing) */
+	uint32_t function; /* row of the function; in a thread's node the tid */
 	bool thread;
-	bool again;		     /* analyse/graph.h: of a function that stands above it, too */
-	uint64_t calls, self, total; /* ticks; of calls whose times are known */
+	bool again;		     /* the function also stands above it (analyse/graph.h) */
+	uint64_t calls, self, total; /* times are ticks; only of calls whose times are known */
 	uint32_t child, next;	     /* first child, next of the same parent; 0: none */
 };
 
 struct dt_stacks {
 	struct dt_stack_node *node;
 	uint32_t n, room;
-	uint32_t *slot; /* open addressing by parent and function */
+	uint32_t *slot; /* hash table of nodes by parent and function; open addressing */
 	uint32_t slots;
 };
 
-/* The node below `parent', made when it is new; 0: out of memory. */
+/* Returns the node below `parent', which is made if it is new; 0: out of memory. */
 uint32_t dt_stacks_node(struct dt_stacks *s, uint32_t parent, uint32_t function, bool thread,
 			bool again);
 
-/* Takes a range of the trace. Nodes of callers stand before those of their callees. */
+/* Adds a range of the trace. Nodes of callers come before those of their callees. Returns -1 on
+ * error. */
 int dt_stacks_read(struct dt_stacks *s, struct dt_reader *r, const struct dt_reader_range *range,
 		   struct dt_error *e);
 void dt_stacks_free(struct dt_stacks *s);

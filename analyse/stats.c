@@ -7,7 +7,9 @@
 
 #define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_UNKNOWN)
 
-/* 0 to 15 have a bucket each; then 16 for every power of two. */
+/*
+ * Returns the bucket of a value: 0 to 15 have one each, then there are 16 for every power of two.
+ */
 static unsigned bucket_of(uint64_t v)
 {
 	unsigned shift;
@@ -18,7 +20,7 @@ static unsigned bucket_of(uint64_t v)
 	return 16 * (shift + 1) + (unsigned)(v >> shift & 15);
 }
 
-/* The middle of a bucket. */
+/* Returns the middle of a bucket. */
 static uint64_t bucket_value(unsigned b)
 {
 	unsigned shift;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What pictures as SVG have in common. */
+/* What the pictures in SVG have in common. */
 #ifndef DT_ANALYSE_SVG_H
 #define DT_ANALYSE_SVG_H
 
 #include <stdio.h>
 
-/* A text with what XML gives a meaning to quoted, without control characters. */
+/* Writes a text with the characters that have a meaning in XML quoted, as plain text
+ * (core/plain.h). */
 void dt_svg_text(FILE *f, const char *s);
 
 #endif

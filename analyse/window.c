@@ -7,49 +7,50 @@
 
 #include "analyse/snapshot.h"
 
-#define CACHED 4	  /* regions that were read from their records */
-#define CELLS  (1u << 26) /* by depth and place that a window may have */
+#define CACHED 4	  /* regions whose short bars are kept in memory */
+#define CELLS  (1u << 26) /* the most cells of a window, over all depths */
 
-/* A bar of a region, and whose. */
+/* A bar of a region, and its track. */
 struct short_bar {
 	uint32_t track;
 	struct dt_bar bar;
 };
 
-/* What of a region is too short for the pyramid, by track, in the order of ends. */
+/* The bars of a region that are too short for the pyramid, by track, in the order of their ends. */
 struct shorts {
-	size_t region; /* plus one; 0: none */
+	size_t region; /* index plus one; 0: none */
 	uint64_t used, records;
-	uint8_t level; /* the region's, when it was read */
+	uint8_t level; /* level of the region when it was read */
 	size_t n;
-	uint32_t *first; /* by track: where it begins in sorted; one more at the end */
+	uint32_t *first; /* by track: index of its first bar in sorted; one more at the end */
 	struct dt_bar *sorted;
 };
 
 struct dt_windows {
 	struct dt_pyramid *pyramid;
 	struct dt_reader *reader;
-	struct dt_filter *filter; /* the pyramid's, for this reader; NULL: none */
+	struct dt_filter
+		*filter; /* a filter with the pyramid's text, for this reader; NULL: none */
 	struct dt_feed *feed;
 	bool values, no_memory;
-	bool in_tail; /* what is being read is the pyramid's tail */
+	bool in_tail; /* the region that is being read is the pyramid's tail */
 	struct shorts cache[CACHED];
 	uint64_t clock;
-	/* who gets what the feed says */
-	bool filling; /* the next: what is too short for the pyramid, in the order in which it comes
-		       */
+	/* where the feed's bars and calls go */
+	bool filling; /* into `bar': those that are too short for the pyramid, in the order in which
+			 they come */
 	struct short_bar *bar;
 	size_t bars, bar_room;
-	uint64_t limit; /* of length: below that it is a short one */
+	uint64_t limit; /* bars shorter than this, in ticks, are short ones */
 	void (*call)(void *ctx, const struct dt_call *c);
 	void *ctx;
-	uint64_t from, to; /* of calls */
+	uint64_t from, to; /* ticks: calls that end in between go to `call' */
 	/* the window being made */
 	const struct dt_window *window;
 	struct dt_bar_list *list;
 	int32_t *cell; /* by depth and cell: index in list, -1: none */
 	size_t cells, cell_room;
-	uint32_t depths; /* that there are cells for */
+	uint32_t depths; /* depths for which there are cells */
 	uint64_t first_cell;
 	struct dt_bytes scratch;
 };
@@ -104,7 +105,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 		w->call(w->ctx, c);
 }
 
-/* The feed is where the region begins. */
+/* Sets the feed to the state at the beginning of a region. */
 static int restore(struct dt_windows *w, const struct dt_region *r, struct dt_error *e)
 {
 	w->scratch.n = 0;
@@ -115,7 +116,7 @@ static int restore(struct dt_windows *w, const struct dt_region *r, struct dt_er
 		       : 0;
 }
 
-/* Feeds the records of regions first to last, up to ticks `to'. */
+/* Feeds the records of regions `first' to `last', up to tick `to'. */
 static int read_regions(struct dt_windows *w, size_t first, size_t last, uint64_t to, bool values,
 			struct dt_error *e)
 {
@@ -136,7 +137,7 @@ static int read_regions(struct dt_windows *w, size_t first, size_t last, uint64_
 	return rc < 0 ? -1 : w->no_memory ? no_memory(e) : 0;
 }
 
-/* What was filled in, by track, and within one in the order they came in. */
+/* Sorts the short bars by track, and within a track leaves them in the order in which they came. */
 static int sort_shorts(const struct dt_windows *w, struct shorts *s)
 {
 	uint32_t tracks = w->pyramid->tracks, *at;
@@ -153,7 +154,7 @@ static int sort_shorts(const struct dt_windows *w, struct shorts *s)
 		at[w->bar[i].track]++;
 	for (uint32_t t = 1; t <= tracks; t++)
 		at[t] += at[t - 1];
-	/* at[t] is where t ends: filled from behind, it becomes where it begins */
+	/* at[t] is where track t ends: filled from the end, it becomes where it begins */
 	for (size_t i = s->n; i-- > 0;)
 		s->sorted[--at[w->bar[i].track]] = w->bar[i].bar;
 	memmove(s->first, at, tracks * sizeof(*at));
@@ -174,7 +175,7 @@ static struct shorts *region_shorts(struct dt_windows *w, size_t region, struct 
 			x->used = ++w->clock;
 			return x;
 		}
-		/* the tail has grown: it takes the place that it had */
+		/* the tail has grown: reuse its old place */
 		if (x->region == region + 1)
 			x->used = 0;
 		if (x->used < s->used)
@@ -187,7 +188,7 @@ static struct shorts *region_shorts(struct dt_windows *w, size_t region, struct 
 	w->call = NULL;
 	w->in_tail = w->pyramid->tail && region + 1 == w->pyramid->regions;
 	rc = read_regions(w, region, region, UINT64_MAX, w->values, e);
-	/* what is open there is drawn up to its end */
+	/* calls that are open in the tail are drawn up to its end */
 	if (rc == 0 && w->in_tail)
 		dt_feed_finish(w->feed);
 	w->filling = false;
@@ -233,7 +234,9 @@ static int append(struct dt_windows *w, const struct dt_bar *x)
 	return 0;
 }
 
-/* One bar, or several that are together already. */
+/*
+ * Takes a bar of the pyramid, of one call or summed up, into the window's list or one of its cells.
+ */
 static bool on_window_bar(void *ctx, const struct dt_bar *x)
 {
 	struct dt_windows *w = ctx;
@@ -242,7 +245,7 @@ static bool on_window_bar(void *ctx, const struct dt_bar *x)
 	uint64_t index;
 	int32_t *cell;
 
-	/* deeper than the track is: damage */
+	/* deeper than the track says: damage */
 	if (x->depth >= w->depths)
 		return true;
 	if (x->count == 1 && x->end - x->begin >= 1ull << shift) {
@@ -260,7 +263,7 @@ static bool on_window_bar(void *ctx, const struct dt_bar *x)
 		return !w->no_memory;
 	}
 	to = &w->list->bar[*cell];
-	/* which one took most is known as far as each part has told */
+	/* which function took most is known only as well as the parts say */
 	if (to->what == x->what) {
 		to->most += x->most;
 	} else if (x->most > to->most) {
@@ -271,7 +274,7 @@ static bool on_window_bar(void *ctx, const struct dt_bar *x)
 	return true;
 }
 
-/* A cell for each depth and place, from the cell of `from' to the one behind that of `to'. */
+/* Makes a cell for each depth and place, from the cell of `from' to the one after that of `to'. */
 static int make_cells(struct dt_windows *w, uint32_t depths, struct dt_error *e)
 {
 	const struct dt_window *x = w->window;
@@ -299,13 +302,16 @@ static int make_cells(struct dt_windows *w, uint32_t depths, struct dt_error *e)
 	return 0;
 }
 
-/* What is by itself at the levels of this window, or was open at the end. */
+/* Adds the bars that are kept by themselves at the levels of this window, and those that were open
+ * at the end. */
 static int add_singles(struct dt_windows *w, uint32_t track, struct dt_error *e)
 {
 	const struct dt_window *x = w->window;
 
 	for (unsigned level = x->shift / 2; level < DT_LATE_LEVEL; level++) {
-		/* how long one can go on behind the window; short ones count in a cell behind it */
+		/*
+		 * a bar can end so long after the window; short ones are counted in a cell after it
+		 */
 		uint64_t more = level >= 31 ? UINT64_MAX : 4ull << 2 * level;
 		uint64_t to = x->to + more < x->to ? UINT64_MAX : x->to + more;
 		uint64_t from = x->from >> x->shift << x->shift;
@@ -314,13 +320,13 @@ static int add_singles(struct dt_windows *w, uint32_t track, struct dt_error *e)
 				 from, to, on_window_bar, w, e) < 0)
 			return -1;
 	}
-	/* there are few */
+	/* these are few */
 	return dt_bars_each(w->pyramid->bars, (struct dt_lane){track, DT_LATE_LEVEL, true}, 0,
 			    UINT64_MAX, on_window_bar, w, e);
 }
 
-/* What is together at this level; between two regions that are both fine enough nothing is to do.
- */
+/* Adds the sums of this level. Between two regions that are both fine enough, nothing special is
+ * needed. */
 static int add_summaries(struct dt_windows *w, uint32_t track, uint64_t from, uint64_t to,
 			 struct dt_error *e)
 {
@@ -356,7 +362,7 @@ static int add_regions(struct dt_windows *w, uint32_t track, struct dt_error *e)
 		uint64_t begin = i ? p->region[i].begin : 0, end;
 		int rc;
 
-		/* of all that follow each other and are fine enough together: there can be
+		/* successive regions that are fine enough are taken together: there can be
 		 * thousands */
 		for (n = 0; i + n < p->regions && p->region[i + n].begin <= to &&
 			    2u * p->region[i + n].level <= x->shift;)
@@ -372,7 +378,7 @@ static int add_regions(struct dt_windows *w, uint32_t track, struct dt_error *e)
 		if (rc < 0)
 			return -1;
 	}
-	/* what ends in the tail is nowhere else, however long it is */
+	/* what ends in the tail is kept nowhere else, however long it is */
 	if (p->tail && p->region[p->regions - 1].begin > to)
 		return add_shorts(w, track, p->regions - 1, e);
 	return 0;
@@ -387,7 +393,7 @@ static int by_begin(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Cells at the edges may have nothing inside. */
+/* Drops bars that lie outside: cells at the edges may have nothing inside the window. */
 static void drop_outside(struct dt_windows *w)
 {
 	struct dt_bar_list *l = w->list;
@@ -399,7 +405,7 @@ static void drop_outside(struct dt_windows *w)
 	l->n = n;
 }
 
-/* Two sorted runs, from [0, n) and [n, all), to one. */
+/* Merges two sorted runs, [0, n) and [n, all), into one. */
 static void merge_runs(struct dt_bar *to, const struct dt_bar *from, size_t n, size_t all)
 {
 	size_t i = 0, k = n;
@@ -411,8 +417,8 @@ static void merge_runs(struct dt_bar *to, const struct dt_bar *from, size_t n, s
 }
 
 /*
- * By depth, then by when they begin. Within a depth they come a level at a time, in that order:
- * those that are by themselves first, few in a wide window, then all cells.
+ * Sorts the bars by depth, then by their begin. Within a depth they come level by level, each in
+ * that order: first those that are kept by themselves, few in a wide window, then all cells.
  */
 static int sort_bars(struct dt_windows *w)
 {
@@ -431,7 +437,7 @@ static int sort_bars(struct dt_windows *w)
 		end[l->bar[i].depth + 1]++;
 	for (uint32_t d = 0; d < w->depths; d++)
 		end[d + 1] += end[d];
-	/* end[d] is where d begins: filled, it is where it ends */
+	/* end[d] is where depth d begins; filled, it becomes where it ends */
 	for (size_t i = 0; i < l->n; i++)
 		part[end[l->bar[i].depth]++] = l->bar[i];
 	for (uint32_t d = 0; d < w->depths; begin = end[d++]) {
@@ -439,7 +445,7 @@ static int sort_bars(struct dt_windows *w)
 
 		while (last > begin + 1 && by_begin(&part[last - 2], &part[last - 1]) <= 0)
 			last--;
-		last -= last > begin; /* where the last run begins */
+		last -= last > begin; /* now it is where the last run begins */
 		qsort(part + begin, last - begin, sizeof(*part), by_begin);
 		merge_runs(l->bar + begin, part + begin, last - begin, end[d] - begin);
 	}
@@ -487,7 +493,8 @@ static bool on_each(void *ctx, const struct dt_bar *x)
 	return !each->stopped;
 }
 
-/* Which levels have bars one by one: those above the finest of any region. */
+/* Passes on the bars that are kept by themselves: they are at the levels from the finest of any
+ * region up. */
 static int each_single(struct dt_windows *w, struct each *each, struct dt_error *e)
 {
 	const struct dt_pyramid *p = w->pyramid;
@@ -523,10 +530,11 @@ int dt_window_each(struct dt_windows *w, uint64_t from, uint64_t to, bool begins
 		return 0;
 	for (size_t i = dt_pyramid_region(p, from); i < p->regions && !each.stopped; i++) {
 		const struct dt_region *r = &p->region[i];
-		uint64_t limit = 1ull << 2 * r->level; /* what is as long is by itself */
+		uint64_t limit = 1ull
+				 << 2 * r->level; /* bars of this length are kept by themselves */
 		struct shorts *s;
 
-		/* its short ones may have begun in a region before */
+		/* its short bars may have begun in an earlier region */
 		if (r->begin > to && (!begins || r->begin - to > limit))
 			continue;
 		s = region_shorts(w, i, e);
@@ -553,7 +561,8 @@ static bool add_sum(void *ctx, uint32_t track, const struct dt_bar *x)
 	return true;
 }
 
-/* Into how many parts a sum is cut: fewer, where there are so many depths that each costs much. */
+/* Returns into how many parts a sum is cut: fewer if there are so many depths that each part costs
+ * much. */
 static unsigned places(const struct dt_pyramid *p)
 {
 	unsigned n = 1024;
@@ -566,7 +575,7 @@ static unsigned places(const struct dt_pyramid *p)
 	return n;
 }
 
-/* The middle is whole cells; what ends in the rest, on both sides, is looked at by itself. */
+/* The middle consists of whole cells; what ends in the rest, on both sides, is taken bar by bar. */
 int dt_window_sums(struct dt_windows *w, uint64_t from, uint64_t to, struct dt_track_sum *sum,
 		   struct dt_error *e)
 {
@@ -678,7 +687,7 @@ struct dt_windows *dt_windows_new(struct dt_pyramid *p, const char *path, struct
 	}
 	w->values =
 		dt_feed_needs_values(w->reader) || (w->filter && dt_filter_needs_values(w->filter));
-	/* arguments are for calls that are asked for one by one */
+	/* values are for calls that are asked for one by one */
 	w->feed = dt_feed_new(w->reader, &to, true, w->filter);
 	if (w->feed)
 		return w;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Callgrind's format (valgrind's manual, "Callgrind Format Specification"): for each function its
- * own cost, and for each that it calls how often and what that cost in all. The cost is time in ns.
+ * own cost, and for each function that it calls how often it did, and what those calls cost in all.
+ * The cost is time in ns.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "analyse/same.h"
 #include "analyse/stacks.h"
 
-/* From one function to another: all nodes of the two. */
+/* Calls from one function to another: of one node, or summed over all nodes of the two. */
 struct edge {
 	uint32_t from, to;
 	uint64_t calls, total;
@@ -24,7 +25,7 @@ static int by_functions(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Names are told once, then by their number. */
+/* Writes a name: in full the first time, then only by its number. */
 static void write_name(FILE *f, const char *key, struct dt_reader *r, uint32_t function, bool *told)
 {
 	fprintf(f, "%s=(%u)", key, function + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Trace Event Format: one JSON object for each call ("X", with its length), event and point
- * ("i"), loss ("i", of the whole trace) and name ("M"). Times are microseconds, with three digits
- * behind.
+ * ("i"), loss ("i", for the whole trace) and name ("M"). Times are microseconds with three
+ * decimals.
  */
 #include <stdlib.h>
 
@@ -100,7 +100,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	}
 	dt_json_print(&w->line, ",");
 	write_thread(w, s->tid);
-	/* as text: numbers of JSON have 53 bits */
+	/* as text, since numbers of JSON have 53 bits */
 	dt_json_print(&w->line, ",\"ts\":%.3f,\"args\":{\"value\":\"0x%lx\"}}", us(w, s->ticks[i]),
 		      (unsigned long)value);
 	end_line(w);
@@ -147,7 +147,8 @@ static void write_names(struct writing *w)
 	}
 }
 
-/* Times in which threads could not go on because of the tracer: lengths of calls have them. */
+/* Writes the times in which threads could not go on because of the tracer: the lengths of calls
+ * include them. */
 static void write_holds(struct writing *w)
 {
 	size_t n, holds;

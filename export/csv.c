@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line for each call, in the order in which they end (RFC 4180). */
+/* CSV (RFC 4180): a line for each call, in the order in which they end. */
 #include <stdlib.h>
 #include <string.h>
 

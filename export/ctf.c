@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Common Trace Format 1.8, by libbabeltrace2: a source of ours, which gives its records as it
- * is asked for them, and the library's writer (babeltrace2-sink.ctf.fs(7)). A stream is a core; the
- * clock is the cycle counter, so that times are the ticks themselves.
+ * The Common Trace Format 1.8, by libbabeltrace2: a source component of ours, which gives its
+ * records when it is asked for them, and the library's writer (babeltrace2-sink.ctf.fs(7)). A
+ * stream is a core; the clock is the cycle counter, so that times are the ticks themselves.
  *
- * The format counts lost records by packets, and that writer wants them between two of which the
- * later one ends when the loss does: the record behind a loss has a packet by itself.
+ * The format counts lost records by packet, and the writer wants a loss between two packets of
+ * which the later one ends when the loss does: so the record after a loss has a packet of its own.
  *
- * Times in which threads waited for devtrace are no records and of no core: they have a stream of
- * their own, if there are any.
+ * Times in which threads waited for devtrace are not records and belong to no core: if there are
+ * any, they have a stream of their own.
  */
 #include <babeltrace2/babeltrace.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "analyse/messages.h"
 
 #define PACKET_RECORDS 8192
-#define PENDING	       8 /* messages that one record makes at most */
+#define PENDING	       8 /* most messages that one record makes */
 
 static const struct {
 	uint8_t kind;
@@ -27,12 +27,12 @@ static const struct {
 	{DT_ENTRY, "entry"},   {DT_EXIT, "exit"},	{DT_POINT, "point"},
 	{DT_EVENT, "event"},   {DT_SEND, "sent"},	{DT_RECEIVE, "received"},
 	{DT_SWITCH, "switch"}, {DT_RUNDOWN, "rundown"}, {DT_MORE, "more"},
-	{0, "record"}, /* of any other kind */
+	{0, "record"}, /* for any other kind */
 };
 
 #define CLASSES (sizeof(classes) / sizeof(*classes))
 
-/* Members, in their order. */
+/* Indices of the members of the structures, in their order. */
 enum { TID, PID, CORE, FLAGS, PC, SP, THREAD };
 enum { NAME, TEXT, VALUES };
 enum { WAIT_TID, WAIT_PID, WAIT_THREAD };
@@ -41,8 +41,8 @@ enum { WHY, DURATION };
 struct core {
 	bt_stream *stream;
 	bt_packet *packet; /* NULL: none is open */
-	uint32_t records;  /* in it */
-	uint64_t last;	   /* ticks: none may be before */
+	uint32_t records;  /* records in the packet */
+	uint64_t last;	   /* ticks of its last message: the next may not be before */
 };
 
 struct wait {
@@ -55,7 +55,7 @@ struct writing {
 	struct dt_reader *r;
 	struct dt_formats *formats;
 	struct dt_error *e;
-	bool failed; /* and e says why */
+	bool failed; /* it has failed, and e says why */
 	uint64_t moved, first, end;
 
 	bt_clock_class *clock;
@@ -65,20 +65,20 @@ struct writing {
 	bt_trace *trace;
 	bt_self_message_iterator *iterator;
 	struct core *core;
-	struct wait *wait; /* in the order of time */
+	struct wait *wait; /* waits for devtrace, in the order of time */
 	size_t waits, waited;
-	bt_stream_class *wait_class; /* NULL, if there are none */
+	bt_stream_class *wait_class; /* NULL: there are no waits */
 	bt_event_class *wait_event;
-	struct core waiting;  /* their stream */
-	size_t cores, ending; /* ending: the next one to end, once the records have */
+	struct core waiting;  /* the stream of the waits */
+	size_t cores, ending; /* ending: the next stream to end, once there are no more records */
 
 	struct dt_span span;
-	uint32_t at;	  /* in the span: the next record */
-	bool ended, more; /* more: the span is not done */
+	uint32_t at;	  /* index in the span of the next record */
+	bool ended, more; /* ended: no more spans; more: the span has more records */
 	const bt_message *pending[PENDING];
 	unsigned pendings, given;
 	struct dt_json text;
-	bool any; /* an argument is in it */
+	bool any; /* text has an argument */
 };
 
 /* ---- what records are ---- */
@@ -152,7 +152,7 @@ static void make_classes(struct writing *w)
 	}
 }
 
-/* Of waits: who, why, and how long. */
+/* Makes the class of waits: which thread, why, and how long. */
 static void make_wait_class(struct writing *w)
 {
 	bt_field_class *context = bt_field_class_structure_create(w->trace_class);
@@ -174,7 +174,7 @@ static void make_wait_class(struct writing *w)
 	bt_field_class_put_ref(payload);
 }
 
-/* Tick 0 is so much after 1970 that the first reading of the clocks comes out exactly. */
+/* Sets the time of tick 0, so that the first reading of the clocks comes out exactly. */
 static void set_clock(struct writing *w)
 {
 	uint64_t frequency = (uint64_t)(1e9 / dt_reader_ns_per_tick(w->r) + 0.5);
@@ -190,7 +190,7 @@ static void set_clock(struct writing *w)
 	if (!dt_reader_clock(w->r, &first, &last) || !first.realtime_ns)
 		return;
 	offset = (__int128)first.realtime_ns * frequency / 1000000000 - first.ticks;
-	/* before 1970, or not in the time of this format: times then count from tick 0 */
+	/* before 1970, which the format cannot express: times then count from tick 0 */
 	if (offset < 0)
 		return;
 	bt_clock_class_set_origin_is_unix_epoch(w->clock, true);
@@ -272,7 +272,7 @@ static struct core *core_of(struct writing *w, unsigned core)
 	return more->stream ? more : NULL;
 }
 
-/* Ends what is open where the loss began; it lasts until ticks. */
+/* Notes a loss, which ends at `ticks': first ends the open packet, where the loss began. */
 static void push_loss(struct writing *w, struct core *c, uint64_t ticks)
 {
 	const struct dt_span *s = &w->span;
@@ -305,8 +305,8 @@ static void set_number(bt_field *structure, unsigned i, uint64_t v)
 	bt_field_integer_unsigned_set_value(member(structure, i), v);
 }
 
-/* Readers by libbabeltrace2 2.0.4 show an empty text as that of the record before: none is ever
- * empty. */
+/* Sets a text, which is never empty: libbabeltrace2 2.0.4 shows an empty text as that of the record
+ * before. */
 static void set_string(bt_field *structure, unsigned i, const char *s)
 {
 	bt_field_string_set_value(member(structure, i), *s ? s : "-");
@@ -326,7 +326,7 @@ static void on_value(void *to, const char *name, size_t n, const char *text, siz
 	dt_json_utf8(&w->text, text, length);
 }
 
-/* What it was called with or gave, as text; of an event, what it is. */
+/* Describes a record as text: arguments or result of a call; of an event, what it is. */
 static void describe(struct writing *w, const struct dt_site *site, const struct dt_record *x)
 {
 	const struct dt_event_row *row;
@@ -340,7 +340,7 @@ static void describe(struct writing *w, const struct dt_site *site, const struct
 			       x->kind != DT_ENTRY && (x->flags & DT_FAULT), on_value, w);
 	} else if (x->kind == DT_EXIT && site->place != DT_SITE_TAIL) {
 		dt_words_result(w->formats, &w->text, site->function, x->value);
-		/* without the " = " in front */
+		/* without the leading " = " */
 		if (w->text.bytes.n > 3 && !w->text.failed) {
 			w->text.bytes.n -= 3;
 			memmove(w->text.bytes.p, w->text.bytes.p + 3, w->text.bytes.n);
@@ -448,7 +448,7 @@ static int on_hold(void *ctx, const struct dt_held_row *h)
 	return 0;
 }
 
-/* The stream, and a packet in it. */
+/* Opens the stream of waits, and a packet in it. */
 static bool open_waits(struct writing *w, uint64_t ticks)
 {
 	struct core *c = &w->waiting;
@@ -495,7 +495,7 @@ static void take_wait(struct writing *w)
 		end_packet(w, c, c->last);
 }
 
-/* When the next record was. */
+/* Returns the tick of the next record or loss. */
 static uint64_t next_ticks(const struct writing *w)
 {
 	const struct dt_span *s = &w->span;
@@ -507,7 +507,7 @@ static uint64_t next_ticks(const struct writing *w)
 
 /* ---- what comes next ---- */
 
-/* The next record, or a loss without one behind it. */
+/* Takes the next record, or a loss without a record after it. */
 static void take(struct writing *w)
 {
 	const struct dt_span *s = &w->span;
@@ -533,7 +533,7 @@ static void take(struct writing *w)
 
 /* ---- the source ---- */
 
-/* Makes messages, if there are more to make. */
+/* Makes the next messages, if there are more to make. */
 static void make(struct writing *w)
 {
 	int rc;
@@ -565,7 +565,7 @@ static void make(struct writing *w)
 		w->waiting.stream = NULL;
 		return;
 	}
-	/* the library writes nothing at all of a trace without streams */
+	/* the library writes nothing at all for a trace without streams */
 	if (!w->cores && !core_of(w, 0))
 		return;
 	while (w->ending < w->cores && !w->core[w->ending].stream)
@@ -643,7 +643,7 @@ initialize(bt_self_component_source *self, bt_self_component_source_configuratio
 
 /* ---- the whole ---- */
 
-/* What the library says was first wrong, which the others follow from. */
+/* Sets the error to what the library says was wrong first; its other causes follow from that. */
 static int library_error(struct writing *w, const char *what)
 {
 	const bt_error *error = bt_current_thread_take_error();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces in the formats of other tools, written as they are read: memory is bounded by the
- * program's stacks and threads, not by the trace. Times are nanoseconds from the first record.
+ * Traces in the formats of other tools. They are written while the trace is read, so memory is
+ * bounded by the program's stacks and threads, not by the trace. Times are ns from the first
+ * record.
  */
 #ifndef DT_EXPORT_EXPORT_H
 #define DT_EXPORT_EXPORT_H
@@ -10,14 +11,16 @@
 #include "analyse/pair.h"
 #include "show/words.h"
 
+/* A format. */
 struct dt_export {
-	const char *name; /* of the option */
-	const char *what; /* in a line */
-	/* formats: how calls read; NULL: they have only their names. Write errors stay in f. */
+	const char *name; /* name of the option */
+	const char *what; /* what it is, in one line */
+	/* Writes the trace to f. formats: how values are printed; NULL: calls have only their
+	 * names. Returns -1 on error, but write errors stay in f. */
 	int (*write)(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
 };
 
-/* All there are; the last one has no name. */
+/* All formats but CTF; the last one has no name. */
 extern const struct dt_export dt_exports[];
 
 int dt_export_chrome(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
@@ -30,18 +33,21 @@ int dt_export_callgrind(struct dt_reader *r, FILE *f, struct dt_formats *formats
 			struct dt_error *e);
 int dt_export_csv(struct dt_reader *r, FILE *f, struct dt_formats *formats, struct dt_error *e);
 
-/* The Common Trace Format, into that folder, which it makes. *moved: records that are before
- * the one in front of them on their core; the format cannot say so, they have its time. */
+/*
+ * Writes the trace in the Common Trace Format into a folder, which it makes. *moved: how many
+ * records are earlier than the one before them on their core; the format cannot express that, so
+ * they get that one's time. Returns -1 on error.
+ */
 int dt_export_ctf(struct dt_reader *r, const char *folder, struct dt_formats *formats,
 		  uint64_t *moved, struct dt_error *e);
 
-/* What they share. */
-const char *dt_export_module(const struct dt_reader *r,
-			     uint32_t function); /* the file's own name */
-uint64_t dt_export_first(struct dt_reader *r);	 /* ticks of the first record */
+/* Returns the name of the file that a function is in; "": not known. */
+const char *dt_export_module(const struct dt_reader *r, uint32_t function);
+uint64_t dt_export_first(struct dt_reader *r); /* ticks of the first record; 0 on error */
 
 /* What times are called in which a thread could not go on because of the tracer. */
 #define DT_EXPORT_HELD "waiting for devtrace"
+/* Returns the ns from tick `first' to `ticks'. */
 double dt_export_ns(const struct dt_reader *r, uint64_t first, uint64_t ticks);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks: "thread;main;f;g 1234", a line for each stack that had time of its own. */
+/* Folded stacks: "thread;main;f;g 1234", a line for each stack that had time of its own, with that
+ * time in ns. */
 #include <stdlib.h>
 
 #include "export/export.h"
@@ -7,7 +8,7 @@
 
 #define DEPTH 65536
 
-/* A name may have neither a ';' in it, nor a line's end. */
+/* Writes a name; it may have neither a ';' nor the end of a line in it. */
 static void write_name(FILE *f, const char *name)
 {
 	for (; *name; name++)

@@ -67,7 +67,7 @@ void dt_perfetto_put_function(struct writing *w, uint32_t function)
 	dt_protobuf_number(&w->event, EVENT_CATEGORY_IIDS, m);
 }
 
-/* As a number when it is written as one: those can be counted with. */
+/* Adds a value as a number if it is written as one: Perfetto can calculate with those. */
 static void put_value(struct writing *w, const char *text, size_t n)
 {
 	uint64_t v = 0;
@@ -110,7 +110,8 @@ void dt_perfetto_annotate_number(struct writing *w, const char *name, unsigned f
 	dt_protobuf_end(&w->event, begin);
 }
 
-#define ARGUMENTS 64 /* of a function, whose names are told once; see also show/format.c */
+/* most arguments of a function whose names are written once only; see also show/format.c */
+#define ARGUMENTS 64
 
 static void on_value(void *to, const char *name, size_t n, const char *text, size_t length)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Perfetto's own format: a stream of TracePackets (perfetto.dev, "Trace packet proto"; the numbers
- * of the fields are those published there). Written as it is read; who opens it sorts by time.
+ * of the fields are those published there). It is written in the order in which the trace is read;
+ * Perfetto sorts it by time when it opens the file.
  *
- * A call is a slice of its thread's track. Slices of a track must nest, so what runs on another
- * stack of its thread meanwhile (a coroutine, a signal handler) gets a track below the thread's:
- * each call keeps in its note on which. Who ran on a core is told as the kernel's sched_switch,
- * which Perfetto draws and counts by itself, when the trace has switches of threads as Linux
- * numbers them; else on tracks of our own.
+ * A call is a slice of its thread's track. Slices of a track must nest, so calls that run meanwhile
+ * on another stack of the thread (a coroutine, a signal handler) get a track below the thread's:
+ * the note of a call says which. The threads that ran on a core are written as the kernel's
+ * sched_switch, which Perfetto draws and counts by itself, if the trace has switches between
+ * threads as Linux numbers them; otherwise on tracks of our own.
  *
  * Times are those of the monotonic clock, in ns.
  */
@@ -26,7 +27,7 @@ static int fail(const struct writing *w, struct dt_error *e)
 
 static struct stacks *stacks_of_call(struct writing *w, const struct dt_call *c)
 {
-	/* feed.c has noted the core */
+	/* feed.c has put the core, plus one, into the note */
 	unsigned core = c->note ? *c->note & ((1u << DT_FEED_NOTE) - 1) : 0;
 
 	return dt_perfetto_stacks_of(w, c->tid, c->tid == DT_NO_TID && core, core - 1);
@@ -37,7 +38,9 @@ static uint32_t lane_of(const uint32_t *note)
 	return note ? *note >> DT_FEED_NOTE & (LANES_MAX - 1) : 0;
 }
 
-/* Where its caller is; the first of its stack: where nothing is open. */
+/*
+ * Chooses the stack of a call: its caller's; for the first call on a stack, one without open calls.
+ */
 static bool choose_lane(struct writing *w, struct stacks *s, const struct dt_call *c,
 			uint32_t *lane)
 {
@@ -81,7 +84,7 @@ static void put_result(struct writing *w, const struct dt_call *c)
 		return;
 	text.bytes.n = 0;
 	dt_words_result(w->formats, &text, c->function, c->result);
-	/* without the " = " in front */
+	/* without the leading " = " */
 	if (!text.failed && text.bytes.n > 3)
 		dt_perfetto_annotate_text(w, "result", (const char *)text.bytes.p + 3,
 					  text.bytes.n - 3);
@@ -99,7 +102,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 			  : c->flags & DT_CALL_TAIL	? "tail"
 							: NULL;
 
-	/* a slice without an end is one that did not finish */
+	/* Perfetto shows a slice without an end as one that did not finish */
 	if (!s || (c->flags & DT_CALL_OPEN))
 		return;
 	if (c->flags & DT_CALL_NO_ENTRY) {
@@ -135,7 +138,8 @@ static struct core *core_of(struct writing *w, unsigned core)
 	return &w->core[core];
 }
 
-/* 0 is the idle thread of every core. What is not traced can not be told from it. */
+/* Writes a thread of a switch. 0 is the idle thread of every core; threads that are not traced
+ * cannot be told from it. */
 static void put_thread_of_switch(struct writing *w, unsigned name_field, unsigned field,
 				 uint32_t tid)
 {
@@ -167,7 +171,7 @@ static void write_switch(struct writing *w, const struct dt_span *s, uint32_t i)
 			   dt_perfetto_is_system(core->tid) ? core->tid : 0);
 	change = dt_protobuf_begin(&w->packet, FTRACE_SCHED_SWITCH);
 	put_thread_of_switch(w, SWITCH_PREV_COMM, SWITCH_PREV_PID, core->tid);
-	/* session/switches.h: 0 runnable, 1 waiting, as the kernel has them */
+	/* 0: runnable, 1: waiting, as in the kernel; see session/switches.h */
 	if (s->value && (site->mask & 8))
 		dt_protobuf_number(&w->packet, SWITCH_PREV_STATE, !(s->value[i][3] >> 32 & 1));
 	put_thread_of_switch(w, SWITCH_NEXT_COMM, SWITCH_NEXT_PID, s->tid);
@@ -178,7 +182,7 @@ static void write_switch(struct writing *w, const struct dt_span *s, uint32_t i)
 	core->tid = s->tid;
 }
 
-/* Who ran there, on a track of our own. */
+/* Writes that a thread ran on a core, on a track of our own. */
 static void on_bar(void *ctx, enum dt_track_kind kind, uint32_t id, const struct dt_bar *bar)
 {
 	struct writing *w = ctx;
@@ -235,7 +239,8 @@ static struct stacks *stacks_of_record(struct writing *w, const struct dt_span *
 	return dt_perfetto_stacks_of(w, s->tid, s->tid == DT_NO_TID && s->sp[i] >> 63, s->core);
 }
 
-/* Its value over time, too: a counter; name: of a track that is not described yet. */
+/* Also writes a value over time, as a counter. `before' and `name' are the name of its track if it
+ * is not described yet. */
 static void count(struct writing *w, uint64_t uuid, bool *described, const char *before,
 		  const char *name, uint64_t v, uint64_t ns)
 {
@@ -299,12 +304,12 @@ static void write_point(struct writing *w, const struct dt_span *s, uint32_t i)
 		      ns);
 }
 
-/* One end of a message; flow 0: the other one is not known. */
+/* Writes one end of a message; flow 0: the other end is not known. */
 static void write_end_of_message(struct writing *w, const struct dt_message *m, bool sent,
 				 uint64_t flow)
 {
 	struct stacks *of = dt_perfetto_stacks_of(w, sent ? m->sender : m->receiver, false, 0);
-	/* the arrow ends at the later one, whichever that is */
+	/* the arrow ends at the later end, whichever that is */
 	bool ends = sent == (m->state == DT_MESSAGE_BACKWARD);
 
 	if (!of)
@@ -381,8 +386,11 @@ static void put_clock(struct writing *w, unsigned id, uint64_t ns)
 	dt_protobuf_end(&w->packet, clock);
 }
 
-/* Packets that do not say their clock, and the kernel's, are in that since boot: of that we have
- * the monotonic one, which is the same on a machine that was not suspended. */
+/*
+ * Writes a reading of the clocks. Packets that do not name a clock, and the kernel's, use the clock
+ * since boot; for that we take the monotonic one, which is the same on a machine that was not
+ * suspended.
+ */
 static void write_clocks(struct writing *w)
 {
 	struct dt_clock first, last;
@@ -416,7 +424,8 @@ static void write_names(struct writing *w)
 			dt_perfetto_describe_thread(w, t[i].tid);
 }
 
-/* Times in which threads could not go on because of the tracer, on a track below each one's. */
+/* Writes the times in which threads could not go on because of the tracer, each on a track below
+ * its thread's. */
 static void write_holds(struct writing *w)
 {
 	size_t n, holds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing messages of Protocol Buffers: fields by their numbers, messages within messages. Whatever
- * is begun must be ended, the innermost first.
+ * Writing messages of Protocol Buffers: fields by their numbers, and messages within messages. Each
+ * message that is begun must be ended, the innermost first.
  */
 #ifndef DT_EXPORT_PROTOBUF_H
 #define DT_EXPORT_PROTOBUF_H
@@ -9,7 +9,7 @@
 #include <string.h>
 #include "store/varint.h"
 
-/* Once there was no memory, `failed' stays set, and nothing more is added. */
+/* The bytes so far. When memory is out, `failed' is set for good, and nothing more is added. */
 struct dt_protobuf {
 	struct dt_bytes bytes;
 	bool failed;
@@ -17,6 +17,7 @@ struct dt_protobuf {
 
 enum { DT_WIRE_VARINT = 0, DT_WIRE_FIXED64 = 1, DT_WIRE_LENGTH = 2 };
 
+/* Adds the key of a field, with room for its value. False: out of memory. */
 static inline bool dt_protobuf_key(struct dt_protobuf *m, unsigned field, unsigned wire,
 				   size_t room)
 {
@@ -26,7 +27,9 @@ static inline bool dt_protobuf_key(struct dt_protobuf *m, unsigned field, unsign
 	return !m->failed;
 }
 
-/* Of any integer type but the zigzag ones; negative numbers as int64. */
+/*
+ * Adds a field of any integer type except the zigzag ones; a negative number is given as an int64.
+ */
 static inline void dt_protobuf_number(struct dt_protobuf *m, unsigned field, uint64_t v)
 {
 	if (dt_protobuf_key(m, field, DT_WIRE_VARINT, 0))
@@ -50,12 +53,12 @@ static inline void dt_protobuf_bytes(struct dt_protobuf *m, unsigned field, cons
 	m->bytes.n += n;
 }
 
-/* Begins a message; returns what its end needs. */
+/* Begins a message as a field; returns what dt_protobuf_end() needs. */
 static inline size_t dt_protobuf_begin(struct dt_protobuf *m, unsigned field)
 {
 	if (!dt_protobuf_key(m, field, DT_WIRE_LENGTH, 1))
 		return 0;
-	/* most are shorter than 128 bytes: then their length takes this one */
+	/* most messages are shorter than 128 bytes: then their length fits into this byte */
 	return ++m->bytes.n;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speedscope's own format, evented: for each thread, frames opened and closed. The events of each
- * thread wait in a file of its own, because a profile has to be in one piece.
+ * speedscope's own format, with events: for each thread, frames that are opened and closed. The
+ * events of each thread are collected in a temporary file, because a profile has to be in one
+ * piece.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #include "export/export.h"
 
-/* A thread's events, and what is open in them. */
+/* A thread's events, and the frames that are open in them. */
 struct profile {
 	uint32_t tid;
 	FILE *f;
@@ -22,7 +23,7 @@ struct profile {
 		uint32_t frame;
 	} * open;
 	size_t n, room;
-	size_t holds; /* that have been written, or left out */
+	size_t holds; /* holds that have been written, or left out */
 };
 
 struct writing {
@@ -33,7 +34,7 @@ struct writing {
 	bool failed;
 };
 
-/* A file without a name. tmpfile() does not look at TMPDIR. */
+/* Opens a file without a name, in TMPDIR or /tmp. tmpfile() does not look at TMPDIR. */
 static FILE *unnamed(void)
 {
 	const char *folder = getenv("TMPDIR");
@@ -75,7 +76,7 @@ static struct profile *profile_of(struct writing *w, uint32_t tid)
 
 static void write_event(struct profile *p, char type, uint32_t frame, double at)
 {
-	/* a record may be a little before the one before it; events may not */
+	/* a record may be a little earlier than the one before it; events may not */
 	at = p->any && at < p->last ? p->last : at;
 	if (!p->any)
 		p->begin = at;
@@ -85,14 +86,14 @@ static void write_event(struct profile *p, char type, uint32_t frame, double at)
 	p->last = at;
 }
 
-/* Behind the functions. */
+/* Returns the number of the frame for holds, which comes after the functions. */
 static uint32_t held_frame(const struct writing *w)
 {
 	return (uint32_t)dt_reader_functions(w->r) + 1;
 }
 
-/* Times up to ticks in which the thread could not go on because of the tracer, as frames of their
- * own. */
+/* Writes the times up to `ticks' in which the thread could not go on because of the tracer, as
+ * frames of their own. */
 static void write_holds(struct writing *w, struct profile *p, uint64_t ticks)
 {
 	size_t n;
@@ -101,7 +102,7 @@ static void write_holds(struct writing *w, struct profile *p, uint64_t ticks)
 	for (; p->holds < n && h[p->holds].begin < ticks; p->holds++) {
 		const struct dt_times *x = &h[p->holds];
 
-		if (!p->n) /* nobody was in a call */
+		if (!p->n) /* no call was open */
 			continue;
 		write_event(p, 'O', held_frame(w), dt_export_ns(w->r, w->first, x->begin));
 		write_event(p, 'C', held_frame(w),
@@ -136,8 +137,8 @@ static void on_begin(void *ctx, const struct dt_call *c)
 }
 
 /*
- * What ends is mostly what was opened last. On another stack of the thread it may not be: what is
- * above it is closed, and opened again, in no time.
+ * Closes a call. Mostly it is the one that was opened last. If not, because it is on another stack
+ * of the thread, the frames above it are closed and opened again at the same time.
  */
 static void on_end(void *ctx, const struct dt_call *c)
 {

@@ -24,7 +24,8 @@ static void string(struct dt_json *t, const char *s, size_t n)
 	free(copy);
 }
 
-/* As JSON has them: an integer of up to 64 bits, or a decimal fraction. */
+/* Returns whether the text is a number as in JSON: an integer of up to 64 bits, or a decimal
+ * fraction. */
 static bool is_number(const char *s, size_t n)
 {
 	size_t digits = 0, i = n && *s == '-', points = 0;
@@ -58,7 +59,8 @@ static unsigned hex(char c)
 	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* A text as dt_text_print() quotes it; what follows the quotes, dots where it was cut, stays. */
+/* Puts a text that dt_text_print() has quoted, without the quotes; what follows them (dots, if it
+ * was cut) stays. */
 static void unquoted(struct dt_json *t, const char *s, size_t n)
 {
 	char *out = malloc(n), *p = out;
@@ -88,7 +90,7 @@ static void one(void *ctx, const char *name, size_t n, const char *text, size_t 
 {
 	struct making *m = ctx;
 
-	/* what comes in place of further ones is not recorded */
+	/* "..." stands for further arguments, which are not recorded */
 	if (length == 3 && !memcmp(text, "...", 3))
 		return;
 	key(m, name, n);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Table calls. Pairing goes from the beginning of the trace, or, when there is a pyramid, from the
- * snapshot before what is asked for, and as far as a call that is asked for can still end.
+ * Table calls. Pairing begins at the beginning of the trace or, if there is a pyramid, at the
+ * snapshot before what is asked for; it goes on as long as a call that is asked for can still end.
  *
- * What a row says must not depend on where pairing began. So the number that pairing gives a call
- * is not its id here; and what was called with before the snapshot is looked up.
+ * What a row says must not depend on where pairing began. So the id of a call here is not the
+ * number that pairing gives it, and the arguments of a call that began before the snapshot are
+ * looked up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 #include "sql/arguments.h"
 #include "sql/walk.h"
 
-#define INDEX_FROM 2000000  /* records that are worth an index */
-#define BEHIND	   10000000 /* ticks: the rest of an entry does not come later */
+#define INDEX_FROM 2000000  /* a trace with more records should have an index */
+#define BEHIND	   10000000 /* ticks after an entry within which the rest of it comes */
 
 enum {
 	ID,
@@ -47,7 +48,7 @@ enum {
 	FLAGS,
 };
 
-/* Columns that need the records' values. */
+/* The columns that need the records' values. */
 #define VALUES (0xffull << TEXT)
 
 static const struct dt_sql_column columns[] = {
@@ -82,15 +83,15 @@ static const struct dt_sql_column columns[] = {
 };
 
 struct row {
-	struct dt_call call; /* argument and result: not NULL when the next two are meant */
+	struct dt_call call; /* argument and result: if not NULL, the next two are set */
 	uint64_t argument[4], result[4];
-	struct dt_full full; /* what came behind the entry; all 0: nothing */
-	int64_t parent;	     /* 0: none known */
-	uint16_t core;	     /* on which it ended */
+	struct dt_full full; /* what came after the entry; all 0: nothing */
+	int64_t parent;	     /* id of the caller; 0: not known */
+	uint16_t core;	     /* core on which it ended */
 };
 
-/* A call that was open at the end of the trace: callers are told by the numbers that pairing gave.
- */
+/* A call that was open at the end of the trace: its callers are known by the numbers that pairing
+ * gave. */
 struct open_call {
 	uint64_t number;
 	int64_t id;
@@ -100,18 +101,18 @@ struct scan {
 	struct dt_sql_scan *of;
 	struct dt_pair *pair;
 	struct dt_span span;
-	struct row *row; /* that are to be handed out: from `first' on; the one before it is the
-			    current */
+	struct row *row; /* rows to be handed out: from `first' on; the one before it is the current
+			    row */
 	size_t first, n, room;
 	struct open_call *open;
 	size_t opens, open_room;
-	uint64_t open_now;   /* that are asked for, by where they began */
-	bool counts, values; /* open_now is kept */
+	uint64_t open_now;   /* open calls whose begin and function are asked for */
+	bool counts, values; /* counts: open_now is counted */
 	bool whole;	     /* pairing goes to the end of the trace */
 	bool over, ended, failed;
-	uint32_t slots;		   /* of ids: see id_of() */
-	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed yet */
-	struct dt_fulls fulls;	   /* of calls that are open */
+	uint32_t slots;		   /* places for threads in ids: see id_of() */
+	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed so far */
+	struct dt_fulls fulls;	   /* what came after the entries of open calls */
 	struct dt_texts texts;
 	struct dt_json json;
 	char *text;
@@ -119,7 +120,8 @@ struct scan {
 
 /* ---- ids ---- */
 
-/* By time, then depth, then thread: no two calls of a thread begin at once but one in the other. */
+/* Returns the id of a call: ordered by begin, then depth, then thread. Two calls of a thread can
+ * begin at the same tick only if one is in the other. */
 static int64_t id_of(const struct scan *x, const struct dt_call *c)
 {
 	const struct dt_reader *r = x->of->pass->reader;
@@ -136,7 +138,7 @@ static int64_t id_of(const struct scan *x, const struct dt_call *c)
 	return (int64_t)((id * x->slots + slot + 1) & INT64_MAX);
 }
 
-/* When a call with such an id begins. */
+/* Returns the tick at which a call with such an id begins. */
 static uint64_t begin_of(const struct scan *x, int64_t id)
 {
 	return x->of->pass->source->first + (uint64_t)(id - 1) / x->slots / 4;
@@ -171,7 +173,7 @@ static bool is_wanted(const struct scan *x, const struct dt_call *c)
 
 	if (!dt_sql_wants_function(x->of, c->function) || !dt_sql_in(&w->end, c->end))
 		return false;
-	/* when one without an entry began is NULL */
+	/* the begin of a call without an entry is NULL */
 	return c->flags & DT_CALL_NO_ENTRY ? !w->begin.from && w->begin.to == UINT64_MAX
 					   : dt_sql_in(&w->begin, c->begin);
 }
@@ -226,14 +228,14 @@ static void add_row(struct scan *x, const struct dt_call *c)
 	r->full = dt_full_take(&x->fulls, c->id);
 	r->core = core_of(x, c);
 	r->parent = 0;
-	/* those of open ones: below, when all are known */
+	/* for open calls: find_callers(), when all are known */
 	if (!(c->flags & DT_CALL_OPEN) && x->of->want.columns >> PARENT & 1) {
 		dt_pair_callers(x->pair, take_caller, &caller);
 		r->parent = caller ? id_of(x, caller) : 0;
 	}
 }
 
-/* A call that could be asked for, whenever it ends. */
+/* Returns whether a call could be asked for, whenever it ends. */
 static bool is_counted(const struct scan *x, const struct dt_call *c)
 {
 	return x->counts && !(c->flags & DT_CALL_NO_ENTRY) &&
@@ -258,12 +260,12 @@ static void on_end(void *ctx, const struct dt_call *c)
 		add_row(x, c);
 	else
 		dt_full_forget(&x->fulls, c->id);
-	/* all it called have ended before */
+	/* all calls that it made have ended before */
 	if (x->of->want.one_parent && id_of(x, c) == x->of->want.parent)
 		x->over = true;
 }
 
-/* ---- what came behind the entry ---- */
+/* ---- what came after the entry ---- */
 
 static bool is_behind(const struct dt_site *s)
 {
@@ -319,7 +321,7 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* All calls that were open at the end are known: so are their callers. */
+/* Sets the callers of calls that were open at the end, when all of these are known. */
 static void find_callers(struct scan *x)
 {
 	if (x->opens)
@@ -337,7 +339,8 @@ static void find_callers(struct scan *x)
 
 /* ---- where to begin, and to end ---- */
 
-/* An id tells when, and in which thread. */
+/* Uses an id that is asked for: it tells when the call begins, and in which thread. exact: the id
+ * of the call itself, otherwise of its caller. */
 static void use_id(struct scan *x, int64_t id, bool exact)
 {
 	struct dt_sql_want *w = &x->of->want;
@@ -361,7 +364,7 @@ static void use_id(struct scan *x, int64_t id, bool exact)
 	}
 }
 
-/* Takes up pairing from the snapshot of a region. False: it is damaged, and pairing is at the
+/* Begins pairing at the snapshot of a region. False: that is damaged, and pairing begins at the
  * beginning of the trace. */
 static bool restore(struct scan *x, const struct dt_region *region)
 {
@@ -381,7 +384,7 @@ static int begin_pairing(struct scan *x, struct dt_error *e)
 	const struct dt_sql_want *w = &x->of->want;
 	const struct dt_pyramid *p = dt_sql_pyramid(x->of->pass);
 	uint64_t last = x->of->pass->source->last;
-	/* what begins then has not ended before */
+	/* calls that begin at or after begin.from do not end before */
 	uint64_t from = w->begin.from > w->end.from ? w->begin.from : w->end.from;
 	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = x->values};
 	const struct dt_region *region = NULL;
@@ -389,16 +392,16 @@ static int begin_pairing(struct scan *x, struct dt_error *e)
 
 	if (p && p->regions && from > p->begin)
 		region = &p->region[dt_pyramid_region(p, from)];
-	/* one that is damaged is no help */
+	/* a damaged pyramid is not used */
 	if (region && region->snapshot && !restore(x, region))
 		p = NULL;
 	else if (region && region->snapshot)
 		range.from = region->begin;
-	/* which calls never ended is known at the end only: or by the pyramid */
+	/* which calls never ended is known only at the end of the trace, or from the pyramid */
 	if (ends && p)
 		range.to = w->end.to ? w->end.to : 1;
 	x->whole = !range.to;
-	/* all that can be asked for are counted, when none began before pairing did */
+	/* all calls that can be asked for are counted if none of them began before pairing did */
 	x->counts = w->begin.to < last && (!range.from || w->begin.from >= range.from);
 	if (x->counts)
 		range.order = DT_BY_TIME;
@@ -440,7 +443,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	return begin_pairing(x, e);
 }
 
-/* Those that never ended, of a run that does not go that far. */
+/* Adds the calls that never ended, if the run does not go to the end of the trace. */
 static void add_late(struct scan *x)
 {
 	const struct dt_pyramid *p = dt_sql_pyramid(x->of->pass);
@@ -465,7 +468,7 @@ static void finish(struct scan *x)
 	find_callers(x);
 }
 
-/* Nothing that is asked for comes any more. */
+/* Returns whether nothing that is asked for can follow. */
 static bool is_over(const struct scan *x)
 {
 	return x->over ||
@@ -479,7 +482,7 @@ static int take_span(struct scan *x, struct dt_error *e)
 
 	if (rc <= 0)
 		return rc;
-	/* threads are paired each for itself */
+	/* each thread is paired by itself */
 	if (x->span.n && !dt_sql_wants_thread(x->of, x->span.tid))
 		return 1;
 	if (dt_pair_span(x->pair, &x->span))
@@ -487,7 +490,7 @@ static int take_span(struct scan *x, struct dt_error *e)
 	return 1;
 }
 
-/* That have been handed out. */
+/* Frees the rows, which have been handed out. */
 static void forget_rows(struct scan *x)
 {
 	for (size_t i = 0; i < x->n; i++)
@@ -519,11 +522,11 @@ static int next(struct dt_sql_scan *s, struct dt_error *e)
 	return 1;
 }
 
-/* ---- what it was called with, before pairing began ---- */
+/* ---- arguments of calls that began before pairing did ---- */
 
 struct looking {
 	struct scan *x;
-	struct dt_fulls fulls; /* of the one call, 1 */
+	struct dt_fulls fulls; /* of the one call, with id 1 */
 };
 
 static void on_looked_text(void *ctx, const struct dt_text *t)
@@ -533,7 +536,8 @@ static void on_looked_text(void *ctx, const struct dt_text *t)
 	dt_entry_records_text(&l->fulls, 1, l->x->of->pass->reader, t);
 }
 
-/* The entry's record, at the time when the call began, and those behind it. */
+/* Looks up the entry's record, at the tick when the call began, and the records after it that
+ * belong to it. */
 static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 {
 	struct looking l = {.x = x};
@@ -583,7 +587,7 @@ static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 	return rc < 0 ? -1 : 0;
 }
 
-/* NULL: it is not known; also when an error was said. */
+/* Returns a call's arguments; NULL: they are not known, or SQLite was given an error. */
 static const uint64_t *arguments_of(struct scan *x, struct row *r, sqlite3_context *to)
 {
 	struct dt_error e = {""};
@@ -594,7 +598,7 @@ static const uint64_t *arguments_of(struct scan *x, struct row *r, sqlite3_conte
 		sqlite3_result_error(to, e.text, -1);
 		return NULL;
 	}
-	/* rows may have moved since */
+	/* call.argument may be stale: rows may have moved */
 	return r->call.argument ? r->argument : NULL;
 }
 
@@ -647,7 +651,8 @@ static void put_argument(struct scan *x, sqlite3_context *to, struct row *r, uns
 		sqlite3_result_int64(to, (int64_t)argument[i]);
 }
 
-/* By its type: numbers and addresses are numbers, the rest is as `calls' says it. */
+/* Gives the result by its type: numbers and addresses as numbers, anything else as `calls' prints
+ * it. */
 static void put_result(struct scan *x, sqlite3_context *to, struct row *r)
 {
 	const uint64_t *result = result_of(r);

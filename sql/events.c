@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Table events: a program's own, messages' ends, tracepoints. */
+/* Table events: a program's own events, the ends of messages, tracepoints. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "sql/arguments.h"
 #include "sql/walk.h"
 
-#define TEXT_MAX 65000 /* bytes of a text that are printed, each as up to four */
+#define TEXT_MAX 65000 /* most bytes of a text that are printed, each as up to four */
 
 enum {
 	TIME,
@@ -51,11 +51,11 @@ static const struct dt_sql_column columns[] = {
 	{0},
 };
 
-/* An event whose text is whole; or a record by itself. */
+/* A row: an event with all of its text, or a record by itself. */
 struct row {
 	struct dt_record record;
-	const struct dt_site *site; /* of a record by itself */
-	uint32_t function;	    /* of a point */
+	const struct dt_site *site; /* of a record by itself; otherwise NULL */
+	uint32_t function;	    /* of a point: row of its function */
 	struct dt_text *text;	    /* malloc'ed; NULL: none */
 };
 
@@ -63,12 +63,12 @@ struct scan {
 	struct dt_sql_walk walk;
 	struct dt_sql_scan *of;
 	struct dt_texts texts;
-	struct row *row; /* that are to be handed out: from `first' on; the one before it is the
-			    current */
+	struct row *row; /* rows to be handed out: from `first' on; the one before it is the current
+			    row */
 	size_t first, n, room;
 	bool ended, failed;
 	struct dt_json json;
-	struct dt_out out; /* memory only */
+	struct dt_out out; /* only for text in memory */
 };
 
 static bool is_wanted(const struct dt_sql_scan *s, const struct row *r)
@@ -124,8 +124,8 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	x->texts.fn = on_text;
 	x->texts.ctx = x;
 	x->out.fd = -1;
-	/* to the end: the rest of a text may be behind what is asked for; and from a little
-	 * earlier, so that no rest is taken for a beginning */
+	/* Reads to the end, as the rest of a text may come after the range; and from a little
+	 * before the range, so that the rest of a text is not taken for the beginning of one. */
 	from = from > DT_SQL_DISORDER ? from - DT_SQL_DISORDER : 0;
 	return dt_sql_walk_begin(&x->walk, s->pass->reader, from, UINT64_MAX, true, e);
 }
@@ -147,7 +147,7 @@ static void take(struct scan *x)
 		return;
 	dt_span_record(x->walk.reader, &x->walk.span, x->walk.at, &r.record);
 	r.record.core = dt_sql_walk_core(&x->walk);
-	/* what begins behind the range is outside */
+	/* what begins after the range is outside */
 	if (r.record.ticks > x->of->want.begin.to && site->place != DT_SITE_MORE &&
 	    site->place != DT_SITE_POINT_TEXT)
 		return;
@@ -156,7 +156,7 @@ static void take(struct scan *x)
 	x->failed |= x->texts.failed;
 }
 
-/* Nothing of the range comes any more, and all texts are whole. */
+/* Returns whether nothing of the range can follow, and all texts are complete. */
 static bool is_over(const struct scan *x)
 {
 	return !x->texts.first && dt_sql_far_behind(x->walk.reader, x->walk.span.ticks[x->walk.at],
@@ -293,7 +293,7 @@ static void put_arguments(struct dt_sql_scan *s, sqlite3_context *to, const stru
 	dt_sql_put_json(to, &x->json);
 }
 
-/* As text if it can be one. */
+/* Gives the bytes of a text: as text if they have no NUL, otherwise as a blob. */
 static void put_bytes(sqlite3_context *to, const struct row *r)
 {
 	if (!r->text)
@@ -348,7 +348,7 @@ static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		sqlite3_result_int64(to, (int64_t)r->record.ticks);
 		break;
 	default:
-		/* those of a text are its beginning */
+		/* the values of a text are its beginning */
 		if (r->site && r->site->mask >> (column - VALUE0) & 1)
 			sqlite3_result_int64(to, (int64_t)r->record.value[column - VALUE0]);
 	}
@@ -358,7 +358,7 @@ static void end(struct dt_sql_scan *s)
 {
 	struct scan *x = s->state;
 
-	/* into the rows, and away with those */
+	/* texts that are not complete become rows, which are then freed */
 	dt_texts_end(&x->texts);
 	clear(x);
 	free(x->row);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables as an extension that SQLite loads: only in libdevtrace-sqlite.so. */
+/* The tables as a loadable extension of SQLite: only in libdevtrace-sqlite.so. */
 #include "sql/host.h"
 
 #include "sql/sql.h"
 
 SQLITE_EXTENSION_INIT1
 
-#define OLDEST 3038000 /* that has all that is called */
+#define OLDEST 3038000 /* the oldest SQLite that has all functions that are called */
 
 int sqlite3_devtracesqlite_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
 

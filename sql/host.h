@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Given to the compiler in front of each file of the loadable extension: SQLite is then that of the
- * program which has loaded it, for the reading of traces too. Two copies of SQLite in a process
- * would drop each other's locks.
+ * Included before each file of the loadable extension: all of them, also those that read traces,
+ * then use the SQLite of the program that has loaded it. Two copies of SQLite in a process would
+ * drop each other's locks.
  */
 #ifndef DT_SQL_HOST_H
 #define DT_SQL_HOST_H

@@ -25,13 +25,13 @@ static const struct dt_sql_column columns[] = {
 struct scan {
 	struct dt_sql_walk walk;
 	struct dt_messages *messages;
-	struct dt_message
-		*row; /* to be handed out: from `first' on; the one before it is the current */
+	struct dt_message *row; /* rows to be handed out: from `first' on; the one before it is the
+				   current row */
 	size_t first, n, room;
-	uint64_t *lost;	     /* ticks behind each loss, sorted */
-	size_t losses, loss; /* loss: the first that is not yet behind */
+	uint64_t *lost;	     /* tick after each loss, sorted */
+	size_t losses, loss; /* loss: the first one that has not been passed */
 	uint64_t last;
-	double ns; /* per tick */
+	double ns; /* ns per tick */
 	bool ended, failed;
 };
 

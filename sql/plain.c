@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables that are not made from records: lost, pauses, changes, held, threads, processes,
- * functions, and activities where there are none. */
+ * functions; and activities for files that have none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 /* ---- lists: a row is a number ---- */
 
 struct list {
-	size_t at, n; /* at: one more than the current row */
+	size_t at, n; /* at: index of the current row, plus one */
 	struct loss *loss;
 	struct dt_pause *pause;
 	struct dt_change *change;
@@ -99,7 +99,7 @@ static void lost_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 		sqlite3_result_int64(to, (int64_t)x->lost);
 		break;
 	case L_BEGIN:
-		/* nothing came before */
+		/* 0: nothing came before the loss */
 		if (x->begin)
 			sqlite3_result_int64(to, dt_sql_ns(s->pass, x->begin));
 		break;
@@ -181,7 +181,7 @@ static void pauses_value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 
 	switch (column) {
 	case U_BEGIN:
-		/* from before the first record */
+		/* 0: it began before the first record */
 		if (x->begin)
 			sqlite3_result_int64(to, dt_sql_ns(s->pass, x->begin));
 		break;
@@ -557,7 +557,7 @@ const struct dt_sql_table dt_sql_functions = {
 
 /* ---- activities ---- */
 
-/* The file's own table of that name comes before this one: it is seen when there is none, and
+/* A file's own table of this name hides this one, which is only seen when there is none, and is
  * empty. */
 static const struct dt_sql_column activity_columns[] = {
 	{"id", "INTEGER", DT_SQL_PLAIN},

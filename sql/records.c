@@ -55,7 +55,7 @@ static int begin_walk(struct dt_sql_scan *s, struct dt_error *e)
 				 s->want.columns & VALUES, e);
 }
 
-/* Is the record that is looked at one of those asked for? */
+/* Returns whether the current record is asked for. */
 static bool is_wanted(const struct dt_sql_scan *s)
 {
 	const struct dt_sql_walk *w = s->state;
@@ -154,7 +154,7 @@ static const struct dt_sql_column switch_columns[] = {
 
 static int begin_switches(struct dt_sql_scan *s, struct dt_error *e)
 {
-	s->want.columns = 0; /* numbered otherwise: no values */
+	s->want.columns = 0; /* this table's columns are numbered otherwise; it needs no values */
 	return begin_walk(s, e);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How far clock readings that disagree may put a time before an earlier one. */
+/* By how many ticks disagreeing readings of the clocks may make a time go backwards. */
 #define SLACK (1u << 14)
 
 static void free_pass(struct dt_sql_pass *p)
@@ -52,7 +52,7 @@ static void drop(struct dt_sql_sources *all, struct dt_sql_source *s)
 	free_source(s);
 }
 
-/* False: it is another file, or has been written to. Notes what it is. */
+/* Returns false if there is another file, or it has been written to; and notes its state. */
 static bool is_same(struct dt_sql_source *s, bool *other_file)
 {
 	struct stat st = {0};
@@ -71,7 +71,7 @@ static bool is_same(struct dt_sql_source *s, bool *other_file)
 	return same;
 }
 
-/* Looks at how long the trace is by now, and for its pyramid. */
+/* Looks how long the trace is by now, and whether it has a pyramid. */
 static int look(struct dt_sql_source *s, struct dt_error *e)
 {
 	struct dt_summary sum;
@@ -84,7 +84,7 @@ static int look(struct dt_sql_source *s, struct dt_error *e)
 		s->first = sum.min_ticks;
 		s->last = sum.max_ticks;
 	}
-	/* those who read just now still look at the old one */
+	/* passes that are in use still need the old pyramid */
 	if (s->outdated && !s->passes) {
 		dt_pyramid_close(s->pyramid);
 		s->pyramid = NULL;
@@ -191,7 +191,7 @@ int64_t dt_sql_ns(const struct dt_sql_pass *p, uint64_t ticks)
 			 dt_reader_ns(p->reader, p->source->first));
 }
 
-/* The first tick of the trace whose time is at or behind ns. */
+/* Returns the first tick of the trace whose time is ns or later. */
 static uint64_t ticks_at(const struct dt_sql_pass *p, double ns)
 {
 	uint64_t low = p->source->first, high = p->source->last + 1;
@@ -218,6 +218,6 @@ uint64_t dt_sql_ticks_after(const struct dt_sql_pass *p, double ns)
 {
 	uint64_t t = ticks_at(p, ns + 1);
 
-	/* behind the last record, also of a trace that grows */
+	/* after the last record there is no limit, since the trace may grow */
 	return t > p->source->last ? UINT64_MAX : t + SLACK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Virtual tables: between SQLite and what makes the rows. */
+/* Virtual tables: the part between SQLite and the files that make the rows. */
 #include "sql/table.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@
 
 struct dt_sql {
 	sqlite3 *db;
-	char *default_path; /* NULL: none */
+	char *default_path; /* default trace; NULL: none */
 	struct dt_sql_sources sources;
 	bool in_views, unindexed;
-	unsigned users; /* modules */
+	unsigned users; /* modules that use it */
 };
 
-/* What a module's functions get. */
+/* What the functions of a module get from SQLite. */
 struct module {
 	struct dt_sql *sql;
 	const struct dt_sql_table *table;
@@ -26,7 +26,7 @@ struct module {
 struct table {
 	sqlite3_vtab base;
 	const struct module *module;
-	char *path; /* NULL: the default */
+	char *path; /* path of its trace; NULL: the default */
 	unsigned columns;
 };
 
@@ -44,7 +44,8 @@ static const struct dt_sql_table *const tables[] = {
 	&dt_sql_activities,
 };
 
-/* A condition, as the plan of a query tells it to its run: two letters. */
+/* A plan passes each condition to the run of the query as two letters: the column, from 'A' on, and
+ * the operator. */
 #define PLAN_COLUMN 'A'
 
 /* ---- tables ---- */
@@ -56,7 +57,7 @@ static int vtab_error(sqlite3_vtab *v, const char *text)
 	return SQLITE_ERROR;
 }
 
-/* 't.db', "t.db" or t.db. malloc'ed. */
+/* Returns the text of 't.db', "t.db" or t.db, malloc'ed; NULL: out of memory. */
 static char *unquoted(const char *s)
 {
 	size_t n = strlen(s);
@@ -135,7 +136,7 @@ static bool is_binary(sqlite3_index_info *info, int i)
 	return !collation || !sqlite3_stricmp(collation, "BINARY");
 }
 
-/* Is a condition of this kind on such a column of use? */
+/* Returns whether a condition with this operator on such a column is of use. */
 static bool is_useful(sqlite3_index_info *info, int i, enum dt_sql_meaning meaning)
 {
 	unsigned char op = info->aConstraint[i].op;
@@ -159,8 +160,8 @@ static bool is_useful(sqlite3_index_info *info, int i, enum dt_sql_meaning meani
 }
 
 /*
- * x IN (...): names of functions are taken together. Ids are looked up one by one. For others to
- * read the trace once, and to compare all rows, is better.
+ * Returns whether a list, x IN (...), is taken: names of functions all at once, ids one by one. For
+ * other columns it is better to read the trace once and to compare all rows.
  */
 static bool takes_list(sqlite3_index_info *info, int i, enum dt_sql_meaning meaning)
 {
@@ -169,7 +170,7 @@ static bool takes_list(sqlite3_index_info *info, int i, enum dt_sql_meaning mean
 	return meaning == DT_SQL_ID || meaning == DT_SQL_PARENT || meaning == DT_SQL_FILE;
 }
 
-/* What the rest costs with such a condition, in proportion. */
+/* Reduces the cost by the share that is left with such a condition. */
 static void reduce(sqlite3_index_info *info, enum dt_sql_meaning meaning, unsigned char op)
 {
 	double cost = 1, rows = 1;
@@ -199,7 +200,8 @@ static void reduce(sqlite3_index_info *info, enum dt_sql_meaning meaning, unsign
 	info->estimatedRows = (sqlite3_int64)((double)info->estimatedRows / rows);
 }
 
-/* A letter each for the column and how it is compared, in the order of the values. */
+/* Makes the plan: a letter for the column and one for the operator of each condition, in the order
+ * of the values. */
 static int plan(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	const struct table *t = (const struct table *)v;
@@ -221,7 +223,7 @@ static int plan(sqlite3_vtab *v, sqlite3_index_info *info)
 		if (!c->usable) {
 			if (meaning != DT_SQL_FILE)
 				continue;
-			/* which trace is not known: another order of the join is needed */
+			/* it is not known which trace is meant: the join needs another order */
 			sqlite3_free(text);
 			return SQLITE_CONSTRAINT;
 		}
@@ -270,7 +272,8 @@ static void want_time(struct dt_sql_scan *s, struct dt_sql_times *t, bool ticks,
 			not_after(t, dt_sql_ticks_after(s->pass, ns));
 		return;
 	}
-	/* SQLite's integers are signed: ticks above that are negative there, and not told apart */
+	/* SQLite's integers are signed: greater ticks are negative there, so they are left to
+	 * SQLite */
 	if (s->pass->source->last > INT64_MAX || sqlite3_value_type(v) != SQLITE_INTEGER)
 		return;
 	if (low)
@@ -288,7 +291,7 @@ static bool is_like(const char *name, unsigned char op, const char *text)
 						    : !sqlite3_strlike(text, name, 0);
 }
 
-/* Marks the functions in `is' that a name is of. */
+/* Marks in `is' the functions that have this name, or fit this pattern. */
 static void mark(const struct dt_sql_scan *s, uint8_t *is, unsigned char op, sqlite3_value *v)
 {
 	const char *text =
@@ -302,7 +305,8 @@ static void mark(const struct dt_sql_scan *s, uint8_t *is, unsigned char op, sql
 	}
 }
 
-/* v: a name, or several. */
+/* Uses a condition on the name of the function; v: a name, or a list. Returns -1 when out of
+ * memory. */
 static int want_function(struct dt_sql_scan *s, unsigned char op, sqlite3_value *v)
 {
 	sqlite3_value *one;
@@ -326,7 +330,8 @@ static int want_function(struct dt_sql_scan *s, unsigned char op, sqlite3_value 
 	return 0;
 }
 
-/* A number that is to be equal; false: it is none, so that SQLite alone compares. */
+/* Takes a number that a column is to be equal to; false: it is not one in the range, or SQLite
+ * alone compares. */
 static bool integer(struct dt_sql_scan *s, sqlite3_value *v, int64_t low, int64_t high,
 		    int64_t *out)
 {
@@ -345,10 +350,10 @@ static int want(struct dt_sql_scan *s, enum dt_sql_meaning meaning, unsigned cha
 	int type = sqlite3_value_type(v);
 	int64_t n;
 
-	/* a list is NULL, too */
+	/* first, because a list looks like NULL */
 	if (meaning == DT_SQL_FUNCTION)
 		return want_function(s, op, v);
-	/* whatever it is compared with, it is not true */
+	/* a comparison with NULL is never true */
 	if (type == SQLITE_NULL) {
 		w->nothing = true;
 		return 0;
@@ -430,7 +435,7 @@ static struct dt_sql *sql_of(const struct cursor *c)
 	return ((const struct table *)c->base.pVtab)->module->sql;
 }
 
-/* The run is over. */
+/* Ends the run of a cursor, if there is one. */
 static void end_scan(struct cursor *c)
 {
 	const struct table *t = (const struct table *)c->base.pVtab;
@@ -465,7 +470,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 	return rc < 0 ? vtab_error(base->pVtab, e.text) : SQLITE_OK;
 }
 
-/* The trace that a run is over. */
+/* Returns the path of the trace that a run reads. */
 static const char *path_of(const struct cursor *c, const char *plan_text, sqlite3_value **v)
 {
 	const struct table *t = (const struct table *)c->base.pVtab;
@@ -536,7 +541,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
 static const sqlite3_module functions = {
 	.iVersion = 1,
-	/* the same: a table can be used without being created */
+	/* xCreate is xConnect: so a table can be used without being created */
 	.xCreate = connect_table,
 	.xConnect = connect_table,
 	.xBestIndex = plan,
@@ -629,7 +634,7 @@ static int add(struct dt_sql *s, const char *prefix, const struct dt_sql_table *
 	*m = (struct module){s, t};
 	s->users++;
 	snprintf(name, sizeof(name), "%s%s", prefix, t->name);
-	/* calls free_module() also when it fails */
+	/* this calls free_module() even if it fails */
 	return sqlite3_create_module_v2(s->db, name, &functions, m, free_module);
 }
 
@@ -638,7 +643,8 @@ void dt_sql_close_files(struct dt_sql *s)
 	dt_sql_sources_free(&s->sources);
 }
 
-/* Not when a query needs them: a look at the file then would drop the locks that db has on it. */
+/* To be called before a query needs the files: opening them then would drop the locks that db has
+ * on them. */
 int dt_sql_open_files(struct dt_sql *s, struct dt_error *e)
 {
 	struct dt_sql_pass *p = NULL;
@@ -661,7 +667,7 @@ struct dt_sql *dt_sql_add(sqlite3 *db, const char *default_path, bool in_views, 
 	}
 	s->db = db;
 	s->in_views = in_views;
-	s->users = 1; /* until all are there */
+	s->users = 1; /* this function, until it has added all tables */
 	if (dt_sql_open_files(s, e) < 0) {
 		release(s);
 		return NULL;
@@ -672,7 +678,7 @@ struct dt_sql *dt_sql_add(sqlite3 *db, const char *default_path, bool in_views, 
 		if (rc == SQLITE_OK && default_path)
 			rc = add(s, "", tables[i]);
 	}
-	/* what there is of it goes with the connection */
+	/* what has been added ends with the connection */
 	release(s);
 	if (rc == SQLITE_OK)
 		return s;

@@ -5,7 +5,7 @@
 int dt_sql_walk_begin(struct dt_sql_walk *w, struct dt_reader *r, uint64_t from, uint64_t to,
 		      bool values, struct dt_error *e)
 {
-	/* there, 0 is no limit */
+	/* for the reader, to 0 is no limit */
 	struct dt_reader_range range = {
 		.order = DT_BY_TIME, .values = values, .from = from, .to = to ? to : 1};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be written: activities, and what is nobody else's (temporary tables, attached files). */
+/* Which writing is allowed: to activities, and to what belongs to nobody else (temporary tables,
+ * attached files). */
 #include "sql/writing.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #define BUSY_MS 10000
 
-/* No index: readers take a file with foreign ones for damaged. */
+/* There is no index: readers take a file with foreign ones for damaged. */
 static const char create[] = "CREATE TABLE main.activities("
 			     " id INTEGER PRIMARY KEY,"
 			     " name TEXT NOT NULL,"
@@ -27,18 +28,19 @@ static bool is_activities(const char *table)
 	return table && !sqlite3_stricmp(table, "activities");
 }
 
-/* Is it the trace, by whatever name? */
+/* Returns whether a path is, or may be, the trace, by whatever name. */
 static bool is_trace(const struct dt_sql_session *g, const char *path)
 {
 	struct stat st;
 
-	/* told at run time only; for VACUUM; a name whose meaning is not looked into */
+	/* a path that is known only at run time; the empty one, of VACUUM; or a URI, whose meaning
+	 * is not examined */
 	if (!path || !*path || !strncmp(path, "file:", 5))
 		return true;
 	return stat(path, &st) == 0 && st.st_dev == g->device && st.st_ino == g->inode;
 }
 
-/* Settings that only say something, or are of this connection alone. */
+/* Returns whether a setting only shows something, or affects only this connection. */
 static bool may_set(const char *name, const char *value)
 {
 	static const char *const own[] = {
@@ -57,13 +59,13 @@ static bool may_set(const char *name, const char *value)
 	return false;
 }
 
-/* Row by row, into a table of the trace. */
+/* Checks a change to the rows of a table. */
 static int may_write(struct dt_sql_session *g, const char *table, const char *database)
 {
 	if (!database || sqlite3_stricmp(database, "main"))
 		return SQLITE_OK;
 	g->writes |= is_activities(table);
-	/* the schema: what is made of it is asked for by itself */
+	/* the schema may be changed: what that creates or drops is checked separately */
 	return is_activities(table) || (table && !sqlite3_strnicmp(table, "sqlite_", 7))
 		       ? SQLITE_OK
 		       : SQLITE_DENY;
@@ -95,7 +97,7 @@ static int may(void *ctx, int action, const char *a, const char *b, const char *
 	case SQLITE_ANALYZE:
 	case SQLITE_REINDEX:
 		return main ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_ALTER_TABLE: /* here the database comes first */
+	case SQLITE_ALTER_TABLE: /* for this action, the database is the first argument */
 		return a && !sqlite3_stricmp(a, "main") ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_PRAGMA:
 		return may_set(a, b) ? SQLITE_OK : SQLITE_DENY;
@@ -112,14 +114,14 @@ int dt_sql_open(struct dt_sql_session *s, const char *path, bool write, struct d
 	struct stat st = {0};
 
 	*s = (struct dt_sql_session){0};
-	/* says what is wrong with a file better than SQLite does */
+	/* the reader says better than SQLite what is wrong with a file */
 	if (!r)
 		return -1;
 	dt_reader_close(r);
 	stat(path, &st);
 	s->device = st.st_dev;
 	s->inode = st.st_ino;
-	/* CREATE: holds for files that are attached; this one is there */
+	/* CREATE is for files that are attached; this one exists */
 	if (sqlite3_open_v2(path, &s->db,
 			    write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 				  : SQLITE_OPEN_READONLY,
@@ -128,8 +130,8 @@ int dt_sql_open(struct dt_sql_session *s, const char *path, bool write, struct d
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	/* rows that are written stay in memory until the statement is over: to put them into the
-	 * file before, SQLite would keep those out that read the trace for the same statement */
+	/* rows that are written stay in memory until the statement is over: if SQLite put them into
+	 * the file before, it would lock out the readers of the trace for the same statement */
 	sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA cache_spill=OFF", NULL, NULL, NULL);
 	s->sql = dt_sql_add(s->db, path, true, e);
 	if (!s->sql)
@@ -155,8 +157,9 @@ static bool has_log(sqlite3 *db)
 }
 
 /*
- * A recorder that could not write for as long as a query takes would fail. It has the trace open
- * with a log; so has one that was killed, but then nobody keeps the log from being ended.
+ * Returns whether the trace is being recorded: then it must not be written to, because a recorder
+ * that could not write for as long as a query takes would fail. A recorder has the trace open with
+ * a log. One that was killed also leaves a log, but then nobody prevents the log from being ended.
  */
 static bool is_recorded(struct dt_sql_session *s)
 {
@@ -180,7 +183,7 @@ static int prepare(struct dt_sql_session *s, const char *text, sqlite3_stmt **ou
 {
 	int rc = sqlite3_prepare_v2(s->db, text, -1, out, rest);
 
-	/* what is seen by that name is the virtual table for files that have none */
+	/* the table of that name is the virtual one, for files that have none */
 	if (rc != SQLITE_ERROR || !strstr(sqlite3_errmsg(s->db), "activities may not be modified"))
 		return rc;
 	if (is_recorded(s)) {

@@ -6,9 +6,10 @@
 
 #include "store/reader-work.h"
 
-#define MOST 20000 /* rows of one answer */
+#define MOST 20000 /* most rows of one answer */
 
-/* The user makes the table: it may have another form, or none. */
+/* Prepares a statement; NULL if the table is not there, or has other columns, since the user makes
+ * it. */
 static sqlite3_stmt *prepare(struct dt_reader *r, const char *sql)
 {
 	sqlite3_stmt *q = NULL;
@@ -28,7 +29,7 @@ static const char *text(sqlite3_stmt *q, int column)
 	return s ? s : "";
 }
 
-/* dt_wanted(thread, core, length), for SQL. */
+/* The SQL function dt_wanted(thread, core, length): calls dt_activity_want.fn. */
 static void wanted(sqlite3_context *to, int n, sqlite3_value **v)
 {
 	const struct dt_activity_want *want = sqlite3_user_data(to);

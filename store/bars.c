@@ -15,19 +15,20 @@
 #include "store/varint.h"
 
 #define BLOCK	   512	       /* bars */
-#define CACHED	   1024	       /* blocks that are kept as they were read, 37 MB */
-#define BLOB_MAX   (64u << 20) /* bytes of one, uncompressed: what is more is damage */
+#define CACHED	   1024	       /* decoded blocks that are kept, 37 MB */
+#define BLOB_MAX   (64u << 20) /* bytes of a blob, uncompressed: more is damage */
 #define COLUMNS	   10
-#define QUEUED	   64 /* blobs that are still to be compressed */
+#define QUEUED	   64 /* most blobs that wait to be compressed */
 #define HEAD_ID	   1
 #define BUSY_MS	   5000
-#define TRACKS_MAX (1u << 20) /* what is more is damage */
+#define TRACKS_MAX (1u << 20) /* more is damage */
 #define MAGIC	   0x70647264 /* of the head */
 
 struct block {
 	int64_t id;
-	uint64_t first, last;  /* least and greatest end */
-	uint64_t since, until; /* least one from here on; greatest one up to here */
+	uint64_t first, last;  /* least and greatest end of its bars */
+	uint64_t since, until; /* least end in this block and all after it; greatest end in it and
+				  all before it */
 	uint32_t n;
 };
 
@@ -35,16 +36,16 @@ struct lane {
 	struct dt_lane key;
 	struct block *block;
 	size_t blocks, room;
-	struct dt_bar *bar; /* that are in no block yet */
+	struct dt_bar *bar; /* bars that are in no block yet */
 	uint32_t n, bar_room;
 };
 
-/* Of one track. */
+/* The lanes of one track, by level and single. */
 struct lanes {
 	struct lane *of[DT_LEVELS][2];
 };
 
-/* A block that was read. */
+/* A decoded block. */
 struct cached {
 	int64_t id; /* 0: none */
 	uint32_t n;
@@ -58,18 +59,18 @@ struct job {
 };
 
 /*
- * Blobs are compressed and inserted by a thread of their own, as long as there are any: it has the
- * database and cctx then. Whoever else wants the database settles first.
+ * Blobs are compressed and inserted by a thread of their own, which has the database and cctx to
+ * itself as long as there are any. Everybody else calls settle() before using the database.
  */
 struct keeper {
 	pthread_t thread;
 	bool runs;
-	pthread_mutex_t lock; /* all below */
-	pthread_cond_t come, gone;
+	pthread_mutex_t lock;	   /* protects everything below */
+	pthread_cond_t come, gone; /* come: there is a job, or the end; gone: a job is done */
 	struct job job[QUEUED];
-	unsigned long put, taken; /* counts */
+	unsigned long put, taken; /* jobs put and taken, ever */
 	bool end;
-	struct dt_error error; /* "": none */
+	struct dt_error error; /* the first error; "": none */
 };
 
 struct dt_bars {
@@ -79,8 +80,8 @@ struct dt_bars {
 	sqlite3_stmt *insert, *select;
 	struct lanes **lane; /* by track; NULL: it has none */
 	uint32_t tracks;
-	uint64_t rows;	 /* that the database had when it was opened: no block is without one */
-	uint64_t blocks; /* that it has told of */
+	uint64_t rows;	 /* rows that the database had when it was opened: each block has one */
+	uint64_t blocks; /* blocks that the head has told of */
 	struct cached *cache; /* by id % CACHED */
 	struct dt_bytes scratch, packed;
 	ZSTD_CCtx *cctx;
@@ -122,7 +123,8 @@ static int keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t id, struc
 	return rc == SQLITE_DONE ? 0 : sql_error(b, e);
 }
 
-/* After an error, the rest is thrown away: that there was one is said to whoever comes next. */
+/* The keeper's thread. After an error it throws the rest away; the error is returned by the calls
+ * that wait for it. */
 static void *keeper_main(void *bars)
 {
 	struct dt_bars *b = bars;
@@ -151,7 +153,7 @@ static void *keeper_main(void *bars)
 	return NULL;
 }
 
-/* Until at most n blobs are on their way. */
+/* Waits until at most n blobs are on their way. Returns -1 if one could not be kept. */
 static int wait_for(struct dt_bars *b, unsigned long n, struct dt_error *e)
 {
 	struct keeper *k = &b->keeper;
@@ -185,7 +187,7 @@ int dt_bars_keep(struct dt_bars *b, const uint8_t *p, size_t n, int64_t *id, str
 		return keep(b, p, n, *id, e);
 	if (wait_for(b, QUEUED - 1, e) < 0)
 		return -1;
-	/* nobody looks at this place before it is counted */
+	/* the keeper does not look at this place before `put' counts it */
 	j = &k->job[k->put % QUEUED];
 	j->id = *id;
 	j->bytes.n = 0;
@@ -239,7 +241,7 @@ int dt_bars_load(struct dt_bars *b, int64_t id, struct dt_bytes *out, struct dt_
 	p = sqlite3_column_blob(b->select, 0);
 	n = (size_t)sqlite3_column_bytes(b->select, 0);
 	size = ZSTD_getFrameContentSize(p, n);
-	if (size > BLOB_MAX) { /* or it is not known */
+	if (size > BLOB_MAX) { /* or the size is not known */
 		damaged(e);
 	} else if (dt_bytes_room(out, (size_t)size)) {
 		no_memory(e);
@@ -315,7 +317,8 @@ static void set_column(struct dt_bar *x, unsigned c, uint64_t v, const struct dt
 	}
 }
 
-/* The last block has been added: bars are nearly in the order of their ends, but not quite. */
+/* Brings since and until up to date after a block was added at the end: bars are nearly in the
+ * order of their ends, but not quite. */
 static void order_block(struct lane *l)
 {
 	struct block *x = &l->block[l->blocks - 1];
@@ -328,7 +331,8 @@ static void order_block(struct lane *l)
 		l->block[i].since = x->first;
 }
 
-/* The same of all: from behind, so that it takes no longer however little they are in order. */
+/* Sets until and since of all blocks, in two passes: so it takes no longer however little the bars
+ * are in order. */
 static void order_blocks(struct lane *l)
 {
 	for (size_t i = 0; i < l->blocks; i++) {
@@ -353,7 +357,8 @@ static inline __attribute__((always_inline)) void put_each(struct dt_bytes *to,
 		dt_put_varint(to, column(&l->bar[i], c, &l->bar[i - 1]));
 }
 
-/* A loop for each column, which does not ask at every bar which one it is. There is room. */
+/* Appends a column of the bars. There is a loop for each column, so that it need not be asked for
+ * every bar which one it is. The caller has made room. */
 static void put_column(struct dt_bytes *to, const struct lane *l, unsigned c)
 {
 	switch (c) {
@@ -492,7 +497,8 @@ int dt_bars_put(struct dt_bars *b, struct dt_lane key, const struct dt_bar *bar,
 	if (!l && !(l = make_lane(b, key)))
 		return no_memory(e);
 	if (l->n == l->bar_room) {
-		uint32_t room = l->bar_room ? 2 * l->bar_room : 2; /* of most: one, per level */
+		uint32_t room =
+			l->bar_room ? 2 * l->bar_room : 2; /* most lanes have one bar per level */
 		struct dt_bar *more;
 
 		if (l->n == BLOCK) {
@@ -509,7 +515,7 @@ int dt_bars_put(struct dt_bars *b, struct dt_lane key, const struct dt_bar *bar,
 	return 0;
 }
 
-/* The first block that a bar which ends at `from' or later can be in. */
+/* Returns the first block that can have a bar which ends at `from' or later. */
 static size_t first_block(const struct lane *l, uint64_t from)
 {
 	return dt_count_before(l->blocks, i, l->block[i].until < from);
@@ -567,14 +573,15 @@ static struct dt_bars *allocate(struct dt_error *e)
 	return NULL;
 }
 
-/* The name "" is SQLite's for a file that nobody else sees, and that goes with the connection. */
+/* SQLite takes the name "" for a file that nobody else sees, and that is removed when the
+ * connection is closed. */
 struct dt_bars *dt_bars_new(struct dt_error *e)
 {
 	struct dt_bars *b = allocate(e);
 
 	if (!b)
 		return NULL;
-	/* id 1 is the head's */
+	/* row 1 is kept for the head */
 	if (sqlite3_open_v2("", &b->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    dt_journal_vfs()) ||
@@ -787,7 +794,7 @@ uint64_t dt_bars_rows(const struct dt_bars *b)
 	return b->rows;
 }
 
-/* -1: it cannot be read. */
+/* Counts the rows of the table. Returns -1 if it cannot be read. */
 static int count_rows(struct dt_bars *b)
 {
 	sqlite3_stmt *q = NULL;

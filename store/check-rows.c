@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of a trace's tables that are no records: waits, pauses, modules, processes, what `meta'
- * says. */
+/* Checking the rows of the tables that hold no records: waits, pauses, modules, processes, meta. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,23 +7,24 @@
 #include "store/check-work.h"
 #include "store/reader-work.h"
 
-#define NESTED 16u /* waits of a thread inside each other: signals' handlers wait, too */
+#define NESTED 16u /* waits of a thread inside each other: handlers of signals wait, too */
 
 struct checking {
 	struct dt_reader *r;
 	struct dt_faults *f;
 	struct dt_check_chunks *c;
-	uint64_t begin, end; /* of the session, ticks; end 0: it is not known */
-	uint64_t slack;	     /* by which cores' clocks may differ */
-	bool recorded;	     /* by a session: what follows is from its own clocks */
-	/* of the rows so far */
-	uint32_t tid;
-	uint64_t stopped;      /* until then, the last stop of that thread */
-	uint64_t told[NESTED]; /* ends of its other waits that the next one may be inside of */
+	uint64_t begin, end; /* ticks: begin and end of the session; end 0: not known */
+	uint64_t slack;	     /* ticks by which the clocks of cores may differ */
+	bool recorded;	     /* the trace is a session's: all times are of its own clocks */
+	/* about the rows so far: */
+	uint32_t tid;	       /* thread of the last wait; 0: none */
+	uint64_t stopped;      /* end of the thread's last stop, ticks */
+	uint64_t told[NESTED]; /* ends of the thread's other waits that the next one may be inside
+				  of */
 	unsigned nested;
-	uint64_t together; /* of the thread: the time that is in any of its waits... */
-	uint64_t until;	   /* ...up to here */
-	uint64_t last;	   /* end of the row before, of pauses */
+	uint64_t together; /* ticks that the thread was in any of its waits... */
+	uint64_t until;	   /* ...until this tick */
+	uint64_t last;	   /* end of the previous pause */
 };
 
 static uint64_t u64(sqlite3_stmt *q, int column)
@@ -47,7 +47,7 @@ static bool is_one_of(const char *what, const char *const *words, size_t n)
 	return false;
 }
 
-/* Is it a time in which the session can have noted something? */
+/* Returns whether the session can have noted something at this time. */
 static bool is_within(const struct checking *k, uint64_t ticks)
 {
 	return !k->recorded ||
@@ -56,7 +56,8 @@ static bool is_within(const struct checking *k, uint64_t ticks)
 
 /* ---- waits ---- */
 
-/* All waits of a thread have been seen: a reader leaves as much of them out of its calls' times. */
+/* Checks, when all waits of a thread have been seen, that a reader leaves just their time out of
+ * the times of its calls. */
 static void end_of_thread(struct checking *k)
 {
 	const struct dt_times *h;
@@ -85,7 +86,8 @@ static void begin_thread(struct checking *k, uint32_t tid)
 	k->nested = 0;
 }
 
-/* A thread is stopped once at a time; what it tells itself is apart, or one inside the other. */
+/* Returns whether a wait is possible after the thread's other ones. A thread is in one stop at a
+ * time; waits that it notes itself do not overlap, but one may be inside another. */
 static bool is_apart(struct checking *k, uint64_t begin, uint64_t end, bool stop)
 {
 	if (stop) {
@@ -103,7 +105,7 @@ static bool is_apart(struct checking *k, uint64_t begin, uint64_t end, bool stop
 	return true;
 }
 
-/* By thread and time. */
+/* Checks a wait; they come by thread and time. */
 static void on_hold(void *ctx, sqlite3_stmt *q)
 {
 	static const char *const whys[] = {"room", "modules", "exec", "fork", "stop"};
@@ -145,7 +147,7 @@ static void on_hold(void *ctx, sqlite3_stmt *q)
 	k->until = end > k->until ? end : k->until;
 }
 
-/* Who has waited for room has had a record to write. */
+/* A thread that has waited for room had a record to write, so it must be described. */
 static void on_strange_hold(void *ctx, sqlite3_stmt *q)
 {
 	struct checking *k = ctx;
@@ -160,7 +162,7 @@ static void check_holds(struct checking *k)
 		      "ORDER BY tid, begin_ticks, end_ticks DESC",
 		      on_hold, k);
 	end_of_thread(k);
-	/* of what a log held, some threads' records may be gone */
+	/* from a session's log, the records of some threads may be missing */
 	if (!k->recorded)
 		return;
 	dt_check_each(k->r->db, k->f, "hold",
@@ -172,7 +174,7 @@ static void check_holds(struct checking *k)
 
 /* ---- pauses ---- */
 
-/* By reason and time. */
+/* Checks a pause; they come by reason and time. */
 static void on_pause(void *ctx, sqlite3_stmt *q)
 {
 	static const char *const whys[] = {"stopped", "frozen"};
@@ -193,8 +195,8 @@ static void on_pause(void *ctx, sqlite3_stmt *q)
 	else if (end && (!is_within(k, end) || (begin && !is_within(k, begin))))
 		dt_faults_add(k->f, DT_FAULT_TIMES, "pause, row %ld: it is not in the session",
 			      row);
-	/* who ends a freeze reads the clock before its record has a place: another thread may
-	 * freeze then */
+	/* the thread that ends a freeze reads the clock before its record has a place: another
+	 * thread may freeze in between */
 	else if (sqlite3_column_int(q, 6) && begin + k->slack < k->last)
 		dt_faults_add(k->f, DT_FAULT_TIMES,
 			      "pause, row %ld: begins before the one before it has ended", row);
@@ -242,8 +244,8 @@ static void on_complete(void *ctx, sqlite3_stmt *q)
 
 	if (sqlite3_column_type(q, 2) == SQLITE_NULL)
 		dt_faults_add(k->f, DT_FAULT_ROW, "complete: there is no module %lu", module);
-	/* not in the module's own times: a fork's child has its parent's, and it may end before
-	 * that is told */
+	/* it need not be within the module's own times: the child of a fork has its parent's, and
+	 * may end before that is noted */
 	else if (!is_within(k, ticks))
 		dt_faults_add(k->f, DT_FAULT_TIMES,
 			      "complete: module %lu is so at tick %lu, which is not in the session",
@@ -257,7 +259,7 @@ static void on_row(void *ctx, sqlite3_stmt *q)
 	dt_faults_add(k->f, DT_FAULT_ROW, "%s", word(q, 0));
 }
 
-/* What is noted of modules and processes is of some that there are. */
+/* Checks that rows about modules and functions refer to ones that are there. */
 static void check_references(struct checking *k)
 {
 	static const struct {
@@ -314,7 +316,7 @@ static void check_processes(struct checking *k)
 
 /* ---- meta ---- */
 
-/* Numbers, so many: "12 0.5". */
+/* Returns whether the text is n numbers, none negative: "12 0.5". */
 static bool is_numbers(const char *text, int n)
 {
 	char *end;
@@ -392,7 +394,9 @@ static void on_clocks(void *ctx, sqlite3_stmt *q)
 	struct checking *k = ctx;
 
 	k->begin = u64(q, 0);
-	/* the last reading is made at the end; before, some have not been made yet */
+	/*
+	 * the last reading is made at the end of the session; before that, some are still to come
+	 */
 	k->end = dt_reader_meta(k->r, "longest_stop") ? u64(q, 1) : 0;
 }
 

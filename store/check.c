@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking a trace file. Nothing of it is believed: the tables are read once more, with what a
- * reader takes as it comes, and each chunk is decoded by itself, so that one that is damaged hides
- * no other.
+ * Checking a trace file. Nothing in it is trusted: the tables are read once more, with the things
+ * that a reader takes without a check, and each chunk is decoded by itself, so that a damaged one
+ * hides no other.
  */
 #include "store/check.h"
 
@@ -23,16 +23,17 @@ struct checking {
 	void *ctx;
 	struct dt_decoder decoder;
 	struct dt_batch *batch;
-	uint64_t records[65536]; /* of each core, so far: where its next chunk begins */
-	uint64_t lost[65536];	 /* of each core, by table loss */
-	bool ended;		 /* its session has written what stands at its end */
-	bool recorded[65536];	 /* of which core it is known how many were written */
-	uint32_t tid;		 /* looked up last */
-	uint32_t *strange;	 /* threads that are not described */
+	uint64_t records[65536]; /* records of each core so far: where its next chunk begins */
+	uint64_t lost[65536];	 /* records lost of each core, according to table loss */
+	bool ended;		 /* the session has written the rows that come at its end */
+	bool recorded[65536];	 /* of which cores table written has a row */
+	uint32_t tid;		 /* thread that was looked up last */
+	uint32_t *strange;	 /* threads that are not described and have been counted */
 	size_t stranges;
-	bool shared;	 /* of the core that is looked at: threads' records are not in one order */
-	uint64_t latest; /* of that core */
-	bool latest_kernel;
+	bool shared;	 /* the core that is being looked at is a shared ring: records of different
+			    threads are not in one order */
+	uint64_t latest; /* greatest ticks on that core so far */
+	bool latest_kernel; /* the record with these ticks is of the kernel */
 };
 
 /* ---- tables ---- */
@@ -50,7 +51,7 @@ void dt_check_each(sqlite3 *db, struct dt_faults *f, const char *table, const ch
 	sqlite3_stmt *q = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
 
-	/* tables that older files have not */
+	/* older files lack some tables */
 	if (rc == SQLITE_ERROR) {
 		sqlite3_finalize(q);
 		return;
@@ -91,7 +92,7 @@ static void on_damage(struct checking *k, sqlite3_stmt *q)
 		dt_faults_add(k->f, DT_FAULT_FILE, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Numbers where numbers belong: table, row, column. */
+/* A column of a row has no number where one belongs. q: table, row. */
 static void on_no_number(struct checking *k, sqlite3_stmt *q)
 {
 	dt_faults_add(k->f, DT_FAULT_ROW,
@@ -166,9 +167,9 @@ static void on_end(struct checking *k, sqlite3_stmt *q)
 }
 
 /*
- * Does the session go on, or was its controller killed? What is written at its end, how many
- * records there were, is not there then, and a process may not be described yet of which a thread
- * is known.
+ * Returns whether the session is still running, or its controller was killed. Then what is written
+ * at its end, how many records there were, is missing, and a process may not be described although
+ * one of its threads is.
  */
 static bool is_cut_off(struct checking *k)
 {
@@ -239,7 +240,8 @@ static void check_tables(struct checking *k)
 
 /* ---- descriptions, as a reader has them ---- */
 
-/* Types that are not there, words that are no signature. */
+/* Checks a function's signature: that it is one, that each of its types is one, and that those in
+ * table type are there. */
 static void check_signature(struct checking *k, uint32_t row, const char *signature)
 {
 	struct dt_signature_value v;
@@ -292,7 +294,8 @@ static bool is_call(uint8_t kind)
 	return kind == DT_ENTRY || kind == DT_EXIT;
 }
 
-/* Where records come from that are calls: in a function, and that in its module. */
+/* Checks the sites that have records: one of a call must be in a function, and in that function's
+ * module. */
 static void check_sites(struct checking *k)
 {
 	for (uint32_t i = 1; i <= dt_reader_sites(k->r); i++) {
@@ -368,7 +371,7 @@ static bool is_kernel(const struct checking *k, uint32_t site)
 	return dt_reader_site(k->r, site)->pc >> 63;
 }
 
-/* Some record of the batch is earlier than one before it. */
+/* Adds a fault for each record of the batch that is earlier than one before it. */
 static void find_disorder(struct checking *k, unsigned core, uint64_t first)
 {
 	const struct dt_batch *b = k->batch;
@@ -376,7 +379,7 @@ static void find_disorder(struct checking *k, unsigned core, uint64_t first)
 	for (uint32_t i = 0; i < b->n; i++) {
 		bool kernel = is_kernel(k, b->site[i]);
 
-		/* in the kernel an interrupt comes in while a record is made */
+		/* in the kernel an interrupt may come while a record is made */
 		if (b->ticks[i] < k->latest && !(kernel && k->latest_kernel))
 			dt_faults_add(k->f, DT_FAULT_ORDER,
 				      "record %lu of core %u, %lu ticks earlier",
@@ -410,7 +413,8 @@ static void take_batch(struct checking *k, unsigned core, uint64_t first)
 	}
 }
 
-/* The decoded chunk: its times are those of its row, and its records. */
+/* Checks a decoded chunk: its records, and that their times are those of its row. -1: a record
+ * cannot be decoded. */
 static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64_t first)
 {
 	uint64_t low = UINT64_MAX, high = 0;
@@ -419,7 +423,8 @@ static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64
 
 	check_dictionary(k, id);
 	check_threads(k, core, first);
-	k->decoder.has_values = false; /* their sizes have been looked at; any bits are a value */
+	k->decoder.has_values =
+		false; /* the sizes of the values have been checked, and any bits are a value */
 	for (uint64_t at = first;; at += k->batch->n) {
 		const struct dt_batch *b = k->batch;
 
@@ -447,7 +452,7 @@ static int take_chunk(struct checking *k, sqlite3_stmt *q, unsigned core, uint64
 	return 0;
 }
 
-/* A row of the table. False: no more, the caller says why. */
+/* Checks a row of table chunk. False: fn wants no more, so the check is interrupted. */
 static bool on_chunk(struct checking *k, sqlite3_stmt *q)
 {
 	int64_t id = sqlite3_column_int64(q, 0), core = sqlite3_column_int64(q, 1);
@@ -472,7 +477,8 @@ static bool on_chunk(struct checking *k, sqlite3_stmt *q)
 			      (long)id, (long)core, (unsigned long)k->records[core],
 			      (unsigned long)first);
 	k->records[core] = first + records;
-	/* SQLite gives NULL for one without bytes, which would mean that nobody wants the values */
+	/* SQLite gives NULL for a blob of no bytes, but NULL would mean that the values are not
+	 * wanted */
 	vals = sqlite3_column_blob(q, 7);
 	if (records > DT_CHUNK_MAX ||
 	    dt_decoder_load(&k->decoder, k->r->dctx, sqlite3_column_blob(q, 6),
@@ -541,7 +547,7 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 
 /* ---- written ---- */
 
-/* A core: how many were written by each of its sources. */
+/* Compares how many records of a core all its sources wrote with those that are here or lost. */
 static void on_written(struct checking *k, sqlite3_stmt *q)
 {
 	int64_t core = sqlite3_column_int64(q, 0);
@@ -565,7 +571,8 @@ static void on_written(struct checking *k, sqlite3_stmt *q)
 			(unsigned long)k->lost[core]);
 }
 
-/* What who wrote the records says, and what came of them. Files without that are read, too. */
+/* Compares what the writers of the records say with what is in the file. A file without table
+ * written is not checked. */
 static void check_written(struct checking *k)
 {
 	each(k, "written",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk: up to 65536 records of one core, by columns, that decodes on its own. It is two blobs:
- * "events" (time, site, thread, stack pointer: all that pairing needs) and "vals" (the values).
- * doc/format.md describes the bytes.
+ * A chunk: up to 65536 records of one core, stored by columns, which can be decoded without any
+ * other chunk. It is two blobs: "events" (time, site, thread, stack pointer: all that pairing
+ * needs) and "vals" (the values). doc/format.md describes the bytes.
  */
 #ifndef DT_STORE_CHUNK_H
 #define DT_STORE_CHUNK_H
@@ -12,70 +12,83 @@
 
 #define DT_CHUNK_MAX 65536
 
-/* One entry of a chunk's dictionary. */
+/*
+ * One entry of a chunk's dictionary: a site with flags. A record is stored with the entry's index.
+ */
 struct dt_local {
-	uint64_t last[4]; /* values of the record before at this site, in this chunk */
+	uint64_t last[4]; /* values of the previous record with this entry in this chunk */
 	uint32_t site;	  /* row id in table site */
 	uint8_t mask;	  /* which values are stored */
 	uint8_t flags;	  /* dt_record.flags */
-	uint8_t kind;	  /* dt_record.kind; known to the writer, filled in by the reader */
+	uint8_t kind;	  /* not used */
 };
 
-/* A growing byte buffer. */
+/* A growing byte buffer: n bytes are used, there is room for size. The owner frees p. */
 struct dt_bytes {
 	uint8_t *p;
 	size_t n, size;
 };
 
-/* A chunk being filled. Allocated by dt_encoder_new(); the columns are DT_CHUNK_MAX long. */
+/*
+ * A chunk that is being filled. dt_encoder_new() allocates it; each column has room for
+ * DT_CHUNK_MAX records. A number of 16 bits has a column of its low and one of its high bytes; what
+ * does not fit in 16 bits is an escape: 0xffff there, and the number in a column of its own.
+ */
 struct dt_encoder {
-	uint32_t n, nlocal, nrun;
+	uint32_t n, nlocal, nrun; /* records, dictionary entries, runs (of records of one thread) */
 	uint32_t tick_escapes, sp_escapes;
 	uint64_t first_ticks, last_ticks, min_ticks, max_ticks, last_sp;
-	uint32_t tid;	   /* of the current run */
+	uint32_t tid;	   /* thread of the current run */
 	uint32_t run_from; /* first record of the current run */
 	uint8_t *tick_low, *tick_high, *site_low, *site_high, *sp_low, *sp_high;
 	uint64_t *tick_escape, *sp_escape;
 	uint32_t *run_tid, *run_length;
 	uint16_t *core;	 /* filled only while odd_core */
-	bool odd_core;	 /* some record says another core than the one it was put for */
-	uint8_t *length; /* a byte per value: how many bytes of `data` it takes */
+	bool odd_core;	 /* some record is of another core than the one it was put for */
+	uint8_t *length; /* one byte per value: how many bytes of `data' it takes */
 	uint8_t *data;
-	uint32_t lengths;
+	uint32_t lengths; /* values so far */
 	size_t data_bytes;
 	struct dt_local *local;
 	uint32_t local_size;
-	void *memory;
+	void *memory; /* holds all columns */
 };
 
+/* Makes an empty chunk; NULL: out of memory. */
 struct dt_encoder *dt_encoder_new(void);
 void dt_encoder_free(struct dt_encoder *c);
+/* Empties the chunk, after dt_encoder_finish(), for the next one of its core. */
 void dt_encoder_reset(struct dt_encoder *c);
 
-/* A new dictionary entry: its index, or -1 without memory. */
+/* Adds a dictionary entry and returns its index; -1: out of memory. */
 int dt_encoder_local(struct dt_encoder *c, uint32_t site, uint8_t mask, uint8_t flags);
 
-/* Closes the open run and compresses into the two buffers (replacing their content). */
+/* Closes the open run and compresses the chunk into the two buffers, replacing their content. cctx:
+ * a ZSTD_CCtx. Returns -1 when out of memory. */
 int dt_encoder_finish(struct dt_encoder *c, unsigned core, void *cctx, struct dt_bytes *events,
 		      struct dt_bytes *vals, struct dt_error *e);
 
-/* Appends a record whose dictionary entry is known. The caller keeps n < DT_CHUNK_MAX. */
+/* Appends a record whose dictionary entry l is known. core: the ring that it comes from. The caller
+ * makes sure that n < DT_CHUNK_MAX. */
 static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *r, unsigned l,
 				  unsigned core);
 
 /* ---- inline, because this is the writer's hot loop ---- */
 
+/* Maps numbers of small magnitude, negative ones too, to small unsigned ones: 0, -1, 1, -2... */
 static inline uint64_t dt_zigzag(uint64_t d)
 {
 	return d << 1 ^ (uint64_t)((int64_t)d >> 63);
 }
 
+/* Undoes dt_zigzag(). */
 static inline uint64_t dt_unzigzag(uint64_t z)
 {
 	return z >> 1 ^ -(z & 1);
 }
 
-void dt_encoder_run(struct dt_encoder *c, uint32_t tid); /* starts a run of another thread */
+void dt_encoder_run(struct dt_encoder *c, uint32_t tid); /* starts a run of thread tid */
+/* Begins the column of cores: all records so far are of `core'. */
 void dt_encoder_odd_core(struct dt_encoder *c, unsigned core);
 
 static inline void dt_encoder_put(struct dt_encoder *c, const struct dt_record *r, unsigned l,

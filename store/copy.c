@@ -14,8 +14,8 @@
 #include "store/layout.h"
 #include "store/reader.h"
 
-#define BUSY_MS	   5000 /* the writer may have it to itself for so long */
-#define WAL_FORMAT 2	/* in the header's bytes 18 and 19, while there is a log beside it */
+#define BUSY_MS	   5000 /* the writer may hold the file for so long */
+#define WAL_FORMAT 2	/* in the header's bytes 18 and 19 if the database is in WAL mode */
 #define BUFFER	   (1u << 20)
 
 int dt_copy_place(struct dt_copy_place *p, struct dt_error *e)
@@ -83,7 +83,7 @@ static int fail(sqlite3 *db, const char *path, struct dt_error *e)
 	return -1;
 }
 
-/* Says what is wrong with a file that is no trace, better than SQLite. */
+/* Says better than SQLite what is wrong with a file that is no trace. */
 static int check(const char *path, struct dt_error *e)
 {
 	struct dt_reader *r = dt_reader_open(path, e);
@@ -123,7 +123,8 @@ static sqlite3 *open_copy(const char *path, struct dt_error *e)
 	return NULL;
 }
 
-/* All pages at one moment: in one step, so that the writer can not change what was copied. */
+/* Copies all pages as they are at one moment: in one step, so that the writer cannot change what
+ * has been copied. */
 static int copy_pages(sqlite3 *from, sqlite3 *to, const char *path, struct dt_error *e)
 {
 	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
@@ -137,7 +138,7 @@ static int copy_pages(sqlite3 *from, sqlite3 *to, const char *path, struct dt_er
 		sqlite3_backup_finish(b);
 	if (rc != SQLITE_DONE)
 		return fail(to, path, e);
-	/* alone, without a log beside it */
+	/* a single file, without a log beside it */
 	return sqlite3_exec(to, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) ? fail(to, path, e)
 										: 0;
 }
@@ -152,7 +153,7 @@ static int copy_database(const char *from, const char *to, struct dt_error *e)
 	return rc;
 }
 
-/* Is there, or may there be, a log that the file's own bytes lack? */
+/* Returns whether there is a log beside the file, which the file's own bytes lack. */
 static bool is_written(const char *path, int fd)
 {
 	char log[4096];
@@ -173,7 +174,8 @@ static int copy_as_it_is(const char *path, int file, int fd, struct dt_error *e)
 
 	if (!db)
 		return -1;
-	/* nobody writes while it is read; where there can be no lock, nobody can write either */
+	/* Nobody writes while this transaction reads; where a file cannot be locked, nobody can
+	 * write either. */
 	sqlite3_exec(db, "BEGIN; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
 	rc = dt_copy_bytes(file, fd, &why);
 	sqlite3_close(db);
@@ -206,7 +208,7 @@ int dt_copy_trace(const char *path, int fd, struct dt_error *e)
 
 	if (check(path, e) < 0)
 		return -1;
-	/* SQLite keeps the log beside the file that a link leads to */
+	/* if path is a link, SQLite keeps the log beside the file that it leads to */
 	real = realpath(path, NULL);
 	file = real ? dt_outside_open(real, O_RDONLY | O_CLOEXEC, 0) : -1;
 	if (file < 0)
@@ -242,8 +244,8 @@ int dt_copy_last_chunk(const char *path, int64_t *last, struct dt_error *e)
 }
 
 /*
- * A core's records are counted from 0 again; a loss is what came behind the last record that is
- * left out. ?1: the last chunk that is.
+ * The statements that copy what comes after chunk ?1. A core's records are counted from 0 again.
+ * Losses are copied that lie after the core's last record that is left out.
  */
 static const char *const since_sql[] = {
 	"CREATE TEMP TABLE gone AS SELECT core, max(first + records) AS n FROM source.chunk"
@@ -259,7 +261,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO pause SELECT * FROM source.pause",
 	"INSERT INTO change SELECT * FROM source.change",
 	"INSERT INTO hold SELECT * FROM source.hold",
-	/* of a part it is not known */
+	/* for a part, it is not known how many were written */
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
@@ -277,7 +279,7 @@ static const char *const since_sql[] = {
 	"INSERT INTO event SELECT * FROM source.event",
 };
 
-/* Is the table that a statement reads there at all? Files of before there was one have none. */
+/* Returns whether the table that a statement reads is there; older files lack some. */
 static bool has_source(sqlite3 *db, const char *sql)
 {
 	static const char from[] = "FROM source.";
@@ -347,7 +349,7 @@ int dt_copy_since(const char *from, int64_t last, const char *to, struct dt_erro
 			     sqlite3_exec(db, DT_SCHEMA_SQL, NULL, NULL, NULL)
 		     ? fail(db, to, e)
 		     : attach(db, from, e);
-	/* one transaction: the writer goes on meanwhile, and nothing of that is seen */
+	/* one transaction: the writer may go on meanwhile, but nothing of that is seen */
 	if (rc == 0 && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL))
 		rc = fail(db, to, e);
 	for (size_t i = 0; rc == 0 && i < sizeof(since_sql) / sizeof(*since_sql); i++)

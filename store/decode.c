@@ -14,7 +14,7 @@ static int damaged(struct dt_error *e, const char *what)
 	return dt_fail(e, "damaged: %s", what);
 }
 
-/* Makes room for size bytes and the overhang of 8-byte loads. */
+/* Makes room for size bytes, and 8 more because values are loaded 8 bytes at a time. */
 static int room(struct dt_bytes *b, size_t size)
 {
 	uint8_t *p;
@@ -29,7 +29,7 @@ static int room(struct dt_bytes *b, size_t size)
 	return 0;
 }
 
-/* Frames one after another. */
+/* Successive frames of a blob. */
 struct frames {
 	const uint8_t *p;
 	size_t left;
@@ -122,7 +122,7 @@ static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t 
 	}
 	if (bytes != h.data_bytes || largest > 8)
 		return -1;
-	/* as many values as the records' masks ask for */
+	/* there must be as many values as the records' masks ask for */
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint32_t l = d->site_low[i] | (d->site_high ? (uint32_t)d->site_high[i] << 8 : 0);
 
@@ -133,14 +133,14 @@ static int load_vals(struct dt_decoder *d, void *dctx, const uint8_t *p, size_t 
 	return values == h.lengths ? 0 : -1;
 }
 
-/* How much earlier a record is than one before it, at most. */
+/* Returns by how many ticks at most a record of the chunk is earlier than one before it. */
 static uint64_t furthest_back(const struct dt_decoder *d, uint32_t escapes)
 {
 	const uint64_t *escape = d->tick_escape;
 	uint64_t latest = 0, now = 0, most = 0;
 	bool back = false;
 
-	/* only an escape tells of a step back */
+	/* only an escape can be a step back */
 	for (uint32_t i = 0; i < escapes; i++)
 		back = back || escape[i] > INT64_MAX;
 	for (uint32_t i = 0; back && i < d->n; i++) {

@@ -16,8 +16,8 @@ struct dt_encoder *dt_encoder_new(void)
 {
 	size_t n = DT_CHUNK_MAX;
 	struct dt_encoder *c = calloc(1, sizeof(*c));
-	/* columns of 8, 4, 2 and 1 bytes, then the values with room for one 8-byte overhang.
-	 * Pages that a chunk does not reach are never touched. */
+	/* Columns of 8, 4, 2 and 1 bytes, then the values, with room for an 8-byte store at the
+	 * end. Pages that a chunk does not reach are never touched. */
 	size_t size = n * (2 * 8 + 2 * 4 + 2 + 6 + 4 + 32) + 8;
 	uint8_t *p = malloc(size);
 
@@ -115,7 +115,7 @@ static bool any(const uint8_t *p, size_t n)
 	return n && (p[0] || memcmp(p, p + 1, n - 1));
 }
 
-/* The dictionary: site rows, then masks, then flags; in run_length's... its own buffer. */
+/* Compresses the dictionary: all rows of sites, then all masks, then all flags. */
 static int compress_dictionary(struct dt_encoder *c, void *cctx, struct dt_bytes *out)
 {
 	size_t size = 6 * (size_t)c->nlocal;

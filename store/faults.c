@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults, counted. */
+/* Counting faults. */
 #include "core/plain.h"
 #include "store/faults.h"
 
@@ -54,7 +54,7 @@ void dt_faults_add(struct dt_faults *f, enum dt_fault_kind kind, const char *for
 	va_start(ap, format);
 	vsnprintf(k->first, sizeof(k->first), format, ap);
 	va_end(ap);
-	/* it may have words of the file */
+	/* it may have text from the file */
 	dt_plain_cut(k->first, false);
 }
 

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace says of what its records came from, as a reader holds it. */
+/* The descriptions in a trace - of sites, functions, threads... - as a reader holds them. */
 #ifndef DT_STORE_INFO_H
 #define DT_STORE_INFO_H
 
 #include "core/types.h"
 
-/* A site: where a record comes from. Strings everywhere are owned by the reader, never NULL. */
+/* A site: the place in the code that a record comes from. All strings in this file are owned by the
+ * reader and never NULL. */
 struct dt_site {
 	uint64_t pc;
 	uint32_t pid;	   /* 0: not known */
 	uint32_t function; /* for dt_reader_function(); 0: not known */
 	uint8_t kind;	   /* dt_record.kind */
 	uint8_t place;	   /* enum dt_site_kind */
-	uint8_t mask;	   /* the values that are meant */
-	uint64_t target;   /* of a tail jump; 0: not known */
+	uint8_t mask;	   /* bit i set: value[i] is meaningful */
+	uint64_t target;   /* run-time address that a tail jump leads to; 0: not known */
 };
 
 struct dt_function_info {
-	uint64_t address, size;
-	uint32_t module; /* for dt_reader_module(); 0: not known */
-	uint32_t line;
-	const char *name, *file, *signature;
+	uint64_t address, size;		     /* address: at run time */
+	uint32_t module;		     /* for dt_reader_module(); 0: not known */
+	uint32_t line;			     /* 0: not known */
+	const char *name, *file, *signature; /* signature: symbols/symtab.h */
 };
 
 struct dt_module_info {
 	uint32_t pid;
-	uint64_t base, low, high, begin_ticks, end_ticks;
+	uint64_t base, low, high, begin_ticks, end_ticks; /* see struct dt_module_row */
 	const char *path, *build_id;
-	const char *file;   /* the end of the path, as plain text: core/plain.h */
-	const char *called; /* the path, and behind newlines its other names: symbols/pattern.h */
+	const char *file;   /* the last part of the path, as plain text: core/plain.h */
+	const char *called; /* the path, then its other names, with newlines between:
+			       symbols/pattern.h */
 };
 
 struct dt_thread_info {
@@ -39,33 +41,36 @@ struct dt_thread_info {
 struct dt_process_info {
 	uint32_t pid, ppid;
 	const char *exe, *cmdline;
-	uint64_t begin_ticks, end_ticks; /* end_ticks 0: not known to have ended */
+	uint64_t begin_ticks, end_ticks; /* end_ticks 0: its end is not known */
 	int status;			 /* as wait(2) gives it; -1: not known */
 };
 
-/* A process executed another program: calls from before are over. Told since 2026-11-23. */
+/* A process executed another program: its calls from before are over. Traces have this since
+ * 2026-11-23. */
 struct dt_exec_info {
 	uint32_t pid;
 	uint64_t ticks;
 };
 
-/* What an event of a program's own is called; of several with the same numbers the last one counts.
- * The name of a subsystem without events: event DT_NO_EVENT. */
+/* The names of an event of a program's own; if several rows have the same numbers, the last one
+ * counts. A subsystem without events has a row with event DT_NO_EVENT. */
 #define DT_NO_EVENT 0xffffffffu
 struct dt_event_row {
 	uint32_t subsystem, event; /* 16 bits each */
 	const char *subsystem_name, *name, *description;
 };
 
-/* A reading of the clocks. */
+/* A reading of the three clocks at one moment; realtime_ns is ns since 1970. */
 struct dt_clock {
 	uint64_t ticks, monotonic_ns, realtime_ns;
 };
 
-/* A time of a thread, or of all: see dt_reader_thread_holds(), dt_reader_pause_times(). */
+/* A stretch of time of one thread, or of all: see dt_reader_thread_holds(),
+ * dt_reader_pause_times(). */
 struct dt_times {
 	uint64_t begin, end; /* ticks */
-	bool record; /* it was for a record: until the thread's next one nothing else happened */
+	bool record; /* the thread waited for room for a record: nothing else happens in it until
+			that record */
 };
 
 #endif

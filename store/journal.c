@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Journals are written, and never undone. */
+/* A VFS with which journals are written, but never undone. */
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stddef.h>
@@ -18,15 +18,16 @@ const char *dt_journal_vfs(void)
 
 static sqlite3_vfs own, *theirs;
 
-/* For all that SQLite opens in this process: where that may not, it is asked for outside. */
+/* Makes SQLite open and remove files by way of process/outside.h, in the whole process: where this
+ * process may not do so itself, another does it. */
 static void use_outside(void)
 {
 	theirs->xSetSystemCall(theirs, "open", (sqlite3_syscall_ptr)dt_outside_open);
 	theirs->xSetSystemCall(theirs, "unlink", (sqlite3_syscall_ptr)dt_outside_remove);
 }
 
-/* Of its own transactions SQLite creates the journal; without that, it is to undo somebody else's.
- */
+/* SQLite opens the journal of its own transaction with SQLITE_OPEN_CREATE; without it, the journal
+ * is somebody else's and is to be undone. */
 static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, int flags, int *out)
 {
 	f->pMethods = NULL;
@@ -35,7 +36,7 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f, i
 	return theirs->xOpen(vfs, name, f, flags, out);
 }
 
-/* The rest is theirs, with what they keep for themselves in it. */
+/* Makes our VFS: a copy of SQLite's default one, with its private data, and another xOpen. */
 static void make(void)
 {
 	sqlite3_vfs *found = sqlite3_vfs_find(NULL);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journals that were found beside a trace. A journal (FILE-journal) is what SQLite undoes a writing
- * by that did not come to its end. One can be made by anybody: to undo it writes what it holds into
- * the file, and deletes a file of any name that it tells. So none that was found is ever undone
- * here.
+ * How journals that lie beside a trace are handled. From a journal (FILE-journal) SQLite undoes a
+ * transaction that was not completed: it writes what the journal holds into the file, and deletes a
+ * file whose name the journal gives, whatever it is. Since anybody can make a journal, none that is
+ * found is ever undone here.
  */
 #ifndef DT_STORE_JOURNAL_H
 #define DT_STORE_JOURNAL_H
 
 /*
- * The name of the file system to give to sqlite3_open_v2(): SQLite's own, but for this: a journal
- * that is there already is not opened. Who needs it undone gets SQLITE_CANTOPEN. Holds for what the
- * connection attaches, too. NULL, which is SQLite's own, in the extension for SQLite, which only
- * reads: a file that is opened for reading has none undone either.
+ * Returns the name of the VFS (SQLite's file system) to give to sqlite3_open_v2(). It is SQLite's
+ * own, except that it does not open a journal that is there already; where one would have to be
+ * undone, SQLite returns SQLITE_CANTOPEN. This also holds for databases that the connection
+ * attaches.
+ *
+ * In the extension for SQLite it returns NULL, which is SQLite's own VFS: the extension only reads,
+ * and of a file that is opened for reading no journal is undone either.
  */
 const char *dt_journal_vfs(void);
 

@@ -7,6 +7,7 @@
 
 #define DT_APPLICATION_ID 0x64747263 /* "dtrc" */
 
+/* Which columns of the events blob are there: dt_events_head.columns. */
 enum {
 	DT_HAS_TICK_HIGH = 1,
 	DT_HAS_SITE_HIGH = 2,
@@ -14,12 +15,15 @@ enum {
 	DT_HAS_CORE = 8,
 };
 
-/* Little endian; followed by one Zstandard frame per column, in the order of encode.c. */
+/* The head of the events blob, little endian. One Zstandard frame per column follows, in the order
+ * of encode.c. */
 struct dt_events_head {
 	uint32_t n, locals, runs, tick_escapes, sp_escapes, columns;
 	uint64_t first_ticks;
 };
 
+/* The head of the vals blob: how many values it has, and the bytes of all of them together. Two
+ * Zstandard frames follow: the length of each value, and the bytes. */
 struct dt_vals_head {
 	uint32_t lengths, data_bytes;
 };

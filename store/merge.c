@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Merging the cores of a trace file. Each core has a cursor that holds one chunk, decompressed but
- * not decoded, and one decoded batch. No read transaction is kept open between chunks: the writer's
- * log would grow without end.
+ * not decoded, and one decoded batch. No read transaction stays open between chunks: if one did,
+ * the writer's log would grow without end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 			c->loss = l;
 			c->loss_size = size;
 		}
-		/* one for each place, as the table's key demands: a file may have another table */
+		/* one for each place, as the key of the table demands; but a file may have another
+		 * table */
 		if (sqlite3_column_type(q, 0) != SQLITE_INTEGER ||
 		    (c->losses &&
 		     (uint64_t)sqlite3_column_int64(q, 0) == c->loss[c->losses - 1].after)) {
@@ -71,8 +72,8 @@ static int read_losses(struct dt_reader *r, struct dt_cursor *c, uint64_t from, 
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
-/* How much earlier a record of the chunks that follow is than one of the loaded one, which ends at
- * max. */
+/* Returns by how many ticks a record of the following chunks is earlier than the latest one, at
+ * max, of the loaded chunk; 0: none is. */
 static uint64_t following_back(struct dt_reader *r, const struct dt_cursor *c, uint64_t max)
 {
 	sqlite3_stmt *q = r->statement[FOLLOWING];
@@ -96,9 +97,9 @@ uint64_t dt_reader_back(const struct dt_reader *r)
 }
 
 /*
- * Are the chunk's first record and how many it has what they can be? By the first one of the next
- * is found: it must lie behind. A column may hold anything, also text, whatever type it was
- * declared of.
+ * Returns whether a chunk's number of records, and the number of its first one, are possible. Since
+ * the latter is used to find the next chunk, the chunk must lie after the one before it. A column
+ * may hold anything, even text, whatever type was declared for it.
  */
 static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
 {
@@ -109,7 +110,7 @@ static bool is_next(const struct dt_cursor *c, sqlite3_stmt *q)
 	       first <= INT64_MAX - records;
 }
 
-/* Loads the chunk that follows. 1: loaded; 0: there is none. */
+/* Loads the next chunk. 1: it is loaded; 0: there is none; -1: error. */
 static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
 	sqlite3_stmt *q = r->statement[CHUNK], *v = r->statement[VALS];
@@ -120,7 +121,7 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 
 	sqlite3_bind_int64(q, 1, c->core);
 	sqlite3_bind_int64(q, 2, (sqlite3_int64)c->next);
-	/* ticks are unsigned, the columns are not: "no limit" must really be none */
+	/* ticks are unsigned, but the columns are signed: "no limit" must really be none */
 	sqlite3_bind_int64(q, 3, r->range.from ? (sqlite3_int64)r->range.from : INT64_MIN);
 	sqlite3_bind_int64(q, 4, (sqlite3_int64)r->limit);
 	sqlite3_bind_int64(q, 5, r->range.to < INT64_MAX ? (sqlite3_int64)r->range.to : INT64_MAX);
@@ -175,7 +176,7 @@ out:
 	return loaded;
 }
 
-/* Moves over n records, and over the threads' runs with them. n stays within the run. */
+/* Moves on by n records, and in the threads' runs with them. n stays within the run. */
 static void advance(struct dt_cursor *c, uint32_t n)
 {
 	struct dt_decoder *d = &c->decoder;
@@ -186,7 +187,7 @@ static void advance(struct dt_cursor *c, uint32_t n)
 		d->run_left = d->run_length[++d->run];
 }
 
-/* The record at c->at is the first one behind the range. */
+/* Remembers the record at c->at as the first one after the range, unless there is one already. */
 static void note_behind(struct dt_cursor *c)
 {
 	if (c->behind.set)
@@ -200,7 +201,12 @@ static void note_behind(struct dt_cursor *c)
 	c->behind.loss_at = c->loss_at;
 }
 
-enum place { BEFORE, IN, BEHIND, FAR }; /* FAR: nothing of the range comes any more */
+enum place {
+	BEFORE,
+	IN,
+	BEHIND,
+	FAR
+}; /* FAR: so far behind that nothing of the range can come any more */
 
 static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c, uint64_t ticks)
 {
@@ -212,8 +218,8 @@ static enum place place_of(const struct dt_reader *r, const struct dt_cursor *c,
 }
 
 /*
- * Over records outside the range, to one that is in it or far behind. A core's records are in the
- * order of time but for what came in between in an interrupt, or was told late.
+ * Skips records outside the range, up to one that is in it or far behind it. The records of a core
+ * are in the order of time, except for those made in an interrupt or noted late.
  */
 static void skip(const struct dt_reader *r, struct dt_cursor *c)
 {
@@ -229,14 +235,15 @@ static void skip(const struct dt_reader *r, struct dt_cursor *c)
 			left = c->decoder.run_left;
 		while (n < left && place_of(r, c, c->batch->ticks[c->at + n]) == place)
 			n++;
-		/* what was lost in front of a record outside the range is outside, too */
+		/* what was lost before a record outside the range is outside, too */
 		while (c->loss_at < c->losses && c->loss[c->loss_at].after < c->base + c->at + n)
 			c->loss_at++;
 		advance(c, n);
 	}
 }
 
-/* Makes the record at c->at exist. 1: it does; 0: the core is at its end. */
+/* Loads and decodes until there is a record at c->at. 1: there is; 0: the core is at its end; -1:
+ * error. */
 static int fill(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
 	struct dt_error why = {""};
@@ -290,7 +297,8 @@ static void sift(struct dt_reader *r, size_t i)
 	r->heap[i] = c;
 }
 
-/* A core at its end may still have lost something there: then it is handed out once more. */
+/* Ends a core. It may still have lost something at its end: then it is handed out once more, and 1
+ * is returned; 0: not; -1: error. */
 static int end_core(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e)
 {
 	c->ended = true;
@@ -306,7 +314,7 @@ static int end_core(struct dt_reader *r, struct dt_cursor *c, struct dt_error *e
 	return 1;
 }
 
-/* Puts every cursor that has something into the heap. */
+/* Puts every cursor that has something to hand out into the heap. */
 static int gather(struct dt_reader *r, struct dt_error *e)
 {
 	r->heaped = 0;
@@ -375,7 +383,8 @@ static int find_cores(struct dt_reader *r, struct dt_error *e)
 	return rc == SQLITE_DONE ? 0 : dt_reader_sql_error(r, e);
 }
 
-/* Is it the range that follows the one that has been read? Then nothing need be read twice. */
+/* Returns whether `range' begins where the one that has been read ends, so that nothing need be
+ * read twice. */
 static bool follows(const struct dt_reader *r, const struct dt_reader_range *range)
 {
 	return r->through && !r->failed && r->range.to < UINT64_MAX &&
@@ -384,7 +393,7 @@ static bool follows(const struct dt_reader *r, const struct dt_reader_range *ran
 	       range->core == r->range.core;
 }
 
-/* To where the last range ended on this core. */
+/* Moves a cursor back to where the last range ended on its core. */
 static void go_back(struct dt_cursor *c)
 {
 	if (c->behind.set && c->behind.batches == c->batches) {
@@ -420,7 +429,7 @@ int dt_reader_start(struct dt_reader *r, const struct dt_reader_range *range, st
 	return 0;
 }
 
-/* After a call that found nothing more: looks for what has been written meanwhile. */
+/* Looks, after a call that found nothing more, for what has been written meanwhile. */
 static int restart(struct dt_reader *r, struct dt_error *e)
 {
 	if (dt_reader_refresh(r, e) || find_cores(r, e) || gather(r, e))
@@ -428,7 +437,8 @@ static int restart(struct dt_reader *r, struct dt_error *e)
 	return 0;
 }
 
-/* Leaves the span handed out last and puts its cursor where it belongs now. */
+/* Moves the cursor of the span that was handed out last behind that span, and to its place in the
+ * heap. */
 static int leave(struct dt_reader *r, struct dt_error *e)
 {
 	struct dt_cursor *c = r->current;
@@ -453,8 +463,9 @@ static int leave(struct dt_reader *r, struct dt_error *e)
 }
 
 /*
- * Up to when the thread at c->at cannot have been on another core. In its run here it may have: a
- * core that nobody else was traced on meanwhile shows one run.
+ * Returns the tick up to which the thread at c->at cannot have been on another core. During its run
+ * here it may have been elsewhere: a core shows one run if no other thread was traced on it
+ * meanwhile.
  */
 static uint64_t thread_bound(const struct dt_reader *r, const struct dt_cursor *c)
 {
@@ -475,7 +486,7 @@ static uint64_t thread_bound(const struct dt_reader *r, const struct dt_cursor *
 	return until;
 }
 
-/* The longest run of records from c->at that can be handed out at once. */
+/* Returns how many records from c->at can be handed out at once. */
 static uint32_t run_length(const struct dt_reader *r, const struct dt_cursor *c)
 {
 	const uint64_t *ticks = c->batch->ticks + c->at;
@@ -542,7 +553,7 @@ int dt_reader_next(struct dt_reader *r, struct dt_span *s, struct dt_error *e)
 	*s = (struct dt_span){.core = (uint16_t)c->core};
 	take_loss(c, s);
 	if (c->ended)
-		return 1; /* leave() takes it out */
+		return 1; /* leave() takes the cursor out of the heap */
 	n = run_length(r, c);
 	c->used = n;
 	s->n = n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A record that came behind another one of its thread and belongs to it: more values, part of a
- * text. */
+/* A record that came after another one of its thread and belongs to it: it has more values, or a
+ * part of a text. */
 #ifndef DT_STORE_MORE_H
 #define DT_STORE_MORE_H
 

@@ -5,7 +5,7 @@
 #include "store/layout.h"
 #include "store/reader.h"
 
-#define BUSY_MS 5000 /* its writer may have it to itself for so long */
+#define BUSY_MS 5000 /* its writer may hold the file for so long */
 
 static int insert(sqlite3 *db, const struct dt_event_row *row, size_t n)
 {
@@ -27,7 +27,7 @@ static int insert(sqlite3 *db, const struct dt_event_row *row, size_t n)
 int dt_store_name_events(const char *path, const struct dt_event_row *row, size_t n,
 			 struct dt_error *e)
 {
-	/* says what is wrong with a file that is no trace, better than SQLite */
+	/* the reader says better than SQLite what is wrong with a file that is no trace */
 	struct dt_reader *r = dt_reader_open(path, e);
 	sqlite3 *db = NULL;
 	int rc;
@@ -51,6 +51,6 @@ int dt_store_name_events(const char *path, const struct dt_event_row *row, size_
 		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	if (rc)
 		dt_fail(e, "%s: cannot add names: %s", path, sqlite3_errmsg(db));
-	sqlite3_close(db); /* what was not committed goes */
+	sqlite3_close(db); /* what was not committed is dropped */
 	return rc ? -1 : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening a trace file, after looking at what it says it is. */
+/* Opening a trace file, after checking that it is what it says. */
 #include "store/reader-work.h"
 
 #include <errno.h>
@@ -12,16 +12,16 @@
 
 #include "store/journal.h"
 
-#define OPENINGS   100	   /* of a file that is replaced again and again */
-#define DENSE	   32	   /* records in a byte of a file, at most, */
-#define DENSE_FREE 4000000 /* beyond so many */
-#define BUSY_MS	   5000 /* the writer has the file to itself when it begins and when it closes it */
+#define OPENINGS   100	   /* tries, if the file is replaced again and again */
+#define DENSE	   32	   /* most records for each byte of a file... */
+#define DENSE_FREE 4000000 /* ...not counting the first so many records */
+#define BUSY_MS	   5000	   /* the writer may hold the file so long, to begin or to close it */
 
 static const char *const statement_sql[STATEMENTS] = {
 	[CHUNK] = "SELECT c.id, c.first, c.records, c.events, c.max_ticks FROM chunk c WHERE c.id="
 		  "(SELECT id FROM chunk WHERE core=?1 AND first>=?2 AND max_ticks>=?3 AND id<=?4"
 		  " AND min_ticks<=?5 ORDER BY first LIMIT 1)",
-	/* disorder comes from what a ring held, and hardly goes further than so many chunks */
+	/* disorder comes from what a ring held, and hardly reaches over more than 64 chunks */
 	[FOLLOWING] =
 		"SELECT min(min_ticks) FROM (SELECT min_ticks FROM chunk WHERE core=?1 AND first>=?2"
 		" AND id<=?3 ORDER BY first LIMIT 64)",
@@ -47,7 +47,7 @@ static uint32_t be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Is there a file of that name with this behind it? */
+/* Returns whether there is a file whose name is path with `what' after it. */
 static bool has_beside(const char *path, const char *what)
 {
 	char *name = sqlite3_mprintf("%s%s", path, what);
@@ -62,8 +62,8 @@ static bool has_log(const char *path)
 	return has_beside(path, "-wal");
 }
 
-/* Did reading fail because a journal had to be undone first? store/journal.h tells why it is not.
- */
+/* Returns whether reading failed because a journal would have to be undone first; store/journal.h
+ * says why it is not. */
 static bool wants_journal(const struct dt_reader *r)
 {
 	int code = sqlite3_extended_errcode(r->db);
@@ -82,7 +82,9 @@ static int fail_of_journal(const struct dt_reader *r, struct dt_error *e)
 		r->path, r->path, r->path);
 }
 
-/* Says in plain words why a file cannot be a trace, before SQLite is asked. */
+/*
+ * Checks, before SQLite is asked, whether a file can be a trace, and says in plain words why not.
+ */
 static int check_file(const char *path, struct dt_error *e)
 {
 	struct stat st;
@@ -101,8 +103,9 @@ static int check_file(const char *path, struct dt_error *e)
 }
 
 /*
- * The same of what is in it. Read by SQLite's own descriptor: to close another one of the file
- * would drop the locks of every database of this process that has it open.
+ * Checks by its header whether the file is a trace and whole. The header is read through SQLite's
+ * own descriptor: closing another one of the file would drop the locks of every database of this
+ * process that has it open.
  */
 static int check_head(struct dt_reader *r, struct dt_error *e)
 {
@@ -117,7 +120,7 @@ static int check_head(struct dt_reader *r, struct dt_error *e)
 	if (f->pMethods->xRead(f, head, sizeof(head), 0) || f->pMethods->xFileSize(f, &length) ||
 	    memcmp(head, "SQLite format 3", 16) || memcmp(head + 68, "dtrc", 4))
 		return dt_fail(e, "%s: is not a devtrace trace", r->path);
-	/* what SQLite's header says of the size; while it is written, the rest is in the log */
+	/* the size by SQLite's header; while the file is written, the rest is in the log */
 	size = (uint64_t)(head[16] << 8 | head[17]) * be32(head + 28);
 	if ((uint64_t)length < size && !has_log(r->path))
 		return dt_fail(e, "%s: the trace is cut off: %lu of %lu bytes", r->path,
@@ -150,7 +153,8 @@ static char *immutable_uri(const char *path)
 	return uri;
 }
 
-/* In a folder that may not be written, a database that has no log can still be read as it is. */
+/* Opens the database. In a directory that may not be written to, one that has no log is opened as
+ * it is ("immutable"). */
 static int open_database(struct dt_reader *r, struct dt_error *e)
 {
 	static const char touch[] = "SELECT 1 FROM sqlite_schema";
@@ -166,7 +170,7 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 		if (rc != SQLITE_OK && wants_journal(r))
 			return fail_of_journal(r, e);
 	}
-	/* whoever is confined may open the files that were there then */
+	/* a process in a sandbox may only open the files that were there when it entered it */
 	if (rc == SQLITE_CANTOPEN && has_log(r->path) && access(r->path, R_OK) == 0)
 		return dt_fail(
 			e,
@@ -186,7 +190,8 @@ static int open_database(struct dt_reader *r, struct dt_error *e)
 	return rc == SQLITE_OK ? 0 : dt_reader_sql_error(r, e);
 }
 
-/* Chunks and losses are looked for by these: without them, each time among all. */
+/* Checks that chunks and losses have their indices: without them, each look-up would search all
+ * rows. */
 static int check_keys(struct dt_reader *r, struct dt_error *e)
 {
 	static const char sql[] =
@@ -200,7 +205,7 @@ static int check_keys(struct dt_reader *r, struct dt_error *e)
 				 r->path);
 }
 
-/* Bytes of a file on the disk: holes are none. */
+/* Returns how many bytes a file takes on the disk: holes do not count. */
 static uint64_t bytes_of(const char *path)
 {
 	struct stat st;
@@ -213,9 +218,10 @@ static uint64_t bytes_of(const char *path)
 }
 
 /*
- * Equal records at equal distances take next to nothing, so a small file can have as many as nobody
- * would wait for. Clocks are not so even: a loop around an empty function, of which each call is
- * like the others, has some 10 records a byte, and 21 in its best chunk.
+ * Checks that the file does not have more records than its size allows. Equal records at equal
+ * distances take next to no space, so a small file could have more than anybody would wait for.
+ * Real clocks are not so even: a loop around an empty function, where each call is like the others,
+ * has some 10 records a byte, and 21 in its best chunk.
  */
 static int check_density(struct dt_reader *r, struct dt_error *e)
 {
@@ -242,7 +248,7 @@ static int check_schema(struct dt_reader *r, struct dt_error *e)
 {
 	int64_t version;
 
-	/* nothing in a foreign file's schema may run */
+	/* nothing in the schema of a file from elsewhere may run */
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_exec(r->db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
@@ -277,7 +283,8 @@ int dt_reader_refresh(struct dt_reader *r, struct dt_error *e)
 	struct dt_error why = {""};
 	sqlite3_stmt *q = r->statement[LIMIT];
 
-	/* first the limit, then the tables: so they hold all that these chunks need */
+	/* first the limit, then the tables: so the tables have all that the chunks up to the limit
+	 * need */
 	if (sqlite3_step(q) != SQLITE_ROW) {
 		sqlite3_reset(q);
 		return dt_reader_sql_error(r, e);
@@ -313,7 +320,8 @@ static struct dt_reader *open_reader(const char *path, struct dt_error *e)
 	return check_file(path, e) ? NULL : open_checked(path, e);
 }
 
-/* Is the file that fd was opened for still the one at path? -1: none is there. */
+/* Returns 1 if the file that fd was opened for is still the one at path, 0 if it is not, -1 if none
+ * is there. */
 static int is_same(int fd, const char *path)
 {
 	struct stat a, b;
@@ -324,10 +332,11 @@ static int is_same(int fd, const char *path)
 }
 
 /*
- * A new recording replaces the file, which may be while it is opened: the database of one and the
- * log of the other do not go together. Then there is another file at path than before, and that is
- * opened; or there is none, and that is said. The file is held meanwhile, so that no other can have
- * its number; by O_PATH, because closing any other descriptor would drop SQLite's locks.
+ * A new recording replaces the file, perhaps while it is being opened: then the database may be one
+ * file's and the log another's, which do not belong together. So if another file is at the path
+ * after opening than before, that one is opened; if none is there, an error is returned. The file
+ * is held open meanwhile, so that no other one can get its inode number; with O_PATH, because
+ * closing any other descriptor would drop SQLite's locks.
  */
 struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 {
@@ -343,7 +352,7 @@ struct dt_reader *dt_reader_open(const char *path, struct dt_error *e)
 		}
 		if (fd >= 0)
 			close(fd);
-		/* one that is gone by now was whole when it was opened */
+		/* a file that is gone from its path now was whole when it was opened */
 		if (same == 1 || (same < 0 && (r || fd < 0)))
 			return r;
 		dt_reader_close(r);
@@ -363,7 +372,7 @@ struct dt_reader *dt_reader_again(const struct dt_reader *r, struct dt_error *e)
 {
 	struct dt_reader *again = open_checked(r->path, e);
 
-	/* r has its file open, so none that came after it can have its number */
+	/* r has its file open, so no later file can have its inode number */
 	if (again && dt_reader_is_replaced(r)) {
 		dt_fail(e, "%s: has been replaced by another trace meanwhile", r->path);
 		dt_reader_close(again);

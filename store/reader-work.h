@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The insides of a reader, for reader.c (the file, its descriptions) and merge.c (its records). */
+/* The insides of a reader, shared by reader-open.c (opening the file), reader.c (its descriptions),
+ * merge.c (its records) and the check. */
 #ifndef DT_STORE_READER_WORK_H
 #define DT_STORE_READER_WORK_H
 
@@ -9,32 +10,40 @@
 #include "store/reader.h"
 #include "store/tables.h"
 
+/*
+ * A loss: `lost' records of a core are missing after its first `after' records, between two ticks.
+ */
 struct dt_loss {
 	uint64_t after, lost, begin, end;
 };
 
+/* Where the reading of a core's records is. */
 struct dt_cursor {
 	unsigned core;
-	uint64_t next;	/* first record of the chunk to load next */
-	uint64_t base;	/* number of the batch's first record */
-	uint32_t at;	/* in the batch */
-	uint32_t used;	/* by the span that was handed out last */
-	uint64_t key;	/* ticks of the record at `at`: the merge's order */
-	uint64_t bound; /* before this, only the thread at `at` is met on this core */
-	bool ended;	/* nothing more just now */
+	uint64_t next;	/* number of the first record of the chunk to load next */
+	uint64_t base;	/* number, on its core, of the batch's first record */
+	uint32_t at;	/* index in the batch of the next record */
+	uint32_t used;	/* records in the span that was handed out last */
+	uint64_t key;	/* ticks of the record at `at': cursors are merged in this order */
+	uint64_t bound; /* until this tick, the core has only records of the thread at `at' */
+	bool ended;	/* there is nothing more at the moment */
 	struct dt_decoder decoder;
 	struct dt_batch *batch;
-	struct dt_loss *loss; /* of the loaded chunk, ascending; at the end: what follows it */
+	struct dt_loss *loss; /* losses of the loaded chunk, ascending; at the core's end: the loss
+				 after the last chunk */
 	uint32_t losses, loss_at, loss_size;
-	/* a loss at the end of a live file has been said, but may grow, or come again when a chunk
-	 * follows: how much of which one has been said */
+	/*
+	 * A loss at the end of a file that is still written has been handed out, but it may grow,
+	 * or be read again when a chunk follows: this is its place, and how much of it has been
+	 * handed out.
+	 */
 	uint64_t said_after, said_lost;
-	uint64_t chunk;	  /* number of the loaded chunk's first record */
-	uint64_t back;	  /* ticks that a record of it, or behind it, is earlier than one of it, at
-			     most */
-	uint64_t batches; /* that have been left */
-	/* the first record behind the range, where the next range begins; looking further may have
-	 * gone on */
+	uint64_t chunk; /* number, on its core, of the loaded chunk's first record */
+	uint64_t back;	/* largest number of ticks by which a record in or after the loaded chunk is
+			   earlier than one in it */
+	uint64_t batches; /* batches that have been left so far */
+	/* The first record after the range: the next range begins there. Reading may have gone on
+	 * beyond it, to look for records that are late. */
 	struct {
 		bool set;
 		uint64_t chunk, batches;
@@ -46,7 +55,8 @@ enum dt_reader_statement { CHUNK, FOLLOWING, VALS, LOSSES, CORES, LIMIT, STATEME
 
 struct dt_reader {
 	char *path;
-	dev_t device; /* of the file, with inode; 0, 0: it has gone from its path by now */
+	dev_t device; /* of the file, with inode; 0, 0: the file was gone from its path when it had
+			 been opened */
 	ino_t inode;
 	sqlite3 *db;
 	sqlite3_stmt *statement[STATEMENTS];
@@ -55,23 +65,25 @@ struct dt_reader {
 	struct dt_reader_range range;
 	uint64_t limit; /* last chunk that this pass reads */
 	bool through;	/* the range has been read to its end */
-	uint64_t back;	/* the largest of the cursors' ever */
+	uint64_t back;	/* the largest `back' that any cursor has had */
 	struct dt_cursor **cursor;
 	size_t cursors;
-	struct dt_cursor **heap; /* those not ended; the earliest first */
+	struct dt_cursor **heap; /* cursors that have something to hand out; the earliest first */
 	size_t heaped;
-	struct dt_cursor *current;		    /* whose span was handed out last */
+	struct dt_cursor *current;		    /* the cursor whose span was handed out last */
 	bool (*watch)(void *ctx, uint64_t records); /* NULL: nobody */
 	void *watching;
 	bool failed; /* dt_reader_next() has failed and says so again */
 	struct dt_error failure;
 };
 
-/* What a failed statement means, as the line of an error; -1. */
+/* Writes what the last SQLite error means as the line of an error. Returns -1. */
 int dt_reader_sql_error(const struct dt_reader *r, struct dt_error *e);
 
+/* Frees the cursors: the next range begins without any. */
 void dt_reader_free_cursors(struct dt_reader *r);
 
+/* Returns the first column of a query's first row; -1: there is no row, or an error. */
 int64_t dt_reader_single(struct dt_reader *r, const char *sql);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace file tells of itself: sites, functions, threads, clocks, losses. */
+/* What a trace file says about itself: sites, functions, threads, clocks, losses. */
 #include "store/reader-work.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int dt_reader_all_written(struct dt_reader *r, struct dt_error *e)
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* an older file has no such table */
+	/* older files lack the table */
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
 		return 0;
 	if (sqlite3_step(q) == SQLITE_ROW)
@@ -73,7 +73,7 @@ int dt_reader_cores(struct dt_reader *r, unsigned **core, size_t *n, struct dt_e
 	return rc == SQLITE_OK ? dt_fail(e, "out of memory") : dt_reader_sql_error(r, e);
 }
 
-/* Element id - 1. */
+/* Returns element id - 1 of an array; NULL: there is none. */
 static const void *element(const struct dt_array *a, uint32_t id, size_t size)
 {
 	return id == 0 || id > a->n ? NULL : (const char *)a->p + size * (id - 1);
@@ -119,7 +119,7 @@ size_t dt_reader_unhooked(struct dt_reader *r, uint32_t function, char *names, s
 	size_t n = 0, used = 0;
 
 	names[0] = '\0';
-	/* files of before there was the table have nothing to say */
+	/* older files lack the table */
 	if (m && sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(q, 1, m->path, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(q, 2, (sqlite3_int64)(f->address - m->base));
@@ -158,7 +158,7 @@ size_t dt_reader_left_out(struct dt_reader *r, size_t most,
 	sqlite3_stmt *q = NULL;
 	size_t n = 0;
 
-	/* files of before there was the table have nothing to say */
+	/* older files lack the table */
 	if (sqlite3_prepare_v2(r->db, count, -1, &q, NULL) == SQLITE_OK &&
 	    sqlite3_step(q) == SQLITE_ROW)
 		n = (size_t)sqlite3_column_int64(q, 0);
@@ -264,7 +264,7 @@ const struct dt_event_row *dt_reader_event(const struct dt_reader *r, uint64_t b
 
 	if (low < n && row[low].subsystem == subsystem && row[low].event == event)
 		return &row[low];
-	/* the row of the subsystem itself is behind those of its events */
+	/* the row of the subsystem itself comes after those of its events */
 	while (low < n && row[low].subsystem == subsystem && row[low].event != DT_NO_EVENT)
 		low++;
 	return low < n && row[low].subsystem == subsystem ? &row[low] : NULL;
@@ -303,7 +303,8 @@ double dt_reader_ns_per_tick(const struct dt_reader *r)
 	return 1;
 }
 
-/* The last reading of the clocks that is not after ticks, else the first. There is one. */
+/* Returns the index of the last reading of the clocks that is not after ticks, or else of the
+ * first. There must be one. */
 static size_t clock_before(const struct dt_reader *r, uint64_t ticks)
 {
 	const struct dt_clock *c = r->tables.clocks.p;
@@ -393,7 +394,7 @@ int dt_reader_helds(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_he
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* a file of before there were any has no such table */
+	/* older files lack the table */
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
 		return 0;
 	while (rc == 0 && sqlite3_step(q) == SQLITE_ROW) {
@@ -416,7 +417,7 @@ int dt_reader_pauses(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_p
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* a file from before they were kept has none */
+	/* older files lack the table */
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
 		return sqlite3_errcode(r->db) == SQLITE_ERROR ? 0 : -1;
 	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
@@ -442,7 +443,7 @@ int dt_reader_changes(struct dt_reader *r, int (*fn)(void *ctx, const struct dt_
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* a file from before they were kept has none */
+	/* older files lack the table */
 	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL))
 		return sqlite3_errcode(r->db) == SQLITE_ERROR ? 0 : -1;
 	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
@@ -466,7 +467,7 @@ int dt_reader_chunks(struct dt_reader *r,
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* all of it is in the index: the chunks themselves are not touched */
+	/* all these columns are in the index: the chunks themselves are not touched */
 	if (sqlite3_prepare_v2(r->db,
 			       "SELECT core, records, min_ticks, max_ticks FROM chunk "
 			       "INDEXED BY chunk_order WHERE core BETWEEN 0 AND 65535",
@@ -475,7 +476,7 @@ int dt_reader_chunks(struct dt_reader *r,
 	while (!rc && sqlite3_step(q) == SQLITE_ROW) {
 		int64_t records = sqlite3_column_int64(q, 1);
 
-		/* work is planned by it */
+		/* callers plan their work by this number */
 		if (records <= 0 || records > DT_CHUNK_MAX)
 			rc = 1;
 		else

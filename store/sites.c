@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hash tables of the writer: sites, and the process of a thread. */
+/* Hash tables of the writer: sites, and the processes of threads. */
 #include <stdlib.h>
 #include "core/record.h"
 #include "store/sites.h"

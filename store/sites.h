@@ -1,46 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer's dictionary of sites: (process, pc, kind, target) to the row in table site. */
+/* The writer's table of sites, from (process, pc, kind, target) to the row in table site; and its
+ * table of the processes of threads. */
 #ifndef DT_STORE_SITES_H
 #define DT_STORE_SITES_H
 
 #include "core/types.h"
 
 struct dt_site_entry {
-	uint64_t pc, target; /* target: of a jump whose records tell where it leads; otherwise 0 */
+	uint64_t pc, target; /* target: where a jump leads, if its records tell; otherwise 0 */
 	uint32_t pid;
-	uint32_t row; /* 0: free, or forgotten, or by_target */
+	uint32_t row; /* row in table site; 0: not written yet, forgotten, or by_target */
 	uint8_t kind;
 	uint8_t mask;
 	bool used;
-	bool by_target; /* there is a row for each target instead */
+	bool by_target; /* each target has a row of its own instead */
 };
 
 struct dt_sites {
-	struct dt_site_entry *entry; /* open addressing, a power of two */
+	struct dt_site_entry *entry; /* open addressing; size is a power of two */
 	size_t size, used;
 };
 
-/* The entry of a key; a new one has row 0 and is for the caller to fill. NULL: no memory. */
+/* Returns the entry of a key, adding it if it is not there; a new entry has row 0, and the caller
+ * fills it. The pointer is valid until the next call. NULL: out of memory. */
 struct dt_site_entry *dt_sites_find(struct dt_sites *s, uint32_t pid, uint64_t pc, uint64_t target,
 				    uint8_t kind);
-/* The same of one that is there already; NULL: it is not. */
+/* Returns the entry of a key if it is there already, otherwise NULL. */
 struct dt_site_entry *dt_sites_known(const struct dt_sites *s, uint32_t pid, uint64_t pc,
 				     uint64_t target, uint8_t kind);
-/* Forgets the rows of what is in [low, high), or leads there. */
+/* Forgets the rows of all sites in [low, high), and of jumps that lead there. */
 void dt_sites_forget(struct dt_sites *s, uint64_t low, uint64_t high);
 void dt_sites_free(struct dt_sites *s);
 
-/* tid to pid */
+/* The process of a thread. */
 struct dt_pid_entry {
 	uint32_t tid, pid; /* tid DT_NO_TID: free */
 };
 
+/* A table from tid to pid; open addressing, size is a power of two. */
 struct dt_pids {
 	struct dt_pid_entry *entry;
 	size_t size, used;
 };
 
 uint32_t dt_pids_get(const struct dt_pids *p, uint32_t tid); /* 0: not known */
+/* Sets the process of a thread. Returns -1 when out of memory. */
 int dt_pids_set(struct dt_pids *p, uint32_t tid, uint32_t pid);
 void dt_pids_free(struct dt_pids *p);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing a trace: records, in chunks, and what they lack. */
+/* Writing a trace: the records, in chunks, and the losses. */
 #include "store/store-work.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static struct core *core_of(struct dt_store *s, unsigned core)
 	return c;
 }
 
-/* Forgets which dictionary entry belongs to which record. */
+/* Empties the look-up table, when a new chunk begins or sites are forgotten. */
 static void clear_slots(struct core *c)
 {
 	c->used = 0;
@@ -85,14 +85,14 @@ static int set_slot(struct core *c, uint64_t pc, uint64_t target, uint32_t tag, 
 	return 0;
 }
 
-/* Of a record that tells where its jump leads, what its slot has as its target: not 0. */
+/* Returns what the slot of a record that tells where its jump leads has as its target: never 0. */
 static inline uint64_t target_of(const struct dt_record *r)
 {
 	return r->value[0] ? r->value[0] : 1;
 }
 
-/* Describes the site of a record and writes its row; *k is where it is kept, with by_target
- * another. */
+/* Describes the site of a record and writes its row. *k is its entry; if the callback sets
+ * by_target, it becomes the entry of the target. */
 static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct dt_record *r,
 		    struct dt_error *e)
 {
@@ -104,7 +104,7 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	if (dt_store_begin(s, e))
 		return -1;
 	s->describe(s->ctx, r, &row);
-	/* the callback may have put the process of a thread, but no site: k is still valid */
+	/* the callback may have put a thread's process, but no site: *k is still valid */
 	if (row.by_target && !(*k)->target) {
 		(*k)->by_target = true;
 		if (r->value[0] && s->targets < DT_STORE_TARGETS)
@@ -136,14 +136,15 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	return 0;
 }
 
-/* The row of a site that may not have been met yet, describing it if so. */
+/* Returns the entry of a record's site, which is described first if it has not been met yet. NULL
+ * on error. */
 static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const struct dt_record *r,
 				     struct dt_error *e)
 {
 	struct dt_site_entry *k = dt_sites_find(&s->sites, pid, r->pc, 0, r->kind);
 
 	if (k && k->by_target && r->value[0]) {
-		/* with too many of them there is one row for all others */
+		/* when there are too many targets, one row stands for all the others */
 		struct dt_site_entry *to =
 			s->targets < DT_STORE_TARGETS
 				? dt_sites_find(&s->sites, pid, r->pc, r->value[0], r->kind)
@@ -158,7 +159,8 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 	return k->row || new_site(s, &k, r, e) == 0 ? k : NULL;
 }
 
-/* The slow half of the look-up: the record's entry is not in the open chunk's dictionary. */
+/* The slow half of the look-up, when the record's entry is not in the open chunk's dictionary: adds
+ * it and returns its index. */
 static int new_local(struct dt_store *s, struct core *c, const struct dt_record *r, uint32_t tag,
 		     struct dt_error *e)
 {
@@ -240,7 +242,7 @@ static int write_chunk(struct dt_store *s, unsigned core, struct core *c, struct
 	return 0;
 }
 
-/* Encodes as many records as the open chunk takes. */
+/* Encodes as many records as the open chunk has room for, and returns how many; -1 on error. */
 static ssize_t put_some(struct dt_store *s, unsigned core, struct core *c,
 			const struct dt_record *r, size_t n, struct dt_error *e)
 {
@@ -287,7 +289,7 @@ static void note_loss(struct core *c, uint64_t lost, uint64_t begin)
 	c->lost_after = after;
 }
 
-/* The state of a core that may be new; NULL: it can not be written to. */
+/* Returns the state of a core, which may be a new one; NULL: it cannot be written to. */
 static struct core *usable(struct dt_store *s, unsigned core, struct dt_error *e)
 {
 	struct core *c;
@@ -340,8 +342,8 @@ int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, s
 			return -1;
 		r += done;
 		n -= (size_t)done;
-		/* a loss is not in the file before the records in front of it, which another core
-		 * holds */
+		/* a loss must not be in the file before the records that precede it, which another
+		 * core holds */
 		if (c->chunk->n == DT_CHUNK_MAX &&
 		    (write_chunk(s, core, c, e) ||
 		     (s->losses ? dt_store_flush(s, e) : dt_store_commit(s, e))))

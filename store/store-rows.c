@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing a trace: rows that describe. */
+/* Writing a trace: the rows that describe. */
 #include "store/store-work.h"
 
 #include <stdlib.h>

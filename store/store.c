@@ -125,7 +125,7 @@ static int move_all(const char *from, const char *from_end, const char *to, cons
 			continue;
 		if (i == 0)
 			return -1;
-		unlink(b); /* it would be taken for this one's */
+		unlink(b); /* a leftover would be taken for this database's */
 	}
 	return 0;
 }
@@ -167,14 +167,14 @@ int dt_store_check_room(const char *path, struct dt_error *e)
 	return 0;
 }
 
-/* Puts it aside; afterwards nothing is there. */
+/* Moves what is at the path aside, so that nothing is there. */
 static int make_room(struct dt_store *s, struct dt_error *e)
 {
 	const char *end = s->keep_old ? ".old" : "-old";
 
 	if (dt_store_check_room(s->path, e))
 		return -1;
-	/* kept under another name until the new one is done: see dt_store_discard() */
+	/* it is kept under another name until the new trace is done: see dt_store_discard() */
 	if (move_all(s->path, "", s->path, end) == 0)
 		s->old = end;
 	else if (errno != ENOENT)
@@ -182,7 +182,7 @@ static int make_room(struct dt_store *s, struct dt_error *e)
 	return 0;
 }
 
-/* What was at the path is there again. */
+/* Removes what is at the path and puts back what was there before. */
 static void move_back(const char *path, const char *old)
 {
 	remove_all(path, "");
@@ -191,15 +191,15 @@ static void move_back(const char *path, const char *old)
 }
 
 /*
- * The tables, in a database that keeps a write-ahead log. The application's number comes first: who
- * wants to replace the file looks for it where it is, not in the log.
+ * Makes the tables, in a database that keeps a write-ahead log. The application's number is written
+ * first: a process that wants to replace the file looks for it in the file itself, not in the log.
  */
 static int make_tables(struct dt_store *s, struct dt_error *e)
 {
 	char sql[128];
 
-	/* no journal beside it, ever: who is killed would leave one, and no reader undoes it
-	 * (store/journal.h) */
+	/* There is never a journal beside the file: a writer that is killed would leave one, and no
+	 * reader undoes it (store/journal.h). */
 	dt_format(
 		sql, sizeof(sql),
 		"PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA page_size=16384; PRAGMA application_id=%d;",
@@ -246,7 +246,8 @@ static void destroy(struct dt_store *s)
 	free(s);
 }
 
-/* An empty file for a new trace: the path's with that end. */
+/* Creates an empty file for a new trace; its name, which is put into `new', is the path with
+ * "-new." and the pid after it. */
 static int make_new(const char *path, char *new, size_t size, struct dt_error *e)
 {
 	int fd;
@@ -262,15 +263,15 @@ static int make_new(const char *path, char *new, size_t size, struct dt_error *e
 	return 0;
 }
 
-/* What was made under the name new comes to the path. */
+/* Moves what was made under the name `new' to the path. */
 static int put_new(struct dt_store *s, const char *new, struct dt_error *e)
 {
 	char side[4096];
 
-	/* as late as can be: until then, who looks finds the old one */
+	/* as late as possible: until then, a reader finds the old one */
 	if (make_room(s, e) < 0)
 		return -1;
-	/* the log of a database that was removed without it must not be taken for this one's */
+	/* the log of a database that was removed without it must not be taken for the new one's */
 	for (int i = 1; i < 3; i++)
 		if (dt_format(side, sizeof(side), "%s%s", s->path, side_files[i]) < sizeof(side))
 			unlink(side);
@@ -283,8 +284,8 @@ static int put_new(struct dt_store *s, const char *new, struct dt_error *e)
 }
 
 /*
- * A new trace at path. It is made under another name first: whoever looks for it sees none, or a
- * whole one, and holds no lock that would be in our way.
+ * Makes a new trace at the path. It is made under another name first: a reader that looks for it
+ * finds none, or a complete one, and holds no lock that would be in our way.
  */
 static int make_file(struct dt_store *s, struct dt_error *e)
 {
@@ -335,9 +336,8 @@ static int sync_file(const char *path, struct dt_error *e)
 }
 
 /*
- * What is in memory becomes a file under the name new: with a log for what is still to come, or,
- * when that was all, without any file beside it that a reader of the old one could take for its
- * own.
+ * Writes what is in memory to a file named `new': with a log for what is still to come or, if that
+ * was all, without any file beside it that a reader of the old trace could take for its own.
  */
 static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 {
@@ -362,7 +362,7 @@ static int write_new(struct dt_store *s, const char *new, struct dt_error *e)
 	return rc;
 }
 
-/* The first records are there: from here on the trace is at its path. */
+/* Puts a late trace, which has its first records, at its path. */
 static int publish(struct dt_store *s, struct dt_error *e)
 {
 	char new[4096];
@@ -382,7 +382,7 @@ static int publish(struct dt_store *s, struct dt_error *e)
 		return s->closing ? 0 : open_file(s, e);
 	remove_all(new, "");
 fail:
-	s->failed = true; /* nothing can be written any more, and what was there still is */
+	s->failed = true; /* nothing can be written any more, and the old trace is still there */
 	s->late = true;
 	return dt_fail(e, "%s", s->failure.text);
 }
@@ -450,7 +450,7 @@ struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_descri
 	s = new_store(path, describe, ctx, e);
 	if (!s)
 		return NULL;
-	/* what would fail later is better said now */
+	/* better to say at once what would fail later */
 	if (make_new(path, new, sizeof(new), e) < 0) {
 		destroy(s);
 		return NULL;
@@ -499,9 +499,9 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 		return 0;
 	s->closing = true;
 	/*
-	 * A child that has been there so briefly that nobody saw it: its program is not known.
-	 * Before the rest is written: what was in memory until now is in the file then, and its
-	 * tables have gone.
+	 * A child that lived so briefly that nobody saw it: its program is not known. This row
+	 * comes before the flush, which writes a trace that has been in memory to the file and
+	 * closes the tables.
 	 */
 	if (!s->failed && s->db)
 		sqlite3_exec(s->db,
@@ -516,7 +516,8 @@ int dt_store_close(struct dt_store *s, struct dt_error *e)
 	}
 	finalize(s);
 	if (!rc && s->db) {
-		/* on the disk, and a single file again unless somebody is reading it just now */
+		/* on the disk, and a single file again, unless somebody is reading it at this
+		 * moment */
 		sqlite3_exec(s->db, "PRAGMA synchronous=FULL; PRAGMA journal_mode=MEMORY", NULL,
 			     NULL, NULL);
 	}

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace file: a SQLite database whose bulk are compressed chunks of one core's records.
- * Format: doc/format.md. One writer; any number of readers, also while it grows.
+ * The trace file: a SQLite database, most of which are compressed chunks of one core's records.
+ * Format: doc/format.md. One process writes it; any number may read it, also while it grows.
  *
- * Not safe to share one struct between threads without the caller's lock.
+ * A struct dt_store has no lock of its own: threads that share one need the caller's. Functions
+ * that return int return -1 on error, and those that return the number of a row (int64_t) do so
+ * too. After an error of writing the store has failed, and every later call returns that error
+ * again.
  */
 #ifndef DT_STORE_STORE_H
 #define DT_STORE_STORE_H
@@ -20,27 +23,32 @@ enum dt_site_kind {
 				    * record: it has an indirect jump */
 	DT_SITE_ENTRY_ALONE = 'e', /* entry of a function whose exits are not recorded */
 	DT_SITE_RETURN = 'X',
-	DT_SITE_TAIL = 'T',  /* exit record written in front of a jump to another function */
-	DT_SITE_EVENT = 'V', /* an event or a message: its body, and more values */
-	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows */
-	DT_SITE_MORE = 'c',  /* more of that text, of the same thread at the same sp */
-	DT_SITE_POINT = 'P', /* an instruction; its "function" says what the values are called */
+	DT_SITE_TAIL = 'T',  /* an exit that is recorded before a jump to another function */
+	DT_SITE_EVENT = 'V', /* an event or a message: its record has the body, and more values */
+	DT_SITE_TEXT = 'S',  /* an event whose argument is the length of a text that follows in
+				records with DT_SITE_MORE */
+	DT_SITE_MORE = 'c',  /* more of that text: same thread, same sp */
+	DT_SITE_POINT = 'P', /* a tracepoint at an instruction; the name of its "function" says what
+				the values are called */
 	DT_SITE_POINT_MORE =
-		'p', /* the next values of the point before, of the same thread and sp */
-	DT_SITE_POINT_TEXT = 's', /* 32 bytes of the text that one of them points to; the
-				   * signature's one parameter is that value; a NUL ends the text */
+		'p', /* further values of the DT_SITE_POINT before it: same thread, same sp */
+	DT_SITE_POINT_TEXT = 's', /* 32 bytes of the text that one of the point's values points
+				   * to; the signature's one parameter is that value; a NUL
+				   * ends the text */
 	DT_SITE_UNKNOWN = '?',
 };
 
-/* A code mapping of a process. Times are ticks; end_ticks 0: still there when recording ended. */
+/* A code mapping of a process. Times are ticks; end_ticks 0: the mapping was still there when
+ * recording ended. */
 struct dt_module_row {
 	uint32_t pid;
-	uint64_t base;	    /* address the file's virtual address 0 is loaded at (load bias) */
+	uint64_t base;	    /* load bias: the run-time address of the file's virtual address 0 */
 	uint64_t low, high; /* the executable mapping, [low, high) */
 	const char *path, *build_id; /* build_id in hex, "" when there is none */
 	uint64_t begin_ticks, end_ticks;
 };
 
+/* A function, or what takes its place for a tracepoint or an event: see variant. */
 struct dt_function_row {
 	int64_t module;	  /* row id that dt_store_module() gave; 0: none */
 	uint64_t address; /* run-time address */
@@ -49,165 +57,194 @@ struct dt_function_row {
 	const char *file;      /* source file, "" if not known */
 	uint32_t line;	       /* 0: not known */
 	const char *signature; /* see symbols/symtab.h; "" if not known */
-	uint64_t variant;      /* of what is no function, but captured there: tells several apart */
+	uint64_t variant; /* 0 for a function; otherwise it tells tracepoints and events with one
+			     address apart */
 };
 
-/* What the writer must know of a pc the first time it meets it. */
+/* What the writer must know of a (pc, kind) when it meets it for the first time. */
 struct dt_site_row {
-	uint64_t pc;	  /* what the file is to have; it is the record's before it is described */
+	uint64_t pc; /* pc to be stored; set to the record's before the callback, which may change
+			it */
 	int64_t function; /* row id that dt_store_function() gave; 0: not known */
 	uint8_t kind;	  /* enum dt_site_kind */
-	uint8_t values;	  /* bit i set: value[i] is meant and is stored; others read back as 0 */
-	uint64_t target;  /* DT_SITE_TAIL: run-time address it jumps to; 0: not known */
-	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row */
+	uint8_t values;	  /* bit i set: value[i] is meaningful and stored; others read back as 0 */
+	uint64_t target;  /* DT_SITE_TAIL: run-time address that it jumps to; 0: not known */
+	bool by_target; /* its records say in value[0] where it jumps to: each target gets a row of
+			   its own */
 };
 
-#define DT_STORE_TARGETS 65536 /* such rows in a file, at most; further targets are not known */
+/* The most rows of sites with by_target in a file; further targets are stored as not known. */
+#define DT_STORE_TARGETS 65536
 
-struct dt_store; /* writer */
+struct dt_store; /* the writer of a trace */
 
 /*
- * Called by dt_store_put() for a (pc, kind) that has not been described yet. tid: the thread that
- * recorded it. Fills *row (it may call dt_store_function(), _event(), _module() and _type() on the
- * same store). It cannot fail: what is not known is said by DT_SITE_UNKNOWN and values 0xf.
+ * Called by dt_store_put() for a (pc, kind) that has not been described yet. tid of *r is the
+ * thread that recorded it. The callback fills *row; it may call dt_store_function(), _event(),
+ * _module() and _type() on the same store. It cannot fail: DT_SITE_UNKNOWN and values 0xf say that
+ * nothing is known.
  */
 typedef void dt_describe_fn(void *ctx, const struct dt_record *r, struct dt_site_row *row);
 
-/* Creates path, refusing to overwrite anything that is not a devtrace trace (unless it is empty).
- */
+/* Creates a trace at path; describe is called with ctx. What is at path already is replaced if it
+ * is a devtrace trace or an empty file, otherwise nothing is done. NULL on error. */
 struct dt_store *dt_store_create(const char *path, dt_describe_fn *describe, void *ctx,
 				 struct dt_error *e);
 
 /*
- * The same, but a trace that is there stays there until the new one has records, which is then put
- * in its place; and for good when it never has. keep_old: what was there is kept, as path.old.
+ * Creates a trace at path as dt_store_create() does, but leaves a trace that is there already in
+ * its place until the new one has records: then the new one replaces it. If the new one never has
+ * any, the old one stays. keep_old: the old trace is kept, as path.old.
  */
 struct dt_store *dt_store_create_late(const char *path, bool keep_old, dt_describe_fn *describe,
 				      void *ctx, struct dt_error *e);
 
-/* Has no record been put yet, so that the trace that was there is at the path still, or will be
- * again? */
+/* Returns whether the store is of dt_store_create_late() and has no record yet, so that the old
+ * trace is still at the path, or will be put back there. */
 bool dt_store_is_late(const struct dt_store *s);
-/* Somebody wants to read it where it is, records or not. */
+/* Puts a late store at its path at once, with or without records, because somebody wants to read it
+ * there; and flushes it. */
 int dt_store_show(struct dt_store *s, struct dt_error *e);
 
-/* Is what is at path, if anything is, a trace or empty, and so to be replaced? -1: no. */
+/* Looks whether a trace may be created at path: there is nothing, a trace, or an empty file. -1:
+ * no, *e says why. */
 int dt_store_check_room(const char *path, struct dt_error *e);
 
 /*
- * Appends n records of one core, in time order (one that says core 0 is of that core too); lost:
- * how many records of this core are missing directly before r[0] (n may be 0 to note a loss at the
- * end). Encodes at once; a chunk is written out when it is full or dt_store_flush() is called. -1
- * and an error when the disk is full; what was committed before stays readable.
+ * Appends n records of one core, in the order of time (a record that says core 0 is of that core
+ * too). lost: how many records of this core are missing directly before r[0]; n may be 0, to note a
+ * loss at the end. The records are encoded at once; a chunk is written out when it is full or
+ * dt_store_flush() is called. Returns -1 on error, for example when the disk is full; what was
+ * committed before stays readable.
  */
 int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
 		 uint64_t lost, struct dt_error *e);
 
 /*
- * Notes that records of a core are missing in front of what is put next, since a time: for a core
- * whose records are of several sources, of which one has lost them. begin_ticks 0: since the
- * beginning.
+ * Notes that records of a core are missing before those that are put next, and that the first was
+ * lost after begin_ticks (0: after the beginning). This is for a core whose records come from
+ * several sources, one of which has lost some.
  */
 int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t begin_ticks,
 		  struct dt_error *e);
 
 /*
- * Forgets what is known of the sites in [low, high) of a process (exec, dlclose), so that they are
- * described again.
+ * Forgets what is known of sites in [low, high), in all processes, after an exec or a dlclose, so
+ * that they are described again.
  */
 void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high);
 
 /* Makes everything put so far durable against the death of this process. */
 int dt_store_flush(struct dt_store *s, struct dt_error *e);
 
+/* Sets the value of a key in table meta. */
 int dt_store_meta(struct dt_store *s, const char *key, const char *value, struct dt_error *e);
+/* Adds a mapping and returns the number of its row. */
 int64_t dt_store_module(struct dt_store *s, const struct dt_module_row *m, struct dt_error *e);
-/* It is called so, too. */
+/* Notes another name of a module. */
 int dt_store_module_name(struct dt_store *s, int64_t module, const char *name, struct dt_error *e);
-/* From ticks on all that was chosen of the module when it was mapped is recorded. */
+/* Notes that everything that was chosen of the module when it was mapped is recorded from `ticks'
+ * on. */
 int dt_store_complete(struct dt_store *s, int64_t module, uint64_t ticks, struct dt_error *e);
-/* A function that was chosen and is not recorded: its file and address there, and why; and one that
- * calls it, whose own time its calls are in. */
+/*
+ * Notes a function that was chosen but is not recorded: its file, its address there, its name and
+ * the reason; and a function that calls it, whose own time therefore includes that of the calls.
+ * Both addresses are those in the file at path.
+ */
 int dt_store_unhooked(struct dt_store *s, const char *path, uint64_t address, const char *name,
 		      const char *reason, struct dt_error *e);
 int dt_store_unhooked_caller(struct dt_store *s, const char *path, uint64_t caller, uint64_t callee,
 			     struct dt_error *e);
-/* The mapping is gone (dlclose, exec). */
+/* Notes when a mapping went away (dlclose, exec). */
 int dt_store_module_end(struct dt_store *s, int64_t module, uint64_t end_ticks, struct dt_error *e);
-/* The row of a function; one that was put before (same module and address) is not put again. */
+/* Returns the number of a function's row, adding it unless it was put before (same module, address
+ * and variant). */
 int64_t dt_store_function(struct dt_store *s, const struct dt_function_row *f, struct dt_error *e);
-/* The row of a type's description (symbols/symtab.h); one with the same words is not put again. */
+/* Returns the number of the row of a type's description (symbols/symtab.h), adding it unless the
+ * same text was put before. */
 int64_t dt_store_type(struct dt_store *s, const char *text, struct dt_error *e);
+/* Adds a process. */
 int dt_store_process(struct dt_store *s, uint32_t pid, uint32_t ppid, const char *exe,
 		     const char *cmdline, uint64_t begin_ticks, struct dt_error *e);
-/* status: as wait(2) gives it, -1: not known */
+/* Notes the end of a process. status: as wait(2) gives it; -1: not known. */
 int dt_store_process_end(struct dt_store *s, uint32_t pid, int status, uint64_t end_ticks,
 			 struct dt_error *e);
-/* The process has executed another program: nothing of the old one's calls is left, and nothing of
- * the new one's has been recorded yet. Its row comes after. */
+/*
+ * Notes that the process has executed another program: the old program's calls are over, and
+ * nothing of the new one has been recorded yet. The row of the new one, dt_store_process(), comes
+ * after this.
+ */
 int dt_store_exec(struct dt_store *s, uint32_t pid, uint64_t ticks, struct dt_error *e);
+/* Adds a thread or gives it another name: its records from here on are of this process. */
 int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *name,
 		    struct dt_error *e);
-/* Time in which a session recorded nothing, because it was told not to. */
+/* A stretch of time in which a session recorded nothing, because it was told not to. */
 #define DT_NOT_KNOWN (~0ull)
 struct dt_pause {
 	uint64_t begin, end; /* ticks; begin 0: before the first record */
-	bool stopped;	     /* by the command; else it was frozen */
-	uint64_t times;	     /* that it was, between begin and end: more than once when often */
-	uint64_t missed;     /* events that came and were not recorded; DT_NOT_KNOWN */
+	bool stopped;	     /* by the command `stop'; otherwise by a freeze */
+	uint64_t times;	 /* how often, between begin and end: more than once if often within a short
+			    time */
+	uint64_t missed; /* events that came and were not recorded, or DT_NOT_KNOWN */
 };
 int dt_store_pause(struct dt_store *s, const struct dt_pause *p, struct dt_error *e);
 
-/* A command that changed what is recorded, while it was. In between it may be partly done. */
+/* A command that changed what is recorded, while recording. Between begin and end it may have been
+ * carried out partly. */
 struct dt_change {
 	uint64_t begin, end; /* ticks */
 	const char *command; /* its text */
-	bool off;	     /* something that was recorded before is not recorded behind it */
+	bool off;	     /* something that was recorded before it is not recorded after it */
 };
 int dt_store_change(struct dt_store *s, const struct dt_change *c, struct dt_error *e);
 
-/* Time in which a thread could not go on because of the tracer: it is not the program's. */
+/* A stretch of time in which a thread could not go on because of the tracer. It does not count as
+ * the program's. */
 struct dt_held_row {
 	uint32_t tid;
 	uint64_t begin, end; /* ticks */
-	const char *why;     /* a word: "room", "modules", "exec", "fork", "stop" */
+	const char *why;     /* "room", "modules", "exec", "fork" or "stop" */
 };
 int dt_store_held(struct dt_store *s, const struct dt_held_row *row, struct dt_error *e);
 
 /*
- * How many records a source has written for a core, as the source itself counts: of those that
- * dt_store_put() and dt_store_lose() are told of, nobody needs to be believed. Once all have been
- * put.
+ * How many records a source has written for a core, by the source's own count, which does not
+ * depend on what dt_store_put() and dt_store_lose() are given: so a reader can check those. To be
+ * noted once all records have been put.
  */
 struct dt_written_row {
 	unsigned core;
 	const char *source; /* "ring", "switches", "kernel" */
-	uint64_t records;   /* that had a place */
-	uint64_t dropped;   /* that had none */
+	uint64_t records;   /* written into the ring */
+	uint64_t dropped;   /* dropped, because there was no room */
 };
 int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e);
 
+/* Adds the names of an event. */
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);
 
 /*
- * Adds names to a trace file that has been written, or is being written by somebody else; all or
- * none. Files from before there were events get the table.
+ * Adds n names of events to a trace file, which may be complete or still be written by another
+ * process; all are added or none. An old file without the table gets it.
  */
 int dt_store_name_events(const char *path, const struct dt_event_row *row, size_t n,
 			 struct dt_error *e);
 
-/* One reading of the clocks: call at the start, every few seconds, and at the end. */
+/* Adds one reading of the clocks. To be called at the start, every few seconds, and at the end. */
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e);
 
-/* Closes without a trace: what was at its path before is there again. */
+/*
+ * Closes and frees the store without leaving a trace: what was at its path before is there again.
+ */
 void dt_store_discard(struct dt_store *s);
 
-/* A trace that was read while it was completed has a log beside it: puts it into the file, unless
- * somebody still reads or writes it. */
+/* A trace that was being read when it was completed still has a log beside it. Puts the log into
+ * the file, unless somebody is still reading or writing it. */
 void dt_store_settle(const char *path);
 
-/* Flushes and closes; always frees. What was at its path before is gone now, or kept: see above. */
+/* Flushes and closes the store, and always frees it. What was at its path before is then gone, or
+ * kept as path.old: see dt_store_create_late(). s may be NULL. */
 int dt_store_close(struct dt_store *s, struct dt_error *e);
 
 #endif

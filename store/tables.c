@@ -13,7 +13,7 @@ struct dt_block {
 	char text[];
 };
 
-/* Room for one more element, zeroed; NULL: no memory. */
+/* Adds an element, zeroed, and returns it; NULL: out of memory. */
 static void *add(struct dt_array *a, size_t element)
 {
 	void *p;
@@ -31,7 +31,7 @@ static void *add(struct dt_array *a, size_t element)
 	return memset(p, 0, element);
 }
 
-/* Room for a text of n bytes; NULL: no memory. */
+/* Returns room for a text of n bytes; NULL: out of memory. */
 static char *text_room(struct dt_tables *t, size_t n)
 {
 	struct dt_block *b = t->blocks;
@@ -51,7 +51,7 @@ static char *text_room(struct dt_tables *t, size_t n)
 	return b->text + b->used - n;
 }
 
-/* A text column, copied; "" for NULL or without memory. */
+/* Returns a copy of a text column; "" if it is NULL or memory is out. */
 static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
 {
 	const char *s = (const char *)sqlite3_column_text(q, column);
@@ -62,8 +62,8 @@ static const char *text(struct dt_tables *t, sqlite3_stmt *q, int column)
 }
 
 /*
- * The same of words that are a name, which is written to terminals, pictures and files of other
- * tools by many: here it becomes what does nothing there but stand.
+ * Returns a name, copied if need be, as plain text (core/plain.h): names are written by many
+ * commands to terminals, pictures and files of other tools, and must not have any effect there.
  */
 static const char *plain_text(struct dt_tables *t, const char *s)
 {
@@ -102,11 +102,11 @@ static uint8_t letter(sqlite3_stmt *q, int column)
 	return s && s[0] ? s[0] : '?';
 }
 
-/* ---- one function a table: takes a row ---- */
+/* ---- one function for each table: it takes a row ---- */
 
 typedef int take_fn(struct dt_tables *t, sqlite3_stmt *q);
 
-/* Row ids must be dense: they are used as indices. */
+/* Returns 0 if the row's id is the next one: ids are used as indices, so they must be dense. */
 static int dense(const struct dt_array *a, sqlite3_stmt *q)
 {
 	return u64(q, 0) == a->n + 1 ? 0 : -1;
@@ -268,7 +268,8 @@ static int by_thread_and_begin(const void *a, const void *b)
 	return x->times.begin < y->times.begin ? -1 : x->times.begin > y->times.begin;
 }
 
-/* Puts the times of each thread in order, and those that overlap together; when there are more. */
+/* Makes holds of helds, if there are more of them than before: sorts each thread's times and puts
+ * those that overlap together. */
 static int make_holds(struct dt_tables *t)
 {
 	struct dt_held_thread *of = NULL;
@@ -321,7 +322,7 @@ static int take_event(struct dt_tables *t, sqlite3_stmt *q)
 	if (subsystem > 0xffff || (!none && event > 0xffff))
 		return -1;
 	last += t->events.n;
-	/* those that were described again are together, the last description last */
+	/* rows of one event are adjacent, the last description comes last */
 	if (t->events.n && last[-1].subsystem == subsystem && last[-1].event == event)
 		i = last - 1;
 	else if (!(i = add(&t->events, sizeof(*i))))
@@ -330,7 +331,7 @@ static int take_event(struct dt_tables *t, sqlite3_stmt *q)
 	return 0;
 }
 
-/* Files from before there were events, or types, have no such table. */
+/* Returns whether a table is there; older files lack some. */
 static bool has_table(sqlite3 *db, const char *name)
 {
 	sqlite3_stmt *q;
@@ -378,7 +379,7 @@ static int take_all(struct dt_tables *t, sqlite3 *db, const char *sql, size_t ha
 
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 {
-	/* small ones that may change are read again, the others from where they ended */
+	/* small tables that may change are read again, the others from where they ended */
 	t->threads.n = t->processes.n = t->meta.n = t->clocks.n = t->modules.n = t->events.n =
 		t->execs.n = t->pauses.n = 0;
 	if (has_table(db, "event") &&
@@ -399,8 +400,10 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		return -1;
 	if (has_table(db, "change") &&
 	    take_all(t, db,
-		     /* while it is being done calls are recorded as before, or not at all: what may
-		      * be taken for another ends when all of it is off */
+		     /*
+		      * While the command is carried out, calls are recorded as before or not at
+		      * all: what could be mistaken for something else ends when all of it is off.
+		      */
 		     "SELECT end_ticks, end_ticks FROM change WHERE ?1=0 AND off", 0, take_pause,
 		     e))
 		return -1;
@@ -442,7 +445,7 @@ int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e)
 		return -1;
 	if (make_holds(t))
 		return dt_fail(e, "out of memory");
-	/* behind those whose signatures name them */
+	/* after the functions, whose signatures name them */
 	if (has_table(db, "type") &&
 	    take_all(t, db, "SELECT id, text FROM type WHERE id>?1 ORDER BY id", t->types.n,
 		     take_type, e))

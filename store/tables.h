@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The descriptions in a trace file (sites, functions, threads…), held in memory by a reader. */
+/*
+ * The descriptions in a trace file (sites, functions, threads...), which a reader holds in memory.
+ */
 #ifndef DT_STORE_TABLES_H
 #define DT_STORE_TABLES_H
 
@@ -7,28 +9,33 @@
 #include "core/error.h"
 #include "store/info.h"
 
+/* A growing array; its owner knows the type of the elements. */
 struct dt_array {
 	void *p;
-	size_t n, size; /* in elements */
+	size_t n, size; /* in elements: used, and with room */
 };
 
-struct dt_block; /* of strings */
+struct dt_block; /* a block of memory for strings */
 
 struct dt_tables {
-	/* element i is row i + 1 */
+	/* struct dt_site, dt_function_info...: element i is row i + 1 */
 	struct dt_array sites, functions, modules, types;
-	/* sorted by tid; of several with one tid, the last described one */
+	/*
+	 * struct dt_thread_info, sorted by tid; if a tid was described several times, the last one
+	 */
 	struct dt_array threads;
-	struct dt_array events; /* sorted by subsystem and event */
-	struct dt_array execs;	/* sorted by pid and ticks */
-	struct dt_array helds;	/* struct dt_hold_info, as many as in the file, sorted */
-	struct dt_array
-		holds; /* struct dt_times made of them: thread by thread, in order, apart... */
-	struct dt_array held_threads; /* ...and where each thread's are; by tid */
-	struct dt_array pauses; /* struct dt_times: nothing was recorded, or something went off that
-				 * was; by begin */
-	size_t holds_of;	/* how many helds they have been made of */
-	struct dt_array processes, clocks, meta;
+	struct dt_array events; /* struct dt_event_row, sorted by subsystem and event */
+	struct dt_array execs;	/* struct dt_exec_info, sorted by pid and ticks */
+	struct dt_array helds;	/* struct dt_hold_info, one for each row in the file, sorted by tid
+				   and begin */
+	struct dt_array holds;	/* struct dt_times made of helds: thread by thread, ascending,
+				   overlapping ones put together... */
+	struct dt_array held_threads; /* ...and struct dt_held_thread: where each thread's are in
+					 holds; by tid */
+	struct dt_array pauses; /* struct dt_times, by begin: nothing was recorded, or something
+				   that was recorded went off */
+	size_t holds_of;	/* how many helds have gone into holds */
+	struct dt_array processes, clocks, meta; /* dt_process_info, dt_clock, dt_meta */
 	struct dt_block *blocks;
 };
 
@@ -41,6 +48,7 @@ struct dt_hold_info {
 	struct dt_times times;
 };
 
+/* The n times of a thread in dt_tables.holds, from `first' on. */
 struct dt_held_thread {
 	uint32_t tid;
 	size_t first, n;
@@ -50,8 +58,10 @@ struct dt_meta {
 	const char *key, *value;
 };
 
-/* Reads what has been added since the last call. -1: SQLite's error, or "damaged". */
+/* Reads what has been added to the file since the last call. Returns -1 on error; *e has SQLite's
+ * message, or begins with "damaged". */
 int dt_tables_refresh(struct dt_tables *t, sqlite3 *db, struct dt_error *e);
+/* Frees what the tables hold, not *t itself. */
 void dt_tables_free(struct dt_tables *t);
 
 #endif

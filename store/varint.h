@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of seven bits a byte, the lowest first, the top bit of all but the last set. */
+/* Numbers as varints: seven bits a byte, the lowest first; all bytes but the last have the top bit
+ * set. */
 #ifndef DT_STORE_VARINT_H
 #define DT_STORE_VARINT_H
 
 #include <stdlib.h>
 #include "store/chunk.h"
 
-#define DT_VARINT_MAX 10 /* bytes */
+#define DT_VARINT_MAX 10 /* most bytes that a number takes */
 
-/* Room for n more bytes. -1: out of memory. */
+/* Makes room for n more bytes. Returns -1 when out of memory. */
 static inline int dt_bytes_room(struct dt_bytes *b, size_t n)
 {
 	size_t size = b->size ? b->size : 4096;
@@ -26,7 +27,7 @@ static inline int dt_bytes_room(struct dt_bytes *b, size_t n)
 	return 0;
 }
 
-/* There must be room. */
+/* Appends v. The caller has made room for DT_VARINT_MAX bytes. */
 static inline void dt_put_varint(struct dt_bytes *b, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -36,7 +37,7 @@ static inline void dt_put_varint(struct dt_bytes *b, uint64_t v)
 	b->p[b->n++] = (uint8_t)v;
 }
 
-/* n of them, with the room made. -1: out of memory. */
+/* Makes room for n numbers and appends them. Returns -1 when out of memory. */
 static inline int dt_put_varints(struct dt_bytes *b, const uint64_t *v, size_t n)
 {
 	if (dt_bytes_room(b, n * DT_VARINT_MAX))
@@ -46,16 +47,20 @@ static inline int dt_put_varints(struct dt_bytes *b, const uint64_t *v, size_t n
 	return 0;
 }
 
+/* Appends the numbers given as arguments: dt_put_varints(). */
 #define DT_PUT(b, ...)                                                                             \
 	dt_put_varints(b, (const uint64_t[]){__VA_ARGS__},                                         \
 		       sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-/* What is being read; `bad' stays set once it has ended too early. */
+/*
+ * The bytes that are still to be read; `bad' is set, and stays so, once they end within a number.
+ */
 struct dt_cursor_bytes {
 	const uint8_t *p, *end;
 	bool bad;
 };
 
+/* Reads a number; 0 when the bytes have ended, or it has more than 64 bits. */
 static inline uint64_t dt_get_varint(struct dt_cursor_bytes *c)
 {
 	uint64_t v = 0;
