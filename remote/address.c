@@ -21,7 +21,8 @@ static bool is_number(const char *s)
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* "HOST:PORT", "[HOST]:PORT", "HOST"; a bare number is a port. Either may come out empty. */
+/* Splits "HOST:PORT", "[HOST]:PORT" or "HOST"; a bare number is a port. Host and port may both come
+ * out empty. */
 static int split(const char *address, char *host, size_t size, char *port, size_t port_size,
 		 struct dt_error *e)
 {
@@ -76,7 +77,7 @@ static int unix_address(struct sockaddr_un *a, const char *path, struct dt_error
 	return 0;
 }
 
-/* A socket that nobody listens at was left by one that was killed. */
+/* Tells whether nothing listens at a socket: a server that was killed has left it. */
 static bool is_left(const struct sockaddr_un *a)
 {
 	struct stat st;
@@ -123,7 +124,7 @@ static int listen_unix(struct dt_listener *l, const char *path, struct dt_error 
 	return 0;
 }
 
-/* As it can be given to dt_address_connect(). */
+/* Fills in l->address in a form that dt_address_connect() understands. */
 static void tell_address(struct dt_listener *l)
 {
 	struct sockaddr_storage a;
@@ -211,7 +212,7 @@ int dt_address_connect(const char *address, struct dt_error *e)
 		if (fd < 0)
 			continue;
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-		/* a host that has vanished is noticed in the end */
+		/* so that a host that has vanished is noticed some time */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
 		if (connect(fd, a->ai_addr, a->ai_addrlen) == 0)
 			break;

@@ -15,13 +15,13 @@
 #include "analyse/barrelfish.h"
 #include "remote/address.h"
 
-#define BUSY_MS	   2000 /* six zeros and nothing behind them so long: it is busy */
+#define BUSY_MS	   2000 /* when nothing follows six zeros for so long, the server is busy */
 #define ARGUMENTS  8192 /* bytes of the command for ssh */
 #define ERROR_MARK "# error: "
 
 /* ---- opening ---- */
 
-/* One word for the shell over there. */
+/* Appends one word, quoted for the shell of the other host; returns how many bytes it needs. */
 static size_t quote(char *out, size_t size, const char *word)
 {
 	size_t n = dt_format(out, size, " '");
@@ -106,16 +106,16 @@ int dt_link_ask(struct dt_link *l, enum dt_form form, struct dt_error *e)
 	const char *request = form == DT_FORM_DUMP ? "trace\n" : "file\n";
 	size_t n = strlen(request);
 
-	/* a few bytes into an empty socket: all or nothing */
+	/* these few bytes go into an empty socket whole or not at all */
 	return send(l->out, request, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : broken(l, e);
 }
 
 /* ---- receiving ---- */
 
 /*
- * Signals are blocked but while it waits for bytes, so that none comes between the look at *stop
- * and the wait. ppoll delivers none when there are bytes already: from a server that is always
- * ahead they would wait for ever.
+ * Lets pending signals in. Signals are blocked except while we wait for bytes, so that none comes
+ * between the look at *stop and the wait. ppoll delivers none when bytes are there already: with a
+ * server that is always ahead of us, they would wait for ever.
  */
 static void let_signals_in(void)
 {
@@ -126,8 +126,8 @@ static void let_signals_in(void)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* More bytes in l->data, behind those that are there. 1; 0: none in ms (-1: wait); -1: never again.
- */
+/* Reads more bytes into l->data, after those that are there. Returns 1; 0: none came within ms (-1:
+ * no limit); -1 and an error: none will come. */
 static int more(struct dt_link *l, int ms, struct dt_error *e)
 {
 	struct timespec patience = {ms / 1000, ms % 1000 * 1000000L};
@@ -158,7 +158,7 @@ static int more(struct dt_link *l, int ms, struct dt_error *e)
 	return 1;
 }
 
-/* The line in front of a trace file. */
+/* Reads the line before a trace file. */
 static int file_head(struct dt_link *l, uint64_t *length, bool *refused, struct dt_error *e)
 {
 	for (;;) {
@@ -192,7 +192,9 @@ static int file_head(struct dt_link *l, uint64_t *length, bool *refused, struct 
 	return dt_fail(e, "%s: this is no server of devtrace's", l->address);
 }
 
-/* "000000" and no more: bfscope of 2011 makes a trace for somebody else. */
+/*
+ * Tells whether "000000" and no more has come: bfscope of 2011 is making a trace for somebody else.
+ */
 static bool is_busy(const struct dt_link *l)
 {
 	return l->n - l->at == 6 && memcmp(l->data + l->at, "000000", 6) == 0;
@@ -253,7 +255,7 @@ static int body(struct dt_link *l, uint64_t length, int fd, uint64_t *bytes, str
 	return 0;
 }
 
-/* The server's own words: one line without control characters. */
+/* Makes the error of the server's own words: one line without control characters. */
 static enum dt_received refused(const struct dt_link *l, const char *text, struct dt_error *e)
 {
 	char line[400];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recording in a live session for a request, and a trace file of it. */
+/* Records in a live session for a request, and makes a trace file of that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +13,18 @@
 #include "store/copy.h"
 
 #define TURN_MS	   20
-#define LAST_MS	   10000 /* a session that has ended closes its file */
-#define CLOSING_MS 10
+#define LAST_MS	   10000 /* for a session that has ended to close its file */
+#define CLOSING_MS 10	 /* between two looks whether it has */
 
 struct live {
 	const struct dt_source *source;
 	struct dt_client client;
-	char *file;    /* where the session writes its records; "": into its log */
-	int64_t mark;  /* what was there before: chunks of the file */
-	uint64_t from; /* ... or records of the log */
-	bool ended;    /* the session has, meanwhile */
+	char *file;    /* the session's trace file; "": it has only its log */
+	int64_t mark;  /* what was there before the request: the last chunk of the file... */
+	uint64_t from; /* ...or the position in the log */
+	bool ended;    /* the session has ended meanwhile */
 	bool ours;     /* recording was begun for this request */
-	bool frozen;   /* it was before */
+	bool frozen;   /* recording was frozen before the request */
 };
 
 static bool go_on(void *ctx)
@@ -38,7 +38,7 @@ static int say(struct live *l, const char *command, struct dt_error *e)
 	return dt_client_write(&l->client, command, strlen(command), 0, e);
 }
 
-/* Everything recorded so far is in the file, or in the log. */
+/* Waits until everything recorded so far is in the file or the log; finds out which. */
 static int flush(struct live *l, struct dt_error *e)
 {
 	if (dt_client_ask(&l->client, "flush", e) < 0)
@@ -56,13 +56,14 @@ static int mark(struct live *l, struct dt_error *e)
 	if (flush(l, e) < 0)
 		return -1;
 	if (!l->source->arm && !l->source->record_ns)
-		return 0; /* all that there is */
+		return 0; /* everything that there is is wanted */
 	if (l->file[0])
 		return dt_copy_last_chunk(l->file, &l->mark, e);
 	return dt_client_positions(&l->client, &oldest, &l->from, e);
 }
 
-/* Is it recording already? Then that goes on, before and after. Notes whether it is frozen. */
+/* Looks whether the session is recording already; then it goes on doing so, also after the request.
+ * Notes whether recording is frozen. */
 static int look(struct live *l, bool *is, struct dt_error *e)
 {
 	if (dt_client_ask(&l->client, "read", e) < 0)
@@ -72,7 +73,8 @@ static int look(struct live *l, bool *is, struct dt_error *e)
 	return 0;
 }
 
-/* Over a connection of its own: the other may wait for an answer. */
+/* Puts the session back as it was, over a connection of its own: the other may still wait for an
+ * answer. */
 static void put_back(const struct live *l)
 {
 	struct dt_client c;
@@ -83,7 +85,7 @@ static void put_back(const struct live *l)
 		dt_client_write(&c, "stop", 4, 0, NULL);
 	if (l->source->arm)
 		dt_client_write(&c, "disarm", 6, 0, NULL);
-	/* triggers leave it so when they are done */
+	/* triggers leave recording frozen when they have fired */
 	if (l->source->arm && !l->frozen)
 		dt_client_write(&c, "unfreeze", 8, 0, NULL);
 	dt_client_close(&c);
@@ -104,7 +106,7 @@ static int wait_for_time(struct live *l, struct dt_error *e)
 	return 0;
 }
 
-/* The recording of the request; what was before it is there again at the end. */
+/* Records what the request asks for, and puts the session back as it was before. */
 static int record(struct live *l, struct dt_error *e)
 {
 	char command[512];
@@ -126,14 +128,16 @@ static int record(struct live *l, struct dt_error *e)
 	if (rc == 0)
 		rc = l->source->arm ? dt_client_ask(&l->client, "wait", e) : wait_for_time(l, e);
 	if (rc < 0 && l->client.ended && !dt_making_unwanted()) {
-		l->ended = true; /* its program has: what it recorded is wanted all the same */
+		l->ended = true; /* its program has; what it recorded is wanted */
 		return 0;
 	}
 	put_back(l);
 	return rc;
 }
 
-/* The session has ended: its file is whole when the log beside it is gone. */
+/*
+ * Waits for the file of a session that has ended: it is complete when the -wal beside it is gone.
+ */
 static void wait_closed(const struct live *l)
 {
 	const struct timespec turn = {0, CLOSING_MS * 1000000L};
@@ -145,7 +149,8 @@ static void wait_closed(const struct live *l)
 		nanosleep(&turn, NULL);
 }
 
-/* What the log holds, as a trace file: up to now; what is recorded meanwhile is the next one's. */
+/* Writes a trace file of what the log holds up to now; what is recorded meanwhile is for the next
+ * request. */
 static int write_log(struct live *l, const char *path, struct dt_error *e)
 {
 	uint64_t oldest, next;
@@ -169,7 +174,7 @@ static int make(struct live *l, const char *path, struct dt_error *e)
 {
 	if (mark(l, e) < 0 || record(l, e) < 0)
 		return -1;
-	/* it may end at any time: its last answer can be that the wait is over */
+	/* the session may end at any time: its last answer can be that the wait is over */
 	if (!l->ended && flush(l, e) < 0) {
 		if (!l->client.ended || dt_making_unwanted())
 			return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making an answer in a process of its own. */
+/* Makes an answer in a process of its own. */
 #include "remote/making.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "process/outside.h"
 
-#define PATIENCE_MS 3000 /* for a recording to be ended in order */
+#define PATIENCE_MS 3000 /* for the process to end a recording in order */
 
 static volatile sig_atomic_t unwanted;
 
@@ -45,27 +45,28 @@ int dt_unnamed_file(struct dt_error *e)
 	return fd;
 }
 
-/* In the child: the two descriptors are all that is left, so that no connection stays open by it.
- */
+/* Runs in the child and makes the answer. Only the two descriptors are left open, so that no
+ * connection stays open because of this process. */
 static void run(const struct dt_making *m, const struct dt_maker *maker, unsigned long turn,
 		int said, pid_t parent)
 {
 	struct sigaction a = {.sa_handler = on_signal};
 	struct dt_error e = {""};
 	sigset_t none;
-	/* first: it may have one of the places of the others, which stand higher */
+	/* first, since it may have number 3 or 4, which the others are to get; theirs are 10 or
+	 * higher */
 	bool outside = dt_outside_keep(5);
 
-	/* standard ones stay; 3 is the answer, 4 takes what is said of it */
+	/* the standard descriptors stay; 3 is the answer, 4 takes the error's text */
 	if (dup2(m->fd, 3) < 0 || dup2(said, 4) < 0)
 		_exit(1);
 	close_range(outside ? 6 : 5, ~0u, 0);
 	sigaction(SIGTERM, &a, NULL);
-	signal(SIGINT, SIG_IGN); /* the terminal's; the server decides */
+	signal(SIGINT, SIG_IGN); /* from the terminal; the server decides what happens then */
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* a recording that the server has begun is ended, whatever becomes of the server */
+	/* a recording that was begun for the server is ended, whatever becomes of the server */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
@@ -102,7 +103,7 @@ int dt_making_begin(struct dt_making *m, const struct dt_maker *maker, enum dt_f
 		return dt_fail(e, "no process to make the answer: %s", strerror(errno));
 	}
 	if (m->pid == 0) {
-		/* out of the way of the places they are about to get */
+		/* away from 3 and 4, which they are about to get */
 		int high_said = fcntl(said[1], F_DUPFD_CLOEXEC, 10);
 
 		m->fd = fcntl(m->fd, F_DUPFD_CLOEXEC, 10);

@@ -18,56 +18,61 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PEERS	256	     /* more wait until one goes, or can be sent away */
-#define PENDING 16	     /* requests of one; more stay in its socket */
+#define PEERS	256	     /* further clients wait until one goes, or can be sent away */
+#define PENDING 16	     /* requests of one client; more stay in its socket */
 #define LINE	256	     /* bytes of a request */
 #define TURN	(256u << 10) /* bytes sent before the next client's turn */
 
-#define FIRST	3   /* place among those waited for: behind signals, making, listener */
-#define FULL_MS 100 /* until it is tried again */
+#define FIRST	3   /* first client's index in what is polled: after signals, making, listener */
+#define FULL_MS 100 /* until accepting is tried again when descriptors have run out */
 
-/* until the first request of a client, or one that it has begun, is complete */
+/* within this time a client's first request, or one that it has begun, has to be complete */
 #define ASK_MS	30000
-#define IDLE_MS 1000  /* who has asked for nothing so long gives way to others */
-#define DEAF_MS 10000 /* so does who has read nothing so long of what it asked for */
+#define IDLE_MS 1000  /* a client that has asked for nothing for so long gives way to others */
+#define DEAF_MS 10000 /* so does one that has read nothing of its answer for so long */
 
 enum request { TRACE, FILE_BYTES, STAT, UNKNOWN, TOO_LONG };
 
-/* What is sent to one client or several. */
+/* An answer that is sent to one client or several. */
 struct answer {
-	unsigned users;
-	int fd; /* -1: it is all in the text */
+	unsigned users; /* how many clients it is being sent to */
+	int fd;		/* the file with the answer; -1: it is in `text' */
 	uint64_t size;
 	char text[1024];
 };
 
+/* A client. */
 struct peer {
-	int in, out; /* the same socket, or standard input and output */
-	char data[4096];
+	int in, out;	 /* the same socket, or standard input and output */
+	char data[4096]; /* bytes received, not yet understood */
 	size_t n;
-	uint64_t moved; /* ms: when it came, began or ended a request, or took some of an answer */
-	bool asked;	/* has made a request, ever */
-	bool skipping;	/* a line that is too long, to its end */
-	bool eof;	/* it will ask no more */
+	uint64_t moved; /* ms when it last came, began or ended a request, or took some of an answer
+			 */
+	bool asked;	/* it has made a request before */
+	bool skipping;	/* the rest of a line that is too long is being passed over */
+	bool eof;	/* it will send no more requests */
 	enum request request[PENDING];
 	size_t requests;
-	unsigned long since; /* when its first request began to wait; 0: it does not */
-	bool joined;	     /* what is being made is for it */
-	struct answer *answer;
-	char head[32];
+	unsigned long since; /* the server's clock when its first request began to wait; 0: it does
+				not wait */
+	bool joined;	     /* the answer that is being made is for it, too */
+	struct answer *answer; /* of its first request, being sent; NULL: none is */
+	char head[32];	       /* what is sent before the answer's bytes */
 	size_t head_n, head_sent;
-	uint64_t sent;
+	uint64_t sent; /* bytes of the answer */
 };
 
+/* The server. */
 struct server {
 	const struct dt_serving *how;
 	struct peer *peer[PEERS];
 	size_t peers;
 	struct dt_making making;
 	int signals;
+	/* `clock' orders the requests that wait; the others are for stat */
 	unsigned long clock, made, answered, clients, bytes;
-	bool unwanted; /* what is being made */
-	bool full;     /* there is no descriptor for another client */
+	bool unwanted; /* nobody wants what is being made */
+	bool full;     /* no descriptor was left for another client */
 };
 
 static uint64_t now_ms(void)
@@ -98,7 +103,7 @@ static void drop_answer(struct answer *a)
 	free(a);
 }
 
-/* The answer that the client's first request gets; it is sent from now on. */
+/* Gives a client the answer to its first request, which is sent from now on. */
 static void give(struct peer *p, struct answer *a, bool failed)
 {
 	bool file = p->request[0] == FILE_BYTES;
@@ -121,7 +126,7 @@ static void give_text(struct peer *p, const char *text, bool failed)
 	struct answer *a = new_answer();
 
 	if (!a)
-		return; /* it is tried again */
+		return; /* the caller's request stays, and this is tried again */
 	a->size = dt_format(a->text, sizeof(a->text),
 			    failed && p->request[0] != FILE_BYTES ? "# error: %s\n" : "%s", text);
 	if (a->size >= sizeof(a->text))
@@ -140,7 +145,7 @@ static void give_stat(const struct server *s, struct peer *p)
 	give_text(p, text, false);
 }
 
-/* Is an answer to trace being made, or sent to anybody? */
+/* Tells whether an answer to trace is being made, or sent to anybody. */
 static bool is_busy(const struct server *s)
 {
 	if (s->making.pid && s->making.form == DT_FORM_DUMP)
@@ -161,7 +166,7 @@ static void give_busy(struct peer *p)
 	p->head_n = dt_format(p->head, sizeof(p->head), "000000");
 }
 
-/* What its first request is answered by at once, or begins to wait for. */
+/* Answers a client's first request at once, or has it wait until its answer is made. */
 static void look_at_request(struct server *s, struct peer *p)
 {
 	if (!p->requests || p->answer || p->since)
@@ -195,7 +200,7 @@ static enum dt_form form_of(const struct peer *p)
 	return p->request[0] == TRACE ? DT_FORM_DUMP : DT_FORM_FILE;
 }
 
-/* Who has waited longest. */
+/* Returns the client that has waited longest; NULL: none waits. */
 static struct peer *first_waiting(const struct server *s)
 {
 	struct peer *first = NULL;
@@ -261,7 +266,7 @@ static void end_making(struct server *s)
 	m->fd = -1;
 }
 
-/* Nobody is left who wants what is being made. */
+/* Tells the process that makes an answer when no client is left that wants it. */
 static void check_wanted(struct server *s)
 {
 	if (!s->making.pid || s->unwanted)
@@ -288,13 +293,15 @@ static enum request understand(const char *line, size_t n)
 	return UNKNOWN;
 }
 
-/* A browser that was led here by a page: it must not be answered. */
+/*
+ * Tells whether a line is of HTTP: a web page has led a browser here, and it must not be answered.
+ */
 static bool is_http(const char *line, size_t n)
 {
 	return n > 9 && memmem(line, n, " HTTP/1.", 8) != NULL;
 }
 
-/* One line without its end; false: the connection is to be closed. */
+/* Takes one line, without its end, as a request. False: the connection is to be closed. */
 static bool take_line(struct peer *p, const char *line, size_t n)
 {
 	if (n && line[n - 1] == '\r')
@@ -310,7 +317,8 @@ static bool take_line(struct peer *p, const char *line, size_t n)
 	return true;
 }
 
-/* Lines that have come, as far as there is room for requests. False: close. */
+/* Takes the lines that have come, as far as there is room for requests. False: the connection is to
+ * be closed. */
 static bool take_lines(struct peer *p)
 {
 	size_t at = 0;
@@ -343,7 +351,7 @@ static bool may_read(const struct peer *p)
 	return !p->eof && p->requests < PENDING && p->n < sizeof(p->data);
 }
 
-/* False: it has gone. */
+/* Reads what a client has sent. False: it has gone. */
 static bool receive(struct peer *p)
 {
 	ssize_t n = read(p->in, p->data + p->n, sizeof(p->data) - p->n);
@@ -359,7 +367,7 @@ static bool receive(struct peer *p)
 
 /* ---- sending ---- */
 
-/* How much of it went, 0: none now, -1: it has gone. */
+/* Sends some of an answer; returns how many bytes went, 0: none now, -1: the client has gone. */
 static ssize_t send_some(struct peer *p)
 {
 	const struct answer *a = p->answer;
@@ -375,10 +383,11 @@ static ssize_t send_some(struct peer *p)
 		n = sendfile(p->out, a->fd, &at, left < TURN ? left : TURN);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	return n ? n : -1; /* the file is shorter than it was: never */
+	return n ? n : -1; /* the file is shorter than it was, which can not be */
 }
 
-/* False: it has gone. */
+/* Sends as much of an answer as can be sent now, and ends the request when all is sent. False: the
+ * client has gone. */
 static bool send_answer(struct server *s, struct peer *p)
 {
 	while (p->answer && (p->head_sent < p->head_n || p->sent < p->answer->size)) {
@@ -423,8 +432,9 @@ static struct peer *add_peer(struct server *s, int in, int out)
 }
 
 /*
- * Whoever asks and then closes can not be told from one that only will not ask again, but by its
- * system's answer to a probe, once it has forgotten the connection: a minute later.
+ * Has the system probe an idle connection. A client that asks and then closes looks like one that
+ * only will not ask again, until its system answers a probe, which it does so when it has forgotten
+ * the connection: a minute later.
  */
 static void keep_alive(int fd)
 {
@@ -460,7 +470,7 @@ static void remove_peer(struct server *s, size_t i)
 	s->peer[i] = s->peer[--s->peers];
 }
 
-/* Everything that can be done for a client now. False: it has gone, or has got all. */
+/* Does everything that can be done for a client now. False: it has gone, or has got everything. */
 static bool serve_peer(struct server *s, struct peer *p, short in, short out)
 {
 	/* nothing can reach it any more */
@@ -481,25 +491,27 @@ static bool serve_peer(struct server *s, struct peer *p, short in, short out)
 
 /* ---- deadlines ---- */
 
-/* Nothing is owed to it. */
+/* Tells whether nothing is owed to a client. */
 static bool is_idle(const struct peer *p)
 {
 	return !p->requests && !p->answer;
 }
 
-/* Has a request to complete, the first one or what it has begun. */
+/* Tells whether a client has a request to complete: its first one, or one that it has begun. */
 static bool must_ask(const struct peer *p)
 {
 	return is_idle(p) && (!p->asked || p->n || p->skipping);
 }
 
-/* When others may have its place; it is none of its doing that an answer is being made. */
+/* Returns the time from which others may have a client's place, in ms; UINT64_MAX: never. It is not
+ * its fault when an answer is still being made. */
 static uint64_t gives_way(const struct peer *p)
 {
 	return is_idle(p) ? p->moved + IDLE_MS : p->answer ? p->moved + DEAF_MS : UINT64_MAX;
 }
 
-/* Who goes when there is no room for another: the one that could have gone first. NONE: nobody. */
+/* The client that goes when there is no room for another: the one that could have gone first. NONE:
+ * there is none. */
 #define NONE ((size_t)-1)
 
 static size_t first_to_go(const struct server *s)
@@ -520,13 +532,14 @@ static bool can_go(const struct server *s, uint64_t now)
 	return first != NONE && gives_way(s->peer[first]) <= now;
 }
 
-/* Whose time is over goes. How long, in ms, until something has to be looked at; -1: for ever. */
+/* Removes clients whose time to ask is over. Returns in how many ms something has to be looked at
+ * again; -1: never. */
 static int look_at_time(struct server *s, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	size_t first;
 
-	if (!s->how->listener) /* the only one there is may take its time */
+	if (!s->how->listener) /* the only client there is may take its time */
 		return -1;
 	for (size_t i = s->peers; i-- > 0;) {
 		uint64_t end = s->peer[i]->moved + ASK_MS;
@@ -546,7 +559,7 @@ static int look_at_time(struct server *s, uint64_t now)
 	return next == UINT64_MAX ? -1 : (int)(next - now);
 }
 
-/* Somebody waits: takes him, or makes room for him. */
+/* Accepts a client that waits at the listener, or makes room for it. */
 static void admit_peer(struct server *s, uint64_t now)
 {
 	bool room = s->peers < PEERS;
@@ -561,7 +574,8 @@ static void admit_peer(struct server *s, uint64_t now)
 
 /* ---- the loop ---- */
 
-/* Fills in what is waited for: peer i from FIRST + i on, and the output of one that has its own. */
+/* Fills in what is waited for: client i has the index FIRST + i; the output of one that has a
+ * separate one follows. Returns how many entries there are. */
 static nfds_t interests(const struct server *s, struct pollfd *p, uint64_t now)
 {
 	const struct dt_listener *l = s->how->listener;
@@ -576,9 +590,9 @@ static nfds_t interests(const struct server *s, struct pollfd *p, uint64_t now)
 		bool same = peer->in == peer->out;
 		short in = may_read(peer) ? POLLIN : 0, out = peer->answer ? POLLOUT : 0;
 
-		/* of a pipe that is at its end, poll() would tell again and again */
+		/* poll() would report a pipe that is at its end again and again */
 		p[n++] = (struct pollfd){same || in ? peer->in : -1, same ? in | out : in, 0};
-		if (!same) /* the only one there is */
+		if (!same) /* then it is the only client */
 			p[n++] = (struct pollfd){peer->out, out, 0};
 	}
 	return n;
@@ -654,7 +668,7 @@ int dt_serve(const struct dt_serving *how, struct dt_error *e)
 	}
 	rc = loop(s, e);
 	if (!how->listener) {
-		/* whoever started us may go on using them */
+		/* the program that started us may go on using them */
 		set_nonblocking(0, false);
 		set_nonblocking(1, false);
 	}

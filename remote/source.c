@@ -17,9 +17,9 @@
 
 enum kind { OTHER, TRACE, DUMP };
 
-#define LENGTH 8 /* digits that were in front of a dump when it was kept as it came */
+#define LENGTH 8 /* digits before a dump that was kept as it came from a server */
 
-/* *front: bytes in front of the dump itself. */
+/* Tells what kind of file it is; *front: how many bytes come before the dump itself. */
 static enum kind kind_of(int fd, off_t *front)
 {
 	char head[32] = "";
@@ -162,7 +162,7 @@ static int send_trace(const struct dt_source *s, const char *path, enum dt_form 
 	return form == DT_FORM_FILE ? dt_copy_trace(path, fd, e) : dump_trace(path, s->form, fd, e);
 }
 
-/* A dump as it is; or as a trace, which it is made into. */
+/* Sends a dump as it is, or turned into a trace. */
 static int send_dump(const char *path, int dump, off_t front, enum dt_form form, int fd,
 		     struct dt_error *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace file is told of the whole session at its end. */
+/* Writes the totals of a session to its trace file at its end. */
 #include "session/account.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "session/domain.h"
 #include "session/doubt.h"
 
-/* Threads of other PID namespaces that were gone when they were looked for. */
+/* Stores how many threads of other PID namespaces had gone when they were looked for. */
 static void store_unknown_tids(struct dt_session *s)
 {
 	char text[32];
@@ -18,7 +18,7 @@ static void store_unknown_tids(struct dt_session *s)
 	dt_store_meta(s->store, "unknown_tids", text, NULL);
 }
 
-/* Of threads that had forbidden themselves to read the clock. */
+/* Stores how many calls of threads were lost that had forbidden themselves to read the clock. */
 static void store_clockless(struct dt_session *s)
 {
 	struct dt_shared_counts c = dt_domains_counts(s);
@@ -33,7 +33,7 @@ static void store_clockless(struct dt_session *s)
 	dt_store_meta(s->store, "clockless", text, NULL);
 }
 
-/* Whose memories there were, in the order of their rings' numbers. */
+/* Stores the user of each domain, in the order of the numbers of their rings. */
 static void store_domains(struct dt_session *s)
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ static void store_domains(struct dt_session *s)
 		dt_store_meta(s->store, "domains", s->results.domains, NULL);
 }
 
-/* These users' processes could read and change each other's records. */
+/* Stores the users whose processes could read and change each other's records. */
 static void store_users(struct dt_session *s)
 {
 	char text[128];
@@ -68,9 +68,10 @@ static void put_written(struct dt_session *s, unsigned core, const char *source,
 }
 
 /*
- * How many records were written, by those who did: where each ring's writers are, and what they
- * found no place for. Not what the recorder has taken: who reads the file compares. The shared
- * ring's row is always there, and says so that it is known.
+ * Stores how many records were written, by the writers' own counts: up to where each ring was
+ * written, and how many found no room. These are not what the recorder has taken, so that readers
+ * of the file can compare. The shared ring's row is always written, which says that the counts are
+ * known.
  */
 static void store_written(struct dt_session *s)
 {
@@ -88,7 +89,7 @@ static void store_written(struct dt_session *s)
 			put_written(s, core, "ring", r.pos / 64, r.dropped);
 			continue;
 		}
-		/* nobody knows what it wrote */
+		/* the writers' counts can not be true; nobody knows how many records there were */
 		put_written(s, core, "ring", reader->taken + reader->lost_total, 0);
 		if (n < sizeof(s->results.broken) - 16)
 			n += dt_format(s->results.broken + n, sizeof(s->results.broken) - n, "%s%u",

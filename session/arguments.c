@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameters become items of a point. */
+/* Turns parameters of functions into items of a point. */
 #include "session/arguments.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ int dt_arguments_check(const char *which, struct dt_error *e)
 	}
 }
 
-/* The entry of the list for parameter i (from 0); NULL: it is not in the list. */
+/* Returns the list's entry for parameter i (counted from 0); NULL: it is not in the list. */
 static const char *entry_of(const char *which, const struct dt_signature_value *p, unsigned i)
 {
 	for (const char *w = which; *w;) {
@@ -117,7 +117,7 @@ static void set_type(struct dt_item *item, const char *type)
 	item->from.is_float = type[0] == 'f';
 }
 
-/* Does the entry's record hold it? */
+/* Tells whether the record of the function's entry holds a parameter. */
 static bool is_recorded(const struct dt_signature_value *p)
 {
 	for (unsigned i = 0; i < p->places; i++)
@@ -140,8 +140,8 @@ static void words_of(const struct dt_signature_value *p, const char *entry, char
 		strcpy(type, "s");
 }
 
-/* Passes: first what takes two values, which are to be in one record, then single values, then
- * texts. */
+/* Items are added in three passes: first parameters of two values, which have to be in one record,
+ * then single values, then texts. */
 enum pass { PAIRS, VALUES, TEXTS };
 
 static int add_parameter(struct dt_point *point, const struct dt_signature_value *p,
@@ -160,7 +160,7 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 		item.only_text = true;
 		return pass == TEXTS && !second ? dt_point_item(point, &item, name, type, NULL) : 0;
 	}
-	/* shown as it is declared, it is in the record already */
+	/* a parameter that is shown as it is declared may be in the entry's record already */
 	if (pass == TEXTS || (pass == PAIRS) != second ||
 	    (is_recorded(p) && (second || strncmp(type, p->typed, (size_t)p->typed_length) == 0)))
 		return 0;
@@ -186,7 +186,7 @@ static unsigned split(const char *s, struct dt_signature_value *out)
 	return n;
 }
 
-/* Integer registers, of a function of which nothing is known. */
+/* Fills in the integer registers as parameters, for a function of which nothing is known. */
 static unsigned unknown(struct dt_signature_value *out)
 {
 	return split("arg1:p@0,arg2:p@1,arg3:p@2,arg4:p@3,arg5:p@4,arg6:p@5;p@0", out);

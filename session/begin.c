@@ -35,9 +35,11 @@
 	"traced of it: C libraries that it uses (-F 'libc.so.6:*'), programs that it runs "        \
 	"(--follow), what it does in the kernel (-k)"
 
-#define LONG_ATTACH 100000000u /* ns: to be said */
+#define LONG_ATTACH 100000000u /* ns: an attach that took longer is mentioned to the user */
 
-/* A static program has no dynamic linker that tells when threads are set up. */
+/*
+ * Tells whether a program is static: it has no dynamic linker that tells when threads are set up.
+ */
 static bool is_static(const struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -98,13 +100,13 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 		}
 	}
 	dt_process_add(s, t);
-	/* what is in a library waits until that is there */
+	/* tracepoints in a library are set later, when it has been loaded */
 	if (dt_session_device_points(s, e) < 0 && is_static(t)) {
-		t = NULL; /* the session's by now */
+		t = NULL; /* it belongs to the session by now */
 		goto fail;
 	}
 	t->held = 0;
-	/* with the lock: a command that comes now may want to stop it itself */
+	/* with the lock, since a command that comes now may want to stop the process itself */
 	if (rc >= 0 && ptrace(PTRACE_DETACH, pid, 0, 0) < 0 && errno != ESRCH) {
 		dt_fail(e, "%s: can not be let go: %s", path, strerror(errno));
 		pid = -1;
@@ -120,7 +122,9 @@ fail:
 	return -1;
 }
 
-/* An area of an earlier session whose controller has died is taken away; a live one is refused. */
+/*
+ * Removes the area of an earlier session whose controller has died; fails when that session lives.
+ */
 static int clear_old_area(struct dt_target *t, struct dt_error *e)
 {
 	struct dt_shared_old old;
@@ -140,7 +144,7 @@ static int clear_old_area(struct dt_target *t, struct dt_error *e)
 	if (old.lives)
 		return dt_fail(e, "process %d is already traced, by devtrace process %u", t->pid,
 			       old.controller);
-	/* the process could write there whatever it likes */
+	/* the process may have written there whatever it likes */
 	if (!old.fits)
 		return dt_fail(
 			e,
@@ -177,11 +181,11 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	pthread_mutex_lock(&s->lock);
 	t->others = &s->first;
 	dt_program_note(s, pid);
-	/* everything slow (files, symbols, patterns) before anything is stopped */
+	/* everything slow (files, symbols, patterns) is done before anything is stopped */
 	if (dt_target_scan(t, &s->targets, false, e) < 0 || clear_old_area(t, e) < 0)
 		goto fail;
 	dt_target_sites(t, &sites);
-	/* nothing is chosen in an idle session yet, and what is not built with sleds has none till
+	/* in an idle session nothing is chosen yet, and a program without sleds has no sites until
 	 * then */
 	if (!sites && dt_target_has_go(t) && !s->options.idle && !s->options.kernel) {
 		dt_fail(e, "process %d: " DT_GO, pid);
@@ -211,7 +215,9 @@ int dt_session_attach(struct dt_session *s, pid_t pid, struct dt_error *e)
 	if (rc < 0 || dt_target_scan(t, &s->targets, false, e) < 0 || dt_target_any(t, e) < 0)
 		goto fail;
 	dt_process_add(s, t);
-	/* the rings are open meanwhile; the file has it of each module */
+	/*
+	 * the rings were open meanwhile; the file says for each module from when on it is complete
+	 */
 	if (dt_now_ns() - began > LONG_ATTACH)
 		dt_format(s->results.note, sizeof(s->results.note),
 			  "process %d is recorded completely from %lu ms after its attach on", pid,

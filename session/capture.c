@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words that say what is captured. */
+/* Parses the words that say what is captured. */
 #include "session/capture.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@ struct parsing {
 	struct dt_point *p;
 };
 
-/* The address of anything that the program's files have a symbol for. */
+/* Finds the address of a symbol in the module's own file, or else in any file of the reference
+ * process. */
 static bool find_data(const struct parsing *k, const char *name, uint64_t *address)
 {
 	struct dt_target *t = dt_places_reference(k->s);
@@ -78,7 +79,8 @@ static int on_item(void *ctx, const struct dt_capture_asked *c, struct dt_error 
 
 	if (c->variable)
 		return add_variable(k, c, e);
-	/* of the file itself, in every process; of another, in this one */
+	/* an address in the file itself is right in every process, one in another file only in this
+	 * process */
 	if (c->memory && c->reg == DT_REGISTER_NONE) {
 		uint64_t at = (uint64_t)c->offset - k->m->bias;
 
@@ -108,7 +110,7 @@ int dt_capture_parse(struct dt_session *s, const struct dt_module *m, const char
 
 /* ---- USDT ---- */
 
-/* The symbol that a memory operand names becomes its address. */
+/* Replaces the symbol that a memory operand names by its address. */
 static void resolve(const struct dt_file *f, struct dt_item *item)
 {
 	char name[256];
@@ -147,7 +149,7 @@ int dt_capture_usdt(const struct dt_file *f, const char *arguments, struct dt_po
 		if (item.from.is_float && item.from.size < 4)
 			type[0] = 'u';
 		if (type[0] == 'u' && item.from.size == 8)
-			type[0] = 'p'; /* pointers are described so */
+			type[0] = 'p'; /* pointers are described as unsigned, too */
 		dt_format(name, sizeof(name), "arg%zu", i + 1);
 		if (dt_point_item(p, &item, name, type, e) < 0)
 			return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Talking to a session. */
+/* Talks to a session. */
 #include "session/client.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@
 #include "session/send.h"
 #include "session/server.h"
 
-#define ANSWER_MAX (1ul << 30) /* bytes; who answers may be another user, and made to harm */
+#define ANSWER_MAX (1ul << 30) /* bytes; the other end may be another user's, and mean harm */
 
 static int connect_to(const char *name, struct dt_error *e)
 {
@@ -28,7 +28,7 @@ static int connect_to(const char *name, struct dt_error *e)
 	char directory[sizeof(a.sun_path)];
 	int fd;
 
-	if (strchr(name, '/')) { /* a socket by its path: another user's, or forwarded */
+	if (strchr(name, '/')) { /* the path of a socket: another user's, or a forwarded one */
 		if (dt_format(a.sun_path, sizeof(a.sun_path), "%s", name) >= sizeof(a.sun_path))
 			return dt_fail(e, "%s: too long for a socket", name);
 	} else {
@@ -42,7 +42,7 @@ static int connect_to(const char *name, struct dt_error *e)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return dt_fail(e, "no socket: %s", strerror(errno));
-	/* of a session that is stopped, the queue of connections may be full */
+	/* when the session's process is stopped, its queue of connections may be full */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0) {
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever));
@@ -60,14 +60,16 @@ static int connect_to(const char *name, struct dt_error *e)
 	return -1;
 }
 
+/* Which sessions there are: one of them, and how many. */
 struct only {
 	char name[64];
 	size_t n;
-	char living[64]; /* one of those that trace a process */
+	char living[64]; /* one of those that trace a process, and how many do */
 	size_t n_living;
 };
 
-/* Does it trace a process that has not ended? One that does not may still be read, by its name. */
+/* Tells whether a session traces a process that has not ended. Another session may still be read,
+ * by its name. */
 static bool is_living(const char *name)
 {
 	struct dt_client c = {.fd = connect_to(name, NULL)};
@@ -132,7 +134,7 @@ void dt_client_wait_end(struct dt_client *c)
 		;
 }
 
-/* Something can be read, or whoever waits wants to no longer: -1. */
+/* Waits until something can be read. -1: the request has been given up. */
 static int wait_for_answer(struct dt_client *c)
 {
 	struct pollfd p = {c->fd, POLLIN, 0};
@@ -164,7 +166,7 @@ static int gone(struct dt_client *c, struct dt_error *e)
 	return dt_fail(e, "the session has ended");
 }
 
-/* The head of an answer, one line, then its bytes. */
+/* Receives an answer: its head, which is one line, then its bytes. */
 static int get_answer(struct dt_client *c, char *word, uint64_t *a, uint64_t *b, struct dt_error *e)
 {
 	unsigned long n, x, y;
@@ -302,7 +304,8 @@ uint32_t dt_client_thread(struct dt_client *c, uint32_t tid)
 	return ask(c, request, &pid, &b, NULL) < 0 ? 0 : (uint32_t)pid;
 }
 
-/* Left by a session that was killed. One that begins refuses connections for a moment, too. */
+/* Removes a socket that a killed session has left. A session that is just beginning refuses
+ * connections for a moment, too, so a young socket stays. */
 static void remove_dead(int directory, const char *file)
 {
 	struct stat st;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings of the clocks: which time of day a tick was. */
+/* Readings of the clocks, which tell at what time of day a tick was. */
 #ifndef DT_SESSION_CLOCK_H
 #define DT_SESSION_CLOCK_H
 
 #include "session/state.h"
 
+/* One reading of all clocks at the same moment. */
 struct dt_clocks {
-	uint64_t ticks, mono, real; /* mono, real: ns */
+	uint64_t ticks, mono, real; /* mono, real: ns of CLOCK_MONOTONIC and CLOCK_REALTIME */
 };
 
+/* Reads the clocks. */
 struct dt_clocks dt_clocks_read(void);
-/* One more reading for the file. */
+/* Reads the clocks and stores the reading in the session's trace file, if it has one. With the
+ * lock, or when there are no other threads. */
 void dt_clock_store(struct dt_session *s);
 
 #endif

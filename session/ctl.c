@@ -12,12 +12,10 @@
 #include "session/recorder.h"
 #include "session/serve.h"
 
-#define COMMAND 1000u /* bytes of a command's text that the file gets, at most */
+#define COMMAND 1000u /* bytes of a command's text that are written to the file, at most */
 
-/*
- * Tells the file of a command that has changed what is recorded, also of one that has failed behind
- * its first lines: exits may be there whose entries were not wanted.
- */
+/* Writes to the file that a command has changed what is recorded; also one that has failed after
+ * its first lines. From such times the file may have exits whose entries were not wanted. */
 static void note_change(struct dt_session *s, const char *text, size_t n, uint64_t begin)
 {
 	char command[COMMAND + 8];
@@ -27,19 +25,17 @@ static void note_change(struct dt_session *s, const char *text, size_t n, uint64
 		n--;
 	more = n > COMMAND;
 	n = more ? COMMAND : n;
-	/* characters of several bytes are not cut in two */
+	/* a UTF-8 character is not cut in two */
 	while (more && n && (text[n] & 0xc0) == 0x80)
 		n--;
 	dt_format(command, sizeof(command), "%.*s%s", (int)n, text, more ? " ..." : "");
-	/* a file that can not be written is noticed by who writes its records */
+	/* an error is noticed where records are written to the same file */
 	dt_store_change(s->store, &(struct dt_change){begin, dt_ticks(), command, s->narrowed},
 			NULL);
 }
 
-/*
- * Who writes may wait for the owner; so the owner, who wants to write himself, goes on serving
- * until it is his turn.
- */
+/* Takes the lock for writing to ctl. The thread that has it may wait for the owner thread; so the
+ * owner thread, when it wants to write itself, goes on serving until it gets the lock. */
 static void begin_writing(struct dt_session *s)
 {
 	if (!pthread_equal(pthread_self(), s->owner)) {
@@ -56,7 +52,8 @@ int dt_ctl_write(struct dt_session *s, const struct dt_asker *who, const char *t
 	uint64_t begin;
 	int rc;
 
-	/* the lock is given away where the owner is asked; nobody else may write then */
+	/* the session's lock is released while the owner thread is asked for something; nothing
+	 * else may write then */
 	begin_writing(s);
 	dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);

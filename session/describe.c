@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace file is told of a pc when it first appears: function, kind of site, values meant.
- */
+/* Describes a pc to the trace file when it first appears: function, kind of site, values with a
+ * meaning. */
 #include "session/describe.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #include "session/thread-table.h"
 
 #define ALL_VALUES 0x0f
-#define SIGNATURE  4096 /* bytes; longer ones count as not known */
+#define SIGNATURE  4096 /* bytes; longer signatures count as not known */
 
 static uint8_t place_bits(const struct dt_signature_value *v)
 {
@@ -29,7 +29,8 @@ static uint8_t place_bits(const struct dt_signature_value *v)
 	return bits;
 }
 
-/* Bits of the parameters' or the result's places. */
+/* Returns which values of a record have a meaning, by a signature: a bit for each place of the
+ * parameters or of the result. */
 static uint8_t meant(const char *signature, bool result)
 {
 	struct dt_signature_value v;
@@ -42,7 +43,8 @@ static uint8_t meant(const char *signature, bool result)
 		return place_bits(&v);
 	while (dt_signature_next(&p, &v)) {
 		if (v.rest)
-			return ALL_VALUES; /* the registers behind the named ones count too */
+			return ALL_VALUES; /* registers after those of the named parameters count,
+					      too */
 		bits |= place_bits(&v);
 	}
 	return bits;
@@ -55,7 +57,7 @@ static uint8_t meant(const char *signature, bool result)
 
 static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth);
 
-/* The row of a type of a file; 0: nothing is told of it. */
+/* Returns the row of a type of a file, written when it is first met; 0: it is not described. */
 static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
 {
 	struct dt_file_type *more;
@@ -80,7 +82,8 @@ static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, u
 	return row;
 }
 
-/* The keys of types in a signature or a description become rows of the trace: never longer. */
+/* Replaces the keys of types in a signature or a description by rows of the trace file; the text
+ * never gets longer. */
 static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth)
 {
 	char *out = text, row[24];
@@ -105,7 +108,8 @@ static void number_types(struct dt_session *s, struct dt_file *f, char *text, un
 	*out = '\0';
 }
 
-/* The target that recorded r, and its module at pc. */
+/* Finds the module at r's pc, in the process that recorded r if it is known, else in any; NULL:
+ * there is none. */
 static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 				struct dt_target **target)
 {
@@ -122,13 +126,14 @@ static struct dt_module *locate(struct dt_session *s, const struct dt_record *r,
 	return NULL;
 }
 
-/* An exit by a jump whose hook has recorded where that leads: arch/x86_64/target/hook.S */
+/* Tells whether r is of an exit by a jump whose hook has recorded where that leads
+ * (arch/x86_64/target/hook.S). */
 static bool tells_target(const struct dt_record *r)
 {
 	return r->kind == DT_EXIT && !(r->flags & DT_NARGS);
 }
 
-/* Where a jump to an address leads: through the PLT when that is in one. */
+/* Returns where a jump to an address leads: through the PLT when the address is in one. */
 static uint64_t behind_plt(struct dt_target *t, uint64_t to)
 {
 	unsigned char plt[DT_PLT];
@@ -142,7 +147,8 @@ static uint64_t behind_plt(struct dt_target *t, uint64_t to)
 	return real;
 }
 
-/* Where the jump at a tail site leads: by its displacement, or as its record says. */
+/* Returns where the jump at a tail site leads, by its displacement or by what its record says; 0:
+ * not known. */
 static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 			    const struct dt_elf_site *site, const struct dt_record *r)
 {
@@ -151,7 +157,8 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 
 	if (tells_target(r)) {
 		to = r->value[0];
-	} else if (m->file->probed) { /* the jump has been changed; the file knows where it led */
+	} else if (m->file->probed) { /* the jump has been replaced; the file's site knows where it
+					 led */
 		if (!site->target)
 			return 0;
 		to = m->bias + site->target;
@@ -163,7 +170,7 @@ static uint64_t jump_target(struct dt_target *t, const struct dt_module *m,
 	return behind_plt(t, to);
 }
 
-/* The sled whose hook returns to pc: no other site is between. */
+/* Returns the sled whose hook returns to pc, with no other site between; NULL: there is none. */
 static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 {
 	size_t behind = dt_elf_site_from(elf, pc);
@@ -172,7 +179,7 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
-/* The row of a function, by its address in the file; 0: it can not be written. */
+/* Returns the row of a function, by its address in the file; 0: it can not be written. */
 static int64_t function_row(struct dt_session *s, const struct dt_module *m, uint64_t address,
 			    const struct dt_function *f, const char *signature)
 {
@@ -189,7 +196,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 		out.name = f->name;
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
-	} else { /* its address in the file, which objdump and gdb know it by */
+	} else { /* it is called by its address in the file, by which objdump and gdb know it */
 		dt_format(unnamed, sizeof(unnamed), "0x%lx", (unsigned long)address);
 		out.name = unnamed;
 	}
@@ -214,13 +221,13 @@ static const struct dt_function *function_at(struct dt_session *s, const struct 
 	return f;
 }
 
-/* A name of the source; "" for what is none there, but a number or an expression. */
+/* Returns a name from the source; "" when the source has a number or an expression instead. */
 static const char *event_name(const char *text)
 {
 	return *text == '_' || isalpha((unsigned char)*text) ? text : "";
 }
 
-/* The names that a program has for an event's numbers. */
+/* Stores the names that a program has for an event's numbers. */
 static void name_event(struct dt_session *s, const struct dt_elf_event *v)
 {
 	struct dt_event_row row = {.subsystem = v->subsystem,
@@ -233,7 +240,8 @@ static void name_event(struct dt_session *s, const struct dt_elf_event *v)
 		dt_store_event(s->store, &row, NULL);
 }
 
-/* An event: the function is the one that its site is in, its names go to their own table. */
+/* Describes an event: its function is the one that its site is in, its names go to a table of their
+ * own. */
 static void describe_event(struct dt_session *s, const struct dt_module *m,
 			   const struct dt_elf_site *site, const struct dt_record *r,
 			   struct dt_site_row *row)
@@ -253,7 +261,8 @@ static void describe_event(struct dt_session *s, const struct dt_module *m,
 		name_event(s, v);
 }
 
-/* "rax:p@0,count:i4@1;v": the values from `first' on. */
+/* Writes the signature of one of a point's records, with the values from `first' on:
+ * "rax:p@0,count:i4@1;v". */
 static void point_signature(const struct dt_point *point, unsigned first, bool text, char *out,
 			    size_t size)
 {
@@ -275,7 +284,6 @@ static void point_signature(const struct dt_point *point, unsigned first, bool t
 		dt_format(out + n, size - n, ";v");
 }
 
-/* What a point is called: its event, or its function and how far in. */
 void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,
 		      size_t size)
 {
@@ -324,7 +332,8 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 	row->function = out < 0 ? 0 : out;
 }
 
-/* What the option CONST adds to a record: a value of its own, of the place that has the option. */
+/* Describes what the option CONST adds to a record: a value that belongs to the place with the
+ * option. */
 static void describe_constant(struct dt_session *s, const struct dt_module *m,
 			      const struct dt_point *point, uint64_t address,
 			      struct dt_site_row *row)
@@ -346,7 +355,8 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 	row->function = out < 0 ? 0 : out;
 }
 
-/* The row of the kernel, or of a module of its, made when it is first met. */
+/* Returns the row of the kernel or of one of its modules, written when it is first met; 0: it has
+ * none. */
 static int64_t kernel_module(struct dt_session *s, const char *name)
 {
 	struct dt_module_row m = {.low = 1ull << 63, .high = ~0ull, .build_id = ""};
@@ -367,7 +377,7 @@ static int64_t kernel_module(struct dt_session *s, const char *name)
 	return 0;
 }
 
-/* A tracepoint in the kernel, and what its record holds. */
+/* Describes a record of a tracepoint in the kernel. */
 static void describe_kernel_point(struct dt_session *s, const struct dt_point *point,
 				  unsigned first, struct dt_site_row *row)
 {
@@ -402,7 +412,7 @@ static void describe_kernel_point(struct dt_session *s, const struct dt_point *p
 	row->function = out < 0 ? 0 : out;
 }
 
-/* A function of the kernel, or of one of its modules. */
+/* Describes a record from a function of the kernel or of one of its modules. */
 static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 			    struct dt_site_row *row)
 {
@@ -420,7 +430,7 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 	}
 	if (!dt_kernel_symbol(s->kernel, r->pc, &symbol))
 		return;
-	if (r->kind == DT_MORE) { /* the only thing that goes on with a function's record */
+	if (r->kind == DT_MORE) { /* only CONST adds something to a function's record */
 		f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
 					     .address = symbol.address,
 					     .name = symbol.name,
@@ -451,8 +461,9 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 }
 
 /*
- * Of a function that has exits, have none ever been chosen? Not: are none now. The record that is
- * described may be from before a command that switched the function off.
+ * Tells whether a function has exits of which none was ever chosen. It is not enough that none is
+ * chosen now: the record that is described may be from before a command that switched the function
+ * off.
  */
 static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 {
@@ -474,7 +485,7 @@ static bool is_entry_alone(const struct dt_file *f, uint64_t function)
 	return any;
 }
 
-/* The site of a program's call: an entry, or one of the ways out. */
+/* Returns the site of a call in a program, an entry or an exit; NULL: there is none at pc. */
 static const struct dt_elf_site *call_site(const struct dt_module *m, uint64_t pc)
 {
 	return m->file->probed ? dt_probes_site(m, pc) : site_of(m->file->elf, pc - m->bias);
@@ -555,7 +566,7 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		row->values = 0;
 		row->target = jump_target(t, m, site, r);
 		row->by_target = tells_target(r);
-		if (!row->target && site->target) /* the process has ended: what the file tells */
+		if (!row->target && site->target) /* the process has ended: the file knows it */
 			row->target = m->bias + site->target;
 	} else if (signature[0])
 		row->values = meant(signature, r->kind == DT_EXIT);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the trace file is told of a pc when it first appears. */
+/* What is written to the trace file about a pc when it first appears. */
 #ifndef DT_SESSION_DESCRIBE_H
 #define DT_SESSION_DESCRIBE_H
 
 #include "session/state.h"
 
+/* Fills in the row of the site that r was recorded at, and writes the rows of its function, types
+ * and events. The trace file calls it for each pc that is new; with the session's lock. */
 void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *row);
 
-/* Is r's pc a place where a hook records calls? r is a program's. */
+/* Tells whether r's pc is a place where a hook records calls. r must be a program's record, not the
+ * kernel's. With the lock. */
 bool dt_describe_is_call(struct dt_session *s, const struct dt_record *r);
 
-/* What a point is called: its event, or its function and how far in. */
+/*
+ * Writes what a point is called: the name of its event, or of its function and the offset in that.
+ */
 void dt_describe_name(const struct dt_module *m, const struct dt_point *point, char *out,
 		      size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session's options have chosen, as ranges of the device. */
+/* Turns a session's options into ranges of the device. */
 #include "session/device.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ int dt_session_device_select(struct dt_session *s, const struct dt_selection *se
 	return rc;
 }
 
-/* Those of the patterns that take away, each with a blank in front. */
+/* Writes the patterns that remove functions, each after a blank; returns the number of bytes. */
 static size_t put_removed(const struct dt_selection *select, char *out, size_t size)
 {
 	size_t n = 0;
@@ -81,7 +81,7 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	char command[4096];
 	size_t n;
 
-	/* where no functions are traced there are no calls to be paired */
+	/* where no functions are traced there are no entries and exits to be paired */
 	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
 		return 0;
 	n = dt_format(command, sizeof(command),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Triggers: when recording has been stopped by one, whoever waits is told, and the log is written.
- */
+/* Triggers: when one has stopped recording, clients that wait are told, and the log is written. */
 #include "session/device.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "session/domain.h"
 #include "session/recorder.h"
 
-/* The log's records as lines, where dump says. With the lock. */
+/* Writes the log's records as lines to the path that the command `dump' gave. With the lock. */
 static int write_dump(struct dt_session *s, struct dt_error *e)
 {
 	char line[DT_LINE];
@@ -39,8 +38,8 @@ static int write_dump(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
-/* What triggers have stopped: whoever waits is told, and the log is dumped if that was asked for.
- */
+/* Recording has been stopped by triggers: writes the log if that was asked for, and wakes those who
+ * wait. With the lock. */
 static void fired(struct dt_session *s)
 {
 	struct dt_error e;
@@ -66,7 +65,7 @@ void dt_session_device_tick(struct dt_session *s)
 				dt_rings_freeze(m, true);
 	}
 	frozen = dt_domains_frozen(s);
-	/* whoever brought the start event may have ended before it could say so */
+	/* the thread with the start event may have ended before it could set this */
 	dt_shared_each(first, m) {
 		if (!frozen)
 			dt_shared_arm_move(m, DT_ARM_STARTING, DT_ARM_RUNNING);
@@ -77,10 +76,10 @@ void dt_session_device_tick(struct dt_session *s)
 	waits = state == DT_ARM_ARMED || state == DT_ARM_STARTING;
 	news = frozen && !s->was_frozen && !waits;
 	s->was_frozen = frozen && !waits;
-	/* without the lock, which the recorder has most of the time */
+	/* looked at without the lock, which the recorder has most of the time */
 	if (!news && __atomic_load_n(&s->frozen, __ATOMIC_RELAXED) == frozen)
 		return;
-	if (news) /* also what froze it */
+	if (news) /* also the record that froze it */
 		dt_recorder_drain(s);
 	pthread_mutex_lock(&s->lock);
 	s->frozen = frozen;

@@ -56,7 +56,7 @@ static bool is_watched(const struct dt_session *s, const struct dt_target *t)
 	return false;
 }
 
-/* The owner thread does it; the lock is given to it meanwhile. */
+/* Has the owner thread do something, and returns its result. The lock is released meanwhile. */
 static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 {
 	int rc;
@@ -77,7 +77,7 @@ static int ask_owner(struct dt_session *s, enum dt_ask what, struct dt_error *e)
 	return rc;
 }
 
-/* As sync_sites(), by the owner. */
+/* Does the work of sync_sites(), for the sites in s->ask_file, ask_low and ask_high. */
 int dt_session_device_sync(struct dt_session *s, struct dt_error *e)
 {
 	int rc = 0;
@@ -89,13 +89,14 @@ int dt_session_device_sync(struct dt_session *s, struct dt_error *e)
 	return rc;
 }
 
-/* Would that stop a process? That is for the owner thread: ptrace knows threads. */
+/* Tells whether switching these sites has to stop a process. Only the owner thread may do that,
+ * since ptrace belongs to a thread. */
 static bool stops(struct dt_session *s, const struct dt_file *f, uint64_t low, uint64_t high)
 {
 	for (struct dt_target *t = s->first; t; t = t->next) {
 		bool watched = is_watched(s, t) && !t->opted_out;
 
-		/* one that is watched from now on may have it all to do */
+		/* a process that is watched from now on may have all its sites to switch */
 		if (!t->ended && t->area &&
 		    (t->unwatched ? watched : dt_target_wants(t, f, low, high)))
 			return true;
@@ -103,20 +104,20 @@ static bool stops(struct dt_session *s, const struct dt_file *f, uint64_t low, u
 	return false;
 }
 
-/* Sites of one file (NULL: all) follow what is chosen, in every process. */
+/* Switches the sites of one file (NULL: of all) to what is chosen, in every process. */
 static int sync_sites(struct dt_session *s, const struct dt_file *f, uint64_t low, uint64_t high,
 		      struct dt_error *e)
 {
 	bool ask = !pthread_equal(pthread_self(), s->owner) && stops(s, f, low, high);
 
-	/* one at a time: dt_ctl_write() */
+	/* only one thread at a time gets here: dt_ctl_write() */
 	s->ask_file = f;
 	s->ask_low = low;
 	s->ask_high = high;
 	return ask ? ask_owner(s, DT_ASK_SYNC, e) : dt_session_device_sync(s, e);
 }
 
-/* Is one of the watched ids a thread that is not its process's first? */
+/* Tells whether one of the watched ids is a thread that is not the first of its process. */
 static bool watches_threads(struct dt_session *s)
 {
 	for (size_t i = 0; i < s->device.watches; i++) {
@@ -148,7 +149,7 @@ static void set_watch(struct dt_session *s)
 
 	if (n)
 		memcpy(watch, s->device.watch, n * sizeof(*watch));
-	/* threads that know themselves by other numbers */
+	/* also the numbers that threads in other PID namespaces know themselves by */
 	for (size_t i = 0, ids = n; i < ids && s->targets.namespaces.last; i++)
 		n += dt_tids_inner(s, watch[i], watch + n, DT_WATCH_MAX - n);
 	qsort(watch, n, sizeof(*watch), by_id);
@@ -190,7 +191,8 @@ static int write_tables(struct dt_session *s, struct dt_error *e)
 	return rc;
 }
 
-/* Must each event of the processes be looked at? What the kernel is to look at is not theirs. */
+/* Tells whether the slow path must look at each event of the processes. Events in the kernel do not
+ * count: its device looks at them. */
 static bool is_careful(const struct dt_session *s)
 {
 	const struct dt_device *d = &s->device;
@@ -204,7 +206,7 @@ static bool is_careful(const struct dt_session *s)
 	return false;
 }
 
-/* Everything but the switching of one range. */
+/* Applies all settings of the device except the switching of one range. */
 static int apply_all(struct dt_session *s, struct dt_error *e)
 {
 	struct dt_device *d = &s->device;
@@ -214,7 +216,8 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 		return dt_fail(e, "devtrace: pidwatch array full: at most %u ids", DT_WATCH_MAX);
 	s->watch_threads = watches_threads(s);
 	careful = is_careful(s) || s->frozen || s->watch_threads;
-	/* what events are looked up in, before they are; sites that were off, when they can be */
+	/* the tables that events are looked up in come before the looking; sites that were off come
+	 * when they can be looked up */
 	if (careful && write_tables(s, e) < 0)
 		return -1;
 	set_watch(s);
@@ -248,7 +251,7 @@ static int apply_all(struct dt_session *s, struct dt_error *e)
 	plants = careful && stops(s, NULL, 0, ~0ull);
 	if (sync_sites(s, NULL, 0, ~0ull, e) < 0)
 		return -1;
-	/* what has been planted just now has had no address until now */
+	/* probes that have been planted just now had no address until now */
 	return plants ? write_tables(s, e) : 0;
 }
 
@@ -283,7 +286,8 @@ fail:
 	return -1;
 }
 
-/* In one moment: the old one's trampoline is led past when the new one's is led to. */
+/* Replaces a range in one moment: the jump to the old one's trampoline becomes one to the new
+ * one's. */
 static int host_update(void *ctx, struct dt_range *before, struct dt_range *r, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
@@ -486,8 +490,8 @@ static int host_subsystem(void *ctx, const char *name, uint16_t *number)
 	return 0;
 }
 
-/* What is on, and has no effect: patterns that mean nothing so far, as what is mistyped, and what
- * can not be hooked. */
+/* Lists ranges that are on and have no effect: patterns that match nothing so far, as mistyped ones
+ * do, and functions that can not be hooked. */
 static void host_state(void *ctx, void (*line)(void *to, const char *text, size_t n), void *to)
 {
 	struct dt_session *s = ctx;

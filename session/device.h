@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device of a session: what the language means for live processes. Ranges become sites that are
- * switched, options a table that the slow path looks things up in, the log is what `trace' reads.
+ * The device of a session: what the device language means for live processes. Ranges become sites
+ * that are switched, options become a table that the slow path looks things up in, and the log is
+ * what `trace' reads.
  *
- * Everything here is called with the session's lock held, but where said.
+ * All functions are called with the session's lock held unless their comment says otherwise. Those
+ * that return int give 0, or -1 and an error.
  */
 #ifndef DT_SESSION_DEVICE_H
 #define DT_SESSION_DEVICE_H
@@ -11,40 +13,48 @@
 #include "core/device.h"
 #include "session/state.h"
 
+/*
+ * Initialises the device and the log of a new session; the calling thread becomes the owner thread.
+ */
 int dt_session_device_init(struct dt_session *s, struct dt_error *e);
+/* Frees the device and the log. No other thread may use the session any more. */
 void dt_session_device_free(struct dt_session *s);
 
-/* What the command line has chosen becomes a range that is on. */
+/* Makes a range named `selection' of what the command line has chosen, and switches it on. */
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
 			     struct dt_error *e);
 
-/* A range with ARGS for each of the options' patterns for those. */
+/* Makes a range with the option ARGS, named `args0' and so on, for each of the options' argument
+ * patterns, and switches it on. */
 int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);
 
-/* As a range `contexts' that is on: the functions by which the program changes stacks. */
+/* Makes a range named `contexts' of the functions by which a program changes stacks (swapcontext,
+ * setcontext), and switches it on. */
 int dt_session_device_contexts(struct dt_session *s, struct dt_error *e);
 
 /* Sets the tracepoints of the session's options that are not set yet. With the lock, or before
  * there are other threads. */
 int dt_session_device_points(struct dt_session *s, struct dt_error *e);
 
-/* How many functions each of the selection's patterns has matched. Takes the lock itself. */
+/*
+ * Fills in how many functions each of the selection's patterns has matched. Takes the lock itself.
+ */
 void dt_session_device_hits(struct dt_session *s, struct dt_selection *select);
 
-/*
- * The same of the options' i-th pattern for arguments, and which of those it names none of them
- * has. Takes the lock itself.
- */
+/* Returns how many functions the options' i-th argument pattern has matched, and writes to
+ * `missing' which of its arguments none of these functions has. Takes the lock itself. */
 uint64_t dt_session_device_matched(struct dt_session *s, size_t i, char *missing, size_t size);
 
-/* A process has come, or its modules have changed: its sites and its table follow. */
+/* Brings the sites and the table of a process up to date when it is new or its modules have
+ * changed. */
 void dt_session_device_follow(struct dt_session *s, struct dt_target *t);
 
-/* The sites that s->ask_... say follow what is chosen, in every process. Owner thread, with the
- * lock. */
+/* Switches the sites that s->ask_file, ask_low and ask_high name to what is chosen, in every
+ * process. Owner thread. */
 int dt_session_device_sync(struct dt_session *s, struct dt_error *e);
 
-/* Timers of the triggers. Owner thread, from time to time, without the lock. */
+/* Looks whether a trigger or its time limit has stopped recording, and does what follows from that.
+ * Called from time to time by the owner thread, without the lock. */
 void dt_session_device_tick(struct dt_session *s);
 
 #endif

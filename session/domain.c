@@ -24,7 +24,7 @@ static void free_domain(struct dt_domain *d)
 	free(d);
 }
 
-/* Of a memory that is there. */
+/* Makes a domain for a memory that exists. Returns NULL and an error when there is no memory. */
 static struct dt_domain *new_domain(struct dt_shared *m, struct dt_error *e)
 {
 	unsigned rings = m->geometry.cores + 1;
@@ -65,7 +65,7 @@ int dt_domain_first(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
-/* The first one's memory is the session's own. */
+/* The first domain's memory is part of the session; the others' were allocated. */
 void dt_domains_free(struct dt_session *s)
 {
 	while (s->domains) {
@@ -79,7 +79,7 @@ void dt_domains_free(struct dt_session *s)
 	}
 }
 
-/* Recording is, in the new domain, as it is in the others. */
+/* Sets a new domain to what recording is in the others: running or paused, frozen, armed. */
 static void set_recording(struct dt_session *s, struct dt_domain *d)
 {
 	const struct dt_shared *first = s->domain[0]->shared;
@@ -105,7 +105,7 @@ static void set_recording(struct dt_session *s, struct dt_domain *d)
 	d->frozen = d->shared->careful && dt_rings_frozen(d->shared);
 }
 
-/* There are numbers for its rings in the file. */
+/* Tells whether there are numbers in the file for the rings of another domain. */
 static bool has_room(const struct dt_session *s)
 {
 	return s->domains < DT_SHARED_MAX &&
@@ -149,8 +149,9 @@ fail:
 }
 
 /*
- * Are the domain's processes another user's than this one? A program of our own user that runs wild
- * spoils its own trace, and `check` finds that; another's may mean to.
+ * Tells whether processes with these credentials are another user's than this one. A program of our
+ * own user that runs wild spoils its own trace, and `check` finds that; another user's may mean to
+ * do harm.
  */
 static bool are_others(const struct dt_rights *r)
 {
@@ -226,7 +227,8 @@ bool dt_domains_frozen(struct dt_session *s)
 	return false;
 }
 
-/* May an event freeze the recording, or have it go on? Else whoever does has not been told to. */
+/* Tells whether an event may freeze recording or let it go on. If not, a process that does so was
+ * not told to. */
 static bool events_freeze(const struct dt_session *s)
 {
 	const struct dt_device *d = &s->device;
@@ -246,7 +248,7 @@ bool dt_domains_freeze(struct dt_session *s)
 	return s->freezes;
 }
 
-/* The start event has been in one of them: it has been in all. */
+/* Starts the armed recording in all domains when the start event has been in one of them. */
 static void spread_start(struct dt_session *s)
 {
 	enum dt_arm_state state = DT_ARM_NONE;

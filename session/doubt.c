@@ -9,7 +9,7 @@
 #include "session/domain.h"
 #include "session/thread-table.h"
 
-#define APART_NS 1e6 /* the clocks of two cores, at most, beside what has been measured */
+#define APART_NS 1e6 /* clocks of two cores differ by so much, beyond what has been measured */
 
 size_t dt_doubt_threads(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 			size_t n)
@@ -50,7 +50,8 @@ uint64_t dt_doubt_apart(const struct dt_session *s)
 	return 2 * most + (uint64_t)(APART_NS * s->ticks_per_ns);
 }
 
-/* They are of a time that there was, and, of a core's ring, in its order. */
+/* Counts the records, from the first on, whose times are within the session and, in a core's ring,
+ * in order. */
 static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned ring,
 		      const struct dt_record *r, size_t n)
 {
@@ -66,7 +67,7 @@ static size_t in_time(const struct dt_session *s, struct dt_domain *d, unsigned 
 	return n;
 }
 
-/* Their calls are from hooks. */
+/* Counts the records, from the first on, whose calls are from hooks. */
 static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct dt_record *r,
 		       size_t n)
 {
@@ -87,7 +88,8 @@ static size_t in_place(struct dt_session *s, struct dt_domain *d, const struct d
 	return n;
 }
 
-/* Their threads can have numbers of another PID namespace where there is one. */
+/* Counts the records, from the first on, whose thread numbers can exist: numbers with a tag only
+ * where there is another PID namespace. */
 static size_t in_namespace(const struct dt_session *s, const struct dt_record *r, size_t n)
 {
 	for (size_t i = 0; i < n && !s->targets.namespaces.last; i++)
@@ -107,7 +109,7 @@ size_t dt_doubt_records(struct dt_session *s, struct dt_domain *d, unsigned i,
 	return n;
 }
 
-/* Each lost record is a call that was made: it takes a tick at least. */
+/* Each lost record was a call, which took a tick at least. */
 bool dt_doubt_losses(const struct dt_session *s, const struct dt_domain *d, uint64_t lost)
 {
 	return __atomic_load_n(&d->doubted, __ATOMIC_RELAXED) &&

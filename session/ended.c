@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that have ended: what they leave is kept until their records have been read. Owner
- * thread. */
+/* Processes that have ended: what they leave is kept until their records have been read. All of it
+ * is the owner thread's. */
 #include "session/ended.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ void dt_ended_look(struct dt_session *s)
 
 		if (t->ended || !dt_target_gone(t))
 			continue;
-		dt_process_note_user(s, t); /* before it is buried */
+		dt_process_note_user(s, t); /* before it is waited for */
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
 		dt_target_end(t);
@@ -36,8 +36,11 @@ void dt_ended_look(struct dt_session *s)
 	}
 }
 
-/* Does a process that lives have all that this one had, where it had it? Its records can be told by
- * that, and those that it may have forked last find what they began with. */
+/*
+ * Tells whether a living process has everything that this one had, at the same addresses. Then its
+ * records can be described by that process, and children that it may have forked last find there
+ * what they began with.
+ */
 static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 {
 	if (t->n_gone || !t->n)
@@ -61,7 +64,8 @@ static bool is_covered(const struct dt_session *s, const struct dt_target *t)
 	return false;
 }
 
-/* What a flight recorder has written over is not read any more. */
+/* Tells whether the rings of a domain have been read up to left_pos. What a flight recorder has
+ * overwritten will not be read any more, and counts as read. */
 static bool are_rings_read(const struct dt_domain *d)
 {
 	const struct dt_shared *g = d->shared;
@@ -83,7 +87,7 @@ static bool are_rings_read(const struct dt_domain *d)
 	return true;
 }
 
-/* Has every record been read that there was when they ended? */
+/* Tells whether every record has been read that there was when the leaving processes had ended. */
 static bool is_read(struct dt_session *s)
 {
 	for (unsigned i = 0; i < s->domains; i++)
@@ -94,9 +98,10 @@ static bool is_read(struct dt_session *s)
 }
 
 /*
- * Of those that have ended only what tells their records is kept. Children that they may have
- * forked last find what they began with in a process that has the same, or, where there is none (as
- * after an execve), are looked for first: /proc is gone through for that, so once a second at most.
+ * Frees everything of ended processes but what describes their records. Children that they may have
+ * forked last find what they began with in a process that has the same. Where there is none, as
+ * after an execve, they are first searched for; that goes through /proc, so it is done once a
+ * second at most.
  */
 static void fold_ended(struct dt_session *s)
 {
@@ -124,10 +129,11 @@ static void fold_ended(struct dt_session *s)
 		if (t->ended && !t->last)
 			dt_target_fold(t);
 	pthread_mutex_unlock(&s->lock);
-	malloc_trim(0); /* it was megabytes each */
+	malloc_trim(0); /* each process had megabytes */
 }
 
-/* Their records have been read. The log asks for names later. */
+/* Lets go the processes whose records have been read. With a log, their names may still be asked
+ * for. */
 static void let_go(struct dt_session *s)
 {
 	for (struct dt_target **p = &s->first, *t; (t = *p) != NULL;) {
@@ -142,8 +148,8 @@ static void let_go(struct dt_session *s)
 	}
 }
 
-/* Those that have ended and are needed no more: a server that forks for each connection has many,
- * and so has a shell that starts programs. */
+/* A server that forks for each connection has many ended processes, and so has a shell that starts
+ * programs. */
 void dt_ended_leave(struct dt_session *s)
 {
 	unsigned cores = s->targets.shared.geometry.cores;

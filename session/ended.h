@@ -5,9 +5,11 @@
 
 #include "session/state.h"
 
-/* Looks for those that have, and which children of theirs nobody knows. Owner thread. */
+/* Marks the processes that have ended since the last call, and writes their ends to the file. Owner
+ * thread, without the lock. */
 void dt_ended_look(struct dt_session *s);
-/* Of which all records have been read: they are let go. Owner thread. */
+/* Frees what ended processes leave as soon as their records have been read, and looks for children
+ * of theirs that have not made themselves known. Owner thread, without the lock. */
 void dt_ended_leave(struct dt_session *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that traced processes execute: each is held until it can be traced. Owner thread. */
+/* Follows traced processes into the programs that they execute: each is held until it can be
+ * traced. Owner thread. */
 #include "session/execs.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 #include "session/recorder.h"
 #include "session/programs.h"
 
-#define EXEC_TRIES 500 /* of 20 us and more: with a thread whose execve is said to have failed */
+#define EXEC_TRIES 500 /* of 20 us or more: until a thread whose execve has failed has to stop */
 #define TRACE_EXEC (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
 static void forget_exec(struct dt_session *s, size_t i)
@@ -32,7 +33,7 @@ static void forget_exec(struct dt_session *s, size_t i)
 	s->exec_pid[i] = s->exec_pid[s->execs];
 }
 
-/* The process goes on as it is: its new program is not traced. */
+/* Notes that the new program of a process is not traced, and why. */
 static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
 {
 	if (s->results.unfollowed++)
@@ -42,8 +43,9 @@ static void leave_unfollowed(struct dt_session *s, pid_t pid, const char *why)
 }
 
 /*
- * A setuid program, or one with capabilities of its own, does not get them when its process is held
- * by an ordinary user's ptrace: then the new image is not followed.
+ * Tells whether a program would lose rights by being traced. A setuid program, or one with
+ * capabilities of its own, does not get them when an ordinary user's ptrace holds its process; then
+ * it is not followed.
  */
 static bool loses_rights(const struct dt_request *q)
 {
@@ -74,7 +76,7 @@ static bool loses_rights(const struct dt_request *q)
 					getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
-/* Holds the thread by ptrace, running, so that it stops when its execve is through. */
+/* Seizes the thread, which runs on, so that it stops when its execve is through. */
 void dt_exec_begins(struct dt_session *s, const struct dt_request *q)
 {
 	struct dt_target *t = dt_session_find(s, (pid_t)q->pid);
@@ -101,7 +103,7 @@ void dt_exec_begins(struct dt_session *s, const struct dt_request *q)
 	s->exec_pid[s->execs++] = (pid_t)q->pid;
 }
 
-/* False: the thread does not stop just now. What a message says may be a lie: it might be in an
+/* False: the thread does not stop just now. A message may be a lie: the thread might still be in an
  * execve, or wait for a child of vfork. */
 bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
 {
@@ -124,7 +126,7 @@ bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
 			ptrace(PTRACE_DETACH, q->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
 		forget_exec(s, i);
 		t = dt_session_find(s, (pid_t)q->pid);
-		if (t) { /* what was chosen meanwhile */
+		if (t) { /* for what was chosen meanwhile */
 			t->execing = false;
 			dt_session_device_follow(s, t);
 		}
@@ -133,7 +135,8 @@ bool dt_exec_failed(struct dt_session *s, const struct dt_request *q)
 	return true;
 }
 
-/* The new image is there, stopped before its first instruction, nothing of ours in it. */
+/* Takes in a process with a new image, which is stopped before its first instruction and has
+ * nothing of ours in it. */
 static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 {
 	struct dt_target *old = dt_session_find(s, pid), *t;
@@ -144,7 +147,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 		dt_store_exec(s->store, (uint32_t)pid, dt_ticks(), NULL);
 	if (old) {
 		dt_process_forget_modules(s, old->module, old->n);
-		dt_target_end(old); /* its image has ended */
+		dt_target_end(old); /* its old image has ended */
 	}
 	t = dt_target_open(pid, &e);
 	if (!t) {
@@ -158,7 +161,7 @@ static void follow(struct dt_session *s, pid_t pid, pid_t ppid)
 	t->others = &s->first;
 	if (s->options.follow)
 		dt_program_note(s, pid);
-	if (dt_target_confined(t)) { /* a call made for us might be its end */
+	if (dt_target_confined(t)) { /* a system call made for us might kill it */
 		dt_shared_count_unsent(&s->targets.shared);
 		dt_target_close(t);
 		return;
@@ -182,7 +185,7 @@ void dt_execs_check(struct dt_session *s)
 		int status;
 
 		got = dt_threads_wait(tid, &status);
-		/* a thread that execs continues as the process's first thread */
+		/* a thread that has called execve goes on as the first thread of its process */
 		if (got < 0 && errno == ECHILD && tid != s->exec_pid[i])
 			got = dt_threads_wait(s->exec_pid[i], &status);
 		if (got == 0) {
@@ -205,7 +208,7 @@ void dt_execs_check(struct dt_session *s)
 			continue;
 		}
 		if (s->targets.shared.state == DT_STOPPED) {
-			/* the session ends: what is held is let go */
+			/* the session is ending: held threads are let go */
 			ptrace(PTRACE_DETACH, got, 0, status >> 16 ? 0 : WSTOPSIG(status));
 			forget_exec(s, i);
 			continue;

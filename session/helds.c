@@ -28,7 +28,7 @@ bool dt_helds_new(const struct dt_session *s)
 	return told_by_threads(s) || dt_threads_stopped(NULL);
 }
 
-/* A tick of a core as the first core would have read it. */
+/* Returns a tick of a core as the first core would have read it. */
 static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned core)
 {
 	if (!s->offset || core >= s->targets.shared.geometry.cores)
@@ -36,13 +36,14 @@ static uint64_t corrected(const struct dt_session *s, uint64_t ticks, unsigned c
 	return ticks - (uint64_t)dt_offset_correction(&s->offset[core]);
 }
 
-/* To the file, or to where a session without one keeps the last ones. */
+/* Puts a wait into the file, or into the list of a session without one. */
 static void put(struct dt_session *s, const struct dt_held_row *row)
 {
 	if (!row->tid || row->begin >= row->end)
 		return;
 	if (s->store) {
-		dt_thread_table_describe(s, row->tid); /* which may have no record: none was kept */
+		/* the thread may have no record: none was kept */
+		dt_thread_table_describe(s, row->tid);
 		dt_store_held(s->store, row, NULL);
 	}
 	if (s->has_log && !s->held)
@@ -87,8 +88,9 @@ void dt_helds_end(struct dt_session *s)
 }
 
 /*
- * A process can write there what it likes: a wait that can not have been, or another's, is counted
- * only, and no wait of that domain is believed any more.
+ * Tells whether a reported wait can have happened. A process can report what it likes: a wait that
+ * can not have happened, or is another domain's thread's, is only counted, and no wait of that
+ * domain is believed any more.
  */
 static bool is_possible(struct dt_session *s, const struct dt_domain *d,
 			const struct dt_held_row *row)

@@ -15,20 +15,20 @@
 
 struct symbol {
 	uint64_t address;
-	const char *name, *module; /* in the text; module NULL: the kernel itself */
+	const char *name, *module; /* both point into the text; module NULL: the kernel itself */
 };
 
 struct dt_kernel_names {
-	char *text;	       /* of kallsyms, cut into words */
+	char *text;	       /* the text of kallsyms, cut into words */
 	struct symbol *symbol; /* sorted by address */
 	size_t n, room;
-	struct btf *btf; /* NULL: this kernel has none */
-	uint32_t *typed; /* its functions by the hash of their names: ids of types; 0: free */
-	size_t slots;	 /* a power of two */
+	struct btf *btf; /* types; NULL: not read, or this kernel has none */
+	uint32_t *typed; /* hash table of its functions by their names: ids of types; 0: free */
+	size_t slots;	 /* of typed: a power of two */
 };
 
-/* What the functions of system calls are called by; those of 32-bit programs' have 32-bit
- * arguments. */
+/* Prefixes of the names of functions for system calls. small: those for 32-bit programs, with
+ * 32-bit arguments. */
 static const struct {
 	const char *prefix;
 	bool small;
@@ -59,7 +59,9 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The whole of a file that does not tell its size. */
+/*
+ * Reads a whole file that does not tell its size; NULL: error, in errno. The caller frees the text.
+ */
 static char *read_whole(const char *path)
 {
 	size_t n = 0, room = 1 << 20;
@@ -92,10 +94,8 @@ static char *read_whole(const char *path)
 	return text;
 }
 
-/*
- * "ffffffff8834cc50 T vfs_read", and for a module's "\t[ext4]" behind it, of a line that ends in \0
- * at end. It is cut into words.
- */
+/* Parses a line that ends in \0 at `end', and cuts it into words. It is such as "ffffffff8834cc50 T
+ * vfs_read", with "\t[ext4]" after it for a function of a module. False: it is no function. */
 static bool parse(char *line, char *end, struct symbol *s)
 {
 	size_t digits = dt_text_hex_parse(line, (size_t)(end - line), &s->address);
@@ -116,10 +116,8 @@ static bool parse(char *line, char *end, struct symbol *s)
 	return s->name[0];
 }
 
-/*
- * By address; those of the kernel itself are in that order already, and those of modules, which
- * come behind them, are above them.
- */
+/* Sorts the symbols by address. Those of the kernel itself are in that order already; those of
+ * modules come after them in the file, and have higher addresses. */
 static void sort(struct dt_kernel_names *k)
 {
 	size_t n = k->n ? 1 : 0;
@@ -173,7 +171,7 @@ static const char *name_of(const struct dt_kernel_names *k, uint32_t id)
 	return btf__name_by_offset(k->btf, btf__type_by_id(k->btf, id)->name_off);
 }
 
-/* The slot of a function, or the free one where it would be. */
+/* Returns the slot of a function in the hash table, or the free one where it belongs. */
 static uint32_t *slot(const struct dt_kernel_names *k, const char *name)
 {
 	size_t i = hash(name) & (k->slots - 1);
@@ -257,10 +255,11 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 
 	if (!low)
 		return false;
-	/* of several names, the first that kallsyms has; compiler's copies last */
+	/* of several names for an address the first in kallsyms is taken; copies by the compiler
+	 * come last there */
 	for (first = low - 1; first && k->symbol[first - 1].address == k->symbol[low - 1].address;)
 		first--;
-	/* a system call without arguments is one function for all kinds of callers */
+	/* a system call without arguments is one function with a name for each kind of caller */
 	for (size_t i = first; i < low; i++)
 		if (strncmp(k->symbol[i].name, call[0].prefix, strlen(call[0].prefix)) == 0)
 			first = i;
@@ -270,7 +269,7 @@ bool dt_kernel_names_find(struct dt_kernel_names *k, uint64_t pc, struct dt_kern
 
 /* ---- signatures ---- */
 
-/* The type behind names and qualifiers. */
+/* Returns the type without typedefs and qualifiers. */
 static const struct btf_type *plain(const struct btf *b, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(b, id);
@@ -280,7 +279,8 @@ static const struct btf_type *plain(const struct btf *b, uint32_t id)
 	return t;
 }
 
-/* As in a signature, and how many registers a value of it takes; 0: it is on the stack. */
+/* Writes a type as in a signature, and how many registers a value of it takes; 0: it is on the
+ * stack. */
 static void describe(const struct btf *b, uint32_t id, char type[8], unsigned *registers)
 {
 	const struct btf_type *t = id ? plain(b, id) : NULL;
@@ -306,7 +306,8 @@ static void describe(const struct btf *b, uint32_t id, char type[8], unsigned *r
 	}
 }
 
-/* Registers of a 32-bit caller have no more than 32 bits; the result is one for all. */
+/* Makes the parameters 32 bits wide at most, as the registers of a 32-bit caller are; the result
+ * stays. */
 static void make_small(char *signature)
 {
 	for (char *p = signature; *p && *p != ';'; p++)
@@ -324,7 +325,8 @@ void dt_kernel_names_signature(struct dt_kernel_names *k, const char *name, char
 	uint32_t id;
 
 	out[0] = '\0';
-	/* its only argument is where the caller's registers are, and the module has read them */
+	/* the argument of such a function only points to the caller's registers, from which the
+	 * module has read the call's arguments */
 	for (size_t i = 0; i < sizeof(call) / sizeof(*call); i++) {
 		size_t length = strlen(call[i].prefix);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel calls its functions (/proc/kallsyms), and their types (its BTF). */
+/* Names of the kernel's functions, from /proc/kallsyms, and their types, from its BTF. */
 #ifndef DT_SESSION_KERNEL_NAMES_H
 #define DT_SESSION_KERNEL_NAMES_H
 
@@ -7,22 +7,28 @@
 
 struct dt_kernel_names;
 
+/* A function of the kernel. The texts belong to the dt_kernel_names that it came from. */
 struct dt_kernel_symbol {
-	uint64_t address, end;
+	uint64_t address, end; /* end: where the next symbol begins */
 	const char *name;
 	const char *module; /* "vmlinux" for the kernel itself */
 };
 
-/* NULL and an error when the kernel tells no addresses (kptr_restrict). */
+/* Reads the names. Returns NULL and an error when the kernel tells no addresses (kptr_restrict). */
 struct dt_kernel_names *dt_kernel_names_open(struct dt_error *e);
-/* Reads the types, which takes as long again, if there are any: before functions are recorded. */
+/* Reads the types, if there are any, which takes as long as reading the names. Must be called
+ * before functions are recorded whose signatures are wanted. */
 void dt_kernel_names_types(struct dt_kernel_names *n);
+/* Frees the names and types. */
 void dt_kernel_names_close(struct dt_kernel_names *n);
 
-/* The first that kallsyms has of that name; dt_kernel_names_find(): that pc is in. */
+/* Finds the first function in kallsyms with that name. False: there is none. */
 bool dt_kernel_names_named(const struct dt_kernel_names *n, const char *name,
 			   struct dt_kernel_symbol *s);
+/* Finds the function that contains pc. False: pc is below all of them. */
 bool dt_kernel_names_find(struct dt_kernel_names *n, uint64_t pc, struct dt_kernel_symbol *s);
+/* Writes the signature of the function with that name in the form of symbols/symtab.h; "": not
+ * known. */
 void dt_kernel_names_signature(struct dt_kernel_names *n, const char *name, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's ranges in the kernel. */
+/* Ranges and tracepoints of a session in the kernel. */
 #include "session/kernel-ranges.h"
 
 #include <pthread.h>
@@ -14,10 +14,10 @@
 
 struct dt_kernel_range {
 	struct dt_kernel *k;
-	struct dt_point *point; /* of a point; the list's */
-	uint8_t serial;		/* of a point: include/devtrace-ioctl.h */
-	char *set;		/* of functions: as the kernel's device is told */
-	unsigned number;	/* what the kernel's device calls it: sNUMBER */
+	struct dt_point *point; /* of a tracepoint; owned by the list. NULL: functions */
+	uint8_t serial;		/* of a tracepoint: include/devtrace-ioctl.h */
+	char *set;	 /* of functions: the patterns or addresses for the kernel's device */
+	unsigned number; /* of functions: the range's name in the kernel's device is sNUMBER */
 };
 
 /* ---- what is meant ---- */
@@ -62,7 +62,8 @@ int dt_kernel_place(struct dt_kernel *k, const char *name, struct dt_place *plac
 	return 1;
 }
 
-/* What a point captures has names; where it is, the kernel knows. */
+/* For parsing what a point captures. Only its names and types are needed here: the kernel finds out
+ * the addresses itself. */
 static bool on_symbol(void *ctx, const char *name, uint64_t *address)
 {
 	(void)ctx, (void)name;
@@ -101,7 +102,8 @@ static int make_point(struct dt_kernel_range *x, const struct dt_range *r, struc
 	return x->point ? 0 : dt_fail(e, "out of memory");
 }
 
-/* "kernel:vfs_* !kernel:vfs_read" is "'vfs_* !vfs_read'" there. */
+/* Translates patterns for the kernel's device: "kernel:vfs_* !kernel:vfs_read" is "'vfs_*
+ * !vfs_read'" there. */
 static int patterns(struct dt_kernel_range *x, const char *what, struct dt_error *e)
 {
 	size_t prefix = strlen(DT_KERNEL_PREFIX);
@@ -123,7 +125,8 @@ static int patterns(struct dt_kernel_range *x, const char *what, struct dt_error
 	return 0;
 }
 
-/* The kernel looks for the functions at once: a name that is none is told before anything is on. */
+/* Makes a range of functions. It is made in the kernel's device once and deleted again, so that a
+ * name that is no function is reported before anything is on. */
 static int make_functions(struct dt_kernel_range *x, const struct dt_range *r, struct dt_error *e)
 {
 	static unsigned number;
@@ -180,7 +183,7 @@ void dt_kernel_range_forget(struct dt_kernel_range *x)
 
 /* ---- switching ---- */
 
-/* From now on what comes from there is this point's. With the lock. */
+/* Notes that records at the point's address are this point's from now on. With the list's lock. */
 static int begin_stay(struct dt_kernel_points *all, const struct dt_point *p, uint8_t serial)
 {
 	if (all->n == all->room) {
@@ -269,7 +272,8 @@ int dt_kernel_range_change(struct dt_kernel_range *old, struct dt_kernel_range *
 
 /* ---- records ---- */
 
-/* 1 at the top, the point's number, and in the low byte which of its records: no kernel address. */
+/* the top bit, the point's number plus 1, and in the low byte which record of a hit it is: no
+ * kernel address */
 #define POINT_PC(id, part) (1ull << 63 | (uint64_t)((id) + 1) << 8 | (part))
 
 uint64_t dt_kernel_point_pc(struct dt_kernel *k, const struct dt_record *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking records from the kernel's device. */
+/* Takes records from the kernel's device. */
 #include "session/kernel.h"
 
 #include <errno.h>
@@ -19,24 +19,27 @@
 #define LOG  "/dev/trace"
 #define NAME "devtrace"
 
-/* The ring of a core, mapped twice in a row: what goes round its end is in one piece, too. */
+/* The ring of a core, mapped twice in a row, so that records that go round its end are in one
+ * piece, too. */
 struct mapped {
-	char *records;		      /* NULL: there is no such core */
-	uint64_t generation, release; /* what has been taken is given back with the next question */
-	uint64_t told;		      /* of the lost */
-	uint64_t lost, lost_at;	      /* not handed out yet: in front of that position */
+	char *records; /* NULL: there is no such core */
+	/* release: records up to there are given back with the next DEVTRACE_SPAN */
+	uint64_t generation, release;
+	uint64_t told;		/* lost records that the device has reported */
+	uint64_t lost, lost_at; /* lost records not reported by us yet; they are missing before that
+				   position */
 };
 
 struct dt_kernel {
 	int ctl, log;
 	unsigned cores;
-	uint64_t bytes; /* of a ring */
+	uint64_t bytes; /* size of a ring */
 	struct mapped *core;
 	struct dt_kernel_names *names;
 	struct dt_kernel_points *points;
 };
 
-/* What the device shows behind #NAME; NULL: nothing. */
+/* Returns what the device shows after #NAME; NULL: nothing. Valid until the next call. */
 static const char *line_of(const struct dt_kernel *k, const char *name)
 {
 	static char state[65536];
@@ -55,7 +58,7 @@ static const char *line_of(const struct dt_kernel *k, const char *name)
 	return line;
 }
 
-/* The device says why in what it shows. */
+/* Makes the error for a command that the device has refused; the device shows why. Returns -1. */
 static int refused(const struct dt_kernel *k, const char *command, int err, struct dt_error *e)
 {
 	const char *why;
@@ -109,7 +112,8 @@ static int open_device(const char *path, int flags, struct dt_error *e)
 	return dt_fail(e, "%s: %s", path, strerror(errno));
 }
 
-/* It is nobody's, and nothing is traced: from here on it is ours, until log is closed. */
+/* Takes the device, if nobody has it and nothing is traced: from here on it is ours, until `log' is
+ * closed. */
 static int own(const struct dt_kernel *k, struct dt_error *e)
 {
 	if (ioctl(k->log, DEVTRACE_OWN) == 0)
@@ -137,7 +141,7 @@ static int map_ring(struct dt_kernel *k, unsigned core)
 	char *room;
 
 	if (ioctl(k->log, DEVTRACE_SPAN, &span) < 0)
-		return errno == EINVAL ? 0 : -1; /* a number without a core */
+		return errno == EINVAL ? 0 : -1; /* there is no core with this number */
 	room = mmap(NULL, 2 * k->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
 		return -1;
@@ -227,7 +231,7 @@ struct dt_kernel *dt_kernel_open(const char *const *pattern, size_t n, unsigned 
 	    dt_kernel_tell(k, e, "size 16\npolicy drop\nreset\nwatch 0\n") < 0 ||
 	    map_rings(k, e) < 0)
 		goto fail_log;
-	/* somebody is to be watched before everybody is not: who has no thread is nobody */
+	/* an id has to be watched before not everybody is recorded: this one is no thread's */
 	if (!everybody && dt_kernel_tell(k, e, "follow on\nwatch %d\n", 0x3fffff) < 0)
 		goto fail_map;
 	if (trace_functions(k, pattern, n, e) < 0)
@@ -258,7 +262,7 @@ void dt_kernel_close(struct dt_kernel *k)
 		return;
 	dt_kernel_stop(k);
 	unmap_rings(k);
-	close(k->log); /* and the kernel takes back all that was told */
+	close(k->log); /* with this the kernel takes back all our commands */
 	close(k->ctl);
 	dt_kernel_names_close(k->names);
 	dt_kernel_points_free(k->points);
@@ -300,7 +304,8 @@ void dt_kernel_stop(struct dt_kernel *k)
 
 /* ---- taking ---- */
 
-/* A full ring has room again only behind what it has: where records were lost. */
+/* Notes new losses. A full ring has room again only after the records that it holds, so that is
+ * where the lost ones are missing. */
 static void note_loss(struct mapped *m, const struct devtrace_span *span)
 {
 	if (span->lost == m->told)

@@ -129,7 +129,7 @@ void dt_log_note(struct dt_log *l, const struct dt_record *r, size_t n, uint64_t
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Waits for a record at or behind `from'. With the lock. */
+/* Waits for a record at position `from' or later. With the log's lock. */
 static void wait_for(struct dt_log *l, uint64_t from, int ms)
 {
 	struct timespec until;

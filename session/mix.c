@@ -6,14 +6,14 @@
 
 #include "session/kernel-ranges.h"
 
-/* A source's records that are to be mixed now. */
+/* The records of one source that are to be mixed now. */
 struct head {
-	const struct dt_record *record;	 /* of the ring and the kernel */
-	const struct dt_switch *changes; /* of switches */
+	const struct dt_record *record;	 /* of the ring or the kernel's device */
+	const struct dt_switch *changes; /* of the context switches */
 	size_t n, at;
-	uint64_t lost;	/* the kernel's: so many are missing... */
-	size_t lost_at; /* ...in front of this one of them */
-	uint64_t ticks; /* of the next one, on the clock of the first core */
+	uint64_t lost;	/* only of the kernel's device: so many records are missing... */
+	size_t lost_at; /* ...before the record with this index */
+	uint64_t ticks; /* of the next record, on the first core's clock */
 };
 
 int dt_mix_init(struct dt_mix *m, unsigned cores, unsigned domains, struct dt_error *e)
@@ -45,7 +45,7 @@ static struct dt_record *room(struct dt_record **p, size_t *room, size_t n)
 	return more;
 }
 
-/* How many ticks the clock of ring i's core is ahead of the first core's. */
+/* Returns by how many ticks the clock of ring i's core is ahead of the first core's. */
 static int64_t ahead_of(const struct dt_mix *m, const struct dt_session *s, unsigned i)
 {
 	unsigned core = i % (m->cores + 1);
@@ -53,7 +53,8 @@ static int64_t ahead_of(const struct dt_mix *m, const struct dt_session *s, unsi
 	return s->offset && core < m->cores ? dt_offset_correction(&s->offset[core]) : 0;
 }
 
-/* A core whose clock is ahead: its records as the first core would have timed them. */
+/* Returns the records with the times that the first core would have given them; NULL: out of
+ * memory. */
 static const struct dt_record *corrected(struct dt_mix *m, const struct dt_record *r, size_t n,
 					 int64_t ahead)
 {
@@ -70,7 +71,7 @@ static const struct dt_record *corrected(struct dt_mix *m, const struct dt_recor
 	return to;
 }
 
-/* In front of the record that the mix goes on with. */
+/* Adds a gap before the next record of the mix. */
 static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin)
 {
 	if (m->gaps == m->gap_room) {
@@ -86,7 +87,7 @@ static int add_gap(struct dt_mix *m, uint64_t lost, uint64_t begin)
 	return 0;
 }
 
-/* Finds out when the next one of a source was. */
+/* Finds out the time of the next record of a source. */
 static void look(struct head *h, enum dt_mix_source source, int64_t ahead)
 {
 	if (h->at == h->n)
@@ -97,7 +98,7 @@ static void look(struct head *h, enum dt_mix_source source, int64_t ahead)
 		h->ticks = h->record[h->at].ticks - (source == DT_MIX_KERNEL ? (uint64_t)ahead : 0);
 }
 
-/* The next record of a source becomes that of the mix. */
+/* Appends the next record of a source to the mix. */
 static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, struct head *h,
 	       enum dt_mix_source source)
 {
@@ -116,12 +117,10 @@ static int put(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 			h->lost = 0;
 		}
 		out->pc = dt_kernel_point_pc(s->kernel, &h->record[h->at]);
-		out->core = 0; /* the part of a point's, in the kernel's ring */
+		out->core = 0; /* in the kernel's ring it says which record of a point's it is */
 	}
-	/*
-	 * A switch has its time from another clock. One that is told of only now came behind what
-	 * has been taken: the kernel tells before the core goes on.
-	 */
+	/* A switch has its time from another clock. One that is reported only now came after the
+	 * records that have been taken, since the kernel reports it before the core goes on. */
 	if (source == DT_MIX_SWITCHES && out->ticks < c->last)
 		out->ticks = c->last;
 	if (c->source[source].lost && add_gap(m, c->source[source].lost, c->source[source].last))
@@ -154,7 +153,7 @@ static int mix(struct dt_mix *m, struct dt_session *s, struct dt_mix_core *c, st
 	}
 }
 
-/* The ring alone: its records stay where they are. */
+/* Makes the mix when only the ring has records; these stay where they are. */
 static int alone(struct dt_mix *m, struct dt_mix_core *c, const struct dt_record *r, size_t n)
 {
 	m->record = r;
@@ -169,7 +168,7 @@ static int alone(struct dt_mix *m, struct dt_mix_core *c, const struct dt_record
 	return 0;
 }
 
-/* Nothing comes any more: what was lost, and has nothing behind it, is told at the end. */
+/* Adds gaps at the end, when nothing more comes, for losses that have no record after them. */
 static int tell_rest(struct dt_mix *m, struct dt_mix_core *c)
 {
 	for (unsigned i = 0; i < DT_MIX_SOURCES; i++) {
@@ -195,9 +194,9 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 	if (n && !r)
 		goto no_memory;
 	/*
-	 * A switch in front of the last record taken has been told by now: it happened on the same
-	 * core. What comes later waits for the ring to be empty: the take may have ended at its
-	 * maximum, or at a loss, with records in front of it still in the ring.
+	 * A switch before the last record taken has been reported by now, since it happened on the
+	 * same core. Later switches wait until the ring is empty: the take may have ended at its
+	 * maximum, or at a loss, with earlier records still in the ring.
 	 */
 	until = n ? r[n - 1].ticks : lost ? 0 : end ? ~0ull : now;
 	if (i < m->cores && s->switches) {
@@ -227,7 +226,7 @@ int dt_mix_take(struct dt_mix *m, struct dt_session *s, unsigned i, const struct
 		if (!m->record || mix(m, s, c, head, ahead))
 			goto no_memory;
 	}
-	c->source[DT_MIX_KERNEL].lost += head[DT_MIX_KERNEL].lost; /* behind what came */
+	c->source[DT_MIX_KERNEL].lost += head[DT_MIX_KERNEL].lost; /* after the records that came */
 	if (end && !m->n && tell_rest(m, c))
 		goto no_memory;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is open of what is mounted: commands and state, records. */
+/* Open files: commands and state in ctl, records in trace and trace.wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,35 +10,37 @@
 #include "session/client.h"
 #include "session/mount-work.h"
 
-#define LINE_MAX_BYTES (64u << 20)	      /* of commands that no newline has ended */
-#define GRACE	       (400 / DT_CLIENT_TURN) /* turns until an interrupted writer is let go */
+#define LINE_MAX_BYTES (64u << 20)	      /* of commands that no newline has ended yet */
+#define GRACE	       (400 / DT_CLIENT_TURN) /* turns of waiting until an interrupted caller is let go */
 
-/* One open file. Its lock is held while a request on it is under way. */
+/* An open file. Its lock is held while a request on it is under way. */
 struct handle {
 	pthread_mutex_t lock;
 	char session[64];
-	struct dt_client follower; /* of trace.wait, from its first read on */
+	struct dt_client follower; /* of trace.wait: its connection, from the first read on */
 	bool reads, writes;
-	bool begun;   /* text is what there is to be read */
+	bool begun;   /* `text' holds what is to be read; of trace.wait: it has been read */
 	char *text;   /* a snapshot, or answers to what was written */
-	size_t n, at; /* at: of a handle that also writes, where its next read begins */
-	char *line;   /* written, but not ended by a newline yet */
+	size_t n, at; /* at: where the next read begins, of a file that is also open for writing */
+	char *line;   /* commands written, but not ended by a newline yet */
 	size_t line_n;
 };
 
 /* ---- requests to a session ---- */
 
+/* A FUSE request that may have to wait for a session. */
 struct waiter {
 	fuse_req_t req;
 	struct dt_mount *m;
-	unsigned turns; /* since the interrupt */
+	unsigned turns; /* turns of waiting since the caller was interrupted */
 	bool answered;	/* the caller has been let go */
 };
 
 /*
- * Whoever waits in a file can not be stopped or killed until it is answered: so an interrupted
- * caller is let go, and what it asked for goes on. It may be what stops the caller: "detach" of a
- * traced program by itself. A moment of grace keeps programs with timers from seeing EINTR.
+ * Called every turn while a request waits; false: give up. A caller that waits in a file can not be
+ * stopped or killed until it is answered. So an interrupted caller is let go, and what it asked for
+ * goes on. That may be the very thing that stops the caller: "detach" of a traced program by
+ * itself. A moment of grace keeps programs with timers from seeing EINTR.
  */
 static bool keep_waiting(void *ctx)
 {
@@ -53,8 +55,8 @@ static bool keep_waiting(void *ctx)
 	return true;
 }
 
-/* A request whose caller was let go may still have the handle. False: the caller of this one, too.
- */
+/* Locks a handle, which a request whose caller was let go may still have. False: this caller has
+ * been answered meanwhile, too. */
 static bool lock_for(struct waiter *w, struct handle *h)
 {
 	for (;;) {
@@ -119,7 +121,7 @@ static int snapshot(struct waiter *w, struct handle *h)
 	return err;
 }
 
-/* Has n bytes of h->line obeyed. */
+/* Has the first n bytes of h->line obeyed; returns 0 or an errno. */
 static int obey(struct waiter *w, struct handle *h, size_t n)
 {
 	pid_t pid = fuse_req_ctx(w->req)->pid;
@@ -130,9 +132,11 @@ static int obey(struct waiter *w, struct handle *h, size_t n)
 	if (connect_for(w, &c, h->session, &e) < 0) {
 		err = EIO;
 	} else if (dt_client_write(&c, h->line, n, (uint32_t)pid, &e) < 0) {
-		err = c.n ? EINVAL : EIO; /* a reason given by the session, or none */
+		err = c.n ? EINVAL : EIO; /* EINVAL when the session has given a reason */
 	} else if (c.n) {
-		/* the answers: to be read by whoever can, and in the log */
+		/*
+		 * answers go to the log, and can be read from a file that is also open for reading
+		 */
 		dt_mount_say(w->m, h->session, pid, c.text, c.n);
 		if (!h->begun) {
 			free(h->text);
@@ -151,12 +155,13 @@ static int obey(struct waiter *w, struct handle *h, size_t n)
 }
 
 /*
- * The kernel hands over a large write in pieces, cut anywhere: a piece that is as large as one can
- * be is obeyed up to its last newline. A smaller one is the end of its write, and obeyed as it is.
+ * Obeys what was written. The kernel hands over a large write in pieces, cut anywhere: of a piece
+ * of the largest size the text up to its last newline is obeyed. A smaller piece is the end of its
+ * write, and is obeyed as it is.
  */
 static void write_ctl(struct waiter *w, struct handle *h, const char *text, size_t size)
 {
-	bool piece = size + 4096 > w->m->max_write; /* pieces begin and end with pages */
+	bool piece = size + 4096 > w->m->max_write; /* pieces begin and end at pages */
 	size_t n;
 	int err = 0;
 
@@ -182,7 +187,7 @@ static void write_ctl(struct waiter *w, struct handle *h, const char *text, size
 
 /* ---- trace ---- */
 
-/* How many of these records one read can have. */
+/* Returns how many records fit into a read of that size. */
 static size_t records_in(size_t size)
 {
 	return size / DT_LINE;
@@ -245,8 +250,9 @@ static int take(struct waiter *w, struct handle *h, size_t max)
 }
 
 /*
- * A turn at a time, so that a caller that is interrupted has taken nothing. The connection is kept:
- * a session that ends lets those who follow take what there is.
+ * Takes records for trace.wait, waiting a turn at a time, so that for an interrupted caller nothing
+ * has been taken. The connection is kept, since a session that ends lets clients that follow it
+ * take what there is.
  */
 static int take_waiting(struct waiter *w, struct handle *h, size_t max, bool may_block)
 {
@@ -256,7 +262,7 @@ static int take_waiting(struct waiter *w, struct handle *h, size_t max, bool may
 	long n = 0;
 
 	if (h->begun && c->fd < 0)
-		return 0; /* it has ended */
+		return 0; /* the session has ended */
 	h->begun = true;
 	if (c->fd < 0 && dt_client_open(c, h->session, &e) < 0)
 		return EIO;
@@ -265,7 +271,7 @@ static int take_waiting(struct waiter *w, struct handle *h, size_t max, bool may
 	while (err == 0 && n == 0) {
 		err = take_some(w, h, c, max, may_block ? DT_CLIENT_TURN : 0, &n);
 		if (n == -1)
-			err = c->n ? err : 0; /* killed: the end */
+			err = c->n ? err : 0; /* the session was killed: the file ends */
 		if (n < 0)
 			dt_client_close(c);
 		else if (n == 0 && !may_block)
@@ -349,7 +355,7 @@ void dt_mount_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		goto out;
 	}
 	if (h->writes) {
-		/* answers to what has been written, or else how things stand now */
+		/* answers to what has been written, or else a snapshot */
 		if (!h->begun)
 			err = snapshot(&w, h);
 		at = h->at;
@@ -384,14 +390,16 @@ void dt_mount_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t siz
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* close(2) waits for this, and is told when the last line of a large write was wrong. */
+/* Obeys a last line without a newline. close(2) waits for this, and fails when the last line of a
+ * large write was wrong. */
 void dt_mount_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
 	struct waiter w = {.req = req, .m = fuse_req_userdata(req)};
 	int err = 0;
 
-	/* a process that is killed closes its files, and must not wait then for what was killed */
+	/* a process that is killed closes its files, and must not wait then for a request of its
+	 * own */
 	if (pthread_mutex_trylock(&h->lock) != 0) {
 		fuse_reply_err(req, 0);
 		return;

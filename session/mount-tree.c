@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is mounted: its names, numbers and directories. */
+/* The mounted files: their names, inode numbers and directories. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,8 @@
 #include "session/mount-work.h"
 #include "session/server.h"
 
-/*
- * Inode numbers: the root, the log, the kernel's device with its two files, then eight for each
- * session's name that has been seen.
- */
+/* Inode numbers: the root, the log, the kernel's device with its two files, then eight for each
+ * session's name that has been seen. */
 enum { ROOT = 1, KERNEL = 3, KERNEL_CTL = 4, KERNEL_TRACE = 5, FIRST = 8 };
 
 static const char *const file_name[] = {"", "ctl", "trace", "trace.wait"};
@@ -38,7 +36,8 @@ static bool for_a_second(void *ctx)
 	return ++*turns < 1000 / DT_CLIENT_TURN;
 }
 
-/* tail -f reads on when the size has grown: it is that of all records that the log has had. */
+/* Returns the size of a session's trace: of all records that the log has had, since tail -f reads
+ * on when the size has grown. */
 static off_t trace_size(const char *session)
 {
 	struct dt_client c;
@@ -55,7 +54,7 @@ static off_t trace_size(const char *session)
 	return (off_t)(next * DT_LINE);
 }
 
-/* The number of a session's directory; 0: out of memory. */
+/* Returns the inode number of a session's directory; 0: out of memory. */
 static fuse_ino_t number_of(struct dt_mount *m, const char *session)
 {
 	size_t i = 0;
@@ -93,7 +92,8 @@ bool dt_mount_session(struct dt_mount *m, fuse_ino_t ino, char *session)
 	return is;
 }
 
-/* The kernel's files are links to its device, which has them whoever is mounted. */
+/* Returns where a file of the kernel's directory leads: they are links to its device. NULL: it is
+ * none. */
 static const char *kernel_file(fuse_ino_t ino)
 {
 	return ino == KERNEL_CTL ? "/dev/tracectl" : ino == KERNEL_TRACE ? "/dev/trace" : NULL;
@@ -109,7 +109,7 @@ static bool attributes(struct dt_mount *m, fuse_ino_t ino, struct stat *st)
 	char session[64];
 
 	*st = (struct stat){.st_ino = ino, .st_nlink = 1, .st_uid = geteuid(), .st_gid = getegid()};
-	/* always changed just now: tail -f looks again only at what has changed */
+	/* the time is always now: tail -f looks again only at files that have changed */
 	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
 	st->st_ctim = st->st_atim = st->st_mtim;
 	if (ino == ROOT) {
@@ -179,7 +179,9 @@ void dt_mount_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, ENOENT);
 }
 
-/* The shell's > truncates: there is nothing to be truncated. Modes and owners stay. */
+/*
+ * The shell's > truncates, which is accepted and does nothing. Modes and owners can not be changed.
+ */
 void dt_mount_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set,
 		      struct fuse_file_info *fi)
 {
@@ -191,6 +193,7 @@ void dt_mount_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set
 
 /* ---- directories ---- */
 
+/* An open directory, with its entries in the form that FUSE sends. */
 struct listing {
 	fuse_req_t req;
 	struct dt_mount *m;
@@ -225,7 +228,7 @@ static void add_session(void *ctx, const char *name)
 	add_entry(l, name, number_of(l->m, name), S_IFDIR);
 }
 
-/* The entries are those there are when the directory is opened. */
+/* Makes the entries, which are those there are when the directory is opened. */
 void dt_mount_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct listing *l = calloc(1, sizeof(*l));
@@ -280,7 +283,7 @@ void dt_mount_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	/* whole entries only: each says where the next one begins */
+	/* only whole entries are sent; each says where the next one begins */
 	while (end < l->n) {
 		uint64_t next;
 

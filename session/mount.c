@@ -17,7 +17,7 @@
 #include "session/client.h"
 #include "session/server.h"
 
-#define THREADS	    1000u /* requests at once: readers that wait for a record take one each */
+#define THREADS	    1000u /* requests at a time: each reader that waits for a record takes one */
 #define WRITE_BYTES (1u << 20)
 
 /* ---- the log ---- */
@@ -39,7 +39,7 @@ void dt_mount_say(struct dt_mount *m, const char *session, pid_t pid, const char
 	if (length >= sizeof(line))
 		length = sizeof(line) - 1;
 	pthread_mutex_lock(&m->lock);
-	if (m->log_n + length > DT_MOUNT_LOG_BYTES) { /* the older half goes, by whole lines */
+	if (m->log_n + length > DT_MOUNT_LOG_BYTES) { /* drops the older half, by whole lines */
 		char *keep = memchr(m->log + m->log_n / 2, '\n', m->log_n - m->log_n / 2);
 
 		m->log_n = keep ? (size_t)(m->log + m->log_n - keep - 1) : 0;
@@ -96,7 +96,7 @@ static int needs(struct dt_error *e)
 	return 0;
 }
 
-/* What a mount that was killed has left. */
+/* Unmounts what a mount that was killed has left. */
 static void unmount_dead(const char *directory)
 {
 	struct stat st;
@@ -115,12 +115,14 @@ static void unmount_dead(const char *directory)
 }
 
 /*
- * The place is to be free also when this process is killed: a process of its own waits for the end
- * of a socket that only this one holds, and unmounts what is dead then. A line in it says that
- * there is nothing to do. FUSE's own way (auto_unmount) looks once, when the server's socket is
- * closed, and at that instant /dev/fuse may still be open: it is told ECONNABORTED, leaves the
- * mount, and there it stays, dead. So this one looks again for five seconds. Not to have one is no
- * error: the next mount at this place clears it too.
+ * Shell script of the watcher: the directory has to become free also when this process is killed. A
+ * process of its own waits for the end of a socket that only we hold, and then unmounts what is
+ * dead. A line from the socket says that there is nothing to do.
+ *
+ * FUSE's own way (auto_unmount) looks only once, when the server's socket is closed. At that
+ * instant /dev/fuse may still be open: then it gets ECONNABORTED, leaves the mount, and there it
+ * stays, dead. So this script looks again for five seconds. It is no error when there is no
+ * watcher: the next mount at this place clears it, too.
  */
 static const char clear_killed[] = "read -r ended && exit\n"
 				   "n=0\n"
@@ -142,7 +144,7 @@ static void watch_own_end(struct dt_mount *m)
 		return;
 	pid = fork();
 	if (pid == 0) {
-		setsid(); /* a Ctrl-C is not meant for it */
+		setsid(); /* so that a Ctrl-C does not end it */
 		null = open("/dev/null", O_RDWR);
 		if (null < 0 || dup2(ends[0], 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
 		    chdir("/") < 0)
@@ -158,17 +160,18 @@ static void watch_own_end(struct dt_mount *m)
 		m->alive = ends[1];
 }
 
-/* It has been unmounted. */
+/* Ends the watcher, after the directory was unmounted. */
 static void unwatch_own_end(struct dt_mount *m)
 {
 	if (m->alive < 0)
 		return;
-	/* nobody is there, where the watcher was killed too */
+	/* this fails when the watcher has been killed, too */
 	(void)!send(m->alive, "\n", 1, MSG_NOSIGNAL);
 	close(m->alive);
 }
 
-/* Two on one place would hide each other. */
+/* Tells whether the sessions are mounted at a directory already: two mounts there would hide each
+ * other. */
 static bool is_mounted(const char *directory)
 {
 	FILE *f = fopen("/proc/self/mounts", "re");
@@ -198,7 +201,8 @@ static int make_directory(struct dt_mount *m, struct dt_error *e)
 	return 0;
 }
 
-/* Sessions that begin look here. Another mount of this user's that lives keeps its place. */
+/* Leaves the link by which new sessions find this mount. Another living mount of this user keeps
+ * its link. */
 static void leave_link(struct dt_mount *m)
 {
 	char directory[96], path[160], old[4096];
@@ -231,7 +235,7 @@ static void take_link(struct dt_mount *m)
 		unlink(m->link);
 }
 
-/* What fusermount3 complains of becomes the error. */
+/* Mounts; what fusermount3 complains of becomes the error instead of being printed. */
 static int mount_quietly(struct dt_mount *m, struct dt_error *e)
 {
 	int said = memfd_create("devtrace-mount", MFD_CLOEXEC), old[3], rc;
@@ -339,7 +343,7 @@ int dt_mount_serve(struct dt_mount *m, bool aloud, int ready, struct dt_error *e
 		fuse_loop_cfg_destroy(config);
 		return dt_fail(e, "no signal handlers");
 	}
-	/* it looks at a file that this process itself is to serve */
+	/* in a thread, since it looks at a file that this process has to serve meanwhile */
 	rc = pthread_create(&thread, NULL, link_when_served, m);
 	if (rc == 0) {
 		rc = fuse_session_loop_mt(m->fuse, config);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The cores' cycle counters, compared by two threads that answer each other through memory, one of
- * them on the first core: the exchange of NTP, of which the quickest of some is believed.
- */
+/* Compares the cores' cycle counters by two threads that answer each other through memory, one of
+ * them on the first core: NTP's exchange, of which the quickest of several is believed. */
 #include "session/offsets.h"
 
 #include <pthread.h>
@@ -14,12 +12,13 @@
 #include "core/offset.h"
 
 #define ROUNDS 200
-#define GOOD   200u /* ticks: better is not to be had */
+#define GOOD   200u /* ticks: an error as small as this can not be improved */
 
+/* What the two threads share. */
 struct exchange {
 	unsigned core;
-	uint32_t turn; /* odd: the other core's; even: ours. ~0: no more */
-	bool ready;    /* it runs on its core, or has failed to */
+	uint32_t turn; /* odd: the other core's turn; even: the first core's. ~0: the end */
+	bool ready;    /* the other thread runs on its core, or has failed to get there */
 	bool failed;
 	uint64_t t1, t2;
 };
@@ -58,7 +57,7 @@ static void *answer(void *exchange)
 		}
 		x->t1 = dt_ticks_ordered();
 		x->t2 = dt_ticks_ordered();
-		/* an answer that comes too late must not replace the word to end */
+		/* an answer that comes too late must not overwrite the ~0 that ends it */
 		__atomic_compare_exchange_n(&x->turn, &turn, next + 1, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
 		next += 2;
@@ -75,7 +74,7 @@ void dt_offset_take(struct dt_offset *best, uint64_t t0, uint64_t t1, uint64_t t
 	}
 }
 
-/* From the first core. */
+/* Makes the exchanges, on the first core. */
 static void ask(struct exchange *x, struct dt_offset *best, uint64_t patience)
 {
 	uint64_t begin = dt_ticks_ordered();

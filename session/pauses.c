@@ -9,12 +9,12 @@
 #include "store/store.h"
 #include "session/domain.h"
 
-#define MOMENT	23u /* ticks, as a power of two: some 4 ms */
-#define SINGLES 16u /* as many pauses that end in one are told one by one */
+#define MOMENT	23u /* a moment is 2^MOMENT ticks, some 4 ms */
+#define SINGLES 16u /* so many pauses that end in one moment are told one by one */
 
 static void put(struct dt_session *s, const struct dt_pause *p)
 {
-	/* a file that can not be written is noticed by who writes its records */
+	/* an error is noticed where records are written to the same file */
 	if (s->store)
 		dt_store_pause(s->store, p, NULL);
 }
@@ -37,9 +37,9 @@ void dt_pauses_start(struct dt_session *s, bool active)
 }
 
 /*
- * One that is known whole. When there are many, all of a moment are told as one. Who ends a pause
- * reads the clock before its record has a place, so that the record in front may be later: it was
- * short.
+ * Tells a pause whose begin and end are known. When there are many, the further ones of a moment
+ * are told as one. The thread that ends a pause reads the clock before its record has a place, so
+ * the record before may be later; then the pause was short.
  */
 static void add(struct dt_session *s, struct dt_pauses *p, struct dt_pause *one)
 {
@@ -77,7 +77,7 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 	uint32_t thaws = dt_shared_thaws(m), more = thaws - p->thaws, unseen = 0;
 	struct dt_thaw t;
 
-	/* not what a program has written there that runs wild, or means harm */
+	/* a program that runs wild or means harm may have written this: it is not believed */
 	if (more > INT32_MAX || !dt_domains_freeze(s))
 		thaws = p->thaws;
 	else if (more > DT_THAWS)
@@ -85,8 +85,9 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 	for (uint32_t i = p->thaws + unseen; i != thaws; i++) {
 		if (!dt_shared_thaw(m, i, &t)) {
 			if (dt_shared_thaws(m) - i <= DT_THAWS)
-				break; /* it is being written, its record is to come */
-			/* told with the next that can be read, perhaps one of later records */
+				break; /* the entry is being written; its record is still to come */
+			/* this pause is told with the next one that can be read, perhaps with later
+			 * records */
 			unseen++;
 			continue;
 		}
@@ -94,8 +95,8 @@ void dt_pauses_take(struct dt_session *s, struct dt_domain *d, const struct dt_r
 			break;
 		size_t at = t.pos > pos ? (t.pos - pos) / 64 : 0;
 		uint64_t since = at ? r[at - 1].ticks : p->last;
-		/* who ended one reads the clock first, then this: two at a time may do so in turns
-		 */
+		/* the thread that ends a pause reads the clock first, then this count; two at the
+		 * same time may do so in turns */
 		uint64_t missed = t.missed > p->missed ? t.missed - p->missed : 0;
 		struct dt_pause one = {t.begin ? t.begin : since, t.end, false, 1 + unseen, missed};
 

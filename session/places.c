@@ -12,7 +12,7 @@
 #include "session/kernel-ranges.h"
 #include "session/describe.h"
 
-/* The process that addresses are read in: the one that has been there longest. */
+/* The list has the youngest process first, so the last one found is the oldest. */
 struct dt_target *dt_places_reference(struct dt_session *s)
 {
 	struct dt_target *first = NULL;
@@ -23,6 +23,7 @@ struct dt_target *dt_places_reference(struct dt_session *s)
 	return first;
 }
 
+/* A search for the functions with a name: the first eight found, and how many there are. */
 struct names {
 	const char *want;
 	struct dt_target *t;
@@ -57,7 +58,8 @@ static void names_in(struct names *n)
 		dt_names_find(names, n->want, on_function, n);
 }
 
-/* MODULE:NAME: one of the module's names, with or without what follows its first ".so". */
+/* Tells whether the first n bytes of `name' are one of the module's names, with or without what
+ * follows its first ".so". */
 static bool is_module(const struct dt_module *m, const char *name, size_t n)
 {
 	char module[256];
@@ -93,13 +95,14 @@ static int several(const struct names *n, struct dt_error *e)
 static int line_place(struct dt_session *s, const char *text, const char *colon,
 		      struct dt_place *place, struct dt_error *e);
 
-/* What is no function: said to be no code later, instead of not to be known. */
+/* Finds a symbol that is no function, so that it is later reported as not being code rather than as
+ * unknown. */
 static int data_place(const struct names *n, const char *module, size_t length,
 		      struct dt_place *place)
 {
 	uint64_t number;
 
-	/* numbers are not looked for among all symbols: that takes long */
+	/* numbers are not looked for among all symbols, which would take long */
 	if (dt_word_hex(n->want, &number))
 		return 0;
 	for (size_t i = 0; i < n->t->n; i++) {
@@ -129,7 +132,7 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 		return 0;
 	if (qualified && dt_word_decimal(colon + 1, &number))
 		return line_place(s, text, colon, place, e);
-	/* a name in the program goes before one in its libraries */
+	/* a name in the program takes precedence over one in its libraries */
 	for (size_t i = 0; i < n.t->n && (n.n == 0 || qualified); i++) {
 		n.module = &n.t->module[i];
 		if (!qualified || is_module(n.module, text, (size_t)(colon - text)))
@@ -145,7 +148,7 @@ int dt_places_find(struct dt_session *s, const char *text, struct dt_place *plac
 	return 1;
 }
 
-/* The function in which a line of a source file is. */
+/* Finds the function in which a line of a source file is. */
 static int line_place(struct dt_session *s, const char *text, const char *colon,
 		      struct dt_place *place, struct dt_error *e)
 {
@@ -230,7 +233,7 @@ void dt_place_name(struct dt_session *s, uint32_t tid, uint64_t pc, bool offset,
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A record's pc in a trampoline, made the address of the instruction that it is of. */
+/* A run of records with the same pc is translated once. */
 void dt_place_translate(struct dt_session *s, struct dt_record *r, size_t n)
 {
 	uint64_t pc = 0, original = 0;
@@ -301,7 +304,7 @@ void dt_place_symbols(struct dt_session *s, const char *prefix, size_t max,
 
 	pthread_mutex_lock(&s->lock);
 	t = dt_places_reference(s);
-	/* what has sites; of the other libraries only when there is nothing else */
+	/* functions of files with sites; those of other libraries only when there are none */
 	for (int any = 0; any < 2 && n == 0; any++)
 		for (size_t i = 0; t && i < t->n; i++) {
 			const struct dt_elf *elf = t->module[i].file->elf;

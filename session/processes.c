@@ -24,7 +24,7 @@
 #include "session/thread-table.h"
 #include "session/tids.h"
 
-#define NAMED 5 /* processes in a message, at most */
+#define NAMED 5 /* processes named in a message, at most */
 
 static void read_cmdline(pid_t pid, char *text, size_t size)
 {
@@ -55,7 +55,7 @@ void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, si
 	read_cmdline(pid, cmdline, size);
 }
 
-/* Its program and command line are those of `like'. */
+/* Stores the row of a process; program and command line are read from process `like'. */
 static void note_process(struct dt_session *s, pid_t pid, pid_t ppid, pid_t like)
 {
 	char exe[4096], cmdline[4096];
@@ -146,7 +146,8 @@ static void note_area(struct dt_session *s, uint64_t area)
 	for (size_t i = s->areas; i-- > 0;)
 		if (s->area[i] == area)
 			return;
-	if (!(s->areas & (s->areas + 1)) || !s->area) { /* room for the next power of two */
+	/* when the number is a power of two less one, room up to the next is made */
+	if (!(s->areas & (s->areas + 1)) || !s->area) {
 		more = realloc(s->area, 2 * (s->areas + 1) * sizeof(*more));
 		if (!more)
 			return;
@@ -189,7 +190,8 @@ void dt_process_note_user(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
-/* Whose processes' records are believed only as far as they can be true: other users' than ours. */
+/* Stores the users of doubted domains when they have changed: other users than ours, whose
+ * processes' records are believed only as far as they can be true. */
 void dt_process_store_doubted(struct dt_session *s)
 {
 	char text[sizeof(s->doubted)] = "";
@@ -232,8 +234,8 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	dt_process_note_modules(s, t);
 }
 
-/* Forked children that never recorded anything have not made themselves known; they have the area.
- */
+/* Searches /proc: forked children that never recorded anything have not made themselves known, but
+ * they have our area. */
 bool dt_process_adopt_strays(struct dt_session *s)
 {
 	DIR *d = opendir("/proc");
@@ -279,8 +281,8 @@ bool dt_process_shares_memory(struct dt_session *s, pid_t pid)
 	return false;
 }
 
-/* Whoever has its area there is an ancestor, or a brother: it has what the process had at its
- * birth. */
+/* A process whose area is at the same address is an ancestor or a sibling, and has what the child
+ * had at its birth. */
 const struct dt_target *dt_process_parent(struct dt_session *s, const struct dt_shared *m,
 					  uint64_t area)
 {

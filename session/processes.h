@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a session: those that come, and what the file is told of them. */
+/* The processes of a session: how they are taken in, and what is written to the file about them. */
 #ifndef DT_SESSION_PROCESSES_H
 #define DT_SESSION_PROCESSES_H
 
@@ -15,10 +15,11 @@ struct dt_session;
 struct dt_shared;
 struct dt_target;
 
-/* The program and the command line of a process; "": it has gone. */
+/* Reads the path of a process's program, and its command line; both "" when it has gone. */
 void dt_process_program(pid_t pid, char *exe, size_t exe_size, char *cmdline, size_t size);
 
-/* A process that was forked and has ended before anything could be done about it. With the lock. */
+/* Notes a process that was forked and ended before it could be taken into the session. With the
+ * lock. */
 void dt_process_note_gone(struct dt_session *s, pid_t pid, pid_t ppid);
 
 /* Writes rows for modules of t that have none yet. With the lock held. */
@@ -27,40 +28,41 @@ void dt_process_note_modules(struct dt_session *s, struct dt_target *t);
 /* Writes t's row: its program, command line and parent, as they are now. With the lock. */
 void dt_process_note(struct dt_session *s, struct dt_target *t);
 
-/* Does a process run in the memory of another one of the session (a vfork child)? */
+/* Tells whether a process runs in the memory of another one of the session, as a child of vfork
+ * does. */
 bool dt_process_shares_memory(struct dt_session *s, pid_t pid);
 
-/* Takes into the session the forked children of any process that have not made themselves known.
+/* Takes into the session forked children of any process that have not made themselves known.
  * Returns whether there were some. With the lock. */
 bool dt_process_adopt_strays(struct dt_session *s);
 
-/* Names those that still run, as "120 (sleep), 122 (sh)", five at most; how many they are. */
+/* Writes the names of the processes that still run, such as "120 (sleep), 122 (sh)", five at most;
+ * returns how many run. */
 size_t dt_process_running(const struct dt_session *s, char *text, size_t size);
 
-/* The process of which one with that memory, whose area begins at that address, was forked: an
- * ancestor, or a brother, which has what the process had at its birth. NULL: none is left. With the
- * lock. */
+/* Returns a process from which a forked child with memory m and its area at that address inherited
+ * its state: its parent, an older ancestor, or a sibling. NULL: none is left. With the lock. */
 const struct dt_target *dt_process_parent(struct dt_session *s, const struct dt_shared *m,
 					  uint64_t area);
 
-/* The target is to have the memory of its credentials, and has it when it is installed. Owner
- * thread. */
+/* Chooses the memory (domain) that the target gets when it is installed, by its credentials.
+ * Returns 0, or -1 and an error. Owner thread, with the lock. */
 int dt_process_choose_memory(struct dt_session *s, struct dt_target *t, struct dt_error *e);
 
-/* Looks whether a process has other credentials than when it was given its memory, which is said at
- * the end. */
+/* Looks whether a process has other credentials than when it was given its memory, and if so notes
+ * both users for the message at the end of the session. */
 void dt_process_note_user(struct dt_session *s, const struct dt_target *t);
 
-/* The session has t from now on, and owns it: what is chosen is hooked there, and the file is told
- * of it. With the lock. */
+/* Takes t into the session, which owns it from now on: hooks there what is chosen, and writes its
+ * rows to the file. With the lock. */
 void dt_process_add(struct dt_session *s, struct dt_target *t);
 
-/* Tells the file which users' processes are believed only as far as what they record can be true.
- */
+/* Writes to the file of which users' processes records are believed only as far as they can be
+ * true. */
 void dt_process_store_doubted(struct dt_session *s);
 
-/* The trace file forgets n modules that have gone: their addresses may be others' now. With the
- * lock. */
+/* Has the trace file forget the addresses of n modules that have gone, since other code may be
+ * there now. With the lock. */
 void dt_process_forget_modules(struct dt_session *s, const struct dt_module *m, size_t n);
 
 #endif

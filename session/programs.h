@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs of the processes that were named: what is chosen without a module is chosen of
- * these. */
+/* The programs of the processes that the user named: patterns without a module choose functions of
+ * these programs. */
 #ifndef DT_SESSION_PROGRAMS_H
 #define DT_SESSION_PROGRAMS_H
 
 #include "session/state.h"
 
-/* What a process runs is a program that was named. Before its modules are looked at. */
+/* Notes the program that process pid runs as one that was named. Has to be called before its
+ * modules are looked at. */
 void dt_program_note(struct dt_session *s, pid_t pid);
 
-/* Is it the program of a process that was named, rather than a library, or what that process runs?
- */
+/* Tells whether file f is the program of a process that was named, rather than a library or a
+ * program that such a process executes. */
 bool dt_program_is_known(const struct dt_session *s, const struct dt_file *f);
 
 #endif

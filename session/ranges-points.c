@@ -9,7 +9,9 @@
 #include "session/arguments.h"
 #include "session/capture.h"
 
-/* The point for a probe, made when it is first wanted. NULL: it can have none. */
+/*
+ * Returns the point for a USDT probe, made when it is first wanted. NULL: the probe can have none.
+ */
 static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 {
 	const struct dt_usdt_probe *u = &f->usdt->probe[i];
@@ -32,8 +34,8 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 	return f->usdt_point[i] = dt_points_add(&f->points, &point);
 }
 
-/* The point at a function's entry for those of its arguments that the record there lacks. NULL:
- * there are none, or it can have no point. */
+/* Returns the point at a function's entry that captures those of its arguments that the entry's
+ * record lacks. NULL: it lacks none, or the function can have no point. */
 static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
 					const char *which, uint64_t *had)
 {
@@ -60,7 +62,7 @@ static struct dt_point *arguments_point(struct dt_file *f, const struct dt_funct
 	return dt_points_add(&f->points, &point);
 }
 
-/* The points for the arguments of functions. */
+/* Calls fn for the points that capture the arguments of the functions that r means. */
 static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
 			 struct dt_error *e)
 {
@@ -119,8 +121,8 @@ int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *
 		f->program && select->n == 1 && dt_ranges_is_everything(select->pattern[0].text);
 	for (size_t i = 0; u && i < u->n && rc == 0; i++) {
 		struct dt_point *point;
-		/* a semaphore makes the program do what it does not do otherwise: only who asks for
-		 * the probe by its name wants that */
+		/* a semaphore makes the program do what it does not do otherwise: it is set only
+		 * when the probe is asked for by its name */
 		bool guarded = u->probe[i].semaphore != 0;
 
 		if (!dt_selection_usdt(select, u->probe[i].provider, u->probe[i].name, guarded) &&

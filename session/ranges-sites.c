@@ -10,21 +10,21 @@
 
 static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
 {
-	if (site->kind == DT_ELF_EVENT) /* neither the one nor the other */
+	if (site->kind == DT_ELF_EVENT) /* an event is neither an entry nor an exit */
 		return (a->what & DT_DO_ENTRY) && (a->what & DT_DO_EXIT);
 	return site->kind == DT_ELF_ENTRY || site->kind == DT_ELF_PROBE_ENTRY
 		       ? a->what & DT_DO_ENTRY
 		       : a->what & DT_DO_EXIT;
 }
 
-/* What a selection wants of a file's functions. */
+/* Which of a file's functions a selection chooses. */
 struct choice {
 	const struct dt_symtab *tab;
-	const struct dt_function *function; /* of the table */
-	bool *chosen;			    /* by function */
-	uint64_t unnamed;		    /* the function without a name that was asked of last */
+	const struct dt_function *function; /* the functions of the symbol table */
+	bool *chosen;			    /* for each of them */
+	uint64_t unnamed; /* address of the last function without a name that was looked at */
 	bool unnamed_chosen;
-	uint64_t named; /* the function that is_startup() was asked of last */
+	uint64_t named; /* address of the function that is_startup() last looked at */
 	bool startup;
 };
 
@@ -36,7 +36,8 @@ const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *selec
 	return dt_file_called(f, NULL);
 }
 
-/* Functions without a name are called by their addresses, here as elsewhere. */
+/* Tells whether the function at an address is chosen. Functions without a name are matched by their
+ * addresses, as elsewhere. */
 static bool is_chosen(struct choice *c, struct dt_selection *select, const char *module,
 		      uint64_t address)
 {
@@ -54,7 +55,8 @@ static bool is_chosen(struct choice *c, struct dt_selection *select, const char 
 	return c->unnamed_chosen;
 }
 
-/* An event by its own names and numbers; what asks or opts out follows: dt_file_choose_askers(). */
+/* Tells whether a set's patterns match an event by its names or numbers. Whether a site that asks
+ * or opts out is chosen follows from the others: dt_file_choose_askers(). */
 static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
 			  const struct dt_elf_site *site)
 {
@@ -65,7 +67,7 @@ static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
 		return false;
 	dt_format(subsystem, sizeof(subsystem), "%u", v->subsystem);
 	dt_format(event, sizeof(event), "%u", v->event);
-	if (v->flags & DT_EVENT_FREE) /* no numbers, but words: message:send, raw: */
+	if (v->flags & DT_EVENT_FREE) /* it has words instead of numbers: message:send, raw: */
 		return dt_selection_event(
 			&p->select, (const char *const[]){v->subsystem_name, v->subsystem_name},
 			(const char *const[]){v->event_name, v->event_name});
@@ -73,13 +75,15 @@ static bool event_matches(struct place_of_range *p, const struct dt_elf *elf,
 				  (const char *const[]){v->event_name, event});
 }
 
-/* Everything, also where no name is known? */
+/* Tells whether a selection takes everything, also functions whose names are not known. */
 static bool takes_all(const struct dt_selection *s)
 {
 	return s->n == 1 && !s->pattern[0].remove && strcmp(s->pattern[0].text, "*") == 0;
 }
 
-/* Is the function at address start-up code, which everything does not mean? */
+/*
+ * Tells whether the function at an address is start-up code, which `everything' does not include.
+ */
 static bool is_startup(const struct dt_symtab *tab, uint64_t address, struct choice *c)
 {
 	const struct dt_function *f;
@@ -107,7 +111,7 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 	if (!elf || !elf->sites || p->point || p->kernel)
 		return 0;
 	if (r->kind != DT_RANGE_SET) {
-		/* a site begins up to so many bytes in front of its pc */
+		/* a site begins up to so many bytes before its pc */
 		for (size_t i = p->file == f ? dt_elf_site_from(elf, p->low > 16 ? p->low - 16 : 0)
 					     : elf->sites;
 		     i < elf->sites && elf->site[i].address <= p->high; i++)
@@ -125,7 +129,7 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 			p->select.pattern[0].hits += events;
 			fn(ctx, f, i, r);
 		}
-	if (!select->n) /* of libraries: a selection of nothing else would be one of everything */
+	if (!select->n) /* no pattern is for libraries; an empty selection would mean everything */
 		return 0;
 	choice.tab = dt_file_symtab(f);
 	if (!everything) {
@@ -153,7 +157,8 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 	return 0;
 }
 
-/* Chosen is what is wanted, unless it is an event of a subsystem that is off. */
+/* Updates whether a site is chosen: it is when it is wanted, unless it is an event of a subsystem
+ * that is off. */
 static void choose_site(struct dt_file *f, size_t site)
 {
 	bool on = f->wanted[site] && !f->masked[site];
@@ -217,7 +222,7 @@ void dt_ranges_warm(struct dt_symtab *t)
 		dt_symtab_signature(t, &f[n / 2], text, sizeof(text));
 }
 
-/* May any function of this module be chosen? */
+/* Tells whether any function of this module may be chosen. */
 static bool means_module(const struct dt_selection *select, const char *name)
 {
 	for (size_t i = 0; i < select->n; i++)
@@ -249,7 +254,7 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 		if (x->remove || !dt_pattern_module(x, name))
 			continue;
 		any = true;
-		/* functions that no table names, which are not known before their code is read */
+		/* functions that no table names are not known before the code is read */
 		if (strncmp(x->name, "0x", 2) == 0 || strcmp(x->name, "*") == 0)
 			return true;
 	}
@@ -271,7 +276,7 @@ int dt_ranges_note_file(struct dt_session *s, struct dt_file *f, struct dt_error
 		return 0;
 	free(f->chosen);
 	f->chosen = NULL;
-	/* of one that has events only, whose functions may be wanted later; else it has these */
+	/* a file that has only events may have its functions wanted later */
 	if (!f->elf->sleds)
 		dt_file_probes(f, NULL);
 	f->chosen = calloc(f->elf->sites, sizeof(*f->chosen));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The table that the slow path looks up what it is to do in. */
+/* The table in which the slow path looks up what it has to do. */
 #include "session/ranges-work.h"
 
 #include <stdlib.h>
 
 #include "hook/probes.h"
 
+/* The ranges that decide about the sites of a file. */
 struct actions {
-	const struct dt_range **of; /* by site: the range that decides */
+	const struct dt_range **of; /* for each site: the range that decides */
 };
 
 static void note_action(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
@@ -15,7 +16,7 @@ static void note_action(void *ctx, struct dt_file *f, size_t site, const struct 
 	struct actions *a = ctx;
 	const struct dt_range *old = a->of[site];
 
-	/* points before ranges, those with options before those without */
+	/* points take precedence over ranges, ranges with options over those without */
 	(void)f;
 	if (!old || (r->kind == DT_RANGE_POINT && old->kind != DT_RANGE_POINT) ||
 	    (old->kind != DT_RANGE_POINT && (r->action.what & DT_DO_CAREFUL) &&
@@ -49,7 +50,8 @@ static bool same_action(const struct dt_table_entry *x, const struct dt_action *
 	       x->constant == a->constant;
 }
 
-/* Neighbouring sites with the same action share an entry. */
+/* Adds the entries for the sites of a module. Neighbouring sites with the same action share an
+ * entry. */
 static int module_table(struct dt_session *s, struct dt_module *m, struct table *t,
 			struct dt_error *e)
 {
@@ -79,7 +81,7 @@ static int module_table(struct dt_session *s, struct dt_module *m, struct table 
 		x = (struct dt_table_entry){
 			pc, pc, r->action.what, r->action.pid, r->action.late, r->action.constant};
 		rc = add_entry(t, &x, e);
-		joined = !probe; /* trampolines stand in an order of their own */
+		joined = !probe; /* trampolines are not in the order of their sites */
 	}
 	free(a.of);
 	return rc;
@@ -91,8 +93,8 @@ struct point_table {
 };
 
 /*
- * A point's records: what begins something is done by the first, what ends something by the last,
- * so that what belongs together is recorded together.
+ * Adds the entries for a point's records. Actions that begin something are done by the first
+ * record, those that end something by the last, so that records of one hit are recorded together.
  */
 static int point_entries(void *ctx, struct dt_point *point, const struct dt_range *r,
 			 struct dt_error *e)

@@ -1,52 +1,70 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of ranges share: ranges.c, -sites.c, -points.c, -table.c; for nobody else. */
+/*
+ * What the parts of ranges share, and nobody else uses: ranges.c, ranges-sites.c, ranges-points.c,
+ * ranges-table.c. All functions are called with the session's lock; those that return int give 0,
+ * or -1 and an error.
+ */
 #ifndef DT_SESSION_RANGES_WORK_H
 #define DT_SESSION_RANGES_WORK_H
 
 #include "session/ranges.h"
 #include "session/kernel-ranges.h"
 
+/*
+ * Called for a point that range r means; a result other than 0 ends the iteration and is returned.
+ */
 typedef int point_fn(void *ctx, struct dt_point *point, const struct dt_range *r,
 		     struct dt_error *e);
 
-/* What the provider knows of a range: range->host. */
+/* What the session keeps for a range, in range->host. */
 struct place_of_range {
-	struct dt_selection select; /* of a set */
-	/* the same for libraries without sleds: "everything" is of the program only */
+	struct dt_selection select; /* of a set: the patterns for programs */
+	/* of a set: the patterns for libraries without sleds, which lack `everything': that means
+	 * the program only */
 	struct dt_selection libraries;
-	char *arguments;      /* of a set: "path:str,mode", behind '@'; NULL: all of them */
-	uint64_t had;	      /* bit i: some function has the i-th of them */
-	struct dt_file *file; /* of the others: the range in the file's own addresses */
+	char *arguments;      /* of a set: the list after '@', such as "path:str,mode"; NULL: all
+				 arguments */
+	uint64_t had;	      /* bit i: some function has the i-th of these arguments */
+	struct dt_file *file; /* of others: the file; the range in its own addresses */
 	uint64_t low, high;
-	struct dt_point *point; /* of a tracepoint that is not at a function's site; the file's */
-	struct dt_kernel_range *kernel; /* it is the kernel's, and nothing of a process */
+	struct dt_point *point;		/* of a tracepoint not at a function's site; the file's */
+	struct dt_kernel_range *kernel; /* not NULL: it is in the kernel, the rest is unused */
 };
 
-/* What the hook of a sled records as pc. */
+/* Returns the pc that the hook of a sled records, as an address in the file. */
 uint64_t dt_ranges_site_pc(const struct dt_elf_site *s);
-/* The file can have points: its code has been looked at. One whose functions have no sleds has
+/* Reads the code of a file, so that it can have points. A file whose functions have no sleds has
  * sites from then on. */
 int dt_ranges_read_code(struct dt_file *f, struct dt_error *e);
+/* Tells whether a pattern means every function, as "*" and "*:*" do. */
 bool dt_ranges_is_everything(const char *pattern);
-/* What a file is called, with the links that patterns name it by. */
+/* Returns the names of a file, one a line, with those of links by which the patterns name it. */
 const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *select);
-/* Calls fn for every site of f that r means. */
+/* Calls fn for every site of f that r means, and counts the hits of r's patterns. */
 int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 			void (*fn)(void *ctx, struct dt_file *f, size_t site,
 				   const struct dt_range *r),
 			void *ctx, struct dt_error *e);
+/* Adds to the number of ranges that want a site; it is chosen while that is not 0. */
 void dt_ranges_count_site(struct dt_file *f, size_t site, int add);
+/* These two are for dt_ranges_each_site(): one range more, or one less, wants the site. */
 void dt_ranges_want(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r);
 void dt_ranges_want_no_more(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r);
+/* Switches the events of a file by the device's masks of subsystems. */
 void dt_ranges_mask_file(struct dt_session *s, struct dt_file *f);
-/* The DWARF index is built now, while nobody waits for a record to be taken. */
+/* Has the index of DWARF built now, while nobody waits for a record to be taken. */
 void dt_ranges_warm(struct dt_symtab *t);
-/* Does a file that has no sites of its own have functions in this range? Then it gets probes. */
+/* Tells whether a file without sites of its own has functions in this range, so that it needs
+ * probes. */
 bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct dt_file *f);
+/* Allocates the tables of a file's sites when it has sites and no tables yet. */
 int dt_ranges_note_file(struct dt_session *s, struct dt_file *f, struct dt_error *e);
-/* Calls fn for every point of f that r means. */
+/* Calls fn for every point of f that r means; makes points that do not exist yet. */
 int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *fn, void *ctx,
 			 struct dt_error *e);
+/*
+ * For dt_ranges_each_point(): one range more wants the point when r is on, one less when it is off.
+ */
 int dt_ranges_want_point(void *ctx, struct dt_point *point, const struct dt_range *r,
 			 struct dt_error *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges become what is traced: made, switched, asked about. */
+/* Ranges: what they mean, how they are switched, and questions about them. */
 #include "session/ranges-work.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static int no_process(struct dt_error *e)
 		       "devtrace: no process is traced, so no address means anything; attach one");
 }
 
-/* The entry site that an address means: of the function that begins there, or the site itself. */
+/* Returns the site that an address means: the entry of the function that begins there, or the site
+ * at the address itself; NULL: there is none. */
 static const struct dt_elf_site *entry_site(const struct dt_elf *elf, uint64_t address)
 {
 	for (size_t i = 0; i < elf->sites; i++) {
@@ -46,7 +47,8 @@ int dt_ranges_read_code(struct dt_file *f, struct dt_error *e)
 	return dt_file_probes(f, NULL) == 0 ? 0 : dt_file_code(f, e);
 }
 
-/* Nothing can be planted at an address that is no instruction: said before anything is changed. */
+/* Checks that an instruction begins at an address, before anything is changed: nothing can be
+ * planted elsewhere. */
 static int check_instruction(struct dt_module *m, uint64_t address, struct dt_error *e)
 {
 	const struct dt_code *code = m->file->code;
@@ -68,7 +70,7 @@ static int check_instruction(struct dt_module *m, uint64_t address, struct dt_er
 		(unsigned long)(address + m->bias), (unsigned long)(before + m->bias));
 }
 
-/* A tracepoint at an instruction, with what it captures. */
+/* Makes a tracepoint at an instruction, with what it captures. */
 static int new_point(struct dt_session *s, struct dt_module *m, struct dt_range *r,
 		     struct place_of_range *p, struct dt_error *e)
 {
@@ -88,7 +90,9 @@ static int new_point(struct dt_session *s, struct dt_module *m, struct dt_range 
 	return p->point ? 0 : dt_fail(e, "out of memory");
 }
 
-/* At a function's site, or at any instruction. */
+/*
+ * Finds out what a tracepoint is at: a function's site, which needs no point, or any instruction.
+ */
 static int check_point(struct dt_session *s, struct dt_module *m, struct dt_range *r,
 		       struct place_of_range *p, struct dt_error *e)
 {
@@ -108,7 +112,7 @@ bool dt_ranges_is_everything(const char *pattern)
 	return strspn(pattern, "*:") == strlen(pattern);
 }
 
-/* Which arguments are meant, behind the '@' of a pattern; cut off there. */
+/* Keeps the list of arguments after the '@' of a pattern, and cuts the pattern off there. */
 static int take_arguments(char *at, const char *word, struct place_of_range *p, struct dt_error *e)
 {
 	*at++ = '\0';
@@ -125,7 +129,8 @@ static int take_arguments(char *at, const char *word, struct place_of_range *p, 
 	return p->arguments ? 0 : dt_fail(e, "out of memory");
 }
 
-/* Patterns, separated by blanks; one with '!' in front removes. */
+/* Parses the patterns of a set, which are separated by blanks; one that begins with '!' removes
+ * functions. */
 static int parse_set(const char *what, struct place_of_range *p, struct dt_error *e)
 {
 	char *text = strdup(what), *save, *word;
@@ -147,7 +152,7 @@ static int parse_set(const char *what, struct place_of_range *p, struct dt_error
 		any = true;
 	}
 	free(text);
-	/* those that take away would stand for everything else of every library */
+	/* patterns that only remove functions would mean everything else in every library */
 	if (rc == 0 && dt_selection_rest(&p->libraries))
 		dt_selection_clear(&p->libraries);
 	return rc == 0 && !any ? dt_fail(e, "devtrace: an empty pattern") : rc;
@@ -220,7 +225,6 @@ void dt_ranges_forget(struct dt_range *r)
 	r->host = NULL;
 }
 
-/* What is on of a file that is new: dt_choose_fn. */
 int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 {
 	struct dt_session *s = ctx;
@@ -266,7 +270,7 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 	}
 	if (rc < 0 || p->point)
 		return rc;
-	/* files that had no sites may have some from here on */
+	/* files that had no sites may get some here */
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0 && r->on; f = f->next)
 		if (f->elf && !f->wanted && dt_ranges_may_probe(s, r, f) &&
 		    (f->elf->toggles || dt_file_probes(f, e) == 0))
@@ -320,7 +324,7 @@ const struct dt_file *dt_ranges_file(const struct dt_range *r, uint64_t *low, ui
 {
 	const struct place_of_range *p = r->host;
 
-	/* a site begins up to so many bytes in front of its pc */
+	/* a site begins up to so many bytes before its pc */
 	*low = p->file && p->low > 32 ? p->low - 32 : 0;
 	*high = p->file ? p->high : ~0ull;
 	return p->file;
@@ -348,10 +352,11 @@ int dt_ranges_planted(struct dt_session *s, const struct dt_range *r, struct dt_
 	return 0;
 }
 
+/* What dt_ranges_unhooked() finds out about the sites of a range. */
 struct unhooked {
 	struct dt_session *s;
 	bool any;	 /* something is hooked */
-	const char *why; /* something is not, and can not be */
+	const char *why; /* why something is not hooked and can not be; NULL: nothing is */
 };
 
 static void note_unhooked(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
@@ -371,8 +376,8 @@ const char *dt_ranges_unhooked(struct dt_session *s, struct dt_range *r)
 	struct unhooked u = {.s = s};
 	uint64_t hits[2] = {0};
 
-	/* of many functions some can not be hooked, which is said at the end: here it is asked each
-	 * time */
+	/* of many functions some can usually not be hooked, which is said at the end; here it is
+	 * asked each time ctl is read */
 	if (p->point || p->kernel || (r->kind == DT_RANGE_SET && strpbrk(r->what, "*?[, ")))
 		return NULL;
 	hits[0] = p->select.n ? p->select.pattern[0].hits : 0;
@@ -405,7 +410,7 @@ void dt_ranges_hits(const struct dt_range *r, struct dt_selection *select)
 
 	for (size_t i = 0; i < select->n && i < p->select.n; i++)
 		select->pattern[i].hits = p->select.pattern[i].hits;
-	/* those for libraries are some of them, in the same order */
+	/* the patterns for libraries are some of these, in the same order */
 	for (size_t i = 0, k = 0; i < select->n && k < p->libraries.n; i++)
 		if (strcmp(select->pattern[i].text, p->libraries.pattern[k].text) == 0)
 			select->pattern[i].hits += p->libraries.pattern[k++].hits;

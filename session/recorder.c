@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder: takes records out of the rings, into the trace file. */
+/* The recorder: takes records out of the rings and puts them into the trace file or the log. */
 #include "session/recorder.h"
 
 #include <errno.h>
@@ -23,21 +23,21 @@
 #include "session/thread-table.h"
 #include "session/tids.h"
 
-#define RELEASE	  4   /* writers are told of room by such a part of a ring: they wake each time */
-#define TAKES	  128 /* from one ring, before the next is looked at */
-#define TURN	  200 /* of 10 us: for a ring, where there are several domains */
-#define LOG_TAKES 8   /* the same, of a session that keeps a log */
+#define RELEASE	  4   /* writers learn of room a quarter of a ring at a time: each is a wake */
+#define TAKES	  128 /* from one ring, at most, before the next is looked at */
+#define TURN	  200 /* of 10 us: time for one ring where there are several domains */
+#define LOG_TAKES 8   /* as TAKES, in a session that keeps a log */
 #define FLUSH_NS  300000000ull	/* records are in the file at most this long after */
 #define CLOCK_NS  2000000000ull /* between readings of the clocks */
-#define IDLE_MS	  50	 /* between rounds; a writer that is half a ring ahead rings before */
-#define LIVE_MS	  20	 /* the same, when somebody may be watching */
-#define HELD_NS	  20000	 /* the same, when records are held: they are good soon */
-#define HELD	  65536u /* records held, or some more, where the program waits for the log */
-/* without a record so long, more than FLUSH_NS and a round, the next one rings the bell; nobody
- * looks before, but for the clocks */
+#define IDLE_MS	  50	 /* between rounds; a writer that is half a ring ahead rings earlier */
+#define LIVE_MS	  20	 /* as IDLE_MS, when somebody may be watching the log */
+#define HELD_NS	  20000	 /* between rounds when records are held, which are good soon */
+#define HELD	  65536u /* some more than so many are held where the program waits for the log */
+/* when no record has come for so long, which is more than FLUSH_NS and a round, the next record
+ * rings the bell, and until then only the clocks are looked at */
 #define QUIET_NS 600000000ull
-#define QUIET_MS 1000
-#define DEAF_MS	 1 /* between rounds when a process has confined itself, and can not wake us */
+#define QUIET_MS 1000 /* between readings of the clocks then */
+#define DEAF_MS	 1    /* between rounds when a process has confined itself and can not wake us */
 
 static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells *bells, int ms)
 {
@@ -50,7 +50,8 @@ static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells 
 	dt_shared_bells_wait(&s->targets.shared, bells, &t);
 }
 
-/* A hint of which threads have been seen, to look at each record's only briefly. */
+/* A cache of threads that have been seen, so that the thread of each record needs only a quick
+ * look. */
 struct seen {
 	uint32_t tid[256];
 };
@@ -74,14 +75,15 @@ static void note_threads(struct dt_session *s, struct seen *seen, const struct d
 }
 
 /*
- * Records of one round, of all rings, for the log. Those behind the time up to which every ring has
- * been read are held for the next round: a record that another ring has in front of them may come.
+ * The records of one round over all rings, for the log. Those later than the time up to which every
+ * ring has been read are held for the next round: another ring may still bring one that belongs
+ * before them.
  */
 struct round {
-	struct dt_record *record, *sorted; /* the held ones first */
+	struct dt_record *record, *sorted; /* record: held ones first; sorted: room for merging */
 	size_t n, room;
 	uint64_t lost;
-	uint64_t *until; /* of each ring of each domain: ticks up to which it has been read */
+	uint64_t *until; /* one for each ring of each domain: ticks up to which it has been read */
 	struct dt_mix mix;
 };
 
@@ -107,7 +109,7 @@ static int keep(struct round *k, const struct dt_record *r, size_t n, unsigned c
 	return 0;
 }
 
-/* Their ring, of several that the core has, does not say it. */
+/* Sets the core in records of a further domain, since the number of their ring does not say it. */
 static void say_core(struct dt_record *r, size_t n, unsigned core)
 {
 	for (size_t i = 0; i < n; i++)
@@ -133,7 +135,7 @@ static void merge(struct round *k, size_t middle)
 	k->sorted = out;
 }
 
-/* Up to when all rings have been read. */
+/* Returns the ticks up to which all rings have been read. */
 static uint64_t earliest(const struct round *k, unsigned rings)
 {
 	uint64_t until = ~0ull;
@@ -144,8 +146,7 @@ static uint64_t earliest(const struct round *k, unsigned rings)
 	return until;
 }
 
-/* Puts the round's records into the log, as far as others can not come in front of them any more.
- */
+/* Puts into the log those of the round's records that no other can come before any more. */
 static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint64_t room)
 {
 	uint64_t until = earliest(k, rings);
@@ -163,12 +164,13 @@ static void put_log(struct dt_session *s, struct round *k, unsigned rings, uint6
 	if (n && k->n)
 		memmove(k->record, k->record + n, k->n * sizeof(*k->record));
 	k->lost = 0;
-	/* before the rings are released: dt_recorder_drain() looks at these in the other order */
+	/* before the rings are released, since dt_recorder_drain() looks at these in the other
+	 * order */
 	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->log_held, k->n, __ATOMIC_RELEASE);
 }
 
-/* What has been mixed, into the file: each loss in its place. */
+/* Puts what has been mixed into the file, each loss in its place. */
 static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m)
 {
 	size_t at = 0;
@@ -186,8 +188,9 @@ static int put_store(struct dt_session *s, unsigned core, const struct dt_mix *m
 }
 
 /*
- * How many of the records, which are ours until the ring is released, can be true; they get our
- * numbers of threads. Nothing behind them is read any more.
+ * Returns how many of the records can be true, and gives these our numbers of threads. The records
+ * are our copies until the ring is released. No records after one that can not be true are read any
+ * more.
  */
 static size_t believed(struct dt_session *s, struct dt_domain *d, unsigned ring,
 		       struct dt_record *r, size_t n)
@@ -201,8 +204,8 @@ static size_t believed(struct dt_session *s, struct dt_domain *d, unsigned ring,
 	return good;
 }
 
-/* Takes what one ring has next, as far as it can be true; what is told by other ways is taken with
- * it. */
+/* Takes the next records of one ring, as far as they can be true, and also the waits and pauses
+ * that were reported before them. */
 static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, unsigned core,
 		   bool last, const struct dt_record **records, uint64_t *lost)
 {
@@ -217,7 +220,7 @@ static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, uns
 	n = believed(s, d, ring, (struct dt_record *)*records, n);
 	if (core >= DT_FURTHER_CORES && core < DT_SHARED_CORES)
 		say_core((struct dt_record *)*records, n, ring);
-	if (dt_helds_new(s)) { /* those before these records have been told */
+	if (dt_helds_new(s)) { /* waits that ended before these records have been reported by now */
 		pthread_mutex_lock(&s->lock);
 		dt_helds_take(s);
 		pthread_mutex_unlock(&s->lock);
@@ -230,7 +233,7 @@ static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, uns
 	return n;
 }
 
-/* What has been mixed of a core, into the file, or kept for the log. With the lock. */
+/* Puts what has been mixed of a core into the file, or keeps it for the log. With the lock. */
 static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigned core)
 {
 	const struct dt_mix *m = &k->mix;
@@ -249,9 +252,8 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	return rc;
 }
 
-/* One round over all rings; returns how many records it took, -1 when the file can not be written.
- * last: nobody records any more. end: and all rings have been found empty.
- */
+/* Makes one round over all rings. Returns how many records it took; -1 when the file can not be
+ * written. last: nothing records any more. end: moreover all rings have been found empty. */
 static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool last, bool end)
 {
 	unsigned each = s->targets.shared.geometry.cores + 1, rings = dt_domains(s) * each;
@@ -271,13 +273,13 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		int rc = 0;
 
 		for (int rounds = 0; rounds < (s->has_log ? LOG_TAKES : TAKES); rounds++) {
-			/* where the program is to wait, not all its records are to pile up here;
-			 * those that the others wait for are needed */
+			/* where the program has to wait for the log, not all of its records may
+			 * pile up here; but those that others are held for are needed */
 			if (!last && room != ~0ull &&
 			    (!room || (k->n >= HELD && k->until[i] > earliest(k, rings))))
 				break;
 			now = dt_ticks() - s->settled;
-			/* what one domain has to be asked about is not to hold up the others */
+			/* checks of one domain's records must not hold up the others */
 			if (rings > each && now > begun + TURN * s->settled)
 				break;
 			n = take(s, d, i % each, core, last, &records, &lost);
@@ -294,7 +296,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 			pthread_mutex_lock(&s->lock);
 			rc = put(s, seen, k, core);
 			if (!s->has_log && r->pos - r->released >= release)
-				dt_ring_release(r); /* with the lock: not while recording begins */
+				dt_ring_release(r); /* with the lock, so that it does not happen
+						       while recording is being started */
 			pthread_mutex_unlock(&s->lock);
 			if (rc < 0)
 				return -1;
@@ -307,7 +310,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	}
 	if (s->has_log)
 		put_log(s, k, rings, last ? ~0ull : room);
-	/* only now: see dt_recorder_drain() */
+	/* only now, see dt_recorder_drain() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
 		dt_ring_release(&s->domain[i / each]->reader[i % each]);
@@ -325,8 +328,8 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 		return;
 	if (now - *flushed > FLUSH_NS) {
 		pthread_mutex_lock(&s->lock);
-		/* in the same transaction as the records: what is behind may be there of one core
-		 * only */
+		/* in the same transaction as the records: of what is later, the file may have the
+		 * records of one core only */
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->read_until);
 		dt_store_meta(s->store, "whole_until", text, NULL);
 		dt_store_flush(s->store, NULL);
@@ -342,8 +345,9 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 }
 
 /*
- * Lets the recorder take every record there is now, at most for a second: addresses are about to
- * mean something else. Without the lock. A ring's `read' moves when its records are in the store.
+ * Waits until the recorder has taken every record there is now, at most for a second: addresses are
+ * about to mean something else. Without the lock. A ring's `released' moves when its records are in
+ * the store.
  */
 void dt_recorder_drain(struct dt_session *s)
 {
@@ -366,7 +370,7 @@ void dt_recorder_drain(struct dt_session *s)
 		}
 		all = all && (!__atomic_load_n(&s->log_held, __ATOMIC_ACQUIRE) ||
 			      __atomic_load_n(&s->log_until, __ATOMIC_ACQUIRE) >= now);
-		/* what has been read of the kernel's rings is told by time */
+		/* how far the kernel's rings have been read is known by time */
 		all = all &&
 		      (!s->kernel || __atomic_load_n(&s->read_until, __ATOMIC_ACQUIRE) >= now);
 		if (all || s->log_stalled)
@@ -389,14 +393,14 @@ void *dt_recorder_main(void *session)
 	long n = dt_mix_init(&round.mix, cores, DT_SHARED_MAX, NULL) || !seen || !round.until ? -1
 											      : 0;
 	struct dt_shared_bells bells;
-	uint64_t busy = flushed; /* when there was something last */
+	uint64_t busy = flushed; /* ns when there was something to do last */
 	bool alert = false;
 
 	while (n >= 0) {
 		bool stopping = atomic_load(&s->stop_recorder);
 
 		dt_shared_bells(&s->targets.shared, &bells);
-		/* a flight recorder is read once it has landed */
+		/* a flight recorder's rings are read at the end, or when a drain asks for it */
 		if (s->targets.shared.policy == DT_OVERWRITE && !stopping &&
 		    !atomic_load(&s->drain_now)) {
 			n = 0;
@@ -415,25 +419,26 @@ void *dt_recorder_main(void *session)
 		if (n || s->switches || s->kernel || s->log_stalled)
 			busy = dt_now_ns();
 		if (n) {
-			alert = false; /* it is to be in the file soon */
+			alert = false; /* what was taken has to be in the file soon */
 			continue;
 		}
 		if (round.n && !s->log_stalled && s->targets.shared.policy != DT_OVERWRITE) {
 			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
 			continue;
 		}
-		/* by time: rounds are short while processes are born, and load libraries */
+		/* measured by time, since rounds are short while processes are born and load
+		 * libraries */
 		if (!alert && dt_now_ns() - busy > QUIET_NS) {
 			dt_shared_each(&s->targets.shared, m)
 				dt_rings_alert(m);
-			alert = true; /* and once more around, for what came just before */
+			alert = true; /* one more round for what came just before the alert */
 			continue;
 		}
 		sleep_until_bell(s, &bells, alert ? QUIET_MS : s->has_log ? LIVE_MS : IDLE_MS);
 		alert = false;
 	}
 	if (n < 0) {
-		/* the file can not be written: nobody is to wait for room */
+		/* the file can not be written: no writer may wait for room any more */
 		atomic_store(&s->recorder_failed, true);
 		dt_shared_each(&s->targets.shared, m)
 			dt_rings_stop(m);

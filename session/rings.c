@@ -12,16 +12,16 @@
 #include "core/control.h"
 #include "process/threads.h"
 
-/* after this an unfinished record of the shared ring counts as lost */
+/* an unfinished record of the shared ring counts as lost after so long */
 #define STUCK_NS      50000000ull
-#define STUCK_WAIT_NS 1000000000ull /* where everybody waits for room anyway */
+#define STUCK_WAIT_NS 1000000000ull /* with the policy wait, where writers wait for room anyway */
 
 static struct dt_ring *ring_of(const struct dt_shared *s, unsigned i)
 {
 	return dt_ring_at(s->control, s->geometry.stride, i);
 }
 
-/* Moves the hard limit. Returns how many records were lost at the old one, all of them. */
+/* Moves the hard limit. Returns how many records in all were lost at the old one. */
 static uint64_t set_hard(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
 	uint64_t hard = s->policy == DT_OVERWRITE ? DT_NO_LIMIT : read + s->geometry.ring_size,
@@ -35,8 +35,9 @@ static uint64_t set_hard(const struct dt_shared *s, struct dt_ring *r, uint64_t 
 }
 
 /*
- * Room for the writers: hard before limit (a slow path raises limit to what it has read as hard),
- * both before wake. The soft limit, at half, has a writer ring the bell in time.
+ * Makes room for the writers. hard is written before limit (a slow path that has read hard raises
+ * limit to it), and both before wake. The soft limit, at half of the ring, has a writer ring the
+ * bell in time.
  */
 static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t read)
 {
@@ -44,7 +45,7 @@ static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t rea
 		 old;
 
 	if (r == ring_of(s, s->geometry.cores)) {
-		/* where recording freezes is not moved for room */
+		/* a limit at which recording freezes is not moved to make room */
 		old = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 		while (!(old & DT_FROZEN) &&
 		       !__atomic_compare_exchange_n(&r->limit, &old, limit, false, __ATOMIC_SEQ_CST,
@@ -59,8 +60,8 @@ static void set_limit(const struct dt_shared *s, struct dt_ring *r, uint64_t rea
 	}
 }
 
-/* Room before the word to begin, so that nothing is lost at the start; no append before that word.
- */
+/* Makes room before it gives the word to begin, so that nothing is lost at the start; nothing is
+ * appended before that word. */
 void dt_rings_start(struct dt_shared *s)
 {
 	unsigned rings = s->geometry.cores + 1;
@@ -88,7 +89,8 @@ void dt_rings_alert(struct dt_shared *s)
 		uint64_t pos = __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE);
 		uint64_t limit = __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE);
 
-		/* a soft limit: whoever comes to it moves it on to the hard one, and rings */
+		/* this is a soft limit: a writer that comes to it moves it on to the hard one and
+		 * rings the bell */
 		if (limit && !(limit & DT_FROZEN) && limit > pos &&
 		    pos < __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE))
 			__atomic_compare_exchange_n(&r->limit, &limit, pos, false, __ATOMIC_SEQ_CST,
@@ -126,7 +128,7 @@ void dt_rings_careful(struct dt_shared *s, bool careful)
 
 	if (s->careful == careful)
 		return;
-	/* before the limits: see make_room() in the slow path */
+	/* before the limits are changed: see make_room() in the slow path */
 	dt_shared_set_careful(s, careful);
 	if (!careful && (__atomic_load_n(&shared->limit, __ATOMIC_ACQUIRE) & DT_FROZEN))
 		dt_rings_freeze(s, false);
@@ -139,8 +141,8 @@ void dt_rings_careful(struct dt_shared *s, bool careful)
 	}
 }
 
-/* Position and limit, together; false when they were not as expected, which now says what they are.
- */
+/* Changes the limit if position and limit are as expected, both at the same time. False: they are
+ * not, and expected[] becomes what they are. */
 static bool move_limit(struct dt_ring *r, uint64_t expected[2], uint64_t new_limit)
 {
 	const uint64_t wanted[2] = {expected[0], new_limit};
@@ -156,7 +158,7 @@ static void freeze_at(struct dt_shared *s, uint64_t records)
 	uint64_t now[2] = {__atomic_load_n(&r->pos, __ATOMIC_ACQUIRE),
 			   __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE)};
 
-	/* others may change them all the time, and need not mean well */
+	/* traced processes may change them all the time, and need not mean well */
 	for (int tries = 0; tries < 1000000; tries++)
 		if (move_limit(r, now, (now[0] + 64 * records) | DT_FROZEN))
 			return;
@@ -191,7 +193,7 @@ void dt_rings_freeze(struct dt_shared *s, bool freeze)
 		return;
 	}
 	freeze_at(s, 0);
-	/* not before: until then records came */
+	/* only now, since records came until then */
 	if (!before)
 		dt_shared_frozen_set(s);
 }
@@ -230,10 +232,10 @@ static void lose(struct dt_ring_reader *r, uint64_t records)
 }
 
 /*
- * Can a ring be at pos? A position only grows, by whole records, and never beyond what a reader has
- * made room for, but where the newest records win: then less than some years on. What is not so has
- * been written there by a program that runs wild, or means harm: nothing more of that ring is
- * believed.
+ * Tells whether a ring's position can be pos. A position only grows, by whole records: never beyond
+ * what a reader has made room for or, with the policy overwrite, by no more than some years would
+ * bring. Another position was written by a program that runs wild or means harm: nothing more of
+ * that ring is believed.
  */
 static bool is_possible(const struct dt_ring_reader *r, uint64_t pos)
 {
@@ -243,8 +245,7 @@ static bool is_possible(const struct dt_ring_reader *r, uint64_t pos)
 	return pos % 64 == 0 && ahead <= (bounded ? r->shared->geometry.ring_size : 1ull << 56);
 }
 
-/* Copies what there is up to pos, at most max records, from the reader's place on; returns how
- * many. */
+/* Copies the records from the reader's place up to pos, at most max; returns how many. */
 static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
 {
 	uint64_t size = r->shared->geometry.ring_size, mask = size - 1;
@@ -260,8 +261,9 @@ static size_t copy_records(struct dt_ring_reader *r, uint64_t pos, size_t max)
 }
 
 /*
- * The writer may be a lap ahead, and is writing at pos: of what was copied, whatever lies at or
- * below pos - size may have been overwritten meanwhile. Kitrace's rule.
+ * Takes records from a ring whose writer does not wait. The writer may be a lap ahead, and is
+ * writing at pos: of what was copied, everything at or below pos - size may have been overwritten
+ * meanwhile. This is Kitrace's rule.
  */
 static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max, bool last,
 			     const struct dt_record **records)
@@ -271,7 +273,7 @@ static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max,
 
 	if (pos - r->pos >= size) {
 		/* keep clear of the writer: begin an eighth of the ring, and a record at least,
-		 * behind the oldest */
+		 * after the oldest */
 		uint64_t begin = pos - size + (last ? 64 : (size / 8 + 63) & ~63ull);
 
 		lose(r, (begin - r->pos) / 64);
@@ -298,7 +300,9 @@ static size_t take_overwrite(struct dt_ring_reader *r, uint64_t pos, size_t max,
 	return n;
 }
 
-/* kill(2) knows processes only; /proc has an entry for every thread. */
+/*
+ * Tells whether a thread lives. kill(2) knows only processes; /proc has an entry for every thread.
+ */
 static bool thread_lives(uint32_t tid)
 {
 	char path[32];
@@ -308,8 +312,9 @@ static bool thread_lives(uint32_t tid)
 }
 
 /*
- * A writer that never finishes its record must not hold up the others for long. Of one that may
- * make no system call, and so has no thread id, nobody knows whether it lives.
+ * Tells whether to give up waiting for the record at r->pos: a writer that never finishes its
+ * record must not hold up the others for long. A writer that may make no system call has no thread
+ * id in its mark; of such a one nobody knows whether it lives.
  */
 static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool last)
 {
@@ -317,7 +322,7 @@ static bool give_up(struct dt_ring_reader *r, uint64_t pos, uint64_t *mark, bool
 	uint64_t now, m = __atomic_load_n(mark, __ATOMIC_ACQUIRE);
 	uint32_t tid = (uint32_t)(m >> 1 & 0x3fffff);
 	bool unknown = tid == (DT_NO_TID & 0x3fffff);
-	/* a writer that is dead will not free its slot: do it for it */
+	/* a dead writer will not free its slot: it is done here */
 	bool dead = (m & 1) && !unknown && !thread_lives(tid);
 
 	if (!dead && !last && (lossless || pos - r->pos < r->shared->geometry.ring_size / 2)) {
@@ -365,7 +370,9 @@ static size_t take_shared(struct dt_ring_reader *r, uint64_t pos, size_t max, bo
 				continue;
 			}
 		}
-		/* overwritten, or unfinished: a loss belongs in front of what follows */
+		/*
+		 * overwritten or unfinished: a loss has to come before the first record of a take
+		 */
 		if (n > 0)
 			break;
 		if (!DT_MARK_AHEAD(mark, index) && !give_up(r, pos, &marks[slot], last))
@@ -376,7 +383,7 @@ static size_t take_shared(struct dt_ring_reader *r, uint64_t pos, size_t max, bo
 	return n;
 }
 
-/* A copy: what is in the ring can still be changed by those who have written it. */
+/* Takes records by copying them, since traced processes can still change what is in the ring. */
 static size_t take_lossless(struct dt_ring_reader *r, uint64_t pos, size_t max,
 			    const struct dt_record **records)
 {
@@ -387,7 +394,7 @@ static size_t take_lossless(struct dt_ring_reader *r, uint64_t pos, size_t max,
 	return n;
 }
 
-/* Remembers a loss in front of the record at pos, which the reader may not have come to yet. */
+/* Remembers a loss before the record at pos, which the reader may not have come to yet. */
 static void note_gap(struct dt_ring_reader *r, uint64_t pos, uint64_t lost)
 {
 	if (r->gaps == r->gap_room && r->gap_first > r->gap_room / 2) {
@@ -399,7 +406,7 @@ static void note_gap(struct dt_ring_reader *r, uint64_t pos, uint64_t lost)
 		size_t room = r->gap_room ? 2 * r->gap_room : 64;
 		struct dt_gap *more = realloc(r->gap, room * sizeof(*more));
 
-		if (!more) { /* counted, if not in its place */
+		if (!more) { /* the loss is counted, though not in its place */
 			lose(r, lost);
 			return;
 		}
@@ -409,7 +416,8 @@ static void note_gap(struct dt_ring_reader *r, uint64_t pos, uint64_t lost)
 	r->gap[r->gaps++] = (struct dt_gap){pos, lost};
 }
 
-/* Counts the gaps the reader stands at; returns how many records it may take up to the next. */
+/* Counts the gaps that the reader has come to; returns how many records, of max, it may take before
+ * the next gap. */
 static size_t pass_gaps(struct dt_ring_reader *r, size_t max)
 {
 	while (r->gap_first < r->gaps && r->gap[r->gap_first].pos <= r->pos)
@@ -442,7 +450,7 @@ size_t dt_ring_take(struct dt_ring_reader *r, size_t max, bool last,
 		n = take_overwrite(r, pos, max, last, records);
 	else
 		n = take_lossless(r, pos, max, records);
-	/* the limit is not moved any more: what was lost at the last one belongs at the end */
+	/* the limit will not move any more: what was lost at the last one is reported at the end */
 	if (n == 0 && last && r->pos == __atomic_load_n(&ring->pos, __ATOMIC_ACQUIRE)) {
 		uint64_t left = __atomic_fetch_and(&ring->lost, ~DT_LOST_MAX, __ATOMIC_SEQ_CST);
 

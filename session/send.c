@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sending. */
+/* Sending on a session's socket. */
 #include "session/send.h"
 
 #include <errno.h>

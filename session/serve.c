@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Serving the traced processes: their messages, and what other threads ask for. Owner thread. */
+/* Serves the traced processes' messages and what other threads ask for. Owner thread. */
 #include "session/serve.h"
 #include "session/state.h"
 
@@ -35,13 +35,13 @@
 #include "session/thread-table.h"
 #include "process/status.h"
 
-#define PATIENCE 10000000000u /* ns: with threads that do not stop, until a library is left out */
+#define PATIENCE 10000000000u /* ns of trying to stop threads, until a library is left out */
 #define CONFINE_NS                                                                                 \
 	10000000u	  /* between two looks at whether a process confines itself, at least      \
 			   */
-#define TURN_NS 20000000u /* of a domain's messages, where there are several */
+#define TURN_NS 20000000u /* ns for the messages of one domain, where there are several */
 
-/* How many threads: the link count of the task directory is 2 more. */
+/* Returns how many threads a process has: the link count of its task directory is 2 more. */
 static unsigned tasks(pid_t pid)
 {
 	char path[64];
@@ -51,7 +51,8 @@ static unsigned tasks(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : (unsigned)st.st_nlink - 2;
 }
 
-/* A child that has ended already: whose it was is to be known. Its parent may have ended, too. */
+/* Notes a child that has ended already, so that its parent is known. The parent may have ended,
+ * too. */
 static void note_gone(struct dt_session *s, const struct dt_request *q)
 {
 	if (q->pid == q->tid && dt_thread_table_process(s, q->ppid) == q->ppid &&
@@ -59,7 +60,7 @@ static void note_gone(struct dt_session *s, const struct dt_request *q)
 		dt_process_note_gone(s, (pid_t)q->pid, (pid_t)q->ppid);
 }
 
-/* m: the memory that it has. */
+/* Takes the forked child that has posted q into the session. m: the memory that it has. */
 static void adopt(struct dt_session *s, const struct dt_shared *m, const struct dt_request *q)
 {
 	struct dt_error e;
@@ -87,7 +88,8 @@ static void adopt(struct dt_session *s, const struct dt_shared *m, const struct 
 
 static void asked(struct dt_session *s);
 
-/* The options' tracepoints. Whoever is writing to ctl may be waiting for us: he is served. */
+/* Sets the options' tracepoints. A thread that is writing to ctl may be waiting for us: we serve it
+ * meanwhile. */
 static int set_points(struct dt_session *s)
 {
 	struct timespec t = {0, 200000};
@@ -105,8 +107,9 @@ static int set_points(struct dt_session *s)
 }
 
 /*
- * All libraries of a program just started are there, none of its own code has run: without a single
- * site there would be nothing to record.
+ * Called when a program that we have started may have all its libraries and has run none of its own
+ * code. Then it sets the options' tracepoints, and ends the program if it has no site: there would
+ * be nothing to record.
  */
 static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 {
@@ -129,7 +132,8 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 	kill(t->pid, SIGKILL);
 }
 
-/* Nothing could be planted, since a thread does not stop just now: is it to be tried again? */
+/* Tells whether to try again later when nothing could be planted since a thread does not stop just
+ * now. */
 static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt_error *why)
 {
 	if (!t->busy || dt_target_gone(t) || s->ending)
@@ -145,7 +149,9 @@ static bool try_again(struct dt_session *s, struct dt_target *t, const struct dt
 	return false;
 }
 
-/* False: not now. */
+/*
+ * Deals with a message that the modules of a process have changed. False: it can not be done now.
+ */
 static bool modules_changed(struct dt_session *s, const struct dt_shared *m,
 			    const struct dt_request *q)
 {
@@ -195,7 +201,8 @@ void dt_serve_let_execs_go(struct dt_session *s)
 
 /* --- requests */
 
-/* Have we mapped an area there, in some process of the session? A forked child has its parent's. */
+/* Tells whether we have mapped an area at that address in some process of the session. A forked
+ * child has its parent's area. */
 static bool is_area(const struct dt_session *s, uint64_t area)
 {
 	for (size_t i = s->areas; i-- > 0;)
@@ -205,9 +212,10 @@ static bool is_area(const struct dt_session *s, uint64_t area)
 }
 
 /*
- * Has process pid posted this? Whoever has the session mapped can write there, and in another PID
- * namespace the same number is another process: it must have the domain's memory mapped, be
- * numbered so in its own namespace, and have the request's proof in its own memory.
+ * Tells whether process pid has posted q. Every process that has the session's memory can write
+ * there, and in another PID namespace the same number is another process. So the process must have
+ * the domain's memory mapped, have that number in its own namespace, and have the request's proof
+ * in its own memory.
  */
 static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pid,
 		       const struct dt_request *q, size_t slot)
@@ -219,7 +227,7 @@ static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pi
 	bool has;
 	int mem;
 
-	/* nobody has 0 for a proof, and everybody may have a 0 there */
+	/* 0 is no proof: every process may have a 0 there */
 	if (!q->proof || !is_area(s, q->area) || dt_pid_inner(pid, pid) != (pid_t)q->pid ||
 	    dt_maps_read(pid, &maps, NULL) < 0)
 		return false;
@@ -234,9 +242,10 @@ static bool has_posted(struct dt_session *s, const struct dt_domain *d, pid_t pi
 }
 
 /*
- * Which process has posted q; 0: it has ended, or there is none. Mostly the one that has this
- * number here. Others are looked for where there may be some: in other namespaces, where one sees
- * no parent (0), or the first process (1), or where there are such already.
+ * Returns the process that has posted q; 0: it has ended, or there is none. Mostly it is the one
+ * that has this number here. Others are looked for where there may be some: when the poster may be
+ * in another namespace, where it sees no parent (0) or the first process (1), or when the session
+ * has such processes already.
  */
 static pid_t find_poster(struct dt_session *s, const struct dt_domain *from,
 			 const struct dt_request *q, size_t slot)
@@ -262,7 +271,7 @@ static pid_t find_poster(struct dt_session *s, const struct dt_domain *from,
 	return found;
 }
 
-/* Makes our numbers of those that the poster gave. False: it is not there any more. */
+/* Replaces the poster's own numbers in q by ours. False: the poster has gone. */
 static bool make_outer(struct dt_session *s, struct dt_domain *d, struct dt_request *q, size_t slot)
 {
 	pid_t pid = find_poster(s, d, q, slot), tid = 0;
@@ -282,8 +291,11 @@ static bool make_outer(struct dt_session *s, struct dt_domain *d, struct dt_requ
 	return true;
 }
 
-/* Two threads of a process that exec at once are held one after the other: the second one would be
- * killed by the first one's execve, which waits until we have seen that, while we wait for it. */
+/*
+ * Tells whether an exec has to wait. When two threads of a process call execve at once, they are
+ * held one after the other. Else the second would be killed by the first one's execve, which waits
+ * until we have seen that, while we wait for the second.
+ */
 static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 {
 	if (q->kind != DT_REQUEST_EXEC)
@@ -296,7 +308,7 @@ static bool must_wait(const struct dt_session *s, const struct dt_request *q)
 	return false;
 }
 
-/* A poster that was killed while it waited does not free its slot. */
+/* Frees the slot of a poster that was killed while it waited, since it can not do so itself. */
 static void free_slot_of_dead(const struct dt_domain *d, unsigned slot)
 {
 	char path[64];
@@ -318,7 +330,7 @@ static void opt_out(struct dt_session *s, const struct dt_shared *m, const struc
 		dt_target_opt_out(t, NULL);
 }
 
-/* False: it is to be asked again. */
+/* Deals with one message. False: it has to be dealt with again later. */
 static bool answer(struct dt_session *s, const struct dt_shared *m, struct dt_request *q,
 		   bool lives)
 {
@@ -359,7 +371,7 @@ static void requests_of(struct dt_session *s, struct dt_domain *d)
 			free_slot_of_dead(d, i);
 		if (state != DT_REQUEST_POSTED)
 			continue;
-		if (dt_now_ns() > until) { /* the others' turn */
+		if (dt_now_ns() > until) { /* it is the other domains' turn */
 			s->unanswered = true;
 			return;
 		}
@@ -388,8 +400,11 @@ static void requests(struct dt_session *s)
 		requests_of(s, s->domain[i]);
 }
 
-/* A program may restrict its own system calls at any time: the hooks then make none. One that waits
- * for room rings the bell all the time: it is not asked each time. */
+/*
+ * Looks whether processes have restricted their own system calls, which they may do at any time;
+ * then the hooks make none. A process that waits for room rings the bell all the time, so we do not
+ * look each time.
+ */
 static void confine(struct dt_session *s)
 {
 	uint64_t now = dt_now_ns();
@@ -426,8 +441,8 @@ static void asked(struct dt_session *s)
 	enum dt_ask what = __atomic_load_n(&s->ask, __ATOMIC_RELAXED);
 	pid_t pid;
 
-	/* without the lock, which the recorder has most of the time: who asks rings the bell behind
-	 * it */
+	/* looked at without the lock, which the recorder has most of the time: a thread rings the
+	 * bell after it has asked */
 	if (what == DT_ASK_NONE || what == DT_ASK_DONE)
 		return;
 	pthread_mutex_lock(&s->lock);
@@ -468,7 +483,8 @@ size_t dt_session_serve(struct dt_session *s, int timeout_ms)
 		struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
 		if (s->execs)
-			t.tv_nsec = 200000; /* their stops come by waitpid, not by the bell */
+			t.tv_nsec = 200000; /* their stops are seen by waitpid, and do not ring the
+					       bell */
 		else if (s->unanswered)
 			t.tv_nsec = 1000000;
 		dt_shared_bells_wait(&s->targets.shared, &bells, &t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Serving the traced processes. */
+/* Serving the traced processes. All of it is the owner thread's, without the session's lock. */
 #ifndef DT_SESSION_SERVE_H
 #define DT_SESSION_SERVE_H
 
@@ -8,13 +8,15 @@
 struct dt_session;
 
 /*
- * Serves the traced processes' messages and ends of processes for up to timeout_ms. Returns the
- * number of processes that are still traced.
+ * Deals with messages of the traced processes, ended processes and requests of other threads, then
+ * waits up to timeout_ms for more to come. Returns the number of processes that are still traced.
  */
 size_t dt_session_serve(struct dt_session *s, int timeout_ms);
-/* The same, with children that have not recorded anything yet. */
+/* Serves as dt_session_serve() does; when no process is left, it also looks for children that have
+ * not recorded anything yet. */
 size_t dt_session_serve_all(struct dt_session *s, int timeout_ms);
-/* Answers what is asked, and lets go every thread that is held until its execve is through. */
+/* Answers messages, and lets go every thread that is held until its execve is through. For the end
+ * of the session. */
 void dt_serve_let_execs_go(struct dt_session *s);
 
 #endif

@@ -28,21 +28,22 @@
 #include "session/recorder.h"
 #include "session/thread-table.h"
 
+/* At a time. */
 #define CONNECTIONS 1000
-#define COMMAND_MAX (64u << 20) /* bytes of one write: a ctl with a million ranges */
-#define LINGER_MS   2000u
-#define SYMBOLS_MAX 256u   /* in one answer */
-#define RECORDS_MAX 16384u /* in one answer */
+#define COMMAND_MAX (64u << 20) /* bytes of one write: enough for a ctl with a million ranges */
+#define LINGER_MS   2000u	/* for clients to read the last records */
+#define SYMBOLS_MAX 256u	/* in one answer */
+#define RECORDS_MAX 16384u	/* in one answer */
 
 struct connection {
 	struct dt_server *server;
 	int fd; /* -1: free */
 	pthread_t thread;
-	bool ended;	     /* the thread is to be joined */
-	atomic_bool quits;   /* has ended the session, and waits until all of it is done */
-	atomic_bool follows; /* reads records as they come, and has not come to the end */
-	uint32_t pid;
-	char *text; /* an answer under way */
+	bool ended;	     /* the thread has ended, and has to be joined */
+	atomic_bool quits;   /* the client has said quit, and waits until the session is closed */
+	atomic_bool follows; /* the client reads records as they come, until the end */
+	uint32_t pid;	     /* of the client */
+	char *text;	     /* the answer that is being made */
 	size_t n, room;
 };
 
@@ -93,7 +94,7 @@ static void add_text(void *ctx, const char *text, size_t n)
 	c->n += n;
 }
 
-/* "ok N [more]", then the N bytes that were added. */
+/* Sends the answer: "WORD N MORE AND_MORE", then the N bytes that were added. */
 static int answer(struct connection *c, const char *word, uint64_t more, uint64_t and_more)
 {
 	char head[96];
@@ -160,7 +161,7 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 	struct dt_error e;
 	int rc;
 
-	/* a mount writes for others; whoever it is, it is this user */
+	/* a mount writes on behalf of other processes, all of this user */
 	if (pid)
 		who.pid = pid;
 	if (n > COMMAND_MAX)
@@ -184,10 +185,8 @@ static int do_write(struct connection *c, struct input *in, const char *line)
 	return rc < 0 ? refuse(c, e.text) : answer(c, "ok", 0, 0);
 }
 
-/*
- * take MAX FROM WAIT_MS consume|keep: records, after "ok BYTES POSITION LOST". FROM 0: the oldest.
- * A wait ends when the other side has gone.
- */
+/* Obeys "take MAX FROM WAIT_MS consume|keep|look": sends records after "ok BYTES POSITION LOST".
+ * FROM 0: from the oldest. Waiting ends when the other side has gone. */
 static int do_take(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
@@ -216,11 +215,11 @@ static int do_take(struct connection *c, const char *line)
 		from = position;
 		n = dt_log_read(&s->log, record, max, &from, how[0] == 'l' ? NULL : &lost, now,
 				how[0] == 'c');
-		if (n && s->log_stalled) /* there is room again */
+		if (n && s->log_stalled) /* there is room in the log again */
 			dt_shared_bell_ring(&s->targets.shared);
 		ms -= ms > 0 ? now : 0;
 		if (!n && ms && poll(&gone, 1, 0) > 0)
-			break; /* a request behind this one, or the end */
+			break; /* the client has sent another request, or has gone */
 	} while (!n && !lost && ms && !s->log.closed && !s->ending);
 	add_text(c, (const char *)record, n * sizeof(*record));
 	free(record);
@@ -247,7 +246,8 @@ static int do_position(struct connection *c)
 	return answer(c, "ok", oldest, next);
 }
 
-/* Whose thread it is, and its name: who asks may have given up looking into /proc. */
+/* Tells the process of a thread, and the thread's name: the client may have given up its right to
+ * look into /proc. */
 static int do_thread(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
@@ -264,7 +264,7 @@ static int do_thread(struct connection *c, const char *line)
 	return answer(c, "ok", pid, 0);
 }
 
-/* The program of a traced process, a line, and its command line. */
+/* Tells the program of a traced process, in one line, and its command line. */
 static int do_process(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
@@ -308,7 +308,7 @@ static int do_point(struct connection *c, const char *line)
 	return answer(c, "ok", 0, 0);
 }
 
-/* A tick, when it was, and how many there are in a second. */
+/* Tells a tick, the time of day when it was (ns), and how many ticks there are in a second. */
 static int do_clock(struct connection *c)
 {
 	struct timespec now;
@@ -322,7 +322,8 @@ static int do_clock(struct connection *c)
 	return answer(c, "ok", 0, 0);
 }
 
-/* In which times threads waited for devtrace; those of a file are in it. */
+/* Tells in which times threads waited for devtrace, in a session without a file; a file has them
+ * itself. */
 static int do_held(struct connection *c, const char *line)
 {
 	struct dt_session *s = c->server->session;
@@ -335,7 +336,8 @@ static int do_held(struct connection *c, const char *line)
 	return answer(c, "ok", next, first);
 }
 
-/* Until the triggers have fired, or the session ends. Nothing is looked at meanwhile. */
+/* Answers when the triggers have fired or the session ends. The client's other requests wait
+ * meanwhile. */
 static int do_wait(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
@@ -374,8 +376,8 @@ static int do_status(struct connection *c)
 	return answer(c, "ok", 0, 0);
 }
 
-/* Everything recorded so far can be read where the session keeps it: the path of its file, or its
- * log. */
+/* Makes everything recorded so far readable where the session keeps it. The answer is the path of
+ * its file, or empty when that is its log. */
 static int do_flush(struct connection *c)
 {
 	struct dt_session *s = c->server->session;
@@ -448,7 +450,8 @@ static int request(struct connection *c, struct input *in, char *line)
 			 "symbols, clock, held, wait, flush, status");
 }
 
-/* No more requests. Who has told the session to quit learns by the connection's end that it has. */
+/* Ends a connection's requests. A client that has said quit learns from the connection's end that
+ * the session is closed, so that one stays open for it. */
 static void hang_up(struct connection *c)
 {
 	shutdown(c->fd, atomic_load(&c->quits) ? SHUT_RD : SHUT_RDWR);
@@ -475,7 +478,7 @@ static void *serve(void *connection)
 
 /* ---- accepting ---- */
 
-/* Only this user, and root. */
+/* Tells whether the client is this user's or root's, and its process id. */
 static bool is_allowed(int fd, uint32_t *pid)
 {
 	struct ucred who;
@@ -487,7 +490,7 @@ static bool is_allowed(int fd, uint32_t *pid)
 	return who.uid == geteuid() || who.uid == 0;
 }
 
-/* Whoever follows gets the last records, if it takes them soon. */
+/* Gives clients that follow the records LINGER_MS to read the last ones. */
 static void let_followers_end(struct dt_server *v)
 {
 	bool any = true;
@@ -520,7 +523,7 @@ static void join_ended(struct dt_server *v, bool all)
 		pthread_join(c->thread, NULL);
 		c->ended = false;
 		if (all && atomic_load(&c->quits))
-			continue; /* dt_server_free closes it */
+			continue; /* dt_server_free() closes it */
 		close(c->fd);
 		c->fd = -1;
 	}
@@ -568,7 +571,7 @@ static void *accept_all(void *server)
 	return NULL;
 }
 
-/* A socket whose session is gone answers no connection. */
+/* Tells whether the session of a socket is gone: such a socket refuses connections. */
 static bool is_dead(const struct sockaddr_un *a)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a session is reached: a Unix-domain socket, mode 0600, in a directory of its user's own.
- * doc/protocol.md describes what is said there. One thread accepts, one serves each connection.
+ * The server's end of a session's socket, by which other programs reach it: a Unix-domain socket
+ * with mode 0600, in a directory of its user's own. doc/protocol.md describes what is said there.
+ * One thread accepts connections; each connection has a thread that serves it.
  */
 #ifndef DT_SESSION_SERVER_H
 #define DT_SESSION_SERVER_H
@@ -14,16 +15,23 @@
 struct dt_server;
 struct dt_session;
 
-/* Where this user's sessions are: "/run/user/1000/devtrace" or "/tmp/devtrace-1000". */
+/*
+ * Writes the directory of this user's sessions, "/run/user/1000/devtrace" or "/tmp/devtrace-1000".
+ * make: makes it when it is missing. Returns 0; -1 and an error; -1 without an error when it is
+ * missing and not to be made.
+ */
 int dt_sessions_directory(char *path, size_t size, bool make, struct dt_error *e);
 
-/* Makes the socket and begins to serve. name: NULL: the process id. */
+/* Makes the socket and begins to serve. The session's name is `name', or our process id when that
+ * is NULL. Returns 0, or -1 and an error. */
 int dt_server_start(struct dt_session *s, const char *name, struct dt_error *e);
-/* Nothing is asked any more, the name is free. Who has said quit goes on waiting until the session
- * is closed. */
+/* Stops serving: connections are closed, and the name is free. A client that has said quit goes on
+ * waiting until dt_server_free(). Owner thread, without the lock. */
 void dt_server_stop(struct dt_session *s);
-/* The session is closed: who has said quit is told that it is done. May be NULL. */
+/* Closes the connections of clients that have said quit, which tells them that the session is
+ * closed, and frees v, which may be NULL. */
 void dt_server_free(struct dt_server *v);
+/* Returns the session's name; "": it has no socket. */
 const char *dt_server_name(const struct dt_session *s);
 
 #endif

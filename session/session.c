@@ -38,7 +38,7 @@
 #include "session/tids.h"
 
 #define DEFAULT_RING (4u << 20)
-#define CLOCK_APART  5000000u /* ns: two readings so far apart tell the tick to 1 in 20,000 */
+#define CLOCK_APART  5000000u /* ns: readings so far apart tell the tick to 1 in 20,000 */
 
 static void store_cost(struct dt_session *s, const char *kind, const struct dt_cost *c)
 {
@@ -52,7 +52,7 @@ static void store_cost(struct dt_session *s, const char *kind, const struct dt_c
 	dt_store_meta(s->store, name, text, NULL);
 }
 
-/* Who recorded, where, how: for whoever reads the file. */
+/* Stores where and how the session records, for readers of the file. */
 static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 {
 	static const char *const policy[] = {"overwrite", "drop", "wait"};
@@ -65,15 +65,15 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	}
 	dt_store_meta(s->store, "processor", DT_MACHINE_NAME, NULL);
 	dt_store_meta(s->store, "policy", policy[s->options.policy], NULL);
-	/* by which `check' tells what an older recorder did wrong; doc/format.md has what each
-	 * means */
+	/* from these `check' knows what an older recorder did wrong; doc/format.md has the meaning
+	 * of each */
 	dt_store_meta(s->store, "revision", "2", NULL);
 	dt_store_meta(s->store, "whole_until", "0", NULL);
 	dt_format(text, sizeof(text), "%lu", (unsigned long)s->options.ring_size);
 	dt_store_meta(s->store, "ring_size", text, NULL);
 	dt_format(text, sizeof(text), "%u", s->targets.shared.geometry.cores);
 	dt_store_meta(s->store, "cores", text, NULL);
-	/* tenths of a tick are enough: it varies more from call to call */
+	/* tenths of a tick are enough: the cost varies more from call to call */
 	dt_format(text, sizeof(text), "%lu.%lu", (unsigned long)costs->ticks,
 		  (unsigned long)(costs->ticks * 10) % 10);
 	dt_store_meta(s->store, "record_ticks", text, NULL);
@@ -83,7 +83,7 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	for (unsigned i = 0; s->offset && i < s->targets.shared.geometry.cores; i++) {
 		char name[32];
 
-		/* what has been taken from this core's ticks, and what it is certain to */
+		/* what has been subtracted from this core's ticks, and how far that may be wrong */
 		dt_format(name, sizeof(name), "clock_applied.%u", i);
 		dt_format(text, sizeof(text), "%ld %ld", (long)dt_offset_correction(&s->offset[i]),
 			  (long)s->offset[i].error);
@@ -91,7 +91,9 @@ static void store_meta(struct dt_session *s, const struct dt_costs *costs)
 	}
 }
 
-/* The hooks prove themselves here before they go into somebody else's process. */
+/*
+ * Runs the hooks in this process, before they go into somebody else's, and measures what they cost.
+ */
 static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 {
 	struct dt_shared scratch;
@@ -105,7 +107,7 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	return rc;
 }
 
-/* Fills s, all zero; what it has made so far is gone when it fails. */
+/* Fills in s, which is all zero. On error, everything that it has made is freed. */
 static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
 	unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
@@ -134,8 +136,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	if (dt_session_device_init(s, e) < 0)
 		goto fail;
 	s->has_log = !o->output;
-	/* what is only taken away is taken from what else was asked for, and from all when nothing
-	 * was */
+	/* patterns that only remove functions take them from what else was asked for, or from
+	 * everything when nothing was */
 	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
@@ -163,7 +165,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 			goto fail;
 		store_meta(s, &costs);
 	}
-	/* two readings from the start, or a trace cut short would not know how long a tick is */
+	/* two readings from the start, so that also a trace that is cut short knows how long a tick
+	 * is */
 	while (dt_now_ns() - began.mono < CLOCK_APART)
 		;
 	now = dt_clocks_read();
@@ -260,7 +263,7 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	if (s->device.active)
 		dt_rings_start(&s->targets.shared);
 	else
-		dt_rings_pause(&s->targets.shared); /* there is only one yet */
+		dt_rings_pause(&s->targets.shared); /* there is only one domain yet */
 	if (s->kernel && s->device.active && dt_kernel_start(s->kernel, e) < 0)
 		return -1;
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
@@ -279,7 +282,8 @@ static void remember(struct dt_session *s, const struct dt_target *t)
 	}
 }
 
-/* Switches off, puts back, unmaps: every target that is left. */
+/* Detaches every target that is left: switches its sites off, puts its bytes back, unmaps our
+ * memory. */
 static int detach_all(struct dt_session *s, struct dt_error *e)
 {
 	int rc = 0;
@@ -307,7 +311,7 @@ static int detach_all(struct dt_session *s, struct dt_error *e)
 						"them might be its end"
 					      : "a thread may still return into it");
 		remember(s, t);
-		if (rc == 0 && !left) /* its descriptors may be needed for others */
+		if (rc == 0 && !left) /* otherwise its descriptors may still be needed */
 			dt_target_end(t);
 	}
 	return rc;
@@ -319,7 +323,7 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 
 	dt_session_serve(s, 0);
 	pthread_mutex_lock(&s->lock);
-	s->ending = true; /* nobody is to wait for us any more */
+	s->ending = true; /* no other thread may wait for us any more */
 	pthread_cond_broadcast(&s->asked);
 	pthread_mutex_unlock(&s->lock);
 	dt_shared_each(&s->targets.shared, m)
@@ -328,7 +332,8 @@ int dt_session_end(struct dt_session *s, struct dt_error *e)
 		dt_kernel_stop(s->kernel);
 	dt_serve_let_execs_go(s);
 	pthread_mutex_lock(&s->lock);
-	/* children may be born of a process while others are detached: until there is nobody new */
+	/* processes may make children while others are detached: repeated until there are no new
+	 * ones */
 	for (int round = 0; round < 100 && (dt_process_adopt_strays(s) || round == 0); round++)
 		if (detach_all(s, e) < 0)
 			rc = -1;

@@ -11,25 +11,28 @@
 #include "session/state.h"
 #include "store/store.h"
 
+/* Records that are asked for at a time, at most. */
 #define BATCH 8192u
 
 struct dt_spool {
 	struct dt_client records;
-	struct dt_client names; /* asked while the other's answer is being written */
+	struct dt_client names; /* a second connection, for questions while the first one's answer
+				   is being written */
 	struct dt_store *store;
-	uint64_t position;
-	uint64_t held; /* waits that are in the file, or not remembered */
-	uint64_t held_gone;
-	bool no_held; /* an older session tells none */
+	uint64_t position;  /* of the next record that is wanted */
+	uint64_t held;	    /* number of the next wait that is wanted */
+	uint64_t held_gone; /* waits that the session no longer remembered */
+	bool no_held;	    /* the session is an older one, which does not tell its waits */
 	struct tids {
-		uint32_t *id; /* zero: a free place; a power of two of them, at most half full */
+		uint32_t *id; /* a hash table: room is a power of two, at most half is used; zero:
+				 free */
 		size_t n, room;
-	} threads, processes; /* that are in the file */
+	} threads, processes; /* those that are in the file */
 };
 
 /* ---- threads and processes ---- */
 
-/* True: it is new. */
+/* Adds a number to a table. True: it is new there. */
 static bool note(struct tids *t, uint32_t id)
 {
 	size_t i;
@@ -67,7 +70,8 @@ static void add_process(struct dt_spool *s, uint32_t pid)
 			 dt_ticks(), NULL);
 }
 
-/* The session knows whose it is, also when it has ended. */
+/* Writes a thread and its process to the file, once. The session knows the process also when the
+ * thread has ended. */
 static void add_thread(struct dt_spool *s, uint32_t tid)
 {
 	uint32_t pid;
@@ -86,7 +90,8 @@ static void add_thread(struct dt_spool *s, uint32_t tid)
 
 /* ---- functions ---- */
 
-/* "NAME+OFFSET": the function that pc is in, with its beginning. */
+/* Returns the row of the function that pc is in. The session answers "NAME+OFFSET", from which its
+ * beginning follows. */
 static int64_t function_of(struct dt_spool *s, uint64_t pc, uint32_t tid)
 {
 	struct dt_function_row row = {.address = pc, .file = "", .signature = ""};
@@ -147,7 +152,8 @@ static int note_missed(struct dt_spool *s, unsigned long missed, unsigned long n
 	return dt_store_meta(s->store, "held_missed", text, e);
 }
 
-/* Those that have ended before the records that have just been put are told by now. */
+/* Writes the waits reported so far. Those that ended before the records just put have been reported
+ * by now. */
 static int put_held(struct dt_spool *s, struct dt_error *e)
 {
 	unsigned long begin, end, missed = 0, ns = 0;
@@ -188,7 +194,8 @@ long dt_spool_write(struct dt_spool *s, uint64_t until, int ms, struct dt_error 
 	n = dt_client_look(&s->records, BATCH, &position, ms, e);
 	if (n < 0)
 		return n;
-	/* taken by others, or there was no room for them; else the log has begun anew */
+	/* others have taken these, or there was no room for them. A lower position means that the
+	 * log was begun anew */
 	if (s->position && position > s->position)
 		lost = position - s->position;
 	r = (struct dt_record *)s->records.text;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a session knows: for the files of session/, and whoever tells the user at its end. What each
- * of them owns stands behind the name of its file.
- */
+/* What a session knows. It is for the files of session/, and for whatever tells the user about the
+ * session at its end. What one file alone owns stands under the name of that file. */
 #ifndef DT_SESSION_STATE_H
 #define DT_SESSION_STATE_H
 
@@ -26,17 +24,18 @@
 
 /* ---- session/pauses.c ---- */
 
-/* Of one domain. */
+/* The pauses of one domain, as far as they have been told to the trace file. */
 struct dt_pauses {
-	uint64_t stopped;  /* since when, ticks; 0: it is not. Of the first domain only: it is so of
-			      all */
-	uint64_t last;	   /* ticks of the last record taken from the shared ring */
-	uint64_t all_told; /* ticks: all pauses that ended before have been told */
-	uint64_t missed;   /* dt_control.missed when it went on last */
-	uint32_t thaws;	   /* how many of dt_control.thaws have been told */
-	uint64_t moment;   /* in which the last one ended; and how many have been told of it */
-	unsigned singles;
-	struct dt_pause many; /* of the same moment, to be told as one; times: 0: none */
+	uint64_t stopped;     /* ticks since when recording is stopped; 0: it is not. Only the first
+				 domain's is set: all stop together */
+	uint64_t last;	      /* ticks of the last record taken from the shared ring */
+	uint64_t all_told;    /* ticks: all pauses that ended before this have been told */
+	uint64_t missed;      /* dt_control.missed when recording last went on */
+	uint32_t thaws;	      /* how many of dt_control.thaws have been dealt with */
+	uint64_t moment;      /* in which the last pause ended, in units of 2^23 ticks */
+	unsigned singles;     /* pauses of that moment that have been told one by one */
+	struct dt_pause many; /* further pauses of that moment, to be told as one; times 0: there
+				 are none */
 };
 
 /* ---- session/domain.c ---- */
@@ -45,26 +44,29 @@ struct dt_pauses {
 #define DT_DOMAIN_OWNED	 256u
 #define DT_DOMAIN_PLACES 1024u
 
+/* A domain of the session (session/domain.h), with its memory and the readers of its rings. */
 struct dt_domain {
 	struct dt_shared *shared;
-	unsigned number;	 /* from 0 on */
-	struct dt_rights rights; /* of its first process */
-	bool has_rights;	 /* it has had a process */
-	struct dt_ring_reader
-		*reader; /* one for each ring: the cores', then the shared one's. Recorder thread */
-	bool forges;	 /* it has told of waits that can not have been; with the lock */
-	bool doubted; /* its processes are another user's (session/doubt.h); owner thread writes */
-	/* Recorder thread. Hashed: the threads whose records are known to be the domain's own, and
-	 * the calls that hooks are known to record, pc << 8 | kind */
+	unsigned number;	       /* its index in dt_session.domain */
+	struct dt_rights rights;       /* credentials of its processes */
+	bool has_rights;	       /* it has had a process */
+	struct dt_ring_reader *reader; /* one for each ring: first the cores', then the shared
+					  ring's; recorder thread */
+	bool forges;  /* its processes have reported waits that can not have happened; with the lock
+		       */
+	bool doubted; /* its processes are another user's (session/doubt.h); written by the owner
+			 thread */
+	/* Both are the recorder thread's, and hashed: threads whose records are known to be the
+	 * domain's own, and calls that hooks are known to record, as pc << 8 | kind. */
 	uint32_t owned[DT_DOMAIN_OWNED];
 	uint64_t place[DT_DOMAIN_PLACES];
-	uint32_t helds; /* of dt_control.helds, so many have been taken; recorder thread */
+	uint32_t helds; /* how many of dt_control.helds have been taken; with the lock */
 	struct dt_pauses pauses;
-	bool frozen;	    /* as it was last seen; owner thread */
-	uint64_t *left_pos; /* owner thread: where the rings were when those that are leaving had
-			       ended */
-	/* owner thread: who has posted what stands in a request's slot, by our numbers; 0: nobody
-	 * known */
+	bool frozen;	    /* whether recording was frozen when last looked at; owner thread */
+	uint64_t *left_pos; /* owner thread: position of each ring when the processes that are
+			       leaving had ended */
+	/* Owner thread: who has posted the message in each slot, by our numbers of the process and
+	 * the thread; 0: not known. */
 	struct {
 		pid_t pid, tid;
 	} poster[DT_REQUESTS];
@@ -72,14 +74,17 @@ struct dt_domain {
 
 /* ---- session/tids.c ---- */
 
+/* A thread of another PID namespace, with both of its numbers. */
 struct dt_tid {
-	uint32_t inner, outer; /* with tag; ours. inner 0: empty */
+	uint32_t inner, outer; /* its number there, with the namespace's tag (0: an empty entry);
+				  our number */
 };
 
+/* The threads of other PID namespaces that have been asked for. */
 struct dt_tids {
-	struct dt_tid *at; /* hashed by inner; room: a power of two, or 0 */
+	struct dt_tid *at; /* a table hashed by inner; room is a power of two, or 0 */
 	size_t n, room;
-	size_t unknown; /* have ended before they were asked for */
+	size_t unknown; /* how many had ended before they were asked for */
 };
 
 /* ---- session/helds.c ---- */
@@ -88,123 +93,147 @@ struct dt_tids {
 
 /* ---- the session ---- */
 
-/* What other threads ask the owner thread to do. */
+/* What another thread asks the owner thread to do. DT_ASK_DONE: the owner thread has done it, and
+ * the other thread has not fetched the result yet. */
 enum dt_ask { DT_ASK_NONE, DT_ASK_ATTACH, DT_ASK_DETACH, DT_ASK_SYNC, DT_ASK_DONE };
 
-/* A module of the kernel that has a row in the file. */
+/* The kernel or one of its modules that has a row in the trace file. */
 struct dt_kernel_module {
 	char name[64];
 	int64_t row;
 };
 
+/* What the session knows of one thread. */
 struct dt_thread_entry {
 	uint32_t tid, pid; /* tid 0: empty */
-	uint32_t domains;  /* bit n: it has been in the session's n-th */
-	bool recorded;	   /* the file tells of it, if there is one */
+	uint32_t domains;  /* bit n: it has been in the domain with that number */
+	bool recorded;	   /* it has been described in the trace file, if there is one */
 };
 
+/* An executable file, identified by its inode and device. */
 struct dt_program {
 	uint64_t inode;
 	unsigned dev_major, dev_minor;
 };
 
+/* A session. A field with "owner thread" or "recorder thread" is that thread's alone; one with
+ * "with the lock" is read and written with `lock' held. */
 struct dt_session {
 	struct dt_options options;
 	struct dt_targets targets;
-	struct dt_target *first;
+	struct dt_target *first; /* list of the processes, youngest first */
 	pthread_mutex_t lock;
-	pthread_mutex_t writing; /* ctl is being written; taken before the lock */
+	pthread_mutex_t writing; /* held while ctl is being written; taken before `lock' */
 	pthread_t owner;
-	struct dt_store *store;
+	struct dt_store *store; /* the trace file; NULL: there is none, but the log */
 	struct dt_domain *domain[DT_SHARED_MAX];
-	unsigned domains; /* stored with release */
+	unsigned domains; /* how many there are; stored with release */
 
 	/* recorder thread */
 	pthread_t recorder;
 	bool recorder_runs;
-	atomic_bool stop_recorder; /* no writer runs any more: drain and end */
+	atomic_bool stop_recorder; /* no writer runs any more: the recorder takes what is left and
+				      ends */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
-	atomic_bool drain_now; /* also what a flight recorder holds: see dt_recorder_drain() */
+	atomic_bool drain_now; /* take records also where they are otherwise left (flight recorder):
+				  dt_recorder_drain() */
 
-	/* which process a thread belongs to, hashed by tid; with the lock */
+	/* the session's threads, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;
-	size_t threads, thread_room; /* room: a power of two, or 0 */
+	size_t threads, thread_room; /* thread_room is a power of two, or 0 */
 
-	struct dt_tids tids; /* of threads in other PID namespaces; with the lock */
+	struct dt_tids tids; /* threads of other PID namespaces; with the lock */
 
-	char doubted[192]; /* `doubted' of the file: users of the domains that are doubted */
-	/* owner thread: where areas have been mapped, in whatever process, each once */
+	char doubted[192]; /* what has been written to the file as `doubted': the users of the
+			      doubted domains */
+	/* Owner thread: the addresses at which areas have been mapped in any process, each once. */
 	uint64_t *area;
 	size_t areas;
 
-	uint64_t left_ticks; /* owner thread: when those that are leaving had ended */
-	bool anybody_leaving;
-	bool unanswered;    /* a message that is waited for could not be dealt with now */
-	time_t last_looked; /* for children of those that have ended; s */
+	uint64_t left_ticks; /* owner thread: ticks when the processes that are leaving had ended */
+	bool anybody_leaving; /* owner thread: some processes have ended, and their records are
+				 still to be read */
+	bool unanswered;    /* a message could not be dealt with yet, and has to be looked at again
+			       soon */
+	time_t last_looked; /* when children of ended processes were last searched for; s */
 
-	/* execs under way: processes we hold by ptrace until their execve is through */
+	/* Owner thread: execs under way. We hold these threads by ptrace until their execve is
+	 * through. */
 	pid_t exec_tid[64], exec_pid[64], exec_ppid[64];
 	size_t execs;
 
-	/* the device: see session/device.h. With the lock */
+	/* The device, see session/device.h; with the lock. */
 	struct dt_device device;
 	struct dt_log log;
-	bool has_log;		 /* records go there */
+	bool has_log;		 /* records go to the log */
 	atomic_bool log_stalled; /* the recorder waits for room in it */
-	size_t log_held;	 /* records that it has and that are not in the log yet... */
-	uint64_t log_until; /* ...because they are later than this (ticks); stored with release */
-	bool changed;	/* since the command that is being done began, what is recorded has been */
-	bool narrowed;	/* and something that was recorded is not any more */
-	size_t watches; /* as applied */
-	uint64_t read_until; /* ticks: all rings, the kernel's too, have been read up to then */
-	bool uniform, frozen, watch_threads; /* as applied */
-	struct dt_arm armed;
-	enum dt_arm_state arm_state; /* as it was set, or last seen */
-	uint64_t events;
+	size_t log_held;    /* records that the recorder has and has not put into the log yet... */
+	uint64_t log_until; /* ...since they are later than this (ticks); both are stored with
+			       release */
+	bool changed;	/* the write to ctl that is being obeyed has changed what is recorded... */
+	bool narrowed;	/* ...and something that was recorded is no longer recorded */
+	size_t watches; /* the device's number of watched ids, as last applied */
+	uint64_t read_until; /* ticks up to which all rings, also the kernel's, have been read */
+	bool uniform, frozen, watch_threads; /* as last applied */
+	struct dt_arm armed;		     /* the triggers as last applied */
+	enum dt_arm_state arm_state;	     /* as set, or as last seen in the shared memory */
+	uint64_t events; /* argument of the command `events' as last applied: freeze after so many
+			    records; 0: do not */
 	double ticks_per_ns;
-	uint64_t began;		      /* ticks */
-	bool freezes;		      /* see dt_domains_freeze() */
-	struct dt_offset *offset;     /* of each core; NULL: not measured */
+	uint64_t began; /* ticks when the session was created */
+	bool freezes;	/* something may freeze the recording, or could once: dt_domains_freeze() */
+	struct dt_offset *offset;     /* of each core's cycle counter; NULL: not measured */
 	struct dt_switches *switches; /* NULL: not recorded */
 	struct dt_kernel *kernel;     /* NULL: not recorded */
 	struct dt_kernel_module kernel_module[256];
 	size_t kernel_modules;
-	struct dt_held_row *held; /* with a log: the last DT_HELD_LOG waits; with the lock */
-	uint64_t held_n; /* how many there were: the last is held[(held_n - 1) % DT_HELD_LOG] */
-	uint32_t held_refused; /* those that can not have been */
-	uint64_t settled;      /* ticks: a record not to be seen after that long will not come */
-	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset */
-	uint64_t ring_lost_in, ring_lost_out;	      /* to be added to the rings' counts */
-	enum dt_ask ask;
+	struct dt_held_row *held; /* only with a log: the last DT_HELD_LOG waits; with the lock */
+	uint64_t held_n;       /* how many waits there were in all: the last is held[(held_n - 1) %
+				  DT_HELD_LOG] */
+	uint32_t held_refused; /* how many reported waits were not believed */
+	uint64_t settled; /* ticks (10 us): a record that is not visible so long after its time will
+			     not come */
+	uint64_t filtered_in_seen, filtered_out_seen; /* at the last reset of the device */
+	uint64_t ring_lost_in, ring_lost_out; /* added to the rings' counts of lost records; makes
+						 them count from the last reset */
+	enum dt_ask ask; /* what follows, up to `asked', is the request to the owner thread and its
+			    result; with the lock */
 	pid_t ask_pid;
-	const struct dt_file *ask_file; /* DT_ASK_SYNC: which sites */
+	const struct dt_file *ask_file; /* DT_ASK_SYNC: the file whose sites are meant, NULL for
+					   all; and the range of addresses in it */
 	uint64_t ask_low, ask_high;
 	int ask_result;
 	struct dt_error ask_error;
-	pthread_cond_t asked;
-	struct dt_program *program; /* of the processes that were named; when following, of all */
+	pthread_cond_t asked; /* signals changes of `ask', the end of the session, and triggers that
+				 fired */
+	struct dt_program *program; /* programs of the processes that were named; when following, of
+				       all processes */
 	size_t programs, program_room;
-	bool ending;
-	bool was_frozen;      /* owner thread */
-	uint64_t arm_ticks;   /* how long an armed recording is to last; 0: without end */
-	uint64_t confined_at; /* ns: when the processes were last asked whether they confine
-				 themselves; owner thread */
-	char *dump;	      /* where the log goes when a trigger has fired; NULL: nowhere */
-	atomic_bool quit;     /* the device has been told so */
-	struct dt_server *server;
+	bool ending;	 /* the session ends: nothing waits for the owner thread any more */
+	bool was_frozen; /* owner thread: whether triggers had frozen recording when last looked at
+			  */
+	uint64_t arm_ticks; /* how long an armed recording lasts from its start event on; 0: without
+			       end */
+	uint64_t confined_at; /* owner thread: ns when we last looked whether processes have
+				 confined themselves (seccomp) */
+	char *dump; /* path to which the log is written when a trigger has fired; NULL: none */
+	atomic_bool quit;	  /* the command `quit' has been given */
+	struct dt_server *server; /* NULL: the session has no socket */
 
-	uint64_t known_targets; /* ever */
-	uint32_t only_pid;	/* the one target while there has been one only */
-	size_t points_set;	/* of the options' tracepoints */
+	uint64_t known_targets; /* how many processes there have been in all */
+	uint32_t only_pid; /* the pid of the only process, as long as there has been only one; 0:
+			      there were several */
+	size_t points_set; /* how many of the options' tracepoints have been set */
 	struct dt_results results;
-	char *path;   /* of the program that was started; NULL: none was */
-	bool refused; /* it was ended at once: nothing of it can be traced, or its tracepoints can
-			 not be set, */
-	struct dt_error refusal; /* this one, or why */
+	char *path;   /* path of the program that was started; NULL: none was */
+	bool refused; /* the program was ended at once: nothing of it can be traced, or its
+			 tracepoints can not be set... */
+	struct dt_error refusal; /* ...and this says why */
 };
 
-/* The process of that number that has not ended; NULL: there is none. */
+/* Returns the process with that pid that has not ended; NULL: there is none. With the lock, or by
+ * the owner thread. */
 static inline struct dt_target *dt_session_find(struct dt_session *s, pid_t pid)
 {
 	for (struct dt_target *t = s->first; t; t = t->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Context switches, by perf_event_open(2). */
+/* Reads context switches by perf_event_open(2). */
 #include "session/switches.h"
 
 #include <dirent.h>
@@ -19,30 +19,31 @@
 #include "arch/arch.h"
 
 #define PAGE 4096u
-/* of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
+/* size of a core's buffer: 128 KiB, some 3,000 switches; within the usual mlock limit */
 #define PAGES 32u
 
-#define KEPT (1u << 18) /* of a core, when nobody takes them: 18 MiB */
+#define KEPT (1u << 18) /* records of a core that are kept when nobody takes them: 18 MiB */
 
 struct core {
-	int fd; /* the event that owns the buffer; -1: none yet */
+	int fd; /* the event that owns the core's buffer; -1: there is none yet */
 	struct perf_event_mmap_page *page;
-	struct dt_switch *pending; /* rundown, and what has not been taken; in the order of time */
+	struct dt_switch *pending; /* R records, and switches not taken yet; in the order of time */
 	size_t n, room;
-	uint64_t lost;		   /* behind the last of them */
-	uint64_t written, dropped; /* in all: that came, that the kernel said are missing */
-	uint32_t running;	   /* the thread that is on the core, as far as is known */
+	uint64_t lost;		   /* records missing after the last of them */
+	uint64_t written, dropped; /* in all: that came, that the kernel reported missing */
+	uint32_t running;	   /* the thread that runs on the core, as far as known */
 };
 
 struct dt_switches {
 	pthread_mutex_t lock;
 	unsigned cores;
 	struct core *core;
-	struct dt_switch *out; /* taken last; recorder only */
+	struct dt_switch *out; /* the records taken last; recorder thread only */
 	size_t out_room;
-	int *fd; /* of the other events */
+	int *fd; /* all events that own no buffer */
 	size_t fds, room;
-	/* two readings of the clocks, as far apart as there are */
+	/* Two readings of the clocks, the first and the latest: ticks, and ns of
+	 * CLOCK_MONOTONIC_RAW. */
 	uint64_t ticks, raw, first_ticks, first_raw;
 };
 
@@ -54,7 +55,8 @@ static uint64_t raw_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A tick and when it was; the best of some readings, since one can be interrupted. */
+/* Reads both clocks at the same moment; takes the best of several readings, since one can be
+ * interrupted. */
 static void read_clocks(uint64_t *ticks, uint64_t *raw)
 {
 	uint64_t best = ~0ull;
@@ -71,7 +73,8 @@ static void read_clocks(uint64_t *ticks, uint64_t *raw)
 	}
 }
 
-/* Raw nanoseconds to ticks, from the readings nearest: the later the better they are. */
+/* Turns raw nanoseconds into ticks, starting from the latest reading. The rate gets better with
+ * time. */
 static uint64_t to_ticks(const struct dt_switches *w, uint64_t ns)
 {
 	double rate = (double)(w->ticks - w->first_ticks) / (double)(w->raw - w->first_raw);
@@ -95,7 +98,7 @@ struct dt_switches *dt_switches_open(unsigned cores, struct dt_error *e)
 		w->core[i].running = DT_NO_TID;
 	}
 	pthread_mutex_init(&w->lock, NULL);
-	/* an event for each thread on each core */
+	/* there will be an event for each thread on each core */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -127,7 +130,7 @@ void dt_switches_close(struct dt_switches *w)
 	free(w);
 }
 
-/* The oldest half goes, as in a flight recorder's ring. */
+/* Drops the oldest half of the records, as a flight recorder's ring does. */
 static void forget_half(struct core *c)
 {
 	size_t half = c->n / 2;
@@ -158,7 +161,8 @@ static int keep(struct core *c, const struct dt_record *r)
 		c->pending = more;
 		c->room = room;
 	}
-	/* a rundown comes in between, and a time on a clock whose rate is known better now */
+	/* an R record may belong between others, and so may a switch whose time was computed by a
+	 * better rate */
 	while (i && c->pending[i - 1].record.ticks > r->ticks) {
 		c->pending[i] = c->pending[i - 1];
 		i--;
@@ -202,7 +206,7 @@ static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC_RAW,
 		.watermark = 1,
-		.wakeup_watermark = PAGES * PAGE, /* we look by ourselves */
+		.wakeup_watermark = PAGES * PAGE, /* no wake-ups: we look by ourselves */
 	};
 	struct core *c = &w->core[core];
 	int fd = (int)syscall(SYS_perf_event_open, &a, tid, (int)core, -1, PERF_FLAG_FD_CLOEXEC);
@@ -210,7 +214,7 @@ static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return forbidden(e);
-	if (fd < 0 && (errno == ESRCH || errno == ENODEV)) /* it has ended; the core is off line */
+	if (fd < 0 && (errno == ESRCH || errno == ENODEV)) /* it has ended; core is off line */
 		return 0;
 	if (fd < 0)
 		return dt_fail(e, "context switches of thread %d: %s", tid, strerror(errno));
@@ -248,7 +252,8 @@ static int open_event(struct dt_switches *w, pid_t tid, unsigned core, struct dt
 	return 0;
 }
 
-/* What /proc says of a thread: name, and the core it is or was on; running: it is on it. */
+/* Reads from /proc a thread's name, the core that it is or was on, and whether it is running there,
+ * into an R record. False: it has gone. */
 static bool look(pid_t pid, pid_t tid, struct dt_record *r, unsigned *core)
 {
 	char path[64], line[1024], *open, *p;
@@ -314,7 +319,7 @@ int dt_switches_add(struct dt_switches *w, pid_t pid, struct dt_error *e)
 
 /* ---- taking */
 
-/* A perf record that may wrap around the buffer's end. */
+/* Copies out a perf record, which may wrap around the buffer's end. */
 static void copy_out(const struct core *c, uint64_t at, void *out, size_t n)
 {
 	const char *data = (const char *)c->page + PAGE;
@@ -384,7 +389,8 @@ static void read_kernel(struct dt_switches *w, struct core *c)
 	__atomic_store_n(&c->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* The further apart the readings of the clocks are, the better the rate is known. */
+/* Takes a new latest reading of the clocks: the further apart the two are, the better the rate is
+ * known. */
 static void look_at_clocks(struct dt_switches *w)
 {
 	uint64_t ticks, raw;

@@ -13,7 +13,7 @@
 #include "process/status.h"
 #include "session/domain.h"
 
-#define ANCESTORS 8 /* so many generations of parents are looked at */
+#define ANCESTORS 8 /* generations of parents that are looked at */
 
 void dt_thread_table_name(uint32_t tid, char *name, size_t size)
 {
@@ -30,7 +30,7 @@ void dt_thread_table_name(uint32_t tid, char *name, size_t size)
 	fclose(f);
 }
 
-/* The process of a thread, 0: it has gone. */
+/* Returns the process of a thread from /proc; 0: the thread has gone. */
 static uint32_t living_process_of(uint32_t tid)
 {
 	unsigned pid;
@@ -38,8 +38,8 @@ static uint32_t living_process_of(uint32_t tid)
 	return dt_status_number((pid_t)tid, "Tgid", &pid) ? pid : 0;
 }
 
-/* The domain whose memory the process has mapped; NULL: it has none of the session's, or has ended.
- */
+/* Returns the domain whose memory a process has mapped; NULL: it has none of the session's, or has
+ * ended. */
 static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
 {
 	struct dt_domain *has = NULL;
@@ -52,10 +52,8 @@ static struct dt_domain *domain_of(struct dt_session *s, pid_t pid)
 	return has;
 }
 
-/*
- * Is the process one that is recorded, or was? One that has not made itself known yet has the
- * session's memory, or comes from one that is known.
- */
+/* Tells whether a process is recorded or was. One that has not made itself known yet has the
+ * session's memory, or comes from a process that is known. */
 static bool is_ours(struct dt_session *s, uint32_t pid)
 {
 	uint32_t parent = (uint32_t)dt_status_parent((pid_t)pid);
@@ -63,13 +61,14 @@ static bool is_ours(struct dt_session *s, uint32_t pid)
 	for (const struct dt_target *t = s->first; t; t = t->next)
 		if ((uint32_t)t->pid == pid || (uint32_t)t->pid == parent)
 			return true;
-	/* a process that is ending has no memory to look at: it is taken for one of ours */
+	/* a process that is ending has no memory to look at, and is taken for one of ours */
 	return domain_of(s, (pid_t)pid) || dt_memory_gone((pid_t)pid);
 }
 
 /*
- * The process of a thread, 0 when it can not be known (it has gone, and there were several). Who
- * has its number now may be a stranger: numbers come again.
+ * Returns the process of a record's thread; 0 when it can not be known: the thread has gone, and
+ * there were several processes. What has its number now may be a stranger, since numbers are
+ * reused.
  */
 static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 {
@@ -90,7 +89,7 @@ static uint32_t process_of(struct dt_session *s, const struct dt_record *r)
 	return pid;
 }
 
-/* Where a thread is in the table, or is to be. There is room. */
+/* Returns the entry of a thread, or the empty one where it belongs. The table must not be full. */
 static struct dt_thread_entry *entry_of(const struct dt_session *s, uint32_t tid)
 {
 	size_t i = tid * 2654435761u & (s->thread_room - 1);
@@ -110,7 +109,7 @@ static bool is_recorded(const struct dt_session *s, uint32_t tid)
 	return s->thread_room && entry_of(s, tid)->recorded;
 }
 
-/* At most half of it is full. */
+/* Makes room so that at most half of the table is in use. False: out of memory. */
 static bool grow_threads(struct dt_session *s)
 {
 	struct dt_thread_entry *old = s->thread;
@@ -144,7 +143,7 @@ void dt_thread_table_new(struct dt_session *s, const struct dt_record *r)
 	name[0] = '\0';
 	if (living_process_of(r->tid) == pid) /* not a stranger that has its number now */
 		dt_thread_table_name(r->tid, name, sizeof(name));
-	/* a child that has gone was called as its parent is */
+	/* a child that has gone had its parent's name */
 	for (struct dt_target *t = name[0] ? NULL : s->first; t && !name[0]; t = t->next)
 		if ((uint32_t)t->pid == pid && t->forked)
 			dt_thread_table_name((uint32_t)t->ppid, name, sizeof(name));
@@ -159,13 +158,14 @@ void dt_thread_table_describe(struct dt_session *s, uint32_t tid)
 
 	if (is_recorded(s, tid))
 		return;
-	/* one that is known may have ended since */
+	/* a known thread may have ended since */
 	pid = dt_thread_table_process(s, tid);
 	if (pid || dt_session_find(s, (pid_t)process_of(s, &r))) {
 		dt_thread_table_new(s, &r);
 		return;
 	}
-	/* a process that has not made itself known: when it does, its first record names it */
+	/* a thread of a process that has not made itself known; its first record will describe it
+	 * again */
 	dt_thread_table_name(tid, name, sizeof(name));
 	dt_thread_table_note(s, tid, 0, name);
 	entry_of(s, tid)->recorded = false;
@@ -184,7 +184,7 @@ void dt_thread_table_note(struct dt_session *s, uint32_t tid, uint32_t pid, cons
 		dt_store_thread(s->store, tid, pid, name, NULL);
 }
 
-/* Is one of the processes that it comes from known to be in the domain? */
+/* Tells whether an ancestor of a process is known to be in the domain. */
 static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {
 	for (int i = 0; i < ANCESTORS && pid > 1; i++) {
@@ -197,9 +197,10 @@ static bool is_born_in(const struct dt_session *s, const struct dt_domain *d, pi
 }
 
 /*
- * Has its process the domain's memory? One that has none of the session's has recorded before it
- * executed something, and is not followed, or not yet: it has the domain's rights, or had them and
- * comes from a process of the domain, as vfork's children do, which do not make themselves known.
+ * Tells whether process pid is in domain d, which it is when it has the domain's memory. A process
+ * that has no memory of the session recorded before it executed a program, and is not followed, or
+ * not yet. It is in the domain if it has the domain's credentials, or if it had them and comes from
+ * a process of the domain, as children of vfork do, which do not make themselves known.
  */
 static bool is_in(struct dt_session *s, const struct dt_domain *d, pid_t pid)
 {

@@ -60,7 +60,8 @@ void dt_tids_note(struct dt_session *s, const struct dt_target *t)
 		note(&s->tids, t->tag | (uint32_t)inner, (uint32_t)t->pid);
 }
 
-/* A child that has not made itself known yet: any process of that namespace. */
+/* Searches /proc for a process of that namespace with that number there, for a child that has not
+ * made itself known yet. 0: there is none. */
 static pid_t find_process(uint64_t inode, pid_t inner)
 {
 	DIR *d = opendir("/proc");
@@ -93,7 +94,7 @@ uint32_t dt_tids_outer(struct dt_session *s, uint32_t tid)
 	for (struct dt_target *t = s->first; t && !found; t = t->next)
 		if (!t->ended && t->tag >> DT_TAG_SHIFT == tid >> DT_TAG_SHIFT)
 			found = dt_pid_outer_thread(t->pid, INNER(tid));
-	/* a traced process may write any number */
+	/* a traced process may have written any number: the tag is checked */
 	inode = tid >> DT_TAG_SHIFT < DT_TAGS ? s->targets.namespaces.of[tid >> DT_TAG_SHIFT].inode
 					      : 0;
 	if (!found && inode)
@@ -108,7 +109,7 @@ void dt_tids_correct(struct dt_session *s, struct dt_record *r, size_t n)
 {
 	uint32_t inner = 0, outer = 0;
 
-	if (!s->targets.namespaces.last) /* there is none */
+	if (!s->targets.namespaces.last) /* there is no other namespace */
 		return;
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < n; i++) {

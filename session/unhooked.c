@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that were chosen and are not hooked, and who calls them. */
+/* Functions that were chosen and are not hooked, and their callers. */
 #include "session/unhooked.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void add_name(struct dt_unhooked *u, const struct dt_file *f, const char 
 		  u->more ? "..." : name);
 }
 
-/* Direct calls and jumps in the code of functions that are recorded to those that are not. */
+/* Stores the direct calls and jumps to functions that are not hooked, from the code of others. */
 static void note_callers(struct dt_session *s, const struct dt_file *f, const bool *left)
 {
 	const struct dt_code *c = f->code;
