@@ -12,7 +12,7 @@
 #include "core/words.h"
 #include "session/server.h"
 
-/* Leads on at once, and says of itself only what it was. */
+/* The page in the file: it leads to the address (%s) at once. */
 static const char page[] = "<!DOCTYPE html>\n"
 			   "<meta charset=\"utf-8\">\n"
 			   "<meta name=\"referrer\" content=\"no-referrer\">\n"
@@ -20,7 +20,7 @@ static const char page[] = "<!DOCTYPE html>\n"
 			   "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
 			   "<p><a href=\"%s\">the time line</a></p>\n";
 
-/* 0600 from its beginning, in a directory of the user's alone. */
+/* Makes the file with mode 0600 from the beginning, in a directory that only the user can enter. */
 static int make_file(struct dt_browser *b, const char *address, struct dt_error *e)
 {
 	char folder[256];
@@ -47,7 +47,7 @@ static int make_file(struct dt_browser *b, const char *address, struct dt_error 
 	return 0;
 }
 
-/* Nobody waits for it, or hears of what it says. */
+/* Runs in the process that is to be the browser: detaches it from its parent, and silences it. */
 static void set_free(void *ctx)
 {
 	if (fork() != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The browser that a page is opened in. Command lines can be read by every user of the machine, and
- * the page's address must not: what the browser is started with is a file of this user's alone that
- * leads to it.
+ * Opening a page in the user's browser. Every user of the machine can read command lines, but the
+ * page's address is secret: so the browser is started with a file that leads to the address and
+ * that only this user can read.
  */
 #ifndef DT_CMD_BROWSER_H
 #define DT_CMD_BROWSER_H
@@ -10,17 +10,17 @@
 #include "process/confine.h"
 
 struct dt_browser {
-	char path[300]; /* "": there is no file */
+	char path[300]; /* of the file that leads to the page; "": there is none */
 	char *words[3]; /* the command */
 };
 
-/* If there is a desktop: it will be started from outside, with a page that leads to the address.
- * -1: it can not be. b stays where it is. */
+/* Writes the file, and adds to the needs that the browser is started from outside the confinement;
+ * without a desktop it does nothing. -1: the file can not be made. b must not be moved after. */
 int dt_browser_prepare(struct dt_browser *b, const char *address, struct dt_needs *needs,
 		       struct dt_error *e);
-/* Once the command has confined itself. */
+/* Starts the browser; to be called when the command has confined itself. */
 void dt_browser_open(const struct dt_browser *b);
-/* In any case; takes the file away. */
+/* Removes the file; to be called in any case. */
 void dt_browser_close(struct dt_browser *b);
 
 #endif

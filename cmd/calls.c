@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * devtrace calls: the tree of calls. A call's line is written when something is to be written
- * inside it (then it ends with "{"), or when it ends (then it is one line): so nothing but the open
- * calls is held in memory, and the minimum duration costs no look-ahead.
+ * devtrace calls: the tree of calls. A call's line is written as soon as something has to be
+ * written inside it, and then ends with "{"; if nothing is, the call gets a single line when it
+ * ends. So only the open calls are held in memory, and a minimum duration needs no look-ahead.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -44,17 +44,18 @@ static const char help[] =
 	"before the trace began, and those with records lost meanwhile.\n"
 	"FILE is devtrace.db when not given.\n";
 
-#define SHOWN	    1u /* note: the call is to be printed */
-#define OPENED	    2u /* its line is, with "{"; of a hidden one: those it is in are */
-#define LEVEL_SHIFT 8
-#define DEEPEST	    80 /* levels that are indented */
+/* the parts of an open call's note (dt_call.note): */
+#define SHOWN	    1u /* the call is to be printed */
+#define OPENED	    2u /* its line with "{" is written; of a hidden call: those of its callers are */
+#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit */
+#define DEEPEST	    80 /* levels that are indented at most */
 
-#define SHORT 4096u /* ticks */
+#define SHORT 4096u /* ticks: durations below this have their text made in advance */
 
 #define KEPT_IN_MEMORY (192u << 20) /* bytes of lines that wait for their thread's turn */
 
-/* A thread's; of all threads when merged. The first is written at once, the others in their turn.
- */
+/* The lines of a thread, or, with --merge, of all threads. Those of the first are written at once,
+ * those of the others when it is their turn. */
 struct output {
 	uint32_t tid;
 	bool direct;
@@ -72,23 +73,23 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
-	bool ending;	       /* no record comes any more */
-	uint64_t until;	       /* ticks: what is behind is not looked at */
+	bool ending;	       /* there are no more records */
+	uint64_t until;	       /* ticks: records after this are not read */
 	uint64_t resumed;      /* ticks: the end of the last pause; 0: there was none */
 	struct dt_fulls fulls; /* of calls whose lines are still to be written */
-	double cost[256];      /* of a record, by kind, in ticks; to subtract */
-	uint32_t *thread;      /* chosen ones */
+	double cost[256];      /* ticks to subtract for a record, by its kind */
+	uint32_t *thread;      /* the chosen threads; none: all */
 	size_t threads;
-	bool *shown;
-	uint32_t functions;	 /* known to shown[] */
-	uint64_t ns_per_tick_32; /* times 2^32 */
+	bool *shown;		 /* by function row: dt_cmd_shown() */
+	uint32_t functions;	 /* elements of shown[] */
+	uint64_t ns_per_tick_32; /* nanoseconds of a tick, times 2^32 */
 	struct output *output;
 	size_t outputs;
-	uint32_t last_tid;
-	struct output *to; /* of last_tid */
+	uint32_t last_tid; /* the thread whose output was used last, */
+	struct output *to; /* and that output */
 	struct dt_keep keep;
 	struct dt_out *out;
-	char (*duration)[16]; /* text of those below so many ticks: */
+	char (*duration)[16]; /* texts of the durations below `shorts' ticks */
 	unsigned shorts;
 	const struct dt_call **waiting; /* callers to be printed, the innermost first */
 	size_t waiting_n, waiting_size;
@@ -171,10 +172,10 @@ static inline struct output *output_of(struct calls *k, uint32_t tid)
 
 /* ---- lines ---- */
 
-/* Room for a whole line: what a call can take, indentation, marks. */
+/* Bytes that a line can have: a call, indentation, marks. */
 #define LINE (DT_CALL_TEXT + 8192)
 
-/* Sixteen columns: "     12.345 us  ". Longer when the time is. */
+/* Writes a duration in sixteen columns, "     12.345 us  ", or more if it needs them. */
 static char *put_any_duration(const struct calls *k, char *p, uint64_t ticks)
 {
 	uint64_t ns = (uint64_t)((unsigned __int128)ticks * k->ns_per_tick_32 >> 32);
@@ -196,7 +197,7 @@ static char *put_any_duration(const struct calls *k, char *p, uint64_t ticks)
 	return p + 5;
 }
 
-/* Most calls are short: their durations' text is made once. */
+/* Makes the texts of short durations in advance: most calls are short. */
 static void make_short_durations(struct calls *k)
 {
 	char text[DT_DIGITS + 16];
@@ -255,21 +256,21 @@ struct mark {
 
 static const char executed[] = ": the process executed another program";
 
-/* Of a call that was seen gone: its program was. */
+/* Says whether a call that was unwound ended because its process executed another program. */
 static bool ended_by_exec(const struct calls *k, const struct dt_call *c)
 {
 	return dt_reader_exec(k->reader, c->tid, c->begin) <= c->end;
 }
 
-/* Does the trace, as far as it is looked at, go on until then? */
+/* Says whether the part of the trace that is read goes on until that tick. */
 static bool is_seen(const struct calls *k, uint64_t ticks)
 {
 	return ticks != UINT64_MAX && ticks <= k->until;
 }
 
 /*
- * What became of the process in which a call did not end, if the trace goes on until then without a
- * gap: in one, the call could have ended unseen.
+ * Writes what became of the process of a call that did not end. It writes nothing if the trace does
+ * not go on until then, or has a gap before, in which the call could have ended unseen.
  */
 static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, uint32_t tid)
 {
@@ -303,7 +304,8 @@ static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, u
 	return p + dt_text_decimal(p, (uint64_t)WTERMSIG(of->status));
 }
 
-/* A comment: the function's name unless NULL, and what is to be said of the call. */
+/* Writes a comment with the function's name, if function is not NULL, and the call's marks for the
+ * flags. */
 static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
 		       const struct dt_call *c, uint32_t tid)
 {
@@ -366,7 +368,7 @@ static void end_line(struct calls *k, const char *line, char *p)
 	dt_out_used(k->out, (size_t)(p - line));
 }
 
-/* Full: what came of its arguments behind its entry, or NULL. */
+/* full: the values from the records after the call's entry, or NULL. */
 static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
 			     const struct dt_full *full)
 {
@@ -374,7 +376,7 @@ static inline char *put_call(struct calls *k, char *p, const struct dt_call *c,
 		    : dt_format_call(&k->formats, p, c->function, c->argument);
 }
 
-/* The line of a call that has something in it. */
+/* Writes the first line of a call that has lines inside it. */
 static inline char *put_open(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			     uint32_t level, const struct dt_full *full)
 {
@@ -440,7 +442,7 @@ static void print_whole(struct calls *k, const struct dt_call *c, uint32_t tid, 
 	end_line(k, line, put_whole(k, line, c, tid, level, NULL));
 }
 
-/* A line of text, which has been written into room(). */
+/* Writes or keeps a line of text that stands at dt_out_room(). */
 static void text_line(struct calls *k, struct output *to, const char *text, size_t n)
 {
 	if (to->direct)
@@ -449,7 +451,7 @@ static void text_line(struct calls *k, struct output *to, const char *text, size
 		dt_kept_text(&k->keep, &to->kept, text, n);
 }
 
-/* As text_line(), of any length and from elsewhere. */
+/* Writes or keeps text of any length that stands elsewhere. */
 static void text_bytes(struct calls *k, struct output *to, const char *text, size_t n)
 {
 	if (to->direct)
@@ -459,8 +461,8 @@ static void text_bytes(struct calls *k, struct output *to, const char *text, siz
 }
 
 /*
- * A line about a call as text at once: what is kept of a line else has no room for arguments in
- * full, and no times.
+ * Makes a line about a call as text at once, and writes or keeps that: a line kept by
+ * dt_kept_call() has neither arguments in full nor the times of begin and end.
  */
 static void call_text(struct calls *k, struct output *to, enum dt_kept_kind kind,
 		      const struct dt_call *c, uint32_t tid, uint32_t level,
@@ -475,7 +477,7 @@ static void call_text(struct calls *k, struct output *to, enum dt_kept_kind kind
 	text_line(k, to, text, (size_t)(p - text));
 }
 
-/* Is what is said of its end told by when it was? */
+/* Says whether the marks for the call's end depend on its times. */
 static bool has_fate(const struct calls *k, const struct dt_call *c)
 {
 	return c->flags & DT_CALL_OPEN || (c->flags & DT_CALL_UNWOUND && ended_by_exec(k, c));
@@ -511,7 +513,7 @@ static unsigned values_of(void *ctx, uint32_t function)
 	return dt_format_values(&k->formats, function);
 }
 
-/* The threads behind the first, one after the other. */
+/* Writes the lines of the threads after the first, one thread after the other. */
 static int print_kept(struct calls *k)
 {
 	struct dt_kept_cursor *c = malloc(sizeof(*c));
@@ -559,13 +561,13 @@ static inline bool is_shown(struct calls *k, uint32_t function)
 							    : is_new_shown(k, function);
 }
 
-/* Of what is in a call with this note; NULL: in none. */
+/* Returns the level of lines inside the call with this note; NULL: inside no call. */
 static inline uint32_t next_level(const uint32_t *caller)
 {
 	return caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
 }
 
-/* What a call that begins now is noted as. */
+/* Returns the note of a call that begins now. */
 static inline uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_t function)
 {
 	uint32_t level = next_level(caller);
@@ -573,6 +575,7 @@ static inline uint32_t new_note(struct calls *k, const uint32_t *caller, uint32_
 	return level << LEVEL_SHIFT | (is_shown(k, function) && level < k->depth ? SHOWN : 0);
 }
 
+/* For dt_pair_callers(): collects the callers whose lines are still to be written. */
 static bool collect(void *ctx, const struct dt_call *c)
 {
 	struct calls *k = ctx;
@@ -598,7 +601,7 @@ static bool collect(void *ctx, const struct dt_call *c)
 	return true;
 }
 
-/* Prints the lines of the calls that the current one is in, as far as they are not. */
+/* Writes the lines of the calls around the current one that have not been written. */
 static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 {
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
@@ -646,7 +649,7 @@ static void end_call(struct calls *k, const struct dt_call *c)
 		line(k, to, DT_KEPT_CLOSE, c, c->tid, note >> LEVEL_SHIFT);
 		return;
 	}
-	if (k->min || !c->note) /* else they were opened when it began */
+	if (k->min || !c->note) /* otherwise on_begin() has opened them */
 		open_callers(k, to, c->tid);
 	line(k, to, DT_KEPT_WHOLE, c, c->tid, note >> LEVEL_SHIFT);
 }
@@ -694,7 +697,7 @@ static void on_loss(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint
 	text_line(k, to, text, (size_t)(p - text));
 }
 
-/* A name or a description within a comment: it cannot end it. At most 512 bytes. */
+/* Writes at most 512 bytes of a name or description so that it can not end the comment it is in. */
 static char *put_quotable(char *p, const char *s)
 {
 	for (int i = 0; i < 512 && s[i]; i++) {
@@ -711,7 +714,7 @@ static char *put_0x(char *p, uint64_t v)
 	return p + dt_text_hex(p, v);
 }
 
-/* "kernel TIMER(0x11): Timer interrupt"; without a name, the numbers. */
+/* Writes an event as "kernel TIMER(0x11): Timer interrupt", or by its numbers if it has no name. */
 static char *put_event(const struct calls *k, char *p, uint64_t body)
 {
 	const struct dt_event_row *row = dt_reader_event(k->reader, body);
@@ -744,7 +747,7 @@ static char *put_channel(char *p, const char *what, uint64_t v)
 	return put_0x(p, dt_message_channel(v));
 }
 
-/* What a record says that is no entry, exit or point. NULL: nothing is known of its kind. */
+/* Writes what a record means that is no entry, exit or point. NULL: its kind is unknown. */
 static char *put_other(const struct calls *k, char *p, const struct dt_record *r)
 {
 	char name[9] = "";
@@ -778,8 +781,8 @@ static bool take_first(void *ctx, const struct dt_call *c)
 	return false;
 }
 
-/* Is what happens now in a call of a function that is not chosen? Then it is that call's, as its
- * line. */
+/* Says whether the innermost call is of a function that is not shown: then what happens in it is
+ * not shown either. */
 static bool is_of_hidden(struct calls *k)
 {
 	const struct dt_call *c = NULL;
@@ -789,8 +792,9 @@ static bool is_of_hidden(struct calls *k)
 }
 
 /*
- * The beginning of the line of what is not a call, in the calls that it happened in. NULL: none.
- * Own: the thread recorded it itself, in the innermost call.
+ * Writes the beginning of a line for something that is not a call, after the lines of the calls
+ * that it happened in. own: the thread recorded it itself, so it belongs to the innermost call.
+ * NULL: it is not shown.
  */
 static struct output *start_line(struct calls *k, uint32_t tid, bool own, char **text, char **p)
 {
@@ -807,7 +811,7 @@ static struct output *start_line(struct calls *k, uint32_t tid, bool own, char *
 	return to;
 }
 
-/* Events are printed by what all commands share, into a buffer of its own; they can be long. */
+/* Writes the line of an event. It is made in a buffer of its own, because events can be long. */
 static void print_event(struct calls *k, const struct dt_record *r, unsigned mask,
 			const struct dt_text *t)
 {
@@ -842,9 +846,10 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	text_bytes(k, to, "\n", 1);
 }
 
-/* ---- arguments that came behind the entry ---- */
+/* ---- arguments in records after the entry ---- */
 
-/* The call that values of this row belong to, when its line is still to be written; or NULL. */
+/* Returns the innermost call if its line is still to be written and a record of this function row
+ * can belong to its entry; or NULL. */
 static const struct dt_call *call_of(struct calls *k, uint32_t function)
 {
 	const struct dt_call *c = NULL;
@@ -883,7 +888,7 @@ static void on_text(void *ctx, const struct dt_text *t)
 		print_event(ctx, &t->head, 1, t);
 }
 
-/* A point: "* sync+4(rax=0x1)"; more of its values on lines of their own. */
+/* Writes the line of a point, "* sync+4(rax=0x1)", or of a further record of its values. */
 static void print_point(struct calls *k, const struct dt_site *site, const struct dt_record *r)
 {
 	struct output *to;
@@ -919,12 +924,12 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		print_point(k, site, &r);
 		return;
 	}
-	/* a program's own; others, of imported traces, are comments */
+	/* an event of the program's own; other events, of imported traces, become comments */
 	if (dt_event_is(&r) && site->place == DT_SITE_EVENT) {
 		print_event(k, &r, site->mask, NULL);
 		return;
 	}
-	/* that a core has none of the threads is of no thread */
+	/* a core that runs none of the threads says nothing of any thread */
 	if (r.kind == DT_SWITCH && s->tid == DT_NO_TID)
 		return;
 	to = start_line(k, s->tid, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
@@ -989,7 +994,7 @@ static int run(struct calls *k)
 			break;
 		if (!wanted(k, s.tid) && s.n)
 			continue;
-		/* in the order of time, a line is not to wait while another thread goes on */
+		/* with --merge, lines of a thread must not wait while another thread goes on */
 		if (k->merge && !k->min && s.n && s.tid != tid) {
 			if (tid != DT_NO_TID && k->to) {
 				dt_pair_look(k->pair, tid);
@@ -1033,7 +1038,7 @@ static bool add_thread(struct calls *k, const char *text)
 	return parse_number(text, "thread id", &p[k->threads++]);
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct calls *k)
 {
 	static const struct option options[] = {{"function", required_argument, NULL, 'F'},
@@ -1105,7 +1110,7 @@ int dt_cmd_calls(int argc, char **argv)
 		if (k.reader) {
 			status = run(&k);
 			dt_cmd_say_lost(k.reader);
-			free(k.shown); /* of all that there are by now */
+			free(k.shown); /* make it anew, for all functions that there are by now */
 			k.shown = dt_cmd_shown(k.reader, &k.select);
 			dt_cmd_unhooked(k.reader, k.shown, NULL);
 			dt_reader_close(k.reader);

@@ -48,15 +48,15 @@ static const char help[] =
 
 struct cat {
 	struct dt_reader *reader;
-	char format; /* of the option; 0: lines of fixed columns */
+	char format; /* the option's letter; 0: lines of fixed columns */
 	enum dt_layout layout;
-	uint64_t lines, cut;	      /* of them, those that do not hold all that was recorded */
-	uint32_t *by_address, sorted; /* rows of functions, and how many */
+	uint64_t lines, cut;	      /* cut: lines that do not hold all that was recorded */
+	uint32_t *by_address, sorted; /* rows of functions sorted by address; their number */
 	struct dt_pointers *pointers;
 	struct dt_compact compact;
 	struct dt_kitrace kitrace;
 	struct dt_out out;
-	/* of a running session, instead of a file */
+	/* to print a running session's records instead of a file's */
 	const char *session;
 	bool live, follow, peek;
 };
@@ -83,14 +83,14 @@ static const char *short_name(const struct dt_reader *r, uint32_t function)
 	return name && strlen(name) > LONGEST_NAME ? "?" : name;
 }
 
-/* Of a record about a thread, the thread's name, if it is known. */
+/* Adds to the line of a record about a thread the thread's name, if it is known. */
 static void print_thread(struct dt_out *o, const struct dt_reader *r, uint32_t tid)
 {
 	const struct dt_thread_info *t = dt_reader_thread(r, tid);
 
 	if (!t || !*t->name || strlen(t->name) > LONGEST_NAME)
 		return;
-	o->n--; /* the newline comes behind it */
+	o->n--; /* the newline goes after the name */
 	dt_out_text(o, " thread=");
 	o->n = (size_t)(dt_text_name(dt_out_room(o, 2 * LONGEST_NAME + 2), t->name) - o->buffer);
 	dt_out_char(o, '\n');
@@ -111,7 +111,7 @@ static void print_long(struct cat *k, const struct dt_span *s)
 		dt_out_used(o, dt_text_long(p, &record, short_name(k->reader, site->function),
 					    site->mask));
 		if (record.kind == DT_EVENT && dt_reader_event(k->reader, record.value[0])) {
-			o->n--; /* the newline comes behind the name */
+			o->n--; /* the newline goes after the name */
 			dt_out_text(o, " event=");
 			dt_event_name(o, k->reader, record.value[0]);
 			dt_out_char(o, '\n');
@@ -145,7 +145,7 @@ static int by_address(const void *a, const void *b, void *reader)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The rows of the functions by address; made again when a live file has more. */
+/* Sorts the functions' rows by address; done again when a live file has gained functions. */
 static void sort_functions(struct cat *k)
 {
 	uint32_t n = dt_reader_functions(k->reader);
@@ -160,7 +160,8 @@ static void sort_functions(struct cat *k)
 	k->sorted = n;
 }
 
-/* The function of a process that an address points into, as far as it is in the trace; or NULL. */
+/* Returns the name of the process's function that contains the address, if the trace has it; or
+ * NULL. pid 0: of any process. */
 static const char *function_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
 {
 	size_t low;
@@ -169,7 +170,7 @@ static const char *function_at(struct cat *k, uint32_t pid, uint64_t address, ui
 		sort_functions(k);
 	low = dt_count_before(k->sorted, i,
 			      dt_reader_function(k->reader, k->by_address[i])->address <= address);
-	/* of several processes, there may be several with one address */
+	/* functions of several processes can have the same address */
 	for (uint64_t at = 0; low-- > 0;) {
 		uint32_t row = k->by_address[low];
 		const struct dt_function_info *f = dt_reader_function(k->reader, row);
@@ -185,7 +186,8 @@ static const char *function_at(struct cat *k, uint32_t pid, uint64_t address, ui
 	return NULL;
 }
 
-/* The same, and what its files tell of functions that were not recorded, and of variables. */
+/* Does what function_at() does, and otherwise looks in the process's files, which have functions
+ * that were not recorded, and variables. */
 static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint64_t *offset)
 {
 	const char *name = function_at(k, pid, address, offset);
@@ -200,7 +202,7 @@ static const char *symbol_at(struct cat *k, uint32_t pid, uint64_t address, uint
 	return name && strlen(name) > LONGEST_NAME ? NULL : name;
 }
 
-/* 32 bytes of a text; what can not be printed is a dot. */
+/* Writes up to 32 bytes of a text and a NUL; a byte that can not be printed becomes a dot. */
 static void put_text(char out[40], const uint64_t *value)
 {
 	const char *bytes = (const char *)value;
@@ -211,7 +213,8 @@ static void put_text(char out[40], const uint64_t *value)
 	out[n] = '\0';
 }
 
-/* What a point's values are called: of "rax:p@0,count:i4@1;v" the names, each ended by a NUL. */
+/* Finds the names of a point's values, by a signature like "rax:p@0,count:i4@1;v". They are copied
+ * to text, each ended by a NUL. */
 static void point_names(const char *signature, char *text, size_t size, const char *name[4])
 {
 	const char *p = signature ? signature : "";
@@ -266,7 +269,7 @@ static void print_kitrace_record(struct cat *k, const struct dt_span *s, uint32_
 		if (!(site->mask >> j & 1) || (site->kind == DT_EXIT && j > 0))
 			continue;
 		*it = (struct dt_kitrace_item){.name = name[j], .value = s->value[i][j]};
-		if (site->place == DT_SITE_POINT_TEXT) { /* its words are text */
+		if (site->place == DT_SITE_POINT_TEXT) { /* its four values are one text */
 			put_text(text, s->value[i]);
 			it->text = text;
 			it->value = 0;
@@ -296,7 +299,7 @@ static void print_kitrace(struct cat *k, const struct dt_span *s)
 
 	if (!s->n)
 		return;
-	/* the zone may change (summer time), but hardly within a span */
+	/* the time zone's offset can change (summer time); it is taken once for a span */
 	dt_reader_realtime(k->reader, s->ticks[0], &ns);
 	t = (time_t)(ns / 1000000000);
 	localtime_r(&t, &tm);
@@ -378,7 +381,7 @@ static int print(struct cat *k, const struct dt_reader_range *range)
 	return rc;
 }
 
-/* One format at a time. */
+/* Notes the chosen format; false: another one was chosen before, which is reported. */
 static bool choose(struct cat *k, int option)
 {
 	if (k->format && k->format != option) {
@@ -389,7 +392,7 @@ static bool choose(struct cat *k, int option)
 	return true;
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct cat *k, struct dt_range_options *when)
 {
 	static const struct option options[] = {

@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "sql/writing.h"
 
-#define SHORT 1000000 /* records: of so many the sums are also made in the other ways, unasked */
+#define SHORT 1000000 /* records: traces up to this are compared with view and sql without -a */
 
 static const char help[] =
 	"usage: devtrace check [OPTION]... [FILE]...\n"
@@ -39,6 +39,7 @@ struct check_options {
 
 /* ---- sql ---- */
 
+/* Runs a query with one row of up to three integers; false: it fails. */
 static bool ask(struct dt_sql_session *s, const char *text, uint64_t out[3])
 {
 	sqlite3_stmt *q = NULL;
@@ -51,9 +52,9 @@ static bool ask(struct dt_sql_session *s, const char *text, uint64_t out[3])
 }
 
 /*
- * Has another trace taken the file's place? Is it a file that is still being written, and has it
- * more records now than were looked at? Or has its session ended, which measures the clock's rate
- * once more?
+ * Says whether the trace has changed since it was checked: another file has taken its place; or it
+ * is still being written and has more records; or its session has ended, and measured the clock's
+ * rate once more.
  */
 static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t records)
 {
@@ -69,11 +70,11 @@ static bool has_changed(struct dt_reader *r, const struct dt_check *c, uint64_t 
 		now.records >= records);
 }
 
-/* What sql makes of the trace, in its own way through it. False: the trace has changed meanwhile,
- * so that the sums can not be compared. */
+/* Compares the sums with what sql, which reads the trace in its own way, makes of it. False: the
+ * trace has changed meanwhile, so that they can not be compared. */
 static bool check_sql(const char *path, struct dt_reader *r, struct dt_check *c)
 {
-	/* sql has tenths of ns, and times without what was waited for: as the calls have them */
+	/* sql has tenths of ns, and, like the calls here, times without the waits for the tracer */
 	double ns = (double)c->calls.ticks * dt_reader_ns_per_tick(r), off;
 	struct dt_sql_session s;
 	struct dt_error e = {""};
@@ -150,7 +151,7 @@ static void say_faults(const char *path, const struct dt_check *c)
 	}
 }
 
-/* A dump that was imported is kept as it was; how it is in order is not this file's doing. */
+/* Makes faults of order in an imported dump mere notes: the dump is kept as it came. */
 static void say_imported(const char *path, struct dt_reader *r, struct dt_check *c)
 {
 	static const enum dt_fault_kind own[] = {DT_FAULT_ORDER, DT_FAULT_BACK, DT_FAULT_THREAD};
@@ -169,9 +170,8 @@ static void say_imported(const char *path, struct dt_reader *r, struct dt_check 
 }
 
 /*
- * An exit without an entry is the doing of whoever may have written into the records' memory:
- * another user's program, or one that is known to have. Who wants it strict hears of it as of any
- * other.
+ * Makes exits without entries a mere note where a program may have caused them by writing into the
+ * rings: another user's program, or one that is known to have done so. Not called with --strict.
  */
 static void say_forged(const char *path, const struct dt_reader *r, struct dt_check *c, bool quiet)
 {
@@ -188,7 +188,7 @@ static void say_forged(const char *path, const struct dt_reader *r, struct dt_ch
 	f->n = 0;
 }
 
-/* What older versions are known to have done wrong. */
+/* Says which of the faults older versions are known to have caused. */
 static void say_known(const char *path, struct dt_reader *r, const struct dt_check *c)
 {
 	const struct dt_fault *f = c->faults.kind;
@@ -199,7 +199,7 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 		printf("%s: an older devtrace recorded it: how long the waits took that it could not tell "
 		       "apart is not known\n",
 		       path);
-	/* it stands in what sessions have recorded since; what was imported has no policy either */
+	/* later sessions write a revision; imported traces have no policy */
 	if (dt_reader_meta(r, "revision") || !dt_reader_meta(r, "policy"))
 		return;
 	if (f[DT_FAULT_ORDER].n || f[DT_FAULT_BACK].n)
@@ -208,7 +208,7 @@ static void say_known(const char *path, struct dt_reader *r, const struct dt_che
 		       path);
 }
 
-/* The rings that a traced program has written into; false: none. */
+/* Names the rings that a traced program has written into; false: there are none. */
 static bool broken_rings(const struct dt_reader *r, char *out, size_t size)
 {
 	const char *broken = dt_reader_meta(r, "broken_rings"), *cores = dt_reader_meta(r, "cores");
@@ -220,7 +220,7 @@ static bool broken_rings(const struct dt_reader *r, char *out, size_t size)
 	return true;
 }
 
-/* Did all that was written come here? */
+/* Says whether all records that were written into the rings are in the file. */
 static void say_written(struct dt_reader *r, const struct dt_check *c)
 {
 	const char *revision = dt_reader_meta(r, "revision");
@@ -240,7 +240,7 @@ static void say_written(struct dt_reader *r, const struct dt_check *c)
 		printf("  not known: how many records were written; its session goes on, or was cut off\n");
 }
 
-/* What is in no call's time, and in no call. */
+/* Says what is in no call's time (waits for the tracer), and what is in no call (pauses). */
 static void say_left_out(const struct dt_reader *r, const struct dt_check *c)
 {
 	if (c->chunks.holds) {
@@ -299,7 +299,7 @@ static int check_file(const char *path, const struct check_options *o)
 	}
 	again = !dt_reader_summary(r, &summary, NULL) && (o->all || summary.records <= SHORT);
 	dt_progress_begin(&progress, r);
-	progress.total *= 2; /* all are looked at by themselves, then as calls */
+	progress.total *= 2; /* every record is read twice: by itself, then as part of a call */
 	rc = dt_check_trace(r, path, again, &c, progress.watch, &progress, &e);
 	dt_progress_end(&progress, r);
 	if (!rc && again && c.paired)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The subcommands. Each gets its own argv, its name first, and returns the exit status. */
+/* The subcommands. Each gets an argv that begins with its own name, and returns the exit status. */
 #ifndef DT_CMD_COMMANDS_H
 #define DT_CMD_COMMANDS_H
 
@@ -28,7 +28,8 @@ int dt_cmd_serve(int argc, char **argv);
 int dt_cmd_fetch(int argc, char **argv);
 int dt_cmd_check(int argc, char **argv);
 
-/* What was not hooked has been said already, of the trace that was just recorded: cmd/open.h. */
+/* Makes dt_cmd_unhooked() (cmd/open.h) say nothing: the command that recorded the trace has already
+ * said what was not hooked. */
 void dt_cmd_unhooked_said(void);
 
 #endif

@@ -40,12 +40,15 @@ struct row {
 };
 
 struct count {
-	struct row *row; /* open addressing, a power of two */
+	struct row *row; /* a hash table with open addressing; size is a power of two */
 	size_t size, used;
+	/* rows to keep at most; what values are divided by; values so far; those that found no
+	 * place; rows to print at most, 0: all */
 	uint64_t keys, divisor, values, other, rows;
 	bool by_count;
 };
 
+/* Returns the row of a key, or the free one where it belongs. */
 static struct row *find(struct row *row, size_t size, const struct row *key)
 {
 	uint64_t hash = (key->key ^ (uint64_t)key->pid << 32 ^ key->negative) * 0x9e3779b97f4a7c15u;
@@ -81,7 +84,7 @@ static int take(void *ctx, uint32_t pid, struct dt_number v)
 	struct row key = {.pid = pid, .negative = v.negative, .key = v.v / c->divisor}, *r;
 
 	if (v.negative && v.v % c->divisor)
-		key.key++; /* down, not towards 0 */
+		key.key++; /* rounded down, not towards 0 */
 	c->values++;
 	if (2 * c->used >= c->size && grow(c))
 		return -1;
@@ -178,7 +181,7 @@ static bool parse_key(struct count *c, struct dt_value *v, const char *text)
 	       (!slash || parse_number(slash + 1, "number to divide by", &c->divisor));
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct dt_values *v, struct count *c, const char **key)
 {
 	static const struct option options[] = {DT_VALUES_LONG,

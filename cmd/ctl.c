@@ -60,8 +60,8 @@ static int read_all(struct text *t, FILE *f)
 	return ferror(f) ? -1 : 0;
 }
 
-/* The shell took the quotes away: a word that needs them gets them back, unless it is all there is.
- */
+/* Joins the words to a command. The shell has taken quotes away: a word that needs them gets them
+ * again, unless it is the only word. */
 static int join(struct text *t, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
@@ -78,7 +78,7 @@ static int join(struct text *t, int argc, char **argv)
 	return 0;
 }
 
-/* Is the last of these commands to end the session? */
+/* Says whether the last of these commands ends the session. */
 static bool ends_session(const struct text *t)
 {
 	size_t n = t->n;
@@ -106,18 +106,18 @@ static int talk(struct dt_client *c, int argc, char **argv)
 				     input ? "standard input can not be read" : "out of memory");
 		else
 			rc = dt_client_write(c, t.p ? t.p : "", t.n, 0, &e);
-		/* what comes next may begin one of the same name */
+		/* the user's next command may begin a session of the same name */
 		if (rc == 0 && ends_session(&t))
 			dt_client_wait_end(c);
-		/* it can be gone before its answer is here */
+		/* the session can have ended before its answer arrives */
 		if (rc < 0 && c->ended && ends_session(&t))
 			rc = 0, c->n = 0;
 	}
 	free(t.p);
 	if (rc < 0)
 		return dt_cmd_fail("%s", e.text);
-	if (c->n) {			     /* else there may be no text at all */
-		dt_plain_cut(c->text, true); /* names of what is traced are in it */
+	if (c->n) {			     /* otherwise text may be NULL */
+		dt_plain_cut(c->text, true); /* it has names from traced programs */
 		fwrite(c->text, 1, c->n, stdout);
 	}
 	return fflush(stdout) ? dt_cmd_fail("standard output can not be written") : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace diff: two traces of one program. */
+/* devtrace diff: compares two traces of one program. */
 #include "cmd/diff.h"
 #include "cmd/open.h"
 
@@ -43,23 +43,23 @@ enum key { SELF, TOTAL, CALLS, AVG, NAME, KEYS };
 
 static const char *const key_name[KEYS] = {"self", "total", "calls", "avg", "name"};
 
-/* Of a function in one trace; times in ns. */
+/* The sums of a function in one trace; times in ns. */
 struct sums {
 	uint64_t calls, timed;
 	double total, self, sum;
 };
 
 struct row {
-	uint32_t function; /* of the match */
+	uint32_t function; /* index into dt_match.function */
 	const char *name;
-	struct sums in[2];
-	double change; /* B - A of the key */
+	struct sums in[2]; /* A, B */
+	double change;	   /* B - A, of the key */
 };
 
 struct table {
 	struct dt_diff *diff;
 	struct dt_match match;
-	struct sums *sums[2]; /* by function of the match */
+	struct sums *sums[2]; /* of A and B, by index into dt_match.function */
 	struct row *row;
 	size_t rows;
 };
@@ -231,7 +231,7 @@ static void print_sums(int key, const struct sums *in)
 	print_time(&in[1], average(&in[1]));
 }
 
-/* Times of all calls together have only these. */
+/* Prints the last row. Only these sums make sense for all functions together. */
 static void print_all(int key, const struct sums *in)
 {
 	print_time(&in[0], in[0].self);
@@ -358,7 +358,7 @@ static bool parse_key(const char *text, int *key)
 	return false;
 }
 
-/* An option with a text: -1: it is taken; otherwise the exit status. */
+/* Takes an option that has an argument. Returns -1: it is taken; otherwise the exit status. */
 static int parse_text(struct dt_diff *d, int c)
 {
 	struct dt_error e;
@@ -373,7 +373,7 @@ static int parse_text(struct dt_diff *d, int c)
 	return 2;
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct dt_diff *d)
 {
 	static const struct option options[] = {{"sort", required_argument, NULL, 's'},

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What devtrace diff was asked for: the table of functions, or where the traces diverge. */
+/* The parts of devtrace diff: the table of functions, and where two traces diverge. */
 #ifndef DT_CMD_DIFF_H
 #define DT_CMD_DIFF_H
 
 #include "cmd/open.h"
 
+/* What the options ask for. */
 struct dt_diff {
-	const char *path[2];
+	const char *path[2]; /* A, B */
 	struct dt_reader *reader[2];
 	struct dt_selection select;
 	struct dt_range_options when;
-	int key;
-	uint64_t rows; /* 0: all */
+	int key;       /* by what the table is sorted */
+	uint64_t rows; /* at most; 0: all */
 	bool json, subtract, first, arguments, results, pointers;
 };
 
-/* Which trace is A, and which is B. */
+/* Prints which trace is A and which is B. */
 void dt_diff_print_traces(const struct dt_diff *d);
 
-/* --first; the exit status. */
+/* Does what --first asks for, and returns the exit status. */
 int dt_diff_first(struct dt_diff *d);
 
 #endif

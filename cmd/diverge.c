@@ -10,18 +10,18 @@
 #include "cmd/table.h"
 
 #define DIVERGED 3  /* exit status */
-#define OUTER	 20 /* callers that are printed, of many: so many outermost... */
-#define INNER	 40 /* ...and innermost ones */
+#define OUTER	 20 /* of many callers, so many outermost ones are printed, */
+#define INNER	 40 /* and so many innermost ones */
 
 struct printing {
 	struct dt_diff *d;
 	struct dt_diverge *diverge;
 	struct dt_formats formats[2];
-	uint64_t begin[2]; /* ticks of the first record */
+	uint64_t begin[2]; /* ticks of each trace's first record */
 	char *line;
 };
 
-/* From the first record. */
+/* Returns the nanoseconds from the trace's first record to that tick. */
 static double ns_of(const struct printing *k, unsigned side, uint64_t ticks)
 {
 	return (double)(ticks - k->begin[side]) * dt_reader_ns_per_tick(k->d->reader[side]);
@@ -40,7 +40,8 @@ static void print_when(const struct printing *k, unsigned side, uint64_t ticks)
 			  : "s");
 }
 
-/* As devtrace calls says it; of an end, with the result. */
+/* Returns the call as devtrace calls prints it; of an end, with the result. Valid until the next
+ * call. */
 static const char *text_of(struct printing *k, unsigned side, const struct dt_diverge_call *c)
 {
 	char *p = dt_format_call(&k->formats[side], k->line, c->function,
@@ -58,7 +59,7 @@ static void print_call(struct printing *k, unsigned side, const struct dt_diverg
 	       c->end ? c->has_result ? "   <- ends" : "   <- ends without a result" : "");
 }
 
-/* The calls it is in, and the call. */
+/* Prints the call that is next on one side, after the calls that it is in. */
 static void print_point(struct printing *k, unsigned side, const struct dt_diverge_thread *t)
 {
 	const struct dt_diverge_point *x = &t->point;
@@ -145,7 +146,7 @@ static void print_pair(struct printing *k, const struct dt_diverge_pair *x)
 		printf(" only: %llu calls\n", (unsigned long long)(a ? a : b)->calls);
 }
 
-/* How far they can be compared. */
+/* Says how far each trace can be compared: up to where its first records were lost. */
 static void print_cuts(const struct printing *k)
 {
 	for (unsigned side = 0; side < 2; side++) {
@@ -181,7 +182,7 @@ static void print_text(struct printing *k)
 		puts("no calls");
 }
 
-/* ---- as JSON: an array, an object for each thread and the same one of the other ---- */
+/* ---- as JSON: an array with an object for each thread and its counterpart ---- */
 
 static void json_call(struct printing *k, unsigned side, const struct dt_diverge_call *c)
 {
@@ -262,7 +263,7 @@ static void print_json(struct printing *k)
 	puts("\n]");
 }
 
-/* True: something is different. */
+/* Prints the answer; true: something is different. */
 static bool print(struct printing *k)
 {
 	const struct dt_diverge *d = k->diverge;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace events: what is generated from a definition of subsystems and events. */
+/* devtrace events: generates a header and tables from a definition of subsystems and events. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void print_table(const struct dt_definition *d)
 	}
 }
 
-/* Opened before the definition is looked at. NULL, and an error said: it can not be. */
+/* Opens an output, before the definition is read. NULL: an error has been reported. */
 static FILE *open_output(const char *path, struct dt_output *p, struct dt_needs *needs)
 {
 	if (!dt_output_open(p, strcmp(path, "-") ? path : NULL))

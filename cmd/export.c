@@ -54,7 +54,7 @@ static int write_dump(struct dt_reader *r, struct dt_output *part, enum dt_dump_
 	return rc;
 }
 
-/* One of dt_exports. */
+/* Writes the trace in one of the formats of dt_exports; returns the exit status. */
 static int write_format(struct dt_reader *r, struct dt_output *part, const struct dt_export *x,
 			bool values)
 {
@@ -110,10 +110,10 @@ struct asked {
 	const char *output, *folder;
 	enum dt_dump_form form;
 	bool values, barrelfish;
-	unsigned formats; /* how many of them */
+	unsigned formats; /* how many different formats were asked for */
 };
 
-/* One option; the exit status when that is all, -1: go on. */
+/* Takes an option. Returns -1: go on; otherwise the exit status. */
 static int take(struct asked *a, int o, const char *name)
 {
 	switch (o) {
@@ -150,7 +150,7 @@ static int take(struct asked *a, int o, const char *name)
 	return dt_cmd_usage("export");
 }
 
-/* Do they go together? The exit status when not, -1: they do. */
+/* Looks whether the options go together. Returns -1: they do; otherwise the exit status. */
 static int check(const struct asked *a)
 {
 	if (a->folder && a->output && a->formats == 1) {

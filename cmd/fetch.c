@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace fetch: traces from a server elsewhere. */
+/* devtrace fetch: fetches traces from a server on another host. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -46,18 +46,19 @@ static const char help[] =
 	"  -h, --help             show this\n";
 
 #define TEXT_FILE "dump.txt"
-#define AHEAD	  2u /* requests outstanding, when there is to be another */
+#define AHEAD	  2u /* requests that are sent before their answers have come */
 
 struct command {
 	const char *address, *output, *ssh, *remote;
-	const char *there[16]; /* arguments of serve there */
+	const char
+		*there[16]; /* arguments for devtrace serve on the other host; a NULL at the end */
 	size_t n_there;
-	unsigned long count; /* 0: no end */
+	unsigned long count; /* traces to fetch; 0: no end */
 	bool continuous, barrelfish, text;
-	const char *definition, *table; /* the files of the next two; NULL: none */
+	const char *definition, *table; /* paths of the files with the next two; NULL: none */
 	struct dt_definition events;
 	struct dt_applications applications;
-	struct dt_new_trace aside; /* where what comes is kept until it is whole */
+	struct dt_new_trace aside; /* where a trace is kept until it has come completely */
 };
 
 static volatile sig_atomic_t stop;
@@ -81,14 +82,15 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* ---- what becomes of what has come */
+/* ---- storing what has come */
 
 static bool to_stdout(const struct command *c)
 {
 	return c->text && strcmp(c->output, "-") == 0;
 }
 
-/* path: beside the output, so that a trace that is there is replaced by a whole one. */
+/* Makes a trace at path of the dump in fd. path is beside the output, so that an older trace is
+ * replaced only by a complete one. */
 static int import(const struct command *c, const char *path, int fd, struct dt_error *e)
 {
 	FILE *f = fdopen(dup(fd), "r");
@@ -108,7 +110,8 @@ static int import(const struct command *c, const char *path, int fd, struct dt_e
 	return rc;
 }
 
-/* An empty file that can be put in place of what is there at once. */
+/* Makes an empty file beside the output, which can later replace it in one step. Returns its
+ * descriptor, or -1 and an error. */
 static int make_beside(const struct command *c, struct dt_error *e)
 {
 	int fd;
@@ -118,7 +121,7 @@ static int make_beside(const struct command *c, struct dt_error *e)
 	return fd < 0 ? dt_fail(e, "%s: cannot create: %s", c->output, strerror(errno)) : fd;
 }
 
-/* What came is a trace, to be believed as little as any file. */
+/* Looks whether what came can be opened as a trace: it is no more trusted than any file. */
 static int check_trace(const char *path, const struct command *c, struct dt_error *e)
 {
 	struct dt_error why;
@@ -131,7 +134,8 @@ static int check_trace(const char *path, const struct command *c, struct dt_erro
 	return 0;
 }
 
-/* A database in its log's company is being written: replacing it would mix the two. */
+/* Refuses to replace a database that has a log beside it: it is being written, and its log would be
+ * taken for the new trace's. */
 static int check_output(const struct command *c, struct dt_error *e)
 {
 	char log[4096];
@@ -163,8 +167,8 @@ static int print(int fd, struct dt_error *e)
 						: 0;
 }
 
-/* Puts what has come, whole, into fd, to where it is wanted. path: the name of fd; "": it has none.
- */
+/* Puts what has come completely into fd where it is wanted. path: the name of fd's file; "": it has
+ * none. */
 static int keep(const struct command *c, const char *path, int fd, struct dt_error *e)
 {
 	if (to_stdout(c))
@@ -187,7 +191,8 @@ static enum dt_form form_of(const struct command *c)
 	return c->barrelfish || c->text ? DT_FORM_DUMP : DT_FORM_FILE;
 }
 
-/* The next answer, kept; else what was there before is there still. */
+/* Receives an answer and stores it. *kept: it was stored; otherwise what was there before is
+ * unchanged, and e is the error. */
 static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bool *kept,
 				  struct dt_error *e)
 {
@@ -200,7 +205,7 @@ static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bo
 	if (fd < 0)
 		return DT_BROKEN;
 	got = dt_link_receive(l, form_of(c), fd, &bytes, e);
-	/* the trace that is made of a dump gets its name; its bytes stay in fd */
+	/* the trace made of a dump gets the name; the dump itself is still in fd */
 	if (got == DT_RECEIVED && c->barrelfish && !c->text)
 		unlink(path);
 	if (got == DT_RECEIVED)
@@ -213,7 +218,8 @@ static enum dt_received fetch_one(const struct command *c, struct dt_link *l, bo
 	return got;
 }
 
-/* All that is wanted over one connection. *left: how many still are. False: begin another. */
+/* Fetches what is wanted over one connection. *left: how many traces are still wanted. False: a new
+ * connection is needed. */
 static bool fetch_from(const struct command *c, struct dt_link *l, unsigned long *left,
 		       bool *failed)
 {
@@ -227,7 +233,7 @@ static bool fetch_from(const struct command *c, struct dt_link *l, unsigned long
 		for (; asked < AHEAD && (asked < *left || !c->count); asked++)
 			if (dt_link_ask(l, form_of(c), &e) < 0)
 				break;
-		/* also when the other has closed: it may have answered before */
+		/* also when the server has closed the connection: it may have answered before */
 		got = fetch_one(c, l, &kept, &e);
 		if (stop)
 			return true;
@@ -245,7 +251,7 @@ static bool fetch_from(const struct command *c, struct dt_link *l, unsigned long
 	return true;
 }
 
-/* ---- connections: they are made outside ---- */
+/* ---- connections: a process outside the confinement makes them ---- */
 
 static struct dt_link other_end;
 
@@ -255,7 +261,7 @@ static int connect_there(void *command, struct dt_error *e)
 	const struct dt_link_ssh ssh = {c->ssh, c->remote, c->there};
 	int fd = dt_link_open(&other_end, c->address, &ssh, NULL, e) < 0 ? -1 : other_end.in;
 
-	/* the descriptor is passed on, and closed behind that */
+	/* the caller passes the descriptor on and closes it */
 	other_end.in = other_end.out = -1;
 	return fd;
 }
@@ -284,7 +290,7 @@ static int confine(struct command *c)
 		.outside = {.connect = connect_there, .disconnect = disconnect_there, .ctx = c}};
 	struct dt_error e;
 
-	/* with no connection yet, it is closed all the same */
+	/* disconnect_there() is called even if there never was a connection */
 	other_end = (struct dt_link){.in = -1, .out = -1};
 	if (c->definition && strcmp(c->definition, "-"))
 		dt_needs_add(&needs, DT_NEED_READ, c->definition);
@@ -321,7 +327,7 @@ static int fetch(const struct command *c)
 			dt_cmd_fail("%s", e.text);
 			done = true;
 		}
-		/* it may be back soon */
+		/* the server may be back soon */
 		if (!done && !stop)
 			ppoll(NULL, 0, &second, &none);
 	}
@@ -333,13 +339,14 @@ static int fetch(const struct command *c)
 
 /* ---- options */
 
+/* Adds an argument for devtrace serve on the other host. */
 static void there(struct command *c, const char *argument)
 {
 	if (c->n_there + 1 < sizeof(c->there) / sizeof(*c->there))
 		c->there[c->n_there++] = argument;
 }
 
-/* 0; or the exit status plus one. */
+/* Parses the options. Returns 0: go on; otherwise the exit status plus one. */
 static int parse(struct command *c, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -401,6 +408,7 @@ static int parse(struct command *c, int argc, char **argv)
 	return 0;
 }
 
+/* Returns what is wrong with the options and the number of words together; NULL: nothing. */
 static const char *contradiction(const struct command *c, int words)
 {
 	bool ssh = words && strncmp(c->address, "ssh:", 4) == 0;

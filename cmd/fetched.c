@@ -11,7 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 
-/* In a process of its own: it has signals and an end of its own. */
+/* Becomes `devtrace fetch', in a child: that command handles signals and exits in its own way. */
 static void run_fetch(const struct dt_fetched *f, const sigset_t *signals)
 {
 	char *args[DT_FETCHED_WORDS + 5] = {"devtrace", "fetch", "-o", (char *)f->trace.path};
@@ -30,7 +30,7 @@ int dt_fetched_get(struct dt_fetched *f)
 	int status = 0;
 	pid_t pid;
 
-	/* Ctrl-C is for both: fetch ends in order, and we see it when the folder is gone */
+	/* Ctrl-C reaches both processes: fetch cleans up, and this one takes it at the very end */
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace flame: the stacks of a trace as a picture. */
+/* devtrace flame: draws the stacks of a trace as a flame graph. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

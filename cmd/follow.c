@@ -13,7 +13,7 @@
 #include "session/client.h"
 
 #define RECORDS 16384u
-#define NAMES	4096u /* kept, by pc */
+#define NAMES	4096u /* names that are kept in the cache, by pc */
 
 struct name {
 	uint64_t pc;
@@ -21,7 +21,7 @@ struct name {
 };
 
 struct lines {
-	struct dt_client records, names; /* names are asked for while records are looked at */
+	struct dt_client records, names; /* two: names are asked for while records are in use */
 	struct name *name;
 	struct dt_out out;
 };

@@ -15,8 +15,8 @@ struct drawing {
 	struct graph *k;
 	struct edge *edge;
 	size_t edges;
-	bool *used; /* by function */
-	uint64_t of;
+	bool *used;  /* by function */
+	uint64_t of; /* ticks: what shares are of */
 };
 
 static int by_functions(const void *a, const void *b)
@@ -28,7 +28,7 @@ static int by_functions(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* The arrows of a tree; up: it is one of callers. */
+/* Adds the arrows of a tree; up: it is a tree of callers. */
 static void take_edges(struct drawing *d, const struct dt_graph_tree *t, bool up)
 {
 	for (uint32_t i = 1; i < t->way.n; i++) {
@@ -43,7 +43,7 @@ static void take_edges(struct drawing *d, const struct dt_graph_tree *t, bool up
 	}
 }
 
-/* Those of the same functions together. */
+/* Adds up the arrows between the same two functions. */
 static void join_edges(struct drawing *d)
 {
 	size_t n = 0;
@@ -70,7 +70,8 @@ static void print_quoted(const char *s)
 	}
 }
 
-/* What is in a function's own time and has no box: it was chosen, and could not be hooked. */
+/* Prints the callees that were chosen but could not be hooked: they have no box, and their time is
+ * in the function's self time. */
 static void print_left_out(const struct drawing *d, uint32_t function)
 {
 	char names[160];
@@ -81,7 +82,7 @@ static void print_left_out(const struct drawing *d, uint32_t function)
 	print_quoted(names);
 }
 
-/* The more time, the darker. */
+/* Prints a function's box, which is the darker the greater its self time is. */
 static void print_box(const struct drawing *d, uint32_t function, const struct dt_graph_sum *s)
 {
 	double part = dt_graph_share(s->self, d->k->graph.self) / 100;

@@ -28,7 +28,7 @@ static void print_json_sum(struct graph *k, uint32_t function, const struct dt_g
 		printf(", \"self\": %.1f", dt_graph_ns_of(k, s->self));
 }
 
-/* Nodes stand before those below them. */
+/* Prints the children of a node as elements of one list, each before those below it. */
 static void print_json_tree(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
 			    uint64_t of, uint64_t level)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph as text: a tree, a function in the middle of its callers and callees. */
+/* The graph as text: a tree, or a function between its callers and its callees. */
 #include "cmd/graph-work.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static void print_mean(const struct graph *k, const struct dt_graph_sum *s)
 		printf("%12s", "-");
 }
 
-/* The columns before the name. */
+/* Prints the columns before the name; shares are of the time `of'. */
 static void print_sum(const struct graph *k, const struct dt_graph_sum *s, uint64_t of, bool self)
 {
 	if (s->total) {
@@ -65,12 +65,13 @@ static void print_rest(const struct graph *k, uint32_t n, const struct dt_graph_
 {
 	struct dt_graph_sum sum = *s;
 
-	sum.timed = 0; /* neither self nor a mean of several functions says anything */
+	sum.timed = 0; /* self and mean would be meaningless for several functions together */
 	print_sum(k, &sum, of, false);
 	printf("  %s%s%u more below %g %%\n", k->branch, level == 1 ? "" : "└─ ", n, k->min);
 }
 
-/* The children of a node, one of which is printed in each line, `level' levels below the top. */
+/* Prints the children of a node, one in each line, and what is below them; they are `level' levels
+ * below the top. */
 static void print_children(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
 			   uint64_t of, uint64_t level, bool self)
 {
@@ -80,7 +81,7 @@ static void print_children(struct graph *k, const struct dt_graph_tree *t, uint3
 
 	if (level > k->depth || dt_graph_is_too_deep(k, t, parent, level))
 		return;
-	/* what is small stands behind: they are sorted */
+	/* children are sorted, so the small ones come last: they share one line */
 	for (uint32_t c = t->way.node[parent].child; c; c = t->way.node[c].next) {
 		if (dt_graph_is_small(k, &t->sum[c], of)) {
 			small++;

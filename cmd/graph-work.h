@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the command graph share; for nobody else. */
+/* What the files of the command graph share; no other file includes this. */
 #ifndef DT_CMD_GRAPH_WORK_H
 #define DT_CMD_GRAPH_WORK_H
 
@@ -7,8 +7,8 @@
 #include "cmd/open.h"
 #include "cmd/table.h"
 
-#define FOCUSES 64 /* functions that are looked at in one pass: each call is noted for each */
-/* levels that are printed: nothing that is drawn so far to the right is read */
+#define FOCUSES 64 /* functions that one command can ask for: each call is counted for each */
+/* levels that are printed at most: nobody reads what is drawn further to the right */
 #define DEEPEST 2000
 
 enum form { TEXT, DOT, JSON };
@@ -21,18 +21,25 @@ struct graph {
 	struct dt_table_threads threads;
 	uint64_t depth;
 	double min;	      /* per cent; negative: not given */
-	bool subtract, first; /* first: of what is printed as JSON */
-	bool cut;	      /* there are more than DEEPEST levels */
+	bool subtract, first; /* first: no element of the JSON list has been printed yet */
+	bool cut;	      /* some levels below DEEPEST were not printed */
 	enum form form;
-	char branch[3 * 4 * DEEPEST]; /* what stands in front of a name */
+	char branch[3 * 4 * DEEPEST]; /* the lines of the tree before a name, UTF-8 */
 };
 
+/* Returns a time in nanoseconds. */
 double dt_graph_ns_of(const struct graph *k, uint64_t ticks);
+/* Returns how many per cent of the whole the part is; of 0 it is 0. */
 double dt_graph_share(uint64_t part, uint64_t whole);
+/* Returns the name of a function row, also of DT_GRAPH_NO_CALLER. */
 const char *dt_graph_name_of(const struct graph *k, uint32_t function);
+/* Says whether s has less than --min per cent of the time `of', in ticks. */
 bool dt_graph_is_small(const struct graph *k, const struct dt_graph_sum *s, uint64_t of);
+/* Says whether the children of node `parent', which are at that level, are not to be printed
+ * because of DEEPEST, and notes it in k->cut when there are any. */
 bool dt_graph_is_too_deep(struct graph *k, const struct dt_graph_tree *t, uint32_t parent,
 			  uint64_t level);
+/* Each prints the graph on standard output; the last one, for Graphviz, returns the exit status. */
 void dt_graph_print_text(struct graph *k);
 void dt_graph_print_json(struct graph *k);
 int dt_graph_draw(struct graph *k);

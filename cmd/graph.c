@@ -74,7 +74,7 @@ static int by_total(const void *a, const void *b, void *ctx)
 	return names ? names : i < j ? -1 : 1;
 }
 
-/* Links the children of each node with the greatest first. False: no memory. */
+/* Sorts the children of each node by their time, the greatest first. False: out of memory. */
 static bool sort_tree(const struct graph *k, struct dt_graph_tree *t)
 {
 	struct ordering o = {k, t};
@@ -94,7 +94,8 @@ static bool sort_tree(const struct graph *k, struct dt_graph_tree *t)
 	return child != NULL;
 }
 
-/* Which rows stand for functions that were called. calloc'ed; NULL: no memory. */
+/* Returns for each function row 0, or, if the function was called, the first row of the same
+ * function. The caller frees it; NULL: out of memory. */
 static uint32_t *called_rows(const struct dt_reader *r)
 {
 	uint32_t n = dt_reader_functions(r) + 1;
@@ -115,7 +116,8 @@ static uint32_t *called_rows(const struct dt_reader *r)
 	return row;
 }
 
-/* The functions that a word means; 0, or an exit status with an error said. */
+/* Adds the called functions that match a word to `focus'. Returns 0, or an exit status after
+ * reporting an error. */
 static int take_word(struct graph *k, struct dt_selection *of, const char *word,
 		     const uint32_t *row, uint32_t *focus)
 {
@@ -214,7 +216,7 @@ static void mark(const struct dt_graph_tree *t, bool *used)
 			used[t->way.node[i].function] = true;
 }
 
-/* Says of the functions that are printed what is in their own times. */
+/* Says which of the printed functions have in their self times functions that were not hooked. */
 static void say_left_out(struct graph *k)
 {
 	const struct dt_graph *g = &k->graph;
@@ -268,7 +270,8 @@ static int run(struct graph *k, char **word, int words)
 	return status;
 }
 
-/* Is the first word a trace, not a function? There may be a program of the function's name. */
+/* Says whether the first word is a trace rather than a function. That such a file exists is not
+ * enough: a program may have the function's name. */
 static bool is_file(const char *word)
 {
 	static const char head[] = "SQLite format 3";
@@ -296,7 +299,7 @@ static bool parse_min(struct graph *k, const char *text)
 	return false;
 }
 
-/* True: the option is done with, or *status says the exit status. */
+/* Takes one of most options; false: it is none of these. *status >= 0: exit with that. */
 static bool parse_option(struct graph *k, int c, int *status)
 {
 	struct dt_error e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace hist: how often a value took which size, as gnuplot draws it. */
+/* devtrace hist: a histogram of a value, as text for gnuplot or as a picture. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static const char help[] =
 	"input; it is devtrace.db when not given.\n";
 
 struct hist {
-	struct dt_output part; /* of output */
-	uint64_t max, width;   /* width 0: powers of two */
+	struct dt_output part; /* the output */
+	uint64_t max, width;   /* width of a bucket; 0: buckets are powers of two */
 	bool has_max, has_buckets;
 	bool svg, log;
 	const char *output; /* NULL: standard output */
@@ -146,7 +146,7 @@ static int print(const struct hist *h, const struct dt_values *v, const char *wh
 	return 0;
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct dt_values *v, struct hist *h, const char **value)
 {
 	static const struct option options[] = {DT_VALUES_LONG,

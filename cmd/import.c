@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace import: a trace file from the format of another tracer. */
+/* devtrace import: makes a trace file from the format of another tracer. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

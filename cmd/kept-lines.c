@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kept lines. A line is a word that says what follows, then numbers of as many bytes as that word
- * says; where a number is what is expected, it is left out.
+ * Kept lines. A line is a word of 64 bits that says which numbers follow and how many bytes each of
+ * them has; a number that is as expected is left out.
  */
 #include "cmd/kept-lines.h"
 
@@ -14,19 +14,19 @@
 #include "core/text.h"
 
 #define PIECE	16384u
-#define LONGEST 96u /* bytes of a call's line, and what is written past its end */
+#define LONGEST 96u /* bytes of a call's line at most, with what put() writes past its end */
 
-/* The word in front: */
+/* The parts of the word: */
 #define KIND	       3u
 #define HAS_FLAGS      (1u << 2)
 #define HAS_LEVEL      (1u << 3)
 #define HAS_ARGUMENT   (1u << 4)
 #define HAS_RESULT     (1u << 5)
 #define TICKS_SHIFT    6  /* bytes of the duration, less 1 */
-#define VALUES_SHIFT   9  /* bytes of up to six values, less 1; of text: its length */
+#define VALUES_SHIFT   9  /* bytes of each of up to six values, less 1; for text its length */
 #define FUNCTION_SHIFT 32 /* the function's row */
 
-/* Bytes that v needs, less 1. */
+/* Returns how many bytes v needs, less 1. */
 static inline unsigned code_of(uint64_t v)
 {
 	return (63 - (unsigned)__builtin_clzll(v | 1)) / 8;
@@ -86,7 +86,7 @@ static void write_piece(struct dt_keep *k, const char *from, size_t n)
 	}
 }
 
-/* Puts the buffer away, if there is one, and gives the thread an empty one. */
+/* Makes the thread's buffer, if there is one, a piece, and gives the thread an empty buffer. */
 static bool next_buffer(struct dt_keep *k, struct dt_kept *t)
 {
 	struct dt_kept_piece *p;
@@ -179,7 +179,7 @@ void dt_kept_call(struct dt_keep *k, struct dt_kept *t, enum dt_kept_kind kind,
 
 void dt_kept_text(struct dt_keep *k, struct dt_kept *t, const char *text, size_t n)
 {
-	/* what is longer comes out as several, one behind the other */
+	/* longer text becomes several lines */
 	do {
 		size_t part = n < PIECE / 4 ? n : PIECE / 4;
 		uint64_t head = DT_KEPT_TEXT | part << VALUES_SHIFT;
@@ -226,7 +226,7 @@ static bool read_piece(struct dt_kept_cursor *c, const struct dt_kept_piece *p)
 	return done == p->n;
 }
 
-/* Goes on to the next piece; the one before is not needed any more. */
+/* Goes on to the next piece, and frees the memory of the last one. */
 static bool next_piece(struct dt_kept_cursor *c)
 {
 	struct dt_kept *t = c->kept;

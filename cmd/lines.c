@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text traces. */
+/* Reading text traces. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +12,15 @@
 #include "core/search.h"
 #include "core/text.h"
 
+/* A call that has not ended. Places below are indices into the calls of its thread. */
 struct open_call {
 	uint64_t begin, pc;
-	size_t innermost; /* which of these it belongs to */
-	size_t outer;	  /* its thread's call of the same function before it, by place plus one */
+	size_t innermost; /* index into lines.innermost: its thread and function */
+	size_t outer;	  /* the next outer call of the function in this thread: place plus one */
 };
 
-/* A function in a thread: its innermost open call, by place plus one, or 0: an exit may have no
- * entry. */
+/* A function in a thread. call: the place of its innermost open call plus one; 0: none is open (an
+ * exit may have no entry). */
 struct innermost {
 	uint32_t tid;
 	uint64_t function;
@@ -36,10 +37,10 @@ struct lines {
 	struct dt_symbols symbols;
 	struct thread_calls *thread;
 	size_t threads, room;
-	struct dt_first by_tid; /* threads, by place plus one */
+	struct dt_first by_tid; /* finds a thread: its index plus one */
 	struct innermost *innermost;
 	size_t functions, function_room;
-	struct dt_first by_function; /* these, by place plus one */
+	struct dt_first by_function; /* finds an element of `innermost': its index plus one */
 	dt_line_call_fn *fn;
 	void *ctx;
 	uint64_t first;
@@ -53,7 +54,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* "ffffffff80119f61 T rtctime" or "ffffffff80119f61 rtctime"; others are skipped. */
+/* Parses "ffffffff80119f61 T rtctime" or "ffffffff80119f61 rtctime"; false: it is neither. */
 static bool parse_symbol(char *line, struct dt_symbol *s)
 {
 	char *p, *name;
@@ -196,8 +197,8 @@ static int leave(struct lines *l, struct thread_calls *t, const struct dt_record
 	if (!own)
 		return -1;
 	if (!own->call)
-		return 0; /* entered before the trace began */
-	/* what was called from it, and has not returned, has gone with it */
+		return 0; /* it was entered before the trace began */
+	/* the calls inside it whose exits did not come have ended with it */
 	left = own->call - 1;
 	while (t->n > left) {
 		c = &t->call[--t->n];
@@ -262,7 +263,7 @@ struct text_reader {
 	struct dt_compact compact;
 };
 
-/* What the first line is. */
+/* Finds out the format from the first line. */
 static void recognise(struct text_reader *t, const char *line, size_t n)
 {
 	struct dt_record r;
@@ -283,7 +284,7 @@ static void recognise(struct text_reader *t, const char *line, size_t n)
 	memset(&t->compact, 0, sizeof(t->compact));
 }
 
-/* 1: a record; 0: a line without one; -1: not a line of this format. */
+/* Returns 1: the line has a record; 0: it has none; -1: it is not a line of this format. */
 static int parse_line(struct text_reader *t, const char *line, size_t n, struct dt_line *out)
 {
 	struct dt_long l;
@@ -359,7 +360,7 @@ bool dt_lines_is(const char *path)
 	struct stat st;
 	FILE *f;
 
-	/* to open a pipe would wait for its writer */
+	/* opening a pipe would wait for its writer */
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	f = fopen(path, "re");

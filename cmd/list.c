@@ -30,7 +30,7 @@ static const char usage[] =
 	"  -v, --verbose\n"
 	"  -h, --help\n";
 
-/* What one function has; sites are sorted by address, so a function's stand together. */
+/* What one function has: its sites by kind, and how it is hooked. */
 struct tally {
 	uint64_t function;
 	unsigned count[DT_ELF_KINDS];
@@ -38,11 +38,11 @@ struct tally {
 	const struct dt_code_function *code;
 };
 
-/* How many functions without sleds could be hooked, and how many not. */
+/* How many functions without sleds can be hooked and how many can not; startup: start-up code. */
 struct hooks {
 	size_t can, can_not, startup;
-	size_t found;		/* only by calls of them */
-	uint64_t covered, left; /* bytes of code in functions, and in none */
+	size_t found;		/* functions that are known only because they are called */
+	uint64_t covered, left; /* bytes of code inside known functions, and outside */
 };
 
 static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
@@ -53,7 +53,7 @@ static void print(const char *module, struct dt_symtab *t, const struct tally *f
 	unsigned line = 0;
 
 	if (sym && f->way && sym->address != f->function)
-		sym = NULL; /* a function without a name that another's size covers */
+		sym = NULL; /* the function has no name, and lies within another's size */
 	if (!sym) {
 		printf("%s:0x%lx", dt_cmd_plain(module), (unsigned long)f->function);
 	} else {
@@ -91,7 +91,8 @@ static int by_function(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-/* way: by index of the file's code, or NULL */
+/* Lists the file's functions and returns how many were printed. way: by index of the function in
+ * the file's code map; NULL: the functions have sleds. */
 static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, struct hooks *hooks,
 			 bool verbose)
 {
@@ -131,7 +132,8 @@ static size_t list_sites(struct dt_file *file, const struct dt_probe_way *way, s
 	return n;
 }
 
-/* Functions that have sleds, or of a file without, with probes, those that can be hooked. */
+/* Lists the functions that have sleds, or, with `probes' and in a file without sleds, those that
+ * can be hooked by probes. */
 static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, bool verbose)
 {
 	struct dt_probe_way *way;
@@ -157,7 +159,7 @@ static size_t list_file(struct dt_file *file, bool probes, struct hooks *hooks, 
 
 static void say_hooks(const char *of, const struct hooks *h)
 {
-	fflush(stdout); /* it is the last line, also where both go to one file */
+	fflush(stdout); /* so that this is the last line if stdout and stderr are one file */
 	if (!(h->can + h->can_not + h->startup) || !(h->covered + h->left))
 		return;
 	fprintf(stderr,
@@ -178,8 +180,8 @@ static void say_hooks(const char *of, const struct hooks *h)
 struct place {
 	char *name; /* "event net:send", as it is printed and sorted */
 	uint64_t address;
-	const struct dt_elf_event *event; /* one of the two */
-	const struct dt_usdt_probe *probe;
+	const struct dt_elf_event *event;  /* either this */
+	const struct dt_usdt_probe *probe; /* or this */
 };
 
 struct places {
@@ -247,7 +249,7 @@ static void print_place(const char *module, struct dt_symtab *t, const struct pl
 		print_arguments(p->probe->arguments);
 }
 
-/* Each name once, or with -v each place. */
+/* Lists the events and USDT probes: each name once, or with -v each place. */
 static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab *t, bool verbose)
 {
 	const char *slash = strrchr(path, '/'), *module = slash ? slash + 1 : path;
@@ -269,7 +271,7 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 		const struct dt_usdt_probe *p = &usdt.probe[i];
 		const struct dt_elf_site *s = dt_elf_site_at(elf, p->address);
 
-		/* our own have notes too, for other tools */
+		/* devtrace's own events have such notes, too, for other tools */
 		if (!s || s->kind != DT_ELF_EVENT)
 			add_place(&l, &(struct place){.address = p->address, .probe = p}, "usdt",
 				  p->provider, p->name);
@@ -291,7 +293,8 @@ static size_t list_places(const char *path, struct dt_elf *elf, struct dt_symtab
 	return l.n;
 }
 
-/* Is this the file that the process runs? It is so by name where devices have two numbers. */
+/* Says whether this is the file that the process executes. It is compared by name, too, because on
+ * some file systems stat() and /proc/PID/maps give different device numbers. */
 static bool is_program(pid_t pid, const struct dt_file *f)
 {
 	char link[64], path[4200];
@@ -306,11 +309,11 @@ static bool is_program(pid_t pid, const struct dt_file *f)
 		minor(st.st_dev) == f->dev_minor);
 }
 
-/* What is known of a process, by its number, before anything of its files is looked at. */
+/* A process or program to be listed, before any of its files is opened. */
 struct listed {
-	const char *name;    /* as it was said */
-	pid_t pid;	     /* 0: it is a program's file... */
-	char *path;	     /* ... found there; NULL: it was not */
+	const char *name;    /* as the user named it */
+	pid_t pid;	     /* 0: it is a program's file, */
+	char *path;	     /* at this path; NULL: it was not found */
 	struct dt_maps maps; /* of the process */
 	struct dt_files files;
 };
@@ -350,7 +353,7 @@ static int list_process(struct listed *l, bool all, bool verbose)
 		struct dt_file *f = is_code(m) ? dt_file_of(&l->files, l->pid, m) : NULL;
 
 		if (f && f->elf && !f->chosen) {
-			f->chosen = calloc(1, 1); /* each file once */
+			f->chosen = calloc(1, 1); /* marks the file: each is listed once */
 			n += list_file(f, all || f->program, &hooks, verbose);
 			n += list_places(f->path, f->elf, dt_file_symtab(f), verbose);
 		}
@@ -395,7 +398,7 @@ static int list_program(const char *name, bool verbose)
 			fprintf(stderr,
 				"devtrace list: %zu table entries without a sled left out\n",
 				f->elf->bad_sites);
-		/* why there are no names */
+		/* opening it again gives the reason why there are no names */
 		if (f->no_symtab && !dt_symtab_open(f->readable, NULL, &e))
 			fprintf(stderr, "devtrace list: %s\n", e.text);
 		say_hooks(name, &hooks);
@@ -443,7 +446,8 @@ static int list_sessions(void)
 	return 0;
 }
 
-/* 0: it is there to be listed. */
+/* Finds a process's files or a program's path, and adds it to the needs. Returns 0, or the exit
+ * status. */
 static int find(struct listed *l, struct dt_needs *needs)
 {
 	if (strspn(l->name, "0123456789") == strlen(l->name)) {

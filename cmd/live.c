@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session whose trace is looked at. */
+/* A session whose trace is shown. */
 #include "cmd/live.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 /* ---- a log, as a file ---- */
 
-#define TURN_MS	 50
-#define FLUSH_NS 100000000ull
+#define TURN_MS	 50 /* how long the thread waits for records before it looks whether to end */
+#define FLUSH_NS 100000000ull /* records are in the file at most this long after */
 
 static void *write_log(void *live)
 {
@@ -37,7 +37,7 @@ static void *write_log(void *live)
 		flushed = dt_now_ns();
 		news = false;
 	}
-	/* a session that is gone is no error: its end is seen by others, and its file is whole */
+	/* that the session has ended is no error: is_alive() shows it, and the file is complete */
 	if (n != -1 || poll(&(struct pollfd){l->process, POLLIN, 0}, 1, 0) > 0)
 		l->error.text[0] = '\0';
 	dt_spool_close(l->spool, l->error.text[0] ? NULL : &l->error);
@@ -162,7 +162,8 @@ void dt_live_close(struct dt_live *l)
 	*l = (struct dt_live){.process = -1, .tell.fd = -1};
 }
 
-/* Its socket is gone before its file is complete: its process is waited for. */
+/* Says whether the session still writes. Its socket vanishes before its file is complete, so it is
+ * its process that is asked. */
 static bool is_alive(void *ctx)
 {
 	const struct dt_live *l = ctx;
@@ -173,7 +174,7 @@ static bool is_alive(void *ctx)
 	return poll(&p, 1, 0) == 0;
 }
 
-/* What may be told from a page: nothing that ends the session, or reaches other files. */
+/* Says whether a page may give this command: none that ends the session or touches other files. */
 static bool is_allowed(const char *command)
 {
 	static const char *const words[] = {"start", "stop", "freeze", "unfreeze", "trace"};
@@ -187,7 +188,7 @@ static bool is_allowed(const char *command)
 	return false;
 }
 
-/* What the session says of the pattern that has just been switched on. */
+/* Fetches the session's remark on the pattern that the command has switched on; "": none. */
 static void note_of(struct dt_live *l, const char *command, struct dt_error *note)
 {
 	static const char *const form[] = {"#trace %s: ",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devtrace command: finds the subcommand. One file a subcommand: cmd/NAME.c. */
+/* The devtrace command: finds the subcommand. Each subcommand has a file, cmd/NAME.c. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -70,15 +70,17 @@ static int run(int argc, char **argv)
 
 static int arguments;
 
-/* exit: a child that is forked here has no other thread */
+/* Calls exit() rather than returning, since in a child that is forked here there is no other thread
+ * to do it. */
 static void *run_here(void *argv)
 {
 	exit(run(arguments, argv));
 }
 
 /*
- * With a small stack (ulimit -s), which other threads would have, too: all is done on another
- * thread's. This one takes no signals, so that they reach that.
+ * Runs the command on a thread with a large stack, for when the stack is small (ulimit -s), and
+ * makes that the size for all other threads. The calling thread blocks all signals, so that they
+ * reach the new one.
  */
 static int run_on_stack(int argc, char **argv)
 {
@@ -97,7 +99,7 @@ static int run_on_stack(int argc, char **argv)
 		return 1;
 	}
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
-	/* it does nothing any more; whether that fails is as it may be */
+	/* this thread does nothing any more: it gives up its rights, if it can */
 	dt_rights_limit(false, false, &e);
 	for (;;)
 		pause();
@@ -118,7 +120,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("devtrace " DT_VERSION);
-		/* without it, commands work as well: here it can be seen */
+		/* commands work without confinement, too: here one can see whether there is any */
 		printf("what only reads is confined by: %s\n",
 		       dt_confine_means(means, sizeof(means)));
 		return 0;

@@ -35,7 +35,8 @@ static const char help[] =
 	"A program that devtrace starts while a mount is there finds its session's ctl as "
 	"$DEVTRACE_CTL.\n";
 
-/* Absolute, since whoever serves it may be anywhere: the directory itself need not exist yet. */
+/* Returns the name as an absolute path, for the serving process changes its directory. The
+ * directory need not exist yet. The caller frees it; NULL: an error, in e. */
 static char *absolute(const char *name, struct dt_error *e)
 {
 	char here[PATH_MAX], path[PATH_MAX];
@@ -85,7 +86,7 @@ static int mount_at(const char *directory, bool foreground, int ready)
 	return serve(m, foreground, ready);
 }
 
-/* Returns when the files are there. */
+/* Serves in a child; returns when the files are there. */
 static int in_background(const char *directory)
 {
 	int ready[2], status = 0;
@@ -104,7 +105,7 @@ static int in_background(const char *directory)
 	do
 		n = read(ready[0], &byte, 1);
 	while (n < 0 && errno == EINTR);
-	/* and sessions find them: it takes long only where another mount does not answer */
+	/* wait until sessions find the mount, too: long only when another mount does not answer */
 	if (n == 1)
 		poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, LINK_MS);
 	close(ready[0]);

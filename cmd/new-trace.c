@@ -8,7 +8,7 @@
 
 #include "process/outside.h"
 
-#define FILES 2 /* beside a trace: the log of one that was killed would be taken for this one's */
+#define FILES 2 /* that SQLite has beside a trace; old ones would be taken for the new trace's */
 
 static const char *const beside[FILES] = {"-wal", "-shm"};
 

@@ -228,7 +228,7 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost)
 	if (!dt_cmd_cost(r, "point", &point))
 		point = entry;
 	for (unsigned kind = 0; kind < 256; kind++)
-		cost[kind] = 0; /* made by others: the kernel, the recorder */
+		cost[kind] = 0; /* the kernel or the recorder makes these */
 	cost[DT_ENTRY] = entry.median;
 	cost[DT_EXIT] = leave.median;
 	cost[DT_POINT] = cost[DT_MORE] = cost[DT_EVENT] = cost[DT_SEND] = cost[DT_RECEIVE] =

@@ -9,68 +9,71 @@
 
 #define DT_DEFAULT_FILE "devtrace.db"
 
-/* "devtrace: ..." and a newline on stderr; returns 1, the exit status of failure. */
+/* Prints "devtrace: ..." and a newline on stderr; returns 1, the exit status of failure. */
 int dt_cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Confines itself to what is needed (process/confine.h), which may be NULL: to that and the trace,
- * and opens it: argv[optind], or the default when there is none. *status: 0, 1, or 2 with the usage
- * said.
+ * Opens the trace argv[optind], or DT_DEFAULT_FILE when there is none. Before that the process
+ * confines itself (process/confine.h) to the trace and to `needs', which may be NULL. On failure
+ * returns NULL, and *status is the exit status: 1, or 2 when the usage is wrong; an error has been
+ * reported.
  */
 struct dt_reader *dt_cmd_open(int argc, char **argv, const char *usage, struct dt_needs *needs,
 			      int *status);
 
-/* The same without opening: files for a while are needed by all. Nothing more when it has been
- * done. 0, or the exit status and an error said. */
+/* Confines the process to `needs' and a folder for temporary files, which all commands need; does
+ * nothing if that has been done. Returns 0, or the exit status after reporting an error. */
 int dt_cmd_confine(struct dt_needs *needs);
 
-/* "the usage is wrong": prints how to get help; returns 2. */
-
-/* Words of others for a terminal: core/plain.h. Valid until seven more of this thread; s itself
- * where that is plain. */
+/* Returns text from elsewhere in a form that is safe to print on a terminal (core/plain.h): s
+ * itself, or a copy that is valid until seven more calls in this thread. */
 const char *dt_cmd_plain(const char *s);
+/* For wrong usage of the subcommand: prints how to get help; returns 2. */
 int dt_cmd_usage(const char *name);
 
 /*
- * A duration as ticks: "10us", "1.5ms", "2s", "300ns"; a bare number is ticks.
- * False and an error said: it is none.
+ * Parses a duration to ticks: "10us", "1.5ms", "2s", "300ns"; a bare number is ticks.
+ * False: it is none, which has been reported.
  */
 bool dt_cmd_duration(const struct dt_reader *r, const char *text, uint64_t *ticks);
 
-/* A point in time: with a unit, from the trace's first record; a bare number is that tick. */
+/* Parses a point in time: a duration with a unit counts from the trace's first record; a bare
+ * number is the tick itself. False: an error has been reported. */
 bool dt_cmd_time(struct dt_reader *r, const char *text, uint64_t *ticks);
 
-/* For each function row, whether the selection shows it. calloc'ed; NULL: out of memory. */
 /*
- * Says on standard error, for each function that is shown and calls others that were chosen and
- * could not be hooked, that its own time includes theirs. shown: as dt_cmd_shown() gives it; file:
- * in front, or NULL.
+ * Says on standard error, for each function that is shown and calls others that were chosen but
+ * could not be hooked, that its self time includes theirs. shown: from dt_cmd_shown(); file: a name
+ * to put before each line, or NULL.
  */
 void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
 
+/* Returns for each function row whether the selection shows it; for row 0, whether it shows what
+ * no pattern names. The caller frees it; NULL: out of memory. */
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 
-/* Options that take text are kept until the trace is open. */
+/* The texts of --from and --to, kept until the trace is open; NULL: not given. */
 struct dt_range_options {
 	const char *from, *to;
 };
 
+/* Sets the bounds of `range' that were given. False: an error has been reported. */
 bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 		  struct dt_reader_range *range);
 
-/* What a record of a kind ("entry", "exit", "point") cost by itself, in ticks: hook/calibrate.h.
- * False: the trace does not say. */
+/* Fetches what writing a record of a kind ("entry", "exit", "point") cost, in ticks
+ * (hook/calibrate.h): n measurements. False: the trace does not say. */
 struct dt_cmd_cost {
 	double median, mean, deviation, interval;
 	unsigned n;
 };
 bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost *c);
 
-/* The medians by the kinds of records, 256 of them, for struct dt_pair_events; false and an error
- * said: the trace does not tell them. */
+/* Fills 256 costs, by enum dt_kind, for struct dt_pair_events: the medians. False: the trace does
+ * not have them, which has been reported. */
 bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
-/* Says on stderr what the trace lacks, if anything: one line. */
+/* Says on stderr, in one line, how many records were lost, if any were. */
 void dt_cmd_say_lost(struct dt_reader *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Output that is there only when it is complete. */
+/* Output that appears only when it is complete. */
 #include "cmd/output.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static void on_signal(int s)
 	interrupted = s;
 }
 
-/* Those that are ignored (nohup) stay so. */
+/* Holds signals back; those that are ignored (nohup) stay ignored. */
 static void keep_signals(void)
 {
 	struct sigaction now, a = {.sa_handler = on_signal};
@@ -56,7 +56,7 @@ static mode_t usual_mode(mode_t all)
 	return all & ~mask;
 }
 
-/* The name beside the path; p->path is set. */
+/* Makes the template of a name beside p->path. */
 static bool make_name(struct dt_output *p)
 {
 	static const char end[] = ".part-XXXXXX";
@@ -95,7 +95,7 @@ bool dt_output_open(struct dt_output *p, const char *path)
 		p->file = fopen(path, "we");
 		return p->file || fail(p);
 	}
-	/* through a link, as if it were written directly */
+	/* a symbolic link is followed, as if the output were written directly */
 	p->path = realpath(path, NULL);
 	if (!p->path)
 		p->path = strdup(path);
@@ -136,7 +136,7 @@ bool dt_output_open_folder(struct dt_output *p, const char *path)
 		p->path[--n] = '\0';
 	if (!p->path)
 		return fail(p);
-	/* it is replaced in the end */
+	/* dt_output_end() replaces what is there */
 	if (!is_empty(p->path)) {
 		dt_cmd_fail("%s: there is something already; name a folder that is empty, or none",
 			    path);
@@ -156,7 +156,7 @@ bool dt_output_open_folder(struct dt_output *p, const char *path)
 	return true;
 }
 
-/* It has no folders in it. */
+/* Removes a folder that has only files in it. */
 static void remove_folder(const char *path)
 {
 	DIR *d = opendir(path);

@@ -22,7 +22,7 @@
 #include "core/plain.h"
 #include "process/outside.h"
 
-#define ROWS 100 /* that fit when no duration is asked for */
+#define ROWS 100 /* rows in the picture, about, when no duration is asked for */
 
 static const char help[] =
 	"usage: devtrace plot [-o FILE.svg|FILE.png|FILE.gp] [-t TIME] [OPTION]... [FILE]\n"
@@ -53,8 +53,8 @@ struct plot {
 	bool *shown;
 	struct dt_reader *reader;
 	struct dt_stackify lines;
-	struct dt_function_stats all; /* durations, to choose how many are drawn */
-	struct dt_out *out;	      /* NULL: only counting */
+	struct dt_function_stats all; /* durations of all calls, to choose which are drawn */
+	struct dt_out *out;	      /* NULL: calls are only counted */
 	bool no_memory;
 	struct dt_output part; /* the output */
 	struct dt_needs needs;
@@ -65,9 +65,9 @@ struct plot {
 #define LABEL 40 /* characters of a name that the picture shows */
 
 /*
- * A name as gnuplot's data has it: between tabs, in a line, and no quote that would begin a word.
- * (Names of a trace have neither tabs nor ends of lines: core/plain.h; those of a text may.) What
- * is data is not run: neither `...` nor @macro.
+ * Returns a name in the form for gnuplot's data: it stands between tabs in a line, and must have no
+ * quote, which would begin a word. (Names in a trace have neither tabs nor ends of lines, see
+ * core/plain.h; those in a text trace may.) gnuplot does not execute `...` or @macro in data.
  */
 static const char *gnuplot_name(const char *name)
 {
@@ -87,8 +87,8 @@ static void add_line(struct plot *k, uint64_t begin, uint64_t end, const char *n
 
 	if (strlen(name) > 4096)
 		name = "?";
-	/* in the picture, long names (C++) would leave no room for the bars: their ends tell most
-	 */
+	/* long names (C++) would leave no room for the bars in the picture: their ends are the most
+	 * telling part */
 	if (!k->text && strlen(name) > LABEL) {
 		const char *from = name + strlen(name) - LABEL;
 
@@ -132,7 +132,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 		take(k, c->begin, c->end, dt_reader_function_name(k->reader, c->function));
 }
 
-/* One pass over the input. */
+/* Reads all of the input once. Returns 0, or the exit status. */
 static int pass(struct plot *k)
 {
 	struct dt_pair_events events = {.end = on_call, .ctx = k};
@@ -155,7 +155,7 @@ static int pass(struct plot *k)
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
 }
 
-/* The duration that leaves about ROWS rows. */
+/* Chooses a minimum duration that leaves about ROWS rows. Returns 0, or the exit status. */
 static int choose_time(struct plot *k)
 {
 	int rc = pass(k);
@@ -189,7 +189,7 @@ static const char *quoted(char *to, const char *s)
 	return to;
 }
 
-/* How the calls in data, a name as gnuplot has it, are drawn. */
+/* Writes gnuplot's commands to draw the calls in `data': a quoted file name, or a data block. */
 static void write_commands(FILE *f, unsigned long rows, const char *data)
 {
 	fprintf(f,
@@ -223,8 +223,8 @@ static int write_script(FILE *f, const struct plot *k)
 	return 0;
 }
 
-/* In the process that is to be gnuplot: what it is told was made from a trace. It writes the
- * picture, and what it knows of fonts. */
+/* Confines the process that is to become gnuplot, since its input was made from a trace. It may
+ * write only the picture and fontconfig's caches. */
 static void confine_gnuplot(void *plot)
 {
 	const struct plot *k = plot;
@@ -239,7 +239,7 @@ static void confine_gnuplot(void *plot)
 	dt_confine_program(&needs);
 }
 
-/* Has gnuplot, outside, draw what is in the temporary file. */
+/* Has gnuplot, started outside the confinement, draw what is in the temporary file. */
 static int draw(const struct plot *k)
 {
 	FILE *f = fopen(k->commands, "we");
@@ -267,7 +267,7 @@ out:
 	return rc;
 }
 
-/* The calls and the commands in one file. */
+/* Writes the calls and gnuplot's commands into one file. */
 static int plot_script(struct plot *k)
 {
 	static struct dt_out out;
@@ -337,7 +337,7 @@ static int plot_text(struct plot *k)
 	return dt_out_end(&out) || rc ? (rc ? rc : 1) : 0;
 }
 
-/* Opens a trace; a text one stays closed, k->input names it. */
+/* Opens a trace file; a text trace is not opened yet, k->input names it. */
 static int open_input(struct plot *k, int argc, char **argv)
 {
 	struct dt_summary s;
@@ -368,7 +368,7 @@ static int open_input(struct plot *k, int argc, char **argv)
 	return k->shown ? 0 : dt_cmd_fail("out of memory");
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct plot *k)
 {
 	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
@@ -434,8 +434,8 @@ static int parse(int argc, char **argv, struct plot *k)
 	return -1;
 }
 
-/* All that is written is made, and gnuplot is made ready, before anything of the trace is looked
- * at. */
+/* Opens the output and prepares gnuplot, then confines the process: all before anything of the
+ * trace is read. */
 static int prepare(struct plot *k, int argc, char **argv)
 {
 	struct dt_needs *n = &k->needs;

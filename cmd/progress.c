@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far long work has come. */
+/* Showing how far long work has come. */
 #include "cmd/progress.h"
 
 #include <stdio.h>

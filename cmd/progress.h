@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far long work has come, on a terminal: "42 % of 1000000 records" on standard error. */
+/* Shows on a terminal how far long work has come: "42 % of 1000000 records" on standard error. */
 #ifndef DT_CMD_PROGRESS_H
 #define DT_CMD_PROGRESS_H
 
@@ -7,16 +7,17 @@
 
 struct dt_progress {
 	uint64_t done, total; /* records */
-	bool terminal, said;
-	unsigned percent; /* that was said last */
+	bool terminal, said;  /* stderr is a terminal; a line has been begun */
+	unsigned percent;     /* that was printed last */
 	bool (*watch)(void *ctx,
-		      uint64_t records); /* for work that goes past the reader; ctx: this */
+		      uint64_t records); /* to be called, with ctx = this, by work that reads
+					  * records without the reader; false: it is to stop */
 };
 
-/* Tells of each chunk that r reads, until the end of the work, which takes every record once. Also
- * lets it fail when cmd/output.h has been interrupted. p must stay where it is. */
+/* Shows the progress of work that reads every record of r once, and lets the reader fail when
+ * cmd/output.h was interrupted by a signal. p must not be moved until dt_progress_end(). */
 void dt_progress_begin(struct dt_progress *p, struct dt_reader *r);
-/* Leaves the terminal's line. */
+/* Ends the line on the terminal. */
 void dt_progress_end(struct dt_progress *p, struct dt_reader *r);
 
 #endif

@@ -74,7 +74,7 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
-	/* the kernel alone: whoever it works for */
+	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
 	if (first == argc && !c->options.everybody) {
 		fprintf(stderr, "%s: which %s?\n%s", c->name, what, c->usage);
@@ -96,7 +96,8 @@ int dt_cmd_record(int argc, char **argv)
 	return trace(&c, argc, argv, "program", dt_trace_program);
 }
 
-/* In the background without a file: a device; told nothing to record, it begins when it is told. */
+/* Attaches to processes. A session in the background without a file keeps its records in its log;
+ * if nothing to record was given, it begins recording when `devtrace ctl' tells it to. */
 static int attach(struct dt_trace_command *c, char **pids)
 {
 	struct dt_options *o = &c->options;
@@ -104,7 +105,7 @@ static int attach(struct dt_trace_command *c, char **pids)
 	if (!c->detach && !o->output)
 		o->output = DEFAULT_FILE;
 	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->output;
-	if (c->detach && !o->output) { /* -p is the log's; the rings follow it */
+	if (c->detach && !o->output) { /* -p is for the log; the rings' policy follows from it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;
 	}
@@ -121,7 +122,7 @@ int dt_cmd_attach(int argc, char **argv)
 	return trace(&c, argc, argv, "process", attach);
 }
 
-/* The trace that `devtrace PROG' prints and nobody asked to keep. */
+/* Paths of the trace that `devtrace PROG' prints and does not keep, and of SQLite's beside it. */
 static char temporary[3][PATH_MAX + 8];
 
 static void remove_temporary(void)
@@ -130,7 +131,7 @@ static void remove_temporary(void)
 		unlink(temporary[i]);
 }
 
-/* Whoever reads the tree may have seen enough of it (head, less). */
+/* Ends the command on SIGPIPE: the reader of the tree (head, less) has seen enough. */
 static void on_pipe(int sig)
 {
 	remove_temporary();
@@ -146,7 +147,7 @@ static void remove_at_signals(const char *file)
 	signal(SIGPIPE, on_pipe);
 }
 
-/* In a process of its own, which confines itself. */
+/* Prints the calls in a child, which confines itself. */
 static void print_calls(char **calls)
 {
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace report: what the calls of each function took, as a table. */
+/* devtrace report: a table of functions and of the times of their calls. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +55,9 @@ struct report {
 	struct dt_range_options when;
 	struct dt_reader *reader;
 	struct dt_stats stats;
-	uint64_t others[256]; /* records that are no entries or exits, by kind */
-	uint64_t from, to;    /* ticks of the range */
-	struct dt_stats held; /* of one "function": times that are the tracer's */
+	uint64_t others[256]; /* numbers of records that are no entries or exits, by kind */
+	uint64_t from, to;    /* ticks: the range */
+	struct dt_stats held; /* the waits for the tracer, as the calls of one function */
 	struct why {
 		char word[16];
 		uint64_t times;
@@ -99,7 +99,7 @@ static uint64_t value_of(enum key key, const struct row *r)
 	}
 }
 
-/* Greatest first; equal ones by name. */
+/* Sorts rows: the greatest key first, equal ones by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -153,7 +153,7 @@ static int on_held(void *ctx, const struct dt_held_row *h)
 	return 0;
 }
 
-/* NULL: nothing */
+/* Returns the sums of the waits for the tracer; NULL: there were none. */
 static const struct dt_function_stats *held(const struct report *o)
 {
 	return o->held.functions && o->held.function[0].timed ? &o->held.function[0] : NULL;
@@ -173,7 +173,7 @@ static const char *why_text(const char *word)
 	return word;
 }
 
-/* Threads that found no place to tell that they had waited. */
+/* Says how many waits could not be noted, because there was no free place to note them in. */
 static void say_missed(const struct dt_reader *r)
 {
 	const char *text = dt_reader_meta(r, "held_missed");
@@ -211,7 +211,7 @@ static void print_held(const struct dt_reader *r, const struct report *o)
 	puts(")");
 }
 
-/* Records that are no calls are not in the table: that they are there is said. */
+/* Says how many records there are that are no calls: they are not in the table. */
 static void print_others(const struct report *o)
 {
 	static const struct {
@@ -353,7 +353,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	o->others[dt_reader_site(o->reader, s->site[i])->kind]++;
 }
 
-/* All of the range as calls. What is asked of all of a trace is to add up. */
+/* Reads the calls of the range. When it is all of the trace, its sums must add up, unless --anyway
+ * was given. */
 static int read_calls(struct dt_reader *r, const struct report *o,
 		      const struct dt_reader_range *range, const struct dt_pair_events *events,
 		      struct dt_error *e)
@@ -403,7 +404,7 @@ static int report(struct dt_reader *r, struct report *o)
 		dt_cmd_fail("%s", e.text);
 		goto out;
 	}
-	/* what was before the first record is of no time that is shown */
+	/* waits before the first record are not in the times that are shown */
 	if (!dt_reader_summary(r, &s, NULL))
 		o->from = range.from > s.min_ticks ? range.from : s.min_ticks;
 	o->to = range.to ? range.to : UINT64_MAX;
@@ -439,7 +440,7 @@ static bool parse_key(const char *text, enum key *key)
 	return false;
 }
 
-/* -1: go on; otherwise the exit status. */
+/* Parses the options. Returns -1: go on; otherwise the exit status. */
 static int parse(int argc, char **argv, struct report *o)
 {
 	static const struct option options[] = {{"sort", required_argument, NULL, 's'},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows as text. A table's columns are as wide as the first rows need; what is wider later stands
- * out. */
+/* Rows as text. A table's columns are as wide as the first rows need; wider cells that come later
+ * shift the rest of their line. */
 #include "cmd/rows.h"
 
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "core/plain.h"
 #include "store/varint.h"
 
-#define WIDTH_ROWS  256	      /* that widths are told from */
-#define WIDTH_BYTES (1 << 20) /* or so many bytes of them */
-#define WIDEST	    100	      /* a column that is not the last is padded to no more */
+#define WIDTH_ROWS  256	      /* rows by which the widths of columns are chosen at most, */
+#define WIDTH_BYTES (1 << 20) /* and bytes of these rows */
+#define WIDEST	    100	      /* columns are padded to no more than this width */
 
 struct cell {
-	size_t at; /* in the text */
+	size_t at; /* offset into dt_rows.text */
 	unsigned width;
 	bool number;
 };
@@ -24,11 +24,11 @@ struct cell {
 struct dt_rows {
 	FILE *f;
 	enum dt_rows_form form;
-	bool header, kept; /* kept: rows are until their widths are known */
+	bool header, kept; /* kept: rows are being kept, since the widths are not chosen yet */
 	int columns;
 	char **name;
 	unsigned *width;
-	/* rows that are kept: their cells, and the text of these, each with a NUL */
+	/* rows that are kept: their cells, and the cells' texts, each ended by a NUL */
 	struct cell *cell;
 	size_t cells, cell_room;
 	struct dt_json text;
@@ -70,7 +70,7 @@ void dt_rows_free(struct dt_rows *r)
 	free(r);
 }
 
-/* Characters of UTF-8. */
+/* Returns the number of UTF-8 characters. */
 static unsigned width_of(const char *s)
 {
 	unsigned n = 0;
@@ -141,7 +141,7 @@ static void json_value(struct dt_json *t, sqlite3_stmt *s, int i)
 		break;
 	case SQLITE_FLOAT:
 		v = sqlite3_column_double(s, i);
-		/* infinity is no number there */
+		/* JSON has no number for infinity */
 		if (v - v != 0)
 			dt_json_bytes(t, "null", 4);
 		else
@@ -183,7 +183,8 @@ static int json_row(struct dt_rows *r, sqlite3_stmt *s)
 
 /* ---- a table ---- */
 
-/* A line is a row: what would end it, or move about, is shown as in C. */
+/* Adds a cell's text. A row must stay one line: characters that would end it, or move about, are
+ * written as in C (core/plain.h). */
 static void cell_text(struct dt_json *t, const char *s)
 {
 	size_t n = strlen(s), plain = dt_plain(NULL, s, n);
@@ -247,7 +248,7 @@ static void put_cell(struct dt_rows *r, int i, const char *text, unsigned width,
 
 static void print_rows(struct dt_rows *r)
 {
-	/* names stand as what is below them */
+	/* names are aligned like the cells below them */
 	for (int i = 0; r->kept && r->header && i < r->columns; i++)
 		put_cell(r, i, r->name[i], width_of(r->name[i]),
 			 (size_t)i < r->cells && r->cell[i].number);

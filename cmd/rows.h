@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of a query's answer as text: a table, CSV, JSON. Memory is bounded whatever their
- * number. */
+/* Writing the rows of a query's answer as a table, CSV or JSON, in bounded memory however many they
+ * are. */
 #ifndef DT_CMD_ROWS_H
 #define DT_CMD_ROWS_H
 
@@ -12,12 +12,16 @@ enum dt_rows_form { DT_ROWS_TABLE, DT_ROWS_CSV, DT_ROWS_JSON };
 
 struct dt_rows;
 
-/* NULL: out of memory. */
+/* Returns NULL when out of memory. header: write the names of the columns. */
 struct dt_rows *dt_rows_new(FILE *f, enum dt_rows_form form, bool header);
 void dt_rows_free(struct dt_rows *r);
 
-/* An answer: so many columns, their names, its rows, its end. 0 columns: it is none. -1: out of
- * memory; of dt_rows_end(): it could not be written, errno. */
+/*
+ * For each answer call: dt_rows_begin() with the number of columns, where 0 means that the
+ * statement has no answer; dt_rows_name() for each column; dt_rows_row() for each row;
+ * dt_rows_end(). The last two return -1 when out of memory; dt_rows_end() also when writing failed,
+ * with errno.
+ */
 void dt_rows_begin(struct dt_rows *r, int columns);
 void dt_rows_name(struct dt_rows *r, int column, const char *name);
 int dt_rows_row(struct dt_rows *r, sqlite3_stmt *row);

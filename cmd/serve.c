@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace serve: traces for clients elsewhere. */
+/* devtrace serve: serves traces to clients on other hosts. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ struct command {
 	bool stdio;
 };
 
-/* "10ms", "2s", "1.5us" */
+/* Parses "10ms", "2s" or "1.5us". */
 static bool parse_time(const char *text, uint64_t *ns)
 {
 	static const struct {
@@ -63,7 +63,7 @@ static bool parse_time(const char *text, uint64_t *ns)
 	return false;
 }
 
-/* 0; or the exit status plus one: there is nothing more to be done. */
+/* Parses the options. Returns 0: go on; otherwise the exit status plus one. */
 static int parse(struct command *c, int argc, char **argv)
 {
 	static const struct option options[] = {{"session", required_argument, NULL, 's'},
@@ -124,6 +124,7 @@ static int parse(struct command *c, int argc, char **argv)
 	return 0;
 }
 
+/* Returns what is wrong with the options together; NULL: nothing. */
 static const char *contradiction(const struct command *c, bool files)
 {
 	const struct dt_source *s = &c->source;
@@ -143,12 +144,13 @@ static const char *contradiction(const struct command *c, bool files)
 	return NULL;
 }
 
-/* What each request needs: the files, also when others have taken their place, and the session. */
+/* Confines the process to what requests need: the files, also after they have been replaced, and
+ * the session. */
 static int confine(const struct command *c, const struct dt_listener *l, const char *file)
 {
 	struct dt_needs needs = {.flags = DT_NEED_CLIENTS | DT_NEED_CHILDREN};
 
-	/* of a session that begins anew, the file may be another */
+	/* a session that is started again may have another file */
 	if (c->source.live)
 		needs.flags |= DT_NEED_SESSIONS | DT_NEED_ALL_READ;
 	if (*file)

@@ -24,7 +24,7 @@
 #include "session/client.h"
 
 #define RECORDS 8192u
-#define PLACES	4096u /* kept, by pc */
+#define PLACES	4096u /* places that are kept in the cache, by pc */
 
 static const char help[] =
 	"usage: devtrace shell [-s SESSION] [-c COMMAND]... [PID]\n"
@@ -55,20 +55,21 @@ static const char *const options[] = {
 	"PID",	 "CONST", "FREEZE", "UNFREEZE", "LATEFREEZE", "ONLYPID", "BASE",   "ADJACENT",
 	"COUNT", "ENTRY", "EXIT",   "on",	"off",	      "new",	 "remove", NULL};
 
+/* What a pc is called. */
 struct place {
 	uint64_t pc;
 	char *text;
-	bool pid; /* its tracepoint has PID */
+	bool pid; /* its tracepoint has the option PID */
 };
 
 struct shell {
 	struct dt_client client, names;
 	const char *session;
 	bool began, date, failed, quit;
-	uint64_t seen;			    /* behind the last record printed; 0: none was */
-	uint64_t tick, wall_ns, per_second; /* when a tick was, the same for all that is printed */
+	uint64_t seen; /* position after the last record printed; 0: none was */
+	uint64_t tick, wall_ns, per_second; /* the session's clock, read once: a tick, its time */
 	struct place *place;
-	char *points; /* what `list' says: which tracepoints have PID */
+	char *points; /* the answer to `list', which says which tracepoints have PID */
 	struct dt_out out;
 };
 
@@ -105,7 +106,7 @@ static int get_clock(struct shell *s, struct dt_error *e)
 	return 0;
 }
 
-/* Microseconds since 1970, in local time. */
+/* Returns a tick's time in microseconds since 1970, in local time. */
 static int64_t local_us(const struct shell *s, uint64_t ticks)
 {
 	__int128 d = (__int128)((int64_t)(ticks - s->tick)) * 1000000000 / (int64_t)s->per_second;
@@ -117,7 +118,7 @@ static int64_t local_us(const struct shell *s, uint64_t ticks)
 	return us + tm.tm_gmtoff * 1000000;
 }
 
-/* Does `list' give the point of this name PID? */
+/* Says whether the tracepoint of this name has PID, by the answer to `list'. */
 static bool has_pid(const struct shell *s, const char *name)
 {
 	size_t n = strlen(name);
@@ -131,7 +132,8 @@ static bool has_pid(const struct shell *s, const char *name)
 	return false;
 }
 
-/* A tracepoint is called by its function, what lies further in by an offset. */
+/* Returns what a record's pc is called: a tracepoint by its function, an exit by its function and
+ * the offset in it. */
 static const struct place *place_of(struct shell *s, const struct dt_record *r)
 {
 	struct place *p = &s->place[(r->pc ^ r->pc >> 12) % PLACES];
@@ -148,6 +150,7 @@ static const struct place *place_of(struct shell *s, const struct dt_record *r)
 	return p;
 }
 
+/* Empties the cache of places, and asks for the list of tracepoints again. */
 static void forget_places(struct shell *s)
 {
 	for (unsigned i = 0; i < PLACES; i++) {
@@ -160,7 +163,7 @@ static void forget_places(struct shell *s)
 		s->points = strdup(s->client.text);
 }
 
-/* What a point captures: its labels, cut out of the session's answer. */
+/* The labels of what a point captures, from the session's answer. */
 struct labels {
 	char text[4096]; /* the point's name, and the labels, each ended by a NUL */
 	const char *name[DT_CAPTURE_ITEMS];
@@ -168,7 +171,7 @@ struct labels {
 	unsigned n;
 };
 
-/* "sync+4\nrax:p,path:s*" */
+/* Asks for the labels of the point at pc; the answer is like "sync+4\nrax:p,path:s*". */
 static void get_labels(struct shell *s, uint64_t pc, struct labels *l)
 {
 	char request[64], *p;
@@ -193,7 +196,8 @@ static void get_labels(struct shell *s, uint64_t pc, struct labels *l)
 		*p = '\0';
 }
 
-/* Adds 32 bytes of a text; true: it has ended. What can not be printed is a dot. */
+/* Adds up to 32 bytes of a text, in which bytes that can not be printed become dots; true: it has
+ * ended. */
 static bool add_text(char *out, size_t *n, const struct dt_record *r)
 {
 	const char *bytes = (const char *)r->value;
@@ -207,7 +211,7 @@ static bool add_text(char *out, size_t *n, const struct dt_record *r)
 	return *n == DT_CAPTURE_TEXT || (r->flags & DT_FAULT);
 }
 
-/* What a value points to, "f+1c"; false: nothing that is known. */
+/* Finds what a value points to: "f+1c"; false: nothing is known. */
 static bool symbol_of(struct shell *s, uint64_t value, char out[128])
 {
 	char request[64];
@@ -218,14 +222,15 @@ static bool symbol_of(struct shell *s, uint64_t value, char out[128])
 	if (dt_client_ask(&s->names, request, NULL) < 0)
 		return false;
 	dt_format(out, 128, "%s", s->names.text);
-	/* an address comes back as it is when nothing is known of it */
+	/* the answer is the address itself when nothing is known of it */
 	dt_format(request, sizeof(request), "%lx", (unsigned long)value);
 	return strcmp(out, request) != 0;
 }
 
 /*
- * A point's record and those that continue it: n of them. Values by their labels, in hexadecimal
- * and as the symbol they point to; texts in quotes behind the value that leads to them.
+ * Prints a point's record and those that continue it, n together: values with their labels, in
+ * hexadecimal and as the symbol that they point to; texts in quotes after the value that leads to
+ * them.
  */
 static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n)
 {
@@ -237,12 +242,12 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 		.date = s->date,
 		.item = item,
 	};
-	size_t at = 0, constant = 0; /* which record is that; 0: there is none */
+	size_t at = 0, constant = 0; /* constant: index of its record; 0: there is none */
 
 	get_labels(s, r->pc, l);
 	v.symbol = l->text[0] ? l->text : "?";
 	v.tid = has_pid(s, v.symbol) ? r->tid : DT_NO_TID;
-	/* the constant is of the same moment as the record that it goes with */
+	/* the constant's record has the same time as the point's */
 	if (n > 1 && r[1].ticks == r->ticks)
 		constant = 1;
 	for (; at < n && (v.items < l->n || !at); at++) {
@@ -283,6 +288,7 @@ static void print_point(struct shell *s, struct dt_kitrace *k, const struct dt_r
 			    k, dt_out_room(&s->out, DT_KITRACE_TEXT + DT_CAPTURE_ITEMS * 512), &v));
 }
 
+/* Prints an entry or exit; more: the record with its constant, or NULL. */
 static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_record *r,
 		      const struct dt_record *more)
 {
@@ -311,7 +317,8 @@ static void print_one(struct shell *s, struct dt_kitrace *k, const struct dt_rec
 	dt_out_used(&s->out, dt_kitrace_line(k, dt_out_room(&s->out, DT_KITRACE_TEXT + 2048), &v));
 }
 
-/* Does it continue r: a constant, of the same moment, or a point's further values and texts? */
+/* Says whether `more' continues r: it is r's constant, which has the same time, or has further
+ * values or a text of the point r. */
 static bool belongs(const struct dt_record *more, const struct dt_record *r)
 {
 	return more->kind == DT_MORE && more->tid == r->tid && more->sp == r->sp &&
@@ -320,7 +327,8 @@ static bool belongs(const struct dt_record *more, const struct dt_record *r)
 
 #define MOST_MORE (DT_CAPTURE_ITEMS / 4 + DT_CAPTURE_ITEMS * DT_CAPTURE_TEXT / 32)
 
-/* How many of them were printed: the last one may have its constant still to come. */
+/* Prints the n records at r, and returns how many were printed: unless `all', the last ones may be
+ * left, since records that continue them may still come. */
 static size_t print_some(struct shell *s, struct dt_kitrace *k, const struct dt_record *r, size_t n,
 			 bool all)
 {
@@ -331,7 +339,7 @@ static size_t print_some(struct shell *s, struct dt_kitrace *k, const struct dt_
 
 		while (i + more < n && belongs(&r[i + more], &r[i]))
 			more++;
-		/* the rest of it may still be to come */
+		/* what continues it may still come */
 		if (i + more == n && !all && i && more < MOST_MORE)
 			break;
 		if (r[i].kind == DT_POINT)
@@ -359,8 +367,8 @@ static int clear_to(struct shell *s, uint64_t position, struct dt_error *e)
 }
 
 /*
- * Everything unseen up to now; what comes meanwhile is for the next print. Seen is only what was
- * printed: clear goes to there.
+ * Prints all records that are in the log when it begins; later ones are left for the next print.
+ * s->seen is the position after what was printed: `clear' clears up to there.
  */
 static int print(struct shell *s, bool clear)
 {
@@ -381,7 +389,7 @@ static int print(struct shell *s, bool clear)
 		all_lost += lost;
 		if (n <= 0 || position >= end)
 			break;
-		/* the oldest may have been overwritten, and others come behind them */
+		/* if the oldest were overwritten meanwhile, the answer goes beyond the end */
 		if ((uint64_t)n > end - position)
 			n = (long)(end - position);
 		at = position + print_some(s, &k, (const struct dt_record *)s->client.text,
@@ -405,7 +413,8 @@ static int clear(struct shell *s)
 	return 0;
 }
 
-/* Blocks in the session, and looks for Ctrl-C now and then. */
+/* Prints records as they come. The session waits for them, 200 ms at most, so that Ctrl-C is
+ * noticed. */
 static int follow(struct shell *s)
 {
 	struct sigaction a = {.sa_handler = on_interrupt}, old;
@@ -422,7 +431,7 @@ static int follow(struct shell *s)
 		uint64_t at = 0, lost;
 		long n = dt_client_take(&s->client, RECORDS, &at, 200, false, &lost, &e);
 
-		if (n < 0) { /* -2: nothing will come any more */
+		if (n < 0) { /* -2: the session has ended */
 			status = n == -1 ? complain(s, e.text) : 0;
 			break;
 		}
@@ -442,18 +451,20 @@ static int follow(struct shell *s)
 
 /* ---- commands ---- */
 
+/* Gives the session a command and prints its answer. */
 static int tell(struct shell *s, const char *line)
 {
 	struct dt_error e;
 
 	if (dt_client_write(&s->client, line, strlen(line), 0, &e) < 0)
 		return complain(s, e.text);
-	dt_plain_cut(s->client.text, true); /* names of what is traced are in it */
+	dt_plain_cut(s->client.text, true); /* it has names from traced programs */
 	dt_out_bytes(&s->out, s->client.text, s->client.n);
 	dt_out_flush(&s->out);
 	return 0;
 }
 
+/* Executes a line: one of the shell's own commands, or one for the session. */
 static int obey(struct shell *s, const char *line)
 {
 	static int (*const run[])(struct shell * s) = {clear, NULL, NULL, follow};
@@ -465,7 +476,7 @@ static int obey(struct shell *s, const char *line)
 	while (own[i] && strcmp(word, own[i]) != 0)
 		i++;
 	if (!own[i]) {
-		/* positions begin again */
+		/* these commands let positions begin at 0 again */
 		if (!strcmp(word, "reset") || !strcmp(word, "size") || !strcmp(word, "logsize"))
 			s->seen = 0;
 		return tell(s, line);
@@ -492,7 +503,7 @@ static int obey(struct shell *s, const char *line)
 
 /* ---- the prompt ---- */
 
-/* One word after another: what libedit asks for. */
+/* Returns the next word that completes the text, for libedit; state 0: the first one. */
 static char *next_match(const char *text, int state)
 {
 	static const char *const *const list[] = {own, told, options};
@@ -534,7 +545,8 @@ static char **complete(const char *text, int start, int end)
 	return rl_completion_matches(text, next_match);
 }
 
-/* $XDG_STATE_HOME/devtrace/shell_history. False: there is no place for it. */
+/* Makes the path $XDG_STATE_HOME/devtrace/shell_history and its directories. False: there is no
+ * place for it. */
 static bool history_file(char *path, size_t size)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -615,6 +627,7 @@ struct search {
 	char process[32], name[64];
 };
 
+/* For dt_sessions_each(): notes the session if it traces the process. */
 static void has_process(void *ctx, const char *name)
 {
 	struct search *f = ctx;
@@ -631,7 +644,7 @@ static void has_process(void *ctx, const char *name)
 	dt_client_close(&c);
 }
 
-/* Begins a session in the background, which says its name. */
+/* Begins a session in the background and reads its name. */
 static bool attach(const char *pid, char *name, size_t size)
 {
 	int out[2], status;
@@ -657,7 +670,7 @@ static bool attach(const char *pid, char *name, size_t size)
 	return name[0] != '\0';
 }
 
-/* The session that traces the process, or a new one. 0, or an exit status. */
+/* Finds the session that traces the process, or begins one. Returns 0, or the exit status. */
 static int find_session(struct shell *s, const char *pid, char *name, size_t size)
 {
 	struct search f = {.name = ""};
@@ -675,14 +688,15 @@ static int find_session(struct shell *s, const char *pid, char *name, size_t siz
 		dt_format(name, size, "%s", f.name);
 	} else {
 		if (!attach(pid, name, size))
-			return 1; /* attach has said why */
+			return 1; /* devtrace attach has reported why */
 		s->began = true;
 	}
 	s->session = name;
 	return 0;
 }
 
-/* Waits for the signals that end a shell: the session that it began ends with it. */
+/* Runs in a thread: waits for the signals that end a shell, and then ends the session that the
+ * shell has begun, too. */
 static void *watch(void *session)
 {
 	struct dt_client c;
@@ -705,7 +719,7 @@ static void *watch(void *session)
 	return NULL;
 }
 
-/* Those that are ignored, as behind nohup, stay so. */
+/* Starts the thread that waits for signals. Ignored signals (nohup) stay ignored. */
 static void watch_signals(struct shell *s)
 {
 	static const int signals[] = {SIGTERM, SIGHUP};
@@ -740,7 +754,7 @@ static int run(struct shell *s, char *const *command, size_t commands)
 	if (s->began)
 		watch_signals(s);
 	if (s->began)
-		tell(s, "start"); /* as Kitrace: a tracepoint collects when it is set */
+		tell(s, "start"); /* as in Kitrace, a tracepoint records as soon as it is set */
 	for (size_t i = 0; i < commands && !s->quit; i++)
 		obey(s, command[i]);
 	if (commands)

@@ -35,12 +35,12 @@ static const char help[] =
 
 struct query {
 	const char *path;
-	char *text; /* all statements */
+	char *text; /* all statements, as they were given */
 	struct dt_rows *rows;
 	struct dt_sql_session session;
 };
 
-/* Where in the text an offset is. */
+/* Finds the line and column of an offset in the text, both from 1 on. */
 static void place(const char *text, size_t offset, unsigned *line, unsigned *column)
 {
 	*line = *column = 1;
@@ -54,14 +54,15 @@ static void place(const char *text, size_t offset, unsigned *line, unsigned *col
 	}
 }
 
-/* statement: what has failed, in q->text. */
+/* Reports an error with its place; statement: the one that has failed, in q->text. Returns the exit
+ * status. */
 static int failed(const struct query *q, const char *statement)
 {
 	sqlite3 *db = q->session.db;
-	int offset = sqlite3_error_offset(db); /* from where it was given the text */
+	int offset = sqlite3_error_offset(db); /* from the beginning of the statement */
 	unsigned line, column;
 
-	/* what was answered before comes first */
+	/* answers to earlier statements come before the error */
 	fflush(stdout);
 	while (*statement == ' ' || *statement == '\n' || *statement == '\t')
 		statement++;
@@ -104,7 +105,7 @@ static int run(struct query *q)
 		sqlite3_stmt *s = NULL;
 		const char *rest;
 
-		/* where an error is told to be is from there */
+		/* SQLite counts the place of an error from here */
 		while (*p == ' ' || *p == '\n' || *p == '\t')
 			p++;
 		if (dt_sql_prepare(&q->session, p, &s, &rest))
@@ -143,7 +144,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* FILE and QUERY. False: it was said what is wrong. */
+/* Takes FILE and QUERY from the words. False: an error has been reported. */
 static bool arguments(struct query *q, int argc, char **argv)
 {
 	const char *text = argc > optind ? argv[argc - 1] : NULL;
@@ -167,8 +168,8 @@ static bool arguments(struct query *q, int argc, char **argv)
 	return q->text;
 }
 
-/* Is it in the text, by itself, in whatever case? Also in a string or a remark: that only takes
- * more rights. */
+/* Says whether the text has this word, in upper or lower case. It may be in a string or a comment:
+ * then more rights are kept than needed. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -187,8 +188,8 @@ static bool has_any(const char *text, const char *const *word)
 	return *word;
 }
 
-/* Confines itself to what the text asks for. *write: the trace, or another file, may be written to.
- */
+/* Confines the process to what the text needs. *write: it may write to the trace or to another
+ * file. Returns 0, or the exit status. */
 static int confine(const struct query *q, bool *write)
 {
 	static const char *const changes[] = {"insert",	 "update", "delete",

@@ -7,11 +7,13 @@
 
 struct dt_temporary {
 	char folder[256]; /* "": there is none */
-	char path[300];	  /* the trace in it; it is for others to make */
+	char path[300];	  /* of the trace in it, which the caller makes */
 };
 
-/* What is made must be removed, by dt_temporary_remove(), in any case. */
+/* Makes the folder. The caller must call dt_temporary_remove() in any case, also when it ends by a
+ * signal. */
 int dt_temporary_make(struct dt_temporary *t, struct dt_error *e);
+/* Removes the trace, and what SQLite has beside it, and the folder. */
 void dt_temporary_remove(struct dt_temporary *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of what traces. */
+/* The options of the commands that trace. */
 #include "cmd/trace.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static int bad_usage(const struct dt_trace_command *c, const char *what, const c
 	return -2;
 }
 
-/* "64K", "4M", "1G", or bytes */
+/* Parses "64K", "4M", "1G", or a number of bytes. */
 static bool parse_size(const char *text, uint64_t *size)
 {
 	char *end;
@@ -47,7 +47,7 @@ static bool is_kernels(const char *point)
 	return strncmp(point, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0;
 }
 
-/* One more of what can be given again and again; -2: too often. */
+/* Adds the argument of an option that can be given several times; -2: it was given too often. */
 static int add(const struct dt_trace_command *c, const char **list, size_t room, size_t *n,
 	       char option)
 {
@@ -64,7 +64,7 @@ static int add(const struct dt_trace_command *c, const char **list, size_t room,
 
 #define ROOM(a) (sizeof(a) / sizeof(*(a)))
 
-/* An option that takes something to be traced. */
+/* Takes an option that says what is to be traced. */
 static int take_what(struct dt_trace_command *c, int opt)
 {
 	struct dt_options *o = &c->options;
@@ -102,7 +102,7 @@ static int take_policy(struct dt_trace_command *c)
 	return bad_usage(c, "-p is overwrite, drop or wait, not", optarg);
 }
 
-/* One option; -1: help was printed, -2: it is wrong. */
+/* Takes an option. Returns 0; -1: help was printed; -2: the usage is wrong. */
 static int take(struct dt_trace_command *c, int opt)
 {
 	struct dt_options *o = &c->options;

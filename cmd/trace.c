@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Seeing a tracing session through, from the command line. */
+/* Running a tracing session from the command line, from its beginning to its end. */
 #include "cmd/trace.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@
 #include "session/server.h"
 #include "session/session.h"
 
-/* how long a session without a file waits when its processes have ended */
+/* how long a session without a file goes on when its processes have ended */
 #define ALONE_NS  10000000000u
-#define MOMENT_NS 100000000ull	/* what ends so soon after its program is waited for */
-#define TELL_NS	  1000000000ull /* what is waited for longer is told of */
+#define MOMENT_NS 100000000ull	/* how long a program's processes are waited for without -f */
+#define TELL_NS	  1000000000ull /* a longer wait for them is reported */
 
 static volatile sig_atomic_t interrupted;
 
@@ -43,8 +43,8 @@ static void on_signal(int sig)
 		interrupted = sig;
 }
 
-/* own_program: we start it, and what is ignored (nohup, a shell's background) is to stay so for it.
- */
+/* Catches the signals that end the session. own_program: the command starts a program, for which
+ * ignored signals (nohup, a shell's background) must stay ignored. */
 static void catch_signals(bool own_program)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD /* only to be woken */};
@@ -62,7 +62,7 @@ static int complain(const struct dt_trace_command *c, const char *text)
 	return 1;
 }
 
-/* A line of the session's, behind the command's name. */
+/* Prints a line from the session after the command's name. */
 static void print_line(void *ctx, const char *text)
 {
 	complain(ctx, text);
@@ -107,8 +107,8 @@ static int finish(struct dt_trace_command *c, struct dt_session *s, int status)
 	return status;
 }
 
-/* Without a socket a session can not be told anything, but records: only a name asked for must be.
- */
+/* Starts the server of the session's socket. Without it the session records, but takes no commands:
+ * that is an error only if a name or a session in the background was asked for. */
 static int serve(struct dt_trace_command *c, struct dt_session *s)
 {
 	struct dt_error e;
@@ -122,7 +122,8 @@ static int serve(struct dt_trace_command *c, struct dt_session *s)
 	return 0;
 }
 
-/* A program can tell its own session what to do, as the papers' test programs do. */
+/* Names the session's ctl file to the program, in its environment: so a program can control its own
+ * session, as the papers' test programs do. */
 static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 {
 	static const char name[] = "DEVTRACE_CTL";
@@ -130,23 +131,24 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 
 	if (dt_mount_ctl(dt_server_name(s), path, sizeof(path)))
 		dt_format(l->variable, sizeof(l->variable), "%s=%s", name, path);
-	else /* that of a session around this one */
+	else /* removes the variable, which would be that of a session around this one */
 		dt_format(l->variable, sizeof(l->variable), "%s", name);
 }
 
-/* Root has executables read apart: before any is looked at, and there is anything worth taking. */
+/* If run by root, has executables read by a separate process without rights. It must be started
+ * before any executable is read, and before this process has anything worth stealing. */
 static int read_apart(struct dt_error *e)
 {
 	return geteuid() == 0 ? dt_symtab_apart_start(dt_symtab_tell, e) : 0;
 }
 
-/* Before there are other threads. */
+/* Gives up rights that are not needed; to be called before there are other threads. */
 static int limit_rights(const struct dt_trace_command *c, struct dt_error *e)
 {
 	return dt_rights_limit(c->options.switches, c->options.kernel, e);
 }
 
-/* Nothing was traced: a file that was there before is left as it was. */
+/* Ends a session in which nothing was traced: a file that was there before is left unchanged. */
 static void give_up(struct dt_session *s)
 {
 	dt_session_end(s, NULL);
@@ -154,7 +156,8 @@ static void give_up(struct dt_session *s)
 	dt_session_discard(s);
 }
 
-/* Status of our child: 0 to 255, 128 + signal when it was killed, as a shell says it. */
+/* Waits for a child, and returns its status as shells do: 0 to 255, or 128 + the signal that killed
+ * it. */
 static int reap(pid_t pid)
 {
 	int status;
@@ -171,7 +174,7 @@ static int reap(pid_t pid)
 	}
 }
 
-/* The terminal's own signals reach our program anyway. */
+/* Passes SIGTERM and SIGHUP on to the program; signals from the terminal reach it anyway. */
 static void pass_signal(pid_t pid)
 {
 	if (interrupted == SIGTERM || interrupted == SIGHUP) {
@@ -180,7 +183,8 @@ static void pass_signal(pid_t pid)
 	}
 }
 
-/* The session was told to quit: our program goes on without, and its exit status is still ours. */
+/* Ends the session, which was told to quit, before the program ends; then waits for the program,
+ * whose exit status is still the command's. */
 static int finish_before(struct dt_trace_command *c, struct dt_session *s, pid_t pid)
 {
 	int status = finish(c, s, 0), own;
@@ -194,8 +198,8 @@ static int finish_before(struct dt_trace_command *c, struct dt_session *s, pid_t
 }
 
 /*
- * The program has ended, what it has left running has not. With --follow that is waited for, as
- * long as the user likes; without, a moment, and what runs on is named.
+ * Waits for the processes that the program has left running: with --follow, until they end or the
+ * user presses Ctrl-C; otherwise for MOMENT_NS, after which those that still run are named.
  */
 static void outlast(const struct dt_trace_command *c, struct dt_session *s, const char *program)
 {
@@ -222,7 +226,7 @@ static void outlast(const struct dt_trace_command *c, struct dt_session *s, cons
 			text, c->options.follow ? "" : "; with --follow these are waited for");
 }
 
-/* Starts the program, and sees it through. */
+/* Starts the program and traces it until it ends; returns the exit status. */
 static int run_program(struct dt_trace_command *c, struct dt_session *s, struct dt_launch *launch,
 		       const char *name)
 {
@@ -273,7 +277,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	char *path;
 	int status;
 
-	c->no_trace = true; /* unless it comes to that */
+	c->no_trace = true; /* until finish() says otherwise */
 	if (c->detach) {
 		fprintf(stderr, "%s: -d is for attach: a program is put behind by & of the shell\n",
 			c->name);
@@ -288,7 +292,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return 1;
 	}
-	/* the program keeps what it would have had without us */
+	/* launched before rights are given up: the program keeps those that it would have had */
 	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)
 		goto fail;
 	c->options.contexts = dt_needed_contexts(path);
@@ -304,7 +308,8 @@ fail:
 	return complain(c, e.text);
 }
 
-/* Parses and attaches; an exit status. Of several processes, some may have ended meanwhile. */
+/* Parses the process ids and attaches to the processes; returns 0, or the exit status. Some of
+ * several processes may have ended meanwhile. */
 static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **pids)
 {
 	size_t n = 0, gone = 0;
@@ -334,7 +339,7 @@ static int attach_all(struct dt_trace_command *c, struct dt_session *s, char **p
 	return 0;
 }
 
-/* Of a session without a file: as ctl would be told. */
+/* Sets the policy of the log of a session without a file, by a command as ctl takes it. */
 static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s,
 			  struct dt_error *e)
 {
@@ -347,8 +352,9 @@ static int set_log_policy(const struct dt_trace_command *c, struct dt_session *s
 }
 
 /*
- * A session without a file outlives its processes for as long as its log has something to be read,
- * and a moment: for whoever reads it, or attaches to another process. n: so many processes live.
+ * Says whether the session goes on. A session without a file outlives its processes until its log
+ * has been read, and for ALONE_NS after that, so that somebody can attach to another process. n:
+ * how many processes are alive.
  */
 static bool goes_on(const struct dt_trace_command *c, struct dt_session *s, size_t n,
 		    uint64_t *alone_since)
@@ -363,7 +369,7 @@ static bool goes_on(const struct dt_trace_command *c, struct dt_session *s, size
 	return now - *alone_since < ALONE_NS;
 }
 
-/* Does one of the processes change stacks in a way that has to be recorded? */
+/* Says whether one of the processes changes stacks in a way that must be recorded. */
 static bool any_contexts(char **pids)
 {
 	char path[64];
@@ -376,7 +382,8 @@ static bool any_contexts(char **pids)
 	return false;
 }
 
-/* ready: what whoever waits for us is told through, once everything is attached; -1: nobody. */
+/* Traces processes; returns the exit status. ready: a pipe to the parent, to which the session's
+ * name is written when all are attached; -1: none. */
 static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 {
 	uint64_t alone_since = dt_now_ns();
@@ -405,7 +412,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	if (ready >= 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-		/* nobody is there any more to be told anything */
+		/* from here on nobody reads error messages */
 		dup2(null, 2);
 		close(null);
 		dprintf(ready, "%s\n", dt_server_name(s));
@@ -413,7 +420,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	} else if (c->verbose || isatty(2)) {
 		fprintf(stderr, "%s: attached; Ctrl-C detaches\n", c->name);
 	}
-	/* what is asked for rings the bell; that a process has ended is noticed a little later */
+	/* requests wake the session at once; the end of a process is noticed after the timeout */
 	while (!interrupted && !dt_session_is_told_to_quit(s) && !dt_session_is_broken(s) &&
 	       goes_on(c, s, dt_session_serve(s, c->detach ? 200 : 50), &alone_since))
 		;
@@ -432,7 +439,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 		return complain(c, e.text);
 	if (!c->detach)
 		return trace_processes(c, pids, -1);
-	/* the session lives in a process of its own; what it complains of at first is still seen */
+	/* the session runs in a child; its first error messages still come to this terminal */
 	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
 		return complain(c, strerror(errno));
 	if (pid == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the values that are to be counted. */
+/* Finding the values to be counted. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -26,7 +26,7 @@ bool dt_value_parse(struct dt_value *v, const char *text, size_t n)
 	return false;
 }
 
-/* False: it is not recorded, or not as one number. */
+/* Finds the place of a parameter or result; false: it is not recorded, or not as one number. */
 static bool place_of(const struct dt_signature_value *v, struct dt_value_place *place)
 {
 	if (!dt_signature_single(v, &place->index))
@@ -76,7 +76,7 @@ struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t
 		} else {
 			memcpy(&d, &v, sizeof(d));
 		}
-		/* no number counts as the lowest there is: it is bad, as negative ones are */
+		/* NaN counts as the lowest number: like negative ones, it is a bad value */
 		if (isnan(d) || d < -0x1p63)
 			return (struct dt_number){true, 1ull << 63};
 		d = floor(d);
@@ -93,8 +93,9 @@ struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t
 
 /* ---- trace files ---- */
 
+/* What to do with records of a site. */
 struct plan {
-	bool looked, wanted;
+	bool looked, wanted; /* the plan has been made; the value is to be taken, at: */
 	struct dt_value_place place;
 };
 
@@ -102,7 +103,7 @@ struct file_pass {
 	struct dt_values *v;
 	struct dt_reader *reader;
 	bool *shown;
-	uint32_t functions; /* known to shown[] */
+	uint32_t functions; /* elements of shown[] */
 	struct plan *plan;  /* by site */
 	uint32_t plans;
 };
@@ -119,7 +120,7 @@ static void make_plan(struct file_pass *k, const struct dt_site *site, struct pl
 		       site->mask >> plan->place.index & 1;
 }
 
-/* Room for the plans of all sites that are known now. */
+/* Makes room for the plans of all sites, and shown[] anew, for all that the trace has by now. */
 static int grow(struct file_pass *k)
 {
 	uint32_t n = dt_reader_sites(k->reader) + 1;
@@ -188,7 +189,7 @@ static int run_file(struct dt_values *v, struct dt_reader *r)
 struct duration_pass {
 	struct file_pass file;
 	double ns;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 static void take_duration(void *ctx, const struct dt_call *c)

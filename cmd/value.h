@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One value of each call: an argument or the result, for the commands that count values. */
+/* Reading one value of each call, an argument or the result, for the commands that count values. */
 #ifndef DT_CMD_VALUE_H
 #define DT_CMD_VALUE_H
 
 #include "cmd/open.h"
 
-/* A value as its type says; of a type that is not known, a signed number of 64 bits. */
+/* A value as a number by its type; a value of unknown type is a signed number of 64 bits. */
 struct dt_number {
 	bool negative;
 	uint64_t v; /* its magnitude */
@@ -19,19 +19,21 @@ struct dt_value {
 	size_t name_length;
 };
 
-/* The first n characters of text; false: an error was said. */
+/* Parses the first n characters of text; false: an error has been reported. */
 bool dt_value_parse(struct dt_value *v, const char *text, size_t n);
 
-/* Where a value of a function is. */
+/* Where the value is in the records of a function. */
 struct dt_value_place {
 	uint8_t index; /* into dt_record.value */
 	uint8_t size;  /* bytes */
-	char type;     /* i signed, u not, f floating: then cut to the integer below */
+	char type;     /* 'i' signed, 'u' unsigned, 'f' floating: cut to the integer below */
 };
 
-/* From a signature (symbols/symtab.h), which may be "". False: it has no such value. */
+/* Finds the place by a signature (symbols/symtab.h), which may be "". False: the function has no
+ * such value. */
 bool dt_value_find(const struct dt_value *v, const char *signature, struct dt_value_place *place);
 
+/* Returns the number at a place in a record's values. */
 struct dt_number dt_value_get(const struct dt_value_place *place, const uint64_t *value);
 
 /* A pass over the values of a trace file or a text trace. */
@@ -39,14 +41,14 @@ struct dt_values {
 	struct dt_value value;
 	struct dt_selection select;
 	struct dt_range_options when;
-	const char *symbols;   /* for text */
-	struct dt_needs needs; /* beside the file */
-	bool durations; /* instead of values: how long calls took, in ns, where that is known */
+	const char *symbols;   /* path of a file with symbols, for a text trace; or NULL */
+	struct dt_needs needs; /* what the command needs apart from the trace */
+	bool durations; /* take, instead of values, the calls' durations in ns, where known */
 	int (*take)(void *ctx, uint32_t pid, struct dt_number v); /* -1: out of memory */
 	void *ctx;
 };
 
-/* Options that such commands share: true when o was one, *status >= 0: stop with that. */
+/* The options that such commands share, for getopt_long(). */
 #define DT_VALUES_OPTIONS "F:N:"
 /* clang-format off */
 #define DT_VALUES_LONG                                \
@@ -56,9 +58,11 @@ struct dt_values {
 	{"to", required_argument, NULL, 102},         \
 	{"symbols", required_argument, NULL, 103}
 /* clang-format on */
+/* Takes option o; false: it is none of those above. *status >= 0: exit with that. */
 bool dt_values_option(struct dt_values *v, int o, int *status);
 
-/* Reads argv[optind], as dt_cmd_open(); text from standard input for "-". The exit status. */
+/* Calls v->take for each value in the trace argv[optind], which dt_cmd_open() opens, or in a text
+ * trace, from standard input for "-". Returns the exit status. */
 int dt_values_run(struct dt_values *v, int argc, char **argv, const char *command);
 
 #endif

@@ -43,7 +43,8 @@ static const char help[] =
 	"once\n"
 	"afterwards. FILE is devtrace.db when not given.\n";
 
-/* Has it been asked to end? Waits so long for that; ns < 0: until it is. */
+/* Says whether a signal has asked the command to end; waits up to ns nanoseconds for one, or, with
+ * ns < 0, until one comes. */
 static bool is_ended(const sigset_t *signals, long ns)
 {
 	const struct timespec t = {0, ns};
@@ -55,16 +56,17 @@ static bool is_ended(const sigset_t *signals, long ns)
 	return rc > 0;
 }
 
-/* Waits for the pyramid, or until it is asked to end, and says then that it was; progress on a
- * terminal. What is wrong with the trace it says; *status is the command's then. */
+/* Waits until the pyramid is complete, showing the progress on a terminal. Returns true if a signal
+ * has asked the command to end before. If the trace can not be read, it reports the error and sets
+ * *status to the exit status. */
 static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *status)
 {
 	bool terminal = isatty(2), complete = false, ended = false;
 	uint64_t records, total;
 	struct dt_error e = {""};
 
-	/* who ends it may have been told by the page already what is wrong: it is looked at once
-	 * more */
+	/* after a signal, look once more for an error: the page may have shown one, and the user
+	 * has ended the command because of it */
 	while (!complete) {
 		complete = dt_view_progress(v, &records, &total, &e);
 		if (e.text[0]) {
@@ -87,12 +89,13 @@ static bool wait_complete(struct dt_view *v, const sigset_t *signals, int *statu
 
 struct asked {
 	const char *path, *session, *listen;
-	const char *address, *ssh, *remote; /* of --from */
-	const char *folder;		    /* that the trace was brought to; NULL: none */
+	const char *address, *ssh, *remote; /* --from, and its options */
+	const char *folder;		    /* the folder of a fetched trace; NULL: none */
 	bool open, index, anyway;
 };
 
-/* All that is needed by name, and the address, before anything of the trace is looked at. */
+/* Opens the server's address, prepares the browser, and confines the process: all before anything
+ * of the trace is read. Returns 0, or the exit status. */
 static int prepare(const struct asked *a, const char *path, struct dt_live *live,
 		   struct dt_http **s, struct dt_browser *browser)
 {
@@ -125,7 +128,7 @@ static int show(const struct asked *a)
 	sigset_t signals;
 	int status = 0;
 
-	/* by all threads; they are waited for */
+	/* blocked in all threads; is_ended() waits for them */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
@@ -157,7 +160,7 @@ static int show(const struct asked *a)
 		fflush(stdout);
 		dt_browser_open(&browser);
 	}
-	/* an error is on the page, too: it is there to be read until it is ended */
+	/* after an error, too: the page shows it until the command is ended */
 	if (dt_view_is_live(v) || (!wait_complete(v, &signals, &status) && s))
 		is_ended(&signals, -1);
 out:
@@ -180,7 +183,7 @@ static void word(struct dt_fetched *f, const char *option, const char *value)
 	}
 }
 
-/* A trace that is elsewhere: brought here, shown, and taken away. */
+/* Fetches a trace from another host, shows it, and removes it. */
 static int show_from(const struct asked *a)
 {
 	struct asked here = *a;
@@ -203,6 +206,7 @@ static int show_from(const struct asked *a)
 	return status;
 }
 
+/* Returns what is wrong with the options together; NULL: nothing. */
 static const char *contradiction(const struct asked *a)
 {
 	if (!a->address && (a->ssh || a->remote))

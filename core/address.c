@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Address expressions. */
+/* Reads address expressions. */
 #include "core/address.h"
 #include "core/words.h"
 
 #define TERM 512 /* bytes a symbol can have */
 
-/* One term: 1: a symbol; 0: a number; -1: neither, or an error that has been told. */
+/*
+ * Reads one term. Returns 1 for a symbol, 0 for a number, -1 with an error if it is neither or
+ * looking it up failed.
+ */
 static int term(struct dt_device *d, const char *text, struct dt_place *place, const char *role,
 		struct dt_error *e)
 {
@@ -38,7 +41,8 @@ int dt_address(struct dt_device *d, const char *word, struct dt_place *place, co
 
 	if (dt_word_length(word) >= sizeof(text))
 		return dt_fail(e, "devtrace: '%.20s...' is too long for an address", word);
-	rc = term(d, word, place, role, NULL); /* names such as operator+ too */
+	/* the whole word first: a name such as operator+ contains a '+' */
+	rc = term(d, word, place, role, NULL);
 	if (rc == 1)
 		return 0;
 	for (;;) {

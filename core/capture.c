@@ -5,7 +5,7 @@
 #define WORDS 128
 #define TERM  256 /* bytes of a symbol's name, at most */
 
-/* By the processor's numbers: 64, 32, 16, 8 bits. */
+/* Names of the registers by the processor's numbers, each with its 64, 32, 16 and 8 bits. */
 static const char *const register_name[16][4] = {
 	{"rax", "eax", "ax", "al"},	 {"rcx", "ecx", "cx", "cl"},
 	{"rdx", "edx", "dx", "dl"},	 {"rbx", "ebx", "bx", "bl"},
@@ -17,7 +17,7 @@ static const char *const register_name[16][4] = {
 	{"r14", "r14d", "r14w", "r14b"}, {"r15", "r15d", "r15w", "r15b"},
 };
 
-/* As Kitrace's ALLREGS lists them. */
+/* The registers in the order in which Kitrace's ALLREGS lists them. */
 static const uint8_t all_registers[] = {0, 3, 1, 2, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
 
 struct reading {
@@ -74,7 +74,9 @@ static int give_all_registers(struct reading *k)
 	return give_register(k, "rip") < 0 ? -1 : give_register(k, "rflags");
 }
 
-/* A word of memory at a register and an offset, in hexadecimal as Kitrace has them. */
+/*
+ * Captures a word of memory at a register plus an offset. The offset is hexadecimal, as in Kitrace.
+ */
 static int give_offset(struct reading *k, const char *what, const char *from, uint8_t base,
 		       const char *word)
 {
@@ -98,7 +100,9 @@ static int give_offset(struct reading *k, const char *what, const char *from, ui
 								     : (int64_t)offset});
 }
 
-/* A sum of symbols and hexadecimal numbers; what begins with 0x is no symbol. */
+/*
+ * Captures the word at a sum of symbols and hexadecimal numbers; a term with 0x is never a symbol.
+ */
 static int give_location(struct reading *k, const char *word)
 {
 	char term[TERM];
@@ -138,7 +142,7 @@ int dt_capture_words(char *words, size_t n, const struct dt_capture_ops *ops, vo
 	struct dt_words w = {.word = word, .room = WORDS};
 	int rc = dt_words_split(&w, words, n, e);
 
-	/* the device has looked that each has the word it needs */
+	/* the device has checked that each option is followed by the word that it needs */
 	for (unsigned i = 0; i < w.n && rc == 0; i++) {
 		const char *what = w.word[i], *behind = i + 1 < w.n ? w.word[i + 1] : "";
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tracepoint captures, as the words of the device language say it (doc/language.md), for all
- * providers: "REG rax STACK 8 LOC jiffies". What VALUE and TEXT mean only those know that can read
- * the source's variables.
+ * What a tracepoint captures, in the words of the device language (doc/language.md): "REG rax STACK
+ * 8 LOC jiffies". This is common to all providers; only VALUE and TEXT are left to those that can
+ * read the source's variables.
  */
 #ifndef DT_CORE_CAPTURE_H
 #define DT_CORE_CAPTURE_H
@@ -18,32 +18,43 @@
 #define DT_REGISTER_RIP	  62
 #define DT_REGISTER_NONE  63
 
-#define DT_CAPTURE_ITEMS 32		       /* of one point, at most */
+#define DT_CAPTURE_ITEMS 32		       /* values at one point, at most */
 #define DT_CAPTURE_BAD	 0xbadbadba00000000ull /* in place of a value that can not be read */
 
-/* One value. */
+/* One value that is to be captured. */
 struct dt_capture_asked {
 	const char *label; /* as it is shown: "rax", "stack+8" */
 	const char *type;  /* as in a signature: "p", "u4", "f8" */
-	/* VALUE, TEXT: an expression of the source, and nothing below is known; otherwise NULL */
+	/*
+	 * for VALUE and TEXT an expression of the source, and the fields below mean nothing;
+	 * otherwise NULL
+	 */
 	const char *variable;
+	/* TEXT: what is captured is the text to which the variable points */
 	bool text;
-	/* a register; or, memory: the 8 bytes that lie offset bytes from where it points */
+	/* false: the register itself; true: the 8 bytes at offset bytes from where it points */
 	bool memory;
 	uint8_t reg, size; /* DT_REGISTER_...; bytes, from the lowest on */
 	int64_t offset;
 };
 
+/* What dt_capture_words() calls. */
 struct dt_capture_ops {
-	/* the address of anything that has a symbol; false: there is none of that name */
+	/*
+	 * Finds the address of anything that has a symbol. Returns false if there is no such name.
+	 */
 	bool (*symbol)(void *ctx, const char *name, uint64_t *address);
-	/* Called for each value, in their order; what c points to is gone behind it. */
+	/*
+	 * Is called for each value, in the order of the words; c is valid only during the call.
+	 * Returns 0, or -1 with an error to refuse the value.
+	 */
 	int (*item)(void *ctx, const struct dt_capture_asked *c, struct dt_error *e);
 };
 
 /*
- * Calls ops->item for what words ask for, at most DT_CAPTURE_ITEMS times. words are n bytes, with
- * room for one more, and are changed. -1: words that mean nothing, or an item was refused.
+ * Calls ops->item for each value that words ask for, at most DT_CAPTURE_ITEMS times. words has n
+ * bytes and room for one more, and is changed. Returns 0, or -1 with an error if a word means
+ * nothing or a value was refused.
  */
 int dt_capture_words(char *words, size_t n, const struct dt_capture_ops *ops, void *ctx,
 		     struct dt_error *e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The compact line. Writer and reader keep the same state, so what one leaves out the other knows.
- */
+/* The compact line. Writer and reader keep the same state, so the reader knows what the writer left
+ * out. */
 #include "core/compact.h"
 #include "core/text.h"
 
 #define FIRST_LINE "#devtrace-compact 1\n"
-#define WINDOW	   (1u << 24) /* a base is good for so many bytes behind it */
+#define WINDOW	   (1u << 24) /* bytes from a base upwards for which it serves */
 
 static char *hex(char *out, uint64_t v)
 {
@@ -19,7 +19,7 @@ static uint64_t *slot(struct dt_compact *c, uint64_t pc)
 
 /* ---- writing ---- */
 
-/* The base that pc is behind; says a new one when there is none. */
+/* Finds the base that serves pc, and writes the line of a new one if none does. */
 static char *put_base(struct dt_compact *c, char *out, uint64_t pc, unsigned *base)
 {
 	unsigned i = c->current;
@@ -36,7 +36,10 @@ static char *put_base(struct dt_compact *c, char *out, uint64_t pc, unsigned *ba
 		c->next = (uint8_t)((c->next + 1) % DT_COMPACT_BASES);
 		if (c->bases < DT_COMPACT_BASES)
 			c->bases++;
-		/* short offsets for what is near; nothing of a module is far before its code */
+		/*
+		 * rounded down, so that offsets from it are short and code a little before pc is
+		 * served, too
+		 */
 		c->base[i] = pc & ~(uint64_t)0xfffff;
 		*out++ = '%';
 		*out++ = (char)('g' + i);
@@ -53,7 +56,7 @@ static unsigned length(uint64_t v)
 	return v ? (67 - (unsigned)__builtin_clzll(v)) / 4 : 1;
 }
 
-/* As it is, or as the difference, whatever is shorter. */
+/* Writes the value itself or the difference from last, whichever is shorter. */
 static char *put_value(char *out, uint64_t v, uint64_t last)
 {
 	uint64_t up = v - last, down = last - v;
@@ -177,7 +180,7 @@ static void want(struct input *in, char c)
 	in->bad |= !get_char(in, c);
 }
 
-/* g to v: 0 to 15. */
+/* Reads the letter of a base: g to v are bases 0 to 15. Returns false if there is none. */
 static bool get_base(struct input *in, unsigned *base)
 {
 	if (in->p == in->end || *in->p < 'g' || *in->p > 'v')
@@ -281,7 +284,7 @@ static int get_record(struct dt_compact *c, struct input *in, struct dt_record *
 	}
 	if (in->bad)
 		return -1;
-	/* nothing is taken over from a line that is not understood */
+	/* only now, so that a line that is not understood changes nothing */
 	for (unsigned i = 0; i < 4; i++)
 		if (*mask >> i & 1)
 			last[i] = r->value[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of the device language. */
+/* Obeys the commands of the device language. */
 #include "core/address.h"
 #include "core/device-ranges.h"
 #include "core/device-words.h"
@@ -11,7 +11,7 @@
 struct command {
 	struct dt_device *d;
 	const struct dt_asker *who;
-	char *const *word; /* behind the command itself */
+	char *const *word; /* the words after the command itself */
 	unsigned n;
 	struct dt_error *e;
 };
@@ -68,7 +68,7 @@ static int cmd_delete(struct command *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		struct dt_range *r = dt_range_named(c->d, c->word[i]);
 
-		/* named twice in one command */
+		/* it is gone if the command names it twice */
 		if (r && remove_one(c->d, r, c->e) < 0)
 			return -1;
 	}
@@ -101,7 +101,7 @@ static int cmd_size(struct command *c)
 	return set_size(c->d, 1ull << n, c->e);
 }
 
-/* As ctl prints it: what is so already stays as it is, with its records. */
+/* Obeys the line that ctl prints. If the size is the present one, the log keeps its records. */
 static int cmd_logsize(struct command *c)
 {
 	uint64_t n;
@@ -549,7 +549,7 @@ int dt_device_write(struct dt_device *d, const struct dt_asker *who, const char 
 
 	if (!e)
 		e = &own;
-	while (n && !text[n - 1]) /* as programs write strings */
+	while (n && !text[n - 1]) /* programs write strings with their NUL */
 		n--;
 	if (!n)
 		rc = dt_fail(e, "devtrace: an empty command; help lists those there are");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges and points: made, changed and named as commands say. */
+/* Makes, changes and names ranges and points, as commands say. */
 #include "core/device-ranges.h"
 #include "core/address.h"
 #include "core/device-words.h"
@@ -15,7 +15,7 @@ static char *copy_text(struct dt_device *d, const char *text)
 	return copy;
 }
 
-/* Switches a range and has the provider follow. */
+/* Switches a range on or off, and has the provider apply that. */
 int dt_range_switch(struct dt_device *d, struct dt_range *r, bool on, struct dt_error *e)
 {
 	if (r->on == on)
@@ -71,7 +71,7 @@ static int add(struct dt_device *d, struct dt_range *r, struct dt_range **added,
 
 /* ---- trace ... new ---- */
 
-/* It lies in the text, and in no other range's way. */
+/* Checks that the range lies in the text and overlaps no other range. */
 static int check_range(struct dt_device *d, const struct dt_range *r, struct dt_error *e)
 {
 	struct dt_range *other;
@@ -106,7 +106,10 @@ static int two_addresses(struct dt_device *d, char *const *word, struct dt_range
 	return check_range(d, r, e);
 }
 
-/* Patterns; "+name" is one that has no wildcard, "!name" one that takes away. */
+/*
+ * Is the word a list of patterns? "+name" is a pattern without a wildcard, "!name" one that takes
+ * away.
+ */
 static bool is_set(const char *word)
 {
 	if (word[0] == '+' || word[0] == '!' || dt_word_is_pattern(word))
@@ -117,7 +120,7 @@ static bool is_set(const char *word)
 	return false;
 }
 
-/* A function by name, a place in a file, or what a pattern means. */
+/* Takes one word for a function's name, a place in a source file, or a list of patterns. */
 static int one_word(struct dt_device *d, const char *word, struct dt_range *r, struct dt_error *e)
 {
 	struct dt_place place;
@@ -133,7 +136,7 @@ static int one_word(struct dt_device *d, const char *word, struct dt_range *r, s
 	return check_range(d, r, e);
 }
 
-/* word: what is traced (one or two words), "new", the name, options. */
+/* Obeys "trace ... new ...". word: what is traced (one or two words), "new", the name, options. */
 int dt_range_new(struct dt_device *d, char *const *word, unsigned n, unsigned what,
 		 struct dt_error *e)
 {
@@ -193,7 +196,10 @@ int dt_device_answer(const struct dt_asker *who, const char *format, ...)
 	return 0;
 }
 
-/* A point is called as its address was written; with +0 behind when a range has that name. */
+/*
+ * Names a point after its address as it was written, with +0 appended if a range has that name.
+ * Returns false if that name is taken, too.
+ */
 static bool point_name(struct dt_device *d, const char *text, struct dt_range *r)
 {
 	set_name(r, text);
@@ -210,7 +216,7 @@ static void forget_point(struct dt_device *d, struct dt_range *r)
 	r->capture = NULL;
 }
 
-/* One group: an address and its options. Makes the point in *r, not added yet. */
+/* Reads one group, an address and its options, and makes the point in *r without adding it. */
 static int parse_point(struct dt_device *d, char *const *word, unsigned n, struct dt_range *r,
 		       unsigned *used, struct dt_error *e)
 {
@@ -240,7 +246,10 @@ static int parse_point(struct dt_device *d, char *const *word, unsigned n, struc
 	return dt_fail(e, "devtrace: trace with that name already exists: '%s'", word[0]);
 }
 
-/* Another point in place of old, at the same address: on, whatever it was. */
+/*
+ * Replaces the point old by r, which is at the same address, and switches it on even if old was
+ * off.
+ */
 static int update_point(struct dt_device *d, const struct dt_asker *who, struct dt_range *old,
 			struct dt_range *r, struct dt_error *e)
 {
@@ -282,7 +291,7 @@ static int set_point(struct dt_device *d, const struct dt_asker *who, struct dt_
 	return 0;
 }
 
-/* Every group is looked at before the first is set. */
+/* Checks every group before it sets the first point. */
 int dt_range_points(struct dt_device *d, const struct dt_asker *who, char *const *word, unsigned n,
 		    struct dt_error *e)
 {
@@ -301,7 +310,7 @@ int dt_range_points(struct dt_device *d, const struct dt_asker *who, char *const
 	return 0;
 }
 
-/* A point by its name, or by any way to write its address. */
+/* Finds a range or point by its name, or a point by any way to write its address. */
 struct dt_range *dt_range_named(struct dt_device *d, const char *word)
 {
 	struct dt_range *r = dt_device_find(d, word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the device: commands and comments that, written back, restore it. */
+/* Reads the device: gives commands and comments that, written back, restore it. */
 #include "core/device.h"
 #include "core/device-words.h"
 #include "core/words.h"
@@ -27,7 +27,7 @@ static void say(const struct reading *r, const char *format, ...)
 	r->line(r->ctx, line, n);
 }
 
-/* What a set was made of can be of any length. */
+/* Writes the line of a set, whose patterns can be of any length. */
 static void set_line(const struct reading *to, struct dt_device *d, const struct dt_range *r,
 		     const char *name, const char *options)
 {
@@ -55,7 +55,10 @@ static void new_line(const struct reading *to, struct dt_device *d, const struct
 		say(to, "trace %s%s%s%s", dt_word_written(what, sizeof(what), r->what), options,
 		    space, capture);
 	} else if (r->kind == DT_RANGE_POINT) {
-		/* by its address: what it was set by may be another's name by now */
+		/*
+		 * by its address, because what it was named after may by then be the name of
+		 * another
+		 */
 		say(to, "trace %016lx%s%s%s", (unsigned long)r->start, options, space, capture);
 		say(to, "trace %016lx rename %s", (unsigned long)r->start,
 		    dt_word_written(name, sizeof(name), r->name));
@@ -67,7 +70,7 @@ static void new_line(const struct reading *to, struct dt_device *d, const struct
 	}
 }
 
-/* A point is on when it is set: what differs is said. */
+/* Writes whether a range is on, if it is not as when made: a point is made on, a range off. */
 static void state_line(const struct reading *to, const struct dt_range *r)
 {
 	char name[2 * DT_NAME_MAX + 4];
@@ -85,7 +88,9 @@ static void event(char *out, size_t size, bool has, uint64_t body)
 		dt_format(out, size, "-");
 }
 
-/* What the originals had no line for: only where it is not as it was in the beginning. */
+/*
+ * Writes what the original devices had no line for, and only what differs from the initial state.
+ */
 static void more_lines(const struct reading *to, struct dt_device *d, const struct dt_counters *n)
 {
 	char start[24], stop[24];

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of ranges and points (Kitrace's Table II), events, durations. */
+/*
+ * Reads and writes options of ranges and points (Kitrace's Table II), and reads events and
+ * durations.
+ */
 #include "core/device-words.h"
 #include "core/words.h"
 
 static const struct {
 	const char *name;
 	uint32_t bit;
-	char value; /* 0: none, d: decimal, n: as in C */
+	char value; /* its number: 0: none, d: decimal, n: as in C */
 } option[] = {
 	{"ENTRY", DT_DO_ENTRY, 0},	 {"EXIT", DT_DO_EXIT, 0},
 	{"COUNT", DT_DO_COUNT, 0},	 {"PID", DT_DO_PID, 0},
@@ -19,11 +22,11 @@ static const struct {
 #define OPTIONS (sizeof(option) / sizeof(*option))
 
 /*
- * What is captured at an instruction; the provider knows what the words behind them mean. All but
- * the last two are Kitrace's.
+ * Options that capture something at an instruction. The provider knows what the words after them
+ * mean. All but the last two are Kitrace's.
  */
 static const struct {
-	const char *name, *needs; /* NULL: no word behind it */
+	const char *name, *needs; /* needs: the word that follows; NULL: none does */
 } at_instructions[] = {
 	{"PSR", NULL},		 {"ALLREGS", NULL},	 {"REG", "a register's name"},
 	{"STACK", "an offset"},	 {"FRAME", "an offset"}, {"LOC", "an address"},
@@ -81,7 +84,7 @@ const char *dt_word_written(char *out, size_t size, const char *text)
 	return out;
 }
 
-/* One word, and the one that belongs to it, at the end of capture. */
+/* Appends an option to capture, with the word that follows it (NULL: none does). */
 static int add_capture(char *capture, const char *name, const char *behind, struct dt_error *e)
 {
 	char quoted[DT_CAPTURE_MAX + 1];
@@ -102,7 +105,7 @@ static int add_capture(char *capture, const char *name, const char *behind, stru
 		       DT_CAPTURE_MAX);
 }
 
-/* An option that captures: 1. 0: it is none. */
+/* Takes an option that captures. Returns 1 if the word is one, 0 if it is not, -1 with an error. */
 static int take_capture(char *const *word, unsigned n, char *capture, unsigned *used,
 			struct dt_error *e)
 {
@@ -191,7 +194,7 @@ void dt_format_action(char *out, size_t size, const struct dt_action *a, uint32_
 
 /* ---- events ---- */
 
-/* One part of subsystem:event:argument, up to ':' or the end. */
+/* Reads one part of subsystem:event:argument, up to ':' or the end. */
 static bool part(const char **p, uint64_t max, uint64_t *v)
 {
 	const char *s = *p;

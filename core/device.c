@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device: which ranges it has. device-ranges.c makes them; the commands are in
+/* The device's table of ranges. device-ranges.c makes the ranges; the commands are in
  * device-commands.c, reading in device-read.c. */
 #include "core/device.h"
 #include "core/ring.h"
@@ -72,13 +72,16 @@ void dt_device_hash(struct dt_device *d)
 		hash_one(d, i);
 }
 
-/* How many address ranges begin at or below address. */
+/* Returns how many address ranges begin at or below address. */
 static size_t begun(const struct dt_device *d, uint64_t address)
 {
 	return dt_count_before(d->addresses, i, d->range[d->by_start[i]].start <= address);
 }
 
-/* Ranges are closed and never overlap, so only the last one that begins below `end' can. */
+/*
+ * Ranges include both ends and never overlap, so only the last one that begins at or below `end'
+ * can overlap [start, end].
+ */
 struct dt_range *dt_device_overlapping(struct dt_device *d, uint64_t start, uint64_t end)
 {
 	size_t i = begun(d, end);
@@ -109,7 +112,7 @@ struct dt_range *dt_device_point(struct dt_device *d, uint64_t address)
 
 /* ---- adding and removing ---- */
 
-/* Room for one more range everywhere: what follows can not fail. */
+/* Makes room for one more range in all tables. */
 int dt_device_room(struct dt_device *d, struct dt_error *e)
 {
 	size_t room = d->room ? 2 * d->room : 16, buckets = 2 * room;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Digits of a line's fields, without a C library: lines are written by the million. */
+/*
+ * Writes the digits of a line's fields fast, as lines are written by the million, and without a C
+ * library.
+ */
 #ifndef DT_CORE_DIGITS_H
 #define DT_CORE_DIGITS_H
 
 #include "core/types.h"
 
-/* Eight hexadecimal digits at once: a digit a byte in one 64-bit word. */
+/* Returns the eight hexadecimal digits of v in one 64-bit word, one byte per digit. */
 static inline uint64_t dt_digits(uint32_t v)
 {
 	uint64_t x = v, above9;
@@ -18,12 +21,13 @@ static inline uint64_t dt_digits(uint32_t v)
 	return __builtin_bswap64(x);
 }
 
+/* Returns the character of a record's kind, '?' if it can not be printed. */
 static inline char dt_letter(uint8_t kind)
 {
 	return kind > ' ' && kind <= '~' ? (char)kind : '?';
 }
 
-/* A space and 16 digits. */
+/* Writes a space and 16 hexadecimal digits; returns the end. */
 static inline char *dt_field(char *out, uint64_t v)
 {
 	uint64_t high = dt_digits((uint32_t)(v >> 32)), low = dt_digits((uint32_t)v);

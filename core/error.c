@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Error values, and the formatting they need, without a C library. */
+/* Error values and the formatting they need, without a C library. */
 #include "core/error.h"
 #ifndef __KERNEL__
 #include "core/plain.h"
@@ -8,7 +8,7 @@
 struct out {
 	char *buf;
 	size_t size; /* room, including the terminating NUL */
-	size_t len;  /* wanted so far */
+	size_t len;  /* length of the whole text so far */
 };
 
 static void put(struct out *o, char c)
@@ -160,8 +160,8 @@ int dt_fail(struct dt_error *e, const char *format, ...)
 
 		end[0] = end[1] = end[2] = '.';
 	}
-	/* it may have words of others */
-#ifndef __KERNEL__ /* who reads it from the kernel shows it so, and it has no room for more code   \
+	/* the text may quote untrusted names */
+#ifndef __KERNEL__ /* programs that read it from the kernel do that; there is no room for it there \
 		    */
 	dt_plain_cut(e->text, true);
 #endif

@@ -13,6 +13,7 @@
 #endif
 #include "core/types.h"
 
+/* An error: one line of text. */
 struct dt_error {
 	char text[512]; /* no newline at the end; cut with "..." when longer */
 };
@@ -21,11 +22,13 @@ struct dt_error {
 int dt_fail(struct dt_error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Formats into buf (always terminated when size > 0); returns the length it wanted, as snprintf.
- * Knows %s %c %d %i %u %x %X %p %% with l, ll, z, width, precision for %s, 0 and - flags.
+ * Formats into buf, which is always terminated when size > 0. Returns the length that the whole
+ * text has, as snprintf does. Knows %s %c %d %i %u %x %X %p %% with l, ll, z, width, precision for
+ * %s, and the flags 0 and -.
  */
 size_t dt_format(char *buf, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Formats as dt_format() does, with a va_list. */
 size_t dt_vformat(char *buf, size_t size, const char *format, va_list ap);
 
 #endif

@@ -10,7 +10,7 @@ static char *text(char *out, const char *s)
 	return out;
 }
 
-/* Decimal with leading zeros. */
+/* Writes a decimal number with leading zeros. */
 static char *padded(char *out, uint64_t v, unsigned width)
 {
 	for (unsigned i = width; i-- > 0; v /= 10)
@@ -18,7 +18,7 @@ static char *padded(char *out, uint64_t v, unsigned width)
 	return out + width;
 }
 
-/* symbol+hex, symbol, or hex. */
+/* Writes a place as symbol+hex, symbol, or hex. */
 static char *place(char *out, const char *symbol, uint64_t offset)
 {
 	if (symbol) {
@@ -30,7 +30,10 @@ static char *place(char *out, const char *symbol, uint64_t offset)
 	return out + dt_text_hex(out, offset);
 }
 
-/* Month and day of a day counted from 1970: in years that begin in March, the leap day is last. */
+/*
+ * Computes month and day of a day counted from 1970. Years are taken to begin in March, so that the
+ * leap day is the last.
+ */
 static void month_and_day(uint64_t day, unsigned *month, unsigned *of_month)
 {
 	unsigned in_era, year, in_year, m;

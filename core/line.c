@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A record as the line of Plan 9's devtrace. */
+/* Writes a record as the line of Plan 9's devtrace. */
 #include "core/digits.h"
 #include "core/text.h"
 

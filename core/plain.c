@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of others as plain text. */
+/* Shows untrusted text as plain text. */
 #include "core/plain.h"
 
-/* The character at s, of which there are n bytes more; its length, 0: it is none. */
+/*
+ * Decodes the character at text, which has n bytes left. Returns its length, or 0 if there is none.
+ */
 static unsigned decode(const char *text, size_t n, uint32_t *c)
 {
 	const uint8_t *s = (const uint8_t *)text;
@@ -21,15 +23,15 @@ static unsigned decode(const char *text, size_t n, uint32_t *c)
 			return 0;
 		*c = *c << 6 | (s[i] & 0x3f);
 	}
-	/* neither longer than need be, nor half of a pair, nor beyond the last */
+	/* neither an overlong encoding, nor a surrogate, nor above the last code point */
 	if ((length == 3 && *c < 0x800) || (length == 4 && *c < 0x10000) || *c > 0x10ffff ||
 	    (*c >= 0xd800 && *c < 0xe000))
 		return 0;
 	return length;
 }
 
-/* Does it do anything but stand there? Controls; marks that nobody sees, or that turn what follows.
- */
+/* Is the character anything but simply visible? Controls are, and marks that are invisible or turn
+ * what follows. */
 static bool is_unseen(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
@@ -47,7 +49,7 @@ unsigned dt_plain_character(const char *s, size_t n, uint32_t *c, bool *unseen)
 }
 
 struct out {
-	char *p; /* NULL: only counted */
+	char *p; /* NULL: bytes are only counted */
 	size_t n;
 };
 

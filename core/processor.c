@@ -14,5 +14,5 @@ const struct dt_processor *dt_processor(const char *name)
 	for (unsigned i = 0; name && i < sizeof(known) / sizeof(*known); i++)
 		if (dt_word_is(name, known[i].name))
 			return &known[i];
-	return name ? &unknown : &known[0]; /* there was only one */
+	return name ? &unknown : &known[0]; /* old files are all from the first */
 }

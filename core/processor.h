@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace's values are called that have no names of their own, by the processor that it was
- * recorded on: any host can read it.
+ * Names for a trace's values that have no names of their own, by the processor on which it was
+ * recorded; any host can read the trace.
  */
 #ifndef DT_CORE_PROCESSOR_H
 #define DT_CORE_PROCESSOR_H
 
+/* The names for one processor. */
 struct dt_processor {
-	const char *name;     /* as the file's meta has it: "x86-64" */
-	const char *entry[4]; /* the registers of a function's first arguments, */
-	const char *exit[4];  /* and of its result */
+	const char *name;     /* as in the file's meta data: "x86-64" */
+	const char *entry[4]; /* the registers of a function's first arguments */
+	const char *exit[4];  /* the registers of its result */
 };
 
-/* By its name; NULL: of a file from before that was told. One that is not known has numbers for
- * names. */
+/* Returns the processor of that name; NULL stands for a file that is too old to name one. A
+ * processor that is not known has numbers for names. Never returns NULL. */
 const struct dt_processor *dt_processor(const char *name);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The record: what one event leaves in a ring. 64 bytes, one cache line, the same in every
- * provider (a process, the kernel). Written only by the append (arch/), read by everything else.
+ * The record: what one event leaves in a ring. It has 64 bytes, one cache line, and the same layout
+ * in every provider (a process, the kernel). Only the append (arch/) writes records; everything
+ * else reads them.
  */
 #ifndef DT_CORE_RECORD_H
 #define DT_CORE_RECORD_H
 
 #include "core/types.h"
 
+/* The kinds of records. */
 enum dt_kind {
 	DT_ENTRY = 'E',
 	DT_EXIT = 'X',
@@ -21,8 +23,9 @@ enum dt_kind {
 };
 
 /*
- * dt_record.flags: the low three bits say how many of the values are meant, 0 to 4; or are
- * DT_ADJACENT: all that the kind has, and later time differences are between neighbours again.
+ * dt_record.flags: the low three bits say how many of the values are used, 0 to 4. The number
+ * DT_ADJACENT there means all that the kind has, and that later time differences are between
+ * neighbouring records again.
  */
 #define DT_NARGS      0x07
 #define DT_ADJACENT   0x07
@@ -30,35 +33,39 @@ enum dt_kind {
 #define DT_UNFREEZE   0x10
 #define DT_BASE	      0x20
 #define DT_INTERRUPT  0x40 /* recorded in interrupt context (kernel) */
-#define DT_FAULT      0x40 /* P and its continuations: what is DT_CAPTURE_BAD could not be read */
+#define DT_FAULT      0x40 /* P and its continuations: a value DT_CAPTURE_BAD could not be read */
 #define DT_LATEFREEZE 0x80
 
-#define DT_NO_TID 0xffffffffu /* no thread: interrupt or scheduler context */
+#define DT_NO_TID 0xffffffffu /* in tid: no thread, so interrupt or scheduler context */
 /*
- * Numbers of rings, as a file has them. A ring is a core's, or the one that threads without rseq
- * share; a session of processes of several users has such rings for each (session/domain.h): the
- * numbers below are the first's, and the others' lie from DT_FURTHER_CORES on. There each record
- * says itself of which core it is.
+ * Numbers of rings, as a file has them. A ring is that of a core, or the one that all threads
+ * without rseq share. A session of processes of several users has a set of rings for each user
+ * (session/domain.h): the first user's rings have the numbers below DT_FURTHER_CORES and
+ * DT_SHARED_CORE, the others' lie from DT_FURTHER_CORES on. In shared rings and those of further
+ * users each record says itself which core it is of.
  */
-#define DT_SHARED_CORE	 0xffffu /* the shared ring; in a record: its core is not known */
-#define DT_SHARED_CORES	 0xff00u /* from here up: shared rings, in no strict order */
+#define DT_SHARED_CORE 0xffffu /* the shared ring; in a record: the core is not known */
+/* from here up: shared rings, whose records are only roughly in order */
+#define DT_SHARED_CORES	 0xff00u
 #define DT_FURTHER_CORES 0x8000u /* from here up: further users' rings, then shared ones */
 
+/* One record. */
 struct dt_record {
-	uint64_t ticks;	   /* cycle counter, read inside the append's critical section */
-	uint64_t pc;	   /* return address of the hook: inside the traced function */
-	uint32_t tid;	   /* thread id as the kernel numbers it, or DT_NO_TID */
-	uint8_t kind;	   /* enum dt_kind */
-	uint8_t flags;	   /* DT_NARGS and the flag bits */
-	uint16_t core;	   /* core it was appended on. In a ring: 0, the ring tells */
-	uint64_t sp;	   /* stack pointer in the hook: the same for a call's E and X */
+	uint64_t ticks; /* cycle counter, read inside the append's critical section */
+	uint64_t pc;	/* return address of the hook: inside the traced function */
+	uint32_t tid;	/* thread id as the kernel numbers it, or DT_NO_TID */
+	uint8_t kind;	/* enum dt_kind */
+	uint8_t flags;	/* DT_NARGS and the flag bits */
+	uint16_t core;	/* core it was appended on; 0 in the ring of a core, which belongs to that
+			   core */
+	uint64_t sp;	/* stack pointer in the hook: equal for the E and X of a call */
 	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
 };
 
 /*
- * The pc of a point's records, P and their continuations, as a session's log has them: the number
- * of the point in its file plus one is in the high 16 bits, for those who want to know what the
- * values are. Who shows such records makes it the address again.
+ * Returns a record's address. In a session's log the pc of a point's records, P and their
+ * continuations, has the number of the point in its file plus one in the high 16 bits, for readers
+ * that need to know what the values are. Code that shows such records must use this function.
  */
 static inline uint64_t dt_record_pc(const struct dt_record *r)
 {
@@ -66,6 +73,7 @@ static inline uint64_t dt_record_pc(const struct dt_record *r)
 							 : r->pc;
 }
 
+/* Returns the record with the pc as it is to be shown. */
 static inline struct dt_record dt_record_shown(const struct dt_record *r)
 {
 	struct dt_record shown = *r;
@@ -74,9 +82,10 @@ static inline struct dt_record dt_record_shown(const struct dt_record *r)
 	return shown;
 }
 
-#define DT_RECORD_POINT(pc) ((uint32_t)((pc) >> 48)) /* 0: none */
+/* number + 1 of the point in such a pc; 0: none */
+#define DT_RECORD_POINT(pc) ((uint32_t)((pc) >> 48))
 
-/* How many of the values are meant. */
+/* Returns how many of the record's values are used. */
 static inline unsigned dt_record_values(const struct dt_record *r)
 {
 	unsigned n = r->flags & DT_NARGS;

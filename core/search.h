@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Searching what is sorted. */
+/* Searches what is sorted. */
 #ifndef DT_SEARCH_H
 #define DT_SEARCH_H
 
 #include "core/types.h"
 
 /*
- * How many of n sorted elements come before what is looked for: so the index of the first that does
- * not, n when all do. `before' is a condition on the element of index `i', which it names; it holds
- * for the first elements and for none behind them.
+ * Returns how many of n sorted elements come before what is looked for. This is the index of the
+ * first that does not, and n if all do. `before' is an expression that uses the name given as `i'
+ * for the index of an element; it is true for the first elements and false for all after them.
  */
 #define dt_count_before(n, i, before)                                                              \
 	({                                                                                         \

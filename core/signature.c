@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a signature says of a function's parameters and result. */
+/* Reads what a signature says of a function's parameters and result. */
 #include "core/signature.h"
 
-#define LARGEST 16 /* bytes of a value: what two places hold */
+#define LARGEST 16 /* bytes of a value, at most: those of two places */
 
-/* What ends a piece of text: any of the characters of `ends', or the end of all. */
+/* Returns the first place in p of any of the characters of `ends', or the end of p. */
 static const char *find(const char *p, const char *ends)
 {
 	for (; *p; p++)
@@ -26,7 +26,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits at *p, before end, of a number up to max. */
+/*
+ * Reads the decimal number at *p, which ends before end and must be at most max; moves *p to after
+ * it.
+ */
 static bool take_number(const char **p, const char *end, uint64_t max, uint64_t *v)
 {
 	const char *from = *p;
@@ -41,7 +44,7 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-/* Bytes of a type without a number. 0: it has to have one. */
+/* Returns the bytes of a type without a number; 0 if it must have one. */
 static uint8_t plain_size(char letter)
 {
 	switch (letter) {
@@ -108,7 +111,7 @@ static bool take_place(const char **p, const char *end, struct dt_signature_plac
 	return true;
 }
 
-/* "0", "0+1", "-" */
+/* Reads places: "0", "0+1", "-". */
 static void read_places(const char *p, const char *end, struct dt_signature_value *v)
 {
 	if (!take_place(&p, end, &v->place[0]))
@@ -119,7 +122,7 @@ static void read_places(const char *p, const char *end, struct dt_signature_valu
 		v->places = 2;
 }
 
-/* "type@place" */
+/* Reads "type@place". */
 static void read_typed(const char *p, const char *end, struct dt_signature_value *v)
 {
 	const char *at = find_in(p, end, '@');
@@ -144,7 +147,7 @@ bool dt_signature_next(const char **p, struct dt_signature_value *v)
 		return false;
 	*p = *end == ',' ? end + 1 : end;
 	if (colon == end || colon - s > UINT16_MAX)
-		return true; /* something stands there, but nothing is told of it */
+		return true; /* there is a parameter, but nothing is known of it */
 	v->name_length = (uint16_t)(colon - s);
 	v->rest = colon - s == 3 && s[0] == '.' && s[1] == '.' && s[2] == '.';
 	read_typed(colon + 1, end, v);

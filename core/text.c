@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Records as lines of text, other than the usual one, and read back. */
+/* Writes records as lines of text other than the usual one, and reads all lines back. */
 #include "core/digits.h"
 #include "core/error.h"
 #include "core/text.h"
 
 #include <stdlib.h>
 
-/* The value of a hexadecimal digit; 16: it is none. */
+/* Returns the value of a hexadecimal digit, 16 if it is none. */
 static unsigned digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -58,7 +58,7 @@ size_t dt_layout_size(enum dt_layout layout)
 	return size[layout];
 }
 
-/* A space and 8 digits. */
+/* Writes a space and 8 digits. */
 static char *field8(char *out, uint32_t v)
 {
 	uint64_t d = dt_digits(v);
@@ -112,7 +112,7 @@ bool dt_layout_line(char *out, enum dt_layout layout, const struct dt_record *r)
 	return !cut;
 }
 
-/* Reads a space and that many digits; NULL: they are not there. */
+/* Reads a space and that many digits; returns what follows, or NULL if they are not there. */
 static const char *take(const char *s, size_t n, uint64_t *v)
 {
 	return s && s[0] == ' ' && dt_text_hex_parse(s + 1, n, v) == n ? s + 1 + n : NULL;
@@ -147,7 +147,10 @@ bool dt_layout_parse(const char *line, size_t n, enum dt_layout layout, struct d
 	return true;
 }
 
-/* Eight decimal digits of v < 10^8 as bytes 0 to 9, the most significant one first in memory. */
+/*
+ * Returns the eight decimal digits of v < 10^8 as bytes 0 to 9, with the most significant one first
+ * in memory.
+ */
 static inline uint64_t decimals(uint32_t v)
 {
 	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32, q;
@@ -199,7 +202,7 @@ size_t dt_text_hex(char *out, uint64_t v)
 	unsigned n = v ? (67 - (unsigned)__builtin_clzll(v)) / 4 : 1;
 	uint64_t high, low;
 
-	/* the digits that are wanted go to the front */
+	/* moves the n digits to the top, so that they are written first */
 	v <<= 64 - 4 * n;
 	high = dt_digits((uint32_t)(v >> 32));
 	low = dt_digits((uint32_t)v);
@@ -215,7 +218,7 @@ static char *text(char *out, const char *s)
 	return out;
 }
 
-/* A name, in quotes when a program that splits at spaces would not get it whole. */
+/* Writes a name, in quotes if a program that splits at spaces would otherwise not get it whole. */
 char *dt_text_name(char *out, const char *s)
 {
 	bool quote = !*s;
@@ -321,7 +324,7 @@ static bool is(struct token t, const char *word)
 	return i == t.n && !word[i];
 }
 
-/* A decimal number, or with 0x a hexadecimal one. */
+/* Reads a decimal number, or with 0x a hexadecimal one. */
 static bool number(struct token t, uint64_t *v)
 {
 	*v = 0;
@@ -337,7 +340,7 @@ static bool number(struct token t, uint64_t *v)
 	return t.n > 0;
 }
 
-/* Names that are not known are skipped, as keys are. */
+/* Returns the bits of the flags that are named. Unknown names are skipped, as unknown keys are. */
 static uint8_t flag_bits(struct token t)
 {
 	unsigned bits = 0;
@@ -357,7 +360,7 @@ static uint8_t flag_bits(struct token t)
 	return (uint8_t)bits;
 }
 
-/* A value that is known must be right; a key that is not known is skipped. */
+/* Takes a key and its value. The value of a known key must be valid; an unknown key is skipped. */
 static bool take_pair(struct dt_long *l, struct token key, struct token value)
 {
 	struct dt_record *r = &l->record;
@@ -401,7 +404,7 @@ static bool take_pair(struct dt_long *l, struct token key, struct token value)
 	return true;
 }
 
-/* One past the value that begins at s; past its closing quote, when it has quotes. */
+/* Returns the end of the value that begins at s, after its closing quote if it has quotes. */
 static const char *value_end(const char *s, const char *end)
 {
 	if (s == end || *s != '"') {
@@ -455,7 +458,10 @@ int dt_text_parse_long(const char *line, size_t n, struct dt_long *l)
 	return l->record.kind ? 1 : -1;
 }
 
-/* The n-th of numbers with blanks between, from 0 on. False: there are not so many. */
+/*
+ * Reads the n-th (from 0) of several numbers that are separated by blanks. Returns false if there
+ * are not so many.
+ */
 static bool nth_number(const char *text, unsigned long n, unsigned long *number)
 {
 	char *end;
@@ -492,7 +498,7 @@ void dt_text_rings(char *out, size_t size, const char *numbers, unsigned cores, 
 			dt_format(one, sizeof(one), "core %lu", ring);
 		if (nth_number(users, domain, &user))
 			dt_format(of, sizeof(of), " of user %lu", user);
-		/* as long as it would be; the loop ends where it is cut */
+		/* dt_format() returns the uncut length, so the loop ends when the text is cut */
 		n += dt_format(out + n, size - n, "%s%s%s", n ? ", " : "", one, of);
 	}
 }

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A bool whose byte others have written: any but 0 is true from here on. Read as it is, a bool that
- * is neither 0 nor 1 may be both. */
+/* Makes a bool valid whose byte others have written: any value but 0 becomes true. A bool that is
+ * neither 0 nor 1 may otherwise act as both. */
 static inline void dt_bool_settle(bool *b)
 {
 	*b = *(const unsigned char *)b != 0;

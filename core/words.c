@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of commands. */
+/* Splits commands into words, and reads the words. */
 #include "core/words.h"
 
 static bool is_space(char c)
@@ -7,7 +7,10 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-/* Moves a word at *from to itself without its quotes; its end goes to *to. */
+/*
+ * Removes the quotes of the word at *from in place. Sets *to to its new end, and *from to where it
+ * ended.
+ */
 static int unquote(char **from, char **to, struct dt_error *e)
 {
 	char *p = *from, *out = p;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of sleds and events in a file: doc/sleds.md. What they tell of is looked at. */
+/*
+ * Reads the tables of sleds and events in a file: doc/sleds.md. The code at each site is checked.
+ */
 #include "elf/elf-work.h"
 
 #include <elf.h>
@@ -9,7 +11,7 @@
 #include "arch/arch.h"
 #include "core/record.h"
 
-/* Executable bytes of the file, for checking sites. */
+/* A stretch of executable bytes of the file, for checking sites. */
 struct code {
 	uint8_t *bytes;
 	uint64_t vaddr, size;
@@ -21,7 +23,10 @@ struct text {
 	size_t n;
 };
 
-/* The bytes at [address, address + n), or NULL when they are not all executable and in the file. */
+/*
+ * Returns the bytes at [address, address + n), or NULL if not all of them are executable and in the
+ * file.
+ */
 static const uint8_t *code_at(const struct code *c, size_t n_code, uint64_t address, uint64_t n)
 {
 	for (size_t i = 0; i < n_code; i++) {
@@ -66,8 +71,8 @@ static bool check_site(struct dt_elf *f, const struct dt_sled_code *c, struct dt
 }
 
 /*
- * Does a stub call this module's thunk where the table says that its hook returns to pc, with this
- * meta behind the call?
+ * Does a stub call this module's thunk so that the hook returns to pc, as the table says, and is
+ * the call followed by this kind and number of values?
  */
 static bool check_call(struct dt_elf *f, const struct dt_sled_code *c, uint64_t pc, uint8_t kind,
 		       uint8_t values)
@@ -118,7 +123,7 @@ static void sort_sites(struct dt_elf *f)
 	f->sites = kept;
 }
 
-/* The slot that a PLT entry at address jumps through; 0: there is no PLT entry. */
+/* Returns the slot through which the PLT entry at address jumps; 0 if there is no PLT entry. */
 static uint64_t plt_slot(const struct text *t, uint64_t address)
 {
 	const uint8_t *p = code_at(t->code, t->n, address, DT_PLT);
@@ -126,7 +131,10 @@ static uint64_t plt_slot(const struct text *t, uint64_t address)
 	return p ? dt_plt_slot(p, address) : 0;
 }
 
-/* The file's own function that the dynamic linker puts into slot; 0: none, or one elsewhere. */
+/*
+ * Returns the file's own function that the dynamic linker puts into slot; 0 if there is none, or it
+ * is in another file.
+ */
 static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_section *relocations,
 			      const Elf64_Rela *rela, uint64_t slot)
 {
@@ -147,7 +155,10 @@ static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_sectio
 	return 0;
 }
 
-/* Follows tail jumps into the PLT as far as the file alone can tell. */
+/*
+ * Replaces PLT entries as targets of tail jumps by the functions they lead to, as far as this file
+ * alone shows that.
+ */
 static void resolve_targets(struct dt_elf *f, const struct text *t)
 {
 	for (size_t i = 0; i < f->sections; i++) {
@@ -239,7 +250,10 @@ out:
 	return ret;
 }
 
-/* An entry's address fields are relative to themselves; 0: there is none. */
+/*
+ * Returns the address in a field of an entry, which is relative to the field itself; 0 if the field
+ * is empty.
+ */
 static uint64_t field(const uint8_t *p, uint64_t at)
 {
 	static const uint8_t none[4];
@@ -247,7 +261,10 @@ static uint64_t field(const uint8_t *p, uint64_t at)
 	return memcmp(p, none, 4) ? dt_site_distance(p, at) : 0;
 }
 
-/* One entry of the table of events, whose size is known to fit. False: it makes no sense. */
+/*
+ * Reads one entry of the table of events, whose size is known to fit. Returns false if it makes no
+ * sense.
+ */
 static bool parse_event(const char *p, size_t size, uint64_t at, struct dt_elf_site *s,
 			struct dt_elf_event *v)
 {
@@ -280,7 +297,7 @@ static int read_events(struct dt_elf *f, const struct dt_elf_section *table, str
 	struct dt_elf_site *site;
 	int ret = -1;
 
-	/* before there is room for as many as it says to have */
+	/* checked before memory is taken for as many events as the table claims to have */
 	if (!raw)
 		return dt_fail(e, "%s is damaged: its table of events ends behind the file",
 			       f->path);
@@ -300,7 +317,7 @@ static int read_events(struct dt_elf *f, const struct dt_elf_section *table, str
 
 		memcpy(&size, raw + at + 20, 2);
 		if (size < 28 || size % 4 || size > table->size - at) {
-			f->bad_sites++; /* what follows can not be found */
+			f->bad_sites++; /* the entries after it can not be found */
 			break;
 		}
 		if (parse_event(raw + at, size, table->vaddr + at, &s, v) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads an ELF file by pread into own memory: a file that is truncated or rewritten meanwhile can
- * give a wrong answer but no fault, as a mapping would. Every offset and size is checked against
- * the file before it is used.
+ * Reads an ELF file by pread() into memory of its own: if the file is truncated or rewritten
+ * meanwhile, the result may be wrong, but there is no fault as with a mapping. Every offset and
+ * size is checked against the file before it is used.
  */
 #include "elf/elf-work.h"
 
@@ -19,7 +19,8 @@
 #include "core/record.h"
 #include "core/search.h"
 
-#define HOLES (64ull << 20) /* bytes, and three times what is none */
+/* bytes of holes that a file may have, besides three times its bytes of data */
+#define HOLES (64ull << 20)
 
 int dt_elf_read_at(const struct dt_elf *f, uint64_t offset, void *buf, uint64_t size)
 {
@@ -81,7 +82,7 @@ static const char *machine_name(uint16_t machine)
 	return NULL;
 }
 
-/* "#! /usr/bin/env python3" -> "/usr/bin/env python3", in place */
+/* Cuts "#! /usr/bin/env python3" to "/usr/bin/env python3", in place. */
 static const char *interpreter(char *head)
 {
 	char *p = head + 2, *end;
@@ -112,9 +113,9 @@ static int check_head(int fd, const char *path, struct dt_error *e)
 }
 
 /*
- * What a file is said to be long may be nothing but a hole: sizes in its headers can be that of the
- * file, and memory for them without end, though it takes no place on the disk. Holes are allowed as
- * far as linkers and tools leave some.
+ * Does a file consist mostly of holes? Sizes in its headers can be as large as the file, so a file
+ * that takes no place on the disk could demand memory without end. As many holes are allowed as
+ * linkers and tools leave.
  */
 static bool is_hollow(int fd, uint64_t size)
 {
@@ -126,7 +127,8 @@ static bool is_hollow(int fd, uint64_t size)
 
 		from = lseek(fd, from, SEEK_DATA);
 		if (from < 0)
-			return errno == ENXIO; /* no more; else it is not known where holes are */
+			/* no more data; with any other error it is not known where holes are */
+			return errno == ENXIO;
 		to = lseek(fd, from, SEEK_HOLE);
 		if (to <= from)
 			return false;
@@ -251,7 +253,7 @@ static int check_header(const struct dt_elf *f, const Elf64_Ehdr *h, struct dt_e
 
 static int read_header(struct dt_elf *f, Elf64_Ehdr *h, struct dt_error *e)
 {
-	/* the fields that say what the file is lie at the same place in both classes */
+	/* the fields that say what the file is are at the same place in 32-bit and 64-bit files */
 	memset(h, 0, sizeof(*h));
 	if (dt_elf_read_at(f, 0, h, f->file_size < sizeof(*h) ? f->file_size : sizeof(*h)) ||
 	    f->file_size < offsetof(Elf64_Ehdr, e_entry))
@@ -266,8 +268,8 @@ static int read_header(struct dt_elf *f, Elf64_Ehdr *h, struct dt_error *e)
 	return 0;
 }
 
-/* Section headers are a convenience, a program runs without: whatever is wrong means there are
- * none. */
+/* Reads the section headers. A program runs without them, so if anything is wrong with them, the
+ * file has none. */
 static void read_sections(struct dt_elf *f, const Elf64_Ehdr *h, uint32_t *names, uint32_t *phnum)
 {
 	Elf64_Shdr *s = NULL, first;
@@ -278,7 +280,7 @@ static void read_sections(struct dt_elf *f, const Elf64_Ehdr *h, uint32_t *names
 	if (!h->e_shoff || h->e_shentsize != sizeof(Elf64_Shdr) ||
 	    dt_elf_read_at(f, h->e_shoff, &first, sizeof(first)))
 		return;
-	/* counts that do not fit the header are in the first section */
+	/* counts that do not fit into the header are in the first section header */
 	if (!n)
 		n = first.sh_size;
 	if (*names == SHN_XINDEX)
@@ -328,7 +330,7 @@ static int add_load(struct dt_elf *f, const Elf64_Phdr *p, struct dt_error *e)
 	return 0;
 }
 
-/* Notes are aligned to 4, and to 8 in segments that say so. */
+/* Reads a segment of notes, which are aligned to 4 bytes, or to 8 if the segment says so. */
 static void read_notes(struct dt_elf *f, const Elf64_Phdr *p)
 {
 	uint64_t align = p->p_align == 8 ? 8 : 4, at = 0;
@@ -396,7 +398,7 @@ out:
 	return ret;
 }
 
-/* One that is too long to be a file's name is none. */
+/* Reads the soname; one that is too long for a file name is ignored. */
 static void read_soname(struct dt_elf *f)
 {
 	for (size_t i = 0; i < f->sections; i++) {
@@ -485,7 +487,7 @@ static int search_symbols(struct dt_elf *f, const struct dt_elf_section *table, 
 		*found = sym[i];
 		ret = 0;
 		if (ELF64_ST_BIND(sym[i].st_info) != STB_LOCAL)
-			break; /* better than a local one of that name */
+			break; /* a global symbol is better than a local one of that name */
 	}
 	free(strings);
 	free(sym);
@@ -536,7 +538,7 @@ const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc)
 	return NULL;
 }
 
-/* A section of this name that has bytes in the file; NULL: there is none. */
+/* Returns a section of this name that has bytes in the file, or NULL. */
 static const struct dt_elf_section *section_named(const struct dt_elf *f, const char *name)
 {
 	const struct dt_elf_section *s = NULL;
@@ -565,7 +567,10 @@ char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_
 
 #define SEARCHED 65536u /* bytes of a section that are read at once */
 
-/* The section is read in pieces into one small buffer: a new page costs more than the reading. */
+/*
+ * Reads the section in pieces into one small buffer, since new pages of memory would cost more than
+ * the reading.
+ */
 uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size_t n)
 {
 	const struct dt_elf_section *s = section_named(f, name);
@@ -584,7 +589,7 @@ uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size
 			found = s->vaddr + done + (uint64_t)(at - piece);
 			from = at + 1;
 		}
-		done += size - n + 1; /* what lies over a piece's end begins in the next one */
+		done += size - n + 1; /* bytes across a piece's end are found in the next one */
 	}
 	free(piece);
 	return found;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the live-process code must know of an ELF file: where it is mapped, which interpreter it
- * wants, and its table of sleds (doc/sleds.md). All addresses are the file's own virtual addresses;
- * add the load bias for run-time ones. Every byte of the file is treated as hostile.
+ * Reads what the code for live processes must know of an ELF file: where it is mapped, which
+ * interpreter it wants, and its table of sleds (doc/sleds.md). All addresses are the file's own
+ * virtual addresses; add the load bias for run-time ones. Every byte of the file is treated as
+ * hostile.
  */
 #ifndef DT_ELF_ELF_H
 #define DT_ELF_ELF_H
@@ -10,87 +11,102 @@
 #include "core/error.h"
 #include "core/site.h"
 
+/* A PT_LOAD segment. */
 struct dt_elf_load {
 	uint64_t vaddr, offset, filesz, memsz;
 	uint32_t flags; /* PF_R, PF_W, PF_X */
 };
 
+/* What has been read of a file. */
 struct dt_elf {
 	char *path;
 	uint16_t type;	  /* ET_EXEC or ET_DYN */
 	uint16_t machine; /* DT_MACHINE: anything else is refused */
 	uint64_t entry;
-	uint64_t low, high; /* of all PT_LOADs, [low, high) */
-	char *interp;	    /* PT_INTERP, NULL when there is none (static, or a library) */
-	char soname[256];   /* that others ask for it by, "" when it has none */
-	char build_id[65];  /* lower-case hex, "" when there is none */
+	uint64_t low, high; /* bounds of all PT_LOADs: [low, high) */
+	char *interp;	    /* PT_INTERP; NULL if there is none (static, or a library) */
+	char soname[256];   /* the name by which others need it, "" if it has none */
+	char build_id[65];  /* lower-case hex, "" if there is none */
 
 	struct dt_elf_load *load;
 	size_t loads;
 
-	/* valid ones, sorted by address, each address once; until dt_file_probes() adds its own */
+	/*
+	 * the valid sites, sorted by address, each address once. These are the file's own until
+	 * dt_file_probes() adds probes.
+	 */
 	struct dt_elf_site *site;
 	size_t sites;
-	size_t sleds, toggles; /* how many the file has itself: sleds; sleds and events */
-	size_t bad_sites;      /* table entries left out: the bytes there are no such sled */
-	uint64_t hooks;	       /* of the four hook slots, 0: the file has no sleds */
-	uint64_t thunk_entry;  /* the module's thunks, 0 when no site leads there */
+	/* how many the file has itself: of sleds, and of sleds and events together */
+	size_t sleds, toggles;
+	size_t bad_sites;     /* table entries left out, because the bytes there are no such sled */
+	uint64_t hooks;	      /* address of the four hook slots; 0: the file has no sleds */
+	uint64_t thunk_entry; /* addresses of the module's thunks; 0: no site leads there */
 	uint64_t thunk_exit, thunk_jump;
 
 	struct dt_elf_event *event; /* in the order of the table */
 	size_t events;
-	uint64_t event_hooks;	 /* of the four words for events, 0: the file has no events */
-	uint64_t thunk_event[3]; /* by the first three of those words; behind each is a `ret' */
-	char *event_table;	 /* that the names are in */
+	uint64_t event_hooks; /* address of the four words for events; 0: the file has no events */
+	uint64_t thunk_event[3]; /* thunks for the first three of those words; a `ret' follows each
+				  */
+	char *event_table;	 /* its text, into which the events' names point */
 
-	/* of the reader itself */
+	/* used by the reader only */
 	int fd;
 	uint64_t file_size;
 	struct dt_elf_section *section;
 	size_t sections;
-	uint32_t names; /* which section holds the sections' names */
+	uint32_t names; /* index of the section that holds the section names */
 };
 
 /*
- * Opens path and checks that it is a non-empty regular file that can be read. Returns the
- * descriptor, or -1 and an error. With elf_only also that it begins as an ELF file does; a script
- * is refused by naming its interpreter.
+ * Opens path and checks that it is a non-empty regular file that can be read; with elf_only also
+ * that it begins as an ELF file (the error for a script names its interpreter). Returns the
+ * descriptor, or -1 with an error.
  */
 int dt_elf_file(const char *path, bool elf_only, struct dt_error *e);
 
-/* The name in .gnu_debuglink, of the file that has its debug information; false: it has none that
- * is a mere name. */
+/* Reads the name in .gnu_debuglink: that of the file with its debug information. Returns false if
+ * there is none, or it is more than a mere name. */
 bool dt_elf_debuglink(int fd, char *name, size_t size);
 
-/* How files are opened: as open() does; from outside, where that may not (process/outside.h). */
+/*
+ * The function that opens files, like open(). It is replaced where open() is not allowed, to have
+ * them opened by another process (process/outside.h).
+ */
 extern int (*dt_elf_opens)(const char *path, int flags, int mode);
 
 /*
- * Reads path; NULL and an error when it is not a program or library this machine's processor runs
- * as 64-bit code.
+ * Reads path. Returns NULL and an error if it is not a program or library that this machine's
+ * processor runs as 64-bit code. The caller closes it.
  */
 struct dt_elf *dt_elf_open(const char *path, struct dt_error *e);
+/* Frees f and closes its file; NULL is allowed. */
 void dt_elf_close(struct dt_elf *f);
 
-/* Finds a defined symbol in .symtab or .dynsym. 0, or -1 when there is none. size may be NULL. */
+/*
+ * Finds a defined symbol in .symtab or .dynsym. Returns 0, or -1 if there is none. size may be
+ * NULL.
+ */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
 
-/* Index of the first site at or above address; f->sites: there is none. */
+/* Returns the index of the first site at or above address; f->sites if there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
 
 /*
- * The bytes of a section, with a NUL behind them; the caller frees them. vaddr may be NULL. NULL:
- * there is none of that name, or it does not fit into the file, or there is no memory.
+ * Returns the bytes of a section, followed by a NUL; the caller frees them. vaddr may be NULL.
+ * Returns NULL if there is no section of that name, it does not fit into the file, or there is no
+ * memory.
  */
 char *dt_elf_section(struct dt_elf *f, const char *name, uint64_t *size, uint64_t *vaddr);
 
 /*
- * Where these n bytes (1 to 65536) are in a section of that name: the address of the only place. 0:
- * they are not there, or in several places, or it can not be read.
+ * Returns the only address at which a section of that name has these n bytes (1 to 65536). Returns
+ * 0 if they are not there, are in several places, or the section can not be read.
  */
 uint64_t dt_elf_only(struct dt_elf *f, const char *name, const void *bytes, size_t n);
 
-/* Is it where a probe can be, not one of the file's own? */
+/* Is the site a place for a probe, rather than one of the file's own sites? */
 static inline bool dt_elf_is_probe(const struct dt_elf_site *s)
 {
 	return s->kind == DT_ELF_PROBE_ENTRY || s->kind == DT_ELF_PROBE_RETURN ||
@@ -100,10 +116,10 @@ static inline bool dt_elf_is_probe(const struct dt_elf_site *s)
 /* Is there executable code at address? */
 bool dt_elf_is_code(const struct dt_elf *f, uint64_t address);
 
-/* The site whose first byte is at address, or NULL. */
+/* Returns the site whose first byte is at address, or NULL. */
 const struct dt_elf_site *dt_elf_site_at(const struct dt_elf *f, uint64_t address);
 
-/* The event's site whose record has this pc, or NULL. */
+/* Returns the site of the event whose record has this pc, or NULL. */
 const struct dt_elf_site *dt_elf_event_at(const struct dt_elf *f, uint64_t pc);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .eh_frame as the Linux Standard Base Core Specification (5.0, 10.6) and DWARF 5 (6.4) describe
- * it, and the call-site tables of .gcc_except_table as the Itanium C++ ABI's exception handling
- * tables (HP, "Exception Handling Tables", 7) do. libdw walks the entries and their CIEs.
+ * Reads .eh_frame as the Linux Standard Base Core Specification (5.0, 10.6) and DWARF 5 (6.4)
+ * describe it, and the call-site tables of .gcc_except_table as the Itanium C++ ABI's exception
+ * handling tables (HP, "Exception Handling Tables", 7) do. libdw walks the entries and their CIEs.
  */
 #include "elf/frames.h"
 
@@ -70,7 +70,7 @@ static int64_t sleb(struct cursor *c)
 	}
 }
 
-/* A value in one of the DW_EH_PE formats, without what it is relative to. */
+/* Reads a value in one of the DW_EH_PE formats, without adding what it is relative to. */
 static uint64_t take_format(struct cursor *c, uint8_t encoding)
 {
 	switch (encoding & 0x0f) {
@@ -95,7 +95,7 @@ static uint64_t take_format(struct cursor *c, uint8_t encoding)
 	return 0;
 }
 
-/* An address; 0 is "none" whatever it is relative to. */
+/* Reads an address. A 0 means none, whatever it would be relative to. */
 static uint64_t take_address(struct cursor *c, uint8_t encoding)
 {
 	uint64_t at = c->address, v = take_format(c, encoding);
@@ -113,7 +113,7 @@ static uint64_t take_address(struct cursor *c, uint8_t encoding)
 }
 
 struct augmentation {
-	uint8_t address, lsda; /* encodings; DW_EH_PE_omit: there is none */
+	uint8_t address, lsda; /* encodings; DW_EH_PE_omit: the entry has none */
 	bool sized;	       /* entries have augmentation data, with their length */
 	bool signal;
 	bool known;
@@ -156,7 +156,7 @@ static struct augmentation read_augmentation(const Dwarf_CIE *cie)
 	return a;
 }
 
-/* One FDE, whose body is at body. false: it cannot be read. */
+/* Reads one FDE, from its body. Returns false if it can not be read. */
 static bool read_frame(struct dt_frame *f, const Dwarf_CIE *cie, struct cursor body)
 {
 	struct augmentation a = read_augmentation(cie);
@@ -204,7 +204,10 @@ struct cies {
 	bool valid;
 };
 
-/* Entries share CIEs, mostly the one before: reading it again each time would double the work. */
+/*
+ * Finds an entry's CIE. Entries share CIEs, mostly with the entry before, so the last one is kept:
+ * reading it each time would double the work.
+ */
 static const Dwarf_CIE *find_cie(struct cies *last, const unsigned char *ident, Elf_Data *d,
 				 Dwarf_Off at)
 {
@@ -300,19 +303,22 @@ const struct dt_frame *dt_frames_find(const struct dt_frames *f, uint64_t addres
 
 struct cfa {
 	uint64_t reg;
-	int64_t offset; /* -1 with any register: given by an expression */
+	int64_t offset; /* from reg; -1 with any register: an expression gives the address */
 };
 
-#define STATES 8 /* that are remembered at once; compilers use one */
+#define STATES 8 /* states that can be remembered at the same time; compilers use one */
 
-/* Is the frame's base given as something else than a distance from the bare stack pointer? */
+/*
+ * Sets *pushes if the frame's base is anything but rsp + 8, that is, if something may be on the
+ * stack.
+ */
 static void look(const struct cfa *now, bool *pushes)
 {
 	*pushes |= now->reg != 7 || now->offset != 8;
 }
 
-/* What says where the frame's address is counted from, and how far; false: it is no such
- * instruction. */
+/* Runs an instruction that defines the frame's base (a register and a distance from it). Returns
+ * false if the instruction does not. */
 static bool define_cfa(struct cursor *c, uint8_t op, const struct dt_frame *f, struct cfa *now)
 {
 	switch (op) {
@@ -337,8 +343,8 @@ static bool define_cfa(struct cursor *c, uint8_t op, const struct dt_frame *f, s
 	return false;
 }
 
-/* Passes over the operands of what says where another register is; false: it is no such
- * instruction. */
+/* Skips the operands of an instruction that says where another register is saved. Returns false if
+ * the instruction does not. */
 static bool pass_register(struct cursor *c, uint8_t op)
 {
 	switch (op) {
@@ -363,7 +369,10 @@ static bool pass_register(struct cursor *c, uint8_t op)
 	return false;
 }
 
-/* Runs DW_CFA instructions until they are about addresses above wanted. false: not understood. */
+/*
+ * Runs DW_CFA instructions until they are about addresses above wanted. Returns false if one is not
+ * understood.
+ */
 static bool run_cfa(struct cursor c, const struct dt_frame *f, uint64_t wanted, struct cfa *now,
 		    bool *pushes)
 {
@@ -461,7 +470,10 @@ int64_t dt_frame_depth(const struct dt_frame *f, uint64_t address)
 	return now.reg == DT_FRAME_SP ? now.offset : -1;
 }
 
-/* The bytes of the file from address to the end of their section. */
+/*
+ * Sets *c to the bytes from address to the end of their section. Returns false if the file does not
+ * have them.
+ */
 static bool section_at(const struct dt_frames *f, uint64_t address, struct cursor *c)
 {
 	size_t left;
@@ -486,7 +498,7 @@ void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
 		base = take_address(&c, encoding);
 	encoding = (uint8_t)take(&c, 1);
 	if (encoding != DW_EH_PE_omit)
-		uleb(&c); /* where the types are */
+		uleb(&c); /* skips where the types are */
 	encoding = (uint8_t)take(&c, 1);
 	length = uleb(&c);
 	if (c.bad || length > (size_t)(c.end - c.p))
@@ -495,7 +507,7 @@ void dt_frame_landings(const struct dt_frames *all, const struct dt_frame *f,
 	while (c.p < c.end && !c.bad) {
 		uint64_t pad;
 
-		take_format(&c, encoding); /* the call site's start and length */
+		take_format(&c, encoding); /* skips the call site's start and length */
 		take_format(&c, encoding);
 		pad = take_format(&c, encoding);
 		uleb(&c); /* the action */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking through a file's code for system calls that are to be heard of. */
+/* Searches a file's code for system calls that must be noticed. */
 #include "elf/gates.h"
 
 #include <elf.h>
@@ -8,8 +8,8 @@
 
 #define CHUNK (1u << 16)
 #define OVERLAP                                                                                    \
-	(DT_GATE_MOVED + 16) /* bytes that are looked at again, in front of the next chunk */
-#define FUNCTION 512	     /* bytes of a function that may be straight on to its system call */
+	(DT_GATE_MOVED + 16) /* bytes at a chunk's end that are searched again with the next */
+#define FUNCTION 512	     /* bytes of a function that are searched for its system call */
 
 static void add(struct dt_gates *g, uint64_t at, uint32_t length)
 {
@@ -22,7 +22,10 @@ static void add(struct dt_gates *g, uint64_t at, uint32_t length)
 		g->gate[g->n++] = (struct dt_gate){at, length};
 }
 
-/* Functions that make the system call they are told: found by name where they are not glibc's. */
+/*
+ * Adds functions that make whatever system call their caller asks for. They are found by name if
+ * they are not glibc's.
+ */
 static void by_name(struct dt_gates *g, struct dt_elf *elf)
 {
 	static const char *const name[] = {"syscall", "internal/runtime/syscall.Syscall6",
@@ -63,7 +66,7 @@ static void by_bytes(struct dt_gates *g, const struct dt_elf *elf, const struct 
 		for (int what = 0; what < DT_GATE_WHATS; what++) {
 			size_t from = 0;
 
-			/* elsewhere it is found by its name */
+			/* in other files by_name() finds it */
 			if (what == DT_GATE_SYSCALL && (elf->interp || !elf->entry))
 				continue;
 			while (dt_gate_scan(code, (size_t)n, what, &from, &gate))

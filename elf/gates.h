@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a file makes system calls that are to be heard of before they are made: prctl and seccomp,
- * by which a program takes from itself what the hooks need (arch/x86_64/gate.h).
+ * Finds where a file makes the system calls that must be noticed before they are made: prctl and
+ * seccomp, by which a program gives up what the hooks need (arch/x86_64/gate.h).
  */
 #ifndef DT_ELF_GATES_H
 #define DT_ELF_GATES_H
@@ -9,14 +9,15 @@
 #include "arch/arch.h"
 #include "elf/elf.h"
 
+/* The gates of a file. */
 struct dt_gates {
 	struct dt_gate gate[DT_GATES]; /* `at': the file's virtual addresses */
 	size_t n;
-	size_t more; /* there are so many that have no room */
-	bool read;
+	size_t more; /* how many more were found for which there was no room */
+	bool read;   /* the file has been searched */
 };
 
-/* Looks for them, once. */
+/* Searches the file, at the first call only. */
 void dt_gates_read(struct dt_gates *g, struct dt_elf *elf);
 
 #endif

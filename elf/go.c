@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See go.h. The table of functions that each Go program has (.gopclntab) tells where they are. */
+/* See go.h. Each Go program has a table of functions (.gopclntab), which says where they are. */
 #include "elf/go.h"
 
 #include <string.h>
@@ -11,12 +11,15 @@
 struct head {
 	uint32_t magic;
 	uint8_t zero[2];
-	uint8_t quantum, pointer; /* the least size of an instruction, the size of a pointer */
+	uint8_t quantum, pointer; /* the smallest size of an instruction; the size of a pointer */
 	uint64_t functions, files;
-	uint64_t text; /* address of the first function; 0: a relocation says */
+	uint64_t text; /* address of the first function; 0: a relocation gives it */
 	uint64_t names, units, file_table, pcs;
-	uint64_t table; /* offset of pairs of numbers, the first of which is where a function
-			 * begins, relative to text; behind the last is where it ends */
+	/*
+	 * offset of pairs of numbers, of which the first is where a function begins, relative to
+	 * text; after the last pair follows where the code ends
+	 */
+	uint64_t table;
 };
 
 static bool range_of(const uint8_t *bytes, size_t size, uint64_t *low, uint64_t *high)

@@ -6,11 +6,12 @@
 
 #include "arch/arch.h"
 
-#define SIZE	4096 /* of a resolver, at most */
-#define TABLE	16   /* of a table that it looks into, at most so many words */
-#define ALIGNED 16   /* what an immediate must be to be taken for a function's address */
+#define SIZE  4096 /* bytes of a resolver, at most */
+#define TABLE 16   /* words of a table that it reads, at most */
+/* the alignment that an immediate must have to be taken for a function's address */
+#define ALIGNED 16
 
-/* The code at an address, up to the end of its section; NULL: there is none. */
+/* Returns the code at an address, up to the end of its section, or NULL. */
 static const uint8_t *code_at(Elf *elf, uint64_t address, uint64_t *size)
 {
 	Elf_Scn *s = NULL;
@@ -31,7 +32,10 @@ static const uint8_t *code_at(Elf *elf, uint64_t address, uint64_t *size)
 	return NULL;
 }
 
-/* The address that the instruction takes; 0: none. In a file at a fixed address it is a number. */
+/*
+ * Returns the address that the instruction takes, which in a file at a fixed address may be a plain
+ * number; 0: none.
+ */
 static uint64_t taken(const struct dt_insn *in, const uint8_t *code)
 {
 	uint64_t value;
@@ -43,8 +47,9 @@ static uint64_t taken(const struct dt_insn *in, const uint8_t *code)
 }
 
 /*
- * What the word at an address is when the program begins: a function's address, as its relocation
- * says, or as it stands in a file at a fixed address. 0: another file's, or it is not known.
+ * Returns what the word at an address holds when the program begins, if that is a function's
+ * address: from its relocation, or in a file at a fixed address from its bytes. Returns 0 if the
+ * function is in another file, or not known.
  */
 static uint64_t word_at(Elf *elf, uint64_t address)
 {
@@ -87,8 +92,8 @@ static bool has(const uint64_t *target, size_t n, uint64_t address)
 	return false;
 }
 
-/* The functions that the instruction at code can give: it takes an address, loads one, or takes a
- * table's. */
+/* Lists the functions whose addresses the instruction at code may give: it takes an address, loads
+ * one, or takes that of a table. Returns how many. */
 static size_t candidates(Elf *elf, const struct dt_insn *in, const uint8_t *code, uint64_t *out,
 			 size_t most)
 {
@@ -127,7 +132,7 @@ size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *ta
 		if (!length)
 			break;
 		found = candidates(elf, &in, code + at, address, TABLE);
-		/* not its own parts */
+		/* addresses in the resolver itself do not count */
 		for (size_t i = 0; i < found && n < most; i++)
 			if ((address[i] < resolver || address[i] >= resolver + size) &&
 			    code_at(elf, address[i], &room) && !has(target, n, address[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are chosen when a program begins (STT_GNU_IFUNC): their symbol's address is that
- * of a resolver, which returns the one to be called.
+ * Finds the functions that may be chosen when a program begins (STT_GNU_IFUNC): such a symbol's
+ * address is that of a resolver, which returns the function to be called.
  */
 #ifndef DT_ELF_IFUNC_H
 #define DT_ELF_IFUNC_H
@@ -10,9 +10,9 @@
 #include "core/types.h"
 
 /*
- * The functions that a resolver of a file may return, by its code: whose addresses it takes, or
- * finds in the file's tables (.got and others). At most `most'; how many. None: it does not say (it
- * asks the kernel's vdso).
+ * Finds the functions that a resolver may return, by its code: those whose addresses it takes or
+ * finds in the file's tables (.got and others). Returns how many there are, at most `most'; 0 if
+ * the code does not show it (it asks the kernel's vdso).
  */
 size_t dt_ifunc_targets(Elf *elf, uint64_t resolver, uint64_t size, uint64_t *target, size_t most);
 

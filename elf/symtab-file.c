@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the symbols of a stripped program are: see symtab-file.h. */
+/* Finds where the symbols of a stripped program are: see symtab-file.h. */
 #include "elf/symtab-file.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static bool note_build_id(struct dt_symfile *f, Elf_Data *d)
 	return false;
 }
 
-/* From the program headers, which a stripped file keeps; a debug file may have its sections only.
- */
+/* Reads the build id from the program headers, which a stripped file keeps, or from the sections,
+ * as a debug file may have only these. */
 static void read_build_id(struct dt_symfile *f)
 {
 	Elf_Scn *s = NULL;
@@ -109,7 +109,7 @@ Elf_Scn *dt_symfile_section(const struct dt_symfile *f, const char *name)
 	return NULL;
 }
 
-/* The CRC-32 of .gnu_debuglink: that of zlib. */
+/* Computes the CRC-32 of .gnu_debuglink, which is that of zlib. */
 static bool crc_of(int fd, uint32_t *crc)
 {
 	uint32_t table[256], c = ~0u;
@@ -133,8 +133,8 @@ static bool crc_of(int fd, uint32_t *crc)
 
 int dt_symfile_beside[2] = {-1, -1};
 
-/* Is it the file wanted: the same build id, or, when main has none, the same CRC? Closes it
- * otherwise. */
+/* Is it the wanted file, with the same build id or, if main has none, the same CRC? If not, it is
+ * closed. */
 static bool is_wanted(struct dt_symfile *f, const char *build_id, const uint32_t *crc)
 {
 	uint32_t is;
@@ -164,7 +164,7 @@ static bool try_beside(struct dt_symfile *f, const struct dt_symfile *main, cons
 	return false;
 }
 
-/* Tries DIR/AB in every one of dirs. */
+/* Tries DIR/AB in each of the folders dirs. */
 static bool try_dirs(struct dt_symfile *f, const char *dirs, const char *a, const char *b,
 		     const char *build_id, const uint32_t *crc)
 {
@@ -211,7 +211,7 @@ static bool by_debuglink(struct dt_symfile *f, const struct dt_symfile *main, co
 	if (!realpath(main->path, real))
 		return false;
 	base = strrchr(real, '/') + 1;
-	/* a file may name itself: then it is not separate */
+	/* a file that names itself has no separate debug file */
 	if (strcmp(base, name)) {
 		snprintf(path, sizeof(path), "%.*s%s", (int)(base - real), real, name);
 		if (try_file(f, path, main->build_id, &crc))

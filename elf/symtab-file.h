@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding the separate debug file of an ELF file, as distributions ship them: by build id
+ * Finds the separate debug file of an ELF file, as distributions ship them: by build id
  * (DIR/.build-id/xx/yyyy.debug), by .gnu_debuglink (beside the file, in .debug/, under DIR), and
  * the file that dwz shares between several debug files.
  */
@@ -12,34 +12,43 @@
 
 #define DT_DEBUG_DIRS "/usr/lib/debug"
 
-/* An open ELF file. The descriptor is needed until elf_end: sections are read when asked for. */
+/*
+ * An open ELF file. The descriptor stays open until elf_end(), because sections are read when they
+ * are asked for.
+ */
 struct dt_symfile {
 	char *path;
 	int fd; /* -1: not open */
 	Elf *elf;
-	char build_id[65]; /* lower-case hex, "" when none */
+	char build_id[65]; /* lower-case hex, "" if there is none */
 };
 
+/* Opens the file path. Returns 0, or -1 with an error. */
 int dt_symfile_open(struct dt_symfile *f, const char *path, struct dt_error *e);
-/* Of a file that is open, and is closed with it, also when this fails. */
+/* As dt_symfile_open(), for an open file. The file is closed with f, and also if this fails. */
 int dt_symfile_begin(struct dt_symfile *f, int file, const char *path, struct dt_error *e);
+/* Frees what f holds, and closes its file. */
 void dt_symfile_close(struct dt_symfile *f);
 
-/* Of a process apart, which may not open them: what lies beside its file and is called as
- * .gnu_debuglink says; -1: none. */
+/* Descriptors for a separate process, which may not open files: those that lie beside its file and
+ * have the name in .gnu_debuglink; -1: none. */
 extern int dt_symfile_beside[2];
 
-/* Opens the debug file of main; false when there is none. dirs: separated by ':'. */
+/* Opens the debug file of main; returns false if there is none. dirs: folders, separated by ':'. */
 bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, const char *dirs);
 
-/* Opens the file that .gnu_debugaltlink of f names; false when it names none or it is missing. */
+/*
+ * Opens the file that .gnu_debugaltlink of f names; returns false if it names none or that is
+ * missing.
+ */
 bool dt_symfile_alt(struct dt_symfile *alt, const struct dt_symfile *f, const char *dirs);
 
-/* The section of that name, NULL when there is none. */
+/* Returns the section of that name, or NULL. */
 Elf_Scn *dt_symfile_section(const struct dt_symfile *f, const char *name);
 
-/* The bytes of the section that is loaded at address, from there on, and how many; NULL: there is
- * none, or the file does not have them. They live as long as elf. */
+/* Returns the bytes from address to the end of the section that is loaded there, and their number
+ * in *left. They live as long as elf. Returns NULL if there is no such section, or the file does
+ * not have the bytes. */
 const uint8_t *dt_symfile_bytes(Elf *elf, uint64_t address, size_t *left);
 
 #endif

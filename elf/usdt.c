@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading USDT notes and the descriptions of their arguments. Every byte is treated as hostile. */
+/* Reads USDT notes and the descriptions of their arguments. Every byte is treated as hostile. */
 #include "elf/usdt.h"
 
 #include <elf.h>
@@ -11,7 +11,7 @@
 
 /* --- notes */
 
-/* A probe from a note's description; false: it makes no sense. */
+/* Reads a probe from a note's description; returns false if that makes no sense. */
 static bool parse_probe(const char *p, size_t size, struct dt_usdt_probe *probe, uint64_t *base)
 {
 	const char *end = p + size, *text[3];
@@ -60,7 +60,7 @@ int dt_usdt_read(struct dt_elf *f, struct dt_usdt *u, struct dt_error *e)
 		description = name + aligned(h.n_namesz);
 		if (h.n_namesz > size || h.n_descsz > size || description > size ||
 		    h.n_descsz > size - description) {
-			u->bad++; /* what follows can not be found */
+			u->bad++; /* the notes after it can not be found */
 			break;
 		}
 		at = description + aligned(h.n_descsz);
@@ -73,13 +73,13 @@ int dt_usdt_read(struct dt_elf *f, struct dt_usdt *u, struct dt_error *e)
 			u->bad++;
 			continue;
 		}
-		/* the file has been moved since it was linked (prelink): the section tells how far
-		 */
+		/* the file has been moved since it was linked (prelink): the section's address
+		 * shows how far */
 		if (base && then) {
 			probe.address += now - then;
 			probe.semaphore += probe.semaphore ? now - then : 0;
 		}
-		/* that of a function the linker has left out is 0 */
+		/* the address is 0 in a function that the linker has left out */
 		if (!dt_elf_is_code(f, probe.address)) {
 			u->bad++;
 			continue;
@@ -133,7 +133,10 @@ static int digit(char ch)
 	return ch >= 'A' && ch <= 'F' ? ch - 'A' + 10 : 99;
 }
 
-/* Decimal, 0x..., or octal, with a sign; false: there is no number. It wraps modulo 2^64. */
+/*
+ * Reads a number, which is decimal, 0x... or octal, with a sign. Returns false if there is none.
+ * The value wraps modulo 2^64.
+ */
 static bool number(struct cursor *c, int64_t *value)
 {
 	struct cursor at = *c;
@@ -164,7 +167,7 @@ static bool letter(char ch)
 	       ch == '_' || ch == '.' || ch == '$' || ch == '@';
 }
 
-/* "%name" */
+/* Reads a register: "%name". */
 static bool take_register(struct cursor *c, uint8_t *reg, uint8_t *bytes, uint8_t *from)
 {
 	const char *start;
@@ -176,7 +179,10 @@ static bool take_register(struct cursor *c, uint8_t *reg, uint8_t *bytes, uint8_
 	return dt_register_read(start, (size_t)(c->p - start), reg, bytes, from);
 }
 
-/* A number, or symbol+number, or number+symbol; any part may be missing. */
+/*
+ * Reads a displacement: a number, symbol+number, or number+symbol, of which any part may be
+ * missing.
+ */
 static bool displacement(struct cursor *c, struct dt_operand *o)
 {
 	int64_t more = 0;
@@ -206,7 +212,7 @@ static bool address_register(struct cursor *c, uint8_t *reg)
 	       (*reg < DT_REGISTER_XMM0 || *reg == DT_REGISTER_RIP);
 }
 
-/* disp(base,index,scale), with a segment in front */
+/* Reads a memory operand: disp(base,index,scale), perhaps with a segment before it. */
 static bool memory(struct cursor *c, struct dt_operand *o)
 {
 	int64_t scale = 1;
@@ -222,7 +228,7 @@ static bool memory(struct cursor *c, struct dt_operand *o)
 	if (!displacement(c, o))
 		return false;
 	if (c->p == c->end)
-		return true; /* an address alone */
+		return true; /* it is an address alone */
 	if (!take(c, '('))
 		return false;
 	if (c->p < c->end && *c->p == '%' && !address_register(c, &o->base))
@@ -252,7 +258,9 @@ static bool operand(struct cursor *c, struct dt_operand *o)
 		if (!take_register(c, &o->reg, &bytes, &o->byte) || c->p != c->end ||
 		    o->reg == DT_REGISTER_RIP)
 			return false;
-		/* a register of 64 bits may be named for a narrower value: only so much is meant */
+		/*
+		 * a 64-bit register may be named for a narrower value: then only `size' bytes count
+		 */
 		if (!o->size)
 			o->size = bytes;
 		return true;
@@ -262,7 +270,7 @@ static bool operand(struct cursor *c, struct dt_operand *o)
 	return memory(c, o) && c->p == c->end;
 }
 
-/* "-4@%edi", "8f@%xmm0", "%rax" */
+/* Reads an argument: "-4@%edi", "8f@%xmm0", "%rax". */
 static void argument(struct cursor c, struct dt_operand *o)
 {
 	struct cursor at = c;
@@ -304,7 +312,7 @@ size_t dt_usdt_arguments(const char *text, struct dt_operand *out, size_t max)
 		if (!*text)
 			return n;
 		c.p = text;
-		/* a symbol in quotes may have spaces in it */
+		/* a quoted symbol may contain spaces */
 		while (*text && (quoted || (*text != ' ' && *text != '\t')))
 			quoted ^= *text++ == '"';
 		c.end = text;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events in a program, for devtrace to record. This file is all there is: nothing to link, and a
- * program that includes it runs where no devtrace is. doc/events.md tells all about it.
+ * Events in a program, for devtrace to record. This file is all that is needed: there is nothing to
+ * link, and a program that includes it runs where devtrace is not installed. doc/events.md
+ * describes all of it.
  *
  *	DT_EVENT(subsystem, event, argument)            16, 16 and 32 bits
  *	DT_EVENT(subsystem, event, argument, a, b, c)   one to three more values of 64 bits
  *	DT_TEXT(subsystem, event, string, length)       bytes, up to DT_TEXT_MAX of them
  *	DT_RAW(body)                                    64 bits that belong to no subsystem
  *	DT_SEND(channel), DT_RECEIVE(channel)           the two ends of a message
- *	DT_SUBSYSTEM_ENABLED(subsystem)                 are its events recorded just now?
- *	DT_ENABLED()                                    is a session at work on this?
- *	DT_DISABLE_PROCESS()                            nothing of this process from now on
+ *	DT_SUBSYSTEM_ENABLED(subsystem)                 are its events being recorded?
+ *	DT_ENABLED()                                    is a session recording this module?
+ *	DT_DISABLE_PROCESS()                            stops all recording of this process for good
  *
- * Subsystem and event are integer constant expressions. What stands for them in the source, an
- * enumerator say, is the name that devtrace shows. The values are evaluated always, whether
- * anybody records or not.
+ * Subsystem and event are integer constant expressions. Their spelling in the source, for example
+ * an enumerator, is the name that devtrace shows. The values are always evaluated, whether they are
+ * recorded or not.
  *
  * How it works: a site is one instruction in line, `test $imm32, %eax' (A9), which devtrace turns
  * into a jump (E9) to a stub by writing one byte; imm32 is the jump's displacement. So an event
- * that is off costs that instruction, and the values are wherever the compiler has them anyway. The
- * stub steps over the red zone, calls the module's thunk, and goes back; every register is kept.
+ * that is off costs that instruction, and the values stay wherever the compiler has them anyway.
+ * The stub steps over the red zone, calls the module's thunk, and jumps back; all registers are
+ * preserved.
  *
  * C11 and C++17 with GNU extensions, gcc and clang, x86-64 Linux; elsewhere, and with
  * DEVTRACE_NO_EVENTS defined, the macros only evaluate their values. Not with -masm=intel.
@@ -28,9 +30,9 @@
 #define DEVTRACE_H
 #pragma GCC system_header
 
-#define DT_TEXT_MAX 65536 /* bytes of a text that are recorded; of a longer one, the first so many */
+#define DT_TEXT_MAX 65536 /* bytes that are recorded of a text at most: its first ones */
 
-/* The body of an event, as a record has it, and the parts of it. */
+/* The body of an event, the first value of its record, and the parts of a body. */
 #define DT_BODY(subsystem, event, argument)                                                        \
 	((unsigned long long)((subsystem) & 0xffffu) << 48 |                                       \
 	 (unsigned long long)((event) & 0xffffu) << 32 | (unsigned int)(argument))
@@ -38,7 +40,7 @@
 #define DT_BODY_EVENT(body) ((unsigned int)((unsigned long long)(body) >> 32) & 0xffffu)
 #define DT_BODY_ARGUMENT(body) ((unsigned int)(body))
 
-/* The bodies of messages: 44 bits of channel. */
+/* The bodies of messages: the low 44 bits of the channel are in bits 12 to 55. */
 #define DT_SEND_BODY(channel) (0xeaull << 56 | ((unsigned long long)(channel) << 20 >> 8))
 #define DT_RECEIVE_BODY(channel) (0xebull << 56 | ((unsigned long long)(channel) << 20 >> 8))
 
@@ -59,12 +61,15 @@
 #if defined(__x86_64__) && defined(__LP64__) && defined(__linux__) && !defined(DEVTRACE_NO_EVENTS)
 
 /*
- * Once in an object, and once in a module (a COMDAT group, hidden): the thunks, and what devtrace
- * writes before it switches the first site on. A `ret' behind each thunk is where devtrace leads a
- * thread that is on its way there when it takes itself away.
- *	__devtrace_event_hooks  0: hook for one value, 8: for four, 16: function that opts out,
- *				24: 1 while this module is recorded, -1: the process has opted out
- * The words of a text: r8 and r9 are where it goes on and the bytes that are left, rax is lost.
+ * The thunks, and the words that devtrace writes before it switches the first site on. They are
+ * emitted once in an object file and linked once into a module (a COMDAT group, hidden). The `ret'
+ * after each thunk is for detaching: a thread that is just about to pass through the thunk then is
+ * led to it.
+ *	__devtrace_event_hooks  at 0: hook for one value, 8: hook for four values, 16: function that
+ *				opts out, 24: 1 while this module is recorded, -1 when the process
+ *				has opted out
+ * __devtrace_text and __devtrace_more load the next words of a text: r8 points to its rest, r9 is
+ * the number of bytes left, and rax is lost.
  */
 #define DT_MODULE_                                                                                 \
 	".ifndef __devtrace_event\n"                                                               \
@@ -87,7 +92,7 @@
 	"__devtrace_opt_out: notrack jmp *__devtrace_event_hooks+16(%%rip)\n"                      \
 	"ret\n"                                                                                    \
 	".size __devtrace_opt_out,.-__devtrace_opt_out\n"                                          \
-	"__devtrace_text:\n" /* edi: its length, r9: what is recorded of it; three words */        \
+	"__devtrace_text:\n" /* edi = its length, r9 = bytes to record; then three words */        \
 	"mov $-1,%%edi\n"                                                                          \
 	"cmp %%rdi,%%r9\n"                                                                         \
 	"cmovb %%r9,%%rdi\n"                                                                       \
@@ -131,17 +136,20 @@
 	".popsection\n"                                                                            \
 	".endif\n"
 
-/* 771: the site, 772: its stub, 773: behind the site, 774 and 775: where the hook returns to */
+/* 771: the site, 772: its stub, 773: after the site, 774 and 775: where the hook returns to */
 #define DT_SITE_ ".Ldevtrace%=: 771: .byte 0xa9\n.long 772f-.-4\n773:\n"
 #define DT_STUB_ ".pushsection .text.devtrace.%=,\"ax?\",@progbits\n772:\n"
 #define DT_STUB_END_ "jmp 773b\n.popsection\n"
-/* a frame of one size in all stubs: 128 bytes of red zone, 64 to keep registers in */
+/* all stubs have a frame of the same size: 128 bytes of red zone, 64 to keep registers in */
 #define DT_FRAME_ "lea -192(%%rsp),%%rsp\n"
 #define DT_FRAME_END_ "lea 192(%%rsp),%%rsp\n"
-/* the hook reads the record's kind and count of values where it returns to */
+/* the hook finds the record's kind and number of values (meta) in the code that it returns to */
 #define DT_CALL_(thunk, label, meta) "call " thunk "\n" label ": .byte 0xa9\n.long " meta "\n"
 
-/* rdi = subsystem and event above edi; immediates are signed, so what they would spoil is inverted */
+/*
+ * Puts subsystem and event into the upper half of rdi. An immediate is sign-extended: where its top
+ * bit is set, edi is inverted first, which the extension inverts back.
+ */
 #define DT_SET_BODY_                                                                               \
 	".if %c[subsystem] & 0x8000\n"                                                             \
 	"not %%edi\n"                                                                              \
@@ -153,6 +161,7 @@
 	".endif\n"                                                                                 \
 	"rol $32,%%rdi\n"
 
+/* keep the four registers of values in the frame, and load them again */
 #define DT_KEEP4_                                                                                  \
 	"mov %%rdi,(%%rsp)\n"                                                                      \
 	"mov %%rsi,8(%%rsp)\n"                                                                     \
@@ -165,10 +174,11 @@
 	"mov 24(%%rsp),%%rcx\n"
 
 /*
- * The table of sites: kept and dropped with the function. An entry is the addresses of the site,
- * and of where its hook returns to (the second of a text's two, or 0), each relative to its own
- * field; meta as above; subsystem, event; the entry's size; flags (1: belongs to no subsystem,
- * 2: text, 4: no event, always on); the two names.
+ * An entry in the table of sites, which the linker keeps or drops together with the function. It
+ * has: the address of the site, and the two addresses that its hook returns to (the second is 0
+ * except for a text), each relative to its own field; meta, as for DT_CALL_(); subsystem, event;
+ * the entry's size; flags (1: belongs to no subsystem, 2: text, 4: no event, always on); the two
+ * names.
  */
 #define DT_ENTRY_(pc, more, meta, subsystem, event, flags, subsystem_name, event_name)             \
 	".pushsection devtrace_events,\"ao?\",@progbits,.Ldevtrace%=\n"                            \
@@ -181,7 +191,7 @@
 	"777:\n"                                                                                   \
 	".popsection\n"
 
-/* A note that other tools know, as <sys/sdt.h> writes it; arguments: "size@operand"... */
+/* A note for other tools in the form of <sys/sdt.h> (USDT); arguments: "size@operand"... */
 #define DT_NOTE_(provider, name, arguments)                                                        \
 	".ifndef _.stapsdt.base\n"                                                                 \
 	".pushsection .stapsdt.base,\"aG\",@progbits,.stapsdt.base,comdat\n"                       \
@@ -202,7 +212,7 @@
 	".popsection\n"
 #define DT_NAMED_(provider, name)                                                                  \
 	".asciz \"" provider "\"\n", ".asciz \"" name "\"\n"
-/* numbers are no names: devtrace:event_7_3 */
+/* the note of an event; one that is written as numbers is called devtrace:event_7_3 */
 #define DT_NOTE_EVENT_(subsystem_name, event_name, arguments)                                      \
 	DT_NOTE_(".ifeqs \"" subsystem_name "\",\"%c[subsystem]\"\n"                               \
 		 ".asciz \"devtrace\"\n"                                                           \
@@ -239,7 +249,7 @@
 			: "cc");                                                                   \
 	} while (0)
 
-/* The values may be in any registers, so they go through the frame. */
+/* The values may be in any registers, so they are moved to those of the hook through the frame. */
 #define DT_EVENTN_(n, s, e, s_name, e_name, v0, v1, v2, v3, arguments)                             \
 	do {                                                                                       \
 		DT_CONSTANT_(s);                                                                   \
@@ -340,7 +350,7 @@
 #define DT_SEND(channel) DT_MESSAGE_(channel, "0xea", "0x014d", "send")
 #define DT_RECEIVE(channel) DT_MESSAGE_(channel, "0xeb", "0x014e", "receive")
 
-/* A site that records nothing: its stub sets the result. */
+/* Uses a site that records nothing: its stub, when the site is on, sets the result. */
 #define DT_SUBSYSTEM_ENABLED(s)                                                                    \
 	__extension__({                                                                            \
 		unsigned int dt_on_;                                                               \
@@ -363,7 +373,10 @@
 		dt_on_ == 1;                                                                       \
 	})
 
-/* A site like the others, on whenever anything of the module is; the word says so to whoever comes. */
+/*
+ * Uses a site that is on whenever any site of the module is. The word -1 tells a session that
+ * attaches later that the process has opted out.
+ */
 #define DT_DISABLE_PROCESS()                                                                       \
 	__asm__ __volatile__(DT_MODULE_ DT_SITE_                                                   \
 			     "movl $-1,__devtrace_event_hooks+24(%%rip)\n" DT_STUB_ DT_FRAME_      \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stands in front of the assembler under the name `as` (gcc -B DIR, clang -fno-integrated-as
- * -B DIR): adds sleds to the text of a compiler and becomes the real assembler, which reads the
- * result from its standard input. Anything else goes to the real assembler as it came. This
- * program itself never fails a build that would succeed without it.
+ * A program that compilers run as `as` (gcc -B DIR, clang -fno-integrated-as -B DIR): it adds sleds
+ * to the compiler's text and becomes the real assembler, which reads the result from its standard
+ * input. Text that no compiler wrote goes to the real assembler unchanged. This program never fails
+ * a build that would succeed without it.
  */
 #include "instrument/sled.h"
 
@@ -18,13 +18,14 @@
 #include <unistd.h>
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
-/* The programs that have run so far and are not the real assembler, as "device:inode ". */
+/* Environment variable: which programs have run already, and so are not the real assembler, as
+ * "device:inode " each. */
 #define SKIP_ENV "DEVTRACE_AS_SKIP"
 
 /* What the arguments say. */
 struct job {
 	int file;	/* index of the input file in argv, 0 for standard input */
-	bool untouched; /* not 64-bit code, several files, or arguments not understood */
+	bool untouched; /* no sleds: several files, or an option that is unsuitable() */
 };
 
 static const char *const with_value[] = {"-o",	    "-I",	  "--defsym", "--MD",
@@ -39,7 +40,8 @@ static bool takes_value(const char *arg)
 	return false;
 }
 
-/* Options that print and end, or choose other code than 64-bit. */
+/* Says whether the option makes the assembler print and end, chooses other than 64-bit code, or is
+ * not understood here. */
 static bool unsuitable(const char *arg)
 {
 	static const char *const options[] = {"--32",	"--x32",	 "--version",	 "-version",
@@ -70,7 +72,7 @@ static struct job parse(int argc, char **argv)
 	return job;
 }
 
-/* Reads all of a file; a newline and a zero byte follow what was read. False with errno set. */
+/* Reads all of a file, and writes a newline and a zero byte after it. False: an error, in errno. */
 static bool read_all(int fd, struct text *t)
 {
 	struct stat st;
@@ -110,7 +112,7 @@ static bool write_all(int fd, const char *p, size_t len)
 	return true;
 }
 
-/* An unnamed file: in memory, or where temporary files go. */
+/* Returns a file without a name: in memory, or else in the directory for temporary files. */
 static int unnamed(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -126,7 +128,7 @@ static int unnamed(void)
 	return fd;
 }
 
-/* Makes the text the standard input. False with errno set. */
+/* Makes the text the standard input. False: an error, in errno. */
 static bool feed(const char *data, size_t len)
 {
 	int fd = unnamed();
@@ -145,7 +147,7 @@ static bool file_id(const char *path, char *id, size_t size)
 	return true;
 }
 
-/* Adds this program to those to be skipped. Returns whether another copy of it has run before. */
+/* Adds this program to those to be skipped, and says whether another copy of it has run before. */
 static bool skip_self(void)
 {
 	const char *old = getenv(SKIP_ENV);
@@ -167,7 +169,7 @@ static bool is_assembler(const char *path)
 	       !(skipped && strstr(skipped, id));
 }
 
-/* The first `as` on the PATH that is not this program. */
+/* Finds the first `as` on the PATH that is not to be skipped. */
 static bool find_assembler(char *found, size_t size)
 {
 	const char *path = getenv("PATH");
@@ -201,13 +203,13 @@ static int become_assembler(char **argv)
 	return 1;
 }
 
-/* A name that can stand between the quotes of a line marker. */
+/* Returns the name, or NULL if it can not stand between the quotes of a line marker. */
 static const char *plain_name(const char *file)
 {
 	return file && !strpbrk(file, "\"\\\n") ? file : NULL;
 }
 
-/* Adds sleds to the input and makes it the assembler's. */
+/* Adds sleds to the input and makes the result the assembler's input. */
 static void instrument(int argc, char **argv, struct job job)
 {
 	const char *file = job.file ? argv[job.file] : NULL;
@@ -216,7 +218,7 @@ static void instrument(int argc, char **argv, struct job job)
 	bool whole = fd >= 0 && read_all(fd, &in), changed = false;
 	size_t len = in.len;
 
-	/* a file that cannot be read is the assembler's to complain about */
+	/* the assembler will report that the file cannot be read */
 	if (!whole && file)
 		return;
 	if (!whole) {
@@ -230,7 +232,7 @@ static void instrument(int argc, char **argv, struct job job)
 	if (!changed && file)
 		return;
 	if (!feed(changed ? out.data : in.data, changed ? out.len : in.len)) {
-		if (file) /* then it is assembled without sleds */
+		if (file) /* the assembler reads the file itself, without sleds */
 			return;
 		fprintf(stderr, "devtrace-as: cannot write a temporary file: %s\n",
 			strerror(errno));

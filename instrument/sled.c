@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The text of a compiler goes through here once, line by line, and comes out with sleds. A sled
- * is written on the line it belongs to, so that every line keeps its number; the table of sites
- * and the thunks follow at the end. What is not recognised is copied.
+ * A compiler's text is read once, line by line, and written with sleds added. A sled is written on
+ * the line that it belongs to, so that every line keeps its number; the table of sites and the
+ * thunks follow at the end. What is not recognised is copied.
  *
- * Where a function begins is known from `.type NAME, @function` and the label NAME. Its entry
- * sled is held back ("pending") over directives, debug labels and endbr64, and written before
- * whatever executes or can be jumped to: the flags are dead there, and a loop that begins the
- * function does not run through the sled again.
+ * A function begins at the label NAME after `.type NAME, @function`. Its entry sled is held back
+ * ("pending") over directives, debug labels and endbr64, and written before the first line that
+ * executes or can be jumped to: there the flags are dead, and a loop at the function's beginning
+ * does not execute the sled again.
  */
 #include "instrument/sled.h"
 #include "instrument/taken.h"
@@ -25,13 +25,13 @@ struct str {
 
 enum { SITE_ENTRY = 1, SITE_RETURN, SITE_TAIL, SITE_JUMP };
 
-/* A site: its label is .Ldtr_<index>, that of its function .Ldtf_<func>. */
+/* A site: its label is .Ldtr_<index>, and that of its function .Ldtf_<func>. */
 struct site {
 	uint32_t section, func, kind;
-	bool jumps; /* an entry: its function has a jump whose target is not known here */
+	bool jumps; /* of an entry: a call of the function may end without a record */
 };
 
-/* A section as a directive names it. gcc leaves out the arguments when it comes back to one. */
+/* A section as a directive names it. When gcc returns to a section, it leaves out the arguments. */
 struct secname {
 	struct str name, args;
 };
@@ -40,8 +40,8 @@ struct secname {
 struct section {
 	struct secname key;
 	struct str group; /* its group with ",comdat", or empty */
-	uint32_t link;	  /* a function label in it */
-	bool usable;	  /* holds code, and may be traced */
+	uint32_t link;	  /* number of a function's label in it: .Ldtf_<link> */
+	bool usable;	  /* it holds code that may be traced */
 };
 
 struct array {
@@ -52,35 +52,39 @@ struct array {
 #define STACK 16
 
 struct scan {
-	const char *begin, *end, *copied; /* the input is in `out` up to `copied` */
+	const char *begin, *end, *copied; /* the input has been copied to `out` up to `copied` */
 	struct text *out;
-	const char *name; /* for messages, until it has been told to the assembler */
-	uint32_t lines;
+	const char *name; /* for the assembler's messages; NULL: none, or it has been written */
+	uint32_t lines;	  /* that have been begun */
+	/* raw: in inline assembly, or, with `macro`, in a macro; off: not 64-bit code; intel:
+	 * Intel's syntax; unwind: the text has .cfi directives */
 	bool clang, raw, macro, off, intel, unwind;
 	bool joined;	 /* the line being read was appended to the one before */
-	struct str type; /* the last symbol declared a function */
+	struct str type; /* the last symbol declared a function, until its label comes */
 
 	struct secname sec, before;			  /* current and previous section */
-	struct secname stack[STACK], stack_before[STACK]; /* the same of pushed ones */
+	struct secname stack[STACK], stack_before[STACK]; /* those two for each .pushsection */
 	unsigned depth;
 
-	/* the function being read; `func` is its label, 0 outside functions */
+	/* the function being read */
 	struct str func_name, func_sec; /* its name and that of its section */
 	const char *func_text;		/* where it begins */
+	/* func: the number of its label; 0 outside functions that get sleds; parent: the same
+	 * number, but for a cold part that of its function */
 	uint32_t func, parent, section;
-	bool pending, patchable;
+	bool pending, patchable; /* patchable: nops for patching may stand before its first line */
 
 	struct taken taken;
-	const char *leaves_text; /* the function that `leaves' is of */
-	int leaves;		 /* TAKEN_LEAVES_ */
+	const char *leaves_text; /* func_text of the function that `leaves` is for */
+	int leaves;		 /* TAKEN_LEAVES_... */
 
 	const char *label, *insn; /* the last label and instruction */
 	unsigned since;		  /* instructions since the last label */
 
-	uint32_t funcs;
-	bool jumps; /* there is a site of that kind */
+	uint32_t funcs; /* labels of functions so far */
+	bool jumps;	/* there is a SITE_JUMP */
 	struct array sites, sections;
-	uint32_t *hash; /* section indexes + 1 */
+	uint32_t *hash; /* indexes of sections plus one, hashed by name; 0: free */
 	size_t hash_size;
 };
 
@@ -130,7 +134,7 @@ static void add_label(struct text *t, const char *s, uint32_t n)
 	text_add(t, digits + i, sizeof(digits) - i);
 }
 
-/* Room for one more element, zeroed. */
+/* Adds an element, zeroed, and returns it. */
 static void *push(struct array *a, size_t size)
 {
 	if (a->n == a->cap) {
@@ -140,7 +144,8 @@ static void *push(struct array *a, size_t size)
 	return memset((char *)a->data + a->n++ * size, 0, size);
 }
 
-/* Every use of begins() is safe at the end of the input: a zero byte follows it. */
+/* Says whether the text at p begins with the prefix. This is safe at the end of the input, because
+ * a zero byte follows it. */
 static inline bool begins(const char *p, const char *prefix)
 {
 	while (*prefix)
@@ -189,7 +194,7 @@ static inline bool symbol_char(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-/* Nothing but a comment follows on the line. */
+/* Says whether nothing but a comment follows on the line. */
 static bool line_ends(const char *p)
 {
 	while (blank(*p) || *p == '\r')
@@ -197,7 +202,7 @@ static bool line_ends(const char *p)
 	return *p == '\n' || *p == '#';
 }
 
-/* A symbol, or what stands between double quotes. */
+/* Returns the symbol at p, which may be in double quotes: they are part of it then. */
 static struct str symbol(const char *p)
 {
 	const char *q = p;
@@ -221,7 +226,7 @@ static const char *next_line(const char *p)
 
 /* --- what the compiler wrote --- */
 
-/* The note with which clang -fcf-protection begins. */
+/* Says whether the line is of the note with which clang -fcf-protection begins its text. */
 static bool property_note(const char *p)
 {
 	static const char *const lines[] = {"\t.section\t.note.gnu.property",
@@ -238,8 +243,8 @@ static bool property_note(const char *p)
 }
 
 /*
- * gcc begins with .file, clang with .text and .file. A file that went through the preprocessor
- * begins with a line marker.
+ * Says whether the text begins like a compiler's: gcc's begins with .file, clang's with .text and
+ * .file. Hand-written text that went through the preprocessor begins with a line marker.
  */
 static bool compiled_head(const char *p, const char *end, bool *clang)
 {
@@ -259,7 +264,8 @@ static bool compiled_head(const char *p, const char *end, bool *clang)
 	return p < end && begins(p, "\t.file\t\"");
 }
 
-/* Both end with their name and with the note that the stack need not be executable. */
+/* Says whether the text ends like a compiler's: with its name, or with the note that the stack need
+ * not be executable. */
 static bool compiled_tail(const char *in, size_t len)
 {
 	size_t n = len < 4096 ? len : 4096;
@@ -284,7 +290,7 @@ bool sled_is_compiled(const char *in, size_t len)
 
 /* --- sections --- */
 
-/* `"flags",@type,group,comdat`: false if the flags are not those of compiled code */
+/* Parses `"flags",@type,group,comdat`; false: the flags are not those of compiled code. */
 static bool section_args(struct str s, struct str *group)
 {
 	const char *p = s.p, *end = s.p + s.len;
@@ -356,7 +362,7 @@ static void hash_grow(struct scan *s)
 		*section_slot(s, &all[i].key) = i + 1;
 }
 
-/* The number of the current section. */
+/* Returns the index of the current section, which is added if it is new. */
 static uint32_t section_find(struct scan *s)
 {
 	uint32_t *slot;
@@ -378,7 +384,7 @@ static struct section *section_at(struct scan *s, uint32_t i)
 	return (struct section *)s->sections.data + i;
 }
 
-/* Enters the section that is named, with or without arguments, from `p` to the line's end. */
+/* Enters the section that is named, with or without arguments, between `p` and the line's end. */
 static void section_enter(struct scan *s, const char *p)
 {
 	struct str name = symbol(p);
@@ -437,10 +443,10 @@ static uint32_t site_add(struct scan *s, uint32_t kind)
 }
 
 /*
- * The labels stand behind the instruction: with -mbranches-within-32B-boundaries the assembler
- * may put padding or prefixes between a label and what follows it. `test` is written as an
- * instruction, and not as bytes, because it then takes the line numbers that are the function's
- * first: a debugger stops where it would stop without sleds.
+ * Writes an entry sled before `p`. The label of a site stands after its instruction, because with
+ * -mbranches-within-32B-boundaries the assembler may put padding or prefixes between a label and
+ * what follows it. `test` is written as an instruction, not as bytes, because then the function's
+ * first line number is for it: a debugger stops where it would stop without sleds.
  */
 static void write_entry(struct scan *s, const char *p)
 {
@@ -458,7 +464,7 @@ static void write_entry(struct scan *s, const char *p)
 
 #define CALL_EXIT ":;.byte 232;.long __devtrace_exit-.-4;"
 
-/* Replaces the instruction between `p` and `e`. */
+/* Writes a return's sled in place of the instruction between `p` and `e`. */
 static void write_return(struct scan *s, const char *p, const char *e)
 {
 	uint32_t n = site_add(s, SITE_RETURN);
@@ -469,7 +475,8 @@ static void write_return(struct scan *s, const char *p, const char *e)
 	s->copied = e;
 }
 
-/* `inverse` is the condition under which the jump is not taken, or empty. */
+/* Writes the sled of a tail call in place of the jump at `p`. `inverse` is the condition under
+ * which the jump is not taken, or empty. */
 static void write_tail(struct scan *s, const char *p, const char *inverse, struct str target)
 {
 	struct text *o = s->out;
@@ -495,8 +502,9 @@ static void write_tail(struct scan *s, const char *p, const char *inverse, struc
 }
 
 /*
- * A jump through a register or memory: the operand is written three times, to jump, to push where
- * that would lead, and to jump. The label stands behind the first jump, whose length is the push's.
+ * Writes the sled of a jump through a register or memory. The operand is written three times: in
+ * the jump as it was; in a push of the jump's target, for the hook; in the jump after the hook. The
+ * label stands after the first jump, which is as long as the push.
  */
 static void write_jump(struct scan *s, const char *p, struct str operand)
 {
@@ -525,8 +533,9 @@ static bool all_digits(const char *p, const char *e)
 }
 
 /*
- * NAME.cold is the part of a function that was moved away; it is jumped to. Older gcc numbers
- * them; clang numbers functions that it made of cold code, which are called.
+ * Says whether the name is that of a function's cold part, which was moved away and is jumped to:
+ * NAME.cold, or, by older gcc, NAME.cold.1. clang's NAME.cold.1 is a function made of cold code,
+ * which is called.
  */
 static bool is_cold(const struct scan *s, struct str name)
 {
@@ -539,7 +548,8 @@ static bool is_cold(const struct scan *s, struct str name)
 	return p == e || (!s->clang && *p == '.' && all_digits(p + 1, e));
 }
 
-/* Code that the compiler itself provides, with stack tricks of its own. */
+/* Says whether the name is that of code which the compiler itself provides, which may use the stack
+ * in unusual ways, or of devtrace's. */
 static bool is_internal(struct str name)
 {
 	return str_begins(name, "__x86") || str_begins(name, "__llvm_retpoline") ||
@@ -552,7 +562,7 @@ static void function_end(struct scan *s)
 	s->pending = false;
 }
 
-/* Whether the label that is read is that of the function's own cold part. */
+/* Says whether the label being read is that of the cold part of the last function. */
 static bool is_part(const struct scan *s)
 {
 	struct str outer = s->func_name;
@@ -561,7 +571,7 @@ static bool is_part(const struct scan *s)
 	       memcmp(s->type.p, outer.p, outer.len) == 0;
 }
 
-/* The label of a function, which ends at `p`. The sites of a cold part are its function's. */
+/* Begins a function, whose label ends at `p`. A cold part's sites belong to its function. */
 static void function_begin(struct scan *s, const char *p)
 {
 	bool part = is_part(s), skipped = part && !s->func;
@@ -590,7 +600,7 @@ static void function_begin(struct scan *s, const char *p)
 	add(s->out, ":");
 }
 
-/* The entry sled can wait no longer than to here, the beginning of a line. */
+/* Writes the entry sled if it is pending: it must stand before `p`, the beginning of a line. */
 static void flush(struct scan *s, const char *p)
 {
 	if (s->pending && same(s->sec.name, s->func_sec))
@@ -598,8 +608,8 @@ static void flush(struct scan *s, const char *p)
 }
 
 /*
- * A naked function: nothing but inline assembly, starting at `p`, up to its end. It may not keep
- * the conventions a sled relies on.
+ * Says whether the function has nothing but inline assembly from `p` to its end: it is naked, and
+ * may not keep to the conventions that a sled relies on.
  */
 static bool naked(const char *p, const char *end)
 {
@@ -652,7 +662,7 @@ static bool debug_label(const char *p)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (begins(p, names[i]))
 			return true;
-	/* gcc's .LBB5 is a lexical block, clang's .LBB0_5 a basic block */
+	/* gcc's .LBB5 is a lexical block; clang's .LBB0_5 is a basic block, a target of jumps */
 	if (!begins(p, "BB"))
 		return false;
 	for (p += 2; digit(*p); p++)
@@ -660,7 +670,7 @@ static bool debug_label(const char *p)
 	return *p == ':';
 }
 
-/* Names clang gives to the beginning of a function: .Lf$local */
+/* Says whether the name is one that clang gives to the beginning of a function: .Lf$local. */
 static bool local_alias(struct str name)
 {
 	return name.len > 6 && memcmp(name.p + name.len - 6, "$local", 6) == 0;
@@ -700,7 +710,8 @@ static void type_directive(struct scan *s, const char *q)
 		s->type = name;
 }
 
-/* Tells the assembler, after the line that ends before `p`, which file and line come next. */
+/* Writes a line marker at `p`, the beginning of a line: it tells the assembler the file and the
+ * line that come next. */
 static void write_marker(struct scan *s, const char *p)
 {
 	struct text *o = s->out;
@@ -715,8 +726,8 @@ static void write_marker(struct scan *s, const char *p)
 }
 
 /*
- * The line marker must follow the .file of the compiler, which would override it. The two lines
- * before it are joined, so that the marker does not move the lines behind it.
+ * Has the line marker written after the compiler's .file, which would override an earlier one. The
+ * .file and the line after it are joined, so that the marker does not move the lines that follow.
  */
 static void source_directive(struct scan *s, const char *p)
 {
@@ -741,8 +752,8 @@ static void size_directive(struct scan *s, const char *q)
 }
 
 /*
- * lld --lto-emit-asm writes .addrsig, a hint for folding identical functions, which the GNU
- * assembler does not know.
+ * Makes the directive a comment: lld --lto-emit-asm writes .addrsig, a hint for folding identical
+ * functions, which the GNU assembler does not know.
  */
 static void drop(struct scan *s, const char *q)
 {
@@ -828,7 +839,7 @@ static void directive(struct scan *s, const char *p, const char *q)
 	}
 }
 
-/* The length of `ret` with its prefixes, or 0. */
+/* Returns the length of `ret` with its prefixes; 0: it is another instruction. */
 static size_t return_length(const char *q)
 {
 	static const char *const prefixes[] = {"repz", "repe", "rep", "bnd"};
@@ -848,15 +859,16 @@ static size_t return_length(const char *q)
 	return line_ends(p) ? p - q : 0;
 }
 
-/* A `ret` that does not leave the function, or that must be followed by just what follows it. */
+/* Says whether a `ret` gets no sled: it does not leave the function, or the bytes after it must
+ * stay as they are. `last` is the instruction before it. */
 static bool special_return(const struct scan *s, const char *last)
 {
 	if (last && begins(last, "call\t__morestack"))
-		return true; /* resumes one byte behind the ret */
+		return true; /* it resumes one byte after the ret */
 	if (!s->label)
 		return false;
 	if (s->since == 0 && begins(s->label, ".Lxray_sled"))
-		return true; /* is patched together with the bytes behind it */
+		return true; /* it is patched together with the bytes after it */
 	/* an inline retpoline: it has just replaced its return address */
 	return s->since == 1 && begins(s->label, ".LIND") && !begins(last, "call");
 }
@@ -870,8 +882,8 @@ static const char *const conditions[][2] = {
 	{"mp", ""},  {"mpq", ""},
 };
 
-/* The condition under which a jump is not taken, empty for jmp; NULL if it is another instruction.
- */
+/* Returns the condition under which the jump of this mnemonic, without its j, is not taken: empty
+ * for jmp; NULL: it is another instruction. */
 static const char *invert(struct str mnemonic)
 {
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
@@ -887,7 +899,7 @@ static bool is_register(struct str name)
 	       (digit(name.p[1]) || (name.len == 3 && strchr("xip", name.p[2])));
 }
 
-/* Whether a jump to `name` leaves the function for another. */
+/* Says whether a jump to `name` is a tail call of another function. */
 static bool is_function(const struct scan *s, struct str name, const char *after)
 {
 	if (!name.len || *name.p == '"' || digit(*name.p) || is_internal(name))
@@ -900,8 +912,8 @@ static bool is_function(const struct scan *s, struct str name, const char *after
 }
 
 /*
- * Notes at the entry of the function being read that a call of it may end without a record. Where
- * this is not noted, a call that has no exit was left by longjmp or an exception.
+ * Notes at the entry of the function being read that a call of it may end without a record. In
+ * functions without this note, a call that has no exit was left by longjmp or an exception.
  */
 static void mark_unseen_end(struct scan *s)
 {
@@ -912,7 +924,7 @@ static void mark_unseen_end(struct scan *s)
 			sites[i].jumps = true;
 }
 
-/* A jump that gets no sled although it may leave the function. */
+/* Says whether a jump to `name` that gets no sled may nevertheless leave the function. */
 static bool leaves(const struct scan *s, struct str name)
 {
 	return name.len && !digit(*name.p) && !str_begins(name, ".L") && !is_cold(s, name) &&
@@ -945,7 +957,7 @@ static void jump(struct scan *s, const char *q)
 		mark_unseen_end(s);
 }
 
-/* It may be a tail call. */
+/* Says whether the instruction jumps through a register or memory: it may be a tail call. */
 static bool is_indirect_jump(const struct scan *s, const char *q)
 {
 	if (begins(q, "notrack "))
@@ -961,7 +973,7 @@ static bool is_indirect_jump(const struct scan *s, const char *q)
 					  is_register(symbol(q))));
 }
 
-/* What the jump at q leads through, without the star. Nothing: it is not understood. */
+/* Returns the operand of the indirect jump at q, without the star; empty: it is not understood. */
 static struct str jump_operand(const char *q)
 {
 	const char *p = strchr(q, '*'), *e;
@@ -974,7 +986,7 @@ static struct str jump_operand(const char *q)
 	return (struct str){p, (size_t)(*e == ';' ? 0 : e - p)};
 }
 
-/* Where the function that is read ends: where its size is told. */
+/* Returns the end of the function being read: its .size directive, or the end of the text. */
 static const char *function_text_end(const struct scan *s)
 {
 	const char *p = s->func_text;
@@ -986,9 +998,9 @@ static const char *function_text_end(const struct scan *s)
 }
 
 /*
- * Does the jump surely lead to another function? clang says so of each that does. gcc does not:
- * what is loaded from a symbol's place in the table of addresses is a function; and of the rest
- * taken.h knows.
+ * Says whether the indirect jump in the line at p certainly leads to another function. clang marks
+ * each jump that does. gcc does not: there, what is loaded from a symbol's entry in the global
+ * offset table is a function, and taken.h decides about the rest.
  */
 static bool is_tail_jump(struct scan *s, const char *p, struct str operand)
 {
@@ -1008,7 +1020,7 @@ static bool is_tail_jump(struct scan *s, const char *p, struct str operand)
 				    ? taken_leaves(&s->taken, s->func_text, function_text_end(s))
 				    : TAKEN_LEAVES_NONE;
 	}
-	/* through a register, or a table of the compiler's own: perhaps those of a switch */
+	/* jumps through a register or the compiler's own table may be those of a switch */
 	if (*operand.p == '%' && s->leaves == TAKEN_LEAVES_MEMORY)
 		return taken_loaded(s->begin, p, operand.p);
 	if (*operand.p == '%' || memmem(operand.p, operand.len, ".L", 2))
@@ -1070,7 +1082,7 @@ static void line(struct scan *s, const char *p)
 
 static void write_site(struct text *o, const struct site *site, uint32_t n)
 {
-	/* from the label behind the first instruction back to its first byte */
+	/* from the label after the first instruction back to that instruction's first byte */
 	static const char *const back[] = {NULL, "-5-.,.Ldtf_", "-1-.,.Ldtf_", "-5-.,.Ldtf_",
 					   "-.,.Ldtf_"};
 	static const char *const kind[] = {NULL, "-.,1\n", "-.,2\n", "-.,3\n", "-.,4\n"};
@@ -1095,7 +1107,8 @@ static void write_section(struct scan *s, const struct section *sec)
 	add(o, "\n.balign 4\n");
 }
 
-/* Sites come section by section mostly, but a function and its cold part alternate. */
+/* Writes the table of sites: a new section's head wherever the sites' section changes, as it does
+ * between a function and its cold part. */
 static void write_sites(struct scan *s)
 {
 	const struct site *sites = s->sites.data;
@@ -1138,7 +1151,7 @@ static void write_thunks(struct scan *s)
 	add(s->out, "\t.section\t.text.__devtrace,\"axG\",@progbits,__devtrace_thunks,comdat\n");
 	write_thunk(s, "__devtrace_entry", "");
 	write_thunk(s, "__devtrace_exit", "+8");
-	/* in a group of its own: objects of before have the other one without it */
+	/* it has a group of its own: objects of older versions have the other group without it */
 	if (s->jumps) {
 		add(s->out,
 		    "\t.section\t.text.__devtrace_jump,\"axG\",@progbits,__devtrace_jump,comdat\n");

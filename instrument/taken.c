@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define MOST                                                                                       \
-	(1u << 28) /* of labels with higher numbers, which no compiler makes, nothing is known */
+	(1u << 28) /* labels with this number or a higher one, which no compiler makes, count as   \
+		      taken */
 
 static bool begins(const char *p, const char *prefix)
 {
@@ -29,7 +30,7 @@ static const char *next_line(const char *p)
 	return (const char *)rawmemchr(p, '\n') + 1;
 }
 
-/* The number behind .L; p is at its first digit. */
+/* Returns the number of a label; p is at its first digit, after .L. */
 static uint32_t number(const char *p)
 {
 	uint64_t n = 0;
@@ -39,6 +40,7 @@ static uint32_t number(const char *p)
 	return n < MOST ? (uint32_t)n : MOST;
 }
 
+/* How a label is taken: bits of taken.how. IN_TABLE: in a switch's table. */
 enum { IN_TABLE = 1, ELSEWHERE = 2 };
 
 static void take(struct taken *t, uint32_t label, uint8_t how)
@@ -58,15 +60,16 @@ static void take(struct taken *t, uint32_t label, uint8_t how)
 	t->how[label] |= how;
 }
 
-/* Does the line only jump to the labels that it names? Its indirect jumps name tables, which are
- * data. */
+/* Says whether the line is a jump or call, which does not take the addresses of labels that it
+ * names: an indirect jump names a table, whose label is that of data. */
 static bool jumps(const char *q)
 {
 	return *q == 'j' || begins(q, "call") || begins(q, "loop") || begins(q, "xbegin") ||
 	       begins(q, "bnd ") || begins(q, "notrack ");
 }
 
-/* Sections whose words lead nowhere: of debuggers, and of what unwinds. */
+/* Says whether the line's section is one for debuggers or unwinders, whose labels are never jumped
+ * to; apart: the answer for the line before. */
 static bool is_apart(const char *q, bool apart)
 {
 	if (begins(q, ".section"))
@@ -76,7 +79,7 @@ static bool is_apart(const char *q, bool apart)
 	       !begins(q, ".previous") && !begins(q, ".popsection");
 }
 
-/* A word of data. */
+/* Says whether the line is a directive that writes words of data. */
 static bool is_word(const char *q)
 {
 	static const char *const words[] = {".long",  ".quad",	".value", ".byte",
@@ -99,7 +102,7 @@ void taken_read(struct taken *t, const char *in, const char *end)
 
 		if (*q == '.' && q > p)
 			apart = is_apart(q, apart);
-		if (q == p && *q != '#') /* a label: a table's is local */
+		if (q == p && *q != '#') /* a label; that of a table is local */
 			table = begins(q, ".L") && digit(q[2]);
 		if (apart || q == p || *q == '#' || begins(q, ".loc") || begins(q, ".cfi") ||
 		    jumps(q))
@@ -123,7 +126,8 @@ static uint8_t how_taken(const struct taken *t, uint32_t label)
 	return label >= MOST ? ELSEWHERE : label < t->labels ? t->how[label] : 0;
 }
 
-/* `mov (%rax), %rsp', `add %rcx, %rsp': neither the end of a frame nor the making of one. */
+/* Says whether the instruction is like `mov (%rax), %rsp' or `add %rcx, %rsp', which neither make
+ * nor end an ordinary frame. */
 static bool moves_stack(const char *q, const char *stop)
 {
 	const char *to = memmem(q, (size_t)(stop - q), "%rsp", 4);
@@ -136,7 +140,7 @@ static bool moves_stack(const char *q, const char *stop)
 	return begins(q, "add") && memchr(q, '%', (size_t)(to - q)) != NULL;
 }
 
-/* Is what follows a directive code? */
+/* Says whether code follows the directive at q; code: the answer for the one before. */
 static bool in_code(const char *q, bool code)
 {
 	if (begins(q, ".section"))
@@ -168,7 +172,7 @@ int taken_leaves(const struct taken *t, const char *p, const char *end)
 	return leaves;
 }
 
-/* Instructions that write to their last operand and to nothing else, or to nothing. */
+/* Says whether the instruction writes to no register but its last operand. */
 static bool is_simple(const char *q)
 {
 	static const char *const names[] = {"mov", "lea", "add",  "sub", "xor",
@@ -180,7 +184,7 @@ static bool is_simple(const char *q)
 	return false;
 }
 
-/* The last operand; NULL: there is none, or something follows. */
+/* Returns the last operand; NULL: there is a comment or another instruction on the line. */
 static const char *last_operand(const char *q)
 {
 	const char *end = rawmemchr(q, '\n'), *p;
@@ -196,7 +200,8 @@ static const char *last_operand(const char *q)
 	return p;
 }
 
-/* Is the register at a part of the one at whole, or the same? r8 to r15 go by numbers. */
+/* Says whether the register at a is the 64-bit register at `whole' or a part of it. r8 to r15 are
+ * compared by number. */
 static bool is_part(const char *a, const char *whole)
 {
 	const char *x = a + 1 + (a[1] == 'r' || a[1] == 'e'), *y = whole + 2;

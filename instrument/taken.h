@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which of gcc's local labels (.L12) are more than targets of jumps: in the table of a switch,
- * which only a jump through a register, or through the table itself, leads to; or as the value of
- * &&label, which any jump may lead to. In a function without such labels a jump leaves the
- * function.
+ * Finds the local labels (.L12) of gcc whose addresses are taken, which indirect jumps can lead to:
+ * labels in the table of a switch, reached only by a jump through a register or through the table
+ * itself; and values of &&label, reached by any indirect jump. In a function without such labels
+ * every indirect jump leaves the function.
  */
 #ifndef INSTRUMENT_TAKEN_H
 #define INSTRUMENT_TAKEN_H
@@ -12,29 +12,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How the labels of a text are taken. All zero at first. */
 struct taken {
-	uint8_t *how; /* by the label's number: enum in taken.c */
+	uint8_t *how; /* by the label's number; the values' enum is in taken.c */
 	size_t labels;
-	bool made;
+	bool made; /* taken_read() has been called */
 };
 
-/* Reads the whole text once, [in, end), which ends with a newline and a zero byte behind that. */
+/* Reads the whole text [in, end), which must end with a newline and be followed by a zero byte. */
 void taken_read(struct taken *t, const char *in, const char *end);
 void taken_free(struct taken *t);
 
 /*
- * What jumps in the lines [p, end) surely leave what is in them. None when the stack pointer is
- * loaded from memory or added to, as __builtin_longjmp() and __builtin_eh_return() do, which jump
- * into other functions.
+ * Which indirect jumps in the lines of a function certainly leave it: none, those through memory,
+ * or all. It is none where the stack pointer is loaded from memory or added to, as in
+ * __builtin_longjmp() and __builtin_eh_return(), which jump into other functions.
  */
 enum { TAKEN_LEAVES_NONE, TAKEN_LEAVES_MEMORY, TAKEN_LEAVES_ALL };
 
+/* Returns which of these holds for the function in the lines [p, end). */
 int taken_leaves(const struct taken *t, const char *p, const char *end);
 
 /*
- * Is what the register at reg holds, `%rax', loaded from memory without an index, in the lines in
- * front of line and behind the last label? A switch reads its table with an index and adds to what
- * it has read.
+ * Says whether the register named at reg (`%rax') was loaded from memory without an index in the
+ * lines between the last label and `line'. If so, it is not the target of a switch, which reads its
+ * table with an index and adds to what it has read.
  */
 bool taken_loaded(const char *begin, const char *line, const char *reg);
 

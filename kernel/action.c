@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What is to happen at a hit where something is asked: options, freezing, counting. */
+/* Does what the ranges ask for at a hit: options, freezing, counting. */
 #include "kernel/hook-work.h"
 
-/* Records that may still be made before it freezes; 0: it is frozen. Below: as many as come. */
+/*
+ * How many records may still be made before recording freezes; 0: it is frozen; below 0: any
+ * number.
+ */
 #define NO_END (-1)
 static atomic64_t remaining = ATOMIC64_INIT(NO_END);
 
@@ -25,7 +28,7 @@ static const struct dt_act *act_at(u64 address)
 
 void dt_freeze_behind(u64 records)
 {
-	/* that each record is looked at comes with the actions: dt_hooks_set() */
+	/* dt_hooks_set() sees to it that each record is looked at, with the actions */
 	atomic64_set(&remaining, records ? (s64)min_t(u64, records, S64_MAX) : NO_END);
 	if (!records)
 		dt_hooks_mode(0, DT_HALTED);
@@ -42,7 +45,9 @@ void dt_freeze(void)
 	dt_hooks_mode(DT_HALTED, 0);
 }
 
-/* The last record has been taken leave for; but who thaws may have come in between. */
+/*
+ * Freezes, since the last allowed record is being made; but an UNFREEZE may have come in between.
+ */
 static void last_taken(void)
 {
 	dt_hooks_mode(DT_HALTED, 0);
@@ -51,8 +56,8 @@ static void last_taken(void)
 }
 
 /*
- * Leave to make a record is taken before it is made, by all cores from the one word: so never one
- * more is made than may be, wherever the others are.
+ * Every core takes the permission for a record from one word before it makes the record. So never
+ * one record too many is made, wherever the other cores are.
  */
 bool dt_may_record(void)
 {
@@ -69,7 +74,7 @@ bool dt_may_record(void)
 	return true;
 }
 
-/* This record, and `more' behind it. False: another one was the last. */
+/* Allows this record and `more' after it. Returns false if an earlier record was the last. */
 static bool may_freeze(u64 more)
 {
 	s64 n = atomic64_read(&remaining);
@@ -77,7 +82,7 @@ static bool may_freeze(u64 more)
 	do {
 		if (!n)
 			return false;
-		if (n > 0 && more) /* it is going to freeze already */
+		if (n > 0 && more) /* a freeze is coming already */
 			return dt_may_record();
 	} while (!atomic64_try_cmpxchg(&remaining, &n, (s64)min_t(u64, more, S64_MAX)));
 	if (!more)
@@ -96,7 +101,7 @@ bool dt_obey(const struct dt_action *a, u8 kind, u8 *flags)
 		return false;
 	if (what & DT_DO_COUNT)
 		return false;
-	/* what a function's options do, they do at its entry, if that is recorded */
+	/* a function's options have their effect at its entry, if that is recorded */
 	if (kind == DT_EXIT && (what & DT_DO_ENTRY))
 		what = 0;
 	if ((READ_ONCE(dt_mode) & DT_HALTED) || !atomic64_read(&remaining)) {
@@ -122,7 +127,7 @@ void dt_append_looking(struct dt_core *core, u32 tid, const struct pt_regs *regs
 	const struct dt_act *act = act_at(pc);
 	u8 flags = 0;
 
-	/* one that is hooked and not asked for is there for uniform's sake */
+	/* a function without an action is hooked only because of `uniform' */
 	if (!act || !dt_obey(&act->action, kind, &flags)) {
 		dt_count(&core->left);
 		return;

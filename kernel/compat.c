@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Functions of the kernel that are not exported. */
+/* Finds functions of the kernel that are not exported. */
 #include "kernel/compat.h"
 
 #include <linux/kprobes.h>
@@ -24,7 +24,10 @@ DEFINE_STATIC_CALL_NULL(dt_rethook_hook, dt_like_rethook_hook);
 DEFINE_STATIC_CALL_NULL(dt___module_address, dt_like___module_address);
 #endif
 
-/* kallsyms_lookup_name() itself is where a probe that is asked for by that name gets put. */
+/*
+ * Finds kallsyms_lookup_name() itself, by where the kernel puts a probe that is asked for by that
+ * name.
+ */
 static __init unsigned long find_lookup_name(void)
 {
 	struct kprobe k = {.symbol_name = "kallsyms_lookup_name"};
@@ -35,8 +38,8 @@ static __init unsigned long find_lookup_name(void)
 		return 0;
 	address = (unsigned long)k.addr;
 	unregister_kprobe(&k);
-	/* with endbr64 in front, the probe comes behind that: the kernel's own table says how far
-	 */
+	/* if the function begins with endbr64, the probe is after that: the kernel's own table says
+	 * how far */
 	sprint_symbol(text, address); /* name+0xOFFSET/0xSIZE */
 	plus = strchr(text, '+');
 	if (!plus || sscanf(plus, "+0x%lx", &behind) != 1)
@@ -45,8 +48,8 @@ static __init unsigned long find_lookup_name(void)
 }
 
 /*
- * What is to be found, and where it is. All of it is looked for in one pass: before 6.2, a look-up
- * by name is a pass of its own.
+ * What is to be found, and its address. All of it is looked for in one pass over the symbols,
+ * because before 6.2 each look-up by name is a pass of its own.
  */
 enum {
 	SIZE_OFFSET,

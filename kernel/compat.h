@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What differs between the kernels that the module is built for, 6.1 and later, and the functions
- * of the kernel that it needs and that are not exported: those are found by name once, at loading.
+ * Hides what differs between the kernels that the module is built for, 6.1 and later, and provides
+ * the functions of the kernel that it needs and that are not exported: these are found by name
+ * once, when the module is loaded.
  */
 #ifndef DT_KERNEL_COMPAT_H
 #define DT_KERNEL_COMPAT_H
@@ -14,8 +15,8 @@
 #include <linux/version.h>
 
 /*
- * Called directly, by static calls: on kernels with IBT, a function whose address nobody takes may
- * not be reached through a pointer.
+ * Declares a function of the kernel that is called by a static call, that is, directly: on kernels
+ * with IBT, a function whose address is never taken may not be called through a pointer.
  */
 #define DT_FUNCTION(result, name, ...)                                                             \
 	result dt_like_##name(__VA_ARGS__);                                                        \
@@ -30,7 +31,7 @@ DT_FUNCTION(void, rethook_free, struct rethook *rh);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 DT_FUNCTION(struct rethook *, rethook_alloc, void *data, rethook_handler_t handler);
 DT_FUNCTION(void, rethook_add_node, struct rethook *rh, struct rethook_node *node);
-extern unsigned long dt_rethook_trampoline; /* where functions that are hooked return to */
+extern unsigned long dt_rethook_trampoline; /* the address to which hooked functions return */
 #else
 DT_FUNCTION(struct rethook *, rethook_alloc, void *data, rethook_handler_t handler, int size,
 	    int n);
@@ -50,7 +51,10 @@ DT_FUNCTION(int, module_kallsyms_on_each_symbol, const char *module,
 DT_FUNCTION(struct module *, __module_address, unsigned long address);
 #endif
 
-/* Nobody can have it made writable later, and children do not get it. */
+/*
+ * Sets the flags of a mapping so that it can not be made writable or executable later, and children
+ * do not get it.
+ */
 static inline void dt_map_read_only(struct vm_area_struct *area)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -61,14 +65,14 @@ static inline void dt_map_read_only(struct vm_area_struct *area)
 #endif
 }
 
-/* 0, or -ENOENT with a line in the log that names what this kernel has not. each: told of every
- * symbol that the kernel has. */
+/* Finds all functions above. Returns 0, or -ENOENT with a line in the kernel's log that names what
+ * this kernel lacks. each: called for every symbol that the kernel has. */
 typedef void dt_each_symbol_fn(const char *name, unsigned long at);
 int dt_find_all(dt_each_symbol_fn *each);
 
 /*
- * The registers that ftrace has saved for a hook: at least those of the arguments, and the stack
- * pointer as it was on entry.
+ * Returns the registers that ftrace has saved for a hook: at least those of the arguments, and the
+ * stack pointer as it was on entry.
  */
 static __always_inline struct pt_regs *dt_regs(struct ftrace_regs *f)
 {

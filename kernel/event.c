@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Switches, system calls, interrupts, events, tasks. */
+/* Records switches, system calls, interrupts, events and tasks. */
 #include "kernel/event.h"
 
 #include <linux/export.h>
@@ -21,14 +21,14 @@
 const char *const dt_source_name[DT_SOURCES] = {"switches", "syscalls", "interrupts", "follow"};
 bool dt_source_on[DT_SOURCES];
 
-static unsigned long *masked; /* a bit for each subsystem that is not recorded */
+static unsigned long *masked; /* one bit per subsystem: set if it is not recorded */
 
 /* ---- triggers ---- */
 
 static u32 arm_state = DT_ARM_NONE;
 static struct dt_arm arm;
 static struct hrtimer arm_timer;
-static struct irq_work arm_work; /* starts it: a hook, or an NMI, may not */
+static struct irq_work arm_work; /* starts arm_timer, which hooks and NMIs may not do */
 
 static void on_arm_begin(struct irq_work *w)
 {
@@ -43,7 +43,9 @@ static enum hrtimer_restart on_arm_end(struct hrtimer *t)
 	return HRTIMER_NORESTART;
 }
 
-/* The event that begins is the first that is recorded, the one that ends the last. */
+/*
+ * The event that begins recording is the first that is recorded, and the one that ends it the last.
+ */
 static void begin_armed(u64 body)
 {
 	if (READ_ONCE(arm_state) != DT_ARM_ARMED || !arm.has_start || body != arm.start ||
@@ -81,7 +83,7 @@ void dt_events_follow(const struct dt_device *d)
 	if (same)
 		return;
 	WRITE_ONCE(arm_state, DT_ARM_NONE);
-	dt_settle(); /* nobody is beginning or ending it any more, nor will start the timer */
+	dt_settle(); /* no hook is beginning or ending it any more, or will start the timer */
 	irq_work_sync(&arm_work);
 	hrtimer_cancel(&arm_timer);
 	arm = d->arm;
@@ -109,7 +111,7 @@ static void append(u8 kind, u8 flags, u64 pc, u64 a, u64 b, u64 c, u64 d, bool a
 	preempt_disable_notrace();
 	core = this_cpu_ptr(&dt_core);
 	if (dt_begin(core)) {
-		/* whose switch or interrupt it is can not be told by where it happens */
+		/* where it happens does not show whose switch or interrupt it is */
 		u32 tid = dt_who();
 
 		if ((anyhow || dt_wanted(mode, tid)) && (!(mode & DT_LOOKING) || dt_may_record()))
@@ -124,7 +126,7 @@ static void event(u64 pc, u64 body, u8 values, u64 a, u64 b, u64 c)
 {
 	if (test_bit(body >> 48, masked))
 		return;
-	preempt_disable_notrace(); /* dt_settle() waits for what is done with arm, too */
+	preempt_disable_notrace(); /* dt_settle() also waits for code that uses arm */
 	if (unlikely(READ_ONCE(arm_state) == DT_ARM_ARMED))
 		begin_armed(body);
 	append(DT_EVENT, values, pc, body, a, b, c, false);
@@ -183,8 +185,8 @@ static void on_switch(void *ctx, bool preempted, struct task_struct *from, struc
 	preempt_enable_notrace();
 }
 
-/* Calls of 32-bit programs, and by int $0x80, have numbers of their own, and so events of their
- * own. */
+/* Returns the body of a system call's event. Calls of 32-bit programs, and those by int $0x80, have
+ * numbers of their own, and therefore events of their own. */
 static u64 call_body(u64 event, u64 number)
 {
 	return body_of(DT_SYSCALL, event + (in_ia32_syscall() ? 2 : 0), number);
@@ -239,7 +241,7 @@ static void on_softirq_exit(void *ctx, unsigned int vector)
 	interrupt(DT_SOFTIRQ, 1, vector);
 }
 
-/* ---- the children of who is watched ---- */
+/* ---- children of watched tasks ---- */
 
 static void on_fork(void *ctx, struct task_struct *parent, struct task_struct *child)
 {
@@ -257,7 +259,7 @@ static void on_free(void *ctx, struct task_struct *t)
 		clear_bit(t->pid, dt_watched);
 }
 
-/* Nobody is followed any more. */
+/* Stops following all tasks that are followed. */
 static void unfollow(void)
 {
 	for (size_t b = 0; (b = find_next_bit(dt_followed, PID_MAX_LIMIT, b)) < PID_MAX_LIMIT; b++)
@@ -269,7 +271,7 @@ static struct {
 	const char *name;
 	void *probe;
 	enum dt_source source;
-	struct tracepoint *at; /* NULL: this kernel has none */
+	struct tracepoint *at; /* NULL: this kernel does not have it */
 } hook[] = {
 	{"sched_switch", on_switch, DT_SWITCHES},
 	{"sys_enter", on_sys_enter, DT_SYSCALLS},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The two files, as the original has them: commands and state; records. */
+/* The two files of the original device: one for commands and state, one for records. */
 #include "kernel/file.h"
 
 #include <linux/capability.h>
@@ -23,8 +23,9 @@
 #define WRITE_MAX (16u << 20)
 
 /*
- * A misc device has no group: with one, the modes let everybody come here, and who is neither in
- * the group nor an administrator is turned away.
+ * May this process open the files? A misc device has no group of its own: if one is given, the
+ * modes let everybody come here, and processes that are neither in the group nor an administrator's
+ * are refused.
  */
 static int allowed_group = -1;
 
@@ -38,11 +39,11 @@ static bool may_open(void)
 
 struct ctl {
 	struct mutex lock;
-	char *text; /* a snapshot of the state, or answers to what was written */
+	char *text; /* a snapshot of the state, or the answers to commands */
 	size_t n, room;
-	bool begun; /* text is what is being read */
+	bool begun; /* a read of text is under way */
 	bool failed;
-	char *tail; /* of a large write that was cut in the middle of a line */
+	char *tail; /* the end of a large write, which was cut in the middle of a line */
 	size_t tail_n;
 };
 
@@ -108,14 +109,17 @@ static ssize_t ctl_read(struct file *f, char __user *to, size_t n, loff_t *at)
 		c->begun = true;
 	}
 	rc = c->failed ? -ENOMEM : simple_read_from_buffer(to, n, at, c->text, c->n);
-	/* read to the end, the next read from the beginning is of the state then */
+	/* all has been read: a further read from the beginning gives the state */
 	if (rc == 0)
 		c->begun = false;
 	mutex_unlock(&c->lock);
 	return rc;
 }
 
-/* A cut line waits for the rest of it: only a write of whole pages is one of several. */
+/*
+ * Obeys commands. A last line without its end waits for the rest if cut; only a write of whole
+ * pages counts as one of several.
+ */
 static ssize_t obey(struct ctl *c, char *text, size_t n, bool cut, bool reads)
 {
 	struct dt_error e;
@@ -135,7 +139,10 @@ static ssize_t obey(struct ctl *c, char *text, size_t n, bool cut, bool reads)
 	c->failed = false;
 	if (whole)
 		rc = dt_provider_write(text, whole, add, c, &e);
-	/* the original answers on the console; who has the file open for both reads it there */
+	/*
+	 * the original answers on the console; a process that has the file open for reading and
+	 * writing reads the answers there
+	 */
 	if (c->n && !reads)
 		pr_info("devtrace: %.*s", (int)min_t(size_t, c->n, 800), c->text);
 	c->begun = reads && c->n;
@@ -143,7 +150,7 @@ static ssize_t obey(struct ctl *c, char *text, size_t n, bool cut, bool reads)
 		c->n = 0;
 	if (rc < 0)
 		pr_info("%s%s\n", strstarts(e.text, "devtrace:") ? "" : "devtrace: ", e.text);
-	if (rc < 0) { /* what was to come behind it is not to be obeyed */
+	if (rc < 0) { /* the commands after a failed one are not to be obeyed */
 		kvfree(c->tail);
 		c->tail = NULL;
 		c->tail_n = 0;
@@ -176,7 +183,7 @@ static ssize_t ctl_write(struct file *f, const char __user *from, size_t n, loff
 			  f->f_mode & FMODE_READ);
 	}
 	if (rc == 0 && (f->f_mode & FMODE_READ))
-		*at = 0; /* the answers are read from their beginning */
+		*at = 0; /* so that the answers are read from their beginning */
 	kvfree(text);
 	mutex_unlock(&c->lock);
 	return rc < 0 ? rc : (ssize_t)n;
@@ -195,13 +202,13 @@ static const struct file_operations ctl_operations = {
 
 struct log {
 	struct mutex lock;
-	pid_t tgid; /* who opened it, and is not recorded */
+	pid_t tgid; /* the process that opened or last read it, which is not recorded */
 	bool binary;
 	struct dt_record *record;
 	char *text;
 };
 
-#define BATCH 1024u /* records at a time */
+#define BATCH 1024u /* records that are read at a time */
 
 static int log_open(struct inode *inode, struct file *f)
 {
@@ -244,8 +251,8 @@ static int log_release(struct inode *inode, struct file *f)
 	return 0;
 }
 
-/* As many whole records as fit; none, when there are none. What is handed to a bad address is gone.
- */
+/* Reads as many whole records as fit, or none if there are none. Records that can not be copied to
+ * the given address are lost. */
 static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
 {
 	struct log *l = f->private_data;
@@ -255,7 +262,7 @@ static ssize_t log_read(struct file *f, char __user *to, size_t n, loff_t *at)
 
 	if (mutex_lock_interruptible(&l->lock) < 0)
 		return -EINTR;
-	/* a file that was handed on: it is who reads that is not to be recorded */
+	/* the file has been passed on: the process that reads must not be recorded */
 	if (l->tgid != current->tgid && dt_reader_add(NULL) == 0) {
 		dt_reader_remove(l->tgid);
 		l->tgid = current->tgid;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What happens when a function that is hooked is entered and left. */
+/* Runs when a hooked function is entered and left. */
 #include "kernel/hook-work.h"
 
 #include <linux/kprobes.h>
 
 /*
- * Has the function return through rethook. On kernels that keep the nodes in a list, what
- * rethook_try_get() and rethook_hook() do is done here: a call through a pointer for each would
- * cost as much again. RCU need not watch: nodes are freed when no hook is left, see
- * dt_hooks_exit().
+ * Makes the function return through rethook. For kernels that keep the nodes in a list, the work of
+ * rethook_try_get() and rethook_hook() is done here: a call through a pointer for each would double
+ * the cost. RCU need not watch, because nodes are freed when no hook is left; see dt_hooks_exit().
  */
 static __always_inline struct dt_entered *hook_exit(struct pt_regs *regs)
 {
@@ -27,7 +26,7 @@ static __always_inline struct dt_entered *hook_exit(struct pt_regs *regs)
 #else
 	struct dt_entered *n;
 
-	/* a push to an object pool that an NMI comes in between may not be followed by another */
+	/* if an NMI interrupts a push to an object pool, it must not push to it as well */
 	if (unlikely(in_nmi()))
 		return NULL;
 	n = (struct dt_entered *)static_call(dt_rethook_try_get)(dt_rethook);
@@ -37,7 +36,7 @@ static __always_inline struct dt_entered *hook_exit(struct pt_regs *regs)
 	return n;
 }
 
-/* Whose entry it is, and that of the exit to come, or DT_NOT_WANTED. */
+/* Records an entry. Returns the thread's number, also for the exit to come, or DT_NOT_WANTED. */
 static __always_inline u32 enter(struct dt_core *core, u64 ip, struct pt_regs *regs, u32 mode)
 {
 	const struct task_struct *t = current;
@@ -63,7 +62,10 @@ static __always_inline void leave(struct dt_core *core, const struct dt_entered 
 		dt_append(core, tid, n->pc, n->sp, DT_EXIT, 2, regs->ax, regs->dx, 0, 0);
 }
 
-/* Hooks that are off are done with before a register has been saved. */
+/*
+ * The functions below are not inlined, so that a hook that is off returns before it has saved a
+ * register.
+ */
 
 static __always_inline void entered(u64 ip, struct pt_regs *regs, u32 mode, bool exits)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Entries and exits of functions. */
+/* Hooks entries and exits of functions. */
 #include "kernel/hook.h"
 
 #include <linux/kprobes.h>
@@ -19,13 +19,14 @@ u32 dt_mode __read_mostly;
 
 #define READERS 64u
 
-/* freed behind dt_settle() only: hooks also run where RCU does not look */
+/* freed only after dt_settle(), since hooks also run where RCU does not watch */
 struct dt_actions *dt_actions_now;
 unsigned long *dt_watched, *dt_followed;
-static struct pid_namespace *inside; /* the owner's, of DT_INSIDE */
-static pid_t reader[READERS];	     /* tgids; 0: free. Under reader_lock; looked at by hooks */
+static struct pid_namespace *inside; /* with DT_INSIDE, the owner's namespace */
+static pid_t reader[READERS]; /* tgids of processes that have opened the log; 0: free. Written under
+				 reader_lock; hooks read it */
 pid_t dt_one_reader;
-static unsigned int readers; /* behind the last of them that is not free */
+static unsigned int readers; /* reader[] is in use below this index */
 static unsigned int reader_uses[READERS];
 static DEFINE_MUTEX(reader_lock);
 
@@ -46,7 +47,7 @@ noinline void dt_append_seldom(struct dt_core *core, u32 tid, u64 pc, u64 sp, u8
 		  d);
 }
 
-/* ---- who is recorded ---- */
+/* ---- which threads are recorded ---- */
 
 bool dt_is_reader(void)
 {
@@ -58,7 +59,7 @@ bool dt_is_reader(void)
 	return false;
 }
 
-/* The number of who has pid, in the owner's namespace. */
+/* Returns the number that pid has in the owner's namespace; 0 if it has none. */
 static u32 inner_of(const struct pid *pid)
 {
 	const struct pid_namespace *ns = READ_ONCE(inside);
@@ -85,7 +86,7 @@ u32 __cold dt_task_group(u32 mode, const struct task_struct *t)
 void __cold dt_leave_out(struct dt_core *core, u32 mode)
 {
 	if ((mode & DT_OWNED) && !dt_in_interrupt() && dt_is_own_call())
-		asm volatile("decq %0" : "+m"(core->in)); /* nobody is to know */
+		asm volatile("decq %0" : "+m"(core->in)); /* it is not even to be counted */
 	else
 		dt_count(&core->left);
 }
@@ -107,7 +108,10 @@ bool dt_wanted(u32 mode, u32 tid)
 	return !(mode & DT_WATCHING) || dt_is_watched();
 }
 
-/* What hooks look at first. One of several is told of before there is only he, and after he was. */
+/*
+ * Updates the modes that hooks read first. dt_one_reader is set before DT_MANY is cleared, and
+ * stays as it is while DT_MANY is set.
+ */
 static void tell_readers(void)
 {
 	unsigned int n = 0;
@@ -177,7 +181,7 @@ void __cold dt_hooks_own(struct pid_namespace *of)
 
 	if (!of) {
 		dt_hooks_mode(0, DT_OWNED | DT_INSIDE);
-		dt_settle(); /* nobody looks at it any more */
+		dt_settle(); /* no hook looks at it any more */
 		inside = NULL;
 		if (old)
 			put_pid_ns(old);
@@ -194,12 +198,12 @@ void __cold dt_hooks_watch(const u32 *id, size_t n)
 
 	if (!n) {
 		if (!(READ_ONCE(dt_mode) & DT_WATCHING))
-			return; /* nor does anybody have a bit */
+			return; /* then no bit is set either */
 		dt_hooks_mode(0, DT_WATCHING);
 		dt_settle();
 		bitmap_zero(dt_followed, PID_MAX_LIMIT);
 	}
-	/* who stays is never out meanwhile */
+	/* a task that stays watched is never unwatched in between */
 	for (i = 0; i < n && id[i] < PID_MAX_LIMIT; i++) {
 		set_bit(id[i], dt_watched);
 		clear_bit(id[i], dt_followed);
@@ -217,7 +221,7 @@ void __cold dt_hooks_watch(const u32 *id, size_t n)
 
 /* ---- system calls ---- */
 
-/* Where the functions of system calls are hooked, sorted. */
+/* The addresses at which the functions of system calls are hooked, sorted. */
 static unsigned long *call_ip;
 static size_t call_ips;
 
@@ -228,7 +232,10 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Without memory for it, their one argument is recorded as it is. */
+/*
+ * Notes the symbols of system calls' functions. If there is no memory for one, its only argument is
+ * recorded as it is.
+ */
 void __init dt_hooks_note(const char *name, unsigned long at)
 {
 	static size_t room;
@@ -251,7 +258,7 @@ void __init dt_hooks_note(const char *name, unsigned long at)
 	call_ip[call_ips++] = at;
 }
 
-/* Of the symbols that have been noted, those that can be hooked. */
+/* Keeps those noted symbols that can be hooked. */
 static __init void find_calls(void)
 {
 	size_t n = 0;
@@ -289,9 +296,10 @@ void dt_call_arguments(struct pt_regs *regs, unsigned long a[6])
 }
 
 /*
- * The entry of a function whose first argument is what its thread has come into the kernel with: if
- * it is a system call's, that is its only one, and the call's arguments are there; in other
- * registers for a call of a 32-bit program, or by int $0x80.
+ * Records the entry of a function whose first argument is the registers with which its thread
+ * entered the kernel. If it is the function of a system call, that is its only argument, and these
+ * registers hold the call's arguments; other registers hold them for a call of a 32-bit program, or
+ * by int $0x80.
  */
 void dt_append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs, u64 ip, u8 flags)
 {
@@ -302,7 +310,7 @@ void dt_append_call(struct dt_core *core, u32 tid, const struct pt_regs *regs, u
 	dt_append_seldom(core, tid, ip, regs->sp, DT_ENTRY, flags, a[0], a[1], a[2], a[3]);
 }
 
-/* All entries but the usual ones. */
+/* Handles all entries other than the usual ones. */
 u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 mode)
 {
 	u32 tid = dt_who();
@@ -322,7 +330,7 @@ u32 dt_hit_enter(struct dt_core *core, u64 ip, const struct pt_regs *regs, u32 m
 	return tid;
 }
 
-/* All exits but the usual ones. */
+/* Handles all exits other than the usual ones. */
 void dt_hit_leave(struct dt_core *core, const struct dt_entered *n, const struct pt_regs *regs,
 		  u32 mode)
 {
@@ -341,7 +349,7 @@ static bool call_registered, entry_registered;
 
 /* ---- setting ---- */
 
-/* Leaves of n addresses those that are still functions; how many. */
+/* Removes from n addresses those that are no longer functions; returns how many are left. */
 static __cold size_t drop_gone(unsigned long *ip, size_t n)
 {
 	size_t left = 0;
@@ -352,7 +360,10 @@ static __cold size_t drop_gone(unsigned long *ip, size_t n)
 	return left;
 }
 
-/* ftrace's own hash of an ops is what was set last: empty means all, so that is never left. */
+/*
+ * Sets the functions of an ops. ftrace keeps the addresses that were set last; as no addresses
+ * would mean all functions, an ops is never left registered with none.
+ */
 static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned long *ip, size_t n,
 			  size_t *gone, struct dt_error *e)
 {
@@ -366,7 +377,7 @@ static __cold int set_ops(struct ftrace_ops *ops, bool *registered, unsigned lon
 		return 0;
 	}
 	rc = ftrace_set_filter_ips(ops, ip, (unsigned int)n, 0, 1);
-	/* a module has gone since they were looked for, and others may meanwhile */
+	/* a module has gone since they were looked for, and others may go while this loop runs */
 	while (rc == -EINVAL && (left = drop_gone(ip, n)) < n) {
 		*gone += n - left;
 		n = left;
@@ -394,20 +405,23 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 	struct dt_actions *old = dt_actions_now;
 	int rc;
 
-	/* first what is to happen, then that it can; what is taken away the other way round */
+	/*
+	 * first the actions are set, then the hooks; when something is taken away, it is the other
+	 * way round
+	 */
 	if (fresh) {
 		bool looked = READ_ONCE(dt_mode) & DT_LOOKING;
 
 		smp_store_release(&dt_actions_now, fresh);
 		dt_hooks_mode(DT_LOOKING, 0);
 		if (!looked)
-			dt_settle(); /* nobody records any more without looking */
+			dt_settle(); /* from here on no hook records without looking */
 	}
 	*gone = 0;
 	rc = set_ops(&call_ops, &call_registered, both, n, gone, e);
 	if (rc == 0)
 		rc = set_ops(&entry_ops, &entry_registered, entry, m, gone, e);
-	if (!fresh) { /* nobody can freeze, nor wait for it */
+	if (!fresh) { /* no hook can freeze, or wait for a freeze */
 		dt_freeze_never();
 		dt_hooks_mode(0, DT_LOOKING);
 		WRITE_ONCE(dt_actions_now, NULL);
@@ -419,15 +433,18 @@ int __cold dt_hooks_set(unsigned long *both, size_t n, unsigned long *entry, siz
 	return rc;
 }
 
-/* More calls than that are not under way: each is on the stack of a task, of 16 KiB. */
+/* No more calls can be under way, since each is on the stack of a task, which has 16 KiB. */
 #define NODES_MAX (1u << 20)
 
-/* What is asked for bit by bit would be taken from all others. */
+/*
+ * Checks the memory beforehand: if it were taken piece by piece, it would be taken away from
+ * everything else.
+ */
 int __init dt_nodes_check(unsigned int nodes, struct dt_error *e)
 {
 	u64 free = (u64)si_mem_available() << PAGE_SHIFT;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
-	/* any core may have all of them */
+	/* each core has room for all of them */
 	u64 each = sizeof(struct dt_entered) + 2 * sizeof(void *) * num_possible_cpus();
 #else
 	u64 each = kmalloc_size_roundup(sizeof(struct dt_entered));
@@ -442,10 +459,13 @@ int __init dt_nodes_check(unsigned int nodes, struct dt_error *e)
 	return 0;
 }
 
-/* As many calls as there are nodes can be under way at once, and have their exits seen. */
+/*
+ * Allocates the nodes: so many calls can be under way at the same time and have their exits
+ * recorded.
+ */
 int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 {
-	/* the followed ones behind them */
+	/* dt_followed is the second half */
 	dt_watched = kvzalloc(PID_MAX_LIMIT / 4, GFP_KERNEL);
 	if (!dt_watched)
 		return dt_fail(e, "out of memory");
@@ -480,7 +500,10 @@ int __init dt_hooks_init(unsigned int nodes, struct dt_error *e)
 	return 0;
 }
 
-/* Tasks may sleep in functions that are hooked: rethook keeps what they need until they return. */
+/*
+ * Removes the hooks. Tasks may sleep in hooked functions: rethook keeps what they need until they
+ * return.
+ */
 void __cold dt_hooks_exit(void)
 {
 	struct dt_error e;

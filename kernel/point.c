@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Tracepoints at instructions. */
+/* Tracepoints at instructions, by kprobes. */
 #include "kernel/point.h"
 
 #include <linux/kprobes.h>
@@ -14,10 +14,10 @@
 #include "kernel/symbol.h"
 #include "include/devtrace-ioctl.h"
 
-/* One value: of a register, or in memory at a register's value plus an offset. */
+/* One value that is captured: a register, or memory at a register's value plus an offset. */
 struct item {
 	bool memory;
-	u8 size; /* of a register: bytes, from the lowest on */
+	u8 size; /* of a register: how many of its bytes, from the lowest */
 	u16 reg; /* offset in struct pt_regs; NONE: no register */
 	s64 offset;
 };
@@ -27,31 +27,33 @@ struct item {
 /* What happens at a hit; replaced as a whole. */
 struct program {
 	struct dt_action action;
-	bool plain; /* the record and nothing else */
-	u8 serial;  /* one more than that of the program which it took the place of; 0: of none */
+	bool plain; /* nothing is asked for but the record */
+	u8 serial; /* one more than that of the program which this one replaced; 0: it replaced none
+		    */
 	unsigned int n;
 	struct item item[];
 };
 
-/* The probe at one address. Whoever holds the device's lock changes it. */
+/* The probe at one address. It is changed only under the device's lock. */
 struct probe {
 	struct kprobe kprobe;
-	u64 address; /* as it was asked for: the kernel may put the probe behind an endbr64 there */
+	u64 address; /* the address asked for: the kernel may put the probe after an endbr64 there
+		      */
 	struct list_head list;
 	unsigned int uses;
-	bool plain;		 /* the point that is on asks for its record and nothing else */
-	u8 serial;		 /* of its program, while it is plain */
-	struct program *program; /* of the point that is on; freed behind dt_settle() */
+	bool plain;		 /* the point that is on asks for nothing but its record */
+	u8 serial;		 /* the serial of its program, while it is plain */
+	struct program *program; /* that of the point that is on; freed only after dt_settle() */
 };
 
 struct host {
 	struct probe *probe;
-	struct program *program; /* of this point; may be the probe's */
+	struct program *program; /* that of this point; may also be the probe's */
 };
 
 static LIST_HEAD(probes);
 
-/* Where the processor's registers are, by its own numbers. */
+/* Where the registers are in struct pt_regs, by the processor's numbers. */
 static const u16 at_number[16] = {
 	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),  offsetof(struct pt_regs, dx),
 	offsetof(struct pt_regs, bx),  offsetof(struct pt_regs, sp),  offsetof(struct pt_regs, bp),
@@ -139,14 +141,15 @@ out:
 /* ---- hits ---- */
 
 /*
- * The kernel comes to a probe by an exception, which counts as an NMI and as an interrupt: what was
- * there below it is meant. (A probe that has become a jump in a real NMI is taken for less.)
+ * Returns the thread that was interrupted by the probe. The kernel comes to a probe by an
+ * exception, which counts as an NMI and as an interrupt, so the context below that is what matters.
+ * (A probe that has become a jump, in a real NMI, is mistaken for a thread's.)
  */
 static __always_inline u32 was_who(void)
 {
 	u32 n = preempt_count(), pid = (u32)current->pid;
 
-	/* in one exception, and it came from outside of interrupts */
+	/* there is only one exception, which came from outside of interrupts */
 	if ((n & (NMI_MASK | HARDIRQ_MASK)) == (NMI_OFFSET | HARDIRQ_OFFSET))
 		n &= ~(NMI_MASK | HARDIRQ_MASK);
 	return unlikely(n & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) || unlikely(!pid)
@@ -158,7 +161,8 @@ static u64 value_of(const struct item *i, const struct pt_regs *regs, u64 pc, bo
 {
 	u64 v = i->reg == NONE ? 0 : *(const unsigned long *)((const char *)regs + i->reg);
 
-	if (i->reg == offsetof(struct pt_regs, ip)) /* a handler sees the byte behind */
+	/* a handler sees the address after the breakpoint */
+	if (i->reg == offsetof(struct pt_regs, ip))
 		return pc;
 
 	if (!i->memory)
@@ -187,7 +191,10 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 			f |= n;
 		for (unsigned int k = n; k < 4; k++)
 			v[k] = 0;
-		/* the two flags are one bit: what could not be read is told by its value, too */
+		/*
+		 * DT_FAULT and DT_INTERRUPT are the same bit, so an unreadable value is also marked
+		 * by DT_CAPTURE_BAD
+		 */
 		f |= bad ? DT_FAULT : 0;
 		dt_append_seldom(core, tid, pc, regs->sp, part ? DT_MORE : DT_POINT,
 				 f | DT_PART(part | p->serial << 8), v[0], v[1], v[2], v[3]);
@@ -198,7 +205,7 @@ static void append_items(struct dt_core *core, u32 tid, const struct program *p,
 				 0, 0, 0);
 }
 
-/* All but the usual. */
+/* Handles all hits other than the usual ones. */
 static noinline int on_careful_hit(const struct probe *probe, const struct pt_regs *regs, u32 mode)
 {
 	struct dt_core *core = this_cpu_ptr(&dt_core);
@@ -219,7 +226,10 @@ static noinline int on_careful_hit(const struct probe *probe, const struct pt_re
 }
 NOKPROBE_SYMBOL(on_careful_hit);
 
-/* Nothing is asked for but the record, in a thread: without a register that needs to be kept. */
+/*
+ * Handles a hit. The usual one, in a thread and with nothing asked for but the record, needs no
+ * register that would have to be saved.
+ */
 static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	const struct probe *probe = container_of(kprobe, struct probe, kprobe);
@@ -229,7 +239,10 @@ static int on_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	if (unlikely(mode != DT_ON) || unlikely(!READ_ONCE(probe->plain)) || unlikely(!pid) ||
 	    unlikely(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)))
 		return on_careful_hit(probe, regs, mode);
-	/* kprobes have preemption off, and do not hit themselves: no deeper than DT_NEST_MAX */
+	/*
+	 * kprobes have preemption off and do not hit themselves, so this is never deeper than
+	 * DT_NEST_MAX
+	 */
 	core = this_cpu_ptr(&dt_core);
 	core->nest++;
 	barrier();
@@ -321,7 +334,7 @@ static __cold void set_program(struct probe *probe, struct program *p)
 {
 	WRITE_ONCE(probe->plain, false);
 	smp_store_release(&probe->program, p);
-	dt_settle(); /* nobody has seen that it was plain, and looks at the serial */
+	dt_settle(); /* no hook is left that saw it plain and is about to read the serial */
 	probe->serial = p ? p->serial : 0;
 	smp_store_release(&probe->plain, p && p->plain);
 }
@@ -338,7 +351,10 @@ int __cold dt_point_make(struct dt_range *r, struct dt_error *e)
 	h->probe = probe_make(r->start, e);
 	if (!h->probe)
 		goto fail;
-	/* as long as one is on, what comes in its place is told from it by its records */
+	/*
+	 * if a point here is on, the serial tells this one's records from those of the one it
+	 * replaces
+	 */
 	h->program->serial = h->probe->program ? h->probe->program->serial + 1 : 0;
 	r->host = h;
 	return 0;
@@ -383,7 +399,7 @@ int dt_point_update(struct dt_range *before, struct dt_range *r, struct dt_error
 {
 	struct host *h = r->host, *old = before->host;
 
-	/* both have the same probe; the old program is freed with its host */
+	/* both have the same probe; the old program is freed with its own host */
 	if (h->probe->program == old->program)
 		set_program(h->probe, h->program);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What the commands of the device language mean for the kernel. */
+/* Does what the commands of the device language mean for the kernel. */
 #include "kernel/provider.h"
 
 #include <linux/mm.h>
@@ -22,15 +22,19 @@
 #include "kernel/ring.h"
 #include "kernel/symbol.h"
 
-static DEFINE_MUTEX(lock); /* the device, and everything that changes hooks */
+static DEFINE_MUTEX(lock); /* protects the device, and is held by everything that changes hooks */
 static struct dt_device device;
 static const void *owner;
-static struct pid_namespace *owner_inside; /* as long as there is one */
-/* the owner is, who may have been killed: what he leaves is put right all the same */
+static struct pid_namespace *owner_inside; /* the owner's PID namespace, while there is an owner */
+/*
+ * the owner is leaving the device. It may have been killed, but its traces must be undone all the
+ * same
+ */
 static bool leaving;
-static bool stale; /* ranges were switched since the hooks were set: they are, when a write ends */
+static bool stale; /* ranges have been switched since the hooks were set; they are set again when a
+		      write ends */
 
-/* realloc(): the size stands in front */
+/* As realloc(). The size is stored before the memory. */
 static void *on_resize(void *ctx, void *p, size_t bytes)
 {
 	size_t *old = p ? (size_t *)p - 2 : NULL, *new;
@@ -63,7 +67,7 @@ static void on_text(void *ctx, uint64_t *base, uint64_t *end)
 	*end = f;
 }
 
-/* Whose numbers are meant: the owner's, or those that all have in common. */
+/* Returns the PID namespace whose numbers commands use: the owner's, or the initial one. */
 static struct pid_namespace *numbers(void)
 {
 	return owner ? owner_inside : &init_pid_ns;
@@ -100,7 +104,7 @@ static int on_check(void *ctx, struct dt_range *r, struct dt_error *e)
 			(unsigned long)r->start, (unsigned long)r->end);
 	}
 	n = dt_functions_find(r, e);
-	/* those of a module may come with it */
+	/* functions of a module may come when it is loaded */
 	if (n == 0 && !strchr(r->what, ':'))
 		return dt_fail(e,
 			       "devtrace: no function that can be traced matches '%s'; "
@@ -123,7 +127,7 @@ static int on_update(void *ctx, struct dt_range *before, struct dt_range *r, str
 	return dt_point_update(before, r, e);
 }
 
-static size_t functions_gone; /* of those that were to be hooked last */
+static size_t functions_gone; /* how many of the functions that were to be hooked last had gone */
 
 static int set_hooks(struct dt_error *e)
 {
@@ -134,7 +138,7 @@ static int set_hooks(struct dt_error *e)
 	if (dt_chosen_make(&p, &device, e) < 0)
 		return -1;
 	rc = dt_hooks_set(p.both, p.boths, p.entry, p.entries, p.actions, &gone, e);
-	p.actions = NULL; /* the hooks' now */
+	p.actions = NULL; /* the hooks own them now */
 	dt_chosen_free(&p);
 	functions_gone = gone;
 	if (gone) {
@@ -142,7 +146,7 @@ static int set_hooks(struct dt_error *e)
 			"looked "
 			"for: the others are traced\n",
 			(unsigned long)gone);
-		dt_functions_changed(); /* what is remembered has them still */
+		dt_functions_changed(); /* the remembered lists still have them */
 	}
 	stale = rc < 0;
 	return rc;
@@ -153,7 +157,10 @@ static int by_number(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
 }
 
-/* Those of the owner's namespace who have these numbers now; who is not there is nobody. */
+/*
+ * Watches the tasks that now have these numbers in the owner's namespace. A number that no task has
+ * is ignored.
+ */
 static int apply_watch(struct dt_error *e)
 {
 	u32 *id;
@@ -208,13 +215,16 @@ static int on_start(void *ctx, bool active, bool all, struct dt_error *e)
 {
 	bool begins = active && !device.active;
 
-	/* all that was asked for is there when recording begins, on every core in one moment */
+	/*
+	 * when recording begins, all hooks asked for are set, and it begins on every core at the
+	 * same moment
+	 */
 	if (active && stale && set_hooks(e) < 0)
 		return -1;
 	dt_hooks_mode((active ? DT_ON : 0) | (all ? DT_ALL : 0),
 		      (active ? 0 : DT_ON) | (all ? 0 : DT_ALL));
 	if (!active)
-		dt_settle(); /* no record comes behind the command */
+		dt_settle(); /* no record comes after the command */
 	if (begins && dt_source_on[DT_SWITCHES])
 		dt_events_rundown();
 	return 0;
@@ -227,7 +237,7 @@ static int on_freeze(void *ctx, bool frozen, struct dt_error *e)
 		return 0;
 	}
 	dt_freeze();
-	dt_settle(); /* no record comes behind the command */
+	dt_settle(); /* no record comes after the command */
 	return 0;
 }
 
@@ -315,7 +325,9 @@ static int on_other(void *ctx, const struct dt_asker *who, char *const *word, un
 	return 1;
 }
 
-/* A long write, and who makes it is to be killed, or others have been waiting for the core. */
+/*
+ * Is asked during a long write whether its process is to be killed; also lets others use the core.
+ */
 static bool on_interrupted(void *ctx)
 {
 	cond_resched();
@@ -371,7 +383,7 @@ int dt_provider_write(const char *text, size_t n,
 
 	mutex_lock(&lock);
 	rc = dt_device_write(&device, &who, text, n, e);
-	/* once for all of its lines: each time, the kernel's text is changed */
+	/* once for all of its lines, because the kernel's text is changed each time */
 	if (stale && set_hooks(rc < 0 ? &own : e) < 0)
 		rc = -1;
 	mutex_unlock(&lock);
@@ -401,7 +413,7 @@ int dt_provider_watch(const void *who, int number)
 
 	mutex_lock(&lock);
 	if (owner == who && (!dt_source_on[DT_FORKS] || !(READ_ONCE(dt_mode) & DT_WATCHING))) {
-		rc = -EINVAL; /* its end would not be seen */
+		rc = -EINVAL; /* the end of the process would not be noticed */
 	} else if (owner == who) {
 		rcu_read_lock();
 		t = pid_task(find_pid_ns(number, owner_inside), PIDTYPE_PID);
@@ -416,7 +428,7 @@ int dt_provider_watch(const void *who, int number)
 
 void dt_provider_leave(const void *who)
 {
-	/* none of them can fail */
+	/* commands that can not fail */
 	static const char first[] = "stop\nwatch 0\ndisarm\nevents 0\nuniform off\nunfreeze\n"
 				    "follow off\nswitches off\nsyscalls off\ninterrupts off\n"
 				    "subsystem all on\npolicy overwrite\nreset";
@@ -455,7 +467,7 @@ void dt_provider_read(void (*line)(void *ctx, const char *text, size_t n), void 
 	mutex_unlock(&lock);
 }
 
-/* ---- modules that come: a pattern means their functions, too ---- */
+/* ---- modules that are loaded: patterns also choose their functions ---- */
 
 static void on_work(struct work_struct *w)
 {
@@ -469,7 +481,7 @@ static void on_work(struct work_struct *w)
 
 static DECLARE_WORK(work, on_work);
 
-/* In the middle of its loading ftrace may not be asked: a little later it may. */
+/* While a module is being loaded, ftrace must not be asked about it; a little later it may. */
 static int on_module(struct notifier_block *b, unsigned long state, void *module)
 {
 	dt_functions_changed();
@@ -489,7 +501,7 @@ int __init dt_provider_init(struct dt_error *e)
 	return 0;
 }
 
-/* Nothing changes hooks any more. */
+/* Returns when nothing can change hooks any more. */
 void dt_provider_stop(void)
 {
 	unregister_module_notifier(&module_notifier);

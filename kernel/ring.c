@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The cores' rings, and reading them. */
+/* Makes the cores' rings, and reads them. */
 #include "kernel/ring.h"
 
 #include <linux/delay.h>
@@ -17,11 +17,11 @@
 
 DEFINE_PER_CPU(struct dt_core, dt_core);
 
-static DEFINE_MUTEX(dt_rings_lock); /* size, policy, and all that readers do */
+static DEFINE_MUTEX(dt_rings_lock); /* protects size and policy, and is held by all readers */
 static u64 ring_bytes;
 static bool overwrites = true;
-static const void *holder; /* who has them mapped; NULL: nobody */
-static u64 generation = 1; /* of positions: they begin anew */
+static const void *holder; /* the reader that holds the rings; NULL: none */
+static u64 generation = 1; /* it changes when positions begin at 0 again */
 
 static void set_limit(struct dt_core *c)
 {
@@ -33,13 +33,16 @@ static int nothing(void *unused)
 	return 0;
 }
 
-/* Hooks run with preemption off: where another thread has run since, none is left. */
+/*
+ * Waits for all hooks. They run with preemption off, so none is left on a core where another thread
+ * has run since.
+ */
 void dt_settle(void)
 {
 	stop_machine(nothing, NULL, cpu_online_mask);
 }
 
-/* No append is under way any more that has seen what was there before. */
+/* Closes all rings, and returns when no append is under way that has seen them open. */
 static void close_rings(void)
 {
 	int cpu;
@@ -49,8 +52,9 @@ static void close_rings(void)
 }
 
 /*
- * On the core itself, in an interrupt: its counters are not in the middle of a change there. An
- * append that it interrupts has been refused a place, and still has to leave: nest stays.
+ * Begins a core's ring, on that core in an interrupt, where its counters are not in the middle of a
+ * change. An append that it interrupts has been refused a place and still has to end, so nest is
+ * not changed.
  */
 static void begin(void *core)
 {
@@ -79,7 +83,10 @@ int dt_rings_make(u64 records, struct dt_error *e)
 
 	if (!fresh)
 		return dt_fail(e, "devtrace:  can't allocate that much: out of memory");
-	/* asked for bit by bit, it would be taken from others */
+	/*
+	 * checked beforehand: if it were taken piece by piece, it would be taken away from
+	 * everything else
+	 */
 	if (bytes * num_possible_cpus() > ((u64)si_mem_available() << PAGE_SHIFT) / 2)
 		rc = -1;
 	for_each_possible_cpu(cpu)
@@ -152,7 +159,7 @@ void dt_rings_policy(bool overwrite)
 	{
 		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 
-		/* what has been overwritten already is no longer there to be kept */
+		/* what has already been overwritten can no longer be kept */
 		if (!overwrite && READ_ONCE(c->pos) - c->read > ring_bytes) {
 			u64 gone = READ_ONCE(c->pos) - c->read - ring_bytes;
 
@@ -165,23 +172,27 @@ void dt_rings_policy(bool overwrite)
 }
 
 /*
- * How far each ring can be read: an append that has taken its time before now, and perhaps no place
- * yet, has ended there. A core that has committed since has left the hook it was in.
+ * Waits until a core's ring can be read up to now: an append that has read the clock before,
+ * perhaps without having a place yet, has then ended. A core that has committed meanwhile has left
+ * the hook it was in.
  */
 static void settle(struct dt_core *c)
 {
 	u64 commit = READ_ONCE(c->commit);
 
-	/* the other core is in a hook, with nothing that waits in it; but it may be a guest's */
+	/*
+	 * a core in a hook does not wait for anything there; but it may be a guest's, which is not
+	 * running
+	 */
 	for (unsigned int i = 0; READ_ONCE(c->nest) && READ_ONCE(c->commit) == commit && i < 100000;
 	     i++)
 		cpu_relax();
-	smp_rmb(); /* what is read from here on has been there by then */
+	smp_rmb(); /* what is read from here on was there by then */
 }
 
 /*
- * The record at c->read, as of `until'. False: none. A ring that goes round while it is being read
- * loses its oldest, and that is counted.
+ * Reads the record at c->read, if it is older than `until'. Returns false if there is none. A ring
+ * that overruns while it is being read loses its oldest records, which is counted.
  */
 static bool peek(struct dt_core *c, u64 until, struct dt_record *r)
 {
@@ -192,12 +203,12 @@ static bool peek(struct dt_core *c, u64 until, struct dt_record *r)
 		if (commit <= c->read)
 			return false;
 		memcpy(r, c->records + (c->read & (ring_bytes - 1)), 64);
-		smp_rmb(); /* the copy, then what has been taken since; dt_reserve() has pos first
-			    */
+		smp_rmb(); /* first the copy, then what has been taken since; dt_reserve() changes
+			      pos first */
 		pos = READ_ONCE(c->pos);
 		if (pos - c->read <= ring_bytes)
 			return r->ticks < until;
-		/* not to the oldest: that is about to go, too */
+		/* skips more than the oldest, which is about to be overwritten, too */
 		pos -= ring_bytes - round_down(min_t(u64, ring_bytes / 4, 64 * 64), 64);
 		c->overrun += (pos - c->read) / 64;
 		c->read = pos;
@@ -226,7 +237,7 @@ long dt_rings_take(struct dt_record *to, size_t n)
 		return -EBUSY;
 	}
 	until = rdtsc_ordered();
-	udelay(1); /* a core that has read the clock before has been seen to be in a hook since */
+	udelay(1); /* after this, a core that read the clock before is seen to be in a hook */
 	for_each_possible_cpu(cpu)
 	{
 		struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
@@ -265,7 +276,7 @@ int dt_rings_hold(const void *who, u64 *bytes)
 	if (holder && holder != who)
 		rc = -EBUSY;
 	else if (ring_bytes < PAGE_SIZE)
-		rc = -ENOSPC; /* positions would go round before a page is full */
+		rc = -ENOSPC; /* a ring would go round before a page is full */
 	else
 		holder = who;
 	*bytes = ring_bytes;
@@ -281,7 +292,10 @@ void dt_rings_let_go(const void *who)
 	mutex_unlock(&dt_rings_lock);
 }
 
-/* The memory stays while it is mapped: the mapping has the file, and the file has the rings. */
+/*
+ * Maps a ring. The memory stays while it is mapped, because the mapping holds the file, and the
+ * file holds the rings.
+ */
 int dt_rings_map(const void *who, struct vm_area_struct *area)
 {
 	u64 core = (u64)area->vm_pgoff << PAGE_SHIFT;
@@ -322,7 +336,7 @@ int dt_rings_span(const void *who, unsigned int core, struct dt_ring_span *s)
 	commit = READ_ONCE(c->commit);
 	smp_rmb(); /* pairs with the order of stores in dt_end() */
 	pos = READ_ONCE(c->pos);
-	/* what has been written over by now was perhaps no longer there when it was read */
+	/* what has been overwritten by now may already have been so when it was read */
 	if (pos - c->read > ring_bytes) {
 		c->overrun += (pos - c->read - ring_bytes) / 64;
 		c->read = pos - ring_bytes;
@@ -351,7 +365,7 @@ void dt_rings_count(int core, struct dt_ring_counts *n)
 	{
 		const struct dt_core *c = per_cpu_ptr(&dt_core, cpu);
 		u64 commit = READ_ONCE(c->commit);
-		/* an append may show an older commit for a moment */
+		/* an append may write an older commit for a moment */
 		s64 there = (s64)(commit - c->read);
 		u64 over = there > (s64)ring_bytes ? (u64)there - ring_bytes : 0;
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A function with an entry, an exit and a tracepoint: what is recorded of it is what it does. */
+/*
+ * Traces a function with an entry, an exit and a tracepoint, and checks that the records say what
+ * it does.
+ */
 #include "kernel/selftest.h"
 
 #include <linux/slab.h>
@@ -11,7 +14,7 @@
 
 #define CALLS 10u
 
-/* Of all functions of the module only this one can be hooked: it is compiled for ftrace. */
+/* The only function of the module that can be hooked: this file is compiled for ftrace. */
 noinline long dt_selftest_function(long a, long b, long c, long d);
 noinline long dt_selftest_function(long a, long b, long c, long d)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Functions by name and by address. */
+/* Finds functions by name and by address. */
 #include "kernel/symbol.h"
 
 #include <linux/ctype.h>
@@ -19,7 +19,7 @@ int dt_symbol_place(const char *text, struct dt_place *place)
 {
 	unsigned long size = 0, offset = 0, at;
 
-	/* no name: before 6.2 the kernel looks through all it has for one */
+	/* not a name: before 6.2 the kernel searches all its symbols for one */
 	if (isdigit(text[0]) || strchr(text, '+'))
 		return 0;
 	at = static_call(dt_kallsyms_lookup_name)(text);
@@ -46,8 +46,8 @@ void dt_symbol_text(u64 *base, u64 *end)
 #define PATTERNS 64
 
 struct pattern {
-	const char *module,
-		*name; /* module NULL: any, with the kernel itself, which is "vmlinux" */
+	const char *module, *name; /* module NULL: any, including the kernel itself, which is called
+				      "vmlinux" */
 	bool remove;
 };
 
@@ -114,8 +114,8 @@ struct hit {
 };
 
 /*
- * The functions of a range, in range->host: to look through all symbols takes longer than to hook a
- * thousand functions. They are looked for again when modules have come or gone since.
+ * The functions of a range, remembered in range->host, because a search of all symbols takes longer
+ * than to hook a thousand functions. They are looked for again if modules have come or gone since.
  */
 struct functions {
 	long generation;
@@ -137,14 +137,14 @@ struct collecting {
 	size_t founds;
 	struct set *set;
 	size_t sets;
-	struct found **range; /* of addresses, sorted by start */
+	struct found **range; /* those of addresses, sorted by start */
 	size_t ranges;
 	long generation;
 	struct hit *hit;
 	size_t n, room;
-	bool every; /* uniform: with all other functions, too */
+	bool every; /* `uniform': all other functions are collected, too */
 	bool failed;
-	const char *module; /* the symbols now come from it */
+	const char *module; /* the module whose symbols are being read */
 };
 
 static void add_hit(struct collecting *c, unsigned long ip, const struct dt_action *action)
@@ -217,7 +217,7 @@ static int collect(struct collecting *c, const char *module, const char *name,
 		if (ip)
 			add_found(c, c->set[i].found, ip);
 	}
-	/* a hook is at most some bytes behind the symbol: endbr64 */
+	/* a hook is at most some bytes after the symbol, because of endbr64 */
 	r = c->ranges ? range_at(c, address + 8) : NULL;
 	if (!r && c->ranges)
 		r = range_at(c, address);
@@ -294,7 +294,7 @@ static void stop_collecting(struct collecting *c)
 	kvfree(c->hit);
 }
 
-/* What has been found is the ranges' from here on. */
+/* Hands what has been found over to the ranges, which own it from here on. */
 static void hand_over(struct collecting *c)
 {
 	for (size_t i = 0; i < c->founds; i++) {
@@ -304,7 +304,7 @@ static void hand_over(struct collecting *c)
 	}
 }
 
-/* The functions of r: those that are known, or it is one that is to be looked for. */
+/* Takes the functions of r if they are known; else notes that r's are to be looked for. */
 static int take_range(struct collecting *c, struct dt_range *r, struct dt_error *e)
 {
 	const struct functions *known = r->host;
@@ -326,7 +326,10 @@ static int take_range(struct collecting *c, struct dt_range *r, struct dt_error 
 	return parse_set(&c->set[c->sets++], r, e);
 }
 
-/* Fills c->hit, sorted. d NULL: of the one range only, whether it is on or not. */
+/*
+ * Fills c->hit, sorted, for all ranges that are on; with d NULL for the one range only, whether it
+ * is on or not.
+ */
 static int collect_all(struct collecting *c, const struct dt_device *d, struct dt_range *one,
 		       struct dt_error *e)
 {
@@ -383,7 +386,7 @@ void dt_functions_changed(void)
 	atomic_long_inc(&generation);
 }
 
-/* What several ranges that mean the same function want there. */
+/* Merges what several ranges want at the same function. */
 static void merge(struct dt_action *to, const struct dt_action *from)
 {
 	to->what |= from->what;

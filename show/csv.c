@@ -5,7 +5,7 @@
 
 void dt_csv_words(FILE *f, const char *s, size_t n, bool always)
 {
-	/* a tab or an end of a line is passed over in front of a formula */
+	/* spreadsheets skip tabs and ends of lines before a formula */
 	bool formula = n && memchr("=+-@\t\r\n", *s, 7);
 
 	if (!always && !formula && !memchr(s, '"', n) && !memchr(s, ',', n) &&

@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 /*
- * n bytes of words, in quotes if they need them, or always. A spreadsheet takes what begins with =
- * + - or @ for a formula, which can read files and send them: in front of those comes an
- * apostrophe, which says there that it is text. Numbers are written without this.
+ * Writes a cell with n bytes of text, in quotes where CSV needs them, or always. A spreadsheet
+ * takes text that begins with = + - or @ for a formula, which can read files and send them: such
+ * text gets an apostrophe before it, which tells the spreadsheet that it is text. Numbers are to be
+ * written without this function.
  */
 void dt_csv_words(FILE *f, const char *s, size_t n, bool always);
 

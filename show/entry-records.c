@@ -11,6 +11,7 @@ bool dt_entry_records_of(const struct dt_reader *r, uint32_t function, uint32_t 
 	return a && b && a->address == b->address && a->module == b->module;
 }
 
+/* The call that values are added to. */
 struct adding {
 	struct dt_fulls *f;
 	uint64_t call;
@@ -31,7 +32,7 @@ void dt_entry_records_values(struct dt_fulls *f, uint64_t call, struct dt_format
 	dt_format_each(formats, site->function, r->value, r->flags & DT_FAULT, add, &a);
 }
 
-/* It is printed as path="/etc/passwd". */
+/* dt_text_print() writes path="/etc/passwd", which is taken apart at the '='. */
 void dt_entry_records_text(struct dt_fulls *f, uint64_t call, const struct dt_reader *r,
 			   const struct dt_text *t)
 {

@@ -19,6 +19,8 @@ bool dt_event_is(const struct dt_record *r)
 
 /* ---- texts ---- */
 
+/* Returns where the text is linked that r goes on with: of r's thread and stack pointer; or the
+ * end of the list. */
 static struct dt_text **find(struct dt_texts *t, const struct dt_record *r)
 {
 	struct dt_text **p = &t->first;
@@ -66,7 +68,8 @@ static void begin(struct dt_texts *t, struct dt_text **p, const struct dt_record
 		end(t, p);
 }
 
-/* A text that a point's value leads to: it ends with a NUL, or is as long as they may be. */
+/* Takes a record of a text that a point's value leads to. The text ends at a NUL, or at
+ * DT_CAPTURE_TEXT bytes. */
 static void take_pointed(struct dt_texts *t, struct dt_text **p, const struct dt_site *site,
 			 const struct dt_record *r)
 {
@@ -112,7 +115,7 @@ bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct 
 		return true;
 	}
 	if (site->place == DT_SITE_TEXT) {
-		/* the rest of one before, at the same place, has been lost */
+		/* the last records of an earlier text of this thread and frame have been lost */
 		if (*p)
 			end(t, p);
 		begin(t, p, r);
@@ -147,7 +150,7 @@ void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body)
 		dt_out_decimal(o, DT_BODY_EVENT(body));
 }
 
-/* Byte by byte, so that it can be read back: \n, and \x with two digits. */
+/* Writes each byte as \n or as \x and two digits, so that the text can be read back. */
 static void escape(struct dt_out *o, const char *s, unsigned n)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -184,7 +187,8 @@ static void quoted(struct dt_out *o, const char *s, uint32_t n)
 	dt_out_char(o, '"');
 }
 
-/* What is missing of a text is said: longer than is recorded, or lost. */
+/* Writes an event's text; where bytes are missing, because it is longer than what is recorded or
+ * records were lost, it says how many there are of how many. */
 static void print_text(struct dt_out *o, const struct dt_text *t)
 {
 	uint32_t length = DT_BODY_ARGUMENT(t->head.value[0]);

@@ -1,44 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as text: their names and values, and texts put together from the records they came in. */
+/* Events as text: their names and values; and texts, put together from several records each. */
 #ifndef DT_SHOW_EVENT_H
 #define DT_SHOW_EVENT_H
 
 #include "show/out.h"
 #include "store/reader.h"
 
-/* A text: the record it begins with, and the bytes there are of it. */
+/* A text: the record that it begins with, and the bytes of it that have come. */
 struct dt_text {
 	struct dt_text *next;
 	struct dt_record head;
-	uint32_t function;  /* row; of the text of a point's value: its signature tells which */
-	uint32_t n, wanted; /* bytes: that are there, that were recorded */
+	uint32_t function;  /* for the text of a point's value: row with the value's signature */
+	uint32_t n, wanted; /* number of bytes: that have come, that were recorded */
 	char bytes[];
 };
 
-/* Those that have begun. Zeroed: none. fn is told of each when it ends, whole or not. */
+/* The texts that have begun and not ended: none at first, when all is zero but fn and ctx. fn is
+ * called for each text when it ends, whether all of it has come or not. */
 struct dt_texts {
 	struct dt_text *first;
 	void (*fn)(void *ctx, const struct dt_text *t);
 	void *ctx;
-	bool failed; /* no memory */
+	bool failed; /* out of memory: some texts are missing */
 };
 
-/* True when r is of a text, and dealt with. */
+/* Takes r if it is part of a text; false: it is not, and the caller has to deal with it. */
 bool dt_texts_take(struct dt_texts *t, const struct dt_site *site, const struct dt_record *r);
-/* The trace has ended: so have they. */
+/* Ends all texts that have begun, for the end of the trace. */
 void dt_texts_end(struct dt_texts *t);
 
 bool dt_event_is(const struct dt_record *r); /* an event or a message */
 
-/* Is it the text of a point's value? Those are printed so: path="/etc/passwd". */
+/* Says whether t is the text that a point's value leads to, rather than that of an event. */
 bool dt_text_of_point(const struct dt_text *t);
+/* Writes such a text as path="/etc/passwd"; with "..." after it when it is cut, and as path=? when
+ * it could not be read. */
 void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t);
 
-/* "net:send", "7:3" where there are no names. */
+/* Writes the name of the event with this body: "net:send", or "7:3" where there are no names. */
 void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body);
 
-/* "net:send(17, 0x0)", "send(0x12345)", "net:log("words")". mask: of its values. t: NULL or its
- * text */
+/*
+ * Writes an event or a message: net:send(17, 0x0), send(0x12345), net:log("words"). mask: bit i is
+ * set where the record has value[i]; t: the event's text, or NULL.
+ */
 void dt_event_print(struct dt_out *o, const struct dt_reader *r, const struct dt_record *record,
 		    unsigned mask, const struct dt_text *t);
 

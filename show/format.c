@@ -9,26 +9,27 @@
 #include "core/signature.h"
 #include "core/text.h"
 
-#define MAX_ITEMS     64 /* of a line: arguments (the others are "..."), and the result */
-#define MAX_SHAPES    8
-#define COPIED	      16    /* bytes at once: text has that much room behind it */
+#define MAX_ITEMS     64    /* in a line: arguments (further ones are "..."), and the result */
+#define MAX_SHAPES    8	    /* values in a line that are printed by their types' descriptions */
+#define COPIED	      16    /* bytes copied at once: each text has that much room after it */
 #define MAX_NAME      16384 /* longer names are cut */
 #define MAX_SIGNATURE 8192  /* longer ones are ignored */
 
 enum type { SIGNED, UNSIGNED, BOOL, CHAR, POINTER, FLOAT, DOUBLE, WIDE, REST, UNKNOWN };
 
-#define NOWHERE 0xff /* in place of a second register */
+#define NOWHERE 0xff /* in `second': the value is in one register */
 
+/* A value, and the text before it. */
 struct dt_format_item {
-	char piece[COPIED];    /* the text before the value, or its beginning */
-	uint32_t from, length; /* all of that */
-	uint8_t type, size, place;
-	uint8_t look;	/* type and size in one; 0: the text is not only the value's */
-	uint8_t second; /* of a value in two registers: where its upper half is; or NOWHERE */
-	uint32_t shape; /* the row of its type; 0: the letter says all */
+	char piece[COPIED];	   /* the text before the value, or the beginning of that */
+	uint32_t from, length;	   /* all of that text, in dt_call_format.text */
+	uint8_t type, size, place; /* enum type; bytes; index into the record's values */
+	uint8_t look;	/* type and size in one; 0: the text depends on more than the value */
+	uint8_t second; /* for a value in two registers: index of its upper half; or NOWHERE */
+	uint32_t shape; /* the row of its type; 0: the type's letter says all */
 };
 
-/* Values come again and again, in one function as in another: their text is kept. */
+/* The same values come again and again, also in different functions: their text is kept. */
 #define TEXTS 4096 /* a power of two */
 #define KEPT  22   /* bytes of text */
 
@@ -36,12 +37,12 @@ struct dt_format_text {
 	uint64_t value;
 	char text[KEPT];
 	uint8_t look; /* of the item */
-	uint8_t n;    /* bytes of text; 0: not kept, the value has come once */
+	uint8_t n;    /* bytes of text; 0: none is kept, for the value has come only once */
 };
 
 _Static_assert(sizeof(struct dt_format_text) == 32, "two in a cache line");
 
-/* How a value of such a type is shown, that is one value of a record. */
+/* Returns how a value of such a type is shown that takes up one of the record's values. */
 static enum type shown_as(struct dt_signature_type t)
 {
 	switch (t.letter) {
@@ -61,7 +62,7 @@ static enum type shown_as(struct dt_signature_type t)
 	}
 }
 
-/* Where a value is and how it is to be shown. */
+/* Returns where a value is and how it is to be shown. */
 static struct dt_format_item item_of(const struct dt_signature_value *v)
 {
 	struct dt_format_item item = {.type = UNKNOWN, .size = 8, .second = NOWHERE};
@@ -82,6 +83,7 @@ static struct dt_format_item item_of(const struct dt_signature_value *v)
 	return item;
 }
 
+/* A format that is being made. */
 struct builder {
 	struct dt_call_format *c;
 	struct dt_format_item item[MAX_ITEMS];
@@ -94,10 +96,10 @@ static void add_text(struct builder *b, const char *s, size_t n)
 	b->length += (uint32_t)n;
 }
 
-/* Ends the piece of text with a value. */
+/* Ends a piece of text: a value comes after it. */
 static void add_item(struct builder *b, struct dt_format_item item)
 {
-	/* a line has room for so many; a record has but four values */
+	/* a line has room for MAX_SHAPES descriptions; a record has only four values */
 	if (item.shape && b->shapes++ >= MAX_SHAPES)
 		item.shape = 0;
 
@@ -158,12 +160,12 @@ static void parse(struct builder *b, const char *name, const char *signature)
 			add_item(b, item);
 		}
 	}
-	/* the last piece of text is the closing one, and the item with it the result */
+	/* the last piece of text is the closing parenthesis, and its item is the result */
 	add_text(b, ")", 1);
 	add_item(b, result);
 }
 
-/* Which of four values items show. */
+/* Returns which of the record's four values are shown by n items: bits 0-3. */
 static unsigned values_in(const struct dt_format_item *item, unsigned n)
 {
 	unsigned values = 0;
@@ -201,7 +203,7 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	c = &f->function[function];
 	if (strlen(signature) > MAX_SIGNATURE)
 		signature = "";
-	/* names, and ", " and "=" for each of them */
+	/* room for the names, and for ", " and "=" at each of them */
 	c->text = malloc(strnlen(name, MAX_NAME) + 4 * strlen(signature) + 64 + COPIED);
 	if (!c->text)
 		return NULL;
@@ -224,6 +226,7 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	return c;
 }
 
+/* NULL: out of memory. */
 static inline struct dt_call_format *format_of(struct dt_formats *f, uint32_t function)
 {
 	if (function < f->functions && f->function[function].ready)
@@ -267,7 +270,7 @@ static char *put_char(char *p, uint8_t c)
 	return p;
 }
 
-/* At most 48 bytes. */
+/* Writes a value by its type, at most 48 bytes. */
 static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *value)
 {
 	uint64_t v = value[i->place];
@@ -303,7 +306,7 @@ static char *put_value(char *p, const struct dt_format_item *i, const uint64_t *
 	}
 }
 
-/* A part of a structure, by its letter. */
+/* Writes a member of a structure, by its type's letter (dt_shape_plain_fn). */
 static char *put_plain(char *p, char letter, unsigned size, uint64_t v)
 {
 	struct dt_signature_type type = {.letter = letter, .size = (uint8_t)size};
@@ -312,7 +315,8 @@ static char *put_plain(char *p, char letter, unsigned size, uint64_t v)
 	return put_value(p, &item, &v);
 }
 
-/* NULL: the trace does not tell more of the type, or has no name for the value. */
+/* Writes a value by its type's description. NULL: the trace has no description of the type, or no
+ * name for the value. */
 static char *put_shaped(struct dt_formats *f, char *p, const struct dt_format_item *i,
 			const uint64_t *value)
 {
@@ -321,6 +325,8 @@ static char *put_shaped(struct dt_formats *f, char *p, const struct dt_format_it
 			    i->second == NOWHERE ? 0 : value[i->second], put_plain);
 }
 
+/* Writes a value whose text is not kept in t; keeps it there if the value was the last one to come
+ * for t, otherwise notes that it has come. */
 static __attribute__((noinline)) char *put_new(struct dt_formats *f, uint32_t pid,
 					       struct dt_format_text *t, char *p,
 					       const struct dt_format_item *i,
@@ -333,7 +339,7 @@ static __attribute__((noinline)) char *put_new(struct dt_formats *f, uint32_t pi
 		end = put_value(p, i, value);
 	if (!i->look)
 		return end;
-	/* what it leads to depends on the process: such a text is not kept */
+	/* what a pointer leads to depends on the process: its text is not kept */
 	if (i->type == POINTER && v && !f->plain) {
 		if (!f->pointers)
 			f->pointers = dt_pointers_new(f->reader);
@@ -352,9 +358,10 @@ static __attribute__((noinline)) char *put_new(struct dt_formats *f, uint32_t pi
 }
 
 /*
- * As put_value(), and keeps the text of a value that comes the second time: to read text that has
- * just been written, in other pieces, takes the processor longer than to make it. p has room for a
- * few bytes more than the text.
+ * Writes a value, and keeps its text when the value comes for the second time. It is not kept the
+ * first time, because reading text back just after it was written, in pieces of other sizes, takes
+ * the processor longer than making it again. p needs room for KEPT bytes even if the text is
+ * shorter.
  */
 static inline char *put_kept(struct dt_formats *f, uint32_t pid, char *p,
 			     const struct dt_format_item *i, const uint64_t *value)
@@ -370,7 +377,7 @@ static inline char *put_kept(struct dt_formats *f, uint32_t pid, char *p,
 	return put_new(f, pid, t, p, i, value);
 }
 
-/* Pieces are short: this beats a call of memcpy(). */
+/* Copies n bytes, rounded up to COPIED: pieces are short, so that this is faster than memcpy(). */
 static inline char *put_text(char *p, const char *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i += COPIED)
@@ -419,7 +426,8 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 	return put_piece(p, c, i);
 }
 
-/* The name of an item: its piece of text is "f(name=" or ", name=". */
+/* Returns the name of an item, from its piece of text, which is "f(name=" or ", name="; *n 0: it
+ * has none. */
 static const char *name_of(const struct dt_call_format *c, unsigned i, size_t *n)
 {
 	const struct dt_format_item *item = &c->item[i];
@@ -434,7 +442,7 @@ static const char *name_of(const struct dt_call_format *c, unsigned i, size_t *n
 	return p;
 }
 
-/* What could not be read is told by its address, where that is known. */
+/* Writes a text that could not be read: "0x1234?", its address, where that is known. */
 static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t *argument)
 {
 	if (i->type == UNKNOWN || i->type == REST)
@@ -445,7 +453,7 @@ static char *put_unread(char *p, const struct dt_format_item *i, const uint64_t 
 	return stpcpy(p, "?");
 }
 
-/* Is something of this name printed in a parameter's place? */
+/* Says whether a parameter has this name. */
 static bool is_parameter(const struct dt_call_format *c, const char *name)
 {
 	for (unsigned i = 0; i + 1 < c->items; i++) {
@@ -481,7 +489,7 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 			p = stpcpy(p, value);
 	}
 	p = put_piece(p, c, c->items - 1u);
-	/* what belongs to no parameter: in front of the parenthesis that ends them */
+	/* what belongs to no parameter goes before the closing parenthesis */
 	for (const char *name = full->text, *value; name && name < full->text + full->n;
 	     name = value + strlen(value) + 1) {
 		value = name + strlen(name) + 1;
@@ -549,6 +557,7 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 	free(text);
 }
 
+/* Writes "name(a=1, b=2", without the closing piece. */
 static char *put_values(struct dt_formats *f, char *p, const struct dt_call_format *c,
 			const uint64_t *value, bool faults)
 {

@@ -11,68 +11,75 @@ struct dt_format_item;
 struct dt_pointers;
 struct dt_format_text;
 
-/* A function's signature, made ready for printing. */
+/* A function's signature, parsed once for printing. */
 struct dt_call_format {
 	char *text;		     /* name and parameter names, cut into pieces by the items */
-	struct dt_format_item *item; /* parameters; then the result */
-	uint32_t name_length;
-	uint32_t pid; /* whose pointers these are; 0: not known */
+	struct dt_format_item *item; /* the parameters, then the result */
+	uint32_t name_length;	     /* of the function, in `text' */
+	uint32_t pid;		     /* the process whose pointers are printed; 0: not known */
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
-	uint8_t values;		       /* that are printed: bits 0-3 arguments, 4-7 results */
+	uint8_t values;		       /* which are printed: bits 0-3 arguments, 4-7 results */
 };
 
+/* The formats of a trace's functions. Set `reader' and `plain', all else zero; then
+ * dt_formats_free(). For one thread. */
 struct dt_formats {
 	const struct dt_reader *reader;
 	struct dt_call_format *function; /* by function row */
 	uint32_t functions;
-	struct dt_format_text *text;  /* of values */
-	struct dt_pointers *pointers; /* made when the first one is printed */
+	struct dt_format_text *text;  /* cache: texts of values */
+	struct dt_pointers *pointers; /* made when the first pointer is printed */
 	struct dt_shapes shapes;
-	bool plain; /* pointers without what they lead to */
+	bool plain; /* print pointers without the names of what they lead to */
 };
 
-/* More than any call or result takes. */
+/* Bytes of room for each function below that writes at p: more than any call or result takes. */
 #define DT_CALL_TEXT 65536
 
-/* "name(a=1, b=0x2)"; argument NULL: "name(...)". Returns the end of what it wrote. */
+/* Writes "name(a=1, b=0x2)", or with argument NULL "name(...)". This and the functions below that
+ * return char * return the end of what they wrote; there is no NUL. */
 char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument);
 
-/* The same with what came behind the entry, in the places of those arguments, or behind them all.
- */
+/* As dt_format_call(), with the values in `full' (from records after the entry): in place of the
+ * parameters of their names, or, where there is no such parameter, after all others. */
 char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uint64_t *argument,
 		     const struct dt_full *full);
 
-/* Tells of each argument by itself, as that has them. full NULL: nothing came behind the entry. */
+/* Calls fn for each argument that dt_format_full() writes, with its name and its text. full NULL:
+ * there were no records after the entry. */
 void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t *argument,
 			 const struct dt_full *full,
 			 void (*fn)(void *ctx, const char *name, size_t n, const char *text,
 				    size_t length),
 			 void *ctx);
 
-/* Tells of each of a point's values by itself. */
+/* Calls fn for each value that dt_format_point() writes, with its name and its text. */
 void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
 		    void (*fn)(void *ctx, const char *name, size_t n, const char *text,
 			       size_t length),
 		    void *ctx);
 
+/* Writes the function's name, cut where it is very long. */
 char *dt_format_name(struct dt_formats *f, char *p, uint32_t function);
 
-/* The same of a point: of a record with faults, what could not be read is "?". */
+/* Writes a point's record as dt_format_call() does a call. faults: the record has DT_FAULT, and
+ * a value that could not be read is written as "?". */
 char *dt_format_point(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
 		      bool faults);
 
-/* Only the values, "a=1, b=0x2". */
+/* Writes only the values of such a record: "a=1, b=0x2". */
 char *dt_format_more(struct dt_formats *f, char *p, uint32_t function, const uint64_t *value,
 		     bool faults);
 
-/* " = 5"; nothing for a function without a result. */
+/* Writes " = 5", or nothing for a function without a result or with result NULL. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
 
-/* As dt_format_values(), of a function whose signature has not been looked at. */
+/* Does what dt_format_values() does, for a function whose signature has not been parsed. */
 unsigned dt_format_new_values(struct dt_formats *f, uint32_t function);
 
-/* The values that are printed of such a call: bits 0-3 arguments, 4-7 results (two at most). */
+/* Returns which values of the function's calls are printed: bits 0-3 arguments, 4-7 results (two at
+ * most). */
 static inline unsigned dt_format_values(struct dt_formats *f, uint32_t function)
 {
 	if (__builtin_expect(function < f->functions && f->function[function].ready, 1))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that are waiting for the line of their call. */
+/* Values that are kept for the line of their call. */
 #include "show/full-arguments.h"
 
 #include <stdlib.h>

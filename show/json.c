@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text, put together. */
+/* Putting text together. */
 #include "show/json.h"
 
 #include <stdarg.h>

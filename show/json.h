@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that is put together, and JSON in it. */
+/* Putting text together in memory, also as JSON. */
 #ifndef DT_SHOW_JSON_H
 #define DT_SHOW_JSON_H
 
 #include "core/types.h"
 #include "store/chunk.h"
 
-/* Once there was no memory, `failed' stays set, and nothing more is added. */
+/* A growing text; free bytes.p. `failed' is set when there was no memory, or a line of
+ * dt_json_print() was too long; nothing is added after that. */
 struct dt_json {
 	struct dt_bytes bytes;
 	bool failed;
 };
 
+/* Adds n bytes as they are. */
 void dt_json_bytes(struct dt_json *t, const void *p, size_t n);
+/* Adds formatted text of at most 511 bytes. */
 void dt_json_print(struct dt_json *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Of n bytes, what is UTF-8; the rest, and NUL, becomes U+FFFD. */
+/* Adds n bytes; each NUL, and each byte that is not UTF-8, becomes U+FFFD. */
 void dt_json_utf8(struct dt_json *t, const char *s, size_t n);
-/* In quotes, as JSON has it; what is not UTF-8 becomes U+FFFD. */
+/* Adds a string in quotes with JSON's escapes; each byte that is not UTF-8 becomes U+FFFD. */
 void dt_json_string(struct dt_json *t, const char *s);
 
 #endif

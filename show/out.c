@@ -7,6 +7,7 @@
 #include "show/out.h"
 #include "core/text.h"
 
+/* Moves the buffer's bytes to `kept'. */
 static void keep(struct dt_out *o)
 {
 	if (o->kept_n + o->n > o->kept_room) {
@@ -30,7 +31,7 @@ static void keep(struct dt_out *o)
 
 const char *dt_out_kept(struct dt_out *o, size_t *n)
 {
-	/* what is short is where it was written */
+	/* text that was never flushed is still in the buffer */
 	if (o->kept_n)
 		keep(o);
 	*n = o->kept_n ? o->kept_n : o->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What pointers lead to. A file's extent is read when the trace names it, its symbols when a
- * pointer leads into it. */
+/* What pointers lead to. A file's range of addresses is read when the trace names the file, its
+ * symbols when the first pointer leads into it. */
 #include "show/pointer.h"
 
 #include <stdlib.h>
@@ -12,27 +12,28 @@
 #include "symbols/symtab.h"
 #include "store/sites.h"
 
-#define FOUND	   1024 /* answers that are kept; a power of two */
+#define FOUND	   1024 /* answers that are kept in the cache; a power of two */
 #define NAME_BYTES (DT_POINTER_TEXT - 32)
 
-/* A file, which several processes may have. */
+/* A file, which several processes may have mapped. */
 struct file {
 	const char *path, *build_id;
-	uint64_t low, high; /* in its own addresses; equal: it is not there, or another */
-	struct dt_symtab *symtab;
+	uint64_t low, high;	  /* the file's own addresses; equal: it is gone, or has changed */
+	struct dt_symtab *symtab; /* NULL: not opened, or not readable */
 	bool opened;
 };
 
-/* Where a process has it, [low, high). */
+/* Where a process has a file mapped, [low, high). */
 struct mapping {
-	uint32_t pid, file;
+	uint32_t pid, file; /* file: an index; UINT32_MAX: ambiguous */
 	uint64_t low, high, base;
 };
 
+/* An answer in the cache. */
 struct found {
 	uint64_t address;
 	uint32_t pid;
-	uint32_t offset;  /* into name */
+	uint32_t offset;  /* of the address from where `name' begins */
 	const char *name; /* NULL: nothing is known there */
 	bool used;
 };
@@ -44,7 +45,7 @@ struct dt_pointers {
 	size_t files;
 	struct mapping *mapping; /* sorted by pid, then low */
 	size_t mappings;
-	uint64_t low, high; /* of all mappings */
+	uint64_t low, high; /* bounds of all mappings */
 	struct found found[FOUND];
 };
 
@@ -70,7 +71,7 @@ void dt_pointers_free(struct dt_pointers *p)
 	free(p);
 }
 
-/* The file of a module; -1: no memory. */
+/* Returns the index of a module's file; -1: out of memory. */
 static int file_of(struct dt_pointers *p, const struct dt_module_info *m)
 {
 	struct dt_elf *elf;
@@ -103,7 +104,8 @@ static int by_place(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* Two files at one place, at different times: which one a pointer meant can not be told. */
+/* Marks places where a process had two files at different times: which of them a pointer meant is
+ * not known. */
 static void drop_ambiguous(struct dt_pointers *p)
 {
 	size_t n = 0;
@@ -122,7 +124,7 @@ static void drop_ambiguous(struct dt_pointers *p)
 	p->mappings = n;
 }
 
-/* A live trace gains modules. */
+/* Adds the modules that a live trace has gained since the last call. */
 static void look(struct dt_pointers *p)
 {
 	uint32_t n = dt_reader_modules(p->reader);

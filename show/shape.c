@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Types as a trace describes them. The file may be damaged: what is not understood is left out. */
+/* Types as a trace describes them. The file may be damaged: a description that is not understood is
+ * ignored. */
 #include "show/shape.h"
 
 #include <stdlib.h>
@@ -11,29 +12,30 @@
 #define MAX_NAME  64 /* bytes of a name that are printed */
 #define MAX_DEPTH 4  /* structures in structures */
 
+/* An enumerator, or a member of an aggregate. */
 struct part {
-	const char *name;
+	const char *name; /* points into the description, name_length bytes */
 	uint32_t name_length;
-	/* of an enumeration */
+	/* an enumerator's: */
 	int64_t value;
-	/* of an aggregate */
+	/* a member's: */
 	char letter;
-	uint8_t size; /* bytes */
-	uint32_t row; /* of its own type; 0: none */
-	uint16_t bit, bits;
+	uint8_t size;	    /* bytes */
+	uint32_t row;	    /* that of its type; 0: none */
+	uint16_t bit, bits; /* where it begins; width of a bit field, or 0 */
 };
 
 struct dt_shape {
 	bool ready;
-	char kind;  /* 'e', 'a'; 0: it could not be understood */
-	bool flags; /* of an enumeration: single bits that are combined */
+	char kind;  /* 'e' enumeration, 'a' aggregate; 0: it could not be understood */
+	bool flags; /* an enumeration whose values are single bits, to be combined */
 	struct part *part;
 	uint32_t parts;
 };
 
 /* ---- reading ---- */
 
-/* "RED=3", and goes behind it. */
+/* Reads "RED=3" at *p and moves *p past it and its comma. */
 static bool read_enumerator(const char **p, struct part *part)
 {
 	const char *at = *p;
@@ -51,7 +53,7 @@ static bool read_enumerator(const char **p, struct part *part)
 	return true;
 }
 
-/* "x:i4#12@32/3", and goes behind it. */
+/* Reads "x:i4#12@32/3" at *p and moves *p past it. */
 static bool read_member(const char **p, struct part *part)
 {
 	struct dt_signature_member m;
@@ -68,8 +70,9 @@ static bool read_member(const char **p, struct part *part)
 	return true;
 }
 
-/* Are they single bits and sums of such? Then other sums have names too. Numbers that are counted
- * (0, 1, 2, 3, 4) look like that as well, but do not get so high. */
+/* Says whether all values are single bits or sums of them: then other sums can be named as well.
+ * Consecutive numbers (0, 1, 2, 3, 4) look like that too, but are smaller: bits must be greater
+ * than twice the number of values. */
 static bool are_flags(const struct dt_shape *s)
 {
 	uint64_t bits = 0, all = 0;
@@ -109,6 +112,8 @@ static void read_shape(struct dt_shape *s, const char *text)
 	s->flags = kind == 'e' && are_flags(s);
 }
 
+/* Returns the description of a type, parsed at the first call. NULL: there is none, it is not
+ * understood, or out of memory. */
 static const struct dt_shape *shape_of(struct dt_shapes *all, uint32_t row)
 {
 	struct dt_shape *s;
@@ -143,7 +148,7 @@ static const struct dt_shape *shape_of(struct dt_shapes *all, uint32_t row)
 struct put {
 	struct dt_shapes *all;
 	dt_shape_plain_fn *plain;
-	char *p, *end; /* the end: so far a value may begin */
+	char *p, *end; /* no value begins at or after end */
 };
 
 static void put_name(struct put *o, const struct part *part)
@@ -210,13 +215,13 @@ static void put_member(struct put *o, const struct part *m, unsigned __int128 v,
 		*o->p++ = '?';
 		return;
 	}
-	/* a bit field has its sign where it ends */
+	/* the sign of a bit field is its highest bit */
 	if (m->bits && (m->letter == 'i' || m->letter == 'e') && bits < 64)
 		low = (uint64_t)((int64_t)(low << (64 - bits)) >> (64 - bits));
 	o->p = o->plain(o->p, m->letter, m->bits && m->letter != 'b' ? 8 : m->size, low);
 }
 
-/* An array of char is a text. */
+/* Writes an array of char as text; false: it is none, or has characters that can not be shown. */
 static bool put_text(struct put *o, const struct dt_shape *s, unsigned __int128 v)
 {
 	char text[17] = "";
@@ -267,7 +272,7 @@ char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, 
 		   uint64_t high, dt_shape_plain_fn *plain)
 {
 	const struct dt_shape *s = shape_of(all, row);
-	/* a part that begins takes at most a name, a value, and the braces around it */
+	/* the last part takes at most a name, a value, and the braces around it */
 	struct put o = {all, plain, p, p + DT_SHAPE_TEXT - 512};
 
 	if (!s)

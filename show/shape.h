@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Enumerations by name, and structures that came in registers by their members: what a trace says
- * of types (symbols/symtab.h), made ready for printing. */
+/* Printing values by the descriptions of types in a trace (symbols/symtab.h): enumerations by name,
+ * and structures that were passed in registers by their members. */
 #ifndef DT_SHOW_SHAPE_H
 #define DT_SHOW_SHAPE_H
 
@@ -11,20 +11,22 @@ struct dt_shape;
 /* Bytes that dt_shape_put() writes at most. */
 #define DT_SHAPE_TEXT 1600
 
+/* The parsed descriptions of a trace. Set `reader', all else zero; then dt_shapes_free(). */
 struct dt_shapes {
 	const struct dt_reader *reader;
-	struct dt_shape *shape; /* by row */
+	struct dt_shape *shape; /* by row of the type */
 	uint32_t shapes;
 };
 
-/* How a value without a shape is written: by the letter and the size of its type. At most 48 bytes.
- */
+/* Writes a value without a description at p, by the letter and the size of its type: at most 48
+ * bytes. Returns the end of what it wrote. */
 typedef char *dt_shape_plain_fn(char *p, char letter, unsigned size, uint64_t v);
 
 /*
- * "RED", "READ|WRITE", "{x=1, y=2}": the value that is in low (and high, of more than 8 bytes), of
- * the type of that row and, of an enumeration, of so many bytes. NULL: it is no such type, or the
- * enumeration has no name for it.
+ * Writes a value as "RED", "READ|WRITE" or "{x=1, y=2}" and returns the end of what it wrote. The
+ * value is in low, and its upper half, where it has more than 8 bytes, in high; row is that of its
+ * type; size, in bytes, is used for enumerations only. NULL: the row describes no enumeration or
+ * aggregate, or the enumeration has no name for the value.
  */
 char *dt_shape_put(struct dt_shapes *s, char *p, uint32_t row, unsigned size, uint64_t low,
 		   uint64_t high, dt_shape_plain_fn *plain);

@@ -6,7 +6,7 @@
 
 static char line[2 * DT_CALL_TEXT];
 
-/* A function that the trace has gained since it was opened. */
+/* Reads the trace's tables again if they do not have the function: a live trace has gained it. */
 static void look(struct dt_formats *f, uint32_t function)
 {
 	if (function && !dt_reader_function(f->reader, function))
@@ -25,7 +25,7 @@ void dt_words_call(struct dt_formats *f, struct dt_json *t, uint32_t function,
 }
 
 struct filling {
-	struct dt_fulls fulls; /* of the one call, 1 */
+	struct dt_fulls fulls; /* of a single call, with the id 1 */
 	const struct dt_reader *reader;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls as text of JSON: how the page, exports and tables show them. */
+/* Calls as text, added to a JSON text: the form in which the page, exports and tables show them. */
 #ifndef DT_SHOW_WORDS_H
 #define DT_SHOW_WORDS_H
 
@@ -7,10 +7,13 @@
 #include "show/format.h"
 #include "store/more.h"
 
-/* One thread at a time. */
+/*
+ * Add a call, or its result, as show/format.h writes it; it is not quoted. They share a buffer:
+ * only one thread may be in them at a time.
+ */
 void dt_words_call(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument);
-/* The same with what came behind the entry. */
+/* Adds a call with the values from the n records after its entry. */
 void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument, const struct dt_more *more, size_t n);
 void dt_words_result(struct dt_formats *f, struct dt_json *t, uint32_t function,

@@ -30,7 +30,10 @@ static size_t marks_of(const struct dt_code *c)
 	return n;
 }
 
-/* The index of a name that the symtab has; names of functions are in its order. */
+/*
+ * Returns the symtab's index of a name, from *from on: the functions come in the order of the
+ * symtab.
+ */
 static uintptr_t index_of(const struct dt_symtab *t, const char *name, size_t *from)
 {
 	for (; *from < t->functions; ++*from)
@@ -98,9 +101,12 @@ bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt
 	return ok;
 }
 
-/* ---- who asks ---- */
+/* ---- the side that asks ---- */
 
-/* What comes next in the answer, n of size bytes each; NULL: there are not as many. */
+/*
+ * The part of the answer that has not been read. take() returns the next n elements of size bytes
+ * each, or NULL if there are not so many.
+ */
 struct rest {
 	char *at;
 	size_t left;
@@ -124,7 +130,10 @@ static uint64_t size_of(int file)
 	return fstat(file, &st) < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-/* Their bytes are the file's, which is read here; what it has no bytes for is no code. */
+/*
+ * Takes the regions. Their bytes are read from the file here; a region that goes beyond the file is
+ * refused.
+ */
 static bool take_regions(struct dt_code *c, const struct dt_told_region *from, struct rest *marks,
 			 int file)
 {
@@ -148,7 +157,10 @@ static bool take_regions(struct dt_code *c, const struct dt_told_region *from, s
 	return true;
 }
 
-/* Numbers of others' where a bool or an index is meant, read as what they are. */
+/*
+ * Makes a function's bools and its index of a name valid, whatever numbers the other process wrote
+ * there.
+ */
 static void make_function(struct dt_code_function *f, const struct dt_symtab *t)
 {
 	bool *const all[] = {&f->found, &f->jumped, &f->part,  &f->falls, &f->anywhere, &f->taken,
@@ -190,8 +202,8 @@ static bool is_function(const struct dt_code *c, size_t i)
 }
 
 /*
- * A function's parts, one behind the other, come to an end: none is behind two, so that they are
- * rows and rings; and from the beginnings of all rows each is met that has one behind it.
+ * Do the lists of parts end? No part may follow two others, so there are only rows and rings; and
+ * from the heads of the rows all parts that follow another must be met, so there are no rings.
  */
 static bool parts_end(const struct dt_code *c)
 {
@@ -320,8 +332,8 @@ struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, s
 
 	if (symtab && dt_symtab_is_apart(symtab))
 		return open_apart(path, symtab, e);
-	if (!symtab && dt_symtab_opens) { /* what another process is to read is not read here when
-					     that fails */
+	if (!symtab && dt_symtab_opens) { /* a file that another process was to read is not read
+					     here if that has failed */
 		dt_fail(e, "%s: its code can not be read, since its symbols can not", path);
 		return NULL;
 	}

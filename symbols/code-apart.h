@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map of an ELF file's code (symbols/code.h), made by the process apart that reads its symbols:
- * tables of numbers, which are checked here, so that whoever goes on with them finds no table's end
- * but where it is said to be. What they say can be wrong, as whoever made the file likes.
+ * The map of an ELF file's code (symbols/code.h), when a separate process makes it: the one that
+ * reads the file's symbols. The tables of numbers that come back are checked here, so that code
+ * which uses them stays within each table. Their contents can still be wrong in any way that the
+ * maker of the file likes.
  */
 #ifndef DT_SYMBOLS_CODE_APART_H
 #define DT_SYMBOLS_CODE_APART_H
 
 #include "symbols/code.h"
 
-/* The process's side: tells the map on the channel. */
+/*
+ * The separate process's side: makes the map of the open file and sends it, or an error, on the
+ * channel. Returns false if that fails.
+ */
 bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt_symtab *t);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that neither a symbol nor an unwind entry tells of: what is called directly.
+ * Finds functions that have neither a symbol nor an unwind entry, by the calls of them.
  *
  * Code is followed from what is known (functions, the entry point, addresses in data and in
- * instructions), so that only a call that can be reached counts. Then each function is followed
+ * instructions), so that a call counts only if it can be reached. Then each function is followed
  * from its beginning, with what happens to the stack pointer, to find which code is its own: it
- * ends where no flow of its own leads on, not where the next one begins, since one that is only
- * reached through pointers may be in between. What does not leave with the stack as it found it,
- * jumps nobody knows where, or shares its code, is found but not hooked.
+ * ends where its own flow ends, not where the next known function begins, since a function that is
+ * only reached through pointers may lie between the two. A function that does not leave with the
+ * stack as it found it, that has jumps with unknown targets, or that shares its code with others,
+ * is found but not hooked.
  *
- * Only where known functions leave a notable part of the code: others are read as ever.
+ * This is done only if the known functions leave a notable part of the code uncovered.
  */
 #include "symbols/code-called-work.h"
 
@@ -69,7 +70,7 @@ uint64_t dt_called_end_of_gap(const struct dt_code *c, uint64_t at)
 	return low < c->functions && c->function[low].start < end ? c->function[low].start : end;
 }
 
-/* Calls fn for each stretch that no function covers. */
+/* Calls fn for each gap that no function covers. */
 static void each_gap(struct search *s,
 		     void (*fn)(struct search *, const struct dt_code_region *, uint64_t, uint64_t))
 {
@@ -94,7 +95,7 @@ static void each_gap(struct search *s,
 	}
 }
 
-/* Do the known functions leave so much that it is worth looking? */
+/* Do the known functions leave so much code that the search is worth while? */
 static bool is_notable(const struct dt_code *c)
 {
 	uint64_t text = 0, left = 0;
@@ -122,7 +123,7 @@ static bool is_notable(const struct dt_code *c)
 	return left > text / NOTABLE && (left > NOTABLE_LEAST || !c->frames->n);
 }
 
-/* Would it be a function: nothing in it is wrong, and it leaves as it should? */
+/* Would the code at `at' be a function, in which nothing is wrong and which leaves as it should? */
 static bool is_likely(struct search *s, uint64_t at)
 {
 	struct start f = {.at = at};
@@ -160,8 +161,9 @@ static uint64_t behind_filler(const struct dt_code_region *g, uint64_t at, uint6
 }
 
 /*
- * Behind what is reached, and filler, is there one that nothing leads to? Calls in it count: but
- * what only such call is not hooked, since it is not certain that it is code.
+ * Looks for functions that nothing leads to, after code that is reached and after filler. The calls
+ * in them count, but a function that only such code calls is not hooked, since it is not certain to
+ * be code.
  */
 static void sweep(struct search *s, const struct dt_code_region *g, uint64_t low, uint64_t high)
 {
@@ -181,7 +183,7 @@ static void sweep(struct search *s, const struct dt_code_region *g, uint64_t low
 		}
 		if (at < high && g->mark[at - g->low] & DT_CODE_INSN)
 			continue;
-		/* behind the next that does not go on */
+		/* goes on after the next instruction that ends a flow */
 		for (; at < high && !(g->mark[at - g->low] & DT_CODE_INSN); at += in.length)
 			if (!dt_insn_decode(&in, g->bytes + (at - g->low), high - at, at))
 				in.length = 1;
@@ -205,7 +207,7 @@ static int by_low(const void *a, const void *b)
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
-	/* a function's beginning first */
+	/* the piece at a function's beginning comes first */
 	if ((x->of == x->low) != (y->of == y->low))
 		return x->of == x->low ? -1 : 1;
 	return x->of < y->of ? -1 : x->of > y->of;
@@ -228,7 +230,10 @@ static void find_starts(struct search *s, const struct dt_code_region *g, uint64
 			continue;
 		if (dt_called_start_among(s, s->sure, at))
 			continue;
-		/* what nothing leads to says nothing of where functions begin in what is reached */
+		/*
+		 * calls in code that nothing leads to do not say where functions begin in code that
+		 * is reached
+		 */
 		if (*m & DT_CODE_INSN && !(*m & INNER) &&
 		    (!s->sweeping || dt_called_is_taken(*m) || is_swept(s, at)))
 			add_start(s, at, false);
@@ -269,7 +274,7 @@ static void forget_marks(const struct dt_code *c)
 			c->region[i].mark[k] &= (uint8_t) ~(START | INNER | NEVER | WORD | LABEL);
 }
 
-/* What is jumped to without a frame, and is a value somewhere, is a function. */
+/* Makes a function of each address that is jumped to without a frame and also occurs as a value. */
 static bool grant_wishes(struct search *s)
 {
 	size_t n = s->starts;
@@ -288,19 +293,21 @@ static bool grant_wishes(struct search *s)
 	return s->starts > n;
 }
 
-/* Two functions have the same code. false: nothing was changed. */
+/*
+ * Resolves that pieces of two functions overlap. Returns false if neither has to be followed again.
+ */
 static bool part_two(struct search *s, const struct piece *a, const struct piece *b)
 {
 	struct start *x = dt_called_start_of(s, a->of), *y = dt_called_start_of(s, b->of);
 	uint8_t *m = dt_called_mark_at(s, b->low);
 
-	/* what was not known to be a function when they were followed */
+	/* a start found since then may lie between them */
 	if (x->known < s->starts || y->known < s->starts) {
 		x->again = y->again = true;
 		return true;
 	}
-	/* what both jump to with nothing on the stack is as a function of its own, but is not
-	 * hooked: something may be below the stack pointer */
+	/* code that both jump to with nothing on the stack counts as a function of its own, but is
+	 * not hooked: something may be below the stack pointer */
 	if (b->bare && b->low != b->of && (a->bare || a->low != b->low) && !(*m & START) &&
 	    a->low == b->low) {
 		*m |= START;
@@ -315,7 +322,10 @@ static bool part_two(struct search *s, const struct piece *a, const struct piece
 	return false;
 }
 
-/* true: some have to be followed once more. */
+/*
+ * Resolves overlaps between the pieces of different functions. Returns true if some functions must
+ * be followed again; last: mark overlaps as shared instead.
+ */
 static bool part_all(struct search *s, bool last)
 {
 	const struct piece *far = NULL;
@@ -340,7 +350,7 @@ static bool part_all(struct search *s, bool last)
 	return again;
 }
 
-/* Drops the pieces of what is followed once more, and what has been said of it. */
+/* Drops the pieces of the functions that are followed again. */
 static void drop_again(struct search *s)
 {
 	size_t kept = 0;
@@ -351,7 +361,10 @@ static void drop_again(struct search *s)
 	s->pieces = kept;
 }
 
-/* What calls functions that do not come back was followed too far. true: some have to be again. */
+/*
+ * Marks functions that never return. Their callers were followed too far; returns true if some must
+ * be followed again.
+ */
 static bool mark_never(struct search *s)
 {
 	bool any = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where data leads to in the code: relocations, plain addresses, landing pads, tables. See code.h.
- */
+/* Finds where data leads in the code: relocations, plain addresses, landing pads, tables. See
+ * code.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define SHT_RELR 19
 #endif
 
-/* A restartable sequence: struct rseq_cs at address. */
+/* Reads a restartable sequence: the struct rseq_cs at address. */
 static void read_sequence(struct reader *r, uint64_t address, uint64_t start)
 {
 	size_t left, i;
@@ -40,7 +40,7 @@ static void relocated(struct reader *r, uint64_t where, uint64_t value)
 		return;
 	if ((where - r->sequence_low) % 32 == 8)
 		read_sequence(r, where - 8, value);
-	if ((where - r->sequence_low) % 32 == 24) /* the signature in front is looked at */
+	if ((where - r->sequence_low) % 32 == 24) /* the kernel reads the signature before it */
 		for (uint64_t at = value - 4; at < value; at++)
 			dt_code_set_mark(r->c, at, DT_CODE_HARD);
 }
@@ -89,7 +89,10 @@ static void relocated_word(struct reader *r, uint64_t where)
 	relocated(r, where, value);
 }
 
-/* Relative relocations as a list of places and bitmaps of the 63 words behind (gABI, SHT_RELR). */
+/*
+ * Reads relative relocations in the form of a list of places and bitmaps of the 63 words after a
+ * place (gABI, SHT_RELR).
+ */
 static void read_relr(struct reader *r, Elf_Scn *s)
 {
 	Elf_Data *d = elf_rawdata(s, NULL);
@@ -109,7 +112,7 @@ static void read_relr(struct reader *r, Elf_Scn *s)
 	}
 }
 
-/* In a file at a fixed address any aligned word may be the address of code. */
+/* Reads plain words. In a file at a fixed address any aligned word may be the address of code. */
 static void read_words(struct reader *r, Elf_Scn *s, const GElf_Shdr *sh)
 {
 	Elf_Data *d = elf_rawdata(s, NULL);
@@ -152,7 +155,7 @@ struct landing {
 	size_t function;
 };
 
-/* Something of the function leads to address in a way that is no jump. */
+/* Notes that the function leads to address other than by a jump. */
 static void add_join(struct reader *r, size_t function, uint64_t address)
 {
 	if (function < r->c->functions &&
@@ -179,7 +182,7 @@ void dt_code_read_landings(struct reader *r)
 	}
 }
 
-/* May a table of function f lead to address? To f itself, or to a part that has no name. */
+/* May a table of function f lead to address, that is, to f itself or to a part that has no name? */
 static bool may_lead(const struct dt_code *c, size_t f, uint64_t address)
 {
 	const struct dt_code_function *to;
@@ -204,8 +207,9 @@ static int by_table(const void *a, const void *b)
 }
 
 /*
- * Tables of 32-bit distances from their own beginning: how gcc and clang make a switch. Every
- * address that an instruction computes may be one; it ends where an entry leads nowhere.
+ * Reads tables of 32-bit distances from their own beginning, as gcc and clang make for a switch.
+ * Every address that an instruction computes may be one; a table ends at the first entry that leads
+ * nowhere.
  */
 void dt_code_read_tables(struct reader *r)
 {
@@ -222,7 +226,7 @@ void dt_code_read_tables(struct reader *r)
 
 		if (i && !by_table(l, l - 1))
 			continue;
-		/* sorted: mostly the section of the one before */
+		/* sorted, so it is mostly in the same section as the previous one */
 		if (!p || l->table - base >= left) {
 			p = dt_symfile_bytes(r->elf, l->table, &left);
 			base = l->table;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What jumps say about functions: their cold parts, their ways out, what nothing gets to. See
- * code.h. */
+/* Finds out from jumps about functions: their cold parts, their exits, and what is never executed.
+ * See code.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/search.h"
 #include "symbols/code-work.h"
 
-#define TABLE_LOOK 16 /* entries of a table that are looked at to see what it is */
+#define TABLE_LOOK 16 /* entries of a table that are read to see what it is */
 
 static bool named_cold(const char *name)
 {
@@ -21,9 +21,9 @@ static bool named_cold(const char *name)
 /* What is known of the owner of something that may be a part. */
 struct owner {
 	uint32_t index;
-	bool may;  /* nobody calls it, and it has no name */
-	bool must; /* it has something on the stack when it begins, or is named so */
-	bool sure; /* it goes back into the middle of its owner */
+	bool may;  /* nothing calls it, and it has no name */
+	bool must; /* it begins with something on the stack, or is named as a part */
+	bool sure; /* it jumps back into the middle of its owner */
 };
 
 static void lead_to(struct dt_code *c, struct owner *o, size_t from, uint64_t to)
@@ -35,7 +35,7 @@ static void lead_to(struct dt_code *c, struct owner *o, size_t from, uint64_t to
 	if (o[t].may && !o[t].sure) {
 		if (o[t].index == NOBODY || o[t].index == from)
 			o[t].index = (uint32_t)from;
-		else if (!o[t].must) /* a part has one owner: then it is a function */
+		else if (!o[t].must) /* a part has one owner, so this is a function */
 			o[t].index = SEVERAL;
 	}
 	if (o[from].may && !o[t].may && to != c->function[t].start && !o[from].sure) {
@@ -44,7 +44,7 @@ static void lead_to(struct dt_code *c, struct owner *o, size_t from, uint64_t to
 	}
 }
 
-/* Parts of functions that stand apart: the compiler's cold paths. */
+/* Finds the parts of functions that lie elsewhere: the compiler's cold paths. */
 void dt_code_join_parts(struct reader *r)
 {
 	struct dt_code *c = r->c;
@@ -81,7 +81,7 @@ void dt_code_join_parts(struct reader *r)
 	for (size_t i = 0; i < c->functions; i++) {
 		uint32_t whole = (uint32_t)i;
 
-		/* parts of parts, but not in a circle */
+		/* follows parts of parts, but not in a circle */
 		for (unsigned depth = 0; depth < 8 && o[whole].may && o[whole].index < SEVERAL;
 		     depth++)
 			whole = o[whole].index;
@@ -94,7 +94,7 @@ void dt_code_join_parts(struct reader *r)
 
 		if (f->whole == i)
 			continue;
-		if (whole->part) { /* a circle: nobody knows */
+		if (whole->part) { /* a circle: the whole is not known */
 			f->whole = (uint32_t)i;
 			continue;
 		}
@@ -118,7 +118,7 @@ static bool is_cross(const struct dt_code_function *f, const struct dt_code_link
 	return l->to && (l->to < f->start || l->to >= f->end);
 }
 
-/* Jumps between functions, so that it can be asked who jumps to an address. */
+/* Sorts the jumps between functions by target, so that the jumps to an address can be found. */
 void dt_code_sort_crosses(struct reader *r)
 {
 	struct dt_code *c = r->c;
@@ -149,7 +149,9 @@ static uint32_t whole_of(const struct dt_code *c, uint64_t address)
 	return i < c->functions ? c->function[i].whole : UINT32_MAX;
 }
 
-/* A jump into the middle of an instruction is sound to know when it skips a prefix. */
+/*
+ * Does a jump into the middle of an instruction just skip a prefix of it? Such a jump is harmless.
+ */
 static bool skips_prefix(const struct dt_code *c, uint64_t to)
 {
 	const struct dt_code_region *r = dt_code_text_at(c, to);
@@ -177,7 +179,7 @@ void dt_code_check_links(struct dt_code *c)
 
 			if (t == c->functions || dt_code_mark(c, to) & DT_CODE_INSN)
 				continue;
-			/* what follows data is no evidence against others */
+			/* what is decoded after data is no evidence against other functions */
 			if (f->trouble == DT_TROUBLE_DATA && t != i)
 				continue;
 			if (!c->function[t].trouble && !skips_prefix(c, to))
@@ -202,9 +204,9 @@ static void add_exit(struct reader *r, const struct dt_code_link *l, uint8_t kin
 }
 
 /*
- * Where the table leads that a jump of a file at a fixed address goes through: 1, into the function
- * itself (by one of its first entries; others may be its cold part), -1 to the beginnings of
- * others, 0 nobody knows.
+ * Looks where the table leads that a jump of a file at a fixed address goes through. Returns 1 if
+ * into the function itself (by one of its first entries; others may be its cold part), -1 if to the
+ * beginnings of other functions, 0 if it is not known.
  */
 static int table_leads(struct reader *r, const struct dt_code_function *f,
 		       const struct dt_code_link *l)
@@ -236,7 +238,10 @@ static int table_leads(struct reader *r, const struct dt_code_function *f,
 	return leads;
 }
 
-/* The same of a function that only calls told of: it was followed then. */
+/*
+ * Answers leaves() for a function that is known only from calls, and was followed when it was
+ * found.
+ */
 static bool leaves_found(const struct reader *r, struct dt_code_function *whole,
 			 const struct dt_code_link *l)
 {
@@ -249,10 +254,10 @@ static bool leaves_found(const struct reader *r, struct dt_code_function *whole,
 }
 
 /*
- * An indirect jump: to another function, or a switch or computed goto inside? By its looks, by what
- * is on the stack (nothing but the return address at a tail call), and by whether there is anything
- * inside that it could lead to. Where it leads inside and nothing is known of where to, everything
- * counts as a target.
+ * Does an indirect jump lead to another function, rather than being a switch or computed goto
+ * inside? Decided by what the jump looks like, by what is on the stack (only the return address at
+ * a tail call), and by whether there is anything inside that it could lead to. If it stays inside
+ * and its targets are not known, everything counts as a target.
  */
 static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt_code_link *l,
 		   bool has_switch)
@@ -261,7 +266,7 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 	struct dt_code_function *whole = &c->function[f->whole];
 	const struct dt_frame *frame = dt_frames_find(c->frames, l->from);
 	bool bare = !frame || dt_frame_depth(frame, l->from) == 8;
-	/* what was on the stack is gone again: nothing but a call is left to do */
+	/* what was on the stack has been removed, so only a tail call is left to do */
 	bool undone = bare && frame && dt_frame_pushes(frame);
 	bool table = f->table || whole->table, taken = f->taken || whole->taken;
 	int leads =
@@ -278,11 +283,11 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 			whole->anywhere = true;
 		return false;
 	case DT_INSN_BY_TABLE:
-		/* of addresses: of this function's, then it is a switch, or of functions */
+		/* of addresses: those of this function if it is a switch, or of functions */
 		if (bare && !taken)
 			return true;
 		break;
-	case DT_INSN_BY_SLOT: /* also what is left of a switch over a constant */
+	case DT_INSN_BY_SLOT: /* also the remains of a switch over a constant */
 	case DT_INSN_BY_MEMORY:
 		if (bare && leads <= 0)
 			return true;
@@ -301,8 +306,9 @@ static bool leaves(struct reader *r, struct dt_code_function *f, const struct dt
 }
 
 /*
- * Behind a jump or return, up to the next place that can be jumped to, there is nothing that ever
- * runs: filler, or data that happens to look like instructions. The first address that is not.
+ * Returns the first address after a jump or return that can be jumped to. The bytes before that
+ * never run: they are filler, or data that happens to look like instructions. After any other
+ * instruction, returns the next address.
  */
 static uint64_t unreached_until(const struct dt_code *c, const struct dt_code_function *f,
 				const struct dt_code_link *l)
@@ -319,7 +325,7 @@ static uint64_t unreached_until(const struct dt_code *c, const struct dt_code_fu
 	return at;
 }
 
-/* Finds the indirect jumps that leave the function; true when there are any that do not. */
+/* Finds the indirect jumps that leave the function. Returns true if there are some that do not. */
 static bool sort_indirect(struct reader *r, struct dt_code_function *f)
 {
 	struct dt_code_link *l = &r->c->link[f->first_link], *end = l + f->links;
@@ -339,8 +345,8 @@ static bool sort_indirect(struct reader *r, struct dt_code_function *f)
 }
 
 /*
- * Where nothing but a taken address leads to, and no jump in the function could use that, it is a
- * table of numbers between instructions rather than code.
+ * Finds data: a place after a jump that only a taken address leads to, which no jump in the
+ * function could use, is a table of numbers between instructions rather than code.
  */
 static void find_data(struct dt_code *c, struct dt_code_function *f)
 {
@@ -407,7 +413,7 @@ void dt_code_find_exits(struct reader *r)
 	}
 }
 
-/* From at on, what is filler: nop, int3 or zeros that nothing jumps to. */
+/* Marks filler from `at' on: nop, int3 or zeros that nothing jumps to. Returns where it ends. */
 static uint64_t fill_from(const struct dt_code_region *r, uint64_t at, uint64_t high, bool inside)
 {
 	struct dt_insn in;
@@ -416,7 +422,7 @@ static uint64_t fill_from(const struct dt_code_region *r, uint64_t at, uint64_t 
 		uint8_t *m = &r->mark[at - r->low];
 		unsigned n = 1;
 
-		/* in front of it, not behind: from there on it is used */
+		/* filler ends before a target: from there on the bytes are executed */
 		if (*m & DT_CODE_TARGET)
 			break;
 		if (inside || !dt_insn_pads(r->bytes[at - r->low])) {
@@ -449,7 +455,10 @@ void dt_code_find_filler(struct dt_code *c)
 			if (c->link[k].kind == DT_INSN_JUMP || c->link[k].kind == DT_INSN_RETURN ||
 			    c->link[k].kind == DT_INSN_JUMP_INDIRECT)
 				fill_from(r, c->link[k].from + c->link[k].length, f->end, true);
-		/* behind a call that never comes back, but not what would be its return address */
+		/*
+		 * filler may follow a call that never returns, but the byte that would be its
+		 * return address is not marked
+		 */
 		if (f->ends || f->calls)
 			fill_from(r, f->end + !f->ends, next, false);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Following one function that only calls tell of: its instructions, its stack, its ways out. For
+/* Follows one function that is known only from calls: its instructions, its stack, its exits. For
  * code-called.c. */
 #include "symbols/code-called-work.h"
 
@@ -95,15 +95,18 @@ uint64_t dt_called_behind_zeros(const struct dt_code_region *g, uint64_t at)
 	return at % ALIGNED == 0 && at - from > 1 ? at : from;
 }
 
-/* Is it another function's beginning, or no code of this kind: does control leave? */
+/*
+ * Does control leave by going there, because another function begins there or it is no uncovered
+ * code?
+ */
 static bool leaves(const struct search *s, uint64_t at)
 {
 	return (at != s->f->at && dt_called_is_marked(s, at, START)) || !dt_called_is_open(s, at);
 }
 
 /*
- * A call behind which there is the beginning of something whose address is known elsewhere does not
- * come back; nor does one behind which a function begins.
+ * Does a call return to `at'? It does not if what follows, perhaps after filler, is the beginning
+ * of a function or of something whose address is taken elsewhere.
  */
 static bool comes_back(const struct search *s, const struct dt_code_region *g, uint64_t at)
 {
@@ -113,7 +116,7 @@ static bool comes_back(const struct search *s, const struct dt_code_region *g, u
 	if (dt_called_behind_zeros(g, at) != at)
 		return false;
 	for (; at < g->high && at < from + 2 * GAP_LEAST; at += in.length) {
-		/* one that is not aligned may be a label */
+		/* a taken address that is not aligned may be a label */
 		if (at != s->f->at &&
 		    (g->mark[at - g->low] & START ||
 		     (at % ALIGNED == 0 && dt_called_is_taken(g->mark[at - g->low]))))
@@ -126,7 +129,7 @@ static bool comes_back(const struct search *s, const struct dt_code_region *g, u
 	return false;
 }
 
-/* Is there a table of addresses, of which one may be in the function? */
+/* Is there a table at `where' of addresses one of which may be in the function? */
 static bool has_labels(const struct search *s, uint64_t where)
 {
 	const struct word *w = dt_called_word_at(s, where), *end = s->word + s->words;
@@ -137,7 +140,10 @@ static bool has_labels(const struct search *s, uint64_t where)
 	return false;
 }
 
-/* A value that a jump of this function could use as a target: not a function's beginning. */
+/*
+ * Looks whether the instruction takes an address inside the function, but not a function's
+ * beginning, which one of its jumps could use as a target.
+ */
 static void look_at_address(struct search *s, const struct dt_insn *in, const uint8_t *code)
 {
 	uint64_t at = dt_called_taken_by(s, in, code);
@@ -207,7 +213,7 @@ static bool is_never(const struct search *s, const struct dt_insn *in)
 	return g && g->mark[at - g->low] & NEVER;
 }
 
-/* Straight on, as far as nothing new is known. */
+/* Follows the code straight on, until that brings nothing new. */
 static void follow(struct search *s, const struct next *from)
 {
 	const struct dt_code_region *g = dt_code_text_at(s->c, from->at);
@@ -233,7 +239,9 @@ static void follow(struct search *s, const struct next *from)
 			return;
 		v = dt_called_slot_of(s, at);
 		if (v->turn == s->turn) {
-			/* behind a call that does not come back is other code */
+			/*
+			 * with another stack, this is other code after a call that does not return
+			 */
 			if (how == CAME_BACK && v->stack.sp != stack.sp)
 				return;
 			if (!dt_stack_merge(&v->stack, &stack))
@@ -271,7 +279,10 @@ static void follow(struct search *s, const struct next *from)
 	}
 }
 
-/* Of what is behind calls, the function's own code first, in order. */
+/*
+ * Takes the next place after a call: the lowest address from the function's beginning on comes
+ * first.
+ */
 static struct next next_after(struct search *s)
 {
 	struct next x;
@@ -293,7 +304,7 @@ static void note_jump(struct search *s, uint64_t at, bool leaving)
 		r->jump[r->jumps++] = (struct dt_code_jump){at, leaving};
 }
 
-/* Everything is followed: does the instruction leave as it should? */
+/* Checks, when all has been followed, whether the instruction leaves as it should. */
 static void check_leaving(struct search *s, const struct visit *v, const struct dt_insn *in)
 {
 	struct start *f = s->f;
@@ -324,7 +335,7 @@ static void check_leaving(struct search *s, const struct visit *v, const struct 
 	note_jump(s, v->at, true);
 }
 
-/* A jump by adding to an address is a table's, which was not understood then. */
+/* A jump to a sum is one through a table. If the table was not found, its targets are not known. */
 static void check_sum(struct search *s, const struct dt_insn *in, const struct dt_insn *before)
 {
 	struct table table;
@@ -356,7 +367,7 @@ static void add_piece(struct search *s, const struct piece *p)
 		s->piece[s->pieces++] = *p;
 }
 
-/* All that was followed, in the order of addresses: checked, and put together in pieces. */
+/* Checks all that was followed, in the order of addresses, and joins it to pieces. */
 static void finish(struct search *s)
 {
 	struct piece p = {.low = 0};
@@ -373,7 +384,7 @@ static void finish(struct search *s)
 
 		if (!g || v->at < g->low || v->at >= g->high)
 			g = dt_code_text_at(s->c, v->at);
-		/* but for a jump over a prefix */
+		/* a jump over a prefix is no overlap */
 		if (v->at < p.high && in.address + in.length == v->at + v->length &&
 		    dt_insn_is_prefix(&in, v->at - in.address))
 			continue;
@@ -398,7 +409,9 @@ static void finish(struct search *s)
 		leaving |= in.kind == DT_INSN_RETURN || jumps;
 		special |= in.kind == DT_INSN_JUMP_INDIRECT;
 		s->below_sp |= dt_insn_below_sp(&in);
-		/* pieces in front of the first are not promoted: its end is not known yet */
+		/*
+		 * for pieces before the first this is not certain, since its end is not known yet
+		 */
 		if (p.low == s->f->at)
 			end = p.high;
 		else
@@ -408,10 +421,10 @@ static void finish(struct search *s)
 					in.target < (end ? end : UINT64_MAX);
 	}
 	add_piece(s, &p);
-	/* a hook where it is jumped to, or jumps on, would write there */
+	/* a hook at its beginning or at the jump would overwrite that memory */
 	if (s->below_sp && (s->f->jumped || jumps))
 		set_trouble(s->f, DT_TROUBLE_STACK, s->f->at);
-	/* somebody may jump there, or look whether a thread is there */
+	/* a jump may lead there, or a handler may compare a thread's position with it */
 	if (inside && special)
 		set_trouble(s->f, DT_TROUBLE_JUMPS, inside);
 	s->f->never = !leaving && !s->f->trouble && s->wishes == s->first_wish;
@@ -436,9 +449,10 @@ void dt_called_follow_all(struct search *s, struct start *f)
 }
 
 /*
- * What it jumps to with nothing on the stack is a part of it, or a function that nobody calls. It
- * is the latter if it stands apart where functions begin, and does not go back; but where something
- * may be below the stack pointer nothing is hooked in between.
+ * Code that the function jumps to with nothing on the stack is a part of it, or a function that is
+ * never called. It counts as a function if it is aligned as functions are, apart from the rest, and
+ * does not jump back; but not if something may be below the stack pointer, so that nothing is
+ * hooked in between.
  */
 static void part_jumped(struct search *s, size_t first)
 {

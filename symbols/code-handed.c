@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that jump on with an address in the frame that they have just given back.
+ * Finds functions that jump on with an address in the frame that they have just given back.
  *
- * gcc does that where it believes that what is jumped to reads no memory, as when assembly in a
- * function does not say that it does: libtheora's SATD hands a buffer on so. Nothing overwrites the
- * 128 bytes below the stack pointer, not even a signal, so it works; a hook at the jump, or at the
- * beginning of what is jumped to, would overwrite it. So neither is hooked.
+ * gcc makes them if it believes that the function jumped to reads no memory, as when assembly in
+ * that function does not say that it does: libtheora's SATD passes a buffer on in this way. Nothing
+ * overwrites the 128 bytes below the stack pointer, not even a signal, so it works; but a hook at
+ * the jump, or at the beginning of the function jumped to, would overwrite them. So neither is
+ * hooked.
  *
- * Found is what registers hold: an address that was stored and read again is not followed.
+ * Only addresses in registers are found: one that was stored and loaded again is not followed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,29 +16,35 @@
 #include "arch/arch.h"
 #include "symbols/code-work.h"
 
-#define DEPTH 8 /* calls of calls that are looked into; below, the worst is taken for true */
+#define DEPTH 8 /* depth to which calls of calls are followed; deeper, the worst is assumed */
 
-/* Of all functions. */
+/*
+ * What is known of all functions. The arrays are indexed by function, their elements are masks of
+ * registers.
+ */
 struct handing {
 	struct reader *r;
-	uint16_t *given; /* which arguments are such addresses when the function begins */
-	uint16_t *lost;	 /* which registers a call of the function changes; 0: not looked at */
-	uint16_t
-		*used; /* which it reads before it changes them, and DT_INSN_SP; 0: not looked at */
+	uint16_t *given; /* which arguments hold such addresses when the function begins */
+	uint16_t *lost;	 /* which registers a call of the function changes; 0: not yet known */
+	uint16_t *used; /* which argument registers it reads before it changes them, and DT_INSN_SP;
+			   0: not yet known */
 };
 
-/* One function's work. A state is a mask of registers; rsp is always in it, so 0: not reached. */
+/*
+ * The work on one function. A state is a mask of registers. rsp is always in it, so 0 means that
+ * the instruction has not been reached.
+ */
 struct handed {
 	struct handing *all_of;
 	const struct dt_code *c;
 	const struct dt_code_function *f;
 	const struct dt_code_region *r;
-	uint16_t *state; /* in front of the instruction at each byte */
+	uint16_t *state; /* the state before the instruction at each byte */
 	uint16_t
-		*done; /* the state with which that instruction has been stepped over, 0: not yet */
+		*done; /* the state with which that instruction was last stepped over; 0: not yet */
 	struct dt_insn *in;
 	size_t n;     /* instructions of the function, decoded once */
-	uint16_t all; /* of all instructions */
+	uint16_t all; /* union of the states of all instructions */
 	bool changed;
 };
 
@@ -55,8 +62,9 @@ static void reach(struct handed *h, uint64_t at, uint16_t state)
 }
 
 /*
- * Is it got to in other ways than those that are followed: from a table of jumps, from another
- * part? What is behind a call is marked so too, and the beginning of a function.
+ * Can control get to the instruction in ways that are not followed, from a table of jumps or from
+ * another part? The instruction after a call, and the beginning of the function, are marked in the
+ * same way, but do not count.
  */
 static bool is_far_target(const struct handed *h, const struct dt_insn *before, uint64_t at)
 {
@@ -64,7 +72,10 @@ static bool is_far_target(const struct handed *h, const struct dt_insn *before, 
 	       h->r->mark[at - h->r->low] & (DT_CODE_HARD | DT_CODE_CROSS);
 }
 
-/* The function whose code a call or jump leads to, or functions: another file's, or not known. */
+/*
+ * Returns the index of the function that a call or jump leads to; c->functions if it is in another
+ * file or not known.
+ */
 static size_t callee_of(const struct dt_code *c, const struct dt_insn *in)
 {
 	size_t t = c->functions;
@@ -82,8 +93,8 @@ static bool leaves(const struct dt_code_function *f, const struct dt_insn *in)
 }
 
 /*
- * The registers that a call changes. A compiler that knows the called function keeps things in what
- * that leaves alone; of others it knows what the ABI says.
+ * Returns the registers that a call changes. A compiler that knows the called function may keep
+ * values in those which it leaves alone; for other functions it relies on the ABI.
  */
 static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned depth)
 {
@@ -114,7 +125,11 @@ static uint16_t lost_by(struct handing *all, const struct dt_insn *in, unsigned 
 
 static uint16_t used_by(struct handing *all, size_t t, unsigned depth);
 
-/* In the order of addresses, until nothing changes: what comes unchanged to each instruction. */
+/*
+ * Passes once over the function in the order of addresses, and notes which registers still have
+ * their initial values at each instruction. The caller repeats it until nothing changes. Returns
+ * those argument registers that are read with their initial values.
+ */
 static uint16_t use_pass(struct handed *h, unsigned depth)
 {
 	const struct dt_code_function *f = h->f;
@@ -135,8 +150,8 @@ static uint16_t use_pass(struct handed *h, unsigned depth)
 		dt_insn_registers(h->r->bytes + (at - h->r->low), in.length, &written, &read);
 		used |= state & read & DT_INSN_ARGUMENTS;
 		if (leaves(f, &in)) {
-			/* what is not known to the compiler may read memory, and be no such thing
-			 */
+			/* a function that the compiler does not know may read memory, so it is not
+			 * called in this way */
 			t = callee_of(h->c, &in);
 			if (t < h->c->functions)
 				used |= state & used_by(h->all_of, t, depth + 1);
@@ -162,7 +177,7 @@ static uint16_t used_by(struct handing *all, size_t t, unsigned depth)
 	h.r = dt_code_text_at(h.c, f->start);
 	if (!h.r || f->end <= f->start || depth > DEPTH)
 		return DT_INSN_ARGUMENTS;
-	all->used[t] = DT_INSN_ARGUMENTS | DT_INSN_SP; /* of one that calls itself */
+	all->used[t] = DT_INSN_ARGUMENTS | DT_INSN_SP; /* for a function that calls itself */
 	h.state = calloc(f->end - f->start, sizeof(*h.state));
 	if (!h.state) {
 		all->r->failed = true;
@@ -195,8 +210,8 @@ static void step(struct handed *h, uint64_t at, const struct dt_insn *in)
 		reach(h, at + in->length, state);
 }
 
-/* One pass over the function, in the order of addresses: what has a new state since the last is
- * stepped over. */
+/* Passes once over the function in the order of addresses, and steps over each instruction whose
+ * state has changed since the last pass. */
 static void pass(struct handed *h, uint16_t anywhere)
 {
 	static const struct dt_insn none;
@@ -212,7 +227,7 @@ static void pass(struct handed *h, uint16_t anywhere)
 	}
 }
 
-/* Decodes the function, up to what can not be decoded. */
+/* Decodes the function up to the first byte that can not be decoded. */
 static bool decode(struct handed *h)
 {
 	const struct dt_code_function *f = h->f;
@@ -240,7 +255,7 @@ static size_t target_of(const struct dt_code *c, const struct dt_exit *x)
 	return t < c->functions && c->function[t].start == x->target ? t : c->functions;
 }
 
-/* Has it given back its frame where it leaves? Yes where that is not known. */
+/* Has the function given back its frame at that exit? True also if that is not known. */
 static bool is_released(const struct dt_code_function *f, const struct dt_exit *x)
 {
 	int64_t depth = f->frame ? dt_frame_depth(f->frame, x->address) : -1;
@@ -260,7 +275,10 @@ static bool may_hand(const struct dt_code *c, const struct dt_code_function *f, 
 
 static void look(struct handing *all, size_t index);
 
-/* Neither what jumps nor what is jumped to is hooked, nor what that jumps on to with it. */
+/*
+ * Marks the function that jumps, the one jumped to, and those that this one jumps on to with the
+ * address.
+ */
 static void judge(const struct handed *h, size_t index)
 {
 	uint16_t *given = h->all_of->given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be reached from what is known, and what does not come back: for code-called.c. */
+/* Finds what can be reached from what is known, and what never returns: for code-called.c. */
 #include "symbols/code-called-work.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void take(struct search *s, uint64_t at)
 {
 	uint8_t *m = dt_called_mark_at(s, at);
 
-	/* what nothing leads to may be no code */
+	/* code that nothing leads to may be data, so its addresses do not count */
 	if (m && !s->sweeping)
 		*m |= TAKEN;
 	dt_called_push(s, at);
@@ -84,7 +84,7 @@ static void walk_insn(struct search *s, const struct dt_insn *in, const uint8_t 
 		walk_switch(s, in);
 }
 
-/* Straight on from an address, as far as nobody has been. */
+/* Walks straight on from an address, until it meets what has been walked before. */
 static void walk(struct search *s, uint64_t at)
 {
 	const struct dt_code_region *g = dt_code_text_at(s->c, at);
@@ -124,7 +124,7 @@ void dt_called_walk_all(struct search *s)
 		walk(s, s->todo[--s->todos]);
 }
 
-/* What the known functions lead to. */
+/* Walks the known functions, for what they lead to. */
 static void walk_known(struct search *s, const struct dt_code_function *f)
 {
 	const struct dt_code_region *g = dt_code_text_at(s->c, f->start);
@@ -199,7 +199,7 @@ void dt_called_walk_code(struct search *s)
 	if (s->words)
 		qsort(s->word, s->words, sizeof(*s->word), by_where);
 	for (size_t i = 0; i < s->words; i++) {
-		/* at a fixed address it may be any number, or a switch's */
+		/* in a file at a fixed address it may be any number, or an entry of a switch */
 		if (!s->r->fixed)
 			take(s, s->word[i].value);
 		else if (s->word[i].where % 8 == 0) {
@@ -271,7 +271,7 @@ static void read_slots(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
 	}
 }
 
-/* The stubs that jump through such a word. */
+/* Marks the PLT entries that jump through the word of a function that never returns. */
 static void mark_stubs(struct search *s, const struct dt_code_region *g)
 {
 	struct dt_insn in;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See code.h. Each step adds to what the ones before have found, in the order of read_code(). */
+/*
+ * See code.h. The steps are in the order of read_code(); each adds to what the previous ones have
+ * found.
+ */
 #include "symbols/code.h"
 
 #include <stdlib.h>
@@ -148,7 +151,7 @@ static struct dt_code_function *add_function(struct reader *r, uint64_t start, u
 	return &c->function[c->functions++];
 }
 
-/* Symbols and frames, both sorted, into one sorted list. */
+/* Merges symbols and frames, both sorted, into one sorted list of functions. */
 static void read_functions(struct reader *r, const struct dt_symtab *symtab)
 {
 	const struct dt_frames *frames = r->c->frames;
@@ -192,7 +195,7 @@ static void read_functions(struct reader *r, const struct dt_symtab *symtab)
 	}
 }
 
-/* Functions end where the next one begins, at the latest. */
+/* Cuts functions so that each ends at the latest where the next one begins. */
 static void cut_functions(struct reader *r)
 {
 	struct dt_code *c = r->c;
@@ -243,7 +246,7 @@ static void add_lea(struct reader *r, uint64_t table, size_t function)
 		r->lea[r->leas++] = (struct lea){table, (uint32_t)function};
 }
 
-/* Code that is read: V8 takes constants from its instructions' immediates. */
+/* Marks code that is read as data: V8 takes constants from the immediates of its instructions. */
 static void read_as_data(struct reader *r, const struct dt_insn *in)
 {
 	unsigned n = dt_insn_reads(in);
@@ -252,7 +255,7 @@ static void read_as_data(struct reader *r, const struct dt_insn *in)
 		dt_code_set_mark(r->c, in->memory + i, DT_CODE_READ);
 }
 
-/* What the instruction says about addresses in the code. */
+/* Notes what the instruction says about addresses in the code. */
 static void addresses_of(struct reader *r, const struct dt_insn *in, const uint8_t *code,
 			 size_t function)
 {
@@ -300,8 +303,8 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 		add_link(r, in, 0);
 		break;
 	case DT_INSN_FAR:
-		/* a far call comes back, and nobody makes one: the return address of none is safe
-		 */
+		/* a far call returns, too, but compilers make none, so it is not handled: its
+		 * return address would not be safe */
 		dt_code_set_trouble(f, DT_TROUBLE_FAR, in->address);
 		break;
 	}
@@ -322,7 +325,7 @@ static void decode_function(struct reader *r, size_t index)
 
 		before = in;
 		if (!dt_insn_decode(&in, code, f->end - at, at)) {
-			/* nothing says that it goes so far */
+			/* it may have ended before */
 			if (f->open && ended)
 				break;
 			dt_code_set_trouble(f, DT_TROUBLE_DATA, at);
@@ -348,7 +351,7 @@ static void decode_function(struct reader *r, size_t index)
 	f->links = (uint32_t)r->c->links - f->first_link;
 }
 
-/* Does an instruction that is known begin within another that is none? */
+/* Does a known instruction begin inside these bytes, if none is known to begin at the first? */
 static bool is_inside(const struct dt_code_region *r, uint64_t at, unsigned length)
 {
 	const uint8_t *m = &r->mark[at - r->low];
@@ -359,7 +362,7 @@ static bool is_inside(const struct dt_code_region *r, uint64_t at, unsigned leng
 	return false;
 }
 
-/* Code that no function covers may still jump into one. */
+/* Decodes code that no function covers, as it may still jump into one. */
 static void decode_gap(struct reader *r, const struct dt_code_region *region, uint64_t low,
 		       uint64_t high)
 {
@@ -371,7 +374,9 @@ static void decode_gap(struct reader *r, const struct dt_code_region *region, ui
 		in.length = 0;
 		if (dt_insn_pads(*code))
 			continue;
-		/* where it was followed from elsewhere, that says where instructions begin */
+		/*
+		 * if the code was followed from elsewhere, that has shown where instructions begin
+		 */
 		if (!dt_insn_decode(&in, code, high - at, at) || is_inside(region, at, in.length)) {
 			in.length = 0;
 			r->c->left += *code != 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signatures: which register each parameter is in at the function's entry. The calling convention
- * says it; where an optimizing compiler left the location of a parameter at the entry, it is
- * checked against that, because compilers change the parameters of functions only they can see.
+ * Makes signatures: which register each parameter is in at the function's entry. The calling
+ * convention says that. If an optimizing compiler recorded the location of a parameter at the
+ * entry, the two are compared, because compilers change the parameters of functions that no other
+ * file can call.
  */
 #include "symbols/dwarf-signature.h"
 
@@ -20,30 +21,31 @@
 #define CAPTURED	  4 /* integer registers in a record */
 
 enum evidence {
-	NOTHING,  /* no location at the entry */
-	ON_STACK, /* it has a home in memory: it was passed as the convention says */
+	NOTHING,  /* it has no location at the entry */
+	ON_STACK, /* it has a place in the function's frame, so it was passed as the convention says
+		   */
 	IN_REGISTER,
-	BY_CALLER, /* in memory that the caller set up */
-	ELSEWHERE, /* a constant, an expression */
+	BY_CALLER, /* it is in memory that the caller filled */
+	ELSEWHERE, /* it is a constant or an expression */
 };
 
 struct parameter {
-	Dwarf_Die die; /* says name and type */
-	Dwarf_Die
-		located; /* says where it is: the same, or the entry of this copy of the function */
+	Dwarf_Die die;	   /* has name and type */
+	Dwarf_Die located; /* has the location: the same as die, or the entry of this copy of the
+			      function */
 	bool has_location;
 	struct dt_type type;
-	int place[2]; /* integer registers, -1: none or not captured */
+	int place[2]; /* indices of integer registers; -1: none, or not captured */
 	enum evidence evidence;
-	int found;	  /* IN_REGISTER: integer register index, -1 another one */
-	int found_vector; /* the same of vector registers */
-	int piece[2];	  /* wherever they are: integer registers, or as below; NONE */
+	int found;	  /* IN_REGISTER: index of the integer register; -1: another kind */
+	int found_vector; /* index of the vector register; -1: another kind */
+	int piece[2];	  /* places of its halves: integer registers, or as below; NONE */
 };
 
-/* of parameter.piece */
+/* Values of parameter.piece. */
 #define NONE	-1
-#define VECTOR	16 /* and the register's number */
-#define STACKED 64 /* and the distance from the stack pointer */
+#define VECTOR	16 /* plus the register's number */
+#define STACKED 64 /* plus the distance from the stack pointer at the entry */
 
 /* DWARF's number of xmm0 */
 #define DWARF_VECTOR 17
@@ -53,8 +55,8 @@ struct signature {
 	struct parameter p[MAX_PARAMETERS];
 	int n;
 	bool variadic;
-	bool special; /* hidden parameters of C++ constructors */
-	bool unknown; /* more parameters than there is room for, or damage */
+	bool special; /* it has hidden parameters of C++ constructors */
+	bool unknown; /* it has more parameters than there is room for, or the DWARF is damaged */
 	struct dt_type result;
 };
 
@@ -63,7 +65,7 @@ static bool same_die(Dwarf_Die *a, Dwarf_Die *b)
 	return a->addr == b->addr;
 }
 
-/* Follows DW_AT_abstract_origin to the end; false when there is none. */
+/* Follows DW_AT_abstract_origin to its end; returns false if there is none. */
 static bool origin_of(Dwarf_Die *die, Dwarf_Die *origin)
 {
 	Dwarf_Attribute attr;
@@ -146,7 +148,7 @@ static void read_parameters(struct signature *s, Dwarf_Die *die)
 	}
 	list_parameters(s, &origin, 0);
 	if (s->special) {
-		/* what is hidden depends on the copy: take its own list */
+		/* which parameters are hidden depends on the copy, so its own list is taken */
 		s->n = 0;
 		s->special = false;
 		list_parameters(s, die, 0);
@@ -163,7 +165,7 @@ static int integer_index(int reg)
 	return -1;
 }
 
-/* Is the frame base the address above the return address, as gcc has it? */
+/* Is the frame base the address above the return address, as in gcc's code? */
 static bool base_is_cfa(Dwarf_Die *function)
 {
 	Dwarf_Attribute attr;
@@ -174,7 +176,7 @@ static bool base_is_cfa(Dwarf_Die *function)
 	       !dwarf_getlocation(&attr, &op, &n) && n == 1 && op->atom == DW_OP_call_frame_cfa;
 }
 
-/* Where DWARF says the parameter is at the entry. */
+/* Finds where DWARF says the parameter is at the entry. */
 static void find_evidence(struct parameter *p, uint64_t entry, bool cfa)
 {
 	Dwarf_Attribute attr;
@@ -208,7 +210,7 @@ static bool by_memory(const struct dt_type *t)
 	return t->class[0] == DT_CLASS_MEMORY || t->class[0] == DT_CLASS_X87;
 }
 
-/* The pieces of one that goes by registers, from the next ones that are free. */
+/* Assigns the next free registers to the pieces of a parameter that is passed in registers. */
 static void assign_pieces(struct parameter *p, int integers, int vectors)
 {
 	for (int k = 0; k < 2; k++) {
@@ -219,7 +221,8 @@ static void assign_pieces(struct parameter *p, int integers, int vectors)
 			p->piece[k] = integers++;
 		else if (c == DT_CLASS_SSE)
 			p->piece[k] = VECTOR + vectors++;
-		else if (c != DT_CLASS_NONE || p->type.wide) /* not in pieces of 8 bytes */
+		/* it is not passed in pieces of 8 bytes */
+		else if (c != DT_CLASS_NONE || p->type.wide)
 			p->piece[0] = p->piece[1] = NONE;
 		if (p->piece[0] == NONE)
 			return;
@@ -227,8 +230,9 @@ static void assign_pieces(struct parameter *p, int integers, int vectors)
 }
 
 /*
- * The next one on the stack: *at is the distance from the stack pointer at the entry, 0 when it is
- * not known any more. What may need to be aligned by 16 bytes ends that.
+ * Assigns the next place on the stack. *at is its distance from the stack pointer at the entry, 0
+ * once that is not known any more; it is not known after a parameter that may have to be aligned to
+ * 16 bytes.
  */
 static void assign_stack(struct parameter *p, int *at)
 {
@@ -252,17 +256,18 @@ static void assign_places(struct signature *s)
 	int integers = r->reference || r->class[0] == DT_CLASS_MEMORY, vectors = 0;
 
 	if (r->class[0] == DT_CLASS_UNKNOWN)
-		return; /* perhaps there is a hidden first one */
+		return; /* there may be a hidden first parameter */
 	for (int i = 0; i < s->n; i++) {
 		struct parameter *p = &s->p[i];
 		int want_i = p->type.reference ? 1 : count_class(&p->type, DT_CLASS_INTEGER);
 		int want_v = p->type.reference ? 0 : count_class(&p->type, DT_CLASS_SSE);
 
 		if (!p->type.reference && p->type.class[0] == DT_CLASS_UNKNOWN)
-			return; /* nor can those behind it be told */
+			return; /* the places of the parameters after it are not known either */
 		if ((!p->type.reference && by_memory(&p->type)) ||
 		    integers + want_i > INTEGER_REGISTERS || vectors + want_v > VECTOR_REGISTERS) {
-			assign_stack(p, &stack); /* the whole, and it takes no register */
+			/* it is wholly on the stack, and takes no register */
+			assign_stack(p, &stack);
 			continue;
 		}
 		assign_pieces(p, integers, vectors);
@@ -275,8 +280,9 @@ static void assign_places(struct signature *s)
 }
 
 /*
- * Compares with what DWARF says of the entry. A parameter in another register than the convention
- * gives means that the compiler changed the function: then only what is said counts.
+ * Compares the places with what DWARF says of the entry. A parameter in another register than the
+ * convention gives it means that the compiler changed the function; then only what DWARF says
+ * counts.
  */
 static void check_places(struct signature *s, Dwarf_Die *die)
 {
@@ -286,8 +292,8 @@ static void check_places(struct signature *s, Dwarf_Die *die)
 		struct parameter *p = &s->p[i];
 
 		find_evidence(p, s->c->address, cfa);
-		/* a register's parameter has its home in the function's own frame, except where
-		 * another convention rules (ms_abi) */
+		/* a parameter passed in a register has its place in the function's own frame,
+		 * unless another convention applies (ms_abi) */
 		if (p->evidence == BY_CALLER && p->place[0] >= 0)
 			changed = true;
 		if (p->evidence == IN_REGISTER && p->place[0] >= 0 && p->place[1] < 0 &&
@@ -297,7 +303,7 @@ static void check_places(struct signature *s, Dwarf_Die *die)
 	for (int i = 0; i < s->n; i++) {
 		struct parameter *p = &s->p[i];
 
-		/* where the convention cannot tell, DWARF does too */
+		/* DWARF is also used if the convention gives no place */
 		if ((changed || p->place[0] < 0) && p->evidence == IN_REGISTER && p->found >= 0 &&
 		    (p->type.reference || p->type.class[0] == DT_CLASS_INTEGER) &&
 		    p->type.class[1] == DT_CLASS_NONE) {
@@ -358,7 +364,10 @@ static void put_place(struct text *t, const struct parameter *p)
 		dt_dwarf_put(t, "@%d+%d", p->place[0], p->place[1]);
 }
 
-/* A result is in two integer registers and a vector register: values 0, 1, and 2 with 3. */
+/*
+ * Writes the result and its place. The record of an exit has two integer registers as values 0 and
+ * 1, and a vector register as values 2 and 3.
+ */
 static void put_result(struct text *t, const struct dt_signature_context *c,
 		       const struct dt_type *r)
 {
@@ -369,7 +378,7 @@ static void put_result(struct text *t, const struct dt_signature_context *c,
 		dt_dwarf_put(t, ";v");
 		return;
 	}
-	/* a class returned by a pointer to it is not itself a pointer */
+	/* a class that is returned through a pointer is not itself a pointer */
 	dt_dwarf_put(t, r->reference ? ";a" : ";");
 	if (!r->reference)
 		dt_type_put(t, c->keys, r);
@@ -381,7 +390,7 @@ static void put_result(struct text *t, const struct dt_signature_context *c,
 		dt_dwarf_put(t, "@2+0");
 	else if (b == DT_CLASS_SSEUP)
 		dt_dwarf_put(t, "@2+3");
-	else /* the second of two vector registers is not captured, nor is a wide one whole */
+	else /* the second of two vector registers is not captured, nor all of a wide one */
 		dt_dwarf_put(t, aggregate && b == DT_CLASS_SSE ? "@-" : "@2");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text that is put together in a caller's buffer. */
+/* Puts text together in the caller's buffer. */
 #include "symbols/dwarf-text.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Types described, as rows of the table `type' have them. */
+/* Describes types, in the form of rows of the table `type'. */
 #include "symbols/dwarf-type-work.h"
 
 #include <dwarf.h>
@@ -7,7 +7,7 @@
 
 #include "symbols/dwarf-text.h"
 
-#define MAX_PARTS 4096 /* enumerators, members, elements: of more nothing is told */
+#define MAX_PARTS 4096 /* enumerators, members, elements: a type with more is not described */
 
 static void put_name(struct text *t, const char *name)
 {
@@ -22,7 +22,7 @@ int64_t dt_type_size(const struct dt_type *t)
 	return die.addr ? dt_type_size_of(&die, 0) : -1;
 }
 
-/* Its offset, and whether that is in the file that dwz shares. */
+/* Makes a type's key from its offset, and whether that is in the file which dwz shares. */
 uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t)
 {
 	Dwarf_Die die = t->die, same;
@@ -36,7 +36,7 @@ uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t)
 	alt = of != dwarf;
 	if (alt && of != dwarf_getalt(dwarf))
 		return 0;
-	/* a type in a section of its own is not found by that offset */
+	/* a type that has a section of its own is not found by that offset */
 	if (!dwarf_offdie(of, dwarf_dieoffset(&die), &same) || same.addr != die.addr)
 		return 0;
 	return (uint64_t)dwarf_dieoffset(&die) << 1 | alt;
@@ -70,9 +70,9 @@ static void put_part(struct text *t, Dwarf *dwarf, const char *name, Dwarf_Die *
 }
 
 /*
- * An enumerator's value. The forms of one, two and four bytes do not say whether they have a sign:
- * gcc writes what is not negative in the least of them that holds it, and the rest with a sign.
- * Where the form is as wide as the type both are the same bits.
+ * Reads an enumerator's value. The forms of one, two and four bytes do not say whether they are
+ * signed: gcc writes a value that is not negative in the smallest of them that holds it, and a
+ * negative value in a signed form. If the form is as wide as the type, both have the same bits.
  */
 static bool enumerator(Dwarf_Attribute *attr, Dwarf_Sword *v)
 {

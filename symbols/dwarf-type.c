@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Classification of types. DWARF read here may be damaged: chains are followed a bounded number of
+ * Classifies types. DWARF that is read here may be damaged: chains are followed a bounded number of
  * steps, and anything odd makes the type UNKNOWN rather than wrong.
  */
 #include "symbols/dwarf-type-work.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_CHAIN   64	/* typedefs and qualifiers in a row */
-#define MAX_DEPTH   16	/* structures in structures */
-#define MAX_MEMBERS 512 /* looked at for one type */
+#define MAX_CHAIN   64	/* typedefs and qualifiers in a row, at most */
+#define MAX_DEPTH   16	/* structures in structures, at most */
+#define MAX_MEMBERS 512 /* read for one type, at most */
 
 struct walk {
 	enum dt_class *class;
@@ -154,7 +154,7 @@ static void set(struct walk *w, uint64_t offset, enum dt_class c)
 		*at = DT_CLASS_SSE;
 }
 
-/* A scalar of that size: packed ones that are not aligned go by memory. */
+/* Adds a scalar of that size. One that is packed so that it is not aligned is passed in memory. */
 static void set_scalar(struct walk *w, uint64_t offset, uint64_t size, enum dt_class low,
 		       enum dt_class high)
 {
@@ -173,7 +173,7 @@ static void set_scalar(struct walk *w, uint64_t offset, uint64_t size, enum dt_c
 
 static void set_float(struct walk *w, uint64_t offset, uint64_t size, const char *name)
 {
-	/* 80 bits in 16 bytes, unlike the 128 bits of __float128 */
+	/* a long double has 80 bits in 16 bytes, unlike __float128 with its 128 bits */
 	if (size == 16 && strstr(name, "long double"))
 		set_scalar(w, offset, size, DT_CLASS_X87, DT_CLASS_X87UP);
 	else
@@ -193,7 +193,7 @@ static void classify_base(struct walk *w, Dwarf_Die *type, uint64_t offset, uint
 		set_scalar(w, offset, size, DT_CLASS_SSE, DT_CLASS_SSEUP);
 		break;
 	case DW_ATE_complex_float:
-		/* of long double: by memory, but returned in two x87 registers */
+		/* complex long double is passed in memory, but returned in two x87 registers */
 		if (size > 16) {
 			set(w, offset,
 			    strstr(dt_type_name_of(type), "128") ? DT_CLASS_MEMORY : DT_CLASS_X87);
@@ -228,7 +228,7 @@ static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uin
 			set(w, offset, DT_CLASS_SSE);
 		else if (size <= 16)
 			set_scalar(w, offset, size, DT_CLASS_SSE, DT_CLASS_SSEUP);
-		else { /* one wide register, if the unit was compiled for such */
+		else { /* in one wide register, if the unit was compiled for such registers */
 			w->wide = true;
 			set(w, offset, w->depth > 1 ? DT_CLASS_UNKNOWN : DT_CLASS_SSE);
 		}
@@ -246,7 +246,7 @@ static void classify_array(struct walk *w, Dwarf_Die *type, uint64_t offset, uin
 		classify(w, &of, offset + (uint64_t)(i * each));
 }
 
-/* A bit-field counts where its bits are. */
+/* Adds a bit-field to the pieces in which its bits are. Returns false if the member is none. */
 static bool classify_bits(struct walk *w, Dwarf_Die *member, Dwarf_Die *type, uint64_t offset,
 			  uint64_t in)
 {
@@ -256,7 +256,7 @@ static bool classify_bits(struct walk *w, Dwarf_Die *member, Dwarf_Die *type, ui
 		return false;
 	if (dt_type_number(member, DW_AT_data_bit_offset, &at))
 		at += offset * 8;
-	else if (dt_type_number(member, DW_AT_bit_offset, &old)) /* counted from the high end */
+	else if (dt_type_number(member, DW_AT_bit_offset, &old)) /* it counts from the high end */
 		at = (offset + in + (uint64_t)dt_type_size_of(type, 0)) * 8 - old - bits;
 	else
 		at = (offset + in) * 8;
@@ -297,7 +297,7 @@ static void classify_aggregate(struct walk *w, Dwarf_Die *type, uint64_t offset,
 			break;
 		last = dwarf_dieoffset(&d);
 		switch (dwarf_tag(&d)) {
-		case DW_TAG_member: /* static ones are declarations */
+		case DW_TAG_member: /* static members are declarations */
 			if (!dt_type_flag(&d, DW_AT_external) &&
 			    !dt_type_flag(&d, DW_AT_declaration))
 				classify_member(w, &d, offset);
@@ -310,12 +310,15 @@ static void classify_aggregate(struct walk *w, Dwarf_Die *type, uint64_t offset,
 			break;
 		}
 	} while (!dwarf_siblingof(&d, &d));
-	/* a whole wide vector inside goes by a vector register, anything else this big by memory */
+	/*
+	 * a whole wide vector is passed in a vector register even inside; anything else this big is
+	 * passed in memory
+	 */
 	if (size > 16 && w->class[0] != DT_CLASS_UNKNOWN)
 		w->class[0] = DT_CLASS_MEMORY;
 }
 
-/* Adds what lies at offset of the value to its classes. */
+/* Adds the classes of a type that lies at that offset in the value. */
 static void classify(struct walk *w, Dwarf_Die *type, uint64_t offset)
 {
 	int64_t size = dt_type_size_of(type, 0);
@@ -379,10 +382,14 @@ enum triviality {
 	UNSURE,
 };
 
-#define MAX_PARTS_SEEN 65536 /* of a class that has more, with those in it, it is not known */
+/* it is not known for a class that has more, including those in its members */
+#define MAX_PARTS_SEEN 65536
 #define MAX_CLASSES    64
 
-/* What is known of the classes in one: the same can be in it in very many ways. */
+/*
+ * The classes inside a class that have been judged, since the same class can be inside in very many
+ * places.
+ */
 struct seen {
 	unsigned parts, classes;
 	struct {
@@ -421,7 +428,7 @@ static bool is_copy(Dwarf_Die *function, Dwarf_Die *class)
 	return false;
 }
 
-/* What one part of a class says of whether it can be copied bit by bit. */
+/* Judges by one part of a class whether the class can be copied bit by bit. */
 static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth, struct seen *s)
 {
 	uint64_t v;
@@ -435,7 +442,7 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 			return TRIVIAL;
 		if (dt_type_flag(d, DW_AT_deleted))
 			return UNSURE;
-		/* written by the compiler: as trivial as the members are */
+		/* made by the compiler, so it is as trivial as the members are */
 		if (dt_type_flag(d, DW_AT_artificial) ||
 		    (dt_type_number(d, DW_AT_defaulted, &v) && v == 1))
 			return TRIVIAL;
@@ -463,7 +470,7 @@ static enum triviality part_triviality(Dwarf_Die *d, Dwarf_Die *class, int depth
 	return TRIVIAL;
 }
 
-/* Compilers that do not say how a class is passed leave it to be derived from its members. */
+/* Derives from a class's members how it is passed, for compilers that do not say so. */
 static enum triviality derive_triviality(Dwarf_Die *class, int depth, struct seen *s)
 {
 	enum triviality all = TRIVIAL;
@@ -504,7 +511,10 @@ static enum triviality class_triviality(Dwarf_Die *class, int depth, struct seen
 	return is;
 }
 
-/* Fat pointers are the only Rust aggregates whose passing has been the same in every version. */
+/*
+ * Classifies a Rust aggregate. Only fat pointers have been passed in the same way by all versions
+ * of the compiler.
+ */
 static bool rust_aggregate(Dwarf_Die *type, struct dt_type *t)
 {
 	if (dt_type_name_of(type)[0] == '&' && dt_type_size_of(type, 0) == 16)
@@ -542,7 +552,7 @@ static bool special_class(Dwarf_Die *type, int language, struct dt_type *t)
 	}
 }
 
-/* What has no sign, as the type that an enumeration is made of, or it itself, says. */
+/* Is the enumeration unsigned, by its own entry or by its underlying type? */
 static bool is_unsigned(Dwarf_Die *enumeration)
 {
 	uint64_t encoding = 0;

@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include "core/types.h"
 
+/* The class of eight bytes of a value. */
 enum dt_class {
 	DT_CLASS_NONE, /* nothing is passed (empty class) */
 	DT_CLASS_INTEGER,
@@ -17,41 +18,48 @@ enum dt_class {
 	DT_CLASS_X87,
 	DT_CLASS_X87UP,
 	DT_CLASS_MEMORY,
-	DT_CLASS_UNKNOWN, /* not certain how it is passed */
+	DT_CLASS_UNKNOWN, /* it is not certain how the value is passed */
 };
 
+/* A type, and how its values are passed. */
 struct dt_type {
 	char text[4];		/* letter and size: "i4"; "v" for void */
-	bool is_unsigned;	/* an enumeration whose numbers have no sign */
-	enum dt_class class[2]; /* of its eight-byte pieces; [0] MEMORY or UNKNOWN: of the whole */
+	bool is_unsigned;	/* an enumeration of unsigned numbers */
+	enum dt_class class[2]; /* of its two eight-byte pieces; MEMORY or UNKNOWN in [0] is of the
+				   whole value */
 	bool wide;		/* more than 16 bytes in one vector register */
-	bool reference;		/* in memory, its address in an integer register (C++) */
-	Dwarf_Die die;		/* behind typedefs; addr NULL: void, or not known */
+	bool reference; /* passed in memory, with its address in an integer register (C++) */
+	Dwarf_Die die;	/* the type without typedefs; addr NULL: void, or not known */
 };
 
-/* The type that DW_AT_type of die means, behind typedefs and qualifiers. 0; 1: void; -1: damaged.
- */
+/* Finds the type that DW_AT_type of die means, without typedefs and qualifiers. Returns 0, 1 for
+ * void, -1 if the DWARF is damaged. */
 int dt_type_peel(Dwarf_Die *die, Dwarf_Die *type);
 
-/* die: the subprogram or parameter whose DW_AT_type is meant. language: of its unit. */
+/* Fills in *t from DW_AT_type of die, a subprogram or parameter. language: that of its unit. */
 void dt_type_of(Dwarf_Die *die, int language, struct dt_type *t);
 
-/* In bytes; -1: not known. */
+/* Returns the size in bytes; -1 if it is not known. */
 int64_t dt_type_size(const struct dt_type *t);
 
 /*
- * What a number in a signature leads to: an enumeration, or an aggregate that fits in registers. 0:
- * it is neither. The same as long as the file is open.
+ * Returns the key of a type: the number in a signature that stands for an enumeration, or for an
+ * aggregate that fits into registers. Returns 0 for any other type. A type's key is the same as
+ * long as the file is open.
  */
-#define DT_KEY_FORMAT "#%08llx" /* wide enough that a row's number can stand there instead */
+#define DT_KEY_FORMAT "#%08llx" /* wide enough that the number of a row fits in its place */
 uint64_t dt_type_key(Dwarf *dwarf, const struct dt_type *t);
 
-/* As described signatures have it, "e4#000002fa": a number without a name is shown by the letter,
- * so of an enumeration without sign that is u. dwarf NULL: only letter and size. */
+/* Writes the type as in a described signature, "e4#000002fa". A number that is none of the
+ * enumerators is shown as the letter says, so an unsigned enumeration gets the letter u. If dwarf
+ * is NULL, only letter and size are written. */
 struct text;
 void dt_type_put(struct text *t, Dwarf *dwarf, const struct dt_type *type);
 
-/* The description that symbols/symtab.h has of such a type; false: there is none that fits. */
+/*
+ * Writes the description of the type with that key, as dt_symtab_type() gives it. Returns false if
+ * there is none that fits into buf.
+ */
 bool dt_type_describe(Dwarf *dwarf, uint64_t key, char *buf, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "p->next->len": the name is looked up in the scopes around the address, its location there is
- * turned into an operand, and each step that leads through a pointer becomes one of the item's.
- * What cannot be told is said, never guessed: a variable that is optimized away, in pieces, or
- * known only as what it was at the function's entry.
+ * "p->next->len": the name is looked up in the scopes around the address, its location there
+ * becomes an operand, and each step through a pointer becomes a step of the item. If a value is not
+ * available, the error says why, and nothing is guessed: the variable may be optimized away, in
+ * pieces, or known only with its value at the function's entry.
  */
 #include "symbols/dwarf-variable.h"
 
@@ -18,24 +18,25 @@
 
 #define NO_FRAME   "where its function's frame is at that instruction is not known"
 #define MAX_NAME   128
-#define MAX_DEPTH  16 /* of structures without names in structures */
+#define MAX_DEPTH  16 /* of unnamed structures in structures */
 #define MAX_UNITS  100000
-#define MAX_LOOKED 65536 /* members of all structures that one without a name leads to */
+#define MAX_LOOKED 65536 /* members of all structures that are searched for a name */
 
 struct chain {
 	const struct dt_variable_context *c;
 	const char *text, *p; /* the expression, and how far it has been read */
 	struct dt_error *e;
 	struct dt_item item;
-	Dwarf_Die holder; /* whose DW_AT_type is the type so far */
-	bool memory;	  /* it is in memory: at the operand, or, started, add behind the value */
+	Dwarf_Die holder; /* the entry whose DW_AT_type is the type so far */
+	bool memory; /* the object is in memory: at the operand or, if started, at the value so far
+			plus add */
 	bool started;
 	int64_t add;
-	unsigned looked; /* at members */
+	unsigned looked; /* how many members have been looked at */
 };
 
-/* Offsets are the file's, and may be anything: what is too far away is no harm, since nothing is
- * there. */
+/* Adds without overflow: offsets come from the file and may be anything. One that is too large does
+ * no harm, since it leads to no memory. */
 static int64_t plus(int64_t a, uint64_t b)
 {
 	return (int64_t)((uint64_t)a + b);
@@ -59,7 +60,7 @@ static void set_memory(struct chain *k, uint8_t base, int64_t value, bool relati
 					   .value = value};
 }
 
-/* A register and an offset; false: it is something else. */
+/* Reads an operation that is a register plus an offset; returns false if it is another. */
 static bool based(const Dwarf_Op *op, uint8_t *reg, int64_t *offset)
 {
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
@@ -73,7 +74,7 @@ static bool based(const Dwarf_Op *op, uint8_t *reg, int64_t *offset)
 	return false;
 }
 
-/* The canonical frame address at the instruction: a register and an offset. */
+/* Finds the canonical frame address at the instruction, as a register and an offset. */
 static bool frame_address(const struct dt_variable_context *c, uint8_t *reg, int64_t *offset)
 {
 	Dwarf_CFI *cfi[2] = {dwarf_getcfi_elf(c->elf), dwarf_getcfi(c->dwarf)};
@@ -94,7 +95,7 @@ static bool frame_address(const struct dt_variable_context *c, uint8_t *reg, int
 	return found;
 }
 
-/* What DW_OP_fbreg is relative to: of the innermost function around the address. */
+/* Finds what DW_OP_fbreg is relative to, in the innermost function around the address. */
 static bool frame_base(const struct dt_variable_context *c, Dwarf_Die *scopes, int n, uint8_t *reg,
 		       int64_t *offset)
 {
@@ -162,7 +163,7 @@ static int push_step(struct chain *k, int64_t add, uint8_t size, bool is_signed)
 	return 0;
 }
 
-/* The object's value is read: it is in memory no longer. */
+/* Reads the object's value, so that the result is no longer in memory. */
 static int load(struct chain *k, uint8_t size, bool is_signed)
 {
 	if (!k->memory)
@@ -175,7 +176,7 @@ static int load(struct chain *k, uint8_t size, bool is_signed)
 	return 0;
 }
 
-/* Is it in one place, that of the instruction? */
+/* Checks that the object is in one place, and that this holds at the instruction. */
 static int check_place(struct chain *k, const Dwarf_Op *op, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -194,12 +195,13 @@ static int check_place(struct chain *k, const Dwarf_Op *op, size_t n)
 	return 0;
 }
 
-/* What is done behind the first operation. */
+/* Applies the operations after the first one. */
 static int apply_rest(struct chain *k, const Dwarf_Op *op, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		switch (op[i].atom) {
-		case DW_OP_stack_value: /* what was computed is the value itself */
+		case DW_OP_stack_value: /* the result of the operations is the value itself, not its
+					   address */
 			if (k->memory && k->started)
 				return fail(k, "its value is computed there");
 			if (k->memory)
@@ -225,7 +227,7 @@ static int apply_rest(struct chain *k, const Dwarf_Op *op, size_t n)
 	return 0;
 }
 
-/* A location's operations: the first one says where, the others what is done from there. */
+/* Evaluates a location: its first operation says where, the others what is done from there. */
 static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attribute *location,
 		  const Dwarf_Op *op, size_t n)
 {
@@ -282,8 +284,9 @@ static int locate(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Attrib
 }
 
 /*
- * Without optimization a variable has one place for the whole function, which is not filled yet in
- * the function's prologue; an optimizer tells where it is at each instruction.
+ * Is the variable's place not filled yet? Without optimization a variable has one place for the
+ * whole function, which is not filled in the prologue; an optimizing compiler records where it is
+ * at each instruction.
  */
 static bool is_early(const struct chain *k, Dwarf_Attribute *attr, const Dwarf_Op *op)
 {
@@ -320,7 +323,7 @@ static int locate_die(struct chain *k, Dwarf_Die *scopes, int n_scopes, Dwarf_Di
 	return locate(k, scopes, n_scopes, &attr, op, n);
 }
 
-/* A variable outside of functions, in any unit. */
+/* Finds a variable outside of functions, in any unit. */
 static bool find_global(const struct dt_variable_context *c, const char *name, Dwarf_Die *out)
 {
 	Dwarf_CU *cu = NULL;
@@ -359,7 +362,7 @@ static int find_variable(struct chain *k, const char *name)
 	int n = dwarf_getscopes(&unit, k->c->address, &scopes), rc;
 	int at = n > 0 ? dwarf_getscopevar(scopes, n, name, 0, NULL, 0, 0, &die) : -1;
 
-	/* a declaration, of what another unit has */
+	/* it is only a declaration; another unit has the variable */
 	if (at >= 0 && !dwarf_attr_integrate(&die, DW_AT_location, &attr) &&
 	    dwarf_hasattr(&die, DW_AT_declaration) && find_global(k->c, name, &die))
 		at = 0;
@@ -386,7 +389,7 @@ static bool is_pointer(Dwarf_Die *type)
 	       tag == DW_TAG_rvalue_reference_type;
 }
 
-/* What the pointer leads to. */
+/* Goes on to what the pointer leads to. */
 static int dereference(struct chain *k)
 {
 	Dwarf_Die type;
@@ -421,7 +424,10 @@ static int move(struct chain *k, int64_t offset)
 	return 0;
 }
 
-/* A member of that name; 0 and its offset. 1: there is none. -1: it can not be captured. */
+/*
+ * Finds a member by name. Returns 0 and its offset, 1 if there is none, -1 if it can not be
+ * captured.
+ */
 static int find_member(struct chain *k, Dwarf_Die *type, const char *name, int64_t *offset,
 		       Dwarf_Die *member, int depth)
 {
@@ -587,7 +593,7 @@ static int expression(struct chain *k, int depth)
 	return postfix(k, depth);
 }
 
-/* The address of what is in memory. */
+/* Makes the result the address of the object, which must be in memory. */
 static int take_place(struct chain *k)
 {
 	if (!k->memory)
@@ -631,7 +637,10 @@ static int read_value(struct chain *k, uint8_t size, bool is_signed)
 	return 0;
 }
 
-/* The value as it is to be shown: scalars as they are, char arrays as texts, else an address. */
+/*
+ * Makes the result the value that is to be shown: scalars as they are, char arrays as text, for
+ * anything else its address.
+ */
 static int finish(struct chain *k, struct dt_variable *v)
 {
 	struct dt_signature_type shown;
@@ -653,7 +662,7 @@ static int finish(struct chain *k, struct dt_variable *v)
 			set_type(k, v, &t);
 			return read_value(k, (uint8_t)bytes, false);
 		}
-		/* a small structure in a register is shown as the number it is */
+		/* a small structure in a register is shown as a number */
 		if (!k->memory && dwarf_aggregate_size(&type, &bytes) == 0 && bytes <= 8)
 			return 0;
 		return take_place(k);

@@ -21,15 +21,15 @@
 
 struct function {
 	uint64_t address;
-	Dwarf_Off offset; /* of its entry in the unit's Dwarf */
+	Dwarf_Off offset; /* of its entry, in the unit's Dwarf */
 };
 
 struct unit {
-	Dwarf_Die die, lines; /* lines: of the skeleton, for split DWARF */
-	Dwarf *dwarf;	      /* that the die is in: not the main one for split DWARF */
+	Dwarf_Die die, lines; /* lines: has the line table: the skeleton, for split DWARF */
+	Dwarf *dwarf;	      /* the one that die is in; for split DWARF not the main one */
 	int language;
 	bool rewrites; /* compiled by LLVM: see struct dt_signature_context */
-	bool types;    /* it describes types, and not lines alone as with -g1 */
+	bool types;    /* it describes types, not only lines as with -g1 */
 	enum { UNREAD, OUTER, DEEP } read;
 	struct function *function; /* sorted by address once read */
 	size_t functions, room;
@@ -50,7 +50,7 @@ struct dt_dwarf {
 	bool indexed;
 };
 
-/* Makes room for one more element; false when out of memory. */
+/* Makes room for one more element; returns false if there is no memory. */
 static bool grow(void **array, size_t *room, size_t n, size_t each)
 {
 	size_t more = *room ? *room * 2 : 64;
@@ -67,8 +67,8 @@ static bool grow(void **array, size_t *room, size_t n, size_t each)
 }
 
 /*
- * libdw gives strings of a damaged file as pointers without looking for their end. A NUL at the end
- * of each section ends them all; a section that is whole has one there, or nothing that matters.
+ * Puts a NUL at the end of each section, because libdw returns strings of a damaged file as
+ * pointers without looking for their end. A sound section has a NUL there, or nothing that matters.
  */
 static void end_strings(Elf *elf)
 {
@@ -208,8 +208,9 @@ static bool row_address(Dwarf_Lines *rows, size_t i, uint64_t *address)
 }
 
 /*
- * The row of the line table that holds address. Of several at one address the first: it has the
- * line where the function begins, those behind it may be of code inlined there.
+ * Finds the row of the line table that holds address. If several rows have one address it is the
+ * first: that has the line where the function begins, and those after it may be of code inlined
+ * there.
  */
 static Dwarf_Line *find_row(Dwarf_Lines *rows, size_t n, uint64_t address)
 {
@@ -266,8 +267,8 @@ static bool is_file(const char *path, const char *name, size_t n)
 }
 
 /*
- * The line itself, or, when it has no code, the next one that has. Of its addresses the lowest
- * where a statement begins: an optimizer may have spread it.
+ * Takes the line itself or, if it has no code, the next one that has. An optimizing compiler may
+ * have spread a line, so of its addresses the lowest at which a statement begins is taken.
  */
 bool dt_dwarf_address(struct dt_dwarf *d, const char *file, size_t length, unsigned line,
 		      uint64_t *address)
@@ -311,7 +312,7 @@ static bool entry_of(Dwarf_Die *die, uint64_t *address)
 		*address = low;
 		return true;
 	}
-	/* of several ranges the first holds the entry */
+	/* the first of several ranges holds the entry */
 	if (dwarf_lowpc(die, &low) && dwarf_ranges(die, 0, &base, &low, &high) <= 0)
 		return false;
 	*address = low;
@@ -319,8 +320,8 @@ static bool entry_of(Dwarf_Die *die, uint64_t *address)
 }
 
 /*
- * Where the body of the function around address begins: at its second row of the line table, as
- * debuggers have it. 0: not known.
+ * Returns where the body of the function around address begins: at its second row of the line
+ * table, as debuggers assume; 0 if it is not known.
  */
 static uint64_t body_of(struct unit *u, uint64_t address)
 {
@@ -370,7 +371,7 @@ static void index_functions(struct unit *u, Dwarf_Die *parent, int depth)
 		uint64_t address;
 		int tag = dwarf_tag(&d);
 
-		/* entries only go forward: anything else is damage */
+		/* offsets of entries only increase; anything else is damage */
 		if (dwarf_dieoffset(&d) <= last)
 			return;
 		last = dwarf_dieoffset(&d);
@@ -380,13 +381,16 @@ static void index_functions(struct unit *u, Dwarf_Die *parent, int depth)
 		switch (tag) {
 		case DW_TAG_base_type:
 		case DW_TAG_pointer_type:
-		case DW_TAG_imported_unit: /* shared by dwz, or written before link-time
-					      optimization */
+		case DW_TAG_imported_unit: /* types are shared by dwz, or were written before
+					      link-time optimization */
 			u->types = true;
 			break;
 		case DW_TAG_subprogram:
 		case DW_TAG_lexical_block:
-			/* nested functions, methods of local classes: rare, and much to read */
+			/*
+			 * nested functions and methods of local classes are rare, and there is much
+			 * to read to find them
+			 */
 			if (u->read != DEEP)
 				break;
 			/* fall through */
@@ -411,7 +415,7 @@ static int by_address(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* The first of the unit's functions that begins at address, NULL when there is none. */
+/* Returns the first of the unit's functions that begins at address, or NULL. */
 static struct function *first_at(struct unit *u, uint64_t address)
 {
 	size_t low = dt_count_before(u->functions, i, u->function[i].address < address);
@@ -442,7 +446,10 @@ static bool is_named(Dwarf_Die *die, const char *linkage)
 	return !strcmp(text_of(die, DW_AT_name), linkage);
 }
 
-/* When the linker folded equal functions into one, several entries are at one address. */
+/*
+ * Chooses the entry with that linkage name: if the linker folded equal functions into one, several
+ * entries are at one address.
+ */
 static bool choose_die(struct unit *u, struct function *f, const char *linkage, Dwarf_Die *die)
 {
 	struct function *end = u->function + u->functions, *first = f;
@@ -475,7 +482,7 @@ void dt_dwarf_signature(struct dt_dwarf *d, const struct dt_function *fn, bool l
 				},
 				buf, size);
 	if (!u->types && !strcmp(buf, ";v"))
-		buf[0] = '\0'; /* nothing is told of parameters and results */
+		buf[0] = '\0'; /* nothing is known of parameters and results */
 }
 
 bool dt_dwarf_type(struct dt_dwarf *d, uint64_t key, char *buf, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions, sorted by hash. */
+/* Keeps the names of functions sorted by hash. */
 #include "symbols/names.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Patterns for functions, and what was probably meant when one matches nothing. */
+/* Matches patterns with functions, and suggests names if a pattern matches nothing. */
 #include "symbols/pattern.h"
 
 #include <ctype.h>
@@ -9,9 +9,11 @@
 
 #include "core/choice.h"
 
-#define MAX_NAME 1024 /* longer names are matched as they are only */
+#define MAX_NAME 1024 /* longer names are matched only as they are, without cutting */
 
-/* The single ':' that ends a module prefix; "::" is part of a name. NULL: there is none. */
+/*
+ * Returns the single ':' that ends a module prefix, NULL if there is none; "::" is part of a name.
+ */
 static const char *prefix_end(const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -67,11 +69,11 @@ void dt_selection_clear(struct dt_selection *s)
 
 static bool glob(const char *pattern, const char *text)
 {
-	/* equal first: "operator[]" is a name, not a bracket expression */
+	/* tests for equality first: "operator[]" is a name, not a bracket expression */
 	return !strcmp(pattern, text) || !fnmatch(pattern, text, 0);
 }
 
-/* One of the names of a module, n bytes. */
+/* Matches one of the names of a module, of n bytes. */
 static bool match_module(const struct dt_pattern *p, const char *name, size_t n)
 {
 	char text[4096], *base, *so;
@@ -108,7 +110,7 @@ bool dt_pattern_module(const struct dt_pattern *p, const char *module)
 	}
 }
 
-/* Cuts what a compiler appends to the name of a copy; false when there is nothing. */
+/* Cuts what a compiler appends to the name of a copy; returns false if there is nothing to cut. */
 static bool cut_suffix(char *name)
 {
 	static const char *const suffix[] = {".constprop.", ".isra.", ".part.",	 ".cold",
@@ -126,7 +128,10 @@ static bool cut_suffix(char *name)
 	return cut;
 }
 
-/* "ns::map<int, A<b> >::find<c>" -> "ns::map::find"; false when there are no arguments. */
+/*
+ * Cuts template arguments: "ns::map<int, A<b> >::find<c>" becomes "ns::map::find". Returns false if
+ * there are none.
+ */
 static bool cut_templates(char *name)
 {
 	char *out = name;
@@ -214,7 +219,7 @@ static bool is_any(const char *pattern)
 
 bool dt_selection_usdt(struct dt_selection *s, const char *provider, const char *name, bool by_name)
 {
-	struct dt_choice c = {.adds = true}; /* none is chosen but by name */
+	struct dt_choice c = {.adds = true}; /* a probe is chosen only by a pattern */
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_pattern *p = &s->pattern[i];
@@ -269,7 +274,7 @@ bool dt_symtab_has_startup(const struct dt_symtab *t)
 	return false;
 }
 
-/* Has it a name of start-up code, and no pattern means that one and nothing else? */
+/* Does one of the names belong to start-up code, while no pattern is exactly that name? */
 static bool left_out(const struct dt_selection *s, const char *const *names, size_t n)
 {
 	bool startup = false;
@@ -285,7 +290,7 @@ static bool left_out(const struct dt_selection *s, const char *const *names, siz
 	return startup;
 }
 
-/* The aliases of a symbol table, sorted by address as they are given. */
+/* The aliases of a symbol table, which come sorted by address. */
 struct aliases {
 	struct {
 		uint64_t address;
@@ -348,13 +353,16 @@ void dt_near_start(struct dt_near *near, const char *pattern)
 	size_t n = 0;
 
 	*near = (struct dt_near){0};
-	/* without wildcards, which no name contains */
+	/* without wildcards, since no name contains them */
 	for (const char *p = colon ? colon + 1 : pattern; *p && n + 1 < sizeof(near->want); p++)
 		if (!strchr("*?[]", *p))
 			near->want[n++] = (char)tolower((unsigned char)*p);
 }
 
-/* Changes of one letter (also two exchanged) that make b of a; at most limit + 1. */
+/*
+ * Returns how many changes of one letter (or exchanges of two neighbours) turn a into b, or limit +
+ * 1 if more than limit.
+ */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
 {
 	unsigned row[3][129];
@@ -390,7 +398,10 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsig
 	return last[m];
 }
 
-/* 0: best; ~0: not near. The same but for case, then a few letters, then a part of the name. */
+/*
+ * Returns how far name is from want: 0 is best, ~0 is not near. The best differ only in case, then
+ * come those with a few other letters, then those that contain want.
+ */
 static unsigned cost_of(const char *want, const char *name)
 {
 	size_t n = strlen(want), m = strlen(name);

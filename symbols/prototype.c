@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prototypes as the manual pages have them, the types in the letters of signatures. */
+/* Prototypes as in the manual pages, with types in the letters of signatures. */
 #include "symbols/prototype.h"
 
 #include <string.h>
@@ -352,7 +352,7 @@ static const char *find(const char *name, size_t n)
 	return NULL;
 }
 
-/* Names of the same function: __libc_read, _IO_puts, fopen64. */
+/* Finds the entry also by other names of the same function: __libc_read, _IO_puts, fopen64. */
 static const char *find_any(const char *name)
 {
 	static const char *const prefix[] = {"", "__libc_", "__GI_", "_IO_", "__new_", "__"};
@@ -373,7 +373,10 @@ static const char *find_any(const char *name)
 	return NULL;
 }
 
-/* The first four parameters are in the record; none of the table's are in vector registers. */
+/*
+ * Writes the parameters. The first four are in the record; none of the table's are in vector
+ * registers.
+ */
 static size_t parameters(const char *p, bool places, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -418,7 +421,7 @@ void dt_prototype(const char *name, bool places, char *buf, size_t size)
 	write_out(find_any(name), places, buf, size);
 }
 
-/* ---- system calls that the library has no function for, or another one ---- */
+/* ---- system calls for which the library has no function, or a different one ---- */
 
 static const char *const call[] = {
 	"i4 arch_prctl(i4 option, u8 arg2)",

@@ -9,7 +9,7 @@
 #include "symbols/symtab-question.h"
 #include "symbols/symtab-work.h"
 
-static char broken[256]; /* the first */
+static char broken[256]; /* the first file whose process failed, "" for none */
 
 const char *dt_symtab_apart_broken(void)
 {
@@ -22,7 +22,7 @@ static void note_broken(const char *path)
 		dt_format(broken, sizeof(broken), "%s", path);
 }
 
-/* As dt_apart_ask(). NULL: nothing more is known of the file from here on. */
+/* Asks, as dt_apart_ask() does. If the answer is NULL, nothing more will be known of the file. */
 static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uint64_t second,
 		 const char *more, size_t most, struct dt_apart_answer *a)
 {
@@ -47,7 +47,7 @@ char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_a
 		   DT_TOLD_CODE * (size + 65536), a);
 }
 
-/* Copies what answers have: as much of the text as is one. */
+/* Copies the text of an answer, up to its first NUL. Returns false if it does not fit. */
 static bool take_text(char *buf, size_t size, const char *text)
 {
 	return size && dt_format(buf, size, "%s", text) < size;
@@ -82,8 +82,7 @@ static int make_tables(struct dt_symtab *t, const struct dt_told_all *head,
 	return 0;
 }
 
-/* The tables, which are the file's, if they are such; dt_symtab_keep() puts a byte 0 behind the
- * text. */
+/* Takes the answer's tables if they are sound. dt_symtab_keep() puts a NUL after the text. */
 static int take_all(struct dt_symtab *t, const char *answer, size_t bytes)
 {
 	struct dt_told_all head;
@@ -150,8 +149,8 @@ static void answer_names(struct dt_symtab *t)
 	free(text);
 }
 
-/* Names of sources come again and again: those that have come are kept, and the last one is found
- * first. */
+/* Returns the kept copy of the name of a source file. The same names come again and again, so the
+ * last one used is kept first. */
 static const char *source(struct dt_symtab *t, const char *name)
 {
 	struct dt_symtab_kept **at = &t->file, *k;
@@ -169,8 +168,8 @@ static const char *source(struct dt_symtab *t, const char *name)
 	return k->text;
 }
 
-/* What there is of an address is asked for together: line and signature. False: nothing is known.
- */
+/* Asks for all that is known of an address at once: line and signature. Returns false if nothing is
+ * known. */
 static bool ask_last(struct dt_symtab *t, uint64_t address)
 {
 	struct dt_apart_answer a;
@@ -263,7 +262,7 @@ static const struct dt_object *answer_object(struct dt_symtab *t, uint64_t addre
 	free(text);
 	if (!name || address < one.address || address - one.address >= one.size)
 		return NULL;
-	/* the one that was asked for last */
+	/* only the variable asked for last is kept */
 	if (!t->object && !(t->object = calloc(1, sizeof(*t->object))))
 		return NULL;
 	*t->object = (struct dt_object){one.address, one.size, name};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the debug information of an ELF file tells, asked by way of its symtab. */
+/* Answers what the debug information of an ELF file says, through its symtab. */
 #include "symbols/symtab-work.h"
 
 #include <string.h>
@@ -70,8 +70,8 @@ int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expressi
 }
 
 /*
- * Copies of a function that the compiler made for some of its callers have other parameters, and
- * C++ thunks have those of the function they lead to.
+ * Is the function one with other parameters than DWARF says? Copies of a function that the compiler
+ * made for some of its callers are, and C++ thunks, which have those of the function they lead to.
  */
 static bool is_clone(const char *linkage)
 {

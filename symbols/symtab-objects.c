@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The variables of an ELF file. */
+/* Finds the variables of an ELF file. */
 #include "symbols/symtab-work.h"
 
 #include <gelf.h>
@@ -63,7 +63,7 @@ static bool read_objects(struct objects *all, const struct dt_symfile *f, uint32
 	return all->n > before;
 }
 
-/* By address; the larger first, then the better name. */
+/* Sorts by address; at one address the larger one first, then the better name. */
 static int objects_by_address(const void *a, const void *b)
 {
 	const struct dt_object *x = a, *y = b;
@@ -94,7 +94,7 @@ static void open_objects(struct dt_symtab *t)
 		const char *name;
 
 		if (o->address + o->size <= end)
-			continue; /* within one before, or the same again */
+			continue; /* inside a previous one, or a repetition of it */
 		name = dt_symtab_demangle(t, o->name);
 		t->object[t->objects] = *o;
 		if (name)

@@ -9,7 +9,7 @@
 #include "symbols/symtab-question.h"
 #include "symbols/symtab-work.h"
 
-/* Texts one behind the other. */
+/* Bytes that are put one after the other. */
 struct pool {
 	char *p;
 	size_t n, room;
@@ -41,7 +41,7 @@ static uint32_t add_text(struct pool *o, const char *text)
 	return add(o, text, strlen(text) + 1) && at < DT_TOLD_MOST ? (uint32_t)at : DT_TOLD_SAME;
 }
 
-/* Sends both, one behind the other, and frees them. */
+/* Sends both pools, one after the other, and frees them. */
 static bool tell_pools(int channel, int64_t result, struct pool *first, struct pool *second)
 {
 	bool ok;
@@ -82,16 +82,19 @@ static bool tell_all(int channel, const struct dt_symtab *t)
 
 struct naming {
 	struct pool at, text;
-	const char *last; /* the linkage name that was told just now */
+	const char *last; /* the linkage name passed last */
 };
 
-/* Each is told as it is in the table, and again if it is demangled. */
+/*
+ * Takes a name of an alias. Each alias is passed with its linkage name, and again with its
+ * demangled name if it has one.
+ */
 static void name_alias(void *ctx, uint64_t address, const char *name)
 {
 	struct naming *n = ctx;
 	uint32_t at = DT_TOLD_SAME;
 
-	if (n->last) { /* the same one's */
+	if (n->last) { /* the demangled name of that alias */
 		at = add_text(&n->text, name);
 		memcpy(n->at.p + n->at.n - sizeof(at), &at, sizeof(at));
 		n->last = NULL;
@@ -139,7 +142,10 @@ static bool tell_name(int channel, struct dt_symtab *t, uint64_t address)
 	return dt_apart_tell(channel, other, other ? f->name : "", other ? strlen(f->name) : 0);
 }
 
-/* Whoever describes a function asks for its signature next. */
+/*
+ * Answers with the line and also the signature, as the code that describes a function asks for that
+ * next.
+ */
 static bool tell_line(int channel, struct dt_symtab *t, uint64_t address)
 {
 	const struct dt_function *f = function_at(t, address);
@@ -215,7 +221,7 @@ static bool tell_variable(int channel, struct dt_symtab *t, uint64_t address,
 
 	if (dt_variable_find(t, address, expression, &v, &e) < 0)
 		return dt_apart_tell(channel, -1, e.text, strlen(e.text));
-	v.item.from.symbol = NULL; /* of this process's memory */
+	v.item.from.symbol = NULL; /* a pointer into this process's memory */
 	return dt_apart_tell(channel, 0, &v, sizeof(v));
 }
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The process apart that reads a file's symbols, debug information and code: it answers. */
+/*
+ * The separate process that reads a file's symbols, debug information and code: the side that
+ * answers.
+ */
 #ifndef DT_SYMBOLS_SYMTAB_TELL_H
 #define DT_SYMBOLS_SYMTAB_TELL_H
 
 #include "process/apart.h"
 
+/* Answers the questions of symtab-question.h about one file until the channel is closed. */
 dt_apart_serve dt_symtab_tell;
 
 #endif

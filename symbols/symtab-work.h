@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What symtab.c and symtab-apart.c share; for nobody else. */
+/* What the files that implement symtab.h share. No other file includes this. */
 #ifndef DT_SYMBOLS_SYMTAB_WORK_H
 #define DT_SYMBOLS_SYMTAB_WORK_H
 
@@ -7,17 +7,18 @@
 #include "symbols/symtab.h"
 #include "symbols/variable.h"
 
+/* A further name of a function. */
 struct dt_symtab_alias {
 	uint64_t address;
 	const char *linkage;
-	const char *name; /* demangled once asked for */
+	const char *name; /* demangled; NULL until it is asked for */
 };
 
-/* Who answers for a file that another process reads (symtab-apart.c): as the functions of symtab.h
- * and variable.h. */
+/* The functions that answer for a file which another process reads (symtab-apart.c), in place of
+ * those of symtab.h and variable.h. */
 struct dt_symtab_answers {
 	void (*name)(struct dt_symtab *t, struct dt_function *f);
-	void (*names)(struct dt_symtab *t); /* all of them */
+	void (*names)(struct dt_symtab *t); /* fills in all names */
 	bool (*line)(struct dt_symtab *t, uint64_t address, const char **file, unsigned *line);
 	bool (*address)(struct dt_symtab *t, const char *file, size_t length, unsigned line,
 			uint64_t *address);
@@ -29,52 +30,61 @@ struct dt_symtab_answers {
 			struct dt_variable *v, struct dt_error *e);
 };
 
+/* The symbols of one file. */
 struct dt_symtab {
 	struct dt_symfile main, debug; /* debug.fd -1: none */
 	char *dirs;
-	struct dt_function *function; /* name is NULL until asked for */
-	bool *local;		      /* per function; of one apart, who reads it has that */
-	uint64_t *reach;	      /* highest end of the functions up to this one */
+	struct dt_function *function; /* name is NULL until it is asked for */
+	bool *local; /* one per function; NULL if the file is read apart, where the other process
+			has it */
+	uint64_t *reach; /* one per function: the highest end of the functions up to it */
 	size_t functions;
 	struct dt_symtab_alias *alias; /* sorted by address */
 	size_t aliases;
 	struct dt_object
-		*object; /* sorted by address; none inside another; read when first asked for */
+		*object; /* sorted by address; none is inside another; read when first asked for */
 	size_t objects;
 	bool objects_read;
 	struct dt_symtab_kept *kept;
 	struct dt_dwarf *dwarf;
 	bool dwarf_tried;
 
-	const struct dt_symtab_answers *apart; /* NULL: it is read here */
-	int channel;			       /* to who reads it; -1: not any more */
-	bool named;			       /* all names have been asked for */
+	const struct dt_symtab_answers *apart; /* NULL: the file is read in this process */
+	int channel;			       /* to the process that reads it; -1: it is closed */
+	bool named;			       /* all names have been filled in */
 	bool bare;			       /* it has no debug information */
-	/* what was asked for last, of the address `at': its line, in source, NULL: not known; and
-	 * its signature, as dt_symtab_described() */
+	/* The last answer, for the address `at': its line in source (NULL: not known), and its
+	 * signature as from dt_symtab_described(). */
 	struct {
 		uint64_t at;
 		const char *source;
 		unsigned line;
 		char *signature;
 	} last;
-	struct dt_symtab_kept *file; /* names of sources, the last one that was asked for first */
+	struct dt_symtab_kept *file; /* names of source files, most recently used first */
 };
 
-/* Text that lives as long as the symtab. */
+/*
+ * Text that lives as long as the symtab. dt_symtab_keep() makes a copy, of n bytes and a NUL; NULL
+ * if there is no memory.
+ */
 struct dt_symtab_kept {
 	struct dt_symtab_kept *next;
 	char text[];
 };
 
 const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n);
-/* Has it debug information, or, of one apart, may it have some? */
+/* Does the file have debug information or, if it is read apart, may it have some? */
 bool dt_symtab_has_debug(struct dt_symtab *t);
-/* Looks for the ends of functions that have no sizes, and makes `reach'. */
+/* Finds the ends of functions that have no sizes, and fills in `reach'. */
 void dt_symtab_fill_sizes(struct dt_symtab *t);
 
-/* A demangled name without parameters; "f [clone .cold]" becomes "f.cold". NULL: not mangled. */
+/*
+ * Returns the demangled name without parameters, with "f [clone .cold]" as "f.cold"; NULL if the
+ * name is not mangled. The symtab owns it.
+ */
 const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage);
+/* Returns how many underscores the name begins with. */
 size_t dt_symtab_underscores(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions of an ELF file, from .symtab (its own or that of its debug file) and .dynsym.
- * Opening reads the symbols only; names are demangled and DWARF is read when first asked for, so
- * one symtab must not be used by two threads at once.
+ * Opening reads the symbols only; names are demangled, and DWARF is read, when they are first asked
+ * for. So two threads must not use one symtab at once.
  */
 #include "symbols/symtab-work.h"
 
@@ -17,12 +17,15 @@
 #include "elf/elf.h"
 #include "elf/ifunc.h"
 
-#define NAME_MAX_BYTES 65536 /* of a symbol: none is as long, and each is compared with others */
+/*
+ * bytes of a symbol's name at most, since names are compared with each other; real ones are shorter
+ */
+#define NAME_MAX_BYTES 65536
 
-/* bytes of all names, for one of the file: most names share none with others */
+/* bytes of all names per byte of the file, at most: few names share bytes with others */
 #define NAMES_SHARE 8
 
-#define IMPLEMENTATIONS 32 /* of one function */
+#define IMPLEMENTATIONS 32 /* of one function, at most */
 
 struct symbol {
 	uint64_t address, size;
@@ -30,11 +33,11 @@ struct symbol {
 	uint32_t section;
 	uint8_t rank; /* lower is better */
 	bool local;
-	bool typed; /* it says what it is */
+	bool typed; /* its type says that it is a function */
 	bool weak;
-	uint64_t resolved; /* by whom, of one that a resolver returns; how large it is only another
-			    * name can say. 0: it is none */
-	bool resolver;	   /* of an IFUNC: the name is that of what it returns */
+	uint64_t resolved; /* address of the resolver, if a resolver returns this function; 0: none
+			      does. The size of such a function is known only from another name */
+	bool resolver; /* it is an IFUNC, so its name is that of the function which it returns */
 };
 
 /* All symbols while they are being read. */
@@ -42,14 +45,15 @@ struct table {
 	struct dt_symtab *t;
 	struct symbol *symbol;
 	size_t n, room;
-	size_t read, kept; /* symbols, and bytes of names that were copied */
+	size_t read, kept; /* symbols read; bytes of names copied */
 	size_t named;	   /* bytes of all names */
 	bool failed, damaged;
 };
 
 /*
- * Headers can have many tables, and many names, in the same bytes of a file: as many as it has
- * bytes for are read, in all, and copied.
+ * Returns the bytes of the file and its debug file, which limit how many symbols are read and how
+ * many bytes of names are copied: headers can put many tables and many names into the same bytes of
+ * a file.
  */
 static size_t bytes_of(const struct dt_symtab *t)
 {
@@ -110,7 +114,10 @@ static void name_function(struct dt_symtab *t, struct dt_function *f)
 		f->name = f->linkage;
 }
 
-/* Lower is better: global functions, then weak and indirect ones, then local ones. */
+/*
+ * Returns a symbol's rank, of which the lowest is best: global functions, then weak and indirect
+ * ones, then local ones.
+ */
 static uint8_t rank_of(const GElf_Sym *s)
 {
 	int bind = GELF_ST_BIND(s->st_info), type = GELF_ST_TYPE(s->st_info);
@@ -130,7 +137,7 @@ static bool is_function(const GElf_Sym *s, const char *name)
 		return false;
 	if (type == STT_FUNC || type == STT_GNU_IFUNC)
 		return true;
-	/* assembler code without types: its local names are mere labels */
+	/* assembler code has no types; its local names are mere labels */
 	return type == STT_NOTYPE && bind != STB_LOCAL;
 }
 
@@ -141,7 +148,7 @@ static bool is_code(const struct dt_symfile *f, uint32_t section, GElf_Shdr *sh)
 	return s && gelf_getshdr(s, sh) && (sh->sh_flags & SHF_EXECINSTR);
 }
 
-/* Room for one more. */
+/* Makes room for one more symbol. */
 static bool reserve(struct table *all)
 {
 	size_t room = all->room ? all->room * 2 : 1024;
@@ -186,7 +193,7 @@ static void add_symbol(struct table *all, const GElf_Sym *s, const char *name)
 	};
 }
 
-/* A symbol without a size reaches, at most, to the end of its section. */
+/* Limits a symbol's size to the end of its section. */
 static void limit_size(struct symbol *s, const GElf_Shdr *sh)
 {
 	if (s->address < sh->sh_addr || s->address - sh->sh_addr >= sh->sh_size)
@@ -251,8 +258,9 @@ static bool read_symbols(struct table *all, const struct dt_symfile *f, uint32_t
 }
 
 /*
- * What a resolver may return has the name that it is called by, and the resolver one of its own. Of
- * several such names of one function (memcpy and memmove) the table's usual order decides.
+ * Gives the functions that a resolver may return the name by which they are called, and the
+ * resolver a name of its own. If a function gets several such names (memcpy and memmove), the
+ * table's usual order decides.
  */
 static void name_resolved(struct table *all, const struct dt_symfile *f)
 {
@@ -273,7 +281,7 @@ static void name_resolved(struct table *all, const struct dt_symfile *f)
 		s.resolver = false;
 		s.resolved = s.address;
 		s.size = 0;
-		s.rank--; /* a function as any other */
+		s.rank--; /* it ranks as any other function */
 		for (size_t k = 0; k < targets && reserve(all); k++) {
 			s.address = target[k];
 			all->symbol[all->n++] = s;
@@ -286,7 +294,7 @@ size_t dt_symtab_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* By address; at one address the best name first: _IO_puts and puts is puts. */
+/* Sorts by address; at one address the best name comes first: of _IO_puts and puts it is puts. */
 static int by_address(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -297,7 +305,7 @@ static int by_address(const void *a, const void *b)
 		return x->rank < y->rank ? -1 : 1;
 	if (dt_symtab_underscores(x->name) != dt_symtab_underscores(y->name))
 		return dt_symtab_underscores(x->name) < dt_symtab_underscores(y->name) ? -1 : 1;
-	/* strchr, not index */
+	/* a strong name before a weak one: strchr, not index */
 	if (x->resolved && x->resolved == y->resolved && x->weak != y->weak)
 		return x->weak ? 1 : -1;
 	if (strlen(x->name) != strlen(y->name))
@@ -305,7 +313,7 @@ static int by_address(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* By name; of equal ones the first in the order of names of that address. */
+/* Sorts by name; equal ones by the order of the names of their address. */
 static int by_name(const void *a, const void *b)
 {
 	const struct symbol *const *x = a, *const *y = b;
@@ -314,8 +322,8 @@ static int by_name(const void *a, const void *b)
 	return order ? order : *x < *y ? -1 : *x > *y;
 }
 
-/* Of the names of one address, the first always among them, those that were there before get none.
- * false: no memory. */
+/* Sets repeated names of one address to NULL and keeps the first of each. Returns false if there is
+ * no memory. */
 static bool drop_known(struct symbol *s, size_t n)
 {
 	const struct symbol **sorted = malloc(n * sizeof(*sorted));
@@ -333,7 +341,7 @@ static bool drop_known(struct symbol *s, size_t n)
 	return true;
 }
 
-/* All the symbols of one address are one function and its aliases. */
+/* Makes all symbols of one address one function and its aliases. */
 static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 {
 	struct dt_function *f = &t->function[t->functions];
@@ -351,7 +359,7 @@ static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 			t->alias[t->aliases++] =
 				(struct dt_symtab_alias){s->address, s[i].name, NULL};
 	}
-	/* up to the next name there may be others', which have none */
+	/* code after it may belong to functions that have no name */
 	if (!f->size && s->resolved)
 		f->size = 1;
 	return true;
@@ -383,7 +391,7 @@ void dt_symtab_fill_sizes(struct dt_symtab *t)
 static int build(struct dt_symtab *t, struct table *all)
 {
 	size_t n = all->n;
-	uint64_t covered = 0; /* by the functions so far that say so themselves */
+	uint64_t covered = 0; /* end of the functions so far that have sizes of their own */
 
 	t->function = calloc(n + 1, sizeof(*t->function));
 	t->alias = calloc(n + 1, sizeof(*t->alias));
@@ -495,7 +503,10 @@ void dt_symtab_close(struct dt_symtab *t)
 	free(t);
 }
 
-/* The contract's const is that of the meaning: names are filled in when first asked for. */
+/*
+ * Casts const away: for callers the symtab does not change, but names are filled in when first
+ * asked for.
+ */
 static struct dt_symtab *mutable(const struct dt_symtab *t)
 {
 	return (struct dt_symtab *)(uintptr_t)t;
@@ -511,7 +522,9 @@ const struct dt_function *dt_symtab_functions(const struct dt_symtab *t, size_t 
 	return t->function;
 }
 
-/* The index of the last function that begins at or below address, plus 1; 0: none. */
+/*
+ * Returns the index + 1 of the last function that begins at or below address; 0 if there is none.
+ */
 static size_t below(const struct dt_symtab *t, uint64_t address)
 {
 	return dt_count_before(t->functions, i, t->function[i].address <= address);
@@ -521,7 +534,10 @@ const struct dt_function *dt_symtab_find(const struct dt_symtab *t, uint64_t add
 {
 	size_t i = below(t, address);
 
-	/* mostly the first; further back only where functions lie inside others */
+	/*
+	 * mostly it is the first one tried; the loop goes back only where functions lie inside
+	 * others
+	 */
 	for (; i && (t->reach[i - 1] > address || t->function[i - 1].address == address); i--) {
 		struct dt_function *f = &t->function[i - 1];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of the source, by DWARF: where they are at an instruction, and where chains from them
- * lead: "p->next->len", "argv[1]", "*count", "point.x", "&point", a file's or a program's own.
+ * Finds variables of the source by DWARF: where they are at an instruction, and where chains from
+ * them lead: "p->next->len", "argv[1]", "*count", "point.x", "&point". Variables may be local, a
+ * file's, or the whole program's.
  */
 #ifndef DT_SYMBOLS_VARIABLE_H
 #define DT_SYMBOLS_VARIABLE_H
@@ -11,13 +12,14 @@
 
 struct dt_symtab;
 
+/* How to read a variable, and its type. */
 struct dt_variable {
 	struct dt_item item;
-	char type[24]; /* as described signatures have it: "i4", "e4#000002fa" */
+	char type[24]; /* as in described signatures: "i4", "e4#000002fa" */
 };
 
-/* -1 and the reason: no such name there, no field of that name, not in memory or a register there.
- */
+/* Finds what the expression means at the address, which is an instruction. Returns 0, or -1 with
+ * the reason: there is no such name or field, or the value is not in memory or a register there. */
 int dt_variable_find(struct dt_symtab *t, uint64_t address, const char *expression,
 		     struct dt_variable *v, struct dt_error *e);
 

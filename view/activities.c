@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Activities that a user has made of events. */
+/* Activities, which users define by events (doc/sql.md). */
 #include <stdlib.h>
 
 #include "analyse/filter.h"
@@ -53,7 +53,7 @@ static bool is_wanted(void *ctx, int64_t thread, int64_t core, int64_t length)
 	       dt_filter_time(w->filter, (uint64_t)((double)length / w->ns_per_tick));
 }
 
-/* Their times, unlike all others, are ns. */
+/* Times of activities are in ns, unlike all others. */
 void dt_answer_activities(struct dt_asked *a)
 {
 	struct dt_reader *r = dt_windows_reader(a->all->windows);

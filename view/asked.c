@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a request says. */
+/* Reading a request's values. */
 #include "view/asked.h"
 
 #include <errno.h>

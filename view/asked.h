@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request that is being answered, and the answers that there are; for view/ only. */
+/* A request that is being answered, and the functions that answer; for view/ only. */
 #ifndef DT_VIEW_ASKED_H
 #define DT_VIEW_ASKED_H
 
@@ -11,24 +11,26 @@ struct dt_view;
 
 struct dt_asked {
 	struct dt_view *v;
-	struct dt_picture *p;	/* of the filter that it names; locked */
-	struct dt_picture *all; /* of no filter; locked */
-	uint64_t origin; /* ticks of the first record: where times in requests and answers begin */
+	struct dt_picture *p;	/* the picture of the request's filter; locked */
+	struct dt_picture *all; /* the picture without a filter; locked */
+	uint64_t
+		origin; /* ticks of the first record: times in requests and answers count from it */
 	struct dt_formats *formats;
 	const char *path;
 	const struct dt_view_request *r;
 	struct dt_view_answer *answer;
 };
 
-/* Instead of what has been written: an error. */
+/* Makes the answer an error with this status of HTTP, in place of what has been written to it. */
 void dt_refuse(struct dt_asked *a, int status, const char *why);
-/* A number of at least `least', at most `most'; or it is refused. */
+/* Fetches the request's number of this name, from least to most. False: there is none, and the
+ * request has been refused. */
 bool dt_asked_number(struct dt_asked *a, const char *name, uint64_t least, uint64_t most,
 		     uint64_t *v);
-/* from and to, as ticks; in a request they count from the first record. */
+/* Fetches the request's `from' and `to' as ticks. False: the request has been refused. */
 bool dt_asked_range(struct dt_asked *a, uint64_t *from, uint64_t *to);
 
-/* doc/timeline.md says what each is. */
+/* Each writes the answer to one kind of request; doc/timeline.md describes them. */
 void dt_answer_trace(struct dt_asked *a);
 void dt_answer_window(struct dt_asked *a);
 void dt_answer_names(struct dt_asked *a);
@@ -39,7 +41,7 @@ void dt_answer_call(struct dt_asked *a);
 void dt_answer_list(struct dt_asked *a);
 void dt_answer_activities(struct dt_asked *a);
 
-/* The text of a track's name. */
+/* Adds a track's name to the answer, as a JSON string. */
 void dt_track_name(struct dt_asked *a, const struct dt_track *t);
 
 #endif

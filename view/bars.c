@@ -4,15 +4,17 @@
 
 #include "view/asked.h"
 
-#define TRACKS 1024 /* in one window */
-#define CELLS  8192
+#define TRACKS 1024 /* in a request, at most */
+#define CELLS  8192 /* in a window, at most */
 
-/* As the page reads it: little endian, 48 bytes. Ticks are from the first record. */
+/* A bar as the page reads it (view/page/data.js): little endian, 48 bytes. Ticks count from the
+ * first record. */
 struct wire_bar {
-	/* of events, busy is the least value, high the greatest; of a message, busy is the lower 48
-	 * bits of its key, high the upper eight, the cores of the receipt and of the sending */
+	/* for events, busy is the least value and high the greatest; for a message, busy is the
+	 * lower 48 bits of its key, and high has the key's upper 8 bits, the core of the receipt
+	 * and the core of the sending */
 	double begin, end, busy, high;
-	uint32_t count, what, flags, depth; /* of a message, flags is the receiver */
+	uint32_t count, what, flags, depth; /* for a message, flags is the receiving thread */
 };
 
 _Static_assert(sizeof(struct wire_bar) == 48, "view/page/data.js");
@@ -29,7 +31,8 @@ static struct wire_bar of_bar(const struct dt_asked *a, const struct dt_bar *x)
 				 .depth = x->depth};
 }
 
-/* A double has 53 bits, a key 56: its upper eight are with the cores. */
+/* Puts in a message's key and ends. A double holds 53 bits and a key has 56: so its upper eight go
+ * into the number with the cores. */
 static void with_ends(struct wire_bar *w, const struct dt_bar *x)
 {
 	w->busy = (double)(x->low & 0xffffffffffffull);

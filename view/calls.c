@@ -45,7 +45,7 @@ void dt_answer_names(struct dt_asked *a)
 	dt_json_print(out, "}");
 }
 
-/* All functions whose name has this in it. */
+/* Answers with the functions, at most 1000, whose names contain the text. */
 void dt_answer_search(struct dt_asked *a)
 {
 	struct dt_reader *r = dt_windows_reader(a->all->windows);
@@ -68,7 +68,7 @@ void dt_answer_search(struct dt_asked *a)
 
 /* ---- functions that were chosen and are not hooked ---- */
 
-#define LEFT_OUT 2000 /* named one by one */
+#define LEFT_OUT 2000 /* that are listed at most; the others are only counted */
 
 static void on_left_out(void *ctx, const struct dt_left_out *l)
 {
@@ -88,7 +88,7 @@ static void on_left_out(void *ctx, const struct dt_left_out *l)
 	dt_json_print(out, "]");
 }
 
-/* Of each: name, file, reason, its callers. */
+/* Answers for each function with its name, file, reason, and callers. */
 void dt_answer_unhooked(struct dt_asked *a)
 {
 	struct dt_json *out = &a->answer->text;
@@ -125,7 +125,7 @@ static void on_call(void *ctx, const struct dt_call *c)
 		memcpy(w->result, c->result, sizeof(w->result));
 }
 
-/* The exit's record of a long call, by itself. */
+/* Reads the result of a long call from the record of its exit, without pairing. */
 static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e)
 {
 	struct dt_reader_range at = {
@@ -146,7 +146,8 @@ static int read_result(struct dt_reader *r, struct wanted *w, struct dt_error *e
 	return rc;
 }
 
-/* It, with what is known of it; paired: all is. */
+/* Answers with the call and what is known of it; paired: it was paired again, so that everything
+ * is known. */
 static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, struct dt_error *e)
 {
 	const struct dt_call *c = &w->call;
@@ -182,7 +183,7 @@ static int say_call(struct dt_asked *a, const struct wanted *w, bool paired, str
 	return 0;
 }
 
-#define SHORT 2000000 /* ticks: such a call is paired again, for all there is to be known */
+#define SHORT 2000000 /* ticks: calls up to this long are paired again, to know all of them */
 
 void dt_answer_call(struct dt_asked *a)
 {
@@ -214,7 +215,7 @@ void dt_answer_call(struct dt_asked *a)
 			return;
 		}
 	} else {
-		/* its bar is known */
+		/* the request has what its bar has */
 		w.call = (struct dt_call){
 			.function = (uint32_t)function, .begin = w.begin, .end = end + a->origin};
 		rc = read_result(dt_windows_reader(a->all->windows), &w, &e);

@@ -13,30 +13,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VISITORS 128	/* when there are more, the one who came first has to go */
-#define ASK_MS	 10000u /* until its request must have begun */
-#define LEAVE_MS 2000u	/* until one that is sent away is not listened to any more */
-#define FULL_MS	 100	/* until it is tried again, when there are no descriptors */
-#define METHOD	 8	/* bytes of the longest, with the space */
-#define HEAD	 (METHOD + 1 + DT_DOOR_WORD + 1) /* it is decided by so many bytes */
-#define FIRST	 2 /* place among those waited for: behind the end and the listener */
+#define VISITORS 128	/* at most: one more, and the one that came first is closed */
+#define ASK_MS	 10000u /* a visitor must have begun its request within this time */
+#define LEAVE_MS 2000u	/* a refused visitor is closed after this time */
+#define FULL_MS	 100	/* accepting is tried again after this, when there are no descriptors */
+#define METHOD	 8	/* bytes of the longest method, with the space */
+#define HEAD	 (METHOD + 1 + DT_DOOR_WORD + 1) /* bytes of a request that decide about it */
+#define FIRST	 2 /* index of the first visitor in poll()'s list: after the end and the listener */
 
+/* A connection that has not been admitted. */
 struct visitor {
 	int fd;
-	bool refused;	/* has its answer; what it still says is not looked at */
-	uint64_t until; /* ms */
+	bool refused;	/* it has its answer; what it sends after that is thrown away */
+	uint64_t until; /* CLOCK_MONOTONIC, ms: when it is closed */
 	struct sockaddr_storage from;
 	socklen_t from_n;
 };
 
 struct dt_door {
 	struct dt_doorman man;
-	int fd, end;
+	int fd, end; /* the listener; an eventfd that ends the thread */
 	unsigned port;
-	bool full;    /* there is no descriptor for another */
-	bool watched; /* by: */
+	bool full;    /* there was no descriptor for another visitor */
+	bool watched; /* the thread has been started */
 	pthread_t thread;
-	struct visitor visitor[VISITORS]; /* as they came */
+	struct visitor visitor[VISITORS]; /* in the order in which they came */
 	size_t visitors;
 };
 
@@ -58,11 +59,11 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* ---- who it is ---- */
+/* ---- judging ---- */
 
 enum verdict { NOT_YET, KNOWN, STRANGER };
 
-/* The beginning of a request: METHOD /WORD... */
+/* Judges a visitor by the first n bytes of its request: METHOD /WORD... */
 static enum verdict judge(const struct dt_door *d, const char *head, size_t n)
 {
 	const char *space = memchr(head, ' ', n < METHOD ? n : METHOD);
@@ -86,7 +87,7 @@ static enum verdict judge(const struct dt_door *d, const char *head, size_t n)
 
 /* ---- visitors ---- */
 
-/* Not closed: it may have been let in. */
+/* Takes visitor i out of the list. Its connection is not closed: it may have been admitted. */
 static void forget(struct dt_door *d, size_t i)
 {
 	memmove(d->visitor + i, d->visitor + i + 1, (--d->visitors - i) * sizeof(*d->visitor));
@@ -98,7 +99,7 @@ static void drop(struct dt_door *d, size_t i)
 	forget(d, i);
 }
 
-/* Is woken again only when more has come than there is now. */
+/* Makes poll() report fd only when n bytes have come. */
 static void wake_at(int fd, size_t n)
 {
 	int bytes = (int)n;
@@ -106,18 +107,19 @@ static void wake_at(int fd, size_t n)
 	setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
 }
 
-/* What it sends has to be taken, or its answer would be lost with a reset. */
+/* Sends the refusal. What the visitor sends after that must be read until it leaves: closing with
+ * unread data would reset the connection, and the answer would be lost. */
 static void refuse(struct visitor *v)
 {
 	wake_at(v->fd, 1);
-	/* into an empty socket: all or nothing */
+	/* nothing was sent before, so there is room for all of it */
 	send(v->fd, refusal, sizeof(refusal) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	shutdown(v->fd, SHUT_WR);
 	v->refused = true;
 	v->until = now_ms() + LEAVE_MS;
 }
 
-/* Takes what one that is sent away says. False: it has gone. */
+/* Throws away what a refused visitor sends. False: it has gone. */
 static bool listen_on(const struct visitor *v)
 {
 	char data[4096];
@@ -126,7 +128,7 @@ static bool listen_on(const struct visitor *v)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Something has come from visitor i, or it is at its end. */
+/* Deals with visitor i, from whom bytes have come. end: it will send nothing more. */
 static void look(struct dt_door *d, size_t i, bool end)
 {
 	struct visitor *v = &d->visitor[i], in;
@@ -160,6 +162,7 @@ static void look(struct dt_door *d, size_t i, bool end)
 	}
 }
 
+/* Accepts a connection. */
 static void take(struct dt_door *d)
 {
 	struct visitor v = {.until = now_ms() + ASK_MS, .from_n = sizeof(v.from)};
@@ -176,7 +179,8 @@ static void take(struct dt_door *d)
 	d->visitor[d->visitors++] = v;
 }
 
-/* Whose time is over goes. How long, in ms, until the next one's is; -1: there is none. */
+/* Closes the visitors whose time is over. Returns for how many ms no other's will be; -1: there are
+ * no others. */
 static int look_at_time(struct dt_door *d)
 {
 	uint64_t now = now_ms(), first = UINT64_MAX;

@@ -6,18 +6,18 @@
 
 #include "analyse/pyramid.h"
 
-#define BEHIND	10000000 /* ticks: the rest of an entry does not come later */
-#define RECORDS 20000	 /* are read at most for the rest of the last one */
+#define BEHIND	10000000 /* ticks: the records that follow an entry come within this time */
+#define RECORDS 20000	 /* that are read at most to complete the last entry */
 
-/* The entry that a thread has made last: who its next records belong to. */
+/* The last entry in a thread: records that follow it belong to it. */
 struct last {
 	uint32_t thread;
-	struct dt_entry *entry; /* NULL: none that is wanted, or its rest is complete */
+	struct dt_entry *entry; /* NULL: it is not wanted, or is complete */
 };
 
 struct reading {
 	struct dt_reader *reader;
-	struct dt_entry *entry, *end; /* that have not begun yet */
+	struct dt_entry *entry, *end; /* the entries that have not come yet */
 	struct last *last;
 	size_t lasts, room;
 };
@@ -42,14 +42,15 @@ static struct last *last_of(struct reading *x, uint32_t thread, bool make)
 	return &x->last[x->lasts++];
 }
 
-/* Does what this thread recorded belong to the call? What no thread recorded is shown as a core's.
- */
+/* Says whether a record of this thread can belong to the call. Records without a thread are shown
+ * as those of a core. */
 static bool is_of(const struct dt_entry *x, uint32_t thread)
 {
 	return x->thread == thread || (thread == DT_NO_TID && x->thread >= DT_TRACK_NOBODY(0));
 }
 
-/* An entry; several calls may have begun at that tick, of which this one knows its own. */
+/* Takes the record of an entry: it belongs to the entries of this tick and thread, of which several
+ * calls may have begun in the same tick. */
 static int take_entry(struct reading *x, const struct dt_span *s, uint32_t k, uint32_t function)
 {
 	struct dt_entry *found = NULL;
@@ -121,7 +122,7 @@ int dt_entries_read(struct dt_reader *r, struct dt_entry *entry, size_t n, struc
 {
 	struct dt_reader_range range = {.order = DT_BY_TIME, .values = true};
 	struct reading x = {.reader = r, .entry = entry, .end = entry + n};
-	uint64_t late = 0; /* records behind the last begin */
+	uint64_t late = 0; /* records read after the last begin */
 	struct dt_span s;
 	int rc;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls were called with: the records of their entries, and those behind them. */
+/* Reading the arguments of calls: from the records of their entries, and from those after them. */
 #ifndef DT_VIEW_ENTRIES_H
 #define DT_VIEW_ENTRIES_H
 
@@ -7,19 +7,22 @@
 #include "store/reader.h"
 
 struct dt_entry {
+	/* set by the caller: which call */
 	uint64_t begin; /* ticks */
 	uint32_t thread, function;
-	bool wanted;
-	/* answers */
-	bool known;
-	uint64_t argument[4];
-	struct dt_more *more;
+	bool wanted; /* false: it is skipped */
+	/* filled in: */
+	bool known;	      /* the entry was found */
+	uint64_t argument[4]; /* its record's values */
+	struct dt_more *more; /* the n records after it that belong to it */
 	size_t n, room;
 };
 
-/* Of those that are wanted of n, which are in the order of their begins, in one reading. Those that
- * are near each other, or it takes long. */
+/* Fills in the wanted ones of n entries, which must be sorted by begin, in one pass over the time
+ * from the first to the last: they should be near each other, or it takes long. 0, or -1 and an
+ * error. The caller calls dt_entries_free() in any case. */
 int dt_entries_read(struct dt_reader *r, struct dt_entry *entry, size_t n, struct dt_error *e);
+/* Frees what was filled in, not the array itself. */
 void dt_entries_free(struct dt_entry *entry, size_t n);
 
 #endif

@@ -22,34 +22,36 @@
 struct stream {
 	struct dt_http *http;
 	struct MHD_Connection *connection;
-	unsigned long seen; /* news */
-	bool waits;	    /* its connection is suspended */
+	unsigned long seen; /* dt_http.news when it was last told */
+	bool waits;	    /* its connection is suspended until there is news */
 	struct stream *next;
 };
 
 struct dt_http {
 	struct dt_view *view;
-	pthread_mutex_t lock; /* the next three */
+	pthread_mutex_t lock; /* guards the next three */
 	struct stream *streams;
-	unsigned long news; /* counts them */
+	unsigned long news; /* how often there has been news */
 	bool stopping;
 	struct MHD_Daemon *daemon;
 	struct dt_door *door;
 	char token[TOKEN + 1];
-	char host[300]; /* as it stands in the address: with the port */
-	char local[64]; /* the same machine by its other name; "": it is not this one only */
+	char host[300]; /* host and port as they stand in the address */
+	char local[64]; /* localhost and port; "": it does not listen on a loopback address */
 	char address[400];
-	bool any; /* listens on all addresses: any name may be used */
+	bool any; /* it listens on all addresses: clients may use any name for the host */
 };
 
-/* ---- who may ask ---- */
+/* ---- checking requests ---- */
 
+/* Says whether the header Host names this server. */
 static bool is_host(const struct dt_http *s, const char *host)
 {
 	return host && (s->any || !strcmp(host, s->host) || (*s->local && !strcmp(host, s->local)));
 }
 
-/* A window is to show it: somebody has followed a link, or our own file (cmd/browser.h). */
+/* Says whether the request is to show the page as a whole window: the user has followed a link, or
+ * the file of cmd/browser.h. */
 static bool is_visit(struct MHD_Connection *c)
 {
 	const char *mode = dt_mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Mode");
@@ -59,8 +61,10 @@ static bool is_visit(struct MHD_Connection *c)
 }
 
 /*
- * A page of another site makes the browser say so. Without the header it is no page's doing. Only
- * the page itself may be opened from elsewhere: as a window's whole, of which others see nothing.
+ * Says whether the request may be answered: it does not come from another site's page. For such a
+ * page the browser sends headers that say so; a request without them was made by no page. Only the
+ * page itself may be opened from elsewhere, and only as a whole window, which other sites can not
+ * look into.
  */
 static bool is_own(const struct dt_http *s, struct MHD_Connection *c, bool page)
 {
@@ -76,7 +80,8 @@ static bool is_own(const struct dt_http *s, struct MHD_Connection *c, bool page)
 	       (page && is_visit(c));
 }
 
-/* In the same time whatever is wrong. */
+/* Says whether the text begins with the right word and ends there or at a slash. The comparison
+ * takes the same time wherever the word is wrong. */
 static bool is_token(const void *ctx, const char *text)
 {
 	const struct dt_http *s = ctx;
@@ -156,7 +161,7 @@ static enum MHD_Result answer_request(const struct dt_http *s, struct MHD_Connec
 
 /* ---- news ---- */
 
-/* A thread of the view's: wakes the pages that wait. */
+/* Wakes the pages that wait; called by a thread of the view's. */
 static void on_news(void *ctx)
 {
 	struct dt_http *s = ctx;
@@ -206,7 +211,7 @@ static void end_news(void *ctx)
 	free(x);
 }
 
-/* Server-sent events: one at once, then one whenever something has come. */
+/* Answers with server-sent events: one at once, and one whenever there is news. */
 static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
 {
 	struct stream *x = malloc(sizeof(*x));
@@ -231,7 +236,8 @@ static enum MHD_Result answer_news(struct dt_http *s, struct MHD_Connection *c)
 	return rc;
 }
 
-/* Only our own page may tell the session something: it says where it is from. */
+/* Passes a command to the session: only from our own page, so the header Origin, which is_own() has
+ * checked, must be there. */
 static enum MHD_Result answer_command(const struct dt_http *s, struct MHD_Connection *c,
 				      const char *rest)
 {
@@ -261,12 +267,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	if (strcmp(method, "GET") != 0 && !post)
 		return reply_text(c, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "only GET is answered, and POST of tell\n");
-	/* the library closes the connection behind what is answered before it has read all */
+	/* at the first call the request's body has not been read, and libmicrohttpd would close the
+	 * connection after an answer */
 	if (!*con) {
 		*con = c;
 		return MHD_YES;
 	}
-	if (*upload_size) { /* nothing is to be sent with it */
+	if (*upload_size) { /* no request needs a body: it is thrown away */
 		*upload_size = 0;
 		return MHD_YES;
 	}
@@ -276,7 +283,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		return reply_text(c, MHD_HTTP_NOT_FOUND,
 				  "open the whole address that devtrace view has printed\n");
 	rest = url + 1 + TOKEN;
-	if (!*rest) /* the page's files are beside it only with the slash */
+	if (!*rest) /* without the slash the page's relative addresses would be wrong */
 		return reply_text(c, MHD_HTTP_NOT_FOUND, "the address ends with a slash\n");
 	rest++;
 	if (post)
@@ -305,7 +312,7 @@ static int make_token(struct dt_http *s, struct dt_error *e)
 	return 0;
 }
 
-/* "[::1]:80", "localhost", ":80". */
+/* Splits "[::1]:80", "localhost" or ":80"; without a port it is "0". */
 static int split(const char *listen, char *address, size_t size, char *port, size_t port_size,
 		 struct dt_error *e)
 {
@@ -357,7 +364,7 @@ static void admit(void *ctx, int fd, const struct sockaddr *from, socklen_t n)
 {
 	struct dt_http *s = ctx;
 
-	/* closes it when it does not take it */
+	/* if it does not take the connection, it closes it */
 	dt_mhd.add_connection(s->daemon, fd, from, n);
 }
 
@@ -437,7 +444,7 @@ void dt_http_stop(struct dt_http *s)
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
-	on_news(s); /* suspended connections have to go on to end */
+	on_news(s); /* suspended connections must be resumed to end */
 	if (s->daemon)
 		dt_mhd.stop_daemon(s->daemon);
 	pthread_mutex_destroy(&s->lock);

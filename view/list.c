@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is one by one: calls, events, messages, who runs, in the order in which they begin. */
+/* The list of all bars of a window, one by one and sorted by begin: calls, events, messages, and
+ * which threads run on the cores. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,10 +8,10 @@
 #include "view/asked.h"
 #include "view/entries.h"
 
-#define ROWS	1000
-#define BUDGET	0.25   /* seconds: then what has been found is answered, and where to go on */
-#define COLLECT 200000 /* of one stretch: more are looked at in shorter ones */
-#define FIRST	400    /* of a picture's records: a stretch in which about so many are */
+#define ROWS	1000   /* in an answer, at most, but for those of its last tick */
+#define BUDGET	0.25   /* seconds: then the answer is what has been found, and where to go on */
+#define COLLECT 200000 /* rows in a stretch of time at most: with more, shorter ones are tried */
+#define FIRST	400    /* records that are expected in the first stretch of time */
 
 struct row {
 	uint32_t track;
@@ -19,7 +20,7 @@ struct row {
 
 struct rows {
 	const struct dt_pyramid *pyramid;
-	unsigned kinds; /* bit: enum dt_track_kind */
+	unsigned kinds; /* which are wanted: a bit for each of enum dt_track_kind */
 	struct row *row;
 	size_t n, room;
 	bool full, no_memory;
@@ -71,7 +72,8 @@ static int by_begin(const void *a, const void *b)
 	return x->bar.end < y->bar.end ? -1 : x->bar.end > y->bar.end;
 }
 
-/* A stretch in which some hundred may be, as dense as the records are there. */
+/* Returns a length of time, in ticks, in which FIRST records are expected, by how dense the records
+ * are at `at'. */
 static uint64_t stretch(const struct dt_pyramid *p, uint64_t at)
 {
 	const struct dt_region *r = &p->region[dt_pyramid_region(p, at)];
@@ -80,8 +82,8 @@ static uint64_t stretch(const struct dt_pyramid *p, uint64_t at)
 	return ticks < 1 ? 1 : (uint64_t)ticks;
 }
 
-/* Rows that are near each other are read together; of those that are far apart as many as there is
- * time for: the rest is without. */
+/* Reads the arguments of n rows, those of rows near each other together. It ends after BUDGET: the
+ * other rows have no arguments then. */
 static void read_entries(struct dt_asked *a, const struct rows *l, size_t n, struct dt_entry *entry)
 {
 	const struct dt_pyramid *p = a->p->pyramid;
@@ -158,8 +160,8 @@ static void put_row(struct dt_asked *a, const struct row *row, bool first,
 
 /* ---- */
 
-/* Rows that begin in [*at, ...], `wanted' of them or more; *at is where to go on, past `end':
- * nowhere. */
+/* Collects rows that begin at *at or later, until there are at least `wanted', or BUDGET is over,
+ * or `end' is reached. *at is then where to go on; above `end': there is no more. */
 static int collect(struct dt_asked *a, struct rows *l, uint64_t *at, uint64_t end, size_t wanted,
 		   struct dt_error *e)
 {
@@ -210,7 +212,7 @@ void dt_answer_list(struct dt_asked *a)
 	}
 	if (l.n)
 		qsort(l.row, l.n, sizeof(*l.row), by_begin);
-	/* what begins in one tick stays together */
+	/* rows that begin in the same tick are in the same answer */
 	for (n = l.n < rows ? l.n : rows;
 	     n && n < l.n && l.row[n].bar.begin == l.row[n - 1].bar.begin;)
 		n++;

@@ -21,7 +21,7 @@ int dt_microhttpd_load(struct dt_error *e)
 
 	if (dt_mhd.start_daemon)
 		return 0;
-	/* the name that a program linked to it would ask for: the Makefile takes it from the
+	/* the name by which a linked program would load it; the Makefile reads it from the
 	 * library */
 	library = dlopen(DT_MICROHTTPD_SONAME, RTLD_NOW | RTLD_LOCAL);
 	if (!library)

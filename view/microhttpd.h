@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd, loaded when pages are to be served: with GnuTLS and what that needs it is
- * ten libraries, which took 40 % of the time of every other command's start (doc/decisions.md).
+ * libmicrohttpd, loaded only when pages are to be served: with GnuTLS and what that needs it is ten
+ * libraries, and loading them took 40 % of the start-up time of every other command
+ * (doc/decisions.md).
  */
 #ifndef DT_VIEW_MICROHTTPD_H
 #define DT_VIEW_MICROHTTPD_H
@@ -23,7 +24,7 @@
 	X(stop_daemon)                                                                             \
 	X(suspend_connection)
 
-/* Its functions, without their prefix. Written once, by dt_microhttpd_load. */
+/* The library's functions, without the prefix MHD_. Set once, by dt_microhttpd_load(). */
 struct dt_microhttpd {
 #define X(name) __typeof__(&MHD_##name) name;
 	DT_MICROHTTPD(X)
@@ -32,7 +33,8 @@ struct dt_microhttpd {
 
 extern struct dt_microhttpd dt_mhd;
 
-/* Before any of them is called. 0, or -1: it is not installed. */
+/* Loads the library, which must be done before any of the functions is called. 0, or -1 and an
+ * error: it is not installed, or lacks a function. */
 int dt_microhttpd_load(struct dt_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view/page/, in the binary. */
+/* The files of view/page/, included in the binary. */
 #include "view/page.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making pictures. */
+/* Building pictures. */
 #include "view/picture.h"
 
 #include <stdio.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define STEP 500000 /* records taken between two answers */
+#define STEP 500000 /* records that are taken at once, with the lock held */
 
+/* Builds a step; returns 1: there is more; 0: it is complete, and stored; -1: an error. */
 static int build_step(struct dt_picture *p)
 {
 	struct dt_error e = {""};
@@ -24,7 +25,7 @@ static int build_step(struct dt_picture *p)
 	return rc;
 }
 
-/* A mutex is not fair: who wants to know something comes first. */
+/* Waits until no answer waits for the lock: a mutex alone is not fair. */
 static void let_others(struct dt_picture *p)
 {
 	while (__atomic_load_n(&p->waiting, __ATOMIC_RELAXED))
@@ -35,11 +36,11 @@ static void let_others(struct dt_picture *p)
 
 #define TURN_NS 100000000 /* between two looks at a trace that is being recorded */
 #define GUARD_NS                                                                                   \
-	500000000.0 /* what is older has been written: twice as long as a session waits, and more  \
+	500000000.0 /* records that are older are in the file: more than twice a session's delay   \
 		     */
 
-/* Records that came later than that are missing in it: it is made again, of a trace that has ended.
- */
+/* Begins a new pyramid of a trace that has ended, for records that came later than GUARD_NS are
+ * missing in the old one. */
 static int begin_again(struct dt_picture *p, struct dt_error *e)
 {
 	struct dt_pyramid *pyramid = p->filter ? dt_pyramid_filtered(p->reader, p->filter, e)
@@ -58,7 +59,8 @@ static int begin_again(struct dt_picture *p, struct dt_error *e)
 	return 0;
 }
 
-/* 1: there is more already; 0: look again in a while; -1: the trace has ended, or an error. */
+/* Takes what the trace has gained. Returns 1: there is more already; 0: look again in a while; -1:
+ * the trace has ended, or an error. */
 static int follow_step(struct dt_picture *p)
 {
 	uint64_t guard = (uint64_t)(GUARD_NS / dt_reader_ns_per_tick(p->reader)), before;

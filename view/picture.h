@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is drawn: the pyramid of a trace, or of what a filter wants of it. A thread of its own makes
- * it, if the file has none; what is there already is drawn meanwhile.
+ * A picture: the pyramid of a trace, or of the part that a filter chooses. If the file has none, a
+ * thread of the picture's own builds it; meanwhile the part that has been built is drawn.
  */
 #ifndef DT_VIEW_PICTURE_H
 #define DT_VIEW_PICTURE_H
@@ -10,39 +10,40 @@
 
 #include "analyse/window.h"
 
-/* What a picture that follows a trace asks and tells. */
+/* For a picture of a trace that is being recorded; both are called by the picture's thread. */
 struct dt_picture_live {
-	bool (*alive)(void *ctx);
-	void (*news)(void *ctx);
+	bool (*alive)(void *ctx); /* is the trace still being written? */
+	void (*news)(void *ctx);  /* called when the picture has changed, or the trace has ended */
 	void *ctx;
 };
 
 struct dt_picture {
 	char *path;
 	char *filter;			       /* NULL: everything */
-	const struct dt_picture_live *follows; /* NULL: a trace that is there already */
-	pthread_mutex_t lock;		       /* all below, but `stop' and `waiting' */
-	struct dt_reader *reader;	       /* the builder's */
+	const struct dt_picture_live *follows; /* NULL: the trace is not being recorded */
+	pthread_mutex_t lock;		       /* guards all below but `stop' and `waiting' */
+	struct dt_reader *reader;	       /* for building */
 	struct dt_pyramid *pyramid;
 	struct dt_windows *windows;
-	struct dt_error error; /* of building; "" */
-	char not_kept[512];    /* why the pyramid was not put into the file; "" */
-	bool anyway;
-	bool live;     /* of a trace that is being recorded, until that has ended */
-	bool building; /* the thread is there to be joined */
-	bool stop;     /* atomic */
+	struct dt_error error; /* of building; "": none */
+	char not_kept[512];    /* why the pyramid could not be stored in the file; "": none */
+	bool anyway;	       /* draw a trace that does not add up, too */
+	bool live;	       /* the trace is being recorded, and has not ended */
+	bool building;	       /* the thread was started and must be joined */
+	bool stop;	       /* atomic: the thread is to end */
 	pthread_t thread;
-	unsigned waiting; /* atomic: answers that want the lock */
+	unsigned waiting; /* atomic: how many threads wait in dt_picture_lock() */
 };
 
-/* anyway: also of a trace that does not add up. filter NULL: everything; and the pyramid is put
- * into the file. follows: NULL, or stays there. */
+/* Opens a picture. anyway: also of a trace that does not add up. filter NULL: of everything, and
+ * the pyramid is stored in the file. follows: NULL, or must outlive the picture. NULL: an error. */
 struct dt_picture *dt_picture_new(const char *path, const char *filter,
 				  const struct dt_picture_live *follows, bool anyway,
 				  struct dt_error *e);
+/* Ends the thread and frees the picture; p may be NULL. */
 void dt_picture_free(struct dt_picture *p);
 
-/* Who answers comes before who builds. */
+/* Takes the lock for an answer; the building thread lets all that wait here go first. */
 void dt_picture_lock(struct dt_picture *p);
 void dt_picture_unlock(struct dt_picture *p);
 

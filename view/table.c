@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a range of time: by function, thread, core, event. */
+/* Sums over a range of time: by function, and by track (thread, core, event). */
 #include <stdlib.h>
 
 #include "view/asked.h"
@@ -32,7 +32,7 @@ static void functions(struct dt_asked *a, const struct dt_stats *s)
 	}
 }
 
-/* Tracks that have something; the page knows their names. */
+/* Adds the tracks that have anything, by number: the page knows their names. */
 static void sums(struct dt_asked *a, const struct dt_track_sum *sum)
 {
 	struct dt_json *out = &a->answer->text;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What there is in a trace: tracks, processes, losses. */
+/* The overview of a trace: its tracks, processes, losses. */
 #include <stdio.h>
 #include <string.h>
 
 #include "view/asked.h"
 
-#define LOSSES 2000  /* told one by one; then those that are near each other together */
-#define HELDS  20000 /* of one thread */
+#define LOSSES 2000  /* losses closer together than this part of the trace become one */
+#define HELDS  20000 /* of a thread: if there are more, those close to each other become one */
 
 static const char *track_kind(uint8_t kind)
 {
@@ -102,7 +102,8 @@ static void processes(struct dt_asked *a)
 	dt_json_print(out, "]");
 }
 
-/* Those that have no track of their own, because they made no calls: they ran on cores, though. */
+/* Adds the threads that have no track of their own because they made no calls: they can be in the
+ * tracks of cores. */
 static void threads(struct dt_asked *a)
 {
 	struct dt_json *out = &a->answer->text;
@@ -124,7 +125,7 @@ static void threads(struct dt_asked *a)
 	dt_json_print(out, "]");
 }
 
-/* Losses that are near each other are told as one when there are many. */
+/* Losses that are near each other are joined, so that there are not too many. */
 struct losses {
 	struct dt_json *out;
 	uint64_t origin, near, begin, end, lost;
@@ -159,7 +160,7 @@ static int on_loss(void *ctx, unsigned core, uint64_t lost, uint64_t begin, uint
 		l->end = end;
 	}
 	l->lost += lost;
-	/* those of several sources of a core overlap */
+	/* losses of several sources of one core can overlap */
 	l->begin = begin < l->begin ? begin : l->begin;
 	l->end = end > l->end ? end : l->end;
 	return 0;
@@ -179,7 +180,8 @@ static void losses(struct dt_asked *a)
 	dt_json_print(l.out, "]");
 }
 
-/* The same with times in which nothing was recorded; [begin, end, stopped, times, missed]. */
+/* Times in which nothing was recorded, joined like losses; each is written as
+ * [begin, end, stopped, times, missed]. */
 struct pauses {
 	struct dt_json *out;
 	uint64_t origin, near;
@@ -240,10 +242,10 @@ static void pauses(struct dt_asked *a)
 }
 
 /*
- * Times in which threads were held by the tracer: [thread, begin, end, ticks of it, times].
- * Neighbours are one where at least half of the time from the first to the last was such, and,
- * where there are more than HELDS, where they are close: the page draws what share of a pixel's
- * time they are.
+ * Adds the times in which the tracer held a thread: [thread, begin, end, ticks held, how many
+ * times]. Neighbours are joined where the thread was held for at least half of the time from the
+ * first to the last, and, when there are more than HELDS, where they are close to each other: the
+ * page draws what share of a pixel's time the thread was held.
  */
 static bool say_held(struct dt_asked *a, uint32_t tid, const struct dt_times *h, size_t n, bool any)
 {

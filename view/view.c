@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace that is looked at: its pictures, and which answer is to which request. */
+/* A trace that is shown: its pictures, and which function answers which request. */
 #include "view/view.h"
 
 #include <stdio.h>
@@ -8,18 +8,18 @@
 
 #include "view/asked.h"
 
-#define FILTERED 3 /* pictures of a filter that are kept: the last ones used */
+#define FILTERED 3 /* pictures with a filter that are kept: those used last */
 
 struct dt_view {
 	char *path;
 	struct dt_formats *formats;
 	bool anyway;
 	struct dt_view_live live;
-	struct dt_picture_live follows; /* what pictures follow the trace by */
-	pthread_mutex_t news_lock;	/* of the next; held while it is told */
+	struct dt_picture_live follows; /* for the pictures, if the trace is being recorded */
+	pthread_mutex_t news_lock;	/* guards `news'; held while it is called */
 	struct dt_view_news news;
-	pthread_mutex_t lock; /* one answer at a time; all below */
-	struct dt_picture *all;
+	pthread_mutex_t lock;	/* held during an answer; guards all below */
+	struct dt_picture *all; /* without a filter; never changes */
 	struct dt_picture *filtered[FILTERED];
 	uint64_t used[FILTERED], clock;
 };
@@ -141,7 +141,8 @@ void dt_view_command(struct dt_view *v, const char *command, struct dt_view_answ
 
 /* ---- answers ---- */
 
-/* The picture of a filter: a new one takes the place of the one that was not used for longest. */
+/* Returns the picture of a filter; a new one takes the place of the one that has not been used for
+ * the longest time. NULL: an error. */
 static struct dt_picture *picture_of(struct dt_view *v, const char *filter, struct dt_error *e)
 {
 	unsigned at = 0;
@@ -190,8 +191,7 @@ static void answer(struct dt_view *v, struct dt_asked *a, void (*fn)(struct dt_a
 	if (a->p != a->all)
 		dt_picture_lock(a->all);
 	a->origin = v->all->pyramid->begin;
-	/* of what can not be read to its end, or does not add up, nothing is drawn but the reason
-	 */
+	/* if a trace can not be read to its end, or does not add up, only the reason is shown */
 	if (a->p->error.text[0] && fn != dt_answer_trace)
 		dt_refuse(a, 409, a->p->error.text);
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the time line's page asks of a trace: one trace file, its pyramid, and the answers. The
- * pyramid is made by a thread of its own, if the file has none, and kept in it; what is there
- * already is drawn meanwhile. doc/timeline.md has the requests.
+ * A view of one trace file: it answers the requests of the time line's page, by the trace's
+ * pyramid. If the file has no pyramid, a thread builds it and stores it in the file; meanwhile the
+ * part that has been built is shown. doc/timeline.md has the requests.
  */
 #ifndef DT_VIEW_VIEW_H
 #define DT_VIEW_VIEW_H
@@ -13,42 +13,48 @@
 
 struct dt_view;
 
-/* Who writes the trace while it is looked at. Each is called by one thread at a time. */
+/* The session that records the trace while it is shown (cmd/live.h). */
 struct dt_view_live {
-	const char *name; /* NULL: nobody does */
+	const char *name; /* of the session; NULL: the trace is not being recorded */
+	/* is it still writing the trace? */
 	bool (*alive)(void *ctx);
-	/* 0: e is what there is to say of it, or empty */
+	/* gives it a command; 0: e is a remark for the user, or empty; -1: e is the error */
 	int (*tell)(void *ctx, const char *command, struct dt_error *e);
 	void *ctx;
 };
 
-/* Something has come, or the session has ended: called by a thread of the view's own. */
+/* Called, by threads of the view's own, when records have come or the session has ended. */
 struct dt_view_news {
 	void (*fn)(void *ctx);
 	void *ctx;
 };
 
 /*
- * formats: how calls read; of the trace at path, and the view's alone until it is closed. anyway:
- * what does not add up is drawn all the same. live NULL: nobody writes it.
+ * Opens a view. formats: for the trace at path; nobody else may use them until the view is closed.
+ * anyway: a trace that does not add up is drawn, too. live NULL: the trace is not being recorded.
+ * NULL: an error, in e.
  */
 struct dt_view *dt_view_open(const char *path, struct dt_formats *formats, bool anyway,
 			     const struct dt_view_live *live, struct dt_error *e);
-/* Who is told the news. When this returns, nobody that was told before is being told. */
+/* Sets the function that is called for news; fn NULL: none. When this returns, the one set before
+ * is not running and will not be called again. */
 void dt_view_tell_news(struct dt_view *v, const struct dt_view_news *news);
-/* What there is now, for the page: JSON. Any thread. */
+/* Writes the state of the trace as JSON, for the page. May be called by any thread. */
 void dt_view_news_text(struct dt_view *v, char *text, size_t size);
+/* Says whether the trace was being recorded when the view was opened. */
 bool dt_view_is_live(const struct dt_view *v);
-/* Tells the session. The answer is as of dt_view_answer(). */
+/* Gives a command to the session, and answers as dt_view_answer() does. */
 void dt_view_command(struct dt_view *v, const char *command, struct dt_view_answer *answer);
+/* v may be NULL. */
 void dt_view_close(struct dt_view *v);
 
-/* How many records of how many the pyramid has; true: it is complete. An error: in *e. */
+/* Says how many of how many records the pyramid has; true: it is complete. *e: the error that has
+ * stopped building it, or empty. */
 bool dt_view_progress(struct dt_view *v, uint64_t *records, uint64_t *total, struct dt_error *e);
-/* Why the pyramid was not kept in the file; "": it was, or is not made yet. */
+/* Returns why the pyramid was not stored in the file; "": it was, or is not complete yet. */
 const char *dt_view_not_kept(struct dt_view *v);
 
-/* Any thread. The caller frees answer->text.bytes.p. */
+/* Answers a request. May be called by any thread. The caller frees answer->text.bytes.p. */
 void dt_view_answer(struct dt_view *v, const struct dt_view_request *r,
 		    struct dt_view_answer *answer);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Activities: times that devtrace sql has made of events. A track for each name; those at once are below each other.
+// Activities: times that users define by events, with devtrace sql. Each name has a track; activities that overlap are drawn below each other.
 import { state } from "./main.js";
 import { json } from "./data.js";
 
-const first = 0x40000000;	// numbers of their tracks, above those of the server
-const most = 6;			// below each other: further ones share the last row
+const first = 0x40000000;	// their tracks are numbered from here, above those of the server
+const most = 6;			// rows in a track: further activities share the last one
 
 let names = [], asked = "";
 
-// By columns, as data.js has bars.
+// The activities of a track, in columns like those of Bars in data.js.
 class Rows {
 	constructor(list) {
 		const ends = new Array(most).fill(-Infinity);
@@ -34,7 +34,7 @@ class Rows {
 	}
 }
 
-// What a bar says: its key and text.
+// Returns what is written in a bar: the activity's key and text, or else its thread.
 export function words(bars, i) {
 	const x = bars.list[i];
 	return [x.key, x.text].filter(Boolean).join(" ") || (x.thread >= 0 ? state.thread_name(x.thread) : "");
@@ -42,7 +42,7 @@ export function words(bars, i) {
 
 export const tracks = () => names.map(([name, count], i) => ({track: first + i, kind: "activity", id: i, pid: 0, depths: 1, count, begin: 0, end: state.length, name}));
 
-// true: their names have changed.
+// Fetches the activities of a window; returns true if the tracks' names have changed.
 export async function fetch_activities(from, to, cells) {
 	const key = [from, to, cells, state.filter].join();
 	if (key === asked || (asked && !names.length && !state.live)) return false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Messages, from where they are sent to where they are received; and those that lack an end.
+// Arrows of messages, from where they are sent to where they are received; and messages that lack one end.
 import { row, top } from "./draw.js";
 
 const SENT = 0xea000000, RECEIVED = 0xeb000000;
 
-// A message's bar: who, where, when.
+// Returns what a message's bar says: sender, receiver, cores, times.
 export function message(track, bars, i) {
 	const back = track.id === 1, high = bars.high[i];
 	return {track: track.track, backward: back, sender: bars.what[i], receiver: bars.flags[i], key: bars.busy[i] + Math.floor(high / 2 ** 32) * 2 ** 48,
@@ -12,8 +12,8 @@ export function message(track, bars, i) {
 		sent: back ? bars.end[i] : bars.begin[i], received: back ? bars.begin[i] : bars.end[i], begin: bars.begin[i], end: bars.end[i]};
 }
 
-// Ends of messages that have both, of what the server has sent: when, and whose. Where many are drawn
-// together it is not told which.
+// Returns the ends (time and thread) of the messages that have both ends, among the bars that the server has sent.
+// together: times of bars that stand for several messages, whose ends are not known one by one.
 export function ends(state) {
 	const all = {sent: new Set(), received: new Set(), together: []};
 	for (const track of state.tracks) {
@@ -36,7 +36,7 @@ function is_together(list, t) {
 	return false;
 }
 
-// Which of an event track's dots are messages without the other end: a set; null: it is no such track.
+// Returns which dots of an event track are messages without the other end, as a set; null: it is no track of messages.
 export function unmatched(state, track, bars) {
 	const id = track.id >>> 0;
 	if (id !== SENT && id !== RECEIVED) return null;
@@ -59,9 +59,9 @@ function head(c, x0, y0, x1, y1) {
 	c.fill();
 }
 
-const most = 5000;	// of a picture
+const most = 5000;	// arrows in a picture
 
-// Between the threads, and between the cores. What was drawn is kept in state.arrows, to be pointed at.
+// Draws arrows between the threads and between the cores. They are noted in state.arrows, for the pointer.
 export function arrows(c, state, x_of, scroll, width, height, style) {
 	state.arrows = [];
 	if (state.hidden.has("arrow")) return;
@@ -86,7 +86,7 @@ export function arrows(c, state, x_of, scroll, width, height, style) {
 	}
 }
 
-// The arrow that a point is on, within some pixels.
+// Returns the message whose arrow is within 4 pixels of a point, or null.
 export function arrow_at(state, x, y) {
 	let best = null, distance = 4;
 	for (const a of state.arrows) {

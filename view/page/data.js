@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the server is asked, and what it has answered. Times are ticks from the first record.
+// Requests to the server, and its answers. Times are ticks from the first record.
 
 const bytes_of_bar = 48;
 
-let filter = "";	// of all that is asked
+let filter = "";	// added to all requests
 
 export function use_filter(text) { filter = text; }
 
@@ -21,7 +21,7 @@ async function get(what, args = {}) {
 
 export const json = async (what, args) => (await get(what, args)).json();
 
-// Bars of one track, by columns; sorted by depth, then begin. first[d]: where depth d begins.
+// The bars of one track, in columns; sorted by depth, then begin. first[d]: index of the first bar of depth d.
 class Bars {
 	constructor(view, at, n) {
 		this.n = n;
@@ -40,7 +40,7 @@ class Bars {
 		for (let i = n - 1; i >= 0; i--) this.first[this.depth[i]] = i;
 		for (let d = depths - 1; d >= 0; d--) if (this.first[d] === n) this.first[d] = this.first[d + 1];
 	}
-	// The bar of a depth that a time is in, or within `near' of; -1: none.
+	// Returns the index of the bar of this depth that contains a time, or is nearest to it within `near'; -1: none.
 	at(depth, time, near) {
 		if (depth + 1 >= this.first.length) return -1;
 		let low = this.first[depth], high = this.first[depth + 1], best = -1, distance = near;
@@ -56,7 +56,7 @@ class Bars {
 	}
 }
 
-// The bars of some tracks in a window with so many cells: Map of track to Bars.
+// Fetches the bars of some tracks in a window that is divided into `cells'; returns a Map of track to Bars.
 export async function bars(from, to, cells, tracks, depths = 0) {
 	const answer = await get("window", {from: Math.floor(from), to: Math.ceil(to), cells, tracks: tracks.join(","), depths});
 	const buffer = await answer.arrayBuffer(), view = new DataView(buffer), found = new Map();
@@ -68,7 +68,7 @@ export async function bars(from, to, cells, tracks, depths = 0) {
 	return found;
 }
 
-// Names of functions, asked for once each. changed() is called when some have come.
+// Names of functions: each is asked for once. changed() is called when some have come.
 const names = new Map();
 let wanted = new Set(), asking = false;
 
@@ -79,7 +79,7 @@ export function name(id, changed) {
 	return "";
 }
 
-// When those that have been asked for are there, or will not come.
+// Resolves when all names that were asked for have come, or will not come.
 export async function named() {
 	while (asking) await new Promise(resolve => setTimeout(resolve, 20));
 }

@@ -6,13 +6,13 @@ import { words } from "./activities.js";
 import { arrows, unmatched } from "./arrows.js";
 import { time, duration } from "./text.js";
 
-export const left = 190;	// width of the names
-export const top = 26;		// height of the scale
-export const row = 17;		// of one depth
-const gap = 5;			// between tracks
-const rows_folded = 40;		// of all tracks that are folded; each has 3 to 12 of them
+export const left = 190;	// pixels: width of the names
+export const top = 26;		// pixels: height of the scale
+export const row = 17;		// pixels: height of one depth
+const gap = 5;			// pixels between tracks
+const rows_folded = 40;		// rows of all folded tracks together; each has 3 to 12 of them
 
-// Okabe and Ito's colours, which the colour-blind tell apart, each in three strengths.
+// Okabe and Ito's colours, which colour-blind people can tell apart, each in three strengths.
 const hues = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0], [240, 228, 66], [120, 120, 140]];
 const colours = {};
 
@@ -39,7 +39,7 @@ export function colour_index(id) {
 	return (Math.imul(id, 0x9e3779b1) >>> 8) % 24;
 }
 
-// Where each track is: y from the top of all, height, depths that are shown.
+// Sets each track's y from the top of all tracks, its height, and how many depths are shown; returns the height of all.
 export function layout(state) {
 	const threads = state.tracks.filter(t => t.kind === "thread").length;
 	const folded = Math.max(3, Math.min(12, Math.floor(rows_folded / Math.max(1, threads))));
@@ -79,7 +79,7 @@ function scale(c, state, width, style) {
 	c.fillText(duration((state.to - state.from) * ns), 8, top / 2);
 }
 
-// A message without its other end.
+// Draws the mark of a message without its other end.
 function diamond(c, x, y, style) {
 	const fill = c.fillStyle;
 	c.fillStyle = style.alone;
@@ -99,7 +99,7 @@ function dots(c, state, track, bars, x_of, y, style, shades) {
 		c.fillRect(x - 1, a - 1.5, Math.max(2.5, x_of(bars.end[i]) - x), Math.max(3, b - a + 3));
 	}
 	if (high > low) {
-		// inside: what is left of it is cut off, and has the track's name
+		// inside the picture: left of it are the tracks' names
 		c.fillStyle = style.dim;
 		c.textAlign = "left";
 		c.fillText(String(high), left + 3, y + 7);
@@ -118,7 +118,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			a = Math.max(a, left);
 			b = Math.min(b, width);
 			let w = b - a;
-			const ends = x_of(bars.end[i]) <= width;	// a bar that goes on has no end to be marked
+			const ends = x_of(bars.end[i]) <= width;	// marks of the end are drawn only if the end is in the picture
 			if (w < 1) { w = 1; if (a + w <= drawn) continue; }
 			const what = bars.what[i], k = message ? track.id : colour_index(core ? state.pid_of(what) : activity ? track.id * 5 + 2 : what);
 			const lit = !state.found.size || (track.kind === "thread" && state.found.has(what));
@@ -126,7 +126,7 @@ function rows(c, state, track, bars, x_of, y, width, shades, style, changed) {
 			c.fillStyle = message ? (track.id ? style.backward : style.arrow) : shades.fill[k];
 			c.fillRect(a, message && bars.count[i] === 1 ? at + 6 : at, w, message && bars.count[i] === 1 ? 4 : row - 1);
 			drawn = a + w;
-			if (bars.count[i] === 1 && bars.flags[i] & 2 && track.kind === "thread" && ends && w > 3) {	// a tail call: an arrow's end
+			if (bars.count[i] === 1 && bars.flags[i] & 2 && track.kind === "thread" && ends && w > 3) {	// a tail call: a pointed end
 				c.fillStyle = style.back;
 				c.beginPath(); c.moveTo(b, at); c.lineTo(b - Math.min(5, w), at + row - 1); c.lineTo(b, at + row - 1); c.fill();
 			}
@@ -165,7 +165,7 @@ export function draw(canvas, state, scroll, changed) {
 	paint(c, width, height, state, scroll, changed);
 }
 
-// On anything that draws as a canvas does.
+// Draws on anything that has a canvas context's functions (svg.js).
 export function paint(c, width, height, state, scroll, changed) {
 	const style = style_of();
 	const shades = palette(document.documentElement.dataset.theme === "dark");
@@ -228,7 +228,7 @@ export function paint(c, width, height, state, scroll, changed) {
 	scale(c, state, width, style);
 }
 
-// The whole trace, a few pixels high: how much of each moment was in calls, or on cores.
+// Draws the map of the whole trace: for each pixel, how much of its time was in calls, or on cores.
 export function draw_map(canvas, state, bars) {
 	const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
 	canvas.width = Math.round(width * ratio);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is not there: records that were lost on a core, times in which nothing was recorded, and times that are not the program's.
+// Gaps: records that were lost on a core, times in which nothing was recorded, and times in which the tracer held a thread.
 import { left, row, top } from "./draw.js";
 import { count, duration, time } from "./text.js";
 
@@ -13,7 +13,7 @@ function pause_words([, , stopped, n, missed]) {
 	return (stopped ? "stopped" : "frozen") + times(n) + (missed === null ? "" : ": " + count(missed) + (missed === 1 ? " event" : " events") + " not recorded");
 }
 
-// On a core's track.
+// Draws the losses on a core's track.
 export function lost(c, state, track, x_of, y, width, style) {
 	c.fillStyle = style.dim;
 	c.globalAlpha = 0.55;
@@ -28,7 +28,7 @@ export function lost(c, state, track, x_of, y, width, style) {
 	c.globalAlpha = 1;
 }
 
-// On a thread's track: it could not go on because of the tracer. As dark as the share of a pixel's time that it waited.
+// Draws on a thread's track the times in which it waited for the tracer: the darker, the greater their share of a pixel's time.
 export function held(c, state, track, x_of, y, width, style) {
 	const text = "waiting for devtrace", shares = new Float64Array(Math.max(0, Math.ceil(width - left)));
 	const wide = [];
@@ -50,7 +50,7 @@ export function held(c, state, track, x_of, y, width, style) {
 	for (const x of wide) c.fillText(text, left + x + 4, y + row / 2);
 }
 
-// Behind all tracks: a bar that began before goes on over it.
+// Draws the pauses below all tracks: a bar that began before a pause is drawn over it.
 export function pauses(c, state, x_of, width, height, style) {
 	for (const pause of state.pauses) {
 		const a = Math.max(left, x_of(pause[0])), b = Math.min(width, x_of(pause[1]));
@@ -67,7 +67,7 @@ export function pauses(c, state, x_of, width, height, style) {
 	c.globalAlpha = 1;
 }
 
-// What is missing on a track at a time, in lines; near: so many ticks are a pixel or two. A loss is in front of what is drawn there, a pause behind it.
+// Returns what is missing on a track at time t, as lines of text, or null. near: ticks of a pixel or two. A loss is told even where there is a bar, a pause only where there is none.
 export function gap_at(state, track, bar, t, near) {
 	const there = (begin, end) => begin - near <= t && t <= end + near;
 	const loss = track && track.kind === "core" && state.losses.find(l => l[0] === track.id && there(l[1], l[2]));

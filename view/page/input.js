@@ -18,7 +18,7 @@ export function input(canvas, map, scroll) {
 	const time_at = x => state.from + (x - left) / (canvas.clientWidth - left) * (state.to - state.from);
 	const track_at = y => state.tracks.find(t => !t.hidden && y + scroll.scrollTop >= t.y && y + scroll.scrollTop < t.y + t.height);
 
-	// What is under the pointer: its track, and the bar there.
+	// Returns what is at a point: the track, and the bar if there is one.
 	function under(x, y) {
 		const track = y > top ? track_at(y) : null, bars = track && state.bars.get(track.track);
 		const arrow = x >= left && y > top && arrow_at(state, x, y);
@@ -99,7 +99,7 @@ export function input(canvas, map, scroll) {
 		return lines;
 	}
 
-	// At the pointer; false: it is there already.
+	// Shows the tooltip at the pointer; false: it already shows what `key' stands for.
 	function put(x, y, key) {
 		tip.hidden = false;
 		const w = canvas.clientWidth;
@@ -126,7 +126,7 @@ export function input(canvas, map, scroll) {
 			try {
 				const call = await json("call", {track: track.track, begin: bar.begin, end: bar.end, depth: bar.depth, what: bar.what});
 				if (over === key) tip.replaceChildren(...describe(track, bar, call));
-			} catch { /* what is known is there */ }
+			} catch { /* the tooltip stays without the call's values */ }
 		}, 60);
 	}
 
@@ -268,7 +268,7 @@ export function input(canvas, map, scroll) {
 		setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 	}
 	by_id("picture").onclick = () => canvas.toBlob(blob => save(blob, ".png"));
-	// all tracks, not only those that there is room for
+	// the SVG picture has all tracks, not only those in the window
 	by_id("vector").onclick = async () => {
 		let all;
 		try { all = await whole(); } catch (e) { by_id("progress").textContent = "no picture: " + e.message; return; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which colour is what, of what is on the screen; and what is shown at all.
+// The legend: the colours of what is on the screen, and switches for the kinds of tracks.
 import { state, relayout, redraw } from "./main.js";
 import { name } from "./data.js";
 import { colour_index, palette, style_of } from "./draw.js";
@@ -16,7 +16,7 @@ function line(colour, text) {
 	return e;
 }
 
-// Functions by how much of the picture they are; processes of what runs on cores.
+// Returns what is on the screen: functions and processes (of what runs on cores), those with most time first, and tracks of events.
 function on_screen() {
 	const functions = new Map(), processes = new Map(), events = [];
 	for (const t of state.tracks) {

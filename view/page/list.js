@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What begins from a time on, one by one; linked both ways with the picture.
+// The list of what begins from a time on, one by one. Picking a row moves the picture, and moving the picture reloads the list.
 import { state, show, redraw } from "./main.js";
 import { json } from "./data.js";
 import { duration, time } from "./text.js";
@@ -67,7 +67,7 @@ function draw(where_to) {
 	if (chosen) chosen.scrollIntoView({block: "nearest"});
 }
 
-// Some rows at least, or the end: a rare thing is looked for as long as that takes.
+// Fetches at least half of `step' rows, or all up to the end, however long it takes to find them; null: another request has begun meanwhile.
 async function fetch_some(from, me) {
 	const got = [];
 	let at = from;
@@ -91,8 +91,8 @@ async function fetch_more(body, more) {
 }
 
 export const list = {
-	still: false,	// the next movement is the list's own
-	// From a time on; the picture has moved, or a call was picked there.
+	still: false,	// the next movement of the picture comes from the list, and does not reload it
+	// Loads the list from a time on, after the picture has moved or a call was picked in it.
 	async load(place, head, from) {
 		if (list.still) { list.still = false; return; }
 		const me = ++asked;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A trace that is being recorded: what comes is drawn, and the session is told what to do.
+// A trace that is being recorded: following what comes, and buttons that control the session.
 import { state, news, show } from "./main.js";
 import { count } from "./text.js";
 
 const bar = document.getElementById("live");
 let following = true, source = null, single = 0;
-let stopped = false, frozen = false;	// as far as this page has told the session
+let stopped = false, frozen = false;	// the session's state by the commands from this page
 
 const does = () => stopped ? "stopped" : frozen ? "frozen" : "recording";
 
@@ -47,7 +47,7 @@ function follow(on) {
 	if (on) to_end();
 }
 
-// The last part, as wide as what is shown.
+// Shows the end of the trace, with the same width in time, but at most ten seconds; or all of a short trace.
 function to_end() {
 	const span = Math.min(state.to - state.from, 1e10 / state.ns_per_tick);
 	if (state.to - state.from >= state.length * 0.9 && state.length * state.ns_per_tick < 1e10) show(0, state.length);
@@ -90,7 +90,7 @@ function build() {
 	bar.append(word);
 }
 
-// By one connection for all tabs of the browser, which has six for a host: news.js. Without shared workers, by one's own.
+// Subscribes to the news. All tabs share one connection (news.js), because a browser has only six for a host; without shared workers, each tab has its own.
 function subscribe(came, failed) {
 	if (!window.SharedWorker) {
 		const own = new EventSource("get/news");
@@ -107,7 +107,7 @@ function subscribe(came, failed) {
 function listen() {
 	let ended = false;
 	source = subscribe(async what => {
-		await news(); // which may know of the end before we are told
+		await news(); // this may find that the trace has ended before `what' says so
 		if (following && what.live) to_end();
 		if (!what.live && !ended) {
 			ended = true;
@@ -132,7 +132,7 @@ export const live = {
 		say("recording");
 		listen();
 	},
-	// The user moves: what comes does not move it away.
+	// Called when the user moves the picture: it no longer follows what comes.
 	moved() { if (source && following && state.live) follow(false); },
 	following: () => following,
 };

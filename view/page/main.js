@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time line: what is shown, and keeping it in the address.
+// The time line: the state of what is shown, and keeping it in the address.
 import { fetch_activities, tracks as activity_tracks } from "./activities.js";
 import { ends } from "./arrows.js";
 import { bars, json, use_filter } from "./data.js";
@@ -18,19 +18,19 @@ export const state = {
 	tracks: [], losses: [], pauses: [], held: [], bars: new Map(), map: new Map(),
 	selection: null,	// [from, to] in ticks
 	picked: null,		// the call that was clicked on
-	found: new Set(),	// functions that were searched for
-	filter: "",		// words that say what is shown
-	hidden: new Set(),	// kinds of tracks, "arrow"
+	found: new Set(),	// functions that the search has found
+	filter: "",		// the filter's words, which say what is shown; "": everything
+	hidden: new Set(),	// kinds of tracks that are not shown, and "arrow"
 	marks: [],		// bookmarks: {from, to, name}
-	arrows: [],		// as drawn
-	ends: {sent: new Set(), received: new Set(), together: []},
-	tab: "functions",	// of the panel
+	arrows: [],		// the arrows that were drawn last
+	ends: {sent: new Set(), received: new Set(), together: []},	// of messages: arrows.js
+	tab: "functions",	// the open tab of the panel
 	pid_of: tid => state.pids.get(tid) ?? tid, pids: new Map(),
 	process_name: pid => state.processes.get(pid) ?? (state.threads.get(pid) || "process " + pid), processes: new Map(),
 	thread_name: tid => state.threads.get(tid) ?? "thread " + tid, threads: new Map(),
 };
 
-// ---- drawing: once a frame, whatever happens
+// ---- drawing: at most once a frame
 
 let drawing = false;
 
@@ -50,7 +50,7 @@ function resize() {
 	redraw();
 }
 
-// ---- asking for what is seen, with a window's width at either side
+// ---- fetching what is on the screen, and a window's width on either side
 
 let asked = "", asking = false, again = false;
 
@@ -66,7 +66,7 @@ function asked_window() {
 	return {from, to, cells: Math.min(8192, Math.max(1, Math.ceil(pixels * (to - from) / span)))};
 }
 
-// What is shown, with the bars of all tracks, not only of those that there is room for.
+// Returns the state with the bars of all tracks, not only of those on the screen.
 export async function whole() {
 	const { from, to, cells } = asked_window(), found = new Map(state.bars);
 	const list = state.tracks.filter(t => !t.hidden && t.kind !== "activity");
@@ -214,10 +214,10 @@ async function fetch_map() {
 	redraw();
 }
 
-// ---- what is shown: everything, or what a filter wants
+// ---- what is shown: everything, or what a filter chooses
 
-let turns = 0;	// a filter that is changed ends the loading before it
-let unopened = false;	// the page was opened with a filter that makes no sense: the first loading is still to come
+let turns = 0;	// counts loadings: when the filter is changed, a new one ends the one before
+let unopened = false;	// the page was opened with a wrong filter: the first loading is still to come
 
 async function load(first) {
 	const turn = ++turns;
@@ -238,7 +238,7 @@ async function load(first) {
 			await fetch_map();
 		} catch (e) {
 			if (turn !== turns) return;
-			// one of a link: everything is not what it means, so nothing is shown
+			// a wrong filter in a link: to show everything would mislead, so nothing is shown
 			if (e.status === 400 && state.filter) {
 				wrong(e.message + "; nothing is shown until the filter is right, or taken away");
 				unopened = first;
@@ -256,7 +256,7 @@ async function load(first) {
 	document.documentElement.dataset.ready = "yes";
 }
 
-// Of a trace that is being recorded: something has come.
+// Called when records have come in a trace that is being recorded.
 let fetching = false, more = false;
 
 export async function news() {
@@ -282,7 +282,7 @@ function wrong(text) {
 	by_id("wrong").hidden = !text;
 }
 
-// One that makes no sense is told, and changes nothing.
+// Sets the filter; a wrong one is reported, and changes nothing.
 export async function filter_by(text) {
 	by_id("filter").value = text;
 	delete document.documentElement.dataset.ready;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tells all tabs of one browser what comes, by one connection. Runs once for them all, as a shared worker.
+// A shared worker, which runs once for all tabs of a browser: it receives the news by one connection and passes them on to the tabs.
 const tabs = new Set();
 let source = null, last = null;
 
@@ -16,7 +16,7 @@ function listen() {
 onconnect = e => {
 	const tab = e.ports[0];
 	tabs.add(tab);
-	// all that a tab says is that it goes
+	// the only message from a tab is that it closes
 	tab.onmessage = () => {
 		tabs.delete(tab);
 		if (tabs.size || !source) return;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Below the picture: what is in the selected range, and in which order; bookmarks. And the search.
+// The panel below the picture: tables of the selected range, the list, bookmarks; and the search.
 import { state, show, redraw, keep, filter_by } from "./main.js";
 import { json } from "./data.js";
 import { list } from "./list.js";
 import { count, duration, time } from "./text.js";
 
 const by_id = id => document.getElementById(id);
-const most = 500;	// rows
+const most = 500;	// rows in a table
 
 const ticks = v => duration(v * state.ns_per_tick);
 
-// Of each tab: columns (key, title, text), and what a click on a name adds to the filter.
+// For each tab: its title, by which column it is sorted at first, and its columns (key, title, function that makes the text).
 const tabs = {
 	functions: {title: "functions", by: "total", columns: [["name", "function"], ["calls", "calls", count], ["total", "total", ticks], ["self", "self", ticks],
 		["mean", "mean", ticks], ["min", "min", ticks], ["p50", "p50", ticks], ["p99", "p99", ticks], ["max", "max", ticks], ["unwound", "unwound", count]]},
@@ -70,7 +70,7 @@ function table() {
 			b.textContent = row.name;
 			b.title = "show only this";
 			b.onclick = () => {
-				// words as the filter reads them: a space in "" is part of one
+				// split into words as the filter does it: a space between quotes is part of a word
 				const words = state.filter.match(/(?:[^ "]|"[^"]*")+/g) || [], word = quote(row.word);
 				filter_by((words.includes(word) ? words.filter(w => w !== word) : [...words, word]).join(" "));
 			};
@@ -105,7 +105,7 @@ function marks() {
 }
 
 function bookmark() {
-	// what is left and right of the trace is in no address
+	// an address holds only times inside the trace
 	const [from, to] = (state.selection || [state.from, state.to]).map(t => Math.max(0, Math.min(state.length, t)));
 	state.marks.push({from: Math.round(from), to: Math.round(to), name: "mark " + (state.marks.length + 1)});
 	open("marks");
@@ -146,7 +146,7 @@ async function unhooked() {
 	}
 }
 
-// A trace in which everything was hooked has no such tab.
+// Hides the tab of functions that were not hooked if there are none.
 function changed() {
 	const b = [...by_id("tabs").children].find(b => b.dataset.tab === "unhooked");
 	b.hidden = !state.unhooked;
@@ -187,7 +187,7 @@ async function select() {
 	}
 }
 
-// The picture has moved, or something was picked in it.
+// Called when the picture has moved, or something was picked in it: reloads the list, a little later.
 let waiting_list = 0;
 
 function moved(picked) {
@@ -214,7 +214,7 @@ async function search() {
 		const some = await json("search", {text});
 		if (by_id("search").value.trim() !== text) return;
 		state.found = new Set(some.map(([id]) => id));
-		if (!state.found.size) state.found.add(-1);	// nothing: all is dimmed
+		if (!state.found.size) state.found.add(-1);	// nothing was found: everything is dimmed
 		const {rows} = await left_out_rows(), left = rows.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).length;
 		if (by_id("search").value.trim() !== text) return;
 		by_id("found").textContent = (some.length === 1 ? "1 function" : count(some.length) + (some.length === 1000 ? " or more" : "") + " functions") + (left ? ", " + count(left) + " not hooked" : "");
@@ -224,7 +224,7 @@ async function search() {
 	redraw();
 }
 
-// To the next bar of a function that was found, among those that the server has sent.
+// Moves to the next bar of a function that was found, among the bars that the server has sent.
 function step(forward) {
 	const middle = (state.from + state.to) / 2, from = state.picked ? state.picked.begin : middle;
 	let best = null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The picture as SVG: what draw.js paints with, written down.
+// The picture as SVG: an object with the functions of a canvas context that draw.js uses, which writes them as SVG.
 const escape = text => text.replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}[c]));
 const n = v => String(Math.round(v * 100) / 100);
 

@@ -3,7 +3,7 @@
 
 const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
-// A length of time; digits: how many count.
+// Returns a length of time as text, with so many significant digits.
 export function duration(ns, digits = 4) {
 	const sign = ns < 0 ? "−" : "";
 	ns = Math.abs(ns);
@@ -16,7 +16,7 @@ export function duration(ns, digits = 4) {
 	return "0 ns";
 }
 
-// A point in time, with as many digits as a step of so many ns can be told by.
+// Returns a point in time as text, with enough digits to show steps of so many ns.
 export function time(ns, step) {
 	for (const [unit, name] of units)
 		if (Math.abs(ns) >= unit || unit === 1) {
@@ -34,7 +34,7 @@ const kind = [[1, "unwound"], [2, "ended in a tail call"], [8, "not finished"], 
 	[32, "tail-called"], [512, "its time is that to its jump"],
 	[1024, "perhaps called from the tail call before it"], [2048, "exits are not recorded"], [64, "records lost meanwhile"], [4096, "ends before it begins: records out of order"], [8192, "recording paused meanwhile"], [256, "on another stack"]];
 
-// What is special about a call.
+// Returns what is special about a call, by its flags.
 export function marks(flags) {
 	return kind.filter(([bit]) => flags & bit).map(([, name]) => name).join(", ");
 }
