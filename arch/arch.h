@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rest knows of the processor: whatever is included here has the same names on each. */
+/* All that the rest of devtrace uses of the processor. The headers included here declare the same
+ * names for each processor. */
 #ifndef DT_ARCH_ARCH_H
 #define DT_ARCH_ARCH_H
 

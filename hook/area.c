@@ -26,14 +26,15 @@
 #include "process/rights.h"
 
 #define PAGE		  4096ull
-#define REACH		  0x7ff00000ull /* of a 32-bit displacement, with some room */
+#define REACH		  0x7ff00000ull /* of a 32-bit displacement, less some margin */
 #define MADV_WIPE_ON_FORK 18
 #define MADV_DONT_DUMP	  16
-#define STUB_AT		  0x1000 /* in the code: where the installing calls run from, overwritten later */
-#define PATH_AT		  0x1800
-#define DOUBLE_MS	  5000 /* in which a double must have become what it is to be, and have ended */
+#define STUB_AT		  0x1000 /* in the area: installing calls run from here; overwritten later */
+#define PATH_AT		  0x1800 /* in the area: the path that these calls open */
+#define DOUBLE_MS	  5000	 /* most time for a double to be ready, and for it to end */
 
-/* The blob as it is to stand at `area': addresses relocated, constants filled in. */
+/* Writes the blob to the area, with addresses relocated and constants filled in, and the process
+ * block. */
 static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const struct dt_geometry *g,
 		      pid_t pid)
 {
@@ -53,7 +54,7 @@ static int write_blob(int mem, uint64_t area, const uint64_t jumps[2], const str
 	head->table = area + DT_AREA_SESSION + g->bytes + dt_hooks_size(g->cores);
 	if (dt_memory_write(mem, area + DT_AREA_CODE, image, sizeof(image)) < 0)
 		return -1;
-	/* the kernel has written there what the thread may */
+	/* PR_GET_TSC has written there whether the thread may read the clock */
 	if (dt_memory_read(mem, area + DT_AREA_KEPT, &kept, sizeof(kept)) < 0)
 		return -1;
 	kept.asks_clock = kept.asks_clock == PR_TSC_SIGSEGV;
@@ -80,7 +81,7 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 
 	if (!out)
 		return dt_fail(e, "out of memory");
-	/* vfork's stub stands in the blob itself */
+	/* the blob is read, since vfork's stub in it changes too */
 	if (dt_memory_read(mem, area, image, sizeof(image)) < 0)
 		goto out;
 	dt_hooks_make(image, area, g, o, out);
@@ -147,7 +148,8 @@ int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, si
 	if (dt_memory_read(mem, area, &head, sizeof(head)) < 0 ||
 	    dt_memory_read(mem, head.table, &t, sizeof(t)) < 0)
 		goto fail;
-	/* odd while it changes: whoever looks something up meanwhile does so again */
+	/* seq is odd while the table changes: a thread that looks something up meanwhile repeats it
+	 */
 	t.seq |= 1;
 	if (dt_memory_write(mem, head.table, &t.seq, 4) < 0 ||
 	    dt_memory_write(mem, head.table + sizeof(t), entry, n * sizeof(*entry)) < 0)
@@ -172,15 +174,15 @@ bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64
 	return true;
 }
 
-/* What of a double is ours. */
+/* Our side of a double: see start_double(). */
 struct area_double {
 	pid_t pid;
-	int end; /* closed: it ends, whether or not we may kill it */
+	int end; /* closing it ends the double, even if we may not kill it */
 };
 
 /*
- * Whoever has its user may stop it, and we may not be allowed to kill it: it is not waited for
- * longer than it takes, and is a zombie then until this process ends.
+ * Ends a double. Other processes of its user may have stopped it, and we may not be allowed to kill
+ * it: so this waits for DOUBLE_MS at most. One that ends later is a zombie until this process ends.
  */
 static void end_double(const struct area_double *d)
 {
@@ -190,23 +192,24 @@ static void end_double(const struct area_double *d)
 		usleep(1000);
 }
 
-/* Files of ours that a double begins with. */
+/* Descriptors of ours that a double begins with. */
 struct double_files {
 	int shared, program, failed;
 	int end, end_write; /* a pipe */
 };
 
 /*
- * The child: nothing of ours but the session's memory, as file 0, and the end of a pipe, as file 3,
- * goes with it. As it becomes the other user nobody may look into it, and what they may look into
- * then is the new program's. System calls only: there may have been other threads.
+ * Runs in the child, and makes it the double. It keeps of ours only the session's memory, as
+ * descriptor 0, and the end of a pipe, as descriptor 3. While it becomes the other user, that user
+ * may not look into it; after the execve there is only the new program to look into. It makes
+ * system calls only, since the parent may have had other threads.
  */
 static void become(uid_t uid, gid_t gid, const struct double_files *files)
 {
 	static const char *const argv[] = {"devtrace", NULL};
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct none[2] = {{0}};
-	/* out of the way of each other */
+	/* first to numbers from 10 on, so that none is in the way of the dup calls below */
 	int shared = (int)syscall(SYS_fcntl, files->shared, F_DUPFD, 10);
 	int program = (int)syscall(SYS_fcntl, files->program, F_DUPFD, 10);
 	int failed = (int)syscall(SYS_fcntl, files->failed, F_DUPFD, 10);
@@ -214,7 +217,7 @@ static void become(uid_t uid, gid_t gid, const struct double_files *files)
 
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	syscall(SYS_setgroups, 0, NULL);
-	/* root's would come back with the new program */
+	/* without this, root's capabilities would come back with the execve */
 	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
 	if (syscall(SYS_dup3, failed, 1, O_CLOEXEC) == 1 && syscall(SYS_dup2, shared, 0) == 0 &&
 	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup2, end, 3) == 3 &&
@@ -227,8 +230,9 @@ static void become(uid_t uid, gid_t gid, const struct double_files *files)
 }
 
 /*
- * The same by a child in the PID namespace at ns, which that process's /proc is of: *number is the
- * child's there. Its parent, this process, waits: when that is killed, so is the child.
+ * Runs in the child, and has a child of its own, in the PID namespace ns, become the double.
+ * *number is the double's process id there. This process, the double's parent, waits until it is
+ * killed.
  */
 static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid,
 			  const struct double_files *files)
@@ -250,7 +254,8 @@ static void become_inside(int ns, volatile int *number, uid_t uid, gid_t gid,
 		syscall(SYS_pause);
 }
 
-/* Has it become what it is to be? Whoever has its user may stop it just then: not for ever. */
+/* Waits until the double is ready, and looks whether it succeeded. Other processes of its user may
+ * stop it just then, so the wait is limited. */
 static bool has_become(int ready)
 {
 	struct pollfd f = {ready, POLLIN, 0};
@@ -259,14 +264,14 @@ static bool has_become(int ready)
 
 	while ((rc = poll(&f, 1, DOUBLE_MS)) < 0 && errno == EINTR)
 		;
-	/* the end: closed by the execve */
+	/* end of file: the execve has closed the other side */
 	return rc == 1 && read(ready, &byte, 1) == 0;
 }
 
 /*
- * A process with the user, the group and no capabilities of pid, which has the session's memory and
- * waits; path is where that is, for who sees our /proc, or, inside, for who sees that of pid's PID
- * namespace. False: it can not be.
+ * Starts a double: a process with the user and the group of pid and without capabilities, which has
+ * the session's memory open and waits. path receives the memory's path in our /proc or, with
+ * `inside', in the /proc of pid's PID namespace. Returns false if there can be none.
  */
 static bool start_double(struct area_double *d, pid_t pid, const struct dt_shared *shared,
 			 bool inside, char *path, size_t size)
@@ -362,10 +367,10 @@ static int map_session(pid_t tid, int mem, const struct dt_maps *maps,
 }
 
 /*
- * How the process can open the session's memory: through our /proc entry; or, for one of another
- * user or with fewer capabilities, whom the kernel does not let look into ours, through that of a
- * double that lives for this moment only; which, for one that sees another /proc, is in its PID
- * namespace.
+ * Has the process open and map the session's memory: through our /proc entry; or, if the kernel
+ * does not let it look into ours since it is of another user or has fewer capabilities, through
+ * that of a double, which lives for this moment only; or, if it sees another /proc, through that of
+ * a double in its PID namespace.
  */
 static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 		 const struct dt_shared *shared, uint64_t area, struct dt_error *e)
@@ -385,7 +390,7 @@ static int share(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps,
 	return rc;
 }
 
-/* Reserves addresses; `at' is where. */
+/* Has the process reserve `bytes' of addresses at `at'. */
 static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, uint64_t at,
 		   uint64_t bytes, struct dt_error *e)
 {
@@ -406,7 +411,8 @@ static int reserve(pid_t pid, pid_t tid, int mem, const struct dt_maps *maps, ui
 	return 0;
 }
 
-/* An address below 2 GiB that is not the same in every process. */
+/* Returns a free address below 2 GiB, chosen at random so that it differs between processes; 0:
+ * there is none. */
 static uint64_t pick_low(const struct dt_maps *maps, uint64_t bytes)
 {
 	uint64_t top = DT_AREA_TOP, room = 256ull << 20, shift = 0;

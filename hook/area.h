@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area in a traced process (arch/x86_64/area.h): mapping it, connecting it to libc, taking it
- * away again. The thread given is ptrace-stopped; other threads may run.
+ * The area in a traced process (arch/x86_64/area.h): mapping it, writing its hooks and tables, and
+ * taking it away again. mem is a descriptor of the process's /proc/PID/mem. Where a thread tid is
+ * given, it is ptrace-stopped; other threads may run. Functions that return int return 0, or -1 and
+ * the reason in *e.
  */
 #ifndef DT_HOOK_AREA_H
 #define DT_HOOK_AREA_H
@@ -13,42 +15,46 @@
 #include "hook/shared.h"
 
 /*
- * Maps the area into the process, and a page of jumps within reach of each of `near' (libc, the
- * program; 0: none). No hook is reachable yet. Sets *area to its address.
+ * Maps the area into the process, and a page of jumps within reach of each address in `near' (of
+ * libc and of the program; 0: none). No hook is reachable yet. Sets *area to the area's address.
  */
 int dt_area_install(pid_t pid, pid_t tid, int mem, const struct dt_shared *shared,
 		    const uint64_t near[2], uint64_t *area, struct dt_error *e);
 
-/* The same in this process itself: *bytes to unmap from *area on. */
+/* Maps the area into this process itself. The caller unmaps it: *bytes from *area on. */
 int dt_area_map_self(int mem, const struct dt_shared *shared, uint64_t *area, size_t *bytes,
 		     struct dt_error *e);
 
-/* Unmaps it. No thread may be inside: see dt_threads_inside(). */
+/* Unmaps the area and its pages of jumps. No thread may be inside: see dt_threads_inside(). */
 int dt_area_remove(pid_t pid, pid_t tid, int mem, uint64_t area, const struct dt_geometry *g,
 		   struct dt_error *e);
 
-/* Finds the area of a process that is or was traced, by its head; 0: there is none. */
+/* Returns the address of the area in a process that is or was traced, which is recognised by its
+ * head; 0: there is none. */
 uint64_t dt_area_find(int mem, const struct dt_maps *maps);
 
-/* Makes the rseq hooks for this process. The slow ones need nothing. */
+/* Writes the rseq hooks into the area, for threads with the offsets *o. The slow hooks need no such
+ * step. */
 int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 		       const struct dt_thread_offsets *o, struct dt_error *e);
 
 /*
- * Gives the process the tag of its PID namespace, and its number here. What its hooks write is the
- * same otherwise, so that threads may be in them; one may have put its own number into a record
- * just now.
+ * Writes the tag of the process's PID namespace, and its process id in our namespace, into the
+ * area. Hooks that have been made already are made again; nothing else changes in them, so threads
+ * may be running them. A thread that just ran one may have recorded its id without the tag.
  */
 int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, uint32_t tag);
 
-/* Addresses of the hooks in this process, by enum dt_hook. -1: there are no fast ones yet. */
+/* Reads the addresses of the fast (rseq) or slow hooks in this process, by enum dt_hook. -1: the
+ * area can not be read, or there are no fast hooks yet. */
 int dt_area_hooks(int mem, uint64_t area, bool fast, uint64_t hook[DT_HOOKS]);
 
-/* Writes what the slow path is to do at which addresses: entries sorted, none overlapping. */
+/* Writes the table that tells the slow path what to do at which addresses. The n entries are
+ * sorted, and none overlap. -1: there are too many, or the area can not be written. */
 int dt_area_table(int mem, uint64_t area, const struct dt_table_entry *entry, size_t n,
 		  struct dt_error *e);
 
-/* The i-th stretch of code in the area, [*low, *high); false: there are no more. */
+/* Sets [*low, *high) to the i-th stretch of code in the area; false: there are no more. */
 bool dt_area_code(const struct dt_geometry *g, uint64_t area, unsigned i, uint64_t *low,
 		  uint64_t *high);
 

@@ -17,7 +17,7 @@
 #define BATCH	200 /* records: fewer than a scratch ring holds */
 #define BATCHES 50
 
-/* The last record, of the core whose ring has grown; false: none has. */
+/* Copies the last record of the ring that has grown since `before'; false: none has. */
 static bool last_record(const struct dt_shared *c, const uint64_t *before, struct dt_record *rec)
 {
 	for (unsigned i = 0; i < c->geometry.cores; i++) {
@@ -31,6 +31,8 @@ static bool last_record(const struct dt_shared *c, const uint64_t *before, struc
 	return false;
 }
 
+/* Calls the hook of events, and checks its record and the registers. four: it is the hook that
+ * records four values. */
 static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct dt_error *e)
 {
 	uint64_t before[c->geometry.cores], body = 0xa000000100000011, more = 0x123456789abcdef;
@@ -39,7 +41,7 @@ static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct
 
 	for (int i = 0; i < DT_TRIAL_REGISTERS; i++)
 		in.r[i] = 0x0123456789abcdefull * (uint64_t)(i + 3);
-	/* this leaves a record of no meaning: behind that call is something else */
+	/* this leaves a record without meaning: after that call there is no event's data */
 	dt_trial_call(hook, &in, &out);
 	if (memcmp(&in, &out, sizeof(in)) != 0)
 		return dt_fail(e, "self test: a hook changes registers on this machine");
@@ -54,6 +56,7 @@ static int try_event(const struct dt_shared *c, uint64_t hook, bool four, struct
 	return 0;
 }
 
+/* Calls the hook of entries or exits, and checks its record and the registers. */
 static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind, struct dt_error *e)
 {
 	struct dt_trial_registers in, out = {{0}};
@@ -78,7 +81,8 @@ static int try_hook(const struct dt_shared *c, uint64_t hook, enum dt_kind kind,
 	return 0;
 }
 
-/* Fastest batch: what else the machine does only adds. */
+/* Returns the ticks of one call of the hook in the fastest batch: all else that the machine does
+ * only adds time. */
 static double measure(const struct dt_shared *c, uint64_t hook)
 {
 	uint64_t best = ~0ull;
@@ -97,7 +101,7 @@ static double measure(const struct dt_shared *c, uint64_t hook)
 
 /* ---- what a record costs, by consecutive records ---- */
 
-#define GROUP	4    /* points one behind the other */
+#define GROUP	4    /* points one after the other */
 #define SAMPLES 5000 /* at most */
 
 struct samples {
@@ -112,6 +116,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Returns the statistics of the samples, which it sorts. */
 static struct dt_cost cost_of(struct samples *s)
 {
 	struct dt_cost c = {.n = s->n};
@@ -132,8 +137,8 @@ static struct dt_cost cost_of(struct samples *s)
 }
 
 /*
- * The records since `before', if all went to one core. Each group's first has something else before
- * it and is left out.
+ * Adds the times between the records since `before', if all went to one ring. The first record of
+ * each group is left out, since something else than a hook ran before it.
  */
 static void take_samples(const struct dt_shared *c, const uint64_t *before, unsigned group,
 			 struct samples *s)
@@ -148,7 +153,7 @@ static void take_samples(const struct dt_shared *c, const uint64_t *before, unsi
 		if (pos == before[i])
 			continue;
 		if (grown)
-			return; /* it has moved meanwhile */
+			return; /* the thread has moved to another core meanwhile */
 		grown = true;
 		end = pos;
 		at = i;
@@ -164,7 +169,8 @@ static void take_samples(const struct dt_shared *c, const uint64_t *before, unsi
 	}
 }
 
-/* code makes `group' records each time it is called; one alone counts from call to call. */
+/* Takes samples by calling code, which makes `group' records each time. If that is 1, the time from
+ * one call to the next counts. */
 static void sample(const struct dt_shared *c, uint64_t code, unsigned group, struct samples *s)
 {
 	uint64_t before[c->geometry.cores + 1];
@@ -179,7 +185,8 @@ static void sample(const struct dt_shared *c, uint64_t code, unsigned group, str
 	}
 }
 
-/* Points that capture a register, one behind the other, in a page within reach of the area. */
+/* Takes samples of points that capture a register, one after the other, in a page within reach of
+ * the area. */
 static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes, uint64_t hook,
 			  struct samples *s)
 {
@@ -207,7 +214,8 @@ static bool sample_points(const struct dt_shared *c, uint64_t area, size_t bytes
 	return s->n > 0;
 }
 
-/* Where glibc keeps the id of a thread: see find_tid_offset() in target.c. */
+/* Returns where glibc keeps a thread's id, as an offset from the thread pointer: see
+ * find_tid_offset() in target-threads.c. 0: not known. */
 static int64_t own_tid_offset(void)
 {
 	const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leading a few functions of libc and the dynamic linker through the area; and the places where a
- * program forbids itself what the hooks need (elf/gates.h). */
+/* Leading a few functions of libc and the dynamic linker through the area, as well as the gates:
+ * places where a program forbids itself what the hooks need (elf/gates.h). */
 #include "hook/connect.h"
 
 #include <stddef.h>
@@ -22,6 +22,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Looks by the file's name whether the file may have the function to be connected. */
 static bool may_hold(const struct dt_file *f, const struct dt_connection *c)
 {
 	const char *name = base_name(f->path);
@@ -40,7 +41,8 @@ static bool may_hold(const struct dt_file *f, const struct dt_connection *c)
 	       strstr(name, ".so") == NULL;
 }
 
-/* Where the one of a stretch that looks like the head begins; NULL: there is none, or several. */
+/* Returns the only place in n bytes of text where c's head stands; NULL: there is none, or several.
+ */
 static const unsigned char *only(const unsigned char *text, size_t n, const struct dt_connection *c)
 {
 	const unsigned char *at = memmem(text, n, c->head, c->head_size);
@@ -50,7 +52,8 @@ static const unsigned char *only(const unsigned char *text, size_t n, const stru
 	return at;
 }
 
-/* Address of what is replaced if the function is exactly as expected, else 0. */
+/* Returns the address of the bytes to be replaced if the function is exactly as expected, else 0.
+ */
 static uint64_t find(struct dt_target *t, const struct dt_module *m, const struct dt_connection *c)
 {
 	unsigned char text[0x60];
@@ -94,7 +97,8 @@ size_t dt_connected(const struct dt_target *t)
 	return n;
 }
 
-/* A second libc (dlmopen) is left alone: each stub knows one place to go back to. */
+/* Looks whether the stub is in use already. A second libc (dlmopen) is left alone, since each stub
+ * knows only one place to go back to. */
 static bool stub_taken(struct dt_target *t, const struct dt_connection *c)
 {
 	uint64_t back = 0;
@@ -103,7 +107,8 @@ static bool stub_taken(struct dt_target *t, const struct dt_connection *c)
 	       (dt_memory_read(t->mem, t->area + c->back_at, &back, sizeof(back)) < 0 || back);
 }
 
-/* Is the jump there that was planted? Its module may have been unmapped, and another be there. */
+/* Looks whether the jump that was planted at address is still there: its module may have been
+ * unmapped, and another mapped in its place. */
 static bool leads_here(const struct dt_target *t, const struct dt_blob *head, uint64_t address)
 {
 	unsigned char now[DT_LEAD];
@@ -116,6 +121,7 @@ static bool leads_here(const struct dt_target *t, const struct dt_blob *head, ui
 	       (head->jumps[1] && to - head->jumps[1] < 4096);
 }
 
+/* Looks whether address is led through the area already (or the area can not be read). */
 static bool planted(struct dt_target *t, uint64_t address)
 {
 	struct dt_blob head;
@@ -128,8 +134,8 @@ static bool planted(struct dt_target *t, uint64_t address)
 	return false;
 }
 
-/* A jump to `to' on a page that the one at `from' reaches, which is written to jump. false: there
- * is no such page. */
+/* Writes a jump to `to' on one of the area's pages of jumps within reach of `from', and sets `jump'
+ * to the bytes at `from' that lead there. False: there is no such page. */
 static bool far_jump(struct dt_target *t, uint64_t from, uint64_t to, unsigned char jump[DT_LEAD])
 {
 	unsigned char code[DT_LEAD_FAR];
@@ -149,10 +155,10 @@ static bool far_jump(struct dt_target *t, uint64_t from, uint64_t to, unsigned c
 
 /* What is to be led through the area: a function, or a gate. */
 struct lead {
-	uint64_t address; /* of the bytes that are replaced */
-	const char *name; /* for errors */
-	uint32_t length;  /* of a gate: what is moved; 0: a function */
-	uint32_t stub;
+	uint64_t address;     /* of the bytes that are replaced */
+	const char *name;     /* for errors */
+	uint32_t length;      /* of a gate: bytes that are moved; 0: it is a function */
+	uint32_t stub;	      /* of a function: offset of its stub in the blob */
 	size_t back_at, back; /* as in struct dt_connection */
 };
 
@@ -161,7 +167,8 @@ static uint64_t gate_at(const struct dt_target *t, size_t i)
 	return t->area + DT_AREA_GATES + i * DT_GATE_SIZE;
 }
 
-/* Gates are used from the first on, and stay: what led there may have been unmapped. */
+/* Finds a free slot for a gate. Slots are used from the first one on, and are never freed, even if
+ * the module that led there has been unmapped. */
 static bool free_gate(struct dt_target *t, uint64_t *at)
 {
 	for (size_t i = 0; i < DT_GATES; i++) {
@@ -174,7 +181,8 @@ static bool free_gate(struct dt_target *t, uint64_t *at)
 	return false;
 }
 
-/* Where it leads to, made if it is a gate. 0: nowhere. */
+/* Returns the address to which the jump is to lead; a gate's code is written there first. 0: that
+ * can not be done. */
 static uint64_t make_end(struct dt_target *t, const struct lead *l)
 {
 	unsigned char moved[DT_GATE_MOVED], gate[DT_GATE_SIZE];
@@ -189,7 +197,8 @@ static uint64_t make_end(struct dt_target *t, const struct lead *l)
 	return dt_memory_write(t->mem, at, gate, sizeof(gate)) < 0 ? 0 : at;
 }
 
-/* Writes down what will be replaced before replacing it: whoever comes after us can put it back. */
+/* Plants the jump. What it replaces is first noted in the blob's head, so that another controller
+ * can put it back if this one is killed. */
 static int plant(struct dt_target *t, const struct lead *l, struct dt_error *e)
 {
 	unsigned char jump[DT_LEAD];
@@ -213,8 +222,9 @@ static int plant(struct dt_target *t, const struct lead *l, struct dt_error *e)
 }
 
 /*
- * A thread at clone's system call, behind the jump that leads it through the area now, takes that
- * way too: also one that was interrupted in it and would begin it anew.
+ * Sets threads that stand at clone's system call, after the bytes that the jump has replaced, back
+ * to the jump, so that they go through the area too; also those that were interrupted in the call
+ * and are about to restart it.
  */
 static void lead_back(const struct dt_threads *threads, uint64_t address)
 {
@@ -235,8 +245,9 @@ static void lead_back(const struct dt_threads *threads, uint64_t address)
 }
 
 /*
- * Threads that have no rseq: their blocks may name a core all the same, that of the thread before
- * on the same stack. Those to come mark themselves (hook.S, clone); these have come already.
+ * Marks the rseq blocks of threads that have no rseq as unregistered: they may still name a core,
+ * that of an earlier thread on the same stack. Threads begun later mark themselves (hook.S, clone);
+ * these exist already.
  */
 static void mark_unregistered(struct dt_target *t, const struct dt_threads *threads)
 {
@@ -252,7 +263,7 @@ static void mark_unregistered(struct dt_target *t, const struct dt_threads *thre
 		if (!fs || dt_thread_rseq(threads->tid[i], &at, &size, &signature))
 			continue;
 		at = fs + (uint64_t)head.rseq_offset;
-		/* a thread block of libc's points to itself */
+		/* libc's thread block points to itself */
 		if (dt_memory_read(t->mem, fs, word, sizeof(word)) < 0 || word[0] != fs ||
 		    word[2] != fs || dt_memory_read(t->mem, at + 4, &cpu, sizeof(cpu)) < 0 ||
 		    cpu < 0)
@@ -262,8 +273,8 @@ static void mark_unregistered(struct dt_target *t, const struct dt_threads *thre
 	}
 }
 
-/* Is the memory as the file has it where the gate is to be? One that another has changed is left.
- */
+/* Looks whether the bytes of a gate are in memory as in the file. A gate that somebody else has
+ * changed is left alone. */
 static bool is_as_in_file(struct dt_target *t, const struct dt_module *m, const struct dt_gate *g)
 {
 	unsigned char now[DT_GATE_MOVED + 2];
@@ -274,6 +285,8 @@ static bool is_as_in_file(struct dt_target *t, const struct dt_module *m, const 
 	       dt_gate_function(now, size, &again) && again.at + again.length == g->length;
 }
 
+/* Adds the module's gates that are not led through the area yet to the n in todo. Returns how many
+ * there are then. */
 static size_t find_gates(struct dt_target *t, struct dt_module *m, struct lead *todo, size_t n)
 {
 	if (!m->file->elf)
@@ -290,7 +303,7 @@ static size_t find_gates(struct dt_target *t, struct dt_module *m, struct lead *
 	return n;
 }
 
-/* What is not led through the area yet. */
+/* Collects what is not led through the area yet, and returns how many that are. */
 static size_t find_leads(struct dt_target *t, struct lead todo[PATCHES])
 {
 	struct dt_connection c[DT_CONNECTIONS];
@@ -327,7 +340,7 @@ int dt_connect(struct dt_target *t, bool still, struct dt_error *e)
 
 	if (n == 0)
 		return 0;
-	/* nobody may stand between the bytes that are replaced */
+	/* no thread may stand in the middle of the bytes that are replaced */
 	for (int tries = 0; !still; tries++) {
 		bool between = false;
 

@@ -2,7 +2,8 @@
 /*
  * Connecting a process's libc and dynamic linker to the area: _dl_debug_state (modules come and
  * go), execve, execveat (a new image follows), vfork, clone and clone3 (the child has no rseq yet).
- * A function is only touched when its first bytes are exactly those expected.
+ * Also the places where a program restricts its own system calls (elf/gates.h). Code is only
+ * changed where its bytes are exactly those expected.
  */
 #ifndef DT_HOOK_CONNECT_H
 #define DT_HOOK_CONNECT_H
@@ -10,15 +11,17 @@
 #include "hook/target.h"
 
 /*
- * Plants what is not planted yet. still: no thread of the process runs user code (it is stopped, or
- * its only thread is in our slow path); otherwise the threads are stopped for it.
+ * Plants the jumps that are not planted yet. still: no thread of the process runs user code (it is
+ * stopped, or its only thread is in our slow path); otherwise this stops the threads meanwhile.
+ * Returns -1 and the reason; t->busy is set when the threads could not be stopped.
  */
 int dt_connect(struct dt_target *t, bool still, struct dt_error *e);
 
-/* How many functions are led through the area of a process. */
+/* Returns how many places of the process are led through its area (all slots if the area can not be
+ * read). */
 size_t dt_connected(const struct dt_target *t);
 
-/* Puts the replaced bytes back and verifies them. Threads are stopped. */
+/* Puts the replaced bytes back and verifies them. The caller has stopped all threads. */
 int dt_disconnect(struct dt_target *t, struct dt_error *e);
 
 #endif

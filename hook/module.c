@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files behind a process's modules. */
+/* The files of modules: finding, noting and freeing them, and what is read of each once. */
 #include "hook/module.h"
 #include "arch/arch.h"
 
@@ -18,8 +18,9 @@ static bool same_file(const char *path, const struct dt_mapping *m)
 }
 
 /*
- * Where the controller finds the mapped file: by its path, by its path in the process's own root,
- * or, for a file that has been removed or replaced, through the kernel's link to it.
+ * Returns a path by which the controller can open the mapped file, for the caller to free: its own
+ * path, its path in the process's root, or, for a file that has been removed or replaced, the
+ * kernel's link to it. NULL: there is none.
  */
 static char *readable_path(pid_t pid, const struct dt_mapping *m)
 {
@@ -41,7 +42,7 @@ static char *readable_path(pid_t pid, const struct dt_mapping *m)
 	return m->deleted ? NULL : strdup(m->path);
 }
 
-/* Its file name is not said twice. */
+/* Adds a name to f->called, unless it is there already or is the last part of its path. */
 static void add_name(struct dt_file *f, const char *name)
 {
 	const char *called = f->called ? f->called : f->path;
@@ -65,6 +66,7 @@ bool dt_file_is_of(const struct dt_file *f, const struct dt_mapping *m)
 	       f->dev_minor == m->dev_minor && strcmp(f->path, m->path) == 0;
 }
 
+/* Notes size and time of the file, for has_changed(). */
 static void note_content(struct dt_file *f)
 {
 	struct stat st;
@@ -75,7 +77,8 @@ static void note_content(struct dt_file *f)
 	f->size = st.st_size;
 }
 
-/* A plugin that was built anew in between: into the same file, or one that got its number. */
+/* Looks whether the file has changed since it was noted: a plugin may have been rebuilt, into the
+ * same file or into a new one that got the same inode number. */
 static bool has_changed(const struct dt_file *f)
 {
 	struct stat st;
@@ -120,7 +123,7 @@ struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_ma
 	return f;
 }
 
-/* Is name a link to the file, beside it? */
+/* Looks whether name is a link to the file in the same directory. */
 static bool is_link(const struct dt_file *f, const char *name)
 {
 	const char *slash = strrchr(f->path, '/');
@@ -180,7 +183,7 @@ void dt_files_free(struct dt_files *files)
 
 const struct dt_usdt *dt_file_usdt(struct dt_file *f)
 {
-	/* what devtrace's own header makes is recorded as events */
+	/* what devtrace's own header has put there is recorded as events */
 	if (!f->elf || f->elf->events)
 		return NULL;
 	if (f->usdt)
@@ -213,7 +216,7 @@ const struct dt_names *dt_file_names(struct dt_file *f)
 	return f->names;
 }
 
-/* Once in the file, or we do not know it. */
+/* The code must stand in the file exactly once. */
 uint64_t dt_file_clone3(struct dt_file *f)
 {
 	uint64_t at;
@@ -243,7 +246,7 @@ bool dt_file_has_toggles(const struct dt_file *f)
 	return f->elf && f->elf->toggles;
 }
 
-/* Is an event of that subsystem chosen? */
+/* Looks whether an event of that subsystem is chosen. */
 static bool any_chosen(const struct dt_file *f, uint16_t subsystem)
 {
 	for (size_t i = 0; i < f->elf->sites; i++) {

@@ -18,110 +18,123 @@
 #include "symbols/symtab.h"
 #include "elf/usdt.h"
 
+/* An ELF file that some process of the session has mapped. Fields called "the chooser's" are set
+ * only by the session's dt_choose_fn and what belongs to it (session/ranges*.c). */
 struct dt_file {
-	struct dt_file *next;
+	struct dt_file *next; /* in struct dt_files */
 	uint64_t inode;
 	unsigned dev_major, dev_minor;
-	struct timespec changed; /* its content, */
-	int64_t size;		 /* as it was when it was first seen */
+	struct timespec changed; /* time of the last modification, and */
+	int64_t size;		 /* bytes, when the file was first seen */
 	char *path;		 /* as the process sees it */
-	char *called;	    /* its path, and behind newlines its soname and names of links to it */
-	char *readable;	    /* where the controller can open it */
-	bool opened;	    /* has been looked into: */
+	char *called;	    /* its path, soname and names of links to it, separated by newlines;
+			       NULL: only the path */
+	char *readable;	    /* path by which the controller can open it; NULL: none */
+	bool opened;	    /* dt_file_of() has read it, so elf is set: */
 	struct dt_elf *elf; /* NULL: not a file devtrace can use */
 	struct dt_symtab *symtab; /* NULL until asked for, see dt_file_symtab() */
-	bool no_symtab;
-	struct dt_names *names; /* NULL until asked for */
-	bool asked;		/* dt_choose_fn has been */
-	uint8_t *chosen;	/* per site: is to be switched on */
-	size_t chosen_sites;
-	bool went_off; /* the chooser's: a site has, which was chosen */
-	uint8_t *once; /* the chooser's, per site: has been chosen at some time. NULL: as chosen */
-	bool program;  /* of a process that was named, not a library */
-	bool unmeant;  /* the chooser's: none of its functions is meant, so its code has not been
-			  looked at */
-	struct dt_code *code; /* NULL until asked for: see hook/probes.h */
+	bool no_symtab;		  /* reading the symbols has failed */
+	struct dt_names *names;	  /* NULL until asked for */
+	bool asked;		  /* dt_choose_fn has been called for it */
+	uint8_t *chosen;	  /* per site: 1: is to be switched on */
+	size_t chosen_sites;	  /* how many are */
+	bool went_off;		  /* the chooser's: a site that was chosen no longer is */
+	uint8_t *once; /* the chooser's, per site: was chosen at some time. NULL: as in chosen */
+	bool program;  /* the executable of a process that was named, not a library */
+	bool unmeant;  /* the chooser's: no function of it is asked for, so its code has not been
+			  read */
+	struct dt_code *code; /* NULL until asked for: see dt_file_code() in hook/probes.h */
 	bool looked_for_clone3;
 	uint64_t clone3; /* see dt_file_clone3() */
-	bool probed;	 /* its functions have no sleds: its sites are where probes can be, and
-			  * its events */
-	struct dt_points points;      /* of a file that has code */
-	struct dt_gates gates;	      /* once they have been read */
-	struct dt_usdt *usdt;	      /* the probes it has in itself; NULL until asked for */
-	struct dt_point **usdt_point; /* by probe, those that have been wanted */
-	uint8_t *masked;	      /* by site: an event of a subsystem that is off */
-	uint16_t *wanted;	      /* the chooser's: by how many each is */
-	bool *hooked;		      /* by site: it was, in a process that has ended; NULL: none */
-	const char **refused; /* by function of the code: why it could not be hooked, in a line;
-			       * NULL: it could, or was not tried. NULL: all could */
+	bool probed;	 /* its functions have no sleds: its sites are its events and the places
+			  * where probes can be */
+	struct dt_points points;      /* needs code to be set */
+	struct dt_gates gates;	      /* filled in by dt_gates_read() */
+	struct dt_usdt *usdt;	      /* the USDT probes in it; NULL until asked for */
+	struct dt_point **usdt_point; /* by USDT probe: its point, if it was ever wanted */
+	uint8_t *masked;	      /* by site: 1: an event of a subsystem that is off */
+	uint16_t *wanted;	      /* the chooser's, by site: by how many ranges it is wanted */
+	bool *hooked;	      /* by site: was hooked in a process that has ended; NULL: none was */
+	const char **refused; /* by function of the code: one line saying why it could not be
+			       * hooked, or NULL. NULL altogether: none was refused */
 	struct dt_file_type {
 		uint64_t key; /* dt_symtab_type() */
 		int64_t row;  /* in the trace file; 0: none */
-	} * type;	      /* those that have been described */
+	} * type;	      /* types that have been written to the trace file */
 	size_t types;
 };
 
+/* All files of a session. */
 struct dt_files {
 	struct dt_file *first;
 };
 
+/* A file mapped in one process. */
 struct dt_module {
 	struct dt_file *file;
-	uint64_t bias;	    /* run-time address minus the file's virtual address */
-	uint64_t low, high; /* the executable mapping */
-	bool hooked;	    /* its hook slots are set */
-	bool on;	    /* its chosen sites are switched on */
-	int64_t row;	    /* of the trace file; 0: not written yet */
-	uint64_t begin_ticks;
-	uint64_t complete;  /* ticks: from then on all that was chosen of it is recorded; 0: nothing
-			       is */
-	bool complete_told; /* the file has that */
-	bool again;  /* its probes are those it had when it was here before: their jumps are missing
-		      */
-	bool failed; /* nothing could be planted in it, and is not tried again: */
-	bool failed_told;
-	char why[160];
+	uint64_t bias;	      /* run-time address minus the file's virtual address */
+	uint64_t low, high;   /* the executable mapping */
+	bool hooked;	      /* its hook slots are set */
+	bool on;	      /* its chosen sites are switched on */
+	int64_t row;	      /* its row in the trace file; 0: not written yet */
+	uint64_t begin_ticks; /* when it was first seen mapped */
+	uint64_t complete;  /* ticks since when all that is chosen of it is recorded; 0: nothing is
+			       recorded yet */
+	bool complete_told; /* the trace file has `complete' */
+	bool again;  /* its probes are from when it was mapped here before: only their jumps are
+		      * missing */
+	bool failed; /* nothing could be planted in it, and planting is not tried again; */
+	bool failed_told;	  /* this has been reported */
+	char why[160];		  /* the reason */
 	struct dt_probes *probes; /* of functions without sleds, and points; NULL: none planted */
 };
 
 /*
- * How many of its sites are in Go's code, where there can be no probes (elf/go.h); chosen: of
- * those that are chosen.
+ * Returns how many of the file's sites (chosen: of its chosen sites) are in Go's code, where there
+ * can be no probes (elf/go.h).
  */
 size_t dt_file_go_sites(const struct dt_file *f, bool chosen);
 
-/* Has it sites that are toggled where they are: sleds, events? Then it has hook slots. */
+/* Looks whether the file has sites that are toggled in place (sleds, events), and so has hook
+ * slots. */
 bool dt_file_has_toggles(const struct dt_file *f);
 
 /*
- * Sites that record nothing follow the others: one that asks for a subsystem is chosen when an
- * event of that is, the one that opts out when anything of the file is.
+ * Chooses the sites that record nothing but call the hook to ask for something: one that asks for a
+ * subsystem is chosen when an event of that subsystem is; a control site (by which a process opts
+ * out) whenever f->chosen is set.
  */
 void dt_file_choose_askers(struct dt_file *f);
 
 /*
- * The instruction of libc that puts clone3's number into eax, in front of the system call; 0: the
- * file has none. libc's clone3 has no name that stripping leaves.
+ * Returns the file's address of libc's instruction that puts clone3's number into eax before the
+ * system call; 0: the file has none, or several. It is found by its bytes, since no symbol of
+ * libc's clone3 survives stripping.
  */
 uint64_t dt_file_clone3(struct dt_file *f);
 
-/* The file behind a mapping of pid, from the cache or read now. Never NULL but without memory. */
+/* Returns the file of a mapping of pid, from the cache or read from disk. NULL only when there is
+ * no memory. The file is owned by `files'. */
 struct dt_file *dt_file_of(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
-/* The same without a look into it, which dt_file_of() has later. */
+/* Does what dt_file_of() does, but without reading the ELF file; a later dt_file_of() reads it. */
 struct dt_file *dt_file_noted(struct dt_files *files, pid_t pid, const struct dt_mapping *m);
 /*
- * By what it is called in patterns. name: a module of theirs, which may be that of a link beside
- * the file, and then belongs to its names from here on; NULL: none.
+ * Returns the names by which patterns may call the file, separated by newlines; the file owns the
+ * text. name: a module's name from a pattern, or NULL. If it is that of a link to the file in the
+ * file's own directory, with or without ".so", it belongs to the names from here on.
  */
 const char *dt_file_called(struct dt_file *f, const char *name);
+/* Frees all files and what belongs to them. */
 void dt_files_free(struct dt_files *files);
-/* Is it the file of a mapping, by number and name? Its content may have changed. */
+/* Looks whether this is the file of a mapping, by device, inode and path. Its content may have
+ * changed since. */
 bool dt_file_is_of(const struct dt_file *f, const struct dt_mapping *m);
-/* Its functions by name; NULL when there are none. */
+/* Returns the file's functions by name, owned by the file; NULL when there are none. */
 const struct dt_names *dt_file_names(struct dt_file *f);
-/* Its USDT probes; NULL: none, or they are only its own events (include/devtrace.h). */
+/* Returns the file's USDT probes, owned by the file; NULL: it has none, or it has events
+ * (include/devtrace.h), whose notes look like USDT probes. */
 const struct dt_usdt *dt_file_usdt(struct dt_file *f);
-/* Its symbols; NULL when they can not be read. */
+/* Returns the file's symbols, owned by the file; NULL when they can not be read. */
 struct dt_symtab *dt_file_symtab(struct dt_file *f);
 
 #endif

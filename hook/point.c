@@ -14,7 +14,7 @@ void dt_point_release(struct dt_point *p)
 	*p = (struct dt_point){.site = p->site};
 }
 
-/* A signature's punctuation is not for names. */
+/* Sets name and type. Characters that separate parts of a signature are replaced in the name. */
 static void set_label(struct dt_label *l, const char *name, const char *type)
 {
 	l->pair = false;
@@ -54,13 +54,13 @@ static bool same_text(const char *a, const char *b)
 
 static bool same(const struct dt_point *a, const struct dt_point *b)
 {
-	/* the same words can mean another address, in another process */
+	/* the items are compared too: the same words can mean another address in another process */
 	return a->site.address == b->site.address && a->headless == b->headless &&
 	       same_text(a->name, b->name) && same_text(a->what, b->what) && a->items == b->items &&
 	       (!a->items || memcmp(a->item, b->item, a->items * sizeof(*a->item)) == 0);
 }
 
-/* One that is idle, and the same or without a past. */
+/* Returns an idle point that equals *p, or else one that was never used; NULL: there is neither. */
 static struct dt_point *idle_point(struct dt_points *all, const struct dt_point *p)
 {
 	struct dt_point *fresh = NULL;
@@ -76,6 +76,7 @@ static struct dt_point *idle_point(struct dt_points *all, const struct dt_point 
 	return fresh;
 }
 
+/* Appends an empty point; NULL: no memory. */
 static struct dt_point *new_point(struct dt_points *all)
 {
 	struct dt_point *made;
@@ -130,7 +131,7 @@ void dt_points_free(struct dt_points *all)
 
 size_t dt_point_size(const struct dt_point *p)
 {
-	size_t n = 64; /* without items */
+	size_t n = 64; /* of a point without items */
 
 	for (unsigned i = 0; i < p->items; i++)
 		n += 96 + 80 * p->item[i].steps + (p->item[i].text ? 160 : 0);

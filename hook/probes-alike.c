@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A planting that another process of the session has had already: a server's processes have the
- * same file at the same place, and want the same of it. What was made for the first of them is
- * taken over as it is, trampolines at the same addresses included: that is quicker than to plan it
- * once more.
+ * Repeating a planting of another process of the session. A server's processes have the same file
+ * at the same place, and the same of it is chosen. What was made for the first of them is copied,
+ * with trampolines at the same addresses: that is quicker than planning once more.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "hook/probes-job.h"
 
-/* Has what was made for it been kept, and was it for exactly these functions? */
+/* Looks whether what was made for `from' has been kept, and was for exactly these functions. */
 static bool same_wishes(const struct dt_probes *from, const struct dt_code *code,
 			const bool *wanted)
 {
@@ -22,6 +21,7 @@ static bool same_wishes(const struct dt_probes *from, const struct dt_code *code
 	return true;
 }
 
+/* Returns the probes of another process that can be copied; NULL: there are none. */
 static const struct dt_probes *find_alike(const struct job *j, const bool *wanted)
 {
 	const struct dt_module *m = j->m;
@@ -40,7 +40,7 @@ static const struct dt_probes *find_alike(const struct job *j, const bool *wante
 	return NULL;
 }
 
-/* Is the same room free here? What is claimed is ours, as if it had been chosen. */
+/* Claims the same regions in this process; false: one of them is not free. */
 static bool claim_regions(struct job *j, const struct dt_probes *from)
 {
 	for (size_t i = 0; i < from->regions; i++) {
@@ -53,7 +53,8 @@ static bool claim_regions(struct job *j, const struct dt_probes *from)
 	return true;
 }
 
-/* The bytes that are to be changed are here what they were there, which the file has. */
+/* Looks whether the bytes that are to be changed are as they were in the other process, where they
+ * were as in the file. */
 static bool same_code(struct job *j, const struct dt_probes *from)
 {
 	uint8_t now[8];
@@ -65,6 +66,7 @@ static bool same_code(struct job *j, const struct dt_probes *from)
 	return true;
 }
 
+/* Returns where in j->made the byte is that will stand at address `at'; NULL: it has none. */
 static uint8_t *byte_at(struct job *j, uint64_t at)
 {
 	if (at >= j->made.near.address && at < j->made.near.address + j->made.near.size)
@@ -75,7 +77,7 @@ static uint8_t *byte_at(struct job *j, uint64_t at)
 	return NULL;
 }
 
-/* Each sled as it is to be here. */
+/* Sets each sled to on or off as it is to be in this process. */
 static void set_sleds(struct job *j, const uint64_t *toggle)
 {
 	const struct dt_file *f = j->m->file;
@@ -91,6 +93,7 @@ static void set_sleds(struct job *j, const uint64_t *toggle)
 	}
 }
 
+/* Copies all that was made. 1, or -1: no memory. */
 static int copy(struct job *j, const struct dt_probes *from, struct dt_error *e)
 {
 	const struct made *made = &from->made;

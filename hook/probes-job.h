@@ -1,62 +1,68 @@
 /* SPDX-License-Identifier: MIT */
-/* One planting, for probes-plan.c, which makes what is to be written, and probes-plant.c, which
- * writes it; for nobody else. */
+/* One planting: shared by probes-plan.c and probes-alike.c, which make what is to be written, and
+ * probes-plant.c, which writes it. Not for other files. */
 #ifndef DT_HOOK_PROBES_JOB_H
 #define DT_HOOK_PROBES_JOB_H
 
 #include "hook/probes-work.h"
 
-/* A window that another takes the place of. */
+/* A window whose place another one takes. */
 struct gone {
-	uint32_t index, by; /* of the plan */
+	uint32_t index,
+		by; /* its index in the plan, and the other's (NONE: a function's windows) */
 	struct dt_plan_window was;
 	bool undone; /* its bytes are to be put back */
 };
 
-/* What is about to be written: all of it is made before anybody is stopped. */
+/* What is about to be written. All of it is made before any thread is stopped. */
 struct job {
 	struct dt_target *t;
 	struct dt_module *m;
 	struct dt_probes *p;
 	struct made made;
 	uint64_t thunk[WAYS];
-	size_t first_window, first_patch; /* those before are planted */
-	struct dt_plan_mark mark;	  /* the same of the plan */
-	uint64_t *toggle;		  /* as p->toggle, of the sites that are new */
-	struct dt_captured **captured;	  /* by id, of the points in new windows; or NULL */
-	bool *failed;			  /* by function: its new windows are left alone */
+	size_t first_window, first_patch; /* of p: those with a smaller index are planted already */
+	struct dt_plan_mark mark;	  /* where the plan ended before this planting */
+	uint64_t *toggle;		  /* as p->toggle, but of the new sites only */
+	struct dt_captured **captured;	  /* by point id, of the points in new windows; or NULL */
+	bool *failed;			  /* by function: its new windows are not planted */
 	bool no_memory;
-	bool changed;  /* something is left out: the process's memory is not what the file has */
-	bool *skipped; /* by id: nobody wants the point any more, its window is made without it */
+	bool changed;  /* something is left out because memory differs from the file */
+	bool *skipped; /* by point id: no longer wanted, so its window is made without it */
 	struct gone *gone;
 	size_t n_gone;
-	struct patch *undo; /* patches of windows that are gone */
+	struct patch *undo; /* patches of windows that are gone, sorted by address */
 	size_t undos;
 	uint8_t *
 		text; /* the module's code as it is in memory; NULL until something of it is read */
-	bool no_text; /* not all of it can be */
-	struct pc_entry *pc; /* new ones */
+	bool no_text; /* the code can not be read as a whole */
+	struct pc_entry *pc; /* the new ones */
 	size_t pcs;
 };
 
-/* Room for the states of the file's points. */
+/* Makes room in p for the states of n points. */
 int dt_job_points(struct dt_probes *p, uint32_t n, struct dt_error *e);
-/* The module's plan, begun if it has none. claim: as in struct dt_plan_options. */
+/* Begins the module's plan if it has none, and sets its claim function and context (as in struct
+ * dt_plan_options). */
 int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_error *e);
-/* Plans the wanted functions (by function of the code; NULL: none), and points that are untried. */
+/* Plans the wanted functions (an array by function of the code; NULL: none), and the wanted points
+ * that are untried. */
 int dt_job_plan(struct job *j, const bool *wanted, struct dt_error *e);
-/* Makes the trampolines of all windows that the plan has more than before. */
+/* Makes the trampolines of all windows that this planting has added to the plan. */
 int dt_job_make(struct job *j, struct dt_error *e);
-/* Takes back what was made of functions of which something can not be: whole functions only. */
+/* Drops all new windows of each function of which one window could not be made: functions are
+ * planted as a whole or not at all. */
 void dt_job_drop_failed(struct job *j);
-/* What is in the process's memory at address. */
+/* Reads n bytes of the process's memory at address. */
 int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n);
 /*
- * A first planting: takes what was made for another process of the session that has the same code
- * at the same place and wanted the same. 1: it is made then, and to be written; 0: there is none.
+ * For a module's first planting: copies what was made for another process of the session that has
+ * the same code at the same place and wanted the same functions. 1: the copy is complete and has to
+ * be written; 0: there is no such process; -1: no memory.
  */
 int dt_job_take(struct job *j, const bool *wanted, struct dt_error *e);
-/* Nothing has been planted: what was there before is all there is. It may be tried again. */
+/* Undoes the job in p after a failure, so that p describes only what was planted before, and marks
+ * the wanted functions and points as untried. */
 void dt_job_give_back(struct job *j, const bool *wanted);
 
 #endif

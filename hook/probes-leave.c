@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking probes away: also those of a controller that was killed; and giving them to a forked
+/* Taking probes away, also those of a controller that was killed; and handing them on to a forked
  * child. */
 #include <errno.h>
 #include <stddef.h>
@@ -35,11 +35,11 @@ int dt_probe_by_pc(const void *a, const void *b)
 	return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
-/* Calls made together run from the area, where one stopped thread makes them all. */
+/* Several calls at once run from the area, where one stopped thread makes them all. */
 int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
 		   struct dt_injected_call *call, size_t n, struct dt_error *e)
 {
-	/* what an earlier session has left has no place of that kind: one at a time there */
+	/* an area that an earlier session has left has no such place: one call at a time there */
 	uint64_t code = t->n_old ? 0 : t->area + DT_AREA_STUB;
 	size_t most = code ? DT_CALL_MAX : 1;
 	bool gives_back = true;
@@ -48,7 +48,7 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
 		gives_back = gives_back && call[i].nr == SYS_munmap;
 	if (!t->confined && dt_target_any_confined(t))
 		dt_target_confine(t);
-	if (t->confined) /* what would be given back stays */
+	if (t->confined) /* what was to be unmapped stays mapped */
 		return gives_back
 			       ? 0
 			       : dt_fail(e,
@@ -62,7 +62,7 @@ int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
 	return 0;
 }
 
-/* The one that leads to the springboard at ip; NULL: there is none. */
+/* Returns the patch that leads to the springboard at ip; NULL: there is none. */
 static const struct patch *leads_to(const struct patch *patch, size_t n, uint64_t ip)
 {
 	for (size_t i = 0; i < n; i++)
@@ -78,18 +78,19 @@ uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip)
 	if (!x)
 		return 0;
 	if (x->length == 2)
-		return x->address; /* a window's: nothing of it has been executed */
-	/* a branch that has been taken */
+		return x->address; /* a window's jump: nothing of the window has been executed */
+	/* else a branch, which has been taken: to its original target */
 	return x->address + x->length + (uint64_t)(int8_t)x->old[0];
 }
 
-/* Is patch i a springboard in another page than what leads to it? They are sorted by address. */
+/* Looks whether patch i is a springboard in another page than the jump that leads to it. The
+ * patches are sorted by address. */
 static bool lies_apart(const struct patch *patch, size_t n, size_t i)
 {
 	const struct patch *board = &patch[i];
 	uint64_t low = board->address / PAGE, high = (board->address + board->length - 1) / PAGE;
 	uint64_t offset = board->address % PAGE;
-	const uint64_t far = 2 + 128; /* of a short jump, from its address */
+	const uint64_t far = 2 + 128; /* reach of a short jump, from its address */
 
 	if (board->length != DT_PATCH_JUMP || (offset > far && offset + far < PAGE))
 		return false;
@@ -104,6 +105,7 @@ static bool lies_apart(const struct patch *patch, size_t n, size_t i)
 	return false;
 }
 
+/* Writes the springboards that lie apart. */
 static int write_apart(int mem, const struct patch *patch, size_t n, bool old)
 {
 	for (size_t i = 0; i < n; i++)
@@ -114,8 +116,8 @@ static int write_apart(int mem, const struct patch *patch, size_t n, bool old)
 	return 0;
 }
 
-/* A page at a time. Who writes may be killed behind each, and the program goes on with what is
- * there. */
+/* Writes the other patches, a page at a time. The controller may be killed after each page, and the
+ * program goes on with what is there. */
 static int write_pages(int mem, const struct patch *patch, size_t n, bool old)
 {
 	unsigned char pages[2 * PAGE];
@@ -142,7 +144,7 @@ static int write_pages(int mem, const struct patch *patch, size_t n, bool old)
 		}
 		memcpy(pages + (patch[i].address - have), old ? patch[i].old : patch[i].new,
 		       patch[i].length);
-		if (size == 2 * PAGE) { /* the next page's others come with that page */
+		if (size == 2 * PAGE) { /* the next page's other patches follow with that page */
 			if (dt_memory_write(mem, have, pages, size) < 0)
 				return -1;
 			size = 0;
@@ -153,7 +155,7 @@ static int write_pages(int mem, const struct patch *patch, size_t n, bool old)
 
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old)
 {
-	/* a way is there before anything leads to it, and as long as anything does */
+	/* a springboard is there before a jump leads to it, and as long as one does */
 	if (!old && write_apart(mem, patch, n, false) < 0)
 		return -1;
 	if (write_pages(mem, patch, n, old) < 0)
@@ -172,14 +174,14 @@ bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64
 	return true;
 }
 
-/* Where in the original a thread goes on that is at ip in a trampoline; 0: in the middle of a hook.
- */
+/* Returns where in the original code a thread at ip in a trampoline goes on; 0: it is in the middle
+ * of a hook. */
 static uint64_t original(const struct dt_probes *p, uint64_t ip)
 {
 	for (size_t i = 0; i < p->windows; i++) {
 		const struct window *w = &p->window[i];
 
-		if (ip >= w->at && ip < w->copy) /* an entry's hook: the window has not begun */
+		if (ip >= w->at && ip < w->copy) /* in an entry's hook: the window has not begun */
 			return w->start;
 		if (ip >= w->copy && ip < w->end)
 			return dt_moved_back(&w->moved, w->start, w->copy, ip);
@@ -196,8 +198,8 @@ uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip)
 }
 
 /*
- * Not before the bytes are back: the place in the original may be in the middle of a jump. This was
- * done when somebody else was in the way still, and that thread then ran what was there.
+ * Sends threads in trampolines back to the original code. The bytes must be back before: the place
+ * to go on may be in the middle of a jump, and the thread would run what is there.
  */
 static void go_back(const struct dt_probes *p, const struct dt_threads *threads)
 {
@@ -226,8 +228,8 @@ bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips)
 	return ips->failed;
 }
 
-/* The first patch that is not as it was before; NULL: all are. A page at a time: threads may stand
- * still. */
+/* Returns the first patch whose bytes are not those from before planting; NULL: all are. It reads a
+ * page at a time, since threads may stand still. */
 static const struct patch *not_old(struct dt_target *t, const struct dt_probes *p)
 {
 	unsigned char page[PAGE + 8]; /* a patch may reach into the next one */
@@ -266,7 +268,8 @@ bool dt_probes_fit(struct dt_target *t, const struct dt_probes *p)
 	return p->patches && !not_old(t, p);
 }
 
-/* No thread is in code that has just been mapped; who is all the same is let out first. */
+/* Writes the jumps of a module that has just been mapped. Usually no thread is in its code yet; if
+ * one is, this fails with t->busy set, to be tried again. */
 static int write_again(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
 	struct dt_threads threads;
@@ -303,13 +306,14 @@ int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e
 	dt_fail(e, "%s: its code can not be written: %s", m->file->path, strerror(errno));
 	if (write_again(t, m, e) < 0)
 		return -1;
-	/* the counters that a program looks at are in its data, which is new */
+	/* semaphores are in the module's data, which is newly mapped */
 	for (uint32_t id = 0; id < p->points; id++)
 		p->point[id].raised = false;
 	return 0;
 }
 
-/* Is the code still ours there? A library may have been unmapped, or another be in its place. */
+/* Looks whether the first patch is still in place: the library may have been unmapped, and another
+ * mapped there. */
 static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 {
 	uint8_t now[8];
@@ -320,8 +324,9 @@ static bool is_planted(struct dt_target *t, const struct dt_probes *p)
 }
 
 /*
- * Threads at springboards, before these become filler again: at the short jump that led there,
- * which may be executed again; behind a branch that was taken, in the trampoline.
+ * Moves threads away from springboards before these become filler again. If a window's short jump
+ * led there, back to it, since it may be executed again; if a branch that was taken led there, on
+ * to the trampoline.
  */
 static void leave_boards(const struct dt_probes *p, const struct dt_threads *threads)
 {
@@ -340,7 +345,7 @@ static void leave_boards(const struct dt_probes *p, const struct dt_threads *thr
 			here.address = dt_regs_ip(&r);
 			board = bsearch(&here, p->patch, p->patches, sizeof(here),
 					dt_probe_by_patch);
-			/* of what a controller has left, go_back does not know the trampolines */
+			/* go_back does not know the trampolines that another controller has left */
 			if (!board || !p->windows)
 				continue;
 			memcpy(&distance, board->new + 1, sizeof(distance));
@@ -387,6 +392,8 @@ int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_t
 
 /* ---- after a controller that was killed */
 
+/* Reads the tables of the region at `at' into new probes; NULL: they are not valid, or no memory.
+ */
 static struct dt_probes *recover_one(struct dt_target *t, uint64_t at, const struct head *h)
 {
 	struct dt_probes *p = calloc(1, sizeof(*p));
@@ -408,7 +415,7 @@ static struct dt_probes *recover_one(struct dt_target *t, uint64_t at, const str
 	for (size_t i = 0; i < p->patches; i++)
 		if (p->patch[i].length > sizeof(p->patch[i].old))
 			goto fail;
-	/* what a later planting has put something else in place of is that one's to put back */
+	/* where a later planting has replaced a patch, that planting's bytes are to be put back */
 	p->patches = 0;
 	for (size_t i = 0; i < h->patches; i++) {
 		uint8_t now[8];
@@ -424,7 +431,7 @@ fail:
 	return NULL;
 }
 
-/* Probes of the program's own that it reaches only because their semaphores are raised. */
+/* Lowers the semaphores of the points that are on: they were raised by a controller before us. */
 static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
 {
 	for (size_t i = 0; i < p->pcs; i++) {
@@ -439,7 +446,7 @@ static void lower_semaphores(struct dt_target *t, const struct dt_probes *p)
 	}
 }
 
-/* Trampolines at that address are a module's that we know. */
+/* Looks whether the trampolines at that address belong to a known module. */
 static bool is_known(const struct dt_target *t, uint64_t at)
 {
 	for (size_t i = 0; i < t->n_shelf; i++)
@@ -507,7 +514,8 @@ int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_
 
 	if (!from || !from->patches)
 		return 0;
-	/* a child that was born before the last planting has not got it: it is left alone then */
+	/* a child that was forked before the last planting does not have it, and inherits nothing
+	 */
 	last = from->patch[from->patches - 1];
 	for (size_t i = 0; i<from->patches; i += from->patches> 64 ? from->patches / 64 : 1)
 		if (dt_memory_read(t->mem, from->patch[i].address, now, from->patch[i].length) <

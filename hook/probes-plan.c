@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a planting writes: functions and points are planned, and the trampolines of all their
- * windows made, before anybody is stopped. A point can take the place of windows that were planted
- * before.
+ * Making what a planting writes: functions and points are planned, and the trampolines of all their
+ * windows made, before any thread is stopped. A point can replace windows that were planted before.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 /* ---- making */
 
+/* Returns the index of the plan's site among the file's; elf->sites: there is none. */
 static size_t file_site(const struct dt_elf *elf, const struct dt_plan_site *s)
 {
 	for (size_t i = dt_elf_site_from(elf, s->address);
@@ -22,7 +22,7 @@ static size_t file_site(const struct dt_elf *elf, const struct dt_plan_site *s)
 	return elf->sites;
 }
 
-/* The segments that can be read; between them there may be nothing. */
+/* Notes the module's readable segments, between which nothing may be mapped. */
 static void note_own(struct dt_capture *c, const struct dt_elf *elf)
 {
 	for (size_t i = 0; i < elf->loads && c->owns < DT_CAPTURE_OWN; i++) {
@@ -35,7 +35,7 @@ static void note_own(struct dt_capture *c, const struct dt_elf *elf)
 	}
 }
 
-/* All points that are at this instruction, in the order they were made. */
+/* Emits the code of all points that are at this instruction, in the order of their ids. */
 static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, struct job *j)
 {
 	const struct dt_module *m = j->m;
@@ -69,7 +69,8 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 	}
 }
 
-/* In front of the hook of a jump through a register or memory: where to, for it to record. */
+/* Emits the push of the target of a jump through a register or memory, for the jump's hook to
+ * record. False: that can not be done. */
 static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, const struct job *j)
 {
 	const struct dt_code_region *r = dt_code_region_of(j->m->file->code, site->address);
@@ -78,6 +79,7 @@ static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, cons
 				     r->high - site->address, site->address + j->m->bias) == 0;
 }
 
+/* Emits what a trampoline has before the instruction of a site: the call of a hook, or points. */
 static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *ctx)
 {
 	unsigned way = site->kind == DT_PLAN_ENTRY ? WAY_ENTRY : WAY_EXIT;
@@ -94,7 +96,7 @@ static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *
 	i = file_site(j->m->file->elf, site);
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
-	/* on from the first moment: one that is planted once more misses no record */
+	/* on at once, so that a site that is planted again misses no record */
 	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
 	dt_hook_call_emit(o, j->thunk[way], on);
 	if (way == WAY_JUMP)
@@ -131,7 +133,8 @@ static int add_window(struct dt_probes *p, const struct window *x)
 	return 0;
 }
 
-/* The bytes that the file has there: what is in memory must be the same, or somebody was here. */
+/* Looks whether the bytes read from memory are those of the file; if not, somebody has changed
+ * them. */
 static bool as_in_file(const struct dt_code *c, uint64_t address, const uint8_t *bytes, size_t n)
 {
 	const struct dt_code_region *r = dt_code_region_of(c, address);
@@ -147,7 +150,7 @@ static bool is_gone(const struct job *j, uint32_t index)
 	return false;
 }
 
-/* What is in memory. The module's code is read at once: there are tens of thousands of windows. */
+/* The module's code is read as a whole, since there can be tens of thousands of windows. */
 int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
 	const struct dt_module *m = j->m;
@@ -166,7 +169,8 @@ int dt_job_read(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 	return 0;
 }
 
-/* The same without what we have written there ourselves for windows that are gone. */
+/* Reads memory as dt_job_read() does, but as it was before we changed it for windows that are gone.
+ */
 static int read_original(struct job *j, uint64_t address, uint8_t *bytes, size_t n)
 {
 	if (dt_job_read(j, address, bytes, n) < 0)
@@ -184,6 +188,7 @@ static int read_original(struct job *j, uint64_t address, uint8_t *bytes, size_t
 	return 0;
 }
 
+/* Makes room for one more punned trampoline. */
 static int far_room(struct job *j, struct dt_error *e)
 {
 	void *more = realloc(j->made.far_bytes, (j->made.fars + 1) * sizeof(*j->made.far_bytes));
@@ -199,7 +204,7 @@ static int far_room(struct job *j, struct dt_error *e)
 	return 0;
 }
 
-/* Makes one window's trampoline. 1: its function has to be left alone. */
+/* Makes one window's trampoline and patches. 1: its function can not be hooked. */
 static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 {
 	const struct dt_plan_hook hook = {emit_call, j};
@@ -262,6 +267,7 @@ static int make_window(struct job *j, uint32_t index, struct dt_error *e)
 
 /* ---- planning */
 
+/* Notes that a window is replaced by another (`by'), or by those of a function (NONE). */
 static int note_gone(struct job *j, const struct dt_plan_gone *gone, uint32_t by,
 		     struct dt_error *e)
 {
@@ -281,7 +287,8 @@ static void refuse_point(struct planted_point *x, const struct dt_plan_point *wh
 	x->near = why->refusal == DT_REFUSED_BOUNDARY ? why->at : 0;
 }
 
-/* Whoever comes by a function's entry sled comes by what is behind it; the sled itself stays. */
+/* Returns the address after a function's entry sled if `address' is at that sled, else `address'.
+ * A point at a sled is planted after it, since sleds are not moved; each entry passes both. */
 static uint64_t behind_sled(const struct dt_file *f, uint64_t address)
 {
 	const struct dt_code_region *r = dt_code_region_of(f->code, address);
@@ -296,7 +303,7 @@ static uint64_t behind_sled(const struct dt_file *f, uint64_t address)
 	return s && s->kind == DT_ELF_ENTRY ? address + skip + DT_SLED_ENTRY : address;
 }
 
-/* Plans a point. */
+/* Plans a point. One that can not be planted is marked as refused. */
 static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 {
 	const struct dt_point *point = j->m->file->points.point[id];
@@ -321,7 +328,7 @@ static int plan_point(struct job *j, uint32_t id, struct dt_error *e)
 	return rc;
 }
 
-/* The points of a window that is gone get another one. */
+/* Plans the points of a window that is gone once more. */
 static int plan_again(struct job *j, const struct dt_plan_window *was, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
@@ -334,7 +341,7 @@ static int plan_again(struct job *j, const struct dt_plan_window *was, struct dt
 	return 0;
 }
 
-/* Who asks at the end is told why; the text is there for ever. */
+/* Notes why a function was refused, for dt_file.refused. `why' is a text that is never freed. */
 static void note_refused(struct dt_file *f, size_t function, const char *why)
 {
 	if (!f->refused)
@@ -343,7 +350,8 @@ static void note_refused(struct dt_file *f, size_t function, const char *why)
 		f->refused[function] = why;
 }
 
-/* Plans a function; points that are in it already join its windows. */
+/* Plans a function. Points that are in it already are planned again, to share its windows. among:
+ * room may be made among the instructions of other functions. */
 static int plan_function(struct job *j, size_t function, bool among, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
@@ -400,7 +408,7 @@ int dt_job_begin(struct job *j, dt_plan_claim claim, void *claimer, struct dt_er
 	return 0;
 }
 
-/* The points whose file has more by now. */
+/* The file may have more points than when p was made. */
 int dt_job_points(struct dt_probes *p, uint32_t n, struct dt_error *e)
 {
 	struct planted_point *more;
@@ -416,7 +424,7 @@ int dt_job_points(struct dt_probes *p, uint32_t n, struct dt_error *e)
 	return 0;
 }
 
-/* Makes all windows that the plan has more than before; whole functions only. */
+/* If a window can not be made, its function is marked as failed. */
 int dt_job_make(struct job *j, struct dt_error *e)
 {
 	const struct dt_plan *plan = &j->p->plan;
@@ -434,7 +442,7 @@ int dt_job_make(struct job *j, struct dt_error *e)
 	return j->no_memory ? dt_fail(e, "out of memory") : 0;
 }
 
-/* The function that a window of the plan is of, by its sites. */
+/* Returns the function of a window of the plan, known by its sites; NONE: it has no sites. */
 static uint32_t owner(const struct job *j, uint32_t window)
 {
 	const struct dt_plan_window *w = &j->p->plan.window[window];
@@ -444,6 +452,7 @@ static uint32_t owner(const struct job *j, uint32_t window)
 			: NONE;
 }
 
+/* Looks whether the window belongs to a function that has failed. */
 static bool is_failed(const struct job *j, uint32_t window)
 {
 	uint32_t f = window < j->p->plan.windows ? owner(j, window) : NONE;
@@ -451,6 +460,7 @@ static bool is_failed(const struct job *j, uint32_t window)
 	return f != NONE && j->failed[f];
 }
 
+/* Notes that a site of a window that is dropped is not planted. */
 static void fail_site(struct job *j, const struct dt_plan_site *s)
 {
 	size_t k;
@@ -458,7 +468,7 @@ static void fail_site(struct job *j, const struct dt_plan_site *s)
 	if (s->kind == DT_PLAN_POINT) {
 		for (uint32_t id = 0; id < j->p->points; id++)
 			if (j->p->point[id].at == s->address && j->p->point[id].state == PLANTED) {
-				/* one that was planted before stays as it was */
+				/* a point that was planted before stays as it was */
 				if (j->p->point[id].toggle && j->captured[id])
 					j->captured[id]->pcs = 0;
 				else
@@ -473,8 +483,8 @@ static void fail_site(struct job *j, const struct dt_plan_site *s)
 }
 
 /*
- * Are the bytes of a window that is gone to be put back? Not if it stays: when the last one of
- * those that took its place, each that of the one before, is not planted.
+ * Looks whether a window that was to go stays, so that its bytes are not put back: it does if the
+ * last window in the chain of those that replace it is not planted.
  */
 static bool stays(const struct job *j, const struct gone *gone)
 {
@@ -491,7 +501,6 @@ static bool stays(const struct job *j, const struct gone *gone)
 					   .whole];
 }
 
-/* Takes back what was made of functions of which something can not be. */
 void dt_job_drop_failed(struct job *j)
 {
 	struct dt_probes *p = j->p;
@@ -526,7 +535,7 @@ int dt_job_plan(struct job *j, const bool *wanted, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
 
-	/* those that there is no room for come last, and may take that of others */
+	/* functions that found no room come last, and may make room among others */
 	for (int among = 0; among < 2; among++)
 		for (size_t i = 0; wanted && i < j->m->file->code->functions; i++)
 			if (wanted[i] && (!among || p->state[i] == CROWDED) &&
@@ -539,7 +548,6 @@ int dt_job_plan(struct job *j, const bool *wanted, struct dt_error *e)
 	return 0;
 }
 
-/* Nothing has been planted: what was there before is all there is. It may be tried again. */
 void dt_job_give_back(struct job *j, const bool *wanted)
 {
 	struct dt_probes *p = j->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Planting probes: what probes-plan.c has made is written while all threads stand still, with the
- * bytes put back of windows that others take the place of.
+ * Planting probes: writes what probes-plan.c has made while all threads stand still, and puts back
+ * the bytes of windows that are replaced by others.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -16,11 +16,11 @@
 #include "core/search.h"
 #include "hook/probes-job.h"
 
-#define TRIES 60
-/* bytes of trampolines and tables: 2.5 windows of 30 bytes, as many patches */
+#define TRIES 60 /* of stopping the process, a millisecond apart */
+/* bytes of trampolines and tables per function: 2.5 windows of 30 bytes, and as many patches */
 #define FUNCTION_SIZE 800
 
-/* Patches of windows that are gone, to be put back. */
+/* Collects the patches of windows that are gone, which are to be put back. */
 static int collect_undo(struct job *j, struct dt_error *e)
 {
 	if (!j->n_gone)
@@ -40,6 +40,7 @@ static int collect_undo(struct job *j, struct dt_error *e)
 
 /* ---- where it goes */
 
+/* Looks whether the mapping is a region of trampolines of one of n modules. */
 static bool is_of(const struct dt_module *module, size_t n, const struct dt_mapping *m)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -52,14 +53,15 @@ static bool is_of(const struct dt_module *module, size_t n, const struct dt_mapp
 	return false;
 }
 
-/* Trampolines that have been mapped before do not grow: others can stand close to them. */
+/* Looks whether the mapping is a region of trampolines of this process. These do not grow, so
+ * others can be mapped close to them. */
 static bool is_region(const struct dt_target *t, const struct dt_mapping *m)
 {
 	return is_of(t->module, t->n, m) || is_of(t->gone, t->n_gone, m) ||
 	       is_of(t->shelf, t->n_shelf, m);
 }
 
-/* What is free near the module now. The claims made before are mapped by now. */
+/* Notes the free addresses in p->space. What was claimed before is mapped by now. */
 static int find_space(const struct dt_target *t, struct dt_probes *p, const struct dt_maps *maps,
 		      struct dt_error *e)
 {
@@ -80,11 +82,13 @@ static int find_space(const struct dt_target *t, struct dt_probes *p, const stru
 	return 0;
 }
 
+/* The context of claim(). */
 struct claimer {
 	struct dt_probes *p;
 	const struct dt_module *m;
 };
 
+/* Claims room for the plan, whose addresses are the file's: see dt_plan_claim. */
 static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t *at)
 {
 	const struct claimer *c = ctx;
@@ -93,14 +97,14 @@ static bool claim(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t 
 	low += m->bias;
 	high += m->bias;
 	if (low + REACH < m->high || high > m->low + REACH)
-		return false; /* the thunks must be in reach from there */
+		return false; /* the thunks must be within reach from there */
 	if (!dt_space_claim(&c->p->space, low, high, size, at))
 		return false;
 	*at -= m->bias;
 	return true;
 }
 
-/* Within reach of everything that the file maps. */
+/* Claims the region for the trampolines, within reach of everything that the file maps. */
 static int place_region(struct job *j, size_t functions, struct dt_error *e)
 {
 	const struct dt_module *m = j->m;
@@ -123,7 +127,7 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 	return j->made.near.bytes ? 0 : dt_fail(e, "out of memory");
 }
 
-/* The head, and the ways to the hooks within reach of the trampolines. */
+/* Emits the region's head, and the thunks: ways to the hooks within reach of the trampolines. */
 static void emit_thunks(struct job *j)
 {
 	struct dt_emit *o = &j->made.near;
@@ -139,6 +143,7 @@ static void emit_thunks(struct job *j)
 
 /* ---- tables */
 
+/* Appends to j->pc. */
 static int note_pc(struct job *j, const struct pc_entry *x, struct dt_error *e)
 {
 	if (!(j->pcs & (j->pcs + 1)) || !j->pc) { /* room for the next power of two */
@@ -152,6 +157,7 @@ static int note_pc(struct job *j, const struct pc_entry *x, struct dt_error *e)
 	return 0;
 }
 
+/* Returns the run-time address of a point's semaphore; 0: it has none. */
 static uint64_t semaphore(const struct job *j, uint32_t id)
 {
 	uint64_t at = j->m->file->points.point[id]->semaphore;
@@ -177,6 +183,7 @@ static int collect_point(struct job *j, uint32_t id, struct dt_error *e)
 	return rc;
 }
 
+/* Collects the pcs that the new hooks record. */
 static int collect_pcs(struct job *j, struct dt_error *e)
 {
 	int rc = 0;
@@ -193,7 +200,7 @@ static int collect_pcs(struct job *j, struct dt_error *e)
 	return rc;
 }
 
-/* What whoever comes after us needs. */
+/* Emits the tables that a later controller needs to take the probes away, and fills in the head. */
 static int emit_tables(struct job *j, struct dt_error *e)
 {
 	struct head *h = (struct head *)j->made.near.bytes;
@@ -220,7 +227,7 @@ static int emit_tables(struct job *j, struct dt_error *e)
 	}
 	if (o->size > o->room)
 		return dt_fail(e, "the trampolines of %s do not fit", j->m->file->path);
-	/* what was reserved and not used is left to those that come after */
+	/* room that was reserved and is not used is left to later plantings */
 	j->made.size = (o->size + PAGE - 1) & ~(PAGE - 1);
 	h->bytes = j->made.size;
 	return 0;
@@ -228,7 +235,7 @@ static int emit_tables(struct job *j, struct dt_error *e)
 
 /* ---- writing */
 
-/* The region for the trampolines, and pages for those that must be where they are. */
+/* Maps the region for the trampolines, and pages for the punned ones. */
 static int map_regions(struct job *j, pid_t tid, const struct dt_maps *maps, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
@@ -291,7 +298,7 @@ static int map_trampolines(struct job *j, pid_t tid, struct dt_error *e)
 	return rc;
 }
 
-/* Nothing leads there yet: the process may run meanwhile. */
+/* Writes the trampolines. The process may run meanwhile, since nothing leads there yet. */
 static int write_trampolines(struct job *j, struct dt_error *e)
 {
 	struct head *h = (struct head *)j->made.near.bytes;
@@ -318,7 +325,8 @@ static int window_by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The new window behind whose start ip is; patched: in bytes that change, else in what is moved. */
+/* Returns the new window that has ip after its start; NULL: none. patched: ip must be in bytes that
+ * are changed, or moved; else it must be in what is moved. */
 static const struct window *inside(const struct window *w, size_t n, uint64_t ip, bool patched)
 {
 	size_t low = dt_count_before(n, i, w[i].start < ip);
@@ -330,6 +338,7 @@ static const struct window *inside(const struct window *w, size_t n, uint64_t ip
 	return ip < x->start + (patched || x->patch > x->size ? x->patch : x->size) ? x : NULL;
 }
 
+/* The context of on_saved(). */
 struct saved {
 	const struct job *job;
 	const struct window *window;
@@ -345,8 +354,8 @@ static void on_saved(void *ctx, uint64_t ip, bool frame)
 					  dt_probe_off_board(s->job->undo, s->job->undos, ip)));
 }
 
-/* Threads in a window go on in its copy, those at springboards that go where these came from.
- * False: a signal handler will return into one. */
+/* Sets threads in a new window to its copy, and threads at springboards that go to where they came
+ * from. False: a signal handler will return to such a place. */
 static bool move_threads(struct job *j, const struct dt_threads *threads)
 {
 	struct window *w = j->p->window + j->first_window;
@@ -379,7 +388,7 @@ static bool move_threads(struct job *j, const struct dt_threads *threads)
 	return true;
 }
 
-/* The bytes of windows that are gone go back, then the new ones are written. */
+/* Puts the bytes of windows that are gone back, then writes the new patches. */
 static int write_all(struct job *j, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
@@ -400,7 +409,7 @@ static void note_stop(struct dt_target *t, const struct dt_threads *threads)
 		t->stop_ns = threads->stopped_for;
 }
 
-/* The trampolines, while one thread stands still for a moment. */
+/* Maps the trampolines, while one thread stands still for a moment, and writes them. */
 static int prepare(struct job *j, struct dt_error *e)
 {
 	struct dt_target *t = j->t;
@@ -422,7 +431,7 @@ static int prepare(struct job *j, struct dt_error *e)
 	return rc == 0 ? write_trampolines(j, e) : -1;
 }
 
-/* Everything is made: stops the process, writes the jumps, lets it go. */
+/* Writes what has been made: first the trampolines, then, with the process stopped, the jumps. */
 static int write_stopped(struct job *j, struct dt_error *e)
 {
 	struct dt_target *t = j->t;
@@ -457,7 +466,7 @@ static int write_stopped(struct job *j, struct dt_error *e)
 
 /* ---- the whole */
 
-/* The patches of windows that are gone are forgotten, here and in the tables. */
+/* Forgets the patches of windows that are gone, here and in the process's tables. */
 static void forget_undone(struct job *j)
 {
 	struct dt_probes *p = j->p;
@@ -480,7 +489,7 @@ static void forget_undone(struct job *j)
 	p->patches = n;
 }
 
-/* It is planted: the new places are those that count from here on. */
+/* Notes in p what has been planted: the new toggles and pcs are valid from here on. */
 static int take_over(struct job *j, struct dt_error *e)
 {
 	struct dt_probes *p = j->p;
@@ -496,8 +505,8 @@ static int take_over(struct job *j, struct dt_error *e)
 		bool made = c && c->pcs;
 
 		/*
-		 * The old toggle stays as it is: nothing leads there any more, and a thread that
-		 * stands in the old trampoline does not come by the new one for this hit.
+		 * The byte at the old toggle is left as it is: no jump leads there any more, and a
+		 * thread that is in the old trampoline does not pass the new one for this hit.
 		 */
 		if (made)
 			p->point[id].toggle = c->toggle;
@@ -534,6 +543,7 @@ static void forget_job(struct job *j)
 	free(j->pc);
 }
 
+/* Allocates the job's arrays, and finds the free addresses. */
 static int begin(struct job *j, struct dt_error *e)
 {
 	const struct dt_module *m = j->m;
@@ -559,8 +569,7 @@ static int begin(struct job *j, struct dt_error *e)
 	return rc;
 }
 
-/* How many functions of the usual kind, of two or three sites, take as much room as those wanted?
- */
+/* Returns how many usual functions, of two or three sites, take as much room as the wanted ones. */
 static size_t worth(const struct job *j, const bool *wanted, size_t functions)
 {
 	const struct dt_code *code = j->m->file->code;
@@ -572,7 +581,7 @@ static size_t worth(const struct job *j, const bool *wanted, size_t functions)
 	return n;
 }
 
-/* Everything that is to be written. */
+/* Makes everything that is to be written. */
 static int make(struct job *j, const bool *wanted, size_t functions, struct dt_error *e)
 {
 	struct claimer claimer = {j->p, j->m};
@@ -612,7 +621,7 @@ int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted,
 		dt_job_give_back(&j, wanted);
 	else
 		dt_made_free(&p->made);
-	/* others may be alike */
+	/* kept for processes that are alike */
 	if (rc == 0 && first && !taken && !j.changed && t->others) {
 		p->made = j.made;
 		j.made = (struct made){.size = 0};

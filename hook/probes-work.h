@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What planting probes (probes-plan.c, probes-plant.c), switching them (probes.c) and taking them
- * away (probes-leave.c) share; for nobody else. */
+/* Shared by planting probes (probes-plan.c, probes-plant.c, probes-alike.c), switching them
+ * (probes.c) and taking them away (probes-leave.c). Not for other files. */
 #ifndef DT_HOOK_PROBES_WORK_H
 #define DT_HOOK_PROBES_WORK_H
 
@@ -13,151 +13,173 @@
 #define PAGE 4096ull
 #define HOOK                                                                                       \
 	(DT_RELOCATE_PUSH + DT_HOOK_CALL +                                                         \
-	 DT_HOOK_CALL_POP)    /* bytes of a call of a hook, and what is around it, at most */
-#define REACH	0x60000000ull /* from the module's ends, for punned jumps, */
-#define BESIDE	0x18000000ull /* for all other trampolines */
+	 DT_HOOK_CALL_POP)    /* most bytes of a call of a hook with what is around it */
+#define REACH	0x60000000ull /* greatest distance of a punned trampoline from the module's ends */
+#define BESIDE	0x18000000ull /* greatest distance of all other trampolines */
 #define MARGIN	0x2000000ull  /* left free beside other mappings: heaps and stacks grow */
-#define LONGEST 16384	      /* bytes of a trampoline */
-#define MAGIC	0x7365626f72707465ull
-#define NONE	0xffffffffu
+#define LONGEST 16384	      /* most bytes of a punned trampoline */
+#define MAGIC	0x7365626f72707465ull /* marks the beginning of a region, in struct head */
+#define NONE	0xffffffffu	      /* no site, or no window */
 
-/* CROWDED: not yet hooked, there was no room among what others have left */
+/* States of a function or point. CROWDED: not hooked yet, since other functions left no room. */
 enum { UNTRIED, PLANTED, REFUSED, CROWDED };
 
-/* What one planting has written: the trampolines and tables of its region, and those that must be
- * where they are. */
+/* What one planting writes: the trampolines and tables of its region, and the punned trampolines,
+ * each of which has to be at a certain address. */
 struct made {
-	struct dt_emit near;   /* bytes NULL: nothing */
-	uint64_t size;	       /* of the region, whole pages */
-	struct dt_extent *far; /* punned trampolines: where */
-	uint8_t (*far_bytes)[LONGEST];
+	struct dt_emit near;	       /* the region; its bytes are NULL: nothing is made */
+	uint64_t size;		       /* bytes of the region, whole pages */
+	struct dt_extent *far;	       /* addresses of the punned trampolines */
+	uint8_t (*far_bytes)[LONGEST]; /* their bytes */
 	size_t fars;
 };
 
+/* Ways from a trampoline to code in the area: to the hooks of entries, of exits, of jumps through a
+ * register or memory, and of points; and to the routines that read memory and text. */
+
 enum { WAY_ENTRY, WAY_EXIT, WAY_JUMP, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
 
+/* Looks whether the calls of this way are switched by their first byte (DT_HOOK_CALL_ON/OFF). */
 static inline bool dt_way_is_switched(unsigned way)
 {
 	return way <= WAY_JUMP;
 }
 
+/* Memory that was mapped for trampolines. */
 struct region {
-	uint64_t low, high;
+	uint64_t low, high; /* [low, high) */
 };
 
+/* A change of bytes in the module's code. */
 struct patch {
 	uint64_t address;
-	uint64_t home; /* address of its copy in the trampolines' memory; 0: in the table itself */
-	uint32_t window; /* of the plan */
-	uint8_t length;	 /* 0: in a table, another has taken its place */
+	uint64_t home;	 /* address of its copy in the process's table; 0 in that copy itself */
+	uint32_t window; /* index in the plan */
+	uint8_t length;	 /* bytes; 0, in the process's table: another patch has taken its place */
 	uint8_t old[8], new[8];
 };
 
+/* Instructions that have been moved to a trampoline; all addresses are run-time ones. */
 struct window {
-	uint64_t start; /* run-time */
-	uint64_t at;	/* of the trampoline */
-	uint32_t index; /* of the plan */
-	uint16_t size;	/* bytes of instructions that are moved */
-	uint16_t patch; /* bytes changed there */
-	uint64_t copy;	/* of its first instruction */
-	uint64_t end;	/* of the trampoline */
-	struct dt_moved moved;
+	uint64_t start;
+	uint64_t at;	       /* where its trampoline begins */
+	uint32_t index;	       /* in the plan */
+	uint16_t size;	       /* bytes of instructions that are moved */
+	uint16_t patch;	       /* bytes that are changed at start */
+	uint64_t copy;	       /* where the copy of its first instruction is */
+	uint64_t end;	       /* of the trampoline */
+	struct dt_moved moved; /* where each instruction went */
 };
 
-/* What a hook sees as pc, and the byte that switches it. */
+/* A pc that a hook records, and the address of the byte that switches that call of the hook. */
 struct pc_entry {
 	uint64_t pc, toggle;
-	uint32_t site;	    /* of the file; NONE: it is a point's */
-	uint32_t point;	    /* its id */
-	uint8_t first;	    /* of a point: the first item that is recorded here, */
-	bool text;	    /* or the item whose text is */
-	uint64_t semaphore; /* run-time, of the point; with its first pc only; 0: none */
+	uint32_t site;	    /* index in the file's sites; NONE: it belongs to a point */
+	uint32_t point;	    /* that point's id */
+	uint8_t first;	    /* of a point: index of the first item that is recorded with this pc, */
+	bool text;	    /* or, if set, of the item whose text is */
+	uint64_t semaphore; /* run-time address of the point's; only with its first pc; 0: none */
 };
 
+/* A point of the file in one process. */
 struct planted_point {
-	uint8_t state;
-	bool raised;	 /* its semaphore is */
-	uint64_t at;	 /* the plan's address for it */
-	uint64_t toggle; /* 0: none */
-	const char *why; /* REFUSED: in a line */
-	uint64_t near;	 /* ...and the instruction before, or 0 */
+	uint8_t state;	 /* UNTRIED, PLANTED or REFUSED */
+	bool raised;	 /* its semaphore has been raised */
+	uint64_t at;	 /* the file's address at which the plan has it */
+	uint64_t toggle; /* address of the byte that switches it; 0: none */
+	const char *why; /* if REFUSED, the reason in one line, */
+	uint64_t near;	 /* and the instruction whose middle it would be in, or 0 */
 };
 
+/* The probes of one module in one process. */
 struct dt_probes {
 	struct dt_plan plan;
 	struct dt_space space;
-	uint8_t *state;	  /* by function of the code */
+	uint8_t *state;	  /* by function of the code: UNTRIED, PLANTED, REFUSED or CROWDED */
 	uint64_t *toggle; /* by site of the file: address of its sled's first byte; 0: none */
-	struct planted_point *point; /* by id */
+	struct planted_point *point; /* by point id */
 	uint32_t points;
 	struct region *region;
 	size_t regions;
 	struct patch *patch; /* in the order they were made */
 	size_t patches, patch_room;
-	struct window *window; /* sorted by start; also those that others have taken the place of */
+	struct window *window; /* sorted by start; includes those that others have replaced */
 	size_t windows, window_room;
-	struct pc_entry *pc; /* sorted; also those */
+	struct pc_entry *pc; /* sorted by pc; includes those of replaced windows */
 	size_t pcs;
-	struct made made; /* for processes that are alike, if there has been one planting, of all
-			   * that was wanted. Not read from the process's memory, where it could
-			   * have become anything */
+	struct made made; /* what the first planting wrote, if all that was wanted could be planted:
+			   * for processes that are alike. Kept here, since in the process's own
+			   * memory it could have been changed */
 };
 
 /*
- * At the start of a region of trampolines: what is needed to take it all away again. The tables
- * stand behind the trampolines. A planting makes one such region, and pages for punned jumps.
+ * Stands at the start of a region of trampolines in the process: all that is needed to take them
+ * away again. The tables stand after the trampolines. A planting makes one such region, and pages
+ * for punned jumps.
  */
 struct head {
-	uint64_t magic;
+	uint64_t magic;		  /* MAGIC */
 	uint64_t way[WAYS];	  /* the thunks jump through these */
-	uint64_t bytes;		  /* of the region */
+	uint64_t bytes;		  /* size of the region */
 	uint64_t patch, patches;  /* address and number of struct patch, */
 	uint64_t pc, pcs;	  /* of struct pc_entry, */
-	uint64_t region, regions; /* of struct region: the pages for punned jumps */
+	uint64_t region, regions; /* and of struct region: the pages for punned jumps */
 };
 
-/* Is it a site of an entry? */
+/* Looks whether this is the probe site of an entry. */
 static inline bool dt_probe_is_entry(const struct dt_elf_site *s)
 {
 	return s->kind == DT_ELF_PROBE_ENTRY;
 }
 
-/* Functions that devtrace itself is led through (hook/connect.c). */
-bool dt_probe_is_apart(const void *file, size_t function);	    /* the same, for planning */
-bool dt_probe_is_ours(const struct dt_file *file, size_t function); /* index in its code */
+/* Returns what dt_probe_is_ours() does, with the type of dt_plan_options.apart. */
+bool dt_probe_is_apart(const void *file, size_t function);
+/* Looks whether a function (index in the file's code) is one that hook/connect.c leads through the
+ * area itself, so that it gets no probes. */
+bool dt_probe_is_ours(const struct dt_file *file, size_t function);
 
-/* Calls made together by a stopped thread. */
+/*
+ * Has the stopped thread tid make n system calls. Once the process has confined itself by seccomp
+ * none is made: calls of munmap alone then count as done, others fail.
+ */
 int dt_probe_calls(struct dt_target *t, pid_t tid, const struct dt_maps *maps,
 		   struct dt_injected_call *call, size_t n, struct dt_error *e);
 
+/* Frees what m holds, and empties it. */
 void dt_made_free(struct made *m);
 
-/* A copy of n elements; NULL, and *failed: no memory. */
+/* Returns a copy of n elements of `size' bytes, for the caller to free; NULL: n is 0, or there is
+ * no memory, which sets *failed. */
 void *dt_probe_copy_of(const void *p, size_t n, size_t size, bool *failed);
 
-/* Where the ways lead in this process, as it is now. */
+/* Reads where the ways lead in this process at present. */
 int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e);
 
+/* Looks whether [low, high) lies within one region. */
 bool dt_probe_has_region(const struct dt_probes *p, uint64_t low, uint64_t high);
 
-int dt_probe_by_patch(const void *a, const void *b); /* struct patch by address */
-int dt_probe_by_pc(const void *a, const void *b);    /* struct pc_entry */
+int dt_probe_by_patch(const void *a, const void *b); /* compares struct patch by address */
+int dt_probe_by_pc(const void *a, const void *b);    /* compares struct pc_entry by pc */
 
 /*
- * Where a thread goes on that is at ip, if that is a springboard of these patches: a jump in
- * filler, which it has come to by a short one and not left. There it executes what is no
- * instruction once the bytes are back. 0: ip is at none.
+ * Returns the original address at which a thread at ip goes on, if ip is a springboard of these
+ * patches: a jump in filler, to which a short jump has led the thread. Once the bytes are back, no
+ * instruction of the program is there. 0: ip is at no springboard.
  */
 uint64_t dt_probe_off_board(const struct patch *patch, size_t n, uint64_t ip);
 
 /*
- * Writes patches, sorted by address, or what was there before; a page at a time, for threads stand
- * still meanwhile. Behind each write the code is valid, but for a jump over a page's end:
- * who writes may be killed there.
+ * Writes n patches, sorted by address, or (old) the bytes that were there before them. It writes a
+ * page at a time, since threads stand still meanwhile. After each write the code is valid, except
+ * for a jump across the end of a page: the controller may be killed at any time.
  */
 int dt_probe_write(int mem, const struct patch *patch, size_t n, bool old);
 
-/* Plants functions (wanted, n of them) and the points that are wanted and untried. */
+/*
+ * Plants functions (wanted, by function of the code; n of them), and the points that are wanted and
+ * untried. On failure nothing more is planted than before; t->busy is set if it can be tried again
+ * later.
+ */
 int dt_probe_plant(struct dt_target *t, struct dt_module *m, const bool *wanted, size_t n,
 		   struct dt_error *e);
 

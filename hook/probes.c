@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes in a live process: what a file has, switching, asking. */
+/* Probes in a live process: the file's sites, switching, and looking up. */
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "symbols/pattern.h"
 #include "hook/probes-work.h"
 
-/* Functions that devtrace itself is led through (hook/connect.c). */
+/* Functions that hook/connect.c leads through the area. */
 static const char *const ours[] = {"execve", "__execve", "execveat", "vfork",		"__vfork",
 				   "clone",  "__clone",	 "__clone3", "_dl_debug_state", "clone3"};
 
@@ -43,6 +43,7 @@ static int by_address(const void *a, const void *b)
 	return x->kind - y->kind;
 }
 
+/* Returns how many sites the functions can have at most: their exits, and an entry each. */
 static size_t exits_of(const struct dt_code *c)
 {
 	size_t n = 0;
@@ -52,11 +53,10 @@ static size_t exits_of(const struct dt_code *c)
 	return n;
 }
 
-/* What is toggled in place is not moved: sleds, and the instructions of events. */
+/* Marks the sleds and the instructions of events so that they are not moved: they are toggled in
+ * place. */
 static void keep_sleds(struct dt_file *f)
 {
-	/* bytes, by enum dt_elf_kind: doc/sleds.md */
-
 	for (size_t i = 0; i < f->elf->sites; i++) {
 		const struct dt_elf_site *s = &f->elf->site[i];
 		const struct dt_code_region *r = dt_code_region_of(f->code, s->address);
@@ -90,7 +90,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 		return 0;
 	if (f->elf && f->elf->sleds)
 		return dt_fail(e, "%s: has sleds", f->path);
-	/* what is by site is by the sites there were */
+	/* these arrays have an element for each site that there was so far */
 	if (f->elf && f->elf->sites && (f->chosen || f->hooked))
 		return dt_fail(e, "%s: only its events can be recorded", f->path);
 	if (dt_file_code(f, e) < 0)
@@ -131,6 +131,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 
 /* ---- making */
 
+/* Makes the empty probes of a module. */
 static struct dt_probes *make(const struct dt_module *m, struct dt_error *e)
 {
 	struct dt_probes *p = calloc(1, sizeof(*p));
@@ -199,6 +200,7 @@ void dt_probes_remember(const struct dt_module *m)
 
 /* ---- switching */
 
+/* Writes a byte, unless it is there already. */
 static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_error *e)
 {
 	uint8_t now;
@@ -211,13 +213,14 @@ static int write_byte(struct dt_target *t, uint64_t at, uint8_t to, struct dt_er
 	return 0;
 }
 
-/* What was in memory a moment ago, a stretch at a time: of tens of thousands of switches most are
- * as they are to be. Only we change them. */
+/* Memory that is read ahead in stretches, since most of tens of thousands of switches are already
+ * as they are to be. Only we change them, so this stays true. */
 struct ahead {
 	uint64_t low, high; /* high 0: nothing */
 	uint8_t bytes[16 << 10];
 };
 
+/* Does what write_byte() does, with reading ahead. */
 static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_t to,
 		       struct dt_error *e)
 {
@@ -233,8 +236,8 @@ static int switch_byte(struct dt_target *t, struct ahead *a, uint64_t at, uint8_
 }
 
 /*
- * A function of which a site is chosen, and that has not been tried, is wanted. wanted NULL: only
- * whether there is one. How many.
+ * Marks the functions that are to be planted: those that have a chosen site from low to high, and
+ * have not been tried. Returns how many; with wanted NULL, 1 if there is any.
  */
 static size_t wanted_functions(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 			       uint64_t high, bool *wanted)
@@ -262,6 +265,7 @@ static size_t wanted_functions(const struct dt_target *t, const struct dt_module
 	return n;
 }
 
+/* Looks whether there are points that are wanted and have not been tried. */
 static bool untried_points(const struct dt_target *t, const struct dt_module *m)
 {
 	const struct dt_points *all = &m->file->points;
@@ -281,7 +285,7 @@ bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint6
 	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m));
 }
 
-/* The counter that a program looks at before it reaches the probe. */
+/* Adds to a semaphore: the counter that a program looks at before it reaches a USDT probe. */
 static int raise_semaphore(struct dt_target *t, uint64_t at, int by, struct dt_error *e)
 {
 	uint16_t now;
@@ -297,6 +301,7 @@ fail:
 		       strerror(errno));
 }
 
+/* Switches all points on or off as they are wanted, with their semaphores. */
 static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
 	int rc = 0;
@@ -306,7 +311,7 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 		struct planted_point *x = &m->probes->point[id];
 		bool on = point->wanted && !dt_target_is_silent(t);
 
-		/* what was in its way may be gone when it is wanted again */
+		/* when it is wanted again, what was in its way may be gone */
 		if (x->state == REFUSED && !point->wanted)
 			x->state = UNTRIED;
 		if (x->toggle)
@@ -422,6 +427,7 @@ int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 
 /* ---- asking */
 
+/* Returns the entry of a recorded pc; NULL: none. */
 static const struct pc_entry *entry_at(const struct dt_module *m, uint64_t pc)
 {
 	const struct dt_probes *p = m->probes;
@@ -484,13 +490,14 @@ uint64_t dt_probes_pc(const struct dt_module *m, size_t site)
 
 /* ---- how a file's functions would be hooked */
 
-/* As in claim(), for a file that is mapped nowhere. */
+/* The context of claim_pretended(). */
 struct pretended {
 	const struct dt_code *code;
 	struct dt_space space;
 	uint64_t bias;
 };
 
+/* Does what claim() in probes-plant.c does, for a file that is mapped nowhere. */
 static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size, uint64_t *at)
 {
 	struct pretended *x = ctx;
@@ -505,7 +512,8 @@ static bool claim_pretended(void *ctx, uint64_t low, uint64_t high, size_t size,
 	return true;
 }
 
-/* As dt_job_plan() does it when everything is chosen: start-up code, which mostly is not, last. */
+/* Plans as dt_job_plan() does when everything is chosen, but start-up code, which usually is not,
+ * comes last. */
 static void plan_ways(struct dt_plan *plan, struct dt_file *f, struct dt_probe_way *way)
 {
 	const struct dt_code *code = plan->code;

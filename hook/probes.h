@@ -2,11 +2,12 @@
 /*
  * Probes: sites in a module that was not built with any. The functions that are wanted are planned
  * (arch/x86_64/plan.h), their trampolines written near the module, and jumps to them planted while
- * all threads are stopped. In a trampoline the hook's call is a sled of its own, one byte to be
- * switched, so from then on sites go on and off without anybody stopping.
+ * all threads are stopped. In a trampoline the call of the hook is a sled of its own, switched by
+ * one byte, so from then on sites go on and off without stopping any thread.
  *
- * The sites themselves are the file's (dt_file_probes()), with the addresses of the instructions
- * that they are at; what a hook records as pc lies in the trampoline and is translated.
+ * The sites belong to the file (dt_file_probes()) and have the addresses of the original
+ * instructions. The pc that a hook records lies in the trampoline and is translated
+ * (dt_probes_site()). Functions that return int return 0, or -1 and the reason in *e.
  */
 #ifndef DT_HOOK_PROBES_H
 #define DT_HOOK_PROBES_H
@@ -17,118 +18,131 @@
 struct dt_probes; /* of one module in one process */
 
 /*
- * Gives a file whose functions have no sleds sites of this kind, beside its events, once and before
- * anything of it is chosen: what is by site is by the sites there are. -1 and the reason: it can
- * have none.
+ * Gives a file whose functions have no sleds its probe sites, beside its events. This must happen
+ * before anything of the file is chosen, since arrays by site are sized for the sites there are;
+ * later calls do nothing. -1: the file can have no probes.
  */
 int dt_file_probes(struct dt_file *f, struct dt_error *e);
 
 /*
- * Reads the code of a file, so that points can be planted in it; one with sleds keeps those. -1 and
- * the reason: it has none that is understood.
+ * Reads the code of a file into f->code, so that points can be planted in it; sleds are marked as
+ * not to be moved. -1: the file has no code that is understood.
  */
 int dt_file_code(struct dt_file *f, struct dt_error *e);
 
 /*
- * Has the module's sites from low to high (the file's addresses) follow what is chosen; none when
- * the process is not watched. Plants what has not been planted yet, stopping the process, unless
- * t->held is a thread of it that is stopped already, the only one there is.
+ * Switches the module's sites from low to high (the file's addresses, inclusive) on where they are
+ * chosen and off elsewhere; all off when the process is silent. Plants what has not been planted
+ * yet, for which the process is stopped, unless t->held is its only thread and stopped already.
  */
 int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
 		   struct dt_error *e);
 
 /*
- * A module's probes from when it was mapped there before, and unmapped: is the code as it was then?
- * dt_probes_again() writes their jumps once more; the trampolines are there.
+ * Looks whether the probes of a module that was unmapped fit what is mapped at the same place: all
+ * bytes to be changed are as they were before planting.
  */
 bool dt_probes_fit(struct dt_target *t, const struct dt_probes *p);
+/* Writes the jumps of such probes (m->probes) once more; their trampolines are still there. */
 int dt_probes_again(struct dt_target *t, struct dt_module *m, struct dt_error *e);
 
-/* Would that plant something, so stop the process? */
+/* Looks whether dt_probes_sync() would plant something, and so stop the process. */
 bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 		     uint64_t high);
 
-/* Has them lead to the process's hooks as they are now. */
+/* Makes the trampolines call the process's present hooks (slow or rseq). */
 int dt_probes_hook(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 
-/* Has anything been planted? */
+/* Looks whether anything is planted. p may be NULL. */
 bool dt_probes_any(const struct dt_probes *p);
 
 /* Switches every site off. */
 int dt_probes_off(struct dt_target *t, const struct dt_probes *p, struct dt_error *e);
 
-/* The process is left: points go off, and the semaphores that were raised for them are lowered. */
+/* Before the process is detached: switches all points off, and lowers the semaphores that were
+ * raised for them. */
 int dt_probes_rest(struct dt_target *t, struct dt_module *m, struct dt_error *e);
 
-/* Where code of ours is that a thread can be in; false: no more. */
+/* Sets [*low, *high) to the i-th region of trampolines, which a thread can be in; false: there are
+ * no more. p may be NULL. */
 bool dt_probes_code(const struct dt_probes *p, unsigned i, uint64_t *low, uint64_t *high);
 
-/* Is a thread there, or will one return there from a signal handler; or at a springboard? p may be
- * NULL. */
+/* Looks whether one of the addresses in ips (where threads are, or will return to from a signal
+ * handler) is in a trampoline or at a springboard; also true if ips is incomplete. p may be NULL.
+ */
 bool dt_probes_inside(const struct dt_probes *p, const struct dt_ips *ips);
 
 /*
- * Where in the original a thread goes on that is about to run a copied instruction, or to jump to
- * one; only once the bytes are back: until then, a jump may be there. 0: it is not there, or in the
- * middle of a hook, which it will leave by itself. p may be NULL.
+ * Returns the address in the original code at which a thread at ip, which is in a copy or at a
+ * springboard, goes on. It may be sent there only once the original bytes are back: until then, a
+ * jump may be there. 0: ip is elsewhere, or in the middle of a hook, which the thread leaves by
+ * itself. p may be NULL.
  */
 uint64_t dt_probes_back(const struct dt_probes *p, uint64_t ip);
 
 /*
- * Puts every byte back and checks it, while all threads are stopped, and none is inside but where
- * dt_probes_back() knows the way: they go on there.
+ * Puts every byte back, checks it, and unmaps the trampolines. All threads are stopped, and those
+ * inside are at places for which dt_probes_back() has an address: they go on there.
  */
 int dt_probes_remove(struct dt_target *t, struct dt_probes *p, const struct dt_threads *threads,
 		     struct dt_error *e);
 
 /*
- * What is planted in the process and not known as one of its modules': by a controller that was
- * killed, or, in a forked child, what its parent has not got any more or had not got alone.
- * Everything needed to take it away stands in the trampolines' memory. *list is the caller's, to be
- * freed with each of its elements.
+ * Finds probes that are planted in the process but belong to none of its known modules: those of a
+ * controller that was killed, or, in a forked child, those that were not inherited. All that is
+ * needed to remove them is read from the trampolines' memory. Also lowers the semaphores that were
+ * raised for them. *list belongs to the caller, who frees it and its *n elements.
  */
 int dt_probes_recover(struct dt_target *t, struct dt_probes ***list, size_t *n, struct dt_error *e);
 
-/* The module of a forked child has what its parent's has, as far as the parent had it then. */
+/* Gives the module of a forked child a copy of its parent's probes. -1, without a reason: they are
+ * not all planted in the child's memory, or no memory. */
 int dt_probes_inherit(struct dt_target *t, struct dt_module *m, const struct dt_module *parent);
 
-/* Its process has ended: all but what tells whose a pc is is freed. p may be NULL. */
+/* Frees everything that is not needed for translating a recorded pc: the process has ended. p may
+ * be NULL. */
 void dt_probes_fold(struct dt_probes *p);
+/* Frees the probes, without touching the process. p may be NULL. */
 void dt_probes_free(struct dt_probes *p);
-/* Before they are freed: the file remembers what was hooked. */
+/* Notes in the file (f->hooked) which sites are hooked. To be called before the probes are freed.
+ */
 void dt_probes_remember(const struct dt_module *m);
 
-/* The site whose hook records this pc, and its index in the file's; NULL: none of this module. */
+/* Returns the site whose hook records this pc; NULL: none of this module. */
 const struct dt_elf_site *dt_probes_site(const struct dt_module *m, uint64_t pc);
 
-/* The pc that a hook records for a site of the file; 0: it is not planted. */
+/* Returns the pc that a hook records for a site (index in the file's sites); 0: the site is not
+ * planted. */
 uint64_t dt_probes_pc(const struct dt_module *m, size_t site);
 
 /*
- * The point that records this pc; NULL: none. *first: of its items, the record's first one; or,
- * with *text, that whose text it has.
+ * Returns the point that records this pc; NULL: none. *first is the index of the first of its items
+ * that the record holds; with *text, of the item whose text the record holds.
  */
 const struct dt_point *dt_probes_point(const struct dt_module *m, uint64_t pc, unsigned *first,
 				       bool *text);
 
-/* The pcs of a point as it is planted now; how many, at most `most'. */
+/* Stores the pcs of a point as it is planted at present, `most' at the most, and returns how many.
+ */
 size_t dt_probes_point_pcs(const struct dt_module *m, uint32_t id, uint64_t *pc, size_t most);
 
-/* Why a point could not be planted, in a line; NULL: it was, or has not been tried. *near: the
- * beginning of the instruction that it is inside of (the file's address), or 0. */
+/* Returns one line saying why a point could not be planted; NULL: it was, or has not been tried.
+ * *near is the file's address of the instruction in whose middle the point would be, or 0. */
 const char *dt_probes_refused(const struct dt_module *m, uint32_t id, uint64_t *near);
 
+/* How a function would be hooked. */
 struct dt_probe_way {
 	const char
 		*how; /* the tactic of its most expensive site, or why it is not hooked; one line */
 	bool hooked;
 	bool startup; /* start-up code: chosen by its exact name only */
-	bool crowded; /* of the planning itself: there was no room for it */
+	bool crowded; /* there was no room for it (used while planning) */
 };
 
 /*
- * What becomes of each function when all of a file are hooked in a process that has room on both
- * sides of it: by index in f->code, which dt_file_probes() has made. To be freed; NULL: no memory.
+ * Returns what would become of each function if all functions of the file were hooked, in a process
+ * that has room on both sides of it: an array by index in f->code, which dt_file_probes() has made.
+ * The caller frees it. NULL and the reason: no memory.
  */
 struct dt_probe_way *dt_file_probe_ways(struct dt_file *f, struct dt_error *e);
 

@@ -18,13 +18,13 @@
 #include "core/control.h"
 #include "process/memory.h"
 
-#define DEAF_NS 1000000l /* between looks at bells that can not be waited for */
+#define DEAF_NS 1000000l /* between looks at bells that can not be waited for together */
 
 #define ONCE(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
 /*
- * Nobody but us, and processes that we let, can reach a file without a name, whatever its mode. It
- * keeps its size: a process that has it open could else take the memory away under everybody.
+ * Opens memory without a name, which only we and processes that we let can reach, whatever its
+ * mode. Its size is sealed: a process that has it open could else take the memory away from all.
  */
 static int open_memory(uint64_t bytes, struct dt_error *e)
 {
@@ -46,6 +46,7 @@ static int open_memory(uint64_t bytes, struct dt_error *e)
 	return -1;
 }
 
+/* Fails if the ring size is not valid, or more memory is needed than is free. */
 static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct dt_error *e)
 {
 	struct sysinfo info;
@@ -67,10 +68,10 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 }
 
 /*
- * The list of robust futexes that the kernel goes through when the owner's thread ends: the word
- * `owner' of each of the session's memories. How far a word is from its element is one number for
- * all, in the head, so each memory lies behind a page that is ours alone and has the element, with
- * its pointer, in the same place. The thread's own list, libc's, is put back in the end.
+ * The list of robust futexes that the kernel goes through when the owner thread ends: the word
+ * `owner' of each of the session's memories. The distance from a list element to its word is one
+ * number for all, in the head. So each memory is mapped after a page that is ours alone and holds
+ * the element. The thread's own list, libc's, is put back at the end.
  */
 struct dt_owner {
 	struct robust_list_head head;
@@ -81,11 +82,13 @@ struct dt_owner {
 
 #define OWN_PAGE 4096u
 
+/* Returns the memory's list element. */
 static struct robust_list *element_of(const struct dt_shared *s)
 {
 	return (struct robust_list *)((char *)s->control - OWN_PAGE);
 }
 
+/* Makes the calling thread the owner, with an empty list. */
 static struct dt_owner *begin_owning(const struct dt_shared *s, struct dt_error *e)
 {
 	struct dt_owner *o = calloc(1, sizeof(*o));
@@ -112,7 +115,8 @@ static void end_owning(struct dt_owner *o)
 		syscall(SYS_set_robust_list, o->before, o->before_size);
 		free(o);
 	} else {
-		/* the owner's thread goes on, and may look there until it ends */
+		/* the owner thread goes on, and the kernel reads the head when it ends: not freed
+		 */
 		o->head.list.next = &o->head.list;
 	}
 }
@@ -137,7 +141,7 @@ static void disown(struct dt_shared *s)
 	*p = element->next;
 }
 
-/* The memory, with a page of our own in front of it. */
+/* Maps the memory, with a page of our own before it. */
 static struct dt_control *map_memory(int fd, uint64_t bytes, struct dt_error *e)
 {
 	char *own = mmap(NULL, OWN_PAGE + bytes, PROT_READ | PROT_WRITE,
@@ -230,13 +234,13 @@ void dt_shared_destroy(struct dt_shared *s)
 	if (!s->control)
 		return;
 	disown(s);
-	/* the last of its list, which is the first memory's */
+	/* the list is empty when the first memory is destroyed, as the last one */
 	if (o->head.list.next == &o->head.list)
 		end_owning(o);
 	unmap_memory(s);
 }
 
-/* ---- settings: the own copy decides */
+/* ---- settings: the controller's copy, in *s, is the valid one */
 
 void dt_shared_set_state(struct dt_shared *s, enum dt_state state)
 {
@@ -277,7 +281,7 @@ void dt_shared_set_watch(struct dt_shared *s, const uint32_t *id, size_t n)
 	if (n)
 		memcpy(s->watch, id, n * sizeof(*id));
 	s->watches = n;
-	/* meanwhile all are: a list that is half written would leave out some that are in both */
+	/* all are watched meanwhile: a half-written list could lack some that are in both lists */
 	__atomic_store_n(&c->watches, 0, __ATOMIC_SEQ_CST);
 	if (n)
 		memcpy(c->watch, id, n * sizeof(*id));
@@ -340,7 +344,7 @@ void dt_shared_bells_wait(struct dt_shared *first, const struct dt_shared_bells 
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
 	}
-	/* Linux before 5.16 can not wait for several: then it is looked again soon */
+	/* Linux before 5.16 can not wait for several: then the caller looks again soon */
 	if (syscall(SYS_futex_waitv, wait, n, 0, &until, CLOCK_MONOTONIC) < 0 && errno == ENOSYS)
 		nanosleep(at_most->tv_sec || at_most->tv_nsec > DEAF_NS
 				  ? &(struct timespec){0, DEAF_NS}
@@ -396,7 +400,7 @@ enum dt_request_state dt_shared_request(const struct dt_shared *s, unsigned slot
 	uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
 
 	if (state == DT_REQUEST_POSTED)
-		*copy = *q; /* whatever stands there now: only the copy is looked at */
+		*copy = *q; /* it may change at any time: only the copy is looked at */
 	return state > DT_REQUEST_DONE ? DT_REQUEST_FILLING : (enum dt_request_state)state;
 }
 
@@ -405,7 +409,7 @@ void dt_shared_request_done(const struct dt_shared *s, unsigned slot, bool waite
 	struct dt_request *q = &s->control->request[slot];
 	uint32_t state = DT_REQUEST_POSTED;
 
-	/* the poster may have given up, and another have taken the slot */
+	/* the poster may have given up, and another taken the slot */
 	__atomic_compare_exchange_n(&q->state, &state, waited ? DT_REQUEST_DONE : DT_REQUEST_FREE,
 				    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	syscall(SYS_futex, &q->state, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -467,7 +471,7 @@ uint64_t dt_shared_frozen_at(const struct dt_shared *s)
 
 void dt_shared_frozen_set(const struct dt_shared *s)
 {
-	/* the clock is not read before it has frozen */
+	/* ordered: the clock is not read before recording is frozen */
 	__atomic_store_n(&s->control->frozen, dt_ticks_ordered(), __ATOMIC_RELAXED);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/search.h"
 
+/* Makes room for n extents; false: no memory. */
 static bool reserve(struct dt_space *s, size_t n)
 {
 	struct dt_extent *p;
@@ -37,7 +38,7 @@ void dt_space_free(struct dt_space *s)
 	*s = (struct dt_space){0};
 }
 
-/* The first extent that ends behind address. */
+/* Returns the index of the first extent that ends after address. */
 static size_t find(const struct dt_space *s, uint64_t address)
 {
 	return dt_count_before(s->n, i, s->free[i].high <= address);

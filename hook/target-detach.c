@@ -13,10 +13,10 @@
 #include "hook/probes.h"
 #include "hook/target-work.h"
 
-/* half a second: a signal handler that interrupted a hook may take its time */
+/* about half a second: a signal handler that interrupted a hook may take that long */
 #define LEAVE_TRIES 60
 
-/* No site is left switched on. */
+/* Fails if a site that is toggled in place is still switched on. */
 static int verify_module(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
 {
 	const struct dt_elf *elf = m->file->elf;
@@ -43,8 +43,8 @@ static int verify_module(struct dt_target *t, const struct dt_module *m, struct 
 }
 
 /*
- * The kernel reads a thread's rseq_cs pointer when it next interrupts it: it must not lead into
- * memory that is gone.
+ * Clears rseq_cs of threads where it points into the area: the kernel reads it when it next
+ * interrupts the thread, and it must not lead into memory that is gone.
  */
 static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 {
@@ -55,7 +55,7 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 		uint64_t address, cs, zero = 0;
 		uint32_t size, signature;
 
-		/* kernels before 5.13 do not tell; where the hooks looked is where it is */
+		/* kernels before 5.13 do not say where rseq is; it is where the hooks use it */
 		if (!dt_thread_rseq(threads->tid[i], &address, &size, &signature))
 			address = head.rseq_offset ? dt_thread_pointer(threads->tid[i]) +
 							     (uint64_t)head.rseq_offset
@@ -67,8 +67,8 @@ static void clear_rseq_cs(struct dt_target *t, const struct dt_threads *threads)
 }
 
 /*
- * True when a thread is, or will come back to be, in the area's code or in a module's thunk. Sites
- * are off: whoever is in there leaves, and nobody comes after.
+ * Looks whether a thread is, or will return to, in trampolines, a module's thunk, or the area's
+ * code. Sites are off: threads that are in there leave, and no others come.
  */
 static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 {
@@ -98,7 +98,7 @@ static bool any_inside(struct dt_target *t, const struct dt_ips *ips)
 	return false;
 }
 
-/* Is there a place in the original where a thread that is at ip goes on? */
+/* Looks whether there is a place in the original code at which a thread at ip can go on. */
 static bool can_go_back(void *ctx, uint64_t ip)
 {
 	const struct dt_target *t = ctx;
@@ -112,6 +112,7 @@ static bool can_go_back(void *ctx, uint64_t ip)
 	return false;
 }
 
+/* Looks whether a stopped thread is in our code in a place from which it can not be sent back. */
 static bool occupied(struct dt_target *t, struct dt_threads *threads)
 {
 	struct dt_ips ips;
@@ -123,7 +124,8 @@ static bool occupied(struct dt_target *t, struct dt_threads *threads)
 	return any;
 }
 
-/* Does another process run in this one's memory (a vfork child, a clone)? It may be in the area. */
+/* Looks whether another process shares this one's memory (a vfork child, a clone), and so may be in
+ * the area. */
 static bool shares_memory(const struct dt_target *t)
 {
 	DIR *d = opendir("/proc");
@@ -147,6 +149,7 @@ static void release(struct dt_target *t, struct dt_threads *threads)
 		t->stop_ns = threads->stopped_for;
 }
 
+/* Sets the modules' hook slots back to what they were. */
 static void unhook(struct dt_target *t)
 {
 	uint64_t zero[3] = {0}, now[2], word[4];
@@ -159,7 +162,8 @@ static void unhook(struct dt_target *t)
 			m->hooked = false;
 			continue;
 		}
-		/* another may have been mapped there */
+		/* another module may have been mapped there: only slots that lead to us are changed
+		 */
 		if (m->hooked && elf->hooks &&
 		    dt_memory_read(t->mem, m->bias + elf->hooks, now, sizeof(now)) == 0 &&
 		    dt_target_in_code(t, now[0]) && dt_target_in_code(t, now[1]))
@@ -175,8 +179,9 @@ static void unhook(struct dt_target *t)
 }
 
 /*
- * Bytes back where they were; those of libraries that have gone are of no use any more. strays:
- * what is under the probes that we know of comes to light when these are gone.
+ * Removes all probes: of modules, of libraries that have gone, and in t->old. strays: t->old is
+ * read once more before, since what is under the known probes shows only when these have been
+ * removed.
  */
 static int remove_probes(struct dt_target *t, const struct dt_threads *threads, bool strays,
 			 struct dt_error *e)
@@ -192,7 +197,7 @@ static int remove_probes(struct dt_target *t, const struct dt_threads *threads, 
 		if (rc == 0 && !dt_file_has_toggles(m->file))
 			m->hooked = m->on = false;
 	}
-	/* of libraries that have gone */
+	/* libraries that have gone: only trampolines are left */
 	for (size_t i = 0; i < t->n_shelf && rc == 0; i++)
 		rc = dt_probes_remove(t, t->shelf[i].probes, threads, e);
 	if (strays && rc == 0) {
@@ -204,7 +209,7 @@ static int remove_probes(struct dt_target *t, const struct dt_threads *threads, 
 	return rc;
 }
 
-/* Those in trampolines. */
+/* Switches off the sites that are in trampolines. */
 static int probes_off(struct dt_target *t, struct dt_error *e)
 {
 	int rc = 0;
@@ -227,9 +232,9 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 	if (dt_target_switch(t, false, e) < 0)
 		return -1;
 	/*
-	 * A forked child can have probes that it did not inherit from the one that was taken for
-	 * its parent: that was a brother in between two plantings, or more has been planted since,
-	 * or the parent has been left already.
+	 * A forked child can have probes that were not found in the process taken for its parent:
+	 * that process may have been a sibling between two plantings, or may have had more planted
+	 * since, or may have been detached already.
 	 */
 	if (!t->n_old) {
 		if (dt_probes_recover(t, &t->old, &t->n_old, e) < 0)
@@ -252,7 +257,7 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 			usleep(1000);
 			continue;
 		}
-		/* the jumps from libc first, or there may always be somebody inside */
+		/* first the jumps from libc, or there may always be some thread inside */
 		if (!disconnected)
 			rc = dt_disconnect(t, e);
 		disconnected = true;
@@ -263,8 +268,8 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 			break;
 		}
 		release(t, &threads);
-		/* mostly nobody is in a hook: only then is it worth it that nobody comes any more
-		 */
+		/* usually no thread is in a hook: switching all sites off is worth it only if one
+		 * is */
 		if (tries == 0 && probes_off(t, e) < 0)
 			return -1;
 		usleep(tries < 10 ? 50 : 10000);
@@ -276,7 +281,7 @@ int dt_target_detach(struct dt_target *t, size_t *left, struct dt_error *e)
 		unhook(t);
 		if (!t->confined && dt_target_any_confined(t))
 			dt_target_confine(t);
-		if (t->confined) /* a call made for us might be its end */
+		if (t->confined) /* a system call made for us might kill it */
 			*left = DT_CODE_SIZE;
 		else
 			rc = dt_area_remove(t->pid, threads.tid[0], t->mem, t->area, t->geometry,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The modules of a traced process: those that come and go, and what they leave. */
+/* The modules of a traced process: which come and go, and what stays of those that went. */
 #include "hook/target-modules.h"
 
 #include <elf.h>
@@ -15,6 +15,7 @@
 #include "hook/target-work.h"
 #include "process/memory.h"
 
+/* Frees an array of modules. */
 static void free_all(struct dt_module **module, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -71,8 +72,8 @@ void dt_target_leave(struct dt_target *t)
 	}
 }
 
-/* Their trampolines are still there: a plugin that is loaded again is mostly where it was before.
- */
+/* Moves the modules that have gone to the shelf. Their trampolines are still there, and a plugin
+ * that is loaded again is mostly mapped where it was before. */
 static void shelve(struct dt_target *t)
 {
 	struct dt_module *more = realloc(t->shelf, (t->n_shelf + t->n_gone) * sizeof(*more));
@@ -95,7 +96,7 @@ void dt_target_forget(struct dt_target *t)
 	free_all(&t->gone, &t->n_gone);
 }
 
-/* Its text, or its trampolines. */
+/* Looks whether address is in the module's text or trampolines. */
 static bool has_address(const struct dt_module *m, uint64_t address)
 {
 	uint64_t low, high;
@@ -119,7 +120,8 @@ struct dt_module *dt_target_module(struct dt_target *t, uint64_t address)
 	return NULL;
 }
 
-/* Run-time address minus virtual address, from the segment that is mapped here. */
+/* Computes run-time address minus virtual address, from the segment that is mapped here; false: no
+ * executable segment is. */
 static bool find_bias(const struct dt_elf *elf, const struct dt_mapping *m, uint64_t *bias)
 {
 	for (size_t i = 0; i < elf->loads; i++) {
@@ -134,6 +136,7 @@ static bool find_bias(const struct dt_elf *elf, const struct dt_mapping *m, uint
 	return false;
 }
 
+/* Has the chooser choose the file's sites, once; without a chooser all are chosen. */
 static int choose(struct dt_targets *all, struct dt_file *f, struct dt_error *e)
 {
 	if (!f->elf || f->chosen || f->asked)
@@ -178,8 +181,8 @@ static struct dt_module *add_module(struct dt_target *t, struct dt_file *f,
 }
 
 /*
- * The module that this executable mapping belongs to, if it is known already: also when its file
- * has changed since it was mapped.
+ * Returns the known module to which this executable mapping belongs, even if its file has changed
+ * since it was mapped; NULL: none.
  */
 static struct dt_module *known(struct dt_target *t, const struct dt_mapping *m)
 {
@@ -192,7 +195,8 @@ static struct dt_module *known(struct dt_target *t, const struct dt_mapping *m)
 	return NULL;
 }
 
-/* What was planted in it when it was there before. */
+/* Gives the module the probes that it had when it was mapped at the same place before, if they are
+ * on the shelf and fit. */
 static void take_from_shelf(struct dt_target *t, struct dt_module *m)
 {
 	for (size_t i = 0; i < t->n_shelf; i++) {
@@ -208,6 +212,7 @@ static void take_from_shelf(struct dt_target *t, struct dt_module *m)
 	}
 }
 
+/* Moves a module to t->gone. */
 static int remember_gone(struct dt_target *t, const struct dt_module *m, struct dt_error *e)
 {
 	struct dt_module *more = realloc(t->gone, (t->n_gone + 1) * sizeof(*more));
@@ -219,7 +224,7 @@ static int remember_gone(struct dt_target *t, const struct dt_module *m, struct 
 	return 0;
 }
 
-/* Makes t->module what is mapped now. New modules are not hooked yet. */
+/* Updates t->module to what is mapped at present. New modules are not hooked yet. */
 static int refresh(struct dt_target *t, struct dt_targets *all, struct dt_error *e)
 {
 	struct dt_maps maps;
@@ -280,6 +285,7 @@ out:
 	return rc;
 }
 
+/* Finds out the tag of the process's PID namespace, and writes it to the area. */
 static int enter_namespace(struct dt_target *t, struct dt_targets *all)
 {
 	t->tag = dt_pid_namespace_tag(&all->namespaces, t->pid);
@@ -349,14 +355,15 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 		dt_target_note_opted_out(t, m);
 		t->fast = t->fast || (slot && slot == fast[which]);
 	}
-	/* what was read of one that ends meanwhile may be nothing: its children would begin with
+	/* if it has ended meanwhile, what was read may be wrong, and its children would begin with
 	 * that */
 	if (dt_memory_gone(t->pid))
 		return dt_fail(e, "process %d has ended", t->pid);
 	return 0;
 }
 
-/* The program, if it is to be led through the area and is far from libc; 0: it need not be. */
+/* Returns the address of the program if it has gates, which need a page of jumps near it; 0: it has
+ * none. */
 static uint64_t area_near_program(const struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -370,7 +377,8 @@ static uint64_t area_near_program(const struct dt_target *t)
 	return 0;
 }
 
-/* The jumps from libc and the dynamic linker must reach the area. */
+/* Returns the address of libc or the dynamic linker, whose jumps need a page of jumps near them; or
+ * of the first module. 0: there is none. */
 static uint64_t area_near(const struct dt_target *t)
 {
 	for (size_t i = 0; i < t->n; i++) {

@@ -11,7 +11,7 @@
 #include "hook/target-work.h"
 #include "process/memory.h"
 
-#define OPTED_OUT 0xffffffffu /* include/devtrace.h: last of a module's words for events */
+#define OPTED_OUT 0xffffffffu /* value of the last of a module's words: include/devtrace.h */
 
 void dt_target_event_words(const struct dt_module *m, uint64_t area, const uint64_t *hook,
 			   uint64_t word[4])
@@ -27,7 +27,7 @@ void dt_target_event_words(const struct dt_module *m, uint64_t area, const uint6
 	word[3] = area != 0;
 }
 
-/* Has the module called DT_DISABLE_PROCESS(), in this session or before? */
+/* DT_DISABLE_PROCESS() writes OPTED_OUT to the last of the module's words. */
 void dt_target_note_opted_out(struct dt_target *t, const struct dt_module *m)
 {
 	uint32_t word = 0;
@@ -77,8 +77,9 @@ struct code_page {
 };
 
 /*
- * Switches the i-th site. One byte: valid before and after, so nobody has to stop. 1: done; 0:
- * there was nothing to do, or it has a byte that is not ours to change (a debugger's breakpoint).
+ * Switches the i-th site by changing one byte: the code is valid before and after, so no thread has
+ * to stop. 1: done; 0: there was nothing to do, or the byte there is not ours to change (a
+ * debugger's breakpoint).
  */
 static int switch_site(struct dt_target *t, const struct dt_module *m, size_t i, bool on,
 		       struct code_page *page, struct dt_error *e)
@@ -104,7 +105,8 @@ static int switch_site(struct dt_target *t, const struct dt_module *m, size_t i,
 	return 1;
 }
 
-/* The chosen sites are to be on or off; others: what is not chosen is to be off. */
+/* Switches the chosen sites on or off; others: switches those that are not chosen off. Adds to
+ * *switched how many were changed. */
 static int switch_sites(struct dt_target *t, const struct dt_module *m, bool on, bool others,
 			size_t *switched, struct dt_error *e)
 {
@@ -127,7 +129,7 @@ static int switch_module(struct dt_target *t, struct dt_module *m, bool on, size
 {
 	if (m->on == on || !m->file->chosen)
 		return 0;
-	/* those of probes are in trampolines, and are left to dt_probes_sync() */
+	/* the sites of probes are in trampolines, and are left to dt_probes_sync() */
 	if (dt_file_has_toggles(m->file) && switch_sites(t, m, on, false, switched, e) < 0)
 		return -1;
 	m->on = on;
@@ -177,8 +179,7 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 		   bool watched, struct dt_error *e)
 {
 	bool all = t->unwatched ==
-		   (watched &&
-		    !t->opted_out); /* it was the other way round: every site is concerned */
+		   (watched && !t->opted_out); /* it changes: every site is concerned */
 	int rc = 0;
 
 	t->unwatched = !watched || t->opted_out;
@@ -192,7 +193,7 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 		else
 			rc = sync_module(t, m, low, high, e);
 	}
-	/* one that has ended has nothing to be switched */
+	/* in a process that has ended there is nothing to switch */
 	return rc < 0 && (dt_target_gone(t) || dt_memory_gone(t->pid)) ? 0 : rc;
 }
 
@@ -208,7 +209,7 @@ bool dt_target_wants(const struct dt_target *t, const struct dt_file *f, uint64_
 int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
 {
 	t->opted_out = true;
-	/* every module is told; their sites go off */
+	/* first every module's last word becomes OPTED_OUT, then the sites go off */
 	for (size_t i = 0; i < t->n; i++)
 		if (t->module[i].hooked && dt_target_hook(t, &t->module[i], e) < 0)
 			return -1;
@@ -218,8 +219,8 @@ int dt_target_opt_out(struct dt_target *t, struct dt_error *e)
 	return dt_target_switch(t, false, e);
 }
 
-/* What is chosen of a module, once. One in which nothing can be planted does not keep others from
- * it. */
+/* Plants and hooks what is chosen of a module, once. A module in which nothing can be planted is
+ * marked as failed, and does not keep the others from being hooked: 0 too. */
 static int plant_module(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
 	const struct dt_file *f = m->file;
@@ -253,7 +254,7 @@ static int plant_module(struct dt_target *t, struct dt_module *m, struct dt_erro
 
 int dt_target_hook_new(struct dt_target *t, struct dt_error *e)
 {
-	/* before anything is planted in one that wants nothing */
+	/* first, so that nothing is planted in a process that has opted out */
 	for (size_t i = 0; i < t->n; i++)
 		if (dt_file_has_toggles(t->module[i].file) && !t->module[i].hooked)
 			dt_target_note_opted_out(t, &t->module[i]);

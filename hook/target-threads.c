@@ -10,6 +10,7 @@
 #include "hook/target-work.h"
 #include "process/memory.h"
 
+/* Returns the module that has the symbol, and sets *address to its run-time address; NULL: none. */
 static struct dt_module *module_with(struct dt_target *t, const char *symbol, uint64_t *address)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -32,9 +33,9 @@ static bool holds_tid(struct dt_target *t, uint64_t fs, int64_t offset, pid_t ti
 }
 
 /*
- * glibc tells debuggers where a thread block holds the thread id: _thread_db_pthread_tid is {bits,
- * elements, offset}. A static program may lack it: then the id is looked for, first where
- * glibc 2.34 and later have it.
+ * Finds the offset of the thread id from the thread pointer. glibc tells debuggers where a thread
+ * block holds it: _thread_db_pthread_tid is {bits, elements, offset}. A static program may lack
+ * that: then the id itself is looked for, first where glibc 2.34 and later have it.
  */
 static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t *offset)
 {
@@ -58,6 +59,7 @@ static bool find_tid_offset(struct dt_target *t, pid_t tid, uint64_t fs, int64_t
 	return false;
 }
 
+/* Finds the offset of the rseq block from the thread pointer, its size and its signature. */
 static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 		      struct dt_thread_offsets *o)
 {
@@ -66,8 +68,8 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 
 	o->signature = DT_RSEQ_SIGNATURE;
 	o->rseq_size = 32;
-	/* glibc 2.35 and later export where it is, and set the size when it is registered. A
-	 * program can register a block of its own for one thread: that says nothing of the others.
+	/* glibc 2.35 and later export the block's offset, and set its size once it is registered. A
+	 * program can register a block of its own for one thread, which says nothing of the others.
 	 */
 	if (module_with(t, "__rseq_size", &at)) {
 		if (dt_memory_read(t->mem, at, &registered, sizeof(registered)) < 0 ||
@@ -79,8 +81,8 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 			       !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature) ||
 			       (int64_t)(address - fs) == o->rseq;
 	}
-	/* a static program without symbols, or just begun, whose libc has not said it yet: near the
-	 * thread pointer, where a thread block is */
+	/* a static program without symbols, or a process whose libc has not registered it yet: the
+	 * kernel knows the address, which must be near the thread pointer, in the thread block */
 	if (!stopped || !dt_thread_rseq(tid, &address, &o->rseq_size, &o->signature))
 		return false;
 	o->rseq = (int64_t)(address - fs);
@@ -99,7 +101,7 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 	if (o.rseq != (int32_t)o.rseq || o.rseq == 0 ||
 	    dt_memory_read(t->mem, fs + (uint64_t)o.rseq + 4, &cpu, sizeof(cpu)) < 0)
 		return false;
-	/* the kernel fills it in when a stopped thread goes on */
+	/* of a stopped thread, the kernel fills cpu in when it goes on */
 	if (cpu < 0 && !stopped)
 		return false;
 	if (dt_area_make_hooks(t->mem, t->area, t->geometry, &o, NULL) < 0)

@@ -6,8 +6,9 @@
 #include "hook/target.h"
 
 /*
- * Learns where threads keep their id and rseq block, and goes over to the rseq hooks. fs: thread
- * pointer of the thread tid. Returns false when the process has no rseq (yet).
+ * Finds out where threads keep their id and rseq block, makes the rseq hooks, and has the modules
+ * use them. fs is the thread pointer of the thread tid; stopped: that thread is ptrace-stopped.
+ * Returns false when the process has no rseq (yet).
  */
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
 

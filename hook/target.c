@@ -18,10 +18,11 @@
 #include "hook/target-work.h"
 #include "process/memory.h"
 
-/* Descriptors that are left for everything else: the file and its journal, /proc, what is read. */
+/* Descriptors that are kept for everything else: the trace file and its journal, /proc, ELF files.
+ */
 #define SPARE_FILES 20
 
-/* Is a descriptor one of the last that we may have? */
+/* Looks whether a descriptor is one of the last that we may have; *most is the limit then. */
 static bool is_scarce(int fd, rlim_t *most)
 {
 	struct rlimit limit;
@@ -124,10 +125,11 @@ bool dt_target_in_code(const struct dt_target *t, uint64_t address)
 }
 
 struct seccomp {
-	int mode;	  /* 0: none, 1: strict, 2: filters, */
-	unsigned filters; /* so many */
+	int mode;	  /* 0: none, 1: strict, 2: filters */
+	unsigned filters; /* how many */
 };
 
+/* Reads a thread's seccomp state from /proc; 0, 0 if that can not be read. */
 static struct seccomp seccomp_of(pid_t pid, pid_t tid)
 {
 	struct seccomp s = {0, 0};
@@ -145,7 +147,8 @@ static struct seccomp seccomp_of(pid_t pid, pid_t tid)
 	return s;
 }
 
-/* What we are confined to ourselves, as in a container, we can do. */
+/* Looks whether a thread is confined by seccomp in another way than ourselves: what holds for us
+ * too, as in a container, is no obstacle. */
 static bool is_more_confined(pid_t pid, pid_t tid)
 {
 	static struct seccomp own = {.mode = -1};

@@ -21,21 +21,21 @@
 #include "process/threads.h"
 
 #define NOBODY 65534
-/* from here on no distribution, nor container, gives numbers to users */
+/* no distribution or container gives users numbers from here on */
 #define FREE_USERS 2147400000u
-#define ANSWERED_S 120	  /* after so long nobody waits for an answer any more: it ends */
-#define PIECE	   65536u /* bytes of an answer that are believed to come */
+#define ANSWERED_S 120	  /* most seconds for an answer: after that nobody waits for it any more */
+#define PIECE	   65536u /* bytes of an answer for which room is made before any have come */
 
 uint64_t dt_apart_patience = 60000000000;
 
-static int control = -1; /* to the process that forks the others; of the controller */
-static bool confined;	 /* with the lock, as the channel */
-static bool gone;	 /* it was needed, and was not there */
+static int control = -1; /* the controller's channel to the process that forks the others */
+static bool confined;	 /* that process is confined; under the lock, as is the channel */
+static bool gone;	 /* that process was needed, and not there */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- bytes ---- */
 
-/* All of n bytes, as they come, before a time by dt_now_ns(), 0: whenever. False: no more do. */
+/* Receives all of n bytes before a time of dt_now_ns(); 0: without limit. False: fewer came. */
 static bool receive(int channel, void *buf, size_t n, uint64_t before)
 {
 	char *p = buf;
@@ -78,7 +78,8 @@ static bool send_all(int channel, const void *buf, size_t n)
 	return true;
 }
 
-/* The file, the channel, and what lies beside the file; and its path: one message. */
+/* Most descriptors in the message that asks for a process: the file, the channel, and two files
+ * beside the file. The message's text is the path. */
 #define FDS 4
 
 union descriptors {
@@ -106,7 +107,7 @@ static bool send_file(const int *fd, size_t n, const char *path)
 	return sent == (ssize_t)text.iov_len;
 }
 
-/* How many descriptors came with it; 0: no more comes. */
+/* Receives such a message, and returns how many descriptors came with it; 0: there are no more. */
 static size_t receive_file(int from, int fd[FDS], char *path, size_t size)
 {
 	struct iovec text = {path, size - 1};
@@ -138,8 +139,8 @@ static bool become(uid_t user)
 }
 
 /*
- * A user that nobody else is, to whom neither file nor process belongs: in a user namespace it may
- * have to be the one that is called so; or who it was, with as few rights.
+ * Becomes a user to whom no file and no other process belongs. In a user namespace that may not be
+ * possible: then it becomes nobody, or stays the user it was, and has few rights all the same.
  */
 static void become_nobody(void)
 {
@@ -147,6 +148,7 @@ static void become_nobody(void)
 		become(NOBODY);
 }
 
+/* Forks a process for each file that is asked for. */
 static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 {
 	pid_t own = getpid();
@@ -156,7 +158,7 @@ static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 
 	while ((n = receive_file(from, fd, path, sizeof(path)))) {
 		if (fork() == 0) {
-			/* whatever it does by then, it ends when the controller does */
+			/* it ends when the controller does, whatever it does then */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != own)
 				_exit(0);
@@ -173,8 +175,9 @@ static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 }
 
 /*
- * Others do not find it where they look for the controller by its command line: that is in its
- * memory, where the kernel says (proc(5): stat, arg_start and arg_end).
+ * Sets this process's command line, so that it is not taken for the controller by programs that
+ * look at that. The command line is in the process's memory, at the place that the kernel gives
+ * (proc(5): stat, arg_start and arg_end).
  */
 static void set_title(const char *title)
 {
@@ -185,7 +188,7 @@ static void set_title(const char *title)
 
 	if (file >= 0)
 		close(file);
-	p = n > 0 ? strrchr(stat, ')') : NULL; /* behind field 2, a name */
+	p = n > 0 ? strrchr(stat, ')') : NULL; /* the end of field 2, a name */
 	for (int field = 2; p && field < 48; field++)
 		p = strchr(p + 1, ' ');
 	if (!p || sscanf(p, "%lu %lu", &begin, &end) != 2 || begin >= end)
@@ -194,7 +197,8 @@ static void set_title(const char *title)
 	dt_format((char *)begin, end - begin, "%s", title);
 }
 
-/* Nothing of the controller's stays open, nor of who started it. Returns the channel. */
+/* Closes all descriptors but the channel, those of the controller's parent too. Returns the
+ * channel's new number. */
 static int leave_all(int channel)
 {
 	int nothing = open("/dev/null", O_RDWR);
@@ -207,6 +211,7 @@ static int leave_all(int channel)
 	return 3;
 }
 
+/* Runs in the process that forks the others. */
 static _Noreturn void run(int channel, dt_apart_serve *serve)
 {
 	int from = leave_all(channel);
@@ -215,7 +220,7 @@ static _Noreturn void run(int channel, dt_apart_serve *serve)
 
 	prctl(PR_SET_NAME, "devtrace-names");
 	set_title("devtrace-names");
-	/* a terminal's are for the program; this ends with the controller */
+	/* a terminal's signals are for the traced program; this process ends with the controller */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
@@ -234,7 +239,9 @@ int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return dt_fail(e, "no process to read names: %s", strerror(errno));
-	/* no child of the controller's, which waits for all that it has */
+	/* forked twice, so that it is no child of the controller's, which waits for all its
+	 * children
+	 */
 	pid = fork();
 	if (pid == 0) {
 		close(pair[0]);
@@ -254,7 +261,8 @@ int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e)
 	return 0;
 }
 
-/* It says so when it has given up everything, which is waited for when it is needed first. */
+/* Looks whether that process is confined. It sends a byte when it is, for which this waits when the
+ * process is first needed. */
 static bool is_confined(void)
 {
 	char ready;
@@ -278,8 +286,8 @@ void dt_apart_leave(void)
 
 /* ---- asking ---- */
 
-/* DIR/NAME and DIR/.debug/NAME: in a folder that only its owner may look into nobody else can open
- * them. */
+/* Opens DIR/NAME and DIR/.debug/NAME, the files that may be the debug file; returns how many exist.
+ * The process of the file could not, in a folder that only its owner may look into. */
 static size_t open_beside(int file, const char *path, int *out)
 {
 	char name[256], real[PATH_MAX], other[2 * PATH_MAX], *base;
@@ -289,7 +297,7 @@ static size_t open_beside(int file, const char *path, int *out)
 		return 0;
 	base = strrchr(real, '/') + 1;
 	for (int i = 0; i < FDS - 2; i++) {
-		/* a file may name itself: then it is not separate */
+		/* a file may name itself: then there is no separate one */
 		if (!i && !strcmp(base, name))
 			continue;
 		dt_format(other, sizeof(other), "%.*s%s%s", (int)(base - real), real,
@@ -329,7 +337,8 @@ int dt_apart_connect(const char *path, struct dt_error *e)
 		       path);
 }
 
-/* As many bytes as are said to come; room is made for those that have. */
+/* Receives `bytes' bytes, as the answer has announced. Room is made as they come, since what is
+ * announced can not be trusted. */
 static char *receive_answer(int channel, uint64_t bytes, uint64_t before)
 {
 	size_t room = bytes < PIECE ? bytes : PIECE, at = 0;

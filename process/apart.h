@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes apart: what root's controller has read that it does not trust, and that much code of
- * others reads (ELF and DWARF by elfutils, names by libiberty), is read by processes that have no
- * rights, one for each file: as a user that nobody else is, without capabilities, confined
- * (process/confine.h) to reading what everybody may. One process is forked before the controller
- * has anything worth taking; it reads nothing, and forks the others. Each is asked by messages, and
- * its answers are data of others: whoever asks checks them.
+ * Processes apart. Files that root's controller does not trust, and that take much third-party code
+ * to read (ELF and DWARF by elfutils, names by libiberty), are read by processes without rights,
+ * one for each file. Such a process runs as a user that nothing else runs as, without capabilities,
+ * and confined (process/confine.h) to reading what everybody may read. One process is forked before
+ * the controller holds anything worth stealing; it reads nothing, and forks the others. Each is
+ * asked by messages, and the controller checks its answers, since they can not be trusted.
  *
- * An ordinary user's controller has none; it has no rights to lose but his, which the traced
- * program has too.
+ * An ordinary user's controller does without: it has no rights to lose but the user's, which the
+ * traced program has too.
  */
 #ifndef DT_PROCESS_APART_H
 #define DT_PROCESS_APART_H
@@ -19,58 +19,62 @@
 
 #include "core/error.h"
 
-/* What the process of a file has: open for reading, but the channel. */
+/* What the process of a file gets: descriptors, open for reading. */
 struct dt_apart_file {
-	const char *path; /* what it is called */
-	int fd;
-	/* what lies beside it and may be its debug file (dt_elf_debuglink()), in the same folder
-	 * and in .debug there; -1: nothing */
+	const char *path; /* the file's name */
+	int fd;		  /* the file itself */
+	/* files beside it that may be its debug file (dt_elf_debuglink()): in the same folder, and
+	 * in .debug there; -1: none */
 	int beside[2];
 };
 
-/* Runs in the process of a file: answers what comes on the channel. Whoever asks has closed it when
- * it returns. */
+/* Runs in the process of a file, and answers the questions on the channel, until the controller
+ * closes that. */
 typedef void dt_apart_serve(int channel, const struct dt_apart_file *file);
 
+/* A question; what its fields mean is up to serve(). */
 struct dt_apart_ask {
-	uint32_t what;	/* the language is serve()'s */
-	uint32_t bytes; /* that follow */
+	uint32_t what;
+	uint32_t bytes; /* how many follow */
 	uint64_t number[2];
 };
 
+/* An answer. */
 struct dt_apart_answer {
 	int64_t result;
-	uint64_t bytes;
+	uint64_t bytes; /* how many follow */
 };
 
-#define DT_APART_ASK_MAX (1u << 16) /* bytes behind a question */
+#define DT_APART_ASK_MAX (1u << 16) /* most bytes that follow a question */
 
-/* Before there are other threads, and other descriptors than everybody's. */
+/* Forks the process that forks the others. To be called before there are other threads, and other
+ * descriptors than 0, 1 and 2. -1 and the reason. */
 int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e);
-/* In a process that is forked, and does without. */
+/* Lets go of that process, in a forked child that does without it. */
 void dt_apart_leave(void);
 
-/* Was a process needed when there was nobody to make it? */
+/* Looks whether a process for a file was needed and could not be had. */
 bool dt_apart_gone(void);
 
-/* A process for the file at path, which is opened here. The channel to it, or -1 with the reason.
- */
+/* Opens the file at path and has a process made for it. Returns the channel to that, or -1 with the
+ * reason. */
 int dt_apart_connect(const char *path, struct dt_error *e);
 
-/* How long an answer is waited for, in all, ns: a minute; tests have less patience. */
+/* The longest time to wait for a whole answer, ns: a minute; tests set less. */
 extern uint64_t dt_apart_patience;
 
 /*
- * The answer, of at most `most' bytes, which is to be freed, with a byte 0 behind its a->bytes.
- * NULL: the process has ended, has more to say, or has not said it in time: the channel is of
- * no use any more.
+ * Asks a question, with ask->bytes bytes at `more' following it. Returns the a->bytes bytes of the
+ * answer, at most `most', followed by a byte 0; the caller frees them. NULL: the process has ended,
+ * its answer is longer, or did not come in time; the channel can not be used any more.
  */
 char *dt_apart_ask(int channel, const struct dt_apart_ask *ask, const void *more, size_t most,
 		   struct dt_apart_answer *a);
 
-/* For serve(): the next question; NULL: no more. What comes behind it is to be freed, with a byte 0
- * behind. */
+/* For serve(): waits for the next question, and returns the bytes that follow it, and a byte 0
+ * after them; the caller frees them. NULL: there are no more questions. */
 char *dt_apart_next(int channel, struct dt_apart_ask *ask);
+/* For serve(): sends an answer. False: nobody receives it. */
 bool dt_apart_tell(int channel, int64_t result, const void *more, size_t bytes);
 
 #endif

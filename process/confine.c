@@ -37,7 +37,7 @@ void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path)
 	s->need[s->n++] = (struct dt_need){kind, path};
 }
 
-/* to may be NULL. */
+/* Adds the name path + end to the list of the process outside. to may be NULL. */
 static void add_name(struct dt_needs *s, const char *path, const char *end, unsigned may,
 		     const char *to)
 {
@@ -83,7 +83,7 @@ const char *dt_needs_temporary(struct dt_needs *s)
 	return s->temporary;
 }
 
-/* The names that a database's files have, which SQLite makes from where links lead to. */
+/* Adds the names of a database's files, which SQLite forms from the path with links resolved. */
 static void add_names_of(struct dt_needs *s, const char *path, bool changed)
 {
 	unsigned change = DT_OUTSIDE_READ | DT_OUTSIDE_WRITE | (changed ? DT_OUTSIDE_REMOVE : 0);
@@ -95,6 +95,7 @@ static void add_names_of(struct dt_needs *s, const char *path, bool changed)
 		add_name(s, path, "-journal", change, NULL);
 }
 
+/* Adds the names that follow from the needs to the list of the process outside. */
 static void list_names(struct dt_needs *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -130,7 +131,7 @@ static void free_lists(struct dt_needs *s)
 
 /* ---- files and sockets: Landlock ---- */
 
-/* As in linux/landlock.h of newer kernels. */
+/* These are as in linux/landlock.h of newer kernels. */
 #define FS_EXECUTE     (1ull << 0)
 #define FS_WRITE_FILE  (1ull << 1)
 #define FS_READ_FILE   (1ull << 2)
@@ -161,8 +162,8 @@ struct path_attr {
 	int32_t fd;
 } __attribute__((packed));
 
-/* What every program reads: libraries, which are looked for when they are needed first; the time
- * zone. */
+/* What every program reads: libraries, which are opened when they are first needed; the time zone.
+ */
 static const char *const system_files[] = {"/lib",
 					   "/lib64",
 					   "/usr/lib",
@@ -180,7 +181,8 @@ static long landlock_version(void)
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u);
 }
 
-/* What is not there can not be allowed. */
+/* Allows `what' for a file or folder, if it exists. handled: the rights that the rules are about.
+ */
 static void allow(int rules, uint64_t handled, const char *path, uint64_t what)
 {
 	struct path_attr a = {what & handled, open(path, O_PATH | O_CLOEXEC)};
@@ -194,6 +196,7 @@ static void allow(int rules, uint64_t handled, const char *path, uint64_t what)
 	close(a.fd);
 }
 
+/* Allows writing to the file path + end. */
 static void allow_beside(int rules, uint64_t handled, const char *path, const char *end)
 {
 	char *name = NULL;
@@ -211,7 +214,8 @@ static bool is_beside(const char *path, const char *end)
 	return access(name, F_OK) == 0;
 }
 
-/* A session that begins makes the log of its trace first, and then the index of that. */
+/* Waits until a trace that has a log (-wal) has the log's index (-shm) too: a session that begins
+ * makes the log first. Only files that exist can be allowed. */
 static void wait_for_index(const char *path)
 {
 	for (int i = 0; i < 20 && is_beside(path, "-wal") && !is_beside(path, "-shm"); i++)
@@ -241,7 +245,7 @@ static void allow_need(int rules, uint64_t handled, const struct dt_need *n)
 	}
 }
 
-/* all: what may be done to every file. */
+/* Gives up access to files and sockets by Landlock. all: what stays allowed for every file. */
 static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *e)
 {
 	long version = landlock_version();
@@ -249,7 +253,7 @@ static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *
 	int rules, rc;
 
 	if (version < 1)
-		return 0; /* older kernels, and containers that keep it away */
+		return 0; /* an older kernel, or a container that does not let us use it */
 	a.fs |= (version >= 2 ? FS_REFER : 0) | (version >= 3 ? FS_TRUNCATE : 0) |
 		(version >= 5 ? FS_IOCTL_DEV : 0);
 	a.net = version >= 4 ? NET_TCP : 0;
@@ -280,6 +284,7 @@ static int limit_files(const struct dt_needs *s, uint64_t all, struct dt_error *
 #define BIT(c)		   (1ull << (c))
 #define OF_FILES_OF_OTHERS (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH))
 
+/* Looks whether all files that are needed can be opened, as far as permissions matter. */
 static bool fits(const void *needs)
 {
 	const struct dt_needs *s = needs;
@@ -296,6 +301,7 @@ static bool fits(const void *needs)
 	return true;
 }
 
+/* Gives up all capabilities; those for files of others are kept if the needed files need them. */
 static int limit_rights(const struct dt_needs *s, struct dt_error *e)
 {
 	return dt_rights_only(dt_rights_needs(fits, s, OF_FILES_OF_OTHERS) ? OF_FILES_OF_OTHERS : 0,
@@ -306,8 +312,8 @@ static int limit_rights(const struct dt_needs *s, struct dt_error *e)
 
 #define CALL(name) SCMP_SYS(name)
 
-/* What all need: memory, threads, signals to oneself, time, files that are open or may be opened.
- */
+/* Calls that every command needs: for memory, threads, signals to itself, time, and files that are
+ * open or may be opened. */
 static const int always[] = {CALL(read),
 			     CALL(write),
 			     CALL(readv),
@@ -407,14 +413,14 @@ static const int always[] = {CALL(read),
 			     CALL(exit),
 			     CALL(exit_group)};
 
-/* Files that are made, or changed in more than what they hold. */
+/* Calls that make files, or change more of them than their content. */
 static const int changes[] = {CALL(unlink),    CALL(unlinkat),	CALL(rename),	 CALL(renameat),
 			      CALL(renameat2), CALL(mkdir),	CALL(mkdirat),	 CALL(rmdir),
 			      CALL(fchmod),    CALL(chmod),	CALL(fchmodat),	 CALL(fchown),
 			      CALL(fsync),     CALL(fdatasync), CALL(ftruncate), CALL(fallocate),
 			      CALL(utimensat)};
 
-/* Connections that are there, or that others make. */
+/* Calls for connections that exist, or that others make. */
 static const int connections[] = {CALL(accept),	     CALL(accept4),	CALL(shutdown),
 				  CALL(getsockname), CALL(getpeername), CALL(setsockopt),
 				  CALL(getsockopt)};
@@ -423,6 +429,7 @@ static const int connections[] = {CALL(accept),	     CALL(accept4),	CALL(shutdow
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWCGROUP)
 
+/* Calls for DT_NEED_CHILDREN. */
 static const int children[] = {CALL(fork),
 			       CALL(vfork),
 			       CALL(kill),
@@ -436,13 +443,13 @@ static const int children[] = {CALL(fork),
 			       CALL(capget),
 			       CALL(capset)};
 
-/* Of the sanitizers: they stop the other threads, and look at memory, at the end. */
+/* Calls of the sanitizers, which stop the other threads and look at memory at the end. */
 static const int sanitized[] = {
 	CALL(clone), CALL(getdents), CALL(tkill),	CALL(ptrace),	 CALL(prctl),
 	CALL(kill),  CALL(tgkill),   CALL(personality), CALL(prlimit64), CALL(process_vm_readv),
 	CALL(msync), CALL(mincore)};
 
-/* What no program that is run outside has a use for. */
+/* Calls that are denied to programs that are run outside, which have no use for them. */
 static const int closed[] = {CALL(ptrace),
 			     CALL(process_vm_readv),
 			     CALL(process_vm_writev),
@@ -473,12 +480,12 @@ static int add_all(scmp_filter_ctx f, uint32_t what, const int *call, size_t n)
 
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = seccomp_rule_add(f, what, call[i], 0);
-	return rc == -EDOM ? 0 : rc; /* one that this processor does not have */
+	return rc == -EDOM ? 0 : rc; /* -EDOM: a call that this processor does not have */
 }
 
 #define ADD(f, what, list) add_all(f, what, list, sizeof(list) / sizeof(*(list)))
 
-/* Those of which only some uses are allowed. */
+/* Adds the calls of which only some uses are allowed. */
 static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 {
 	static const unsigned long looks[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO};
@@ -487,12 +494,12 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks) && !rc; i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(ioctl), 1,
 				      SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)looks[i]));
-	/* limits are read, not set */
+	/* limits may be read, not set */
 	if (!rc && !DT_SANITIZED)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prlimit64), 1,
 				      SCMP_A2(SCMP_CMP_EQ, 0));
-	/* threads, or processes like this one; of clone3 the filter does not see which it is, and
-	 * libc does without it */
+	/* clone may make threads, or also processes like this one. The filter can not see which it
+	 * is of clone3, so that is denied: libc does without it */
 	if (!rc && !DT_SANITIZED)
 		rc = s->flags & (DT_NEED_CHILDREN | DT_NEED_FORKS)
 			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(clone), 1,
@@ -502,7 +509,8 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 	if (!rc)
 		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), CALL(clone3), 0);
-	/* abort(), and a signal that was put off; a child's own number is another */
+	/* tgkill is for abort(), and for a signal that was deferred. Children have other process
+	 * ids, so for them it can not be limited to our own */
 	if (!rc && !DT_SANITIZED && !(s->flags & DT_NEED_FORKS))
 		rc = s->flags & DT_NEED_CHILDREN
 			     ? seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(tgkill), 0)
@@ -511,8 +519,8 @@ static int add_partly(scmp_filter_ctx f, const struct dt_needs *s)
 	if (!rc && !DT_SANITIZED && !(s->flags & DT_NEED_CHILDREN))
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 1,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
-	/* they end with who has forked them, and can not take that back; or when they take too long
-	 */
+	/* forked processes are killed when their parent ends, which they can set but not undo; and
+	 * by alarm() when they take too long */
 	if (!rc && !DT_SANITIZED && s->flags & DT_NEED_FORKS)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, CALL(prctl), 2,
 				      SCMP_A0_32(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
@@ -531,7 +539,7 @@ static int fill(scmp_filter_ctx f, const struct dt_needs *s)
 {
 	int rc = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 
-	/* a kernel that does not have the calls that are asked for says so by itself */
+	/* a call that the kernel does not have fails by itself */
 	rc = rc ? rc : ADD(f, SCMP_ACT_ALLOW, always);
 	rc = rc ? rc : ADD(f, SCMP_ACT_ALLOW, changes);
 	if (!rc && s->flags & (DT_NEED_CLIENTS | DT_NEED_SESSIONS))
@@ -549,8 +557,8 @@ static int limit_calls(const struct dt_needs *s, struct dt_error *e)
 	int rc = f ? fill(f, s) : -ENOMEM;
 
 	rc = rc ? rc : seccomp_load(f);
-	/* a kernel without it, a container that keeps it away, or valgrind, which has to have its
-	 * own calls */
+	/* these mean: a kernel without seccomp, a container that does not let us use it, or
+	 * valgrind, which needs calls of its own */
 	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED || rc == -EPERM || rc == -EACCES ||
 	    rc == -EOPNOTSUPP)
 		rc = 0;
@@ -594,7 +602,7 @@ void dt_confine_program(const struct dt_needs *s)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
 
-	/* it is drawn with what can be had; the files are what counts */
+	/* it goes on with what confinement can be had; that of files matters most */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	limit_files(s, READS | FS_EXECUTE, NULL);
 	dt_rights_only(OF_FILES_OF_OTHERS, NULL);

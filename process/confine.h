@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command that only reads does without. It says what it will need, before it looks at
- * anything that it does not trust, and gives up the rest for good: files and TCP by Landlock,
- * system calls by seccomp, root's capabilities, and new rights by what it executes. Where the
- * kernel, or a container, does not have one of these, the others hold: doc/security.md. What it
- * needs by name, and can not know yet, it gets from outside (process/outside.h).
+ * Giving up rights, for a command that only reads. Before it looks at anything that it does not
+ * trust, it lists what it will need, and gives up the rest for good: files and TCP by Landlock,
+ * system calls by seccomp, root's capabilities, and gaining rights by executing a program. Where
+ * the kernel or a container lacks one of these, the others still hold: doc/security.md. Files whose
+ * names it can not know yet it gets from outside (process/outside.h).
  */
 #ifndef DT_PROCESS_CONFINE_H
 #define DT_PROCESS_CONFINE_H
@@ -15,71 +15,75 @@
 #include "core/error.h"
 #include "process/outside.h"
 
-/* AddressSanitizer and its look for leaks at the end need more of the system, and say what they
- * find. */
+/* AddressSanitizer, and its search for leaks at the end, need more of the system. */
 #ifdef __SANITIZE_ADDRESS__
 #define DT_SANITIZED 1
 #else
 #define DT_SANITIZED 0
 #endif
 
-/* Of files, what is there; of folders, what is in them. */
+/* What is needed of a file, or of a folder and all that is in it. */
 enum dt_need_kind {
-	DT_NEED_READ,	 /* a file, or a folder */
-	DT_NEED_WRITE,	 /* a file that is there */
-	DT_NEED_FOLDER,	 /* files are made, written and removed in it; it is removed in the end */
-	DT_NEED_ENTRIES, /* the same, of one that stays */
-	DT_NEED_TRACE, /* it is read, with the log beside it, also when another has taken its place
-			*/
-	DT_NEED_CHANGED, /* a trace that is written to, with a journal beside it */
+	DT_NEED_READ,	 /* a file or a folder to read */
+	DT_NEED_WRITE,	 /* a file that exists, to write */
+	DT_NEED_FOLDER,	 /* a folder for making, writing and removing files; removed at the end */
+	DT_NEED_ENTRIES, /* a folder for making, writing and removing files, which stays */
+	DT_NEED_TRACE,	 /* a trace to read, with its log beside it, even if another file takes its
+			  * name meanwhile */
+	DT_NEED_CHANGED, /* a trace to write, with a journal beside it */
 };
 
+/* Flags for what else is needed. */
 enum {
-	DT_NEED_PROGRAMS = 1,	/* ELF files of any name, for what records mean */
-	DT_NEED_CLIENTS = 2,	/* connections that others make */
-	DT_NEED_SESSIONS = 4,	/* connections to sessions: sockets with a path */
-	DT_NEED_CHILDREN = 8,	/* processes of its own, with less still */
-	DT_NEED_FORKS = 64,	/* processes of its own that are as it is, and are left alone */
-	DT_NEED_ALL_READ = 16,	/* files of any name */
-	DT_NEED_ALL_FILES = 32, /* ... and written, made and removed */
+	DT_NEED_PROGRAMS = 1,  /* ELF files of any name, for the meaning of records */
+	DT_NEED_CLIENTS = 2,   /* connections that others make */
+	DT_NEED_SESSIONS = 4,  /* connections to sessions: sockets with a path */
+	DT_NEED_CHILDREN = 8,  /* child processes, which confine themselves further */
+	DT_NEED_FORKS = 64,    /* child processes as confined as itself, which it does not signal */
+	DT_NEED_ALL_READ = 16, /* reading files of any name */
+	DT_NEED_ALL_FILES = 32, /* reading, writing, making and removing files of any name */
 };
 
+/* One file or folder that is needed. */
 struct dt_need {
 	enum dt_need_kind kind;
 	const char *path;
 };
 
-/* Zeroed: nothing but the files that are open. dt_confine() frees what is in it. */
+/* All that is needed. Zeroed: nothing but the descriptors that are open. dt_confine() frees what it
+ * holds. */
 struct dt_needs {
 	struct dt_need *need;
 	size_t n;
-	bool no_memory; /* for the list */
-	unsigned flags;
-	char temporary[512]; /* its folder; "": none */
-	bool done;	     /* it is confined */
+	bool no_memory;	     /* the lists are not complete */
+	unsigned flags;	     /* DT_NEED_PROGRAMS and the like */
+	char temporary[512]; /* folder made by dt_needs_temporary(); "": none */
+	bool done;	     /* dt_confine() has succeeded */
 	struct dt_outside_list
-		outside; /* more that is got from outside: what is removed, moved, run, connected */
+		outside; /* what is got from outside: what is removed, moved, run, connected */
 };
 
-/* Something that is needed; path is the caller's, and stays until dt_confine(). */
+/* Adds a file or folder. path belongs to the caller, and must stay until dt_confine(). */
 void dt_needs_add(struct dt_needs *s, enum dt_need_kind kind, const char *path);
-/* A file that may be removed; at_end: it is in the end, whatever becomes of this process. */
+/* Adds a file that may be removed; at_end: it is removed at the end, however this process ends. */
 void dt_needs_removed(struct dt_needs *s, const char *path, bool at_end);
-/* A file that may be moved to `to', or removed. */
+/* Adds a file that may be moved to `to', or removed. */
 void dt_needs_place(struct dt_needs *s, const char *from, const char *to);
 
-/* Files for a while: a folder of the command's own, which TMPDIR leads to from now on. NULL: there
- * is no place for one; it has to do without. */
+/* Makes a folder for the command's temporary files, to which TMPDIR leads from then on. Returns its
+ * path, in *s; NULL: it can not be made, and the command has to do without. */
 const char *dt_needs_temporary(struct dt_needs *s);
 
-/* No thread but this one may run yet. -1: it is not confined, or not all that it has to be. */
+/* Confines this process to what it needs. It must have no other thread yet. -1 and the reason: it
+ * is not confined, or not as far as it has to be. */
 int dt_confine(struct dt_needs *s, struct dt_error *e);
 
-/* For a program that is run outside, in front of it: all is read, nothing written but what the list
- * has, and the kernel's ways into other processes are closed to it. */
+/* Confines this process before it executes a program that is run outside: the program can read
+ * everything, write only what *s has, and not use the kernel's ways into other processes. */
 void dt_confine_program(const struct dt_needs *s);
 
-/* What there is of it here: "Landlock 7, seccomp", for people. */
+/* Writes to text which means of confining there are here, for people: "Landlock 7, seccomp".
+ * Returns text. */
 const char *dt_confine_means(char *text, size_t size);
 
 #endif

@@ -19,8 +19,8 @@
 #define STUB_MAX 1024
 
 /*
- * A thread in a restartable sequence of its own (tcmalloc has some) is to begin it anew: the kernel
- * sees only that the thread is in the stub, and takes the sequence for left.
+ * Makes a thread that is in a restartable sequence of its own (tcmalloc has some) begin that anew.
+ * The kernel would not: it sees only that the thread is in the stub, outside of the sequence.
  */
 static void abort_sequence(pid_t tid, int mem, struct dt_regs *r)
 {
@@ -35,8 +35,8 @@ static void abort_sequence(pid_t tid, int mem, struct dt_regs *r)
 		dt_regs_set_ip(r, cs[3]);
 }
 
-/* The unused end of a text segment's last page: behind the segment's bytes, in front of the page's
- * end. */
+/* Returns the address of the longest unused end of a text segment's last page, from the segment's
+ * last byte to the end of the page; 0: none has `need' bytes. */
 static uint64_t find_cave(int mem, const struct dt_maps *maps, size_t need)
 {
 	uint64_t best = 0, room = 0;
@@ -104,12 +104,13 @@ static bool is_zombie(pid_t tid)
 	return !p || p[2] == 'Z' || p[2] == 'X';
 }
 
-#define PATIENCE 30000000000ull /* ns for a call; mapping gigabytes of rings takes seconds */
+#define PATIENCE 30000000000ull /* ns for one call; mapping gigabytes of rings takes seconds */
 
 /*
- * The next stop of tid. A first thread that is killed reports nothing before its process's other
- * threads have been waited for, and these may be ours, too: it is then looked at. *late: it has not
- * come to one until that time, and was stopped by us.
+ * Waits for the next stop of tid; -1: the thread has ended. A first thread that is killed reports
+ * nothing before its process's other threads have been waited for, which may be ours to wait for,
+ * too: so its state is looked at from time to time. *late: it did not stop by itself until that
+ * time, and was stopped by us.
  */
 static int next_stop(pid_t tid, uint64_t until, int *status, bool *late)
 {
@@ -134,8 +135,9 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 {
 	struct dt_regs r;
 	struct ptrace_syscall_info info;
-	uint64_t entered = 0; /* where the thread goes on behind our call that is under way */
-	/* of each call, whatever else the thread is made to do meanwhile */
+	uint64_t entered =
+		0; /* where the thread goes on after our call that is under way; 0: none */
+	/* for each call, whatever signal handlers the thread runs meanwhile */
 	uint64_t until = dt_now_ns() + PATIENCE, ip;
 	int64_t result;
 	size_t i = 0;
@@ -149,7 +151,7 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 		status = 0;
 		if (next_stop(tid, until, &status, &late) < 0 || !WIFSTOPPED(status))
 			return dt_fail(e, "process of thread %d ended while it was prepared", tid);
-		/* the calls are short; somebody else may have written over the code that makes them
+		/* the calls are short; another thread may have overwritten the code that makes them
 		 */
 		if (late || dt_now_ns() > until)
 			return dt_fail(
@@ -158,8 +160,8 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 				"process's threads has changed its code, or the machine stands still",
 				tid);
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
-			/* a signal is delivered as always: the stub is interruptible. A stop of the
-			 * whole group is passed over; it takes effect when we let go. */
+			/* a signal is delivered as usual: the stub can be interrupted. A stop of
+			 * the whole process is ignored; it takes effect when we let go. */
 			if (status >> 16 == 0)
 				signal = WSTOPSIG(status);
 			continue;
@@ -167,9 +169,10 @@ static int run(pid_t tid, uint64_t code, size_t size, struct dt_injected_call *c
 		if (dt_regs_get(tid, &r) < 0 ||
 		    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info) < 0)
 			return dt_fail(e, "thread %d went away: %s", tid, strerror(errno));
-		/* Not ours: at `code' itself the end of the execve that the thread was stopped in;
-		 * elsewhere a signal handler's calls; in the stub, but not entered from it, the end
-		 * of a handler's rt_sigreturn, which has put back the stub's registers already. */
+		/* These are not our calls: at `code' itself, the end of the execve in which the
+		 * thread was stopped; outside of the stub, a signal handler's calls; in the stub,
+		 * but not entered from it, the end of a handler's rt_sigreturn, which has restored
+		 * the stub's registers already. */
 		ip = dt_regs_ip(&r);
 		if (ip <= code || ip >= code + size)
 			continue;
@@ -197,7 +200,7 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 	unsigned char text[STUB_MAX], old[STUB_MAX];
 	uint64_t mask, all = ~0ull;
 	bool cave = code == 0;
-	size_t size, used; /* of the code, at most; as it is */
+	size_t size, used; /* most bytes that the code can have; bytes that it has */
 	int rc = -1;
 
 	if (ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD) < 0 ||
@@ -205,7 +208,8 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 		return dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));
 	dt_regs_settle(&saved);
 	abort_sequence(tid, mem, &saved);
-	/* once for its length; addresses below 4 GiB are the shorter ones */
+	/* first with the highest address, for the greatest length: addresses below 4 GiB take less
+	 */
 	size = dt_injected_code(text, sizeof(text), ~0ull, mask, call, n, &saved);
 	if (size >= sizeof(text))
 		return dt_fail(e, "too many calls to inject");
@@ -226,8 +230,8 @@ int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 	dt_regs_set_ip(&r, code + DT_INJECTED_ENTRY);
 	dt_regs_leave_call(&r);
 	/*
-	 * No signal comes in between: its handler might not return, and an interrupted system call
-	 * that is restarted afterwards would not know of it. The stub puts the mask back itself.
+	 * Signals are blocked meanwhile: a handler might not return, and an interrupted system call
+	 * that is restarted afterwards would not know of it. The stub restores the mask itself.
 	 */
 	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) < 0 || dt_regs_set(tid, &r) < 0)
 		dt_fail(e, "thread %d can not be controlled: %s", tid, strerror(errno));

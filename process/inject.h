@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls made by a stopped thread of another process on our behalf. The code it runs ends by
- * restoring every register and jumping to where the thread was: should the controller be killed at
- * any instant, the thread goes on as if nothing had happened.
+ * Having a stopped thread of another process make system calls for us. The code that it runs ends
+ * by restoring every register and jumping back to where the thread was: if the controller is killed
+ * at any instant, the thread goes on as if nothing had happened.
  */
 #ifndef DT_PROCESS_INJECT_H
 #define DT_PROCESS_INJECT_H
@@ -12,13 +12,14 @@
 #include "core/error.h"
 #include "process/maps.h"
 
-#define DT_CALL_MAX 12
+#define DT_CALL_MAX 12 /* most calls at once */
 
 /*
- * Runs the calls in the ptrace-stopped thread tid, from `code': 1 KiB of executable memory nobody
- * else uses, or 0: a place at the end of one of the process's text segments is found, which is
- * enough for one call, and is put back afterwards. Stops at the first call that fails, unless it
- * may. The thread is left stopped with the registers it had.
+ * Runs the calls in the ptrace-stopped thread tid, from `code': the address of 1 KiB of executable
+ * memory that nothing else uses. 0: unused bytes at the end of one of the process's text segments
+ * are used, which suffice for one call, and restored afterwards. Stops at the first call that
+ * fails, unless it has may_fail: -1 and the reason. The thread is left stopped with the registers
+ * it had.
  */
 int dt_inject(pid_t tid, int mem, const struct dt_maps *maps, uint64_t code,
 	      struct dt_injected_call *call, size_t n, struct dt_error *e);

@@ -106,15 +106,16 @@ fail:
 	return NULL;
 }
 
-/* The child: waits to be held, then becomes the program. What fails is told by the pipe. */
+/* Runs in the child: waits until it is held by ptrace, then becomes the program. If that fails, it
+ * sends errno through the pipe. */
 static void become(const char *path, char *const argv[], int go, int failed)
 {
 	static char variable[sizeof(((struct dt_launch *)0)->variable)];
 	int errnum;
 
-	/* written at once: PIPE_BUF */
+	/* comes as a whole: it is not longer than PIPE_BUF */
 	if (read(go, variable, sizeof(variable)) < 1)
-		_exit(126); /* devtrace is gone, or wants it no more */
+		_exit(126); /* devtrace has ended or cancelled this */
 	if (variable[0])
 		putenv(variable);
 	dt_limits_restore();
@@ -125,8 +126,8 @@ static void become(const char *path, char *const argv[], int go, int failed)
 	_exit(127);
 }
 
-/* Lets the held child go to its execve. 0: it is stopped behind it, an event stop, without a
- * signal. */
+/* Lets the held child run up to the end of its execve. 0: it is stopped there, in an event stop,
+ * without a signal. */
 static int run_to_exec(const struct dt_launch *l)
 {
 	size_t n = strlen(l->variable) + 1;
@@ -230,9 +231,10 @@ bool dt_has_ended(pid_t pid, int *status)
 	return true;
 }
 
-#define START_NS 5000000000ull /* in which a C library has registered rseq, or has not */
+#define START_NS 5000000000ull /* after this time a C library will not register rseq any more */
 
-/* What a C library does before it registers rseq, or when it never will (musl goes on to main). */
+/* Looks whether a C library may make this call before it registers rseq. (musl makes such calls
+ * too, and never registers it.) */
 static bool early_call(uint64_t nr)
 {
 	switch (nr) {
@@ -253,7 +255,7 @@ static bool early_call(uint64_t nr)
 	return false;
 }
 
-/* Until our child stops or ends, or time is up, in which case it is told to stop; false: it has
+/* Waits until our child stops or ends, or until that time, when it is told to stop; false: it has
  * gone. */
 static bool wait_at_most(pid_t pid, int *status, uint64_t until)
 {
@@ -271,7 +273,7 @@ static bool wait_at_most(pid_t pid, int *status, uint64_t until)
 				;
 			return got > 0;
 		}
-		if (times > 100) /* a C library is there in a moment */
+		if (times > 100) /* a C library takes only a moment to get there */
 			nanosleep(&(struct timespec){0, 200000}, NULL);
 		else
 			sched_yield();
@@ -296,7 +298,7 @@ int dt_launch_until_rseq(pid_t pid)
 		if (!wait_at_most(pid, &status, until) || !WIFSTOPPED(status))
 			return -1;
 		if (status >> 16 && dt_now_ns() > until)
-			return 0; /* no C library: it goes its own way */
+			return 0; /* it has no C library */
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
 			if (status >> 16 == 0)
 				signal = WSTOPSIG(status);

@@ -6,50 +6,53 @@
 #include <sys/types.h>
 #include "core/error.h"
 
-/* The file that execvp would run for this name, malloced; NULL: there is none. */
+/* Returns the path of the file that execvp would run for this name, for the caller to free; NULL:
+ * there is none. */
 char *dt_launch_search(const char *name);
 
 /*
- * What execvp would run for this name, checked: exists, may be executed, is a 64-bit x86 program
- * and not setuid. With scripts, a script is allowed too. *has_sleds: its own file has some.
- * Returns a malloced path or NULL.
+ * Returns what dt_launch_search() does, after checking the file: that it exists, may be executed,
+ * is a 64-bit x86 program (or, with `scripts', a script), and is not setuid. *has_sleds: the file
+ * has sleds or events. NULL and the reason: it can not be traced.
  */
 char *dt_launch_find(const char *name, bool scripts, bool *has_sleds, struct dt_error *e);
 
 /*
- * A program that is going to be started: a process of its own, with all that devtrace has when it
- * is begun (limits, capabilities, handlers of signals), which waits. Ends by itself when devtrace
- * does.
+ * A program that is going to be started: a waiting child process, with all that devtrace has at the
+ * time it is forked (limits, capabilities, signal handlers). It ends by itself when devtrace does.
  */
 struct dt_launch {
 	const char *path;
-	pid_t pid; /* 0: it does not wait, or not any more */
-	int go, failed;
-	char variable[4096]; /* NAME=VALUE: is set in its environment, NAME: is taken out; "": none
-			      */
+	pid_t pid;	/* 0: there is no waiting process */
+	int go, failed; /* pipes: one that lets it go on, one that says why its execve failed */
+	char variable[4096]; /* NAME=VALUE to be set in its environment, or NAME to be taken out;
+			      * "": none */
 };
 
-/* path and argv must stay. To be followed by dt_launch() or dt_launch_cancel(). */
+/* Forks the process that waits. path and argv must stay until dt_launch() or dt_launch_cancel(),
+ * one of which must follow. -1 and the reason. */
 int dt_launch_begin(struct dt_launch *l, const char *path, char *const argv[], struct dt_error *e);
-/* Of one that is not begun, nothing. */
+/* Ends the process that waits. Does nothing if there is none. */
 void dt_launch_cancel(struct dt_launch *l);
 
 /*
- * Lets it start. Returns its pid, stopped at the end of its execve, or -1. Killed meanwhile,
- * devtrace leaves it running, or not begun.
+ * Lets the process execute its program. Returns its pid, stopped by ptrace at the end of its
+ * execve, or -1 and the reason. If devtrace is killed meanwhile, the program runs untraced, or not
+ * at all.
  */
 pid_t dt_launch(struct dt_launch *l, struct dt_error *e);
 
 /*
- * Has our child ended? It is left to be reaped. *status (may be NULL): as wait(2) gives it. To wait
- * for exits alone is not enough to ask: a child we hold by ptrace is reported when it stops, too.
+ * Looks whether our child has ended, without reaping it. *status (status may be NULL) is as wait(2)
+ * gives it. Calling waitid() with WEXITED alone is not enough: a child that we hold by ptrace is
+ * reported when it stops, too.
  */
 bool dt_has_ended(pid_t pid, int *status);
 
 /*
- * Lets a stopped, statically linked program run its first system calls, up to its rseq
- * registration or the sign that it has none. Returns 1 when it is registered and the thread is
- * stopped just behind it, 0 when not (stopped too), -1 when the process ended.
+ * Lets a stopped, statically linked program run its first system calls, up to its registration of
+ * rseq, or to a call that shows that it will not register any. Returns 1 when it has registered it,
+ * and 0 when not; its thread is stopped in both cases. -1: the process has ended.
  */
 int dt_launch_until_rseq(pid_t pid);
 

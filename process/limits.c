@@ -10,12 +10,13 @@
 static const int ours[] = {RLIMIT_STACK, RLIMIT_AS,	RLIMIT_DATA,
 			   RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_MEMLOCK};
 #define LIMITS (sizeof(ours) / sizeof(*ours))
-#define FILES  65536u /* descriptors are enough: more would be slow to close one by one */
+#define FILES  65536u /* descriptors that are enough: more would be slow to close one by one */
 
-static struct rlimit before[LIMITS];
-static struct sigaction xfsz;
+static struct rlimit before[LIMITS]; /* the original limits */
+static struct sigaction xfsz;	     /* the original handling of SIGXFSZ */
 static int raised;
 
+/* Raises one limit as far as possible; *now: what it is. */
 static void raise_limit(int what, const struct rlimit *now)
 {
 	struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits that we run under (setrlimit(2)). They are meant for the program: for ourselves we
- * raise them as far as we may, and the program gets those that were there.
+ * Resource limits (setrlimit(2)). Those that devtrace is started with are meant for the traced
+ * program: for ourselves we raise them as far as we may, and the program gets the original ones.
  */
 #ifndef DT_PROCESS_LIMITS_H
 #define DT_PROCESS_LIMITS_H
 
 /*
- * Raises our own: to the hard ones, with the privilege beyond. A file that grows too large is an
- * error of ours from here on, not our end. To be called once, first of all.
+ * Raises our soft limits to the hard ones, and if we are privileged the hard ones too. SIGXFSZ is
+ * ignored from here on, so that a file that grows too large is an error, and does not kill us. To
+ * be called once, first of all.
  */
 void dt_limits_raise(void);
 
 /*
- * Are this thread's stack, and those of threads to come, large enough? Raising the limit does not
- * make the latter larger: libc has looked at it already.
+ * Looks whether the original limit of the stack is large enough for this thread and those to come.
+ * Raising the limit does not make later threads' stacks larger, since libc has read it already.
  */
 int dt_limits_stack_fits(void);
-#define DT_LIMITS_STACK (8u << 20) /* bytes that are */
+#define DT_LIMITS_STACK (8u << 20) /* bytes of a stack that are surely enough */
 
-/* In a child that is about to become a program: what was there before is there again. */
+/* Sets the original limits and SIGXFSZ again, in a child that is about to execute a program. */
 void dt_limits_restore(void);
 
 #endif

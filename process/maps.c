@@ -17,6 +17,7 @@
 #define HEAP_CLEAR  (512ull << 20)    /* above the heap */
 #define STACK_CLEAR 0x10000000ull     /* below the stack */
 
+/* Reads the whole file; the caller frees the text. NULL and the reason. */
 static char *slurp(pid_t pid, struct dt_error *e)
 {
 	char path[64], *text = NULL;
@@ -32,7 +33,7 @@ static char *slurp(pid_t pid, struct dt_error *e)
 	for (;;) {
 		ssize_t n;
 
-		/* begins small: most processes have few mappings, and many may be looked at */
+		/* begins small: most processes have few mappings, and many processes may be read */
 		if (size - len < 4096) {
 			char *more = realloc(text, size += size ? size : 16384);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Returns Yama's ptrace_scope; 0: no restriction, or no Yama. */
 static int yama_scope(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -34,7 +35,7 @@ static bool is_zombie(pid_t pid)
 	f = fopen(path, "re");
 	if (!f)
 		return false;
-	/* the name, in parentheses, may hold anything */
+	/* the name, in parentheses, may contain anything */
 	if (fgets(line, sizeof(line), f) && (state = strrchr(line, ')')) != NULL)
 		zombie = state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
 	fclose(f);

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x...)", or "\t/lib64/ld-linux-x86-64.so.2
- * (0x...)" */
+/* Takes name and path out of a line: "\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x...)", or
+ * "\t/lib64/ld-linux-x86-64.so.2 (0x...)". False: there is no library in it. */
 static bool parse(char *line, char **name, char **path)
 {
 	char *arrow = strstr(line, " => "), *end = strstr(line, " (0x");
@@ -27,7 +27,7 @@ static bool parse(char *line, char **name, char **path)
 		*path = arrow + 4;
 	}
 	return strchr(*path, '/') !=
-	       NULL; /* not the vdso, nor what was not found; it may be relative */
+	       NULL; /* no path: the vdso, or a library not found. A path may be relative */
 }
 
 int dt_needed_each(const char *path, const char *interp,
@@ -67,6 +67,7 @@ int dt_needed_each(const char *path, const char *interp,
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/* Looks whether a function of that name brings in code: see dt_needed_grows(). */
 static bool brings_in(const char *name)
 {
 	static const char *const whole[] = {"dlopen",  "dlmopen", "system", "popen",
@@ -84,7 +85,8 @@ static bool brings_in(const char *name)
 	return false;
 }
 
-/* Does the file take a symbol from elsewhere for which is() is true? Without a table: unknown. */
+/* Looks whether the file imports a symbol for which is() returns true. Without a symbol table it
+ * returns `unknown'. */
 static bool imports(struct dt_elf *f, bool (*is)(const char *name), bool unknown)
 {
 	uint64_t size = 0, length = 0;

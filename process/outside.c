@@ -24,32 +24,37 @@
 
 enum request { OPEN, REMOVE, MOVE, RUN, CONNECT, DISCONNECT };
 
+/* A request. */
 struct asked {
 	int32_t request, flags, mode;
-	char path[PATH_MAX]; /* as long as it is */
+	char path[PATH_MAX]; /* only the bytes up to its end are sent */
 };
 
+/* An answer; a descriptor may come with it. */
 struct answer {
 	int32_t result, error;
-	struct dt_error why; /* of CONNECT */
+	struct dt_error why; /* only of CONNECT */
 };
 
-/* What an opening may ask for, beside reading; and for what it must be allowed to write. */
+/* The flags of open() that need permission to write; and all flags that may be asked for. */
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 #define FLAGS  (WRITES | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_LARGEFILE)
 
-/* Of root's: other users' files, and what other processes have mapped. */
+/* The capabilities that it keeps of root's: for other users' files, and for what other processes
+ * have mapped. */
 #define BIT(c) (1ull << (c))
 #define KEEPS                                                                                      \
 	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) |                      \
 	 BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE))
 
-static int channel = -1;
-static pid_t process;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int channel = -1; /* to the process outside; -1: there is none */
+static pid_t process;	 /* the process outside */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of a request and its answer */
 
 /* ---- outside ---- */
 
+/* Returns the listed name that is path, and of which one of the bits `may' is allowed; NULL: none.
+ */
 static const struct dt_outside_name *find(const struct dt_outside_list *l, const char *path,
 					  unsigned may)
 {
@@ -59,7 +64,7 @@ static const struct dt_outside_name *find(const struct dt_outside_list *l, const
 	return NULL;
 }
 
-/* Is it an executable or library, and nothing else of the user's? */
+/* Opens an ELF file; any other file of the user's is refused. */
 static int open_program(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -113,6 +118,7 @@ static int move_stated(const struct dt_outside_list *l, const char *path)
 	return -1;
 }
 
+/* Runs the listed program with the original signal mask, and returns its status. */
 static int run_stated(const struct dt_outside_list *l, const sigset_t *signals)
 {
 	int status = 0, failed[2];
@@ -194,12 +200,14 @@ static void serve_one(const struct dt_outside_list *l, int from, const struct as
 	}
 	to.error = errno;
 	send_answer(from, &to, fd);
-	/* a connection is its own; the other end may be a process that it has to wait for */
+	/* of a connection too: it belongs to the asker, and disconnect() may have to wait for the
+	 * process at the other end */
 	if (fd >= 0)
 		close(fd);
 }
 
-/* A folder and what is in it, two levels deep; links are not followed. */
+/* Removes a folder and what is in it, with folders in it up to that many levels deep. Links are not
+ * followed. */
 static void clear(int at, const char *name, unsigned levels)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -214,7 +222,7 @@ static void clear(int at, const char *name, unsigned levels)
 	unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* What was for a while: it is gone, whatever becomes of who has asked for it. */
+/* Removes what is to be removed at the end, however the confined process has ended. */
 static void remove_at_end(const struct dt_outside_list *l)
 {
 	for (size_t i = 0; i < l->names; i++)
@@ -222,6 +230,7 @@ static void remove_at_end(const struct dt_outside_list *l)
 			clear(AT_FDCWD, l->name[i].path, 1);
 }
 
+/* Serves requests in the process outside until the confined process ends. */
 static void stay_outside(const struct dt_outside_list *l, int from, const sigset_t *signals)
 {
 	static struct asked a;
@@ -231,7 +240,7 @@ static void stay_outside(const struct dt_outside_list *l, int from, const sigset
 		setenv("TMPDIR", l->temporary, 1);
 	else
 		unsetenv("TMPDIR");
-	/* what a program or ssh may need is not known */
+	/* if it runs a program or makes a connection (ssh), it is not known what these need */
 	if (!l->runs && !l->connect)
 		dt_rights_only(KEEPS, NULL);
 	for (;;) {
@@ -251,7 +260,7 @@ static void stay_outside(const struct dt_outside_list *l, int from, const sigset
 
 /* ---- inside ---- */
 
-/* What it removes in the end is gone when we are. */
+/* Waits at our exit until the process outside has removed what is to be removed at the end. */
 static void end(void)
 {
 	if (channel < 0)
@@ -327,8 +336,8 @@ static int receive(struct answer *a, int *fd)
 	return n == (ssize_t)sizeof(*a) ? 0 : -1;
 }
 
-/* The result, or the descriptor; errno is as it was there. e: what is said of a connection, or
- * NULL. */
+/* Sends a request, and returns the descriptor or the result of the answer; errno is set as it was
+ * there. e: for the reason why a connection failed, or NULL. */
 static int ask(enum request request, const char *path, int flags, int mode, struct dt_error *e)
 {
 	static struct asked q;
@@ -360,7 +369,7 @@ static int ask(enum request request, const char *path, int flags, int mode, stru
 	return rc;
 }
 
-/* Is it refused here, where one could ask there? */
+/* Looks whether the last call has been refused here, and there is a process outside to ask. */
 static bool is_refused(void)
 {
 	return (errno == EACCES || errno == EPERM || errno == EXDEV) && channel >= 0;

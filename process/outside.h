@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process that has confined itself (process/confine.h) still gets from outside. A small
- * process is forked before that, stays as it is, and does what is asked of it, if it was stated
- * before anything hostile was read: it opens, removes and moves files of stated names, opens
- * executables, and runs a stated program or makes a stated connection. It reads nothing but the
- * requests, and ends with who asks.
+ * What a process that has confined itself (process/confine.h) still gets from outside. Before it
+ * does so, it forks a small process, the process outside, which keeps its rights and does what it
+ * is asked for, if that is on a list made before anything hostile was read: it opens, removes and
+ * moves files of listed names, opens executables, and runs the listed program or makes the listed
+ * connection. It reads nothing but the requests, and ends when the confined process does.
  */
 #ifndef DT_PROCESS_OUTSIDE_H
 #define DT_PROCESS_OUTSIDE_H
@@ -14,48 +14,57 @@
 
 #include "core/error.h"
 
+/* What may be done with a listed name, as bits. */
 enum dt_outside_may {
-	DT_OUTSIDE_READ = 1,   /* open, for reading */
-	DT_OUTSIDE_WRITE = 2,  /* open, for writing, too; make */
-	DT_OUTSIDE_REMOVE = 4, /* a file, or an empty folder */
-	DT_OUTSIDE_AT_END = 8, /* is removed in the end, a folder with the files that are in it */
+	DT_OUTSIDE_READ = 1,   /* it may be opened for reading */
+	DT_OUTSIDE_WRITE = 2,  /* it may be made, and opened for writing */
+	DT_OUTSIDE_REMOVE = 4, /* it may be removed: a file, or an empty folder */
+	DT_OUTSIDE_AT_END = 8, /* it is removed at the end; a folder with all that is in it */
 };
 
+/* A listed name. */
 struct dt_outside_name {
 	char *path;
-	char *to; /* where it may be moved to; NULL: nowhere */
-	unsigned may;
+	char *to;     /* where it may be moved to; NULL: nowhere */
+	unsigned may; /* enum dt_outside_may */
 };
 
+/* All that the process outside may be asked for. */
 struct dt_outside_list {
 	struct dt_outside_name *name;
 	size_t names;
-	bool programs;		   /* ELF files may be opened, of any name, for reading */
-	char *const *runs;	   /* a program, and what it is given; NULL: none */
-	void (*before)(void *ctx); /* is called in its process, in front of it; NULL: nothing */
-	/* a connection is made, and ended; NULL: none */
+	bool programs;		   /* ELF files of any name may be opened for reading */
+	char *const *runs;	   /* a program to run, as argv; NULL: none */
+	void (*before)(void *ctx); /* called in its process before its execve; NULL: nothing */
+	/* make a connection, returning its descriptor or -1, and end it; NULL: there is none */
 	int (*connect)(void *ctx, struct dt_error *e);
 	void (*disconnect)(void *ctx);
-	void *ctx;
-	char *temporary; /* TMPDIR as it was, for what is run there; NULL: it was not set */
+	void *ctx;	 /* for before, connect and disconnect */
+	char *temporary; /* the original TMPDIR, for what is run outside; NULL: it was not set */
 };
 
-/* Forks it. What follows is asked of it from then on; before, and without it, all is done here. */
+/* Forks the process outside. The functions below ask it from then on; without it, they do
+ * everything in this process. -1 and the reason. */
 int dt_outside_begin(const struct dt_outside_list *list, struct dt_error *e);
+/* Looks whether there is a process outside. */
 bool dt_outside_is(void);
-/* In a child that closes what it does not need: what it is asked by is this descriptor. False:
- * there is none. */
+/* Makes fd the descriptor by which the process outside is asked, in a child that closes all others.
+ * False: there is no such process. */
 bool dt_outside_keep(int fd);
 
-/* As open(), unlink() (of a folder, rmdir()) and rename(); done here where that is allowed. */
+/* Do what open(), unlink() (of a folder, rmdir()) and rename() do: in this process if that is
+ * allowed, else by asking the process outside. */
 int dt_outside_open(const char *path, int flags, int mode);
 int dt_outside_remove(const char *path);
 int dt_outside_move(const char *from, const char *to);
 
-/* What waitpid() says of the program; -1: it could not be started, see errno. */
+/* Has the listed program run, and returns its status as waitpid() gives it; -1 and errno: it could
+ * not be started. */
 int dt_outside_run(void);
 
+/* Has the listed connection made, and returns its descriptor; -1 and the reason. */
 int dt_outside_connect(struct dt_error *e);
+/* Has that connection ended. */
 void dt_outside_disconnect(void);
 
 #endif

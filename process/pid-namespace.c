@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes in other PID namespaces: /proc/PID/ns/pid names one, "NSpid:" in status the numbers
- * there. */
+/* Processes in other PID namespaces. /proc/PID/ns/pid tells a process's namespace, and "NSpid:" in
+ * its status its number there. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ pid_t dt_pid_inner(pid_t pid, pid_t tid)
 
 		if (strncmp(line, "NSpid:", 6) != 0)
 			continue;
-		last = strrchr(line, '\t'); /* the outermost first */
+		last = strrchr(line, '\t'); /* the outermost namespace's number comes first */
 		inner = last ? (pid_t)atoi(last + 1) : 0;
 		break;
 	}
@@ -68,8 +68,9 @@ pid_t dt_pid_outer_thread(pid_t pid, pid_t inner)
 	return found;
 }
 
-/* A namespace that has gone may have had this inode: it is the same one as long as its first
- * process lives. */
+/* Returns the tag of the namespace with this inode and first process (0: not known); 0: it has none
+ * yet. A namespace that has gone may have had the same inode: it is the same namespace only as long
+ * as its first process lives. */
 static uint32_t known(const struct dt_pid_namespaces *all, uint64_t inode, pid_t first)
 {
 	for (uint32_t i = 1; i < DT_TAGS; i++) {
@@ -83,6 +84,7 @@ static uint32_t known(const struct dt_pid_namespaces *all, uint64_t inode, pid_t
 	return 0;
 }
 
+/* Returns an unused tag; the last one if there is none. */
 static uint32_t fresh(struct dt_pid_namespaces *all)
 {
 	for (uint32_t n = 1; n < DT_TAGS; n++) {

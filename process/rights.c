@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The capabilities that a controller keeps, and whose a process is. */
+/* The capabilities that a controller keeps, and reading the rights of a process. */
 #include "process/rights.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 
 #define BIT(c) (1ull << (c))
 
-/* In any case */
+/* The capabilities that are always kept. */
 #define ALWAYS                                                                                     \
 	(BIT(CAP_SYS_PTRACE) |	 /* to stop, read and write processes of others */                 \
-	 BIT(CAP_DAC_OVERRIDE) | /* /proc/PID/mem is its process's user's; so may our files be */  \
+	 BIT(CAP_DAC_OVERRIDE) | /* /proc/PID/mem belongs to others, and so may our files */       \
 	 BIT(CAP_SETUID) | BIT(CAP_SETGID) | /* the double: area.c */                              \
-	 BIT(CAP_KILL) |		     /* ends it */                                         \
+	 BIT(CAP_KILL) |		     /* to end the double */                               \
 	 BIT(CAP_SYS_ADMIN) |		     /* a double in another PID namespace: area.c */       \
 	 BIT(CAP_CHECKPOINT_RESTORE))	     /* /proc/PID/map_files: module.c */
 
@@ -49,7 +49,7 @@ int dt_rights_only(uint64_t keep, struct dt_error *e)
 		data[i].effective &= half;
 		data[i].inheritable &= half;
 	}
-	/* root's would come back with the next program otherwise */
+	/* without this, root's would come back with the next execve */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capset, &head, data) < 0)
 		return dt_fail(e, "the capabilities can not be given up: %s", strerror(errno));
 	return 0;
@@ -78,7 +78,7 @@ bool dt_rights_needs(bool (*fits)(const void *ctx), const void *ctx, uint64_t al
 	return !fit;
 }
 
-/* 0: not known. */
+/* Returns the inode of a process's user namespace; 0: not known. */
 static ino_t user_namespace(const char *process)
 {
 	char path[64];

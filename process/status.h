@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc/PID/status says of processes and threads. */
+/* Reading /proc/PID/status of processes and threads. */
 #ifndef DT_PROCESS_STATUS_H
 #define DT_PROCESS_STATUS_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The first number behind NAME and a colon, of a process or a thread; false: it has gone, or there
- * is none. */
+/* Reads the first number after NAME and a colon, of a process or a thread; false: it has gone, or
+ * there is no such line. */
 bool dt_status_number(pid_t tid, const char *name, unsigned *n);
 
-/* Whose child a process is now; 0: it has ended. */
+/* Returns a process's present parent; 0: the process has ended. */
 pid_t dt_status_parent(pid_t pid);
 
 #endif

@@ -21,9 +21,9 @@
 #include "process/maps.h"
 #include "process/memory.h"
 
-#define STOP_NS	  100000000ull	/* a thread that has not stopped by then can not be stopped, */
-#define STOPS_MAX 65536		/* remembered, if nobody takes them */
-#define BUSY_NS	  3000000000ull /* or then, if it could run */
+#define STOP_NS	  100000000ull	/* a thread that has not stopped by then can not be stopped */
+#define STOPS_MAX 65536		/* most times that are remembered while nobody takes them */
+#define BUSY_NS	  3000000000ull /* as STOP_NS, for a thread that could run */
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -39,15 +39,16 @@ uint64_t dt_now_ns(void)
 
 /* ---- what stopping took ---- */
 
-/* Times that threads were stopped, until somebody takes them. Owner thread puts, any thread takes.
- */
+/* Times for which threads were stopped, until they are taken. The owner thread adds to them, any
+ * thread takes. */
 static struct {
 	pthread_mutex_t lock;
 	struct dt_stopped *stop;
 	size_t n, room;
-	atomic_size_t waiting; /* n, for who only looks */
+	atomic_size_t waiting; /* n, to be read without the lock */
 } told = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Adds a time for which a thread was stopped. */
 static void tell(pid_t tid, uint64_t begin, uint64_t end)
 {
 	pthread_mutex_lock(&told.lock);
@@ -83,6 +84,7 @@ bool dt_threads_stopped(struct dt_stopped *s)
 
 /* ---- stopping ---- */
 
+/* Looks whether tid is in the list already. */
 static bool known(const struct dt_threads *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -91,8 +93,8 @@ static bool known(const struct dt_threads *t, pid_t tid)
 	return false;
 }
 
-/* since: ticks at which it could not go on any more; 0: it waited in a system call, and still does.
- */
+/* Adds a thread to the list. since: ticks from which on it was kept from running; 0: it waited in a
+ * system call, and still does. */
 static int add(struct dt_threads *t, pid_t tid, uint64_t since, struct dt_error *e)
 {
 	if (t->n == t->room) {
@@ -112,7 +114,8 @@ static int add(struct dt_threads *t, pid_t tid, uint64_t since, struct dt_error 
 	return 0;
 }
 
-/* The letter of /proc/PID/task/TID/stat; 0: it is not known, 'X': there is no such thread. */
+/* Returns the thread's state, a letter of /proc/PID/task/TID/stat; 0: it is not known; 'X': there
+ * is no such thread. */
 static char state_of(pid_t pid, pid_t tid)
 {
 	char path[64], line[256], letter = 0;
@@ -129,7 +132,8 @@ static char state_of(pid_t pid, pid_t tid)
 	return letter;
 }
 
-/* A thread that has called exit stays in the list until the others have, when it is the first. */
+/* Looks whether a thread has ended. A first thread that has stays in the list of threads, as a
+ * zombie, until the others have ended. */
 static bool has_exited(pid_t pid, pid_t tid)
 {
 	char state = state_of(pid, tid);
@@ -138,9 +142,10 @@ static bool has_exited(pid_t pid, pid_t tid)
 }
 
 /*
- * These end with EINTR on any stop, and are not restarted by the kernel, though no signal came
- * (signal(7), "Interruption of system calls by stop signals"): a stop of ours must not be noticed.
- * A signal that did come interrupts the call again.
+ * Has a thread repeat the system call that our stop has interrupted, which must not be noticed. The
+ * calls in the list end with EINTR on any stop, and are not restarted by the kernel, though no
+ * signal came (signal(7), "Interruption of system calls by stop signals"). A signal that did come
+ * interrupts the call again. *waits: the thread was waiting in a system call.
  */
 static void restart_call(pid_t tid, bool *waits)
 {
@@ -150,8 +155,8 @@ static void restart_call(pid_t tid, bool *waits)
 	*waits = false;
 	if (dt_regs_get(tid, &r) < 0)
 		return;
-	/* interrupted while it slept: what it sleeps for goes on meanwhile (the kernel's
-	 * ERESTART...) */
+	/* results of a call that was interrupted while it slept: EINTR, or the kernel's
+	 * ERESTART...; what it waits for goes on meanwhile */
 	result = dt_regs_result(&r);
 	*waits = dt_regs_call(&r) >= 0 && (result == -EINTR || (result <= -512 && result >= -516));
 	if (result != -EINTR)
@@ -170,7 +175,7 @@ static void restart_call(pid_t tid, bool *waits)
 	}
 }
 
-static pid_t child;
+static pid_t child; /* see dt_threads_child() */
 
 void dt_threads_child(pid_t pid)
 {
@@ -190,7 +195,7 @@ pid_t dt_threads_wait(pid_t tid, int *status)
 	info.si_pid = 0;
 	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) < 0)
 		return -1;
-	/* a stop is reported whatever is asked for, when it has come just now */
+	/* a stop that has come just now is reported, too, whatever is asked for */
 	errno = ECHILD;
 	return info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED ? -1 : 0;
 }
@@ -205,8 +210,8 @@ static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 
 		if (got != 0 && !(got < 0 && errno == EINTR))
 			return got;
-		/* one that only waits for a core will have it, on a busy machine a little later; on
-		 * such a one it can also be us who had none, and it has stopped since we looked */
+		/* a thread that only waits for a core will get one, on a busy machine a little
+		 * later; there it can also be we who had none, and it has stopped meanwhile */
 		while (dt_now_ns() - begin > until) {
 			if (until >= BUSY_NS || !strchr("Rt", state_of(pid, tid)))
 				return dt_threads_wait(tid, status);
@@ -216,12 +221,13 @@ static pid_t wait_stop(pid_t pid, pid_t tid, int *status)
 	}
 }
 
-/* Threads that did not stop in time and are still ours. Owner thread only, as all of ptrace. */
+/* Threads that did not stop in time, and of which we are still the tracer. For the owner thread
+ * only, as is all of ptrace. */
 #define LATE 64
 static pid_t late[LATE];
 static size_t lates;
 
-/* Takes tid off the list: it is ours, and has been asked to stop. */
+/* Takes tid off that list, if it is there: we are its tracer, and have asked it to stop. */
 static bool was_late(pid_t tid)
 {
 	for (size_t i = 0; i < lates; i++)
@@ -248,7 +254,8 @@ void dt_threads_late(void)
 	}
 }
 
-/* Seizes and interrupts one thread, and waits for its stop. 1: it ended meanwhile. */
+/* Seizes and interrupts one thread, waits for its stop, and adds it to the list. 1: it has ended
+ * meanwhile. */
 static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 {
 	bool ours = was_late(tid), waits;
@@ -269,7 +276,8 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		pid_t got = wait_stop(t->pid, tid, &status);
 
 		if (got == 0) {
-			/* it is ours until it stops; released with the others if it does by then */
+			/* we are its tracer until it stops; if it does in time, it is released with
+			 * the others */
 			add(t, tid, 0, NULL);
 			return dt_fail(
 				e,
@@ -283,7 +291,7 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 			restart_call(tid, &waits);
 			break;
 		}
-		/* a signal got there first: let it be delivered; the interrupt follows */
+		/* a signal came first: it is delivered, and the interrupt follows */
 		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
 			return 1;
 	}
@@ -313,7 +321,7 @@ int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
 	t->whole_process = true;
 	t->stopped_at = dt_now_ns();
 	dt_format(path, sizeof(path), "/proc/%d/task", pid);
-	/* threads may be born while we go through the list: go on until nobody is new */
+	/* threads may be made while we go through the list: repeat that until none is new */
 	while (more) {
 		DIR *d = opendir(path);
 		struct dirent *entry;
@@ -349,10 +357,10 @@ int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e)
 void dt_threads_release(struct dt_threads *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		/* before it goes on, so that it is known before its next record */
+		/* told before the thread goes on, so that it is known before its next record */
 		if (t->since[i])
 			tell(t->tid[i], t->since[i], dt_ticks());
-		/* what has not stopped can only be let go when it has */
+		/* a thread that has not stopped can be let go only when it has */
 		if (ptrace(PTRACE_DETACH, t->tid[i], 0, 0) < 0 && errno == ESRCH && lates < LATE)
 			late[lates++] = t->tid[i];
 	}
@@ -371,7 +379,7 @@ static bool is_restorer(int mem, uint64_t address)
 	return dt_memory_read(mem, address, text, sizeof(text)) == 0 && dt_frame_restorer(text);
 }
 
-/* Where the signal frames between sp and end return to. */
+/* Calls fn for each address to which a signal frame between sp and end returns. */
 static void frames(int mem, uint64_t sp, uint64_t end,
 		   void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx)
 {
@@ -379,7 +387,7 @@ static void frames(int mem, uint64_t sp, uint64_t end,
 	uint64_t word[KEEP + WORDS + MORE], restorer;
 
 	for (sp &= ~7ull; sp < end; sp += 8 * WORDS) {
-		/* the last words again, since a frame may lie across */
+		/* the last words are read again with the next piece, since a frame may span both */
 		size_t n = end - sp < sizeof(word) ? (end - sp) / 8 : sizeof(word) / 8;
 
 		if (dt_memory_read(mem, sp, word, 8 * n) < 0)
@@ -411,6 +419,7 @@ void dt_threads_saved(const struct dt_threads *t, int mem,
 	dt_maps_free(&maps);
 }
 
+/* The context of note_ip(). */
 struct noting {
 	struct dt_ips *ips;
 	bool (*left_out)(void *ctx, uint64_t ip);

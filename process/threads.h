@@ -6,74 +6,81 @@
 #include <sys/types.h>
 #include "core/error.h"
 
+/* Threads that are stopped. Only the owner thread, which is their tracer, may use the functions for
+ * this; ptrace demands that. */
 struct dt_threads {
 	pid_t pid;
 	pid_t *tid;
-	uint64_t *since; /* ticks at which each could not go on any more; 0: it waits in a system
+	uint64_t *since; /* ticks from which on each was kept from running; 0: it waited in a system
 			    call */
 	size_t n, room;
-	bool whole_process;   /* all threads, not one chosen thread */
-	uint64_t stopped_at;  /* monotonic ns */
-	uint64_t stopped_for; /* ns the first-stopped thread was stopped; set by the release */
+	bool whole_process;   /* these are all threads, not one chosen thread */
+	uint64_t stopped_at;  /* when stopping began, monotonic ns */
+	uint64_t stopped_for; /* ns from then to the release, which sets it */
 };
 
-/* Stops every thread of pid. On failure nothing is left stopped. */
+/* Stops every thread of pid. On failure (-1 and the reason) nothing is left stopped. */
 int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e);
-/* Stops the one thread tid. */
+/* Stops the one thread tid. dt_threads_release() must follow on failure, too. */
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e);
 /*
- * As waitpid() with __WALL and WNOHANG, for a thread that is held: but the end of our own child is
- * left to who asks for its status; it is -1 here.
+ * Waits as waitpid() with __WALL and WNOHANG does, for a thread that is held. But when our own
+ * child ends, it returns -1 and does not reap it: its status is left to dt_has_ended() and the
+ * like.
  */
 pid_t dt_threads_wait(pid_t tid, int *status);
-void dt_threads_child(pid_t pid); /* the one there is */
-/* Lets go those that stopped too late to be waited for. To be called now and then. */
+/* Says which process our own child is. There is one at most. */
+void dt_threads_child(pid_t pid);
+/* Lets threads go on that stopped too late to be waited for. To be called now and then. */
 void dt_threads_late(void);
-/* Lets all go on where they are. */
+/* Lets all threads go on where they are, and frees the lists. */
 void dt_threads_release(struct dt_threads *t);
 
-/* A time for which a thread that would have run was stopped by us. */
+/* A time for which we have stopped a thread that would have run. */
 struct dt_stopped {
 	pid_t tid;
 	uint64_t begin, end; /* ticks */
 };
 
-/* Takes one of those that have not been taken; false: there is none. NULL: only looks. Any thread.
- */
+/* Takes a time that has not been taken yet; false: there is none. s NULL: only looks. Any thread
+ * may call this. */
 bool dt_threads_stopped(struct dt_stopped *s);
 
 /*
- * True when a thread's instruction pointer lies in [low, high), or will when a signal handler that
- * it runs returns: the code there must call nothing outside of it.
+ * Looks whether a thread's instruction pointer is in [low, high), or will be there when a signal
+ * handler that it runs returns. That suffices only if the code there calls nothing outside of it.
  */
 bool dt_threads_inside(struct dt_threads *t, int mem, uint64_t low, uint64_t high);
 
 /*
- * Calls fn for every place that a stopped thread will go on at: its instruction pointer, and where
- * signal handlers that it runs will return to (frame).
+ * Calls fn for each address at which a stopped thread will go on: its instruction pointer, and
+ * (frame) the addresses to which signal handlers that it runs will return.
  */
 void dt_threads_saved(const struct dt_threads *t, int mem,
 		      void (*fn)(void *ctx, uint64_t ip, bool frame), void *ctx);
 
-/* All those places, looked up once. dt_ips_free() frees them. */
+/* All those addresses, collected once. */
 struct dt_ips {
 	uint64_t *ip;
 	size_t n, room;
-	bool failed; /* no memory: any place may be among them */
+	bool failed; /* no memory: any address may be missing */
 };
 
-/* left_out, if not NULL: a thread's own instruction pointer is not among them when it says so. */
+/* Collects them, to be freed by dt_ips_free(). A thread's own instruction pointer is left out if
+ * left_out, unless it is NULL, returns true for it. */
 void dt_threads_ips(const struct dt_threads *t, int mem, bool (*left_out)(void *ctx, uint64_t ip),
 		    void *ctx, struct dt_ips *ips);
+/* Frees the list. */
 void dt_ips_free(struct dt_ips *ips);
-/* Is one of them in [low, high)? */
+/* Looks whether one of them is in [low, high); also true if the list is not complete. */
 bool dt_ips_inside(const struct dt_ips *ips, uint64_t low, uint64_t high);
 
-/* The thread pointer of a stopped thread; 0 when it has none. */
+/* Returns the thread pointer of a stopped thread; 0: it has none. */
 uint64_t dt_thread_pointer(pid_t tid);
-/* The thread's rseq registration: pointer, size, signature; false when it has none. */
+/* Reads a stopped thread's rseq registration: pointer, size, signature. False: it has none, or the
+ * kernel does not tell (before 5.13). */
 bool dt_thread_rseq(pid_t tid, uint64_t *address, uint32_t *size, uint32_t *signature);
 
-uint64_t dt_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t dt_now_ns(void); /* returns the time of CLOCK_MONOTONIC */
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area: what a traced process has mapped while it is traced. One stretch of addresses, below
- * 2 GiB, so that the hooks can use absolute 32-bit addresses:
+ * The area: what devtrace has mapped into a process while it is traced. It is one stretch of
+ * addresses, below 2 GiB so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
  *	+0x4000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x5000  kept    rw- private  struct dt_kept_block; not so
+ *	+0x5000  kept    rw- private  struct dt_kept_block; a forked child inherits it
  *	+0x6000  session rw- shared   struct dt_control and the rings (core/ring.h)
- *	behind   hooks   r-x private  made of the blob's templates, for each core
- *	behind   table   r-x private  struct dt_table, written by the controller only
+ *	then     hooks   r-x private  made from the blob's templates, for each core
+ *	then     table   r-x private  struct dt_table, written by the controller only
  *
- * and a page of jumps near libc, and one near the program, where the area is out of a direct jump's
- * reach.
+ * There is also a page of jumps near libc, and one near the program, where a direct jump from there
+ * does not reach the area.
  *
  * The blob is linked twice, at 0 and at DT_BLOB_OTHER: where the two images differ there is an
- * address to be relocated. Other words to be filled in are listed as fixups. target/blob.ld lays it
- * out, target/hook.S and target/slow.c are it.
+ * address to be relocated. Other words to be filled in are listed as fixups. The blob consists of
+ * target/hook.S and target/slow.c, laid out by target/blob.ld.
  */
 #ifndef DT_ARCH_AREA_H
 #define DT_ARCH_AREA_H
@@ -25,83 +25,85 @@
 #define DT_AREA_KEPT	0x5000
 #define DT_AREA_SESSION 0x6000
 #define DT_CODE_SIZE	0x4000
-#define DT_AREA_GATES	0x3400 /* in the code, behind the blob: see arch/x86_64/gate.h */
-#define DT_AREA_STUB	0x3a00 /* behind these: where system calls made for us run from */
+#define DT_AREA_GATES	0x3400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB	0x3a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
-#define DT_AREA_TOP	0x7fff0000ull /* the area ends below */
+#define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
 #define DT_BLOB_MAGIC	0x31626f6c62747664
 
-/* what a fixup's 32 bits are to be */
+/* types of fixups: what their 32 bits are set to */
 #define DT_FIX_REL	 1  /* relative to the next instruction: changes when the code is moved */
 #define DT_FIX_CPU	 2  /* rseq->cpu_id from %fs */
 #define DT_FIX_ARM	 3  /* rseq->rseq_cs from %fs */
 #define DT_FIX_TID	 4  /* the thread id from %fs */
 #define DT_FIX_CS	 5  /* address of the copy's struct rseq_cs */
 #define DT_FIX_CORE	 6  /* the copy's core */
-#define DT_FIX_NEXT	 7  /* relative: the next copy, or the head behind the last */
-#define DT_FIX_RING	 8  /* to be added: address of the core's ring */
+#define DT_FIX_NEXT	 7  /* relative: the next copy, or after the last one the head */
+#define DT_FIX_RING	 8  /* address of the core's ring, added to what is there */
 #define DT_FIX_MASK	 9  /* ring size - 1 */
 #define DT_FIX_SIGNATURE 10 /* the rseq signature */
 #define DT_FIX_TAG	 11 /* the process's tag: process/pid-namespace.h */
 
-#define DT_PATCHES 32 /* places that lead through the area, at most; hook.S makes room for them */
+#define DT_PATCHES 32 /* most places that lead through the area; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
 #include "core/ring.h"
 #include "core/types.h"
 
-/* Zero in a forked child until its first record. */
+/* What belongs to one process alone: zero in a forked child until its first record. */
 struct dt_process_block {
-	uint32_t cores;	      /* rings there are; 0: not filled in, take the slow path */
-	uint32_t pid;	      /* as the controller knows it, once that has answered */
-	uint32_t shared_only; /* nobody appends by rseq: two of its threads share a thread block, or
+	uint32_t cores;	      /* number of cores' rings; 0: not filled in, take the slow path */
+	uint32_t pid;	      /* as the controller numbers it, once it has answered */
+	uint32_t shared_only; /* no thread appends by rseq: two threads share a thread block, or
 			       * some may not read the clock */
 	uint32_t calling; /* threads that may be about to make a system call for us; locked add */
-	/* in uniform mode, what is not traced is written here; several threads may, it means
-	 * nothing */
+	/* in uniform mode, what is not traced is written here, by several threads at once; its
+	 * content means nothing */
 	uint64_t nowhere[8] __attribute__((aligned(64)));
-	uint32_t proof[DT_REQUESTS]; /* of a request in that slot: who has its number here has
-					posted it */
+	uint32_t proof[DT_REQUESTS]; /* by request slot: the number of the request that this process
+					has posted there, as a proof that it did */
 };
 
 #define DT_STRICT_MAX 64u /* with more, nothing is recorded of the process any more */
 
-/* Beside it, in a page of its own (DT_AREA_KEPT): a forked child inherits it. */
+/* What a forked child inherits; in a page of its own (DT_AREA_KEPT). */
 struct dt_kept_block {
 	uint32_t opted_out; /* DT_DISABLE_PROCESS() has been called: nothing is recorded any more */
-	uint32_t confined;  /* a seccomp filter has been, or is about to be installed: no system
-			       calls */
-	/* a thread has been, or is about to be forbidden to read the clock (PR_SET_TSC): each asks
-	 * before it does so. The kernel lets children and what they execute inherit it */
+	uint32_t confined;  /* a seccomp filter is, or is about to be installed: no system calls
+			       are made for us */
+	/* some thread is, or is about to be forbidden to read the clock (PR_SET_TSC), so each
+	 * thread asks before it reads it. Children, and programs that they execute, inherit the ban
+	 */
 	uint32_t asks_clock;
 	uint32_t
 		tag; /* of its PID namespace, as it stands in thread ids: process/pid-namespace.h */
-	uint32_t strict; /* threads in strict seccomp, which can not even ask: their thread pointers
-			  */
-	uint64_t strict_fs[DT_STRICT_MAX]; /* 0: being written */
+	uint32_t strict; /* number of threads in strict seccomp, which can not even ask, and */
+	uint64_t strict_fs[DT_STRICT_MAX]; /* their thread pointers; 0: being written */
 };
 
-/* The hooks, as they are numbered everywhere */
+/* The numbers of the hooks. */
 enum dt_hook {
 	DT_HOOK_ENTRY,
 	DT_HOOK_EXIT,
-	DT_HOOK_EVENT,	/* one value */
-	DT_HOOK_EVENT4, /* four */
-	DT_HOOK_JUMP,	/* an exit by a jump whose target lies on the stack */
+	DT_HOOK_EVENT,	/* an event with one value */
+	DT_HOOK_EVENT4, /* an event with four values, or a point */
+	DT_HOOK_JUMP,	/* an exit by a jump whose target has been pushed */
 	DT_HOOKS
 };
 
-/* A hook: offsets in the blob. From head to copy it stands once, from copy to end for each core. */
+/* A hook's template: offsets in the blob. The part from head to copy stands once in the hook, the
+ * part from copy to end once for each core. */
 struct dt_template {
 	uint32_t head, hook, again, abort, copy, start, commit, end;
 };
 
+/* 32 bits in the blob that the controller fills in. */
 struct dt_fixup {
-	uint32_t at; /* offset in the blob of 32 bits */
-	uint32_t type;
+	uint32_t at;   /* their offset in the blob */
+	uint32_t type; /* DT_FIX_... */
 };
 
-/* Head of the blob, at the start of the code. Offsets are from the start of the area. */
+/* The head of the blob, at the start of the area's code. Offsets are from the start of the area. */
 struct dt_blob {
 	uint64_t magic;
 	/* --- given by the blob */
@@ -114,29 +116,31 @@ struct dt_blob {
 		clone3;		       /* jumped to from libc's functions of these names */
 	uint32_t call;		       /* called by gates */
 	uint32_t code_begin, code_end; /* instructions: where a thread's ip can be */
-	uint32_t fixups, fixups_end;   /* struct dt_fixup[] */
+	uint32_t fixups, fixups_end;   /* begin and end of an array of struct dt_fixup */
 	struct dt_template hook_template[DT_HOOKS];
 	/* --- filled by the controller */
 	uint64_t cores, stride, mask;
-	uint64_t jumps[2];	  /* the pages of jumps near libc and near the program, 0: none */
-	uint64_t again[DT_HOOKS]; /* where a slow path tries again; 0: no hooks made yet */
+	uint64_t jumps[2]; /* the pages of jumps near libc and near the program, 0: none */
+	uint64_t
+		again[DT_HOOKS]; /* where a hook tries again after the slow path; 0: no hooks yet */
 	uint64_t execve_back, execveat_back; /* the instruction after libc's syscall */
 	uint64_t vfork_back;		     /* the instruction after vfork's `push %rdi' */
 	uint64_t clone_back, clone3_back;    /* the instruction after the syscall */
-	int64_t rseq_offset;		     /* struct rseq from %fs, 0: none */
+	int64_t rseq_offset;		     /* of struct rseq from %fs; 0: none */
 	uint32_t rseq_signature, rseq_size;
-	int64_t tid_offset; /* the thread id from %fs, 0: not known */
+	int64_t tid_offset; /* of the thread id from %fs; 0: not known */
 	uint64_t table;	    /* address of the struct dt_table */
 	uint64_t confined;  /* 1: the process allows itself few system calls, so the slow path makes
 			       none */
-	uint64_t hook[DT_HOOKS]; /* addresses of the hooks made; 0: none */
-	/* what was replaced, so that a later controller can put it back: address, 8 old bytes */
+	uint64_t hook[DT_HOOKS]; /* addresses of the hooks that were made; 0: none */
+	/* where bytes were replaced, and 8 old bytes, so that a later controller can put them back
+	 */
 	struct {
 		uint64_t address, old, length;
 	} patch[DT_PATCHES];
 };
 
-/* The blob as built, at 0 and at DT_BLOB_OTHER; copied, never executed in the controller. */
+/* The blob as linked at 0 and at DT_BLOB_OTHER. The controller copies it, and never executes it. */
 extern const unsigned char dt_blob_image[], dt_blob_image_end[];
 extern const unsigned char dt_blob_other[];
 #endif

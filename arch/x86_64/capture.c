@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See capture.h. The code: two jumps, of which the first is the switch (its distance is 0 or 5: it
- * leads to the second one, that leads past everything, or over it); a step over the red zone; flags
- * and seven registers pushed. From there on, relative to the stack pointer:
+ * See capture.h. The code begins with two jumps. The first one is the switch: its distance is 0 or
+ *5, so that it leads to the second one, which leads past everything, or over it. Then the stack
+ *pointer is moved below the red zone, and flags and seven registers are pushed. From there on,
+ *relative to the stack pointer, there are:
  *
  *	0 r9, 8 r8, 16 rdi, 24 rsi, 32 rdx, 40 rcx, 48 rax, 56 flags, 64 red zone, 192 what rsp was
  *
- * so that the hook, which counts on 192 bytes (STUB in target/hook.S), finds the record's sp. Four
- * values go to rdi, rsi, rdx and rcx, then the hook is called; the word behind the call says what
- * stands in the record as kind and flags.
+ * The hook counts on these 192 bytes (STUB in target/hook.S) to find the record's sp. Four values
+ *go to rdi, rsi, rdx and rcx, then the hook is called. The bytes after the call give the record's
+ *kind and flags.
  */
 #include "arch/x86_64/capture.h"
 
@@ -22,7 +23,7 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 };
 
 static const uint8_t value_register[4] = {RDI, RSI, RDX, RCX};
 
-/* Where a register is in the frame; -1: it is itself. */
+/* Returns where in the frame a register is saved; -1: it is not, and still has its value. */
 static int saved_at(unsigned reg)
 {
 	switch (reg) {
@@ -52,7 +53,7 @@ static uint8_t rex(bool wide, unsigned reg, unsigned rm)
 	return (uint8_t)(0x40 | wide << 3 | (reg >> 3 & 1) << 2 | (rm >> 3 & 1));
 }
 
-/* op %reg, %rm between registers, 64 bits: mov is 0x89, add 0x01, xor 0x31 */
+/* Emits op %reg, %rm between registers, 64 bits; mov is 0x89, add 0x01, xor 0x31. */
 static void op_registers(struct dt_emit *o, uint8_t op, unsigned reg, unsigned rm)
 {
 	dt_emit_byte(o, rex(true, reg, rm));
@@ -60,7 +61,7 @@ static void op_registers(struct dt_emit *o, uint8_t op, unsigned reg, unsigned r
 	dt_emit_byte(o, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
 
-/* mov (0x8b) or lea (0x8d) of disp(%rsp) */
+/* Emits mov (0x8b) or lea (0x8d) of disp(%rsp) to %reg. */
 static void op_frame(struct dt_emit *o, uint8_t op, unsigned reg, uint32_t disp)
 {
 	dt_emit_byte(o, rex(true, reg, RSP));
@@ -84,7 +85,7 @@ static void move_constant(struct dt_emit *o, unsigned reg, uint64_t v)
 	dt_emit_u64(o, v);
 }
 
-/* The whole of a register as it was at the instruction. */
+/* Emits code that gets the whole of a register as it was at the instruction. */
 static void get_register(struct dt_emit *o, unsigned to, unsigned reg, const struct dt_capture *c)
 {
 	if (saved_at(reg) >= 0)
@@ -99,7 +100,7 @@ static void get_register(struct dt_emit *o, unsigned to, unsigned reg, const str
 		move_constant(o, to, 0);
 }
 
-/* movq %xmm, %to: the low eight bytes are what there is room for */
+/* Emits movq %xmm, %to: there is room for the low eight bytes only. */
 static void get_vector(struct dt_emit *o, unsigned to, unsigned vector)
 {
 	dt_emit_byte(o, 0x66);
@@ -109,7 +110,7 @@ static void get_vector(struct dt_emit *o, unsigned to, unsigned vector)
 	dt_emit_byte(o, (uint8_t)(0xc0 | (vector & 7) << 3 | (to & 7)));
 }
 
-/* %rax: its low `size' bytes, extended. */
+/* Emits the extension of %rax from its low `size' bytes. */
 static void extend(struct dt_emit *o, unsigned size, bool is_signed)
 {
 	switch (size) {
@@ -140,7 +141,7 @@ static void add_constant(struct dt_emit *o, int64_t v)
 	op_registers(o, 0x01, R9, RAX);
 }
 
-/* Where a memory operand is, in %rax. False: nobody can tell. */
+/* Emits code that computes the address of a memory operand to %rax. False: it can not be known. */
 static bool address_of(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
 {
 	const struct dt_operand *from = &item->from;
@@ -173,7 +174,7 @@ static void call(struct dt_emit *o, uint64_t to)
 	dt_emit_u32(o, (uint32_t)(to - dt_emit_here(o) - 4));
 }
 
-/* jcc or jmp with a distance to be filled in by land_short() */
+/* Emits jcc or jmp with a distance to be filled in by land_short(), and returns its offset. */
 static size_t jump_short(struct dt_emit *o, uint8_t op)
 {
 	dt_emit_byte(o, op);
@@ -187,7 +188,7 @@ static void land_short(struct dt_emit *o, size_t at)
 		o->bytes[at] = (uint8_t)(o->size - at - 1);
 }
 
-/* (%rax), extended with zeros */
+/* Emits the load of (%rax) to %rax, extended with zeros. */
 static void load(struct dt_emit *o, unsigned size)
 {
 	static const struct {
@@ -202,9 +203,10 @@ static void load(struct dt_emit *o, unsigned size)
 }
 
 /*
- * What is at %rax. The page that the stack pointer points into is there: it holds the function's
- * return address at least. Everything else is read by the kernel for us (peek: address in rax, size
- * in r9d, and 256 there if it is signed; the value or DT_CAPTURE_BAD in rax, and then 1 in r8d).
+ * Emits the load of what is at %rax. The page that the stack pointer points into is mapped: it
+ * holds the function's return address at least. Everything else is read by the kernel for us.
+ * (peek: the address in rax, and in r9d the size, plus 256 if it is signed; it returns the value in
+ * rax, or DT_CAPTURE_BAD there and 1 in r8d.)
  */
 static void load_anywhere(struct dt_emit *o, unsigned size, bool is_signed,
 			  const struct dt_capture *c)
@@ -231,7 +233,7 @@ static void load_anywhere(struct dt_emit *o, unsigned size, bool is_signed,
 	land_short(o, done);
 }
 
-/* Is a memory operand one of the file's own, whose place is known now? */
+/* Looks whether a memory operand is in the file's own memory, at a known address. */
 static bool is_own(const struct dt_item *item, const struct dt_capture *c)
 {
 	uint64_t at = (uint64_t)item->from.value + (item->relative ? c->bias : 0);
@@ -246,7 +248,7 @@ static bool is_own(const struct dt_item *item, const struct dt_capture *c)
 	return false;
 }
 
-/* Does it read memory that may not be there? */
+/* Looks whether getting the item may fail, since it reads memory that may not be mapped. */
 static bool may_fail(const struct dt_item *item, const struct dt_capture *c)
 {
 	if (item->from.kind == DT_OPERAND_UNKNOWN)
@@ -259,13 +261,14 @@ static bool may_fail(const struct dt_item *item, const struct dt_capture *c)
 	return item->from.kind == DT_OPERAND_MEMORY && item->from.segment;
 }
 
+/* Emits the value of an item that can not be read. */
 static void bad(struct dt_emit *o)
 {
 	move_constant(o, RAX, DT_CAPTURE_BAD);
 	move_constant(o, R8, 1);
 }
 
-/* The item's value to %rax. */
+/* Emits code that gets the item's value to %rax. */
 static void get_item(struct dt_emit *o, const struct dt_item *item, const struct dt_capture *c)
 {
 	const struct dt_operand *from = &item->from;
@@ -309,7 +312,7 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 		bad(o);
 		return;
 	}
-	/* a pointer that could not be read leads nowhere that can: it stays marked */
+	/* a pointer that could not be read (DT_CAPTURE_BAD) leads to nothing that can be read */
 	for (unsigned i = 0; i < item->steps; i++) {
 		add_constant(o, item->step[i].add);
 		if (item->step[i].place)
@@ -318,12 +321,12 @@ static void get_item(struct dt_emit *o, const struct dt_item *item, const struct
 	}
 }
 
-/* The hook, and behind its call what it puts into the record. */
+/* Emits the call of the hook, and after it what the hook puts into the record. */
 static void record(struct dt_emit *o, const struct dt_capture *c, uint8_t kind, uint8_t flags,
 		   struct dt_capture_pc pc, struct dt_captured *out)
 {
-	/* the hook reads two bytes one behind where it returns to: aligned, should that be checked
-	 * (AC) */
+	/* the hook reads two bytes from one byte after its return address on: they are aligned, for
+	 * programs that have alignment checked (AC) */
 	if (dt_emit_here(o) & 1)
 		dt_emit_byte(o, 0x90);
 	call(o, c->hook);
@@ -334,7 +337,7 @@ static void record(struct dt_emit *o, const struct dt_capture *c, uint8_t kind, 
 	dt_emit_u32(o, (uint32_t)kind | (uint32_t)flags << 8);
 }
 
-/* Up to four items, one record. */
+/* Emits code that gets up to four items and makes one record of them. */
 static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned first, unsigned n,
 			 const struct dt_capture *c, struct dt_captured *out)
 {
@@ -365,11 +368,11 @@ static void record_items(struct dt_emit *o, const struct dt_item *item, unsigned
 }
 
 /*
- * The text that an item points to, a record for each 32 bytes: the routine finds the address in
- * rax, fills rdi, rsi, rdx and rcx, and leaves in rax the next address, or 0 when the text has
- * ended or can not be read on. When not a byte can be read, it returns with the carry flag set, and
- * the record says that. So each text has a record that ends it: with a NUL, or marked, or the last
- * of many.
+ * Emits code that records the text that an item points to, a record for each 32 bytes. The routine
+ * `text' takes the address in rax, fills rdi, rsi, rdx and rcx, and leaves in rax the next address,
+ * or 0 when the text has ended or can not be read any further. When not one byte can be read, it
+ * returns with the carry flag set, and the record is marked with DT_FAULT. So each text has a
+ * record that ends it: one with a NUL, a marked one, or the last one allowed.
  */
 static void record_text(struct dt_emit *o, const struct dt_item *item, unsigned index,
 			const struct dt_capture *c, struct dt_captured *out)
@@ -401,7 +404,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	/* lea -128(%rsp), %rsp; pushfq; cld; push rax, rcx, rdx, rsi, rdi, r8, r9 */
 	static const uint8_t begin[] = {0x48, 0x8d, 0x64, 0x24, 0x80, 0x9c, 0xfc, 0x50,
 					0x51, 0x52, 0x56, 0x57, 0x41, 0x50, 0x41, 0x51};
-	/* all back; lea 128(%rsp), %rsp */
+	/* pop all of these; lea 128(%rsp), %rsp */
 	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58,
 				      0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	0,    0};
 	unsigned values = 0;
@@ -426,7 +429,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	dt_emit_land(o, past);
 }
 
-/* ---- an item of others' ---- */
+/* ---- an item that another process has written ---- */
 
 static bool is_size(uint8_t bytes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tracepoint captures, and the code that does it: registers, flags, memory and chains of
- * pointers at any instruction, with every register, every flag and the 128 bytes below the stack
- * pointer kept. Memory is read so that a bad pointer gives DT_CAPTURE_BAD and DT_FAULT in the
- * record's flags, never a fault.
+ * What a tracepoint captures, and the code that does it. It captures registers, flags, memory and
+ * chains of pointers at any instruction, and keeps every register, every flag and the 128 bytes
+ * below the stack pointer. A bad pointer never faults: it gives DT_CAPTURE_BAD as the value, and
+ * DT_FAULT in the record's flags.
  */
 #ifndef DT_ARCH_CAPTURE_H
 #define DT_ARCH_CAPTURE_H
@@ -11,13 +11,15 @@
 #include "arch/x86_64/emit.h"
 #include "core/capture.h"
 
+/* What an operand is. */
 enum dt_operand_kind {
-	DT_OPERAND_UNKNOWN, /* not understood: the text is all there is */
+	DT_OPERAND_UNKNOWN, /* not understood: only its text is known */
 	DT_OPERAND_REGISTER,
 	DT_OPERAND_MEMORY,
 	DT_OPERAND_CONSTANT,
 };
 
+/* An operand, as an assembler instruction has it. */
 struct dt_operand {
 	uint8_t kind; /* enum dt_operand_kind */
 	/* of the value: */
@@ -25,76 +27,80 @@ struct dt_operand {
 	bool is_signed, is_float;
 	/* DT_OPERAND_REGISTER: the value is `size' bytes from byte `byte' of the register on */
 	uint8_t reg, byte;
-	/* DT_OPERAND_MEMORY: at base + index * scale + value, beyond a segment's base */
-	uint8_t base, index, scale;
-	char segment; /* 'f', 'g', 0 */
-	/* the address of a symbol is to be added to value; not terminated */
+	/* DT_OPERAND_MEMORY: it is at the segment's base + base + index * scale + value */
+	uint8_t base, index, scale; /* base and index: DT_REGISTER_NONE: none */
+	char segment;		    /* 'f' or 'g' (fs, gs); 0: none */
+	/* name of a symbol whose address is to be added to value; not terminated; NULL: none */
 	const char *symbol;
 	uint8_t symbol_length;
 	int64_t value; /* the displacement, or the constant */
 };
 
-#define DT_ITEM_STEPS	8
-#define DT_CAPTURE_OWN	8    /* segments of a file that are read directly, at most */
-#define DT_CAPTURE_TEXT 256  /* bytes of a text, at most */
-#define DT_CAPTURE_SIZE 4000 /* bytes of code, at most */
+#define DT_ITEM_STEPS	8    /* most pointers that one item follows */
+#define DT_CAPTURE_OWN	8    /* most segments of a file that are read directly */
+#define DT_CAPTURE_TEXT 256  /* most bytes of a text */
+#define DT_CAPTURE_SIZE 4000 /* most bytes of code */
 
-/* Is it one, in a record with DT_FAULT? What has been added to it leaves the high half. */
+/* Looks whether a value of a record with DT_FAULT could not be read. Only the high half counts:
+ * something may have been added to DT_CAPTURE_BAD. */
 static inline bool dt_capture_is_bad(uint64_t value)
 {
 	return value >> 32 == DT_CAPTURE_BAD >> 32;
 }
 
-/* One value: an operand, and from there along a chain of pointers. */
+/* One value to be captured: an operand, and from there along a chain of pointers. */
 struct dt_item {
 	struct dt_operand from;
-	bool place;    /* of a memory operand: where it is, not what is there */
+	bool place;    /* of a memory operand: its address is meant, not what is there */
 	bool relative; /* from.value is an address of the file: the bias is to be added */
 	unsigned steps;
 	struct {
-		int64_t add;  /* to the pointer so far; there the next value is, */
-		uint8_t size; /* of so many bytes: 1, 2, 4, 8 */
+		int64_t add;  /* is added to the value so far; at that address is the next value, */
+		uint8_t size; /* of this many bytes: 1, 2, 4, 8 */
 		bool is_signed;
-		bool place; /* no: the address itself is the value */
+		bool place; /* nothing is read: the address itself is the next value */
 	} step[DT_ITEM_STEPS];
-	uint16_t text;	/* the value is a pointer to a text: so many bytes of that too; 0: no */
-	bool only_text; /* and the value itself is not recorded: such items come behind the others
+	uint16_t
+		text; /* the value points to a text, of which this many bytes are recorded; 0: no */
+	bool only_text; /* the text is recorded without the value; such items come after the others
 			 */
 };
 
 /*
- * Of an item that another process has written: makes its bools such, and says whether code can be
- * made of it, which then does no harm, whatever the item means.
+ * Makes the bools of an item that another process has written valid ones. Returns whether code can
+ * be made of the item; that code then does no harm, whatever the item means.
  */
 bool dt_item_settle(struct dt_item *item);
 
-/* Where the code finds what it needs; all within reach of a 32-bit distance from it. */
+/* What the code needs to know. The routines are within reach of a 32-bit distance from it. */
 struct dt_capture {
-	uint64_t hook; /* records four values */
-	uint64_t peek; /* reads memory: see target/hook.S */
-	uint64_t text; /* reads a text, 32 bytes at a time */
+	uint64_t hook; /* address of the hook that records four values */
+	uint64_t peek; /* address of the routine that reads memory: see target/hook.S */
+	uint64_t text; /* address of the routine that reads a text, 32 bytes at a time */
 	uint64_t bias; /* run-time addresses minus the file's */
 	struct {
-		uint64_t low, high; /* [low, high) */
-	} own[DT_CAPTURE_OWN]; /* the file's own memory, run-time: there as long as the code is */
+		uint64_t low, high; /* [low, high), run-time */
+	} own[DT_CAPTURE_OWN];	    /* the file's own memory: mapped as long as the code is */
 	unsigned owns;
-	uint64_t address; /* of the instruction, run-time: what rip is */
-	bool fsbase;	  /* the processor reads the base of fs for programs */
-	bool on;	  /* it is on from the beginning */
-	bool headless;	  /* its records are more of the one that was just made */
+	uint64_t address; /* run-time address of the instruction: the value of rip */
+	bool fsbase;	  /* programs may read the base of fs: see dt_capture_has_fsbase() */
+	bool on;	  /* the code is on from the beginning */
+	bool headless;	  /* its records continue the one that has just been made */
 };
 
-/* A place in the code that records: what its hook sees as pc. */
+/* A place in the code that records: the pc that its hook records, and what the record holds. */
 struct dt_capture_pc {
 	uint64_t pc;
-	uint8_t first; /* index of the record's first item; of a text's record, that of the item */
+	uint8_t first; /* index of the record's first item; for a text, of the text's item */
 	bool text;
 };
 
+/* Most places in one point's code that record. */
 #define DT_CAPTURE_PCS (DT_CAPTURE_ITEMS / 4 * 2 + 2 * DT_CAPTURE_ITEMS + 2)
 
+/* The code that was made for a point. */
 struct dt_captured {
-	uint64_t toggle; /* address of the one byte that switches it */
+	uint64_t toggle; /* address of the byte that switches it: DT_CAPTURE_OFF or DT_CAPTURE_ON */
 	struct dt_capture_pc pc[DT_CAPTURE_PCS];
 	unsigned pcs;
 };
@@ -102,11 +108,12 @@ struct dt_captured {
 #define DT_CAPTURE_OFF 0x00
 #define DT_CAPTURE_ON  0x05
 
-/* Writes the code. What does not fit is seen at o, as always. */
+/* Writes the code that captures n items, and describes it in *out. The caller sees at *o whether it
+ * fitted (arch/x86_64/emit.h). */
 void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 		     const struct dt_capture *c, struct dt_captured *out);
 
-/* struct dt_capture.fsbase: may programs read the base of fs here? */
+/* Looks whether the kernel lets programs read the base of fs, for struct dt_capture.fsbase. */
 bool dt_capture_has_fsbase(void);
 
 #endif

@@ -23,7 +23,7 @@ void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIO
 		 .stub = b->execve,
 		 .back_at = offsetof(struct dt_blob, execve_back),
 		 .back = 7},
-		/* musl: sub $8, %rsp in front */
+		/* musl: sub $8, %rsp comes first */
 		{.name = "execve",
 		 .head = {0x48, 0x83, 0xec, 0x08, 0xb8, 0x3b, 0, 0, 0, 0x0f, 0x05},
 		 .head_size = 11,
@@ -46,7 +46,7 @@ void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIO
 		 .back_at = offsetof(struct dt_blob, vfork_back),
 		 .back = 9,
 		 .needs_rseq = true},
-		/* mov $56, %eax; syscall; test %rax, %rax: what is in front of it varies */
+		/* mov $56, %eax; syscall; test %rax, %rax: what comes before varies */
 		{.name = "clone",
 		 .head = {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x48, 0x85, 0xc0},
 		 .head_size = 10,
@@ -86,7 +86,7 @@ bool dt_lead_read(const unsigned char code[DT_LEAD], uint64_t from, uint64_t *to
 	return code[0] == 0xe9;
 }
 
-/* jmp *0(%rip), and the address */
+/* It is jmp *0(%rip), followed by the address. */
 void dt_lead_far(unsigned char out[DT_LEAD_FAR], uint64_t to)
 {
 	memset(out, 0, DT_LEAD_FAR);

@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of libc and of the dynamic linker that are led through the area (hook/connect.h),
- * as they look, and the jump that leads there.
+ * The functions of libc and of the dynamic linker that are led through the area (hook/connect.h):
+ * the bytes by which they are recognised, and the jump that leads to the area.
  */
 #ifndef DT_ARCH_CONNECTION_H
 #define DT_ARCH_CONNECTION_H
 
 #include "core/types.h"
 
+/* A function to be led through the area. */
 struct dt_connection {
 	const char *name;
-	unsigned char head[12]; /* the function's first bytes, behind a landing pad if it has one */
+	unsigned char head[12]; /* the function's first bytes, after a landing pad if it has one */
 	size_t head_size;
 	uint32_t stub;	 /* offset of the stub in the area */
-	size_t back_at;	 /* offset in struct dt_blob of the field that leads back; 0: none */
-	size_t back;	 /* bytes from what is replaced to where the stub returns to */
-	bool linker;	 /* in the dynamic linker, otherwise in libc */
-	bool needs_rseq; /* of use only where threads have rseq */
+	size_t back_at;	 /* offset in struct dt_blob of the address to go back to; 0: none */
+	size_t back;	 /* bytes from what is replaced to the place the stub goes back to */
+	bool linker;	 /* it is in the dynamic linker, otherwise in libc */
+	bool needs_rseq; /* it matters only where threads have rseq */
 	size_t at;	 /* bytes from the head to what is replaced */
-	size_t within;	 /* the head may begin so far behind the function's beginning, once */
-	bool unnamed;	 /* dt_file_clone3() knows where it is */
+	size_t within;	 /* the head may begin up to this many bytes after the function's beginning,
+			    but at one place only */
+	bool unnamed;	 /* it has no symbol: dt_file_clone3() finds it */
 };
 
 #define DT_CONNECTIONS 7
 
 struct dt_blob;
-/* b: the beginning of the code that the area has. */
+/* Fills c with all of them. b: the beginning of the area's code. */
 void dt_connections(const struct dt_blob *b, struct dt_connection c[DT_CONNECTIONS]);
 
-/* The jump that takes the place of a function's first bytes. */
+/* The jump that replaces a function's first bytes. */
 #define DT_LEAD 5 /* bytes */
-/* From `from' to `to'; false: that is out of its reach. */
+/* Writes the jump from `from' to `to'; false: that is out of its reach. */
 bool dt_lead_write(unsigned char out[DT_LEAD], uint64_t from, uint64_t to);
-/* Where the jump at `from' leads; false: these bytes are none. */
+/* Reads where the jump at `from' leads; false: these bytes are no such jump. */
 bool dt_lead_read(const unsigned char code[DT_LEAD], uint64_t from, uint64_t *to);
 
-/* A jump to any address, to be put where the one above reaches it. */
+/* A jump to any address, to be put within reach of the one above. */
 #define DT_LEAD_FAR 16 /* bytes */
+/* Writes such a jump. */
 void dt_lead_far(unsigned char out[DT_LEAD_FAR], uint64_t to);
 
 #define DT_SYSCALL 2 /* bytes of the instruction that makes a system call */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor's clock, and what of its memory needs instructions of its own. */
+/* The processor's clock, and operations that need particular instructions. */
 #ifndef DT_ARCH_CPU_H
 #define DT_ARCH_CPU_H
 
@@ -7,15 +7,17 @@
 #include <stdint.h>
 
 /*
- * The clock that records have: the time-stamp counter, in ticks of a constant rate, on each core
- * from about the same zero (session/offsets.h). Other instructions may move across the reading.
+ * Reads the clock of records: the time-stamp counter, in ticks of a constant rate, which on all
+ * cores began at about the same time (session/offsets.h). The processor may execute other
+ * instructions before or after the reading than the program's order says.
  */
 static inline uint64_t dt_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
 }
 
-/* The same, read when everything in front of it has been done, and before anything behind it is. */
+/* Reads the same clock, after everything before it has been executed, and before anything after it
+ * is. */
 static inline uint64_t dt_ticks_ordered(void)
 {
 	uint64_t ticks;
@@ -26,7 +28,7 @@ static inline uint64_t dt_ticks_ordered(void)
 	return ticks;
 }
 
-/* In a loop that waits for another core. */
+/* To be called in each round of a loop that waits for another core. */
 static inline void dt_cpu_pause(void)
 {
 	__builtin_ia32_pause();
@@ -34,8 +36,8 @@ static inline void dt_cpu_pause(void)
 
 /*
  * Compares both words at p, which is aligned to 16 bytes, with expected, and writes wanted if they
- * are the same; else expected is what they were. One access, ordered as the others of sequential
- * consistency are.
+ * are equal; else sets expected to what they are. Returns whether it wrote. It is one atomic access
+ * of sequential consistency.
  */
 static inline bool dt_cas2(void *p, uint64_t expected[2], const uint64_t wanted[2])
 {

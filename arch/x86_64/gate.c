@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding where system calls are made that are to be heard of, and leading them through the area.
- */
+/* Finding the system calls by which a program forbids itself something, and leading them through
+ * the area. */
 #include "arch/x86_64/gate.h"
 
 #include <string.h>
@@ -21,14 +21,14 @@ static const uint8_t load[2][JUMP] = {{0xb8, 0x9d}, {0xb8, 0x3d, 0x01}};
 static const uint8_t end_of_syscall[] = {0x4d, 0x89, 0xc8, 0x4c, 0x8b,
 					 0x4c, 0x24, 0x08, 0x0f, 0x05};
 
-/* Does it do the same at another address? */
+/* Looks whether an instruction does the same at another address. */
 static bool is_movable(const struct dt_insn *in)
 {
 	return (in->kind == DT_INSN_PLAIN || in->kind == DT_INSN_NOP) && !in->relative;
 }
 
-/* Bytes from code to the system call that movable instructions, and nothing else, lead to; 0: none.
- */
+/* Returns how many bytes of movable instructions lead from code to a system call; 0: something else
+ * comes first. */
 static size_t to_call(const uint8_t *code, size_t size)
 {
 	struct dt_insn in;
@@ -44,19 +44,20 @@ static size_t to_call(const uint8_t *code, size_t size)
 	return 0;
 }
 
-/* The number is loaded at `at', by the second byte of which it was found. */
+/* Looks whether the instruction at `at', which was found by its second byte, loads the number. */
 static bool is_loaded(const uint8_t *code, size_t size, size_t at, const uint8_t *what,
 		      struct dt_gate *out)
 {
 	if (size - at < JUMP || memcmp(code + at, what, JUMP) != 0)
 		return false;
-	/* with a prefix in front it is another register's, or a longer number */
+	/* with a prefix before it, it loads another register, or a longer number */
 	if (at && (code[at - 1] & 0xf0) == 0x40)
 		return false;
 	*out = (struct dt_gate){at, (uint32_t)to_call(code + at, size - at)};
 	return out->length != 0;
 }
 
+/* Finds the next DT_GATE_SYSCALL. */
 static bool next_end(const uint8_t *code, size_t size, size_t *from, struct dt_gate *out)
 {
 	const uint8_t *p =
@@ -123,7 +124,7 @@ void dt_gate_write(uint8_t out[DT_GATE_SIZE], uint64_t address, const uint8_t *m
 
 	memset(out, 0, DT_GATE_SIZE);
 	dt_emit_bytes(&o, moved, length);
-	/* the red zone is in use */
+	/* the red zone may be in use */
 	dt_emit_bytes(&o, over, sizeof(over));
 	dt_emit_byte(&o, 0xe8);
 	dt_emit_u32(&o, (uint32_t)(call - (dt_emit_here(&o) + 4)));

@@ -2,19 +2,20 @@
 #include "arch/x86_64/hook-call.h"
 
 #define OVER                                                                                       \
-	3 /* the lowest byte of each call's distance: what a call that is off jumps over is the    \
-	     rest of it */
+	3 /* the lowest byte of each call's distance. A call that is off is a short jump by this   \
+	     many bytes, over the rest of it */
 
 /*
- * What trampolines reach through their region's thunks. A call of a hook is switched off by its
- * first byte, and then changes nothing, flags neither: it is a jump to what is behind it, as far as
- * the first byte of the call's distance says. So there is a thunk for each of the 256 places that a
- * call can have modulo 256: each LADDER bytes, which is odd, behind the one before.
+ * The thunks of a region. A call of a hook is switched off by its first byte, and then changes
+ * nothing, not even flags: it is a jump to what follows it, over as many bytes as the first byte of
+ * the call's distance says. That byte must be OVER, whatever the call's address is modulo 256: so
+ * there are 256 thunks, LADDER bytes apart, which is an odd number.
  */
 #define LADDER 7
 #define RUNGS  256
 
-/* That of the ladder whose distance from the next instruction, at `next', ends in OVER. */
+/* Returns the address of the thunk whose distance from `next', the address after the call, has OVER
+ * as its lowest byte. */
 static uint64_t rung(uint64_t ladder, uint64_t next)
 {
 	/* LADDER times 183 is 1 modulo 256 */

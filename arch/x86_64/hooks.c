@@ -10,7 +10,8 @@ const struct dt_blob *dt_blob_head(void)
 	return (const struct dt_blob *)dt_blob_image;
 }
 
-/* Every address in the image differs by DT_BLOB_OTHER in the two builds. */
+/* An address in the image differs by DT_BLOB_OTHER between the two builds, so only its highest byte
+ * does. */
 void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area)
 {
 	for (size_t i = 3; i < size; i++) {
@@ -25,13 +26,14 @@ void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area)
 }
 
 /*
- * Up to so many cores a hook goes from copy to copy until it is right; with more, its head jumps to
- * the copy through a table, which costs a little more than a chain of few.
+ * With up to CHAIN cores a hook goes from copy to copy until it finds the one of its core; with
+ * more, its head jumps to the copy through a table, which costs a little more than a short chain.
  */
 #define CHAIN	   4
 #define TABLE_JUMP 8 /* bytes of jmp *table(, %r11, 8) */
 
-/* Room for a hook: for each core a struct rseq_cs and a word of the table; its head, the copies. */
+/* Returns the bytes of a hook: for each core a struct rseq_cs and a word of the table, its head,
+ * and a copy for each core. */
 static uint64_t hook_size(const struct dt_template *t, uint64_t cores)
 {
 	return (cores * 40 + (t->copy - t->head) + TABLE_JUMP + cores * (t->end - t->copy) + 127) &
@@ -48,13 +50,14 @@ uint64_t dt_hooks_size(uint64_t cores)
 	return (n + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* What one part of a hook, moved from `from' in the blob to `to', has at its fixups. */
+/* One part of a hook, [from, end) in the blob, that is moved to `to'; and what its fixups need. */
 struct part {
 	uint64_t area, to, ring, next, cs;
 	uint32_t from, end, core, mask;
 	const struct dt_thread_offsets *o;
 };
 
+/* Returns what a fixup at `at', whose 32 bits are word so far, becomes. */
 static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32_t at)
 {
 	switch (type) {
@@ -84,7 +87,7 @@ static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32
 	return word;
 }
 
-/* Applies to text, which holds the relocated bytes of the part. */
+/* Applies the fixups of a part to text, which holds its relocated bytes. */
 static void apply(unsigned char *text, const struct part *p)
 {
 	const struct dt_blob *b = dt_blob_head();
@@ -102,7 +105,8 @@ static void apply(unsigned char *text, const struct part *p)
 	}
 }
 
-/* Makes one hook at `at'; image is the relocated blob. Returns its address by *hook and *again. */
+/* Makes one hook at `at'; image is the relocated blob. Sets *hook to its address, and *again to
+ * where it goes on after the slow path. */
 static void make_hook(unsigned char *out, uint64_t at, const unsigned char *image,
 		      const struct dt_template *t, const struct dt_geometry *g, uint64_t area,
 		      const struct dt_thread_offsets *o, uint64_t *hook, uint64_t *again)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The hooks, made of the templates in the code that goes into a traced process (target/hook.S). */
+/* Making the hooks from the templates in the blob, the code that goes into a traced process
+ * (target/hook.S). */
 #ifndef DT_ARCH_HOOKS_H
 #define DT_ARCH_HOOKS_H
 
 #include "arch/x86_64/area.h"
 #include "core/ring.h"
 
-/* Where a process's threads have what the hooks need, relative to %fs. */
+/* Where a process's threads keep what the hooks need. */
 struct dt_thread_offsets {
-	int64_t tid, rseq;
-	uint32_t rseq_size, signature;
-	uint32_t tag; /* of the process's PID namespace: process/pid-namespace.h */
+	int64_t tid, rseq;	       /* offsets from %fs of the thread id and of struct rseq */
+	uint32_t rseq_size, signature; /* with which rseq was registered */
+	uint32_t tag;		       /* of the process's PID namespace: process/pid-namespace.h */
 };
 
-/* The beginning of that code. */
+/* Returns the head of the blob, with offsets from its beginning. */
 const struct dt_blob *dt_blob_head(void);
-/* Its first size bytes, of which image is a copy, are to stand in an area at that address. */
+/* Relocates image, a copy of the blob's first size bytes, for an area at that address. */
 void dt_blob_relocate(unsigned char *image, size_t size, uint64_t area);
 
-/* Bytes that the hooks take for so many cores, whole pages. */
+/* Returns how many bytes the hooks for that many cores take: whole pages. */
 uint64_t dt_hooks_size(uint64_t cores);
 
 /*
- * Makes them for an area: writes them to out, dt_hooks_size() bytes of zeros, as they are to stand
- * behind the session's memory, and into image, which is the area's code, where they are, and what
- * depends on o.
+ * Makes the hooks of an area. Writes them to out, which has dt_hooks_size() bytes of zeros, as they
+ * are to stand after the session's memory. Into image, the area's code, it writes their addresses
+ * and what depends on *o.
  */
 void dt_hooks_make(unsigned char image[DT_CODE_SIZE], uint64_t area, const struct dt_geometry *g,
 		   const struct dt_thread_offsets *o, unsigned char *out);

@@ -5,6 +5,7 @@
 
 #include "include/devtrace-ioctl.h"
 
+/* A buffer for code: bytes beyond its room are dropped. */
 struct stub {
 	unsigned char *text;
 	size_t n, room;
@@ -24,7 +25,7 @@ static void number(struct stub *s, uint64_t v, int bytes)
 	}
 }
 
-/* mov $v, register; reg as x86 numbers them. Flags are not touched. */
+/* Writes mov $v, register, which changes no flags; reg: its number in instructions. */
 static void load(struct stub *s, unsigned reg, uint64_t v)
 {
 	if (v <= 0xffffffffull) {
@@ -42,8 +43,8 @@ static void load(struct stub *s, unsigned reg, uint64_t v)
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
 /*
- * syscall, behind mov $MARK, %r15, always in its long form: the kernel's device is not to take it
- * for the program's.
+ * Writes a syscall after mov $MARK, %r15, which is always in its long form. By the mark the
+ * kernel's device knows that the call is not the program's.
  */
 static void system_call(struct stub *s, uint64_t code)
 {
@@ -52,7 +53,7 @@ static void system_call(struct stub *s, uint64_t code)
 	byte(s, 0x0f), byte(s, 0x05);
 }
 
-/* rt_sigprocmask(SIG_SETMASK, mask, NULL, 8); the mask stands at the start of the stub. */
+/* Writes rt_sigprocmask(SIG_SETMASK, mask, NULL, 8); the mask stands at the start of the stub. */
 static void restore_mask(struct stub *s, uint64_t code)
 {
 	load(s, RDI, 2);
@@ -63,6 +64,7 @@ static void restore_mask(struct stub *s, uint64_t code)
 	system_call(s, code);
 }
 
+/* Writes the mask, the calls, and the way back to the registers *r. */
 static void assemble(struct stub *s, uint64_t code, uint64_t mask,
 		     const struct dt_injected_call *call, size_t n,
 		     const struct user_regs_struct *r)
@@ -99,7 +101,7 @@ static void assemble(struct stub *s, uint64_t code, uint64_t mask,
 	load(s, R11, r->r11);
 	load(s, R12, r->r12);
 	load(s, R15, r->r15);
-	/* jmp *0(%rip); the address */
+	/* jmp *0(%rip), followed by the address */
 	byte(s, 0xff), byte(s, 0x25), number(s, 0, 4);
 	number(s, r->rip, 8);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decoding by Zydis; what kind of instruction it is comes from its opcode. */
+/* Decoding by Zydis. The kind of an instruction is derived from its opcode. */
 #include "arch/x86_64/insn.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const ZydisDecoder *decoder(void)
 	static bool ready;
 
 	if (!ready) {
-		/* the same whoever comes first, so two threads may do it at once */
+		/* always with the same result, so two threads may do it at once */
 		ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 		ZydisDecoderEnableMode(&d, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 		__atomic_store_n(&ready, true, __ATOMIC_RELEASE);
@@ -108,7 +108,7 @@ static void prefixes(struct dt_insn *in, const ZydisDecodedInstruction *z)
 	}
 }
 
-/* The extension bits, which VEX, XOP and EVEX hold inverted. */
+/* Reads the extension bits, which VEX, XOP and EVEX hold inverted. */
 static void extensions(struct dt_insn *in, const ZydisDecodedInstruction *z, const uint8_t *code)
 {
 	uint8_t bits = 0;
@@ -181,7 +181,7 @@ unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, ui
 	}
 	if (z.raw.imm[0].is_relative)
 		in->target = address + in->length + (uint64_t)z.raw.imm[0].value.s;
-	/* mov to and from control registers has this ModRM too, but no displacement */
+	/* mov to and from control registers can have this ModRM too, but has no displacement */
 	if (in->modrm_at && (in->modrm & 0xc7) == 5 && in->disp_size == 4) {
 		in->relative = true;
 		in->memory = address + in->length + (uint64_t)(int64_t)in->disp;
@@ -207,6 +207,7 @@ bool dt_insn_points(const struct dt_insn *in)
 	return in->opcode == 0x8b && !in->base_ext && rm == 4;
 }
 
+/* Returns a decoder that decodes operands too; decoder() does not. */
 static const ZydisDecoder *full_decoder(void)
 {
 	static ZydisDecoder d;
@@ -219,6 +220,7 @@ static const ZydisDecoder *full_decoder(void)
 	return &d;
 }
 
+/* Returns the mask with the bit of the general register that r is a part of; 0: it is no such. */
 static uint16_t register_bit(ZydisRegister r)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
@@ -228,7 +230,7 @@ static uint16_t register_bit(ZydisRegister r)
 	return (uint16_t)(1u << ZydisRegisterGetId(whole));
 }
 
-/* Is it cleared, by itself? */
+/* Looks whether the instruction clears a register with itself: xor or sub. */
 static bool is_cleared(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o)
 {
 	return (z->mnemonic == ZYDIS_MNEMONIC_XOR || z->mnemonic == ZYDIS_MNEMONIC_SUB) &&
@@ -259,7 +261,8 @@ void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint
 		*read &= (uint16_t) ~*written;
 }
 
-/* Does lea compute an address in the frame? Above the return address it is the caller's. */
+/* Looks whether an lea of this operand computes an address in the frame. From the return address
+ * on, the stack is the caller's. */
 static bool leads_into(const ZydisDecodedOperandMem *m, uint16_t held, int64_t depth)
 {
 	uint16_t base = register_bit(m->base), index = register_bit(m->index);
@@ -359,7 +362,7 @@ unsigned dt_insn_reads(const struct dt_insn *in)
 
 	if (!in->relative || in->kind == DT_INSN_NOP || is_lea(in))
 		return 0;
-	/* SSE, and what x87 saves */
+	/* SSE, and what x87 instructions load */
 	if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
 	    (in->map || (in->opcode >= 0xd8 && in->opcode <= 0xdf)))
 		return 16;
@@ -397,7 +400,7 @@ uint64_t dt_insn_absolute(const struct dt_insn *in)
 	return in->disp_size == 4 && !in->relative ? (uint64_t)(int64_t)in->disp : 0;
 }
 
-/* But for an lea that makes the frame, as Free Pascal's. */
+/* An lea that sets up the frame, as Free Pascal uses, does not count. */
 bool dt_insn_below_sp(const struct dt_insn *in)
 {
 	bool frame = is_lea(in) && (in->modrm >> 3 & 7) == 4 && !in->reg_ext;
@@ -420,7 +423,7 @@ enum dt_insn_looks dt_insn_looks(const struct dt_insn *in, const struct dt_insn 
 
 		return adds ? DT_INSN_BY_DISTANCES : DT_INSN_BY_REGISTER;
 	}
-	/* number 4 is no index, but with its extension it is r12 */
+	/* index number 4 means no index, but with its extension it is r12 */
 	if (!in->sib_at || ((in->sib >> 3 & 7) == 4 && !in->index_ext))
 		return in->sib_at && (in->sib & 7) == 5 && in->modrm < 0x40 ? DT_INSN_BY_SLOT
 									    : DT_INSN_BY_MEMORY;

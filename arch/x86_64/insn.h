@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One x86-64 instruction as moving it and finding a function's ways out need it. Decoded by Zydis;
- * operands are left alone, since most instructions need no more than their length.
+ * One x86-64 instruction, decoded by Zydis as far as it takes to move it and to find a function's
+ * ways out. Operands are not decoded, since of most instructions only the length is needed.
  */
 #ifndef DT_ARCH_INSN_H
 #define DT_ARCH_INSN_H
 
 #include "core/types.h"
 
-#define DT_INSN_MAX 15 /* bytes of an instruction, at most */
+#define DT_INSN_MAX 15 /* most bytes of an instruction */
 
+/* What an instruction does to the flow of control. */
 enum dt_insn_kind {
-	DT_INSN_PLAIN,	 /* goes on to the next */
+	DT_INSN_PLAIN,	 /* control goes on to the next instruction */
 	DT_INSN_NOP,	 /* plain, and has no effect at all; endbr64 is not one of them */
 	DT_INSN_ENDBR,	 /* endbr64: where an indirect call may arrive */
 	DT_INSN_SYSCALL, /* syscall, sysenter, int n: plain, but the kernel sees the address */
@@ -27,11 +28,12 @@ enum dt_insn_kind {
 	DT_INSN_TRAP,	       /* int3, int1, ud0, ud1, ud2, hlt: it is there to trap */
 };
 
+/* A decoded instruction. Offsets are from its first byte. */
 struct dt_insn {
 	uint64_t address;
 	uint64_t target;  /* of a direct transfer */
-	uint64_t memory;  /* the address that such an operand means: relative */
-	int32_t disp;	  /* of any memory operand */
+	uint64_t memory;  /* if relative: the address of that operand */
+	int32_t disp;	  /* displacement of any memory operand */
 	uint8_t length;	  /* bytes; 0: not decoded */
 	uint8_t kind;	  /* enum dt_insn_kind */
 	uint8_t opcode;	  /* without escape bytes */
@@ -43,11 +45,11 @@ struct dt_insn {
 	uint8_t modrm;
 	uint8_t sib_at; /* offset of SIB; 0: none */
 	uint8_t sib;
-	uint8_t disp_at;   /* offset; 0: none */
+	uint8_t disp_at;   /* offset of the displacement; 0: none */
 	uint8_t disp_size; /* bytes */
-	uint8_t imm_at;	   /* of the first immediate or branch distance; 0: none */
+	uint8_t imm_at;	   /* offset of the first immediate or branch distance; 0: none */
 	uint8_t imm_size;  /* bytes */
-	bool relative;	   /* has an operand at an address that counts from its own: memory */
+	bool relative;	   /* it has a rip-relative operand, at `memory' */
 	bool wide;	   /* REX.W */
 	bool base_ext;	   /* REX.B as the instruction means it: base register r8 to r15 */
 	bool index_ext;	   /* REX.X */
@@ -57,29 +59,32 @@ struct dt_insn {
 	uint8_t segment;   /* prefix fs or gs (0x64, 0x65); 0: none */
 };
 
-/* Decodes the instruction at code, of which size bytes may be read; its length, 0: none. */
+/* Decodes the instruction at code, of which size bytes may be read. Returns its length; 0: there is
+ * no valid instruction. */
 unsigned dt_insn_decode(struct dt_insn *in, const uint8_t *code, size_t size, uint64_t address);
 
-/* Does control never go on to the next instruction? A call comes back: false. */
+/* Looks whether control never goes on to the next instruction. After a call it does. */
 static inline bool dt_insn_ends(const struct dt_insn *in)
 {
 	return in->kind == DT_INSN_JUMP || in->kind == DT_INSN_JUMP_INDIRECT ||
 	       in->kind == DT_INSN_RETURN || in->kind == DT_INSN_FAR || in->kind == DT_INSN_TRAP;
 }
 
+/* Looks whether it is a call, direct or indirect. */
 static inline bool dt_insn_calls(const struct dt_insn *in)
 {
 	return in->kind == DT_INSN_CALL || in->kind == DT_INSN_CALL_INDIRECT;
 }
 
-/* Does it name its target itself? */
+/* Looks whether it is a transfer of control whose target it names itself. */
 static inline bool dt_insn_direct(const struct dt_insn *in)
 {
 	return in->kind == DT_INSN_JUMP || in->kind == DT_INSN_BRANCH || in->kind == DT_INSN_LOOP ||
 	       in->kind == DT_INSN_CALL || in->kind == DT_INSN_XBEGIN;
 }
 
-/* The registers that ModRM names, with their extensions: for arch/ only. */
+/* Return the numbers of the registers that ModRM names in rm and reg, with their extensions. For
+ * arch/ only. */
 static inline unsigned dt_insn_rm(const struct dt_insn *in)
 {
 	return (in->modrm & 7u) | (in->base_ext ? 8u : 0);
@@ -93,37 +98,40 @@ static inline unsigned dt_insn_reg(const struct dt_insn *in)
 /* Masks of general registers: bit n is register n as instructions number them. */
 #define DT_INSN_SP	  (1 << 4)
 #define DT_INSN_ARGUMENTS (1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9)
-#define DT_INSN_LOST	  0x0fc7 /* what a call may change: not rbx, rsp, rbp, r12 to r15 */
+#define DT_INSN_LOST	  0x0fc7 /* all but the callee-saved ones: rbx, rsp, rbp, r12 to r15 */
 #define DT_INSN_RESULT	  (1 << 0)
 
-/* Does it put an address in its function's frame into a register, other than rsp and rbp? */
+/* Looks whether it puts an address in its function's frame, taken from rsp or rbp, into a register;
+ * setting up rbp as the frame pointer does not count. */
 bool dt_insn_points(const struct dt_insn *in);
 
-/* Does nothing, or traps as what stands between functions does. */
+/* Looks whether it is an instruction as compilers put between functions: a nop, or int3. */
 bool dt_insn_is_padding(const struct dt_insn *in);
-/* Can an instruction that stands between functions begin with this byte? Not zero, which may be
- * data. */
+/* Looks whether an instruction between functions can begin with this byte. Zero does not count,
+ * since it may be data. */
 bool dt_insn_pads(uint8_t byte);
-/* Are its first n bytes only prefixes, so that a jump behind them is sound? */
+/* Looks whether its first n bytes are only prefixes, so that a jump past them is sound. */
 bool dt_insn_is_prefix(const struct dt_insn *in, uint64_t n);
 
-/* Does it make the address `memory', rather than read there? */
+/* Looks whether it computes the address `memory', rather than reading there. */
 bool dt_insn_makes_address(const struct dt_insn *in);
-/* Does it load a register from `memory'? */
+/* Looks whether it loads a register from `memory'. */
 bool dt_insn_loads(const struct dt_insn *in);
-/* How many bytes it can read at `memory', at most; 0: it reads nothing there. */
+/* Returns the most bytes that it can read at `memory'; 0: it reads nothing there. */
 unsigned dt_insn_reads(const struct dt_insn *in);
-/* In a file at a fixed address: numbers in it that may be addresses; how many, at most 2. */
+/* Collects the numbers in it that may be addresses, in a file at a fixed address. Returns how many
+ * there are, at most 2. */
 unsigned dt_insn_numbers(const struct dt_insn *in, const uint8_t *code, uint64_t number[2]);
-/* Likewise: the number that it puts into a register or memory as it is; 0: none. */
+/* Returns the number that it puts unchanged into a register or memory, which in a file at a fixed
+ * address may be an address; 0: none. */
 uint64_t dt_insn_puts(const struct dt_insn *in, const uint8_t *code);
-/* Likewise: the address of its operand in memory, without what registers add; 0: none, or it is
- * relative. */
+/* Returns the displacement of its operand in memory, which in a file at a fixed address may be an
+ * address to which registers add; 0: there is none, or it is relative. */
 uint64_t dt_insn_absolute(const struct dt_insn *in);
-/* Does it read or write below the stack pointer? */
+/* Looks whether it reads or writes below the stack pointer. */
 bool dt_insn_below_sp(const struct dt_insn *in);
 
-/* How an indirect jump looks, with the instruction in front of it. */
+/* The forms of an indirect jump together with the instruction before it. */
 enum dt_insn_looks {
 	DT_INSN_BY_REGISTER = 1, /* jmp *%rax */
 	DT_INSN_BY_DISTANCES,	 /* add %rdx, %rax; jmp *%rax: a table of distances */
@@ -132,22 +140,26 @@ enum dt_insn_looks {
 	DT_INSN_BY_MEMORY,	 /* jmp *24(%rax) */
 	DT_INSN_BY_SLOT,	 /* jmp *slot(%rip), or of another absolute address */
 };
+/* Returns which form a jump and the instruction before it have. */
 enum dt_insn_looks dt_insn_looks(const struct dt_insn *jump, const struct dt_insn *before);
 
-/* Which registers the instruction may change, and reads; all: it is not known. */
+/* Sets the masks of registers that the instruction may change and that it reads; all bits: not
+ * known. */
 void dt_insn_registers(const uint8_t *code, size_t size, uint16_t *written, uint16_t *read);
 
 /*
- * Which registers may hold an address in the function's frame behind the instruction, if those of
- * held may in front of it. rsp always does. depth: bytes from rsp to what it was in front of the
- * function's call, in front of the instruction; negative: not known. Nothing is known of memory.
+ * Returns the mask of registers that may hold an address in the function's frame after the
+ * instruction, if those in `held' may before it. rsp always does. depth: how many bytes rsp is,
+ * before the instruction, below what it was before the call of the function; negative: not known.
+ * What memory holds is not followed.
  */
 uint16_t dt_insn_derive(const uint8_t *code, size_t size, uint16_t held, int64_t depth);
 
 /*
- * Why the instruction cannot be moved, wherever to; NULL: it can. The reasons: one that traps is
- * there for a handler that looks at its address; a far transfer may change the processor's mode; a
- * branch with an operand-size prefix means different things to Intel and AMD.
+ * Returns why the instruction cannot be moved anywhere, in a few words; NULL: it can. The reasons:
+ * an instruction that traps is there for a handler that looks at its address; a far transfer may
+ * change the processor's mode; a branch with an operand-size prefix means different things to Intel
+ * and AMD.
  */
 const char *dt_insn_immovable(const struct dt_insn *in);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See jump-table.h. The instructions are looked at backwards from the jump, in the order of their
- * addresses; what is wanted moves from register to register with the copies that were made of it.
+ * addresses. What is wanted is followed from register to register through the copies that were made
+ * of it.
  */
 #include "arch/x86_64/jump-table.h"
 
@@ -9,11 +10,11 @@
 
 #include "core/site.h"
 
-#define NEAR 40	 /* instructions back, for all but the table's address, */
-#define FAR  400 /* and for that, which is taken in front of a loop */
+#define NEAR 40	 /* most instructions to go back for all but the table's address, */
+#define FAR  400 /* and for that, which may be taken before a loop */
 #define NONE 0xff
 
-/* Where the index is: in a register, or in memory as an instruction names it. */
+/* Where a value is: in a register, or in memory as an instruction names it. */
 struct place {
 	uint8_t reg; /* NONE: in memory */
 	uint8_t modrm, sib;
@@ -21,24 +22,26 @@ struct place {
 	int32_t disp;
 };
 
+/* The state of the search: what is known, and what is still looked for. */
 struct look {
 	const struct dt_jump_table_code *text;
-	struct dt_insn in; /* the one that is looked at */
+	struct dt_insn in; /* the instruction that is looked at */
 	const uint8_t *code;
-	uint8_t sum[2];	 /* registers whose sum is the target; NONE */
-	uint8_t base;	 /* the register of the table's address; NONE: it is known */
-	uint8_t pair[2]; /* one is base, the other the index in bytes; NONE */
-	uint8_t loaded;	 /* the register that the entry is loaded to; NONE: that was found */
+	uint8_t sum[2];	 /* registers whose sum is the target; NONE: none */
+	uint8_t base;	 /* register with the table's address; NONE: the address is known */
+	uint8_t pair[2]; /* registers of which one is base, the other the index in bytes; NONE: none
+			  */
+	uint8_t loaded;	 /* register to which the entry is loaded; NONE: the load has been found */
 	struct place index;
-	bool above;	   /* ja, and nothing else that depends on flags or sets them, follows */
-	struct place less; /* what had `limit' subtracted from it, in front of a ja */
+	bool above;	   /* a ja follows, and nothing in between depends on flags or sets them */
+	struct place less; /* what had `limit' subtracted from it before a ja */
 	uint64_t limit;
 	uint64_t table;
 	int64_t bound; /* the highest index; negative: not known */
 	bool absolute;
 };
 
-/* Behind a jump there may be something that nothing gets to. */
+/* Looks whether [at, end) has only nops, as there may be after a jump. */
 static bool is_filler(const struct dt_jump_table_code *g, uint64_t at, uint64_t end)
 {
 	struct dt_insn in;
@@ -50,6 +53,7 @@ static bool is_filler(const struct dt_jump_table_code *g, uint64_t at, uint64_t 
 	return true;
 }
 
+/* Goes back by one instruction; false: it is not known. */
 static bool back(struct look *l)
 {
 	uint64_t at = l->in.address;
@@ -69,7 +73,7 @@ static struct place in_register(unsigned reg)
 	return (struct place){.reg = (uint8_t)reg};
 }
 
-/* The operand that ModRM names. */
+/* Returns the operand that ModRM names. */
 static struct place operand(const struct dt_insn *in)
 {
 	if (in->modrm >> 6 == 3)
@@ -101,12 +105,13 @@ static uint8_t base_of(const struct dt_insn *in)
 	return (uint8_t)((in->sib & 7u) | (in->base_ext ? 8u : 0));
 }
 
-/* table(,%index,8) */
+/* Looks whether the operand is table(,%index,8). */
 static bool is_absolute(const struct dt_insn *in)
 {
 	return has_index(in) && in->sib >> 6 == 3 && (in->sib & 7) == 5 && in->modrm >> 6 == 0;
 }
 
+/* Notes table and index of such an operand. */
 static void take_absolute(struct look *l)
 {
 	l->absolute = true;
@@ -125,7 +130,8 @@ static uint64_t immediate(const struct look *l)
 	return v;
 }
 
-/* The entry is loaded: (%base,%index,4), or (%one,%other) with an index in bytes. */
+/* Notes table and index of the instruction that loads the entry: from (%base,%index,4), or from
+ * (%one,%other) with an index in bytes. False: it is not understood. */
 static bool take_load(struct look *l)
 {
 	uint8_t a = base_of(&l->in), b = index_of(&l->in);
@@ -147,7 +153,7 @@ static bool take_load(struct look *l)
 	return true;
 }
 
-/* What the jump itself and what is right in front of it say. */
+/* Begins with what the jump itself and the instructions right before it tell. */
 static bool begin(struct look *l, const struct dt_insn *jump)
 {
 	l->in = *jump;
@@ -184,7 +190,8 @@ static bool begin(struct look *l, const struct dt_insn *jump)
 	return false;
 }
 
-/* In front of the load: who is the table's address, and who the distance? */
+/* Looks at an instruction between the load of the entry and the jump: finds out which register of
+ * the sum has the table's address, and which the distance. False: it is not understood. */
 static bool before_load(struct look *l, uint16_t written)
 {
 	const struct dt_insn *in = &l->in;
@@ -202,7 +209,7 @@ static bool before_load(struct look *l, uint16_t written)
 
 		if (!take_load(l))
 			return false;
-		/* where the address was taken behind the load it was so in front of it, too */
+		/* an address that was taken after the load is the same as before it */
 		if (!table && l->base != NONE && l->base != other)
 			return false;
 		l->table = table;
@@ -215,7 +222,8 @@ static bool before_load(struct look *l, uint16_t written)
 	return !(written & (1u << l->sum[0] | 1u << l->sum[1]));
 }
 
-/* Comparisons and masks of the index. true: the instruction was one. */
+/* Looks for comparisons of the index, and subtractions that count as such; true: the instruction
+ * was one. */
 static bool compare(struct look *l)
 {
 	static const struct {
@@ -250,6 +258,7 @@ static bool compare(struct look *l)
 	return false;
 }
 
+/* Looks for a copy of the index, and follows it to where it was copied from. */
 static bool follow_copy(struct look *l)
 {
 	const struct dt_insn *in = &l->in;
@@ -281,7 +290,7 @@ static bool follow_copy(struct look *l)
 	return true;
 }
 
-/* Of two registers one was found to be the table's address: the other is the index. */
+/* Looks whether one register of the pair gets the table's address; the other is then the index. */
 static void split_pair(struct look *l)
 {
 	unsigned to = dt_insn_reg(&l->in);
@@ -295,7 +304,7 @@ static void split_pair(struct look *l)
 	}
 }
 
-/* In front of the load. false: it is not understood. */
+/* Looks at an instruction before the load of the entry. False: it is not understood. */
 static bool before(struct look *l, uint16_t written)
 {
 	const struct dt_insn *in = &l->in;

@@ -30,7 +30,7 @@ unsigned dt_landing_pad(const uint8_t *code, size_t size)
 		       : 0;
 }
 
-/* endbr64, bnd, if there are any; jmp *slot(%rip) */
+/* An entry of the PLT is jmp *slot(%rip), after an endbr64 and with a bnd, or without. */
 uint64_t dt_plt_slot(const uint8_t code[DT_PLT], uint64_t address)
 {
 	unsigned at = dt_landing_pad(code, DT_PLT);

@@ -6,6 +6,7 @@
 
 #define JUMP_SIZE 5
 
+/* The context of emit_hook(). */
 struct emission {
 	const struct dt_plan_hook *hook;
 	const struct dt_plan_site *site;
@@ -18,6 +19,7 @@ static void emit_hook(struct dt_emit *o, const struct dt_relocate_hook *h)
 	m->hook->emit(o, m->site, m->hook->ctx);
 }
 
+/* Writes the 32-bit distance from next to `to'; false: it does not reach. */
 static bool distance(uint64_t next, uint64_t to, uint8_t out[4])
 {
 	uint32_t d = (uint32_t)(to - next);
@@ -26,13 +28,14 @@ static bool distance(uint64_t next, uint64_t to, uint8_t out[4])
 	return dt_emit_reaches(next, to);
 }
 
-/* jmp rel32 at address, which to must be in the reach of. */
+/* Makes the patch of a jmp rel32 at address; false: it does not reach `to'. */
 static bool jump_patch(struct dt_patch *p, uint64_t address, uint64_t to)
 {
 	*p = (struct dt_patch){.address = address, .length = JUMP_SIZE, .bytes = {0xe9}};
 	return distance(address + JUMP_SIZE, to, p->bytes + 1);
 }
 
+/* Makes the patch of a punned jump. */
 static bool punned_patch(struct dt_patch *p, const struct dt_plan_window *x, uint64_t to)
 {
 	uint8_t bytes[4 + JUMP_SIZE];
@@ -47,6 +50,7 @@ static bool punned_patch(struct dt_patch *p, const struct dt_plan_window *x, uin
 	return true;
 }
 
+/* Makes the patch of a branch's distance, and of its springboard if it has one. */
 static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_retarget *t,
 			   uint64_t to)
 {
@@ -61,7 +65,8 @@ static bool retarget_patch(struct dt_patch *p, unsigned *n, const struct dt_reta
 	return jump_patch(&p[(*n)++], t->board, to);
 }
 
-/* The jump that makes the room, the springboard behind it, and the short jump that leads there. */
+/* Makes the patches of the jump that makes room, the springboard after it, and the short jump that
+ * leads to the springboard. */
 static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_plan_window *x,
 			  const struct dt_trampoline *t)
 {
@@ -76,6 +81,7 @@ static bool inner_patches(struct dt_patch *p, unsigned *n, const struct dt_plan_
 	return reaches;
 }
 
+/* Makes all patches of a window whose trampoline has been written. */
 static int patches(const struct dt_plan *p, const struct dt_plan_window *x, uint64_t bias,
 		   struct dt_trampoline *t, struct dt_error *e)
 {
@@ -117,7 +123,7 @@ static int patches(const struct dt_plan *p, const struct dt_plan_window *x, uint
 		b.board += b.board ? bias : 0;
 		to = dt_moved_forward(&t->moved, here.start, t->copy, b.to);
 		if (to == here.start)
-			to = t->copy; /* a loop's head: behind the hook of the entry */
+			to = t->copy; /* a loop's head: after the hook of the entry */
 		if (to == b.to)
 			return dt_fail(e, "no instruction of the window begins at 0x%lx",
 				       (unsigned long)p->retarget[i].to);
@@ -131,8 +137,8 @@ static int patches(const struct dt_plan *p, const struct dt_plan_window *x, uint
 }
 
 /*
- * The copy of [low, low + size), which is the window's or its host's, with the hooks of the sites
- * in it, and behind it the way back. An entry's is in front of the copy.
+ * Emits the copy of [low, low + size), which is the window or its host, with the hooks of the sites
+ * in it, and after it the jump back. The hook of an entry comes before the copy.
  */
 static int emit_stretch(const struct dt_plan *p, const struct dt_plan_window *x, uint64_t low,
 			size_t size, uint64_t bias, const struct dt_plan_hook *hook,
@@ -147,7 +153,7 @@ static int emit_stretch(const struct dt_plan *p, const struct dt_plan_window *x,
 
 	for (size_t i = 0; i < x->sites; i++) {
 		if (site[i].kind == DT_PLAN_ENTRY && low == x->start) {
-			/* a branch of the window back to its start means the copy, behind this */
+			/* a branch in the window back to its start leads to the copy, after this */
 			hook->emit(o, &site[i], hook->ctx);
 			continue;
 		}

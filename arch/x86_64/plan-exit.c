@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The windows of exits, and branches that are led to a copy. See plan-tactic.c. */
+/* The windows of exits, and changing branches to lead to a copy. See plan-tactic.c. */
 #include "arch/x86_64/plan-work.h"
 
 /*
- * Where a window that holds the instruction at site may start: the site itself and what runs into
- * it, back to what can be jumped to from elsewhere. Nearest first.
+ * Collects where a window that holds the instruction at site may start, the nearest first: the site
+ * itself, and the instructions that run into it, back to one that can be jumped to from elsewhere.
  */
 static unsigned starts_of(const struct work *w, uint64_t site, uint64_t end, uint64_t out[STARTS])
 {
@@ -26,12 +26,12 @@ static unsigned starts_of(const struct work *w, uint64_t site, uint64_t end, uin
 	return n;
 }
 
-/* The window's instructions reach to end now. */
+/* Makes a window longer, up to end; false: it can not be. */
 static bool extend(struct work *w, struct dt_plan_window *x, uint64_t end)
 {
 	uint64_t old = x->start + x->size;
 
-	if (x->start + x->patch > old) /* it uses filler, which is not there then */
+	if (x->start + x->patch > old) /* its jump covers filler too */
 		old = x->start + x->patch;
 	if (end - x->start > DT_WINDOW_MAX || dt_work_any_taken(w, old, end) ||
 	    !dt_work_fits(w, x->start, end, end, false))
@@ -41,7 +41,7 @@ static bool extend(struct work *w, struct dt_plan_window *x, uint64_t end)
 	return true;
 }
 
-/* Into the window that is just in front, when everything from there runs to the site. */
+/* Puts the site into the window just before it, which is made longer; -1: that is not possible. */
 static long join(struct work *w, uint64_t site, uint64_t end)
 {
 	for (uint64_t at = site; (at = dt_work_before(w, at)) && end - at <= DT_WINDOW_MAX;) {
@@ -86,7 +86,6 @@ long dt_work_index_of(const struct work *w, const struct dt_plan_window *x)
 	return x ? x - w->p->window : -1;
 }
 
-/* A jump that takes the exit and what is in front of it along. */
 long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stops)
 {
 	uint64_t start[STARTS];
@@ -112,7 +111,8 @@ long dt_work_exit_by_jump(struct work *w, uint64_t site, uint64_t end, bool stop
 	return join(w, site, end);
 }
 
-/* A springboard for a short branch in room that is made for it. 0: there is none. */
+/* Finds room for the springboard of a short branch, and returns the springboard's address; 0: there
+ * is none. */
 static uint64_t make_board(struct work *w, const struct dt_code_link *l, struct room *room)
 {
 	uint64_t end = l->from + l->length;
@@ -127,7 +127,6 @@ static uint64_t make_board(struct work *w, const struct dt_code_link *l, struct 
 	return room->size ? room->address + JUMP_SIZE : 0;
 }
 
-/* The first byte of a branch that could be made to lead elsewhere, with a board if it needs one. */
 bool dt_work_can_retarget(struct work *w, const struct dt_code_link *l, struct dt_retarget *out,
 			  struct room *room)
 {
@@ -153,6 +152,7 @@ void dt_work_take_retarget(struct work *w, const struct dt_retarget *t, bool yes
 		dt_work_take(w, t->board, t->board + JUMP_SIZE, yes);
 }
 
+/* Adds a branch to those that are to lead elsewhere, and takes its bytes. */
 static bool add_retarget(struct work *w, struct retargets *all, const struct dt_code_link *l)
 {
 	struct room before = all->room, *room = all->make ? &all->room : NULL;
@@ -165,7 +165,7 @@ static bool add_retarget(struct work *w, struct retargets *all, const struct dt_
 	return true;
 }
 
-/* The jumps from other parts of the function; false: others jump there as well. */
+/* Adds the jumps to `at' from other parts of the function; false: others jump there as well. */
 static bool retarget_crosses(struct work *w, uint64_t at, struct retargets *all)
 {
 	const struct dt_code_link *l = w->c->cross;
@@ -190,7 +190,8 @@ static bool retarget_crosses(struct work *w, uint64_t at, struct retargets *all)
 	return true;
 }
 
-/* Does an instruction that is moved to make room branch into [start, end)? It would pass by. */
+/* Looks whether an instruction that is moved to make room branches into [start, end). Its copy
+ * would pass the hooks by. */
 static bool room_leads(const struct work *w, const struct room *room, uint64_t start, uint64_t end)
 {
 	struct dt_insn in;
@@ -202,8 +203,8 @@ static bool room_leads(const struct work *w, const struct room *room, uint64_t s
 }
 
 /*
- * The branches to be changed so that [start, end) can be moved with its sites: all those from
- * outside to places inside, and with first also those to start. On failure nothing is taken.
+ * Collects the branches to be changed so that [start, end) can be moved with its sites: all those
+ * from outside to places inside and, if `first', to start. On failure nothing is taken.
  */
 static bool retarget_all(struct work *w, uint64_t start, uint64_t end, bool first,
 			 struct retargets *all)
@@ -231,7 +232,8 @@ static bool retarget_all(struct work *w, uint64_t start, uint64_t end, bool firs
 	return good;
 }
 
-/* As dt_work_fits(), where direct jumps of the function to inside are no obstacle. */
+/* Looks whether [start, end) may be moved, as dt_work_fits() does, but direct jumps of the function
+ * to inside are no obstacle. */
 static bool fits_shared(const struct work *w, uint64_t start, uint64_t end)
 {
 	struct dt_insn in;
@@ -248,7 +250,8 @@ static bool fits_shared(const struct work *w, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Is start reached by direct jumps of the function only, never from the instruction in front? */
+/* Looks whether start is reached only by direct jumps of the function, never from the instruction
+ * before it. */
 static bool only_jumped_to(const struct work *w, uint64_t start)
 {
 	uint8_t m = dt_work_mark_of(w, start);
@@ -264,8 +267,8 @@ static bool only_jumped_to(const struct work *w, uint64_t start)
 }
 
 /*
- * A jump in front of a shared exit; those who branch to the exit are sent to its copy. Where nobody
- * comes but by branches, it takes no jump at all.
+ * The window has a jump before the exit, and branches to the exit are led to its copy. If the
+ * window is reached only by branches, it needs no jump at all.
  */
 long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops, bool make)
 {
@@ -310,7 +313,6 @@ long dt_work_exit_shared(struct work *w, uint64_t site, uint64_t end, bool stops
 	return -1;
 }
 
-/* The dearer tactics for an exit. */
 long dt_work_exit_squeezed(struct work *w, uint64_t site, uint64_t end, bool stops)
 {
 	uint64_t start[STARTS];

@@ -3,8 +3,8 @@
 #include "arch/x86_64/plan-work.h"
 
 /*
- * All bytes that change must be in one page: of whoever writes them and is killed, all or none are
- * there.
+ * Looks whether all bytes that change are in one page. They must be: if the controller is killed
+ * while it writes, all or none of them are written.
  */
 static bool same_page(uint64_t room, uint64_t inner)
 {
@@ -14,8 +14,8 @@ static bool same_page(uint64_t room, uint64_t inner)
 	       (inner + 1) / PAGE == page;
 }
 
-/* Does something in it branch to where the function begins? That must be led past the entry's hook.
- */
+/* Looks whether an instruction in [start, end) branches to the function's beginning. Such a branch
+ * must be led past the entry's hook. */
 static bool has_loop(const struct work *w, uint64_t start, uint64_t end)
 {
 	uint64_t head = w->p->windows > w->first_window ? w->p->window[w->first_window].start
@@ -28,6 +28,7 @@ static bool has_loop(const struct work *w, uint64_t start, uint64_t end)
 	return false;
 }
 
+/* Looks whether [start, inner) can make room for a short jump at inner. */
 static bool fits_inner(const struct work *w, uint64_t start, uint64_t inner, uint64_t end)
 {
 	return inner - start >= 2 * JUMP_SIZE && end - start <= DT_WINDOW_MAX &&
@@ -35,6 +36,7 @@ static bool fits_inner(const struct work *w, uint64_t start, uint64_t inner, uin
 	       !has_loop(w, start, inner);
 }
 
+/* Makes the window one of DT_TACTIC_INNER with its short jump at inner. x may be NULL. */
 static struct dt_plan_window *make_inner(struct dt_plan_window *x, uint64_t inner, uint64_t end)
 {
 	if (x) {
@@ -46,7 +48,8 @@ static struct dt_plan_window *make_inner(struct dt_plan_window *x, uint64_t inne
 	return x;
 }
 
-/* The window that has the instruction at, one of this function's, reaches to end now. */
+/* Makes the function's window that has the instruction at `at' longer, up to end, with a short jump
+ * at inner. NULL: that is not possible. */
 static struct dt_plan_window *extend_inner(struct work *w, uint64_t at, uint64_t inner,
 					   uint64_t end)
 {
@@ -84,8 +87,8 @@ struct dt_plan_window *dt_work_inner_jump(struct work *w, uint64_t inner, uint64
 }
 
 /*
- * May [start, end) be moved as one, when what jumps or returns to inner meets a short jump there,
- * and nothing from outside leads anywhere else in it?
+ * Looks whether [start, end) may be moved as one: what jumps or returns to inner meets a short jump
+ * there, and nothing from outside leads anywhere else inside.
  */
 static bool fits_around(const struct work *w, uint64_t start, uint64_t inner, uint64_t end)
 {
@@ -136,7 +139,8 @@ struct dt_plan_window *dt_work_inner_around(struct work *w, uint64_t inner, uint
 	return NULL;
 }
 
-/* Instructions at `at' that make room, for a short jump at inner. Their size; 0: none. */
+/* Returns how many bytes the instructions at `at' have that would make room for the springboard of
+ * a short jump at inner; 0: they can not. */
 static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool calls)
 {
 	int64_t distance = (int64_t)(at + JUMP_SIZE - inner - 2);
@@ -158,8 +162,9 @@ static unsigned room_at(const struct work *w, uint64_t at, uint64_t inner, bool 
 }
 
 /*
- * The same for instructions of a function that is not this one: it is left as it is but for that.
- * None that branches is taken, so that its loops are known when it is hooked itself.
+ * Returns what room_at() does, for instructions of another function, of which nothing else is
+ * changed. No branches are moved, so that the loops of that function are known when it is hooked
+ * itself.
  */
 static unsigned room_among(const struct work *w, uint64_t at, uint64_t inner, bool calls)
 {
@@ -246,7 +251,8 @@ unsigned dt_work_own_bytes(const struct work *w, uint64_t start, uint64_t end)
 	return own;
 }
 
-/* The same for what begins at start. */
+/* Makes a short jump at start to a springboard in room that is made for it, before start or
+ * elsewhere. */
 static struct dt_plan_window *squeeze_inner(struct work *w, uint64_t start)
 {
 	unsigned padding;
@@ -266,7 +272,6 @@ static struct dt_plan_window *squeeze_inner(struct work *w, uint64_t start)
 	return NULL;
 }
 
-/* The dearer tactics at start, where what is moved begins, with as few instructions as will do. */
 struct dt_plan_window *dt_work_squeeze_forward(struct work *w, uint64_t start)
 {
 	struct dt_plan_window *x;
@@ -276,7 +281,7 @@ struct dt_plan_window *dt_work_squeeze_forward(struct work *w, uint64_t start)
 	if (!dt_work_decode(w, start, &in) || !dt_work_movable(w, &in))
 		return NULL;
 	one = start + in.length;
-	/* two, three or four bytes to jump with: as many instructions as that takes */
+	/* first jumps of four, three or two own bytes, over as many instructions as that takes */
 	for (unsigned size = 4; size >= 2; size--) {
 		unsigned padding;
 		uint64_t end = dt_work_cover(w, start, size, &padding);

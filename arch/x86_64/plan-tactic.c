@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tactics: what each needs, and making its window. See plan.h.
+ * The tactics: looking whether one is possible, and making its window. See plan.h.
  *
- * The ladder is that of E9Patch (Duck, Gao, Roychoudhury: Binary Rewriting without Control Flow
- * Recovery, PLDI 2020) and instruction punning (Chamith, Svensson, Dalessandro, Newton: PLDI 2017),
- * except that control flow is known here, so that windows may hold several instructions.
+ * The order of tactics is that of E9Patch (Duck, Gao, Roychoudhury: Binary Rewriting without
+ * Control Flow Recovery, PLDI 2020) and instruction punning (Chamith, Svensson, Dalessandro,
+ * Newton: PLDI 2017), except that control flow is known here, so that windows may hold several
+ * instructions.
  */
 #include "arch/x86_64/plan-work.h"
 
@@ -77,7 +78,6 @@ bool dt_work_decode(const struct work *w, uint64_t at, struct dt_insn *in)
 	       dt_insn_decode(in, w->r->bytes + (at - w->r->low), w->r->high - at, at);
 }
 
-/* The beginning of the instruction in front of the one at address; 0: the function begins here. */
 uint64_t dt_work_before(const struct work *w, uint64_t at)
 {
 	while (at > w->f->start)
@@ -110,7 +110,7 @@ bool dt_work_sources_inside(const struct work *w, uint64_t at, uint64_t low, uin
 	const struct dt_code_link *l = &w->c->link[w->f->first_link];
 	size_t n = w->f->links, begin = 0;
 
-	for (size_t end = n; begin < end;) { /* the first link at or behind from */
+	for (size_t end = n; begin < end;) { /* the first link at or after from */
 		size_t mid = begin + (end - begin) / 2;
 
 		if (l[mid].from < from)
@@ -137,7 +137,7 @@ bool dt_work_fits(const struct work *w, uint64_t start, uint64_t end, uint64_t c
 			return false;
 		if (in.kind == DT_INSN_SYSCALL && !syscalls)
 			return false;
-		/* a return address inside */
+		/* its return address would be inside */
 		if (dt_insn_calls(&in) && at + in.length < end)
 			return false;
 		for (unsigned k = 1; k < in.length; k++)
@@ -188,7 +188,6 @@ void dt_work_add_site(struct work *w, uint64_t address, uint8_t kind, size_t win
 	};
 }
 
-/* The function's window that holds the instruction at address, or -1. */
 long dt_work_window_of(const struct work *w, uint64_t address)
 {
 	for (size_t i = w->first_window; i < w->p->windows; i++) {
@@ -223,7 +222,6 @@ uint64_t dt_work_cover(const struct work *w, uint64_t start, unsigned size, unsi
 	return at;
 }
 
-/* A jump at start that covers what follows: entries and points. */
 struct dt_plan_window *dt_work_jump_forward(struct work *w, uint64_t start)
 {
 	unsigned padding;
@@ -290,7 +288,7 @@ struct dt_plan_window *dt_work_merge(struct work *w, uint64_t start, uint64_t un
 		dt_work_take(w, old->start,
 			     old->start + (old->size > old->patch ? old->size : old->patch), true);
 	}
-	if (!x) /* they stay: nobody is to take their sites */
+	if (!x) /* the old windows stay, with their sites */
 		*n = 0;
 	return x;
 }
@@ -326,7 +324,8 @@ struct dt_plan_window *dt_work_short_jump(struct work *w, uint64_t start, uint64
 	return x;
 }
 
-/* Will the bytes stay as they are? Those of other functions are theirs to change. */
+/* Looks whether the bytes will stay as they are. Those of other functions may be changed for these.
+ */
 static bool stay(const struct work *w, uint64_t from, uint64_t to)
 {
 	for (uint64_t at = from; at < to; at++)
@@ -336,7 +335,8 @@ static bool stay(const struct work *w, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Room for the trampoline of a punned jump: where the bytes say that are not its own. */
+/* Claims room for the trampoline of a punned jump, where the bytes of its distance that are not its
+ * own lead. */
 static bool claim(struct work *w, uint64_t start, unsigned own, unsigned prefixes, size_t size,
 		  uint64_t *at)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See plan.h. For every site the tactics are tried from cheap to dear, first for all sites of the
- * function what needs a plain jump, then for those left over the rest: so that a rare expensive
- * site does not take bytes from a cheap one.
+ * See plan.h. For each site the tactics are tried from cheap to dear. First all sites of the
+ * function are tried with a plain jump, then those left over with the other tactics, so that a rare
+ * expensive site does not take bytes from a cheap one.
  */
 #include "arch/x86_64/plan.h"
 
@@ -47,6 +47,7 @@ void dt_plan_end(struct dt_plan *p)
 	*p = (struct dt_plan){0};
 }
 
+/* Returns a copy of n elements; NULL, with *failed set: no memory. */
 static void *copy_array(const void *from, size_t n, size_t size, bool *failed)
 {
 	void *to = malloc(n * size + 1);
@@ -81,8 +82,9 @@ int dt_plan_copy(struct dt_plan *to, const struct dt_plan *from)
 }
 
 /*
- * Functions that somebody knows by their addresses or bytes: libc's cancellation looks whether a
- * thread was interrupted inside the one, debuggers and unwinders know the other by its bytes.
+ * There are two functions that others recognise by their addresses or bytes: libc's cancellation
+ * looks whether a thread was interrupted inside __syscall_cancel_arch, and debuggers and unwinders
+ * know __restore_rt by its bytes.
  */
 bool dt_work_is_special(const char *name)
 {
@@ -107,7 +109,7 @@ static void take_window(struct work *w, const struct dt_plan_window *x, bool yes
 	uint64_t end = x->start + (x->size > x->patch ? x->size : x->patch);
 
 	dt_work_enter_at(w, x->start);
-	/* the bytes that a punned jump leaves as they are */
+	/* also the bytes that a punned jump uses, and leaves as they are */
 	if (x->tactic == DT_TACTIC_PUNNED && end < x->start + x->prefixes + JUMP_SIZE)
 		end = x->start + x->prefixes + JUMP_SIZE;
 	dt_work_take(w, x->start, end, yes);
@@ -116,6 +118,7 @@ static void take_window(struct work *w, const struct dt_plan_window *x, bool yes
 		dt_work_take(w, x->board, x->board + JUMP_SIZE, yes);
 }
 
+/* Gives back the bytes of the plan's retargets from `first' on. */
 static void give_back_retargets(struct work *w, size_t first)
 {
 	for (size_t i = first; i < w->p->retargets; i++) {
@@ -124,7 +127,7 @@ static void give_back_retargets(struct work *w, size_t first)
 	}
 }
 
-/* Gives back what the function has so far. */
+/* Gives back all windows, sites and retargets that the function has so far. */
 static void undo(struct work *w, size_t sites, size_t retargets)
 {
 	struct dt_plan *p = w->p;
@@ -141,6 +144,7 @@ static const char cannot_move[] = "an instruction there cannot be moved";
 static const char no_room[] =
 	"there is no room for a jump: too few bytes, or other probes in the way";
 
+/* Plans the function's entry; false: it can not be hooked. */
 static bool plan_entry(struct work *w, struct dt_plan_function *f)
 {
 	struct dt_plan_window *x = NULL;
@@ -152,7 +156,7 @@ static bool plan_entry(struct work *w, struct dt_plan_function *f)
 		refuse(f, DT_REFUSED_IMMOVABLE, start, cannot_move);
 		return false;
 	}
-	/* an indirect call must find endbr64 where it arrives, should that ever be enforced */
+	/* an indirect call must find endbr64 where it arrives, if the system enforces that (CET) */
 	if (in.kind == DT_INSN_ENDBR && start + in.length < w->whole->end)
 		x = dt_work_jump_forward(w, start + in.length);
 	if (!x)
@@ -182,7 +186,7 @@ static uint8_t site_kind(const struct dt_exit *x)
 	return kind[x->kind];
 }
 
-/* Is there a site for the exit already? */
+/* Looks whether there is a site for the exit already. */
 static bool has_exit(const struct work *w, const struct dt_plan_function *f, uint64_t address)
 {
 	for (size_t i = f->first_site; i < w->p->sites; i++)
@@ -191,7 +195,8 @@ static bool has_exit(const struct work *w, const struct dt_plan_function *f, uin
 	return false;
 }
 
-/* The exits of one part: cheap is the first round. false: one cannot be hooked. */
+/* Plans the exits of one part; cheap: those that a plain jump suffices for. False: an exit cannot
+ * be hooked. */
 static bool plan_exits(struct work *w, const struct dt_code_function *part, bool cheap,
 		       struct dt_plan_function *f)
 {
@@ -232,7 +237,7 @@ static const struct dt_code_function *next_part(const struct work *w,
 	return part->next_part ? &w->c->function[part->next_part] : NULL;
 }
 
-/* At one address: the entry, then a point, and last what leaves the function. */
+/* Returns the rank of a site among those of one address: the entry, then a point, then an exit. */
 static unsigned order(const struct dt_plan_site *s)
 {
 	return s->kind == DT_PLAN_ENTRY ? 0 : s->kind == DT_PLAN_POINT ? 1 : 2;
@@ -250,9 +255,9 @@ static int by_window(const void *a, const void *b)
 }
 
 /*
- * A loop whose head is the function's first instruction is no call: what branches back there is
- * sent to its copy, behind the hook. What is moved itself, or cannot be changed, is not; the
- * function's calls are counted too often then, and f->loops says so.
+ * Changes branches to the function's first instruction from inside the function, which are loops
+ * and no calls: they are led to the copy, after the hook. A branch that is moved itself, or cannot
+ * be changed, stays; the function's calls are counted too often then, and f->loops is set.
  */
 static void plan_loops(struct work *w, struct dt_plan_function *f)
 {
@@ -308,6 +313,7 @@ static void finish(struct work *w, struct dt_plan_function *f)
 	}
 }
 
+/* Looks whether a part of the function has trouble, and refuses the function then. */
 static bool trouble(const struct work *w, struct dt_plan_function *f)
 {
 	for (const struct dt_code_function *part = w->whole; part; part = next_part(w, part))
@@ -319,6 +325,7 @@ static bool trouble(const struct work *w, struct dt_plan_function *f)
 	return false;
 }
 
+/* Begins the work on a function. */
 static void begin(struct work *w, struct dt_plan *p, size_t function, struct dt_plan_function *f)
 {
 	*w = (struct work){
@@ -335,7 +342,7 @@ static void begin(struct work *w, struct dt_plan *p, size_t function, struct dt_
 	};
 }
 
-/* All sites of the function; on failure everything is given back. */
+/* Plans all sites of the function. False: one can not be hooked, and everything is given back. */
 static bool plan_whole(struct work *w, struct dt_plan_function *f)
 {
 	struct dt_plan *p = w->p;
@@ -348,7 +355,8 @@ static bool plan_whole(struct work *w, struct dt_plan_function *f)
 			done = plan_exits(w, part, cheap, f);
 	if (done)
 		plan_loops(w, f);
-	/* it may also be one that others, which nobody calls, jump to in a circle */
+	/* it may also be one of several that are never called, and jump to each other in a circle
+	 */
 	if (done && f->loops && w->whole->found) {
 		refuse(f, DT_REFUSED_TAKEN, w->whole->start,
 		       "it jumps to its own beginning, which would be taken for a call");
@@ -382,7 +390,8 @@ void dt_plan_function(struct dt_plan *p, size_t function, struct dt_plan_functio
 	}
 	done = plan_whole(&w, f);
 	if (!done && f->refusal == DT_REFUSED_TAKEN && !p->failed) {
-		/* one site has what another needs; without the tactics that do, there is enough */
+		/* one site has taken bytes that another needs: without the tactics that take bytes
+		 * outside of their windows, there may be enough */
 		begin(&w, p, function, f);
 		w.simple = true;
 		done = plan_whole(&w, f);
@@ -400,7 +409,7 @@ void dt_plan_function_among(struct dt_plan *p, size_t function, struct dt_plan_f
 
 /* ---- points */
 
-/* Window i ends: its sites are the new one's from here on. */
+/* Ends window i, and gives its sites to the point's window. */
 static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 {
 	uint32_t n = p->window[i].sites;
@@ -416,7 +425,8 @@ static void hand_over(struct dt_plan *p, uint32_t i, struct dt_plan_point *x)
 	p->window[i] = (struct dt_plan_window){.start = p->window[i].start};
 }
 
-/* A second window in place of i, the same but for its trampoline. */
+/* Replaces window i, which has the point's instruction already, by a copy with another trampoline.
+ */
 static bool renew(struct work *w, uint32_t i, struct dt_plan_point *x)
 {
 	struct dt_plan *p = w->p;
@@ -441,7 +451,8 @@ static void refuse_point(struct dt_plan_point *x, uint8_t refusal, uint64_t at, 
 	x->why = why;
 }
 
-/* The window for the instruction at x->address, with the sites of those it replaces. */
+/* Makes the window for the instruction at x->address, which takes over the sites of those it
+ * replaces. False: there is no room. */
 static bool place_point(struct work *w, unsigned length, struct dt_plan_point *x)
 {
 	struct dt_plan *p = w->p;
@@ -467,7 +478,8 @@ static bool place_point(struct work *w, unsigned length, struct dt_plan_point *x
 	return true;
 }
 
-/* Sorts the new window's sites, which are the last ones; the point is one of them, once. */
+/* Adds the point to the new window's sites, unless it is there, and sorts these: they are the
+ * plan's last ones. */
 static void finish_point(struct work *w, size_t first, struct dt_plan_point *x)
 {
 	struct dt_plan *p = w->p;
@@ -498,7 +510,7 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 		return;
 	}
 	begin(&w, p, function, &unused);
-	w.first_window = 0; /* others' windows take it in */
+	w.first_window = 0; /* windows of all functions count */
 	dt_work_enter(&w, w.whole);
 	if (w.whole->trouble) {
 		refuse_point(x, DT_REFUSED_TROUBLE, w.whole->trouble_at,
@@ -510,7 +522,7 @@ void dt_plan_point(struct dt_plan *p, uint64_t address, struct dt_plan_point *x)
 			     "no instruction begins there");
 		return;
 	}
-	/* whoever comes by an endbr64 comes by the next one, too */
+	/* after an endbr64 the next instruction is always executed, too */
 	if (dt_work_decode(&w, address, &in) && in.kind == DT_INSN_ENDBR &&
 	    address + in.length < w.whole->end)
 		x->address += in.length;

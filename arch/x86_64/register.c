@@ -16,7 +16,7 @@ static bool is(const char *s, size_t n, const char *word)
 	return strlen(word) == n && !memcmp(s, word, n);
 }
 
-/* The old registers, by size: 8, 4, 2, 1 bytes */
+/* The names of the first eight registers, by size: 8, 4, 2, 1 bytes. */
 static const char *const old_name[4][8] = {
 	{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"},
 	{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"},
@@ -49,7 +49,7 @@ bool dt_register_read(const char *s, size_t n, uint8_t *reg, uint8_t *bytes, uin
 		*reg = DT_REGISTER_RIP;
 		return true;
 	}
-	/* r8 to r15 with d, w, b behind, and xmm0, ymm0, zmm0 */
+	/* r8 to r15, maybe followed by d, w or b; xmm0, ymm0, zmm0 and the like */
 	if (n > 3 && !memcmp(s + 1, "mm", 2) && (s[0] == 'x' || s[0] == 'y' || s[0] == 'z')) {
 		*bytes = s[0] == 'x' ? 16 : s[0] == 'y' ? 32 : 64;
 		number_end = 3;

@@ -8,7 +8,7 @@
 
 #define SYSCALL 2 /* bytes of the instruction */
 
-/* what the kernel leaves in rax of a system call that was interrupted by the stop
+/* what the kernel leaves, negated, in rax of a system call that the stop has interrupted
  * (include/linux/errno.h) */
 #define ERESTARTSYS	      512
 #define ERESTARTNOINTR	      513
@@ -60,8 +60,8 @@ void dt_regs_settle(struct dt_regs *r)
 }
 
 /*
- * struct rt_sigframe: the address of the restorer, struct ucontext; in that, rip 168 bytes in, the
- * flags behind it, then cs.
+ * struct rt_sigframe consists of the address of the restorer and struct ucontext. In that, rip is
+ * at offset 168, followed by the flags and cs.
  */
 #define FRAME_RIP 176
 #define USER_CS	  0x33
@@ -73,7 +73,7 @@ bool dt_frame_may_be(const uint64_t *word, uint64_t *restorer)
 	return (word[DT_FRAME_AFTER] & 0xffff) == USER_CS;
 }
 
-/* `mov $15, %rax; syscall', with either form of the mov. */
+/* It is `mov $15, %rax; syscall', with either form of the mov. */
 bool dt_frame_restorer(const unsigned char code[DT_RESTORER])
 {
 	static const unsigned char form[2][DT_RESTORER] = {

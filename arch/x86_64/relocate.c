@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See relocate.h. Each instruction is rewritten on its own. The size of what comes out depends only
- * on addresses known beforehand, so a first pass finds where each copy begins and a second one
- * writes branches to instructions that are moved as well.
+ * See relocate.h. Each instruction is rewritten on its own. The size of its copy depends only on
+ * addresses known beforehand. So a first pass finds where each copy begins, and a second one can
+ * write branches to instructions that are moved as well.
  */
 #include "arch/x86_64/relocate.h"
 
@@ -11,6 +11,7 @@
 
 #include "arch/x86_64/insn.h"
 
+/* The state of one relocation. */
 struct move {
 	struct dt_emit *o;
 	const uint8_t *code;
@@ -36,7 +37,7 @@ static void u16(struct dt_emit *o, uint16_t x)
 	dt_emit_bytes(o, &x, sizeof(x));
 }
 
-/* Where a branch to target must go: the copy, when target is moved too. */
+/* Changes *target to its copy, when it is moved too. -1: it is inside an instruction that is. */
 static int map_target(const struct move *v, const struct dt_insn *in, uint64_t *target)
 {
 	uint64_t at = *target - v->from;
@@ -44,7 +45,7 @@ static int map_target(const struct move *v, const struct dt_insn *in, uint64_t *
 	if (*target < v->from || *target >= v->end)
 		return 0;
 	if (!v->mapped) {
-		*target = v->o->address; /* reaches as surely as the real place */
+		*target = v->o->address; /* within reach, as the real place is */
 		return 0;
 	}
 	for (unsigned i = 0; i < v->m->n; i++)
@@ -55,6 +56,7 @@ static int map_target(const struct move *v, const struct dt_insn *in, uint64_t *
 	return refuse(v, in, "it leads into the middle of one that is moved too");
 }
 
+/* Emits the hooks at that place of an instruction. */
 static void hooks_at(const struct move *v, uint64_t address, enum dt_hook_place place)
 {
 	for (const struct dt_relocate_hook *h = v->hook; h < v->hook_end; h++)
@@ -62,6 +64,7 @@ static void hooks_at(const struct move *v, uint64_t address, enum dt_hook_place 
 			h->emit(v->o, h);
 }
 
+/* Looks whether there are any. */
 static bool hooked(const struct move *v, uint64_t address, enum dt_hook_place place)
 {
 	for (const struct dt_relocate_hook *h = v->hook; h < v->hook_end; h++)
@@ -71,8 +74,9 @@ static bool hooked(const struct move *v, uint64_t address, enum dt_hook_place pl
 }
 
 /*
- * Pushes the original's return address, and leaves the eight bytes that it is taken from to be
- * written behind what follows: aligned, for programs that have such reads checked (AC).
+ * Emits the push of the original's return address from eight bytes that push_end() writes later,
+ * after what follows. They are aligned, for programs that have alignment checked (AC). Returns the
+ * offset of the distance to them.
  */
 static size_t push_begin(struct dt_emit *o)
 {
@@ -106,7 +110,7 @@ static int move_branch(struct move *v, const struct dt_insn *in)
 		dt_emit_u32(o, (uint32_t)(target - next));
 		return 0;
 	}
-	dt_emit_byte(o, 0x0f); /* the inverse, over a jump */
+	dt_emit_byte(o, 0x0f); /* the inverse condition, over a jump */
 	dt_emit_byte(o, 0x80 | (condition ^ 1));
 	dt_emit_u32(o, 0);
 	skip = o->size - 4;
@@ -127,7 +131,7 @@ static int move_loop(struct move *v, const struct dt_insn *in)
 	if (in->addr32)
 		dt_emit_byte(o, 0x67);
 	dt_emit_byte(o, in->opcode);
-	dt_emit_byte(o, 5); /* over the next, which is for when it does not branch */
+	dt_emit_byte(o, 5); /* over the next jump, which is taken when the loop does not branch */
 	dt_emit_byte(o, 0xe9);
 	dt_emit_u32(o, 0);
 	skip = o->size - 4;
@@ -167,12 +171,13 @@ static int copy_near(struct move *v, const struct dt_insn *in, const uint8_t *co
 	return 0;
 }
 
+/* Looks whether the rip-relative operand is within reach of a copy here. */
 static bool rip_reaches(const struct move *v, const struct dt_insn *in)
 {
 	return in->addr32 || dt_emit_reaches(dt_emit_here(v->o) + in->length, in->memory);
 }
 
-/* mov between rax and an absolute address, 64 bits: 0xa1 loads, 0xa3 stores. */
+/* Emits a 64-bit mov between rax and an absolute address; opcode 0xa1 loads, 0xa3 stores. */
 static void mov_absolute(struct dt_emit *o, const struct dt_insn *in, uint8_t opcode)
 {
 	if (in->segment)
@@ -183,8 +188,8 @@ static void mov_absolute(struct dt_emit *o, const struct dt_insn *in, uint8_t op
 }
 
 /*
- * Loads the value at a far address to the stack, 136 below, and jumps there by a ret that puts the
- * stack pointer back. There is no other way without a register.
+ * Emits a jump through memory out of reach: loads the target to the stack, 136 bytes below, and
+ * jumps there by a ret that restores the stack pointer. Without a register there is no other way.
  */
 static void jump_far_memory(struct dt_emit *o, const struct dt_insn *in)
 {
@@ -206,8 +211,9 @@ static int move_jump_indirect(struct move *v, const struct dt_insn *in, const ui
 }
 
 /*
- * The call's operand as that of another instruction of opcode ff (4: jmp, 6: push), with by added
- * to the displacement: the stack pointer is that much lower. Only for operands based on it.
+ * Emits another instruction of opcode ff (reg 4: jmp, 6: push) with the call's operand, which is
+ * based on the stack pointer. `by' is added to its displacement, since the stack pointer is that
+ * much lower there.
  */
 static void with_stack_operand(struct dt_emit *o, const struct dt_insn *in, const uint8_t *code,
 			       uint8_t reg, int32_t by)
@@ -219,8 +225,8 @@ static void with_stack_operand(struct dt_emit *o, const struct dt_insn *in, cons
 }
 
 /*
- * Calls through memory beside the stack pointer. The operand is read before anything is pushed
- * over it, which takes a ret to get there; where it surely lies above, a jmp does.
+ * Emits a call through memory near the stack pointer. The operand must be read before the return
+ * address is pushed over it, so the jump is a ret; where it surely lies above, a jmp will do.
  */
 static int call_stack_operand(struct move *v, const struct dt_insn *in, const uint8_t *code)
 {
@@ -277,7 +283,7 @@ static bool is_stack(ZydisRegister r)
 	       r == ZYDIS_REGISTER_SPL;
 }
 
-/* Bit n is set when the general register that is number n in an encoding is used; bit 4, rsp. */
+/* Returns the mask of general registers that are used, by their number in encodings; bit 4: rsp. */
 static uint32_t registers_used(const uint8_t *code, const struct dt_insn *in)
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
@@ -310,7 +316,7 @@ static uint32_t registers_used(const uint8_t *code, const struct dt_insn *in)
 	return used;
 }
 
-/* lea of a far address: a constant. */
+/* Emits an lea of an address out of reach, as the mov of a constant. */
 static void move_far_lea(struct dt_emit *o, const struct dt_insn *in)
 {
 	uint8_t reg = in->modrm >> 3 & 7;
@@ -332,7 +338,7 @@ static void move_far_lea(struct dt_emit *o, const struct dt_insn *in)
 		dt_emit_u32(o, (uint32_t)in->memory);
 }
 
-/* push and pop of far memory: the stack pointer is part of them. */
+/* Emit a push and a pop of memory out of reach, which also change the stack pointer. */
 static int move_far_push(struct move *v, const struct dt_insn *in)
 {
 	static const uint8_t exchange[] = {0x48, 0x87, 0x04, 0x24}; /* xchg %rax, (%rsp) */
@@ -361,7 +367,7 @@ static int move_far_pop(struct move *v, const struct dt_insn *in)
 	return 0;
 }
 
-/* The instruction with the operand (reg) instead of d(%rip). */
+/* Emits the instruction with the operand (%reg) instead of d(%rip). */
 static int with_base(struct move *v, const struct dt_insn *in, const uint8_t *code, uint8_t reg)
 {
 	uint8_t bytes[DT_INSN_MAX];
@@ -369,7 +375,7 @@ static int with_base(struct move *v, const struct dt_insn *in, const uint8_t *co
 
 	memcpy(bytes, code, in->length);
 	bytes[in->modrm_at] = (uint8_t)((in->modrm & ~7) | reg);
-	/* the extension of the base register, ignored until now */
+	/* clears the extension of the base register, which had no meaning for d(%rip) */
 	if (in->head == 0xff)
 		;
 	else if (in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
@@ -382,6 +388,7 @@ static int with_base(struct move *v, const struct dt_insn *in, const uint8_t *co
 	return 0;
 }
 
+/* Emits an instruction whose rip-relative memory is out of reach. */
 static int move_far_memory(struct move *v, const struct dt_insn *in, const uint8_t *code)
 {
 	static const uint8_t candidates[] = {0, 1, 2, 3, 6, 7}; /* rax rcx rdx rbx rsi rdi */
@@ -465,6 +472,7 @@ static int move_one(struct move *v, const struct dt_insn *in, const uint8_t *cod
 	}
 }
 
+/* Goes through the stretch once; the second time (v->mapped) the places of the copies are known. */
 static int pass(struct move *v, size_t size)
 {
 	struct dt_moved *m = v->m;
@@ -487,7 +495,8 @@ static int pass(struct move *v, size_t size)
 		}
 		if (move_one(v, &in, v->code + at))
 			return -1;
-		/* a call comes back to the original, behind the stretch if that is sound at all */
+		/* a call returns to the original, which is after the stretch if that is sound at
+		 * all */
 		m->falls = !dt_insn_ends(&in) && !dt_insn_calls(&in);
 	}
 	m->at[m->n].from = (uint32_t)at;
@@ -515,8 +524,8 @@ int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t fr
 	return pass(&v, size);
 }
 
-/* The same from a far address: rax is pushed, loaded with it, and exchanged with what was pushed.
- */
+/* Emits the push of a jump's target from memory out of reach: rax is pushed, loaded with the
+ * target, and exchanged with what was pushed. */
 static void push_far_memory(struct dt_emit *o, const struct dt_insn *in)
 {
 	static const uint8_t exchange[] = {0x48, 0x87, 0x04, 0x24};
@@ -532,7 +541,7 @@ int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64
 	uint8_t bytes[DT_INSN_MAX];
 	struct dt_insn in;
 
-	/* bnd and notrack mean something to a jump only */
+	/* bnd and notrack have a meaning for jumps only */
 	while (size && (*code == 0xf2 || *code == 0x3e)) {
 		code++;
 		size--;

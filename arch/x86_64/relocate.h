@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relocator: copies a stretch of instructions to another address so that the copy does what the
- * original does, there. No register is changed, no flag, and nothing of the 128 bytes below the
- * stack pointer.
+ * The relocator: copies a stretch of instructions to another address, so that the copy does there
+ * what the original does. Beyond that it changes no register, no flag, and nothing of the 128 bytes
+ * below the stack pointer.
  *
- *   rip-relative memory	the distance is corrected. Where it does not reach: lea becomes mov
- *of a constant, anything else borrows a register it does not use, which it saves below the red zone
- *   jmp, jcc, xbegin	with a 32-bit distance; where it does not reach, through an address beside
- *			the jump (xbegin: refused)
- *   loop, jrcxz	turned into a short one over a jump
- *   call		pushes the address that the original would have pushed, then jumps. So
- *nobody who walks the stack ever sees the copy. The price: the processor predicts that return
- *wrongly, and with a shadow stack (CET) such a call must not be moved branches inside	a target
- *inside the stretch means its copy anything else	as it is, syscall too: the kernel sees the
- *copy's address in rcx, nobody else
+ * - rip-relative memory: the distance is corrected. Where 32 bits do not reach, lea becomes a mov
+ *   of a constant, and anything else borrows a register that it does not use, which is saved below
+ *   the red zone.
+ * - jmp, jcc, xbegin: get a 32-bit distance; where that does not reach, they go through an address
+ *   beside the jump (xbegin is refused).
+ * - loop, jrcxz: become a short one over a jump.
+ * - call: pushes the address that the original would have pushed, then jumps. So a stack walk never
+ *   meets the copy. The price: the processor predicts that return wrongly, and with a shadow stack
+ *   (CET) such a call must not be moved.
+ * - branches to inside the stretch: lead to the copy of their target.
+ * - anything else: stays as it is, syscall too. Only the kernel, and rcx, see the copy's address.
  *
- * Refused is what dt_insn_immovable() says, and what is too far away and uses the stack pointer.
- * What no copy can hide: a fault's address, for a signal handler that looks at it; the last x87
+ * Refused is what dt_insn_immovable() names, and what uses the stack pointer together with memory
+ * out of reach. No copy can hide the address of a fault from a signal handler, nor the last x87
  * instruction's address in what fnstenv stores.
  */
 #ifndef DT_ARCH_RELOCATE_H
@@ -25,17 +26,18 @@
 #include "arch/x86_64/emit.h"
 #include "core/error.h"
 
-#define DT_RELOCATE_MAX	 64 /* instructions of a stretch */
-#define DT_RELOCATE_ROOM 64 /* bytes that a copy of one instruction takes at most, hooks aside */
+#define DT_RELOCATE_MAX	 64 /* most instructions of a stretch */
+#define DT_RELOCATE_ROOM 64 /* most bytes that a copy of one instruction takes, without hooks */
 
+/* When a hook runs. */
 enum dt_hook_place {
 	DT_HOOK_BEFORE, /* the instruction is about to run */
 	DT_HOOK_TAKEN,	/* a conditional branch was taken, and the jump to its target follows */
 };
 
 /*
- * Something to be done at an instruction of the stretch. emit writes the code; called more than
- * once for the same place, it must write the same number of bytes.
+ * Something to be done at an instruction of the stretch. emit writes the code for that. It is
+ * called more than once for the same place, and must write the same number of bytes each time.
  */
 struct dt_relocate_hook {
 	uint64_t address; /* of the instruction; hooks are sorted by it */
@@ -44,42 +46,42 @@ struct dt_relocate_hook {
 	void *ctx;
 };
 
-/* Which instruction went where. The last entry is the end of both. */
+/* Where each instruction went. at[n] is the end of the original and of the copy. */
 struct dt_moved {
 	unsigned n; /* instructions */
 	struct {
 		uint32_t from; /* offset in the original */
-		uint32_t to;   /* offset in the copy, where a thread about to run it goes on: in
-				* front of its hooks */
+		uint32_t to;   /* offset in the copy at which a thread about to run it goes on:
+				* before its hooks */
 	} at[DT_RELOCATE_MAX + 1];
 	bool falls; /* control can reach the end of the copy: a jump back must follow */
 };
 
 /*
- * Appends to o the copy of the size bytes at code, which run at from: whole instructions. 0, or -1
- * and an error when one of them cannot be moved there; o is then of no use. The caller sees to it
- * that there is room.
+ * Appends to o the copy of the whole instructions in the size bytes at code, which run at from. m
+ * is set to where each went. 0, or -1 and an error when one of them cannot be moved there; o is
+ * then of no use. The caller sees to it that there is room.
  */
 int dt_relocate(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from,
 		const struct dt_relocate_hook *hook, size_t hooks, struct dt_moved *m,
 		struct dt_error *e);
 
-#define DT_RELOCATE_PUSH 24 /* bytes of that, at most */
+#define DT_RELOCATE_PUSH 24 /* most bytes that dt_relocate_push() writes */
 
 /*
- * Appends code that pushes the address to which the jump through a register or memory at code,
- * which runs at from, is about to jump. It needs 8 bytes below the stack pointer and changes
- * nothing else. 0, or -1 when that can not be done; nothing is written then.
+ * Appends code that pushes the address to which a jump through a register or memory is about to
+ * jump. The jump's bytes are at code, and run at from. The push uses 8 bytes below the stack
+ * pointer and changes nothing else. 0, or -1 when that can not be done; nothing is written then.
  */
 int dt_relocate_push(struct dt_emit *o, const uint8_t *code, size_t size, uint64_t from);
 
 /*
- * For a thread stopped at ip: where it must go on. In the original's bytes (but its first) it goes
- * to the copy; to is the copy's first address. ip itself when nothing of it is moved.
+ * Returns where a thread that is stopped at ip must go on: from a moved instruction, other than the
+ * first, at its copy; else at ip. from and to are the first addresses of original and copy.
  */
 uint64_t dt_moved_forward(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip);
-/* The way back, for a thread stopped in the copy at the beginning of an instruction's copy; 0: it
- * is somewhere between. */
+/* Returns where in the original a thread goes on that is stopped at the beginning of an
+ * instruction's copy; 0: it is not at such a place. */
 uint64_t dt_moved_back(const struct dt_moved *m, uint64_t from, uint64_t to, uint64_t ip);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "arch/x86_64/insn.h"
 
-/* by enum dt_elf_kind; 0: not toggled in place */
 const unsigned char dt_sled_off[DT_ELF_KINDS] = {
 	0, 0xa9, 0xc3, 0xe9, 0xa9, [DT_ELF_JUMP] = 0xff, [DT_ELF_JUMP_DIRECT] = 0xe9};
 const unsigned char dt_sled_on[DT_ELF_KINDS] = {
@@ -18,7 +17,7 @@ static const uint8_t *code_at(const struct dt_sled_code *c, uint64_t address, ui
 	return c->at(c->ctx, address, n);
 }
 
-/* Is there a thunk (an optional notrack, jmp *slot(%rip)) for that hook slot at address? */
+/* A thunk is jmp *slot(%rip), with or without notrack. */
 bool dt_sled_is_thunk(const struct dt_sled_code *c, uint64_t address, uint64_t slot)
 {
 	const uint8_t *p = code_at(c, address, 7);
@@ -30,8 +29,9 @@ bool dt_sled_is_thunk(const struct dt_sled_code *c, uint64_t address, uint64_t s
 }
 
 /*
- * The jump of a sled as the push behind it says, of the same operand, which is length bytes on: its
- * bytes, and of these the one that is toggled. Returns how many.
+ * Makes the bytes of a sled's jump from the push of the same operand, which stands after it, and
+ * sets *toggled to the index of the byte that is toggled. Returns how many bytes; 0: it is no such
+ * push.
  */
 static unsigned jump_of_push(const struct dt_insn *in, const uint8_t *push,
 			     uint8_t jump[DT_INSN_MAX], unsigned *toggled)
@@ -59,8 +59,9 @@ static unsigned jump_of_push(const struct dt_insn *in, const uint8_t *push,
 }
 
 /*
- * A jump through a register or memory. The table has the address behind it, where the operand is
- * pushed; what stands in front is toggled. Returns where its call leads; 0: it is no such sled.
+ * Checks the sled of a jump through a register or memory. The table has the address after the jump,
+ * where the operand is pushed; the jump, which stands before that, is toggled. Returns where its
+ * call leads; 0: it is no such sled.
  */
 static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
 {
@@ -71,8 +72,8 @@ static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
 	const uint8_t *p, *q;
 	struct dt_insn in;
 
-	/* the shortest push, the call, the pop, the shortest jump; prefixes are the assembler's
-	 * padding */
+	/* 13 bytes: the shortest push, the call, the pop, and the shortest jump. Prefixes before
+	 * the push are the assembler's padding */
 	while ((p = code_at(c, behind, 13)) &&
 	       (*p == 0x2e || *p == 0x3e || *p == 0x26 || *p == 0x36) && behind - s->address < 8)
 		behind++;
@@ -83,7 +84,7 @@ static uint64_t check_jump(const struct dt_sled_code *c, struct dt_elf_site *s)
 	if (!length || !p || p[0] != 0xe8 || memcmp(p + 5, pop, sizeof(pop)))
 		return 0;
 	q = code_at(c, s->address - length, length);
-	if (in.relative && behind != s->address) /* the distance is another one there */
+	if (in.relative && behind != s->address) /* then the jump's distance is not known */
 		return 0;
 	if (q && !memcmp(q, jump, length)) {
 		s->kind = DT_ELF_JUMP;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See stack.h. What is not written here makes both unknown, if it writes them. */
+/* See stack.h. An instruction that is not handled here makes the registers of these two that it
+ * writes unknown. */
 #include "arch/x86_64/stack.h"
 
 #include <string.h>
@@ -7,8 +8,9 @@
 
 #define RSP	 4
 #define RBP	 5
-#define FAR_AWAY (1 << 28) /* of a frame's size; then it is not known */
+#define FAR_AWAY (1 << 28) /* most bytes of a frame; farther away counts as unknown */
 
+/* Returns the distance `from' changed by `by'. */
 static int32_t moved(int32_t from, int64_t by)
 {
 	int64_t to = from + by;
@@ -37,12 +39,13 @@ static void set(struct dt_stack *s, unsigned reg, int32_t to)
 		s->fp = to;
 }
 
+/* Returns what is known of a register. */
 static int32_t value(const struct dt_stack *s, unsigned reg)
 {
 	return reg == RSP ? s->sp : reg == RBP ? s->fp : DT_STACK_UNKNOWN;
 }
 
-/* lea disp(%base), %reg */
+/* Returns what lea disp(%base), %reg puts into the register. */
 static int32_t address(const struct dt_stack *s, const struct dt_insn *in)
 {
 	unsigned base = in->modrm & 7u;
@@ -59,7 +62,7 @@ static int32_t address(const struct dt_stack *s, const struct dt_insn *in)
 	return moved(value(s, base), -(int64_t)in->disp);
 }
 
-/* One-byte opcodes. true: it is one of those that are known here. */
+/* Handles one-byte opcodes; false: it is not one of those that are handled. */
 static bool step_known(struct dt_stack *s, const struct dt_insn *in, const uint8_t *code)
 {
 	bool plain = in->modrm >> 6 == 3 && in->wide;
@@ -118,11 +121,11 @@ static bool step_known(struct dt_stack *s, const struct dt_insn *in, const uint8
 	return false;
 }
 
-/* Can it write rsp or rbp at all? Most do not name them. */
+/* Looks whether an instruction can write rsp or rbp at all; most do not name them. */
 static bool may_write(const struct dt_insn *in)
 {
 	if (in->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return in->map >= 2; /* of those only BMI writes general registers */
+		return in->map >= 2; /* of these encodings only BMI writes general registers */
 	if (!in->modrm_at)
 		return (in->opcode & 7) == RSP || (in->opcode & 7) == RBP || in->opcode == 0xc8;
 	return (dt_insn_reg(in) & 6) == 4 || (in->modrm >> 6 == 3 && (in->modrm & 6) == 4);

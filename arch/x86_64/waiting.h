@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole program, the content of a file, that waits until nobody can write to its file 3, and
- * ends. */
+/* A whole program, as the content of an ELF file. It reads its descriptor 3, the end of a pipe,
+ * until that has no writer any more, and ends. */
 #ifndef DT_ARCH_WAITING_H
 #define DT_ARCH_WAITING_H
 

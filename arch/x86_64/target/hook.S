@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The append, and the stubs that libc and the dynamic linker are led through. All of this runs in
- * somebody else's process: every register is kept, vector registers are only ever stored, the stack
- * is used only below a point where the caller has nothing (a function's entry, the instruction in
- * front of its return), and nothing waits unless the session's policy is to wait.
+ * the traced process: every register is kept, vector registers are only ever stored, the stack is
+ * used only where the caller has nothing below the stack pointer (at a function's entry, and at the
+ * instruction before its return), and nothing waits unless the session's policy is to wait.
  *
  * A hook is called by a sled through the module's thunk:
  *	0(%rsp)  pc: return address into the traced function
  *	8(%rsp)  the traced function's own return address; its address is the record's sp
- * Flags are kept: a function of an assembler may answer in them, and read those that it was called
- * with. That costs nothing that could be measured beside the clock. The hooks of events are called by
- * the stub of a site (include/devtrace.h) in the same way: there the bytes behind the call tell what
- * is to stand in the record as kind and count of values, as the operand of an instruction that has no
- * effect; a site says itself that it changes flags, and they are not kept.
+ * Flags are kept: a function written in assembler may return values in them, and read those that it
+ * was called with. Next to reading the clock, keeping them has no measurable cost. The hooks of
+ * events are called in the same way by the stub of a site (include/devtrace.h): there the bytes
+ * after the call, which are the operand of an instruction without effect, give the record's kind
+ * and count of values; the compiler knows that such a site changes flags, so they are not kept.
  *
- * The append is one restartable sequence (rseq(2)): from `start' to `commit' the thread stays on its
- * core undisturbed, or continues at `abort' and begins again. Nothing before the last instruction
- * can be seen by a reader: pos is stored once, last, after the record (x86 stores are seen in order).
- * `jae' out of the sequence is allowed: leaving it without the last store appends nothing.
+ * The append is one restartable sequence (rseq(2)): from `start' to `commit' the thread stays on
+ * its core undisturbed, or continues at `abort' and begins again. Nothing before the last
+ * instruction can be seen by a reader: pos is stored once, last, after the record (x86 stores are
+ * seen in order). `jae' out of the sequence is allowed: leaving it without the last store appends
+ * nothing.
  */
 #include "arch/x86_64/area.h"
 
 #define SIGNATURE 0x53053053	/* glibc's RSEQ_SIG; replaced by the controller when another is used */
 #define HEAD	  4096		/* DT_RING_HEAD */
-#define UNKNOWN	  0x12345678	/* what a fixup replaces */
+#define UNKNOWN	  0x12345678	/* stands where a fixup will put something */
 #define STUB	  192		/* bytes of stack that the stub of an event takes: DT_FRAME_ */
 #define DIRECTION 0x400		/* in rflags */
 #define ALIGNMENT 0x40000
 
-	/* first in the link; offsets of what other sections hold come from blob.ld */
+	/* struct dt_blob, first in the link; offsets into other sections come from blob.ld */
 	.text
 	.globl	blob
 blob:
@@ -79,7 +80,7 @@ clone3_back:
 	.globl	code_begin
 code_begin:
 
-/* One instruction whose last bytes, but for `behind' of them, are 32 bits for the controller to fill. */
+/* One instruction with a fixup: 32 bits for the controller to fill, then `behind' more bytes. */
 .macro fix type, behind, insn:vararg
 	\insn
 777:
@@ -89,26 +90,26 @@ code_begin:
 .endm
 
 /*
- * meta: kind and flags as they stand in the record's word at 20; 0: they are behind the call. The
- * reader, who knows whose ring it is, adds the core. Three registers, and with meta the flags (the
- * low byte of rflags in ah, as lahf has it, OF in al), are saved in the red zone, which signal
- * handlers keep clear of.
+ * Makes the template of a hook. meta: kind and flags as they stand in the record's word at offset
+ * 20; 0: they are after the call. The reader, who knows whose ring it is, adds the core. Three
+ * registers, and with meta the flags (the low byte of rflags in ah, as lahf has it, OF in al), are
+ * saved in the red zone, which signal handlers keep clear of.
  * The record's sp is the hook's own: 8 below the traced function's at its entry and its return; an
- * event's is 8 below its function's too, whatever the stub has put between. above: bytes of the
- * caller's between the hook's return address and the function's.
+ * event's is 8 below its function's too, whatever the stub has put in between. above: bytes that
+ * the caller has between the hook's return address and the function's.
  *
  * The controller makes the hook from this template: its head, then a copy of the append for every
- * core, with that core's ring in its addresses. So a processor that has guessed the copy right need
- * not wait for the core's number to find the ring, which cost 1.5 ns a record. (Measured, as was
- * that the clock is read last: what follows the microcode of rdtsc waits for it.) A copy whose core
- * is not the one goes on to the next, the last one to the head; the core is looked at once more
- * inside the sequence, since the thread may have been moved meanwhile.
+ * core, with that core's ring in its addresses. So a processor that has predicted the right copy
+ * need not wait for the core's number to find the ring, which cost 1.5 ns a record. (That was
+ * measured, as was the reason for reading the clock last: what follows the microcode of rdtsc waits
+ * for it.) A copy that is not the core's jumps to the next one, the last one to the head. The core
+ * is looked at once more inside the sequence, since the thread may have been moved meanwhile.
  */
 .macro hook name, meta, above=0
 	.balign	64
 \name\()_head:
 	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
-	fix DT_FIX_SIGNATURE, 0, .long SIGNATURE	/* what the kernel wants in front of an abort address */
+	fix DT_FIX_SIGNATURE, 0, .long SIGNATURE	/* must be before an abort address */
 \name\()_abort:
 	jmp	\name\()_again
 	.balign	32
@@ -120,7 +121,7 @@ code_begin:
 \name\()_again:
 	fix DT_FIX_CPU, 0, mov %fs:UNKNOWN, %r11d	/* rseq->cpu_id; negative: none */
 	cmp	process_block, %r11d			/* 0 in a forked child */
-	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae, its displacement behind it */
+	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae; its displacement follows */
 	.long \name\()_out - . - 4
 \name\()_copy:
 	fix DT_FIX_CORE, 0, cmp $UNKNOWN, %r11d
@@ -135,7 +136,7 @@ code_begin:
 	.long 0
 	fix DT_FIX_RING, 0, mov 0, %r11			/* pos */
 	fix DT_FIX_RING, 0, cmp 8, %r11			/* limit */
-	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae, its displacement behind it */
+	fix DT_FIX_REL, -4, .byte 0x0f, 0x83		/* jae; its displacement follows */
 	.long \name\()_out - . - 4
 	fix DT_FIX_MASK, 0, and $UNKNOWN, %r11d		/* ring size - 1 */
 	.if \meta
@@ -223,7 +224,8 @@ code_begin:
 	.endif
 .endm
 
-/* Of a record that the slow path builds on the stack; rax may be used. */
+/* Sets kind, flags, core and sp of the record that is built on the stack for the slow path; rax may
+ * be used. */
 .macro slow_meta meta, core, above
 	.if \meta
 	movl	$\meta | \core, 20(%rsp)
@@ -238,7 +240,7 @@ code_begin:
 	mov	%rax, 24(%rsp)
 .endm
 
-/* E: rdi rsi rdx rcx; rax may be used */
+/* The values of E: rdi rsi rdx rcx; rax may be used */
 .macro entry_values
 	fix DT_FIX_RING, 0, mov %rdi, HEAD+32(%r11)
 	fix DT_FIX_RING, 0, mov %rsi, HEAD+40(%r11)
@@ -253,7 +255,7 @@ code_begin:
 	mov	%rdx, 48(%rsp)
 	mov	%rcx, 56(%rsp)
 .endm
-/* X: rax rdx xmm0 */
+/* The values of X: rax rdx xmm0 */
 .macro exit_values
 	mov	-8(%rsp), %rax
 	fix DT_FIX_RING, 0, mov %rax, HEAD+32(%r11)
@@ -266,13 +268,14 @@ code_begin:
 	mov	%rax, 32(%rsp)
 	mov	64+8(%rsp), %rdx
 	mov	%rdx, 40(%rsp)
-	movlps	%xmm0, 48(%rsp)				/* not movups, for who has alignment checked */
+	movlps	%xmm0, 48(%rsp)				/* not movups: alignment may be checked */
 	movhps	%xmm0, 56(%rsp)
 .endm
 
 /*
- * X of a function that jumps on through a register or memory: where to. The site has pushed that, and
- * takes it off the stack again. No value is meant, which tells it from an exit with a result.
+ * The value of X of a function that jumps on through a register or memory: where to. The site has
+ * pushed that, and takes it off the stack again. The record's count of values is 0, which tells it
+ * from an exit with a result.
  */
 .macro jump_values
 	mov	8(%rsp), %rax
@@ -286,7 +289,8 @@ code_begin:
 	movq	$0, 56(%rsp)
 .endm
 
-/* An event's body: rdi. What the other values of the record's place were before is not meant. */
+/* The value of an event, its body: rdi. The record's other values are left as they were in its
+ * place; they mean nothing. */
 .macro event_values
 	fix DT_FIX_RING, 0, mov %rdi, HEAD+32(%r11)
 .endm
@@ -296,7 +300,7 @@ code_begin:
 	movq	$0, 48(%rsp)
 	movq	$0, 56(%rsp)
 .endm
-/* Events with more values: rdi rsi rdx rcx, as at an entry */
+/* The values of events with more of them: rdi rsi rdx rcx, as at an entry */
 .macro event4_values
 	entry_values
 .endm
@@ -311,9 +315,10 @@ code_begin:
 	hook	jump, 0x0058, 8				/* 'X', no value */
 
 /*
- * Called by a hook with a half-filled record (kind, flags, values) and the saved flags and registers
- * above it. Completes it and hands it to dt_slow(). Takes the record off the stack; returns with ZF
- * clear when the hook is to try again. Every register but rax, rdx, r11 is kept.
+ * Called by a hook with a half-filled record (kind, flags, values) on the stack, and the saved
+ * flags and registers above it. Completes the record, hands it to dt_slow(), and takes it off the
+ * stack; returns with ZF clear when the hook is to try again. Every register but rax, rdx, r11 is
+ * kept.
  */
 slow_path:
 	pop	%rax					/* return address; the record is at (%rsp) */
@@ -331,10 +336,11 @@ slow_path:
 	jmp	*%rdx
 
 /*
- * Calls the C function whose offset stands behind the call instruction with rdx as its argument.
- * rax is its result; rdx, r10, r11 and the flags of arithmetic are lost; all else is kept. It aligns
- * the stack. C code wants the direction flag clear, and may read what is not aligned; an assembler's
- * function that copies backwards, or looks for such reads, may be what is traced.
+ * Calls a C function with rdx as its argument; the function's offset stands after the call
+ * instruction. rax is its result; rdx, r10, r11 and the flags of arithmetic are lost; all else is
+ * kept. The stack is aligned. The direction flag and the alignment check are cleared meanwhile: C
+ * code wants that, and a traced function in assembler may copy backwards, or have alignment
+ * checked.
  */
 call_c:
 	push	%rbp
@@ -390,9 +396,9 @@ opt_out:
 	ret
 
 /*
- * Called by points (arch/x86_64/capture.c) to read memory that may not be there. rax: the address,
- * r9d: the size, 1 to 8, and 256 when it is signed. rax: the value, or what stands for a bad one, and then 1 in r8d. Flags change,
- * all other registers are kept.
+ * Called by points (arch/x86_64/capture.c) to read memory that may not be mapped. rax: the address,
+ * r9d: the size, 1 to 8, plus 256 if it is signed. It returns the value in rax, or DT_CAPTURE_BAD
+ * there and 1 in r8d. Flags change; all other registers are kept.
  */
 	.globl	peek
 peek:
@@ -415,8 +421,9 @@ peek:
 	ret
 
 /*
- * The next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. rax: where it goes on, 0: it has
- * ended. Carry: not a byte of it can be read. All other registers are kept.
+ * Called by points to read the next 32 bytes of a text at rax, to rdi, rsi, rdx and rcx. rax
+ * becomes the address at which the text goes on; 0: it has ended. The carry flag is set if not one
+ * byte can be read. All other registers are kept.
  */
 	.globl	text
 text:
@@ -453,7 +460,7 @@ modules:
 	ret
 
 /*
- * libc's execve and execveat jump here from their `mov $nr, %eax' (for execveat, from their start).
+ * libc's execve jumps here from its `mov $nr, %eax', its execveat from its start.
  * The kernel keeps everything but rax, rcx and r11; so does this.
  */
 	.globl	execve
@@ -505,8 +512,8 @@ execveat:
  * libc's vfork jumps here from its start. The child runs in its parent's memory and thread block,
  * but the kernel has taken its rseq registration away: an append by rseq would not be protected.
  * So the child marks the block as unregistered, and appends to the shared ring. The parent sleeps
- * meanwhile; when it runs again the kernel stores its core number anew, or, where a kernel
- * saves itself that store, dt_after_vfork() has it do so.
+ * meanwhile; when it runs again the kernel stores its core number anew. Some kernels omit that
+ * store; then dt_after_vfork() makes the kernel do it.
  */
 	.globl	vfork
 vfork:
@@ -527,15 +534,16 @@ vfork:
 2:	jmp	*vfork_back(%rip)
 
 /*
- * libc's clone and clone3 jump here from their `mov $nr, %eax'. A new thread runs for a while before
- * libc registers its rseq block, and that block is as the thread before left it on this stack, or
- * zero: both name a core, though nothing protects an append there. So the first that a child does is
- * to mark its block as unregistered: it appends to the shared ring until the kernel stores a core
- * number. It is done by the child itself, since its maker may be moved to another core in between,
- * which stores its number anew when it is the maker's block (as in vfork). A pointer to a sequence
- * that the thread before left goes with it: kernels before 6.14 would follow it once more.
+ * libc's clone and clone3 jump here from their `mov $nr, %eax'. A new thread runs for a while
+ * before libc registers its rseq block. That block is as an earlier thread left it on this stack,
+ * or zero: both name a core, though nothing protects an append there. So the first thing that a
+ * child does is to mark its block as unregistered: it appends to the shared ring until the kernel
+ * stores a core number. The child does that itself, since its maker may be moved to another core in
+ * between, and the kernel would then store the number anew in a block that is the maker's (as in
+ * vfork). A pointer to a sequence that the earlier thread left is cleared too: kernels before 6.14
+ * would follow it once more.
  *
- * What is no thread block of libc's (its first and third word point to itself) is not written to.
+ * Only thread blocks of libc's, whose first and third word point to themselves, are written to.
  */
 .macro clone_call name, nr
 	.globl	\name
@@ -581,7 +589,8 @@ vfork:
 .macro clone_vforked
 	test	$0x00004000, %edi
 .endm
-/* Only libc itself calls it, for a thread of its own or in place of vfork. The arguments may be gone. */
+/* Only libc itself calls clone3, for a thread of its own or in place of vfork. In the child, its
+ * arguments may be gone. */
 .macro clone3_child
 	fix DT_FIX_ARM, 4, movq $0, %fs:UNKNOWN
 .endm
@@ -593,8 +602,8 @@ vfork:
 	clone_call clone3, 435
 
 /*
- * Called by gates (arch/x86_64/gate.h) in front of a system call whose number and arguments are in
- * their registers. Everything is kept. Only those that may take something from the hooks are looked
+ * Called by gates (arch/x86_64/gate.h) before a system call whose number and arguments are in their
+ * registers. Everything is kept. Only the calls that may take something from the hooks are looked
  * at: prctl and seccomp.
  */
 	.globl	call

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slow path: everything rare that an append can meet, and the messages to the controller. Runs
- * inside the traced process, at any instant a traced function can run at: in signal handlers, in a
- * forked child, with any lock held. So: no libc, no lock, no allocation, system calls only where
- * said, and never a wait for a controller that is not there.
+ * The slow path: everything rare that an append can meet, and the messages to the controller. It
+ * runs inside the traced process, whenever a traced function can run: in signal handlers, in a
+ * forked child, with any lock held. So it uses no libc, no lock and no allocation, makes system
+ * calls only where said, and never waits for a controller that has gone.
  */
 #include "arch/x86_64/area.h"
 #include "arch/x86_64/capture.h"
@@ -37,7 +37,7 @@
 #define PR_GET_TSC     25
 #define PR_SET_TSC     26
 #define PR_TSC_ENABLE  1
-#define SECCOMP_FILTER 2 /* as prctl has it; 1: strict. seccomp() has one less */
+#define SECCOMP_FILTER 2 /* prctl's number; 1: strict. seccomp()'s numbers are one less */
 
 #define MS 1000000L /* ns */
 
@@ -67,9 +67,9 @@ void dt_before_call(const uint64_t *argument);
 #pragma GCC visibility pop
 
 /*
- * A system call with the mark of the tracer's own, by which the kernel's device does not take it
- * for the program's. A signal handler that comes in between inherits the register, but not the
- * address.
+ * A system call with the tracer's mark, by which the kernel's device knows that it is not the
+ * program's. A signal handler that comes in between inherits the register, but its calls are at
+ * other addresses.
  */
 #define OWN_CALL                                                                                   \
 	"lea 1f(%%rip), %%r15\n\t"                                                                 \
@@ -98,7 +98,7 @@ static uint64_t clock_and_core(uint32_t *core)
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* Sleeps until *word is no longer value, somebody wakes it, or ns have passed (at most 1 s). */
+/* Sleeps until *word is no longer value, it is woken, or ns (less than 1 s) have passed. */
 static void futex_wait(uint32_t *word, uint32_t value, long ns)
 {
 	struct timespec64 t = {0, ns};
@@ -112,15 +112,17 @@ static void futex_wake(uint32_t *word, long n)
 }
 
 /*
- * Does the process allow itself so few system calls that we make none? It may say so at any time,
- * by another thread: who is counted in process_block.calling before he asks is waited for.
+ * Looks whether the process allows itself so few system calls that we make none. Another thread may
+ * bring that about at any time; it then waits for threads that were counted in
+ * process_block.calling before they asked here.
  */
 static bool confined(void)
 {
 	return blob.confined || __atomic_load_n(&kept_block.confined, __ATOMIC_SEQ_CST);
 }
 
-/* Who comes when it has been said is not counted: others may be waiting for there to be none. */
+/* Counts this thread as one that may make system calls, unless the process is confined: then
+ * another thread may be waiting until none is counted. Returns whether it was counted. */
 static bool begin_calling(void)
 {
 	if (confined())
@@ -143,7 +145,7 @@ static uint64_t thread_pointer(void)
 	return fs;
 }
 
-/* Is this thread in strict seccomp, and can make no system call at all for us? */
+/* Looks whether this thread is in strict seccomp, and so can make no system call for us at all. */
 static bool is_strict(void)
 {
 	uint32_t n = __atomic_load_n(&kept_block.strict, __ATOMIC_SEQ_CST);
@@ -158,7 +160,8 @@ static bool is_strict(void)
 	return false;
 }
 
-/* A thread that can not ask is taken for one that may not. */
+/* Looks whether this thread may read the clock. One that can not ask is taken for one that may not.
+ */
 static bool may_read_clock(void)
 {
 	uint32_t how = 0;
@@ -173,11 +176,11 @@ static bool may_read_clock(void)
 static void ring_bell(void)
 {
 	__atomic_add_fetch(&session.bell, 1, __ATOMIC_SEQ_CST);
-	if (!confined()) /* the reader looks from time to time anyway */
+	if (!confined()) /* without the call: the reader looks from time to time anyway */
 		futex_wake(&session.bell, INT_MAX);
 }
 
-/* Since when a thread can not go on because of us. */
+/* When and where a thread was stopped by us from going on. */
 struct since {
 	uint64_t ticks;
 	uint32_t core;
@@ -228,13 +231,13 @@ static bool controller_gone(void)
 	return (owner & FUTEX_OWNER_DIED) || !(owner & FUTEX_TID_MASK);
 }
 
-/* Is there still somebody who follows processes and modules? */
+/* Looks whether the controller still follows processes and modules. */
 static bool followed(void)
 {
 	return __atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_STOPPED;
 }
 
-/* --- memory that may not be there */
+/* --- memory that may not be mapped */
 
 struct iovec64 {
 	uint64_t base, length;
@@ -256,8 +259,9 @@ static long call6(long nr, long a, long b, long c, long d, long x, long y)
 }
 
 /*
- * Copies n bytes from an address that may be any; how many there were. The kernel does it, by the
- * id of this thread, which is always one of whose memory this is. Nothing when calls are forbidden.
+ * Copies n bytes from any address, and returns how many could be read; negative: none. The kernel
+ * copies them, by the id of this thread, which always belongs to this memory. Nothing is copied
+ * when system calls are forbidden.
  */
 static long read_own(uint64_t address, void *to, uint64_t n)
 {
@@ -272,7 +276,8 @@ static long read_own(uint64_t address, void *to, uint64_t n)
 	return got;
 }
 
-/* x[0]: the address, then the value; x[1]: the size, and 256 when it is signed. 1: it was there. */
+/* Reads a value. x[0]: its address, and then the value; x[1]: its size, plus 256 if it is signed.
+ * Returns 1 if it could be read. */
 int dt_peek(uint64_t *x)
 {
 	uint64_t value = 0, size = x[1] & 255;
@@ -286,8 +291,8 @@ int dt_peek(uint64_t *x)
 }
 
 /*
- * x[0..3]: 32 bytes of the text at x[4], zeros behind its end; x[4]: where it goes on, 0: nowhere.
- * -1: nothing can be read there.
+ * Reads 32 bytes of the text at x[4] to x[0..3], with zeros after its end. x[4] becomes the address
+ * at which it goes on; 0: it does not. -1: nothing can be read there.
  */
 int dt_text(uint64_t *x)
 {
@@ -313,6 +318,7 @@ int dt_text(uint64_t *x)
 
 /* --- messages */
 
+/* Returns a free slot for a message, now being filled; NULL: all are taken. */
 static struct dt_request *claim_request(void)
 {
 	for (unsigned i = 0; i < DT_REQUESTS; i++) {
@@ -327,7 +333,7 @@ static struct dt_request *claim_request(void)
 	return 0;
 }
 
-/* The same; with wait, when all are taken, as soon as there is one. */
+/* Returns what claim_request() does; with wait, if all are taken, waits until one is free. */
 static struct dt_request *find_request(bool wait)
 {
 	struct dt_request *q = claim_request();
@@ -341,12 +347,12 @@ static struct dt_request *find_request(bool wait)
 }
 
 /*
- * Tells the controller something; with wait, returns when it has dealt with it, or is gone. It is
- * waited for however long it takes: to plan a library of a hundred thousand functions takes
- * seconds, and what ran meanwhile would not be recorded. Who wants nothing recorded waits three
- * seconds at most.
+ * Sends a message to the controller. With wait, it returns when the controller has dealt with that,
+ * or has gone, however long it takes: planning a library of a hundred thousand functions takes
+ * seconds, and what ran meanwhile would not be recorded. A process that wants nothing recorded
+ * waits three seconds at most.
  */
-#define PATIENCE 60 /* times 50 ms */
+#define PATIENCE 60 /* rounds of 50 ms */
 
 static void post(uint32_t kind, bool wait, uint64_t path, int dirfd)
 {
@@ -426,9 +432,9 @@ void dt_before_exec(uint64_t path)
 }
 
 /*
- * The process wants nothing recorded any more. From here on its hooks end in the slow path and
- * leave nothing; the controller, which is waited for, switches its sites off. Children inherit
- * both.
+ * Called when the process wants nothing recorded any more. From here on its hooks take the slow
+ * path, which records nothing; the controller, for which this waits, switches its sites off.
+ * Children inherit both.
  */
 void dt_opt_out(void)
 {
@@ -437,7 +443,7 @@ void dt_opt_out(void)
 	tell(DT_REQUEST_OPT_OUT, true);
 }
 
-/* argument: dirfd and path, as they were pushed */
+/* argument: dirfd and path, as hook.S has pushed them */
 void dt_before_execat(const uint64_t *argument)
 {
 	tell_of(DT_REQUEST_EXEC, true, argument[1], (int)argument[0]);
@@ -448,7 +454,7 @@ void dt_after_exec(void)
 	tell(DT_REQUEST_EXEC_FAILED, true);
 }
 
-/* The parent's rseq block still has the child's mark: register anew, which stores the core. */
+/* The parent's rseq block still has the child's mark. Registering it anew stores the core. */
 void dt_after_vfork(void)
 {
 	uint64_t fs;
@@ -458,15 +464,15 @@ void dt_after_vfork(void)
 		return;
 	fs = thread_pointer() + (uint64_t)blob.rseq_offset;
 	counted = begin_calling();
-	if (!confined()) { /* otherwise the kernel stores it when it runs another thread in between
-			    */
+	if (!confined()) { /* else the kernel stores it when another thread runs in between */
 		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 1, blob.rseq_signature);
 		call4(SYS_RSEQ, (long)fs, blob.rseq_size, 0, blob.rseq_signature);
 	}
 	end_calling(counted);
 }
 
-/* Nobody appends by rseq any more: each record goes through the slow path, which looks first. */
+/* Ends appending by rseq: each record goes through the slow path from here on, which looks first.
+ */
 static void leave_fast_path(void)
 {
 	__atomic_store_n(&process_block.shared_only, 1, __ATOMIC_SEQ_CST);
@@ -474,9 +480,9 @@ static void leave_fast_path(void)
 }
 
 /*
- * A clone without a thread block of its own appends with its maker's rseq block, which does not
- * protect it. Where the maker sleeps meanwhile (as in vfork) the child marks the block, see clone
- * in hook.S; where both run, nobody in the process can append by rseq any more.
+ * A clone without a thread block of its own would append with its maker's rseq block, which does
+ * not protect it. If the maker sleeps meanwhile (as in vfork) the child marks the block: see clone
+ * in hook.S. If both run, no thread of the process can append by rseq any more.
  */
 void dt_before_clone(uint64_t flags)
 {
@@ -485,7 +491,7 @@ void dt_before_clone(uint64_t flags)
 	leave_fast_path();
 }
 
-/* args: struct clone_args, of libc's own making; its flags come first. */
+/* args: struct clone_args, made by libc itself; its flags come first. */
 void dt_before_clone3(const uint64_t *args)
 {
 	dt_before_clone(args[0]);
@@ -494,15 +500,15 @@ void dt_before_clone3(const uint64_t *args)
 /* --- what the program is about to forbid itself */
 
 /*
- * Waits until nobody makes a system call for us; by calls, while they are allowed. A minute at
- * most: a thread may have left the slow path by longjmp from a signal handler.
+ * Waits until no thread makes a system call for us; it sleeps by system calls if they are allowed.
+ * It waits a minute at most: a thread may have left the slow path by longjmp from a signal handler.
  */
 static void wait_for_calls(bool allowed)
 {
 	for (int i = 0; i < 60000 && !controller_gone(); i++) {
 		uint32_t n = __atomic_load_n(&process_block.calling, __ATOMIC_SEQ_CST);
 
-		/* negative: a signal handler has forked in the middle of one, and its child has
+		/* negative: a signal handler has forked in the middle of a call, and its child has
 		 * gone on */
 		if ((int32_t)n <= 0)
 			return;
@@ -514,14 +520,15 @@ static void wait_for_calls(bool allowed)
 	}
 }
 
-/* This thread alone: it can make no system call but read, write and exit, and not read the clock.
- */
+/* Notes that this thread, and no other, is about to be allowed read, write and exit only, and not
+ * to read the clock. */
 static void become_strict(void)
 {
 	uint64_t fs = 0;
 	uint32_t i;
 
-	/* one without a thread block can not be told from others: then nobody records any more */
+	/* a thread without a thread block can not be told from others: then none records any more
+	 */
 	if (confined() || call4(SYS_ARCH_PRCTL, ARCH_GET_FS, (long)&fs, 0, 0) < 0 || !fs)
 		__atomic_store_n(&kept_block.strict, DT_STRICT_MAX + 1, __ATOMIC_SEQ_CST);
 	i = __atomic_fetch_add(&kept_block.strict, 1, __ATOMIC_SEQ_CST);
@@ -531,18 +538,20 @@ static void become_strict(void)
 	leave_fast_path();
 }
 
+/* Notes that a seccomp filter is about to be installed, and waits for calls that are under way. */
 static void become_confined(void)
 {
 	bool allowed = !confined();
 
 	__atomic_store_n(&session.confined, 1, __ATOMIC_RELAXED);
-	if (allowed) /* who sleeps for long now sleeps shortly from then on */
+	if (allowed) /* the controller, which sleeps for long, sleeps only shortly from then on */
 		ring_bell();
 	__atomic_store_n(&kept_block.confined, 1, __ATOMIC_SEQ_CST);
 	wait_for_calls(allowed);
 }
 
-/* argument: the number of a system call, its first three arguments. */
+/* Looks at a call of prctl or seccomp that is about to be made. argument: the number of the system
+ * call and its first three arguments. */
 void dt_before_call(const uint64_t *argument)
 {
 	uint64_t mode = 0;
@@ -566,7 +575,7 @@ static void count_clockless(const struct dt_record *rec)
 {
 	if (rec->kind == DT_EXIT)
 		__atomic_add_fetch(&session.clockless_out, 1, __ATOMIC_RELAXED);
-	else if (rec->kind != DT_MORE) /* which belongs to the one before it */
+	else if (rec->kind != DT_MORE) /* that belongs to the record before it */
 		__atomic_add_fetch(&session.clockless_in, 1, __ATOMIC_RELAXED);
 }
 
@@ -592,9 +601,10 @@ static bool watched(uint32_t id)
 }
 
 /*
- * A forked child finds its process block wiped: it fills it, and makes itself known. The first of a
- * PID namespace, or one that has been put into another, does not see its parent (0); it, and whose
- * parent is the first one, waits until the controller has told its numbers from others'.
+ * Called in a forked child, which finds its process block wiped: fills the block, and makes the
+ * process known to the controller. The first process of a PID namespace, or one put into another
+ * namespace, does not see its parent (getppid() is 0). Such a process, and one whose parent is
+ * number 1, waits until the controller has given it a tag that tells its numbers from others'.
  */
 static void begin_process(void)
 {
@@ -605,18 +615,18 @@ static void begin_process(void)
 		tell(DT_REQUEST_PROCESS, true);
 	__atomic_store_n(&process_block.cores, (uint32_t)blob.cores, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.opted_out,
-			    __ATOMIC_SEQ_CST)) /* by another thread, just now */
+			    __ATOMIC_SEQ_CST)) /* another thread may have done so just now */
 		__atomic_store_n(&process_block.cores, 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&kept_block.asks_clock, __ATOMIC_SEQ_CST))
 		leave_fast_path();
 	if (strange)
 		return;
-	/* the child of a process that is watched is not: its sites are switched off first */
+	/* a child of a watched process is not watched: it waits until its sites are switched off */
 	tell(DT_REQUEST_PROCESS, session.watches && !session.all && !watched(process_block.pid));
 }
 
-/* *word and the one behind it, if they are as expected; otherwise what they are. Aligned to 16
- * bytes. */
+/* Changes *word and the word after it, if they are *first and *second; else sets these to what they
+ * are. word is aligned to 16 bytes. */
 static bool change_both(uint64_t *word, uint64_t *first, uint64_t *second, uint64_t new_first,
 			uint64_t new_second)
 {
@@ -630,13 +640,13 @@ static bool change_both(uint64_t *word, uint64_t *first, uint64_t *second, uint6
 }
 
 /*
- * Counts a record as lost because the ring is full up to `hard'. Returns false when it is not so
- * any more: the record is to be tried again.
+ * Counts a record as lost because the ring is full up to `hard'. Returns false when the ring is not
+ * full any more: the record is to be tried again.
  */
 static bool count_lost(struct dt_ring *r, uint64_t hard)
 {
 	uint64_t lost =
-		__atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* after hard: never behind it */
+		__atomic_load_n(&r->lost, __ATOMIC_ACQUIRE); /* read after hard: never older */
 	uint64_t dropped = __atomic_load_n(&r->dropped, __ATOMIC_RELAXED);
 
 	do {
@@ -660,7 +670,7 @@ static struct dt_ring *shared_ring(void)
 
 static uint32_t thread_id(void);
 
-/* Waits for room behind pos, some time. */
+/* Waits for room at pos in the ring, for a short time at most. */
 static void wait_for_room(struct dt_ring *r, uint64_t pos)
 {
 	uint32_t wake;
@@ -674,7 +684,8 @@ static void wait_for_room(struct dt_ring *r, uint64_t pos)
 	}
 	wake = __atomic_load_n(&r->wake, __ATOMIC_ACQUIRE);
 	__atomic_add_fetch(&r->waiters, 1, __ATOMIC_SEQ_CST);
-	/* pairs with the controller's order: hard, limit, wake + 1, then waiters */
+	/* pairs with the controller, which writes hard and limit, adds 1 to wake, then reads
+	 * waiters */
 	if (pos >= __atomic_load_n(&r->hard, __ATOMIC_SEQ_CST)) {
 		ring_bell();
 		futex_wait(&r->wake, wake, 20 * MS);
@@ -683,8 +694,9 @@ static void wait_for_room(struct dt_ring *r, uint64_t pos)
 }
 
 /*
- * The ring has no room at pos. Returns true when it may have some now, false when this record is
- * not to be kept (it has been counted where it counts as lost). What it took to make room is told.
+ * Called when the ring has no room at pos. Returns true when it may have room after this, false
+ * when the record is not to be kept (if it counts as lost, it has been counted). The time that it
+ * took to make room is told to the controller.
  */
 static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
 {
@@ -692,28 +704,28 @@ static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *r
 	uint64_t hard = __atomic_load_n(&r->hard, __ATOMIC_ACQUIRE);
 	struct since since;
 
-	if (pos < limit && pos < hard) /* where recording freezes may be behind the hard limit */
+	if (pos < limit && pos < hard) /* recording may be set to freeze after the hard limit */
 		return true;
 	if (__atomic_load_n(&session.state, __ATOMIC_ACQUIRE) != DT_RECORDING)
 		return false;
 	/*
-	 * Careful is set before the limits of the cores' rings are: leave those as they are. The
-	 * shared ring's limit may be 0 in a careful session, too: dt_rings_alert() makes it so
-	 * before the first record.
+	 * `careful' is set before the limits of the cores' rings are set to 0: leave these limits
+	 * as they are. The shared ring's limit may be 0 in a careful session, too: dt_rings_alert()
+	 * makes it so before the first record.
 	 */
 	if (!limit && r != shared_ring() && __atomic_load_n(&session.careful, __ATOMIC_ACQUIRE))
 		return true;
 	since = since_now();
 	if (pos < hard) {
-		/* where recording freezes nobody moves for room */
+		/* the place where recording freezes is not moved to make room */
 		if (r == shared_ring() && (limit & DT_FROZEN))
 			return true;
-		/* only the soft limit: ask for the reader, and go on to the hard one */
+		/* only the soft limit is reached: wake the reader, and go on up to the hard one */
 		if (!__atomic_compare_exchange_n(&r->limit, &limit, hard, false, __ATOMIC_SEQ_CST,
 						 __ATOMIC_RELAXED))
 			return true;
-		/* a limit of 0 may have been dt_rings_alert()'s, and be a careful session's by now:
-		 * dt_rings_careful() writes the two in the other order */
+		/* a limit of 0 that dt_rings_alert() has set may be that of a careful session by
+		 * now: dt_rings_careful() writes `careful' before the limits */
 		if (!limit && r != shared_ring() &&
 		    __atomic_load_n(&session.careful, __ATOMIC_SEQ_CST)) {
 			__atomic_compare_exchange_n(&r->limit, &hard, 0, false, __ATOMIC_SEQ_CST,
@@ -732,7 +744,7 @@ static bool make_room(struct dt_ring *r, uint64_t pos, const struct dt_record *r
 	} else {
 		wait_for_room(r, pos);
 	}
-	/* here the thread block may be another thread's, or not there: see dt_slow() */
+	/* of the shared ring: the thread block may be another thread's, or not there (append()) */
 	tell_held(r == shared_ring() ? rec->tid : thread_id(), &since, DT_HELD_ROOM);
 	return true;
 }
@@ -759,15 +771,15 @@ static void restore_signals(const uint64_t *old)
 	call4(SYS_RT_SIGPROCMASK, 2, (long)old, 0, sizeof(*old));
 }
 
-/* Takes the place at pos in the shared ring's slot for it, and fills it. */
+/* Takes the shared ring's slot for the place at pos, and writes the record there. */
 static void fill_shared(struct dt_ring *r, uint64_t pos, const struct dt_record *rec)
 {
 	uint64_t index = pos / 64, mark;
 	uint64_t *m = dt_ring_marks(r, blob.mask + 1) + (index & blob.mask / 64);
 
 	mark = __atomic_load_n(m, __ATOMIC_ACQUIRE);
-	/* its writer of a lap ago has not come back, or others have come round to it: it stays
-	 * empty */
+	/* the slot's writer of a lap ago has not finished, or one of a later lap has taken it: the
+	 * place stays empty */
 	if ((mark & 1) || DT_MARK_AHEAD(mark, index))
 		return;
 	if (!__atomic_compare_exchange_n(m, &mark, DT_MARK_BUSY(index, rec->tid), false,
@@ -783,15 +795,16 @@ static bool is_frozen_at(uint64_t limit, uint64_t pos)
 }
 
 /*
- * Appends to the shared ring: a place is taken by compare-and-swap on pos, its slot by another on
- * the slot's mark, so that a writer stopped or killed half way costs its own record and no other
- * one waits for it. The reader counts a place that never gets committed as lost. Where writers wait
- * for room, a signal handler must not come in between: it would wait for the place below it.
+ * Appends to the shared ring. A place is taken by compare-and-swap on pos, its slot by another on
+ * the slot's mark. So a writer that is stopped or killed half way loses its own record, and no
+ * other one waits for it. The reader counts a place that is never committed as lost. Where writers
+ * wait for room, no signal handler may come in between: it would wait for the place of the thread
+ * that it has interrupted.
  *
- * Who comes here has seen that events are not looked at, which may have changed since: recording
- * may have frozen. Whose place is behind that all the same began before it, and so is its time made
- * to be. (Not every processor has what changes pos and limit together, which a session that looks
- * at events needs.)
+ * The caller has seen that the session is not careful. That may have changed since, and recording
+ * may have frozen. A record whose place is after that point all the same was begun before it, so
+ * its time is set to that of the freezing. (Not every processor can change pos and limit together,
+ * which careful sessions need.)
  */
 static bool append_shared(struct dt_record *rec)
 {
@@ -832,7 +845,8 @@ static bool append_shared(struct dt_record *rec)
 
 /* ---- sessions that look at each event */
 
-/* What is to happen at pc; a copy. False: nothing special, or, in uniform mode, nothing. */
+/* Copies what the table says about pc. False: nothing; then the record is kept, or, in uniform
+ * mode, not kept. */
 static bool look_up(uint64_t pc, struct dt_table_entry *found)
 {
 	struct dt_table *t = (struct dt_table *)blob.table;
@@ -873,7 +887,8 @@ static bool is_event(const struct dt_record *rec)
 	return rec->kind == DT_EVENT || rec->kind == DT_SEND || rec->kind == DT_RECEIVE;
 }
 
-/* The triggers: may add FREEZE or UNFREEZE to what is to be done. */
+/* Looks whether the record is the start or stop event, and adds UNFREEZE or FREEZE to what is to be
+ * done. */
 static void trigger(const struct dt_record *rec, uint32_t *what)
 {
 	uint32_t core;
@@ -887,7 +902,7 @@ static void trigger(const struct dt_record *rec, uint32_t *what)
 		*what |= DT_DO_UNFREEZE;
 		return;
 	}
-	/* tried again, since there was no room */
+	/* the start event is tried again, since there was no room */
 	if (state == DT_ARM_STARTING && is_event(rec) && rec->value[0] == session.arm_start)
 		*what |= DT_DO_UNFREEZE;
 	if ((state == DT_ARM_STARTING || state == DT_ARM_RUNNING) && is_event(rec) &&
@@ -896,9 +911,10 @@ static void trigger(const struct dt_record *rec, uint32_t *what)
 }
 
 /*
- * Appends rec, and behind it the constant that goes with it, to the shared ring, with what is to
- * happen there: where recording freezes is changed in the same moment as the place is taken, so the
- * freezing record is the last one, whoever else appends.
+ * Appends rec, and after it the constant that goes with it, to the shared ring, and freezes or
+ * thaws the recording. The place where recording freezes is changed in the same moment as the
+ * record's place is taken, so the freezing record is the last one, whatever other threads append.
+ * Returns true when it is to be tried again.
  */
 static bool append_careful(struct dt_record *rec, const struct dt_table_entry *t, uint32_t what)
 {
@@ -974,8 +990,8 @@ static bool is_frozen(void)
 	return is_frozen_at(limit, __atomic_load_n(&r->pos, __ATOMIC_ACQUIRE));
 }
 
-/* The start event is recorded, and nothing is frozen any more: the controller may look at the time.
- */
+/* Called when the start event has been recorded and thawed the recording: the controller may read
+ * its time from here on. */
 static void started(uint32_t what)
 {
 	uint32_t starting = DT_ARM_STARTING;
@@ -987,8 +1003,8 @@ static void started(uint32_t what)
 }
 
 /*
- * Uniform mode: what is not traced is to cost what is. All that append_careful does, but that the
- * ring's place and limit become what they are already, and the record is nowhere.
+ * Uniform mode: what is not traced must cost as much as what is. This does all that append_careful
+ * does, but leaves the ring's place and limit as they are, and writes the record to no ring.
  */
 static void append_nowhere(struct dt_record *rec)
 {
@@ -1004,13 +1020,13 @@ static void append_nowhere(struct dt_record *rec)
 		rec->ticks = clock_and_core(&core);
 	} while (!change_both(&r->pos, &pos, &limit, pos, limit));
 	rec->core = (uint16_t)core;
-	/* as a slot's mark is taken */
+	/* in place of taking a slot's mark */
 	__atomic_compare_exchange_n(&process_block.nowhere[0], &mark, mark, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	copy_record((struct dt_record *)process_block.nowhere, rec);
 }
 
-/* The same with all that goes with it. */
+/* Does the same around append_nowhere() as careful() does around append_careful(). */
 static bool pretend(struct dt_record *rec)
 {
 	uint64_t signals;
@@ -1025,6 +1041,7 @@ static bool pretend(struct dt_record *rec)
 	return false;
 }
 
+/* Handles a record of a careful session. Returns true when it is to be tried again. */
 static bool careful(struct dt_record *rec)
 {
 	struct dt_table_entry t = {.what = DT_DO_ENTRY | DT_DO_EXIT};
@@ -1038,7 +1055,7 @@ static bool careful(struct dt_record *rec)
 	if ((rec->kind == DT_ENTRY && !(what & DT_DO_ENTRY)) ||
 	    (rec->kind == DT_EXIT && !(what & DT_DO_EXIT)))
 		return false;
-	if (rec->kind == DT_EXIT) /* a point is the entry, a range's options are for its entries */
+	if (rec->kind == DT_EXIT) /* options are for entries, and a point counts as one */
 		what &= what & DT_DO_ENTRY ? (DT_DO_COUNT | DT_DO_ONLYPID) : ~0u;
 	if (!is_watched(rec) || ((what & DT_DO_ONLYPID) && t.pid != process_block.pid) ||
 	    (what & DT_DO_COUNT)) {
@@ -1057,7 +1074,7 @@ static bool careful(struct dt_record *rec)
 		started(what);
 		return again;
 	}
-	/* a signal handler must not wait for the place below it */
+	/* a signal handler must not wait for the place of the thread that it has interrupted */
 	block_signals(&signals);
 	again = append_careful(rec, &t, what);
 	restore_signals(&signals);
@@ -1065,13 +1082,14 @@ static bool careful(struct dt_record *rec)
 	return again;
 }
 
-/* With its PID namespace's tag, as it stands in records. */
+/* Asks the kernel for the thread's id, and returns it with its PID namespace's tag, as in records.
+ */
 static uint32_t asked_thread_id(void)
 {
 	return confined() ? DT_NO_TID : (uint32_t)call4(SYS_GETTID, 0, 0, 0, 0) | kept_block.tag;
 }
 
-/* The same, from the thread's block where that is known. */
+/* Returns the same, but from the thread's block if the offset there is known. */
 static uint32_t thread_id(void)
 {
 	uint64_t fs;
@@ -1083,6 +1101,7 @@ static uint32_t thread_id(void)
 	return asked_thread_id();
 }
 
+/* Does the work of dt_slow(). */
 static int append(struct dt_record *rec)
 {
 	struct dt_ring *r;
@@ -1106,7 +1125,7 @@ static int append(struct dt_record *rec)
 		rec->tid = thread_id();
 		return careful(rec);
 	}
-	/* not from a hook that knows no rseq */
+	/* unless the hook is one without rseq */
 	if (rec->core != DT_SHARED_CORE && !process_block.shared_only) {
 		uint64_t fs;
 
@@ -1125,8 +1144,8 @@ static int append(struct dt_record *rec)
 }
 
 /*
- * A hook could not append r by rseq. Returns 1 when the hook is to try again, 0 when r is done
- * with: appended, counted as lost, or not wanted.
+ * Called by a hook that could not append rec by rseq. Returns 1 when the hook is to try again, 0
+ * when rec is done with: appended, counted as lost, or not wanted.
  */
 int dt_slow(struct dt_record *rec)
 {
