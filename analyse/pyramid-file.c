@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 9
+#define VERSION 10
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16
@@ -51,7 +51,7 @@ int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 		const struct dt_call *c = &p->late[i];
 
 		if (DT_PUT(&head, c->id, c->parent, c->tid, c->function, c->entry, c->depth,
-			   c->flags, c->begin, c->end, c->sp, c->children, c->inner))
+			   c->flags, c->begin, c->end, c->sp, c->children, c->inner, c->held))
 			goto memory;
 	}
 	rc = dt_bars_save(p->bars, path, head.p, head.n, e);
@@ -134,8 +134,9 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		x->sp = dt_get_varint(&c);
 		x->children = dt_get_varint(&c);
 		x->inner = dt_get_varint(&c);
-		if (x->function > v[3] || x->entry > dt_reader_sites(p->reader) ||
-		    x->depth > DT_DEPTHS)
+		x->held = dt_get_varint(&c);
+		if (x->held > x->end - x->begin || x->function > v[3] ||
+		    x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
 			return -1;
 	}
 	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : 0;

@@ -106,6 +106,7 @@ struct writing {
 	struct dt_reader *r;
 	FILE *f;
 	struct dt_formats *formats;
+	struct dt_json words; /* the result of a call, as text */
 	struct dt_feed *feed;
 	const struct dt_span *span; /* span that is being taken; NULL: the trace has ended */
 	struct dt_protobuf packet, event, interned;

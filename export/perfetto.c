@@ -78,16 +78,16 @@ static void on_begin(void *ctx, const struct dt_call *c)
 
 static void put_result(struct writing *w, const struct dt_call *c)
 {
-	static struct dt_json text;
+	struct dt_json *text = &w->words;
 
 	if (!w->formats || !c->result)
 		return;
-	text.bytes.n = 0;
-	dt_words_result(w->formats, &text, c->function, c->result);
+	text->bytes.n = 0;
+	dt_words_result(w->formats, text, c->function, c->result);
 	/* without the leading " = " */
-	if (!text.failed && text.bytes.n > 3)
-		dt_perfetto_annotate_text(w, "result", (const char *)text.bytes.p + 3,
-					  text.bytes.n - 3);
+	if (!text->failed && text->bytes.n > 3)
+		dt_perfetto_annotate_text(w, "result", (const char *)text->bytes.p + 3,
+					  text->bytes.n - 3);
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -499,7 +499,7 @@ int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 		write_holds(&w);
 		rc = run(&w, messages, e);
 	}
-	if (!messages || w.failed || w.packet.failed || w.text.failed)
+	if (!messages || w.failed || w.packet.failed || w.text.failed || w.words.failed)
 		rc = fail(&w, e);
 	dt_feed_free(w.feed);
 	dt_messages_free(messages);
@@ -516,5 +516,6 @@ int dt_export_perfetto(struct dt_reader *r, FILE *f, struct dt_formats *formats,
 	free(w.event.bytes.p);
 	free(w.interned.bytes.p);
 	free(w.text.bytes.p);
+	free(w.words.bytes.p);
 	return rc;
 }

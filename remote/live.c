@@ -24,6 +24,7 @@ struct live {
 	uint64_t from; /* ...or the position in the log */
 	bool ended;    /* the session has ended meanwhile */
 	bool ours;     /* recording was begun for this request */
+	bool armed;    /* the session's triggers are those of this request */
 	bool frozen;   /* recording was frozen before the request */
 };
 
@@ -83,10 +84,10 @@ static void put_back(const struct live *l)
 		return;
 	if (l->ours)
 		dt_client_write(&c, "stop", 4, 0, NULL);
-	if (l->source->arm)
+	if (l->armed)
 		dt_client_write(&c, "disarm", 6, 0, NULL);
 	/* triggers leave recording frozen when they have fired */
-	if (l->source->arm && !l->frozen)
+	if (l->armed && !l->frozen)
 		dt_client_write(&c, "unfreeze", 8, 0, NULL);
 	dt_client_close(&c);
 }
@@ -120,6 +121,7 @@ static int record(struct live *l, struct dt_error *e)
 	if (l->source->arm) {
 		dt_format(command, sizeof(command), "arm %s", l->source->arm);
 		rc = say(l, command, e);
+		l->armed = rc == 0; /* if it was refused, the triggers are somebody else's */
 	}
 	if (rc == 0 && !recording) {
 		l->ours = true;

@@ -27,12 +27,11 @@ void dt_ended_look(struct dt_session *s)
 		dt_process_note_user(s, t); /* before it is waited for */
 		if (t->ours && !dt_has_ended(t->pid, &status))
 			continue;
+		pthread_mutex_lock(&s->lock);
 		dt_target_end(t);
-		if (s->store) {
-			pthread_mutex_lock(&s->lock);
+		if (s->store)
 			dt_store_process_end(s->store, (uint32_t)t->pid, status, dt_ticks(), NULL);
-			pthread_mutex_unlock(&s->lock);
-		}
+		pthread_mutex_unlock(&s->lock);
 	}
 }
 

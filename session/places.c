@@ -121,8 +121,8 @@ static int data_place(const struct names *n, const char *module, size_t length,
 int dt_places_find(struct dt_session *s, const char *text, struct dt_place *place,
 		   struct dt_error *e)
 {
-	const char *colon = strchr(text, ':');
-	bool qualified = colon && colon[1] && colon[1] != ':' && !strchr(colon + 1, ':');
+	const char *colon = strchrnul(text, ':');
+	bool qualified = *colon && colon[1] && colon[1] != ':' && !strchr(colon + 1, ':');
 	struct names n = {.want = qualified ? colon + 1 : text, .t = dt_places_reference(s)};
 	uint64_t number;
 

@@ -357,7 +357,7 @@ void dt_recorder_drain(struct dt_session *s)
 	for (unsigned i = 0; i < rings && pos; i++)
 		pos[i] = dt_shared_ring_pos(s->domain[i / each]->shared, i % each);
 	now = dt_ticks();
-	atomic_store(&s->drain_now, true);
+	atomic_fetch_add(&s->drains, 1);
 	for (int ms = 0; ms < 1000 && s->recorder_runs && !atomic_load(&s->recorder_failed); ms++) {
 		struct timespec t = {0, 1000000};
 		bool all = true;
@@ -378,7 +378,7 @@ void dt_recorder_drain(struct dt_session *s)
 		dt_shared_bell_ring(&s->targets.shared);
 		nanosleep(&t, NULL);
 	}
-	atomic_store(&s->drain_now, false);
+	atomic_fetch_sub(&s->drains, 1);
 	free(pos);
 }
 
@@ -402,7 +402,7 @@ void *dt_recorder_main(void *session)
 		dt_shared_bells(&s->targets.shared, &bells);
 		/* a flight recorder's rings are read at the end, or when a drain asks for it */
 		if (s->targets.shared.policy == DT_OVERWRITE && !stopping &&
-		    !atomic_load(&s->drain_now)) {
+		    !atomic_load(&s->drains)) {
 			n = 0;
 			if (s->switches)
 				dt_switches_keep(s->switches);

@@ -136,7 +136,7 @@ struct dt_session {
 				      ends */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
-	atomic_bool drain_now; /* take records also where they are otherwise left (flight recorder):
+	atomic_uint drains; /* take records also where they are otherwise left (flight recorder):
 				  dt_recorder_drain() */
 
 	/* the session's threads, hashed by tid; with the lock */

@@ -167,8 +167,10 @@ static int keep(struct core *c, const struct dt_record *r)
 		c->pending[i] = c->pending[i - 1];
 		i--;
 	}
-	c->pending[i] = (struct dt_switch){*r, c->lost};
-	c->lost = 0;
+	/* what was lost came after all that are there */
+	c->pending[i] = (struct dt_switch){*r, i == c->n ? c->lost : 0};
+	if (i == c->n)
+		c->lost = 0;
 	c->n++;
 	return 0;
 }

@@ -259,9 +259,11 @@ static void put_argument(sqlite3_context *to, const struct row *r)
 static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct row *r)
 {
 	struct scan *x = s->state;
+	size_t n = r->text ? r->text->n : 0;
 	char *end;
 
-	if (r->text && r->text->n > TEXT_MAX)
+	/* the row keeps its text whole: other columns have to do with it, too */
+	if (n > TEXT_MAX)
 		r->text->n = TEXT_MAX;
 	x->out.n = 0;
 	if (r->text && dt_text_of_point(r->text)) {
@@ -275,6 +277,8 @@ static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct ro
 		dt_event_print(&x->out, s->pass->reader, &r->record, r->site ? r->site->mask : 1,
 			       r->text);
 	}
+	if (r->text)
+		r->text->n = n;
 	sqlite3_result_text64(to, x->out.buffer, x->out.n, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "process/outside.h"
+#include "store/journal.h"
 #include "store/layout.h"
 #include "store/reader.h"
 
@@ -98,7 +99,8 @@ static sqlite3 *open_source(const char *path, struct dt_error *e)
 {
 	sqlite3 *db = NULL;
 
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == 0) {
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			    dt_journal_vfs()) == 0) {
 		sqlite3_busy_timeout(db, BUSY_MS);
 		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -115,7 +117,7 @@ static sqlite3 *open_copy(const char *path, struct dt_error *e)
 
 	if (sqlite3_open_v2(path, &db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) == 0 &&
+			    dt_journal_vfs()) == 0 &&
 	    sqlite3_exec(db, "PRAGMA synchronous=OFF", NULL, NULL, NULL) == 0)
 		return db;
 	fail(db, path, e);

@@ -115,6 +115,7 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 {
 	sqlite3_stmt *q = r->statement[CHUNK], *v = r->statement[VALS];
 	struct dt_error why = {""};
+	const void *vals = NULL;
 	uint32_t records;
 	int64_t id;
 	int rc, loaded = -1;
@@ -146,10 +147,13 @@ static int load_chunk(struct dt_reader *r, struct dt_cursor *c, struct dt_error 
 		sqlite3_bind_int64(v, 1, id);
 		if (sqlite3_step(v) != SQLITE_ROW)
 			goto sql;
+		/* SQLite gives NULL for a blob of no bytes, but NULL would mean that the values are
+		 * not wanted */
+		vals = sqlite3_column_blob(v, 0);
+		vals = vals ? vals : "";
 	}
 	rc = dt_decoder_load(&c->decoder, r->dctx, sqlite3_column_blob(q, 3),
-			     (size_t)sqlite3_column_bytes(q, 3),
-			     r->range.values ? sqlite3_column_blob(v, 0) : NULL,
+			     (size_t)sqlite3_column_bytes(q, 3), vals,
 			     r->range.values ? (size_t)sqlite3_column_bytes(v, 0) : 0, records,
 			     (uint32_t)r->tables.sites.n, &why);
 	c->chunk = c->base;

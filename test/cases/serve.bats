@@ -853,6 +853,17 @@ is_armed() { ctl | grep -q '^arm '; }
 	state | diff before -
 }
 
+@test "a request whose triggers are refused leaves those that somebody else has set" {
+	begin_armed --stopped -o t.db
+	ctl 'arm 7:1:5 7:2:6'
+	state >before
+	grep -q '^arm ' before
+	serve -s "$session" --arm '7:1:nothing 7:2:6'
+	echo trace | talk >got
+	grep -q 'is no event' got
+	state | diff before -
+}
+
 @test "D29: recorded for a time; what is recording goes on recording" {
 	begin_armed -o t.db
 	state >before

@@ -1086,6 +1086,31 @@ static void test_damage(void **state)
 	free(copy);
 }
 
+/* A chunk has records with values, and no values, in a file that somebody else has made. */
+static void test_no_values(void **state)
+{
+	static const char *const change[] = {"UPDATE chunk SET vals = x''",
+					     "UPDATE chunk SET vals = zeroblob(0)"};
+
+	for (size_t i = 0; i < sizeof(change) / sizeof(*change); i++) {
+		struct dt_store *s = create(NULL);
+		sqlite3 *db;
+
+		for (uint64_t k = 1; k <= 100; k++) {
+			struct dt_record r = {
+				.ticks = 100 * k, .pc = 7, .sp = 64, .kind = 'E', .value = {k, k}};
+
+			assert_int_equal(dt_store_put(s, 0, &r, 1, 0, NULL), 0);
+		}
+		assert_int_equal(dt_store_close(s, NULL), 0);
+		assert_false(read_damaged());
+		assert_int_equal(sqlite3_open(trace_path, &db), 0);
+		assert_int_equal(sqlite3_exec(db, change[i], NULL, NULL, NULL), 0);
+		sqlite3_close(db);
+		assert_true(read_damaged());
+	}
+}
+
 /* A chunk of n records of one site with so many values each; each but the first is `step' after the
  * one before. */
 static void make_chunk(uint32_t n, unsigned values, uint64_t step, struct dt_bytes *events,
@@ -1179,14 +1204,14 @@ static void test_steps_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_anything),	    TEST(test_extremes),     TEST(test_cores),
-		TEST(test_empty),	    TEST(test_loss),	     TEST(test_range),
-		TEST(test_ranges_in_a_row), TEST(test_live),	     TEST(test_processes),
-		TEST(test_descriptions),    TEST(test_kill),	     TEST(test_disk_full),
-		TEST(test_not_traces),	    TEST(test_overwrite),    TEST(test_late),
-		TEST(test_undescribed),	    TEST(test_damage),	     TEST(test_every_kind),
-		TEST(test_parts_disagree),  TEST(test_steps_back),   TEST(test_one_core),
-		TEST(test_events),	    TEST(test_uneven_clock),
+		TEST(test_anything),	    TEST(test_extremes),       TEST(test_cores),
+		TEST(test_empty),	    TEST(test_loss),	       TEST(test_range),
+		TEST(test_ranges_in_a_row), TEST(test_live),	       TEST(test_processes),
+		TEST(test_descriptions),    TEST(test_kill),	       TEST(test_disk_full),
+		TEST(test_not_traces),	    TEST(test_overwrite),      TEST(test_late),
+		TEST(test_undescribed),	    TEST(test_no_values),      TEST(test_damage),
+		TEST(test_every_kind),	    TEST(test_parts_disagree), TEST(test_steps_back),
+		TEST(test_one_core),	    TEST(test_events),	       TEST(test_uneven_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
