@@ -81,7 +81,8 @@ static int mount_at(const char *directory, bool foreground, int ready)
 			dup2(null, fd);
 		if (chdir("/") < 0 || write(ready, "+", 1) != 1)
 			foreground = false;
-		close(null);
+		if (null > 2)
+			close(null);
 	}
 	return serve(m, foreground, ready);
 }

@@ -148,7 +148,9 @@ static int on_held(void *ctx, const struct dt_held_row *h)
 	while (i < sizeof(o->why) / sizeof(*o->why) - 1 && *o->why[i].word &&
 	       strcmp(o->why[i].word, h->why))
 		i++;
-	dt_format(o->why[i].word, sizeof(o->why[i].word), "%s", h->why);
+	/* the last place is for all that there is no other one for */
+	dt_format(o->why[i].word, sizeof(o->why[i].word), "%s",
+		  *o->why[i].word && strcmp(o->why[i].word, h->why) ? "others" : h->why);
 	o->why[i].times++;
 	return 0;
 }

@@ -637,8 +637,11 @@ static void has_process(void *ctx, const char *name)
 	if (f->name[0] || dt_client_open(&c, name, NULL) < 0)
 		return;
 	if (dt_client_ask(&c, "status", NULL) == 0) {
+		/* "process 12" is in "process 123", too */
 		p = strstr(c.text, f->process);
-		if (p && p[strlen(f->process)] == '\n')
+		while (p && p[strlen(f->process)] != '\n')
+			p = strstr(p + 1, f->process);
+		if (p)
 			dt_format(f->name, sizeof(f->name), "%s", name);
 	}
 	dt_client_close(&c);

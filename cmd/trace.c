@@ -414,7 +414,8 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 
 		/* from here on nobody reads error messages */
 		dup2(null, 2);
-		close(null);
+		if (null > 2)
+			close(null);
 		dprintf(ready, "%s\n", dt_server_name(s));
 		close(ready);
 	} else if (c->verbose || isatty(2)) {

@@ -244,7 +244,7 @@ static bool selected(struct text_pass *k, const struct dt_line *line)
 		return true;
 	if (line->function) {
 		for (; i < line->function_length && n < sizeof(text) - 1; i++) {
-			i += line->function[i] == '\\';
+			i += line->function[i] == '\\' && i + 1 < line->function_length;
 			text[n++] = line->function[i];
 		}
 		text[n] = '\0';

@@ -215,7 +215,6 @@ static void become(uid_t uid, gid_t gid, const struct double_files *files)
 	int failed = (int)syscall(SYS_fcntl, files->failed, F_DUPFD, 10);
 	int end = (int)syscall(SYS_fcntl, files->end, F_DUPFD, 10);
 
-	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	syscall(SYS_setgroups, 0, NULL);
 	/* without this, root's capabilities would come back with the execve */
 	syscall(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
@@ -223,7 +222,10 @@ static void become(uid_t uid, gid_t gid, const struct double_files *files)
 	    syscall(SYS_dup3, program, 2, O_CLOEXEC) == 2 && syscall(SYS_dup2, end, 3) == 3 &&
 	    syscall(SYS_close_range, 4, ~0u, 0) == 0 &&
 	    syscall(SYS_setresgid, gid, gid, gid) == 0 &&
-	    syscall(SYS_setresuid, uid, uid, uid) == 0 && syscall(SYS_capset, &head, none) == 0)
+	    syscall(SYS_setresuid, uid, uid, uid) == 0 &&
+	    /* last: a change of the user ends it */
+	    syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+	    syscall(SYS_capset, &head, none) == 0)
 		syscall(SYS_execveat, 2, "", argv, argv + 1, AT_EMPTY_PATH);
 	syscall(SYS_write, 1, "", 1);
 	syscall(SYS_exit_group, 1);

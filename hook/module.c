@@ -102,6 +102,10 @@ struct dt_file *dt_file_noted(struct dt_files *files, pid_t pid, const struct dt
 	f->dev_major = m->dev_major;
 	f->dev_minor = m->dev_minor;
 	f->path = strdup(m->path);
+	if (!f->path) {
+		free(f);
+		return NULL;
+	}
 	f->readable = readable_path(pid, m);
 	note_content(f);
 	f->next = files->first;

@@ -421,7 +421,6 @@ static int prepare(struct job *j, struct dt_error *e)
 	} else {
 		if (dt_threads_stop_one(t->pid, t->pid, &one, e) < 0) {
 			t->busy = true;
-			dt_threads_release(&one);
 			return -1;
 		}
 		rc = map_trampolines(j, t->pid, e);

@@ -165,8 +165,13 @@ static bool is_assembler(const char *path)
 	const char *skipped = getenv(SKIP_ENV);
 	char id[64];
 
-	return !access(path, X_OK) && file_id(path, id, sizeof(id)) &&
-	       !(skipped && strstr(skipped, id));
+	if (access(path, X_OK) || !file_id(path, id, sizeof(id)))
+		return false;
+	/* "1:2 " is in "11:2 ", too */
+	for (const char *p = skipped; p && (p = strstr(p, id)); p++)
+		if (p == skipped || p[-1] == ' ')
+			return false;
+	return true;
 }
 
 /* Finds the first `as` on the PATH that is not to be skipped. */

@@ -478,9 +478,11 @@ static int add_all(scmp_filter_ctx f, uint32_t what, const int *call, size_t n)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
 		rc = seccomp_rule_add(f, what, call[i], 0);
-	return rc == -EDOM ? 0 : rc; /* -EDOM: a call that this processor does not have */
+		rc = rc == -EDOM ? 0 : rc; /* -EDOM: a call that this processor does not have */
+	}
+	return rc;
 }
 
 #define ADD(f, what, list) add_all(f, what, list, sizeof(list) / sizeof(*(list)))

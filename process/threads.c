@@ -295,7 +295,10 @@ static int stop_one(struct dt_threads *t, pid_t tid, struct dt_error *e)
 		if (ptrace(PTRACE_CONT, tid, 0, WSTOPSIG(status)) < 0)
 			return 1;
 	}
-	return add(t, tid, waits ? 0 : since, e);
+	if (add(t, tid, waits ? 0 : since, e) == 0)
+		return 0;
+	ptrace(PTRACE_DETACH, tid, 0, 0); /* it is in no list of those to be released */
+	return -1;
 }
 
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e)
@@ -308,6 +311,8 @@ int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_er
 	rc = stop_one(t, tid, e);
 	if (rc == 1)
 		rc = dt_fail(e, "thread %d of process %d has ended", tid, pid);
+	if (rc < 0)
+		dt_threads_release(t);
 	return rc;
 }
 

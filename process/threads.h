@@ -21,7 +21,8 @@ struct dt_threads {
 
 /* Stops every thread of pid. On failure (-1 and the reason) nothing is left stopped. */
 int dt_threads_stop(pid_t pid, struct dt_threads *t, struct dt_error *e);
-/* Stops the one thread tid. dt_threads_release() must follow on failure, too. */
+/* Stops the one thread tid. On failure nothing is left stopped either: a thread that cannot stop
+ * now is let go when it does. */
 int dt_threads_stop_one(pid_t pid, pid_t tid, struct dt_threads *t, struct dt_error *e);
 /*
  * Waits as waitpid() with __WALL and WNOHANG does, for a thread that is held. But when our own

@@ -179,7 +179,7 @@ static int collect(struct dt_asked *a, struct rows *l, uint64_t *at, uint64_t en
 			return dt_fail(e, "out of memory");
 		if (l->full && wide > 1) { /* too many at once */
 			l->n = before;
-			wide /= 16;
+			wide = wide > 16 ? wide / 16 : 1;
 			continue;
 		}
 		*at = to + 1;

@@ -324,7 +324,7 @@ const char *dt_insn_immovable(const struct dt_insn *in)
 
 bool dt_insn_is_padding(const struct dt_insn *in)
 {
-	return in->kind == DT_INSN_NOP || in->opcode == INT3;
+	return in->kind == DT_INSN_NOP || (!in->map && in->opcode == INT3);
 }
 
 bool dt_insn_pads(uint8_t byte)

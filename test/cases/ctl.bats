@@ -678,6 +678,36 @@ bad() {
 	expect "E add 27"
 }
 
+@test "a process that cannot be stopped just now is refused, and goes on when it can" {
+	cat >vforks.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			puts("begun");
+			fflush(stdout);
+			if (vfork() == 0) {
+				sleep(2);
+				_exit(0);
+			}
+			puts("behind it");
+			return 0;
+		}
+	C
+	gcc -o vforks vforks.c
+	./vforks >out 3>&- &
+	vforks=$!
+	until grep -q begun out; do sleep 0.02; done
+	run "$dt" ctl -s t attach "$vforks"
+	[ "$status" != 0 ]
+	[[ "$output" == *"can not be stopped"* ]]
+	for _ in $(seq 100); do [ -e "/proc/$vforks/exe" ] || break; sleep 0.1; done
+	ended=$(cat out)
+	kill -KILL "$vforks" || true
+	[ "$ended" = "begun
+behind it" ]
+}
+
 @test "check-022-onlypid: each point for its own process" {
 	one=$pid to1=$to from1=$from
 	start_obey
