@@ -112,7 +112,7 @@ files=()
 for t in test/cases/*.bats; do
 	[ -e "$t" ] && wanted "$t" && files+=("$t")
 done
-mapfile -t shuffled < <(printf '%s\n' "${files[@]}" | shuf)
+mapfile -t shuffled < <([ ${#files[@]} = 0 ] || printf '%s\n' "${files[@]}" | shuf)
 if [ ${#names[@]} = 0 ]; then
 	export SHARE=${SHARE-3} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-8}
 	: "${SANITIZERS_UNTIL:=1020}"
