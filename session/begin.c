@@ -48,7 +48,7 @@ static bool is_static(const struct dt_target *t)
 	return true;
 }
 
-int dt_session_refuse(const struct dt_target *t, const char *path, struct dt_error *e)
+int dt_session_say_untraceable(const struct dt_target *t, const char *path, struct dt_error *e)
 {
 	if (dt_target_has_go(t))
 		return dt_fail(e, "%s: " DT_GO, path);
@@ -90,7 +90,7 @@ pid_t dt_session_start(struct dt_session *s, struct dt_launch *l, struct dt_erro
 
 		dt_target_sites(t, &sites);
 		if (!sites && !s->options.follow && !s->options.points && !s->options.kernel) {
-			dt_session_refuse(t, path, e);
+			dt_session_say_untraceable(t, path, e);
 			goto fail;
 		}
 		rc = dt_launch_until_rseq(pid);

@@ -21,6 +21,6 @@ bool dt_session_refused(const struct dt_session *s, struct dt_error *e);
 
 /* Fills in the error that says why nothing of the target can be traced, whose program is `path';
  * returns -1 always. */
-int dt_session_refuse(const struct dt_target *t, const char *path, struct dt_error *e);
+int dt_session_say_untraceable(const struct dt_target *t, const char *path, struct dt_error *e);
 
 #endif

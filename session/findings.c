@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of what was chosen: what matched nothing, what could not be hooked. */
+/* Tells the user which patterns matched nothing, and which chosen functions could not be hooked. */
 #include "session/findings.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static void near_events(struct dt_near *near, const struct dt_elf *elf)
 			dt_near_offer(near, elf->event[i].event_name);
 }
 
-/* A pattern that chose nothing gets the nearest names. */
+/* Says that a pattern matched nothing, with the names nearest to it. what: the end of that
+ * sentence. */
 static void say_unmatched(struct dt_session *s, const struct dt_say *say, const char *pattern,
 			  const char *what)
 {
@@ -26,7 +27,7 @@ static void say_unmatched(struct dt_session *s, const struct dt_say *say, const 
 	struct dt_near near;
 
 	dt_near_start(&near, pattern);
-	pthread_mutex_lock(&s->lock); /* commands look names up, too */
+	pthread_mutex_lock(&s->lock); /* server threads look names up, too */
 	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
 		if (f->elf && f->elf->sites && dt_file_symtab(f))
 			dt_near_symtab(&near, dt_file_symtab(f));
@@ -38,7 +39,8 @@ static void say_unmatched(struct dt_session *s, const struct dt_say *say, const 
 	dt_say(say, "no function matches '%s'%s%s", pattern, what, names);
 }
 
-/* Returns whether there was one. yet: a library that is loaded later may have it. */
+/* Says which patterns matched nothing; returns whether there was one. yet: recording goes on, and a
+ * library that is loaded later may match. */
 static bool unmatched_pattern(struct dt_session *s, const struct dt_say *say, bool yet)
 {
 	struct dt_selection *sel = &s->options.select;
@@ -55,7 +57,8 @@ static bool unmatched_pattern(struct dt_session *s, const struct dt_say *say, bo
 	return any;
 }
 
-/* The same of those of which the arguments are wanted, and arguments that they have not got. */
+/* Says which patterns for arguments (-A) matched no function, or no function with that argument;
+ * returns whether there was one. */
 static bool unmatched_arguments(struct dt_session *s, const struct dt_say *say)
 {
 	bool any = false;
@@ -87,7 +90,7 @@ static bool is_probe_chosen(const struct dt_file *f)
 	return false;
 }
 
-/* Functions were chosen, but of none of them there could be a probe: not to be left unsaid. */
+/* Says it if functions without sleds were chosen and none of them could be hooked; returns that. */
 static bool nothing_hooked(const struct dt_session *s, const struct dt_say *say)
 {
 	const char *path = NULL;
@@ -126,10 +129,8 @@ static bool is_hooked(const struct dt_session *s, const struct dt_file *f, uint6
 	return false;
 }
 
-/*
- * Is it one of several that are chosen from when the program begins, and another is hooked? Which
- * one is called only the processor decides.
- */
+/* Tells whether the function is one of several among which a resolver (IFUNC) chooses when the
+ * program starts, and another one of these is hooked. */
 static bool is_choice(const struct dt_session *s, const struct dt_file *f, const char *name)
 {
 	char resolver[1024];
@@ -146,7 +147,8 @@ static bool is_choice(const struct dt_session *s, const struct dt_file *f, const
 	return chosen && hooked;
 }
 
-/* One that was asked for by its name, and is there, but can not be hooked. */
+/* Says which functions that were asked for by an exact name are in the file but could not be
+ * hooked; returns how many. */
 static size_t say_unhooked(const struct dt_session *s, const struct dt_say *say, struct dt_file *f,
 			   const struct dt_pattern *p)
 {
@@ -160,7 +162,7 @@ static size_t say_unhooked(const struct dt_session *s, const struct dt_say *say,
 		const struct dt_code_function *g = &f->code->function[i];
 		const struct dt_function *sym = tab ? dt_symtab_find(tab, g->start) : NULL;
 
-		/* by the name as it is written, that of C++ too, or as the linker has it */
+		/* by the name as it is written in the source, or as the linker has it */
 		if (!g->name || g->part || !sym || sym->address != g->start ||
 		    (!dt_pattern_name(p, sym->name) && !dt_pattern_name(p, g->name)) ||
 		    is_hooked(s, f, g->start))
@@ -174,7 +176,8 @@ static size_t say_unhooked(const struct dt_session *s, const struct dt_say *say,
 	return said;
 }
 
-/* In a file with sleds only these are hooked: one that was asked for by its name has none. */
+/* In a file with sleds only functions with sleds are hooked: says it if one that was asked for by
+ * an exact name has none; returns whether there was one. */
 static bool say_sledless(const struct dt_say *say, struct dt_file *f, const struct dt_pattern *p)
 {
 	const struct dt_symtab *tab = dt_file_symtab(f);
@@ -201,7 +204,8 @@ static bool say_sledless(const struct dt_say *say, struct dt_file *f, const stru
 	return any;
 }
 
-/* Whether there was one that has no sled. *said: lines about others. */
+/* Says which functions that were asked for by exact names are not hooked. Returns whether one of
+ * them has no sled in a file with sleds; adds to *said the lines about functions of other files. */
 static bool unhooked(const struct dt_session *s, const struct dt_say *say, size_t *said)
 {
 	const struct dt_selection *sel = &s->options.select;
@@ -224,7 +228,7 @@ static bool unhooked(const struct dt_session *s, const struct dt_say *say, size_
 	return sledless;
 }
 
-/* C code beside Go's is traced; that the rest is not is said. */
+/* Says which files have functions of Go, which are not traced; their C code is. */
 static void say_go(const struct dt_session *s, const struct dt_say *say)
 {
 	for (const struct dt_file *f = s->targets.files.first; f; f = f->next)
@@ -235,7 +239,8 @@ static void say_go(const struct dt_session *s, const struct dt_say *say)
 			       f->path);
 }
 
-/* What reads names for root has no rights, and may fall victim to what it reads. */
+/* Says it if the process without rights that reads names for root has ended before its time: a
+ * hostile file may do that. */
 static void say_unnamed(const struct dt_say *say)
 {
 	if (dt_symtab_apart_broken())

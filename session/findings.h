@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user is told of what he has chosen: what matched nothing, what could not be hooked. */
+/* Tells the user which patterns matched nothing, and which chosen functions could not be hooked. */
 #ifndef DT_SESSION_FINDINGS_H
 #define DT_SESSION_FINDINGS_H
 
@@ -9,13 +9,14 @@
 
 struct dt_session;
 
-/* Patterns that have matched nothing yet: a library that is loaded later may have it. */
+/* Says which patterns have matched nothing yet; a library that is loaded later may match them. */
 void dt_findings_unmatched(struct dt_session *s, const struct dt_say *say);
 
 /*
- * All of it, once everything has been let go, and before the session is closed; the trace file is
- * told what was left out. all: also says that nothing was. Returns whether nothing was recorded and
- * one of these is why.
+ * Says which patterns and arguments matched nothing and which chosen functions were not hooked, and
+ * notes the latter in the trace file. To be called after dt_session_end() and before
+ * dt_session_close(). all: says it, too, if every chosen function was hooked. Returns true if
+ * nothing was recorded and one of these is the reason.
  */
 bool dt_findings_say(struct dt_session *s, bool all, const struct dt_say *say);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking for what patterns mean in a program and what it needs. */
+/* Looks for matches of patterns in a program and in the libraries that it needs. */
 #include "session/pattern-check.h"
 
 #include <stdio.h>
@@ -10,19 +10,20 @@
 #include "process/needed.h"
 #include "elf/usdt.h"
 
-/* The program, or a library that it needs. */
+/* The program, or one of the libraries that it needs. */
 struct file {
-	char *called; /* as patterns call it: symbols/pattern.h */
+	char *called; /* its names for dt_pattern_module(), one a line */
 	char *path;
 	struct dt_elf *elf;
 	struct dt_symtab *symtab;
-	bool system; /* libc, or the dynamic linker: they can load, and do not by themselves */
+	bool system; /* libc or the dynamic linker: it can load libraries, but only when it is told
+			to */
 };
 
 struct files {
 	struct file *file; /* the program first */
 	size_t n;
-	bool all; /* it is known what is needed */
+	bool all; /* all libraries that the program needs are in file[] */
 	bool asked;
 };
 
@@ -35,7 +36,7 @@ static void add_file(void *ctx, const char *name, const char *path)
 
 	if (more)
 		k->file = more;
-	if (!more || !elf) { /* one that can not be read, the vdso */
+	if (!more || !elf) { /* a file that can not be read, such as the vdso */
 		dt_elf_close(elf);
 		return;
 	}
@@ -46,7 +47,7 @@ static void add_file(void *ctx, const char *name, const char *path)
 		free(f->path);
 		f->path = strdup(real);
 	}
-	name = strrchr(name, '/') ? "" : name; /* no name that a module goes by: hook/module.c */
+	name = strrchr(name, '/') ? "" : name; /* a path is no name of a module (hook/module.c) */
 	dt_format(text, sizeof(text), "%s\n%s\n%s%s%s", real ? real : path, path, name,
 		  elf->soname[0] ? "\n" : "", elf->soname);
 	free(real);
@@ -76,7 +77,8 @@ static struct dt_symtab *symtab(struct file *f)
 	return f->symtab;
 }
 
-/* By one of its names, or that of a link beside it: as dt_file_called() has it. */
+/* Tells whether the pattern means this file: by one of its names, or by a symbolic link beside it,
+ * as dt_file_called() does. */
 static bool is_in(struct file *f, const struct dt_pattern *p)
 {
 	static const char *const end[] = {"", ".so"};
@@ -96,7 +98,7 @@ static bool is_in(struct file *f, const struct dt_pattern *p)
 	return false;
 }
 
-/* An event, or a USDT probe. */
+/* Tells whether the file has an event or a USDT probe that the pattern matches. */
 static bool has_event(struct file *f, struct dt_selection *one)
 {
 	struct dt_usdt usdt = {0};
@@ -120,7 +122,8 @@ static bool has_event(struct file *f, struct dt_selection *one)
 	return has;
 }
 
-/* Functions without a name go by their addresses, and nobody has looked for these yet. */
+/* Tells whether the pattern may mean functions without names, which are found by their addresses
+ * only once the program runs. */
 static bool may_be_unnamed(const struct dt_pattern *p)
 {
 	return strchr("*?[", p->name[0]) || strncmp(p->name, "0x", 2) == 0;
@@ -146,7 +149,8 @@ static bool has_function(struct file *f, struct dt_selection *one)
 	return has;
 }
 
-/* What is needed is asked for when the program itself has not got it: that takes a millisecond. */
+/* Adds the libraries that the program needs. It takes a millisecond, so it is done only when the
+ * program itself has no match. */
 static void ask(struct files *k)
 {
 	if (k->asked)
@@ -169,7 +173,8 @@ static bool is_there(struct files *k, struct dt_selection *one)
 	return false;
 }
 
-/* Is there a file that the pattern names, and has not got it? Then nothing that comes later has. */
+/* Tells whether the pattern can never match: the file that it names is there and has no match, or
+ * nothing can be loaded later. */
 static bool is_certain(struct files *k, const struct dt_pattern *p)
 {
 	bool grows = false;
@@ -179,7 +184,7 @@ static bool is_certain(struct files *k, const struct dt_pattern *p)
 	for (size_t i = 0; i < k->n && p->module && !strpbrk(p->module, "*?["); i++)
 		if (is_in(&k->file[i], p))
 			return true;
-	if (!k->file[0].elf->interp) /* static: how it makes system calls is not known */
+	if (!k->file[0].elf->interp) /* a static program: how it makes system calls is not known */
 		return false;
 	for (size_t i = 0; i < k->n; i++)
 		grows = grows || (!k->file[i].system && dt_needed_grows(k->file[i].elf));
@@ -199,7 +204,7 @@ static void offer_modules(struct dt_near *near, const struct files *k)
 		}
 }
 
-/* Is it for events of the file? */
+/* Tells whether the pattern names a subsystem of which the file has events. */
 static bool has_subsystem(const struct file *f, const struct dt_pattern *p)
 {
 	for (size_t i = 0; i < f->elf->events; i++)
@@ -211,7 +216,7 @@ static bool has_subsystem(const struct file *f, const struct dt_pattern *p)
 
 static void offer_functions(struct dt_near *near, struct files *k, const struct dt_pattern *p)
 {
-	/* those of the program first: of its libraries when nothing there is near */
+	/* names of the program first, and of its libraries only if none there is near */
 	for (size_t i = 0; i < k->n && (p->module || !near->n); i++) {
 		bool in = is_in(&k->file[i], p);
 
@@ -264,8 +269,8 @@ static void say_unmatched(const struct dt_say *say, struct files *k, const struc
 }
 
 /*
- * Functions that libc leaves to code of the kernel's in the process, if there is any (vdso(7)):
- * that is in no file, and is not hooked. What libc would do itself is.
+ * Says it if the pattern means a function that libc leaves to the vdso (vdso(7)): that code is in
+ * no file, and is not hooked. Only libc's own version, for kernels without a vdso, is.
  */
 static void say_vdso(const struct dt_say *say, struct files *k, const struct dt_pattern *p)
 {
@@ -293,14 +298,15 @@ static void say_vdso(const struct dt_say *say, struct files *k, const struct dt_
 
 enum found { THERE, LATER, NEVER };
 
-/* What can be said of one pattern is. option: what it was given by, and a blank, or nothing. */
+/* Checks one pattern, and says what is to be said about it. option: "", or the option it was given
+ * by and a blank. */
 static enum found check_one(const struct dt_say *say, struct files *k, const char *text,
 			    const char *option)
 {
 	struct dt_selection one = {0};
 	enum found found = THERE;
 
-	/* what is no pattern at all is said when it is to be used */
+	/* a text that is no pattern is refused later, where it is used */
 	if (strpbrk(text, "' \n") || dt_selection_add(&one, text, false, NULL) < 0)
 		return THERE;
 	if (is_there(k, &one)) {
@@ -320,14 +326,14 @@ bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt
 	struct files k = {0};
 	size_t asked = 0, never = 0;
 
-	/* what a script or a driver of tests will run nobody knows */
+	/* what a script will execute is not known */
 	if (o->follow)
 		return true;
 	add_file(&k, slash ? slash + 1 : program, program);
 	for (size_t i = 0; k.n && i < o->select.n; i++) {
 		struct dt_pattern *p = &o->select.pattern[i];
 
-		if (p->remove) { /* there is still something to run the program for */
+		if (p->remove) { /* it takes away: the program is run all the same */
 			check_one(say, &k, p->text, "-N ");
 			continue;
 		}

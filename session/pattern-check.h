@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether patterns can match anything of a program, before it starts. */
+/* Checks before a program starts whether patterns can match anything of it. */
 #ifndef DT_SESSION_PATTERN_CHECK_H
 #define DT_SESSION_PATTERN_CHECK_H
 
@@ -7,10 +7,10 @@
 #include "session/say.h"
 
 /*
- * Looks for each pattern that adds in the program and in the libraries that it needs. One that
- * matches nothing there is said: it may do so later, in a library that the program loads or a
- * program that it runs, or it never will. false: none of them ever will, so there is nothing to run
- * the program for.
+ * Looks for a match of each pattern in the program and in the libraries that it needs, and says
+ * which patterns have none: they may match later, in a library that the program loads or a program
+ * that it executes, or never. Returns false if no pattern that adds functions can ever match, so
+ * that there is no reason to start the program. Marks in *o the patterns about which this was said.
  */
 bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt_say *say);
 

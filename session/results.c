@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of a session that has ended. */
+/* Tells the user what is missing from a trace. */
 #include "session/results.h"
 
 #include "core/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What has become of a session: what it recorded, and what it could not. */
+/* The results of a session: what it recorded, and what it could not record. */
 #ifndef DT_SESSION_RESULTS_H
 #define DT_SESSION_RESULTS_H
 
@@ -13,33 +13,36 @@
 
 struct dt_results {
 	uint64_t taken, lost; /* records; valid when the recorder has ended */
-	uint64_t stalls;      /* how often one waited for room */
-	bool left_as_it_was;  /* no record came, so the file is the one from before */
-	uint64_t stop_ns;     /* the longest that a process's threads stood still */
-	/* of the process of which most sites were switched: how many, how long that took */
+	uint64_t stalls;      /* how often a thread waited for room in a ring */
+	bool left_as_it_was;  /* there was no record, so the trace file is the one from before */
+	uint64_t stop_ns;     /* the longest time for which a process's threads were stopped, ns */
+	/* the most sites that were switched in one process, and the time that this took, ns */
 	uint64_t switched, switch_ns;
-	char note[256];	   /* something the user should know */
-	char broken[256];  /* rings whose positions somebody has written to, by core */
-	char domains[192]; /* users of the domains, in order, when there were several */
-	unsigned cores;
-	size_t unknown_tids; /* threads of other PID namespaces that were gone when looked for */
-	/* calls of threads that had forbidden themselves to read the clock; what processes that had
-	 * confined themselves could not tell us */
+	char note[256];	     /* something the user should know */
+	char broken[256];    /* numbers of the rings whose positions a program has overwritten */
+	char domains[192];   /* user ids of the domains, in order, if there were several */
+	unsigned cores;	     /* of the machine */
+	size_t unknown_tids; /* threads of other PID namespaces that had ended when they were looked
+				for */
+	/* clockless: calls of threads that had forbidden themselves to read the clock; unsent:
+	 * messages that processes which had confined themselves could not send */
 	uint64_t clockless, unsent;
-	uid_t user[8]; /* whose processes have had a memory together, each once; the first ones. 0:
-			  each its own */
+	/* the first users whose processes have shared one memory, each once; users: how many, 0 if
+	 * each user's processes had their own */
+	uid_t user[8];
 	unsigned users;
-	/* children that could not be opened: what they load and execute is not known. Their calls
-	 * are recorded */
+	/* how many children could not be opened, and why: their calls are recorded, but what they
+	 * load and execute is not known */
 	uint64_t unopened;
 	struct dt_error unopened_why;
-	/* executed, but could not be traced: how many, the first of them and why */
+	/* how many executed programs could not be traced, the first process with one, and why */
 	uint64_t unfollowed;
 	pid_t unfollowed_pid;
 	struct dt_error unfollowed_why;
 };
 
-/* Says what is missing and why, and records lost; nothing when all is there. */
+/* Says what is missing from the trace and why, and how many records are lost; says nothing if all
+ * is there. o: the options of that session. */
 void dt_results_say(const struct dt_results *r, const struct dt_options *o,
 		    const struct dt_say *say);
 

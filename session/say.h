@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines for the user, from code that does not know where he reads them: a front end does. */
+/* Lines for the user from code that does not know where they are shown: the front end does. */
 #ifndef DT_SESSION_SAY_H
 #define DT_SESSION_SAY_H
 
@@ -8,7 +8,8 @@ struct dt_say {
 	void *ctx;
 };
 
-/* Formats a line of any length. One that there is no memory for is said to be missing. */
+/* Formats a line of any length and gives it to say->line. Without memory for it, says so instead.
+ */
 void dt_say(const struct dt_say *say, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

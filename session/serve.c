@@ -128,7 +128,7 @@ static void end_if_sledless(struct dt_session *s, struct dt_target *t)
 	if (sites)
 		return;
 	s->refused = true;
-	dt_session_refuse(t, s->path ? s->path : t->module[0].file->path, &s->refusal);
+	dt_session_say_untraceable(t, s->path ? s->path : t->module[0].file->path, &s->refusal);
 	kill(t->pid, SIGKILL);
 }
 

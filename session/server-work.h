@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What server.c, which accepts connections, and request.c, which answers what is asked over them,
- * share. */
+/* For server.c, which accepts connections, and request.c, which answers the requests that come over
+ * them. */
 #ifndef DT_SESSION_SERVER_WORK_H
 #define DT_SESSION_SERVER_WORK_H
 
@@ -22,7 +22,7 @@ struct connection {
 	uint32_t pid;	     /* of the client */
 	char *text;	     /* the answer that is being made */
 	size_t n, room;
-	bool short_of_memory; /* something of the answer is missing */
+	bool short_of_memory; /* a part of the answer is missing */
 };
 
 struct dt_server {
@@ -35,7 +35,7 @@ struct dt_server {
 	char name[64], path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
-/* Answers a connection's requests until it ends, or one cannot be answered. */
+/* Answers the requests of a connection until it ends or an answer cannot be sent. */
 void dt_request_answer_all(struct connection *c);
 
 #endif

@@ -218,12 +218,12 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
 		s->results.left_as_it_was = dt_store_is_late(s->store);
-		s->results.cores = s->targets.shared.geometry.cores;
-		s->results.unknown_tids = s->tids.unknown;
 		dt_account_write(s);
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}
+	s->results.cores = s->targets.shared.geometry.cores;
+	s->results.unknown_tids = s->tids.unknown;
 	for (t = s->first; t; t = next) {
 		next = t->next;
 		dt_target_close(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session: one set of rings, the processes that append to them, and a recorder that takes the
- * records into a trace file. What it consists of only session/ knows (session/state.h).
+ * records into a trace file. Only session/ knows what it consists of (session/state.h).
  *
  * Two threads. The owner thread (the one that called dt_session_create()) does everything with
  * processes, since ptrace belongs to a thread: it starts, attaches, follows, detaches. The recorder
@@ -17,27 +17,28 @@
 
 struct dt_session;
 
-/* NULL: it can not be, and nothing is left of it. What the options point to is kept by the caller
- * until the session is closed. */
+/* Makes a session. Returns NULL and an error if there can be none; nothing is left of it then. The
+ * caller keeps what the options point to until the session is closed. */
 struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error *e);
 
-/* Begins recording: the rings are open, the recorder thread runs. */
+/* Begins recording: opens the rings and starts the recorder thread. */
 int dt_session_record(struct dt_session *s, struct dt_error *e);
 
 /* Stops recording, detaches every process, takes the last records. */
 int dt_session_end(struct dt_session *s, struct dt_error *e);
 
-/* Ends the recorder when it runs, closes the file, frees. r: what has become of it; may be NULL. */
+/* Ends the recorder if it runs, closes the file, ends the server and frees the session. *r receives
+ * what has become of it; r may be NULL. */
 int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error *e);
 
-/* Closes it, but nothing was traced: the file that was there before is there again. */
+/* Closes a session in which nothing was traced: the trace file that was there before stays. */
 void dt_session_discard(struct dt_session *s);
 
-/* A command has told it to end. */
+/* Tells whether a command has told the session to end. */
 bool dt_session_is_told_to_quit(const struct dt_session *s);
-/* The recorder has given up: dt_session_end() says why. */
+/* Tells whether the recorder has given up; dt_session_end() says why. */
 bool dt_session_is_broken(const struct dt_session *s);
-/* Of one without a file: nothing has been recorded that nobody has read. */
+/* Tells whether clients have read all that a session without a file has recorded. */
 bool dt_session_is_all_read(struct dt_session *s);
 
 #endif

@@ -136,8 +136,8 @@ struct dt_session {
 				      ends */
 	struct dt_error recorder_error;
 	atomic_bool recorder_failed;
-	atomic_uint drains; /* take records also where they are otherwise left (flight recorder):
-				  dt_recorder_drain() */
+	atomic_uint drains; /* calls of dt_recorder_drain() that are waiting: while there are some,
+			       records are taken also where a flight recorder leaves them */
 
 	/* the session's threads, hashed by tid; with the lock */
 	struct dt_thread_entry *thread;

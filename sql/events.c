@@ -259,10 +259,10 @@ static void put_argument(sqlite3_context *to, const struct row *r)
 static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct row *r)
 {
 	struct scan *x = s->state;
-	size_t n = r->text ? r->text->n : 0;
+	uint32_t n = r->text ? r->text->n : 0;
 	char *end;
 
-	/* the row keeps its text whole: other columns have to do with it, too */
+	/* at most TEXT_MAX bytes are printed; other columns need the text as it is */
 	if (n > TEXT_MAX)
 		r->text->n = TEXT_MAX;
 	x->out.n = 0;

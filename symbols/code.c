@@ -303,8 +303,7 @@ static void link_of(struct reader *r, struct dt_code_function *f, const struct d
 		add_link(r, in, 0);
 		break;
 	case DT_INSN_FAR:
-		/* a far call returns, too, but compilers make none, so it is not handled: its
-		 * return address would not be safe */
+		/* compilers make no far calls and returns: a function with one is not hooked */
 		dt_code_set_trouble(f, DT_TROUBLE_FAR, in->address);
 		break;
 	}

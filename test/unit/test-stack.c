@@ -12,10 +12,9 @@
 #define NO DT_STACK_UNKNOWN
 
 /* The instruction's bytes in hexadecimal, what is known in front of it, and behind it. */
-static void step(const char *hex, int32_t sp, int32_t bp, int32_t sp_then, int32_t bp_then)
+/* Reads bytes of hexadecimal digits, which are one instruction. */
+static struct dt_insn decode(const char *hex, uint8_t code[16])
 {
-	struct dt_stack s = {sp, bp};
-	uint8_t code[16] = {0};
 	struct dt_insn in;
 	size_t n = 0;
 
@@ -26,9 +25,37 @@ static void step(const char *hex, int32_t sp, int32_t bp, int32_t sp_then, int32
 		code[n] = (uint8_t)byte;
 	}
 	assert_int_equal(dt_insn_decode(&in, code, n, 0x1000), n);
+	return in;
+}
+
+static void step(const char *hex, int32_t sp, int32_t bp, int32_t sp_then, int32_t bp_then)
+{
+	struct dt_stack s = {sp, bp};
+	uint8_t code[16] = {0};
+	struct dt_insn in = decode(hex, code);
+
 	dt_stack_step(&s, &in, code);
 	if (s.sp != sp_then || s.fp != bp_then)
 		fail_msg("%s: %d %d, not %d %d", hex, s.sp, s.fp, sp_then, bp_then);
+}
+
+static bool is_padding(const char *hex)
+{
+	uint8_t code[16] = {0};
+	struct dt_insn in = decode(hex, code);
+
+	return dt_insn_is_padding(&in);
+}
+
+/* Between functions: int3 and nop; not what has the same last byte in another map of opcodes. */
+static void test_padding(void **state)
+{
+	assert_true(is_padding("cc"));
+	assert_true(is_padding("90"));
+	assert_true(is_padding("0f1f4000"));  /* nopl 0(%rax) */
+	assert_false(is_padding("0fcc"));     /* bswap %esp */
+	assert_false(is_padding("0f38ccc1")); /* sha256msg1 %xmm1, %xmm0 */
+	assert_false(is_padding("c3"));
 }
 
 static void test_pushes(void **state)
@@ -92,9 +119,8 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pushes),
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_padding), cmocka_unit_test(test_pushes),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_others),
 	};
 

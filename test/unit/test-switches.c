@@ -228,13 +228,34 @@ static void test_rundown(void **state)
 	assert_int_equal(take(~0ull, 3, 0)[1].record.kind, DT_RUNDOWN);
 }
 
+/* What was lost after the last record stays there when an earlier record comes in between. */
+static void test_late_and_losses(void **state)
+{
+	struct dt_record r = {.kind = DT_RUNDOWN};
+	const struct dt_switch *s;
+
+	tell_switch(70, 0);
+	tell_switch(70, PERF_RECORD_MISC_SWITCH_OUT);
+	tell_lost(5);
+	dt_switches_keep(w);
+	r.ticks = w->core[1].pending[1].record.ticks - 1;
+	assert_int_equal(keep(&w->core[1], &r), 0);
+	tell_switch(80, 0);
+	dt_switches_keep(w);
+	s = take(~0ull, 4, 0);
+	assert_int_equal(s[1].record.kind, DT_RUNDOWN);
+	assert_int_equal(s[0].lost + s[1].lost + s[2].lost, 0);
+	assert_int_equal(s[3].lost, 5);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_one, close_one)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_switches), TEST(test_losses), TEST(test_until),
-		TEST(test_wrapping), TEST(test_kept),	TEST(test_rundown),
+		TEST(test_switches),	    TEST(test_losses), TEST(test_until),
+		TEST(test_wrapping),	    TEST(test_kept),   TEST(test_rundown),
+		TEST(test_late_and_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
