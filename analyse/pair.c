@@ -691,18 +691,23 @@ static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_s
 
 /*
  * Closes the frames at the sp of an exit that belongs to none of them: they have come to the
- * function of the exit by a jump, recorded or not.
+ * function of the exit by a jump, recorded or not. Returns whether the jump is known to have led
+ * there: then the exit is the end of these calls, and only exits of its function are recorded.
  */
-static void replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
-			uint64_t sp, const struct fact *fact)
+static bool replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
+			const struct fact *fact)
 {
-	const struct dt_stack_frame *top = top_of(s);
-	bool known = !fact->tail && has_landed(t, top, fact->function);
+	struct dt_stack_frame *top = top_of(s);
+	bool known = has_landed(t, top, fact->function);
 
-	if (known)
-		pop_chain(p, t, s, DT_CALL_TAIL, p->span->site[p->at]);
+	if (known && fact->tail && fact->lands)
+		top->lands = fact->lands; /* it has jumped on */
+	else if (known)
+		pop_chain(p, t, s, DT_CALL_TAIL | (fact->tail ? DT_CALL_LEFT : 0),
+			  p->span->site[p->at]);
 	else
 		pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
+	return known;
 }
 
 static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
@@ -710,8 +715,8 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 {
 	uint32_t function = fact->function, tail = fact->tail ? DT_CALL_TAIL | DT_CALL_LEFT : 0;
 	struct dt_segment *s = t->current;
+	bool replaced, known = false;
 	int64_t above;
-	bool replaced;
 
 	/* an exit in the kernel whose entry is not known: the program's calls stay as they were */
 	if (s && s->n && is_kernel(sp) && !is_kernel(s->frame[0].call.sp)) {
@@ -754,10 +759,10 @@ static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_
 	    (above >= 0 ? s->frame[above].call.sp - sp <= DT_STACK_NEAR
 			: sp - s->frame[0].call.sp <= DT_STACK_NEAR)) {
 		unwind(p, t, s, sp);
-		if (replaced)
-			replaced_by(p, t, s, sp, fact);
+		known = replaced && replaced_by(p, t, s, fact);
 	}
-	orphan(p, t, sp, function, tail | (lossy(t)));
+	if (!known)
+		orphan(p, t, sp, function, tail | (lossy(t)));
 	if (s && !s->n)
 		leave_empty(t, s);
 }
@@ -1081,7 +1086,7 @@ void dt_pair_look(struct dt_pair *p, uint32_t tid)
 	p->enclosing = p->said ? p->said->n : 0;
 }
 
-/* A function whose entries are recorded, and where it is. */
+/* A function whose entries or exits are recorded, and where it is. */
 struct head {
 	uint64_t address;
 	uint32_t pid, function;
@@ -1115,7 +1120,7 @@ static struct head *heads(const struct dt_pair *p, size_t *n)
 		const struct dt_site *site = dt_reader_site(p->reader, i);
 		const struct dt_function_info *f = dt_reader_function(p->reader, site->function);
 
-		if (site->kind == DT_ENTRY && f)
+		if ((site->kind == DT_ENTRY || site->kind == DT_EXIT) && f)
 			all[(*n)++] = (struct head){f->address, pid_of(p->reader, site->function),
 						    p->same.first[site->function]};
 	}
@@ -1124,7 +1129,7 @@ static struct head *heads(const struct dt_pair *p, size_t *n)
 	return all;
 }
 
-/* Returns the function whose entries at an address of a process are recorded; 0: none. */
+/* Returns the function at an address of a process whose entries or exits are recorded; 0: none. */
 static uint32_t head_at(const struct head *all, size_t n, uint64_t address, uint32_t pid)
 {
 	struct head key = {address, pid, 0};
@@ -1401,19 +1406,30 @@ static void lose_inside(struct dt_pair *p, struct dt_thread_stack *t, const stru
 	p->next_loss = next_loss(p, s->core, s->ticks[i]);
 }
 
+/*
+ * Leaves out the time that capturing took: between a record and one that continues it nothing runs
+ * but the tracer. held: t->held before this record.
+ */
+static void capture(struct dt_pair *p, struct dt_thread_stack *t, uint64_t before, uint64_t held)
+{
+	uint64_t passed = p->now - before;
+
+	if (before && p->now > before && passed > t->held - held)
+		t->held = held + passed;
+}
+
 static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s,
 		    uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
 		const struct fact *fact = &p->fact[s->site[i]];
+		uint64_t held = t->held;
 
 		p->at = i;
 		p->now = s->ticks[i];
 		if (__builtin_expect(p->events.cost != NULL || t->next_held < p->now ||
 					     t->next_pause < p->now || p->next_loss < p->now,
 				     0)) {
-			uint64_t held = t->held;
-
 			if (p->next_loss < s->ticks[i])
 				lose_inside(p, t, s, i);
 			if (i > from)
@@ -1433,6 +1449,8 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 		} else if (fact->kind == DT_EXIT) {
 			leave(p, t, s->sp[i], fact->function, fact);
 		} else {
+			if (fact->kind == DT_MORE && !p->events.cost)
+				capture(p, t, i > from ? s->ticks[i - 1] : t->last_ticks, held);
 			other(p, t, fact->kind, s->sp[i], i);
 		}
 	}

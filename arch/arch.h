@@ -21,6 +21,7 @@
 #include "arch/x86_64/relocate.h"
 #include "arch/x86_64/sled.h"
 #include "arch/x86_64/stack.h"
+#include "arch/x86_64/thread-word.h"
 #include "arch/x86_64/trial.h"
 #include "arch/x86_64/waiting.h"
 #include "arch/x86_64/jump-table.h"

@@ -20,6 +20,9 @@
 	"  -N, --no-function=PATTERN  do not trace those that match\n"                                   \
 	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"     \
 	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                  \
+	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n" \
+	"                             arguments and texts; not those that libraries make themselves.\n"  \
+	"                             Without -F, only these are traced\n"                               \
 	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n" \
 	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"       \
 	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"      \
@@ -104,7 +107,8 @@ static int attach(struct dt_trace_command *c, char **pids)
 
 	if (!c->detach && !o->output)
 		o->output = DEFAULT_FILE;
-	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->output;
+	o->idle = c->detach && !o->select.n && !o->points && !o->arguments && !o->libcalls &&
+		  !o->output;
 	if (c->detach && !o->output) { /* -p is for the log; the rings' policy follows from it */
 		c->log_policy = c->policy ? o->policy : DT_OVERWRITE;
 		o->policy = c->log_policy == DT_WAIT ? DT_WAIT : DT_DROP;
@@ -177,7 +181,8 @@ int dt_cmd_run(int argc, char **argv)
 	char *calls[] = {"calls", file, NULL};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
-				     .options = {.policy = DT_WAIT, .output = NULL}};
+				     .options = {.policy = DT_WAIT, .output = NULL},
+				     .nameless = true};
 	int first = dt_trace_options(&c, argc, argv), status, fd = -1;
 	bool keep = c.options.output != NULL;
 

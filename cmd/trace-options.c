@@ -120,6 +120,9 @@ static int take(struct dt_trace_command *c, int opt)
 	case 's':
 		c->session = optarg;
 		return 0;
+	case 'l':
+		o->libcalls = optarg ? optarg : "";
+		return 0;
 	case 'S':
 		return o->switches = true, 0;
 	case 1:
@@ -147,6 +150,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"no-function", required_argument, NULL, 'N'},
 		{"trace", required_argument, NULL, 'T'},
 		{"arguments", required_argument, NULL, 'A'},
+		{"libcalls", optional_argument, NULL, 'l'},
 		{"output", required_argument, NULL, 'o'},
 		{"policy", required_argument, NULL, 'p'},
 		{"buffer", required_argument, NULL, 'b'},
@@ -164,7 +168,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::Sdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::Sdfvh", longs, NULL)) != -1) {
 		rc = take(c, opt);
 		if (rc < 0)
 			return rc;

@@ -267,6 +267,13 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 	return finish(c, s, reap(pid));
 }
 
+/* Says whether an option tells what is to be traced. */
+static bool wants_anything(const struct dt_options *o)
+{
+	return o->select.n || o->arguments || o->points || o->libcalls || o->kernel || o->idle ||
+	       o->follow;
+}
+
 int dt_trace_program(struct dt_trace_command *c, char **argv)
 {
 	struct dt_say say = say_of(c);
@@ -291,6 +298,14 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	if (!dt_pattern_check(&c->options, path, &say)) {
 		free(path);
 		return 1;
+	}
+	if (c->nameless && !wants_anything(&c->options) && dt_pattern_nameless(path)) {
+		c->options.libcalls = "";
+		if (isatty(2))
+			fprintf(stderr,
+				"%s: the functions of %s have no names (it is stripped): its calls of "
+				"libraries are traced; -F '*' traces its own functions\n",
+				c->name, argv[0]);
 	}
 	/* launched before rights are given up: the program keeps those that it would have had */
 	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)

@@ -17,6 +17,8 @@ struct dt_trace_command {
 	bool detach;		   /* the session goes on when the command has ended */
 	bool policy;		   /* --policy was given: */
 	enum dt_policy log_policy; /* that of the log, for a session without a file */
+	bool nameless; /* of a program whose functions have no names, its calls of libraries are
+			  traced when nothing else is asked for */
 	bool verbose;
 	bool no_trace; /* result: nothing was written; a file that is there is an older one */
 	bool summary;  /* say at the end what was recorded */

@@ -65,8 +65,8 @@ struct dt_elf_site {
 	uint8_t kind;	 /* enum dt_elf_kind */
 	uint8_t back;	 /* of a sled: its hook returns to address plus so many bytes */
 	uint32_t event;	 /* of DT_ELF_EVENT: index in dt_elf.event */
-	bool jumps; /* of an entry: the function has an indirect jump, so it may end in an unseen
-		       tail call */
+	bool jumps;	 /* of an entry: the function has an indirect jump, or runs into the next
+			    function,      so it may end in an unseen tail call */
 };
 
 #endif

@@ -89,6 +89,7 @@ int dt_area_make_hooks(int mem, uint64_t area, const struct dt_geometry *g,
 	head->tid_offset = o->tid;
 	head->rseq_signature = o->signature;
 	head->rseq_size = o->rseq_size;
+	head->errno_offset = o->error;
 	if (dt_memory_write(mem, at, out, length) == 0 &&
 	    dt_memory_write(mem, area, image, sizeof(image)) == 0)
 		rc = 0;
@@ -121,7 +122,7 @@ int dt_area_tag(int mem, uint64_t area, const struct dt_geometry *g, pid_t pid, 
 	return dt_area_make_hooks(mem, area, g,
 				  &(struct dt_thread_offsets){head.tid_offset, head.rseq_offset,
 							      head.rseq_size, head.rseq_signature,
-							      tag},
+							      tag, head.errno_offset},
 				  NULL);
 }
 

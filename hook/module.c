@@ -9,6 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "symbols/prototype.h"
+
 static bool same_file(const char *path, const struct dt_mapping *m)
 {
 	struct stat st;
@@ -180,6 +182,8 @@ void dt_files_free(struct dt_files *files)
 		free(f->refused);
 		free(f->type);
 		free(f->masked);
+		free(f->crossing);
+		dt_imports_free(f->imports);
 		free(f);
 	}
 	files->first = NULL;
@@ -243,6 +247,25 @@ size_t dt_file_go_sites(const struct dt_file *f, bool chosen)
 		n += f->elf->site[i].address >= f->code->go_low &&
 		     f->elf->site[i].address < f->code->go_high && (!chosen || f->chosen[i]);
 	return n;
+}
+
+bool dt_file_imports(struct dt_file *f, const char *name)
+{
+	if (!f->imports && f->elf)
+		f->imports = dt_imports_read(f->elf);
+	return f->imports && dt_imports_has(f->imports, name);
+}
+
+bool dt_file_sets_errno(struct dt_file *f)
+{
+	const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+
+	if (!f->errno_read) {
+		f->errno_read = true;
+		f->sets_errno = dt_prototype_file(f->path) && strncmp(name, "libm.", 5) != 0 &&
+				strncmp(name, "libmvec.", 8) != 0;
+	}
+	return f->sets_errno;
 }
 
 bool dt_file_has_toggles(const struct dt_file *f)

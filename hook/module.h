@@ -12,6 +12,7 @@
 #include "symbols/code.h"
 #include "elf/elf.h"
 #include "elf/gates.h"
+#include "elf/imports.h"
 #include "process/maps.h"
 #include "symbols/names.h"
 #include "hook/point.h"
@@ -41,19 +42,28 @@ struct dt_file {
 	bool went_off;		  /* the chooser's: a site that was chosen no longer is */
 	uint8_t *once; /* the chooser's, per site: was chosen at some time. NULL: as in chosen */
 	bool program;  /* the executable of a process that was named, not a library */
+	bool caller; /* the chooser's: crossing sites are recorded in calls that this file makes */
 	bool unmeant;  /* the chooser's: no function of it is asked for, so its code has not been
 			  read */
 	struct dt_code *code; /* NULL until asked for: see dt_file_code() in hook/probes.h */
+	bool targets_read; /* sites whose target was a PLT entry have what that leads to, if it is
+			      in this file */
+	bool errno_read;   /* sets_errno has been found out: */
+	bool sets_errno;   /* it is a library whose functions say by errno why they have failed */
 	bool looked_for_clone3;
 	uint64_t clone3; /* see dt_file_clone3() */
 	bool probed;	 /* its functions have no sleds: its sites are its events and the places
 			  * where probes can be */
+	struct dt_imports *imports;   /* NULL until asked for: dt_file_imports() */
 	struct dt_points points;      /* needs code to be set */
 	struct dt_gates gates;	      /* filled in by dt_gates_read() */
 	struct dt_usdt *usdt;	      /* the USDT probes in it; NULL until asked for */
 	struct dt_point **usdt_point; /* by USDT probe: its point, if it was ever wanted */
 	uint8_t *masked;	      /* by site: 1: an event of a subsystem that is off */
 	uint16_t *wanted;	      /* the chooser's, by site: by how many ranges it is wanted */
+	/* the chooser's, by site: how many of these ranges want only the calls that certain modules
+	 * make; NULL: none does */
+	uint16_t *crossing;
 	bool *hooked;	      /* by site: was hooked in a process that has ended; NULL: none was */
 	const char **refused; /* by function of the code: one line saying why it could not be
 			       * hooked, or NULL. NULL altogether: none was refused */
@@ -95,6 +105,16 @@ struct dt_module {
  */
 size_t dt_file_go_sites(const struct dt_file *f, bool chosen);
 
+/* Looks whether a site is wanted only in calls that certain modules make (hook/target-from.h). */
+static inline bool dt_file_is_crossing(const struct dt_file *f, size_t site)
+{
+	return f->crossing && f->crossing[site] && f->crossing[site] == f->wanted[site];
+}
+
+/* Looks whether the records of the exits of its functions are to have errno instead of the high
+ * half of xmm0: libraries none of whose functions returns a vector. */
+bool dt_file_sets_errno(struct dt_file *f);
+
 /* Looks whether the file has sites that are toggled in place (sleds, events), and so has hook
  * slots. */
 bool dt_file_has_toggles(const struct dt_file *f);
@@ -134,6 +154,8 @@ const struct dt_names *dt_file_names(struct dt_file *f);
 /* Returns the file's USDT probes, owned by the file; NULL: it has none, or it has events
  * (include/devtrace.h), whose notes look like USDT probes. */
 const struct dt_usdt *dt_file_usdt(struct dt_file *f);
+/* Looks whether the file may call functions of other files by that name (elf/imports.h). */
+bool dt_file_imports(struct dt_file *f, const char *name);
 /* Returns the file's symbols, owned by the file; NULL when they can not be read. */
 struct dt_symtab *dt_file_symtab(struct dt_file *f);
 

@@ -30,6 +30,8 @@ struct dt_point {
 	unsigned items;
 	bool headless;	    /* it makes no record of its own: its values belong to a function's
 			       entry record */
+	bool crossing;	    /* at a function's entry: recorded only in calls that the modules make
+			       which the hooks of crossing sites look for (hook/target-from.h) */
 	uint64_t semaphore; /* of a USDT probe: the file's address of a 16-bit counter to be raised
 			       while the point is on; 0: none */
 	unsigned wanted;    /* by how many ranges it is wanted */

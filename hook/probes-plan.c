@@ -43,6 +43,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		.hook = j->thunk[WAY_VALUES],
 		.peek = j->thunk[WAY_PEEK],
 		.text = j->thunk[WAY_TEXT],
+		.crosses = j->thunk[WAY_CROSSES],
 		.bias = m->bias,
 		.fsbase = dt_capture_has_fsbase(),
 		.on = !dt_target_is_silent(j->t),
@@ -60,6 +61,7 @@ static void emit_points(struct dt_emit *o, const struct dt_plan_site *site, stru
 		}
 		c.address = point->site.address + m->bias;
 		c.headless = point->headless;
+		c.crossing = point->crossing;
 		if (!j->captured[id])
 			j->captured[id] = calloc(1, sizeof(*j->captured[id]));
 		if (j->captured[id])
@@ -82,24 +84,24 @@ static bool push_target(struct dt_emit *o, const struct dt_plan_site *site, cons
 /* Emits what a trampoline has before the instruction of a site: the call of a hook, or points. */
 static void emit_call(struct dt_emit *o, const struct dt_plan_site *site, void *ctx)
 {
-	unsigned way = site->kind == DT_PLAN_ENTRY ? WAY_ENTRY : WAY_EXIT;
 	struct job *j = ctx;
+	bool jump, on;
+	uint64_t way;
 	size_t i;
-	bool on;
 
 	if (site->kind == DT_PLAN_POINT) {
 		emit_points(o, site, j);
 		return;
 	}
-	if (site->kind == DT_PLAN_INDIRECT && push_target(o, site, j))
-		way = WAY_JUMP;
+	jump = site->kind == DT_PLAN_INDIRECT && push_target(o, site, j);
 	i = file_site(j->m->file->elf, site);
 	if (i < j->m->file->elf->sites)
 		j->toggle[i] = dt_emit_here(o);
 	/* on at once, so that a site that is planted again misses no record */
 	on = i < j->m->file->elf->sites && j->m->file->chosen[i] && !dt_target_is_silent(j->t);
-	dt_hook_call_emit(o, j->thunk[way], on);
-	if (way == WAY_JUMP)
+	way = j->thunk[dt_probe_way(j->m->file, i, site->kind == DT_PLAN_ENTRY, jump)];
+	dt_hook_call_emit(o, way, on);
+	if (jump)
 		dt_hook_call_pop(o);
 }
 

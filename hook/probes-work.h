@@ -35,15 +35,41 @@ struct made {
 };
 
 /* Ways from a trampoline to code in the area: to the hooks of entries, of exits, of jumps through a
- * register or memory, and of points; and to the routines that read memory and text. */
-
-enum { WAY_ENTRY, WAY_EXIT, WAY_JUMP, WAY_VALUES, WAY_PEEK, WAY_TEXT, WAYS };
+ * register or memory, and of points; and to the routines that read memory and text, or tell which
+ * module has called. ..._ERRNO: with errno in the record; ..._FROM: only calls that certain modules
+ * make. */
+enum {
+	WAY_ENTRY,
+	WAY_EXIT,
+	WAY_EXIT_ERRNO,
+	WAY_JUMP,
+	WAY_ENTRY_FROM,
+	WAY_EXIT_FROM,
+	WAY_EXIT_ERRNO_FROM,
+	WAY_JUMP_FROM,
+	WAY_VALUES,
+	WAY_PEEK,
+	WAY_TEXT,
+	WAY_CROSSES,
+	WAYS
+};
 
 /* Looks whether the calls of this way are switched by their first byte (DT_HOOK_CALL_ON/OFF). */
 static inline bool dt_way_is_switched(unsigned way)
 {
-	return way <= WAY_JUMP;
+	return way <= WAY_JUMP_FROM;
 }
+
+/* Returns the way that a site, an index in the file's sites, is to have. jump: an exit by a jump
+ * whose target has been pushed. */
+unsigned dt_probe_way(struct dt_file *f, size_t site, bool entry, bool jump);
+/* Looks whether planted sites from low to high (the file's addresses) lead another way than they
+ * are to lead. */
+bool dt_probe_ways_differ(const struct dt_target *t, const struct dt_module *m, uint64_t low,
+			  uint64_t high);
+/* Leads them the right way; the process is stopped meanwhile. Returns 0, or -1 and the reason. */
+int dt_probe_ways_change(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+			 struct dt_error *e);
 
 /* Memory that was mapped for trampolines. */
 struct region {

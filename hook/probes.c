@@ -109,7 +109,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 			site[n++] = (struct dt_elf_site){.address = x->start,
 							 .function = x->start,
 							 .kind = DT_ELF_PROBE_ENTRY,
-							 .jumps = x->anywhere};
+							 .jumps = x->anywhere || x->falls};
 		for (uint32_t k = 0; k < x->exits; k++) {
 			const struct dt_exit *exit = &f->code->exit[x->first_exit + k];
 			bool returns = exit->kind == DT_EXIT_RETURN;
@@ -282,7 +282,8 @@ bool dt_probes_wants(const struct dt_target *t, const struct dt_module *m, uint6
 		     uint64_t high)
 {
 	return m->file->code && !t->execing &&
-	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m));
+	       (wanted_functions(t, m, low, high, NULL) || untried_points(t, m) ||
+		dt_probe_ways_differ(t, m, low, high));
 }
 
 /* Adds to a semaphore: the counter that a program looks at before it reaches a USDT probe. */
@@ -325,6 +326,43 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 	return rc;
 }
 
+/* Returns where the PLT entry at an address of the file leads, if it is in the file; 0: it is no
+ * such entry. */
+static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, uint64_t at)
+{
+	const struct dt_code_region *r = dt_code_region_of(m->file->code, at);
+	uint64_t slot, to;
+
+	if (!r || !r->plt || r->high - at < DT_PLT)
+		return 0;
+	slot = dt_plt_slot(r->bytes + (at - r->low), at);
+	if (!slot || dt_memory_read(t->mem, slot + m->bias, &to, sizeof(to)) < 0 || to < m->low ||
+	    to >= m->high)
+		return 0;
+	r = dt_code_region_of(m->file->code, to - m->bias);
+	return r && !r->plt ? to - m->bias : 0;
+}
+
+/*
+ * Looks up, while the process runs, where tail jumps to PLT entries lead: libc calls its functions
+ * that are chosen for the processor (IFUNC) by these. It is asked once for each file: what leads to
+ * another file is looked up when it is first recorded, in the process that did.
+ */
+static void read_targets(const struct dt_target *t, struct dt_module *m)
+{
+	struct dt_elf *elf = m->file->elf;
+
+	for (size_t i = 0; i < elf->sites && !m->file->targets_read; i++) {
+		struct dt_elf_site *s = &elf->site[i];
+		uint64_t to =
+			s->kind == DT_ELF_PROBE_TAIL && s->target ? behind_plt(t, m, s->target) : 0;
+
+		if (to)
+			s->target = to;
+	}
+	m->file->targets_read = true;
+}
+
 int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
 		   struct dt_error *e)
 {
@@ -345,6 +383,10 @@ int dt_probes_sync(struct dt_target *t, struct dt_module *m, uint64_t low, uint6
 	if ((n || untried_points(t, m)) && !t->execing)
 		rc = dt_probe_plant(t, m, wanted, n, e);
 	free(wanted);
+	if (rc == 0 && n)
+		read_targets(t, m);
+	if (rc == 0)
+		rc = dt_probe_ways_change(t, m, low, high, e);
 	for (size_t i = m->file->chosen && m->file->probed ? dt_elf_site_from(elf, low)
 							   : elf->sites;
 	     rc == 0 && i < elf->sites && elf->site[i].address <= high; i++)
@@ -369,10 +411,16 @@ int dt_probe_ways(struct dt_target *t, uint64_t way[WAYS], struct dt_error *e)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
 	way[WAY_ENTRY] = hook[DT_HOOK_ENTRY];
 	way[WAY_EXIT] = hook[DT_HOOK_EXIT];
+	way[WAY_EXIT_ERRNO] = hook[DT_HOOK_EXIT_ERRNO];
 	way[WAY_JUMP] = hook[DT_HOOK_JUMP];
+	way[WAY_ENTRY_FROM] = hook[DT_HOOK_ENTRY_FROM];
+	way[WAY_EXIT_FROM] = hook[DT_HOOK_EXIT_FROM];
+	way[WAY_EXIT_ERRNO_FROM] = hook[DT_HOOK_EXIT_ERRNO_FROM];
+	way[WAY_JUMP_FROM] = hook[DT_HOOK_JUMP_FROM];
 	way[WAY_VALUES] = hook[DT_HOOK_EVENT4];
 	way[WAY_PEEK] = t->area + dt_blob_head()->peek;
 	way[WAY_TEXT] = t->area + dt_blob_head()->text;
+	way[WAY_CROSSES] = t->area + dt_blob_head()->crosses;
 	return 0;
 }
 

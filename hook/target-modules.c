@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "hook/connect.h"
 #include "hook/probes.h"
+#include "hook/target-from.h"
 #include "hook/target-switch.h"
 #include "hook/target-threads.h"
 #include "hook/target-work.h"
@@ -303,6 +304,9 @@ int dt_target_scan(struct dt_target *t, struct dt_targets *all, bool quiet, stru
 		return 0;
 	if (dt_connect(t, quiet, e) < 0)
 		return -1;
+	dt_target_find_errno(t);
+	if (dt_target_from(t, e) < 0)
+		return -1;
 	for (size_t i = 0; i < t->n; i++)
 		if (!t->module[i].complete && !t->module[i].failed && !t->module[i].probes)
 			take_from_shelf(t, &t->module[i]);
@@ -332,6 +336,8 @@ int dt_target_adopt(struct dt_target *t, struct dt_targets *all, uint64_t area,
 	if (refresh(t, all, e) < 0)
 		return -1;
 	dt_area_hooks(t->mem, area, true, fast);
+	if (parent)
+		t->errno_offset = parent->errno_offset;
 	t->patches = dt_connected(t);
 	for (size_t i = 0; i < t->n; i++) {
 		struct dt_module *m = &t->module[i];

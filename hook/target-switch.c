@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Hooking the modules of a traced process, and switching their sites. */
 #include "hook/target-switch.h"
+#include "hook/target-from.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,9 +40,30 @@ void dt_target_note_opted_out(struct dt_target *t, const struct dt_module *m)
 		t->opted_out = true;
 }
 
+/*
+ * Looks whether all sleds that are chosen are wanted only in calls that certain modules make: a
+ * module's sleds have their hooks in common.
+ */
+static bool is_crossing(const struct dt_file *f)
+{
+	bool any = false;
+
+	for (size_t i = 0; f->crossing && f->chosen && i < f->elf->sites; i++) {
+		if (!f->chosen[i] || f->elf->site[i].kind == DT_ELF_EVENT)
+			continue;
+		if (!dt_file_is_crossing(f, i))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 int dt_target_hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 {
-	static const enum dt_hook slots[] = {DT_HOOK_ENTRY, DT_HOOK_EXIT, DT_HOOK_JUMP};
+	static const enum dt_hook all[] = {DT_HOOK_ENTRY, DT_HOOK_EXIT, DT_HOOK_JUMP};
+	static const enum dt_hook crossing[] = {DT_HOOK_ENTRY_FROM, DT_HOOK_EXIT_FROM,
+						DT_HOOK_JUMP_FROM};
+	const enum dt_hook *slots = is_crossing(m->file) ? crossing : all;
 	const struct dt_elf *elf = m->file->elf;
 	uint64_t slot[DT_HOOKS], word[4];
 
@@ -51,7 +73,7 @@ int dt_target_hook(struct dt_target *t, struct dt_module *m, struct dt_error *e)
 		return 0;
 	if (dt_area_hooks(t->mem, t->area, t->fast, slot) < 0)
 		return dt_fail(e, "the area of process %d can not be read", t->pid);
-	for (unsigned i = 0; elf->hooks && i < sizeof(slots) / sizeof(*slots); i++)
+	for (unsigned i = 0; elf->hooks && i < sizeof(all) / sizeof(*all); i++)
 		if (dt_memory_write(t->mem, m->bias + elf->hooks + 8u * i, &slot[slots[i]],
 				    sizeof(slot[i])) < 0)
 			goto fail;
@@ -183,6 +205,8 @@ int dt_target_sync(struct dt_target *t, const struct dt_file *f, uint64_t low, u
 	int rc = 0;
 
 	t->unwatched = !watched || t->opted_out;
+	if (t->area && !dt_target_gone(t))
+		rc = dt_target_from(t, e);
 	for (size_t i = 0; i < t->n && rc == 0; i++) {
 		struct dt_module *m = &t->module[i];
 

@@ -91,7 +91,7 @@ static bool find_rseq(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped,
 
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped)
 {
-	struct dt_thread_offsets o = {.tag = t->tag};
+	struct dt_thread_offsets o = {.tag = t->tag, .error = t->errno_offset};
 	int32_t cpu;
 
 	if (t->fast)

@@ -180,6 +180,35 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 }
 
 /* Returns the row of a function, by its address in the file; 0: it can not be written. */
+/* Looks for a name of a function by which a caller imports it. */
+struct imported {
+	const struct dt_files *files;
+	const char *name; /* NULL: none yet */
+};
+
+static bool note_import(void *ctx, const char *name)
+{
+	struct imported *k = ctx;
+
+	for (struct dt_file *f = k->files->first; f && !k->name; f = f->next)
+		if (f->caller && dt_file_imports(f, name))
+			k->name = name;
+	return k->name;
+}
+
+/* Returns the name of a function: where it is recorded in certain modules' calls, the one by which
+ * these call it. */
+static const char *name_of(struct dt_session *s, const struct dt_file *file,
+			   const struct dt_symtab *symtab, const struct dt_function *f)
+{
+	struct imported k = {&s->targets.files, NULL};
+
+	if (!file->crossing || note_import(&k, f->linkage))
+		return f->name;
+	dt_symtab_aliases_of(symtab, f->address, note_import, &k);
+	return k.name ? k.name : f->name;
+}
+
 static int64_t function_row(struct dt_session *s, const struct dt_module *m, uint64_t address,
 			    const struct dt_function *f, const char *signature)
 {
@@ -193,7 +222,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 	int64_t row;
 
 	if (f) {
-		out.name = f->name;
+		out.name = name_of(s, m->file, symtab, f);
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
 	} else { /* it is called by its address in the file, by which objdump and gdb know it */

@@ -75,6 +75,26 @@ int dt_session_device_arguments(struct dt_session *s, struct dt_error *e)
 	return 0;
 }
 
+int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e)
+{
+	char command[4096];
+	size_t n;
+
+	if (strpbrk(s->options.libcalls, "' \n:"))
+		return dt_fail(
+			e, "'%s' is no name of a module whose calls of libraries can be recorded",
+			s->options.libcalls);
+	n = dt_format(command, sizeof(command), "trace '* ^%s", s->options.libcalls);
+	if (n < sizeof(command))
+		n += put_removed(&s->options.select, command + n, sizeof(command) - n);
+	if (n < sizeof(command))
+		n += dt_format(command + n, sizeof(command) - n,
+			       "' new libcalls ARGS\ntrace libcalls on");
+	if (n >= sizeof(command))
+		return dt_fail(e, "the patterns of -N are too long");
+	return dt_device_write(&s->device, NULL, command, n, e);
+}
+
 int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 {
 	const struct dt_options *o = &s->options;
@@ -82,7 +102,8 @@ int dt_session_device_contexts(struct dt_session *s, struct dt_error *e)
 	size_t n;
 
 	/* where no functions are traced there are no entries and exits to be paired */
-	if (o->idle || (dt_selection_rest(&o->select) && o->points && !o->arguments))
+	if (o->idle ||
+	    (dt_selection_rest(&o->select) && (o->points || o->libcalls) && !o->arguments))
 		return 0;
 	n = dt_format(command, sizeof(command),
 		      "trace '+libc.so*:swapcontext +libc.so*:setcontext");

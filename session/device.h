@@ -24,6 +24,9 @@ void dt_session_device_free(struct dt_session *s);
 int dt_session_device_select(struct dt_session *s, const struct dt_selection *select,
 			     struct dt_error *e);
 
+/* Makes the range `libcalls' for the option of that name, and switches it on. */
+int dt_session_device_libcalls(struct dt_session *s, struct dt_error *e);
+
 /* Makes a range with the option ARGS, named `args0' and so on, for each of the options' argument
  * patterns, and switches it on. */
 int dt_session_device_arguments(struct dt_session *s, struct dt_error *e);

@@ -17,6 +17,9 @@ struct dt_options {
 	const char *output;	    /* the trace file; NULL: records go to the log only */
 	bool keep_old;		    /* rename a trace that is there to output.old */
 	struct dt_selection select; /* what is traced */
+	/* calls of libraries that this module makes are recorded ("": the program), and without
+	 * `select' only these; NULL: no */
+	const char *libcalls;
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

@@ -320,6 +320,36 @@ static enum found check_one(const struct dt_say *say, struct files *k, const cha
 	return found;
 }
 
+/*
+ * Looks for the module whose calls of libraries are asked for. Returns false, and says so, if there
+ * is none and there will be none.
+ */
+static bool check_caller(const struct dt_say *say, struct files *k, const char *module)
+{
+	struct dt_selection one = {0};
+	char text[512], names[DT_NEAR_TEXT];
+	bool found, certain = false;
+	struct dt_near near;
+
+	dt_format(text, sizeof(text), "%s:*", module);
+	if (!*module || strpbrk(module, "' \n:") || dt_selection_add(&one, text, false, NULL) < 0)
+		return true;
+	found = is_there(k, &one); /* which reads the libraries */
+	for (size_t i = 0; i < k->n && !found; i++)
+		found = is_in(&k->file[i], &one.pattern[0]);
+	if (!found) {
+		certain = is_certain(k, &one.pattern[0]);
+		dt_near_start(&near, module);
+		offer_modules(&near, k);
+		dt_near_text(&near, names);
+		dt_say(say,
+		       "no module '%s' is loaded%s whose calls of libraries could be recorded%s",
+		       module, certain ? "" : " at the start", names);
+	}
+	dt_selection_clear(&one);
+	return found || !certain;
+}
+
 bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt_say *say)
 {
 	const char *slash = strrchr(program, '/');
@@ -330,6 +360,10 @@ bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt
 	if (o->follow)
 		return true;
 	add_file(&k, slash ? slash + 1 : program, program);
+	if (k.n && o->libcalls && !check_caller(say, &k, o->libcalls)) {
+		free_files(&k);
+		return false;
+	}
 	for (size_t i = 0; k.n && i < o->select.n; i++) {
 		struct dt_pattern *p = &o->select.pattern[i];
 
@@ -354,4 +388,25 @@ bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt
 	}
 	free_files(&k);
 	return !asked || never < asked || o->points;
+}
+
+bool dt_pattern_nameless(const char *program)
+{
+	struct dt_elf *elf = dt_elf_open(program, NULL);
+	struct dt_symtab *t = elf && !elf->sleds ? dt_symtab_open(program, NULL, NULL) : NULL;
+	uint64_t named = 0, code = 0, at;
+	const struct dt_function *f;
+	char *text;
+	size_t n;
+
+	if (t) {
+		f = dt_symtab_functions(t, &n);
+		for (size_t i = 0; i < n; i++)
+			named += f[i].size;
+		text = dt_elf_section(elf, ".text", &code, &at);
+		free(text);
+	}
+	dt_symtab_close(t);
+	dt_elf_close(elf);
+	return code && named < code / 10;
 }

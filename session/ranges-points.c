@@ -37,18 +37,19 @@ static struct dt_point *usdt_point(struct dt_file *f, size_t i)
 /* Returns the point at a function's entry that captures those of its arguments that the entry's
  * record lacks. NULL: it lacks none, or the function can have no point. */
 static struct dt_point *arguments_point(struct dt_file *f, const struct dt_function *function,
-					const char *which, uint64_t *had)
+					const char *which, bool crossing, uint64_t *had)
 {
 	struct dt_point point;
 	size_t i;
 
 	if (function->label || dt_arguments_point(f, function, which, had, &point) <= 0)
 		return NULL;
+	point.crossing = crossing;
 	for (uint32_t k = 0; k < f->points.n; k++) {
 		struct dt_point *old = f->points.point[k];
 
-		if (old->headless && old->site.address == function->address &&
-		    strcmp(old->what, point.what) == 0) {
+		if (old->headless && old->crossing == crossing &&
+		    old->site.address == function->address && strcmp(old->what, point.what) == 0) {
 			dt_point_release(&point);
 			return old;
 		}
@@ -67,7 +68,7 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 			 struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
-	struct dt_selection *select = f->program ? &p->select : &p->libraries;
+	const struct dt_selection *select = f->program ? &p->select : &p->libraries;
 	struct dt_symtab *tab = p->file && p->file != f ? NULL : dt_file_symtab(f);
 	const struct dt_function *functions = NULL;
 	struct dt_point *point;
@@ -77,18 +78,19 @@ static int each_function(struct dt_file *f, const struct dt_range *r, point_fn *
 
 	if (!tab || !f->elf)
 		return 0;
-	if (!p->file && !select->n)
+	if ((!p->file && !select->n && !p->imports) || dt_ranges_calls_from(r, f))
 		return 0;
 	functions = dt_symtab_functions(tab, &n);
 	chosen = calloc(n + 1, sizeof(*chosen));
-	if (!chosen ||
-	    (!p->file && dt_selection_symtab(select, dt_ranges_called(f, select), tab, chosen) < 0))
+	if (!chosen || (!p->file && dt_ranges_chosen(f, r, tab, chosen) < 0))
 		rc = dt_fail(e, "out of memory");
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (p->file)
 			chosen[i] =
 				functions[i].address >= p->low && functions[i].address <= p->high;
-		point = chosen[i] ? arguments_point(f, &functions[i], p->arguments, &p->had) : NULL;
+		point = chosen[i]
+				? arguments_point(f, &functions[i], p->arguments, p->from, &p->had)
+				: NULL;
 		if (point)
 			rc = fn(ctx, point, r, e);
 	}
@@ -113,7 +115,7 @@ int dt_ranges_each_point(struct dt_file *f, const struct dt_range *r, point_fn *
 	    each_function(f, r, fn, ctx, e) < 0)
 		return -1;
 	if (r->kind != DT_RANGE_SET || !(r->action.what & DT_DO_ENTRY) ||
-	    !(r->action.what & DT_DO_EXIT))
+	    !(r->action.what & DT_DO_EXIT) || p->from)
 		return 0;
 	u = dt_file_usdt(f);
 	select = f->program ? &p->select : &p->libraries;

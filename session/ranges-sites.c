@@ -46,6 +46,8 @@ static bool is_chosen(struct choice *c, struct dt_selection *select, const char 
 
 	if (f)
 		return c->chosen[f - c->function];
+	if (!select) /* what is imported has a name */
+		return false;
 	if (address != c->unnamed) {
 		dt_format(name, sizeof(name), "0x%lx", (unsigned long)address);
 		c->unnamed = address;
@@ -96,10 +98,8 @@ static bool is_startup(const struct dt_symtab *tab, uint64_t address, struct cho
 	return c->startup;
 }
 
-int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
-			void (*fn)(void *ctx, struct dt_file *f, size_t site,
-				   const struct dt_range *r),
-			void *ctx, struct dt_error *e)
+int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn *fn, void *ctx,
+			struct dt_error *e)
 {
 	struct place_of_range *p = r->host;
 	const struct dt_elf *elf = f->elf;
@@ -107,8 +107,9 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 	struct choice choice = {.unnamed = UINT64_MAX, .named = UINT64_MAX};
 	bool everything, events, startup = false;
 	size_t n = 0;
+	int rc;
 
-	if (!elf || !elf->sites || p->point || p->kernel)
+	if (!elf || !elf->sites || p->point || p->kernel || dt_ranges_calls_from(r, f))
 		return 0;
 	if (r->kind != DT_RANGE_SET) {
 		/* a site begins up to so many bytes before its pc */
@@ -121,15 +122,16 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 				fn(ctx, f, i, r);
 		return 0;
 	}
-	everything = takes_all(select);
+	everything = takes_all(select) && !p->imports;
 	events = takes_all(&p->select);
-	for (size_t i = 0; i < elf->sites; i++)
+	for (size_t i = 0; i < elf->sites && !p->from; i++)
 		if (elf->site[i].kind == DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
 		    (events || event_matches(p, elf, &elf->site[i]))) {
 			p->select.pattern[0].hits += events;
 			fn(ctx, f, i, r);
 		}
-	if (!select->n) /* no pattern is for libraries; an empty selection would mean everything */
+	if (!select->n &&
+	    !p->imports) /* no pattern is for libraries; an empty selection would mean everything */
 		return 0;
 	choice.tab = dt_file_symtab(f);
 	if (!everything) {
@@ -137,8 +139,7 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 			return 0;
 		choice.function = dt_symtab_functions(choice.tab, &n);
 		choice.chosen = calloc(n + 1, sizeof(*choice.chosen));
-		if (!choice.chosen || dt_selection_symtab(select, dt_ranges_called(f, select),
-							  choice.tab, choice.chosen) < 0) {
+		if (!choice.chosen || dt_ranges_chosen(f, r, choice.tab, choice.chosen) < 0) {
 			free(choice.chosen);
 			return dt_fail(e, "out of memory");
 		}
@@ -150,11 +151,14 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
 		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
 		    (everything
 			     ? !startup || !is_startup(choice.tab, elf->site[i].function, &choice)
-			     : is_chosen(&choice, select, f->called ? f->called : f->path,
-					 elf->site[i].function)))
+			     : is_chosen(&choice, p->imports ? NULL : select,
+					 f->called ? f->called : f->path, elf->site[i].function)))
 			fn(ctx, f, i, r);
+	rc = p->imports && (r->action.what & DT_DO_EXIT)
+		     ? dt_ranges_each_follower(f, r, choice.tab, choice.chosen, fn, ctx, e)
+		     : 0;
 	free(choice.chosen);
-	return 0;
+	return rc;
 }
 
 /* Updates whether a site is chosen: it is when it is wanted, unless it is an event of a subsystem
@@ -177,15 +181,31 @@ void dt_ranges_count_site(struct dt_file *f, size_t site, int add)
 	choose_site(f, site);
 }
 
+/* Counts a range that wants only calls made by certain modules. Without memory for the count all
+ * calls are recorded. */
+static void count_crossing(struct dt_file *f, size_t site, const struct dt_range *r, int add)
+{
+	const struct place_of_range *p = r->host;
+
+	if (!p->from)
+		return;
+	if (!f->crossing)
+		f->crossing = calloc(f->elf->sites, sizeof(*f->crossing));
+	if (f->crossing)
+		f->crossing[site] = (uint16_t)(f->crossing[site] + add);
+}
+
 void dt_ranges_want(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
 {
-	(void)ctx, (void)r;
+	(void)ctx;
+	count_crossing(f, site, r, 1);
 	dt_ranges_count_site(f, site, 1);
 }
 
 void dt_ranges_want_no_more(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r)
 {
-	(void)ctx, (void)r;
+	(void)ctx;
+	count_crossing(f, site, r, -1);
 	dt_ranges_count_site(f, site, -1);
 }
 
@@ -244,6 +264,18 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 	if (r->kind != DT_RANGE_SET)
 		return p->file == f;
 	f->program = dt_program_is_known(s, f);
+	if (dt_ranges_calls_from(r, f))
+		return false;
+	if (p->imports) {
+		tab = dt_file_symtab(f);
+		if (!tab)
+			return false;
+		dt_symtab_functions(tab, &n);
+		chosen = calloc(n + 1, sizeof(*chosen));
+		any = chosen && dt_ranges_imported(p, f, tab, chosen) > 0;
+		free(chosen);
+		return any;
+	}
 	if (f->program)
 		return means_module(&p->select, dt_ranges_called(f, &p->select));
 	any = false;

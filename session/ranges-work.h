@@ -22,8 +22,14 @@ struct place_of_range {
 	/* of a set: the patterns for libraries without sleds, which lack `everything': that means
 	 * the program only */
 	struct dt_selection libraries;
+	/* of a set: the modules whose calls alone are recorded, of functions of other modules;
+	 * `from' is the word after '^', "": the program; NULL: all calls are */
+	char *from;
+	struct dt_selection callers;  /* the pattern of that word */
+	bool imports;		      /* every function that these modules import is meant */
+	const struct dt_files *files; /* those of the session */
 	char *arguments;      /* of a set: the list after '@', such as "path:str,mode"; NULL: all
-				 arguments */
+			 arguments */
 	uint64_t had;	      /* bit i: some function has the i-th of these arguments */
 	struct dt_file *file; /* of others: the file; the range in its own addresses */
 	uint64_t low, high;
@@ -41,10 +47,9 @@ bool dt_ranges_is_everything(const char *pattern);
 /* Returns the names of a file, one a line, with those of links by which the patterns name it. */
 const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *select);
 /* Calls fn for every site of f that r means, and counts the hits of r's patterns. */
-int dt_ranges_each_site(struct dt_file *f, struct dt_range *r,
-			void (*fn)(void *ctx, struct dt_file *f, size_t site,
-				   const struct dt_range *r),
-			void *ctx, struct dt_error *e);
+typedef void dt_ranges_site_fn(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r);
+int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn *fn, void *ctx,
+			struct dt_error *e);
 /* Adds to the number of ranges that want a site; it is chosen while that is not 0. */
 void dt_ranges_count_site(struct dt_file *f, size_t site, int add);
 /* These two are for dt_ranges_each_site(): one range more, or one less, wants the site. */
@@ -52,6 +57,31 @@ void dt_ranges_want(void *ctx, struct dt_file *f, size_t site, const struct dt_r
 void dt_ranges_want_no_more(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r);
 /* Switches the events of a file by the device's masks of subsystems. */
 void dt_ranges_mask_file(struct dt_session *s, struct dt_file *f);
+/*
+ * Finds out which functions of a file a set means: chosen has an element for each function of the
+ * file's symbol table tab. Counts the hits of the patterns. -1: no memory.
+ */
+int dt_ranges_chosen(struct dt_file *f, const struct dt_range *r, const struct dt_symtab *tab,
+		     bool *chosen);
+/* Marks the functions of the file that the callers of a range import. Returns how many; -1: no
+ * memory. */
+int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const struct dt_symtab *tab,
+			   bool *chosen);
+/*
+ * Calls fn for the exits of those functions to which a chosen one, an element of chosen for each
+ * function of tab, may jump instead of returning, directly or by others: its result is known from
+ * them.
+ */
+int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
+			    const struct dt_symtab *tab, const bool *chosen, dt_ranges_site_fn *fn,
+			    void *ctx, struct dt_error *e);
+/* Tells whether a set means only calls that a module makes, this file's among them. */
+bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f);
+/* Notes that ranges that are on want the calls that this file makes. The functions of other files
+ * that they mean are found out anew. */
+int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e);
+/* Finds out which files are callers, after a range has come or gone. */
+void dt_ranges_note_callers(struct dt_session *s);
 /* Has the index of DWARF built now, while nobody waits for a record to be taken. */
 void dt_ranges_warm(struct dt_symtab *t);
 /* Tells whether a file without sites of its own has functions in this range, so that it needs

@@ -129,6 +129,43 @@ static int take_arguments(char *at, const char *word, struct place_of_range *p, 
 	return p->arguments ? 0 : dt_fail(e, "out of memory");
 }
 
+/* Keeps the module after a '^': only its calls of other modules are meant. */
+static int take_from(const char *module, struct place_of_range *p, struct dt_error *e)
+{
+	char pattern[DT_NAME_MAX + 8];
+
+	if (p->from)
+		return dt_fail(e, "devtrace: '^%s': one module for a range, '^%s' is there", module,
+			       p->from);
+	if (strchr(module, ':') || strlen(module) > DT_NAME_MAX)
+		return dt_fail(
+			e, "devtrace: '^%s': ^ needs the name of a module, such as ^libfoo.so.1",
+			module);
+	p->from = strdup(module);
+	dt_format(pattern, sizeof(pattern), "%s:*", module);
+	return !p->from	 ? dt_fail(e, "out of memory")
+	       : *module ? dt_selection_add(&p->callers, pattern, false, e)
+			 : 0;
+}
+
+/* Refuses a second module whose calls are asked for: the hooks know one set of callers. */
+static int check_from(const struct dt_session *s, const struct dt_range *r,
+		      const struct place_of_range *p, struct dt_error *e)
+{
+	for (size_t i = 0; p->from && i < s->device.n; i++) {
+		const struct place_of_range *x = s->device.range[i].host;
+
+		if (&s->device.range[i] == r || !x || !x->from || strcmp(x->from, p->from) == 0)
+			continue;
+		return dt_fail(
+			e,
+			"devtrace: '^%s': calls from '^%s' are recorded by '%s'; remove that "
+			"first, or name both by one pattern",
+			p->from, x->from, s->device.range[i].name);
+	}
+	return 0;
+}
+
 /* Parses the patterns of a set, which are separated by blanks; one that begins with '!' removes
  * functions. */
 static int parse_set(const char *what, struct place_of_range *p, struct dt_error *e)
@@ -139,6 +176,10 @@ static int parse_set(const char *what, struct place_of_range *p, struct dt_error
 
 	for (word = text ? strtok_r(text, " ", &save) : NULL; word && rc == 0;
 	     word = strtok_r(NULL, " ", &save)) {
+		if (word[0] == '^') {
+			rc = take_from(word + 1, p, e);
+			continue;
+		}
 		bool sign = word[0] == '!' || word[0] == '+';
 		char *at = strchr(word, '@');
 
@@ -152,6 +193,18 @@ static int parse_set(const char *what, struct place_of_range *p, struct dt_error
 		any = true;
 	}
 	free(text);
+	if (rc == 0 && p->from && p->select.n &&
+	    dt_ranges_is_everything(p->select.pattern[0].text)) {
+		p->imports = true;
+		for (size_t i = 1; i < p->select.n; i++)
+			if (!p->select.pattern[i].remove)
+				return dt_fail(
+					e,
+					"devtrace: '%s': * with ^MODULE means all that MODULE "
+					"imports; beside it there can only be !PATTERN",
+					what);
+		return 0;
+	}
 	/* patterns that only remove functions would mean everything else in every library */
 	if (rc == 0 && dt_selection_rest(&p->libraries))
 		dt_selection_clear(&p->libraries);
@@ -176,6 +229,9 @@ int dt_ranges_check(struct dt_session *s, struct dt_range *r, struct dt_error *e
 		goto out;
 	if (r->kind == DT_RANGE_SET) {
 		rc = parse_set(r->what, p, e);
+		if (rc == 0)
+			rc = check_from(s, r, p, e);
+		p->files = &s->targets.files;
 		goto out;
 	}
 	m = t ? dt_target_module(t, r->start) : NULL;
@@ -200,7 +256,9 @@ out:
 	if (rc < 0) {
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
+		dt_selection_clear(&p->callers);
 		free(p->arguments);
+		free(p->from);
 		free(p);
 		return -1;
 	}
@@ -215,7 +273,9 @@ void dt_ranges_forget(struct dt_range *r)
 	if (p) {
 		dt_selection_clear(&p->select);
 		dt_selection_clear(&p->libraries);
+		dt_selection_clear(&p->callers);
 		free(p->arguments);
+		free(p->from);
 		if (p->point)
 			p->point->idle = true;
 		if (p->kernel)
@@ -232,6 +292,8 @@ int dt_ranges_choose(void *ctx, struct dt_file *f, struct dt_error *e)
 
 	f->program = dt_program_is_known(s, f);
 	f->unmeant = f->program && !f->elf->sites && !f->probed;
+	if (dt_ranges_note_caller(s, f, e) < 0)
+		return -1;
 	for (size_t i = 0; !f->elf->sites && !f->probed && i < s->device.n; i++)
 		if (s->device.range[i].on && dt_ranges_may_probe(s, &s->device.range[i], f)) {
 			f->unmeant = false;
@@ -263,6 +325,8 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 
 	if (p->kernel)
 		return dt_kernel_range_switch(p->kernel, r, e);
+	if (p->from && r->on)
+		dt_ranges_note_callers(s);
 	for (struct dt_file *f = s->targets.files.first; f && rc == 0; f = f->next) {
 		if (r->kind == DT_RANGE_SET)
 			f->program = dt_program_is_known(s, f);
@@ -281,6 +345,8 @@ int dt_ranges_switch(struct dt_session *s, struct dt_range *r, struct dt_error *
 				     f, r, r->on ? dt_ranges_want : dt_ranges_want_no_more, NULL,
 				     e)) == 0)
 				dt_file_choose_askers(f);
+	if (p->from && !r->on)
+		dt_ranges_note_callers(s);
 	return rc;
 }
 

@@ -138,10 +138,12 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	s->has_log = !o->output;
 	/* patterns that only remove functions take them from what else was asked for, or from
 	 * everything when nothing was */
-	if (!o->idle && (!dt_selection_rest(&o->select) || (!o->points && !o->arguments)) &&
+	if (!o->idle &&
+	    (!dt_selection_rest(&o->select) || (!o->points && !o->arguments && !o->libcalls)) &&
 	    dt_session_device_select(s, &o->select, e) < 0)
 		goto fail;
-	if (dt_session_device_arguments(s, e) < 0 ||
+	if ((o->libcalls && dt_session_device_libcalls(s, e) < 0) ||
+	    dt_session_device_arguments(s, e) < 0 ||
 	    (o->contexts && dt_session_device_contexts(s, e) < 0))
 		goto fail;
 	s->offset = calloc(cores, sizeof(*s->offset));

@@ -569,3 +569,12 @@ void dt_symtab_aliases(const struct dt_symtab *t,
 			fn(ctx, a->address, a->name);
 	}
 }
+
+void dt_symtab_aliases_of(const struct dt_symtab *t, uint64_t address,
+			  bool (*fn)(void *ctx, const char *linkage), void *ctx)
+{
+	size_t i = dt_count_before(t->aliases, k, t->alias[k].address < address);
+
+	while (i < t->aliases && t->alias[i].address == address && !fn(ctx, t->alias[i].linkage))
+		i++;
+}

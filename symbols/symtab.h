@@ -84,4 +84,9 @@ const char *dt_symtab_build_id(const struct dt_symtab *t);
 void dt_symtab_aliases(const struct dt_symtab *t,
 		       void (*fn)(void *ctx, uint64_t address, const char *name), void *ctx);
 
+/* Calls fn for the further names, as the linker has them, of the function that begins at an
+ * address, until fn returns true. */
+void dt_symtab_aliases_of(const struct dt_symtab *t, uint64_t address,
+			  bool (*fn)(void *ctx, const char *linkage), void *ctx);
+
 #endif

@@ -4,9 +4,9 @@
  * addresses, below 2 GiB so that the hooks can use absolute 32-bit addresses:
  *
  *	+0x0000  code    r-x private  the blob below, relocated for this process
- *	+0x4000  process rw- private  struct dt_process_block; zero in a forked child
- *	+0x5000  kept    rw- private  struct dt_kept_block; a forked child inherits it
- *	+0x6000  session rw- shared   struct dt_control and the rings (core/ring.h)
+ *	+0x5000  process rw- private  struct dt_process_block; zero in a forked child
+ *	+0x6000  kept    rw- private  struct dt_kept_block; a forked child inherits it
+ *	+0x7000  session rw- shared   struct dt_control and the rings (core/ring.h)
  *	then     hooks   r-x private  made from the blob's templates, for each core
  *	then     table   r-x private  struct dt_table, written by the controller only
  *
@@ -21,12 +21,12 @@
 #define DT_ARCH_AREA_H
 
 #define DT_AREA_CODE	0x0000
-#define DT_AREA_PROCESS 0x4000
-#define DT_AREA_KEPT	0x5000
-#define DT_AREA_SESSION 0x6000
-#define DT_CODE_SIZE	0x4000
-#define DT_AREA_GATES	0x3400 /* in the code, after the blob: see arch/x86_64/gate.h */
-#define DT_AREA_STUB	0x3a00 /* after these: where system calls made for us run from */
+#define DT_AREA_PROCESS 0x5000
+#define DT_AREA_KEPT	0x6000
+#define DT_AREA_SESSION 0x7000
+#define DT_CODE_SIZE	0x5000
+#define DT_AREA_GATES	0x4400 /* in the code, after the blob: see arch/x86_64/gate.h */
+#define DT_AREA_STUB	0x4a00 /* after these: where system calls made for us run from */
 #define DT_BLOB_OTHER	0x01000000
 #define DT_AREA_TOP	0x7fff0000ull /* the area ends below this address */
 #define DT_BLOB_MAGIC	0x31626f6c62747664
@@ -43,7 +43,13 @@
 #define DT_FIX_MASK	 9  /* ring size - 1 */
 #define DT_FIX_SIGNATURE 10 /* the rseq signature */
 #define DT_FIX_TAG	 11 /* the process's tag: process/pid-namespace.h */
+#define DT_FIX_ERRNO	 12 /* errno from %fs */
 
+#define DT_HOOKS    10 /* enum dt_hook */
+#define DT_FROM_MAX 4  /* modules whose calls alone are recorded by the hooks called ..._FROM */
+/* offset from %fs of a word that is always 0 in glibc's thread blocks: tcbhead_t's
+ * unused_vgetcpu_cache. It is read where the offset of errno is not known. */
+#define DT_NO_ERRNO 0x38
 #define DT_PATCHES 32 /* most places that lead through the area; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
@@ -85,10 +91,15 @@ struct dt_kept_block {
 enum dt_hook {
 	DT_HOOK_ENTRY,
 	DT_HOOK_EXIT,
-	DT_HOOK_EVENT,	/* an event with one value */
-	DT_HOOK_EVENT4, /* an event with four values, or a point */
-	DT_HOOK_JUMP,	/* an exit by a jump whose target has been pushed */
-	DT_HOOKS
+	DT_HOOK_EVENT,	    /* an event with one value */
+	DT_HOOK_EVENT4,	    /* an event with four values, or a point */
+	DT_HOOK_JUMP,	    /* an exit by a jump whose target has been pushed */
+	DT_HOOK_EXIT_ERRNO, /* an exit; value 3 is errno, not the high half of xmm0 */
+	/* as those above, but only of calls that the modules in dt_blob.from make */
+	DT_HOOK_ENTRY_FROM,
+	DT_HOOK_EXIT_FROM,
+	DT_HOOK_EXIT_ERRNO_FROM,
+	DT_HOOK_JUMP_FROM,
 };
 
 /* A hook's template: offsets in the blob. The part from head to copy stands once in the hook, the
@@ -110,7 +121,7 @@ struct dt_blob {
 	uint32_t size;
 	uint32_t slow[DT_HOOKS]; /* hooks for a process without rseq */
 	uint32_t opt_out;	 /* called by DT_DISABLE_PROCESS() */
-	uint32_t peek, text;	 /* called by points: arch/x86_64/capture.h */
+	uint32_t peek, text, crosses; /* called by points: arch/x86_64/capture.h */
 	uint32_t modules;	 /* jumped to from the dynamic linker's _dl_debug_state */
 	uint32_t execve, execveat, vfork, clone,
 		clone3;		       /* jumped to from libc's functions of these names */
@@ -133,6 +144,11 @@ struct dt_blob {
 	uint64_t confined;  /* 1: the process allows itself few system calls, so the slow path makes
 			       none */
 	uint64_t hook[DT_HOOKS]; /* addresses of the hooks that were made; 0: none */
+	int64_t errno_offset;	 /* of errno from %fs; 0: not known */
+	/* the modules whose calls alone the hooks called ..._FROM record; size 0: no module */
+	struct dt_from {
+		uint64_t begin, size;
+	} from[DT_FROM_MAX];
 	/* where bytes were replaced, and 8 old bytes, so that a later controller can put them back
 	 */
 	struct {

@@ -408,7 +408,7 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	static const uint8_t end[] = {0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e, 0x5a, 0x59, 0x58,
 				      0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0,	0,    0};
 	unsigned values = 0;
-	size_t past;
+	size_t past, other = 0;
 
 	while (values < n && !item[values].only_text)
 		values++;
@@ -420,11 +420,20 @@ void dt_capture_emit(struct dt_emit *o, const struct dt_item *item, unsigned n,
 	past = o->size;
 	dt_emit_u32(o, 0);
 	dt_emit_bytes(o, begin, sizeof(begin));
+	if (c->crossing) { /* the return address is behind these eight and the 128 bytes */
+		dt_emit_bytes(o, "\x48\x8b\x84\x24\xc0\0\0\0", 8); /* mov 192(%rsp), %rax */
+		call(o, c->crosses);
+		dt_emit_bytes(o, "\x0f\x83", 2); /* jae */
+		other = o->size;
+		dt_emit_u32(o, 0);
+	}
 	for (unsigned i = 0; i < values || (i == 0 && !c->headless); i += 4)
 		record_items(o, item, i, values - i < 4 ? values - i : 4, c, out);
 	for (unsigned i = 0; i < n; i++)
 		if (item[i].text)
 			record_text(o, &item[i], i, c, out);
+	if (c->crossing)
+		dt_emit_land(o, other);
 	dt_emit_bytes(o, end, sizeof(end));
 	dt_emit_land(o, past);
 }

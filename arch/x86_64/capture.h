@@ -40,6 +40,7 @@ struct dt_operand {
 #define DT_CAPTURE_OWN	8    /* most segments of a file that are read directly */
 #define DT_CAPTURE_TEXT 256  /* most bytes of a text */
 #define DT_CAPTURE_SIZE 4000 /* most bytes of code */
+#define DT_CAPTURE_CROSSING 19	 /* bytes that struct dt_capture.crossing adds */
 
 /* Looks whether a value of a record with DT_FAULT could not be read. Only the high half counts:
  * something may have been added to DT_CAPTURE_BAD. */
@@ -77,7 +78,9 @@ struct dt_capture {
 	uint64_t hook; /* address of the hook that records four values */
 	uint64_t peek; /* address of the routine that reads memory: see target/hook.S */
 	uint64_t text; /* address of the routine that reads a text, 32 bytes at a time */
-	uint64_t bias; /* run-time addresses minus the file's */
+	uint64_t
+		crosses; /* address of the routine that tells whether certain modules have called */
+	uint64_t bias;	 /* run-time addresses minus the file's */
 	struct {
 		uint64_t low, high; /* [low, high), run-time */
 	} own[DT_CAPTURE_OWN];	    /* the file's own memory: mapped as long as the code is */
@@ -86,6 +89,7 @@ struct dt_capture {
 	bool fsbase;	  /* programs may read the base of fs: see dt_capture_has_fsbase() */
 	bool on;	  /* the code is on from the beginning */
 	bool headless;	  /* its records continue the one that has just been made */
+	bool crossing;	  /* at a function's entry: only calls that certain modules make */
 };
 
 /* A place in the code that records: the pc that its hook records, and what the record holds. */

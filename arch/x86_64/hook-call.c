@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "arch/x86_64/hook-call.h"
 
+#include <string.h>
+
 #define OVER                                                                                       \
 	3 /* the lowest byte of each call's distance. A call that is off is a short jump by this   \
 	     many bytes, over the rest of it */
@@ -28,6 +30,27 @@ void dt_hook_call_emit(struct dt_emit *o, uint64_t way, bool on)
 
 	dt_emit_byte(o, on ? DT_HOOK_CALL_ON : DT_HOOK_CALL_OFF);
 	dt_emit_u32(o, (uint32_t)(rung(way, next) - next));
+}
+
+uint64_t dt_hook_call_target(uint64_t at, const uint8_t call[DT_HOOK_CALL])
+{
+	int32_t distance;
+
+	memcpy(&distance, call + 1, sizeof(distance));
+	return at + DT_HOOK_CALL + (uint64_t)(int64_t)distance;
+}
+
+void dt_hook_call_aim(uint64_t at, uint64_t way, uint8_t call[DT_HOOK_CALL])
+{
+	uint64_t next = at + DT_HOOK_CALL;
+	uint32_t distance = (uint32_t)(rung(way, next) - next);
+
+	memcpy(call + 1, &distance, sizeof(distance));
+}
+
+uint64_t dt_hook_way_size(bool switched)
+{
+	return LADDER * (switched ? RUNGS : 1);
 }
 
 void dt_hook_call_pop(struct dt_emit *o)

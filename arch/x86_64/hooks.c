@@ -83,6 +83,8 @@ static uint32_t fixed(const struct part *p, uint32_t type, uint32_t word, uint32
 		return p->o->signature;
 	case DT_FIX_TAG:
 		return p->o->tag;
+	case DT_FIX_ERRNO:
+		return (uint32_t)(p->o->error ? p->o->error : DT_NO_ERRNO);
 	}
 	return word;
 }

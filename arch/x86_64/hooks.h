@@ -12,6 +12,7 @@ struct dt_thread_offsets {
 	int64_t tid, rseq;	       /* offsets from %fs of the thread id and of struct rseq */
 	uint32_t rseq_size, signature; /* with which rseq was registered */
 	uint32_t tag;		       /* of the process's PID namespace: process/pid-namespace.h */
+	int64_t error;		       /* offset from %fs of errno; 0: not known */
 };
 
 /* Returns the head of the blob, with offsets from its beginning. */

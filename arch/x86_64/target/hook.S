@@ -28,6 +28,7 @@
 #define STUB	  192		/* bytes of stack that the stub of an event takes: DT_FRAME_ */
 #define DIRECTION 0x400		/* in rflags */
 #define ALIGNMENT 0x40000
+#define NO_ERRNO  0x38		/* from %fs: see DT_NO_ERRNO */
 
 	/* struct dt_blob, first in the link; offsets into other sections come from blob.ld */
 	.text
@@ -36,8 +37,9 @@ blob:
 	.quad	DT_BLOB_MAGIC
 	.long	blob_size
 	.long	entry_slow - blob, exit_slow - blob, event_slow - blob, event4_slow - blob
-	.long	jump_slow - blob
-	.long	opt_out - blob, peek - blob, text - blob
+	.long	jump_slow - blob, exit_errno_slow - blob, entry_from_slow - blob
+	.long	exit_from_slow - blob, exit_errno_from_slow - blob, jump_from_slow - blob
+	.long	opt_out - blob, peek - blob, text - blob, crosses - blob
 	.long	modules - blob, execve - blob, execveat - blob, vfork - blob, clone - blob
 	.long	clone3 - blob, call - blob
 	.long	code_begin - blob, code_size
@@ -52,6 +54,16 @@ blob:
 	.long	event4_copy - blob, event4_start - blob, event4_commit - blob, event4_end - blob
 	.long	jump_head - blob, jump - blob, jump_again - blob, jump_abort - blob
 	.long	jump_copy - blob, jump_start - blob, jump_commit - blob, jump_end - blob
+	.long	exit_errno_head - blob, exit_errno - blob, exit_errno_again - blob, exit_errno_abort - blob
+	.long	exit_errno_copy - blob, exit_errno_start - blob, exit_errno_commit - blob, exit_errno_end - blob
+	.long	entry_from_head - blob, entry_from - blob, entry_from_again - blob, entry_from_abort - blob
+	.long	entry_from_copy - blob, entry_from_start - blob, entry_from_commit - blob, entry_from_end - blob
+	.long	exit_from_head - blob, exit_from - blob, exit_from_again - blob, exit_from_abort - blob
+	.long	exit_from_copy - blob, exit_from_start - blob, exit_from_commit - blob, exit_from_end - blob
+	.long	exit_errno_from_head - blob, exit_errno_from - blob, exit_errno_from_again - blob, exit_errno_from_abort - blob
+	.long	exit_errno_from_copy - blob, exit_errno_from_start - blob, exit_errno_from_commit - blob, exit_errno_from_end - blob
+	.long	jump_from_head - blob, jump_from - blob, jump_from_again - blob, jump_from_abort - blob
+	.long	jump_from_copy - blob, jump_from_start - blob, jump_from_commit - blob, jump_from_end - blob
 	.balign	8
 	.quad	0, 0, 0, 0, 0				/* from here: filled by the controller */
 entry_retry:
@@ -64,6 +76,16 @@ event4_retry:
 	.quad	0
 jump_retry:
 	.quad	0
+exit_errno_retry:
+	.quad	0
+entry_from_retry:
+	.quad	0
+exit_from_retry:
+	.quad	0
+exit_errno_from_retry:
+	.quad	0
+jump_from_retry:
+	.quad	0
 execve_back:
 	.quad	0
 execveat_back:
@@ -74,7 +96,12 @@ clone_back:
 	.quad	0
 clone3_back:
 	.quad	0
-	.quad	0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	.quad	0, 0, 0, 0, 0				/* up to `confined' */
+	.fill	DT_HOOKS * 8, 1, 0
+errno_offset:
+	.quad	0
+from_modules:
+	.fill	DT_FROM_MAX * 16, 1, 0
 	.fill	DT_PATCHES * 24, 1, 0
 
 	.globl	code_begin
@@ -90,13 +117,36 @@ code_begin:
 .endm
 
 /*
+ * The check of a hook that records only calls made by certain modules: returns from the hook, with
+ * nothing recorded, unless the function's return address lies in one of them. It gives the same
+ * answer at the entry and at every exit of a call, so nothing has to be remembered between. rax, rdx
+ * and the flags have been saved, and are free.
+ */
+.macro check_from meta, above
+	.set	from_at, from_modules
+	.rept	DT_FROM_MAX
+	mov	\above+8(%rsp), %rdx
+	sub	from_at, %rdx				/* [begin, begin + size); size 0: none */
+	cmp	from_at + 8, %rdx
+	jb	8f
+	.set	from_at, from_at + 16
+	.endr
+	mov	-24(%rsp), %rdx
+	give_flags \meta
+	mov	-8(%rsp), %rax
+	ret
+8:
+.endm
+
+/*
  * Makes the template of a hook. meta: kind and flags as they stand in the record's word at offset
  * 20; 0: they are after the call. The reader, who knows whose ring it is, adds the core. Three
  * registers, and with meta the flags (the low byte of rflags in ah, as lahf has it, OF in al), are
  * saved in the red zone, which signal handlers keep clear of.
  * The record's sp is the hook's own: 8 below the traced function's at its entry and its return; an
  * event's is 8 below its function's too, whatever the stub has put in between. above: bytes that
- * the caller has between the hook's return address and the function's.
+ * the caller has between the hook's return address and the function's. from: only calls that certain
+ * modules make are recorded (check_from).
  *
  * The controller makes the hook from this template: its head, then a copy of the append for every
  * core, with that core's ring in its addresses. So a processor that has predicted the right copy
@@ -105,7 +155,7 @@ code_begin:
  * for it.) A copy that is not the core's jumps to the next one, the last one to the head. The core
  * is looked at once more inside the sequence, since the thread may have been moved meanwhile.
  */
-.macro hook name, meta, above=0
+.macro hook name, meta, above=0, from=0
 	.balign	64
 \name\()_head:
 	.byte	0x0f, 0xb9, 0x3d			/* ud1, so that the bytes decode as one */
@@ -118,6 +168,9 @@ code_begin:
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
 	keep_flags \meta
+	.if \from
+	check_from \meta, \above
+	.endif
 \name\()_again:
 	fix DT_FIX_CPU, 0, mov %fs:UNKNOWN, %r11d	/* rseq->cpu_id; negative: none */
 	cmp	process_block, %r11d			/* 0 in a forked child */
@@ -194,6 +247,9 @@ code_begin:
 	mov	%r11, -16(%rsp)
 	mov	%rdx, -24(%rsp)
 	keep_flags \meta
+	.if \from
+	check_from \meta, \above
+	.endif
 2:	lea	-32-64(%rsp), %rsp
 	slow_meta \meta, 0xffff0000, \above		/* core DT_SHARED_CORE: see dt_slow() */
 	\name\()_values_slow
@@ -273,6 +329,29 @@ code_begin:
 .endm
 
 /*
+ * The values of X of a function that says by errno why it has failed: rax rdx, the low half of xmm0,
+ * errno. Until it is known where threads have their errno, a word is read that is 0 in every thread
+ * block of glibc's.
+ */
+.macro exit_errno_values
+	mov	-8(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+32(%r11)
+	mov	-24(%rsp), %rax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+40(%r11)
+	fix DT_FIX_RING, 0, movlps %xmm0, HEAD+48(%r11)
+	fix DT_FIX_ERRNO, 0, mov %fs:NO_ERRNO, %eax
+	fix DT_FIX_RING, 0, mov %rax, HEAD+56(%r11)
+.endm
+.macro exit_errno_values_slow
+	exit_values_slow
+	mov	errno_offset, %rax
+	test	%rax, %rax				/* 0: not known */
+	je	7f
+	mov	%fs:(%rax), %eax
+7:	mov	%rax, 56(%rsp)
+.endm
+
+/*
  * The value of X of a function that jumps on through a register or memory: where to. The site has
  * pushed that, and takes it off the stack again. The record's count of values is 0, which tells it
  * from an exit with a result.
@@ -287,6 +366,31 @@ code_begin:
 	movq	$0, 40(%rsp)
 	movq	$0, 48(%rsp)
 	movq	$0, 56(%rsp)
+.endm
+
+.macro entry_from_values
+	entry_values
+.endm
+.macro entry_from_values_slow
+	entry_values_slow
+.endm
+.macro exit_from_values
+	exit_values
+.endm
+.macro exit_from_values_slow
+	exit_values_slow
+.endm
+.macro exit_errno_from_values
+	exit_errno_values
+.endm
+.macro exit_errno_from_values_slow
+	exit_errno_values_slow
+.endm
+.macro jump_from_values
+	jump_values
+.endm
+.macro jump_from_values_slow
+	jump_values_slow
 .endm
 
 /* The value of an event, its body: rdi. The record's other values are left as they were in its
@@ -313,6 +417,11 @@ code_begin:
 	hook	event, 0
 	hook	event4, 0
 	hook	jump, 0x0058, 8				/* 'X', no value */
+	hook	exit_errno, 0x0158
+	hook	entry_from, 0x0445, 0, 1
+	hook	exit_from, 0x0158, 0, 1
+	hook	exit_errno_from, 0x0158, 0, 1
+	hook	jump_from, 0x0058, 8, 1
 
 /*
  * Called by a hook with a half-filled record (kind, flags, values) on the stack, and the saved
@@ -443,6 +552,23 @@ text:
 	pop	%r11
 	pop	%r10
 	ret
+
+/*
+ * Called by points that are recorded only in calls which certain modules make. rax: the function's
+ * return address. It returns with the carry flag set if the address lies in one of these modules.
+ * rcx and the flags change; all else is kept.
+ */
+	.globl	crosses
+crosses:
+	.set	from_at, from_modules
+	.rept	DT_FROM_MAX
+	mov	%rax, %rcx
+	sub	from_at, %rcx
+	cmp	from_at + 8, %rcx
+	jb	1f
+	.set	from_at, from_at + 16
+	.endr
+1:	ret
 
 /* The dynamic linker's _dl_debug_state, an empty function, jumps here. */
 	.globl	modules

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranges that mean the calls which one module makes of others (^MODULE): who the callers are, and
+ * which functions they import.
+ */
+#include "session/ranges-work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hook/probes.h"
+
+/*
+ * Functions by which a program reads a variable, or that belong to its start and end: macros and
+ * the compiler call them, not the programmer. A range for all imports leaves them out.
+ */
+static const char *const not_meant[] = {
+	"__libc_start_main", "__cxa_finalize",	    "__gmon_start__",
+	"__stack_chk_fail",  "__errno_location",    "__ctype_get_mb_cur_max",
+	"__ctype_b_loc",     "__ctype_tolower_loc", "__ctype_toupper_loc",
+};
+
+static bool is_meant(const char *name)
+{
+	for (size_t i = 0; i < sizeof(not_meant) / sizeof(*not_meant); i++)
+		if (strcmp(name, not_meant[i]) == 0)
+			return false;
+	return true;
+}
+
+/* Notes each function one of whose names is imported by a caller. */
+struct imported {
+	const struct dt_files *files;
+	const struct dt_symtab *tab;
+	const struct dt_function *function;
+	bool *chosen;
+	int64_t n;
+};
+
+static void note_imported(void *ctx, uint64_t address, const char *name)
+{
+	struct imported *k = ctx;
+	const struct dt_function *f = dt_symtab_find(k->tab, address);
+
+	if (!f || f->address != address || k->chosen[f - k->function])
+		return;
+	for (struct dt_file *from = k->files->first; from; from = from->next)
+		if (from->caller && is_meant(name) && dt_file_imports(from, name)) {
+			k->chosen[f - k->function] = true;
+			k->n++;
+			return;
+		}
+}
+
+/* Takes away the functions that the other patterns remove. */
+static int64_t leave_out_removed(struct place_of_range *p, struct dt_file *f,
+				 const struct dt_symtab *tab, bool *chosen, size_t n)
+{
+	bool *kept = calloc(n + 1, sizeof(*kept));
+	int64_t left = 0;
+
+	if (!kept ||
+	    dt_selection_symtab(&p->select, dt_ranges_called(f, &p->select), tab, kept) < 0)
+		left = -1;
+	for (size_t i = 0; i < n && left >= 0; i++) {
+		chosen[i] = chosen[i] && kept[i];
+		left += chosen[i];
+	}
+	free(kept);
+	return left;
+}
+
+/* Marks the functions of the file that callers import. Returns how many; -1: no memory. */
+int64_t dt_ranges_imported(struct place_of_range *p, struct dt_file *f, const struct dt_symtab *tab,
+			   bool *chosen)
+{
+	struct imported k = {.files = p->files, .tab = tab, .chosen = chosen};
+	size_t n;
+
+	k.function = dt_symtab_functions(tab, &n);
+	for (size_t i = 0; i < n; i++)
+		if (k.function[i].linkage)
+			note_imported(&k, k.function[i].address, k.function[i].linkage);
+	dt_symtab_aliases(tab, note_imported, &k);
+	return k.n && p->select.n > 1 ? leave_out_removed(p, f, tab, chosen, n) : k.n;
+}
+
+int dt_ranges_chosen(struct dt_file *f, const struct dt_range *r, const struct dt_symtab *tab,
+		     bool *chosen)
+{
+	struct place_of_range *p = r->host;
+	struct dt_selection *select = f->probed && !f->program ? &p->libraries : &p->select;
+	int64_t n;
+
+	if (!p->imports)
+		return dt_selection_symtab(select, dt_ranges_called(f, select), tab, chosen) < 0
+			       ? -1
+			       : 0;
+	n = dt_ranges_imported(p, f, tab, chosen);
+	if (n > 0 && p->select.n == 1)
+		p->select.pattern[0].hits += (uint64_t)n;
+	return n < 0 ? -1 : 0;
+}
+
+bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f)
+{
+	const struct place_of_range *p = r->host;
+
+	if (!p->from)
+		return false;
+	return p->callers.n
+		       ? dt_pattern_module(&p->callers.pattern[0], dt_ranges_called(f, &p->callers))
+		       : f->program;
+}
+
+/* Adds the sites that a range which is on means of a file, or takes them off. */
+static int count_range(struct dt_session *s, struct dt_file *f, struct dt_range *r, bool on,
+		       struct dt_error *e)
+{
+	if (on && f->elf && !f->wanted && dt_ranges_may_probe(s, r, f) &&
+	    (f->elf->toggles || dt_file_probes(f, NULL) == 0) && dt_ranges_note_file(s, f, e) < 0)
+		return -1;
+	return f->wanted ? dt_ranges_each_site(f, r, on ? dt_ranges_want : dt_ranges_want_no_more,
+					       NULL, e)
+			 : 0;
+}
+
+int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e)
+{
+	int rc = 0;
+
+	if (f->caller)
+		return 0;
+	for (size_t i = 0; i < s->device.n; i++) {
+		struct dt_range *r = &s->device.range[i];
+		struct place_of_range *p = r->host;
+
+		if (!r->on || !dt_ranges_calls_from(r, f))
+			continue;
+		if (!p->imports) {
+			f->caller = true;
+			continue;
+		}
+		for (struct dt_file *g = s->targets.files.first; g && rc == 0; g = g->next)
+			rc = g == f || !g->asked ? 0 : count_range(s, g, r, false, e);
+		f->caller = true;
+		for (struct dt_file *g = s->targets.files.first; g && rc == 0; g = g->next)
+			rc = g == f || !g->asked ? 0 : count_range(s, g, r, true, e);
+	}
+	return rc;
+}
+
+void dt_ranges_note_callers(struct dt_session *s)
+{
+	for (struct dt_file *f = s->targets.files.first; f; f = f->next) {
+		bool caller = false;
+
+		for (size_t i = 0; i < s->device.n && !caller && f->elf; i++)
+			caller = s->device.range[i].on &&
+				 dt_ranges_calls_from(&s->device.range[i], f);
+		f->caller = caller;
+	}
+}
+
+/*
+ * Marks in `next', by function of the code, the functions that chosen ones jump to instead of
+ * returning, and those that these jump to. Their exits are the ends of the calls.
+ */
+static void mark_followers(const struct dt_code *code, const bool *chosen, bool *next)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < code->functions; i++) {
+			const struct dt_code_function *f = &code->function[i];
+
+			for (uint32_t k = 0; (chosen[f->whole] || next[f->whole]) && k < f->exits;
+			     k++) {
+				const struct dt_exit *x = &code->exit[f->first_exit + k];
+				size_t to = x->kind == DT_EXIT_TAIL || x->kind == DT_EXIT_BRANCH
+						    ? dt_code_function_at(code, x->target)
+						    : code->functions;
+
+				if (to == code->functions || x->into)
+					continue;
+				to = code->function[to].whole;
+				if (chosen[to] || next[to])
+					continue;
+				next[to] = more = true;
+			}
+		}
+	}
+}
+
+int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
+			    const struct dt_symtab *tab, const bool *chosen, dt_ranges_site_fn *fn,
+			    void *ctx, struct dt_error *e)
+{
+	const struct dt_code *code = f->code;
+	const struct dt_function *function;
+	bool *from, *next;
+	size_t n;
+
+	if (!code)
+		return 0;
+	function = dt_symtab_functions(tab, &n);
+	from = calloc(2 * code->functions + 2, sizeof(*from));
+	if (!from)
+		return dt_fail(e, "out of memory");
+	next = from + code->functions + 1;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = chosen[i] ? dt_code_function_at(code, function[i].address)
+				      : code->functions;
+
+		if (at < code->functions)
+			from[code->function[at].whole] = true;
+	}
+	mark_followers(code, from, next);
+	for (size_t i = 0; i < f->elf->sites; i++) {
+		const struct dt_elf_site *x = &f->elf->site[i];
+		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY
+				    ? dt_code_function_at(code, x->function)
+				    : code->functions;
+
+		if (at < code->functions && next[code->function[at].whole])
+			fn(ctx, f, i, r);
+	}
+	free(from);
+	return 0;
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Calls that cross from a program, or a module, into libraries (-l, ^MODULE). What is right: what the
+# program and its library count themselves, and what ltrace counts.
+load read-helper
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	cat >"$dir/lib.c" <<-'C'
+		#include <stdlib.h>
+		#include <string.h>
+		long inner;
+		/* what the library calls itself is not the program's */
+		long work(const char *s)
+		{
+			long n = 0;
+			for (int i = 0; i < 7; i++) {
+				char *copy = strdup(s);
+				n += (long)strlen(copy) + atoi(copy);
+				free(copy);
+				inner++;
+			}
+			return n;
+		}
+		long each(long (*fn)(long), long n)
+		{
+			long sum = 0;
+			for (long i = 0; i < n; i++)
+				sum += fn(i);
+			return sum;
+		}
+		long unused(long n) { return n + atoi("5"); }
+	C
+	cat >"$dir/prog.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <errno.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		long work(const char *s), each(long (*fn)(long), long n);
+		static volatile long sink; /* the compiler must not leave calls out */
+		static long made[4]; /* atoi, labs, work, each */
+		static long back(long n)
+		{
+			__atomic_fetch_add(&made[1], 1, __ATOMIC_RELAXED);
+			return labs(n) + 1; /* a call from a function that the library has called */
+		}
+		static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+		static void *thread(void *arg)
+		{
+			for (int i = 0; i < 500; i++) {
+				__atomic_fetch_add(&made[0], 1, __ATOMIC_RELAXED);
+				sink += atoi("42");
+			}
+			return arg;
+		}
+		int main(int argc, char **argv)
+		{
+			int sorted[] = {5, 3, 9, 1}, status;
+			pthread_t t[3];
+			long (*found)(long) = (long (*)(long))dlsym(RTLD_DEFAULT, "labs");
+			long sum = 0;
+			for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, thread, 0);
+			for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+			for (int i = 0; i < 20; i++) { made[2]++; sum += work("12345"); }
+			made[3]++;
+			sum += each(back, 30);
+			for (int i = 0; i < 11; i++) { made[1]++; sum += found(-i); }
+			qsort(sorted, 4, sizeof(int), compare);
+			fflush(stdout);
+			if (fork() == 0) {
+				for (int i = 0; i < 40; i++) sink += atoi("7");
+				_exit(3);
+			}
+			wait(&status);
+			made[0] += 40; /* the child's */
+			errno = 0;
+			printf("access %d %d\n", access("/nonexistent", R_OK), errno);
+			printf("atoi %ld\nlabs %ld\nwork %ld\neach %ld\nqsort 1\n", made[0], made[1], made[2], made[3]);
+			fflush(stdout);
+			sink += sum;
+			return argc > 1 ? execl(argv[1], argv[1], NULL) : WEXITSTATUS(status);
+		}
+	C
+	gcc -O2 -w -fno-builtin -D__NO_INLINE__ -fPIC -shared -o "$dir/libours.so" "$dir/lib.c"
+	gcc -O2 -w -fno-builtin -D__NO_INLINE__ -o "$dir/prog" "$dir/prog.c" -L"$dir" -lours -Wl,-rpath,"$dir" -pthread
+	gcc -O2 -w -fno-builtin -D__NO_INLINE__ -no-pie -fno-plt -o "$dir/nopie" "$dir/prog.c" -L"$dir" -lours -Wl,-rpath,"$dir" -pthread
+	gcc -O2 -w -fno-builtin -D__NO_INLINE__ -Wl,-z,lazy -o "$dir/lazy" "$dir/prog.c" -L"$dir" -lours -Wl,-rpath,"$dir" -pthread
+	cat >"$dir/loop.c" <<-'C'
+		#include <stdlib.h>
+		#include <unistd.h>
+		#include <stdio.h>
+		long work(const char *s);
+		volatile long sink;
+		int main(void)
+		{
+			puts("ready");
+			fflush(stdout);
+			for (int i = 0; i < 3000; i++) { sink += work("99") + atoi("1"); usleep(2000); }
+			return 0;
+		}
+	C
+	gcc -O1 -w -fno-builtin -D__NO_INLINE__ -o "$dir/loop" "$dir/loop.c" -L"$dir" -lours -Wl,-rpath,"$dir"
+	for p in prog nopie lazy; do cp "$dir/$p" "$dir/$p-stripped"; strip "$dir/$p-stripped"; done
+}
+
+# the counts that the program has printed to `out' are those of the trace
+same_as_printed() {
+	local name n
+	while read -r name n; do
+		[ "$(count_of "$name")" = "$n" ] || { echo "$1: $name: $n made, $(count_of "$name") recorded"; return 1; }
+	done < <(grep -E '^(atoi|labs|work|each|qsort) ' "$dir/out")
+}
+
+# calls that began in the trace, without those that a recorded call has made by a jump
+count_of() {
+	devtrace sql -n -c "$dir/t.db" "select count(*) from calls where function = '$1' and flags & 48 = 0" | tr -d '\r'
+}
+
+# starts a program that prints `ready'; sets pid
+start_spin() {
+	local ready
+	exec {out}< <(exec "$@" 3>&-)
+	pid=$!
+	read -r ready <&"$out"
+}
+
+stop_spin() {
+	kill "$pid" 2>/dev/null || true
+	exec {out}<&-
+}
+
+@test "libcalls: the calls that a program makes, not those that its libraries make, as it counts them" {
+	local p
+	for p in prog nopie lazy prog-stripped nopie-stripped lazy-stripped; do
+		run -3 --separate-stderr devtrace record -l -o "$dir/t.db" "$dir/$p"
+		echo "$output" >"$dir/out"
+		same_as_printed "$p"
+		# the library's own calls, and the program's own functions, are not there
+		[ "$(count_of strdup)" = 0 ]
+		[ "$(count_of compare)" = 0 ]
+		[ "$(count_of main)" = 0 ]
+		# every call has its result
+		[ "$(devtrace sql -n -c "$dir/t.db" "select count(*) from calls where function in ('atoi','labs','work','each','qsort') and (ended not in ('returned', 'tail') or flags & 512)" | tr -d '\r')" = 0 ]
+		devtrace check "$dir/t.db"
+	done
+}
+
+@test "libcalls: of a library that is named, and of the program beside a function called from everywhere" {
+	run -3 --separate-stderr devtrace record -llibours.so -o "$dir/t.db" "$dir/prog"
+	# 20 calls of work, each of which makes seven of strdup, strlen, atoi and free
+	[ "$(count_of strdup)" = 140 ]
+	[ "$(count_of atoi)" = 140 ]
+	[ "$(count_of free)" = 140 ]
+	[ "$(count_of labs)" = 0 ]
+	[ "$(count_of work)" = 0 ]
+	run -3 --separate-stderr devtrace record -l -F 'libc.so.6:atoi' -o "$dir/t.db" "$dir/prog"
+	echo "$output" >"$dir/out"
+	made=$(sed -n 's/^atoi //p' "$dir/out")
+	[ "$(count_of atoi)" = $((made + 140)) ]
+	[ "$(count_of strdup)" = 0 ]
+	[ "$(count_of labs)" = "$(sed -n 's/^labs //p' "$dir/out")" ]
+}
+
+@test "libcalls: -N takes functions away, and programs that are executed are followed" {
+	run -0 --separate-stderr devtrace record -l -f -N 'labs' -N 'libours.so:*' -o "$dir/t.db" "$dir/prog" /bin/echo
+	[ "$(count_of labs)" = 0 ]
+	[ "$(count_of work)" = 0 ]
+	[ "$(count_of atoi)" = "$(sed -n 's/^atoi //p' <<<"$output")" ]
+	[ "$(count_of setlocale)" = 1 ] # echo's own
+}
+
+@test "libcalls: as many as ltrace counts, of programs as Debian has them" {
+	local p theirs
+	for p in "ls -l /usr/include" "xz -c /etc/services" "sort /etc/services" "od -c /etc/hostname"; do
+		# shellcheck disable=SC2086 # words
+		ltrace -c -o "$dir/ltrace" $p >/dev/null
+		# shellcheck disable=SC2086
+		devtrace record -l -o "$dir/t.db" $p >/dev/null
+		# what a function that the library calls jumps to (a comparison that ends in strcmp) returns to the library: such
+		# calls are not recorded (sort's). ltrace does not see calls by pointers (malloc's in ls): those that it has at all are compared. Names that are
+		# one function have one name here
+		while read -r name n; do
+			theirs=$(devtrace sql -n -c "$dir/t.db" "select count(*) from calls where function = '$name' and flags & 48 = 0" | tr -d '\r')
+			[ "$theirs" = "$n" ] || { echo "$p: $name: ltrace $n, devtrace $theirs"; return 1; }
+		done < <(awk 'NF == 5 && $4 ~ /^[0-9]+$/ { print $5, $4 }' "$dir/ltrace" |
+			grep -vE '64 |^(__errno_location|__ctype_.*|malloc|calloc|free|realloc|memcpy|memmove|__cxa_finalize|strcmp) ')
+	done
+}
+
+@test "libcalls: what a stripped program calls is what devtrace PROG shows" {
+	run -3 --separate-stderr devtrace "$dir/prog-stripped"
+	[[ $output == *'work(s="12345")'* ]] || [[ $output == *'work("12345")'* ]] || [[ $output == *'work('* ]]
+	[[ $output == *'access(file="/nonexistent", type=4) = -1'* ]]
+	[[ $output == *'each('* ]]
+	[ "$(grep -c strdup <<<"$output")" = 0 ]
+	# a program that has names shows its own functions
+	run -3 --separate-stderr devtrace "$dir/prog"
+	[[ $output == *'main('* ]]
+	[ "$(grep -c 'qsort(' <<<"$output")" = 0 ]
+}
+
+@test "libcalls: in the language: ^MODULE, together with patterns, changed while the program runs" {
+	start_spin "$dir/loop"
+	devtrace attach -d -s "lc$$" "$pid"
+	devtrace ctl -s "lc$$" "trace '+libc.so.6:atoi ^loop' new some
+trace some on
+start"
+	# of each turn one of the eight calls of atoi: a sleep lies between
+	sleep 0.5
+	devtrace ctl -s "lc$$" stop
+	devtrace cat -s "lc$$" >"$dir/one"
+	[ "$(grep -c ^E "$dir/one")" -gt 20 ]
+	first=$(grep -c ^E "$dir/one")
+	# from everywhere, by a second range: the same site gets another hook
+	devtrace ctl -s "lc$$" "reset
+trace 'libc.so.6:atoi' new all
+trace all on
+start"
+	sleep 0.5
+	devtrace ctl -s "lc$$" stop
+	devtrace cat -s "lc$$" >"$dir/two"
+	[ "$(grep -c ^E "$dir/two")" -gt $((first * 3)) ]
+	# and from the program only, once more
+	devtrace ctl -s "lc$$" "trace all off
+reset
+start"
+	sleep 0.5
+	devtrace ctl -s "lc$$" stop
+	devtrace cat -s "lc$$" >"$dir/three"
+	[ "$(grep -c ^E "$dir/three")" -gt 20 ]
+	[ "$(grep -c ^E "$dir/three")" -lt $((first * 2)) ]
+	# a range is written as it is read
+	devtrace ctl -s "lc$$" | grep -F "trace '+libc.so.6:atoi ^loop' new some"
+	devtrace ctl -s "lc$$" quit
+	stop_spin
+}
+
+@test "libcalls: bad input: names that are nothing, two callers, a file without imports" {
+	run -1 devtrace record -lnot-there -o "$dir/t.db" "$dir/loop"
+	[[ $output == *not-there* ]]
+	run -1 devtrace record "-la b" -o "$dir/t.db" "$dir/loop"
+	[[ $output == *"'a b' is no name of a module"* ]]
+	start_spin "$dir/loop"
+	devtrace attach -d -s "lb$$" "$pid"
+	devtrace ctl -s "lb$$" "trace '* ^loop' new one"
+	run -1 devtrace ctl -s "lb$$" "trace '* ^libc.so.6' new two"
+	[[ $output == *"'^libc.so.6': calls from '^loop' are recorded by 'one'"* ]]
+	run -1 devtrace ctl -s "lb$$" "trace '* ^a:b' new two"
+	[[ $output == *"^ needs the name of a module"* ]]
+	run -1 devtrace ctl -s "lb$$" "trace '* ^loop ^loop' new two"
+	[[ $output == *"one module for a range"* ]]
+	run -1 devtrace ctl -s "lb$$" "trace '* read ^loop' new two"
+	[[ $output == *"beside it there can only be !PATTERN"* ]]
+	devtrace ctl -s "lb$$" quit
+	stop_spin
+}
