@@ -400,7 +400,7 @@ static char *put_result(struct calls *k, char *p, const struct dt_call *c)
 {
 	if (!c->result)
 		return p;
-	return dt_format_result(&k->formats, p, c->function, c->result);
+	return dt_format_outcome(&k->formats, p, c->function, c->result);
 }
 
 static char *put_times(const struct calls *k, char *p, const struct dt_call *c)

@@ -48,7 +48,7 @@ static const char *text_of(struct printing *k, unsigned side, const struct dt_di
 				 c->has_argument ? c->argument : NULL);
 
 	if (c->end && c->has_result)
-		p = dt_format_result(&k->formats[side], p, c->function, c->result);
+		p = dt_format_outcome(&k->formats[side], p, c->function, c->result);
 	*p = '\0';
 	return k->line;
 }

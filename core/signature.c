@@ -122,6 +122,38 @@ static void read_places(const char *p, const char *end, struct dt_signature_valu
 		v->places = 2;
 }
 
+/*
+ * Reads what stands behind the '!' of a result: "-@3", "+/100/101", "e". If any of it is not
+ * understood, nothing is known of failures.
+ */
+static void read_failure(const char *p, const char *end, struct dt_failure *f)
+{
+	struct dt_failure read = {0};
+	struct dt_signature_place place;
+	uint64_t v;
+
+	if (p == end || *p == '/' || *p == '@')
+		return;
+	read.when = *p++;
+	while (p < end && *p == '/' && read.others < DT_FAILURE_OTHERS) {
+		bool negative = ++p < end && *p == '-';
+
+		p += negative;
+		if (!take_number(&p, end, INT32_MAX, &v))
+			return;
+		read.other[read.others++] = negative ? -(int32_t)v : (int32_t)v;
+	}
+	if (p < end && *p == '@') {
+		p++;
+		if (!take_place(&p, end, &place) || place.kind != DT_PLACE_VALUE || place.n > 3)
+			return;
+		read.has_error = true;
+		read.error = (uint8_t)place.n;
+	}
+	if (p == end)
+		*f = read;
+}
+
 /* Reads "type@place". */
 static void read_typed(const char *p, const char *end, struct dt_signature_value *v)
 {
@@ -181,12 +213,15 @@ bool dt_signature_named(const char *signature, const char *name, size_t n,
 
 bool dt_signature_result(const char *signature, struct dt_signature_value *v)
 {
-	const char *semicolon = find(signature, ";");
+	const char *semicolon = find(signature, ";"), *failure;
 
 	*v = (struct dt_signature_value){.name = semicolon, .typed = semicolon};
 	if (!*semicolon)
 		return false;
-	read_typed(semicolon + 1, find(semicolon + 1, ""), v);
+	failure = find(semicolon + 1, "!");
+	read_typed(semicolon + 1, failure, v);
+	if (*failure)
+		read_failure(failure + 1, find(failure, ""), &v->failure);
 	return true;
 }
 

@@ -32,6 +32,19 @@ struct dt_signature_place {
 	uint16_t n;   /* number of the value or register; bytes, of memory */
 };
 
+/* Values that are no failure although the sign says so, at most. */
+#define DT_FAILURE_OTHERS 4
+
+/* When a result says that the call has failed; core/failure.h decides by it. All 0: it never does.
+ */
+struct dt_failure {
+	char when; /* one of the characters in core/failure.h, or of a later version; 0: never */
+	bool has_error;			  /* a value of the record has the reason, an errno: */
+	uint8_t error;			  /* the number of that value */
+	uint8_t others;			  /* how many of `other' are used */
+	int32_t other[DT_FAILURE_OTHERS]; /* results that are no failure in spite of `when' */
+};
+
 /*
  * A parameter or the result. The texts point into the signature and have no NUL: their lengths say
  * where they end.
@@ -43,6 +56,7 @@ struct dt_signature_value {
 	struct dt_signature_place place[2]; /* the low half comes first */
 	uint8_t places;			    /* how many are used; 0: the value is not captured */
 	bool rest; /* "...": a variadic function's further arguments, none of which is known */
+	struct dt_failure failure; /* of a result */
 };
 
 /* Does the text say anything of a function? "" and text without a ';' do not. */

@@ -39,8 +39,12 @@ static uint8_t meant(const char *signature, bool result)
 
 	if (!dt_signature_result(signature, &v))
 		return ALL_VALUES;
-	if (result)
-		return place_bits(&v);
+	if (result) {
+		bits = place_bits(&v);
+		if (bits && v.failure.has_error)
+			bits |= (uint8_t)(1u << v.failure.error);
+		return bits;
+	}
 	while (dt_signature_next(&p, &v)) {
 		if (v.rest)
 			return ALL_VALUES; /* registers after those of the named parameters count,

@@ -5,8 +5,9 @@
 #include <string.h>
 #include "arch/arch.h"
 #include "show/format.h"
+#include "show/failure.h"
 #include "show/pointer.h"
-#include "core/signature.h"
+#include "core/failure.h"
 #include "core/text.h"
 
 #define MAX_ITEMS     64    /* in a line: arguments (further ones are "..."), and the result */
@@ -145,6 +146,7 @@ static void parse(struct builder *b, const char *name, const char *signature)
 	b->c->name_length = b->length;
 	add_text(b, "(", 1);
 	b->c->known = dt_signature_result(signature, &v);
+	b->c->result = v;
 	b->c->has_result = true;
 	if (b->c->known) {
 		parse_parameters(b, signature);
@@ -222,6 +224,8 @@ static struct dt_call_format *make_format(struct dt_formats *f, uint32_t functio
 	c->values = (uint8_t)values_in(b.item, b.n - 1);
 	if (c->has_result)
 		c->values |= (uint8_t)(values_in(&b.item[b.n - 1], 1) << 4);
+	if (c->result.failure.has_error)
+		c->values |= (uint8_t)(1u << (4 + c->result.failure.error));
 	c->ready = true;
 	return c;
 }
@@ -599,6 +603,28 @@ char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const u
 		return p;
 	memcpy(p, " = ", 3);
 	return put_kept(f, c->pid, p + 3, &c->item[c->items - 1], result);
+}
+
+bool dt_format_failed(struct dt_formats *f, uint32_t function, const uint64_t *result,
+		      uint32_t *error)
+{
+	const struct dt_call_format *c = format_of(f, function);
+
+	*error = 0;
+	if (!c || !result || !dt_failure_is(&c->result, result))
+		return false;
+	*error = dt_failure_error(&c->result, result);
+	return true;
+}
+
+char *dt_format_outcome(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result)
+{
+	uint32_t error;
+
+	p = dt_format_result(f, p, function, result);
+	if (!dt_format_failed(f, function, result, &error) || !error)
+		return p;
+	return dt_failure_put(p, error);
 }
 
 void dt_formats_free(struct dt_formats *f)

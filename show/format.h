@@ -3,6 +3,7 @@
 #ifndef DT_SHOW_FORMAT_H
 #define DT_SHOW_FORMAT_H
 
+#include "core/signature.h"
 #include "show/full-arguments.h"
 #include "show/shape.h"
 #include "store/reader.h"
@@ -17,6 +18,7 @@ struct dt_call_format {
 	struct dt_format_item *item; /* the parameters, then the result */
 	uint32_t name_length;	     /* of the function, in `text' */
 	uint32_t pid;		     /* the process whose pointers are printed; 0: not known */
+	struct dt_signature_value result; /* for core/failure.h; its texts may be gone */
 	uint16_t items;
 	bool ready, has_result, known; /* known: there is a signature */
 	uint8_t values;		       /* which are printed: bits 0-3 arguments, 4-7 results */
@@ -74,6 +76,14 @@ char *dt_format_more(struct dt_formats *f, char *p, uint32_t function, const uin
 
 /* Writes " = 5", or nothing for a function without a result or with result NULL. */
 char *dt_format_result(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
+
+/* Writes what dt_format_result() does and, if the call has failed and the reason is known, that as
+ * well: " = -1 ENOENT (No such file or directory)". */
+char *dt_format_outcome(struct dt_formats *f, char *p, uint32_t function, const uint64_t *result);
+
+/* Does the result say that the call failed? *error is the number of the reason, 0: not known. */
+bool dt_format_failed(struct dt_formats *f, uint32_t function, const uint64_t *result,
+		      uint32_t *error);
 
 /* Does what dt_format_values() does, for a function whose signature has not been parsed. */
 unsigned dt_format_new_values(struct dt_formats *f, uint32_t function);

@@ -3,10 +3,12 @@
  * ignored. */
 #include "show/shape.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/signature.h"
+#include "core/text.h"
 
 #define MAX_PARTS 4096
 #define MAX_NAME  64 /* bytes of a name that are printed */
@@ -18,6 +20,7 @@ struct part {
 	uint32_t name_length;
 	/* an enumerator's: */
 	int64_t value;
+	uint64_t mask; /* of kind 'f': the bits that have this value */
 	/* a member's: */
 	char letter;
 	uint8_t size;	    /* bytes */
@@ -27,7 +30,8 @@ struct part {
 
 struct dt_shape {
 	bool ready;
-	char kind;  /* 'e' enumeration, 'a' aggregate; 0: it could not be understood */
+	char kind;  /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate; 0: it could not
+		       be understood */
 	bool flags; /* an enumeration whose values are single bits, to be combined */
 	struct part *part;
 	uint32_t parts;
@@ -35,8 +39,8 @@ struct dt_shape {
 
 /* ---- reading ---- */
 
-/* Reads "RED=3" at *p and moves *p past it and its comma. */
-static bool read_enumerator(const char **p, struct part *part)
+/* Reads "RED=3", or of flags also "O_RDWR=2/3", at *p and moves *p past it and its comma. */
+static bool read_enumerator(const char **p, struct part *part, bool flags)
 {
 	const char *at = *p;
 	char *end;
@@ -47,7 +51,16 @@ static bool read_enumerator(const char **p, struct part *part)
 	if (*at != '=' || !part->name_length)
 		return false;
 	part->value = strtoll(at + 1, &end, 10);
-	if (end == at + 1 || (*end && *end != ','))
+	if (end == at + 1)
+		return false;
+	part->mask = part->value ? (uint64_t)part->value : UINT64_MAX;
+	if (flags && *end == '/') {
+		at = end;
+		part->mask = strtoull(at + 1, &end, 10);
+		if (end == at + 1 || !part->mask)
+			return false;
+	}
+	if (*end && *end != ',')
 		return false;
 	*p = *end ? end + 1 : end;
 	return true;
@@ -92,13 +105,14 @@ static void read_shape(struct dt_shape *s, const char *text)
 	const char *p = strchr(text, ';');
 	char kind = text[0];
 
-	if (!p || (kind != 'e' && kind != 'a') || text[1] != ':')
+	if (!p || !kind || !strchr("efoa", kind) || text[1] != ':')
 		return;
 	for (p++; *p;) {
 		struct part part = {0}, *more;
 
 		if (s->parts == MAX_PARTS ||
-		    !(kind == 'e' ? read_enumerator(&p, &part) : read_member(&p, &part)))
+		    !(kind == 'a' ? read_member(&p, &part)
+				  : read_enumerator(&p, &part, kind == 'f')))
 			return;
 		if ((s->parts & (s->parts - 1)) == 0) {
 			more = realloc(s->part, (s->parts ? 2 * s->parts : 1) * sizeof(*more));
@@ -183,6 +197,42 @@ static bool put_flags(struct put *o, const struct dt_shape *s, uint64_t v)
 	return o->p > from;
 }
 
+/*
+ * Writes the value of a set of flags, each part of it by the first name that fits: a name fits when
+ * the bits of its mask have its value, and none of them is written yet. What has no name follows in
+ * hexadecimal. Returns false if nothing has a name.
+ */
+static bool put_set(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
+{
+	uint64_t rest = cut(v, bits), done = 0;
+	char *from = o->p;
+
+	for (uint32_t i = 0; i < s->parts && o->p < o->end; i++) {
+		uint64_t mask = cut(s->part[i].mask, bits);
+
+		if (!mask || (v & mask) != cut((uint64_t)s->part[i].value, bits) || mask & done)
+			continue;
+		if (o->p > from)
+			*o->p++ = '|';
+		put_name(o, &s->part[i]);
+		done |= mask;
+		rest &= ~mask;
+	}
+	if (o->p == from)
+		return false;
+	if (rest) {
+		o->p = stpcpy(o->p, "|0x");
+		o->p += dt_text_hex(o->p, rest);
+	}
+	return true;
+}
+
+/* Writes a number as C's octal constants are written: 0644. */
+static void put_octal(struct put *o, uint64_t v)
+{
+	o->p += sprintf(o->p, v ? "0%lo" : "%lo", (unsigned long)v);
+}
+
 static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
 {
 	v = cut(v, bits);
@@ -192,6 +242,15 @@ static bool put_enumerator(struct put *o, const struct dt_shape *s, unsigned bit
 			return true;
 		}
 	return s->flags && put_flags(o, s, v);
+}
+
+/* Writes a value that is no aggregate; false: its description has no name for it. */
+static bool put_named(struct put *o, const struct dt_shape *s, unsigned bits, uint64_t v)
+{
+	if (s->kind == 'o')
+		put_octal(o, cut(v, bits));
+	return s->kind == 'o' || (s->kind == 'f' && put_set(o, s, bits, v)) ||
+	       (s->kind == 'e' && put_enumerator(o, s, bits, v));
 }
 
 static void put_members(struct put *o, const struct dt_shape *s, unsigned __int128 v,
@@ -209,7 +268,7 @@ static void put_member(struct put *o, const struct part *m, unsigned __int128 v,
 		put_members(o, of, v, depth + 1);
 		return;
 	}
-	if (of && of->kind == 'e' && put_enumerator(o, of, bits, low))
+	if (of && of->kind != 'a' && put_named(o, of, bits, low))
 		return;
 	if (m->letter == 'a' || m->size > 8) {
 		*o->p++ = '?';
@@ -281,7 +340,7 @@ char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, 
 		put_members(&o, s, (unsigned __int128)high << 64 | low, 0);
 		return o.p;
 	}
-	return put_enumerator(&o, s, 8 * size, low) ? o.p : NULL;
+	return put_named(&o, s, 8 * size, low) ? o.p : NULL;
 }
 
 void dt_shapes_free(struct dt_shapes *s)

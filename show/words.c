@@ -63,7 +63,7 @@ void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 void dt_words_result(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		     const uint64_t *result)
 {
-	char *end = dt_format_result(f, line, function, result);
+	char *end = dt_format_outcome(f, line, function, result);
 
 	dt_json_bytes(t, line, (size_t)(end - line));
 }

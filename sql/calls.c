@@ -621,7 +621,7 @@ static void put_text(struct scan *x, sqlite3_context *to, struct row *r)
 	}
 	end = r->full.n ? dt_format_full(f, x->text, r->call.function, argument, &r->full)
 			: dt_format_call(f, x->text, r->call.function, argument);
-	end = dt_format_result(f, end, r->call.function, result_of(r));
+	end = dt_format_outcome(f, end, r->call.function, result_of(r));
 	sqlite3_result_text64(to, x->text, (size_t)(end - x->text), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/signature.h"
+#include "core/failure.h"
 
 /* "name i4#row 0 1 whole": all that was read, in one line */
 static void tell(char *out, size_t size, const struct dt_signature_value *v)
@@ -149,6 +149,82 @@ static void test_whole_signatures(void **state)
 	}
 }
 
+/* The golden vectors of failures: what is said of them, and which results are one. */
+static void test_failures(void **state)
+{
+	static const struct {
+		const char *text, *values; /* values: "result errno" */
+		bool failed;
+		uint32_t error;
+	} golden[] = {
+		{";i4@0!-@3", "ffffffff 2", true, 2},
+		{";i4@0!-@3", "ffffffffffffffff 2", true, 2},
+		{";i4@0!-@3", "ffffffff 0", true, 0}, /* errno is not known */
+		{";i4@0!-@3", "ffffffff 1000", true, 0},
+		{";i4@0!-@3", "ffffffff 200000002", true, 0},
+		{";i4@0!-@3", "3 2", false, 0},
+		{";i4@0!-@3", "dead00000003 2", false, 0}, /* only four bytes are the result */
+		{";i8@0!-@3", "ffffffff 2", false, 0},
+		{";i4@0!-", "fffffffe 2", true, 0},
+		{";u8@0!-@3", "fffffffffffffffe 2", false, 0},
+		{";u8@0!-@3", "ffffffffffffffff 54", true, 0x54},
+		{";p@0!-@3", "ffffffffffffffff c", true, 0xc},
+		{";p@0!0@3", "0 c", true, 0xc},
+		{";p@0!0@3", "1 c", false, 0},
+		{";b@0!0", "ff00 0", true, 0},
+		{";i4@0!+", "0 0", false, 0},
+		{";i4@0!+", "fffffffe 0", true, 0},
+		{";i4@0!+/100/101", "64 0", false, 0},
+		{";i4@0!+/100/101", "65 0", false, 0},
+		{";i4@0!+/100/101", "66 0", true, 0},
+		{";i4#7@0!-/-5@3", "fffffffb 9", false, 0},
+		{";i4#7@0!-/-5@3", "fffffffa 9", true, 9},
+		{";i4@0!n", "0 0", true, 0},
+		{";i4@0!n", "fffffff0 0", true, 0},
+		{";i4@0!n", "1 0", false, 0},
+		{";i4@0!e", "10 5", true, 0x10},
+		{";i4@0!e", "0 5", false, 0},
+		{";i8@0!k", "fffffffffffffffe 5", true, 2},
+		{";i8@0!k", "fffffffffffff000 5", false, 0},
+		{";i8@0!k", "fffffffffffff001 5", true, 4095},
+		/* nothing is said, or it can not be known */
+		{";i4@0", "ffffffff 2", false, 0},
+		{";i4@-!-", "ffffffff 2", false, 0},
+		{";i16@0+1!-", "ffffffff ffffffffffffffff", false, 0},
+		{";f8@2!-", "ffffffffffffffff 2", false, 0},
+		{";v", "ffffffff 2", false, 0},
+		{";v!-", "ffffffff 2", false, 0},
+		/* of a later version, and damaged */
+		{";i4@0!q", "ffffffff 2", false, 0},
+		{";i4@0!", "ffffffff 2", false, 0},
+		{";i4@0!-@", "ffffffff 2", false, 0},
+		{";i4@0!-@4", "ffffffff 2", false, 0},
+		{";i4@0!-@x0", "ffffffff 2", false, 0},
+		{";i4@0!@3", "ffffffff 2", false, 0},
+		{";i4@0!--", "ffffffff 2", false, 0},
+		{";i4@0!-!-", "ffffffff 2", false, 0},
+		{";i4@0!-/", "ffffffff 2", false, 0},
+		{";i4@0!-/1/2/3/4/5", "ffffffff 2", false, 0},
+		{";i4@0!-/99999999999", "ffffffff 2", false, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
+		struct dt_signature_value v;
+		uint64_t value[4] = {0};
+		char *end;
+
+		value[0] = strtoull(golden[i].values, &end, 16);
+		value[1] = value[3] = strtoull(end, NULL, 16);
+		assert_true(dt_signature_result(golden[i].text, &v));
+		if (dt_failure_is(&v, value) != golden[i].failed)
+			fail_msg("%s with %s", golden[i].text, golden[i].values);
+		if (golden[i].failed)
+			assert_int_equal(dt_failure_error(&v, value), golden[i].error);
+		/* the result is read as without it */
+		assert_int_equal(v.type.letter, golden[i].text[1]);
+	}
+}
+
 static void test_no_signature(void **state)
 {
 	static const char *const none[] = {"", "x", "x:i4@0", ",", ":"};
@@ -217,7 +293,7 @@ static void test_members(void **state)
 /* Any text ends, is read within its bounds (the sanitizers look), and leads behind itself. */
 static void test_any_text(void **state)
 {
-	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm";
+	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm!!/nk";
 	unsigned seed = 1;
 
 	for (int round = 0; round < 200000; round++) {
@@ -240,7 +316,11 @@ static void test_any_text(void **state)
 			assert_true(v.typed + v.typed_length <= text + n);
 		}
 		assert_true(values <= n + 1);
-		dt_signature_result(text, &v);
+		if (dt_signature_result(text, &v)) {
+			assert_true(v.failure.others <= DT_FAILURE_OTHERS && v.failure.error < 4);
+			if (dt_failure_is(&v, (const uint64_t[4]){0}))
+				dt_failure_error(&v, (const uint64_t[4]){0});
+		}
 		p = text;
 		while (dt_signature_member(&p, &m) > 0)
 			assert_true(p <= text + n && m.bit < 128 && m.bits <= 64);
@@ -253,7 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),	     cmocka_unit_test(test_whole_signatures),
 		cmocka_unit_test(test_no_signature), cmocka_unit_test(test_members),
-		cmocka_unit_test(test_any_text),
+		cmocka_unit_test(test_any_text),     cmocka_unit_test(test_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
