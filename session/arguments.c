@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/signature.h"
-#include "symbols/prototype.h"
+#include "symbols/described.h"
 
 #define PARAMETERS 64
 #define SIGNATURE  4096
@@ -203,9 +203,7 @@ int dt_arguments_point(struct dt_file *f, const struct dt_function *function, co
 	*point = (struct dt_point){
 		.site = {.address = function->address, .function = function->address},
 		.headless = true};
-	dt_symtab_places(f->symtab, function, signature, sizeof(signature));
-	if (!signature[0] && dt_prototype_file(f->path))
-		dt_prototype(function->name, true, signature, sizeof(signature));
+	dt_described(f->symtab, f->path, function, true, signature, sizeof(signature));
 	if (!signature[0] && !which)
 		return 0;
 	n = signature[0] ? split(signature, parameter) : unknown(parameter);

@@ -12,7 +12,7 @@
 #include "process/memory.h"
 #include "hook/target-modules.h"
 #include "hook/probes.h"
-#include "symbols/prototype.h"
+#include "symbols/described.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
 
@@ -61,23 +61,32 @@ static uint8_t meant(const char *signature, bool result)
 
 static void number_types(struct dt_session *s, struct dt_file *f, char *text, unsigned depth);
 
-/* Returns the row of a type of a file, written when it is first met; 0: it is not described. */
-static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
+/* Returns the row of a type, which is written when it is first met; 0: it is not described. */
+static int64_t new_type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
 {
-	struct dt_file_type *more;
+	char *text = depth < TYPE_DEPTH ? malloc(TYPE_TEXT) : NULL;
 	int64_t row = 0;
-	char *text;
 
-	for (size_t i = f->types; i-- > 0;)
-		if (f->type[i].key == key)
-			return f->type[i].row;
-	text = depth < TYPE_DEPTH ? malloc(TYPE_TEXT) : NULL;
-	if (text && dt_symtab_type(dt_file_symtab(f), key, text, TYPE_TEXT)) {
+	if (text && dt_described_type(f ? dt_file_symtab(f) : NULL, key, text, TYPE_TEXT)) {
 		number_types(s, f, text, depth + 1);
 		row = dt_store_type(s->store, text, NULL);
 	}
 	free(text);
-	row = row < 0 ? 0 : row;
+	return row < 0 ? 0 : row;
+}
+
+/* Returns the row of a type of a file; f NULL: of a prototype of the kernel. */
+static int64_t type_row(struct dt_session *s, struct dt_file *f, uint64_t key, unsigned depth)
+{
+	struct dt_file_type *more;
+	int64_t row;
+
+	for (size_t i = f ? f->types : 0; i-- > 0;)
+		if (f->type[i].key == key)
+			return f->type[i].row;
+	row = new_type_row(s, f, key, depth);
+	if (!f)
+		return row;
 	more = realloc(f->type, (f->types + 1) * sizeof(*more));
 	if (more) {
 		f->type = more;
@@ -247,10 +256,8 @@ static const struct dt_function *function_at(struct dt_session *s, const struct 
 
 	signature[0] = '\0';
 	if (f)
-		dt_symtab_described(symtab, f, signature, size);
+		dt_described(symtab, m->file->path, f, false, signature, size);
 	number_types(s, m->file, signature, 0);
-	if (f && !signature[0] && dt_prototype_file(m->file->path))
-		dt_prototype(f->name, false, signature, size);
 	return f;
 }
 
@@ -477,6 +484,7 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 		return;
 	}
 	dt_kernel_signature(s->kernel, symbol.name, signature, sizeof(signature));
+	number_types(s, NULL, signature, 0);
 	f = (struct dt_function_row){.module = kernel_module(s, symbol.module),
 				     .address = symbol.address,
 				     .size = symbol.end - symbol.address,

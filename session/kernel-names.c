@@ -311,7 +311,8 @@ static void describe(const struct btf *b, uint32_t id, char type[8], unsigned *r
 static void make_small(char *signature)
 {
 	for (char *p = signature; *p && *p != ';'; p++)
-		if (p[0] == ':' && (p[1] == 'i' || p[1] == 'u') && p[2] == '8' && p[3] == '@')
+		if (p[0] == ':' && (p[1] == 'i' || p[1] == 'u') && p[2] == '8' &&
+		    (p[3] == '@' || p[3] == '#'))
 			p[2] = '4';
 }
 

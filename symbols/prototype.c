@@ -1,499 +1,416 @@
 /* SPDX-License-Identifier: MIT */
-/* Prototypes as in the manual pages, with types in the letters of signatures. */
+/*
+ * Prototypes of libraries' functions, and the constants that these take and return. The tables are
+ * made from the libraries' headers by symbols/prototypes/make.py.
+ *
+ * A table is a text of lines, sorted by name, so that it needs no pointers that would have to be
+ * relocated whenever devtrace starts: "open(s path,i4#open flags,u4#mode mode)i4!-@3". Types are
+ * those of signatures, but the name of a set of constants stands after the '#', and places are left
+ * out. A line of the sets is the set's name, a blank, and a row for the table `type'.
+ */
 #include "symbols/prototype.h"
 
 #include <string.h>
 
 #include "core/error.h"
+#include "core/signature.h"
 
-/* "result name(type parameter, ...)", sorted by name. */
-static const char *const prototype[] = {
-	"v _exit(i4 status)",
-	"v abort()",
-	"i4 abs(i4 j)",
-	"i4 accept(i4 sockfd, p addr, p addrlen)",
-	"i4 accept4(i4 sockfd, p addr, p addrlen, i4 flags)",
-	"i4 access(s path, i4 mode)",
-	"u4 alarm(u4 seconds)",
-	"p aligned_alloc(u8 alignment, u8 size)",
-	"i4 asprintf(p strp, s format, ...)",
-	"i4 atexit(p function)",
-	"f8 atof(s nptr)",
-	"i4 atoi(s nptr)",
-	"i8 atol(s nptr)",
-	"i4 bind(i4 sockfd, p addr, u4 addrlen)",
-	"s bindtextdomain(s domainname, s dirname)",
-	"i4 brk(p addr)",
-	"p bsearch(p key, p base, u8 nmemb, u8 size)",
-	"p calloc(u8 nmemb, u8 size)",
-	"i4 chdir(s path)",
-	"i4 chmod(s path, u4 mode)",
-	"i4 chown(s path, u4 owner, u4 group)",
-	"i8 clock()",
-	"i4 clock_gettime(i4 clockid, p tp)",
-	"i4 clock_nanosleep(i4 clockid, i4 flags, p request, p remain)",
-	"i4 close(i4 fd)",
-	"i4 closedir(p dirp)",
-	"i4 connect(i4 sockfd, p addr, u4 addrlen)",
-	"i4 creat(s path, u4 mode)",
-	"s dcgettext(s domainname, s msgid, i4 category)",
-	"i4 dlclose(p handle)",
-	"s dlerror()",
-	"p dlopen(s filename, i4 flags)",
-	"p dlsym(p handle, s symbol)",
-	"i4 dprintf(i4 fd, s format, ...)",
-	"i4 dup(i4 oldfd)",
-	"i4 dup2(i4 oldfd, i4 newfd)",
-	"i4 dup3(i4 oldfd, i4 newfd, i4 flags)",
-	"i4 epoll_create1(i4 flags)",
-	"i4 epoll_ctl(i4 epfd, i4 op, i4 fd, p event)",
-	"i4 epoll_wait(i4 epfd, p events, i4 maxevents, i4 timeout)",
-	"i4 eventfd(u4 initval, i4 flags)",
-	"i4 execv(s path, p argv)",
-	"i4 execvp(s file, p argv)",
-	"v exit(i4 status)",
-	"i4 faccessat(i4 dirfd, s path, i4 mode, i4 flags)",
-	"i4 fchdir(i4 fd)",
-	"i4 fchmod(i4 fd, u4 mode)",
-	"i4 fchown(i4 fd, u4 owner, u4 group)",
-	"i4 fclose(p stream)",
-	"i4 fcntl(i4 fd, i4 cmd, i8 arg)",
-	"i4 fdatasync(i4 fd)",
-	"p fdopen(i4 fd, s mode)",
-	"p fdopendir(i4 fd)",
-	"i4 feof(p stream)",
-	"i4 ferror(p stream)",
-	"i4 fflush(p stream)",
-	"i4 fgetc(p stream)",
-	"s fgets(p s, i4 size, p stream)",
-	"i4 fileno(p stream)",
-	"i4 flock(i4 fd, i4 operation)",
-	"i4 fnmatch(s pattern, s string, i4 flags)",
-	"p fopen(s path, s mode)",
-	"i4 fork()",
-	"i4 fprintf(p stream, s format, ...)",
-	"i4 fputc(i4 c, p stream)",
-	"i4 fputs(s s, p stream)",
-	"i4 fputs_unlocked(s s, p stream)",
-	"u8 fread(p ptr, u8 size, u8 nmemb, p stream)",
-	"v free(p ptr)",
-	"v freeaddrinfo(p res)",
-	"p freopen(s path, s mode, p stream)",
-	"i4 fscanf(p stream, s format, ...)",
-	"i4 fseek(p stream, i8 offset, i4 whence)",
-	"i4 fstat(i4 fd, p statbuf)",
-	"i4 fstatat(i4 dirfd, s path, p statbuf, i4 flags)",
-	"i4 fsync(i4 fd)",
-	"i8 ftell(p stream)",
-	"i4 ftruncate(i4 fd, i8 length)",
-	"u8 fwrite(p ptr, u8 size, u8 nmemb, p stream)",
-	"i4 getaddrinfo(s node, s service, p hints, p res)",
-	"i4 getc(p stream)",
-	"s getcwd(p buf, u8 size)",
-	"i8 getdelim(p lineptr, p n, i4 delim, p stream)",
-	"u4 getegid()",
-	"s getenv(s name)",
-	"u4 geteuid()",
-	"u4 getgid()",
-	"i4 gethostname(p name, u8 len)",
-	"i8 getline(p lineptr, p n, p stream)",
-	"i4 getopt(i4 argc, p argv, s optstring)",
-	"i4 getopt_long(i4 argc, p argv, s optstring, p longopts, p longindex)",
-	"i4 getpeername(i4 sockfd, p addr, p addrlen)",
-	"i4 getpid()",
-	"i4 getppid()",
-	"p getpwnam(s name)",
-	"p getpwuid(u4 uid)",
-	"i8 getrandom(p buf, u8 buflen, u4 flags)",
-	"i4 getrlimit(i4 resource, p rlim)",
-	"i4 getrusage(i4 who, p usage)",
-	"i4 getsockname(i4 sockfd, p addr, p addrlen)",
-	"i4 getsockopt(i4 sockfd, i4 level, i4 optname, p optval, p optlen)",
-	"s gettext(s msgid)",
-	"i4 gettid()",
-	"i4 gettimeofday(p tv, p tz)",
-	"u4 getuid()",
-	"i4 glob(s pattern, i4 flags, p errfunc, p pglob)",
-	"p gmtime(p timep)",
-	"p gmtime_r(p timep, p result)",
-	"i4 inotify_add_watch(i4 fd, s pathname, u4 mask)",
-	"i4 ioctl(i4 fd, u8 request, i8 arg)",
-	"i4 isatty(i4 fd)",
-	"i4 kill(i4 pid, i4 sig)",
-	"i4 link(s oldpath, s newpath)",
-	"i4 listen(i4 sockfd, i4 backlog)",
-	"p localtime(p timep)",
-	"p localtime_r(p timep, p result)",
-	"i8 lseek(i4 fd, i8 offset, i4 whence)",
-	"i4 lstat(s path, p statbuf)",
-	"i4 madvise(p addr, u8 length, i4 advice)",
-	"p malloc(u8 size)",
-	"u8 malloc_usable_size(p ptr)",
-	"p memalign(u8 alignment, u8 size)",
-	"p memchr(p s, i4 c, u8 n)",
-	"i4 memcmp(p s1, p s2, u8 n)",
-	"p memcpy(p dest, p src, u8 n)",
-	"i4 memfd_create(s name, u4 flags)",
-	"p memmove(p dest, p src, u8 n)",
-	"p memset(p s, i4 c, u8 n)",
-	"i4 mkdir(s path, u4 mode)",
-	"i4 mkdirat(i4 dirfd, s path, u4 mode)",
-	"s mkdtemp(p template)",
-	"i4 mkstemp(p template)",
-	"i8 mktime(p tm)",
-	"i4 mlock(p addr, u8 len)",
-	"p mmap(p addr, u8 length, i4 prot, i4 flags, i4 fd, i8 offset)",
-	"i4 mount(s source, s target, s filesystemtype, u8 mountflags, p data)",
-	"i4 mprotect(p addr, u8 len, i4 prot)",
-	"p mremap(p old_address, u8 old_size, u8 new_size, i4 flags)",
-	"i4 msync(p addr, u8 length, i4 flags)",
-	"i4 munmap(p addr, u8 length)",
-	"i4 nanosleep(p req, p rem)",
-	"i4 open(s path, i4 flags, u4 mode)",
-	"i4 openat(i4 dirfd, s path, i4 flags, u4 mode)",
-	"p opendir(s name)",
-	"i4 pause()",
-	"i4 pclose(p stream)",
-	"v perror(s s)",
-	"i4 pipe(p pipefd)",
-	"i4 pipe2(p pipefd, i4 flags)",
-	"i4 poll(p fds, u8 nfds, i4 timeout)",
-	"p popen(s command, s type)",
-	"i4 posix_memalign(p memptr, u8 alignment, u8 size)",
-	"i4 prctl(i4 option, u8 arg2, u8 arg3, u8 arg4, u8 arg5)",
-	"i8 pread(i4 fd, p buf, u8 count, i8 offset)",
-	"i4 printf(s format, ...)",
-	"i4 pthread_cond_broadcast(p cond)",
-	"i4 pthread_cond_init(p cond, p attr)",
-	"i4 pthread_cond_signal(p cond)",
-	"i4 pthread_cond_timedwait(p cond, p mutex, p abstime)",
-	"i4 pthread_cond_wait(p cond, p mutex)",
-	"i4 pthread_create(p thread, p attr, p start_routine, p arg)",
-	"i4 pthread_detach(u8 thread)",
-	"p pthread_getspecific(u4 key)",
-	"i4 pthread_join(u8 thread, p retval)",
-	"i4 pthread_key_create(p key, p destructor)",
-	"i4 pthread_kill(u8 thread, i4 sig)",
-	"i4 pthread_mutex_destroy(p mutex)",
-	"i4 pthread_mutex_init(p mutex, p attr)",
-	"i4 pthread_mutex_lock(p mutex)",
-	"i4 pthread_mutex_trylock(p mutex)",
-	"i4 pthread_mutex_unlock(p mutex)",
-	"i4 pthread_once(p once_control, p init_routine)",
-	"i4 pthread_rwlock_rdlock(p rwlock)",
-	"i4 pthread_rwlock_unlock(p rwlock)",
-	"i4 pthread_rwlock_wrlock(p rwlock)",
-	"u8 pthread_self()",
-	"i4 pthread_setspecific(u4 key, p value)",
-	"i8 ptrace(i4 request, i4 pid, p addr, p data)",
-	"i4 putc(i4 c, p stream)",
-	"i4 putchar(i4 c)",
-	"i4 putenv(s string)",
-	"i4 puts(s s)",
-	"i8 pwrite(i4 fd, p buf, u8 count, i8 offset)",
-	"v qsort(p base, u8 nmemb, u8 size, p compar)",
-	"i4 raise(i4 sig)",
-	"i4 rand()",
-	"i8 random()",
-	"i8 read(i4 fd, p buf, u8 count)",
-	"p readdir(p dirp)",
-	"i8 readlink(s path, p buf, u8 bufsiz)",
-	"i8 readv(i4 fd, p iov, i4 iovcnt)",
-	"p realloc(p ptr, u8 size)",
-	"p reallocarray(p ptr, u8 nmemb, u8 size)",
-	"s realpath(s path, p resolved)",
-	"i8 recv(i4 sockfd, p buf, u8 len, i4 flags)",
-	"i8 recvfrom(i4 sockfd, p buf, u8 len, i4 flags, p src_addr, p addrlen)",
-	"i8 recvmsg(i4 sockfd, p msg, i4 flags)",
-	"i4 regcomp(p preg, s regex, i4 cflags)",
-	"i4 regexec(p preg, s string, u8 nmatch, p pmatch, i4 eflags)",
-	"i4 rename(s oldpath, s newpath)",
-	"v rewind(p stream)",
-	"i4 rmdir(s path)",
-	"p sbrk(i8 increment)",
-	"i4 scanf(s format, ...)",
-	"i4 sched_getaffinity(i4 pid, u8 cpusetsize, p mask)",
-	"i4 sched_setaffinity(i4 pid, u8 cpusetsize, p mask)",
-	"i4 sched_yield()",
-	"s secure_getenv(s name)",
-	"i4 select(i4 nfds, p readfds, p writefds, p exceptfds, p timeout)",
-	"i4 sem_init(p sem, i4 pshared, u4 value)",
-	"i4 sem_post(p sem)",
-	"i4 sem_trywait(p sem)",
-	"i4 sem_wait(p sem)",
-	"i8 send(i4 sockfd, p buf, u8 len, i4 flags)",
-	"i8 sendfile(i4 out_fd, i4 in_fd, p offset, u8 count)",
-	"i8 sendmsg(i4 sockfd, p msg, i4 flags)",
-	"i8 sendto(i4 sockfd, p buf, u8 len, i4 flags, p dest_addr, u4 addrlen)",
-	"i4 setenv(s name, s value, i4 overwrite)",
-	"i4 setgid(u4 gid)",
-	"i4 setitimer(i4 which, p new_value, p old_value)",
-	"s setlocale(i4 category, s locale)",
-	"i4 setrlimit(i4 resource, p rlim)",
-	"i4 setsockopt(i4 sockfd, i4 level, i4 optname, p optval, u4 optlen)",
-	"i4 setuid(u4 uid)",
-	"i4 shutdown(i4 sockfd, i4 how)",
-	"i4 sigaction(i4 signum, p act, p oldact)",
-	"i4 sigaddset(p set, i4 signum)",
-	"i4 sigemptyset(p set)",
-	"i4 sigfillset(p set)",
-	"i4 sigismember(p set, i4 signum)",
-	"p signal(i4 signum, p handler)",
-	"i4 sigprocmask(i4 how, p set, p oldset)",
-	"i4 sigsuspend(p mask)",
-	"u4 sleep(u4 seconds)",
-	"i4 snprintf(p str, u8 size, s format, ...)",
-	"i4 socket(i4 domain, i4 type, i4 protocol)",
-	"i4 socketpair(i4 domain, i4 type, i4 protocol, p sv)",
-	"i8 splice(i4 fd_in, p off_in, i4 fd_out, p off_out, u8 len, u4 flags)",
-	"i4 sprintf(p str, s format, ...)",
-	"v srand(u4 seed)",
-	"v srandom(u4 seed)",
-	"i4 sscanf(s str, s format, ...)",
-	"i4 stat(s path, p statbuf)",
-	"s stpcpy(p dest, s src)",
-	"i4 strcasecmp(s s1, s s2)",
-	"s strcat(p dest, s src)",
-	"s strchr(s s, i4 c)",
-	"i4 strcmp(s s1, s s2)",
-	"i4 strcoll(s s1, s s2)",
-	"s strcpy(p dest, s src)",
-	"u8 strcspn(s s, s reject)",
-	"s strdup(s s)",
-	"s strerror(i4 errnum)",
-	"u8 strftime(p s, u8 max, s format, p tm)",
-	"u8 strlen(s s)",
-	"i4 strncasecmp(s s1, s s2, u8 n)",
-	"s strncat(p dest, s src, u8 n)",
-	"i4 strncmp(s s1, s s2, u8 n)",
-	"s strncpy(p dest, s src, u8 n)",
-	"s strndup(s s, u8 n)",
-	"u8 strnlen(s s, u8 maxlen)",
-	"s strpbrk(s s, s accept)",
-	"s strrchr(s s, i4 c)",
-	"u8 strspn(s s, s accept)",
-	"s strstr(s haystack, s needle)",
-	"f8 strtod(s nptr, p endptr)",
-	"s strtok(s str, s delim)",
-	"s strtok_r(s str, s delim, p saveptr)",
-	"i8 strtol(s nptr, p endptr, i4 base)",
-	"i8 strtoll(s nptr, p endptr, i4 base)",
-	"u8 strtoul(s nptr, p endptr, i4 base)",
-	"u8 strtoull(s nptr, p endptr, i4 base)",
-	"i4 symlink(s target, s linkpath)",
-	"i8 sysconf(i4 name)",
-	"v syslog(i4 priority, s format, ...)",
-	"i4 system(s command)",
-	"i4 tcgetattr(i4 fd, p termios_p)",
-	"i4 tcsetattr(i4 fd, i4 optional_actions, p termios_p)",
-	"s textdomain(s domainname)",
-	"i8 time(p tloc)",
-	"i4 timerfd_create(i4 clockid, i4 flags)",
-	"i4 tolower(i4 c)",
-	"i4 toupper(i4 c)",
-	"i4 truncate(s path, i8 length)",
-	"u4 umask(u4 mask)",
-	"i4 uname(p buf)",
-	"i4 ungetc(i4 c, p stream)",
-	"i4 unlink(s path)",
-	"i4 unlinkat(i4 dirfd, s path, i4 flags)",
-	"i4 unsetenv(s name)",
-	"i4 usleep(u4 usec)",
-	"i4 vfprintf(p stream, s format, p ap)",
-	"i4 vprintf(s format, p ap)",
-	"i4 vsnprintf(p str, u8 size, s format, p ap)",
-	"i4 wait(p wstatus)",
-	"i4 wait4(i4 pid, p wstatus, i4 options, p rusage)",
-	"i4 waitid(i4 idtype, u4 id, p infop, i4 options)",
-	"i4 waitpid(i4 pid, p wstatus, i4 options)",
-	"i8 write(i4 fd, p buf, u8 count)",
-	"i8 writev(i4 fd, p iov, i4 iovcnt)",
+static const char libc[] =
+#include "symbols/prototypes/libc.def"
+	;
+static const char libm[] =
+#include "symbols/prototypes/libm.def"
+	;
+static const char libresolv[] =
+#include "symbols/prototypes/libresolv.def"
+	;
+static const char zlib[] =
+#include "symbols/prototypes/zlib.def"
+	;
+static const char crypto[] =
+#include "symbols/prototypes/crypto.def"
+	;
+static const char ssl[] =
+#include "symbols/prototypes/ssl.def"
+	;
+static const char sqlite[] =
+#include "symbols/prototypes/sqlite.def"
+	;
+static const char selinux[] =
+#include "symbols/prototypes/selinux.def"
+	;
+static const char pcre2[] =
+#include "symbols/prototypes/pcre2.def"
+	;
+static const char lzma[] =
+#include "symbols/prototypes/lzma.def"
+	;
+static const char zstd[] =
+#include "symbols/prototypes/zstd.def"
+	;
+static const char curl[] =
+#include "symbols/prototypes/curl.def"
+	;
+static const char sets[] =
+#include "symbols/prototypes/sets.def"
+	;
+
+struct table {
+	const char *text;
+	size_t size; /* without the NUL */
 };
 
-#define PROTOTYPES (sizeof(prototype) / sizeof(*prototype))
+#define TABLE(t)                                                                                   \
+	{                                                                                          \
+		t, sizeof(t) - 1                                                                   \
+	}
+
+/* Files by the beginning of their names, and what of the tables is true of them. */
+static const struct library {
+	const char *begins;
+	struct table table[2];
+	bool synonyms; /* a function has names with prefixes too, as in the C library */
+} library[] = {
+	{"libc.so", {TABLE(libc)}, true},	    {"libc-2.", {TABLE(libc)}, true},
+	{"libpthread", {TABLE(libc)}, true},	    {"libdl.so", {TABLE(libc)}, true},
+	{"librt.so", {TABLE(libc)}, true},	    {"ld-musl", {TABLE(libc), TABLE(libm)}, true},
+	{"libm.so", {TABLE(libm)}, true},	    {"libm-2.", {TABLE(libm)}, true},
+	{"libresolv.so", {TABLE(libresolv)}, true}, {"libresolv-2.", {TABLE(libresolv)}, true},
+	{"libz.so", {TABLE(zlib)}, false},	    {"libcrypto.so", {TABLE(crypto)}, false},
+	{"libssl.so", {TABLE(ssl)}, false},	    {"libsqlite3.so", {TABLE(sqlite)}, false},
+	{"libselinux.so", {TABLE(selinux)}, false}, {"libpcre2-8.so", {TABLE(pcre2)}, false},
+	{"liblzma.so", {TABLE(lzma)}, false},	    {"libzstd.so", {TABLE(zstd)}, false},
+	{"libcurl.so", {TABLE(curl)}, false},	    {"libcurl-gnutls.so", {TABLE(curl)}, false},
+};
+
+static const struct library *library_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(library) / sizeof(*library); i++)
+		if (strncmp(name, library[i].begins, strlen(library[i].begins)) == 0)
+			return &library[i];
+	return NULL;
+}
 
 bool dt_prototype_file(const char *path)
 {
-	static const char *const base[] = {"libc.so", "libc-2.", "libpthread", "libdl.so",
-					   "ld-musl"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < sizeof(base) / sizeof(*base); i++)
-		if (strncmp(name, base[i], strlen(base[i])) == 0)
-			return true;
-	return false;
+	return library_of(path) != NULL;
 }
 
-/* Compares a name of n bytes with that of an entry. */
-static int compare(const char *name, size_t n, const char *entry)
+/* ---- finding ---- */
+
+/* Compares a name of n bytes with the one that a line begins with, which ends at the character
+ * `end'. */
+static int compare(const char *name, size_t n, const char *line, char end)
 {
-	const char *own = strchr(entry, ' ') + 1;
-	size_t length = strcspn(own, "(");
-	int c = strncmp(name, own, n < length ? n : length);
+	size_t length = (size_t)(strchr(line, end) - line);
+	int c = strncmp(name, line, n < length ? n : length);
 
 	return c ? c : n < length ? -1 : n > length;
 }
 
-static const char *find(const char *name, size_t n)
+/* Returns the line that begins with a name of n bytes; NULL: there is none. */
+static const char *find(const struct table *t, const char *name, size_t n, char end)
 {
-	size_t low = 0, high = PROTOTYPES;
+	const char *low = t->text, *high = t->text + t->size;
 
 	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int c = compare(name, n, prototype[mid]);
+		const char *mid = low + (high - low) / 2;
+		int c;
 
+		while (mid > low && mid[-1] != '\n')
+			mid--;
+		c = compare(name, n, mid, end);
 		if (c == 0)
-			return prototype[mid];
+			return mid;
 		if (c < 0)
 			high = mid;
 		else
-			low = mid + 1;
+			low = strchr(mid, '\n') + 1;
 	}
 	return NULL;
 }
 
-/* Finds the entry also by other names of the same function: __libc_read, _IO_puts, fopen64. */
-static const char *find_any(const char *name)
+static const char *find_in(const struct library *l, const char *name, size_t n)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < 2 && !found && l->table[i].text; i++)
+		found = find(&l->table[i], name, n, '(');
+	return found;
+}
+
+/* Finds the line also by other names of the same function: __libc_read, _IO_puts, fopen64. */
+static const char *find_any(const struct library *l, const char *name)
 {
 	static const char *const prefix[] = {"", "__libc_", "__GI_", "_IO_", "__new_", "__"};
 	size_t n = strlen(name);
 
-	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++) {
+	for (size_t i = 0; i < (l->synonyms ? sizeof(prefix) / sizeof(*prefix) : 1); i++) {
 		size_t skip = strlen(prefix[i]);
 		const char *found;
 
 		if (n <= skip || strncmp(name, prefix[i], skip) != 0)
 			continue;
-		found = find(name + skip, n - skip);
-		if (!found && n - skip > 2 && strcmp(name + n - 2, "64") == 0)
-			found = find(name + skip, n - skip - 2);
+		found = find_in(l, name + skip, n - skip);
+		if (!found && l->synonyms && n - skip > 2 && strcmp(name + n - 2, "64") == 0)
+			found = find_in(l, name + skip, n - skip - 2);
 		if (found)
 			return found;
 	}
 	return NULL;
 }
 
-/*
- * Writes the parameters. The first four are in the record; none of the table's are in vector
- * registers.
- */
-static size_t parameters(const char *p, bool places, char *buf, size_t size)
+/* ---- sets of constants ---- */
+
+/* Such a key has the highest bit, which that of a type in debug information never has. */
+#define SET (1ull << 63)
+
+static const struct table all_sets = TABLE(sets);
+
+bool dt_prototype_is_type(uint64_t key)
 {
-	size_t at = 0;
-
-	for (unsigned i = 0; *p && *p != ')' && at < size; i++) {
-		size_t type = strcspn(p, " "), name;
-
-		if (strncmp(p, "...", 3) == 0)
-			return at + dt_format(buf + at, size - at, "%s...:a@-", i ? "," : "");
-		name = strcspn(p + type + 1, ",)");
-		at += dt_format(buf + at, size - at, "%s%.*s:%.*s@", i ? "," : "", (int)name,
-				p + type + 1, (int)type, p);
-		if (at < size)
-			at += i < (places ? 6 : 4) ? dt_format(buf + at, size - at, "%u", i)
-						   : dt_format(buf + at, size - at, "-");
-		p += type + 1 + name;
-		if (*p == ',')
-			p += 2;
-	}
-	return at;
+	return key & SET;
 }
 
-static void write_out(const char *p, bool places, char *buf, size_t size)
+bool dt_prototype_type(uint64_t key, char *buf, size_t size)
 {
-	size_t result = p ? strcspn(p, " ") : 0, at;
+	uint64_t at = key & ~SET;
+	const char *text, *end;
+
+	if (!(key & SET) || at >= all_sets.size || (at && sets[at - 1] != '\n'))
+		return false;
+	text = strchr(sets + at, ' ') + 1;
+	end = strchr(text, '\n');
+	return dt_format(buf, size, "%.*s", (int)(end - text), text) < size;
+}
+
+/* ---- writing ---- */
+
+/* A signature that is being written. */
+struct writing {
+	char *buf;
+	size_t size, at; /* at >= size: it does not fit */
+	bool places;
+	unsigned integers, vectors; /* registers that are taken */
+	unsigned stacked;	    /* bytes of the stack that are taken; UINT32_MAX: not known */
+};
+
+static void put(struct writing *w, const char *text, size_t n)
+{
+	if (w->at < w->size)
+		w->at += dt_format(w->buf + w->at, w->size - w->at, "%.*s", (int)n, text);
+}
+
+static void put_number(struct writing *w, const char *before, unsigned v)
+{
+	if (w->at < w->size)
+		w->at += dt_format(w->buf + w->at, w->size - w->at, "%s%u", before, v);
+}
+
+/* Writes a type of n bytes, "i4#open", with the key of its set. */
+static void put_type(struct writing *w, const char *type, size_t n)
+{
+	const char *set = memchr(type, '#', n), *found;
+
+	put(w, type, set ? (size_t)(set - type) : n);
+	if (!set || w->at >= w->size)
+		return;
+	found = find(&all_sets, set + 1, (size_t)(type + n - set - 1), ' ');
+	if (found)
+		w->at += dt_format(w->buf + w->at, w->size - w->at, "#%lx",
+				   (unsigned long)(SET | (uint64_t)(found - sets)));
+}
+
+/*
+ * Writes where a parameter is when the function begins. A record has the first four integer
+ * registers; places are wanted for all.
+ */
+static void put_place(struct writing *w, const char *type)
+{
+	bool vector = type[0] == 'f' && type[1] != '1';
+
+	if (type[0] == 'f' && type[1] == '1') { /* in memory, and aligned to its 16 bytes */
+		w->stacked = UINT32_MAX;
+		put(w, "@-", 2);
+	} else if (vector && w->vectors < 8) {
+		if (w->places)
+			put_number(w, "@x", w->vectors);
+		else
+			put(w, "@-", 2);
+		w->vectors++;
+	} else if (!vector && w->integers < 6) {
+		if (w->places || w->integers < 4)
+			put_number(w, "@", w->integers);
+		else
+			put(w, "@-", 2);
+		w->integers++;
+	} else {
+		if (w->places && w->stacked != UINT32_MAX)
+			put_number(w, "@m", 8 + w->stacked);
+		else
+			put(w, "@-", 2);
+		w->stacked += w->stacked != UINT32_MAX ? 8 : 0;
+	}
+}
+
+/* Writes the parameters from p on, and returns the end of them. */
+static const char *put_parameters(struct writing *w, const char *p)
+{
+	for (bool first = true; *p != ')'; first = false) {
+		size_t n = strcspn(p, ",)"), type = strcspn(p, " ");
+
+		put(w, ",", !first);
+		if (strncmp(p, "...", 3) == 0) {
+			put(w, "...:a@-", 7);
+		} else {
+			put(w, p + type + 1, n - type - 1);
+			put(w, ":", 1);
+			put_type(w, p, type);
+			put_place(w, p);
+		}
+		p += n + (p[n] == ',');
+	}
+	return p + 1;
+}
+
+/* Writes the signature of a line. fails: what stands for the failure in place of the line's own;
+ * NULL: its own. */
+static void write_out(const char *line, bool places, const char *fails, char *buf, size_t size)
+{
+	struct writing w = {.buf = buf, .size = size, .places = places};
+	const char *result;
+	size_t type;
 
 	buf[0] = '\0';
-	if (!p)
+	if (!line)
 		return;
-	at = parameters(strchr(p, '(') + 1, places, buf, size);
-	if (at < size)
-		at += dt_format(buf + at, size - at, ";%.*s%s", (int)result, p,
-				p[0] == 'v'   ? ""
-				: p[0] == 'f' ? "@2"
-					      : "@0");
-	if (at >= size)
+	result = put_parameters(&w, strchr(line, '(') + 1);
+	type = strcspn(result, "!\n");
+	put(&w, ";", 1);
+	put_type(&w, result, type);
+	if (result[0] == 'f')
+		put(&w, result[1] == '1' ? "@-" : "@2", 2);
+	else if (result[0] != 'v')
+		put(&w, "@0", 2);
+	if (fails && result[0] != 'v')
+		put(&w, fails, strlen(fails));
+	else if (!fails)
+		put(&w, result + type, strcspn(result + type, "\n"));
+	if (w.at >= size)
 		buf[0] = '\0';
 }
 
-void dt_prototype(const char *name, bool places, char *buf, size_t size)
+void dt_prototype(const char *path, const char *name, bool places, char *buf, size_t size)
 {
-	write_out(find_any(name), places, buf, size);
+	const struct library *l = library_of(path);
+
+	write_out(l ? find_any(l, name) : NULL, places, NULL, buf, size);
+}
+
+/* Do two signatures say the same of where a parameter or result is, and how large? */
+static bool is_alike(const struct dt_signature_value *a, const struct dt_signature_value *b)
+{
+	if (a->type.size != b->type.size || a->places != b->places)
+		return false;
+	for (unsigned i = 0; i < a->places; i++)
+		if (a->place[i].kind != b->place[i].kind || a->place[i].n != b->place[i].n)
+			return false;
+	return true;
+}
+
+bool dt_prototype_fits(const char *prototype, const char *signature)
+{
+	struct dt_signature_value of, said;
+	const char *p = prototype, *s = signature;
+
+	for (;;) {
+		bool more = dt_signature_next(&p, &of);
+
+		/* the prototype names some of the further arguments: the mode of open() */
+		if (!dt_signature_next(&s, &said))
+			return !more && dt_signature_result(prototype, &of) &&
+			       dt_signature_result(signature, &said) && is_alike(&of, &said);
+		if (said.rest)
+			return dt_signature_result(prototype, &of) &&
+			       dt_signature_result(signature, &said) && is_alike(&of, &said);
+		if (!more || !is_alike(&of, &said))
+			return false;
+	}
 }
 
 /* ---- system calls for which the library has no function, or a different one ---- */
 
-static const char *const call[] = {
-	"i4 arch_prctl(i4 option, u8 arg2)",
-	"i4 bpf(i4 cmd, p attr, u4 size)",
-	"u8 brk(u8 brk)",
-	"i4 capget(p header, p data)",
-	"i4 capset(p header, p data)",
-	"i4 clock_adjtime(i4 which_clock, p tx)",
-	"i4 clone(u8 flags, u8 newsp, p parent_tidptr, p child_tidptr, u8 tls)",
-	"i4 clone3(p uargs, u8 size)",
-	"i4 close_range(u4 fd, u4 max_fd, u4 flags)",
-	"i8 copy_file_range(i4 fd_in, p off_in, i4 fd_out, p off_out, u8 len, u4 flags)",
-	"i4 epoll_pwait2(i4 epfd, p events, i4 maxevents, p timeout, p sigmask, u8 sigsetsize)",
-	"v exit_group(i4 error_code)",
-	"i4 fcntl(u4 fd, u4 cmd, u8 arg)",
-	"i4 faccessat2(i4 dfd, s filename, i4 mode, i4 flags)",
-	"i4 futex(p uaddr, i4 op, u4 val, p utime, p uaddr2, u4 val3)",
-	"i8 getcwd(p buf, u8 size)",
-	"i8 getdents(u4 fd, p dirent, u4 count)",
-	"i8 getdents64(u4 fd, p dirent, u4 count)",
-	"i8 getrandom(p buf, u8 count, u4 flags)",
-	"i4 gettid()",
-	"i8 io_uring_enter(u4 fd, u4 to_submit, u4 min_complete, u4 flags, p argp, u8 argsz)",
-	"i8 io_uring_register(u4 fd, u4 opcode, p arg, u4 nr_args)",
-	"i8 io_uring_setup(u4 entries, p params)",
-	"i4 ioctl(u4 fd, u4 cmd, u8 arg)",
-	"i4 membarrier(i4 cmd, u4 flags, i4 cpu_id)",
-	"i4 memfd_create(s uname, u4 flags)",
-	"u8 mremap(p addr, u8 old_len, u8 new_len, u8 flags, p new_addr)",
-	"i4 newfstat(u4 fd, p statbuf)",
-	"i4 newfstatat(i4 dfd, s filename, p statbuf, i4 flag)",
-	"i4 newlstat(s filename, p statbuf)",
-	"i4 newstat(s filename, p statbuf)",
-	"i4 newuname(p name)",
-	"i4 open(s filename, i4 flags, u4 mode)",
-	"i4 openat(i4 dfd, s filename, i4 flags, u4 mode)",
-	"i4 openat2(i4 dfd, s filename, p how, u8 usize)",
-	"i4 perf_event_open(p attr, i4 pid, i4 cpu, i4 group_fd, u8 flags)",
-	"i4 pidfd_getfd(i4 pidfd, i4 fd, u4 flags)",
-	"i4 pidfd_open(i4 pid, u4 flags)",
-	"i4 pidfd_send_signal(i4 pidfd, i4 sig, p info, u4 flags)",
-	"i4 ppoll(p ufds, u4 nfds, p tsp, p sigmask, u8 sigsetsize)",
-	"i4 prctl(i4 option, u8 arg2, u8 arg3, u8 arg4, u8 arg5)",
-	"i8 preadv2(u8 fd, p vec, u8 vlen, u8 pos_l, u8 pos_h, i4 flags)",
-	"i8 process_vm_readv(i4 pid, p lvec, u8 liovcnt, p rvec, u8 riovcnt, u8 flags)",
-	"i8 process_vm_writev(i4 pid, p lvec, u8 liovcnt, p rvec, u8 riovcnt, u8 flags)",
-	"i4 prlimit64(i4 pid, u4 resource, p new_rlim, p old_rlim)",
-	"i4 pselect6(i4 n, p inp, p outp, p exp, p tsp, p sig)",
-	"i8 pwritev2(u8 fd, p vec, u8 vlen, u8 pos_l, u8 pos_h, i4 flags)",
-	"i4 renameat2(i4 olddfd, s oldname, i4 newdfd, s newname, u4 flags)",
-	"i4 rseq(p rseq, u4 rseq_len, i4 flags, u4 sig)",
-	"i4 rt_sigaction(i4 sig, p act, p oact, u8 sigsetsize)",
-	"i4 rt_sigprocmask(i4 how, p nset, p oset, u8 sigsetsize)",
-	"i4 rt_sigreturn()",
-	"i4 rt_sigsuspend(p unewset, u8 sigsetsize)",
-	"i4 rt_sigtimedwait(p uthese, p uinfo, p uts, u8 sigsetsize)",
-	"i4 sched_getattr(i4 pid, p attr, u4 size, u4 flags)",
-	"i4 sched_setattr(i4 pid, p attr, u4 flags)",
-	"i4 seccomp(u4 op, u4 flags, p uargs)",
-	"i4 set_robust_list(p head, u8 len)",
-	"i4 set_tid_address(p tidptr)",
-	"i4 statx(i4 dfd, s filename, u4 flags, u4 mask, p buffer)",
-	"i4 tgkill(i4 tgid, i4 pid, i4 sig)",
-	"i4 tkill(i4 pid, i4 sig)",
-};
+static const char call[] =
+	"arch_prctl(i4 option,u8 arg2)i4\n"
+	"bpf(i4 cmd,p attr,u4 size)i4\n"
+	"brk(u8 brk)u8\n"
+	"capget(p header,p data)i4\n"
+	"capset(p header,p data)i4\n"
+	"clock_adjtime(i4 which_clock,p tx)i4\n"
+	"clone(u8 flags,u8 newsp,p parent_tidptr,p child_tidptr,u8 tls)i4\n"
+	"clone3(p uargs,u8 size)i4\n"
+	"close_range(u4 fd,u4 max_fd,u4 flags)i4\n"
+	"copy_file_range(i4 fd_in,p off_in,i4 fd_out,p off_out,u8 len,u4 flags)i8\n"
+	"epoll_pwait2(i4 epfd,p events,i4 maxevents,p timeout,p sigmask,u8 sigsetsize)i4\n"
+	"exit_group(i4 error_code)v\n"
+	"faccessat2(i4 dfd,s filename,i4 mode,i4 flags)i4\n"
+	"fcntl(u4 fd,u4 cmd,u8 arg)i4\n"
+	"futex(p uaddr,i4 op,u4 val,p utime,p uaddr2,u4 val3)i4\n"
+	"getcwd(p buf,u8 size)i8\n"
+	"getdents(u4 fd,p dirent,u4 count)i8\n"
+	"getdents64(u4 fd,p dirent,u4 count)i8\n"
+	"getrandom(p buf,u8 count,u4 flags)i8\n"
+	"gettid()i4\n"
+	"io_uring_enter(u4 fd,u4 to_submit,u4 min_complete,u4 flags,p argp,u8 argsz)i8\n"
+	"io_uring_register(u4 fd,u4 opcode,p arg,u4 nr_args)i8\n"
+	"io_uring_setup(u4 entries,p params)i8\n"
+	"ioctl(u4 fd,u4 cmd,u8 arg)i4\n"
+	"membarrier(i4 cmd,u4 flags,i4 cpu_id)i4\n"
+	"memfd_create(s uname,u4 flags)i4\n"
+	"mremap(p addr,u8 old_len,u8 new_len,u8 flags,p new_addr)u8\n"
+	"newfstat(u4 fd,p statbuf)i4\n"
+	"newfstatat(i4 dfd,s filename,p statbuf,i4 flag)i4\n"
+	"newlstat(s filename,p statbuf)i4\n"
+	"newstat(s filename,p statbuf)i4\n"
+	"newuname(p name)i4\n"
+	"open(s filename,i4 flags,u4 mode)i4\n"
+	"openat(i4 dfd,s filename,i4 flags,u4 mode)i4\n"
+	"openat2(i4 dfd,s filename,p how,u8 usize)i4\n"
+	"perf_event_open(p attr,i4 pid,i4 cpu,i4 group_fd,u8 flags)i4\n"
+	"pidfd_getfd(i4 pidfd,i4 fd,u4 flags)i4\n"
+	"pidfd_open(i4 pid,u4 flags)i4\n"
+	"pidfd_send_signal(i4 pidfd,i4 sig,p info,u4 flags)i4\n"
+	"ppoll(p ufds,u4 nfds,p tsp,p sigmask,u8 sigsetsize)i4\n"
+	"prctl(i4 option,u8 arg2,u8 arg3,u8 arg4,u8 arg5)i4\n"
+	"preadv2(u8 fd,p vec,u8 vlen,u8 pos_l,u8 pos_h,i4 flags)i8\n"
+	"prlimit64(i4 pid,u4 resource,p new_rlim,p old_rlim)i4\n"
+	"process_vm_readv(i4 pid,p lvec,u8 liovcnt,p rvec,u8 riovcnt,u8 flags)i8\n"
+	"process_vm_writev(i4 pid,p lvec,u8 liovcnt,p rvec,u8 riovcnt,u8 flags)i8\n"
+	"pselect6(i4 n,p inp,p outp,p exp,p tsp,p sig)i4\n"
+	"pwritev2(u8 fd,p vec,u8 vlen,u8 pos_l,u8 pos_h,i4 flags)i8\n"
+	"renameat2(i4 olddfd,s oldname,i4 newdfd,s newname,u4 flags)i4\n"
+	"rseq(p rseq,u4 rseq_len,i4 flags,u4 sig)i4\n"
+	"rt_sigaction(i4 sig,p act,p oact,u8 sigsetsize)i4\n"
+	"rt_sigprocmask(i4 how,p nset,p oset,u8 sigsetsize)i4\n"
+	"rt_sigreturn()i4\n"
+	"rt_sigsuspend(p unewset,u8 sigsetsize)i4\n"
+	"rt_sigtimedwait(p uthese,p uinfo,p uts,u8 sigsetsize)i4\n"
+	"sched_getattr(i4 pid,p attr,u4 size,u4 flags)i4\n"
+	"sched_setattr(i4 pid,p attr,u4 flags)i4\n"
+	"seccomp(u4 op,u4 flags,p uargs)i4\n"
+	"set_robust_list(p head,u8 len)i4\n"
+	"set_tid_address(p tidptr)i4\n"
+	"statx(i4 dfd,s filename,u4 flags,u4 mask,p buffer)i4\n"
+	"tgkill(i4 tgid,i4 pid,i4 sig)i4\n"
+	"tkill(i4 pid,i4 sig)i4\n";
 
 void dt_prototype_call(const char *name, char *buf, size_t size)
 {
-	for (size_t i = 0; i < sizeof(call) / sizeof(*call); i++)
-		if (compare(name, strlen(name), call[i]) == 0) {
-			write_out(call[i], false, buf, size);
-			return;
-		}
-	dt_prototype(name, false, buf, size);
+	const struct table calls = TABLE(call);
+	const char *line = find(&calls, name, strlen(name), '(');
+
+	/* the kernel's functions return the negated number of an error */
+	write_out(line ? line : find_any(&library[0], name), false, "!k", buf, size);
 }

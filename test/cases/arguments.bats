@@ -79,7 +79,7 @@ texts_of() {
 	cd "$dir"
 	"$dt" record -o o.db -A 'libc.so.6:open' ./greet >out
 	"$dt" calls o.db >calls
-	grep -q 'file="/etc/hostname"' calls || { cat calls; false; }
+	grep -q 'open(path="/etc/hostname", flags=O_RDONLY' calls || { cat calls; false; }
 }
 
 @test "-A beside -F: the others are recorded as they were" {

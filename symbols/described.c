@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes the best of what debug information and prototypes say of a function. */
+#include "symbols/described.h"
+
+#include "symbols/prototype.h"
+
+#define SIGNATURE 4096
+
+/* Looks for a prototype by a further name of the function. */
+struct looking {
+	const char *path;
+	uint64_t address;
+	bool places;
+	char *buf;
+	size_t size;
+};
+
+static void try_alias(void *ctx, uint64_t address, const char *name)
+{
+	struct looking *l = ctx;
+
+	if (address == l->address && !l->buf[0])
+		dt_prototype(l->path, name, l->places, l->buf, l->size);
+}
+
+void dt_described(struct dt_symtab *t, const char *path, const struct dt_function *f, bool places,
+		  char *buf, size_t size)
+{
+	char prototype[SIGNATURE] = "";
+	struct looking l = {path, f->address, places, prototype, sizeof(prototype)};
+
+	if (places)
+		dt_symtab_places(t, f, buf, size);
+	else
+		dt_symtab_described(t, f, buf, size);
+	if (!dt_prototype_file(path))
+		return;
+	dt_prototype(path, f->name, places, prototype, sizeof(prototype));
+	if (!prototype[0])
+		dt_symtab_aliases(t, try_alias, &l);
+	if (prototype[0] && (!buf[0] || dt_prototype_fits(prototype, buf)))
+		dt_format(buf, size, "%s", prototype);
+}
+
+bool dt_described_type(struct dt_symtab *t, uint64_t key, char *buf, size_t size)
+{
+	if (dt_prototype_is_type(key))
+		return dt_prototype_type(key, buf, size);
+	return t && dt_symtab_type(t, key, buf, size);
+}

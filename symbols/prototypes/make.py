@@ -1,0 +1,312 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""
+Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers of this system:
+
+	apt-get install python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev \\
+		libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev
+	symbols/prototypes/make.py
+
+Functions and their types are read from the headers by clang, and only those are kept that the
+library exports. What headers do not say stands in four files beside this one, written by hand:
+names.txt (the names of parameters that manual pages use), failures.txt (which results are
+failures), sets.txt (which constants a parameter can have; their values are the compiler's), and
+libraries.txt (each library's files and headers).
+"""
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import clang.cindex as cindex
+from clang.cindex import CursorKind, TypeKind
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INTEGERS = {TypeKind.SHORT: 'i2', TypeKind.INT: 'i4', TypeKind.LONG: 'i8', TypeKind.LONGLONG: 'i8',
+            TypeKind.UCHAR: 'u1', TypeKind.USHORT: 'u2', TypeKind.UINT: 'u4', TypeKind.ULONG: 'u8',
+            TypeKind.ULONGLONG: 'u8', TypeKind.SCHAR: 'i1', TypeKind.CHAR_S: 'c', TypeKind.BOOL: 'b',
+            TypeKind.FLOAT: 'f4', TypeKind.DOUBLE: 'f8', TypeKind.LONGDOUBLE: 'f10',
+            TypeKind.WCHAR: 'i4', TypeKind.CHAR32: 'u4', TypeKind.CHAR16: 'u2', TypeKind.VOID: 'v'}
+
+
+class Unknown(Exception):
+    """A type whose place in a call is not described here."""
+
+
+def lines_of(name):
+    """The lines of a file beside this one, without comments; a line that begins with a blank
+    continues the one before."""
+    out = []
+    with open(os.path.join(HERE, name), encoding='utf-8') as f:
+        for line in f:
+            line = '' if line[0] == '#' else line.rstrip()
+            if line[:1] in (' ', '\t') and out:
+                out[-1] += ' ' + line.strip()
+            elif line:
+                out.append(line)
+    return out
+
+
+class Sets:
+    """The sets of constants: by name, their description and the texts of their members."""
+
+    def __init__(self):
+        self.described = {}
+
+    def enumeration(self, declared):
+        """Describes an enumeration type; returns its name, '' if it has none or is too large."""
+        name = declared.spelling or declared.type.spelling
+        name = re.sub(r'\W', '_', name.replace('enum ', ''))
+        if not name or '(' in declared.type.spelling:
+            return ''
+        members = [c for c in declared.get_children() if c.kind == CursorKind.ENUM_CONSTANT_DECL]
+        members = [c for c in members if 'LAST' not in c.spelling or len(members) < 4]
+        if not members or len(members) > 400:
+            return ''
+        self.described[name] = f'e:{name};' + ','.join(f'{c.spelling}={c.enum_value}' for c in members)
+        return name
+
+
+def letter_of(t, sets, result=False):
+    """The type as a signature has it, without a place."""
+    c = t.get_canonical()
+    if c.kind in INTEGERS:
+        return INTEGERS[c.kind]
+    if c.kind == TypeKind.POINTER:
+        p = c.get_pointee()
+        if p.get_canonical().kind == TypeKind.CHAR_S and (result or p.is_const_qualified()):
+            return 's'
+        return 'p'
+    if c.kind in (TypeKind.INCOMPLETEARRAY, TypeKind.CONSTANTARRAY, TypeKind.FUNCTIONPROTO):
+        return 'p'
+    if c.kind == TypeKind.ENUM:
+        declared = c.get_declaration()
+        name = sets.enumeration(declared)
+        kind = INTEGERS.get(declared.enum_type.get_canonical().kind, 'i4')
+        return f'{kind}#{name}' if name else kind
+    if c.kind == TypeKind.RECORD and c.get_size() == 8 and c.get_declaration().kind == CursorKind.UNION_DECL:
+        return 'p'  # one of several pointers (struct sockaddr)
+    if c.kind == TypeKind.RECORD and c.get_size() in (4, 8) and not result:
+        fields = [f.type.get_canonical().kind for f in c.get_fields()]
+        if all(k in INTEGERS and not INTEGERS[k].startswith('f') for k in fields):
+            return 'a'  # in one integer register
+    raise Unknown(t.spelling)
+
+
+def functions_of(source, sets):
+    """All functions that a source declares: {name: (result, [(type, name)], variadic)}."""
+    unit = cindex.Index.create().parse('all.c', args=['-D_GNU_SOURCE', '-std=gnu11'],
+                                       unsaved_files=[('all.c', source)])
+    found = {}
+    for d in unit.diagnostics:
+        if d.severity >= cindex.Diagnostic.Error:
+            sys.exit(f'{d.location.file}:{d.location.line}: {d.spelling}')
+    for c in unit.cursor.get_children():
+        if c.kind != CursorKind.FUNCTION_DECL or c.type.kind != TypeKind.FUNCTIONPROTO:
+            continue
+        try:
+            result = letter_of(c.result_type, sets, True)
+            named = [(letter_of(a.type, sets), a.spelling.lstrip('_')) for a in c.get_arguments()]
+        except Unknown:
+            continue
+        kept = found.get(c.spelling)
+        # of several declarations, one that names its parameters
+        if not kept or not all(n for _, n in kept[1]):
+            found[c.spelling] = (result, named, c.type.is_function_variadic())
+    return found
+
+
+def exported(files):
+    out = set()
+    for name in files:
+        path = subprocess.run(['gcc', '-print-file-name=' + name], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        if path == name:
+            sys.exit(f'{name} is not there: install what the beginning of this script names')
+        listed = subprocess.run(['nm', '-D', '--defined-only', path], capture_output=True, text=True,
+                                check=True).stdout
+        out |= {line.split()[2].split('@')[0] for line in listed.splitlines() if len(line.split()) == 3}
+    return out
+
+
+def parse_known(text):
+    """'i4 open(s path, i4 flags, u4 mode)' as functions_of() gives it."""
+    result, name, inside = re.fullmatch(r'(\S+) (\w+)\((.*)\)', text).groups()
+    given = [p for p in inside.split(', ') if p]
+    return name, (result, [tuple(p.split()) for p in given if p != '...'], '...' in given)
+
+
+def same_types(a, b):
+    """Do two prototypes agree about sizes? A text is a pointer."""
+    def size(t):
+        return 'p8' if t[0] in 'ps' else t.split('#')[0][1:] or t
+    return size(a[0]) == size(b[0]) and [size(t) for t, _ in a[1]][:len(b[1])] == \
+        [size(t) for t, _ in b[1]][:len(a[1])]
+
+
+def values_of(headers, names):
+    """The values of constants, by compiling a program that prints them. What is not defined is left
+    out, and said."""
+    source = '#include <stdio.h>\n' + headers + 'int main(void) {\n' + ''.join(
+        f'#ifdef {n}\nprintf("%s %lld\\n", "{n}", (long long)({n}));\n#endif\n' for n in names) + 'return 0; }\n'
+    with tempfile.TemporaryDirectory() as d:
+        with open(d + '/a.c', 'w', encoding='utf-8') as f:
+            f.write(source)
+        subprocess.run(['gcc', '-w', '-D_GNU_SOURCE', '-o', d + '/a', d + '/a.c'], check=True)
+        printed = subprocess.run([d + '/a'], capture_output=True, text=True, check=True).stdout
+    return {n: int(v) for n, v in (line.split() for line in printed.splitlines())}
+
+
+def macros_of(headers):
+    out = subprocess.run(['gcc', '-w', '-D_GNU_SOURCE', '-dM', '-E', '-x', 'c', '-'], input=headers,
+                         capture_output=True, text=True, check=True).stdout
+    return [line.split()[1] for line in out.splitlines() if '(' not in line.split()[1]]
+
+
+def describe_set(kind, words, macros, value):
+    """Describes a set. A word is a constant, CONSTANT/MASK, or a regular expression between /."""
+    out, seen = [], set()
+    for word in words:
+        if word.startswith('/'):
+            given = sorted((m for m in macros if re.fullmatch(word[1:-1], m) and m in value),
+                           key=lambda m: (value[m], m))
+            given = [(m, None) for m in given]
+        else:
+            name, _, mask = word.partition('/')
+            if name not in value:
+                print(f'{name} is not defined here', file=sys.stderr)
+                continue
+            given = [(name, mask or None)]
+        for name, mask in given:
+            v = value[name]
+            if v in seen and kind != 'f' or (name in seen):
+                continue
+            seen |= {v, name}
+            text = f'{name}={v}'
+            if kind == 'x':
+                text += '/18446744073709551615'
+            elif mask:
+                text += f'/{value[mask] if mask in value else int(mask, 0)}'
+            out.append(text)
+    return ','.join(out)
+
+
+def read_sets(headers, sets):
+    """sets.txt: 'NAME KIND CONSTANT... : FUNCTION.PARAMETER...'. Returns {pattern: name}."""
+    uses, macros = {}, macros_of(headers)
+    wanted, parsed = set(), []
+    for line in lines_of('sets.txt'):
+        head, _, tail = line.partition(' : ')
+        name, kind, *words = head.split()
+        parsed.append((name, kind, words))
+        for w in words:
+            if w.startswith('/'):
+                wanted |= {m for m in macros if re.fullmatch(w[1:-1], m)}
+            else:
+                wanted |= {p for p in w.split('/') if re.match(r'[A-Za-z_]', p)}
+        for use in tail.split():
+            uses[use] = name
+    value = values_of(headers, sorted(wanted))
+    for name, kind, words in parsed:
+        body = describe_set(kind, words, macros, value)
+        sets.described[name] = f'{"f" if kind == "x" else kind}:{name};{body}'
+    return uses
+
+
+def failure_rules():
+    """failures.txt: 'LIBRARY FAILURE PATTERN...'. The last pattern that fits counts."""
+    out = {}
+    for line in lines_of('failures.txt'):
+        library, what, *patterns = line.split()
+        out.setdefault(library, []).append((what, patterns))
+    return out
+
+
+def failure_of(name, result, rules):
+    """How the function fails, as a signature says it; '' if it is not known."""
+    failure = ''
+    for what, patterns in rules:
+        for p in patterns:
+            wanted, _, kinds = p.partition(':')
+            if wanted.startswith('#'):
+                fits = result.partition('#')[2] == wanted[1:]
+            else:
+                fits = fnmatch.fnmatchcase(name, wanted) and (not kinds or result[0] in kinds)
+            if fits:
+                failure = what
+    return '' if failure == 'never' or result[0] in 'vf' else failure
+
+
+def line_of(name, prototype, uses, rules):
+    result, parameters, variadic = prototype
+    text = []
+    for kind, parameter in parameters:
+        used = uses.get(f'{name}.{parameter}') or uses.get(f'*.{parameter}') if '#' not in kind else None
+        if used and kind[0] in 'iu' and kind != 'u8' or used and f'{name}.{parameter}' in uses:
+            kind += '#' + used
+        text.append(f'{kind} {parameter}')
+    used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
+    if used and '#' not in result and result[0] in 'iu':
+        result += '#' + used
+    failure = failure_of(name, result, rules)
+    if failure.startswith('signed'):  # a size that is negative when it is an error
+        failure, result = failure[6:], 'i' + result[1:]
+    if failure:
+        result += '!' + failure
+    if variadic:
+        text.append('...')
+    return f'{name}({",".join(text)}){result}'
+
+
+def write(name, lines, what):
+    with open(os.path.join(HERE, name), 'w', encoding='utf-8') as f:
+        f.write(f'/* SPDX-License-Identifier: MIT */\n/* {what} Made by symbols/prototypes/make.py; '
+                'do not change it by hand. */\n')
+        for line in lines:
+            f.write('"' + line.replace('\\', '\\\\').replace('"', '\\"') + '\\n"\n')
+
+
+def main():
+    cindex.Config.set_library_file('/usr/lib/llvm-14/lib/libclang-14.so.1')
+    sets, all_headers, tables = Sets(), '', {}
+    known = dict(parse_known(line) for line in lines_of('names.txt'))
+    libraries, rules = [], failure_rules()
+    for line in lines_of('libraries.txt'):
+        name, files, headers = (part.split() for part in line.split(':'))
+        source = ''.join(f'#define {h[1:].replace("=", " ")}\n' if h[0] == '@' else f'#include <{h}>\n'
+                         for h in headers)
+        libraries.append((name[0], files, source))
+        all_headers += source
+    uses = read_sets(all_headers, sets)
+    own = {n: d for n, d in sets.described.items()}
+    for name, files, source in libraries:
+        found = functions_of(source, sets)
+        names = exported(files)
+        kept = {n: p for n, p in found.items() if n in names}
+        for n in known:
+            if n not in names:
+                continue
+            if n in kept and not same_types(known[n], kept[n]):
+                print(f'names.txt: {n} is {kept[n]}', file=sys.stderr)
+            else:  # the names are those of the manual, enumerations those of the header
+                types = [t for t, _ in kept[n][1]] if n in kept else []
+                named = [(types[i] if i < len(types) and '#' in types[i] else t, p)
+                         for i, (t, p) in enumerate(known[n][1])]
+                kept[n] = (known[n][0], named, known[n][2])
+        # symbols/prototype.c looks for open64 as open too
+        kept = {n: p for n, p in kept.items()
+                if not (name == 'libc' and n.endswith('64') and n[:-2] in kept and same_types(p, kept[n[:-2]]))}
+        tables[name] = [line_of(n, kept[n], uses, rules.get(name, [])) for n in sorted(kept)]
+        write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
+        print(f'{name}: {len(kept)} functions', file=sys.stderr)
+    sets.described.update(own)
+    used = set(re.findall(r'#(\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    write('sets.def', [f'{n} {sets.described[n]}' for n in sorted(used)],
+          'Enumerations and flags that the prototypes name.')
+    for name in sorted(set(own) - used):
+        print(f'sets.txt: {name} is not used', file=sys.stderr)
+
+
+main()
