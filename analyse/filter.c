@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/failures.h"
 #include "core/signature.h"
 #include "symbols/pattern.h"
 
@@ -16,12 +17,12 @@
 #define RANGES	  64	   /* most ranges of cores */
 #define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
 
-enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME };
+enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED };
 
 /* A condition: "len>9". */
 struct term {
 	enum what what;
-	char op;	/* '=', '!', '<', '>' */
+	char op;	/* '=', '!', '<', '>'; FAILED: '!' wants calls that have not failed */
 	unsigned index; /* ARGUMENT */
 	char name[64];	/* NAMED */
 	int64_t number; /* TIME: unused */
@@ -64,6 +65,7 @@ struct dt_filter {
 	struct function *function; /* by row */
 	uint32_t known;		   /* elements of function */
 	uint8_t *of_thread;	   /* by tid: verdict, as of a function */
+	struct dt_failures failures;
 	bool no_memory;
 };
 
@@ -190,6 +192,15 @@ static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *
 	return add_number(t, word, number, e);
 }
 
+/* Adds the condition that a call has failed, or that it has not. */
+static int add_failed(struct dt_filter *f, bool remove, struct dt_error *e)
+{
+	if (f->terms == TERMS)
+		return dt_fail(e, "too many conditions: %d at most", TERMS);
+	f->term[f->terms++] = (struct term){.what = FAILED, .op = remove ? '!' : '='};
+	return 0;
+}
+
 /* Returns the operator after a name; NULL: there is none, as in "operator<". */
 static char *operator_in(char *word)
 {
@@ -223,6 +234,8 @@ static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
 		return dt_selection_add(&f->events, rest, remove, e);
 	if ((rest = behind(word, "function")))
 		return dt_selection_add(&f->functions, rest, remove, e);
+	if (!strcmp(word, "failed"))
+		return add_failed(f, remove, e);
 	op = operator_in(word);
 	if (op)
 		return remove ? dt_fail(e,
@@ -272,6 +285,7 @@ struct dt_filter *dt_filter_new(const char *text, struct dt_reader *r, struct dt
 		return NULL;
 	}
 	f->reader = r;
+	f->failures.reader = r;
 	f->ticks_per_ns = 1 / dt_reader_ns_per_tick(r);
 	if (strlen(text) >= sizeof(f->text)) {
 		dt_fail(e, "a filter has at most %d characters", TEXT_MAX - 1);
@@ -301,12 +315,13 @@ void dt_filter_free(struct dt_filter *f)
 	dt_selection_clear(&f->events);
 	free(f->function);
 	free(f->of_thread);
+	dt_failures_free(&f->failures);
 	free(f);
 }
 
 bool dt_filter_failed(const struct dt_filter *f)
 {
-	return f->no_memory;
+	return f->no_memory || f->failures.no_memory;
 }
 
 bool dt_filter_needs_values(const struct dt_filter *f)
@@ -550,8 +565,13 @@ bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
 {
 	for (unsigned i = 0; i < f->terms; i++) {
 		const struct term *t = &f->term[i];
+		uint32_t error;
 
 		if (t->what == RESULT && !holds(f, c->function, t, c->result))
+			return false;
+		if (t->what == FAILED &&
+		    dt_failures_outcome(&f->failures, c->function, c->result, &error) !=
+			    (t->op == '!' ? DT_OUTCOME_GOOD : DT_OUTCOME_FAILED))
 			return false;
 		/* a call whose length is not known fits no condition about it */
 		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "analyse/failures.h"
 #include "analyse/messages.h"
 #include "analyse/pair.h"
 #include "show/entry-records.h"
@@ -30,6 +31,8 @@ static const char help[] =
 	"  -F, --function PAT     show only functions that match the shell pattern, and the\n"
 	"                         events in them\n"
 	"  -N, --no-function PAT  do not show those\n"
+	"      --failed           only calls that failed: a line for each, with the reason\n"
+	"  -B, --backtrace        with --failed: also the calls that they were made in\n"
 	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
 	"  -D, --depth N          at most N levels of shown calls\n"
 	"      --thread TID       only this thread; may be given several times\n"
@@ -73,6 +76,9 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
+	bool only_failed, backtrace; /* only calls that failed, with their callers */
+	bool late;		     /* whether a call is shown is known only when it has ended */
+	struct dt_failures failures;
 	bool ending;	       /* there are no more records */
 	uint64_t until;	       /* ticks: records after this are not read */
 	uint64_t resumed;      /* ticks: the end of the last pause; 0: there was none */
@@ -606,7 +612,7 @@ static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 {
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
-	if (!caller || *caller & OPENED)
+	if (!caller || *caller & OPENED || (k->only_failed && !k->backtrace))
 		return;
 	k->waiting_n = 0;
 	dt_pair_callers(k->pair, collect, k);
@@ -624,12 +630,24 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
 	*c->note = new_note(k, caller, c->function);
-	if (*c->note & SHOWN && !k->min && caller && !(*caller & OPENED)) {
+	if (*c->note & SHOWN && !k->late && caller && !(*caller & OPENED)) {
 		struct output *to = output_of(k, c->tid);
 
 		if (to)
 			open_callers(k, to, c->tid);
 	}
+}
+
+/* Says whether a call that has ended is one of those that are wanted. */
+static bool is_wanted(struct calls *k, const struct dt_call *c)
+{
+	uint32_t error;
+
+	if (k->min &&
+	    (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT) || dt_call_ticks(c) < k->min))
+		return false;
+	return !k->only_failed || dt_failures_outcome(&k->failures, c->function, c->result,
+						      &error) == DT_OUTCOME_FAILED;
 }
 
 static void end_call(struct calls *k, const struct dt_call *c)
@@ -639,8 +657,7 @@ static void end_call(struct calls *k, const struct dt_call *c)
 
 	if (!(note & SHOWN))
 		return;
-	if (!(note & OPENED) && k->min &&
-	    (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT) || dt_call_ticks(c) < k->min))
+	if (!(note & OPENED) && k->late && !is_wanted(k, c))
 		return;
 	to = output_of(k, c->tid);
 	if (!to)
@@ -649,9 +666,10 @@ static void end_call(struct calls *k, const struct dt_call *c)
 		line(k, to, DT_KEPT_CLOSE, c, c->tid, note >> LEVEL_SHIFT);
 		return;
 	}
-	if (k->min || !c->note) /* otherwise on_begin() has opened them */
+	if (k->late || !c->note) /* otherwise on_begin() has opened them */
 		open_callers(k, to, c->tid);
-	line(k, to, DT_KEPT_WHOLE, c, c->tid, note >> LEVEL_SHIFT);
+	line(k, to, DT_KEPT_WHOLE, c, c->tid,
+	     k->only_failed && !k->backtrace ? 0 : note >> LEVEL_SHIFT);
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -800,7 +818,7 @@ static struct output *start_line(struct calls *k, uint32_t tid, bool own, char *
 {
 	struct output *to;
 
-	if (k->min || (own && is_of_hidden(k)))
+	if (k->late || (own && is_of_hidden(k)))
 		return NULL;
 	to = output_of(k, tid);
 	if (!to)
@@ -969,6 +987,8 @@ static int run(struct calls *k)
 	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
+	k->late = k->min || k->only_failed;
+	k->failures.reader = k->reader;
 	k->until = range.to ? range.to : UINT64_MAX;
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
 		return dt_cmd_fail("the pauses in the file can not be read");
@@ -995,7 +1015,7 @@ static int run(struct calls *k)
 		if (!wanted(k, s.tid) && s.n)
 			continue;
 		/* with --merge, lines of a thread must not wait while another thread goes on */
-		if (k->merge && !k->min && s.n && s.tid != tid) {
+		if (k->merge && !k->late && s.n && s.tid != tid) {
 			if (tid != DT_NO_TID && k->to) {
 				dt_pair_look(k->pair, tid);
 				open_callers(k, k->to, tid);
@@ -1011,6 +1031,9 @@ static int run(struct calls *k)
 		dt_pair_finish(k->pair);
 	dt_pair_free(k->pair);
 	dt_fulls_free(&k->fulls);
+	if (k->failures.no_memory && !rc)
+		rc = dt_fail(&e, "out of memory");
+	dt_failures_free(&k->failures);
 	if (print_kept(k))
 		return 1;
 	return rc ? dt_cmd_fail("%s", e.text) : 0;
@@ -1050,6 +1073,8 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"thread", required_argument, NULL, 3},
 						{"merge", no_argument, NULL, 4},
 						{"subtract", no_argument, NULL, 5},
+						{"failed", no_argument, NULL, 6},
+						{"backtrace", no_argument, NULL, 'B'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -1057,7 +1082,7 @@ static int parse(int argc, char **argv, struct calls *k)
 
 	/* `devtrace PROG` calls this after it has parsed options of its own */
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "F:N:t:D:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "F:N:t:D:Bh", options, NULL)) != -1) {
 		switch (c) {
 		case 'F':
 		case 'N':
@@ -1089,6 +1114,12 @@ static int parse(int argc, char **argv, struct calls *k)
 		case 5:
 			k->subtract = true;
 			break;
+		case 6:
+			k->only_failed = true;
+			break;
+		case 'B':
+			k->backtrace = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
@@ -1096,7 +1127,10 @@ static int parse(int argc, char **argv, struct calls *k)
 			return dt_cmd_usage("calls");
 		}
 	}
-	return -1;
+	if (!k->backtrace || k->only_failed)
+		return -1;
+	dt_cmd_fail("-B shows in which calls others failed: it needs --failed");
+	return 2;
 }
 
 int dt_cmd_calls(int argc, char **argv)

@@ -66,7 +66,8 @@ static const char run_usage[] =
 	"  -f, --follow               PROG may be a script or a test driver: trace each program "
 	"that it\n"
 	"                             runs as if it was named, and wait for what it leaves "
-	"running\n" OPTIONS;
+	"running\n"
+	"      --failed               print only calls that failed, with the reason\n" OPTIONS;
 
 static int attach(struct dt_trace_command *c, char **pids);
 
@@ -77,6 +78,13 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 
 	if (first < 0)
 		return first == -1 ? 0 : 2;
+	if (c->failed) {
+		fprintf(stderr,
+			"%s: whether a call fails is known when it ends: all are recorded; "
+			"`devtrace calls --failed' then prints those that failed\n",
+			c->name);
+		return 2;
+	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
 	if (first == argc && !c->options.everybody) {
@@ -152,7 +160,7 @@ static void remove_at_signals(const char *file)
 }
 
 /* Prints the calls in a child, which confines itself. */
-static void print_calls(char **calls)
+static void print_calls(int n, char **calls)
 {
 	pid_t pid = fork();
 	int status = 0;
@@ -161,7 +169,7 @@ static void print_calls(char **calls)
 		signal(SIGPIPE, SIG_DFL);
 		dt_symtab_apart_stop();
 		dt_cmd_unhooked_said();
-		exit(dt_cmd_calls(2, calls));
+		exit(dt_cmd_calls(n, calls));
 	}
 	if (pid < 0) {
 		perror("devtrace: the calls can not be printed");
@@ -178,7 +186,7 @@ int dt_cmd_run(int argc, char **argv)
 	struct stat st;
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
-	char *calls[] = {"calls", file, NULL};
+	char *calls[] = {"calls", file, NULL, NULL};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},
@@ -205,12 +213,14 @@ int dt_cmd_run(int argc, char **argv)
 	} else {
 		calls[1] = (char *)(uintptr_t)c.options.output;
 	}
+	if (c.failed)
+		calls[2] = "--failed";
 	if (!keep)
 		remove_at_signals(file);
 	status = dt_trace_program(&c, argv + first);
 	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
-		print_calls(calls);
+		print_calls(c.failed ? 3 : 2, calls);
 	}
 	if (!keep)
 		remove_temporary();

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analyse/failures.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/reasons.h"
 #include "cmd/table.h"
 
 static const char help[] =
@@ -19,6 +21,7 @@ static const char help[] =
 	"  -n, --rows N         only the first N functions\n"
 	"  -F, --function PAT   show only functions that match the shell pattern\n"
 	"  -N, --no-function PAT  do not show those\n"
+	"      --failed         only calls that failed, and for which reasons\n"
 	"      --from TIME      begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME        end there\n"
 	"      --json           as JSON, times in nanoseconds\n"
@@ -50,7 +53,9 @@ struct row {
 struct report {
 	enum key key;
 	uint64_t rows;
-	bool json, subtract, anyway;
+	bool json, subtract, anyway, failed;
+	struct dt_failures failures;
+	struct dt_reasons reasons; /* with --failed */
 	struct dt_selection select;
 	struct dt_range_options when;
 	struct dt_reader *reader;
@@ -239,10 +244,9 @@ static void print_others(const struct report *o)
 		putchar('\n');
 }
 
-static void print_table(const struct dt_reader *r, const struct report *o, const struct row *row,
-			size_t n)
+static void print_table(const struct dt_reader *r, const struct report *o,
+			struct dt_reasons *reasons, const struct row *row, size_t n)
 {
-
 	printf("%11s %11s %10s %11s %11s %11s %11s %11s  %s\n", "total", "self", "calls", "avg",
 	       "min", "p50", "p99", "max", "function");
 	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++) {
@@ -263,6 +267,7 @@ static void print_table(const struct dt_reader *r, const struct report *o, const
 			       (unsigned long long)f->calls, "-", "-", "-", "-", "-");
 		}
 		printf("  %s", row[i].name);
+		dt_reasons_print(reasons, f->function);
 		const struct {
 			uint64_t n;
 			const char *what;
@@ -290,8 +295,8 @@ static void print_table(const struct dt_reader *r, const struct report *o, const
 		dt_table_costs(r);
 }
 
-static void print_json(const struct dt_reader *r, const struct report *o, const struct row *row,
-		       size_t n)
+static void print_json(const struct dt_reader *r, const struct report *o,
+		       struct dt_reasons *reasons, const struct row *row, size_t n)
 {
 	double ns = dt_reader_ns_per_tick(r);
 
@@ -323,6 +328,8 @@ static void print_json(const struct dt_reader *r, const struct report *o, const 
 			       (double)f->sum / (double)f->timed * ns, (double)f->min * ns,
 			       (double)row[i].p50 * ns, (double)row[i].p99 * ns,
 			       (double)f->max * ns);
+		if (o->failed)
+			dt_reasons_json(reasons, f->function);
 		putchar('}');
 	}
 	if (held(o)) {
@@ -343,7 +350,14 @@ static void print_json(const struct dt_reader *r, const struct report *o, const 
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct report *o = ctx;
+	uint32_t error;
 
+	if (o->failed) {
+		if (dt_failures_outcome(&o->failures, c->function, c->result, &error) !=
+		    DT_OUTCOME_FAILED)
+			return;
+		dt_reasons_add(&o->reasons, c->function, error);
+	}
 	dt_stats_call(&o->stats, c);
 }
 
@@ -388,7 +402,7 @@ static int report(struct dt_reader *r, struct report *o)
 {
 	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
 	double cost[256];
-	struct dt_reader_range range = {.order = DT_BY_THREAD};
+	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
 	struct row *row = NULL;
 	struct dt_summary s;
 	struct dt_error e;
@@ -397,6 +411,7 @@ static int report(struct dt_reader *r, struct report *o)
 	size_t n;
 
 	o->reader = r;
+	o->failures.reader = r;
 	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost))) {
 		status = 2;
 		goto out;
@@ -412,15 +427,17 @@ static int report(struct dt_reader *r, struct report *o)
 	o->to = range.to ? range.to : UINT64_MAX;
 	dt_reader_helds(r, on_held, o);
 	shown = dt_cmd_shown(r, &o->select);
-	row = shown && !o->stats.no_memory ? make_rows(r, o, &o->stats, shown, &n) : NULL;
+	row = shown && !o->stats.no_memory && !o->failures.no_memory && !o->reasons.no_memory
+		      ? make_rows(r, o, &o->stats, shown, &n)
+		      : NULL;
 	if (!row) {
 		dt_cmd_fail("out of memory");
 		goto out;
 	}
 	if (o->json)
-		print_json(r, o, row, n);
+		print_json(r, o, &o->reasons, row, n);
 	else
-		print_table(r, o, row, n);
+		print_table(r, o, &o->reasons, row, n);
 	dt_cmd_unhooked(r, shown, NULL);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 out:
@@ -428,6 +445,8 @@ out:
 	free(shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
+	dt_failures_free(&o->failures);
+	dt_reasons_free(&o->reasons);
 	return status;
 }
 
@@ -454,6 +473,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"json", no_argument, NULL, 3},
 						{"subtract", no_argument, NULL, 4},
 						{"anyway", no_argument, NULL, 5},
+						{"failed", no_argument, NULL, 6},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -494,6 +514,9 @@ static int parse(int argc, char **argv, struct report *o)
 			break;
 		case 5:
 			o->anyway = true;
+			break;
+		case 6:
+			o->failed = true;
 			break;
 		case 'h':
 			fputs(help, stdout);

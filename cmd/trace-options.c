@@ -127,6 +127,8 @@ static int take(struct dt_trace_command *c, int opt)
 		return o->switches = true, 0;
 	case 1:
 		return o->stopped = true, 0;
+	case 2:
+		return c->failed = true, 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -159,6 +161,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"detach", no_argument, NULL, 'd'},
 		{"switches", no_argument, NULL, 'S'},
 		{"stopped", no_argument, NULL, 1},
+		{"failed", no_argument, NULL, 2},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},

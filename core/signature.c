@@ -165,6 +165,20 @@ static void read_typed(const char *p, const char *end, struct dt_signature_value
 		read_places(at + 1, end, v);
 }
 
+/* Reads what stands behind the '?' of a parameter: "1&4194368". What is not understood is no
+ * condition. */
+static void read_when(const char *p, const char *end, struct dt_signature_value *v)
+{
+	struct dt_signature_place place;
+	uint64_t bits;
+
+	if (!take_place(&p, end, &place) || place.kind != DT_PLACE_VALUE || place.n > 3 ||
+	    p == end || *p++ != '&' || !take_number(&p, end, UINT32_MAX, &bits) || p != end)
+		return;
+	v->when = (uint8_t)place.n;
+	v->when_bits = bits;
+}
+
 bool dt_signature_known(const char *signature)
 {
 	return *find(signature, ";") != '\0';
@@ -173,6 +187,7 @@ bool dt_signature_known(const char *signature)
 bool dt_signature_next(const char **p, struct dt_signature_value *v)
 {
 	const char *s = *p, *end = find(s, ",;"), *colon = find_in(s, end, ':');
+	const char *when = find_in(colon, end, '?');
 
 	*v = (struct dt_signature_value){.name = s, .typed = s};
 	if (!*s || *s == ';')
@@ -182,7 +197,9 @@ bool dt_signature_next(const char **p, struct dt_signature_value *v)
 		return true; /* there is a parameter, but nothing is known of it */
 	v->name_length = (uint16_t)(colon - s);
 	v->rest = colon - s == 3 && s[0] == '.' && s[1] == '.' && s[2] == '.';
-	read_typed(colon + 1, end, v);
+	read_typed(colon + 1, when, v);
+	if (when < end)
+		read_when(when + 1, end, v);
 	return true;
 }
 

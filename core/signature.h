@@ -57,6 +57,8 @@ struct dt_signature_value {
 	uint8_t places;			    /* how many are used; 0: the value is not captured */
 	bool rest; /* "...": a variadic function's further arguments, none of which is known */
 	struct dt_failure failure; /* of a result */
+	uint8_t when;	    /* a parameter that is not always passed: this value of the record */
+	uint64_t when_bits; /* has one of these bits if it is; 0: it is always passed */
 };
 
 /* Does the text say anything of a function? "" and text without a ';' do not. */
@@ -74,6 +76,12 @@ bool dt_signature_result(const char *signature, struct dt_signature_value *v);
 
 /* Reads a type that stands alone, of n characters; returns false if it is not understood. */
 bool dt_signature_type(const char *s, size_t n, struct dt_signature_type *t);
+
+/* Is the parameter passed in the call whose record has these four values? */
+static inline bool dt_signature_passed(const struct dt_signature_value *v, const uint64_t *value)
+{
+	return !v->when_bits || value[v->when] & v->when_bits;
+}
 
 /*
  * Does a record have the whole value, that is, do its places have at least as many bytes as the

@@ -27,8 +27,17 @@ struct dt_format_item {
 	uint8_t type, size, place; /* enum type; bytes; index into the record's values */
 	uint8_t look;	/* type and size in one; 0: the text depends on more than the value */
 	uint8_t second; /* for a value in two registers: index of its upper half; or NOWHERE */
+	uint8_t when;	/* a parameter that is not always passed: dt_signature_passed() */
+	uint32_t bits;
 	uint32_t shape; /* the row of its type; 0: the type's letter says all */
 };
+
+/* Is the parameter passed in this call? The first one always counts as passed: its piece of text
+ * has the function's name. */
+static inline bool is_passed(const struct dt_format_item *i, const uint64_t *value)
+{
+	return __builtin_expect(!i->bits, 1) || value[i->when] & i->bits;
+}
 
 /* The same values come again and again, also in different functions: their text is kept. */
 #define TEXTS 4096 /* a power of two */
@@ -123,8 +132,11 @@ static void parse_parameters(struct builder *b, const char *signature)
 		/* the last two places are for this and the result */
 		bool full = b->n == MAX_ITEMS - 2;
 
-		if (!first)
+		if (!first) {
 			add_text(b, ", ", 2);
+			item.when = v.when;
+			item.bits = (uint32_t)v.when_bits;
+		}
 		if (v.rest || full) {
 			item.type = REST;
 		} else if (v.name_length) {
@@ -177,6 +189,8 @@ static unsigned values_in(const struct dt_format_item *item, unsigned n)
 			values |= 1u << item[i].place;
 		if (item[i].second != NOWHERE)
 			values |= 1u << item[i].second;
+		if (item[i].bits)
+			values |= 1u << item[i].when;
 	}
 	return values;
 }
@@ -426,7 +440,8 @@ char *dt_format_call(struct dt_formats *f, char *p, uint32_t function, const uin
 		return stpcpy(p + n, "(...)");
 	}
 	for (; i + 1 < c->items; i++)
-		p = put_kept(f, c->pid, put_piece(p, c, i), &c->item[i], argument);
+		if (is_passed(&c->item[i], argument))
+			p = put_kept(f, c->pid, put_piece(p, c, i), &c->item[i], argument);
 	return put_piece(p, c, i);
 }
 
@@ -483,6 +498,8 @@ char *dt_format_full(struct dt_formats *f, char *p, uint32_t function, const uin
 		const char *name = name_of(c, i, &n);
 		const char *value = n ? dt_full_value(full, name, n) : NULL;
 
+		if (!value && !is_passed(&c->item[i], argument))
+			continue;
 		p = put_piece(p, c, i);
 		any = true;
 		if (!value)
@@ -525,6 +542,8 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 			   *value = n ? dt_full_value(full, name, n) : NULL;
 		char *end;
 
+		if (!value && !is_passed(&c->item[i], argument))
+			continue;
 		if (!value)
 			end = put_kept(f, c->pid, text, &c->item[i], argument);
 		else if (!strcmp(value, "?"))
@@ -556,6 +575,8 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 		size_t n;
 		const char *name = name_of(c, i, &n);
 
+		if (!is_passed(&c->item[i], value))
+			continue;
 		fn(ctx, name, n, text, (size_t)(end - text));
 	}
 	free(text);

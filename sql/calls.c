@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/failures.h"
 #include "analyse/pair.h"
 #include "analyse/snapshot.h"
 #include "show/entry-records.h"
+#include "show/failure.h"
 #include "sql/arguments.h"
 #include "sql/walk.h"
 
@@ -46,10 +48,12 @@ enum {
 	BEGIN_TICKS,
 	END_TICKS,
 	FLAGS,
+	FAILED,
+	ERRNO,
 };
 
 /* The columns that need the records' values. */
-#define VALUES (0xffull << TEXT)
+#define VALUES (0xffull << TEXT | 3ull << FAILED)
 
 static const struct dt_sql_column columns[] = {
 	[ID] = {"id", "INTEGER", DT_SQL_ID},
@@ -78,6 +82,8 @@ static const struct dt_sql_column columns[] = {
 	[BEGIN_TICKS] = {"begin_ticks", "INTEGER", DT_SQL_BEGIN_TICKS},
 	[END_TICKS] = {"end_ticks", "INTEGER", DT_SQL_END_TICKS},
 	[FLAGS] = {"flags", "INTEGER", DT_SQL_PLAIN},
+	[FAILED] = {"failed", "INTEGER", DT_SQL_PLAIN},
+	[ERRNO] = {"errno", "TEXT", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };
@@ -115,6 +121,7 @@ struct scan {
 	struct dt_fulls fulls;	   /* what came after the entries of open calls */
 	struct dt_texts texts;
 	struct dt_json json;
+	struct dt_failures failures;
 	char *text;
 };
 
@@ -424,6 +431,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	dt_reader_threads(s->pass->reader, &n);
 	x->slots = (uint32_t)n + 1;
 	x->values = s->want.columns & VALUES;
+	x->failures.reader = s->pass->reader;
 	if (s->want.one_id)
 		use_id(x, s->want.id, true);
 	if (s->want.one_parent)
@@ -674,6 +682,25 @@ static void put_result(struct scan *x, sqlite3_context *to, struct row *r)
 		dt_sql_put_value(to, x->text + 3, (size_t)(end - x->text - 3));
 }
 
+/* Gives whether the call failed, where its function's signature says when it does; or why, by the
+ * error's name. */
+static void put_failure(struct scan *x, sqlite3_context *to, const struct row *r, int column)
+{
+	uint32_t error;
+	enum dt_outcome outcome =
+		dt_failures_outcome(&x->failures, r->call.function, result_of(r), &error);
+	const char *name = dt_failure_name(error);
+
+	if (column == FAILED && outcome != DT_OUTCOME_UNKNOWN)
+		sqlite3_result_int(to, outcome == DT_OUTCOME_FAILED);
+	if (column == ERRNO && name)
+		dt_sql_put_text(to, name);
+	else if (column == ERRNO && error)
+		sqlite3_result_int(to, (int)error);
+	if (x->failures.no_memory)
+		sqlite3_result_error_nomem(to);
+}
+
 static void put_number(sqlite3_context *to, int64_t v, bool known)
 {
 	if (known)
@@ -761,6 +788,10 @@ static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 	case FLAGS:
 		sqlite3_result_int64(to, c->flags);
 		break;
+	case FAILED:
+	case ERRNO:
+		put_failure(x, to, r, column);
+		break;
 	default:
 		put_times(x, to, c, column);
 	}
@@ -784,6 +815,7 @@ static void end(struct dt_sql_scan *s)
 	dt_fulls_free(&x->fulls);
 	free(x->open);
 	free(x->json.bytes.p);
+	dt_failures_free(&x->failures);
 	free(x->text);
 	free(x);
 }

@@ -265,10 +265,14 @@ static const char *put_parameters(struct writing *w, const char *p)
 		if (strncmp(p, "...", 3) == 0) {
 			put(w, "...:a@-", 7);
 		} else {
-			put(w, p + type + 1, n - type - 1);
+			size_t name = strcspn(p + type + 1, "?,)");
+
+			put(w, p + type + 1, name);
 			put(w, ":", 1);
 			put_type(w, p, type);
 			put_place(w, p);
+			if (!w->places) /* whether it is passed, by values of a record */
+				put(w, p + type + 1 + name, n - type - 1 - name);
 		}
 		p += n + (p[n] == ',');
 	}

@@ -243,10 +243,11 @@ def line_of(name, prototype, uses, rules):
     result, parameters, variadic = prototype
     text = []
     for kind, parameter in parameters:
+        parameter, _, condition = parameter.partition('?')
         used = uses.get(f'{name}.{parameter}') or uses.get(f'*.{parameter}') if '#' not in kind else None
         if used and kind[0] in 'iu' and kind != 'u8' or used and f'{name}.{parameter}' in uses:
             kind += '#' + used
-        text.append(f'{kind} {parameter}')
+        text.append(f'{kind} {parameter}' + (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
     if used and '#' not in result and result[0] in 'iu':
         result += '#' + used

@@ -43,7 +43,7 @@ static void check(const char *name, const char *want)
 
 static void test_signatures(void **state)
 {
-	check("open", "path:s@0,flags:i4#open@1,mode:u4#mode@2;i4@0!-@3");
+	check("open", "path:s@0,flags:i4#open@1,mode:u4#mode@2?1&4194368;i4@0!-@3");
 	check("malloc", "size:u8@0;p@0!0@3");
 	check("free", "ptr:p@0;v");
 	check("getpid", ";i4@0");
@@ -141,7 +141,7 @@ static void test_names(void **state)
 	check("__GI_strdup", "s:s@0;s@0!0@3");
 	check("_IO_puts", "s:s@0;i4@0!-@3");
 	check("fopen64", "path:s@0,mode:s@1;p@0!0@3");
-	check("__open64", "path:s@0,flags:i4#open@1,mode:u4#mode@2;i4@0!-@3");
+	check("__open64", "path:s@0,flags:i4#open@1,mode:u4#mode@2?1&4194368;i4@0!-@3");
 	check("nosuch", "");
 	check("", "");
 	check("64", "");

@@ -149,6 +149,37 @@ static void test_whole_signatures(void **state)
 	}
 }
 
+/* Arguments that are not always passed. */
+static void test_conditions(void **state)
+{
+	static const struct {
+		const char *text;
+		uint8_t when;
+		uint64_t bits;
+	} golden[] = {
+		{"x:u4@2?1&64;v", 1, 64}, {"x:u4#3@2?3&4294967295;v", 3, 4294967295},
+		{"x:u4@2;v", 0, 0},	  {"x:u4@2?;v", 0, 0},
+		{"x:u4@2?1;v", 0, 0},	  {"x:u4@2?1&;v", 0, 0},
+		{"x:u4@2?4&64;v", 0, 0},  {"x:u4@2?x1&64;v", 0, 0},
+		{"x:u4@2?1&64x;v", 0, 0}, {"x:u4@2?1&4294967296;v", 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(golden) / sizeof(*golden); i++) {
+		struct dt_signature_value v;
+		char text[100];
+
+		assert_true(dt_signature_parameter(golden[i].text, 0, &v));
+		assert_int_equal(v.when, golden[i].when);
+		assert_int_equal(v.when_bits, golden[i].bits);
+		assert_int_equal(dt_signature_passed(&v, (const uint64_t[4]){0}), !golden[i].bits);
+		assert_true(
+			dt_signature_passed(&v, (const uint64_t[4]){~0ull, ~0ull, ~0ull, ~0ull}));
+		/* the rest is read as without it */
+		tell(text, sizeof(text), &v);
+		assert_true(strstr(text, "x u4") == text && strstr(text, " r2 whole"));
+	}
+}
+
 /* The golden vectors of failures: what is said of them, and which results are one. */
 static void test_failures(void **state)
 {
@@ -293,7 +324,7 @@ static void test_members(void **state)
 /* Any text ends, is read within its bounds (the sanitizers look), and leads behind itself. */
 static void test_any_text(void **state)
 {
-	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm!!/nk";
+	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm!!/nk?&";
 	unsigned seed = 1;
 
 	for (int round = 0; round < 200000; round++) {
@@ -311,6 +342,7 @@ static void test_any_text(void **state)
 		text[n] = '\0';
 		for (p = text; dt_signature_next(&p, &v); values++) {
 			assert_true(p > text && p <= text + n);
+			assert_true(v.when < 4 && v.when_bits <= UINT32_MAX);
 			assert_true(v.places <= 2 && v.type.size <= 16);
 			assert_true(v.name + v.name_length <= text + n);
 			assert_true(v.typed + v.typed_length <= text + n);
@@ -334,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_values),	     cmocka_unit_test(test_whole_signatures),
 		cmocka_unit_test(test_no_signature), cmocka_unit_test(test_members),
 		cmocka_unit_test(test_any_text),     cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_conditions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

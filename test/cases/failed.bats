@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Calls that failed: which, why, and where. What the program says of its calls is the oracle.
+bats_require_minimum_version 1.5.0
+load read-helper
+
+setup_file() {
+	dir=$BATS_FILE_TMPDIR
+	cat >"$dir/p.c" <<-'C'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <string.h>
+		__attribute__((noinline)) int fails(int n) { return n > 1 ? -1 : n; }
+		__attribute__((noinline)) int outer(int n) { return fails(n) + 1; }
+		static void say(const char *call, int e) { printf("%s = %d %s (%s)\n", call, e, strerrorname_np(e), strerror(e)); }
+		int main(void)
+		{
+			static pthread_mutex_t m;
+			int r = outer(1) + outer(2);
+
+			pthread_mutex_lock(&m);
+			say("pthread_mutex_trylock", pthread_mutex_trylock(&m));
+			say("posix_fadvise", posix_fadvise(-1, 0, 0, POSIX_FADV_WILLNEED));
+			say("pthread_mutex_trylock", pthread_mutex_trylock(&m));
+			return r != 2;
+		}
+	C
+	gcc -g -O1 -o "$dir/p" "$dir/p.c"
+	cd "$dir"
+	"${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}/devtrace" record -o t.db -F main -F outer -F fails -F 'libc.so.6:pthread_mutex_*lock' -F 'libc.so.6:posix_fadvise*' ./p >said
+	# a function of the program's own has no prototype: a trace that says how it fails is made
+	cp t.db own.db
+	sqlite3 own.db "UPDATE function SET signature = 'n:i4@0;i4@0!-@3' WHERE name = 'fails'"
+}
+
+setup() {
+	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
+	PATH=$build:$build/test/tool:$PATH
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+@test "calls --failed: a line for each call that failed, with the reason as the program has it" {
+	devtrace calls --failed t.db >out
+	sed -n 's/^ *[0-9.]* us  \([a-z_]*\)(.*) = /\1 = /p' out | diff - said
+	! grep -q 'main\|mutex_lock' out || { cat out; false; }
+	# the constant has the header's name
+	grep -q 'posix_fadvise(fd=-1, offset=0, len=0, advise=POSIX_FADV_WILLNEED) = 9 EBADF' out
+}
+
+@test "calls --failed -B: with the calls that they were made in" {
+	devtrace calls --failed -B own.db | sed 's/^ *[0-9.]* us/ us/; s/0x[0-9a-f]*\( <[^>]*>\)\?/P/g' >out
+	cat >want <<-'TEXT'
+		                main() {
+		                  outer(n=2) {
+		 us      fails(n=2) = -1
+		 us    } = 0  /* outer */
+		 us    pthread_mutex_trylock(mutex=P) = 16 EBUSY (Device or resource busy)
+		 us    posix_fadvise(fd=-1, offset=0, len=0, advise=POSIX_FADV_WILLNEED) = 9 EBADF (Bad file descriptor)
+		 us    pthread_mutex_trylock(mutex=P) = 16 EBUSY (Device or resource busy)
+		 us  } = 0  /* main */
+	TEXT
+	grep -v '^#' out | diff - want
+	run -2 devtrace calls -B own.db
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *--failed* ]]
+}
+
+@test "devtrace --failed PROG prints only those; record and attach keep all" {
+	devtrace --failed -F 'libc.so.6:pthread_mutex_*lock' ./p >out
+	[ "$(grep -c ' us  ' out)" = 2 ]
+	[ "$(grep -c 'pthread_mutex_trylock(.*) = 16 EBUSY' out)" = 2 ]
+	run -2 devtrace record --failed -o x.db ./p
+	[ "${#lines[@]}" = 1 ]
+	[ ! -e x.db ]
+}
+
+@test "report --failed: the reasons, by their numbers" {
+	devtrace report --failed -s name t.db >out
+	grep -q 'posix_fadvise[0-9]*: 1 EBADF$' out || { cat out; false; }
+	grep -q 'pthread_mutex_trylock: 2 EBUSY$' out || { cat out; false; }
+	! grep -q 'main\|outer' out || { cat out; false; }
+	devtrace report --failed own.db | grep -q 'fails: 1 for a reason that is not known$'
+	devtrace report --failed --json own.db >json
+	python3 - <<-'PY'
+		import json
+		rows = {r['function']: r for r in json.load(open('json')) if 'function' in r}
+		assert rows['pthread_mutex_trylock']['errors'] == {'EBUSY': 2}, rows
+		assert rows['fails']['errors'] == {'': 1}, rows
+		assert rows['fails']['calls'] == 1, rows
+	PY
+}
+
+@test "sql: columns failed and errno; the page's filter: failed" {
+	devtrace sql -n own.db "SELECT function, failed, errno FROM calls WHERE function NOT LIKE '%unlock' AND NOT (function LIKE '%_lock' AND depth = 0) ORDER BY begin" >out
+	sed -i 's/  */ /g; s/ $//' out
+	grep -q '^fails 0$' out || { cat out; false; }
+	grep -q '^fails 1$' out || { cat out; false; }
+	[ "$(grep -c '^pthread_mutex_trylock 1 EBUSY$' out)" = 2 ]
+	grep -q '^main$' out
+	[ "$(devtrace sql -n own.db "SELECT count(*) FROM calls WHERE failed")" = 4 ]
+}
+
+@test "a signature of a later version, or a damaged one: nothing is known of failures" {
+	for s in '!q' '!' '!-@9' '!-@3x' '?1&2'; do
+		cp t.db bad.db
+		sqlite3 bad.db "UPDATE function SET signature = 'n:i4@0;i4@0$s' WHERE name = 'fails'"
+		devtrace calls bad.db >out
+		grep -q 'fails(n=1)' out
+		[ "$(devtrace sql -n bad.db "SELECT count(*) FROM calls WHERE failed AND function = 'fails'")" = 0 ]
+	done
+}
