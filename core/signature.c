@@ -103,8 +103,12 @@ static bool take_place(const char **p, const char *end, struct dt_signature_plac
 	uint64_t v;
 
 	place->kind = DT_PLACE_VALUE;
-	if (*p < end && (**p == 'x' || **p == 'm'))
-		place->kind = *(*p)++ == 'x' ? DT_PLACE_VECTOR : DT_PLACE_MEMORY;
+	if (*p < end && (**p == 'x' || **p == 'm' || **p == '*')) {
+		place->kind = **p == 'x'   ? DT_PLACE_VECTOR
+			      : **p == 'm' ? DT_PLACE_MEMORY
+					   : DT_PLACE_POINTED;
+		(*p)++;
+	}
 	if (!take_number(p, end, UINT16_MAX, &v))
 		return false;
 	place->n = (uint16_t)v;

@@ -23,7 +23,9 @@ enum dt_place_kind {
 	DT_PLACE_VALUE,	 /* one of a record's values, 0 to 3; in the text of dt_symtab_places() an
 			    integer register */
 	DT_PLACE_VECTOR, /* "x0": a vector register */
-	DT_PLACE_MEMORY	 /* "m8": bytes above the stack pointer at the entry */
+	DT_PLACE_MEMORY, /* "m8": bytes above the stack pointer at the entry */
+	DT_PLACE_POINTED /* "*0": in memory to which that value leads, this piece or the next; only
+			    in the text of dt_symtab_places() */
 };
 
 /* The place of eight bytes of a value. */

@@ -88,7 +88,8 @@ void dt_arguments_missing(const char *which, uint64_t had, char *out, size_t siz
 
 /* ---- items ---- */
 
-static struct dt_item item_at(struct dt_signature_place place)
+/* second: it is the second of two pieces. */
+static struct dt_item item_at(struct dt_signature_place place, bool second)
 {
 	struct dt_item item = {.from = {.kind = DT_OPERAND_REGISTER,
 					.size = 8,
@@ -103,6 +104,11 @@ static struct dt_item item_at(struct dt_signature_place place)
 		item.from.reg = (uint8_t)(DT_REGISTER_XMM0 + place.n);
 	} else {
 		item.from.reg = dt_abi_register[place.n < DT_ABI_INTEGERS ? place.n : 0];
+	}
+	if (place.kind == DT_PLACE_POINTED) {
+		item.steps = 1;
+		item.step[0].add = second ? 8 : 0;
+		item.step[0].size = 8;
 	}
 	return item;
 }
@@ -147,14 +153,20 @@ enum pass { PAIRS, VALUES, TEXTS };
 static int add_parameter(struct dt_point *point, const struct dt_signature_value *p,
 			 const char *entry, enum pass pass)
 {
-	bool second = p->places == 2;
+	/* what a pointer leads to is only shown as it is declared */
+	bool typed = entry && entry[strcspn(entry, ":,")] == ':';
+	bool pointer = typed && p->place[0].kind == DT_PLACE_POINTED;
+	bool second = p->places == 2 && !pointer;
+	struct dt_signature_place place = p->place[0];
 	char name[64], type[24];
 	struct dt_item item;
 
 	if (!p->places)
 		return 0;
+	if (pointer)
+		place.kind = DT_PLACE_VALUE;
 	words_of(p, entry, name, sizeof(name), type, sizeof(type));
-	item = item_at(p->place[0]);
+	item = item_at(place, false);
 	if (type[0] == 's') {
 		item.text = DT_CAPTURE_TEXT;
 		item.only_text = true;
@@ -168,7 +180,7 @@ static int add_parameter(struct dt_point *point, const struct dt_signature_value
 		if (dt_point_item(point, &item, name, type, NULL) < 0)
 			return -1;
 		point->label[point->items - 1].pair = true;
-		item = item_at(p->place[1]);
+		item = item_at(p->place[1], true);
 		return dt_point_item(point, &item, "", "", NULL);
 	}
 	set_type(&item, type);

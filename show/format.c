@@ -570,7 +570,10 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 	char *text = malloc(DT_CALL_TEXT);
 
 	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
-		bool bad = faults && dt_capture_is_bad(value[c->item[i].place]);
+		const struct dt_format_item *item = &c->item[i];
+		bool bad = faults &&
+			   (dt_capture_is_bad(value[item->place]) ||
+			    (item->second != NOWHERE && dt_capture_is_bad(value[item->second])));
 		char *end = bad ? stpcpy(text, "?") : put_kept(f, c->pid, text, &c->item[i], value);
 		size_t n;
 		const char *name = name_of(c, i, &n);

@@ -9,6 +9,7 @@
 
 #include "core/signature.h"
 #include "core/text.h"
+#include "show/sockaddr.h"
 
 #define MAX_PARTS 4096
 #define MAX_NAME  64 /* bytes of a name that are printed */
@@ -30,8 +31,8 @@ struct part {
 
 struct dt_shape {
 	bool ready;
-	char kind;  /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate; 0: it could not
-		       be understood */
+	char kind;  /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
+		       address; 0: it could not be understood */
 	bool flags; /* an enumeration whose values are single bits, to be combined */
 	struct part *part;
 	uint32_t parts;
@@ -105,7 +106,7 @@ static void read_shape(struct dt_shape *s, const char *text)
 	const char *p = strchr(text, ';');
 	char kind = text[0];
 
-	if (!p || !kind || !strchr("efoa", kind) || text[1] != ':')
+	if (!p || !kind || !strchr("efoan", kind) || text[1] != ':')
 		return;
 	for (p++; *p;) {
 		struct part part = {0}, *more;
@@ -340,6 +341,8 @@ char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, 
 		put_members(&o, s, (unsigned __int128)high << 64 | low, 0);
 		return o.p;
 	}
+	if (s->kind == 'n')
+		return dt_sockaddr_put(p, low, high);
 	return put_named(&o, s, 8 * size, low) ? o.p : NULL;
 }
 

@@ -209,12 +209,20 @@ static void put_number(struct writing *w, const char *before, unsigned v)
 		w->at += dt_format(w->buf + w->at, w->size - w->at, "%s%u", before, v);
 }
 
-/* Writes a type of n bytes, "i4#open", with the key of its set. */
+/*
+ * Writes a type of n bytes, "i4#open", with the key of its set. "*timespec" is a pointer to a
+ * structure; where places are wanted, it is the structure.
+ */
 static void put_type(struct writing *w, const char *type, size_t n)
 {
-	const char *set = memchr(type, '#', n), *found;
+	const char *set = memchr(type, type[0] == '*' ? '*' : '#', n), *found;
 
-	put(w, type, set ? (size_t)(set - type) : n);
+	if (type[0] == '*')
+		put(w, w->places ? "a" : "p", 1);
+	else
+		put(w, type, set ? (size_t)(set - type) : n);
+	if (type[0] == '*' && !w->places)
+		return;
 	if (!set || w->at >= w->size)
 		return;
 	found = find(&all_sets, set + 1, (size_t)(type + n - set - 1), ' ');
@@ -241,7 +249,10 @@ static void put_place(struct writing *w, const char *type)
 			put(w, "@-", 2);
 		w->vectors++;
 	} else if (!vector && w->integers < 6) {
-		if (w->places || w->integers < 4)
+		if (w->places && type[0] == '*') { /* the 16 bytes that it leads to */
+			put_number(w, "@*", w->integers);
+			put_number(w, "+*", w->integers);
+		} else if (w->places || w->integers < 4)
 			put_number(w, "@", w->integers);
 		else
 			put(w, "@-", 2);
@@ -313,9 +324,20 @@ void dt_prototype(const char *path, const char *name, bool places, char *buf, si
 	write_out(l ? find_any(l, name) : NULL, places, NULL, buf, size);
 }
 
-/* Do two signatures say the same of where a parameter or result is, and how large? */
+/*
+ * Do two signatures say the same of where a parameter or result is, and how large? What debug
+ * information, b, does not know of an aggregate or a result is no contradiction: the C library
+ * takes the addresses of sockets as unions of pointers, of which it is not certain how they are
+ * passed.
+ */
 static bool is_alike(const struct dt_signature_value *a, const struct dt_signature_value *b)
 {
+	if (!b->places && (b->type.letter == 'a' || !b->name_length))
+		return a->type.size == b->type.size;
+	/* a: the structure that a pointer leads to */
+	if (a->places && a->place[0].kind == DT_PLACE_POINTED)
+		return b->type.size == 8 && b->places == 1 && b->place[0].kind == DT_PLACE_VALUE &&
+		       b->place[0].n == a->place[0].n;
 	if (a->type.size != b->type.size || a->places != b->places)
 		return false;
 	for (unsigned i = 0; i < a->places; i++)

@@ -8,10 +8,10 @@ Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers 
 	symbols/prototypes/make.py
 
 Functions and their types are read from the headers by clang, and only those are kept that the
-library exports. What headers do not say stands in four files beside this one, written by hand:
+library exports. What headers do not say stands in five files beside this one, written by hand:
 names.txt (the names of parameters that manual pages use), failures.txt (which results are
-failures), sets.txt (which constants a parameter can have; their values are the compiler's), and
-libraries.txt (each library's files and headers).
+failures), sets.txt (which constants a parameter can have; their values are the compiler's),
+structures.txt (what a pointer leads to), and libraries.txt (each library's files and headers).
 """
 import fnmatch
 import os
@@ -95,14 +95,41 @@ def letter_of(t, sets, result=False):
     raise Unknown(t.spelling)
 
 
-def functions_of(source, sets):
-    """All functions that a source declares: {name: (result, [(type, name)], variadic)}."""
+def parsed(source):
     unit = cindex.Index.create().parse('all.c', args=['-D_GNU_SOURCE', '-std=gnu11'],
                                        unsaved_files=[('all.c', source)])
-    found = {}
     for d in unit.diagnostics:
         if d.severity >= cindex.Diagnostic.Error:
             sys.exit(f'{d.location.file}:{d.location.line}: {d.spelling}')
+    return unit
+
+
+def read_structures(unit, sets):
+    """structures.txt: returns {FUNCTION.PARAMETER: structure}, and describes the structures."""
+    uses = {}
+    for line in lines_of('structures.txt'):
+        name, _, tail = line.partition(' : ')
+        uses.update({use: name for use in tail.split()})
+        if name == 'sockaddr':
+            sets.described[name] = 'n:sockaddr;'
+            continue
+        found = [c for c in unit.cursor.get_children() if c.kind == CursorKind.STRUCT_DECL and
+                 c.spelling == name and c.is_definition()]
+        members = []
+        for f in found[0].type.get_fields():
+            try:
+                kind = letter_of(f.type, Sets())
+            except Unknown:
+                kind = 'a'
+            members.append(f'{f.spelling}:{"u8" if kind == "p" and name == "epoll_event" else kind}@'
+                           f'{found[0].type.get_offset(f.spelling)}')
+        sets.described[name] = f'a:{name};' + ','.join(members)
+    return uses
+
+
+def functions_of(unit, sets):
+    """All functions that a source declares: {name: (result, [(type, name)], variadic)}."""
+    found = {}
     for c in unit.cursor.get_children():
         if c.kind != CursorKind.FUNCTION_DECL or c.type.kind != TypeKind.FUNCTIONPROTO:
             continue
@@ -239,7 +266,7 @@ def failure_of(name, result, rules):
     return '' if failure == 'never' or result[0] in 'vf' else failure
 
 
-def line_of(name, prototype, uses, rules):
+def line_of(name, prototype, uses, structures, rules):
     result, parameters, variadic = prototype
     text = []
     for kind, parameter in parameters:
@@ -247,6 +274,8 @@ def line_of(name, prototype, uses, rules):
         used = uses.get(f'{name}.{parameter}') or uses.get(f'*.{parameter}') if '#' not in kind else None
         if used and kind[0] in 'iu' and kind != 'u8' or used and f'{name}.{parameter}' in uses:
             kind += '#' + used
+        if kind == 'p' and f'{name}.{parameter}' in structures:
+            kind = '*' + structures[f'{name}.{parameter}']
         text.append(f'{kind} {parameter}' + (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)
     if used and '#' not in result and result[0] in 'iu':
@@ -283,7 +312,11 @@ def main():
     uses = read_sets(all_headers, sets)
     own = {n: d for n, d in sets.described.items()}
     for name, files, source in libraries:
-        found = functions_of(source, sets)
+        unit = parsed(source)
+        if name == 'libc':
+            structures = read_structures(unit, sets)
+            own.update(sets.described)
+        found = functions_of(unit, sets)
         names = exported(files)
         kept = {n: p for n, p in found.items() if n in names}
         for n in known:
@@ -299,11 +332,11 @@ def main():
         # symbols/prototype.c looks for open64 as open too
         kept = {n: p for n, p in kept.items()
                 if not (name == 'libc' and n.endswith('64') and n[:-2] in kept and same_types(p, kept[n[:-2]]))}
-        tables[name] = [line_of(n, kept[n], uses, rules.get(name, [])) for n in sorted(kept)]
+        tables[name] = [line_of(n, kept[n], uses, structures, rules.get(name, [])) for n in sorted(kept)]
         write(name + '.def', tables[name], f'Prototypes of {", ".join(files)}.')
         print(f'{name}: {len(kept)} functions', file=sys.stderr)
     sets.described.update(own)
-    used = set(re.findall(r'#(\w+)', '\n'.join(x for t in tables.values() for x in t)))
+    used = set(re.findall(r'[#*](\w+)', '\n'.join(x for t in tables.values() for x in t)))
     write('sets.def', [f'{n} {sets.described[n]}' for n in sorted(used)],
           'Enumerations and flags that the prototypes name.')
     for name in sorted(set(own) - used):

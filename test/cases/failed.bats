@@ -112,3 +112,70 @@ setup() {
 		[ "$(devtrace sql -n bad.db "SELECT count(*) FROM calls WHERE failed AND function = 'fails'")" = 0 ]
 	done
 }
+
+# the constants of each call and its result: of strace's lines, or of devtrace's. What strace knows of the kernel's calls
+# only, or takes apart further, is left out.
+constants() {
+	sed -n 's/^\( *[0-9.]* us  \)\?\(open\|socket\|connect\|epoll_ctl\|setrlimit\|sendto\|bind\|unlink\)\(at\)\?(/\2(/p; s/^prlimit64(0, /setrlimit(/p' "$1" |
+		sed 's/"[^"]*"\(\.\.\.\)\?//g; s/AT_FDCWD, //; s/IPPROTO_IP/0/; s/EPOLLIN//; s/inet_pton(AF_INET6//; s/NULL//g; s/ ([A-Z][^()]*)$//; s/ E[A-Z0-9]*$//' |
+		sed 's/^\([a-z_]*\).* = \(-\?[0-9]*\)$/\1 \2 &/' | while read -r name result rest; do
+		echo "$name $result" $(grep -oE '\b[A-Z][A-Z0-9_|]+|\b0[0-7]{3}\b' <<<"$rest")
+	done
+}
+
+@test "constants, modes and addresses have the names that strace gives them" {
+	cat >s.c <<-'C'
+		#define _GNU_SOURCE
+		#include <arpa/inet.h>
+		#include <netinet/in.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/resource.h>
+		#include <sys/select.h>
+		#include <sys/socket.h>
+		#include <sys/un.h>
+		#include <sys/epoll.h>
+		#include <time.h>
+		#include <unistd.h>
+		#include <fcntl.h>
+		int main(void)
+		{
+			int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), u = socket(AF_UNIX, SOCK_DGRAM, 0), d = socket(AF_INET, SOCK_DGRAM, 0), six = socket(AF_INET6, SOCK_DGRAM, 0);
+			struct sockaddr_in a = {AF_INET, htons(1), {htonl(0x7f000001)}};
+			struct sockaddr_un b = {AF_UNIX, "/nonexistent-socket"};
+			struct sockaddr_in6 c = {AF_INET6, htons(9), 0, IN6ADDR_LOOPBACK_INIT, 0};
+			struct epoll_event e = {EPOLLIN, {.fd = 7}};
+			connect(s, (void *)&a, sizeof(a));
+			connect(u, (void *)&b, sizeof(b));
+			strcpy(b.sun_path, "/short");
+			connect(u, (void *)&b, sizeof(b));
+			connect(six, (void *)&c, sizeof(c));
+			sendto(d, "hi", 2, MSG_DONTWAIT, (void *)&a, sizeof(a));
+			nanosleep(&(struct timespec){0, 5000}, NULL);
+			select(0, NULL, NULL, NULL, &(struct timeval){0, 10});
+			epoll_ctl(epoll_create1(0), EPOLL_CTL_ADD, s, &e);
+			setrlimit(RLIMIT_NOFILE, &(struct rlimit){100, 200});
+			setrlimit(RLIMIT_NOFILE, (void *)8);
+			setrlimit(RLIMIT_NOFILE, NULL);
+			bind(-1, NULL, 0);
+			open("/tmp/x-decode", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+			unlink("/tmp/x-decode");
+			return 0;
+		}
+	C
+	gcc -o s s.c
+	strace -e trace=openat,open,socket,connect,epoll_ctl,prlimit64,setrlimit,sendto,bind,unlink ./s 2>strace
+	sed -i '0,/^socket/{/^socket/!d}' strace # what the loader does
+	devtrace $(printf -- '-A libc.so.6:%s ' open socket connect epoll_ctl setrlimit sendto bind unlink) ./s >calls
+	constants strace >want
+	constants calls >got
+	[ "$(wc -l <want)" = 16 ] || { cat want; false; }
+	diff want got
+	# what pointers lead to
+	grep -q 'connect(sockfd=[0-9]*, addr={sa_family=AF_INET, sin_port=1, sin_addr=127.0.0.1}, addrlen=16) = -1' calls
+	grep -q 'addr={sa_family=AF_UNIX, sun_path="/short"}, addrlen=110' calls
+	grep -q 'sun_path="/nonexistent-s"\.\.\.}' calls
+	grep -q 'rlim={rlim_cur=100, rlim_max=200}) = 0' calls
+	grep -q 'rlim=0x8?) = -1' calls
+	grep -q 'rlim=NULL) = 0' calls
+}

@@ -95,6 +95,9 @@ static void bind_another(uint64_t *seed, sqlite3_stmt *q, int64_t old)
 					   "i4#00000001",
 					   "-1",
 					   "#1:a#2:i4@0+1=v",
+					   "x:u4#1@2?1&64;i4@0!-/-5@3",
+					   "f:x;A=0/3,B=1/3,C=64",
+					   "n:sockaddr;",
 					   "x%sx%n"};
 
 	switch (fuzz_random(seed, 8)) {

@@ -113,6 +113,12 @@ static void test_fits(void **state)
 	assert_false(dt_prototype_fits(open, "file:s@0,oflag:i4@1,mode:u4@2,x:i4@3;i4@0"));
 	assert_false(dt_prototype_fits(open, ""));
 	assert_true(dt_prototype_fits(";v", ";v"));
+	/* debug information does not know how a union of pointers is passed */
+	assert_true(dt_prototype_fits("fd:i4@0,addr:p@1,len:u4@2;i4@0",
+				      "fd:i4@0,addr:a@-,len:u4@2;i4@-"));
+	assert_false(dt_prototype_fits("fd:i4@0,len:u4@1;i4@0", "fd:i4@0,len:u4@-;i4@0"));
+	assert_true(dt_prototype_fits("req:a#1@*0+*0;i4@0", "req:p@0;i4@0"));
+	assert_false(dt_prototype_fits("req:a#1@*0+*0;i4@0", "req:p@1;i4@0"));
 	assert_false(dt_prototype_fits("a:i4@0;v", ";v"));
 }
 

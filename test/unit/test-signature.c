@@ -14,7 +14,7 @@
 /* "name i4#row 0 1 whole": all that was read, in one line */
 static void tell(char *out, size_t size, const struct dt_signature_value *v)
 {
-	static const char kind[] = "rxm";
+	static const char kind[] = "rxmp";
 	int n = snprintf(out, size, "%.*s %c%u", v->name_length, v->name,
 			 v->type.letter ? v->type.letter : '?', v->type.size);
 
@@ -63,6 +63,7 @@ static void test_values(void **state)
 		{"x:f8@x7;v", "x f8 x7 whole"},
 		{"x:a#000002fa@1+x0;v", "x a8 r1 x0 whole"},
 		{"x:i8@m16;v", "x i8 m16 whole"},
+		{"x:a#000002fa@*4+*4;v", "x a8 p4 p4 whole"},
 		/* a letter that is not known here */
 		{"x:z@0;v", "x z8 r0 whole"},
 		{"x:z4@0;v", "x z4 r0 whole"},
@@ -324,7 +325,7 @@ static void test_members(void **state)
 /* Any text ends, is read within its bounds (the sanitizers look), and leads behind itself. */
 static void test_any_text(void **state)
 {
-	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm!!/nk?&";
+	static const char some[] = "iucbpsfeav0123456789:@#;,+-./xm!!/nk?&*";
 	unsigned seed = 1;
 
 	for (int round = 0; round < 200000; round++) {
