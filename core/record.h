@@ -59,8 +59,11 @@ struct dt_record {
 	uint16_t core;	/* core it was appended on; 0 in the ring of a core, which belongs to that
 			   core */
 	uint64_t sp;	/* stack pointer in the hook: equal for the E and X of a call */
-	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high */
+	uint64_t value[4]; /* E: rdi rsi rdx rcx. X: rax, rdx, xmm0 low, xmm0 high, or errno in its
+			      place: DT_ERRNO_VALUE */
 };
+
+#define DT_ERRNO_VALUE 3 /* X of functions of certain libraries: hook/module.h, sets_errno */
 
 /*
  * Returns a record's address. In a session's log the pc of a point's records, P and their

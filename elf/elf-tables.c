@@ -155,6 +155,24 @@ static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_sectio
 	return 0;
 }
 
+uint64_t dt_elf_slot_function(const struct dt_elf *f, uint64_t slot)
+{
+	uint64_t to = 0;
+
+	for (size_t i = 0; i < f->sections && !to; i++) {
+		const struct dt_elf_section *s = &f->section[i];
+		Elf64_Rela *rela;
+
+		if (s->type != SHT_RELA || s->link >= f->sections ||
+		    f->section[s->link].type != SHT_DYNSYM)
+			continue;
+		rela = dt_elf_read_piece(f, s->offset, s->size);
+		to = rela ? slot_function(f, s, rela, slot) : 0;
+		free(rela);
+	}
+	return to;
+}
+
 /*
  * Replaces PLT entries as targets of tail jumps by the functions they lead to, as far as this file
  * alone shows that.

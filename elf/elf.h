@@ -90,6 +90,10 @@ void dt_elf_close(struct dt_elf *f);
  */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
 
+/* Returns the file's own function that the dynamic linker puts into a slot, unless another file has
+ * one of that name that comes first; 0: there is none. */
+uint64_t dt_elf_slot_function(const struct dt_elf *f, uint64_t slot);
+
 /* Returns the index of the first site at or above address; f->sites if there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);
 

@@ -331,16 +331,22 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, uint64_t at)
 {
 	const struct dt_code_region *r = dt_code_region_of(m->file->code, at);
+	uint8_t plt[DT_PLT] = {0}; /* the last entry of a PLT may be shorter */
 	uint64_t slot, to;
 
-	if (!r || !r->plt || r->high - at < DT_PLT)
+	if (!r || !r->plt)
 		return 0;
-	slot = dt_plt_slot(r->bytes + (at - r->low), at);
-	if (!slot || dt_memory_read(t->mem, slot + m->bias, &to, sizeof(to)) < 0 || to < m->low ||
-	    to >= m->high)
+	memcpy(plt, r->bytes + (at - r->low), r->high - at < DT_PLT ? r->high - at : DT_PLT);
+	slot = dt_plt_slot(plt, at);
+	if (!slot || dt_memory_read(t->mem, slot + m->bias, &to, sizeof(to)) < 0)
+		return 0;
+	if (to < m->low || to >= m->high)
 		return 0;
 	r = dt_code_region_of(m->file->code, to - m->bias);
-	return r && !r->plt ? to - m->bias : 0;
+	if (!r)
+		return 0;
+	/* a slot that leads back to the PLT is filled in at its first call */
+	return r->plt ? dt_elf_slot_function(m->file->elf, slot) : to - m->bias;
 }
 
 /*

@@ -609,6 +609,11 @@ void dt_describe(void *session, const struct dt_record *r, struct dt_site_row *r
 		row->by_target = tells_target(r);
 		if (!row->target && site->target) /* the process has ended: the file knows it */
 			row->target = m->bias + site->target;
-	} else if (signature[0])
+		return;
+	}
+	if (signature[0])
 		row->values = meant(signature, r->kind == DT_EXIT);
+	/* errno, also for a function that has jumped here and ends with this exit */
+	if (row->kind == DT_SITE_RETURN && dt_file_sets_errno(m->file))
+		row->values |= 1u << DT_ERRNO_VALUE;
 }
