@@ -5,24 +5,20 @@ set -u
 root=${DEVTRACE_ROOT:-$PWD}
 export PATH=$root/build:$root/build/test/tool:$PATH
 . "$root/test/sound.bash"
+. "$root/test/share.bash"
 dir=$(mktemp -d) && trap 'sweep "$dir"' EXIT
 cd "$dir" || exit 1
 maketrace -n 1000000 -c 2 -t 3 1.db >/dev/null && maketrace -n 5000000 -c 2 -t 3 5.db >/dev/null || exit 1
 
-# kilobytes that a command has had at most, with all that it read of files
+# kilobytes that a command has had at most, with all that it read of files: the kernel's own maximum
 peak() {
-	"$@" >/dev/null 2>err &
-	local pid=$! most=0 now
-	# the kernel's own maximum, as long as the process is there to be asked
-	while now=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' /proc/$pid/status 2>/dev/null) && [ -n "$now" ]; do
-		most=$now
-	done
-	wait $pid || { cat err >&2; return 1; }
-	echo "$most"
+	/usr/bin/time -q -o peak -f %M "$@" >/dev/null 2>err || { cat err >&2; return 1; }
+	cat peak
 }
 
 n=0 bad=0
-for format in --chrome --perfetto --speedscope --folded --callgrind --csv --barrelfish "--ctf out"; do
+mapfile -t formats < <(printf '%s\n' --chrome --perfetto --speedscope --folded --callgrind --csv --barrelfish "--ctf out" | share)
+for format in "${formats[@]}"; do
 	n=$((n + 1)) why=
 	rm -rf out
 	one=$(peak devtrace export $format 1.db) || why="of one million failed"
