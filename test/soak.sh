@@ -405,7 +405,7 @@ whole() {
 	local t n=0 failed=0
 	make -s -C "$root" -j2 tests >"$work/log" 2>&1 || { tail -n 5 "$work/log" >>"$work/why"; return 1; }
 	for t in instrument/matrix.t events/events.t known/known.t known/probes.t known/cover.t probe/probe.t probe/points.t kernel/dkms.t kernel/kernel.t \
-		stress/kill.t real/real.t; do
+		stress/kill.t stress/export.t real/real.t; do
 		SHARE=1 "$root/test/$t" >"$work/log" 2>&1 || failed=1
 		n=$((n + $(grep -c '^ok' "$work/log")))
 		! grep -A 20 '^not ok' "$work/log" >>"$work/why" || failed=1

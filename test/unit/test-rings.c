@@ -6,7 +6,8 @@
  * The writers' slow path and the reader are compiled in here with each atomic operation as a place
  * where another one may go on. Writers and reader run as coroutines; a schedule says after how many
  * operations which of them goes on. All schedules with two such switches are run, and many with up
- * to five. The ring has four records, so that writers come round to each other's places.
+ * to five; with SHARE=N one of N, others each time (test/share.bash). The ring has four records, so
+ * that writers come round to each other's places.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,10 +83,31 @@ struct schedule {
 	} at[SWITCHES];
 };
 
-static ucontext_t scheduler, context[ACTORS];
+#define SCHEDULER ACTORS
+
 static bool exploring, ended[ACTORS];
+static void (*body[ACTORS])(void);
 static unsigned current, steps, next_switch;
 static const struct schedule *plan;
+
+/*
+ * Where each of them stands, and the scheduler. They change places millions of times: by the
+ * compiler's own jumps, since swapcontext() makes two system calls each time, for signals' masks.
+ */
+static void *place[ACTORS + 1][5];
+
+/* The sanitizer's preparation for a jump is for one that leaves frames behind; none is left here.
+ */
+__attribute__((noipa, noreturn, no_sanitize("address"))) static void resume(unsigned to)
+{
+	__builtin_longjmp(place[to], 1);
+}
+
+__attribute__((noipa, no_sanitize("address"))) static void change(unsigned from, unsigned to)
+{
+	if (!__builtin_setjmp(place[from]))
+		resume(to);
+}
 
 static void step(void)
 {
@@ -100,33 +122,54 @@ static void step(void)
 	if (to == me || ended[to])
 		return;
 	current = to;
-	swapcontext(&context[me], &context[to]);
+	change(me, to);
 }
 
-static void prepare(unsigned actor, void (*body)(void))
+/* An actor's stack goes on from one run to the next, so that it is made once. */
+static void live(void)
+{
+	unsigned me = current;
+
+	for (;;) {
+		change(me, SCHEDULER);
+		body[me]();
+	}
+}
+
+static void prepare_actors(void)
 {
 	static char stack[ACTORS][64 << 10];
-	ucontext_t *c = &context[actor];
+	static ucontext_t context[ACTORS];
+	static ucontext_t begun;
 
-	ended[actor] = false;
-	getcontext(c);
-	c->uc_stack.ss_sp = stack[actor];
-	c->uc_stack.ss_size = sizeof(stack[actor]);
-	c->uc_link = &scheduler;
-	makecontext(c, body, 0);
+	for (current = 0; current < ACTORS; current++) {
+		ucontext_t *c = &context[current];
+
+		getcontext(c);
+		c->uc_stack.ss_sp = stack[current];
+		c->uc_stack.ss_size = sizeof(stack[current]);
+		makecontext(c, live, 0);
+		if (!__builtin_setjmp(place[SCHEDULER]))
+			swapcontext(&begun, c);
+	}
 }
 
-static void run_actors(const struct schedule *p, void (*const body[ACTORS])(void))
+static void run_actors(const struct schedule *p, void (*const bodies[ACTORS])(void))
 {
+	static bool prepared;
+
+	if (!prepared)
+		prepare_actors();
+	prepared = true;
 	plan = p;
 	steps = next_switch = 0;
 	exploring = true;
-	for (unsigned i = 0; i < ACTORS; i++)
-		prepare(i, body[i]);
+	memcpy(body, bodies, sizeof(body));
+	memset(ended, 0, sizeof(ended));
 	current = p->first;
 	for (;;) {
 		/* comes back when an actor has ended: the others in turn */
-		swapcontext(&scheduler, &context[current]);
+		change(SCHEDULER, current);
 		ended[current] = true;
 		for (current = 0; current < ACTORS && ended[current]; current++)
 			;
@@ -345,10 +388,10 @@ static void begin_session(void)
 /* Returns how many operations there were. */
 static unsigned one_run(const struct schedule *p)
 {
-	static void (*const body[ACTORS])(void) = {reads, writer, writer};
+	static void (*const bodies[ACTORS])(void) = {reads, writer, writer};
 
 	begin_session();
-	run_actors(p, body);
+	run_actors(p, bodies);
 	dt_rings_stop(&memory_of);
 	while (read_once(true))
 		;
@@ -372,6 +415,21 @@ static unsigned one_run(const struct schedule *p)
 #define SOME 1
 #endif
 
+/* Of how many schedules one is run, and where the random numbers begin: SHARE, FROM. */
+static unsigned some = SOME, seed = 1;
+
+static int take_share(void **state)
+{
+	const char *share = getenv("SHARE"), *from = getenv("FROM");
+
+	if (share && atoi(share) > 1) {
+		some *= (unsigned)atoi(share);
+		seed = from ? (unsigned)atoi(from) : (unsigned)clock_now();
+		print_message("# one schedule of %u: SHARE=%s FROM=%u\n", some, share, seed);
+	}
+	return 0;
+}
+
 static void all_with_two_switches(void)
 {
 	struct schedule p;
@@ -382,7 +440,8 @@ static void all_with_two_switches(void)
 		most = one_run(&p) + 20;
 		p.n = 2;
 		for (p.at[0].at = 1; p.at[0].at < most; p.at[0].at++)
-			for (p.at[1].at = p.at[0].at + 1; p.at[1].at < most; p.at[1].at += SOME)
+			for (p.at[1].at = p.at[0].at + 1 + (unsigned)rand_r(&seed) % some;
+			     p.at[1].at < most; p.at[1].at += some)
 				for (unsigned to = 0; to < ACTORS * ACTORS; to++) {
 					p.at[0].to = to / ACTORS;
 					p.at[1].to = to % ACTORS;
@@ -395,7 +454,6 @@ static void all_with_two_switches(void)
 static void many_with_more(unsigned runs, unsigned apart)
 {
 	struct schedule p;
-	unsigned seed = 1;
 
 	while (runs--) {
 		unsigned at = 0;
@@ -418,10 +476,10 @@ static void explore(enum dt_policy policy, bool shared)
 	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++) {
 		setup = (struct setup){policy, shared, before[i], 3, 4, 2};
 		all_with_two_switches();
-		many_with_more(20000 / SOME, 30);
+		many_with_more(20000 / some, 30);
 		setup.calls = 10; /* enough for a lap while another one sleeps */
 		setup.reads = 10;
-		many_with_more(20000 / SOME, 150);
+		many_with_more(20000 / some, 150);
 	}
 }
 
@@ -457,7 +515,7 @@ static void check_072_counters(void **state)
 				start = (1ull << bits[i]) - 5;
 				setup = (struct setup){
 					(enum dt_policy)policy, shared, 3, 10, 10, 2};
-				many_with_more(20000 / SOME, 150);
+				many_with_more(20000 / some, 150);
 			}
 	start = 0;
 }
@@ -547,5 +605,5 @@ int main(void)
 		cmocka_unit_test(check_072_counters),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, take_share, NULL);
 }
