@@ -55,6 +55,13 @@ static int check_size(uint64_t bytes, unsigned cores, uint64_t ring_size, struct
 	if (!dt_ring_size_is_valid(ring_size))
 		return dt_fail(e, "a ring has %lu KiB: it must be a power of two from 64K to 1G",
 			       (unsigned long)(ring_size >> 10));
+	/* before gigabytes are taken that no process could map */
+	if (bytes >= 1ull << 31)
+		return dt_fail(e,
+			       "%u rings of %lu MiB need %lu MiB of addresses below 2 GiB, and no "
+			       "process has so many: make them smaller (-b)",
+			       cores + 1, (unsigned long)(ring_size >> 20),
+			       (unsigned long)(bytes >> 20));
 	if (sysinfo(&info) < 0)
 		return 0;
 	room = (uint64_t)info.freeram * info.mem_unit + (uint64_t)info.bufferram * info.mem_unit;
