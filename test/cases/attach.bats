@@ -197,7 +197,8 @@ time.sleep(30)' 3>&-)
 		done) >/dev/null 2>&1 3>&- &
 		writers+=($!)
 	done
-	for i in $(seq 15); do
+	times=$((15 / ${SHARE:-1}))
+	for i in $(seq $times); do
 		timeout -s KILL 30 "$dt" attach -s while -o "$dir/w.db" -T 'turn REG rdi' "$pid" 2>"$dir/err" 3>&- &
 		tracer=$!
 		until "$dt" ctl -s while quit 2>/dev/null || ! kill -0 "$tracer"; do :; done
@@ -206,7 +207,7 @@ time.sleep(30)' 3>&-)
 	done
 	rm "$dir/busy"
 	wait "${writers[@]}" || true
-	[ "$i" = 15 ] || { cat "$dir/err"; false; }
+	[ "$i" = $times ] || { cat "$dir/err"; false; }
 	stop_spin
 }
 

@@ -154,6 +154,7 @@ own="ask_for_its_own"
 
 @test "confine: on a kernel without Landlock or seccomp commands say the same" {
 	local words lacks
+	. "$BATS_TEST_DIRNAME/../share.bash"
 	while read -ra words; do
 		rm -f imported.db
 		"$dt" "${words[@]}" >want 2>want.err || true
@@ -163,7 +164,7 @@ own="ask_for_its_own"
 			cmp want got || { echo "${words[*]} without $lacks"; cat got.err; return 1; }
 			grep -v '^taken: \|^refused: ' got.err | diff want.err - || { echo "${words[*]} without $lacks"; return 1; }
 		done
-	done < <(commands | grep -v '^check\|^view\|^sql.*INSERT\|--trace')
+	done < <(commands | grep -v '^check\|^view\|^sql.*INSERT\|--trace' | share)
 }
 
 @test "confine: serve, fetch and view, and what follows a session" {

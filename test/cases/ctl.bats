@@ -29,14 +29,15 @@ expect() {
 
 # a command that must fail with this text in its one line, and change nothing
 bad() {
-	local before text=$1
+	local before after text=$1
 	before=$(state)
 	shift
 	run ctl "$@"
 	[ "$status" = 1 ] || { echo "accepted: $*"; return 1; }
 	one_line "$text" || return 1
-	[ "$(state)" = "$before" ] || { echo "changed by: $*"; return 1; }
-	[ "$(ctl | tail -1)" = "#error ${output#devtrace: }" ]
+	after=$(ctl)
+	[ "$(lasting <<<"$after")" = "$before" ] || { echo "changed by: $*"; return 1; }
+	[ "${after##*$'\n'}" = "#error ${output#devtrace: }" ]
 }
 
 @test "check-061-fresh: eight lines, in this order" {

@@ -250,7 +250,8 @@ P
 # bats test_tags=long
 @test "diff --first: any call of a long run, in memory that does not grow with it" {
 	calls a.db 0
-	for n in 1 2 3 4095 4096 4097 8192 8193 14999 15000; do
+	. "$BATS_TEST_DIRNAME/../share.bash"
+	for n in $(printf '%s\n' 1 2 3 4095 4096 4097 8192 8193 14999 15000 | share); do
 		calls b.db $n
 		for order in "a.db b.db" "b.db a.db"; do
 			run devtrace diff --first $order

@@ -438,7 +438,8 @@ load wait
 	first=$!
 	again 2 3>&- &
 	second=$!
-	for _ in $(seq 60); do
+	# a share of them for every change: test/share.bash
+	for _ in $(seq $((60 / ${SHARE:-1}))); do
 		"$dt" record -o replaced.db ./fib >out || true
 	done
 	rm reading
@@ -676,14 +677,15 @@ load wait
 		writers+=($!)
 	done
 	well=0
-	for i in $(seq 20); do
+	times=$((21 / ${SHARE:-1}))
+	for i in $(seq $times); do
 		timeout -s KILL 30 "$dt" record -s while -F turn -o w.db -T 'turn REG rdi' ./three 2>err || break
 		[ "$("$dt" cat w.db | grep -c ^P)" = 3 ] || break
 		well=$((well + 1))
 	done
 	rm busy
 	wait "${writers[@]}" || true
-	[ "$well" = 20 ] || { cat err; false; }
+	[ "$well" = $times ] || { cat err; false; }
 }
 
 @test "record: a function asked for by its name that has no sled, in a file with others, is told" {

@@ -176,7 +176,11 @@ count() {
 
 # ctl without what counts
 state() {
-	ctl | grep -v -e '^#tracehits' -e '^#slothits' -e '^#traceinhits' -e '^#traceouthits' \
+	ctl | lasting
+}
+
+lasting() {
+	grep -v -e '^#tracehits' -e '^#slothits' -e '^#traceinhits' -e '^#traceouthits' \
 		-e '^#newplfail' -e '^#error'
 }
 

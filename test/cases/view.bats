@@ -550,13 +550,14 @@ code() {
 # bats test_tags=long
 @test "view: ended at any time while it sums up, it ends" {
 	local ms
+	. "$BATS_TEST_DIRNAME/../share.bash"
 	unsound broken.db some.db
 	maketrace -n 300000 -c 2 -t 3 whole.db >made
 	cp whole.db broken.db
 	sqlite3 broken.db "UPDATE chunk SET events = zeroblob(100) WHERE id = (SELECT max(id) FROM chunk)"
 	# while it waits for the end of summing up, and when it has just come
 	for file in whole.db broken.db; do
-		for ms in {0..120..3}; do
+		for ms in $(printf '%s\n' {0..120..3} | share); do
 			cp "$file" some.db
 			view some.db
 			sleep "$(printf '0.%03d' "$ms")"
