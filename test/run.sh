@@ -7,7 +7,8 @@
 # cases with sanitizers. At the end the cases that took longest are named.
 # A change waits for this: of campaigns with many cases that are alike a share is tried, another one each time (test/share.bash,
 # SHARE=1: all), campaigns that go on for some time are short, and with sanitizers the commands' cases run in a random
-# order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning). All of them: make soak S="whole sanitizers".
+# order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning), or one of the two would have nothing
+# else to do, but at least five files. All of them: make soak S="whole sanitizers".
 # Cases tagged long run with sanitizers in soak only.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 #	PLAIN=1: nothing that was built with sanitizers
@@ -77,8 +78,9 @@ with_sanitizers() {
 	local t
 	[ -x build/san/devtrace ] && [ -z "${PLAIN-}" ] || return 0
 	for t; do
-		# some, however slow the machine is
-		if [ "$SECONDS" -ge "$SANITIZERS_UNTIL" ] && [ "$(ls -d "$out"/*.san 2>/dev/null | wc -l)" -ge 10 ]; then
+		# some, however slow the machine is; and as long as the other lane is not at its end
+		if [ "$SECONDS" -ge "$SANITIZERS_UNTIL" ] && [ "$(ls -d "$out"/*.san 2>/dev/null | wc -l)" -ge 5 ] &&
+			[ -e "$out/commands.done" ] && [ -e "$out/the_rest.done" ]; then
 			claim "$t.san" && echo "$t" >>"$out/not-tried"
 			continue
 		fi
@@ -93,6 +95,7 @@ commands() {
 	for t in "${files[@]}"; do
 		cases "$t" "$t" "${bats[@]}"
 	done
+	: >"$out/commands.done"
 	with_sanitizers "${shuffled[@]}"
 }
 
@@ -103,6 +106,7 @@ the_rest() {
 	for t in test/*/*.t build/test/unit/* "${san[@]}"; do
 		[ -x "$t" ] && [ ! -d "$t" ] && case $t in *.o | *.d) false ;; esac && wanted "$t" && run "$t" "$t"
 	done
+	: >"$out/the_rest.done"
 	with_sanitizers "${shuffled[@]}"
 }
 
@@ -114,8 +118,11 @@ for t in test/cases/*.bats; do
 done
 mapfile -t shuffled < <([ ${#files[@]} = 0 ] || printf '%s\n' "${files[@]}" | shuf)
 if [ ${#names[@]} = 0 ]; then
-	export SHARE=${SHARE-3} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-8}
-	: "${SANITIZERS_UNTIL:=1020}"
+	export SHARE=${SHARE-3} SECONDS_MAX=${SECONDS_MAX-10} STORM_SECONDS=${STORM_SECONDS-16} RANDOM_KILLS=${RANDOM_KILLS-6}
+	export SERVE_REQUESTS=${SERVE_REQUESTS-2000}
+	# dkms.t builds the module for the kernel that kernel.t boots
+	[ "$SHARE" = 1 ] || export KERNEL_FROM=$((RANDOM % 2))
+	: "${SANITIZERS_UNTIL:=900}"
 fi
 : "${SANITIZERS_UNTIL:=100000}"
 for lane in commands the_rest; do

@@ -8,6 +8,7 @@ set -u
 root=${DEVTRACE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 seconds=${HOSTILE_SECONDS:-0.5}
 seed=${HOSTILE_SEED:-$RANDOM}
+. "$root/test/share.bash"
 dir=$(mktemp -d) && chmod 711 "$dir" || exit 1
 trap 'rm -rf "$dir"' EXIT
 export XDG_RUNTIME_DIR=$dir/run
@@ -156,12 +157,12 @@ print(n)')
 
 for build in build build/san; do
 	[ -x "$root/$build/devtrace" ] || continue
-	for policy in wait drop overwrite; do
-		for what in control rings records all; do
-			one $build $policy $what "$seconds"
-			result $? "$build, $policy: writes to $what do no harm, seed $seed"
-			seed=$((seed + 1))
-		done
+	mapfile -t ways < <(printf '%s\n' {wait,drop,overwrite}" "{control,rings,records,all} | share)
+	for way in "${ways[@]}"; do
+		policy=${way% *} what=${way#* }
+		one $build $policy $what "$seconds"
+		result $? "$build, $policy: writes to $what do no harm, seed $seed"
+		seed=$((seed + 1))
 	done
 	one $build wait truncate 1
 	result $? "$build: the memory can not be taken away"

@@ -24,7 +24,8 @@ code() {
 . "$here/../share.bash"
 make -s -C "$root" install-dkms DESTDIR="$work" >"$work/log" 2>&1
 result $? "make install-dkms"
-for version in $(printf '%s\n' 6.1 6.12 | share 2); do
+# the kernel that kernel.t tries, for which build.sh has built or will build it anyway
+for version in $(printf '%s\n' 6.12 6.1 | FROM=${FROM:-${KERNEL_FROM-}} share 2); do
 	out=$("$here/build.sh" "$version" 2>"$work/log") || { result 1 "Linux $version: build.sh"; sed 's/^/# /' "$work/log"; continue; }
 	kernel=${out##*/}
 	mkdir -p "$work/tree" "$work/modules"

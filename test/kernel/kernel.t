@@ -91,14 +91,13 @@ boot() {
 }
 
 # machines: the files whose cases one of them runs, a line each. Two for each kernel: it waits for its own
-# clock now and then, and one for each core would leave the cores idle.
+# clock now and then, and one for each core would leave the cores idle. One of the two for every change: test/share.bash.
 machines() {
 	if [ -n "${CASES-}${SOAK-}" ]; then
 		echo
 		return
 	fi
-	echo system.sh user.sh
-	echo calls.sh examples.sh filters.sh language.sh map.sh points.sh
+	printf '%s\n' 'system.sh user.sh' 'calls.sh examples.sh filters.sh language.sh map.sh points.sh' | share 2
 }
 
 # costs VERSION: what a record costs in 6.1: instructions, whatever else the machine does
@@ -142,7 +141,7 @@ judge() {
 
 booted=() versions=("$@")
 . "$here/../share.bash"
-[ $# != 0 ] || mapfile -t versions < <(printf '%s\n' 6.12 6.1 | share 2) # the slower one first
+[ $# != 0 ] || mapfile -t versions < <(printf '%s\n' 6.12 6.1 | FROM=${FROM:-${KERNEL_FROM-}} share 2) # the slower one first
 for version in "${versions[@]}"; do
 	out=$("$here/build.sh" "$version" 2>"$work/build.log")
 	result $? "Linux $version: devtrace.ko builds for ${out##*/}"

@@ -60,7 +60,7 @@ shapes >"$dir/shapes.c"
 
 for compiler in gcc clang; do
 	for level in -O0 -O1 -O2 -O3 -Os; do echo "$compiler $level"; done
-done | share >"$dir/ways"
+done | share 5 2 >"$dir/ways"
 
 # known.t's, and the others; enums.c has empty functions of one byte side by side, forbid.c one that is little
 # more than a syscall, which is not moved along

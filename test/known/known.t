@@ -145,4 +145,4 @@ selected() {
 	done
 }
 
-cases | share | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case
+cases | share "" 2 | selected "$@" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_case "$1" >"$dir/out.$$"; cat "$dir/out.$$"; rm -f "$dir/out.$$"' case

@@ -101,7 +101,8 @@ run_csmith() {
 	timeout 1 ./prog 0 >alone.out 2>/dev/null
 	alone=$?
 	[ $alone -lt 124 ] || { cd "$dir" && sweep "$here"; return 0; }
-	judge "$name" -F '*' -F 'libc.so.6:*' ./prog 1000
+	# half as long for every change: every call is looked at afterwards
+	judge "$name" -F '*' -F 'libc.so.6:*' ./prog $((${SHARE:-1} > 1 ? 500 : 1000))
 }
 
 # Each function that is hooked was called as often in each run, and left each time; nothing is lost.

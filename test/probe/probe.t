@@ -128,7 +128,7 @@ csmith_cases() {
 	done
 }
 
-{ cases | share; csmith_cases; } | while read -r line; do
+{ cases | share "" 2; csmith_cases; } | while read -r line; do
 	wanted "${line%%|*}" && printf '%s\0' "$line"
 done | xargs -0 -r -n 1 -P 2 bash -c 'run_case "$1"' _
 

@@ -7,6 +7,7 @@
 # STORM_SECONDS: how long, in all (40); STORM_SEED: where the random numbers begin.
 set -u
 . "$(dirname "$0")/../real/common.sh"
+. "$root/test/share.bash"
 cd "$root" || exit 1
 program='' session=storm-$$ seed=${STORM_SEED:-$((RANDOM + 1))} each=$(((${STORM_SECONDS:-40} + 7) / 8))
 trap '[ -z "$program" ] || kill "$program" 2>/dev/null; "$devtrace" ctl -s "$session" quit 2>/dev/null; cleanup' EXIT
@@ -94,8 +95,9 @@ storm_of() {
 	result $rc "$what: its sums were right"
 }
 
-storm_of "gcc -O2" gcc -O2
-storm_of "gcc -O0" gcc -O0
-storm_of "clang -O1" clang -O1
-storm_of "gcc -O2 with sleds" gcc -O2 "-B${devtrace%/*}/lib"
+mapfile -t ways < <(printf '%s\n' "gcc -O2" "gcc -O0" "clang -O1" "gcc -O2 -B${devtrace%/*}/lib" | share)
+for way in "${ways[@]}"; do
+	# shellcheck disable=SC2086 # words
+	storm_of "${way/-B*/with sleds}" $way
+done
 echo "1..$tests"

@@ -60,6 +60,7 @@ complete() {
 mkfifo "$dir/fifo"
 at_every_instruction() { # hook
 	local i failed="" hit every=${SHARE:-1}
+	[ "$every" = 1 ] || every=$((every * 2))
 	for ((i = ${FROM:-RANDOM % every}; ; i += every)); do
 		begin "-p wait -b 64K" "1 1 100000000 0 0" || { failed="$failed start@$i"; break; }
 		hit=$("$b/test/tool/stopat" "$target" "$1" $i kill 2>"$dir/stopat")
@@ -108,7 +109,7 @@ held_at() {
 
 held() { # policy calls
 	local i failed="" hit try calls=$2 why
-	for i in $(printf '%s\n' 0 6 9 12 15 18 21 24 27 30 33 | share); do
+	for i in $(printf '%s\n' 0 6 9 12 15 18 21 24 27 30 33 | share "" 2); do
 		for try in 1 2 3; do
 			why=""
 			held_at "$1" "$calls" "$i"
@@ -163,12 +164,12 @@ random_controller_kills
 # a shell's programs, everything of theirs and of libc by probes: the controller is killed between an execve and
 # the last jump planted, or wherever else it is
 kills_while_started() {
-	local i k failed="" shell
+	local i k failed="" shell starts=$((12 / ${SHARE:-1}))
 	gcc -O2 -o "$dir/started" -x c - <<-'C' || failed=compiler
 		__attribute__((noinline)) int work(int n) { return n ? work(n - 1) + n : 0; }
 		int main(void) { return work(1000) != 500500; }
 	C
-	for ((i = 0; i < 10; i++)); do
+	for ((i = 0; i < starts; i++)); do
 		: >"$dir/out"
 		"$b/devtrace" record -f -p overwrite -F 'started:*' -F 'libc.so.6:*' -o "$dir/s.db" \
 			sh -c 'echo begin; for i in 1 2 3 4 5 6 7 8 9 10; do '"$dir/started"' || echo "status $?"; done; echo end' \
@@ -190,7 +191,7 @@ kills_while_started() {
 			failed="$failed kill $i: $(xargs <"$dir/out")"
 		sweep "$dir"/s.db*
 	done
-	result $([ -z "$failed" ]; echo $?) "10 SIGKILLs of the controller while it follows a shell's programs: they are unharmed" \
+	result $([ -z "$failed" ]; echo $?) "$starts SIGKILLs of the controller while it follows a shell's programs: they are unharmed" \
 		"$failed"
 }
 kills_while_started
@@ -198,7 +199,7 @@ kills_while_started
 attach_again() {
 	local failed="" i
 	begin "-p wait -b 64K" "1 2 400000000 1000 3" || failed=start
-	for ((i = 0; i < 10; i++)); do
+	for ((i = 0; i < 12 / ${SHARE:-1}; i++)); do
 		kill -9 "$controller"
 		wait "$controller" 2>/dev/null
 		"$b/devtrace" attach -p drop -o "$dir/a.db" "$target" >"$dir/attach" 2>&1 &
