@@ -42,6 +42,8 @@ enum {
 	/* recording was stopped or frozen while it was open: begin and end may belong to different
 	 * calls */
 	DT_CALL_PAUSED = 8192,
+	/* its thread was on no processor for a time: `waited' is not 0 */
+	DT_CALL_WAITED = 16384,
 };
 
 /*
@@ -72,6 +74,12 @@ struct dt_call {
 	uint64_t children; /* ticks in calls made from it; the rest is its self time */
 	uint64_t inner; /* ticks in calls of the same function within it, each counted once: this is
 			   what is known of the function's time if that of this call is not */
+	/*
+	 * Ticks in which the thread was on no processor, as switches tell (analyse/waits.h): in the
+	 * call; in the call itself, not in calls made from it; how many of `waited' it could have
+	 * gone on in, had a processor been free; and those of `inner'. All 0 without switches.
+	 */
+	uint64_t waited, waited_self, preempted, inner_waited;
 	const uint64_t *argument; /* the entry's four values; NULL: they were not read */
 	const uint64_t
 		*result; /* the exit's four values; NULL: there are none, or they were not read */

@@ -79,6 +79,8 @@ static void add(struct dt_graph_sum *to, const struct dt_graph_sum *x)
 	to->outer += x->outer;
 	to->sum += x->sum;
 	to->self += x->self;
+	to->outer_waited += x->outer_waited;
+	to->self_waited += x->self_waited;
 }
 
 /* ---- calls of a node that are open ---- */
@@ -258,6 +260,8 @@ static void count(struct dt_graph_tree *t, const struct place *p, const struct d
 		.sum = took,
 		.outer = c->flags & DT_CALL_RECURSIVE ? 0 : took,
 		.self = took > c->children ? took - c->children : 0,
+		.outer_waited = c->flags & DT_CALL_RECURSIVE ? 0 : c->waited,
+		.self_waited = c->waited_self,
 	};
 
 	if (c->flags & DT_CALL_NO_ENTRY) {
@@ -270,10 +274,14 @@ static void count(struct dt_graph_tree *t, const struct place *p, const struct d
 		return;
 	}
 	add(&t->sum[i], &one);
-	if (p->node_first)
+	if (p->node_first) {
 		t->sum[p->node].total += took;
-	if (p->again_first)
+		t->sum[p->node].waited += c->waited;
+	}
+	if (p->again_first) {
 		t->sum[p->again].total += took;
+		t->sum[p->again].waited += c->waited;
+	}
 }
 
 /* Counts a call without an entry. */
@@ -298,10 +306,14 @@ static void count_hidden(struct reading *k, const struct place *p, const struct 
 
 	if (c->flags & DT_CALL_UNKNOWN || took <= c->children)
 		return;
-	for (size_t t = 0; t < k->trees; t++)
-		if (p[t].node)
-			k->tree[t]->sum[p[t].again ? p[t].again : p[t].node].self +=
-				took - c->children;
+	for (size_t t = 0; t < k->trees; t++) {
+		struct dt_graph_sum *s = &k->tree[t]->sum[p[t].again ? p[t].again : p[t].node];
+
+		if (!p[t].node)
+			continue;
+		s->self += took - c->children;
+		s->self_waited += c->waited_self;
+	}
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -349,6 +361,7 @@ static void make_above(struct reading *k, uint32_t function, struct dt_graph_tre
 		for (bool first = true; at; first = false) {
 			add(&above->sum[at], s);
 			above->sum[at].total += s->outer;
+			above->sum[at].waited += s->outer_waited;
 			if (!up && !first)
 				break;
 			of = up ? w->way.node[up].function : DT_GRAPH_NO_CALLER;
@@ -356,6 +369,7 @@ static void make_above(struct reading *k, uint32_t function, struct dt_graph_tre
 			if (at && (!up || of == function)) {
 				add(&above->sum[at], s);
 				above->sum[at].total += s->outer;
+				above->sum[at].waited += s->outer_waited;
 				break;
 			}
 			up = up ? w->way.node[up].parent : 0;
@@ -390,8 +404,11 @@ static int take_spans(struct reading *k, struct dt_reader *r, const struct dt_re
 	rc = dt_reader_start(r, range, e);
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		rc = 0;
-		if (s.n && k->g->wanted && !k->g->wanted(k->g->ctx, s.tid))
-			continue;
+		if (s.n && k->g->wanted && !k->g->wanted(k->g->ctx, s.tid)) {
+			if (dt_reader_site(r, s.site[0])->kind != DT_SWITCH)
+				continue;
+			s.n = 1; /* the switch tells that a wanted thread has left the core */
+		}
 		if (dt_pair_span(k->pair, &s) || k->failed)
 			rc = dt_fail(e, "out of memory");
 	}
@@ -445,6 +462,7 @@ struct dt_graph_sum dt_graph_function(const struct dt_graph *g, uint32_t functio
 		if (g->whole.way.node[i].function == function && !g->whole.way.node[i].again)
 			add(&all, &g->whole.sum[i]);
 	all.total = all.outer;
+	all.waited = all.outer_waited;
 	return all;
 }
 

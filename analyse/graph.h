@@ -28,6 +28,8 @@ struct dt_graph_sum {
 	uint64_t outer;	    /* time of calls that are not recursive */
 	uint64_t sum;	    /* time of all calls, for the mean */
 	uint64_t self;
+	/* what of `total', `outer' and `self' was waiting: see struct dt_call */
+	uint64_t waited, outer_waited, self_waited;
 };
 
 struct dt_graph_tree {

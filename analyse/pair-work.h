@@ -51,6 +51,12 @@ struct dt_pair {
 				thread */
 	uint64_t next_loss;  /* after this time the span's core may lose something, or is losing it
 				already */
+	/* by core, `cores_on' of them: the thread that was on it last, as switches and records
+	 * tell; 0: none is known */
+	uint32_t on[DT_FURTHER_CORES];
+	uint32_t cores_on;
+	/* ticks by which a switch may be misplaced among records; 0: not asked yet */
+	uint64_t late;
 	/* the record that is being handled, and its ticks, less the costs of recording */
 	const struct dt_span *span;
 	uint32_t at;

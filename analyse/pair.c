@@ -12,12 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/pair-work.h"
+#include "analyse/waits.h"
 #include "core/search.h"
 
 #define STACK_LEAST    2048 /* the least bytes that a stack has (MINSIGSTKSZ) */
 #define ARGUMENTS_MOST 128  /* the most bytes of arguments on a stack below its first call */
 
 /* ---- closing and opening calls ---- */
+
+/* Returns the index of the frame that a nested segment was entered from; -1: it is gone. */
+static int64_t below_frame(const struct dt_segment *s)
+{
+	const struct dt_segment *b = s->below;
+
+	for (uint32_t i = b ? b->n : 0; i-- > 0;)
+		if (b->frame[i].call.id == s->below_id)
+			return i;
+	return -1;
+}
+
+/* Ends what a call that is over has waited, and adds it to what its caller did. */
+static __attribute__((noinline, cold)) void end_waits(struct dt_segment *s,
+						      struct dt_stack_frame *f)
+{
+	int64_t below = f == s->frame ? below_frame(s) : -1;
+	struct dt_call *caller = f != s->frame ? &f[-1].call
+				 : below >= 0  ? &s->below->frame[below].call
+					       : NULL;
+
+	dt_waits_limit(&f->call);
+	if (!caller)
+		return;
+	caller->flags |= DT_CALL_WAITED;
+	caller->waited += f->call.waited;
+	caller->preempted += f->call.preempted;
+}
 
 static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 		    struct dt_stack_frame *f, uint32_t flags, uint32_t exit)
@@ -44,20 +73,11 @@ static void say_end(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segm
 		if (!exit)
 			c->flags &= ~(unsigned)(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED);
 	}
+	if (__builtin_expect(c->flags & DT_CALL_WAITED, 0))
+		end_waits(s, f);
 	p->said = s;
 	p->enclosing = (uint32_t)(f - s->frame);
 	p->events.end(p->events.ctx, c);
-}
-
-/* Returns the index of the frame that a nested segment was entered from; -1: it is gone. */
-static int64_t below_frame(const struct dt_segment *s)
-{
-	const struct dt_segment *b = s->below;
-
-	for (uint32_t i = b ? b->n : 0; i-- > 0;)
-		if (b->frame[i].call.id == s->below_id)
-			return i;
-	return -1;
 }
 
 /* Adds what a call took to its caller's time in the calls it made. */
@@ -91,6 +111,9 @@ static void credit(struct dt_segment *s, const struct dt_stack_frame *f)
 	for (struct dt_stack_frame *g = s->frame + (f - s->frame); ticks && g-- > last;)
 		if (g->call.function == f->call.function) {
 			g->inner += ticks;
+			g->call.inner_waited += f->call.flags & DT_CALL_UNTIMED
+							? f->call.inner_waited
+							: f->call.waited;
 			return;
 		}
 }
@@ -186,6 +209,7 @@ static void push(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment
 	c->begin = c->end = p->now;
 	c->sp = sp;
 	c->held = c->children = c->inner = 0;
+	c->waited = c->waited_self = c->preempted = c->inner_waited = 0;
 	c->argument = c->result = NULL;
 	c->note = &f->note;
 	if (p->values) {
@@ -1071,6 +1095,8 @@ static void other(struct dt_pair *p, struct dt_thread_stack *t, uint8_t kind, ui
 	/* these are recorded by the thread itself; a switch or a rundown is about it */
 	if (kind == DT_POINT || kind == DT_EVENT || kind == DT_SEND || kind == DT_RECEIVE)
 		point(p, t, sp);
+	else if (kind == DT_SWITCH)
+		dt_waits_switch(p, t, i);
 	s = t->current;
 	p->said = s;
 	p->enclosing = s ? s->n : 0;
@@ -1498,6 +1524,7 @@ int dt_pair_span(struct dt_pair *p, const struct dt_span *s)
 	}
 	if (__builtin_expect(t->holds_known != known_times(p), 0))
 		find_holds(p, t);
+	dt_waits_span(p, t, s);
 	for (uint32_t from = 0, to; from < s->n; from = to) {
 		to = new_program(p, t, s, from);
 		records(p, t, s, from, to);

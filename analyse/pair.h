@@ -22,6 +22,10 @@ struct dt_pair_events {
 	void (*loss)(void *ctx, uint32_t tid, uint64_t lost, uint64_t begin, uint64_t end);
 	/* A record that is neither an entry nor an exit. May be NULL. */
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);
+	/* A thread is on a processor again, after it was on none between two times. The innermost
+	 * of its open calls, as in dt_pair_callers(); NULL: none is known. May be NULL. */
+	void (*wait)(void *ctx, uint32_t tid, const struct dt_call *c, uint64_t begin, uint64_t end,
+		     bool preempted);
 	void *ctx;
 	/*
 	 * Ticks that recording costs, for each of the 256 kinds of records: they are taken out of

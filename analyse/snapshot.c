@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "analyse/pair-work.h"
 #include "store/varint.h"
@@ -12,7 +13,7 @@
 #define MEMORY_MAX ((size_t)512 << 20)
 
 #define SEGMENT_BYTES 5	 /* the fewest bytes that a segment takes in a snapshot... */
-#define FRAME_BYTES   15 /* ...and a frame */
+#define FRAME_BYTES   19 /* ...and a frame */
 
 /* ---- keeping ---- */
 
@@ -39,7 +40,8 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 		if (DT_PUT(b, c->id, c->parent, c->function, c->entry, c->flags,
 			   dt_zigzag(c->begin - begin), dt_zigzag(c->sp - sp), c->children,
 			   t->losses - f->losses, f->note, f->jump, f->lands, t->held - f->held,
-			   t->pauses - f->pauses, f->inner))
+			   t->pauses - f->pauses, f->inner, c->waited, c->waited_self, c->preempted,
+			   c->inner_waited))
 			return -1;
 		begin = c->begin;
 		sp = c->sp;
@@ -51,7 +53,8 @@ static int put_segment(struct dt_bytes *b, const struct dt_thread_stack *t,
 static int put_thread(struct dt_bytes *b, const struct dt_thread_stack *t, uint32_t core)
 {
 	if (DT_PUT(b, t->tid, core, t->last_ticks, t->last_core, t->losses, t->pauses, t->tail_sp,
-		   t->tail_lands, t->floor, index_of(t, t->current), t->segments))
+		   t->tail_lands, t->floor, t->left, t->runs_on, t->preempted,
+		   index_of(t, t->current), t->segments))
 		return -1;
 	for (uint32_t i = 0; i < t->segments; i++)
 		if (put_segment(b, t, t->segment[i]))
@@ -65,7 +68,12 @@ int dt_pair_save(const struct dt_pair *p, struct dt_bytes *b)
 
 	for (size_t i = 0; i < 65536; i++)
 		nobodies += p->nobody[i] != NULL;
-	if (DT_PUT(b, p->last_id, p->used + nobodies))
+	if (DT_PUT(b, p->last_id, p->cores_on))
+		return -1;
+	for (uint32_t i = 0; i < p->cores_on; i++)
+		if (DT_PUT(b, p->on[i]))
+			return -1;
+	if (DT_PUT(b, p->used + nobodies))
 		return -1;
 	for (size_t i = 0; i < p->size; i++)
 		if (p->thread[i] && put_thread(b, p->thread[i], 0))
@@ -166,6 +174,10 @@ static int take_frames(struct taking *k, struct dt_thread_stack *t, struct dt_se
 		f->held = t->held - dt_get_varint(c);
 		f->pauses = t->pauses - (uint32_t)dt_get_varint(c);
 		f->inner = dt_get_varint(c);
+		call->waited = dt_get_varint(c);
+		call->waited_self = dt_get_varint(c);
+		call->preempted = dt_get_varint(c);
+		call->inner_waited = dt_get_varint(c);
 		call->end = call->begin;
 		call->depth = s->depth + s->n;
 		call->note = &f->note;
@@ -272,6 +284,9 @@ static int take_thread(struct taking *k)
 	t->tail_sp = dt_get_varint(c);
 	t->tail_lands = (uint32_t)dt_get_varint(c);
 	t->floor = dt_get_varint(c);
+	t->left = dt_get_varint(c);
+	t->runs_on = (uint32_t)dt_get_varint(c);
+	t->preempted = dt_get_varint(c) != 0;
 	current = (uint32_t)dt_get_varint(c);
 	segments = (uint32_t)dt_get_varint(c);
 	if (c->bad || segments > (size_t)(c->end - c->p) / SEGMENT_BYTES || current > segments ||
@@ -289,15 +304,22 @@ int dt_pair_restore(struct dt_pair *p, const uint8_t *bytes, size_t n)
 			   .functions = dt_reader_functions(p->reader),
 			   .sites = dt_reader_sites(p->reader)};
 	struct dt_cursor_bytes *c = &k.c;
-	uint64_t threads;
+	uint64_t threads, cores;
 
 	forget_all(p);
 	p->last_id = 0;
+	memset(p->on, 0, p->cores_on * sizeof(*p->on));
+	p->cores_on = 0;
 	p->said = NULL;
 	p->enclosing = 0;
 	if (!n)
 		return 0;
 	p->last_id = dt_get_varint(c);
+	cores = dt_get_varint(c);
+	if (cores > DT_FURTHER_CORES)
+		return -1;
+	for (; p->cores_on < cores; p->cores_on++)
+		p->on[p->cores_on] = (uint32_t)dt_get_varint(c);
 	threads = dt_get_varint(c);
 	for (uint64_t i = 0; i < threads && !c->bad; i++)
 		if (take_thread(&k)) {

@@ -95,6 +95,11 @@ struct dt_thread_stack {
 	uint64_t next_pause;
 	uint32_t pauses;    /* how many of the losses were pauses */
 	uint64_t held;	    /* ticks that it was held until its last record */
+	/* When it left a processor and has not been seen on one since; 0: it is on one, or that is
+	 * not known. The core that it runs on, by switches, plus one; 0: not known. */
+	uint64_t left;
+	uint32_t runs_on;
+	bool preempted;	    /* when it left, it could have gone on */
 	size_t held_inside; /* index, plus one, of the hold that its last record was inside of; 0:
 			       none */
 	struct dt_open_counts open;

@@ -109,6 +109,11 @@ static void on_end(void *ctx, const struct dt_call *c)
 	n->calls += !(c->flags & DT_CALL_NO_ENTRY);
 	if (c->flags & DT_CALL_UNKNOWN)
 		return;
+	if (t->s->off) {
+		n->total += c->waited;
+		n->self += c->waited_self;
+		return;
+	}
 	n->total += took;
 	n->self += took > c->children ? took - c->children : 0;
 }

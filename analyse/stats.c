@@ -5,7 +5,7 @@
 #include "analyse/stats.h"
 #include "store/varint.h"
 
-#define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_UNKNOWN)
+#define STATED (DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_OPEN | DT_CALL_UNKNOWN | DT_CALL_WAITED)
 
 /*
  * Returns the bucket of a value: 0 to 15 have one each, then there are 16 for every power of two.
@@ -71,8 +71,12 @@ void dt_stats_call(void *ctx, const struct dt_call *c)
 		f->backward += !!(c->flags & DT_CALL_BACKWARD);
 		if (c->flags & DT_CALL_UNTIMED) {
 			f->total += c->flags & DT_CALL_RECURSIVE ? 0 : c->inner;
+			f->waited += c->flags & DT_CALL_RECURSIVE ? 0 : c->inner_waited;
 			return;
 		}
+		f->waited += c->flags & DT_CALL_RECURSIVE ? 0 : c->waited;
+		f->preempted += c->flags & DT_CALL_RECURSIVE ? 0 : c->preempted;
+		f->waited_self += c->waited_self;
 	}
 	if (!f->bucket && !(f->bucket = calloc(DT_BUCKETS, sizeof(*f->bucket)))) {
 		((struct dt_stats *)ctx)->no_memory = true;
@@ -133,7 +137,8 @@ int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b)
 			continue;
 		if (DT_PUT(b, f->function + 1ull, f->calls, f->timed, f->unwound, f->tail, f->open,
 			   f->no_entry, f->no_exit, f->loss, f->paused, f->backward, f->total,
-			   f->self, f->sum, f->min, f->max) ||
+			   f->self, f->sum, f->min, f->max, f->waited, f->waited_self,
+			   f->preempted) ||
 		    (f->timed && save_buckets(f, b)))
 			return -1;
 	}
@@ -172,13 +177,13 @@ static int add_buckets(struct dt_function_stats *f, struct dt_cursor_bytes *c)
 int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t functions)
 {
 	struct dt_cursor_bytes c = {bytes, bytes + n, false};
-	uint64_t function, v[15];
+	uint64_t function, v[18];
 
 	while ((function = dt_get_varint(&c)) != 0) {
 		struct dt_function_stats *f =
 			function > functions + 1ull ? NULL : stats_of(s, (uint32_t)function - 1);
 
-		for (unsigned i = 0; i < 15; i++)
+		for (unsigned i = 0; i < 18; i++)
 			v[i] = dt_get_varint(&c);
 		if (c.bad || !f)
 			return -1;
@@ -197,6 +202,9 @@ int dt_stats_add(struct dt_stats *s, const uint8_t *bytes, size_t n, uint32_t fu
 		f->sum += v[12];
 		f->min = v[13] < f->min ? v[13] : f->min;
 		f->max = v[14] > f->max ? v[14] : f->max;
+		f->waited += v[15];
+		f->waited_self += v[16];
+		f->preempted += v[17];
 		if (v[1] && add_buckets(f, &c) < 0)
 			return -1;
 	}

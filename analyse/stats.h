@@ -27,6 +27,9 @@ struct dt_function_stats {
 			      that of the recursive calls in it */
 	uint64_t self;
 	uint64_t sum; /* of all timed calls, for the average */
+	/* what of `total', of `self' was waiting, and of the former preempted: see struct dt_call
+	 */
+	uint64_t waited, waited_self, preempted;
 	uint64_t min, max;
 	uint32_t *bucket; /* DT_BUCKETS counts; NULL: there is no timed call */
 };

@@ -310,6 +310,47 @@ static char *put_fate(const struct calls *k, char *p, const struct dt_call *c, u
 	return p + dt_text_decimal(p, (uint64_t)WTERMSIG(of->status));
 }
 
+#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK | DT_CALL_DOUBTFUL)
+#define MARKED_END                                                                                 \
+	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_LEFT | DT_CALL_OPEN |         \
+	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT | DT_CALL_PAUSED | DT_CALL_BACKWARD)
+
+/* Returns how long the call waited, as its last line has it: if it has lines inside it, these tell
+ * what others in it waited. */
+static uint64_t wait_of(const struct dt_call *c, bool lines_inside)
+{
+	return lines_inside ? c->waited_self : c->waited;
+}
+
+/* Writes how long its thread was on no processor, and whether that was for want of one. */
+static char *put_wait(const struct calls *k, char *p, const struct dt_call *c, bool lines_inside)
+{
+	uint64_t waited = wait_of(c, lines_inside);
+	char text[DT_DIGITS + 16], *begin = text, *end = put_any_duration(k, text, waited);
+
+	while (*begin == ' ')
+		begin++;
+	while (end[-1] == ' ')
+		end--;
+	p = stpcpy(p, "waited ");
+	memcpy(p, begin, (size_t)(end - begin));
+	p += end - begin;
+	if (c->preempted >= c->waited)
+		return stpcpy(p, " for a processor");
+	return !lines_inside && c->preempted ? stpcpy(p, ", in part for a processor") : p;
+}
+
+/* Returns the marks for the call's end. */
+static uint32_t marked_end(const struct dt_call *c, bool lines_inside)
+{
+	uint32_t flags = c->flags & MARKED_END;
+
+	return c->flags & DT_CALL_WAITED && wait_of(c, lines_inside) &&
+			       !(c->flags & DT_CALL_UNKNOWN)
+		       ? flags | DT_CALL_WAITED
+		       : flags;
+}
+
 /* Writes a comment with the function's name, if function is not NULL, and the call's marks for the
  * flags. */
 static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
@@ -360,13 +401,10 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 			p = stpcpy(p, executed);
 		separator = ", ";
 	}
+	if (flags & DT_CALL_WAITED)
+		p = put_wait(k, stpcpy(p, separator), c, function != NULL);
 	return stpcpy(p, k->colour ? " */\033[0m" : " */");
 }
-
-#define MARKED_BEGIN (DT_CALL_TAILED | DT_CALL_OTHER_STACK | DT_CALL_DOUBTFUL)
-#define MARKED_END                                                                                 \
-	(DT_CALL_UNWOUND | DT_CALL_TAIL | DT_CALL_INFERRED | DT_CALL_LEFT | DT_CALL_OPEN |         \
-	 DT_CALL_LOSS | DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT | DT_CALL_PAUSED | DT_CALL_BACKWARD)
 
 static void end_line(struct calls *k, const char *line, char *p)
 {
@@ -420,7 +458,7 @@ static char *put_close(struct calls *k, char *p, const struct dt_call *c, uint32
 	p = put_start(k, put_times(k, p, c), tid, level);
 	*p++ = '}';
 	p = put_result(k, p, c);
-	return put_marks(k, p, c->flags & MARKED_END, &c->function, c, tid);
+	return put_marks(k, p, marked_end(c, true), &c->function, c, tid);
 }
 
 static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, uint32_t level)
@@ -430,14 +468,20 @@ static void print_close(struct calls *k, const struct dt_call *c, uint32_t tid, 
 	end_line(k, line, put_close(k, line, c, tid, level));
 }
 
+static char *put_some_marks(struct calls *k, char *p, uint32_t flags, const struct dt_call *c,
+			    uint32_t tid)
+{
+	return flags ? put_marks(k, p, flags, NULL, c, tid) : p;
+}
+
 static inline char *put_whole(struct calls *k, char *p, const struct dt_call *c, uint32_t tid,
 			      uint32_t level, const struct dt_full *full)
 {
 	p = put_start(k, put_times(k, p, c), tid, level);
 	p = put_call(k, p, c, full);
 	p = put_result(k, p, c);
-	if (c->flags & (MARKED_BEGIN | MARKED_END))
-		p = put_marks(k, p, c->flags & (MARKED_BEGIN | MARKED_END), NULL, c, tid);
+	if (c->flags & (MARKED_BEGIN | MARKED_END | DT_CALL_WAITED))
+		p = put_some_marks(k, p, (c->flags & MARKED_BEGIN) | marked_end(c, false), c, tid);
 	return p;
 }
 
@@ -486,7 +530,8 @@ static void call_text(struct calls *k, struct output *to, enum dt_kept_kind kind
 /* Says whether the marks for the call's end depend on its times. */
 static bool has_fate(const struct calls *k, const struct dt_call *c)
 {
-	return c->flags & DT_CALL_OPEN || (c->flags & DT_CALL_UNWOUND && ended_by_exec(k, c));
+	return c->flags & (DT_CALL_OPEN | DT_CALL_WAITED) ||
+	       (c->flags & DT_CALL_UNWOUND && ended_by_exec(k, c));
 }
 
 /* Writes a line about a call now, or keeps it. */
@@ -948,7 +993,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 		return;
 	}
 	/* a core that runs none of the threads says nothing of any thread */
-	if (r.kind == DT_SWITCH && s->tid == DT_NO_TID)
+	if (r.kind == DT_SWITCH && (s->tid == DT_NO_TID || !wanted(k, s->tid)))
 		return;
 	to = start_line(k, s->tid, r.kind != DT_SWITCH && r.kind != DT_RUNDOWN, &text, &p);
 	if (!to)
@@ -974,8 +1019,12 @@ static int on_pause(void *ctx, const struct dt_pause *p)
 
 static int run(struct calls *k)
 {
-	struct dt_pair_events events = {on_begin, on_end, on_loss,
-					on_other, k,	  k->subtract ? k->cost : NULL};
+	struct dt_pair_events events = {.begin = on_begin,
+					.end = on_end,
+					.loss = on_loss,
+					.other = on_other,
+					.ctx = k,
+					.cost = k->subtract ? k->cost : NULL};
 	struct dt_reader_range range = {.order = k->merge ? DT_BY_TIME : DT_BY_THREAD,
 					.values = true};
 	struct dt_error e = {""};
@@ -1012,8 +1061,11 @@ static int run(struct calls *k)
 		rc = 0;
 		if (k->out->failed || k->keep.failed)
 			break;
-		if (!wanted(k, s.tid) && s.n)
-			continue;
+		if (!wanted(k, s.tid) && s.n) {
+			if (dt_reader_site(k->reader, s.site[0])->kind != DT_SWITCH)
+				continue;
+			s.n = 1; /* the switch tells that a wanted thread has left the core */
+		}
 		/* with --merge, lines of a thread must not wait while another thread goes on */
 		if (k->merge && !k->late && s.n && s.tid != tid) {
 			if (tid != DT_NO_TID && k->to) {

@@ -18,16 +18,29 @@ static const char help[] =
 	"\n"
 	"  -o, --output PICTURE  devtrace.svg when not given; -: standard output\n"
 	"  -w, --width PIXELS    1200 when not given\n"
+	"      --off             each as wide as the time in which its thread was on no processor:\n"
+	"                        what the program waited for (needs record -S)\n"
 	"      --from TIME       begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME         end there\n"
 	"  -h, --help            show this\n"
 	"\n"
 	"FILE is devtrace.db when not given.\n";
 
-static int write_picture(struct dt_reader *r, const struct dt_reader_range *range, FILE *f,
-			 unsigned width, const char *title)
+/* Says whether there is nothing that could be drawn: no time in any stack. */
+static bool is_empty(const struct dt_stacks *s)
 {
-	struct dt_stacks s = {0};
+	for (uint32_t i = 1; i < s->n; i++)
+		if (s->node[i].self)
+			return false;
+	return true;
+}
+
+static int write_picture(struct dt_reader *r, const struct dt_reader_range *range, FILE *f,
+			 unsigned width, bool off)
+{
+	const char *command = dt_reader_meta(r, "command");
+	char title[256];
+	struct dt_stacks s = {.off = off};
 	struct dt_error e = {""};
 	int rc = dt_stacks_read(&s, r, range, &e);
 
@@ -35,7 +48,11 @@ static int write_picture(struct dt_reader *r, const struct dt_reader_range *rang
 		rc = dt_cmd_fail("%s", e.text);
 	} else if (s.n < 2) {
 		rc = dt_cmd_fail("there are no calls in this trace, or in this part of it");
+	} else if (off && is_empty(&s)) {
+		rc = dt_cmd_fail("no call waited in this trace, or in this part of it");
 	} else {
+		dt_format(title, sizeof(title), "%s%s", command ? command : "devtrace",
+			  off ? ", off the processor" : "");
 		rc = dt_flame_write(&s, r, f, width, title, &e) < 0 ? dt_cmd_fail("%s", e.text) : 0;
 	}
 	dt_stacks_free(&s);
@@ -44,14 +61,18 @@ static int write_picture(struct dt_reader *r, const struct dt_reader_range *rang
 
 int dt_cmd_flame(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"output", required_argument, NULL, 'o'}, {"width", required_argument, NULL, 'w'},
-		{"from", required_argument, NULL, 1},	  {"to", required_argument, NULL, 2},
-		{"help", no_argument, NULL, 'h'},	  {0}};
+	static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+						{"width", required_argument, NULL, 'w'},
+						{"from", required_argument, NULL, 1},
+						{"to", required_argument, NULL, 2},
+						{"off", no_argument, NULL, 3},
+						{"help", no_argument, NULL, 'h'},
+						{0}};
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	struct dt_range_options when = {0};
-	const char *output = "devtrace.svg", *command;
+	const char *output = "devtrace.svg";
 	unsigned long width = 1200;
+	bool off = false;
 	struct dt_needs needs = {.n = 0};
 	struct dt_output part;
 	struct dt_reader *r;
@@ -77,6 +98,9 @@ int dt_cmd_flame(int argc, char **argv)
 		case 2:
 			when.to = optarg;
 			break;
+		case 3:
+			off = true;
+			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;
 		default:
@@ -91,10 +115,8 @@ int dt_cmd_flame(int argc, char **argv)
 		dt_output_end(&part, false);
 		return status;
 	}
-	command = dt_reader_meta(r, "command");
-	status = dt_cmd_range(r, &when, &range)
-			 ? write_picture(r, &range, part.file, (unsigned)width,
-					 command ? command : "devtrace")
+	status = dt_cmd_range(r, &when, &range) && (!off || dt_cmd_switches(r))
+			 ? write_picture(r, &range, part.file, (unsigned)width, off)
 			 : 1;
 	status = dt_output_end(&part, !status);
 	dt_cmd_say_lost(r);

@@ -24,8 +24,12 @@ static void print_json_sum(struct graph *k, uint32_t function, const struct dt_g
 		return;
 	printf(", \"total\": %.1f, \"share\": %.4f, \"mean\": %.1f", dt_graph_ns_of(k, s->total),
 	       dt_graph_share(s->total, of), dt_graph_ns_of(k, s->sum) / (double)s->timed);
+	if (k->waits)
+		printf(", \"wait\": %.1f", dt_graph_ns_of(k, s->waited));
 	if (self)
 		printf(", \"self\": %.1f", dt_graph_ns_of(k, s->self));
+	if (self && k->waits)
+		printf(", \"self_wait\": %.1f", dt_graph_ns_of(k, s->self_waited));
 }
 
 /* Prints the children of a node as elements of one list, each before those below it. */

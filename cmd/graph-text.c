@@ -6,10 +6,12 @@
 
 #include "export/export.h"
 
-static void print_head(void)
+static void print_head(const struct graph *k)
 {
-	printf("%12s %7s %12s %10s %12s  %s\n", "total", "share", "self", "calls", "mean",
-	       "function");
+	printf("%12s %7s %12s ", "total", "share", "self");
+	if (k->waits)
+		printf("%7s ", "waiting");
+	printf("%10s %12s  %s\n", "calls", "mean", "function");
 }
 
 static void print_mean(const struct graph *k, const struct dt_graph_sum *s)
@@ -34,7 +36,12 @@ static void print_sum(const struct graph *k, const struct dt_graph_sum *s, uint6
 		dt_table_time(k->reader, s->self);
 	else
 		printf("%12s", "-");
-	printf(" %10llu ", (unsigned long long)s->calls);
+	putchar(' ');
+	if (k->waits && s->total)
+		printf("%6.1f%% ", dt_graph_share(s->waited, s->total));
+	else if (k->waits)
+		printf("%7s ", "-");
+	printf("%10llu ", (unsigned long long)s->calls);
 	print_mean(k, s);
 }
 
@@ -86,6 +93,7 @@ static void print_children(struct graph *k, const struct dt_graph_tree *t, uint3
 		if (dt_graph_is_small(k, &t->sum[c], of)) {
 			small++;
 			rest.total += t->sum[c].total;
+			rest.waited += t->sum[c].waited;
 			rest.calls += t->sum[c].calls;
 		}
 	}
@@ -131,15 +139,17 @@ static void print_focus(struct graph *k, size_t i)
 		dt_table_time(k->reader, s.total);
 		printf(" (%.1f %% of all), self", dt_graph_share(s.total, k->graph.self));
 		dt_table_time(k->reader, s.self);
+		if (k->waits)
+			printf(", waiting %.1f %%", dt_graph_share(s.waited, s.total));
 		printf(", mean");
 		print_mean(k, &s);
 	}
 	print_notes(&s);
 	printf("\n\ncalled by\n");
-	print_head();
+	print_head(k);
 	print_children(k, &k->graph.above[i], 1, s.total, 1, true);
 	printf("\ncalls\n");
-	print_head();
+	print_head(k);
 	print_children(k, &k->graph.below[i], 1, s.total, 1, true);
 }
 
@@ -149,7 +159,7 @@ void dt_graph_print_text(struct graph *k)
 		for (size_t i = 0; i < k->graph.focuses; i++)
 			print_focus(k, i);
 	} else if (k->graph.whole.way.n > 1) {
-		print_head();
+		print_head(k);
 		print_children(k, &k->graph.whole, 0, k->graph.self, 1, true);
 	} else {
 		puts("no calls");

@@ -23,6 +23,7 @@ struct graph {
 	double min;	      /* per cent; negative: not given */
 	bool subtract, first; /* first: no element of the JSON list has been printed yet */
 	bool cut;	      /* some levels below DEEPEST were not printed */
+	bool waits;	      /* the trace has switches: it is known what was waiting */
 	enum form form;
 	char branch[3 * 4 * DEEPEST]; /* the lines of the tree before a name, UTF-8 */
 };

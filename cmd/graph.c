@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace graph: callers and callees. */
+#include "analyse/feed.h"
 #include "cmd/graph-work.h"
 
 #include <getopt.h>
@@ -259,6 +260,7 @@ static int run(struct graph *k, char **word, int words)
 		status = take_words(k, word, words, focus);
 	if (!status && dt_graph_read(&k->graph, k->reader, &range, &e))
 		status = dt_cmd_fail("%s", e.text);
+	k->waits = dt_feed_has_switches(k->reader);
 	if (!status && !sort_all(k))
 		status = dt_cmd_fail("out of memory");
 	if (!status)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyse/feed.h"
 #include "cmd/open.h"
 #include "cmd/commands.h"
 #include "core/plain.h"
@@ -148,6 +149,14 @@ bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 {
 	return (!o->from || dt_cmd_time(r, o->from, &range->from)) &&
 	       (!o->to || dt_cmd_time(r, o->to, &range->to));
+}
+
+bool dt_cmd_switches(const struct dt_reader *r)
+{
+	if (dt_feed_has_switches(r))
+		return true;
+	dt_cmd_fail("no switches in this trace: record with -S");
+	return false;
 }
 
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s)

@@ -52,6 +52,10 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
  * no pattern names. The caller frees it; NULL: out of memory. */
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
 
+/* Returns whether the trace has context switches, without which it is not known what waited. False:
+ * it has none, which has been reported. */
+bool dt_cmd_switches(const struct dt_reader *r);
+
 /* The texts of --from and --to, kept until the trace is open; NULL: not given. */
 struct dt_range_options {
 	const char *from, *to;

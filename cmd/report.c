@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/failures.h"
+#include "analyse/feed.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
@@ -17,7 +18,7 @@ static const char help[] =
 	"its calls took.\n"
 	"\n"
 	"  -s, --sort KEY       total (default), self, calls, avg, min, p50, p99, max,\n"
-	"                       unwound, tail or name\n"
+	"                       unwound, tail or name; cpu, wait or selfwait\n"
 	"  -n, --rows N         only the first N functions\n"
 	"  -F, --function PAT   show only functions that match the shell pattern\n"
 	"  -N, --no-function PAT  do not show those\n"
@@ -34,15 +35,35 @@ static const char help[] =
 	"outermost one is not known, those in it count. Self: without callees.\n"
 	"Both include what recording the callees cost, without --subtract, and none of the\n"
 	"times in which a thread waited for devtrace, which have a row of their own. P50 and P99 are within 3.2 %.\n"
+	"Cpu and wait, where context switches were recorded (record -S): what of the total a\n"
+	"processor worked on it, and how long its thread was on none, because it slept or others\n"
+	"were on all of them. Self wait: without callees.\n"
 	"Calls: entries. Those whose duration is not known (unfinished, with records lost or\n"
 	"recording paused meanwhile, or out of order) are counted, but not in the times. Exits without an entry, of calls begun\n"
 	"before the trace or where records were lost, are no calls: they stand behind the name.\n"
 	"FILE is devtrace.db when not given.\n";
 
-enum key { TOTAL, SELF, CALLS, AVG, MIN, P50, P99, MAX, UNWOUND, TAIL, NAME, KEYS };
+enum key {
+	TOTAL,
+	SELF,
+	CALLS,
+	AVG,
+	MIN,
+	P50,
+	P99,
+	MAX,
+	UNWOUND,
+	TAIL,
+	NAME,
+	CPU,
+	WAIT,
+	SELFWAIT,
+	KEYS
+};
 
-static const char *const key_name[KEYS] = {"total", "self", "calls",   "avg",  "min", "p50",
-					   "p99",   "max",  "unwound", "tail", "name"};
+static const char *const key_name[KEYS] = {"total", "self", "calls", "avg",	"min",
+					   "p50",   "p99",  "max",   "unwound", "tail",
+					   "name",  "cpu",  "wait",  "selfwait"};
 
 struct row {
 	const struct dt_function_stats *s;
@@ -54,6 +75,7 @@ struct report {
 	enum key key;
 	uint64_t rows;
 	bool json, subtract, anyway, failed;
+	bool waits; /* the trace has switches: it is known what was waiting */
 	struct dt_failures failures;
 	struct dt_reasons reasons; /* with --failed */
 	struct dt_selection select;
@@ -72,6 +94,12 @@ struct report {
 static uint64_t average(const struct dt_function_stats *f)
 {
 	return f->timed ? (f->sum + f->timed / 2) / f->timed : 0;
+}
+
+/* Returns for how long a processor worked on the calls of a function. */
+static uint64_t on_cpu(const struct dt_function_stats *f)
+{
+	return f->total > f->waited ? f->total - f->waited : 0;
 }
 
 static uint64_t value_of(enum key key, const struct row *r)
@@ -99,6 +127,12 @@ static uint64_t value_of(enum key key, const struct row *r)
 		return f->unwound;
 	case TAIL:
 		return f->tail;
+	case CPU:
+		return on_cpu(f);
+	case WAIT:
+		return f->waited;
+	case SELFWAIT:
+		return f->waited_self;
 	default:
 		return 0;
 	}
@@ -203,6 +237,8 @@ static void print_held(const struct dt_reader *r, const struct report *o)
 		return;
 	dt_table_time(r, f->sum);
 	dt_table_time(r, f->sum);
+	if (o->waits)
+		printf(" %11s %11s %11s", "-", "-", "-");
 	printf(" %10llu", (unsigned long long)f->calls);
 	dt_table_time(r, average(f));
 	dt_table_time(r, f->min);
@@ -244,28 +280,47 @@ static void print_others(const struct report *o)
 		putchar('\n');
 }
 
+/* Prints the columns before a function's name. */
+static void print_times(const struct dt_reader *r, const struct report *o, const struct row *row)
+{
+	const struct dt_function_stats *f = row->s;
+
+	if (!f->timed) {
+		printf("%11s %11s", "-", "-");
+		if (o->waits)
+			printf(" %11s %11s %11s", "-", "-", "-");
+		printf(" %10llu %11s %11s %11s %11s %11s", (unsigned long long)f->calls, "-", "-",
+		       "-", "-", "-");
+		return;
+	}
+	dt_table_time(r, f->total);
+	dt_table_time(r, f->self);
+	if (o->waits) {
+		dt_table_time(r, on_cpu(f));
+		dt_table_time(r, f->waited);
+		dt_table_time(r, f->waited_self);
+	}
+	printf(" %10llu", (unsigned long long)f->calls);
+	dt_table_time(r, average(f));
+	dt_table_time(r, f->min);
+	dt_table_time(r, row->p50);
+	dt_table_time(r, row->p99);
+	dt_table_time(r, f->max);
+}
+
 static void print_table(const struct dt_reader *r, const struct report *o,
 			struct dt_reasons *reasons, const struct row *row, size_t n)
 {
-	printf("%11s %11s %10s %11s %11s %11s %11s %11s  %s\n", "total", "self", "calls", "avg",
-	       "min", "p50", "p99", "max", "function");
+	printf("%11s %11s", "total", "self");
+	if (o->waits)
+		printf(" %11s %11s %11s", "cpu", "wait", "self wait");
+	printf(" %10s %11s %11s %11s %11s %11s  %s\n", "calls", "avg", "min", "p50", "p99", "max",
+	       "function");
 	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++) {
 		const struct dt_function_stats *f = row[i].s;
 		const char *separator = "  (";
 
-		if (f->timed) {
-			dt_table_time(r, f->total);
-			dt_table_time(r, f->self);
-			printf(" %10llu", (unsigned long long)f->calls);
-			dt_table_time(r, average(f));
-			dt_table_time(r, f->min);
-			dt_table_time(r, row[i].p50);
-			dt_table_time(r, row[i].p99);
-			dt_table_time(r, f->max);
-		} else {
-			printf("%11s %11s %10llu %11s %11s %11s %11s %11s", "-", "-",
-			       (unsigned long long)f->calls, "-", "-", "-", "-", "-");
-		}
+		print_times(r, o, &row[i]);
 		printf("  %s", row[i].name);
 		dt_reasons_print(reasons, f->function);
 		const struct {
@@ -330,6 +385,11 @@ static void print_json(const struct dt_reader *r, const struct report *o,
 			       (double)f->max * ns);
 		if (o->failed)
 			dt_reasons_json(reasons, f->function);
+		if (f->timed && o->waits)
+			printf(", \"cpu\": %.1f, \"wait\": %.1f, \"self_wait\": %.1f, "
+			       "\"preempted\": %.1f",
+			       (double)on_cpu(f) * ns, (double)f->waited * ns,
+			       (double)f->waited_self * ns, (double)f->preempted * ns);
 		putchar('}');
 	}
 	if (held(o)) {
@@ -421,6 +481,11 @@ static int report(struct dt_reader *r, struct report *o)
 		dt_cmd_fail("%s", e.text);
 		goto out;
 	}
+	o->waits = dt_feed_has_switches(r);
+	if (o->key >= CPU && !dt_cmd_switches(r)) {
+		status = 2;
+		goto out;
+	}
 	/* waits before the first record are not in the times that are shown */
 	if (!dt_reader_summary(r, &s, NULL))
 		o->from = range.from > s.min_ticks ? range.from : s.min_ticks;
@@ -456,7 +521,7 @@ static bool parse_key(const char *text, enum key *key)
 		if (!strcmp(text, key_name[*key]))
 			return true;
 	dt_cmd_fail("cannot sort by '%s'; keys are total, self, calls, avg, min, p50, p99, max, "
-		    "unwound, tail, name",
+		    "unwound, tail, name, cpu, wait, selfwait",
 		    text);
 	return false;
 }

@@ -34,6 +34,7 @@ enum dt_kind {
 #define DT_BASE	      0x20
 #define DT_INTERRUPT  0x40 /* recorded in interrupt context (kernel) */
 #define DT_FAULT      0x40 /* P and its continuations: a value DT_CAPTURE_BAD could not be read */
+#define DT_PREEMPTED  0x40 /* S: the thread that left the core could have gone on */
 #define DT_LATEFREEZE 0x80
 
 #define DT_NO_TID 0xffffffffu /* in tid: no thread, so interrupt or scheduler context */

@@ -175,7 +175,7 @@ static void on_switch(void *ctx, bool preempted, struct task_struct *from, struc
 			*r = (struct dt_record){
 				.tid = tid,
 				.kind = DT_SWITCH,
-				.flags = 4,
+				.flags = preempted ? 4 | DT_PREEMPTED : 4,
 				.value = {tid, number || !to->pid ? name_of(to) : 0,
 					  dt_task_group(mode, to),
 					  (u64)dt_task_number(mode, from) | (u64)preempted << 32},

@@ -353,8 +353,10 @@ static void note_switch(struct dt_switches *w, struct core *c, const struct perf
 			      .flags = 4,
 			      .value = {tid, 0, out ? 0 : s->pid, out ? s->tid : c->running}};
 
-	if (out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
+	if (out && (s->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
 		r.value[3] |= 1ull << 32;
+		r.flags |= DT_PREEMPTED;
+	}
 	c->running = tid;
 	c->written++;
 	keep(c, &r);

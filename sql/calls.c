@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyse/failures.h"
+#include "analyse/feed.h"
 #include "analyse/pair.h"
 #include "analyse/snapshot.h"
 #include "show/entry-records.h"
@@ -50,6 +51,9 @@ enum {
 	FLAGS,
 	FAILED,
 	ERRNO,
+	WAITED,
+	SELF_WAITED,
+	PREEMPTED,
 };
 
 /* The columns that need the records' values. */
@@ -84,6 +88,9 @@ static const struct dt_sql_column columns[] = {
 	[FLAGS] = {"flags", "INTEGER", DT_SQL_PLAIN},
 	[FAILED] = {"failed", "INTEGER", DT_SQL_PLAIN},
 	[ERRNO] = {"errno", "TEXT", DT_SQL_PLAIN},
+	[WAITED] = {"waited", "REAL", DT_SQL_PLAIN},
+	[SELF_WAITED] = {"self_waited", "REAL", DT_SQL_PLAIN},
+	[PREEMPTED] = {"preempted", "REAL", DT_SQL_PLAIN},
 	{"file", "TEXT HIDDEN", DT_SQL_FILE},
 	{0},
 };
@@ -727,6 +734,15 @@ static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call 
 						dt_reader_ns_per_tick(x->of->pass->reader));
 }
 
+/* Gives a part of a call's time; NULL if switches do not tell it. */
+static void put_wait(struct scan *x, sqlite3_context *to, const struct dt_call *c, uint64_t ticks)
+{
+	const struct dt_reader *r = x->of->pass->reader;
+
+	if (dt_feed_has_switches(r) && !(c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT)))
+		dt_sql_put_duration(to, (double)ticks * dt_reader_ns_per_tick(r));
+}
+
 static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 {
 	struct scan *x = s->state;
@@ -791,6 +807,15 @@ static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)
 	case FAILED:
 	case ERRNO:
 		put_failure(x, to, r, column);
+		break;
+	case WAITED:
+		put_wait(x, to, c, c->waited);
+		break;
+	case SELF_WAITED:
+		put_wait(x, to, c, c->waited_self);
+		break;
+	case PREEMPTED:
+		put_wait(x, to, c, c->preempted);
 		break;
 	default:
 		put_times(x, to, c, column);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting, from switches. */
+#include "analyse/waits.h"
+
+#include "core/search.h"
+
+/* Returns how long the tracer held the thread between two times. */
+static uint64_t held_between(const struct dt_thread_stack *t, uint64_t begin, uint64_t end)
+{
+	size_t i = dt_count_before(t->holds_n, k, t->holds[k].end <= begin);
+	uint64_t sum = 0;
+
+	for (; i < t->holds_n && t->holds[i].begin < end; i++) {
+		uint64_t from = t->holds[i].begin > begin ? t->holds[i].begin : begin;
+
+		sum += (t->holds[i].end < end ? t->holds[i].end : end) - from;
+	}
+	return sum;
+}
+
+/* Ends the wait of a thread that was on no processor between two times. */
+static void come_back(struct dt_pair *p, struct dt_thread_stack *t, uint64_t begin, uint64_t end)
+{
+	struct dt_segment *s = t->current;
+	struct dt_call *c = s && s->n ? &s->frame[s->n - 1].call : NULL;
+	uint64_t waited;
+
+	t->left = 0;
+	if (end <= begin)
+		return;
+	waited = end - begin - held_between(t, begin, end);
+	if (!waited)
+		return;
+	if (c) {
+		c->flags |= DT_CALL_WAITED;
+		c->waited += waited;
+		c->waited_self += waited;
+		c->preempted += t->preempted ? waited : 0;
+	}
+	if (p->events.wait)
+		p->events.wait(p->events.ctx, t->tid, c, end - waited, end, t->preempted);
+}
+
+/* Notes that a thread leaves a core. If it has been seen on another one meanwhile, the switch has
+ * come late. */
+static void leave(struct dt_pair *p, uint32_t tid, uint32_t core, uint64_t ticks, bool preempted)
+{
+	struct dt_thread_stack *t = dt_pair_thread(p, tid);
+
+	if (!t) {
+		p->no_memory = true;
+		return;
+	}
+	if (t->runs_on && t->runs_on != core + 1)
+		return;
+	t->runs_on = 0;
+	t->left = ticks;
+	t->preempted = preempted;
+}
+
+void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i)
+{
+	const struct dt_span *s = p->span;
+	uint64_t now = s->ticks[i], before = i ? s->ticks[i - 1] : t->last_ticks;
+
+	if (s->core >= DT_FURTHER_CORES)
+		return;
+	if (p->on[s->core] && p->on[s->core] != s->tid)
+		leave(p, p->on[s->core], s->core, now, s->flags[i] & DT_PREEMPTED);
+	p->on[s->core] = s->tid == DT_NO_TID ? 0 : s->tid;
+	if (s->core >= p->cores_on)
+		p->cores_on = s->core + 1u;
+	if (s->tid == DT_NO_TID)
+		return;
+	t->runs_on = s->core + 1u;
+	/* a record of its own after it left: that came a little late, or early */
+	if (t->left)
+		come_back(p, t, before > t->left ? before : t->left, now);
+}
+
+void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s)
+{
+	uint8_t kind = p->fact[s->site[0]].kind;
+
+	if (!p->late)
+		p->late = (uint64_t)(DT_WAITS_LATE_NS / dt_reader_ns_per_tick(p->reader)) + 1;
+	if (kind != DT_SWITCH && kind != DT_RUNDOWN && s->ticks[0] > t->left + p->late)
+		come_back(p, t, t->left, s->ticks[0]);
+}
+
+void dt_waits_limit(struct dt_call *c)
+{
+	uint64_t took = dt_call_ticks(c), self = took > c->children ? took - c->children : 0;
+
+	c->waited = c->waited < took ? c->waited : took;
+	c->waited_self = c->waited_self < self ? c->waited_self : self;
+	c->waited_self = c->waited_self < c->waited ? c->waited_self : c->waited;
+	c->preempted = c->preempted < c->waited ? c->preempted : c->waited;
+}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+# What calls waited: on and off the processor apart, from context switches (record --switches).
+load common
+
+setup() {
+	[ -e "$dir/mix" ] && return
+	# Each function says how much processor time its thread had in it, and how long it took, by the kernel's clocks.
+	cat >"$dir/mix.c" <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		static double ms(clockid_t c)
+		{
+			struct timespec t;
+			clock_gettime(c, &t);
+			return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+		}
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+		static double sum[4][2];
+		#define BEGIN double c = ms(CLOCK_THREAD_CPUTIME_ID), w = ms(CLOCK_MONOTONIC)
+		#define END(i) c = ms(CLOCK_THREAD_CPUTIME_ID) - c, w = ms(CLOCK_MONOTONIC) - w; \
+			pthread_mutex_lock(&lock); sum[i][0] += c; sum[i][1] += w; pthread_mutex_unlock(&lock)
+		static void spin(double some)
+		{
+			double end = ms(CLOCK_THREAD_CPUTIME_ID) + some;
+			while (ms(CLOCK_THREAD_CPUTIME_ID) < end)
+				;
+		}
+		__attribute__((noinline)) void compute(int some) { BEGIN; spin(some); END(0); }
+		__attribute__((noinline)) void nap(int some) { BEGIN; usleep(some * 1000); END(1); }
+		__attribute__((noinline)) void both(int a, int b) { BEGIN; compute(a); nap(b); spin(5); END(2); }
+		__attribute__((noinline)) void again(int n) { BEGIN; if (n) { nap(2); again(n - 1); } if (n == 5) { END(3); } }
+		static void *run(void *a)
+		{
+			for (int i = 0; i < 5; i++)
+				both(20, 30);
+			compute(100);
+			again(5);
+			return a;
+		}
+		int main(void)
+		{
+			static const char *const name[] = {"compute", "nap", "both", "again"};
+			pthread_t t[3];
+			for (int i = 0; i < 3; i++)
+				pthread_create(&t[i], NULL, run, NULL);
+			for (int i = 0; i < 3; i++)
+				pthread_join(t[i], NULL);
+			for (int i = 0; i < 4; i++)
+				printf("%s %.3f %.3f\n", name[i], sum[i][0], sum[i][1]);
+			return 0;
+		}
+	C
+	gcc -O1 -g -B"$root/build/lib" -o "$dir/mix" "$dir/mix.c" -lpthread
+	"$dt" record --switches -o "$dir/m.db" "$dir/mix" >"$dir/said"
+	"$dt" record -o "$dir/none.db" "$dir/fib" >"$dir/none" || true
+}
+
+@test "waits: report's cpu and wait are what the program's own clocks say" {
+	"$dt" report --json -s wait "$dir/m.db" >"$dir/report.json"
+	python3 - "$dir" <<-'PY'
+		import json, sys
+		d = sys.argv[1]
+		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
+		for line in open(d + "/said"):
+		    name, cpu, wall = line.split()
+		    cpu, wall, r = float(cpu) * 1e6, float(wall) * 1e6, rows[name]
+		    # the kernel counts the switching itself as processor time; what tracing took is in both
+		    assert abs(r["cpu"] - cpu) < 0.05 * cpu + 3e6, (name, r, cpu)
+		    assert abs(r["wait"] - (wall - cpu)) < 0.05 * (wall - cpu) + 5e6, (name, r, wall - cpu)
+		    assert abs(r["cpu"] + r["wait"] - r["total"]) < 2, r
+		assert rows["compute"]["preempted"] == rows["compute"]["wait"]
+		assert rows["nap"]["self_wait"] >= 0.99 * rows["nap"]["wait"] and rows["nap"]["preempted"] < 0.5 * rows["nap"]["wait"]
+		assert rows["both"]["self_wait"] < 0.5 * rows["both"]["wait"]
+		PY
+	# the table has the same, sorted
+	run "$dt" report -s selfwait "$dir/m.db"
+	[[ "${lines[0]}" == *" cpu "*" wait "*" self wait "*" calls "* ]]
+	"$dt" report --json "$dir/m.db" | python3 -c '
+import json, sys
+rows = sorted((r for r in json.load(sys.stdin) if r.get("timed") and "function" in r), key=lambda r: -r["self_wait"])
+print(rows[0]["function"])' >"$dir/first"
+	[[ "${lines[1]}" == *"  $(cat "$dir/first")" ]]
+}
+
+@test "waits: sql, graph and flame --off agree with report" {
+	"$dt" report --json "$dir/m.db" >"$dir/report.json"
+	"$dt" sql --json "$dir/m.db" "SELECT function, sum(self_waited) AS self, sum(waited) FILTER (WHERE NOT recursive) AS total,
+		sum(preempted) FILTER (WHERE NOT recursive) AS preempted, sum(waited > duration OR self_waited > self) AS bad
+		FROM calls WHERE timed GROUP BY function" >"$dir/sql.json"
+	"$dt" graph --json -F nap -F both "$dir/m.db" nap >"$dir/graph.json"
+	"$dt" flame --off -w 100000 -o "$dir/off.svg" "$dir/m.db"
+	python3 - "$dir" <<-'PY'
+		import json, re, sys
+		d = sys.argv[1]
+		rows = {r["function"]: r for r in json.load(open(d + "/report.json")) if "function" in r}
+		sql = open(d + "/sql.json").read()
+		sql = json.loads(sql) if sql.lstrip().startswith("[") else [json.loads(x) for x in sql.splitlines()]
+		assert len(sql) >= 5
+		for q in sql:
+		    r = rows[q["function"]]
+		    assert abs(q["self"] - r["self_wait"]) < 10 and abs(q["total"] - r["wait"]) < 10 and not q["bad"], (q, r)
+		    assert abs(q["preempted"] - r["preempted"]) < 10, (q, r)
+		nap = json.load(open(d + "/graph.json"))[0]
+		assert abs(nap["wait"] - rows["nap"]["wait"]) < 10, nap
+		both = [x for x in nap["called_by"] if x["function"] == "both"][0]
+		assert both["wait"] <= nap["wait"]
+		# the boxes' own times in the picture
+		own = {}
+		for name, ms in re.findall(r"<title>(\w+): [\d.]+ ms, itself ([\d.]+) ms", open(d + "/off.svg").read()):
+		    own[name] = own.get(name, 0) + float(ms)
+		for name in ("nap", "compute"):
+		    assert abs(own[name] * 1e6 - rows[name]["self_wait"]) < 2e6, (name, own[name])
+		assert "off the processor" in open(d + "/off.svg").read()
+		PY
+}
+
+@test "waits: calls marks what waited, and for a processor" {
+	"$dt" calls "$dir/m.db" >"$dir/calls"
+	# every nap sleeps: 30 ms, or 2 ms in again()
+	[ "$(grep -c '} */\* nap: waited [0-9]' "$dir/calls")" = 30 ]
+	awk '/nap: waited/ { match($0, /waited [0-9.]+/); if (substr($0, RSTART + 7, RLENGTH - 7) < 1000) bad = 1 } END { exit bad }' "$dir/calls"
+	# of one thread only, the same
+	tid=$(sed -n 's/^# thread \([0-9]*\) .*/\1/p' "$dir/calls" | tail -1)
+	"$dt" calls --thread "$tid" "$dir/m.db" >"$dir/one"
+	diff <(sed -n "/^# thread $tid /,\$p" "$dir/calls") "$dir/one"
+	# what computes is not marked as anything else than preempted
+	! grep -E 'compute: waited [0-9.]+ us( \*/|,)' "$dir/calls"
+}
+
+@test "waits: without switches nothing is shown, and what is asked for says how to get it" {
+	run "$dt" report "$dir/none.db"
+	[ "$status" = 0 ]
+	[[ "${lines[0]}" != *wait* ]]
+	for command in "report -s wait" "report -s cpu" "report -s selfwait" "flame --off -o $dir/x.svg"; do
+		run "$dt" $command "$dir/none.db"
+		[ "$status" != 0 ]
+		[ "$output" = "devtrace: no switches in this trace: record with -S" ]
+	done
+	[ ! -e "$dir/x.svg" ]
+	[ "$("$dt" sql --csv --no-header "$dir/none.db" "SELECT count(*), count(waited), count(preempted) FROM calls" | tr -d '\r')" = 16,0,0 ]
+}
