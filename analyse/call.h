@@ -75,7 +75,7 @@ struct dt_call {
 	uint64_t inner; /* ticks in calls of the same function within it, each counted once: this is
 			   what is known of the function's time if that of this call is not */
 	/*
-	 * Ticks in which the thread was on no processor, as switches tell (analyse/waits.h): in the
+	 * Ticks in which the thread was on no processor, as switches tell (analyse/waits.c): in the
 	 * call; in the call itself, not in calls made from it; how many of `waited' it could have
 	 * gone on in, had a processor been free; and those of `inner'. All 0 without switches.
 	 */

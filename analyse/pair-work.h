@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pairing knows in the middle of a trace: for pair.c and snapshot.c only. */
+/* What pairing knows in the middle of a trace: for pair.c, waits.c and snapshot.c only. */
 #ifndef DT_ANALYSE_PAIR_WORK_H
 #define DT_ANALYSE_PAIR_WORK_H
 
@@ -71,5 +71,37 @@ struct dt_pair {
  * new. NULL: out of memory. */
 struct dt_thread_stack *dt_pair_thread(struct dt_pair *p, uint32_t tid);
 struct dt_thread_stack *dt_pair_nobody(struct dt_pair *p, uint16_t core);
+
+/* ---- waits.c ---- */
+
+/* A switch is timed by the kernel in nanoseconds, a record in ticks: so many nanoseconds apart,
+ * they may change places. */
+#define DT_WAITS_LATE_NS 2000
+
+/* Takes record i of the pairing's span, a switch to its thread t. */
+void dt_waits_switch(struct dt_pair *p, struct dt_thread_stack *t, uint32_t i);
+
+/* Notes that the thread has made records although no switch to it is known: that was lost. */
+void dt_waits_recorded(struct dt_pair *p, struct dt_thread_stack *t, const struct dt_span *s);
+
+/* Keeps what a call waited within what it took. */
+void dt_waits_limit(struct dt_call *c);
+
+/* Takes the thread that makes a span's records as the one that runs on the span's core. Must come
+ * before the records are handled. */
+static inline void dt_waits_span(struct dt_pair *p, struct dt_thread_stack *t,
+				 const struct dt_span *s)
+{
+	if (__builtin_expect(t->left != 0, 0))
+		dt_waits_recorded(p, t, s);
+	if (s->tid == DT_NO_TID || s->core >= DT_FURTHER_CORES || p->on[s->core] == s->tid)
+		return;
+	/* a rundown says that a thread exists, not that it runs; a switch is handled as a record */
+	if (p->fact[s->site[0]].kind == DT_RUNDOWN || p->fact[s->site[0]].kind == DT_SWITCH)
+		return;
+	p->on[s->core] = s->tid;
+	if (s->core >= p->cores_on)
+		p->cores_on = s->core + 1u;
+}
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/pair-work.h"
-#include "analyse/waits.h"
 #include "core/search.h"
 
 #define STACK_LEAST    2048 /* the least bytes that a stack has (MINSIGSTKSZ) */

@@ -24,7 +24,7 @@ struct dt_stacks {
 	uint32_t n, room;
 	uint32_t *slot; /* hash table of nodes by parent and function; open addressing */
 	uint32_t slots;
-	bool off; /* set by the caller: times are those off the processor (analyse/waits.h) only */
+	bool off; /* set by the caller: times are those off the processor (analyse/waits.c) only */
 };
 
 /* Returns the node below `parent', which is made if it is new; 0: out of memory. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting, from switches. */
-#include "analyse/waits.h"
+/*
+ * Waiting: the times in which a thread was on no processor, as the records of switches tell. A
+ * thread leaves a core with the next switch there, and is back with a switch to it anywhere. The
+ * time between the two is added to the calls that the thread was in. What the tracer made it wait
+ * is left out, as it is left out of all times.
+ */
+#include "analyse/pair-work.h"
 
 #include "core/search.h"
 

@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/reasons.h"
+#include "cmd/report-waits.h"
 #include "cmd/table.h"
 
 static const char help[] =
@@ -25,6 +26,8 @@ static const char help[] =
 	"      --failed         only calls that failed, and for which reasons\n"
 	"      --from TIME      begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME        end there\n"
+	"      --waits          which functions waited, for what, how often and how long; sorted\n"
+	"                       by time (needs record -S)\n"
 	"      --json           as JSON, times in nanoseconds\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"
 	"                       recording began; says how much that is\n"
@@ -74,7 +77,7 @@ struct row {
 struct report {
 	enum key key;
 	uint64_t rows;
-	bool json, subtract, anyway, failed;
+	bool json, subtract, anyway, failed, waiting;
 	bool waits; /* the trace has switches: it is known what was waiting */
 	struct dt_failures failures;
 	struct dt_reasons reasons; /* with --failed */
@@ -476,6 +479,8 @@ static int report(struct dt_reader *r, struct report *o)
 		status = 2;
 		goto out;
 	}
+	if (o->waiting)
+		return dt_report_waits(r, &range, &o->select, o->rows, o->json);
 	events.cost = o->subtract ? cost : NULL;
 	if (read_calls(r, o, &range, &events, &e)) {
 		dt_cmd_fail("%s", e.text);
@@ -539,6 +544,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"subtract", no_argument, NULL, 4},
 						{"anyway", no_argument, NULL, 5},
 						{"failed", no_argument, NULL, 6},
+						{"waits", no_argument, NULL, 7},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -582,6 +588,9 @@ static int parse(int argc, char **argv, struct report *o)
 			break;
 		case 6:
 			o->failed = true;
+			break;
+		case 7:
+			o->waiting = true;
 			break;
 		case 'h':
 			fputs(help, stdout);

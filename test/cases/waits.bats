@@ -141,3 +141,55 @@ print(rows[0]["function"])' >"$dir/first"
 	[ ! -e "$dir/x.svg" ]
 	[ "$("$dt" sql --csv --no-header "$dir/none.db" "SELECT count(*), count(waited), count(preempted) FROM calls" | tr -d '\r')" = 16,0,0 ]
 }
+
+@test "waits: report --waits says what for: against the program's own clocks and counts" {
+	cat >"$dir/kinds.c" <<-'C'
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		static double ms(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+		}
+		int main(void)
+		{
+			int p[2];
+			char c;
+			double napped = 0, at;
+			if (pipe(p))
+				return 1;
+			for (int i = 0; i < 10; i++, napped += ms() - at) {
+				at = ms();
+				usleep(20000);
+			}
+			if (!fork()) {
+				usleep(100000);
+				return write(p[1], "x", 1) != 1;
+			}
+			at = ms();
+			if (read(p[0], &c, 1) != 1)
+				return 1;
+			printf("usleep %.3f\nread %.3f\n", napped, ms() - at);
+			return 0;
+		}
+	C
+	gcc -O1 -o "$dir/kinds" "$dir/kinds.c"
+	"$dt" record --switches -F 'libc*:usleep' -F 'libc*:read' -o "$dir/k.db" "$dir/kinds" >"$dir/kinds.said"
+	"$dt" report --waits --json "$dir/k.db" >"$dir/kinds.json"
+	python3 - "$dir" <<-'PY'
+		import json, sys
+		d = sys.argv[1]
+		rows = {(r["function"], r["for"]): r for r in json.load(open(d + "/kinds.json"))}
+		said = {k: float(v) * 1e6 for k, v in (x.split() for x in open(d + "/kinds.said"))}
+		nap, read = rows["usleep", "time to pass"], rows["read", "data to read"]
+		# the child's usleep of 100 ms is one more
+		assert nap["times"] == 11 and abs(nap["wait"] - 100e6 - said["usleep"]) < 0.1 * said["usleep"] + 20e6, nap
+		assert read["times"] == 1 and abs(read["wait"] - said["read"]) < 0.1 * said["read"] + 10e6, read
+		PY
+	run "$dt" report --waits "$dir/k.db"
+	[[ "${lines[0]}" == *" wait "*" times "*" for "*"function" && "${lines[1]}" == *" time to pass "*"usleep" ]]
+	run "$dt" report --waits "$dir/none.db"
+	[ "$output" = "devtrace: no switches in this trace: record with -S" ]
+}
