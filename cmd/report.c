@@ -12,6 +12,7 @@
 #include "cmd/reasons.h"
 #include "cmd/report-waits.h"
 #include "cmd/table.h"
+#include "cmd/top.h"
 
 static const char help[] =
 	"usage: devtrace report [OPTION]... [FILE]\n"
@@ -28,6 +29,8 @@ static const char help[] =
 	"      --to TIME        end there\n"
 	"      --waits          which functions waited, for what, how often and how long; sorted\n"
 	"                       by time (needs record -S)\n"
+	"      --live           of a trace that is being recorded: once a second, until q (see\n"
+	"                       devtrace top, which also attaches)\n"
 	"      --json           as JSON, times in nanoseconds\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"
 	"                       recording began; says how much that is\n"
@@ -77,7 +80,7 @@ struct row {
 struct report {
 	enum key key;
 	uint64_t rows;
-	bool json, subtract, anyway, failed, waiting;
+	bool json, subtract, anyway, failed, waiting, live;
 	bool waits; /* the trace has switches: it is known what was waiting */
 	struct dt_failures failures;
 	struct dt_reasons reasons; /* with --failed */
@@ -545,6 +548,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"anyway", no_argument, NULL, 5},
 						{"failed", no_argument, NULL, 6},
 						{"waits", no_argument, NULL, 7},
+						{"live", no_argument, NULL, 8},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -592,6 +596,9 @@ static int parse(int argc, char **argv, struct report *o)
 		case 7:
 			o->waiting = true;
 			break;
+		case 8:
+			o->live = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
@@ -602,13 +609,25 @@ static int parse(int argc, char **argv, struct report *o)
 	return -1;
 }
 
+/* Shows the table of a trace that grows. */
+static int show_live(const struct report *o, const char *path)
+{
+	struct dt_top t = {.path = path, .title = path, .show = o->select, .recorder = -1};
+
+	return dt_top_show(&t);
+}
+
 int dt_cmd_report(int argc, char **argv)
 {
 	struct report o = {0};
 	struct dt_reader *r;
 	int status = parse(argc, argv, &o);
 
-	if (status < 0) {
+	if (status < 0 && o.live) {
+		status = optind + 1 < argc
+				 ? dt_cmd_usage("report")
+				 : show_live(&o, optind < argc ? argv[optind] : DT_DEFAULT_FILE);
+	} else if (status < 0) {
 		r = dt_cmd_open(argc, argv, "report", NULL, &status);
 		if (r) {
 			status = report(r, &o);

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of devtrace top: reads what has been recorded once a second, and draws it. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/feed.h"
+#include "analyse/stats.h"
+#include "cmd/open.h"
+#include "cmd/top.h"
+#include "core/plain.h"
+
+#define TURN_NS 1000000000ull
+#define READ_NS 700000000ull   /* the most of a turn that is spent on reading */
+#define OPEN_NS 20000000000ull /* how long a trace may take to appear */
+#define HISTORY 16	       /* turns that a function's bar shows */
+
+enum column { TOTAL, SELF, CPU, WAIT, CALLS, AVG, MAX, NAME, COLUMNS };
+
+static const struct {
+	const char *name;
+	char key;
+	int need; /* columns are left out, the greatest first, when the window is narrow */
+} column[COLUMNS] = {
+	[TOTAL] = {"total", 't', 3}, [SELF] = {"self", 's', 1},	   [CPU] = {"cpu", 'p', 5},
+	[WAIT] = {"wait", 'w', 4},   [CALLS] = {"calls", 'c', 2},  [AVG] = {"avg", 'a', 6},
+	[MAX] = {"max", 'm', 7},     [NAME] = {"function", 'n', 0}};
+
+#define WIDTH 11 /* of a column */
+
+/* What is known of a function besides its sums. */
+struct past {
+	uint64_t self;		/* ticks, at the turn before */
+	uint64_t turn[HISTORY]; /* self time in each of the latest turns, as a ring */
+};
+
+struct table {
+	struct dt_top *top;
+	struct dt_reader *r;
+	struct dt_pair *pair;
+	struct dt_stats stats;
+	struct past *past;
+	uint32_t pasts;
+	uint64_t turns;
+	enum column sort;
+	bool waits, paused, typing, ended, behind;
+	char filter[64];
+	struct dt_error why; /* of the reader's end */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- reading ---- */
+
+/* Opens the trace, which is still being made. */
+static int open_trace(struct table *k, struct dt_error *e)
+{
+	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &k->stats};
+	struct dt_reader_range range = {.order = DT_BY_TIME};
+	uint64_t begin = now_ns();
+
+	while (!(k->r = dt_reader_open(k->top->path, e))) {
+		if (k->top->recorder < 0 || now_ns() - begin > OPEN_NS)
+			return -1;
+		/* attach could not do it, and has said why */
+		if (poll(&(struct pollfd){k->top->recorder, POLLIN, 0}, 1, 100)) {
+			e->text[0] = '\0';
+			return -1;
+		}
+	}
+	k->pair = dt_pair_new(k->r, &events, false);
+	if (!k->pair)
+		return dt_fail(e, "out of memory");
+	return dt_reader_start(k->r, &range, e);
+}
+
+/* Reads what there is, but not for longer than a part of a turn. */
+static int read_more(struct table *k, struct dt_error *e)
+{
+	uint64_t begin = now_ns();
+	struct dt_span s;
+	int rc = 1;
+
+	k->behind = false;
+	for (unsigned i = 1; (rc = dt_reader_next(k->r, &s, e)) > 0; i++) {
+		if (dt_pair_span(k->pair, &s) || k->stats.no_memory)
+			return dt_fail(e, "out of memory");
+		k->behind = i % 64 == 0 && now_ns() - begin > READ_NS;
+		if (k->behind)
+			break;
+	}
+	k->waits = dt_feed_has_switches(k->r);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Notes what each function has done in this turn. */
+static int note_turn(struct table *k, struct dt_error *e)
+{
+	if (k->stats.functions > k->pasts) {
+		struct past *more = realloc(k->past, k->stats.functions * sizeof(*more));
+
+		if (!more)
+			return dt_fail(e, "out of memory");
+		memset(more + k->pasts, 0, (k->stats.functions - k->pasts) * sizeof(*more));
+		k->past = more;
+		k->pasts = k->stats.functions;
+	}
+	for (uint32_t i = 0; i < k->pasts; i++) {
+		struct past *p = &k->past[i];
+
+		p->turn[k->turns % HISTORY] = k->stats.function[i].self - p->self;
+		p->self = k->stats.function[i].self;
+	}
+	k->turns++;
+	return 0;
+}
+
+/* ---- rows ---- */
+
+struct row {
+	const struct dt_function_stats *s;
+	const char *name;
+	uint64_t key;
+};
+
+static uint64_t value_of(const struct dt_function_stats *f, enum column c)
+{
+	switch (c) {
+	case TOTAL:
+		return f->total;
+	case SELF:
+		return f->self;
+	case CPU:
+		return f->total > f->waited ? f->total - f->waited : 0;
+	case WAIT:
+		return f->waited;
+	case CALLS:
+		return f->calls;
+	case AVG:
+		return f->timed ? f->sum / f->timed : 0;
+	case MAX:
+		return f->max;
+	default:
+		return 0;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static struct row *make_rows(struct table *k, size_t *n)
+{
+	struct row *row = calloc(k->stats.functions + 1, sizeof(*row));
+	bool *shown = dt_cmd_shown(k->r, &k->top->show);
+
+	*n = 0;
+	for (uint32_t i = 0; row && shown && i < k->stats.functions; i++) {
+		const struct dt_function_stats *f = &k->stats.function[i];
+		const char *name = dt_reader_function_name(k->r, i);
+
+		if (!f->calls || i > dt_reader_functions(k->r) || !shown[i] ||
+		    !strstr(name, k->filter))
+			continue;
+		row[(*n)++] = (struct row){f, name, value_of(f, k->sort)};
+	}
+	free(shown);
+	if (row)
+		qsort(row, *n, sizeof(*row), compare);
+	return row;
+}
+
+/* ---- drawing ---- */
+
+static bool is_used(const struct table *k, enum column c)
+{
+	return c == NAME || k->waits || (c != CPU && c != WAIT);
+}
+
+/* Chooses the columns that a line has room for; the one that is sorted by is always among them.
+ * bar: room for a bar, too. Returns the columns' width. */
+static unsigned choose(const struct table *k, unsigned width, bool *chosen, bool *bar)
+{
+	unsigned used = 0;
+
+	for (enum column c = 0; c < NAME; c++) {
+		chosen[c] = is_used(k, c) && c == k->sort;
+		used += chosen[c] ? WIDTH + 1 : 0;
+	}
+	for (int need = 1; need < COLUMNS; need++)
+		for (enum column c = 0; c < NAME; c++)
+			if (column[c].need == need && is_used(k, c) && !chosen[c] &&
+			    used + WIDTH + 1 + 14 <= width) {
+				chosen[c] = true;
+				used += WIDTH + 1;
+			}
+	*bar = used + HISTORY + 1 + 14 <= width;
+	return used + (*bar ? HISTORY + 1 : 0);
+}
+
+static void print_time(const struct table *k, uint64_t ticks)
+{
+	double ns = (double)ticks * dt_reader_ns_per_tick(k->r);
+
+	if (ns < 1e6)
+		printf("%8.3f us ", ns / 1e3);
+	else if (ns < 1e9)
+		printf("%8.3f ms ", ns / 1e6);
+	else
+		printf("%8.3f s  ", ns / 1e9);
+}
+
+static void print_bar(const struct table *k, const struct dt_function_stats *f, uint64_t most)
+{
+	static const char *const high[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	const struct past *p = f->function < k->pasts ? &k->past[f->function] : NULL;
+
+	for (uint64_t i = 0; i < HISTORY; i++) {
+		uint64_t v = p ? p->turn[(k->turns + i) % HISTORY] : 0;
+		unsigned step = v && most ? 1 + (unsigned)((double)v * 7 / (double)most) : 0;
+
+		step = step > 8 ? 8 : step;
+		if (k->top->utf8)
+			fputs(high[step], stdout);
+		else
+			putchar(" .:-=+*#@"[step]);
+	}
+	putchar(' ');
+}
+
+/* Returns the greatest self time of any function in any turn that is shown. */
+static uint64_t most_of(const struct table *k)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < k->pasts; i++)
+		for (unsigned j = 0; j < HISTORY; j++)
+			most = k->past[i].turn[j] > most ? k->past[i].turn[j] : most;
+	return most;
+}
+
+/* Prints as much of untrusted text as has room, and blanks after it. */
+static void print_text(const char *text, unsigned room, bool fill)
+{
+	const char *s = dt_cmd_plain(text);
+	size_t n = strlen(s);
+	unsigned used = 0;
+
+	while (n && used < room) {
+		uint32_t c;
+		bool unseen;
+		unsigned length = dt_plain_character(s, n, &c, &unseen);
+
+		length = length ? length : 1;
+		fwrite(s, 1, length, stdout);
+		s += length;
+		n -= length;
+		used++;
+	}
+	for (; fill && used < room; used++)
+		putchar(' ');
+}
+
+static void end_line(const struct table *k)
+{
+	fputs(k->top->screen ? "\033[K\n" : "\n", stdout);
+}
+
+static void print_head(const struct table *k, unsigned width, const bool *chosen, bool bar)
+{
+	char line[256];
+
+	dt_format(line, sizeof(line), "%s%s%s%s%s", k->top->title, k->paused ? "  [paused]" : "",
+		  k->behind ? "  [behind: more is recorded than can be read]" : "",
+		  k->ended ? "  [recording has ended]" : "", "");
+	print_text(line, width, false);
+	end_line(k);
+	if (k->top->screen) {
+		dt_format(line, sizeof(line), "%s%s%s",
+			  k->typing || *k->filter ? "filter: "
+						  : "q quit  / filter  space pause  "
+						    "t s c a m n w p sort by",
+			  k->filter, k->typing ? "_" : "");
+		print_text(line, width, false);
+		end_line(k);
+		fputs("\033[7m", stdout);
+	}
+	for (enum column c = 0; c < NAME; c++)
+		if (chosen[c])
+			printf("%c%*s ", c == k->sort ? '>' : ' ', WIDTH - 1, column[c].name);
+	if (bar)
+		printf("%-*s ", HISTORY, "self, by second");
+	fputs("function", stdout);
+	if (k->top->screen)
+		fputs("\033[K\033[0m", stdout);
+	end_line(k);
+}
+
+static int draw(struct table *k, struct dt_error *e)
+{
+	uint32_t size = atomic_load(k->top->size);
+	unsigned width = size >> 16, rows = size & 0xffff, used;
+	uint64_t most = most_of(k);
+	bool chosen[COLUMNS], bar;
+	struct row *row;
+	size_t n;
+
+	row = make_rows(k, &n);
+	if (!row)
+		return dt_fail(e, "out of memory");
+	if (k->top->screen)
+		fputs("\033[H", stdout);
+	used = choose(k, width, chosen, &bar);
+	print_head(k, width, chosen, bar);
+	for (size_t i = 0; i < n && i + 4 < rows; i++) {
+		for (enum column c = 0; c < NAME; c++) {
+			if (chosen[c] && c == CALLS)
+				printf("%*llu ", WIDTH, (unsigned long long)row[i].s->calls);
+			else if (chosen[c] && row[i].s->timed)
+				print_time(k, value_of(row[i].s, c));
+			else if (chosen[c])
+				printf("%*s ", WIDTH, "-");
+		}
+		if (bar)
+			print_bar(k, row[i].s, most);
+		print_text(row[i].name, width > used ? width - used : 1, false);
+		end_line(k);
+	}
+	free(row);
+	fputs(k->top->screen ? "\033[J" : "\n", stdout);
+	return fflush(stdout) || ferror(stdout) ? dt_fail(e, "cannot write the table") : 0;
+}
+
+/* ---- keys ---- */
+
+static void move_sort(struct table *k, int step)
+{
+	do
+		k->sort = (enum column)(((int)k->sort + step + COLUMNS) % COLUMNS);
+	while (!is_used(k, k->sort));
+}
+
+/* Takes a key while a filter is being typed. */
+static void type(struct table *k, char c)
+{
+	size_t n = strlen(k->filter);
+
+	if (c == '\n' || c == '\r')
+		k->typing = false;
+	else if (c == '\033')
+		*k->filter = '\0', k->typing = false;
+	else if ((c == '\177' || c == '\b') && n)
+		k->filter[n - 1] = '\0';
+	else if (c >= ' ' && c != '\177' && n + 1 < sizeof(k->filter))
+		memcpy(k->filter + n, (char[2]){c}, 2);
+}
+
+/* Takes what was typed. Returns false when the table is to end. */
+static bool keys(struct table *k)
+{
+	char key[64];
+	ssize_t n = read(STDIN_FILENO, key, sizeof(key));
+
+	if (n <= 0)
+		return false;
+	for (ssize_t i = 0; i < n; i++) {
+		if (!k->typing && i + 2 < n && key[i] == '\033' && key[i + 1] == '[') {
+			i += 2;
+			if (key[i] == 'C' || key[i] == 'D')
+				move_sort(k, key[i] == 'C' ? 1 : -1);
+			continue;
+		}
+		if (k->typing) {
+			type(k, key[i]);
+			continue;
+		}
+		if (key[i] == 'q')
+			return false;
+		if (key[i] == '/')
+			k->typing = true;
+		else if (key[i] == '\033')
+			*k->filter = '\0';
+		else if (key[i] == ' ')
+			k->paused = !k->paused;
+		for (enum column c = 0; c < COLUMNS; c++)
+			if (key[i] == column[c].key && is_used(k, c))
+				k->sort = c;
+	}
+	return true;
+}
+
+/* Waits for the next turn, and handles what comes meanwhile. Returns false when the table is to
+ * end. */
+static bool wait_turn(struct table *k, int signals, uint64_t until)
+{
+	struct dt_error e;
+
+	for (uint64_t now; (now = now_ns()) < until;) {
+		struct pollfd p[] = {{signals, POLLIN, 0},
+				     {k->top->screen ? STDIN_FILENO : -1, POLLIN, 0},
+				     {k->ended ? -1 : k->top->recorder, POLLIN, 0}};
+		struct signalfd_siginfo s;
+
+		if (poll(p, 3, (int)((until - now) / 1000000) + 1) <= 0)
+			continue;
+		if (p[0].revents && read(signals, &s, sizeof(s)) == sizeof(s) &&
+		    s.ssi_signo != SIGWINCH)
+			return false;
+		if (p[1].revents && !keys(k))
+			return false;
+		if (p[2].revents) {
+			k->ended = true;
+			return true;
+		}
+		if (draw(k, &e) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static int turns(struct table *k, int signals, struct dt_error *e)
+{
+	uint64_t next = now_ns();
+
+	for (;;) {
+		bool last = k->ended && !k->behind;
+
+		if (!k->paused && (read_more(k, e) < 0 || note_turn(k, e) < 0))
+			return -1;
+		if (draw(k, e) < 0)
+			return -1;
+		/* on a terminal the last table stays until it has been seen */
+		if ((last && !k->top->screen) || (k->top->turns && k->turns >= k->top->turns))
+			return 0;
+		next = next + TURN_NS > now_ns() ? next + TURN_NS : now_ns();
+		if (!wait_turn(k, signals, next))
+			return 0;
+	}
+}
+
+int dt_top_follow(struct dt_top *t)
+{
+	struct table k = {.top = t, .sort = TOTAL};
+	struct dt_needs needs = {.n = 0};
+	struct dt_error e = {""};
+	sigset_t set;
+	int signals, status;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < 4; i++)
+		sigaddset(&set, (int[]){SIGINT, SIGTERM, SIGHUP, SIGWINCH}[i]);
+	signals = signalfd(-1, &set, SFD_CLOEXEC);
+	dt_needs_add(&needs, DT_NEED_TRACE, t->path);
+	if (signals < 0)
+		return dt_cmd_fail("no signals: %s", strerror(errno));
+	status = dt_cmd_confine(&needs);
+	if (status)
+		return status;
+	if (open_trace(&k, &e) < 0 || turns(&k, signals, &e) < 0) {
+		if (t->screen)
+			fputs("\033[0m\033[?25h\033[?1049l", stdout);
+		fflush(stdout);
+		status = *e.text ? dt_cmd_fail("%s", e.text) : 1;
+	}
+	dt_pair_free(k.pair);
+	dt_reader_close(k.r);
+	dt_stats_free(&k.stats);
+	free(k.past);
+	return status;
+}
