@@ -887,7 +887,7 @@ static void print_event(struct calls *k, const struct dt_record *r, unsigned mas
 	dt_out_forget(&line);
 	if (t && dt_text_of_point(t)) {
 		dt_out_text(&line, "  ");
-		dt_text_print(&line, k->reader, t);
+		dt_text_print(&line, k->reader, t, NULL);
 	} else {
 		dt_event_print(&line, k->reader, r, mask, t);
 	}
@@ -940,7 +940,7 @@ static bool take_text(struct calls *k, const struct dt_text *t)
 
 	if (!c)
 		return false;
-	dt_entry_records_text(&k->fulls, c->id, k->reader, t);
+	dt_entry_records_text(&k->fulls, c->id, k->reader, t, c->argument);
 	k->failed |= k->fulls.failed;
 	return true;
 }

@@ -34,14 +34,14 @@ void dt_entry_records_values(struct dt_fulls *f, uint64_t call, struct dt_format
 
 /* dt_text_print() writes path="/etc/passwd", which is taken apart at the '='. */
 void dt_entry_records_text(struct dt_fulls *f, uint64_t call, const struct dt_reader *r,
-			   const struct dt_text *t)
+			   const struct dt_text *t, const uint64_t *argument)
 {
 	static struct dt_out out = {.fd = -1};
 	const char *text, *value;
 	size_t n;
 
 	dt_out_forget(&out);
-	dt_text_print(&out, r, t);
+	dt_text_print(&out, r, t, argument);
 	text = dt_out_kept(&out, &n);
 	value = text ? memchr(text, '=', n) : NULL;
 	f->failed |= !text;

@@ -14,11 +14,12 @@ bool dt_entry_records_of(const struct dt_reader *r, uint32_t function, uint32_t 
 
 /*
  * Add what one such record has to the arguments of a call: its values, named by the signature of
- * the record's site, or a text. Without memory, f->failed is set.
+ * the record's site, or a text. argument: the values of the entry; NULL: not known. Without memory,
+ * f->failed is set.
  */
 void dt_entry_records_values(struct dt_fulls *f, uint64_t call, struct dt_formats *formats,
 			     const struct dt_site *site, const struct dt_record *r);
 void dt_entry_records_text(struct dt_fulls *f, uint64_t call, const struct dt_reader *r,
-			   const struct dt_text *t);
+			   const struct dt_text *t, const uint64_t *argument);
 
 #endif

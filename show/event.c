@@ -203,19 +203,49 @@ static void print_text(struct dt_out *o, const struct dt_text *t)
 	dt_out_text(o, " bytes");
 }
 
-void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t)
+/* Returns the bytes of a buffer that a description, "l:text;2", "l:text;2/4" or "l:text;1*2", finds
+ * by the values of the entry; UINT64_MAX: it does not say. */
+static uint64_t length_of(const char *described, const uint64_t *argument)
+{
+	const char *p = described ? strchr(described, ';') : NULL;
+	uint64_t n = 1, v;
+
+	if (!p || !argument || described[0] != 'l')
+		return UINT64_MAX;
+	do {
+		if (*++p < '0' || *p > '3')
+			return UINT64_MAX;
+		v = argument[*p++ - '0'];
+		if (p[0] == '/' && p[1] == '4') { /* the rest of the register is not meant */
+			v = (uint32_t)v;
+			p += 2;
+		}
+		if (__builtin_mul_overflow(n, v, &n))
+			return UINT64_MAX;
+	} while (*p == '*');
+	return *p ? UINT64_MAX : n;
+}
+
+void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t,
+		   const uint64_t *argument)
 {
 	const struct dt_function_info *f = dt_reader_function(r, t->function);
+	uint64_t length = UINT64_MAX;
 	struct dt_signature_value v;
 
-	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v))
+	if (f && f->signature && dt_signature_parameter(f->signature, 0, &v)) {
 		dt_out_bytes(o, v.name, v.name_length);
+		if (v.type.row)
+			length = length_of(dt_reader_type(r, v.type.row), argument);
+	}
 	dt_out_char(o, '=');
-	if (!t->n && t->head.flags & DT_FAULT)
+	if (!t->n && t->head.flags & DT_FAULT && length)
 		dt_out_char(o, '?');
 	else
-		quoted(o, t->bytes, t->n);
-	if (t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT))
+		quoted(o, t->bytes, t->n < length ? t->n : (uint32_t)length);
+	/* of a buffer, what follows a NUL was not recorded */
+	if (length == UINT64_MAX ? t->n == DT_CAPTURE_TEXT || (t->n && t->head.flags & DT_FAULT)
+				 : length > t->n && (t->n || !(t->head.flags & DT_FAULT)))
 		dt_out_text(o, "...");
 }
 

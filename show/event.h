@@ -34,8 +34,10 @@ bool dt_event_is(const struct dt_record *r); /* an event or a message */
 /* Says whether t is the text that a point's value leads to, rather than that of an event. */
 bool dt_text_of_point(const struct dt_text *t);
 /* Writes such a text as path="/etc/passwd"; with "..." after it when it is cut, and as path=? when
- * it could not be read. */
-void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t);
+ * it could not be read. argument: the values of the entry that the text belongs to, which may say
+ * how long the buffer is that it is in; NULL: they are not known. */
+void dt_text_print(struct dt_out *o, const struct dt_reader *r, const struct dt_text *t,
+		   const uint64_t *argument);
 
 /* Writes the name of the event with this body: "net:send", or "7:3" where there are no names. */
 void dt_event_name(struct dt_out *o, const struct dt_reader *r, uint64_t body);

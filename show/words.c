@@ -27,19 +27,20 @@ void dt_words_call(struct dt_formats *f, struct dt_json *t, uint32_t function,
 struct filling {
 	struct dt_fulls fulls; /* of a single call, with the id 1 */
 	const struct dt_reader *reader;
+	const uint64_t *argument;
 };
 
 static void fill_text(void *ctx, const struct dt_text *t)
 {
 	struct filling *f = ctx;
 
-	dt_entry_records_text(&f->fulls, 1, f->reader, t);
+	dt_entry_records_text(&f->fulls, 1, f->reader, t, f->argument);
 }
 
 void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		   const uint64_t *argument, const struct dt_more *more, size_t n)
 {
-	struct filling filling = {.reader = f->reader};
+	struct filling filling = {.reader = f->reader, .argument = argument};
 	struct dt_texts texts = {.fn = fill_text, .ctx = &filling};
 	const struct dt_full *full;
 	char *end;

@@ -295,7 +295,7 @@ static void on_text(void *ctx, const struct dt_text *t)
 		return;
 	dt_pair_callers(x->pair, take_caller, &c);
 	if (c && c->id && dt_entry_records_of(x->of->pass->reader, t->function, c->function))
-		dt_entry_records_text(&x->fulls, c->id, x->of->pass->reader, t);
+		dt_entry_records_text(&x->fulls, c->id, x->of->pass->reader, t, c->argument);
 }
 
 static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth)
@@ -542,20 +542,21 @@ static int next(struct dt_sql_scan *s, struct dt_error *e)
 struct looking {
 	struct scan *x;
 	struct dt_fulls fulls; /* of the one call, with id 1 */
+	const uint64_t *argument;
 };
 
 static void on_looked_text(void *ctx, const struct dt_text *t)
 {
 	struct looking *l = ctx;
 
-	dt_entry_records_text(&l->fulls, 1, l->x->of->pass->reader, t);
+	dt_entry_records_text(&l->fulls, 1, l->x->of->pass->reader, t, l->argument);
 }
 
 /* Looks up the entry's record, at the tick when the call began, and the records after it that
  * belong to it. */
 static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 {
-	struct looking l = {.x = x};
+	struct looking l = {.x = x, .argument = r->argument};
 	struct dt_texts texts = {.fn = on_looked_text, .ctx = &l};
 	struct dt_reader *reader;
 	struct dt_sql_walk w;

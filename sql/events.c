@@ -267,7 +267,7 @@ static void put_text(struct dt_sql_scan *s, sqlite3_context *to, const struct ro
 		r->text->n = TEXT_MAX;
 	x->out.n = 0;
 	if (r->text && dt_text_of_point(r->text)) {
-		dt_text_print(&x->out, s->pass->reader, r->text);
+		dt_text_print(&x->out, s->pass->reader, r->text, NULL);
 	} else if (is_point(r)) {
 		end = (r->site->place == DT_SITE_POINT ? dt_format_point : dt_format_more)(
 			&s->pass->formats, x->out.buffer, r->function, r->record.value,

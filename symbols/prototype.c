@@ -209,16 +209,22 @@ static void put_number(struct writing *w, const char *before, unsigned v)
 		w->at += dt_format(w->buf + w->at, w->size - w->at, "%s%u", before, v);
 }
 
+/* Is it a pointer to a text whose length another parameter says? */
+static bool is_buffer(const char *type)
+{
+	return strncmp(type, "*text_", 6) == 0;
+}
+
 /*
  * Writes a type of n bytes, "i4#open", with the key of its set. "*timespec" is a pointer to a
- * structure; where places are wanted, it is the structure.
+ * structure; where places are wanted, it is the structure, and "*text_2" a text.
  */
 static void put_type(struct writing *w, const char *type, size_t n)
 {
 	const char *set = memchr(type, type[0] == '*' ? '*' : '#', n), *found;
 
 	if (type[0] == '*')
-		put(w, w->places ? "a" : "p", 1);
+		put(w, !w->places ? "p" : is_buffer(type) ? "s" : "a", 1);
 	else
 		put(w, type, set ? (size_t)(set - type) : n);
 	if (type[0] == '*' && !w->places)
@@ -249,7 +255,8 @@ static void put_place(struct writing *w, const char *type)
 			put(w, "@-", 2);
 		w->vectors++;
 	} else if (!vector && w->integers < 6) {
-		if (w->places && type[0] == '*') { /* the 16 bytes that it leads to */
+		if (w->places && type[0] == '*' &&
+		    !is_buffer(type)) { /* the 16 bytes that it leads to */
 			put_number(w, "@*", w->integers);
 			put_number(w, "+*", w->integers);
 		} else if (w->places || w->integers < 4)

@@ -110,6 +110,9 @@ def read_structures(unit, sets):
     for line in lines_of('structures.txt'):
         name, _, tail = line.partition(' : ')
         uses.update({use: name for use in tail.split()})
+        if name.startswith('text_'):
+            sets.described[name] = f'l:text;{name[5:].replace("x", "*").replace("of", "/")}'
+            continue
         if name == 'sockaddr':
             sets.described[name] = 'n:sockaddr;'
             continue
@@ -274,7 +277,7 @@ def line_of(name, prototype, uses, structures, rules):
         used = uses.get(f'{name}.{parameter}') or uses.get(f'*.{parameter}') if '#' not in kind else None
         if used and kind[0] in 'iu' and kind != 'u8' or used and f'{name}.{parameter}' in uses:
             kind += '#' + used
-        if kind == 'p' and f'{name}.{parameter}' in structures:
+        if kind in 'ps' and f'{name}.{parameter}' in structures:
             kind = '*' + structures[f'{name}.{parameter}']
         text.append(f'{kind} {parameter}' + (condition and '?' + condition))
     used = next((s for p, s in uses.items() if p.endswith('()') and fnmatch.fnmatchcase(name, p[:-2])), None)

@@ -179,3 +179,33 @@ constants() {
 	grep -q 'rlim=0x8?) = -1' calls
 	grep -q 'rlim=NULL) = 0' calls
 }
+
+@test "buffers are shown as long as they are, as strace shows them" {
+	cat >w.c <<-'C'
+		#include <string.h>
+		#include <unistd.h>
+		#include <sys/mman.h>
+		int main(void)
+		{
+			char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			char big[256];
+
+			memset(big, 'x', sizeof(big));
+			memcpy(page + 4093, "abc", 3);
+			write(2, "hello, world", 5);
+			write(2, page + 4093, 3); /* nothing is mapped behind it */
+			write(2, "one\ntwo\n", 8);
+			write(2, big, 255);
+			write(2, (void *)8, 0);
+			return 0;
+		}
+	C
+	gcc -w -o w w.c
+	strace -s 300 -o strace -e trace=write ./w 2>/dev/null
+	sed -n 's/^write(\([0-9]*\), \(.*\)) *= \([0-9]*\)$/\1, \2 = \3/p' strace >want
+	devtrace record -o w.db -A 'libc.so.6:write' ./w 2>/dev/null
+	devtrace calls w.db | sed -n 's/^.* us  write(fd=\(.*\), buf=\(.*\), count=\(.*\)) = \([0-9]*\)$/\1, \2, \3 = \4/p' >got
+	[ "$(wc -l <want)" = 5 ]
+	diff want got
+	devtrace sql -n w.db "SELECT text FROM calls" | grep -c 'buf="hello", count=5' | grep -qx 1
+}
