@@ -143,6 +143,11 @@ check:
 	$(if $(filter 1,$(FUZZERS)),$(MAKE) -j2 FUZZ=1 fuzzers)
 	FUZZERS=$(FUZZERS) ./test/run.sh $(T)
 
+# makes the tables of prototypes anew, from the headers of this system: when libraries have new functions
+prototypes:
+	@sh ./install-deps.sh prototypes
+	/usr/bin/python3 symbols/prototypes/make.py
+
 # but for programs that tests trace as they are, and the header of macros that programs include
 FORMATTED = $(shell git ls-files '*.c' '*.h' | grep -vE '^(test/(golden|known|programs|probe)/|examples/|include/devtrace\.h)')
 format:

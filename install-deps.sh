@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that the named groups need and that are missing, saying so.
-# usage: install-deps.sh build|unit|cases|lint|check|kernel|demo|bench|soak...
+# usage: install-deps.sh build|unit|cases|lint|prototypes|check|kernel|demo|bench|soak...
 set -eu
 want=
 # any Node.js will do: Debian's, when there is none
@@ -9,6 +9,7 @@ for group; do
 	case $group in
 	build) want="$want gcc make pkg-config libelf-dev libdw-dev libsqlite3-dev libzstd-dev libiberty-dev libzydis-dev libfuse3-dev libedit-dev libbpf-dev libmicrohttpd-dev libbabeltrace2-dev libseccomp-dev" ;;
 	check) want="$want g++ clang-format cppcheck shellcheck git shfmt protobuf-compiler python3-protobuf babeltrace2 clang bats libcmocka-dev csmith libcsmith-dev gdb dpkg-dev sqlite3 systemtap-sdt-dev gnuplot-nox musl-tools libclang-rt-14-dev python3 lld strace tcl fuse3 socat iproute2 netcat-openbsd openssh-client openssh-server chromium curl ffmpeg valgrind graphviz libxml2-utils postgresql $(node_packages)" ;;
+	prototypes) want="$want gcc binutils python3 python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev" ;;
 	lint) want="$want clang-format cppcheck shellcheck python3 git $(node_packages)" ;;
 	unit) want="$want libcmocka-dev" ;;
 	cases) want="$want bats g++ gdb python3 sqlite3 strace" ;;

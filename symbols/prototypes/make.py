@@ -1,11 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """
-Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers of this system:
-
-	apt-get install python3-clang-14 zlib1g-dev libssl-dev libsqlite3-dev libselinux1-dev \\
-		libpcre2-dev liblzma-dev libzstd-dev libcurl4-openssl-dev
-	symbols/prototypes/make.py
+Makes the tables of prototypes, symbols/prototypes/*.def, anew from the headers of this system; `make
+prototypes' also installs what this needs.
 
 Functions and their types are read from the headers by clang, and only those are kept that the
 library exports. What headers do not say stands in five files beside this one, written by hand:
@@ -154,7 +151,7 @@ def exported(files):
         path = subprocess.run(['gcc', '-print-file-name=' + name], capture_output=True, text=True,
                               check=True).stdout.strip()
         if path == name:
-            sys.exit(f'{name} is not there: install what the beginning of this script names')
+            sys.exit(f'{name} is not there: make prototypes installs it')
         listed = subprocess.run(['nm', '-D', '--defined-only', path], capture_output=True, text=True,
                                 check=True).stdout
         out |= {line.split()[2].split('@')[0] for line in listed.splitlines() if len(line.split()) == 3}

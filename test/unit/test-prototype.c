@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbols/prototype.h"
+#include "symbols/prototype.c"
 
 /* Replaces the key of each type by the type's name. */
 static void without_keys(char *text)
@@ -169,12 +169,46 @@ static void test_files(void **state)
 	assert_string_equal(small, "");
 }
 
+/* Of every line of every table: it is found by its name, and all of it is understood. */
+static void test_tables(void **state)
+{
+	char got[4096], type[65536], text[200];
+	unsigned lines = 0;
+
+	for (size_t i = 0; i < sizeof(library) / sizeof(*library); i++)
+		for (const char *p = library[i].table[0].text; *p;
+		     p = strchr(p, '\n') + 1, lines++) {
+			struct dt_signature_value v;
+			const char *s = got;
+
+			snprintf(text, sizeof(text), "%.*s", (int)strcspn(p, "("), p);
+			for (int places = 0; places < 2; places++) {
+				dt_prototype(library[i].begins, text, places, got, sizeof(got));
+				if (!got[0] || !dt_signature_known(got))
+					fail_msg("%s: %s has no signature", library[i].begins,
+						 text);
+				for (s = got; dt_signature_next(&s, &v);)
+					if (!v.type.letter)
+						fail_msg("%s: %s", text, got);
+				assert_true(dt_signature_result(got, &v));
+				if (!v.type.letter || (strchr(got, '!') && !v.failure.when))
+					fail_msg("%s: %s", text, got);
+				for (s = got; (s = strchr(s, '#')); s++)
+					if (!dt_prototype_type(strtoull(s + 1, NULL, 16), type,
+							       sizeof(type)))
+						fail_msg("%s: %s", text, got);
+			}
+		}
+	assert_true(lines > 8000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signatures), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_files),	   cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_fits),	   cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
