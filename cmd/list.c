@@ -15,15 +15,16 @@
 #include "process/maps.h"
 #include "hook/module.h"
 #include "hook/probes.h"
+#include "symbols/nameless.h"
 #include "elf/usdt.h"
 
 static const char usage[] =
 	"usage: devtrace list [-v] [-a] PROG|PID...\n"
-	"What can be traced, one a line: module:function, and with -v its address, how (a sled, "
-	"or\n"
-	"by which kind of jump), sites (entries+returns+tail jumps), source and parameters, and "
-	"then\n"
-	"also the functions that can not be traced, with the reason. Then the events that the\n"
+	"What can be traced, one a line: module:function, or module+address for a function without "
+	"a\n"
+	"name; with -v its address, how (a sled, or by which kind of jump), sites\n"
+	"(entries+returns+tail jumps), source and parameters, and then also the functions that can\n"
+	"not be traced, with the reason. Then the events that the\n"
 	"program has in itself, \"event SUBSYSTEM:EVENT\", and its USDT probes, \"usdt\n"
 	"PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
 	"  -a, --all      of a process, its libraries without sleds too\n"
@@ -48,14 +49,15 @@ struct hooks {
 static void print(const char *module, struct dt_symtab *t, const struct tally *f, bool verbose)
 {
 	const struct dt_function *sym = t ? dt_symtab_find(t, f->function) : NULL;
-	char signature[2048] = "";
+	char signature[2048] = "", nameless[DT_NAMELESS];
 	const char *file = NULL;
 	unsigned line = 0;
 
 	if (sym && f->way && sym->address != f->function)
 		sym = NULL; /* the function has no name, and lies within another's size */
 	if (!sym) {
-		printf("%s:0x%lx", dt_cmd_plain(module), (unsigned long)f->function);
+		dt_nameless(nameless, sizeof(nameless), module, f->function);
+		printf("%s", dt_cmd_plain(nameless));
 	} else {
 		printf("%s:%s", dt_cmd_plain(module), dt_cmd_plain(sym->name));
 	}

@@ -13,6 +13,7 @@
 #include "hook/target-modules.h"
 #include "hook/probes.h"
 #include "symbols/described.h"
+#include "symbols/nameless.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
 
@@ -231,15 +232,15 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 				      .name = "",
 				      .file = "",
 				      .signature = signature};
-	char unnamed[24];
+	char unnamed[DT_NAMELESS];
 	int64_t row;
 
 	if (f) {
 		out.name = name_of(s, m->file, symtab, f);
 		out.size = f->size;
 		dt_symtab_line(symtab, f->address, &out.file, &out.line);
-	} else { /* it is called by its address in the file, by which objdump and gdb know it */
-		dt_format(unnamed, sizeof(unnamed), "0x%lx", (unsigned long)address);
+	} else {
+		dt_nameless(unnamed, sizeof(unnamed), m->file->path, address);
 		out.name = unnamed;
 	}
 	if (!out.file)
@@ -333,7 +334,7 @@ void dt_describe_name(const struct dt_module *m, const struct dt_point *point, c
 	if (point->name)
 		dt_format(out, size, "%s", point->name);
 	else if (!f)
-		dt_format(out, size, "0x%lx", (unsigned long)point->site.address);
+		dt_nameless(out, size, m->file->path, point->site.address);
 	else if (f->address == point->site.address)
 		dt_format(out, size, "%s", f->name);
 	else

@@ -124,9 +124,9 @@ static bool has_event(struct file *f, struct dt_selection *one)
 
 /* Tells whether the pattern may mean functions without names, which are found by their addresses
  * only once the program runs. */
-static bool may_be_unnamed(const struct dt_pattern *p)
+static bool may_be_unnamed(const struct file *f, const struct dt_pattern *p)
 {
-	return strchr("*?[", p->name[0]) || strncmp(p->name, "0x", 2) == 0;
+	return strchr("*?[", p->name[0]) || dt_pattern_by_address(p, f->called);
 }
 
 static bool has_function(struct file *f, struct dt_selection *one)
@@ -138,7 +138,7 @@ static bool has_function(struct file *f, struct dt_selection *one)
 
 	if (!is_in(f, p))
 		return false;
-	if (may_be_unnamed(p) || !symtab(f))
+	if (may_be_unnamed(f, p) || !symtab(f))
 		return true;
 	dt_selection_add(&name, p->name, false, NULL);
 	dt_symtab_functions(f->symtab, &n);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hook/probes.h"
+#include "symbols/nameless.h"
 #include "session/programs.h"
 
 static bool kind_wanted(const struct dt_elf_site *site, const struct dt_action *a)
@@ -36,23 +37,24 @@ const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *selec
 	return dt_file_called(f, NULL);
 }
 
-/* Tells whether the function at an address is chosen. Functions without a name are matched by their
- * addresses, as elsewhere. */
-static bool is_chosen(struct choice *c, struct dt_selection *select, const char *module,
+/* Tells whether the function at an address is chosen. Functions without a name are matched by what
+ * they are called then. */
+static bool is_chosen(struct choice *c, struct dt_selection *select, const struct dt_file *file,
 		      uint64_t address)
 {
 	const struct dt_function *f = dt_symtab_find(c->tab, address);
-	char name[32];
+	char name[DT_NAMELESS];
 
 	if (f)
 		return c->chosen[f - c->function];
 	if (!select) /* what is imported has a name */
 		return false;
 	if (address != c->unnamed) {
-		dt_format(name, sizeof(name), "0x%lx", (unsigned long)address);
+		dt_nameless(name, sizeof(name), file->path, address);
 		c->unnamed = address;
 		c->unnamed_chosen =
-			dt_selection_match(select, module, (const char *const[]){name}, 1);
+			dt_selection_match(select, file->called ? file->called : file->path,
+					   (const char *const[]){name}, 1);
 	}
 	return c->unnamed_chosen;
 }
@@ -151,8 +153,8 @@ int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn
 		if (elf->site[i].kind != DT_ELF_EVENT && kind_wanted(&elf->site[i], &r->action) &&
 		    (everything
 			     ? !startup || !is_startup(choice.tab, elf->site[i].function, &choice)
-			     : is_chosen(&choice, p->imports ? NULL : select,
-					 f->called ? f->called : f->path, elf->site[i].function)))
+			     : is_chosen(&choice, p->imports ? NULL : select, f,
+					 elf->site[i].function)))
 			fn(ctx, f, i, r);
 	rc = p->imports && (r->action.what & DT_DO_EXIT)
 		     ? dt_ranges_each_follower(f, r, choice.tab, choice.chosen, fn, ctx, e)
@@ -287,7 +289,7 @@ bool dt_ranges_may_probe(struct dt_session *s, const struct dt_range *r, struct 
 			continue;
 		any = true;
 		/* functions that no table names are not known before the code is read */
-		if (strncmp(x->name, "0x", 2) == 0 || strcmp(x->name, "*") == 0)
+		if (strcmp(x->name, "*") == 0 || dt_pattern_by_address(x, name))
 			return true;
 	}
 	if (!any)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "symbols/nameless.h"
 #include "symbols/pattern.h"
 #include "hook/probes.h"
 #include "session/state.h"
@@ -33,12 +34,13 @@ const char *dt_unhooked_why(const struct dt_session *s, const struct dt_file *f,
 	return k < f->code->functions ? f->refused[k] : NULL;
 }
 
-static void name_of(const struct dt_code_function *g, char *out, size_t size)
+static void name_of(const struct dt_file *f, const struct dt_code_function *g, char *out,
+		    size_t size)
 {
 	if (g->name)
 		dt_format(out, size, "%s", g->name);
 	else
-		dt_format(out, size, "0x%lx", (unsigned long)g->start);
+		dt_nameless(out, size, f->path, g->start);
 }
 
 static void add_name(struct dt_unhooked *u, const struct dt_file *f, const char *name)
@@ -91,7 +93,7 @@ static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooke
 
 	for (size_t i = 0; left && i < f->elf->sites; i++) {
 		const struct dt_code_function *g;
-		char name[256];
+		char name[DT_NAMELESS];
 		size_t k;
 
 		if (!(f->once ? f->once[i] : f->chosen[i]) ||
@@ -104,7 +106,7 @@ static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooke
 		if (!f->refused || !f->refused[k] || is_planted(s, f, i))
 			continue;
 		g = &f->code->function[k];
-		name_of(g, name, sizeof(name));
+		name_of(f, g, name, sizeof(name));
 		u->left_out++;
 		u->own += f->program;
 		add_name(u, f, name);

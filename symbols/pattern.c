@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/choice.h"
+#include "symbols/nameless.h"
 
 #define MAX_NAME 1024 /* longer names are matched only as they are, without cutting */
 
@@ -169,10 +170,70 @@ bool dt_pattern_name(const struct dt_pattern *p, const char *name)
 	return !strchr(p->name, '<') && cut_templates(cut) && glob(p->name, cut);
 }
 
-static bool match_any(const struct dt_pattern *p, const char *const *names, size_t n)
+/* Returns the name of the module without its folders, and the length in *n; `rest' is where its
+ * further names begin, NULL after the last one. */
+static const char *module_name(const char *module, size_t *n, const char **rest)
+{
+	size_t length = strcspn(module, "\n");
+	const char *slash = memrchr(module, '/', length);
+
+	*rest = module[length] ? module + length + 1 : NULL;
+	if (slash)
+		length -= (size_t)(slash + 1 - module);
+	*n = length;
+	return slash ? slash + 1 : module;
+}
+
+bool dt_pattern_by_address(const struct dt_pattern *p, const char *module)
+{
+	const char *plus = strstr(p->name, "+0x"), *rest = module;
+	char want[256], text[256];
+
+	if (!strncmp(p->name, "0x", 2))
+		return true;
+	if (!plus || (size_t)(plus - p->name) >= sizeof(want) || !dt_pattern_module(p, module))
+		return false;
+	dt_format(want, sizeof(want), "%.*s", (int)(plus - p->name), p->name);
+	while (rest) {
+		size_t n;
+		const char *name = module_name(rest, &n, &rest);
+
+		if (n < sizeof(text)) {
+			dt_format(text, sizeof(text), "%.*s", (int)n, name);
+			if (glob(want, text))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Matches a name that consists of an address, or ends in one, by the address alone and by the
+ * address in each of the module's names. */
+static bool match_nameless(const struct dt_pattern *p, const char *module, const char *name)
+{
+	const char *address = dt_nameless_address(name), *rest = module;
+	char text[DT_NAMELESS];
+
+	if (!address)
+		return false;
+	if (glob(p->name, address))
+		return true;
+	while (rest && strchr(p->name, '+')) {
+		size_t n;
+		const char *file = module_name(rest, &n, &rest);
+
+		dt_format(text, sizeof(text), "%.*s+%s", (int)n, file, address);
+		if (glob(p->name, text))
+			return true;
+	}
+	return false;
+}
+
+static bool match_any(const struct dt_pattern *p, const char *module, const char *const *names,
+		      size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (dt_pattern_name(p, names[i]))
+		if (dt_pattern_name(p, names[i]) || match_nameless(p, module, names[i]))
 			return true;
 	return false;
 }
@@ -191,7 +252,7 @@ bool dt_selection_match(struct dt_selection *s, const char *module, const char *
 	for (size_t i = 0; i < s->n; i++) {
 		struct dt_pattern *p = &s->pattern[i];
 
-		note(&c, p, dt_pattern_module(p, module) && match_any(p, names, n));
+		note(&c, p, dt_pattern_module(p, module) && match_any(p, module, names, n));
 	}
 	return dt_choice_made(&c);
 }

@@ -5,7 +5,8 @@
  * file name, its soname and the names of links to it (also without ".so..."), and against its whole
  * path when it has a '/'. A pattern matches a function by any of its names: demangled, linkage,
  * aliases, each also without template arguments and without a compiler's suffix (".constprop.0",
- * ".cold"), so that "f" means every copy of f.
+ * ".cold"), so that "f" means every copy of f. A function without a name is matched by its address,
+ * "0x61d0", and by each name of its file with the address after it, "ls+0x61d0" (nameless.h).
  */
 #ifndef DT_SYMBOLS_PATTERN_H
 #define DT_SYMBOLS_PATTERN_H
@@ -87,6 +88,9 @@ int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const st
  * and above, is its path or name, followed by its soname and other names, each after a newline.
  */
 bool dt_pattern_module(const struct dt_pattern *p, const char *module);
+
+/* May the pattern mean a function of this module that has no name, by its address? */
+bool dt_pattern_by_address(const struct dt_pattern *p, const char *module);
 
 /* Does the pattern match this name, whatever the module? */
 bool dt_pattern_name(const struct dt_pattern *p, const char *name);

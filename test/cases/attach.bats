@@ -310,8 +310,8 @@ time.sleep(30)' 3>&-)
 	"$dt" list "$pid" >"$dir/own" 2>"$dir/err"
 	"$dt" list --all "$pid" >"$dir/all" 2>>"$dir/err"
 	stop_spin
-	grep -q ^tail: "$dir/own"
-	! grep -v ^tail: "$dir/own" || false
+	grep -q "^tail[:+]" "$dir/own"
+	! grep -v "^tail[:+]" "$dir/own" || false
 	grep -qx libc.so.6:malloc "$dir/all"
 	grep -qxF -f "$dir/own" "$dir/all"
 	[ "$(grep -c "process $pid: [0-9]* functions without sleds can be traced, [0-9]* can not" "$dir/err")" = 2 ]
@@ -706,6 +706,6 @@ build_forks() {
 	exec {shell[1]}>&-
 	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function = 'serve' AND ended = 'returned'")" = 150 ]
 	[ "$("$dt" sql -n f.db "SELECT count(DISTINCT process) FROM calls WHERE function = 'serve'")" = 150 ]
-	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function LIKE '0x%' OR function = '?'")" = 0 ]
+	[ "$("$dt" sql -n f.db "SELECT count(*) FROM calls WHERE function LIKE '%+0x%' OR function = '?'")" = 0 ]
 	[ "$(grep -c 'kind=E.*function=serve' log)" = 150 ]
 }

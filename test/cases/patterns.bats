@@ -312,10 +312,27 @@ has_records() {
 	gcc -O2 -o use use.c ./libinner.so
 	address=0x$(nm libinner.so | awk '$3 == "inner" { sub(/^0*/, "", $1); print $1 }')
 	strip libinner.so
-	for pattern in "libinner.so:$address" "libinner.so:${address%?}?"; do
+	for pattern in "libinner.so:$address" "libinner.so:${address%?}?" "libinner.so+$address" "libinner.so+${address%?}?"; do
 		"$dt" record -o inner.db -F "$pattern" ./use
-		[ "$("$dt" sql -n inner.db "SELECT function, count(*) FROM records GROUP BY 1" | xargs)" = "$address 14" ]
+		[ "$("$dt" sql -n inner.db "SELECT function, count(*) FROM records GROUP BY 1" | xargs)" = "libinner.so+$address 14" ]
 	done
+	"$dt" list libinner.so | grep -x "libinner.so+$address"
+	# each command that shows a function shows this name, and finds it by this name and by the address
+	"$dt" calls inner.db | grep -q " libinner.so+$address("
+	"$dt" report inner.db | grep -q " libinner.so+$address"
+	"$dt" graph inner.db | grep -q "libinner.so+$address"
+	"$dt" cat -l inner.db | grep -q "function=libinner.so+$address "
+	"$dt" export --folded inner.db | grep -q "libinner.so+$address "
+	for pattern in "$address" "libinner.so+$address" "libinner.so:$address" 'libinner.so+0x*'; do
+		[ "$("$dt" calls -F "$pattern" inner.db | grep -c " libinner.so+$address(")" = 7 ]
+	done
+	[ "$("$dt" calls -F "use+$address" inner.db | grep -c "$address(")" = 0 ]
+	# in trace files of earlier versions it has the address only
+	sqlite3 inner.db "UPDATE function SET name = '$address'"
+	for pattern in "$address" "libinner.so+$address" "libinner.so:$address"; do
+		[ "$("$dt" calls -F "$pattern" inner.db | grep -c " $address(")" = 7 ]
+	done
+	"$dt" check inner.db
 	run "$dt" record -o inner.db -F 'libinner.so:0x1' ./use
 	[[ $output == *"no function matches 'libinner.so:0x1'"* ]]
 }

@@ -383,12 +383,14 @@ load wait
 	strip "$dir/some"
 	recorded() {
 		"$dt" record -o "$dir/some.db" "$@" "$dir/some" >&2 || return
-		"$dt" sql -n "$dir/some.db" "SELECT function FROM calls WHERE function != 'main' ORDER BY begin_ticks" | tr -s '\n ' ' '
+		"$dt" sql -n "$dir/some.db" "SELECT function FROM calls WHERE function != 'main' ORDER BY begin_ticks" | sed 's/some+0x/0x/' | tr -s '\n ' ' '
 	}
 	[ "$(recorded -F 'kno*')" = "known known_too " ]
 	[ "$(recorded -F 'some:known')" = "known " ]
 	[ "$(recorded -F "$second")" = "$second " ]
 	[ "$(recorded -F 'some:0x*')" != "" ]
+	[ "$(recorded -F "some+$second")" = "$second " ]
+	[ "$(recorded -F 'some+0x*' -N 'some+'"$first")" = "$(recorded -F '0x*' -N "$first")" ]
 	[[ $(recorded -F 'some:*') == *"known $first $second known_too "* ]]
 	[[ $(recorded -F 'some:*' -N "$first") == *"known $second known_too "* ]]
 	[[ $(recorded) == *"known $first $second known_too "* ]]

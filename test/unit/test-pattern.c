@@ -64,6 +64,30 @@ static void test_modules(void **state)
 	assert_false(matches("/usr/bin/*:f", "/usr/lib/prog", "f"));
 }
 
+static void test_nameless(void **state)
+{
+	const char *libc = "/usr/lib/libc.so.6\nlibother.so";
+	struct dt_pattern p = {.name = (char *)"libother.so+0x61?0"};
+
+	assert_true(matches("0x61d0", "/bin/ls", "ls+0x61d0"));
+	assert_true(matches("0x61d0", "/bin/ls", "0x61d0")); /* as in files of earlier versions */
+	assert_true(matches("ls+0x61d0", "/bin/ls", "0x61d0"));
+	assert_true(matches("ls+0x*", "/bin/ls", "ls+0x61d0"));
+	assert_true(matches("libc.so.6:0x61d0", libc, "libc.so.6+0x61d0"));
+	assert_true(matches("libother.so+0x61d0", libc, "libc.so.6+0x61d0"));
+	assert_false(matches("libc.so.6+0x61d0", "/bin/ls", "ls+0x61d0"));
+	assert_false(matches("ls+0x61d", "/bin/ls", "ls+0x61d0"));
+	assert_false(matches("0x6", "/bin/ls", "operator+0x6g"));
+	assert_false(matches("0x6", "/bin/ls", "+0x6"));
+	assert_false(matches("0x", "/bin/ls", "ls+0x"));
+	assert_true(dt_pattern_by_address(&p, libc));
+	assert_false(dt_pattern_by_address(&p, "/bin/ls"));
+	p.name = (char *)"0x61d0";
+	assert_true(dt_pattern_by_address(&p, "/bin/ls"));
+	p.name = (char *)"ls";
+	assert_false(dt_pattern_by_address(&p, "/bin/ls"));
+}
+
 static void test_bad(void **state)
 {
 	struct dt_selection s = {0};
@@ -276,10 +300,15 @@ static void test_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_order),	cmocka_unit_test(test_order_of_events),
-		cmocka_unit_test(test_symtab),	cmocka_unit_test(test_near),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_nameless),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_of_events),
+		cmocka_unit_test(test_symtab),
+		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_event),
 	};
 
