@@ -20,6 +20,7 @@
 #include "arch/x86_64/regs.h"
 #include "arch/x86_64/relocate.h"
 #include "arch/x86_64/sled.h"
+#include "arch/x86_64/start.h"
 #include "arch/x86_64/stack.h"
 #include "arch/x86_64/thread-word.h"
 #include "arch/x86_64/trial.h"

@@ -402,7 +402,7 @@ bool dt_pattern_nameless(const char *program)
 	if (t) {
 		f = dt_symtab_functions(t, &n);
 		for (size_t i = 0; i < n; i++)
-			named += f[i].size;
+			named += f[i].start ? 0 : f[i].size; /* a program may be little more than main */
 		text = dt_elf_section(elf, ".text", &code, &at);
 		free(text);
 	}

@@ -10,7 +10,8 @@
  * stack as it found it, that has jumps with unknown targets, or that shares its code with others,
  * is found but not hooked.
  *
- * This is done only if the known functions leave a notable part of the code uncovered.
+ * This is done only if the known functions leave a notable part of the code uncovered, or if main
+ * is known (reader.start) and nothing says where it ends.
  */
 #include "symbols/code-called-work.h"
 
@@ -453,10 +454,15 @@ bool dt_code_find_called(struct reader *r)
 {
 	struct search s = {.r = r, .c = r->c};
 
-	if (!is_notable(r->c))
+	if (!r->start && !is_notable(r->c))
 		return false;
 	dt_called_find_never(&s);
 	dt_called_walk_code(&s);
+	if (dt_code_text_at(r->c, r->start) && dt_called_is_open(&s, r->start)) {
+		*dt_called_mark_at(&s, r->start) |= START;
+		dt_called_push(&s, r->start);
+		dt_called_walk_all(&s);
+	}
 	find_all_starts(&s);
 	part_code(&s);
 	forget_marks(r->c);

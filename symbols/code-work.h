@@ -39,7 +39,10 @@ struct reader {
 	bool fixed;			      /* ET_EXEC: addresses can be plain numbers */
 	uint64_t sequence_low, sequence_high; /* bounds of the section of rseq descriptors */
 	bool failed;			      /* out of memory */
-	struct dt_code_jump *jump;	      /* sorted by at */
+	uint64_t start;			      /* a function of which nothing says where it ends
+						 (dt_function.start); 0: none */
+	const char *start_name;
+	struct dt_code_jump *jump; /* sorted by at */
 	size_t jumps, jump_room;
 	/* called for each address in data, instead of setting marks; or NULL */
 	void (*note)(void *ctx, uint64_t where, uint64_t value);

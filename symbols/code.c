@@ -175,6 +175,11 @@ static void read_functions(struct reader *r, const struct dt_symtab *symtab)
 			dt_code_set_mark(r->c, start, DT_CODE_HARD);
 			continue;
 		}
+		if (symbol && !frame && s[i - 1].start && s[i - 1].size == 1) {
+			r->start = start;
+			r->start_name = s[i - 1].linkage;
+			continue;
+		}
 		if (!symbol && (start < covered || frame->signal)) {
 			dt_code_set_mark(r->c, start, DT_CODE_HARD);
 			continue;
@@ -218,6 +223,15 @@ static void cut_functions(struct reader *r)
 			dt_code_set_trouble(f, DT_TROUBLE_SIGNAL, f->start);
 		dt_code_set_mark(c, f->start, DT_CODE_HARD);
 	}
+}
+
+/* Gives main its name, if its code was found by following it. */
+static void name_start(struct reader *r)
+{
+	size_t i = r->start ? dt_code_function_at(r->c, r->start) : r->c->functions;
+
+	if (i < r->c->functions && r->c->function[i].start == r->start)
+		r->c->function[i].name = r->start_name;
 }
 
 /* --- instructions */
@@ -430,8 +444,10 @@ static int read_code(struct reader *r, const char *path, const struct dt_symtab 
 		c->go_low = c->go_high = 0;
 	read_functions(r, symtab);
 	cut_functions(r);
-	if (dt_code_find_called(r))
+	if (dt_code_find_called(r)) {
 		cut_functions(r);
+		name_start(r);
+	}
 	for (size_t i = 0; i < c->functions && !r->failed; i++)
 		decode_function(r, i);
 	decode_gaps(r);

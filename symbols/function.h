@@ -18,6 +18,8 @@ struct dt_function {
 	const char *linkage; /* the name in the symbol table */
 	bool label; /* a name inside a function in assembler code: perhaps jumped to, never called
 		     */
+	bool start; /* it is _start or main of a file that has no symbol for it: elf/start.h. A size
+		       of 1: it is not known */
 };
 
 /* A variable. */

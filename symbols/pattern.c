@@ -329,7 +329,7 @@ bool dt_symtab_has_startup(const struct dt_symtab *t)
 	const struct dt_function *f = t ? dt_symtab_functions(t, &n) : NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (f[i].linkage && strcmp(f[i].linkage, "_start") &&
+		if (f[i].linkage && (f[i].start || strcmp(f[i].linkage, "_start")) &&
 		    dt_name_is_startup(f[i].linkage))
 			return true;
 	return false;

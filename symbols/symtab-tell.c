@@ -64,8 +64,8 @@ static bool tell_all(int channel, const struct dt_symtab *t)
 	add(&out, &head, sizeof(head));
 	for (size_t i = 0; i < t->functions; i++) {
 		const struct dt_function *f = &t->function[i];
-		const struct dt_told_function one = {f->address, f->size,
-						     add_text(&text, f->linkage), f->label};
+		const struct dt_told_function one = {
+			f->address, f->size, add_text(&text, f->linkage), f->label | f->start << 1};
 
 		add(&out, &one, sizeof(one));
 	}

@@ -16,6 +16,7 @@
 #include "symbols/dwarf.h"
 #include "elf/elf.h"
 #include "elf/ifunc.h"
+#include "elf/start.h"
 
 /*
  * bytes of a symbol's name at most, since names are compared with each other; real ones are shorter
@@ -38,6 +39,7 @@ struct symbol {
 	uint64_t resolved; /* address of the resolver, if a resolver returns this function; 0: none
 			      does. The size of such a function is known only from another name */
 	bool resolver; /* it is an IFUNC, so its name is that of the function which it returns */
+	bool start;    /* of dt_function.start */
 };
 
 /* All symbols while they are being read. */
@@ -289,6 +291,38 @@ static void name_resolved(struct table *all, const struct dt_symfile *f)
 	}
 }
 
+static bool has_symbol(const struct table *all, uint64_t address, const char *name)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->symbol[i].address == address || !strcmp(all->symbol[i].name, name))
+			return true;
+	return false;
+}
+
+static void add_start(struct table *all, uint64_t address, uint64_t size, const char *name)
+{
+	if (!has_symbol(all, address, name) && reserve(all))
+		all->symbol[all->n++] = (struct symbol){.address = address,
+							.size = size ? size : 1,
+							.name = name,
+							.typed = true,
+							.start = true};
+}
+
+/* Adds _start and main of a file that has no .symtab. */
+static void find_start(struct table *all, const struct dt_symfile *f)
+{
+	struct dt_slots slots;
+	struct dt_start s;
+
+	dt_slots_read(&slots, f->elf);
+	if (dt_start_find(f, &slots, &s)) {
+		add_start(all, s.start, s.start_size, "_start");
+		add_start(all, s.main, s.main_size, "main");
+	}
+	dt_slots_free(&slots);
+}
+
 size_t dt_symtab_underscores(const char *name)
 {
 	return strspn(name, "_");
@@ -348,7 +382,8 @@ static bool add_function(struct dt_symtab *t, struct symbol *s, size_t n)
 
 	if (n > 1 && !drop_known(s, n))
 		return false;
-	*f = (struct dt_function){.address = s->address, .size = s->size, .linkage = s->name};
+	*f = (struct dt_function){
+		.address = s->address, .size = s->size, .linkage = s->name, .start = s->start};
 	t->local[t->functions++] = s->local;
 	for (size_t i = 1; i < n; i++) {
 		if (!f->size)
@@ -435,6 +470,7 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 {
 	struct dt_symtab *t = calloc(1, sizeof(*t));
 	struct table all = {.t = t};
+	bool named;
 
 	if (!t) {
 		close(file);
@@ -446,10 +482,12 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
 	if (!t->dirs)
 		goto memory;
-	if (!read_symbols(&all, &t->main, SHT_SYMTAB) &&
-	    dt_symfile_debug(&t->debug, &t->main, t->dirs))
-		read_symbols(&all, &t->debug, SHT_SYMTAB);
+	named = read_symbols(&all, &t->main, SHT_SYMTAB) ||
+		(dt_symfile_debug(&t->debug, &t->main, t->dirs) &&
+		 read_symbols(&all, &t->debug, SHT_SYMTAB));
 	read_symbols(&all, &t->main, SHT_DYNSYM);
+	if (!named)
+		find_start(&all, &t->main);
 	name_resolved(&all, &t->main);
 	if (all.damaged) {
 		dt_fail(e, "%s is damaged: it has more symbols than bytes for them", path);
