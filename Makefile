@@ -33,7 +33,7 @@ FORTIFY  = $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(lastword $(filter
 LDGUARD := -Wl,-z,relro,-z,now,-z,noexecstack
 ALL       = -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(GUARD) $(FORTIFY) -f$(PIE) $(SANFLAGS) $(CFLAGS) -MMD -MP
 LINK      = $(CC) -$(PIE) $(LDGUARD) $(SANFLAGS) $(CFLAGS)
-LIBS     := -ldw -lelf -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lseccomp -lbabeltrace2 -lpthread -lm
+LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lseccomp -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
 LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
@@ -76,7 +76,7 @@ $(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
 # SQLite itself is that of the program which loads it: sql/host.h
 $(B)/libdevtrace-sqlite.so: $(EXTOBJ)
 	$(CC) $(LDGUARD) $(SANFLAGS) $(CFLAGS) -shared -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,--no-undefined -o $@ $(EXTOBJ) \
-		-ldw -lelf -lzstd -liberty -lZydis -lm
+		-ldw -lelf -llzma -lzstd -liberty -lZydis -lm
 
 # -O2: with less, what it does not need of a file is not left out
 $(B)/sqlite/%.o: %.c Makefile | deps

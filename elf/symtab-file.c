@@ -87,6 +87,7 @@ void dt_symfile_close(struct dt_symfile *f)
 		elf_end(f->elf);
 	if (f->fd >= 0)
 		close(f->fd);
+	free(f->image);
 	free(f->path);
 	*f = (struct dt_symfile){.fd = -1};
 }

@@ -21,6 +21,8 @@ struct dt_symfile {
 	int fd; /* -1: not open */
 	Elf *elf;
 	char build_id[65]; /* lower-case hex, "" if there is none */
+	void *image;	   /* the file, if it is one in memory (elf/mini.h), and its bytes */
+	size_t image_size;
 };
 
 /* Opens the file path. Returns 0, or -1 with an error. */

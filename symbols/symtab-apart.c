@@ -316,7 +316,7 @@ struct dt_symtab *dt_symtab_apart_begin(int channel, const char *path, struct dt
 		dt_fail(e, "out of memory reading the symbols of %s", path);
 		return NULL;
 	}
-	t->main.fd = t->debug.fd = -1;
+	t->main.fd = t->debug.fd = t->mini.fd = -1;
 	t->apart = &answers;
 	t->channel = channel;
 	text = ask(t, DT_ASK_ALL, 0, 0, NULL, DT_TOLD_MOST, &a);

@@ -33,6 +33,7 @@ struct dt_symtab_answers {
 /* The symbols of one file. */
 struct dt_symtab {
 	struct dt_symfile main, debug; /* debug.fd -1: none */
+	struct dt_symfile mini;	       /* what main has in .gnu_debugdata; elf NULL: not read */
 	char *dirs;
 	struct dt_function *function; /* name is NULL until it is asked for */
 	bool *local; /* one per function; NULL if the file is read apart, where the other process

@@ -16,6 +16,7 @@
 #include "symbols/dwarf.h"
 #include "elf/elf.h"
 #include "elf/ifunc.h"
+#include "elf/mini.h"
 #include "elf/start.h"
 
 /*
@@ -53,9 +54,9 @@ struct table {
 };
 
 /*
- * Returns the bytes of the file and its debug file, which limit how many symbols are read and how
- * many bytes of names are copied: headers can put many tables and many names into the same bytes of
- * a file.
+ * Returns the bytes of the file, its debug file and its .gnu_debugdata, which limit how many
+ * symbols are read and how many bytes of names are copied: headers can put many tables and many
+ * names into the same bytes of a file.
  */
 static size_t bytes_of(const struct dt_symtab *t)
 {
@@ -64,7 +65,7 @@ static size_t bytes_of(const struct dt_symtab *t)
 	fstat(t->main.fd, &st[0]);
 	if (t->debug.fd >= 0)
 		fstat(t->debug.fd, &st[1]);
-	return (size_t)(st[0].st_size + st[1].st_size);
+	return (size_t)(st[0].st_size + st[1].st_size) + t->mini.image_size;
 }
 
 const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n)
@@ -476,7 +477,7 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 		close(file);
 		goto memory;
 	}
-	t->main.fd = t->debug.fd = t->channel = -1;
+	t->main.fd = t->debug.fd = t->mini.fd = t->channel = -1;
 	if (dt_symfile_begin(&t->main, file, path, e))
 		goto fail;
 	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
@@ -484,7 +485,8 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 		goto memory;
 	named = read_symbols(&all, &t->main, SHT_SYMTAB) ||
 		(dt_symfile_debug(&t->debug, &t->main, t->dirs) &&
-		 read_symbols(&all, &t->debug, SHT_SYMTAB));
+		 read_symbols(&all, &t->debug, SHT_SYMTAB)) ||
+		(dt_mini_open(&t->mini, &t->main) && read_symbols(&all, &t->mini, SHT_SYMTAB));
 	read_symbols(&all, &t->main, SHT_DYNSYM);
 	if (!named)
 		find_start(&all, &t->main);
@@ -526,6 +528,7 @@ void dt_symtab_close(struct dt_symtab *t)
 		return;
 	dt_dwarf_close(t->dwarf);
 	dt_symfile_close(&t->debug);
+	dt_symfile_close(&t->mini);
 	dt_symfile_close(&t->main);
 	if (t->apart && t->channel >= 0)
 		close(t->channel);

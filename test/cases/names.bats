@@ -88,3 +88,57 @@ address() {
 	[ "$(link inside __libc_start_main)" = 0 ]
 	[ "$(link environ __libc_start_main)" = 0 ]
 }
+
+# minimal FILE: puts symbols into .gnu_debugdata and strips the rest, as Fedora's find-debuginfo does
+minimal() {
+	nm -D --format=posix --defined-only "$1" | awk '{ print $1 }' | sort >exported
+	nm --format=posix --defined-only "$1" | awk '$2 ~ /^[TtD]$/ { print $1 }' | sort | comm -13 exported - >kept
+	objcopy --only-keep-debug "$1" minidebug
+	objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=kept minidebug mini
+	rm -f mini.xz
+	xz mini
+	strip "$1"
+	objcopy --add-section .gnu_debugdata=mini.xz "$1"
+}
+
+@test "names: of functions that only .gnu_debugdata has" {
+	cat >mini.c <<-'C'
+		#define FN __attribute__((noinline, noipa))
+		FN static int first(int n) { return n + 1; }
+		FN static int second(int n) { return first(n) + first(n + 1); }
+		FN int third(int n) { return second(n) * 2; }
+		int main(void) { return third(2) != 14; }
+	C
+	gcc -O2 -rdynamic -o prog mini.c
+	nm prog | awk '$2 ~ /^[Tt]$/ { print "prog:" $3 }' | sort >want
+	minimal prog
+	[ "$(nm prog 2>&1)" = "nm: prog: no symbols" ]
+	! nm -D prog | grep -w first || false
+	"$dt" list -v prog | sed 's/\t.*//' | sort | diff want -
+	run "$dt" record -o t.db -F first -F 'prog:sec*' -F third ./prog
+	[ "$status" = 0 ]
+	[ "$("$dt" sql -n t.db "SELECT group_concat(function, ' ') FROM (SELECT function FROM calls ORDER BY begin_ticks)")" = "third second first first" ]
+}
+
+@test "names: a .gnu_debugdata that is damaged, or a bomb" {
+	echo 'static __attribute__((noipa)) int first(int n) { return n + 1; } int main(void) { return first(2) != 3; }' >prog.c
+	gcc -O2 -o whole prog.c
+	cp whole prog
+	minimal prog
+	# more than any program's symbols, behind what begins as an ELF file; half of it; others' bytes; nothing
+	{ xz -dc mini.xz && head -c 300M /dev/zero; } | xz -0 >bomb.xz
+	head -c $(($(stat -c %s mini.xz) / 2)) mini.xz >half.xz
+	{ head -c 100 mini.xz && head -c 3000 /bin/true; } >mixed.xz
+	head -c 5000 /bin/true >none.xz
+	xz -c <<<"no file" >text.xz
+	: >empty.xz
+	for kind in bomb half mixed none text empty; do
+		strip -o prog whole
+		objcopy --add-section .gnu_debugdata=$kind.xz prog
+		run timeout 20 /usr/bin/time -f 'peak %M' "$dt" list prog
+		[ "$status" = 0 ]
+		[[ $output == *prog:main* ]]
+		[[ $output != *prog:first* ]]
+		[[ ${build:-} == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 200000 ]
+	done
+}
