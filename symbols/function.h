@@ -14,7 +14,9 @@
 struct dt_function {
 	uint64_t address; /* the file's virtual address */
 	uint64_t size;
-	const char *name;    /* demangled, without parameters: "ns::f"; owned by the symtab */
+	/* all names are owned by the symtab. Demangled names have no parameters: "ns::f" */
+	const char *name;    /* demangled and shortened (shorten.h) */
+	const char *full;    /* demangled; the same pointer as name if nothing is shortened */
 	const char *linkage; /* the name in the symbol table */
 	bool label; /* a name inside a function in assembler code: perhaps jumped to, never called
 		     */

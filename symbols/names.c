@@ -73,6 +73,8 @@ struct dt_names *dt_names_make(const struct dt_symtab *t)
 	f = dt_symtab_functions(t, &count);
 	for (size_t i = 0; i < count; i++) {
 		add(n, f[i].name, &f[i]);
+		if (f[i].full != f[i].name)
+			add(n, f[i].full, &f[i]);
 		if (strcmp(f[i].linkage, f[i].name) != 0)
 			add(n, f[i].linkage, &f[i]);
 	}

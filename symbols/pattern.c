@@ -9,6 +9,7 @@
 
 #include "core/choice.h"
 #include "symbols/nameless.h"
+#include "symbols/shorten.h"
 
 #define MAX_NAME 1024 /* longer names are matched only as they are, without cutting */
 
@@ -46,12 +47,18 @@ int dt_selection_add(struct dt_selection *s, const char *text, bool remove, stru
 	s->pattern = more;
 	p.text = strdup(text);
 	p.name = strdup(name);
+	p.shorter = malloc(2 * strlen(name) + 1);
 	p.module = colon ? strndup(text, (size_t)(colon - text)) : NULL;
-	if (!p.text || !p.name || (colon && !p.module)) {
+	if (!p.text || !p.name || !p.shorter || (colon && !p.module)) {
 		free(p.text);
 		free(p.name);
+		free(p.shorter);
 		free(p.module);
 		return dt_fail(e, "out of memory for pattern %s", text);
+	}
+	if (!dt_shorten(name, p.shorter)) {
+		free(p.shorter);
+		p.shorter = NULL;
 	}
 	s->pattern[s->n++] = p;
 	return 0;
@@ -62,6 +69,7 @@ void dt_selection_clear(struct dt_selection *s)
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->pattern[i].text);
 		free(s->pattern[i].name);
+		free(s->pattern[i].shorter);
 		free(s->pattern[i].module);
 	}
 	free(s->pattern);
@@ -158,12 +166,15 @@ static bool cut_templates(char *name)
 
 bool dt_pattern_name(const struct dt_pattern *p, const char *name)
 {
-	char cut[MAX_NAME];
+	char cut[2 * MAX_NAME];
 
-	if (glob(p->name, name))
+	/* what a trace file has is shortened, or not if it is of an earlier version */
+	if (glob(p->name, name) || (p->shorter && glob(p->shorter, name)))
 		return true;
-	if (strlen(name) >= sizeof(cut))
+	if (strlen(name) >= MAX_NAME)
 		return false;
+	if (dt_shorten(name, cut) && glob(p->shorter ? p->shorter : p->name, cut))
+		return true;
 	strcpy(cut, name);
 	if (cut_suffix(cut) && glob(p->name, cut))
 		return true;
@@ -392,8 +403,8 @@ int64_t dt_selection_symtab(struct dt_selection *s, const char *module, const st
 	if (s->n)
 		dt_symtab_aliases(t, collect, &a);
 	for (size_t i = 0; !a.failed && i < n; i++) {
-		const char *names[32] = {f[i].name, f[i].linkage};
-		size_t k = 2;
+		const char *names[32] = {f[i].name, f[i].linkage, f[i].full};
+		size_t k = 3;
 
 		while (next < a.n && a.of[next].address < f[i].address)
 			next++;

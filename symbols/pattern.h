@@ -5,8 +5,10 @@
  * file name, its soname and the names of links to it (also without ".so..."), and against its whole
  * path when it has a '/'. A pattern matches a function by any of its names: demangled, linkage,
  * aliases, each also without template arguments and without a compiler's suffix (".constprop.0",
- * ".cold"), so that "f" means every copy of f. A function without a name is matched by its address,
- * "0x61d0", and by each name of its file with the address after it, "ls+0x61d0" (nameless.h).
+ * ".cold"), so that "f" means every copy of f. Names
+ * of C++, and patterns, may have the arguments that names are shown without (shorten.h), or not. A
+ * function without a name is matched by its address, "0x61d0", and by each name of its file with
+ * the address after it, "ls+0x61d0" (nameless.h).
  */
 #ifndef DT_SYMBOLS_PATTERN_H
 #define DT_SYMBOLS_PATTERN_H
@@ -19,6 +21,8 @@ struct dt_pattern {
 	char *text;   /* as given */
 	char *module; /* the part before ':'; NULL: any module */
 	char *name;
+	char *shorter; /* name without what names of C++ are shown without (shorten.h), NULL: the
+			  same */
 	bool remove;
 	bool told;     /* the user has been told that it matches nothing and never will */
 	uint64_t hits; /* functions it has matched so far */

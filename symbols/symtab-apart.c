@@ -116,9 +116,7 @@ static void answer_name(struct dt_symtab *t, struct dt_function *f)
 			     ? ask(t, DT_ASK_NAME, f->address, 0, NULL, DT_TOLD_MOST, &a)
 			     : NULL;
 
-	f->name = text && a.result == 1 ? dt_symtab_keep(t, text, strlen(text)) : NULL;
-	if (!f->name)
-		f->name = f->linkage;
+	dt_symtab_name(t, f, text && a.result == 1 ? dt_symtab_keep(t, text, strlen(text)) : NULL);
 	free(text);
 }
 
@@ -141,8 +139,8 @@ static void answer_names(struct dt_symtab *t)
 		if (kept)
 			memcpy(&at, text + 4 * i, sizeof(at));
 		if (i < t->functions)
-			t->function[i].name =
-				kept && at < a.bytes - begin ? kept + at : t->function[i].linkage;
+			dt_symtab_name(t, &t->function[i],
+				       kept && at < a.bytes - begin ? kept + at : NULL);
 		else
 			t->alias[i - t->functions].name =
 				kept && at < a.bytes - begin ? kept + at : NULL;

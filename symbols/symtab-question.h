@@ -19,7 +19,8 @@ enum dt_question {
 	/* 4 bytes for each function and then each alias: the offset of its name in the text that
 	 * follows them, or DT_TOLD_SAME */
 	DT_ASK_NAMES,
-	DT_ASK_NAME, /* [0]: address of a function. 1: its name; 0: the name is the linkage name */
+	/* [0]: address of a function. 1: its full name; 0: the name is the linkage name */
+	DT_ASK_NAME,
 	/* [0]: address. Result: the line; -1: it is not known; DT_TOLD_BARE. Text: the file's name,
 	 * a NUL and, if a function begins there, its signature as from dt_symtab_described() */
 	DT_ASK_LINE,

@@ -112,7 +112,7 @@ static bool tell_names(int channel, struct dt_symtab *t)
 
 	for (size_t i = 0; i < functions; i++) {
 		uint32_t at =
-			f[i].name == f[i].linkage ? DT_TOLD_SAME : add_text(&n.text, f[i].name);
+			f[i].full == f[i].linkage ? DT_TOLD_SAME : add_text(&n.text, f[i].full);
 
 		add(&n.at, &at, sizeof(at));
 	}
@@ -137,9 +137,9 @@ static const struct dt_function *function_at(struct dt_symtab *t, uint64_t addre
 static bool tell_name(int channel, struct dt_symtab *t, uint64_t address)
 {
 	const struct dt_function *f = function_at(t, address);
-	bool other = f && f->name != f->linkage;
+	bool other = f && f->full != f->linkage;
 
-	return dt_apart_tell(channel, other, other ? f->name : "", other ? strlen(f->name) : 0);
+	return dt_apart_tell(channel, other, other ? f->full : "", other ? strlen(f->full) : 0);
 }
 
 /*

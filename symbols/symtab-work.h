@@ -85,6 +85,9 @@ void dt_symtab_fill_sizes(struct dt_symtab *t);
  * name is not mangled. The symtab owns it.
  */
 const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage);
+/* Gives a function its names: full, which the symtab owns, or, if that is NULL, its linkage name.
+ */
+void dt_symtab_name(struct dt_symtab *t, struct dt_function *f, const char *full);
 /* Returns how many underscores the name begins with. */
 size_t dt_symtab_underscores(const char *name);
 

@@ -14,6 +14,7 @@
 
 #include "core/search.h"
 #include "symbols/dwarf.h"
+#include "symbols/shorten.h"
 #include "elf/elf.h"
 #include "elf/ifunc.h"
 #include "elf/mini.h"
@@ -104,6 +105,19 @@ const char *dt_symtab_demangle(struct dt_symtab *t, const char *linkage)
 	return kept;
 }
 
+void dt_symtab_name(struct dt_symtab *t, struct dt_function *f, const char *full)
+{
+	size_t n = full ? strlen(full) : 0;
+	char *shorter = n && n < NAME_MAX_BYTES ? malloc(2 * n + 1) : NULL;
+
+	f->full = f->name = full ? full : f->linkage;
+	if (shorter && dt_shorten(full, shorter))
+		f->name = dt_symtab_keep(t, shorter, strlen(shorter));
+	if (!f->name)
+		f->name = f->full;
+	free(shorter);
+}
+
 static void name_function(struct dt_symtab *t, struct dt_function *f)
 {
 	if (f->name)
@@ -112,9 +126,7 @@ static void name_function(struct dt_symtab *t, struct dt_function *f)
 		t->apart->name(t, f);
 		return;
 	}
-	f->name = dt_symtab_demangle(t, f->linkage);
-	if (!f->name)
-		f->name = f->linkage;
+	dt_symtab_name(t, f, dt_symtab_demangle(t, f->linkage));
 }
 
 /*

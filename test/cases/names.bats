@@ -142,3 +142,73 @@ minimal() {
 		[[ ${build:-} == *san* ]] || [ "$(grep -oP '^peak \K.*' <<<"$output")" -lt 200000 ]
 	done
 }
+
+@test "names: of C++ without the arguments of templates that nobody writes; patterns may have them" {
+	cat >short.cc <<-'C'
+		#include <functional>
+		#include <map>
+		#include <memory>
+		#include <string>
+		#include <vector>
+		#define FN __attribute__((noinline, noipa))
+		template <class T> struct other { using value_type = T; T *allocate(size_t n) { return std::allocator<T>().allocate(n); }
+			void deallocate(T *p, size_t n) { std::allocator<T>().deallocate(p, n); } bool operator==(const other &) const { return true; } };
+		template <class T> FN int of(const T &v) { return (int)v.size(); }
+		template <class T, class A> struct own { FN int size() const { return 7; } };
+		template <class T> FN int owns(const T &v) { return v != nullptr; }
+		int main()
+		{
+			return of(std::vector<int>(1)) + of(std::vector<int, other<int>>(2)) + of(std::string("abc")) +
+				of(std::map<std::string, std::vector<char *>>()) + of(std::map<int, int, std::greater<int>>()) +
+				of(own<int, std::allocator<int>>()) + owns(std::unique_ptr<int>()) != 13;
+		}
+	C
+	g++ -std=c++17 -O1 -o short short.cc
+	"$dt" list short | sed -n 's/^short://p' | grep -E '^(of|owns)<' | LC_ALL=C sort >got
+	# what c++filt says, and what is written in the source
+	nm short | awk '/ _Z/ { print $3 }' | c++filt -p | grep -E '^(of|owns)<' | LC_ALL=C sort >full
+	[ "$(wc -l <full)" = 7 ]
+	diff got - <<-'E'
+		of<own<int, std::allocator<int> > >
+		of<std::map<int, int, std::greater<int> > >
+		of<std::map<std::string, std::vector<char*> > >
+		of<std::string>
+		of<std::vector<int, other<int> > >
+		of<std::vector<int> >
+		owns<std::unique_ptr<int> >
+	E
+	"$dt" record -o t.db -F 'short:*of<*' -F 'short:*owns<*' ./short
+	[ "$("$dt" sql -n t.db "SELECT count(DISTINCT function) FROM calls WHERE function LIKE '%std::%'")" = 7 ]
+	# each is chosen by either of its names, when it is recorded and when the trace is read
+	while read -r line; do
+		[ "$("$dt" report -F "$line" t.db | grep -c '<')" = 1 ] || { echo "$line"; false; }
+	done < <(cat got full)
+	for pattern in '*of<*vector<int,?std::allocator<int>?>*' '*of<*vector<int>?>' '*map<*char_traits*' '*of<std::__cxx11::basic_string*'; do
+		"$dt" record -o u.db -F "$pattern" ./short
+		[ "$("$dt" sql -n u.db "SELECT count(*) FROM calls")" -ge 1 ] || { echo "$pattern"; false; }
+	done
+}
+
+@test "names: of Rust, of both kinds, without hash" {
+	cat >rust.S <<-'S'
+		.text
+		.macro function name
+		.globl \name
+		.type \name, @function
+		\name:	lea 1(%rdi), %eax
+			add $2, %eax
+			ret
+		.size \name, . - \name
+		.endm
+		function _ZN4core3fmt5write17h0123456789abcdefE
+		function _RNvNtCs1234_7mycrate3foo3bar
+		function _RINvNtC3std3mem8align_ofjEC3foo
+		.section .note.GNU-stack
+	S
+	gcc -shared -o librust.so rust.S
+	diff <("$dt" list librust.so | grep '::' | sort) - <<-'E'
+		librust.so:core::fmt::write
+		librust.so:mycrate::foo::bar
+		librust.so:std::mem::align_of::<usize>
+	E
+}
