@@ -402,7 +402,8 @@ bool dt_pattern_nameless(const char *program)
 	if (t) {
 		f = dt_symtab_functions(t, &n);
 		for (size_t i = 0; i < n; i++)
-			named += f[i].start ? 0 : f[i].size; /* a program may be little more than main */
+			if (!f[i].start) /* a program may be little more than main */
+				named += f[i].size;
 		text = dt_elf_section(elf, ".text", &code, &at);
 		free(text);
 	}
