@@ -93,8 +93,8 @@ struct dt_thread_stack {
 	/* the next time in which nothing was recorded: its index, and when it begins */
 	size_t pause_at;
 	uint64_t next_pause;
-	uint32_t pauses;    /* how many of the losses were pauses */
-	uint64_t held;	    /* ticks that it was held until its last record */
+	uint32_t pauses; /* how many of the losses were pauses */
+	uint64_t held;	 /* ticks that it was held until its last record */
 	/* When it left a processor and has not been seen on one since; 0: it is on one, or that is
 	 * not known. The core that it runs on, by switches, plus one; 0: not known. */
 	uint64_t left;

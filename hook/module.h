@@ -42,9 +42,9 @@ struct dt_file {
 	bool went_off;		  /* the chooser's: a site that was chosen no longer is */
 	uint8_t *once; /* the chooser's, per site: was chosen at some time. NULL: as in chosen */
 	bool program;  /* the executable of a process that was named, not a library */
-	bool caller; /* the chooser's: crossing sites are recorded in calls that this file makes */
-	bool unmeant;  /* the chooser's: no function of it is asked for, so its code has not been
-			  read */
+	bool caller;  /* the chooser's: crossing sites are recorded in calls that this file makes */
+	bool unmeant; /* the chooser's: no function of it is asked for, so its code has not been
+			 read */
 	struct dt_code *code; /* NULL until asked for: see dt_file_code() in hook/probes.h */
 	bool targets_read; /* sites whose target was a PLT entry have what that leads to, if it is
 			      in this file */

@@ -26,12 +26,12 @@ struct dt_target {
 	pid_t ppid;
 	uint32_t tag; /* of its PID namespace; 0: ours. Records have it in their thread ids */
 	struct dt_pid_namespaces
-		*namespaces; /* those that tag is of; NULL: not counted there yet */
+		*namespaces;  /* those that tag is of; NULL: not counted there yet */
 	int64_t errno_offset; /* of errno from the thread pointer, as the hooks know it; 0: they do
 				 not */
-	int mem;	     /* /proc/PID/mem */
-	int pidfd;	     /* readable when the process has ended; -1: the kernel has no pidfd */
-	uint64_t area;	     /* address of the area; 0: none yet */
+	int mem;	      /* /proc/PID/mem */
+	int pidfd;	      /* readable when the process has ended; -1: the kernel has no pidfd */
+	uint64_t area;	      /* address of the area; 0: none yet */
 	const struct dt_geometry *geometry; /* of the session the area belongs to */
 	const struct dt_shared
 		*shared; /* the memory that it maps, or is to map; NULL: the session's first */

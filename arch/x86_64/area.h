@@ -50,7 +50,7 @@
 /* offset from %fs of a word that is always 0 in glibc's thread blocks: tcbhead_t's
  * unused_vgetcpu_cache. It is read where the offset of errno is not known. */
 #define DT_NO_ERRNO 0x38
-#define DT_PATCHES 32 /* most places that lead through the area; hook.S makes room for them */
+#define DT_PATCHES  32 /* most places that lead through the area; hook.S makes room for them */
 
 #ifndef __ASSEMBLER__
 #include "core/ring.h"
@@ -119,10 +119,10 @@ struct dt_blob {
 	uint64_t magic;
 	/* --- given by the blob */
 	uint32_t size;
-	uint32_t slow[DT_HOOKS]; /* hooks for a process without rseq */
-	uint32_t opt_out;	 /* called by DT_DISABLE_PROCESS() */
+	uint32_t slow[DT_HOOKS];      /* hooks for a process without rseq */
+	uint32_t opt_out;	      /* called by DT_DISABLE_PROCESS() */
 	uint32_t peek, text, crosses; /* called by points: arch/x86_64/capture.h */
-	uint32_t modules;	 /* jumped to from the dynamic linker's _dl_debug_state */
+	uint32_t modules;	      /* jumped to from the dynamic linker's _dl_debug_state */
 	uint32_t execve, execveat, vfork, clone,
 		clone3;		       /* jumped to from libc's functions of these names */
 	uint32_t call;		       /* called by gates */

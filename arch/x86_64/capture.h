@@ -36,10 +36,10 @@ struct dt_operand {
 	int64_t value; /* the displacement, or the constant */
 };
 
-#define DT_ITEM_STEPS	8    /* most pointers that one item follows */
-#define DT_CAPTURE_OWN	8    /* most segments of a file that are read directly */
-#define DT_CAPTURE_TEXT 256  /* most bytes of a text */
-#define DT_CAPTURE_SIZE 4000 /* most bytes of code */
+#define DT_ITEM_STEPS	    8	 /* most pointers that one item follows */
+#define DT_CAPTURE_OWN	    8	 /* most segments of a file that are read directly */
+#define DT_CAPTURE_TEXT	    256	 /* most bytes of a text */
+#define DT_CAPTURE_SIZE	    4000 /* most bytes of code */
 #define DT_CAPTURE_CROSSING 19	 /* bytes that struct dt_capture.crossing adds */
 
 /* Looks whether a value of a record with DT_FAULT could not be read. Only the high half counts:

@@ -128,7 +128,7 @@ minimal() {
 	# more than any program's symbols, behind what begins as an ELF file; half of it; others' bytes; nothing
 	{ xz -dc mini.xz && head -c 300M /dev/zero; } | xz -0 >bomb.xz
 	head -c $(($(stat -c %s mini.xz) / 2)) mini.xz >half.xz
-	{ head -c 100 mini.xz && head -c 3000 /bin/true; } >mixed.xz
+	cat <(head -c 100 mini.xz) <(head -c 3000 /bin/true) >mixed.xz
 	head -c 5000 /bin/true >none.xz
 	xz -c <<<"no file" >text.xz
 	: >empty.xz

@@ -139,7 +139,7 @@ stop_turns() {
 	sleep 2
 	kill -TERM $live
 	wait $live
-	! grep -q $'\033' "$dir/live"
+	[ "$(grep -c $'\033' "$dir/live")" = 0 ]
 	read -r works turns <"$dir/said"
 	[ "$(grep -c '^>     total' "$dir/live")" -ge 3 ]
 	# counts grow, up to those that the program says
@@ -149,7 +149,7 @@ stop_turns() {
 	"$dt" top -n 2 -F work "$pid" >"$dir/top" </dev/null
 	[ "$(grep -c '^>     total' "$dir/top")" = 2 ]
 	grep -q ' work$' "$dir/top"
-	! grep -q ' turn$' "$dir/top"
+	[ "$(grep -c ' turn$' "$dir/top")" = 0 ]
 	stop_turns
 	run "$dt" top 999999999
 	[ "$status" = 1 ]
