@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* devtrace record, devtrace attach, and devtrace PROG. */
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,7 +68,10 @@ static const char run_usage[] =
 	"that it\n"
 	"                             runs as if it was named, and wait for what it leaves "
 	"running\n"
-	"      --failed               print only calls that failed, with the reason\n" OPTIONS;
+	"  -c, --summary              print a table of the functions instead of the calls: how often,\n"
+	"                             how long, and how long waiting\n"
+	"      --failed               print only calls that failed, with the reason; without options\n"
+	"                             that choose functions, those of libraries (-l)\n" OPTIONS;
 
 static int attach(struct dt_trace_command *c, char **pids);
 
@@ -159,8 +163,8 @@ static void remove_at_signals(const char *file)
 	signal(SIGPIPE, on_pipe);
 }
 
-/* Prints the calls in a child, which confines itself. */
-static void print_calls(int n, char **calls)
+/* Prints the calls, or the table of functions, in a child, which confines itself. */
+static void print_trace(int n, char **words, int (*command)(int argc, char **argv))
 {
 	pid_t pid = fork();
 	int status = 0;
@@ -169,7 +173,8 @@ static void print_calls(int n, char **calls)
 		signal(SIGPIPE, SIG_DFL);
 		dt_symtab_apart_stop();
 		dt_cmd_unhooked_said();
-		exit(dt_cmd_calls(n, calls));
+		optind = 0; /* it reads options, too: from the beginning, and in any order */
+		exit(command(n, words));
 	}
 	if (pid < 0) {
 		perror("devtrace: the calls can not be printed");
@@ -186,7 +191,7 @@ int dt_cmd_run(int argc, char **argv)
 	struct stat st;
 	const char *tmp = getenv("TMPDIR");
 	char file[PATH_MAX];
-	char *calls[] = {"calls", file, NULL, NULL};
+	char *calls[] = {"calls", file, NULL, NULL, NULL};
 	struct dt_trace_command c = {.name = "devtrace",
 				     .usage = run_usage,
 				     .options = {.policy = DT_WAIT, .output = NULL},
@@ -213,14 +218,19 @@ int dt_cmd_run(int argc, char **argv)
 	} else {
 		calls[1] = (char *)(uintptr_t)c.options.output;
 	}
-	if (c.failed)
-		calls[2] = "--failed";
+	if (c.table) {
+		c.options.switches_or_not = !c.options.switches;
+		c.options.switches = true;
+	}
+	calls[2] = c.failed ? "--failed" : c.table ? "-n" : NULL;
+	calls[3] = c.table && !c.failed ? "20" : NULL;
 	if (!keep)
 		remove_at_signals(file);
 	status = dt_trace_program(&c, argv + first);
 	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
-		print_calls(c.failed ? 3 : 2, calls);
+		print_trace(calls[3] ? 4 : calls[2] ? 3 : 2, calls,
+			    c.table ? dt_cmd_report : dt_cmd_calls);
 	}
 	if (!keep)
 		remove_temporary();

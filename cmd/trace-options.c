@@ -123,6 +123,8 @@ static int take(struct dt_trace_command *c, int opt)
 	case 'l':
 		o->libcalls = optarg ? optarg : "";
 		return 0;
+	case 'c':
+		return c->table = true, 0;
 	case 'S':
 		return o->switches = true, 0;
 	case 1:
@@ -162,6 +164,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"switches", no_argument, NULL, 'S'},
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
+		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
@@ -171,7 +174,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::Sdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::cSdfvh", longs, NULL)) != -1) {
 		rc = take(c, opt);
 		if (rc < 0)
 			return rc;

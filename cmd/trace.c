@@ -299,9 +299,10 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		free(path);
 		return 1;
 	}
-	if (c->nameless && !wants_anything(&c->options) && dt_pattern_nameless(path)) {
+	if (c->nameless && !wants_anything(&c->options) &&
+	    (c->failed || dt_pattern_nameless(path))) {
 		c->options.libcalls = "";
-		if (isatty(2))
+		if (isatty(2) && !c->failed)
 			fprintf(stderr,
 				"%s: the functions of %s have no names (it is stripped): its calls of "
 				"libraries are traced; -F '*' traces its own functions\n",

@@ -21,6 +21,7 @@ struct dt_trace_command {
 			  traced when nothing else is asked for */
 	bool verbose;
 	bool no_trace; /* result: nothing was written; a file that is there is an older one */
+	bool table;    /* -c was given: not the calls are to be printed, but their sums */
 	bool failed;   /* --failed was given: only calls that failed are to be printed */
 	bool summary;  /* say at the end what was recorded */
 };

@@ -151,7 +151,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		free(s->offset);
 		s->offset = NULL;
 	}
-	if (o->switches && !(s->switches = dt_switches_open(cores, e)))
+	if (o->switches && !(s->switches = dt_switches_open(cores, e)) && !o->switches_or_not)
 		goto fail;
 	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
 						      o->everybody, e)))

@@ -23,6 +23,11 @@ def run(*command):
         said.replace(os.fsencode(bare), b"P").replace(os.fsencode(whole), b"P")
 
 
+def plain(path, name):
+    """A name without the module, which that of a function without a name begins with: its address."""
+    return name.removeprefix(os.path.basename(path) + "+")
+
+
 def listed(path):
     """{address: name} of what can be hooked."""
     out = {}
@@ -30,7 +35,7 @@ def listed(path):
     for line in p.stdout.splitlines():
         f = line.split("\t")
         if len(f) > 2 and not line.startswith(("usdt ", "event ")) and not f[2].startswith("not: "):
-            out[int(f[1], 16)] = f[0].split(":", 1)[1]
+            out[int(f[1], 16)] = plain(path, f[0].split(":", 1)[1] if ":" in f[0] else f[0])
     return out
 
 
@@ -45,7 +50,7 @@ def calls(path, names, file):
     out = collections.Counter()
     for line in p.stdout.splitlines():
         function, ended, n = line.strip().rsplit(",", 2)
-        out[function.strip('"'), ended] += int(n)
+        out[plain(path, function.strip('"')), ended] += int(n)
     return did, out
 
 
