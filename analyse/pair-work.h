@@ -22,14 +22,15 @@ struct core_loss {
 /* What pairing needs of a site, close together in memory. */
 struct fact {
 	uint32_t function; /* row; if one function has several rows, the first */
-	uint32_t lands; /* of a tail jump: the function that it leads to, if that one's entries are
-			   recorded; otherwise 0 */
+	uint32_t lands; /* of a tail jump: the function that it leads to, if that one's entries or
+			   exits are recorded; otherwise 0 */
 	uint8_t kind;	/* enum dt_kind of its records */
 	bool tail;	/* an exit that is recorded before a jump */
 	bool alone;	/* an entry of a function whose exits are not recorded */
 	bool arrives; /* of swapcontext(), setcontext(), longjmp(): its exit tells where the thread
 			 has come to */
-	bool keeps;   /* of swapcontext(): the thread may come back to the place of its entry */
+	bool exits_only; /* no entries of the function are recorded */
+	bool keeps;	 /* of swapcontext(): the thread may come back to the place of its entry */
 };
 
 struct dt_pair {

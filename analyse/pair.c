@@ -715,7 +715,8 @@ static void leave_call(struct dt_pair *p, struct dt_thread_stack *t, struct dt_s
 /*
  * Closes the frames at the sp of an exit that belongs to none of them: they have come to the
  * function of the exit by a jump, recorded or not. Returns whether the jump is known to have led
- * there: then the exit is the end of these calls, and only exits of its function are recorded.
+ * there, and only exits of its function are recorded: then the exit is the end of these calls, and
+ * of no other.
  */
 static bool replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_segment *s,
 			const struct fact *fact)
@@ -730,7 +731,7 @@ static bool replaced_by(struct dt_pair *p, struct dt_thread_stack *t, struct dt_
 			  p->span->site[p->at]);
 	else
 		pop_chain(p, t, s, DT_CALL_TAIL | DT_CALL_INFERRED, 0);
-	return known;
+	return known && fact->exits_only;
 }
 
 static void exit_elsewhere(struct dt_pair *p, struct dt_thread_stack *t, uint64_t sp,
@@ -1192,6 +1193,7 @@ static int update_facts(struct dt_pair *p)
 	uint32_t functions = dt_reader_functions(p->reader);
 	struct head *head;
 	struct fact *f;
+	bool *entered; /* by function: its entries are recorded */
 	size_t n;
 
 	if (__builtin_expect(sites <= p->facts && functions <= p->fact_functions, 1))
@@ -1203,8 +1205,17 @@ static int update_facts(struct dt_pair *p)
 	p->facts = sites;
 	p->fact_functions = functions;
 	head = heads(p, &n);
-	if (!head)
+	entered = head ? calloc(functions + 1, sizeof(*entered)) : NULL;
+	if (!entered) {
+		free(head);
 		return -1;
+	}
+	for (uint32_t i = 1; i < sites; i++) {
+		const struct dt_site *site = dt_reader_site(p->reader, i);
+
+		if (site->kind == DT_ENTRY)
+			entered[p->same.first[site->function]] = true;
+	}
 	for (uint32_t i = 1; i < sites; i++) {
 		const struct dt_site *site = dt_reader_site(p->reader, i);
 
@@ -1214,10 +1225,12 @@ static int update_facts(struct dt_pair *p)
 				     .alone = site->place == DT_SITE_ENTRY_ALONE,
 				     .keeps = is_named(p, site->function, "swapcontext")};
 		f[i].arrives = changes_stack(p, site->function);
+		f[i].exits_only = !entered[f[i].function];
 		if (f[i].tail && site->target)
 			f[i].lands =
 				head_at(head, n, site->target, pid_of(p->reader, site->function));
 	}
+	free(entered);
 	free(head);
 	return 0;
 }

@@ -920,7 +920,7 @@ static const struct dt_call *call_of(struct calls *k, uint32_t function)
 	dt_pair_callers(k->pair, take_first, &c);
 	if (!c || !c->note || *c->note & OPENED)
 		return NULL;
-	return dt_entry_records_of(k->reader, function, c->function) ? c : NULL;
+	return dt_entry_records_of(k->reader, function, c->entry) ? c : NULL;
 }
 
 static bool take_values(struct calls *k, const struct dt_site *site, const struct dt_record *r)

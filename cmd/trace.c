@@ -270,8 +270,7 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 /* Says whether an option tells what is to be traced. */
 static bool wants_anything(const struct dt_options *o)
 {
-	return o->select.n || o->arguments || o->points || o->libcalls || o->kernel || o->idle ||
-	       o->follow;
+	return o->select.n || o->arguments || o->points || o->libcalls || o->kernel || o->idle;
 }
 
 int dt_trace_program(struct dt_trace_command *c, char **argv)
@@ -300,7 +299,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 1;
 	}
 	if (c->nameless && !wants_anything(&c->options) &&
-	    (c->failed || dt_pattern_nameless(path))) {
+	    (c->failed || (!c->options.follow && dt_pattern_nameless(path)))) {
 		c->options.libcalls = "";
 		if (isatty(2) && !c->failed)
 			fprintf(stderr,

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "core/record.h"
+#include "core/search.h"
 
 /* A stretch of executable bytes of the file, for checking sites. */
 struct code {
@@ -155,22 +156,39 @@ static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_sectio
 	return 0;
 }
 
-uint64_t dt_elf_slot_function(const struct dt_elf *f, uint64_t slot)
+static int by_slot(const void *a, const void *b)
 {
-	uint64_t to = 0;
+	const struct dt_elf_slot *x = a, *y = b;
 
-	for (size_t i = 0; i < f->sections && !to; i++) {
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+void dt_elf_slots(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
+{
+	qsort(slot, n, sizeof(*slot), by_slot);
+	for (size_t i = 0; i < f->sections && n; i++) {
 		const struct dt_elf_section *s = &f->section[i];
+		Elf64_Sym *symbol;
 		Elf64_Rela *rela;
+		size_t symbols;
 
 		if (s->type != SHT_RELA || s->link >= f->sections ||
 		    f->section[s->link].type != SHT_DYNSYM)
 			continue;
 		rela = dt_elf_read_piece(f, s->offset, s->size);
-		to = rela ? slot_function(f, s, rela, slot) : 0;
+		symbol = dt_elf_read_piece(f, f->section[s->link].offset, f->section[s->link].size);
+		symbols = symbol ? f->section[s->link].size / sizeof(*symbol) : 0;
+		for (size_t k = 0; rela && k < s->size / sizeof(*rela); k++) {
+			size_t at = dt_count_before(n, x, slot[x].slot < rela[k].r_offset);
+			size_t of = ELF64_R_SYM(rela[k].r_info);
+
+			for (; at < n && slot[at].slot == rela[k].r_offset && of < symbols; at++)
+				slot[at].function =
+					symbol[of].st_shndx == SHN_UNDEF ? 0 : symbol[of].st_value;
+		}
+		free(symbol);
 		free(rela);
 	}
-	return to;
 }
 
 /*

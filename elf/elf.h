@@ -90,9 +90,18 @@ void dt_elf_close(struct dt_elf *f);
  */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
 
-/* Returns the file's own function that the dynamic linker puts into a slot, unless another file has
- * one of that name that comes first; 0: there is none. */
-uint64_t dt_elf_slot_function(const struct dt_elf *f, uint64_t slot);
+/* A slot from which the dynamic linker has code call a function. */
+struct dt_elf_slot {
+	uint64_t slot;	   /* its address */
+	uint64_t function; /* the file's own function of the name that is looked up; 0: none */
+	size_t site;	   /* the caller's own */
+};
+
+/*
+ * Fills in the functions of n slots, which it sorts. A function of the same name in another file
+ * may come before that of this one.
+ */
+void dt_elf_slots(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n);
 
 /* Returns the index of the first site at or above address; f->sites if there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);

@@ -127,8 +127,12 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 	return j->made.near.bytes ? 0 : dt_fail(e, "out of memory");
 }
 
-/* Emits the region's head, and the thunks: ways to the hooks within reach of the trampolines. */
-static void emit_thunks(struct job *j)
+/*
+ * Emits the region's head, and the thunks: ways to the hooks within reach of the trampolines.
+ * functions: windows of functions are made, too, not only those of points; without them the ways to
+ * their hooks, which take most room, are left out.
+ */
+static void emit_thunks(struct job *j, bool functions)
 {
 	struct dt_emit *o = &j->made.near;
 	uint64_t way = dt_emit_here(o) + offsetof(struct head, way);
@@ -136,6 +140,8 @@ static void emit_thunks(struct job *j)
 	for (size_t i = 0; i < sizeof(struct head); i += 8)
 		dt_emit_u64(o, 0);
 	for (unsigned i = 0; i < WAYS; i++, way += 8) {
+		if (dt_way_is_switched(i) && !functions)
+			continue;
 		j->thunk[i] = dt_emit_here(o);
 		dt_hook_way_emit(o, way, dt_way_is_switched(i));
 	}
@@ -580,6 +586,15 @@ static size_t worth(const struct job *j, const bool *wanted, size_t functions)
 	return n;
 }
 
+/* Looks whether a function of the module is hooked: a point's window may take the place of its. */
+static bool any_function(const struct job *j)
+{
+	for (size_t i = 0; i < j->m->file->code->functions; i++)
+		if (j->p->state[i] == PLANTED)
+			return true;
+	return false;
+}
+
 /* Makes everything that is to be written. */
 static int make(struct job *j, const bool *wanted, size_t functions, struct dt_error *e)
 {
@@ -588,7 +603,7 @@ static int make(struct job *j, const bool *wanted, size_t functions, struct dt_e
 	if (place_region(j, worth(j, wanted, functions), e) < 0 ||
 	    dt_job_begin(j, claim, &claimer, e) < 0)
 		return -1;
-	emit_thunks(j);
+	emit_thunks(j, functions || any_function(j));
 	if (dt_job_plan(j, wanted, e) < 0 || dt_job_make(j, e) < 0)
 		return -1;
 	dt_job_drop_failed(j);

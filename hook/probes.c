@@ -81,6 +81,42 @@ int dt_file_code(struct dt_file *f, struct dt_error *e)
 	return 0;
 }
 
+/* Returns the slot through which the PLT entry at an address jumps; 0: none. */
+static uint64_t slot_of(const struct dt_code_region *r, uint64_t at)
+{
+	uint8_t plt[DT_PLT] = {0}; /* the last entry may be shorter */
+
+	memcpy(plt, r->bytes + (at - r->low), r->high - at < DT_PLT ? r->high - at : DT_PLT);
+	return dt_plt_slot(plt, at);
+}
+
+/*
+ * Replaces PLT entries as targets of tail jumps by the functions they lead to, as far as this file
+ * alone shows that. Without memory they stay as they are.
+ */
+static void resolve_targets(struct dt_file *f)
+{
+	struct dt_elf *elf = f->elf;
+	struct dt_elf_slot *slot = calloc(elf->sites + 1, sizeof(*slot));
+	size_t n = 0;
+
+	for (size_t i = 0; slot && i < elf->sites; i++) {
+		const struct dt_elf_site *s = &elf->site[i];
+		const struct dt_code_region *r = s->kind == DT_ELF_PROBE_TAIL && s->target
+							 ? dt_code_region_of(f->code, s->target)
+							 : NULL;
+
+		if (r && r->plt)
+			slot[n++] = (struct dt_elf_slot){slot_of(r, s->target), 0, i};
+	}
+	if (n)
+		dt_elf_slots(elf, slot, n);
+	for (size_t i = 0; i < n; i++)
+		if (slot[i].slot && slot[i].function)
+			elf->site[slot[i].site].target = slot[i].function;
+	free(slot);
+}
+
 int dt_file_probes(struct dt_file *f, struct dt_error *e)
 {
 	struct dt_elf_site *site;
@@ -126,6 +162,7 @@ int dt_file_probes(struct dt_file *f, struct dt_error *e)
 	f->elf->site = site;
 	f->elf->sites = n;
 	f->probed = true;
+	resolve_targets(f);
 	return 0;
 }
 
@@ -331,13 +368,11 @@ static int switch_points(struct dt_target *t, struct dt_module *m, struct dt_err
 static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m, uint64_t at)
 {
 	const struct dt_code_region *r = dt_code_region_of(m->file->code, at);
-	uint8_t plt[DT_PLT] = {0}; /* the last entry of a PLT may be shorter */
 	uint64_t slot, to;
 
 	if (!r || !r->plt)
 		return 0;
-	memcpy(plt, r->bytes + (at - r->low), r->high - at < DT_PLT ? r->high - at : DT_PLT);
-	slot = dt_plt_slot(plt, at);
+	slot = slot_of(r, at);
 	if (!slot || dt_memory_read(t->mem, slot + m->bias, &to, sizeof(to)) < 0)
 		return 0;
 	if (to < m->low || to >= m->high)
@@ -345,8 +380,8 @@ static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m,
 	r = dt_code_region_of(m->file->code, to - m->bias);
 	if (!r)
 		return 0;
-	/* a slot that leads back to the PLT is filled in at its first call */
-	return r->plt ? dt_elf_slot_function(m->file->elf, slot) : to - m->bias;
+	/* one that leads back to the PLT is filled in at its first call */
+	return r->plt ? 0 : to - m->bias;
 }
 
 /*

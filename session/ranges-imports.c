@@ -113,10 +113,17 @@ bool dt_ranges_calls_from(const struct dt_range *r, struct dt_file *f)
 		       : f->program;
 }
 
-/* Adds the sites that a range which is on means of a file, or takes them off. */
+/* Adds the sites and points that a range which is on means of a file, or takes them off. */
 static int count_range(struct dt_session *s, struct dt_file *f, struct dt_range *r, bool on,
 		       struct dt_error *e)
 {
+	int rc;
+
+	r->on = on;
+	rc = dt_ranges_each_point(f, r, dt_ranges_want_point, NULL, e);
+	r->on = true;
+	if (rc < 0)
+		return -1;
 	if (on && f->elf && !f->wanted && dt_ranges_may_probe(s, r, f) &&
 	    (f->elf->toggles || dt_file_probes(f, NULL) == 0) && dt_ranges_note_file(s, f, e) < 0)
 		return -1;
@@ -166,29 +173,29 @@ void dt_ranges_note_callers(struct dt_session *s)
  * Marks in `next', by function of the code, the functions that chosen ones jump to instead of
  * returning, and those that these jump to. Their exits are the ends of the calls.
  */
-static void mark_followers(const struct dt_code *code, const bool *chosen, bool *next)
+static void mark_followers(const struct dt_file *f, const bool *chosen, bool *next)
 {
+	const struct dt_code *code = f->code;
 	bool more = true;
 
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < code->functions; i++) {
-			const struct dt_code_function *f = &code->function[i];
+		for (size_t i = 0; i < f->elf->sites; i++) {
+			const struct dt_elf_site *x = &f->elf->site[i];
+			size_t from, to;
 
-			for (uint32_t k = 0; (chosen[f->whole] || next[f->whole]) && k < f->exits;
-			     k++) {
-				const struct dt_exit *x = &code->exit[f->first_exit + k];
-				size_t to = x->kind == DT_EXIT_TAIL || x->kind == DT_EXIT_BRANCH
-						    ? dt_code_function_at(code, x->target)
-						    : code->functions;
-
-				if (to == code->functions || x->into)
-					continue;
-				to = code->function[to].whole;
-				if (chosen[to] || next[to])
-					continue;
-				next[to] = more = true;
-			}
+			if (x->kind != DT_ELF_PROBE_TAIL || !x->target)
+				continue;
+			from = dt_code_function_at(code, x->function);
+			to = dt_code_function_at(code, x->target);
+			if (from == code->functions || to == code->functions ||
+			    code->function[to].start != x->target)
+				continue;
+			from = code->function[from].whole;
+			to = code->function[to].whole;
+			if ((!chosen[from] && !next[from]) || chosen[to] || next[to])
+				continue;
+			next[to] = more = true;
 		}
 	}
 }
@@ -216,7 +223,7 @@ int dt_ranges_each_follower(struct dt_file *f, const struct dt_range *r,
 		if (at < code->functions)
 			from[code->function[at].whole] = true;
 	}
-	mark_followers(code, from, next);
+	mark_followers(f, from, next);
 	for (size_t i = 0; i < f->elf->sites; i++) {
 		const struct dt_elf_site *x = &f->elf->site[i];
 		size_t at = dt_elf_is_probe(x) && x->kind != DT_ELF_PROBE_ENTRY

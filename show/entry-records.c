@@ -5,8 +5,9 @@
 
 bool dt_entry_records_of(const struct dt_reader *r, uint32_t function, uint32_t entry)
 {
+	const struct dt_site *site = entry ? dt_reader_site(r, entry) : NULL;
 	const struct dt_function_info *a = dt_reader_function(r, function),
-				      *b = dt_reader_function(r, entry);
+				      *b = site ? dt_reader_function(r, site->function) : NULL;
 
 	return a && b && a->address == b->address && a->module == b->module;
 }

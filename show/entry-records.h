@@ -7,8 +7,9 @@
 #include "show/format.h"
 
 /*
- * Says whether a record whose site has the row `function' can belong to an entry whose site has the
- * row `entry': each kind of site has a function row of its own, with the same address.
+ * Says whether a record whose site has the row `function' can belong to an entry, whose site is
+ * `entry' (0: none is known): each kind of site has a function row of its own, with the same
+ * address and in the same process. The function of a call is another row: that of all processes.
  */
 bool dt_entry_records_of(const struct dt_reader *r, uint32_t function, uint32_t entry);
 

@@ -294,7 +294,7 @@ static void on_text(void *ctx, const struct dt_text *t)
 	if (!dt_text_of_point(t) || x->ended)
 		return;
 	dt_pair_callers(x->pair, take_caller, &c);
-	if (c && c->id && dt_entry_records_of(x->of->pass->reader, t->function, c->function))
+	if (c && c->id && dt_entry_records_of(x->of->pass->reader, t->function, c->entry))
 		dt_entry_records_text(&x->fulls, c->id, x->of->pass->reader, t, c->argument);
 }
 
@@ -312,7 +312,7 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	dt_span_record(reader, s, i, &r);
 	if (!dt_texts_take(&x->texts, site, &r)) {
 		dt_pair_callers(x->pair, take_caller, &c);
-		if (c && c->id && dt_entry_records_of(reader, site->function, c->function))
+		if (c && c->id && dt_entry_records_of(reader, site->function, c->entry))
 			dt_entry_records_values(&x->fulls, c->id, &x->of->pass->formats, site, &r);
 	}
 	x->failed |= x->texts.failed || x->fulls.failed;

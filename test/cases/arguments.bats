@@ -561,3 +561,23 @@ each_build() {
 			'of_long(d=4.5, k=4)' 'of_struct(d=5.5, k=5)') || { cat got; false; }
 	done
 }
+
+@test "arguments in full: of a function in several processes, each of which has it at another address" {
+	cat >"$dir/opens.c" <<-'C'
+		#include <fcntl.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			open(argv[1], O_RDONLY);
+			return argc > 2 ? execl(argv[0], argv[0], argv[2], (char *)0) : 0;
+		}
+	C
+	gcc -O1 -o "$dir/opens" "$dir/opens.c"
+	for n in 1 2 3; do
+		"$dt" record -f -A 'libc.so.6:open' -o "$dir/opens.db" "$dir/opens" /none/first /none/second >/dev/null
+		"$dt" calls "$dir/opens.db" >"$dir/opened"
+		grep -q 'open(path="/none/first", flags=O_RDONLY) = -1 ENOENT' "$dir/opened"
+		grep -q 'open(path="/none/second", flags=O_RDONLY) = -1 ENOENT' "$dir/opened"
+		[ "$("$dt" sql -n -c "$dir/opens.db" "select count(*) from calls where text like '%path=\"/none/%'" | tr -d '\r')" = 2 ]
+	done
+}

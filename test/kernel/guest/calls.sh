@@ -19,8 +19,8 @@ case_check_32_bit_calls_by_function() {
 	# of what has no argument, one function is for both, and has the other name
 	is "$(sed -n '/__ia32_sys_write/,$p' /tmp/calls | grep '(' | sed 's/ {$//; s/  .*//; s/^\(__x64_sys_getpid() = \)[0-9]*$/\1N/')" "$(
 		for i in 1 2 3; do
-			printf '%s\n' "__ia32_sys_write(fd=1, buf=P, count=$i)" '__ia32_compat_sys_lseek(fd=0, offset=-5, whence=0)' \
-				'__ia32_sys_access(path=P, mode=4) = -2' '__x64_sys_getpid() = N'
+			printf '%s\n' "__ia32_sys_write(fd=1, buf=P, count=$i)" '__ia32_compat_sys_lseek(fd=0, offset=-5, whence=SEEK_SET)' \
+				'__ia32_sys_access(path=P, mode=R_OK) = -2 ENOENT (No such file or directory)' '__x64_sys_getpid() = N'
 		done
 		echo '__ia32_sys_exit(status=7)')"
 	devtrace sql --csv --no-header /tmp/c.db "SELECT value0 FROM records WHERE kind = 'X' AND function GLOB '__ia32*sys_[wl]*'" | tr -d '\r' >/tmp/results
