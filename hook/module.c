@@ -180,6 +180,7 @@ void dt_files_free(struct dt_files *files)
 		free(f->wanted);
 		free(f->hooked);
 		free(f->refused);
+		free(f->picked);
 		free(f->type);
 		free(f->masked);
 		free(f->crossing);

@@ -67,6 +67,9 @@ struct dt_file {
 	bool *hooked;	      /* by site: was hooked in a process that has ended; NULL: none was */
 	const char **refused; /* by function of the code: one line saying why it could not be
 			       * hooked, or NULL. NULL altogether: none was refused */
+	/* by function of the code: the file calls it through its PLT, so of several versions for
+	 * different processors it is the one in use; NULL: not known */
+	bool *picked;
 	struct dt_file_type {
 		uint64_t key; /* dt_symtab_type() */
 		int64_t row;  /* in the trace file; 0: none */

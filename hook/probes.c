@@ -384,6 +384,29 @@ static uint64_t behind_plt(const struct dt_target *t, const struct dt_module *m,
 	return r->plt ? 0 : to - m->bias;
 }
 
+/* Notes which functions the file's PLT leads to in this process. Without memory, that is not known.
+ */
+static void read_picked(const struct dt_target *t, struct dt_module *m)
+{
+	const struct dt_code *code = m->file->code;
+	bool *picked = calloc(code->functions + 1, sizeof(*picked));
+
+	for (size_t i = 0; picked && i < code->regions; i++) {
+		const struct dt_code_region *r = &code->region[i];
+
+		/* entries have 8 or 16 bytes */
+		for (uint64_t at = r->low; r->plt && at < r->high; at += 8) {
+			uint64_t to = behind_plt(t, m, at);
+			size_t k = to ? dt_code_function_at(code, to) : code->functions;
+
+			if (k < code->functions && code->function[k].start == to)
+				picked[k] = true;
+		}
+	}
+	free(m->file->picked);
+	m->file->picked = picked;
+}
+
 /*
  * Looks up, while the process runs, where tail jumps to PLT entries lead: libc calls its functions
  * that are chosen for the processor (IFUNC) by these. It is asked once for each file: what leads to
@@ -401,6 +424,8 @@ static void read_targets(const struct dt_target *t, struct dt_module *m)
 		if (to)
 			s->target = to;
 	}
+	if (!m->file->targets_read)
+		read_picked(t, m);
 	m->file->targets_read = true;
 }
 

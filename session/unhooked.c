@@ -86,6 +86,21 @@ static void note_callers(struct dt_session *s, const struct dt_file *f, const bo
 	}
 }
 
+/* Tells whether a function is a version for other processors than this one: another function of its
+ * name is the one that is called. */
+static bool is_idle_version(const struct dt_file *f, size_t k)
+{
+	const struct dt_code *c = f->code;
+
+	if (!f->picked || f->picked[k] || !c->function[k].name)
+		return false;
+	for (size_t i = 0; i < c->functions; i++)
+		if (f->picked[i] && c->function[i].name &&
+		    strcmp(c->function[i].name, c->function[k].name) == 0)
+			return true;
+	return false;
+}
+
 static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooked *u)
 {
 	bool *left = calloc(f->code->functions + 1, sizeof(*left));
@@ -101,6 +116,8 @@ static void note_file(struct dt_session *s, struct dt_file *f, struct dt_unhooke
 			continue;
 		k = dt_code_function_at(f->code, f->elf->site[i].function);
 		if (k == f->code->functions || dt_name_is_startup(f->code->function[k].name))
+			continue;
+		if (f->refused && f->refused[k] && !is_planted(s, f, i) && is_idle_version(f, k))
 			continue;
 		u->chosen++;
 		if (!f->refused || !f->refused[k] || is_planted(s, f, i))
