@@ -229,8 +229,10 @@ int dt_cmd_run(int argc, char **argv)
 	status = dt_trace_program(&c, argv + first);
 	if (!c.no_trace && stat(calls[1], &st) == 0 && st.st_size > 0) {
 		fflush(stdout);
-		print_trace(calls[3] ? 4 : calls[2] ? 3 : 2, calls,
-			    c.table ? dt_cmd_report : dt_cmd_calls);
+		print_trace(calls[3]   ? 4
+			    : calls[2] ? 3
+				       : 2,
+			    calls, c.table ? dt_cmd_report : dt_cmd_calls);
 	}
 	if (!keep)
 		remove_temporary();

@@ -174,7 +174,8 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 	int opt, rc;
 
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::cSdfvh", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+F:N:A:T:o:p:b:s:k::l::cSdfvh", longs, NULL)) !=
+	       -1) {
 		rc = take(c, opt);
 		if (rc < 0)
 			return rc;
