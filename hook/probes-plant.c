@@ -117,7 +117,8 @@ static int place_region(struct job *j, size_t functions, struct dt_error *e)
 		if (j->p->point[id].state != REFUSED && (point->wanted || j->p->point[id].toggle))
 			points += dt_point_size(point) + FUNCTION_SIZE + 64 * point->items;
 	}
-	j->made.size = (functions * FUNCTION_SIZE + points + 5 * PAGE + PAGE - 1) & ~(PAGE - 1);
+	/* the ways take some three pages */
+	j->made.size = (functions * FUNCTION_SIZE + points + 7 * PAGE + PAGE - 1) & ~(PAGE - 1);
 	if (!dt_space_claim(&j->p->space, m->high > BESIDE ? m->high - BESIDE : 0x10000,
 			    m->low + BESIDE, j->made.size + PAGE, &at))
 		return dt_fail(e, "no room for trampolines near %s", m->file->path);

@@ -616,7 +616,8 @@ here                     CONST 0x7" ]
 	P
 	)
 	echo "# $size bytes"
-	[ "$size" -lt 12000000 ]
+	# (five pages each, of which the ways to functions' hooks take three: some functions of the file are hooked, too)
+	[ "$size" -lt 22000000 ]
 	ctl quit
 	[ "$("$dt" sql -n m.db "SELECT count(DISTINCT event), count(*) FROM events WHERE kind = 'point'" | xargs)" = "100 100" ]
 	exec {COPROC[1]}>&-
