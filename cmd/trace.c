@@ -17,6 +17,7 @@
 #include "process/launch.h"
 #include "process/needed.h"
 #include "process/rights.h"
+#include "symbols/nameless.h"
 #include "symbols/symtab-apart.h"
 #include "symbols/symtab-tell.h"
 #include "process/threads.h"
@@ -299,7 +300,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 1;
 	}
 	if (c->nameless && !wants_anything(&c->options) &&
-	    (c->failed || (!c->options.follow && dt_pattern_nameless(path)))) {
+	    (c->failed || (!c->options.follow && dt_nameless_program(path)))) {
 		c->options.libcalls = "";
 		if (isatty(2) && !c->failed)
 			fprintf(stderr,

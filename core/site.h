@@ -62,6 +62,7 @@ struct dt_elf_site {
 			      that function */
 	uint64_t target; /* of a tail jump: the function that it leads to, or the PLT entry if that
 			    is in another file; otherwise 0 */
+	bool late;	 /* its target was found in a process that has it planted */
 	uint8_t kind;	 /* enum dt_elf_kind */
 	uint8_t back;	 /* of a sled: its hook returns to address plus so many bytes */
 	uint32_t event;	 /* of DT_ELF_EVENT: index in dt_elf.event */

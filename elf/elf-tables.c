@@ -132,30 +132,6 @@ static uint64_t plt_slot(const struct text *t, uint64_t address)
 	return p ? dt_plt_slot(p, address) : 0;
 }
 
-/*
- * Returns the file's own function that the dynamic linker puts into slot; 0 if there is none, or it
- * is in another file.
- */
-static uint64_t slot_function(const struct dt_elf *f, const struct dt_elf_section *relocations,
-			      const Elf64_Rela *rela, uint64_t slot)
-{
-	const struct dt_elf_section *symbols = &f->section[relocations->link];
-
-	for (uint64_t i = 0; i < relocations->size / sizeof(*rela); i++) {
-		uint64_t at = ELF64_R_SYM(rela[i].r_info) * sizeof(Elf64_Sym);
-		Elf64_Sym sym;
-
-		if (rela[i].r_offset != slot)
-			continue;
-		if (at >= symbols->size || symbols->size - at < sizeof(sym) ||
-		    symbols->offset + at < at ||
-		    dt_elf_read_at(f, symbols->offset + at, &sym, sizeof(sym)))
-			return 0;
-		return sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;
-	}
-	return 0;
-}
-
 static int by_slot(const void *a, const void *b)
 {
 	const struct dt_elf_slot *x = a, *y = b;
@@ -163,7 +139,7 @@ static int by_slot(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-void dt_elf_slots(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
+void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
 {
 	qsort(slot, n, sizeof(*slot), by_slot);
 	for (size_t i = 0; i < f->sections && n; i++) {
@@ -197,24 +173,21 @@ void dt_elf_slots(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
  */
 static void resolve_targets(struct dt_elf *f, const struct text *t)
 {
-	for (size_t i = 0; i < f->sections; i++) {
-		const struct dt_elf_section *s = &f->section[i];
-		Elf64_Rela *rela;
+	struct dt_elf_slot *slot = calloc(f->sites + 1, sizeof(*slot));
+	size_t n = 0;
 
-		if (s->type != SHT_RELA || s->link >= f->sections ||
-		    f->section[s->link].type != SHT_DYNSYM)
-			continue;
-		rela = dt_elf_read_piece(f, s->offset, s->size);
-		for (size_t k = 0; rela && k < f->sites; k++) {
-			struct dt_elf_site *site = &f->site[k];
-			uint64_t slot = site->target ? plt_slot(t, site->target) : 0;
-			uint64_t to = slot ? slot_function(f, s, rela, slot) : 0;
+	for (size_t i = 0; slot && i < f->sites; i++) {
+		uint64_t at = f->site[i].target ? plt_slot(t, f->site[i].target) : 0;
 
-			if (to)
-				site->target = to;
-		}
-		free(rela);
+		if (at)
+			slot[n++] = (struct dt_elf_slot){at, 0, i};
 	}
+	if (n)
+		dt_elf_slot_functions(f, slot, n);
+	for (size_t i = 0; i < n; i++)
+		if (slot[i].function)
+			f->site[slot[i].site].target = slot[i].function;
+	free(slot);
 }
 
 static struct code *read_code(const struct dt_elf *f, size_t *n)

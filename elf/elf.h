@@ -101,7 +101,7 @@ struct dt_elf_slot {
  * Fills in the functions of n slots, which it sorts. A function of the same name in another file
  * may come before that of this one.
  */
-void dt_elf_slots(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n);
+void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n);
 
 /* Returns the index of the first site at or above address; f->sites if there is none. */
 size_t dt_elf_site_from(const struct dt_elf *f, uint64_t address);

@@ -98,6 +98,9 @@ struct dt_module {
 		      * missing */
 	bool failed; /* nothing could be planted in it, and planting is not tried again; */
 	bool failed_told;	  /* this has been reported */
+	bool unheard;		  /* it is a caller (dt_file.caller), but the hooks know as many
+				     callers of the process as they can: see hook/target-from.h */
+	bool unheard_told;	  /* this has been reported */
 	char why[160];		  /* the reason */
 	struct dt_probes *probes; /* of functions without sleds, and points; NULL: none planted */
 };

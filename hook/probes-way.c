@@ -70,40 +70,49 @@ static bool is_other(const struct dt_target *t, const struct dt_module *m, size_
 	return true;
 }
 
-/* Calls are led elsewhere, with no thread running; with write NULL: tells whether any has to be. */
-static bool each_other(const struct dt_target *t, const struct dt_module *m, uint64_t low,
-		       uint64_t high, bool write)
+/* Returns the first site from i on that leads another way than it is to lead, up to the address
+ * `high', and the bytes that its call has to have; NONE: there is none. */
+static size_t next_other(const struct dt_target *t, const struct dt_module *m, size_t i,
+			 uint64_t high, uint8_t call[DT_HOOK_CALL])
 {
 	const struct dt_elf *elf = m->file->elf;
-	uint8_t call[DT_HOOK_CALL];
-	bool any = false;
 
-	for (size_t i = dt_elf_site_from(elf, low); i < elf->sites && elf->site[i].address <= high;
-	     i++) {
-		if (!m->file->chosen[i] || !m->probes->toggle[i] || !is_other(t, m, i, call))
-			continue;
-		any = true;
-		if (!write)
-			break;
-		if (dt_memory_write(t->mem, m->probes->toggle[i] + 1, call + 1, DT_HOOK_CALL - 1) <
-		    0)
-			return false;
-	}
-	return any;
+	for (; i < elf->sites && elf->site[i].address <= high; i++)
+		if (m->file->chosen[i] && m->probes->toggle[i] && is_other(t, m, i, call))
+			return i;
+	return NONE;
 }
 
 bool dt_probe_ways_differ(const struct dt_target *t, const struct dt_module *m, uint64_t low,
 			  uint64_t high)
 {
+	uint8_t call[DT_HOOK_CALL];
+
 	/* without the chooser's array no site has ever looked at its caller */
 	return m->file->crossing && m->file->chosen && m->file->probed && m->probes &&
-	       each_other(t, m, low, high, false);
+	       next_other(t, m, dt_elf_site_from(m->file->elf, low), high, call) != NONE;
+}
+
+/* Leads all of them the right way. No thread runs. */
+static int change_all(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
+		      struct dt_error *e)
+{
+	size_t i = dt_elf_site_from(m->file->elf, low);
+	uint8_t call[DT_HOOK_CALL];
+
+	while ((i = next_other(t, m, i, high, call)) != NONE)
+		if (dt_memory_write(t->mem, m->probes->toggle[i++] + 1, call + 1,
+				    DT_HOOK_CALL - 1) < 0)
+			return dt_fail(e, "process %d: a site can not be led to another hook: %s",
+				       t->pid, strerror(errno));
+	return 0;
 }
 
 int dt_probe_ways_change(struct dt_target *t, struct dt_module *m, uint64_t low, uint64_t high,
 			 struct dt_error *e)
 {
 	struct dt_threads threads;
+	int rc;
 
 	if (!dt_probe_ways_differ(t, m, low, high))
 		return 0;
@@ -111,11 +120,11 @@ int dt_probe_ways_change(struct dt_target *t, struct dt_module *m, uint64_t low,
 		t->busy = true;
 		return -1;
 	}
-	each_other(t, m, low, high, true);
+	rc = change_all(t, m, low, high, e);
 	if (!t->held) {
 		dt_threads_release(&threads);
 		if (threads.stopped_for > t->stop_ns)
 			t->stop_ns = threads.stopped_for;
 	}
-	return 0;
+	return rc;
 }

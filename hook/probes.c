@@ -110,7 +110,7 @@ static void resolve_targets(struct dt_file *f)
 			slot[n++] = (struct dt_elf_slot){slot_of(r, s->target), 0, i};
 	}
 	if (n)
-		dt_elf_slots(elf, slot, n);
+		dt_elf_slot_functions(elf, slot, n);
 	for (size_t i = 0; i < n; i++)
 		if (slot[i].slot && slot[i].function)
 			elf->site[slot[i].site].target = slot[i].function;
@@ -421,8 +421,10 @@ static void read_targets(const struct dt_target *t, struct dt_module *m)
 		uint64_t to =
 			s->kind == DT_ELF_PROBE_TAIL && s->target ? behind_plt(t, m, s->target) : 0;
 
-		if (to)
+		if (to) {
 			s->target = to;
+			s->late = true;
+		}
 	}
 	if (!m->file->targets_read)
 		read_picked(t, m);

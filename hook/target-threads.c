@@ -112,3 +112,43 @@ bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool st
 			dt_target_hook(t, &t->module[i], NULL);
 	return true;
 }
+
+/* Reads the offset of errno out of libc. False: it is not known (yet). */
+static bool read_errno_offset(struct dt_target *t, int64_t *offset)
+{
+	uint8_t code[DT_THREAD_WORD_CODE];
+	uint64_t at, slot;
+
+	if (!module_with(t, "__errno_location", &at) ||
+	    dt_memory_read(t->mem, at, code, sizeof(code)) < 0)
+		return false;
+	switch (dt_thread_word(code, at, offset, &slot)) {
+	case 0:
+		return false;
+	case 2:
+		if (dt_memory_read(t->mem, slot, offset, sizeof(*offset)) < 0)
+			return false;
+	}
+	/* in the static block of thread-local variables, which lies below the pointer */
+	return *offset < 0 && *offset >= -(1 << 20);
+}
+
+void dt_target_find_errno(struct dt_target *t)
+{
+	struct dt_blob head;
+	int64_t offset;
+
+	if (t->errno_offset || !t->area || !read_errno_offset(t, &offset) ||
+	    dt_memory_read(t->mem, t->area, &head, sizeof(head)) < 0)
+		return;
+	if (head.hook[0]
+		    ? dt_area_make_hooks(t->mem, t->area, t->geometry,
+					 &(struct dt_thread_offsets){
+						 head.tid_offset, head.rseq_offset, head.rseq_size,
+						 head.rseq_signature, t->tag, offset},
+					 NULL) < 0
+		    : dt_memory_write(t->mem, t->area + offsetof(struct dt_blob, errno_offset),
+				      &offset, sizeof(offset)) < 0)
+		return;
+	t->errno_offset = offset;
+}

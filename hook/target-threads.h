@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the threads of a process keep their id and their rseq block. */
+/* Where the threads of a process keep their id, their rseq block and errno. */
 #ifndef DT_HOOK_TARGET_THREADS_H
 #define DT_HOOK_TARGET_THREADS_H
 
@@ -11,5 +11,11 @@
  * Returns false when the process has no rseq (yet).
  */
 bool dt_target_find_threads(struct dt_target *t, pid_t tid, uint64_t fs, bool stopped);
+
+/*
+ * Finds out where threads keep errno, and tells the hooks, if that is not known yet. It is not
+ * known before libc has been relocated.
+ */
+void dt_target_find_errno(struct dt_target *t);
 
 #endif

@@ -193,7 +193,6 @@ static const struct dt_elf_site *site_of(const struct dt_elf *elf, uint64_t pc)
 	return site && site->back && site->address + site->back == pc ? site : NULL;
 }
 
-/* Returns the row of a function, by its address in the file; 0: it can not be written. */
 /* Looks for a name of a function by which a caller imports it. */
 struct imported {
 	const struct dt_files *files;
@@ -223,6 +222,7 @@ static const char *name_of(struct dt_session *s, const struct dt_file *file,
 	return k.name ? k.name : f->name;
 }
 
+/* Returns the row of a function, by its address in the file; 0: it can not be written. */
 static int64_t function_row(struct dt_session *s, const struct dt_module *m, uint64_t address,
 			    const struct dt_function *f, const char *signature)
 {

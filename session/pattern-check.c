@@ -389,25 +389,3 @@ bool dt_pattern_check(struct dt_options *o, const char *program, const struct dt
 	free_files(&k);
 	return !asked || never < asked || o->points;
 }
-
-bool dt_pattern_nameless(const char *program)
-{
-	struct dt_elf *elf = dt_elf_open(program, NULL);
-	struct dt_symtab *t = elf && !elf->sleds ? dt_symtab_open(program, NULL, NULL) : NULL;
-	uint64_t named = 0, code = 0, at;
-	const struct dt_function *f;
-	char *text;
-	size_t n;
-
-	if (t) {
-		f = dt_symtab_functions(t, &n);
-		for (size_t i = 0; i < n; i++)
-			if (!f[i].start) /* a program may be little more than main */
-				named += f[i].size;
-		text = dt_elf_section(elf, ".text", &code, &at);
-		free(text);
-	}
-	dt_symtab_close(t);
-	dt_elf_close(elf);
-	return code && named < code / 10;
-}

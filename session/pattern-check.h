@@ -7,12 +7,6 @@
 #include "session/say.h"
 
 /*
- * Tells whether the functions of a program have no names: those that its symbols name are less than
- * a tenth of its code, and it has no sleds.
- */
-bool dt_pattern_nameless(const char *program);
-
-/*
  * Looks for a match of each pattern in the program and in the libraries that it needs, and says
  * which patterns have none: they may match later, in a library that the program loads or a program
  * that it executes, or never. Returns false if no pattern that adds functions can ever match, so

@@ -101,6 +101,12 @@ static void note_failed(struct dt_session *s, struct dt_module *m)
 		dt_format(s->results.note, sizeof(s->results.note), "nothing of %s is recorded: %s",
 			  m->file->path, m->why);
 	m->failed_told = m->failed;
+	if (m->unheard && !m->unheard_told)
+		dt_format(s->results.note, sizeof(s->results.note),
+			  "calls of libraries that %s makes are not recorded: that is done for %d "
+			  "modules of a process at most; name fewer of them",
+			  m->file->path, DT_FROM_MAX);
+	m->unheard_told = m->unheard;
 }
 
 static void note_complete(struct dt_session *s, struct dt_module *m)

@@ -132,29 +132,36 @@ static int count_range(struct dt_session *s, struct dt_file *f, struct dt_range 
 			 : 0;
 }
 
-int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e)
+/* Does the same for all ranges that mean what callers import, in all files but this one. */
+static int count_imports(struct dt_session *s, const struct dt_file *caller, bool on,
+			 struct dt_error *e)
 {
-	int rc = 0;
-
-	if (f->caller)
-		return 0;
 	for (size_t i = 0; i < s->device.n; i++) {
 		struct dt_range *r = &s->device.range[i];
-		struct place_of_range *p = r->host;
+		const struct place_of_range *p = r->host;
 
-		if (!r->on || !dt_ranges_calls_from(r, f))
+		if (!r->on || !p->imports)
 			continue;
-		if (!p->imports) {
-			f->caller = true;
-			continue;
-		}
-		for (struct dt_file *g = s->targets.files.first; g && rc == 0; g = g->next)
-			rc = g == f || !g->asked ? 0 : count_range(s, g, r, false, e);
-		f->caller = true;
-		for (struct dt_file *g = s->targets.files.first; g && rc == 0; g = g->next)
-			rc = g == f || !g->asked ? 0 : count_range(s, g, r, true, e);
+		for (struct dt_file *f = s->targets.files.first; f; f = f->next)
+			if (f != caller && f->asked && count_range(s, f, r, on, e) < 0)
+				return -1;
 	}
-	return rc;
+	return 0;
+}
+
+int dt_ranges_note_caller(struct dt_session *s, struct dt_file *f, struct dt_error *e)
+{
+	bool caller = false;
+
+	for (size_t i = 0; i < s->device.n && !caller; i++)
+		caller = s->device.range[i].on && dt_ranges_calls_from(&s->device.range[i], f);
+	if (f->caller || !caller)
+		return 0;
+	/* what is taken off has to be what was added */
+	if (count_imports(s, f, false, e) < 0)
+		return -1;
+	f->caller = true;
+	return count_imports(s, f, true, e);
 }
 
 void dt_ranges_note_callers(struct dt_session *s)
@@ -184,7 +191,8 @@ static void mark_followers(const struct dt_file *f, const bool *chosen, bool *ne
 			const struct dt_elf_site *x = &f->elf->site[i];
 			size_t from, to;
 
-			if (x->kind != DT_ELF_PROBE_TAIL || !x->target)
+			/* what is found out later must not change what the set means */
+			if (x->kind != DT_ELF_PROBE_TAIL || !x->target || x->late)
 				continue;
 			from = dt_code_function_at(code, x->function);
 			to = dt_code_function_at(code, x->target);

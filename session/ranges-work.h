@@ -46,8 +46,8 @@ int dt_ranges_read_code(struct dt_file *f, struct dt_error *e);
 bool dt_ranges_is_everything(const char *pattern);
 /* Returns the names of a file, one a line, with those of links by which the patterns name it. */
 const char *dt_ranges_called(struct dt_file *f, const struct dt_selection *select);
-/* Calls fn for every site of f that r means, and counts the hits of r's patterns. */
 typedef void dt_ranges_site_fn(void *ctx, struct dt_file *f, size_t site, const struct dt_range *r);
+/* Calls fn for every site of f that r means, and counts the hits of r's patterns. */
 int dt_ranges_each_site(struct dt_file *f, struct dt_range *r, dt_ranges_site_fn *fn, void *ctx,
 			struct dt_error *e);
 /* Adds to the number of ranges that want a site; it is chosen while that is not 0. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbols/nameless.h"
 
+#include <elf.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "elf/elf.h"
+#include "symbols/symtab.h"
 
 void dt_nameless(char *out, size_t size, const char *path, uint64_t address)
 {
@@ -21,4 +23,24 @@ const char *dt_nameless_address(const char *name)
 		return NULL;
 	digits = strspn(at + 2, "0123456789abcdef");
 	return digits && !at[2 + digits] ? at : NULL;
+}
+
+bool dt_nameless_program(const char *path)
+{
+	struct dt_elf *elf = dt_elf_open(path, NULL);
+	struct dt_symtab *t = elf && !elf->sleds ? dt_symtab_open(path, NULL, NULL) : NULL;
+	uint64_t named = 0, code = 0;
+	const struct dt_function *f;
+	size_t n = 0;
+
+	f = t ? dt_symtab_functions(t, &n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!f[i].start) /* a program may be little more than main */
+			named += f[i].size;
+	for (size_t i = 0; t && i < elf->loads; i++)
+		if (elf->load[i].flags & PF_X)
+			code += elf->load[i].filesz;
+	dt_symtab_close(t);
+	dt_elf_close(elf);
+	return code && named < code / 10;
 }

@@ -17,4 +17,10 @@ void dt_nameless(char *out, size_t size, const char *path, uint64_t address);
  * one. */
 const char *dt_nameless_address(const char *name);
 
+/*
+ * Tells whether the functions of a program have no names: those that its symbols name are less than
+ * a tenth of its code, and it has no sleds.
+ */
+bool dt_nameless_program(const char *path);
+
 #endif

@@ -242,6 +242,90 @@ start"
 	stop_spin
 }
 
+@test "libcalls: ranges that come and go leave nothing on, also of a caller that is loaded later" {
+	cat >"$dir/plugin.c" <<-'C'
+		#include <stdlib.h>
+		#include <string.h>
+		long plug(const char *s) { char *copy = strdup(s); long n = atoi(copy); free(copy); return n; }
+	C
+	gcc -O1 -w -fno-builtin -D__NO_INLINE__ -fPIC -shared -o "$dir/libplugin.so" "$dir/plugin.c"
+	cat >"$dir/host.c" <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		volatile long sink;
+		int main(int argc, char **argv)
+		{
+			char line[64];
+			long (*plug)(const char *) = NULL;
+			puts("ready");
+			fflush(stdout);
+			while (fgets(line, sizeof(line), stdin)) {
+				if (!plug)
+					plug = (long (*)(const char *))dlsym(dlopen(argv[1], RTLD_NOW), "plug");
+				for (int i = 0; i < 50; i++) {
+					sink += plug("7");
+					char *copy = strdup("5"); /* the program's own: not meant */
+					sink += atoi(copy);
+					free(copy);
+				}
+				puts("done");
+				fflush(stdout);
+			}
+			return 0;
+		}
+	C
+	gcc -O1 -w -fno-builtin -D__NO_INLINE__ -o "$dir/host" "$dir/host.c"
+	coproc "$dir/host" "$dir/libplugin.so" 3>&-
+	local pid=$COPROC_PID answer in=${COPROC[1]} out=${COPROC[0]}
+	read -r answer <&"$out"
+	turn() { echo >&"$in" && read -r answer <&"$out"; }
+	entries() { devtrace cat -s "lp$$" | grep -c ^E; }
+	devtrace attach -d -s "lp$$" "$pid"
+	# two ranges of the same caller, which is not loaded yet
+	devtrace ctl -s "lp$$" "trace '* ^libplugin' new one
+trace one on
+trace '* !atoi ^libplugin' new two
+trace two on
+start"
+	turn
+	[ "$(entries)" = 150 ] # strdup, atoi and free of the plugin, each once
+	devtrace ctl -s "lp$$" 'trace one off'
+	turn
+	[ "$(entries)" = 100 ] # without atoi
+	devtrace ctl -s "lp$$" 'trace two off'
+	turn
+	[ "$(entries)" = 0 ]
+	[ "$(devtrace cat -s "lp$$" | wc -l)" = 0 ] # nor an exit
+	devtrace ctl -s "lp$$" 'trace two on'
+	turn
+	[ "$(entries)" = 100 ]
+	devtrace ctl -s "lp$$" quit
+	turn
+	exec {in}>&-
+	wait "$pid"
+}
+
+@test "libcalls: of more modules than the hooks know, it says whose calls are left out" {
+	local k libs=()
+	for k in 1 2 3 4 5 6; do
+		printf '#include <stdlib.h>\nlong many%s(const char *s) { return atoi(s); }\n' $k >"$dir/many$k.c"
+		gcc -O1 -w -fno-builtin -D__NO_INLINE__ -fPIC -shared -o "$dir/libmany$k.so" "$dir/many$k.c"
+		libs+=("-lmany$k")
+	done
+	{
+		for k in 1 2 3 4 5 6; do echo "long many$k(const char *);"; done
+		echo 'volatile long sink; int main(void) { for (int i = 0; i < 10; i++) {'
+		for k in 1 2 3 4 5 6; do echo "sink += many$k(\"1\");"; done
+		echo '} return 0; }'
+	} >"$dir/manies.c"
+	gcc -O1 -w -o "$dir/manies" "$dir/manies.c" -L"$dir" "${libs[@]}" -Wl,-rpath,"$dir"
+	run -0 devtrace record '-llibmany*' -o "$dir/t.db" "$dir/manies"
+	[[ $output == *"calls of libraries that "*"/libmany"*" makes are not recorded: that is done for 4 modules of a process at most"* ]]
+	[ "$(count_of atoi)" = 40 ]
+}
+
 @test "libcalls: bad input: names that are nothing, two callers, a file without imports" {
 	run -1 devtrace record -lnot-there -o "$dir/t.db" "$dir/loop"
 	[[ $output == *not-there* ]]
