@@ -242,6 +242,35 @@ start"
 	stop_spin
 }
 
+@test "libcalls: errno is that of the thread, with and without rseq, and so is what is recorded" {
+	cat >"$dir/errs.c" <<-'C'
+		#include <errno.h>
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static void *thread(void *arg)
+		{
+			for (int i = 0; i < 200; i++)
+				arg ? close(-1) : open("/nonexistent", O_RDONLY);
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t t[2];
+			for (long i = 0; i < 2; i++) pthread_create(&t[i], 0, thread, (void *)i);
+			for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+			return 0;
+		}
+	C
+	gcc -O1 -w -o "$dir/errs" "$dir/errs.c" -pthread
+	for tunables in glibc.pthread.rseq=1 glibc.pthread.rseq=0; do
+		GLIBC_TUNABLES=$tunables devtrace record -l -o "$dir/t.db" "$dir/errs"
+		run -0 devtrace sql -n -c "$dir/t.db" "select function, errno, count(*) from calls where function in ('open', 'open64', 'close') group by 1, 2 order by 1"
+		[ "$(tr -d '\r' <<<"$output" | sed 's/^open64/open/')" = $'close,EBADF,200\nopen,ENOENT,200' ]
+	done
+}
+
 @test "libcalls: ranges that come and go leave nothing on, also of a caller that is loaded later" {
 	cat >"$dir/plugin.c" <<-'C'
 		#include <stdlib.h>
