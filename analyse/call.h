@@ -42,7 +42,7 @@ enum {
 	/* recording was stopped or frozen while it was open: begin and end may belong to different
 	 * calls */
 	DT_CALL_PAUSED = 8192,
-	/* its thread was on no processor for a time: `waited' is not 0 */
+	/* its thread was on no processor for a time: `waited' may be more than 0 */
 	DT_CALL_WAITED = 16384,
 };
 

@@ -10,9 +10,9 @@
  *				"message:received"
  *	time>10us, time<2ms	calls, and times on a core, of that length
  *	result<0, arg1=5, len>9	calls by a value: the result, the first argument, one by its name
- *	failed			calls whose result says that they failed; -failed: calls whose
- *result says that they did not value>4			events and points by their argument or first
- *value
+ *	failed			calls whose result says that they failed;
+ *	-failed			calls whose result says that they did not
+ *	value>4			events and points by their argument or first value
  *
  * Any other word is a pattern of functions. Words that begin alike ("core:", "process:" ...) are
  * alternatives; words that begin differently have to be true together, and so do all words about

@@ -404,11 +404,9 @@ static int take_spans(struct reading *k, struct dt_reader *r, const struct dt_re
 	rc = dt_reader_start(r, range, e);
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		rc = 0;
-		if (s.n && k->g->wanted && !k->g->wanted(k->g->ctx, s.tid)) {
-			if (dt_reader_site(r, s.site[0])->kind != DT_SWITCH)
-				continue;
-			s.n = 1; /* the switch tells that a wanted thread has left the core */
-		}
+		if (s.n && k->g->wanted && !k->g->wanted(k->g->ctx, s.tid) &&
+		    !dt_pair_unwanted(r, &s))
+			continue;
 		if (dt_pair_span(k->pair, &s) || k->failed)
 			rc = dt_fail(e, "out of memory");
 	}

@@ -5,9 +5,10 @@
  * (an entry: the frame ended in a tail call). Whether the record belongs to another segment is
  * decided first by what is certain (an exit that matches a frame exactly), and last by nearness.
  *
- * A call that jumps to a function whose entries are recorded stays open, and that function is in
- * it, at the same s: both end by the exit of the latter. If it is not known where the call jumped,
- * the call ends at its jump, and what may have been called from there is marked.
+ * A call that jumps to a function whose entries or exits are recorded stays open until that
+ * function's exit; if its entries are recorded, that function is in it, at the same s. If it is not
+ * known where the call jumped, the call ends at its jump, and what may have been called from there
+ * is marked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -1494,6 +1495,14 @@ static void records(struct dt_pair *p, struct dt_thread_stack *t, const struct d
 	}
 	if (to > from)
 		t->last_ticks = s->ticks[to - 1];
+}
+
+bool dt_pair_unwanted(const struct dt_reader *r, struct dt_span *s)
+{
+	if (!s->n || dt_reader_site(r, s->site[0])->kind != DT_SWITCH)
+		return false;
+	s->n = 1;
+	return true;
 }
 
 int dt_pair_span(struct dt_pair *p, const struct dt_span *s)

@@ -73,6 +73,13 @@ uint64_t dt_pair_impossible(const struct dt_pair *p);
 int dt_pair_sound(struct dt_reader *r, uint64_t records, uint64_t total, uint64_t impossible,
 		  struct dt_error *e);
 
+/*
+ * Cuts the span of a thread that is not wanted to what the others need of it: a switch, which tells
+ * that a thread has left the core. Returns false if that is nothing, so that it need not be passed
+ * to dt_pair_span().
+ */
+bool dt_pair_unwanted(const struct dt_reader *r, struct dt_span *s);
+
 /* Closes every call that is still open, as DT_CALL_OPEN. Returns 0. */
 int dt_pair_finish(struct dt_pair *p);
 void dt_pair_free(struct dt_pair *p);

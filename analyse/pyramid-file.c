@@ -4,7 +4,7 @@
 
 #include "analyse/pyramid-work.h"
 
-#define VERSION 11
+#define VERSION 12
 
 #define TRACKS_BARE  64
 #define REGIONS_BARE 16
@@ -51,7 +51,8 @@ int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e)
 		const struct dt_call *c = &p->late[i];
 
 		if (DT_PUT(&head, c->id, c->parent, c->tid, c->function, c->entry, c->depth,
-			   c->flags, c->begin, c->end, c->sp, c->children, c->inner, c->held))
+			   c->flags, c->begin, c->end, c->sp, c->children, c->inner, c->held,
+			   c->waited, c->waited_self, c->preempted, c->inner_waited))
 			goto memory;
 	}
 	rc = dt_bars_save(p->bars, path, head.p, head.n, e);
@@ -81,8 +82,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 	regions = dt_get_varint(&c);
 	lates = dt_get_varint(&c);
 	/* each takes at least as many bytes as it has numbers */
-	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 12 ||
-	    7 * tracks + 6 * regions + 12 * lates > head->n)
+	if (c.bad || tracks > head->n / 7 || regions > head->n / 6 || lates > head->n / 17 ||
+	    7 * tracks + 6 * regions + 17 * lates > head->n)
 		return -1;
 	/* and none can be there without what it is made of: a track has a bar, except for a few in
 	 * a trace that was followed, and a region has about a chunk's records */
@@ -135,6 +136,10 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		x->children = dt_get_varint(&c);
 		x->inner = dt_get_varint(&c);
 		x->held = dt_get_varint(&c);
+		x->waited = dt_get_varint(&c);
+		x->waited_self = dt_get_varint(&c);
+		x->preempted = dt_get_varint(&c);
+		x->inner_waited = dt_get_varint(&c);
 		if (x->held > x->end - x->begin || x->function > v[3] ||
 		    x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
 			return -1;

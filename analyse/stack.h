@@ -76,7 +76,7 @@ struct dt_thread_stack {
 	/*
 	 * The sp of a tail jump that no open call has made, as long as no record has shown where it
 	 * led or that it is over; 0: there is none. tail_lands is the function that it led to; 0:
-	 * not known, or its entries are not recorded.
+	 * not known, or nothing of it is recorded.
 	 */
 	uint64_t tail_sp;
 	uint32_t tail_lands; /* or DT_LANDS_STACK: this is no jump, but where the thread has come to

@@ -1061,11 +1061,8 @@ static int run(struct calls *k)
 		rc = 0;
 		if (k->out->failed || k->keep.failed)
 			break;
-		if (!wanted(k, s.tid) && s.n) {
-			if (dt_reader_site(k->reader, s.site[0])->kind != DT_SWITCH)
-				continue;
-			s.n = 1; /* the switch tells that a wanted thread has left the core */
-		}
+		if (s.n && !wanted(k, s.tid) && !dt_pair_unwanted(k->reader, &s))
+			continue;
 		/* with --merge, lines of a thread must not wait while another thread goes on */
 		if (k->merge && !k->late && s.n && s.tid != tid) {
 			if (tid != DT_NO_TID && k->to) {

@@ -1,53 +1,89 @@
 /* SPDX-License-Identifier: MIT */
-/* A function has few reasons, and they come again and again: the last ones are looked at first. */
 #include "cmd/reasons.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "core/search.h"
 #include "show/failure.h"
+
+static bool is_same(const void *ctx, uint32_t id, const void *key)
+{
+	const struct dt_reasons *r = ctx;
+	const struct dt_reason *x = &r->reason[id - 1], *y = key;
+
+	return x->function == y->function && x->error == y->error;
+}
+
+/* Makes room for one more. Returns -1 without memory. */
+static int grow(struct dt_reasons *r)
+{
+	size_t room = r->room ? 2 * r->room : 64;
+	struct dt_reason *more;
+
+	if (dt_first_room(&r->first))
+		return -1;
+	if (r->n < r->room)
+		return 0;
+	more = realloc(r->reason, room * sizeof(*more));
+	if (!more)
+		return -1;
+	r->reason = more;
+	r->room = room;
+	return 0;
+}
 
 void dt_reasons_add(struct dt_reasons *r, uint32_t function, uint32_t error)
 {
-	for (size_t i = r->n; i-- > 0;)
-		if (r->reason[i].function == function && r->reason[i].error == error) {
-			r->reason[i].calls++;
-			return;
-		}
-	if (r->n == r->room) {
-		size_t room = r->room ? 2 * r->room : 64;
-		struct dt_reason *more = realloc(r->reason, room * sizeof(*more));
+	const struct dt_reason key = {function, error, 1};
+	uint32_t words[] = {function, error};
+	uint32_t hash = dt_first_hash(0, (const char *)words, sizeof(words));
+	struct dt_first_entry *x;
 
-		if (!more) {
-			r->no_memory = true;
-			return;
-		}
-		r->reason = more;
-		r->room = room;
+	if (r->no_memory || grow(r)) {
+		r->no_memory = true;
+		return;
 	}
-	r->reason[r->n++] = (struct dt_reason){function, error, 1};
+	x = dt_first_find(&r->first, hash, is_same, r, &key);
+	if (x->id) {
+		r->reason[x->id - 1].calls++;
+		return;
+	}
+	r->reason[r->n++] = key;
+	dt_first_put(&r->first, x, (uint32_t)r->n, hash);
 }
 
-static int by_calls(const void *a, const void *b)
+/* Puts functions in order, and those of a function with most calls first. */
+static int compare(const void *a, const void *b)
 {
 	const struct dt_reason *x = a, *y = b;
 
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
 	if (x->calls != y->calls)
 		return x->calls < y->calls ? 1 : -1;
 	return x->error < y->error ? -1 : x->error > y->error;
 }
 
-void dt_reasons_print(struct dt_reasons *r, uint32_t function)
+void dt_reasons_sort(struct dt_reasons *r)
+{
+	if (r->n)
+		qsort(r->reason, r->n, sizeof(*r->reason), compare);
+}
+
+/* Returns the index of the first reason of a function, if it has any. */
+static size_t first_of(const struct dt_reasons *r, uint32_t function)
+{
+	return dt_count_before(r->n, i, r->reason[i].function < function);
+}
+
+void dt_reasons_print(const struct dt_reasons *r, uint32_t function)
 {
 	const char *separator = ": ";
 
-	qsort(r->reason, r->n, r->n ? sizeof(*r->reason) : 1, by_calls);
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = first_of(r, function); i < r->n && r->reason[i].function == function; i++) {
 		const struct dt_reason *x = &r->reason[i];
 		const char *name = dt_failure_name(x->error);
 
-		if (x->function != function)
-			continue;
 		printf("%s%llu ", separator, (unsigned long long)x->calls);
 		if (name)
 			printf("%s", name);
@@ -59,18 +95,15 @@ void dt_reasons_print(struct dt_reasons *r, uint32_t function)
 	}
 }
 
-void dt_reasons_json(struct dt_reasons *r, uint32_t function)
+void dt_reasons_json(const struct dt_reasons *r, uint32_t function)
 {
 	const char *separator = "";
 
 	printf(", \"errors\": {");
-	qsort(r->reason, r->n, r->n ? sizeof(*r->reason) : 1, by_calls);
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = first_of(r, function); i < r->n && r->reason[i].function == function; i++) {
 		const struct dt_reason *x = &r->reason[i];
 		const char *name = dt_failure_name(x->error);
 
-		if (x->function != function)
-			continue;
 		if (name || !x->error)
 			printf("%s\"%s\": %llu", separator, name ? name : "",
 			       (unsigned long long)x->calls);
@@ -84,5 +117,6 @@ void dt_reasons_json(struct dt_reasons *r, uint32_t function)
 void dt_reasons_free(struct dt_reasons *r)
 {
 	free(r->reason);
+	free(r->first.entry);
 	*r = (struct dt_reasons){0};
 }

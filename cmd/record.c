@@ -89,6 +89,12 @@ static int trace(struct dt_trace_command *c, int argc, char **argv, const char *
 			c->name);
 		return 2;
 	}
+	if (c->table) {
+		fprintf(stderr,
+			"%s: -c is for 'devtrace PROG'; 'devtrace report' prints the table\n",
+			c->name);
+		return 2;
+	}
 	/* only the kernel is traced: for all processes */
 	c->options.everybody = c->options.kernel && first == argc && run == attach;
 	if (first == argc && !c->options.everybody) {

@@ -190,7 +190,7 @@ static void print_json(const struct dt_reader *r, const struct waits *w, size_t 
 	puts("\n]");
 }
 
-int dt_report_waits(struct dt_reader *r, const struct dt_reader_range *range,
+int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 		    struct dt_selection *select, uint64_t rows, bool json)
 {
 	struct reading k = {0};
@@ -200,8 +200,7 @@ int dt_report_waits(struct dt_reader *r, const struct dt_reader_range *range,
 	int status = 1;
 	size_t n;
 
-	if (dt_pair_run(r, range, &events, &e) || k.no_memory ||
-	    !(shown = dt_cmd_shown(r, select))) {
+	if (read(ctx, &events, &e) || k.no_memory || !(shown = dt_cmd_shown(r, select))) {
 		dt_cmd_fail("%s", e.text);
 	} else if (dt_cmd_switches(r)) {
 		n = sort(&k, shown);

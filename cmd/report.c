@@ -348,8 +348,13 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 		}
 		puts(separator[0] == ',' ? ")" : "");
 	}
+	if (o->rows && n > o->rows)
+		printf("and %zu more functions\n", n - (size_t)o->rows);
 	if (!n)
-		puts("no calls");
+		puts(o->failed
+			     ? "no call is known to have failed; that is known of functions with a "
+			       "prototype, and of traces since 2026-11-27"
+			     : "no calls");
 	print_held(r, o);
 	print_others(o);
 	if (o->subtract)
@@ -464,6 +469,19 @@ static int read_calls(struct dt_reader *r, const struct report *o,
 	return rc;
 }
 
+/* What read_waits() reads. */
+struct reading {
+	const struct report *o;
+	const struct dt_reader_range *range;
+};
+
+static int read_waits(void *ctx, const struct dt_pair_events *events, struct dt_error *e)
+{
+	const struct reading *k = ctx;
+
+	return read_calls(k->o->reader, k->o, k->range, events, e);
+}
+
 static int report(struct dt_reader *r, struct report *o)
 {
 	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
@@ -482,13 +500,17 @@ static int report(struct dt_reader *r, struct report *o)
 		status = 2;
 		goto out;
 	}
-	if (o->waiting)
-		return dt_report_waits(r, &range, &o->select, o->rows, o->json);
+	if (o->waiting) {
+		struct reading k = {o, &range};
+
+		return dt_report_waits(r, read_waits, &k, &o->select, o->rows, o->json);
+	}
 	events.cost = o->subtract ? cost : NULL;
 	if (read_calls(r, o, &range, &events, &e)) {
 		dt_cmd_fail("%s", e.text);
 		goto out;
 	}
+	dt_reasons_sort(&o->reasons);
 	o->waits = dt_feed_has_switches(r);
 	if (o->key >= CPU && !dt_cmd_switches(r)) {
 		status = 2;
@@ -609,6 +631,19 @@ static int parse(int argc, char **argv, struct report *o)
 	return -1;
 }
 
+/* Says which options do not go together. Returns 2, or -1 if all do. */
+static int refuse(const struct report *o)
+{
+	if (o->live && (o->key != TOTAL || o->rows || o->json || o->subtract || o->anyway ||
+			o->failed || o->waiting || o->when.from || o->when.to))
+		dt_cmd_fail("report: --live goes with -F and -N only");
+	else if (o->waiting && (o->key != TOTAL || o->subtract || o->failed))
+		dt_cmd_fail("report: --waits does not go with -s, --subtract and --failed");
+	else
+		return -1;
+	return 2;
+}
+
 /* Shows the table of a trace that grows. */
 static int show_live(const struct report *o, const char *path)
 {
@@ -623,6 +658,8 @@ int dt_cmd_report(int argc, char **argv)
 	struct dt_reader *r;
 	int status = parse(argc, argv, &o);
 
+	if (status < 0)
+		status = refuse(&o);
 	if (status < 0 && o.live) {
 		status = optind + 1 < argc
 				 ? dt_cmd_usage("report")

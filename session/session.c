@@ -151,8 +151,12 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		free(s->offset);
 		s->offset = NULL;
 	}
-	if (o->switches && !(s->switches = dt_switches_open(cores, e)) && !o->switches_or_not)
-		goto fail;
+	if (o->switches && !(s->switches = dt_switches_open(cores, e))) {
+		if (!o->switches_or_not)
+			goto fail;
+		dt_format(s->results.note, sizeof(s->results.note),
+			  "what waited is not told: %.200s", e ? e->text : "no context switches");
+	}
 	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
 						      o->everybody, e)))
 		goto fail;

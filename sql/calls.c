@@ -123,6 +123,7 @@ struct scan {
 	bool counts, values; /* counts: open_now is counted */
 	bool whole;	     /* pairing goes to the end of the trace */
 	bool over, ended, failed;
+	bool waits;		   /* switches tell what was waiting */
 	uint32_t slots;		   /* places for threads in ids: see id_of() */
 	struct dt_sql_pass *other; /* for looking up arguments; NULL: not needed so far */
 	struct dt_fulls fulls;	   /* what came after the entries of open calls */
@@ -439,6 +440,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	x->slots = (uint32_t)n + 1;
 	x->values = s->want.columns & VALUES;
 	x->failures.reader = s->pass->reader;
+	x->waits = dt_feed_has_switches(s->pass->reader);
 	if (s->want.one_id)
 		use_id(x, s->want.id, true);
 	if (s->want.one_parent)
@@ -497,8 +499,8 @@ static int take_span(struct scan *x, struct dt_error *e)
 
 	if (rc <= 0)
 		return rc;
-	/* each thread is paired by itself */
-	if (x->span.n && !dt_sql_wants_thread(x->of, x->span.tid))
+	if (x->span.n && !dt_sql_wants_thread(x->of, x->span.tid) &&
+	    !dt_pair_unwanted(x->of->pass->reader, &x->span))
 		return 1;
 	if (dt_pair_span(x->pair, &x->span))
 		return dt_fail(e, "out of memory");
@@ -738,10 +740,8 @@ static void put_times(struct scan *x, sqlite3_context *to, const struct dt_call 
 /* Gives a part of a call's time; NULL if switches do not tell it. */
 static void put_wait(struct scan *x, sqlite3_context *to, const struct dt_call *c, uint64_t ticks)
 {
-	const struct dt_reader *r = x->of->pass->reader;
-
-	if (dt_feed_has_switches(r) && !(c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT)))
-		dt_sql_put_duration(to, (double)ticks * dt_reader_ns_per_tick(r));
+	if (x->waits && !(c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT)))
+		dt_sql_put_duration(to, (double)ticks * dt_reader_ns_per_tick(x->of->pass->reader));
 }
 
 static void value(struct dt_sql_scan *s, sqlite3_context *to, int column)

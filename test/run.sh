@@ -7,8 +7,8 @@
 # cases with sanitizers. At the end the cases that took longest are named.
 # A change waits for this: of campaigns with many cases that are alike a share is tried, another one each time (test/share.bash,
 # SHARE=1: all), campaigns that go on for some time are short, and with sanitizers the commands' cases run in a random
-# order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning), or one of the two would have nothing
-# else to do, but at least five files. All of them: make soak S="whole sanitizers".
+# order for as long as there is time (SANITIZERS_UNTIL: seconds from the beginning), or the other lane still
+# works, but at least five files. All of them: make soak S="whole sanitizers".
 # Cases tagged long run with sanitizers in soak only.
 # usage: test/run.sh [NAME...]   only the tests whose path contains a NAME
 #	PLAIN=1: nothing that was built with sanitizers

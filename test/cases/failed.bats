@@ -93,7 +93,7 @@ setup() {
 	PY
 }
 
-@test "sql: columns failed and errno; the page's filter: failed" {
+@test "sql: columns failed and errno" {
 	devtrace sql -n own.db "SELECT function, failed, errno FROM calls WHERE function NOT LIKE '%unlock' AND NOT (function LIKE '%_lock' AND depth = 0) ORDER BY begin" >out
 	sed -i 's/  */ /g; s/ $//' out
 	grep -q '^fails 0$' out || { cat out; false; }

@@ -116,6 +116,22 @@ print(rows[0]["function"])' >"$dir/first"
 		PY
 }
 
+@test "waits: sql says the same of one thread, and of one call, as of all" {
+	"$dt" sql -n -c "$dir/m.db" "SELECT thread, round(sum(waited)), round(sum(self_waited)), round(sum(preempted)) FROM calls GROUP BY 1 ORDER BY 1" |
+		tr -d '\r' >"$dir/all"
+	[ "$(wc -l <"$dir/all")" -ge 3 ]
+	[ "$(awk -F, '$2 > 0' "$dir/all" | wc -l)" -ge 2 ]
+	while IFS=, read -r tid rest; do
+		"$dt" sql -n -c "$dir/m.db" "SELECT thread, round(sum(waited)), round(sum(self_waited)), round(sum(preempted)) FROM calls WHERE thread = $tid" |
+			tr -d '\r'
+	done <"$dir/all" | diff "$dir/all" -
+	# the calls that waited longest, each by its number
+	"$dt" sql -n -c "$dir/m.db" "SELECT id, waited FROM calls WHERE waited > 0 ORDER BY waited DESC LIMIT 3" | tr -d '\r' >"$dir/longest"
+	while IFS=, read -r id waited; do
+		[ "$("$dt" sql -n -c "$dir/m.db" "SELECT waited FROM calls WHERE id = $id" | tr -d '\r')" = "$waited" ]
+	done <"$dir/longest"
+}
+
 @test "waits: calls marks what waited, and for a processor" {
 	"$dt" calls "$dir/m.db" >"$dir/calls"
 	# every nap sleeps: 30 ms, or 2 ms in again()

@@ -947,6 +947,49 @@ static void test_filter(void **state)
 	dt_reader_close(reader);
 }
 
+/* The word "failed": what failed, what did not, and what is not known. */
+static void test_filter_failed(void **state)
+{
+	static const char *const signature[] = {"n:i4@0;i4@0!-@3", "n:i4@0;p@0!0", "n:i4@0;i4@0"};
+	static const struct {
+		uint64_t result[3];
+		const char *failed, *not_failed;
+	} wanted[] = {{{(uint32_t)-1, 0, 5}, "ab", ""}, {{0, 7, (uint32_t)-1}, "", "ab"}};
+	struct dt_error e = {""};
+
+	begin_trace();
+	for (size_t i = 0; i < 3; i++) {
+		char name[2] = {(char)('a' + i)};
+		struct dt_function_row row = {
+			0, address('a') + 0x1000 * i, 0x1000, name, "", 0, signature[i], 0};
+
+		assert_int_equal(dt_store_function(store, &row, NULL), i + 1);
+	}
+	assert_int_equal(dt_store_close(store, NULL), 0);
+	reader = dt_reader_open(trace_path, &e);
+	assert_non_null(reader);
+	for (size_t i = 0; i < 4; i++) {
+		struct dt_filter *f = dt_filter_new(i % 2 ? "-failed" : "failed", reader, &e);
+		char got[4] = "", *p = got;
+
+		assert_non_null(f);
+		for (uint32_t k = 0; k < 3; k++) {
+			uint64_t values[4] = {wanted[i / 2].result[k]}, argument[4] = {0};
+			struct dt_call c = {.id = 1,
+					    .function = k + 1,
+					    .exit = 1,
+					    .argument = argument,
+					    .result = values};
+
+			if (dt_filter_end(f, &c))
+				*p++ = (char)('a' + k);
+		}
+		assert_string_equal(got, i % 2 ? wanted[i / 2].not_failed : wanted[i / 2].failed);
+		dt_filter_free(f);
+	}
+	dt_reader_close(reader);
+}
+
 /* A quantile is off by at most 1/32, for durations of any size. */
 static void test_quantiles(void **state)
 {
@@ -1409,6 +1452,7 @@ int main(void)
 		TEST(test_stats),
 		TEST(test_stats_of_ends),
 		TEST(test_filter),
+		TEST(test_filter_failed),
 		TEST(test_quantiles),
 		TEST(test_random),
 		TEST(check_127_offset),
