@@ -63,6 +63,34 @@ memory:
 	return dt_fail(e, "out of memory");
 }
 
+/* Reads a call that ended after its region was summed up: its numbers are as dt_pyramid_save() wrote
+ * them. functions: how many the trace has. */
+static int read_late(const struct dt_pyramid *p, uint64_t functions, struct dt_cursor_bytes *c,
+		     struct dt_call *x)
+{
+	x->id = dt_get_varint(c);
+	x->parent = dt_get_varint(c);
+	x->tid = (uint32_t)dt_get_varint(c);
+	x->function = (uint32_t)dt_get_varint(c);
+	x->entry = (uint32_t)dt_get_varint(c);
+	x->depth = (uint32_t)dt_get_varint(c);
+	x->flags = (uint32_t)dt_get_varint(c);
+	x->begin = dt_get_varint(c);
+	x->end = dt_get_varint(c);
+	x->sp = dt_get_varint(c);
+	x->children = dt_get_varint(c);
+	x->inner = dt_get_varint(c);
+	x->held = dt_get_varint(c);
+	x->waited = dt_get_varint(c);
+	x->waited_self = dt_get_varint(c);
+	x->preempted = dt_get_varint(c);
+	x->inner_waited = dt_get_varint(c);
+	if (x->held > x->end - x->begin || x->function > functions ||
+	    x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
+		return -1;
+	return 0;
+}
+
 int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 {
 	struct dt_cursor_bytes c = {head->p, head->p + head->n, false};
@@ -120,29 +148,8 @@ int dt_pyramid_read_head(struct dt_pyramid *p, const struct dt_bytes *head)
 		    (p->regions && r->begin < r[-1].end))
 			return -1;
 	}
-	for (; p->lates < lates; p->lates++) {
-		struct dt_call *x = &p->late[p->lates];
-
-		x->id = dt_get_varint(&c);
-		x->parent = dt_get_varint(&c);
-		x->tid = (uint32_t)dt_get_varint(&c);
-		x->function = (uint32_t)dt_get_varint(&c);
-		x->entry = (uint32_t)dt_get_varint(&c);
-		x->depth = (uint32_t)dt_get_varint(&c);
-		x->flags = (uint32_t)dt_get_varint(&c);
-		x->begin = dt_get_varint(&c);
-		x->end = dt_get_varint(&c);
-		x->sp = dt_get_varint(&c);
-		x->children = dt_get_varint(&c);
-		x->inner = dt_get_varint(&c);
-		x->held = dt_get_varint(&c);
-		x->waited = dt_get_varint(&c);
-		x->waited_self = dt_get_varint(&c);
-		x->preempted = dt_get_varint(&c);
-		x->inner_waited = dt_get_varint(&c);
-		if (x->held > x->end - x->begin || x->function > v[3] ||
-		    x->entry > dt_reader_sites(p->reader) || x->depth > DT_DEPTHS)
+	for (; p->lates < lates; p->lates++)
+		if (read_late(p, v[3], &c, &p->late[p->lates]) < 0)
 			return -1;
-	}
 	return c.bad || dt_pyramid_more_slots(p) < 0 ? -1 : 0;
 }

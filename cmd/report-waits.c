@@ -208,8 +208,6 @@ int dt_report_waits(struct dt_reader *r, dt_report_read_fn *read, void *ctx,
 		(json ? print_json : print_table)(r, k.of, n);
 		status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table")
 							  : 0;
-	} else {
-		status = 2;
 	}
 	free(shown);
 	free(k.of);

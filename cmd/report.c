@@ -348,8 +348,6 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 		}
 		puts(separator[0] == ',' ? ")" : "");
 	}
-	if (o->rows && n > o->rows)
-		printf("and %zu more functions\n", n - (size_t)o->rows);
 	if (!n)
 		puts(o->failed
 			     ? "no call is known to have failed; that is known of functions with a "
@@ -512,10 +510,8 @@ static int report(struct dt_reader *r, struct report *o)
 	}
 	dt_reasons_sort(&o->reasons);
 	o->waits = dt_feed_has_switches(r);
-	if (o->key >= CPU && !dt_cmd_switches(r)) {
-		status = 2;
+	if (o->key >= CPU && !dt_cmd_switches(r))
 		goto out;
-	}
 	/* waits before the first record are not in the times that are shown */
 	if (!dt_reader_summary(r, &s, NULL))
 		o->from = range.from > s.min_ticks ? range.from : s.min_ticks;
@@ -535,6 +531,9 @@ static int report(struct dt_reader *r, struct report *o)
 		print_table(r, o, &o->reasons, row, n);
 	dt_cmd_unhooked(r, shown, NULL);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
+	if (o->rows && n > o->rows)
+		dt_cmd_fail("note: %zu more functions have calls: -n 0 shows all",
+			    n - (size_t)o->rows);
 out:
 	free(row);
 	free(shown);

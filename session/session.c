@@ -107,6 +107,22 @@ static int self_test(unsigned cores, struct dt_costs *costs, struct dt_error *e)
 	return rc;
 }
 
+/* Begins to record functions of the kernel. */
+static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
+
+	s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores, o->everybody, e);
+	if (!s->kernel)
+		return -1;
+	if (dt_kernel_gone(s->kernel))
+		dt_format(s->results.note, sizeof(s->results.note),
+			  "%lu functions of the kernel have gone with their modules meanwhile: the "
+			  "others are recorded",
+			  dt_kernel_gone(s->kernel));
+	return 0;
+}
+
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
 static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
@@ -157,14 +173,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_format(s->results.note, sizeof(s->results.note),
 			  "what waited is not told: %.200s", e ? e->text : "no context switches");
 	}
-	if (o->kernel && !(s->kernel = dt_kernel_open(o->kernel_pattern, o->kernel_patterns, cores,
-						      o->everybody, e)))
+	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
-	if (s->kernel && dt_kernel_gone(s->kernel))
-		dt_format(s->results.note, sizeof(s->results.note),
-			  "%lu functions of the kernel have gone with their modules meanwhile: the "
-			  "others are recorded",
-			  dt_kernel_gone(s->kernel));
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
 		if (!s->store)

@@ -35,7 +35,8 @@ PY
 @test "report sorts, filters and cuts" {
 	sample t.db
 	run devtrace report -s calls -n 2 t.db
-	[ "${#lines[@]}" = 4 ] # heading, two rows, note
+	[ "${#lines[@]}" = 5 ] # heading, two rows, notes of what is not in the table and of losses
+	[[ "$output" == *"devtrace: note: 3 more functions have calls: -n 0 shows all"* ]]
 	[[ "${lines[1]}" == *" 4 "*"  add"* ]]
 	[[ "${lines[2]}" == *" 3 "*"  half"* ]]
 	run devtrace report -s name t.db
