@@ -44,7 +44,8 @@ static void on_signal(int sig)
 		interrupted = sig;
 }
 
-/* Catches the signals that end the session. own_program: the command starts a program, for which
+/* Catches the signals that end the session; to be called before it is created, since its file is
+ * made then, and has another name at first. own_program: the command starts a program, for which
  * ignored signals (nohup, a shell's background) must stay ignored. */
 static void catch_signals(bool own_program)
 {
@@ -235,8 +236,7 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 	int status;
 	pid_t pid;
 
-	catch_signals(true);
-	status = serve(c, s);
+	status = interrupted ? 128 + interrupted : serve(c, s);
 	if (status) {
 		dt_launch_cancel(launch);
 		give_up(s);
@@ -312,6 +312,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 	if (dt_launch_begin(&launch, path, argv, &e) < 0 || limit_rights(c, &e) < 0)
 		goto fail;
 	c->options.contexts = dt_needed_contexts(path);
+	catch_signals(true);
 	s = dt_session_create(&c->options, &e);
 	if (!s)
 		goto fail;
@@ -409,11 +410,11 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	int status;
 
 	c->options.contexts = any_contexts(pids);
+	catch_signals(false);
 	s = dt_session_create(&c->options, &e);
 	if (!s)
 		return complain(c, e.text);
-	catch_signals(false);
-	status = serve(c, s);
+	status = interrupted ? 128 + interrupted : serve(c, s);
 	if (status == 0 && dt_session_record(s, &e) < 0)
 		status = complain(c, e.text);
 	if (status == 0 && set_log_policy(c, s, &e) < 0)
