@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "analyse/pair-work.h"
 #include "store/varint.h"

@@ -112,6 +112,49 @@ uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share)
 	return f->max;
 }
 
+uint64_t dt_stats_value(const struct dt_function_stats *f, enum dt_stats_key key)
+{
+	switch (key) {
+	case DT_STATS_TOTAL:
+		return f->total;
+	case DT_STATS_SELF:
+		return f->self;
+	case DT_STATS_CALLS:
+		return f->calls;
+	case DT_STATS_AVG:
+		return f->timed ? (f->sum + f->timed / 2) / f->timed : 0;
+	case DT_STATS_MIN:
+		return f->timed ? f->min : 0;
+	case DT_STATS_P50:
+		return dt_stats_quantile(f, 0.5);
+	case DT_STATS_P99:
+		return dt_stats_quantile(f, 0.99);
+	case DT_STATS_MAX:
+		return f->max;
+	case DT_STATS_UNWOUND:
+		return f->unwound;
+	case DT_STATS_TAIL:
+		return f->tail;
+	case DT_STATS_CPU:
+		return f->total > f->waited ? f->total - f->waited : 0;
+	case DT_STATS_WAIT:
+		return f->waited;
+	case DT_STATS_SELFWAIT:
+		return f->waited_self;
+	default:
+		return 0;
+	}
+}
+
+int dt_stats_row_compare(const void *a, const void *b)
+{
+	const struct dt_stats_row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
 /* ---- as bytes ---- */
 
 static int save_buckets(const struct dt_function_stats *f, struct dt_bytes *b)

@@ -46,6 +46,40 @@ void dt_stats_call(void *ctx, const struct dt_call *c);
 /* Returns the duration that a share of the timed calls (0.5: the median) does not exceed. */
 uint64_t dt_stats_quantile(const struct dt_function_stats *f, double share);
 
+/* What functions can be sorted by. */
+enum dt_stats_key {
+	DT_STATS_TOTAL,
+	DT_STATS_SELF,
+	DT_STATS_CALLS,
+	DT_STATS_AVG, /* the mean of the timed calls, rounded */
+	DT_STATS_MIN,
+	DT_STATS_P50,
+	DT_STATS_P99,
+	DT_STATS_MAX,
+	DT_STATS_UNWOUND,
+	DT_STATS_TAIL,
+	DT_STATS_NAME,
+	/* from here on: what only traces with context switches know */
+	DT_STATS_CPU, /* for how long a processor worked on the calls: total without waits */
+	DT_STATS_WAIT,
+	DT_STATS_SELFWAIT,
+	DT_STATS_KEYS
+};
+
+/* Returns what the key stands for: ticks or a number; 0 for DT_STATS_NAME, and for times of which
+ * none is known. */
+uint64_t dt_stats_value(const struct dt_function_stats *f, enum dt_stats_key key);
+
+/* A row of a table of functions. The stats and the name belong to others. */
+struct dt_stats_row {
+	const struct dt_function_stats *s;
+	const char *name;
+	uint64_t key; /* what the table is sorted by, from dt_stats_value() */
+};
+
+/* Compares two struct dt_stats_row, for qsort(): the greatest key first, equal ones by name. */
+int dt_stats_row_compare(const void *a, const void *b);
+
 /* dt_stats_save() appends those functions that have calls to b, as bytes, and returns -1 when out
  * of memory. dt_stats_reset() forgets all calls. */
 int dt_stats_save(const struct dt_stats *s, struct dt_bytes *b);

@@ -49,36 +49,12 @@ static const char help[] =
 	"before the trace or where records were lost, are no calls: they stand behind the name.\n"
 	"FILE is devtrace.db when not given.\n";
 
-enum key {
-	TOTAL,
-	SELF,
-	CALLS,
-	AVG,
-	MIN,
-	P50,
-	P99,
-	MAX,
-	UNWOUND,
-	TAIL,
-	NAME,
-	CPU,
-	WAIT,
-	SELFWAIT,
-	KEYS
-};
-
-static const char *const key_name[KEYS] = {"total", "self", "calls", "avg",	"min",
-					   "p50",   "p99",  "max",   "unwound", "tail",
-					   "name",  "cpu",  "wait",  "selfwait"};
-
-struct row {
-	const struct dt_function_stats *s;
-	const char *name;
-	uint64_t key, p50, p99;
-};
+static const char *const key_name[DT_STATS_KEYS] = {"total", "self", "calls", "avg",	 "min",
+						    "p50",   "p99",  "max",   "unwound", "tail",
+						    "name",  "cpu",  "wait",  "selfwait"};
 
 struct report {
-	enum key key;
+	enum dt_stats_key key;
 	uint64_t rows;
 	bool json, subtract, anyway, failed, waiting, live;
 	bool waits; /* the trace has switches: it is known what was waiting */
@@ -97,84 +73,22 @@ struct report {
 	} why[8];
 };
 
-static uint64_t average(const struct dt_function_stats *f)
+static struct dt_stats_row *make_rows(const struct dt_reader *r, const struct report *o,
+				      const struct dt_stats *s, const bool *shown, size_t *n)
 {
-	return f->timed ? (f->sum + f->timed / 2) / f->timed : 0;
-}
-
-/* Returns for how long a processor worked on the calls of a function. */
-static uint64_t on_cpu(const struct dt_function_stats *f)
-{
-	return f->total > f->waited ? f->total - f->waited : 0;
-}
-
-static uint64_t value_of(enum key key, const struct row *r)
-{
-	const struct dt_function_stats *f = r->s;
-
-	switch (key) {
-	case TOTAL:
-		return f->total;
-	case SELF:
-		return f->self;
-	case CALLS:
-		return f->calls;
-	case AVG:
-		return average(f);
-	case MIN:
-		return f->timed ? f->min : 0;
-	case P50:
-		return r->p50;
-	case P99:
-		return r->p99;
-	case MAX:
-		return f->max;
-	case UNWOUND:
-		return f->unwound;
-	case TAIL:
-		return f->tail;
-	case CPU:
-		return on_cpu(f);
-	case WAIT:
-		return f->waited;
-	case SELFWAIT:
-		return f->waited_self;
-	default:
-		return 0;
-	}
-}
-
-/* Sorts rows: the greatest key first, equal ones by name. */
-static int compare(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-static struct row *make_rows(const struct dt_reader *r, const struct report *o,
-			     const struct dt_stats *s, const bool *shown, size_t *n)
-{
-	struct row *row = calloc(s->functions + 1, sizeof(*row));
+	struct dt_stats_row *row = calloc(s->functions + 1, sizeof(*row));
 
 	*n = 0;
 	for (uint32_t i = 0; row && i < s->functions; i++) {
 		const struct dt_function_stats *f = &s->function[i];
-		struct row *k = &row[*n];
 
 		if ((!f->calls && !f->no_entry) || !shown[i])
 			continue;
-		k->s = f;
-		k->name = dt_reader_function_name(r, i);
-		k->p50 = dt_stats_quantile(f, 0.5);
-		k->p99 = dt_stats_quantile(f, 0.99);
-		k->key = value_of(o->key, k);
-		++*n;
+		row[(*n)++] = (struct dt_stats_row){f, dt_reader_function_name(r, i),
+						    dt_stats_value(f, o->key)};
 	}
 	if (row)
-		qsort(row, *n, sizeof(*row), compare);
+		qsort(row, *n, sizeof(*row), dt_stats_row_compare);
 	return row;
 }
 
@@ -246,7 +160,7 @@ static void print_held(const struct dt_reader *r, const struct report *o)
 	if (o->waits)
 		printf(" %11s %11s %11s", "-", "-", "-");
 	printf(" %10llu", (unsigned long long)f->calls);
-	dt_table_time(r, average(f));
+	dt_table_time(r, dt_stats_value(f, DT_STATS_AVG));
 	dt_table_time(r, f->min);
 	dt_table_time(r, dt_stats_quantile(f, 0.5));
 	dt_table_time(r, dt_stats_quantile(f, 0.99));
@@ -287,7 +201,8 @@ static void print_others(const struct report *o)
 }
 
 /* Prints the columns before a function's name. */
-static void print_times(const struct dt_reader *r, const struct report *o, const struct row *row)
+static void print_times(const struct dt_reader *r, const struct report *o,
+			const struct dt_stats_row *row)
 {
 	const struct dt_function_stats *f = row->s;
 
@@ -302,20 +217,20 @@ static void print_times(const struct dt_reader *r, const struct report *o, const
 	dt_table_time(r, f->total);
 	dt_table_time(r, f->self);
 	if (o->waits) {
-		dt_table_time(r, on_cpu(f));
+		dt_table_time(r, dt_stats_value(f, DT_STATS_CPU));
 		dt_table_time(r, f->waited);
 		dt_table_time(r, f->waited_self);
 	}
 	printf(" %10llu", (unsigned long long)f->calls);
-	dt_table_time(r, average(f));
+	dt_table_time(r, dt_stats_value(f, DT_STATS_AVG));
 	dt_table_time(r, f->min);
-	dt_table_time(r, row->p50);
-	dt_table_time(r, row->p99);
+	dt_table_time(r, dt_stats_quantile(f, 0.5));
+	dt_table_time(r, dt_stats_quantile(f, 0.99));
 	dt_table_time(r, f->max);
 }
 
 static void print_table(const struct dt_reader *r, const struct report *o,
-			struct dt_reasons *reasons, const struct row *row, size_t n)
+			struct dt_reasons *reasons, const struct dt_stats_row *row, size_t n)
 {
 	printf("%11s %11s", "total", "self");
 	if (o->waits)
@@ -360,7 +275,7 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 }
 
 static void print_json(const struct dt_reader *r, const struct report *o,
-		       struct dt_reasons *reasons, const struct row *row, size_t n)
+		       struct dt_reasons *reasons, const struct dt_stats_row *row, size_t n)
 {
 	double ns = dt_reader_ns_per_tick(r);
 
@@ -390,14 +305,14 @@ static void print_json(const struct dt_reader *r, const struct report *o,
 			       "\"p50\": %.1f, \"p99\": %.1f, \"max\": %.1f",
 			       (double)f->total * ns, (double)f->self * ns,
 			       (double)f->sum / (double)f->timed * ns, (double)f->min * ns,
-			       (double)row[i].p50 * ns, (double)row[i].p99 * ns,
-			       (double)f->max * ns);
+			       (double)dt_stats_quantile(f, 0.5) * ns,
+			       (double)dt_stats_quantile(f, 0.99) * ns, (double)f->max * ns);
 		if (o->failed)
 			dt_reasons_json(reasons, f->function);
 		if (f->timed && o->waits)
 			printf(", \"cpu\": %.1f, \"wait\": %.1f, \"self_wait\": %.1f, "
 			       "\"preempted\": %.1f",
-			       (double)on_cpu(f) * ns, (double)f->waited * ns,
+			       (double)dt_stats_value(f, DT_STATS_CPU) * ns, (double)f->waited * ns,
 			       (double)f->waited_self * ns, (double)f->preempted * ns);
 		putchar('}');
 	}
@@ -485,7 +400,7 @@ static int report(struct dt_reader *r, struct report *o)
 	struct dt_pair_events events = {.end = on_end, .other = on_other, .ctx = o};
 	double cost[256];
 	struct dt_reader_range range = {.order = DT_BY_THREAD, .values = o->failed};
-	struct row *row = NULL;
+	struct dt_stats_row *row = NULL;
 	struct dt_summary s;
 	struct dt_error e;
 	bool *shown = NULL;
@@ -510,7 +425,7 @@ static int report(struct dt_reader *r, struct report *o)
 	}
 	dt_reasons_sort(&o->reasons);
 	o->waits = dt_feed_has_switches(r);
-	if (o->key >= CPU && !dt_cmd_switches(r))
+	if (o->key >= DT_STATS_CPU && !dt_cmd_switches(r))
 		goto out;
 	/* waits before the first record are not in the times that are shown */
 	if (!dt_reader_summary(r, &s, NULL))
@@ -544,9 +459,9 @@ out:
 	return status;
 }
 
-static bool parse_key(const char *text, enum key *key)
+static bool parse_key(const char *text, enum dt_stats_key *key)
 {
-	for (*key = 0; *key < KEYS; ++*key)
+	for (*key = 0; *key < DT_STATS_KEYS; ++*key)
 		if (!strcmp(text, key_name[*key]))
 			return true;
 	dt_cmd_fail("cannot sort by '%s'; keys are total, self, calls, avg, min, p50, p99, max, "

@@ -990,6 +990,35 @@ static void test_filter_failed(void **state)
 	dt_reader_close(reader);
 }
 
+/* What tables are sorted by: the mean is rounded, what is not known is 0, equal rows are by name.
+ */
+static void test_stats_values(void **state)
+{
+	static const uint64_t end[] = {10, 11, 12, 14}; /* 47 ticks in 4 calls: 11.75 */
+	struct dt_stats s = {0};
+	struct dt_stats_row row[3];
+
+	for (size_t i = 0; i < 4; i++)
+		dt_stats_call(&s, &(struct dt_call){.function = 0, .end = end[i], .children = 3});
+	for (enum dt_stats_key k = 0; k < DT_STATS_KEYS; k++) {
+		static const uint64_t wanted[DT_STATS_KEYS] = {
+			[DT_STATS_TOTAL] = 47, [DT_STATS_SELF] = 35, [DT_STATS_CALLS] = 4,
+			[DT_STATS_AVG] = 12,   [DT_STATS_MIN] = 10,  [DT_STATS_P50] = 11,
+			[DT_STATS_P99] = 14,   [DT_STATS_MAX] = 14,  [DT_STATS_CPU] = 47};
+
+		assert_int_equal(dt_stats_value(&s.function[0], k), wanted[k]);
+		assert_int_equal(dt_stats_value(&s.function[1], k), 0);
+	}
+	row[0] = (struct dt_stats_row){NULL, "b", 1};
+	row[1] = (struct dt_stats_row){NULL, "a", 1};
+	row[2] = (struct dt_stats_row){NULL, "c", 2};
+	qsort(row, 3, sizeof(*row), dt_stats_row_compare);
+	assert_string_equal(row[0].name, "c");
+	assert_string_equal(row[1].name, "a");
+	assert_string_equal(row[2].name, "b");
+	dt_stats_free(&s);
+}
+
 /* A quantile is off by at most 1/32, for durations of any size. */
 static void test_quantiles(void **state)
 {
@@ -1452,7 +1481,11 @@ int main(void)
 		TEST(test_stats),
 		TEST(test_stats_of_ends),
 		TEST(test_filter),
+<<<<<<< HEAD
 		TEST(test_filter_failed),
+=======
+		TEST(test_stats_values),
+>>>>>>> 05876a3 (Keep what tables of functions are sorted by in analyse/stats)
 		TEST(test_quantiles),
 		TEST(test_random),
 		TEST(check_127_offset),
