@@ -29,7 +29,7 @@ static const char help[] =
 	"      --to TIME        end there\n"
 	"      --waits          which functions waited, for what, how often and how long; sorted\n"
 	"                       by time (needs record -S)\n"
-	"      --live           of a trace that is being recorded: once a second, until q (see\n"
+	"      --live           of a trace that is being recorded: once a second, until q or a signal (see\n"
 	"                       devtrace top, which also attaches)\n"
 	"      --json           as JSON, times in nanoseconds\n"
 	"      --subtract       times without what recording cost, as it was measured when the\n"

@@ -11,12 +11,20 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "cmd/open.h"
 #include "cmd/top.h"
+
+void dt_top_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < 4; i++)
+		sigaddset(set, (int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT}[i]);
+}
 
 static void ask_size(_Atomic uint32_t *size)
 {
@@ -27,8 +35,28 @@ static void ask_size(_Atomic uint32_t *size)
 	atomic_store(size, (uint32_t)w.ws_col << 16 | w.ws_row);
 }
 
-/* Lets keys arrive one by one, and begins another screen. */
-static void begin_screen(const struct termios *before)
+void dt_top_enter_screen(struct dt_top *t)
+{
+	if (!t->screen)
+		return;
+	/* before it is so: whoever finds it set leaves the screen */
+	atomic_store(&t->shared->screen, true);
+	fputs("\033[?1049h\033[?25l", stdout);
+	fflush(stdout);
+}
+
+void dt_top_leave_screen(struct dt_top *t)
+{
+	/* once only: the sequence also moves the cursor to where it was before, and what has been
+	 * printed since then would be overwritten */
+	if (!atomic_exchange(&t->shared->screen, false))
+		return;
+	fputs("\033[0m\033[?25h\033[?1049l", stdout);
+	fflush(stdout);
+}
+
+/* Lets keys arrive one by one. */
+static void begin_keys(const struct termios *before)
 {
 	struct termios keys = *before;
 
@@ -36,36 +64,44 @@ static void begin_screen(const struct termios *before)
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	keys.c_cc[VSUSP] = _POSIX_VDISABLE; /* stopped, it would leave the terminal as it is */
+	keys.c_cc[VQUIT] = _POSIX_VDISABLE; /* the table takes the key */
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &keys);
-	fputs("\033[?1049h\033[?25l", stdout);
-	fflush(stdout);
 }
 
-static void end_screen(const struct termios *before)
+/*
+ * Passes signals on to the process that draws, until it has ended. One that hangs does not end when
+ * it is told to: the second signal kills it. Returns its exit status.
+ */
+static int watch(pid_t pid, const sigset_t *signals, struct dt_top *t)
 {
-	fputs("\033[0m\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, before);
-}
-
-/* Passes signals on to the process that draws, until it has ended. Returns its exit status. */
-static int watch(pid_t pid, const sigset_t *signals, const struct dt_top *t)
-{
-	int status, signal;
+	int status = 0, signal;
+	unsigned asked = 0;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (sigwait(signals, &signal))
 			continue;
 		if (signal == SIGWINCH) {
-			ask_size(t->size);
+			ask_size(&t->shared->size);
 			kill(pid, SIGWINCH);
 		} else if (signal != SIGCHLD) {
-			kill(pid, SIGTERM);
+			kill(pid, asked++ ? SIGKILL : SIGTERM);
 		}
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
+	dt_top_leave_screen(t);
+	if (asked > 1 && WTERMSIG(status) == SIGKILL)
+		return dt_cmd_fail(
+			"the table did not end at the first signal, and was killed at the second");
 	return dt_cmd_fail("the table ended by signal %d", WTERMSIG(status));
+}
+
+/* Draws, in a child. */
+static void run_table(struct dt_top *t, pid_t parent)
+{
+	/* without its parent it would go on drawing on a terminal that others use */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(getppid() == parent ? dt_top_follow(t) : 1);
 }
 
 int dt_top_show(struct dt_top *t)
@@ -73,32 +109,36 @@ int dt_top_show(struct dt_top *t)
 	const char *terminal = getenv("TERM");
 	struct termios before;
 	sigset_t signals, mask;
+	pid_t pid, parent = getpid();
 	int status;
-	pid_t pid;
 
-	t->size = mmap(NULL, sizeof(*t->size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		       -1, 0);
-	if (t->size == MAP_FAILED)
+	t->shared = mmap(NULL, sizeof(*t->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t->shared == MAP_FAILED)
 		return dt_cmd_fail("out of memory");
 	setlocale(LC_CTYPE, "");
 	t->utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	t->screen = isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") &&
 		    tcgetattr(STDIN_FILENO, &before) == 0;
-	ask_size(t->size);
-	sigemptyset(&signals);
-	for (size_t i = 0; i < 5; i++)
-		sigaddset(&signals, (int[]){SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCHLD}[i]);
+	ask_size(&t->shared->size);
+	/* where it is ignored, nothing tells that the child has ended, or how */
+	signal(SIGCHLD, SIG_DFL);
+	dt_top_signals(&signals);
+	sigaddset(&signals, SIGWINCH);
+	sigaddset(&signals, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	if (t->screen)
-		begin_screen(&before);
+		begin_keys(&before);
+	fflush(stdout);
 	pid = fork();
 	if (pid == 0)
-		_exit(dt_top_follow(t));
+		run_table(t, parent);
 	status =
 		pid < 0 ? dt_cmd_fail("cannot fork: %s", strerror(errno)) : watch(pid, &signals, t);
+	dt_top_leave_screen(t);
 	if (t->screen)
-		end_screen(&before);
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	munmap((void *)t->size, sizeof(*t->size));
+	munmap(t->shared, sizeof(*t->shared));
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "analyse/feed.h"
 #include "analyse/stats.h"
 #include "cmd/open.h"
+#include "cmd/table.h"
 #include "cmd/top.h"
 #include "core/plain.h"
 
@@ -26,12 +27,15 @@ static const struct {
 	const char *name;
 	char key;
 	int need; /* columns are left out, the greatest first, when the window is narrow */
+	enum dt_stats_key value;
 } column[COLUMNS] = {
-	[TOTAL] = {"total", 't', 3}, [SELF] = {"self", 's', 1},	   [CPU] = {"cpu", 'p', 5},
-	[WAIT] = {"wait", 'w', 4},   [CALLS] = {"calls", 'c', 2},  [AVG] = {"avg", 'a', 6},
-	[MAX] = {"max", 'm', 7},     [NAME] = {"function", 'n', 0}};
+	[TOTAL] = {"total", 't', 3, DT_STATS_TOTAL}, [SELF] = {"self", 's', 1, DT_STATS_SELF},
+	[CPU] = {"cpu", 'p', 5, DT_STATS_CPU},	     [WAIT] = {"wait", 'w', 4, DT_STATS_WAIT},
+	[CALLS] = {"calls", 'c', 2, DT_STATS_CALLS}, [AVG] = {"avg", 'a', 6, DT_STATS_AVG},
+	[MAX] = {"max", 'm', 7, DT_STATS_MAX},	     [NAME] = {"function", 'n', 0, DT_STATS_NAME}};
 
-#define WIDTH 11 /* of a column */
+#define WIDTH 12 /* of a column, with the blank before it, as dt_table_time() prints it */
+#define LEAST 14 /* room for a name: columns and bars leave so much */
 
 /* What is known of a function besides its sums. */
 struct past {
@@ -46,11 +50,11 @@ struct table {
 	struct dt_stats stats;
 	struct past *past;
 	uint32_t pasts;
-	uint64_t turns;
+	uint64_t turns; /* those that are noted in `past' */
+	uint64_t lost;	/* records that are not in the trace */
 	enum column sort;
 	bool waits, paused, typing, ended, behind;
 	char filter[64];
-	struct dt_error why; /* of the reader's end */
 };
 
 static uint64_t now_ns(void)
@@ -61,20 +65,35 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Takes a signal from a signalfd. Returns whether it asks to end; otherwise the window has another
+ * size. */
+static bool is_asked_to_end(int signals)
+{
+	struct signalfd_siginfo s;
+
+	return read(signals, &s, sizeof(s)) == sizeof(s) && s.ssi_signo != SIGWINCH;
+}
+
 /* ---- reading ---- */
 
-/* Opens the trace, which is still being made. */
-static int open_trace(struct table *k, struct dt_error *e)
+/* Opens the trace, which is still being made. Returns 1; 0: a signal has come; -1: error, which has
+ * been reported if the text is empty. */
+static int open_trace(struct table *k, int signals, struct dt_error *e)
 {
 	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &k->stats};
 	struct dt_reader_range range = {.order = DT_BY_TIME};
 	uint64_t begin = now_ns();
 
 	while (!(k->r = dt_reader_open(k->top->path, e))) {
+		struct pollfd p[] = {{signals, POLLIN, 0}, {k->top->recorder, POLLIN, 0}};
+
 		if (k->top->recorder < 0 || now_ns() - begin > OPEN_NS)
 			return -1;
+		poll(p, 2, 100);
+		if (p[0].revents && is_asked_to_end(signals))
+			return 0;
 		/* attach could not do it, and has said why */
-		if (poll(&(struct pollfd){k->top->recorder, POLLIN, 0}, 1, 100)) {
+		if (p[1].revents) {
 			e->text[0] = '\0';
 			return -1;
 		}
@@ -82,7 +101,7 @@ static int open_trace(struct table *k, struct dt_error *e)
 	k->pair = dt_pair_new(k->r, &events, false);
 	if (!k->pair)
 		return dt_fail(e, "out of memory");
-	return dt_reader_start(k->r, &range, e);
+	return dt_reader_start(k->r, &range, e) < 0 ? -1 : 1;
 }
 
 /* Reads what there is, but not for longer than a part of a turn. */
@@ -96,6 +115,7 @@ static int read_more(struct table *k, struct dt_error *e)
 	for (unsigned i = 1; (rc = dt_reader_next(k->r, &s, e)) > 0; i++) {
 		if (dt_pair_span(k->pair, &s) || k->stats.no_memory)
 			return dt_fail(e, "out of memory");
+		k->lost += s.lost;
 		k->behind = i % 64 == 0 && now_ns() - begin > READ_NS;
 		if (k->behind)
 			break;
@@ -128,61 +148,29 @@ static int note_turn(struct table *k, struct dt_error *e)
 
 /* ---- rows ---- */
 
-struct row {
-	const struct dt_function_stats *s;
-	const char *name;
-	uint64_t key;
-};
-
-static uint64_t value_of(const struct dt_function_stats *f, enum column c)
+static struct dt_stats_row *make_rows(struct table *k, size_t *n)
 {
-	switch (c) {
-	case TOTAL:
-		return f->total;
-	case SELF:
-		return f->self;
-	case CPU:
-		return f->total > f->waited ? f->total - f->waited : 0;
-	case WAIT:
-		return f->waited;
-	case CALLS:
-		return f->calls;
-	case AVG:
-		return f->timed ? f->sum / f->timed : 0;
-	case MAX:
-		return f->max;
-	default:
-		return 0;
-	}
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-static struct row *make_rows(struct table *k, size_t *n)
-{
-	struct row *row = calloc(k->stats.functions + 1, sizeof(*row));
+	struct dt_stats_row *row = calloc(k->stats.functions + 1, sizeof(*row));
 	bool *shown = dt_cmd_shown(k->r, &k->top->show);
 
+	if (!row || !shown) {
+		free(row);
+		free(shown);
+		return NULL;
+	}
 	*n = 0;
-	for (uint32_t i = 0; row && shown && i < k->stats.functions; i++) {
+	for (uint32_t i = 0; i < k->stats.functions; i++) {
 		const struct dt_function_stats *f = &k->stats.function[i];
 		const char *name = dt_reader_function_name(k->r, i);
 
 		if (!f->calls || i > dt_reader_functions(k->r) || !shown[i] ||
 		    !strstr(name, k->filter))
 			continue;
-		row[(*n)++] = (struct row){f, name, value_of(f, k->sort)};
+		row[(*n)++] =
+			(struct dt_stats_row){f, name, dt_stats_value(f, column[k->sort].value)};
 	}
 	free(shown);
-	if (row)
-		qsort(row, *n, sizeof(*row), compare);
+	qsort(row, *n, sizeof(*row), dt_stats_row_compare);
 	return row;
 }
 
@@ -197,33 +185,21 @@ static bool is_used(const struct table *k, enum column c)
  * bar: room for a bar, too. Returns the columns' width. */
 static unsigned choose(const struct table *k, unsigned width, bool *chosen, bool *bar)
 {
-	unsigned used = 0;
+	unsigned used = 1; /* a blank after the last column */
 
 	for (enum column c = 0; c < NAME; c++) {
 		chosen[c] = is_used(k, c) && c == k->sort;
-		used += chosen[c] ? WIDTH + 1 : 0;
+		used += chosen[c] ? WIDTH : 0;
 	}
 	for (int need = 1; need < COLUMNS; need++)
 		for (enum column c = 0; c < NAME; c++)
 			if (column[c].need == need && is_used(k, c) && !chosen[c] &&
-			    used + WIDTH + 1 + 14 <= width) {
+			    used + WIDTH + LEAST <= width) {
 				chosen[c] = true;
-				used += WIDTH + 1;
+				used += WIDTH;
 			}
-	*bar = used + HISTORY + 1 + 14 <= width;
+	*bar = used + HISTORY + 1 + LEAST <= width;
 	return used + (*bar ? HISTORY + 1 : 0);
-}
-
-static void print_time(const struct table *k, uint64_t ticks)
-{
-	double ns = (double)ticks * dt_reader_ns_per_tick(k->r);
-
-	if (ns < 1e6)
-		printf("%8.3f us ", ns / 1e3);
-	else if (ns < 1e9)
-		printf("%8.3f ms ", ns / 1e6);
-	else
-		printf("%8.3f s  ", ns / 1e9);
 }
 
 static void print_bar(const struct table *k, const struct dt_function_stats *f, uint64_t most)
@@ -235,7 +211,6 @@ static void print_bar(const struct table *k, const struct dt_function_stats *f, 
 		uint64_t v = p ? p->turn[(k->turns + i) % HISTORY] : 0;
 		unsigned step = v && most ? 1 + (unsigned)((double)v * 7 / (double)most) : 0;
 
-		step = step > 8 ? 8 : step;
 		if (k->top->utf8)
 			fputs(high[step], stdout);
 		else
@@ -284,11 +259,14 @@ static void end_line(const struct table *k)
 
 static void print_head(const struct table *k, unsigned width, const bool *chosen, bool bar)
 {
-	char line[256];
+	char line[256], lost[48] = "";
 
+	if (k->lost)
+		dt_format(lost, sizeof(lost), "  [%llu record%s lost]", (unsigned long long)k->lost,
+			  k->lost == 1 ? "" : "s");
 	dt_format(line, sizeof(line), "%s%s%s%s%s", k->top->title, k->paused ? "  [paused]" : "",
-		  k->behind ? "  [behind: more is recorded than can be read]" : "",
-		  k->ended ? "  [recording has ended]" : "", "");
+		  lost, k->behind ? "  [behind: more is recorded than can be read]" : "",
+		  k->ended ? "  [recording has ended]" : "");
 	print_text(line, width, false);
 	end_line(k);
 	if (k->top->screen) {
@@ -303,9 +281,10 @@ static void print_head(const struct table *k, unsigned width, const bool *chosen
 	}
 	for (enum column c = 0; c < NAME; c++)
 		if (chosen[c])
-			printf("%c%*s ", c == k->sort ? '>' : ' ', WIDTH - 1, column[c].name);
+			printf("%c%*s", c == k->sort ? '>' : ' ', WIDTH - 1, column[c].name);
+	putchar(' ');
 	if (bar)
-		printf("%-*s ", HISTORY, "self, by second");
+		printf("%-*s ", HISTORY, "self, by turn");
 	fputs("function", stdout);
 	if (k->top->screen)
 		fputs("\033[K\033[0m", stdout);
@@ -314,11 +293,11 @@ static void print_head(const struct table *k, unsigned width, const bool *chosen
 
 static int draw(struct table *k, struct dt_error *e)
 {
-	uint32_t size = atomic_load(k->top->size);
+	uint32_t size = atomic_load(&k->top->shared->size);
 	unsigned width = size >> 16, rows = size & 0xffff, used;
 	uint64_t most = most_of(k);
 	bool chosen[COLUMNS], bar;
-	struct row *row;
+	struct dt_stats_row *row;
 	size_t n;
 
 	row = make_rows(k, &n);
@@ -331,12 +310,13 @@ static int draw(struct table *k, struct dt_error *e)
 	for (size_t i = 0; i < n && i + 4 < rows; i++) {
 		for (enum column c = 0; c < NAME; c++) {
 			if (chosen[c] && c == CALLS)
-				printf("%*llu ", WIDTH, (unsigned long long)row[i].s->calls);
+				printf("%*llu", WIDTH, (unsigned long long)row[i].s->calls);
 			else if (chosen[c] && row[i].s->timed)
-				print_time(k, value_of(row[i].s, c));
+				dt_table_time(k->r, dt_stats_value(row[i].s, column[c].value));
 			else if (chosen[c])
-				printf("%*s ", WIDTH, "-");
+				printf("%*s", WIDTH, "-");
 		}
+		putchar(' ');
 		if (bar)
 			print_bar(k, row[i].s, most);
 		print_text(row[i].name, width > used ? width - used : 1, false);
@@ -386,6 +366,8 @@ static bool keys(struct table *k)
 				move_sort(k, key[i] == 'C' ? 1 : -1);
 			continue;
 		}
+		if (key[i] == '\034') /* Ctrl-\ ends what hangs elsewhere */
+			return false;
 		if (k->typing) {
 			type(k, key[i]);
 			continue;
@@ -405,33 +387,30 @@ static bool keys(struct table *k)
 	return true;
 }
 
-/* Waits for the next turn, and handles what comes meanwhile. Returns false when the table is to
- * end. */
-static bool wait_turn(struct table *k, int signals, uint64_t until)
+/* Waits for the next turn, and handles what comes meanwhile. Returns 1; 0: the table is to end; -1:
+ * error. */
+static int wait_turn(struct table *k, int signals, uint64_t until, struct dt_error *e)
 {
-	struct dt_error e;
-
 	for (uint64_t now; (now = now_ns()) < until;) {
 		struct pollfd p[] = {{signals, POLLIN, 0},
 				     {k->top->screen ? STDIN_FILENO : -1, POLLIN, 0},
 				     {k->ended ? -1 : k->top->recorder, POLLIN, 0}};
-		struct signalfd_siginfo s;
 
 		if (poll(p, 3, (int)((until - now) / 1000000) + 1) <= 0)
 			continue;
-		if (p[0].revents && read(signals, &s, sizeof(s)) == sizeof(s) &&
-		    s.ssi_signo != SIGWINCH)
-			return false;
+		if (p[0].revents && is_asked_to_end(signals))
+			return 0;
 		if (p[1].revents && !keys(k))
-			return false;
+			return 0;
 		if (p[2].revents) {
 			k->ended = true;
-			return true;
+			return 1;
 		}
-		if (draw(k, &e) < 0)
-			return false;
+		/* with other keys, or in a window of another size */
+		if (k->top->screen && draw(k, e) < 0)
+			return -1;
 	}
-	return true;
+	return 1;
 }
 
 /* ---- the whole ---- */
@@ -439,19 +418,26 @@ static bool wait_turn(struct table *k, int signals, uint64_t until)
 static int turns(struct table *k, int signals, struct dt_error *e)
 {
 	uint64_t next = now_ns();
+	int rc;
 
-	for (;;) {
-		bool last = k->ended && !k->behind;
+	/* a screen shows at once what there is; a table that is printed has a turn to tell of */
+	if (k->top->screen && (read_more(k, e) < 0 || note_turn(k, e) < 0 || draw(k, e) < 0))
+		return -1;
+	for (uint64_t turn = 1;; turn++) {
+		bool ended;
 
+		next = next + TURN_NS > now_ns() ? next + TURN_NS : now_ns();
+		rc = wait_turn(k, signals, next, e);
+		if (rc <= 0)
+			return rc;
+		/* what is read after the recorder has ended is all that there will be */
+		ended = k->ended;
 		if (!k->paused && (read_more(k, e) < 0 || note_turn(k, e) < 0))
 			return -1;
 		if (draw(k, e) < 0)
 			return -1;
-		/* on a terminal the last table stays until it has been seen */
-		if ((last && !k->top->screen) || (k->top->turns && k->turns >= k->top->turns))
-			return 0;
-		next = next + TURN_NS > now_ns() ? next + TURN_NS : now_ns();
-		if (!wait_turn(k, signals, next))
+		/* on a screen the last table stays until it has been seen */
+		if ((ended && !k->behind && !k->top->screen) || turn == k->top->turns)
 			return 0;
 	}
 }
@@ -461,25 +447,26 @@ int dt_top_follow(struct dt_top *t)
 	struct table k = {.top = t, .sort = TOTAL};
 	struct dt_needs needs = {.n = 0};
 	struct dt_error e = {""};
+	int signals, status, rc;
 	sigset_t set;
-	int signals, status;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < 4; i++)
-		sigaddset(&set, (int[]){SIGINT, SIGTERM, SIGHUP, SIGWINCH}[i]);
+	dt_top_signals(&set);
+	sigaddset(&set, SIGWINCH);
 	signals = signalfd(-1, &set, SFD_CLOEXEC);
-	dt_needs_add(&needs, DT_NEED_TRACE, t->path);
 	if (signals < 0)
 		return dt_cmd_fail("no signals: %s", strerror(errno));
+	dt_needs_add(&needs, DT_NEED_TRACE, t->path);
 	status = dt_cmd_confine(&needs);
 	if (status)
 		return status;
-	if (open_trace(&k, &e) < 0 || turns(&k, signals, &e) < 0) {
-		if (t->screen)
-			fputs("\033[0m\033[?25h\033[?1049l", stdout);
-		fflush(stdout);
-		status = *e.text ? dt_cmd_fail("%s", e.text) : 1;
+	rc = open_trace(&k, signals, &e);
+	if (rc > 0) {
+		dt_top_enter_screen(t);
+		rc = turns(&k, signals, &e);
+		dt_top_leave_screen(t);
 	}
+	if (rc < 0)
+		status = *e.text ? dt_cmd_fail("%s", e.text) : 1;
 	dt_pair_free(k.pair);
 	dt_reader_close(k.r);
 	dt_stats_free(&k.stats);

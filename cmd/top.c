@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* devtrace top: attaches to a process and shows the table of report, live. */
+/* devtrace top: attaches to a process and shows a table of its functions, live. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -9,32 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/table.h"
 #include "cmd/temporary.h"
 #include "cmd/top.h"
 
 static const char help[] =
 	"usage: devtrace top [OPTION]... PID\n"
-	"Attaches to a process and shows the table of its functions once a second, as report does.\n"
+	"Attaches to a process and shows a table of its functions once a second: how often each was\n"
+	"called and how long its calls took. Only calls that have ended are counted.\n"
 	"It detaches at the end; what was recorded is removed.\n"
 	"\n"
 	"  -F, --function PAT     trace functions that match the shell pattern; without it, those of\n"
 	"                         the program itself (as attach)\n"
 	"  -N, --no-function PAT  do not trace those\n"
 	"  -S, --switches         context switches too: columns cpu and wait\n"
-	"  -n, --turns N          end after N seconds\n"
+	"  -n, --turns N          end after N seconds, paused or not\n"
 	"  -h, --help             show this\n"
 	"\n"
 	"Keys: t s c a m n p w sort by total, self, calls, avg, max, name, cpu, wait; so do the\n"
 	"arrows left and right. / begins a filter on names, Enter ends it, Escape clears it. Space\n"
 	"stops and continues, q ends. Where the output is no terminal, or TERM is dumb, the tables\n"
-	"are printed one after the other. Times are from the beginning of the trace; the bars show\n"
-	"self time in each of the latest seconds.\n";
+	"are printed one after the other, the first after a second; report --live then goes on until\n"
+	"a signal ends it. Times are from the beginning of the trace. The bar shows, for each of the\n"
+	"latest sixteen turns, the self time of the calls that ended in it; a turn is a second, and\n"
+	"after a pause it is longer.\n";
 
 #define WORDS 64 /* options for attach, at most */
 
@@ -49,14 +54,22 @@ struct recording {
 };
 
 /* Becomes `devtrace attach', in a child. */
-static void run_attach(struct recording *k)
+static void run_attach(struct recording *k, pid_t parent)
 {
 	int fd = open(k->said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+		_exit(dt_cmd_fail("%s: cannot write what attach says: %s", k->said,
+				  strerror(errno)));
 	/* a process group of its own: Ctrl-C is for the table, which then ends this */
 	setpgid(0, 0);
+	/* SIGINT ends it at any time, also when this command was started with it ignored */
+	signal(SIGINT, SIG_DFL);
+	sigdelset(&k->signals, SIGINT);
 	sigprocmask(SIG_SETMASK, &k->signals, NULL);
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
+	/* a parent that is killed can not end it: it would record without limit */
+	prctl(PR_SET_PDEATHSIG, SIGINT);
+	if (getppid() != parent)
 		_exit(1);
 	execv("/proc/self/exe", (char **)k->word);
 	_exit(dt_cmd_fail("attach can not be started: %s", strerror(errno)));
@@ -75,7 +88,18 @@ static void tell(const struct recording *k)
 		fclose(f);
 }
 
-/* Waits until the trace is there. -1: attach has ended, and has said why. */
+/* Returns whether a signal has asked this command to end; it stays pending. */
+static bool is_asked_to_end(void)
+{
+	sigset_t ends, pending;
+
+	dt_top_signals(&ends);
+	sigpending(&pending);
+	return sigandset(&pending, &pending, &ends) == 0 && !sigisemptyset(&pending);
+}
+
+/* Waits until the trace is there. -1: attach has ended, and has said why, or a signal asks to end.
+ */
 static int wait_trace(const struct recording *k)
 {
 	char log[sizeof(k->trace.path) + 8];
@@ -83,7 +107,7 @@ static int wait_trace(const struct recording *k)
 
 	dt_format(log, sizeof(log), "%s-wal", k->trace.path);
 	while (stat(k->trace.path, &st) < 0 || stat(log, &st) < 0)
-		if (poll(&(struct pollfd){k->pidfd, POLLIN, 0}, 1, 50))
+		if (is_asked_to_end() || poll(&(struct pollfd){k->pidfd, POLLIN, 0}, 1, 50))
 			return -1;
 	return 0;
 }
@@ -100,11 +124,12 @@ static int end_attach(const struct recording *k)
 
 static int run(struct recording *k, struct dt_top *t)
 {
+	pid_t parent = getpid();
 	int status;
 
 	k->pid = fork();
 	if (k->pid == 0)
-		run_attach(k);
+		run_attach(k, parent);
 	if (k->pid < 0)
 		return dt_cmd_fail("cannot fork: %s", strerror(errno));
 	k->pidfd = pidfd_open(k->pid, 0);
@@ -118,8 +143,8 @@ static int run(struct recording *k, struct dt_top *t)
 	status = wait_trace(k) < 0 ? 1 : dt_top_show(t);
 	if (end_attach(k) && !status)
 		status = 1;
-	if (status)
-		tell(k);
+	/* the terminal is as it was: now one can read what attach has to say */
+	tell(k);
 	close(k->pidfd);
 	return status;
 }
@@ -131,8 +156,15 @@ static int start(struct recording *k, struct dt_top *t, const char *pid)
 	char title[64];
 	int status;
 
-	if (dt_temporary_make(&k->trace, &e) < 0)
+	/* what ends this process must not leave the folder behind, or the process attached */
+	dt_top_signals(&block);
+	sigprocmask(SIG_BLOCK, &block, &k->signals);
+	/* where it is ignored, nothing tells how a child has ended */
+	signal(SIGCHLD, SIG_DFL);
+	if (dt_temporary_make(&k->trace, &e) < 0) {
+		sigprocmask(SIG_SETMASK, &k->signals, NULL);
 		return dt_cmd_fail("top: %s", e.text);
+	}
 	dt_format(k->said, sizeof(k->said), "%s/said", k->trace.folder);
 	dt_format(title, sizeof(title), "devtrace top %s", pid);
 	t->title = title;
@@ -140,12 +172,6 @@ static int start(struct recording *k, struct dt_top *t, const char *pid)
 	k->word[k->words++] = k->trace.path;
 	k->word[k->words++] = "--";
 	k->word[k->words++] = pid;
-	/* what ends this process must not leave the folder behind, or the process attached */
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, &k->signals);
 	status = run(k, t);
 	unlink(k->said);
 	dt_temporary_remove(&k->trace);
@@ -162,7 +188,6 @@ static int parse(int argc, char **argv, struct recording *k, struct dt_top *t)
 						{"turns", required_argument, NULL, 'n'},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
-	char *end;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "F:N:Sn:h", options, NULL)) != -1) {
@@ -178,11 +203,8 @@ static int parse(int argc, char **argv, struct recording *k, struct dt_top *t)
 			k->word[k->words++] = "-S";
 			break;
 		case 'n':
-			t->turns = strtoull(optarg, &end, 10);
-			if (*end || !t->turns || *optarg == '-') {
-				dt_cmd_fail("'%s' is not a number of seconds", optarg);
+			if (!dt_table_number(optarg, "seconds", &t->turns))
 				return 2;
-			}
 			break;
 		case 'h':
 			return fputs(help, stdout) == EOF;

@@ -10,6 +10,12 @@
 
 #include "symbols/pattern.h"
 
+/* What the process that watches the terminal and the one that draws share. */
+struct dt_top_shared {
+	_Atomic uint32_t size; /* columns << 16 | rows */
+	atomic_bool screen;    /* the terminal shows the other screen, on which tables are drawn */
+};
+
 /* What the process that shows the table is told. */
 struct dt_top {
 	const char *path;	  /* the trace */
@@ -19,16 +25,28 @@ struct dt_top {
 	bool screen;		  /* draw on a terminal, by control sequences; otherwise print */
 	bool utf8;		  /* it can show bars */
 	uint64_t turns;		  /* end after so many; 0: do not */
-	/* columns << 16 | rows, shared with the process that watches the terminal */
-	_Atomic uint32_t *size;
+	struct dt_top_shared *shared;
 };
+
+/* Makes *set the signals that ask the command to end. */
+void dt_top_signals(sigset_t *set);
+
+/* Go to the other screen of the terminal, if tables are drawn by control sequences, and back from
+ * it. What is printed on the other screen is not seen any more after that: errors are printed when
+ * it has been left. To leave a screen that has been left does nothing. */
+void dt_top_enter_screen(struct dt_top *t);
+void dt_top_leave_screen(struct dt_top *t);
 
 /* Follows the trace until it is told to end or the recorder has ended. To be called in a process of
  * its own, which it confines. Returns the exit status. */
 int dt_top_follow(struct dt_top *t);
 
-/* Shows a trace that is being recorded: sets up the terminal, forks a process for
- * dt_top_follow(), and restores the terminal in any case. Returns the exit status. */
+/*
+ * Shows a trace that is being recorded: sets up the terminal, forks a process for dt_top_follow(),
+ * and restores the terminal however that one ends, and whatever signal asks this one to end; a
+ * second such signal kills the other. Only if this process itself is killed (SIGKILL) does the
+ * terminal stay as it is; the process that draws is killed with it. Returns the exit status.
+ */
 int dt_top_show(struct dt_top *t);
 
 #endif
