@@ -76,6 +76,23 @@ static bool is_asked_to_end(int signals)
 
 /* ---- reading ---- */
 
+/* Opens the trace if it can be read and, where a recorder makes it, has a process: an attach that
+ * is refused leaves an empty trace for a moment. */
+static bool is_open(struct table *k, struct dt_error *e)
+{
+	size_t processes;
+
+	k->r = dt_reader_open(k->top->path, e);
+	if (!k->r || k->top->recorder < 0)
+		return k->r;
+	dt_reader_processes(k->r, &processes);
+	if (processes)
+		return true;
+	dt_reader_close(k->r);
+	k->r = NULL;
+	return false;
+}
+
 /* Opens the trace, which is still being made. Returns 1; 0: a signal has come; -1: error, which has
  * been reported if the text is empty. */
 static int open_trace(struct table *k, int signals, struct dt_error *e)
@@ -84,19 +101,18 @@ static int open_trace(struct table *k, int signals, struct dt_error *e)
 	struct dt_reader_range range = {.order = DT_BY_TIME};
 	uint64_t begin = now_ns();
 
-	while (!(k->r = dt_reader_open(k->top->path, e))) {
+	while (!is_open(k, e)) {
 		struct pollfd p[] = {{signals, POLLIN, 0}, {k->top->recorder, POLLIN, 0}};
 
-		if (k->top->recorder < 0 || now_ns() - begin > OPEN_NS)
+		if (k->top->recorder < 0 || (*e->text && now_ns() - begin > OPEN_NS))
 			return -1;
+		e->text[0] = '\0';
 		poll(p, 2, 100);
 		if (p[0].revents && is_asked_to_end(signals))
 			return 0;
 		/* attach could not do it, and has said why */
-		if (p[1].revents) {
-			e->text[0] = '\0';
+		if (p[1].revents)
 			return -1;
-		}
 	}
 	k->pair = dt_pair_new(k->r, &events, false);
 	if (!k->pair)
