@@ -548,10 +548,10 @@ static int parse(int argc, char **argv, struct report *o)
 /* Says which options do not go together. Returns 2, or -1 if all do. */
 static int refuse(const struct report *o)
 {
-	if (o->live && (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
-			o->failed || o->waiting || o->when.from || o->when.to))
+	if (o->live && (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract ||
+			o->anyway || o->failed || o->waiting || o->when.from || o->when.to))
 		dt_cmd_fail("report: --live goes with -F and -N only");
-	else if (o->waiting && (o->key != TOTAL || o->subtract || o->failed))
+	else if (o->waiting && (o->key != DT_STATS_TOTAL || o->subtract || o->failed))
 		dt_cmd_fail("report: --waits does not go with -s, --subtract and --failed");
 	else
 		return -1;

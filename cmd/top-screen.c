@@ -18,6 +18,9 @@
 
 #include "cmd/open.h"
 #include "cmd/top.h"
+#include "process/threads.h"
+
+#define PATIENCE_NS 300000000u /* for the table to end when it has been told to */
 
 void dt_top_signals(sigset_t *set)
 {
@@ -70,12 +73,15 @@ static void begin_keys(const struct termios *before)
 
 /*
  * Passes signals on to the process that draws, until it has ended. One that hangs does not end when
- * it is told to: the second signal kills it. Returns its exit status.
+ * it is told to: another signal, which comes later than PATIENCE_NS, kills it. One that comes
+ * sooner is the same once more: timeout(1) sends its own to the process, and then to its group.
+ * Returns its exit status.
  */
 static int watch(pid_t pid, const sigset_t *signals, struct dt_top *t)
 {
 	int status = 0, signal;
-	unsigned asked = 0;
+	uint64_t asked = 0;
+	bool killed = false;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		if (sigwait(signals, &signal))
@@ -83,16 +89,20 @@ static int watch(pid_t pid, const sigset_t *signals, struct dt_top *t)
 		if (signal == SIGWINCH) {
 			ask_size(&t->shared->size);
 			kill(pid, SIGWINCH);
-		} else if (signal != SIGCHLD) {
-			kill(pid, asked++ ? SIGKILL : SIGTERM);
+		} else if (signal != SIGCHLD && !asked) {
+			asked = dt_now_ns();
+			kill(pid, SIGTERM);
+		} else if (signal != SIGCHLD && dt_now_ns() - asked > PATIENCE_NS) {
+			killed = true;
+			kill(pid, SIGKILL);
 		}
 	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	dt_top_leave_screen(t);
-	if (asked > 1 && WTERMSIG(status) == SIGKILL)
+	if (killed && WTERMSIG(status) == SIGKILL)
 		return dt_cmd_fail(
-			"the table did not end at the first signal, and was killed at the second");
+			"the table did not end at the first signal, and was killed at the next");
 	return dt_cmd_fail("the table ended by signal %d", WTERMSIG(status));
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/table.h"
 #include "cmd/top.h"
 #include "core/plain.h"
+#include "process/threads.h"
 
 #define TURN_NS 1000000000ull
 #define READ_NS 700000000ull   /* the most of a turn that is spent on reading */
@@ -57,14 +58,6 @@ struct table {
 	char filter[64];
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Takes a signal from a signalfd. Returns whether it asks to end; otherwise the window has another
  * size. */
 static bool is_asked_to_end(int signals)
@@ -99,12 +92,12 @@ static int open_trace(struct table *k, int signals, struct dt_error *e)
 {
 	struct dt_pair_events events = {.end = dt_stats_call, .ctx = &k->stats};
 	struct dt_reader_range range = {.order = DT_BY_TIME};
-	uint64_t begin = now_ns();
+	uint64_t begin = dt_now_ns();
 
 	while (!is_open(k, e)) {
 		struct pollfd p[] = {{signals, POLLIN, 0}, {k->top->recorder, POLLIN, 0}};
 
-		if (k->top->recorder < 0 || (*e->text && now_ns() - begin > OPEN_NS))
+		if (k->top->recorder < 0 || (*e->text && dt_now_ns() - begin > OPEN_NS))
 			return -1;
 		e->text[0] = '\0';
 		poll(p, 2, 100);
@@ -123,7 +116,7 @@ static int open_trace(struct table *k, int signals, struct dt_error *e)
 /* Reads what there is, but not for longer than a part of a turn. */
 static int read_more(struct table *k, struct dt_error *e)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = dt_now_ns();
 	struct dt_span s;
 	int rc = 1;
 
@@ -132,7 +125,7 @@ static int read_more(struct table *k, struct dt_error *e)
 		if (dt_pair_span(k->pair, &s) || k->stats.no_memory)
 			return dt_fail(e, "out of memory");
 		k->lost += s.lost;
-		k->behind = i % 64 == 0 && now_ns() - begin > READ_NS;
+		k->behind = i % 64 == 0 && dt_now_ns() - begin > READ_NS;
 		if (k->behind)
 			break;
 	}
@@ -407,7 +400,7 @@ static bool keys(struct table *k)
  * error. */
 static int wait_turn(struct table *k, int signals, uint64_t until, struct dt_error *e)
 {
-	for (uint64_t now; (now = now_ns()) < until;) {
+	for (uint64_t now; (now = dt_now_ns()) < until;) {
 		struct pollfd p[] = {{signals, POLLIN, 0},
 				     {k->top->screen ? STDIN_FILENO : -1, POLLIN, 0},
 				     {k->ended ? -1 : k->top->recorder, POLLIN, 0}};
@@ -433,7 +426,7 @@ static int wait_turn(struct table *k, int signals, uint64_t until, struct dt_err
 
 static int turns(struct table *k, int signals, struct dt_error *e)
 {
-	uint64_t next = now_ns();
+	uint64_t next = dt_now_ns();
 	int rc;
 
 	/* a screen shows at once what there is; a table that is printed has a turn to tell of */
@@ -442,7 +435,7 @@ static int turns(struct table *k, int signals, struct dt_error *e)
 	for (uint64_t turn = 1;; turn++) {
 		bool ended;
 
-		next = next + TURN_NS > now_ns() ? next + TURN_NS : now_ns();
+		next = next + TURN_NS > dt_now_ns() ? next + TURN_NS : dt_now_ns();
 		rc = wait_turn(k, signals, next, e);
 		if (rc <= 0)
 			return rc;

@@ -1481,11 +1481,8 @@ int main(void)
 		TEST(test_stats),
 		TEST(test_stats_of_ends),
 		TEST(test_filter),
-<<<<<<< HEAD
 		TEST(test_filter_failed),
-=======
 		TEST(test_stats_values),
->>>>>>> 05876a3 (Keep what tables of functions are sorted by in analyse/stats)
 		TEST(test_quantiles),
 		TEST(test_random),
 		TEST(check_127_offset),
