@@ -44,7 +44,7 @@ int dt_top_follow(struct dt_top *t);
 /*
  * Shows a trace that is being recorded: sets up the terminal, forks a process for dt_top_follow(),
  * and restores the terminal however that one ends, and whatever signal asks this one to end; a
- * second such signal kills the other. Only if this process itself is killed (SIGKILL) does the
+ * later such signal kills the other. Only if this process itself is killed (SIGKILL) does the
  * terminal stay as it is; the process that draws is killed with it. Returns the exit status.
  */
 int dt_top_show(struct dt_top *t);

@@ -791,3 +791,17 @@ load wait
 		assert t1 > t0 and m1 > m0 and abs((r1 - r0) - (m1 - m0)) < 150e6, rows
 	PY
 }
+
+# The signals that end a session are caught before its file is made, under another name at first.
+@test "record: a signal at any moment of the start leaves no file of another name" {
+	mkdir "$dir/early"
+	for i in $(seq 0 30); do
+		"$dt" record -o "$dir/early/t.db" sleep 100 &
+		local recorder=$!
+		sleep "$(printf '0.%03d' $((i * 6)))"
+		kill -TERM $recorder || true
+		wait $recorder || true
+		[ -z "$(ls "$dir/early" | grep -vx t.db)" ] || { ls "$dir/early"; false; }
+		rm -f "$dir/early/t.db"
+	done
+}

@@ -118,7 +118,7 @@ setup() {
 		end = out.split(b"\033[?25h\033[?1049l")
 		assert len(end) == 2, out[-300:]
 		if how == "hang":
-		    assert b"devtrace: the table did not end at the first signal, and was killed at the second\r\n" in end[1], end[1]
+		    assert b"devtrace: the table did not end at the first signal, and was killed at the next\r\n" in end[1], end[1]
 		after = termios.tcgetattr(slave)
 		assert after == before, (before, after)
 		PY
