@@ -139,32 +139,48 @@ static int by_slot(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
+/* Fills in the functions of slots that one table of relocations names. */
+static void fill_slots(const struct dt_elf_section *table, const Elf64_Rela *rela,
+		       const Elf64_Sym *symbol, size_t symbols, struct dt_elf_slot *slot, size_t n)
+{
+	for (size_t k = 0; k < table->size / sizeof(*rela); k++) {
+		size_t at = dt_count_before(n, x, slot[x].slot < rela[k].r_offset);
+		size_t of = ELF64_R_SYM(rela[k].r_info);
+
+		for (; at < n && slot[at].slot == rela[k].r_offset && of < symbols; at++)
+			slot[at].function =
+				symbol[of].st_shndx == SHN_UNDEF ? 0 : symbol[of].st_value;
+	}
+}
+
 void dt_elf_slot_functions(const struct dt_elf *f, struct dt_elf_slot *slot, size_t n)
 {
+	const struct dt_elf_section *names = NULL;
+	uint64_t left = f->file_size; /* all tables together are not larger than the file */
+	Elf64_Sym *symbol = NULL;
+
 	qsort(slot, n, sizeof(*slot), by_slot);
 	for (size_t i = 0; i < f->sections && n; i++) {
 		const struct dt_elf_section *s = &f->section[i];
-		Elf64_Sym *symbol;
 		Elf64_Rela *rela;
-		size_t symbols;
 
 		if (s->type != SHT_RELA || s->link >= f->sections ||
-		    f->section[s->link].type != SHT_DYNSYM)
+		    f->section[s->link].type != SHT_DYNSYM || s->size > left)
 			continue;
-		rela = dt_elf_read_piece(f, s->offset, s->size);
-		symbol = dt_elf_read_piece(f, f->section[s->link].offset, f->section[s->link].size);
-		symbols = symbol ? f->section[s->link].size / sizeof(*symbol) : 0;
-		for (size_t k = 0; rela && k < s->size / sizeof(*rela); k++) {
-			size_t at = dt_count_before(n, x, slot[x].slot < rela[k].r_offset);
-			size_t of = ELF64_R_SYM(rela[k].r_info);
-
-			for (; at < n && slot[at].slot == rela[k].r_offset && of < symbols; at++)
-				slot[at].function =
-					symbol[of].st_shndx == SHN_UNDEF ? 0 : symbol[of].st_value;
+		/* a file has one of these */
+		if (!names) {
+			names = &f->section[s->link];
+			symbol = dt_elf_read_piece(f, names->offset, names->size);
 		}
-		free(symbol);
+		if (!symbol || names != &f->section[s->link])
+			continue;
+		left -= s->size;
+		rela = dt_elf_read_piece(f, s->offset, s->size);
+		if (rela)
+			fill_slots(s, rela, symbol, names->size / sizeof(*symbol), slot, n);
 		free(rela);
 	}
+	free(symbol);
 }
 
 /*

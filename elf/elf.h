@@ -90,7 +90,7 @@ void dt_elf_close(struct dt_elf *f);
  */
 int dt_elf_symbol(struct dt_elf *f, const char *name, uint64_t *vaddr, uint64_t *size);
 
-/* A slot from which the dynamic linker has code call a function. */
+/* A place in .got or .got.plt into which the dynamic linker puts a function's address. */
 struct dt_elf_slot {
 	uint64_t slot;	   /* its address */
 	uint64_t function; /* the file's own function of the name that is looked up; 0: none */

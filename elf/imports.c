@@ -2,53 +2,65 @@
 #include "elf/imports.h"
 
 #include <elf.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 1024	/* bytes of a text that is taken for a name */
-#define MOST	1000000 /* names; further ones are left out */
+#include "core/search.h"
+
+#define LONGEST	     4096    /* bytes of a name that is imported */
+#define LONGEST_TEXT 256     /* bytes of a text that is taken for a name */
+#define MOST	     1000000 /* names of either kind */
+
+/* Names that are sorted. They are in the file's sections. */
+struct names {
+	struct name {
+		const char *p; /* not ended by a NUL */
+		uint32_t n;    /* bytes */
+	} * name;
+	size_t n, room;
+};
 
 struct dt_imports {
 	char *symbols, *strings, *texts; /* sections of the file, in which the names are */
-	struct hsearch_data table;
-	const char **name;
-	size_t n, room;
-	bool looks_up; /* it calls dlsym or its like */
+	struct names imported;		 /* sorted from their first bytes on */
+	/* sorted from their last bytes on: of two texts of which one ends as the other, the linker
+	 * keeps only the longer one */
+	struct names looked_up;
+	bool all; /* there are more names than have been read */
 };
 
 void dt_imports_free(struct dt_imports *m)
 {
 	if (!m)
 		return;
-	hdestroy_r(&m->table);
-	free(m->name);
+	free(m->imported.name);
+	free(m->looked_up.name);
 	free(m->symbols);
 	free(m->strings);
 	free(m->texts);
 	free(m);
 }
 
-static bool add(struct dt_imports *m, const char *name)
+/* Returns false if there is no room for more. */
+static bool add(struct names *k, const char *name, size_t n)
 {
-	if (m->n == MOST)
-		return true;
-	if (m->n == m->room) {
-		size_t room = m->room ? 2 * m->room : 512;
-		const char **more = realloc(m->name, room * sizeof(*more));
+	if (k->n == k->room) {
+		size_t room = k->room ? 2 * k->room : 512;
+		struct name *more = k->n < MOST ? realloc(k->name, room * sizeof(*more)) : NULL;
 
 		if (!more)
 			return false;
-		m->name = more;
-		m->room = room;
+		k->name = more;
+		k->room = room;
 	}
-	m->name[m->n++] = name;
+	k->name[k->n++] = (struct name){name, (uint32_t)n};
 	return true;
 }
 
-/* Adds the undefined symbols that may be functions. */
+/* Adds the undefined symbols that may be functions. Returns whether the file looks names up. */
 static bool add_symbols(struct dt_imports *m, struct dt_elf *f)
 {
+	bool looks_up = false;
 	uint64_t size, strings;
 
 	m->symbols = dt_elf_section(f, ".dynsym", &size, NULL);
@@ -56,72 +68,93 @@ static bool add_symbols(struct dt_imports *m, struct dt_elf *f)
 	for (uint64_t at = 0; m->symbols && m->strings && at + sizeof(Elf64_Sym) <= size;
 	     at += sizeof(Elf64_Sym)) {
 		unsigned char type;
+		const char *name;
 		Elf64_Sym s;
+		size_t n;
 
 		memcpy(&s, m->symbols + at, sizeof(s));
 		type = ELF64_ST_TYPE(s.st_info);
 		if (s.st_shndx != SHN_UNDEF || s.st_name >= strings ||
 		    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 			continue;
-		if (!m->strings[s.st_name])
-			continue;
-		if (!add(m, m->strings + s.st_name))
-			return false;
-		m->looks_up = m->looks_up || strcmp(m->strings + s.st_name, "dlsym") == 0 ||
-			      strcmp(m->strings + s.st_name, "dlvsym") == 0;
+		name = m->strings + s.st_name;
+		n = strnlen(name, LONGEST + 1);
+		if (n)
+			m->all = m->all || n > LONGEST || !add(&m->imported, name, n);
+		looks_up = looks_up || strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0;
 	}
-	return true;
+	return looks_up;
 }
 
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
-/* Adds the texts that could be names of functions. */
-static bool add_texts(struct dt_imports *m, struct dt_elf *f)
+/* Adds the texts that could be names of functions: what a NUL follows, back to a byte that is in no
+ * name. */
+static void add_texts(struct dt_imports *m, struct dt_elf *f)
 {
 	uint64_t size, begin = 0;
 
 	m->texts = dt_elf_section(f, ".rodata", &size, NULL);
-	for (uint64_t i = 0; m->texts && i < size; i++) {
-		char c = m->texts[i];
-
-		if (is_letter(c) || (i > begin && c >= '0' && c <= '9'))
+	for (uint64_t i = 0; m->texts && i < size && !m->all; i++) {
+		if (is_letter(m->texts[i]))
 			continue;
-		if (!c && i > begin && i - begin < LONGEST && !add(m, m->texts + begin))
-			return false;
-		/* a name begins after a NUL; what is after another byte ends no name either */
-		if (c)
-			while (i < size && m->texts[i])
-				i++;
+		if (!m->texts[i] && i > begin)
+			m->all = i - begin > LONGEST_TEXT ||
+				 !add(&m->looked_up, m->texts + begin, i - begin);
 		begin = i + 1;
 	}
-	return true;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+	int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+
+	return order ? order : x->n < y->n ? -1 : x->n > y->n;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	for (size_t i = 1; i <= x->n && i <= y->n; i++)
+		if (x->p[x->n - i] != y->p[y->n - i])
+			return x->p[x->n - i] < y->p[y->n - i] ? -1 : 1;
+	return x->n < y->n ? -1 : x->n > y->n;
 }
 
 struct dt_imports *dt_imports_read(struct dt_elf *f)
 {
 	struct dt_imports *m = calloc(1, sizeof(*m));
 
-	if (!m || !add_symbols(m, f) || (m->looks_up && !add_texts(m, f)) ||
-	    !hcreate_r(m->n + m->n / 2 + 1, &m->table))
-		goto fail;
-	for (size_t i = 0; i < m->n; i++) {
-		ENTRY *found, entry = {.key = (char *)(uintptr_t)m->name[i]};
-
-		if (!hsearch_r(entry, ENTER, &found, &m->table))
-			goto fail;
-	}
+	if (!m)
+		return NULL;
+	if (add_symbols(m, f) && !m->all)
+		add_texts(m, f);
+	if (m->imported.n)
+		qsort(m->imported.name, m->imported.n, sizeof(struct name), by_begin);
+	if (m->looked_up.n)
+		qsort(m->looked_up.name, m->looked_up.n, sizeof(struct name), by_end);
 	return m;
-fail:
-	dt_imports_free(m);
-	return NULL;
 }
 
 bool dt_imports_has(const struct dt_imports *m, const char *name)
 {
-	ENTRY *found, entry = {.key = (char *)(uintptr_t)name};
+	const struct names *k = &m->imported;
+	struct name key = {name, (uint32_t)strnlen(name, LONGEST + 1)};
+	const struct name *found;
+	size_t at;
 
-	return hsearch_r(entry, FIND, &found, (struct hsearch_data *)(uintptr_t)&m->table) != 0;
+	at = dt_count_before(k->n, i, by_begin(&k->name[i], &key) < 0);
+	if (m->all || (at < k->n && by_begin(&k->name[at], &key) == 0))
+		return true;
+	k = &m->looked_up;
+	at = dt_count_before(k->n, i, by_end(&k->name[i], &key) < 0);
+	found = &k->name[at];
+	return at < k->n && key.n && found->n >= key.n &&
+	       memcmp(found->p + found->n - key.n, name, key.n) == 0;
 }

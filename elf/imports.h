@@ -15,7 +15,9 @@ struct dt_imports;
 struct dt_imports *dt_imports_read(struct dt_elf *f);
 /* Frees them; NULL is allowed. */
 void dt_imports_free(struct dt_imports *m);
-/* Is it one of the names? */
+
+/* May it be one of the names? True of any name if the file has so many names, or such long ones,
+ * that they have not all been read. */
 bool dt_imports_has(const struct dt_imports *m, const char *name);
 
 #endif

@@ -2,79 +2,49 @@
 #include "elf/slots.h"
 
 #include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
+#include <limits.h>
 
 #include "arch/arch.h"
-#include "core/search.h"
 
-#define NAME_MOST 4096 /* bytes of a name; longer ones are left out */
-
-/* Adds the slots of one table of relocations. Returns false if there is no memory. */
-static bool read_table(struct dt_slots *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+/* Looks for the slot in one table of relocations. */
+static const char *look_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t address)
 {
 	Elf_Data *d = elf_getdata(scn, NULL), *symbols;
 	Elf_Scn *of = elf_getscn(elf, sh->sh_link);
 	size_t n = d ? d->d_size / sizeof(Elf64_Rela) : 0;
-	struct dt_slot *more = n ? realloc(s->slot, (s->n + n) * sizeof(*more)) : NULL;
 	GElf_Shdr table;
 	GElf_Rela r;
 	GElf_Sym sym;
 
-	if (!n || !of || !gelf_getshdr(of, &table) || !(symbols = elf_getdata(of, NULL))) {
-		s->slot = more ? more : s->slot;
-		return true;
-	}
-	if (!more)
-		return false;
-	s->slot = more;
-	for (size_t i = 0; i < n; i++) {
-		const char *name;
-
-		if (!gelf_getrela(d, (int)i, &r) ||
-		    dt_relocation_of(GELF_R_TYPE(r.r_info)) != DT_RELOCATION_SLOT ||
-		    !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym) ||
-		    sym.st_shndx != SHN_UNDEF)
-			continue;
-		name = elf_strptr(elf, table.sh_link, sym.st_name);
-		if (name && *name && strnlen(name, NAME_MOST) < NAME_MOST)
-			s->slot[s->n++] = (struct dt_slot){r.r_offset, name};
-	}
-	return true;
+	if (!n || !of || !gelf_getshdr(of, &table) || !(symbols = elf_getdata(of, NULL)))
+		return NULL;
+	for (size_t i = 0; i < n && i <= INT_MAX; i++)
+		if (gelf_getrela(d, (int)i, &r) && r.r_offset == address &&
+		    dt_relocation_of(GELF_R_TYPE(r.r_info)) == DT_RELOCATION_SLOT &&
+		    gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym) &&
+		    sym.st_shndx == SHN_UNDEF)
+			return elf_strptr(elf, table.sh_link, sym.st_name);
+	return NULL;
 }
 
-static int by_address(const void *a, const void *b)
+const char *dt_slot_name(Elf *elf, uint64_t address)
 {
-	const struct dt_slot *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-void dt_slots_read(struct dt_slots *s, Elf *elf)
-{
+	const char *name = NULL;
 	Elf_Scn *scn = NULL;
-	bool ok = gelf_getclass(elf) == ELFCLASS64;
 	GElf_Shdr sh;
+	size_t left;
 
-	*s = (struct dt_slots){0};
-	while (ok && (scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && sh.sh_flags & SHF_ALLOC)
-			ok = read_table(s, elf, scn, &sh);
-	if (!ok)
-		s->n = 0;
-	if (s->n)
-		qsort(s->slot, s->n, sizeof(*s->slot), by_address);
-}
-
-void dt_slots_free(struct dt_slots *s)
-{
-	free(s->slot);
-	*s = (struct dt_slots){0};
-}
-
-const char *dt_slots_find(const struct dt_slots *s, uint64_t address)
-{
-	size_t low = dt_count_before(s->n, i, s->slot[i].address < address);
-
-	return low < s->n && s->slot[low].address == address ? s->slot[low].name : NULL;
+	/* a file can have thousands of tables that are all the same bytes: together they are not
+	 * larger than the file */
+	if (gelf_getclass(elf) != ELFCLASS64 || !elf_rawfile(elf, &left))
+		return NULL;
+	while (!name && (scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !(sh.sh_flags & SHF_ALLOC))
+			continue;
+		if (sh.sh_size > left)
+			break;
+		left -= sh.sh_size;
+		name = look_in(elf, scn, &sh, address);
+	}
+	return name;
 }

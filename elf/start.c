@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "elf/frames.h"
+#include "elf/slots.h"
 
 static bool has_interpreter(Elf *elf)
 {
@@ -36,8 +37,7 @@ static bool is_code(Elf *elf, uint64_t address)
 
 /* Is it __libc_start_main that is called? In a static program, whose functions have no names, the
  * instructions around the call are all that says so. */
-static bool calls_libc(const struct dt_symfile *f, const struct dt_slots *slots,
-		       const struct dt_start_code *code)
+static bool calls_libc(const struct dt_symfile *f, const struct dt_start_code *code)
 {
 	uint64_t slot = code->call;
 	const char *name;
@@ -50,7 +50,7 @@ static bool calls_libc(const struct dt_symfile *f, const struct dt_slots *slots,
 		if (!slot)
 			return !has_interpreter(f->elf) && is_code(f->elf, code->call);
 	}
-	name = dt_slots_find(slots, slot);
+	name = dt_slot_name(f->elf, slot);
 	return name && !strcmp(name, "__libc_start_main");
 }
 
@@ -75,7 +75,7 @@ static bool size_of(const struct dt_symfile *f, uint64_t address, uint64_t *size
 	return ok;
 }
 
-bool dt_start_find(const struct dt_symfile *f, const struct dt_slots *slots, struct dt_start *out)
+bool dt_start_find(const struct dt_symfile *f, struct dt_start *out)
 {
 	struct dt_start_code code;
 	const uint8_t *bytes;
@@ -87,7 +87,7 @@ bool dt_start_find(const struct dt_symfile *f, const struct dt_slots *slots, str
 		return false;
 	bytes = dt_symfile_bytes(f->elf, eh.e_entry, &left);
 	if (!bytes || !dt_start_code(bytes, left, eh.e_entry, &code) ||
-	    !calls_libc(f, slots, &code) || !is_code(f->elf, code.main))
+	    !calls_libc(f, &code) || !is_code(f->elf, code.main))
 		return false;
 	if (code.main - eh.e_entry < code.length)
 		return false;

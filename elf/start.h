@@ -7,7 +7,6 @@
 #ifndef DT_ELF_START_H
 #define DT_ELF_START_H
 
-#include "elf/slots.h"
 #include "elf/symtab-file.h"
 
 /* The two functions. */
@@ -17,6 +16,6 @@ struct dt_start {
 };
 
 /* Finds them; false: the program does not begin like that, or what its code says cannot be. */
-bool dt_start_find(const struct dt_symfile *f, const struct dt_slots *slots, struct dt_start *out);
+bool dt_start_find(const struct dt_symfile *f, struct dt_start *out);
 
 #endif

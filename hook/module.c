@@ -252,9 +252,12 @@ size_t dt_file_go_sites(const struct dt_file *f, bool chosen)
 
 bool dt_file_imports(struct dt_file *f, const char *name)
 {
-	if (!f->imports && f->elf)
+	if (!f->elf)
+		return false;
+	if (!f->imports)
 		f->imports = dt_imports_read(f->elf);
-	return f->imports && dt_imports_has(f->imports, name);
+	/* without memory for the names, what each call's caller is decides */
+	return !f->imports || dt_imports_has(f->imports, name);
 }
 
 bool dt_file_sets_errno(struct dt_file *f)

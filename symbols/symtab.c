@@ -325,15 +325,12 @@ static void add_start(struct table *all, uint64_t address, uint64_t size, const 
 /* Adds _start and main of a file that has no .symtab. */
 static void find_start(struct table *all, const struct dt_symfile *f)
 {
-	struct dt_slots slots;
 	struct dt_start s;
 
-	dt_slots_read(&slots, f->elf);
-	if (dt_start_find(f, &slots, &s)) {
+	if (dt_start_find(f, &s)) {
 		add_start(all, s.start, s.start_size, "_start");
 		add_start(all, s.main, s.main_size, "main");
 	}
-	dt_slots_free(&slots);
 }
 
 size_t dt_symtab_underscores(const char *name)

@@ -5,6 +5,7 @@
  */
 #include "symbols/code.h"
 #include "elf/elf.h"
+#include "elf/imports.h"
 #include "process/needed.h"
 #include "arch/arch.h"
 #include "elf/usdt.h"
@@ -29,6 +30,27 @@ static void usdt(struct dt_elf *f)
 			fuzz_must(strlen(u.probe[i].provider) + strlen(u.probe[i].name) < 1u << 20);
 		}
 	dt_usdt_free(&u);
+}
+
+static void imports(struct dt_elf *f)
+{
+	struct dt_imports *m = dt_imports_read(f);
+
+	if (m)
+		for (size_t i = 0; i < 100; i++)
+			dt_imports_has(m, (const char *[]){"", "malloc", "main", "a"}[i % 4]);
+	dt_imports_free(m);
+}
+
+static void slots(const struct dt_elf *f)
+{
+	struct dt_elf_slot slot[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->loads && n < 64; i++)
+		for (size_t k = 0; k < 16 && n < 64; k++)
+			slot[n++] = (struct dt_elf_slot){f->load[i].vaddr + 8 * k, 0, 0};
+	dt_elf_slot_functions(f, slot, n);
 }
 
 static void headers(const char *path)
@@ -58,6 +80,8 @@ static void headers(const char *path)
 	dt_elf_symbol(f, "main", &v, &size);
 	free(dt_elf_section(f, ".dynstr", &size, &v));
 	usdt(f);
+	imports(f);
+	slots(f);
 	dt_needed_grows(f);
 	dt_elf_close(f);
 	dt_needed_contexts(path);
