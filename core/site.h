@@ -67,7 +67,7 @@ struct dt_elf_site {
 	uint8_t back;	 /* of a sled: its hook returns to address plus so many bytes */
 	uint32_t event;	 /* of DT_ELF_EVENT: index in dt_elf.event */
 	bool jumps;	 /* of an entry: the function has an indirect jump, or runs into the next
-			    function,      so it may end in an unseen tail call */
+			    function, so it may end in an unseen tail call */
 };
 
 #endif

@@ -269,7 +269,7 @@ bool dt_file_sets_errno(struct dt_file *f)
 		f->sets_errno = dt_prototype_file(f->path) && strncmp(name, "libm.", 5) != 0 &&
 				strncmp(name, "libmvec.", 8) != 0;
 	}
-	return f->sets_errno;
+	return f->probed && f->sets_errno;
 }
 
 bool dt_file_has_toggles(const struct dt_file *f)

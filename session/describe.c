@@ -210,7 +210,7 @@ static bool note_import(void *ctx, const char *name)
 }
 
 /* Returns the name of a function: where it is recorded in certain modules' calls, the one by which
- * these call it. */
+ * these call it, unless only compilers can read that. */
 static const char *name_of(struct dt_session *s, const struct dt_file *file,
 			   const struct dt_symtab *symtab, const struct dt_function *f)
 {
@@ -219,7 +219,7 @@ static const char *name_of(struct dt_session *s, const struct dt_file *file,
 	if (!file->crossing || note_import(&k, f->linkage))
 		return f->name;
 	dt_symtab_aliases_of(symtab, f->address, note_import, &k);
-	return k.name ? k.name : f->name;
+	return k.name && strncmp(k.name, "_Z", 2) && strncmp(k.name, "_R", 2) ? k.name : f->name;
 }
 
 /* Returns the row of a function, by its address in the file; 0: it can not be written. */
@@ -254,10 +254,15 @@ static const struct dt_function *function_at(struct dt_session *s, const struct 
 {
 	struct dt_symtab *symtab = dt_file_symtab(m->file);
 	const struct dt_function *f = symtab ? dt_symtab_find(symtab, address) : NULL;
+	char *reason;
 
 	signature[0] = '\0';
 	if (f)
 		dt_described(symtab, m->file->path, f, false, signature, size);
+	/* sleds record no errno: of a failure, "!0@3", "!0" is left */
+	if (!m->file->probed && (reason = strrchr(signature, '!')) &&
+	    (reason = strchr(reason, '@')))
+		*reason = '\0';
 	number_types(s, m->file, signature, 0);
 	return f;
 }

@@ -458,7 +458,7 @@ bool dt_code_find_called(struct reader *r)
 		return false;
 	dt_called_find_never(&s);
 	dt_called_walk_code(&s);
-	if (dt_code_text_at(r->c, r->start) && dt_called_is_open(&s, r->start)) {
+	if (r->start && dt_code_text_at(r->c, r->start) && dt_called_is_open(&s, r->start)) {
 		*dt_called_mark_at(&s, r->start) |= START;
 		dt_called_push(&s, r->start);
 		dt_called_walk_all(&s);

@@ -29,6 +29,19 @@ static const char *prefix_end(const char *text)
 	return NULL;
 }
 
+/* Returns whether "__cxx11::" or "__1::" is followed by a wildcard: shortened, std::__cxx11::*
+ * would mean all of std. */
+static bool asks_for_namespace(const char *name)
+{
+	static const char *const namespace[] = {"__cxx11::", "__1::"};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *p = name; (p = strstr(p, namespace[i])); p++)
+			if (strchr("*?[", p[strlen(namespace[i])]))
+				return true;
+	return false;
+}
+
 int dt_selection_add(struct dt_selection *s, const char *text, bool remove, struct dt_error *e)
 {
 	const char *colon = prefix_end(text), *name = colon ? colon + 1 : text;
@@ -56,7 +69,7 @@ int dt_selection_add(struct dt_selection *s, const char *text, bool remove, stru
 		free(p.module);
 		return dt_fail(e, "out of memory for pattern %s", text);
 	}
-	if (!dt_shorten(name, p.shorter)) {
+	if (asks_for_namespace(name) || !dt_shorten(name, p.shorter)) {
 		free(p.shorter);
 		p.shorter = NULL;
 	}

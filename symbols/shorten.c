@@ -67,10 +67,15 @@ struct arguments {
 	size_t n; /* there may be more than ARGUMENTS */
 };
 
+static bool is_letter(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z');
+}
+
 static bool is_word(char c)
 {
-	return c == '_' || c == ':' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 'a' && c <= 'z');
+	return c == ':' || is_letter(c);
 }
 
 static void put(struct writer *w, const char *text, size_t n)
@@ -231,7 +236,8 @@ static const char *copy(struct writer *w, const char *p, const char *until)
 		if (skip) {
 			w->changed = true;
 			p += skip;
-		} else if (!strncmp(p, "operator", 8) && !is_word(p[8])) {
+		} else if (!strncmp(p, "operator", 8) && !is_word(p[8]) &&
+			   (!w->n || !is_letter(w->out[w->n - 1]))) {
 			size_t n = 8 + strspn(p + 8, "<>-=");
 
 			put(w, p, n);

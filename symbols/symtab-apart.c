@@ -69,8 +69,8 @@ static int make_tables(struct dt_symtab *t, const struct dt_told_all *head,
 		t->function[i] = (struct dt_function){.address = f[i].address,
 						      .size = f[i].size,
 						      .linkage = text + f[i].linkage,
-						      .label = f[i].label & 1,
-						      .start = f[i].label >> 1 & 1};
+						      .label = f[i].flags & 1,
+						      .start = f[i].flags >> 1 & 1};
 	}
 	for (size_t i = 0; i < head->aliases; i++) {
 		if (a[i].linkage >= head->text || (i && a[i].address < a[i - 1].address))

@@ -111,7 +111,7 @@ void dt_symtab_name(struct dt_symtab *t, struct dt_function *f, const char *full
 	char *shorter = n && n < NAME_MAX_BYTES ? malloc(2 * n + 1) : NULL;
 
 	f->full = f->name = full ? full : f->linkage;
-	if (shorter && dt_shorten(full, shorter))
+	if (shorter && dt_shorten(full, shorter) && strlen(shorter) < n)
 		f->name = dt_symtab_keep(t, shorter, strlen(shorter));
 	if (!f->name)
 		f->name = f->full;

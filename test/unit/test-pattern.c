@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "symbols/pattern.h"
+#include "symbols/shorten.h"
 #include "test/unit/test-elf-scratch.h"
 
 static bool matches(const char *pattern, const char *module, const char *name)
@@ -49,6 +50,37 @@ static void test_copies(void **state)
 	assert_true(matches("map<int>::find", "prog", "map<int>::find"));
 	assert_false(matches("map<long>::find", "prog", "map<int>::find"));
 	assert_true(matches("operator<<*", "prog", "operator<< <char>"));
+}
+
+/* Names of the standard library, as they are and shortened. What is right: what a programmer writes
+ * for the demangler's text. */
+static void test_shorter(void **state)
+{
+	static const struct {
+		const char *name, *shorter; /* NULL: stays as it is */
+	} known[] = {
+		{"std::vector<int, std::allocator<int> >::size", "std::vector<int>::size"},
+		{"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::at",
+		 "std::string::at"},
+		{"ours::myoperator<std::vector<int, std::allocator<int> > >",
+		 "ours::myoperator<std::vector<int> >"},
+		{"std::operator<< <std::char_traits<char> >", NULL},
+		{"f<std::less<int>>", "f<std::less<int> >"},
+		{"std::vector<int, ours::allocator<int> >::size", NULL},
+	};
+	char out[512];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		bool changed = dt_shorten(known[i].name, out);
+
+		assert_int_equal(changed, known[i].shorter != NULL);
+		if (changed)
+			assert_string_equal(out, known[i].shorter);
+	}
+	assert_true(matches("std::__cxx11::basic_string<char>::at", "prog", "std::string::at"));
+	/* a wildcard behind a namespace that is not shown means that namespace, not all of std */
+	assert_true(matches("*std::__cxx11::*", "prog", "std::__cxx11::to_string"));
+	assert_false(matches("*std::__cxx11::*", "prog", "std::sort"));
 }
 
 static void test_modules(void **state)
@@ -300,15 +332,11 @@ static void test_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_nameless),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_order_of_events),
-		cmocka_unit_test(test_symtab),
-		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_shorter),	 cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_nameless), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_order),	 cmocka_unit_test(test_order_of_events),
+		cmocka_unit_test(test_symtab),	 cmocka_unit_test(test_near),
 		cmocka_unit_test(test_event),
 	};
 
