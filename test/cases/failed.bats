@@ -209,3 +209,32 @@ constants() {
 	diff want got
 	devtrace sql -n w.db "SELECT text FROM calls" | grep -c 'buf="hello", count=5' | grep -qx 1
 }
+
+@test "failures: a library with sleds, which record no errno, gives no reason" {
+	mkdir sleds
+	cat >sleds/lib.c <<-'C'
+		#include <errno.h>
+		#include <stddef.h>
+		void *gzopen(const char *path, const char *mode)
+		{
+			/* what a probe's exit would have errno in place of */
+			__asm__ volatile("movq %0, %%xmm0; punpcklqdq %%xmm0, %%xmm0" :: "r"(5L) : "xmm0");
+			errno = ENOENT;
+			return *path == 'n' ? NULL : (void *)mode;
+		}
+	C
+	cat >sleds/p.c <<-'C'
+		void *gzopen(const char *path, const char *mode);
+		int main(void) { return gzopen("none", "r") || !gzopen("file", "w"); }
+	C
+	gcc -O1 -B"$build/lib" -shared -fPIC -Wl,-soname,libz.so.1 -o sleds/libz.so.1 sleds/lib.c
+	gcc -O1 -o sleds/p sleds/p.c sleds/libz.so.1 -Wl,-rpath,"$PWD/sleds"
+	devtrace record -o sleds.db -F 'libz.so.1:gzopen' sleds/p
+	devtrace calls sleds.db >out
+	[ "$(grep -c 'gzopen(' out)" = 2 ] || { cat out; false; }
+	devtrace calls --failed sleds.db >out
+	[ "$(grep -c 'gzopen(' out)" = 1 ]
+	grep -qE 'gzopen\(.*path="?.* = 0x0$|gzopen\(.*\) = (NULL|0x0)$' out || { cat out; false; }
+	devtrace report --failed sleds.db >out
+	grep -q 'gzopen: 1 for a reason that is not known' out || { cat out; false; }
+}
