@@ -218,9 +218,10 @@ static uint32_t caller_of(const struct reading *k)
 	return note ? *note : 0;
 }
 
-static bool is_shown(const struct reading *k, uint32_t function)
+static bool is_shown(const struct reading *k, const struct dt_call *c)
 {
-	return function >= k->g->functions || k->g->shown[function];
+	return (c->function >= k->g->functions || k->g->shown[c->function]) &&
+	       (!k->g->chosen || dt_chosen_has(k->g->chosen, c->id));
 }
 
 static void on_begin(void *ctx, const struct dt_call *c)
@@ -234,7 +235,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	if (!i)
 		return;
 	f->who = caller ? k->frame[caller].who : c->tid == DT_NO_TID ? 1ull << 32 | i : c->tid;
-	f->hidden = !is_shown(k, c->function);
+	f->hidden = !is_shown(k, c);
 	for (size_t t = 0; t < k->trees; t++) {
 		if (f->hidden) {
 			p[t] = (struct place){up[t].node, up[t].again, false, false};
@@ -289,7 +290,7 @@ static void count_orphan(struct reading *k, const struct dt_call *c)
 {
 	uint32_t caller = caller_of(k);
 
-	if (!is_shown(k, c->function))
+	if (!is_shown(k, c))
 		return;
 	for (size_t t = 0; t < k->trees && !k->failed; t++) {
 		struct place p = find_place(k, t, k->place[caller * k->trees + t].node, c);

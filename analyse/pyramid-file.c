@@ -63,8 +63,8 @@ memory:
 	return dt_fail(e, "out of memory");
 }
 
-/* Reads a call that ended after its region was summed up: its numbers are as dt_pyramid_save() wrote
- * them. functions: how many the trace has. */
+/* Reads a call that ended after its region was summed up: its numbers are as dt_pyramid_save()
+ * wrote them. functions: how many the trace has. */
 static int read_late(const struct dt_pyramid *p, uint64_t functions, struct dt_cursor_bytes *c,
 		     struct dt_call *x)
 {

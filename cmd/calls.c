@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "analyse/chosen.h"
 #include "analyse/failures.h"
 #include "analyse/messages.h"
 #include "analyse/pair.h"
@@ -32,7 +33,8 @@ static const char help[] =
 	"                         events in them\n"
 	"  -N, --no-function PAT  do not show those\n"
 	"      --failed           only calls that failed: a line for each, with the reason\n"
-	"  -B, --backtrace        with --failed: also the calls that they were made in\n"
+	"  -f, --filter WORDS     only calls that these words mean: a line for each\n"
+	"  -B, --backtrace        with --failed, -f: also the calls that they were made in\n"
 	"  -t, --time TIME        only calls that took at least TIME (10us, 1.5ms, 2000 ticks)\n"
 	"  -D, --depth N          at most N levels of shown calls\n"
 	"      --thread TID       only this thread; may be given several times\n"
@@ -50,7 +52,8 @@ static const char help[] =
 /* the parts of an open call's note (dt_call.note): */
 #define SHOWN	    1u /* the call is to be printed */
 #define OPENED	    2u /* its line with "{" is written; of a hidden call: those of its callers are */
-#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit */
+#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit, below DT_CHOSEN */
+#define LEVEL(note) (((note) & ~DT_CHOSEN) >> LEVEL_SHIFT)
 #define DEEPEST	    80 /* levels that are indented at most */
 
 #define SHORT 4096u /* ticks: durations below this have their text made in advance */
@@ -76,8 +79,13 @@ struct calls {
 	uint64_t min; /* ticks */
 	uint32_t depth;
 	bool merge, colour, failed, subtract;
-	bool only_failed, backtrace; /* only calls that failed, with their callers */
-	bool late;		     /* whether a call is shown is known only when it has ended */
+	bool only_failed; /* only calls that failed */
+	const char *filter_text;
+	struct dt_filter *filter;   /* only calls that it wants; NULL: all */
+	bool single;		    /* a line for each call of these: not the calls around it */
+	bool backtrace;		    /* also those */
+	const struct dt_span *span; /* that is being read; NULL: none */
+	bool late;		    /* whether a call is shown is known only when it has ended */
 	struct dt_failures failures;
 	bool ending;	       /* there are no more records */
 	uint64_t until;	       /* ticks: records after this are not read */
@@ -615,7 +623,7 @@ static inline bool is_shown(struct calls *k, uint32_t function)
 /* Returns the level of lines inside the call with this note; NULL: inside no call. */
 static inline uint32_t next_level(const uint32_t *caller)
 {
-	return caller ? (*caller >> LEVEL_SHIFT) + (*caller & SHOWN) : 0;
+	return caller ? LEVEL(*caller) + (*caller & SHOWN) : 0;
 }
 
 /* Returns the note of a call that begins now. */
@@ -657,16 +665,21 @@ static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 {
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
-	if (!caller || *caller & OPENED || (k->only_failed && !k->backtrace))
+	if (!caller || *caller & OPENED || k->single)
 		return;
 	k->waiting_n = 0;
 	dt_pair_callers(k->pair, collect, k);
 	while (k->waiting_n) {
 		const struct dt_call *c = k->waiting[--k->waiting_n];
 
-		line(k, to, DT_KEPT_OPEN, c, tid, *c->note >> LEVEL_SHIFT);
+		line(k, to, DT_KEPT_OPEN, c, tid, LEVEL(*c->note));
 		*c->note |= OPENED;
 	}
+}
+
+static uint16_t core_of(const struct calls *k)
+{
+	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
 }
 
 static void on_begin(void *ctx, const struct dt_call *c)
@@ -675,6 +688,8 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
 	*c->note = new_note(k, caller, c->function);
+	if (k->filter)
+		dt_chosen_begin(k->filter, c, core_of(k));
 	if (*c->note & SHOWN && !k->late && caller && !(*caller & OPENED)) {
 		struct output *to = output_of(k, c->tid);
 
@@ -690,6 +705,8 @@ static bool is_wanted(struct calls *k, const struct dt_call *c)
 
 	if (k->min &&
 	    (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT) || dt_call_ticks(c) < k->min))
+		return false;
+	if (k->filter && !dt_chosen_end(k->filter, c, core_of(k)))
 		return false;
 	return !k->only_failed || dt_failures_outcome(&k->failures, c->function, c->result,
 						      &error) == DT_OUTCOME_FAILED;
@@ -708,13 +725,12 @@ static void end_call(struct calls *k, const struct dt_call *c)
 	if (!to)
 		return;
 	if (note & OPENED) {
-		line(k, to, DT_KEPT_CLOSE, c, c->tid, note >> LEVEL_SHIFT);
+		line(k, to, DT_KEPT_CLOSE, c, c->tid, LEVEL(note));
 		return;
 	}
 	if (k->late || !c->note) /* otherwise on_begin() has opened them */
 		open_callers(k, to, c->tid);
-	line(k, to, DT_KEPT_WHOLE, c, c->tid,
-	     k->only_failed && !k->backtrace ? 0 : note >> LEVEL_SHIFT);
+	line(k, to, DT_KEPT_WHOLE, c, c->tid, k->single ? 0 : LEVEL(note));
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -1036,7 +1052,12 @@ static int run(struct calls *k)
 	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
-	k->late = k->min || k->only_failed;
+	if (k->filter_text && !(k->filter = dt_filter_new(k->filter_text, k->reader, &e))) {
+		dt_cmd_fail("-f: %s", e.text);
+		return 2;
+	}
+	k->late = k->min || k->only_failed || k->filter;
+	k->single = (k->only_failed || k->filter) && !k->backtrace;
 	k->failures.reader = k->reader;
 	k->until = range.to ? range.to : UINT64_MAX;
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
@@ -1071,7 +1092,8 @@ static int run(struct calls *k)
 			}
 			tid = s.tid;
 		}
-		if (dt_pair_span(k->pair, &s))
+		k->span = &s;
+		if (dt_pair_span(k->pair, &s) || (k->filter && dt_filter_failed(k->filter)))
 			rc = dt_fail(&e, "out of memory");
 	}
 	k->ending = true;
@@ -1117,6 +1139,7 @@ static int parse(int argc, char **argv, struct calls *k)
 						{"no-function", required_argument, NULL, 'N'},
 						{"time", required_argument, NULL, 't'},
 						{"depth", required_argument, NULL, 'D'},
+						{"filter", required_argument, NULL, 'f'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
 						{"thread", required_argument, NULL, 3},
@@ -1131,7 +1154,7 @@ static int parse(int argc, char **argv, struct calls *k)
 
 	/* `devtrace PROG` calls this after it has parsed options of its own */
 	optind = 0;
-	while ((c = getopt_long(argc, argv, "F:N:t:D:Bh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "F:N:f:t:D:Bh", options, NULL)) != -1) {
 		switch (c) {
 		case 'F':
 		case 'N':
@@ -1142,6 +1165,9 @@ static int parse(int argc, char **argv, struct calls *k)
 			break;
 		case 't':
 			k->min_text = optarg;
+			break;
+		case 'f':
+			k->filter_text = optarg;
 			break;
 		case 'D':
 			if (!parse_number(optarg, "depth", &k->depth))
@@ -1176,9 +1202,9 @@ static int parse(int argc, char **argv, struct calls *k)
 			return dt_cmd_usage("calls");
 		}
 	}
-	if (!k->backtrace || k->only_failed)
+	if (!k->backtrace || k->only_failed || k->filter_text)
 		return -1;
-	dt_cmd_fail("-B shows in which calls others failed: it needs --failed");
+	dt_cmd_fail("-B shows in which calls others were made: it needs --failed or -f");
 	return 2;
 }
 
@@ -1200,6 +1226,7 @@ int dt_cmd_calls(int argc, char **argv)
 		}
 	}
 	dt_selection_clear(&k.select);
+	dt_filter_free(k.filter);
 	dt_formats_free(&k.formats);
 	free(k.thread);
 	free(k.shown);

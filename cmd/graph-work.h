@@ -17,6 +17,7 @@ struct graph {
 	struct dt_reader *reader;
 	struct dt_graph graph;
 	struct dt_selection select;
+	const char *filter; /* NULL: all calls are wanted */
 	struct dt_range_options when;
 	struct dt_table_threads threads;
 	uint64_t depth;

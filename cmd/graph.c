@@ -20,6 +20,7 @@ static const char help[] =
 	"0)\n"
 	"  -F, --function PAT     only functions that match the shell pattern; the time of others\n"
 	"  -N, --no-function PAT  is that of the functions that called them\n"
+	"  -f, --filter WORDS     only calls that these words mean, as in devtrace calls; likewise\n"
 	"      --thread TID       only this thread, this process; may be given several times\n"
 	"      --process PID\n"
 	"      --from TIME        begin there: 1.5ms after the first record, or a number of ticks\n"
@@ -236,11 +237,32 @@ static void say_left_out(struct graph *k)
 	free(used);
 }
 
+/* Finds the calls that the filter wants. Returns 0, or the exit status. */
+static int choose(struct graph *k, const struct dt_reader_range *range, struct dt_chosen *chosen)
+{
+	struct dt_filter *f;
+	struct dt_error e;
+	int rc;
+
+	if (!k->filter)
+		return 0;
+	f = dt_filter_new(k->filter, k->reader, &e);
+	if (!f) {
+		dt_cmd_fail("-f: %s", e.text);
+		return 2;
+	}
+	rc = dt_chosen_read(chosen, f, k->reader, range, dt_table_wanted, &k->threads, &e);
+	dt_filter_free(f);
+	k->graph.chosen = chosen;
+	return rc ? dt_cmd_fail("%s", e.text) : 0;
+}
+
 static int run(struct graph *k, char **word, int words)
 {
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	uint32_t focus[FOCUSES + 1];
 	bool *shown = dt_cmd_shown(k->reader, &k->select);
+	struct dt_chosen chosen = {0};
 	struct dt_error e;
 	double cost[256];
 	int status;
@@ -258,6 +280,8 @@ static int run(struct graph *k, char **word, int words)
 		status = dt_cmd_fail("out of memory");
 	else
 		status = take_words(k, word, words, focus);
+	if (!status)
+		status = choose(k, &range, &chosen);
 	if (!status && dt_graph_read(&k->graph, k->reader, &range, &e))
 		status = dt_cmd_fail("%s", e.text);
 	k->waits = dt_feed_has_switches(k->reader);
@@ -268,6 +292,7 @@ static int run(struct graph *k, char **word, int words)
 	if (!status)
 		say_left_out(k);
 	dt_graph_free(&k->graph);
+	dt_chosen_free(&chosen);
 	free(shown);
 	return status;
 }
@@ -320,6 +345,9 @@ static bool parse_option(struct graph *k, int c, int *status)
 		dt_cmd_fail("%s", e.text);
 		*status = 2;
 		return true;
+	case 'f':
+		k->filter = optarg;
+		return true;
 	case 1:
 		*status = dt_table_add_thread(&k->threads, optarg) ? -1 : 2;
 		return true;
@@ -347,6 +375,7 @@ static int parse(int argc, char **argv, struct graph *k)
 						{"min", required_argument, NULL, 'm'},
 						{"function", required_argument, NULL, 'F'},
 						{"no-function", required_argument, NULL, 'N'},
+						{"filter", required_argument, NULL, 'f'},
 						{"thread", required_argument, NULL, 1},
 						{"process", required_argument, NULL, 2},
 						{"from", required_argument, NULL, 3},
@@ -358,7 +387,7 @@ static int parse(int argc, char **argv, struct graph *k)
 						{0}};
 	int c, status = -1;
 
-	while (status < 0 && (c = getopt_long(argc, argv, "D:m:F:N:h", options, NULL)) != -1) {
+	while (status < 0 && (c = getopt_long(argc, argv, "D:m:F:N:f:h", options, NULL)) != -1) {
 		if (parse_option(k, c, &status))
 			continue;
 		if (c == 6 || c == 7) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyse/failures.h"
+#include "analyse/chosen.h"
 #include "analyse/feed.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
@@ -25,6 +26,8 @@ static const char help[] =
 	"  -F, --function PAT   show only functions that match the shell pattern\n"
 	"  -N, --no-function PAT  do not show those\n"
 	"      --failed         only calls that failed, and for which reasons\n"
+	"  -f, --filter WORDS   only calls that these words mean: 'time>1ms thread:worker*', 'failed',\n"
+	"                       'len>4096 write' (devtrace-calls(1) has them all)\n"
 	"      --from TIME      begin there: 1.5ms after the first record, or a number of ticks\n"
 	"      --to TIME        end there\n"
 	"      --waits          which functions waited, for what, how often and how long; sorted\n"
@@ -57,7 +60,10 @@ struct report {
 	enum dt_stats_key key;
 	uint64_t rows;
 	bool json, subtract, anyway, failed, waiting, live;
-	bool waits; /* the trace has switches: it is known what was waiting */
+	const char *filter_text; /* NULL: all calls are wanted */
+	struct dt_filter *filter;
+	const struct dt_span *span; /* that is being read; NULL: none */
+	bool waits;		    /* the trace has switches: it is known what was waiting */
 	struct dt_failures failures;
 	struct dt_reasons reasons; /* with --failed */
 	struct dt_selection select;
@@ -267,7 +273,8 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 		puts(o->failed
 			     ? "no call is known to have failed; that is known of functions with a "
 			       "prototype, and of traces since 2026-11-27"
-			     : "no calls");
+		     : o->filter ? "no call is one that -f means"
+				 : "no calls");
 	print_held(r, o);
 	print_others(o);
 	if (o->subtract)
@@ -331,11 +338,25 @@ static void print_json(const struct dt_reader *r, const struct report *o,
 	puts("\n]");
 }
 
+static uint16_t core_of(const struct report *o)
+{
+	return o->span ? dt_reader_ring_core(o->reader, o->span->core) : 0;
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	const struct report *o = ctx;
+
+	dt_chosen_begin(o->filter, c, core_of(o));
+}
+
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct report *o = ctx;
 	uint32_t error;
 
+	if (o->filter && !dt_chosen_end(o->filter, c, core_of(o)))
+		return;
 	if (o->failed) {
 		if (dt_failures_outcome(&o->failures, c->function, c->result, &error) !=
 		    DT_OUTCOME_FAILED)
@@ -355,9 +376,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 
 /* Reads the calls of the range. When it is all of the trace, its sums must add up, unless --anyway
  * was given. */
-static int read_calls(struct dt_reader *r, const struct report *o,
-		      const struct dt_reader_range *range, const struct dt_pair_events *events,
-		      struct dt_error *e)
+static int read_calls(struct dt_reader *r, struct report *o, const struct dt_reader_range *range,
+		      const struct dt_pair_events *events, struct dt_error *e)
 {
 	struct dt_pair *p = dt_pair_new(r, events, range->values);
 	uint64_t records = 0, total = 0;
@@ -372,10 +392,14 @@ static int read_calls(struct dt_reader *r, const struct report *o,
 		total = sum.records;
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		records += s.n;
+		o->span = &s;
 		rc = dt_pair_span(p, &s) ? dt_fail(e, "out of memory") : 0;
 	}
+	o->span = NULL;
 	if (!rc)
 		rc = dt_pair_finish(p);
+	if (!rc && o->filter && dt_filter_failed(o->filter))
+		rc = dt_fail(e, "out of memory");
 	if (!rc && !o->anyway)
 		rc = dt_pair_sound(r, records, total, dt_pair_impossible(p), e);
 	dt_pair_free(p);
@@ -384,7 +408,7 @@ static int read_calls(struct dt_reader *r, const struct report *o,
 
 /* What read_waits() reads. */
 struct reading {
-	const struct report *o;
+	struct report *o;
 	const struct dt_reader_range *range;
 };
 
@@ -412,6 +436,16 @@ static int report(struct dt_reader *r, struct report *o)
 	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost))) {
 		status = 2;
 		goto out;
+	}
+	if (o->filter_text) {
+		o->filter = dt_filter_new(o->filter_text, r, &e);
+		if (!o->filter) {
+			dt_cmd_fail("-f: %s", e.text);
+			status = 2;
+			goto out;
+		}
+		events.begin = on_begin;
+		range.values = range.values || dt_filter_needs_values(o->filter);
 	}
 	if (o->waiting) {
 		struct reading k = {o, &range};
@@ -447,13 +481,14 @@ static int report(struct dt_reader *r, struct report *o)
 	dt_cmd_unhooked(r, shown, NULL);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 	if (o->rows && n > o->rows)
-		dt_cmd_fail("note: %zu more functions have calls: -n 0 shows all",
+		dt_cmd_fail("note: %zu more functions have calls: without -n all are shown",
 			    n - (size_t)o->rows);
 out:
 	free(row);
 	free(shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
+	dt_filter_free(o->filter);
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
 	return status;
@@ -477,6 +512,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"rows", required_argument, NULL, 'n'},
 						{"function", required_argument, NULL, 'F'},
 						{"no-function", required_argument, NULL, 'N'},
+						{"filter", required_argument, NULL, 'f'},
 						{"from", required_argument, NULL, 1},
 						{"to", required_argument, NULL, 2},
 						{"json", no_argument, NULL, 3},
@@ -491,7 +527,7 @@ static int parse(int argc, char **argv, struct report *o)
 	char *end;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:n:F:N:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:n:F:N:f:h", options, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			if (!parse_key(optarg, &o->key))
@@ -510,6 +546,9 @@ static int parse(int argc, char **argv, struct report *o)
 				dt_cmd_fail("%s", e.text);
 				return 2;
 			}
+			break;
+		case 'f':
+			o->filter_text = optarg;
 			break;
 		case 1:
 			o->when.from = optarg;
@@ -548,11 +587,13 @@ static int parse(int argc, char **argv, struct report *o)
 /* Says which options do not go together. Returns 2, or -1 if all do. */
 static int refuse(const struct report *o)
 {
-	if (o->live && (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract ||
-			o->anyway || o->failed || o->waiting || o->when.from || o->when.to))
+	if (o->live &&
+	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
+	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text))
 		dt_cmd_fail("report: --live goes with -F and -N only");
-	else if (o->waiting && (o->key != DT_STATS_TOTAL || o->subtract || o->failed))
-		dt_cmd_fail("report: --waits does not go with -s, --subtract and --failed");
+	else if (o->waiting &&
+		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text))
+		dt_cmd_fail("report: --waits does not go with -s, -f, --subtract and --failed");
 	else
 		return -1;
 	return 2;

@@ -86,8 +86,8 @@ bool dt_start_find(const struct dt_symfile *f, struct dt_start *out)
 	    !is_code(f->elf, eh.e_entry))
 		return false;
 	bytes = dt_symfile_bytes(f->elf, eh.e_entry, &left);
-	if (!bytes || !dt_start_code(bytes, left, eh.e_entry, &code) ||
-	    !calls_libc(f, &code) || !is_code(f->elf, code.main))
+	if (!bytes || !dt_start_code(bytes, left, eh.e_entry, &code) || !calls_libc(f, &code) ||
+	    !is_code(f->elf, code.main))
 		return false;
 	if (code.main - eh.e_entry < code.length)
 		return false;

@@ -36,7 +36,7 @@ PY
 	sample t.db
 	run devtrace report -s calls -n 2 t.db
 	[ "${#lines[@]}" = 5 ] # heading, two rows, notes of what is not in the table and of losses
-	[[ "$output" == *"devtrace: note: 3 more functions have calls: -n 0 shows all"* ]]
+	[[ "$output" == *"devtrace: note: 3 more functions have calls: without -n all are shown"* ]]
 	[[ "${lines[1]}" == *" 4 "*"  add"* ]]
 	[[ "${lines[2]}" == *" 3 "*"  half"* ]]
 	run devtrace report -s name t.db

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/chosen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void dt_chosen_begin(struct dt_filter *f, const struct dt_call *c, uint16_t core)
+{
+	if (!c->note)
+		return;
+	*c->note &= ~DT_CHOSEN;
+	if (dt_filter_place(f, core, c->tid) && dt_filter_begin(f, c))
+		*c->note |= DT_CHOSEN;
+}
+
+bool dt_chosen_end(struct dt_filter *f, const struct dt_call *c, uint16_t core)
+{
+	if (c->note ? !(*c->note & DT_CHOSEN)
+		    : !dt_filter_place(f, core, c->tid) || !dt_filter_begin(f, c))
+		return false;
+	return dt_filter_end(f, c);
+}
+
+/* What a pass knows. */
+struct pass {
+	struct dt_chosen *set;
+	struct dt_filter *filter;
+	struct dt_reader *reader;
+	const struct dt_span *span;
+	bool no_memory;
+};
+
+static uint16_t core_of(const struct pass *k)
+{
+	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
+}
+
+static void on_begin(void *ctx, const struct dt_call *c)
+{
+	const struct pass *k = ctx;
+
+	dt_chosen_begin(k->filter, c, core_of(k));
+}
+
+static void on_end(void *ctx, const struct dt_call *c)
+{
+	struct pass *k = ctx;
+	struct dt_chosen *s = k->set;
+
+	if (!c->id || k->no_memory || !dt_chosen_end(k->filter, c, core_of(k)))
+		return;
+	if (c->id >= s->n) {
+		uint64_t n = (c->id + c->id / 2 + 4096) & ~63ull;
+		uint64_t *more = realloc(s->bits, n / 8);
+
+		if (!more) {
+			k->no_memory = true;
+			return;
+		}
+		memset((char *)more + s->n / 8, 0, (n - s->n) / 8);
+		s->bits = more;
+		s->n = n;
+	}
+	s->bits[c->id / 64] |= 1ull << c->id % 64;
+}
+
+int dt_chosen_read(struct dt_chosen *k, struct dt_filter *f, struct dt_reader *r,
+		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),
+		   void *ctx, struct dt_error *e)
+{
+	struct pass pass = {.set = k, .filter = f, .reader = r};
+	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &pass};
+	struct dt_reader_range values = *range;
+	struct dt_pair *p = dt_pair_new(r, &events, true);
+	struct dt_span s;
+	int rc;
+
+	if (!p)
+		return dt_fail(e, "out of memory");
+	values.values = true;
+	rc = dt_reader_start(r, &values, e);
+	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
+		rc = 0;
+		if (s.n && wanted && !wanted(ctx, s.tid) && !dt_pair_unwanted(r, &s))
+			continue;
+		pass.span = &s;
+		if (dt_pair_span(p, &s))
+			rc = dt_fail(e, "out of memory");
+	}
+	pass.span = NULL;
+	if (!rc)
+		dt_pair_finish(p);
+	if (!rc && (pass.no_memory || dt_filter_failed(f)))
+		rc = dt_fail(e, "out of memory");
+	dt_pair_free(p);
+	return rc;
+}
+
+void dt_chosen_free(struct dt_chosen *k)
+{
+	free(k->bits);
+	*k = (struct dt_chosen){0};
+}

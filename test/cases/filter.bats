@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# -f WORDS of report, calls and graph: which calls are meant. What is right: the same conditions in
+# SQL, on the table of calls.
+load read-helper
+
+setup_file() {
+	export dir
+	dir=$BATS_FILE_TMPDIR
+	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
+	"$build/test/tool/maketrace" -n 30000 -c 2 -t 3 "$dir/t.db" >"$dir/made"
+}
+
+setup() {
+	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
+	PATH=$build:$build/test/tool:$PATH
+	cd "$dir" || return 1
+}
+
+# WORDS|the same in SQL
+pairs() {
+	cat <<-'TEXT'
+		thread:1001|thread = 1001
+		thread:1001 thread:1002|thread IN (1001, 1002)
+		-thread:1001|thread != 1001
+		time>10us|(timed OR ended = 'open') AND duration > 10000
+		time<1us|(timed OR ended = 'open') AND duration < 1000
+		time>1us time<20us thread:1000|(timed OR ended = 'open') AND duration > 1000 AND duration < 20000 AND thread = 1000
+		function1*|function LIKE 'function1%'
+		function1* -function12*|function LIKE 'function1%' AND function NOT LIKE 'function12%'
+		result=0 function:function1*|result0 = 0 AND function LIKE 'function1%'
+		a=48|json_extract(arguments, '$.a') = 48
+		core:1 time>5us|core = 1 AND (timed OR ended = 'open') AND duration > 5000
+	TEXT
+}
+
+@test "filter: report -f counts the calls that SQL finds" {
+	local words where
+	while IFS='|' read -r words where; do
+		devtrace report --json -f "$words" t.db 2>err >r.json || { cat err; false; }
+		python3 -c 'import json; [print(x["function"], x["calls"]) for x in json.load(open("r.json")) if x["calls"]]' | LC_ALL=C sort >got
+		devtrace sql -n -c t.db "SELECT function || ' ' || count(*) FROM calls WHERE $where GROUP BY function" | tr -d '\r"' | LC_ALL=C sort >want
+		[ -s want ] || { echo "$words: nothing"; false; }
+		diff want got || { echo "$words"; false; }
+	done < <(pairs)
+}
+
+@test "filter: calls -f has a line for each of these calls, and -B the calls around it" {
+	local words where n
+	while IFS='|' read -r words where; do
+		n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE $where" | tr -d '\r')
+		devtrace calls -f "$words" t.db 2>/dev/null >got
+		[ "$(grep -vcE '^(#|$)' got)" = "$n" ] || { echo "$words: $n wanted, $(grep -vcE '^(#|$)' got)"; false; }
+	done < <(pairs)
+	devtrace calls -B -f 'time>100us thread:1000' t.db 2>/dev/null >got
+	# a caller that is not meant has no time
+	n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE (timed OR ended = 'open') AND duration > 100000 AND thread = 1000" | tr -d '\r')
+	[ "$(grep -c '^ *[0-9.]* [um]s  ' got)" -ge "$n" ]
+	[ "$(grep -c ' {$' got)" -gt 0 ]
+}
+
+@test "filter: graph -f has these calls, below those around them that are meant" {
+	local words where
+	while IFS='|' read -r words where; do
+		devtrace graph --json -f "$words" t.db 2>/dev/null >g.json
+		python3 - >got <<-'PY'
+			import json, collections
+			n = collections.Counter()
+			def take(x):
+			    if isinstance(x, list):
+			        for y in x:
+			            take(y)
+			    elif isinstance(x, dict):
+			        if "calls" in x and not x["again"]:
+			            n[x["function"]] += x["calls"]
+			        for y in x.values():
+			            if isinstance(y, (list, dict)):
+			                take(y)
+			take(json.load(open("g.json")))
+			print(sum(n.values()))
+		PY
+		[ "$(cat got)" = "$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE $where" | tr -d '\r')" ] || { echo "$words: $(cat got)"; head -c 600 g.json; false; }
+	done < <(pairs)
+}
+
+@test "filter: words that are nothing are refused, with what would be right" {
+	local c
+	for c in report calls graph; do
+		run devtrace $c -f 'time>' t.db
+		[ "$status" = 2 ]
+		[ "$output" = "devtrace: -f: time>: a time is wanted, as in time>10us or time<2ms" ]
+	done
+	run devtrace report --live -f failed t.db
+	[ "$status" = 2 ]
+	run devtrace report --waits -f failed t.db
+	[ "$status" = 2 ]
+	run devtrace report -f 'a=123456789123' t.db
+	[ "$status" = 0 ]
+	[[ "$output" == *"no call is one that -f means"* ]]
+}
