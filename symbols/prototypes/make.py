@@ -115,8 +115,8 @@ def read_structures(unit, sets):
         if name.startswith('text_'):
             sets.described[name] = f'l:text;{name[5:].replace("x", "*").replace("of", "/")}'
             continue
-        if name == 'sockaddr':
-            sets.described[name] = 'n:sockaddr;'
+        if name.startswith('sockaddr'):
+            sets.described[name] = f'n:sockaddr;{name[9:]}'
             continue
         found = [c for c in unit.cursor.get_children() if c.kind == CursorKind.STRUCT_DECL and
                  c.spelling == name and c.is_definition()]

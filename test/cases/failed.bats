@@ -365,3 +365,82 @@ constants() {
 	[ "$(devtrace sql -n z.db "SELECT group_concat(function || ' ' || result) FROM (SELECT * FROM calls WHERE failed AND depth = 0 ORDER BY begin)" | sed 's/ *$//')" = 'inflate Z_DATA_ERROR,compress Z_BUF_ERROR' ] || { cat all; false; }
 	devtrace calls z.db | grep -q 'inflateMark(.*) = -\?[0-9]\+$'
 }
+
+@test "an address is as long as the program says, as strace shows it" {
+	cat >a.c <<-'C'
+		#include <string.h>
+		#include <sys/socket.h>
+		#include <sys/un.h>
+		#include <netinet/in.h>
+		#include <linux/netlink.h>
+		static void call(const void *address, unsigned n)
+		{
+			char behind[200];
+
+			memset(behind, 'x', sizeof(behind)); /* what is behind the address is no part of it */
+			memcpy(behind, address, n);
+			connect(-1, (void *)behind, n);
+		}
+		int main(void)
+		{
+			struct sockaddr_un u = {AF_UNIX, "/tmp/s"}, a = {AF_UNIX, "\0a\0b\0\0c"}, bad = {AF_UNIX, "\33[2J\"\\\377"};
+			struct sockaddr_in in = {AF_INET, htons(7), {htonl(0x7f000001)}};
+			struct sockaddr_in6 six = {AF_INET6, htons(9), 0, IN6ADDR_LOOPBACK_INIT, 0};
+			struct sockaddr_nl nl = {AF_NETLINK, 0, 5, 6};
+
+			call(&u, 2 + 6); /* without a NUL */
+			call(&u, 2 + 3);
+			call(&u, 2);
+			call(&u, 2 + 20);
+			call(&a, 2 + 7);
+			call(&a, 2 + 1);
+			call(&a, 2 + 4);
+			call(&bad, 2 + 9);
+			call(&in, 16);
+			call(&in, 8);
+			call(&in, 2);
+			call(&six, 16);
+			call(&nl, 12);
+			call(&nl, 11);
+			return 0;
+		}
+	C
+	gcc -w -o a a.c
+	strace -o strace -e trace=connect ./a
+	devtrace record -o a.db -A 'libc.so.6:connect' ./a
+	devtrace calls a.db >calls
+	sed -n 's/^connect(-1, {\(.*\)}, \([0-9]*\)) *= .*/\1 \2/p' strace >want
+	sed -n 's/^.*connect(sockfd=-1, addr={\(.*\)}, addrlen=\([0-9]*\)) = .*/\1 \2/p' calls >got
+	[ "$(wc -l <want)" = 14 ]
+	# both as bytes, and the names of members by which strace differs taken off
+	plain() {
+		python3 - "$1" <<-'PY'
+			import re, sys
+			for line in open(sys.argv[1]):
+			    line = re.sub(r'htons\((\d+)\)|inet_addr\("([\d.]+)"\)', lambda m: m[1] or m[2], line)
+			    line = line.replace('nl_groups=0x000006', 'nl_groups=0x6')
+			    print(re.sub(r'\\(x[0-9a-f]{2}|[0-7]{1,3}|[a-z"\\])', lambda m: repr(m[0].encode().decode('unicode_escape')), line), end='')
+		PY
+	}
+	diff <(plain want) <(plain got)
+	devtrace sql -n a.db "SELECT text FROM calls" | grep -q 'sun_path="/tmp/s"}, addrlen=8'
+	! grep -q $'\33' calls
+}
+
+@test "libm's functions are not asked for errno, whatever its file is called" {
+	echo 'long twice(long x) { return 2 * x; }' >twice.c
+	cat >m.c <<-'C'
+		#include <errno.h>
+		long twice(long x);
+		int main(void) { errno = 5; return twice(21) != 42; }
+	C
+	# glibc before 2.34 has libm-2.31.so behind libm.so.6
+	for name in libm.so.7 libm-2.31.so libm-2.36.so; do
+		gcc -O1 -shared -fPIC -Wl,-soname,$name -o $name twice.c
+		gcc -O1 -o m m.c ./$name -Wl,-rpath,"$PWD"
+		devtrace record -o m.db -F "$name:twice" ./m
+		devtrace cat -l m.db >records
+		grep -q '^kind=X .* v0=0x2a' records || { cat records; false; }
+		! grep -q '^kind=X .* v3=' records || { cat records; false; }
+	done
+}
