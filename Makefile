@@ -208,6 +208,6 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all tests fuzzers deps test check format format-wanted lint demo bench soak mutate install install-dkms clean
+.PHONY: all tests fuzzers deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -945,7 +945,7 @@ static bool take_values(struct calls *k, const struct dt_site *site, const struc
 
 	if (!c)
 		return false;
-	dt_entry_records_values(&k->fulls, c->id, &k->formats, site, r);
+	dt_entry_records_values(&k->fulls, c->id, &k->formats, site, r, c->argument);
 	k->failed |= k->fulls.failed;
 	return true;
 }

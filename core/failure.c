@@ -32,6 +32,8 @@ bool dt_failure_is(const struct dt_signature_value *result, const uint64_t *valu
 	if (!f->when || !dt_signature_single(result, &place) || result->type.letter == 'f' ||
 	    !result->type.size)
 		return false;
+	if (f->needs_error && !value[f->error & 3])
+		return false;
 	v = number(result, value, place);
 	for (unsigned i = 0; i < f->others; i++)
 		if (f->other[i] == v)
@@ -39,6 +41,8 @@ bool dt_failure_is(const struct dt_signature_value *result, const uint64_t *valu
 	switch (f->when) {
 	case DT_FAILURE_NEGATIVE:
 		return is_negative(result, v);
+	case DT_FAILURE_MINUS:
+		return v == -1 || (uint64_t)v == UINT64_MAX >> (64 - 8u * result->type.size);
 	case DT_FAILURE_ZERO:
 		return v == 0;
 	case DT_FAILURE_NONZERO:

@@ -10,6 +10,7 @@
 
 /* The result's kinds of failure (struct dt_failure, `when'). */
 #define DT_FAILURE_NEGATIVE '-' /* it is negative; of an unsigned result, all its bits are set */
+#define DT_FAILURE_MINUS    'm' /* it is -1: other negative results are none */
 #define DT_FAILURE_ZERO	    '0' /* it is 0, or NULL */
 #define DT_FAILURE_NONZERO  '+' /* it is anything but 0 */
 #define DT_FAILURE_NONE	    'n' /* it is 0 or negative */
@@ -19,8 +20,9 @@
 /* Numbers of errors are smaller than this: Linux gives no other meaning to -4095 to -1. */
 #define DT_FAILURE_ERRORS 4096
 
-/* Does a record with these four values say that the call has failed? result: dt_signature_result();
- * false if the signature does not say when a call of its function fails. */
+/* Does a record with these four values say that the call has failed? (It may need an errno for
+ * that.) result: dt_signature_result(); false if the signature does not say when a call of its
+ * function fails. */
 bool dt_failure_is(const struct dt_signature_value *result, const uint64_t *value);
 
 /*

@@ -127,8 +127,8 @@ static void read_places(const char *p, const char *end, struct dt_signature_valu
 }
 
 /*
- * Reads what stands behind the '!' of a result: "-@3", "+/100/101", "e". If any of it is not
- * understood, nothing is known of failures.
+ * Reads what stands behind the '!' of a result: "-@3", "+/100/101", "e", "0@3+". If any of it is
+ * not understood, nothing is known of failures.
  */
 static void read_failure(const char *p, const char *end, struct dt_failure *f)
 {
@@ -153,6 +153,8 @@ static void read_failure(const char *p, const char *end, struct dt_failure *f)
 			return;
 		read.has_error = true;
 		read.error = (uint8_t)place.n;
+		read.needs_error = p < end && *p == '+';
+		p += read.needs_error;
 	}
 	if (p == end)
 		*f = read;

@@ -43,6 +43,7 @@ struct dt_failure {
 	char when; /* one of the characters in core/failure.h, or of a later version; 0: never */
 	bool has_error;			  /* a value of the record has the reason, an errno: */
 	uint8_t error;			  /* the number of that value */
+	bool needs_error;		  /* it has failed only if that value is not 0 */
 	uint8_t others;			  /* how many of `other' are used */
 	int32_t other[DT_FAILURE_OTHERS]; /* results that are no failure in spite of `when' */
 };

@@ -26,11 +26,14 @@ static void add(void *ctx, const char *name, size_t n, const char *text, size_t 
 }
 
 void dt_entry_records_values(struct dt_fulls *f, uint64_t call, struct dt_formats *formats,
-			     const struct dt_site *site, const struct dt_record *r)
+			     const struct dt_site *site, const struct dt_record *r,
+			     const uint64_t *argument)
 {
 	struct adding a = {f, call};
 
+	formats->shapes.entry = argument;
 	dt_format_each(formats, site->function, r->value, r->flags & DT_FAULT, add, &a);
+	formats->shapes.entry = NULL;
 }
 
 /* dt_text_print() writes path="/etc/passwd", which is taken apart at the '='. */

@@ -19,7 +19,8 @@ bool dt_entry_records_of(const struct dt_reader *r, uint32_t function, uint32_t 
  * f->failed is set.
  */
 void dt_entry_records_values(struct dt_fulls *f, uint64_t call, struct dt_formats *formats,
-			     const struct dt_site *site, const struct dt_record *r);
+			     const struct dt_site *site, const struct dt_record *r,
+			     const uint64_t *argument);
 void dt_entry_records_text(struct dt_fulls *f, uint64_t call, const struct dt_reader *r,
 			   const struct dt_text *t, const uint64_t *argument);
 

@@ -561,6 +561,13 @@ void dt_format_each_full(struct dt_formats *f, uint32_t function, const uint64_t
 	free(text);
 }
 
+/* Could a value of a record with faults not be read, or one of its halves? */
+static bool is_bad(const struct dt_format_item *i, const uint64_t *value)
+{
+	return dt_capture_is_bad(value[i->place]) ||
+	       (i->second != NOWHERE && dt_capture_is_bad(value[i->second]));
+}
+
 void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *value, bool faults,
 		    void (*fn)(void *ctx, const char *name, size_t n, const char *text,
 			       size_t length),
@@ -571,9 +578,7 @@ void dt_format_each(struct dt_formats *f, uint32_t function, const uint64_t *val
 
 	for (unsigned i = 0; c && text && i + 1 < c->items; i++) {
 		const struct dt_format_item *item = &c->item[i];
-		bool bad = faults &&
-			   (dt_capture_is_bad(value[item->place]) ||
-			    (item->second != NOWHERE && dt_capture_is_bad(value[item->second])));
+		bool bad = faults && is_bad(item, value);
 		char *end = bad ? stpcpy(text, "?") : put_kept(f, c->pid, text, &c->item[i], value);
 		size_t n;
 		const char *name = name_of(c, i, &n);
@@ -591,7 +596,7 @@ static char *put_values(struct dt_formats *f, char *p, const struct dt_call_form
 {
 	for (unsigned i = 0; i + 1 < c->items; i++) {
 		p = put_piece(p, c, i);
-		if (faults && dt_capture_is_bad(value[c->item[i].place]))
+		if (faults && is_bad(&c->item[i], value))
 			*p++ = '?';
 		else
 			p = put_kept(f, c->pid, p, &c->item[i], value);

@@ -14,6 +14,7 @@
 #define MAX_PARTS 4096
 #define MAX_NAME  64 /* bytes of a name that are printed */
 #define MAX_DEPTH 4  /* structures in structures */
+#define NOWHERE	  0xff
 
 /* An enumerator, or a member of an aggregate. */
 struct part {
@@ -31,9 +32,10 @@ struct part {
 
 struct dt_shape {
 	bool ready;
-	char kind;  /* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
-		       address; 0: it could not be understood */
-	bool flags; /* an enumeration whose values are single bits, to be combined */
+	char kind;	/* 'e' enumeration, 'f' flags, 'o' octal number, 'a' aggregate, 'n' network
+			   address; 0: it could not be understood */
+	bool flags;	/* an enumeration whose values are single bits, to be combined */
+	uint8_t length; /* of a network address: which value of the entry is its length; NOWHERE */
 	struct part *part;
 	uint32_t parts;
 };
@@ -108,6 +110,9 @@ static void read_shape(struct dt_shape *s, const char *text)
 
 	if (!p || !kind || !strchr("efoan", kind) || text[1] != ':')
 		return;
+	s->length = NOWHERE;
+	if (kind == 'n' && p[1] >= '0' && p[1] <= '3' && !p[2])
+		s->length = (uint8_t)(*++p - '0');
 	for (p++; *p;) {
 		struct part part = {0}, *more;
 
@@ -342,7 +347,10 @@ char *dt_shape_put(struct dt_shapes *all, char *p, uint32_t row, unsigned size, 
 		return o.p;
 	}
 	if (s->kind == 'n')
-		return dt_sockaddr_put(p, low, high);
+		return dt_sockaddr_put(p, low, high,
+				       all->entry && s->length != NOWHERE
+					       ? (uint32_t)all->entry[s->length]
+					       : UINT32_MAX);
 	return put_named(&o, s, 8 * size, low) ? o.p : NULL;
 }
 

@@ -14,6 +14,8 @@ struct dt_shape;
 /* The parsed descriptions of a trace. Set `reader', all else zero; then dt_shapes_free(). */
 struct dt_shapes {
 	const struct dt_reader *reader;
+	const uint64_t *entry;	/* values of the entry of the call whose values are printed; NULL:
+				   not known */
 	struct dt_shape *shape; /* by row of the type */
 	uint32_t shapes;
 };

@@ -3,6 +3,7 @@
 #include "show/sockaddr.h"
 
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,50 +26,88 @@ static unsigned port_of(const unsigned char *b)
 	return (unsigned)b[2] << 8 | b[3];
 }
 
-/* Writes a path, of which up to 14 bytes are known. An abstract one begins with a NUL, as strace
- * has it: @. */
-static char *put_path(char *p, const unsigned char *b)
-{
-	unsigned i = 0;
+#define KNOWN 16 /* bytes of an address that a record has */
 
-	p = stpcpy(p, "{sa_family=AF_UNIX, sun_path=");
-	if (!b[0])
-		*p++ = '@', i++;
+/* Writes n bytes between quotes; none of them is written that a terminal could understand. */
+static char *put_bytes(char *p, const unsigned char *b, unsigned n)
+{
 	*p++ = '"';
-	for (; i < 14 && b[i]; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (b[i] < ' ' || b[i] >= 127 || b[i] == '"' || b[i] == '\\')
 			p += sprintf(p, "\\x%02x", b[i]);
 		else
 			*p++ = (char)b[i];
 	}
-	return stpcpy(p, i == 14 ? "\"...}" : "\"}");
+	*p++ = '"';
+	return p;
 }
 
-char *dt_sockaddr_put(char *p, uint64_t low, uint64_t high)
+/*
+ * Writes the path of an address of `length' bytes. It ends with the address, or at a NUL before
+ * that. An abstract name begins with a NUL, which is shown as @, as strace has it; other NULs are
+ * part of it. Where the length is not known, they end it.
+ */
+static char *put_path(char *p, const unsigned char *b, uint32_t length)
 {
-	unsigned char b[16];
+	uint32_t whole = length - 2, known = whole < KNOWN - 2 ? whole : KNOWN - 2;
+	bool abstract = !b[0];
+	unsigned from = abstract, n = from;
+
+	while (n < known && (b[n] || (abstract && length != UINT32_MAX)))
+		n++;
+	p = stpcpy(p,
+		   abstract ? "{sa_family=AF_UNIX, sun_path=@" : "{sa_family=AF_UNIX, sun_path=");
+	p = put_bytes(p, b + from, n - from);
+	return stpcpy(p, n == known && whole > known ? "...}" : "}");
+}
+
+/* Writes an address of which only the bytes are understood: it is too short for its family. */
+static char *put_short(char *p, const char *family, const unsigned char *b, uint32_t length)
+{
+	if (length < 2)
+		return stpcpy(put_bytes(stpcpy(p, "{"), b, length), "}");
+	p = stpcpy(stpcpy(p, "{sa_family="), family);
+	if (length > 2)
+		p = put_bytes(stpcpy(p, ", sa_data="), b + 2,
+			      (length < KNOWN ? length : KNOWN) - 2);
+	return stpcpy(p, length > KNOWN ? "...}" : "}");
+}
+
+char *dt_sockaddr_put(char *p, uint64_t low, uint64_t high, uint32_t length)
+{
+	unsigned char b[KNOWN];
 	char text[INET_ADDRSTRLEN] = "";
 
 	for (unsigned i = 0; i < 8; i++) {
 		b[i] = (unsigned char)(low >> 8 * i);
 		b[8 + i] = (unsigned char)(high >> 8 * i);
 	}
-	switch (u16_of(b)) {
+	switch (length < 2 ? 0 : u16_of(b)) {
 	case UNIX:
-		return put_path(p, b + 2);
+		return length == 2 ? put_short(p, "AF_UNIX", b, length)
+				   : put_path(p, b + 2, length);
 	case INET:
+		if (length < 16)
+			return put_short(p, "AF_INET", b, length);
 		inet_ntop(AF_INET, b + 4, text, sizeof(text));
 		return p + sprintf(p, "{sa_family=AF_INET, sin_port=%u, sin_addr=%s}", port_of(b),
 				   text);
-	case INET6: /* half of the address is known */
+	case INET6:		 /* half of the address is known */
+		if (length < 24) /* without a scope, as RFC 2133 had it */
+			return put_short(p, "AF_INET6", b, length);
 		return p + sprintf(p,
 				   "{sa_family=AF_INET6, sin6_port=%u, sin6_addr=%x:%x:%x:%x:...}",
 				   port_of(b), port_of(b + 6), port_of(b + 8), port_of(b + 10),
 				   port_of(b + 12));
 	case NETLINK:
+		if (length < 12)
+			return put_short(p, "AF_NETLINK", b, length);
 		return p + sprintf(p, "{sa_family=AF_NETLINK, nl_pid=%u, nl_groups=0x%x}",
 				   u32_of(b + 4), u32_of(b + 8));
 	default:
-		return p + sprintf(p, "{sa_family=%u, ...}", u16_of(b));
+		if (length < 2)
+			return put_short(p, "", b, length);
+		return p +
+		       sprintf(p, length > 2 ? "{sa_family=%u, ...}" : "{sa_family=%u}", u16_of(b));
 	}
 }

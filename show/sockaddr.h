@@ -7,9 +7,12 @@
 
 /*
  * Writes the first 16 bytes of a struct sockaddr, of which `low' has the first 8, with the names of
- * its members: "{sa_family=AF_INET, sin_port=53, sin_addr=127.0.0.1}". Of a longer address only the
- * beginning is known, and "..." follows. Returns the end of what it wrote, at most 256 bytes.
+ * its members: "{sa_family=AF_INET, sin_port=53, sin_addr=127.0.0.1}". length: the bytes that the
+ * caller said the address has, UINT32_MAX: not known; what is behind them does not count. Of a
+ * longer address only the beginning is known, and "..." follows. One that is too short for its
+ * family is written as its bytes, as strace does. Returns the end of what it wrote, at most 256
+ * bytes.
  */
-char *dt_sockaddr_put(char *p, uint64_t low, uint64_t high);
+char *dt_sockaddr_put(char *p, uint64_t low, uint64_t high, uint32_t length);
 
 #endif

@@ -50,7 +50,8 @@ void dt_words_more(struct dt_formats *f, struct dt_json *t, uint32_t function,
 		const struct dt_site *site = dt_reader_site(f->reader, more[i].site);
 
 		if (!dt_texts_take(&texts, site, &more[i].record))
-			dt_entry_records_values(&filling.fulls, 1, f, site, &more[i].record);
+			dt_entry_records_values(&filling.fulls, 1, f, site, &more[i].record,
+						argument);
 	}
 	dt_texts_end(&texts);
 	full = dt_full_of(&filling.fulls, 1);

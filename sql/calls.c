@@ -314,7 +314,8 @@ static void on_other(void *ctx, const struct dt_span *s, uint32_t i, uint32_t de
 	if (!dt_texts_take(&x->texts, site, &r)) {
 		dt_pair_callers(x->pair, take_caller, &c);
 		if (c && c->id && dt_entry_records_of(reader, site->function, c->entry))
-			dt_entry_records_values(&x->fulls, c->id, &x->of->pass->formats, site, &r);
+			dt_entry_records_values(&x->fulls, c->id, &x->of->pass->formats, site, &r,
+						c->argument);
 	}
 	x->failed |= x->texts.failed || x->fulls.failed;
 }
@@ -584,7 +585,7 @@ static int look_up(struct scan *x, struct row *r, struct dt_error *e)
 			dt_span_record(reader, &w.span, w.at, &record);
 			if (!dt_texts_take(&texts, site, &record))
 				dt_entry_records_values(&l.fulls, 1, &x->of->pass->formats, site,
-							&record);
+							&record, l.argument);
 			continue;
 		}
 		if (w.span.ticks[w.at] > r->call.begin)

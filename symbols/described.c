@@ -9,25 +9,24 @@
 /* Looks for a prototype by a further name of the function. */
 struct looking {
 	const char *path;
-	uint64_t address;
 	bool places;
 	char *buf;
 	size_t size;
 };
 
-static void try_alias(void *ctx, uint64_t address, const char *name)
+static bool try_alias(void *ctx, const char *linkage)
 {
 	struct looking *l = ctx;
 
-	if (address == l->address && !l->buf[0])
-		dt_prototype(l->path, name, l->places, l->buf, l->size);
+	dt_prototype(l->path, linkage, l->places, l->buf, l->size);
+	return l->buf[0];
 }
 
 void dt_described(struct dt_symtab *t, const char *path, const struct dt_function *f, bool places,
 		  char *buf, size_t size)
 {
 	char prototype[SIGNATURE] = "";
-	struct looking l = {path, f->address, places, prototype, sizeof(prototype)};
+	struct looking l = {path, places, prototype, sizeof(prototype)};
 
 	if (places)
 		dt_symtab_places(t, f, buf, size);
@@ -37,7 +36,7 @@ void dt_described(struct dt_symtab *t, const char *path, const struct dt_functio
 		return;
 	dt_prototype(path, f->name, places, prototype, sizeof(prototype));
 	if (!prototype[0])
-		dt_symtab_aliases(t, try_alias, &l);
+		dt_symtab_aliases_of(t, f->address, try_alias, &l);
 	if (prototype[0] && (!buf[0] || dt_prototype_fits(prototype, buf)))
 		dt_format(buf, size, "%s", prototype);
 }

@@ -49,8 +49,9 @@ def lines_of(name):
 class Sets:
     """The sets of constants: by name, their description and the texts of their members."""
 
-    def __init__(self):
+    def __init__(self, macros=()):
         self.described = {}
+        self.macros = frozenset(macros)
 
     def enumeration(self, declared):
         """Describes an enumeration type; returns its name, '' if it has none or is too large."""
@@ -59,10 +60,14 @@ class Sets:
         if not name or '(' in declared.type.spelling:
             return ''
         members = [c for c in declared.get_children() if c.kind == CursorKind.ENUM_CONSTANT_DECL]
-        members = [c for c in members if 'LAST' not in c.spelling or len(members) < 4]
+        members = [c for c in members if not re.search('LAST|_N?LIMITS$', c.spelling) or len(members) < 4]
         if not members or len(members) > 400:
             return ''
-        self.described[name] = f'e:{name};' + ','.join(f'{c.spelling}={c.enum_value}' for c in members)
+        named = {}
+        for c in members:  # programs write RLIMIT_RSS, which is a macro, for __RLIMIT_RSS
+            public = c.spelling.lstrip('_')
+            named.setdefault(public if public in self.macros else c.spelling, c.enum_value)
+        self.described[name] = f'e:{name};' + ','.join(f'{n}={v}' for n, v in named.items())
         return name
 
 
@@ -110,8 +115,8 @@ def read_structures(unit, sets):
         if name.startswith('text_'):
             sets.described[name] = f'l:text;{name[5:].replace("x", "*").replace("of", "/")}'
             continue
-        if name == 'sockaddr':
-            sets.described[name] = 'n:sockaddr;'
+        if name.startswith('sockaddr'):
+            sets.described[name] = f'n:sockaddr;{name[9:]}'
             continue
         found = [c for c in unit.cursor.get_children() if c.kind == CursorKind.STRUCT_DECL and
                  c.spelling == name and c.is_definition()]
@@ -222,12 +227,12 @@ def describe_set(kind, words, macros, value):
 
 def read_sets(headers, sets):
     """sets.txt: 'NAME KIND CONSTANT... : FUNCTION.PARAMETER...'. Returns {pattern: name}."""
-    uses, macros = {}, macros_of(headers)
-    wanted, parsed = set(), []
+    uses, macros = {}, sets.macros
+    wanted, listed = set(), []
     for line in lines_of('sets.txt'):
         head, _, tail = line.partition(' : ')
         name, kind, *words = head.split()
-        parsed.append((name, kind, words))
+        listed.append((name, kind, words))
         for w in words:
             if w.startswith('/'):
                 wanted |= {m for m in macros if re.fullmatch(w[1:-1], m)}
@@ -236,7 +241,7 @@ def read_sets(headers, sets):
         for use in tail.split():
             uses[use] = name
     value = values_of(headers, sorted(wanted))
-    for name, kind, words in parsed:
+    for name, kind, words in listed:
         body = describe_set(kind, words, macros, value)
         sets.described[name] = f'{"f" if kind == "x" else kind}:{name};{body}'
     return uses
@@ -300,7 +305,7 @@ def write(name, lines, what):
 
 def main():
     cindex.Config.set_library_file('/usr/lib/llvm-14/lib/libclang-14.so.1')
-    sets, all_headers, tables = Sets(), '', {}
+    all_headers, tables = '', {}
     known = dict(parse_known(line) for line in lines_of('names.txt'))
     libraries, rules = [], failure_rules()
     for line in lines_of('libraries.txt'):
@@ -309,6 +314,7 @@ def main():
                          for h in headers)
         libraries.append((name[0], files, source))
         all_headers += source
+    sets = Sets(macros_of(all_headers))
     uses = read_sets(all_headers, sets)
     own = {n: d for n, d in sets.described.items()}
     for name, files, source in libraries:

@@ -238,3 +238,209 @@ constants() {
 	devtrace report --failed sleds.db >out
 	grep -q 'gzopen: 1 for a reason that is not known' out || { cat out; false; }
 }
+
+@test "what is not certainly a failure is not told as one: the program says what its calls mean" {
+	cat >q.c <<-'C'
+		#define _GNU_SOURCE
+		#include <arpa/inet.h>
+		#include <errno.h>
+		#include <fcntl.h>
+		#include <ftw.h>
+		#include <pwd.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/ipc.h>
+		#include <sys/ptrace.h>
+		#include <sys/stat.h>
+		#include <sys/wait.h>
+		#include <threads.h>
+		#include <time.h>
+		#include <unistd.h>
+		static long minus = -1;
+		static int stop(const char *path, const struct stat *s, int type) { return -1; }
+		static void wake(int sig) { }
+		/* says the calls that fail; before each, errno is that of an earlier one */
+		#define IS(name, good, call) do { errno = EIO; (void)(call); if (!(good)) puts(name); } while (0)
+		int main(void)
+		{
+			struct tm tm = {.tm_year = 69, .tm_mon = 11, .tm_mday = 31, .tm_hour = 23, .tm_min = 59, .tm_sec = 59}, again = tm;
+			char text[4096];
+			struct passwd p, *found;
+			mtx_t m;
+			int pipes[2], child = fork();
+
+			if (!child) {
+				ptrace(PTRACE_TRACEME, 0, 0, 0);
+				raise(SIGSTOP);
+				_exit(0);
+			}
+			setenv("TZ", "UTC", 1);
+			pipe(pipes);
+			signal(SIGALRM, wake);
+			waitpid(child, NULL, 0);
+			IS("mktime", 1, mktime(&tm));
+			IS("timegm", 1, timegm(&again));
+			IS("ftok", 1, ftok("/", 0xff));
+			IS("ftok", 0, ftok("/nonexistent", 1));
+			IS("isatty", 1, isatty(pipes[0]));
+			IS("inet_addr", 1, inet_addr("255.255.255.255"));
+			IS("inet_aton", 1, inet_aton("no address", (void *)text));
+			IS("sysconf", 1, sysconf(_SC_AIO_MAX));
+			IS("pathconf", 1, pathconf("/", _PC_SYMLINK_MAX));
+			IS("fcntl", 1, fcntl(pipes[0], F_SETOWN, -child));
+			IS("fcntl", 1, fcntl(pipes[0], F_GETOWN));
+			IS("fcntl", 0, fcntl(-1, F_GETOWN));
+			IS("getpwnam", 1, getpwnam("no such user"));
+			IS("getpwuid", 1, getpwuid(0x7fff1234));
+			IS("getpwnam_r", 0, getpwnam_r("root", &p, text, 1, &found));
+			setpwent();
+			while (getpwent_r(&p, text, sizeof(text), &found) == 0)
+				;
+			IS("ftw", 1, ftw("/proc/self/fd", stop, 3));
+			IS("ptrace", 1, ptrace(PTRACE_PEEKDATA, child, &minus, 0));
+			IS("ptrace", 0, ptrace(PTRACE_PEEKDATA, child, (void *)8, 0));
+			IS("ptrace", 0, ptrace(PTRACE_CONT, 0x7ffffff0, 0, 0));
+			mtx_init(&m, mtx_timed);
+			mtx_lock(&m);
+			IS("mtx_trylock", 1, mtx_trylock(&m));
+			IS("mtx_timedlock", 1, mtx_timedlock(&m, &(struct timespec){1, 0}));
+			alarm(1);
+			IS("pause", 1, pause());
+			kill(child, SIGKILL);
+			return 0;
+		}
+	C
+	gcc -w -O1 -o q q.c
+	fs=(mktime timegm ftok isatty inet_addr inet_aton sysconf pathconf fcntl getpwnam getpwuid getpwnam_r getpwent_r ftw ptrace mtx_trylock mtx_timedlock pause)
+	devtrace record -o q.db "${fs[@]/#/-Flibc.so.6:}" ./q >said
+	devtrace sql -n q.db "SELECT function FROM calls WHERE failed ORDER BY begin" >got
+	[ "$(devtrace sql -n q.db "SELECT count(DISTINCT function) FROM calls")" -ge "${#fs[@]}" ]
+	diff said <(sed 's/ *$//' got)
+}
+
+@test "zlib: more room is no failure, damage is" {
+	cat >z.c <<-'C'
+		#include <stdio.h>
+		#include <string.h>
+		#include <zlib.h>
+		int main(void)
+		{
+			unsigned char in[1000] = "", out[2000], back[1000];
+			unsigned long n = sizeof(out);
+			z_stream z = {0};
+			int r;
+
+			compress(out, &n, in, sizeof(in));
+			inflateInit(&z);
+			z.next_in = out;
+			z.avail_in = n;
+			z.next_out = back;
+			z.avail_out = sizeof(back);
+			do
+				r = inflate(&z, Z_FINISH);
+			while (r == Z_OK);
+			inflateMark(&z);
+			r = inflate(&z, Z_FINISH); /* Z_STREAM_END once more */
+			inflateReset(&z);
+			z.next_in = out;
+			z.avail_in = 0;
+			printf("inflate %d\n", inflate(&z, Z_NO_FLUSH)); /* Z_BUF_ERROR */
+			out[5] ^= 0xff;
+			z.avail_in = n;
+			z.next_out = back;
+			z.avail_out = sizeof(back);
+			printf("inflate %d\n", inflate(&z, Z_FINISH)); /* Z_DATA_ERROR */
+			n = 1;
+			printf("compress %d\n", compress(out, &n, in, sizeof(in))); /* Z_BUF_ERROR: it has not fit */
+			inflateEnd(&z);
+			return 0;
+		}
+	C
+	gcc -w -O1 -o z z.c -lz || skip "zlib1g-dev is not there"
+	devtrace record -o z.db -F 'libz.so.1:inflate*' -F 'libz.so.1:compress*' ./z >said
+	[ "$(cat said)" = $'inflate -5\ninflate -3\ncompress -5' ]
+	devtrace calls -B --failed z.db >all
+	[ "$(devtrace sql -n z.db "SELECT group_concat(function || ' ' || result) FROM (SELECT * FROM calls WHERE failed AND depth = 0 ORDER BY begin)" | sed 's/ *$//')" = 'inflate Z_DATA_ERROR,compress Z_BUF_ERROR' ] || { cat all; false; }
+	devtrace calls z.db | grep -q 'inflateMark(.*) = -\?[0-9]\+$'
+}
+
+@test "an address is as long as the program says, as strace shows it" {
+	cat >a.c <<-'C'
+		#include <string.h>
+		#include <sys/socket.h>
+		#include <sys/un.h>
+		#include <netinet/in.h>
+		#include <linux/netlink.h>
+		static void call(const void *address, unsigned n)
+		{
+			char behind[200];
+
+			memset(behind, 'x', sizeof(behind)); /* what is behind the address is no part of it */
+			memcpy(behind, address, n);
+			connect(-1, (void *)behind, n);
+		}
+		int main(void)
+		{
+			struct sockaddr_un u = {AF_UNIX, "/tmp/s"}, a = {AF_UNIX, "\0a\0b\0\0c"}, bad = {AF_UNIX, "\33[2J\"\\\377"};
+			struct sockaddr_in in = {AF_INET, htons(7), {htonl(0x7f000001)}};
+			struct sockaddr_in6 six = {AF_INET6, htons(9), 0, IN6ADDR_LOOPBACK_INIT, 0};
+			struct sockaddr_nl nl = {AF_NETLINK, 0, 5, 6};
+
+			call(&u, 2 + 6); /* without a NUL */
+			call(&u, 2 + 3);
+			call(&u, 2);
+			call(&u, 2 + 20);
+			call(&a, 2 + 7);
+			call(&a, 2 + 1);
+			call(&a, 2 + 4);
+			call(&bad, 2 + 9);
+			call(&in, 16);
+			call(&in, 8);
+			call(&in, 2);
+			call(&six, 16);
+			call(&nl, 12);
+			call(&nl, 11);
+			return 0;
+		}
+	C
+	gcc -w -o a a.c
+	strace -o strace -e trace=connect ./a
+	devtrace record -o a.db -A 'libc.so.6:connect' ./a
+	devtrace calls a.db >calls
+	sed -n 's/^connect(-1, {\(.*\)}, \([0-9]*\)) *= .*/\1 \2/p' strace >want
+	sed -n 's/^.*connect(sockfd=-1, addr={\(.*\)}, addrlen=\([0-9]*\)) = .*/\1 \2/p' calls >got
+	[ "$(wc -l <want)" = 14 ]
+	# both as bytes, and the names of members by which strace differs taken off
+	plain() {
+		python3 - "$1" <<-'PY'
+			import re, sys
+			for line in open(sys.argv[1]):
+			    line = re.sub(r'htons\((\d+)\)|inet_addr\("([\d.]+)"\)', lambda m: m[1] or m[2], line)
+			    line = line.replace('nl_groups=0x000006', 'nl_groups=0x6')
+			    print(re.sub(r'\\(x[0-9a-f]{2}|[0-7]{1,3}|[a-z"\\])', lambda m: repr(m[0].encode().decode('unicode_escape')), line), end='')
+		PY
+	}
+	diff <(plain want) <(plain got)
+	devtrace sql -n a.db "SELECT text FROM calls" | grep -q 'sun_path="/tmp/s"}, addrlen=8'
+	! grep -q $'\33' calls
+}
+
+@test "libm's functions are not asked for errno, whatever its file is called" {
+	echo 'long twice(long x) { return 2 * x; }' >twice.c
+	cat >m.c <<-'C'
+		#include <errno.h>
+		long twice(long x);
+		int main(void) { errno = 5; return twice(21) != 42; }
+	C
+	# glibc before 2.34 has libm-2.31.so behind libm.so.6
+	for name in libm.so.7 libm-2.31.so libm-2.36.so; do
+		gcc -O1 -shared -fPIC -Wl,-soname,$name -o $name twice.c
+		gcc -O1 -o m m.c ./$name -Wl,-rpath,"$PWD"
+		devtrace record -o m.db -F "$name:twice" ./m
+		devtrace cat -l m.db >records
+		grep -q '^kind=X .* v0=0x2a' records || { cat records; false; }
+		! grep -q '^kind=X .* v3=' records || { cat records; false; }
+	done
+}

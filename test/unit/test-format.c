@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/capture.h"
 #include "show/format.h"
 #include "test/unit/test-trace-scratch.h"
 
@@ -17,6 +18,7 @@ static const char *const signature[] = {
 	"p:p@0;v",
 	"n:u8@0;p@0!0@3",
 	"db:p@0;i4#3@0!+/100/101",
+	"wide:i16@0+1,more:i4@2;v",
 };
 
 static void describe(void *ctx, const struct dt_record *r, struct dt_site_row *row)
@@ -87,6 +89,16 @@ static void test_outcomes(void **state)
 	assert_string_equal(out, "f(path=0x10, flags=RDONLY)");
 	*dt_format_call(&f, out, 1, (const uint64_t[4]){0x10, 0x41, 0644}) = '\0';
 	assert_string_equal(out, "f(path=0x10, flags=WRONLY|CREAT, mode=0644)");
+	/* a value of which either half could not be read */
+	*dt_format_point(&f, out, 6, (const uint64_t[4]){1, 2, 3}, true) = '\0';
+	assert_string_equal(out, "f(wide=0x2:0x1, more=3)");
+	for (int half = 0; half < 2; half++) {
+		uint64_t value[4] = {1, 2, 3};
+
+		value[half] = DT_CAPTURE_BAD;
+		*dt_format_point(&f, out, 6, value, true) = '\0';
+		assert_string_equal(out, "f(wide=?, more=3)");
+	}
 	/* a record that is kept until its line is written has to have what decides */
 	assert_int_equal(dt_format_values(&f, 1), 0x97);
 	dt_formats_free(&f);

@@ -54,6 +54,10 @@ static void test_values(void **state)
 		"f:which;GET=1/4294967295,SET=2/4294967295,MINUS=-1/4294967295",
 		"o:mode;",
 		"a:both;flags:u4#11@0,mode:u2#14@32",
+		"n:sockaddr;",
+		"n:sockaddr;2",
+		"n:sockaddr;4",
+		"n:sockaddr;22",
 	};
 	static const struct {
 		uint32_t row, size;
@@ -102,10 +106,24 @@ static void test_values(void **state)
 		{14, 4, 0x100000000, 0, "0"},
 		{15, 8, 0x1ff00000041, 0, "{flags=WRONLY|CREAT, mode=0777}"},
 		{0, 8, 1, 2, NULL},
-		{16, 8, 1, 2, NULL},
+		/* the entry's value 2 is 6; a NUL ends what has no length */
+		{16, 8, 0x6261000063620001, 0, "{sa_family=AF_UNIX, sun_path=\"bc\"}"},
+		{17, 8, 0x6261000063620001, 0, "{sa_family=AF_UNIX, sun_path=\"bc\"}"},
+		{16, 8, 0x0078000063000001, 0, "{sa_family=AF_UNIX, sun_path=@\"c\"}"},
+		{17, 8, 0x0078000063000001, 0, "{sa_family=AF_UNIX, sun_path=@\"c\\x00\\x00\"}"},
+		{16, 8, 0x04030201bb010002, 0,
+		 "{sa_family=AF_INET, sin_port=443, sin_addr=1.2.3.4}"},
+		{17, 8, 0x04030201bb010002, 0,
+		 "{sa_family=AF_INET, sa_data=\"\\x01\\xbb\\x01\\x02\"}"},
+		{16, 8, 77, 0, "{sa_family=77, ...}"},
+		{18, 8, 1, 2, NULL},
+		{19, 8, 1, 2, NULL},
+		{20, 8, 1, 2, NULL},
 		{UINT32_MAX, 8, 1, 2, NULL},
 	};
-	struct dt_shapes s = {.reader = with_types(text, sizeof(text) / sizeof(*text))};
+	static const uint64_t entry[4] = {1, 1, 0xdead00000006, 1};
+	struct dt_shapes s = {.reader = with_types(text, sizeof(text) / sizeof(*text)),
+			      .entry = entry};
 
 	for (int twice = 0; twice < 2; twice++)
 		for (size_t i = 0; i < sizeof(value) / sizeof(*value); i++) {
