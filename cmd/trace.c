@@ -75,6 +75,14 @@ static struct dt_say say_of(struct dt_trace_command *c)
 	return (struct dt_say){print_line, c};
 }
 
+/* Says that a signal came before anything was recorded. Returns the exit status, as shells have it
+ * for a command that a signal has ended. */
+static int say_interrupted(const struct dt_trace_command *c)
+{
+	complain(c, "interrupted before anything was recorded: no trace has been made");
+	return 128 + interrupted;
+}
+
 static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
 {
 	struct dt_say say = say_of(c);
@@ -236,7 +244,7 @@ static int run_program(struct dt_trace_command *c, struct dt_session *s, struct 
 	int status;
 	pid_t pid;
 
-	status = interrupted ? 128 + interrupted : serve(c, s);
+	status = interrupted ? say_interrupted(c) : serve(c, s);
 	if (status) {
 		dt_launch_cancel(launch);
 		give_up(s);
@@ -414,7 +422,7 @@ static int trace_processes(struct dt_trace_command *c, char **pids, int ready)
 	s = dt_session_create(&c->options, &e);
 	if (!s)
 		return complain(c, e.text);
-	status = interrupted ? 128 + interrupted : serve(c, s);
+	status = interrupted ? say_interrupted(c) : serve(c, s);
 	if (status == 0 && dt_session_record(s, &e) < 0)
 		status = complain(c, e.text);
 	if (status == 0 && set_log_policy(c, s, &e) < 0)

@@ -30,7 +30,7 @@ pairs() {
 		function1* -function12*|function LIKE 'function1%' AND function NOT LIKE 'function12%'
 		result=0 function:function1*|result0 = 0 AND function LIKE 'function1%'
 		a=48|json_extract(arguments, '$.a') = 48
-		core:1 time>5us|core = 1 AND (timed OR ended = 'open') AND duration > 5000
+		core:1 time>5us|(timed OR ended = 'open') AND duration > 5000 AND EXISTS (SELECT 1 FROM records r WHERE r.kind = 'E' AND r.thread = calls.thread AND r.time = calls.begin AND r.core = 1)
 	TEXT
 }
 
@@ -54,7 +54,7 @@ pairs() {
 	done < <(pairs)
 	devtrace calls -B -f 'time>100us thread:1000' t.db 2>/dev/null >got
 	# a caller that is not meant has no time
-	n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE (timed OR ended = 'open') AND duration > 100000 AND thread = 1000" | tr -d '\r')
+	n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE timed AND duration > 100000 AND thread = 1000" | tr -d '\r')
 	[ "$(grep -c '^ *[0-9.]* [um]s  ' got)" -ge "$n" ]
 	[ "$(grep -c ' {$' got)" -gt 0 ]
 }

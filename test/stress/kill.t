@@ -202,6 +202,8 @@ attach_again() {
 	for ((i = 0; i < 12 / ${SHARE:-1}; i++)); do
 		kill -9 "$controller"
 		wait "$controller" 2>/dev/null
+		# what the one before has recorded does not tell that this one records
+		rm -f "$dir"/a.db*
 		"$b/devtrace" attach -p drop -o "$dir/a.db" "$target" >"$dir/attach" 2>&1 &
 		controller=$!
 		for ((k = 0; k < 2000; k++)); do
