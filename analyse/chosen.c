@@ -23,7 +23,7 @@ bool dt_chosen_end(struct dt_filter *f, const struct dt_call *c, uint16_t core)
 
 /* What a pass knows. */
 struct pass {
-	struct dt_chosen *set;
+	struct dt_chosen_calls *set;
 	struct dt_filter *filter;
 	struct dt_reader *reader;
 	const struct dt_span *span;
@@ -45,7 +45,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 static void on_end(void *ctx, const struct dt_call *c)
 {
 	struct pass *k = ctx;
-	struct dt_chosen *s = k->set;
+	struct dt_chosen_calls *s = k->set;
 
 	if (!c->id || k->no_memory || !dt_chosen_end(k->filter, c, core_of(k)))
 		return;
@@ -64,7 +64,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	s->bits[c->id / 64] |= 1ull << c->id % 64;
 }
 
-int dt_chosen_read(struct dt_chosen *k, struct dt_filter *f, struct dt_reader *r,
+int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_reader *r,
 		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),
 		   void *ctx, struct dt_error *e)
 {
@@ -96,8 +96,8 @@ int dt_chosen_read(struct dt_chosen *k, struct dt_filter *f, struct dt_reader *r
 	return rc;
 }
 
-void dt_chosen_free(struct dt_chosen *k)
+void dt_chosen_free(struct dt_chosen_calls *k)
 {
 	free(k->bits);
-	*k = (struct dt_chosen){0};
+	*k = (struct dt_chosen_calls){0};
 }

@@ -19,7 +19,7 @@ void dt_chosen_begin(struct dt_filter *f, const struct dt_call *c, uint16_t core
 bool dt_chosen_end(struct dt_filter *f, const struct dt_call *c, uint16_t core);
 
 /* A set of calls, by their numbers (dt_call.id). */
-struct dt_chosen {
+struct dt_chosen_calls {
 	uint64_t *bits;
 	uint64_t n; /* numbers are below */
 };
@@ -29,12 +29,12 @@ struct dt_chosen {
  * whenever the same range is paired in the same order, of the same threads: wanted is as in struct
  * dt_graph. Returns -1 on error. The caller frees the set in any case.
  */
-int dt_chosen_read(struct dt_chosen *k, struct dt_filter *f, struct dt_reader *r,
+int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_reader *r,
 		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),
 		   void *ctx, struct dt_error *e);
-void dt_chosen_free(struct dt_chosen *k);
+void dt_chosen_free(struct dt_chosen_calls *k);
 
-static inline bool dt_chosen_has(const struct dt_chosen *k, uint64_t id)
+static inline bool dt_chosen_has(const struct dt_chosen_calls *k, uint64_t id)
 {
 	return id < k->n && k->bits[id / 64] >> id % 64 & 1;
 }

@@ -238,7 +238,8 @@ static void say_left_out(struct graph *k)
 }
 
 /* Finds the calls that the filter wants. Returns 0, or the exit status. */
-static int choose(struct graph *k, const struct dt_reader_range *range, struct dt_chosen *chosen)
+static int choose(struct graph *k, const struct dt_reader_range *range,
+		  struct dt_chosen_calls *chosen)
 {
 	struct dt_filter *f;
 	struct dt_error e;
@@ -262,7 +263,7 @@ static int run(struct graph *k, char **word, int words)
 	struct dt_reader_range range = {.order = DT_BY_THREAD};
 	uint32_t focus[FOCUSES + 1];
 	bool *shown = dt_cmd_shown(k->reader, &k->select);
-	struct dt_chosen chosen = {0};
+	struct dt_chosen_calls chosen = {0};
 	struct dt_error e;
 	double cost[256];
 	int status;
