@@ -1096,6 +1096,7 @@ static int run(struct calls *k)
 		if (dt_pair_span(k->pair, &s) || (k->filter && dt_filter_failed(k->filter)))
 			rc = dt_fail(&e, "out of memory");
 	}
+	k->span = NULL;
 	k->ending = true;
 	dt_texts_end(&k->texts);
 	if (!rc)
