@@ -3,6 +3,7 @@
 
 #include <gelf.h>
 #include <limits.h>
+#include <sys/stat.h>
 
 #include "arch/arch.h"
 
@@ -27,17 +28,19 @@ static const char *look_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t
 	return NULL;
 }
 
-const char *dt_slot_name(Elf *elf, uint64_t address)
+const char *dt_slot_name(Elf *elf, int fd, uint64_t address)
 {
 	const char *name = NULL;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
-	size_t left;
+	struct stat st;
+	uint64_t left;
 
 	/* a file can have thousands of tables that are all the same bytes: together they are not
 	 * larger than the file */
-	if (gelf_getclass(elf) != ELFCLASS64 || !elf_rawfile(elf, &left))
+	if (gelf_getclass(elf) != ELFCLASS64 || fstat(fd, &st) < 0)
 		return NULL;
+	left = (uint64_t)st.st_size;
 	while (!name && (scn = elf_nextscn(elf, scn))) {
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !(sh.sh_flags & SHF_ALLOC))
 			continue;

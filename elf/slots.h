@@ -11,7 +11,7 @@
 #include "core/types.h"
 
 /* Returns the name of the function that gets into the slot at address, from the file's string
- * table. NULL: there is no such slot, or the file defines its function itself. */
-const char *dt_slot_name(Elf *elf, uint64_t address);
+ * table. fd: the file. NULL: there is no such slot, or the file defines its function itself. */
+const char *dt_slot_name(Elf *elf, int fd, uint64_t address);
 
 #endif

@@ -50,7 +50,7 @@ static bool calls_libc(const struct dt_symfile *f, const struct dt_start_code *c
 		if (!slot)
 			return !has_interpreter(f->elf) && is_code(f->elf, code->call);
 	}
-	name = dt_slot_name(f->elf, slot);
+	name = dt_slot_name(f->elf, f->fd, slot);
 	return name && !strcmp(name, "__libc_start_main");
 }
 
