@@ -4,42 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dt_chosen_begin(struct dt_filter *f, const struct dt_call *c, uint16_t core)
+/* Returns the core whose records are being read. */
+static uint16_t core_of(const struct dt_choosing *k)
 {
-	if (!c->note)
-		return;
-	*c->note &= ~DT_CHOSEN;
-	if (dt_filter_place(f, core, c->tid) && dt_filter_begin(f, c))
-		*c->note |= DT_CHOSEN;
+	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
 }
 
-bool dt_chosen_end(struct dt_filter *f, const struct dt_call *c, uint16_t core)
+static bool wants_beginning(const struct dt_choosing *k, const struct dt_call *c)
 {
-	if (c->note ? !(*c->note & DT_CHOSEN)
-		    : !dt_filter_place(f, core, c->tid) || !dt_filter_begin(f, c))
-		return false;
-	return dt_filter_end(f, c);
+	return dt_filter_place(k->filter, core_of(k), c->tid) && dt_filter_begin(k->filter, c);
+}
+
+void dt_chosen_begin(const struct dt_choosing *k, const struct dt_call *c)
+{
+	if (c->note)
+		*c->note = (*c->note & ~DT_CHOSEN) | (wants_beginning(k, c) ? DT_CHOSEN : 0);
+}
+
+bool dt_chosen_end(const struct dt_choosing *k, const struct dt_call *c)
+{
+	return (c->note ? *c->note & DT_CHOSEN : wants_beginning(k, c)) &&
+	       dt_filter_end(k->filter, c);
 }
 
 /* What a pass knows. */
 struct pass {
+	struct dt_choosing choice;
 	struct dt_chosen_calls *set;
-	struct dt_filter *filter;
-	struct dt_reader *reader;
-	const struct dt_span *span;
 	bool no_memory;
 };
-
-static uint16_t core_of(const struct pass *k)
-{
-	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
-}
 
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	const struct pass *k = ctx;
 
-	dt_chosen_begin(k->filter, c, core_of(k));
+	dt_chosen_begin(&k->choice, c);
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -47,7 +46,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	struct pass *k = ctx;
 	struct dt_chosen_calls *s = k->set;
 
-	if (!c->id || k->no_memory || !dt_chosen_end(k->filter, c, core_of(k)))
+	if (!c->id || k->no_memory || !dt_chosen_end(&k->choice, c))
 		return;
 	if (c->id >= s->n) {
 		uint64_t n = (c->id + c->id / 2 + 4096) & ~63ull;
@@ -68,7 +67,7 @@ int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_rea
 		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),
 		   void *ctx, struct dt_error *e)
 {
-	struct pass pass = {.set = k, .filter = f, .reader = r};
+	struct pass pass = {.choice = {f, r, NULL}, .set = k};
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &pass};
 	struct dt_reader_range values = *range;
 	struct dt_pair *p = dt_pair_new(r, &events, true);
@@ -83,11 +82,11 @@ int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_rea
 		rc = 0;
 		if (s.n && wanted && !wanted(ctx, s.tid) && !dt_pair_unwanted(r, &s))
 			continue;
-		pass.span = &s;
+		pass.choice.span = &s;
 		if (dt_pair_span(p, &s))
 			rc = dt_fail(e, "out of memory");
 	}
-	pass.span = NULL;
+	pass.choice.span = NULL;
 	if (!rc)
 		dt_pair_finish(p);
 	if (!rc && (pass.no_memory || dt_filter_failed(f)))

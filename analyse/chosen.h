@@ -11,12 +11,19 @@
 /* The bit of a call's note; the others are the user's. */
 #define DT_CHOSEN 0x80000000u
 
-/* To be called when a call begins, on the core of its entry: sets or clears the bit. */
-void dt_chosen_begin(struct dt_filter *f, const struct dt_call *c, uint16_t core);
+/* A filter, and where the records that are being paired come from. */
+struct dt_choosing {
+	struct dt_filter *filter;
+	const struct dt_reader *reader;
+	const struct dt_span *span; /* that is being read; NULL: none, at the end of the trace */
+};
 
-/* Returns whether a call that ends is wanted. core: of its end, used where its beginning was not
- * recorded. */
-bool dt_chosen_end(struct dt_filter *f, const struct dt_call *c, uint16_t core);
+/* To be called when a call begins: sets or clears the bit. */
+void dt_chosen_begin(const struct dt_choosing *choice, const struct dt_call *c);
+
+/* Returns whether a call that ends is wanted. If its entry was not recorded, the core is that of
+ * its end. */
+bool dt_chosen_end(const struct dt_choosing *choice, const struct dt_call *c);
 
 /* A set of calls, by their numbers (dt_call.id). */
 struct dt_chosen_calls {
@@ -27,7 +34,8 @@ struct dt_chosen_calls {
 /*
  * Reads a range and finds the calls that the filter wants. The same calls have the same numbers
  * whenever the same range is paired in the same order, of the same threads: wanted is as in struct
- * dt_graph. Returns -1 on error. The caller frees the set in any case.
+ * dt_graph. Calls without an entry have no number, and are not in the set. Returns -1 on error. The
+ * caller frees the set in any case.
  */
 int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_reader *r,
 		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),

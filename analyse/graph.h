@@ -51,8 +51,8 @@ struct dt_graph {
 	const bool *shown; /* by function row, `functions' of them; others are as if they were not
 			      traced */
 	uint32_t functions;
-	const struct dt_chosen_calls *chosen; /* other calls are as if they were not traced; NULL:
-					   all are wanted */
+	const struct dt_chosen_calls *chosen; /* other calls, and exits without an entry, are as if
+					   they were not traced; NULL: all are wanted */
 	const double *cost;		      /* as in struct dt_pair_events */
 	bool (*wanted)(void *ctx, uint32_t tid); /* is the thread wanted? NULL: every thread is */
 	void *ctx;

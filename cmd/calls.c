@@ -81,11 +81,10 @@ struct calls {
 	bool merge, colour, failed, subtract;
 	bool only_failed; /* only calls that failed */
 	const char *filter_text;
-	struct dt_filter *filter;   /* only calls that it wants; NULL: all */
-	bool single;		    /* a line for each call of these: not the calls around it */
-	bool backtrace;		    /* also those */
-	const struct dt_span *span; /* that is being read; NULL: none */
-	bool late;		    /* whether a call is shown is known only when it has ended */
+	struct dt_choosing choice; /* only calls that its filter wants; NULL: all */
+	bool single;		   /* a line for each call of these: not the calls around it */
+	bool backtrace;		   /* also those */
+	bool late;		   /* whether a call is shown is known only when it has ended */
 	struct dt_failures failures;
 	bool ending;	       /* there are no more records */
 	uint64_t until;	       /* ticks: records after this are not read */
@@ -677,19 +676,14 @@ static void open_callers(struct calls *k, struct output *to, uint32_t tid)
 	}
 }
 
-static uint16_t core_of(const struct calls *k)
-{
-	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
-}
-
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	struct calls *k = ctx;
 	const uint32_t *caller = dt_pair_caller_note(k->pair);
 
 	*c->note = new_note(k, caller, c->function);
-	if (k->filter)
-		dt_chosen_begin(k->filter, c, core_of(k));
+	if (k->choice.filter)
+		dt_chosen_begin(&k->choice, c);
 	if (*c->note & SHOWN && !k->late && caller && !(*caller & OPENED)) {
 		struct output *to = output_of(k, c->tid);
 
@@ -706,7 +700,7 @@ static bool is_wanted(struct calls *k, const struct dt_call *c)
 	if (k->min &&
 	    (c->flags & (DT_CALL_NO_ENTRY | DT_CALL_NO_EXIT) || dt_call_ticks(c) < k->min))
 		return false;
-	if (k->filter && !dt_chosen_end(k->filter, c, core_of(k)))
+	if (k->choice.filter && !dt_chosen_end(&k->choice, c))
 		return false;
 	return !k->only_failed || dt_failures_outcome(&k->failures, c->function, c->result,
 						      &error) == DT_OUTCOME_FAILED;
@@ -1052,12 +1046,11 @@ static int run(struct calls *k)
 	    (k->subtract && !dt_cmd_costs(k->reader, k->cost)) ||
 	    (k->min_text && !dt_cmd_duration(k->reader, k->min_text, &k->min)))
 		return 2;
-	if (k->filter_text && !(k->filter = dt_filter_new(k->filter_text, k->reader, &e))) {
-		dt_cmd_fail("-f: %s", e.text);
+	k->choice.reader = k->reader;
+	if (k->filter_text && !(k->choice.filter = dt_cmd_filter(k->reader, k->filter_text)))
 		return 2;
-	}
-	k->late = k->min || k->only_failed || k->filter;
-	k->single = (k->only_failed || k->filter) && !k->backtrace;
+	k->late = k->min || k->only_failed || k->choice.filter;
+	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
 	k->failures.reader = k->reader;
 	k->until = range.to ? range.to : UINT64_MAX;
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
@@ -1092,11 +1085,12 @@ static int run(struct calls *k)
 			}
 			tid = s.tid;
 		}
-		k->span = &s;
-		if (dt_pair_span(k->pair, &s) || (k->filter && dt_filter_failed(k->filter)))
+		k->choice.span = &s;
+		if (dt_pair_span(k->pair, &s) ||
+		    (k->choice.filter && dt_filter_failed(k->choice.filter)))
 			rc = dt_fail(&e, "out of memory");
 	}
-	k->span = NULL;
+	k->choice.span = NULL;
 	k->ending = true;
 	dt_texts_end(&k->texts);
 	if (!rc)
@@ -1227,7 +1221,7 @@ int dt_cmd_calls(int argc, char **argv)
 		}
 	}
 	dt_selection_clear(&k.select);
-	dt_filter_free(k.filter);
+	dt_filter_free(k.choice.filter);
 	dt_formats_free(&k.formats);
 	free(k.thread);
 	free(k.shown);

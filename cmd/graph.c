@@ -247,11 +247,9 @@ static int choose(struct graph *k, const struct dt_reader_range *range,
 
 	if (!k->filter)
 		return 0;
-	f = dt_filter_new(k->filter, k->reader, &e);
-	if (!f) {
-		dt_cmd_fail("-f: %s", e.text);
+	f = dt_cmd_filter(k->reader, k->filter);
+	if (!f)
 		return 2;
-	}
 	rc = dt_chosen_read(chosen, f, k->reader, range, dt_table_wanted, &k->threads, &e);
 	dt_filter_free(f);
 	k->graph.chosen = chosen;

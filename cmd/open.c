@@ -151,6 +151,16 @@ bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 	       (!o->to || dt_cmd_time(r, o->to, &range->to));
 }
 
+struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
+{
+	struct dt_error e;
+	struct dt_filter *f = dt_filter_new(words, r, &e);
+
+	if (!f)
+		dt_cmd_fail("-f: %s", e.text);
+	return f;
+}
+
 bool dt_cmd_switches(const struct dt_reader *r)
 {
 	if (dt_feed_has_switches(r))

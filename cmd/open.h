@@ -3,6 +3,7 @@
 #ifndef DT_CMD_OPEN_H
 #define DT_CMD_OPEN_H
 
+#include "analyse/filter.h"
 #include "process/confine.h"
 #include "symbols/pattern.h"
 #include "store/reader.h"
@@ -51,6 +52,9 @@ void dt_cmd_unhooked(struct dt_reader *r, const bool *shown, const char *file);
 /* Returns for each function row whether the selection shows it; for row 0, whether it shows what
  * no pattern names. The caller frees it; NULL: out of memory. */
 bool *dt_cmd_shown(const struct dt_reader *r, struct dt_selection *s);
+
+/* Makes the filter that -f WORDS asks for. NULL: the words are wrong, which has been reported. */
+struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words);
 
 /* Returns whether the trace has context switches, without which it is not known what waited. False:
  * it has none, which has been reported. */

@@ -61,9 +61,8 @@ struct report {
 	uint64_t rows;
 	bool json, subtract, anyway, failed, waiting, live;
 	const char *filter_text; /* NULL: all calls are wanted */
-	struct dt_filter *filter;
-	const struct dt_span *span; /* that is being read; NULL: none */
-	bool waits;		    /* the trace has switches: it is known what was waiting */
+	struct dt_choosing choice;
+	bool waits; /* the trace has switches: it is known what was waiting */
 	struct dt_failures failures;
 	struct dt_reasons reasons; /* with --failed */
 	struct dt_selection select;
@@ -273,8 +272,8 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 		puts(o->failed
 			     ? "no call is known to have failed; that is known of functions with a "
 			       "prototype, and of traces since 2026-11-27"
-		     : o->filter ? "no call is one that -f means"
-				 : "no calls");
+		     : o->choice.filter ? "no call is one that -f means"
+					: "no calls");
 	print_held(r, o);
 	print_others(o);
 	if (o->subtract)
@@ -338,16 +337,11 @@ static void print_json(const struct dt_reader *r, const struct report *o,
 	puts("\n]");
 }
 
-static uint16_t core_of(const struct report *o)
-{
-	return o->span ? dt_reader_ring_core(o->reader, o->span->core) : 0;
-}
-
 static void on_begin(void *ctx, const struct dt_call *c)
 {
 	const struct report *o = ctx;
 
-	dt_chosen_begin(o->filter, c, core_of(o));
+	dt_chosen_begin(&o->choice, c);
 }
 
 static void on_end(void *ctx, const struct dt_call *c)
@@ -355,7 +349,7 @@ static void on_end(void *ctx, const struct dt_call *c)
 	struct report *o = ctx;
 	uint32_t error;
 
-	if (o->filter && !dt_chosen_end(o->filter, c, core_of(o)))
+	if (o->choice.filter && !dt_chosen_end(&o->choice, c))
 		return;
 	if (o->failed) {
 		if (dt_failures_outcome(&o->failures, c->function, c->result, &error) !=
@@ -392,13 +386,13 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 		total = sum.records;
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {
 		records += s.n;
-		o->span = &s;
+		o->choice.span = &s;
 		rc = dt_pair_span(p, &s) ? dt_fail(e, "out of memory") : 0;
 	}
-	o->span = NULL;
+	o->choice.span = NULL;
 	if (!rc)
 		rc = dt_pair_finish(p);
-	if (!rc && o->filter && dt_filter_failed(o->filter))
+	if (!rc && o->choice.filter && dt_filter_failed(o->choice.filter))
 		rc = dt_fail(e, "out of memory");
 	if (!rc && !o->anyway)
 		rc = dt_pair_sound(r, records, total, dt_pair_impossible(p), e);
@@ -438,14 +432,13 @@ static int report(struct dt_reader *r, struct report *o)
 		goto out;
 	}
 	if (o->filter_text) {
-		o->filter = dt_filter_new(o->filter_text, r, &e);
-		if (!o->filter) {
-			dt_cmd_fail("-f: %s", e.text);
+		o->choice = (struct dt_choosing){dt_cmd_filter(r, o->filter_text), r, NULL};
+		if (!o->choice.filter) {
 			status = 2;
 			goto out;
 		}
 		events.begin = on_begin;
-		range.values = range.values || dt_filter_needs_values(o->filter);
+		range.values = range.values || dt_filter_needs_values(o->choice.filter);
 	}
 	if (o->waiting) {
 		struct reading k = {o, &range};
@@ -488,7 +481,7 @@ out:
 	free(shown);
 	dt_stats_free(&o->stats);
 	dt_stats_free(&o->held);
-	dt_filter_free(o->filter);
+	dt_filter_free(o->choice.filter);
 	dt_failures_free(&o->failures);
 	dt_reasons_free(&o->reasons);
 	return status;

@@ -83,6 +83,17 @@ pairs() {
 	done < <(pairs)
 }
 
+@test "filter: functions left out by -f are in graph what they are by -F: their callers' own time" {
+	devtrace graph --json -F 'function1*' t.db >want
+	devtrace graph --json -f 'function1*' t.db >got
+	[ "$(wc -l <want)" -gt 20 ]
+	diff want got
+	# other calls of the same functions than those that are meant are left out, too
+	devtrace graph --json -f 'function1* thread:1001' t.db >got
+	devtrace graph --json -F 'function1*' --thread 1001 t.db >want
+	diff want got
+}
+
 @test "filter: words that are nothing are refused, with what would be right" {
 	local c
 	for c in report calls graph; do

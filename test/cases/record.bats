@@ -805,3 +805,18 @@ load wait
 		rm -f "$dir/early/t.db"
 	done
 }
+
+@test "record, attach: a signal before anything is recorded is said, and gives its status" {
+	# strace sends it when the memory of the session's rings is made
+	local strace="strace -qq -o $dir/strace -e trace=memfd_create -e inject=memfd_create:signal=TERM:when=1"
+	run $strace "$dt" record -o "$dir/none.db" "$dir/fib" 10
+	[ "$status" = 143 ]
+	[ "$output" = "devtrace record: interrupted before anything was recorded: no trace has been made" ]
+	sleep 100 &
+	local pid=$!
+	run $strace "$dt" attach -o "$dir/none.db" $pid
+	kill $pid
+	[ "$status" = 143 ]
+	[ "$output" = "devtrace attach: interrupted before anything was recorded: no trace has been made" ]
+	[ -z "$(ls "$dir" | grep '^none.db')" ]
+}
