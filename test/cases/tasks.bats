@@ -77,8 +77,8 @@ first() {
 
 @test "tasks, why slow: it compresses" {
 	first lzma_code -c xz -9e -k -f "$dir/noise"
-	# on the processor
-	awk 'NR == 2 { exit !($7 < 100 || $8 != "ms") }' "$dir/screen"
+	# on the processor: column cpu, however long it has waited for one on a busy machine
+	awk 'NR == 2 { exit !(($5 > 100 && $6 == "ms") || $6 == "s") }' "$dir/screen"
 }
 
 @test "tasks, why slow: it compares" {
