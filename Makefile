@@ -36,13 +36,13 @@ LINK      = $(CC) -$(PIE) $(LDGUARD) $(SANFLAGS) $(CFLAGS)
 LIBS     := -ldw -lelf -llzma -lsqlite3 -lzstd -liberty -lZydis -lfuse3 -ledit -lbpf -lseccomp -lbabeltrace2 -lpthread -lm
 
 # What each folder holds: README, "Layout". A file is built because it is there.
-LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
+LIBSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c hook/*.c session/*.c store/*.c filter/*.c analyse/*.c show/*.c export/*.c view/*.c remote/*.c)
 CMDSRC  := $(wildcard cmd/*.c) $(filter-out sql/extension.c,$(wildcard sql/*.c))
 UNITSRC := $(wildcard test/unit/*.c)
 PROGSRC := $(wildcard test/tool/*.c)
 FUZZSRC := $(wildcard test/fuzz/*.c)
 # of the extension for SQLite: the tables, and what they are made with
-EXTSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c store/*.c analyse/*.c show/*.c) \
+EXTSRC  := $(wildcard core/*.c arch/x86_64/*.c elf/*.c process/*.c symbols/*.c store/*.c filter/*.c analyse/*.c show/*.c) \
 	$(filter-out sql/writing.c,$(wildcard sql/*.c))
 EXTOBJ  := $(EXTSRC:%.c=$(B)/sqlite/%.o)
 LIBOBJ  := $(LIBSRC:%.c=$(B)/%.o) $(B)/arch/x86_64/blob.o

@@ -10,15 +10,25 @@ static uint16_t core_of(const struct dt_choosing *k)
 	return k->span ? dt_reader_ring_core(k->reader, k->span->core) : 0;
 }
 
+/* Returns the bits of the call that the one of the event is in. */
+static uint32_t around(const struct dt_choosing *k)
+{
+	const uint32_t *caller = dt_pair_caller_note(k->pair);
+
+	return caller ? *caller >> DT_CHOSEN_SHIFT & DT_AROUND_ALL : dt_filter_nobody(k->filter);
+}
+
 static bool wants_beginning(const struct dt_choosing *k, const struct dt_call *c)
 {
-	return dt_filter_place(k->filter, core_of(k), c->tid) && dt_filter_begin(k->filter, c);
+	return dt_filter_place(k->filter, core_of(k), c->tid) &&
+	       dt_filter_begin(k->filter, c, around(k));
 }
 
 void dt_chosen_begin(const struct dt_choosing *k, const struct dt_call *c)
 {
 	if (c->note)
-		*c->note = (*c->note & ~DT_CHOSEN) | (wants_beginning(k, c) ? DT_CHOSEN : 0);
+		*c->note = (*c->note & ~DT_CHOSEN_BITS) | (wants_beginning(k, c) ? DT_CHOSEN : 0) |
+			   dt_filter_around(k->filter, around(k), c->function) << DT_CHOSEN_SHIFT;
 }
 
 bool dt_chosen_end(const struct dt_choosing *k, const struct dt_call *c)
@@ -67,7 +77,7 @@ int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_rea
 		   const struct dt_reader_range *range, bool (*wanted)(void *ctx, uint32_t tid),
 		   void *ctx, struct dt_error *e)
 {
-	struct pass pass = {.choice = {f, r, NULL}, .set = k};
+	struct pass pass = {.choice = {.filter = f, .reader = r}, .set = k};
 	const struct dt_pair_events events = {.begin = on_begin, .end = on_end, .ctx = &pass};
 	struct dt_reader_range values = *range;
 	struct dt_pair *p = dt_pair_new(r, &events, true);
@@ -76,6 +86,7 @@ int dt_chosen_read(struct dt_chosen_calls *k, struct dt_filter *f, struct dt_rea
 
 	if (!p)
 		return dt_fail(e, "out of memory");
+	pass.choice.pair = p;
 	values.values = true;
 	rc = dt_reader_start(r, &values, e);
 	while (!rc && (rc = dt_reader_next(r, &s, e)) > 0) {

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which calls a filter (analyse/filter.h) wants, for commands that pair a trace's calls. What is
+ * Which calls a filter (filter/filter.h) wants, for commands that pair a trace's calls. What is
  * known at a call's beginning is kept in a bit of its note; the rest is known at its end.
  */
 #ifndef DT_ANALYSE_CHOSEN_H
 #define DT_ANALYSE_CHOSEN_H
 
-#include "analyse/filter.h"
+#include "analyse/pair.h"
+#include "filter/filter.h"
 
-/* The bit of a call's note; the others are the user's. */
-#define DT_CHOSEN 0x80000000u
+/* The bit of a call's note, and with it those of the calls around it (DT_AROUND_*); the others are
+ * the user's. */
+#define DT_CHOSEN	0x80000000u
+#define DT_CHOSEN_SHIFT 28 /* of DT_AROUND_* */
+#define DT_CHOSEN_BITS	(DT_CHOSEN | DT_AROUND_ALL << DT_CHOSEN_SHIFT)
 
 /* A filter, and where the records that are being paired come from. */
 struct dt_choosing {
 	struct dt_filter *filter;
 	const struct dt_reader *reader;
 	const struct dt_span *span; /* that is being read; NULL: none, at the end of the trace */
+	const struct dt_pair *pair; /* that is handling it */
 };
 
-/* To be called when a call begins: sets or clears the bit. */
+/* To be called when a call begins: sets the bits. */
 void dt_chosen_begin(const struct dt_choosing *choice, const struct dt_call *c);
 
 /* Returns whether a call that ends is wanted. If its entry was not recorded, the core is that of

@@ -46,6 +46,16 @@ struct dt_feed {
 #define NOTE_CORE   ((1u << DT_FEED_NOTE) - 1)
 #define NOTE_WANTED 0x80000000u
 _Static_assert(DT_FEED_NOTE + DT_FEED_NOTE_BITS == 31, "see feed.h");
+/* Of a feed with a filter the user's bits hold the filter's DT_AROUND_*. */
+#define NOTE_AROUND(note) ((note) >> DT_FEED_NOTE & DT_AROUND_ALL)
+
+/* Returns the filter's bits of the call that the one of the event is in. */
+static uint32_t around(const struct dt_feed *f)
+{
+	const uint32_t *caller = dt_pair_caller_note(f->pair);
+
+	return caller ? NOTE_AROUND(*caller) : dt_filter_nobody(f->filter);
+}
 
 static void on_begin(void *ctx, const struct dt_call *c)
 {
@@ -54,8 +64,13 @@ static void on_begin(void *ctx, const struct dt_call *c)
 	if (!c->note)
 		return;
 	*c->note = dt_reader_ring_core(f->reader, f->span->core) + 1u;
-	if (f->filter && dt_filter_begin(f->filter, c))
-		*c->note |= NOTE_WANTED;
+	if (f->filter) {
+		uint32_t caller = around(f);
+
+		*c->note |= dt_filter_around(f->filter, caller, c->function) << DT_FEED_NOTE;
+		if (dt_filter_begin(f->filter, c, caller))
+			*c->note |= NOTE_WANTED;
+	}
 	if (f->to.begin)
 		f->to.begin(f->to.ctx, c);
 }
@@ -63,7 +78,7 @@ static void on_begin(void *ctx, const struct dt_call *c)
 static bool is_wanted(const struct dt_feed *f, const struct dt_call *c, uint16_t core)
 {
 	return !f->filter ||
-	       ((c->note ? *c->note & NOTE_WANTED : dt_filter_begin(f->filter, c)) &&
+	       ((c->note ? *c->note & NOTE_WANTED : dt_filter_begin(f->filter, c, around(f))) &&
 		dt_filter_place(f->filter, core, c->tid) && dt_filter_end(f->filter, c));
 }
 

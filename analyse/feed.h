@@ -7,7 +7,7 @@
 #ifndef DT_ANALYSE_FEED_H
 #define DT_ANALYSE_FEED_H
 
-#include "analyse/filter.h"
+#include "filter/filter.h"
 #include "analyse/messages.h"
 #include "analyse/pair.h"
 #include "store/bars.h"
@@ -47,8 +47,8 @@ struct dt_feed_to {
 	void (*call)(void *ctx, const struct dt_call *c);
 	/*
 	 * As in struct dt_pair_events, whatever the filter wants; may be NULL. In a call's note,
-	 * the DT_FEED_NOTE_BITS bits from bit DT_FEED_NOTE on are the user's; those below hold the
-	 * core where it began, plus one.
+	 * the DT_FEED_NOTE_BITS bits from bit DT_FEED_NOTE on are the user's, if there is no
+	 * filter; those below hold the core where it began, plus one.
 	 */
 	void (*begin)(void *ctx, const struct dt_call *c);
 	void (*other)(void *ctx, const struct dt_span *s, uint32_t i, uint32_t depth);

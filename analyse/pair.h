@@ -9,7 +9,7 @@
 #ifndef DT_ANALYSE_PAIR_H
 #define DT_ANALYSE_PAIR_H
 
-#include "analyse/call.h"
+#include "filter/call.h"
 #include "store/reader.h"
 
 struct dt_pair_events {

@@ -3,7 +3,7 @@
 #ifndef DT_ANALYSE_PYRAMID_WORK_H
 #define DT_ANALYSE_PYRAMID_WORK_H
 
-#include "analyse/filter.h"
+#include "filter/filter.h"
 #include "analyse/pyramid.h"
 #include "store/varint.h"
 

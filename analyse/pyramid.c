@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/meanings.h"
 #include "analyse/pyramid-work.h"
 #include "core/search.h"
 
@@ -348,7 +349,7 @@ static int begin_building(struct dt_pyramid *p, struct dt_error *e)
 		return -1;
 	p->total = s.records;
 	if (p->filter) {
-		b->filter = dt_filter_new(p->filter, p->reader, e);
+		b->filter = dt_meanings_filter(p->filter, p->reader, e);
 		if (!b->filter)
 			return -1;
 	}
@@ -561,7 +562,7 @@ struct dt_pyramid *dt_pyramid_open(struct dt_reader *r, const char *path, struct
 
 struct dt_pyramid *dt_pyramid_filtered(struct dt_reader *r, const char *filter, struct dt_error *e)
 {
-	struct dt_filter *f = dt_filter_new(filter, r, e);
+	struct dt_filter *f = dt_meanings_filter(filter, r, e);
 	struct dt_pyramid *p;
 
 	if (!f)

@@ -6,7 +6,7 @@
 #ifndef DT_ANALYSE_STACK_H
 #define DT_ANALYSE_STACK_H
 
-#include "analyse/call.h"
+#include "filter/call.h"
 #include "store/info.h"
 
 /*

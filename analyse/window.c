@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows of a trace. */
+#include "analyse/meanings.h"
 #include "analyse/window.h"
 
 #include <stdlib.h>
@@ -681,7 +682,7 @@ struct dt_windows *dt_windows_new(struct dt_pyramid *p, const char *path, struct
 	if (!w->reader)
 		goto fail;
 	if (p->filter) {
-		w->filter = dt_filter_new(p->filter, w->reader, e);
+		w->filter = dt_meanings_filter(p->filter, w->reader, e);
 		if (!w->filter)
 			goto fail;
 	}

@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "analyse/chosen.h"
-#include "analyse/failures.h"
+#include "analyse/meanings.h"
+#include "filter/failures.h"
 #include "analyse/messages.h"
 #include "analyse/pair.h"
 #include "show/entry-records.h"
@@ -52,8 +53,8 @@ static const char help[] =
 /* the parts of an open call's note (dt_call.note): */
 #define SHOWN	    1u /* the call is to be printed */
 #define OPENED	    2u /* its line with "{" is written; of a hidden call: those of its callers are */
-#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit, below DT_CHOSEN */
-#define LEVEL(note) (((note) & ~DT_CHOSEN) >> LEVEL_SHIFT)
+#define LEVEL_SHIFT 8  /* the level of the call's line is above this bit, below DT_CHOSEN_BITS */
+#define LEVEL(note) (((note) & ~DT_CHOSEN_BITS) >> LEVEL_SHIFT)
 #define DEEPEST	    80 /* levels that are indented at most */
 
 #define SHORT 4096u /* ticks: durations below this have their text made in advance */
@@ -1051,7 +1052,7 @@ static int run(struct calls *k)
 		return 2;
 	k->late = k->min || k->only_failed || k->choice.filter;
 	k->single = (k->only_failed || k->choice.filter) && !k->backtrace;
-	k->failures.reader = k->reader;
+	k->failures.meanings = dt_meanings_of(k->reader);
 	k->until = range.to ? range.to : UINT64_MAX;
 	if (dt_reader_pauses(k->reader, on_pause, k) < 0)
 		return dt_cmd_fail("the pauses in the file can not be read");
@@ -1067,6 +1068,7 @@ static int run(struct calls *k)
 		dt_pair_free(k->pair);
 		return dt_cmd_fail("out of memory");
 	}
+	k->choice.pair = k->pair;
 	k->out->fd = STDOUT_FILENO;
 	k->out->n = 0;
 	k->out->failed = false;

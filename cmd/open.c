@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "analyse/meanings.h"
 #include "analyse/feed.h"
 #include "cmd/open.h"
 #include "cmd/commands.h"
@@ -154,7 +155,7 @@ bool dt_cmd_range(struct dt_reader *r, const struct dt_range_options *o,
 struct dt_filter *dt_cmd_filter(struct dt_reader *r, const char *words)
 {
 	struct dt_error e;
-	struct dt_filter *f = dt_filter_new(words, r, &e);
+	struct dt_filter *f = dt_meanings_filter(words, r, &e);
 
 	if (!f)
 		dt_cmd_fail("-f: %s", e.text);

@@ -3,7 +3,7 @@
 #ifndef DT_CMD_OPEN_H
 #define DT_CMD_OPEN_H
 
-#include "analyse/filter.h"
+#include "filter/filter.h"
 #include "process/confine.h"
 #include "symbols/pattern.h"
 #include "store/reader.h"

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyse/failures.h"
+#include "analyse/meanings.h"
+#include "filter/failures.h"
 #include "analyse/chosen.h"
 #include "analyse/feed.h"
 #include "analyse/stats.h"
@@ -381,6 +382,7 @@ static int read_calls(struct dt_reader *r, struct report *o, const struct dt_rea
 
 	if (!p)
 		return dt_fail(e, "out of memory");
+	o->choice.pair = p;
 	rc = dt_reader_start(r, range, e);
 	if (!rc && !range->from && !range->to && !dt_reader_summary(r, &sum, NULL))
 		total = sum.records;
@@ -426,13 +428,14 @@ static int report(struct dt_reader *r, struct report *o)
 	size_t n;
 
 	o->reader = r;
-	o->failures.reader = r;
+	o->failures.meanings = dt_meanings_of(r);
 	if (!dt_cmd_range(r, &o->when, &range) || (o->subtract && !dt_cmd_costs(r, cost))) {
 		status = 2;
 		goto out;
 	}
 	if (o->filter_text) {
-		o->choice = (struct dt_choosing){dt_cmd_filter(r, o->filter_text), r, NULL};
+		o->choice = (struct dt_choosing){.filter = dt_cmd_filter(r, o->filter_text),
+						 .reader = r};
 		if (!o->choice.filter) {
 			status = 2;
 			goto out;

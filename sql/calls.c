@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/failures.h"
+#include "analyse/meanings.h"
+#include "filter/failures.h"
 #include "analyse/feed.h"
 #include "analyse/pair.h"
 #include "analyse/snapshot.h"
@@ -440,7 +441,7 @@ static int begin(struct dt_sql_scan *s, struct dt_error *e)
 	dt_reader_threads(s->pass->reader, &n);
 	x->slots = (uint32_t)n + 1;
 	x->values = s->want.columns & VALUES;
-	x->failures.reader = s->pass->reader;
+	x->failures.meanings = dt_meanings_of(s->pass->reader);
 	x->waits = dt_feed_has_switches(s->pass->reader);
 	if (s->want.one_id)
 		use_id(x, s->want.id, true);

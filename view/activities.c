@@ -2,7 +2,7 @@
 /* Activities, which users define by events (doc/sql.md). */
 #include <stdlib.h>
 
-#include "analyse/filter.h"
+#include "filter/filter.h"
 #include "store/activities.h"
 #include "view/asked.h"
 

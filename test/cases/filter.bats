@@ -30,6 +30,16 @@ pairs() {
 		function1* -function12*|function LIKE 'function1%' AND function NOT LIKE 'function12%'
 		result=0 function:function1*|result0 = 0 AND function LIKE 'function1%'
 		a=48|json_extract(arguments, '$.a') = 48
+		depth<4|depth < 3
+		depth=7 function1*|depth = 6 AND function LIKE 'function1%'
+		depth>3 depth<6|depth BETWEEN 3 AND 4
+		in:function12*|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function12%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		-in:function1*|id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function1%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		in:function12* -in:function17 depth>5|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function12%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x) AND depth > 4 AND id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function = 'function17' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		caller:function1*|parent IN (SELECT id FROM calls WHERE function LIKE 'function1%')
+		-caller:function1*|parent NOT IN (SELECT id FROM calls WHERE function LIKE 'function1%') OR parent IS NULL
+		file:made-up.c thread:1001|thread = 1001
+		codesize=256 thread:1000|thread = 1000
 		core:1 time>5us|(timed OR ended = 'open') AND duration > 5000 AND EXISTS (SELECT 1 FROM records r WHERE r.kind = 'E' AND r.thread = calls.thread AND r.time = calls.begin AND r.core = 1)
 	TEXT
 }

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "analyse/meanings.h"
 #include "analyse/window.h"
 
 static struct dt_error error;
@@ -81,7 +82,7 @@ static void read_all(const char *path)
 
 	if (!r)
 		die("opening");
-	if (filter_text && !(filter = dt_filter_new(filter_text, r, &error)))
+	if (filter_text && !(filter = dt_meanings_filter(filter_text, r, &error)))
 		die("the filter");
 	values = filter || dt_feed_needs_values(r);
 	f = dt_feed_new(r, &to, values, filter);

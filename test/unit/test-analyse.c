@@ -24,7 +24,8 @@
 
 #include "core/offset.h"
 #include "session/offsets.h"
-#include "analyse/filter.h"
+#include "filter/filter.h"
+#include "analyse/meanings.h"
 #include "analyse/stats.h"
 #include "analyse/window.h"
 #include "test/unit/test-trace-scratch.h"
@@ -929,15 +930,17 @@ static void test_filter(void **state)
 	reader = dt_reader_open(trace_path, &e);
 	assert_non_null(reader);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		struct dt_filter *f = dt_filter_new(wanted[i].filter, reader, &e);
+		struct dt_filter *f = dt_meanings_filter(wanted[i].filter, reader, &e);
 		char got[4] = "", *p = got;
 
 		if (!f)
 			fail_msg("%s: %s", wanted[i].filter, e.text);
 		for (uint32_t k = 0; k < 3; k++)
-			if (dt_filter_begin(f, &(struct dt_call){.id = 1,
-								 .function = k + 1,
-								 .argument = argument}))
+			if (dt_filter_begin(f,
+					    &(struct dt_call){.id = 1,
+							      .function = k + 1,
+							      .argument = argument},
+					    dt_filter_nobody(f)))
 				*p++ = function[k].name[0];
 		if (strcmp(got, wanted[i].wants))
 			fail_msg("'%s' wants '%s', not '%s'", wanted[i].filter, got,
@@ -969,7 +972,7 @@ static void test_filter_failed(void **state)
 	reader = dt_reader_open(trace_path, &e);
 	assert_non_null(reader);
 	for (size_t i = 0; i < 4; i++) {
-		struct dt_filter *f = dt_filter_new(i % 2 ? "-failed" : "failed", reader, &e);
+		struct dt_filter *f = dt_meanings_filter(i % 2 ? "-failed" : "failed", reader, &e);
 		char got[4] = "", *p = got;
 
 		assert_non_null(f);

@@ -49,7 +49,7 @@ await page.evaluate(() => {
 });
 
 await test("each mark of a call has its own words, by the bits that the program has for them", async () => {
-	const bits = Object.fromEntries([...readFileSync(root + "/analyse/call.h", "utf8").matchAll(/DT_CALL_([A-Z_]+)\s*=\s*(\d+)/g)].map(([, name, bit]) => [name, Number(bit)]));
+	const bits = Object.fromEntries([...readFileSync(root + "/filter/call.h", "utf8").matchAll(/DT_CALL_([A-Z_]+)\s*=\s*(\d+)/g)].map(([, name, bit]) => [name, Number(bit)]));
 	const words = {UNWOUND: "unwound", TAIL: "ended in a tail call", INFERRED: "", OPEN: "not finished", NO_ENTRY: "entry not recorded", TAILED: "tail-called",
 		LOSS: "records lost meanwhile", RECURSIVE: "", OTHER_STACK: "on another stack", LEFT: "its time is that to its jump", DOUBTFUL: "perhaps called from the tail call before it",
 		NO_EXIT: "exits are not recorded", BACKWARD: "ends before it begins: records out of order", PAUSED: "recording paused meanwhile", WAITED: ""};

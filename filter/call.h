@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A call, as pairing passes it on. */
-#ifndef DT_ANALYSE_CALL_H
-#define DT_ANALYSE_CALL_H
+#ifndef DT_FILTER_CALL_H
+#define DT_FILTER_CALL_H
 
 #include "core/types.h"
 

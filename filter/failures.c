@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps what each function's signature says of its failures. */
-#include "analyse/failures.h"
+#include "filter/failures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct dt_failing {
 
 static void read_result(struct dt_failures *f, uint32_t function, struct dt_failing *x)
 {
-	const struct dt_function_info *info = dt_reader_function(f->reader, function);
+	const struct dt_function_info *info = f->meanings.function(f->meanings.ctx, function);
 	struct dt_signature_value v;
 
 	x->known = true;

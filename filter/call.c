@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyse/call.h"
+#include "filter/call.h"
 
 const char *dt_call_ended(const struct dt_call *c)
 {

@@ -13,6 +13,12 @@
  *	failed			calls whose result says that they failed;
  *	-failed			calls whose result says that they did not
  *	value>4			events and points by their argument or first value
+ *	depth<3			calls by how many calls they are in, themselves counted; 1: in none
+ *	in:PATTERN		calls of these functions and all calls in them;
+ *	-in:PATTERN		neither these nor those in them
+ *	caller:PATTERN		calls made by these functions
+ *	file:PATTERN		calls of functions whose source file has that name, or path
+ *	codesize>200		calls of functions whose code has so many bytes
  *
  * Any other word is a pattern of functions. Words that begin alike ("core:", "process:" ...) are
  * alternatives; words that begin differently have to be true together, and so do all words about
@@ -20,16 +26,19 @@
  * is about and leaves the rest: "function:f" hides no event. '"' on both sides holds words
  * together.
  */
-#ifndef DT_ANALYSE_FILTER_H
-#define DT_ANALYSE_FILTER_H
+#ifndef DT_FILTER_FILTER_H
+#define DT_FILTER_FILTER_H
 
-#include "analyse/pair.h"
+#include "core/error.h"
+#include "filter/call.h"
+#include "filter/meanings.h"
 
 struct dt_filter;
 
-/* Makes a filter for the trace of r, which must live as long. NULL: *e says what is wrong with the
+/* Makes a filter; what *meanings refers to must live as long. NULL: *e says what is wrong with the
  * text, or that memory is out. */
-struct dt_filter *dt_filter_new(const char *text, struct dt_reader *r, struct dt_error *e);
+struct dt_filter *dt_filter_new(const char *text, const struct dt_meanings *meanings,
+				struct dt_error *e);
 void dt_filter_free(struct dt_filter *f);
 
 /* Returns whether memory was out: then the answers since are not to be trusted. */
@@ -41,8 +50,31 @@ bool dt_filter_needs_values(const struct dt_filter *f);
 /* Returns whether this core and thread are wanted; this holds for everything. tid DT_NO_TID: no
  * thread. */
 bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid);
-/* Returns whether a call that begins is wanted, by its function and arguments. */
-bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c);
+
+/*
+ * What a filter knows of an open call for those made in it, a set of bits that the user keeps with
+ * the call.
+ */
+#define DT_AROUND_IN	 1u /* it, or a call around it, is one of those of `in:' */
+#define DT_AROUND_OUT	 2u /* the same of `-in:' */
+#define DT_AROUND_CALLER 4u /* it is one of those of `caller:' */
+#define DT_AROUND_ALL	 7u
+
+/* Returns the bits of a call of that function, from those of the call that it is made in. */
+uint32_t dt_filter_around(struct dt_filter *f, uint32_t caller, uint32_t function);
+/* Returns the bits that stand for a caller where none is known. */
+uint32_t dt_filter_nobody(const struct dt_filter *f);
+
+/* Returns whether a call that begins is wanted, by its function, arguments, depth, and the bits of
+ * the call that it is made in. */
+bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller);
+
+/* Returns whether the filter wants to know how calls end. */
+bool dt_filter_looks_at_end(const struct dt_filter *f);
+/* Returns the ticks after which a call is wanted whatever its end will be; 0: that depends on its
+ * end. */
+double dt_filter_least(const struct dt_filter *f);
+
 /* Returns whether a call that has ended is wanted, by its result and length only. */
 bool dt_filter_end(struct dt_filter *f, const struct dt_call *c);
 /* Returns whether something other than a call is wanted, by its length in ticks. */

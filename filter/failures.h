@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Which calls of a trace have failed, and why. Each function's signature is read once. */
-#ifndef DT_ANALYSE_FAILURES_H
-#define DT_ANALYSE_FAILURES_H
+#ifndef DT_FILTER_FAILURES_H
+#define DT_FILTER_FAILURES_H
 
-#include "analyse/pair.h"
+#include "core/types.h"
+#include "filter/meanings.h"
 
 struct dt_failing;
 
-/* Set `reader', all else zero; then dt_failures_free(). */
+/* Set `meanings', all else zero; then dt_failures_free(). */
 struct dt_failures {
-	const struct dt_reader *reader;
+	struct dt_meanings meanings;
 	struct dt_failing *function; /* by function row */
 	uint32_t functions;
 	bool no_memory; /* the answers since are not to be trusted */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/meanings.h"
+
+static const struct dt_function_info *function(const void *r, uint32_t row)
+{
+	return dt_reader_function(r, row);
+}
+
+static const char *module(const void *r, uint32_t row)
+{
+	const struct dt_module_info *m = dt_reader_module(r, row);
+
+	return m ? m->called : "";
+}
+
+static const struct dt_process_info *process_of(const struct dt_reader *r, uint32_t pid)
+{
+	size_t n;
+	const struct dt_process_info *p = dt_reader_processes(r, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (p[i].pid == pid)
+			return &p[i];
+	return NULL;
+}
+
+static void thread(const void *r, uint32_t tid, struct dt_meanings_thread *out)
+{
+	const struct dt_thread_info *t = dt_reader_thread(r, tid);
+	const struct dt_process_info *p = process_of(r, t ? t->pid : tid);
+
+	*out = (struct dt_meanings_thread){t ? t->pid : tid, t ? t->name : "", p ? p->exe : NULL};
+}
+
+static const struct dt_event_row *event(const void *r, uint64_t body)
+{
+	return dt_reader_event(r, body);
+}
+
+struct dt_meanings dt_meanings_of(const struct dt_reader *r)
+{
+	return (struct dt_meanings){r, dt_reader_ns_per_tick(r), function, module, thread, event};
+}
+
+struct dt_filter *dt_meanings_filter(const char *text, const struct dt_reader *r,
+				     struct dt_error *e)
+{
+	struct dt_meanings meanings = dt_meanings_of(r);
+
+	return dt_filter_new(text, &meanings, e);
+}

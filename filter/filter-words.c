@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the words of a filter. */
+#include "filter/filter-work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ticks_of(const char *text, double ticks_per_ns, double *ticks)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} unit[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || !(v >= 0))
+		return false;
+	for (size_t i = 0; i < sizeof(unit) / sizeof(*unit); i++)
+		if (!strcmp(end, unit[i].name)) {
+			*ticks = v * unit[i].ns * ticks_per_ns;
+			return true;
+		}
+	return false;
+}
+
+static int add_cores(struct dt_filter *f, const char *text, struct dt_error *e)
+{
+	const char *p = text;
+
+	do {
+		char *end;
+		unsigned long low = strtoul(p, &end, 10), high = low;
+
+		if (*p < '0' || *p > '9')
+			goto wrong;
+		if (*end == '-') {
+			p = end + 1;
+			if (*p < '0' || *p > '9')
+				goto wrong;
+			high = strtoul(p, &end, 10);
+		}
+		if ((*end && *end != ',') || high < low || high > UINT16_MAX || f->cores == RANGES)
+			goto wrong;
+		f->core[f->cores][0] = (uint16_t)low;
+		f->core[f->cores++][1] = (uint16_t)high;
+		p = *end ? end + 1 : end;
+	} while (*p);
+	return 0;
+wrong:
+	return dt_fail(e, "core:%s: numbers are wanted, as in core:0,2-4", text);
+}
+
+static int add_who(struct who *w, char *pattern, bool remove, struct dt_error *e)
+{
+	if (w->n == sizeof(w->pattern) / sizeof(*w->pattern))
+		return dt_fail(e, "too many patterns of threads, processes or files: 32 at most");
+	w->remove[w->n] = remove;
+	w->pattern[w->n++] = pattern;
+	return 0;
+}
+
+/* Returns what comes after "KEY:" in a word; NULL: the word does not begin so. */
+static char *behind(char *word, const char *key)
+{
+	size_t n = strlen(key);
+
+	return strncmp(word, key, n) == 0 && word[n] == ':' ? word + n + 1 : NULL;
+}
+
+static int add_number(struct term *t, const char *word, const char *text, struct dt_error *e)
+{
+	char *end;
+
+	errno = 0;
+	t->number = strtoll(text, &end, 0);
+	t->unsigned_number = (uint64_t)t->number;
+	if (errno == ERANGE && *text != '-') {
+		errno = 0;
+		t->unsigned_number = strtoull(text, &end, 0);
+		t->number = INT64_MAX;
+		t->above = true;
+	}
+	t->real = (double)t->number;
+	if (*end == '.' || *end == 'e')
+		t->real = strtod(text, &end);
+	else if (t->above)
+		t->real = (double)t->unsigned_number;
+	if (end == text || *end || errno)
+		return dt_fail(e, "%s: a number is wanted behind the %c", word, t->op);
+	return 0;
+}
+
+/* Adds a condition, NAME OP NUMBER; op: where the operator is in the word. */
+static int add_term(struct dt_filter *f, char *word, char *op, struct dt_error *e)
+{
+	struct term *t = &f->term[f->terms];
+	size_t n = (size_t)(op - word);
+	const char *number = op + 1;
+	bool time = n == 4 && !strncmp(word, "time", 4);
+
+	if (f->terms == TERMS)
+		return dt_fail(e, "too many conditions: %d at most", TERMS);
+	t->op = *op;
+	if (*op == '!' && *number++ != '=')
+		return dt_fail(e, "%s: !=, =, < or > is wanted", word);
+	if (n >= sizeof(t->name))
+		return dt_fail(e, "%s: such a name is too long", word);
+	memcpy(t->name, word, n);
+	f->terms++;
+	if (time) {
+		t->what = TIME;
+		if ((t->op == '<' || t->op == '>') && ticks_of(number, f->ticks_per_ns, &t->real))
+			return 0;
+		return dt_fail(e, "%s: a time is wanted, as in time>10us or time<2ms", word);
+	}
+	t->what = NAMED;
+	if (n == 4 && !strncmp(word, "arg", 3) && word[3] >= '1' && word[3] <= '9') {
+		t->what = ARGUMENT;
+		t->index = (unsigned)(word[3] - '1');
+	} else if (!strcmp(t->name, "result")) {
+		t->what = RESULT;
+	} else if (!strcmp(t->name, "value")) {
+		t->what = VALUE;
+	} else if (!strcmp(t->name, "depth")) {
+		t->what = DEPTH;
+	} else if (!strcmp(t->name, "codesize")) {
+		t->what = CODE;
+	}
+	return add_number(t, word, number, e);
+}
+
+/* Adds the condition that a call has failed, or that it has not. */
+static int add_failed(struct dt_filter *f, bool remove, struct dt_error *e)
+{
+	if (f->terms == TERMS)
+		return dt_fail(e, "too many conditions: %d at most", TERMS);
+	f->term[f->terms++] = (struct term){.what = FAILED, .op = remove ? '!' : '='};
+	return 0;
+}
+
+/* Returns the operator after a name; NULL: there is none, as in "operator<". */
+static char *operator_in(char *word)
+{
+	char *p = word;
+
+	while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+	       *p == '_')
+		p++;
+	return p > word && *p && strchr("=<>!", *p) && strncmp(word, "operator", 8) != 0 ? p : NULL;
+}
+
+/* Adds a word that begins like "thread:", whose patterns are `who'. */
+static int add_named(struct who *w, const char *key, char *pattern, bool remove, struct dt_error *e)
+{
+	return *pattern ? add_who(w, pattern, remove, e)
+			: dt_fail(e, "%s: a %s is wanted behind it", key,
+				  strcmp(key, "file") ? "number or name" : "source file's name");
+}
+
+/* Adds a word about the calls around a call. Returns 1 if it is none. */
+static int add_around(struct dt_filter *f, char *word, bool remove, struct dt_error *e)
+{
+	char *rest;
+	int rc = 1;
+
+	if ((rest = behind(word, "in")))
+		rc = dt_selection_add(remove ? &f->outside : &f->inside, rest, false, e);
+	else if ((rest = behind(word, "caller")))
+		rc = dt_selection_add(&f->caller, rest, remove, e);
+	f->looks_around |= rc == 0;
+	return rc;
+}
+
+static int add_word(struct dt_filter *f, char *word, struct dt_error *e)
+{
+	bool remove = *word == '-';
+	char *rest, *op;
+	int around;
+
+	word += remove;
+	if (!*word)
+		return dt_fail(e, "-: what is to be left out stands behind it, as in -malloc");
+	if ((rest = behind(word, "core")))
+		return remove ? dt_fail(e, "-core: the cores that are wanted are named, as in "
+					   "core:0,2-4")
+			      : add_cores(f, rest, e);
+	if ((rest = behind(word, "process")))
+		return add_named(&f->process, "process", rest, remove, e);
+	if ((rest = behind(word, "thread")))
+		return add_named(&f->thread, "thread", rest, remove, e);
+	if ((rest = behind(word, "file")))
+		return add_named(&f->file, "file", rest, remove, e);
+	around = add_around(f, word, remove, e);
+	if (around <= 0)
+		return around;
+	if ((rest = behind(word, "event")))
+		return dt_selection_add(&f->events, rest, remove, e);
+	if ((rest = behind(word, "function")))
+		return dt_selection_add(&f->functions, rest, remove, e);
+	if (!strcmp(word, "failed"))
+		return add_failed(f, remove, e);
+	op = operator_in(word);
+	if (op)
+		return remove ? dt_fail(e,
+					"-%s: a condition can not be taken away; say it the other "
+					"way",
+					word)
+			      : add_term(f, word, op, e);
+	return dt_selection_add(&f->functions, word, remove, e);
+}
+
+/* Cuts the text into words. */
+int dt_filter_parse(struct dt_filter *f, struct dt_error *e)
+{
+	char *p = f->text;
+
+	for (;;) {
+		char *word, *to;
+		bool quoted = false;
+
+		while (*p == ' ' || *p == '\t')
+			p++;
+		if (!*p)
+			return 0;
+		word = to = p;
+		for (; *p && (quoted || (*p != ' ' && *p != '\t')); p++) {
+			if (*p == '"')
+				quoted = !quoted;
+			else
+				*to++ = *p;
+		}
+		if (quoted)
+			return dt_fail(e, "a \" has no other");
+		if (*p)
+			p++;
+		*to = '\0';
+		if (*word && add_word(f, word, e) < 0)
+			return -1;
+	}
+}

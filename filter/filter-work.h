@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of a filter, for filter.c and filter-words.c only. */
+#ifndef DT_FILTER_FILTER_WORK_H
+#define DT_FILTER_FILTER_WORK_H
+
+#include "filter/failures.h"
+#include "filter/filter.h"
+#include "symbols/pattern.h"
+
+#define TEXT_MAX  4096
+#define TERMS	  16	   /* most conditions */
+#define RANGES	  64	   /* most ranges of cores */
+#define THREAD_OF 4194304u /* no thread has a higher number: PID_MAX_LIMIT */
+
+enum what { ARGUMENT, NAMED, RESULT, VALUE, TIME, FAILED, DEPTH, CODE };
+
+/* A condition: "len>9". */
+struct term {
+	enum what what;
+	char op;	/* '=', '!', '<', '>'; FAILED: '!' wants calls that have not failed */
+	unsigned index; /* ARGUMENT */
+	char name[64];	/* NAMED */
+	int64_t number; /* TIME: unused */
+	uint64_t unsigned_number;
+	bool above;  /* the number is greater than an int64_t can hold */
+	double real; /* TIME: ticks */
+};
+
+/* Where the records of a function have the value of a condition. */
+struct where {
+	uint8_t known, place, size; /* known 1: it was looked up; place: index of the value, 0xff:
+				       there is none; size in bytes */
+	uint8_t second;		    /* index of its upper half; 0xff: it has 8 bytes at most */
+	char letter;
+};
+
+/* What is known of a function; verdict 0: not judged yet, 1: wanted, 2: not wanted. */
+struct function {
+	uint8_t verdict;
+	bool around_known;
+	uint8_t around; /* DT_AROUND_*: what it is for the calls in it */
+	struct where where[TERMS];
+};
+
+/* Patterns of processes or threads, by number and by name; of source files. */
+struct who {
+	char *pattern[32];
+	bool remove[32];
+	unsigned n;
+};
+
+struct dt_filter {
+	struct dt_meanings meanings;
+	char text[TEXT_MAX];
+	double ticks_per_ns;
+	struct term term[TERMS];
+	unsigned terms;
+	uint16_t core[RANGES][2];
+	unsigned cores;
+	struct who process, thread, file;
+	struct dt_selection functions, events;
+	/* of the calls around a call: one of them matches `inside', none matches `outside', and the
+	 * innermost matches `caller' */
+	struct dt_selection inside, outside, caller;
+	bool looks_around;	   /* at least one of these three has a pattern */
+	bool judges;		   /* there are words about functions */
+	struct function *function; /* by row */
+	uint32_t known;		   /* elements of function */
+	uint8_t *of_thread;	   /* by tid: verdict, as of a function */
+	struct dt_failures failures;
+	bool no_memory;
+};
+
+/* Cuts the filter's text into words, and adds what they mean. Returns -1 on error. */
+int dt_filter_parse(struct dt_filter *f, struct dt_error *e);
+
+#endif

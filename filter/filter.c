@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters: which calls, events and times are wanted. */
+#include "filter/filter-work.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record.h"
+#include "core/signature.h"
+
+struct dt_filter *dt_filter_new(const char *text, const struct dt_meanings *meanings,
+				struct dt_error *e)
+{
+	struct dt_filter *f = calloc(1, sizeof(*f));
+
+	if (!f) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	f->meanings = f->failures.meanings = *meanings;
+	f->ticks_per_ns = 1 / meanings->ns_per_tick;
+	if (strlen(text) >= sizeof(f->text)) {
+		dt_fail(e, "a filter has at most %d characters", TEXT_MAX - 1);
+		goto fail;
+	}
+	strcpy(f->text, text);
+	if (dt_filter_parse(f, e) < 0)
+		goto fail;
+	f->judges = f->functions.n || f->file.n;
+	for (unsigned i = 0; i < f->terms; i++)
+		f->judges |= f->term[i].what == CODE;
+	if (f->process.n || f->thread.n) {
+		f->of_thread = calloc(THREAD_OF + 1, 1);
+		if (!f->of_thread) {
+			dt_fail(e, "out of memory");
+			goto fail;
+		}
+	}
+	return f;
+fail:
+	dt_filter_free(f);
+	return NULL;
+}
+
+void dt_filter_free(struct dt_filter *f)
+{
+	if (!f)
+		return;
+	dt_selection_clear(&f->functions);
+	dt_selection_clear(&f->events);
+	dt_selection_clear(&f->inside);
+	dt_selection_clear(&f->outside);
+	dt_selection_clear(&f->caller);
+	free(f->function);
+	free(f->of_thread);
+	dt_failures_free(&f->failures);
+	free(f);
+}
+
+bool dt_filter_failed(const struct dt_filter *f)
+{
+	return f->no_memory || f->failures.no_memory;
+}
+
+bool dt_filter_needs_values(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what <= FAILED && f->term[i].what != TIME)
+			return true;
+	return f->events.n != 0;
+}
+
+/* ---- where and by whom ---- */
+
+static bool is_who(const struct who *w, const char *const *name, unsigned names)
+{
+	bool wanted = w->n == 0 || w->remove[0];
+
+	for (unsigned i = 0; i < w->n; i++) {
+		bool hit = false;
+
+		for (unsigned k = 0; k < names && !hit; k++)
+			hit = fnmatch(w->pattern[i], name[k], 0) == 0;
+		if (hit)
+			wanted = !w->remove[i];
+	}
+	return wanted;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool judge_thread(const struct dt_filter *f, uint32_t tid)
+{
+	struct dt_meanings_thread t;
+	char number[16], process[16];
+	bool named;
+
+	f->meanings.thread(f->meanings.ctx, tid, &t);
+	named = t.exe && *t.exe;
+	snprintf(number, sizeof(number), "%u", tid);
+	snprintf(process, sizeof(process), "%u", t.pid);
+	if (!is_who(&f->thread, (const char *const[]){number, t.name}, 2))
+		return false;
+	/* in an imported trace applications are processes of one thread each */
+	return is_who(&f->process,
+		      (const char *const[]){process, named ? base_of(t.exe) : t.name, t.name},
+		      named ? 2 : 3);
+}
+
+bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
+{
+	if (f->cores) {
+		bool in = false;
+
+		for (unsigned i = 0; i < f->cores; i++)
+			in |= core >= f->core[i][0] && core <= f->core[i][1];
+		if (!in)
+			return false;
+	}
+	if (!f->of_thread)
+		return true;
+	if (tid >= THREAD_OF)
+		tid = THREAD_OF;
+	if (!f->of_thread[tid])
+		f->of_thread[tid] = judge_thread(f, tid) ? 1 : 2;
+	return f->of_thread[tid] == 1;
+}
+
+/* ---- functions and values ---- */
+
+static bool find_value(const char *signature, const struct term *t, struct dt_signature_value *v)
+{
+	if (t->what == RESULT)
+		return dt_signature_result(signature, v);
+	if (t->what == NAMED)
+		return dt_signature_named(signature, t->name, strlen(t->name), v);
+	return dt_signature_parameter(signature, t->what == VALUE ? 0 : t->index, v);
+}
+
+static void find_where(struct where *w, const char *signature, const struct term *t)
+{
+	struct dt_signature_value v;
+
+	w->known = 1;
+	w->place = w->second = 0xff;
+	if (!find_value(signature, t, &v)) {
+		/* nothing is known of the function: take what is in the register */
+		if (!dt_signature_known(signature) && t->what != NAMED) {
+			w->place = t->what == ARGUMENT ? (uint8_t)t->index : 0;
+			w->letter = 'i';
+			w->size = 8;
+			w->place = w->place < 4 ? w->place : 0xff;
+		}
+		return;
+	}
+	w->letter = v.type.letter;
+	w->size = v.type.size;
+	if (dt_signature_single(&v, &w->place))
+		return;
+	/* a number of up to 16 bytes */
+	if ((w->letter == 'i' || w->letter == 'u') && v.places == 2 && dt_signature_whole(&v) &&
+	    v.place[0].n < 4 && v.place[1].n < 4) {
+		w->place = (uint8_t)v.place[0].n;
+		w->second = (uint8_t)v.place[1].n;
+	}
+}
+
+static struct function *function_of(struct dt_filter *f, uint32_t row)
+{
+	if (row >= f->known) {
+		uint32_t n = row + 1 + row / 2;
+		struct function *more = realloc(f->function, n * sizeof(*more));
+
+		if (!more) {
+			f->no_memory = true;
+			return NULL;
+		}
+		memset(more + f->known, 0, (n - f->known) * sizeof(*more));
+		f->function = more;
+		f->known = n;
+	}
+	return &f->function[row];
+}
+
+static bool compare(char op, int order)
+{
+	return op == '=' ? order == 0 : op == '!' ? order != 0 : op == '<' ? order < 0 : order > 0;
+}
+
+static int order_real(double v, double than)
+{
+	return v < than ? -1 : v > than;
+}
+
+/* Returns whether a condition is true of a number of more than 8 bytes. */
+static bool is_wide_true(const struct term *t, const struct where *w, uint64_t low, uint64_t high)
+{
+	unsigned __int128 v = (unsigned __int128)high << 64 | low;
+	__int128 than = t->above ? (__int128)t->unsigned_number : t->number;
+	unsigned shift = 128 - 8u * w->size;
+
+	if (w->letter == 'u')
+		return compare(t->op, than < 0 ? 1
+				      : v << shift >> shift < (unsigned __int128)than
+					      ? -1
+					      : v << shift >> shift > (unsigned __int128)than);
+	return compare(t->op, (__int128)(v << shift) >> shift < than
+				      ? -1
+				      : (__int128)(v << shift) >> shift > than);
+}
+
+static bool is_true(const struct term *t, const struct where *w, uint64_t v)
+{
+	unsigned shift = 64 - 8u * w->size;
+	int64_t s;
+
+	if (w->letter == 'f') {
+		double real;
+		float single;
+		uint32_t low = (uint32_t)v;
+
+		if (w->size == 4) {
+			memcpy(&single, &low, sizeof(single));
+			real = (double)single;
+		} else {
+			memcpy(&real, &v, sizeof(real));
+		}
+		return compare(t->op, order_real(real, t->real));
+	}
+	v = v << shift >> shift;
+	if (w->letter == 'i' || w->letter == 'c' || w->letter == 'e') {
+		s = (int64_t)(v << shift) >> shift;
+		/* for a value without a type, an address or all ones may be meant */
+		if (w->size == 8 && (t->op == '=' || t->op == '!') && t->above)
+			return compare(t->op, (uint64_t)s != t->unsigned_number);
+		return compare(t->op, t->above ? -1 : s < t->number ? -1 : s > t->number);
+	}
+	if (!t->above && t->number < 0)
+		return compare(t->op, 1);
+	return compare(t->op, v < t->unsigned_number ? -1 : v > t->unsigned_number);
+}
+
+static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const uint64_t *value)
+{
+	struct function *x = function_of(f, row);
+	const struct dt_function_info *info = f->meanings.function(f->meanings.ctx, row);
+	struct where *w;
+
+	if (!x || !value)
+		return false;
+	w = &x->where[t - f->term];
+	if (!w->known)
+		find_where(w, info ? info->signature : "", t);
+	if (w->place == 0xff)
+		return false;
+	return w->second == 0xff ? is_true(t, w, value[w->place])
+				 : is_wide_true(t, w, value[w->place], value[w->second]);
+}
+
+/* Returns whether one of the patterns, of which there is at least one, matches the function. */
+static bool matches(const struct dt_filter *f, struct dt_selection *patterns,
+		    const struct dt_function_info *info)
+{
+	const char *module = info ? f->meanings.module(f->meanings.ctx, info->module) : "";
+
+	return dt_selection_match(patterns, module, (const char *const[]){info ? info->name : "?"},
+				  1);
+}
+
+/* Judges a function by all that the words say of functions. */
+static bool judge_function(struct dt_filter *f, uint32_t row)
+{
+	const struct dt_function_info *info = f->meanings.function(f->meanings.ctx, row);
+	const char *file = info ? info->file : "";
+
+	if (f->functions.n && !matches(f, &f->functions, info))
+		return false;
+	if (!is_who(&f->file, (const char *const[]){file, base_of(file)}, 2))
+		return false;
+	for (unsigned i = 0; i < f->terms; i++)
+		/* a size that is not known fits no condition about it */
+		if (f->term[i].what == CODE &&
+		    (!info || !info->size ||
+		     !compare(f->term[i].op,
+			      order_real((double)info->size, (double)f->term[i].real))))
+			return false;
+	return true;
+}
+
+static bool is_wanted(struct dt_filter *f, uint32_t row)
+{
+	struct function *x;
+
+	if (!f->judges)
+		return true;
+	x = function_of(f, row);
+	if (!x)
+		return false;
+	if (!x->verdict)
+		x->verdict = judge_function(f, row) ? 1 : 2;
+	return x->verdict == 1;
+}
+
+uint32_t dt_filter_nobody(const struct dt_filter *f)
+{
+	return !f->caller.n || dt_selection_rest(&f->caller) ? DT_AROUND_CALLER : 0;
+}
+
+uint32_t dt_filter_around(struct dt_filter *f, uint32_t caller, uint32_t function)
+{
+	const struct dt_function_info *info;
+	struct function *x;
+
+	if (!f->looks_around)
+		return DT_AROUND_CALLER;
+	x = function_of(f, function);
+	if (!x)
+		return 0;
+	if (!x->around_known) {
+		info = f->meanings.function(f->meanings.ctx, function);
+		x->around =
+			(uint8_t)((f->inside.n && matches(f, &f->inside, info) ? DT_AROUND_IN : 0) |
+				  (f->outside.n && matches(f, &f->outside, info) ? DT_AROUND_OUT
+										 : 0) |
+				  (!f->caller.n || matches(f, &f->caller, info) ? DT_AROUND_CALLER
+										: 0));
+		x->around_known = true;
+	}
+	return x->around | (caller & (DT_AROUND_IN | DT_AROUND_OUT));
+}
+
+/* Returns whether the calls around a call are as they are wanted. */
+static bool is_around(struct dt_filter *f, uint32_t caller, uint32_t function)
+{
+	uint32_t own;
+
+	if (!f->looks_around)
+		return true;
+	own = dt_filter_around(f, caller, function);
+	return (!f->inside.n || own & DT_AROUND_IN) && !(own & DT_AROUND_OUT) &&
+	       (!f->caller.n || caller & DT_AROUND_CALLER);
+}
+
+bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller)
+{
+	if (!is_wanted(f, c->function) || !is_around(f, caller, c->function))
+		return false;
+	for (unsigned i = 0; i < f->terms; i++) {
+		const struct term *t = &f->term[i];
+
+		if ((t->what == ARGUMENT || t->what == NAMED) &&
+		    !holds(f, c->function, t, c->argument))
+			return false;
+		if (t->what == DEPTH && !compare(t->op, order_real(c->depth + 1.0, t->real)))
+			return false;
+	}
+	return true;
+}
+
+bool dt_filter_looks_at_end(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == TIME || f->term[i].what == RESULT ||
+		    f->term[i].what == FAILED)
+			return true;
+	return false;
+}
+
+double dt_filter_least(const struct dt_filter *f)
+{
+	double least = 0;
+
+	for (unsigned i = 0; i < f->terms; i++) {
+		const struct term *t = &f->term[i];
+
+		if ((t->what == TIME && t->op != '>') || t->what == RESULT || t->what == FAILED)
+			return 0;
+		if (t->what == TIME && t->real > least)
+			least = t->real;
+	}
+	return least;
+}
+
+bool dt_filter_end(struct dt_filter *f, const struct dt_call *c)
+{
+	for (unsigned i = 0; i < f->terms; i++) {
+		const struct term *t = &f->term[i];
+		uint32_t error;
+
+		if (t->what == RESULT && !holds(f, c->function, t, c->result))
+			return false;
+		if (t->what == FAILED &&
+		    dt_failures_outcome(&f->failures, c->function, c->result, &error) !=
+			    (t->op == '!' ? DT_OUTCOME_GOOD : DT_OUTCOME_FAILED))
+			return false;
+		/* a call whose length is not known fits no condition about it */
+		if (t->what == TIME && c->flags & DT_CALL_UNKNOWN)
+			return false;
+	}
+	return dt_filter_time(f, dt_call_ticks(c));
+}
+
+bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == TIME &&
+		    !compare(f->term[i].op, order_real((double)ticks, f->term[i].real)))
+			return false;
+	return true;
+}
+
+/* ---- events ---- */
+
+bool dt_filter_event(struct dt_filter *f, uint8_t kind, uint64_t body)
+{
+	const struct where all = {1, 0, 8, 0xff, 'u'}, argument = {1, 0, 4, 0xff, 'u'};
+	const struct dt_event_row *row =
+		kind == DT_EVENT ? f->meanings.event(f->meanings.ctx, body) : NULL;
+	char subsystem[16], event[16];
+	const char *s[2] = {"message", "message"}, *v[2] = {"received", "received"};
+
+	if (kind == DT_EVENT) {
+		snprintf(subsystem, sizeof(subsystem), "%u", (unsigned)(body >> 48));
+		snprintf(event, sizeof(event), "%u", (unsigned)(body >> 32 & 0xffff));
+		s[0] = row ? row->subsystem_name : subsystem;
+		s[1] = subsystem;
+		v[0] = row && *row->name ? row->name : event;
+		v[1] = event;
+	} else if (kind == DT_SEND) {
+		v[0] = v[1] = "sent";
+	}
+	if (f->events.n && !dt_selection_event(&f->events, s, v))
+		return false;
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == VALUE &&
+		    !is_true(&f->term[i], kind == DT_EVENT ? &argument : &all,
+			     body & 0xffffffffffffffull))
+			return false;
+	return true;
+}
+
+bool dt_filter_point(struct dt_filter *f, uint32_t function, uint64_t value)
+{
+	if (!is_wanted(f, function))
+		return false;
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == VALUE &&
+		    !holds(f, function, &f->term[i], (const uint64_t[4]){value}))
+			return false;
+	return true;
+}
