@@ -10,6 +10,7 @@
 #include "cmd/open.h"
 #include "cmd/commands.h"
 #include "core/plain.h"
+#include "store/left-out.h"
 
 int dt_cmd_fail(const char *format, ...)
 {
@@ -256,6 +257,28 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost)
 	return true;
 }
 
+void dt_cmd_say_left_out(struct dt_reader *r)
+{
+	const char *words = dt_reader_meta(r, "filter"), *kept = dt_reader_meta(r, "filter_kept");
+	uint64_t functions, calls = words ? dt_left_out_calls(r, &functions) : 0;
+	char shown[256];
+
+	if (!calls)
+		return;
+	dt_format(shown, sizeof(shown), "%s", words);
+	dt_plain_cut(shown, false);
+	if (dt_reader_meta(r, "filter_whole"))
+		dt_cmd_fail("note: threads that change their stacks (swapcontext) are in the trace "
+			    "with all their calls of functions that --filter '%s' means",
+			    shown);
+	dt_cmd_fail("note: %lu calls of %lu functions are not in the trace: it was recorded with "
+		    "--filter '%s'; report --left-out has their sums%s%s%s",
+		    (unsigned long)calls, (unsigned long)functions, shown, kept ? ", and " : "",
+		    kept ? kept : "",
+		    kept ? " calls that were open for long are in the trace whatever they were"
+			 : "");
+}
+
 void dt_cmd_say_lost(struct dt_reader *r)
 {
 	struct dt_summary s;
@@ -263,4 +286,5 @@ void dt_cmd_say_lost(struct dt_reader *r)
 	if (!dt_reader_summary(r, &s, NULL) && s.lost)
 		dt_cmd_fail("note: %llu records were lost while this was recorded",
 			    (unsigned long long)s.lost);
+	dt_cmd_say_left_out(r);
 }

@@ -81,6 +81,8 @@ bool dt_cmd_cost(const struct dt_reader *r, const char *kind, struct dt_cmd_cost
  * not have them, which has been reported. */
 bool dt_cmd_costs(const struct dt_reader *r, double *cost);
 
+/* Says how many calls are missing because a filter did not want them while recording. */
+void dt_cmd_say_left_out(struct dt_reader *r);
 /* Says on stderr, in one line, how many records were lost, if any were. */
 void dt_cmd_say_lost(struct dt_reader *r);
 

@@ -15,29 +15,31 @@
 #include "cmd/trace.h"
 #include "symbols/symtab-apart.h"
 
-#define OPTIONS                                                                                          \
-	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n"       \
-	"                             sleds, and of files without sleds those of the program\n"          \
-	"  -N, --no-function=PATTERN  do not trace those that match\n"                                   \
-	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"     \
-	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                  \
-	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n" \
-	"                             arguments and texts; not those that libraries make themselves.\n"  \
-	"                             Without -F, only these are traced\n"                               \
-	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n" \
-	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"       \
-	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"      \
-	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                    \
-	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"              \
-	"                             drop (keep the oldest), overwrite (keep the newest)\n"             \
-	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                   \
-	"  -s, --session=NAME         what the session is called (its process id)\n"                     \
-	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"     \
-	"                             (system calls, vfs_*); needs root and devtrace.ko\n"               \
-	"  -S, --switches             record too which thread runs on which core when\n"                 \
-	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"       \
-	"  -v, --verbose              say more at the end\n"                                             \
-	"  -h, --help\n"                                                                                 \
+#define OPTIONS                                                                                           \
+	"  -F, --function=PATTERN     trace the functions that match; without -F, all that have\n"        \
+	"                             sleds, and of files without sleds those of the program\n"           \
+	"  -N, --no-function=PATTERN  do not trace those that match\n"                                    \
+	"  -A, --arguments=PATTERN    as -F, with all arguments and the texts they point to; also\n"      \
+	"                             PATTERN@NAME:str,NAME: these (devtrace-ctl(1))\n"                   \
+	"  -l, --libcalls[=MODULE]    the calls of libraries that the program, or MODULE, makes, with\n"  \
+	"                             arguments and texts; not those that libraries make themselves.\n"   \
+	"                             Without -F, only these are traced\n"                                \
+	"  -T, --trace=POINT          set a tracepoint: 'FILE.c:123 VALUE p->len', 'sync+1c REG rax';\n"  \
+	"                             devtrace-ctl(1). Without -F, only tracepoints are traced;\n"        \
+	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"       \
+	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"  \
+	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n" \
+	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                     \
+	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"               \
+	"                             drop (keep the oldest), overwrite (keep the newest)\n"              \
+	"  -b, --buffer=SIZE          of the ring of each core, a power of two (4M)\n"                    \
+	"  -s, --session=NAME         what the session is called (its process id)\n"                      \
+	"  -k, --kernel[=PATTERN]     record too what they do in the kernel: functions that match\n"      \
+	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                \
+	"  -S, --switches             record too which thread runs on which core when\n"                  \
+	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"        \
+	"  -v, --verbose              say more at the end\n"                                              \
+	"  -h, --help\n"                                                                                  \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
 
 #define DEFAULT_FILE "devtrace.db"

@@ -10,6 +10,7 @@
 #include "analyse/feed.h"
 #include "analyse/stats.h"
 #include "cmd/commands.h"
+#include "cmd/left-out.h"
 #include "cmd/open.h"
 #include "cmd/reasons.h"
 #include "cmd/report-waits.h"
@@ -33,6 +34,7 @@ static const char help[] =
 	"      --to TIME        end there\n"
 	"      --waits          which functions waited, for what, how often and how long; sorted\n"
 	"                       by time (needs record -S)\n"
+	"      --left-out       the sums of calls that record --filter has left out\n"
 	"      --live           of a trace that is being recorded: once a second, until q or a signal (see\n"
 	"                       devtrace top, which also attaches)\n"
 	"      --json           as JSON, times in nanoseconds\n"
@@ -61,6 +63,7 @@ struct report {
 	enum dt_stats_key key;
 	uint64_t rows;
 	bool json, subtract, anyway, failed, waiting, live;
+	bool left_out;		 /* the sums of what a filter has left out while recording */
 	const char *filter_text; /* NULL: all calls are wanted */
 	struct dt_choosing choice;
 	bool waits; /* the trace has switches: it is known what was waiting */
@@ -443,6 +446,8 @@ static int report(struct dt_reader *r, struct report *o)
 		events.begin = on_begin;
 		range.values = range.values || dt_filter_needs_values(o->choice.filter);
 	}
+	if (o->left_out)
+		return dt_left_out_table(r, &o->select, o->rows, o->json);
 	if (o->waiting) {
 		struct reading k = {o, &range};
 
@@ -475,6 +480,7 @@ static int report(struct dt_reader *r, struct report *o)
 	else
 		print_table(r, o, &o->reasons, row, n);
 	dt_cmd_unhooked(r, shown, NULL);
+	dt_cmd_say_left_out(r);
 	status = fflush(stdout) || ferror(stdout) ? dt_cmd_fail("cannot write the table") : 0;
 	if (o->rows && n > o->rows)
 		dt_cmd_fail("note: %zu more functions have calls: without -n all are shown",
@@ -517,6 +523,7 @@ static int parse(int argc, char **argv, struct report *o)
 						{"failed", no_argument, NULL, 6},
 						{"waits", no_argument, NULL, 7},
 						{"live", no_argument, NULL, 8},
+						{"left-out", no_argument, NULL, 9},
 						{"help", no_argument, NULL, 'h'},
 						{0}};
 	struct dt_error e;
@@ -570,6 +577,9 @@ static int parse(int argc, char **argv, struct report *o)
 		case 8:
 			o->live = true;
 			break;
+		case 9:
+			o->left_out = true;
+			break;
 		case 'h':
 			fputs(help, stdout);
 			return 0;
@@ -587,6 +597,11 @@ static int refuse(const struct report *o)
 	    (o->key != DT_STATS_TOTAL || o->rows || o->json || o->subtract || o->anyway ||
 	     o->failed || o->waiting || o->when.from || o->when.to || o->filter_text))
 		dt_cmd_fail("report: --live goes with -F and -N only");
+	else if (o->left_out && (o->key != DT_STATS_TOTAL || o->subtract || o->failed ||
+				 o->waiting || o->when.from || o->when.to || o->filter_text))
+		dt_cmd_fail(
+			"report: --left-out goes with -F, -N, -n and --json only: of calls that "
+			"are left out there are only sums");
 	else if (o->waiting &&
 		 (o->key != DT_STATS_TOTAL || o->subtract || o->failed || o->filter_text))
 		dt_cmd_fail("report: --waits does not go with -s, -f, --subtract and --failed");

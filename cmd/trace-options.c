@@ -131,6 +131,9 @@ static int take(struct dt_trace_command *c, int opt)
 		return o->stopped = true, 0;
 	case 2:
 		return c->failed = true, 0;
+	case 3:
+		o->filter = optarg;
+		return 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -164,6 +167,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"switches", no_argument, NULL, 'S'},
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
+		{"filter", required_argument, NULL, 3},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},

@@ -90,6 +90,14 @@ static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
 	dt_results_say(r, &c->options, &say);
 	if (!r->lost && !r->left_as_it_was && c->summary && isatty(2))
 		dt_say(&say, "%lu records in %s", (unsigned long)r->taken, c->options.output);
+	if (r->left_out && c->summary)
+		dt_say(&say,
+		       "%lu calls were left out by --filter (devtrace report --left-out has their sums)%s",
+		       (unsigned long)r->left_out,
+		       r->kept_undecided
+			       ? "; calls that were open for long are in the trace, whatever "
+				 "they were"
+			       : "");
 	if (c->verbose)
 		dt_say(&say,
 		       "%lu records, %lu lost, waited %lu times for room; %lu sites switched in "

@@ -308,6 +308,11 @@ static bool is_wanted(struct dt_filter *f, uint32_t row)
 	return x->verdict == 1;
 }
 
+bool dt_filter_function(struct dt_filter *f, uint32_t function)
+{
+	return is_wanted(f, function);
+}
+
 uint32_t dt_filter_nobody(const struct dt_filter *f)
 {
 	return !f->caller.n || dt_selection_rest(&f->caller) ? DT_AROUND_CALLER : 0;
@@ -362,6 +367,18 @@ bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t call
 			return false;
 	}
 	return true;
+}
+
+const char *dt_filter_beyond_calls(const struct dt_filter *f)
+{
+	for (unsigned i = 0; i < f->terms; i++)
+		if (f->term[i].what == VALUE)
+			return "value";
+	return f->cores	      ? "core:"
+	       : f->process.n ? "process:"
+	       : f->thread.n  ? "thread:"
+	       : f->events.n  ? "event:"
+			      : NULL;
 }
 
 bool dt_filter_looks_at_end(const struct dt_filter *f)

@@ -69,6 +69,13 @@ uint32_t dt_filter_nobody(const struct dt_filter *f);
  * the call that it is made in. */
 bool dt_filter_begin(struct dt_filter *f, const struct dt_call *c, uint32_t caller);
 
+/* Returns whether calls of a function may be wanted, by the words about functions alone. */
+bool dt_filter_function(struct dt_filter *f, uint32_t function);
+
+/* Returns the beginning of the first word, such as "thread:", that is about something else than
+ * functions and what is known of a call; NULL: there is none. */
+const char *dt_filter_beyond_calls(const struct dt_filter *f);
+
 /* Returns whether the filter wants to know how calls end. */
 bool dt_filter_looks_at_end(const struct dt_filter *f);
 /* Returns the ticks after which a call is wanted whatever its end will be; 0: that depends on its

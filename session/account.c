@@ -6,6 +6,7 @@
 
 #include "session/domain.h"
 #include "session/doubt.h"
+#include "session/sieve.h"
 
 /* Stores how many threads of other PID namespaces had gone when they were looked for. */
 static void store_unknown_tids(struct dt_session *s)
@@ -113,4 +114,12 @@ void dt_account_write(struct dt_session *s)
 	store_users(s);
 	store_domains(s);
 	store_written(s);
+	if (s->sieve) {
+		struct dt_sieve_counts c = dt_sieve_counts(s->sieve);
+
+		dt_sieve_account(s->sieve, true, NULL);
+		s->results.left_out = c.calls;
+		s->results.left_records = c.records;
+		s->results.kept_undecided = c.kept;
+	}
 }

@@ -16,6 +16,7 @@
 #include "symbols/nameless.h"
 #include "session/kernel-ranges.h"
 #include "session/thread-table.h"
+#include "session/sieve.h"
 
 #define ALL_VALUES 0x0f
 #define SIGNATURE  4096 /* bytes; longer signatures count as not known */
@@ -222,6 +223,16 @@ static const char *name_of(struct dt_session *s, const struct dt_file *file,
 	return k.name && strncmp(k.name, "_Z", 2) && strncmp(k.name, "_R", 2) ? k.name : f->name;
 }
 
+/* Writes the row of a function, and returns its number; -1: it can not be written. */
+static int64_t put_function(struct dt_session *s, const struct dt_function_row *f)
+{
+	int64_t row = dt_store_function(s->store, f, NULL);
+
+	if (s->sieve)
+		dt_sieve_function(s->sieve, row, f);
+	return row;
+}
+
 /* Returns the row of a function, by its address in the file; 0: it can not be written. */
 static int64_t function_row(struct dt_session *s, const struct dt_module *m, uint64_t address,
 			    const struct dt_function *f, const char *signature)
@@ -245,7 +256,7 @@ static int64_t function_row(struct dt_session *s, const struct dt_module *m, uin
 	}
 	if (!out.file)
 		out.file = "";
-	row = dt_store_function(s->store, &out, NULL);
+	row = put_function(s, &out);
 	return row < 0 ? 0 : row;
 }
 
@@ -374,7 +385,7 @@ static void describe_point(struct dt_session *s, const struct dt_module *m,
 		    : first || point->headless ? DT_SITE_POINT_MORE
 					       : DT_SITE_POINT;
 	row->values = text || values > 4 ? ALL_VALUES : (uint8_t)((1u << values) - 1);
-	out = dt_store_function(s->store, &f, NULL);
+	out = put_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 
@@ -397,7 +408,7 @@ static void describe_constant(struct dt_session *s, const struct dt_module *m,
 	dt_describe_name(m, point ? point : &at, name, sizeof(name));
 	row->kind = DT_SITE_POINT_MORE;
 	row->values = 1;
-	out = dt_store_function(s->store, &f, NULL);
+	out = put_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 
@@ -454,7 +465,7 @@ static void describe_kernel_point(struct dt_session *s, const struct dt_point *p
 	row->pc = point->site.address;
 	row->kind = first ? DT_SITE_POINT_MORE : DT_SITE_POINT;
 	row->values = (uint8_t)((1u << values) - 1);
-	out = dt_store_function(s->store, &f, NULL);
+	out = put_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 
@@ -485,7 +496,7 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 					     .variant = 63};
 		row->kind = DT_SITE_POINT_MORE;
 		row->values = 1;
-		out = dt_store_function(s->store, &f, NULL);
+		out = put_function(s, &f);
 		row->function = out < 0 ? 0 : out;
 		return;
 	}
@@ -503,7 +514,7 @@ static void describe_kernel(struct dt_session *s, const struct dt_record *r,
 					  : DT_SITE_MORE;
 	if (signature[0] && (r->kind == DT_ENTRY || r->kind == DT_EXIT))
 		row->values = meant(signature, r->kind == DT_EXIT);
-	out = dt_store_function(s->store, &f, NULL);
+	out = put_function(s, &f);
 	row->function = out < 0 ? 0 : out;
 }
 

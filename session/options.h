@@ -20,6 +20,8 @@ struct dt_options {
 	/* calls of libraries that this module makes are recorded ("": the program), and without
 	 * `select' only these; NULL: no */
 	const char *libcalls;
+	const char *filter; /* only calls that these words mean are written (session/sieve.h); NULL:
+			     * all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

@@ -23,6 +23,7 @@
 #include "session/domain.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
+#include "session/sieve.h"
 
 #define NAMED 5 /* processes named in a message, at most */
 
@@ -303,6 +304,8 @@ void dt_process_forget_modules(struct dt_session *s, const struct dt_module *m, 
 	for (size_t i = 0; s->store && i < n; i++) {
 		uint64_t low, high;
 
+		if (s->sieve)
+			dt_sieve_settle(s->sieve, NULL);
 		dt_store_forget(s->store, m[i].low, m[i].high);
 		for (unsigned k = 0; dt_probes_code(m[i].probes, k, &low, &high); k++)
 			dt_store_forget(s->store, low, high);

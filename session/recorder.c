@@ -20,6 +20,7 @@
 #include "session/mix.h"
 #include "session/pauses.h"
 #include "session/places.h"
+#include "session/sieve.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 
@@ -38,6 +39,9 @@
 #define QUIET_NS 600000000ull
 #define QUIET_MS 1000 /* between readings of the clocks then */
 #define DEAF_MS	 1    /* between rounds when a process has confined itself and can not wake us */
+
+/* as TAKES, where calls are chosen: what is taken stays in the processor's cache */
+#define SIEVE_TAKES 1
 
 static void sleep_until_bell(struct dt_session *s, const struct dt_shared_bells *bells, int ms)
 {
@@ -234,13 +238,16 @@ static size_t take(struct dt_session *s, struct dt_domain *d, unsigned ring, uns
 }
 
 /* Puts what has been mixed of a core into the file, or keeps it for the log. With the lock. */
-static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigned core)
+static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigned ring,
+	       unsigned core)
 {
 	const struct dt_mix *m = &k->mix;
 	int rc = 0;
 
 	note_threads(s, seen, m->record, m->n);
-	if (s->store)
+	if (s->sieve)
+		rc = dt_sieve_take(s->sieve, ring, core, m, &s->recorder_error);
+	else if (s->store)
 		rc = put_store(s, core, m);
 	if (s->has_log && rc == 0 && keep(k, m->record, m->n, core) < 0)
 		rc = dt_fail(&s->recorder_error, "out of memory");
@@ -249,6 +256,20 @@ static int put(struct dt_session *s, struct seen *seen, struct round *k, unsigne
 	k->lost += m->lost;
 	if (!s->has_log && rc == 0)
 		dt_log_note(&s->log, m->record, m->n, m->lost);
+	return rc;
+}
+
+/* Chooses among the records that no other can come before any more. */
+static int sift(struct dt_session *s, uint64_t until, bool end)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = dt_sieve_run(s->sieve, until, end, &s->recorder_error);
+	/* before the rings are released: see put_log() */
+	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->log_held, dt_sieve_waiting(s->sieve), __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
 
@@ -261,6 +282,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	uint64_t release = s->targets.shared.geometry.ring_size / RELEASE;
 	long all = 0;
 
+	int takes = s->sieve ? SIEVE_TAKES : s->has_log ? LOG_TAKES : TAKES;
+
 	s->log_stalled = !room && !last;
 	for (unsigned i = 0; i < rings; i++) {
 		struct dt_domain *d = s->domain[i / each];
@@ -272,7 +295,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 		uint64_t lost, now, begun = dt_ticks();
 		int rc = 0;
 
-		for (int rounds = 0; rounds < (s->has_log ? LOG_TAKES : TAKES); rounds++) {
+		for (int rounds = 0; rounds < takes; rounds++) {
 			/* where the program has to wait for the log, not all of its records may
 			 * pile up here; but those that others are held for are needed */
 			if (!last && room != ~0ull &&
@@ -294,7 +317,7 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 				break;
 			}
 			pthread_mutex_lock(&s->lock);
-			rc = put(s, seen, k, core);
+			rc = put(s, seen, k, i, core);
 			if (!s->has_log && r->pos - r->released >= release)
 				dt_ring_release(r); /* with the lock, so that it does not happen
 						       while recording is being started */
@@ -310,6 +333,8 @@ static long drain(struct dt_session *s, struct seen *seen, struct round *k, bool
 	}
 	if (s->has_log)
 		put_log(s, k, rings, last ? ~0ull : room);
+	if (s->sieve && sift(s, earliest(k, rings), end))
+		return -1;
 	/* only now, see dt_recorder_drain() */
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < rings; i++)
@@ -330,8 +355,12 @@ static void flush(struct dt_session *s, uint64_t *flushed, uint64_t *clocked)
 		pthread_mutex_lock(&s->lock);
 		/* in the same transaction as the records: of what is later, the file may have the
 		 * records of one core only */
-		dt_format(text, sizeof(text), "%lu", (unsigned long)s->read_until);
+		dt_format(text, sizeof(text), "%lu",
+			  (unsigned long)(s->sieve ? dt_sieve_until(s->sieve, s->read_until)
+						   : s->read_until));
 		dt_store_meta(s->store, "whole_until", text, NULL);
+		if (s->sieve)
+			dt_sieve_account(s->sieve, false, NULL);
 		dt_store_flush(s->store, NULL);
 		pthread_mutex_unlock(&s->lock);
 		*flushed = now;
@@ -422,7 +451,8 @@ void *dt_recorder_main(void *session)
 			alert = false; /* what was taken has to be in the file soon */
 			continue;
 		}
-		if (round.n && !s->log_stalled && s->targets.shared.policy != DT_OVERWRITE) {
+		if ((round.n || (s->sieve && s->log_held)) && !s->log_stalled &&
+		    s->targets.shared.policy != DT_OVERWRITE) {
 			nanosleep(&(struct timespec){0, HELD_NS}, NULL);
 			continue;
 		}

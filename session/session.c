@@ -36,6 +36,7 @@
 #include "session/serve.h"
 #include "session/server.h"
 #include "session/tids.h"
+#include "session/sieve.h"
 
 #define DEFAULT_RING (4u << 20)
 #define CLOCK_APART  5000000u /* ns: readings so far apart tell the tick to 1 in 20,000 */
@@ -123,6 +124,15 @@ static int open_kernel(struct dt_session *s, unsigned cores, struct dt_error *e)
 	return 0;
 }
 
+/* Checks the words that choose among calls. */
+static int check_filter(const struct dt_options *o, struct dt_error *e)
+{
+	if (!o->output)
+		return dt_fail(e,
+			       "--filter chooses what is written to a trace file: give one (-o)");
+	return dt_sieve_check(o->filter, e);
+}
+
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
 static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
@@ -175,6 +185,8 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	}
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
+	if (o->filter && check_filter(o, e) < 0)
+		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
 		if (!s->store)
@@ -192,8 +204,11 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
-	return 0;
+	if (!o->filter || (s->sieve = dt_sieve_new(s, o->filter, e)))
+		return 0;
 fail:
+	if (s->store)
+		dt_store_discard(s->store);
 	dt_session_device_free(s);
 	dt_kernel_close(s->kernel);
 	dt_switches_close(s->switches);
@@ -233,8 +248,10 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 		dt_clock_store(s);
 		dt_format(text, sizeof(text), "%lu", (unsigned long)s->results.stop_ns);
 		dt_store_meta(s->store, "longest_stop", text, NULL);
-		s->results.left_as_it_was = dt_store_is_late(s->store);
 		dt_account_write(s);
+		s->results.left_as_it_was = dt_store_is_late(s->store);
+		dt_sieve_free(s->sieve);
+		s->sieve = NULL;
 		rc = dt_store_close(s->store, e);
 		s->store = NULL;
 	}

@@ -126,6 +126,8 @@ struct dt_session {
 	pthread_mutex_t writing; /* held while ctl is being written; taken before `lock' */
 	pthread_t owner;
 	struct dt_store *store; /* the trace file; NULL: there is none, but the log */
+	struct dt_sieve
+		*sieve; /* what chooses among calls before they are written; NULL: all are */
 	struct dt_domain *domain[DT_SHARED_MAX];
 	unsigned domains; /* how many there are; stored with release */
 

@@ -25,6 +25,7 @@ struct checking {
 	struct dt_batch *batch;
 	uint64_t records[65536]; /* records of each core so far: where its next chunk begins */
 	uint64_t lost[65536];	 /* records lost of each core, according to table loss */
+	uint64_t left[65536];	 /* left out by a filter, according to table left_records */
 	bool ended;		 /* the session has written the rows that come at its end */
 	bool recorded[65536];	 /* of which cores table written has a row */
 	uint32_t tid;		 /* thread that was looked up last */
@@ -552,29 +553,45 @@ static void on_written(struct checking *k, sqlite3_stmt *q)
 {
 	int64_t core = sqlite3_column_int64(q, 0);
 	uint64_t records = u64(q, 1), dropped = u64(q, 2), here;
+	char left[64] = "";
 
 	if (core < 0 || core > DT_SHARED_CORE) {
 		dt_faults_add(k->f, DT_FAULT_ROW, "written: core %ld", (long)core);
 		return;
 	}
-	here = k->records[core] + k->lost[core];
+	here = k->records[core] + k->lost[core] + k->left[core];
 	k->recorded[core] = true;
 	k->c->written_known = true;
 	k->c->written += records + dropped;
+	if (k->left[core])
+		dt_format(left, sizeof(left), ", %lu were left out by a filter",
+			  (unsigned long)k->left[core]);
 	if (records + dropped != here && !k->c->cut)
 		dt_faults_add(
 			k->f, DT_FAULT_WRITTEN,
 			"core %ld: %s wrote %lu, and had no place for %lu; %lu are here and %lu "
-			"are counted as lost",
+			"are counted as lost%s",
 			(long)core, sqlite3_column_text(q, 3), (unsigned long)records,
 			(unsigned long)dropped, (unsigned long)k->records[core],
-			(unsigned long)k->lost[core]);
+			(unsigned long)k->lost[core], left);
+}
+
+/* Takes how many records of a core its session has left out. */
+static void on_left(struct checking *k, sqlite3_stmt *q)
+{
+	int64_t core = sqlite3_column_int64(q, 0);
+
+	if (core < 0 || core > DT_SHARED_CORE)
+		dt_faults_add(k->f, DT_FAULT_ROW, "left_records: core %ld", (long)core);
+	else
+		k->left[core] = u64(q, 1);
 }
 
 /* Compares what the writers of the records say with what is in the file. A file without table
  * written is not checked. */
 static void check_written(struct checking *k)
 {
+	each(k, "left_records", "SELECT core, records FROM left_records", on_left);
 	each(k, "written",
 	     "SELECT core, sum(records), sum(dropped), group_concat(source, ' and ') "
 	     "FROM written GROUP BY core",

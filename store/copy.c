@@ -265,6 +265,8 @@ static const char *const since_sql[] = {
 	"INSERT INTO hold SELECT * FROM source.hold",
 	/* for a part, it is not known how many were written */
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
+	"INSERT INTO left_records SELECT * FROM source.left_records WHERE ?1=0",
+	"INSERT INTO left_out SELECT * FROM source.left_out",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO exec SELECT * FROM source.exec",

@@ -53,6 +53,9 @@ struct dt_vals_head {
 	"CREATE TABLE change(begin_ticks INTEGER, end_ticks INTEGER, command TEXT, off INTEGER);"  \
 	"CREATE TABLE written(core INTEGER, source TEXT, records INTEGER, dropped INTEGER,"        \
 	" PRIMARY KEY(core, source)) WITHOUT ROWID;"                                               \
+	"CREATE TABLE left_out(function INTEGER PRIMARY KEY, calls INTEGER, untimed INTEGER,"      \
+	" total INTEGER, self INTEGER, min INTEGER, max INTEGER);"                                 \
+	"CREATE TABLE left_records(core INTEGER PRIMARY KEY, records INTEGER);"                    \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -23,16 +23,20 @@ int dt_reader_summary(struct dt_reader *r, struct dt_summary *s, struct dt_error
 
 int dt_reader_all_written(struct dt_reader *r, struct dt_error *e)
 {
-	static const char sql[] =
-		"SELECT * FROM (SELECT core, sum(records + dropped) AS w,"
-		" (SELECT ifnull(sum(records), 0) FROM chunk c WHERE c.core = w.core) AS n,"
-		" (SELECT ifnull(sum(lost), 0) FROM loss l WHERE l.core = w.core) AS lost"
-		" FROM written w GROUP BY core) WHERE w <> n + lost LIMIT 1";
+#define WRITTEN(left)                                                                              \
+	"SELECT * FROM (SELECT core, sum(records + dropped) AS w,"                                 \
+	" (SELECT ifnull(sum(records), 0) FROM chunk c WHERE c.core = w.core) AS n,"               \
+	" (SELECT ifnull(sum(lost), 0) FROM loss l WHERE l.core = w.core) AS lost, " left          \
+	" AS gone FROM written w GROUP BY core) WHERE w <> n + lost + gone LIMIT 1"
+	static const char sql[] = WRITTEN(
+		"(SELECT ifnull(sum(records), 0) FROM left_records f WHERE f.core = w.core)");
+	static const char old[] = WRITTEN("0");
 	sqlite3_stmt *q;
 	int rc = 0;
 
-	/* older files lack the table */
-	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK)
+	/* older files lack table left_records, and even older ones table written */
+	if (sqlite3_prepare_v2(r->db, sql, -1, &q, NULL) != SQLITE_OK &&
+	    sqlite3_prepare_v2(r->db, old, -1, &q, NULL) != SQLITE_OK)
 		return 0;
 	if (sqlite3_step(q) == SQLITE_ROW)
 		rc = dt_fail(

@@ -9,9 +9,11 @@
 struct dt_site_entry {
 	uint64_t pc, target; /* target: where a jump leads, if its records tell; otherwise 0 */
 	uint32_t pid;
-	uint32_t row; /* row in table site; 0: not written yet, forgotten, or by_target */
+	uint32_t row;	   /* row in table site; 0: not written yet, forgotten, or by_target */
+	uint32_t function; /* row of its function; 0: not known */
 	uint8_t kind;
 	uint8_t mask;
+	uint8_t place; /* enum dt_site_kind */
 	bool used;
 	bool by_target; /* each target has a row of its own instead */
 };

@@ -118,6 +118,8 @@ static int new_site(struct dt_store *s, struct dt_site_entry **k, const struct d
 	}
 	s->targets += (*k)->target != 0;
 	(*k)->mask = row.values & 0xf;
+	(*k)->function = (uint32_t)row.function;
+	(*k)->place = row.kind;
 	sqlite3_bind_int64(t, 1, pid);
 	dt_store_bind_u64(t, 2, row.pc);
 	text[0] = (char)r->kind;
@@ -157,6 +159,17 @@ static struct dt_site_entry *site_of(struct dt_store *s, uint32_t pid, const str
 		return NULL;
 	}
 	return k->row || new_site(s, &k, r, e) == 0 ? k : NULL;
+}
+
+int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_store_place *place,
+		   struct dt_error *e)
+{
+	const struct dt_site_entry *k = site_of(s, dt_pids_get(&s->pids, r->tid), r, e);
+
+	if (s->failed || !k)
+		return s->failed ? dt_store_fail(s, e) : -1;
+	*place = (struct dt_store_place){k->function, k->place};
+	return 0;
 }
 
 /* The slow half of the look-up, when the record's entry is not in the open chunk's dictionary: adds

@@ -269,3 +269,29 @@ int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt
 	dt_store_bind_text(t, 5, row->description);
 	return dt_store_run(s, EVENT, e);
 }
+
+int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e)
+{
+	sqlite3_stmt *t = s->statement[LEFT_OUT];
+
+	if (dt_store_begin(s, e))
+		return -1;
+	s->has_records = true; /* there were some: the trace takes the place of an older one */
+	sqlite3_bind_int64(t, 1, row->function);
+	dt_store_bind_u64(t, 2, row->calls);
+	dt_store_bind_u64(t, 3, row->untimed);
+	dt_store_bind_u64(t, 4, row->total);
+	dt_store_bind_u64(t, 5, row->self);
+	dt_store_bind_u64(t, 6, row->min);
+	dt_store_bind_u64(t, 7, row->max);
+	return dt_store_run(s, LEFT_OUT, e);
+}
+
+int dt_store_left_records(struct dt_store *s, unsigned core, uint64_t records, struct dt_error *e)
+{
+	if (dt_store_begin(s, e))
+		return -1;
+	sqlite3_bind_int64(s->statement[LEFT_RECORDS], 1, core);
+	dt_store_bind_u64(s->statement[LEFT_RECORDS], 2, records);
+	return dt_store_run(s, LEFT_RECORDS, e);
+}

@@ -63,6 +63,8 @@ enum statement {
 	CHANGE,
 	HELD,
 	WRITTEN,
+	LEFT_OUT,
+	LEFT_RECORDS,
 	CHUNK,
 	BEGIN,
 	COMMIT,

@@ -120,6 +120,17 @@ int dt_store_check_room(const char *path, struct dt_error *e);
 int dt_store_put(struct dt_store *s, unsigned core, const struct dt_record *r, size_t n,
 		 uint64_t lost, struct dt_error *e);
 
+/* Where a record comes from, as it is described in the file. */
+struct dt_store_place {
+	uint32_t function; /* row; 0: not known */
+	uint8_t place;	   /* enum dt_site_kind */
+};
+
+/* Tells where a record comes from, and describes that if it has not been met yet. Returns -1 on
+ * error. */
+int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_store_place *place,
+		   struct dt_error *e);
+
 /*
  * Notes that records of a core are missing before those that are put next, and that the first was
  * lost after begin_ticks (0: after the beginning). This is for a core whose records come from
@@ -219,6 +230,19 @@ struct dt_written_row {
 	uint64_t dropped;   /* dropped, because there was no room */
 };
 int dt_store_written(struct dt_store *s, const struct dt_written_row *row, struct dt_error *e);
+
+/* What a session has left out of a function's calls, since its filter did not want them. */
+struct dt_left_out_row {
+	uint32_t function;
+	uint64_t calls, untimed; /* calls of which it is known how long they took, and others */
+	/* ticks: of calls that are in no other call of the function; less the calls in them; of the
+	 * shortest and the longest call */
+	uint64_t total, self, min, max;
+};
+/* Notes the sums so far; an earlier row of the function is replaced. */
+int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e);
+/* Notes how many records of a core were left out. */
+int dt_store_left_records(struct dt_store *s, unsigned core, uint64_t records, struct dt_error *e);
 
 /* Adds the names of an event. */
 int dt_store_event(struct dt_store *s, const struct dt_event_row *row, struct dt_error *e);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of the sieve, for sieve.c (the records) and sieve-calls.c (the calls) only. */
+#ifndef DT_SESSION_SIEVE_WORK_H
+#define DT_SESSION_SIEVE_WORK_H
+
+#include "filter/filter.h"
+#include "session/sieve.h"
+
+/*
+ * A verdict on a call, which its records share. Most are known at once, and are one of the two
+ * constants; others are the number of a struct verdict that is not used by anything else as long as
+ * something refers to it.
+ */
+enum { VERDICT_KEEP, VERDICT_DROP, VERDICT_FIRST };
+
+struct verdict {
+	uint32_t refs;
+	uint8_t is; /* VERDICT_KEEP, VERDICT_DROP, or UNDECIDED */
+};
+#define UNDECIDED 2
+
+/* An open call. */
+struct frame {
+	uint64_t sp, begin, children; /* ticks: begin; in calls made from it */
+	uint32_t function, verdict;
+	uint8_t around; /* DT_AROUND_*, for the calls in it */
+	bool wanted;	/* by what was known at its beginning */
+	bool jumped;	/* it has made a tail jump: it ends with the function jumped to */
+	uint32_t again; /* of a whole thread: how many calls that are written are open at its sp */
+};
+
+/* The open calls of a thread on one of its stacks, outermost (highest sp) first. */
+struct stack {
+	struct frame *frame;
+	uint32_t n, room;
+	uint32_t depth; /* of the calls that the first one is in */
+	uint8_t around; /* of the innermost of these */
+	bool kernel;
+	uint64_t used; /* when it was used last: counts switches of stacks */
+};
+
+#define STACKS 4u  /* a thread's at first */
+#define MANY   64u /* stacks of a thread, at most: the one unused for longest is given up */
+#define RECENT 16u /* calls that are remembered after they were seen to be gone */
+
+struct sieve_thread {
+	uint64_t key; /* tid; of what runs without a thread, the core, plus 2^32 */
+	struct stack **stack;
+	uint32_t stacks, room;
+	struct stack *now;     /* NULL: not known */
+	uint64_t last_sp;      /* of its last record that others may continue (DT_MORE)... */
+	uint32_t last_verdict; /* ...and the verdict on it */
+	uint64_t switches;
+	struct {
+		uint64_t sp;
+		uint32_t function, verdict; /* function 0: none */
+	} gone[RECENT];
+	unsigned gone_at;
+	bool whole; /* all of its calls are written, since it changes its stacks: what is on `stack'
+		       are those that were left out before, whose exits are still to come */
+	uint16_t *open; /* by function row: how many calls of it are open */
+	uint32_t opens;
+};
+
+/* The records of one ring: a queue of those that have been chosen among, and behind them those that
+ * have not. Positions count records and only grow; the place of one is position & (size - 1). */
+struct lane {
+	unsigned core; /* the store's number of it */
+	struct dt_record *record;
+	uint32_t *verdict; /* of those before `unseen' */
+	uint64_t size, begin, unseen, end;
+	struct gap {
+		uint64_t at, lost, begin;
+	} * gap; /* losses before a record, in the order of positions */
+	size_t gaps, gap_room;
+	uint64_t left; /* records that were left out */
+};
+
+/* What was left out of one function. */
+struct left {
+	struct dt_left_out_row row;
+	bool changed;
+};
+
+/* Where records of a pc come from, as the store has said. */
+#define PLACES 4096u
+
+struct place_entry {
+	uint64_t pc;
+	uint32_t tid;
+	uint8_t kind;
+	struct dt_store_place at;
+};
+
+struct dt_sieve {
+	struct dt_session *session;
+	struct dt_filter *filter;
+	bool looks_at_end; /* calls have to be held */
+	uint64_t least;	   /* ticks after which an open call is wanted; 0: that is not known */
+	uint64_t patience; /* ticks for which a call is held at most */
+	struct lane *lane;
+	unsigned lanes;
+	struct verdict *verdict;
+	uint32_t verdicts, verdict_room, free; /* free: how many are in `unused' */
+	uint32_t *unused;
+	struct sieve_thread **thread; /* open addressing by key */
+	size_t threads, thread_room;
+	struct sieve_thread *last;
+	struct place_entry place[PLACES];  /* hashed; kind 0: none */
+	uint64_t now;			   /* ticks of the newest record so far */
+	uint64_t clock;			   /* ticks up to which everything is known */
+	struct dt_function_info *function; /* by row; strings are owned */
+	bool *changes_stack;		   /* by row: it is libc's swapcontext() or setcontext() */
+	uint32_t functions;
+	struct left *left; /* by row */
+	uint32_t lefts;
+	struct dt_sieve_counts counts;
+	bool no_memory;
+};
+
+/* ---- sieve.c ---- */
+
+/* Returns a verdict that is undecided, with one reference. */
+uint32_t dt_verdict_new(struct dt_sieve *v);
+void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict); /* gives a reference up */
+
+static inline uint32_t dt_verdict_hold(struct dt_sieve *v, uint32_t verdict)
+{
+	if (verdict >= VERDICT_FIRST)
+		v->verdict[verdict].refs++;
+	return verdict;
+}
+
+static inline uint8_t dt_verdict_is(const struct dt_sieve *v, uint32_t verdict)
+{
+	return verdict < VERDICT_FIRST ? (uint8_t)verdict : v->verdict[verdict].is;
+}
+
+/* ---- sieve-calls.c ---- */
+
+/* Returns the verdict on a record, with a reference; the store knows it as of that place. */
+uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
+			const struct dt_store_place *at);
+
+/* Records have been lost: what is open is kept from here on. */
+void dt_sieve_lossy(struct dt_sieve *v);
+
+/* Nothing more comes: all open calls are judged by what is known. */
+void dt_sieve_finish(struct dt_sieve *v);
+
+void dt_sieve_free_threads(struct dt_sieve *v);
+
+#endif

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/* The sieve's records: the queue of each ring, and what goes from there into the file. */
+#include "session/sieve-work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/thread-table.h"
+
+#define HELD_MOST   (1u << 20) /* records of all rings that are held, at most */
+#define HELD_LEAST  4096u /* of one ring that are held at least, however many rings there are */
+#define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
+#define BATCH	    512u	/* records that are put into the file at a time */
+
+/* ---- verdicts ---- */
+
+uint32_t dt_verdict_new(struct dt_sieve *v)
+{
+	uint32_t i;
+
+	if (v->free) {
+		i = v->unused[--v->free];
+	} else {
+		if (v->verdicts >= v->verdict_room) {
+			uint32_t room = v->verdict_room ? 2 * v->verdict_room : 1024;
+			struct verdict *more = realloc(v->verdict, room * sizeof(*more));
+			uint32_t *unused = more ? realloc(v->unused, room * sizeof(*unused)) : NULL;
+
+			if (more)
+				v->verdict = more;
+			if (unused)
+				v->unused = unused;
+			if (!more || !unused) {
+				v->no_memory = true;
+				return VERDICT_KEEP;
+			}
+			v->verdict_room = room;
+		}
+		i = v->verdicts++;
+	}
+	v->verdict[i] = (struct verdict){.refs = 1, .is = UNDECIDED};
+	return i;
+}
+
+void dt_verdict_drop(struct dt_sieve *v, uint32_t verdict)
+{
+	if (verdict >= VERDICT_FIRST && --v->verdict[verdict].refs == 0)
+		v->unused[v->free++] = verdict;
+}
+
+/* ---- what rows mean ---- */
+
+static char *copied(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+/* Makes the tables of functions large enough for a row. False: out of memory. */
+static bool grow_functions(struct dt_sieve *v, uint32_t row)
+{
+	uint32_t n = row + 1 + row / 2;
+	struct dt_function_info *more = realloc(v->function, n * sizeof(*more));
+	bool *changes;
+
+	if (!more)
+		return false;
+	memset(more + v->functions, 0, (n - v->functions) * sizeof(*more));
+	v->function = more;
+	changes = realloc(v->changes_stack, n * sizeof(*changes));
+	if (!changes)
+		return false;
+	memset(changes + v->functions, 0, (n - v->functions) * sizeof(*changes));
+	v->changes_stack = changes;
+	v->functions = n;
+	return true;
+}
+
+static bool changes_stack(const char *name)
+{
+	if (strncmp(name, "__", 2) == 0)
+		name += 2;
+	return !strcmp(name, "swapcontext") || !strcmp(name, "setcontext");
+}
+
+void dt_sieve_function(struct dt_sieve *v, int64_t row, const struct dt_function_row *f)
+{
+	struct dt_function_info *i;
+
+	if (row <= 0 || row > UINT32_MAX / 2)
+		return;
+	if (row >= v->functions && !grow_functions(v, (uint32_t)row)) {
+		v->no_memory = true;
+		return;
+	}
+	i = &v->function[row];
+	if (i->name)
+		return;
+	*i = (struct dt_function_info){.address = f->address,
+				       .size = f->size,
+				       .module = (uint32_t)f->module,
+				       .line = (uint32_t)f->line,
+				       .name = copied(f->name),
+				       .file = copied(f->file),
+				       .signature = copied(f->signature)};
+	if (!i->name || !i->file || !i->signature)
+		v->no_memory = true;
+	else
+		v->changes_stack[row] = changes_stack(i->name);
+}
+
+static const struct dt_function_info *function(const void *ctx, uint32_t row)
+{
+	const struct dt_sieve *v = ctx;
+
+	return row < v->functions && v->function[row].name && v->function[row].file &&
+			       v->function[row].signature
+		       ? &v->function[row]
+		       : NULL;
+}
+
+/* The rows of modules are asked about when their functions are met first: they are mapped then. */
+static const char *module(const void *ctx, uint32_t row)
+{
+	const struct dt_sieve *v = ctx;
+	const struct dt_session *s = v->session;
+
+	for (const struct dt_target *t = s->first; t; t = t->next)
+		for (size_t i = 0; i < t->n; i++)
+			if (t->module[i].row == row)
+				return dt_file_called(t->module[i].file, NULL);
+	for (size_t i = 0; i < s->kernel_modules; i++)
+		if (s->kernel_module[i].row == row)
+			return s->kernel_module[i].name;
+	return "";
+}
+
+static void thread(const void *ctx, uint32_t tid, struct dt_meanings_thread *t)
+{
+	*t = (struct dt_meanings_thread){tid, "", NULL};
+}
+
+static const struct dt_event_row *event(const void *ctx, uint64_t body)
+{
+	return NULL;
+}
+
+static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_tick)
+{
+	return (struct dt_meanings){v, ns_per_tick, function, module, thread, event};
+}
+
+/* ---- making one ---- */
+
+int dt_sieve_check(const char *words, struct dt_error *e)
+{
+	struct dt_sieve nothing = {0};
+	struct dt_meanings m = meanings_of(&nothing, 1);
+	struct dt_filter *f = dt_filter_new(words, &m, e);
+	const char *other = f ? dt_filter_beyond_calls(f) : NULL;
+
+	if (other)
+		dt_fail(e,
+			"%s: only readers of a trace choose by that; while recording, functions, "
+			"callers, depth, arguments, results and times can be chosen by%s",
+			other,
+			!strcmp(other, "thread:") || !strcmp(other, "process:")
+				? ", and `devtrace ctl watch' chooses threads and processes"
+				: "");
+	dt_filter_free(f);
+	return f && !other ? 0 : -1;
+}
+
+struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e)
+{
+	struct dt_sieve *v = calloc(1, sizeof(*v));
+	struct dt_meanings m;
+
+	if (!v) {
+		dt_fail(e, "out of memory");
+		return NULL;
+	}
+	v->session = s;
+	v->verdicts = VERDICT_FIRST;
+	m = meanings_of(v, 1 / s->ticks_per_ns);
+	v->filter = dt_filter_new(words, &m, e);
+	if (!v->filter) {
+		free(v);
+		return NULL;
+	}
+	dt_store_meta(s->store, "filter", words, NULL);
+	v->looks_at_end = dt_filter_looks_at_end(v->filter);
+	v->least = (uint64_t)dt_filter_least(v->filter);
+	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
+	return v;
+}
+
+void dt_sieve_free(struct dt_sieve *v)
+{
+	if (!v)
+		return;
+	dt_sieve_free_threads(v);
+	for (unsigned i = 0; i < v->lanes; i++) {
+		free(v->lane[i].record);
+		free(v->lane[i].verdict);
+		free(v->lane[i].gap);
+	}
+	for (uint32_t i = 0; i < v->functions; i++) {
+		free((char *)v->function[i].name);
+		free((char *)v->function[i].file);
+		free((char *)v->function[i].signature);
+	}
+	free(v->function);
+	free(v->changes_stack);
+	free(v->left);
+	free(v->lane);
+	free(v->verdict);
+	free(v->unused);
+	dt_filter_free(v->filter);
+	free(v);
+}
+
+/* ---- records that come ---- */
+
+static struct lane *lane_of(struct dt_sieve *v, unsigned ring)
+{
+	if (ring >= v->lanes) {
+		struct lane *more = realloc(v->lane, (ring + 1) * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + v->lanes, 0, (ring + 1 - v->lanes) * sizeof(*more));
+		v->lane = more;
+		v->lanes = ring + 1;
+	}
+	return &v->lane[ring];
+}
+
+/* Makes room for n more records. False: out of memory. */
+static bool make_room(struct lane *l, size_t n)
+{
+	uint64_t size = l->size ? l->size : HELD_LEAST;
+	struct dt_record *record;
+	uint32_t *verdict;
+
+	if (l->end - l->begin + n <= l->size)
+		return true;
+	while (size < l->end - l->begin + n)
+		size *= 2;
+	record = malloc(size * sizeof(*record));
+	verdict = malloc(size * sizeof(*verdict));
+	if (!record || !verdict) {
+		free(record);
+		free(verdict);
+		return false;
+	}
+	for (uint64_t p = l->begin; p < l->end; p++) {
+		record[p & (size - 1)] = l->record[p & (l->size - 1)];
+		verdict[p & (size - 1)] = l->verdict[p & (l->size - 1)];
+	}
+	free(l->record);
+	free(l->verdict);
+	l->record = record;
+	l->verdict = verdict;
+	l->size = size;
+	return true;
+}
+
+static bool add_gap(struct lane *l, uint64_t at, uint64_t lost, uint64_t begin)
+{
+	if (l->gaps == l->gap_room) {
+		size_t room = l->gap_room ? 2 * l->gap_room : 8;
+		struct gap *more = realloc(l->gap, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		l->gap = more;
+		l->gap_room = room;
+	}
+	l->gap[l->gaps++] = (struct gap){at, lost, begin};
+	return true;
+}
+
+int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
+		  struct dt_error *e)
+{
+	struct lane *l = lane_of(v, ring);
+	uint64_t at, n;
+
+	if (!l || !make_room(l, m->n))
+		return dt_fail(e, "out of memory");
+	l->core = core;
+	for (size_t i = 0; i < m->gaps; i++)
+		if (!add_gap(l, l->end + m->gap[i].at, m->gap[i].lost, m->gap[i].begin))
+			return dt_fail(e, "out of memory");
+	if (!m->n)
+		return 0;
+	at = l->end & (l->size - 1);
+	n = m->n < l->size - at ? m->n : l->size - at;
+	memcpy(l->record + at, m->record, n * sizeof(*m->record));
+	memcpy(l->record, m->record + n, (m->n - n) * sizeof(*m->record));
+	l->end += m->n;
+	return 0;
+}
+
+uint64_t dt_sieve_waiting(const struct dt_sieve *v)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < v->lanes; i++)
+		n += v->lane[i].end - v->lane[i].unseen;
+	return n;
+}
+
+uint64_t dt_sieve_until(const struct dt_sieve *v, uint64_t until)
+{
+	for (unsigned i = 0; i < v->lanes; i++) {
+		const struct lane *l = &v->lane[i];
+
+		if (l->begin < l->end && l->record[l->begin & (l->size - 1)].ticks <= until)
+			until = l->record[l->begin & (l->size - 1)].ticks - 1;
+	}
+	return until;
+}
+
+/* ---- choosing ---- */
+
+static uint64_t head_of(const struct lane *l)
+{
+	return l->unseen == l->end ? UINT64_MAX : l->record[l->unseen & (l->size - 1)].ticks;
+}
+
+/* Finds out where a record comes from. */
+static int find_place(struct dt_sieve *v, const struct dt_record *r, struct dt_store_place *at,
+		      struct dt_error *e)
+{
+	uint64_t hash = (r->pc ^ (uint64_t)r->tid << 40) * 0x9e3779b97f4a7c15u;
+	struct place_entry *p = &v->place[hash >> 52];
+
+	_Static_assert(PLACES == 1 << (64 - 52), "the hash has twelve bits");
+	if (p->pc != r->pc || p->tid != r->tid || p->kind != r->kind) {
+		if (dt_store_place(v->session->store, r, at, e))
+			return -1;
+		*p = (struct place_entry){r->pc, r->tid, r->kind, *at};
+	}
+	*at = p->at;
+	return 0;
+}
+
+/* Chooses among the next records of a lane, up to a time. */
+static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_error *e)
+{
+	struct dt_store_place at;
+
+	for (; l->unseen < l->end; l->unseen++) {
+		const struct dt_record *r = &l->record[l->unseen & (l->size - 1)];
+
+		if (r->ticks > until)
+			break;
+		if (l->gaps && l->gap[l->gaps - 1].at >= l->unseen)
+			for (size_t i = l->gaps; i-- > 0 && l->gap[i].at >= l->unseen;)
+				if (l->gap[i].at == l->unseen)
+					dt_sieve_lossy(v);
+		if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && find_place(v, r, &at, e))
+			return -1;
+		if (r->ticks > v->now)
+			v->now = r->ticks;
+		l->verdict[l->unseen & (l->size - 1)] = dt_sieve_judge(v, r, l->core, &at);
+	}
+	return 0;
+}
+
+/* Chooses among all records up to a time, in the order of time. */
+static int choose_all(struct dt_sieve *v, uint64_t until, struct dt_error *e)
+{
+	for (;;) {
+		struct lane *first = NULL;
+		uint64_t head = UINT64_MAX, next = until;
+
+		for (unsigned i = 0; i < v->lanes; i++) {
+			uint64_t ticks = head_of(&v->lane[i]);
+
+			if (ticks < head) {
+				next = head < next ? head : next;
+				head = ticks;
+				first = &v->lane[i];
+			} else if (ticks < next) {
+				next = ticks;
+			}
+		}
+		if (!first || head > until)
+			return 0;
+		if (choose(v, first, next, e))
+			return -1;
+	}
+}
+
+/* Puts the losses before a position into the file. */
+static int put_gaps(struct dt_sieve *v, struct lane *l, uint64_t before, struct dt_error *e)
+{
+	size_t n = 0;
+
+	while (n < l->gaps && l->gap[n].at <= before) {
+		if (dt_store_lose(v->session->store, l->core, l->gap[n].lost, l->gap[n].begin, e))
+			return -1;
+		n++;
+	}
+	l->gaps -= n;
+	memmove(l->gap, l->gap + n, l->gaps * sizeof(*l->gap));
+	return 0;
+}
+
+/*
+ * Decides, if that is due, about the first record of a lane, which is undecided. It is the entry of
+ * its call, since the call's other records are later; an exit decides it.
+ */
+static void decide(struct dt_sieve *v, const struct lane *l, struct verdict *x, uint64_t most,
+		   bool all)
+{
+	uint64_t age = v->clock - l->record[l->begin & (l->size - 1)].ticks;
+
+	if (v->least && (int64_t)age > (int64_t)v->least) {
+		x->is = VERDICT_KEEP;
+	} else if (all || l->unseen - l->begin > most ||
+		   (!v->least && (int64_t)age > (int64_t)v->patience)) {
+		x->is = VERDICT_KEEP;
+		v->counts.kept++;
+	}
+}
+
+/* Puts what is decided of a lane into the file, up to the first that is not. all: everything. */
+static int put(struct dt_sieve *v, struct lane *l, bool all, struct dt_error *e)
+{
+	uint64_t most = HELD_MOST / (v->lanes ? v->lanes : 1);
+	struct dt_record out[BATCH];
+	size_t n = 0;
+
+	most = most > HELD_LEAST ? most : HELD_LEAST;
+	while (l->begin < l->unseen) {
+		uint32_t verdict = l->verdict[l->begin & (l->size - 1)];
+
+		if (dt_verdict_is(v, verdict) == UNDECIDED)
+			decide(v, l, &v->verdict[verdict], most, all);
+		if (dt_verdict_is(v, verdict) == UNDECIDED)
+			break;
+		if (l->gaps && l->gap[0].at <= l->begin) {
+			if (dt_store_put(v->session->store, l->core, out, n, 0, e) ||
+			    put_gaps(v, l, l->begin, e))
+				return -1;
+			n = 0;
+		}
+		if (dt_verdict_is(v, verdict) == VERDICT_KEEP) {
+			out[n++] = l->record[l->begin & (l->size - 1)];
+		} else {
+			l->left++;
+			v->counts.records++;
+		}
+		dt_verdict_drop(v, verdict);
+		l->begin++;
+		if (n == BATCH) {
+			if (dt_store_put(v->session->store, l->core, out, n, 0, e))
+				return -1;
+			n = 0;
+		}
+	}
+	if (n && dt_store_put(v->session->store, l->core, out, n, 0, e))
+		return -1;
+	return l->begin == l->end ? put_gaps(v, l, l->begin, e) : 0;
+}
+
+static int put_all(struct dt_sieve *v, bool all, struct dt_error *e)
+{
+	for (unsigned i = 0; i < v->lanes; i++)
+		if (put(v, &v->lane[i], all, e))
+			return -1;
+	if (v->no_memory || dt_filter_failed(v->filter))
+		return dt_fail(e, "out of memory");
+	return 0;
+}
+
+int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *e)
+{
+	if (choose_all(v, end ? UINT64_MAX : until, e))
+		return -1;
+	if (end)
+		dt_sieve_finish(v);
+	if (v->now > v->clock)
+		v->clock = v->now;
+	if (until != UINT64_MAX && until > v->clock)
+		v->clock = until;
+	return put_all(v, end, e);
+}
+
+int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e)
+{
+	memset(v->place, 0, sizeof(v->place));
+	return put_all(v, true, e);
+}
+
+/* ---- sums ---- */
+
+int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e)
+{
+	struct dt_store *store = v->session->store;
+	char text[32];
+
+	for (uint32_t i = 0; i < v->lefts; i++)
+		if (v->left[i].changed) {
+			if (dt_store_left_out(store, &v->left[i].row, e))
+				return -1;
+			v->left[i].changed = false;
+		}
+	dt_format(text, sizeof(text), "%lu", (unsigned long)v->counts.kept);
+	if (v->counts.kept && dt_store_meta(store, "filter_kept", text, e))
+		return -1;
+	dt_format(text, sizeof(text), "%lu", (unsigned long)v->counts.whole);
+	if (v->counts.whole && dt_store_meta(store, "filter_whole", text, e))
+		return -1;
+	for (unsigned i = 0; i < v->lanes && with_records; i++)
+		if (v->lane[i].left &&
+		    dt_store_left_records(store, v->lane[i].core, v->lane[i].left, e))
+			return -1;
+	return 0;
+}
+
+struct dt_sieve_counts dt_sieve_counts(const struct dt_sieve *v)
+{
+	return v->counts;
+}

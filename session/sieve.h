@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sieve: chooses calls while recording, by the words of a filter (filter/filter.h), between the
+ * rings and the trace file. The hooks record every call, and the recorder passes the records of
+ * all rings through here in the order of time. A call whose end matters is held until it has
+ * returned, or is known to be long enough; what is behind it in its ring waits meanwhile, so that
+ * the file's records stay in order. A call that is held for too long is written whatever becomes of
+ * it. Calls that are not wanted are counted and summed by function (table left_out).
+ *
+ * What the file has is never less than what the same words mean when the whole trace is read. It
+ * may be more: calls that were held for too long, the other calls of a chain of tail calls of which
+ * one is wanted, what was open when records were lost, and everything that a thread calls once it
+ * has changed its stack (swapcontext()).
+ *
+ * All functions are called with the session's lock; those that take records, by the recorder
+ * thread.
+ */
+#ifndef DT_SESSION_SIEVE_H
+#define DT_SESSION_SIEVE_H
+
+#include "session/mix.h"
+#include "session/state.h"
+
+/* Checks words that are to choose while recording. Returns -1 and an error if they mean nothing, or
+ * something that only readers of traces can choose by. */
+int dt_sieve_check(const char *words, struct dt_error *e);
+
+/* Makes the sieve of a session that writes a file; NULL and an error. */
+struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e);
+void dt_sieve_free(struct dt_sieve *v);
+
+/* Takes what has been mixed of a ring, which the store knows as `core'. Returns -1 and an error. */
+int dt_sieve_take(struct dt_sieve *v, unsigned ring, unsigned core, const struct dt_mix *m,
+		  struct dt_error *e);
+
+/* Chooses among the records up to a time up to which all rings have been read, and puts into the
+ * file what is decided. end: nothing more comes, and everything is decided. Returns -1 and an
+ * error. */
+int dt_sieve_run(struct dt_sieve *v, uint64_t until, bool end, struct dt_error *e);
+
+/* Puts everything that has been chosen among into the file, also calls that are still open: code is
+ * about to go, and its records can not be described later. */
+int dt_sieve_settle(struct dt_sieve *v, struct dt_error *e);
+
+/* Returns how many records wait for others to be read before they are chosen among. */
+uint64_t dt_sieve_waiting(const struct dt_sieve *v);
+
+/* Returns up to when, at most `until', all records that are written are in the file. */
+uint64_t dt_sieve_until(const struct dt_sieve *v, uint64_t until);
+
+/* Notes what a row of table function means. */
+void dt_sieve_function(struct dt_sieve *v, int64_t row, const struct dt_function_row *f);
+
+/* Writes the sums so far; with_records: also how many records of each core were left out, as is to
+ * be done at the end. Returns -1 and an error. */
+int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e);
+
+/* How much was left out; kept: how many calls were written undecided, held for too long; whole: how
+ * many threads were written whole from some time on, since they change their stacks. */
+struct dt_sieve_counts {
+	uint64_t calls, records, kept, whole;
+};
+struct dt_sieve_counts dt_sieve_counts(const struct dt_sieve *v);
+
+#endif

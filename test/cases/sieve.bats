@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# record --filter: which calls are written. What is right: what test/programs/chosen.c counts itself;
+# and, for other programs, what the same words mean in a whole trace of them.
+load read-helper
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	root=$BATS_TEST_DIRNAME/../..
+	build=${DEVTRACE_BUILD:-$root/build}
+	gcc -O1 -g -pthread -fno-optimize-sibling-calls -o "$dir/chosen" "$root/test/programs/chosen.c"
+	gcc -O1 -g -pthread -fno-optimize-sibling-calls -B"$build/lib" -o "$dir/sleds" "$root/test/programs/chosen.c"
+	for p in tail coroutine contexts stacks jump recursion threads; do
+		gcc -O1 -g -pthread -fno-inline -I"$root" -I"$root/test/programs" -o "$dir/$p" "$root/test/programs/$p.c" -ldl
+	done
+	for p in throws exception; do
+		g++ -O1 -g -pthread -fno-inline -I"$root" -I"$root/test/programs" -o "$dir/$p" "$root/test/programs/$p.cc"
+	done
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+# The calls in a trace: NAME COUNT, sorted; -f WORDS as report has it.
+calls() {
+	devtrace report --json "$@" 2>/dev/null | python3 -c '
+import collections, json, sys
+n = collections.Counter()
+for x in json.load(sys.stdin):
+    if x.get("calls") and "function" in x:
+        n[x["function"]] += x["calls"]
+for k in sorted(n):
+    print(k, n[k])'
+}
+
+# How many calls of a function a trace has
+of() {
+	calls "$2" | awk -v f="$1" '$1 == f {n = $2} END {print n + 0}'
+}
+
+# What the program has counted
+counted() {
+	awk -v f="$1" '$1 == f {print $2}' out
+}
+
+# Records chosen (or PROG) with WORDS, and checks that written and left out together are all calls.
+record() {
+	local words=$1 prog=${2:-$dir/chosen}
+	devtrace record --filter "$words" -o f.db "$prog" 200 2 >out 2>err || { cat err; return 1; }
+	devtrace check f.db >checked 2>&1 || { cat checked; return 1; }
+	devtrace report --left-out --json f.db >left.json
+	for f in get leaf slow; do
+		[ "$(($(of $f f.db) + $(python3 -c 'import json, sys; print(sum(x["calls"] for x in json.load(open("left.json")) if x["left_out"] == sys.argv[1]))' $f)))" = "$(counted $f)" ] ||
+			{ echo "$words: $f: $(of $f f.db) written, $(counted $f) made"; cat left.json; return 1; }
+	done
+}
+
+@test "sieve: by argument, result, function and callers, what the program counts" {
+	for prog in "$dir/chosen" "$dir/sleds"; do
+		record 'size>4' "$prog"
+		[ "$(of get f.db)" = "$(counted get-large)" ]
+		[ "$(of leaf f.db)" = 0 ]
+		record 'result<0 function:get' "$prog"
+		[ "$(of get f.db)" = "$(counted get-failed)" ]
+		[ "$(calls f.db | wc -l)" = 1 ]
+		record 'leaf' "$prog"
+		[ "$(of leaf f.db)" = "$(counted leaf)" ]
+		[ "$(calls f.db | wc -l)" = 1 ]
+		record 'in:parse leaf' "$prog"
+		[ "$(of leaf f.db)" = "$(counted leaf-in-parse)" ]
+		record '-in:parse leaf' "$prog"
+		[ "$(of leaf f.db)" = $(($(counted leaf) - $(counted leaf-in-parse))) ]
+		record 'caller:get' "$prog"
+		[ "$(of leaf f.db)" = "$(counted get)" ]
+		[ "$(calls f.db | wc -l)" = 1 ]
+	done
+}
+
+@test "sieve: by depth, what the program counts" {
+	record 'depth=2'
+	[ "$(calls f.db | awk '{n += $2} END {print n}')" = "$(counted depth-2)" ]
+	record 'depth=3'
+	[ "$(calls f.db | awk '{n += $2} END {print n}')" = "$(counted depth-3)" ]
+	record 'depth<4 depth>1'
+	[ "$(calls f.db | awk '{n += $2} END {print n}')" = $(($(counted depth-2) + $(counted depth-3))) ]
+}
+
+@test "sieve: by time: all that takes so long is written, and nothing shorter" {
+	record 'time>900us'
+	[ "$(of slow f.db)" = "$(counted slow)" ]
+	[ "$(of main f.db)" = 1 ]
+	[ "$(of thread f.db)" = 2 ]
+	# what is left out was shorter, what is written is longer
+	python3 - <<-'PY'
+		import json
+		assert all(x["max"] < 900000 for x in json.load(open("left.json"))), open("left.json").read()
+	PY
+	devtrace report --json f.db | python3 -c '
+import json, sys
+for x in json.load(sys.stdin):
+    if x.get("function"):
+        assert x["min"] > 899000 or x["timed"] < x["calls"], x'
+	record 'time>900us function:slow'
+	[ "$(calls f.db)" = "slow $(counted slow)" ]
+	record 'time<900us function:slow'
+	[ "$(of slow f.db)" = 0 ]
+}
+
+@test "sieve: -* writes no call, and sums them all" {
+	record '-*'
+	[ -z "$(calls f.db)" ]
+	devtrace report --left-out f.db >table
+	[ "$(awk '$NF == "get" {print $5}' table)" = "$(counted get)" ]
+	run -0 --separate-stderr devtrace report f.db
+	[[ $stderr == *'calls of '*' functions are not in the trace: it was recorded with --filter '"'-*'"* ]]
+	# times: slow takes a millisecond at least, and all of it is its own
+	python3 - <<-'PY'
+		import json
+		x = {x["left_out"]: x for x in json.load(open("left.json"))}
+		assert x["slow"]["min"] >= 1e6 and x["slow"]["self"] == x["slow"]["total"], x["slow"]
+		assert abs(x["work"]["total"] - x["work"]["self"] - sum(x[f]["total"] for f in ("slow",))) < 0.5 * x["work"]["total"]
+		assert x["parse"]["self"] < x["parse"]["total"]
+	PY
+}
+
+@test "sieve: nothing that the words mean in a whole trace is missing, of programs of all kinds" {
+	local p words status want
+	for p in chosen tail exception jump recursion threads throws coroutine contexts stacks; do
+		status=0
+		devtrace record -o all.db "$dir/$p" >/dev/null 2>&1 || status=$?
+		for words in 'depth<3' 'result<0' 'in:*e*' '-in:*a*' 'arg1>2 depth>1' 'caller:*e*' '-*'; do
+			rm -f f.db
+			want=0
+			devtrace record -o f.db --filter "$words" "$dir/$p" >/dev/null 2>err || want=$?
+			[ $want = $status ] || { echo "$p, $words: ended with $want"; cat err; false; }
+			devtrace check f.db >checked 2>&1 || { echo "$p, $words:"; cat checked; false; }
+			calls -f "$words" all.db >wanted
+			calls f.db >written
+			devtrace report --left-out --json f.db >left.json
+			python3 - "$p: $words" <(calls all.db) <<-'PY'
+				import collections, json, sys
+				read = lambda f: {k: int(v) for k, v in (l.rsplit(" ", 1) for l in open(f))}
+				wanted, written, made = read("wanted"), read("written"), read(sys.argv[2])
+				left = collections.Counter()
+				for x in json.load(open("left.json")):
+				    left[x["left_out"]] += x["calls"]
+				for f in made:
+				    assert wanted.get(f, 0) <= written.get(f, 0), (sys.argv[1], f, wanted.get(f), written.get(f))
+				    # of what changes stacks, exits are seen that belong to no entry
+				    assert made[f] == written.get(f, 0) + left[f] or f.endswith("context"), (sys.argv[1], f, made[f], written.get(f), left[f])
+			PY
+		done
+	done
+}
+
+@test "sieve: a call that is open for long does not hold up the file" {
+	cat >long.c <<-'C'
+		#include <stdio.h>
+		#include <unistd.h>
+		int get(int n) { return n; }
+		int main(void)
+		{
+			for (int i = 0; i < 40; i++) {
+				get(i % 2 ? -1 : i);
+				usleep(100000);
+			}
+			return 0;
+		}
+	C
+	gcc -O0 -g -o long long.c
+	devtrace record --filter 'result<0' -o f.db ./long 2>err &
+	local pid=$! n=0
+	for ((i = 0; i < 100; i++)); do
+		n=$(calls f.db 2>/dev/null | awk '$1 == "get" {print $2}')
+		[ "${n:-0}" -ge 5 ] && break
+		sleep 0.1
+	done
+	kill -0 $pid # it is still running
+	wait $pid
+	[ "$n" -ge 5 ]
+	[ "$(of get f.db)" = 20 ]
+	# main was written undecided, and this is said
+	[ "$(of main f.db)" = 1 ]
+	devtrace report f.db 2>note >/dev/null
+	grep -q 'and 1 calls that were open for long are in the trace' note
+	devtrace check f.db
+}
+
+@test "sieve: a trace of which everything is left out takes the place of an older one" {
+	record 'leaf'
+	record '-*'
+	[ -z "$(calls f.db)" ]
+}
+
+@test "sieve: words that are nothing, or nothing while recording, are refused before the program starts" {
+	local words
+	while IFS='|' read -r words want; do
+		run -1 --separate-stderr devtrace record --filter "$words" -o no.db touch started
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr == *"$want"* ]] || { echo "$words: $stderr"; false; }
+		[ ! -e started ]
+		[ ! -e no.db ]
+	done <<-'TEXT'
+		thread:worker|thread:: only readers of a trace choose by that
+		process:1|process:: only readers
+		core:0|core:: only readers
+		event:net:*|event:: only readers
+		value>1|value: only readers
+		time>5|a time is wanted
+		depth<x|a number is wanted
+		in:|
+		file:|source file's name is wanted
+		-result<0|can not be taken away
+	TEXT
+	run -1 --separate-stderr devtrace attach -d --filter leaf -s x $$
+	[[ $stderr == *'give one (-o)'* ]]
+}
+
+@test "sieve: what a killed devtrace leaves can be read; a library that comes and goes" {
+	cat >lib.c <<-'C'
+		int twice(int x) { return 2 * x; }
+	C
+	cat >loads.c <<-'C'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int step(int n)
+		{
+			void *lib = dlopen("./lib.so", RTLD_NOW);
+			int (*twice)(int) = (int (*)(int))dlsym(lib, "twice");
+			int v = twice(n);
+			dlclose(lib);
+			return v;
+		}
+		int main(void)
+		{
+			int sum = 0;
+			for (int i = 0; i < 30; i++)
+				sum += step(i);
+			printf("%d\n", sum);
+			return 0;
+		}
+	C
+	gcc -O0 -g -shared -fPIC -o lib.so lib.c
+	gcc -O0 -g -o loads loads.c -ldl
+	[ "$(devtrace record -F 'lib.so:*' -F loads:* --filter 'result=20' -o f.db ./loads 2>err)" = 870 ]
+	[ "$(of twice f.db)" -ge 1 ]
+	devtrace check f.db
+	# every written call of twice has this result, or was open when the library went
+	devtrace calls -F twice -f 'result=20' f.db 2>/dev/null | grep -c 'twice(x=10) = 20' | grep -qx 1
+	devtrace record --filter 'depth<4' -o k.db "$dir/chosen" 100000 1 >/dev/null 2>&1 &
+	local pid=$!
+	for ((i = 0; i < 100; i++)); do
+		[ -n "$(calls k.db 2>/dev/null)" ] && break
+		sleep 0.1
+	done
+	local child
+	child=$(pgrep -P $pid)
+	kill -9 $pid
+	wait $pid || true
+	kill -9 $child
+	devtrace check k.db
+	[ -n "$(calls k.db)" ]
+}
