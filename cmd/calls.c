@@ -20,6 +20,7 @@
 #include "show/event.h"
 #include "show/format.h"
 #include "show/full-arguments.h"
+#include "show/marks.h"
 #include "cmd/kept-lines.h"
 #include "cmd/open.h"
 #include "show/out.h"
@@ -263,11 +264,6 @@ static char *put_start(const struct calls *k, char *p, uint32_t tid, uint32_t le
 	return p;
 }
 
-struct mark {
-	uint32_t flag;
-	const char *text;
-};
-
 static const char executed[] = ": the process executed another program";
 
 /* Says whether a call that was unwound ended because its process executed another program. */
@@ -364,20 +360,9 @@ static uint32_t marked_end(const struct dt_call *c, bool lines_inside)
 static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t *function,
 		       const struct dt_call *c, uint32_t tid)
 {
-	static const struct mark marks[] = {
-		{DT_CALL_NO_ENTRY, "entry not recorded"},
-		{DT_CALL_OTHER_STACK, "on another stack"},
-		{DT_CALL_TAILED, "tail-called"},
-		{DT_CALL_DOUBTFUL, "perhaps called from the tail call before it"},
-		{DT_CALL_UNWOUND, "unwound"},
-		{DT_CALL_TAIL, "tail call"},
-		{DT_CALL_OPEN, "not finished"},
-		{DT_CALL_NO_EXIT, "exits are not recorded"},
-		{DT_CALL_LOSS, "records lost meanwhile"},
-		{DT_CALL_PAUSED, "recording paused meanwhile"},
-		{DT_CALL_BACKWARD, "ends before it begins: records out of order"},
-	};
-	const char *separator = " ";
+	const char *separator = " ", *text;
+	unsigned at = 0;
+	uint32_t flag;
 
 	if (!flags && !k->colour) {
 		memcpy(p, "  /* ", 5);
@@ -391,21 +376,11 @@ static char *put_marks(struct calls *k, char *p, uint32_t flags, const uint32_t 
 		p = dt_format_name(&k->formats, p, *function);
 		separator = ": ";
 	}
-	for (size_t i = 0; flags && i < sizeof(marks) / sizeof(*marks); i++) {
-		if (!(flags & marks[i].flag))
-			continue;
-		p = stpcpy(p, separator);
-		if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_INFERRED)
-			p = stpcpy(p, "no exit: tail call or unwound");
-		else if (marks[i].flag == DT_CALL_NO_ENTRY && flags & DT_CALL_OTHER_STACK)
-			p = stpcpy(p, "entered");
-		else if (marks[i].flag == DT_CALL_TAIL && flags & DT_CALL_LEFT)
-			p = stpcpy(p, "tail call: time to its jump");
-		else
-			p = stpcpy(p, marks[i].text);
-		if (marks[i].flag == DT_CALL_OPEN)
+	while ((flag = dt_marks_next(&at, flags, &text))) {
+		p = stpcpy(stpcpy(p, separator), text);
+		if (flag == DT_CALL_OPEN)
 			p = put_fate(k, p, c, tid);
-		else if (marks[i].flag == DT_CALL_UNWOUND && ended_by_exec(k, c))
+		else if (flag == DT_CALL_UNWOUND && ended_by_exec(k, c))
 			p = stpcpy(p, executed);
 		separator = ", ";
 	}
