@@ -528,6 +528,13 @@ int dt_feed_span(struct dt_feed *f, const struct dt_span *s)
 	return 0;
 }
 
+void dt_feed_open_calls(struct dt_feed *f, uint32_t tid,
+			bool (*fn)(void *ctx, const struct dt_call *c), void *ctx)
+{
+	dt_pair_look(f->pair, tid);
+	dt_pair_callers(f->pair, fn, ctx);
+}
+
 const struct dt_pair *dt_feed_pair(const struct dt_feed *f)
 {
 	return f->pair;

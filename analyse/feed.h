@@ -71,6 +71,10 @@ uint64_t dt_feed_impossible(const struct dt_feed *f);
 int dt_feed_span(struct dt_feed *f, const struct dt_span *s);
 /* Returns its pairing, for use in events about calls. */
 const struct dt_pair *dt_feed_pair(const struct dt_feed *f);
+/* Calls fn for the calls of a thread that are open after the last span, from the innermost
+ * outwards, until it returns false. As in dt_pair_callers(), only their beginnings are known. */
+void dt_feed_open_calls(struct dt_feed *f, uint32_t tid,
+			bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
 /* Ends what is still open at the end of the trace. */
 void dt_feed_finish(struct dt_feed *f);
 

@@ -423,6 +423,13 @@ int dt_pyramid_build(struct dt_pyramid *p, uint64_t n, struct dt_error *e)
 	return finish(p->building, e);
 }
 
+void dt_pyramid_open_calls(const struct dt_pyramid *p, uint32_t tid,
+			   bool (*fn)(void *ctx, const struct dt_call *c), void *ctx)
+{
+	if (p->building && p->regions && !p->filter)
+		dt_feed_open_calls(p->building->feed, tid, fn, ctx);
+}
+
 /* ---- a trace that is being recorded ---- */
 
 int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,

@@ -91,6 +91,11 @@ int dt_pyramid_follow(struct dt_pyramid *p, uint64_t guard, bool ended, struct d
 int dt_pyramid_meet(struct dt_pyramid *p, enum dt_track_kind kind, uint32_t id,
 		    const struct dt_bar *x);
 
+/* Calls fn for the calls of a thread that are open where building has come to, as
+ * dt_feed_open_calls() does; of a pyramid that is complete, or has a filter, for none. */
+void dt_pyramid_open_calls(const struct dt_pyramid *p, uint32_t tid,
+			   bool (*fn)(void *ctx, const struct dt_call *c), void *ctx);
+
 /* Puts a complete pyramid into the trace file. Returns -1 on error. */
 int dt_pyramid_save(struct dt_pyramid *p, const char *path, struct dt_error *e);
 
