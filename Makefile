@@ -70,6 +70,8 @@ $(B)/core/%.o: CFLAGS += -ffreestanding
 # loaded when it is needed, by the name that the linker would have taken from it
 $(B)/view/microhttpd.o: ALL += -DDT_MICROHTTPD_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libmicrohttpd.so) | awk '/SONAME/ {print $$2}')"'
 
+$(B)/cmd/tui-curses.o: ALL += -DDT_CURSES_SONAME='"$(shell objdump -p $$($(CC) -print-file-name=libncursesw.so.6) | awk '/SONAME/ {print $$2}')"'
+
 # loops that every record of a trace goes through: measured, these gain and no others
 $(B)/store/decode.o $(B)/sqlite/store/decode.o $(B)/cmd/calls.o: CFLAGS += -O3
 

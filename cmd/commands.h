@@ -28,6 +28,7 @@ int dt_cmd_serve(int argc, char **argv);
 int dt_cmd_fetch(int argc, char **argv);
 int dt_cmd_check(int argc, char **argv);
 int dt_cmd_top(int argc, char **argv);
+int dt_cmd_tui(int argc, char **argv);
 
 /* Makes dt_cmd_unhooked() (cmd/open.h) say nothing: the command that recorded the trace has already
  * said what was not hooked. */

@@ -31,6 +31,8 @@ static const struct {
 	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},
 	{"report", dt_cmd_report, "a table of functions: calls, total, self, percentiles"},
 	{"top", dt_cmd_top, "the table of report of a running process, once a second"},
+	{"tui", dt_cmd_tui,
+	 "the calls, the graph and the table on a terminal, to unfold and search"},
 	{"graph", dt_cmd_graph, "callers and callees, with counts and times"},
 	{"diff", dt_cmd_diff, "what became slower from A to B; where two runs diverge"},
 	{"view", dt_cmd_view, "the time line in a browser: cores, threads, calls, events"},

@@ -577,9 +577,10 @@ int dt_confine(struct dt_needs *s, struct dt_error *e)
 
 	list_names(s);
 	l->programs = s->flags & DT_NEED_PROGRAMS;
+	l->sources = s->flags & DT_NEED_SOURCES;
 	if (s->no_memory)
 		rc = dt_fail(e, "out of memory");
-	if (rc == 0 && (l->names || l->programs || l->runs || l->connect))
+	if (rc == 0 && (l->names || l->programs || l->sources || l->runs || l->connect))
 		rc = dt_outside_begin(l, e);
 	if (rc == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		rc = dt_fail(e, "rights can not be given up: %s", strerror(errno));

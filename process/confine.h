@@ -41,6 +41,7 @@ enum {
 	DT_NEED_CHILDREN = 8,  /* child processes, which confine themselves further */
 	DT_NEED_FORKS = 64,    /* child processes as confined as itself, which it does not signal */
 	DT_NEED_ALL_READ = 16, /* reading files of any name */
+	DT_NEED_SOURCES = 128, /* source files of any name: dt_outside_is_source() */
 	DT_NEED_ALL_FILES = 32, /* reading, writing, making and removing files of any name */
 };
 

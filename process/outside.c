@@ -82,12 +82,43 @@ static int open_program(const char *path)
 	return -1;
 }
 
+bool dt_outside_is_source(const char *path)
+{
+	static const char *const ends[] = {
+		"c",   "h",   "cc",   "hh",  "cpp", "hpp", "cxx", "hxx", "c++", "h++", "C",   "H",
+		"inl", "ipp", "tcc",  "def", "inc", "S",   "s",	  "asm", "m",	"mm",  "f",   "for",
+		"f90", "f95", "f03",  "F",   "F90", "rs",  "go",  "d",	 "pas", "adb", "ads", "nim",
+		"zig", "v",   "vala", "y",   "yy",  "l",   "ll",  "re",	 "cu",	"cl",  "ml",  "hs"};
+	const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(dot + 1, ends[i]))
+			return true;
+	return false;
+}
+
+/* Opens a source file for reading. What is no regular file is refused without an effect on it. */
+static int open_source(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+		errno = EACCES;
+	}
+	return fd;
+}
+
 static int open_stated(const struct dt_outside_list *l, const struct asked *a)
 {
 	unsigned may = a->flags & WRITES ? DT_OUTSIDE_WRITE : DT_OUTSIDE_READ;
 
 	if (!(a->flags & ~FLAGS) && find(l, a->path, may))
 		return open(a->path, a->flags | O_CLOEXEC, a->mode & 0777);
+	if (l->sources && !(a->flags & WRITES) && dt_outside_is_source(a->path))
+		return open_source(a->path);
 	if (l->programs && !(a->flags & WRITES))
 		return open_program(a->path);
 	errno = EACCES;

@@ -3,8 +3,9 @@
  * What a process that has confined itself (process/confine.h) still gets from outside. Before it
  * does so, it forks a small process, the process outside, which keeps its rights and does what it
  * is asked for, if that is on a list made before anything hostile was read: it opens, removes and
- * moves files of listed names, opens executables, and runs the listed program or makes the listed
- * connection. It reads nothing but the requests, and ends when the confined process does.
+ * moves files of listed names, opens executables and source files, and runs the listed program or
+ * makes the listed connection. It reads nothing but the requests, and ends when the confined
+ * process does.
  */
 #ifndef DT_PROCESS_OUTSIDE_H
 #define DT_PROCESS_OUTSIDE_H
@@ -34,6 +35,7 @@ struct dt_outside_list {
 	struct dt_outside_name *name;
 	size_t names;
 	bool programs;		   /* ELF files of any name may be opened for reading */
+	bool sources;		   /* source files (dt_outside_is_source()), likewise */
 	char *const *runs;	   /* a program to run, as argv; NULL: none */
 	void (*before)(void *ctx); /* called in its process before its execve; NULL: nothing */
 	/* make a connection, returning its descriptor or -1, and end it; NULL: there is none */
@@ -51,6 +53,9 @@ bool dt_outside_is(void);
 /* Makes fd the descriptor by which the process outside is asked, in a child that closes all others.
  * False: there is no such process. */
 bool dt_outside_keep(int fd);
+
+/* Says whether a path ends like that of a program's source file: ".c", ".hpp", ".rs"... */
+bool dt_outside_is_source(const char *path);
 
 /* Do what open(), unlink() (of a folder, rmdir()) and rename() do: in this process if that is
  * allowed, else by asking the process outside. */

@@ -201,6 +201,20 @@ own="ask_for_its_own"
 	TAKEN_STATED=s.db all_refused err $own
 }
 
+@test "confine: tui, which has the terminal" {
+	local lacks
+	for lacks in "landlock seccomp rights" ""; do
+		(sleep 2; printf q) | TAKEN_LACKS=$lacks TERM=xterm script -qec "env LD_PRELOAD='$(preloaded)' ASAN_OPTIONS='${ASAN_OPTIONS-}:verify_asan_link_order=0' '$dt' tui t.db" /dev/null | tr -d '\r' | grep -oE '(taken|refused): .*' >err
+		if [ -n "$lacks" ]; then
+			for t in $core; do grep -qx "taken: $t" err; done
+			rm -f elsewhere/made
+		else
+			all_refused err $own
+		fi
+	done
+	[ ! -e elsewhere/made ]
+}
+
 @test "confine: gnuplot is told by a trace, and can write nothing but the picture" {
 	mkdir -p bin home
 	cat >bin/gnuplot <<-'S'
