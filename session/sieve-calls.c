@@ -299,7 +299,9 @@ static struct stack *new_stack(struct dt_sieve *v, struct sieve_thread *t, bool 
 		s->depth = t->now->depth + t->now->n;
 		s->around = t->now->frame[t->now->n - 1].around;
 	}
-	return t->stack[t->stacks++] = s;
+	t->stack[t->stacks] = s;
+	t->stacks++;
+	return s;
 }
 
 /* Returns how far above sp the nearest frame of a stack is; UINT64_MAX: there is none. */
