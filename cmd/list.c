@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/debug-files.h"
 #include "cmd/open.h"
 #include "process/launch.h"
 #include "session/client.h"
@@ -29,6 +30,7 @@ static const char usage[] =
 	"PROVIDER:NAME\"; with -v every place of each, and its arguments.\n\n"
 	"  -a, --all      of a process, its libraries without sleds too\n"
 	"  -v, --verbose\n"
+	"      --no-debuginfod  download no debug files (DEBUGINFOD_URLS)\n"
 	"  -h, --help\n";
 
 /* What one function has: its sites by kind, and how it is hooked. */
@@ -461,7 +463,7 @@ static int find(struct listed *l, struct dt_needs *needs)
 	return 0;
 }
 
-static int list_all(char **name, size_t n, bool all, bool verbose)
+static int list_all(char **name, size_t n, bool all, bool verbose, bool no_debuginfod)
 {
 	struct dt_needs needs = {.flags = DT_NEED_PROGRAMS};
 	struct listed *l = calloc(n, sizeof(*l));
@@ -473,6 +475,7 @@ static int list_all(char **name, size_t n, bool all, bool verbose)
 		l[i].name = name[i];
 		status |= find(&l[i], &needs);
 	}
+	dt_cmd_debug_files("devtrace list", no_debuginfod);
 	if (dt_cmd_confine(&needs))
 		return 1;
 	for (size_t i = 0; i < n; i++) {
@@ -492,9 +495,10 @@ int dt_cmd_list(int argc, char **argv)
 {
 	static const struct option longs[] = {{"all", no_argument, NULL, 'a'},
 					      {"verbose", no_argument, NULL, 'v'},
+					      {"no-debuginfod", no_argument, NULL, 1},
 					      {"help", no_argument, NULL, 'h'},
 					      {NULL, 0, NULL, 0}};
-	bool all = false, verbose = false;
+	bool all = false, verbose = false, no_debuginfod = false;
 	int opt;
 
 	optind = 1;
@@ -506,6 +510,9 @@ int dt_cmd_list(int argc, char **argv)
 		case 'v':
 			verbose = true;
 			break;
+		case 1:
+			no_debuginfod = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
@@ -515,5 +522,6 @@ int dt_cmd_list(int argc, char **argv)
 		}
 	}
 	return optind == argc ? list_sessions()
-			      : list_all(argv + optind, (size_t)(argc - optind), all, verbose);
+			      : list_all(argv + optind, (size_t)(argc - optind), all, verbose,
+					 no_debuginfod);
 }

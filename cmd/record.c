@@ -13,6 +13,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/trace.h"
+#include "symbols/debuginfod.h"
 #include "symbols/symtab-apart.h"
 
 #define OPTIONS                                                                                           \
@@ -38,6 +39,7 @@
 	"                             (system calls, vfs_*); needs root and devtrace.ko\n"                \
 	"  -S, --switches             record too which thread runs on which core when\n"                  \
 	"      --stopped              record nothing yet: 'devtrace ctl start' begins, or 'arm'\n"        \
+	"      --no-debuginfod        download no debug files (DEBUGINFOD_URLS)\n"                        \
 	"  -v, --verbose              say more at the end\n"                                              \
 	"  -h, --help\n"                                                                                  \
 	"\nA PATTERN is a shell pattern, MODULE:NAME or NAME: 'luaH_*', 'libfoo.so:*', 'ns::*'.\n"
@@ -180,6 +182,7 @@ static void print_trace(int n, char **words, int (*command)(int argc, char **arg
 	if (pid == 0) {
 		signal(SIGPIPE, SIG_DFL);
 		dt_symtab_apart_stop();
+		dt_debuginfod_leave();
 		dt_cmd_unhooked_said();
 		optind = 0; /* it reads options, too: from the beginning, and in any order */
 		exit(command(n, words));

@@ -134,6 +134,8 @@ static int take(struct dt_trace_command *c, int opt)
 	case 3:
 		o->filter = optarg;
 		return 0;
+	case 4:
+		return c->no_debuginfod = true, 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -168,6 +170,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"stopped", no_argument, NULL, 1},
 		{"failed", no_argument, NULL, 2},
 		{"filter", required_argument, NULL, 3},
+		{"no-debuginfod", no_argument, NULL, 4},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},

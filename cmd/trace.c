@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Running a tracing session from the command line, from its beginning to its end. */
+#include "cmd/debug-files.h"
 #include "cmd/trace.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "process/launch.h"
 #include "process/needed.h"
 #include "process/rights.h"
+#include "symbols/debuginfod.h"
 #include "symbols/nameless.h"
 #include "symbols/symtab-apart.h"
 #include "symbols/symtab-tell.h"
@@ -56,6 +58,11 @@ static void catch_signals(bool own_program)
 		if (sigaction(signals[i], NULL, &old) == 0 &&
 		    (old.sa_handler != SIG_IGN || signals[i] == SIGCHLD || !own_program))
 			sigaction(signals[i], &a, NULL);
+}
+
+static bool is_interrupted(void)
+{
+	return interrupted != 0;
 }
 
 static int complain(const struct dt_trace_command *c, const char *text)
@@ -153,10 +160,13 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 		dt_format(l->variable, sizeof(l->variable), "%s", name);
 }
 
-/* If run by root, has executables read by a separate process without rights. It must be started
- * before any executable is read, and before this process has anything worth stealing. */
-static int read_apart(struct dt_error *e)
+/* Starts the process that downloads debug files and, if run by root, the one without rights that
+ * reads executables. They must be started before any executable is read, and before this process
+ * has anything worth stealing. */
+static int read_apart(const struct dt_trace_command *c, struct dt_error *e)
 {
+	dt_cmd_debug_files(c->name, c->no_debuginfod);
+	dt_debuginfod_stops = is_interrupted;
 	return geteuid() == 0 ? dt_symtab_apart_start(dt_symtab_tell, e) : 0;
 }
 
@@ -307,7 +317,7 @@ int dt_trace_program(struct dt_trace_command *c, char **argv)
 		return 2;
 	}
 	path = dt_launch_find(argv[0], c->options.follow, &has_sleds, &e);
-	if (!path || read_apart(&e) < 0) {
+	if (!path || read_apart(c, &e) < 0) {
 		free(path);
 		return complain(c, e.text);
 	}
@@ -469,7 +479,7 @@ int dt_trace_processes(struct dt_trace_command *c, char **pids)
 	ssize_t n;
 	pid_t pid;
 
-	if (read_apart(&e) < 0 || limit_rights(c, &e) < 0)
+	if (read_apart(c, &e) < 0 || limit_rights(c, &e) < 0)
 		return complain(c, e.text);
 	if (!c->detach)
 		return trace_processes(c, pids, -1);

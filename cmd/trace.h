@@ -20,6 +20,7 @@ struct dt_trace_command {
 	bool nameless; /* of a program whose functions have no names, its calls of libraries are
 			  traced when nothing else is asked for */
 	bool verbose;
+	bool no_debuginfod; /* --no-debuginfod was given: no debug files are downloaded */
 	bool no_trace; /* result: nothing was written; a file that is there is an older one */
 	bool table;    /* -c was given: not the calls are to be printed, but their sums */
 	bool failed;   /* --failed was given: only calls that failed are to be printed */

@@ -18,6 +18,7 @@
 #include "arch/arch.h"
 #include "core/record.h"
 #include "core/search.h"
+#include "elf/build-id.h"
 
 /* bytes of holes that a file may have, besides three times its bytes of data */
 #define HOLES (64ull << 20)
@@ -333,7 +334,7 @@ static int add_load(struct dt_elf *f, const Elf64_Phdr *p, struct dt_error *e)
 /* Reads a segment of notes, which are aligned to 4 bytes, or to 8 if the segment says so. */
 static void read_notes(struct dt_elf *f, const Elf64_Phdr *p)
 {
-	uint64_t align = p->p_align == 8 ? 8 : 4, at = 0;
+	uint64_t align = p->p_align == 8 ? 8 : 4;
 	uint8_t *notes;
 
 	if (f->build_id[0] || p->p_filesz > 1 << 20)
@@ -341,25 +342,7 @@ static void read_notes(struct dt_elf *f, const Elf64_Phdr *p)
 	notes = dt_elf_read_piece(f, p->p_offset, p->p_filesz);
 	if (!notes)
 		return;
-	while (p->p_filesz - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		uint64_t name = at + sizeof(n), desc, end;
-
-		memcpy(&n, notes + at, sizeof(n));
-		desc = (name + n.n_namesz + align - 1) & -align;
-		end = (desc + n.n_descsz + align - 1) & -align;
-		if (desc > p->p_filesz || n.n_descsz > p->p_filesz - desc)
-			break;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && n.n_descsz <= sizeof(f->build_id) / 2) {
-			for (uint32_t i = 0; i < n.n_descsz; i++)
-				dt_format(f->build_id + 2 * i, 3, "%02x", notes[desc + i]);
-			break;
-		}
-		if (end > p->p_filesz)
-			break;
-		at = end;
-	}
+	dt_build_id_in(notes, p->p_filesz, align, f->build_id);
 	free(notes);
 }
 

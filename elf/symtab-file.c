@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/debug-cache.h"
 #include "elf/elf.h"
 
 static void hex(char *out, const uint8_t *bytes, size_t n)
@@ -132,7 +133,7 @@ static bool crc_of(int fd, uint32_t *crc)
 	return n == 0;
 }
 
-int dt_symfile_beside[2] = {-1, -1};
+int dt_symfile_handed[DT_SYMFILE_HANDED] = {-1, -1, -1, -1};
 
 /* Is it the wanted file, with the same build id or, if main has none, the same CRC? If not, it is
  * closed. */
@@ -153,16 +154,30 @@ static bool try_file(struct dt_symfile *f, const char *path, const char *build_i
 	       is_wanted(f, build_id, crc);
 }
 
-static bool try_beside(struct dt_symfile *f, const struct dt_symfile *main, const uint32_t *crc)
+/* Tries the files that were handed over. */
+static bool try_handed(struct dt_symfile *f, const char *path, const char *build_id,
+		       const uint32_t *crc)
 {
-	for (size_t i = 0; i < sizeof(dt_symfile_beside) / sizeof(*dt_symfile_beside); i++) {
-		int file = dt_symfile_beside[i] < 0 ? -1 : dup(dt_symfile_beside[i]);
+	for (size_t i = 0; i < DT_SYMFILE_HANDED; i++) {
+		int file = dt_symfile_handed[i] < 0 ? -1 : dup(dt_symfile_handed[i]);
 
-		if (file >= 0 && dt_symfile_begin(f, file, main->path, NULL) == 0 &&
-		    is_wanted(f, main->build_id, crc))
+		if (file >= 0 && dt_symfile_begin(f, file, path, NULL) == 0 &&
+		    is_wanted(f, build_id, crc))
 			return true;
 	}
 	return false;
+}
+
+/* Tries what has been downloaded: files that were handed over, and those in debuginfod's cache. */
+static bool try_downloaded(struct dt_symfile *f, const char *path, const char *build_id)
+{
+	int file;
+
+	if (build_id[0] && try_handed(f, path, build_id, NULL))
+		return true;
+	file = dt_debug_cache_open(build_id);
+	return file >= 0 && dt_symfile_begin(f, file, path, NULL) == 0 &&
+	       is_wanted(f, build_id, NULL);
 }
 
 /* Tries DIR/AB in each of the folders dirs. */
@@ -207,7 +222,7 @@ static bool by_debuglink(struct dt_symfile *f, const struct dt_symfile *main, co
 	if (!n || strchr(name, '/') || (n + 4) / 4 * 4 + 4 > d->d_size)
 		return false;
 	memcpy(&crc, name + (n + 4) / 4 * 4, sizeof(crc));
-	if (try_beside(f, main, &crc))
+	if (try_handed(f, main->path, main->build_id, &crc))
 		return true;
 	if (!realpath(main->path, real))
 		return false;
@@ -227,32 +242,48 @@ static bool by_debuglink(struct dt_symfile *f, const struct dt_symfile *main, co
 
 bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, const char *dirs)
 {
-	return by_build_id(debug, main->build_id, dirs) || by_debuglink(debug, main, dirs);
+	return by_build_id(debug, main->build_id, dirs) || by_debuglink(debug, main, dirs) ||
+	       try_downloaded(debug, main->path, main->build_id);
+}
+
+/* Reads .gnu_debugaltlink: returns the path in it, and the build id. NULL: there is none. */
+static const char *read_altlink(const struct dt_symfile *f, char id[DT_BUILD_ID])
+{
+	Elf_Scn *s = dt_symfile_section(f, ".gnu_debugaltlink");
+	Elf_Data *d = s ? elf_rawdata(s, NULL) : NULL;
+	const char *name;
+	size_t n;
+
+	if (!d || !d->d_buf)
+		return NULL;
+	name = d->d_buf;
+	n = strnlen(name, d->d_size);
+	if (!n || n + 1 >= d->d_size || d->d_size - n - 1 > DT_BUILD_ID / 2)
+		return NULL;
+	hex(id, (const uint8_t *)name + n + 1, d->d_size - n - 1);
+	return name;
+}
+
+bool dt_symfile_alt_id(const struct dt_symfile *f, char id[DT_BUILD_ID])
+{
+	return read_altlink(f, id) != NULL;
 }
 
 bool dt_symfile_alt(struct dt_symfile *alt, const struct dt_symfile *f, const char *dirs)
 {
-	Elf_Scn *s = dt_symfile_section(f, ".gnu_debugaltlink");
-	Elf_Data *d = s ? elf_rawdata(s, NULL) : NULL;
-	char id[65], path[PATH_MAX];
-	const char *name, *slash;
-	size_t n;
+	char id[DT_BUILD_ID], path[PATH_MAX];
+	const char *name = read_altlink(f, id), *slash;
 
-	if (!d || !d->d_buf)
+	if (!name)
 		return false;
-	name = d->d_buf;
-	n = strnlen(name, d->d_size);
-	if (!n || n + 1 >= d->d_size || d->d_size - n - 1 > sizeof(id) / 2)
-		return false;
-	hex(id, (const uint8_t *)name + n + 1, d->d_size - n - 1);
 	if (by_build_id(alt, id, dirs))
 		return true;
-	if (name[0] == '/')
-		return try_file(alt, name, id, NULL);
 	slash = strrchr(f->path, '/');
-	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - f->path + 1) : 0, f->path,
-		 name);
-	return try_file(alt, path, id, NULL) || try_dirs(alt, dirs, ".dwz/", name, id, NULL);
+	snprintf(path, sizeof(path), "%.*s%s",
+		 slash && name[0] != '/' ? (int)(slash - f->path + 1) : 0, f->path, name);
+	return try_file(alt, path, id, NULL) ||
+	       (name[0] != '/' && try_dirs(alt, dirs, ".dwz/", name, id, NULL)) ||
+	       try_downloaded(alt, f->path, id);
 }
 
 const uint8_t *dt_symfile_bytes(Elf *elf, uint64_t address, size_t *left)

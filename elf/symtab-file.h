@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the separate debug file of an ELF file, as distributions ship them: by build id
- * (DIR/.build-id/xx/yyyy.debug), by .gnu_debuglink (beside the file, in .debug/, under DIR), and
- * the file that dwz shares between several debug files.
+ * (DIR/.build-id/xx/yyyy.debug), by .gnu_debuglink (beside the file, in .debug/, under DIR), in
+ * debuginfod's cache (elf/debug-cache.h), and the file that dwz shares between several debug files.
  */
 #ifndef DT_ELF_SYMTAB_FILE_H
 #define DT_ELF_SYMTAB_FILE_H
 
 #include "core/error.h"
+#include "elf/build-id.h"
 #include <libelf.h>
 
 #define DT_DEBUG_DIRS "/usr/lib/debug"
@@ -20,8 +21,8 @@ struct dt_symfile {
 	char *path;
 	int fd; /* -1: not open */
 	Elf *elf;
-	char build_id[65]; /* lower-case hex, "" if there is none */
-	void *image;	   /* the file, if it is one in memory (elf/mini.h), and its bytes */
+	char build_id[DT_BUILD_ID]; /* lower-case hex, "" if there is none */
+	void *image; /* the file, if it is one in memory (elf/mini.h), and its bytes */
 	size_t image_size;
 };
 
@@ -32,9 +33,10 @@ int dt_symfile_begin(struct dt_symfile *f, int file, const char *path, struct dt
 /* Frees what f holds, and closes its file. */
 void dt_symfile_close(struct dt_symfile *f);
 
-/* Descriptors for a separate process, which may not open files: those that lie beside its file and
- * have the name in .gnu_debuglink; -1: none. */
-extern int dt_symfile_beside[2];
+/* Descriptors for a separate process, which may not open files: two that lie beside its file and
+ * have the name in .gnu_debuglink, and two that were downloaded; -1: none. */
+#define DT_SYMFILE_HANDED 4
+extern int dt_symfile_handed[DT_SYMFILE_HANDED];
 
 /* Opens the debug file of main; returns false if there is none. dirs: folders, separated by ':'. */
 bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, const char *dirs);
@@ -44,6 +46,9 @@ bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, c
  * missing.
  */
 bool dt_symfile_alt(struct dt_symfile *alt, const struct dt_symfile *f, const char *dirs);
+
+/* Writes the build id of the file that .gnu_debugaltlink of f names. False: it names none. */
+bool dt_symfile_alt_id(const struct dt_symfile *f, char id[DT_BUILD_ID]);
 
 /* Returns the section of that name, or NULL. */
 Elf_Scn *dt_symfile_section(const struct dt_symfile *f, const char *name);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,13 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/aside.h"
 #include "process/confine.h"
 #include "elf/elf.h"
 #include "process/threads.h"
 
-#define NOBODY 65534
-/* no distribution or container gives users numbers from here on */
-#define FREE_USERS 2147400000u
 #define ANSWERED_S 120	  /* most seconds for an answer: after that nobody waits for it any more */
 #define PIECE	   65536u /* bytes of an answer for which room is made before any have come */
 
@@ -78,9 +75,10 @@ static bool send_all(int channel, const void *buf, size_t n)
 	return true;
 }
 
-/* Most descriptors in the message that asks for a process: the file, the channel, and two files
- * beside the file. The message's text is the path. */
-#define FDS 4
+/* Most descriptors in the message that asks for a process: the file, the channel, and files that
+ * are handed over. The message's text is the path. */
+#define FDS    (2 + DT_APART_HANDED)
+#define BESIDE 2 /* files beside the file, at most */
 
 union descriptors {
 	char space[CMSG_SPACE(FDS * sizeof(int))];
@@ -133,26 +131,12 @@ static size_t receive_file(int from, int fd[FDS], char *path, size_t size)
 
 /* ---- the process that forks the others ---- */
 
-static bool become(uid_t user)
-{
-	return setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
-}
-
-/*
- * Becomes a user to whom no file and no other process belongs. In a user namespace that may not be
- * possible: then it becomes nobody, or stays the user it was, and has few rights all the same.
- */
-static void become_nobody(void)
-{
-	if (setgroups(0, NULL) < 0 || !become(FREE_USERS + (uid_t)getpid() % 65536))
-		become(NOBODY);
-}
-
 /* Forks a process for each file that is asked for. */
 static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 {
 	pid_t own = getpid();
 	char path[PATH_MAX];
+	struct dt_apart_file f = {.path = path};
 	int fd[FDS];
 	size_t n;
 
@@ -163,9 +147,10 @@ static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 			if (getppid() != own)
 				_exit(0);
 			close(from);
-			serve(fd[1],
-			      &(struct dt_apart_file){
-				      path, fd[0], {n > 2 ? fd[2] : -1, n > 3 ? fd[3] : -1}});
+			for (size_t i = 0; i < DT_APART_HANDED; i++)
+				f.handed[i] = i + 2 < n ? fd[i + 2] : -1;
+			f.fd = fd[0];
+			serve(fd[1], &f);
 			_exit(0);
 		}
 		for (size_t i = 0; i < n; i++)
@@ -174,91 +159,26 @@ static _Noreturn void fork_each(int from, dt_apart_serve *serve)
 	_exit(0);
 }
 
-/*
- * Sets this process's command line, so that it is not taken for the controller by programs that
- * look at that. The command line is in the process's memory, at the place that the kernel gives
- * (proc(5): stat, arg_start and arg_end).
- */
-static void set_title(const char *title)
-{
-	char stat[1024] = "", *p;
-	unsigned long begin = 0, end = 0;
-	int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = file < 0 ? 0 : read(file, stat, sizeof(stat) - 1);
-
-	if (file >= 0)
-		close(file);
-	p = n > 0 ? strrchr(stat, ')') : NULL; /* the end of field 2, a name */
-	for (int field = 2; p && field < 48; field++)
-		p = strchr(p + 1, ' ');
-	if (!p || sscanf(p, "%lu %lu", &begin, &end) != 2 || begin >= end)
-		return;
-	memset((void *)begin, 0, end - begin);
-	dt_format((char *)begin, end - begin, "%s", title);
-}
-
-/* Closes all descriptors but the channel, those of the controller's parent too. Returns the
- * channel's new number. */
-static int leave_all(int channel)
-{
-	int nothing = open("/dev/null", O_RDWR);
-
-	for (int i = 0; nothing >= 0 && i <= (DT_SANITIZED ? 1 : 2); i++)
-		dup2(nothing, i);
-	if (channel != 3)
-		dup2(channel, 3);
-	close_range(4, ~0u, 0);
-	return 3;
-}
-
 /* Runs in the process that forks the others. */
-static _Noreturn void run(int channel, dt_apart_serve *serve)
+static void run(int from, void *serve)
 {
-	int from = leave_all(channel);
 	struct dt_needs needs = {.flags = DT_NEED_ALL_READ | DT_NEED_FORKS};
 	char ready = 1;
 
-	prctl(PR_SET_NAME, "devtrace-names");
-	set_title("devtrace-names");
-	/* a terminal's signals are for the traced program; this process ends with the controller */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGCHLD, SIG_IGN);
 	signal(SIGALRM, SIG_DFL);
-	become_nobody();
+	dt_aside_become_nobody(-1);
 	if (dt_confine(&needs, NULL) < 0 || send(from, &ready, 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
-	fork_each(from, serve);
+	fork_each(from, *(dt_apart_serve **)serve);
 }
 
 int dt_apart_begin(dt_apart_serve *serve, struct dt_error *e)
 {
-	int pair[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return dt_fail(e, "no process to read names: %s", strerror(errno));
-	/* forked twice, so that it is no child of the controller's, which waits for all its
-	 * children
-	 */
-	pid = fork();
-	if (pid == 0) {
-		close(pair[0]);
-		if (fork() == 0)
-			run(pair[1], serve);
-		_exit(0);
-	}
-	close(pair[1]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0) {
-		close(pair[0]);
-		return dt_fail(e, "no process to read names: %s", strerror(errno));
-	}
-	control = pair[0];
+	control = dt_aside_begin("devtrace-names", run, &serve, e);
 	confined = false;
-	return 0;
+	return control < 0 ? -1 : 0;
 }
 
 /* Looks whether that process is confined. It sends a byte when it is, for which this waits when the
@@ -296,7 +216,7 @@ static size_t open_beside(int file, const char *path, int *out)
 	if (!dt_elf_debuglink(file, name, sizeof(name)) || !realpath(path, real))
 		return 0;
 	base = strrchr(real, '/') + 1;
-	for (int i = 0; i < FDS - 2; i++) {
+	for (int i = 0; i < BESIDE; i++) {
 		/* a file may name itself: then there is no separate one */
 		if (!i && !strcmp(base, name))
 			continue;
@@ -308,10 +228,10 @@ static size_t open_beside(int file, const char *path, int *out)
 	return n;
 }
 
-int dt_apart_connect(const char *path, struct dt_error *e)
+int dt_apart_connect(const char *path, const int more[DT_APART_MORE], struct dt_error *e)
 {
 	int fd[FDS], pair[2];
-	size_t n = 2;
+	size_t n = 2, own;
 	bool sent;
 
 	fd[0] = dt_elf_file(path, true, e);
@@ -322,11 +242,14 @@ int dt_apart_connect(const char *path, struct dt_error *e)
 		return dt_fail(e, "%s: no process to read it: %s", path, strerror(errno));
 	}
 	fd[1] = pair[1];
-	n += open_beside(fd[0], path, fd + n);
+	own = n += open_beside(fd[0], path, fd + n);
+	for (size_t i = 0; more && i < DT_APART_MORE; i++)
+		if (more[i] >= 0)
+			fd[n++] = more[i];
 	pthread_mutex_lock(&lock);
 	sent = is_confined() && send_file(fd, n, path);
 	pthread_mutex_unlock(&lock);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < own; i++)
 		close(fd[i]);
 	if (sent)
 		return pair[0];

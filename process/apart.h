@@ -19,13 +19,16 @@
 
 #include "core/error.h"
 
+#define DT_APART_MORE	2		    /* files that the caller hands over, at most */
+#define DT_APART_HANDED (2 + DT_APART_MORE) /* and two that are found beside the file */
+
 /* What the process of a file gets: descriptors, open for reading. */
 struct dt_apart_file {
 	const char *path; /* the file's name */
 	int fd;		  /* the file itself */
-	/* files beside it that may be its debug file (dt_elf_debuglink()): in the same folder, and
-	 * in .debug there; -1: none */
-	int beside[2];
+	/* files that may be its debug files; -1: none. They lie beside it (dt_elf_debuglink()), in
+	 * the same folder and in .debug there, or were handed over by the caller */
+	int handed[DT_APART_HANDED];
 };
 
 /* Runs in the process of a file, and answers the questions on the channel, until the controller
@@ -56,9 +59,10 @@ void dt_apart_leave(void);
 /* Looks whether a process for a file was needed and could not be had. */
 bool dt_apart_gone(void);
 
-/* Opens the file at path and has a process made for it. Returns the channel to that, or -1 with the
- * reason. */
-int dt_apart_connect(const char *path, struct dt_error *e);
+/* Opens the file at path and has a process made for it, to which `more' are handed over too (-1:
+ * none; NULL: none at all), which stay the caller's. Returns the channel to the process, or -1 with
+ * the reason. */
+int dt_apart_connect(const char *path, const int more[DT_APART_MORE], struct dt_error *e);
 
 /* The longest time to wait for a whole answer, ns: a minute; tests set less. */
 extern uint64_t dt_apart_patience;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/debug-cache.h"
 #include "symbols/dwarf.h"
 #include "symbols/symtab-question.h"
 #include "symbols/symtab-work.h"
@@ -99,6 +100,9 @@ static int take_all(struct dt_symtab *t, const char *answer, size_t bytes)
 		return -1;
 	head.build_id[sizeof(t->main.build_id) - 1] = '\0';
 	memcpy(t->main.build_id, head.build_id, sizeof(t->main.build_id));
+	head.lacks[sizeof(t->lacks) - 1] = '\0';
+	memcpy(t->lacks, head.lacks, sizeof(t->lacks));
+	t->named_whole = head.named != 0;
 	return make_tables(t, &head, (const struct dt_told_function *)(const void *)(answer + at),
 			   (const struct dt_told_alias *)(const void *)(answer + at + functions),
 			   answer + at + functions + aliases);
@@ -336,15 +340,50 @@ done:
 	return t;
 }
 
-struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
+static struct dt_symtab *open_with(const char *path, const int more[DT_APART_MORE],
+				   struct dt_error *e)
 {
-	int channel = dt_apart_connect(path, e);
+	int channel = dt_apart_connect(path, more, e);
 
 	if (channel >= 0)
 		return dt_symtab_apart_begin(channel, path, e);
 	if (dt_apart_gone())
 		note_broken(path);
 	return NULL;
+}
+
+/* Returns the debug file that is missing, from debuginfod's cache or its servers; -1: there is
+ * none. The build id is what the file's process says. */
+static int find_missing(const struct dt_symtab *t)
+{
+	int file = dt_build_id_is(t->lacks) ? dt_debug_cache_open(t->lacks) : -1;
+
+	if (file < 0 && dt_symtab_fetches && dt_build_id_is(t->lacks))
+		file = dt_symtab_fetches(t->lacks, t->main.path, t->named_whole);
+	return file;
+}
+
+/* A file whose debug files are missing is opened again, by another process that gets them: first
+ * its own, then the one that dwz shares. */
+struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
+{
+	struct dt_symtab *t = open_with(path, NULL, e), *better;
+	int more[DT_APART_MORE] = {-1, -1};
+
+	for (size_t i = 0; t && i < DT_APART_MORE; i++) {
+		more[i] = find_missing(t);
+		if (more[i] < 0)
+			break;
+		better = open_with(path, more, NULL);
+		if (!better)
+			break;
+		dt_symtab_close(t);
+		t = better;
+	}
+	for (size_t i = 0; i < DT_APART_MORE; i++)
+		if (more[i] >= 0)
+			close(more[i]);
+	return t;
 }
 
 int dt_symtab_apart_start(dt_apart_serve *tell, struct dt_error *e)

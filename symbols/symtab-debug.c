@@ -11,6 +11,33 @@ static bool has_dwarf(const struct dt_symfile *f)
 	return dt_symfile_section(f, ".debug_info") || dt_symfile_section(f, ".zdebug_info");
 }
 
+bool dt_symtab_debug_file(struct dt_symtab *t)
+{
+	return t->debug.fd >= 0 || dt_symfile_debug(&t->debug, &t->main, t->dirs);
+}
+
+bool dt_symtab_lacks(struct dt_symtab *t, char id[DT_BUILD_ID])
+{
+	const struct dt_symfile *f = &t->main;
+	struct dt_symfile alt;
+
+	if (!has_dwarf(f)) {
+		if (!t->main.build_id[0])
+			return false;
+		if (!dt_symtab_debug_file(t)) {
+			memcpy(id, t->main.build_id, DT_BUILD_ID);
+			return true;
+		}
+		f = &t->debug;
+	}
+	if (!dt_symfile_alt_id(f, id))
+		return false;
+	if (!dt_symfile_alt(&alt, f, t->dirs))
+		return true;
+	dt_symfile_close(&alt);
+	return false;
+}
+
 static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
 {
 	const struct dt_symfile *f = &t->main;
@@ -19,7 +46,7 @@ static struct dt_dwarf *dwarf_of(struct dt_symtab *t)
 		return t->dwarf;
 	t->dwarf_tried = true;
 	if (!has_dwarf(f)) {
-		if (t->debug.fd < 0 && !dt_symfile_debug(&t->debug, &t->main, t->dirs))
+		if (!dt_symtab_debug_file(t))
 			return NULL;
 		f = &t->debug;
 	}

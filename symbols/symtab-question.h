@@ -47,6 +47,8 @@ enum dt_question {
 struct dt_told_all {
 	uint64_t functions, aliases, text; /* how many there are; bytes of the text */
 	char build_id[72];
+	char lacks[72]; /* the build id of a debug file that is missing; "" if none is */
+	uint64_t named; /* a bool: it has a .symtab, its own or in a file that it has */
 };
 
 /* A function in that answer. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/debug-cache.h"
 #include "symbols/code-apart.h"
 #include "symbols/dwarf.h"
 #include "symbols/symtab-question.h"
@@ -55,12 +56,15 @@ static bool tell_pools(int channel, int64_t result, struct pool *first, struct p
 	return ok;
 }
 
-static bool tell_all(int channel, const struct dt_symtab *t)
+static bool tell_all(int channel, struct dt_symtab *t)
 {
 	struct dt_told_all head = {.functions = t->functions, .aliases = t->aliases};
 	struct pool out = {0}, text = {0};
 
 	dt_format(head.build_id, sizeof(head.build_id), "%s", t->main.build_id);
+	head.named = t->named_whole;
+	if (!dt_symtab_lacks(t, head.lacks))
+		head.lacks[0] = '\0';
 	add(&out, &head, sizeof(head));
 	for (size_t i = 0; i < t->functions; i++) {
 		const struct dt_function *f = &t->function[i];
@@ -261,7 +265,11 @@ void dt_symtab_tell(int channel, const struct dt_apart_file *file)
 	char *more;
 	bool ok = true;
 
-	memcpy(dt_symfile_beside, file->beside, sizeof(dt_symfile_beside));
+	/* it may not look for files, nor ask for them, but gets them */
+	dt_debug_cache_off = true;
+	dt_symtab_fetches = NULL;
+	_Static_assert(DT_SYMFILE_HANDED == DT_APART_HANDED, "as many as are handed over");
+	memcpy(dt_symfile_handed, file->handed, sizeof(dt_symfile_handed));
 	t = dt_symtab_open_file(file->fd, file->path, NULL, &e);
 	while (ok && (more = dt_apart_next(channel, &ask))) {
 		ok = t ? answer(channel, t, &ask, more)

@@ -49,6 +49,8 @@ struct dt_symtab {
 	struct dt_symtab_kept *kept;
 	struct dt_dwarf *dwarf;
 	bool dwarf_tried;
+	bool named_whole;	 /* it has a .symtab: its own, or that of its debug file */
+	char lacks[DT_BUILD_ID]; /* read apart: the debug file that is missing, "": none is */
 
 	const struct dt_symtab_answers *apart; /* NULL: the file is read in this process */
 	int channel;			       /* to the process that reads it; -1: it is closed */
@@ -77,6 +79,13 @@ struct dt_symtab_kept {
 const char *dt_symtab_keep(struct dt_symtab *t, const char *text, size_t n);
 /* Does the file have debug information or, if it is read apart, may it have some? */
 bool dt_symtab_has_debug(struct dt_symtab *t);
+/*
+ * Finds out whether a debug file is missing that would tell more of the file: its own, or the one
+ * that dwz shares. Returns true and its build id if so. Not for a file that is read apart.
+ */
+bool dt_symtab_lacks(struct dt_symtab *t, char id[DT_BUILD_ID]);
+/* Opens the debug file, unless it is open; false: there is none. */
+bool dt_symtab_debug_file(struct dt_symtab *t);
 /* Finds the ends of functions that have no sizes, and fills in `reach'. */
 void dt_symtab_fill_sizes(struct dt_symtab *t);
 

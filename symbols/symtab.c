@@ -475,6 +475,28 @@ struct dt_symtab *dt_symtab_open(const char *path, const char *debug_dirs, struc
 	return file < 0 ? NULL : dt_symtab_open_file(file, path, debug_dirs, e);
 }
 
+int (*dt_symtab_fetches)(const char *build_id, const char *path, bool named);
+
+static bool has_symtab(const struct dt_symfile *f)
+{
+	return dt_symfile_section(f, ".symtab") != NULL;
+}
+
+/* Has the debug files that are missing downloaded: the file's own, then the one that dwz shares.
+ * They are found in debuginfod's cache after that. */
+static void fetch(struct dt_symtab *t)
+{
+	char id[DT_BUILD_ID];
+
+	for (int i = 0; i < 2 && dt_symtab_fetches && dt_symtab_lacks(t, id); i++) {
+		int file = dt_symtab_fetches(id, t->main.path, has_symtab(&t->main));
+
+		if (file < 0)
+			return;
+		close(file);
+	}
+}
+
 struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *debug_dirs,
 				      struct dt_error *e)
 {
@@ -492,9 +514,10 @@ struct dt_symtab *dt_symtab_open_file(int file, const char *path, const char *de
 	t->dirs = strdup(debug_dirs ? debug_dirs : DT_DEBUG_DIRS);
 	if (!t->dirs)
 		goto memory;
-	named = read_symbols(&all, &t->main, SHT_SYMTAB) ||
-		(dt_symfile_debug(&t->debug, &t->main, t->dirs) &&
-		 read_symbols(&all, &t->debug, SHT_SYMTAB)) ||
+	fetch(t);
+	t->named_whole = read_symbols(&all, &t->main, SHT_SYMTAB) ||
+			 (dt_symtab_debug_file(t) && read_symbols(&all, &t->debug, SHT_SYMTAB));
+	named = t->named_whole ||
 		(dt_mini_open(&t->mini, &t->main) && read_symbols(&all, &t->mini, SHT_SYMTAB));
 	read_symbols(&all, &t->main, SHT_DYNSYM);
 	if (!named)

@@ -31,6 +31,12 @@ void dt_symtab_close(struct dt_symtab *t);
  */
 bool dt_symtab_is_apart(const struct dt_symtab *t);
 extern struct dt_symtab *(*dt_symtab_opens)(const char *path, struct dt_error *e);
+/*
+ * The function that downloads the debug file of that build id, for the file at path (named: which
+ * has names of its own); NULL: none does. It returns a descriptor of the debug file, which is in
+ * debuginfod's cache then, or -1. See symbols/debuginfod.h.
+ */
+extern int (*dt_symtab_fetches)(const char *build_id, const char *path, bool named);
 
 /*
  * Returns all functions, sorted by address, and their number in *n. There is one per address, with

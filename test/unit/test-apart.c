@@ -464,7 +464,7 @@ static void ask_real(const char *path, uint64_t address)
 	int channel;
 
 	assert_int_equal(dt_symtab_apart_start(dt_symtab_tell, &e), 0);
-	channel = dt_apart_connect(path, &e);
+	channel = dt_apart_connect(path, NULL, &e);
 	assert_true(channel >= 0);
 	for (uint32_t i = DT_ASK_ALL; i < DT_QUESTIONS; i++) {
 		const char *more = i == DT_ASK_ADDRESS	  ? "c.c"

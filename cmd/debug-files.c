@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/debug-files.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/open.h"
+#include "elf/debug-cache.h"
+#include "process/threads.h"
+#include "symbols/debuginfod.h"
+
+#define PATIENCE 3000000000ull /* ns after which a download is mentioned without a terminal */
+
+static const char *command;
+static bool shown;     /* there is a line on the terminal that has not ended */
+static uint64_t since; /* the download began; 0: there is none */
+
+static void say(const char *line)
+{
+	fprintf(stderr, "%s: %s\n", command, line);
+}
+
+static void show_amount(const char *path, uint64_t done, uint64_t total)
+{
+	/* the longest line is written over: the terminal's width is not asked for */
+	fprintf(stderr, "\r%s: downloading the debug file of %s: %lu.%lu", command,
+		dt_cmd_plain(path), (unsigned long)(done / 1000000),
+		(unsigned long)(done / 100000 % 10));
+	if (total)
+		fprintf(stderr, " of %lu.%lu", (unsigned long)(total / 1000000),
+			(unsigned long)(total / 100000 % 10));
+	fputs(" MB", stderr);
+	fflush(stderr);
+}
+
+static void show(const char *path, uint64_t done, uint64_t total)
+{
+	if (!path) {
+		if (shown)
+			fputc('\n', stderr);
+		shown = false;
+		since = 0;
+		return;
+	}
+	if (!since)
+		since = dt_now_ns();
+	if (isatty(STDERR_FILENO)) {
+		show_amount(path, done, total);
+		shown = true;
+	} else if (since != UINT64_MAX && dt_now_ns() - since > PATIENCE) {
+		fprintf(stderr, "%s: downloading the debug file of %s\n", command,
+			dt_cmd_plain(path));
+		since = UINT64_MAX;
+	}
+}
+
+void dt_cmd_debug_files(const char *name, bool off)
+{
+	struct dt_error e;
+
+	command = name;
+	dt_debug_says = say;
+	dt_debuginfod_shows = show;
+	if (!off && dt_debuginfod_begin(&e) < 0)
+		say(e.text);
+}
