@@ -94,7 +94,8 @@ serve() {
 	local port
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	url=http://127.0.0.1:$port
-	debuginfod -p "$port" -d :memory: -F "$@" >"$top/server.log" 2>&1 3>&- &
+	# without servers and a cache of its own
+	env -u DEBUGINFOD_URLS -u DEBUGINFOD_CACHE_PATH HOME="$top" debuginfod -p "$port" -d :memory: -F "$@" >"$top/server.log" 2>&1 3>&- &
 	server=$!
 	# one of its files is there when it has read the folder
 	for i in $(seq 200); do
@@ -215,7 +216,7 @@ users() {
 	# the server does not have it: this is said, and lines are known all the same
 	"$dt" list -v "$top/one" 2>said | grep -E ':(alpha|beta|gamma_of)	' | sort >got
 	grep -q 'the servers do not have it' said
-	! cmp -s want got
+	run -1 cmp -s want got
 	[ ! -s "cache/$shared/debuginfo" ]
 	for u in $(users); do
 		rm -rf cache
@@ -251,7 +252,7 @@ users() {
 	[ "$(awk '/^NoNewPrivs:/ { print $2 }' "/proc/$loader/status")" = 1 ]
 	# its descriptors: nothing, the channel, and what libcurl opens
 	[ "$(readlink "/proc/$loader/fd/0")" = /dev/null ]
-	! ls -l "/proc/$loader/fd" | grep -E "t\.db|prog$"
+	run -1 grep -E "t\.db|prog$" <(ls -l "/proc/$loader/fd")
 	kill "$controller"
 	begin=$SECONDS
 	wait "$controller" || true

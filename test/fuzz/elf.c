@@ -4,6 +4,7 @@
  * tables, and the code, with the plan of what could be hooked in it.
  */
 #include "symbols/code.h"
+#include "elf/build-id.h"
 #include "elf/elf.h"
 #include "elf/imports.h"
 #include "process/needed.h"
@@ -58,10 +59,12 @@ static void headers(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct dt_elf *f;
 	uint64_t v, size;
-	char link[64];
+	char link[64], id[DT_BUILD_ID];
 
 	fuzz_must(!dt_elf_debuglink(fd, link, sizeof(link)) ||
 		  (link[0] && strlen(link) < sizeof(link)));
+	fuzz_must(!dt_build_id_read(fd, id) || dt_build_id_is(id) || strlen(id) < 8);
+	fuzz_must(strlen(id) < sizeof(id));
 	close(fd);
 	f = dt_elf_open(path, &error);
 	if (!f)

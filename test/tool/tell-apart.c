@@ -47,7 +47,8 @@ int main(int argc, char **argv)
 		close(answerer[0]);
 		close(asker[0]);
 		close(asker[1]);
-		dt_symtab_tell(answerer[1], &(struct dt_apart_file){argv[1], file, {-1, -1, -1, -1}});
+		dt_symtab_tell(answerer[1],
+			       &(struct dt_apart_file){argv[1], file, {-1, -1, -1, -1}});
 		_exit(0);
 	}
 	close(answerer[1]);
