@@ -8,7 +8,7 @@ setup_file() {
 	export dir
 	dir=$BATS_FILE_TMPDIR
 	build=${DEVTRACE_BUILD:-$BATS_TEST_DIRNAME/../../build}
-	"$build/test/tool/maketrace" -n 30000 -c 2 -t 3 "$dir/t.db" >"$dir/made"
+	"$build/test/tool/maketrace" -n 6000 -c 2 -t 3 "$dir/t.db" >"$dir/made"
 }
 
 setup() {
@@ -16,6 +16,9 @@ setup() {
 	PATH=$build:$build/test/tool:$PATH
 	cd "$dir" || return 1
 }
+
+# in front of each statement: the calls and who made them, to be looked up fast
+known='CREATE TEMP TABLE k AS SELECT id, parent, function FROM calls; CREATE INDEX ki ON k(id); CREATE INDEX kp ON k(parent);'
 
 # WORDS|the same in SQL
 pairs() {
@@ -33,11 +36,11 @@ pairs() {
 		depth<4|depth < 3
 		depth=7 function1*|depth = 6 AND function LIKE 'function1%'
 		depth>3 depth<6|depth BETWEEN 3 AND 4
-		in:function12*|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function12%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
-		-in:function1*|id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function1%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
-		in:function12* -in:function17 depth>5|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function LIKE 'function12%' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x) AND depth > 4 AND id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM calls WHERE function = 'function17' UNION SELECT c.id FROM calls c JOIN x ON c.parent = x.id) SELECT id FROM x)
-		caller:function1*|parent IN (SELECT id FROM calls WHERE function LIKE 'function1%')
-		-caller:function1*|parent NOT IN (SELECT id FROM calls WHERE function LIKE 'function1%') OR parent IS NULL
+		in:function12*|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		-in:function1*|id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function1%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		in:function12* -in:function17 depth>5|id IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function LIKE 'function12%' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x) AND depth > 4 AND id NOT IN (WITH RECURSIVE x(id) AS (SELECT id FROM k WHERE function = 'function17' UNION SELECT c.id FROM k c JOIN x ON c.parent = x.id) SELECT id FROM x)
+		caller:function1*|parent IN (SELECT id FROM k WHERE function LIKE 'function1%')
+		-caller:function1*|parent NOT IN (SELECT id FROM k WHERE function LIKE 'function1%') OR parent IS NULL
 		file:made-up.c thread:1001|thread = 1001
 		codesize=256 thread:1000|thread = 1000
 		core:1 time>5us|(timed OR ended = 'open') AND duration > 5000 AND EXISTS (SELECT 1 FROM records r WHERE r.kind = 'E' AND r.thread = calls.thread AND r.time = calls.begin AND r.core = 1)
@@ -49,7 +52,7 @@ pairs() {
 	while IFS='|' read -r words where; do
 		devtrace report --json -f "$words" t.db 2>err >r.json || { cat err; false; }
 		python3 -c 'import json; [print(x["function"], x["calls"]) for x in json.load(open("r.json")) if x["calls"]]' | LC_ALL=C sort >got
-		devtrace sql -n -c t.db "SELECT function || ' ' || count(*) FROM calls WHERE $where GROUP BY function" | tr -d '\r"' | LC_ALL=C sort >want
+		devtrace sql -n -c t.db "$known SELECT function || ' ' || count(*) FROM calls WHERE $where GROUP BY function" | tr -d '\r"' | LC_ALL=C sort >want
 		[ -s want ] || { echo "$words: nothing"; false; }
 		diff want got || { echo "$words"; false; }
 	done < <(pairs)
@@ -58,13 +61,13 @@ pairs() {
 @test "filter: calls -f has a line for each of these calls, and -B the calls around it" {
 	local words where n
 	while IFS='|' read -r words where; do
-		n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE $where" | tr -d '\r')
+		n=$(devtrace sql -n -c t.db "$known SELECT count(*) FROM calls WHERE $where" | tr -d '\r')
 		devtrace calls -f "$words" t.db 2>/dev/null >got
 		[ "$(grep -vcE '^(#|$)' got)" = "$n" ] || { echo "$words: $n wanted, $(grep -vcE '^(#|$)' got)"; false; }
 	done < <(pairs)
 	devtrace calls -B -f 'time>100us thread:1000' t.db 2>/dev/null >got
 	# a caller that is not meant has no time
-	n=$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE timed AND duration > 100000 AND thread = 1000" | tr -d '\r')
+	n=$(devtrace sql -n -c t.db "$known SELECT count(*) FROM calls WHERE timed AND duration > 100000 AND thread = 1000" | tr -d '\r')
 	[ "$(grep -c '^ *[0-9.]* [um]s  ' got)" -ge "$n" ]
 	[ "$(grep -c ' {$' got)" -gt 0 ]
 }
@@ -89,7 +92,7 @@ pairs() {
 			take(json.load(open("g.json")))
 			print(sum(n.values()))
 		PY
-		[ "$(cat got)" = "$(devtrace sql -n -c t.db "SELECT count(*) FROM calls WHERE $where" | tr -d '\r')" ] || { echo "$words: $(cat got)"; head -c 600 g.json; false; }
+		[ "$(cat got)" = "$(devtrace sql -n -c t.db "$known SELECT count(*) FROM calls WHERE $where" | tr -d '\r')" ] || { echo "$words: $(cat got)"; head -c 600 g.json; false; }
 	done < <(pairs)
 }
 

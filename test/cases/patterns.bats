@@ -4,7 +4,8 @@
 load common
 
 setup() {
-	cd "$(mktemp -d)"
+	dir=$(mktemp -d)
+	cd "$dir" || return 1
 	cat >names.c <<-'C'
 		#define FN __attribute__((noipa))
 		FN int alpha(int n) { return n + 1; }
@@ -16,9 +17,9 @@ setup() {
 }
 
 teardown() {
-	dir=$PWD check_traces
-	rm -rf "$PWD"
+	check_traces
 	cd /
+	rm -rf "$dir"
 }
 
 # names: which of the three functions are in what is read, in the order of the alphabet
