@@ -162,12 +162,16 @@ static void offer_ctl(const struct dt_session *s, struct dt_launch *l)
 
 /* Starts the process that downloads debug files and, if run by root, the one without rights that
  * reads executables. They must be started before any executable is read, and before this process
- * has anything worth stealing. */
+ * has anything worth stealing. Otherwise this process reads executables, or what is kept about
+ * them. */
 static int read_apart(const struct dt_trace_command *c, struct dt_error *e)
 {
 	dt_cmd_debug_files(c->name, c->no_debuginfod);
 	dt_debuginfod_stops = is_interrupted;
-	return geteuid() == 0 ? dt_symtab_apart_start(dt_symtab_tell, e) : 0;
+	if (geteuid() == 0)
+		return dt_symtab_apart_start(dt_symtab_tell, e);
+	dt_symtab_memos_start(dt_symtab_told);
+	return 0;
 }
 
 /* Gives up rights that are not needed; to be called before there are other threads. */

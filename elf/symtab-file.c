@@ -147,11 +147,60 @@ static bool is_wanted(struct dt_symfile *f, const char *build_id, const uint32_t
 	return false;
 }
 
+_Thread_local struct dt_symfile_tried *dt_symfile_tries;
+
+void dt_symfile_tried_free(struct dt_symfile_tried *t)
+{
+	while (t->n)
+		free(t->path[--t->n]);
+}
+
+/* Notes that a file is looked for at path. */
+static void note(const char *path)
+{
+	struct dt_symfile_tried *t = dt_symfile_tries;
+
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->n; i++)
+		if (!strcmp(t->path[i], path))
+			return;
+	if (t->n == DT_TRIED_MOST || !(t->path[t->n] = strdup(path))) {
+		t->spoiled = true;
+		return;
+	}
+	t->there[t->n++] = access(path, F_OK) == 0;
+}
+
+void dt_symfile_note_link(int file, const char *path, const char *dir)
+{
+	char name[256], real[PATH_MAX], where[2 * PATH_MAX];
+	int n;
+
+	if (!dt_symfile_tries || !dt_elf_debuglink(file, name, sizeof(name)))
+		return;
+	if (!realpath(path, real)) {
+		dt_symfile_tries->spoiled = true;
+		return;
+	}
+	n = (int)(strrchr(real, '/') + 1 - real);
+	snprintf(where, sizeof(where), "%.*s%s", n, real, name);
+	note(where);
+	snprintf(where, sizeof(where), "%.*s.debug/%s", n, real, name);
+	note(where);
+	snprintf(where, sizeof(where), "%s%.*s%s", dir, n, real, name);
+	note(where);
+}
+
 static bool try_file(struct dt_symfile *f, const char *path, const char *build_id,
 		     const uint32_t *crc)
 {
-	return access(path, R_OK) == 0 && dt_symfile_open(f, path, NULL) == 0 &&
-	       is_wanted(f, build_id, crc);
+	note(path);
+	if (access(path, R_OK) == 0 && dt_symfile_open(f, path, NULL) == 0)
+		return is_wanted(f, build_id, crc);
+	if (dt_symfile_tries && access(path, F_OK) == 0)
+		dt_symfile_tries->spoiled = true;
+	return false;
 }
 
 /* Tries the files that were handed over. */
@@ -176,6 +225,9 @@ static bool try_downloaded(struct dt_symfile *f, const char *path, const char *b
 	if (build_id[0] && try_handed(f, path, build_id, NULL))
 		return true;
 	file = dt_debug_cache_open(build_id);
+	/* it may be gone the next time, or another folder be used */
+	if (file >= 0 && dt_symfile_tries)
+		dt_symfile_tries->spoiled = true;
 	return file >= 0 && dt_symfile_begin(f, file, path, NULL) == 0 &&
 	       is_wanted(f, build_id, NULL);
 }

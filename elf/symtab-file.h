@@ -38,6 +38,24 @@ void dt_symfile_close(struct dt_symfile *f);
 #define DT_SYMFILE_HANDED 4
 extern int dt_symfile_handed[DT_SYMFILE_HANDED];
 
+#define DT_TRIED_MOST 32
+
+/* Where debug files were looked for, and whether there was a file of that name. The texts belong to
+ * whoever owns this. */
+struct dt_symfile_tried {
+	char *path[DT_TRIED_MOST];
+	bool there[DT_TRIED_MOST];
+	size_t n;
+	bool spoiled; /* not all are here, or a file could not be read */
+};
+
+/* Where this thread's searches are noted; NULL: nowhere. */
+extern _Thread_local struct dt_symfile_tried *dt_symfile_tries;
+void dt_symfile_tried_free(struct dt_symfile_tried *t);
+/* Notes where the file that .gnu_debuglink of an open file names is looked for. A separate process
+ * may not be able to: its folder may be closed to it. */
+void dt_symfile_note_link(int file, const char *path, const char *dir);
+
 /* Opens the debug file of main; returns false if there is none. dirs: folders, separated by ':'. */
 bool dt_symfile_debug(struct dt_symfile *debug, const struct dt_symfile *main, const char *dirs);
 

@@ -228,19 +228,15 @@ static size_t open_beside(int file, const char *path, int *out)
 	return n;
 }
 
-int dt_apart_connect(const char *path, const int more[DT_APART_MORE], struct dt_error *e)
+int dt_apart_connect(int file, const char *path, const int more[DT_APART_MORE], struct dt_error *e)
 {
 	int fd[FDS], pair[2];
 	size_t n = 2, own;
 	bool sent;
 
-	fd[0] = dt_elf_file(path, true, e);
-	if (fd[0] < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		close(fd[0]);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return dt_fail(e, "%s: no process to read it: %s", path, strerror(errno));
-	}
+	fd[0] = file;
 	fd[1] = pair[1];
 	own = n += open_beside(fd[0], path, fd + n);
 	for (size_t i = 0; more && i < DT_APART_MORE; i++)
@@ -249,7 +245,7 @@ int dt_apart_connect(const char *path, const int more[DT_APART_MORE], struct dt_
 	pthread_mutex_lock(&lock);
 	sent = is_confined() && send_file(fd, n, path);
 	pthread_mutex_unlock(&lock);
-	for (size_t i = 0; i < own; i++)
+	for (size_t i = 1; i < own; i++)
 		close(fd[i]);
 	if (sent)
 		return pair[0];

@@ -59,10 +59,10 @@ void dt_apart_leave(void);
 /* Looks whether a process for a file was needed and could not be had. */
 bool dt_apart_gone(void);
 
-/* Opens the file at path and has a process made for it, to which `more' are handed over too (-1:
- * none; NULL: none at all), which stay the caller's. Returns the channel to the process, or -1 with
- * the reason. */
-int dt_apart_connect(const char *path, const int more[DT_APART_MORE], struct dt_error *e);
+/* Has a process made for a file, which is open (path: its name), and to which `more' are handed
+ * over too (-1: none; NULL: none at all). All of them stay the caller's. Returns the channel to the
+ * process, or -1 with the reason. */
+int dt_apart_connect(int file, const char *path, const int more[DT_APART_MORE], struct dt_error *e);
 
 /* The longest time to wait for a whole answer, ns: a minute; tests set less. */
 extern uint64_t dt_apart_patience;

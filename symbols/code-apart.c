@@ -60,27 +60,28 @@ static void put_functions(char **to, const struct dt_code *c, const struct dt_sy
 	}
 }
 
-bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt_symtab *t)
+struct dt_told dt_code_told(int file, const char *path, const struct dt_symtab *t)
 {
 	struct dt_error e = {""};
 	struct dt_code *c = dt_code_open_file(dup(file), path, t, &e);
 	struct dt_told_code head;
 	size_t size;
 	char *text, *to;
-	bool ok;
 
-	if (!c)
-		return dt_apart_tell(channel, -1, e.text, strlen(e.text));
+	if (!c) {
+		text = strdup(e.text);
+		return (struct dt_told){-1, text, text ? strlen(text) : 0};
+	}
 	head = (struct dt_told_code){c->regions, c->functions, c->exits,  c->links,
 				     c->crosses, c->low,       c->high,	  c->covered,
 				     c->left,	 c->found,     c->go_low, c->go_high};
 	size = sizeof(head) + c->regions * sizeof(struct dt_told_region) +
 	       c->functions * sizeof(*c->function) + c->exits * sizeof(*c->exit) +
 	       c->links * sizeof(*c->link) + c->crosses * sizeof(*c->cross) + marks_of(c);
-	text = to = malloc(size);
+	text = to = malloc(size + 1);
 	if (!text) {
 		dt_code_close(c);
-		return false;
+		return (struct dt_told){0, NULL, 0};
 	}
 	put(&to, &head, sizeof(head));
 	for (size_t i = 0; i < c->regions; i++) {
@@ -95,10 +96,9 @@ bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt
 	put(&to, c->cross, c->crosses * sizeof(*c->cross));
 	for (size_t i = 0; i < c->regions; i++)
 		put(&to, c->region[i].mark, c->region[i].high - c->region[i].low);
+	*to = '\0';
 	dt_code_close(c);
-	ok = dt_apart_tell(channel, 0, text, size);
-	free(text);
-	return ok;
+	return (struct dt_told){0, text, size};
 }
 
 /* ---- the side that asks ---- */
@@ -290,7 +290,9 @@ static bool take_all(struct dt_code *c, size_t bytes, const struct dt_symtab *t,
 	return c->region && c->cross && take_regions(c, region, &rest, file) && is_sound(c, t);
 }
 
-static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, struct dt_error *e)
+/* again: if the answer is not sound, it may be asked for again */
+static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, bool again,
+				  struct dt_error *e)
 {
 	struct dt_apart_answer a = {0, 0};
 	int file = dt_elf_file(path, true, e);
@@ -314,6 +316,11 @@ static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, s
 		goto fail;
 	}
 	if (!take_all(c, a.bytes, t, file)) {
+		if (again && dt_symtab_apart_doubt(t)) {
+			close(file);
+			dt_code_close(c);
+			return open_apart(path, t, false, e);
+		}
 		dt_fail(e, "%s: what was read of its code can not be, or there is no memory for it",
 			path);
 		goto fail;
@@ -331,9 +338,9 @@ struct dt_code *dt_code_open(const char *path, const struct dt_symtab *symtab, s
 	int file;
 
 	if (symtab && dt_symtab_is_apart(symtab))
-		return open_apart(path, symtab, e);
-	if (!symtab && dt_symtab_opens) { /* a file that another process was to read is not read
-					     here if that has failed */
+		return open_apart(path, symtab, true, e);
+	if (!symtab && dt_symtab_opens && !dt_symtab_reads_here()) { /* a file that another process
+					     was to read is not read here if that has failed */
 		dt_fail(e, "%s: its code can not be read, since its symbols can not", path);
 		return NULL;
 	}

@@ -9,11 +9,9 @@
 #define DT_SYMBOLS_CODE_APART_H
 
 #include "symbols/code.h"
+#include "symbols/symtab-question.h"
 
-/*
- * The separate process's side: makes the map of the open file and sends it, or an error, on the
- * channel. Returns false if that fails.
- */
-bool dt_code_apart_tell(int channel, int file, const char *path, const struct dt_symtab *t);
+/* The side that answers: makes the map of the open file, and the answer of it, or of an error. */
+struct dt_told dt_code_told(int file, const char *path, const struct dt_symtab *t);
 
 #endif

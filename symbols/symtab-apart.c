@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "elf/debug-cache.h"
+#include "elf/elf.h"
 #include "symbols/dwarf.h"
 #include "symbols/symtab-question.h"
 #include "symbols/symtab-work.h"
 
-static char broken[256]; /* the first file whose process failed, "" for none */
+static char broken[256];	     /* the first file whose process failed, "" for none */
+static dt_symtab_teller *reads_here; /* answers for files that this process reads; NULL: none */
 
 const char *dt_symtab_apart_broken(void)
 {
@@ -23,6 +25,93 @@ static void note_broken(const char *path)
 		dt_format(broken, sizeof(broken), "%s", path);
 }
 
+/* Has the file read by this process. Returns the answer that is an error if that fails, else NULL.
+ */
+static char *read_here(struct dt_symtab *t, struct dt_apart_answer *a)
+{
+	int file = t->main.fd;
+	struct dt_error e;
+
+	t->main.fd = -1;
+	dt_symfile_note_link(file, t->main.path, DT_DEBUG_DIRS);
+	t->reader = dt_symtab_open_file(file, t->main.path, NULL, &e);
+	if (t->reader)
+		return NULL;
+	*a = (struct dt_apart_answer){-1, strlen(e.text)};
+	return strdup(e.text);
+}
+
+static void connect_apart(struct dt_symtab *t)
+{
+	struct dt_symfile_tried *before = dt_symfile_tries;
+
+	dt_symfile_tries = &t->tried;
+	dt_symfile_note_link(t->main.fd, t->main.path, DT_DEBUG_DIRS);
+	dt_symfile_tries = before;
+	t->channel = dt_apart_connect(t->main.fd, t->main.path, NULL, NULL);
+	close(t->main.fd);
+	t->main.fd = -1;
+	if (t->channel < 0)
+		note_broken(t->main.path);
+}
+
+static char *ask_here(struct dt_symtab *t, const struct dt_apart_ask *q, const char *more,
+		      struct dt_apart_answer *a)
+{
+	struct dt_symfile_tried *before = dt_symfile_tries;
+	struct dt_told told = {0, NULL, 0};
+
+	dt_symfile_tries = &t->tried;
+	if (t->unread)
+		told.text = read_here(t, a);
+	t->unread = false;
+	if (t->reader) {
+		told = reads_here(t->reader, q, more);
+		*a = (struct dt_apart_answer){told.result, told.bytes};
+	}
+	dt_symfile_tries = before;
+	return told.text;
+}
+
+/* Asks who reads the file, as dt_apart_ask() does. */
+static char *ask_reader(struct dt_symtab *t, const struct dt_apart_ask *q, const char *more,
+			size_t most, struct dt_apart_answer *a)
+{
+	char *text;
+
+	if (t->reader || (t->unread && reads_here))
+		return ask_here(t, q, more, a);
+	if (t->unread)
+		connect_apart(t);
+	t->unread = false;
+	if (t->channel < 0)
+		return NULL;
+	text = dt_apart_ask(t->channel, q, more, most, a);
+	if (text)
+		return text;
+	close(t->channel);
+	t->channel = -1;
+	note_broken(t->main.path);
+	return NULL;
+}
+
+/* May the answer be kept? Not errors, which may be gone the next time, nor what hangs on the words
+ * of a user. */
+static bool is_lasting(const struct dt_apart_ask *q, const struct dt_apart_answer *a)
+{
+	return q->what != DT_ASK_VARIABLE && q->what != DT_ASK_ADDRESS && q->what != DT_ASK_TRIED &&
+	       (a->result >= 0 || q->what == DT_ASK_LINE);
+}
+
+static char *recall(const struct dt_symtab *t, const struct dt_apart_ask *q, const char *more,
+		    size_t most, struct dt_apart_answer *a)
+{
+	const char *known = t->memo ? dt_memo_find(t->memo, q, more, a) : NULL;
+	char *text = known && a->bytes <= most ? malloc(a->bytes + 1) : NULL;
+
+	return text ? memcpy(text, known, a->bytes + 1) : NULL;
+}
+
 /* Asks, as dt_apart_ask() does. If the answer is NULL, nothing more will be known of the file. */
 static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uint64_t second,
 		 const char *more, size_t most, struct dt_apart_answer *a)
@@ -31,15 +120,77 @@ static char *ask(struct dt_symtab *t, enum dt_question what, uint64_t first, uin
 	const struct dt_apart_ask q = {what, (uint32_t)n, {first, second}};
 	char *text;
 
-	if (t->channel < 0 || n > DT_APART_ASK_MAX)
+	more = more ? more : "";
+	if (n > DT_APART_ASK_MAX)
 		return NULL;
-	text = dt_apart_ask(t->channel, &q, more ? more : "", most, a);
+	text = recall(t, &q, more, most, a);
 	if (text)
 		return text;
-	close(t->channel);
-	t->channel = -1;
-	note_broken(t->main.path);
-	return NULL;
+	text = ask_reader(t, &q, more, most, a);
+	if (text && t->memo && is_lasting(&q, a))
+		dt_memo_add(t->memo, &q, more, a, text);
+	return text;
+}
+
+bool dt_symtab_apart_doubt(const struct dt_symtab *t)
+{
+	if (!t->memo || !(t->unread || t->reader || t->channel >= 0))
+		return false;
+	dt_memo_forget(t->memo);
+	return true;
+}
+
+static bool is_known(const struct dt_symfile_tried *tried, const char *path)
+{
+	for (size_t i = 0; i < tried->n; i++)
+		if (!strcmp(tried->path[i], path))
+			return true;
+	return false;
+}
+
+/* Adds the answer to DT_ASK_TRIED. */
+static void take_tried(struct dt_symfile_tried *tried, const char *text, size_t n)
+{
+	for (size_t at = 0; at + 1 < n;) {
+		const char *path = text + at + 1;
+
+		at += strlen(path) + 2;
+		if (is_known(tried, path))
+			continue;
+		if (tried->n == DT_TRIED_MOST || path[0] != '/' ||
+		    !(tried->path[tried->n] = strdup(path))) {
+			tried->spoiled = true;
+			return;
+		}
+		tried->there[tried->n++] = path[-1] == 1;
+	}
+}
+
+/* Writes the file's memo, if there is news; asks which debug files that is due to. */
+static void end_memo(struct dt_symtab *t)
+{
+	struct dt_apart_answer a;
+	char *text;
+
+	if (t->memo && dt_memo_has_news(t->memo) && t->channel >= 0) {
+		text = ask(t, DT_ASK_TRIED, 0, 0, NULL, DT_TOLD_MOST, &a);
+		t->tried.spoiled = t->tried.spoiled || !text || a.result < 0;
+		if (text)
+			take_tried(&t->tried, text, a.bytes);
+		free(text);
+	}
+	/* a memo is no use without all that was looked for */
+	dt_memo_close(t->memo, t->reader || t->channel >= 0 ? &t->tried : NULL);
+	t->memo = NULL;
+}
+
+static void end(struct dt_symtab *t)
+{
+	end_memo(t);
+	dt_symtab_close(t->reader);
+	dt_symfile_tried_free(&t->tried);
+	if (t->channel >= 0)
+		close(t->channel);
 }
 
 char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_apart_answer *a)
@@ -52,6 +203,17 @@ char *dt_symtab_apart_code(const struct dt_symtab *t, uint64_t size, struct dt_a
 static bool take_text(char *buf, size_t size, const char *text)
 {
 	return size && dt_format(buf, size, "%s", text) < size;
+}
+
+static void free_tables(struct dt_symtab *t)
+{
+	free(t->function);
+	free(t->alias);
+	free(t->reach);
+	t->function = NULL;
+	t->alias = NULL;
+	t->reach = NULL;
+	t->functions = t->aliases = 0;
 }
 
 static int make_tables(struct dt_symtab *t, const struct dt_told_all *head,
@@ -304,30 +466,47 @@ static const struct dt_symtab_answers answers = {
 	.type = answer_type,
 	.object = answer_object,
 	.variable = answer_variable,
+	.end = end,
 };
 
-struct dt_symtab *dt_symtab_apart_begin(int channel, const char *path, struct dt_error *e)
+/* Makes a symtab, of which nothing has been asked; file -1: it is read at the other end of channel.
+ */
+static struct dt_symtab *make(int file, int channel, const char *path)
 {
 	struct dt_symtab *t = calloc(1, sizeof(*t));
-	struct dt_apart_answer a;
-	char *text = NULL;
 
 	if (!t || !(t->main.path = strdup(path))) {
-		close(channel);
 		free(t);
-		dt_fail(e, "out of memory reading the symbols of %s", path);
 		return NULL;
 	}
-	t->main.fd = t->debug.fd = t->mini.fd = -1;
+	t->debug.fd = t->mini.fd = -1;
+	t->main.fd = file;
 	t->apart = &answers;
 	t->channel = channel;
-	text = ask(t, DT_ASK_ALL, 0, 0, NULL, DT_TOLD_MOST, &a);
+	t->unread = file >= 0;
+	return t;
+}
+
+/* Asks for the tables. If what a memo says of them is not sound, the file is read after all. */
+static struct dt_symtab *begin(struct dt_symtab *t, struct dt_error *e)
+{
+	const char *path = t->main.path;
+	struct dt_apart_answer a;
+	char *text = ask(t, DT_ASK_ALL, 0, 0, NULL, DT_TOLD_MOST, &a);
+	int rc = text && a.result >= 0 ? take_all(t, text, a.bytes) : 0;
+
+	if (rc < 0 && t->unread && dt_symtab_apart_doubt(t)) {
+		free(text);
+		free_tables(t);
+		text = ask(t, DT_ASK_ALL, 0, 0, NULL, DT_TOLD_MOST, &a);
+		rc = text && a.result >= 0 ? take_all(t, text, a.bytes) : 0;
+	}
 	if (!text)
 		dt_fail(e, "%s: the process that was to read it has ended, or did not answer",
 			path);
 	else if (a.result < 0)
 		dt_fail(e, "%s", text);
-	else if (take_all(t, text, a.bytes) < 0)
+	else if (rc < 0)
 		dt_fail(e,
 			"%s: what was read of its symbols can not be, or there is no memory for it",
 			path);
@@ -340,16 +519,59 @@ done:
 	return t;
 }
 
-static struct dt_symtab *open_with(const char *path, const int more[DT_APART_MORE],
+struct dt_symtab *dt_symtab_apart_begin(int channel, const char *path, struct dt_error *e)
+{
+	struct dt_symtab *t = make(-1, channel, path);
+
+	if (t)
+		return begin(t, e);
+	close(channel);
+	dt_fail(e, "out of memory reading the symbols of %s", path);
+	return NULL;
+}
+
+/* Opens a file that a process of its own reads, which gets the debug files `more'. */
+static struct dt_symtab *open_with(int file, const char *path, const int more[DT_APART_MORE],
 				   struct dt_error *e)
 {
-	int channel = dt_apart_connect(path, more, e);
+	int channel = dt_apart_connect(file, path, more, e);
 
+	close(file);
 	if (channel >= 0)
 		return dt_symtab_apart_begin(channel, path, e);
 	if (dt_apart_gone())
 		note_broken(path);
 	return NULL;
+}
+
+/* Opens a file that has a memo, both of which the symtab owns from now on. */
+static struct dt_symtab *open_memo(int file, const char *path, struct dt_memo *memo,
+				   struct dt_error *e)
+{
+	struct dt_symtab *t = make(file, -1, path);
+
+	if (!t) {
+		close(file);
+		dt_memo_close(memo, NULL);
+		dt_fail(e, "out of memory reading the symbols of %s", path);
+		return NULL;
+	}
+	t->memo = memo;
+	t->bare = dt_memo_has(memo, DT_ASK_LINE, DT_TOLD_BARE);
+	return begin(t, e);
+}
+
+bool dt_symtab_reads_here(void)
+{
+	return reads_here != NULL;
+}
+
+void dt_symtab_memos_start(dt_symtab_teller *tell)
+{
+	if (!dt_memo_possible())
+		return;
+	reads_here = tell;
+	dt_symtab_opens = dt_symtab_apart_open;
 }
 
 /* Returns the debug file that is missing, from debuginfod's cache or its servers; -1: there is
@@ -364,17 +586,16 @@ static int find_missing(const struct dt_symtab *t)
 }
 
 /* A file whose debug files are missing is opened again, by another process that gets them: first
- * its own, then the one that dwz shares. */
-struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
+ * its own, then the one that dwz shares. Nothing is kept of that. */
+static struct dt_symtab *complete_apart(struct dt_symtab *t, const char *path)
 {
-	struct dt_symtab *t = open_with(path, NULL, e), *better;
-	int more[DT_APART_MORE] = {-1, -1};
+	int more[DT_APART_MORE] = {-1, -1}, file;
+	struct dt_symtab *better;
 
 	for (size_t i = 0; t && i < DT_APART_MORE; i++) {
 		more[i] = find_missing(t);
-		if (more[i] < 0)
-			break;
-		better = open_with(path, more, NULL);
+		file = more[i] < 0 ? -1 : dt_elf_file(path, true, NULL);
+		better = file < 0 ? NULL : open_with(file, path, more, NULL);
 		if (!better)
 			break;
 		dt_symtab_close(t);
@@ -384,6 +605,37 @@ struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
 		if (more[i] >= 0)
 			close(more[i]);
 	return t;
+}
+
+/* The same of a file that this process reads, if its memo says that some are missing: what is read
+ * now finds them by itself. */
+static struct dt_symtab *complete_here(struct dt_symtab *t, const char *path)
+{
+	int missing = t && t->unread ? find_missing(t) : -1;
+	int file = missing < 0 ? -1 : dt_elf_file(path, true, NULL);
+	struct dt_symtab *better = file < 0 ? NULL : dt_symtab_open_file(file, path, NULL, NULL);
+
+	if (missing >= 0)
+		close(missing);
+	if (!better)
+		return t;
+	dt_symtab_close(t);
+	return better;
+}
+
+struct dt_symtab *dt_symtab_apart_open(const char *path, struct dt_error *e)
+{
+	int file = dt_elf_file(path, true, e);
+	struct dt_memo *memo = file < 0 ? NULL : dt_memo_open(file, path);
+
+	if (file < 0)
+		return NULL;
+	if (!reads_here)
+		return complete_apart(memo ? open_memo(file, path, memo, e)
+					   : open_with(file, path, NULL, e),
+				      path);
+	return memo ? complete_here(open_memo(file, path, memo, e), path)
+		    : dt_symtab_open_file(file, path, NULL, e);
 }
 
 int dt_symtab_apart_start(dt_apart_serve *tell, struct dt_error *e)

@@ -31,6 +31,9 @@ enum dt_question {
 	DT_ASK_VARIABLE, /* [0]: address; an expression follows. 0: struct dt_variable; -1: the
 			    reason why not */
 	DT_ASK_CODE,	 /* 0: a map of code, see struct dt_told_code; -1: the reason why not */
+	/* where debug files were looked for: for each a byte (was there one?) and the path with a
+	 * NUL; -1: not all are known */
+	DT_ASK_TRIED,
 	DT_QUESTIONS,
 };
 
@@ -88,5 +91,13 @@ struct dt_told_region {
 };
 
 #define DT_TOLD_NAMELESS UINTPTR_MAX /* in place of a name: the function has none */
+
+/* An answer as it is made: the bytes, which have a byte 0 behind them, are to be freed. text NULL:
+ * there is no answer. */
+struct dt_told {
+	int64_t result;
+	char *text;
+	size_t bytes;
+};
 
 #endif

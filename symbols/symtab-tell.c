@@ -42,21 +42,32 @@ static uint32_t add_text(struct pool *o, const char *text)
 	return add(o, text, strlen(text) + 1) && at < DT_TOLD_MOST ? (uint32_t)at : DT_TOLD_SAME;
 }
 
-/* Sends both pools, one after the other, and frees them. */
-static bool tell_pools(int channel, int64_t result, struct pool *first, struct pool *second)
+/* Makes an answer of both pools, one after the other, and frees them. */
+static struct dt_told told_pools(int64_t result, struct pool *first, struct pool *second)
 {
-	bool ok;
+	struct dt_told told = {result, NULL, 0};
 
 	if (second->n)
 		add(first, second->p, second->n);
-	ok = !first->failed && !second->failed &&
-	     dt_apart_tell(channel, result, first->p ? first->p : "", first->n);
-	free(first->p);
+	add(first, "", 1);
+	if (!first->failed && !second->failed)
+		told = (struct dt_told){result, first->p, first->n - 1};
+	else
+		free(first->p);
 	free(second->p);
-	return ok;
+	return told;
 }
 
-static bool tell_all(int channel, struct dt_symtab *t)
+static struct dt_told told(int64_t result, const void *bytes, size_t n)
+{
+	struct pool one = {0}, none = {0};
+
+	if (n)
+		add(&one, bytes, n);
+	return told_pools(result, &one, &none);
+}
+
+static struct dt_told tell_all(struct dt_symtab *t)
 {
 	struct dt_told_all head = {.functions = t->functions, .aliases = t->aliases};
 	struct pool out = {0}, text = {0};
@@ -81,7 +92,7 @@ static bool tell_all(int channel, struct dt_symtab *t)
 	}
 	if (!out.failed)
 		((struct dt_told_all *)(void *)out.p)->text = text.n;
-	return tell_pools(channel, 0, &out, &text);
+	return told_pools(0, &out, &text);
 }
 
 struct naming {
@@ -108,7 +119,7 @@ static void name_alias(void *ctx, uint64_t address, const char *name)
 	n->last = name;
 }
 
-static bool tell_names(int channel, struct dt_symtab *t)
+static struct dt_told tell_names(struct dt_symtab *t)
 {
 	struct naming n = {0};
 	size_t functions;
@@ -128,7 +139,7 @@ static bool tell_names(int channel, struct dt_symtab *t)
 		dt_symtab_aliases(&one, name_alias, &n);
 		t->kept = one.kept;
 	}
-	return tell_pools(channel, 0, &n.at, &n.text);
+	return told_pools(0, &n.at, &n.text);
 }
 
 static const struct dt_function *function_at(struct dt_symtab *t, uint64_t address)
@@ -138,19 +149,19 @@ static const struct dt_function *function_at(struct dt_symtab *t, uint64_t addre
 	return f && f->address == address ? f : NULL;
 }
 
-static bool tell_name(int channel, struct dt_symtab *t, uint64_t address)
+static struct dt_told tell_name(struct dt_symtab *t, uint64_t address)
 {
 	const struct dt_function *f = function_at(t, address);
 	bool other = f && f->full != f->linkage;
 
-	return dt_apart_tell(channel, other, other ? f->full : "", other ? strlen(f->full) : 0);
+	return told(other, other ? f->full : "", other ? strlen(f->full) : 0);
 }
 
 /*
  * Answers with the line and also the signature, as the code that describes a function asks for that
  * next.
  */
-static bool tell_line(int channel, struct dt_symtab *t, uint64_t address)
+static struct dt_told tell_line(struct dt_symtab *t, uint64_t address)
 {
 	const struct dt_function *f = function_at(t, address);
 	char text[2 * DT_TOLD_ONE] = "";
@@ -160,27 +171,25 @@ static bool tell_line(int channel, struct dt_symtab *t, uint64_t address)
 	size_t n;
 
 	if (!dt_symtab_has_debug(t))
-		return dt_apart_tell(channel, DT_TOLD_BARE, "", 0);
+		return told(DT_TOLD_BARE, "", 0);
 	known = dt_symtab_line(t, address, &file, &line) && file;
 	n = dt_format(text, DT_TOLD_ONE, "%s", known ? file : "");
 	if (n >= DT_TOLD_ONE)
 		n = DT_TOLD_ONE - 1;
 	if (f)
 		dt_symtab_described(t, f, text + n + 1, DT_TOLD_ONE);
-	return dt_apart_tell(channel, known ? (int64_t)line : -1, text,
-			     n + 1 + strlen(text + n + 1));
+	return told(known ? (int64_t)line : -1, text, n + 1 + strlen(text + n + 1));
 }
 
-static bool tell_address(int channel, struct dt_symtab *t, unsigned line, const char *file,
-			 size_t n)
+static struct dt_told tell_address(struct dt_symtab *t, unsigned line, const char *file, size_t n)
 {
 	uint64_t address = 0;
 	bool known = dt_symtab_address(t, file, n, line, &address);
 
-	return dt_apart_tell(channel, known, &address, sizeof(address));
+	return told(known, &address, sizeof(address));
 }
 
-static bool tell_signature(int channel, struct dt_symtab *t, const struct dt_apart_ask *a)
+static struct dt_told tell_signature(struct dt_symtab *t, const struct dt_apart_ask *a)
 {
 	const struct dt_function *f = function_at(t, a->number[0]);
 	char text[DT_TOLD_ONE] = "";
@@ -191,19 +200,19 @@ static bool tell_signature(int channel, struct dt_symtab *t, const struct dt_apa
 		dt_symtab_described(t, f, text, sizeof(text));
 	else if (f)
 		dt_symtab_places(t, f, text, sizeof(text));
-	return dt_apart_tell(channel, 0, text, strlen(text));
+	return told(0, text, strlen(text));
 }
 
-static bool tell_type(int channel, struct dt_symtab *t, uint64_t key, uint64_t bytes)
+static struct dt_told tell_type(struct dt_symtab *t, uint64_t key, uint64_t bytes)
 {
 	size_t size = bytes < DT_TOLD_ONE ? (size_t)bytes : DT_TOLD_ONE;
 	char text[DT_TOLD_ONE] = "";
 	bool known = dt_symtab_type(t, key, text, size);
 
-	return dt_apart_tell(channel, known, text, known ? strlen(text) : 0);
+	return told(known, text, known ? strlen(text) : 0);
 }
 
-static bool tell_object(int channel, struct dt_symtab *t, uint64_t address)
+static struct dt_told tell_object(struct dt_symtab *t, uint64_t address)
 {
 	const struct dt_object *o = dt_symtab_object(t, address);
 	struct dt_told_object one = {0};
@@ -214,51 +223,65 @@ static bool tell_object(int channel, struct dt_symtab *t, uint64_t address)
 		add_text(&text, o->name);
 	}
 	add(&out, &one, sizeof(one));
-	return tell_pools(channel, o != NULL, &out, &text);
+	return told_pools(o != NULL, &out, &text);
 }
 
-static bool tell_variable(int channel, struct dt_symtab *t, uint64_t address,
-			  const char *expression)
+static struct dt_told tell_variable(struct dt_symtab *t, uint64_t address, const char *expression)
 {
 	struct dt_variable v = {.type = ""};
 	struct dt_error e = {""};
 
 	if (dt_variable_find(t, address, expression, &v, &e) < 0)
-		return dt_apart_tell(channel, -1, e.text, strlen(e.text));
+		return told(-1, e.text, strlen(e.text));
 	v.item.from.symbol = NULL; /* a pointer into this process's memory */
-	return dt_apart_tell(channel, 0, &v, sizeof(v));
+	return told(0, &v, sizeof(v));
 }
 
-static bool answer(int channel, struct dt_symtab *t, const struct dt_apart_ask *a, const char *more)
+static struct dt_told tell_tried(void)
+{
+	const struct dt_symfile_tried *t = dt_symfile_tries;
+	struct pool out = {0}, none = {0};
+
+	for (size_t i = 0; t && i < t->n; i++) {
+		add(&out, t->there[i] ? "\1" : "", 1);
+		add_text(&out, t->path[i]);
+	}
+	return told_pools(t && !t->spoiled ? 0 : -1, &out, &none);
+}
+
+struct dt_told dt_symtab_told(struct dt_symtab *t, const struct dt_apart_ask *a, const char *more)
 {
 	switch (a->what) {
 	case DT_ASK_ALL:
-		return tell_all(channel, t);
+		return tell_all(t);
 	case DT_ASK_NAMES:
-		return tell_names(channel, t);
+		return tell_names(t);
 	case DT_ASK_NAME:
-		return tell_name(channel, t, a->number[0]);
+		return tell_name(t, a->number[0]);
 	case DT_ASK_LINE:
-		return tell_line(channel, t, a->number[0]);
+		return tell_line(t, a->number[0]);
 	case DT_ASK_ADDRESS:
-		return tell_address(channel, t, (unsigned)a->number[0], more, a->bytes);
+		return tell_address(t, (unsigned)a->number[0], more, a->bytes);
 	case DT_ASK_SIGNATURE:
-		return tell_signature(channel, t, a);
+		return tell_signature(t, a);
 	case DT_ASK_TYPE:
-		return tell_type(channel, t, a->number[0], a->number[1]);
+		return tell_type(t, a->number[0], a->number[1]);
 	case DT_ASK_OBJECT:
-		return tell_object(channel, t, a->number[0]);
+		return tell_object(t, a->number[0]);
 	case DT_ASK_VARIABLE:
-		return tell_variable(channel, t, a->number[0], more);
+		return tell_variable(t, a->number[0], more);
 	case DT_ASK_CODE:
-		return dt_code_apart_tell(channel, t->main.fd, t->main.path, t);
+		return dt_code_told(t->main.fd, t->main.path, t);
+	case DT_ASK_TRIED:
+		return tell_tried();
 	default:
-		return false;
+		return (struct dt_told){0, NULL, 0};
 	}
 }
 
 void dt_symtab_tell(int channel, const struct dt_apart_file *file)
 {
+	struct dt_symfile_tried tried = {.n = 0};
 	struct dt_error e = {""};
 	struct dt_apart_ask ask;
 	struct dt_symtab *t;
@@ -270,11 +293,17 @@ void dt_symtab_tell(int channel, const struct dt_apart_file *file)
 	dt_symtab_fetches = NULL;
 	_Static_assert(DT_SYMFILE_HANDED == DT_APART_HANDED, "as many as are handed over");
 	memcpy(dt_symfile_handed, file->handed, sizeof(dt_symfile_handed));
+	dt_symfile_tries = &tried;
 	t = dt_symtab_open_file(file->fd, file->path, NULL, &e);
 	while (ok && (more = dt_apart_next(channel, &ask))) {
-		ok = t ? answer(channel, t, &ask, more)
-		       : dt_apart_tell(channel, -1, e.text, strlen(e.text));
+		struct dt_told one =
+			t ? dt_symtab_told(t, &ask, more) : told(-1, e.text, strlen(e.text));
+
+		ok = one.text && dt_apart_tell(channel, one.result, one.text, one.bytes);
+		free(one.text);
 		free(more);
 	}
 	dt_symtab_close(t);
+	dt_symfile_tries = NULL;
+	dt_symfile_tried_free(&tried);
 }

@@ -4,6 +4,7 @@
 #define DT_SYMBOLS_SYMTAB_WORK_H
 
 #include "elf/symtab-file.h"
+#include "symbols/memo.h"
 #include "symbols/symtab.h"
 #include "symbols/variable.h"
 
@@ -28,6 +29,7 @@ struct dt_symtab_answers {
 	const struct dt_object *(*object)(struct dt_symtab *t, uint64_t address);
 	int (*variable)(struct dt_symtab *t, uint64_t address, const char *expression,
 			struct dt_variable *v, struct dt_error *e);
+	void (*end)(struct dt_symtab *t); /* nothing is asked any more */
 };
 
 /* The symbols of one file. */
@@ -54,8 +56,14 @@ struct dt_symtab {
 
 	const struct dt_symtab_answers *apart; /* NULL: the file is read in this process */
 	int channel;			       /* to the process that reads it; -1: it is closed */
-	bool named;			       /* all names have been filled in */
-	bool bare;			       /* it has no debug information */
+	/* The file's memo; NULL: none. Who answers what is not in it, the process at `channel' or
+	 * `reader' in this process, is only made when it is needed: unread. `tried' is reader's. */
+	struct dt_memo *memo;
+	struct dt_symtab *reader;
+	struct dt_symfile_tried tried;
+	bool unread;
+	bool named; /* all names have been filled in */
+	bool bare;  /* it has no debug information */
 	/* The last answer, for the address `at': its line in source (NULL: not known), and its
 	 * signature as from dt_symtab_described(). */
 	struct {

@@ -561,9 +561,9 @@ void dt_symtab_close(struct dt_symtab *t)
 	dt_dwarf_close(t->dwarf);
 	dt_symfile_close(&t->debug);
 	dt_symfile_close(&t->mini);
+	if (t->apart)
+		t->apart->end(t);
 	dt_symfile_close(&t->main);
-	if (t->apart && t->channel >= 0)
-		close(t->channel);
 	free_kept(t->kept);
 	free_kept(t->file);
 	free(t->last.signature);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/memo.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbols/memo-file.h"
+
+#define BUCKETS	    1024
+#define ANSWERS_MAX 65536u
+#define YOUNG_S	    2 /* a file that changed less than this ago may change again at the same time */
+
+struct entry {
+	struct dt_memo_answer is;
+	const char *more, *text;
+	bool own; /* `text' is this entry's, and freed with it; `more' is behind the entry */
+	struct entry *next;
+	struct entry *older;
+};
+
+struct dt_memo {
+	char *path;
+	struct dt_memo_identity file;
+	char *bytes; /* what was read from the memo's file, which entries point into */
+	struct entry *bucket[BUCKETS];
+	struct entry *last; /* all entries, through `older' */
+	size_t n, size;	    /* how many, and their bytes in a file */
+	bool news;
+	time_t opened;
+	struct dt_memo_debug *debug; /* the debug files that the memo's file named */
+	size_t debugs;
+};
+
+static size_t bucket_of(const struct dt_apart_ask *a, const char *more)
+{
+	uint64_t h = dt_memo_sum(more, a->bytes, a->what);
+
+	h = (h ^ a->number[0]) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 29 ^ a->number[1]) * 0xbf58476d1ce4e5b9u;
+	return h >> 40 & (BUCKETS - 1);
+}
+
+static bool is_asked(const struct entry *x, const struct dt_apart_ask *a, const char *more)
+{
+	return x->is.what == a->what && x->is.more == a->bytes && x->is.number[0] == a->number[0] &&
+	       x->is.number[1] == a->number[1] && !memcmp(x->more, more, a->bytes);
+}
+
+const char *dt_memo_find(const struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
+			 struct dt_apart_answer *a)
+{
+	for (const struct entry *x = m->bucket[bucket_of(ask, more)]; x; x = x->next)
+		if (is_asked(x, ask, more)) {
+			*a = (struct dt_apart_answer){x->is.result, x->is.bytes};
+			return x->text;
+		}
+	return NULL;
+}
+
+bool dt_memo_has(const struct dt_memo *m, uint32_t what, int64_t result)
+{
+	for (const struct entry *x = m->last; x; x = x->older)
+		if (x->is.what == what && x->is.result == result)
+			return true;
+	return false;
+}
+
+/* Adds an entry whose text lies in memory already. own: the entry frees it. */
+static bool add(struct dt_memo *m, const struct dt_memo_answer *is, const char *more,
+		const char *text, bool own)
+{
+	const struct dt_apart_ask ask = {is->what, is->more, {is->number[0], is->number[1]}};
+	struct entry *x = malloc(sizeof(*x) + is->more + 1u);
+	struct entry **to = &m->bucket[bucket_of(&ask, more)];
+
+	if (!x)
+		return false;
+	*x = (struct entry){*is, (char *)(x + 1), text, own, *to, m->last};
+	memcpy(x + 1, more, is->more);
+	*to = m->last = x;
+	m->n++;
+	m->size += dt_memo_answer_size(is);
+	return true;
+}
+
+void dt_memo_add(struct dt_memo *m, const struct dt_apart_ask *ask, const char *more,
+		 const struct dt_apart_answer *a, const char *text)
+{
+	const struct dt_memo_answer is = {
+		ask->what, ask->bytes, {ask->number[0], ask->number[1]}, a->result, a->bytes};
+	char *copy;
+
+	if (m->n >= ANSWERS_MAX || a->bytes > DT_MEMO_MOST ||
+	    m->size + dt_memo_answer_size(&is) > DT_MEMO_MOST)
+		return;
+	copy = malloc(a->bytes + 1);
+	if (!copy)
+		return;
+	memcpy(copy, text, a->bytes);
+	copy[a->bytes] = '\0';
+	if (add(m, &is, more, copy, true))
+		m->news = true;
+	else
+		free(copy);
+}
+
+bool dt_memo_has_news(const struct dt_memo *m)
+{
+	return m->news;
+}
+
+void dt_memo_forget(struct dt_memo *m)
+{
+	for (struct entry *x = m->last, *older; x; x = older) {
+		older = x->older;
+		if (x->own)
+			free((void *)(uintptr_t)x->text);
+		free(x);
+	}
+	memset(m->bucket, 0, sizeof(m->bucket));
+	m->last = NULL;
+	m->n = m->size = 0;
+	m->news = true;
+	free(m->bytes);
+	free(m->debug);
+	m->bytes = NULL;
+	m->debug = NULL;
+	m->debugs = 0;
+}
+
+/* ---- reading ---- */
+
+/* Takes what the memo's file says, if it is all sound and still holds. */
+static bool take_all(struct dt_memo *m, char *bytes, size_t n)
+{
+	struct dt_memo_rest rest = {bytes, n};
+	const struct dt_memo_head *h = dt_memo_take(&rest, sizeof(*h));
+
+	if (!h || !dt_memo_is_head(h, bytes, n, &m->file) ||
+	    !dt_memo_take_text(&rest, h->path, m->path) || h->debugs > DT_TRIED_MOST ||
+	    h->answers > ANSWERS_MAX)
+		return false;
+	m->debug = calloc(h->debugs + 1, sizeof(*m->debug));
+	for (; m->debug && m->debugs < h->debugs; m->debugs++)
+		if (!dt_memo_take_debug(&rest, &m->debug[m->debugs]) ||
+		    !dt_memo_debug_holds(&m->debug[m->debugs]))
+			return false;
+	for (uint64_t i = 0; m->debug && i < h->answers; i++) {
+		const char *more, *text;
+		const struct dt_memo_answer *is = dt_memo_take_answer(&rest, &more, &text);
+
+		if (!is || !add(m, is, more, text, false))
+			return false;
+	}
+	return m->debug && !rest.left;
+}
+
+/* Memos can be wrong only if the folder's owner wants it; what is taken from them is checked all
+ * the same. */
+static void read_file(struct dt_memo *m)
+{
+	size_t n;
+	char *bytes = dt_memo_file_read(m->path, &m->file, &n);
+
+	if (!bytes)
+		return;
+	if (take_all(m, bytes, n)) {
+		m->bytes = bytes;
+		return;
+	}
+	dt_memo_forget(m);
+	m->news = false;
+	free(bytes);
+}
+
+bool dt_memo_possible(void)
+{
+	return dt_memo_folder() >= 0;
+}
+
+struct dt_memo *dt_memo_open(int file, const char *path)
+{
+	char real[PATH_MAX];
+	struct timespec now;
+	struct dt_memo *m;
+	struct stat st;
+
+	/* names below /proc mean other files with each process */
+	if (!strncmp(path, "/proc/", 6) || !realpath(path, real) || !dt_memo_possible() ||
+	    fstat(file, &st) < 0 || !dt_memo_is_lasting(&st) ||
+	    clock_gettime(CLOCK_REALTIME, &now) < 0 || now.tv_sec - st.st_ctim.tv_sec < YOUNG_S)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m || !(m->path = strdup(real))) {
+		free(m);
+		return NULL;
+	}
+	m->opened = now.tv_sec;
+	m->file = dt_memo_identity_of(&st);
+	read_file(m);
+	return m;
+}
+
+/* ---- writing ---- */
+
+static void put(struct dt_memo_out *o, const struct dt_memo *m,
+		const struct dt_symfile_tried *tried)
+{
+	struct dt_memo_head h = {
+		.file = m->file, .path = strlen(m->path), .debugs = m->debugs, .answers = m->n};
+
+	for (size_t i = 0; i < tried->n; i++)
+		h.debugs += !dt_memo_has_debug(m->debug, m->debugs, tried->path[i]);
+	dt_memo_put(o, &h, sizeof(h));
+	dt_memo_put_text(o, m->path, h.path);
+	for (size_t i = 0; i < m->debugs; i++)
+		dt_memo_put_debug(o, &m->debug[i]);
+	for (size_t i = 0; i < tried->n; i++) {
+		struct dt_memo_debug d = dt_memo_debug_of(tried->path[i]);
+
+		if (dt_memo_has_debug(m->debug, m->debugs, tried->path[i]))
+			continue;
+		/* it may not be what was read */
+		o->failed = o->failed || tried->there[i] != (d.is.inode != 0) ||
+			    (d.is.inode && d.is.changed_s > m->opened - YOUNG_S);
+		dt_memo_put_debug(o, &d);
+	}
+	for (const struct entry *x = m->last; x; x = x->older)
+		dt_memo_put_answer(o, &x->is, x->more, x->text);
+}
+
+/* Writes the memo, unless the file, or what is where its name leads, has changed meanwhile. */
+static void write_file(const struct dt_memo *m, const struct dt_symfile_tried *tried)
+{
+	struct dt_memo_out out = {NULL, 0, 0, false};
+	struct dt_memo_identity is;
+	struct stat st;
+
+	if (stat(m->path, &st) < 0)
+		return;
+	is = dt_memo_identity_of(&st);
+	if (memcmp(&is, &m->file, sizeof(is)) != 0)
+		return;
+	put(&out, m, tried);
+	if (!out.failed)
+		dt_memo_file_write(m->path, &m->file, &out);
+	free(out.bytes);
+}
+
+void dt_memo_close(struct dt_memo *m, const struct dt_symfile_tried *tried)
+{
+	if (!m)
+		return;
+	if (m->news && tried && !tried->spoiled)
+		write_file(m, tried);
+	dt_memo_forget(m);
+	free(m->path);
+	free(m);
+}
