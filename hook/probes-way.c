@@ -49,15 +49,42 @@ static unsigned way_at(const struct dt_probes *p, uint64_t address, uint64_t *lo
 	return WAYS;
 }
 
+/* The code of hooks that was read last: calls of hooks lie close to each other. */
+struct code {
+	uint64_t low;
+	size_t n; /* 0: none yet */
+	uint8_t bytes[4096];
+};
+
+static bool read_call(const struct dt_target *t, struct code *code, uint64_t at,
+		      uint8_t call[DT_HOOK_CALL])
+{
+	const uint64_t page = sizeof(code->bytes);
+
+	if (at < code->low || at - code->low + DT_HOOK_CALL > code->n) {
+		/* to the end of the page: what follows may not be mapped */
+		code->low = at;
+		code->n = page - at % page;
+		if (code->n < DT_HOOK_CALL)
+			code->n = DT_HOOK_CALL;
+		if (dt_memory_read(t->mem, at, code->bytes, code->n) < 0) {
+			code->n = 0;
+			return false;
+		}
+	}
+	memcpy(call, code->bytes + (at - code->low), DT_HOOK_CALL);
+	return true;
+}
+
 /* Finds out whether the call of a site's hook leads another way than it is to lead, and which bytes
  * it has to have after its first one. */
 static bool is_other(const struct dt_target *t, const struct dt_module *m, size_t site,
-		     uint8_t call[DT_HOOK_CALL])
+		     struct code *code, uint8_t call[DT_HOOK_CALL])
 {
 	uint64_t at = m->probes->toggle[site], low;
 	unsigned is, wanted;
 
-	if (dt_memory_read(t->mem, at, call, DT_HOOK_CALL) < 0)
+	if (!read_call(t, code, at, call))
 		return false;
 	is = way_at(m->probes, dt_hook_call_target(at, call), &low);
 	if (is == WAYS)
@@ -76,9 +103,10 @@ static size_t next_other(const struct dt_target *t, const struct dt_module *m, s
 			 uint64_t high, uint8_t call[DT_HOOK_CALL])
 {
 	const struct dt_elf *elf = m->file->elf;
+	struct code code = {.n = 0};
 
 	for (; i < elf->sites && elf->site[i].address <= high; i++)
-		if (m->file->chosen[i] && m->probes->toggle[i] && is_other(t, m, i, call))
+		if (m->file->chosen[i] && m->probes->toggle[i] && is_other(t, m, i, &code, call))
 			return i;
 	return NONE;
 }

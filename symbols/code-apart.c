@@ -317,8 +317,8 @@ static struct dt_code *open_apart(const char *path, const struct dt_symtab *t, b
 	}
 	if (!take_all(c, a.bytes, t, file)) {
 		if (again && dt_symtab_apart_doubt(t)) {
-			close(file);
 			dt_code_close(c);
+			close(file);
 			return open_apart(path, t, false, e);
 		}
 		dt_fail(e, "%s: what was read of its code can not be, or there is no memory for it",

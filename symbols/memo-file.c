@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -157,23 +158,12 @@ static void name_of(const char *path, const struct dt_memo_identity *file, char 
 	dt_format(name, NAME + 1, "%016llx.elf", (unsigned long long)sum);
 }
 
-static bool read_whole(int file, char *bytes, size_t n)
+/* Maps it: files are never changed, only replaced, and to copy megabytes takes longer than all
+ * else. */
+const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, size_t *n)
 {
-	for (size_t at = 0; at < n;) {
-		ssize_t got = pread(file, bytes + at, n - at, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += (size_t)got;
-	}
-	return true;
-}
-
-char *dt_memo_file_read(const char *path, const struct dt_memo_identity *file, size_t *n)
-{
-	char name[NAME + 1], *bytes = NULL;
+	void *bytes = MAP_FAILED;
+	char name[NAME + 1];
 	struct stat st;
 	int in;
 
@@ -183,13 +173,10 @@ char *dt_memo_file_read(const char *path, const struct dt_memo_identity *file, s
 		return NULL;
 	if (fstat(in, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	    !(st.st_mode & 022) && st.st_size > 0 && st.st_size <= DT_MEMO_MOST)
-		bytes = malloc((size_t)st.st_size);
-	if (bytes && !read_whole(in, bytes, *n = (size_t)st.st_size)) {
-		free(bytes);
-		bytes = NULL;
-	}
+		bytes = mmap(NULL, *n = (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE,
+			     in, 0);
 	close(in);
-	return bytes;
+	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
 struct kept {
@@ -305,9 +292,9 @@ static size_t padded(size_t n)
 	return (n + 8) / 8 * 8;
 }
 
-void *dt_memo_take(struct dt_memo_rest *r, size_t n)
+const void *dt_memo_take(struct dt_memo_rest *r, size_t n)
 {
-	void *p = r->at;
+	const void *p = r->at;
 
 	if (n > r->left)
 		return NULL;
@@ -316,14 +303,12 @@ void *dt_memo_take(struct dt_memo_rest *r, size_t n)
 	return p;
 }
 
-/* Returns n bytes and a byte 0, which is written here. */
+/* Returns n bytes that a byte 0 follows. */
 static const char *take_text(struct dt_memo_rest *r, uint64_t n)
 {
-	char *p = n < DT_MEMO_MOST ? dt_memo_take(r, padded(n)) : NULL;
+	const char *p = n < DT_MEMO_MOST ? dt_memo_take(r, padded(n)) : NULL;
 
-	if (p)
-		p[n] = '\0';
-	return p;
+	return p && !p[n] ? p : NULL;
 }
 
 bool dt_memo_take_text(struct dt_memo_rest *r, uint64_t n, const char *is)

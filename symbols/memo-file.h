@@ -49,7 +49,7 @@ struct dt_memo_answer {
 
 /* What has not been taken yet of the bytes read. */
 struct dt_memo_rest {
-	char *at;
+	const char *at;
 	size_t left;
 };
 
@@ -67,8 +67,8 @@ bool dt_memo_is_lasting(const struct stat *st);
 struct dt_memo_identity dt_memo_identity_of(const struct stat *st);
 uint64_t dt_memo_sum(const void *bytes, size_t n, uint64_t from);
 
-/* Reads a memo's file into memory, for the caller to free; NULL: there is none that can be read. */
-char *dt_memo_file_read(const char *path, const struct dt_memo_identity *file, size_t *n);
+/* Maps a memo's file, for the caller to unmap; NULL: there is none that can be read. */
+const char *dt_memo_file_map(const char *path, const struct dt_memo_identity *file, size_t *n);
 /* Completes the head, writes the file, and makes room for it. Failures leave nothing behind. */
 void dt_memo_file_write(const char *path, const struct dt_memo_identity *file,
 			struct dt_memo_out *out);
@@ -77,7 +77,7 @@ bool dt_memo_is_head(const struct dt_memo_head *h, const char *bytes, size_t n,
 		     const struct dt_memo_identity *file);
 
 /* These take the next part, and return NULL or false if it is not there. */
-void *dt_memo_take(struct dt_memo_rest *r, size_t n);
+const void *dt_memo_take(struct dt_memo_rest *r, size_t n);
 bool dt_memo_take_text(struct dt_memo_rest *r, uint64_t n, const char *is);
 bool dt_memo_take_debug(struct dt_memo_rest *r, struct dt_memo_debug *d);
 const struct dt_memo_answer *dt_memo_take_answer(struct dt_memo_rest *r, const char **more,

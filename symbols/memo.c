@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ struct entry {
 struct dt_memo {
 	char *path;
 	struct dt_memo_identity file;
-	char *bytes; /* what was read from the memo's file, which entries point into */
+	const char *bytes; /* the memo's file, mapped, which entries point into */
+	size_t mapped;
 	struct entry *bucket[BUCKETS];
 	struct entry *last; /* all entries, through `older' */
 	size_t n, size;	    /* how many, and their bytes in a file */
@@ -126,7 +128,8 @@ void dt_memo_forget(struct dt_memo *m)
 	m->last = NULL;
 	m->n = m->size = 0;
 	m->news = true;
-	free(m->bytes);
+	if (m->bytes)
+		munmap((void *)(uintptr_t)m->bytes, m->mapped);
 	free(m->debug);
 	m->bytes = NULL;
 	m->debug = NULL;
@@ -136,7 +139,7 @@ void dt_memo_forget(struct dt_memo *m)
 /* ---- reading ---- */
 
 /* Takes what the memo's file says, if it is all sound and still holds. */
-static bool take_all(struct dt_memo *m, char *bytes, size_t n)
+static bool take_all(struct dt_memo *m, const char *bytes, size_t n)
 {
 	struct dt_memo_rest rest = {bytes, n};
 	const struct dt_memo_head *h = dt_memo_take(&rest, sizeof(*h));
@@ -164,18 +167,11 @@ static bool take_all(struct dt_memo *m, char *bytes, size_t n)
  * the same. */
 static void read_file(struct dt_memo *m)
 {
-	size_t n;
-	char *bytes = dt_memo_file_read(m->path, &m->file, &n);
-
-	if (!bytes)
+	m->bytes = dt_memo_file_map(m->path, &m->file, &m->mapped);
+	if (!m->bytes || take_all(m, m->bytes, m->mapped))
 		return;
-	if (take_all(m, bytes, n)) {
-		m->bytes = bytes;
-		return;
-	}
 	dt_memo_forget(m);
 	m->news = false;
-	free(bytes);
 }
 
 bool dt_memo_possible(void)
