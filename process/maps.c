@@ -63,25 +63,43 @@ fail:
 	return NULL;
 }
 
+/* Takes a number and the character behind it. */
+static bool take_number(char **at, unsigned base, char behind, uint64_t *n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *digit, *begin = *at;
+
+	for (*n = 0; **at && (digit = memchr(digits, **at, base)); ++*at)
+		*n = *n * base + (uint64_t)(digit - digits);
+	return *at > begin && *(*at)++ == behind;
+}
+
+/* sscanf() would take as long as the kernel to make the line. */
 static bool parse(char *line, struct dt_mapping *m)
 {
-	char perm[8];
-	int path = 0;
-	unsigned long low, high, offset, inode;
+	char *p = line;
+	uint64_t major, minor;
+	const char *perm;
+	size_t n;
 
-	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &low, &high, perm, &offset, &m->dev_major,
-		   &m->dev_minor, &inode, &path) < 7)
+	if (!take_number(&p, 16, '-', &m->low) || !take_number(&p, 16, ' ', &m->high))
 		return false;
-	m->low = low, m->high = high, m->offset = offset, m->inode = inode;
+	perm = p;
+	if (strnlen(p, 5) < 5 || p[4] != ' ')
+		return false;
+	p += 5;
+	if (!take_number(&p, 16, ' ', &m->offset) || !take_number(&p, 16, ':', &major) ||
+	    !take_number(&p, 16, ' ', &minor) || !take_number(&p, 10, ' ', &m->inode))
+		return false;
+	m->dev_major = (unsigned)major, m->dev_minor = (unsigned)minor;
 	m->read = perm[0] == 'r', m->write = perm[1] == 'w', m->exec = perm[2] == 'x';
 	m->shared = perm[3] == 's';
-	m->path = path ? line + path : "";
-	m->deleted = false;
-	size_t n = strlen(m->path);
-	if (n > 10 && strcmp(m->path + n - 10, " (deleted)") == 0) {
-		m->deleted = true;
-		line[(size_t)path + n - 10] = '\0';
-	}
+	p += strspn(p, " ");
+	m->path = p;
+	n = strlen(p);
+	m->deleted = n > 10 && strcmp(p + n - 10, " (deleted)") == 0;
+	if (m->deleted)
+		p[n - 10] = '\0';
 	return true;
 }
 

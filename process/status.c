@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/status.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/error.h"
 
@@ -27,4 +30,36 @@ pid_t dt_status_parent(pid_t pid)
 	unsigned parent;
 
 	return dt_status_number(pid, "PPid", &parent) ? (pid_t)parent : 0;
+}
+
+uint64_t dt_status_made(pid_t pid)
+{
+	char path[64], text[1024], *p;
+	unsigned long long made;
+	int file;
+	ssize_t n;
+
+	dt_format(path, sizeof(path), "/proc/%d/stat", pid);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return 0;
+	n = read(file, text, sizeof(text) - 1);
+	close(file);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the end of field 2, a name that may contain anything */
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p && sscanf(p, "%llu", &made) == 1 ? made : UINT64_MAX;
+}
+
+uint64_t dt_status_now(void)
+{
+	const uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * per_second +
+	       (uint64_t)now.tv_nsec / (1000000000 / per_second);
 }

@@ -5,11 +5,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Reads the first number after NAME and a colon, of a process or a thread; false: it has gone, or
  * there is no such line. */
 bool dt_status_number(pid_t tid, const char *name, unsigned *n);
+
+/* Returns when a process was made, in ticks of sysconf(_SC_CLK_TCK) since the machine was started;
+ * 0: it has gone. Executing a program does not change it. */
+uint64_t dt_status_made(pid_t pid);
+/* The same of now. */
+uint64_t dt_status_now(void);
 
 /* Returns a process's present parent; 0: the process has ended. */
 pid_t dt_status_parent(pid_t pid);

@@ -21,6 +21,7 @@
 #include "process/status.h"
 #include "session/device.h"
 #include "session/domain.h"
+#include "session/ends.h"
 #include "session/thread-table.h"
 #include "session/tids.h"
 #include "session/sieve.h"
@@ -221,6 +222,7 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 
 	note_area(s, t->area);
 	dt_process_note_user(s, t);
+	dt_ends_add(s->ends, t->pidfd);
 	t->next = s->first;
 	t->others = &s->first;
 	s->first = t;
@@ -241,6 +243,13 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	dt_process_note_modules(s, t);
 }
 
+/* Was the process made in this session's time? Those before can not have its memory, and to read
+ * what all processes of a machine have mapped takes long. */
+static bool may_be_stray(const struct dt_session *s, pid_t pid)
+{
+	return dt_status_made(pid) >= s->made;
+}
+
 /* Searches /proc: forked children that never recorded anything have not made themselves known, but
  * they have our area. */
 bool dt_process_adopt_strays(struct dt_session *s)
@@ -256,7 +265,7 @@ bool dt_process_adopt_strays(struct dt_session *s)
 		struct dt_maps maps;
 
 		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
-		    dt_maps_read(pid, &maps, NULL) < 0)
+		    !may_be_stray(s, pid) || dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
 		ours = dt_domain_mapped(s, &maps);
 		t = ours && !dt_process_shares_memory(s, pid) ? dt_target_open(pid, NULL) : NULL;

@@ -24,11 +24,13 @@
 #include "hook/target-detach.h"
 #include "hook/target-modules.h"
 #include "process/memory.h"
+#include "process/status.h"
 #include "session/account.h"
 #include "session/clock.h"
 #include "session/describe.h"
 #include "session/device.h"
 #include "session/domain.h"
+#include "session/ends.h"
 #include "session/helds.h"
 #include "session/pauses.h"
 #include "session/processes.h"
@@ -145,6 +147,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		return dt_fail(
 			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
 			   "be recorded");
+	s->made = dt_status_now() - 1;
 	began = dt_clocks_read();
 	s->began = began.ticks;
 	s->options = *o;
@@ -234,6 +237,7 @@ int dt_session_close(struct dt_session *s, struct dt_results *r, struct dt_error
 	struct dt_target *t, *next;
 	int rc = 0;
 
+	dt_ends_stop(s->ends);
 	if (s->recorder_runs) {
 		atomic_store(&s->stop_recorder, true);
 		dt_shared_bell_ring(&s->targets.shared);
@@ -302,6 +306,7 @@ int dt_session_record(struct dt_session *s, struct dt_error *e)
 	if (pthread_create(&s->recorder, NULL, dt_recorder_main, s) != 0)
 		return dt_fail(e, "no recorder thread: %s", strerror(errno));
 	s->recorder_runs = true;
+	s->ends = dt_ends_watch(&s->targets.shared);
 	return 0;
 }
 

@@ -131,6 +131,8 @@ struct dt_session {
 	struct dt_domain *domain[DT_SHARED_MAX];
 	unsigned domains; /* how many there are; stored with release */
 
+	struct dt_ends *ends; /* rings the bell when a process ends; NULL: nothing does */
+
 	/* recorder thread */
 	pthread_t recorder;
 	bool recorder_runs;
@@ -223,6 +225,7 @@ struct dt_session {
 	atomic_bool quit;	  /* the command `quit' has been given */
 	struct dt_server *server; /* NULL: the session has no socket */
 
+	uint64_t made; /* before any memory of the session was there: dt_status_now() less one */
 	uint64_t known_targets; /* how many processes there have been in all */
 	uint32_t only_pid; /* the pid of the only process, as long as there has been only one; 0:
 			      there were several */
