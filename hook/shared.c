@@ -18,7 +18,8 @@
 #include "core/control.h"
 #include "process/memory.h"
 
-#define DEAF_NS 1000000l /* between looks at bells that can not be waited for together */
+#define POPULATED (1u << 20) /* bytes that are mapped in one go */
+#define DEAF_NS	  1000000l   /* between looks at bells that can not be waited for together */
 
 #define ONCE(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 
@@ -155,8 +156,11 @@ static struct dt_control *map_memory(int fd, uint64_t bytes, struct dt_error *e)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (own != MAP_FAILED) {
+		/* a trial's whole, so that no fault is in what it measures; of large rings a short
+		 * recording only fills the beginning, and the pages are there (open_memory()) */
 		if (mmap(own + OWN_PAGE, bytes, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd, 0) != MAP_FAILED)
+			 MAP_SHARED | MAP_FIXED | (bytes <= POPULATED ? MAP_POPULATE : 0), fd,
+			 0) != MAP_FAILED)
 			return (struct dt_control *)(own + OWN_PAGE);
 		munmap(own, OWN_PAGE + bytes);
 	}
