@@ -243,11 +243,23 @@ void dt_process_add(struct dt_session *s, struct dt_target *t)
 	dt_process_note_modules(s, t);
 }
 
-/* Was the process made in this session's time? Those before can not have its memory, and to read
- * what all processes of a machine have mapped takes long. */
-static bool may_be_stray(const struct dt_session *s, pid_t pid)
+/*
+ * Was the process made in this session's time? Those before can not have its memory, and to read
+ * what all processes of a machine have mapped takes long. Those found to be older are remembered by
+ * the number of their folder in /proc, which the kernel makes anew for each process (get_next_ino()
+ * in fs/proc), also for one that has got the pid of another. ino: that number.
+ */
+static bool may_be_stray(struct dt_session *s, pid_t pid, ino_t ino)
 {
-	return dt_status_made(pid) >= s->made;
+	struct dt_older *o = &s->older[(unsigned)pid % (sizeof(s->older) / sizeof(*s->older))];
+
+	/* 1: the kernel had no memory for a number */
+	if (o->pid == pid && o->ino == ino && ino > 1)
+		return false;
+	if (dt_status_made(pid) >= s->made)
+		return true;
+	*o = (struct dt_older){pid, ino};
+	return false;
 }
 
 /* Searches /proc: forked children that never recorded anything have not made themselves known, but
@@ -265,7 +277,7 @@ bool dt_process_adopt_strays(struct dt_session *s)
 		struct dt_maps maps;
 
 		if (pid <= 0 || pid == getpid() || dt_session_find(s, pid) ||
-		    !may_be_stray(s, pid) || dt_maps_read(pid, &maps, NULL) < 0)
+		    !may_be_stray(s, pid, entry->d_ino) || dt_maps_read(pid, &maps, NULL) < 0)
 			continue;
 		ours = dt_domain_mapped(s, &maps);
 		t = ours && !dt_process_shares_memory(s, pid) ? dt_target_open(pid, NULL) : NULL;

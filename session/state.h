@@ -225,6 +225,11 @@ struct dt_session {
 	atomic_bool quit;	  /* the command `quit' has been given */
 	struct dt_server *server; /* NULL: the session has no socket */
 
+	/* processes that were made before this session was: owner thread */
+	struct dt_older {
+		pid_t pid;
+		ino_t ino;
+	} older[1024];
 	uint64_t made; /* before any memory of the session was there: dt_status_now() less one */
 	uint64_t known_targets; /* how many processes there have been in all */
 	uint32_t only_pid; /* the pid of the only process, as long as there has been only one; 0:
