@@ -147,7 +147,6 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		return dt_fail(
 			e, "reading the clock is forbidden here (prctl PR_SET_TSC): nothing can "
 			   "be recorded");
-	s->made = dt_status_now() - 1;
 	began = dt_clocks_read();
 	s->began = began.ticks;
 	s->options = *o;
@@ -224,9 +223,12 @@ struct dt_session *dt_session_create(const struct dt_options *o, struct dt_error
 {
 	struct dt_session *s = calloc(1, sizeof(*s));
 
-	if (!s)
+	if (!s) {
 		dt_fail(e, "no memory");
-	else if (create(s, o, e) == 0)
+		return NULL;
+	}
+	s->made = dt_status_now() - 1;
+	if (create(s, o, e) == 0)
 		return s;
 	free(s);
 	return NULL;

@@ -249,5 +249,4 @@ memo_with() {
 	as "$dt" -F 'p:*' ./p | grep -q 'first('
 	as env XDG_CACHE_HOME="$dir/home/x" "$dt" -F 'p:*' ./p >/dev/null
 	[ ! -e home/x ] || [ -d home/x/devtrace ]
-	userdel -r dtuser 2>/dev/null || true
 }
