@@ -133,6 +133,39 @@ memo_with() {
 	[[ $output != *first\(* ]]
 }
 
+@test "memos: a debug file that was downloaded is noticed, and that it is gone again" {
+	local id who
+	gcc -O1 -g -Wl,--build-id -o p p.c
+	id=$(readelf -n p | sed -n 's/.*Build ID: //p')
+	mkdir -p "hidden/$id" found
+	objcopy --only-keep-debug p "hidden/$id/debuginfo"
+	strip p
+	chmod 755 . hidden "hidden/$id" found
+	export DEBUGINFOD_CACHE_PATH=$dir/found
+	sleep 2.1
+	as() { "$@"; }
+	for who in root user; do
+		if [ $who = user ] && [ "$(id -u)" = 0 ]; then
+			id dtuser 2>/dev/null || useradd -m dtuser
+			mkdir home
+			chown dtuser home
+			as() { setpriv --reuid=dtuser --regid=dtuser --clear-groups env -u XDG_CACHE_HOME DEVTRACE_CACHE="$dir/home/memos" HOME="$dir/home" "$@"; }
+		fi
+		for i in 1 2; do
+			run as "$dt" -F 'p:0x*' ./p
+			[[ $output == *p+0x* && $output != *first\(* ]]
+		done
+		mv "hidden/$id" found
+		for i in 1 2; do
+			run as "$dt" -F 'p:*' ./p
+			[[ $output == *first\(n=1\)* ]]
+		done
+		mv "found/$id" hidden
+		run as "$dt" -F 'p:0x*' ./p
+		[[ $output == *p+0x* && $output != *first\(* ]]
+	done
+}
+
 @test "memos: damaged ones are taken for none" {
 	local size i
 	calls -F 'p:*' ./p >right
