@@ -110,6 +110,7 @@ serve() {
 bad_server() {
 	local port
 	mkfifo hold
+	: >asked # that has the port of the server before, which may be read before the new one begins
 	python3 "$root/test/cases/debuginfod-server.py" "$@" <hold >asked 3>&- &
 	bad=$!
 	exec {hold}>hold
