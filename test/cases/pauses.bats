@@ -2,9 +2,16 @@
 # Times in which a session records nothing because it was told not to: how long, and what came.
 load session
 
+# what a session writes last is in x.db
+is_complete() {
+	[ "$(sqlite3 x.db 'SELECT count(*) FROM written' 2>/dev/null)" -gt 0 ]
+}
+
 # records and pauses of x.db, when the session has ended
 ended() {
-	ctl quit
+	# a session with a file ends by itself, and soon, when its last process has
+	ctl quit 2>gone || grep -q 'there is no session' gone
+	until_true is_complete
 	sessions=()
 	! sql "SELECT 1 FROM pauses p JOIN records r ON r.time > p.begin AND r.time < p.end
 		WHERE p.times = 1 AND r.kind IN ('E', 'X', 'P')" | grep -q . || { echo "recorded in a pause"; return 1; }
