@@ -79,17 +79,6 @@ static size_t process_order(const struct dt_reader *r, const struct dt_process_i
 	return before;
 }
 
-static const struct dt_process_info *process(const struct dt_reader *r, uint32_t pid)
-{
-	size_t n;
-	const struct dt_process_info *p = dt_reader_processes(r, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (p[i].pid == pid)
-			return &p[i];
-	return NULL;
-}
-
 static void name_thread(const struct dt_reader *r, struct dt_diverge_thread *t)
 {
 	const struct dt_thread_info *info = dt_reader_thread(r, t->tid);
@@ -98,7 +87,7 @@ static void name_thread(const struct dt_reader *r, struct dt_diverge_thread *t)
 
 	if (info && info->pid)
 		t->pid = info->pid;
-	p = process(r, t->pid);
+	p = dt_reader_process(r, t->pid);
 	program = p ? dt_match_base(p->exe) : "";
 	t->order = t->tid - t->pid;
 	t->first = t->tid == t->pid;

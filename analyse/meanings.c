@@ -13,21 +13,10 @@ static const char *module(const void *r, uint32_t row)
 	return m ? m->called : "";
 }
 
-static const struct dt_process_info *process_of(const struct dt_reader *r, uint32_t pid)
-{
-	size_t n;
-	const struct dt_process_info *p = dt_reader_processes(r, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (p[i].pid == pid)
-			return &p[i];
-	return NULL;
-}
-
 static void thread(const void *r, uint32_t tid, struct dt_meanings_thread *out)
 {
 	const struct dt_thread_info *t = dt_reader_thread(r, tid);
-	const struct dt_process_info *p = process_of(r, t ? t->pid : tid);
+	const struct dt_process_info *p = dt_reader_process(r, t ? t->pid : tid);
 
 	*out = (struct dt_meanings_thread){t ? t->pid : tid, t ? t->name : "", p ? p->exe : NULL};
 }

@@ -89,11 +89,11 @@ void dt_sieve_free_threads(struct dt_sieve *v)
 }
 
 /* Returns the counter of a thread's open calls of a function; NULL: out of memory. */
-static uint16_t *open_count(struct sieve_thread *t, uint32_t function)
+static uint32_t *open_count(struct sieve_thread *t, uint32_t function)
 {
 	if (function >= t->opens) {
 		uint32_t n = function + 1 + function / 2;
-		uint16_t *more = realloc(t->open, n * sizeof(*more));
+		uint32_t *more = realloc(t->open, n * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -194,7 +194,7 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 {
 	struct frame *f = &s->frame[s->n - 1];
 	uint64_t ticks = how->ticks > f->begin ? how->ticks - f->begin : 0;
-	uint16_t *open = open_count(t, f->function);
+	uint32_t *open = open_count(t, f->function);
 	bool outermost = true;
 
 	if (open && *open)
@@ -266,7 +266,7 @@ static void give_up(struct dt_sieve *v, struct sieve_thread *t)
 		if (t->stack[i]->used < oldest->used)
 			oldest = t->stack[i];
 	for (uint32_t i = 0; i < oldest->n; i++) {
-		uint16_t *open = open_count(t, oldest->frame[i].function);
+		uint32_t *open = open_count(t, oldest->frame[i].function);
 
 		if (open && *open)
 			--*open;
@@ -424,7 +424,7 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .end = r->ticks,
 			    .sp = r->sp,
 			    .argument = r->value};
-	uint16_t *open = open_count(t, at->function);
+	uint32_t *open = open_count(t, at->function);
 	uint32_t around;
 	bool jumped;
 
@@ -497,10 +497,10 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 	uint32_t verdict = dt_verdict_hold(v, f->verdict);
 
 	f->jumped = true;
-	/* a loop of tail calls must not fill the memory; pairing does the same */
+	/* a loop of tail calls must not fill the memory; pairing does the same. What has been
+	 * popped undecided could not be counted later */
 	if (chain_length(s) > CHAIN) {
-		if (fits(v, t, f, &left))
-			decide(v, f->verdict, true);
+		decide(v, f->verdict, true);
 		pop(v, t, s, &left);
 	}
 	return verdict;
@@ -570,9 +570,10 @@ static struct frame *left_frame(struct sieve_thread *t, uint64_t sp, uint32_t fu
 	return NULL;
 }
 
-/* Returns the verdict on an entry or exit of a whole thread: it is written, unless it is the exit
- * of a call that was left out when the thread was not whole yet, or of a
- * function none of whose calls is wanted. By those that change the stack, readers find their way.
+/*
+ * Returns the verdict on an entry or exit of a whole thread. It is written, unless it is the exit
+ * of a call that was left out when the thread was not whole yet, or of a function none of whose
+ * calls is wanted. Calls that change the stack are always written: by them readers find their way.
  */
 static uint32_t judge_whole(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
 			    const struct dt_store_place *at)

@@ -58,7 +58,7 @@ struct sieve_thread {
 	unsigned gone_at;
 	bool whole; /* all of its calls are written, since it changes its stacks: what is on `stack'
 		       are those that were left out before, whose exits are still to come */
-	uint16_t *open; /* by function row: how many calls of it are open */
+	uint32_t *open; /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/thread-table.h"
-
 #define HELD_MOST   (1u << 20) /* records of all rings that are held, at most */
 #define HELD_LEAST  4096u /* of one ring that are held at least, however many rings there are */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */

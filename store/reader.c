@@ -204,6 +204,17 @@ const struct dt_process_info *dt_reader_processes(const struct dt_reader *r, siz
 	return r->tables.processes.p;
 }
 
+const struct dt_process_info *dt_reader_process(const struct dt_reader *r, uint32_t pid)
+{
+	size_t n;
+	const struct dt_process_info *p = dt_reader_processes(r, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (p[i].pid == pid)
+			return &p[i];
+	return NULL;
+}
+
 const struct dt_exec_info *dt_reader_execs(const struct dt_reader *r, size_t *n)
 {
 	*n = r->tables.execs.n;

@@ -87,6 +87,8 @@ uint32_t dt_reader_modules(const struct dt_reader *r);	 /* highest id */
  * are valid until the reader is closed or refreshed. */
 const struct dt_thread_info *dt_reader_threads(const struct dt_reader *r, size_t *n);
 const struct dt_process_info *dt_reader_processes(const struct dt_reader *r, size_t *n);
+/* Returns the first of them with that pid; NULL: there is none. */
+const struct dt_process_info *dt_reader_process(const struct dt_reader *r, uint32_t pid);
 const struct dt_exec_info *dt_reader_execs(const struct dt_reader *r, size_t *n);
 /* Returns the tick at which the process executed another program for the first time at or after
  * `from'; UINT64_MAX: never. */

@@ -12,7 +12,7 @@ setup_file() {
 	build=${DEVTRACE_BUILD:-$root/build}
 	gcc -O1 -g -pthread -fno-optimize-sibling-calls -o "$dir/chosen" "$root/test/programs/chosen.c"
 	gcc -O1 -g -pthread -fno-optimize-sibling-calls -B"$build/lib" -o "$dir/sleds" "$root/test/programs/chosen.c"
-	for p in tail coroutine contexts stacks jump recursion threads; do
+	for p in tail coroutine contexts stacks jump recursion threads deep; do
 		gcc -O1 -g -pthread -fno-inline -I"$root" -I"$root/test/programs" -o "$dir/$p" "$root/test/programs/$p.c" -ldl
 	done
 	for p in throws exception; do
@@ -123,6 +123,16 @@ for x in json.load(sys.stdin):
 		assert x["slow"]["min"] >= 1e6 and x["slow"]["self"] == x["slow"]["total"], x["slow"]
 		assert abs(x["work"]["total"] - x["work"]["self"] - sum(x[f]["total"] for f in ("slow",))) < 0.5 * x["work"]["total"]
 		assert x["parse"]["self"] < x["parse"]["total"]
+	PY
+}
+
+@test "sieve: a function that is open 100,000 times counts the time of the outermost call only" {
+	devtrace record --filter '-*' -o f.db "$dir/deep" >/dev/null 2>&1
+	devtrace report --left-out --json f.db >left.json
+	python3 - <<-'PY'
+		import json
+		x = {x["left_out"]: x for x in json.load(open("left.json"))}
+		assert x["deep"]["calls"] >= 100000 and x["deep"]["total"] <= x["main"]["total"], x
 	PY
 }
 
