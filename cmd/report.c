@@ -16,6 +16,7 @@
 #include "cmd/report-waits.h"
 #include "cmd/table.h"
 #include "cmd/top.h"
+#include "show/marks.h"
 
 static const char help[] =
 	"usage: devtrace report [OPTION]... [FILE]\n"
@@ -248,29 +249,13 @@ static void print_table(const struct dt_reader *r, const struct report *o,
 	       "function");
 	for (size_t i = 0; i < n && (!o->rows || i < o->rows); i++) {
 		const struct dt_function_stats *f = row[i].s;
-		const char *separator = "  (";
+		char marks[512];
 
 		print_times(r, o, &row[i]);
 		printf("  %s", row[i].name);
 		dt_reasons_print(reasons, f->function);
-		const struct {
-			uint64_t n;
-			const char *what;
-		} note[] = {{f->unwound, "unwound"},
-			    {f->tail, "tail"},
-			    {f->open, "unfinished"},
-			    {f->no_exit, "without exits"},
-			    {f->no_entry, "exits without an entry"},
-			    {f->loss, "with losses"},
-			    {f->paused, "over a pause"},
-			    {f->backward, "ending before they begin: records out of order"}};
-		for (size_t j = 0; j < sizeof(note) / sizeof(*note); j++) {
-			if (!note[j].n)
-				continue;
-			printf("%s%llu %s", separator, (unsigned long long)note[j].n, note[j].what);
-			separator = ", ";
-		}
-		puts(separator[0] == ',' ? ")" : "");
+		dt_marks_of_function(f, marks, sizeof(marks));
+		puts(marks);
 	}
 	if (!n)
 		puts(o->failed

@@ -6,6 +6,7 @@
 #include "analyse/chosen.h"
 #include "analyse/pair.h"
 #include "cmd/tui-work.h"
+#include "show/marks.h"
 
 #define WIDE 125 /* columns of the screen from which on all columns of the table are shown */
 
@@ -177,36 +178,11 @@ static void head(struct tui *t, char *text, size_t size)
 	dt_tui_append(text, size, "%cfunction", keys[p->sort].value == DT_STATS_NAME ? '>' : ' ');
 }
 
-static void notes(const struct dt_function_stats *f, struct dt_tui_row *to)
-{
-	const struct {
-		uint64_t n;
-		const char *what;
-	} note[] = {{f->unwound, "unwound"},
-		    {f->tail, "tail"},
-		    {f->open, "unfinished"},
-		    {f->no_exit, "without exits"},
-		    {f->no_entry, "exits without an entry"},
-		    {f->loss, "with losses"},
-		    {f->paused, "over a pause"},
-		    {f->backward, "ending before they begin: records out of order"}};
-	const char *separator = "  (";
-
-	for (size_t i = 0; i < sizeof(note) / sizeof(*note); i++) {
-		if (!note[i].n)
-			continue;
-		dt_tui_append(to->text, sizeof(to->text), "%s%llu %s", separator,
-			      (unsigned long long)note[i].n, note[i].what);
-		separator = ", ";
-	}
-	if (separator[0] == ',')
-		dt_tui_append(to->text, sizeof(to->text), ")");
-}
-
 static void row(struct tui *t, size_t i, struct dt_tui_row *to)
 {
 	const struct dt_function_stats *f = t->row[i].s;
 	size_t size = sizeof(to->columns);
+	char marks[512];
 
 	for (int k = 0; keys[k].name; k++) {
 		uint64_t v = dt_stats_value(f, (enum dt_stats_key)keys[k].value);
@@ -222,7 +198,8 @@ static void row(struct tui *t, size_t i, struct dt_tui_row *to)
 		dt_tui_append(to->columns, size, " ");
 	}
 	dt_tui_append(to->text, sizeof(to->text), " %s", t->row[i].name);
-	notes(f, to);
+	dt_marks_of_function(f, marks, sizeof(marks));
+	dt_tui_append(to->text, sizeof(to->text), "%s", marks);
 }
 
 static uint32_t function(struct tui *t, size_t i)

@@ -17,6 +17,7 @@
 
 #include "process/aside.h"
 #include "process/confine.h"
+#include "process/passed.h"
 #include "elf/elf.h"
 #include "process/threads.h"
 
@@ -80,52 +81,16 @@ static bool send_all(int channel, const void *buf, size_t n)
 #define FDS    (2 + DT_APART_HANDED)
 #define BESIDE 2 /* files beside the file, at most */
 
-union descriptors {
-	char space[CMSG_SPACE(FDS * sizeof(int))];
-	struct cmsghdr align;
-};
-
-static bool send_file(const int *fd, size_t n, const char *path)
-{
-	struct iovec text = {(void *)(uintptr_t)path, strlen(path) + 1};
-	union descriptors d = {.space = {0}};
-	struct msghdr m = {.msg_iov = &text,
-			   .msg_iovlen = 1,
-			   .msg_control = d.space,
-			   .msg_controllen = CMSG_SPACE(n * sizeof(int))};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	ssize_t sent;
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fd, n * sizeof(int));
-	while ((sent = sendmsg(control, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	return sent == (ssize_t)text.iov_len;
-}
-
-/* Receives such a message, and returns how many descriptors came with it; 0: there are no more. */
+/* Receives a message that asks for a process, and returns how many descriptors came with it; 0:
+ * there are no more. */
 static size_t receive_file(int from, int fd[FDS], char *path, size_t size)
 {
-	struct iovec text = {path, size - 1};
-	union descriptors d;
-	struct msghdr m = {.msg_iov = &text,
-			   .msg_iovlen = 1,
-			   .msg_control = d.space,
-			   .msg_controllen = sizeof(d.space)};
-	struct cmsghdr *c;
-	ssize_t n;
-	size_t fds;
+	size_t fds = FDS;
+	ssize_t n = dt_passed_receive(from, path, size - 1, fd, &fds);
 
-	while ((n = recvmsg(from, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	if (n <= 0 || !(c = CMSG_FIRSTHDR(&m)) || c->cmsg_len < CMSG_LEN(2 * sizeof(int)))
+	if (n <= 0 || fds < 2)
 		return 0;
 	path[n] = '\0';
-	fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	fds = fds > FDS ? FDS : fds;
-	memcpy(fd, CMSG_DATA(c), fds * sizeof(int));
 	return fds;
 }
 
@@ -243,7 +208,7 @@ int dt_apart_connect(int file, const char *path, const int more[DT_APART_MORE], 
 		if (more[i] >= 0)
 			fd[n++] = more[i];
 	pthread_mutex_lock(&lock);
-	sent = is_confined() && send_file(fd, n, path);
+	sent = is_confined() && dt_passed_send(control, path, strlen(path) + 1, fd, n);
 	pthread_mutex_unlock(&lock);
 	for (size_t i = 1; i < own; i++)
 		close(fd[i]);

@@ -21,6 +21,7 @@
 
 #include "elf/elf.h"
 #include "process/rights.h"
+#include "process/passed.h"
 
 enum request { OPEN, REMOVE, MOVE, RUN, CONNECT, DISCONNECT };
 
@@ -181,21 +182,7 @@ static int run_stated(const struct dt_outside_list *l, const sigset_t *signals)
 
 static void send_answer(int to, struct answer *a, int fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {{0}};
-	struct iovec part = {a, sizeof(*a)};
-	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control);
-		control.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	while (sendmsg(to, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	dt_passed_send(to, a, sizeof(*a), &fd, fd >= 0);
 }
 
 static void serve_one(const struct dt_outside_list *l, int from, const struct asked *a,
@@ -346,24 +333,9 @@ bool dt_outside_keep(int fd)
 
 static int receive(struct answer *a, int *fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {a, sizeof(*a)};
-	struct msghdr m = {.msg_iov = &part,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-	ssize_t n;
+	size_t fds = 1;
+	ssize_t n = dt_passed_receive(channel, a, sizeof(*a), fd, &fds);
 
-	do
-		n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 	return n == (ssize_t)sizeof(*a) ? 0 : -1;
 }
 

@@ -14,6 +14,7 @@
 #define NEAR  16384	 /* bytes: see DT_STACK_NEAR */
 #define FAR   (4u << 20) /* bytes: see DT_STACK_FAR */
 #define CHAIN 16	 /* see DT_CALL_CHAIN */
+#define DEEP  4096	 /* frames: the room for more is freed when the last one is gone */
 
 /* ---- threads ---- */
 
@@ -66,6 +67,7 @@ static struct sieve_thread *thread_of(struct dt_sieve *v, const struct dt_record
 
 static void free_stack(struct dt_sieve *v, struct stack *s)
 {
+	v->frames -= s->n;
 	while (s->n)
 		dt_verdict_drop(v, s->frame[--s->n].verdict);
 	free(s->frame);
@@ -211,6 +213,7 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 	}
 	dt_verdict_drop(v, f->verdict);
 	s->n--;
+	v->frames--;
 	if (s->n)
 		s->frame[s->n - 1].children += ticks;
 }
@@ -236,8 +239,10 @@ static void unwind(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, 
 {
 	const struct ending gone = {ticks, NULL, DT_CALL_UNWOUND};
 
-	while (s->n && (s->frame[s->n - 1].sp < sp || (at && s->frame[s->n - 1].sp == sp)))
+	while (s->n && (s->frame[s->n - 1].sp < sp || (at && s->frame[s->n - 1].sp == sp))) {
+		s->deeper = 0;
 		end_chain(v, t, s, &gone);
+	}
 }
 
 /* ---- stacks ---- */
@@ -388,11 +393,17 @@ static uint32_t remember(struct dt_sieve *v, struct sieve_thread *t, uint64_t sp
 /* Makes room for one more frame. False: out of memory. */
 static bool grow(struct stack *s)
 {
-	uint32_t room = s->room ? 2 * s->room : 32;
 	struct frame *more;
+	uint32_t room;
 
+	if (!s->n && s->room > DEEP) { /* what was very deep once need not stay large */
+		free(s->frame);
+		s->frame = NULL;
+		s->room = 0;
+	}
 	if (s->n < s->room)
 		return true;
+	room = s->room ? 2 * s->room : 32;
 	more = realloc(s->frame, room * sizeof(*more));
 	if (!more)
 		return false;
@@ -438,6 +449,10 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		s->depth = 0;
 		s->around = (uint8_t)dt_filter_nobody(v->filter);
 	}
+	if (v->frames >= FRAMES) {
+		s->deeper++;
+		return remember(v, t, r->sp, VERDICT_KEEP);
+	}
 	caller = s->n ? &s->frame[s->n - 1] : NULL;
 	around = caller ? caller->around : s->around;
 	c.depth = s->depth + s->n;
@@ -460,6 +475,7 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	f->verdict = judge_begin(v, f, jumped ? caller : NULL);
 	++*open;
 	s->n++;
+	v->frames++;
 	return remember(v, t, r->sp, f->verdict);
 }
 
@@ -522,8 +538,13 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		s = t->now;
 		sp = s->frame[s->n - 1].sp;
 	}
+	if (!s && t->now && t->now->deeper) {
+		t->now->deeper -= at->place != DT_SITE_TAIL;
+		return VERDICT_KEEP;
+	}
 	if (!s)
 		return orphan(v, t, r, at);
+	s->deeper = 0;
 	unwind(v, t, s, sp, false, r->ticks);
 	if (at->place == DT_SITE_TAIL)
 		return jump(v, t, s, r);
@@ -552,6 +573,7 @@ static void make_whole(struct dt_sieve *v, struct sieve_thread *t)
 			else
 				dt_verdict_drop(v, s->frame[k].verdict);
 		}
+		v->frames -= s->n - n;
 		s->n = n;
 	}
 }
@@ -601,6 +623,7 @@ static uint32_t judge_whole(struct dt_sieve *v, struct sieve_thread *t, const st
 	count(v, f->function, r->ticks > f->begin ? r->ticks - f->begin : 0, f->children, true);
 	dt_verdict_drop(v, f->verdict);
 	s->n--;
+	v->frames--;
 	memmove(f, f + 1, (size_t)(&s->frame[s->n] - f) * sizeof(*f));
 	return VERDICT_DROP;
 }

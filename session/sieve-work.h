@@ -33,12 +33,17 @@ struct frame {
 struct stack {
 	struct frame *frame;
 	uint32_t n, room;
+	uint64_t
+		deeper; /* calls in the innermost frame for which there was no room: all are kept */
 	uint32_t depth; /* of the calls that the first one is in */
 	uint8_t around; /* of the innermost of these */
 	bool kernel;
 	uint64_t used; /* when it was used last: counts switches of stacks */
 };
 
+/* Open calls that are remembered, of all threads: a program that forges records must not fill the
+ * memory with calls that never end. */
+#define FRAMES (4u << 20)
 #define STACKS 4u  /* a thread's at first */
 #define MANY   64u /* stacks of a thread, at most: the one unused for longest is given up */
 #define RECENT 16u /* calls that are remembered after they were seen to be gone */
@@ -106,6 +111,7 @@ struct dt_sieve {
 	struct sieve_thread **thread; /* open addressing by key */
 	size_t threads, thread_room;
 	struct sieve_thread *last;
+	uint32_t frames;		   /* of all stacks */
 	struct place_entry place[PLACES];  /* hashed; kind 0: none */
 	uint64_t now;			   /* ticks of the newest record so far */
 	uint64_t clock;			   /* ticks up to which everything is known */

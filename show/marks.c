@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "show/marks.h"
 
+#include "core/error.h"
+
 #include <stddef.h>
 
 #include "filter/call.h"
@@ -39,4 +41,28 @@ uint32_t dt_marks_next(unsigned *at, uint32_t flags, const char **text)
 		return m->flag;
 	}
 	return 0;
+}
+
+void dt_marks_of_function(const struct dt_function_stats *f, char *text, size_t size)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} mark[] = {{f->unwound, "unwound"},
+		    {f->tail, "tail"},
+		    {f->open, "unfinished"},
+		    {f->no_exit, "without exits"},
+		    {f->no_entry, "exits without an entry"},
+		    {f->loss, "with losses"},
+		    {f->paused, "over a pause"},
+		    {f->backward, "ending before they begin: records out of order"}};
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof(mark) / sizeof(*mark); i++)
+		if (mark[i].n && n < size)
+			n += dt_format(text + n, size - n, "%s%lu %s", n ? ", " : "  (",
+				       (unsigned long)mark[i].n, mark[i].what);
+	if (n && n < size)
+		dt_format(text + n, size - n, ")");
 }

@@ -12,6 +12,7 @@
 
 #include "elf/debug-cache.h"
 #include "process/aside.h"
+#include "process/passed.h"
 #include "process/threads.h"
 #include "symbols/debuginfod-work.h"
 #include "symbols/symtab.h"
@@ -31,57 +32,22 @@ bool (*dt_debuginfod_stops)(void);
 
 /* ---- messages ---- */
 
-union descriptor {
-	char space[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr align;
-};
-
 bool dt_debuginfod_send(int channel, const struct dt_debuginfod_told *told, int file)
 {
-	struct iovec text = {(void *)(uintptr_t)told, sizeof(*told)};
-	union descriptor d = {.space = {0}};
-	struct msghdr m = {.msg_iov = &text, .msg_iovlen = 1};
-	ssize_t n;
-
-	if (file >= 0) {
-		struct cmsghdr *c;
-
-		m.msg_control = d.space;
-		m.msg_controllen = sizeof(d.space);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &file, sizeof(int));
-	}
-	while ((n = sendmsg(channel, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	return n == (ssize_t)sizeof(*told);
+	return dt_passed_send(channel, told, sizeof(*told), &file, file >= 0);
 }
 
 bool dt_debuginfod_receive(int channel, struct dt_debuginfod_told *told, int *file)
 {
-	struct iovec text = {told, sizeof(*told)};
-	union descriptor d;
-	struct msghdr m = {.msg_iov = &text,
-			   .msg_iovlen = 1,
-			   .msg_control = d.space,
-			   .msg_controllen = sizeof(d.space)};
-	struct cmsghdr *c;
-	ssize_t n;
+	size_t files = 1;
+	ssize_t n = dt_passed_receive(channel, told, sizeof(*told), file, &files);
 
-	*file = -1;
-	while ((n = recvmsg(channel, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(file, CMSG_DATA(c), sizeof(int));
 	if (n == (ssize_t)sizeof(*told)) {
 		told->why.text[sizeof(told->why.text) - 1] = '\0';
+		*file = files ? *file : -1;
 		return true;
 	}
-	if (*file >= 0)
+	if (files)
 		close(*file);
 	*file = -1;
 	return false;
