@@ -212,4 +212,4 @@ clean:
 
 .PHONY: all tests fuzzers deps test check prototypes format format-wanted lint demo bench soak mutate install install-dkms clean
 .SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -5,6 +5,7 @@
 #
 # usage: bench/run.sh [PART...]      (make bench runs all parts)
 #   call      one traced call over the floor; the same under uftrace and XRay
+#   filter    a call that record --filter leaves out over one that is written
 #   probes    programs that were not rebuilt: a call beside uftrace's patches and the kernel's
 #             uprobes, and Redis with every function traced
 #   device    commands and reading with 10,000 ranges; following
@@ -166,6 +167,30 @@ part_call() {
 		"$(calc "$(middle call event) / ($floor / 2)")"
 	row "... uftrace's over devtrace's" "at least 4" "$(calc "$u / $d") ($u ns)"
 	row "... XRay flight recorder's over devtrace's" "at least 3" "$(calc "$x / $d") ($x ns)"
+}
+
+# filtered KEY [OPTION...]: ns of a call where nothing is lost, so that the program waits for devtrace
+filtered() {
+	local key=$1
+	shift
+	rm -f "$work"/t.db*
+	raw filter "$key" "$("$devtrace" record -p wait -F call-plain:leaf -o "$work/t.db" "$@" \
+		"$work/call-plain" call 0.5 2>"$work/stderr" | field call)"
+}
+
+part_filter() {
+	local words=('-*' 'time>10ms' 'result<0' 'arg1>1000000000' 'depth>9' 'caller:nobody') reach word
+	gcc -O2 -g -D_GNU_SOURCE -o "$work/call-plain" "$root/bench/call.c" -lpthread
+	for ((i = 0; i < rounds; i++)); do
+		filtered written
+		for word in "${words[@]}"; do filtered "$word" --filter "$word"; done
+	done
+	row "a call that is written, where the program waits for devtrace" "" "$(middle filter written) ns"
+	for word in "${words[@]}"; do
+		case $word in depth* | caller*) reach=1.1 ;; *) reach=1.3 ;; esac
+		row "... one that --filter '$word' leaves out, over that" "at most $reach" \
+			"$(calc "$(middle filter "$word") / $(middle filter written)") ($(middle filter "$word") ns)"
+	done
 }
 
 # ---- the device -------------------------------------------------------------------------------
@@ -663,7 +688,7 @@ part_live() {
 	server=
 }
 
-parts=(call probes device threads sites lossless size off reader live view)
+parts=(call filter probes device threads sites lossless size off reader live view)
 [ $# = 0 ] || parts=("$@")
 for p in "${parts[@]}"; do
 	declare -F "part_$p" >/dev/null || { sed -n '/^# usage/,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }

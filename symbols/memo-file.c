@@ -100,7 +100,7 @@ static int add_to_maker(struct dl_phdr_info *info, size_t size, void *sum)
 /* Writes the folder's name, and makes the folders that are missing. */
 static bool make_folder(char path[PATH_MAX])
 {
-	const char *named = getenv("DEVTRACE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
+	const char *named = getenv("DEVTRACE_MEMOS"), *xdg = getenv("XDG_CACHE_HOME"),
 		   *home = getenv("HOME");
 	size_t n;
 

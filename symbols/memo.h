@@ -8,7 +8,7 @@
  * for none, and made anew.
  *
  * The folder is /var/cache/devtrace for root, otherwise $XDG_CACHE_HOME/devtrace or
- * ~/.cache/devtrace; $DEVTRACE_CACHE names another one, and none at all if it is empty. It is used
+ * ~/.cache/devtrace; $DEVTRACE_MEMOS names another one, and none at all if it is empty. It is used
  * only if it belongs to the user and nobody else may write to it. What is taken from a memo is
  * checked as the answer of another process is (process/apart.h).
  */

@@ -16,8 +16,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 export DEVTRACE_ROOT=$PWD
 # memos (symbols/memo.h) of this run: what the tests say is not to hang on what others have left
-export DEVTRACE_CACHE=$PWD/build/memos
-rm -rf "$DEVTRACE_CACHE"
+export DEVTRACE_MEMOS=$PWD/build/memos
+rm -rf "$DEVTRACE_MEMOS"
 # Debian's Python first: another one's wrapper takes half a second to find it
 export PATH=/usr/bin:/bin:$PATH
 # undefined behaviour traps (Makefile): says where

@@ -7,7 +7,7 @@ load devtrace
 setup() {
 	dir=$(mktemp -d)
 	cd "$dir" || return
-	export DEVTRACE_CACHE=$dir/cache
+	export DEVTRACE_MEMOS=$dir/cache
 	cat >p.c <<-'C'
 		#include <string.h>
 		#include <stdlib.h>
@@ -54,7 +54,7 @@ memo_with() {
 		rm -rf cache
 		calls $o ./p >cold
 		calls $o ./p >warm
-		DEVTRACE_CACHE='' calls $o ./p >without
+		DEVTRACE_MEMOS='' calls $o ./p >without
 		set +f
 		[ "$(wc -l <without)" -gt 2 ]
 		cmp without cold
@@ -149,7 +149,7 @@ memo_with() {
 			id dtuser 2>/dev/null || useradd -m dtuser
 			mkdir home
 			chown dtuser home
-			as() { setpriv --reuid=dtuser --regid=dtuser --clear-groups env -u XDG_CACHE_HOME DEVTRACE_CACHE="$dir/home/memos" HOME="$dir/home" "$@"; }
+			as() { setpriv --reuid=dtuser --regid=dtuser --clear-groups env -u XDG_CACHE_HOME DEVTRACE_MEMOS="$dir/home/memos" HOME="$dir/home" "$@"; }
 		fi
 		for i in 1 2; do
 			run as "$dt" -F 'p:0x*' ./p
@@ -245,10 +245,10 @@ memo_with() {
 }
 
 @test "memos: an empty variable means none, and a folder that can not be made is no failure" {
-	HOME=$dir XDG_CACHE_HOME=$dir/x DEVTRACE_CACHE='' "$dt" ./p >/dev/null
+	HOME=$dir XDG_CACHE_HOME=$dir/x DEVTRACE_MEMOS='' "$dt" ./p >/dev/null
 	[ ! -e x ]
 	[ ! -e .cache ]
-	DEVTRACE_CACHE=$dir/none/cache run "$dt" -F 'p:*' ./p
+	DEVTRACE_MEMOS=$dir/none/cache run "$dt" -F 'p:*' ./p
 	[ "$status" = 0 ]
 	[[ $output == *first\(* ]]
 }
@@ -275,7 +275,7 @@ memo_with() {
 	chmod 755 .
 	mkdir home
 	chown dtuser home
-	as() { setpriv --reuid=dtuser --regid=dtuser --clear-groups env -u DEVTRACE_CACHE -u XDG_CACHE_HOME HOME="$dir/home" "$@"; }
+	as() { setpriv --reuid=dtuser --regid=dtuser --clear-groups env -u DEVTRACE_MEMOS -u XDG_CACHE_HOME HOME="$dir/home" "$@"; }
 	as "$dt" -F 'p:*' ./p | grep -q 'first('
 	[ "$(stat -c '%U %a' home/.cache/devtrace)" = 'dtuser 700' ]
 	[ "$(find home -name '*.elf' | wc -l)" -ge 1 ]

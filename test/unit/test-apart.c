@@ -922,6 +922,6 @@ int main(void)
 	};
 
 	/* every file is to be read by a process */
-	setenv("DEVTRACE_CACHE", "", 1);
+	setenv("DEVTRACE_MEMOS", "", 1);
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
