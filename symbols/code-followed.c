@@ -350,7 +350,8 @@ static bool is_filler(const struct dt_code_region *g, uint64_t at, uint64_t end)
 {
 	struct dt_insn in;
 
-	if (end < at || end - at > GAP_LEAST)
+	/* what is before may be in another region, close by */
+	if (end < at || end - at > GAP_LEAST || at < g->low)
 		return false;
 	for (; at < end; at += in.length)
 		if (g->mark[at - g->low] & START || dt_called_is_taken(g->mark[at - g->low]) ||
