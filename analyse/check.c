@@ -486,6 +486,8 @@ static int check_held(struct checking *k, const char *path, bool again,
 		return -1;
 	if (c->chunks.cut)
 		return 0; /* what is left would be compared with itself */
+	if (dt_check_sums(k->r, c, e))
+		return -1;
 	dt_reader_watch(k->r, watch, ctx);
 	rc = check_calls(k, e);
 	dt_reader_watch(k->r, NULL, NULL);

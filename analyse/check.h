@@ -53,4 +53,8 @@ void dt_check_free(struct dt_check *c);
  * path or, if path is NULL, of a new one. Returns -1 if that could not be done. */
 int dt_check_pyramid(struct dt_reader *r, const char *path, struct dt_check *c, struct dt_error *e);
 
+/* Looks whether the sums that were made while recording (store/sums.h) add up, for
+ * dt_check_trace(). Returns -1 if that could not be done. */
+int dt_check_sums(struct dt_reader *r, struct dt_check *c, struct dt_error *e);
+
 #endif

@@ -26,6 +26,7 @@ int dt_cmd_export(int argc, char **argv);
 int dt_cmd_import(int argc, char **argv);
 int dt_cmd_serve(int argc, char **argv);
 int dt_cmd_fetch(int argc, char **argv);
+int dt_cmd_sum(int argc, char **argv);
 int dt_cmd_check(int argc, char **argv);
 int dt_cmd_top(int argc, char **argv);
 int dt_cmd_tui(int argc, char **argv);

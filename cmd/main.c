@@ -30,6 +30,7 @@ static const struct {
 	{"cat", dt_cmd_cat, "the records as lines of text"},
 	{"calls", dt_cmd_calls, "the tree of calls, with arguments, results and durations"},
 	{"report", dt_cmd_report, "a table of functions: calls, total, self, percentiles"},
+	{"sum", dt_cmd_sum, "counts, sums and distributions of any value, by any key"},
 	{"top", dt_cmd_top, "the table of report of a running process, once a second"},
 	{"tui", dt_cmd_tui,
 	 "the calls, the graph and the table on a terminal, to unfold and search"},

@@ -265,6 +265,13 @@ void dt_cmd_say_left_out(struct dt_reader *r)
 
 	if (!calls)
 		return;
+	if (dt_reader_meta(r, "sums_only")) {
+		dt_cmd_fail("note: %lu calls of %lu functions are not in the trace: they were "
+			    "summed up (--sum) while it was recorded; `devtrace sum' has the sums, "
+			    "report --left-out those by function",
+			    (unsigned long)calls, (unsigned long)functions);
+		return;
+	}
 	dt_format(shown, sizeof(shown), "%s", words);
 	dt_plain_cut(shown, false);
 	if (dt_reader_meta(r, "filter_whole"))

@@ -30,6 +30,9 @@
 	"                             'kernel:vfs_read+9 REG rdi': one in the kernel, as with -k\n"       \
 	"      --filter=WORDS         write only calls that these words mean, and sums of the others:\n"  \
 	"                             'time>10us', 'in:parse* -leaf', 'depth<4', 'size>4096', 'failed'\n" \
+	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n" \
+	"                             'count by function, error', 'hist(size) by caller if malloc';\n"    \
+	"                             devtrace-sum(1) has the words, and prints the sums\n"               \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                     \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"               \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"              \
@@ -233,6 +236,13 @@ int dt_cmd_run(int argc, char **argv)
 		c.options.switches_or_not = !c.options.switches;
 		c.options.switches = true;
 	}
+	if (c.options.sums && (c.table || c.failed)) {
+		fprintf(stderr, "devtrace: --sum prints sums in place of the calls: not with %s\n",
+			c.table ? "-c" : "--failed");
+		if (!keep)
+			unlink(file);
+		return 2;
+	}
 	calls[2] = c.failed ? "--failed" : c.table ? "-n" : NULL;
 	calls[3] = c.table && !c.failed ? "20" : NULL;
 	if (!keep)
@@ -243,7 +253,10 @@ int dt_cmd_run(int argc, char **argv)
 		print_trace(calls[3]   ? 4
 			    : calls[2] ? 3
 				       : 2,
-			    calls, c.table ? dt_cmd_report : dt_cmd_calls);
+			    calls,
+			    c.options.sums ? dt_cmd_sum
+			    : c.table	   ? dt_cmd_report
+					   : dt_cmd_calls);
 	}
 	if (!keep)
 		remove_temporary();

@@ -136,6 +136,12 @@ static int take(struct dt_trace_command *c, int opt)
 		return 0;
 	case 4:
 		return c->no_debuginfod = true, 0;
+	case 5:
+		o->sum = c->sum;
+		if (o->sums == ROOM(c->sum))
+			return bad_usage(c, "--sum can be given 8 times at most, not for", optarg);
+		c->sum[o->sums++] = optarg;
+		return 0;
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -171,6 +177,7 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"failed", no_argument, NULL, 2},
 		{"filter", required_argument, NULL, 3},
 		{"no-debuginfod", no_argument, NULL, 4},
+		{"sum", required_argument, NULL, 5},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},

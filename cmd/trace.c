@@ -97,7 +97,12 @@ static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
 	dt_results_say(r, &c->options, &say);
 	if (!r->lost && !r->left_as_it_was && c->summary && isatty(2))
 		dt_say(&say, "%lu records in %s", (unsigned long)r->taken, c->options.output);
-	if (r->left_out && c->summary)
+	if (r->left_out && c->summary && c->options.sums && !c->options.filter)
+		dt_say(&say,
+		       "of %lu calls none was written: they were summed up (devtrace sum prints "
+		       "the sums)",
+		       (unsigned long)r->left_out);
+	else if (r->left_out && c->summary)
 		dt_say(&say,
 		       "%lu calls were left out by --filter (devtrace report --left-out has their sums)%s",
 		       (unsigned long)r->left_out,

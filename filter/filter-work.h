@@ -5,6 +5,7 @@
 
 #include "filter/failures.h"
 #include "filter/filter.h"
+#include "filter/operand.h"
 #include "symbols/pattern.h"
 
 #define TEXT_MAX  4096
@@ -26,20 +27,12 @@ struct term {
 	double real; /* TIME: ticks */
 };
 
-/* Where the records of a function have the value of a condition. */
-struct where {
-	uint8_t known, place, size; /* known 1: it was looked up; place: index of the value, 0xff:
-				       there is none; size in bytes */
-	uint8_t second;		    /* index of its upper half; 0xff: it has 8 bytes at most */
-	char letter;
-};
-
 /* What is known of a function; verdict 0: not judged yet, 1: wanted, 2: not wanted. */
 struct function {
 	uint8_t verdict;
 	bool around_known;
 	uint8_t around; /* DT_AROUND_*: what it is for the calls in it */
-	struct where where[TERMS];
+	struct dt_call_operand_place where[TERMS];
 };
 
 /* Patterns of processes or threads, by number and by name; of source files. */

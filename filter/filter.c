@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/record.h"
-#include "core/signature.h"
 
 struct dt_filter *dt_filter_new(const char *text, const struct dt_meanings *meanings,
 				struct dt_error *e)
@@ -135,41 +134,15 @@ bool dt_filter_place(struct dt_filter *f, uint16_t core, uint32_t tid)
 
 /* ---- functions and values ---- */
 
-static bool find_value(const char *signature, const struct term *t, struct dt_signature_value *v)
+static void find_where(struct dt_call_operand_place *w, const char *signature, const struct term *t)
 {
-	if (t->what == RESULT)
-		return dt_signature_result(signature, v);
-	if (t->what == NAMED)
-		return dt_signature_named(signature, t->name, strlen(t->name), v);
-	return dt_signature_parameter(signature, t->what == VALUE ? 0 : t->index, v);
-}
+	struct dt_call_operand o = {.what = t->what == NAMED	? DT_OPERAND_NAMED
+					    : t->what == RESULT ? DT_OPERAND_RESULT
+								: DT_OPERAND_ARGUMENT,
+				    .index = t->what == ARGUMENT ? t->index : 0,
+				    .name = t->name};
 
-static void find_where(struct where *w, const char *signature, const struct term *t)
-{
-	struct dt_signature_value v;
-
-	w->known = 1;
-	w->place = w->second = 0xff;
-	if (!find_value(signature, t, &v)) {
-		/* nothing is known of the function: take what is in the register */
-		if (!dt_signature_known(signature) && t->what != NAMED) {
-			w->place = t->what == ARGUMENT ? (uint8_t)t->index : 0;
-			w->letter = 'i';
-			w->size = 8;
-			w->place = w->place < 4 ? w->place : 0xff;
-		}
-		return;
-	}
-	w->letter = v.type.letter;
-	w->size = v.type.size;
-	if (dt_signature_single(&v, &w->place))
-		return;
-	/* a number of up to 16 bytes */
-	if ((w->letter == 'i' || w->letter == 'u') && v.places == 2 && dt_signature_whole(&v) &&
-	    v.place[0].n < 4 && v.place[1].n < 4) {
-		w->place = (uint8_t)v.place[0].n;
-		w->second = (uint8_t)v.place[1].n;
-	}
+	dt_operand_find(w, signature, &o);
 }
 
 static struct function *function_of(struct dt_filter *f, uint32_t row)
@@ -200,7 +173,8 @@ static int order_real(double v, double than)
 }
 
 /* Returns whether a condition is true of a number of more than 8 bytes. */
-static bool is_wide_true(const struct term *t, const struct where *w, uint64_t low, uint64_t high)
+static bool is_wide_true(const struct term *t, const struct dt_call_operand_place *w, uint64_t low,
+			 uint64_t high)
 {
 	unsigned __int128 v = (unsigned __int128)high << 64 | low;
 	__int128 than = t->above ? (__int128)t->unsigned_number : t->number;
@@ -216,7 +190,7 @@ static bool is_wide_true(const struct term *t, const struct where *w, uint64_t l
 				      : (__int128)(v << shift) >> shift > than);
 }
 
-static bool is_true(const struct term *t, const struct where *w, uint64_t v)
+static bool is_true(const struct term *t, const struct dt_call_operand_place *w, uint64_t v)
 {
 	unsigned shift = 64 - 8u * w->size;
 	int64_t s;
@@ -251,7 +225,7 @@ static bool holds(struct dt_filter *f, uint32_t row, const struct term *t, const
 {
 	struct function *x = function_of(f, row);
 	const struct dt_function_info *info = f->meanings.function(f->meanings.ctx, row);
-	struct where *w;
+	struct dt_call_operand_place *w;
 
 	if (!x || !value)
 		return false;
@@ -437,7 +411,8 @@ bool dt_filter_time(const struct dt_filter *f, uint64_t ticks)
 
 bool dt_filter_event(struct dt_filter *f, uint8_t kind, uint64_t body)
 {
-	const struct where all = {1, 0, 8, 0xff, 'u'}, argument = {1, 0, 4, 0xff, 'u'};
+	const struct dt_call_operand_place all = {1, 0, 8, 0xff, 'u'},
+					   argument = {1, 0, 4, 0xff, 'u'};
 	const struct dt_event_row *row =
 		kind == DT_EVENT ? f->meanings.event(f->meanings.ctx, body) : NULL;
 	char subsystem[16], event[16];

@@ -22,6 +22,9 @@ struct dt_options {
 	const char *libcalls;
 	const char *filter; /* only calls that these words mean are written (session/sieve.h); NULL:
 			     * all */
+	const char *const *sum; /* sums over calls (filter/sums.h); without `filter' no call is
+				   written then */
+	size_t sums;
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

@@ -135,6 +135,14 @@ static int check_filter(const struct dt_options *o, struct dt_error *e)
 	return dt_sieve_check(o->filter, e);
 }
 
+/* Checks the words of sums. */
+static int check_sums(const struct dt_options *o, struct dt_error *e)
+{
+	if (!o->output)
+		return dt_fail(e, "--sum writes sums into a trace file: give one (-o)");
+	return dt_sieve_check_sums(o->sum, o->sums, e);
+}
+
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
 static int create(struct dt_session *s, const struct dt_options *o, struct dt_error *e)
 {
@@ -187,7 +195,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	}
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
-	if (o->filter && check_filter(o, e) < 0)
+	if ((o->filter && check_filter(o, e) < 0) || (o->sums && check_sums(o, e) < 0))
 		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
@@ -206,7 +214,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
-	if (!o->filter || (s->sieve = dt_sieve_new(s, o->filter, e)))
+	if ((!o->filter && !o->sums) || (s->sieve = dt_sieve_new(s, o->filter, e)))
 		return 0;
 fail:
 	if (s->store)

@@ -68,8 +68,10 @@ static struct sieve_thread *thread_of(struct dt_sieve *v, const struct dt_record
 static void free_stack(struct dt_sieve *v, struct stack *s)
 {
 	v->frames -= s->n;
-	while (s->n)
+	while (s->n) {
 		dt_verdict_drop(v, s->frame[--s->n].verdict);
+		dt_sieve_sums_forget(v, &s->frame[s->n]);
+	}
 	free(s->frame);
 	free(s);
 }
@@ -82,6 +84,7 @@ void dt_sieve_free_threads(struct dt_sieve *v)
 		for (uint32_t k = 0; t && k < t->stacks; k++)
 			free_stack(v, t->stack[k]);
 		if (t) {
+			dt_sieve_sums_forget(v, &t->alone);
 			free(t->stack);
 			free(t->open);
 			free(t);
@@ -126,10 +129,8 @@ static struct dt_left_out_row *left_of(struct dt_sieve *v, uint32_t function)
 	return &v->left[function].row;
 }
 
-/* Counts a call that is left out. ticks: how long it took; UINT64_MAX: not known. outermost: it was
- * in no other call of its function. */
-static void count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
-		  bool outermost)
+void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
+		    bool outermost)
 {
 	struct dt_left_out_row *l = left_of(v, function);
 
@@ -152,18 +153,20 @@ static void count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_
 
 /* ---- ends of calls ---- */
 
-static void decide(struct dt_sieve *v, uint32_t verdict, bool keep)
+void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep)
 {
 	if (verdict >= VERDICT_FIRST && v->verdict[verdict].is == UNDECIDED)
 		v->verdict[verdict].is = keep ? VERDICT_KEEP : VERDICT_DROP;
 }
 
-/* How a call ended. */
-struct ending {
-	uint64_t ticks;
-	const uint64_t *result; /* NULL: none */
-	uint32_t flags;		/* DT_CALL_* */
-};
+void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
+			struct frame *f, const struct ending *how)
+{
+	const struct dt_call ended = {
+		.end = how->ticks, .result = how->result, .flags = how->flags};
+
+	dt_sieve_sums_end(v, t, s, f, &ended);
+}
 
 static bool fits(struct dt_sieve *v, const struct sieve_thread *t, const struct frame *f,
 		 const struct ending *how)
@@ -202,8 +205,8 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 	if (open && *open)
 		outermost = --*open == 0;
 	if (dt_verdict_is(v, f->verdict) == VERDICT_DROP)
-		count(v, f->function, how->flags & DT_CALL_UNKNOWN ? UINT64_MAX : ticks,
-		      f->children, outermost);
+		dt_sieve_count(v, f->function, how->flags & DT_CALL_UNKNOWN ? UINT64_MAX : ticks,
+			       f->children, outermost);
 	if (!how->result) { /* its exit may come after all: this was another stack, perhaps */
 		t->gone[t->gone_at].sp = f->sp;
 		t->gone[t->gone_at].function = f->function;
@@ -212,6 +215,7 @@ static void pop(struct dt_sieve *v, struct sieve_thread *t, struct stack *s,
 		t->gone_at %= RECENT;
 	}
 	dt_verdict_drop(v, f->verdict);
+	dt_sieve_tell_sums(v, t, s, f, how);
 	s->n--;
 	v->frames--;
 	if (s->n)
@@ -226,9 +230,9 @@ static void end_chain(struct dt_sieve *v, struct sieve_thread *t, struct stack *
 
 	for (uint32_t i = s->n - n; i < s->n; i++)
 		if (fits(v, t, &s->frame[i], how))
-			decide(v, s->frame[i].verdict, true);
+			dt_sieve_decide(v, s->frame[i].verdict, true);
 	for (uint32_t i = s->n - n; i < s->n; i++)
-		decide(v, s->frame[i].verdict, false);
+		dt_sieve_decide(v, s->frame[i].verdict, false);
 	for (; n; n--)
 		pop(v, t, s, how);
 }
@@ -254,6 +258,8 @@ static bool is_kernel(uint64_t sp)
 
 static void remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stack *s)
 {
+	if (t->alone_stack == s)
+		t->alone_stack = NULL;
 	for (uint32_t i = 0; i < t->stacks; i++)
 		if (t->stack[i] == s)
 			t->stack[i] = t->stack[--t->stacks];
@@ -265,6 +271,7 @@ static void remove_stack(struct dt_sieve *v, struct sieve_thread *t, struct stac
 /* Gives up the stack that was unused for longest: what is open there is kept. */
 static void give_up(struct dt_sieve *v, struct sieve_thread *t)
 {
+	const struct ending gone = {v->now, NULL, DT_CALL_LOSS};
 	struct stack *oldest = t->stack[0];
 
 	for (uint32_t i = 1; i < t->stacks; i++)
@@ -275,7 +282,8 @@ static void give_up(struct dt_sieve *v, struct sieve_thread *t)
 
 		if (open && *open)
 			--*open;
-		decide(v, oldest->frame[i].verdict, true);
+		dt_sieve_decide(v, oldest->frame[i].verdict, true);
+		dt_sieve_tell_sums(v, t, oldest, &oldest->frame[i], &gone);
 	}
 	remove_stack(v, t, oldest);
 }
@@ -300,7 +308,9 @@ static struct stack *new_stack(struct dt_sieve *v, struct sieve_thread *t, bool 
 		return NULL;
 	s->kernel = kernel;
 	s->around = (uint8_t)dt_filter_nobody(v->filter);
+	s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
 	if (kernel && t->now && t->now->n) {
+		s->note = t->now->frame[t->now->n - 1].note;
 		s->depth = t->now->depth + t->now->n;
 		s->around = t->now->frame[t->now->n - 1].around;
 	}
@@ -425,7 +435,7 @@ static uint32_t judge_begin(struct dt_sieve *v, const struct frame *f, const str
 }
 
 static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
-		      const struct dt_store_place *at)
+		      unsigned core, const struct dt_store_place *at)
 {
 	struct stack *s = place(v, t, r->sp);
 	struct frame *caller, *f;
@@ -448,8 +458,10 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	if (!s->n && !s->kernel) {
 		s->depth = 0;
 		s->around = (uint8_t)dt_filter_nobody(v->filter);
+		s->note = v->sums ? dt_sums_nobody(v->sums) : 0;
 	}
 	if (v->frames >= FRAMES) {
+		v->sums_missed++;
 		s->deeper++;
 		return remember(v, t, r->sp, VERDICT_KEEP);
 	}
@@ -462,6 +474,8 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 			    .function = at->function,
 			    .around = (uint8_t)dt_filter_around(v->filter, around, at->function),
 			    .wanted = dt_filter_begin(v->filter, &c, around)};
+	if (v->sums)
+		dt_sieve_sums_begin(v, f, &c, caller ? caller->note : s->note, r, core);
 	if (at->place == DT_SITE_ENTRY_ALONE) { /* its end is not known */
 		bool keep = f->wanted;
 
@@ -469,7 +483,9 @@ static uint32_t entry(struct dt_sieve *v, struct sieve_thread *t, const struct d
 		if (keep && v->looks_at_end)
 			keep = dt_filter_end(v->filter, &c);
 		if (!keep)
-			count(v, at->function, UINT64_MAX, 0, true);
+			dt_sieve_count(v, at->function, UINT64_MAX, 0, true);
+		t->alone = *f;
+		t->alone_stack = s;
 		return remember(v, t, r->sp, keep ? VERDICT_KEEP : VERDICT_DROP);
 	}
 	f->verdict = judge_begin(v, f, jumped ? caller : NULL);
@@ -500,7 +516,7 @@ static uint32_t orphan(struct dt_sieve *v, struct sieve_thread *t, const struct 
 	wanted = dt_filter_begin(v->filter, &c, dt_filter_nobody(v->filter)) &&
 		 (!v->looks_at_end || dt_filter_end(v->filter, &c));
 	if (!wanted)
-		count(v, at->function, UINT64_MAX, 0, true);
+		dt_sieve_count(v, at->function, UINT64_MAX, 0, true);
 	return wanted ? VERDICT_KEEP : VERDICT_DROP;
 }
 
@@ -516,7 +532,7 @@ static uint32_t jump(struct dt_sieve *v, struct sieve_thread *t, struct stack *s
 	/* a loop of tail calls must not fill the memory; pairing does the same. What has been
 	 * popped undecided could not be counted later */
 	if (chain_length(s) > CHAIN) {
-		decide(v, f->verdict, true);
+		dt_sieve_decide(v, f->verdict, true);
 		pop(v, t, s, &left);
 	}
 	return verdict;
@@ -555,77 +571,21 @@ static uint32_t leave(struct dt_sieve *v, struct sieve_thread *t, const struct d
 	return verdict;
 }
 
-/* ---- threads that change their stacks ---- */
-
-/* Makes a thread one whose calls are all written from here on. */
-static void make_whole(struct dt_sieve *v, struct sieve_thread *t)
+/* Takes a record behind the last call's entry: a text that an argument points to, or arguments. */
+static void take_behind(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
+			const struct dt_store_place *at)
 {
-	t->whole = true;
-	v->counts.whole++;
-	for (uint32_t i = 0; i < t->stacks; i++) {
-		struct stack *s = t->stack[i];
-		uint32_t n = 0;
+	const struct stack *s = t->now;
+	struct sieve_call *call = NULL;
 
-		for (uint32_t k = 0; k < s->n; k++) {
-			decide(v, s->frame[k].verdict, true);
-			if (dt_verdict_is(v, s->frame[k].verdict) == VERDICT_DROP)
-				s->frame[n++] = s->frame[k];
-			else
-				dt_verdict_drop(v, s->frame[k].verdict);
-		}
-		v->frames -= s->n - n;
-		s->n = n;
-	}
-}
-
-/* Returns the frame of a whole thread that a record may belong to, and its stack; NULL: there is
- * none. */
-static struct frame *left_frame(struct sieve_thread *t, uint64_t sp, uint32_t function,
-				struct stack **s)
-{
-	for (uint32_t i = 0; i < t->stacks; i++) {
-		*s = t->stack[i];
-		for (uint32_t k = (*s)->n; k-- > 0;)
-			if ((*s)->frame[k].sp == sp && (*s)->frame[k].function == function)
-				return &(*s)->frame[k];
-	}
-	return NULL;
-}
-
-/*
- * Returns the verdict on an entry or exit of a whole thread. It is written, unless it is the exit
- * of a call that was left out when the thread was not whole yet, or of a function none of whose
- * calls is wanted. Calls that change the stack are always written: by them readers find their way.
- */
-static uint32_t judge_whole(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
-			    const struct dt_store_place *at)
-{
-	struct stack *s;
-	struct frame *f = left_frame(t, r->sp, at->function, &s);
-
-	if (!f && !v->changes_stack[at->function] && !dt_filter_function(v->filter, at->function)) {
-		if (r->kind == DT_ENTRY)
-			count(v, at->function, UINT64_MAX, 0, true);
-		return VERDICT_DROP;
-	}
-	if (!f)
-		return VERDICT_KEEP;
-	if (r->kind == DT_ENTRY) {
-		f->again++;
-		return VERDICT_KEEP;
-	}
-	if (at->place == DT_SITE_TAIL)
-		return f->again ? VERDICT_KEEP : VERDICT_DROP;
-	if (f->again) {
-		f->again--;
-		return VERDICT_KEEP;
-	}
-	count(v, f->function, r->ticks > f->begin ? r->ticks - f->begin : 0, f->children, true);
-	dt_verdict_drop(v, f->verdict);
-	s->n--;
-	v->frames--;
-	memmove(f, f + 1, (size_t)(&s->frame[s->n] - f) * sizeof(*f));
-	return VERDICT_DROP;
+	if (t->alone.call && t->alone.sp == r->sp)
+		call = t->alone.call;
+	else if (s && s->n && s->frame[s->n - 1].sp == r->sp)
+		call = s->frame[s->n - 1].call;
+	if (call && at->place == DT_SITE_POINT_TEXT)
+		dt_sieve_sums_text(v, call, r, at->function);
+	else if (call)
+		dt_sieve_sums_values(v, call, r, at->function);
 }
 
 uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned core,
@@ -640,34 +600,42 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 		v->no_memory = true;
 		return VERDICT_KEEP;
 	}
+	if (r->kind == DT_MORE && v->behind &&
+	    (at->place == DT_SITE_POINT_TEXT || at->place == DT_SITE_POINT_MORE))
+		take_behind(v, t, r, at);
 	if (r->kind == DT_MORE)
 		return r->sp == t->last_sp ? dt_verdict_hold(v, t->last_verdict) : VERDICT_KEEP;
+	if (t->alone.call)
+		dt_sieve_sums_alone(v, t);
 	if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && at->function < v->functions) {
-		if (!t->whole && v->changes_stack[at->function])
-			make_whole(v, t);
+		if (!t->whole && !v->only_sums && v->changes_stack[at->function])
+			dt_sieve_make_whole(v, t);
 		if (t->whole)
-			return remember(v, t, r->sp, judge_whole(v, t, r, at));
+			return remember(v, t, r->sp, dt_sieve_judge_whole(v, t, r, core, at));
 	}
 	if (r->kind == DT_ENTRY && at->function)
-		return entry(v, t, r, at);
+		return entry(v, t, r, core, at);
 	if (r->kind == DT_EXIT && at->function)
 		return leave(v, t, r, at);
 	return remember(v, t, r->sp, VERDICT_KEEP);
 }
 
 /* Calls fn for each frame of all threads. */
-static void each_frame(struct dt_sieve *v,
-		       void (*fn)(struct dt_sieve *v, struct sieve_thread *t, struct frame *f))
+static void each_frame(struct dt_sieve *v, void (*fn)(struct dt_sieve *v, struct sieve_thread *t,
+						      struct stack *s, struct frame *f))
 {
 	for (size_t i = 0; i < v->thread_room; i++)
 		for (uint32_t k = 0; v->thread[i] && k < v->thread[i]->stacks; k++)
 			for (uint32_t n = 0; n < v->thread[i]->stack[k]->n; n++)
-				fn(v, v->thread[i], &v->thread[i]->stack[k]->frame[n]);
+				fn(v, v->thread[i], v->thread[i]->stack[k],
+				   &v->thread[i]->stack[k]->frame[n]);
 }
 
-static void keep(struct dt_sieve *v, struct sieve_thread *t, struct frame *f)
+static void keep(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, struct frame *f)
 {
-	decide(v, f->verdict, true);
+	if (f->call)
+		f->call->lossy = true;
+	dt_sieve_decide(v, f->verdict, true);
 }
 
 void dt_sieve_lossy(struct dt_sieve *v)
@@ -675,16 +643,20 @@ void dt_sieve_lossy(struct dt_sieve *v)
 	each_frame(v, keep);
 }
 
-static void close_open(struct dt_sieve *v, struct sieve_thread *t, struct frame *f)
+static void close_open(struct dt_sieve *v, struct sieve_thread *t, struct stack *s, struct frame *f)
 {
 	const struct ending open = {v->now, NULL, DT_CALL_OPEN};
 
-	decide(v, f->verdict, fits(v, t, f, &open));
+	dt_sieve_decide(v, f->verdict, fits(v, t, f, &open));
 	if (dt_verdict_is(v, f->verdict) == VERDICT_DROP)
-		count(v, f->function, UINT64_MAX, 0, true);
+		dt_sieve_count(v, f->function, UINT64_MAX, 0, true);
+	dt_sieve_tell_sums(v, t, s, f, &open);
 }
 
 void dt_sieve_finish(struct dt_sieve *v)
 {
+	for (size_t i = 0; i < v->thread_room; i++)
+		if (v->thread[i])
+			dt_sieve_sums_alone(v, v->thread[i]);
 	each_frame(v, close_open);
 }

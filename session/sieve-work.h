@@ -4,6 +4,7 @@
 #define DT_SESSION_SIEVE_WORK_H
 
 #include "filter/filter.h"
+#include "filter/sums.h"
 #include "session/sieve.h"
 
 /*
@@ -19,13 +20,25 @@ struct verdict {
 };
 #define UNDECIDED 2
 
+/* What the sums want to know of an open call when it ends. */
+struct sieve_call {
+	uint64_t argument[4];
+	struct sieve_text *text; /* that its arguments point to, and further arguments */
+	unsigned core;
+	uint32_t depth;
+	bool lossy;		 /* records have been lost since it began */
+	struct sieve_call *next; /* of those that are not used */
+};
+
 /* An open call. */
 struct frame {
 	uint64_t sp, begin, children; /* ticks: begin; in calls made from it */
 	uint32_t function, verdict;
-	uint8_t around; /* DT_AROUND_*, for the calls in it */
-	bool wanted;	/* by what was known at its beginning */
-	bool jumped;	/* it has made a tail jump: it ends with the function jumped to */
+	uint8_t around;		 /* DT_AROUND_*, for the calls in it */
+	bool wanted;		 /* by what was known at its beginning */
+	bool jumped;		 /* it has made a tail jump: it ends with the function jumped to */
+	uint32_t note;		 /* of sums: dt_sums_begin() */
+	struct sieve_call *call; /* NULL: no sum counts it */
 	uint32_t again; /* of a whole thread: how many calls that are written are open at its sp */
 };
 
@@ -37,6 +50,7 @@ struct stack {
 		deeper; /* calls in the innermost frame for which there was no room: all are kept */
 	uint32_t depth; /* of the calls that the first one is in */
 	uint8_t around; /* of the innermost of these */
+	uint32_t note;	/* of sums, of the same */
 	bool kernel;
 	uint64_t used; /* when it was used last: counts switches of stacks */
 };
@@ -63,6 +77,10 @@ struct sieve_thread {
 	unsigned gone_at;
 	bool whole; /* all of its calls are written, since it changes its stacks: what is on `stack'
 		       are those that were left out before, whose exits are still to come */
+	/* the last call of a function whose exits are not recorded, as long as its texts may still
+	 * come; and where it is: behind the last frame of that stack */
+	struct frame alone;
+	struct stack *alone_stack;
 	uint32_t *open; /* by function row: how many calls of it are open */
 	uint32_t opens;
 };
@@ -121,6 +139,12 @@ struct dt_sieve {
 	struct left *left; /* by row */
 	uint32_t lefts;
 	struct dt_sieve_counts counts;
+	struct dt_sums *sums; /* NULL: none */
+	bool only_sums;	      /* no call is written */
+	bool behind;	      /* the sums want to know what records behind an entry say */
+	uint64_t sums_missed; /* calls that the sums have not seen, since too many were open */
+	struct sieve_call *spare;
+	unsigned spares;
 	bool no_memory;
 };
 
@@ -155,5 +179,57 @@ void dt_sieve_lossy(struct dt_sieve *v);
 void dt_sieve_finish(struct dt_sieve *v);
 
 void dt_sieve_free_threads(struct dt_sieve *v);
+
+/* How a call ended. */
+struct ending {
+	uint64_t ticks;
+	const uint64_t *result; /* NULL: none */
+	uint32_t flags;		/* DT_CALL_* */
+};
+
+/* Counts a call that is left out. ticks: how long it took; UINT64_MAX: not known. outermost: it was
+ * in no other call of its function. */
+void dt_sieve_count(struct dt_sieve *v, uint32_t function, uint64_t ticks, uint64_t children,
+		    bool outermost);
+/* Decides, unless that has been done. */
+void dt_sieve_decide(struct dt_sieve *v, uint32_t verdict, bool keep);
+/* Passes a call that has ended on to the sums. */
+void dt_sieve_tell_sums(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
+			struct frame *f, const struct ending *how);
+
+/* ---- sieve-whole.c ---- */
+
+/* Makes a thread one whose calls are all written from here on. */
+void dt_sieve_make_whole(struct dt_sieve *v, struct sieve_thread *t);
+/*
+ * Returns the verdict on an entry or exit of a whole thread. It is written, unless it is the exit
+ * of a call that was left out when the thread was not whole yet, or of a function none of whose
+ * calls is wanted. Calls that change the stack are always written: by them readers find their way.
+ */
+uint32_t dt_sieve_judge_whole(struct dt_sieve *v, struct sieve_thread *t, const struct dt_record *r,
+			      unsigned core, const struct dt_store_place *at);
+
+/* ---- sieve-sums.c ---- */
+
+/* A call begins, as c says, in one whose note is `caller'; r is its entry. */
+void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_call *c,
+			 uint32_t caller, const struct dt_record *r, unsigned core);
+/* Takes a record of a text that an argument of the call points to. */
+void dt_sieve_sums_text(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
+			uint32_t function);
+/* Takes a record with further arguments of the call. */
+void dt_sieve_sums_values(struct dt_sieve *v, struct sieve_call *c, const struct dt_record *r,
+			  uint32_t function);
+/* A call has ended: `ended' has its end, result and flags. s: the stack whose frame it is, NULL:
+ * not known. */
+void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const struct stack *s,
+		       struct frame *f, const struct dt_call *ended);
+/* Counts the thread's call of a function without exits. */
+void dt_sieve_sums_alone(struct dt_sieve *v, struct sieve_thread *t);
+/* Forgets a call that will not end. */
+void dt_sieve_sums_forget(struct dt_sieve *v, struct frame *f);
+/* Writes what has changed. Returns -1 and an error. */
+int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e);
+void dt_sieve_sums_free(struct dt_sieve *v);
 
 #endif

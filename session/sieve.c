@@ -8,6 +8,7 @@
 #define HELD_MOST   (1u << 20) /* records of all rings that are held, at most */
 #define HELD_LEAST  4096u /* of one ring that are held at least, however many rings there are */
 #define PATIENCE_NS 2000000000u /* for which a call is held, at most, whose end decides */
+#define NOTHING	    "-*"	/* words that mean no call */
 #define BATCH	    512u	/* records that are put into the file at a time */
 
 /* ---- verdicts ---- */
@@ -149,23 +150,40 @@ static struct dt_meanings meanings_of(const struct dt_sieve *v, double ns_per_ti
 
 /* ---- making one ---- */
 
+/* Refuses a word that only readers of traces can choose by. Returns -1 if there is one. */
+static int refuse(const char *word, struct dt_error *e)
+{
+	return !word ? 0
+		     : dt_fail(e,
+			       "%s: only readers of a trace choose by that; while recording, "
+			       "functions, callers, depth, arguments, results and times can be "
+			       "chosen by%s",
+			       word,
+			       !strcmp(word, "thread:") || !strcmp(word, "process:")
+				       ? ", and `devtrace ctl watch' chooses threads and processes"
+				       : "");
+}
+
 int dt_sieve_check(const char *words, struct dt_error *e)
 {
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = meanings_of(&nothing, 1);
 	struct dt_filter *f = dt_filter_new(words, &m, e);
-	const char *other = f ? dt_filter_beyond_calls(f) : NULL;
+	int rc = f ? refuse(dt_filter_beyond_calls(f), e) : -1;
 
-	if (other)
-		dt_fail(e,
-			"%s: only readers of a trace choose by that; while recording, functions, "
-			"callers, depth, arguments, results and times can be chosen by%s",
-			other,
-			!strcmp(other, "thread:") || !strcmp(other, "process:")
-				? ", and `devtrace ctl watch' chooses threads and processes"
-				: "");
 	dt_filter_free(f);
-	return f && !other ? 0 : -1;
+	return rc;
+}
+
+int dt_sieve_check_sums(const char *const *sum, size_t n, struct dt_error *e)
+{
+	struct dt_sieve nothing = {0};
+	struct dt_meanings m = meanings_of(&nothing, 1);
+	struct dt_sums *s = dt_sums_new(sum, n, &m, e);
+	int rc = s ? refuse(dt_sums_beyond_calls(s), e) : -1;
+
+	dt_sums_free(s);
+	return rc;
 }
 
 struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e)
@@ -179,13 +197,20 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt
 	}
 	v->session = s;
 	v->verdicts = VERDICT_FIRST;
+	v->only_sums = !words;
 	m = meanings_of(v, 1 / s->ticks_per_ns);
-	v->filter = dt_filter_new(words, &m, e);
-	if (!v->filter) {
+	v->filter = dt_filter_new(words ? words : NOTHING, &m, e);
+	if (v->filter && s->options.sums)
+		v->sums = dt_sums_new(s->options.sum, s->options.sums, &m, e);
+	if (!v->filter || (s->options.sums && !v->sums)) {
+		dt_filter_free(v->filter);
 		free(v);
 		return NULL;
 	}
-	dt_store_meta(s->store, "filter", words, NULL);
+	v->behind = v->sums && dt_sums_wants_arguments(v->sums);
+	dt_store_meta(s->store, "filter", words ? words : NOTHING, NULL);
+	if (!words)
+		dt_store_meta(s->store, "sums_only", "1", NULL);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
@@ -197,6 +222,7 @@ void dt_sieve_free(struct dt_sieve *v)
 	if (!v)
 		return;
 	dt_sieve_free_threads(v);
+	dt_sieve_sums_free(v);
 	for (unsigned i = 0; i < v->lanes; i++) {
 		free(v->lane[i].record);
 		free(v->lane[i].verdict);
@@ -358,7 +384,9 @@ static int choose(struct dt_sieve *v, struct lane *l, uint64_t until, struct dt_
 			for (size_t i = l->gaps; i-- > 0 && l->gap[i].at >= l->unseen;)
 				if (l->gap[i].at == l->unseen)
 					dt_sieve_lossy(v);
-		if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && find_place(v, r, &at, e))
+		if ((r->kind == DT_ENTRY || r->kind == DT_EXIT ||
+		     (r->kind == DT_MORE && v->behind)) &&
+		    find_place(v, r, &at, e))
 			return -1;
 		if (r->ticks > v->now)
 			v->now = r->ticks;
@@ -470,7 +498,7 @@ static int put_all(struct dt_sieve *v, bool all, struct dt_error *e)
 	for (unsigned i = 0; i < v->lanes; i++)
 		if (put(v, &v->lane[i], all, e))
 			return -1;
-	if (v->no_memory || dt_filter_failed(v->filter))
+	if (v->no_memory || dt_filter_failed(v->filter) || (v->sums && dt_sums_failed(v->sums)))
 		return dt_fail(e, "out of memory");
 	return 0;
 }
@@ -512,6 +540,8 @@ int dt_sieve_account(struct dt_sieve *v, bool with_records, struct dt_error *e)
 		return -1;
 	dt_format(text, sizeof(text), "%lu", (unsigned long)v->counts.whole);
 	if (v->counts.whole && dt_store_meta(store, "filter_whole", text, e))
+		return -1;
+	if (v->sums && dt_sieve_sums_account(v, e))
 		return -1;
 	for (unsigned i = 0; i < v->lanes && with_records; i++)
 		if (v->lane[i].left &&

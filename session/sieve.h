@@ -25,7 +25,11 @@
  * something that only readers of traces can choose by. */
 int dt_sieve_check(const char *words, struct dt_error *e);
 
-/* Makes the sieve of a session that writes a file; NULL and an error. */
+/* Checks the words of sums in the same way. */
+int dt_sieve_check_sums(const char *const *sum, size_t n, struct dt_error *e);
+
+/* Makes the sieve of a session that writes a file, with the sums that its options ask for. words
+ * NULL: no call is written. NULL and an error. */
 struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e);
 void dt_sieve_free(struct dt_sieve *v);
 

@@ -267,6 +267,8 @@ static const char *const since_sql[] = {
 	"INSERT INTO written SELECT * FROM source.written WHERE ?1=0",
 	"INSERT INTO left_records SELECT * FROM source.left_records WHERE ?1=0",
 	"INSERT INTO left_out SELECT * FROM source.left_out",
+	"INSERT INTO sum SELECT * FROM source.sum",
+	"INSERT INTO sum_line SELECT * FROM source.sum_line",
 	"INSERT INTO meta SELECT * FROM source.meta",
 	"INSERT INTO process SELECT * FROM source.process",
 	"INSERT INTO exec SELECT * FROM source.exec",

@@ -56,6 +56,11 @@ struct dt_vals_head {
 	"CREATE TABLE left_out(function INTEGER PRIMARY KEY, calls INTEGER, untimed INTEGER,"      \
 	" total INTEGER, self INTEGER, min INTEGER, max INTEGER);"                                 \
 	"CREATE TABLE left_records(core INTEGER PRIMARY KEY, records INTEGER);"                    \
+	"CREATE TABLE sum(sum INTEGER PRIMARY KEY, words TEXT, calls INTEGER, others INTEGER,"     \
+	" missed INTEGER);"                                                                        \
+	"CREATE TABLE sum_line(sum INTEGER, row INTEGER, function INTEGER, calls INTEGER,"         \
+	" unknown INTEGER, total, least, greatest, key BLOB, buckets TEXT,"                        \
+	" PRIMARY KEY(sum, row)) WITHOUT ROWID;"                                                   \
 	"CREATE TABLE hold(tid INTEGER, begin_ticks INTEGER, end_ticks INTEGER, why TEXT);"        \
 	"CREATE TABLE chunk(id INTEGER PRIMARY KEY, core INTEGER, first INTEGER, records INTEGER," \
 	" min_ticks INTEGER, max_ticks INTEGER, events BLOB, vals BLOB);"                          \

@@ -184,6 +184,11 @@ int dt_store_thread(struct dt_store *s, uint32_t tid, uint32_t pid, const char *
 	return dt_store_run(s, THREAD, e);
 }
 
+uint32_t dt_store_pid(const struct dt_store *s, uint32_t tid)
+{
+	return dt_pids_get(&s->pids, tid);
+}
+
 int dt_store_clock(struct dt_store *s, uint64_t ticks, uint64_t monotonic_ns, uint64_t realtime_ns,
 		   struct dt_error *e)
 {

@@ -65,6 +65,8 @@ enum statement {
 	WRITTEN,
 	LEFT_OUT,
 	LEFT_RECORDS,
+	SUM,
+	SUM_LINE,
 	CHUNK,
 	BEGIN,
 	COMMIT,

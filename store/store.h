@@ -126,6 +126,9 @@ struct dt_store_place {
 	uint8_t place;	   /* enum dt_site_kind */
 };
 
+/* Returns the process of a thread; 0: not known. */
+uint32_t dt_store_pid(const struct dt_store *s, uint32_t tid);
+
 /* Tells where a record comes from, and describes that if it has not been met yet. Returns -1 on
  * error. */
 int dt_store_place(struct dt_store *s, const struct dt_record *r, struct dt_store_place *place,

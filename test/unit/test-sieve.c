@@ -13,6 +13,7 @@
 
 #include "session/sieve-work.h"
 #include "store/reader.h"
+#include "store/sums.h"
 #include "test/unit/test-trace-scratch.h"
 
 #define FUNCTIONS 8u /* f0 to f7 */
@@ -368,12 +369,324 @@ static void test_loss(void **state)
 	}
 }
 
+/* ---- sums ---- */
+
+/* What a call adds to a row: the row's key as text, and the value. */
+struct sum_case {
+	const char *text;
+	void (*key)(const struct made *c, char *text);
+	int64_t (*value)(const struct made *c); /* NULL: a count */
+	bool (*is)(const struct made *c);	/* NULL: all */
+};
+
+static void key_none(const struct made *c, char *text)
+{
+	text[0] = '\0';
+}
+static void key_function(const struct made *c, char *text)
+{
+	sprintf(text, "f%u", c->function);
+}
+static void key_caller(const struct made *c, char *text)
+{
+	if (c->parent < 0)
+		strcpy(text, "?");
+	else
+		sprintf(text, "f%u", call[c->parent].function);
+}
+static void key_argument_thread(const struct made *c, char *text)
+{
+	sprintf(text, "%lu,%u", (unsigned long)c->argument, c->tid);
+}
+static void key_result_depth(const struct made *c, char *text)
+{
+	sprintf(text, "%ld,%u", (long)c->result, c->depth + 1);
+}
+static void key_callers(const struct made *c, char *text)
+{
+	*text = '\0';
+	while (c->parent >= 0) {
+		c = &call[c->parent];
+		text += sprintf(text, "f%u;", c->function);
+	}
+}
+static int64_t value_argument(const struct made *c)
+{
+	return (int64_t)c->argument;
+}
+static int64_t value_result(const struct made *c)
+{
+	return (int64_t)c->result;
+}
+static int64_t value_time(const struct made *c)
+{
+	return (int64_t)(c->end - c->begin);
+}
+static int64_t value_self(const struct made *c)
+{
+	int64_t self = value_time(c);
+
+	for (size_t i = 0; i < calls; i++)
+		if (call[i].parent == c - call)
+			self -= value_time(&call[i]);
+	return self;
+}
+
+static const struct sum_case sum_case[] = {
+	{"count", key_none, NULL, NULL},
+	{"count by function", key_function, NULL, NULL},
+	{"n by caller", key_caller, value_argument, NULL},
+	{"hist(result) by n, thread", key_argument_thread, value_result, NULL},
+	{"hist(time) by function if in:f3", key_function, value_time, is_in_f3},
+	{"self by function", key_function, value_self, NULL},
+	{"arg1 by result,depth if result<0", key_result_depth, value_argument, is_negative},
+	{"count by callers if f1", key_callers, NULL, is_f1},
+	{"sum(result) by caller if time>300ns", key_caller, value_result, is_long},
+	{"count by function if caller:f5", key_function, NULL, is_of_f5},
+	{"hist self if depth>3", key_none, value_self, is_deep},
+};
+#define SUM_CASES (sizeof(sum_case) / sizeof(*sum_case))
+
+/* A row as text: what it should be, or what it is. */
+#define ROW_TEXT 512
+struct row_text {
+	char text[ROW_TEXT];
+};
+
+struct model_row {
+	char key[256];
+	uint64_t calls, bucket[DT_SUMS_BUCKETS];
+	int64_t sum, least, greatest;
+};
+
+static size_t put_row(struct row_text *out, size_t n, const struct sum_case *x, const char *key,
+		      uint64_t rows_calls, int64_t sum, int64_t least, int64_t greatest,
+		      const uint64_t *bucket)
+{
+	char *p = out[n].text;
+
+	p += sprintf(p, "%s: %lu", key, (unsigned long)rows_calls);
+	if (x->value)
+		p += sprintf(p, " %ld %ld %ld", (long)sum, (long)least, (long)greatest);
+	for (unsigned i = 0; bucket && i < DT_SUMS_BUCKETS; i++)
+		if (bucket[i])
+			p += sprintf(p, " %u:%lu", i, (unsigned long)bucket[i]);
+	return n + 1;
+}
+
+/* The bucket of a value, found by trying all. */
+static unsigned bucket_by_trying(int64_t v)
+{
+	unsigned i = 0;
+
+	while (i + 1 < DT_SUMS_BUCKETS && dt_sums_lowest(i + 1) <= v)
+		i++;
+	return i;
+}
+
+static size_t model(const struct sum_case *x, struct row_text *out)
+{
+	static struct model_row row[MOST];
+	size_t rows = 0, n = 0;
+	bool hist = strncmp(x->text, "hist", 4) == 0;
+
+	for (size_t i = 0; i < calls; i++) {
+		int64_t v = x->value ? x->value(&call[i]) : 0;
+		char key[256];
+		size_t k = 0;
+
+		if (x->is && !x->is(&call[i]))
+			continue;
+		x->key(&call[i], key);
+		while (k < rows && strcmp(row[k].key, key) != 0)
+			k++;
+		if (k == rows) {
+			row[rows] = (struct model_row){.least = v, .greatest = v};
+			strcpy(row[rows++].key, key);
+		}
+		row[k].calls++;
+		row[k].sum += v;
+		row[k].least = v < row[k].least ? v : row[k].least;
+		row[k].greatest = v > row[k].greatest ? v : row[k].greatest;
+		row[k].bucket[bucket_by_trying(v)]++;
+	}
+	for (size_t k = 0; k < rows; k++)
+		n = put_row(out, n, x, row[k].key, row[k].calls, row[k].sum, row[k].least,
+			    row[k].greatest, hist ? row[k].bucket : NULL);
+	return n;
+}
+
+/* Reads what is in the file. */
+struct got {
+	const struct sum_case *x;
+	struct dt_sums_words words;
+	struct dt_reader *r;
+	struct row_text *out;
+	size_t n;
+	uint64_t calls;
+};
+
+static int take_words(void *ctx, const struct dt_sum_row *row)
+{
+	struct got *g = ctx;
+
+	assert_string_equal(row->words, g->x->text);
+	assert_int_equal(row->others + row->missed, 0);
+	g->calls = row->calls;
+	return dt_sums_parse(&g->words, g->x->text, NULL);
+}
+
+static int take_line(void *ctx, const struct dt_sum_line *line)
+{
+	struct got *g = ctx;
+	struct dt_sums_row *row = malloc(sizeof(*row) + line->key_n);
+	uint32_t at = 0;
+	char key[256] = "", *p = key;
+
+	row->n = (uint32_t)line->key_n;
+	if (line->key_n)
+		memcpy(row->key, line->key, line->key_n);
+	for (unsigned i = 0; i < g->words.keys; i++) {
+		struct dt_sums_part part = dt_sums_part(row, &at);
+		bool names = g->words.key[i].what == DT_SUMS_FUNCTION ||
+			     g->words.key[i].what == DT_SUMS_CALLER;
+
+		p += sprintf(p, "%s", i ? "," : "");
+		if (part.kind == DT_SUMS_UNKNOWN)
+			p += sprintf(p, "?");
+		else if (part.kind == DT_SUMS_NUMBER && names)
+			p += sprintf(p, "%s", dt_reader_function_name(g->r, (uint32_t)part.number));
+		else if (part.kind == DT_SUMS_NUMBER)
+			p += sprintf(p, "%ld", (long)part.number);
+		for (uint32_t k = 0; part.kind == DT_SUMS_PATH && k < part.n; k += 4) {
+			uint32_t f;
+
+			memcpy(&f, part.bytes + k, sizeof(f));
+			p += sprintf(p, "%s;", dt_reader_function_name(g->r, f));
+		}
+	}
+	assert_int_equal(at, row->n);
+	assert_int_equal(line->unknown, 0);
+	g->calls -= line->calls;
+	g->n = put_row(g->out, g->n, g->x, key, line->calls, (int64_t)line->number[0],
+		       (int64_t)line->number[1], (int64_t)line->number[2], line->bucket);
+	free(row);
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Sums are what the tree of calls itself says, in whatever pieces its records come. */
+static void test_random_sums(void **state)
+{
+	static struct row_text want[MOST], got[MOST];
+
+	for (unsigned round = 0; round < 4 * SUM_CASES; round++) {
+		const struct sum_case *x = &sum_case[round % SUM_CASES];
+		struct got g = {.x = x, .out = got};
+		struct dt_error e = {""};
+		size_t n;
+
+		seed = 1000 + round;
+		make_calls(50 + any(1000));
+		session = (struct dt_session){.ticks_per_ns = 1};
+		session.options.sum = &x->text;
+		session.options.sums = 1;
+		session.store = dt_store_create(trace_path, describe, NULL, &e);
+		assert_non_null(session.store);
+		session.sieve = dt_sieve_new(&session, NULL, &e);
+		if (!session.sieve)
+			fail_msg("%s: %s", x->text, e.text);
+		sift();
+		assert_int_equal(dt_sieve_account(session.sieve, true, &e), 0);
+		dt_sieve_free(session.sieve);
+		assert_int_equal(dt_store_close(session.store, NULL), 0);
+		n = model(x, want);
+		g.r = dt_reader_open(trace_path, &e);
+		assert_non_null(g.r);
+		assert_int_equal(dt_sums_read(g.r, take_words, &g, &e), 0);
+		assert_int_equal(dt_sums_read_lines(g.r, 0, take_line, &g, &e), 0);
+		assert_int_equal(g.calls, 0);
+		dt_reader_close(g.r);
+		qsort(want, n, sizeof(*want), by_text);
+		qsort(got, g.n, sizeof(*got), by_text);
+		for (size_t i = 0; i < n && i < g.n; i++)
+			if (strcmp(want[i].text, got[i].text) != 0)
+				fail_msg("'%s': wanted '%s', got '%s'", x->text, want[i].text,
+					 got[i].text);
+		assert_int_equal(n, g.n);
+		assert_int_equal(unlink(trace_path), 0);
+	}
+}
+
+/* Buckets begin at powers of two, on both sides of 0. */
+static void test_sum_buckets(void **state)
+{
+	static const int64_t value[] = {
+		0,  1,	2,  3,	   4,	  7,	 8,	    1023,      1024,	     -1,
+		-2, -3, -4, -1023, -1024, -1025, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+
+	for (size_t i = 0; i < sizeof(value) / sizeof(*value); i++)
+		assert_int_equal(dt_sums_bucket(value[i]), bucket_by_trying(value[i]));
+	assert_int_equal(dt_sums_bucket(UINT64_MAX), 128);
+	assert_true(dt_sums_lowest(128) == (__int128)1 << 63);
+	for (unsigned i = 0; i + 1 < DT_SUMS_BUCKETS; i++)
+		assert_true(dt_sums_lowest(i) < dt_sums_lowest(i + 1));
+}
+
+static void test_sum_words(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} bad[] = {
+		{"", "a sum is WHAT"},
+		{"by function", "a sum is WHAT"},
+		{"count by", "a key is wanted"},
+		{"count by if f", "a key is wanted"},
+		{"count by function,", "a key is wanted"},
+		{"count by time", "a row for each time"},
+		{"function by n", "no value to be summed up"},
+		{"count(n)", "count has no value"},
+		{"hist(n by function", "a ) is wanted"},
+		{"n by function or so", "or: what is this?"},
+		{"n by function if", "words of a filter are wanted"},
+		{"a+b", "a+b: the name of an argument"},
+		{"count by a,b,c,d,e,f,g", "too many keys: 6"},
+	};
+	static const char *const good[] = {"count",
+					   "count()",
+					   "count if f",
+					   "hist n",
+					   "hist( n )by function",
+					   "avg(time) by thread,process , core if -f2",
+					   "hist",
+					   "sum by error",
+					   "n by callers if depth<3 result=0"};
+	struct dt_sums_words w;
+	struct dt_error e;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		e.text[0] = '\0';
+		assert_int_equal(dt_sums_parse(&w, bad[i].text, &e), -1);
+		if (!strstr(e.text, bad[i].error))
+			fail_msg("'%s': %s", bad[i].text, e.text);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		if (dt_sums_parse(&w, good[i], &e))
+			fail_msg("'%s': %s", good[i], e.text);
+	assert_int_equal(w.keys, 1);
+	assert_string_equal(w.filter, "depth<3 result=0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_calls),
-		cmocka_unit_test(test_forged_depth),
-		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_random_calls), cmocka_unit_test(test_random_sums),
+		cmocka_unit_test(test_sum_buckets),  cmocka_unit_test(test_sum_words),
+		cmocka_unit_test(test_forged_depth), cmocka_unit_test(test_loss),
 	};
 	int rc;
 
