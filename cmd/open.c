@@ -257,12 +257,27 @@ bool dt_cmd_costs(const struct dt_reader *r, double *cost)
 	return true;
 }
 
+/* Says where --last has cut the trace. */
+static void say_pruned(const struct dt_reader *r)
+{
+	const char *text = dt_reader_meta(r, "pruned");
+	unsigned long ticks, records;
+
+	if (text && sscanf(text, "%lu %lu", &ticks, &records) == 2)
+		dt_cmd_fail(
+			"note: the trace begins where --last has cut it: %lu earlier records "
+			"were removed while it was recorded; calls that were open then are seen "
+			"to end only",
+			records);
+}
+
 void dt_cmd_say_left_out(struct dt_reader *r)
 {
 	const char *words = dt_reader_meta(r, "filter"), *kept = dt_reader_meta(r, "filter_kept");
 	uint64_t functions, calls = words ? dt_left_out_calls(r, &functions) : 0;
 	char shown[256];
 
+	say_pruned(r);
 	if (!calls)
 		return;
 	if (dt_reader_meta(r, "sums_only")) {

@@ -33,6 +33,10 @@
 	"      --sum=WORDS            sum up calls while recording, and write none (without --filter):\n" \
 	"                             'count by function, error', 'hist(size) by caller if malloc';\n"    \
 	"                             devtrace-sum(1) has the words, and prints the sums\n"               \
+	"      --until=WORDS          end the recording with the first call that these words mean\n"      \
+	"      --last=TIME            keep only what was recorded in the last 10s, 500ms: as --until\n"   \
+	"                             finds it, what led to that call\n"                                  \
+	"      --signal='SIG if WORDS'  send the process a signal at the first such call: STOP, ABRT\n"   \
 	"  -o, --output=FILE          the trace file (devtrace.db)\n"                                     \
 	"  -p, --policy=POLICY        when a ring is full: wait (lossless, the default),\n"               \
 	"                             drop (keep the oldest), overwrite (keep the newest)\n"              \

@@ -42,6 +42,24 @@ static bool parse_size(const char *text, uint64_t *size)
 	return *end == '\0';
 }
 
+/* Parses a time that is more than 0: "10s", "500ms". */
+static bool parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} unit[] = {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+	char *end;
+	double v = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof(unit) / sizeof(*unit) && end != text; i++)
+		if (!strcmp(end, unit[i].unit) && v * unit[i].ns >= 1e6 && v * unit[i].ns < 1e18) {
+			*ns = (uint64_t)(v * unit[i].ns);
+			return true;
+		}
+	return false;
+}
+
 static bool is_kernels(const char *point)
 {
 	return strncmp(point, DT_KERNEL_PREFIX, strlen(DT_KERNEL_PREFIX)) == 0;
@@ -142,6 +160,20 @@ static int take(struct dt_trace_command *c, int opt)
 			return bad_usage(c, "--sum can be given 8 times at most, not for", optarg);
 		c->sum[o->sums++] = optarg;
 		return 0;
+	case 6:
+		o->until = optarg;
+		return 0;
+	case 7:
+		o->signal = c->signal;
+		if (o->signals == ROOM(c->signal))
+			return bad_usage(c, "--signal can be given 8 times at most, not for",
+					 optarg);
+		c->signal[o->signals++] = optarg;
+		return 0;
+	case 8:
+		return parse_time(optarg, &o->last_ns)
+			       ? 0
+			       : bad_usage(c, "--last is a time such as 10s or 500ms, not", optarg);
 	case 'd':
 		return c->detach = true, 0;
 	case 'f':
@@ -178,6 +210,9 @@ int dt_trace_options(struct dt_trace_command *c, int argc, char **argv)
 		{"filter", required_argument, NULL, 3},
 		{"no-debuginfod", no_argument, NULL, 4},
 		{"sum", required_argument, NULL, 5},
+		{"until", required_argument, NULL, 6},
+		{"signal", required_argument, NULL, 7},
+		{"last", required_argument, NULL, 8},
 		{"summary", no_argument, NULL, 'c'},
 		{"kernel", optional_argument, NULL, 'k'},
 		{"verbose", no_argument, NULL, 'v'},

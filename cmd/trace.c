@@ -95,6 +95,12 @@ static void say_summary(struct dt_trace_command *c, const struct dt_results *r)
 	struct dt_say say = say_of(c);
 
 	dt_results_say(r, &c->options, &say);
+	if (*r->until)
+		dt_say(&say, "the recording has ended as --until says, with %s", r->until);
+	else if (c->options.until && c->summary)
+		dt_say(&say, "no call was what --until says: '%s'", c->options.until);
+	if (*r->unsignalled)
+		dt_say(&say, "%s", r->unsignalled);
 	if (!r->lost && !r->left_as_it_was && c->summary && isatty(2))
 		dt_say(&say, "%lu records in %s", (unsigned long)r->taken, c->options.output);
 	if (r->left_out && c->summary && c->options.sums && !c->options.filter)

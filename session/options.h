@@ -25,6 +25,11 @@ struct dt_options {
 	const char *const *sum; /* sums over calls (filter/sums.h); without `filter' no call is
 				   written then */
 	size_t sums;
+	const char *until; /* recording ends with the first call that these words mean; NULL:
+			    * no */
+	const char *const *signal; /* "STOP if WORDS": sent to the process of the first such call */
+	size_t signals;
+	uint64_t last_ns; /* only what was recorded in so long, at the end, is kept; 0: all */
 	bool follow;   /* trace the programs that it executes, too; then the program itself need not
 			* have anything that can be traced */
 	bool switches; /* record context switches: which thread runs on which core */

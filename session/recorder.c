@@ -266,6 +266,8 @@ static int sift(struct dt_session *s, uint64_t until, bool end)
 
 	pthread_mutex_lock(&s->lock);
 	rc = dt_sieve_run(s->sieve, until, end, &s->recorder_error);
+	if (!rc && s->options.last_ns && !end)
+		rc = dt_last_turn(s, until, &s->recorder_error);
 	/* before the rings are released: see put_log() */
 	__atomic_store_n(&s->log_until, until, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->log_held, dt_sieve_waiting(s->sieve), __ATOMIC_RELEASE);

@@ -16,9 +16,11 @@ struct dt_results {
 	/* what the session's filter has left out: calls, and records; and how many calls were
 	 * written undecided, because they were held for too long */
 	uint64_t left_out, left_records, kept_undecided;
-	uint64_t stalls;     /* how often a thread waited for room in a ring */
-	bool left_as_it_was; /* there was no record, so the trace file is the one from before */
-	uint64_t stop_ns;    /* the longest time for which a process's threads were stopped, ns */
+	char until[200];       /* the call that ended the recording; "": none did */
+	char unsignalled[160]; /* why a signal could not be sent; "": none was to be, or it was */
+	uint64_t stalls;       /* how often a thread waited for room in a ring */
+	bool left_as_it_was;   /* there was no record, so the trace file is the one from before */
+	uint64_t stop_ns;      /* the longest time for which a process's threads were stopped, ns */
 	/* the most sites that were switched in one process, and the time that this took, ns */
 	uint64_t switched, switch_ns;
 	char note[256];	     /* something the user should know */

@@ -135,12 +135,26 @@ static int check_filter(const struct dt_options *o, struct dt_error *e)
 	return dt_sieve_check(o->filter, e);
 }
 
-/* Checks the words of sums. */
+/* Returns whether the recorder has to look at calls. */
+static bool needs_sieve(const struct dt_options *o)
+{
+	return o->filter || o->sums || o->until || o->signals || o->last_ns;
+}
+
+/* Checks the words of sums and triggers. */
 static int check_sums(const struct dt_options *o, struct dt_error *e)
 {
 	if (!o->output)
-		return dt_fail(e, "--sum writes sums into a trace file: give one (-o)");
-	return dt_sieve_check_sums(o->sum, o->sums, e);
+		return dt_fail(e, "%s: it goes with a trace file: give one (-o)",
+			       o->sums	    ? "--sum"
+			       : o->until   ? "--until"
+			       : o->last_ns ? "--last"
+					    : "--signal");
+	if (o->policy == DT_OVERWRITE)
+		return dt_fail(e, "-p overwrite: records are read at the end only, but --sum, "
+				  "--until, --signal and --last look at them as they come; --last "
+				  "keeps the newest, too");
+	return dt_sieve_check_sums(o, e);
 }
 
 /* Fills in s, which is all zero. On error, everything that it has made is freed. */
@@ -195,7 +209,9 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 	}
 	if (o->kernel && open_kernel(s, cores, e) < 0)
 		goto fail;
-	if ((o->filter && check_filter(o, e) < 0) || (o->sums && check_sums(o, e) < 0))
+	if (o->filter && check_filter(o, e) < 0)
+		goto fail;
+	if ((o->sums || o->until || o->signals || o->last_ns) && check_sums(o, e) < 0)
 		goto fail;
 	if (o->output) {
 		s->store = dt_store_create_late(o->output, o->keep_old, dt_describe, s, e);
@@ -214,7 +230,7 @@ static int create(struct dt_session *s, const struct dt_options *o, struct dt_er
 		dt_store_clock(s->store, began.ticks, began.mono, began.real, NULL);
 		dt_store_clock(s->store, now.ticks, now.mono, now.real, NULL);
 	}
-	if ((!o->filter && !o->sums) || (s->sieve = dt_sieve_new(s, o->filter, e)))
+	if (!needs_sieve(o) || (s->sieve = dt_sieve_new(s, e)))
 		return 0;
 fail:
 	if (s->store)

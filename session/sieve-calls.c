@@ -608,7 +608,7 @@ uint32_t dt_sieve_judge(struct dt_sieve *v, const struct dt_record *r, unsigned 
 	if (t->alone.call)
 		dt_sieve_sums_alone(v, t);
 	if ((r->kind == DT_ENTRY || r->kind == DT_EXIT) && at->function < v->functions) {
-		if (!t->whole && !v->only_sums && v->changes_stack[at->function])
+		if (!t->whole && !v->one_rule && v->changes_stack[at->function])
 			dt_sieve_make_whole(v, t);
 		if (t->whole)
 			return remember(v, t, r->sp, dt_sieve_judge_whole(v, t, r, core, at));

@@ -70,6 +70,7 @@ void dt_sieve_sums_free(struct dt_sieve *v)
 		free(c);
 	}
 	dt_sums_free(v->sums);
+	dt_sieve_words_free(&v->words);
 }
 
 void dt_sieve_sums_begin(struct dt_sieve *v, struct frame *f, const struct dt_call *c,
@@ -222,6 +223,8 @@ void dt_sieve_sums_end(struct dt_sieve *v, const struct sieve_thread *t, const s
 	around.core = f->call->core;
 	around.pid = c.tid == DT_NO_TID ? 0 : dt_store_pid(v->session->store, c.tid);
 	dt_sums_end(v->sums, &c, f->note, &around);
+	if (v->words.sums < v->words.n)
+		dt_sieve_act(v, &c, around.pid);
 	dt_sieve_sums_forget(v, f);
 }
 
@@ -268,7 +271,7 @@ int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e)
 
 	for (unsigned i = 0; i < dt_sums_count(v->sums); i++) {
 		struct dt_sums_totals totals = dt_sums_totals(v->sums, i);
-		struct dt_sum_row row = {i, v->session->options.sum[i], totals.calls, totals.others,
+		struct dt_sum_row row = {i, v->words.text[i], totals.calls, totals.others,
 					 v->sums_missed};
 		struct writing w = {store, i, e};
 

@@ -115,6 +115,15 @@ struct place_entry {
 	struct dt_store_place at;
 };
 
+/* The words of all sums: those that were asked for, and behind them those of triggers. */
+struct dt_sieve_words {
+	const char *text[DT_SUMS_MOST];
+	char *made[DT_SUMS_MOST]; /* memory for those of triggers */
+	int signal[DT_SUMS_MOST]; /* of triggers: what is sent, or SIEVE_UNTIL */
+	size_t sums, n;
+};
+#define SIEVE_UNTIL (-1)
+
 struct dt_sieve {
 	struct dt_session *session;
 	struct dt_filter *filter;
@@ -140,7 +149,9 @@ struct dt_sieve {
 	uint32_t lefts;
 	struct dt_sieve_counts counts;
 	struct dt_sums *sums; /* NULL: none */
-	bool only_sums;	      /* no call is written */
+	struct dt_sieve_words words;
+	uint32_t acted;	      /* bit i: the trigger whose sum is i has acted */
+	bool one_rule;	      /* all calls are written, or none: nothing can be left out wrongly */
 	bool behind;	      /* the sums want to know what records behind an entry say */
 	uint64_t sums_missed; /* calls that the sums have not seen, since too many were open */
 	struct sieve_call *spare;
@@ -231,5 +242,13 @@ void dt_sieve_sums_forget(struct dt_sieve *v, struct frame *f);
 /* Writes what has changed. Returns -1 and an error. */
 int dt_sieve_sums_account(struct dt_sieve *v, struct dt_error *e);
 void dt_sieve_sums_free(struct dt_sieve *v);
+
+/* ---- sieve-triggers.c ---- */
+
+/* Reads the options; -1 and an error. dt_sieve_words_free() frees what it has made. */
+int dt_sieve_words(struct dt_sieve_words *w, const struct dt_options *o, struct dt_error *e);
+void dt_sieve_words_free(struct dt_sieve_words *w);
+/* A call of a process has been added to the sums: triggers act that have waited for it. */
+void dt_sieve_act(struct dt_sieve *v, const struct dt_call *c, uint32_t pid);
 
 #endif

@@ -175,19 +175,42 @@ int dt_sieve_check(const char *words, struct dt_error *e)
 	return rc;
 }
 
-int dt_sieve_check_sums(const char *const *sum, size_t n, struct dt_error *e)
+int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e)
 {
 	struct dt_sieve nothing = {0};
 	struct dt_meanings m = meanings_of(&nothing, 1);
-	struct dt_sums *s = dt_sums_new(sum, n, &m, e);
-	int rc = s ? refuse(dt_sums_beyond_calls(s), e) : -1;
+	struct dt_sieve_words w;
+	struct dt_sums *s = NULL;
+	int rc = -1;
 
+	if (dt_sieve_words(&w, o, e))
+		return -1;
+	s = dt_sums_new(w.text, w.n, &m, e);
+	if (s)
+		rc = refuse(dt_sums_beyond_calls(s), e);
 	dt_sums_free(s);
+	dt_sieve_words_free(&w);
 	return rc;
 }
 
-struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e)
+/* Returns the words of the filter, whether it was asked for or not. */
+static const char *filter_of(const struct dt_options *o)
 {
+	return o->filter ? o->filter : o->sums ? NOTHING : "";
+}
+
+/* Notes in the file what is not in it. */
+static void note_filter(struct dt_store *store, const struct dt_options *o)
+{
+	if (*filter_of(o))
+		dt_store_meta(store, "filter", filter_of(o), NULL);
+	if (!o->filter && o->sums)
+		dt_store_meta(store, "sums_only", "1", NULL);
+}
+
+struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e)
+{
+	const struct dt_options *o = &s->options;
 	struct dt_sieve *v = calloc(1, sizeof(*v));
 	struct dt_meanings m;
 
@@ -197,24 +220,26 @@ struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt
 	}
 	v->session = s;
 	v->verdicts = VERDICT_FIRST;
-	v->only_sums = !words;
+	v->one_rule = !o->filter;
 	m = meanings_of(v, 1 / s->ticks_per_ns);
-	v->filter = dt_filter_new(words ? words : NOTHING, &m, e);
-	if (v->filter && s->options.sums)
-		v->sums = dt_sums_new(s->options.sum, s->options.sums, &m, e);
-	if (!v->filter || (s->options.sums && !v->sums)) {
-		dt_filter_free(v->filter);
-		free(v);
-		return NULL;
-	}
+	if (dt_sieve_words(&v->words, o, e))
+		goto fail;
+	v->filter = dt_filter_new(filter_of(o), &m, e);
+	if (!v->filter)
+		goto fail;
+	if (v->words.n && !(v->sums = dt_sums_new(v->words.text, v->words.n, &m, e)))
+		goto fail;
 	v->behind = v->sums && dt_sums_wants_arguments(v->sums);
-	dt_store_meta(s->store, "filter", words ? words : NOTHING, NULL);
-	if (!words)
-		dt_store_meta(s->store, "sums_only", "1", NULL);
+	note_filter(s->store, o);
 	v->looks_at_end = dt_filter_looks_at_end(v->filter);
 	v->least = (uint64_t)dt_filter_least(v->filter);
 	v->patience = (uint64_t)(PATIENCE_NS * s->ticks_per_ns);
 	return v;
+fail:
+	dt_sieve_words_free(&v->words);
+	dt_filter_free(v->filter);
+	free(v);
+	return NULL;
 }
 
 void dt_sieve_free(struct dt_sieve *v)

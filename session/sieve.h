@@ -25,12 +25,13 @@
  * something that only readers of traces can choose by. */
 int dt_sieve_check(const char *words, struct dt_error *e);
 
-/* Checks the words of sums in the same way. */
-int dt_sieve_check_sums(const char *const *sum, size_t n, struct dt_error *e);
+/* Checks the words of sums and triggers in the same way. */
+int dt_sieve_check_sums(const struct dt_options *o, struct dt_error *e);
 
-/* Makes the sieve of a session that writes a file, with the sums that its options ask for. words
- * NULL: no call is written. NULL and an error. */
-struct dt_sieve *dt_sieve_new(struct dt_session *s, const char *words, struct dt_error *e);
+/* Makes the sieve of a session that writes a file, with the filter, sums and triggers that its
+ * options ask for. Without a filter, no call is written if there are sums, otherwise all are. NULL
+ * and an error. */
+struct dt_sieve *dt_sieve_new(struct dt_session *s, struct dt_error *e);
 void dt_sieve_free(struct dt_sieve *v);
 
 /* Takes what has been mixed of a ring, which the store knows as `core'. Returns -1 and an error. */

@@ -15,6 +15,7 @@
 #include "session/kernel.h"
 #include "session/log.h"
 #include "session/offsets.h"
+#include "session/last.h"
 #include "session/options.h"
 #include "session/results.h"
 #include "session/rings.h"
@@ -126,6 +127,7 @@ struct dt_session {
 	pthread_mutex_t writing; /* held while ctl is being written; taken before `lock' */
 	pthread_t owner;
 	struct dt_store *store; /* the trace file; NULL: there is none, but the log */
+	struct dt_last last;	/* what --last knows */
 	struct dt_sieve
 		*sieve; /* what chooses among calls before they are written; NULL: all are */
 	struct dt_domain *domain[DT_SHARED_MAX];

@@ -25,6 +25,8 @@ struct checking {
 	struct dt_batch *batch;
 	uint64_t records[65536]; /* records of each core so far: where its next chunk begins */
 	uint64_t lost[65536];	 /* records lost of each core, according to table loss */
+	uint64_t gone[65536];	 /* of the former, removed by --last before the first chunk */
+	bool pruned;		 /* there are such */
 	uint64_t left[65536];	 /* left out by a filter, according to table left_records */
 	bool ended;		 /* the session has written the rows that come at its end */
 	bool recorded[65536];	 /* of which cores table written has a row */
@@ -467,11 +469,13 @@ static bool on_chunk(struct checking *k, sqlite3_stmt *q)
 		k->c->cut = true;
 		return true;
 	}
-	if (first == 0 || k->records[core] == 0) {
+	if (first == 0 || k->records[core] == 0) { /* the core's first chunk */
 		k->latest = 0;
 		k->latest_kernel = false;
 		k->shared = core >= DT_SHARED_CORES;
 	}
+	if (k->pruned && !k->records[core]) /* --last has removed what was before */
+		k->records[core] = k->gone[core] = first;
 	if (first != k->records[core])
 		dt_faults_add(k->f, DT_FAULT_PLACE,
 			      "chunk %ld: core %ld has %lu records before it, its row says %lu",
@@ -533,7 +537,7 @@ static void on_loss(struct checking *k, sqlite3_stmt *q)
 	if (!lost || lost > INT64_MAX)
 		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: %ld records",
 			      (long)core, (unsigned long)after, (long)lost);
-	else if (after > k->records[core])
+	else if (after > k->records[core] && (k->records[core] || !k->pruned))
 		dt_faults_add(k->f, DT_FAULT_LOSS, "core %ld, behind record %lu: it has but %lu",
 			      (long)core, (unsigned long)after, (unsigned long)k->records[core]);
 	else if (end && end < begin)
@@ -559,20 +563,20 @@ static void on_written(struct checking *k, sqlite3_stmt *q)
 		dt_faults_add(k->f, DT_FAULT_ROW, "written: core %ld", (long)core);
 		return;
 	}
-	here = k->records[core] + k->lost[core] + k->left[core];
+	here = k->records[core] - k->gone[core] + k->lost[core] + k->left[core];
 	k->recorded[core] = true;
 	k->c->written_known = true;
 	k->c->written += records + dropped;
 	if (k->left[core])
-		dt_format(left, sizeof(left), ", %lu were left out by a filter",
-			  (unsigned long)k->left[core]);
+		dt_format(left, sizeof(left), ", %lu were left out by a filter%s",
+			  (unsigned long)k->left[core], k->pruned ? " or --last" : "");
 	if (records + dropped != here && !k->c->cut)
 		dt_faults_add(
 			k->f, DT_FAULT_WRITTEN,
 			"core %ld: %s wrote %lu, and had no place for %lu; %lu are here and %lu "
 			"are counted as lost%s",
 			(long)core, sqlite3_column_text(q, 3), (unsigned long)records,
-			(unsigned long)dropped, (unsigned long)k->records[core],
+			(unsigned long)dropped, (unsigned long)(k->records[core] - k->gone[core]),
 			(unsigned long)k->lost[core], left);
 }
 
@@ -625,6 +629,7 @@ int dt_check_file(struct dt_reader *r, struct dt_faults *f, struct dt_check_chun
 	k->fn = fn;
 	k->ctx = ctx;
 	k->tid = DT_NO_TID;
+	k->pruned = dt_reader_meta(r, "pruned");
 	each(k, "sqlite_schema", "PRAGMA quick_check(10)", on_damage);
 	check_numbers(k);
 	check_tables(k);

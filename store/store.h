@@ -148,6 +148,15 @@ int dt_store_lose(struct dt_store *s, unsigned core, uint64_t lost, uint64_t beg
  */
 void dt_store_forget(struct dt_store *s, uint64_t low, uint64_t high);
 
+/* Returns the number of the last chunk that has been written; 0: there is none. */
+int64_t dt_store_last_chunk(const struct dt_store *s);
+/*
+ * Removes the chunks up to that number, and the losses among their records. No record behind them
+ * is earlier than `ticks'. How many records have gone is counted as left out (table left_records),
+ * and noted as `pruned' in table meta. Returns -1 on error.
+ */
+int dt_store_prune(struct dt_store *s, int64_t chunk, uint64_t ticks, struct dt_error *e);
+
 /* Makes everything put so far durable against the death of this process. */
 int dt_store_flush(struct dt_store *s, struct dt_error *e);
 
@@ -244,7 +253,7 @@ struct dt_left_out_row {
 };
 /* Notes the sums so far; an earlier row of the function is replaced. */
 int dt_store_left_out(struct dt_store *s, const struct dt_left_out_row *row, struct dt_error *e);
-/* Notes how many records of a core were left out. */
+/* Notes that so many more records of a core were left out. */
 int dt_store_left_records(struct dt_store *s, unsigned core, uint64_t records, struct dt_error *e);
 
 /* Adds the names of an event. */

@@ -218,7 +218,8 @@ static void begin(const char *words)
 	session = (struct dt_session){.ticks_per_ns = 1};
 	session.store = dt_store_create(trace_path, describe, NULL, &e);
 	assert_non_null(session.store);
-	session.sieve = dt_sieve_new(&session, words, &e);
+	session.options.filter = words;
+	session.sieve = dt_sieve_new(&session, &e);
 	if (!session.sieve)
 		fail_msg("%s: %s", words, e.text);
 }
@@ -597,7 +598,7 @@ static void test_random_sums(void **state)
 		session.options.sums = 1;
 		session.store = dt_store_create(trace_path, describe, NULL, &e);
 		assert_non_null(session.store);
-		session.sieve = dt_sieve_new(&session, NULL, &e);
+		session.sieve = dt_sieve_new(&session, &e);
 		if (!session.sieve)
 			fail_msg("%s: %s", x->text, e.text);
 		sift();

@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# record and attach with --until, --signal and --last: what happens at a call that words mean, and what is kept of what was
+# before it. What is right: what the program prints, and what /proc says of it.
+load read-helper
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	export dir
+	dir=$(mktemp -d)
+	root=$BATS_TEST_DIRNAME/../..
+	gcc -O1 -g -pthread -fno-optimize-sibling-calls -o "$dir/chosen" "$root/test/programs/chosen.c"
+	cat >"$dir/server.c" <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		volatile int sink;
+		__attribute__((noinline)) int part(int n) { sink += n & 1; return n; }
+		/* takes 40 ms when n is 600, and fails when it is 700 */
+		__attribute__((noinline)) int handle(int n)
+		{
+			part(n);
+			if (n == 600)
+				usleep(40000);
+			return n == 700 ? -1 : n;
+		}
+		int main(int argc, char **argv)
+		{
+			int n = argc > 1 ? atoi(argv[1]) : 1000, wait = argc > 2 ? atoi(argv[2]) : 1000;
+			for (int i = 0; i < n; i++) {
+				handle(i);
+				usleep(wait);
+			}
+			printf("%d of %d\n", sink, n);
+			return 3;
+		}
+	C
+	gcc -O1 -g -o "$dir/server" "$dir/server.c"
+}
+
+teardown_file() {
+	rm -rf "$dir"
+}
+
+# values FILE FUNCTION: the first argument of each of its calls
+values() {
+	devtrace sql -n "$1" "SELECT arg0 FROM calls WHERE function = '$2' AND begin IS NOT NULL ORDER BY begin" 2>/dev/null
+}
+
+@test "until: recording ends with the call, and the program goes on" {
+	run -3 --separate-stderr devtrace record -o u.db --until 'handle time>30ms' "$dir/server"
+	[ "$output" = '500 of 1000' ]
+	[[ $stderr == *'the recording has ended as --until says, with a call of handle in thread '*' that took 4'*' us'* ]]
+	values u.db handle >got
+	# all calls up to that one, and not many after it
+	seq 0 600 | diff - <(head -n 601 got)
+	[ "$(wc -l <got)" -lt 900 ]
+	devtrace check u.db
+	# no such call: all are there, and that is said
+	run -3 --separate-stderr devtrace record -o n.db --until 'handle time>3s' "$dir/server" 700 100
+	[ "$(values n.db handle | wc -l)" = 700 ]
+}
+
+@test "until: an attached process is let go; with --last, what was just before is kept" {
+	"$dir/server" 3000 >out &
+	local pid=$!
+	sleep 0.1
+	devtrace attach -o a.db --last 100ms --until 'handle result<0' $pid 2>err
+	grep -q 'ended as --until says, with a call of handle' err
+	kill -0 $pid
+	! grep -q devtrace /proc/$pid/maps || [ "$(grep TracerPid /proc/$pid/status)" = $'TracerPid:\t0' ]
+	local status=0
+	wait $pid || status=$?
+	[ $status = 3 ]
+	[ "$(cat out)" = '1500 of 3000' ]
+	values a.db handle >got
+	grep -qx 700 got
+	# a tenth of a second, with its part of a sixteenth, and the time between rounds: of calls that take a millisecond each
+	[ "$(head -n 1 got)" -gt 500 ]
+	devtrace check a.db
+	run -0 --separate-stderr devtrace report a.db
+	[[ $stderr == *'the trace begins where --last has cut it: '*' earlier records were removed'* ]]
+}
+
+@test "until: of many threads, what is kept begins at one moment, and is sound" {
+	local last size
+	for last in 30ms 100ms 300ms; do
+		devtrace record -o t.db --last $last "$dir/chosen" 3000 4 >out 2>err
+		devtrace check t.db >checked 2>&1 || { echo "$last:"; cat checked; false; }
+		python3 - "$last" "$(devtrace sql -n t.db 'SELECT max(end) - min(begin) FROM calls' 2>/dev/null)" <<-'PY'
+			import sys
+			last, ns = float(sys.argv[1][:-2]) * 1e6, float(sys.argv[2])
+			# a part more, and a round of the recorder; all of it is some 1.5 s
+			assert last * 0.5 < ns < last * 1.07 + 4e8, (last, ns)
+		PY
+		# the last call of all is there, of the thread that was the last
+		[ "$(devtrace sql -n t.db "SELECT count(*) FROM calls WHERE function = 'work' AND arg0 = 2999" 2>/dev/null)" -ge 1 ]
+	done
+	# the file does not grow: as large after three seconds as after one, but for a part
+	devtrace record -o s.db --last 300ms "$dir/server" 3000 200 >/dev/null 2>&1 || true
+	size=$(stat -c %s s.db)
+	devtrace record -o l.db --last 300ms "$dir/server" 12000 200 >/dev/null 2>&1 || true
+	[ "$(stat -c %s l.db)" -lt $((size * 3 / 2)) ]
+}
+
+@test "until: a killed devtrace leaves what is to be kept; --last with a filter, sums and losses" {
+	devtrace record -o k.db --last 200ms "$dir/server" 4000 >/dev/null 2>&1 &
+	local pid=$!
+	sleep 2
+	kill -9 $pid
+	wait $pid || true
+	devtrace check k.db
+	[ "$(values k.db handle | wc -l)" -gt 20 ]
+	pgrep -x server >/dev/null && while pgrep -x server >/dev/null; do sleep 0.1; done
+	devtrace record -o f.db --last 200ms --filter 'handle' --sum 'count by function' "$dir/server" 2000 >/dev/null 2>&1 || true
+	devtrace check f.db
+	# sums are of all
+	devtrace sum --json f.db 2>/dev/null | python3 -c '
+import json, sys
+n = {r["key"]["function"]: r["calls"] for r in json.load(sys.stdin)[0]["rows"]}
+assert n["handle"] == n["part"] == 2000, n'
+	[ "$(values f.db handle | wc -l)" -lt 1500 ]
+	[ "$(values f.db part | wc -l)" = 0 ]
+	devtrace record -o d.db --last 100ms -p drop -b 64K "$dir/chosen" 3000 4 >/dev/null 2>&1
+	devtrace check d.db
+}
+
+@test "until: a signal at the first such call" {
+	run -143 --separate-stderr devtrace record -o g.db --signal 'TERM if handle result<0' "$dir/server"
+	values g.db handle | grep -qx 700
+	devtrace check g.db
+	"$dir/server" 1500 >out &
+	local pid=$! status=0
+	devtrace attach -o s.db --signal 'SIGSTOP if part n=300' $pid 2>err &
+	local tracer=$!
+	for ((i = 0; i < 300; i++)); do
+		[ "$(awk '{print $3}' /proc/$pid/stat)" = T ] && break
+		sleep 0.01
+	done
+	[ "$(awk '{print $3}' /proc/$pid/stat)" = T ]
+	kill -CONT $pid
+	wait $pid || status=$?
+	[ $status = 3 ]
+	wait $tracer
+	# only the first call: it ran on after it had been continued
+	[ "$(values s.db part | tail -n 1)" = 1499 ]
+	devtrace check s.db
+}
+
+@test "until: words, signals and times that are nothing are refused before the program starts" {
+	local option words want
+	while IFS='|' read -r option words want status; do
+		run -$status --separate-stderr devtrace record "$option" "$words" -o no.db touch started
+		[[ ${stderr_lines[0]} == *"$want"* ]] || { echo "$option $words: $stderr"; false; }
+		[ ! -e started ]
+		[ ! -e no.db ]
+	done <<-'TEXT'
+		--until||words are wanted|1
+		--until|handle time>5|a time is wanted|1
+		--until|core:1|core:: only readers|1
+		--signal|NOSUCH if handle|NOSUCH is no signal|1
+		--signal|STOP|words are wanted|1
+		--signal|STOP if|words are wanted|1
+		--signal|STOP handle|words are wanted|1
+		--signal|99 if handle|99 is no signal|1
+		--last|10|--last is a time|2
+		--last|0s|--last is a time|2
+		--last|-5s|--last is a time|2
+		--last|forever|--last is a time|2
+	TEXT
+	run -1 --separate-stderr devtrace record -p overwrite --last 1s -o no.db touch started
+	[[ $stderr == *'-p overwrite: records are read at the end only'* ]]
+	run -1 --separate-stderr devtrace record --sum count --sum count --sum count --sum count --sum count --sum count --sum count --sum count \
+		--until handle -o no.db touch started
+	[[ $stderr == *'8 of them together at most'* ]]
+	run -1 --separate-stderr devtrace attach -d --last 1s -s x $$
+	[[ $stderr == *'--last: it goes with a trace file'* ]]
+}
