@@ -44,7 +44,7 @@ teardown_file() {
 
 # values FILE FUNCTION: the first argument of each of its calls
 values() {
-	devtrace sql -c -n "$1" "SELECT arg0 FROM calls WHERE function = '$2' AND begin IS NOT NULL ORDER BY begin" 2>/dev/null
+	devtrace sql -c -n "$1" "SELECT arg0 FROM calls WHERE function = '$2' AND begin IS NOT NULL ORDER BY begin" 2>/dev/null | tr -d '\r'
 }
 
 @test "until: recording ends with the call, and the program goes on" {
